@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One Makefile, no recursion. Each directory lists its files in sources.mk.
+#
+#   make                 all programs, in build/release
+#   make demo            install what is missing, build, run the main job
+#   make test            install what is missing, build, run all tests
+#   make deps            install what is missing
+#   make BUILD=asan      with AddressSanitizer and UBSan, in build/asan
+#   make check           unit tests, fuzz corpora and the checks; no programs are started
+#   make install         to $(DESTDIR)$(prefix)
+#   make format          lay out the sources with clang-format 14
+#   make V=1             show commands;  make XGBOOST=0  without XGBoost;  make WERROR=1
+#
+# tests/checks.mk has the targets that test and check.
+#
+# Nothing is written outside $(O).
+
+VERSION := 0.1.0
+BUILD   ?= release
+O       ?= build/$(BUILD)
+
+prefix      ?= /usr/local
+bindir      ?= $(prefix)/bin
+datarootdir ?= $(prefix)/share
+pkgdatadir  ?= $(datarootdir)/tallywatt
+mandir      ?= $(datarootdir)/man
+unitdir     ?= $(prefix)/lib/systemd/system
+tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
+INSTALL     ?= install
+PKG_CONFIG  ?= pkg-config
+PYTHON      ?= python3
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n' $(1) $(2)
+endif
+
+# ---- flags -----------------------------------------------------------------
+# CFLAGS, CPPFLAGS and LDFLAGS belong to the person who builds. Ours are tw-*.
+
+tw-cflags := -std=c11 -g -pthread -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
+	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings \
+	-Wpointer-arith -Wvla -Wundef -Wformat=2 -Wcast-qual -fno-common
+tw-ldflags := -pthread
+
+ifeq ($(BUILD),release)
+tw-cflags   += -O2 -fstack-protector-strong
+tw-cppflags += -D_FORTIFY_SOURCE=2
+tw-ldflags  += -Wl,-z,relro,-z,now
+else ifeq ($(BUILD),debug)
+tw-cflags   += -Og
+else ifeq ($(BUILD),asan)
+tw-cflags   += -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+else ifeq ($(BUILD),tsan)
+tw-cflags   += -O1 -fsanitize=thread -fno-omit-frame-pointer
+else ifeq ($(BUILD),cov)
+tw-cflags   += -O0 --coverage
+else ifeq ($(BUILD),fuzz)
+CC          := clang
+tw-cflags   += -O1 -fsanitize=address,undefined,fuzzer-no-link \
+	-fno-omit-frame-pointer
+else
+$(error BUILD=$(BUILD): want release, debug, asan, tsan, cov or fuzz)
+endif
+ifeq ($(WERROR),1)
+tw-cflags += -Werror
+endif
+
+pc = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
+JANSSON_LIBS := $(call pc,--libs jansson)
+ZIP_LIBS     := $(call pc,--libs libzip)
+MHD_LIBS     := $(call pc,--libs libmicrohttpd)
+CURL_LIBS    := $(call pc,--libs libcurl)
+GSL_LIBS     := $(call pc,--libs gsl)
+TEST_LIBS    := $(call pc,--libs cmocka)
+
+# XGBoost ships no pkg-config file: ask the compiler.
+ifndef XGBOOST
+XGBOOST := $(shell $(CC) -fsyntax-only -include xgboost/c_api.h -x c /dev/null \
+	2>/dev/null && echo 1 || echo 0)
+endif
+XGBOOST_LIBS := $(if $(filter 1,$(XGBOOST)),-lxgboost)
+
+tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' \
+	-DTW_XGBOOST=$(XGBOOST) -DTW_MODEL_DB='"$(pkgdatadir)/models"' $(tw-cppflags)
+
+# ---- what there is ---------------------------------------------------------
+
+programs :=
+dirs := lib profiler model-db estimator isolator trainer server
+include $(dirs:%=%/sources.mk)
+include tests/sources.mk
+
+all: $(programs:%=$(O)/%)
+
+lib-objs := $(patsubst %.c,$(O)/%.o,$(foreach d,$(dirs),$($d-src)))
+all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
+	$(foreach p,$(programs),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
+	tests/fuzz/replay.c)
+headers  := $(filter-out %.bpf.h,$(foreach d,$(dirs) tests/unit,$(wildcard $d/*.h)))
+
+# ---- how to make it --------------------------------------------------------
+
+# Rebuild everything when the compiler or any flag changes.
+flags-now := $(CC) $(tw-cflags) $(CFLAGS) $(tw-cppflags) $(CPPFLAGS) \
+	$(tw-ldflags) $(LDFLAGS)
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(flags-now))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(flags-now))' >$@
+
+$(O)/%.o: %.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $(tw-cppflags) $(CPPFLAGS) \
+		-MMD -MP -c $< -o $@
+
+$(O)/libtw.a: $(lib-objs)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+define program
+$(O)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)-src)) $(O)/libtw.a
+	$$(call say,LINK,$$@)
+	$$(Q)$$(CC) $$(tw-cflags) $$(CFLAGS) $$(tw-ldflags) $$(LDFLAGS) \
+		$$^ $($(1)-libs) $$(LDLIBS) -lm -o $$@
+endef
+$(foreach p,$(programs),$(eval $(call program,$(p))))
+
+# ---- tests -----------------------------------------------------------------
+
+all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
+	$(XGBOOST_LIBS)
+
+tests := $(patsubst %.c,$(O)/%,$(test-src))
+# Allocation goes through tests/unit/fail_alloc.c, which can fail the nth call.
+wrap := malloc calloc realloc strdup
+$(tests): $(O)/%: $(O)/%.o $(test-support:%.c=$(O)/%.o) $(O)/libtw.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $^ \
+		$(wrap:%=-Wl,--wrap=%) $(test-wrap-$(@F):%=-Wl,--wrap=%) \
+		$(TEST_LIBS) $(all-libs) -lm -o $@
+
+# A fuzz target is linked with libFuzzer in BUILD=fuzz, and otherwise with a
+# driver that replays its corpus, so that every compiler runs every past crash.
+fuzzers := $(patsubst %.c,$(O)/%,$(fuzz-src))
+fuzz-engine := $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer,$(O)/tests/fuzz/replay.o)
+$(fuzzers): $(O)/%: $(O)/%.o $(O)/libtw.a $(if $(filter fuzz,$(BUILD)),,$(O)/tests/fuzz/replay.o)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $< $(fuzz-engine) $(O)/libtw.a $(all-libs) -lm -o $@
+
+include tests/checks.mk
+
+# The models that ship, from recordings that do not (docs/model-db.md).
+TW_SHARED ?= ../shared
+models: all
+	model-db/make-models $(O)/tallywatt $(TW_SHARED)/data model-db/models
+
+# ---- install ---------------------------------------------------------------
+
+man-pages := $(wildcard docs/man/*.[1-8])
+models    := $(shell find model-db/models -type f 2>/dev/null)
+units     := $(wildcard etc/systemd/*.service)
+confs     := $(wildcard etc/tallywatt/*.conf)
+
+install: all
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(pkgdatadir)/models
+	$(INSTALL) -m 755 $(programs:%=$(O)/%) $(DESTDIR)$(bindir)
+	@set -e; for f in $(man-pages); do \
+		d=$(DESTDIR)$(mandir)/man$${f##*.}; \
+		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
+	@set -e; for f in $(models); do \
+		d=$(DESTDIR)$(pkgdatadir)/$$(dirname $${f#model-db/}); \
+		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
+	$(INSTALL) -d $(DESTDIR)$(unitdir) $(DESTDIR)$(tmpfilesdir) \
+		$(DESTDIR)$(pkgdatadir)/examples
+	@set -e; for f in $(units); do \
+		sed 's|@bindir@|$(bindir)|' $$f >$(DESTDIR)$(unitdir)/$$(basename $$f); done
+	$(INSTALL) -m 644 etc/tmpfiles.d/tallywatt.conf $(DESTDIR)$(tmpfilesdir)
+	$(INSTALL) -m 644 $(confs) $(DESTDIR)$(pkgdatadir)/examples
+
+uninstall:
+	rm -f $(programs:%=$(DESTDIR)$(bindir)/%)
+	@for f in $(man-pages); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
+	rm -f $(patsubst etc/systemd/%,$(DESTDIR)$(unitdir)/%,$(units))
+	rm -f $(DESTDIR)$(tmpfilesdir)/tallywatt.conf
+	rm -rf $(DESTDIR)$(pkgdatadir)
+
+dist:
+	@mkdir -p $(O)
+	git archive --prefix=tallywatt-$(VERSION)/ -o $(O)/tallywatt-$(VERSION).tar.gz HEAD
+
+clean:
+	rm -rf $(O)
+
+-include $(all-objs:.o=.d)
+
+.PHONY: all models install uninstall dist clean FORCE
+.DEFAULT_GOAL := all

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fail where a name, an option or a route is not documented.
+
+    check_docs.py PROGRAM...
+
+Names of registered trainers, isolators and predictors need a section of their own. Every
+option that a program's --help prints must be in its page below docs/ and in its man page;
+of `tallywatt`, those of each command. Every route needs a mention in its program's page.
+TW_BIN is where the programs are.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+# Files of a registry's entries, and the page that has a section for each.
+REGISTRIES = (("trainer/fit_*.c", "docs/trainers.md"),
+              ("isolator/isolate_*.c", "docs/pipelines.md"),
+              ("estimator/predict_*.c", "docs/model-format.md"))
+# Files with routes, and the page that describes them.
+ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.md"))
+NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
+ROUTE = re.compile(r'^\s*\.path = "(/[^"]*)"', re.MULTILINE)
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+COMMAND = re.compile(r"^  ([a-z][a-z-]*)  +\S", re.MULTILINE)
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
+        return ""
+
+
+def found_in(pattern, expression):
+    """(file, name) of each match in the files of a pattern."""
+    for path in sorted(glob.glob(pattern)):
+        for name in expression.findall(read(path)):
+            yield path, name
+
+
+def check_names():
+    for pattern, page in REGISTRIES:
+        text = read(page)
+        for path, name in found_in(pattern, NAME):
+            if not re.search(rf"^##+ `?{re.escape(name)}`?$", text, re.MULTILINE):
+                yield f"{page}: no section '{name}' ({path})"
+
+
+def check_routes():
+    for pattern, page in ROUTES:
+        text = read(page)
+        for path, route in found_in(pattern, ROUTE):
+            if not re.search(re.escape(route) + r"(?![\w/-])", text):
+                yield f"{page}: no word of the route '{route}' ({path})"
+
+
+def run(program, *args):
+    path = os.path.join(os.environ.get("TW_BIN", "build/release"), program)
+    return subprocess.run([path, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False, timeout=60)
+
+
+def help_of(*command):
+    done = run(*command, "--help")
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} --help exits {done.returncode}: "
+                           f"{done.stderr.decode(errors='replace')}")
+    return done.stdout.decode()
+
+
+def options_of(program):
+    """(what prints it, option) for each option of a program and its commands."""
+    text = help_of(program)
+    for option in sorted(set(OPTION.findall(text))):
+        yield program, option
+    if program == "tallywatt":
+        for command in COMMAND.findall(text):
+            for option in sorted(set(OPTION.findall(help_of(program, command)))):
+                yield f"{program} {command}", option
+
+
+def check_options(program):
+    pages = {f"docs/{program}.md": read(f"docs/{program}.md")}
+    manuals = sorted(glob.glob(f"docs/man/{program}*.[1-8]"))
+    pages[f"docs/man/{program}.*"] = "".join(read(m) for m in manuals).replace("\\-", "-")
+    for page, text in pages.items():
+        known = set(OPTION.findall(text))
+        for where, option in options_of(program):
+            if option not in known:
+                yield f"{page}: no word of {option} ({where})"
+
+
+def check_samples(program):
+    """The sample configuration must be one that the program takes."""
+    sample = f"etc/tallywatt/{program}.conf"
+    if not os.path.exists(sample):
+        return
+    done = run(program, "--config", sample, "--check-config")
+    if done.returncode != 0:
+        yield f"{sample}: {done.stderr.decode(errors='replace').strip()}"
+
+
+def main(programs):
+    errors = [*check_names(), *check_routes()]
+    for program in programs:
+        errors += [*check_options(program), *check_samples(program)]
+    for line in dict.fromkeys(errors):
+        print(line, file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check of the documents must be able to fail."""
+import os
+import tempfile
+import unittest
+
+import check_docs
+
+FIT = 'const struct tw_trainer tw_trainer_x = {\n\t.name = "XTrainer",\n};\n'
+ROUTE = 'static const struct tw_http_route r = {\n\t.path = "/model",\n};\n'
+HELP = """usage: tw-x [OPTION]..
+
+  --listen ADDR:PORT  where to answer [127.0.0.1:0]
+  --help              this text
+"""
+
+
+class CheckDocs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+        self.write("bin/tw-x", f"#!/bin/sh\ncat <<'EOF'\n{HELP}EOF\n")
+        os.chmod("bin/tw-x", 0o755)
+        self.addCleanup(os.environ.__setitem__, "TW_BIN", os.environ.get("TW_BIN", ""))
+        os.environ["TW_BIN"] = "bin"
+
+    @staticmethod
+    def write(path, text):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def test_a_name_without_a_section_is_told(self):
+        self.write("trainer/fit_x.c", FIT)
+        self.write("docs/trainers.md", "# Trainers\n\nXTrainer\n")
+        self.assertEqual(list(check_docs.check_names()),
+                         ["docs/trainers.md: no section 'XTrainer' (trainer/fit_x.c)"])
+        self.write("docs/trainers.md", "# Trainers\n\n## XTrainer\n")
+        self.assertEqual(list(check_docs.check_names()), [])
+
+    def test_a_route_that_is_not_mentioned_is_told(self):
+        self.write("server/routes.c", ROUTE)
+        self.write("docs/tw-server.md", "POST /models\n")
+        self.assertEqual(list(check_docs.check_routes()),
+                         ["docs/tw-server.md: no word of the route '/model' "
+                          "(server/routes.c)"])
+        self.write("docs/tw-server.md", "POST /model\n")
+        self.assertEqual(list(check_docs.check_routes()), [])
+
+    def test_an_option_must_be_in_the_page_and_in_the_man_page(self):
+        self.write("docs/tw-x.md", "`--listen` `--help`\n")
+        self.write("docs/man/tw-x.8", "\\-\\-listen\n")
+        self.assertEqual(list(check_docs.check_options("tw-x")),
+                         ["docs/man/tw-x.*: no word of --help (tw-x)"])
+        self.write("docs/man/tw-x.8", "\\-\\-listen \\-\\-help\n")
+        self.assertEqual(list(check_docs.check_options("tw-x")), [])
+
+    def test_a_longer_option_does_not_stand_for_a_shorter(self):
+        self.write("docs/tw-x.md", "`--listen-more` `--help`\n")
+        self.write("docs/man/tw-x.8", "--listen --help\n")
+        self.assertEqual(list(check_docs.check_options("tw-x")),
+                         ["docs/tw-x.md: no word of --listen (tw-x)"])
+
+    def test_a_program_whose_help_fails_is_an_error(self):
+        self.write("bin/tw-x", "#!/bin/sh\nexit 1\n")
+        with self.assertRaises(RuntimeError):
+            list(check_docs.check_options("tw-x"))
+
+
+if __name__ == "__main__":
+    unittest.main()

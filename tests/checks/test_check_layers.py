@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check of layers must be able to fail."""
+import os
+import tempfile
+import unittest
+
+import check_layers
+
+TABLE = """# Architecture
+
+## Layers
+
+| folder | is | may include |
+|---|---|---|
+| `lib/` | base | nothing of ours |
+| `model-db/` | models | `lib/` |
+"""
+
+
+class CheckLayers(unittest.TestCase):
+    def check(self, files, table=TABLE):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {"docs/architecture.md": table, **files}.items():
+                path = os.path.join(root, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(text)
+            return check_layers.check(root)
+
+    def test_what_the_table_allows_passes(self):
+        self.assertEqual(self.check({
+            "lib/err.h": '#include <stddef.h>\n',
+            "model-db/model.c": '#include "model-db/model.h"\n#include "lib/err.h"\n'}), [])
+
+    def test_an_arrow_that_points_back_is_named_with_its_line(self):
+        self.assertEqual(self.check({"lib/err.c": '\n#  include "model-db/model.h"\n'}),
+                         ['lib/err.c:2: lib/ may not include "model-db/model.h"'])
+
+    def test_a_folder_below_a_room_is_looked_into(self):
+        self.assertEqual(self.check({"lib/a/b.h": '#include "model-db/x.h"\n'}),
+                         ['lib/a/b.h:1: lib/ may not include "model-db/x.h"'])
+
+    def test_a_path_not_from_the_top_is_refused(self):
+        self.assertEqual(self.check({"lib/err.c": '#include "err.h"\n'}),
+                         ['lib/err.c:1: "err.h" is not a path from the top'])
+
+    def test_a_room_without_a_row_is_refused(self):
+        errors = self.check({"server/main.c": '#include "lib/err.h"\n'})
+        self.assertEqual(len(errors), 1)
+        self.assertIn("no row for server/", errors[0])
+
+    def test_a_document_without_the_table_is_refused(self):
+        errors = self.check({"lib/err.c": ""}, table="# Architecture\n")
+        self.assertEqual(len(errors), 1)
+        self.assertIn("no table", errors[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""etc/deps on systems that are made up from scripts named apt-get, dpkg-query and so on."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+NEEDED_TOOLS = ("sh", "awk", "dirname", "grep", "cut", "tr", "env")
+
+
+class Deps(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bin = folder.name
+        self.calls = os.path.join(self.bin, "calls")
+        for tool in NEEDED_TOOLS:
+            os.symlink(shutil.which(tool), os.path.join(self.bin, tool))
+
+    def tool(self, name, script):
+        path = os.path.join(self.bin, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"#!/bin/sh\n{script}\n")
+        os.chmod(path, 0o755)
+
+    def debian(self, installed, offered, user=0):
+        """A system that has and offers what these shell patterns match."""
+        self.tool("dpkg-query", f'case "$4" in {installed}) printf installed ;; '
+                  "*) exit 1 ;; esac")
+        self.tool("apt-cache", f'case "$2" in {offered}) ;; *) exit 1 ;; esac')
+        self.tool("apt-get", f'echo "$*" >>{self.calls}')
+        self.tool("id", f"echo {user}")
+
+    def deps(self, level):
+        done = subprocess.run([os.path.join(TOP, "etc/deps"), level], check=False,
+                              env={"PATH": self.bin}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout.decode()
+
+    def called(self):
+        if not os.path.exists(self.calls):
+            return []
+        with open(self.calls, encoding="utf-8") as f:
+            return f.read().splitlines()
+
+    def test_nothing_is_done_where_all_is_there(self):
+        self.debian("*", "*")
+        for level in ("build", "test", "check"):
+            self.assertEqual(self.deps(level), (0, ""))
+        self.assertEqual(self.called(), [])
+
+    def test_only_what_is_missing_is_installed(self):
+        self.debian("libc*|gcc|make|pkg-config|libm*|libx*|libg*|python3", "*")
+        code, _ = self.deps("build")
+        self.assertEqual(code, 0)
+        update, install = self.called()
+        self.assertIn("update", update)
+        self.assertIn("--no-install-recommends install", install)
+        self.assertEqual(install.split("install ")[-1].split(),
+                         ["libjansson-dev", "libzip-dev"])
+
+    def test_either_of_two_packages_will_do(self):
+        self.debian("libc6-dev|libcurl4-gnutls-dev|clang|make|pkgconf|lib[jmzgx]*|python3",
+                    "*")
+        self.assertEqual(self.deps("build"), (0, ""))
+
+    def test_an_optional_package_that_is_nowhere_is_said_and_not_asked_for(self):
+        self.debian("lib[!x]*|gcc|make|pkg-config|python3", "gcc")
+        code, text = self.deps("build")
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"NOTE: .*libxgboost-dev.*XGBOOST=0")
+        self.assertEqual(self.called(), [])
+
+    def test_a_needed_package_that_is_nowhere_fails(self):
+        self.debian("lib[!j]*|gcc|make|pkg-config|python3", "gcc")
+        code, text = self.deps("build")
+        self.assertEqual(code, 1)
+        self.assertIn("libjansson-dev", text)
+
+    def test_without_root_and_sudo_the_command_is_told(self):
+        self.debian("lib[!j]*|gcc|make|pkg-config|python3", "*", user=1000)
+        code, text = self.deps("build")
+        self.assertEqual(code, 1)
+        self.assertIn("apt-get install libjansson-dev", text)
+        self.assertEqual(self.called(), [])
+
+    def test_sudo_is_used_where_it_is(self):
+        self.debian("lib[!j]*|gcc|make|pkg-config|python3", "*", user=1000)
+        self.tool("sudo", 'exec "$@"')
+        self.assertEqual(self.deps("build")[0], 0)
+        self.assertEqual(len(self.called()), 2)
+
+    def test_elsewhere_all_is_listed_and_nothing_else_is_done(self):
+        code, text = self.deps("build")
+        self.assertEqual(code, 1)
+        with open(os.path.join(TOP, "etc/packages"), encoding="utf-8") as f:
+            names = [line.split()[1].split("|")[0] for line in f
+                     if line.startswith(("build", "maybe"))]
+        for name in names:
+            self.assertIn(name, text)
+
+    def test_elsewhere_what_can_build_passes(self):
+        for tool in ("cc", "python3", "pkg-config"):
+            self.tool(tool, "exit 0")
+        self.assertEqual(self.deps("build"), (0, ""))
+
+    def test_wrong_use_exits_2(self):
+        self.assertEqual(self.deps("all")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorded responses are what the generator makes, and hold to their law."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path.insert(0, TESTS)
+import generate_response as generator  # noqa: E402
+
+RECORDED = {"0.6": "simulated-0.6.json", "0.7": "simulated-0.7.json"}
+SIZE_MAX = 200000
+
+
+def record(generation, *args):
+    script = os.path.join(TESTS, "generate_response.py")
+    return subprocess.run([sys.executable, script, "--generation", generation, *args],
+                          stdout=subprocess.PIPE, check=True).stdout
+
+
+def node_watts(response, component):
+    """Watts of each step, modes and packages summed."""
+    totals = {}
+    for series in response[f"kepler_node_{component}_joules_total"]:
+        for t, v in series["values"]:
+            totals[t] = totals.get(t, 0.0) + float(v)
+    times = sorted(totals)
+    return [(totals[b] - totals[a]) / (b - a) for a, b in zip(times, times[1:])]
+
+
+def node_rates(response, metric):
+    """The node's rate of a counter in each step, containers summed."""
+    series = response[f"kepler_container_{metric}_total"]
+    times = sorted({t for s in series for t, _ in s["values"]})
+    rates = dict.fromkeys(times[1:], 0.0)
+    for s in series:
+        for (t0, v0), (t1, v1) in zip(s["values"], s["values"][1:]):
+            rates[t1] += (float(v1) - float(v0)) / (t1 - t0)
+    return list(rates.values())
+
+
+class Generator(unittest.TestCase):
+    def test_recorded_responses_are_what_the_generator_makes(self):
+        for generation, name in RECORDED.items():
+            with open(os.path.join(TESTS, "data", "prom", name), "rb") as f:
+                recorded = f.read()
+            self.assertEqual(recorded, record(generation), f"{name} is out of date")
+            self.assertLess(len(recorded), SIZE_MAX)
+
+    def test_another_seed_gives_another_machine(self):
+        self.assertNotEqual(record("0.7"), record("0.7", "--seed", "2"))
+
+    def test_watts_hold_to_the_law_within_the_noise(self):
+        for generation in RECORDED:
+            response = json.loads(record(generation, "--noise", "0.25"))
+            rates = [node_rates(response, m) for m in generator.COUNTERS]
+            package, dram = (node_watts(response, c) for c in ("package", "dram"))
+            for i, values in enumerate(zip(*rates)):
+                law = generator.power_w(dict(zip(generator.COUNTERS, values)))
+                self.assertLess(abs(law["package"] - package[i]), 0.26)
+                self.assertLess(abs(law["dram"] - dram[i]), 0.26)
+
+    def test_power_varies_and_containers_come_and_go(self):
+        response = json.loads(record("0.7"))
+        package = node_watts(response, "package")
+        self.assertGreater(max(package) - min(package), 20)
+        lives = {len(s["values"])
+                 for s in response["kepler_container_cpu_cycles_total"]}
+        self.assertGreater(len(lives), 2)
+
+    def test_each_fault_changes_the_response(self):
+        whole = record("0.7")
+        for fault in generator.FAULTS:
+            with self.subTest(fault=fault):
+                self.assertNotEqual(record("0.7", "--fault", fault), whole)
+
+
+if __name__ == "__main__":
+    unittest.main()
