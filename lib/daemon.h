@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_DAEMON_H
+#define TW_DAEMON_H
+
+/*
+ * What every daemon's main() does around its work: signals as a file descriptor,
+ * readiness, SIGPIPE ignored. Foreground only; systemd daemonises.
+ */
+
+#include <stddef.h>
+
+struct tw_err;
+
+/*
+ * Block SIGTERM, SIGINT and SIGHUP in this thread and those started after it, ignore
+ * SIGPIPE, and return a signalfd (O_CLOEXEC, non-blocking) in *fd.
+ */
+int tw_signals_open(int *fd, struct tw_err *err);
+
+enum tw_signal { TW_SIGNAL_NONE, TW_SIGNAL_STOP, TW_SIGNAL_RELOAD };
+
+/* The next signal waiting on fd. */
+enum tw_signal tw_signals_next(int fd);
+
+/*
+ * Tell the world that requests are answered: write text (the bound address) and a
+ * newline to ready_file atomically if it is not NULL, and READY=1 to NOTIFY_SOCKET if
+ * set.
+ */
+int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err);
+
+/* STOPPING=1 to NOTIFY_SOCKET, and remove the ready file. */
+void tw_daemon_stopping(const char *ready_file);
+
+#endif /* TW_DAEMON_H */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ENERGY_H
+#define TW_ENERGY_H
+
+/*
+ * Energy components (what is powered) and energy sources (who measures it).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum tw_component {
+	TW_PACKAGE,
+	TW_CORE,
+	TW_UNCORE,
+	TW_DRAM,
+	TW_PLATFORM,
+	TW_COMPONENT_COUNT
+};
+
+struct tw_energy_source {
+	const char *name; /* "rapl-sysfs": in metrics, paths and models */
+	const enum tw_component *components;
+	size_t count;
+};
+
+/* "package", "core", "uncore", "dram", "platform": as in files and answers. */
+const char *tw_component_name(enum tw_component c);
+
+/* False if there is no component of that name. */
+bool tw_component_find(const char *name, enum tw_component *out);
+
+size_t tw_energy_source_count(void);
+const struct tw_energy_source *tw_energy_source_at(size_t i);
+
+/* By its exact name; NULL if there is none. */
+const struct tw_energy_source *tw_energy_source_find(const char *name);
+
+/*
+ * The source that a client's text means: NULL, "" and anything with "rapl" in it
+ * is rapl-sysfs, else the exact name. NULL if there is none.
+ */
+const struct tw_energy_source *tw_energy_source_wanted(const char *text);
+
+#endif /* TW_ENERGY_H */

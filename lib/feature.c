@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/feature.h"
+
+#include "lib/strs.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct tw_feature features[] = {
+	{ "accelerator_intel_qat", "utilisation" },
+	{ "bpf_block_irq", "softirqs/s" },
+	{ "bpf_cpu_time_ms", "ms/s" },
+	{ "bpf_net_rx_irq", "softirqs/s" },
+	{ "bpf_net_tx_irq", "softirqs/s" },
+	{ "bpf_page_cache_hit", "hits/s" },
+	{ "cache_miss", "events/s" },
+	{ "cpu_cycles", "events/s" },
+	{ "cpu_instructions", "events/s" },
+	{ "cpu_scaling_frequency_hertz", "Hz" },
+	{ "node_info", "" },
+};
+
+static const char *const accelerator_only[] = { "accelerator_intel_qat" };
+static const char *const basic[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit",
+				     "cache_miss", "cpu_cycles", "cpu_instructions" };
+static const char *const bpf_irq[] = { "bpf_block_irq", "bpf_cpu_time_ms",
+				       "bpf_net_rx_irq", "bpf_net_tx_irq",
+				       "bpf_page_cache_hit" };
+static const char *const bpf_only[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit" };
+static const char *const counter_irq[] = { "bpf_block_irq",  "bpf_net_rx_irq",
+					   "bpf_net_tx_irq", "cache_miss",
+					   "cpu_cycles",     "cpu_instructions" };
+static const char *const counter_only[] = { "cache_miss", "cpu_cycles",
+					    "cpu_instructions" };
+static const char *const full[] = { "accelerator_intel_qat",
+				    "bpf_block_irq",
+				    "bpf_cpu_time_ms",
+				    "bpf_net_rx_irq",
+				    "bpf_net_tx_irq",
+				    "bpf_page_cache_hit",
+				    "cache_miss",
+				    "cpu_cycles",
+				    "cpu_instructions",
+				    "cpu_scaling_frequency_hertz",
+				    "node_info" };
+static const char *const workload_only[] = { "accelerator_intel_qat",
+					     "bpf_block_irq",
+					     "bpf_cpu_time_ms",
+					     "bpf_net_rx_irq",
+					     "bpf_net_tx_irq",
+					     "bpf_page_cache_hit",
+					     "cache_miss",
+					     "cpu_cycles",
+					     "cpu_instructions" };
+
+static const struct tw_feature_group groups[] = {
+	{ "AcceleratorOnly", accelerator_only, COUNT(accelerator_only) },
+	{ "BPFIRQ", bpf_irq, COUNT(bpf_irq) },
+	{ "BPFOnly", bpf_only, COUNT(bpf_only) },
+	{ "Basic", basic, COUNT(basic) },
+	{ "CounterIRQCombined", counter_irq, COUNT(counter_irq) },
+	{ "CounterOnly", counter_only, COUNT(counter_only) },
+	{ "Full", full, COUNT(full) },
+	{ "WorkloadOnly", workload_only, COUNT(workload_only) },
+};
+
+static const char *const outputs[] = {
+	[TW_ABS_POWER] = "AbsPower",
+	[TW_DYN_POWER] = "DynPower",
+};
+
+_Static_assert(COUNT(outputs) == TW_OUTPUT_COUNT, "every output needs a name");
+
+const struct tw_feature *tw_feature_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(features); i++)
+		if (strcmp(features[i].name, name) == 0)
+			return &features[i];
+	return NULL;
+}
+
+size_t tw_feature_group_count(void)
+{
+	return COUNT(groups);
+}
+
+const struct tw_feature_group *tw_feature_group_at(size_t i)
+{
+	assert(i < COUNT(groups));
+	return &groups[i];
+}
+
+const struct tw_feature_group *tw_feature_group_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(groups); i++)
+		if (strcmp(groups[i].name, name) == 0)
+			return &groups[i];
+	return NULL;
+}
+
+bool tw_feature_group_valid(const struct tw_feature_group *g, const struct tw_strs *names)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (!tw_strs_has(names, g->features[i]))
+			return false;
+	return true;
+}
+
+const char *tw_output_name(enum tw_output o)
+{
+	assert((unsigned)o < TW_OUTPUT_COUNT);
+	return outputs[o];
+}
+
+bool tw_output_find(const char *name, enum tw_output *out)
+{
+	for (size_t i = 0; i < COUNT(outputs); i++) {
+		if (strcmp(outputs[i], name) == 0) {
+			*out = (enum tw_output)i;
+			return true;
+		}
+	}
+	return false;
+}

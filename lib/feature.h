@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_FEATURE_H
+#define TW_FEATURE_H
+
+/*
+ * The field's vocabulary of features and feature groups.
+ *
+ * A feature is a canonical name with a unit ("cpu_cycles", events/s); a group is
+ * the set of features that one kind of machine can measure. Names and groups are
+ * part of the wire contract (docs/wire.md, "Features"). The features of a group
+ * are in strcmp order, which is the order of columns in datasets and models.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tw_strs;
+
+/* The longest feature name that is accepted anywhere. */
+#define TW_FEATURE_NAME_MAX 127
+
+struct tw_feature {
+	const char *name; /* canonical */
+	const char *unit; /* of the value a predictor takes: "events/s", "ms/s" */
+};
+
+struct tw_feature_group {
+	const char *name; /* "CounterOnly" */
+	const char *const *features;
+	size_t count;
+};
+
+/* What an output of a model is about. */
+enum tw_output {
+	TW_ABS_POWER, /* "AbsPower": a node, idle power included */
+	TW_DYN_POWER, /* "DynPower": a workload, above idle */
+	TW_OUTPUT_COUNT
+};
+
+const struct tw_feature *tw_feature_find(const char *name);
+
+size_t tw_feature_group_count(void);
+const struct tw_feature_group *tw_feature_group_at(size_t i);
+
+/* NULL if there is no group of that name. */
+const struct tw_feature_group *tw_feature_group_find(const char *name);
+
+/* Whether every feature of the group is among names. */
+bool tw_feature_group_valid(const struct tw_feature_group *g,
+			    const struct tw_strs *names);
+
+const char *tw_output_name(enum tw_output o);
+
+/* False if there is no output type of that name. */
+bool tw_output_find(const char *name, enum tw_output *out);
+
+#endif /* TW_FEATURE_H */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/file.h"
+
+#include "lib/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_MAX_BYTES 128
+#define PATH_TEXT 4096
+
+static int read_all(int fd, char *data, size_t want, size_t *len)
+{
+	size_t have = 0;
+
+	while (have < want) {
+		ssize_t n = read(fd, data + have, want - have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	*len = have;
+	return 0;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int tw_file_read(const char *path, size_t max, char **data, size_t *len,
+		 struct tw_err *err)
+{
+	char *buf = NULL;
+	struct stat st;
+	size_t have;
+	int fd, rc = -1;
+
+	/* Non-blocking: a FIFO without a writer must not hold us up. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		tw_fail_errno(err, errno, "cannot open '%s'", path);
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		tw_fail(err, TW_INVALID, "'%s' is not a regular file", path);
+		goto out;
+	}
+	if ((uintmax_t)st.st_size > max) {
+		tw_fail(err, TW_INVALID, "'%s' has %jd bytes, limit is %zu", path,
+			(intmax_t)st.st_size, max);
+		goto out;
+	}
+	buf = malloc((size_t)st.st_size + 1);
+	if (buf == NULL) {
+		tw_fail(err, TW_NOMEM, "'%s'", path);
+		goto out;
+	}
+	if (read_all(fd, buf, (size_t)st.st_size, &have) < 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", path);
+		goto out;
+	}
+	buf[have] = '\0';
+
+	*data = buf;
+	*len = have;
+	buf = NULL;
+	rc = 0;
+out:
+	free(buf);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int tw_file_create(const char *path, const void *data, size_t len, struct tw_err *err)
+{
+	bool made = false;
+	int fd, rc = -1;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0) {
+		tw_fail_errno(err, errno, "cannot create '%s'", path);
+		goto out;
+	}
+	made = true;
+	if (write_all(fd, data, len) < 0 || fsync(fd) < 0) {
+		tw_fail_errno(err, errno, "cannot write '%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	if (fd >= 0 && close(fd) < 0 && rc == 0) {
+		tw_fail_errno(err, errno, "cannot close '%s'", path);
+		rc = -1;
+	}
+	if (made && rc < 0)
+		unlink(path);
+	return rc;
+}
+
+/* The directory that a path is in: "." for a bare name. */
+static int sync_parent(const char *path, struct tw_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_TEXT];
+	size_t len;
+
+	if (slash == NULL)
+		return tw_dir_sync(".", err);
+	len = slash == path ? 1 : (size_t)(slash - path);
+	if (len >= sizeof(dir))
+		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	return tw_dir_sync(dir, err);
+}
+
+int tw_file_replace(const char *path, const void *data, size_t len, struct tw_err *err)
+{
+	char tmp[PATH_TEXT];
+	uint64_t chance;
+	int n;
+
+	/* The process id is not enough: in a container it is 1 each time. */
+	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+		return tw_fail_errno(err, errno, "cannot name a file beside '%s'", path);
+	n = snprintf(tmp, sizeof(tmp), "%s.%ld-%016" PRIx64 ".tmp", path, (long)getpid(),
+		     chance);
+	if (n < 0 || (size_t)n >= sizeof(tmp))
+		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
+	if (tw_file_create(tmp, data, len, err) < 0)
+		return -1;
+	if (rename(tmp, path) < 0) {
+		tw_fail_errno(err, errno, "cannot replace '%s'", path);
+		unlink(tmp);
+		return -1;
+	}
+	return sync_parent(path, err);
+}
+
+int tw_name_check(const char *what, const char *name, size_t len, struct tw_err *err)
+{
+	char shown[4 * 32 + 4];
+	size_t used = 0;
+	bool plain = len > 0 && len <= NAME_MAX_BYTES && name[0] != '.';
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)name[i];
+		bool alnum = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+			     (c >= 'a' && c <= 'z');
+
+		plain = plain && (alnum || (c != '\0' && strchr("-_.+:@", c) != NULL));
+	}
+	if (plain)
+		return 0;
+
+	/* The name is foreign: show it cut short and without control bytes. */
+	for (size_t i = 0; i < len && i < 32; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (c >= 0x20 && c < 0x7f && c != '\'' && c != '\\')
+			shown[used++] = (char)c;
+		else
+			used += (size_t)snprintf(shown + used, 5, "\\x%02x", c);
+	}
+	snprintf(shown + used, sizeof(shown) - used, "%s", len > 32 ? "..." : "");
+	return tw_fail(err, TW_INVALID,
+		       "%s '%s': want 1 to %d letters, digits, '-', '_', '+', ':', '@' "
+		       "and '.', which is not the first",
+		       what, shown, NAME_MAX_BYTES);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/opt.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+void tw_version_print(const char *program)
+{
+	printf("%s %s\n", program, TW_VERSION);
+	printf("jansson: %s\n", JANSSON_VERSION);
+	printf("xgboost: %s\n", TW_XGBOOST ? "yes" : "no");
+	printf("bpf: no\n");
+}

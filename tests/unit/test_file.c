@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool fail_fsync, fail_rename;
+static int fsyncs;
+
+int __real_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __wrap_fsync(int fd);
+int __wrap_rename(const char *from, const char *to);
+
+int __wrap_fsync(int fd)
+{
+	fsyncs++;
+	errno = EIO;
+	return fail_fsync ? -1 : __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+	errno = EIO;
+	return fail_rename ? -1 : __real_rename(from, to);
+}
+
+static int setup(void **state)
+{
+	fail_fsync = false;
+	fail_rename = false;
+	fsyncs = 0;
+	*state = scratch_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	scratch_free(*state);
+	return 0;
+}
+
+static char *below(const char *dir, const char *name)
+{
+	struct tw_err err = { 0 };
+	char *path = NULL;
+
+	assert_int_equal(tw_path_join(&path, &err, dir, name, NULL), 0);
+	return path;
+}
+
+static int entries(const char *dir)
+{
+	DIR *d = opendir(dir);
+	int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n - 2;
+}
+
+static void assert_content(const char *path, const char *want)
+{
+	struct tw_err err = { 0 };
+	char *data = NULL;
+	size_t len = 0;
+
+	assert_int_equal(tw_file_read(path, 4096, &data, &len, &err), 0);
+	assert_int_equal(len, strlen(want));
+	assert_string_equal(data, want);
+	free(data);
+}
+
+static void replacing_syncs_file_and_directory_and_leaves_nothing_else(void **state)
+{
+	char *path = below(*state, "f");
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_file_replace(path, "old", 3, &err), 0);
+	assert_int_equal(fsyncs, 2);
+	assert_int_equal(tw_file_replace(path, "newer", 5, &err), 0);
+	assert_content(path, "newer");
+	assert_int_equal(entries(*state), 1);
+	free(path);
+}
+
+static void a_failed_replace_keeps_the_old_file(void **state)
+{
+	char *path = below(*state, "f");
+	struct tw_err err = { 0 }, again = { 0 };
+
+	assert_int_equal(tw_file_replace(path, "old", 3, &err), 0);
+	fail_fsync = true;
+	assert_int_equal(tw_file_replace(path, "new", 3, &err), -1);
+	assert_int_equal(err.code, TW_IO);
+	assert_non_null(strstr(err.text, "cannot write '"));
+	fail_fsync = false;
+	fail_rename = true;
+	assert_int_equal(tw_file_replace(path, "new", 3, &again), -1);
+	assert_int_equal(again.code, TW_IO);
+	assert_non_null(strstr(again.text, "cannot replace '"));
+	assert_content(path, "old");
+	assert_int_equal(entries(*state), 1);
+	free(path);
+}
+
+static void creating_does_not_overwrite_nor_follow_a_link(void **state)
+{
+	char *path = below(*state, "f"), *link = below(*state, "link");
+	char *target = below(*state, "target");
+	struct tw_err err = { 0 }, again = { 0 };
+
+	assert_int_equal(tw_file_create(path, "one", 3, &err), 0);
+	assert_int_equal(tw_file_create(path, "two", 3, &err), -1);
+	assert_non_null(strstr(err.text, "File exists"));
+	assert_content(path, "one");
+	assert_int_equal(symlink(target, link), 0);
+	assert_int_equal(tw_file_create(link, "two", 3, &again), -1);
+	assert_int_equal(access(target, F_OK), -1);
+	free(target);
+	free(link);
+	free(path);
+}
+
+static void reading_has_a_limit_and_wants_a_regular_file(void **state)
+{
+	char *path = below(*state, "f"), *fifo = below(*state, "fifo");
+	const struct {
+		const char *path;
+		enum tw_code code;
+		const char *text;
+	} bad[] = {
+		{ path, TW_INVALID, "has 5 bytes, limit is 4" },
+		{ fifo, TW_INVALID, "is not a regular file" },
+		{ *state, TW_INVALID, "is not a regular file" },
+		{ "/dev/null", TW_INVALID, "is not a regular file" },
+		{ "/nonexistent/f", TW_NOTFOUND, "cannot open '/nonexistent/f'" },
+	};
+	struct tw_err err = { 0 };
+	char *data = NULL;
+	size_t len = 0;
+
+	assert_int_equal(tw_file_create(path, "12345", 5, &err), 0);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tw_err why = { 0 };
+
+		assert_int_equal(tw_file_read(bad[i].path, 4, &data, &len, &why), -1);
+		assert_int_equal(why.code, bad[i].code);
+		assert_non_null(strstr(why.text, bad[i].text));
+		assert_null(data);
+	}
+	assert_int_equal(tw_file_read(path, 5, &data, &len, &err), 0);
+	assert_int_equal(len, 5);
+	free(data);
+	free(fifo);
+	free(path);
+}
+
+static void directories_are_made_with_their_parents(void **state)
+{
+	char *path = below(*state, "a//b/c"), *file = below(*state, "f");
+	char *under = below(file, "x");
+	struct tw_err err = { 0 };
+	struct stat st;
+
+	assert_int_equal(tw_dir_make(path, &err), 0);
+	assert_int_equal(tw_dir_make(path, &err), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(tw_file_create(file, "", 0, &err), 0);
+	assert_int_equal(tw_dir_make(under, &err), -1);
+	assert_non_null(strstr(err.text, "cannot make directory '"));
+	free(under);
+	free(file);
+	free(path);
+}
+
+static void removing_a_tree_leaves_what_links_point_to(void **state)
+{
+	char *keep = below(*state, "keep"), *kept = below(keep, "f");
+	char *tree = below(*state, "tree"), *deep = below(tree, "a/b");
+	char *link = below(deep, "link"), *file = below(deep, "file");
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_dir_make(keep, &err), 0);
+	assert_int_equal(tw_dir_make(deep, &err), 0);
+	assert_int_equal(tw_file_create(kept, "x", 1, &err), 0);
+	assert_int_equal(tw_file_create(file, "x", 1, &err), 0);
+	assert_int_equal(symlink(keep, link), 0);
+	assert_int_equal(tw_tree_remove(tree, &err), 0);
+	assert_int_equal(access(tree, F_OK), -1);
+	assert_content(kept, "x");
+
+	assert_int_equal(symlink(keep, tree), 0);
+	assert_int_equal(tw_tree_remove(tree, &err), 0);
+	assert_content(kept, "x");
+	assert_int_equal(tw_tree_remove(tree, &err), 0);
+	assert_int_equal(entries(*state), 1);
+	free(file);
+	free(link);
+	free(deep);
+	free(tree);
+	free(kept);
+	free(keep);
+}
+
+static void a_tree_that_is_too_deep_is_refused(void **state)
+{
+	char path[512];
+	struct tw_err err = { 0 };
+	size_t len = (size_t)snprintf(path, sizeof(path), "%s/t", (char *)*state);
+
+	for (int i = 0; i < 70; i++)
+		len += (size_t)snprintf(path + len, sizeof(path) - len, "/d");
+	assert_int_equal(tw_dir_make(path, &err), 0);
+	snprintf(path, sizeof(path), "%s/t", (char *)*state);
+	assert_int_equal(tw_tree_remove(path, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "directory 'd' is too deep to remove");
+}
+
+static void paths_are_joined_with_one_slash(void **state)
+{
+	struct tw_err err = { 0 };
+	char *path = NULL;
+
+	(void)state;
+	assert_int_equal(tw_path_join(&path, &err, "a/", "b", "c.json", NULL), 0);
+	assert_string_equal(path, "a/b/c.json");
+	free(path);
+	fail_alloc_at(1);
+	assert_int_equal(tw_path_join(&path, &err, "a", "b", NULL), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(err.code, TW_NOMEM);
+}
+
+static void names_that_are_no_plain_part_of_a_path_are_refused(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t len;
+		const char *shown;
+	} bad[] = {
+		{ "", 0, "name '':" },
+		{ ".", 1, "name '.':" },
+		{ "..", 2, "name '..':" },
+		{ ".x", 2, "name '.x':" },
+		{ "../x", 4, "name '../x':" },
+		{ "/x", 2, "name '/x':" },
+		{ "a\0b", 3, "name 'a\\x00b':" },
+		{ "a\nb", 3, "name 'a\\x0ab':" },
+		{ "a'b", 3, "name 'a\\x27b':" },
+		{ "\x1b[31m", 5, "name '\\x1b[31m':" },
+		{ "\xff", 1, "name '\\xff':" },
+		{ "a b", 3, "name 'a b':" },
+	};
+	char longer[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_name_check("name", bad[i].name, bad[i].len, &err),
+				 -1);
+		assert_int_equal(err.code, TW_INVALID);
+		if (strncmp(err.text, bad[i].shown, strlen(bad[i].shown)) != 0)
+			fail_msg("'%s' does not start with \"%s\"", err.text,
+				 bad[i].shown);
+	}
+	for (size_t len = 129; len <= sizeof(longer); len += 171) {
+		struct tw_err err = { 0 };
+
+		memset(longer, '\x01', sizeof(longer));
+		assert_int_equal(tw_name_check("name", longer, len, &err), -1);
+		assert_non_null(strstr(err.text, "\\x01...': want 1 to 128 letters"));
+	}
+}
+
+static void plain_names_are_taken(void **state)
+{
+	static const char *const good[] = { "a",    "std_v0.7.11", "AbsPower",
+					    "a..b", "x+y:z@1",     "-" };
+	struct tw_err err = { 0 };
+	char longest[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(tw_name_check("name", good[i], strlen(good[i]), &err),
+				 0);
+	memset(longest, 'x', sizeof(longest));
+	assert_int_equal(tw_name_check("name", longest, sizeof(longest), &err), 0);
+}
+
+static void failed_allocations_are_reported(void **state)
+{
+	char *path = below(*state, "f");
+	struct tw_err err = { 0 }, dir = { 0 };
+	char *data = NULL;
+	size_t len = 0;
+
+	assert_int_equal(tw_file_create(path, "x", 1, &err), 0);
+	fail_alloc_at(1);
+	assert_int_equal(tw_file_read(path, 10, &data, &len, &err), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(err.code, TW_NOMEM);
+	fail_alloc_at(1);
+	assert_int_equal(tw_dir_make(path, &dir), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(dir.code, TW_NOMEM);
+	free(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			replacing_syncs_file_and_directory_and_leaves_nothing_else, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_failed_replace_keeps_the_old_file,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			creating_does_not_overwrite_nor_follow_a_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			reading_has_a_limit_and_wants_a_regular_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(directories_are_made_with_their_parents,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			removing_a_tree_leaves_what_links_point_to, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_tree_that_is_too_deep_is_refused, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(paths_are_joined_with_one_slash, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(
+			names_that_are_no_plain_part_of_a_path_are_refused, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(plain_names_are_taken, setup, teardown),
+		cmocka_unit_test_setup_teardown(failed_allocations_are_reported, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}

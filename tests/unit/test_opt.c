@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/log.h"
+#include "lib/opt.h"
+#include "lib/opt_file.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/scratch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct config {
+	bool fast;
+	uint32_t threads;
+	uint64_t interval_ms;
+	uint64_t body_bytes;
+	char *listen;
+	char *dir;
+	unsigned log_level;
+	unsigned log_format;
+	char *ready_file;
+};
+
+static const struct tw_opt table[] = {
+	{ .name = "fast",
+	  .env = "TW_TEST_FAST",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, fast),
+	  .help = "do it fast" },
+	{ .name = "threads",
+	  .env = "TW_TEST_THREADS",
+	  .type = TW_OPT_U32,
+	  .min = 1,
+	  .max = 64,
+	  .offset = offsetof(struct config, threads),
+	  .fallback = "2",
+	  .arg = "N",
+	  .help = "how many" },
+	{ .name = "interval",
+	  .type = TW_OPT_DURATION_MS,
+	  .fallback = "3s",
+	  .arg = "TIME",
+	  .offset = offsetof(struct config, interval_ms),
+	  .help = "how often" },
+	{ .name = "body-limit",
+	  .type = TW_OPT_SIZE_BYTES,
+	  .fallback = "1MiB",
+	  .arg = "SIZE",
+	  .offset = offsetof(struct config, body_bytes),
+	  .help = "how much" },
+	{ .name = "listen",
+	  .type = TW_OPT_LISTEN,
+	  .fallback = "127.0.0.1:8100",
+	  .arg = "ADDR:PORT",
+	  .offset = offsetof(struct config, listen),
+	  .help = "where" },
+	{ .name = "dir",
+	  .env = "TW_TEST_DIR",
+	  .type = TW_OPT_TEXT,
+	  .arg = "DIR",
+	  .offset = offsetof(struct config, dir),
+	  .help = "which" },
+	TW_OPTS_LOG(struct config),
+	TW_OPT_READY_FILE(struct config),
+};
+
+static const struct tw_opts opts = {
+	.program = "tw-test",
+	.summary = "Tests options.",
+	.opt = table,
+	.count = sizeof(table) / sizeof(table[0]),
+};
+
+#define ARGS_MAX 8
+
+/* tw_opts_parse() over words, ended by NULL. */
+static int parse(struct config *c, enum tw_opts_action *action, struct tw_err *err,
+		 const char *const *words)
+{
+	char *argv[ARGS_MAX + 2] = { 0 };
+	char program[] = "tw-test";
+	int argc = 1, rest, rc;
+
+	argv[0] = program;
+	for (; words[argc - 1] != NULL; argc++) {
+		assert_true(argc < ARGS_MAX);
+		argv[argc] = strdup(words[argc - 1]);
+	}
+	*c = (struct config){ 0 };
+	rc = tw_opts_parse(&opts, argc, argv, c, action, &rest, err);
+	for (int i = 1; i < argc; i++)
+		free(argv[i]);
+	return rc;
+}
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static const char *const no_words[] = { NULL };
+
+static int setup(void **state)
+{
+	unsetenv("TW_TEST_FAST");
+	unsetenv("TW_TEST_THREADS");
+	unsetenv("TW_TEST_DIR");
+	unsetenv("TW_CONFIG");
+	*state = scratch_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	scratch_free(*state);
+	return 0;
+}
+
+static char *write_file(const char *dir, const char *text)
+{
+	struct tw_err err = { 0 };
+	char *path = NULL;
+
+	assert_int_equal(tw_path_join(&path, &err, dir, "x.conf", NULL), 0);
+	assert_int_equal(tw_file_replace(path, text, strlen(text), &err), 0);
+	return path;
+}
+
+/* What parsing prints on stdout. */
+static char *printed(const char *dir, const char *const *words)
+{
+	enum tw_opts_action action = TW_OPTS_RUN;
+	struct tw_err err = { 0 };
+	char *path = NULL, *text = NULL;
+	struct config c;
+	size_t len;
+	int saved;
+
+	assert_int_equal(tw_path_join(&path, &err, dir, "stdout", NULL), 0);
+	fflush(stdout);
+	saved = dup(STDOUT_FILENO);
+	assert_non_null(freopen(path, "w", stdout));
+	assert_int_equal(parse(&c, &action, &err, words), 0);
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	assert_int_equal(action, TW_OPTS_EXIT);
+	tw_opts_release(&opts, &c);
+	assert_int_equal(tw_file_read(path, 65536, &text, &len, &err), 0);
+	free(path);
+	return text;
+}
+
+static void defaults_hold_where_nothing_is_said(void **state)
+{
+	enum tw_opts_action action = TW_OPTS_EXIT;
+	struct tw_err err = { 0 };
+	struct config c;
+
+	(void)state;
+	assert_int_equal(parse(&c, &action, &err, no_words), 0);
+	assert_int_equal(action, TW_OPTS_RUN);
+	assert_false(c.fast);
+	assert_int_equal(c.threads, 2);
+	assert_int_equal(c.interval_ms, 3000);
+	assert_int_equal(c.body_bytes, 1 << 20);
+	assert_string_equal(c.listen, "127.0.0.1:8100");
+	assert_null(c.dir);
+	assert_int_equal(c.log_level, TW_LOG_INFO);
+	tw_opts_release(&opts, &c);
+	assert_null(c.listen);
+}
+
+static void flag_goes_before_environment_before_file(void **state)
+{
+	char *path =
+		write_file(*state, "# here\n\nthreads = 3\n  interval=1m\r\ndir = a b\n");
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	struct config c;
+
+	assert_int_equal(parse(&c, &action, &err, WORDS("--config", path)), 0);
+	assert_int_equal(c.threads, 3);
+	assert_int_equal(c.interval_ms, 60000);
+	assert_string_equal(c.dir, "a b");
+	tw_opts_release(&opts, &c);
+
+	setenv("TW_TEST_THREADS", "4", 1);
+	setenv("TW_CONFIG", path, 1);
+	assert_int_equal(parse(&c, &action, &err, no_words), 0);
+	assert_int_equal(c.threads, 4);
+	assert_int_equal(c.interval_ms, 60000);
+	tw_opts_release(&opts, &c);
+
+	assert_int_equal(parse(&c, &action, &err, WORDS("--threads=5")), 0);
+	assert_int_equal(c.threads, 5);
+	tw_opts_release(&opts, &c);
+	free(path);
+}
+
+static void a_boolean_flag_needs_no_value(void **state)
+{
+	static const struct {
+		const char *word;
+		bool fast;
+	} cases[] = { { "--fast", true },
+		      { "--fast=yes", true },
+		      { "--fast=no", false } };
+	enum tw_opts_action action;
+	struct config c;
+
+	(void)state;
+	setenv("TW_TEST_FAST", "yes", 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+
+		assert_int_equal(parse(&c, &action, &err, WORDS(cases[i].word)), 0);
+		assert_int_equal(c.fast, cases[i].fast);
+		tw_opts_release(&opts, &c);
+	}
+}
+
+static void wrong_use_is_named(void **state)
+{
+	static const struct {
+		const char *word;
+		const char *text;
+	} cases[] = {
+		{ "--bogus", "unknown or ambiguous option '--bogus' (see --help)" },
+		{ "-x", "unknown option '-x' (see --help)" },
+		{ "--threads", "option '--threads' needs a value" },
+		{ "--help=x", "option '--help=x' takes no value" },
+		{ "--threads=0", "--threads: '0' is not a number from 1 to 64" },
+		{ "--fast=maybe", "--fast: 'maybe' is neither yes nor no" },
+		{ "--interval=3d",
+		  "--interval: '3d' is not a duration such as 250ms, 3s, 2m or 1h" },
+		{ "--body-limit=1KB",
+		  "--body-limit: '1KB' is not a size such as 4096, 64KiB or 1MiB" },
+		{ "--log-level=loud",
+		  "--log-level: 'loud' is none of error, warn, info, debug" },
+		{ "--listen=8100", "--listen: '8100' is not ADDR:PORT" },
+		{ "--listen=a:65536", "--listen: 'a:65536' is not ADDR:PORT" },
+		{ "--listen=::1:80", "--listen: '::1:80' is not ADDR:PORT" },
+		{ "--listen=[]:80", "--listen: '[]:80' is not ADDR:PORT" },
+		{ "operand", "unexpected operand 'operand'" },
+		{ "--config=/nonexistent",
+		  "cannot open '/nonexistent': No such file or directory" },
+	};
+	enum tw_opts_action action;
+	struct config c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+
+		assert_int_equal(parse(&c, &action, &err, WORDS(cases[i].word)), -1);
+		assert_string_equal(err.text, cases[i].text);
+		assert_null(c.listen);
+	}
+}
+
+static void addresses_of_all_forms_are_taken(void **state)
+{
+	static const char *const words[] = { "--listen=:0", "--listen=[::1]:80",
+					     "--listen=localhost:65535" };
+	enum tw_opts_action action;
+	struct config c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct tw_err err = { 0 };
+
+		assert_int_equal(parse(&c, &action, &err, WORDS(words[i])), 0);
+		assert_string_equal(c.listen, strchr(words[i], '=') + 1);
+		tw_opts_release(&opts, &c);
+	}
+}
+
+static void a_bad_line_of_the_file_is_named(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *want;
+	} cases[] = {
+		{ "threads = 3\nlisen = x\n", "x.conf:2: no option 'lisen'" },
+		{ "\n\nthreads\n", "x.conf:3: want 'name = value'" },
+		{ "threads = 3\nthreads = 4\n",
+		  "x.conf:2: option 'threads' is there twice" },
+		{ "threads = 0\n",
+		  "configuration: threads: '0' is not a number from 1 to 64" },
+	};
+	enum tw_opts_action action;
+	struct config c;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *path = write_file(*state, cases[i].text);
+		struct tw_err err = { 0 };
+
+		assert_int_equal(parse(&c, &action, &err, WORDS("--config", path)), -1);
+		if (strstr(err.text, cases[i].want) == NULL)
+			fail_msg("'%s' lacks '%s'", err.text, cases[i].want);
+		free(path);
+	}
+}
+
+static void what_print_config_prints_can_be_read_back(void **state)
+{
+	char *first, *second, *path;
+
+	first = printed(*state,
+			WORDS("--print-config", "--threads=9", "--fast", "--dir=/a b",
+			      "--interval=250ms", "--log-level=debug"));
+	assert_non_null(strstr(first, "threads = 9\n"));
+	assert_non_null(strstr(first, "fast = yes\n"));
+	assert_non_null(strstr(first, "# ready-file =\n"));
+	path = write_file(*state, first);
+	second = printed(*state, WORDS("--print-config", "--config", path));
+	assert_string_equal(first, second);
+	free(path);
+	free(second);
+	free(first);
+}
+
+static void help_tells_of_every_option_in_one_column(void **state)
+{
+	char *text = printed(*state, WORDS("--help"));
+
+	assert_int_equal(
+		strncmp(text, "usage: tw-test [OPTION]...\nTests options.\n", 42), 0);
+	for (size_t i = 0; i < opts.count; i++) {
+		char start[64];
+		const char *at, *help;
+
+		snprintf(start, sizeof(start), "\n  --%s ", table[i].name);
+		at = strstr(text, start);
+		assert_non_null(at);
+		help = strstr(at, table[i].help);
+		assert_non_null(help);
+		assert_int_equal(help - at, strlen("\n  --log-format FORMAT  "));
+	}
+	assert_non_null(strstr(text, "how many [2] (TW_TEST_THREADS)\n"));
+	assert_non_null(strstr(text, "--check-config "));
+	free(text);
+}
+
+static void version_names_the_parts_of_the_build(void **state)
+{
+	char *text = printed(*state, WORDS("-V"));
+
+	assert_int_equal(
+		strncmp(text, "tw-test " TW_VERSION "\n", 9 + strlen(TW_VERSION)), 0);
+	assert_non_null(strstr(text, "\njansson: "));
+	assert_non_null(
+		strstr(text, TW_XGBOOST ? "\nxgboost: yes\n" : "\nxgboost: no\n"));
+	assert_non_null(strstr(text, "\nbpf: no\n"));
+	free(text);
+}
+
+static void check_config_still_refuses_what_is_wrong(void **state)
+{
+	enum tw_opts_action action = TW_OPTS_RUN;
+	struct tw_err err = { 0 };
+	struct config c;
+
+	(void)state;
+	assert_int_equal(parse(&c, &action, &err, WORDS("--check-config")), 0);
+	assert_int_equal(action, TW_OPTS_EXIT);
+	tw_opts_release(&opts, &c);
+	assert_int_equal(parse(&c, &action, &err, WORDS("--check-config", "--threads=x")),
+			 -1);
+	assert_int_equal(err.code, TW_INVALID);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	static const char file[] = "threads = 3\ndir = x\n";
+
+	(void)state;
+	for (int n = 1;; n++) {
+		char program[] = "tw-test", dir[] = "--dir=y";
+		char *argv[] = { program, dir, NULL };
+		struct config c = { 0 };
+		enum tw_opts_action action;
+		struct tw_strs list = { 0 };
+		struct tw_err err = { 0 };
+		int rest, rc;
+
+		fail_alloc_at(n);
+		rc = tw_opt_file_parse("f", file, sizeof(file) - 1, &opts, &list, &err);
+		if (rc == 0)
+			rc = tw_opts_parse(&opts, 2, argv, &c, &action, &rest, &err);
+		tw_strs_clear(&list);
+		tw_opts_release(&opts, &c);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_true(n > 8);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(defaults_hold_where_nothing_is_said,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(flag_goes_before_environment_before_file,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_boolean_flag_needs_no_value, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(wrong_use_is_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_taken, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_bad_line_of_the_file_is_named, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_print_config_prints_can_be_read_back,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(help_tells_of_every_option_in_one_column,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(version_names_the_parts_of_the_build,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(check_config_still_refuses_what_is_wrong,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
+						setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("opt", tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <string.h>
+
+static void texts_are_copied_and_found(void **state)
+{
+	struct tw_strs l = { 0 };
+	struct tw_err err = { 0 };
+	char text[] = "alpha";
+
+	(void)state;
+	assert_int_equal(tw_strs_adds(&l, text, &err), 0);
+	assert_int_equal(tw_strs_add(&l, "betatron", 4, &err), 0);
+	assert_int_equal(tw_strs_add(&l, "", 0, &err), 0);
+	text[0] = 'x';
+	assert_int_equal(tw_strs_find(&l, "alpha"), 0);
+	assert_int_equal(tw_strs_find(&l, "beta"), 1);
+	assert_int_equal(tw_strs_find(&l, ""), 2);
+	assert_int_equal(tw_strs_find(&l, "bet"), -1);
+	assert_true(tw_strs_has(&l, "beta"));
+	assert_false(tw_strs_has(&l, "Beta"));
+	tw_strs_clear(&l);
+	assert_int_equal(l.count, 0);
+	assert_false(tw_strs_has(&l, "beta"));
+}
+
+static void a_nul_inside_is_refused(void **state)
+{
+	struct tw_strs l = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_strs_add(&l, "a\0b", 3, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "text with a NUL byte");
+	assert_int_equal(l.count, 0);
+	tw_strs_clear(&l);
+}
+
+static void splitting_drops_blanks_and_empty_parts(void **state)
+{
+	static const char *const empty[] = { "", ",", " , ,", "\t" };
+	struct tw_strs l = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_strs_split(&l, " a, b c ,,d,", &err), 0);
+	assert_int_equal(l.count, 3);
+	assert_string_equal(l.at[0], "a");
+	assert_string_equal(l.at[1], "b c");
+	assert_string_equal(l.at[2], "d");
+	tw_strs_clear(&l);
+	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+		assert_int_equal(tw_strs_split(&l, empty[i], &err), 0);
+		assert_int_equal(l.count, 0);
+	}
+	tw_strs_clear(&l);
+}
+
+static void a_copy_is_its_own_and_sorting_is_by_bytes(void **state)
+{
+	struct tw_strs l = { 0 }, copy = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_strs_split(&l, "b,a,B,ab", &err), 0);
+	assert_int_equal(tw_strs_adds(&copy, "gone", &err), 0);
+	assert_int_equal(tw_strs_copy(&copy, &l, &err), 0);
+	tw_strs_sort(&copy);
+	assert_int_equal(copy.count, 4);
+	assert_string_equal(copy.at[0], "B");
+	assert_string_equal(copy.at[1], "a");
+	assert_string_equal(copy.at[2], "ab");
+	assert_string_equal(copy.at[3], "b");
+	assert_string_equal(l.at[0], "b");
+	tw_strs_clear(&copy);
+	tw_strs_clear(&l);
+	tw_strs_sort(&l);
+}
+
+static void every_failed_allocation_is_reported_and_keeps_the_list(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_strs l = { 0 }, copy = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_strs_split(&l, "a,b,c,d,e,f,g,h,i,j", &err);
+		if (rc == 0)
+			rc = tw_strs_copy(&copy, &l, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_int_equal(n, 2 * 12 + 1);
+			tw_strs_clear(&copy);
+			tw_strs_clear(&l);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		assert_int_equal(copy.count, 0);
+		tw_strs_clear(&copy);
+		tw_strs_clear(&l);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_are_copied_and_found),
+		cmocka_unit_test(a_nul_inside_is_refused),
+		cmocka_unit_test(splitting_drops_blanks_and_empty_parts),
+		cmocka_unit_test(a_copy_is_its_own_and_sorting_is_by_bytes),
+		cmocka_unit_test(every_failed_allocation_is_reported_and_keeps_the_list),
+	};
+
+	return cmocka_run_group_tests_name("strs", tests, NULL, NULL);
+}
