@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/httpd.h"
+
+#include "lib/buf.h"
+#include "lib/httpd_listen.h"
+#include "lib/httpd_reply.h"
+#include "lib/httpd_route.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 1024
+#define IDLE_TIMEOUT_MS 10000
+#define BODY_MAX ((size_t)1 << 20)
+#define CLOSE_WAIT_S 5
+
+struct tw_httpd {
+	struct tw_httpd_config config;
+	struct MHD_Daemon *daemon;
+	char address[TW_LISTEN_TEXT];
+
+	pthread_mutex_t lock;
+	pthread_cond_t idle;
+	size_t in_progress; /* requests */
+	bool closing;
+};
+
+/* A request from its headers to the end of its answer. */
+struct exchange {
+	struct tw_httpd *server;
+	const struct tw_http_route *route; /* NULL: refused */
+	size_t body_max;
+	size_t seen; /* bytes of the body, dropped ones too */
+	struct tw_buf body;
+	void *stream;
+	bool streaming;   /* stream is to be freed */
+	unsigned refused; /* the status, if the request is refused; 0 if not */
+	struct tw_err why;
+};
+
+const char *tw_http_query(const struct tw_http_request *q, const char *name)
+{
+	return MHD_lookup_connection_value(q->query, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *tw_http_header(const struct tw_http_request *q, const char *name)
+{
+	return MHD_lookup_connection_value(q->query, MHD_HEADER_KIND, name);
+}
+
+/* ---- refusing ---- */
+
+/* The error is in e->why already; status 0 means by its code. */
+static void refuse(struct exchange *e, unsigned status)
+{
+	e->refused = status != 0 ? status : tw_http_status(e->why.code);
+	if (e->streaming)
+		e->route->body->free(e->stream);
+	e->streaming = false;
+	e->stream = NULL;
+	tw_buf_clear(&e->body);
+}
+
+static void refuse_size(struct exchange *e, const char *size)
+{
+	tw_fail(&e->why, TW_INVALID, "body of %.20s bytes, limit is %zu", size,
+		e->body_max);
+	refuse(e, MHD_HTTP_CONTENT_TOO_LARGE);
+}
+
+static void find_route(struct exchange *e, const char *method, const char *path)
+{
+	bool known;
+
+	e->route = tw_http_route_find(&e->server->config, method, path, &known);
+	if (e->route != NULL) {
+		if (e->route->body_max != 0)
+			e->body_max = e->route->body_max;
+		return;
+	}
+	if (known)
+		tw_fail(&e->why, TW_INVALID, "'%.64s' does not take %.16s", path, method);
+	else
+		tw_fail(&e->why, TW_NOTFOUND, "no such path: '%.128s'", path);
+	refuse(e, known ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND);
+}
+
+/* ---- answering ---- */
+
+static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
+				   const char *path, struct tw_http_reply *r)
+{
+	unsigned status = r->status != 0 ? r->status : MHD_HTTP_OK;
+	struct MHD_Response *m = tw_http_reply_make(r);
+	enum MHD_Result queued = MHD_NO;
+	struct tw_buf allow = { 0 };
+	bool closing;
+
+	if (m == NULL)
+		return MHD_NO;
+	pthread_mutex_lock(&e->server->lock);
+	closing = e->server->closing;
+	pthread_mutex_unlock(&e->server->lock);
+	if (closing && MHD_add_response_header(m, "Connection", "close") != MHD_YES)
+		goto out;
+	if (e->refused == MHD_HTTP_METHOD_NOT_ALLOWED) {
+		tw_http_route_methods(&e->server->config, path, &allow);
+		if (tw_buf_failed(&allow) ||
+		    MHD_add_response_header(m, "Allow", allow.data) != MHD_YES)
+			goto out;
+	}
+	queued = MHD_queue_response(c, status, m);
+out:
+	tw_buf_clear(&allow);
+	MHD_destroy_response(m);
+	return queued;
+}
+
+static enum MHD_Result answer_refused(struct exchange *e, struct MHD_Connection *c,
+				      const char *path)
+{
+	struct tw_http_reply r = { 0 };
+
+	tw_http_reply_problem(&r, e->refused, e->why.text);
+	return queue_reply(e, c, path, &r);
+}
+
+static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
+			      const char *method, const char *path)
+{
+	struct tw_http_reply r = { 0 };
+	struct tw_http_request q = {
+		.method = method,
+		.path = path,
+		.body = e->body.data != NULL ? e->body.data : "",
+		.len = e->body.len,
+		.stream = e->stream,
+		.query = c,
+	};
+
+	if (e->refused != 0)
+		return answer_refused(e, c, path);
+	e->route->handle(e->server->config.app, &q, &r);
+	if (e->streaming)
+		e->route->body->free(e->stream);
+	e->streaming = false;
+	tw_buf_clear(&e->body);
+	return queue_reply(e, c, path, &r);
+}
+
+/* ---- receiving ---- */
+
+/* Headers are there, the body is not. */
+static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
+			     const char *method, const char *path, void **state)
+{
+	const char *length =
+		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+	struct exchange *e = calloc(1, sizeof(*e));
+	bool over;
+
+	if (e == NULL)
+		return MHD_NO;
+	e->server = s;
+	e->body_max = s->config.body_max;
+	pthread_mutex_lock(&s->lock);
+	s->in_progress++;
+	pthread_mutex_unlock(&s->lock);
+	*state = e;
+
+	find_route(e, method, path);
+	/* The library has checked that it is a number; one too large is ULLONG_MAX. */
+	over = length != NULL && strtoull(length, NULL, 10) > e->body_max;
+	if (over && e->refused == 0)
+		refuse_size(e, length);
+	/* Without waiting for a byte of it; the library then closes the connection. */
+	if (over)
+		return answer_refused(e, c, path);
+	if (e->refused == 0 && e->route->body != NULL) {
+		if (e->route->body->begin(s->config.app, &e->stream, &e->why) < 0)
+			refuse(e, 0);
+		else
+			e->streaming = true;
+	}
+	return MHD_YES;
+}
+
+/*
+ * A piece of the body. The library cannot answer before the body's end, so what follows a
+ * refusal is dropped; a body without a declared length that still goes on at twice the
+ * limit ends the connection.
+ */
+static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t len)
+{
+	bool over;
+
+	e->seen = len < SIZE_MAX - e->seen ? e->seen + len : SIZE_MAX;
+	over = e->seen > e->body_max;
+	if (over && e->seen / 2 > e->body_max)
+		return MHD_NO;
+	if (e->refused != 0)
+		return MHD_YES;
+	if (over) {
+		tw_fail(&e->why, TW_INVALID, "body of more than %zu bytes", e->body_max);
+		refuse(e, MHD_HTTP_CONTENT_TOO_LARGE);
+	} else if (e->streaming) {
+		if (e->route->body->feed(e->stream, data, len, &e->why) < 0)
+			refuse(e, 0);
+	} else {
+		tw_buf_add(&e->body, data, len);
+		if (tw_buf_failed(&e->body)) {
+			tw_fail(&e->why, TW_NOMEM, "body of %zu bytes", e->seen);
+			refuse(e, 0);
+		}
+	}
+	return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *path,
+				  const char *method, const char *version,
+				  const char *data, size_t *len, void **state)
+{
+	enum MHD_Result taken;
+
+	(void)version;
+	if (*state == NULL)
+		return begin(cls, c, method, path, state);
+	if (*len == 0)
+		return answer(*state, c, method, path);
+	taken = take_piece(*state, data, *len);
+	*len = 0;
+	return taken;
+}
+
+/* Answered, or given up. */
+static void on_completed(void *cls, struct MHD_Connection *c, void **state,
+			 enum MHD_RequestTerminationCode how)
+{
+	struct exchange *e = *state;
+	struct tw_httpd *s = cls;
+
+	(void)c;
+	(void)how;
+	if (e == NULL)
+		return;
+	*state = NULL;
+	if (e->streaming)
+		e->route->body->free(e->stream);
+	tw_buf_clear(&e->body);
+	free(e);
+	pthread_mutex_lock(&s->lock);
+	if (--s->in_progress == 0)
+		pthread_cond_broadcast(&s->idle);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the server ---- */
+
+/* Decode "%41" in place. A NUL would cut the text short, and what follows go unseen. */
+static size_t unescape(void *cls, struct MHD_Connection *c, char *s)
+{
+	size_t len = MHD_http_unescape(s);
+
+	(void)cls;
+	(void)c;
+	for (char *nul = memchr(s, '\0', len); nul != NULL; nul = memchr(s, '\0', len))
+		*nul = '\1';
+	return len;
+}
+
+static unsigned cpu_count(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) < 1)
+		return 1;
+	return (unsigned)CPU_COUNT(&set);
+}
+
+static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
+{
+	const struct tw_httpd_config *c = &s->config;
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
+	unsigned pool = c->threads != 0 ? c->threads : cpu_count();
+
+	if (pool > c->connections_max)
+		pool = c->connections_max;
+	if (c->thread_per_connection) {
+		flags |= MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
+		pool = 0;
+	} else {
+		flags |= MHD_USE_EPOLL;
+	}
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s,
+				MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				c->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
+				(unsigned)((c->idle_timeout_ms + 999) / 1000),
+				MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+				MHD_OPTION_UNESCAPE_CALLBACK, unescape, s,
+				MHD_OPTION_THREAD_POOL_SIZE, pool > 1 ? pool : 0u,
+				MHD_OPTION_END);
+}
+
+static void set_defaults(struct tw_httpd_config *c)
+{
+	if (c->connections_max == 0)
+		c->connections_max = CONNECTIONS_MAX;
+	if (c->idle_timeout_ms == 0)
+		c->idle_timeout_ms = IDLE_TIMEOUT_MS;
+	if (c->body_max == 0)
+		c->body_max = BODY_MAX;
+}
+
+int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
+		  struct tw_err *err)
+{
+	pthread_condattr_t monotonic;
+	struct tw_httpd *s;
+	int fd;
+
+	s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "HTTP server");
+	s->config = *c;
+	set_defaults(&s->config);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->idle, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+
+	if (tw_listen(c->listen, &fd, s->address, err) < 0)
+		goto fail;
+	s->daemon = start_daemon(s, fd);
+	if (s->daemon == NULL) {
+		/* The library has closed fd. */
+		tw_fail(err, TW_IO, "cannot start an HTTP server on '%s'", s->address);
+		goto fail;
+	}
+	*out = s;
+	return 0;
+fail:
+	tw_httpd_close(s);
+	return -1;
+}
+
+const char *tw_httpd_address(const struct tw_httpd *s)
+{
+	return s->address;
+}
+
+static void wait_idle(struct tw_httpd *s)
+{
+	struct timespec until;
+	int e = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += CLOSE_WAIT_S;
+	pthread_mutex_lock(&s->lock);
+	s->closing = true;
+	while (s->in_progress > 0 && e == 0)
+		e = pthread_cond_timedwait(&s->idle, &s->lock, &until);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void tw_httpd_close(struct tw_httpd *s)
+{
+	int fd;
+
+	if (s == NULL)
+		return;
+	if (s->daemon != NULL) {
+		fd = MHD_quiesce_daemon(s->daemon);
+		if (fd >= 0)
+			close(fd);
+		wait_idle(s);
+		MHD_stop_daemon(s->daemon);
+	}
+	pthread_cond_destroy(&s->idle);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_HTTPD_H
+#define TW_HTTPD_H
+
+/*
+ * HTTP server (libmicrohttpd): routes from a const table, limits, errors as
+ * application/problem+json. Handlers run on the server's threads, several at a time.
+ */
+
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_httpd;
+
+struct tw_http_request {
+	const char *method;
+	const char *path; /* decoded, without the query */
+	const char *body; /* NUL-terminated; "" where the route streams */
+	size_t len;
+	void *stream; /* what the route's body->begin() made, or NULL */
+	void *query;  /* for tw_http_query() */
+};
+
+/* A query argument, decoded; NULL if absent. Lives as long as the request. */
+const char *tw_http_query(const struct tw_http_request *q, const char *name);
+
+/* A header of the request; NULL if absent. Name without regard to case. */
+const char *tw_http_header(const struct tw_http_request *q, const char *name);
+
+/* An answer. All zero bytes is an empty 200. */
+struct tw_http_reply {
+	unsigned status;          /* 0: 200 */
+	const char *content_type; /* static text; NULL: application/json */
+	char *attachment;         /* file name for Content-Disposition; owned, or NULL */
+	const char *body;
+	size_t len;
+	void (*release)(void *arg); /* called once the body has been sent; or NULL */
+	void *release_arg;
+};
+
+/* The reply owns body (malloc'ed) from now on, even if it had one. */
+void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len);
+
+/* A body that lives elsewhere; release(arg) tells when it is not needed any more. */
+void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
+			void (*release)(void *arg), void *arg);
+
+/* problem+json from an error: title, status, detail. Drops a body it had. */
+void tw_http_reply_error(struct tw_http_reply *r, const struct tw_err *err);
+
+/* The same for a status that no error code stands for (413, 503). */
+void tw_http_reply_problem(struct tw_http_reply *r, unsigned status, const char *detail);
+
+/* The status for an error code: the one table of the project. */
+unsigned tw_http_status(enum tw_code code);
+
+/* A body that is taken in pieces as they come, instead of into one buffer. */
+struct tw_http_body {
+	/* A request begins; *stream is given to the others. */
+	int (*begin)(void *app, void **stream, struct tw_err *err);
+	/* A failure here answers the request and drops the rest. */
+	int (*feed)(void *stream, const char *data, size_t len, struct tw_err *err);
+	/* Always called once, after the handler or on an aborted request. */
+	void (*free)(void *stream);
+};
+
+struct tw_http_route {
+	const char *method;              /* "GET" also answers HEAD */
+	const char *path;                /* exact */
+	size_t body_max;                 /* bytes; 0: the server's default */
+	const struct tw_http_body *body; /* NULL: buffered */
+	void (*handle)(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r);
+};
+
+struct tw_httpd_config {
+	const char *listen; /* "127.0.0.1:8100", "[::1]:0" */
+	const struct tw_http_route *const *routes;
+	size_t route_count;
+	void *app;                  /* given to handlers */
+	unsigned threads;           /* event threads (epoll), 0: one a CPU */
+	bool thread_per_connection; /* for handlers that take seconds, not microseconds */
+	unsigned connections_max;   /* 0: 1024 */
+	uint64_t idle_timeout_ms;   /* 0: 10 s; without a byte sent or received */
+	size_t body_max;            /* 0: 1 MiB */
+};
+
+/* Bind and answer. *out is yours: tw_httpd_close(). */
+int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
+		  struct tw_err *err);
+
+/* "127.0.0.1:8100", with the port that was bound. Lives as long as the server. */
+const char *tw_httpd_address(const struct tw_httpd *s);
+
+/* Stop accepting, let requests in progress end (at most 5 s), close. NULL is fine. */
+void tw_httpd_close(struct tw_httpd *s);
+
+#endif /* TW_HTTPD_H */

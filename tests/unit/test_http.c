@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/http.h"
+#include "lib/httpd.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	(void)app;
+	(void)q;
+	r->content_type = "application/zip; version=1";
+	tw_http_reply_lend(r, "PK\0\1", 4, NULL, NULL);
+}
+
+static void post_back(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	const char *type = tw_http_header(q, "Content-Type");
+	size_t size = q->len + 64;
+	char *text = malloc(size);
+
+	(void)app;
+	assert_non_null(text);
+	snprintf(text, size, "%s|%s|%zu", type != NULL ? type : "-", q->body, q->len);
+	tw_http_reply_take(r, text, strlen(text));
+}
+
+static void get_nothing(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	(void)app;
+	(void)q;
+	r->status = 204;
+}
+
+static const struct tw_http_route *const routes[] = {
+	&(const struct tw_http_route){ "GET", "/zip", 0, NULL, get_zip },
+	&(const struct tw_http_route){ "GET", "/nothing", 0, NULL, get_nothing },
+	&(const struct tw_http_route){ "POST", "/back", 8 << 20, NULL, post_back },
+};
+
+static struct tw_httpd *server;
+static char url[256];
+
+static int start(void **state)
+{
+	const struct tw_httpd_config c = { .listen = "127.0.0.1:0",
+					   .routes = routes,
+					   .route_count =
+						   sizeof(routes) / sizeof(routes[0]) };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	return tw_http_init(&err) < 0 || tw_httpd_open(&c, &server, &err) < 0 ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	tw_httpd_close(server);
+	return 0;
+}
+
+static const char *at(const char *path)
+{
+	snprintf(url, sizeof(url), "http://%s%s", tw_httpd_address(server), path);
+	return url;
+}
+
+static void get_takes_status_type_and_bytes(void **state)
+{
+	const struct tw_http_call c = { .url = at("/zip") };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 200);
+	assert_string_equal(a.content_type, "application/zip");
+	assert_int_equal(a.len, 4);
+	assert_memory_equal(a.body, "PK\0\1", 5);
+	tw_http_answer_release(&a);
+	assert_null(a.body);
+}
+
+static void an_empty_answer_is_an_empty_text(void **state)
+{
+	const struct tw_http_call c = { .url = at("/nothing") };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 204);
+	assert_string_equal(a.body, "");
+	assert_int_equal(a.len, 0);
+	tw_http_answer_release(&a);
+}
+
+static void post_sends_body_and_type(void **state)
+{
+	struct tw_http_call c = { .url = at("/back"), .body = "{}", .body_len = 2 };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_string_equal(a.body, "application/json|{}|2");
+	tw_http_answer_release(&a);
+
+	c.content_type = "text/csv";
+	c.body = "";
+	c.body_len = 0;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_string_equal(a.body, "text/csv||0");
+	tw_http_answer_release(&a);
+}
+
+static void a_large_post_arrives_whole(void **state)
+{
+	const size_t len = 4 << 20;
+	char *body = malloc(len), tail[32];
+	const struct tw_http_call c = { .url = at("/back"),
+					.body = body,
+					.body_len = len };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_non_null(body);
+	memset(body, 'x', len);
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	snprintf(tail, sizeof(tail), "x|%zu", len);
+	assert_int_equal(a.status, 200);
+	assert_string_equal(a.body + a.len - strlen(tail), tail);
+	tw_http_answer_release(&a);
+	free(body);
+}
+
+static void any_status_is_an_answer(void **state)
+{
+	const struct tw_http_call c = { .url = at("/absent") };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 404);
+	assert_string_equal(a.content_type, "application/problem+json");
+	assert_string_equal(a.body, "{\"title\":\"Not Found\",\"status\":404,"
+				    "\"detail\":\"no such path: '/absent'\"}");
+	tw_http_answer_release(&a);
+}
+
+static void fails(const struct tw_http_call *c, enum tw_code code, const char *start_text,
+		  const char *within)
+{
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_http_call(c, &a, &err), -1);
+	assert_int_equal(err.code, code);
+	assert_memory_equal(err.text, start_text, strlen(start_text));
+	assert_non_null(strstr(err.text, within));
+	assert_null(a.body);
+}
+
+static void an_answer_over_the_limit_is_an_error(void **state)
+{
+	const struct tw_http_call c = { .url = at("/zip"), .answer_max = 3 };
+	const struct tw_http_call exact = { .url = url, .answer_max = 4 };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	fails(&c, TW_INVALID,
+	      "GET http://127.0.0.1:", "/zip: the answer is over the limit");
+	assert_int_equal(tw_http_call(&exact, &a, &err), 0);
+	tw_http_answer_release(&a);
+}
+
+static void other_schemes_are_refused(void **state)
+{
+	static const char *const urls[] = { "file:///etc/passwd", "gopher://127.0.0.1/",
+					    "ftp://127.0.0.1/x", "dict://127.0.0.1/" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		const struct tw_http_call c = { .url = urls[i] };
+
+		fails(&c, TW_INVALID, "GET ", urls[i]);
+	}
+	fails(&(const struct tw_http_call){ .url = "" }, TW_INVALID, "GET ", "");
+	fails(&(const struct tw_http_call){ .url = "http://" }, TW_INVALID, "GET http://",
+	      "");
+}
+
+/* A port at which nobody listens, or one that accepts and never answers. */
+static int dead_port(bool listening, int *port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	if (listening)
+		assert_int_equal(listen(fd, 1), 0);
+	*port = ntohs(a.sin_port);
+	return fd;
+}
+
+static void no_server_and_no_answer_are_errors_without_the_password(void **state)
+{
+	struct tw_http_call c = { .url = url, .timeout_ms = 100 };
+	int fd, port;
+
+	(void)state;
+	fd = dead_port(false, &port);
+	snprintf(url, sizeof(url), "http://user:secret@127.0.0.1:%d/x", port);
+	fails(&c, TW_IO, "GET http://127.0.0.1:", "onnect");
+	close(fd);
+
+	fd = dead_port(true, &port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/x", port);
+	fails(&c, TW_IO, "GET http://127.0.0.1:", "timed out");
+	close(fd);
+}
+
+struct redirects {
+	unsigned left;
+	char to[64];
+};
+
+static enum MHD_Result redirect(void *cls, struct MHD_Connection *c, const char *path,
+				const char *method, const char *version, const char *data,
+				size_t *len, void **state)
+{
+	struct redirects *r = cls;
+	struct MHD_Response *m;
+	enum MHD_Result ok;
+
+	(void)path;
+	(void)method;
+	(void)version;
+	(void)data;
+	(void)len;
+	if (*state == NULL) {
+		*state = r;
+		return MHD_YES;
+	}
+	m = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	MHD_add_response_header(m, "Location", r->to);
+	ok = MHD_queue_response(c, r->left > 0 ? 302 : 200, m);
+	if (r->left > 0)
+		r->left--;
+	MHD_destroy_response(m);
+	return ok;
+}
+
+static void redirects_are_few_and_stay_on_the_web(void **state)
+{
+	struct redirects r = { .left = 3, .to = "/again" };
+	struct MHD_Daemon *d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL,
+						NULL, redirect, &r, MHD_OPTION_END);
+	const struct tw_http_call c = { .url = url };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_non_null(d);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/",
+		 (unsigned)MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT)->port);
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 200);
+	tw_http_answer_release(&a);
+
+	r.left = 4;
+	fails(&c, TW_IO, "GET http://127.0.0.1:", "redirects");
+
+	r.left = 1;
+	snprintf(r.to, sizeof(r.to), "file:///etc/passwd");
+	fails(&c, TW_INVALID, "GET http://127.0.0.1:", "");
+	MHD_stop_daemon(d);
+}
+
+static void a_failed_allocation_is_reported(void **state)
+{
+	const struct tw_http_call c = { .url = at("/zip") };
+	int failures = 0;
+
+	(void)state;
+	/* The server's threads allocate too, so only the buffers of an unreachable one.
+	 */
+	tw_httpd_close(server);
+	server = NULL;
+	for (int n = 1; n < 3; n++) {
+		const struct tw_http_call post = { .url = c.url,
+						   .body = "x",
+						   .body_len = 1 };
+		struct tw_http_answer a = { 0 };
+		struct tw_err err = { 0 };
+
+		fail_alloc_at(n);
+		assert_int_equal(tw_http_call(&post, &a, &err), -1);
+		if (!fail_alloc_hit())
+			break;
+		assert_int_equal(err.code, TW_NOMEM);
+		failures++;
+	}
+	assert_true(failures >= 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(get_takes_status_type_and_bytes),
+		cmocka_unit_test(an_empty_answer_is_an_empty_text),
+		cmocka_unit_test(post_sends_body_and_type),
+		cmocka_unit_test(a_large_post_arrives_whole),
+		cmocka_unit_test(any_status_is_an_answer),
+		cmocka_unit_test(an_answer_over_the_limit_is_an_error),
+		cmocka_unit_test(other_schemes_are_refused),
+		cmocka_unit_test(no_server_and_no_answer_are_errors_without_the_password),
+		cmocka_unit_test(redirects_are_few_and_stay_on_the_web),
+		cmocka_unit_test(a_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("http", tests, start, stop);
+}
