@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_CSV_H
+#define TW_CSV_H
+
+/*
+ * Datasets as CSV, in the form that the old programs write and read: a header,
+ * "timestamp" in seconds, "id" at container level, then the columns. RFC 4180
+ * quoting. A first column without a name (pandas' index) is passed over.
+ */
+
+#include <stddef.h>
+
+struct tw_buf;
+struct tw_dataset;
+struct tw_err;
+
+/* Most rows, columns and bytes of a cell that are read. */
+#define TW_CSV_ROWS_MAX ((size_t)1 << 26)
+#define TW_CSV_COLS_MAX 1024
+#define TW_CSV_CELL_MAX ((size_t)64 << 10)
+
+/*
+ * data[0..len) into an empty dataset; rows are put into order. Numbers must be finite,
+ * and a time (with an id, if there are ids) must not come twice. Errors name line and
+ * column: "line 7, column 'cpu_cycles': 'abc' is not a number". Known old column
+ * names are read as the canonical ones (docs/pipelines.md).
+ */
+int tw_csv_read(const char *data, size_t len, struct tw_dataset *out, struct tw_err *err);
+
+/* Append a dataset; numbers are the shortest that read back the same. */
+void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out);
+
+#endif /* TW_CSV_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_DATASET_H
+#define TW_DATASET_H
+
+/*
+ * A table of samples: time stamps down, named numeric columns across.
+ *
+ * Columns are features by their canonical names ("cpu_cycles", units of
+ * docs/wire.md), power in watts ("package_power"), "node_type", and the share of
+ * each unit of a component ("packge_ratio_<unit>", spelled so since users' files
+ * are). At node level there is one row a time stamp; at container level one a
+ * time stamp and workload id. Rows are in order of time, then of id.
+ *
+ * All zero bytes is an empty dataset.
+ */
+
+#include "lib/energy.h"
+#include "lib/strs.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+
+struct tw_column {
+	char *name;
+	double *v; /* rows of the dataset */
+};
+
+struct tw_dataset {
+	size_t rows;
+	int64_t *time_ms; /* since the epoch */
+	uint32_t *id;     /* place in ids; NULL at node level */
+	struct tw_strs ids;
+	struct tw_column *col;
+	size_t cols;
+};
+
+/* Give an empty dataset its rows: time stamps zero, ids if with_id, no columns. */
+int tw_dataset_init(struct tw_dataset *d, size_t rows, bool with_id, struct tw_err *err);
+
+/* A new column of zeros; *out (may be NULL) is its values. A repeated name is refused. */
+int tw_dataset_add(struct tw_dataset *d, const char *name, double **out,
+		   struct tw_err *err);
+
+/* Values of a column, or NULL. Lives as long as the dataset. */
+double *tw_dataset_find(const struct tw_dataset *d, const char *name);
+
+/* "package_power" for TW_PACKAGE: lives for ever. */
+const char *tw_power_column(enum tw_component c);
+
+/* A copy of the rows for which keep[r] is true (NULL: all). *out must be empty. */
+int tw_dataset_copy(const struct tw_dataset *d, const bool *keep, struct tw_dataset *out,
+		    struct tw_err *err);
+
+void tw_dataset_release(struct tw_dataset *d);
+
+#endif /* TW_DATASET_H */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/dataset.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+
+static int fill(struct tw_dataset *d, struct tw_err *err)
+{
+	double *v;
+
+	if (tw_dataset_init(d, 3, true, err) < 0 || tw_strs_adds(&d->ids, "a", err) < 0 ||
+	    tw_strs_adds(&d->ids, "b", err) < 0 ||
+	    tw_dataset_add(d, "cpu_cycles", &v, err) < 0)
+		return -1;
+	for (size_t r = 0; r < 3; r++) {
+		d->time_ms[r] = (int64_t)r * 1000;
+		d->id[r] = r % 2;
+		v[r] = (double)r + 0.5;
+	}
+	return tw_dataset_add(d, "package_power", NULL, err);
+}
+
+static void columns_start_as_zeros_and_are_found_by_name(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(fill(&d, &err), 0);
+	assert_int_equal(d.cols, 2);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[2] == 2.5);
+	assert_true(tw_dataset_find(&d, "package_power")[2] == 0.0);
+	assert_null(tw_dataset_find(&d, "cpu"));
+	tw_dataset_release(&d);
+	assert_int_equal(d.rows, 0);
+	assert_null(tw_dataset_find(&d, "cpu_cycles"));
+}
+
+static void a_repeated_column_is_refused(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(fill(&d, &err), 0);
+	assert_int_equal(tw_dataset_add(&d, "cpu_cycles", NULL, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "column 'cpu_cycles' twice");
+	assert_int_equal(d.cols, 2);
+	tw_dataset_release(&d);
+}
+
+static void copy_keeps_the_wanted_rows_with_their_ids(void **state)
+{
+	struct tw_dataset d = { 0 }, some = { 0 }, all = { 0 };
+	const bool keep[] = { true, false, true };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(fill(&d, &err), 0);
+	d.id[2] = 1;
+	assert_int_equal(tw_dataset_copy(&d, keep, &some, &err), 0);
+	assert_int_equal(some.rows, 2);
+	assert_int_equal(some.time_ms[1], 2000);
+	assert_string_equal(some.ids.at[some.id[1]], "b");
+	assert_true(tw_dataset_find(&some, "cpu_cycles")[1] == 2.5);
+
+	assert_int_equal(tw_dataset_copy(&d, NULL, &all, &err), 0);
+	tw_dataset_release(&d);
+	assert_int_equal(all.rows, 3);
+	assert_true(tw_dataset_find(&all, "cpu_cycles")[1] == 1.5);
+	tw_dataset_release(&some);
+	tw_dataset_release(&all);
+}
+
+static void no_rows_are_a_dataset_too(void **state)
+{
+	struct tw_dataset d = { 0 }, copy = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_dataset_init(&d, 0, false, &err), 0);
+	assert_int_equal(tw_dataset_add(&d, "x", NULL, &err), 0);
+	assert_int_equal(tw_dataset_copy(&d, NULL, &copy, &err), 0);
+	assert_int_equal(copy.rows, 0);
+	assert_int_equal(copy.cols, 1);
+	assert_null(copy.id);
+	tw_dataset_release(&d);
+	tw_dataset_release(&copy);
+}
+
+static void every_component_has_its_column(void **state)
+{
+	(void)state;
+	assert_string_equal(tw_power_column(TW_PACKAGE), "package_power");
+	assert_string_equal(tw_power_column(TW_PLATFORM), "platform_power");
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_dataset d = { 0 }, copy = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = fill(&d, &err);
+		if (rc == 0)
+			rc = tw_dataset_copy(&d, NULL, &copy, &err);
+		tw_dataset_release(&d);
+		tw_dataset_release(&copy);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_true(n > 10);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_start_as_zeros_and_are_found_by_name),
+		cmocka_unit_test(a_repeated_column_is_refused),
+		cmocka_unit_test(copy_keeps_the_wanted_rows_with_their_ids),
+		cmocka_unit_test(no_rows_are_a_dataset_too),
+		cmocka_unit_test(every_component_has_its_column),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("dataset", tests, NULL, NULL);
+}
