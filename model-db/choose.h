@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MODEL_DB_CHOOSE_H
+#define TW_MODEL_DB_CHOOSE_H
+
+/*
+ * Which model answers a request: the keys of POST /model (docs/wire.md).
+ *
+ * Candidates are the models of the wanted source and output whose features the client
+ * can all measure, that pass trainer, pipeline, node type and filter, and that have what
+ * is wanted: weights that are not plain (model-db/weights.h) only by the trainer's name.
+ * Among them the order is: machine (exact node type or equal spec before others), then,
+ * for weights of AbsPower, those that give power at zero use (model-db/weights.h), then
+ * lowest mae (an undefined one last), then fewest features, then name, then pipeline,
+ * then group: a total order, so that the same database and request always give the same
+ * model.
+ */
+
+#include "lib/energy.h"
+#include "lib/feature.h"
+#include "lib/strs.h"
+#include "model-db/weights.h"
+#include "profiler/spec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tw_err;
+struct tw_filter;
+struct tw_index;
+struct tw_index_entry;
+
+struct tw_wanted {
+	struct tw_strs metrics; /* what the client can measure */
+	const struct tw_energy_source *source;
+	enum tw_output output;
+	char *trainer;       /* NULL: any. Exact */
+	char *pipeline;      /* NULL: any. Exact */
+	char *filter;        /* NULL: none. "mae:10;features:a,b" */
+	long long node_type; /* -1: any */
+	bool loose_node_type;
+	struct tw_machine_spec spec;
+	bool weight; /* weights wanted, else the zip */
+	enum tw_client client;
+};
+
+/*
+ * The model, or TW_NOTFOUND with a text that names the groups tried and why none
+ * served; TW_INVALID for a filter that is none. Lives as long as the index.
+ */
+int tw_choose(const struct tw_index *x, const struct tw_wanted *w,
+	      const struct tw_index_entry **out, struct tw_err *err);
+
+/*
+ * The model of lowest error (then fewest features, name, pipeline) of one source, output
+ * and group, as GET /best-models lists it; node_type -1 is any. NULL if there is none.
+ */
+const struct tw_index_entry *
+tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
+	       enum tw_output output, const struct tw_feature_group *group,
+	       long long node_type, const struct tw_filter *filter);
+
+/* Free what w owns. */
+void tw_wanted_release(struct tw_wanted *w);
+
+#endif /* TW_MODEL_DB_CHOOSE_H */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/model.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/json.h"
+#include "model-db/model_check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char metadata_name[] = "metadata.json";
+
+/* The file of a foreign name, which must be a plain name in this very set. */
+static int find_file(const struct tw_fileset *files, const char *where, const char *name,
+		     const struct tw_fileset_file **out, struct tw_err *err)
+{
+	const struct tw_fileset_file *f;
+
+	if (tw_name_check(where, name, strlen(name), err) < 0)
+		return -1;
+	f = tw_fileset_find(files, name);
+	if (f == NULL)
+		return tw_fail(err, TW_INVALID, "%s: there is no file '%s'", where, name);
+	*out = f;
+	return 0;
+}
+
+static int parse_file(const struct tw_fileset_file *f, json_t **out, struct tw_err *err)
+{
+	if (f->len > TW_MODEL_METADATA_BYTES_MAX)
+		return tw_fail(err, TW_INVALID, "%s: %zu bytes, limit is %zu", f->name,
+			       f->len, TW_MODEL_METADATA_BYTES_MAX);
+	return tw_json_parse(f->data, f->len, f->name, out, err);
+}
+
+/* Feature engineering of the old programs: pickles, which are not read. */
+static int refuse_fe_files(const json_t *obj, const char *where, struct tw_err *err)
+{
+	const json_t *list = NULL;
+
+	if (tw_json_array(obj, where, "fe_files", true, &list, err) < 0)
+		return -1;
+	if (json_array_size(list) > 0)
+		return tw_fail(
+			err, TW_UNSUPPORTED,
+			"%s.fe_files: %zu files of feature engineering, none can be read",
+			where, json_array_size(list));
+	return 0;
+}
+
+static int read_name(const json_t *obj, const char *key, char out[TW_MODEL_NAME_MAX],
+		     struct tw_err *err)
+{
+	const char *text;
+
+	if (tw_json_text(obj, metadata_name, key, false, &text, err) < 0)
+		return -1;
+	if (strlen(text) >= TW_MODEL_NAME_MAX)
+		return tw_fail(err, TW_INVALID, "%s.%s: %zu bytes, limit is %d",
+			       metadata_name, key, strlen(text), TW_MODEL_NAME_MAX - 1);
+	snprintf(out, TW_MODEL_NAME_MAX, "%s", text);
+	return 0;
+}
+
+/* trainer and node_type are in the name too; where they are given they must agree. */
+static int read_identity(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
+{
+	size_t len;
+
+	if (read_name(obj, "model_name", i->name, err) < 0 ||
+	    read_name(obj, "model_class", i->predictor, err) < 0)
+		return -1;
+	if (tw_model_name_split(i->name, &len, &i->node_type))
+		snprintf(i->trainer, sizeof(i->trainer), "%.*s", (int)len, i->name);
+	if (json_object_get(obj, "trainer") != NULL &&
+	    read_name(obj, "trainer", i->trainer, err) < 0)
+		return -1;
+	return tw_json_int(obj, metadata_name, "node_type", true, 0,
+			   TW_MODEL_NODE_TYPE_MAX, &i->node_type, err);
+}
+
+/* Where the model belongs. Old files do not say: their place in the database does. */
+static int read_place(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
+{
+	const char *text;
+
+	if (tw_json_text(obj, metadata_name, "energy_source", false, &text, err) < 0)
+		return -1;
+	i->source = tw_energy_source_find(text);
+	if (i->source == NULL)
+		return tw_fail(err, TW_INVALID, "%s.energy_source: '%s' is not known",
+			       metadata_name, text);
+	if (tw_json_text(obj, metadata_name, "feature_group", false, &text, err) < 0)
+		return -1;
+	i->group = tw_feature_group_find(text);
+	if (i->group == NULL)
+		return tw_fail(err, TW_INVALID, "%s.feature_group: '%s' is not known",
+			       metadata_name, text);
+	if (tw_json_text(obj, metadata_name, "output_type", false, &text, err) < 0)
+		return -1;
+	if (!tw_output_find(text, &i->output))
+		return tw_fail(err, TW_INVALID, "%s.output_type: '%s' is not known",
+			       metadata_name, text);
+	return 0;
+}
+
+static int read_errors(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
+{
+	i->mae_w = NAN;
+	i->mape_percent = NAN;
+	if (tw_json_number(obj, metadata_name, "mae", true, &i->mae_w, err) < 0 ||
+	    tw_json_number(obj, metadata_name, "mape", true, &i->mape_percent, err) < 0)
+		return -1;
+	/* The old programs' way to say that there is none. */
+	if (i->mape_percent == -1)
+		i->mape_percent = NAN;
+	return 0;
+}
+
+static int read_info(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
+{
+	long long format = TW_MODEL_FORMAT;
+
+	if (!json_is_object(obj))
+		return tw_fail(err, TW_PARSE, "%s: expected an object, got %s",
+			       metadata_name, tw_json_type_name(obj));
+	if (tw_json_int(obj, metadata_name, "format_version", true, 0, INT32_MAX, &format,
+			err) < 0)
+		return -1;
+	if (format != TW_MODEL_FORMAT)
+		return tw_fail(err, TW_UNSUPPORTED, "%s.format_version: %lld, want %d",
+			       metadata_name, format, TW_MODEL_FORMAT);
+	if (refuse_fe_files(obj, metadata_name, err) < 0 ||
+	    read_identity(obj, i, err) < 0 || read_place(obj, i, err) < 0 ||
+	    read_errors(obj, i, err) < 0)
+		return -1;
+	if (tw_json_strs(obj, metadata_name, "features", false, &i->features, err) < 0)
+		return -1;
+	tw_strs_sort(&i->features);
+	return tw_machine_spec_from_json(json_object_get(obj, "machine_spec"),
+					 "metadata.json.machine_spec", &i->spec, err);
+}
+
+static int read_range(const json_t *obj, const char *where, const char *key, size_t count,
+		      double **out, struct tw_err *err)
+{
+	const json_t *list = NULL;
+	double *v = NULL;
+
+	if (tw_json_array(obj, where, key, true, &list, err) < 0)
+		return -1;
+	if (list == NULL)
+		return 0;
+	if (json_array_size(list) != count)
+		return tw_fail(err, TW_INVALID, "%s.%s: %zu numbers for %zu features",
+			       where, key, json_array_size(list), count);
+	v = calloc(count + 1, sizeof(*v));
+	if (v == NULL)
+		return tw_fail(err, TW_NOMEM, "range of %zu features", count);
+	for (size_t i = 0; i < count; i++) {
+		if (!json_is_number(json_array_get(list, i))) {
+			free(v);
+			return tw_fail(err, TW_PARSE, "%s.%s[%zu]: expected a number",
+				       where, key, i);
+		}
+		v[i] = json_number_value(json_array_get(list, i));
+	}
+	*out = v;
+	return 0;
+}
+
+static int copy_text(const struct tw_fileset_file *f, struct tw_model_part *p,
+		     struct tw_err *err)
+{
+	p->text = malloc(f->len + 1);
+	if (p->text == NULL)
+		return tw_fail(err, TW_NOMEM, "%s: %zu bytes", f->name, f->len);
+	memcpy(p->text, f->data, f->len);
+	p->text[f->len] = '\0';
+	p->len = f->len;
+	return 0;
+}
+
+static int read_part(const struct tw_fileset *files, const json_t *obj, const char *where,
+		     struct tw_model_part *p, struct tw_err *err)
+{
+	const struct tw_fileset_file *f;
+	char file_where[2 * TW_MODEL_NAME_MAX + 16];
+	const char *file;
+
+	if (!json_is_object(obj))
+		return tw_fail(err, TW_PARSE, "%s: expected an object, got %s", where,
+			       tw_json_type_name(obj));
+	snprintf(file_where, sizeof(file_where), "%s.model_file", where);
+	if (refuse_fe_files(obj, where, err) < 0 ||
+	    tw_json_text(obj, where, "model_file", false, &file, err) < 0 ||
+	    find_file(files, file_where, file, &f, err) < 0)
+		return -1;
+	if (tw_json_strs(obj, where, "features", false, &p->features, err) < 0)
+		return -1;
+	if (p->features.count > TW_MODEL_FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%s.features: %zu features, limit is %d",
+			       where, p->features.count, TW_MODEL_FEATURES_MAX);
+	if (read_range(obj, where, "feature_min", p->features.count, &p->feature_min,
+		       err) < 0 ||
+	    read_range(obj, where, "feature_max", p->features.count, &p->feature_max,
+		       err) < 0)
+		return -1;
+	return copy_text(f, p, err);
+}
+
+/* <name>.json: component -> where its text is and what it takes. */
+static int read_parts(const struct tw_fileset *files, json_t *obj, const char *file,
+		      struct tw_model *m, struct tw_err *err)
+{
+	enum tw_component unused;
+	const char *key;
+	json_t *v;
+
+	if (!json_is_object(obj))
+		return tw_fail(err, TW_PARSE, "%s: expected an object, got %s", file,
+			       tw_json_type_name(obj));
+	json_object_foreach(
+		obj, key,
+		v) if (!tw_component_find(key, &unused)) return tw_fail(err, TW_INVALID,
+									"%s.%s: no such "
+									"component",
+									file, key);
+	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
+		const char *component = tw_component_name((enum tw_component)c);
+		char where[2 * TW_MODEL_NAME_MAX];
+
+		v = json_object_get(obj, component);
+		if (v == NULL)
+			continue;
+		snprintf(where, sizeof(where), "%s.%s", file, component);
+		m->part[m->parts].component = (enum tw_component)c;
+		m->parts++;
+		if (read_part(files, v, where, &m->part[m->parts - 1], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
+			struct tw_err *err)
+{
+	const struct tw_fileset_file *f;
+	struct tw_model m = { 0 };
+	json_t *parts = NULL;
+	const char *file;
+	int rc = -1;
+
+	if (find_file(files, "model", metadata_name, &f, err) < 0 ||
+	    parse_file(f, &m.info.metadata, err) < 0)
+		goto out;
+	if (read_info(m.info.metadata, &m.info, err) < 0)
+		goto out;
+	if (tw_json_text(m.info.metadata, metadata_name, "model_file", false, &file,
+			 err) < 0 ||
+	    find_file(files, "metadata.json.model_file", file, &f, err) < 0)
+		goto out;
+	if (parse_file(f, &parts, err) < 0 ||
+	    read_parts(files, parts, f->name, &m, err) < 0 || tw_model_check(&m, err) < 0)
+		goto out;
+
+	*out = m;
+	m = (struct tw_model){ 0 };
+	rc = 0;
+out:
+	json_decref(parts);
+	tw_model_release(&m);
+	return rc;
+}

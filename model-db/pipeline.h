@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MODEL_DB_PIPELINE_H
+#define TW_MODEL_DB_PIPELINE_H
+
+/*
+ * A pipeline: the models that came out of one training, with their common metadata,
+ * in the layout of docs/wire.md, "Pipeline layout". It is put together in memory as a
+ * set of files (names without the pipeline's own), then published as a directory of
+ * the model database or sent as a zip.
+ */
+
+#include <jansson.h>
+
+struct tw_err;
+struct tw_fileset;
+struct tw_model;
+
+/*
+ * Add a model: <source>/<output>/<group>/<name>.zip, <name>.json where it has weights,
+ * <name>/.. its files.
+ */
+int tw_pipeline_add_model(struct tw_fileset *pipeline, const struct tw_model *m,
+			  struct tw_err *err);
+
+/*
+ * Add what is about all of them: metadata.json (borrowed), node_type_index.json,
+ * and one <source>_<output>_model_metadata.csv for each source and output of the
+ * models, which are borrowed.
+ */
+int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
+			    const struct tw_model *models, size_t count,
+			    struct tw_err *err);
+
+/*
+ * Put the pipeline into the model database as <db>/<name>, replacing one of that
+ * name. Atomic and durable: a reader, or whoever looks after a crash at any moment,
+ * sees the whole old or the whole new one. Publishers in several processes take
+ * turns. Left-overs of a publisher that was killed are removed. The name is checked.
+ */
+int tw_pipeline_publish(const char *db, const char *name,
+			const struct tw_fileset *pipeline, struct tw_err *err);
+
+#endif /* TW_MODEL_DB_PIPELINE_H */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/pipeline.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/strs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is being written, and after the exchange the old one. Readers pass dots over. */
+#define NEW_PREFIX ".new-"
+
+/* Wait for our turn. The lock ends with the descriptor, so also with the process. */
+static int take_turn(const char *db, int *fd_out, struct tw_err *err)
+{
+	char *path = NULL;
+	int fd = -1, rc = -1;
+
+	if (tw_path_join(&path, err, db, ".lock", NULL) < 0)
+		goto out;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0) {
+		tw_fail_errno(err, errno, "cannot open '%s'", path);
+		goto out;
+	}
+	while (flock(fd, LOCK_EX) < 0) {
+		if (errno != EINTR) {
+			tw_fail_errno(err, errno, "cannot lock '%s'", path);
+			goto out;
+		}
+	}
+
+	*fd_out = fd;
+	fd = -1;
+	rc = 0;
+out:
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return rc;
+}
+
+static int list_left_overs(const char *db, struct tw_strs *out, struct tw_err *err)
+{
+	DIR *d = opendir(db);
+	const struct dirent *e;
+	int rc = -1;
+
+	if (d == NULL)
+		return tw_fail_errno(err, errno, "cannot read '%s'", db);
+	while ((e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0 &&
+		    tw_strs_adds(out, e->d_name, err) < 0)
+			goto out;
+
+	rc = 0;
+out:
+	closedir(d);
+	return rc;
+}
+
+/* Of publishers that were killed: it is our turn, so nobody is writing them. */
+static int remove_left_overs(const char *db, struct tw_err *err)
+{
+	struct tw_strs names = { 0 };
+	char *path = NULL;
+	int rc = -1;
+
+	if (list_left_overs(db, &names, err) < 0)
+		goto out;
+	for (size_t i = 0; i < names.count; i++) {
+		free(path);
+		path = NULL;
+		if (tw_path_join(&path, err, db, names.at[i], NULL) < 0 ||
+		    tw_tree_remove(path, err) < 0)
+			goto out;
+	}
+
+	rc = 0;
+out:
+	free(path);
+	tw_strs_clear(&names);
+	return rc;
+}
+
+/* There is an old one: both names change their meaning in one step. */
+static int exchange(const char *fresh, const char *path, struct tw_err *err)
+{
+	if (renameat2(AT_FDCWD, fresh, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+		return 0;
+	if (errno == EINVAL || errno == ENOSYS)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "cannot replace '%s': the file system cannot exchange "
+			       "two directories atomically",
+			       path);
+	return tw_fail_errno(err, errno, "cannot replace '%s'", path);
+}
+
+static int put_in_place(const char *fresh, const char *path, struct tw_err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0) {
+		if (!S_ISDIR(st.st_mode))
+			return tw_fail(err, TW_INVALID, "'%s' is not a directory", path);
+		return exchange(fresh, path, err);
+	}
+	if (errno != ENOENT)
+		return tw_fail_errno(err, errno, "cannot look at '%s'", path);
+	if (rename(fresh, path) < 0)
+		return tw_fail_errno(err, errno, "cannot make '%s'", path);
+	return 0;
+}
+
+int tw_pipeline_publish(const char *db, const char *name,
+			const struct tw_fileset *pipeline, struct tw_err *err)
+{
+	struct tw_err ignored = { 0 };
+	char fresh_name[160], *fresh = NULL, *path = NULL;
+	int lock = -1, rc = -1;
+
+	if (tw_name_check("pipeline name", name, strlen(name), err) < 0)
+		return -1;
+	if (pipeline->count == 0)
+		return tw_fail(err, TW_INVALID, "cannot publish '%s': it has no files",
+			       name);
+	snprintf(fresh_name, sizeof(fresh_name), NEW_PREFIX "%s", name);
+	if (tw_path_join(&fresh, err, db, fresh_name, NULL) < 0 ||
+	    tw_path_join(&path, err, db, name, NULL) < 0 || tw_dir_make(db, err) < 0)
+		goto out;
+	if (take_turn(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
+		goto out;
+	if (tw_fileset_write_dir(pipeline, fresh, err) < 0 ||
+	    put_in_place(fresh, path, err) < 0 || tw_dir_sync(db, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	/* What failed, or the old one. If that does not work, the next publisher tries.
+	 */
+	if (lock >= 0) {
+		tw_tree_remove(fresh, &ignored);
+		close(lock);
+	}
+	free(path);
+	free(fresh);
+	if (rc < 0)
+		tw_err_wrap(err, "cannot publish '%s'", name);
+	return rc;
+}

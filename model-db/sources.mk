@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+model-db-src += model-db/choose.c
+model-db-src += model-db/filter.c
+model-db-src += model-db/index.c
+model-db-src += model-db/index_walk.c
+model-db-src += model-db/model.c
+model-db-src += model-db/model_check.c
+model-db-src += model-db/model_read.c
+model-db-src += model-db/model_write.c
+model-db-src += model-db/pipeline.c
+model-db-src += model-db/publish.c
+model-db-src += model-db/summary.c
+model-db-src += model-db/weights.c
+model-db-src += model-db/weights_linear.c

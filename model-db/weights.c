@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/weights.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/num.h"
+#include "model-db/model.h"
+#include "model-db/weights_linear.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The base64 of RFC 4648, section 4. */
+static void add_base64(struct tw_buf *b, const unsigned char *s, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < len; i += 3) {
+		size_t n = len - i < 3 ? len - i : 3;
+		uint32_t v = (uint32_t)s[i] << 16;
+		char four[4];
+
+		if (n > 1)
+			v |= (uint32_t)s[i + 1] << 8;
+		if (n > 2)
+			v |= s[i + 2];
+		four[0] = digits[v >> 18];
+		four[1] = digits[v >> 12 & 63];
+		four[2] = n > 1 ? digits[v >> 6 & 63] : '=';
+		four[3] = n > 2 ? digits[v & 63] : '=';
+		tw_buf_add(b, four, sizeof(four));
+	}
+}
+
+static int write_linear(const struct tw_model_part *p, struct tw_buf *out,
+			struct tw_err *err)
+{
+	json_t *v;
+
+	if (tw_linear_read(p, &v, err) < 0)
+		return -1;
+	tw_buf_add_json(out, v);
+	json_decref(v);
+	return 0;
+}
+
+/* Thresholds are in raw units: each feature's scale is 1. */
+static int write_xgboost(const struct tw_model_part *p, struct tw_buf *out,
+			 struct tw_err *err)
+{
+	(void)err;
+	tw_buf_adds(out, "{\"All_Weights\":{\"Categorical_Variables\":{},"
+			 "\"Numerical_Variables\":{");
+	for (size_t i = 0; i < p->features.count; i++) {
+		tw_buf_adds(out, i > 0 ? "," : "");
+		tw_buf_add_json_text(out, p->features.at[i], strlen(p->features.at[i]));
+		tw_buf_adds(out, ":{\"scale\":1}");
+	}
+	tw_buf_adds(out, "},\"XGboost_Weights\":\"");
+	add_base64(out, (const unsigned char *)p->text, p->len);
+	tw_buf_adds(out, "\"}}");
+	return 0;
+}
+
+/* How each predictor's models become weights. */
+static const struct kind {
+	const char *predictor;
+	bool plain;
+	int (*write)(const struct tw_model_part *p, struct tw_buf *out,
+		     struct tw_err *err);
+} kinds[] = {
+	{ "linear", true, write_linear },
+	{ "xgboost", false, write_xgboost },
+};
+
+static const struct kind *find_kind(const struct tw_model *m)
+{
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (strcmp(kinds[i].predictor, m->info.predictor) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+bool tw_weights_exist(const struct tw_model *m)
+{
+	return find_kind(m) != NULL;
+}
+
+bool tw_weights_plain(const struct tw_model *m)
+{
+	const struct kind *k = find_kind(m);
+
+	return k != NULL && k->plain;
+}
+
+/* The bias of the package's or the platform's power is above 0. */
+int tw_weights_floor(const struct tw_model *m, bool *out, struct tw_err *err)
+{
+	bool floor = false;
+
+	for (size_t i = 0; i < m->parts && tw_weights_plain(m); i++) {
+		const struct tw_model_part *p = &m->part[i];
+		json_t *v, *all;
+
+		if (p->component != TW_PACKAGE && p->component != TW_PLATFORM)
+			continue;
+		if (tw_linear_read(p, &v, err) < 0)
+			return -1;
+		all = json_object_get(v, "All_Weights");
+		floor = json_number_value(json_object_get(all, "Bias_Weight")) > 0;
+		json_decref(v);
+	}
+	*out = floor;
+	return 0;
+}
+
+/* Kepler up to 0.5.3 says "pkg", and knows no platform. */
+static const char *component_key(enum tw_component c, enum tw_client client)
+{
+	if (client != TW_CLIENT_0_5)
+		return tw_component_name(c);
+	if (c == TW_PLATFORM)
+		return NULL;
+	return c == TW_PACKAGE ? "pkg" : tw_component_name(c);
+}
+
+/* What only current clients bear beside the components. */
+static int write_about(const struct tw_model_info *i, struct tw_buf *out,
+		       struct tw_err *err)
+{
+	tw_buf_adds(out, "\"model_name\":");
+	tw_buf_add_json_text(out, i->name, strlen(i->name));
+	if (tw_machine_spec_known(&i->spec)) {
+		json_t *spec = tw_machine_spec_to_json(&i->spec);
+
+		if (spec == NULL)
+			return tw_fail(err, TW_NOMEM, "machine spec");
+		tw_buf_adds(out, ",\"machine_spec\":");
+		tw_buf_add_json(out, spec);
+		json_decref(spec);
+	}
+	if (isfinite(i->mae_w)) {
+		tw_buf_adds(out, ",\"mae\":");
+		tw_buf_add_double(out, i->mae_w);
+	}
+	return 0;
+}
+
+static int write_components(const struct tw_model *m, const struct kind *k,
+			    enum tw_client client, struct tw_buf *out, struct tw_err *err)
+{
+	const char *separator = "";
+
+	tw_buf_adds(out, "{");
+	if (client == TW_CLIENT_CURRENT) {
+		if (write_about(&m->info, out, err) < 0)
+			return -1;
+		separator = ",";
+	}
+	for (size_t i = 0; i < m->parts; i++) {
+		const char *key = component_key(m->part[i].component, client);
+
+		if (key == NULL)
+			return tw_fail(err, TW_UNSUPPORTED,
+				       "model '%s': this client knows no component '%s'",
+				       m->info.name,
+				       tw_component_name(m->part[i].component));
+		tw_buf_addf(out, "%s\"%s\":", separator, key);
+		separator = ",";
+		if (k->write(&m->part[i], out, err) < 0)
+			return tw_err_wrap(err, "weights of model '%s'", m->info.name);
+	}
+	tw_buf_adds(out, "}");
+	return 0;
+}
+
+/* Of a node: the platform's, or package and dram; core and uncore are in the package. */
+static int write_total(const struct tw_model *m, struct tw_buf *out, struct tw_err *err)
+{
+	json_t *total = NULL;
+	int rc = -1;
+
+	for (size_t i = 0; i < m->parts; i++) {
+		enum tw_component c = m->part[i].component;
+
+		if (c != TW_PLATFORM && c != TW_PACKAGE && c != TW_DRAM)
+			continue;
+		if (tw_linear_add(&total, &m->part[i], err) < 0) {
+			tw_err_wrap(err, "weights of model '%s'", m->info.name);
+			goto out;
+		}
+	}
+	if (total == NULL) {
+		tw_fail(err, TW_UNSUPPORTED, "model '%s' has no component for a total",
+			m->info.name);
+		goto out;
+	}
+	tw_buf_add_json(out, total);
+
+	rc = 0;
+out:
+	json_decref(total);
+	return rc;
+}
+
+int tw_weights_write(const struct tw_model *m, enum tw_client client, struct tw_buf *out,
+		     struct tw_err *err)
+{
+	const struct kind *k = find_kind(m);
+
+	if (k == NULL)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "model '%s': %s models have no weights", m->info.name,
+			       m->info.predictor);
+	if (!k->plain && client != TW_CLIENT_CURRENT)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "model '%s': this client cannot use weights of %s models",
+			       m->info.name, m->info.predictor);
+	if (client == TW_CLIENT_0_5_TOTAL)
+		return write_total(m, out, err);
+	return write_components(m, k, client, out, err);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MODEL_DB_WEIGHTS_H
+#define TW_MODEL_DB_WEIGHTS_H
+
+/*
+ * Weights JSON: the form in which Kepler takes models (docs/wire.md, "Weights").
+ *
+ * A linear component's own file already is {"All_Weights":{..}}, so weights are those
+ * files, checked, under their components' names. An xgboost component is carried as
+ * base64 under XGboost_Weights, which only kepler-model-server's own estimator reads.
+ */
+
+#include <stdbool.h>
+
+struct tw_buf;
+struct tw_err;
+struct tw_model;
+
+/* Who asks, by docs/wire.md, "Client generations". */
+enum tw_client {
+	TW_CLIENT_CURRENT, /* Kepler 0.7.12 to 0.9, kepler-model-server's, ours */
+	TW_CLIENT_0_7,     /* Kepler 0.5.4 to 0.7.11: component keys only */
+	TW_CLIENT_0_5, /* Kepler up to 0.5.3, ..Component..: pkg, core, uncore, dram */
+	TW_CLIENT_0_5_TOTAL, /* Kepler up to 0.5.3, the others: one bare All_Weights */
+	TW_CLIENT_COUNT
+};
+
+/* Whether the model's kind has weights at all. */
+bool tw_weights_exist(const struct tw_model *m);
+
+/*
+ * Whether Kepler itself computes with them, so that they may be given to who names no
+ * trainer, and are kept in files of their own.
+ */
+bool tw_weights_plain(const struct tw_model *m);
+
+/*
+ * Whether plain weights give power where there is no use: those that do not make all
+ * dynamic power 0 in Kepler up to 0.7.12. No plain weights: they do not.
+ */
+int tw_weights_floor(const struct tw_model *m, bool *out, struct tw_err *err);
+
+/*
+ * Append the weights as the client takes them. TW_UNSUPPORTED if there are none for
+ * it: only plain weights exist for old clients, a platform's power only as a total.
+ */
+int tw_weights_write(const struct tw_model *m, enum tw_client client, struct tw_buf *out,
+		     struct tw_err *err);
+
+#endif /* TW_MODEL_DB_WEIGHTS_H */
