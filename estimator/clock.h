@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ESTIMATOR_CLOCK_H
+#define TW_ESTIMATOR_CLOCK_H
+
+#include <stdint.h>
+
+/* Monotonic time. */
+uint64_t tw_now_ms(void);
+
+#endif /* TW_ESTIMATOR_CLOCK_H */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/listen.h"
+
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+
+static int make_address(const char *path, struct sockaddr_un *a, struct tw_err *err)
+{
+	const size_t len = strlen(path);
+
+	if (len == 0 || len >= sizeof(a->sun_path))
+		return tw_fail(err, TW_INVALID,
+			       "socket '%s': a path of 1 to %zu bytes is wanted", path,
+			       sizeof(a->sun_path) - 1);
+	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(a->sun_path, path, len);
+	return 0;
+}
+
+static int open_socket(int *fd, struct tw_err *err)
+{
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return *fd >= 0 ? 0 : tw_fail_errno(err, errno, "cannot make a socket");
+}
+
+/* Remove a socket on which nobody answers. */
+static int remove_stale(const char *path, const struct sockaddr_un *a, struct tw_err *err)
+{
+	struct stat st;
+	int fd, failure;
+
+	if (lstat(path, &st) < 0)
+		return tw_fail_errno(err, errno, "socket '%s'", path);
+	if (!S_ISSOCK(st.st_mode))
+		return tw_fail(err, TW_INVALID, "'%s' is there and is not a socket",
+			       path);
+	if (open_socket(&fd, err) < 0)
+		return -1;
+	failure = connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 ? errno : 0;
+	close(fd);
+	if (failure != ECONNREFUSED)
+		return tw_fail(err, TW_INVALID, "another program answers on '%s'", path);
+	if (unlink(path) < 0)
+		return tw_fail_errno(err, errno, "cannot remove the old socket '%s'",
+				     path);
+	return 0;
+}
+
+static int bind_path(int fd, const char *path, const struct sockaddr_un *a,
+		     struct tw_err *err)
+{
+	if (bind(fd, (const struct sockaddr *)a, sizeof(*a)) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
+		return tw_fail_errno(err, errno, "cannot make socket '%s'", path);
+	if (remove_stale(path, a, err) < 0)
+		return -1;
+	if (bind(fd, (const struct sockaddr *)a, sizeof(*a)) < 0)
+		return tw_fail_errno(err, errno, "cannot make socket '%s'", path);
+	return 0;
+}
+
+int tw_listener_open(const char *path, mode_t mode, struct tw_listener *out,
+		     struct tw_err *err)
+{
+	struct tw_listener l = { .fd = -1 };
+	struct sockaddr_un a;
+	struct stat st;
+	int rc = -1;
+
+	if (make_address(path, &a, err) < 0 || open_socket(&l.fd, err) < 0)
+		goto out;
+	if (bind_path(l.fd, path, &a, err) < 0)
+		goto out;
+	l.path = strdup(path);
+	if (l.path == NULL) {
+		unlink(path);
+		tw_fail(err, TW_NOMEM, "socket '%s'", path);
+		goto out;
+	}
+	if (lstat(path, &st) == 0) {
+		l.dev = st.st_dev;
+		l.ino = st.st_ino;
+	}
+	/* Nobody can connect before listen(). */
+	if (chmod(path, mode) < 0 || listen(l.fd, BACKLOG) < 0) {
+		tw_fail_errno(err, errno, "cannot listen on '%s'", path);
+		goto out;
+	}
+	*out = l;
+	l = (struct tw_listener){ .fd = -1 };
+	rc = 0;
+out:
+	tw_listener_close(&l);
+	return rc;
+}
+
+void tw_listener_close(struct tw_listener *l)
+{
+	struct stat st;
+
+	if (l->path != NULL && lstat(l->path, &st) == 0 && st.st_dev == l->dev &&
+	    st.st_ino == l->ino)
+		unlink(l->path);
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l->path);
+	*l = (struct tw_listener){ .fd = -1 };
+}

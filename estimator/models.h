@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ESTIMATOR_MODELS_H
+#define TW_ESTIMATOR_MODELS_H
+
+/*
+ * The models that requests are answered with: found by output type, energy source,
+ * trainer, filter and the set of metrics, and kept.
+ *
+ * Two threads work behind it, so that a request waits for neither disk nor network:
+ * one reads the model database, and again when its directory changes; one asks the
+ * model server, with growing pauses after failures. A model of the server goes before one
+ * of the database. Whatever fails to load leaves what there is in place.
+ *
+ * The functions here are for one thread, that of the requests.
+ */
+
+#include "lib/energy.h"
+#include "lib/feature.h"
+
+#include <stdint.h>
+
+struct tw_err;
+struct tw_models;
+struct tw_power_model;
+struct tw_request;
+
+/* Sets of wishes that are remembered; the one not asked for longest is forgotten. */
+#define TW_MODELS_KEYS_MAX 64
+
+struct tw_models_config {
+	const char *model_db;   /* directory, or NULL */
+	const char *server_url; /* "http://host:8100", or NULL */
+	const char *sys;        /* where this machine's cores are found: "/sys" */
+};
+
+enum tw_models_state {
+	TW_MODELS_READY,
+	TW_MODELS_PENDING, /* ask again when tw_models_fd() is readable */
+	TW_MODELS_NONE,    /* nothing fits; may change later */
+};
+
+/* A model in use: immutable. */
+struct tw_served {
+	struct tw_power_model *model;
+	double core_ratio; /* cores of this machine / of the model's; 1: unknown */
+	/* Of models.c: */
+	unsigned refs;
+	char *path; /* in the database, or NULL */
+	uint64_t generation;
+};
+
+int tw_models_open(const struct tw_models_config *c, struct tw_models **out,
+		   struct tw_err *err);
+
+/* An eventfd (non-blocking) that is readable after anything has changed: read it. */
+int tw_models_fd(const struct tw_models *m);
+
+/*
+ * The model for a request. READY: *out is yours, tw_models_release(). NONE: the reason
+ * is in why.
+ */
+enum tw_models_state tw_models_find(struct tw_models *m, const struct tw_request *r,
+				    struct tw_served **out, struct tw_err *why);
+
+void tw_models_release(struct tw_models *m, struct tw_served *s);
+
+/* Read the database and ask the server again; what there is serves until then. */
+void tw_models_reload(struct tw_models *m);
+
+/* Waits for a call to the server that is under way. NULL is fine. */
+void tw_models_close(struct tw_models *m);
+
+#endif /* TW_ESTIMATOR_MODELS_H */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/clock.h"
+#include "estimator/models_entry.h"
+#include "estimator/power_model.h"
+#include "lib/log.h"
+#include "model-db/choose.h"
+#include "model-db/index.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+/*
+ * The model database's thread. A pipeline appears, is replaced and goes by a rename in
+ * the database's directory, so watching that one directory tells all.
+ */
+
+/* Several changes in a row are one. */
+#define QUIET_MS 200
+#define QUIET_MAX_MS 2000
+/* While there is no directory to watch. */
+#define RETRY_MS 10000
+
+struct watcher {
+	struct tw_models *m;
+	struct tw_index *index;
+	uint64_t generation; /* of the index */
+	struct tw_log_limit log;
+	int inotify; /* -1: not available */
+	int watch;   /* -1: the directory is not watched */
+};
+
+struct refused {
+	size_t count;
+	char first[512];
+};
+
+static void count_refused(void *arg, const char *path, const struct tw_err *why)
+{
+	struct refused *r = arg;
+
+	if (r->count++ == 0)
+		snprintf(r->first, sizeof(r->first), "%s: %s", path, why->text);
+	tw_log_debug("model left out: %s: %s", path, why->text);
+}
+
+static void watch_directory(struct watcher *w)
+{
+	if (w->inotify >= 0)
+		w->watch = inotify_add_watch(w->inotify, w->m->model_db,
+					     IN_CREATE | IN_DELETE | IN_MOVED_FROM |
+						     IN_MOVED_TO | IN_DELETE_SELF |
+						     IN_MOVE_SELF | IN_ONLYDIR);
+}
+
+static void load_index(struct watcher *w)
+{
+	struct tw_index *fresh = NULL;
+	struct refused refused = { 0 };
+	struct tw_err err = { 0 };
+
+	/* Before the directory is read, so that nothing is missed in between. */
+	watch_directory(w);
+	if (tw_index_load(w->m->model_db, count_refused, &refused, &fresh, &err) < 0) {
+		tw_log_warn_limited(&w->log,
+				    "cannot read the model database, continuing without "
+				    "the change: %s",
+				    err.text);
+		return;
+	}
+	if (w->index != NULL && tw_index_count(w->index) + tw_index_count(fresh) == 0 &&
+	    refused.count == 0) {
+		tw_index_unref(fresh); /* there is still nothing */
+		return;
+	}
+	if (refused.count > 0)
+		tw_log_warn_limited(&w->log,
+				    "%zu models of the database left out, the first: %s",
+				    refused.count, refused.first);
+	if (w->index == NULL || tw_index_count(w->index) != tw_index_count(fresh))
+		tw_log_info("model database '%s' read, %zu models", w->m->model_db,
+			    tw_index_count(fresh));
+	tw_index_unref(w->index);
+	w->index = fresh;
+	w->generation++;
+	pthread_mutex_lock(&w->m->lock);
+	tw_models_all_due(w->m, TW_ORIGIN_DB);
+	pthread_mutex_unlock(&w->m->lock);
+}
+
+static int load_model(const struct watcher *w, const char *path,
+		      const struct tw_models_key *k, struct tw_served **out,
+		      struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+
+	if (tw_power_model_load(path, &p, err) < 0)
+		return -1;
+	if (tw_models_check(k, p, err) < 0) {
+		tw_power_model_free(p);
+		return -1;
+	}
+	tw_log_info("model loaded name=%s output=%s source=%s from='%s'",
+		    tw_power_model_info(p)->name, tw_output_name(k->output),
+		    k->source->name, path);
+	return tw_models_serve(w->m, p, path, w->generation, out, err);
+}
+
+static int find_model(const struct watcher *w, const struct tw_models_key *k,
+		      struct tw_served **out, struct tw_err *err)
+{
+	const struct tw_index_entry *e;
+	struct tw_wanted wanted = { 0 };
+	int rc = -1;
+
+	if (w->index == NULL) {
+		tw_fail(err, TW_NOTFOUND, "no model database");
+		goto out;
+	}
+	if (tw_models_wanted(w->m, k, &wanted, err) < 0 ||
+	    tw_choose(w->index, &wanted, &e, err) < 0)
+		goto out;
+	*out = tw_models_share(w->m, e->zip_path, w->generation);
+	if (*out == NULL && load_model(w, e->zip_path, k, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_wanted_release(&wanted);
+	return rc;
+}
+
+static void serve(struct watcher *w, struct tw_models_entry *e)
+{
+	struct tw_served *served = NULL;
+	struct tw_err err = { 0 };
+
+	if (find_model(w, &e->key, &served, &err) < 0)
+		tw_log_warn_limited(
+			&w->log, "no model from the database output=%s source=%s: %s",
+			tw_output_name(e->key.output), e->key.source->name, err.text);
+	tw_models_put(w->m, e, TW_ORIGIN_DB, served, &err, UINT64_MAX);
+}
+
+static bool drain(int fd)
+{
+	_Alignas(struct inotify_event) char buf[4096];
+	bool some = false;
+
+	while (read(fd, buf, sizeof(buf)) > 0)
+		some = true;
+	return some;
+}
+
+/* Until the directory has been quiet for a while. */
+static void settle(const struct watcher *w)
+{
+	const uint64_t until = tw_now_ms() + QUIET_MAX_MS;
+	struct pollfd p[] = { { .fd = w->inotify, .events = POLLIN } };
+
+	do
+		drain(w->inotify);
+	while (poll(p, 1, QUIET_MS) > 0 && tw_now_ms() < until);
+}
+
+/* Wait for work or for a change; false: stop. */
+static bool wait_for_work(struct watcher *w)
+{
+	struct pollfd p[] = { { .fd = w->m->db_work_fd, .events = POLLIN },
+			      { .fd = w->inotify, .events = POLLIN } };
+	const int ready = poll(p, 2, w->watch >= 0 ? -1 : RETRY_MS);
+	bool changed = ready > 0 && p[1].revents != 0, stop;
+
+	if (ready > 0 && p[0].revents != 0)
+		drain(p[0].fd);
+	if (changed)
+		settle(w);
+	pthread_mutex_lock(&w->m->lock);
+	stop = w->m->stop;
+	changed = changed || w->m->reload || ready == 0;
+	w->m->reload = false;
+	pthread_mutex_unlock(&w->m->lock);
+	if (changed && !stop)
+		load_index(w);
+	return !stop;
+}
+
+void *tw_models_run_db(void *models)
+{
+	struct watcher w = { .m = models, .watch = -1 };
+
+	w.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (w.inotify < 0)
+		tw_log_warn(
+			"cannot watch the model database, continuing with a look each "
+			"%d s",
+			RETRY_MS / 1000);
+	load_index(&w);
+	do {
+		struct tw_models_entry *e;
+		uint64_t next_ms;
+
+		for (;;) {
+			pthread_mutex_lock(&w.m->lock);
+			e = w.m->stop ? NULL : tw_models_due(w.m, TW_ORIGIN_DB, &next_ms);
+			pthread_mutex_unlock(&w.m->lock);
+			if (e == NULL)
+				break;
+			serve(&w, e);
+		}
+	} while (wait_for_work(&w));
+	tw_index_unref(w.index);
+	if (w.inotify >= 0)
+		close(w.inotify);
+	return NULL;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ESTIMATOR_MODELS_ENTRY_H
+#define TW_ESTIMATOR_MODELS_ENTRY_H
+
+/*
+ * Inside of models.h: what its threads share.
+ *
+ * An entry is one set of wishes and the models found for it. Its key never changes;
+ * all else of it, and of struct tw_models, is under the lock. The two workers take an
+ * entry that is due (which holds it), work without the lock, and put the outcome.
+ */
+
+#include "estimator/models.h"
+#include "lib/err.h"
+#include "lib/strs.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_index;
+struct tw_wanted;
+
+/* Where models come from, in order of preference. */
+enum tw_origin { TW_ORIGIN_SERVER, TW_ORIGIN_DB, TW_ORIGIN_COUNT };
+
+struct tw_models_key {
+	enum tw_output output;
+	const struct tw_energy_source *source;
+	char *trainer, *filter; /* NULL: any */
+	struct tw_strs metrics; /* sorted */
+	uint64_t hash;
+};
+
+struct tw_models_entry {
+	struct tw_models_key key;
+	unsigned refs;
+	uint64_t used; /* greater: later */
+	struct {
+		struct tw_served *served; /* the last good one, or NULL */
+		bool tried;
+		uint64_t due_ms; /* UINT64_MAX: not again */
+		unsigned failures;
+		struct tw_err why; /* of the last failure */
+	} from[TW_ORIGIN_COUNT];
+};
+
+struct tw_models {
+	pthread_mutex_t lock;
+	pthread_cond_t server_work; /* CLOCK_MONOTONIC */
+	bool stop;
+	bool reload; /* the database is to be read again */
+	uint64_t uses;
+	struct tw_models_entry *entry[TW_MODELS_KEYS_MAX];
+	size_t count;
+
+	/* Set once, before the threads are started. */
+	const char *model_db, *server_url;
+	uint32_t cores; /* 0: unknown */
+	int changed_fd; /* to the thread of the requests */
+	int db_work_fd; /* to the database's thread */
+	bool has[TW_ORIGIN_COUNT];
+	pthread_t thread[TW_ORIGIN_COUNT];
+	unsigned threads;
+};
+
+/*
+ * An entry for which the origin is to be asked now, held; NULL if there is none, and
+ * then *next_ms is when there will be (UINT64_MAX: not by time). Lock held.
+ */
+struct tw_models_entry *tw_models_due(struct tw_models *m, enum tw_origin o,
+				      uint64_t *next_ms);
+
+/*
+ * A model to be served; p is taken, even on failure. path (or NULL) and generation tell
+ * tw_models_share() that it is the same.
+ */
+int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, const char *path,
+		    uint64_t generation, struct tw_served **out, struct tw_err *err);
+
+/* One that another entry already has, counted, or NULL. Takes the lock. */
+struct tw_served *tw_models_share(struct tw_models *m, const char *path,
+				  uint64_t generation);
+
+/*
+ * The outcome for an entry from tw_models_due(): a model (taken), or NULL and the
+ * reason. retry_ms UINT64_MAX: not again unless something changes. Takes the lock.
+ */
+void tw_models_put(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
+		   struct tw_served *served, const struct tw_err *why, uint64_t retry_ms);
+
+/* Ask the origin again for all entries. Lock held. */
+void tw_models_all_due(struct tw_models *m, enum tw_origin o);
+
+/* The key as the rest of the project asks for models. out must be all zero. */
+int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
+		     struct tw_wanted *out, struct tw_err *err);
+
+/* Whether a model answers what the key asks: its output, from its metrics. */
+int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *p,
+		    struct tw_err *err);
+
+void tw_models_key_release(struct tw_models_key *k);
+
+/* The threads; each takes the struct tw_models. */
+void *tw_models_run_db(void *models);
+void *tw_models_run_server(void *models);
+
+#endif /* TW_ESTIMATOR_MODELS_ENTRY_H */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ESTIMATOR_POWER_MODEL_H
+#define TW_ESTIMATOR_POWER_MODEL_H
+
+/*
+ * A model ready to predict: every component of it loaded into its predictor.
+ * Immutable; may be used from several threads.
+ */
+
+#include "estimator/predictor.h"
+#include "lib/energy.h"
+#include "model-db/model.h"
+
+struct tw_power_model;
+
+/* Takes the value (m is all zero afterwards, even on failure). *out is yours. */
+int tw_power_model_new(struct tw_model *m, struct tw_power_model **out,
+		       struct tw_err *err);
+
+/* From a directory or a zip file. */
+int tw_power_model_load(const char *path, struct tw_power_model **out,
+			struct tw_err *err);
+
+void tw_power_model_free(struct tw_power_model *p); /* NULL is fine */
+
+/* What the model says of itself. Lives as long as the model. */
+const struct tw_model_info *tw_power_model_info(const struct tw_power_model *p);
+
+/* Its components, in the order of the model. */
+size_t tw_power_model_parts(const struct tw_power_model *p);
+enum tw_component tw_power_model_component(const struct tw_power_model *p, size_t part);
+
+/*
+ * Where the features of a part are among names: place[] for struct tw_rows, which
+ * has info->features.count places at least. Fails with TW_NOTFOUND naming the first that
+ * is missing.
+ */
+int tw_power_model_bind(const struct tw_power_model *p, size_t part,
+			const struct tw_strs *names, uint32_t *place, struct tw_err *err);
+
+/* Watts of one part for each row. Negative predictions are 0. */
+void tw_power_model_predict(const struct tw_power_model *p, size_t part,
+			    const struct tw_rows *in, double *watts);
+
+#endif /* TW_ESTIMATOR_POWER_MODEL_H */

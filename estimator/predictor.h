@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ESTIMATOR_PREDICTOR_H
+#define TW_ESTIMATOR_PREDICTOR_H
+
+/*
+ * Predictors: each evaluates one kind of model, component by component.
+ *
+ * A model names its predictor (metadata's model_class). To add one, write
+ * estimator/predict_<name>.c with a `const struct tw_predictor`, name it in
+ * estimator/registry.c and describe it in docs/model-format.md.
+ *
+ * State is immutable after load and may be used from several threads. Predicting
+ * does not allocate and cannot fail.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_strs;
+
+/* Rows of raw feature values, in the units of docs/wire.md. */
+struct tw_rows {
+	const double *x; /* row r, column c: x[r * stride + c] */
+	size_t rows;
+	size_t stride;
+	/* Column of each of the model's features; UINT32_MAX: absent. NULL: 0, 1, 2.. */
+	const uint32_t *place;
+};
+
+struct tw_predictor {
+	const char *name; /* stable: stored in model files */
+	const char *summary;
+
+	/* text is a component's file: untrusted. features are its inputs, in order. */
+	int (*load)(const char *text, size_t len, const struct tw_strs *features,
+		    void **state, struct tw_err *err);
+	/* watts[rows]. An absent or NaN feature is what the kind makes of it. */
+	void (*predict)(const void *state, const struct tw_rows *in, double *watts);
+	void (*free)(void *state); /* NULL is fine */
+};
+
+size_t tw_predictor_count(void);
+const struct tw_predictor *tw_predictor_at(size_t i);
+
+/* NULL if there is no predictor of that name. */
+const struct tw_predictor *tw_predictor_find(const char *name);
+
+#endif /* TW_ESTIMATOR_PREDICTOR_H */

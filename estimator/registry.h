@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ESTIMATOR_REGISTRY_H
+#define TW_ESTIMATOR_REGISTRY_H
+
+/* The predictors that registry.c lists. */
+
+#include "estimator/predictor.h"
+
+extern const struct tw_predictor tw_predictor_linear;
+extern const struct tw_predictor tw_predictor_xgboost;
+
+#endif /* TW_ESTIMATOR_REGISTRY_H */

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/request.h"
+
+#include "estimator/request_values.h"
+#include "lib/err.h"
+#include "lib/jsax.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum field {
+	FIELD_METRICS,
+	FIELD_VALUES,
+	FIELD_OUTPUT,
+	FIELD_SOURCE,
+	FIELD_SYSTEM_FEATURES,
+	FIELD_SYSTEM_VALUES,
+	FIELD_TRAINER,
+	FIELD_FILTER,
+	FIELD_COUNT,
+	FIELD_UNKNOWN = FIELD_COUNT,
+};
+
+static const char *const field_names[FIELD_COUNT] = {
+	[FIELD_METRICS] = "metrics",
+	[FIELD_VALUES] = "values",
+	[FIELD_OUTPUT] = "output_type",
+	[FIELD_SOURCE] = "source",
+	[FIELD_SYSTEM_FEATURES] = "system_features",
+	[FIELD_SYSTEM_VALUES] = "system_values",
+	[FIELD_TRAINER] = "trainer_name",
+	[FIELD_FILTER] = "filter",
+};
+
+struct tw_request_parser {
+	struct tw_jsax *jsax;
+	size_t bytes; /* of this request */
+	enum field field;
+	bool seen[FIELD_COUNT];
+	bool done;
+	char *output, *source;
+	struct tw_values values;
+	struct tw_strs system_features;
+	struct tw_values system_values; /* one row */
+	struct tw_request request;
+};
+
+static const char *type_name(enum tw_jsax_type type)
+{
+	switch (type) {
+	case TW_JSAX_OBJECT:
+		return "an object";
+	case TW_JSAX_ARRAY:
+		return "an array";
+	case TW_JSAX_TEXT:
+		return "a string";
+	case TW_JSAX_NUMBER:
+		return "a number";
+	case TW_JSAX_TRUE:
+	case TW_JSAX_FALSE:
+		return "a boolean";
+	case TW_JSAX_NULL:
+		return "null";
+	default:
+		return "the end";
+	}
+}
+
+static int fail_type(const char *name, const char *want, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	return tw_fail(err, TW_PARSE, "%s: expected %s, got %s", name, want,
+		       type_name(e->type));
+}
+
+/* A string, or null for none. */
+static int take_text(char **to, const char *name, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(name, "a string", e, err);
+	if (e->len > TW_REQUEST_TEXT_MAX || memchr(e->text, '\0', e->len) != NULL)
+		return tw_fail(err, TW_INVALID, "%s: longer than %d bytes or with a NUL",
+			       name, TW_REQUEST_TEXT_MAX);
+	if (e->len == 0)
+		return 0;
+	*to = strndup(e->text, e->len);
+	if (*to == NULL)
+		return tw_fail(err, TW_NOMEM, "%s", name);
+	return 0;
+}
+
+/* A list of different names, or null for none. */
+static int take_name(struct tw_strs *to, const char *name, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	char at[64];
+
+	if (e->depth == 1) {
+		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END ||
+		    e->type == TW_JSAX_NULL)
+			return 0;
+		return fail_type(name, "an array", e, err);
+	}
+	snprintf(at, sizeof(at), "%s[%zu]", name, to->count);
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(at, "a string", e, err);
+	if (e->len == 0 || e->len > TW_FEATURE_NAME_MAX)
+		return tw_fail(err, TW_INVALID, "%s: %zu bytes, want 1 to %d", at, e->len,
+			       TW_FEATURE_NAME_MAX);
+	if (to->count == TW_REQUEST_METRICS_MAX)
+		return tw_fail(err, TW_INVALID, "%s: more than %d", name,
+			       TW_REQUEST_METRICS_MAX);
+	if (tw_strs_add(to, e->text, e->len, err) < 0)
+		return tw_err_wrap(err, "%s", at);
+	if (tw_strs_find(to, to->at[to->count - 1]) != (ptrdiff_t)to->count - 1)
+		return tw_fail(err, TW_INVALID, "%s: '%s' is there twice", at,
+			       to->at[to->count - 1]);
+	return 0;
+}
+
+static int take_row_value(struct tw_request_parser *p, const struct tw_jsax_event *e,
+			  struct tw_err *err)
+{
+	struct tw_values *v = &p->values;
+	char at[64];
+
+	if (e->depth == 1) {
+		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END)
+			return 0;
+		return fail_type("values", "an array", e, err);
+	}
+	if (e->depth == 2) {
+		if (e->type == TW_JSAX_ARRAY_END)
+			return tw_values_end_row(v, err);
+		snprintf(at, sizeof(at), "values[%zu]", v->rows);
+		return e->type == TW_JSAX_ARRAY ? 0 : fail_type(at, "an array", e, err);
+	}
+	if (e->type == TW_JSAX_NUMBER)
+		return tw_values_add(v, e->number, err);
+	if (e->type == TW_JSAX_NULL)
+		return tw_values_add_missing(v, err);
+	snprintf(at, sizeof(at), "values[%zu][%zu]", v->rows, v->in_row);
+	return fail_type(at, "a number", e, err);
+}
+
+/* Numbers count; what is no number ("Sandy Bridge") is a category, which no model has. */
+static int take_system_value(struct tw_request_parser *p, const struct tw_jsax_event *e,
+			     struct tw_err *err)
+{
+	struct tw_values *v = &p->system_values;
+	char at[64];
+
+	if (e->depth == 1) {
+		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END ||
+		    e->type == TW_JSAX_NULL)
+			return 0;
+		return fail_type("system_values", "an array", e, err);
+	}
+	if (v->in_row == TW_REQUEST_METRICS_MAX)
+		return tw_fail(err, TW_INVALID, "system_values: more than %d",
+			       TW_REQUEST_METRICS_MAX);
+	if (e->type == TW_JSAX_NUMBER)
+		return tw_values_add(v, e->number, err);
+	if (e->type == TW_JSAX_TEXT)
+		return tw_values_add_text(v, e->text, e->len, err);
+	if (e->type == TW_JSAX_NULL)
+		return tw_values_add_missing(v, err);
+	snprintf(at, sizeof(at), "system_values[%zu]", v->in_row);
+	return fail_type(at, "a number or a string", e, err);
+}
+
+static int take_key(struct tw_request_parser *p, const struct tw_jsax_event *e,
+		    struct tw_err *err)
+{
+	for (int i = 0; i < FIELD_COUNT; i++) {
+		if (strlen(field_names[i]) != e->len ||
+		    memcmp(field_names[i], e->text, e->len) != 0)
+			continue;
+		if (p->seen[i])
+			return tw_fail(err, TW_INVALID, "%s: given twice",
+				       field_names[i]);
+		p->seen[i] = true;
+		p->field = (enum field)i;
+		return 0;
+	}
+	p->field = FIELD_UNKNOWN;
+	return 0;
+}
+
+static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	const char *name = p->field < FIELD_COUNT ? field_names[p->field] : "";
+
+	switch (p->field) {
+	case FIELD_METRICS:
+		return take_name(&p->request.metrics, name, e, err);
+	case FIELD_VALUES:
+		return take_row_value(p, e, err);
+	case FIELD_OUTPUT:
+		return take_text(&p->output, name, e, err);
+	case FIELD_SOURCE:
+		return take_text(&p->source, name, e, err);
+	case FIELD_SYSTEM_FEATURES:
+		return take_name(&p->system_features, name, e, err);
+	case FIELD_SYSTEM_VALUES:
+		return take_system_value(p, e, err);
+	case FIELD_TRAINER:
+		return take_text(&p->request.trainer, name, e, err);
+	case FIELD_FILTER:
+		return take_text(&p->request.filter, name, e, err);
+	case FIELD_UNKNOWN:
+		break;
+	}
+	return 0;
+}
+
+static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	struct tw_request_parser *p = arg;
+
+	if (e->depth == 0) {
+		if (e->type == TW_JSAX_OBJECT || e->type == TW_JSAX_OBJECT_END)
+			return 0;
+		return fail_type("request", "an object", e, err);
+	}
+	if (e->depth == 1 && e->type == TW_JSAX_KEY)
+		return take_key(p, e, err);
+	return take_field(p, e, err);
+}
+
+/* Give every row the numbers of the system features behind its own. */
+static int add_system(struct tw_request_parser *p, struct tw_err *err)
+{
+	struct tw_strs *metrics = &p->request.metrics;
+	const struct tw_strs *names = &p->system_features;
+
+	if (names->count != p->system_values.in_row)
+		return tw_fail(err, TW_INVALID,
+			       "system_values: %zu for %zu system_features",
+			       p->system_values.in_row, names->count);
+	for (size_t i = 0; i < names->count; i++) {
+		const double v = p->system_values.x[i];
+
+		if (tw_values_is_missing(v) || tw_strs_has(metrics, names->at[i]))
+			continue;
+		if (metrics->count == TW_REQUEST_METRICS_MAX)
+			return tw_fail(err, TW_INVALID, "metrics: more than %d",
+				       TW_REQUEST_METRICS_MAX);
+		if (tw_strs_adds(metrics, names->at[i], err) < 0 ||
+		    tw_values_add_column(&p->values, v, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int finish(struct tw_request_parser *p, struct tw_err *err)
+{
+	struct tw_request *r = &p->request;
+
+	if (r->metrics.count == 0)
+		return tw_fail(err, TW_INVALID, "metrics: missing or empty");
+	if (p->values.rows == 0)
+		return tw_fail(err, TW_INVALID, "values: missing or without rows");
+	if (p->values.cols != r->metrics.count)
+		return tw_fail(err, TW_INVALID, "values[0]: %zu values for %zu metrics",
+			       p->values.cols, r->metrics.count);
+	if (p->output == NULL)
+		return tw_fail(err, TW_INVALID, "output_type: missing");
+	if (!tw_output_find(p->output, &r->output))
+		return tw_fail(err, TW_INVALID, "output_type: '%.64s' is not known",
+			       p->output);
+	r->source = tw_energy_source_wanted(p->source);
+	if (r->source == NULL)
+		return tw_fail(err, TW_INVALID, "source: '%.64s' is not known",
+			       p->source);
+	if (add_system(p, err) < 0)
+		return -1;
+	r->x = p->values.x;
+	r->rows = p->values.rows;
+	return 0;
+}
+
+int tw_request_parser_feed(struct tw_request_parser *p, const char *data, size_t len,
+			   size_t *used, bool *done, struct tw_err *err)
+{
+	if (tw_jsax_feed(p->jsax, data, len, used, err) < 0)
+		return -1;
+	if (tw_jsax_started(p->jsax))
+		p->bytes += *used;
+	if (p->bytes > TW_REQUEST_BYTES_MAX)
+		return tw_fail(err, TW_INVALID, "longer than %zu bytes",
+			       TW_REQUEST_BYTES_MAX);
+	if (tw_jsax_done(p->jsax) && !p->done) {
+		if (finish(p, err) < 0)
+			return -1;
+		p->done = true;
+	}
+	*done = p->done;
+	return 0;
+}
+
+bool tw_request_parser_started(const struct tw_request_parser *p)
+{
+	return tw_jsax_started(p->jsax) && !p->done;
+}
+
+const struct tw_request *tw_request_parser_request(const struct tw_request_parser *p)
+{
+	return &p->request;
+}
+
+void tw_request_parser_reset(struct tw_request_parser *p)
+{
+	struct tw_jsax *jsax = p->jsax;
+
+	tw_strs_clear(&p->request.metrics);
+	free(p->request.trainer);
+	free(p->request.filter);
+	free(p->output);
+	free(p->source);
+	tw_strs_clear(&p->system_features);
+	tw_values_release(&p->system_values);
+	tw_values_release(&p->values);
+	*p = (struct tw_request_parser){ .jsax = jsax };
+	tw_jsax_reset(jsax);
+}
+
+int tw_request_parser_new(struct tw_request_parser **out, struct tw_err *err)
+{
+	static const struct tw_jsax_limits limits = { .depth = 32,
+						      .text_bytes = 64 * 1024 };
+	struct tw_request_parser *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return tw_fail(err, TW_NOMEM, "request parser");
+	if (tw_jsax_new(&limits, take_event, p, &p->jsax, err) < 0) {
+		free(p);
+		return -1;
+	}
+	*out = p;
+	return 0;
+}
+
+void tw_request_parser_free(struct tw_request_parser *p)
+{
+	if (p == NULL)
+		return;
+	tw_request_parser_reset(p);
+	tw_jsax_free(p->jsax);
+	free(p);
+}

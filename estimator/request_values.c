@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/request_values.h"
+
+#include "estimator/request.h"
+#include "lib/err.h"
+#include "lib/num.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int reserve(struct tw_values *v, size_t count, struct tw_err *err)
+{
+	size_t size = v->size != 0 ? v->size * 2 : 32;
+	double *x;
+
+	if (count > TW_REQUEST_VALUES_MAX)
+		return tw_fail(err, TW_INVALID, "values: more than %zu numbers",
+			       TW_REQUEST_VALUES_MAX);
+	if (count <= v->size)
+		return 0;
+	if (size < count)
+		size = count;
+	x = realloc(v->x, size * sizeof(*x));
+	if (x == NULL)
+		return tw_fail(err, TW_NOMEM, "values: %zu numbers", size);
+	v->x = x;
+	v->size = size;
+	return 0;
+}
+
+int tw_values_add(struct tw_values *v, double value, struct tw_err *err)
+{
+	if (v->in_row == TW_REQUEST_METRICS_MAX)
+		return tw_fail(err, TW_INVALID, "values[%zu]: more than %d values",
+			       v->rows, TW_REQUEST_METRICS_MAX);
+	if (reserve(v, v->count + 1, err) < 0)
+		return -1;
+	v->x[v->count++] = value;
+	v->in_row++;
+	return 0;
+}
+
+int tw_values_add_missing(struct tw_values *v, struct tw_err *err)
+{
+	return tw_values_add(v, NAN, err);
+}
+
+int tw_values_add_text(struct tw_values *v, const char *text, size_t len,
+		       struct tw_err *err)
+{
+	double value = NAN;
+
+	tw_parse_double(text, len, &value);
+	return tw_values_add(v, value, err);
+}
+
+int tw_values_end_row(struct tw_values *v, struct tw_err *err)
+{
+	if (v->rows == 0)
+		v->cols = v->in_row;
+	if (v->in_row != v->cols)
+		return tw_fail(err, TW_INVALID,
+			       "values[%zu]: %zu values, values[0] has %zu", v->rows,
+			       v->in_row, v->cols);
+	if (v->rows == TW_REQUEST_ROWS_MAX)
+		return tw_fail(err, TW_INVALID, "values: more than %d rows",
+			       TW_REQUEST_ROWS_MAX);
+	v->rows++;
+	v->in_row = 0;
+	return 0;
+}
+
+int tw_values_add_column(struct tw_values *v, double value, struct tw_err *err)
+{
+	if (reserve(v, v->rows * (v->cols + 1), err) < 0)
+		return -1;
+	/* From the last row: each moves up, over places whose rows have moved. */
+	for (size_t r = v->rows; r-- > 0;) {
+		v->x[r * (v->cols + 1) + v->cols] = value;
+		for (size_t c = v->cols; c-- > 0;)
+			v->x[r * (v->cols + 1) + c] = v->x[r * v->cols + c];
+	}
+	v->cols++;
+	v->count = v->rows * v->cols;
+	return 0;
+}
+
+bool tw_values_is_missing(double value)
+{
+	return isnan(value);
+}
+
+void tw_values_release(struct tw_values *v)
+{
+	free(v->x);
+	*v = (struct tw_values){ 0 };
+}

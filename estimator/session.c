@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/session.h"
+
+#include "estimator/answer.h"
+#include "estimator/models.h"
+#include "estimator/power_model.h"
+#include "estimator/request.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "model-db/model_check.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct tw_session {
+	int fd;
+	struct tw_session_desk *desk;
+	struct tw_request_parser *parser;
+	uint64_t active_ms;
+	bool eof;
+
+	bool waits; /* for a model, until then */
+	uint64_t wait_until_ms;
+
+	struct tw_buf out; /* the answer; sent bytes of it are gone */
+	size_t sent;
+
+	char *held; /* bytes read behind the request that is being answered */
+	size_t held_len, held_at;
+};
+
+void tw_session_desk_release(struct tw_session_desk *d)
+{
+	free(d->watts);
+	d->watts = NULL;
+	d->watts_size = 0;
+}
+
+int tw_session_new(int fd, struct tw_session_desk *desk, uint64_t now_ms,
+		   struct tw_session **out, struct tw_err *err)
+{
+	struct tw_session *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		close(fd);
+		return tw_fail(err, TW_NOMEM, "connection");
+	}
+	s->fd = fd;
+	s->desk = desk;
+	s->active_ms = now_ms;
+	if (tw_request_parser_new(&s->parser, err) < 0) {
+		tw_session_free(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+static int reserve_watts(struct tw_session_desk *d, size_t rows, struct tw_err *err)
+{
+	double *watts;
+
+	if (rows <= d->watts_size)
+		return 0;
+	watts = realloc(d->watts, rows * sizeof(*watts));
+	if (watts == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", rows);
+	d->watts = watts;
+	d->watts_size = rows;
+	return 0;
+}
+
+static int write_answer(struct tw_session *s, const struct tw_request *r,
+			const struct tw_served *served, struct tw_err *err)
+{
+	uint32_t place[TW_MODEL_FEATURES_MAX];
+	const struct tw_rows rows = {
+		.x = r->x, .rows = r->rows, .stride = r->metrics.count, .place = place
+	};
+	const struct tw_power_model *p = served->model;
+	double *watts;
+	struct tw_answer a;
+
+	if (reserve_watts(s->desk, r->rows, err) < 0)
+		return -1;
+	watts = s->desk->watts;
+	tw_answer_begin(&a, &s->out);
+	for (size_t i = 0; i < tw_power_model_parts(p); i++) {
+		if (tw_power_model_bind(p, i, &r->metrics, place, err) < 0)
+			return -1;
+		tw_power_model_predict(p, i, &rows, watts);
+		if (tw_answer_add(&a, tw_power_model_component(p, i), watts, r->rows,
+				  err) < 0)
+			return tw_err_wrap(err, "model '%s'",
+					   tw_power_model_info(p)->name);
+	}
+	tw_answer_end(&a, served->core_ratio);
+	if (tw_buf_failed(&s->out))
+		return tw_fail(err, TW_NOMEM, "answer of %zu rows", r->rows);
+	return 0;
+}
+
+/* Send what there is of the answer. False: the client is gone. */
+static bool flush(struct tw_session *s, uint64_t now_ms)
+{
+	while (s->sent < s->out.len) {
+		const ssize_t n = send(s->fd, s->out.data + s->sent, s->out.len - s->sent,
+				       MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN || errno == EWOULDBLOCK;
+		s->sent += (size_t)n;
+		s->active_ms = now_ms;
+	}
+	/* A large answer's memory is given back, a usual one's is kept. */
+	if (s->out.size > TW_SESSION_CHUNK)
+		tw_buf_clear(&s->out);
+	s->out.len = 0;
+	s->sent = 0;
+	return true;
+}
+
+/* Answer the request that is whole. False: close without an answer. */
+static bool answer(struct tw_session *s, uint64_t now_ms)
+{
+	const struct tw_request *r = tw_request_parser_request(s->parser);
+	struct tw_served *served = NULL;
+	struct tw_err err = { 0 };
+	int failed;
+
+	switch (tw_models_find(s->desk->models, r, &served, &err)) {
+	case TW_MODELS_READY:
+		break;
+	case TW_MODELS_PENDING:
+		if (!s->waits) {
+			s->waits = true;
+			s->wait_until_ms = now_ms + s->desk->model_wait_ms;
+		}
+		if (now_ms < s->wait_until_ms)
+			return true;
+		tw_fail(&err, TW_NOTFOUND, "there is no model yet");
+		/* fall through */
+	case TW_MODELS_NONE:
+		tw_log_warn_limited(&s->desk->log, "no answer output=%s source=%s: %s",
+				    tw_output_name(r->output), r->source->name, err.text);
+		return false;
+	}
+	s->waits = false;
+	failed = write_answer(s, r, served, &err);
+	tw_models_release(s->desk->models, served);
+	if (failed < 0) {
+		tw_log_warn_limited(&s->desk->log, "no answer output=%s source=%s: %s",
+				    tw_output_name(r->output), r->source->name, err.text);
+		return false;
+	}
+	tw_request_parser_reset(s->parser);
+	return flush(s, now_ms);
+}
+
+static bool blocked(const struct tw_session *s)
+{
+	return s->waits || s->sent < s->out.len;
+}
+
+/* Take bytes until they end or an answer is in the way. False: close. */
+static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
+		 uint64_t now_ms)
+{
+	while (*at < len && !blocked(s)) {
+		struct tw_err err = { 0 };
+		size_t used = 0;
+		bool done = false;
+
+		if (tw_request_parser_feed(s->parser, data + *at, len - *at, &used, &done,
+					   &err) < 0) {
+			tw_log_warn_limited(&s->desk->log, "request refused: %s",
+					    err.text);
+			return false;
+		}
+		*at += used;
+		if (done && !answer(s, now_ms))
+			return false;
+	}
+	return true;
+}
+
+static bool take_held(struct tw_session *s, uint64_t now_ms)
+{
+	if (s->held == NULL)
+		return true;
+	if (!take(s, s->held, s->held_len, &s->held_at, now_ms))
+		return false;
+	if (s->held_at == s->held_len) {
+		free(s->held);
+		s->held = NULL;
+	}
+	return true;
+}
+
+static bool hold(struct tw_session *s, const char *data, size_t len)
+{
+	if (len == 0)
+		return true;
+	assert(s->held == NULL);
+	s->held = malloc(len);
+	if (s->held == NULL)
+		return false;
+	memcpy(s->held, data, len);
+	s->held_len = len;
+	s->held_at = 0;
+	return true;
+}
+
+/* One read, so that a client which sends without a pause leaves others their turn. */
+static bool take_input(struct tw_session *s, uint64_t now_ms)
+{
+	char *chunk = s->desk->chunk;
+	size_t at = 0;
+	const ssize_t n = recv(s->fd, chunk, TW_SESSION_CHUNK, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+	if (n == 0) {
+		s->eof = true;
+		if (tw_request_parser_started(s->parser))
+			tw_log_warn_limited(&s->desk->log,
+					    "connection ended in a request");
+		return true;
+	}
+	s->active_ms = now_ms;
+	if (!take(s, chunk, (size_t)n, &at, now_ms))
+		return false;
+	return hold(s, chunk + at, (size_t)n - at);
+}
+
+bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up)
+{
+	if (now_ms >= s->active_ms + s->desk->idle_ms && !s->waits)
+		return false;
+	if (hung_up && blocked(s))
+		return false;
+	if (!flush(s, now_ms))
+		return false;
+	if (s->waits && !answer(s, now_ms))
+		return false;
+	if (!take_held(s, now_ms))
+		return false;
+	if (!blocked(s) && s->held == NULL && !s->eof && !take_input(s, now_ms))
+		return false;
+	return !s->eof || blocked(s);
+}
+
+uint32_t tw_session_events(const struct tw_session *s)
+{
+	if (s->sent < s->out.len)
+		return EPOLLOUT;
+	return s->waits ? 0 : EPOLLIN;
+}
+
+bool tw_session_waits_for_model(const struct tw_session *s)
+{
+	return s->waits;
+}
+
+uint64_t tw_session_deadline_ms(const struct tw_session *s)
+{
+	return s->waits ? s->wait_until_ms : s->active_ms + s->desk->idle_ms;
+}
+
+int tw_session_fd(const struct tw_session *s)
+{
+	return s->fd;
+}
+
+uint64_t tw_session_active_ms(const struct tw_session *s)
+{
+	return s->active_ms;
+}
+
+void tw_session_free(struct tw_session *s)
+{
+	if (s == NULL)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	tw_request_parser_free(s->parser);
+	tw_buf_clear(&s->out);
+	free(s->held);
+	free(s);
+}

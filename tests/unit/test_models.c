@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the estimator's models come from: a model server of this test, and a database. */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/models.h"
+#include "estimator/power_model.h"
+#include "estimator/request.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/http.h"
+#include "lib/httpd.h"
+#include "lib/json.h"
+#include "lib/log.h"
+#include "lib/zip.h"
+#include "model-db/pipeline.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 20000
+
+/* What the server answers, and the last request it got. */
+struct server {
+	pthread_mutex_t lock;
+	struct tw_httpd *httpd;
+	char url[64];
+	unsigned status;
+	char *body;
+	size_t len;
+	char *asked;
+	unsigned calls;
+};
+
+struct fixture {
+	char *top, *db;
+	struct server server;
+	struct tw_models *models;
+	struct tw_request request;
+};
+
+static void handle(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	struct server *s = app;
+	char *copy = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	free(s->asked);
+	s->asked = strdup(q->body);
+	s->calls++;
+	r->status = s->status;
+	r->content_type = "application/zip";
+	copy = malloc(s->len + 1);
+	if (copy != NULL && s->len > 0)
+		memcpy(copy, s->body, s->len);
+	tw_http_reply_take(r, copy, copy != NULL ? s->len : 0);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static const struct tw_http_route model_route = { .method = "POST",
+						  .path = "/model",
+						  .handle = handle };
+static const struct tw_http_route *const routes[] = { &model_route };
+
+static void open_server(struct server *s, const char *listen)
+{
+	const struct tw_httpd_config c = { .listen = listen,
+					   .routes = routes,
+					   .route_count = 1,
+					   .app = s,
+					   .threads = 1 };
+	struct tw_err err = { 0 };
+
+	if (tw_httpd_open(&c, &s->httpd, &err) < 0)
+		fail_msg("%s", err.text);
+	snprintf(s->url, sizeof(s->url), "http://%s", tw_httpd_address(s->httpd));
+}
+
+static void answer(struct server *s, unsigned status, char *body, size_t len)
+{
+	pthread_mutex_lock(&s->lock);
+	free(s->body);
+	s->status = status;
+	s->body = body;
+	s->len = len;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void answer_model(struct server *s, const struct sample *sample)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+	char *data = NULL;
+	size_t len;
+
+	sample_model(sample, &m);
+	assert_int_equal(tw_model_to_files(&m, &files, &err), 0);
+	assert_int_equal(tw_zip_write(&files, &data, &len, &err), 0);
+	answer(s, 200, data, len);
+	tw_fileset_clear(&files);
+	tw_model_release(&m);
+}
+
+static void publish(const struct fixture *f, const struct sample *sample)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+
+	sample_model(sample, &m);
+	assert_int_equal(tw_pipeline_add_model(&files, &m, &err), 0);
+	assert_int_equal(tw_pipeline_publish(f->db, "p", &files, &err), 0);
+	tw_fileset_clear(&files);
+	tw_model_release(&m);
+}
+
+static void set_up(struct fixture *f)
+{
+	struct tw_err err = { 0 };
+
+	*f = (struct fixture){ .top = scratch_new() };
+	pthread_mutex_init(&f->server.lock, NULL);
+	assert_int_equal(tw_path_join(&f->db, &err, f->top, "db", NULL), 0);
+	assert_int_equal(tw_dir_make(f->db, &err), 0);
+	open_server(&f->server, "127.0.0.1:0");
+	answer(&f->server, 404, NULL, 0);
+	assert_int_equal(tw_strs_split(&f->request.metrics,
+				       "cpu_cycles,cache_miss,cpu_instructions", &err),
+			 0);
+	f->request.output = TW_ABS_POWER;
+	f->request.source = tw_energy_source_find("rapl-sysfs");
+}
+
+static void start(struct fixture *f)
+{
+	const struct tw_models_config c = { .model_db = f->db,
+					    .server_url = f->server.url,
+					    .sys = f->top };
+	struct tw_err err = { 0 };
+
+	if (tw_models_open(&c, &f->models, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void tear_down(struct fixture *f)
+{
+	tw_models_close(f->models);
+	tw_httpd_close(f->server.httpd);
+	free(f->server.body);
+	free(f->server.asked);
+	pthread_mutex_destroy(&f->server.lock);
+	tw_strs_clear(&f->request.metrics);
+	free(f->db);
+	scratch_free(f->top);
+}
+
+/* Until it is the model of that name that is served; "": until there is none. */
+static void expect_model(struct fixture *f, const char *name)
+{
+	for (int i = 0; i < PATIENCE_MS / 10; i++) {
+		struct tw_served *served = NULL;
+		struct tw_err why = { 0 };
+		struct pollfd p = { .fd = tw_models_fd(f->models), .events = POLLIN };
+		enum tw_models_state state =
+			tw_models_find(f->models, &f->request, &served, &why);
+		bool right = state == TW_MODELS_NONE && name[0] == '\0';
+		uint64_t count;
+
+		if (state == TW_MODELS_READY) {
+			right = strcmp(tw_power_model_info(served->model)->name, name) ==
+				0;
+			tw_models_release(f->models, served);
+		}
+		if (right)
+			return;
+		if (poll(&p, 1, 10) > 0)
+			assert_int_equal(read(p.fd, &count, sizeof(count)),
+					 sizeof(count));
+	}
+	fail_msg("'%s' is not served", name);
+}
+
+static void the_servers_model_goes_before_the_databases(void **state)
+{
+	struct fixture f;
+	struct tw_err err = { 0 };
+	json_t *asked = NULL;
+	const char *text = NULL;
+
+	(void)state;
+	set_up(&f);
+	publish(&f, &(struct sample){ .trainer = "OfDatabase" });
+	answer_model(&f.server, &(struct sample){ .trainer = "OfServer" });
+	start(&f);
+	expect_model(&f, "OfServer_0");
+
+	assert_int_equal(tw_json_parse(f.server.asked, strlen(f.server.asked), "asked",
+				       &asked, &err),
+			 0);
+	assert_int_equal(tw_json_text(asked, "asked", "output_type", false, &text, &err),
+			 0);
+	assert_string_equal(text, "AbsPower");
+	assert_int_equal(tw_json_text(asked, "asked", "source", false, &text, &err), 0);
+	assert_string_equal(text, "rapl-sysfs");
+	assert_int_equal(json_array_size(json_object_get(asked, "metrics")), 3);
+	assert_true(json_is_false(json_object_get(asked, "weight")));
+	json_decref(asked);
+	tear_down(&f);
+}
+
+static void where_the_server_has_none_the_databases_model_serves(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	publish(&f, &(struct sample){ .trainer = "OfDatabase" });
+	start(&f);
+	expect_model(&f, "OfDatabase_0");
+	tear_down(&f);
+}
+
+static void what_the_server_sends_is_checked(void **state)
+{
+	static const struct sample wrong[] = {
+		{ .trainer = "Wrong", .output = TW_DYN_POWER },
+		{ .trainer = "Wrong", .group = "BPFOnly" },
+		{ .trainer = "Wrong", .predictor = "scikit" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i <= sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct fixture f;
+
+		set_up(&f);
+		if (i < sizeof(wrong) / sizeof(wrong[0]))
+			answer_model(&f.server, &wrong[i]);
+		else
+			answer(&f.server, 200, strdup("rubbish"), 7);
+		start(&f);
+		expect_model(&f, "");
+		assert_true(f.server.calls > 0);
+		tear_down(&f);
+	}
+}
+
+/* Without its server the old estimator ended at the first request. */
+static void a_server_that_comes_back_is_asked_again(void **state)
+{
+	struct fixture f;
+	char address[64];
+
+	(void)state;
+	set_up(&f);
+	snprintf(address, sizeof(address), "%s", tw_httpd_address(f.server.httpd));
+	tw_httpd_close(f.server.httpd);
+	start(&f);
+	expect_model(&f, "");
+	answer_model(&f.server, &(struct sample){ .trainer = "OfServer" });
+	open_server(&f.server, address);
+	expect_model(&f, "OfServer_0");
+	tear_down(&f);
+}
+
+static void without_server_and_database_there_is_none_and_a_reason(void **state)
+{
+	const struct tw_models_config c = { .sys = "/nonexistent" };
+	struct tw_served *served = NULL;
+	struct tw_err err = { 0 };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(tw_models_open(&c, &f.models, &err), 0);
+	assert_int_equal(tw_models_find(f.models, &f.request, &served, &err),
+			 TW_MODELS_NONE);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_string_equal(err.text, "neither a model database nor a model server");
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_servers_model_goes_before_the_databases),
+		cmocka_unit_test(where_the_server_has_none_the_databases_model_serves),
+		cmocka_unit_test(what_the_server_sends_is_checked),
+		cmocka_unit_test(a_server_that_comes_back_is_asked_again),
+		cmocka_unit_test(without_server_and_database_there_is_none_and_a_reason),
+	};
+	struct tw_err err = { 0 };
+
+	tw_log_init("test_models", TW_LOG_ERROR, TW_LOG_LOGFMT);
+	if (tw_http_init(&err) < 0)
+		return 1;
+	return cmocka_run_group_tests_name("models", tests, NULL, NULL);
+}

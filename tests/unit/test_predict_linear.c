@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/predictor.h"
+#include "lib/err.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TEXT(bias, numeric)                       \
+	"{\"All_Weights\":{\"Bias_Weight\":" bias \
+	",\"Categorical_Variables\":{},\"Numerical_Variables\":{" numeric "}}}"
+#define A "\"a\":{\"scale\":1000,\"mean\":0,\"variance\":1000000,\"weight\":20}"
+#define B "\"b\":{\"scale\":2,\"weight\":-3}"
+
+static int load(const char *text, void **out, struct tw_err *err)
+{
+	struct tw_strs features = { 0 };
+	struct tw_err none = { 0 };
+	int rc;
+
+	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
+	rc = tw_predictor_find("linear")->load(text, strlen(text), &features, out, err);
+	tw_strs_clear(&features);
+	return rc;
+}
+
+static double watts_of(const void *model, const double *x, const uint32_t *place)
+{
+	double watts = -1;
+
+	tw_predictor_find("linear")->predict(
+		model,
+		&(struct tw_rows){ .x = x, .rows = 1, .stride = 2, .place = place },
+		&watts);
+	return watts;
+}
+
+static void entries_are_complete_sorted_and_findable(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < tw_predictor_count(); i++) {
+		const struct tw_predictor *p = tw_predictor_at(i);
+
+		assert_true(p->name != NULL && p->summary != NULL);
+		assert_true(p->load != NULL && p->predict != NULL && p->free != NULL);
+		assert_ptr_equal(tw_predictor_find(p->name), p);
+		if (i > 0)
+			assert_true(strcmp(tw_predictor_at(i - 1)->name, p->name) < 0);
+		p->free(NULL);
+	}
+	assert_null(tw_predictor_find("no-such-predictor"));
+	assert_null(tw_predictor_find(""));
+}
+
+static void the_vector_of_the_wire_contract_is_met(void **state)
+{
+	static const double x[] = { 1000, 0 };
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	(void)state;
+	/* docs/wire.md: 32.5 W, of which 2.5 W are categorical. */
+	assert_int_equal(load(TEXT("10", A "," B), &model, &err), 0);
+	assert_true(fabs(watts_of(model, x, NULL) - 30.0) < 1e-12);
+	tw_predictor_find("linear")->free(model);
+}
+
+static void absent_and_nan_features_count_as_nothing(void **state)
+{
+	static const double x[] = { 500, 4 }, gap[] = { NAN, 4 };
+	static const uint32_t swapped[] = { 1, 0 }, absent[] = { 0, UINT32_MAX };
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	(void)state;
+	assert_int_equal(load(TEXT("10", B "," A), &model, &err), 0);
+	assert_true(watts_of(model, x, NULL) == 10 + 10 - 6);
+	assert_true(watts_of(model, gap, NULL) == 10 - 6);
+	assert_true(watts_of(model, x, absent) == 10 + 10);
+	assert_true(fabs(watts_of(model, x, swapped) - (10 + 0.08 - 750)) < 1e-9);
+	tw_predictor_find("linear")->free(model);
+}
+
+static void a_scale_of_zero_and_a_bias_of_null_are_nothing(void **state)
+{
+	static const double x[] = { 5, 4 };
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	(void)state;
+	assert_int_equal(
+		load(TEXT("null", "\"a\":{\"scale\":0,\"weight\":7}," B), &model, &err),
+		0);
+	assert_true(watts_of(model, x, NULL) == -6);
+	tw_predictor_find("linear")->free(model);
+}
+
+static void refuse(const char *text, enum tw_code code, const char *why)
+{
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	assert_int_equal(load(text, &model, &err), -1);
+	if (strstr(err.text, why) == NULL)
+		fail_msg("'%s' is not in '%s'", why, err.text);
+	assert_int_equal(err.code, code);
+	assert_null(model);
+}
+
+static void what_is_no_linear_model_is_refused_and_named(void **state)
+{
+	(void)state;
+	refuse("", TW_PARSE, "");
+	refuse("[]", TW_PARSE, "");
+	refuse("{}", TW_PARSE, "All_Weights");
+	refuse(TEXT("[1]", A "," B), TW_PARSE, "All_Weights.Bias_Weight");
+	refuse(TEXT("1", A), TW_PARSE, "All_Weights.Numerical_Variables.b");
+	refuse(TEXT("1", A "," B ",\"c\":{\"scale\":1,\"weight\":1}"), TW_INVALID,
+	       "All_Weights.Numerical_Variables: 3 features, the model has 2");
+	refuse(TEXT("1", A ",\"b\":{\"scale\":\"1\",\"weight\":1}"), TW_PARSE,
+	       "Numerical_Variables.b.scale");
+	refuse(TEXT("1", A ",\"b\":{\"scale\":-2,\"weight\":1}"), TW_INVALID,
+	       "Numerical_Variables.b.scale: -2 is below 0");
+	refuse(TEXT("1", A ",\"b\":{\"scale\":1e-300,\"weight\":1e300}"), TW_INVALID,
+	       "Numerical_Variables.b: weight / scale is not finite");
+	refuse("{\"All_Weights\":{\"Bias_Weight\":1,\"Categorical_Variables\":"
+	       "{\"cpu\":{\"x\":{\"weight\":1}}},\"Numerical_Variables\":{}}}",
+	       TW_UNSUPPORTED, "All_Weights.Categorical_Variables: not supported");
+}
+
+static void running_out_of_memory_is_reported(void **state)
+{
+	static const char text[] = TEXT("10", A "," B);
+	struct tw_strs features = { 0 };
+	struct tw_err none = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		void *model = NULL;
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_predictor_find("linear")->load(text, sizeof(text) - 1, &features,
+						       &model, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			tw_predictor_find("linear")->free(model);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+	tw_strs_clear(&features);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_are_complete_sorted_and_findable),
+		cmocka_unit_test(the_vector_of_the_wire_contract_is_met),
+		cmocka_unit_test(absent_and_nan_features_count_as_nothing),
+		cmocka_unit_test(a_scale_of_zero_and_a_bias_of_null_are_nothing),
+		cmocka_unit_test(what_is_no_linear_model_is_refused_and_named),
+		cmocka_unit_test(running_out_of_memory_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("predict_linear", tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/predictor.h"
+#include "lib/err.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the reader of XGBoost's JSON takes and refuses, on a model made by hand. */
+
+static const struct tw_predictor *xgboost(void)
+{
+	return tw_predictor_find("xgboost");
+}
+
+static void make_features(struct tw_strs *l, size_t count)
+{
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		const char name[] = { 'f', (char)('0' + i), '\0' };
+
+		assert_int_equal(tw_strs_adds(l, name, &err), 0);
+	}
+}
+
+/* A root that splits f1 at 5, a leaf of 1, and a split of f0 at 2 into 10 and 100. */
+#define HEAD                                                                            \
+	"{\"learner\":{\"learner_model_param\":{\"base_score\":\"5E-1\",\"num_class\":" \
+	"\"0\",\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"},"   \
+	"\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{\"trees\":["
+#define TREE                                                                   \
+	"{\"left_children\":[1,-1,3,-1,-1],\"right_children\":[2,-1,4,-1,-1]," \
+	"\"split_indices\":[1,0,0,0,0],\"default_left\":[1,0,0,0,0],"          \
+	"\"split_type\":[0,0,0,0,0],\"split_conditions\":[5,1,2,10,100]}"
+#define TAIL "]}}}}"
+
+static int load_text(const char *text, void **out, struct tw_err *err)
+{
+	struct tw_strs features = { 0 };
+	int rc;
+
+	make_features(&features, 2);
+	rc = xgboost()->load(text, strlen(text), &features, out, err);
+	tw_strs_clear(&features);
+	return rc;
+}
+
+static void a_small_model_gives_known_answers(void **state)
+{
+	static const double x[] = { 0, 4, 0, 5, 2, 5, 0, NAN, NAN, 6, 1e300, 1e300 };
+	static const double want[] = { 1.5, 10.5, 100.5, 1.5, 100.5, 100.5 };
+	struct tw_err err = { 0 };
+	double watts[6];
+	void *model = NULL;
+
+	(void)state;
+	assert_int_equal(load_text(HEAD TREE TAIL, &model, &err), 0);
+	xgboost()->predict(model, &(struct tw_rows){ .x = x, .rows = 6, .stride = 2 },
+			   watts);
+	for (size_t i = 0; i < 6; i++)
+		assert_true(watts[i] == want[i]);
+	xgboost()->free(model);
+}
+
+static void columns_are_found_by_place_and_absent_ones_are_missing(void **state)
+{
+	static const double x[] = { 7, 7, 4, 0 };
+	static const uint32_t swapped[] = { 3, 2 }, absent[] = { 3, UINT32_MAX };
+	struct tw_err err = { 0 };
+	double watts = 0;
+	void *model = NULL;
+
+	(void)state;
+	assert_int_equal(load_text(HEAD TREE TAIL, &model, &err), 0);
+	xgboost()->predict(
+		model,
+		&(struct tw_rows){ .x = x, .rows = 1, .stride = 4, .place = swapped },
+		&watts);
+	assert_true(watts == 1.5);
+	watts = 0;
+	xgboost()->predict(
+		model,
+		&(struct tw_rows){ .x = x, .rows = 1, .stride = 4, .place = absent },
+		&watts);
+	assert_true(watts == 1.5);
+	xgboost()->free(model);
+}
+
+/* One text in TREE is replaced by another. */
+static void refuse_tree(const char *from, const char *to, enum tw_code code,
+			const char *text)
+{
+	char model[2048];
+	const char *at = strstr(TREE, from);
+	struct tw_err err = { 0 };
+	void *state = NULL;
+
+	assert_non_null(at);
+	snprintf(model, sizeof(model), "%s%.*s%s%s%s", HEAD, (int)(at - TREE), TREE, to,
+		 at + strlen(from), TAIL);
+	assert_int_equal(load_text(model, &state, &err), -1);
+	assert_int_equal(err.code, code);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("'%s' is not in '%s'", text, err.text);
+	assert_null(state);
+}
+
+static void what_is_no_tree_is_refused_and_named(void **state)
+{
+	(void)state;
+	refuse_tree("[1,-1,3", "[0,-1,3", TW_INVALID, "trees[0]: node 0: child 0 of 5");
+	refuse_tree("[1,-1,3", "[1,-1,1", TW_INVALID,
+		    "node 2: child 1 has another parent");
+	refuse_tree("[1,-1,3", "[1,-1,5", TW_INVALID, "node 2: child 5 of 5");
+	refuse_tree("[1,-1,3", "[1,-1,-7", TW_INVALID, "node 2: child -7 of 5");
+	refuse_tree("[2,-1,4", "[2,0,4", TW_INVALID, "node 1: child -1 of 5");
+	refuse_tree("[2,-1,4", "[2,-1,2", TW_INVALID,
+		    "node 2: child 2 has another parent");
+	refuse_tree("[1,-1,3,-1,-1],\"right_children\":[2,-1,4",
+		    "[1,-1,-1,-1,-1],\"right_children\":[2,-1,-1", TW_INVALID,
+		    "node 3 has no parent");
+	refuse_tree("[1,0,0,0,0]", "[2,0,0,0,0]", TW_INVALID, "node 0: feature 2 of 2");
+	refuse_tree("[1,0,0,0,0]", "[-1,0,0,0,0]", TW_INVALID, "node 0: feature -1 of 2");
+	refuse_tree("[1,0,0,0,0]", "[1,0,0,0]", TW_INVALID,
+		    "split_indices: 4 elements for 5 nodes");
+	refuse_tree("[5,1,", "[1e39,1,", TW_INVALID, "node 0: the value is not finite");
+	refuse_tree("[5,1,", "[\"5\",1,", TW_PARSE,
+		    "split_conditions[0]: expected a number, got a string");
+	refuse_tree("[1,-1,3", "[1,-1,3.5", TW_PARSE,
+		    "left_children[2]: expected an integer, got");
+	refuse_tree("[1,-1,3", "[1,-1,99999999999", TW_INVALID,
+		    "left_children[2]: out of range");
+	refuse_tree("[0,0,0,0,0],\"split_c", "[0,0,1,0,0],\"split_c", TW_UNSUPPORTED,
+		    "split_type[2]: categorical");
+	refuse_tree("\"left_children\":[1,-1,3,-1,-1]", "\"left_children\":[]",
+		    TW_INVALID, "trees[0]: 0 nodes");
+	refuse_tree("\"default_left\":[1,0,0,0,0],", "", TW_PARSE, "default_left");
+}
+
+static void refuse_head(const char *from, const char *to, enum tw_code code,
+			const char *text)
+{
+	char model[2048];
+	const char *at = strstr(HEAD, from);
+	struct tw_err err = { 0 };
+	void *state = NULL;
+
+	assert_non_null(at);
+	snprintf(model, sizeof(model), "%.*s%s%s%s%s", (int)(at - HEAD), HEAD, to,
+		 at + strlen(from), TREE, TAIL);
+	assert_int_equal(load_text(model, &state, &err), -1);
+	assert_int_equal(err.code, code);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("'%s' is not in '%s'", text, err.text);
+	assert_null(state);
+}
+
+static void other_kinds_of_booster_are_refused_and_named(void **state)
+{
+	(void)state;
+	refuse_head("gbtree", "dart", TW_UNSUPPORTED,
+		    "learner.gradient_booster.name: 'dart' is not supported");
+	refuse_head("reg:squarederror", "binary:logistic", TW_UNSUPPORTED,
+		    "learner.objective.name: 'binary:logistic' is not supported");
+	refuse_head("\"num_class\":\"0\"", "\"num_class\":\"3\"", TW_UNSUPPORTED,
+		    "more than one output");
+	refuse_head("\"num_feature\":\"2\"", "\"num_feature\":\"3\"", TW_INVALID,
+		    "num_feature: 3, the model has 2");
+	refuse_head("5E-1", "nan", TW_INVALID, "base_score: 'nan' is not a number");
+	refuse_head("5E-1", "1e60", TW_INVALID, "base_score: not finite");
+	refuse_head("\"objective\"", "\"purpose\"", TW_PARSE, "objective");
+}
+
+static void running_out_of_memory_is_reported(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		struct tw_strs features = { 0 };
+		void *model = NULL;
+		int rc;
+
+		make_features(&features, 2);
+		fail_alloc_at(n);
+		rc = xgboost()->load(HEAD TREE TAIL, strlen(HEAD TREE TAIL), &features,
+				     &model, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			xgboost()->free(model);
+			tw_strs_clear(&features);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		tw_strs_clear(&features);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_small_model_gives_known_answers),
+		cmocka_unit_test(columns_are_found_by_place_and_absent_ones_are_missing),
+		cmocka_unit_test(what_is_no_tree_is_refused_and_named),
+		cmocka_unit_test(other_kinds_of_booster_are_refused_and_named),
+		cmocka_unit_test(running_out_of_memory_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("predict_xgboost_file", tests, NULL, NULL);
+}

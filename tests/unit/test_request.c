@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/request.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As Kepler sends it. */
+static const char kepler[] =
+	"{\"metrics\":[\"cpu_cycles\",\"cache_miss\"],\"values\":[[1.5,2],[0,-3e2],[7,8]]"
+	","
+	"\"output_type\":\"AbsPower\",\"source\":\"intel_rapl\",\"system_features\":"
+	"[\"cpu_architecture\"],\"system_values\":[\"Sandy "
+	"Bridge\"],\"trainer_name\":\"\","
+	"\"filter\":\"\"}";
+
+struct outcome {
+	struct tw_request_parser *parser;
+	size_t used;
+	bool done;
+	int rc;
+	struct tw_err err;
+};
+
+/* In pieces of so many bytes. */
+static void feed(struct outcome *o, const char *text, size_t len, size_t piece)
+{
+	*o = (struct outcome){ 0 };
+	assert_int_equal(tw_request_parser_new(&o->parser, &o->err), 0);
+	while (o->used < len && !o->done && o->rc == 0) {
+		size_t n = len - o->used < piece ? len - o->used : piece, used = 0;
+
+		o->rc = tw_request_parser_feed(o->parser, text + o->used, n, &used,
+					       &o->done, &o->err);
+		assert_true(used <= n);
+		assert_true(used == n || o->done || o->rc < 0);
+		o->used += used;
+	}
+}
+
+static void keplers_request_is_read_however_it_is_cut(void **state)
+{
+	(void)state;
+	for (size_t piece = 1; piece <= sizeof(kepler); piece += piece < 8 ? 1 : 50) {
+		const struct tw_request *r;
+		struct outcome o;
+
+		feed(&o, kepler, sizeof(kepler) - 1, piece);
+		assert_int_equal(o.rc, 0);
+		assert_true(o.done);
+		assert_int_equal(o.used, sizeof(kepler) - 1);
+		r = tw_request_parser_request(o.parser);
+		assert_int_equal(r->metrics.count, 2);
+		assert_string_equal(r->metrics.at[0], "cpu_cycles");
+		assert_int_equal(r->rows, 3);
+		assert_true(r->x[0] == 1.5 && r->x[3] == -300 && r->x[5] == 8);
+		assert_int_equal(r->output, TW_ABS_POWER);
+		assert_string_equal(r->source->name, "rapl-sysfs");
+		assert_null(r->trainer);
+		assert_null(r->filter);
+		tw_request_parser_free(o.parser);
+	}
+}
+
+static void keys_come_in_any_order_and_unknown_ones_are_passed_over(void **state)
+{
+	static const char text[] =
+		"{\"x\":{\"values\":[1,{\"metrics\":null}]},\"values\":[[null,4]],\"y\":["
+		"[[]]],"
+		"\"trainer_name\":\"T\",\"output_type\":\"DynPower\",\"filter\":\"mae:"
+		"10\","
+		"\"metrics\":[\"a\",\"b\"],\"source\":\"acpi\",\"z\":\"}\"}";
+	const struct tw_request *r;
+	struct outcome o;
+
+	(void)state;
+	feed(&o, text, sizeof(text) - 1, sizeof(text));
+	assert_int_equal(o.rc, 0);
+	assert_true(o.done);
+	r = tw_request_parser_request(o.parser);
+	assert_int_equal(r->output, TW_DYN_POWER);
+	assert_string_equal(r->source->name, "acpi");
+	assert_string_equal(r->trainer, "T");
+	assert_string_equal(r->filter, "mae:10");
+	assert_int_equal(r->rows, 1);
+	assert_true(isnan(r->x[0]) && r->x[1] == 4);
+	tw_request_parser_free(o.parser);
+}
+
+static void numeric_system_features_become_columns(void **state)
+{
+	static const char text[] =
+		"{\"metrics\":[\"a\"],\"values\":[[1],[2]],\"output_type\":\"AbsPower\","
+		"\"system_features\":[\"name\",\"a\",\"hz\",\"none\",\"n\"],"
+		"\"system_values\":[\"x\",9,\"2.5e9\",null,3]}";
+	const struct tw_request *r;
+	struct outcome o;
+
+	(void)state;
+	feed(&o, text, sizeof(text) - 1, sizeof(text));
+	assert_int_equal(o.rc, 0);
+	r = tw_request_parser_request(o.parser);
+	assert_int_equal(r->metrics.count, 3);
+	assert_string_equal(r->metrics.at[1], "hz");
+	assert_string_equal(r->metrics.at[2], "n");
+	assert_true(r->x[0] == 1 && r->x[1] == 2.5e9 && r->x[2] == 3);
+	assert_true(r->x[3] == 2 && r->x[4] == 2.5e9 && r->x[5] == 3);
+	tw_request_parser_free(o.parser);
+}
+
+/* "}" in a string, blanks at the edges: both were wrong in the old estimator. */
+static void a_request_ends_where_its_json_ends(void **state)
+{
+	static const char text[] =
+		" \n {\"filter\":\"}}\",\"metrics\":[\"a\"],\"values\":[[1]],"
+		"\"output_type\":\"AbsPower\"}  {\"metrics\":";
+	const char *second = strstr(text, "  {");
+
+	(void)state;
+	for (size_t piece = 1; piece < sizeof(text); piece += 3) {
+		struct outcome o;
+
+		feed(&o, text, sizeof(text) - 1, piece);
+		assert_int_equal(o.rc, 0);
+		assert_true(o.done);
+		assert_int_equal(o.used, second - text);
+		assert_string_equal(tw_request_parser_request(o.parser)->filter, "}}");
+		assert_false(tw_request_parser_started(o.parser));
+
+		/* And the next one is begun. */
+		tw_request_parser_reset(o.parser);
+		o.done = false;
+		assert_int_equal(tw_request_parser_feed(o.parser, second, strlen(second),
+							&o.used, &o.done, &o.err),
+				 0);
+		assert_false(o.done);
+		assert_true(tw_request_parser_started(o.parser));
+		tw_request_parser_free(o.parser);
+	}
+}
+
+static void refuse(const char *text, size_t len, enum tw_code code, const char *why)
+{
+	struct outcome o;
+
+	feed(&o, text, len, 7);
+	assert_int_equal(o.rc, -1);
+	if (strstr(o.err.text, why) == NULL)
+		fail_msg("'%s' is not in '%s'", why, o.err.text);
+	assert_int_equal(o.err.code, code);
+	tw_request_parser_free(o.parser);
+}
+
+#define REFUSE(text, code, why) refuse(text, sizeof(text) - 1, code, why)
+#define OUTPUT "\"output_type\":\"AbsPower\""
+
+static void wrong_requests_are_refused_and_the_place_named(void **state)
+{
+	(void)state;
+	REFUSE("[]", TW_PARSE, "request: expected an object, got an array");
+	REFUSE("17 ", TW_PARSE, "request: expected an object, got a number");
+	REFUSE("{]", TW_PARSE, "byte 1: expected a key or '}'");
+	REFUSE("{}", TW_INVALID, "metrics: missing or empty");
+	REFUSE("{\"metrics\":\"a\"}", TW_PARSE,
+	       "metrics: expected an array, got a string");
+	REFUSE("{\"metrics\":[\"a\",5]}", TW_PARSE,
+	       "metrics[1]: expected a string, got a number");
+	REFUSE("{\"metrics\":[\"a\",\"\"]}", TW_INVALID, "metrics[1]: 0 bytes");
+	REFUSE("{\"metrics\":[\"a\\u0000b\"]}", TW_INVALID,
+	       "metrics[0]: text with a NUL");
+	REFUSE("{\"metrics\":[\"a\",\"b\",\"a\"]}", TW_INVALID,
+	       "metrics[2]: 'a' is there twice");
+	REFUSE("{\"metrics\":[\"a\"]," OUTPUT "}", TW_INVALID,
+	       "values: missing or without rows");
+	REFUSE("{\"metrics\":[\"a\"],\"values\":[]," OUTPUT "}", TW_INVALID,
+	       "values: missing or without rows");
+	REFUSE("{\"values\":null}", TW_PARSE, "values: expected an array, got null");
+	REFUSE("{\"values\":[[1],2]}", TW_PARSE,
+	       "values[1]: expected an array, got a number");
+	REFUSE("{\"values\":[[1,2],[3,4],[5,6],[7,8,\"x\"]]}", TW_PARSE,
+	       "values[3][2]: expected a number, got a string");
+	REFUSE("{\"values\":[[1,[2]]]}", TW_PARSE,
+	       "values[0][1]: expected a number, got an array");
+	REFUSE("{\"values\":[[1,2],[3]]}", TW_INVALID,
+	       "values[1]: 1 values, values[0] has 2");
+	REFUSE("{\"values\":[[1,2]],\"metrics\":[\"a\"]," OUTPUT "}", TW_INVALID,
+	       "values[0]: 2 values for 1 metrics");
+	REFUSE("{\"values\":[[NaN]]}", TW_PARSE, "byte 12: expected");
+	REFUSE("{\"values\":[[1e999]]}", TW_PARSE, "byte 12: not a number, or too large");
+	REFUSE("{\"values\":[[1]],\"metrics\":[\"a\"]}", TW_INVALID,
+	       "output_type: missing");
+	REFUSE("{\"values\":[[1]],\"metrics\":[\"a\"],\"output_type\":\"Power\"}",
+	       TW_INVALID, "output_type: 'Power' is not known");
+	REFUSE("{\"output_type\":1}", TW_PARSE,
+	       "output_type: expected a string, got a number");
+	REFUSE("{\"values\":[[1]],\"metrics\":[\"a\"]," OUTPUT ",\"source\":\"bogus\"}",
+	       TW_INVALID, "source: 'bogus' is not known");
+	REFUSE("{\"values\":[[1]],\"values\":[[1]]}", TW_INVALID, "values: given twice");
+	REFUSE("{\"metrics\":[\"a\"],\"values\":[[1]]," OUTPUT
+	       ",\"system_features\":[\"b\"]}",
+	       TW_INVALID, "system_values: 0 for 1 system_features");
+	REFUSE("{\"system_values\":[{}]}", TW_PARSE,
+	       "system_values[0]: expected a number or a string, got an object");
+	REFUSE("{\"a\":\"\xff\"}", TW_PARSE, "byte 6");
+	REFUSE("{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+	       "[",
+	       TW_PARSE, "nested deeper than 32");
+}
+
+static void limits_are_kept(void **state)
+{
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	tw_buf_adds(&b, "{\"values\":[[1]");
+	for (size_t i = 0; i < TW_REQUEST_ROWS_MAX; i++)
+		tw_buf_adds(&b, ",[1]");
+	refuse(b.data, b.len, TW_INVALID, "values: more than 100000 rows");
+	tw_buf_clear(&b);
+
+	tw_buf_adds(&b, "{\"values\":[[1");
+	for (size_t i = 0; i < TW_REQUEST_METRICS_MAX; i++)
+		tw_buf_adds(&b, ",1");
+	tw_buf_adds(&b, "]");
+	refuse(b.data, b.len, TW_INVALID, "values[0]: more than 256 values");
+	tw_buf_clear(&b);
+
+	tw_buf_adds(&b, "{\"metrics\":[\"x\"");
+	for (size_t i = 0; i < TW_REQUEST_METRICS_MAX; i++)
+		tw_buf_addf(&b, ",\"m%zu\"", i);
+	refuse(b.data, b.len, TW_INVALID, "metrics: more than 256");
+	tw_buf_clear(&b);
+
+	tw_buf_adds(&b, "{\"a\":[");
+	while (b.len <= TW_REQUEST_BYTES_MAX)
+		tw_buf_adds(&b,
+			    "                                                      1,");
+	refuse(b.data, b.len, TW_INVALID, "longer than 16777216 bytes");
+	tw_buf_clear(&b);
+}
+
+static void running_out_of_memory_is_reported(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_request_parser *p = NULL;
+		struct tw_err err = { 0 };
+		size_t used;
+		bool done = false;
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_request_parser_new(&p, &err);
+		if (rc == 0)
+			rc = tw_request_parser_feed(p, kepler, sizeof(kepler) - 1, &used,
+						    &done, &err);
+		tw_request_parser_free(p);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_true(done);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keplers_request_is_read_however_it_is_cut),
+		cmocka_unit_test(keys_come_in_any_order_and_unknown_ones_are_passed_over),
+		cmocka_unit_test(numeric_system_features_become_columns),
+		cmocka_unit_test(a_request_ends_where_its_json_ends),
+		cmocka_unit_test(wrong_requests_are_refused_and_the_place_named),
+		cmocka_unit_test(limits_are_kept),
+		cmocka_unit_test(running_out_of_memory_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients of the estimator. */
+#include "tests/unit/tw_test.h"
+
+#include "lib/buf.h"
+#include "lib/log.h"
+#include "tests/unit/running_estimator.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char simple[] = SIMPLE;
+static const char simple_answer[] = SIMPLE_ANSWER;
+
+static void a_request_is_answered_to_the_byte(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	ask(&f, simple, simple_answer);
+	ask(&f, REQUEST("[0,0.5,null]", ",\"source\":\"intel_rapl\""), POWERS("10.001"));
+	tear_down(&f);
+}
+
+/* In the old estimator it was right in the first, then always 1. */
+static void the_ratio_of_cores_is_the_same_in_every_answer(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	for (int i = 0; i < 5; i++)
+		ask(&f, simple, simple_answer);
+	tear_down(&f);
+}
+
+static void a_request_may_come_byte_by_byte(void **state)
+{
+	struct fixture f;
+	int fd;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	fd = dial(&f);
+	for (size_t i = 0; i < sizeof(simple) - 1; i++)
+		send_text(fd, simple + i, 1);
+	expect(fd, simple_answer);
+	send_text(fd, simple, sizeof(simple) - 1);
+	expect(fd, simple_answer);
+	close(fd);
+	tear_down(&f);
+}
+
+static void ten_requests_in_one_write_are_answered_in_order(void **state)
+{
+	struct tw_buf requests = { 0 }, answers = { 0 };
+	struct fixture f;
+	char *text;
+	int fd;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	for (int i = 0; i < 10; i++) {
+		tw_buf_addf(&requests, REQUEST("[%d,0,0]", "") " ", 1000 * i);
+		tw_buf_addf(&answers, POWERS("%d"), 10 + 3 * i, 10 + 3 * i);
+	}
+	fd = dial(&f);
+	send_text(fd, requests.data, requests.len);
+	text = receive(fd, 10);
+	assert_string_equal(text, answers.data);
+	free(text);
+	close(fd);
+	tw_buf_clear(&requests);
+	tw_buf_clear(&answers);
+	tear_down(&f);
+}
+
+/* The old estimator died of it. */
+static void clients_that_connect_and_close_do_no_harm(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	for (int i = 0; i < 1000; i++) {
+		const int fd = dial(&f);
+
+		if (i % 3 == 1)
+			send_text(fd, "   ", 3);
+		if (i % 3 == 2)
+			send_text(fd, "[]", 2);
+		close(fd);
+	}
+	ask(&f, simple, simple_answer);
+	tear_down(&f);
+}
+
+/* In the old estimator "}" in a string ended a request, and invalid UTF-8 the program. */
+static void braces_in_strings_and_broken_text_do_no_harm(void **state)
+{
+	static const char bad[][24] = {
+		"{\"a\":\"\xff\"}", "{\"a\":\"\xc3", "}",
+		"{\"a\"}",          "[[[[[[[[[[[[",  "{\"a\":1}"
+	};
+	struct fixture f;
+	int fd;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	ask(&f, REQUEST("[0,0,0]", ",\"x\":\"}\xc3\xa9}\""), POWERS("10"));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		fd = dial(&f);
+		send_text(fd, bad[i], strlen(bad[i]));
+		shutdown(fd, SHUT_WR);
+		expect_closed(fd);
+	}
+	fd = dial(&f);
+	send_text(fd, simple, sizeof(simple) - 1);
+	shutdown(fd, SHUT_WR);
+	expect(fd, simple_answer);
+	expect_closed(fd);
+	tear_down(&f);
+}
+
+/* An unknown source, or no model anywhere, ended the old estimator. */
+static void without_a_model_the_connection_is_closed_without_an_answer(void **state)
+{
+	static const char *const none[] = {
+		REQUEST("[0,0,0]", ",\"source\":\"bogus\""),
+		REQUEST("[0,0,0]", ",\"source\":\"acpi\""),
+		REQUEST("[0,0,0]", ",\"trainer_name\":\"NoTrainer\""),
+		REQUEST("[0,0,0]", ",\"filter\":\"mae:0.1\""),
+		"{\"metrics\":[\"m\"],\"values\":[[1]],\"output_type\":\"DynPower\"}",
+	};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		const int fd = dial(&f);
+
+		send_text(fd, none[i], strlen(none[i]));
+		expect_closed(fd);
+	}
+	ask(&f, simple, simple_answer);
+	tear_down(&f);
+}
+
+/* In the old estimator a slow client blocked all. */
+static void slow_and_silent_clients_do_not_hold_up_others(void **state)
+{
+	struct fixture f;
+	int fd[200];
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	for (size_t i = 0; i < 200; i++) {
+		fd[i] = dial(&f);
+		send_text(fd[i], simple, i % sizeof(simple));
+	}
+	ask(&f, simple, simple_answer);
+	for (size_t i = 0; i < 200; i++) {
+		const size_t sent = i % sizeof(simple);
+
+		send_text(fd[i], simple + sent, sizeof(simple) - 1 - sent);
+		expect(fd[i], simple_answer);
+		close(fd[i]);
+	}
+	tear_down(&f);
+}
+
+static void a_client_that_never_reads_does_not_hold_up_others(void **state)
+{
+	struct fixture f;
+	size_t sent = 0;
+	char *text;
+	int fd;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	fd = dial(&f);
+	/* Until nothing more is taken: then the answers fill the socket's buffers. */
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		const ssize_t n =
+			send(fd, simple, sizeof(simple) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0)
+			sent += (size_t)n;
+		else if (poll(&p, 1, 200) == 0)
+			break;
+	}
+	assert_true(sent > 1000 * sizeof(simple) / 2);
+	ask(&f, simple, simple_answer);
+
+	/* It may still have all its answers. */
+	text = receive(fd, sent / (sizeof(simple) - 1));
+	assert_int_equal(strlen(text),
+			 sent / (sizeof(simple) - 1) * (sizeof(simple_answer) - 1));
+	free(text);
+	close(fd);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_is_answered_to_the_byte),
+		cmocka_unit_test(the_ratio_of_cores_is_the_same_in_every_answer),
+		cmocka_unit_test(a_request_may_come_byte_by_byte),
+		cmocka_unit_test(ten_requests_in_one_write_are_answered_in_order),
+		cmocka_unit_test(clients_that_connect_and_close_do_no_harm),
+		cmocka_unit_test(braces_in_strings_and_broken_text_do_no_harm),
+		cmocka_unit_test(
+			without_a_model_the_connection_is_closed_without_an_answer),
+		cmocka_unit_test(slow_and_silent_clients_do_not_hold_up_others),
+		cmocka_unit_test(a_client_that_never_reads_does_not_hold_up_others),
+	};
+
+	/* Much is refused here. */
+	tw_log_init("test_session", TW_LOG_ERROR, TW_LOG_LOGFMT);
+	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
