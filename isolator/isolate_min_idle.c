@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Idle power is the lowest that was seen, component by component:
+ *
+ *	P'[i] = P[i] - min P
+ *
+ * Rows that the minimum was not taken from may come out below 0. They stay so: they judge
+ * how well it was taken, and a bound would hide that.
+ */
+#include "isolator/isolator.h"
+
+#include "lib/err.h"
+
+#include <stdlib.h>
+
+struct idle {
+	const struct tw_energy_source *source;
+	double watts[TW_COMPONENT_COUNT]; /* in the source's order */
+};
+
+static int find_columns(const struct tw_dataset *d, const struct tw_energy_source *source,
+			double **out, struct tw_err *err)
+{
+	for (size_t k = 0; k < source->count; k++) {
+		const char *name = tw_power_column(source->components[k]);
+
+		out[k] = tw_dataset_find(d, name);
+		if (out[k] == NULL)
+			return tw_fail(err, TW_NOTFOUND, "no column '%s'", name);
+	}
+	return 0;
+}
+
+static double find_minimum(const double *v, size_t rows)
+{
+	double min = v[0];
+
+	for (size_t r = 1; r < rows; r++)
+		if (v[r] < min)
+			min = v[r];
+	return min;
+}
+
+static int fit_min_idle(const struct tw_dataset *d, const struct tw_energy_source *source,
+			void **state, struct tw_err *err)
+{
+	double *watts[TW_COMPONENT_COUNT];
+	struct idle *idle;
+
+	if (d->rows == 0)
+		return tw_fail(err, TW_INVALID, "no rows to find idle power in");
+	if (find_columns(d, source, watts, err) < 0)
+		return -1;
+	idle = calloc(1, sizeof(*idle));
+	if (idle == NULL)
+		return tw_fail(err, TW_NOMEM, "idle power");
+	idle->source = source;
+	for (size_t k = 0; k < source->count; k++)
+		idle->watts[k] = find_minimum(watts[k], d->rows);
+	*state = idle;
+	return 0;
+}
+
+static int apply_min_idle(const void *state, struct tw_dataset *d, struct tw_err *err)
+{
+	const struct idle *idle = state;
+	double *watts[TW_COMPONENT_COUNT];
+
+	if (find_columns(d, idle->source, watts, err) < 0)
+		return -1;
+	for (size_t k = 0; k < idle->source->count; k++)
+		for (size_t r = 0; r < d->rows; r++)
+			watts[k][r] -= idle->watts[k];
+	return 0;
+}
+
+const struct tw_isolator tw_isolator_min_idle = {
+	.name = "MinIdleIsolator",
+	.summary = "takes each component's lowest power away",
+	.fit = fit_min_idle,
+	.apply = apply_min_idle,
+	.free = free,
+};

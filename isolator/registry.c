@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isolator/isolator.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Sorted by name. */
+static const struct tw_isolator *const isolators[] = {
+	&tw_isolator_min_idle,
+	&tw_isolator_none,
+};
+
+size_t tw_isolator_count(void)
+{
+	return COUNT(isolators);
+}
+
+const struct tw_isolator *tw_isolator_at(size_t i)
+{
+	assert(i < COUNT(isolators));
+	return isolators[i];
+}
+
+const struct tw_isolator *tw_isolator_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(isolators); i++)
+		if (strcmp(isolators[i]->name, name) == 0)
+			return isolators[i];
+	return NULL;
+}

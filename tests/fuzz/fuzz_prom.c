@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/err.h"
+#include "trainer/extract.h"
+#include "trainer/prom.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Property: rows are in order of time, then of id, and every value is finite. */
+static void check(const struct tw_dataset *d)
+{
+	for (size_t r = 0; r < d->rows; r++) {
+		if (r > 0 && d->time_ms[r] < d->time_ms[r - 1])
+			abort();
+		if (r > 0 && d->time_ms[r] == d->time_ms[r - 1] &&
+		    (d->id == NULL ||
+		     strcmp(d->ids.at[d->id[r - 1]], d->ids.at[d->id[r]]) >= 0))
+			abort();
+		for (size_t i = 0; i < d->cols; i++)
+			if (!isfinite(d->col[i].v[r]))
+				abort();
+	}
+}
+
+static void extract(const struct tw_prom *p, const char *source, const char *group,
+		    unsigned flags)
+{
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find(source),
+		.group = tw_feature_group_find(group),
+		.level = (flags & 1) != 0 ? TW_LEVEL_CONTAINER : TW_LEVEL_NODE,
+		.resets = (flags & 2) != 0 ? TW_RESETS_CARRY : TW_RESETS_REFUSE,
+		.compat = (flags & 4) != 0 ? TW_COMPAT_KMS : TW_COMPAT_NONE,
+	};
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_extract(p, &args, &d, &err) == 0)
+		check(&d);
+	else if (err.code == TW_OK || err.text[0] == '\0' || d.rows != 0)
+		abort();
+	tw_dataset_release(&d);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	if (tw_prom_parse((const char *)data, size, &p, &err) < 0) {
+		if (err.code == TW_OK || p != NULL)
+			abort();
+		return 0;
+	}
+	for (unsigned flags = 0; flags < 8; flags++) {
+		extract(p, "acpi", "BPFOnly", flags);
+		extract(p, "rapl-sysfs", "CounterOnly", flags);
+	}
+	tw_prom_free(p);
+	return 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Beside tests/cases/prom (test_prom) and the golden files (test_golden). */
+#include "tests/unit/tw_test.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/extract.h"
+#include "trainer/prom.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A response in the making: values are of times 100, 103, ..; a negative one is a gap. */
+struct response {
+	struct tw_buf text;
+	const char *metric; /* whose list is open */
+};
+
+static void add_series(struct response *r, const char *metric, const char *labels,
+		       const int *value, size_t count)
+{
+	const char *comma = "";
+
+	if (r->metric == NULL || strcmp(r->metric, metric) != 0)
+		tw_buf_addf(&r->text, "%s\"%s\":[", r->metric == NULL ? "{" : "],",
+			    metric);
+	else
+		tw_buf_adds(&r->text, ",");
+	r->metric = metric;
+	tw_buf_addf(&r->text, "{\"metric\":{%s},\"values\":[", labels);
+	for (size_t i = 0; i < count; i++) {
+		if (value[i] < 0)
+			continue;
+		tw_buf_addf(&r->text, "%s[%zu,\"%d\"]", comma, 100 + 3 * i, value[i]);
+		comma = ",";
+	}
+	tw_buf_adds(&r->text, "]}");
+}
+
+static struct tw_prom *end_response(struct response *r)
+{
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	tw_buf_adds(&r->text, "]}");
+	if (tw_prom_parse(r->text.data, r->text.len, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&r->text);
+	return p;
+}
+
+#define ADD(r, metric, labels, ...)                                 \
+	add_series(r, metric, labels, (const int[]){ __VA_ARGS__ }, \
+		   sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
+
+#define CPU_MS "kepler_container_bpf_cpu_time_ms_total"
+#define CPU_US "kepler_container_bpf_cpu_time_us_total"
+#define HITS "kepler_container_bpf_page_cache_hit_total"
+#define PLATFORM "kepler_node_platform_joules_total"
+#define ACPI "\"source\":\"acpi\",\"mode\":\"dynamic\""
+
+static struct tw_extract_args make_args(const char *source)
+{
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find(source),
+		.group = tw_feature_group_find("BPFOnly"),
+		.level = TW_LEVEL_NODE,
+	};
+
+	return args;
+}
+
+/* Extract, and compare a column's values. Frees p. */
+static void expect_column(struct tw_prom *p, const struct tw_extract_args *args,
+			  const char *column, const double *want, size_t count)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	const double *v;
+
+	if (tw_extract(p, args, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	v = tw_dataset_find(&d, column);
+	assert_non_null(v);
+	assert_int_equal(d.rows, count);
+	for (size_t i = 0; i < count; i++)
+		if (fabs(v[i] - want[i]) > 1e-12 * fabs(want[i]))
+			fail_msg("row %zu is %.17g, not %.17g", i, v[i], want[i]);
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+}
+
+#define EXPECT(p, args, column, ...)                                    \
+	expect_column(p, args, column, (const double[]){ __VA_ARGS__ }, \
+		      sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
+
+static void add_two_containers(struct response *r, const char *cpu)
+{
+	ADD(r, cpu, "\"container_id\":\"a\"", 0, 3000, 9000);
+	ADD(r, cpu, "\"container_id\":\"b\"", -1, 6000, 12000);
+	ADD(r, HITS, "\"container_id\":\"a\"", 0, 0, 3);
+}
+
+static void node_level_is_the_sum_over_containers(void **state)
+{
+	const struct tw_extract_args args = make_args("acpi");
+	struct response r = { 0 };
+
+	(void)state;
+	add_two_containers(&r, CPU_MS);
+	ADD(&r, PLATFORM, ACPI, 0, 30, 90);
+	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 1000, 4000);
+}
+
+static void microseconds_of_the_old_metric_become_milliseconds(void **state)
+{
+	const struct tw_extract_args args = make_args("acpi");
+	struct response r = { 0 };
+
+	(void)state;
+	add_two_containers(&r, CPU_US);
+	ADD(&r, PLATFORM, ACPI, 0, 30, 90);
+	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 1, 4);
+}
+
+static void every_generation_of_rapl_is_rapl_sysfs(void **state)
+{
+	static const char *const labels[] = { "rapl", "intel_rapl", "rapl-sysfs" };
+	static const char *const metrics[] = { "kepler_node_package_joules_total",
+					       "kepler_node_core_joules_total",
+					       "kepler_node_uncore_joules_total",
+					       "kepler_node_dram_joules_total" };
+	const struct tw_extract_args args = make_args("rapl-sysfs");
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct response r = { 0 };
+		struct tw_prom *p;
+		char source[64];
+
+		snprintf(source, sizeof(source), "\"source\":\"%s\"", labels[i]);
+		add_two_containers(&r, CPU_MS);
+		for (int k = 0; k < 4; k++)
+			ADD(&r, metrics[k], source, 0, 30 * k, 90 * k);
+		p = end_response(&r);
+		assert_true(tw_extract_has_source(p, args.source));
+		assert_false(tw_extract_has_source(p, tw_energy_source_find("rapl-msr")));
+		assert_false(tw_extract_has_source(p, tw_energy_source_find("acpi")));
+		EXPECT(p, &args, "dram_power", 30, 60);
+	}
+}
+
+static void a_group_is_there_if_all_its_features_are(void **state)
+{
+	struct response r = { 0 };
+	struct tw_prom *p;
+
+	(void)state;
+	add_two_containers(&r, CPU_US);
+	p = end_response(&r);
+	assert_true(tw_extract_has_group(p, tw_feature_group_find("BPFOnly")));
+	assert_false(tw_extract_has_group(p, tw_feature_group_find("BPFIRQ")));
+	assert_false(tw_extract_has_group(p, tw_feature_group_find("AcceleratorOnly")));
+	tw_prom_free(p);
+}
+
+static struct tw_prom *response_with_resets(void)
+{
+	struct response r = { 0 };
+
+	ADD(&r, CPU_MS, "\"container_id\":\"a\"", 0, 3000, 60, 3060);
+	ADD(&r, HITS, "\"container_id\":\"a\"", 0, 0, 3, 3);
+	ADD(&r, PLATFORM, ACPI, 0, 30, 90, 5);
+	return end_response(&r);
+}
+
+static void resets_are_carried_where_asked_for(void **state)
+{
+	struct tw_extract_args args = make_args("acpi");
+	struct tw_prom *p = response_with_resets();
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_extract(p, &args, &d, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_non_null(strstr(err.text, "counter falls from 90 to 5 at time 109"));
+	tw_prom_free(p);
+
+	args.resets = TW_RESETS_CARRY;
+	EXPECT(response_with_resets(), &args, "bpf_cpu_time_ms", 1000, 1000, 1000);
+	EXPECT(response_with_resets(), &args, "platform_power", 10, 20, 20);
+}
+
+static struct tw_prom *response_with_a_gap(void)
+{
+	struct response r = { 0 };
+
+	ADD(&r, CPU_MS, "\"container_id\":\"a\"", 0, 3, 6, 9, 12);
+	ADD(&r, HITS, "\"container_id\":\"a\"", 0, 0, 3, 6, 9);
+	ADD(&r, PLATFORM, ACPI, 0, 30, -1, 90, 120);
+	ADD(&r, PLATFORM, "\"source\":\"acpi\",\"mode\":\"idle\"", 0, 60, 120, 180, 240);
+	return end_response(&r);
+}
+
+static void each_power_difference_has_its_own_step(void **state)
+{
+	const struct tw_extract_args args = make_args("acpi");
+
+	(void)state;
+	/* 106 lacks the dynamic part: no total. 103 to 109: (270 - 90) / 6. */
+	EXPECT(response_with_a_gap(), &args, "platform_power", 30, 30, 30);
+}
+
+static void compatible_power_has_the_mean_step_and_sums_what_is_there(void **state)
+{
+	struct tw_extract_args args = make_args("acpi");
+
+	(void)state;
+	args.compat = TW_COMPAT_KMS;
+	/* Totals 0, 90, 120, 270, 360; the mean step is 3 s. */
+	EXPECT(response_with_a_gap(), &args, "platform_power", 30, 10, 50, 30);
+}
+
+static struct tw_prom *response_of_host_and_vm(void)
+{
+	struct response r = { 0 };
+
+	ADD(&r, CPU_MS, "\"container_id\":\"a\",\"instance\":\"host\"", 0, 3, 6);
+	ADD(&r, CPU_MS, "\"container_id\":\"a\",\"job\":\"vm\",\"instance\":\"vm\"", 0,
+	    300, 900);
+	ADD(&r, HITS, "\"container_id\":\"a\",\"instance\":\"host\"", 0, 0, 3);
+	ADD(&r, HITS, "\"container_id\":\"a\",\"job\":\"vm\",\"instance\":\"vm\"", 0, 30,
+	    90);
+	ADD(&r, PLATFORM, ACPI ",\"instance\":\"host\"", 0, 30, 90);
+	return end_response(&r);
+}
+
+static void series_of_a_vm_are_taken_only_when_asked_for(void **state)
+{
+	struct tw_extract_args args = make_args("acpi");
+
+	(void)state;
+	EXPECT(response_of_host_and_vm(), &args, "bpf_cpu_time_ms", 1, 1);
+	args.vm_metrics = true;
+	EXPECT(response_of_host_and_vm(), &args, "bpf_cpu_time_ms", 100, 200);
+}
+
+/* The old exporter's series stay for a while, unchanged, beside the new one's. */
+static void series_of_two_exporter_pods_are_one_counter(void **state)
+{
+	const struct tw_extract_args args = make_args("acpi");
+	struct response r = { 0 };
+
+	(void)state;
+	ADD(&r, CPU_MS, "\"container_id\":\"a\",\"pod\":\"x\"", 0, 30, 30, -1);
+	ADD(&r, CPU_MS, "\"container_id\":\"a\",\"pod\":\"y\"", -1, -1, 6, 36);
+	ADD(&r, HITS, "\"container_id\":\"a\"", 0, 0, 3, 6);
+	ADD(&r, PLATFORM, ACPI, 0, 30, 90, 120);
+	/* 0, 30, 36, 36: the sum; nothing falls. */
+	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 10, 2, 0);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_extract_args args = make_args("acpi");
+	struct tw_prom *p = response_with_a_gap();
+
+	(void)state;
+	args.level = TW_LEVEL_CONTAINER;
+	for (int n = 1;; n++) {
+		struct tw_dataset d = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_extract(p, &args, &d, &err);
+		tw_dataset_release(&d);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_true(n > 20);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+	tw_prom_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(node_level_is_the_sum_over_containers),
+		cmocka_unit_test(microseconds_of_the_old_metric_become_milliseconds),
+		cmocka_unit_test(every_generation_of_rapl_is_rapl_sysfs),
+		cmocka_unit_test(a_group_is_there_if_all_its_features_are),
+		cmocka_unit_test(resets_are_carried_where_asked_for),
+		cmocka_unit_test(each_power_difference_has_its_own_step),
+		cmocka_unit_test(
+			compatible_power_has_the_mean_step_and_sums_what_is_there),
+		cmocka_unit_test(series_of_a_vm_are_taken_only_when_asked_for),
+		cmocka_unit_test(series_of_two_exporter_pods_are_one_counter),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("extract", tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/buf.h"
+#include "lib/csv.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/shared.h"
+#include "trainer/extract.h"
+#include "trainer/prom.h"
+#include "trainer/schema.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CASES "tests/cases/prom"
+
+static const char small[] =
+	"{\"kepler_container_cpu_cycles_total\":["
+	"{\"metric\":{\"container_id\":\"abc\",\"endpoint\":\"http\"},"
+	"\"values\":[[10,\"1\"],[13.5,\"2.5e3\"]]},"
+	"{\"metric\":{\"container_id\":\"def\"},\"values\":[[10,\"0\"],[13.5,\"7\"]]}],"
+	"\"other_total\":[{\"metric\":{},\"values\":[[1,\"NaN\"]]}],"
+	"\"kepler_node_platform_joules_total\":[]}";
+
+static struct tw_prom *parse(const char *text)
+{
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	if (tw_prom_parse(text, strlen(text), &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void known_metrics_are_kept_with_the_labels_that_matter(void **state)
+{
+	struct tw_prom *p = parse(small);
+	const struct tw_series *s;
+	size_t count;
+
+	(void)state;
+	s = tw_prom_series(p, "kepler_container_cpu_cycles_total", &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(tw_series_label(&s[0], "container_id"), "abc");
+	assert_null(tw_series_label(&s[0], "endpoint"));
+	assert_int_equal(s[0].samples, 2);
+	assert_int_equal(s[0].time_ms[1], 13500);
+	assert_true(s[0].value[1] == 2500.0);
+	assert_null(tw_prom_series(p, "other_total", &count));
+	assert_int_equal(count, 0);
+	assert_null(tw_prom_series(p, "kepler_node_platform_joules_total", &count));
+	tw_prom_free(p);
+}
+
+static void equal_time_stamps_and_texts_are_kept_once(void **state)
+{
+	struct tw_prom *p = parse(small);
+	const struct tw_series *s;
+	size_t count;
+
+	(void)state;
+	s = tw_prom_series(p, "kepler_container_cpu_cycles_total", &count);
+	assert_ptr_equal(s[0].time_ms, s[1].time_ms);
+	assert_ptr_equal(s[0].label[0].name, s[1].label[0].name);
+	assert_ptr_not_equal(s[0].label[0].value, s[1].label[0].value);
+	tw_prom_free(p);
+}
+
+static void a_series_is_described_by_its_labels(void **state)
+{
+	static const struct tw_label labels[] = {
+		{ "container_id", "0123456789abcdef" },
+		{ "instance", "node-a" },
+		{ "mode", "idle" },
+	};
+	const struct tw_series s = { .label = labels, .labels = 3 };
+	char text[64], short_text[20];
+
+	(void)state;
+	tw_series_describe(&s, text, sizeof(text));
+	assert_string_equal(text, "container_id=0123456789ab mode=idle");
+	tw_series_describe(&s, short_text, sizeof(short_text));
+	assert_string_equal(short_text, "container_id=012345");
+}
+
+static void a_file_is_read_in_pieces_like_a_text(void **state)
+{
+	char path[512], *text = NULL;
+	struct tw_prom *a = NULL, *b = NULL;
+	struct tw_err err = { 0 };
+	size_t len, n, m;
+
+	(void)state;
+	shared_path(path, sizeof(path), "data/prometheus/workload-0.6.json");
+	assert_int_equal(tw_prom_read(path, &a, &err), 0);
+	assert_int_equal(tw_file_read(path, 64 << 20, &text, &len, &err), 0);
+	assert_int_equal(tw_prom_parse(text, len, &b, &err), 0);
+	free(text);
+	for (size_t i = 0; i < tw_schema_kepler_legacy.metric_count; i++) {
+		const char *metric = tw_schema_kepler_legacy.metrics[i].name;
+		const struct tw_series *s = tw_prom_series(a, metric, &n);
+		const struct tw_series *t = tw_prom_series(b, metric, &m);
+
+		assert_int_equal(n, m);
+		for (size_t k = 0; k < n; k++) {
+			size_t samples = s[k].samples;
+
+			assert_int_equal(samples, t[k].samples);
+			assert_memory_equal(s[k].time_ms, t[k].time_ms,
+					    samples * sizeof(*s[k].time_ms));
+			assert_memory_equal(s[k].value, t[k].value,
+					    samples * sizeof(*s[k].value));
+		}
+	}
+	tw_prom_free(a);
+	tw_prom_free(b);
+}
+
+static void a_missing_file_is_named(void **state)
+{
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_prom_read("no/such.json", &p, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_string_equal(err.text,
+			    "cannot open 'no/such.json': No such file or directory");
+	assert_null(p);
+}
+
+/* The response as a member of a larger document, as POST /train has it. */
+struct nested {
+	struct tw_prom_builder *builder;
+	bool inside;
+	int behind; /* events after it */
+};
+
+static int take_nested(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	struct nested *n = arg;
+
+	if (n->inside && !tw_prom_builder_done(n->builder))
+		return tw_prom_builder_event(n->builder, e, err);
+	if (n->inside)
+		n->behind++;
+	if (e->type == TW_JSAX_KEY)
+		n->inside = true;
+	return 0;
+}
+
+static void a_builder_takes_a_response_out_of_a_larger_document(void **state)
+{
+	const struct tw_jsax_limits limits = { .depth = 16, .text_bytes = 1024 };
+	struct tw_jsax *parser = NULL;
+	struct nested n = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_buf text = { 0 };
+	struct tw_prom *p;
+	size_t used, count;
+
+	(void)state;
+	tw_buf_addf(&text, "{\"prom_response\":%s,\"name\":1}", small);
+	assert_int_equal(tw_prom_builder_new(&n.builder, &err), 0);
+	assert_int_equal(tw_jsax_new(&limits, take_nested, &n, &parser, &err), 0);
+	assert_int_equal(tw_jsax_feed(parser, text.data, text.len, &used, &err), 0);
+	assert_int_equal(tw_jsax_end(parser, &err), 0);
+	assert_true(tw_prom_builder_done(n.builder));
+	assert_int_equal(n.behind, 3);
+	p = tw_prom_builder_detach(n.builder);
+	assert_non_null(tw_prom_series(p, "kepler_container_cpu_cycles_total", &count));
+	tw_prom_free(p);
+	tw_prom_builder_free(n.builder);
+	tw_jsax_free(parser);
+	tw_buf_clear(&text);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_prom *p = NULL;
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_prom_parse(small, sizeof(small) - 1, &p, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			tw_prom_free(p);
+			assert_true(n > 10);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		assert_null(p);
+	}
+}
+
+static char *read_case(const char *name, const char *file)
+{
+	char path[512], *text = NULL;
+	struct tw_err err = { 0 };
+	size_t len;
+
+	snprintf(path, sizeof(path), CASES "/%.200s/%s", name, file);
+	if (access(path, R_OK) < 0)
+		return NULL;
+	if (tw_file_read(path, 1 << 20, &text, &len, &err) < 0)
+		fail_msg("%s", err.text);
+	return text;
+}
+
+/* The table that comes of an input, or "code: text" of its error, and a line end. */
+static void run_case(const char *input, struct tw_buf *out)
+{
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find("acpi"),
+		.group = tw_feature_group_find("BPFOnly"),
+		.level = TW_LEVEL_CONTAINER,
+	};
+	struct tw_dataset d = { 0 };
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	if (tw_prom_parse(input, strlen(input), &p, &err) < 0 ||
+	    tw_extract(p, &args, &d, &err) < 0)
+		tw_buf_addf(out, "%s: %s\n", tw_code_name(err.code), err.text);
+	else
+		tw_csv_write(&d, out);
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+}
+
+/* tests/cases/prom/<case>/: input.json, and expect (a table) or error (a line). */
+static void every_case_gives_its_table_or_its_error(void **state)
+{
+	DIR *dir = opendir(CASES);
+	const struct dirent *e;
+	int cases = 0, bad = 0;
+
+	(void)state;
+	assert_non_null(dir);
+	while ((e = readdir(dir)) != NULL) {
+		char *input = NULL, *expect, *error;
+		struct tw_buf got = { 0 };
+
+		if (e->d_name[0] == '.')
+			continue;
+		input = read_case(e->d_name, "input.json");
+		expect = read_case(e->d_name, "expect");
+		error = read_case(e->d_name, "error");
+		assert_non_null(input);
+		assert_true((expect != NULL) != (error != NULL));
+		run_case(input, &got);
+		if (strcmp(got.data, expect != NULL ? expect : error) != 0) {
+			print_error("%s: got\n%s", e->d_name, got.data);
+			bad++;
+		}
+		free(input);
+		free(expect);
+		free(error);
+		tw_buf_clear(&got);
+		cases++;
+	}
+	closedir(dir);
+	assert_int_equal(bad, 0);
+	assert_true(cases > 40);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_metrics_are_kept_with_the_labels_that_matter),
+		cmocka_unit_test(equal_time_stamps_and_texts_are_kept_once),
+		cmocka_unit_test(a_series_is_described_by_its_labels),
+		cmocka_unit_test(a_file_is_read_in_pieces_like_a_text),
+		cmocka_unit_test(a_missing_file_is_named),
+		cmocka_unit_test(a_builder_takes_a_response_out_of_a_larger_document),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+		cmocka_unit_test(every_case_gives_its_table_or_its_error),
+	};
+
+	return cmocka_run_group_tests_name("prom", tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/feature.h"
+#include "trainer/schema.h"
+
+#include <string.h>
+
+static void the_registry_is_sorted_unique_and_searchable(void **state)
+{
+	(void)state;
+	assert_true(tw_schema_count() >= 1);
+	for (size_t i = 0; i < tw_schema_count(); i++) {
+		const struct tw_schema *s = tw_schema_at(i);
+
+		assert_non_null(s->summary);
+		assert_ptr_equal(tw_schema_find(s->name), s);
+		if (i > 0)
+			assert_true(strcmp(tw_schema_at(i - 1)->name, s->name) < 0);
+	}
+	assert_null(tw_schema_find(""));
+	assert_null(tw_schema_find("kepler-legac"));
+}
+
+static void every_metric_means_something_that_we_know(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < tw_schema_count(); i++) {
+		const struct tw_schema *s = tw_schema_at(i);
+
+		for (size_t j = 0; j < s->metric_count; j++) {
+			const struct tw_schema_metric *m = &s->metrics[j];
+
+			assert_true(m->factor > 0);
+			if (m->kind == TW_METRIC_FEATURE)
+				assert_non_null(tw_feature_find(m->feature));
+			else
+				assert_true(m->component < TW_COMPONENT_COUNT);
+			assert_true(tw_schema_has_metric(m->name, strlen(m->name)));
+			for (size_t k = 0; k < j; k++)
+				assert_string_not_equal(s->metrics[k].name, m->name);
+		}
+		for (size_t j = 0; j < s->source_count; j++)
+			assert_non_null(tw_energy_source_find(s->sources[j].source));
+	}
+}
+
+static void names_are_matched_whole(void **state)
+{
+	static const char name[] = "kepler_container_cpu_cycles_total";
+
+	(void)state;
+	assert_true(tw_schema_has_metric(name, strlen(name)));
+	assert_false(tw_schema_has_metric(name, strlen(name) - 1));
+	assert_false(tw_schema_has_metric(name, sizeof(name))); /* with a NUL */
+	assert_false(tw_schema_has_metric("", 0));
+	assert_true(tw_schema_has_label("container_id=", 12));
+	assert_false(tw_schema_has_label("container_id=", 13));
+	assert_false(tw_schema_has_label("endpoint", 8));
+}
+
+static void sources_are_named_as_they_are_today(void **state)
+{
+	const struct tw_schema *s = tw_schema_find("kepler-legacy");
+
+	(void)state;
+	assert_string_equal(tw_schema_source(s, "rapl"), "rapl-sysfs");
+	assert_string_equal(tw_schema_source(s, "intel_rapl"), "rapl-sysfs");
+	assert_string_equal(tw_schema_source(s, "rapl-msr"), "rapl-msr");
+	assert_string_equal(tw_schema_source(s, "acpi"), "acpi");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_registry_is_sorted_unique_and_searchable),
+		cmocka_unit_test(every_metric_means_something_that_we_know),
+		cmocka_unit_test(names_are_matched_whole),
+		cmocka_unit_test(sources_are_named_as_they_are_today),
+	};
+
+	return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract_parts.h"
+
+#include "lib/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the series is of a container on the wanted kind of machine. */
+static bool is_wanted(const struct tw_series *s, bool vm_metrics)
+{
+	const char *job = tw_series_label(s, "job");
+
+	return (job != NULL && strcmp(job, "vm") == 0) == vm_metrics;
+}
+
+static int find_feature(const struct tw_metric_series *m, const struct tw_schema *schema,
+			const struct tw_extract_args *a, size_t what,
+			struct tw_machine *machine, struct tw_counters *out,
+			struct tw_err *err)
+{
+	bool strict = a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
+	size_t before = out->count;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct tw_series *s = &m->series[i];
+
+		if (!is_wanted(s, a->vm_metrics))
+			continue;
+		if (strict && tw_series_check_resets(s, m->metric->name, err) < 0)
+			return -1;
+		if (tw_machine_check(machine, schema, s, err) < 0 ||
+		    tw_counters_add(out, schema->id_labels, what, s, err) < 0)
+			return -1;
+	}
+	if (out->count == before)
+		return tw_fail(err, TW_NOTFOUND, "no series of '%s' with%s job=\"vm\"",
+			       m->metric->name, a->vm_metrics ? "" : "out");
+	return 0;
+}
+
+int tw_workloads_find(const struct tw_prom *p, const struct tw_schema *schema,
+		      const struct tw_extract_args *a, struct tw_machine *machine,
+		      struct tw_counters *out, struct tw_err *err)
+{
+	for (size_t f = 0; f < a->group->count; f++) {
+		struct tw_metric_series m =
+			tw_feature_series(p, schema, a->group->features[f]);
+
+		if (find_feature(&m, schema, a, f, machine, out, err) < 0)
+			return -1;
+	}
+	tw_counters_sort(out);
+	return 0;
+}
+
+int tw_rates_init(struct tw_rates *r, const struct tw_power *power, size_t features,
+		  struct tw_err *err)
+{
+	size_t times = power->times;
+
+	*r = (struct tw_rates){ .times = times,
+				.features = features,
+				.time_ms = power->time_ms };
+	r->rate = calloc(times * features + 1, sizeof(*r->rate));
+	r->seen = calloc(times + 1, sizeof(*r->seen));
+	r->at = calloc(times + 1, sizeof(*r->at));
+	if (r->rate != NULL && r->seen != NULL && r->at != NULL)
+		return 0;
+	tw_rates_release(r);
+	return tw_fail(err, TW_NOMEM, "%zu features at %zu times", features, times);
+}
+
+void tw_rates_release(struct tw_rates *r)
+{
+	free(r->rate);
+	free(r->seen);
+	free(r->at);
+	tw_track_release(&r->track);
+	*r = (struct tw_rates){ 0 };
+}
+
+/* Forget the workload before. */
+static void clear(struct tw_rates *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		r->seen[r->at[i]] = false;
+		for (size_t f = 0; f < r->features; f++)
+			r->rate[f * r->times + r->at[i]] = 0;
+	}
+	r->count = 0;
+}
+
+/*
+ * First of the times from k on that is not before t. Near ones are found first, so that
+ * neither long nor few samples cost more than they are.
+ */
+static size_t find_time(const struct tw_rates *r, size_t k, int64_t t)
+{
+	size_t low = k, high, step = 1;
+
+	while (low + step < r->times && r->time_ms[low + step] < t) {
+		low += step;
+		step *= 2;
+	}
+	high = low + step < r->times ? low + step : r->times;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->time_ms[middle] < t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Rates of one counter: each difference by its own step. Where it falls, the rate before
+ * it goes on (0 at first); the first sample's rate is 0; a single sample says nothing.
+ */
+static void add_counter(struct tw_rates *r, size_t feature, double factor)
+{
+	const struct tw_track *t = &r->track;
+	double *rate = r->rate + feature * r->times, last = 0;
+	size_t k = 0;
+
+	if (t->count < 2)
+		return;
+	for (size_t i = 0; i < t->count; i++) {
+		if (i > 0 && t->value[i] >= t->value[i - 1])
+			last = (t->value[i] - t->value[i - 1]) * factor * 1e3 /
+			       (double)(t->time_ms[i] - t->time_ms[i - 1]);
+		k = find_time(r, k, t->time_ms[i]);
+		if (k == r->times)
+			return;
+		if (r->time_ms[k] != t->time_ms[i])
+			continue;
+		rate[k] = last;
+		if (!r->seen[k])
+			r->at[r->count++] = k;
+		r->seen[k] = true;
+	}
+}
+
+int tw_rates_next(struct tw_rates *r, const struct tw_counters *c, const double *factor,
+		  size_t *i, struct tw_err *err)
+{
+	const char *key = c->at[*i].key;
+
+	clear(r);
+	while (*i < c->count && c->at[*i].key == key) {
+		size_t next = tw_counters_next(c, *i), what = c->at[*i].what;
+
+		if (tw_track_join(&r->track, &c->at[*i], next - *i, err) < 0)
+			return -1;
+		add_counter(r, what, factor[what]);
+		*i = next;
+	}
+	return 0;
+}

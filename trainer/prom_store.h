@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_PROM_STORE_H
+#define TW_TRAINER_PROM_STORE_H
+
+/*
+ * What a response is made of: between trainer/prom.c and trainer/prom_builder.c.
+ */
+
+#include "lib/arena.h"
+#include "lib/intern.h"
+#include "trainer/prom.h"
+
+struct tw_prom_metric {
+	const char *name;
+	struct tw_series *series;
+	size_t count, size;
+};
+
+struct tw_prom {
+	struct tw_intern shared; /* texts and lists of time stamps */
+	struct tw_arena arena;   /* labels and values */
+	struct tw_prom_metric *metric;
+	size_t count;
+};
+
+struct tw_prom *tw_prom_new(struct tw_err *err);
+
+/* Place of the metric of that name, made if it is new. */
+int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,
+		       struct tw_err *err);
+
+/* Append a copy of s, whose label texts are the response's, to a metric's series. */
+int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series *s,
+		       struct tw_err *err);
+
+#endif /* TW_TRAINER_PROM_STORE_H */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/schema.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Sorted by name. */
+static const struct tw_schema *const schemas[] = {
+	&tw_schema_kepler_legacy,
+};
+
+size_t tw_schema_count(void)
+{
+	return COUNT(schemas);
+}
+
+const struct tw_schema *tw_schema_at(size_t i)
+{
+	assert(i < COUNT(schemas));
+	return schemas[i];
+}
+
+const struct tw_schema *tw_schema_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(schemas); i++)
+		if (strcmp(schemas[i]->name, name) == 0)
+			return schemas[i];
+	return NULL;
+}
+
+static bool equal(const char *text, const char *name, size_t len)
+{
+	return strncmp(text, name, len) == 0 && text[len] == '\0';
+}
+
+bool tw_schema_has_metric(const char *name, size_t len)
+{
+	if (memchr(name, '\0', len) != NULL)
+		return false;
+	for (size_t i = 0; i < COUNT(schemas); i++)
+		for (size_t j = 0; j < schemas[i]->metric_count; j++)
+			if (equal(schemas[i]->metrics[j].name, name, len))
+				return true;
+	return false;
+}
+
+static bool is_among(const char *const *names, const char *name, size_t len)
+{
+	for (; *names != NULL; names++)
+		if (equal(*names, name, len))
+			return true;
+	return false;
+}
+
+bool tw_schema_has_label(const char *name, size_t len)
+{
+	if (memchr(name, '\0', len) != NULL)
+		return false;
+	for (size_t i = 0; i < COUNT(schemas); i++) {
+		const struct tw_schema *s = schemas[i];
+
+		if (equal(s->source_label, name, len) ||
+		    is_among(s->id_labels, name, len) ||
+		    is_among(s->unit_labels, name, len) ||
+		    is_among(s->machine_labels, name, len) ||
+		    is_among(s->other_labels, name, len))
+			return true;
+	}
+	return false;
+}
+
+const char *tw_schema_source(const struct tw_schema *s, const char *label)
+{
+	for (size_t i = 0; i < s->source_count; i++)
+		if (strcmp(s->sources[i].label, label) == 0)
+			return s->sources[i].source;
+	return label;
+}

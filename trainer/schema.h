@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_SCHEMA_H
+#define TW_TRAINER_SCHEMA_H
+
+/*
+ * Schemas: how one family of exporters names what we need.
+ *
+ * A schema maps metric names and labels to canonical features and energy counters with
+ * unit factors; extraction sees canonical names only. To add one, write
+ * trainer/schema_<name>.c with a `const struct tw_schema`, name it in trainer/schema.c
+ * and describe it in docs/pipelines.md.
+ */
+
+#include "lib/energy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum tw_metric_kind {
+	TW_METRIC_FEATURE, /* a counter of a workload; its rate is a feature */
+	TW_METRIC_ENERGY,  /* a counter of the node's energy */
+};
+
+struct tw_schema_metric {
+	const char *name; /* "kepler_container_cpu_cycles_total" */
+	enum tw_metric_kind kind;
+	const char *feature;         /* canonical; TW_METRIC_FEATURE */
+	enum tw_component component; /* TW_METRIC_ENERGY */
+	double factor; /* of the counter, to the feature's unit times s, or joules */
+};
+
+/* What the source label says, and who that is. */
+struct tw_schema_source {
+	const char *label, *source;
+};
+
+/* Lists of names are ended by NULL. */
+struct tw_schema {
+	const char *name; /* "kepler-legacy" */
+	const char *summary;
+	/* Where several name the same thing, the first that a response has is taken. */
+	const struct tw_schema_metric *metrics;
+	size_t metric_count;
+	const char *source_label;
+	const struct tw_schema_source *sources;
+	size_t source_count;
+	const char *const *id_labels;   /* a workload's, joined by '/' */
+	const char *const *unit_labels; /* tell energy counters of a source apart */
+	const char *const *machine_labels;
+	const char *const *other_labels; /* kept, too: they tell series apart */
+};
+
+size_t tw_schema_count(void);
+const struct tw_schema *tw_schema_at(size_t i);
+
+/* NULL if there is no schema of that name. */
+const struct tw_schema *tw_schema_find(const char *name);
+
+/* Whether any schema knows the metric. name needs no NUL. */
+bool tw_schema_has_metric(const char *name, size_t len);
+
+/* Whether any schema looks at the label, and so its text is kept. */
+bool tw_schema_has_label(const char *name, size_t len);
+
+/* Canonical name of the source that a label's text says: itself where nothing is known.
+ */
+const char *tw_schema_source(const struct tw_schema *s, const char *label);
+
+extern const struct tw_schema tw_schema_kepler_legacy;
+
+#endif /* TW_TRAINER_SCHEMA_H */
