@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/score.h"
+
+#include <math.h>
+
+static void assert_near(double got, double want)
+{
+	if (!(fabs(got - want) <= 1e-12))
+		fail_msg("%.17g is not %.17g", got, want);
+}
+
+static void the_figures_are_those_of_pencil_and_paper(void **state)
+{
+	/* Errors 1, -2, 0, 4; the second row is the idle one by load. */
+	static const double y[] = { 10, 0.5, 40, 20 }, p[] = { 11, -1.5, 40, 24 };
+	static const double load[] = { 5, 1, 9, 7 };
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_score(y, p, load, 4, &s, &err), 0);
+	assert_int_equal(s.rows, 4);
+	assert_near(s.mae, 7.0 / 4);
+	assert_near(s.rmse, sqrt(21.0 / 4));
+	/* mean 17.625, squares 58.140625 + 293.265625 + 500.640625 + 5.640625 */
+	assert_near(s.r2, 1 - 21.0 / 857.6875);
+	assert_near(s.bias, 3.0 / 4);
+	assert_near(s.p95, 4);
+	/* The floor is 1 W: 1 % of the range is 0.395. */
+	assert_near(s.mape_floor, 1);
+	assert_near(s.mape, 100 * (1.0 / 10 + 0 + 4.0 / 20) / 3);
+	assert_near(s.mape_left_out, 0.25);
+	assert_near(s.idle_bias, -2);
+}
+
+static void a_wide_range_raises_the_floor(void **state)
+{
+	static const double y[] = { 0, 1000, 10, 11 }, p[] = { 0, 900, 0, 22 };
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_score(y, p, NULL, 4, &s, &err), 0);
+	assert_near(s.mape_floor, 10);
+	/* A row at the floor is left out. */
+	assert_near(s.mape_left_out, 0.5);
+	assert_near(s.mape, 100 * (0.1 + 1.0) / 2);
+}
+
+static void percentiles_go_by_nearest_rank(void **state)
+{
+	double y[100] = { 0 }, p[100], load[100];
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		p[i] = (i * 37) % 100 + 1; /* 1 to 100 */
+		load[i] = 100 - p[i];
+	}
+	assert_int_equal(tw_score(y, p, load, 100, &s, &err), 0);
+	assert_near(s.p95, 95);
+	/* The five rows of the least load have errors 96 to 100. */
+	assert_near(s.idle_bias, 98);
+
+	assert_int_equal(tw_score(y, p, load, 21, &s, &err), 0);
+	/* 5 % of 21 rows is more than one, so two; 95 % of them is 19.95, so the 20th. */
+	assert_near(s.p95, 93);
+	assert_near(s.idle_bias, (97 + 93) / 2.0);
+}
+
+static void what_is_undefined_is_null_in_json(void **state)
+{
+	static const double y[] = { 0, 0 }, p[] = { 0.25, -0.25 };
+	struct tw_score s;
+	struct tw_err err = { 0 };
+	json_t *obj;
+
+	(void)state;
+	assert_int_equal(tw_score(y, p, NULL, 2, &s, &err), 0);
+	assert_true(isnan(s.r2));
+	assert_true(isnan(s.mape));
+	assert_near(s.mape_left_out, 1);
+	obj = tw_score_to_json(&s);
+	assert_true(json_is_null(json_object_get(obj, "r2")));
+	assert_true(json_is_null(json_object_get(obj, "mape")));
+	assert_near(json_real_value(json_object_get(obj, "mae")), 0.25);
+	assert_int_equal(json_object_size(obj), 9);
+	json_decref(obj);
+}
+
+static void json_figures_have_four_decimals(void **state)
+{
+	static const double y[] = { 1, 2, 4 }, p[] = { 1.1, 2.00004, 4.3 };
+	struct tw_score s;
+	struct tw_err err = { 0 };
+	json_t *obj;
+
+	(void)state;
+	assert_int_equal(tw_score(y, p, NULL, 3, &s, &err), 0);
+	obj = tw_score_to_json(&s);
+	assert_near(json_real_value(json_object_get(obj, "mae")), 0.1333);
+	json_decref(obj);
+}
+
+static void constant_power_has_no_r2(void **state)
+{
+	double y[30], p[30];
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 30; i++) {
+		y[i] = 0.1;
+		p[i] = 0.2;
+	}
+	assert_int_equal(tw_score(y, p, NULL, 30, &s, &err), 0);
+	assert_true(isnan(s.r2));
+}
+
+static void what_is_no_number_is_refused(void **state)
+{
+	static const double y[] = { 1, 2 }, p[] = { 1, NAN };
+	struct tw_score s = { .rows = 7 };
+	struct tw_err nan = { 0 }, none = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_score(y, p, NULL, 2, &s, &nan), -1);
+	assert_int_equal(nan.code, TW_INVALID);
+	assert_string_equal(nan.text, "row 1: measured 2, predicted nan");
+	assert_int_equal(tw_score(y, p, NULL, 0, &s, &none), -1);
+	assert_string_equal(none.text, "no rows to judge by");
+	assert_int_equal(s.rows, 7);
+}
+
+static void memory_that_runs_out_is_an_error(void **state)
+{
+	static const double y[] = { 1, 2 }, p[] = { 1, 1 };
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	fail_alloc_at(1);
+	assert_int_equal(tw_score(y, p, NULL, 2, &s, &err), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(err.code, TW_NOMEM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_figures_are_those_of_pencil_and_paper),
+		cmocka_unit_test(a_wide_range_raises_the_floor),
+		cmocka_unit_test(percentiles_go_by_nearest_rank),
+		cmocka_unit_test(what_is_undefined_is_null_in_json),
+		cmocka_unit_test(json_figures_have_four_decimals),
+		cmocka_unit_test(constant_power_has_no_r2),
+		cmocka_unit_test(what_is_no_number_is_refused),
+		cmocka_unit_test(memory_that_runs_out_is_an_error),
+	};
+
+	return cmocka_run_group_tests_name("score", tests, NULL, NULL);
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "isolator/isolator.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "model-db/model.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/shared.h"
+#include "trainer/prom.h"
+#include "trainer/train.h"
+#include "trainer/train_data.h"
+
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <string.h>
+
+#define ROWS 40
+#define DIR "rapl-sysfs/AbsPower/CounterOnly/LinearRegressionTrainer_0/"
+
+/* Package power is 20 W and 3 nW a cycle, dram 5 W; nothing else draws any. */
+static void make_table(struct tw_dataset *d, size_t rows)
+{
+	double *cycles, *instructions, *misses, *package, *dram;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_dataset_init(d, rows, false, &err), 0);
+	assert_int_equal(tw_dataset_add(d, "cache_miss", &misses, &err), 0);
+	assert_int_equal(tw_dataset_add(d, "cpu_cycles", &cycles, &err), 0);
+	assert_int_equal(tw_dataset_add(d, "cpu_instructions", &instructions, &err), 0);
+	assert_int_equal(tw_dataset_add(d, "package_power", &package, &err), 0);
+	assert_int_equal(tw_dataset_add(d, "core_power", NULL, &err), 0);
+	assert_int_equal(tw_dataset_add(d, "uncore_power", NULL, &err), 0);
+	assert_int_equal(tw_dataset_add(d, "dram_power", &dram, &err), 0);
+	for (size_t r = 0; r < rows; r++) {
+		d->time_ms[r] = 1700000000000 + 3000 * (int64_t)r;
+		cycles[r] = 1e9 * (double)((r * 17) % 40);
+		instructions[r] = 1e9 * (double)((r * 29) % 31);
+		misses[r] = 1e6 * (double)((r * 7) % 13);
+		package[r] = 20 + 3e-9 * cycles[r];
+		dram[r] = 5;
+	}
+}
+
+static void add_all_trainers(struct tw_strs *l)
+{
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; i < tw_trainer_count(); i++)
+		assert_int_equal(tw_strs_adds(l, tw_trainer_at(i)->name, &err), 0);
+}
+
+static struct tw_train_job make_job(const struct tw_train_table *table)
+{
+	struct tw_train_job job = {
+		.name = "p",
+		.tables = table,
+		.table_count = 1,
+		.isolator = tw_isolator_find("MinIdleIsolator"),
+		.origin = "a test",
+		.seed = 1,
+		.threads = 1,
+	};
+
+	assert_non_null(job.isolator);
+	return job;
+}
+
+static struct tw_train_table make_counters(const struct tw_dataset *d)
+{
+	return (struct tw_train_table){ tw_energy_source_find("rapl-sysfs"),
+					tw_feature_group_find("CounterOnly"), d };
+}
+
+static void release_job(struct tw_train_job *job)
+{
+	tw_strs_clear(&job->abs_trainers);
+	tw_strs_clear(&job->dyn_trainers);
+}
+
+static json_t *parse_file(const struct tw_train_result *r, const char *name)
+{
+	const struct tw_fileset_file *f = tw_fileset_find(&r->pipeline, name);
+	struct tw_err err = { 0 };
+	json_t *v;
+
+	if (f == NULL)
+		fail_msg("there is no file '%s'", name);
+	assert_int_equal(tw_json_parse(f->data, f->len, name, &v, &err), 0);
+	return v;
+}
+
+static double number(const json_t *v, const char *key)
+{
+	assert_true(json_is_number(json_object_get(v, key)));
+	return json_number_value(json_object_get(v, key));
+}
+
+static void a_table_becomes_models_of_both_outputs(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = make_counters(&d);
+	struct tw_train_job job = make_job(&table);
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+	const char *key;
+	json_t *m, *v;
+
+	(void)state;
+	make_table(&d, ROWS);
+	add_all_trainers(&job.abs_trainers);
+	add_all_trainers(&job.dyn_trainers);
+	job.spec.cores = 8;
+	if (tw_train(&job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(r.rows, 2 * tw_trainer_count());
+	assert_int_equal(r.models, r.rows);
+	assert_string_equal(r.row[0].source, "rapl-sysfs");
+	assert_string_equal(r.row[0].output, "AbsPower");
+	assert_string_equal(r.row[0].trainer, "LinearRegressionTrainer");
+	assert_string_equal(r.row[r.rows - 1].output, "DynPower");
+	/* The law is linear: what is not the model's is rounding. */
+	assert_true(r.row[0].mae_w < 1e-3);
+
+	m = parse_file(&r, DIR "metadata.json");
+	assert_string_equal(json_string_value(json_object_get(m, "model_name")),
+			    "LinearRegressionTrainer_0");
+	assert_true(number(m, "mae") == number(m, "package_mae") ||
+		    number(m, "mae") == number(m, "dram_mae"));
+	assert_true(number(m, "core_mae") == 0.0);
+	/* No power above the floor: a share of nothing is not 0. */
+	assert_true(json_is_null(json_object_get(m, "core_mape")));
+	assert_int_equal(json_integer_value(json_object_get(
+				 json_object_get(m, "machine_spec"), "cores")),
+			 8);
+	assert_string_equal(json_string_value(json_object_get(m, "validation_scheme")),
+			    "blocked");
+	assert_true(number(m, "validation_folds") == 5 && number(m, "data_rows") == ROWS);
+	assert_true(number(m, "package_r2") > 0.999);
+	assert_string_equal(json_string_value(json_object_get(m, "data_first")),
+			    "2023-11-14T22:13:20.000Z");
+	assert_true(number(m, "data_step_s") == 3);
+	/* kepler-model-server's estimator refuses a model with an object but the spec. */
+	json_object_foreach(m, key, v)
+		assert_true(!json_is_object(v) || strcmp(key, "machine_spec") == 0);
+	json_decref(m);
+
+	m = parse_file(&r, "metadata.json");
+	assert_string_equal(json_string_value(json_object_get(m, "name")), "p");
+	assert_string_equal(json_string_value(json_object_get(m, "isolator")),
+			    "MinIdleIsolator");
+	assert_int_equal(json_array_size(json_object_get(m, "abs_trainers")),
+			 tw_trainer_count());
+	json_decref(m);
+
+	tw_train_result_release(&r);
+	tw_dataset_release(&d);
+	release_job(&job);
+}
+
+static void feature_ranges_are_those_of_the_data(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = make_counters(&d);
+	struct tw_train_job job = make_job(&table);
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+	json_t *parts;
+	const json_t *package;
+
+	(void)state;
+	make_table(&d, ROWS);
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	assert_int_equal(tw_train(&job, &r, &err), 0);
+	parts = parse_file(&r, DIR "LinearRegressionTrainer_0.json");
+	package = json_object_get(parts, "package");
+	/* Sorted: cache_miss, cpu_cycles, cpu_instructions. */
+	assert_true(json_number_value(json_array_get(
+			    json_object_get(package, "feature_max"), 1)) == 39e9);
+	assert_true(json_number_value(json_array_get(
+			    json_object_get(package, "feature_min"), 0)) == 0.0);
+	json_decref(parts);
+	tw_train_result_release(&r);
+	tw_dataset_release(&d);
+	release_job(&job);
+}
+
+static void assert_same(const struct tw_train_result *a, const struct tw_train_result *b)
+{
+	assert_int_equal(a->pipeline.count, b->pipeline.count);
+	for (size_t i = 0; i < a->pipeline.count; i++) {
+		assert_string_equal(a->pipeline.at[i].name, b->pipeline.at[i].name);
+		assert_int_equal(a->pipeline.at[i].len, b->pipeline.at[i].len);
+		assert_memory_equal(a->pipeline.at[i].data, b->pipeline.at[i].data,
+				    a->pipeline.at[i].len);
+	}
+}
+
+static void threads_and_repeats_change_no_byte(void **state)
+{
+	struct tw_train_result r[3] = { 0 };
+	struct tw_prom *response = NULL;
+	struct tw_train_job job = { .name = "p", .seed = 7 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	job.isolator = tw_isolator_find("MinIdleIsolator");
+	if (tw_prom_read("tests/data/prom/simulated-0.7.json", &response, &err) < 0)
+		fail_msg("%s", err.text);
+	job.response = response;
+	job.source = tw_energy_source_find("rapl-sysfs");
+	job.group = tw_feature_group_find("BPFOnly");
+	add_all_trainers(&job.abs_trainers);
+	add_all_trainers(&job.dyn_trainers);
+	for (unsigned i = 0; i < 3; i++) {
+		job.threads = i + 1;
+		if (tw_train(&job, &r[i], &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(r[i].models, 2 * tw_trainer_count());
+	}
+	assert_same(&r[0], &r[1]);
+	assert_same(&r[0], &r[2]);
+	for (unsigned i = 0; i < 3; i++)
+		tw_train_result_release(&r[i]);
+	tw_prom_free(response);
+	release_job(&job);
+}
+
+static void the_isolator_does_not_see_the_rows_that_judge(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = make_counters(&d);
+	struct tw_train_job job = make_job(&table);
+	struct tw_train_data data = { .source = table.source,
+				      .group = table.group,
+				      .output = TW_DYN_POWER,
+				      .table = &table };
+	double *package;
+
+	(void)state;
+	make_table(&d, ROWS);
+	package = tw_dataset_find(&d, "package_power");
+	for (size_t r = 0; r < ROWS; r++)
+		package[r] = 100 + (double)r; /* the least in the first block */
+	tw_train_data_extract(&data, &job);
+	tw_train_data_isolate(&data, &job);
+	assert_int_equal(data.err.code, TW_OK);
+	assert_int_equal(data.folds, 5);
+	for (size_t f = 0; f <= data.folds; f++) {
+		const struct tw_samples s = tw_train_data_samples(&data, f, 0);
+		/* Without the first block of eight rows the least is 108 W. */
+		const double least = f == 0 ? 108 : 100;
+
+		for (size_t r = 0; r < ROWS; r++)
+			assert_true(s.y[r] == fmax(package[r] - least, 0.0) ||
+				    s.y[r] == package[r] - least);
+	}
+	tw_train_data_release(&data);
+	tw_dataset_release(&d);
+}
+
+static void few_rows_are_trained_on_or_refused(void **state)
+{
+	(void)state;
+	for (size_t rows = 0; rows < 8; rows++) {
+		struct tw_dataset d = { 0 };
+		struct tw_train_table table = make_counters(&d);
+		struct tw_train_job job = make_job(&table);
+		struct tw_train_result r = { 0 };
+		struct tw_err err = { 0 };
+
+		make_table(&d, rows);
+		add_all_trainers(&job.abs_trainers);
+		add_all_trainers(&job.dyn_trainers);
+		if (rows < TW_TRAIN_ROWS_MIN) {
+			assert_int_equal(tw_train(&job, &r, &err), -1);
+			assert_int_equal(err.code, TW_INVALID);
+			assert_non_null(strstr(err.text, "no model could be made"));
+			assert_int_equal(r.pipeline.count, 0);
+		} else {
+			if (tw_train(&job, &r, &err) < 0)
+				fail_msg("%zu rows: %s", rows, err.text);
+			assert_int_equal(r.models, r.rows);
+		}
+		tw_train_result_release(&r);
+		tw_dataset_release(&d);
+		release_job(&job);
+	}
+}
+
+static void what_fails_leaves_the_others(void **state)
+{
+	struct tw_dataset good = { 0 }, bad = { 0 };
+	struct tw_train_table tables[2] = { 0 };
+	struct tw_train_job job = make_job(tables);
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	make_table(&good, ROWS);
+	make_table(&bad, ROWS);
+	tw_dataset_find(&bad, "cpu_cycles")[3] = 1e300;
+	tables[0] = make_counters(&bad);
+	tables[1] = make_counters(&good);
+	tables[1].group = tw_feature_group_find("CounterIRQCombined");
+	job.table_count = 2;
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	assert_int_equal(tw_train(&job, &r, &err), 0);
+	assert_int_equal(r.rows, 2);
+	assert_int_equal(r.models, 1);
+	assert_string_equal(
+		r.row[0].failure,
+		"package: row 3, feature 'cpu_cycles': 1e+300 is no measurement");
+	assert_string_equal(r.row[1].failure, "");
+	tw_train_result_release(&r);
+	tw_dataset_release(&good);
+	tw_dataset_release(&bad);
+	release_job(&job);
+}
+
+/* A response for CounterOnly and BPFOnly, with a cpu_cycles counter that may fall. */
+static struct tw_prom *make_response(bool falls, bool cycles)
+{
+	static const char *const names[] = {
+		"node_platform_joules",         "container_cache_miss",
+		"container_cpu_instructions",   "container_bpf_cpu_time_ms",
+		"container_bpf_page_cache_hit", "container_cpu_cycles"
+	};
+	struct tw_buf b = { 0 };
+	struct tw_prom *p;
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; i < 5 + (size_t)cycles; i++) {
+		tw_buf_addf(&b,
+			    "%s\"kepler_%s_total\":[{\"metric\":{\"source\":\"acpi\","
+			    "\"container_id\":\"c\"},\"values\":[",
+			    i > 0 ? "," : "{", names[i]);
+		for (size_t r = 0; r < 20; r++)
+			tw_buf_addf(&b, "%s[%zu,\"%zu\"]", r > 0 ? "," : "", 1000 + 3 * r,
+				    i == 5 && falls && r == 9 ? 0 : 100 * (i + 1) * r);
+		tw_buf_adds(&b, "]}]");
+	}
+	tw_buf_adds(&b, "}");
+	if (tw_prom_parse(b.data, b.len, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&b);
+	return p;
+}
+
+static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state)
+{
+	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
+	struct tw_train_result lacking = { 0 }, wrong = { 0 }, carried = { 0 };
+	struct tw_err err = { 0 }, reset = { 0 };
+	struct tw_prom *less = make_response(false, false),
+		       *falls = make_response(true, true);
+
+	(void)state;
+	job.isolator = tw_isolator_find("MinIdleIsolator");
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	job.response = less;
+	if (tw_train(&job, &lacking, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(lacking.models, 1);
+	assert_string_equal(lacking.row[0].group, "BPFOnly");
+
+	job.response = falls;
+	assert_int_equal(tw_train(&job, &wrong, &reset), -1);
+	assert_int_equal(reset.code, TW_INVALID);
+	assert_non_null(strstr(reset.text, "kepler_container_cpu_cycles_total"));
+	assert_int_equal(wrong.pipeline.count, 0);
+	job.resets = TW_RESETS_CARRY;
+	if (tw_train(&job, &carried, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(carried.models > 1);
+
+	tw_train_result_release(&lacking);
+	tw_train_result_release(&carried);
+	tw_prom_free(less);
+	tw_prom_free(falls);
+	release_job(&job);
+}
+
+static void assert_refused(const struct tw_train_job *job, const char *text)
+{
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_train(job, &r, &err), -1);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("'%s' is not in '%s'", text, err.text);
+	assert_int_equal(r.pipeline.count, 0);
+	assert_null(r.row);
+}
+
+static void bad_jobs_are_refused(void **state)
+{
+	struct tw_dataset d = { 0 }, empty = { 0 };
+	struct tw_train_table table = make_counters(&d), none = make_counters(&empty);
+	struct tw_train_job job = make_job(&table);
+	struct tw_err err = { 0 };
+
+	(void)state;
+	make_table(&d, ROWS);
+	assert_refused(&job, "no trainers, for AbsPower or for DynPower");
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "Nope", &err), 0);
+	assert_refused(&job, "abs_trainers[0]: no trainer 'Nope'");
+	tw_strs_clear(&job.abs_trainers);
+	add_all_trainers(&job.abs_trainers);
+	job.name = "../x";
+	assert_refused(&job, "pipeline name '../x'");
+	job.name = "p";
+	job.origin = "\xff";
+	assert_refused(&job, "the data's origin is not UTF-8");
+	job.origin = NULL;
+	job.table_count = 0;
+	assert_refused(&job, "nothing to train on");
+	assert_int_equal(tw_dataset_init(&empty, 9, false, &err), 0);
+	job.tables = &none;
+	job.table_count = 1;
+	assert_refused(&job, "the data has no feature of CounterOnly");
+	assert_int_equal(tw_dataset_add(&empty, "cpu_cycles", NULL, &err), 0);
+	assert_refused(&job, "the data has no power of rapl-sysfs");
+	tw_dataset_release(&d);
+	tw_dataset_release(&empty);
+	release_job(&job);
+}
+
+static void real_data_becomes_models(void **state)
+{
+	char path[4096];
+	struct tw_prom *response = NULL;
+	struct tw_train_job job = { .name = "p", .seed = 1 };
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	shared_path(path, sizeof(path), "data/prometheus/workload-0.6.json");
+	if (tw_prom_read(path, &response, &err) < 0)
+		fail_msg("%s", err.text);
+	job.response = response;
+	job.source = tw_energy_source_find("rapl-sysfs");
+	job.isolator = tw_isolator_find("MinIdleIsolator");
+	add_all_trainers(&job.abs_trainers);
+	add_all_trainers(&job.dyn_trainers);
+	if (tw_train(&job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	/* CounterIRQCombined and CounterOnly; 50 to 150 W with more than 7 W of noise. */
+	assert_int_equal(r.rows, 2 * 2 * tw_trainer_count());
+	assert_int_equal(r.models, r.rows);
+	for (size_t i = 0; i < r.rows; i++) {
+		assert_int_equal(r.row[i].rows, 187);
+		assert_true(r.row[i].mae_w > 1 && r.row[i].mae_w < 10);
+	}
+	tw_train_result_release(&r);
+	tw_prom_free(response);
+	release_job(&job);
+}
+
+static void memory_that_runs_out_fails_the_whole(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = make_counters(&d);
+	struct tw_train_job job = make_job(&table);
+	struct tw_err setup = { 0 };
+	int failures = 0;
+
+	(void)state;
+	make_table(&d, 8);
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "SGDRegressorTrainer", &setup),
+			 0);
+	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "SGDRegressorTrainer", &setup),
+			 0);
+	job.folds = 2;
+	for (int n = 1;; n++) {
+		struct tw_train_result r = { 0 };
+		struct tw_err err = { 0 };
+		int status;
+
+		fail_alloc_at(n);
+		status = tw_train(&job, &r, &err);
+		if (!fail_alloc_hit()) {
+			tw_train_result_release(&r);
+			break;
+		}
+		if (status != -1 || err.code != TW_NOMEM)
+			fail_msg("allocation %d: %d, %s", n, status, err.text);
+		assert_null(r.row);
+		failures++;
+	}
+	assert_true(failures > 50);
+	tw_dataset_release(&d);
+	release_job(&job);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_becomes_models_of_both_outputs),
+		cmocka_unit_test(feature_ranges_are_those_of_the_data),
+		cmocka_unit_test(threads_and_repeats_change_no_byte),
+		cmocka_unit_test(the_isolator_does_not_see_the_rows_that_judge),
+		cmocka_unit_test(few_rows_are_trained_on_or_refused),
+		cmocka_unit_test(what_fails_leaves_the_others),
+		cmocka_unit_test(a_wrong_response_is_refused_but_a_missing_metric_is_not),
+		cmocka_unit_test(bad_jobs_are_refused),
+		cmocka_unit_test(real_data_becomes_models),
+		cmocka_unit_test(memory_that_runs_out_fails_the_whole),
+	};
+
+	gsl_set_error_handler_off();
+	return cmocka_run_group_tests_name("train", tests, NULL, NULL);
+}

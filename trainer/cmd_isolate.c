@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isolator/isolator.h"
+#include "lib/csv.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/opt.h"
+#include "trainer/cmd_table.h"
+#include "trainer/command.h"
+#include "trainer/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Largest table that is read. */
+#define CSV_BYTES_MAX ((size_t)1 << 30)
+
+struct config {
+	char *isolator, *input, *csv, *output;
+	bool list;
+	struct tw_table_config table;
+};
+
+static const struct tw_opt options[] = {
+	{ .name = "isolator",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, isolator),
+	  .arg = "NAME",
+	  .help = "what tells the workloads' power from the rest" },
+	{ .name = "list",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, list),
+	  .help = "list the isolators" },
+	{ .name = "input",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, input),
+	  .arg = "FILE",
+	  .help = "Prometheus response to extract from" },
+	{ .name = "csv",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, csv),
+	  .arg = "FILE",
+	  .help = "or a table that was extracted before" },
+	{ .name = "source",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, table.source),
+	  .fallback = "rapl-sysfs",
+	  .arg = "SOURCE",
+	  .help = "energy source" },
+	{ .name = "group",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, table.group),
+	  .arg = "GROUP",
+	  .help = "feature group, with --input" },
+	{ .name = "compat",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, table.compat),
+	  .fallback = "none",
+	  .arg = "WHOSE",
+	  .help = "none, or kms: kepler-model-server's arithmetic, mean steps and all",
+	  .choices = tw_compat_names },
+	{ .name = "resets",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, table.resets),
+	  .fallback = "refuse",
+	  .arg = "HOW",
+	  .help = "where a counter falls: refuse the data, or carry the rate on",
+	  .choices = tw_resets_names },
+	{ .name = "vm-metrics",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, table.vm_metrics),
+	  .help = "take the series of job \"vm\"" },
+	{ .name = "output",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, output),
+	  .arg = "FILE",
+	  .help = "write the table here instead of to stdout" },
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt isolate",
+	.summary = "Take from a table's power what is not its workloads'.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+/* What the command line asks for. */
+struct job {
+	const struct config *config;
+	const struct tw_isolator *isolator;
+	struct tw_extract_args args; /* source only, with --csv */
+};
+
+static int check_use(const struct config *c, struct job *j, struct tw_err *err)
+{
+	if (c->isolator == NULL)
+		return tw_fail(err, TW_INVALID,
+			       "--isolator is missing (--list lists them)");
+	if ((c->input == NULL) == (c->csv == NULL))
+		return tw_fail(err, TW_INVALID, "want one of --input and --csv");
+	if (tw_names_isolator(c->isolator, &j->isolator, err) < 0)
+		return -1;
+	j->config = c;
+	if (c->csv != NULL)
+		return tw_names_source(c->table.source, &j->args.source, err);
+	return tw_table_args(&c->table, TW_LEVEL_CONTAINER, &j->args, err);
+}
+
+static int read_csv(const char *path, struct tw_dataset *out, struct tw_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(path, CSV_BYTES_MAX, &text, &len, err) < 0)
+		goto out;
+	if (tw_csv_read(text, len, out, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(text);
+	return rc;
+}
+
+static int read_table(const struct job *j, struct tw_dataset *out, struct tw_err *err)
+{
+	if (j->config->csv != NULL)
+		return read_csv(j->config->csv, out, err);
+	return tw_table_extract(j->config->input, &j->args, out, err);
+}
+
+static int isolate(const struct job *j, struct tw_err *err)
+{
+	struct tw_dataset d = { 0 }, all = { 0 };
+	void *state = NULL;
+	int rc = -1;
+
+	if (read_table(j, &d, err) < 0 || tw_isolate_aggregate(&d, &all, err) < 0)
+		goto out;
+	if (j->isolator->fit(&all, j->args.source, &state, err) < 0 ||
+	    j->isolator->apply(state, &all, err) < 0) {
+		tw_err_wrap(err, "%s", j->isolator->name);
+		goto out;
+	}
+	if (tw_table_write(&all, j->config->output, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	j->isolator->free(state);
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+	return rc;
+}
+
+static int list(struct tw_err *err)
+{
+	for (size_t i = 0; i < tw_isolator_count(); i++)
+		printf("%-24s %s\n", tw_isolator_at(i)->name, tw_isolator_at(i)->summary);
+	return fflush(stdout) == 0 ? 0 : tw_fail(err, TW_IO, "cannot write to stdout");
+}
+
+static int run(int argc, char **argv)
+{
+	struct job j = { 0 };
+	struct config c = { 0 };
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_USAGE;
+
+	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
+		goto out;
+	status = TW_EXIT_OK;
+	if (action == TW_OPTS_EXIT)
+		goto out;
+	if (c.list) {
+		status = list(&err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
+		goto out;
+	}
+	status = TW_EXIT_USAGE;
+	if (check_use(&c, &j, &err) < 0)
+		goto out;
+	status = isolate(&j, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
+out:
+	if (status != TW_EXIT_OK)
+		fprintf(stderr, "tallywatt isolate: %s\n", err.text);
+	tw_opts_release(&opts, &c);
+	return status;
+}
+
+const struct tw_command tw_command_isolate = {
+	.name = "isolate",
+	.summary = "take idle power and background away",
+	.run = run,
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/err.h"
+#include "lib/opt.h"
+#include "model-db/index.h"
+#include "trainer/command.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct config {
+	char *model_db;
+};
+
+static const struct tw_opt options[] = {
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model_db),
+	  .fallback = TW_MODEL_DB,
+	  .arg = "DIR",
+	  .help = "model database to list" },
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt models",
+	.summary = "List the models of a model database.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static void refused(void *arg, const char *path, const struct tw_err *why)
+{
+	size_t *count = arg;
+
+	(*count)++;
+	fprintf(stderr, "tallywatt models: '%s': %s\n", path, why->text);
+}
+
+static void print_model(const struct tw_index_entry *e)
+{
+	const struct tw_model_info *i = &e->info;
+	char mae[32] = "-", mape[32] = "-";
+
+	if (isfinite(i->mae_w))
+		snprintf(mae, sizeof(mae), "%.3f", i->mae_w);
+	if (isfinite(i->mape_percent))
+		snprintf(mape, sizeof(mape), "%.2f", i->mape_percent);
+	printf("%-20s %-12s %-8s %-18s %-26s %8s %8s\n", e->pipeline, i->source->name,
+	       tw_output_name(i->output), i->group->name, i->name, mae, mape);
+}
+
+/* Fails where a model is broken, after listing the others. */
+static int list(const char *db, struct tw_err *err)
+{
+	struct tw_index *x = NULL;
+	size_t broken = 0;
+
+	if (tw_index_load(db, refused, &broken, &x, err) < 0)
+		return -1;
+	printf("%-20s %-12s %-8s %-18s %-26s %8s %8s\n", "pipeline", "source", "output",
+	       "group", "model", "MAE W", "MAPE %");
+	for (size_t i = 0; i < tw_index_count(x); i++)
+		print_model(tw_index_at(x, i));
+	tw_index_unref(x);
+	if (fflush(stdout) != 0)
+		return tw_fail(err, TW_IO, "cannot write to stdout");
+	if (broken > 0)
+		return tw_fail(err, TW_INVALID, "%zu broken models in '%s'", broken, db);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct config c = { 0 };
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_USAGE;
+
+	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
+		goto out;
+	status = TW_EXIT_OK;
+	if (action != TW_OPTS_EXIT && list(c.model_db, &err) < 0)
+		status = TW_EXIT_FAILED;
+out:
+	if (status != TW_EXIT_OK)
+		fprintf(stderr, "tallywatt models: %s\n", err.text);
+	tw_opts_release(&opts, &c);
+	return status;
+}
+
+const struct tw_command tw_command_models = {
+	.name = "models",
+	.summary = "list the models of a model database",
+	.run = run,
+};

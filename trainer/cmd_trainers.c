@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/err.h"
+#include "lib/opt.h"
+#include "trainer/command.h"
+#include "trainer/trainer.h"
+
+#include <stdio.h>
+
+/* No options but those that every program has; nothing is kept. */
+static const struct tw_opts opts = {
+	.program = "tallywatt trainers",
+	.summary = "List the trainers of this build.",
+};
+
+static int run(int argc, char **argv)
+{
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	char config;
+	int rest;
+
+	if (tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0) {
+		fprintf(stderr, "tallywatt trainers: %s\n", err.text);
+		return TW_EXIT_USAGE;
+	}
+	if (action == TW_OPTS_EXIT)
+		return TW_EXIT_OK;
+	for (size_t i = 0; i < tw_trainer_count(); i++)
+		printf("%-24s %s\n", tw_trainer_at(i)->name, tw_trainer_at(i)->summary);
+#if !TW_XGBOOST
+	printf("%-24s %s\n", "XgboostFitTrainer", "not in this build (XGBOOST=0)");
+#endif
+	return fflush(stdout) == 0 ? TW_EXIT_OK : TW_EXIT_FAILED;
+}
+
+const struct tw_command tw_command_trainers = {
+	.name = "trainers",
+	.summary = "list the trainers",
+	.run = run,
+};

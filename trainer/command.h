@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_COMMAND_H
+#define TW_TRAINER_COMMAND_H
+
+/*
+ * Commands of the program `tallywatt`: one file each, trainer/cmd_<name>.c, in the
+ * array of trainer/tallywatt.c.
+ */
+
+struct tw_command {
+	const char *name;
+	const char *summary;
+	/* argv[0] is the command's name. Returns the exit status (lib/opt.h). */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct tw_command tw_command_estimate;
+extern const struct tw_command tw_command_extract;
+extern const struct tw_command tw_command_isolate;
+extern const struct tw_command tw_command_models;
+extern const struct tw_command tw_command_train;
+extern const struct tw_command tw_command_trainers;
+
+#endif /* TW_TRAINER_COMMAND_H */

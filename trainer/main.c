@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/daemon.h"
+#include "lib/err.h"
+#include "lib/httpd.h"
+#include "lib/log.h"
+#include "lib/opt.h"
+#include "trainer/service.h"
+
+#include <errno.h>
+#include <gsl/gsl_errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Threads are cheap, memory is not: each connection may hold a whole response. */
+#define CONNECTIONS_MAX 64
+
+struct config {
+	char *listen, *model_db, *ready_file;
+	unsigned log_level, log_format, resets;
+	uint32_t threads, seed, queue;
+	uint64_t max_body;
+};
+
+/* In the order of enum tw_resets. */
+static const char *const resets_names[] = { "refuse", "carry", NULL };
+
+static const struct tw_opt options[] = {
+	{ .name = "listen",
+	  .env = "TW_TRAINER_LISTEN",
+	  .type = TW_OPT_LISTEN,
+	  .offset = offsetof(struct config, listen),
+	  .fallback = "127.0.0.1:8102",
+	  .arg = "ADDR:PORT",
+	  .help = "where to answer" },
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model_db),
+	  .arg = "DIR",
+	  .help = "publish pipelines in this model database" },
+	{ .name = "resets",
+	  .env = "TW_TRAINER_RESETS",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, resets),
+	  .fallback = "refuse",
+	  .arg = "HOW",
+	  .help = "where a counter falls: refuse the data, or carry the rate on",
+	  .choices = resets_names },
+	{ .name = "threads",
+	  .env = "TW_TRAINER_THREADS",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, threads),
+	  .fallback = "0",
+	  .arg = "N",
+	  .help = "threads of a training; 0: one a CPU",
+	  .max = 1024 },
+	{ .name = "queue",
+	  .env = "TW_TRAINER_QUEUE",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, queue),
+	  .fallback = "4",
+	  .arg = "N",
+	  .help = "requests that may wait while one trains",
+	  .max = CONNECTIONS_MAX },
+	{ .name = "max-body",
+	  .env = "TW_TRAINER_MAX_BODY",
+	  .type = TW_OPT_SIZE_BYTES,
+	  .offset = offsetof(struct config, max_body),
+	  .fallback = "256MiB",
+	  .arg = "SIZE",
+	  .help = "largest request" },
+	{ .name = "seed",
+	  .env = "TW_TRAINER_SEED",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, seed),
+	  .fallback = "1",
+	  .arg = "N",
+	  .help = "same data, same seed: same models, byte for byte",
+	  .max = UINT32_MAX },
+	TW_OPT_READY_FILE(struct config),
+	TW_OPTS_LOG(struct config),
+};
+
+static const struct tw_opts opts = {
+	.program = "tw-trainer",
+	.summary = "Train power models from Prometheus responses sent to it.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+/* Until it is told to stop. */
+static void wait_for_stop(int signals)
+{
+	struct pollfd p = { .fd = signals, .events = POLLIN };
+
+	for (;;) {
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			return;
+		if (tw_signals_next(signals) == TW_SIGNAL_STOP)
+			return;
+	}
+}
+
+static int serve(const struct config *c, struct tw_err *err)
+{
+	const struct tw_service_config service_config = {
+		.model_db = c->model_db,
+		.resets = (enum tw_resets)c->resets,
+		.threads = c->threads,
+		.seed = c->seed,
+		.queue = c->queue,
+	};
+	struct tw_httpd_config httpd_config = {
+		.listen = c->listen,
+		.routes = tw_service_routes,
+		.route_count = tw_service_route_count,
+		.thread_per_connection = true,
+		.connections_max = CONNECTIONS_MAX,
+		.body_max = c->max_body,
+	};
+	struct tw_service *service = NULL;
+	struct tw_httpd *httpd = NULL;
+	int signals = -1, rc = -1;
+
+	/* Signals first: threads started later must not take them. */
+	if (tw_signals_open(&signals, err) < 0 ||
+	    tw_service_new(&service_config, &service, err) < 0)
+		goto out;
+	httpd_config.app = service;
+	if (tw_httpd_open(&httpd_config, &httpd, err) < 0 ||
+	    tw_daemon_ready(c->ready_file, tw_httpd_address(httpd), err) < 0)
+		goto out;
+	tw_log_info("listening on %s, publishing %s%s", tw_httpd_address(httpd),
+		    c->model_db != NULL ? "in " : "nowhere",
+		    c->model_db != NULL ? c->model_db : "");
+	wait_for_stop(signals);
+	tw_log_info("stopping");
+	tw_daemon_stopping(c->ready_file);
+
+	rc = 0;
+out:
+	tw_httpd_close(httpd);
+	tw_service_free(service);
+	if (signals >= 0)
+		close(signals);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct config c = { 0 };
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_FAILED;
+
+	/* GSL's default handler aborts the process. */
+	gsl_set_error_handler_off();
+
+	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0) {
+		fprintf(stderr, "tw-trainer: %s\n", err.text);
+		return TW_EXIT_USAGE;
+	}
+	if (action == TW_OPTS_EXIT) {
+		status = TW_EXIT_OK;
+	} else {
+		tw_log_init("tw-trainer", (enum tw_log_level)c.log_level,
+			    (enum tw_log_format)c.log_format);
+		if (serve(&c, &err) < 0)
+			tw_log_error("%s", err.text);
+		else
+			status = TW_EXIT_OK;
+	}
+	tw_opts_release(&opts, &c);
+	return status;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/samples.h"
+
+#include "lib/err.h"
+#include "trainer/trainer.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool good(double v)
+{
+	return fabs(v) <= TW_SAMPLE_MAX; /* false for NaN */
+}
+
+int tw_samples_check(const struct tw_samples *s, size_t min_rows, struct tw_err *err)
+{
+	if (s->rows < min_rows || s->rows == 0)
+		return tw_fail(err, TW_INVALID, "%zu rows, need at least %zu", s->rows,
+			       min_rows > 0 ? min_rows : 1);
+	if (s->cols == 0)
+		return tw_fail(err, TW_INVALID, "no features");
+	for (size_t r = 0; r < s->rows; r++) {
+		const double *x = s->x + r * s->cols;
+
+		for (size_t c = 0; c < s->cols; c++)
+			if (!good(x[c]))
+				return tw_fail(
+					err, TW_INVALID,
+					"row %zu, feature '%s': %g is no measurement", r,
+					s->features[c], x[c]);
+		if (!good(s->y[r]))
+			return tw_fail(err, TW_INVALID,
+				       "row %zu, power: %g is no measurement", r,
+				       s->y[r]);
+	}
+	return 0;
+}
+
+static bool find(const char *const *features, size_t cols, const char *name, size_t *out)
+{
+	for (size_t c = 0; c < cols; c++)
+		if (strcmp(features[c], name) == 0) {
+			*out = c;
+			return true;
+		}
+	return false;
+}
+
+size_t tw_main_feature(const char *const *features, size_t cols, enum tw_component c)
+{
+	static const char *const compute[] = { "cpu_instructions", "bpf_cpu_time_ms" };
+	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit" };
+	const char *const *wanted = c == TW_DRAM ? memory : compute;
+	size_t place = 0;
+
+	if (!find(features, cols, wanted[0], &place))
+		find(features, cols, wanted[1], &place);
+	return place;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/service.h"
+
+#include "lib/err.h"
+#include "lib/log.h"
+#include "lib/zip.h"
+#include "model-db/pipeline.h"
+#include "trainer/train.h"
+#include "trainer/train_request.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tw_service {
+	struct tw_service_config config;
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	bool busy;
+	unsigned waiting;
+	struct tw_log_limit refusals;
+};
+
+/* ---- turns ---- */
+
+static bool take_turn(struct tw_service *s)
+{
+	bool taken = false;
+
+	pthread_mutex_lock(&s->lock);
+	if (!s->busy || s->waiting < s->config.queue) {
+		s->waiting++;
+		while (s->busy)
+			pthread_cond_wait(&s->freed, &s->lock);
+		s->waiting--;
+		s->busy = true;
+		taken = true;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return taken;
+}
+
+static void end_turn(struct tw_service *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->busy = false;
+	pthread_cond_signal(&s->freed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- POST /train ---- */
+
+static int begin_body(void *app, void **stream, struct tw_err *err)
+{
+	struct tw_train_reader *reader;
+
+	(void)app;
+	if (tw_train_reader_new(&reader, err) < 0)
+		return -1;
+	*stream = reader;
+	return 0;
+}
+
+static int feed_body(void *stream, const char *data, size_t len, struct tw_err *err)
+{
+	return tw_train_reader_feed(stream, data, len, err);
+}
+
+static void free_body(void *stream)
+{
+	tw_train_reader_free(stream);
+}
+
+static void log_result(const char *name, const struct tw_train_result *r)
+{
+	for (size_t i = 0; i < r->rows; i++) {
+		const struct tw_train_row *row = &r->row[i];
+
+		if (row->failure[0] != '\0')
+			tw_log_warn(
+				"pipeline '%s': no model %s %s %s %s, going on without "
+				"it: %s",
+				name, row->source, row->output, row->group, row->trainer,
+				row->failure);
+	}
+	tw_log_info("pipeline '%s': models=%zu extract_ms=%" PRIu64 " isolate_ms=%" PRIu64
+		    " fit_ms=%" PRIu64 " pack_ms=%" PRIu64,
+		    name, r->models, r->extract_ns / 1000000, r->isolate_ns / 1000000,
+		    r->fit_ns / 1000000, r->pack_ns / 1000000);
+}
+
+/* The pipeline's zip, published before it is answered. */
+static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char **zip,
+			 size_t *len, struct tw_err *err)
+{
+	const struct tw_train_job job = {
+		.name = q->name,
+		.response = q->response,
+		.source = q->source,
+		.abs_trainers = q->abs_trainers,
+		.dyn_trainers = q->dyn_trainers,
+		.isolator = q->isolator,
+		.resets = s->config.resets,
+		.vm_metrics = q->vm_metrics,
+		.origin = "POST /train",
+		.seed = s->config.seed,
+		.threads = s->config.threads,
+	};
+	struct tw_train_result result = { 0 };
+	char *data = NULL;
+	size_t data_len;
+	int rc = -1;
+
+	if (tw_train(&job, &result, err) < 0)
+		goto out;
+	if (tw_zip_write(&result.pipeline, &data, &data_len, err) < 0)
+		goto out;
+	if (s->config.model_db != NULL &&
+	    tw_pipeline_publish(s->config.model_db, q->name, &result.pipeline, err) < 0)
+		goto out;
+	log_result(q->name, &result);
+
+	*zip = data;
+	*len = data_len;
+	data = NULL;
+	rc = 0;
+out:
+	free(data);
+	tw_train_result_release(&result);
+	return rc;
+}
+
+/* Anybody can cause these lines: not more than one a second. */
+static void log_refusal(struct tw_service *s, const char *why)
+{
+	pthread_mutex_lock(&s->lock);
+	tw_log_warn_limited(&s->refusals, "training refused: %s", why);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* What the data lacks is the request's fault: 404 would speak of the path. */
+static void refuse(struct tw_service *s, struct tw_http_reply *r,
+		   const struct tw_err *err)
+{
+	log_refusal(s, err->text);
+	if (err->code == TW_NOTFOUND)
+		tw_http_reply_problem(r, 400, err->text);
+	else
+		tw_http_reply_error(r, err);
+}
+
+static void answer_zip(struct tw_http_reply *r, const char *name, char *zip, size_t len)
+{
+	r->content_type = "application/zip";
+	tw_http_reply_take(r, zip, len);
+	if (asprintf(&r->attachment, "%s.zip", name) < 0)
+		r->attachment = NULL;
+}
+
+static void handle_train(void *app, const struct tw_http_request *request,
+			 struct tw_http_reply *r)
+{
+	struct tw_service *s = app;
+	struct tw_train_request q = { 0 };
+	struct tw_err err = { 0 };
+	char *zip;
+	size_t len;
+	int status;
+
+	if (tw_train_reader_end(request->stream, &q, &err) < 0) {
+		refuse(s, r, &err);
+		return;
+	}
+	if (take_turn(s)) {
+		status = make_pipeline(s, &q, &zip, &len, &err);
+		end_turn(s);
+		if (status < 0)
+			refuse(s, r, &err);
+		else
+			answer_zip(r, q.name, zip, len);
+	} else {
+		tw_log_warn("pipeline '%s': too many trainings wait, sent away", q.name);
+		tw_http_reply_problem(r, 503,
+				      "other trainings are waiting for their turn");
+	}
+	tw_train_request_release(&q);
+}
+
+static const struct tw_http_body train_body = {
+	.begin = begin_body,
+	.feed = feed_body,
+	.free = free_body,
+};
+
+static const struct tw_http_route route_train = {
+	.method = "POST",
+	.path = "/train",
+	.body = &train_body,
+	.handle = handle_train,
+};
+
+/* ---- GET /healthz ---- */
+
+static void handle_health(void *app, const struct tw_http_request *request,
+			  struct tw_http_reply *r)
+{
+	static const char body[] = "{\"status\":\"ok\"}";
+
+	(void)app;
+	(void)request;
+	tw_http_reply_lend(r, body, sizeof(body) - 1, NULL, NULL);
+}
+
+static const struct tw_http_route route_health = {
+	.method = "GET",
+	.path = "/healthz",
+	.handle = handle_health,
+};
+
+const struct tw_http_route *const tw_service_routes[] = { &route_health, &route_train };
+const size_t tw_service_route_count =
+	sizeof(tw_service_routes) / sizeof(tw_service_routes[0]);
+
+/* ---- the service ---- */
+
+int tw_service_new(const struct tw_service_config *config, struct tw_service **out,
+		   struct tw_err *err)
+{
+	struct tw_service *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "training service");
+	s->config = *config;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->freed, NULL);
+	*out = s;
+	return 0;
+}
+
+void tw_service_free(struct tw_service *s)
+{
+	if (s == NULL)
+		return;
+	pthread_cond_destroy(&s->freed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tallywatt: one-shot commands over the same libraries as the daemons. */
+#include "lib/opt.h"
+#include "trainer/command.h"
+
+#include <gsl/gsl_errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Sorted by name. */
+static const struct tw_command *const commands[] = {
+	&tw_command_estimate, &tw_command_extract, &tw_command_isolate,
+	&tw_command_models,   &tw_command_train,   &tw_command_trainers,
+};
+
+static const struct tw_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COUNT(commands); i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int print_help(void)
+{
+	printf("Usage: tallywatt COMMAND [OPTION...]\n"
+	       "       tallywatt --help | --version\n"
+	       "How many watts a machine and its workloads use: data, models and "
+	       "answers.\n\n"
+	       "Commands (tallywatt COMMAND --help tells more):\n");
+	for (size_t i = 0; i < COUNT(commands); i++)
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	return fflush(stdout) == 0 ? TW_EXIT_OK : TW_EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	const struct tw_command *command;
+
+	/* Its default handler aborts. */
+	gsl_set_error_handler_off();
+	/* A reader that goes away is an error to report, not a signal. */
+	signal(SIGPIPE, SIG_IGN);
+
+	if (argc < 2) {
+		fprintf(stderr, "tallywatt: no command (--help lists them)\n");
+		return TW_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0)
+		return print_help();
+	if (strcmp(argv[1], "--version") == 0) {
+		tw_version_print("tallywatt");
+		return fflush(stdout) == 0 ? TW_EXIT_OK : TW_EXIT_FAILED;
+	}
+	command = find_command(argv[1]);
+	if (command == NULL) {
+		fprintf(stderr, "tallywatt: no command '%s' (--help lists them)\n",
+			argv[1]);
+		return TW_EXIT_USAGE;
+	}
+	return command->run(argc - 1, argv + 1);
+}

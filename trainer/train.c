@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/pool.h"
+#include "model-db/pipeline.h"
+#include "trainer/names.h"
+#include "trainer/train_data.h"
+#include "trainer/train_model.h"
+#include "trainer/train_unit.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A step of a unit, as the pool counts them. */
+struct step {
+	size_t unit, step;
+};
+
+/* All that one training holds. */
+struct training {
+	const struct tw_train_job *job;
+	struct tw_train_data *data;
+	size_t datas;
+	struct tw_train_unit *unit;
+	size_t units;
+	struct step *step;
+	size_t steps;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Time since *from, which moves on to now. */
+static uint64_t lap_ns(uint64_t *from)
+{
+	const uint64_t now = now_ns(), lap = now - *from;
+
+	*from = now;
+	return lap;
+}
+
+static bool is_utf8(const char *text)
+{
+	json_t *v = json_string(text);
+
+	json_decref(v);
+	return v != NULL;
+}
+
+static int check_job(const struct tw_train_job *job, struct tw_err *err)
+{
+	assert(job->isolator != NULL);
+	if (tw_name_check("pipeline name", job->name, strlen(job->name), err) < 0)
+		return -1;
+	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
+		return tw_fail(err, TW_INVALID,
+			       "no trainers, for AbsPower or for DynPower");
+	if (job->origin != NULL && !is_utf8(job->origin))
+		return tw_fail(err, TW_INVALID, "the data's origin is not UTF-8");
+	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0 ||
+	    tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err) < 0)
+		return -1;
+	return 0;
+}
+
+/* ---- what to train on ---- */
+
+static void add_data(struct training *t, const struct tw_energy_source *source,
+		     const struct tw_feature_group *group,
+		     const struct tw_train_table *table)
+{
+	const struct tw_strs *const wanted[] = { &t->job->abs_trainers,
+						 &t->job->dyn_trainers };
+	static const enum tw_output output[] = { TW_ABS_POWER, TW_DYN_POWER };
+
+	for (size_t i = 0; i < 2; i++) {
+		if (wanted[i]->count == 0)
+			continue;
+		t->data[t->datas++] = (struct tw_train_data){
+			.source = source,
+			.group = group,
+			.output = output[i],
+			.table = table,
+		};
+	}
+}
+
+static void plan_source(struct training *t, const struct tw_energy_source *source)
+{
+	const struct tw_train_job *job = t->job;
+
+	for (size_t i = 0; i < tw_feature_group_count(); i++) {
+		const struct tw_feature_group *g = tw_feature_group_at(i);
+
+		if (job->group == NULL ? tw_extract_has_group(job->response, g)
+				       : job->group == g)
+			add_data(t, source, g, NULL);
+	}
+}
+
+static void plan_response(struct training *t)
+{
+	for (size_t i = 0; i < tw_energy_source_count(); i++) {
+		const struct tw_energy_source *s = tw_energy_source_at(i);
+
+		if (t->job->source == NULL ? tw_extract_has_source(t->job->response, s)
+					   : t->job->source == s)
+			plan_source(t, s);
+	}
+}
+
+static int plan(struct training *t, struct tw_err *err)
+{
+	const struct tw_train_job *job = t->job;
+	size_t most = 2 * job->table_count;
+
+	if (job->response != NULL)
+		most += 2 * tw_energy_source_count() * tw_feature_group_count();
+	t->data = calloc(most + 1, sizeof(*t->data));
+	if (t->data == NULL)
+		return tw_fail(err, TW_NOMEM, "plan of the training");
+
+	if (job->response != NULL)
+		plan_response(t);
+	for (size_t i = 0; i < job->table_count; i++)
+		add_data(t, job->tables[i].source, job->tables[i].group, &job->tables[i]);
+	if (t->datas == 0)
+		return tw_fail(
+			err, TW_NOTFOUND,
+			"nothing to train on: no energy source and feature group of "
+			"which the response has all metrics");
+	return 0;
+}
+
+/* ---- stages ---- */
+
+static void extract_one(void *arg, size_t i)
+{
+	struct training *t = arg;
+
+	tw_train_data_extract(&t->data[i], t->job);
+}
+
+static void isolate_one(void *arg, size_t i)
+{
+	struct training *t = arg;
+
+	tw_train_data_isolate(&t->data[i], t->job);
+}
+
+static void fit_one(void *arg, size_t i)
+{
+	struct training *t = arg;
+
+	tw_train_unit_step(&t->unit[t->step[i].unit], t->step[i].step, t->job);
+}
+
+static void finish_one(void *arg, size_t i)
+{
+	struct training *t = arg;
+
+	tw_train_unit_finish(&t->unit[i], t->job);
+}
+
+static const struct tw_strs *trainers_of(const struct training *t, enum tw_output o)
+{
+	return o == TW_DYN_POWER ? &t->job->dyn_trainers : &t->job->abs_trainers;
+}
+
+static int make_units(struct training *t, struct tw_err *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->datas; i++)
+		count += trainers_of(t, t->data[i].output)->count;
+	t->unit = calloc(count, sizeof(*t->unit));
+	if (t->unit == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu models", count);
+	for (size_t i = 0; i < t->datas; i++) {
+		const struct tw_strs *names = trainers_of(t, t->data[i].output);
+
+		for (size_t k = 0; k < names->count; k++)
+			tw_train_unit_init(&t->unit[t->units++], &t->data[i],
+					   tw_trainer_find(names->at[k]));
+	}
+	return 0;
+}
+
+static int make_steps(struct training *t, struct tw_err *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->units; i++)
+		count += tw_train_unit_steps(&t->unit[i]);
+	t->step = calloc(count + 1, sizeof(*t->step));
+	if (t->step == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu fits", count);
+	for (size_t i = 0; i < t->units; i++) {
+		const size_t steps = tw_train_unit_steps(&t->unit[i]);
+
+		for (size_t k = 0; k < steps; k++)
+			t->step[t->steps++] = (struct step){ i, k };
+	}
+	return 0;
+}
+
+/*
+ * What lacks a metric is left out. Data that is wrong in itself (a counter that falls,
+ * no common time) is refused as a whole: a pipeline without it would hide that.
+ */
+static int check_data(const struct training *t, struct tw_err *err)
+{
+	for (size_t i = 0; i < t->datas; i++) {
+		const struct tw_train_data *d = &t->data[i];
+
+		if (d->err.code != TW_OK && d->err.code != TW_NOTFOUND)
+			return tw_fail(err, d->err.code, "%s %s: %s", d->source->name,
+				       d->group->name, d->err.text);
+	}
+	return 0;
+}
+
+/* ---- results ---- */
+
+static int make_rows(const struct training *t, struct tw_train_result *out,
+		     struct tw_err *err)
+{
+	out->row = calloc(t->units, sizeof(*out->row));
+	if (out->row == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows of results", t->units);
+	for (size_t i = 0; i < t->units; i++) {
+		const struct tw_train_unit *u = &t->unit[i];
+		struct tw_train_row *row = &out->row[out->rows++];
+
+		row->source = u->data->source->name;
+		row->output = tw_output_name(u->data->output);
+		row->group = u->data->group->name;
+		row->trainer = u->trainer->name;
+		row->rows = u->data->d.rows;
+		/* A pipeline must not depend on how much memory there was. */
+		if (u->err.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer,
+				       u->err.text);
+		if (u->err.code != TW_OK) {
+			snprintf(row->failure, sizeof(row->failure), "%s", u->err.text);
+			continue;
+		}
+		row->mae_w = u->model.info.mae_w;
+		row->mape_percent = u->model.info.mape_percent;
+		out->models++;
+	}
+	if (out->models == 0)
+		return tw_fail(err, t->unit[0].err.code, "no model could be made: %s: %s",
+			       out->row[0].trainer, t->unit[0].err.text);
+	return 0;
+}
+
+static int merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_err *err)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		char *data = from->at[i].data;
+
+		from->at[i].data = NULL;
+		if (tw_fileset_take(to, from->at[i].name, data, from->at[i].len, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_summary(const struct training *t, struct tw_train_result *out,
+		       struct tw_err *err)
+{
+	struct tw_model *models = calloc(out->models, sizeof(*models));
+	json_t *metadata = tw_train_metadata(t->job, t->data, t->datas);
+	size_t count = 0;
+	int rc = -1;
+
+	if (models == NULL || metadata == NULL) {
+		tw_fail(err, TW_NOMEM, "summary of pipeline '%s'", t->job->name);
+		goto out;
+	}
+	/* Borrowed, as they are needed: the units keep them. */
+	for (size_t i = 0; i < t->units; i++)
+		if (t->unit[i].err.code == TW_OK)
+			models[count++] = t->unit[i].model;
+	if (tw_pipeline_add_summary(&out->pipeline, metadata, models, count, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	free(models);
+	json_decref(metadata);
+	return rc;
+}
+
+static int pack(const struct training *t, struct tw_train_result *out, struct tw_err *err)
+{
+	for (size_t i = 0; i < t->units; i++)
+		if (t->unit[i].err.code == TW_OK &&
+		    merge(&out->pipeline, &t->unit[i].files, err) < 0)
+			return -1;
+	if (add_summary(t, out, err) < 0)
+		return -1;
+	tw_fileset_sort(&out->pipeline);
+	return 0;
+}
+
+static void release(struct training *t)
+{
+	for (size_t i = 0; i < t->units; i++)
+		tw_train_unit_release(&t->unit[i]);
+	for (size_t i = 0; i < t->datas; i++)
+		tw_train_data_release(&t->data[i]);
+	free(t->step);
+	free(t->unit);
+	free(t->data);
+}
+
+int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
+	     struct tw_err *err)
+{
+	struct training t = { .job = job };
+	struct tw_train_result r = { 0 };
+	uint64_t lap = now_ns();
+	int rc = -1;
+
+	if (check_job(job, err) < 0 || plan(&t, err) < 0)
+		goto out;
+
+	tw_pool_run(t.datas, job->threads, extract_one, &t);
+	r.extract_ns = lap_ns(&lap);
+	if (check_data(&t, err) < 0)
+		goto out;
+	tw_pool_run(t.datas, job->threads, isolate_one, &t);
+	r.isolate_ns = lap_ns(&lap);
+	if (make_units(&t, err) < 0 || make_steps(&t, err) < 0)
+		goto out;
+	tw_pool_run(t.steps, job->threads, fit_one, &t);
+	r.fit_ns = lap_ns(&lap);
+	tw_pool_run(t.units, job->threads, finish_one, &t);
+	if (make_rows(&t, &r, err) < 0 || pack(&t, &r, err) < 0)
+		goto out;
+	r.pack_ns = lap_ns(&lap);
+
+	*out = r;
+	r = (struct tw_train_result){ 0 };
+	rc = 0;
+out:
+	tw_train_result_release(&r);
+	release(&t);
+	return rc;
+}
+
+void tw_train_result_release(struct tw_train_result *r)
+{
+	tw_fileset_clear(&r->pipeline);
+	free(r->row);
+	*r = (struct tw_train_result){ 0 };
+}

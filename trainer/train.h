@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_TRAIN_H
+#define TW_TRAINER_TRAIN_H
+
+/*
+ * Training of a pipeline: responses or datasets in, the pipeline's files out.
+ *
+ * For each source, feature group, output type and trainer: fit each component, judge
+ * by blocked folds through the estimator's own predictors, make the model. A
+ * trainer that fails, or data that lacks a metric, gives a row with its reason and
+ * does not stop the others; a response that is wrong in itself fails the whole.
+ */
+
+#include "isolator/isolator.h"
+#include "lib/fileset.h"
+#include "lib/strs.h"
+#include "profiler/spec.h"
+#include "trainer/extract.h"
+#include "trainer/trainer.h"
+
+#include <stdint.h>
+
+struct tw_err;
+struct tw_prom;
+
+/* Node-level data that was extracted before. */
+struct tw_train_table {
+	const struct tw_energy_source *source;
+	const struct tw_feature_group *group;
+	const struct tw_dataset *data; /* features: those of the group that it has */
+};
+
+struct tw_train_job {
+	const char *name;               /* of the pipeline; checked */
+	const struct tw_prom *response; /* or NULL: tables */
+	const struct tw_train_table *tables;
+	size_t table_count;
+	const struct tw_energy_source *source;     /* NULL: each that the response has */
+	const struct tw_feature_group *group;      /* NULL: each that the response has */
+	struct tw_strs abs_trainers, dyn_trainers; /* names; empty: no such models */
+	const struct tw_isolator *isolator;
+	enum tw_resets resets;
+	bool vm_metrics;
+	struct tw_machine_spec spec; /* of the machine that was measured, if known */
+	const char *origin; /* where the data is from, for the metadata; or NULL */
+	uint64_t seed;
+	unsigned threads; /* 0: one a CPU */
+	unsigned folds;   /* 0: 5 */
+};
+
+/* One model that was made, or was not. */
+struct tw_train_row {
+	const char *source, *output, *group, *trainer; /* static texts */
+	double mae_w, mape_percent;                    /* as in the metadata */
+	size_t rows;
+	char failure[256]; /* "" if there is a model */
+};
+
+struct tw_train_result {
+	struct tw_fileset pipeline; /* model-db/pipeline.h */
+	struct tw_train_row *row;
+	size_t rows;
+	size_t models; /* rows without a failure */
+	/* Wall time of the stages, ns. Fit and validate run on several threads. */
+	uint64_t extract_ns, isolate_ns, fit_ns, pack_ns;
+};
+
+/*
+ * *out must be all zero; it is yours: tw_train_result_release(). Fails where no model
+ * at all could be made, with the first reason.
+ */
+int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
+	     struct tw_err *err);
+
+void tw_train_result_release(struct tw_train_result *r);
+
+#endif /* TW_TRAINER_TRAIN_H */

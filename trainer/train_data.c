@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train_data.h"
+
+#include "trainer/train.h"
+#include "trainer/validate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDS_DEFAULT 5
+
+static int extract(struct tw_train_data *t, const struct tw_train_job *job,
+		   struct tw_dataset *out, struct tw_err *err)
+{
+	const struct tw_extract_args args = {
+		.source = t->source,
+		.group = t->group,
+		.level = t->output == TW_DYN_POWER ? TW_LEVEL_CONTAINER : TW_LEVEL_NODE,
+		.resets = job->resets,
+		.vm_metrics = job->vm_metrics,
+	};
+
+	if (t->table != NULL)
+		return tw_dataset_copy(t->table->data, NULL, out, err);
+	return tw_extract(job->response, &args, out, err);
+}
+
+void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job)
+{
+	struct tw_dataset d = { 0 };
+
+	if (extract(t, job, &d, &t->err) < 0)
+		return;
+	if (t->output == TW_ABS_POWER) {
+		t->d = d;
+		return;
+	}
+	tw_isolate_aggregate(&d, &t->d, &t->err);
+	tw_dataset_release(&d);
+}
+
+static int find_columns(struct tw_train_data *t, struct tw_err *err)
+{
+	t->feature = calloc(t->group->count, sizeof(*t->feature));
+	if (t->feature == NULL)
+		return tw_fail(err, TW_NOMEM, "features of %s", t->group->name);
+	for (size_t i = 0; i < t->group->count; i++)
+		if (tw_dataset_find(&t->d, t->group->features[i]) != NULL)
+			t->feature[t->cols++] = t->group->features[i];
+	if (t->cols == 0)
+		return tw_fail(err, TW_INVALID, "the data has no feature of %s",
+			       t->group->name);
+
+	for (size_t i = 0; i < t->source->count; i++)
+		if (tw_dataset_find(&t->d, tw_power_column(t->source->components[i])) !=
+		    NULL)
+			t->component[t->components++] = t->source->components[i];
+	if (t->components == 0)
+		return tw_fail(err, TW_INVALID, "the data has no power of %s",
+			       t->source->name);
+	return 0;
+}
+
+static void fill_x(struct tw_train_data *t)
+{
+	for (size_t c = 0; c < t->cols; c++) {
+		const double *v = tw_dataset_find(&t->d, t->feature[c]);
+
+		for (size_t r = 0; r < t->d.rows; r++)
+			t->x[r * t->cols + c] = v[r];
+	}
+}
+
+/* Absolute power is the same for each fold: one block serves all. */
+static double *power_at(const struct tw_train_data *t, size_t fold, size_t component)
+{
+	const size_t block = t->output == TW_DYN_POWER ? fold : 0;
+
+	return t->y + (block * t->components + component) * t->d.rows;
+}
+
+static void fill_power(struct tw_train_data *t, const struct tw_dataset *d, size_t fold)
+{
+	for (size_t c = 0; c < t->components; c++)
+		memcpy(power_at(t, fold, c),
+		       tw_dataset_find(d, tw_power_column(t->component[c])),
+		       d->rows * sizeof(*t->y));
+}
+
+/* keep: the rows that the isolator learns from. */
+static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isolator,
+			const bool *keep, size_t fold, struct tw_err *err)
+{
+	struct tw_dataset training = { 0 }, all = { 0 };
+	void *state = NULL;
+	int rc = -1;
+
+	if (tw_dataset_copy(&t->d, keep, &training, err) < 0 ||
+	    tw_dataset_copy(&t->d, NULL, &all, err) < 0)
+		goto out;
+	if (isolator->fit(&training, t->source, &state, err) < 0 ||
+	    isolator->apply(state, &all, err) < 0) {
+		tw_err_wrap(err, "%s", isolator->name);
+		goto out;
+	}
+	fill_power(t, &all, fold);
+
+	rc = 0;
+out:
+	isolator->free(state);
+	tw_dataset_release(&training);
+	tw_dataset_release(&all);
+	return rc;
+}
+
+static int isolate(struct tw_train_data *t, const struct tw_isolator *isolator,
+		   struct tw_err *err)
+{
+	bool *keep = malloc(t->d.rows * sizeof(*keep));
+	int rc = -1;
+
+	if (keep == NULL) {
+		tw_fail(err, TW_NOMEM, "isolation of %zu rows", t->d.rows);
+		goto out;
+	}
+	for (size_t f = 0; f <= t->folds; f++) {
+		memset(keep, true, t->d.rows * sizeof(*keep));
+		if (f < t->folds) {
+			const struct tw_fold fold = tw_fold_at(t->d.rows, t->folds, f);
+
+			memset(keep + fold.from, false,
+			       (fold.to - fold.from) * sizeof(*keep));
+		}
+		if (isolate_fold(t, isolator, keep, f, err) < 0)
+			goto out;
+	}
+
+	rc = 0;
+out:
+	free(keep);
+	return rc;
+}
+
+void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job)
+{
+	const size_t rows = t->d.rows;
+	size_t blocks;
+
+	if (t->err.code != TW_OK)
+		return;
+	if (rows < TW_TRAIN_ROWS_MIN) {
+		tw_fail(&t->err, TW_INVALID,
+			"%zu rows, need at least %d to train and to judge", rows,
+			TW_TRAIN_ROWS_MIN);
+		return;
+	}
+	if (find_columns(t, &t->err) < 0)
+		return;
+
+	t->folds = job->folds > 0 ? job->folds : FOLDS_DEFAULT;
+	t->folds = t->folds < rows ? t->folds : rows;
+	blocks = t->output == TW_DYN_POWER ? t->folds + 1 : 1;
+	t->x = calloc(rows, t->cols * sizeof(*t->x));
+	t->y = calloc(rows, blocks * t->components * sizeof(*t->y));
+	if (t->x == NULL || t->y == NULL) {
+		tw_fail(&t->err, TW_NOMEM, "%zu rows of samples", rows);
+		return;
+	}
+	fill_x(t);
+	if (t->output == TW_DYN_POWER)
+		isolate(t, job->isolator, &t->err);
+	else
+		fill_power(t, &t->d, 0);
+}
+
+struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t fold,
+					size_t component)
+{
+	return (struct tw_samples){
+		.rows = t->d.rows,
+		.cols = t->cols,
+		.x = t->x,
+		.y = power_at(t, fold, component),
+		.features = t->feature,
+	};
+}
+
+void tw_train_data_release(struct tw_train_data *t)
+{
+	tw_dataset_release(&t->d);
+	free(t->feature);
+	free(t->x);
+	free(t->y);
+	*t = (struct tw_train_data){ 0 };
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_TRAIN_DATA_H
+#define TW_TRAINER_TRAIN_DATA_H
+
+/*
+ * What several trainers train on: the rows of one source, feature group and output,
+ * and the power of each row as each fold sees it.
+ *
+ * Power depends on the fold where an isolator is at work: it learns from the rows that
+ * train and is applied to all. A failure is kept with the data, since others go on.
+ */
+
+#include "lib/dataset.h"
+#include "lib/err.h"
+#include "lib/feature.h"
+#include "trainer/trainer.h"
+
+struct tw_train_job;
+struct tw_train_table;
+
+/* Two rows to train on and one to judge by. */
+#define TW_TRAIN_ROWS_MIN 3
+
+struct tw_train_data {
+	const struct tw_energy_source *source;
+	const struct tw_feature_group *group;
+	enum tw_output output;
+	const struct tw_train_table *table; /* where it comes from; NULL: the response */
+	struct tw_err err;                  /* why there is no data */
+
+	struct tw_dataset d;  /* one row a time stamp */
+	const char **feature; /* those of the group that d has */
+	size_t cols;
+	enum tw_component component[TW_COMPONENT_COUNT]; /* whose power d has */
+	size_t components;
+	size_t folds;
+	double *x; /* d.rows * cols */
+	double *y; /* for each fold and for the whole, each component: d.rows */
+};
+
+/* Get d: extract from the response, or copy the table. The first of two steps. */
+void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job);
+
+/* Get the rest. */
+void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job);
+
+/* Samples of a component as fold sees them; fold == folds is the whole. Borrowed. */
+struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t fold,
+					size_t component);
+
+void tw_train_data_release(struct tw_train_data *t);
+
+#endif /* TW_TRAINER_TRAIN_DATA_H */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train_model.h"
+
+#include "model-db/model_check.h"
+#include "trainer/train.h"
+#include "trainer/train_unit.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Watts and percents to four decimals. */
+static double rounded(double v)
+{
+	return round(v * 1e4) / 1e4;
+}
+
+/* "2023-09-19T09:27:43.000Z"; null for what no calendar holds. */
+static json_t *instant(int64_t ms)
+{
+	int64_t part = ms % 1000;
+	time_t seconds;
+	struct tm tm;
+	char date[64], text[80];
+
+	part = part < 0 ? part + 1000 : part;
+	seconds = (time_t)((ms - part) / 1000);
+	if (gmtime_r(&seconds, &tm) == NULL ||
+	    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		return json_null();
+	snprintf(text, sizeof(text), "%s.%03dZ", date, (int)part);
+	return json_string(text);
+}
+
+static json_t *text_or_null(const char *s)
+{
+	return s != NULL ? json_string(s) : json_null();
+}
+
+static json_t *texts(const struct tw_strs *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list != NULL && i < l->count; i++)
+		if (json_array_append_new(list, json_string(l->at[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static int compare_int64(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The median step between rows, in seconds. */
+static json_t *median_step(const struct tw_dataset *d)
+{
+	const size_t n = d->rows - 1;
+	int64_t *step = malloc((n + 1) * sizeof(*step));
+	json_t *v;
+
+	if (step == NULL)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		step[i] = d->time_ms[i + 1] - d->time_ms[i];
+	qsort(step, n, sizeof(*step), compare_int64);
+	v = json_real((double)step[n / 2] / 1000.0);
+	free(step);
+	return v;
+}
+
+/* "package_mae", "package_r2", ..: the figures of one component. */
+static int describe_score(json_t *obj, enum tw_component c, const struct tw_score *score)
+{
+	json_t *figures = tw_score_to_json(score), *v;
+	int rc = figures != NULL ? 0 : -1;
+	const char *name;
+	char key[64];
+
+	json_object_foreach(figures, name, v)
+	{
+		snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
+		if (json_object_set(obj, key, v) < 0)
+			rc = -1;
+	}
+	json_decref(figures);
+	return rc;
+}
+
+/*
+ * Flat, without an object in it: kepler-model-server's estimator takes every object of
+ * metadata.json for a model.
+ */
+static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job *job)
+{
+	const struct tw_train_data *data = u->data;
+	const struct tw_dataset *d = &data->d;
+	json_t *obj;
+	bool failed;
+
+	obj = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:s}",
+			"validation_scheme", "blocked", "validation_folds",
+			(json_int_t)data->folds, "data_rows", (json_int_t)d->rows,
+			"data_first", instant(d->time_ms[0]), "data_last",
+			instant(d->time_ms[d->rows - 1]), "data_step_s", median_step(d),
+			"data_origin", text_or_null(job->origin), "seed",
+			(json_int_t)job->seed, "creator", "tallywatt " TW_VERSION);
+	failed = obj == NULL;
+	for (size_t c = 0; c < data->components; c++)
+		failed |= describe_score(obj, data->component[c], &u->score[c]) < 0;
+	if (data->output == TW_DYN_POWER)
+		failed |= json_object_set_new(obj, "isolator",
+					      json_string(job->isolator->name)) < 0;
+	if (failed) {
+		json_decref(obj);
+		return NULL;
+	}
+	return obj;
+}
+
+/* The largest over the components for which the figure is defined. */
+static void set_errors(struct tw_model_info *info, const struct tw_train_unit *u)
+{
+	info->mae_w = 0.0;
+	info->mape_percent = NAN;
+	for (size_t c = 0; c < u->data->components; c++) {
+		info->mae_w = fmax(info->mae_w, rounded(u->score[c].mae));
+		info->mape_percent = fmax(info->mape_percent, rounded(u->score[c].mape));
+	}
+}
+
+static int add_features(struct tw_strs *to, const struct tw_train_data *d,
+			struct tw_err *err)
+{
+	for (size_t i = 0; i < d->cols; i++)
+		if (tw_strs_adds(to, d->feature[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
+		    const struct tw_train_job *job, struct tw_err *err)
+{
+	snprintf(info->name, sizeof(info->name), "%s_0", u->trainer->name);
+	snprintf(info->trainer, sizeof(info->trainer), "%s", u->trainer->name);
+	snprintf(info->predictor, sizeof(info->predictor), "%s", u->trainer->predictor);
+	info->source = u->data->source;
+	info->output = u->data->output;
+	info->group = u->data->group;
+	info->node_type = 0;
+	info->spec = job->spec;
+	set_errors(info, u);
+	if (add_features(&info->features, u->data, err) < 0)
+		return -1;
+	info->metadata = describe(u, job);
+	if (info->metadata == NULL)
+		return tw_fail(err, TW_NOMEM, "metadata of %s", info->name);
+	return 0;
+}
+
+static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
+		    struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+
+	p->component = d->component[c];
+	p->text = tw_buf_detach(&u->text[c], &p->len);
+	p->feature_min = malloc(d->cols * sizeof(*p->feature_min));
+	p->feature_max = malloc(d->cols * sizeof(*p->feature_max));
+	if (p->text == NULL || p->feature_min == NULL || p->feature_max == NULL)
+		return tw_fail(err, TW_NOMEM, "%s of %s", tw_component_name(p->component),
+			       u->trainer->name);
+	for (size_t i = 0; i < d->cols; i++) {
+		p->feature_min[i] = p->feature_max[i] = d->x[i];
+		for (size_t r = 1; r < d->d.rows; r++) {
+			p->feature_min[i] =
+				fmin(p->feature_min[i], d->x[r * d->cols + i]);
+			p->feature_max[i] =
+				fmax(p->feature_max[i], d->x[r * d->cols + i]);
+		}
+	}
+	return add_features(&p->features, d, err);
+}
+
+int tw_train_model(struct tw_train_unit *u, const struct tw_train_job *job,
+		   struct tw_model *out, struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	if (set_info(&m.info, u, job, err) < 0)
+		goto out;
+	for (size_t c = 0; c < u->data->components; c++)
+		if (set_part(&m.part[m.parts++], u, c, err) < 0)
+			goto out;
+
+	*out = m;
+	m = (struct tw_model){ 0 };
+	rc = 0;
+out:
+	tw_model_release(&m);
+	return rc;
+}
+
+/* From the earliest to the latest row of all data; null where there is none. */
+static json_t *describe_times(const struct tw_train_data *data, size_t count,
+			      const char *origin)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_dataset *d = &data[i].d;
+
+		if (data[i].err.code != TW_OK)
+			continue;
+		first = d->time_ms[0] < first ? d->time_ms[0] : first;
+		last = d->time_ms[d->rows - 1] > last ? d->time_ms[d->rows - 1] : last;
+	}
+	return json_pack("{s:o, s:o, s:o}", "origin", text_or_null(origin), "first",
+			 instant(first), "last", instant(last));
+}
+
+json_t *tw_train_metadata(const struct tw_train_job *job,
+			  const struct tw_train_data *data, size_t count)
+{
+	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:s, s:o}",
+			 "format_version", TW_MODEL_FORMAT, "name", job->name, "isolator",
+			 job->isolator->name, "extractor", "default", "abs_trainers",
+			 texts(&job->abs_trainers), "dyn_trainers",
+			 texts(&job->dyn_trainers), "seed", (json_int_t)job->seed,
+			 "creator", "tallywatt " TW_VERSION, "data",
+			 describe_times(data, count, job->origin));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train_report.h"
+
+#include "lib/buf.h"
+#include "trainer/train.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void add_row(const struct tw_train_row *row, struct tw_buf *out)
+{
+	char mape[32] = "-";
+
+	tw_buf_addf(out, "%-12s %-8s %-18s %-24s ", row->source, row->output, row->group,
+		    row->trainer);
+	if (row->failure[0] != '\0') {
+		tw_buf_addf(out, "%8s %8s %6zu  no model: %s\n", "-", "-", row->rows,
+			    row->failure);
+		return;
+	}
+	if (isfinite(row->mape_percent))
+		snprintf(mape, sizeof(mape), "%.2f", row->mape_percent);
+	tw_buf_addf(out, "%8.3f %8s %6zu\n", row->mae_w, mape, row->rows);
+}
+
+static void add_time(const char *name, uint64_t ns, struct tw_buf *out)
+{
+	tw_buf_addf(out, "%s %.1f ms", name, (double)ns / 1e6);
+}
+
+void tw_train_report(const struct tw_train_result *r, const struct tw_train_times *t,
+		     struct tw_buf *out)
+{
+	tw_buf_addf(out, "%-12s %-8s %-18s %-24s %8s %8s %6s\n", "source", "output",
+		    "group", "trainer", "MAE W", "MAPE %", "rows");
+	for (size_t i = 0; i < r->rows; i++)
+		add_row(&r->row[i], out);
+	add_time("parse", t->parse_ns, out);
+	add_time(", extract", r->extract_ns, out);
+	add_time(", isolate", r->isolate_ns, out);
+	add_time(", fit and validate", r->fit_ns, out);
+	add_time(", pack", r->pack_ns, out);
+	add_time(", publish", t->publish_ns, out);
+	add_time(", total", t->total_ns, out);
+	tw_buf_adds(out, "\n");
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train_request.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/jsax.h"
+#include "trainer/names.h"
+#include "trainer/prom.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Labels may be long: a container's command line. */
+static const struct tw_jsax_limits limits = { .depth = 32, .text_bytes = 64 << 10 };
+
+/* What the members' values are handed to. */
+enum member {
+	NOTHING, /* of a key that nobody knows */
+	NAME,
+	SOURCE,
+	VM_METRICS,
+	RESPONSE,
+	TRAINER,
+	ABS_TRAINERS,
+	DYN_TRAINERS,
+	ISOLATOR,
+	ISOLATOR_ARGS,
+	IDLE,
+	MEMBER_COUNT
+};
+
+struct tw_train_reader {
+	struct tw_jsax *parser;
+	struct tw_train_request q;
+	struct tw_prom_builder *builder; /* of the response being read */
+	enum member member;              /* whose value is being read */
+	unsigned depth;                  /* of that value */
+	bool in_value;
+	bool seen[MEMBER_COUNT];
+};
+
+/* A key, with the depth at which it is one. */
+struct key {
+	const char *name;
+	unsigned depth;
+	enum member member;
+	const char *path; /* for errors */
+};
+
+static const struct key keys[] = {
+	{ "name", 1, NAME, "name" },
+	{ "energy_source", 1, SOURCE, "energy_source" },
+	{ "use_vm_metrics", 1, VM_METRICS, "use_vm_metrics" },
+	{ "prom_response", 1, RESPONSE, "prom_response" },
+	{ "prome_response", 1, RESPONSE, "prome_response" }, /* older clients */
+	{ "trainer", 1, TRAINER, "trainer" },
+	{ "abs_trainers", 2, ABS_TRAINERS, "trainer.abs_trainers" },
+	{ "dyn_trainers", 2, DYN_TRAINERS, "trainer.dyn_trainers" },
+	{ "isolator", 2, ISOLATOR, "trainer.isolator" },
+	{ "isolator_args", 2, ISOLATOR_ARGS, "trainer.isolator_args" },
+	{ "idle_prom_response", 2, IDLE, "trainer.idle_prom_response" },
+};
+
+static const char *path_of(enum member m)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].member == m)
+			return keys[i].path;
+	return "";
+}
+
+static int fail_type(enum member m, const char *want, struct tw_err *err)
+{
+	return tw_fail(err, TW_INVALID, "%s: expected %s", path_of(m), want);
+}
+
+static int take_key(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		    struct tw_err *err)
+{
+	r->member = NOTHING;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const struct key *k = &keys[i];
+
+		if (k->depth != e->depth || strlen(k->name) != e->len ||
+		    memcmp(k->name, e->text, e->len) != 0)
+			continue;
+		if (r->seen[k->member])
+			return tw_fail(err, TW_INVALID, "%s: given twice", k->path);
+		r->seen[k->member] = true;
+		r->member = k->member;
+	}
+	return 0;
+}
+
+/* ---- small members ---- */
+
+/* The event's text as a C string. */
+static int dup_text(const struct tw_jsax_event *e, enum member m, char **out,
+		    struct tw_err *err)
+{
+	char *copy;
+
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(m, "a string", err);
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return tw_fail(err, TW_INVALID, "%s: NUL in the text", path_of(m));
+	copy = malloc(e->len + 1);
+	if (copy == NULL)
+		return tw_fail(err, TW_NOMEM, "%s", path_of(m));
+	memcpy(copy, e->text, e->len);
+	copy[e->len] = '\0';
+	*out = copy;
+	return 0;
+}
+
+static int take_name(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(NAME, "a string", err);
+	if (tw_name_check("pipeline name", e->text, e->len, err) < 0)
+		return -1;
+	return dup_text(e, NAME, &r->q.name, err);
+}
+
+static int take_source(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	char *text = NULL;
+	int status;
+
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (dup_text(e, SOURCE, &text, err) < 0)
+		return -1;
+	status = tw_names_source(text, &r->q.source, err);
+	free(text);
+	return status < 0 ? tw_err_wrap(err, "%s", path_of(SOURCE)) : 0;
+}
+
+static int take_isolator(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			 struct tw_err *err)
+{
+	char *text = NULL;
+	int status;
+
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (dup_text(e, ISOLATOR, &text, err) < 0)
+		return -1;
+	status = tw_names_isolator(text, &r->q.isolator, err);
+	free(text);
+	return status < 0 ? tw_err_wrap(err, "%s", path_of(ISOLATOR)) : 0;
+}
+
+static int take_flag(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	if (e->type != TW_JSAX_TRUE && e->type != TW_JSAX_FALSE &&
+	    e->type != TW_JSAX_NULL)
+		return fail_type(VM_METRICS, "true or false", err);
+	r->q.vm_metrics = e->type == TW_JSAX_TRUE;
+	return 0;
+}
+
+static int take_trainers(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			 struct tw_err *err)
+{
+	struct tw_strs *list =
+		r->member == ABS_TRAINERS ? &r->q.abs_trainers : &r->q.dyn_trainers;
+
+	if (e->depth == r->depth) {
+		if (e->type == TW_JSAX_NULL || e->type == TW_JSAX_ARRAY)
+			return 0;
+		if (e->type != TW_JSAX_ARRAY_END)
+			return fail_type(r->member, "a list", err);
+		return tw_names_trainers(list, path_of(r->member), err);
+	}
+	if (e->type != TW_JSAX_TEXT)
+		return tw_fail(err, TW_INVALID, "%s[%zu]: expected a string",
+			       path_of(r->member), list->count);
+	if (list->count == TW_TRAIN_REQUEST_TRAINERS_MAX)
+		return tw_fail(err, TW_INVALID, "%s: more than %d", path_of(r->member),
+			       TW_TRAIN_REQUEST_TRAINERS_MAX);
+	if (tw_strs_add(list, e->text, e->len, err) < 0)
+		return tw_err_wrap(err, "%s[%zu]", path_of(r->member), list->count);
+	return 0;
+}
+
+/* What the isolators of today take no notice of; it must be an object all the same. */
+static int pass_object(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	if (e->depth == r->depth && e->type != TW_JSAX_NULL &&
+	    e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_OBJECT_END)
+		return fail_type(r->member, "an object", err);
+	return 0;
+}
+
+/* ---- responses ---- */
+
+static int take_response(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			 struct tw_err *err)
+{
+	struct tw_prom **out = r->member == IDLE ? &r->q.idle : &r->q.response;
+
+	if (e->depth == r->depth && e->type == TW_JSAX_NULL)
+		return 0;
+	if (r->builder == NULL && tw_prom_builder_new(&r->builder, err) < 0)
+		return -1;
+	if (tw_prom_builder_event(r->builder, e, err) < 0)
+		return tw_err_wrap(err, "%s", path_of(r->member));
+	if (!tw_prom_builder_done(r->builder))
+		return 0;
+	*out = tw_prom_builder_detach(r->builder);
+	tw_prom_builder_free(r->builder);
+	r->builder = NULL;
+	return 0;
+}
+
+static int take_value(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	switch (r->member) {
+	case NAME:
+		return take_name(r, e, err);
+	case SOURCE:
+		return take_source(r, e, err);
+	case VM_METRICS:
+		return take_flag(r, e, err);
+	case ABS_TRAINERS:
+	case DYN_TRAINERS:
+		return take_trainers(r, e, err);
+	case ISOLATOR:
+		return take_isolator(r, e, err);
+	case ISOLATOR_ARGS:
+		return pass_object(r, e, err);
+	case RESPONSE:
+	case IDLE:
+		return take_response(r, e, err);
+	default:
+		return 0;
+	}
+}
+
+static bool opens(enum tw_jsax_type type)
+{
+	return type == TW_JSAX_OBJECT || type == TW_JSAX_ARRAY;
+}
+
+static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	struct tw_train_reader *r = arg;
+
+	if (r->in_value) {
+		if (take_value(r, e, err) < 0)
+			return -1;
+		r->in_value = e->depth > r->depth;
+		return 0;
+	}
+	if (e->type == TW_JSAX_KEY)
+		return take_key(r, e, err);
+	if (e->depth == 0) {
+		if (e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_OBJECT_END)
+			return tw_fail(err, TW_PARSE, "expected an object");
+		return 0;
+	}
+	if (e->type == TW_JSAX_OBJECT_END) /* the trainer's */
+		return 0;
+	/* The trainer's members are read like the request's own. */
+	if (r->member == TRAINER && e->depth == 1) {
+		if (e->type != TW_JSAX_OBJECT)
+			return fail_type(TRAINER, "an object", err);
+		return 0;
+	}
+	r->depth = e->depth;
+	r->in_value = opens(e->type);
+	return take_value(r, e, err);
+}
+
+/* ---- the whole ---- */
+
+int tw_train_reader_new(struct tw_train_reader **out, struct tw_err *err)
+{
+	struct tw_train_reader *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return tw_fail(err, TW_NOMEM, "training request");
+	if (tw_jsax_new(&limits, take_event, r, &r->parser, err) < 0) {
+		tw_train_reader_free(r);
+		return -1;
+	}
+	*out = r;
+	return 0;
+}
+
+int tw_train_reader_feed(struct tw_train_reader *r, const char *data, size_t len,
+			 struct tw_err *err)
+{
+	size_t used = 0;
+
+	if (!tw_jsax_done(r->parser) &&
+	    tw_jsax_feed(r->parser, data, len, &used, err) < 0)
+		return -1;
+	for (; used < len; used++)
+		if (data[used] == '\0' || strchr(" \t\r\n", data[used]) == NULL)
+			return tw_fail(err, TW_PARSE, "text behind the request's end");
+	return 0;
+}
+
+static int check_whole(struct tw_train_request *q, struct tw_err *err)
+{
+	if (q->name == NULL)
+		return tw_fail(err, TW_INVALID, "%s: missing", path_of(NAME));
+	if (q->response == NULL)
+		return tw_fail(err, TW_INVALID, "%s: missing", path_of(RESPONSE));
+	if (q->abs_trainers.count == 0 && q->dyn_trainers.count == 0)
+		return tw_fail(err, TW_INVALID,
+			       "trainer: no abs_trainers and no dyn_trainers");
+	if (q->source == NULL && tw_names_source(NULL, &q->source, err) < 0)
+		return -1;
+	if (q->isolator == NULL &&
+	    tw_names_isolator(TW_ISOLATOR_DEFAULT, &q->isolator, err) < 0)
+		return -1;
+	return 0;
+}
+
+int tw_train_reader_end(struct tw_train_reader *r, struct tw_train_request *out,
+			struct tw_err *err)
+{
+	if (tw_jsax_end(r->parser, err) < 0 || check_whole(&r->q, err) < 0)
+		return -1;
+	*out = r->q;
+	r->q = (struct tw_train_request){ 0 };
+	return 0;
+}
+
+void tw_train_reader_free(struct tw_train_reader *r)
+{
+	if (r == NULL)
+		return;
+	tw_jsax_free(r->parser);
+	tw_prom_builder_free(r->builder);
+	tw_train_request_release(&r->q);
+	free(r);
+}
+
+void tw_train_request_release(struct tw_train_request *q)
+{
+	free(q->name);
+	tw_strs_clear(&q->abs_trainers);
+	tw_strs_clear(&q->dyn_trainers);
+	tw_prom_free(q->response);
+	tw_prom_free(q->idle);
+	*q = (struct tw_train_request){ 0 };
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train_unit.h"
+
+#include "model-db/pipeline.h"
+#include "trainer/samples.h"
+#include "trainer/train.h"
+#include "trainer/train_model.h"
+#include "trainer/validate.h"
+
+#include <stdlib.h>
+
+void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *data,
+			const struct tw_trainer *trainer)
+{
+	u->data = data;
+	u->trainer = trainer;
+	u->err = data->err;
+	if (u->err.code != TW_OK)
+		return;
+	u->step_err = calloc(data->components * (data->folds + 1), sizeof(*u->step_err));
+	u->predicted = calloc(data->components * data->d.rows, sizeof(*u->predicted));
+	if (u->step_err == NULL || u->predicted == NULL)
+		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
+}
+
+size_t tw_train_unit_steps(const struct tw_train_unit *u)
+{
+	return u->err.code == TW_OK ? u->data->components * (u->data->folds + 1) : 0;
+}
+
+void tw_train_unit_step(struct tw_train_unit *u, size_t step,
+			const struct tw_train_job *job)
+{
+	const struct tw_train_data *d = u->data;
+	const size_t c = step / (d->folds + 1), f = step % (d->folds + 1);
+	const struct tw_samples s = tw_train_data_samples(d, f, c);
+	struct tw_err *err = &u->step_err[step];
+	struct tw_fold fold;
+
+	if (f == d->folds) {
+		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
+	} else {
+		fold = tw_fold_at(d->d.rows, d->folds, f);
+		tw_validate_fold(u->trainer, &s, fold, job->seed,
+				 u->predicted + c * d->d.rows + fold.from, err);
+	}
+	if (err->code != TW_OK)
+		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
+}
+
+static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+	const size_t rows = d->d.rows;
+	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
+	double *measured = malloc(rows * sizeof(*measured));
+	const double *load = tw_dataset_find(&d->d, d->feature[main]);
+	int rc = -1;
+
+	if (measured == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", rows);
+	/* Each row as its fold saw it. */
+	for (size_t f = 0; f < d->folds; f++) {
+		const struct tw_fold fold = tw_fold_at(rows, d->folds, f);
+		const struct tw_samples s = tw_train_data_samples(d, f, c);
+
+		for (size_t r = fold.from; r < fold.to; r++)
+			measured[r] = s.y[r];
+	}
+	if (tw_score(measured, u->predicted + c * rows, load, rows, &u->score[c], err) <
+	    0) {
+		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
+		goto out;
+	}
+
+	rc = 0;
+out:
+	free(measured);
+	return rc;
+}
+
+/* The first failure of a step; of a component's, that of the whole, whose rows are the
+ * data's. */
+static const struct tw_err *find_failure(const struct tw_train_unit *u)
+{
+	const size_t each = u->data->folds + 1;
+
+	for (size_t c = 0; c < u->data->components; c++)
+		for (size_t f = each; f-- > 0;)
+			if (u->step_err[c * each + f].code != TW_OK)
+				return &u->step_err[c * each + f];
+	return NULL;
+}
+
+void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job)
+{
+	const struct tw_err *failure;
+
+	if (u->err.code != TW_OK)
+		return;
+	failure = find_failure(u);
+	if (failure != NULL) {
+		u->err = *failure;
+		return;
+	}
+	for (size_t c = 0; c < u->data->components; c++)
+		if (judge_component(u, c, &u->err) < 0)
+			return;
+	if (tw_train_model(u, job, &u->model, &u->err) < 0)
+		return;
+	tw_pipeline_add_model(&u->files, &u->model, &u->err);
+}
+
+void tw_train_unit_release(struct tw_train_unit *u)
+{
+	for (size_t c = 0; c < TW_COMPONENT_COUNT; c++)
+		tw_buf_clear(&u->text[c]);
+	free(u->step_err);
+	free(u->predicted);
+	tw_model_release(&u->model);
+	tw_fileset_clear(&u->files);
+	*u = (struct tw_train_unit){ 0 };
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_TRAIN_UNIT_H
+#define TW_TRAINER_TRAIN_UNIT_H
+
+/*
+ * One model in the making: a trainer on some data, its components fitted on all rows and
+ * judged on blocked folds. The fits are independent of each other: steps, which
+ * several threads take in any order.
+ */
+
+#include "lib/buf.h"
+#include "lib/fileset.h"
+#include "model-db/model.h"
+#include "trainer/score.h"
+#include "trainer/train_data.h"
+#include "trainer/trainer.h"
+
+struct tw_train_job;
+
+struct tw_train_unit {
+	const struct tw_train_data *data;
+	const struct tw_trainer *trainer;
+	struct tw_err err; /* why there is no model */
+
+	struct tw_err *step_err; /* one a step */
+	struct tw_buf text[TW_COMPONENT_COUNT];
+	double *predicted; /* of each component: rows, by the folds */
+	struct tw_score score[TW_COMPONENT_COUNT];
+	struct tw_model model;
+	struct tw_fileset files; /* of the pipeline */
+};
+
+/* Room for the steps. A failure, as that of the data, is kept in u->err. */
+void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *data,
+			const struct tw_trainer *trainer);
+
+/* 0 where there is nothing to do. */
+size_t tw_train_unit_steps(const struct tw_train_unit *u);
+
+/* Thread-safe against the unit's other steps. */
+void tw_train_unit_step(struct tw_train_unit *u, size_t step,
+			const struct tw_train_job *job);
+
+/* After all steps: judge, and make the model and its files. */
+void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job);
+
+void tw_train_unit_release(struct tw_train_unit *u);
+
+#endif /* TW_TRAINER_TRAIN_UNIT_H */
