@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tw-server: chooses and serves models from a model database. */
+#include "lib/daemon.h"
+#include "lib/err.h"
+#include "lib/httpd.h"
+#include "lib/log.h"
+#include "lib/opt.h"
+#include "model-db/index.h"
+#include "server/models.h"
+#include "server/routes.h"
+#include "server/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Publishers touch several names: wait until they are quiet, but not for ever. */
+#define QUIET_MS 100
+#define QUIET_MAX_MS 1000
+
+/* How often to look for a database that is not there. */
+#define MISSING_MS 1000
+
+/* What connections and reloads need together. */
+#define FILES_MAX 4096
+
+struct config {
+	char *listen;
+	char *model_db;
+	uint32_t threads;
+	unsigned log_level;
+	unsigned log_format;
+	char *ready_file;
+};
+
+static const struct tw_opt options[] = {
+	{ .name = "listen",
+	  .env = "TW_SERVER_LISTEN",
+	  .type = TW_OPT_LISTEN,
+	  .offset = offsetof(struct config, listen),
+	  .fallback = "127.0.0.1:8100",
+	  .arg = "ADDR:PORT",
+	  .help = "answer HTTP here" },
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model_db),
+	  .fallback = TW_MODEL_DB,
+	  .arg = "DIR",
+	  .help = "the model database to serve" },
+	{ .name = "threads",
+	  .env = "TW_SERVER_THREADS",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, threads),
+	  .fallback = "0",
+	  .max = 256,
+	  .arg = "N",
+	  .help = "threads that answer; 0: one for each CPU" },
+	TW_OPTS_LOG(struct config),
+	TW_OPT_READY_FILE(struct config),
+};
+
+static const struct tw_opts opts = {
+	.program = "tw-server",
+	.summary = "Choose and serve power models from a model database.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+struct server {
+	const struct config *config;
+	struct tw_models models;
+	struct tw_watch watch;
+	int signals;
+	bool missing; /* the database was, when it was last looked for */
+};
+
+static void refused(void *arg, const char *path, const struct tw_err *why)
+{
+	(void)arg;
+	tw_log_warn("cannot load a model, continuing without it path=%s: %s", path,
+		    why->text);
+}
+
+/* Watched first, then read: what comes in between is seen. */
+static void reload(struct server *s)
+{
+	struct tw_index *index = NULL;
+	struct tw_err err = { 0 };
+	bool there = tw_watch_directory(&s->watch, s->config->model_db);
+
+	if (!there && !s->missing)
+		tw_log_warn("no model database yet, waiting for it db=%s",
+			    s->config->model_db);
+	s->missing = !there;
+	if (tw_index_load(s->config->model_db, refused, NULL, &index, &err) < 0) {
+		tw_log_error("cannot load the model database, serving what was there: %s",
+			     err.text);
+		return;
+	}
+	if (there)
+		tw_log_info("models loaded db=%s count=%zu", s->config->model_db,
+			    tw_index_count(index));
+	tw_models_take(&s->models, index);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* True: stop. */
+static bool take_signals(struct server *s)
+{
+	enum tw_signal signal;
+
+	while ((signal = tw_signals_next(s->signals)) != TW_SIGNAL_NONE) {
+		if (signal == TW_SIGNAL_STOP)
+			return true;
+		reload(s);
+	}
+	return false;
+}
+
+/* Signals and changes of the database, until it is time to stop. */
+static int watch_and_wait(struct server *s, struct tw_err *err)
+{
+	struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN },
+				{ .fd = s->watch.fd, .events = POLLIN } };
+	int64_t changed_ms = 0; /* since when there are changes to load; 0: none */
+
+	for (;;) {
+		int wait_ms = changed_ms != 0   ? QUIET_MS
+			      : s->watch.wd < 0 ? MISSING_MS
+						: -1;
+		int n = poll(fds, 2, wait_ms);
+
+		if (n < 0 && errno != EINTR)
+			return tw_fail_errno(err, errno, "poll");
+		if (n > 0 && fds[0].revents != 0 && take_signals(s))
+			return 0;
+		if (n > 0 && fds[1].revents != 0 && tw_watch_changed(&s->watch) &&
+		    changed_ms == 0)
+			changed_ms = now_ms();
+		if (n == 0 || (changed_ms != 0 && now_ms() - changed_ms > QUIET_MAX_MS)) {
+			changed_ms = 0;
+			reload(s);
+		}
+	}
+}
+
+/* Connections are files, and so are the models of a reload. */
+static void raise_file_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= FILES_MAX)
+		return;
+	l.rlim_cur = l.rlim_max < FILES_MAX ? l.rlim_max : FILES_MAX;
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+		tw_log_warn("cannot raise the limit of open files");
+}
+
+static int serve(struct server *s, struct tw_err *err)
+{
+	struct tw_httpd_config c = { .listen = s->config->listen,
+				     .app = &s->models,
+				     .threads = s->config->threads };
+	struct tw_httpd *httpd = NULL;
+	bool ready = false;
+	int rc = -1;
+
+	c.routes = tw_server_routes(&c.route_count);
+	if (tw_signals_open(&s->signals, err) < 0 || tw_watch_open(&s->watch, err) < 0)
+		goto out;
+	reload(s);
+	if (tw_httpd_open(&c, &httpd, err) < 0 ||
+	    tw_daemon_ready(s->config->ready_file, tw_httpd_address(httpd), err) < 0)
+		goto out;
+	ready = true;
+	tw_log_info("answering address=%s", tw_httpd_address(httpd));
+	if (watch_and_wait(s, err) < 0)
+		goto out;
+	tw_log_info("stopping");
+
+	rc = 0;
+out:
+	/* Another's ready file is not ours to remove. */
+	if (ready)
+		tw_daemon_stopping(s->config->ready_file);
+	tw_httpd_close(httpd);
+	tw_models_take(&s->models, NULL);
+	tw_watch_close(&s->watch);
+	if (s->signals >= 0)
+		close(s->signals);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct config config = { 0 };
+	struct server s = { .config = &config,
+			    .models = TW_MODELS_EMPTY,
+			    .watch = TW_WATCH_NONE,
+			    .signals = -1 };
+	enum tw_opts_action action = TW_OPTS_RUN;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_OK;
+
+	if (tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0) {
+		fprintf(stderr, "tw-server: %s\n", err.text);
+		status = TW_EXIT_USAGE;
+	} else if (action == TW_OPTS_RUN) {
+		tw_log_init("tw-server", config.log_level, config.log_format);
+		raise_file_limit();
+		if (serve(&s, &err) < 0) {
+			tw_log_error("%s", err.text);
+			status = TW_EXIT_FAILED;
+		}
+	}
+	tw_opts_release(&opts, &config);
+	return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/routes.h"
+
+static const struct tw_http_route *const routes[] = {
+	&tw_route_best_models, &tw_route_healthz, &tw_route_livez,
+	&tw_route_model,       &tw_route_readyz,
+};
+
+const struct tw_http_route *const *tw_server_routes(size_t *count)
+{
+	*count = sizeof(routes) / sizeof(routes[0]);
+	return routes;
+}

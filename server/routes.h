@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_SERVER_ROUTES_H
+#define TW_SERVER_ROUTES_H
+
+/*
+ * What tw-server answers. Handlers get a struct tw_models * as their app.
+ */
+
+#include "lib/httpd.h"
+
+extern const struct tw_http_route tw_route_best_models;
+extern const struct tw_http_route tw_route_healthz;
+extern const struct tw_http_route tw_route_livez;
+extern const struct tw_http_route tw_route_model;
+extern const struct tw_http_route tw_route_readyz;
+
+/* All of them, sorted by path. */
+const struct tw_http_route *const *tw_server_routes(size_t *count);
+
+#endif /* TW_SERVER_ROUTES_H */

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "model-db/choose.h"
+#include "server/model_request.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static int parse(const char *text, struct tw_wanted *out, struct tw_err *err)
+{
+	return tw_model_request_parse(text, strlen(text), out, err);
+}
+
+static void keplers_own_request_is_understood(void **state)
+{
+	/* Captured from Kepler 0.7.12. */
+	static const char text[] =
+		"{\"metrics\":[\"bpf_cpu_time_ms\",\"bpf_page_cache_hit\","
+		"\"cpu_architecture\"],\"output_type\":\"AbsPower\","
+		"\"source\":\"intel_rapl\",\"node_type\":0,\"weight\":true,"
+		"\"trainer_name\":\"SGDRegressorTrainer\",\"filter\":\"\","
+		"\"machine_spec\":{\"vendor\":\"authenticamd\",\"processor\":\"amd_"
+		"epyc\","
+		"\"cores\":2,\"chips\":1,\"memory\":23,\"frequency\":2600,"
+		"\"threads_per_core\":1}}";
+	struct tw_wanted w = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(text, &w, &err), 0);
+	assert_int_equal(w.metrics.count, 3);
+	assert_string_equal(w.metrics.at[0], "bpf_cpu_time_ms");
+	assert_string_equal(w.metrics.at[2], "cpu_architecture");
+	assert_int_equal(w.output, TW_ABS_POWER);
+	assert_string_equal(w.source->name, "rapl-sysfs");
+	assert_int_equal(w.node_type, -1);
+	assert_true(w.weight);
+	assert_true(w.loose_node_type);
+	assert_string_equal(w.trainer, "SGDRegressorTrainer");
+	assert_null(w.filter);
+	assert_null(w.pipeline);
+	assert_string_equal(w.spec.vendor, "authenticamd");
+	assert_string_equal(w.spec.processor, "amd_epyc");
+	assert_int_equal(w.spec.cores, 2);
+	assert_int_equal(w.spec.chips, 1);
+	assert_int_equal(w.spec.memory_gib, 23);
+	assert_int_equal(w.spec.frequency_mhz, 2600);
+	assert_int_equal(w.spec.threads_per_core, 1);
+	assert_int_equal(w.client, TW_CLIENT_CURRENT);
+	tw_wanted_release(&w);
+}
+
+static void every_key_may_be_given(void **state)
+{
+	static const char text[] =
+		"{\"metrics\":[],\"output_type\":\"DynPower\",\"source\":\"acpi\","
+		"\"weight\":false,\"trainer_name\":\"T\",\"node_type\":\"17\","
+		"\"filter\":\"mae:10;features:a,b\",\"pipeline_name\":\"p-1\","
+		"\"machine_spec\":null,\"loose_node_type\":false,\"other\":{\"x\":[1]}}";
+	struct tw_wanted w = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(text, &w, &err), 0);
+	assert_int_equal(w.metrics.count, 0);
+	assert_int_equal(w.output, TW_DYN_POWER);
+	assert_string_equal(w.source->name, "acpi");
+	assert_false(w.weight);
+	assert_false(w.loose_node_type);
+	assert_string_equal(w.trainer, "T");
+	assert_string_equal(w.filter, "mae:10;features:a,b");
+	assert_string_equal(w.pipeline, "p-1");
+	assert_int_equal(w.node_type, 17);
+	assert_false(tw_machine_spec_known(&w.spec));
+	tw_wanted_release(&w);
+}
+
+/* What follows {"metrics":[], */
+static const struct meaning {
+	const char *rest;
+	enum tw_client client;
+	enum tw_output output;
+	bool weight;
+	long long node_type;
+} meanings[] = {
+	/* Kepler 0.7.12 to 0.9: the node type was never set. */
+	{ "\"output_type\":\"AbsPower\",\"machine_spec\":{},\"node_type\":0",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, false, -1 },
+	{ "\"output_type\":\"AbsPower\",\"machine_spec\":null,\"node_type\":0",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, false, -1 },
+	{ "\"output_type\":\"AbsPower\",\"machine_spec\":{},\"node_type\":1,\"weight\":"
+	  "true",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, true, 1 },
+	/* Kepler 0.5.4 to 0.7.11 */
+	{ "\"output_type\":\"DynPower\",\"source\":\"rapl\",\"node_type\":1,\"weight\":"
+	  "true",
+	  TW_CLIENT_0_7, TW_DYN_POWER, true, 1 },
+	{ "\"output_type\":\"DynPower\",\"node_type\":1,\"weight\":false", TW_CLIENT_0_7,
+	  TW_DYN_POWER, false, 1 },
+	/* Kepler up to 0.5.3 */
+	{ "\"output_type\":\"AbsModelWeight\"", TW_CLIENT_0_5_TOTAL, TW_ABS_POWER, true,
+	  -1 },
+	{ "\"output_type\":\"DynModelWeight\"", TW_CLIENT_0_5_TOTAL, TW_DYN_POWER, true,
+	  -1 },
+	{ "\"output_type\":\"AbsComponentModelWeight\"", TW_CLIENT_0_5, TW_ABS_POWER,
+	  true, -1 },
+	{ "\"output_type\":\"DynComponentModelWeight\"", TW_CLIENT_0_5, TW_DYN_POWER,
+	  true, -1 },
+	{ "\"output_type\":\"AbsComponentPower\"", TW_CLIENT_0_5, TW_ABS_POWER, false,
+	  -1 },
+	{ "\"output_type\":\"DynComponentPower\"", TW_CLIENT_0_5, TW_DYN_POWER, false,
+	  -1 },
+	{ "\"output_type\":\"DynPower\"", TW_CLIENT_0_5_TOTAL, TW_DYN_POWER, false, -1 },
+	/* Everybody else: as 0.7.12, and a node type that is meant. */
+	{ "\"output_type\":\"AbsPower\",\"weight\":true", TW_CLIENT_CURRENT, TW_ABS_POWER,
+	  true, -1 },
+	{ "\"output_type\":\"AbsPower\",\"source\":\"\",\"node_type\":1",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, false, 1 },
+	{ "\"output_type\":\"AbsPower\",\"weight\":true,\"node_type\":0",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, true, 0 },
+	{ "\"output_type\":\"AbsPower\",\"weight\":true,\"node_type\":\"-1\"",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, true, -1 },
+	{ "\"output_type\":\"AbsPower\",\"weight\":true,\"node_type\":\"\"",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, true, -1 },
+	{ "\"output_type\":\"AbsPower\",\"weight\":true,\"node_type\":null,\"filter\":"
+	  "null,"
+	  "\"trainer_name\":null,\"pipeline_name\":null,\"loose_node_type\":null",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, true, -1 },
+};
+
+static void each_generation_is_told_by_its_keys(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(meanings); i++) {
+		const struct meaning *m = &meanings[i];
+		struct tw_wanted w = { 0 };
+		struct tw_err err = { 0 };
+		char text[512];
+
+		snprintf(text, sizeof(text), "{\"metrics\":[],%s}", m->rest);
+		if (parse(text, &w, &err) < 0)
+			fail_msg("%s: %s", text, err.text);
+		if (w.client != m->client || w.output != m->output ||
+		    w.weight != m->weight || w.node_type != m->node_type)
+			fail_msg("%s: client %d, output %d, weight %d, node type %lld",
+				 text, (int)w.client, (int)w.output, w.weight,
+				 w.node_type);
+		assert_string_equal(w.source->name, "rapl-sysfs");
+		tw_wanted_release(&w);
+	}
+}
+
+#define ABS "\"metrics\":[],\"output_type\":\"AbsPower\""
+
+static const struct refusal {
+	const char *text;
+	enum tw_code code;
+	const char *error; /* its beginning */
+} refusals[] = {
+	{ "", TW_PARSE, "request: line 1" },
+	{ "{", TW_PARSE, "request: line 1" },
+	{ "{}}", TW_PARSE, "request: line 1" },
+	{ "[]", TW_PARSE, "request: expected an object, got a list" },
+	{ "null", TW_PARSE, "request: expected an object, got null" },
+	{ "17", TW_PARSE, "request: expected an object, got a number" },
+	{ "{" ABS ",\"filter\":\"a\\u0000b\"}", TW_PARSE, "request: line 1" },
+	{ "{" ABS ",\"filter\":\"\xff\"}", TW_PARSE, "request: line 1" },
+	{ "{" ABS ",\"weight\":true,\"weight\":false}", TW_PARSE, "request: line 1" },
+	{ "{\"metrics\":[]}", TW_PARSE, "request.output_type: missing" },
+	{ "{\"output_type\":\"AbsPower\"}", TW_PARSE, "request.metrics: missing" },
+	{ "{\"output_type\":1}", TW_PARSE,
+	  "request.output_type: expected a string, got a number" },
+	{ "{\"output_type\":\"abspower\"}", TW_INVALID,
+	  "request.output_type: 'abspower' is neither AbsPower nor DynPower" },
+	{ "{\"output_type\":\"\"}", TW_INVALID,
+	  "request.output_type: '' is neither AbsPower nor DynPower" },
+	{ "{\"output_type\":\"AbsPower\",\"metrics\":\"a\"}", TW_PARSE,
+	  "request.metrics: expected a list, got a string" },
+	{ "{\"output_type\":\"AbsPower\",\"metrics\":[\"a\",1]}", TW_PARSE,
+	  "request.metrics[1]: expected a string, got a number" },
+	{ "{" ABS ",\"source\":\"bogus\"}", TW_INVALID,
+	  "request.source: no energy source is called 'bogus'" },
+	{ "{" ABS ",\"source\":{}}", TW_PARSE,
+	  "request.source: expected a string, got an object" },
+	{ "{" ABS ",\"weight\":\"false\"}", TW_PARSE,
+	  "request.weight: expected true or false, got a string" },
+	{ "{" ABS ",\"weight\":0}", TW_PARSE,
+	  "request.weight: expected true or false, got a number" },
+	{ "{" ABS ",\"loose_node_type\":\"no\"}", TW_PARSE,
+	  "request.loose_node_type: expected true or false, got a string" },
+	{ "{" ABS ",\"trainer_name\":[]}", TW_PARSE,
+	  "request.trainer_name: expected a string, got a list" },
+	{ "{" ABS ",\"pipeline_name\":7}", TW_PARSE,
+	  "request.pipeline_name: expected a string, got a number" },
+	{ "{" ABS ",\"filter\":false}", TW_PARSE,
+	  "request.filter: expected a string, got false" },
+	{ "{" ABS ",\"node_type\":1.0}", TW_PARSE,
+	  "request.node_type: expected a whole number, got a number" },
+	{ "{" ABS ",\"node_type\":-2}", TW_INVALID,
+	  "request.node_type: -2 is not from -1 to 1000000" },
+	{ "{" ABS ",\"node_type\":1000001}", TW_INVALID,
+	  "request.node_type: 1000001 is not from -1 to 1000000" },
+	{ "{" ABS ",\"node_type\":\"x\"}", TW_INVALID, "request.node_type: 'x' is not" },
+	{ "{" ABS ",\"node_type\":\" 1\"}", TW_INVALID,
+	  "request.node_type: ' 1' is not" },
+	{ "{" ABS ",\"node_type\":\"-2\"}", TW_INVALID,
+	  "request.node_type: '-2' is not" },
+	{ "{" ABS ",\"node_type\":[]}", TW_PARSE,
+	  "request.node_type: expected a whole number, got a list" },
+	{ "{" ABS ",\"machine_spec\":[]}", TW_INVALID,
+	  "request.machine_spec: expected an object, got a list" },
+	{ "{" ABS ",\"machine_spec\":{\"cores\":\"abc\"}}", TW_INVALID,
+	  "request.machine_spec.cores: 'abc' is not a number" },
+};
+
+static void what_is_malformed_is_refused_with_its_place(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(refusals); i++) {
+		const struct refusal *r = &refusals[i];
+		struct tw_wanted w = { 0 }, zero = { 0 };
+		struct tw_err err = { 0 };
+
+		if (parse(r->text, &w, &err) == 0)
+			fail_msg("%s is taken", r->text);
+		if (strncmp(err.text, r->error, strlen(r->error)) != 0)
+			fail_msg("%s: %s", r->text, err.text);
+		assert_int_equal(err.code, r->code);
+		assert_memory_equal(&w, &zero, sizeof(w));
+	}
+}
+
+static void numbers_and_lengths_have_limits(void **state)
+{
+	struct tw_wanted w = { 0 };
+	struct tw_err err = { 0 };
+	char *text = malloc(200000);
+	size_t len;
+
+	(void)state;
+	assert_non_null(text);
+	len = (size_t)sprintf(text, "{\"output_type\":\"AbsPower\",\"metrics\":[\"m\"");
+	for (int i = 0; i < TW_REQUEST_METRICS_MAX; i++)
+		len += (size_t)sprintf(text + len, ",\"m\"");
+	sprintf(text + len, "]}");
+	assert_int_equal(parse(text, &w, &err), -1);
+	assert_string_equal(err.text, "request.metrics: 257 entries, limit is 256");
+
+	err = (struct tw_err){ 0 };
+	sprintf(text, "{\"output_type\":\"AbsPower\",\"metrics\":[\"a\",\"%0300d\"]}", 0);
+	assert_int_equal(parse(text, &w, &err), -1);
+	assert_string_equal(err.text, "request.metrics[1]: 300 bytes, limit is 127");
+
+	err = (struct tw_err){ 0 };
+	memset(text, '[', 199999);
+	text[199999] = '\0';
+	assert_int_equal(parse(text, &w, &err), -1);
+	assert_string_equal(err.text, "request: nested more than 64 deep at byte 64");
+	free(text);
+}
+
+static void a_name_of_300_bytes_is_just_a_name(void **state)
+{
+	struct tw_wanted w = { 0 };
+	struct tw_err err = { 0 };
+	char text[1024];
+
+	(void)state;
+	sprintf(text, "{" ABS ",\"trainer_name\":\"%0300d\"}", 0);
+	assert_int_equal(parse(text, &w, &err), 0);
+	assert_int_equal(strlen(w.trainer), 300);
+	tw_wanted_release(&w);
+}
+
+static void bytes_behind_the_length_are_not_read(void **state)
+{
+	struct tw_wanted w = { 0 };
+	struct tw_err err = { 0 };
+	const char text[] = "{" ABS "}";
+	char *exact = malloc(sizeof(text) - 1);
+
+	(void)state;
+	assert_non_null(exact);
+	memcpy(exact, text, sizeof(text) - 1);
+	assert_int_equal(tw_model_request_parse(exact, sizeof(text) - 1, &w, &err), 0);
+	tw_wanted_release(&w);
+	free(exact);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	static const char text[] =
+		"{\"output_type\":\"AbsPower\",\"metrics\":[\"a\",\"b\"],"
+		"\"trainer_name\":\"t\",\"pipeline_name\":\"p\","
+		"\"filter\":\"mae:1\"}";
+	int failures = 0;
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_wanted w = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = parse(text, &w, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			tw_wanted_release(&w);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		failures++;
+	}
+	assert_true(failures >= 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keplers_own_request_is_understood),
+		cmocka_unit_test(every_key_may_be_given),
+		cmocka_unit_test(each_generation_is_told_by_its_keys),
+		cmocka_unit_test(what_is_malformed_is_refused_with_its_place),
+		cmocka_unit_test(numbers_and_lengths_have_limits),
+		cmocka_unit_test(a_name_of_300_bytes_is_just_a_name),
+		cmocka_unit_test(bytes_behind_the_length_are_not_read),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("model_request", tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/http.h"
+#include "lib/zip.h"
+#include "model-db/index.h"
+#include "model-db/pipeline.h"
+#include "server/models.h"
+#include "server/routes.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* tw-server's routes over a database in a scratch directory. */
+static struct tw_models models = TW_MODELS_EMPTY;
+static struct tw_httpd *httpd;
+static char *dir, *db;
+
+static void publish(const char *name, const struct sample *samples, size_t count)
+{
+	struct tw_model *m = calloc(count, sizeof(*m));
+	json_t *metadata = json_pack("{s:s}", "name", name);
+	struct tw_fileset files = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_true(m != NULL && metadata != NULL);
+	for (size_t i = 0; i < count; i++) {
+		sample_model(&samples[i], &m[i]);
+		assert_int_equal(tw_pipeline_add_model(&files, &m[i], &err), 0);
+	}
+	assert_int_equal(tw_pipeline_add_summary(&files, metadata, m, count, &err), 0);
+	assert_int_equal(tw_pipeline_publish(db, name, &files, &err), 0);
+	for (size_t i = 0; i < count; i++)
+		tw_model_release(&m[i]);
+	free(m);
+	json_decref(metadata);
+	tw_fileset_clear(&files);
+}
+
+static void load(void)
+{
+	struct tw_index *index;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_index_load(db, NULL, NULL, &index, &err), 0);
+	tw_models_take(&models, index);
+}
+
+static const struct sample samples[] = {
+	{ .mae_w = 2 },
+	{ .trainer = "XgboostFitTrainer", .predictor = "xgboost", .mae_w = 1 },
+	{ .group = "BPFOnly", .node_type = 3, .mae_w = 4 },
+	{ .group = "Basic", .output = TW_DYN_POWER, .metadata = "{\"r2\":0.9}" },
+	{ .source = "acpi", .mae_w = 5 },
+};
+
+static int start(void **state)
+{
+	struct tw_httpd_config c = { .listen = "127.0.0.1:0", .app = &models };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	dir = scratch_new();
+	assert_int_equal(tw_path_join(&db, &err, dir, "db", NULL), 0);
+	c.routes = tw_server_routes(&c.route_count);
+	assert_int_equal(tw_http_init(&err), 0);
+	assert_int_equal(tw_httpd_open(&c, &httpd, &err), 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	tw_httpd_close(httpd);
+	tw_models_take(&models, NULL);
+	free(db);
+	scratch_free(dir);
+	return 0;
+}
+
+/* GET if there is no body. */
+static struct tw_http_answer ask(const char *path, const char *body)
+{
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+	char url[512];
+	const struct tw_http_call c = { .url = url,
+					.body = body,
+					.body_len = body != NULL ? strlen(body) : 0 };
+
+	snprintf(url, sizeof(url), "http://%s%s", tw_httpd_address(httpd), path);
+	if (tw_http_call(&c, &a, &err) < 0)
+		fail_msg("%s", err.text);
+	return a;
+}
+
+static void answers(const char *path, const char *body, unsigned status, const char *want)
+{
+	struct tw_http_answer a = ask(path, body);
+
+	if (a.status != status || strcmp(a.body, want) != 0)
+		fail_msg("%s %s: %u %s", path, body != NULL ? body : "", a.status,
+			 a.body);
+	assert_string_equal(a.content_type, status == 200 ? "application/json"
+							  : "application/problem+json");
+	tw_http_answer_release(&a);
+}
+
+/* A problem whose detail has this in it. */
+static void refuses(const char *path, const char *body, unsigned status,
+		    const char *detail)
+{
+	struct tw_http_answer a = ask(path, body);
+	json_t *v = json_loads(a.body, 0, NULL);
+	const char *text = json_string_value(json_object_get(v, "detail"));
+
+	if (a.status != status || text == NULL || strstr(text, detail) == NULL)
+		fail_msg("%s %s: %u %s", path, body != NULL ? body : "", a.status,
+			 a.body);
+	assert_string_equal(a.content_type, "application/problem+json");
+	assert_int_equal(json_integer_value(json_object_get(v, "status")), status);
+	assert_true(json_is_string(json_object_get(v, "title")));
+	json_decref(v);
+	tw_http_answer_release(&a);
+}
+
+#define COUNTERS "\"metrics\":[\"cpu_instructions\",\"cache_miss\",\"cpu_cycles\"]"
+#define ABS COUNTERS ",\"output_type\":\"AbsPower\""
+
+static void without_models_every_path_still_answers(void **state)
+{
+	(void)state;
+	answers("/healthz", NULL, 200, "{\"status\":\"ok\",\"models\":0}");
+	answers("/livez", NULL, 200, "{\"status\":\"ok\",\"models\":0}");
+	refuses("/readyz", NULL, 503, "no models");
+	refuses("/model", "{" ABS "}", 503, "no models");
+	refuses("/best-models", NULL, 503, "no models");
+	load(); /* of a database that is not there */
+	refuses("/model", "{" ABS "}", 503, "no models");
+	refuses("/model", "[]", 400, "request: expected an object, got a list");
+}
+
+static void health_counts_the_models(void **state)
+{
+	(void)state;
+	publish("one", samples, COUNT(samples));
+	load();
+	answers("/healthz", NULL, 200, "{\"status\":\"ok\",\"models\":5}");
+	answers("/readyz", NULL, 200, "{\"status\":\"ok\",\"models\":5}");
+}
+
+/* The names at the top of an object, in its order. */
+static void keys_are(const char *body, const char *want)
+{
+	struct tw_http_answer a = ask("/model", body);
+	json_t *v = json_loads(a.body, 0, NULL);
+	char keys[256] = "";
+	const char *key;
+	json_t *member;
+
+	assert_int_equal(a.status, 200);
+	assert_string_equal(a.content_type, "application/json");
+	json_object_foreach(v, key, member)
+		snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s ", key);
+	assert_string_equal(keys, want);
+	json_decref(v);
+	tw_http_answer_release(&a);
+}
+
+static void weights_are_what_each_generation_takes(void **state)
+{
+	(void)state;
+	keys_are("{" ABS ",\"weight\":true}", "model_name mae package dram ");
+	keys_are("{" ABS ",\"weight\":true,\"node_type\":0,\"machine_spec\":{}}",
+		 "model_name mae package dram ");
+	keys_are("{" ABS ",\"weight\":true,\"node_type\":1}", "package dram ");
+	keys_are("{" COUNTERS ",\"output_type\":\"AbsComponentModelWeight\"}",
+		 "pkg dram ");
+	keys_are("{" COUNTERS ",\"output_type\":\"AbsModelWeight\"}", "All_Weights ");
+	keys_are("{" ABS ",\"weight\":true,\"source\":\"acpi\"}",
+		 "model_name mae platform ");
+}
+
+static void the_zip_is_the_best_model(void **state)
+{
+	struct tw_http_answer a = ask("/model", "{" ABS "}");
+	struct tw_fileset files = { 0 };
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(a.status, 200);
+	assert_string_equal(a.content_type, "application/zip");
+	assert_int_equal(tw_zip_read(a.body, a.len, &tw_zip_model_limits, &files, &err),
+			 0);
+	assert_int_equal(tw_model_from_files(&files, &m, &err), 0);
+	assert_string_equal(m.info.name, "XgboostFitTrainer_0");
+	tw_model_release(&m);
+	tw_fileset_clear(&files);
+	tw_http_answer_release(&a);
+}
+
+static void what_cannot_be_served_says_why(void **state)
+{
+	(void)state;
+	refuses("/model", "{" ABS ",\"weight\":\"false\"}", 400,
+		"request.weight: expected");
+	refuses("/model", "{" ABS ",\"filter\":\"mae\"}", 400, "filter 'mae'");
+	refuses("/model", "{" ABS ",\"filter\":\"mae:0.5\"}", 404,
+		"CounterOnly: filter 'mae'");
+	refuses("/model", "{" ABS ",\"trainer_name\":\"Xgboost\"}", 404,
+		"CounterOnly: none of trainer 'Xgboost'");
+	refuses("/model", "{" ABS ",\"pipeline_name\":\"nope\"}", 404,
+		"none in pipeline 'nope'");
+	refuses("/model", "{" ABS ",\"node_type\":\"30\",\"loose_node_type\":false}", 404,
+		"none for node type 30");
+	refuses("/model", "{" ABS ",\"source\":\"hmc\"}", 404, "hmc");
+	refuses("/model", "{\"metrics\":[\"x\"],\"output_type\":\"DynPower\"}", 404,
+		"Basic: needs metric");
+	refuses("/model", "", 400, "request: line 1");
+	refuses("/best-models", "", 405, "does not take POST");
+	refuses("/model", NULL, 405, "does not take GET");
+}
+
+static void a_zip_that_was_taken_away_is_said_to_be_gone(void **state)
+{
+	static const char model[] = "{" ABS ",\"trainer_name\":\"XgboostFitTrainer\"}";
+	struct tw_err err = { 0 };
+	char *path;
+
+	(void)state;
+	assert_int_equal(tw_path_join(&path, &err, db,
+				      "one/rapl-sysfs/AbsPower/CounterOnly",
+				      "XgboostFitTrainer_0.zip", NULL),
+			 0);
+	assert_int_equal(tw_file_replace(path, "", 0, &err), 0);
+	refuses("/model", model, 500,
+		"model 'XgboostFitTrainer_0' of pipeline 'one': its file is empty");
+	assert_int_equal(remove(path), 0);
+	refuses("/model", model, 404,
+		"model 'XgboostFitTrainer_0' of pipeline 'one': its file is gone");
+	/* What is in memory does not need the disk. */
+	keys_are("{" ABS ",\"weight\":true}", "model_name mae package dram ");
+	free(path);
+	publish("one", samples, COUNT(samples));
+	load();
+}
+
+static void best_models_are_listed_by_output_and_group(void **state)
+{
+	(void)state;
+	answers("/best-models", NULL, 200,
+		"{\"AbsPower\":{\"BPFOnly\":\"SGDRegressorTrainer_3\","
+		"\"CounterOnly\":\"XgboostFitTrainer_0\"},"
+		"\"DynPower\":{\"Basic\":\"SGDRegressorTrainer_0\"}}");
+	answers("/best-models?energy-source=acpi", NULL, 200,
+		"{\"AbsPower\":{\"CounterOnly\":\"SGDRegressorTrainer_0\"},\"DynPower\":{"
+		"}}");
+	answers("/best-models?output-type=DynPower", NULL, 200,
+		"{\"DynPower\":{\"Basic\":\"SGDRegressorTrainer_0\"}}");
+	answers("/best-models?feature-group=BPFOnly", NULL, 200,
+		"{\"AbsPower\":{\"BPFOnly\":\"SGDRegressorTrainer_3\"},\"DynPower\":{}}");
+	answers("/best-models?node-type=3", NULL, 200,
+		"{\"AbsPower\":{\"BPFOnly\":\"SGDRegressorTrainer_3\"},\"DynPower\":{}}");
+	answers("/best-models?filter=mae:3&energy-source=&node-type=-1", NULL, 200,
+		"{\"AbsPower\":{\"CounterOnly\":\"XgboostFitTrainer_0\"},"
+		"\"DynPower\":{\"Basic\":\"SGDRegressorTrainer_0\"}}");
+	answers("/best-models?filter=r2:0.5;features:a,bpf_cpu_time_ms,bpf_page_cache_"
+		"hit,"
+		"cache_miss,cpu_cycles,cpu_instructions",
+		NULL, 200,
+		"{\"AbsPower\":{},\"DynPower\":{\"Basic\":\"SGDRegressorTrainer_0\"}}");
+}
+
+static void a_wrong_argument_is_refused(void **state)
+{
+	(void)state;
+	refuses("/best-models?energy-source=bogus", NULL, 400,
+		"energy-source: no energy source is called 'bogus'");
+	refuses("/best-models?output-type=Power", NULL, 400, "output-type: 'Power'");
+	refuses("/best-models?feature-group=x", NULL, 400,
+		"feature-group: no feature group");
+	refuses("/best-models?node-type=x", NULL, 400, "node-type: 'x'");
+	refuses("/best-models?filter=mae", NULL, 400, "filter 'mae'");
+	refuses("/best-models?filter=bogus:1", NULL, 400,
+		"filter: no model has a 'bogus'");
+}
+
+/* Weights are sent from an index that is replaced all the while. */
+static void *ask_often(void *arg)
+{
+	atomic_int *left = arg;
+
+	while (atomic_fetch_sub(left, 1) > 0) {
+		struct tw_http_answer a = ask("/model", "{" ABS ",\"weight\":true}");
+		json_t *v = json_loads(a.body, 0, NULL);
+
+		assert_int_equal(a.status, 200);
+		assert_non_null(json_object_get(v, "package"));
+		json_decref(v);
+		tw_http_answer_release(&a);
+	}
+	return NULL;
+}
+
+static void requests_do_not_notice_a_reload(void **state)
+{
+	pthread_t thread[4];
+	atomic_int left = 400;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(thread); i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, ask_often, &left), 0);
+	while (atomic_load(&left) > 0)
+		load();
+	for (size_t i = 0; i < COUNT(thread); i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void routes_are_sorted_and_complete(void **state)
+{
+	const struct tw_http_route *const *routes;
+	size_t count;
+
+	(void)state;
+	routes = tw_server_routes(&count);
+	assert_int_equal(count, 5);
+	for (size_t i = 0; i < count; i++) {
+		assert_true(routes[i]->method != NULL && routes[i]->handle != NULL);
+		assert_int_equal(routes[i]->path[0], '/');
+		assert_true(i == 0 || strcmp(routes[i - 1]->path, routes[i]->path) < 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_models_every_path_still_answers),
+		cmocka_unit_test(health_counts_the_models),
+		cmocka_unit_test(weights_are_what_each_generation_takes),
+		cmocka_unit_test(the_zip_is_the_best_model),
+		cmocka_unit_test(what_cannot_be_served_says_why),
+		cmocka_unit_test(a_zip_that_was_taken_away_is_said_to_be_gone),
+		cmocka_unit_test(best_models_are_listed_by_output_and_group),
+		cmocka_unit_test(a_wrong_argument_is_refused),
+		cmocka_unit_test(requests_do_not_notice_a_reload),
+		cmocka_unit_test(routes_are_sorted_and_complete),
+	};
+
+	return cmocka_run_group_tests_name("routes", tests, start, stop);
+}

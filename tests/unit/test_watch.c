@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "server/watch.h"
+#include "tests/unit/scratch.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct place {
+	char *dir, *db, *name, *other;
+	struct tw_watch watch;
+};
+
+static void start(struct place *p)
+{
+	struct tw_err err = { 0 };
+
+	*p = (struct place){ .dir = scratch_new(), .watch = TW_WATCH_NONE };
+	assert_int_equal(tw_path_join(&p->db, &err, p->dir, "db", NULL), 0);
+	assert_int_equal(tw_path_join(&p->name, &err, p->db, "pipeline", NULL), 0);
+	assert_int_equal(tw_path_join(&p->other, &err, p->db, ".tmp", NULL), 0);
+	assert_int_equal(tw_watch_open(&p->watch, &err), 0);
+}
+
+static void stop(struct place *p)
+{
+	tw_watch_close(&p->watch);
+	free(p->db);
+	free(p->name);
+	free(p->other);
+	scratch_free(p->dir);
+}
+
+/* inotify tells of what was done before it is asked. */
+static bool changed(struct place *p)
+{
+	struct pollfd fd = { .fd = p->watch.fd, .events = POLLIN };
+	bool told = poll(&fd, 1, 0) == 1;
+
+	return tw_watch_changed(&p->watch) && told;
+}
+
+static void pipelines_that_come_and_go_are_seen(void **state)
+{
+	struct place p;
+
+	(void)state;
+	start(&p);
+	assert_int_equal(mkdir(p.db, 0700), 0);
+	assert_true(tw_watch_directory(&p.watch, p.db));
+	assert_false(changed(&p));
+	assert_int_equal(mkdir(p.other, 0700), 0);
+	assert_false(changed(&p));
+	assert_int_equal(rename(p.other, p.name), 0);
+	assert_true(changed(&p));
+	assert_false(changed(&p));
+	assert_int_equal(rmdir(p.name), 0);
+	assert_true(changed(&p));
+	stop(&p);
+}
+
+static void a_database_that_is_not_there_is_not_watched(void **state)
+{
+	struct place p;
+
+	(void)state;
+	start(&p);
+	assert_false(tw_watch_directory(&p.watch, p.db));
+	assert_int_equal(p.watch.wd, -1);
+	assert_int_equal(mkdir(p.db, 0700), 0);
+	assert_true(tw_watch_directory(&p.watch, p.db));
+	assert_int_equal(mkdir(p.name, 0700), 0);
+	assert_true(changed(&p));
+	stop(&p);
+}
+
+static void a_database_that_goes_away_is_noticed(void **state)
+{
+	struct place p;
+
+	(void)state;
+	start(&p);
+	assert_int_equal(mkdir(p.db, 0700), 0);
+	assert_true(tw_watch_directory(&p.watch, p.db));
+	assert_int_equal(rmdir(p.db), 0);
+	assert_true(changed(&p));
+	assert_int_equal(p.watch.wd, -1);
+
+	assert_int_equal(mkdir(p.db, 0700), 0);
+	assert_true(tw_watch_directory(&p.watch, p.db));
+	assert_false(changed(&p));
+	stop(&p);
+}
+
+static void another_directory_of_the_name_takes_its_place(void **state)
+{
+	struct tw_err err = { 0 };
+	struct place p;
+	char *aside;
+
+	(void)state;
+	start(&p);
+	assert_int_equal(tw_path_join(&aside, &err, p.dir, "aside", NULL), 0);
+	assert_int_equal(mkdir(p.db, 0700), 0);
+	assert_true(tw_watch_directory(&p.watch, p.db));
+	assert_int_equal(rename(p.db, aside), 0);
+	assert_int_equal(mkdir(p.db, 0700), 0);
+	assert_true(changed(&p));
+	assert_int_equal(p.watch.wd, -1);
+	assert_true(tw_watch_directory(&p.watch, p.db));
+	assert_false(changed(&p));
+	assert_int_equal(mkdir(p.name, 0700), 0);
+	assert_true(changed(&p));
+	free(aside);
+	stop(&p);
+}
+
+static void a_file_is_no_database(void **state)
+{
+	struct tw_err err = { 0 };
+	struct place p;
+
+	(void)state;
+	start(&p);
+	assert_int_equal(tw_file_create(p.db, "x", 1, &err), 0);
+	assert_false(tw_watch_directory(&p.watch, p.db));
+	stop(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pipelines_that_come_and_go_are_seen),
+		cmocka_unit_test(a_database_that_is_not_there_is_not_watched),
+		cmocka_unit_test(a_database_that_goes_away_is_noticed),
+		cmocka_unit_test(another_directory_of_the_name_takes_its_place),
+		cmocka_unit_test(a_file_is_no_database),
+	};
+
+	return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
+}
