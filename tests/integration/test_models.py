@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models that ship: all are served, they answer offline, and they are what this
+program makes of the recordings."""
+import os
+import re
+import subprocess
+import unittest
+
+from harness import (BIN, ROOT, Case, ask_estimator, call, power_request, shared, tree,
+                     wait_until)
+
+MODELS = os.path.join(ROOT, "model-db", "models")
+# A lightly loaded machine, each feature per second.
+USE = {"bpf_cpu_time_ms": 2000, "bpf_page_cache_hit": 50, "bpf_block_irq": 2,
+       "bpf_net_rx_irq": 60, "bpf_net_tx_irq": 1, "cache_miss": 5e6,
+       "cpu_cycles": 5e9, "cpu_instructions": 5e9}
+ALL = list(USE)
+BPF_ONLY = ALL[:2]
+
+
+class ShippedModels(Case):
+    def test_all_are_served(self):
+        zips = [name for name in tree(MODELS) if name.endswith(".zip")]
+        server = self.start_http("tw-server", "--model-db", MODELS)
+        count = int(re.search(r"count=(\d+)", server.log()).group(1))
+        self.assertGreater(count, 0)
+        self.assertEqual(count, len(zips))
+        self.assertNotIn("cannot load a model", server.log())
+        best = call(server, "GET", "/best-models").json()
+        for output in ("AbsPower", "DynPower"):
+            for group in ("BPFIRQ", "BPFOnly", "Basic", "CounterIRQCombined", "CounterOnly"):
+                self.assertIn(group, best[output])
+
+    def test_they_answer_without_a_server(self):
+        path = self.path("estimator.socket")
+        self.start("tw-estimator", "--socket", path, "--model-db", MODELS)
+        for source, component in (("rapl-sysfs", "package"), ("acpi", "platform")):
+            for metrics in (BPF_ONLY, ALL):
+                for output in ("AbsPower", "DynPower"):
+                    rows = [[USE[m] for m in metrics], [0] * len(metrics)]
+                    request = power_request(metrics, rows, output_type=output,
+                                            source=source)
+                    wait_until(lambda: ask_estimator(path, request), "a model is there")
+                    powers = ask_estimator(path, request)["powers"]
+                    # At rest dynamic power may be 0: such a component is left out.
+                    watts = powers.get(component, [0.0, 0.0])
+                    self.assertEqual(len(watts), 2)
+                    for w in watts:
+                        self.assertLess(w, 1000)
+                        if output == "AbsPower":
+                            self.assertGreater(w, 10)
+
+    def test_they_are_what_the_program_makes(self):
+        data = shared("data")
+        made = self.path("made")
+        done = subprocess.run([os.path.join(ROOT, "model-db", "make-models"),
+                               os.path.join(BIN, "tallywatt"), data, made],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=900, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr[-1000:])
+        fresh, kept = tree(made), tree(MODELS)
+        self.assertEqual(sorted(fresh), sorted(kept))
+        for name, data in kept.items():
+            self.assertEqual(fresh[name], data, f"{name} differs: make models")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Extract, isolate and train by command, from generated and from recorded responses."""
+import csv
+import glob
+import io
+import json
+import os
+import re
+import unittest
+
+from harness import (COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, Case, linear_watts,
+                     published, read_json, run_tallywatt, shared, train_generated, tree)
+import generate_response as generator
+
+# The generator's noise, and what rounding of joules and ms adds.
+NOISE_W = 0.25 + 0.01
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def close(a, b, tolerance):
+    return abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-12)
+
+
+class Extract(Case):
+    def extract(self, path, level="node", group="CounterOnly", source="rapl-sysfs", *more):
+        return table(self.tallywatt("extract", "--input", path, "--source", source,
+                                    "--group", group, "--level", level, *more))
+
+    def test_both_generations_give_the_laws_rates_and_watts(self):
+        machine = generator.Machine()
+        for generation, path in GENERATED.items():
+            rows = self.extract(path)
+            self.assertEqual(len(rows), len(machine.rates))
+            for row, rates, watts in zip(rows, machine.rates, machine.watts):
+                for feature in COUNTER_ONLY:
+                    self.assertTrue(close(float(row[feature]), rates[feature], 1e-9),
+                                    f"{generation}: {feature} {row} {rates}")
+                for component in ("package", "dram", "core"):
+                    self.assertLess(
+                        abs(float(row[f"{component}_power"]) - watts[component]), NOISE_W)
+                self.assertEqual(float(row["uncore_power"]), 0)
+
+    def test_processor_time_is_in_milliseconds(self):
+        machine = generator.Machine()
+        for row, rates in zip(self.extract(GENERATED["0.7"], group="BPFIRQ"),
+                              machine.rates):
+            self.assertLess(abs(float(row["bpf_cpu_time_ms"]) - rates["bpf_cpu_time"]), 0.01)
+
+    def test_platform_power_has_its_own_source(self):
+        machine = generator.Machine()
+        rows = self.extract(GENERATED["0.7"], source="acpi")
+        for row, watts in zip(rows, machine.watts):
+            self.assertLess(abs(float(row["platform_power"]) - watts["platform"]),
+                            2 * NOISE_W)
+
+    def test_containers_add_up_to_the_node(self):
+        node = self.extract(GENERATED["0.7"])
+        sums = {}
+        for row in self.extract(GENERATED["0.7"], level="container"):
+            of_time = sums.setdefault(float(row["timestamp"]), dict.fromkeys(COUNTER_ONLY, 0))
+            for feature in COUNTER_ONLY:
+                of_time[feature] += float(row[feature])
+        self.assertEqual(len(node), len(sums))
+        for row in node:
+            for feature in COUNTER_ONLY:
+                self.assertTrue(close(float(row[feature]),
+                                      sums[float(row["timestamp"])][feature], 1e-9))
+
+    def test_output_goes_to_a_file_where_told(self):
+        out = self.path("f.csv")
+        text = self.tallywatt("extract", "--input", GENERATED["0.7"], "--source", "acpi",
+                              "--group", "CounterOnly", "--level", "node")
+        self.assertEqual(self.tallywatt(
+            "extract", "--input", GENERATED["0.7"], "--source", "acpi", "--group",
+            "CounterOnly", "--level", "node", "--output", out), "")
+        with open(out, encoding="utf-8") as f:
+            self.assertEqual(f.read(), text)
+
+    def test_agrees_with_the_old_programs_on_recorded_data(self):
+        inputs = {"idle": "idle.json", "old": "workload-0.6.json"}
+        # tests/unit/test_golden.c has the container level too.
+        names = sorted(glob.glob(os.path.join(shared("golden", "extract"), "*_aggr.csv")))
+        self.assertTrue(names)
+        for name in names:
+            run, source, group, _ = os.path.basename(name)[:-4].split("__")
+            with self.subTest(golden=os.path.basename(name)):
+                with open(name, encoding="utf-8") as f:
+                    golden = table(f.read())
+                ours = self.extract(
+                    shared("data", "prometheus", inputs[run]),
+                    "node", group, source, "--compat=kms")
+                self.same_tables(ours, golden)
+
+    def same_tables(self, ours, golden):
+        self.assertEqual(len(ours), len(golden))
+        for a, b in zip(ours, golden):
+            for column in b:
+                if column:  # the first is pandas' index
+                    self.assertTrue(close(float(a[column]), float(b[column]), 1e-9),
+                                    f"{column}: {a}, not {b}")
+
+
+class BadInput(Case):
+    SERIES = r"kepler_container_cpu_instructions_total.*load-0.*"
+    EXPECTED = {  # what the line must name
+        "disorder": SERIES + "17000000.*order",
+        "repeat": SERIES + "1700000030.*repeat",
+        "nan": SERIES + "1700000030.*NaN",
+        "inf": SERIES + "1700000030.*infinite",
+        "negative": SERIES + "1700000030.*negative",
+        "text": SERIES + "1700000030.*not a number",
+        "reset": SERIES + "falls.*1700000060",
+        "energy-reset": "kepler_node_package_joules_total.*falls.*1700000060",
+        "no-usage": "no series of kepler_container_cache_miss_total",
+        "no-energy": "no series of kepler_node_package_joules_total",
+        "empty-series": "no series of kepler_container_cpu_instructions_total",
+        "no-common-time": "no row.*17000000.*17010000",
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.db = self.path("db")
+
+    def refused_training(self, path, *more):
+        line = self.refused("train", "--input", path, "--name", "bad", "--source",
+                            "rapl-sysfs", "--group", "CounterOnly", "--model-db", self.db,
+                            *more)
+        self.assertEqual(published(self.db), [], "something was published")
+        return line
+
+    def broken(self, fault):
+        response = generator.make_response(generator.Machine())
+        generator.FAULTS[fault](response)
+        return self.write(f"{fault}.json", generator.to_text(response))
+
+    def test_each_fault_is_refused_in_one_line_that_names_the_place(self):
+        self.assertEqual(set(self.EXPECTED), set(generator.FAULTS))
+        for fault, pattern in self.EXPECTED.items():
+            with self.subTest(fault=fault):
+                self.assertRegex(self.refused_training(self.broken(fault)), pattern)
+
+    def test_what_is_not_json_is_refused(self):
+        for name, text in (("empty", b""), ("text", b"watts\n"), ("list", b"[1,2]"),
+                           ("binary", bytes(range(256))), ("nul", b'{"a\0":[]}'),
+                           ("utf8", b'{"\xff":[]}'), ("deep", b"[" * 100000)):
+            with self.subTest(name=name):
+                self.refused_training(self.write(name, text))
+
+    def test_json_cut_short_is_refused_with_the_byte(self):
+        with open(GENERATED["0.7"], "rb") as f:
+            whole = f.read()
+        for length in (1, 10, 300, len(whole) // 2, len(whole) - 3):
+            line = self.refused_training(self.write("cut.json", whole[:length]))
+            self.assertRegex(line, r"byte \d+")
+
+    def test_a_file_that_is_not_there_is_named(self):
+        self.assertIn("/nonexistent.json", self.refused_training("/nonexistent.json"))
+
+    def test_pipeline_names_that_are_no_plain_names_are_refused(self):
+        for name in ("../x", "/x", "", "a/b", ".", "..", ".hidden", "x" * 300, "a\nb",
+                     "a\x01b", "a b", "ä"):
+            with self.subTest(name=name):
+                self.refused("train", "--input", GENERATED["0.7"], "--name", name,
+                             "--model-db", self.db)
+                self.assertEqual(published(self.db), [])
+
+    def test_wrong_use_exits_2_with_one_line(self):
+        for args in (("train",), ("train", "--nonsense"), ("nonsense",),
+                     ("extract", "--level", "moon"),
+                     ("train", "--input", GENERATED["0.7"], "--name", "x", "--trainers",
+                      "NoSuchTrainer", "--model-db", self.db)):
+            with self.subTest(args=args):
+                self.refused(*args, codes=(2,))
+                self.assertEqual(published(self.db), [])
+
+
+class Isolate(Case):
+    def container_csv(self):
+        path = self.path("container.csv")
+        self.tallywatt("extract", "--input", GENERATED["0.7"], "--source", "rapl-sysfs",
+                       "--group", "CounterOnly", "--level", "container", "--output", path)
+        return path
+
+    def isolate(self, isolator, path):
+        return table(self.tallywatt("isolate", "--csv", path, "--source", "rapl-sysfs",
+                                    "--isolator", isolator))
+
+    def test_min_idle_takes_the_smallest_power_away(self):
+        path = self.container_csv()
+        none = self.isolate("NoneIsolator", path)
+        least = self.isolate("MinIdleIsolator", path)
+        self.assertEqual(len(none), len(generator.Machine().watts))
+        for component in ("package", "dram"):
+            column = f"{component}_power"
+            floor = min(float(row[column]) for row in none)
+            self.assertLess(abs(floor - generator.IDLE_W[component]), 4)
+            for a, b in zip(none, least):
+                self.assertTrue(close(float(a[column]) - floor, float(b[column]), 1e-9) or
+                                abs(float(a[column]) - floor - float(b[column])) < 1e-9)
+
+    def test_an_unknown_isolator_is_refused(self):
+        line = self.refused("isolate", "--csv", self.container_csv(), "--source",
+                            "rapl-sysfs", "--isolator", "NoIsolator", codes=(2,))
+        self.assertIn("NoIsolator", line)
+
+
+class Train(Case):
+    def setUp(self):
+        super().setUp()
+        self.db = self.path("db")
+
+    def check_layout(self, pipeline, source="rapl-sysfs"):
+        """Section "Pipeline layout" of docs/wire.md, name by name."""
+        files = tree(pipeline)
+        self.assertIn("metadata.json", files)
+        self.assertIn("node_type_index.json", files)
+        models = [n for n in files if n.endswith(".zip")]
+        self.assertTrue(models)
+        for name in models:
+            parts = name.split("/")
+            self.assertEqual(len(parts), 4, name)
+            self.assertIn(f"{parts[0]}_{parts[1]}_model_metadata.csv", files)
+            self.assertRegex(parts[3], r"^\w+Trainer_\d+\.zip$")
+            stem = name[:-4]
+            self.assertIn(f"{stem}/metadata.json", files)
+            if parts[3].startswith(("SGD", "Linear")):
+                self.assertIn(f"{stem}.json", files)
+                self.assertEqual(json.loads(files[f"{stem}/weight.json"]).keys(),
+                                 {c for c in json.loads(files[f"{stem}.json"])
+                                  if c not in ("model_name", "machine_spec", "mae")})
+        return models
+
+    def test_a_pipeline_is_laid_out_as_the_contract_says(self):
+        for generation in GENERATED:
+            train_generated(self.db, generation, f"g{generation}")
+            models = self.check_layout(os.path.join(self.db, f"g{generation}"))
+            for output in ("AbsPower", "DynPower"):
+                for trainer in LINEAR_TRAINERS:
+                    self.assertIn(f"rapl-sysfs/{output}/CounterOnly/{trainer}_0.zip", models)
+
+    def test_nothing_else_is_left_in_the_database(self):
+        train_generated(self.db, "0.7", "one")
+        train_generated(self.db, "0.7", "one")
+        self.assertEqual([n for n in os.listdir(self.db) if not n.startswith(".")], ["one"])
+
+    def test_linear_models_find_the_law(self):
+        train_generated(self.db)
+        machine = generator.Machine()
+        for trainer in LINEAR_TRAINERS:
+            weights = read_json(os.path.join(
+                self.db, "simulated/rapl-sysfs/AbsPower/CounterOnly", f"{trainer}_0.json"))
+            for component in ("package", "dram"):
+                worst = max(abs(linear_watts(weights[component], rates) - watts[component])
+                            for rates, watts in zip(machine.rates, machine.watts))
+                self.assertLess(worst, 1.0, f"{trainer} {component}")
+
+    def test_the_metadata_has_the_errors_of_blocked_folds(self):
+        train_generated(self.db, trainers=None)
+        for path in glob.glob(os.path.join(self.db, "simulated/*/*/*/*/metadata.json")):
+            metadata = read_json(path)
+            for key in ("model_name", "model_class", "model_file", "features",
+                        "output_type", "mae", "mape"):
+                self.assertIn(key, metadata, path)
+            worst = max(v for k, v in metadata.items()
+                        if re.fullmatch(r"(package|core|uncore|dram|platform)_mae", k))
+            self.assertTrue(close(metadata["mae"], worst, 1e-6), path)
+
+    def test_threads_do_not_change_a_byte(self):
+        for threads in ("1", "2"):
+            train_generated(self.path(threads), "0.7", "p", None, ("--threads", threads))
+        one, two = (tree(self.path(threads, "p")) for threads in ("1", "2"))
+        self.assertEqual(one.keys(), two.keys())
+        for name in one:
+            if name != "metadata.json":  # has the time of training
+                self.assertEqual(one[name], two[name], name)
+
+    def test_recorded_workload_trains_and_its_times_are_told(self):
+        path = shared("data", "prometheus", "workload-0.6.json")
+        done = run_tallywatt("train", "--input", path, "--name", "workload", "--source",
+                             "rapl-sysfs", "--model-db", self.db)
+        text = done.stdout.decode() + done.stderr.decode()
+        self.assertEqual(done.returncode, 0, text)
+        self.check_layout(os.path.join(self.db, "workload"))
+        self.assertRegex(text, r"parse .* ms, extract .* ms, .*publish .* ms, total .* ms")
+        print(text)
+
+
+if __name__ == "__main__":
+    unittest.main()
