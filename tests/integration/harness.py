@@ -270,6 +270,12 @@ def linear_watts(all_weights, features):
 LINEAR_TRAINERS = ("LinearRegressionTrainer", "SGDRegressorTrainer")
 
 
+def built_trainers():
+    """The trainers that this build has: without the XGBoost library, not all."""
+    lines = run_tallywatt("trainers").stdout.decode().splitlines()
+    return [line.split()[0] for line in lines if "not in this build" not in line]
+
+
 def train_generated(db, generation="0.7", name="simulated", trainers=LINEAR_TRAINERS,
                     more=()):
     """Train a pipeline from the generated response; without trainers, with all."""

@@ -6,8 +6,8 @@ import re
 import subprocess
 import unittest
 
-from harness import (BIN, ROOT, Case, ask_estimator, call, power_request, shared, tree,
-                     wait_until)
+from harness import (BIN, ROOT, Case, ask_estimator, built_trainers, call, need,
+                     power_request, shared, tree, wait_until)
 
 MODELS = os.path.join(ROOT, "model-db", "models")
 # A lightly loaded machine, each feature per second.
@@ -52,6 +52,7 @@ class ShippedModels(Case):
 
     def test_they_are_what_the_program_makes(self):
         data = shared("data")
+        need("xgboost", "XgboostFitTrainer" in built_trainers())
         made = self.path("made")
         done = subprocess.run([os.path.join(ROOT, "model-db", "make-models"),
                                os.path.join(BIN, "tallywatt"), data, made],

@@ -11,8 +11,8 @@ import time
 import unittest
 import zipfile
 
-from harness import (GENERATED, LINEAR_TRAINERS, Case, call, huge_post, published,
-                     raw_call, read_json, shared, tree)
+from harness import (GENERATED, LINEAR_TRAINERS, Case, built_trainers, call, huge_post,
+                     published, raw_call, read_json, shared, tree)
 import generate_response as generator
 
 LINEAR = list(LINEAR_TRAINERS)
@@ -82,7 +82,7 @@ class OfflineTrainer(Case):
     def test_recorded_workload_with_all_trainers(self):
         path = shared("data", "prometheus", "workload-0.6.json")
         request = train_request(read_json(path), name="workload")
-        request["trainer"]["abs_trainers"] = [*LINEAR, "XgboostFitTrainer"]
+        request["trainer"]["abs_trainers"] = built_trainers()
         began = time.monotonic()
         files = self.unpack(self.train(request))
         print(f"workload-0.6.json: {len(files)} files, {time.monotonic() - began:.2f} s")
