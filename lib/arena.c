@@ -39,7 +39,7 @@ void *tw_arena_get(struct tw_arena *a, size_t len)
 	if (len > SIZE_MAX / 2)
 		return NULL;
 	len = (len + 7) & ~(size_t)7;
-	if (len > a->size - a->used && add_chunk(a, len) < 0)
+	if ((a->chunk == NULL || len > a->size - a->used) && add_chunk(a, len) < 0)
 		return NULL;
 	at = (char *)a->chunk->data + a->used;
 	a->used += len;

@@ -4,6 +4,7 @@
 #include "lib/csv_cell.h"
 #include "lib/dataset.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/intern.h"
 #include "lib/num.h"
 
@@ -315,5 +316,23 @@ out:
 		free(t->id);
 	}
 	free(t);
+	return rc;
+}
+
+int tw_csv_load(const char *path, struct tw_dataset *out, struct tw_err *err)
+{
+	char *data = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(path, TW_CSV_BYTES_MAX, &data, &len, err) < 0)
+		goto out;
+	if (tw_csv_read(data, len, out, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(data);
 	return rc;
 }

@@ -19,6 +19,9 @@ struct tw_err;
 #define TW_CSV_COLS_MAX 1024
 #define TW_CSV_CELL_MAX ((size_t)64 << 10)
 
+/* Largest file that is loaded. */
+#define TW_CSV_BYTES_MAX ((size_t)1 << 30)
+
 /*
  * data[0..len) into an empty dataset; rows are put into order. Numbers must be finite,
  * and a time (with an id, if there are ids) must not come twice. Errors name line and
@@ -26,6 +29,9 @@ struct tw_err;
  * names are read as the canonical ones (docs/pipelines.md).
  */
 int tw_csv_read(const char *data, size_t len, struct tw_dataset *out, struct tw_err *err);
+
+/* As tw_csv_read(), from a file, which errors name. */
+int tw_csv_load(const char *path, struct tw_dataset *out, struct tw_err *err);
 
 /* Append a dataset; numbers are the shortest that read back the same. */
 void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out);

@@ -6,6 +6,7 @@
 #include "lib/file.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -98,4 +99,11 @@ void tw_daemon_stopping(const char *ready_file)
 	notify("STOPPING=1");
 	if (ready_file != NULL)
 		unlink(ready_file);
+}
+
+void tw_daemon_trim(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }

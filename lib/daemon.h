@@ -32,4 +32,10 @@ int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err
 /* STOPPING=1 to NOTIFY_SOCKET, and remove the ready file. */
 void tw_daemon_stopping(const char *ready_file);
 
+/*
+ * Give memory that is free back to the system. Loading a model takes many times what the
+ * model keeps, and the C library holds on to it.
+ */
+void tw_daemon_trim(void);
+
 #endif /* TW_DAEMON_H */

@@ -67,6 +67,16 @@ static void keep_one_line(char text[TW_ERR_TEXT])
 		text[cut - 1] = '\0';
 }
 
+/* Callers say for what there was no memory; a rewritten text says so already. */
+static void add_no_memory(char text[TW_ERR_TEXT])
+{
+	static const char why[] = "out of memory";
+	const size_t used = strlen(text);
+
+	if (strstr(text, why) == NULL)
+		snprintf(text + used, TW_ERR_TEXT - used, ": %s", why);
+}
+
 int tw_fail(struct tw_err *err, enum tw_code code, const char *fmt, ...)
 {
 	va_list ap;
@@ -79,6 +89,8 @@ int tw_fail(struct tw_err *err, enum tw_code code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
+	if (code == TW_NOMEM)
+		add_no_memory(err->text);
 	keep_one_line(err->text);
 	return -1;
 }

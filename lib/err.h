@@ -36,7 +36,10 @@ struct tw_err {
 	char text[TW_ERR_TEXT];
 };
 
-/* Record a failure. Always returns -1, so that it can be returned as is. */
+/*
+ * Record a failure. Always returns -1, so that it can be returned as is. With TW_NOMEM
+ * the text is for what there was no memory; ": out of memory" is added.
+ */
 int tw_fail(struct tw_err *err, enum tw_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

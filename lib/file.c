@@ -139,12 +139,25 @@ static int sync_parent(const char *path, struct tw_err *err)
 	return tw_dir_sync(dir, err);
 }
 
+/* To rename over a device or a link would take it away from everybody. */
+static int check_replaceable(const char *path, struct tw_err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return tw_fail(err, TW_INVALID,
+			       "cannot replace '%s': it is not a regular file", path);
+	return 0;
+}
+
 int tw_file_replace(const char *path, const void *data, size_t len, struct tw_err *err)
 {
 	char tmp[PATH_TEXT];
 	uint64_t chance;
 	int n;
 
+	if (check_replaceable(path, err) < 0)
+		return -1;
 	/* The process id is not enough: in a container it is 1 each time. */
 	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
 		return tw_fail_errno(err, errno, "cannot name a file beside '%s'", path);

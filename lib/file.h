@@ -22,6 +22,7 @@ int tw_file_read(const char *path, size_t max, char **data, size_t *len,
  * Replace or create a file: write a neighbour, fsync it, rename it, fsync the
  * directory. A reader sees the old or the new one; after a failure, the old one, unless
  * it was the directory's fsync that failed: then the new one, perhaps not for good.
+ * What is there and is no regular file (a device, a link) is refused.
  */
 int tw_file_replace(const char *path, const void *data, size_t len, struct tw_err *err);
 

@@ -195,8 +195,7 @@ int tw_json_strs(const json_t *obj, const char *where, const char *key, bool opt
 
 	if (tw_json_array(obj, where, key, optional, &list, err) < 0)
 		return -1;
-	json_array_foreach(list, i, v)
-	{
+	json_array_foreach(list, i, v) {
 		if (!json_is_string(v))
 			return tw_fail(err, TW_PARSE,
 				       "%s.%s[%zu]: expected a string, got %s", where,

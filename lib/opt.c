@@ -234,6 +234,10 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 	else if (l.print_config)
 		for (size_t i = 0; i < o->count; i++)
 			tw_opt_print(&o->opt[i], config, stdout);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		tw_fail(err, TW_IO, "cannot write to stdout");
+		goto out;
+	}
 	*action = l.help || l.version || l.print_config || l.check_config ? TW_OPTS_EXIT
 									  : TW_OPTS_RUN;
 	*rest = optind;

@@ -46,6 +46,9 @@ const struct tw_fileset_limits tw_zip_pipeline_limits = {
 #define END64_MAGIC "PK\6\7"
 #define END64_BYTES 20
 
+/* Z_MEM_ERROR of zlib.h, which is not needed for anything else. */
+#define ZLIB_MEM_ERROR (-4)
+
 static size_t read_u16(const char *p)
 {
 	return (size_t)(unsigned char)p[0] | (size_t)(unsigned char)p[1] << 8;
@@ -53,7 +56,11 @@ static size_t read_u16(const char *p)
 
 int tw_zip_fail(struct tw_err *err, zip_error_t *e, const char *what)
 {
-	enum tw_code code = zip_error_code_zip(e) == ZIP_ER_MEMORY ? TW_NOMEM : TW_PARSE;
+	const int what_failed = zip_error_code_zip(e);
+	const bool no_memory = what_failed == ZIP_ER_MEMORY ||
+			       (what_failed == ZIP_ER_ZLIB &&
+				zip_error_code_system(e) == ZLIB_MEM_ERROR);
+	const enum tw_code code = no_memory ? TW_NOMEM : TW_PARSE;
 
 	return tw_fail(err, code, "%s: %s", what, zip_error_strerror(e));
 }

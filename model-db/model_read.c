@@ -224,12 +224,10 @@ static int read_parts(const struct tw_fileset *files, json_t *obj, const char *f
 	if (!json_is_object(obj))
 		return tw_fail(err, TW_PARSE, "%s: expected an object, got %s", file,
 			       tw_json_type_name(obj));
-	json_object_foreach(
-		obj, key,
-		v) if (!tw_component_find(key, &unused)) return tw_fail(err, TW_INVALID,
-									"%s.%s: no such "
-									"component",
-									file, key);
+	json_object_foreach(obj, key, v)
+		if (!tw_component_find(key, &unused))
+			return tw_fail(err, TW_INVALID, "%s.%s: no such component", file,
+				       key);
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
 		const char *component = tw_component_name((enum tw_component)c);
 		char where[2 * TW_MODEL_NAME_MAX];

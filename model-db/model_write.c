@@ -100,10 +100,10 @@ static int add_metadata(const struct tw_model_info *i, struct tw_fileset *files,
 	int rc = -1;
 
 	set_derived(obj, i, &failed);
-	json_object_foreach(i->metadata, key, v) if (strcmp(key, "machine_spec") != 0 &&
-						     json_object_get(obj, key) == NULL &&
-						     json_object_set(obj, key, v) < 0)
-		failed = true;
+	json_object_foreach(i->metadata, key, v)
+		if (strcmp(key, "machine_spec") != 0 &&
+		    json_object_get(obj, key) == NULL && json_object_set(obj, key, v) < 0)
+			failed = true;
 	if (failed) {
 		tw_fail(err, TW_NOMEM, "metadata of model '%s'", i->name);
 		goto out;

@@ -49,8 +49,7 @@ static int read_features(json_t *numerical, const struct tw_model_part *p,
 	const char *name;
 	json_t *v;
 
-	json_object_foreach(numerical, name, v)
-	{
+	json_object_foreach(numerical, name, v) {
 		char path[TW_ERR_TEXT];
 		json_t *feature;
 
@@ -72,17 +71,15 @@ static int check_categories(json_t *categorical, const char *where, struct tw_er
 	const char *name, *value;
 	json_t *values, *v;
 
-	json_object_foreach(categorical, name, values)
-	{
+	json_object_foreach(categorical, name, values) {
 		if (!json_is_object(values))
 			return tw_fail(err, TW_PARSE, "%s.%s: expected an object, got %s",
 				       where, name, tw_json_type_name(values));
-		json_object_foreach(values, value, v) if (
-			!json_is_number(json_object_get(
-				v, "weight"))) return tw_fail(err, TW_PARSE,
-							      "%s.%s.%s.weight: expected "
-							      "a number",
-							      where, name, value);
+		json_object_foreach(values, value, v)
+			if (!json_is_number(json_object_get(v, "weight")))
+				return tw_fail(err, TW_PARSE,
+					       "%s.%s.%s.weight: expected a number",
+					       where, name, value);
 	}
 	return 0;
 }
@@ -202,8 +199,9 @@ static int add_weights(json_t *sum, json_t *more, struct tw_err *err)
 		return tw_fail(err, TW_INVALID, "the sum of the biases is out of range");
 	if (json_object_set_new(sum, "Bias_Weight", json_real(bias)) < 0)
 		return out_of_memory(err);
-	json_object_foreach(json_object_get(more, "Numerical_Variables"), name,
-			    v) if (add_feature(features, name, v, err) < 0) return -1;
+	json_object_foreach(json_object_get(more, "Numerical_Variables"), name, v)
+		if (add_feature(features, name, v, err) < 0)
+			return -1;
 	return 0;
 }
 

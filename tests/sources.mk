@@ -8,4 +8,5 @@ test-support := tests/unit/fail_alloc.c tests/unit/running_estimator.c \
 test-wrap-test_publish := open openat mkdir write fsync rename renameat2 unlink unlinkat rmdir \
 	flock
 test-wrap-test_file := fsync rename
+test-wrap-test_fit_xgboost := XGBoosterUpdateOneIter XGBGetLastError
 test-wrap-test_fileset := fsync

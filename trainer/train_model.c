@@ -84,8 +84,7 @@ static int describe_score(json_t *obj, enum tw_component c, const struct tw_scor
 	const char *name;
 	char key[64];
 
-	json_object_foreach(figures, name, v)
-	{
+	json_object_foreach(figures, name, v) {
 		snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
 		if (json_object_set(obj, key, v) < 0)
 			rc = -1;

@@ -27,6 +27,17 @@ static void errno_gives_code_and_text(void **state)
 	assert_string_equal(err.text, "cannot open '/x': No such file or directory");
 }
 
+static void without_memory_the_text_says_so_once(void **state)
+{
+	struct tw_err err = { 0 }, again = { 0 };
+
+	(void)state;
+	tw_fail(&err, TW_NOMEM, "%d rows", 7);
+	assert_string_equal(err.text, "7 rows: out of memory");
+	tw_fail(&again, err.code, "trainer 't': %s", err.text);
+	assert_string_equal(again.text, "trainer 't': 7 rows: out of memory");
+}
+
 static void wrap_adds_context_and_keeps_code(void **state)
 {
 	struct tw_err err = { 0 };
@@ -68,6 +79,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_failure_wins),
 		cmocka_unit_test(errno_gives_code_and_text),
+		cmocka_unit_test(without_memory_the_text_says_so_once),
 		cmocka_unit_test(wrap_adds_context_and_keeps_code),
 		cmocka_unit_test(an_error_stays_one_line),
 		cmocka_unit_test(a_text_that_is_too_long_is_cut_between_characters),

@@ -118,6 +118,27 @@ static void a_failed_replace_keeps_the_old_file(void **state)
 	free(path);
 }
 
+static void only_a_regular_file_is_replaced(void **state)
+{
+	char *fifo = below(*state, "fifo"), *link = below(*state, "link");
+	struct tw_err err = { 0 }, again = { 0 };
+	struct stat st;
+
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(symlink("nowhere", link), 0);
+	assert_int_equal(tw_file_replace(fifo, "new", 3, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_non_null(strstr(err.text, "it is not a regular file"));
+	assert_int_equal(tw_file_replace(link, "new", 3, &again), -1);
+	assert_int_equal(lstat(fifo, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(entries(*state), 2);
+	free(link);
+	free(fifo);
+}
+
 static void creating_does_not_overwrite_nor_follow_a_link(void **state)
 {
 	char *path = below(*state, "f"), *link = below(*state, "link");
@@ -333,6 +354,8 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(a_failed_replace_keeps_the_old_file,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(only_a_regular_file_is_replaced, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(
 			creating_does_not_overwrite_nor_follow_a_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(

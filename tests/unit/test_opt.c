@@ -348,6 +348,26 @@ static void help_tells_of_every_option_in_one_column(void **state)
 	free(text);
 }
 
+static void help_that_cannot_be_written_is_a_failure(void **state)
+{
+	enum tw_opts_action action = TW_OPTS_RUN;
+	struct tw_err err = { 0 };
+	struct config c;
+	int saved, rc;
+
+	(void)state;
+	fflush(stdout);
+	saved = dup(STDOUT_FILENO);
+	assert_non_null(freopen("/dev/full", "w", stdout));
+	rc = parse(&c, &action, &err, WORDS("--help"));
+	clearerr(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	assert_int_equal(rc, -1);
+	assert_int_equal(err.code, TW_IO);
+	assert_string_equal(err.text, "cannot write to stdout");
+}
+
 static void version_names_the_parts_of_the_build(void **state)
 {
 	char *text = printed(*state, WORDS("-V"));
@@ -423,6 +443,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_print_config_prints_can_be_read_back,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(help_tells_of_every_option_in_one_column,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(help_that_cannot_be_written_is_a_failure,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(version_names_the_parts_of_the_build,
 						setup, teardown),

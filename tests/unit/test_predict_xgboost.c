@@ -128,8 +128,7 @@ static size_t thresholds(const struct booster *b, size_t feature, double *out, s
 				"model"),
 		"trees");
 	assert_true(json_is_array(trees));
-	json_array_foreach(trees, i, tree)
-	{
+	json_array_foreach(trees, i, tree) {
 		json_t *left = json_object_get(tree, "left_children");
 
 		for (size_t n = 0; n < json_array_size(left) && count < max; n++) {

@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "lib/fileset.h"
 #include "lib/zip.h"
+#include "lib/zip_error.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdbool.h>
@@ -444,6 +445,23 @@ static void an_archive_in_an_archive_is_read(void **state)
 	tw_fileset_clear(&out);
 }
 
+/* The library below libzip has an error of its own for it. */
+static void memory_that_zlib_lacks_is_no_fault_of_the_archive(void **state)
+{
+	struct tw_err memory = { 0 }, data = { 0 };
+	zip_error_t e;
+
+	(void)state;
+	zip_error_init(&e);
+	zip_error_set(&e, ZIP_ER_ZLIB, -4);
+	tw_zip_fail(&memory, &e, "archive");
+	assert_int_equal(memory.code, TW_NOMEM);
+	zip_error_set(&e, ZIP_ER_ZLIB, -3);
+	tw_zip_fail(&data, &e, "archive");
+	assert_int_equal(data.code, TW_PARSE);
+	zip_error_fini(&e);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_fileset in = { 0 }, out = { 0 };
@@ -496,6 +514,7 @@ int main(void)
 		cmocka_unit_test(every_cut_is_refused),
 		cmocka_unit_test(an_archive_has_one_end_and_no_zip64),
 		cmocka_unit_test(an_archive_in_an_archive_is_read),
+		cmocka_unit_test(memory_that_zlib_lacks_is_no_fault_of_the_archive),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
