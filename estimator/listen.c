@@ -48,8 +48,12 @@ static int remove_stale(const char *path, const struct sockaddr_un *a, struct tw
 		return -1;
 	failure = connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 ? errno : 0;
 	close(fd);
-	if (failure != ECONNREFUSED)
+	if (failure == 0 || failure == EAGAIN)
 		return tw_fail(err, TW_INVALID, "another program answers on '%s'", path);
+	if (failure != ECONNREFUSED)
+		return tw_fail_errno(err, failure,
+				     "cannot see whether a program answers on '%s'",
+				     path);
 	if (unlink(path) < 0)
 		return tw_fail_errno(err, errno, "cannot remove the old socket '%s'",
 				     path);

@@ -2,21 +2,18 @@
 #include "estimator/clock.h"
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
+#include "lib/daemon.h"
 #include "lib/log.h"
 #include "model-db/choose.h"
 #include "model-db/index.h"
+#include "model-db/watch.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
-/*
- * The model database's thread. A pipeline appears, is replaced and goes by a rename in
- * the database's directory, so watching that one directory tells all.
- */
+/* The model database's thread. */
 
 /* Several changes in a row are one. */
 #define QUIET_MS 200
@@ -29,8 +26,7 @@ struct watcher {
 	struct tw_index *index;
 	uint64_t generation; /* of the index */
 	struct tw_log_limit log;
-	int inotify; /* -1: not available */
-	int watch;   /* -1: the directory is not watched */
+	struct tw_watch watch;
 };
 
 struct refused {
@@ -47,15 +43,6 @@ static void count_refused(void *arg, const char *path, const struct tw_err *why)
 	tw_log_debug("model left out: %s: %s", path, why->text);
 }
 
-static void watch_directory(struct watcher *w)
-{
-	if (w->inotify >= 0)
-		w->watch = inotify_add_watch(w->inotify, w->m->model_db,
-					     IN_CREATE | IN_DELETE | IN_MOVED_FROM |
-						     IN_MOVED_TO | IN_DELETE_SELF |
-						     IN_MOVE_SELF | IN_ONLYDIR);
-}
-
 static void load_index(struct watcher *w)
 {
 	struct tw_index *fresh = NULL;
@@ -63,7 +50,7 @@ static void load_index(struct watcher *w)
 	struct tw_err err = { 0 };
 
 	/* Before the directory is read, so that nothing is missed in between. */
-	watch_directory(w);
+	tw_watch_directory(&w->watch, w->m->model_db);
 	if (tw_index_load(w->m->model_db, count_refused, &refused, &fresh, &err) < 0) {
 		tw_log_warn_limited(&w->log,
 				    "cannot read the model database, continuing without "
@@ -86,6 +73,7 @@ static void load_index(struct watcher *w)
 	tw_index_unref(w->index);
 	w->index = fresh;
 	w->generation++;
+	tw_daemon_trim();
 	pthread_mutex_lock(&w->m->lock);
 	tw_models_all_due(w->m, TW_ORIGIN_DB);
 	pthread_mutex_unlock(&w->m->lock);
@@ -99,6 +87,7 @@ static int load_model(const struct watcher *w, const char *path,
 
 	if (tw_power_model_load(path, &p, err) < 0)
 		return -1;
+	tw_daemon_trim();
 	if (tw_models_check(k, p, err) < 0) {
 		tw_power_model_free(p);
 		return -1;
@@ -144,37 +133,29 @@ static void serve(struct watcher *w, struct tw_models_entry *e)
 	tw_models_put(w->m, e, TW_ORIGIN_DB, served, &err, UINT64_MAX);
 }
 
-static bool drain(int fd)
-{
-	_Alignas(struct inotify_event) char buf[4096];
-	bool some = false;
-
-	while (read(fd, buf, sizeof(buf)) > 0)
-		some = true;
-	return some;
-}
-
 /* Until the directory has been quiet for a while. */
-static void settle(const struct watcher *w)
+static void settle(struct watcher *w)
 {
 	const uint64_t until = tw_now_ms() + QUIET_MAX_MS;
-	struct pollfd p[] = { { .fd = w->inotify, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = w->watch.fd, .events = POLLIN } };
 
-	do
-		drain(w->inotify);
-	while (poll(p, 1, QUIET_MS) > 0 && tw_now_ms() < until);
+	while (poll(p, 1, QUIET_MS) > 0 && tw_now_ms() < until)
+		tw_watch_changed(&w->watch);
 }
 
 /* Wait for work or for a change; false: stop. */
 static bool wait_for_work(struct watcher *w)
 {
 	struct pollfd p[] = { { .fd = w->m->db_work_fd, .events = POLLIN },
-			      { .fd = w->inotify, .events = POLLIN } };
-	const int ready = poll(p, 2, w->watch >= 0 ? -1 : RETRY_MS);
-	bool changed = ready > 0 && p[1].revents != 0, stop;
+			      { .fd = w->watch.fd, .events = POLLIN } };
+	const int ready = poll(p, 2, w->watch.wd >= 0 ? -1 : RETRY_MS);
+	bool changed = ready > 0 && p[1].revents != 0 && tw_watch_changed(&w->watch);
+	uint64_t wakes;
+	bool stop;
 
+	/* How often it was woken does not matter. */
 	if (ready > 0 && p[0].revents != 0)
-		drain(p[0].fd);
+		(void)!read(p[0].fd, &wakes, sizeof(wakes));
 	if (changed)
 		settle(w);
 	pthread_mutex_lock(&w->m->lock);
@@ -189,14 +170,12 @@ static bool wait_for_work(struct watcher *w)
 
 void *tw_models_run_db(void *models)
 {
-	struct watcher w = { .m = models, .watch = -1 };
+	struct watcher w = { .m = models, .watch = TW_WATCH_NONE };
+	struct tw_err err = { 0 };
 
-	w.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (w.inotify < 0)
-		tw_log_warn(
-			"cannot watch the model database, continuing with a look each "
-			"%d s",
-			RETRY_MS / 1000);
+	if (tw_watch_open(&w.watch, &err) < 0)
+		tw_log_warn("%s, continuing with a look each %d s", err.text,
+			    RETRY_MS / 1000);
 	load_index(&w);
 	do {
 		struct tw_models_entry *e;
@@ -212,7 +191,6 @@ void *tw_models_run_db(void *models)
 		}
 	} while (wait_for_work(&w));
 	tw_index_unref(w.index);
-	if (w.inotify >= 0)
-		close(w.inotify);
+	tw_watch_close(&w.watch);
 	return NULL;
 }

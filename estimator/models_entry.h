@@ -97,7 +97,7 @@ void tw_models_all_due(struct tw_models *m, enum tw_origin o);
 int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
 		     struct tw_wanted *out, struct tw_err *err);
 
-/* Whether a model answers what the key asks: its output, from its metrics. */
+/* Whether a model answers what the key asks: its output and source, from its metrics. */
 int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *p,
 		    struct tw_err *err);
 

@@ -2,6 +2,7 @@
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
 #include "lib/buf.h"
+#include "lib/daemon.h"
 #include "lib/fileset.h"
 #include "lib/http.h"
 #include "lib/json.h"
@@ -159,6 +160,7 @@ static void serve(struct tw_models *m, struct tw_models_entry *e, unsigned failu
 				     err.text);
 	}
 	tw_models_put(m, e, TW_ORIGIN_SERVER, served, &err, retry_ms);
+	tw_daemon_trim();
 }
 
 static void wait_until(struct tw_models *m, uint64_t ms)

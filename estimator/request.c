@@ -238,24 +238,24 @@ static int add_system(struct tw_request_parser *p, struct tw_err *err)
 {
 	struct tw_strs *metrics = &p->request.metrics;
 	const struct tw_strs *names = &p->system_features;
+	double *x = p->system_values.x;
+	size_t count = 0;
 
 	if (names->count != p->system_values.in_row)
 		return tw_fail(err, TW_INVALID,
 			       "system_values: %zu for %zu system_features",
 			       p->system_values.in_row, names->count);
 	for (size_t i = 0; i < names->count; i++) {
-		const double v = p->system_values.x[i];
-
-		if (tw_values_is_missing(v) || tw_strs_has(metrics, names->at[i]))
+		if (tw_values_is_missing(x[i]) || tw_strs_has(metrics, names->at[i]))
 			continue;
 		if (metrics->count == TW_REQUEST_METRICS_MAX)
 			return tw_fail(err, TW_INVALID, "metrics: more than %d",
 				       TW_REQUEST_METRICS_MAX);
-		if (tw_strs_adds(metrics, names->at[i], err) < 0 ||
-		    tw_values_add_column(&p->values, v, err) < 0)
+		if (tw_strs_adds(metrics, names->at[i], err) < 0)
 			return -1;
+		x[count++] = x[i];
 	}
-	return 0;
+	return tw_values_add_columns(&p->values, x, count, err);
 }
 
 static int finish(struct tw_request_parser *p, struct tw_err *err)

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int reserve(struct tw_values *v, size_t count, struct tw_err *err)
 {
@@ -70,18 +71,22 @@ int tw_values_end_row(struct tw_values *v, struct tw_err *err)
 	return 0;
 }
 
-int tw_values_add_column(struct tw_values *v, double value, struct tw_err *err)
+int tw_values_add_columns(struct tw_values *v, const double *values, size_t count,
+			  struct tw_err *err)
 {
-	if (reserve(v, v->rows * (v->cols + 1), err) < 0)
+	const size_t cols = v->cols + count;
+
+	if (count == 0)
+		return 0;
+	if (reserve(v, v->rows * cols, err) < 0)
 		return -1;
 	/* From the last row: each moves up, over places whose rows have moved. */
 	for (size_t r = v->rows; r-- > 0;) {
-		v->x[r * (v->cols + 1) + v->cols] = value;
-		for (size_t c = v->cols; c-- > 0;)
-			v->x[r * (v->cols + 1) + c] = v->x[r * v->cols + c];
+		memmove(&v->x[r * cols], &v->x[r * v->cols], v->cols * sizeof(v->x[0]));
+		memcpy(&v->x[r * cols + v->cols], values, count * sizeof(v->x[0]));
 	}
-	v->cols++;
-	v->count = v->rows * v->cols;
+	v->cols = cols;
+	v->count = v->rows * cols;
 	return 0;
 }
 

@@ -27,8 +27,9 @@ int tw_values_add_text(struct tw_values *v, const char *text, size_t len,
 		       struct tw_err *err);
 int tw_values_end_row(struct tw_values *v, struct tw_err *err);
 
-/* Put a value behind each row's. */
-int tw_values_add_column(struct tw_values *v, double value, struct tw_err *err);
+/* Put these values behind each row's. */
+int tw_values_add_columns(struct tw_values *v, const double *values, size_t count,
+			  struct tw_err *err);
 
 bool tw_values_is_missing(double value);
 void tw_values_release(struct tw_values *v);

@@ -35,9 +35,13 @@ static int list_names(const char *dir, struct tw_strs *out, struct tw_err *err)
 
 	if (d == NULL)
 		return tw_fail_errno(err, errno, "cannot read '%s'", dir);
-	while ((e = readdir(d)) != NULL)
+	while ((errno = 0, e = readdir(d)) != NULL)
 		if (e->d_name[0] != '.' && tw_strs_adds(out, e->d_name, err) < 0)
 			goto out;
+	if (errno != 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", dir);
+		goto out;
+	}
 	tw_strs_sort(out);
 
 	rc = 0;

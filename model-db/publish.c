@@ -58,10 +58,14 @@ static int list_left_overs(const char *db, struct tw_strs *out, struct tw_err *e
 
 	if (d == NULL)
 		return tw_fail_errno(err, errno, "cannot read '%s'", db);
-	while ((e = readdir(d)) != NULL)
+	while ((errno = 0, e = readdir(d)) != NULL)
 		if (strncmp(e->d_name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0 &&
 		    tw_strs_adds(out, e->d_name, err) < 0)
 			goto out;
+	if (errno != 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", db);
+		goto out;
+	}
 
 	rc = 0;
 out:

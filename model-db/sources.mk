@@ -10,5 +10,6 @@ model-db-src += model-db/model_write.c
 model-db-src += model-db/pipeline.c
 model-db-src += model-db/publish.c
 model-db-src += model-db/summary.c
+model-db-src += model-db/watch.c
 model-db-src += model-db/weights.c
 model-db-src += model-db/weights_linear.c

@@ -6,9 +6,9 @@
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "model-db/index.h"
+#include "model-db/watch.h"
 #include "server/models.h"
 #include "server/routes.h"
-#include "server/watch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -107,6 +107,7 @@ static void reload(struct server *s)
 		tw_log_info("models loaded db=%s count=%zu", s->config->model_db,
 			    tw_index_count(index));
 	tw_models_take(&s->models, index);
+	tw_daemon_trim();
 }
 
 static int64_t now_ms(void)

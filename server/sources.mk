@@ -5,7 +5,6 @@ server-src += server/route_best_models.c
 server-src += server/route_health.c
 server-src += server/route_model.c
 server-src += server/routes.c
-server-src += server/watch.c
 programs += tw-server
 tw-server-src := server/main.c
 tw-server-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS)

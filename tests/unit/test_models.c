@@ -231,6 +231,7 @@ static void what_the_server_sends_is_checked(void **state)
 {
 	static const struct sample wrong[] = {
 		{ .trainer = "Wrong", .output = TW_DYN_POWER },
+		{ .trainer = "Wrong", .source = "acpi" },
 		{ .trainer = "Wrong", .group = "BPFOnly" },
 		{ .trainer = "Wrong", .predictor = "scikit" },
 	};

@@ -113,6 +113,41 @@ static void numeric_system_features_become_columns(void **state)
 	tw_request_parser_free(o.parser);
 }
 
+static void many_system_features_are_put_behind_many_rows(void **state)
+{
+	enum { ROWS = 8000, FEATURES = TW_REQUEST_METRICS_MAX - 1 };
+	struct tw_buf b = { 0 };
+	const struct tw_request *r;
+	struct outcome o;
+
+	(void)state;
+	tw_buf_adds(&b,
+		    "{\"metrics\":[\"a\"],\"output_type\":\"AbsPower\",\"values\":[[0]");
+	for (int i = 1; i < ROWS; i++)
+		tw_buf_addf(&b, ",[%d]", i);
+	tw_buf_adds(&b, "],\"system_features\":[\"f0\"");
+	for (int i = 1; i < FEATURES; i++)
+		tw_buf_addf(&b, ",\"f%d\"", i);
+	tw_buf_adds(&b, "],\"system_values\":[10000");
+	for (int i = 1; i < FEATURES; i++)
+		tw_buf_addf(&b, ",%d", 10000 + i);
+	tw_buf_adds(&b, "]}");
+	feed(&o, b.data, b.len, b.len);
+	assert_int_equal(o.rc, 0);
+	r = tw_request_parser_request(o.parser);
+	assert_int_equal(r->metrics.count, TW_REQUEST_METRICS_MAX);
+	assert_int_equal(r->rows, ROWS);
+	for (size_t i = 0; i < ROWS; i++) {
+		const double *row = r->x + i * TW_REQUEST_METRICS_MAX;
+
+		assert_true(row[0] == (double)i);
+		for (size_t f = 0; f < FEATURES; f++)
+			assert_true(row[f + 1] == (double)(10000 + f));
+	}
+	tw_request_parser_free(o.parser);
+	tw_buf_clear(&b);
+}
+
 /* "}" in a string, blanks at the edges: both were wrong in the old estimator. */
 static void a_request_ends_where_its_json_ends(void **state)
 {
@@ -276,6 +311,7 @@ int main(void)
 		cmocka_unit_test(keplers_request_is_read_however_it_is_cut),
 		cmocka_unit_test(keys_come_in_any_order_and_unknown_ones_are_passed_over),
 		cmocka_unit_test(numeric_system_features_become_columns),
+		cmocka_unit_test(many_system_features_are_put_behind_many_rows),
 		cmocka_unit_test(a_request_ends_where_its_json_ends),
 		cmocka_unit_test(wrong_requests_are_refused_and_the_place_named),
 		cmocka_unit_test(limits_are_kept),

@@ -3,7 +3,7 @@
 
 #include "lib/err.h"
 #include "lib/file.h"
-#include "server/watch.h"
+#include "model-db/watch.h"
 #include "tests/unit/scratch.h"
 
 #include <poll.h>

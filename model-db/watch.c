@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/watch.h"
+#include "model-db/watch.h"
 
 #include "lib/err.h"
 

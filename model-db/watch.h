@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_SERVER_WATCH_H
-#define TW_SERVER_WATCH_H
+#ifndef TW_MODEL_DB_WATCH_H
+#define TW_MODEL_DB_WATCH_H
 
 /*
  * Whether pipelines come to and go from a model database (inotify). Pipelines are put
@@ -33,4 +33,4 @@ bool tw_watch_changed(struct tw_watch *w);
 
 void tw_watch_close(struct tw_watch *w);
 
-#endif /* TW_SERVER_WATCH_H */
+#endif /* TW_MODEL_DB_WATCH_H */
