@@ -5,7 +5,6 @@
 #include "lib/dataset.h"
 #include "lib/err.h"
 #include "lib/feature.h"
-#include "lib/file.h"
 #include "lib/num.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
@@ -15,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CSV_BYTES_MAX ((size_t)1 << 30)
 
 struct config {
 	char *socket, *model;
@@ -112,6 +109,12 @@ static int read_values(const struct config *c, struct table *t, struct tw_err *e
 		tw_fail(err, TW_INVALID, "--metrics: no names");
 		goto out;
 	}
+	for (size_t i = 0; i < t->metrics.count; i++)
+		if (tw_strs_find(&t->metrics, t->metrics.at[i]) != (ptrdiff_t)i) {
+			tw_fail(err, TW_INVALID, "--metrics: '%s' is there twice",
+				t->metrics.at[i]);
+			goto out;
+		}
 	/* Each value has a byte of its own, and one between it and the next. */
 	t->x = calloc(strlen(text) + 1, sizeof(*t->x));
 	if (t->x == NULL) {
@@ -147,22 +150,13 @@ static int fill_table(const struct tw_dataset *d, struct table *t, struct tw_err
 static int read_csv(const char *path, struct table *t, struct tw_err *err)
 {
 	struct tw_dataset d = { 0 };
-	char *data = NULL;
-	size_t len;
 	int rc = -1;
 
-	if (tw_file_read(path, CSV_BYTES_MAX, &data, &len, err) < 0)
-		goto out;
-	if (tw_csv_read(data, len, &d, err) < 0) {
-		tw_err_wrap(err, "%s", path);
-		goto out;
-	}
-	if (fill_table(&d, t, err) < 0)
+	if (tw_csv_load(path, &d, err) < 0 || fill_table(&d, t, err) < 0)
 		goto out;
 	rc = 0;
 out:
 	tw_dataset_release(&d);
-	free(data);
 	return rc;
 }
 
@@ -210,7 +204,7 @@ static int use_socket(const struct config *c, const struct table *t, struct tw_w
 				out, err);
 }
 
-static void print(const struct tw_watts *w, size_t rows)
+static int print(const struct tw_watts *w, size_t rows, struct tw_err *err)
 {
 	printf("%8s", "row");
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++)
@@ -224,6 +218,9 @@ static void print(const struct tw_watts *w, size_t rows)
 				printf(" %12.3f", w->of[c][r]);
 		printf("\n");
 	}
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return tw_fail(err, TW_IO, "cannot write to stdout");
+	return 0;
 }
 
 static int check_use(const struct config *c, struct tw_err *err)
@@ -250,9 +247,9 @@ static int estimate(const struct config *c, struct tw_err *err)
 		tw_fail(err, TW_INVALID, "no rows");
 		goto out;
 	}
-	if ((c->model != NULL ? use_model : use_socket)(c, &t, &watts, err) < 0)
+	if ((c->model != NULL ? use_model : use_socket)(c, &t, &watts, err) < 0 ||
+	    print(&watts, t.rows, err) < 0)
 		goto out;
-	print(&watts, t.rows);
 	rc = 0;
 out:
 	tw_watts_release(&watts);

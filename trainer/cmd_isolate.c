@@ -2,7 +2,6 @@
 #include "isolator/isolator.h"
 #include "lib/csv.h"
 #include "lib/err.h"
-#include "lib/file.h"
 #include "lib/opt.h"
 #include "trainer/cmd_table.h"
 #include "trainer/command.h"
@@ -10,9 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Largest table that is read. */
-#define CSV_BYTES_MAX ((size_t)1 << 30)
 
 struct config {
 	char *isolator, *input, *csv, *output;
@@ -105,28 +101,10 @@ static int check_use(const struct config *c, struct job *j, struct tw_err *err)
 	return tw_table_args(&c->table, TW_LEVEL_CONTAINER, &j->args, err);
 }
 
-static int read_csv(const char *path, struct tw_dataset *out, struct tw_err *err)
-{
-	char *text = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (tw_file_read(path, CSV_BYTES_MAX, &text, &len, err) < 0)
-		goto out;
-	if (tw_csv_read(text, len, out, err) < 0) {
-		tw_err_wrap(err, "'%s'", path);
-		goto out;
-	}
-	rc = 0;
-out:
-	free(text);
-	return rc;
-}
-
 static int read_table(const struct job *j, struct tw_dataset *out, struct tw_err *err)
 {
 	if (j->config->csv != NULL)
-		return read_csv(j->config->csv, out, err);
+		return tw_csv_load(j->config->csv, out, err);
 	return tw_table_extract(j->config->input, &j->args, out, err);
 }
 

@@ -4,8 +4,10 @@
 #include "model-db/index.h"
 #include "trainer/command.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 struct config {
 	char *model_db;
@@ -55,6 +57,9 @@ static int list(const char *db, struct tw_err *err)
 	struct tw_index *x = NULL;
 	size_t broken = 0;
 
+	/* To a server an absent database is an empty one; here it is a slip. */
+	if (access(db, F_OK) < 0)
+		return tw_fail_errno(err, errno, "cannot read '%s'", db);
 	if (tw_index_load(db, refused, &broken, &x, err) < 0)
 		return -1;
 	printf("%-20s %-12s %-8s %-18s %-26s %8s %8s\n", "pipeline", "source", "output",

@@ -11,12 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-const char *const tw_resets_names[] = {
-	[TW_RESETS_REFUSE] = "refuse",
-	[TW_RESETS_CARRY] = "carry",
-	NULL,
-};
-
 const char *const tw_compat_names[] = {
 	[TW_COMPAT_NONE] = "none",
 	[TW_COMPAT_KMS] = "kms",

@@ -18,8 +18,7 @@ struct tw_table_config {
 	bool vm_metrics;
 };
 
-/* Choices, in the order of the enums; ended by NULL. */
-extern const char *const tw_resets_names[];
+/* By enum tw_compat, for options; ended by NULL. */
 extern const char *const tw_compat_names[];
 
 /* Look up what the texts name. What is wrong here is wrong use. */

@@ -29,9 +29,6 @@ struct config {
 	bool vm_metrics;
 };
 
-/* In the order of enum tw_resets. */
-static const char *const resets_names[] = { "refuse", "carry", NULL };
-
 #define TEXT(flag, field, what, line)                                               \
 	{                                                                           \
 		.name = flag, .type = TW_OPT_TEXT,                                  \
@@ -86,7 +83,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, resets),
 	  .fallback = "refuse",
 	  .arg = "HOW",
-	  .choices = resets_names,
+	  .choices = tw_resets_names,
 	  .help = "where a counter falls: refuse the data, or carry the rate on" },
 	{ .name = "vm-metrics",
 	  .type = TW_OPT_BOOL,
@@ -166,6 +163,9 @@ static int make_job(const struct config *c, struct tw_train_job *job, struct tw_
 		return tw_fail(err, TW_INVALID, "--csv needs --source");
 	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0)
 		return -1;
+	if (c->folds == 1)
+		return tw_fail(err, TW_INVALID,
+			       "--folds: 1 leaves no rows to train on, want 2 or more");
 	job->name = c->name;
 	job->origin =
 		c->origin != NULL ? c->origin : base_name(c->input ? c->input : c->csv);
@@ -184,6 +184,8 @@ static int make_job(const struct config *c, struct tw_train_job *job, struct tw_
 	if (list_trainers(c->abs_trainers, c->trainers, &job->abs_trainers, err) < 0 ||
 	    list_trainers(c->dyn_trainers, c->trainers, &job->dyn_trainers, err) < 0)
 		return -1;
+	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
+		return tw_fail(err, TW_INVALID, "--trainers names none");
 	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0)
 		return -1;
 	return tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err);

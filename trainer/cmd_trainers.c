@@ -30,7 +30,11 @@ static int run(int argc, char **argv)
 #if !TW_XGBOOST
 	printf("%-24s %s\n", "XgboostFitTrainer", "not in this build (XGBOOST=0)");
 #endif
-	return fflush(stdout) == 0 ? TW_EXIT_OK : TW_EXIT_FAILED;
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "tallywatt trainers: cannot write to stdout\n");
+		return TW_EXIT_FAILED;
+	}
+	return TW_EXIT_OK;
 }
 
 const struct tw_command tw_command_trainers = {

@@ -14,6 +14,12 @@
 /* More features than any group has. */
 #define FEATURES_MAX 64
 
+const char *const tw_resets_names[] = {
+	[TW_RESETS_REFUSE] = "refuse",
+	[TW_RESETS_CARRY] = "carry",
+	NULL,
+};
+
 struct tw_metric_series tw_feature_series(const struct tw_prom *p,
 					  const struct tw_schema *schema,
 					  const char *feature)

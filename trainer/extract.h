@@ -25,6 +25,9 @@ enum tw_resets {
 	TW_RESETS_CARRY,  /* the rate before it goes on for that step (else 0) */
 };
 
+/* By enum tw_resets, for options; ended by NULL. */
+extern const char *const tw_resets_names[];
+
 /* Whose arithmetic. */
 enum tw_compat {
 	TW_COMPAT_NONE, /* each difference is divided by its own step */

@@ -26,14 +26,17 @@
 
 static int check(int status, const char *what, struct tw_err *err)
 {
+	enum tw_code code = TW_INVALID;
 	const char *text;
 
 	if (status == 0)
 		return 0;
 	/* Only its first line: what follows is a stack trace. */
 	text = XGBGetLastError();
-	return tw_fail(err, TW_INVALID, "xgboost: %s: %.*s", what,
-		       (int)strcspn(text, "\n"), text);
+	if (strstr(text, "std::bad_alloc") != NULL)
+		code = TW_NOMEM;
+	return tw_fail(err, code, "xgboost: %s: %.*s", what, (int)strcspn(text, "\n"),
+		       text);
 }
 
 /* The library's unit is the float. */

@@ -22,9 +22,6 @@ struct config {
 	uint64_t max_body;
 };
 
-/* In the order of enum tw_resets. */
-static const char *const resets_names[] = { "refuse", "carry", NULL };
-
 static const struct tw_opt options[] = {
 	{ .name = "listen",
 	  .env = "TW_TRAINER_LISTEN",
@@ -46,7 +43,7 @@ static const struct tw_opt options[] = {
 	  .fallback = "refuse",
 	  .arg = "HOW",
 	  .help = "where a counter falls: refuse the data, or carry the rate on",
-	  .choices = resets_names },
+	  .choices = tw_resets_names },
 	{ .name = "threads",
 	  .env = "TW_TRAINER_THREADS",
 	  .type = TW_OPT_U32,
@@ -137,6 +134,7 @@ static int serve(const struct config *c, struct tw_err *err)
 	wait_for_stop(signals);
 	tw_log_info("stopping");
 	tw_daemon_stopping(c->ready_file);
+	tw_service_stop(service);
 
 	rc = 0;
 out:

@@ -18,8 +18,8 @@
 struct tw_service {
 	struct tw_service_config config;
 	pthread_mutex_t lock;
-	pthread_cond_t freed;
-	bool busy;
+	pthread_cond_t changed;
+	bool busy, stopping;
 	unsigned waiting;
 	struct tw_log_limit refusals;
 };
@@ -33,11 +33,11 @@ static bool take_turn(struct tw_service *s)
 	pthread_mutex_lock(&s->lock);
 	if (!s->busy || s->waiting < s->config.queue) {
 		s->waiting++;
-		while (s->busy)
-			pthread_cond_wait(&s->freed, &s->lock);
+		while (s->busy && !s->stopping)
+			pthread_cond_wait(&s->changed, &s->lock);
 		s->waiting--;
-		s->busy = true;
-		taken = true;
+		taken = !s->stopping;
+		s->busy |= taken;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return taken;
@@ -47,7 +47,17 @@ static void end_turn(struct tw_service *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->busy = false;
-	pthread_cond_signal(&s->freed);
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void tw_service_stop(struct tw_service *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stopping = true;
+	pthread_cond_broadcast(&s->changed);
+	while (s->busy)
+		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -182,9 +192,12 @@ static void handle_train(void *app, const struct tw_http_request *request,
 		else
 			answer_zip(r, q.name, zip, len);
 	} else {
-		tw_log_warn("pipeline '%s': too many trainings wait, sent away", q.name);
+		tw_log_warn("pipeline '%s': too many trainings wait, or the program "
+			    "stops: sent away",
+			    q.name);
 		tw_http_reply_problem(r, 503,
-				      "other trainings are waiting for their turn");
+				      "other trainings wait for their turn, or the "
+				      "program stops");
 	}
 	tw_train_request_release(&q);
 }
@@ -235,7 +248,7 @@ int tw_service_new(const struct tw_service_config *config, struct tw_service **o
 		return tw_fail(err, TW_NOMEM, "training service");
 	s->config = *config;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->freed, NULL);
+	pthread_cond_init(&s->changed, NULL);
 	*out = s;
 	return 0;
 }
@@ -244,7 +257,7 @@ void tw_service_free(struct tw_service *s)
 {
 	if (s == NULL)
 		return;
-	pthread_cond_destroy(&s->freed);
+	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

@@ -34,6 +34,12 @@ int tw_service_new(const struct tw_service_config *config, struct tw_service **o
 extern const struct tw_http_route *const tw_service_routes[];
 extern const size_t tw_service_route_count;
 
+/*
+ * Begin no training any more, send those that wait away, and return once the one in
+ * progress is done. Before the HTTP server is closed, so that it still is answered.
+ */
+void tw_service_stop(struct tw_service *s);
+
 /* After the HTTP server has been closed. NULL is fine. */
 void tw_service_free(struct tw_service *s);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+trainer-src += trainer/cmd_estimate.c
 trainer-src += trainer/cmd_extract.c
 trainer-src += trainer/cmd_isolate.c
-trainer-src += trainer/cmd_estimate.c
 trainer-src += trainer/cmd_models.c
 trainer-src += trainer/cmd_table.c
 trainer-src += trainer/cmd_train.c

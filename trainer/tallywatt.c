@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tallywatt: one-shot commands over the same libraries as the daemons. */
+#include "lib/err.h"
 #include "lib/opt.h"
 #include "trainer/command.h"
 
@@ -39,6 +40,7 @@ static int print_help(void)
 int main(int argc, char **argv)
 {
 	const struct tw_command *command;
+	struct tw_err err = { 0 };
 
 	/* Its default handler aborts. */
 	gsl_set_error_handler_off();
@@ -57,8 +59,9 @@ int main(int argc, char **argv)
 	}
 	command = find_command(argv[1]);
 	if (command == NULL) {
-		fprintf(stderr, "tallywatt: no command '%s' (--help lists them)\n",
+		tw_fail(&err, TW_INVALID, "no command '%.64s' (--help lists them)",
 			argv[1]);
+		fprintf(stderr, "tallywatt: %s\n", err.text);
 		return TW_EXIT_USAGE;
 	}
 	return command->run(argc - 1, argv + 1);

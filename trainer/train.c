@@ -67,6 +67,9 @@ static int check_job(const struct tw_train_job *job, struct tw_err *err)
 			       "no trainers, for AbsPower or for DynPower");
 	if (job->origin != NULL && !is_utf8(job->origin))
 		return tw_fail(err, TW_INVALID, "the data's origin is not UTF-8");
+	if (!is_utf8(job->spec.vendor) || !is_utf8(job->spec.processor))
+		return tw_fail(err, TW_INVALID,
+			       "the machine's vendor or processor is not UTF-8");
 	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0 ||
 	    tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err) < 0)
 		return -1;

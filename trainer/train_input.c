@@ -4,7 +4,6 @@
 #include "lib/buf.h"
 #include "lib/csv.h"
 #include "lib/err.h"
-#include "lib/file.h"
 #include "trainer/names.h"
 #include "trainer/prom.h"
 
@@ -36,25 +35,6 @@ static int split_group(const char *text, const struct tw_feature_group **group,
 	return status;
 }
 
-static int read_table(const char *path, struct tw_dataset *out, struct tw_err *err)
-{
-	char *data = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (tw_file_read(path, TW_TRAIN_CSV_BYTES_MAX, &data, &len, err) < 0)
-		return -1;
-	if (tw_csv_read(data, len, out, err) < 0) {
-		tw_err_wrap(err, "'%s'", path);
-		goto out;
-	}
-
-	rc = 0;
-out:
-	free(data);
-	return rc;
-}
-
 static void warn_of_missing(const struct tw_train_table *t, const char *path,
 			    struct tw_buf *warnings)
 {
@@ -83,7 +63,7 @@ int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 			return -1;
 		/* Counted first: what a failed read leaves is released too. */
 		in->tables++;
-		if (read_table(path, &in->data[i], err) < 0)
+		if (tw_csv_load(path, &in->data[i], err) < 0)
 			return -1;
 		warn_of_missing(t, path, warnings);
 	}

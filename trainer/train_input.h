@@ -14,9 +14,6 @@ struct tw_buf;
 struct tw_err;
 struct tw_prom;
 
-/* Largest CSV file that is read. */
-#define TW_TRAIN_CSV_BYTES_MAX ((size_t)1 << 30)
-
 struct tw_train_input {
 	struct tw_prom *response; /* or NULL */
 	struct tw_dataset *data;  /* of the tables */

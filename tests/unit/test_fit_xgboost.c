@@ -19,6 +19,25 @@
 
 static const char *const names[COLS] = { "a", "b", "c" };
 
+static const char *library_error; /* what boosting fails with; NULL: it goes on */
+
+int __real_XGBoosterUpdateOneIter(BoosterHandle booster, int round, DMatrixHandle matrix);
+int __wrap_XGBoosterUpdateOneIter(BoosterHandle booster, int round, DMatrixHandle matrix);
+const char *__real_XGBGetLastError(void);
+const char *__wrap_XGBGetLastError(void);
+
+int __wrap_XGBoosterUpdateOneIter(BoosterHandle booster, int round, DMatrixHandle matrix)
+{
+	if (library_error != NULL)
+		return -1;
+	return __real_XGBoosterUpdateOneIter(booster, round, matrix);
+}
+
+const char *__wrap_XGBGetLastError(void)
+{
+	return library_error != NULL ? library_error : __real_XGBGetLastError();
+}
+
 static double uniform(uint64_t *seed)
 {
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -200,6 +219,25 @@ static void bad_samples_are_refused(void **state)
 	assert_null(text.data);
 }
 
+static void an_error_of_the_library_is_its_first_line(void **state)
+{
+	double x[2 * COLS] = { 1, 2, 3, 4, 5, 6 }, y[] = { 5, 9 };
+	const struct tw_samples s = { 2, COLS, x, y, names };
+	struct tw_buf text = { 0 };
+	struct tw_err other = { 0 }, memory = { 0 };
+
+	(void)state;
+	library_error = "Check failed: x\nStack trace:\n  [bt] 0";
+	assert_int_equal(trainer()->fit(&s, 1, &text, &other), -1);
+	assert_int_equal(other.code, TW_INVALID);
+	assert_string_equal(other.text, "xgboost: boosting: Check failed: x");
+	library_error = "std::bad_alloc";
+	assert_int_equal(trainer()->fit(&s, 1, &text, &memory), -1);
+	assert_int_equal(memory.code, TW_NOMEM);
+	library_error = NULL;
+	assert_null(text.data);
+}
+
 #else
 
 static void this_build_has_no_xgboost(void **state)
@@ -219,6 +257,7 @@ int main(void)
 		cmocka_unit_test(constant_power_is_predicted_everywhere),
 		cmocka_unit_test(odd_samples_give_a_sane_model),
 		cmocka_unit_test(bad_samples_are_refused),
+		cmocka_unit_test(an_error_of_the_library_is_its_first_line),
 #else
 		cmocka_unit_test(this_build_has_no_xgboost),
 #endif

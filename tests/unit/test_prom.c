@@ -71,6 +71,22 @@ static void equal_time_stamps_and_texts_are_kept_once(void **state)
 	tw_prom_free(p);
 }
 
+/* The first, for which no memory has been taken yet. */
+static void a_series_may_have_no_labels(void **state)
+{
+	struct tw_prom *p = parse("{\"kepler_container_cpu_cycles_total\":["
+				  "{\"metric\":{},\"values\":[[10,\"1\"]]}]}");
+	const struct tw_series *s;
+	size_t count;
+
+	(void)state;
+	s = tw_prom_series(p, "kepler_container_cpu_cycles_total", &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(s->labels, 0);
+	assert_int_equal(s->samples, 1);
+	tw_prom_free(p);
+}
+
 static void a_series_is_described_by_its_labels(void **state)
 {
 	static const struct tw_label labels[] = {
@@ -278,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_metrics_are_kept_with_the_labels_that_matter),
 		cmocka_unit_test(equal_time_stamps_and_texts_are_kept_once),
+		cmocka_unit_test(a_series_may_have_no_labels),
 		cmocka_unit_test(a_series_is_described_by_its_labels),
 		cmocka_unit_test(a_file_is_read_in_pieces_like_a_text),
 		cmocka_unit_test(a_missing_file_is_named),

@@ -14,6 +14,7 @@
 
 #include <gsl/gsl_errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ROWS 40
@@ -154,6 +155,92 @@ static void a_table_becomes_models_of_both_outputs(void **state)
 			 tw_trainer_count());
 	json_decref(m);
 
+	tw_train_result_release(&r);
+	tw_dataset_release(&d);
+	release_job(&job);
+}
+
+/* The constant of a linear model's component. */
+static double find_bias(const struct tw_train_result *r, const char *output,
+			const char *component)
+{
+	char name[128];
+	double bias;
+	json_t *v;
+
+	snprintf(name, sizeof(name),
+		 "rapl-sysfs/%s/CounterOnly/LinearRegressionTrainer_0/weight.json",
+		 output);
+	v = parse_file(r, name);
+	bias = number(json_object_get(json_object_get(v, component), "All_Weights"),
+		      "Bias_Weight");
+	json_decref(v);
+	return bias;
+}
+
+/* Core and uncore have no part in each other, nor AbsPower and DynPower. */
+static void each_component_learns_its_own_power_of_its_own_output(void **state)
+{
+	static const char *const component[] = { "package", "core", "uncore", "dram" };
+	static const double watts[] = { 20, 7, 3, 5 };
+	struct tw_dataset d = { 0 }, before = { 0 };
+	struct tw_train_table table = make_counters(&d);
+	struct tw_train_job job = make_job(&table);
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	make_table(&d, ROWS);
+	for (size_t i = 0; i < ROWS; i++) {
+		tw_dataset_find(&d, "core_power")[i] = 7;
+		tw_dataset_find(&d, "uncore_power")[i] = 3;
+	}
+	assert_int_equal(tw_dataset_copy(&d, NULL, &before, &err), 0);
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	if (tw_train(&job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t c = 0; c < 4; c++) {
+		assert_true(fabs(find_bias(&r, "AbsPower", component[c]) - watts[c]) <
+			    1e-6);
+		/* The least of each is taken away. */
+		assert_true(fabs(find_bias(&r, "DynPower", component[c])) < 1e-6);
+	}
+	/* What was trained on is as it was. */
+	for (size_t c = 0; c < d.cols; c++)
+		assert_memory_equal(d.col[c].v, before.col[c].v, ROWS * sizeof(double));
+	tw_train_result_release(&r);
+	tw_dataset_release(&before);
+	tw_dataset_release(&d);
+	release_job(&job);
+}
+
+/* Not that of the last one. */
+static void the_errors_of_a_model_are_its_worst_components(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = make_counters(&d);
+	struct tw_train_job job = make_job(&table);
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+	json_t *m;
+
+	(void)state;
+	make_table(&d, ROWS);
+	for (size_t i = 0; i < ROWS; i++)
+		tw_dataset_find(&d, "package_power")[i] = 20 + 10 * (double)(i * 11 % 5);
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	if (tw_train(&job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	m = parse_file(&r, DIR "metadata.json");
+	assert_true(number(m, "package_mape") > 1 + number(m, "dram_mape"));
+	assert_true(number(m, "mape") == number(m, "package_mape"));
+	assert_true(number(m, "mae") == number(m, "package_mae"));
+	assert_true(r.row[0].mape_percent == number(m, "package_mape"));
+	json_decref(m);
 	tw_train_result_release(&r);
 	tw_dataset_release(&d);
 	release_job(&job);
@@ -350,6 +437,18 @@ static struct tw_prom *make_response(bool falls, bool cycles)
 	return p;
 }
 
+static void assert_refused(const struct tw_train_job *job, const char *text)
+{
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_train(job, &r, &err), -1);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("'%s' is not in '%s'", text, err.text);
+	assert_int_equal(r.pipeline.count, 0);
+	assert_null(r.row);
+}
+
 static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state)
 {
 	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
@@ -368,6 +467,11 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 	assert_int_equal(lacking.models, 1);
 	assert_string_equal(lacking.row[0].group, "BPFOnly");
 
+	/* A source that was not measured makes no empty pipeline. */
+	job.source = tw_energy_source_find("hmc");
+	assert_refused(&job, "no series of kepler_node_platform_joules_total{source=");
+	job.source = NULL;
+
 	job.response = falls;
 	assert_int_equal(tw_train(&job, &wrong, &reset), -1);
 	assert_int_equal(reset.code, TW_INVALID);
@@ -383,18 +487,6 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 	tw_prom_free(less);
 	tw_prom_free(falls);
 	release_job(&job);
-}
-
-static void assert_refused(const struct tw_train_job *job, const char *text)
-{
-	struct tw_train_result r = { 0 };
-	struct tw_err err = { 0 };
-
-	assert_int_equal(tw_train(job, &r, &err), -1);
-	if (strstr(err.text, text) == NULL)
-		fail_msg("'%s' is not in '%s'", text, err.text);
-	assert_int_equal(r.pipeline.count, 0);
-	assert_null(r.row);
 }
 
 static void bad_jobs_are_refused(void **state)
@@ -417,6 +509,9 @@ static void bad_jobs_are_refused(void **state)
 	job.origin = "\xff";
 	assert_refused(&job, "the data's origin is not UTF-8");
 	job.origin = NULL;
+	strcpy(job.spec.vendor, "\xff");
+	assert_refused(&job, "vendor or processor is not UTF-8");
+	job.spec.vendor[0] = '\0';
 	job.table_count = 0;
 	assert_refused(&job, "nothing to train on");
 	assert_int_equal(tw_dataset_init(&empty, 9, false, &err), 0);
@@ -501,6 +596,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_becomes_models_of_both_outputs),
+		cmocka_unit_test(each_component_learns_its_own_power_of_its_own_output),
+		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),
 		cmocka_unit_test(the_isolator_does_not_see_the_rows_that_judge),

@@ -201,12 +201,46 @@ static void many_at_once_are_trained_or_told_to_come_again(void **state)
 	stop(&r);
 }
 
+static void a_service_that_stops_ends_one_training_and_begins_no_other(void **state)
+{
+	struct running r = { 0 };
+	struct tw_http_answer late = { 0 };
+	struct client client[CLIENTS];
+	pthread_t thread[CLIENTS];
+	size_t len, late_len;
+	char *body = make_request("early", &len),
+	     *other = make_request("late", &late_len);
+
+	(void)state;
+	start(&r, CLIENTS);
+	for (int i = 0; i < CLIENTS; i++) {
+		client[i] = (struct client){ &r, body, len, 0 };
+		assert_int_equal(pthread_create(&thread[i], NULL, ask, &client[i]), 0);
+	}
+	tw_service_stop(r.service);
+	/* Nobody is left waiting for a turn. */
+	for (int i = 0; i < CLIENTS; i++) {
+		pthread_join(thread[i], NULL);
+		assert_true(client[i].status == 200 || client[i].status == 503);
+	}
+	post(&r, other, late_len, &late);
+	assert_int_equal(late.status, 503);
+	assert_non_null(strstr(late.body, "the program stops"));
+	assert_false(published(&r, "late"));
+	tw_http_answer_release(&late);
+	free(other);
+	free(body);
+	stop(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pipeline_is_answered_and_published),
 		cmocka_unit_test(what_is_refused_publishes_nothing),
 		cmocka_unit_test(many_at_once_are_trained_or_told_to_come_again),
+		cmocka_unit_test(
+			a_service_that_stops_ends_one_training_and_begins_no_other),
 	};
 	struct tw_err err = { 0 };
 
