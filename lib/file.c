@@ -51,6 +51,47 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
+/* What the kernel makes as it is read has no size: read on until it ends. */
+static int read_growing(int fd, const char *path, size_t max, char **data, size_t *len,
+			struct tw_err *err)
+{
+	size_t size = 0, have = 0, more;
+	char *buf = NULL;
+	int rc = -1;
+
+	do {
+		char *grown;
+
+		size = size == 0 ? 4096 : 2 * size;
+		if (size > max)
+			size = max + 1;
+		grown = realloc(buf, size + 1);
+		if (grown == NULL) {
+			tw_fail(err, TW_NOMEM, "'%s'", path);
+			goto out;
+		}
+		buf = grown;
+		if (read_all(fd, buf + have, size - have, &more) < 0) {
+			tw_fail_errno(err, errno, "cannot read '%s'", path);
+			goto out;
+		}
+		have += more;
+	} while (have == size && have <= max);
+	if (have > max) {
+		tw_fail(err, TW_INVALID, "'%s' has more bytes than its limit, %zu", path,
+			max);
+		goto out;
+	}
+
+	*data = buf;
+	*len = have;
+	buf = NULL;
+	rc = 0;
+out:
+	free(buf);
+	return rc;
+}
+
 int tw_file_read(const char *path, size_t max, char **data, size_t *len,
 		 struct tw_err *err)
 {
@@ -74,14 +115,19 @@ int tw_file_read(const char *path, size_t max, char **data, size_t *len,
 			(intmax_t)st.st_size, max);
 		goto out;
 	}
-	buf = malloc((size_t)st.st_size + 1);
-	if (buf == NULL) {
-		tw_fail(err, TW_NOMEM, "'%s'", path);
-		goto out;
-	}
-	if (read_all(fd, buf, (size_t)st.st_size, &have) < 0) {
-		tw_fail_errno(err, errno, "cannot read '%s'", path);
-		goto out;
+	if (st.st_size == 0) {
+		if (read_growing(fd, path, max, &buf, &have, err) < 0)
+			goto out;
+	} else {
+		buf = malloc((size_t)st.st_size + 1);
+		if (buf == NULL) {
+			tw_fail(err, TW_NOMEM, "'%s'", path);
+			goto out;
+		}
+		if (read_all(fd, buf, (size_t)st.st_size, &have) < 0) {
+			tw_fail_errno(err, errno, "cannot read '%s'", path);
+			goto out;
+		}
 	}
 	buf[have] = '\0';
 

@@ -13,7 +13,8 @@ struct tw_err;
 /*
  * The whole file, at most max bytes. *data is yours (free()) and NUL-terminated;
  * *len is without the NUL. Only regular files: a link is followed, a directory,
- * device or FIFO is refused.
+ * device or FIFO is refused. A file whose size is given as 0, as below /proc, is read
+ * until it ends.
  */
 int tw_file_read(const char *path, size_t max, char **data, size_t *len,
 		 struct tw_err *err);

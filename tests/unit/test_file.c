@@ -192,6 +192,40 @@ static void reading_has_a_limit_and_wants_a_regular_file(void **state)
 	free(path);
 }
 
+static void a_file_without_a_size_is_read_until_it_ends(void **state)
+{
+	static const char cpus[] = "/proc/cpuinfo";
+	struct tw_err err = { 0 };
+	char *data = NULL;
+	size_t len = 0, again = 0;
+
+	(void)state;
+	if (tw_file_read(cpus, 64u << 20, &data, &len, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(len > 0);
+	assert_int_equal(strlen(data), len);
+	free(data);
+	data = NULL;
+	assert_int_equal(tw_file_read(cpus, 7, &data, &again, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_non_null(strstr(err.text, "has more bytes than its limit, 7"));
+	assert_null(data);
+	for (int n = 1;; n++) {
+		struct tw_err why = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_file_read(cpus, 64u << 20, &data, &again, &why);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(why.code, TW_NOMEM);
+	}
+	free(data);
+}
+
 static void directories_are_made_with_their_parents(void **state)
 {
 	char *path = below(*state, "a//b/c"), *file = below(*state, "f");
@@ -360,6 +394,7 @@ int main(void)
 			creating_does_not_overwrite_nor_follow_a_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			reading_has_a_limit_and_wants_a_regular_file, setup, teardown),
+		cmocka_unit_test(a_file_without_a_size_is_read_until_it_ends),
 		cmocka_unit_test_setup_teardown(directories_are_made_with_their_parents,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
