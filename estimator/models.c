@@ -5,7 +5,7 @@
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
 #include "estimator/request.h"
-#include "profiler/spec.h"
+#include "profiler/cpus.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,2 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+profiler-src += profiler/arm.c
+profiler-src += profiler/cpuinfo.c
+profiler-src += profiler/cpus.c
+profiler-src += profiler/discover.c
+profiler-src += profiler/name.c
+profiler-src += profiler/similarity.c
+profiler-src += profiler/smbios.c
 profiler-src += profiler/spec.c

@@ -2,21 +2,17 @@
 #include "profiler/spec.h"
 
 #include "lib/err.h"
-#include "lib/file.h"
 #include "lib/json.h"
 #include "lib/num.h"
 
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Larger figures are no machine's. */
 #define FIGURE_MAX 1e9
-#define CPU_MAX 65535
-#define CPU_LIST_MAX 65536
 
 static const struct {
 	const char *key;
@@ -140,67 +136,4 @@ bool tw_machine_spec_known(const struct tw_machine_spec *s)
 	return s->vendor[0] != '\0' || s->processor[0] != '\0' || s->cores != 0 ||
 	       s->chips != 0 || s->memory_gib != 0 || s->frequency_mhz != 0 ||
 	       s->threads_per_core != 0;
-}
-
-/* A number at *s, which moves behind it. False if there is none up to CPU_MAX. */
-static bool take_cpu(const char **s, uint32_t *out)
-{
-	uint32_t v = 0;
-	const char *p = *s;
-
-	while (*p >= '0' && *p <= '9' && v <= CPU_MAX)
-		v = v * 10 + (uint32_t)(*p++ - '0');
-	if (p == *s || v > CPU_MAX)
-		return false;
-	*s = p;
-	*out = v;
-	return true;
-}
-
-/* How many a CPU list names: "0-3,5,7-8" is 7. 0: it is no ascending list. */
-static uint32_t count_cpus(const char *s)
-{
-	uint32_t first, last, next = 0, count = 0;
-
-	for (;;) {
-		if (!take_cpu(&s, &first))
-			return 0;
-		last = first;
-		if (*s == '-' && (s++, !take_cpu(&s, &last)))
-			return 0;
-		if (first < next || last < first)
-			return 0;
-		count += last - first + 1;
-		next = last + 1;
-		if (*s != ',')
-			break;
-		s++;
-	}
-	return *s == '\0' || strcmp(s, "\n") == 0 ? count : 0;
-}
-
-int tw_cores_discover(const char *sys, uint32_t *out, struct tw_err *err)
-{
-	char *path = NULL, *text = NULL;
-	uint32_t count;
-	size_t len;
-	int rc = -1;
-
-	if (tw_path_join(&path, err, sys, "devices/system/cpu/present", NULL) < 0)
-		goto out;
-	if (tw_file_read(path, CPU_LIST_MAX, &text, &len, err) < 0)
-		goto out;
-	count = strlen(text) == len ? count_cpus(text) : 0;
-	if (count == 0) {
-		tw_fail(err, TW_PARSE, "'%s': '%.*s' is not a list of CPUs", path,
-			(int)strcspn(text, "\n"), text);
-		goto out;
-	}
-
-	*out = count;
-	rc = 0;
-out:
-	free(text);
-	free(path);
-	return rc;
 }

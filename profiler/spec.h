@@ -39,7 +39,4 @@ json_t *tw_machine_spec_to_json(const struct tw_machine_spec *s);
 /* Whether anything is known. */
 bool tw_machine_spec_known(const struct tw_machine_spec *s);
 
-/* Logical CPUs of this machine, by the file <sys>/devices/system/cpu/present. */
-int tw_cores_discover(const char *sys, uint32_t *out, struct tw_err *err);
-
 #endif /* TW_PROFILER_SPEC_H */

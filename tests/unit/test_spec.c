@@ -2,11 +2,8 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/err.h"
-#include "lib/file.h"
 #include "lib/json.h"
 #include "profiler/spec.h"
-#include "tests/unit/fail_alloc.h"
-#include "tests/unit/scratch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,103 +128,6 @@ static void what_is_no_number_is_refused_with_its_path(void **state)
 	}
 }
 
-static int discover(const char *list, uint32_t *out, struct tw_err *err)
-{
-	char *sys = scratch_new(), path[512];
-	struct tw_err ours = { 0 };
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/devices/system/cpu", sys);
-	assert_int_equal(tw_dir_make(path, &ours), 0);
-	snprintf(path, sizeof(path), "%s/devices/system/cpu/present", sys);
-	if (list != NULL)
-		assert_int_equal(tw_file_create(path, list, strlen(list), &ours), 0);
-	rc = tw_cores_discover(sys, out, err);
-	scratch_free(sys);
-	return rc;
-}
-
-static void cores_are_counted_from_the_list_of_cpus(void **state)
-{
-	static const struct {
-		const char *list;
-		uint32_t want;
-	} cases[] = {
-		{ "0\n", 1 },   { "0-3\n", 4 },       { "0-95", 96 },
-		{ "0,2\n", 2 }, { "0-3,5,7-8\n", 7 }, { "3-65535\n", 65533 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct tw_err err = { 0 };
-		uint32_t cores = 0;
-
-		assert_int_equal(discover(cases[i].list, &cores, &err), 0);
-		assert_int_equal(cores, cases[i].want);
-	}
-}
-
-static void a_list_that_is_none_is_refused(void **state)
-{
-	static const char *const lists[] = {
-		"",      "\n", "a",   "0-",    "-1",          "3-1",   "0,0",
-		"0-3,2", "0,", "0 1", "65536", "99999999999", "0\n\n",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		struct tw_err err = { 0 };
-		uint32_t cores = 5;
-
-		assert_int_equal(discover(lists[i], &cores, &err), -1);
-		assert_int_equal(err.code, TW_PARSE);
-		assert_non_null(strstr(err.text, "is not a list of CPUs"));
-		assert_null(strchr(err.text, '\n'));
-		assert_int_equal(cores, 5);
-	}
-}
-
-static void a_machine_without_the_file_is_not_found(void **state)
-{
-	struct tw_err err = { 0 };
-	uint32_t cores;
-
-	(void)state;
-	assert_int_equal(discover(NULL, &cores, &err), -1);
-	assert_int_equal(err.code, TW_NOTFOUND);
-}
-
-static void every_failed_allocation_is_reported(void **state)
-{
-	char *sys = scratch_new(), path[512];
-	struct tw_err err = { 0 };
-	int failures = 0;
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/devices/system/cpu", sys);
-	assert_int_equal(tw_dir_make(path, &err), 0);
-	snprintf(path, sizeof(path), "%s/devices/system/cpu/present", sys);
-	assert_int_equal(tw_file_create(path, "0-1", 3, &err), 0);
-	for (int n = 1;; n++) {
-		struct tw_err why = { 0 };
-		uint32_t cores = 0;
-		int rc;
-
-		fail_alloc_at(n);
-		rc = tw_cores_discover(sys, &cores, &why);
-		if (!fail_alloc_hit()) {
-			assert_int_equal(rc, 0);
-			assert_int_equal(cores, 2);
-			break;
-		}
-		assert_int_equal(rc, -1);
-		assert_int_equal(why.code, TW_NOMEM);
-		failures++;
-	}
-	assert_true(failures >= 2);
-	scratch_free(sys);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,10 +135,6 @@ int main(void)
 		cmocka_unit_test(what_is_missing_null_zero_or_minus_one_is_unknown),
 		cmocka_unit_test(numbers_may_be_text_or_have_a_point),
 		cmocka_unit_test(what_is_no_number_is_refused_with_its_path),
-		cmocka_unit_test(cores_are_counted_from_the_list_of_cpus),
-		cmocka_unit_test(a_list_that_is_none_is_refused),
-		cmocka_unit_test(a_machine_without_the_file_is_not_found),
-		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/cpuinfo.h"
+
+#include "lib/num.h"
+#include "profiler/arm.h"
+#include "profiler/name.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define MHZ_MAX 100000.0
+
+struct span {
+	const char *at;
+	size_t len;
+};
+
+struct parse {
+	struct tw_cpuinfo *out;
+	uint32_t implementer, part; /* 0: not seen */
+};
+
+static struct span trim(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+		end--;
+	return (struct span){ at, (size_t)(end - at) };
+}
+
+/* "0xd0c"; 0 if it is none. */
+static uint32_t read_hex(struct span s)
+{
+	uint32_t v = 0;
+
+	if (s.len < 3 || s.len > 10 || s.at[0] != '0' || s.at[1] != 'x')
+		return 0;
+	for (size_t i = 2; i < s.len; i++) {
+		const char c = s.at[i];
+
+		if (c >= '0' && c <= '9')
+			v = v * 16 + (uint32_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v * 16 + (uint32_t)(c - 'a') + 10;
+		else
+			return 0;
+	}
+	return v;
+}
+
+static void take_vendor(struct parse *p, struct span v)
+{
+	if (p->out->vendor[0] == '\0')
+		tw_vendor_name(v.at, v.len, p->out->vendor);
+}
+
+static void take_brand(struct parse *p, struct span v)
+{
+	if (p->out->processor[0] == '\0')
+		tw_processor_name(v.at, v.len, p->out->processor);
+}
+
+static void take_frequency(struct parse *p, struct span v)
+{
+	double mhz;
+
+	/* POWER: "2300.000000MHz". */
+	if (v.len > 3 && memcmp(v.at + v.len - 3, "MHz", 3) == 0)
+		v.len -= 3;
+	if (!tw_parse_double(v.at, v.len, &mhz) || !(mhz >= 0 && mhz <= MHZ_MAX))
+		return;
+	mhz = 100 * (double)(uint32_t)(mhz / 100 + 0.5);
+	if (mhz > p->out->frequency_mhz)
+		p->out->frequency_mhz = (uint32_t)mhz;
+}
+
+static void take_implementer(struct parse *p, struct span v)
+{
+	if (p->implementer == 0)
+		p->implementer = read_hex(v);
+}
+
+static void take_part(struct parse *p, struct span v)
+{
+	if (p->part == 0)
+		p->part = read_hex(v);
+}
+
+static const struct {
+	const char *key;
+	void (*take)(struct parse *p, struct span v);
+} keys[] = {
+	{ "vendor_id", take_vendor },  { "model name", take_brand },
+	{ "cpu MHz", take_frequency }, { "CPU implementer", take_implementer },
+	{ "CPU part", take_part },     { "cpu", take_brand }, /* POWER */
+	{ "clock", take_frequency },                          /* POWER */
+};
+
+static void take_line(struct parse *p, const char *at, const char *end)
+{
+	const char *colon = memchr(at, ':', (size_t)(end - at));
+	struct span key;
+
+	if (colon == NULL)
+		return;
+	key = trim(at, colon);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strlen(keys[i].key) == key.len &&
+		    memcmp(keys[i].key, key.at, key.len) == 0)
+			keys[i].take(p, trim(colon + 1, end));
+}
+
+/* arm64 gives numbers where others give names. */
+static void name_arm(const struct parse *p)
+{
+	const char *vendor = tw_arm_vendor(p->implementer);
+	const char *part = tw_arm_part(p->implementer, p->part);
+
+	if (p->out->vendor[0] == '\0' && vendor != NULL)
+		tw_vendor_name(vendor, strlen(vendor), p->out->vendor);
+	if (p->out->processor[0] == '\0' && part != NULL)
+		tw_processor_name(part, strlen(part), p->out->processor);
+}
+
+void tw_cpuinfo_parse(const char *data, size_t len, struct tw_cpuinfo *out)
+{
+	const char *at = data, *end = data + len;
+	struct parse p = { .out = out };
+
+	*out = (struct tw_cpuinfo){ 0 };
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+		if (stop == NULL)
+			stop = end;
+		take_line(&p, at, stop);
+		at = stop < end ? stop + 1 : end;
+	}
+	name_arm(&p);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/discover.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/num.h"
+#include "profiler/cpuinfo.h"
+#include "profiler/cpus.h"
+#include "profiler/name.h"
+#include "profiler/smbios.h"
+#include "profiler/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* cpuinfo has some 1.5 KiB a CPU. */
+#define CPUINFO_MAX (64u << 20)
+#define MEMINFO_MAX (1u << 20)
+#define SMBIOS_MAX 65536
+#define KIB_A_GIB (1u << 20)
+
+/* root/name, if it is there and may be read; else *data is NULL. */
+static int read_if_there(const char *root, const char *name, size_t max, char **data,
+			 size_t *len, struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+	char *path = NULL;
+	int rc = -1;
+
+	*data = NULL;
+	*len = 0;
+	if (tw_path_join(&path, err, root, name, NULL) < 0)
+		goto out;
+	if (tw_file_read(path, max, data, len, &why) < 0 && why.code != TW_NOTFOUND &&
+	    why.code != TW_DENIED) {
+		tw_fail(err, why.code, "%s", why.text);
+		goto out;
+	}
+
+	rc = 0;
+out:
+	free(path);
+	return rc;
+}
+
+static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_err *err)
+{
+	struct tw_cpuinfo info;
+	char *data;
+	size_t len;
+
+	if (read_if_there(proc, "cpuinfo", CPUINFO_MAX, &data, &len, err) < 0)
+		return -1;
+	if (data != NULL) {
+		tw_cpuinfo_parse(data, len, &info);
+		memcpy(s->vendor, info.vendor, sizeof(s->vendor));
+		memcpy(s->processor, info.processor, sizeof(s->processor));
+		s->frequency_mhz = info.frequency_mhz;
+	}
+	free(data);
+	return 0;
+}
+
+/*
+ * A processor that /proc/cpuinfo does not name: an Arm one that is not in our table. Only
+ * then, since the table is root's alone, and a machine must not have another name for
+ * root than for a daemon.
+ */
+static int take_smbios(const char *sys, struct tw_machine_spec *s, struct tw_err *err)
+{
+	static const char name[] = "firmware/dmi/entries/4-0/raw";
+	struct tw_smbios_processor p;
+	char *data;
+	size_t len;
+
+	if (s->vendor[0] != '\0' && s->processor[0] != '\0')
+		return 0;
+	if (read_if_there(sys, name, SMBIOS_MAX, &data, &len, err) < 0)
+		return -1;
+	if (data != NULL && tw_smbios_processor_parse(data, len, &p)) {
+		if (s->processor[0] == '\0')
+			tw_processor_name(p.version, p.version_len, s->processor);
+		if (s->vendor[0] == '\0')
+			tw_vendor_name(p.vendor, p.vendor_len, s->vendor);
+	}
+	free(data);
+	return 0;
+}
+
+static int take_cpus(const char *sys, struct tw_machine_spec *s, struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+	struct tw_cpus cpus = { 0 };
+
+	if (tw_cpus_discover(sys, &cpus, &why) < 0 && why.code != TW_NOTFOUND)
+		return tw_fail(err, why.code, "%s", why.text);
+	s->cores = cpus.cores;
+	s->chips = cpus.chips;
+	s->threads_per_core = cpus.threads_per_core;
+	/* What the CPUs can reach tells more than what they ran at just now. */
+	if (cpus.frequency_mhz != 0)
+		s->frequency_mhz = cpus.frequency_mhz;
+	return 0;
+}
+
+/* "MemTotal:       24684092 kB", to whole GiB, downwards. False if it is no such line. */
+static bool read_total(const char *data, uint32_t *gib)
+{
+	static const char key[] = "MemTotal:";
+	const char *at = strstr(data, key);
+	double kib;
+	size_t len;
+
+	if (at == NULL || (at != data && at[-1] != '\n'))
+		return false;
+	at += strlen(key);
+	at += strspn(at, " \t");
+	len = strcspn(at, " \n");
+	if (!tw_parse_double(at, len, &kib) || strncmp(at + len, " kB", 3) != 0 ||
+	    !(kib >= 0 && kib / KIB_A_GIB < 1e9))
+		return false;
+	*gib = (uint32_t)(kib / KIB_A_GIB);
+	return true;
+}
+
+static int take_memory(const char *proc, struct tw_machine_spec *s, struct tw_err *err)
+{
+	char *data;
+	size_t len;
+	int rc = -1;
+
+	if (read_if_there(proc, "meminfo", MEMINFO_MAX, &data, &len, err) < 0)
+		return -1;
+	if (data != NULL && !read_total(data, &s->memory_gib)) {
+		tw_fail(err, TW_PARSE, "'%s/meminfo': no line 'MemTotal: N kB'", proc);
+		goto out;
+	}
+
+	rc = 0;
+out:
+	free(data);
+	return rc;
+}
+
+int tw_machine_spec_discover(const char *proc, const char *sys,
+			     struct tw_machine_spec *out, struct tw_err *err)
+{
+	struct tw_machine_spec s = { 0 };
+
+	if (take_cpuinfo(proc, &s, err) < 0 || take_cpus(sys, &s, err) < 0 ||
+	    take_memory(proc, &s, err) < 0 || take_smbios(sys, &s, err) < 0)
+		return -1;
+	if (!tw_machine_spec_known(&s))
+		return tw_fail(err, TW_NOTFOUND, "'%s' and '%s' tell of no machine", proc,
+			       sys);
+	*out = s;
+	return 0;
+}

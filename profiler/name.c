@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/name.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define WORD_MAX TW_SPEC_TEXT
+
+/* Marks that belong to a word but not to its name. */
+static const char *const marks[] = { "(r)", "(tm)", "(c)" };
+
+/* Words that do not tell one processor from another. */
+static const char *const fillers[] = { "cpu", "processor" };
+
+/* What follows is not the processor: "with Radeon Graphics". */
+static const char *const enders[] = { "with", "w/" };
+
+struct text {
+	const char *at, *end;
+};
+
+struct name {
+	char *out;
+	size_t len, last; /* where the last word begins, with its '_' */
+	bool full;
+};
+
+static bool is_one_of(const char *const *list, size_t count, const char *word)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], word) == 0)
+			return true;
+	return false;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static char lower(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* The length of the mark at t, or 0. */
+static size_t mark_length(const struct text *t)
+{
+	for (size_t i = 0; i < COUNT(marks); i++) {
+		const size_t len = strlen(marks[i]);
+
+		if ((size_t)(t->end - t->at) >= len &&
+		    strncasecmp(t->at, marks[i], len) == 0)
+			return len;
+	}
+	return 0;
+}
+
+static bool separates(char c)
+{
+	return (c >= '\0' && c <= ' ') || c == ',' || c == ';' || c == '_';
+}
+
+/* Else it is in a word but not in its name: quotes, a registered mark in UTF-8. */
+static bool is_kept(char c)
+{
+	return is_digit(c) || is_letter(c) || c == '-' || c == '.' || c == '+' ||
+	       c == '/';
+}
+
+/*
+ * The next word in lower case, cut at WORD_MAX - 1 bytes; false at the end of the name:
+ * at the end of the text, at '@' (the frequency), or at '(' other than a mark's.
+ */
+static bool next_word(struct text *t, char out[WORD_MAX])
+{
+	size_t len = 0;
+
+	for (; t->at < t->end; t->at++) {
+		const size_t mark = mark_length(t);
+
+		if (mark > 0) {
+			t->at += mark - 1;
+			continue;
+		}
+		if (*t->at == '@' || *t->at == '(') {
+			t->end = t->at;
+			break;
+		}
+		if (separates(*t->at)) {
+			if (len > 0)
+				break;
+			continue;
+		}
+		if (is_kept(*t->at) && len < WORD_MAX - 1)
+			out[len++] = lower(*t->at);
+	}
+	out[len] = '\0';
+	return len > 0;
+}
+
+/* "v4" */
+static bool is_version(const char *word)
+{
+	return word[0] == 'v' && word[1] != '\0' &&
+	       word[1 + strspn(word + 1, "0123456789")] == '\0';
+}
+
+/* "4-bit", "multi-core"; but "96-core" tells. */
+static bool is_kind(const char *word)
+{
+	const char *dash = strchr(word, '-');
+
+	if (dash == NULL || dash == word)
+		return false;
+	if (strcmp(dash, "-bit") == 0)
+		return is_digit(word[0]);
+	return strcmp(dash, "-core") == 0 && is_letter(word[0]);
+}
+
+/* "ghz", "2.4ghz" */
+static bool is_frequency(const char *word)
+{
+	const size_t number = strspn(word, "0123456789.");
+
+	return strcmp(word + number, "ghz") == 0 || strcmp(word + number, "mhz") == 0;
+}
+
+static bool is_number(const char *word)
+{
+	return word[strspn(word, "0123456789.")] == '\0';
+}
+
+/* A frequency without its number takes the word before it along. */
+static void drop_number(struct name *n)
+{
+	const char *word = n->out + n->last;
+
+	if (n->len > 0 && is_number(word[0] == '_' ? word + 1 : word))
+		n->out[n->len = n->last] = '\0';
+}
+
+/* Append a word's letters and figures, each run of others as one '_'. */
+static void add_word(struct name *n, const char *word, bool join)
+{
+	char text[WORD_MAX]; /* a word is shorter, and gets one '_' more at most */
+	size_t len = 0;
+	bool gap = !join && n->len > 0;
+
+	for (const char *p = word; *p != '\0'; p++) {
+		if (*p == '-' || *p == '/') {
+			gap = n->len + len > 0;
+			continue;
+		}
+		if (gap)
+			text[len++] = '_';
+		gap = false;
+		text[len++] = *p;
+	}
+	if (n->full || n->len + len >= TW_SPEC_TEXT) {
+		n->full = true;
+		return;
+	}
+	n->last = n->len;
+	memcpy(n->out + n->len, text, len);
+	n->out[n->len += len] = '\0';
+}
+
+void tw_processor_name(const char *brand, size_t len, char out[TW_SPEC_TEXT])
+{
+	struct text t = { brand, brand + len };
+	struct name n = { .out = out };
+	char word[WORD_MAX];
+
+	out[0] = '\0';
+	while (next_word(&t, word)) {
+		if (is_one_of(enders, COUNT(enders), word))
+			break;
+		if (is_one_of(fillers, COUNT(fillers), word) || is_kind(word))
+			continue;
+		if (is_frequency(word)) {
+			if (!is_digit(word[0]))
+				drop_number(&n);
+			continue;
+		}
+		add_word(&n, word, is_version(word));
+	}
+	/* One letter names no processor. */
+	if (n.len < 2)
+		out[0] = '\0';
+}
+
+void tw_vendor_name(const char *vendor, size_t len, char out[TW_SPEC_TEXT])
+{
+	struct text t = { vendor, vendor + len };
+	struct name n = { .out = out };
+	char word[WORD_MAX];
+
+	out[0] = '\0';
+	if (!next_word(&t, word))
+		return;
+	/* "Inc." */
+	for (size_t i = strlen(word); i > 0 && word[i - 1] == '.'; i--)
+		word[i - 1] = '\0';
+	add_word(&n, word, false);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/cpuinfo.h"
+#include "profiler/name.h"
+#include "profiler/smbios.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A name ends, and can be a part of a JSON text or a path as it is. */
+static void check_name(const char name[TW_SPEC_TEXT])
+{
+	if (memchr(name, '\0', TW_SPEC_TEXT) == NULL)
+		abort();
+	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.+")] != '\0')
+		abort();
+}
+
+static void check_span(const char *data, size_t size, const char *at, size_t len)
+{
+	if (at < data || at > data + size || len > (size_t)(data + size - at))
+		abort();
+}
+
+/* Property: whatever the kernel or the firmware says, names are names and in bounds. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct tw_smbios_processor p;
+	struct tw_cpuinfo info;
+	char name[TW_SPEC_TEXT];
+
+	tw_processor_name(text, size, name);
+	check_name(name);
+	tw_vendor_name(text, size, name);
+	check_name(name);
+	tw_cpuinfo_parse(text, size, &info);
+	check_name(info.vendor);
+	check_name(info.processor);
+	if (info.frequency_mhz > 100000)
+		abort();
+	if (tw_smbios_processor_parse(text, size, &p)) {
+		check_span(text, size, p.vendor, p.vendor_len);
+		check_span(text, size, p.version, p.version_len);
+	}
+	return 0;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "profiler/cpuinfo.h"
+#include "profiler/cpus.h"
+#include "profiler/discover.h"
+#include "profiler/smbios.h"
+#include "profiler/spec.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/scratch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define MACHINES "tests/data/proc-sys/"
+#define CPU_DIR "sys/devices/system/cpu/"
+
+static int count_cores(const char *list, uint32_t *out, struct tw_err *err)
+{
+	char *sys = scratch_new(), path[512];
+	struct tw_err ours = { 0 };
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/devices/system/cpu", sys);
+	assert_int_equal(tw_dir_make(path, &ours), 0);
+	snprintf(path, sizeof(path), "%s/devices/system/cpu/present", sys);
+	if (list != NULL)
+		assert_int_equal(tw_file_create(path, list, strlen(list), &ours), 0);
+	rc = tw_cores_discover(sys, out, err);
+	scratch_free(sys);
+	return rc;
+}
+
+static void cores_are_counted_from_the_list_of_cpus(void **state)
+{
+	static const struct {
+		const char *list;
+		uint32_t want;
+	} cases[] = {
+		{ "0\n", 1 },   { "0-3\n", 4 },       { "0-95", 96 },
+		{ "0,2\n", 2 }, { "0-3,5,7-8\n", 7 }, { "3-65535\n", 65533 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+		uint32_t cores = 0;
+
+		assert_int_equal(count_cores(cases[i].list, &cores, &err), 0);
+		assert_int_equal(cores, cases[i].want);
+	}
+}
+
+static void a_list_that_is_none_is_refused(void **state)
+{
+	static const char *const lists[] = {
+		"",      "\n", "a",   "0-",    "-1",          "3-1",   "0,0",
+		"0-3,2", "0,", "0 1", "65536", "99999999999", "0\n\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct tw_err err = { 0 };
+		uint32_t cores = 5;
+
+		assert_int_equal(count_cores(lists[i], &cores, &err), -1);
+		assert_int_equal(err.code, TW_PARSE);
+		assert_non_null(strstr(err.text, "is not a list of CPUs"));
+		assert_null(strchr(err.text, '\n'));
+		assert_int_equal(cores, 5);
+	}
+}
+
+static void a_machine_without_the_file_is_not_found(void **state)
+{
+	struct tw_err err = { 0 };
+	uint32_t cores;
+
+	(void)state;
+	assert_int_equal(count_cores(NULL, &cores, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+}
+
+/* ---- whole machines ---- */
+
+static int discover(const char *machine, struct tw_machine_spec *out, struct tw_err *err)
+{
+	char proc[512], sys[512];
+
+	snprintf(proc, sizeof(proc), "%s/proc", machine);
+	snprintf(sys, sizeof(sys), "%s/sys", machine);
+	return tw_machine_spec_discover(proc, sys, out, err);
+}
+
+static void recorded_machines_are_what_they_are(void **state)
+{
+	static const struct {
+		const char *machine;
+		struct tw_machine_spec want;
+	} cases[] = {
+		{ MACHINES "xeon-2-chips",
+		  { "genuineintel", "intel_xeon_platinum_8259cl", 8, 2, 377, 3500, 2 } },
+		/* One of its CPUs is offline, and only some of its cores have two
+		 * threads. */
+		{ MACHINES "core-hybrid",
+		  { "genuineintel", "12th_gen_intel_core_i9_12900k", 6, 1, 31, 5200,
+		    2 } },
+		/* The number of its only chip is 8228. */
+		{ MACHINES "arm64-server", { "arm", "neoverse_n1", 4, 1, 125, 3000, 1 } },
+		/* No cpufreq: 2596.094 MHz measured. */
+		{ MACHINES "kvm-guest",
+		  { "authenticamd", "amd_epyc", 2, 1, 23, 2600, 2 } },
+		/* Named by its firmware alone. */
+		{ MACHINES "arm64-unknown",
+		  { "ampere", "ampere_altra_q80_30", 1, 1, 8, 0, 1 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct tw_machine_spec s = { 0 };
+		struct tw_err err = { 0 };
+		const struct tw_machine_spec *want = &cases[i].want;
+
+		if (discover(cases[i].machine, &s, &err) < 0)
+			fail_msg("%s: %s", cases[i].machine, err.text);
+		assert_string_equal(s.vendor, want->vendor);
+		assert_string_equal(s.processor, want->processor);
+		assert_int_equal(s.cores, want->cores);
+		assert_int_equal(s.chips, want->chips);
+		assert_int_equal(s.memory_gib, want->memory_gib);
+		assert_int_equal(s.frequency_mhz, want->frequency_mhz);
+		assert_int_equal(s.threads_per_core, want->threads_per_core);
+	}
+}
+
+static void this_machine_tells_what_it_is(void **state)
+{
+	struct tw_machine_spec s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (tw_machine_spec_discover("/proc", "/sys", &s, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(tw_machine_spec_known(&s));
+}
+
+/* A machine of files "name" with "text"; NULL ends them. */
+static char *make_machine(const char *const files[][2])
+{
+	char *dir = scratch_new(), path[512];
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; files[i][0] != NULL; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
+		*strrchr(path, '/') = '\0';
+		assert_int_equal(tw_dir_make(path, &err), 0);
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
+		assert_int_equal(
+			tw_file_create(path, files[i][1], strlen(files[i][1]), &err), 0);
+	}
+	return dir;
+}
+
+static void what_is_not_there_stays_unknown(void **state)
+{
+	static const char *const files[][2] = {
+		{ "proc/meminfo", "MemFree: 1 kB\nMemTotal:\t2097152 kB\n" },
+		{ "proc/cpuinfo", "vendor_id" },
+		{ CPU_DIR "cpu0/online", "1\n" },
+		{ CPU_DIR "cpufreq/x", "1\n" },
+		{ CPU_DIR "present", "0\n" },
+		{ NULL, NULL },
+	};
+	char *dir = make_machine(files);
+	struct tw_machine_spec s = { .chips = 7 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (discover(dir, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(s.vendor, "");
+	assert_string_equal(s.processor, "");
+	assert_int_equal(s.cores, 1);
+	assert_int_equal(s.chips, 0);
+	assert_int_equal(s.memory_gib, 2);
+	assert_int_equal(s.frequency_mhz, 0);
+	assert_int_equal(s.threads_per_core, 0);
+	scratch_free(dir);
+}
+
+static void a_machine_of_which_nothing_is_told_is_not_found(void **state)
+{
+	static const char *const files[][2] = { { NULL, NULL } };
+	char *dir = make_machine(files);
+	struct tw_machine_spec s = { .cores = 7 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(discover(dir, &s, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_non_null(strstr(err.text, "tell of no machine"));
+	assert_int_equal(s.cores, 7);
+	scratch_free(dir);
+}
+
+static void a_malformed_file_is_named(void **state)
+{
+	static const struct {
+		const char *name, *text, *want;
+		enum tw_code code;
+	} cases[] = {
+		{ CPU_DIR "cpu0/topology/physical_package_id", "x\n",
+		  "/sys/devices/system/cpu/cpu0/topology/physical_package_id': ",
+		  TW_INVALID },
+		{ CPU_DIR "cpu0/topology/thread_siblings_list", "1-0\n",
+		  "cpu0/topology/thread_siblings_list': '1-0' is not a list of CPUs",
+		  TW_PARSE },
+		{ CPU_DIR "cpu0/cpufreq/cpuinfo_max_freq", "1e9\n",
+		  "cpu0/cpufreq/cpuinfo_max_freq': ", TW_INVALID },
+		{ CPU_DIR "cpu0/cpufreq/cpuinfo_max_freq", "9999999999\n",
+		  "cpu0/cpufreq/cpuinfo_max_freq': ", TW_INVALID },
+		{ "proc/meminfo", "MemTotal: many kB\n",
+		  "/proc/meminfo': no line 'MemTotal: N kB'", TW_PARSE },
+		{ "proc/meminfo", "MemTotal: 7 pages\n",
+		  "/proc/meminfo': no line 'MemTotal: N kB'", TW_PARSE },
+		{ "proc/meminfo", "xMemTotal: 7 kB\n",
+		  "/proc/meminfo': no line 'MemTotal: N kB'", TW_PARSE },
+		{ "proc/cpuinfo/x", "", "cpuinfo' is not a regular file", TW_INVALID },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *const files[][2] = {
+			{ CPU_DIR "present", "0\n" },
+			{ cases[i].name, cases[i].text },
+			{ NULL, NULL },
+		};
+		char *dir = make_machine(files);
+		struct tw_machine_spec s = { .cores = 7 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(discover(dir, &s, &err), -1);
+		if (strstr(err.text, cases[i].want) == NULL)
+			fail_msg("'%s' has no '%s'", err.text, cases[i].want);
+		assert_int_equal(err.code, cases[i].code);
+		assert_int_equal(s.cores, 7);
+		scratch_free(dir);
+	}
+}
+
+/* ---- texts of the kernel and the firmware ---- */
+
+static void cpuinfo_takes_any_bytes(void **state)
+{
+	static const struct {
+		const char *text, *vendor, *processor;
+		uint32_t mhz;
+	} cases[] = {
+		{ "", "", "", 0 },
+		{ "model name", "", "", 0 },
+		{ ":::\n\n:\n", "", "", 0 },
+		{ "model name : Intel(R) Xeon(R) Gold 6248R CPU @ 3.00GHz", "",
+		  "intel_xeon_gold_6248r", 0 },
+		{ "cpu MHz : 800.1\ncpu MHz : 3449.9\ncpu MHz : nan\ncpu MHz : -1\n", "",
+		  "", 3400 },
+		{ "cpu MHz : 1e300\n", "", "", 0 },
+		{ "processor : 0\ncpu : POWER9, altivec supported\nclock : "
+		  "3783.000000MHz\n",
+		  "", "power9_altivec_supported", 3800 },
+		{ "CPU implementer : 0x41\nCPU part : 0xd08\n", "arm", "cortex_a72", 0 },
+		{ "CPU implementer : 0x41\nCPU part : 0xfffffffff\n", "arm", "", 0 },
+		{ "CPU implementer : 41\nCPU part : 0xG08\n", "", "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const size_t len = strlen(cases[i].text);
+		/* The sanitizer sees what is read behind it. */
+		char *exact = malloc(len > 0 ? len : 1);
+		struct tw_cpuinfo info;
+
+		assert_non_null(exact);
+		memcpy(exact, cases[i].text, len);
+		tw_cpuinfo_parse(exact, len, &info);
+		assert_string_equal(info.vendor, cases[i].vendor);
+		assert_string_equal(info.processor, cases[i].processor);
+		assert_int_equal(info.frequency_mhz, cases[i].mhz);
+		free(exact);
+	}
+}
+
+static void a_firmware_table_that_is_none_names_nothing(void **state)
+{
+	/* Type 4, 17 bytes long, vendor is string 1, version string 2. */
+	char table[] = "\4\21\0\0\0\0\0\1\0\0\0\0\0\0\0\0\2Maker\0Model\0";
+	const size_t len = sizeof(table);
+	struct tw_smbios_processor p;
+
+	(void)state;
+	assert_true(tw_smbios_processor_parse(table, len, &p));
+	assert_int_equal(p.vendor_len, 5);
+	assert_memory_equal(p.vendor, "Maker", 5);
+	assert_int_equal(p.version_len, 5);
+	assert_memory_equal(p.version, "Model", 5);
+	/* A string that is cut off, or not there, is none. */
+	assert_true(tw_smbios_processor_parse(table, len - 2, &p));
+	assert_int_equal(p.vendor_len, 5);
+	assert_int_equal(p.version_len, 0);
+	table[0x10] = 9;
+	assert_true(tw_smbios_processor_parse(table, len, &p));
+	assert_int_equal(p.version_len, 0);
+	assert_false(tw_smbios_processor_parse(table, 16, &p));
+	table[1] = 16;
+	assert_false(tw_smbios_processor_parse(table, len, &p));
+	table[1] = 127;
+	assert_false(tw_smbios_processor_parse(table, len, &p));
+	table[0] = 1;
+	assert_false(tw_smbios_processor_parse(table, len, &p));
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	int failures = 0;
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_machine_spec s = { .cores = 7 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = discover(MACHINES "arm64-unknown", &s, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_int_equal(s.cores, 1);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		assert_int_equal(s.cores, 7);
+		failures++;
+	}
+	assert_true(failures >= 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cores_are_counted_from_the_list_of_cpus),
+		cmocka_unit_test(a_list_that_is_none_is_refused),
+		cmocka_unit_test(a_machine_without_the_file_is_not_found),
+		cmocka_unit_test(recorded_machines_are_what_they_are),
+		cmocka_unit_test(this_machine_tells_what_it_is),
+		cmocka_unit_test(what_is_not_there_stays_unknown),
+		cmocka_unit_test(a_machine_of_which_nothing_is_told_is_not_found),
+		cmocka_unit_test(a_malformed_file_is_named),
+		cmocka_unit_test(cpuinfo_takes_any_bytes),
+		cmocka_unit_test(a_firmware_table_that_is_none_names_nothing),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
