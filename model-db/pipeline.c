@@ -9,6 +9,7 @@
 #include "model-db/model.h"
 #include "model-db/summary.h"
 #include "model-db/weights.h"
+#include "profiler/node_types.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,22 +120,41 @@ static int add_tables(struct tw_fileset *pipeline, const struct tw_model *models
 	return 0;
 }
 
+static int add_node_types(struct tw_fileset *pipeline, const json_t *metadata,
+			  const struct tw_model *models, size_t count, struct tw_err *err)
+{
+	struct tw_node_types types = { 0 };
+	struct tw_buf b = { 0 };
+	json_t *obj = NULL;
+	int rc = -1;
+
+	if (tw_summary_node_types(metadata, models, count, &types, err) < 0)
+		goto out;
+	obj = tw_node_types_to_json(&types);
+	if (obj == NULL) {
+		tw_fail(err, TW_NOMEM, "node_type_index.json");
+		goto out;
+	}
+	tw_buf_add_json_pretty(&b, obj);
+	if (take_buf(pipeline, "node_type_index.json", &b, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	json_decref(obj);
+	tw_node_types_release(&types);
+	return rc;
+}
+
 int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
 			    const struct tw_model *models, size_t count,
 			    struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
-	json_t *node_types;
 
 	tw_buf_add_json_pretty(&b, metadata);
-	if (take_buf(pipeline, "metadata.json", &b, err) < 0)
-		return -1;
-	node_types = tw_summary_node_types(metadata, models, count);
-	if (node_types == NULL)
-		return tw_fail(err, TW_NOMEM, "node_type_index.json");
-	tw_buf_add_json_pretty(&b, node_types);
-	json_decref(node_types);
-	if (take_buf(pipeline, "node_type_index.json", &b, err) < 0)
+	if (take_buf(pipeline, "metadata.json", &b, err) < 0 ||
+	    add_node_types(pipeline, metadata, models, count, err) < 0)
 		return -1;
 	return add_tables(pipeline, models, count, err);
 }

@@ -3,15 +3,15 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/json.h"
 #include "lib/num.h"
 #include "model-db/model.h"
+#include "profiler/node_types.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* By group, error (undefined last), name. */
 static int by_group_and_error(const void *a, const void *b)
@@ -105,28 +105,6 @@ int tw_summary_table(const struct tw_model *models, size_t count,
 	return 0;
 }
 
-static json_t *spec_attrs(const struct tw_machine_spec *spec)
-{
-	static const char *const keys[] = { "processor", "cores", "chips", "memory",
-					    "frequency" };
-	json_t *all = tw_machine_spec_to_json(spec), *attrs = json_object();
-
-	for (size_t i = 0; i < COUNT(keys); i++) {
-		json_t *v = json_object_get(all, keys[i]);
-
-		if (v != NULL && json_object_set(attrs, keys[i], v) < 0) {
-			json_decref(attrs);
-			attrs = NULL;
-		}
-	}
-	if (all == NULL) {
-		json_decref(attrs);
-		attrs = NULL;
-	}
-	json_decref(all);
-	return attrs;
-}
-
 /* The spec that speaks for a node type: the first that is known. */
 static const struct tw_machine_spec *find_spec(const struct tw_model *models,
 					       size_t count, long long node_type)
@@ -140,20 +118,21 @@ static const struct tw_machine_spec *find_spec(const struct tw_model *models,
 	return &unknown;
 }
 
-static json_t *describe(const json_t *metadata, const struct tw_machine_spec *spec,
-			const char *key)
+/* Names of machines from metadata's "machines". */
+static int add_members(struct tw_node_type *type, const json_t *metadata,
+		       struct tw_err *err)
 {
-	json_t *members = json_object_get(json_object_get(metadata, "machines"), key);
-	json_t *type = json_object();
+	const json_t *machines = NULL;
+	char key[16];
 
-	members = json_is_array(members) ? json_incref(members) : json_array();
-	if (json_object_set_new(type, "attrs", spec_attrs(spec)) < 0 ||
-	    json_object_set(type, "members", members) < 0) {
-		json_decref(type);
-		type = NULL;
-	}
-	json_decref(members);
-	return type;
+	if (tw_json_object(metadata, "metadata.json", "machines", true, &machines, err) <
+	    0)
+		return -1;
+	if (machines == NULL)
+		return 0;
+	snprintf(key, sizeof(key), "%u", type->number);
+	return tw_json_strs(machines, "metadata.json.machines", key, true, &type->members,
+			    err);
 }
 
 static int by_value(const void *a, const void *b)
@@ -163,30 +142,36 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-json_t *tw_summary_node_types(const json_t *metadata, const struct tw_model *models,
-			      size_t count)
+int tw_summary_node_types(const json_t *metadata, const struct tw_model *models,
+			  size_t count, struct tw_node_types *out, struct tw_err *err)
 {
-	long long *types = calloc(count + 1, sizeof(*types));
-	json_t *index = json_object(), *result = NULL;
+	long long *numbers = calloc(count + 1, sizeof(*numbers));
+	struct tw_node_types types = { 0 };
+	struct tw_node_type *type;
+	int rc = -1;
 
-	if (types == NULL)
+	if (numbers == NULL) {
+		tw_fail(err, TW_NOMEM, "node types");
 		goto out;
+	}
 	for (size_t i = 0; i < count; i++)
-		types[i] = models[i].info.node_type;
-	qsort(types, count, sizeof(types[0]), by_value);
+		numbers[i] = models[i].info.node_type;
+	qsort(numbers, count, sizeof(numbers[0]), by_value);
 	for (size_t i = 0; i < count; i++) {
-		const struct tw_machine_spec *spec = find_spec(models, count, types[i]);
-		char key[32];
-
-		if (i > 0 && types[i] == types[i - 1])
+		if (i > 0 && numbers[i] == numbers[i - 1])
 			continue;
-		snprintf(key, sizeof(key), "%lld", types[i]);
-		if (json_object_set_new(index, key, describe(metadata, spec, key)) < 0)
+		if (tw_node_types_add(&types, (uint32_t)numbers[i],
+				      find_spec(models, count, numbers[i]), &type,
+				      err) < 0 ||
+		    add_members(type, metadata, err) < 0)
 			goto out;
 	}
-	result = json_incref(index);
+
+	*out = types;
+	types = (struct tw_node_types){ 0 };
+	rc = 0;
 out:
-	json_decref(index);
-	free(types);
-	return result;
+	tw_node_types_release(&types);
+	free(numbers);
+	return rc;
 }

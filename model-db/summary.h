@@ -16,6 +16,7 @@
 struct tw_buf;
 struct tw_err;
 struct tw_model;
+struct tw_node_types;
 
 /*
  * Append the CSV of the models of one source and output, by group, then error, then
@@ -26,11 +27,11 @@ int tw_summary_table(const struct tw_model *models, size_t count,
 		     struct tw_buf *out, struct tw_err *err);
 
 /*
- * {"0":{"attrs":{..},"members":[..]}}: attrs from the first model of the node type
- * whose spec is known, members from metadata's "machines" ({"0":["name"]}), if any. NULL
- * without memory.
+ * The node types of these models: each as the first model of it whose spec is known has
+ * it, members from metadata's "machines" ({"0":["name"]}), if any. *out must be empty; it
+ * is the caller's to release.
  */
-json_t *tw_summary_node_types(const json_t *metadata, const struct tw_model *models,
-			      size_t count);
+int tw_summary_node_types(const json_t *metadata, const struct tw_model *models,
+			  size_t count, struct tw_node_types *out, struct tw_err *err);
 
 #endif /* TW_MODEL_DB_SUMMARY_H */

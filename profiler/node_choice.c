@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/node_choice.h"
+
+#include "profiler/node_types.h"
+#include "profiler/similarity.h"
+
+#include <string.h>
+
+/* One bit for each attribute that makes a node type. */
+enum { PROCESSOR = 1, CORES = 2, CHIPS = 4, MEMORY = 8, FREQUENCY = 16, ATTRS = 5 };
+
+/* What is given as -1, 0 or "" is not known (profiler/spec.h). */
+static unsigned known_attrs(const struct tw_machine_spec *s)
+{
+	return (s->processor[0] != '\0' ? PROCESSOR : 0u) | (s->cores ? CORES : 0u) |
+	       (s->chips ? CHIPS : 0u) | (s->memory_gib ? MEMORY : 0u) |
+	       (s->frequency_mhz ? FREQUENCY : 0u);
+}
+
+/* Those that both know and that are equal. */
+static unsigned equal_attrs(const struct tw_machine_spec *a,
+			    const struct tw_machine_spec *b)
+{
+	unsigned equal = 0;
+
+	if (strcmp(a->processor, b->processor) == 0)
+		equal |= PROCESSOR;
+	if (a->cores == b->cores)
+		equal |= CORES;
+	if (a->chips == b->chips)
+		equal |= CHIPS;
+	if (a->memory_gib == b->memory_gib)
+		equal |= MEMORY;
+	if (a->frequency_mhz == b->frequency_mhz)
+		equal |= FREQUENCY;
+	return equal & known_attrs(a);
+}
+
+static unsigned count_bits(unsigned set)
+{
+	unsigned n = 0;
+
+	for (; set != 0; set &= set - 1)
+		n++;
+	return n;
+}
+
+static size_t members_of(const struct tw_node_type *n)
+{
+	return n->members.count > 0 ? n->members.count : 1;
+}
+
+/* Members of all types that are equal to the spec in these attributes. */
+static double count_members(const struct tw_node_types *t,
+			    const struct tw_machine_spec *spec, unsigned wanted)
+{
+	double count = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		if ((equal_attrs(spec, &t->at[i].spec) & wanted) == wanted)
+			count += (double)members_of(&t->at[i]);
+	return count;
+}
+
+/* The largest of the types that agree with all that is known, or NULL. */
+static const struct tw_node_type *find_equal(const struct tw_node_types *t,
+					     const struct tw_machine_spec *spec)
+{
+	const unsigned wanted = known_attrs(spec);
+	const struct tw_node_type *best = NULL;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct tw_node_type *n = &t->at[i];
+
+		if (equal_attrs(spec, &n->spec) == wanted &&
+		    (best == NULL || members_of(n) > members_of(best)))
+			best = n;
+	}
+	return best;
+}
+
+static const struct tw_node_type *find_similar(const struct tw_node_types *t,
+					       const struct tw_machine_spec *spec,
+					       double *similarity)
+{
+	const struct tw_node_type *best = NULL;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct tw_node_type *n = &t->at[i];
+		const double s = tw_similarity(spec, &n->spec);
+
+		if (best != NULL &&
+		    (s < *similarity ||
+		     (s <= *similarity && members_of(n) <= members_of(best))))
+			continue;
+		best = n;
+		*similarity = s;
+	}
+	return best;
+}
+
+bool tw_node_choose(const struct tw_node_types *t, const struct tw_machine_spec *spec,
+		    bool loose, struct tw_node_choice *out)
+{
+	const unsigned known = known_attrs(spec);
+	const struct tw_node_type *n = find_equal(t, spec);
+	unsigned agreed = known;
+	double similarity = 1, certainty;
+
+	if (n == NULL && loose) {
+		n = find_similar(t, spec, &similarity);
+		agreed = n != NULL ? equal_attrs(spec, &n->spec) : 0;
+	}
+	if (n == NULL)
+		return false;
+	certainty = (double)members_of(n) / count_members(t, spec, agreed);
+	/* A machine of which less is known might be more types than it seems. */
+	if (agreed != known)
+		certainty /= 1 + (double)(ATTRS - count_bits(known)) /
+					 (ATTRS - count_bits(agreed));
+	out->node_type = n->number;
+	out->uncertainty = 1 - certainty;
+	out->looseness = 1 - similarity;
+	return true;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/node_types.h"
+
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/num.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define WHERE_TEXT 256
+
+/* What of a spec makes a node type. */
+static const char *const attrs[] = { "processor", "cores", "chips", "memory",
+				     "frequency" };
+
+static int make_room(struct tw_node_types *t, struct tw_err *err)
+{
+	const size_t size = t->size > 0 ? 2 * t->size : 8;
+	struct tw_node_type *at;
+
+	if (t->count < t->size)
+		return 0;
+	if (t->count >= TW_NODE_TYPES_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d node types",
+			       TW_NODE_TYPES_MAX);
+	at = realloc(t->at, size * sizeof(*at));
+	if (at == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu node types", size);
+	t->at = at;
+	t->size = size;
+	return 0;
+}
+
+int tw_node_types_add(struct tw_node_types *t, uint32_t number,
+		      const struct tw_machine_spec *spec, struct tw_node_type **out,
+		      struct tw_err *err)
+{
+	size_t i = t->count;
+
+	/* Most come in order. */
+	while (i > 0 && t->at[i - 1].number >= number)
+		i--;
+	if (i < t->count && t->at[i].number == number)
+		return tw_fail(err, TW_INVALID, "node type %u is there twice", number);
+	if (make_room(t, err) < 0)
+		return -1;
+	memmove(&t->at[i + 1], &t->at[i], (t->count - i) * sizeof(t->at[0]));
+	t->at[i] = (struct tw_node_type){ .number = number, .spec = *spec };
+	t->count++;
+	if (out != NULL)
+		*out = &t->at[i];
+	return 0;
+}
+
+static int read_type(struct tw_node_types *t, const char *key, const json_t *v,
+		     const char *index, struct tw_err *err)
+{
+	char where[WHERE_TEXT], attrs_where[WHERE_TEXT + 8];
+	struct tw_machine_spec spec;
+	struct tw_node_type *type;
+	const json_t *obj;
+	uint32_t number;
+
+	if (tw_parse_u32(key, 0, INT32_MAX, &number, err) < 0)
+		return tw_err_wrap(err, "%s", index);
+	snprintf(where, sizeof(where), "%s.%s", index, key);
+	snprintf(attrs_where, sizeof(attrs_where), "%s.attrs", where);
+	if (tw_json_object(v, where, "attrs", false, &obj, err) < 0 ||
+	    tw_machine_spec_from_json(obj, attrs_where, &spec, err) < 0)
+		return -1;
+	if (tw_node_types_add(t, number, &spec, &type, err) < 0)
+		return tw_err_wrap(err, "%s", index);
+	return tw_json_strs(v, where, "members", true, &type->members, err);
+}
+
+int tw_node_types_from_json(json_t *obj, const char *where, struct tw_node_types *out,
+			    struct tw_err *err)
+{
+	struct tw_node_types t = { 0 };
+	const char *key;
+	json_t *v;
+	int rc = -1;
+
+	if (!json_is_object(obj)) {
+		tw_fail(err, TW_INVALID, "%s: expected an object, got %s", where,
+			tw_json_type_name(obj));
+		goto out;
+	}
+	json_object_foreach(obj, key, v) {
+		if (read_type(&t, key, v, where, err) < 0)
+			goto out;
+	}
+
+	*out = t;
+	t = (struct tw_node_types){ 0 };
+	rc = 0;
+out:
+	tw_node_types_release(&t);
+	return rc;
+}
+
+static json_t *attrs_to_json(const struct tw_machine_spec *spec)
+{
+	json_t *all = tw_machine_spec_to_json(spec), *some = json_object();
+
+	for (size_t i = 0; all != NULL && i < COUNT(attrs); i++) {
+		json_t *v = json_object_get(all, attrs[i]);
+
+		if (v != NULL && json_object_set(some, attrs[i], v) < 0)
+			goto fail;
+	}
+	if (all == NULL)
+		goto fail;
+	json_decref(all);
+	return some;
+
+fail:
+	json_decref(all);
+	json_decref(some);
+	return NULL;
+}
+
+static json_t *members_to_json(const struct tw_strs *members)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < members->count; i++)
+		if (json_array_append_new(list, json_string(members->at[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+json_t *tw_node_types_to_json(const struct tw_node_types *t)
+{
+	json_t *index = json_object();
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct tw_node_type *n = &t->at[i];
+		json_t *type = json_object();
+		char key[16];
+
+		snprintf(key, sizeof(key), "%u", n->number);
+		if (json_object_set_new(type, "attrs", attrs_to_json(&n->spec)) < 0 ||
+		    json_object_set_new(type, "members", members_to_json(&n->members)) <
+			    0) {
+			json_decref(type);
+			type = NULL;
+		}
+		if (json_object_set_new(index, key, type) < 0) {
+			json_decref(index);
+			return NULL;
+		}
+	}
+	return index;
+}
+
+void tw_node_types_release(struct tw_node_types *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		tw_strs_clear(&t->at[i].members);
+	free(t->at);
+	*t = (struct tw_node_types){ 0 };
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_PROFILER_NODE_TYPES_H
+#define TW_PROFILER_NODE_TYPES_H
+
+/*
+ * The node types of a pipeline: a number for each kind of machine that its models were
+ * trained on, what such a machine is, and the names of those that were measured. A
+ * pipeline's file node_type_index.json is this (docs/model-db.md).
+ */
+
+#include "lib/strs.h"
+#include "profiler/spec.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+
+/* Of one index. */
+#define TW_NODE_TYPES_MAX 65536
+
+struct tw_node_type {
+	uint32_t number;
+	struct tw_machine_spec spec;
+	struct tw_strs members;
+};
+
+/* Ascending by number. All zero bytes is an empty index. */
+struct tw_node_types {
+	struct tw_node_type *at;
+	size_t count;
+	size_t size; /* allocated places */
+};
+
+/*
+ * Add a type. *out, if wanted, is where to add members; valid until the next call. A
+ * number that is there already is TW_INVALID.
+ */
+int tw_node_types_add(struct tw_node_types *t, uint32_t number,
+		      const struct tw_machine_spec *spec, struct tw_node_type **out,
+		      struct tw_err *err);
+
+/*
+ * From {"0":{"attrs":{"processor":..,"cores":..},"members":["name"]},..}. `where` is for
+ * errors. *out must be empty; it is the caller's to release.
+ */
+int tw_node_types_from_json(json_t *obj, const char *where, struct tw_node_types *out,
+			    struct tw_err *err);
+
+/* The same object: processor, cores, chips, memory, frequency as far as known. NULL
+ * without memory. */
+json_t *tw_node_types_to_json(const struct tw_node_types *t);
+
+/* Free what t owns; it is empty and reusable afterwards. */
+void tw_node_types_release(struct tw_node_types *t);
+
+#endif /* TW_PROFILER_NODE_TYPES_H */
