@@ -3,9 +3,11 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/opt.h"
 #include "lib/zip.h"
 #include "model-db/pipeline.h"
+#include "profiler/discover.h"
 #include "trainer/command.h"
 #include "trainer/names.h"
 #include "trainer/prom.h"
@@ -19,10 +21,12 @@
 #include <string.h>
 #include <time.h>
 
+#define SPEC_MAX 65536
+
 struct config {
 	char *input, *csv, *name, *source, *group, *origin, *isolator;
 	char *trainers, *abs_trainers, *dyn_trainers;
-	char *model_db, *output, *processor, *vendor;
+	char *model_db, *output, *spec, *processor, *vendor;
 	uint32_t cores, chips, memory, frequency, threads_per_core;
 	uint32_t threads, seed, folds;
 	unsigned resets;
@@ -68,6 +72,8 @@ static const struct tw_opt options[] = {
 	  .help = "publish in this model database" },
 	TEXT("output", output, "FILE", "write the pipeline as a zip"),
 	TEXT("origin", origin, "TEXT", "where the data is from; else the file's name"),
+	TEXT("spec", spec, "FILE|here",
+	     "machine that was measured: as tallywatt spec prints it, or this one"),
 	TEXT("vendor", vendor, "NAME", "of the CPUs of the machine that was measured"),
 	TEXT("processor", processor, "NAME", "their model"),
 	NUMBER("cores", cores, "0", 65536, "its logical CPUs"),
@@ -132,13 +138,20 @@ static int set_text(char out[TW_SPEC_TEXT], const char *flag, const char *text,
 	return 0;
 }
 
+static void set_figure(uint32_t *out, uint32_t given)
+{
+	if (given != 0)
+		*out = given;
+}
+
+/* What the flags say goes before what --spec says. */
 static int set_spec(const struct config *c, struct tw_machine_spec *s, struct tw_err *err)
 {
-	s->cores = c->cores;
-	s->chips = c->chips;
-	s->memory_gib = c->memory;
-	s->frequency_mhz = c->frequency;
-	s->threads_per_core = c->threads_per_core;
+	set_figure(&s->cores, c->cores);
+	set_figure(&s->chips, c->chips);
+	set_figure(&s->memory_gib, c->memory);
+	set_figure(&s->frequency_mhz, c->frequency);
+	set_figure(&s->threads_per_core, c->threads_per_core);
 	if (set_text(s->vendor, "vendor", c->vendor, err) < 0)
 		return -1;
 	return set_text(s->processor, "processor", c->processor, err);
@@ -192,6 +205,30 @@ static int make_job(const struct config *c, struct tw_train_job *job, struct tw_
 }
 
 /* ---- doing it ---- */
+
+/* Of the data's machine, which this one need not be: nothing is assumed. */
+static int read_spec(const char *from, struct tw_machine_spec *out, struct tw_err *err)
+{
+	json_t *obj = NULL;
+	char *data = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (strcmp(from, "here") == 0)
+		return tw_machine_spec_discover("/proc", "/sys", out, err);
+	if (tw_file_read(from, SPEC_MAX, &data, &len, err) < 0)
+		goto out;
+	if (tw_json_parse(data, len, from, &obj, err) < 0)
+		goto out;
+	if (tw_machine_spec_from_json(obj, from, out, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	json_decref(obj);
+	free(data);
+	return rc;
+}
 
 static int read_tables(const struct config *c, const struct tw_train_job *job,
 		       struct tw_train_input *in, struct tw_err *err)
@@ -282,6 +319,9 @@ static int train(const struct config *c, struct tw_train_job *job, struct tw_err
 	uint64_t before;
 	int rc = -1;
 
+	if (c->spec != NULL &&
+	    (read_spec(c->spec, &job->spec, err) < 0 || set_spec(c, &job->spec, err) < 0))
+		goto out;
 	if (read_input(c, job, &in, err) < 0)
 		goto out;
 	times.parse_ns = now_ns() - start;

@@ -18,6 +18,7 @@ extern const struct tw_command tw_command_estimate;
 extern const struct tw_command tw_command_extract;
 extern const struct tw_command tw_command_isolate;
 extern const struct tw_command tw_command_models;
+extern const struct tw_command tw_command_spec;
 extern const struct tw_command tw_command_train;
 extern const struct tw_command tw_command_trainers;
 

@@ -3,6 +3,7 @@ trainer-src += trainer/cmd_estimate.c
 trainer-src += trainer/cmd_extract.c
 trainer-src += trainer/cmd_isolate.c
 trainer-src += trainer/cmd_models.c
+trainer-src += trainer/cmd_spec.c
 trainer-src += trainer/cmd_table.c
 trainer-src += trainer/cmd_train.c
 trainer-src += trainer/cmd_trainers.c

@@ -8,8 +8,9 @@ import os
 import re
 import unittest
 
-from harness import (COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, Case, linear_watts,
-                     published, read_json, run_tallywatt, shared, train_generated, tree)
+from harness import (COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, ROOT, Case,
+                     linear_watts, published, read_json, run_tallywatt, shared,
+                     train_generated, tree)
 import generate_response as generator
 
 # The generator's noise, and what rounding of joules and ms adds.
@@ -286,6 +287,56 @@ class Train(Case):
         self.check_layout(os.path.join(self.db, "workload"))
         self.assertRegex(text, r"parse .* ms, extract .* ms, .*publish .* ms, total .* ms")
         print(text)
+
+
+class Spec(Case):
+    MACHINE = os.path.join(ROOT, "tests/data/proc-sys/xeon-2-chips")
+    AT = ("--proc", os.path.join(MACHINE, "proc"), "--sys", os.path.join(MACHINE, "sys"))
+    WANT = {"vendor": "genuineintel", "processor": "intel_xeon_platinum_8259cl", "cores": 8,
+            "chips": 2, "memory": 377, "frequency": 3500, "threads_per_core": 2}
+
+    def test_a_recorded_machine_is_told(self):
+        self.assertEqual(json.loads(self.tallywatt("spec", *self.AT)), self.WANT)
+
+    def test_nothing_is_told_of_no_machine(self):
+        line = self.refused("spec", "--proc", self.dir, "--sys", self.dir, codes=(1,))
+        self.assertIn("tell of no machine", line)
+
+    def test_training_takes_the_spec_and_the_flags_go_before_it(self):
+        spec = self.write("spec.json", self.tallywatt("spec", *self.AT))
+        train_generated(self.path("db"), more=("--spec", spec, "--cores", "16"))
+        pipeline = self.path("db", "simulated")
+        model = read_json(glob.glob(os.path.join(pipeline, "*/*/*/*/metadata.json"))[0])
+        self.assertEqual(model["machine_spec"], {**self.WANT, "cores": 16})
+        index = os.path.join(pipeline, "node_type_index.json")
+        choice = json.loads(self.tallywatt("spec", *self.AT, "--node-types", index))
+        # Cores are 8 and 16: less alike by 2/3 of their weight, 2/16.
+        self.assertEqual(choice["node_type"], 0)
+        self.assertEqual(choice["uncertainty"], 0)
+        self.assertAlmostEqual(choice["looseness"], 2 / 3 * 2 / 16, places=9)
+
+    def test_training_knows_of_no_machine_unless_told(self):
+        train_generated(self.path("db"))
+        for path in glob.glob(self.path("db", "simulated/*/*/*/*/metadata.json")):
+            self.assertNotIn("machine_spec", read_json(path))
+
+    def test_here_is_this_machine(self):
+        train_generated(self.path("db"), more=("--spec", "here"))
+        here = json.loads(self.tallywatt("spec"))
+        path = glob.glob(self.path("db", "simulated/*/*/*/*/metadata.json"))[0]
+        self.assertEqual(read_json(path)["machine_spec"], here)
+
+    def test_a_broken_spec_or_index_is_named_and_nothing_published(self):
+        for text, where in (("{", "spec.json: "),
+                            ('{"cores":"abc"}', "spec.json.cores: 'abc' is not a number")):
+            spec = self.write("spec.json", text)
+            line = self.refused("train", "--input", GENERATED["0.7"], "--name", "x",
+                                "--model-db", self.path("db"), "--spec", spec, codes=(1,))
+            self.assertIn(where, line)
+            self.assertEqual(published(self.path("db")), [])
+        index = self.write("index.json", "{}")
+        line = self.refused("spec", *self.AT, "--node-types", index, codes=(1,))
+        self.assertIn("has no node type", line)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/json.h"
+#include "lib/opt.h"
+#include "profiler/discover.h"
+#include "profiler/node_choice.h"
+#include "profiler/node_types.h"
+#include "profiler/spec.h"
+#include "trainer/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define INDEX_MAX (64u << 20)
+
+struct config {
+	char *proc, *sys, *node_types;
+};
+
+static const struct tw_opt options[] = {
+	{ .name = "proc",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, proc),
+	  .fallback = "/proc",
+	  .arg = "DIR",
+	  .help = "the machine's /proc" },
+	{ .name = "sys",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, sys),
+	  .fallback = "/sys",
+	  .arg = "DIR",
+	  .help = "its /sys" },
+	{ .name = "node-types",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, node_types),
+	  .arg = "FILE",
+	  .help = "say which of this node_type_index.json it is, instead" },
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt spec",
+	.summary = "Print what this machine is, as models are matched to machines.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static int read_node_types(const char *path, struct tw_node_types *out,
+			   struct tw_err *err)
+{
+	json_t *obj = NULL;
+	char *data = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(path, INDEX_MAX, &data, &len, err) < 0)
+		goto out;
+	if (tw_json_parse(data, len, path, &obj, err) < 0)
+		goto out;
+	if (tw_node_types_from_json(obj, path, out, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	json_decref(obj);
+	free(data);
+	return rc;
+}
+
+/* {"node_type":5,"uncertainty":0,"looseness":0.1} */
+static int describe_choice(const char *path, const struct tw_machine_spec *spec,
+			   json_t **out, struct tw_err *err)
+{
+	struct tw_node_types types = { 0 };
+	struct tw_node_choice choice;
+	int rc = -1;
+
+	if (read_node_types(path, &types, err) < 0)
+		goto out;
+	if (!tw_node_choose(&types, spec, true, &choice)) {
+		tw_fail(err, TW_NOTFOUND, "'%s' has no node type", path);
+		goto out;
+	}
+	*out = json_pack("{s:I,s:f,s:f}", "node_type", (json_int_t)choice.node_type,
+			 "uncertainty", choice.uncertainty, "looseness",
+			 choice.looseness);
+
+	rc = 0;
+out:
+	tw_node_types_release(&types);
+	return rc;
+}
+
+/* Takes the document. */
+static int print_document(json_t *doc, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (doc != NULL)
+		tw_buf_add_json_pretty(&b, doc);
+	if (doc == NULL || tw_buf_failed(&b))
+		tw_fail(err, TW_NOMEM, "machine spec");
+	else if (fwrite(b.data, 1, b.len, stdout) != b.len || fflush(stdout) != 0)
+		tw_fail(err, TW_IO, "cannot write to stdout");
+	else
+		rc = 0;
+	tw_buf_clear(&b);
+	json_decref(doc);
+	return rc;
+}
+
+static int print_spec(const struct config *c, struct tw_err *err)
+{
+	struct tw_machine_spec spec;
+	json_t *doc;
+
+	if (tw_machine_spec_discover(c->proc, c->sys, &spec, err) < 0)
+		return -1;
+	if (c->node_types == NULL)
+		doc = tw_machine_spec_to_json(&spec);
+	else if (describe_choice(c->node_types, &spec, &doc, err) < 0)
+		return -1;
+	return print_document(doc, err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct config c = { 0 };
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_USAGE;
+
+	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
+		goto out;
+	status = TW_EXIT_OK;
+	if (action != TW_OPTS_EXIT && print_spec(&c, &err) < 0)
+		status = TW_EXIT_FAILED;
+out:
+	if (status != TW_EXIT_OK)
+		fprintf(stderr, "tallywatt spec: %s\n", err.text);
+	tw_opts_release(&opts, &c);
+	return status;
+}
+
+const struct tw_command tw_command_spec = {
+	.name = "spec",
+	.summary = "print what this machine is",
+	.run = run,
+};
