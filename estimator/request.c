@@ -46,32 +46,11 @@ struct tw_request_parser {
 	struct tw_request request;
 };
 
-static const char *type_name(enum tw_jsax_type type)
-{
-	switch (type) {
-	case TW_JSAX_OBJECT:
-		return "an object";
-	case TW_JSAX_ARRAY:
-		return "an array";
-	case TW_JSAX_TEXT:
-		return "a string";
-	case TW_JSAX_NUMBER:
-		return "a number";
-	case TW_JSAX_TRUE:
-	case TW_JSAX_FALSE:
-		return "a boolean";
-	case TW_JSAX_NULL:
-		return "null";
-	default:
-		return "the end";
-	}
-}
-
 static int fail_type(const char *name, const char *want, const struct tw_jsax_event *e,
 		     struct tw_err *err)
 {
 	return tw_fail(err, TW_PARSE, "%s: expected %s, got %s", name, want,
-		       type_name(e->type));
+		       tw_jsax_type_name(e->type));
 }
 
 /* A string, or null for none. */

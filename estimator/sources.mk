@@ -17,6 +17,7 @@ estimator-src += estimator/request_values.c
 estimator-src += estimator/session.c
 estimator-src += estimator/tree.c
 estimator-src += estimator/tree_predict.c
+estimator-src += estimator/xgboost_text.c
 
 programs += tw-estimator
 tw-estimator-src := estimator/main.c

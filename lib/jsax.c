@@ -58,6 +58,27 @@ struct tw_jsax {
 	struct tw_jstring string;
 };
 
+const char *tw_jsax_type_name(enum tw_jsax_type type)
+{
+	switch (type) {
+	case TW_JSAX_OBJECT:
+		return "an object";
+	case TW_JSAX_ARRAY:
+		return "an array";
+	case TW_JSAX_TEXT:
+		return "a string";
+	case TW_JSAX_NUMBER:
+		return "a number";
+	case TW_JSAX_TRUE:
+	case TW_JSAX_FALSE:
+		return "a boolean";
+	case TW_JSAX_NULL:
+		return "null";
+	default:
+		return "the end";
+	}
+}
+
 int tw_jsax_new(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
 		struct tw_jsax **out, struct tw_err *err)
 {
@@ -389,4 +410,26 @@ int tw_jsax_end(struct tw_jsax *p, struct tw_err *err)
 	p->failed = true;
 	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": cut short %s", p->offset,
 		       describe_open(p));
+}
+
+int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
+		  const char *data, size_t len, struct tw_err *err)
+{
+	struct tw_jsax *p = NULL;
+	size_t used = 0;
+	int rc = -1;
+
+	if (tw_jsax_new(limits, fn, arg, &p, err) < 0 ||
+	    tw_jsax_feed(p, data, len, &used, err) < 0 || tw_jsax_end(p, err) < 0)
+		goto out;
+	while (used < len && data[used] != '\0' && strchr(" \t\r\n", data[used]) != NULL)
+		used++;
+	if (used < len) {
+		tw_fail(err, TW_PARSE, "byte %zu: text behind the end", used);
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_jsax_free(p);
+	return rc;
 }

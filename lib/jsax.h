@@ -33,6 +33,9 @@ enum tw_jsax_type {
 	TW_JSAX_NULL,
 };
 
+/* "an object", "a string", .. for errors. */
+const char *tw_jsax_type_name(enum tw_jsax_type type);
+
 struct tw_jsax_event {
 	enum tw_jsax_type type;
 	unsigned depth;   /* containers around it: 0 for the document itself */
@@ -76,5 +79,9 @@ int tw_jsax_end(struct tw_jsax *p, struct tw_err *err);
 void tw_jsax_reset(struct tw_jsax *p);
 
 void tw_jsax_free(struct tw_jsax *p); /* NULL is fine */
+
+/* data[0..len) as one whole document, with nothing but white space behind it. */
+int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
+		  const char *data, size_t len, struct tw_err *err);
 
 #endif /* TW_JSAX_H */

@@ -120,28 +120,11 @@ static int want_object(void *arg, const struct tw_jsax_event *e, struct tw_err *
 static int check_json(const char *text, size_t len, struct tw_err *err)
 {
 	const struct tw_jsax_limits limits = { .depth = 64, .text_bytes = 1 << 20 };
-	struct tw_jsax *p = NULL;
-	size_t used = 0;
-	int rc = -1;
 
 	if (len > TW_MODEL_PART_BYTES_MAX)
 		return tw_fail(err, TW_INVALID, "%zu bytes, limit is %zu", len,
 			       TW_MODEL_PART_BYTES_MAX);
-	if (tw_jsax_new(&limits, want_object, NULL, &p, err) < 0)
-		goto out;
-	if (tw_jsax_feed(p, text, len, &used, err) < 0 || tw_jsax_end(p, err) < 0)
-		goto out;
-	while (used < len && strchr(" \t\r\n", text[used]) != NULL && text[used] != '\0')
-		used++;
-	if (used < len) {
-		tw_fail(err, TW_PARSE, "byte %zu: text behind the end", used);
-		goto out;
-	}
-
-	rc = 0;
-out:
-	tw_jsax_free(p);
-	return rc;
+	return tw_jsax_parse(&limits, want_object, NULL, text, len, err);
 }
 
 static int check_ranges(const struct tw_model_part *p, const char *where,

@@ -29,9 +29,10 @@ static void make_features(struct tw_strs *l, size_t count)
 }
 
 /* A root that splits f1 at 5, a leaf of 1, and a split of f0 at 2 into 10 and 100. */
-#define HEAD                                                                            \
-	"{\"learner\":{\"learner_model_param\":{\"base_score\":\"5E-1\",\"num_class\":" \
-	"\"0\",\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"},"   \
+#define HEAD "{" HEAD_REST
+#define HEAD_REST                                                                      \
+	"\"learner\":{\"learner_model_param\":{\"base_score\":\"5E-1\",\"num_class\":" \
+	"\"0\",\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"},"  \
 	"\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{\"trees\":["
 #define TREE                                                                   \
 	"{\"left_children\":[1,-1,3,-1,-1],\"right_children\":[2,-1,4,-1,-1]," \
@@ -176,6 +177,38 @@ static void other_kinds_of_booster_are_refused_and_named(void **state)
 	refuse_head("\"objective\"", "\"purpose\"", TW_PARSE, "objective");
 }
 
+static void refuse_text(const char *model, const char *text)
+{
+	struct tw_err err = { 0 };
+	void *state = NULL;
+
+	assert_int_equal(load_text(model, &state, &err), -1);
+	assert_int_equal(err.code, TW_PARSE);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("'%s' is not in '%s'", text, err.text);
+	assert_null(state);
+}
+
+static void what_is_not_one_document_is_refused(void **state)
+{
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	(void)state;
+	refuse_text("", "byte 0");
+	refuse_text("[]", "expected an object, got an array");
+	refuse_text(HEAD TREE, "cut short");
+	refuse_text(HEAD TREE TAIL " x", "text behind the end");
+	refuse_text(HEAD "7" TAIL, "trees[0]: expected an object, got a number");
+	refuse_text("{\"learner\":{},\"learner\":{}}", "learner: there twice");
+	/* What does not matter may be anything, nested too. */
+	assert_int_equal(load_text("{\"a\":[{\"learner\":[1]}]," /**/
+				   "\"b\":{\"trees\":[{}]}," HEAD_REST TREE TAIL "\n",
+				   &model, &err),
+			 0);
+	xgboost()->free(model);
+}
+
 static void running_out_of_memory_is_reported(void **state)
 {
 	(void)state;
@@ -208,6 +241,7 @@ int main(void)
 		cmocka_unit_test(columns_are_found_by_place_and_absent_ones_are_missing),
 		cmocka_unit_test(what_is_no_tree_is_refused_and_named),
 		cmocka_unit_test(other_kinds_of_booster_are_refused_and_named),
+		cmocka_unit_test(what_is_not_one_document_is_refused),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 
