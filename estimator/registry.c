@@ -6,7 +6,9 @@
 
 /* Alphabetical: this is the order of the documentation. */
 static const struct tw_predictor *const predictors[] = {
+	&tw_predictor_curvefit,
 	&tw_predictor_linear,
+	&tw_predictor_polynomial,
 	&tw_predictor_xgboost,
 };
 

@@ -31,6 +31,10 @@ static const char *missing_metric(const struct tw_model_info *i,
 
 static bool has_weights(const struct tw_wanted *w, const struct tw_index_entry *e)
 {
+	/* Of a curve, only if the client takes the curve's metric for it. */
+	if (e->first_metric != NULL)
+		return tw_index_has_weights(e, w->client) &&
+		       strcmp(w->metrics.at[0], e->first_metric) == 0;
 	/* Who does not name the trainer gets what every client can use. */
 	return tw_index_has_weights(e, w->client) &&
 	       (w->trainer != NULL || tw_index_has_weights(e, TW_CLIENT_0_7));

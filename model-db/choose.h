@@ -7,9 +7,10 @@
  *
  * Candidates are the models of the wanted source and output whose features the client
  * can all measure, that pass trainer, pipeline, node type and filter, and that have what
- * is wanted: weights that are not plain (model-db/weights.h) only by the trainer's name.
- * Among them the order is: machine (exact node type or equal spec before others), then,
- * for weights of AbsPower, those that give power at zero use (model-db/weights.h), then
+ * is wanted: weights of curves only where the request's first metric is the curve's,
+ * other weights that are not plain (model-db/weights.h) only by the trainer's name. Among
+ * them the order is: machine (exact node type or equal spec before others), then, for
+ * weights of AbsPower, those that give power at zero use (model-db/weights.h), then
  * lowest mae (an undefined one last), then fewest features, then name, then pipeline,
  * then group: a total order, so that the same database and request always give the same
  * model.

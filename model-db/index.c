@@ -29,16 +29,31 @@ static void release_entry(struct tw_index_entry *e)
 	for (int c = 0; c < TW_CLIENT_COUNT; c++)
 		free(e->weights[c]);
 	free(e->zip_path);
+	free(e->first_metric);
 	tw_model_info_release(&e->info);
+}
+
+/* Weights that no client can use are no failure: the entry has none. */
+static int offer_weights(const struct tw_model *m, struct tw_index_entry *e,
+			 struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+
+	if (!tw_weights_exist(m))
+		return 0;
+	if (tw_weights_first_metric(m, &e->first_metric, &why) == 0)
+		e->weights_on_demand = true;
+	else if (why.code != TW_UNSUPPORTED)
+		return tw_fail(err, why.code, "%s", why.text);
+	return 0;
 }
 
 /* Weights that a client cannot use are no failure: the entry has none for it. */
 static int render_weights(const struct tw_model *m, struct tw_index_entry *e,
 			  struct tw_err *err)
 {
-	e->weights_on_demand = tw_weights_exist(m) && !tw_weights_plain(m);
 	if (!tw_weights_plain(m))
-		return 0;
+		return offer_weights(m, e, err);
 	for (int c = 0; c < TW_CLIENT_COUNT; c++) {
 		struct tw_err why = { 0 };
 		struct tw_buf b = { 0 };

@@ -30,6 +30,7 @@ struct tw_index_entry {
 	bool weights_on_demand;
 	char *weights[TW_CLIENT_COUNT];
 	size_t weights_len[TW_CLIENT_COUNT];
+	char *first_metric; /* tw_weights_first_metric() */
 };
 
 /* Whether the model has weights for the client, ready or not. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 model-db-src += model-db/choose.c
+model-db-src += model-db/curve.c
 model-db-src += model-db/filter.c
 model-db-src += model-db/index.c
 model-db-src += model-db/index_walk.c

@@ -5,14 +5,18 @@
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/num.h"
+#include "model-db/curve.h"
 #include "model-db/model.h"
 #include "model-db/weights_linear.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define CURVEFIT "curvefit"
 
 /* The base64 of RFC 4648, section 4. */
 static void add_base64(struct tw_buf *b, const unsigned char *s, size_t len)
@@ -67,15 +71,76 @@ static int write_xgboost(const struct tw_model_part *p, struct tw_buf *out,
 	return 0;
 }
 
+static int read_curve(const struct tw_model_part *p, struct tw_curve *out,
+		      struct tw_err *err)
+{
+	char file[32];
+
+	snprintf(file, sizeof(file), "%s.json", tw_component_name(p->component));
+	if (tw_curve_read(p->text, p->len, file, out, err) < 0)
+		return -1;
+	if (!tw_strs_has(&p->features, out->feature))
+		return tw_fail(err, TW_INVALID, "%s: '%s' is not a feature of the model",
+			       file, out->feature);
+	return 0;
+}
+
+static int write_curve(const struct tw_model_part *p, struct tw_buf *out,
+		       struct tw_err *err)
+{
+	struct tw_curve c;
+
+	if (read_curve(p, &c, err) < 0)
+		return -1;
+	tw_buf_adds(out, "{\"All_Weights\":{\"Categorical_Variables\":{},"
+			 "\"Numerical_Variables\":{");
+	tw_buf_add_json_text(out, c.feature, strlen(c.feature));
+	tw_buf_adds(out, ":{\"scale\":");
+	tw_buf_add_double(out, c.scale);
+	tw_buf_adds(out, "}},\"CurveFit_Weights\":[");
+	for (size_t i = 0; i < c.kind->weights; i++) {
+		tw_buf_adds(out, i > 0 ? "," : "");
+		tw_buf_add_double(out, c.weight[i]);
+	}
+	tw_buf_adds(out, "]}}");
+	return 0;
+}
+
+static int linear_at_zero(const struct tw_model_part *p, double *out, struct tw_err *err)
+{
+	const json_t *all;
+	json_t *v;
+
+	if (tw_linear_read(p, &v, err) < 0)
+		return -1;
+	all = json_object_get(v, "All_Weights");
+	*out = json_number_value(json_object_get(all, "Bias_Weight"));
+	json_decref(v);
+	return 0;
+}
+
+static int curve_at_zero(const struct tw_model_part *p, double *out, struct tw_err *err)
+{
+	struct tw_curve c;
+
+	if (read_curve(p, &c, err) < 0)
+		return -1;
+	*out = tw_curve_watts(&c, 0.0);
+	return 0;
+}
+
 /* How each predictor's models become weights. */
 static const struct kind {
 	const char *predictor;
 	bool plain;
 	int (*write)(const struct tw_model_part *p, struct tw_buf *out,
 		     struct tw_err *err);
+	/* Watts where there is no use; NULL: of no interest. */
+	int (*at_zero)(const struct tw_model_part *p, double *out, struct tw_err *err);
 } kinds[] = {
-	{ "linear", true, write_linear },
-	{ "xgboost", false, write_xgboost },
+	{ CURVEFIT, false, write_curve, curve_at_zero },
+	{ "linear", true, write_linear, linear_at_zero },
+	{ "xgboost", false, write_xgboost, NULL },
 };
 
 static const struct kind *find_kind(const struct tw_model *m)
@@ -98,24 +163,54 @@ bool tw_weights_plain(const struct tw_model *m)
 	return k != NULL && k->plain;
 }
 
-/* The bias of the package's or the platform's power is above 0. */
+/*
+ * A client computes all components from the first metric that it named, by the formula
+ * that it knows by the trainer's name.
+ */
+int tw_weights_first_metric(const struct tw_model *m, char **out, struct tw_err *err)
+{
+	char feature[TW_CURVE_FEATURE_MAX] = "";
+
+	if (strcmp(m->info.predictor, CURVEFIT) != 0) {
+		*out = NULL;
+		return 0;
+	}
+	for (size_t i = 0; i < m->parts; i++) {
+		struct tw_curve c;
+
+		if (read_curve(&m->part[i], &c, err) < 0)
+			return tw_err_wrap(err, "weights of model '%s'", m->info.name);
+		if (strcmp(c.kind->trainer, m->info.trainer) != 0)
+			return tw_fail(
+				err, TW_UNSUPPORTED,
+				"model '%s': clients know no %s curve by this name",
+				m->info.name, c.kind->name);
+		if (i > 0 && strcmp(feature, c.feature) != 0)
+			return tw_fail(err, TW_UNSUPPORTED,
+				       "model '%s': its components need both '%s' and "
+				       "'%s', clients use one metric",
+				       m->info.name, feature, c.feature);
+		snprintf(feature, sizeof(feature), "%s", c.feature);
+	}
+	*out = strdup(feature);
+	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "name of a metric");
+}
+
+/* The package's or the platform's power. */
 int tw_weights_floor(const struct tw_model *m, bool *out, struct tw_err *err)
 {
-	bool floor = false;
+	const struct kind *k = find_kind(m);
+	double watts = 0.0;
 
-	for (size_t i = 0; i < m->parts && tw_weights_plain(m); i++) {
+	for (size_t i = 0; i < m->parts && k != NULL && k->at_zero != NULL; i++) {
 		const struct tw_model_part *p = &m->part[i];
-		json_t *v, *all;
 
 		if (p->component != TW_PACKAGE && p->component != TW_PLATFORM)
 			continue;
-		if (tw_linear_read(p, &v, err) < 0)
+		if (k->at_zero(p, &watts, err) < 0)
 			return -1;
-		all = json_object_get(v, "All_Weights");
-		floor = json_number_value(json_object_get(all, "Bias_Weight")) > 0;
-		json_decref(v);
 	}
-	*out = floor;
+	*out = watts > 0.0;
 	return 0;
 }
 
@@ -212,6 +307,7 @@ int tw_weights_write(const struct tw_model *m, enum tw_client client, struct tw_
 		     struct tw_err *err)
 {
 	const struct kind *k = find_kind(m);
+	char *metric;
 
 	if (k == NULL)
 		return tw_fail(err, TW_UNSUPPORTED,
@@ -221,6 +317,9 @@ int tw_weights_write(const struct tw_model *m, enum tw_client client, struct tw_
 		return tw_fail(err, TW_UNSUPPORTED,
 			       "model '%s': this client cannot use weights of %s models",
 			       m->info.name, m->info.predictor);
+	if (tw_weights_first_metric(m, &metric, err) < 0)
+		return -1;
+	free(metric);
 	if (client == TW_CLIENT_0_5_TOTAL)
 		return write_total(m, out, err);
 	return write_components(m, k, client, out, err);

@@ -7,7 +7,8 @@
  *
  * A linear component's own file already is {"All_Weights":{..}}, so weights are those
  * files, checked, under their components' names. An xgboost component is carried as
- * base64 under XGboost_Weights, which only kepler-model-server's own estimator reads.
+ * base64 under XGboost_Weights, which only kepler-model-server's own estimator reads. A
+ * curve goes under CurveFit_Weights, and only to clients that compute it right.
  */
 
 #include <stdbool.h>
@@ -35,10 +36,17 @@ bool tw_weights_exist(const struct tw_model *m);
 bool tw_weights_plain(const struct tw_model *m);
 
 /*
- * Whether plain weights give power where there is no use: those that do not make all
- * dynamic power 0 in Kepler up to 0.7.12. No plain weights: they do not.
+ * Whether weights give power where there is no use: those that do not make all dynamic
+ * power 0 in Kepler up to 0.7.12. Those of trees, which it does not compute, do not.
  */
 int tw_weights_floor(const struct tw_model *m, bool *out, struct tw_err *err);
+
+/*
+ * The metric that a request must name first for the client to compute the weights right:
+ * of curves, since clients take the first for the curve's feature whatever it is. NULL:
+ * any will do. *out is yours: free(). TW_UNSUPPORTED if no client computes them right.
+ */
+int tw_weights_first_metric(const struct tw_model *m, char **out, struct tw_err *err);
 
 /*
  * Append the weights as the client takes them. TW_UNSUPPORTED if there are none for

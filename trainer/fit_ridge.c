@@ -3,160 +3,38 @@
 #include "trainer/design.h"
 #include "trainer/linear_text.h"
 #include "trainer/registry.h"
+#include "trainer/ridge.h"
 #include "trainer/samples.h"
 
-#include <float.h>
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
-#include <math.h>
 #include <stdlib.h>
 
 /*
- * Ridge regression with a free constant.
- *
- *	minimise  || c - A v ||^2 + lambda^2 || v ||^2,   A = R D,  w = D v
- *
- * where D gives each centred column of R the length 1. With the singular value
- * decomposition A = U diag(s) V' and z = U'c,
- *
- *	v = V diag(s / (s^2 + lambda^2)) z
- *
- * lambda is the one that generalised cross validation prefers (G. H. Golub, M. Heath,
- * G. Wahba, Technometrics 21(2), 1979):
- *
- *	G(lambda) = (rest + sum (f_i z_i)^2) / (n - 1 - sum (1 - f_i))^2,
- *	f_i = lambda^2 / (s_i^2 + lambda^2)
- *
- * with n rows, of whose degrees of freedom the constant takes one. It is looked for on
- * a grid, twenty to the decade, from 1e-6 to 100 times the largest singular value.
+ * A constant and a weight for each feature, of either sign, by ridge regression: the
+ * formula and its source are in trainer/ridge.c.
  */
-struct ridge {
-	size_t n;
-	double *length; /* of the columns of R; 1 where a column is constant */
-	double *u, *v, *sigma, *z, *w;
-};
-
-#define GRID_STEPS 160
-#define GRID_DECADES 8.0
-#define GRID_FIRST (-6.0)
-
-static int ridge_init(struct ridge *s, const struct tw_design *d, struct tw_err *err)
-{
-	const size_t n = d->cols;
-
-	s->n = n;
-	s->length = calloc(4 * n + 2 * n * n, sizeof(*s->length));
-	if (s->length == NULL)
-		return tw_fail(err, TW_NOMEM, "ridge regression of %zu columns", n);
-	s->sigma = s->length + n;
-	s->z = s->sigma + n;
-	s->w = s->z + n;
-	s->u = s->w + n;
-	s->v = s->u + n * n;
-
-	for (size_t j = 0; j < n; j++) {
-		double sum = 0.0;
-
-		for (size_t i = 0; i <= j; i++)
-			sum += d->r[i * n + j] * d->r[i * n + j];
-		s->length[j] = sqrt(sum);
-		/* A constant column is rounding errors once it is centred. */
-		if (s->length[j] <= (double)d->rows * DBL_EPSILON)
-			s->length[j] = 0.0;
-		for (size_t i = 0; i <= j && s->length[j] > 0.0; i++)
-			s->u[i * n + j] = d->r[i * n + j] / s->length[j];
-	}
-	return 0;
-}
-
-static int decompose(struct ridge *s, const struct tw_design *d, struct tw_err *err)
-{
-	gsl_matrix_view u = gsl_matrix_view_array(s->u, s->n, s->n);
-	gsl_matrix_view v = gsl_matrix_view_array(s->v, s->n, s->n);
-	gsl_vector_view sigma = gsl_vector_view_array(s->sigma, s->n);
-	gsl_vector_view work = gsl_vector_view_array(s->w, s->n);
-	int status =
-		gsl_linalg_SV_decomp(&u.matrix, &v.matrix, &sigma.vector, &work.vector);
-
-	if (status != GSL_SUCCESS)
-		return tw_fail(err, TW_INVALID, "ridge regression: %s",
-			       gsl_strerror(status));
-	for (size_t j = 0; j < s->n; j++)
-		for (size_t i = 0; i < s->n; i++)
-			s->z[j] += s->u[i * s->n + j] * d->c[i];
-	return 0;
-}
-
-/* G(lambda), or infinity where no degree of freedom is left. */
-static double cross_validation(const struct ridge *s, const struct tw_design *d,
-			       double lambda)
-{
-	double rest = d->rest, freedom = (double)d->rows - 1.0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		const double square = s->sigma[i] * s->sigma[i];
-		const double f = lambda * lambda / (square + lambda * lambda);
-
-		rest += f * s->z[i] * f * s->z[i];
-		freedom -= 1.0 - f;
-	}
-	return freedom > 0.0 ? rest / (freedom * freedom) : HUGE_VAL;
-}
-
-static double choose_lambda(const struct ridge *s, const struct tw_design *d)
-{
-	double best = 0.0, lowest = HUGE_VAL;
-
-	for (int i = 0; i <= GRID_STEPS; i++) {
-		const double power = GRID_FIRST + GRID_DECADES * i / GRID_STEPS;
-		const double lambda = s->sigma[0] * pow(10.0, power);
-		const double g = cross_validation(s, d, lambda);
-
-		if (g < lowest || i == 0) {
-			lowest = g;
-			best = lambda;
-		}
-	}
-	return best;
-}
-
-static void solve(struct ridge *s, double lambda)
-{
-	for (size_t j = 0; j < s->n; j++) {
-		double v = 0.0;
-
-		for (size_t i = 0; i < s->n; i++)
-			v += s->v[j * s->n + i] * s->z[i] * s->sigma[i] /
-			     (s->sigma[i] * s->sigma[i] + lambda * lambda);
-		s->w[j] = s->length[j] > 0.0 ? v / s->length[j] : 0.0;
-	}
-}
-
 static int fit_ridge(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
 		     struct tw_err *err)
 {
 	struct tw_design design = { 0 };
-	struct ridge ridge = { 0 };
+	double *weight = NULL;
 	int rc = -1;
 
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_ridge.min_rows, err) < 0)
 		goto out;
-	if (tw_design_init(&design, s, err) < 0 || ridge_init(&ridge, &design, err) < 0)
+	weight = calloc(s->cols, sizeof(*weight));
+	if (weight == NULL) {
+		tw_fail(err, TW_NOMEM, "ridge regression of %zu columns", s->cols);
 		goto out;
-	if (decompose(&ridge, &design, err) < 0)
-		goto out;
-	if (ridge.sigma[0] > 0.0)
-		solve(&ridge, choose_lambda(&ridge, &design));
-	else
-		for (size_t j = 0; j < ridge.n; j++)
-			ridge.w[j] = 0.0;
-	if (tw_linear_text(s, &design, ridge.w, text, err) < 0)
+	}
+	if (tw_design_init(&design, s, err) < 0 ||
+	    tw_ridge_solve(&design, weight, err) < 0 ||
+	    tw_linear_text(s, &design, weight, text, err) < 0)
 		goto out;
 
 	rc = 0;
 out:
-	free(ridge.length);
+	free(weight);
 	tw_design_release(&design);
 	return rc;
 }

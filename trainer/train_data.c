@@ -182,6 +182,7 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t fo
 		.x = t->x,
 		.y = power_at(t, fold, component),
 		.features = t->feature,
+		.component = t->component[component],
 	};
 }
 

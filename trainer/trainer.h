@@ -13,6 +13,8 @@
  * byte, whatever the number of threads around it. It is reentrant.
  */
 
+#include "lib/energy.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +28,7 @@ struct tw_samples {
 	const double *x;             /* rows * cols, row major, raw units */
 	const double *y;             /* rows, watts */
 	const char *const *features; /* cols names */
+	enum tw_component component; /* whose watts they are */
 };
 
 struct tw_trainer {

@@ -119,10 +119,13 @@ static void a_table_becomes_models_of_both_outputs(void **state)
 	assert_int_equal(r.models, r.rows);
 	assert_string_equal(r.row[0].source, "rapl-sysfs");
 	assert_string_equal(r.row[0].output, "AbsPower");
-	assert_string_equal(r.row[0].trainer, "LinearRegressionTrainer");
 	assert_string_equal(r.row[r.rows - 1].output, "DynPower");
 	/* The law is linear: what is not the model's is rounding. */
-	assert_true(r.row[0].mae_w < 1e-3);
+	for (size_t i = 0; i < tw_trainer_count(); i++) {
+		assert_string_equal(r.row[i].trainer, tw_trainer_at(i)->name);
+		if (strcmp(r.row[i].trainer, "LinearRegressionTrainer") == 0)
+			assert_true(r.row[i].mae_w < 1e-3);
+	}
 
 	m = parse_file(&r, DIR "metadata.json");
 	assert_string_equal(json_string_value(json_object_get(m, "model_name")),

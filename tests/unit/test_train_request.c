@@ -171,7 +171,7 @@ static const struct bad bad[] = {
 	  TW_INVALID },
 	{ TRAINED("\"dyn_trainers\":[\"Nope\"]"),
 	  "trainer.dyn_trainers[0]: no trainer 'Nope'; there are "
-	  "LinearRegressionTrainer, ",
+	  "ExponentialRegressionTrainer, ",
 	  TW_INVALID },
 	{ TRAINED("\"dyn_trainers\":[\"SGDRegressorTrainer\",\"SGDRegressorTrainer\"]"),
 	  "trainer.dyn_trainers[1]: 'SGDRegressorTrainer' twice", TW_INVALID },

@@ -71,8 +71,8 @@ static void an_unknown_name_is_refused_with_those_that_are_known(void **state)
 	(void)state;
 	assert_int_equal(tw_names_trainer("x", &t, &a), -1);
 	assert_int_equal(a.code, TW_INVALID);
-	assert_non_null(
-		strstr(a.text, "no trainer 'x'; there are LinearRegressionTrainer, "));
+	assert_non_null(strstr(
+		a.text, "no trainer 'x'; there are ExponentialRegressionTrainer, "));
 	assert_int_equal(tw_names_isolator("", &s, &b), -1);
 	assert_non_null(strstr(b.text, "no isolator ''; there are MinIdleIsolator, "));
 	assert_int_equal(tw_names_group("basic", &g, &c), -1);

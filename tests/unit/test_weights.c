@@ -195,12 +195,107 @@ static void trees_are_base64_and_for_current_clients_only(void **state)
 			       "this client cannot use weights of xgboost models");
 }
 
+#define CURVE(name, feature, weights)                                            \
+	"{\"curve\":\"" name "\",\"All_Weights\":{\"CurveFit_Weights\":" weights \
+	",\"Numerical_Variables\":{\"" feature "\":{\"scale\":1000}}}}"
+
+static void curves_are_for_current_clients_only(void **state)
+{
+	const struct sample s = {
+		.source = "acpi",
+		.group = "BPFOnly",
+		.trainer = "ExponentialRegressionTrainer",
+		.predictor = "curvefit",
+		.text = CURVE("exponential", "bpf_cpu_time_ms", "[2,1.5,7]"),
+	};
+	char *text = write_weights(&s, TW_CLIENT_CURRENT), *metric = NULL;
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+	bool floor = false;
+
+	(void)state;
+	assert_string_equal(text, "{\"model_name\":\"ExponentialRegressionTrainer_0\","
+				  "\"mae\":1.5,\"platform\":{\"All_Weights\":{"
+				  "\"Categorical_Variables\":{},\"Numerical_Variables\":{"
+				  "\"bpf_cpu_time_ms\":{\"scale\":1000}},"
+				  "\"CurveFit_Weights\":[2,1.5,7]}}}");
+	free(text);
+	for (int c = TW_CLIENT_0_7; c < TW_CLIENT_COUNT; c++)
+		assert_refused(&s, (enum tw_client)c, TW_UNSUPPORTED,
+			       "this client cannot use weights of curvefit models");
+	sample_model(&s, &m);
+	assert_int_equal(tw_weights_first_metric(&m, &metric, &err), 0);
+	assert_string_equal(metric, "bpf_cpu_time_ms");
+	free(metric);
+	assert_int_equal(tw_weights_floor(&m, &floor, &err), 0);
+	assert_true(floor);
+	tw_model_release(&m);
+}
+
+/* What clients would crash on or compute wrong (docs/wire.md). */
+static void curves_that_clients_get_wrong_are_refused(void **state)
+{
+	static const struct {
+		const char *trainer, *text;
+		enum tw_code code;
+		const char *want;
+	} cases[] = {
+		{ "LogisticRegressionTrainer",
+		  CURVE("exponential", "bpf_cpu_time_ms", "[2,1.5,7]"), TW_UNSUPPORTED,
+		  "clients know no exponential curve by this name" },
+		{ "ExponentialRegressionTrainer",
+		  CURVE("exponential", "bpf_cpu_time_ms", "[2,1.5]"), TW_INVALID,
+		  "CurveFit_Weights: 2 weights, exponential has 3" },
+		{ "ExponentialRegressionTrainer",
+		  CURVE("exponential", "cpu_cycles", "[2,1.5,7]"), TW_INVALID,
+		  "platform.json: 'cpu_cycles' is not a feature of the model" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_refused(&(struct sample){ .source = "acpi",
+						 .group = "BPFOnly",
+						 .trainer = cases[i].trainer,
+						 .predictor = "curvefit",
+						 .text = cases[i].text },
+			       TW_CLIENT_CURRENT, cases[i].code, cases[i].want);
+}
+
+static void curves_of_two_metrics_have_no_weights(void **state)
+{
+	const struct sample s = {
+		.group = "BPFOnly",
+		.trainer = "ExponentialRegressionTrainer",
+		.predictor = "curvefit",
+		.text = CURVE("exponential", "bpf_cpu_time_ms", "[2,1.5,7]"),
+	};
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+	char *metric = NULL;
+
+	(void)state;
+	sample_model(&s, &m);
+	assert_true(m.parts > 1);
+	free(m.part[1].text);
+	m.part[1].text = strdup(CURVE("exponential", "bpf_page_cache_hit", "[2,1.5,7]"));
+	assert_non_null(m.part[1].text);
+	m.part[1].len = strlen(m.part[1].text);
+	assert_int_equal(tw_weights_first_metric(&m, &metric, &err), -1);
+	assert_int_equal(err.code, TW_UNSUPPORTED);
+	assert_string_equal(
+		err.text, "model 'ExponentialRegressionTrainer_0': its components need "
+			  "both 'bpf_cpu_time_ms' and 'bpf_page_cache_hit', clients use "
+			  "one metric");
+	tw_model_release(&m);
+}
+
 static void only_some_kinds_have_weights(void **state)
 {
 	const struct {
 		const char *predictor;
 		bool exist, plain;
-	} cases[] = { { "linear", true, true },
+	} cases[] = { { "curvefit", true, false },
+		      { "linear", true, true },
 		      { "xgboost", true, false },
 		      { "knn", false, false } };
 
@@ -347,6 +442,9 @@ int main(void)
 		cmocka_unit_test(
 			a_platform_is_bare_as_a_total_and_unknown_to_old_components),
 		cmocka_unit_test(trees_are_base64_and_for_current_clients_only),
+		cmocka_unit_test(curves_are_for_current_clients_only),
+		cmocka_unit_test(curves_that_clients_get_wrong_are_refused),
+		cmocka_unit_test(curves_of_two_metrics_have_no_weights),
 		cmocka_unit_test(only_some_kinds_have_weights),
 		cmocka_unit_test(mean_and_variance_follow_from_the_scale),
 		cmocka_unit_test(categories_are_kept),

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/predictor.h"
+#include "lib/err.h"
+#include "lib/strs.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ROWS 9
+
+/*
+ * The input is a predictor's name, a newline and a component's file. Property: what is
+ * loaded can predict, and a row's watts do not depend on its company.
+ */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const double x[2 * ROWS] = { 0,    1,   -1,  NAN, 1e300, -1e300,
+					    5,    NAN, NAN, NAN, 0.5,   1e6,
+					    1e-9, 4,   5,   7,   2,     3 };
+	const char *end = size > 0 ? memchr(data, '\n', size) : NULL;
+	const size_t name_len = end != NULL ? (size_t)(end - (const char *)data) : 0;
+	const struct tw_predictor *p;
+	struct tw_strs features = { 0 };
+	struct tw_err err = { 0 };
+	double all[ROWS], one;
+	char name[16] = "";
+	void *state = NULL;
+
+	if (end == NULL || name_len >= sizeof(name))
+		return 0;
+	memcpy(name, data, name_len);
+	p = tw_predictor_find(name);
+	if (p == NULL || tw_strs_split(&features, "f0,f1", &err) < 0 ||
+	    p->load(end + 1, size - name_len - 1, &features, &state, &err) < 0) {
+		tw_strs_clear(&features);
+		return 0;
+	}
+	p->predict(state, &(struct tw_rows){ .x = x, .rows = ROWS, .stride = 2 }, all);
+	for (size_t r = 0; r < ROWS; r++) {
+		p->predict(state,
+			   &(struct tw_rows){ .x = x + 2 * r, .rows = 1, .stride = 2 },
+			   &one);
+		if (isnan(all[r]) ? !isnan(one) : one != all[r])
+			abort();
+	}
+	p->free(state);
+	tw_strs_clear(&features);
+	return 0;
+}

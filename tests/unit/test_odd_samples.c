@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/predictor.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/trainer.h"
+
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <string.h>
+
+/*
+ * Every trainer on data that is wrong, or hardly any: a sane model or a clear error.
+ */
+static const char *const names[] = { "a", "b", "c" };
+
+/* Fit, and predict the rows it was fitted on. */
+static int fit_and_predict(const struct tw_trainer *t, const struct tw_samples *s,
+			   double *out, struct tw_err *err)
+{
+	const struct tw_predictor *p = tw_predictor_find(t->predictor);
+	const struct tw_rows in = { .x = s->x, .rows = s->rows, .stride = s->cols };
+	struct tw_buf text = { 0 };
+	struct tw_strs features = { 0 };
+	void *state = NULL;
+	int rc = -1;
+
+	for (size_t c = 0; c < s->cols; c++)
+		assert_int_equal(tw_strs_adds(&features, s->features[c], err), 0);
+	if (t->fit(s, 1, &text, err) < 0)
+		goto out;
+	if (p->load(text.data, text.len, &features, &state, err) < 0)
+		fail_msg("%s: %s", t->name, err->text);
+	p->predict(state, &in, out);
+	p->free(state);
+	rc = 0;
+out:
+	tw_strs_clear(&features);
+	tw_buf_clear(&text);
+	return rc;
+}
+
+#define ROWS 8
+static const double some[3 * ROWS] = { 1, 5, 2, 2, 3, 9, 3, 8, 1, 4, 1, 7,
+				       5, 9, 3, 6, 2, 8, 7, 4, 6, 8, 6, 4 };
+static const double zero[3 * ROWS];
+static const double collinear[3 * ROWS] = { 1, 2,  3,  2, 4,  6,  3, 6,  9,  4, 8,  12,
+					    5, 10, 15, 6, 12, 18, 7, 14, 21, 8, 16, 24 };
+static const double large[3 * ROWS] = { 1e30, -1e30,  0, 1, 2, 3,    5, 1e-30,
+					7,    1e-300, 0, 0, 1, 1,    1, 2,
+					2,    2,      9, 9, 9, 1e30, 1, 4 };
+static const double rising[ROWS] = { 10, 20, 30, 40, 50, 60, 70, 80 };
+static const double level[ROWS] = { 33, 33, 33, 33, 33, 33, 33, 33 };
+static const double huge[ROWS] = { 1e30, 0, 1e30, 5, 1e29, 0, 1, 1e30 };
+
+static void odd_samples_give_a_sane_model(void **state)
+{
+	static const struct {
+		const char *what;
+		struct tw_samples s;
+		double low, high; /* the power must be within */
+	} cases[] = {
+		{ "two rows", { 2, 3, some, rising, names, TW_PACKAGE }, 9, 21 },
+		{ "one column", { ROWS, 1, some, rising, names, TW_PACKAGE }, 0, 90 },
+		{ "all zero", { ROWS, 3, zero, zero, names, TW_PACKAGE }, 0, 0 },
+		{ "features zero", { ROWS, 3, zero, rising, names, TW_DRAM }, 10, 80 },
+		{ "level", { ROWS, 3, some, level, names, TW_PACKAGE }, 33, 33 },
+		{ "collinear", { ROWS, 3, collinear, rising, names, TW_DRAM }, 0, 90 },
+		{ "large", { ROWS, 3, large, rising, names, TW_PACKAGE }, 0, 90 },
+		{ "huge", { ROWS, 3, some, huge, names, TW_PACKAGE }, -2e30, 2e30 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < tw_trainer_count(); k++)
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			const struct tw_trainer *t = tw_trainer_at(k);
+			const double slack = 1e-5 * (1.0 + fabs(cases[i].high));
+			struct tw_err err = { 0 };
+			double out[ROWS];
+
+			if (fit_and_predict(t, &cases[i].s, out, &err) < 0)
+				fail_msg("%s, %s: %s", t->name, cases[i].what, err.text);
+			for (size_t r = 0; r < cases[i].s.rows; r++)
+				if (!(out[r] >= cases[i].low - slack &&
+				      out[r] <= cases[i].high + slack))
+					fail_msg("%s, %s, row %zu: %g", t->name,
+						 cases[i].what, r, out[r]);
+		}
+}
+
+static void bad_samples_are_refused(void **state)
+{
+	static const double nan_at_4[] = { 1, 2, 3, 4, NAN, 6 }, y[] = { 5, 9 };
+	static const double good[] = { 1, 2, 3, 4, 5, 6 }, too_large[] = { 5, 1e300 };
+	static const struct {
+		struct tw_samples s;
+		const char *want;
+	} cases[] = {
+		{ { 2, 3, nan_at_4, y, names, TW_PACKAGE },
+		  "row 1, feature 'b': nan is no measurement" },
+		{ { 2, 3, good, too_large, names, TW_PACKAGE },
+		  "row 1, power: 1e+300 is no measurement" },
+		{ { 1, 3, good, y, names, TW_PACKAGE }, "1 rows, need at least 2" },
+		{ { 2, 0, good, y, names, TW_PACKAGE }, "no features" },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < tw_trainer_count(); k++)
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			struct tw_buf text = { 0 };
+			struct tw_err err = { 0 };
+
+			assert_int_equal(
+				tw_trainer_at(k)->fit(&cases[i].s, 1, &text, &err), -1);
+			assert_int_equal(err.code, TW_INVALID);
+			assert_string_equal(err.text, cases[i].want);
+			assert_null(text.data);
+		}
+}
+
+static void the_same_samples_give_the_same_bytes(void **state)
+{
+	const struct tw_samples s = { ROWS, 3, some, rising, names, TW_PACKAGE };
+
+	(void)state;
+	for (size_t k = 0; k < tw_trainer_count(); k++) {
+		struct tw_buf a = { 0 }, b = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_trainer_at(k)->fit(&s, 1, &a, &err), 0);
+		assert_int_equal(tw_trainer_at(k)->fit(&s, 1, &b, &err), 0);
+		assert_int_equal(a.len, b.len);
+		assert_memory_equal(a.data, b.data, a.len);
+		tw_buf_clear(&a);
+		tw_buf_clear(&b);
+	}
+}
+
+/* What is written in C++ ends the program where it has no memory: not asked here. */
+static void memory_that_runs_out_is_an_error(void **state)
+{
+	const struct tw_samples s = { ROWS, 3, some, rising, names, TW_PACKAGE };
+
+	(void)state;
+	for (size_t k = 0; k < tw_trainer_count(); k++) {
+		const struct tw_trainer *t = tw_trainer_at(k);
+
+		if (strcmp(t->predictor, "xgboost") == 0 ||
+		    strcmp(t->predictor, "svr") == 0)
+			continue;
+		for (int n = 1;; n++) {
+			struct tw_buf text = { 0 };
+			struct tw_err err = { 0 };
+			int rc;
+
+			fail_alloc_at(n);
+			rc = t->fit(&s, 1, &text, &err);
+			tw_buf_clear(&text);
+			if (!fail_alloc_hit())
+				break;
+			assert_int_equal(rc, -1);
+			assert_int_equal(err.code, TW_NOMEM);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(odd_samples_give_a_sane_model),
+		cmocka_unit_test(bad_samples_are_refused),
+		cmocka_unit_test(the_same_samples_give_the_same_bytes),
+		cmocka_unit_test(memory_that_runs_out_is_an_error),
+	};
+
+	gsl_set_error_handler_off();
+	return cmocka_run_group_tests_name("odd_samples", tests, NULL, NULL);
+}
