@@ -10,7 +10,8 @@
 #   make check           unit tests, fuzz corpora and the checks; no programs are started
 #   make install         to $(DESTDIR)$(prefix)
 #   make format          lay out the sources with clang-format 14
-#   make V=1             show commands;  make XGBOOST=0  without XGBoost;  make WERROR=1
+#   make V=1             show commands;  make XGBOOST=0  without XGBoost;
+#   make LIBSVM=0        without libsvm;  make WERROR=1
 #
 # tests/checks.mk has the targets that test and check.
 #
@@ -91,8 +92,15 @@ XGBOOST := $(shell $(CC) -fsyntax-only -include xgboost/c_api.h -x c /dev/null \
 endif
 XGBOOST_LIBS := $(if $(filter 1,$(XGBOOST)),-lxgboost)
 
+# Nor does libsvm.
+ifndef LIBSVM
+LIBSVM := $(shell $(CC) -fsyntax-only -include libsvm/svm.h -x c /dev/null \
+	2>/dev/null && echo 1 || echo 0)
+endif
+LIBSVM_LIBS := $(if $(filter 1,$(LIBSVM)),-lsvm)
+
 tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' \
-	-DTW_XGBOOST=$(XGBOOST) -DTW_MODEL_DB='"$(pkgdatadir)/models"' $(tw-cppflags)
+	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_MODEL_DB='"$(pkgdatadir)/models"' $(tw-cppflags)
 
 # ---- what there is ---------------------------------------------------------
 
@@ -140,7 +148,7 @@ $(foreach p,$(programs),$(eval $(call program,$(p))))
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 # Allocation goes through tests/unit/fail_alloc.c, which can fail the nth call.

@@ -9,5 +9,6 @@ void tw_version_print(const char *program)
 	printf("%s %s\n", program, TW_VERSION);
 	printf("jansson: %s\n", JANSSON_VERSION);
 	printf("xgboost: %s\n", TW_XGBOOST ? "yes" : "no");
+	printf("libsvm: %s\n", TW_LIBSVM ? "yes" : "no");
 	printf("bpf: no\n");
 }

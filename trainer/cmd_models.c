@@ -47,7 +47,7 @@ static void print_model(const struct tw_index_entry *e)
 		snprintf(mae, sizeof(mae), "%.3f", i->mae_w);
 	if (isfinite(i->mape_percent))
 		snprintf(mape, sizeof(mape), "%.2f", i->mape_percent);
-	printf("%-20s %-12s %-8s %-18s %-26s %8s %8s\n", e->pipeline, i->source->name,
+	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s\n", e->pipeline, i->source->name,
 	       tw_output_name(i->output), i->group->name, i->name, mae, mape);
 }
 
@@ -62,7 +62,7 @@ static int list(const char *db, struct tw_err *err)
 		return tw_fail_errno(err, errno, "cannot read '%s'", db);
 	if (tw_index_load(db, refused, &broken, &x, err) < 0)
 		return -1;
-	printf("%-20s %-12s %-8s %-18s %-26s %8s %8s\n", "pipeline", "source", "output",
+	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s\n", "pipeline", "source", "output",
 	       "group", "model", "MAE W", "MAPE %");
 	for (size_t i = 0; i < tw_index_count(x); i++)
 		print_model(tw_index_at(x, i));

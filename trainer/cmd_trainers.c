@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define LINE "%-33s %s\n"
+
 /* No options but those that every program has; nothing is kept. */
 static const struct tw_opts opts = {
 	.program = "tallywatt trainers",
@@ -26,9 +28,13 @@ static int run(int argc, char **argv)
 	if (action == TW_OPTS_EXIT)
 		return TW_EXIT_OK;
 	for (size_t i = 0; i < tw_trainer_count(); i++)
-		printf("%-24s %s\n", tw_trainer_at(i)->name, tw_trainer_at(i)->summary);
+		printf(LINE, tw_trainer_at(i)->name, tw_trainer_at(i)->summary);
 #if !TW_XGBOOST
-	printf("%-24s %s\n", "XgboostFitTrainer", "not in this build (XGBOOST=0)");
+	printf(LINE, "GradientBoostingRegressorTrainer", "not in this build (XGBOOST=0)");
+	printf(LINE, "XgboostFitTrainer", "not in this build (XGBOOST=0)");
+#endif
+#if !TW_LIBSVM
+	printf(LINE, "SVRRegressorTrainer", "not in this build (LIBSVM=0)");
 #endif
 	if (fflush(stdout) != 0) {
 		fprintf(stderr, "tallywatt trainers: cannot write to stdout\n");

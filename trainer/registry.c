@@ -6,8 +6,19 @@
 
 /* Alphabetical: this is the order of lists and of the documentation. */
 static const struct tw_trainer *const trainers[] = {
-	&tw_trainer_exponential, &tw_trainer_linear,     &tw_trainer_logarithmic,
-	&tw_trainer_logistic,    &tw_trainer_polynomial, &tw_trainer_ridge,
+	&tw_trainer_exponential,
+#if TW_XGBOOST
+	&tw_trainer_gradient_boosting,
+#endif
+	&tw_trainer_knn,
+	&tw_trainer_linear,
+	&tw_trainer_logarithmic,
+	&tw_trainer_logistic,
+	&tw_trainer_polynomial,
+	&tw_trainer_ridge,
+#if TW_LIBSVM
+	&tw_trainer_svr,
+#endif
 #if TW_XGBOOST
 	&tw_trainer_xgboost,
 #endif

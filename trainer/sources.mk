@@ -14,6 +14,7 @@ trainer-src += trainer/extract.c
 trainer-src += trainer/extract_power.c
 trainer-src += trainer/extract_rates.c
 trainer-src += trainer/fit_exponential.c
+trainer-src += trainer/fit_knn.c
 trainer-src += trainer/fit_linear.c
 trainer-src += trainer/fit_logarithmic.c
 trainer-src += trainer/fit_logistic.c
@@ -21,6 +22,7 @@ trainer-src += trainer/fit_polynomial.c
 trainer-src += trainer/fit_ridge.c
 trainer-src += trainer/linear_text.c
 trainer-src += trainer/names.c
+trainer-src += trainer/points_text.c
 trainer-src += trainer/prom.c
 trainer-src += trainer/prom_builder.c
 trainer-src += trainer/registry.c
@@ -39,12 +41,16 @@ trainer-src += trainer/train_request.c
 trainer-src += trainer/train_unit.c
 trainer-src += trainer/validate.c
 ifeq ($(XGBOOST),1)
-trainer-src += trainer/fit_xgboost.c
+trainer-src += trainer/boost.c trainer/fit_gradient_boosting.c trainer/fit_xgboost.c
+endif
+ifeq ($(LIBSVM),1)
+trainer-src += trainer/fit_svr.c
 endif
 programs += tw-trainer
 tw-trainer-src := trainer/main.c
-tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(GSL_LIBS) $(XGBOOST_LIBS)
+tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(GSL_LIBS) $(XGBOOST_LIBS) \
+	$(LIBSVM_LIBS)
 programs += tallywatt
 tallywatt-src := trainer/tallywatt.c
 tallywatt-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS)

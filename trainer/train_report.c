@@ -11,7 +11,7 @@ static void add_row(const struct tw_train_row *row, struct tw_buf *out)
 {
 	char mape[32] = "-";
 
-	tw_buf_addf(out, "%-12s %-8s %-18s %-24s ", row->source, row->output, row->group,
+	tw_buf_addf(out, "%-12s %-8s %-18s %-33s ", row->source, row->output, row->group,
 		    row->trainer);
 	if (row->failure[0] != '\0') {
 		tw_buf_addf(out, "%8s %8s %6zu  no model: %s\n", "-", "-", row->rows,
@@ -31,7 +31,7 @@ static void add_time(const char *name, uint64_t ns, struct tw_buf *out)
 void tw_train_report(const struct tw_train_result *r, const struct tw_train_times *t,
 		     struct tw_buf *out)
 {
-	tw_buf_addf(out, "%-12s %-8s %-18s %-24s %8s %8s %6s\n", "source", "output",
+	tw_buf_addf(out, "%-12s %-8s %-18s %-33s %8s %8s %6s\n", "source", "output",
 		    "group", "trainer", "MAE W", "MAPE %", "rows");
 	for (size_t i = 0; i < r->rows; i++)
 		add_row(&r->row[i], out);

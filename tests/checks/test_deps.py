@@ -52,7 +52,7 @@ class Deps(unittest.TestCase):
         self.assertEqual(self.called(), [])
 
     def test_only_what_is_missing_is_installed(self):
-        self.debian("libc*|gcc|make|pkg-config|libm*|libx*|libg*|python3", "*")
+        self.debian("libc*|gcc|make|pkg-config|libm*|libs*|libx*|libg*|python3", "*")
         code, _ = self.deps("build")
         self.assertEqual(code, 0)
         update, install = self.called()
@@ -62,7 +62,7 @@ class Deps(unittest.TestCase):
                          ["libjansson-dev", "libzip-dev"])
 
     def test_either_of_two_packages_will_do(self):
-        self.debian("libc6-dev|libcurl4-gnutls-dev|clang|make|pkgconf|lib[jmzgx]*|python3",
+        self.debian("libc6-dev|libcurl4-gnutls-dev|clang|make|pkgconf|lib[jmsxzg]*|python3",
                     "*")
         self.assertEqual(self.deps("build"), (0, ""))
 
@@ -72,6 +72,10 @@ class Deps(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertRegex(text, r"NOTE: .*libxgboost-dev.*XGBOOST=0")
         self.assertEqual(self.called(), [])
+        self.debian("lib[!s]*|gcc|make|pkg-config|python3", "gcc")
+        code, text = self.deps("build")
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"NOTE: .*libsvm-dev.*LIBSVM=0")
 
     def test_a_needed_package_that_is_nowhere_fails(self):
         self.debian("lib[!j]*|gcc|make|pkg-config|python3", "gcc")

@@ -117,9 +117,11 @@ static void the_report_has_models_failures_and_times(void **state)
 	(void)state;
 	tw_train_report(&r, &t, &out);
 	assert_non_null(
-		strstr(out.data, " A                           1.250    10.50    187\n"));
+		strstr(out.data,
+		       " A                                    1.250    10.50    187\n"));
 	assert_non_null(
-		strstr(out.data, " B                           2.500        -    187\n"));
+		strstr(out.data,
+		       " B                                    2.500        -    187\n"));
 	assert_non_null(
 		strstr(out.data, "        -        -      2  no model: 2 rows\n"));
 	assert_non_null(strstr(out.data, "parse 1.0 ms, extract 2.0 ms, isolate 0.0 ms, "
