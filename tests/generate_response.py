@@ -12,11 +12,17 @@ containers (rates a second):
     platform = 35 W + 1.1 * (package + dram)
 
 plus noise, uniform within --noise watts either side (platform's within twice that). Idle
-and dynamic power are told apart as Kepler does, in two packages. Both generations of
-Kepler's legacy names can be written:
+and dynamic power are told apart as Kepler does, in two packages. One machine can be
+written under the names of several exporters (--generation):
 
     0.6   bpf_cpu_time_us in us, no page cache metric, source "rapl", label "command"
     0.7   bpf_cpu_time_ms in ms, page cache metric, source "rapl-sysfs"
+    0.10  processor seconds of processes and containers, energy by zone, no uncore
+    node-exporter  processor seconds by CPU and mode, energy by RAPL zone, no uncore
+
+The last two know nothing of instructions and cache misses. With --alike each second of
+processor time has the same of both, so that the law holds by processor time alone, and
+all of them tell it.
 
 The same options give the same bytes. Only +, -, *, / and random() are used, so that no
 other C library gives other bytes. --fault breaks the response in one way, for tests.
@@ -62,7 +68,7 @@ class Container:
         self.level = rng.random()
         self.left = 0
 
-    def rates(self, rng):
+    def rates(self, rng, alike):
         """Of the next interval. The load stays at a level for some intervals."""
         if self.left == 0:
             self.left = 3 + rng.randrange(12)
@@ -70,12 +76,12 @@ class Container:
         self.left -= 1
         busy = self.level * self.share * (0.9 + 0.2 * rng.random())
         cycles = busy * MAX_HZ
+        instructions = self.instructions_a_cycle * (0.8 + 0.4 * rng.random())
+        misses = self.misses_a_kilocycle * (0.6 + 0.8 * rng.random())
         return {
             "cpu_cycles": cycles,
-            "cpu_instructions": cycles * self.instructions_a_cycle
-            * (0.8 + 0.4 * rng.random()),
-            "cache_miss": cycles / 1000 * self.misses_a_kilocycle
-            * (0.6 + 0.8 * rng.random()),
+            "cpu_instructions": cycles * (1.5 if alike else instructions),
+            "cache_miss": cycles / 1000 * (4.0 if alike else misses),
             "bpf_cpu_time": busy * 1000,
             "bpf_page_cache_hit": busy * 400 * rng.random(),
             "bpf_net_rx_irq": busy * 120 * rng.random(),
@@ -87,8 +93,10 @@ class Container:
 class Machine:
     """The simulated run: times, counters of each container, joules, true watts."""
 
-    def __init__(self, containers=4, samples=100, seed=1, noise_w=0.25, step_s=3):
+    def __init__(self, containers=4, samples=100, seed=1, noise_w=0.25, step_s=3,
+                 name="simulated", alike=False):
         rng = random.Random(seed)
+        self.name, self.seed, self.alike = name, seed, alike
         self.times = [START_S + i * step_s for i in range(samples)]
         self.containers = [Container(i, containers, samples, rng)
                            for i in range(containers)]
@@ -107,7 +115,7 @@ class Machine:
         node = {}
         for c, counters in zip(self.containers, self.counters):
             alive = c.first < i <= c.last
-            for name, rate in c.rates(rng).items():
+            for name, rate in c.rates(rng, self.alike).items():
                 # A container's first sample is at its start: nothing counted yet.
                 series = counters.setdefault(name, [0])
                 scale = 1000 if name == "bpf_cpu_time" else 1
@@ -125,9 +133,9 @@ class Machine:
             series.append(series[-1] + (max(watts + noise, 0.0) if watts else 0.0) * step_s)
 
 
-def common_labels(name):
+def common_labels(machine, name):
     return {"__name__": name, "container": "kepler-exporter", "endpoint": "http",
-            "instance": "simulated", "job": "kepler-exporter", "namespace": "kepler",
+            "instance": machine.name, "job": "kepler-exporter", "namespace": "kepler",
             "service": "kepler-exporter"}
 
 
@@ -145,7 +153,7 @@ def usage_series(machine, generation):
         metric = f"kepler_container_{metric}_total"
         response[metric] = series = []
         for c, counters in zip(machine.containers, machine.counters):
-            labels = common_labels(metric)
+            labels = common_labels(machine, metric)
             labels.update(container_id=c.id, container_name=c.name,
                           container_namespace="default", pod_name=c.pod)
             if generation == "0.6":
@@ -168,8 +176,8 @@ def energy_series(machine, generation):
         response[metric] = series = []
         for mode in ("dynamic", "idle"):
             for package in packages:
-                labels = common_labels(metric)
-                labels.update(exported_instance="simulated", mode=mode,
+                labels = common_labels(machine, metric)
+                labels.update(exported_instance=machine.name, mode=mode,
                               source=rapl if package else "acpi")
                 if package:
                     labels["package"] = package
@@ -182,9 +190,117 @@ def energy_series(machine, generation):
     return response
 
 
+# ---- Kepler 0.10 and node_exporter ------------------------------------------
+
+def zone_series(machine, metric, zone_labels, shares=(0.5, 0.5)):
+    """Series of each zone and package: joules since the start."""
+    for component in ("package", "core", "dram"):
+        for package, share in enumerate(shares):
+            yield {"metric": {"__name__": metric(component),
+                              **zone_labels(component, package)},
+                   "values": [[t, f"{joules * share:.3f}"] for t, joules
+                              in zip(machine.times, machine.joules[component])]}
+
+
+def platform_gauge(machine, labels):
+    """What the platform draws at each time: of the interval before it."""
+    joules = machine.joules["platform"]
+    step_s = machine.times[1] - machine.times[0]
+    watts = [(b - a) / step_s for a, b in zip(joules, joules[1:])]
+    return {"metric": labels, "values": [[t, f"{w:.3f}"] for t, w
+                                         in zip(machine.times, [watts[0], *watts])]}
+
+
+def kepler_response(machine):
+    """Kepler 0.10: a container is one process, which both metrics show."""
+    response = {"kepler_process_cpu_seconds_total": [],
+                "kepler_container_cpu_seconds_total": []}
+    common = {"instance": "10.0.0.1:28282", "job": "kepler", "node_name": machine.name}
+    for number, (c, counters) in enumerate(zip(machine.containers, machine.counters)):
+        values = [[t, f"{v / 1e6:.2f}"] for t, v
+                  in zip(machine.times[c.first:], counters["bpf_cpu_time"])]
+        response["kepler_process_cpu_seconds_total"].append({"metric": {
+            **common, "pid": str(1000 + number), "comm": c.name, "exe": f"/bin/{c.name}",
+            "type": "container", "container_id": c.id, "vm_id": ""}, "values": values})
+        response["kepler_container_cpu_seconds_total"].append({"metric": {
+            **common, "container_id": c.id, "container_name": c.name,
+            "runtime": "containerd", "state": "running", "pod_id": c.pod},
+            "values": values})
+    name = "kepler_node_cpu_joules_total"
+    response[name] = list(zone_series(machine, lambda _: name, lambda zone, package: {
+        **common, "zone": zone, "path": f"/sys/class/powercap/intel-rapl:{package}"}))
+    response[name].append({
+        "metric": {**common, "zone": "psys", "path": "/sys/class/powercap/intel-rapl:2"},
+        "values": [[t, f"{v:.3f}"] for t, v
+                   in zip(machine.times, machine.joules["platform"])]})
+    response["kepler_platform_watts"] = [platform_gauge(machine, {
+        **common, "source": "redfish", "bmc_id": "bmc-0", "chassis_id": "1"})]
+    return response
+
+
+def node_totals(machine, rng):
+    """What the node's processors did until each time: joined counters, seconds by mode."""
+    modes = dict.fromkeys(("user", "system", "softirq", "irq", "nice"), 0.0)
+    other = dict.fromkeys(("switches", "interrupts", "faults"), 0)
+    step_s = machine.times[1] - machine.times[0]
+    yield dict(modes), dict(other)
+    for rates in machine.rates:
+        busy = rates["bpf_cpu_time"] / 1000
+        share = {"user": 0.6 + 0.3 * rng.random(), "softirq": 0.02 * rng.random(),
+                 "irq": 0.01 * rng.random(), "nice": 0.03 * rng.random()}
+        share["system"] = 1.0 - sum(share.values())
+        for mode, part in share.items():
+            modes[mode] += busy * part * step_s
+        other["switches"] += int((200 + 900 * busy * rng.random()) * step_s)
+        other["interrupts"] += int((400 + 500 * busy * rng.random()) * step_s)
+        other["faults"] += int((50 + 3000 * busy * rng.random()) * step_s)
+        yield dict(modes), dict(other)
+
+
+def cpu_series(machine, totals, common):
+    """Each CPU does its part of each mode; what is left is idle."""
+    for cpu in range(CORES):
+        for mode in (*totals[0][0], "idle"):
+            values = []
+            for t, (modes, _) in zip(machine.times, totals):
+                seconds = modes[mode] if mode != "idle" \
+                    else CORES * (t - START_S) - sum(modes.values())
+                values.append([t, f"{seconds / CORES:.2f}"])
+            yield {"metric": {**common, "cpu": str(cpu), "mode": mode}, "values": values}
+
+
+def node_exporter_response(machine):
+    common = {"instance": machine.name, "job": "node-exporter"}
+    rng = random.Random(machine.seed + 1000000)
+    totals = list(node_totals(machine, rng))
+    response = {"node_cpu_seconds_total": list(cpu_series(machine, totals, common))}
+    for metric, what in (("node_context_switches_total", "switches"),
+                         ("node_intr_total", "interrupts"),
+                         ("node_vmstat_pgfault", "faults")):
+        response[metric] = [{"metric": common, "values": [
+            [t, str(other[what])] for t, (_, other) in zip(machine.times, totals)]}]
+    response["node_cpu_scaling_frequency_hertz"] = [
+        {"metric": {**common, "cpu": str(cpu)}, "values": [
+            [t, str(1200000000 + 100000000 * rng.randrange(15))] for t in machine.times]}
+        for cpu in range(2)]
+    for series in zone_series(machine, lambda zone: f"node_rapl_{zone}_joules_total",
+                              lambda _, package: {**common, "index": str(package)}):
+        response.setdefault(series["metric"].pop("__name__"), []).append(series)
+    response["node_hwmon_power_average_watt"] = [
+        platform_gauge(machine, {**common, "chip": "lnxsybus:00_acpi000d:00",
+                                 "sensor": "power1"}),
+        {"metric": {**common, "chip": "0000:03:00_0", "sensor": "power1"},
+         "values": [[t, "9"] for t in machine.times]}]
+    return response
+
+
 def make_response(machine, generation="0.7"):
+    if generation == "0.10":
+        return dict(sorted(kepler_response(machine).items()))
+    if generation == "node-exporter":
+        return dict(sorted(node_exporter_response(machine).items()))
     response = {**usage_series(machine, generation), **energy_series(machine, generation)}
-    info = common_labels("kepler_node_info")
+    info = common_labels(machine, "kepler_node_info")
     info["cpu_architecture"] = "Simulated"
     response["kepler_node_info"] = [{"metric": info,
                                      "values": [[t, "1"] for t in machine.times]}]
@@ -278,18 +394,25 @@ def to_text(response):
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--generation", choices=("0.6", "0.7"), default="0.7")
+    parser.add_argument("--generation", default="0.7",
+                        choices=("0.6", "0.7", "0.10", "node-exporter"))
     parser.add_argument("--containers", type=int, default=4, metavar="N")
     parser.add_argument("--samples", type=int, default=100, metavar="N")
     parser.add_argument("--step", type=int, default=3, metavar="SECONDS")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--noise", type=float, default=0.25, metavar="WATTS")
-    parser.add_argument("--fault", choices=sorted(FAULTS))
+    parser.add_argument("--name", default="simulated", help="of the machine")
+    parser.add_argument("--alike", action="store_true",
+                        help="a second of processor time is the same work everywhere")
+    parser.add_argument("--fault", choices=sorted(FAULTS),
+                        help="of a legacy generation")
     args = parser.parse_args()
     if args.containers < 1 or args.samples < 30 or args.step < 1:
         parser.error("want 1 container, 30 samples, a step of 1 s at least")
     response = make_response(Machine(args.containers, args.samples, args.seed, args.noise,
-                                     args.step), args.generation)
+                                     args.step, args.name, args.alike), args.generation)
+    if args.fault and args.generation not in ("0.6", "0.7"):
+        parser.error("--fault wants --generation 0.6 or 0.7")
     if args.fault:
         FAULTS[args.fault](response)
     sys.stdout.write(to_text(response))

@@ -10,7 +10,10 @@ TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, TESTS)
 import generate_response as generator  # noqa: E402
 
-RECORDED = {"0.6": "simulated-0.6.json", "0.7": "simulated-0.7.json"}
+# With the options beside the generation that each was made with.
+RECORDED = {"0.6": [], "0.7": [], "0.10": ["--samples", "40", "--alike"],
+            "node-exporter": ["--samples", "40", "--alike"]}
+LEGACY = ("0.6", "0.7")
 SIZE_MAX = 200000
 
 
@@ -43,17 +46,18 @@ def node_rates(response, metric):
 
 class Generator(unittest.TestCase):
     def test_recorded_responses_are_what_the_generator_makes(self):
-        for generation, name in RECORDED.items():
+        for generation, options in RECORDED.items():
+            name = f"simulated-{generation}.json"
             with open(os.path.join(TESTS, "data", "prom", name), "rb") as f:
                 recorded = f.read()
-            self.assertEqual(recorded, record(generation), f"{name} is out of date")
+            self.assertEqual(recorded, record(generation, *options), f"{name} is out of date")
             self.assertLess(len(recorded), SIZE_MAX)
 
     def test_another_seed_gives_another_machine(self):
         self.assertNotEqual(record("0.7"), record("0.7", "--seed", "2"))
 
     def test_watts_hold_to_the_law_within_the_noise(self):
-        for generation in RECORDED:
+        for generation in LEGACY:
             response = json.loads(record(generation, "--noise", "0.25"))
             rates = [node_rates(response, m) for m in generator.COUNTERS]
             package, dram = (node_watts(response, c) for c in ("package", "dram"))
@@ -69,6 +73,35 @@ class Generator(unittest.TestCase):
         lives = {len(s["values"])
                  for s in response["kepler_container_cpu_cycles_total"]}
         self.assertGreater(len(lives), 2)
+
+    def test_alike_machines_hold_to_the_law_by_processor_time(self):
+        response = json.loads(record("0.7", "--alike", "--noise", "0"))
+        package = node_watts(response, "package")
+        busy = [ms / 1000 for ms in node_rates(response, "bpf_cpu_time_ms")]
+        for watts, cpus in zip(package, busy):
+            law = 40 + (30 * 1.5 + 12) * cpus * generator.MAX_HZ / 1e10
+            self.assertLess(abs(law - watts), 0.01)
+
+    def test_every_exporter_tells_the_same_processor_time_and_energy(self):
+        legacy, kepler, node = (json.loads(record(g, "--alike")) for g in
+                                ("0.7", "0.10", "node-exporter"))
+
+        def last(response, metric, **labels):
+            return sum(float(s["values"][-1][1]) for s in response[metric]
+                       if labels.items() <= s["metric"].items())
+
+        seconds = last(legacy, "kepler_container_bpf_cpu_time_ms_total") / 1000
+        joules = last(legacy, "kepler_node_package_joules_total")
+        for metric in ("process", "container"):
+            self.assertAlmostEqual(
+                seconds, last(kepler, f"kepler_{metric}_cpu_seconds_total"), delta=0.05)
+        busy = last(node, "node_cpu_seconds_total") - \
+            last(node, "node_cpu_seconds_total", mode="idle")
+        self.assertAlmostEqual(seconds, busy, delta=0.5)
+        self.assertAlmostEqual(
+            joules, last(kepler, "kepler_node_cpu_joules_total", zone="package"), delta=0.1)
+        self.assertAlmostEqual(
+            joules, last(node, "node_rapl_package_joules_total"), delta=0.1)
 
     def test_each_fault_changes_the_response(self):
         whole = record("0.7")
