@@ -18,16 +18,19 @@ struct idle {
 	double watts[TW_COMPONENT_COUNT]; /* in the source's order */
 };
 
+/* Columns of the source's components, NULL where the machine lacks one. */
 static int find_columns(const struct tw_dataset *d, const struct tw_energy_source *source,
 			double **out, struct tw_err *err)
 {
-	for (size_t k = 0; k < source->count; k++) {
-		const char *name = tw_power_column(source->components[k]);
+	bool any = false;
 
-		out[k] = tw_dataset_find(d, name);
-		if (out[k] == NULL)
-			return tw_fail(err, TW_NOTFOUND, "no column '%s'", name);
+	for (size_t k = 0; k < source->count; k++) {
+		out[k] = tw_dataset_find(d, tw_power_column(source->components[k]));
+		any |= out[k] != NULL;
 	}
+	if (!any)
+		return tw_fail(err, TW_NOTFOUND, "no column '%s'",
+			       tw_power_column(source->components[0]));
 	return 0;
 }
 
@@ -56,7 +59,8 @@ static int fit_min_idle(const struct tw_dataset *d, const struct tw_energy_sourc
 		return tw_fail(err, TW_NOMEM, "idle power");
 	idle->source = source;
 	for (size_t k = 0; k < source->count; k++)
-		idle->watts[k] = find_minimum(watts[k], d->rows);
+		if (watts[k] != NULL)
+			idle->watts[k] = find_minimum(watts[k], d->rows);
 	*state = idle;
 	return 0;
 }
@@ -69,7 +73,7 @@ static int apply_min_idle(const void *state, struct tw_dataset *d, struct tw_err
 	if (find_columns(d, idle->source, watts, err) < 0)
 		return -1;
 	for (size_t k = 0; k < idle->source->count; k++)
-		for (size_t r = 0; r < d->rows; r++)
+		for (size_t r = 0; watts[k] != NULL && r < d->rows; r++)
 			watts[k][r] -= idle->watts[k];
 	return 0;
 }

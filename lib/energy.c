@@ -19,6 +19,7 @@ static const enum tw_component platform[] = { TW_PLATFORM };
 static const struct tw_energy_source sources[] = {
 	{ "acpi", platform, COUNT(platform) },
 	{ "hmc", platform, COUNT(platform) },
+	{ "psys", platform, COUNT(platform) },
 	{ "rapl-msr", rapl, COUNT(rapl) },
 	{ "rapl-sysfs", rapl, COUNT(rapl) },
 	{ "redfish", platform, COUNT(platform) },

@@ -19,7 +19,15 @@ static const struct tw_feature features[] = {
 	{ "cpu_cycles", "events/s" },
 	{ "cpu_instructions", "events/s" },
 	{ "cpu_scaling_frequency_hertz", "Hz" },
+	{ "node_context_switches", "switches/s" },
+	{ "node_cpu_irq_ms", "ms/s" },
+	{ "node_cpu_nice_ms", "ms/s" },
+	{ "node_cpu_softirq_ms", "ms/s" },
+	{ "node_cpu_system_ms", "ms/s" },
+	{ "node_cpu_user_ms", "ms/s" },
 	{ "node_info", "" },
+	{ "node_interrupts", "interrupts/s" },
+	{ "node_page_faults", "faults/s" },
 };
 
 static const char *const accelerator_only[] = { "accelerator_intel_qat" };
@@ -45,6 +53,19 @@ static const char *const full[] = { "accelerator_intel_qat",
 				    "cpu_instructions",
 				    "cpu_scaling_frequency_hertz",
 				    "node_info" };
+static const char *const node_cpu[] = { "node_context_switches", "node_cpu_irq_ms",
+					"node_cpu_nice_ms",      "node_cpu_softirq_ms",
+					"node_cpu_system_ms",    "node_cpu_user_ms",
+					"node_interrupts",       "node_page_faults" };
+static const char *const node_cpu_freq[] = { "cpu_scaling_frequency_hertz",
+					     "node_context_switches",
+					     "node_cpu_irq_ms",
+					     "node_cpu_nice_ms",
+					     "node_cpu_softirq_ms",
+					     "node_cpu_system_ms",
+					     "node_cpu_user_ms",
+					     "node_interrupts",
+					     "node_page_faults" };
 static const char *const workload_only[] = { "accelerator_intel_qat",
 					     "bpf_block_irq",
 					     "bpf_cpu_time_ms",
@@ -56,14 +77,16 @@ static const char *const workload_only[] = { "accelerator_intel_qat",
 					     "cpu_instructions" };
 
 static const struct tw_feature_group groups[] = {
-	{ "AcceleratorOnly", accelerator_only, COUNT(accelerator_only) },
-	{ "BPFIRQ", bpf_irq, COUNT(bpf_irq) },
-	{ "BPFOnly", bpf_only, COUNT(bpf_only) },
-	{ "Basic", basic, COUNT(basic) },
-	{ "CounterIRQCombined", counter_irq, COUNT(counter_irq) },
-	{ "CounterOnly", counter_only, COUNT(counter_only) },
-	{ "Full", full, COUNT(full) },
-	{ "WorkloadOnly", workload_only, COUNT(workload_only) },
+	{ "AcceleratorOnly", accelerator_only, COUNT(accelerator_only), false },
+	{ "BPFIRQ", bpf_irq, COUNT(bpf_irq), false },
+	{ "BPFOnly", bpf_only, COUNT(bpf_only), false },
+	{ "Basic", basic, COUNT(basic), false },
+	{ "CounterIRQCombined", counter_irq, COUNT(counter_irq), false },
+	{ "CounterOnly", counter_only, COUNT(counter_only), false },
+	{ "Full", full, COUNT(full), false },
+	{ "NodeCPU", node_cpu, COUNT(node_cpu), true },
+	{ "NodeCPUFreq", node_cpu_freq, COUNT(node_cpu_freq), true },
+	{ "WorkloadOnly", workload_only, COUNT(workload_only), false },
 };
 
 static const char *const outputs[] = {

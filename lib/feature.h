@@ -28,6 +28,7 @@ struct tw_feature_group {
 	const char *name; /* "CounterOnly" */
 	const char *const *features;
 	size_t count;
+	bool of_node; /* features of a node only: no workload has them */
 };
 
 /* What an output of a model is about. */

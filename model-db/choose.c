@@ -158,9 +158,14 @@ static int not_found(const struct tw_wanted *w, const struct reason *reasons,
 		separator = "; ";
 	}
 	for (size_t g = 0; b.len > 0 && g < tw_feature_group_count(); g++) {
+		const struct tw_feature_group *group = tw_feature_group_at(g);
+
 		if (reasons[g].stage != NO_MODEL)
 			continue;
-		tw_buf_addf(&b, "%s%s", none, tw_feature_group_at(g)->name);
+		/* Most clients know nothing of a node's groups. */
+		if (group->of_node && !tw_feature_group_valid(group, &w->metrics))
+			continue;
+		tw_buf_addf(&b, "%s%s", none, group->name);
 		none = ", ";
 	}
 	tw_fail(err, tw_buf_failed(&b) ? TW_NOMEM : TW_NOTFOUND,

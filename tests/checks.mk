@@ -91,7 +91,8 @@ check-tools:
 # ---- tests with running programs -------------------------------------------
 
 test-pipeline: all
-	@$(test-env) $(run) python tests/integration/test_pipeline.py
+	@$(test-env) $(run) python tests/integration/test_pipeline.py \
+		tests/integration/test_schemas.py
 
 test-model-server: all
 	@$(test-env) $(run) python tests/integration/test_model_server.py

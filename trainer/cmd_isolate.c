@@ -65,6 +65,11 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, table.vm_metrics),
 	  .help = "take the series of job \"vm\"" },
+	{ .name = "machine",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, table.machine),
+	  .arg = "NAME",
+	  .help = "which one, where the response holds several" },
 	{ .name = "output",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, output),
@@ -98,7 +103,11 @@ static int check_use(const struct config *c, struct job *j, struct tw_err *err)
 	j->config = c;
 	if (c->csv != NULL)
 		return tw_names_source(c->table.source, &j->args.source, err);
-	return tw_table_args(&c->table, TW_LEVEL_CONTAINER, &j->args, err);
+	if (tw_table_args(&c->table, TW_LEVEL_CONTAINER, &j->args, err) < 0)
+		return -1;
+	if (j->args.group->of_node)
+		j->args.level = TW_LEVEL_NODE;
+	return 0;
 }
 
 static int read_table(const struct job *j, struct tw_dataset *out, struct tw_err *err)

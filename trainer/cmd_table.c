@@ -25,6 +25,7 @@ int tw_table_args(const struct tw_table_config *c, enum tw_level level,
 		.resets = (enum tw_resets)c->resets,
 		.compat = (enum tw_compat)c->compat,
 		.vm_metrics = c->vm_metrics,
+		.machine = c->machine,
 	};
 
 	if (c->group == NULL)

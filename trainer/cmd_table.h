@@ -13,7 +13,7 @@ struct tw_err;
 
 /* Texts of options, as they were given; resets and compat are the enums' numbers. */
 struct tw_table_config {
-	char *source, *group;
+	char *source, *group, *machine;
 	unsigned resets, compat;
 	bool vm_metrics;
 };

@@ -26,7 +26,7 @@
 struct config {
 	char *input, *csv, *name, *source, *group, *origin, *isolator;
 	char *trainers, *abs_trainers, *dyn_trainers;
-	char *model_db, *output, *spec, *processor, *vendor;
+	char *model_db, *output, *spec, *processor, *vendor, *machine;
 	uint32_t cores, chips, memory, frequency, threads_per_core;
 	uint32_t threads, seed, folds;
 	unsigned resets;
@@ -72,6 +72,8 @@ static const struct tw_opt options[] = {
 	  .help = "publish in this model database" },
 	TEXT("output", output, "FILE", "write the pipeline as a zip"),
 	TEXT("origin", origin, "TEXT", "where the data is from; else the file's name"),
+	TEXT("machine", machine, "NAME",
+	     "only this machine of the response; else each, a node type of its own"),
 	TEXT("spec", spec, "FILE|here",
 	     "machine that was measured: as tallywatt spec prints it, or this one"),
 	TEXT("vendor", vendor, "NAME", "of the CPUs of the machine that was measured"),
@@ -170,6 +172,8 @@ static int make_job(const struct config *c, struct tw_train_job *job, struct tw_
 {
 	if ((c->input == NULL) == (c->csv == NULL))
 		return tw_fail(err, TW_INVALID, "want one of --input and --csv");
+	if (c->machine != NULL && c->input == NULL)
+		return tw_fail(err, TW_INVALID, "--machine needs --input");
 	if (c->name == NULL)
 		return tw_fail(err, TW_INVALID, "--name is missing");
 	if (c->csv != NULL && c->source == NULL)
@@ -187,6 +191,7 @@ static int make_job(const struct config *c, struct tw_train_job *job, struct tw_
 	job->folds = c->folds;
 	job->resets = (enum tw_resets)c->resets;
 	job->vm_metrics = c->vm_metrics;
+	job->machine = c->machine;
 	if (c->source != NULL && tw_names_source(c->source, &job->source, err) < 0)
 		return -1;
 	if (c->group != NULL && tw_names_group(c->group, &job->group, err) < 0)

@@ -111,7 +111,7 @@ static bool equal_labels(const struct tw_series *a, const struct tw_series *b)
 
 static int reserve(struct tw_track *t, size_t count, struct tw_err *err)
 {
-	size_t each = sizeof(int64_t) + sizeof(double) + sizeof(size_t);
+	size_t each = sizeof(int64_t) + sizeof(double) + 2 * sizeof(size_t);
 
 	if (count <= t->size)
 		return 0;
@@ -133,7 +133,7 @@ static int add_up(struct tw_track *t, const struct sample *from, size_t count,
 {
 	double *value = (double *)((struct sample *)t->own + t->size);
 	int64_t *time_ms = (int64_t *)(value + t->size);
-	size_t *keys = (size_t *)(time_ms + t->size), n = 0;
+	size_t *keys = (size_t *)(time_ms + t->size), *parts = keys + t->size, n = 0;
 	double lost = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -143,6 +143,7 @@ static int add_up(struct tw_track *t, const struct sample *from, size_t count,
 		if (i == 0 || from[i].time_ms != from[i - 1].time_ms) {
 			time_ms[n] = from[i].time_ms;
 			value[n] = from[i].value;
+			parts[n] = 1;
 			keys[n++] = 1;
 			lost = 0;
 			continue;
@@ -157,10 +158,12 @@ static int add_up(struct tw_track *t, const struct sample *from, size_t count,
 		sum = value[n - 1] + add;
 		lost = (sum - value[n - 1]) - add;
 		value[n - 1] = sum;
+		parts[n - 1]++;
 		keys[n - 1] += last->key != here->key;
 	}
 	t->time_ms = time_ms;
 	t->value = value;
+	t->parts = parts;
 	t->keys = keys;
 	t->count = n;
 	return 0;
@@ -175,6 +178,7 @@ int tw_track_join(struct tw_track *t, const struct tw_counter_series *at, size_t
 	if (count == 1) {
 		t->time_ms = at->series->time_ms;
 		t->value = at->series->value;
+		t->parts = NULL;
 		t->keys = NULL;
 		t->count = at->series->samples;
 		return 0;

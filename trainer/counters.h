@@ -40,14 +40,14 @@ size_t tw_counters_next(const struct tw_counters *c, size_t i);
 void tw_counters_release(struct tw_counters *c);
 
 /*
- * Samples of several series in order of time; those of one time are added up, and
- * `keys` of them is how many counters had one. Borrowed from the series where there is
- * only one (keys is NULL then), else the track's own.
+ * Samples of several series in order of time; those of one time are added up: of `parts`
+ * series and `keys` counters. Borrowed from the series where there is only one (parts and
+ * keys are NULL then), else the track's own.
  */
 struct tw_track {
 	const int64_t *time_ms;
 	const double *value;
-	const size_t *keys;
+	const size_t *parts, *keys;
 	size_t count;
 
 	void *own;   /* memory behind the above, kept for the next */

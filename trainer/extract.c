@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract.h"
 
-#include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/num.h"
 #include "trainer/extract_parts.h"
+#include "trainer/machines.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,44 +20,6 @@ const char *const tw_resets_names[] = {
 	NULL,
 };
 
-struct tw_metric_series tw_feature_series(const struct tw_prom *p,
-					  const struct tw_schema *schema,
-					  const char *feature)
-{
-	struct tw_metric_series m = { 0 };
-
-	for (size_t i = 0; i < schema->metric_count && m.count == 0; i++) {
-		m.metric = &schema->metrics[i];
-		if (m.metric->kind == TW_METRIC_FEATURE &&
-		    strcmp(m.metric->feature, feature) == 0)
-			m.series = tw_prom_series(p, m.metric->name, &m.count);
-	}
-	return m.count > 0 ? m : (struct tw_metric_series){ 0 };
-}
-
-struct tw_metric_series tw_energy_series(const struct tw_prom *p,
-					 const struct tw_schema *schema,
-					 enum tw_component c)
-{
-	struct tw_metric_series m = { 0 };
-
-	for (size_t i = 0; i < schema->metric_count && m.count == 0; i++) {
-		m.metric = &schema->metrics[i];
-		if (m.metric->kind == TW_METRIC_ENERGY && m.metric->component == c)
-			m.series = tw_prom_series(p, m.metric->name, &m.count);
-	}
-	return m.count > 0 ? m : (struct tw_metric_series){ 0 };
-}
-
-bool tw_series_has_source(const struct tw_series *s, const struct tw_schema *schema,
-			  const struct tw_energy_source *source)
-{
-	const char *label = tw_series_label(s, schema->source_label);
-
-	return label != NULL &&
-	       strcmp(tw_schema_source(schema, label), source->name) == 0;
-}
-
 int tw_machine_check(struct tw_machine *m, const struct tw_schema *schema,
 		     const struct tw_series *s, struct tw_err *err)
 {
@@ -72,7 +34,7 @@ int tw_machine_check(struct tw_machine *m, const struct tw_schema *schema,
 		return tw_fail(
 			err, TW_INVALID,
 			"response holds 2 machines or more (%s '%.60s' and '%.60s'): "
-			"one is supported",
+			"want one of them (--machine)",
 			schema->machine_labels[i], m->label[i], value);
 	}
 	return 0;
@@ -96,104 +58,6 @@ int tw_series_check_resets(const struct tw_series *s, const char *metric,
 			       metric, labels, from, to, at);
 	}
 	return 0;
-}
-
-/* The first schema that the response speaks; the first at all if it speaks none. */
-static const struct tw_schema *choose_schema(const struct tw_prom *p)
-{
-	for (size_t i = 0; i < tw_schema_count(); i++) {
-		const struct tw_schema *s = tw_schema_at(i);
-
-		for (size_t j = 0; j < s->metric_count; j++) {
-			size_t count;
-
-			if (tw_prom_series(p, s->metrics[j].name, &count) != NULL)
-				return s;
-		}
-	}
-	return tw_schema_at(0);
-}
-
-static bool has_component(const struct tw_prom *p, const struct tw_schema *schema,
-			  enum tw_component c, const struct tw_energy_source *source)
-{
-	struct tw_metric_series m = tw_energy_series(p, schema, c);
-
-	for (size_t i = 0; i < m.count; i++)
-		if (tw_series_has_source(&m.series[i], schema, source))
-			return true;
-	return false;
-}
-
-bool tw_extract_has_group(const struct tw_prom *p, const struct tw_feature_group *g)
-{
-	const struct tw_schema *schema = choose_schema(p);
-
-	for (size_t f = 0; f < g->count; f++)
-		if (tw_feature_series(p, schema, g->features[f]).count == 0)
-			return false;
-	return true;
-}
-
-bool tw_extract_has_source(const struct tw_prom *p, const struct tw_energy_source *s)
-{
-	const struct tw_schema *schema = choose_schema(p);
-
-	for (size_t k = 0; k < s->count; k++)
-		if (!has_component(p, schema, s->components[k], s))
-			return false;
-	return true;
-}
-
-/* What the schema calls a feature or a component's energy, for errors. */
-static const char *name_metric(const struct tw_schema *s, enum tw_metric_kind kind,
-			       const char *feature, enum tw_component c)
-{
-	for (size_t i = 0; i < s->metric_count; i++) {
-		const struct tw_schema_metric *m = &s->metrics[i];
-
-		if (m->kind == kind &&
-		    (kind == TW_METRIC_ENERGY ? m->component == c
-					      : strcmp(m->feature, feature) == 0))
-			return m->name;
-	}
-	return kind == TW_METRIC_ENERGY ? tw_component_name(c) : feature;
-}
-
-/* Fails naming what the response lacks, features and energy together. */
-static int check_metrics(const struct tw_prom *p, const struct tw_schema *schema,
-			 const struct tw_extract_args *a, struct tw_err *err)
-{
-	struct tw_buf names = { 0 };
-	int rc = -1;
-
-	for (size_t f = 0; f < a->group->count; f++) {
-		const char *feature = a->group->features[f];
-
-		if (tw_feature_series(p, schema, feature).count == 0)
-			tw_buf_addf(&names, ", %s",
-				    name_metric(schema, TW_METRIC_FEATURE, feature, 0));
-	}
-	for (size_t k = 0; k < a->source->count; k++) {
-		enum tw_component c = a->source->components[k];
-
-		if (!has_component(p, schema, c, a->source))
-			tw_buf_addf(&names, ", %s{%s=\"%s\"}",
-				    name_metric(schema, TW_METRIC_ENERGY, NULL, c),
-				    schema->source_label, a->source->name);
-	}
-	if (tw_buf_failed(&names)) {
-		tw_fail(err, TW_NOMEM, "list of metrics");
-		goto out;
-	}
-	if (names.len > 0) {
-		tw_fail(err, TW_NOTFOUND, "response has no series of %s", names.data + 2);
-		goto out;
-	}
-	rc = 0;
-out:
-	tw_buf_clear(&names);
-	return rc;
 }
 
 static int fail_empty(const struct tw_power *power, const struct tw_counters *workloads,
@@ -223,14 +87,17 @@ static int fail_empty(const struct tw_power *power, const struct tw_counters *wo
 /* An extraction on its way. */
 struct job {
 	const struct tw_extract_args *args;
+	enum tw_component component[TW_COMPONENT_COUNT];
+	size_t components;
 	struct tw_power power;
 	struct tw_counters workloads;
 	struct tw_rates rates;
-	double factor[FEATURES_MAX];
+	struct tw_metric_series feature[FEATURES_MAX];
+	size_t features;
 	/* Row of each time of power; at container level, of its next workload. */
 	size_t *row;
 	struct tw_dataset out;
-	double *feature[FEATURES_MAX]; /* columns of out */
+	double *column[FEATURES_MAX]; /* of out: the features' */
 };
 
 /* Rows of each time into job->row, which is all zero; the number of rows in *rows. */
@@ -240,7 +107,7 @@ static int count_rows(struct job *j, size_t *rows, struct tw_err *err)
 	size_t total = 0;
 
 	for (size_t i = 0; i < j->workloads.count;) {
-		if (tw_rates_next(&j->rates, &j->workloads, j->factor, &i, err) < 0)
+		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, err) < 0)
 			return -1;
 		for (size_t n = 0; n < j->rates.count; n++) {
 			size_t k = j->rates.at[n];
@@ -264,7 +131,7 @@ static void add_row(struct job *j, size_t k, bool by_id)
 
 	j->out.time_ms[row] = j->power.time_ms[k];
 	for (size_t f = 0; f < j->rates.features; f++)
-		j->feature[f][row] += j->rates.rate[f * j->rates.times + k];
+		j->column[f][row] += j->rates.rate[f * j->rates.times + k];
 	if (!by_id)
 		return;
 	j->out.id[row] = (uint32_t)(j->out.ids.count - 1);
@@ -278,7 +145,7 @@ static int fill_rows(struct job *j, struct tw_err *err)
 	for (size_t i = 0; i < j->workloads.count;) {
 		const char *id = j->workloads.at[i].key;
 
-		if (tw_rates_next(&j->rates, &j->workloads, j->factor, &i, err) < 0)
+		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, err) < 0)
 			return -1;
 		if (by_id && j->rates.count > 0 && tw_strs_adds(&j->out.ids, id, err) < 0)
 			return -1;
@@ -302,16 +169,15 @@ static void fill_power(struct job *j, size_t component, double *watts)
 
 static int add_power_columns(struct job *j, struct tw_err *err)
 {
-	const struct tw_energy_source *source = j->args->source;
 	bool has_package = false;
 	double *v;
 
-	for (size_t k = 0; k < source->count; k++) {
-		if (tw_dataset_add(&j->out, tw_power_column(source->components[k]), &v,
-				   err) < 0)
+	for (size_t k = 0; k < j->components; k++) {
+		if (tw_dataset_add(&j->out, tw_power_column(j->component[k]), &v, err) <
+		    0)
 			return -1;
 		fill_power(j, k, v);
-		has_package |= source->components[k] == TW_PACKAGE;
+		has_package |= j->component[k] == TW_PACKAGE;
 	}
 	if (tw_dataset_add(&j->out, "node_type", NULL, err) < 0)
 		return -1;
@@ -326,46 +192,66 @@ static int add_power_columns(struct job *j, struct tw_err *err)
 
 static int make_dataset(struct job *j, struct tw_err *err)
 {
-	const struct tw_feature_group *group = j->args->group;
 	size_t rows;
 
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
-	if (tw_rates_init(&j->rates, &j->power, group->count, err) < 0 ||
+	if (tw_rates_init(&j->rates, &j->power, j->features, err) < 0 ||
 	    count_rows(j, &rows, err) < 0)
 		return -1;
 	if (rows == 0)
 		return fail_empty(&j->power, &j->workloads, err);
 	if (tw_dataset_init(&j->out, rows, j->args->level == TW_LEVEL_CONTAINER, err) < 0)
 		return -1;
-	for (size_t f = 0; f < group->count; f++)
-		if (tw_dataset_add(&j->out, group->features[f], &j->feature[f], err) < 0)
+	for (size_t f = 0; f < j->features; f++)
+		if (tw_dataset_add(&j->out, j->feature[f].metric->feature, &j->column[f],
+				   err) < 0)
 			return -1;
 	if (fill_rows(j, err) < 0)
 		return -1;
 	return add_power_columns(j, err);
 }
 
+/* The wanted metrics as the response has them, power and rates by them. */
+static int find_parts(struct job *j, const struct tw_prom *p, struct tw_err *err)
+{
+	const struct tw_extract_args *a = j->args;
+	const struct tw_schema *schema = tw_extract_schema(p, a);
+	struct tw_machine power_machine = { 0 }, vm = { 0 };
+
+	if (tw_extract_check(p, schema, a, err) < 0)
+		return -1;
+	j->features = tw_extract_features(p, schema, a->group, j->feature);
+	j->components = tw_extract_components(p, schema, a->source, j->component);
+	if (tw_power_extract(p, schema, a, j->component, j->components, &power_machine,
+			     &j->power, err) < 0)
+		return -1;
+	/* Power of a VM is its host's: another machine by name. */
+	return tw_workloads_find(j->feature, j->features, a,
+				 a->vm_metrics ? &vm : &power_machine, &j->workloads,
+				 err);
+}
+
 int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	       struct tw_dataset *out, struct tw_err *err)
 {
-	const struct tw_schema *schema = choose_schema(p);
-	struct tw_machine power_machine = { 0 }, vm = { 0 };
+	struct tw_machines machines = { 0 };
+	struct tw_prom *one = NULL;
 	struct job j = { .args = a };
 	int rc = -1;
 
 	assert(a->group->count <= FEATURES_MAX);
-	if (check_metrics(p, schema, a, err) < 0)
+	if (a->level == TW_LEVEL_CONTAINER && a->group->of_node) {
+		tw_fail(err, TW_INVALID, "%s is of a node: it has no containers",
+			a->group->name);
 		goto out;
-	for (size_t f = 0; f < a->group->count; f++)
-		j.factor[f] = tw_feature_series(p, schema, a->group->features[f])
-				      .metric->factor;
-	/* Power of a VM is its host's: another machine by name. */
-	if (tw_power_extract(p, schema, a, &power_machine, &j.power, err) < 0 ||
-	    tw_workloads_find(p, schema, a, a->vm_metrics ? &vm : &power_machine,
-			      &j.workloads, err) < 0 ||
-	    make_dataset(&j, err) < 0)
+	}
+	if (a->machine != NULL &&
+	    (tw_machines_find(p, &machines, err) < 0 ||
+	     tw_machines_select(&machines, p, a->machine, &one, err) < 0))
+		goto out;
+	if (find_parts(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
 		goto out;
 	*out = j.out;
 	j.out = (struct tw_dataset){ 0 };
@@ -376,5 +262,7 @@ out:
 	tw_rates_release(&j.rates);
 	tw_counters_release(&j.workloads);
 	tw_power_release(&j.power);
+	tw_prom_free(one);
+	tw_machines_release(&machines);
 	return rc;
 }

@@ -42,19 +42,23 @@ struct tw_extract_args {
 	enum tw_resets resets;
 	enum tw_compat compat;
 	bool vm_metrics; /* take the series with job="vm" instead of leaving them out */
+	const char *machine; /* of several (trainer/machines.h); NULL: there is one */
 };
 
 /*
  * *out must be empty; it is yours. Fails with TW_NOTFOUND if a metric of the group or of
  * the source is missing, TW_INVALID if no row is left; the text names the metric or
- * says which time ranges do not meet. A counter reset and series of several machines are
- * TW_INVALID too.
+ * says which time ranges do not meet. A counter reset, series of several machines where
+ * none is named, and containers of a group that is of a node are TW_INVALID too.
  */
 int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	       struct tw_dataset *out, struct tw_err *err);
 
-/* Whether the response has the group's features, and the source's power. */
+/* Whether the response has the group's features, the source's power, and both by one
+ * exporter (schema). */
 bool tw_extract_has_group(const struct tw_prom *p, const struct tw_feature_group *g);
 bool tw_extract_has_source(const struct tw_prom *p, const struct tw_energy_source *s);
+bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group *g,
+			 const struct tw_energy_source *s);
 
 #endif /* TW_TRAINER_EXTRACT_H */

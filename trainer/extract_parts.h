@@ -11,26 +11,49 @@
 #include "trainer/prom.h"
 #include "trainer/schema.h"
 
-/* Series of one metric, and the metric as its schema knows it. */
+/* Series of one metric, as its schema knows it, and of one source. */
 struct tw_metric_series {
+	const struct tw_schema *schema;
 	const struct tw_schema_metric *metric; /* NULL: the response has none */
-	const struct tw_series *series;
+	const struct tw_energy_source *source; /* NULL: a feature has none */
+	const struct tw_series *series;        /* those of the metric's name */
 	size_t count;
 };
+
+/* The next series from *i on, which moves behind it; NULL at the end. */
+const struct tw_series *tw_metric_series_next(const struct tw_metric_series *m,
+					      size_t *i);
 
 /* The first metric of the schema that the response has series of, for a feature. */
 struct tw_metric_series tw_feature_series(const struct tw_prom *p,
 					  const struct tw_schema *schema,
 					  const char *feature);
 
-/* The same for a component's energy, whatever the source. */
+/* The same for a component's energy or power. */
 struct tw_metric_series tw_energy_series(const struct tw_prom *p,
 					 const struct tw_schema *schema,
-					 enum tw_component c);
+					 enum tw_component c,
+					 const struct tw_energy_source *source);
 
-/* Whether an energy series is of the source. */
-bool tw_series_has_source(const struct tw_series *s, const struct tw_schema *schema,
-			  const struct tw_energy_source *source);
+/* The schema by which the response has most of what is wanted; of equals, that which
+ * has names for most of it. */
+const struct tw_schema *tw_extract_schema(const struct tw_prom *p,
+					  const struct tw_extract_args *a);
+
+/* Fails naming what the response lacks, features and energy together. */
+int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
+		     const struct tw_extract_args *a, struct tw_err *err);
+
+/* Features of the group that the response has, in the group's order. out has room for the
+ * group's; the name of each is its metric's feature. */
+size_t tw_extract_features(const struct tw_prom *p, const struct tw_schema *schema,
+			   const struct tw_feature_group *group,
+			   struct tw_metric_series *out);
+
+/* Components of the source that the response has, in the source's order. */
+size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *schema,
+			     const struct tw_energy_source *source,
+			     enum tw_component out[TW_COMPONENT_COUNT]);
 
 /* Machines that series are of: what each machine label said first. All zero is none. */
 #define TW_MACHINE_LABELS_MAX 4
@@ -51,17 +74,18 @@ int tw_series_check_resets(const struct tw_series *s, const char *metric,
 struct tw_power {
 	size_t times;
 	int64_t *time_ms;
-	double *watts[TW_COMPONENT_COUNT]; /* in the source's order */
+	double *watts[TW_COMPONENT_COUNT]; /* in the order asked for */
 	double *memory;
 };
 
 int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
-		     const struct tw_extract_args *a, struct tw_machine *machine,
-		     struct tw_power *out, struct tw_err *err);
+		     const struct tw_extract_args *a, const enum tw_component *component,
+		     size_t components, struct tw_machine *machine, struct tw_power *out,
+		     struct tw_err *err);
 void tw_power_release(struct tw_power *p);
 
-/* Counters of the group's features, by workload; what is the feature's place. */
-int tw_workloads_find(const struct tw_prom *p, const struct tw_schema *schema,
+/* Counters of the features, by workload; what is the feature's place. */
+int tw_workloads_find(const struct tw_metric_series *feature, size_t features,
 		      const struct tw_extract_args *a, struct tw_machine *machine,
 		      struct tw_counters *out, struct tw_err *err);
 
@@ -80,11 +104,10 @@ int tw_rates_init(struct tw_rates *r, const struct tw_power *power, size_t featu
 		  struct tw_err *err);
 
 /*
- * The workload whose counters begin at *i; *i is the next one's afterwards. factor[] is
- * of the features, to their unit.
+ * The workload whose counters begin at *i; *i is the next one's afterwards.
  */
-int tw_rates_next(struct tw_rates *r, const struct tw_counters *c, const double *factor,
-		  size_t *i, struct tw_err *err);
+int tw_rates_next(struct tw_rates *r, const struct tw_counters *c,
+		  const struct tw_metric_series *feature, size_t *i, struct tw_err *err);
 void tw_rates_release(struct tw_rates *r);
 
 #endif /* TW_TRAINER_EXTRACT_PARTS_H */

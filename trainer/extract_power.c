@@ -21,23 +21,20 @@ static void release_curve(struct curve *c)
 }
 
 /* Energy series of the component and source, as counters told apart by their units. */
-static int find_counters(const struct tw_prom *p, const struct tw_schema *schema,
-			 const struct tw_extract_args *a, enum tw_component component,
-			 struct tw_machine *machine, struct tw_counters *out,
-			 struct tw_err *err)
+static int find_counters(const struct tw_metric_series *m,
+			 const struct tw_extract_args *a, struct tw_machine *machine,
+			 struct tw_counters *out, struct tw_err *err)
 {
-	struct tw_metric_series m = tw_energy_series(p, schema, component);
-	bool strict = a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
+	bool strict = m->metric->kind == TW_METRIC_ENERGY &&
+		      a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
+	const struct tw_series *s;
+	size_t i = 0;
 
-	for (size_t i = 0; i < m.count; i++) {
-		const struct tw_series *s = &m.series[i];
-
-		if (!tw_series_has_source(s, schema, a->source))
-			continue;
-		if (strict && tw_series_check_resets(s, m.metric->name, err) < 0)
+	while ((s = tw_metric_series_next(m, &i)) != NULL) {
+		if (strict && tw_series_check_resets(s, m->metric->name, err) < 0)
 			return -1;
-		if (tw_machine_check(machine, schema, s, err) < 0 ||
-		    tw_counters_add(out, schema->unit_labels, 0, s, err) < 0)
+		if (tw_machine_check(machine, m->schema, s, err) < 0 ||
+		    tw_counters_add(out, m->schema->unit_labels, 0, s, err) < 0)
 			return -1;
 	}
 	tw_counters_sort(out);
@@ -99,16 +96,25 @@ static void derive(struct curve *c, double factor, enum tw_compat compat)
 	memmove(c->time_ms, c->time_ms + 1, c->count * sizeof(*c->time_ms));
 }
 
+/* A gauge has no difference; its first time falls away, as no rate is known there. */
+static void shift(struct curve *c, double factor)
+{
+	c->count -= c->count > 0;
+	memmove(c->time_ms, c->time_ms + 1, c->count * sizeof(*c->time_ms));
+	for (size_t i = 0; i < c->count; i++)
+		c->watts[i] = c->watts[i + 1] * factor;
+}
+
 static int make_curve(const struct tw_prom *p, const struct tw_schema *schema,
 		      const struct tw_extract_args *a, enum tw_component component,
 		      struct tw_machine *machine, struct curve *out, struct tw_err *err)
 {
+	struct tw_metric_series m = tw_energy_series(p, schema, component, a->source);
 	struct tw_counters counters = { 0 };
 	struct tw_track track = { 0 };
-	double factor = tw_energy_series(p, schema, component).metric->factor;
 	int rc = -1;
 
-	if (find_counters(p, schema, a, component, machine, &counters, err) < 0 ||
+	if (find_counters(&m, a, machine, &counters, err) < 0 ||
 	    tw_track_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	out->time_ms = calloc(track.count + 1, sizeof(*out->time_ms));
@@ -120,7 +126,10 @@ static int make_curve(const struct tw_prom *p, const struct tw_schema *schema,
 	out->count =
 		keep_whole(&track, a->compat == TW_COMPAT_KMS ? 0 : count_keys(&counters),
 			   out->time_ms, out->watts);
-	derive(out, factor, a->compat);
+	if (m.metric->kind == TW_METRIC_POWER)
+		shift(out, m.metric->factor);
+	else
+		derive(out, m.metric->factor, a->compat);
 	rc = 0;
 out:
 	tw_track_release(&track);
@@ -180,18 +189,18 @@ static int join_curves(const struct curve *c, size_t count, struct tw_power *out
 }
 
 int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
-		     const struct tw_extract_args *a, struct tw_machine *machine,
-		     struct tw_power *out, struct tw_err *err)
+		     const struct tw_extract_args *a, const enum tw_component *component,
+		     size_t components, struct tw_machine *machine, struct tw_power *out,
+		     struct tw_err *err)
 {
 	struct curve curve[TW_COMPONENT_COUNT] = { 0 };
 	struct tw_power power = { 0 };
 	int rc = -1;
 
-	for (size_t k = 0; k < a->source->count; k++)
-		if (make_curve(p, schema, a, a->source->components[k], machine, &curve[k],
-			       err) < 0)
+	for (size_t k = 0; k < components; k++)
+		if (make_curve(p, schema, a, component[k], machine, &curve[k], err) < 0)
 			goto out;
-	if (join_curves(curve, a->source->count, &power, err) < 0)
+	if (join_curves(curve, components, &power, err) < 0)
 		goto out;
 	*out = power;
 	power = (struct tw_power){ 0 };

@@ -14,23 +14,26 @@ static bool is_wanted(const struct tw_series *s, bool vm_metrics)
 	return (job != NULL && strcmp(job, "vm") == 0) == vm_metrics;
 }
 
-static int find_feature(const struct tw_metric_series *m, const struct tw_schema *schema,
-			const struct tw_extract_args *a, size_t what,
-			struct tw_machine *machine, struct tw_counters *out,
+static int find_feature(const struct tw_metric_series *m, const struct tw_extract_args *a,
+			size_t what, struct tw_machine *machine, struct tw_counters *out,
 			struct tw_err *err)
 {
-	bool strict = a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
-	size_t before = out->count;
+	static const char *const no_labels[] = { NULL };
+	/* A gauge falls as it likes, and its series are taken together. */
+	bool is_level = m->metric->kind == TW_METRIC_LEVEL;
+	bool strict =
+		!is_level && a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
+	size_t before = out->count, i = 0;
+	const struct tw_series *s;
 
-	for (size_t i = 0; i < m->count; i++) {
-		const struct tw_series *s = &m->series[i];
-
+	while ((s = tw_metric_series_next(m, &i)) != NULL) {
 		if (!is_wanted(s, a->vm_metrics))
 			continue;
 		if (strict && tw_series_check_resets(s, m->metric->name, err) < 0)
 			return -1;
-		if (tw_machine_check(machine, schema, s, err) < 0 ||
-		    tw_counters_add(out, schema->id_labels, what, s, err) < 0)
+		if (tw_machine_check(machine, m->schema, s, err) < 0 ||
+		    tw_counters_add(out, is_level ? no_labels : m->schema->id_labels,
+				    what, s, err) < 0)
 			return -1;
 	}
 	if (out->count == before)
@@ -39,17 +42,13 @@ static int find_feature(const struct tw_metric_series *m, const struct tw_schema
 	return 0;
 }
 
-int tw_workloads_find(const struct tw_prom *p, const struct tw_schema *schema,
+int tw_workloads_find(const struct tw_metric_series *feature, size_t features,
 		      const struct tw_extract_args *a, struct tw_machine *machine,
 		      struct tw_counters *out, struct tw_err *err)
 {
-	for (size_t f = 0; f < a->group->count; f++) {
-		struct tw_metric_series m =
-			tw_feature_series(p, schema, a->group->features[f]);
-
-		if (find_feature(&m, schema, a, f, machine, out, err) < 0)
+	for (size_t f = 0; f < features; f++)
+		if (find_feature(&feature[f], a, f, machine, out, err) < 0)
 			return -1;
-	}
 	tw_counters_sort(out);
 	return 0;
 }
@@ -115,6 +114,18 @@ static size_t find_time(const struct tw_rates *r, size_t k, int64_t t)
 	return low;
 }
 
+/* The value of a feature at a sample of the track; not at times that power lacks. */
+static void set_rate(struct tw_rates *r, double *rate, size_t *k, int64_t t, double value)
+{
+	*k = find_time(r, *k, t);
+	if (*k == r->times || r->time_ms[*k] != t)
+		return;
+	rate[*k] = value;
+	if (!r->seen[*k])
+		r->at[r->count++] = *k;
+	r->seen[*k] = true;
+}
+
 /*
  * Rates of one counter: each difference by its own step. Where it falls, the rate before
  * it goes on (0 at first); the first sample's rate is 0; a single sample says nothing.
@@ -127,34 +138,44 @@ static void add_counter(struct tw_rates *r, size_t feature, double factor)
 
 	if (t->count < 2)
 		return;
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; i < t->count && k < r->times; i++) {
 		if (i > 0 && t->value[i] >= t->value[i - 1])
 			last = (t->value[i] - t->value[i - 1]) * factor * 1e3 /
 			       (double)(t->time_ms[i] - t->time_ms[i - 1]);
-		k = find_time(r, k, t->time_ms[i]);
-		if (k == r->times)
-			return;
-		if (r->time_ms[k] != t->time_ms[i])
-			continue;
-		rate[k] = last;
-		if (!r->seen[k])
-			r->at[r->count++] = k;
-		r->seen[k] = true;
+		set_rate(r, rate, &k, t->time_ms[i], last);
 	}
 }
 
-int tw_rates_next(struct tw_rates *r, const struct tw_counters *c, const double *factor,
-		  size_t *i, struct tw_err *err)
+/* A gauge: the mean of its series at each time. */
+static void add_level(struct tw_rates *r, size_t feature, double factor)
+{
+	const struct tw_track *t = &r->track;
+	double *rate = r->rate + feature * r->times;
+	size_t k = 0;
+
+	for (size_t i = 0; i < t->count && k < r->times; i++) {
+		double parts = t->parts != NULL ? (double)t->parts[i] : 1.0;
+
+		set_rate(r, rate, &k, t->time_ms[i], t->value[i] * factor / parts);
+	}
+}
+
+int tw_rates_next(struct tw_rates *r, const struct tw_counters *c,
+		  const struct tw_metric_series *feature, size_t *i, struct tw_err *err)
 {
 	const char *key = c->at[*i].key;
 
 	clear(r);
 	while (*i < c->count && c->at[*i].key == key) {
 		size_t next = tw_counters_next(c, *i), what = c->at[*i].what;
+		const struct tw_schema_metric *metric = feature[what].metric;
 
 		if (tw_track_join(&r->track, &c->at[*i], next - *i, err) < 0)
 			return -1;
-		add_counter(r, what, factor[what]);
+		if (metric->kind == TW_METRIC_LEVEL)
+			add_level(r, what, metric->factor);
+		else
+			add_counter(r, what, metric->factor);
 		*i = next;
 	}
 	return 0;

@@ -49,12 +49,14 @@ static bool find(const char *const *features, size_t cols, const char *name, siz
 
 size_t tw_main_feature(const char *const *features, size_t cols, enum tw_component c)
 {
-	static const char *const compute[] = { "cpu_instructions", "bpf_cpu_time_ms" };
-	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit" };
+	static const char *const compute[] = { "cpu_instructions", "bpf_cpu_time_ms",
+					       "node_cpu_user_ms" };
+	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit",
+					      "node_page_faults" };
 	const char *const *wanted = c == TW_DRAM ? memory : compute;
 	size_t place = 0;
 
-	if (!find(features, cols, wanted[0], &place))
-		find(features, cols, wanted[1], &place);
+	for (size_t i = 0; i < 3 && !find(features, cols, wanted[i], &place); i++)
+		continue;
 	return place;
 }

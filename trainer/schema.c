@@ -8,7 +8,9 @@
 
 /* Sorted by name. */
 static const struct tw_schema *const schemas[] = {
+	&tw_schema_kepler,
 	&tw_schema_kepler_legacy,
+	&tw_schema_node_exporter,
 };
 
 size_t tw_schema_count(void)
@@ -35,15 +37,23 @@ static bool equal(const char *text, const char *name, size_t len)
 	return strncmp(text, name, len) == 0 && text[len] == '\0';
 }
 
-bool tw_schema_has_metric(const char *name, size_t len)
+static const struct tw_schema *find_by_metric(const char *name, size_t len)
 {
-	if (memchr(name, '\0', len) != NULL)
-		return false;
 	for (size_t i = 0; i < COUNT(schemas); i++)
 		for (size_t j = 0; j < schemas[i]->metric_count; j++)
 			if (equal(schemas[i]->metrics[j].name, name, len))
-				return true;
-	return false;
+				return schemas[i];
+	return NULL;
+}
+
+const struct tw_schema *tw_schema_of_metric(const char *name)
+{
+	return find_by_metric(name, strlen(name));
+}
+
+bool tw_schema_has_metric(const char *name, size_t len)
+{
+	return memchr(name, '\0', len) == NULL && find_by_metric(name, len) != NULL;
 }
 
 static bool is_among(const char *const *names, const char *name, size_t len)
@@ -61,7 +71,7 @@ bool tw_schema_has_label(const char *name, size_t len)
 	for (size_t i = 0; i < COUNT(schemas); i++) {
 		const struct tw_schema *s = schemas[i];
 
-		if (equal(s->source_label, name, len) ||
+		if ((s->source_label != NULL && equal(s->source_label, name, len)) ||
 		    is_among(s->id_labels, name, len) ||
 		    is_among(s->unit_labels, name, len) ||
 		    is_among(s->machine_labels, name, len) ||

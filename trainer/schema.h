@@ -18,15 +18,21 @@
 
 enum tw_metric_kind {
 	TW_METRIC_FEATURE, /* a counter of a workload; its rate is a feature */
+	TW_METRIC_LEVEL,   /* a gauge of the node; the mean of its series is a feature */
 	TW_METRIC_ENERGY,  /* a counter of the node's energy */
+	TW_METRIC_POWER,   /* a gauge of the node's power */
 };
 
 struct tw_schema_metric {
 	const char *name; /* "kepler_container_cpu_cycles_total" */
 	enum tw_metric_kind kind;
-	const char *feature;         /* canonical; TW_METRIC_FEATURE */
-	enum tw_component component; /* TW_METRIC_ENERGY */
-	double factor; /* of the counter, to the feature's unit times s, or joules */
+	const char *feature;         /* canonical; FEATURE and LEVEL */
+	enum tw_component component; /* ENERGY and POWER */
+	double factor; /* of a counter to the feature's unit times s, or joules; of a
+			  gauge to the feature's unit, or watts */
+	const char *label, *value; /* only series whose label says this; NULL: all */
+	bool within;               /* or has it in its text */
+	const char *source;        /* ENERGY and POWER; NULL: source_label says it */
 };
 
 /* What the source label says, and who that is. */
@@ -41,13 +47,19 @@ struct tw_schema {
 	/* Where several name the same thing, the first that a response has is taken. */
 	const struct tw_schema_metric *metrics;
 	size_t metric_count;
-	const char *source_label;
+	/* What the machine has not is not there: only the first component of a source
+	 * must be. Else all must. */
+	bool some_components;
+	/* Features that these exporters never tell: a group goes without them. Or NULL.
+	 */
+	const char *const *untold;
+	const char *source_label; /* or NULL */
 	const struct tw_schema_source *sources;
 	size_t source_count;
-	const char *const *id_labels;   /* a workload's, joined by '/' */
-	const char *const *unit_labels; /* tell energy counters of a source apart */
-	const char *const *machine_labels;
-	const char *const *other_labels; /* kept, too: they tell series apart */
+	const char *const *id_labels;      /* a workload's, joined by '/' */
+	const char *const *unit_labels;    /* tell energy counters of a source apart */
+	const char *const *machine_labels; /* the most telling first */
+	const char *const *other_labels;   /* kept, too: they tell series apart */
 };
 
 size_t tw_schema_count(void);
@@ -66,6 +78,11 @@ bool tw_schema_has_label(const char *name, size_t len);
  */
 const char *tw_schema_source(const struct tw_schema *s, const char *label);
 
+/* The first schema that knows the metric, or NULL. */
+const struct tw_schema *tw_schema_of_metric(const char *name);
+
+extern const struct tw_schema tw_schema_kepler;
 extern const struct tw_schema tw_schema_kepler_legacy;
+extern const struct tw_schema tw_schema_node_exporter;
 
 #endif /* TW_TRAINER_SCHEMA_H */

@@ -50,8 +50,8 @@ static const struct tw_schema_source sources[] = {
 static const char *const id_labels[] = { "container_id", "pod_name", "container_name",
 					 "container_namespace", NULL };
 static const char *const unit_labels[] = { "mode", "package", NULL };
-static const char *const machine_labels[] = { "exported_instance", "instance",
-					      "node_name", NULL };
+static const char *const machine_labels[] = { "node_name", "exported_instance",
+					      "instance", NULL };
 /* command changes at exec, pod when the exporter is started again. */
 static const char *const other_labels[] = { "command", "job", "pod", NULL };
 

@@ -91,10 +91,10 @@ static void log_result(const char *name, const struct tw_train_result *r)
 
 		if (row->failure[0] != '\0')
 			tw_log_warn(
-				"pipeline '%s': no model %s %s %s %s, going on without "
-				"it: %s",
+				"pipeline '%s': no model %s %s %s %s for node type %zu, "
+				"going on without it: %s",
 				name, row->source, row->output, row->group, row->trainer,
-				row->failure);
+				row->node_type, row->failure);
 	}
 	tw_log_info("pipeline '%s': models=%zu extract_ms=%" PRIu64 " isolate_ms=%" PRIu64
 		    " fit_ms=%" PRIu64 " pack_ms=%" PRIu64,

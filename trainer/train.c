@@ -7,6 +7,7 @@
 #include "model-db/pipeline.h"
 #include "trainer/names.h"
 #include "trainer/train_data.h"
+#include "trainer/train_machines.h"
 #include "trainer/train_model.h"
 #include "trainer/train_unit.h"
 
@@ -16,6 +17,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Of whom: the response, or a machine of it. */
+#define NO_DATA "no energy source and feature group of which %s has all metrics"
+
 /* A step of a unit, as the pool counts them. */
 struct step {
 	size_t unit, step;
@@ -24,6 +28,7 @@ struct step {
 /* All that one training holds. */
 struct training {
 	const struct tw_train_job *job;
+	struct tw_train_machines machines;
 	struct tw_train_data *data;
 	size_t datas;
 	struct tw_train_unit *unit;
@@ -78,47 +83,38 @@ static int check_job(const struct tw_train_job *job, struct tw_err *err)
 
 /* ---- what to train on ---- */
 
-static void add_data(struct training *t, const struct tw_energy_source *source,
-		     const struct tw_feature_group *group,
-		     const struct tw_train_table *table)
+static void add_data(struct training *t, struct tw_train_data data)
 {
 	const struct tw_strs *const wanted[] = { &t->job->abs_trainers,
 						 &t->job->dyn_trainers };
 	static const enum tw_output output[] = { TW_ABS_POWER, TW_DYN_POWER };
 
 	for (size_t i = 0; i < 2; i++) {
-		if (wanted[i]->count == 0)
-			continue;
-		t->data[t->datas++] = (struct tw_train_data){
-			.source = source,
-			.group = group,
-			.output = output[i],
-			.table = table,
-		};
+		data.output = output[i];
+		if (wanted[i]->count > 0)
+			t->data[t->datas++] = data;
 	}
 }
 
-static void plan_source(struct training *t, const struct tw_energy_source *source)
+static void plan_machine(struct training *t, size_t machine)
 {
-	const struct tw_train_job *job = t->job;
+	const struct tw_prom *response =
+		tw_train_machines_response(&t->machines, machine);
 
-	for (size_t i = 0; i < tw_feature_group_count(); i++) {
-		const struct tw_feature_group *g = tw_feature_group_at(i);
-
-		if (job->group == NULL ? tw_extract_has_group(job->response, g)
-				       : job->group == g)
-			add_data(t, source, g, NULL);
-	}
-}
-
-static void plan_response(struct training *t)
-{
 	for (size_t i = 0; i < tw_energy_source_count(); i++) {
-		const struct tw_energy_source *s = tw_energy_source_at(i);
+		for (size_t k = 0; k < tw_feature_group_count(); k++) {
+			const struct tw_train_data data = {
+				.source = tw_energy_source_at(i),
+				.group = tw_feature_group_at(k),
+				.response = response,
+				.machine = tw_train_machines_name(&t->machines, machine),
+				.node_type = machine,
+			};
 
-		if (t->job->source == NULL ? tw_extract_has_source(t->job->response, s)
-					   : t->job->source == s)
-			plan_source(t, s);
+			if (tw_train_machines_wants(&t->machines, machine, t->job,
+						    data.source, data.group))
+				add_data(t, data);
+		}
 	}
 }
 
@@ -127,21 +123,21 @@ static int plan(struct training *t, struct tw_err *err)
 	const struct tw_train_job *job = t->job;
 	size_t most = 2 * job->table_count;
 
-	if (job->response != NULL)
-		most += 2 * tw_energy_source_count() * tw_feature_group_count();
+	most += 2 * t->machines.count * tw_energy_source_count() *
+		tw_feature_group_count();
 	t->data = calloc(most + 1, sizeof(*t->data));
 	if (t->data == NULL)
 		return tw_fail(err, TW_NOMEM, "plan of the training");
 
-	if (job->response != NULL)
-		plan_response(t);
+	for (size_t i = 0; i < t->machines.count; i++)
+		plan_machine(t, i);
 	for (size_t i = 0; i < job->table_count; i++)
-		add_data(t, job->tables[i].source, job->tables[i].group, &job->tables[i]);
+		add_data(t, (struct tw_train_data){ .source = job->tables[i].source,
+						    .group = job->tables[i].group,
+						    .table = &job->tables[i] });
 	if (t->datas == 0)
-		return tw_fail(
-			err, TW_NOTFOUND,
-			"nothing to train on: no energy source and feature group of "
-			"which the response has all metrics");
+		return tw_fail(err, TW_NOTFOUND, "nothing to train on: " NO_DATA,
+			       "the response");
 	return 0;
 }
 
@@ -226,21 +222,45 @@ static int check_data(const struct training *t, struct tw_err *err)
 	for (size_t i = 0; i < t->datas; i++) {
 		const struct tw_train_data *d = &t->data[i];
 
-		if (d->err.code != TW_OK && d->err.code != TW_NOTFOUND)
-			return tw_fail(err, d->err.code, "%s %s: %s", d->source->name,
-				       d->group->name, d->err.text);
+		if (d->err.code == TW_OK || d->err.code == TW_NOTFOUND)
+			continue;
+		tw_fail(err, d->err.code, "%s %s: %s", d->source->name, d->group->name,
+			d->err.text);
+		if (t->machines.count > 1)
+			tw_err_wrap(err, "machine '%.60s'", d->machine);
+		return -1;
 	}
 	return 0;
 }
 
 /* ---- results ---- */
 
+/* Rows of machines that there is no data of. */
+static void add_machines_without(const struct training *t, struct tw_train_result *out)
+{
+	for (size_t i = 0; i < t->machines.count; i++) {
+		struct tw_train_row *row = &out->row[out->rows];
+		bool any = false;
+
+		for (size_t k = 0; k < t->datas; k++)
+			any |= t->data[k].table == NULL && t->data[k].node_type == i;
+		if (any)
+			continue;
+		row->source = row->output = row->group = row->trainer = "-";
+		row->machine = tw_train_machines_name(&t->machines, i);
+		row->node_type = i;
+		snprintf(row->failure, sizeof(row->failure), NO_DATA, "the machine");
+		out->rows++;
+	}
+}
+
 static int make_rows(const struct training *t, struct tw_train_result *out,
 		     struct tw_err *err)
 {
-	out->row = calloc(t->units, sizeof(*out->row));
+	out->row = calloc(t->units + t->machines.count, sizeof(*out->row));
 	if (out->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows of results", t->units);
+	out->machines = t->machines.count;
 	for (size_t i = 0; i < t->units; i++) {
 		const struct tw_train_unit *u = &t->unit[i];
 		struct tw_train_row *row = &out->row[out->rows++];
@@ -250,6 +270,8 @@ static int make_rows(const struct training *t, struct tw_train_result *out,
 		row->group = u->data->group->name;
 		row->trainer = u->trainer->name;
 		row->rows = u->data->d.rows;
+		row->machine = u->data->machine;
+		row->node_type = u->data->node_type;
 		/* A pipeline must not depend on how much memory there was. */
 		if (u->err.code == TW_NOMEM)
 			return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer,
@@ -265,6 +287,7 @@ static int make_rows(const struct training *t, struct tw_train_result *out,
 	if (out->models == 0)
 		return tw_fail(err, t->unit[0].err.code, "no model could be made: %s: %s",
 			       out->row[0].trainer, t->unit[0].err.text);
+	add_machines_without(t, out);
 	return 0;
 }
 
@@ -327,6 +350,7 @@ static void release(struct training *t)
 	free(t->step);
 	free(t->unit);
 	free(t->data);
+	tw_train_machines_release(&t->machines);
 }
 
 int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
@@ -337,7 +361,8 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	uint64_t lap = now_ns();
 	int rc = -1;
 
-	if (check_job(job, err) < 0 || plan(&t, err) < 0)
+	if (check_job(job, err) < 0 ||
+	    tw_train_machines_find(job, &t.machines, err) < 0 || plan(&t, err) < 0)
 		goto out;
 
 	tw_pool_run(t.datas, job->threads, extract_one, &t);

@@ -8,7 +8,9 @@
  * For each source, feature group, output type and trainer: fit each component, judge
  * by blocked folds through the estimator's own predictors, make the model. A
  * trainer that fails, or data that lacks a metric, gives a row with its reason and
- * does not stop the others; a response that is wrong in itself fails the whole.
+ * does not stop the others; a response that is wrong in itself fails the whole. Of
+ * several machines in a response (trainer/machines.h) each has its own models, of a node
+ * type of its own, which are those that it alone would give.
  */
 
 #include "isolator/isolator.h"
@@ -40,8 +42,9 @@ struct tw_train_job {
 	struct tw_strs abs_trainers, dyn_trainers; /* names; empty: no such models */
 	const struct tw_isolator *isolator;
 	enum tw_resets resets;
-	bool vm_metrics;
-	struct tw_machine_spec spec; /* of the machine that was measured, if known */
+	bool vm_metrics;             /* then there is one machine, or one is named */
+	const char *machine;         /* only this one of the response; NULL: all */
+	struct tw_machine_spec spec; /* of the one machine that was measured, if known */
 	const char *origin; /* where the data is from, for the metadata; or NULL */
 	uint64_t seed;
 	unsigned threads; /* 0: one a CPU */
@@ -50,8 +53,10 @@ struct tw_train_job {
 
 /* One model that was made, or was not. */
 struct tw_train_row {
-	const char *source, *output, *group, *trainer; /* static texts */
-	double mae_w, mape_percent;                    /* as in the metadata */
+	const char *source, *output, *group, *trainer; /* static texts; "-": of none */
+	const char *machine; /* the response's text; NULL: not told */
+	size_t node_type;
+	double mae_w, mape_percent; /* as in the metadata */
 	size_t rows;
 	char failure[256]; /* "" if there is a model */
 };
@@ -60,7 +65,8 @@ struct tw_train_result {
 	struct tw_fileset pipeline; /* model-db/pipeline.h */
 	struct tw_train_row *row;
 	size_t rows;
-	size_t models; /* rows without a failure */
+	size_t models;   /* rows without a failure */
+	size_t machines; /* node types */
 	/* Wall time of the stages, ns. Fit and validate run on several threads. */
 	uint64_t extract_ns, isolate_ns, fit_ns, pack_ns;
 };

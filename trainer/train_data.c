@@ -15,14 +15,16 @@ static int extract(struct tw_train_data *t, const struct tw_train_job *job,
 	const struct tw_extract_args args = {
 		.source = t->source,
 		.group = t->group,
-		.level = t->output == TW_DYN_POWER ? TW_LEVEL_CONTAINER : TW_LEVEL_NODE,
+		.level = t->output == TW_DYN_POWER && !t->group->of_node
+				 ? TW_LEVEL_CONTAINER
+				 : TW_LEVEL_NODE,
 		.resets = job->resets,
 		.vm_metrics = job->vm_metrics,
 	};
 
 	if (t->table != NULL)
 		return tw_dataset_copy(t->table->data, NULL, out, err);
-	return tw_extract(job->response, &args, out, err);
+	return tw_extract(t->response, &args, out, err);
 }
 
 void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job)

@@ -15,6 +15,7 @@
 #include "lib/feature.h"
 #include "trainer/trainer.h"
 
+struct tw_prom;
 struct tw_train_job;
 struct tw_train_table;
 
@@ -26,7 +27,10 @@ struct tw_train_data {
 	const struct tw_feature_group *group;
 	enum tw_output output;
 	const struct tw_train_table *table; /* where it comes from; NULL: the response */
-	struct tw_err err;                  /* why there is no data */
+	const struct tw_prom *response;     /* of one machine */
+	const char *machine;                /* its name; NULL: not told */
+	size_t node_type;
+	struct tw_err err; /* why there is no data */
 
 	struct tw_dataset d;  /* one row a time stamp */
 	const char **feature; /* those of the group that d has */

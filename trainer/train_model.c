@@ -147,13 +147,14 @@ static int add_features(struct tw_strs *to, const struct tw_train_data *d,
 static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
 		    const struct tw_train_job *job, struct tw_err *err)
 {
-	snprintf(info->name, sizeof(info->name), "%s_0", u->trainer->name);
+	snprintf(info->name, sizeof(info->name), "%s_%zu", u->trainer->name,
+		 u->data->node_type);
 	snprintf(info->trainer, sizeof(info->trainer), "%s", u->trainer->name);
 	snprintf(info->predictor, sizeof(info->predictor), "%s", u->trainer->predictor);
 	info->source = u->data->source;
 	info->output = u->data->output;
 	info->group = u->data->group;
-	info->node_type = 0;
+	info->node_type = (long long)u->data->node_type;
 	info->spec = job->spec;
 	set_errors(info, u);
 	if (add_features(&info->features, u->data, err) < 0)
@@ -226,14 +227,46 @@ static json_t *describe_times(const struct tw_train_data *data, size_t count,
 			 instant(first), "last", instant(last));
 }
 
+/* Add {"0":["node-a"]}: names of the machines by node type, where any is told. */
+static int add_machines(json_t *metadata, const struct tw_train_data *data, size_t count)
+{
+	json_t *machines = json_object();
+	char type[32];
+	int rc = -1;
+
+	for (size_t i = 0; i < count; i++) {
+		if (data[i].machine == NULL || data[i].err.code != TW_OK)
+			continue;
+		snprintf(type, sizeof(type), "%zu", data[i].node_type);
+		if (json_object_set_new(machines, type,
+					json_pack("[s]", data[i].machine)) < 0)
+			goto out;
+	}
+	if (machines == NULL || (json_object_size(machines) > 0 &&
+				 json_object_set(metadata, "machines", machines) < 0))
+		goto out;
+
+	rc = 0;
+out:
+	json_decref(machines);
+	return rc;
+}
+
 json_t *tw_train_metadata(const struct tw_train_job *job,
 			  const struct tw_train_data *data, size_t count)
 {
-	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:s, s:o}",
-			 "format_version", TW_MODEL_FORMAT, "name", job->name, "isolator",
-			 job->isolator->name, "extractor", "default", "abs_trainers",
-			 texts(&job->abs_trainers), "dyn_trainers",
-			 texts(&job->dyn_trainers), "seed", (json_int_t)job->seed,
-			 "creator", "tallywatt " TW_VERSION, "data",
-			 describe_times(data, count, job->origin));
+	json_t *metadata;
+
+	metadata = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:s, s:o}",
+			     "format_version", TW_MODEL_FORMAT, "name", job->name,
+			     "isolator", job->isolator->name, "extractor", "default",
+			     "abs_trainers", texts(&job->abs_trainers), "dyn_trainers",
+			     texts(&job->dyn_trainers), "seed", (json_int_t)job->seed,
+			     "creator", "tallywatt " TW_VERSION, "data",
+			     describe_times(data, count, job->origin));
+	if (metadata != NULL && add_machines(metadata, data, count) < 0) {
+		json_decref(metadata);
+		return NULL;
+	}
+	return metadata;
 }

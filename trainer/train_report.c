@@ -33,8 +33,14 @@ void tw_train_report(const struct tw_train_result *r, const struct tw_train_time
 {
 	tw_buf_addf(out, "%-12s %-8s %-18s %-33s %8s %8s %6s\n", "source", "output",
 		    "group", "trainer", "MAE W", "MAPE %", "rows");
-	for (size_t i = 0; i < r->rows; i++)
-		add_row(&r->row[i], out);
+	for (size_t i = 0; i < r->rows; i++) {
+		const struct tw_train_row *row = &r->row[i];
+
+		if (r->machines > 1 && (i == 0 || row->node_type != row[-1].node_type))
+			tw_buf_addf(out, "machine '%s', node type %zu:\n", row->machine,
+				    row->node_type);
+		add_row(row, out);
+	}
 	add_time("parse", t->parse_ns, out);
 	add_time(", extract", r->extract_ns, out);
 	add_time(", isolate", r->isolate_ns, out);

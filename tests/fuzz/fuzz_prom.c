@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/err.h"
 #include "trainer/extract.h"
+#include "trainer/machines.h"
 #include "trainer/prom.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static void check(const struct tw_dataset *d)
 }
 
 static void extract(const struct tw_prom *p, const char *source, const char *group,
-		    unsigned flags)
+		    unsigned flags, const char *machine)
 {
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find(source),
@@ -35,6 +36,7 @@ static void extract(const struct tw_prom *p, const char *source, const char *gro
 		.level = (flags & 1) != 0 ? TW_LEVEL_CONTAINER : TW_LEVEL_NODE,
 		.resets = (flags & 2) != 0 ? TW_RESETS_CARRY : TW_RESETS_REFUSE,
 		.compat = (flags & 4) != 0 ? TW_COMPAT_KMS : TW_COMPAT_NONE,
+		.machine = machine,
 	};
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -44,6 +46,26 @@ static void extract(const struct tw_prom *p, const char *source, const char *gro
 	else if (err.code == TW_OK || err.text[0] == '\0' || d.rows != 0)
 		abort();
 	tw_dataset_release(&d);
+}
+
+/* Property: names are in order, and each has a part of the response. */
+static void check_machines(const struct tw_prom *p)
+{
+	struct tw_machines m = { 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_machines_find(p, &m, &err) < 0) {
+		if (err.code == TW_OK || m.name != NULL)
+			abort();
+		return;
+	}
+	for (size_t i = 0; i < m.count && i < 3; i++) {
+		if (i > 0 && strcmp(m.name[i - 1], m.name[i]) >= 0)
+			abort();
+		extract(p, "redfish", "BPFOnly", 0, m.name[i]);
+		extract(p, "rapl-sysfs", "NodeCPUFreq", 0, m.name[i]);
+	}
+	tw_machines_release(&m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -57,9 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	for (unsigned flags = 0; flags < 8; flags++) {
-		extract(p, "acpi", "BPFOnly", flags);
-		extract(p, "rapl-sysfs", "CounterOnly", flags);
+		extract(p, "acpi", "BPFOnly", flags, NULL);
+		extract(p, "rapl-sysfs", "CounterOnly", flags, NULL);
 	}
+	check_machines(p);
 	tw_prom_free(p);
 	return 0;
 }

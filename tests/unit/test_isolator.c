@@ -97,6 +97,24 @@ static void min_idle_takes_the_fitted_minimum_from_any_rows(void **state)
 	tw_dataset_release(&d);
 }
 
+static void min_idle_takes_the_components_that_there_are(void **state)
+{
+	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	void *fitted = NULL;
+
+	(void)state;
+	read_csv("timestamp,package_power,dram_power\n1,20,3\n4,15,5\n", &d);
+	assert_int_equal(min->fit(&d, tw_energy_source_find("rapl-sysfs"), &fitted, &err),
+			 0);
+	assert_int_equal(min->apply(fitted, &d, &err), 0);
+	assert_true(tw_dataset_find(&d, "package_power")[0] == 5);
+	assert_true(tw_dataset_find(&d, "dram_power")[1] == 2);
+	min->free(fitted);
+	tw_dataset_release(&d);
+}
+
 static void min_idle_names_what_it_lacks(void **state)
 {
 	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
@@ -173,6 +191,7 @@ int main(void)
 		cmocka_unit_test(aggregation_sums_features_and_averages_power),
 		cmocka_unit_test(node_level_rows_are_aggregated_to_themselves),
 		cmocka_unit_test(min_idle_takes_the_fitted_minimum_from_any_rows),
+		cmocka_unit_test(min_idle_takes_the_components_that_there_are),
 		cmocka_unit_test(min_idle_names_what_it_lacks),
 		cmocka_unit_test(none_changes_nothing),
 		cmocka_unit_test(every_failed_allocation_is_reported),

@@ -22,6 +22,32 @@ static void the_registry_is_sorted_unique_and_searchable(void **state)
 	assert_null(tw_schema_find("kepler-legac"));
 }
 
+static bool is_feature(const struct tw_schema_metric *m)
+{
+	return m->kind == TW_METRIC_FEATURE || m->kind == TW_METRIC_LEVEL;
+}
+
+/* Of its own, with the component among those of the source, or told by a label. */
+static bool has_known_source(const struct tw_schema *s, const struct tw_schema_metric *m)
+{
+	const struct tw_energy_source *source;
+
+	if (m->source == NULL)
+		return s->source_label != NULL;
+	source = tw_energy_source_find(m->source);
+	for (size_t i = 0; source != NULL && i < source->count; i++)
+		if (source->components[i] == m->component)
+			return true;
+	return false;
+}
+
+/* Whether both would take the same series. */
+static bool are_alike(const struct tw_schema_metric *a, const struct tw_schema_metric *b)
+{
+	return strcmp(a->name, b->name) == 0 &&
+	       (a->label == NULL || b->label == NULL || strcmp(a->value, b->value) == 0);
+}
+
 static void every_metric_means_something_that_we_know(void **state)
 {
 	(void)state;
@@ -32,16 +58,38 @@ static void every_metric_means_something_that_we_know(void **state)
 			const struct tw_schema_metric *m = &s->metrics[j];
 
 			assert_true(m->factor > 0);
-			if (m->kind == TW_METRIC_FEATURE)
+			if (is_feature(m)) {
 				assert_non_null(tw_feature_find(m->feature));
-			else
+			} else {
 				assert_true(m->component < TW_COMPONENT_COUNT);
-			assert_true(tw_schema_has_metric(m->name, strlen(m->name)));
+				assert_true(has_known_source(s, m));
+			}
+			assert_ptr_equal(tw_schema_of_metric(m->name), s);
+			assert_true(m->label == NULL ||
+				    tw_schema_has_label(m->label, strlen(m->label)));
 			for (size_t k = 0; k < j; k++)
-				assert_string_not_equal(s->metrics[k].name, m->name);
+				assert_false(are_alike(&s->metrics[k], m));
 		}
 		for (size_t j = 0; j < s->source_count; j++)
 			assert_non_null(tw_energy_source_find(s->sources[j].source));
+	}
+}
+
+/* trainer/machines.c follows them from one schema's series to another's. */
+static void machines_are_told_by_the_same_labels_in_every_schema(void **state)
+{
+	const char *const *first = tw_schema_at(0)->machine_labels;
+
+	(void)state;
+	for (size_t i = 1; i < tw_schema_count(); i++) {
+		const char *const *labels = tw_schema_at(i)->machine_labels;
+		size_t k;
+
+		for (k = 0; first[k] != NULL; k++) {
+			assert_non_null(labels[k]);
+			assert_string_equal(labels[k], first[k]);
+		}
+		assert_null(labels[k]);
 	}
 }
 
@@ -75,6 +123,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_registry_is_sorted_unique_and_searchable),
 		cmocka_unit_test(every_metric_means_something_that_we_know),
+		cmocka_unit_test(machines_are_told_by_the_same_labels_in_every_schema),
 		cmocka_unit_test(names_are_matched_whole),
 		cmocka_unit_test(sources_are_named_as_they_are_today),
 	};

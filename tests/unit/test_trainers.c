@@ -97,9 +97,13 @@ static void load_is_told_by_the_usual_feature(void **state)
 {
 	static const char *const all[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit",
 					   "cache_miss", "cpu_instructions" };
+	static const char *const node[] = { "node_cpu_system_ms", "node_cpu_user_ms",
+					    "node_page_faults" };
 	static const char *const none[] = { "x", "y" };
 
 	(void)state;
+	assert_int_equal(tw_main_feature(node, 3, TW_PACKAGE), 1);
+	assert_int_equal(tw_main_feature(node, 3, TW_DRAM), 2);
 	assert_int_equal(tw_main_feature(all, 4, TW_PACKAGE), 3);
 	assert_int_equal(tw_main_feature(all, 4, TW_PLATFORM), 3);
 	assert_int_equal(tw_main_feature(all, 4, TW_DRAM), 2);

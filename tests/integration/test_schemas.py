@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same simulated machine by the names of several exporters, and several machines."""
+import os
+import unittest
+
+from harness import Case, tree
+import generate_response as generator
+
+# Names of the generator, and the feature group that they give.
+EXPORTERS = {"0.7": "BPFOnly", "0.10": "BPFOnly", "node-exporter": "NodeCPU"}
+TRAINERS = ("LinearRegressionTrainer", "SGDRegressorTrainer")
+COMPONENTS = ("package", "core", "dram")
+
+
+def columns(text):
+    """Name -> numbers, of what `tallywatt estimate` prints."""
+    head, *rows = (line.split() for line in text.splitlines())
+    return {name: [float(row[i]) for row in rows] for i, name in enumerate(head)}
+
+
+class Schemas(Case):
+    def response(self, exporter, **machine):
+        made = generator.make_response(generator.Machine(alike=True, **machine), exporter)
+        return self.write(f"{exporter}.json", generator.to_text(made))
+
+    def train(self, path, name, *more):
+        self.tallywatt("train", "--input", path, "--name", name, "--source", "rapl-sysfs",
+                       "--trainers", ",".join(TRAINERS), "--model-db", self.path("db"),
+                       *more)
+
+    def watts(self, exporter, output, trainer, path):
+        """Watts that the model gives for the rows that it was trained on."""
+        group = EXPORTERS[exporter]
+        rows = self.path("rows.csv")
+        self.tallywatt("extract", "--input", path, "--group", group, "--output", rows)
+        model = self.path("db", exporter, "rapl-sysfs", output, group, f"{trainer}_0")
+        return columns(self.tallywatt("estimate", "--model", model, "--csv", rows))
+
+    def test_the_same_machine_trains_to_the_same_watts_by_any_exporter(self):
+        # Processor time comes in ticks of 10 ms: a longer step makes less of them.
+        paths = {e: self.response(e, samples=200, step_s=10) for e in EXPORTERS}
+        for exporter, path in paths.items():
+            self.train(path, exporter, "--group", EXPORTERS[exporter])
+        for trainer in TRAINERS:
+            whole = self.watts("0.7", "AbsPower", trainer, paths["0.7"])
+            for output in ("AbsPower", "DynPower"):
+                legacy = self.watts("0.7", output, trainer, paths["0.7"])
+                for exporter in ("0.10", "node-exporter"):
+                    ours = self.watts(exporter, output, trainer, paths[exporter])
+                    for component in COMPONENTS:
+                        self.same(legacy[component], ours[component], whole[component],
+                                  f"{exporter} {trainer} {output} {component}")
+
+    def same(self, legacy, ours, whole, what):
+        self.assertEqual(len(legacy), len(ours), what)
+        worst = max(abs(a - b) / w for a, b, w in zip(legacy, ours, whole))
+        mean = abs(sum(ours) / sum(legacy) - 1)
+        print(f"{what}: worst row {100 * worst:.2f} % of the power, mean {100 * mean:.3f} %")
+        self.assertLess(worst, 0.01, what)
+        self.assertLess(mean, 0.01, what)
+
+    def test_rates_and_watts_are_those_of_the_law(self):
+        machine = generator.Machine(alike=True, samples=60)
+        for exporter in ("0.10", "node-exporter"):
+            path = self.write("r.json", generator.to_text(
+                generator.make_response(machine, exporter)))
+            text = self.tallywatt("extract", "--input", path, "--group",
+                                  EXPORTERS[exporter])
+            head, *rows = (line.split(",") for line in text.splitlines())
+            self.assertEqual(len(rows), len(machine.watts))
+            self.assertNotIn("uncore_power", head)
+            for row, rates, watts in zip(rows, machine.rates, machine.watts):
+                row = {name: float(v) for name, v in zip(head, row)}
+                busy_ms = sum(v for name, v in row.items() if name.endswith("_ms"))
+                # Ticks: of 4 processes, or of 5 modes on each CPU.
+                ticks = 4 if exporter == "0.10" else 5 * generator.CORES
+                self.assertLess(abs(busy_ms - rates["bpf_cpu_time"]), ticks * 10 / 3)
+                for component in COMPONENTS:
+                    self.assertLess(abs(row[f"{component}_power"] - watts[component]), 0.26)
+
+
+class SeveralMachines(Case):
+    def response(self, name, *machines):
+        made = {}
+        for machine in machines:
+            for metric, series in generator.make_response(machine).items():
+                made.setdefault(metric, []).extend(series)
+        return self.write(name, generator.to_text(made))
+
+    def train(self, path, name):
+        return self.tallywatt("train", "--input", path, "--name", name, "--source",
+                              "rapl-sysfs", "--group", "BPFOnly", "--model-db",
+                              self.path("db"))
+
+    def setUp(self):
+        super().setUp()
+        self.a = generator.Machine(samples=40, seed=3, name="a")
+        self.b = generator.Machine(samples=40, seed=4, name="b")
+
+    def test_together_they_give_the_two_pipelines_that_each_alone_gives(self):
+        self.assertIn("machine 'b', node type 1",
+                      self.train(self.response("both.json", self.b, self.a), "both"))
+        both = tree(self.path("db", "both"))
+        for node_type, machine in enumerate((self.a, self.b)):
+            self.train(self.response("one.json", machine), "one")
+            one = tree(self.path("db", "one"))
+            parts = [n for n in one if "_0/" in n and os.path.basename(n).split(".")[0] in
+                     ("package", "core", "uncore", "dram", "weight")]
+            self.assertTrue(parts)
+            for name in parts:
+                self.assertEqual(one[name], both[name.replace("_0/", f"_{node_type}/")],
+                                 name)
+            self.assertIn(f'"{machine.name}"'.encode(), both["node_type_index.json"])
+
+    def test_one_is_extracted_by_name_and_none_without(self):
+        both = self.response("both.json", self.a, self.b)
+        one = self.response("one.json", self.b)
+        options = ("--group", "BPFOnly", "--level", "container")
+        self.assertEqual(
+            self.tallywatt("extract", "--input", both, "--machine", "b", *options),
+            self.tallywatt("extract", "--input", one, *options))
+        self.assertRegex(self.refused("extract", "--input", both, *options),
+                         "2 machines or more .*'a' and 'b'")
+        self.assertIn("no machine 'c': it has 'a', 'b'",
+                      self.refused("extract", "--input", both, "--machine", "c", *options))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/machines.h"
+#include "trainer/prom.h"
+
+#include <string.h>
+
+#define CYCLES "kepler_container_cpu_cycles_total"
+
+/* A response of series with these labels, of one metric. */
+static struct tw_prom *make(const char *const *labels, size_t count)
+{
+	struct tw_buf b = { 0 };
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	tw_buf_adds(&b, "{\"" CYCLES "\":[");
+	for (size_t i = 0; i < count; i++)
+		tw_buf_addf(&b, "%s{\"metric\":{%s},\"values\":[[1,\"%zu\"]]}",
+			    i > 0 ? "," : "", labels[i], i);
+	tw_buf_adds(&b, "]}");
+	if (tw_prom_parse(b.data, b.len, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&b);
+	return p;
+}
+
+#define MAKE(...)                                  \
+	make((const char *const[]){ __VA_ARGS__ }, \
+	     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+
+/* names: in order, separated by blanks. Frees p. */
+static void expect_names(struct tw_prom *p, const char *names)
+{
+	struct tw_machines m = { 0 };
+	struct tw_buf b = { 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_machines_find(p, &m, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < m.count; i++)
+		tw_buf_addf(&b, "%s%s", i > 0 ? " " : "", m.name[i]);
+	assert_string_equal(b.data != NULL ? b.data : "", names);
+	tw_buf_clear(&b);
+	tw_machines_release(&m);
+	tw_prom_free(p);
+}
+
+static void expect_failure(struct tw_prom *p, const char *text)
+{
+	struct tw_machines m = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_machines_find(p, &m, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, text);
+	assert_int_equal(m.count, 0);
+	tw_prom_free(p);
+}
+
+static void names_come_in_order_and_once(void **state)
+{
+	(void)state;
+	expect_names(
+		MAKE("\"instance\":\"b\"", "\"instance\":\"a\"", "\"instance\":\"b\""),
+		"a b");
+	expect_names(MAKE("\"container_id\":\"c\""), "");
+	expect_names(MAKE(""), "");
+}
+
+static void a_less_telling_label_is_whose_it_comes_with(void **state)
+{
+	(void)state;
+	/* Kepler: usage has only instance; energy has the node's name, too. */
+	expect_names(MAKE("\"instance\":\"10.0.0.1:9102\"",
+			  "\"instance\":\"10.0.0.1:9102\",\"exported_instance\":\"a\""),
+		     "a");
+	/* By way of a third. */
+	expect_names(MAKE("\"instance\":\"i\"",
+			  "\"instance\":\"i\",\"exported_instance\":\"e\"",
+			  "\"exported_instance\":\"e\",\"node_name\":\"n\"",
+			  "\"instance\":\"i\",\"node_name\":\"n\""),
+		     "n");
+	/* One exporter tells of all: what it is called itself says nothing. */
+	expect_names(MAKE("\"instance\":\"f\",\"exported_instance\":\"a\"",
+			  "\"instance\":\"f\",\"exported_instance\":\"b\""),
+		     "a b");
+	/* The same text in another label is somebody else. */
+	expect_names(
+		MAKE("\"instance\":\"a\",\"node_name\":\"b\"", "\"node_name\":\"a\""),
+		"a b");
+}
+
+static void a_series_of_two_machines_or_of_none_is_refused(void **state)
+{
+	(void)state;
+	expect_failure(MAKE("\"instance\":\"f\",\"exported_instance\":\"a\"",
+			    "\"instance\":\"f\",\"exported_instance\":\"b\"",
+			    "\"instance\":\"f\""),
+		       CYCLES ": instance 'f' is of machine 'a' and of 'b'");
+	expect_failure(MAKE("\"instance\":\"a\"", "\"instance\":\"b\"",
+			    "\"container_id\":\"c\""),
+		       "response holds machines 'a' and 'b', and a series of " CYCLES
+		       " that says no machine");
+}
+
+static void guests_are_nobodys_machine(void **state)
+{
+	(void)state;
+	expect_names(MAKE("\"instance\":\"host\"", "\"instance\":\"vm\",\"job\":\"vm\"",
+			  "\"job\":\"vm\""),
+		     "host");
+}
+
+static struct tw_prom *two_machines(void)
+{
+	return MAKE("\"instance\":\"a\"", "\"instance\":\"b\"",
+		    "\"instance\":\"v\",\"job\":\"vm\"",
+		    "\"instance\":\"b\",\"container_id\":\"c\"");
+}
+
+static void one_machine_is_its_series_and_those_of_guests(void **state)
+{
+	struct tw_prom *p = two_machines(), *one = NULL;
+	struct tw_machines m = { 0 };
+	const struct tw_series *s;
+	struct tw_err err = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_int_equal(tw_machines_find(p, &m, &err), 0);
+	assert_int_equal(tw_machines_select(&m, p, "b", &one, &err), 0);
+	s = tw_prom_series(one, CYCLES, &count);
+	assert_int_equal(count, 3);
+	assert_true(s[0].value[0] == 1 && s[1].value[0] == 2 && s[2].value[0] == 3);
+	tw_prom_free(one);
+
+	one = NULL;
+	assert_int_equal(tw_machines_select(&m, p, "c", &one, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_string_equal(err.text, "response has no machine 'c': it has 'a', 'b'");
+	assert_null(one);
+	tw_machines_release(&m);
+	tw_prom_free(p);
+}
+
+static int find_and_select(const struct tw_prom *p, struct tw_err *err)
+{
+	struct tw_machines m = { 0 };
+	struct tw_prom *one = NULL;
+	int rc = -1;
+
+	if (tw_machines_find(p, &m, err) < 0 ||
+	    tw_machines_select(&m, p, "a", &one, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_prom_free(one);
+	tw_machines_release(&m);
+	return rc;
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_prom *p = MAKE("\"instance\":\"a\",\"node_name\":\"a\"",
+				 "\"instance\":\"b\",\"node_name\":\"b\"");
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = find_and_select(p, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_true(n > 4);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+	tw_prom_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_come_in_order_and_once),
+		cmocka_unit_test(a_less_telling_label_is_whose_it_comes_with),
+		cmocka_unit_test(a_series_of_two_machines_or_of_none_is_refused),
+		cmocka_unit_test(guests_are_nobodys_machine),
+		cmocka_unit_test(one_machine_is_its_series_and_those_of_guests),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("machines", tests, NULL, NULL);
+}

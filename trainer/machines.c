@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/machines.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "trainer/prom_store.h"
+#include "trainer/schema.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A label and its text. Equal texts of a response have equal addresses. */
+struct tag {
+	const char *label, *text;
+};
+
+static bool is_guest(const struct tw_series *s)
+{
+	const char *job = tw_series_label(s, "job");
+
+	return job != NULL && strcmp(job, "vm") == 0;
+}
+
+/* The first of the labels from *i on that the series has; its text is NULL if none. */
+static struct tag next_tag(const struct tw_series *s, const char *const *labels,
+			   size_t *i)
+{
+	struct tag tag = { 0 };
+
+	for (; labels[*i] != NULL && tag.text == NULL; ++*i)
+		tag = (struct tag){ labels[*i], tw_series_label(s, labels[*i]) };
+	return tag;
+}
+
+/* ---- aliases ---- */
+
+static int compare_aliases(const void *a, const void *b)
+{
+	const struct tw_machine_alias *x = a, *y = b;
+	int d = strcmp(x->label, y->label);
+
+	d = d != 0 ? d : strcmp(x->text, y->text);
+	d = d != 0 ? d : strcmp(x->to_label, y->to_label);
+	return d != 0 ? d : strcmp(x->to_text, y->to_text);
+}
+
+static int add_alias(struct tw_machines *m, struct tag from, struct tag to,
+		     struct tw_err *err)
+{
+	const struct tw_machine_alias alias = { from.label, from.text, to.label,
+						to.text };
+
+	/* Series of one machine come one behind the other. */
+	if (m->aliases > 0 && compare_aliases(&m->alias[m->aliases - 1], &alias) == 0)
+		return 0;
+	if (m->aliases == m->alias_size) {
+		size_t size = m->alias_size != 0 ? m->alias_size * 2 : 64;
+		struct tw_machine_alias *more = realloc(m->alias, size * sizeof(*more));
+
+		if (more == NULL)
+			return tw_fail(err, TW_NOMEM, "%zu labels of machines", size);
+		m->alias = more;
+		m->alias_size = size;
+	}
+	m->alias[m->aliases++] = alias;
+	return 0;
+}
+
+static int add_series(struct tw_machines *m, const struct tw_series *s,
+		      const char *const *labels, struct tw_err *err)
+{
+	size_t i = 0;
+	const struct tag first = next_tag(s, labels, &i);
+	struct tag other;
+
+	if (is_guest(s) || first.text == NULL)
+		return 0;
+	while (other = next_tag(s, labels, &i), other.text != NULL)
+		if (add_alias(m, other, first, err) < 0)
+			return -1;
+	return 0;
+}
+
+static void sort_aliases(struct tw_machines *m)
+{
+	size_t n = 0;
+
+	if (m->aliases > 1)
+		qsort(m->alias, m->aliases, sizeof(*m->alias), compare_aliases);
+	for (size_t i = 0; i < m->aliases; i++)
+		if (i == 0 || compare_aliases(&m->alias[n - 1], &m->alias[i]) != 0)
+			m->alias[n++] = m->alias[i];
+	m->aliases = n;
+}
+
+/* The first alias of the tag, which others of it follow; m->aliases if it has none. */
+static size_t find_alias(const struct tw_machines *m, struct tag tag)
+{
+	const struct tw_machine_alias wanted = { tag.label, tag.text, "", "" };
+	size_t low = 0, high = m->aliases;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_aliases(&m->alias[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_alias_of(const struct tw_machines *m, size_t i, struct tag tag)
+{
+	return i < m->aliases && strcmp(m->alias[i].label, tag.label) == 0 &&
+	       strcmp(m->alias[i].text, tag.text) == 0;
+}
+
+/*
+ * Whom a tag names: itself, or whom its alias names, once that leads to the end. NULL
+ * where it names two, which are in other.
+ */
+static const char *resolve(const struct tw_machines *m, struct tag tag,
+			   const char *other[2])
+{
+	const size_t i = find_alias(m, tag);
+
+	if (!is_alias_of(m, i, tag))
+		return tag.text;
+	if (!is_alias_of(m, i + 1, tag))
+		return m->alias[i].to_text;
+	other[0] = m->alias[i].to_text;
+	other[1] = m->alias[i + 1].to_text;
+	return NULL;
+}
+
+/*
+ * Let each alias lead to the end. It leads to a more telling label, whose aliases have
+ * been led there before. One that leads to somebody who is two stays: the series that it
+ * is from is refused.
+ */
+static void follow_aliases(struct tw_machines *m)
+{
+	const char *const *labels = tw_schema_at(0)->machine_labels;
+
+	sort_aliases(m);
+	for (size_t l = 1; labels[l] != NULL; l++) {
+		for (size_t i = 0; i < m->aliases; i++) {
+			struct tw_machine_alias *a = &m->alias[i];
+			const struct tag to = { a->to_label, a->to_text };
+			const char *other[2], *name;
+
+			if (strcmp(a->label, labels[l]) != 0)
+				continue;
+			name = resolve(m, to, other);
+			a->to_text = name != NULL ? name : a->to_text;
+		}
+		/* Their label is not told any more: those of one name are one. */
+		for (size_t i = 0; i < m->aliases; i++)
+			if (strcmp(m->alias[i].label, labels[l]) == 0)
+				m->alias[i].to_label = "";
+		sort_aliases(m);
+	}
+}
+
+/* ---- names ---- */
+
+/* The machine of a series; *name is NULL for a guest's and where no label says it. */
+static int name_series(const struct tw_machines *m, const struct tw_prom_metric *metric,
+		       const struct tw_series *s, const char **name, struct tw_err *err)
+{
+	const struct tw_schema *schema = tw_schema_of_metric(metric->name);
+	const char *other[2] = { NULL, NULL };
+	size_t i = 0;
+	struct tag tag = next_tag(s, schema->machine_labels, &i);
+
+	*name = NULL;
+	if (is_guest(s) || tag.text == NULL)
+		return 0;
+	*name = resolve(m, tag, other);
+	if (*name != NULL)
+		return 0;
+	return tw_fail(err, TW_INVALID,
+		       "%s: %s '%.60s' is of machine '%.60s' and of '%.60s'",
+		       metric->name, tag.label, tag.text, other[0], other[1]);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, each once. */
+static void sort_names(struct tw_machines *m)
+{
+	size_t n = 0;
+
+	if (m->count > 1)
+		qsort(m->name, m->count, sizeof(*m->name), compare_names);
+	for (size_t i = 0; i < m->count; i++)
+		if (i == 0 || strcmp(m->name[n - 1], m->name[i]) != 0)
+			m->name[n++] = m->name[i];
+	m->count = n;
+}
+
+static size_t count_series(const struct tw_prom *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->metric[i].count;
+	return n;
+}
+
+/* Names of all series; in *nameless the metric of a series that says none, or NULL. */
+static int list_names(struct tw_machines *m, const struct tw_prom *p,
+		      const char **nameless, struct tw_err *err)
+{
+	m->name = calloc(count_series(p) + 1, sizeof(*m->name));
+	if (m->name == NULL)
+		return tw_fail(err, TW_NOMEM, "names of machines");
+	for (size_t i = 0; i < p->count; i++) {
+		const struct tw_prom_metric *metric = &p->metric[i];
+
+		for (size_t k = 0; k < metric->count; k++) {
+			const char **name = &m->name[m->count];
+
+			if (name_series(m, metric, &metric->series[k], name, err) < 0)
+				return -1;
+			if (*name == NULL && !is_guest(&metric->series[k]))
+				*nameless = metric->name;
+			/* Series of one machine come one behind the other. */
+			if (*name != NULL && (m->count == 0 || name[-1] != *name))
+				m->count++;
+		}
+	}
+	sort_names(m);
+	return 0;
+}
+
+int tw_machines_find(const struct tw_prom *p, struct tw_machines *out, struct tw_err *err)
+{
+	struct tw_machines m = { 0 };
+	const char *nameless = NULL;
+	int rc = -1;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct tw_prom_metric *metric = &p->metric[i];
+		const struct tw_schema *schema = tw_schema_of_metric(metric->name);
+
+		for (size_t k = 0; k < metric->count; k++)
+			if (add_series(&m, &metric->series[k], schema->machine_labels,
+				       err) < 0)
+				goto out;
+	}
+	follow_aliases(&m);
+	if (list_names(&m, p, &nameless, err) < 0)
+		goto out;
+	if (m.count > 1 && nameless != NULL) {
+		tw_fail(err, TW_INVALID,
+			"response holds machines '%.60s' and '%.60s', and a series of %s "
+			"that says no machine",
+			m.name[0], m.name[1], nameless);
+		goto out;
+	}
+
+	*out = m;
+	m = (struct tw_machines){ 0 };
+	rc = 0;
+out:
+	tw_machines_release(&m);
+	return rc;
+}
+
+/* ---- one of them ---- */
+
+static int fail_unknown(const struct tw_machines *m, const char *name, struct tw_err *err)
+{
+	struct tw_buf list = { 0 };
+
+	for (size_t i = 0; i < m->count; i++)
+		tw_buf_addf(&list, "%s'%s'", i > 0 ? ", " : "", m->name[i]);
+	tw_fail(err, tw_buf_failed(&list) ? TW_NOMEM : TW_NOTFOUND,
+		"response has no machine '%s': it has %s", name,
+		list.len > 0 ? list.data : "none with a name");
+	tw_buf_clear(&list);
+	return -1;
+}
+
+/* A response that has p's metrics without any series. */
+static struct tw_prom *make_empty(const struct tw_prom *p, struct tw_err *err)
+{
+	struct tw_prom *one = tw_prom_new(err);
+
+	if (one == NULL)
+		return NULL;
+	one->metric = calloc(p->count + 1, sizeof(*one->metric));
+	if (one->metric == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu metrics of a machine", p->count);
+		tw_prom_free(one);
+		return NULL;
+	}
+	for (; one->count < p->count; one->count++)
+		one->metric[one->count].name = p->metric[one->count].name;
+	return one;
+}
+
+/* Borrow a series. */
+static int append(struct tw_prom_metric *to, const struct tw_series *s,
+		  struct tw_err *err)
+{
+	if (to->count == to->size) {
+		size_t size = to->size != 0 ? to->size * 2 : 4;
+		struct tw_series *more = realloc(to->series, size * sizeof(*more));
+
+		if (more == NULL)
+			return tw_fail(err, TW_NOMEM, "%zu series of '%s'", size,
+				       to->name);
+		to->series = more;
+		to->size = size;
+	}
+	to->series[to->count++] = *s;
+	return 0;
+}
+
+int tw_machines_select(const struct tw_machines *m, const struct tw_prom *p,
+		       const char *name, struct tw_prom **out, struct tw_err *err)
+{
+	struct tw_prom *one = NULL;
+	int rc = -1;
+
+	if (bsearch(&name, m->name, m->count, sizeof(*m->name), compare_names) == NULL) {
+		fail_unknown(m, name, err);
+		goto out;
+	}
+	one = make_empty(p, err);
+	if (one == NULL)
+		goto out;
+	for (size_t i = 0; i < p->count; i++) {
+		for (size_t k = 0; k < p->metric[i].count; k++) {
+			const struct tw_series *s = &p->metric[i].series[k];
+			const char *whose;
+
+			if (name_series(m, &p->metric[i], s, &whose, err) < 0)
+				goto out;
+			if (whose != NULL && strcmp(whose, name) != 0)
+				continue;
+			if (append(&one->metric[i], s, err) < 0)
+				goto out;
+		}
+	}
+
+	*out = one;
+	one = NULL;
+	rc = 0;
+out:
+	tw_prom_free(one);
+	return rc;
+}
+
+/* One series to whose it is. */
+static int deal(const struct tw_machines *m, const struct tw_prom_metric *metric,
+		size_t place, const struct tw_series *s, struct tw_prom **to,
+		struct tw_err *err)
+{
+	const char *whose, **found;
+
+	if (name_series(m, metric, s, &whose, err) < 0)
+		return -1;
+	if (whose == NULL)
+		return 0;
+	found = bsearch(&whose, m->name, m->count, sizeof(*m->name), compare_names);
+	return append(&to[found - m->name]->metric[place], s, err);
+}
+
+int tw_machines_split(const struct tw_machines *m, const struct tw_prom *p,
+		      struct tw_prom **out, struct tw_err *err)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		out[i] = make_empty(p, err);
+		if (out[i] == NULL)
+			return -1;
+	}
+	for (size_t i = 0; i < p->count; i++)
+		for (size_t k = 0; k < p->metric[i].count; k++)
+			if (deal(m, &p->metric[i], i, &p->metric[i].series[k], out, err) <
+			    0)
+				return -1;
+	return 0;
+}
+
+void tw_machines_release(struct tw_machines *m)
+{
+	free(m->name);
+	free(m->alias);
+	*m = (struct tw_machines){ 0 };
+}
