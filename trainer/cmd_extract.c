@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 struct config {
-	char *input, *output;
 	unsigned level;
 	struct tw_table_config table;
 };
@@ -16,22 +15,7 @@ struct config {
 static const char *const level_names[] = { "node", "container", NULL };
 
 static const struct tw_opt options[] = {
-	{ .name = "input",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, input),
-	  .arg = "FILE",
-	  .help = "Prometheus response to extract from" },
-	{ .name = "source",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, table.source),
-	  .fallback = "rapl-sysfs",
-	  .arg = "SOURCE",
-	  .help = "energy source" },
-	{ .name = "group",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, table.group),
-	  .arg = "GROUP",
-	  .help = "feature group" },
+	TW_TABLE_OPTS(struct config),
 	{ .name = "level",
 	  .type = TW_OPT_CHOICE,
 	  .offset = offsetof(struct config, level),
@@ -39,34 +23,6 @@ static const struct tw_opt options[] = {
 	  .arg = "LEVEL",
 	  .help = "node or container: what a row is of",
 	  .choices = level_names },
-	{ .name = "compat",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, table.compat),
-	  .fallback = "none",
-	  .arg = "WHOSE",
-	  .help = "none, or kms: kepler-model-server's arithmetic, mean steps and all",
-	  .choices = tw_compat_names },
-	{ .name = "resets",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, table.resets),
-	  .fallback = "refuse",
-	  .arg = "HOW",
-	  .help = "where a counter falls: refuse the data, or carry the rate on",
-	  .choices = tw_resets_names },
-	{ .name = "vm-metrics",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, table.vm_metrics),
-	  .help = "take the series of job \"vm\"" },
-	{ .name = "machine",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, table.machine),
-	  .arg = "NAME",
-	  .help = "which one, where the response holds several" },
-	{ .name = "output",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, output),
-	  .arg = "FILE",
-	  .help = "write the table here instead of to stdout" },
 };
 
 static const struct tw_opts opts = {
@@ -82,8 +38,8 @@ static int extract(const struct config *c, const struct tw_extract_args *args,
 	struct tw_dataset d = { 0 };
 	int rc = -1;
 
-	if (tw_table_extract(c->input, args, &d, err) < 0 ||
-	    tw_table_write(&d, c->output, err) < 0)
+	if (tw_table_extract(c->table.input, args, &d, err) < 0 ||
+	    tw_table_write(&d, c->table.output, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -94,7 +50,7 @@ out:
 static int check_use(const struct config *c, struct tw_extract_args *args,
 		     struct tw_err *err)
 {
-	if (c->input == NULL)
+	if (c->table.input == NULL)
 		return tw_fail(err, TW_INVALID, "--input is missing");
 	return tw_table_args(&c->table, (enum tw_level)c->level, args, err);
 }

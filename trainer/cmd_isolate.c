@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 struct config {
-	char *isolator, *input, *csv, *output;
+	char *isolator, *csv;
 	bool list;
 	struct tw_table_config table;
 };
@@ -26,55 +26,12 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, list),
 	  .help = "list the isolators" },
-	{ .name = "input",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, input),
-	  .arg = "FILE",
-	  .help = "Prometheus response to extract from" },
 	{ .name = "csv",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, csv),
 	  .arg = "FILE",
-	  .help = "or a table that was extracted before" },
-	{ .name = "source",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, table.source),
-	  .fallback = "rapl-sysfs",
-	  .arg = "SOURCE",
-	  .help = "energy source" },
-	{ .name = "group",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, table.group),
-	  .arg = "GROUP",
-	  .help = "feature group, with --input" },
-	{ .name = "compat",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, table.compat),
-	  .fallback = "none",
-	  .arg = "WHOSE",
-	  .help = "none, or kms: kepler-model-server's arithmetic, mean steps and all",
-	  .choices = tw_compat_names },
-	{ .name = "resets",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, table.resets),
-	  .fallback = "refuse",
-	  .arg = "HOW",
-	  .help = "where a counter falls: refuse the data, or carry the rate on",
-	  .choices = tw_resets_names },
-	{ .name = "vm-metrics",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, table.vm_metrics),
-	  .help = "take the series of job \"vm\"" },
-	{ .name = "machine",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, table.machine),
-	  .arg = "NAME",
-	  .help = "which one, where the response holds several" },
-	{ .name = "output",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, output),
-	  .arg = "FILE",
-	  .help = "write the table here instead of to stdout" },
+	  .help = "a table that was extracted before, instead of --input" },
+	TW_TABLE_OPTS(struct config),
 };
 
 static const struct tw_opts opts = {
@@ -96,7 +53,7 @@ static int check_use(const struct config *c, struct job *j, struct tw_err *err)
 	if (c->isolator == NULL)
 		return tw_fail(err, TW_INVALID,
 			       "--isolator is missing (--list lists them)");
-	if ((c->input == NULL) == (c->csv == NULL))
+	if ((c->table.input == NULL) == (c->csv == NULL))
 		return tw_fail(err, TW_INVALID, "want one of --input and --csv");
 	if (tw_names_isolator(c->isolator, &j->isolator, err) < 0)
 		return -1;
@@ -114,7 +71,7 @@ static int read_table(const struct job *j, struct tw_dataset *out, struct tw_err
 {
 	if (j->config->csv != NULL)
 		return tw_csv_load(j->config->csv, out, err);
-	return tw_table_extract(j->config->input, &j->args, out, err);
+	return tw_table_extract(j->config->table.input, &j->args, out, err);
 }
 
 static int isolate(const struct job *j, struct tw_err *err)
@@ -130,7 +87,7 @@ static int isolate(const struct job *j, struct tw_err *err)
 		tw_err_wrap(err, "%s", j->isolator->name);
 		goto out;
 	}
-	if (tw_table_write(&all, j->config->output, err) < 0)
+	if (tw_table_write(&all, j->config->table.output, err) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -6,6 +6,7 @@
  * What the commands that make tables share: how to read a response, where the table goes.
  */
 
+#include "lib/opt.h"
 #include "trainer/extract.h"
 
 struct tw_dataset;
@@ -13,13 +14,62 @@ struct tw_err;
 
 /* Texts of options, as they were given; resets and compat are the enums' numbers. */
 struct tw_table_config {
-	char *source, *group, *machine;
+	char *input, *source, *group, *machine, *output;
 	unsigned resets, compat;
 	bool vm_metrics;
 };
 
 /* By enum tw_compat, for options; ended by NULL. */
 extern const char *const tw_compat_names[];
+
+/* Rows of an option table; config has a struct tw_table_config named table. */
+#define TW_TABLE_OPTS(config)                                                           \
+	{ .name = "input",                                                              \
+	  .type = TW_OPT_TEXT,                                                          \
+	  .offset = offsetof(config, table.input),                                      \
+	  .arg = "FILE",                                                                \
+	  .help = "Prometheus response to extract from" },                              \
+		{ .name = "source",                                                     \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, table.source),                             \
+		  .fallback = "rapl-sysfs",                                             \
+		  .arg = "SOURCE",                                                      \
+		  .help = "energy source" },                                            \
+		{ .name = "group",                                                      \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, table.group),                              \
+		  .arg = "GROUP",                                                       \
+		  .help = "feature group" },                                            \
+		{ .name = "compat",                                                     \
+		  .type = TW_OPT_CHOICE,                                                \
+		  .offset = offsetof(config, table.compat),                             \
+		  .fallback = "none",                                                   \
+		  .arg = "WHOSE",                                                       \
+		  .help = "none, or kms: kepler-model-server's arithmetic, mean steps " \
+			  "and all",                                                    \
+		  .choices = tw_compat_names },                                         \
+		{ .name = "resets",                                                     \
+		  .type = TW_OPT_CHOICE,                                                \
+		  .offset = offsetof(config, table.resets),                             \
+		  .fallback = "refuse",                                                 \
+		  .arg = "HOW",                                                         \
+		  .help = "where a counter falls: refuse the data, or carry the rate "  \
+			  "on",                                                         \
+		  .choices = tw_resets_names },                                         \
+		{ .name = "vm-metrics",                                                 \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(config, table.vm_metrics),                         \
+		  .help = "take the series of job \"vm\"" },                            \
+		{ .name = "machine",                                                    \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, table.machine),                            \
+		  .arg = "NAME",                                                        \
+		  .help = "which one, where the response holds several" },              \
+	{                                                                               \
+		.name = "output", .type = TW_OPT_TEXT,                                  \
+		.offset = offsetof(config, table.output), .arg = "FILE",                \
+		.help = "write the table here instead of to stdout"                     \
+	}
 
 /* Look up what the texts name. What is wrong here is wrong use. */
 int tw_table_args(const struct tw_table_config *c, enum tw_level level,
