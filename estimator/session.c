@@ -274,11 +274,6 @@ uint64_t tw_session_deadline_ms(const struct tw_session *s)
 	return s->waits ? s->wait_until_ms : s->active_ms + s->desk->idle_ms;
 }
 
-int tw_session_fd(const struct tw_session *s)
-{
-	return s->fd;
-}
-
 uint64_t tw_session_active_ms(const struct tw_session *s)
 {
 	return s->active_ms;

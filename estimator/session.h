@@ -53,8 +53,6 @@ bool tw_session_waits_for_model(const struct tw_session *s);
 /* When to run it even if nothing happens. */
 uint64_t tw_session_deadline_ms(const struct tw_session *s);
 
-int tw_session_fd(const struct tw_session *s);
-
 /* When a byte last came or went. */
 uint64_t tw_session_active_ms(const struct tw_session *s);
 

@@ -51,7 +51,7 @@ int tw_fail_errno(struct tw_err *err, int errnum, const char *fmt, ...)
 int tw_err_wrap(struct tw_err *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Short stable word for a code, as used in JSON and in logs: "not-found". */
+/* Short stable word for a code: "not-found". Test cases name what they expect by it. */
 const char *tw_code_name(enum tw_code code);
 
 #endif /* TW_ERR_H */
