@@ -7,13 +7,14 @@
 #   make test            install what is missing, build, run all tests
 #   make deps            install what is missing
 #   make BUILD=asan      with AddressSanitizer and UBSan, in build/asan
+#   make bench           measure speed, size and accuracy
 #   make check           unit tests, fuzz corpora and the checks; no programs are started
 #   make install         to $(DESTDIR)$(prefix)
 #   make format          lay out the sources with clang-format 14
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make LIBSVM=0        without libsvm;  make WERROR=1
 #
-# tests/checks.mk has the targets that test and check.
+# tests/checks.mk has the targets that test and check, tests/bench.mk those that measure.
 #
 # Nothing is written outside $(O).
 
@@ -168,6 +169,7 @@ $(fuzzers): $(O)/%: $(O)/%.o $(O)/libtw.a $(if $(filter fuzz,$(BUILD)),,$(O)/tes
 	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $< $(fuzz-engine) $(O)/libtw.a $(all-libs) -lm -o $@
 
 include tests/checks.mk
+include tests/bench.mk
 
 # The models that ship, from recordings that do not (docs/model-db.md).
 TW_SHARED ?= ../shared

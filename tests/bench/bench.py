@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the parts of make bench share: run and measure, tables, goals."""
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAMS = os.environ.get("TW_BIN", "build/release")  # tallywatt, tw-trainer, ..
+HELPERS = os.path.join(PROGRAMS, "tests/bench")
+SHARED = os.environ.get("TW_SHARED", "../shared")
+
+
+class Failed(Exception):
+    """The program that is measured failed: its last line."""
+
+
+def program(name):
+    return os.path.join(PROGRAMS, name)
+
+
+def shared(path):
+    """A file of the recorded data, which is not part of the repository."""
+    path = os.path.join(SHARED, path)
+    if os.path.exists(path):
+        return path
+    if "shared" in os.environ.get("TW_REQUIRE", "").split(","):
+        sys.exit(f"{path} is missing, and TW_REQUIRE names shared")
+    print(f"SKIPPED: {os.path.basename(sys.argv[0])}: no {path} (TW_SHARED says where)")
+    sys.exit(0)
+
+
+class Run:
+    """One run of a program: wall and processor seconds, peak memory, what it printed."""
+
+    def __init__(self, command, stdin=None, core=None):
+        """core: the one CPU that it may use."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            start = time.monotonic()
+            child = subprocess.Popen(
+                command, stdin=stdin if stdin is not None else subprocess.DEVNULL,
+                stdout=out, stderr=err,
+                preexec_fn=(lambda: os.sched_setaffinity(0, {core}))
+                if core is not None else None)
+            _, status, usage = os.wait4(child.pid, 0)
+            self.seconds = time.monotonic() - start
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu_seconds = usage.ru_utime + usage.ru_stime
+            # The kernel's VmHWM. Python's own before exec, some 10 MiB, is the least.
+            self.peak_mib = usage.ru_maxrss / 1024
+            out.seek(0)
+            err.seek(0)
+            self.output = out.read().decode(errors="replace")
+            errors = err.read().decode(errors="replace").strip()
+        if child.returncode != 0:
+            raise Failed(f"{' '.join(command[:2])}: status {child.returncode}: "
+                         f"{errors.splitlines()[-1] if errors else 'no word'}")
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def peak_mib_of(pid):
+    """VmHWM of a process that is running."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        for line in f:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    raise Failed(f"no VmHWM of process {pid}")
+
+
+class Scratch:
+    """A directory that is deleted afterwards: with Scratch() as path. TMPDIR says where."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="tallywatt-bench-")
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Table:
+    """Columns that are printed as they are filled: ("name", width, format)."""
+
+    def __init__(self, *columns):
+        self.columns = columns
+        print("  ".join(f"{name:{'<' if width < 0 else '>'}{abs(width)}}"
+                        for name, width, _ in columns), flush=True)
+
+    def row(self, *values):
+        cells = []
+        for (_, width, form), value in zip(self.columns, values):
+            text = "-" if value is None else format(value, form)
+            cells.append(f"{text:{'<' if width < 0 else '>'}{abs(width)}}")
+        print("  ".join(cells), flush=True)
+
+
+class Goals:
+    """What a part promises, held against what it measured."""
+
+    def __init__(self):
+        self.missed = 0
+
+    def _tell(self, what, value, unit, met, side, limit):
+        by = "" if met or limit == 0 else f": missed by {abs(value / limit - 1):.1%}"
+        print(f"{'met' if met else 'MISSED':6}  {what}: {value:.4g}{unit and ' ' + unit}, "
+              f"want {limit:g} or {side}{by}", flush=True)
+        self.missed += not met
+
+    def at_least(self, what, value, least, unit=""):
+        self._tell(what, value, unit, value >= least, "more", least)
+
+    def at_most(self, what, value, most, unit=""):
+        self._tell(what, value, unit, value <= most, "less", most)
+
+    def exit(self):
+        sys.exit(1 if self.missed else 0)
