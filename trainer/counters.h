@@ -40,18 +40,22 @@ size_t tw_counters_next(const struct tw_counters *c, size_t i);
 void tw_counters_release(struct tw_counters *c);
 
 /*
- * Samples of several series in order of time; those of one time are added up: of `parts`
- * series and `keys` counters. Borrowed from the series where there is only one (parts and
- * keys are NULL then), else the track's own.
+ * Samples of several series in order of time; those of one time are added up.
  */
-struct tw_track {
-	const int64_t *time_ms;
-	const double *value;
-	const size_t *parts, *keys;
-	size_t count;
+struct tw_track_sample {
+	int64_t time_ms;
+	double value;
+	uint32_t parts, keys; /* series and counters that it is the sum of */
+};
 
-	void *own;   /* memory behind the above, kept for the next */
-	size_t size; /* samples it has room for */
+struct tw_merge_source;
+
+/* All zero bytes is empty. Memory is kept for the next. */
+struct tw_track {
+	struct tw_track_sample *at;
+	size_t count, size;
+	struct tw_merge_source *source; /* series on the way */
+	size_t sources;
 };
 
 /*

@@ -8,11 +8,15 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* More features than any group has. */
 #define FEATURES_MAX 64
+
+/* Of a row that is not made yet. */
+#define NO_TIME INT64_MIN
 
 const char *const tw_resets_names[] = {
 	[TW_RESETS_REFUSE] = "refuse",
@@ -45,33 +49,37 @@ int tw_series_check_resets(const struct tw_series *s, const char *metric,
 {
 	char labels[96], at[TW_DOUBLE_TEXT], from[TW_DOUBLE_TEXT], to[TW_DOUBLE_TEXT];
 
-	for (size_t i = 1; i < s->samples; i++) {
-		if (s->value[i] >= s->value[i - 1])
-			continue;
-		tw_series_describe(s, labels, sizeof(labels));
-		tw_format_double(at, (double)s->time_ms[i] / 1e3);
-		tw_format_double(from, s->value[i - 1]);
-		tw_format_double(to, s->value[i]);
-		return tw_fail(err, TW_INVALID,
-			       "%s (%s): counter falls from %s to %s at time %s; "
-			       "--resets carry accepts it",
-			       metric, labels, from, to, at);
-	}
-	return 0;
+	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
+	struct tw_unpack values = tw_unpack_begin(&s->value);
+	double before, value = 0, time_ms;
+
+	if (tw_packed_rises(&s->value))
+		return 0;
+	do {
+		before = value;
+		value = tw_unpack_next(&values);
+		time_ms = tw_unpack_next(&times);
+	} while (value >= before);
+	tw_series_describe(s, labels, sizeof(labels));
+	tw_format_double(at, time_ms / 1e3);
+	tw_format_double(from, before);
+	tw_format_double(to, value);
+	return tw_fail(err, TW_INVALID,
+		       "%s (%s): counter falls from %s to %s at time %s; "
+		       "--resets carry accepts it",
+		       metric, labels, from, to, at);
 }
 
 static int fail_empty(const struct tw_power *power, const struct tw_counters *workloads,
 		      struct tw_err *err)
 {
-	int64_t first = INT64_MAX, last = 0;
+	double first = INFINITY, last = 0;
 
 	for (size_t i = 0; i < workloads->count; i++) {
-		const struct tw_series *s = workloads->at[i].series;
+		const struct tw_packed *times = &workloads->at[i].series->time_ms;
 
-		if (s->time_ms[0] < first)
-			first = s->time_ms[0];
-		if (s->time_ms[s->samples - 1] > last)
-			last = s->time_ms[s->samples - 1];
+		first = fmin(first, tw_packed_first(times));
+		last = fmax(last, tw_packed_last(times));
 	}
 	if (power->times == 0)
 		return tw_fail(err, TW_INVALID,
@@ -81,12 +89,13 @@ static int fail_empty(const struct tw_power *power, const struct tw_counters *wo
 		       "no row is left: power is known from %" PRId64 " to %" PRId64
 		       ", features from %" PRId64 " to %" PRId64 " (seconds)",
 		       power->time_ms[0] / 1000, power->time_ms[power->times - 1] / 1000,
-		       first / 1000, last / 1000);
+		       (int64_t)first / 1000, (int64_t)last / 1000);
 }
 
 /* An extraction on its way. */
 struct job {
 	const struct tw_extract_args *args;
+	bool by_id; /* a row is of a container */
 	enum tw_component component[TW_COMPONENT_COUNT];
 	size_t components;
 	struct tw_power power;
@@ -100,23 +109,29 @@ struct job {
 	double *column[FEATURES_MAX]; /* of out: the features' */
 };
 
-/* Rows of each time into job->row, which is all zero; the number of rows in *rows. */
+/*
+ * Rows of each time. A row of the node is made for each time and kept if a workload was
+ * there; rows of containers are counted first, so that they can be put in order.
+ */
 static int count_rows(struct job *j, size_t *rows, struct tw_err *err)
 {
-	bool by_id = j->args->level == TW_LEVEL_CONTAINER;
 	size_t total = 0;
 
+	if (!j->by_id) {
+		for (; total < j->power.times; total++)
+			j->row[total] = total;
+		*rows = total;
+		return 0;
+	}
 	for (size_t i = 0; i < j->workloads.count;) {
-		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, err) < 0)
+		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, NULL, NULL,
+				  err) < 0)
 			return -1;
-		for (size_t n = 0; n < j->rates.count; n++) {
-			size_t k = j->rates.at[n];
-
-			j->row[k] = by_id ? j->row[k] + 1 : 1;
-		}
+		for (size_t n = 0; n < j->rates.count; n++)
+			j->row[j->rates.at[n]]++;
 	}
 	for (size_t k = 0; k < j->power.times; k++) {
-		size_t count = j->row[k];
+		const size_t count = j->row[k];
 
 		j->row[k] = total;
 		total += count;
@@ -125,33 +140,51 @@ static int count_rows(struct job *j, size_t *rows, struct tw_err *err)
 	return 0;
 }
 
-static void add_row(struct job *j, size_t k, bool by_id)
+/* The rows that the workload just read was in. */
+static int end_workload(struct job *j, const char *id, struct tw_err *err)
 {
-	size_t row = j->row[k];
+	if (j->by_id && j->rates.count > 0 && tw_strs_adds(&j->out.ids, id, err) < 0)
+		return -1;
+	for (size_t n = 0; n < j->rates.count; n++) {
+		const size_t k = j->rates.at[n], row = j->row[k];
 
-	j->out.time_ms[row] = j->power.time_ms[k];
-	for (size_t f = 0; f < j->rates.features; f++)
-		j->column[f][row] += j->rates.rate[f * j->rates.times + k];
-	if (!by_id)
-		return;
-	j->out.id[row] = (uint32_t)(j->out.ids.count - 1);
-	j->row[k]++;
+		j->out.time_ms[row] = j->power.time_ms[k];
+		if (j->by_id) {
+			j->out.id[row] = (uint32_t)(j->out.ids.count - 1);
+			j->row[k]++;
+		}
+	}
+	return 0;
+}
+
+/* Drop the rows of times at which nobody was there: they have no time yet. */
+static void drop_rows(struct job *j)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < j->out.rows; row++) {
+		if (j->out.time_ms[row] == NO_TIME)
+			continue;
+		for (size_t f = 0; f < j->features; f++)
+			j->column[f][n] = j->column[f][row];
+		j->out.time_ms[n++] = j->out.time_ms[row];
+	}
+	j->out.rows = n;
 }
 
 static int fill_rows(struct job *j, struct tw_err *err)
 {
-	bool by_id = j->args->level == TW_LEVEL_CONTAINER;
-
+	for (size_t row = 0; row < j->out.rows; row++)
+		j->out.time_ms[row] = NO_TIME;
 	for (size_t i = 0; i < j->workloads.count;) {
 		const char *id = j->workloads.at[i].key;
 
-		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, err) < 0)
+		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, j->column,
+				  j->row, err) < 0 ||
+		    end_workload(j, id, err) < 0)
 			return -1;
-		if (by_id && j->rates.count > 0 && tw_strs_adds(&j->out.ids, id, err) < 0)
-			return -1;
-		for (size_t n = 0; n < j->rates.count; n++)
-			add_row(j, j->rates.at[n], by_id);
 	}
+	drop_rows(j);
 	return 0;
 }
 
@@ -197,12 +230,9 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
-	if (tw_rates_init(&j->rates, &j->power, j->features, err) < 0 ||
-	    count_rows(j, &rows, err) < 0)
+	if (tw_rates_init(&j->rates, &j->power, err) < 0 || count_rows(j, &rows, err) < 0)
 		return -1;
-	if (rows == 0)
-		return fail_empty(&j->power, &j->workloads, err);
-	if (tw_dataset_init(&j->out, rows, j->args->level == TW_LEVEL_CONTAINER, err) < 0)
+	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
 		if (tw_dataset_add(&j->out, j->feature[f].metric->feature, &j->column[f],
@@ -210,6 +240,8 @@ static int make_dataset(struct job *j, struct tw_err *err)
 			return -1;
 	if (fill_rows(j, err) < 0)
 		return -1;
+	if (j->out.rows == 0)
+		return fail_empty(&j->power, &j->workloads, err);
 	return add_power_columns(j, err);
 }
 
@@ -238,11 +270,11 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 {
 	struct tw_machines machines = { 0 };
 	struct tw_prom *one = NULL;
-	struct job j = { .args = a };
+	struct job j = { .args = a, .by_id = a->level == TW_LEVEL_CONTAINER };
 	int rc = -1;
 
 	assert(a->group->count <= FEATURES_MAX);
-	if (a->level == TW_LEVEL_CONTAINER && a->group->of_node) {
+	if (j.by_id && a->group->of_node) {
 		tw_fail(err, TW_INVALID, "%s is of a node: it has no containers",
 			a->group->name);
 		goto out;

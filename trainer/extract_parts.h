@@ -89,25 +89,26 @@ int tw_workloads_find(const struct tw_metric_series *feature, size_t features,
 		      const struct tw_extract_args *a, struct tw_machine *machine,
 		      struct tw_counters *out, struct tw_err *err);
 
-/* Rates of one workload at the times of power. */
+/* Rates of one workload after another, at the times of power. */
 struct tw_rates {
-	size_t times, features;
+	size_t times;
 	const int64_t *time_ms;
-	double *rate; /* features * times, feature by feature */
-	bool *seen;   /* times: whether the workload was there */
-	size_t *at;   /* those that are seen, in no order */
+	bool *seen; /* times: whether the workload was there */
+	size_t *at; /* those that are seen, in no order */
 	size_t count;
 	struct tw_track track;
 };
 
-int tw_rates_init(struct tw_rates *r, const struct tw_power *power, size_t features,
-		  struct tw_err *err);
+int tw_rates_init(struct tw_rates *r, const struct tw_power *power, struct tw_err *err);
 
 /*
- * The workload whose counters begin at *i; *i is the next one's afterwards.
+ * The workload whose counters begin at *i; *i is the next one's afterwards. Its rate of
+ * feature f at time k is added to column[f][row[k]]; with no columns (NULL) it is only
+ * told when the workload was there.
  */
 int tw_rates_next(struct tw_rates *r, const struct tw_counters *c,
-		  const struct tw_metric_series *feature, size_t *i, struct tw_err *err);
+		  const struct tw_metric_series *feature, size_t *i,
+		  double *const *column, const size_t *row, struct tw_err *err);
 void tw_rates_release(struct tw_rates *r);
 
 #endif /* TW_TRAINER_EXTRACT_PARTS_H */

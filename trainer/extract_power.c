@@ -57,10 +57,10 @@ static size_t keep_whole(struct tw_track *t, size_t keys, int64_t *time_ms,
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
-		if (keys != 0 && (t->keys != NULL ? t->keys[i] : 1) < keys)
+		if (t->at[i].keys < keys)
 			continue;
-		time_ms[n] = t->time_ms[i];
-		joules[n++] = t->value[i];
+		time_ms[n] = t->at[i].time_ms;
+		joules[n++] = t->at[i].value;
 	}
 	return n;
 }

@@ -53,26 +53,21 @@ int tw_workloads_find(const struct tw_metric_series *feature, size_t features,
 	return 0;
 }
 
-int tw_rates_init(struct tw_rates *r, const struct tw_power *power, size_t features,
-		  struct tw_err *err)
+int tw_rates_init(struct tw_rates *r, const struct tw_power *power, struct tw_err *err)
 {
-	size_t times = power->times;
+	const size_t times = power->times;
 
-	*r = (struct tw_rates){ .times = times,
-				.features = features,
-				.time_ms = power->time_ms };
-	r->rate = calloc(times * features + 1, sizeof(*r->rate));
+	*r = (struct tw_rates){ .times = times, .time_ms = power->time_ms };
 	r->seen = calloc(times + 1, sizeof(*r->seen));
 	r->at = calloc(times + 1, sizeof(*r->at));
-	if (r->rate != NULL && r->seen != NULL && r->at != NULL)
+	if (r->seen != NULL && r->at != NULL)
 		return 0;
 	tw_rates_release(r);
-	return tw_fail(err, TW_NOMEM, "%zu features at %zu times", features, times);
+	return tw_fail(err, TW_NOMEM, "features at %zu times", times);
 }
 
 void tw_rates_release(struct tw_rates *r)
 {
-	free(r->rate);
 	free(r->seen);
 	free(r->at);
 	tw_track_release(&r->track);
@@ -82,11 +77,8 @@ void tw_rates_release(struct tw_rates *r)
 /* Forget the workload before. */
 static void clear(struct tw_rates *r)
 {
-	for (size_t i = 0; i < r->count; i++) {
+	for (size_t i = 0; i < r->count; i++)
 		r->seen[r->at[i]] = false;
-		for (size_t f = 0; f < r->features; f++)
-			r->rate[f * r->times + r->at[i]] = 0;
-	}
 	r->count = 0;
 }
 
@@ -114,68 +106,73 @@ static size_t find_time(const struct tw_rates *r, size_t k, int64_t t)
 	return low;
 }
 
+/* Where the rates of one feature go. */
+struct target {
+	double *column; /* or NULL */
+	const size_t *row;
+	size_t k; /* of the times: those before it are behind */
+};
+
 /* The value of a feature at a sample of the track; not at times that power lacks. */
-static void set_rate(struct tw_rates *r, double *rate, size_t *k, int64_t t, double value)
+static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double value)
 {
-	*k = find_time(r, *k, t);
-	if (*k == r->times || r->time_ms[*k] != t)
+	const size_t k = to->k = find_time(r, to->k, t);
+
+	if (k == r->times || r->time_ms[k] != t)
 		return;
-	rate[*k] = value;
-	if (!r->seen[*k])
-		r->at[r->count++] = *k;
-	r->seen[*k] = true;
+	if (to->column != NULL)
+		to->column[to->row[k]] += value;
+	if (!r->seen[k])
+		r->at[r->count++] = k;
+	r->seen[k] = true;
 }
 
 /*
  * Rates of one counter: each difference by its own step. Where it falls, the rate before
  * it goes on (0 at first); the first sample's rate is 0; a single sample says nothing.
  */
-static void add_counter(struct tw_rates *r, size_t feature, double factor)
+static void add_counter(struct tw_rates *r, struct target *to, double factor)
 {
-	const struct tw_track *t = &r->track;
-	double *rate = r->rate + feature * r->times, last = 0;
-	size_t k = 0;
+	const struct tw_track_sample *s = r->track.at;
+	double last = 0;
 
-	if (t->count < 2)
+	if (r->track.count < 2)
 		return;
-	for (size_t i = 0; i < t->count && k < r->times; i++) {
-		if (i > 0 && t->value[i] >= t->value[i - 1])
-			last = (t->value[i] - t->value[i - 1]) * factor * 1e3 /
-			       (double)(t->time_ms[i] - t->time_ms[i - 1]);
-		set_rate(r, rate, &k, t->time_ms[i], last);
+	for (size_t i = 0; i < r->track.count && to->k < r->times; i++, s++) {
+		if (i > 0 && s->value >= s[-1].value)
+			last = (s->value - s[-1].value) * factor * 1e3 /
+			       (double)(s->time_ms - s[-1].time_ms);
+		add_rate(r, to, s->time_ms, last);
 	}
 }
 
 /* A gauge: the mean of its series at each time. */
-static void add_level(struct tw_rates *r, size_t feature, double factor)
+static void add_level(struct tw_rates *r, struct target *to, double factor)
 {
-	const struct tw_track *t = &r->track;
-	double *rate = r->rate + feature * r->times;
-	size_t k = 0;
+	const struct tw_track_sample *s = r->track.at;
 
-	for (size_t i = 0; i < t->count && k < r->times; i++) {
-		double parts = t->parts != NULL ? (double)t->parts[i] : 1.0;
-
-		set_rate(r, rate, &k, t->time_ms[i], t->value[i] * factor / parts);
-	}
+	for (size_t i = 0; i < r->track.count && to->k < r->times; i++, s++)
+		add_rate(r, to, s->time_ms, s->value * factor / (double)s->parts);
 }
 
 int tw_rates_next(struct tw_rates *r, const struct tw_counters *c,
-		  const struct tw_metric_series *feature, size_t *i, struct tw_err *err)
+		  const struct tw_metric_series *feature, size_t *i,
+		  double *const *column, const size_t *row, struct tw_err *err)
 {
 	const char *key = c->at[*i].key;
 
 	clear(r);
 	while (*i < c->count && c->at[*i].key == key) {
-		size_t next = tw_counters_next(c, *i), what = c->at[*i].what;
+		const size_t next = tw_counters_next(c, *i), what = c->at[*i].what;
 		const struct tw_schema_metric *metric = feature[what].metric;
+		struct target to = { column != NULL ? column[what] : NULL, row, 0 };
 
 		if (tw_track_join(&r->track, &c->at[*i], next - *i, err) < 0)
 			return -1;
 		if (metric->kind == TW_METRIC_LEVEL)
-			add_level(r, what, metric->factor);
+			add_level(r, &to, metric->factor);
 		else
-			add_counter(r, what, metric->factor);
+			add_counter(r, &to, metric->factor);
 		*i = next;
 	}
 	return 0;

@@ -48,24 +48,11 @@ int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *
 	return 0;
 }
 
-/* A copy in the response's memory; any address that is not NULL for no bytes. */
-static const void *keep(struct tw_prom *p, const void *data, size_t len,
-			struct tw_err *err)
-{
-	void *copy = tw_arena_get(&p->arena, len);
-
-	if (copy == NULL)
-		tw_fail(err, TW_NOMEM, "series of %zu bytes", len);
-	else if (len > 0)
-		memcpy(copy, data, len);
-	return copy;
-}
-
-int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series *s,
+int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series_draft *s,
 		       struct tw_err *err)
 {
 	struct tw_prom_metric *m = &p->metric[metric];
-	struct tw_series copy = *s;
+	struct tw_series packed = { .labels = s->labels };
 
 	if (m->count == m->size) {
 		size_t size = m->size != 0 ? m->size * 2 : 16;
@@ -77,13 +64,15 @@ int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series 
 		m->series = series;
 		m->size = size;
 	}
-	copy.label = keep(p, s->label, s->labels * sizeof(*s->label), err);
-	copy.value = keep(p, s->value, s->samples * sizeof(*s->value), err);
-	copy.time_ms =
-		tw_intern(&p->shared, s->time_ms, s->samples * sizeof(*s->time_ms), err);
-	if (copy.label == NULL || copy.value == NULL || copy.time_ms == NULL)
+	/* The metrics of a workload have the same labels, but for their names. */
+	packed.label =
+		tw_intern(&p->shared, s->label, s->labels * sizeof(*s->label), err);
+	if (packed.label == NULL)
 		return -1;
-	m->series[m->count++] = copy;
+	if (tw_pack(s->time_ms, s->samples, &p->arena, &packed.time_ms, err) < 0 ||
+	    tw_pack(s->value, s->samples, &p->arena, &packed.value, err) < 0)
+		return -1;
+	m->series[m->count++] = packed;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
  */
 
 #include "lib/jsax.h"
+#include "trainer/packed.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,15 +28,14 @@ struct tw_label {
 };
 
 /*
- * One series. Lives as long as its response. Equal label texts, and equal lists of time
- * stamps, are kept once: comparing their addresses compares them.
+ * One series. Lives as long as its response. Equal label texts are kept once: comparing
+ * their addresses compares them. Samples are one at least: series without any are not
+ * kept.
  */
 struct tw_series {
 	const struct tw_label *label;
 	size_t labels;
-	const int64_t *time_ms;
-	const double *value;
-	size_t samples; /* one at least: series without any are not kept */
+	struct tw_packed time_ms, value; /* as many of each */
 };
 
 /* From a file, or from text in memory. *out is yours: tw_prom_free(). */

@@ -53,8 +53,7 @@ struct tw_prom_builder {
 	struct tw_label label[LABELS_MAX];
 	size_t labels;
 	const char *label_name; /* NULL: nobody wants its text */
-	int64_t *time_ms;
-	double *value;
+	double *time_ms, *value;
 	size_t samples, size;
 };
 
@@ -169,7 +168,7 @@ static void begin_series(struct tw_prom_builder *b)
 static int end_series(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		      struct tw_err *err)
 {
-	const struct tw_series s = {
+	const struct tw_series_draft s = {
 		.label = b->label,
 		.labels = b->labels,
 		.time_ms = b->time_ms,
@@ -243,9 +242,12 @@ static int end_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 static int grow_samples(struct tw_prom_builder *b, struct tw_err *err)
 {
 	size_t size = b->size != 0 ? b->size * 2 : 256;
-	int64_t *time_ms = realloc(b->time_ms, size * sizeof(*time_ms));
-	double *value;
+	double *time_ms, *value;
 
+	if (b->size >= TW_PACKED_COUNT_MAX / 2)
+		return tw_fail(err, TW_INVALID, "a series of more than %zu samples",
+			       b->size);
+	time_ms = realloc(b->time_ms, size * sizeof(*time_ms));
 	if (time_ms == NULL)
 		return tw_fail(err, TW_NOMEM, "series of %zu samples", size);
 	b->time_ms = time_ms;
@@ -260,11 +262,11 @@ static int grow_samples(struct tw_prom_builder *b, struct tw_err *err)
 static int take_time(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		     struct tw_err *err)
 {
-	int64_t time_ms;
+	double time_ms;
 
 	if (!(e->number >= 0 && e->number <= TIME_MAX_S))
 		return fail_sample(b, e, TW_INVALID, e->number, "not a time", err);
-	time_ms = (int64_t)(e->number * 1e3 + 0.5);
+	time_ms = (double)(int64_t)(e->number * 1e3 + 0.5);
 	if (b->samples > 0 && time_ms == b->time_ms[b->samples - 1])
 		return fail_sample(b, e, TW_INVALID, e->number,
 				   "repeats the time before it", err);
@@ -301,7 +303,7 @@ static int take_value(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		b->state = AT_SAMPLE_END;
 		return 0;
 	}
-	return fail_sample(b, e, code, (double)b->time_ms[b->samples] / 1e3, what, err);
+	return fail_sample(b, e, code, b->time_ms[b->samples] / 1e3, what, err);
 }
 
 /* Events of what nobody wants: a scalar, or all up to its container's end. */

@@ -17,8 +17,8 @@ struct tw_prom_metric {
 };
 
 struct tw_prom {
-	struct tw_intern shared; /* texts and lists of time stamps */
-	struct tw_arena arena;   /* labels and values */
+	struct tw_intern shared; /* texts and lists of labels */
+	struct tw_arena arena;   /* samples */
 	struct tw_prom_metric *metric;
 	size_t count;
 };
@@ -29,8 +29,17 @@ struct tw_prom *tw_prom_new(struct tw_err *err);
 int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,
 		       struct tw_err *err);
 
-/* Append a copy of s, whose label texts are the response's, to a metric's series. */
-int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series *s,
+/* A series as it is read. Its label texts are the response's. */
+struct tw_series_draft {
+	const struct tw_label *label;
+	size_t labels;
+	const double *time_ms; /* whole */
+	const double *value;
+	size_t samples;
+};
+
+/* Append a packed copy to a metric's series. */
+int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series_draft *s,
 		       struct tw_err *err);
 
 #endif /* TW_TRAINER_PROM_STORE_H */

@@ -136,7 +136,8 @@ static void one_machine_is_its_series_and_those_of_guests(void **state)
 	assert_int_equal(tw_machines_select(&m, p, "b", &one, &err), 0);
 	s = tw_prom_series(one, CYCLES, &count);
 	assert_int_equal(count, 3);
-	assert_true(s[0].value[0] == 1 && s[1].value[0] == 2 && s[2].value[0] == 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(tw_packed_first(&s[i].value) == (double)(i + 1));
 	tw_prom_free(one);
 
 	one = NULL;

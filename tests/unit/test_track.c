@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/counters.h"
+
+#include <string.h>
+
+static const char key_a[] = "a", key_b[] = "b";
+
+/* Series of one label, which tells them apart. */
+static struct tw_series make_series(struct tw_arena *arena, const struct tw_label *label,
+				    const double *time_ms, const double *v, size_t count)
+{
+	struct tw_series s = { .label = label, .labels = 1 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_pack(time_ms, count, arena, &s.time_ms, &err), 0);
+	assert_int_equal(tw_pack(v, count, arena, &s.value, &err), 0);
+	return s;
+}
+
+static const struct tw_label first = { "command", "one" }, second = { "command", "two" };
+
+static void assert_sample(const struct tw_track *t, size_t i, int64_t time_ms, double v,
+			  unsigned parts, unsigned keys)
+{
+	assert_true(i < t->count);
+	assert_int_equal(t->at[i].time_ms, time_ms);
+	assert_true(t->at[i].value == v);
+	assert_int_equal(t->at[i].parts, parts);
+	assert_int_equal(t->at[i].keys, keys);
+}
+
+static void samples_of_one_time_are_added_up(void **state)
+{
+	static const double early[] = { 1000, 2000, 3000 }, late[] = { 2000, 3000, 9000 };
+	static const double v[] = { 1, 2, 4 }, w[] = { 10, 20, 40 };
+	struct tw_arena arena = { 0 };
+	const struct tw_series s[] = { make_series(&arena, &first, early, v, 3),
+				       make_series(&arena, &second, late, w, 3),
+				       make_series(&arena, &first, late, w, 2) };
+	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
+						{ key_a, 0, &s[1] },
+						{ key_b, 0, &s[2] } };
+	struct tw_track t = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_track_join(&t, at, 3, &err), 0);
+	assert_int_equal(t.count, 4);
+	assert_sample(&t, 0, 1000, 1, 1, 1);
+	assert_sample(&t, 1, 2000, 22, 3, 2);
+	assert_sample(&t, 2, 3000, 44, 3, 2);
+	assert_sample(&t, 3, 9000, 40, 1, 1);
+	/* The next does not remember it. */
+	assert_int_equal(tw_track_join(&t, at, 1, &err), 0);
+	assert_int_equal(t.count, 3);
+	assert_sample(&t, 2, 3000, 4, 1, 1);
+	assert_int_equal(tw_track_join(&t, at, 0, &err), 0);
+	assert_int_equal(t.count, 0);
+	tw_track_release(&t);
+	tw_arena_release(&arena);
+}
+
+/* Of as many series as a heap needs to have depth. */
+static void many_series_are_joined_in_order_of_time(void **state)
+{
+	enum { SERIES = 40, SAMPLES = 50 };
+	struct tw_series s[SERIES];
+	struct tw_counter_series at[SERIES];
+	double time_ms[SAMPLES], v[SAMPLES];
+	struct tw_arena arena = { 0 };
+	struct tw_track t = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < SERIES; i++) {
+		for (size_t k = 0; k < SAMPLES; k++) {
+			time_ms[k] = (double)(k * SERIES + (i * 17) % SERIES);
+			v[k] = time_ms[k] * 2;
+		}
+		s[i] = make_series(&arena, &first, time_ms, v, SAMPLES);
+		at[i] = (struct tw_counter_series){ key_a, 0, &s[i] };
+	}
+	assert_int_equal(tw_track_join(&t, at, SERIES, &err), 0);
+	assert_int_equal(t.count, SERIES * SAMPLES);
+	for (size_t i = 0; i < t.count; i++)
+		assert_sample(&t, i, (int64_t)i, (double)i * 2, 1, 1);
+	tw_track_release(&t);
+	tw_arena_release(&arena);
+}
+
+/* 1e16 + 1 + 1 is 1e16 where each is rounded by itself. */
+static void small_parts_of_a_large_sum_are_not_lost(void **state)
+{
+	static const double time_ms[] = { 1000 }, large[] = { 1e16 }, one[] = { 1 };
+	static const struct tw_label third = { "command", "three" };
+	struct tw_arena arena = { 0 };
+	const struct tw_series s[] = { make_series(&arena, &first, time_ms, large, 1),
+				       make_series(&arena, &second, time_ms, one, 1),
+				       make_series(&arena, &third, time_ms, one, 1) };
+	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
+						{ key_a, 0, &s[1] },
+						{ key_a, 0, &s[2] } };
+	struct tw_track t = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_track_join(&t, at, 3, &err), 0);
+	assert_sample(&t, 0, 1000, 1e16 + 2, 3, 1);
+	tw_track_release(&t);
+	tw_arena_release(&arena);
+}
+
+static void series_that_nothing_tells_apart_must_not_meet(void **state)
+{
+	static const double time_ms[] = { 1000, 2000 }, later[] = { 2000, 3000 };
+	static const double v[] = { 1, 2 };
+	struct tw_arena arena = { 0 };
+	const struct tw_series s[] = { make_series(&arena, &first, time_ms, v, 2),
+				       make_series(&arena, &first, later, v, 2) };
+	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
+						{ key_a, 0, &s[1] } };
+	struct tw_track t = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_track_join(&t, at, 2, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "two series of 'a' have a sample at 2000 ms");
+	tw_track_release(&t);
+	tw_arena_release(&arena);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	static const double time_ms[] = { 1000, 2000 }, later[] = { 3000, 4000 };
+	static const double v[] = { 1, 2 };
+	struct tw_arena arena = { 0 };
+	const struct tw_series s[] = { make_series(&arena, &first, time_ms, v, 2),
+				       make_series(&arena, &first, later, v, 2) };
+	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
+						{ key_a, 0, &s[1] } };
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_track t = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_track_join(&t, at, 2, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_int_equal(t.count, 4);
+			assert_true(n > 3);
+			tw_track_release(&t);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		tw_track_release(&t);
+	}
+	tw_arena_release(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_of_one_time_are_added_up),
+		cmocka_unit_test(many_series_are_joined_in_order_of_time),
+		cmocka_unit_test(small_parts_of_a_large_sum_are_not_lost),
+		cmocka_unit_test(series_that_nothing_tells_apart_must_not_meet),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("track", tests, NULL, NULL);
+}
