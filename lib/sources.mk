@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+lib-src += lib/accept.c
 lib-src += lib/arena.c
 lib-src += lib/buf.c
 lib-src += lib/csv.c
@@ -9,6 +10,7 @@ lib-src += lib/dataset.c
 lib-src += lib/dir.c
 lib-src += lib/energy.c
 lib-src += lib/err.c
+lib-src += lib/expo.c
 lib-src += lib/feature.c
 lib-src += lib/file.c
 lib-src += lib/fileset.c
