@@ -80,7 +80,8 @@ endif
 
 pc = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
 JANSSON_LIBS := $(call pc,--libs jansson)
-ZIP_LIBS     := $(call pc,--libs libzip)
+ZIP_LIBS     := $(call pc,--libs libzip zlib)
+ZLIB_LIBS    := $(call pc,--libs zlib)
 MHD_LIBS     := $(call pc,--libs libmicrohttpd)
 CURL_LIBS    := $(call pc,--libs libcurl)
 GSL_LIBS     := $(call pc,--libs gsl)

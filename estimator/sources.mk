@@ -27,4 +27,4 @@ estimator-src += estimator/xgboost_text.c
 
 programs += tw-estimator
 tw-estimator-src := estimator/main.c
-tw-estimator-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(CURL_LIBS)
+tw-estimator-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) $(CURL_LIBS)

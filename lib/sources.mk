@@ -34,4 +34,5 @@ lib-src += lib/pool.c
 lib-src += lib/strs.c
 lib-src += lib/version.c
 lib-src += lib/zip.c
+lib-src += lib/zip_list.c
 lib-src += lib/zip_write.c

@@ -3,10 +3,11 @@
 #define TW_ZIP_H
 
 /*
- * Zip archives in memory (libzip). Archives are untrusted: names that leave the
- * archive, links, repeated names, encrypted members and archives that unpack to
- * more than the limits are refused before anything of them is used. So is zip64, which
- * nothing within the limits needs.
+ * Zip archives in memory: read here with zlib, written with libzip. What only reads needs
+ * no libzip, whose other formats bring in five libraries. Archives are untrusted: names
+ * that leave the archive, links, repeated names, encrypted members and archives that
+ * unpack to more than the limits are refused before anything of them is used. So is
+ * zip64, which nothing within the limits needs.
  */
 
 #include <stddef.h>

@@ -3,9 +3,9 @@
 
 #include "lib/err.h"
 #include "lib/fileset.h"
-#include "lib/zip_error.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,21 @@
 
 /* libzip's own choice is 9: four times the time, for a sixteenth less. */
 #define DEFLATE_LEVEL 5
+
+/* Z_MEM_ERROR of zlib.h, which is not needed for anything else here. */
+#define ZLIB_MEM_ERROR (-4)
+
+/* "what: libzip's text". */
+static int fail_zip(struct tw_err *err, zip_error_t *e, const char *what)
+{
+	const int what_failed = zip_error_code_zip(e);
+	const bool no_memory = what_failed == ZIP_ER_MEMORY ||
+			       (what_failed == ZIP_ER_ZLIB &&
+				zip_error_code_system(e) == ZLIB_MEM_ERROR);
+
+	return tw_fail(err, no_memory ? TW_NOMEM : TW_IO, "%s: %s", what,
+		       zip_error_strerror(e));
+}
 
 static int add_member(zip_t *z, const struct tw_fileset_file *f, struct tw_err *err)
 {
@@ -38,7 +53,7 @@ static int add_member(zip_t *z, const struct tw_fileset_file *f, struct tw_err *
 	    zip_file_set_dostime(z, (zip_uint64_t)i, DOS_TIME, DOS_DATE, 0) < 0 ||
 	    zip_file_set_external_attributes(z, (zip_uint64_t)i, 0, ZIP_OPSYS_UNIX,
 					     (zip_uint32_t)(S_IFREG | 0644) << 16) < 0)
-		return tw_zip_fail(err, zip_get_error(z), f->name);
+		return fail_zip(err, zip_get_error(z), f->name);
 	return 0;
 }
 
@@ -79,14 +94,14 @@ static int take_bytes(zip_source_t *src, char **data, size_t *len, struct tw_err
 
 	if (zip_source_stat(src, &st) < 0 || (st.valid & ZIP_STAT_SIZE) == 0 ||
 	    zip_source_open(src) < 0)
-		return tw_zip_fail(err, zip_source_error(src), "archive");
+		return fail_zip(err, zip_source_error(src), "archive");
 	copy = malloc((size_t)st.size + 1);
 	if (copy == NULL) {
 		tw_fail(err, TW_NOMEM, "archive of %" PRIu64 " bytes", (uint64_t)st.size);
 		goto out;
 	}
 	if (zip_source_read(src, copy, st.size) != (zip_int64_t)st.size) {
-		tw_zip_fail(err, zip_source_error(src), "archive");
+		fail_zip(err, zip_source_error(src), "archive");
 		goto out;
 	}
 	copy[st.size] = '\0';
@@ -126,20 +141,20 @@ int tw_zip_write(const struct tw_fileset *s, char **data, size_t *len, struct tw
 	zip_error_init(&e);
 	src = zip_source_buffer_create(NULL, 0, 0, &e);
 	if (src == NULL) {
-		tw_zip_fail(err, &e, "archive");
+		fail_zip(err, &e, "archive");
 		goto out;
 	}
 	zip_source_keep(src); /* zip_close() drops its own reference */
 	z = zip_open_from_source(src, ZIP_CREATE | ZIP_TRUNCATE, &e);
 	if (z == NULL) {
 		zip_source_free(src);
-		tw_zip_fail(err, &e, "archive");
+		fail_zip(err, &e, "archive");
 		goto out;
 	}
 	if (add_members(z, s, err) < 0)
 		goto out;
 	if (zip_close(z) < 0) {
-		tw_zip_fail(err, zip_get_error(z), "archive");
+		fail_zip(err, zip_get_error(z), "archive");
 		goto out;
 	}
 	z = NULL;

@@ -7,4 +7,4 @@ server-src += server/route_model.c
 server-src += server/routes.c
 programs += tw-server
 tw-server-src := server/main.c
-tw-server-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS)
+tw-server-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) $(MHD_LIBS)
