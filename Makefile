@@ -24,8 +24,10 @@ O       ?= build/$(BUILD)
 
 prefix      ?= /usr/local
 bindir      ?= $(prefix)/bin
+libexecdir  ?= $(prefix)/libexec
 datarootdir ?= $(prefix)/share
 pkgdatadir  ?= $(datarootdir)/tallywatt
+helperdir   ?= $(libexecdir)/tallywatt
 mandir      ?= $(datarootdir)/man
 unitdir     ?= $(prefix)/lib/systemd/system
 tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
@@ -102,20 +104,23 @@ endif
 LIBSVM_LIBS := $(if $(filter 1,$(LIBSVM)),-lsvm)
 
 tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' \
-	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_MODEL_DB='"$(pkgdatadir)/models"' $(tw-cppflags)
+	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_MODEL_DB='"$(pkgdatadir)/models"' \
+	-DTW_LIBEXEC='"$(helperdir)"' $(tw-cppflags)
 
 # ---- what there is ---------------------------------------------------------
 
 programs :=
+# Programs that only ours start.
+helpers :=
 dirs := lib profiler model-db estimator isolator trainer server
 include $(dirs:%=%/sources.mk)
 include tests/sources.mk
 
-all: $(programs:%=$(O)/%)
+all: $(programs:%=$(O)/%) $(helpers:%=$(O)/%)
 
 lib-objs := $(patsubst %.c,$(O)/%.o,$(foreach d,$(dirs),$($d-src)))
 all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
-	$(foreach p,$(programs),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
+	$(foreach p,$(programs) $(helpers),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
 	tests/fuzz/replay.c)
 headers  := $(filter-out %.bpf.h,$(foreach d,$(dirs) tests/unit,$(wildcard $d/*.h)))
 
@@ -145,7 +150,7 @@ $(O)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)-src)) $(O)/libtw.a
 	$$(Q)$$(CC) $$(tw-cflags) $$(CFLAGS) $$(tw-ldflags) $$(LDFLAGS) \
 		$$^ $($(1)-libs) $$(LDLIBS) -lm -o $$@
 endef
-$(foreach p,$(programs),$(eval $(call program,$(p))))
+$(foreach p,$(programs) $(helpers),$(eval $(call program,$(p))))
 
 # ---- tests -----------------------------------------------------------------
 
@@ -185,8 +190,9 @@ units     := $(wildcard etc/systemd/*.service)
 confs     := $(wildcard etc/tallywatt/*.conf)
 
 install: all
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(pkgdatadir)/models
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(helperdir) $(DESTDIR)$(pkgdatadir)/models
 	$(INSTALL) -m 755 $(programs:%=$(O)/%) $(DESTDIR)$(bindir)
+	$(INSTALL) -m 755 $(helpers:%=$(O)/%) $(DESTDIR)$(helperdir)
 	@set -e; for f in $(man-pages); do \
 		d=$(DESTDIR)$(mandir)/man$${f##*.}; \
 		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
@@ -202,6 +208,7 @@ install: all
 
 uninstall:
 	rm -f $(programs:%=$(DESTDIR)$(bindir)/%)
+	rm -rf $(DESTDIR)$(helperdir)
 	@for f in $(man-pages); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
 	rm -f $(patsubst etc/systemd/%,$(DESTDIR)$(unitdir)/%,$(units))
 	rm -f $(DESTDIR)$(tmpfilesdir)/tallywatt.conf

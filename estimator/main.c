@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/daemon.h"
+#include "estimator/fetch.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
-#include "lib/http.h"
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
@@ -126,10 +126,24 @@ static size_t limit_connections(size_t wanted)
 	return l.rlim_cur > 2 * OTHER_FDS ? (size_t)l.rlim_cur - OTHER_FDS : OTHER_FDS;
 }
 
+/* Set where a server is to be asked. */
+static int open_http(const char *url, struct tw_fetch **fetch, struct tw_models_http *out,
+		     struct tw_err *err)
+{
+	if (url == NULL)
+		return 0;
+	if (tw_fetch_open(NULL, fetch, err) < 0)
+		return -1;
+	*out = (struct tw_models_http){ .call = tw_fetch_call,
+					.stop = tw_fetch_stop,
+					.arg = *fetch };
+	return 0;
+}
+
 static int serve(const struct config *c, const struct tw_strs *sockets, mode_t mode,
 		 struct tw_err *err)
 {
-	const struct tw_estimator_config config = {
+	struct tw_estimator_config config = {
 		.sockets = sockets,
 		.socket_mode = mode,
 		.connections = limit_connections(c->connections),
@@ -140,11 +154,12 @@ static int serve(const struct config *c, const struct tw_strs *sockets, mode_t m
 			    .sys = c->sys },
 	};
 	struct tw_estimator *e = NULL;
+	struct tw_fetch *fetch = NULL;
 	int signals = -1, rc = -1;
 
 	if (tw_signals_open(&signals, err) < 0)
 		goto out;
-	if (config.models.server_url != NULL && tw_http_init(err) < 0)
+	if (open_http(config.models.server_url, &fetch, &config.models.http, err) < 0)
 		goto out;
 	if (tw_estimator_open(&config, &e, err) < 0)
 		goto out;
@@ -158,6 +173,7 @@ static int serve(const struct config *c, const struct tw_strs *sockets, mode_t m
 out:
 	tw_daemon_stopping(c->ready_file);
 	tw_estimator_close(e);
+	tw_fetch_close(fetch);
 	if (signals >= 0)
 		close(signals);
 	return rc;

@@ -332,6 +332,7 @@ int tw_models_open(const struct tw_models_config *c, struct tw_models **out,
 	}
 	m->model_db = c->model_db;
 	m->server_url = c->server_url;
+	m->http = c->http;
 	m->has[TW_ORIGIN_DB] = c->model_db != NULL;
 	m->has[TW_ORIGIN_SERVER] = c->server_url != NULL;
 	/* Without it the ratio of cores is 1, as the wire contract has it. */
@@ -365,6 +366,8 @@ void tw_models_close(struct tw_models *m)
 	pthread_mutex_unlock(&m->lock);
 	if (m->db_work_fd >= 0)
 		wake(m->db_work_fd);
+	if (m->http.stop != NULL)
+		m->http.stop(m->http.arg);
 	for (unsigned i = 0; i < m->threads; i++)
 		pthread_join(m->thread[i], NULL);
 	for (size_t i = 0; i < m->count; i++)

@@ -20,6 +20,8 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_http_answer;
+struct tw_http_call;
 struct tw_models;
 struct tw_power_model;
 struct tw_request;
@@ -27,10 +29,20 @@ struct tw_request;
 /* Sets of wishes that are remembered; the one not asked for longest is forgotten. */
 #define TW_MODELS_KEYS_MAX 64
 
+/* Who makes HTTP calls: estimator/fetch.h, or a test. */
+struct tw_models_http {
+	/* As tw_http_call(); from another thread than the requests'. */
+	int (*call)(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
+		    struct tw_err *err);
+	void (*stop)(void *arg); /* fail the calls under way; NULL: they are waited for */
+	void *arg;
+};
+
 struct tw_models_config {
 	const char *model_db;   /* directory, or NULL */
 	const char *server_url; /* "http://host:8100", or NULL */
-	const char *sys;        /* where this machine's cores are found: "/sys" */
+	struct tw_models_http http;
+	const char *sys; /* where this machine's cores are found: "/sys" */
 };
 
 enum tw_models_state {

@@ -57,6 +57,7 @@ struct tw_models {
 
 	/* Set once, before the threads are started. */
 	const char *model_db, *server_url;
+	struct tw_models_http http;
 	uint32_t cores; /* 0: unknown */
 	int changed_fd; /* to the thread of the requests */
 	int db_work_fd; /* to the database's thread */

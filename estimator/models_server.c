@@ -66,14 +66,14 @@ static int make_url(const char *url, char **out, struct tw_err *err)
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "URL");
 }
 
-static int ask(const char *server_url, const struct tw_wanted *w,
+static int ask(const struct tw_models *m, const struct tw_wanted *w,
 	       struct tw_http_answer *out, struct tw_err *err)
 {
 	struct tw_http_call call = { .timeout_ms = CALL_MS };
 	char *url = NULL, *body = NULL;
 	int rc = -1;
 
-	if (make_url(server_url, &url, err) < 0)
+	if (make_url(m->server_url, &url, err) < 0)
 		goto out;
 	body = make_body(w, &call.body_len);
 	if (body == NULL) {
@@ -82,7 +82,7 @@ static int ask(const char *server_url, const struct tw_wanted *w,
 	}
 	call.url = url;
 	call.body = body;
-	if (tw_http_call(&call, out, err) < 0)
+	if (m->http.call(m->http.arg, &call, out, err) < 0)
 		goto out;
 	if (out->status != 200) {
 		tw_fail(err, out->status == 404 ? TW_NOTFOUND : TW_IO,
@@ -107,8 +107,7 @@ static int fetch(const struct tw_models *m, const struct tw_models_key *k,
 	struct tw_power_model *p = NULL;
 	int rc = -1;
 
-	if (tw_models_wanted(m, k, &wanted, err) < 0 ||
-	    ask(m->server_url, &wanted, &answer, err) < 0)
+	if (tw_models_wanted(m, k, &wanted, err) < 0 || ask(m, &wanted, &answer, err) < 0)
 		goto out;
 	if (tw_zip_read(answer.body, answer.len, &tw_zip_model_limits, &files, err) < 0 ||
 	    tw_model_from_files(&files, &model, err) < 0 ||

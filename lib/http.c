@@ -201,9 +201,3 @@ out:
 		curl_easy_cleanup(h);
 	return rc;
 }
-
-void tw_http_answer_release(struct tw_http_answer *a)
-{
-	free(a->body);
-	*a = (struct tw_http_answer){ 0 };
-}

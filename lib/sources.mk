@@ -16,6 +16,7 @@ lib-src += lib/file.c
 lib-src += lib/fileset.c
 lib-src += lib/fileset_dir.c
 lib-src += lib/http.c
+lib-src += lib/http_answer.c
 lib-src += lib/httpd.c
 lib-src += lib/httpd_listen.c
 lib-src += lib/httpd_reply.c

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/fetch.h"
+#include "lib/err.h"
+#include "lib/opt.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* tw-fetch: makes one HTTP call for the program that started it (estimator/fetch.h). */
+
+int main(int argc, char **argv)
+{
+	struct tw_err err = { 0 };
+
+	(void)argv;
+	if (argc > 1) {
+		fprintf(stderr,
+			"tw-fetch: is started by tw-estimator, takes no arguments\n");
+		return TW_EXIT_USAGE;
+	}
+	if (tw_fetch_serve(STDIN_FILENO, STDOUT_FILENO, &err) < 0) {
+		fprintf(stderr, "tw-fetch: %s\n", err.text);
+		return TW_EXIT_FAILED;
+	}
+	return TW_EXIT_OK;
+}
