@@ -8,10 +8,10 @@
 #include "model-db/model.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/shared.h"
+#include "tests/unit/train_fixture.h"
 #include "trainer/prom.h"
 #include "trainer/train.h"
 #include "trainer/train_data.h"
-#include "trainer/train_machines.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>
@@ -20,78 +20,6 @@
 
 #define ROWS 40
 #define DIR "rapl-sysfs/AbsPower/CounterOnly/LinearRegressionTrainer_0/"
-
-/* Package power is 20 W and 3 nW a cycle, dram 5 W; nothing else draws any. */
-static void make_table(struct tw_dataset *d, size_t rows)
-{
-	double *cycles, *instructions, *misses, *package, *dram;
-	struct tw_err err = { 0 };
-
-	assert_int_equal(tw_dataset_init(d, rows, false, &err), 0);
-	assert_int_equal(tw_dataset_add(d, "cache_miss", &misses, &err), 0);
-	assert_int_equal(tw_dataset_add(d, "cpu_cycles", &cycles, &err), 0);
-	assert_int_equal(tw_dataset_add(d, "cpu_instructions", &instructions, &err), 0);
-	assert_int_equal(tw_dataset_add(d, "package_power", &package, &err), 0);
-	assert_int_equal(tw_dataset_add(d, "core_power", NULL, &err), 0);
-	assert_int_equal(tw_dataset_add(d, "uncore_power", NULL, &err), 0);
-	assert_int_equal(tw_dataset_add(d, "dram_power", &dram, &err), 0);
-	for (size_t r = 0; r < rows; r++) {
-		d->time_ms[r] = 1700000000000 + 3000 * (int64_t)r;
-		cycles[r] = 1e9 * (double)((r * 17) % 40);
-		instructions[r] = 1e9 * (double)((r * 29) % 31);
-		misses[r] = 1e6 * (double)((r * 7) % 13);
-		package[r] = 20 + 3e-9 * cycles[r];
-		dram[r] = 5;
-	}
-}
-
-static void add_all_trainers(struct tw_strs *l)
-{
-	struct tw_err err = { 0 };
-
-	for (size_t i = 0; i < tw_trainer_count(); i++)
-		assert_int_equal(tw_strs_adds(l, tw_trainer_at(i)->name, &err), 0);
-}
-
-static struct tw_train_job make_job(const struct tw_train_table *table)
-{
-	struct tw_train_job job = {
-		.name = "p",
-		.tables = table,
-		.table_count = 1,
-		.isolator = tw_isolator_find("MinIdleIsolator"),
-		.origin = "a test",
-		.seed = 1,
-		.threads = 1,
-	};
-
-	assert_non_null(job.isolator);
-	return job;
-}
-
-static struct tw_train_table make_counters(const struct tw_dataset *d)
-{
-	return (struct tw_train_table){ tw_energy_source_find("rapl-sysfs"),
-					tw_feature_group_find("CounterOnly"), d };
-}
-
-static void release_job(struct tw_train_job *job)
-{
-	tw_strs_clear(&job->abs_trainers);
-	tw_strs_clear(&job->dyn_trainers);
-}
-
-static json_t *parse_file(const struct tw_train_result *r, const char *name)
-{
-	const struct tw_fileset_file *f = tw_fileset_find(&r->pipeline, name);
-	struct tw_err err = { 0 };
-	json_t *v;
-
-	if (f == NULL)
-		fail_msg("there is no file '%s'", name);
-	assert_int_equal(tw_json_parse(f->data, f->len, name, &v, &err), 0);
-	return v;
-}
 
 static double number(const json_t *v, const char *key)
 {
@@ -102,17 +30,17 @@ static double number(const json_t *v, const char *key)
 static void a_table_becomes_models_of_both_outputs(void **state)
 {
 	struct tw_dataset d = { 0 };
-	struct tw_train_table table = make_counters(&d);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 	const char *key;
 	json_t *m, *v;
 
 	(void)state;
-	make_table(&d, ROWS);
-	add_all_trainers(&job.abs_trainers);
-	add_all_trainers(&job.dyn_trainers);
+	train_make_table(&d, ROWS);
+	train_add_all(&job.abs_trainers);
+	train_add_all(&job.dyn_trainers);
 	job.spec.cores = 8;
 	if (tw_train(&job, &r, &err) < 0)
 		fail_msg("%s", err.text);
@@ -128,7 +56,7 @@ static void a_table_becomes_models_of_both_outputs(void **state)
 			assert_true(r.row[i].mae_w < 1e-3);
 	}
 
-	m = parse_file(&r, DIR "metadata.json");
+	m = train_parse_file(&r, DIR "metadata.json");
 	assert_string_equal(json_string_value(json_object_get(m, "model_name")),
 			    "LinearRegressionTrainer_0");
 	assert_true(number(m, "mae") == number(m, "package_mae") ||
@@ -151,7 +79,7 @@ static void a_table_becomes_models_of_both_outputs(void **state)
 		assert_true(!json_is_object(v) || strcmp(key, "machine_spec") == 0);
 	json_decref(m);
 
-	m = parse_file(&r, "metadata.json");
+	m = train_parse_file(&r, "metadata.json");
 	assert_string_equal(json_string_value(json_object_get(m, "name")), "p");
 	assert_string_equal(json_string_value(json_object_get(m, "isolator")),
 			    "MinIdleIsolator");
@@ -161,7 +89,7 @@ static void a_table_becomes_models_of_both_outputs(void **state)
 
 	tw_train_result_release(&r);
 	tw_dataset_release(&d);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 /* The constant of a linear model's component. */
@@ -175,7 +103,7 @@ static double find_bias(const struct tw_train_result *r, const char *output,
 	snprintf(name, sizeof(name),
 		 "rapl-sysfs/%s/CounterOnly/LinearRegressionTrainer_0/weight.json",
 		 output);
-	v = parse_file(r, name);
+	v = train_parse_file(r, name);
 	bias = number(json_object_get(json_object_get(v, component), "All_Weights"),
 		      "Bias_Weight");
 	json_decref(v);
@@ -188,13 +116,13 @@ static void each_component_learns_its_own_power_of_its_own_output(void **state)
 	static const char *const component[] = { "package", "core", "uncore", "dram" };
 	static const double watts[] = { 20, 7, 3, 5 };
 	struct tw_dataset d = { 0 }, before = { 0 };
-	struct tw_train_table table = make_counters(&d);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	make_table(&d, ROWS);
+	train_make_table(&d, ROWS);
 	for (size_t i = 0; i < ROWS; i++) {
 		tw_dataset_find(&d, "core_power")[i] = 7;
 		tw_dataset_find(&d, "uncore_power")[i] = 3;
@@ -218,28 +146,28 @@ static void each_component_learns_its_own_power_of_its_own_output(void **state)
 	tw_train_result_release(&r);
 	tw_dataset_release(&before);
 	tw_dataset_release(&d);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 /* Not that of the last one. */
 static void the_errors_of_a_model_are_its_worst_components(void **state)
 {
 	struct tw_dataset d = { 0 };
-	struct tw_train_table table = make_counters(&d);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 	json_t *m;
 
 	(void)state;
-	make_table(&d, ROWS);
+	train_make_table(&d, ROWS);
 	for (size_t i = 0; i < ROWS; i++)
 		tw_dataset_find(&d, "package_power")[i] = 20 + 10 * (double)(i * 11 % 5);
 	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
 			 0);
 	if (tw_train(&job, &r, &err) < 0)
 		fail_msg("%s", err.text);
-	m = parse_file(&r, DIR "metadata.json");
+	m = train_parse_file(&r, DIR "metadata.json");
 	assert_true(number(m, "package_mape") > 1 + number(m, "dram_mape"));
 	assert_true(number(m, "mape") == number(m, "package_mape"));
 	assert_true(number(m, "mae") == number(m, "package_mae"));
@@ -247,25 +175,25 @@ static void the_errors_of_a_model_are_its_worst_components(void **state)
 	json_decref(m);
 	tw_train_result_release(&r);
 	tw_dataset_release(&d);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 static void feature_ranges_are_those_of_the_data(void **state)
 {
 	struct tw_dataset d = { 0 };
-	struct tw_train_table table = make_counters(&d);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 	json_t *parts;
 	const json_t *package;
 
 	(void)state;
-	make_table(&d, ROWS);
+	train_make_table(&d, ROWS);
 	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
 			 0);
 	assert_int_equal(tw_train(&job, &r, &err), 0);
-	parts = parse_file(&r, DIR "LinearRegressionTrainer_0.json");
+	parts = train_parse_file(&r, DIR "LinearRegressionTrainer_0.json");
 	package = json_object_get(parts, "package");
 	/* Sorted: cache_miss, cpu_cycles, cpu_instructions. */
 	assert_true(json_number_value(json_array_get(
@@ -275,18 +203,7 @@ static void feature_ranges_are_those_of_the_data(void **state)
 	json_decref(parts);
 	tw_train_result_release(&r);
 	tw_dataset_release(&d);
-	release_job(&job);
-}
-
-static void assert_same(const struct tw_train_result *a, const struct tw_train_result *b)
-{
-	assert_int_equal(a->pipeline.count, b->pipeline.count);
-	for (size_t i = 0; i < a->pipeline.count; i++) {
-		assert_string_equal(a->pipeline.at[i].name, b->pipeline.at[i].name);
-		assert_int_equal(a->pipeline.at[i].len, b->pipeline.at[i].len);
-		assert_memory_equal(a->pipeline.at[i].data, b->pipeline.at[i].data,
-				    a->pipeline.at[i].len);
-	}
+	train_release_job(&job);
 }
 
 static void threads_and_repeats_change_no_byte(void **state)
@@ -303,27 +220,27 @@ static void threads_and_repeats_change_no_byte(void **state)
 	job.response = response;
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.group = tw_feature_group_find("BPFOnly");
-	add_all_trainers(&job.abs_trainers);
-	add_all_trainers(&job.dyn_trainers);
+	train_add_all(&job.abs_trainers);
+	train_add_all(&job.dyn_trainers);
 	for (unsigned i = 0; i < 3; i++) {
 		job.threads = i + 1;
 		if (tw_train(&job, &r[i], &err) < 0)
 			fail_msg("%s", err.text);
 		assert_int_equal(r[i].models, 2 * tw_trainer_count());
 	}
-	assert_same(&r[0], &r[1]);
-	assert_same(&r[0], &r[2]);
+	train_assert_same(&r[0], &r[1]);
+	train_assert_same(&r[0], &r[2]);
 	for (unsigned i = 0; i < 3; i++)
 		tw_train_result_release(&r[i]);
 	tw_prom_free(response);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 {
 	struct tw_dataset d = { 0 };
-	struct tw_train_table table = make_counters(&d);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_train_data data = { .source = table.source,
 				      .group = table.group,
 				      .output = TW_DYN_POWER,
@@ -331,7 +248,7 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 	double *package;
 
 	(void)state;
-	make_table(&d, ROWS);
+	train_make_table(&d, ROWS);
 	package = tw_dataset_find(&d, "package_power");
 	for (size_t r = 0; r < ROWS; r++)
 		package[r] = 100 + (double)r; /* the least in the first block */
@@ -357,14 +274,14 @@ static void few_rows_are_trained_on_or_refused(void **state)
 	(void)state;
 	for (size_t rows = 0; rows < 8; rows++) {
 		struct tw_dataset d = { 0 };
-		struct tw_train_table table = make_counters(&d);
-		struct tw_train_job job = make_job(&table);
+		struct tw_train_table table = train_make_counters(&d);
+		struct tw_train_job job = train_make_job(&table);
 		struct tw_train_result r = { 0 };
 		struct tw_err err = { 0 };
 
-		make_table(&d, rows);
-		add_all_trainers(&job.abs_trainers);
-		add_all_trainers(&job.dyn_trainers);
+		train_make_table(&d, rows);
+		train_add_all(&job.abs_trainers);
+		train_add_all(&job.dyn_trainers);
 		if (rows < TW_TRAIN_ROWS_MIN) {
 			assert_int_equal(tw_train(&job, &r, &err), -1);
 			assert_int_equal(err.code, TW_INVALID);
@@ -377,7 +294,7 @@ static void few_rows_are_trained_on_or_refused(void **state)
 		}
 		tw_train_result_release(&r);
 		tw_dataset_release(&d);
-		release_job(&job);
+		train_release_job(&job);
 	}
 }
 
@@ -385,16 +302,16 @@ static void what_fails_leaves_the_others(void **state)
 {
 	struct tw_dataset good = { 0 }, bad = { 0 };
 	struct tw_train_table tables[2] = { 0 };
-	struct tw_train_job job = make_job(tables);
+	struct tw_train_job job = train_make_job(tables);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	make_table(&good, ROWS);
-	make_table(&bad, ROWS);
+	train_make_table(&good, ROWS);
+	train_make_table(&bad, ROWS);
 	tw_dataset_find(&bad, "cpu_cycles")[3] = 1e300;
-	tables[0] = make_counters(&bad);
-	tables[1] = make_counters(&good);
+	tables[0] = train_make_counters(&bad);
+	tables[1] = train_make_counters(&good);
 	tables[1].group = tw_feature_group_find("CounterIRQCombined");
 	job.table_count = 2;
 	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
@@ -409,7 +326,7 @@ static void what_fails_leaves_the_others(void **state)
 	tw_train_result_release(&r);
 	tw_dataset_release(&good);
 	tw_dataset_release(&bad);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 /* A response for CounterOnly and BPFOnly, with a cpu_cycles counter that may fall. */
@@ -441,18 +358,6 @@ static struct tw_prom *make_response(bool falls, bool cycles)
 	return p;
 }
 
-static void assert_refused(const struct tw_train_job *job, const char *text)
-{
-	struct tw_train_result r = { 0 };
-	struct tw_err err = { 0 };
-
-	assert_int_equal(tw_train(job, &r, &err), -1);
-	if (strstr(err.text, text) == NULL)
-		fail_msg("'%s' is not in '%s'", text, err.text);
-	assert_int_equal(r.pipeline.count, 0);
-	assert_null(r.row);
-}
-
 static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state)
 {
 	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
@@ -473,7 +378,8 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 
 	/* A source that was not measured makes no empty pipeline. */
 	job.source = tw_energy_source_find("hmc");
-	assert_refused(&job, "no series of kepler_node_platform_joules_total{source=");
+	train_assert_refused(&job,
+			     "no series of kepler_node_platform_joules_total{source=");
 	job.source = NULL;
 
 	job.response = falls;
@@ -490,277 +396,44 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 	tw_train_result_release(&carried);
 	tw_prom_free(less);
 	tw_prom_free(falls);
-	release_job(&job);
-}
-
-/* Load and power of one machine: name is its own, and so is the law. */
-static void add_machine(struct tw_buf *cpu, struct tw_buf *watts, const char *name,
-			size_t law)
-{
-	const char *comma = cpu->len > 0 ? "," : "";
-
-	tw_buf_addf(cpu, "%s{\"metric\":{\"node_name\":\"%s\"},\"values\":[", comma,
-		    name);
-	tw_buf_addf(
-		watts,
-		"%s{\"metric\":{\"node_name\":\"%s\",\"source\":\"acpi\"},\"values\":[",
-		comma, name);
-	for (size_t r = 0, seconds = 0; r < 30; r++) {
-		const size_t busy = (r * 7 + law) % 11;
-
-		seconds += busy;
-		comma = r > 0 ? "," : "";
-		tw_buf_addf(cpu, "%s[%zu,\"%zu\"]", comma, 1000 + 3 * r, seconds);
-		tw_buf_addf(watts, "%s[%zu,\"%zu\"]", comma, 1000 + 3 * r,
-			    10 * law + 2 * busy);
-	}
-	tw_buf_adds(cpu, "]}");
-	tw_buf_adds(watts, "]}");
-}
-
-/* Of machine a, of b, or of both; c has load and no power. */
-static struct tw_prom *make_machines(const char *names)
-{
-	struct tw_buf cpu = { 0 }, watts = { 0 }, lost = { 0 };
-	struct tw_prom *p = NULL;
-	struct tw_err err = { 0 };
-
-	if (strchr(names, 'b') != NULL)
-		add_machine(&cpu, &watts, "b", 5);
-	if (strchr(names, 'c') != NULL)
-		add_machine(&cpu, &lost, "c", 2);
-	if (strchr(names, 'a') != NULL)
-		add_machine(&cpu, &watts, "a", 3);
-	tw_buf_adds(&cpu, "],\"kepler_platform_watts\":[");
-	tw_buf_add(&cpu, watts.data, watts.len);
-	tw_buf_adds(&cpu, "]}");
-	tw_buf_clear(&lost);
-	tw_buf_adds(&lost, "{\"kepler_container_cpu_seconds_total\":[");
-	tw_buf_add(&lost, cpu.data, cpu.len);
-	if (tw_prom_parse(lost.data, lost.len, &p, &err) < 0)
-		fail_msg("%s", err.text);
-	tw_buf_clear(&lost);
-	tw_buf_clear(&watts);
-	tw_buf_clear(&cpu);
-	return p;
-}
-
-static struct tw_train_job make_machines_job(const struct tw_prom *response)
-{
-	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
-
-	job.isolator = tw_isolator_find("MinIdleIsolator");
-	job.response = response;
-	add_all_trainers(&job.abs_trainers);
-	add_all_trainers(&job.dyn_trainers);
-	return job;
-}
-
-static void train_machines(const struct tw_prom *p, const char *machine,
-			   struct tw_train_result *r)
-{
-	struct tw_train_job job = make_machines_job(p);
-	struct tw_err err = { 0 };
-
-	job.machine = machine;
-	if (tw_train(&job, r, &err) < 0)
-		fail_msg("%s", err.text);
-	release_job(&job);
-}
-
-/* That together has what alone has, under another node type. */
-static void assert_has_components(const struct tw_train_result *together,
-				  const struct tw_train_result *alone, char node_type)
-{
-	size_t compared = 0;
-
-	for (size_t i = 0; i < alone->pipeline.count; i++) {
-		const struct tw_fileset_file *a = &alone->pipeline.at[i], *b;
-		char name[512];
-		char *zero;
-
-		if (strstr(a->name, "_0/platform") == NULL)
-			continue;
-		assert_true(strlen(a->name) < sizeof(name));
-		strcpy(name, a->name);
-		zero = strstr(name, "_0/platform");
-		zero[1] = node_type;
-		b = tw_fileset_find(&together->pipeline, name);
-		assert_non_null(b);
-		assert_int_equal(a->len, b->len);
-		assert_memory_equal(a->data, b->data, a->len);
-		compared++;
-	}
-	assert_int_equal(compared, alone->models);
-}
-
-static const char *member_of(const json_t *index, const char *type)
-{
-	const json_t *members = json_object_get(json_object_get(index, type), "members");
-
-	assert_int_equal(json_array_size(members), 1);
-	return json_string_value(json_array_get(members, 0));
-}
-
-static void several_machines_are_each_what_it_is_alone(void **state)
-{
-	struct tw_prom *both = make_machines("ab"), *a = make_machines("a"),
-		       *b = make_machines("b");
-	struct tw_train_result together = { 0 }, alone[2] = { 0 }, named = { 0 };
-	json_t *index;
-
-	(void)state;
-	train_machines(both, NULL, &together);
-	train_machines(a, NULL, &alone[0]);
-	train_machines(b, NULL, &alone[1]);
-	train_machines(both, "b", &named);
-	assert_int_equal(together.machines, 2);
-	assert_int_equal(together.models, 2 * alone[0].models);
-	assert_string_equal(together.row[0].machine, "a");
-	assert_string_equal(together.row[together.rows - 1].machine, "b");
-	assert_int_equal(together.row[together.rows - 1].node_type, 1);
-	assert_has_components(&together, &alone[0], '0');
-	assert_has_components(&together, &alone[1], '1');
-	assert_same(&named, &alone[1]);
-
-	index = parse_file(&together, "node_type_index.json");
-	assert_string_equal(member_of(index, "0"), "a");
-	assert_string_equal(member_of(index, "1"), "b");
-	json_decref(index);
-	tw_train_result_release(&together);
-	tw_train_result_release(&alone[0]);
-	tw_train_result_release(&alone[1]);
-	tw_train_result_release(&named);
-	tw_prom_free(both);
-	tw_prom_free(a);
-	tw_prom_free(b);
-}
-
-static void a_machine_without_data_is_told(void **state)
-{
-	struct tw_prom *p = make_machines("acb");
-	struct tw_train_result r = { 0 };
-	const struct tw_train_row *last;
-
-	(void)state;
-	train_machines(p, NULL, &r);
-	assert_int_equal(r.machines, 3);
-	last = &r.row[r.rows - 1];
-	assert_string_equal(last->machine, "c");
-	assert_string_equal(last->trainer, "-");
-	assert_string_equal(last->failure, "no energy source and feature group of which "
-					   "the machine has all metrics");
-	tw_train_result_release(&r);
-	tw_prom_free(p);
-}
-
-static void there_is_a_limit_on_machines(void **state)
-{
-	struct tw_train_job job = { .name = "p" };
-	struct tw_train_machines m = { 0 };
-	struct tw_buf b = { 0 };
-	struct tw_prom *p = NULL;
-	struct tw_err err = { 0 };
-
-	(void)state;
-	tw_buf_adds(&b, "{\"kepler_platform_watts\":[");
-	for (int i = 0; i <= TW_TRAIN_MACHINES_MAX; i++)
-		tw_buf_addf(
-			&b,
-			"%s{\"metric\":{\"node_name\":\"%d\"},\"values\":[[1,\"1\"]]}",
-			i > 0 ? "," : "", i);
-	tw_buf_adds(&b, "]}");
-	assert_int_equal(tw_prom_parse(b.data, b.len, &p, &err), 0);
-	job.response = p;
-	assert_int_equal(tw_train_machines_find(&job, &m, &err), -1);
-	assert_int_equal(err.code, TW_INVALID);
-	assert_string_equal(err.text, "response holds 1025 machines, at most 1024");
-	tw_prom_free(p);
-	tw_buf_clear(&b);
-}
-
-static void a_spec_is_of_one_machine(void **state)
-{
-	struct tw_prom *p = make_machines("ab");
-	struct tw_train_job job = make_machines_job(p);
-	struct tw_train_result r = { 0 };
-	struct tw_err err = { 0 }, unknown = { 0 };
-
-	(void)state;
-	job.spec.cores = 8;
-	assert_int_equal(tw_train(&job, &r, &err), -1);
-	assert_int_equal(err.code, TW_INVALID);
-	assert_string_equal(err.text, "the machine's spec is given, and the response "
-				      "holds 2 machines: want one of them");
-	job.machine = "d";
-	assert_int_equal(tw_train(&job, &r, &unknown), -1);
-	assert_int_equal(unknown.code, TW_NOTFOUND);
-	assert_string_equal(unknown.text, "response has no machine 'd': it has 'a', 'b'");
-	release_job(&job);
-	tw_prom_free(p);
-}
-
-static void every_failed_allocation_of_the_machines_is_reported(void **state)
-{
-	struct tw_prom *p = make_machines("ab");
-	const struct tw_train_job job = { .name = "p", .response = p };
-
-	(void)state;
-	for (int n = 1;; n++) {
-		struct tw_train_machines m = { 0 };
-		struct tw_err err = { 0 };
-		int rc;
-
-		fail_alloc_at(n);
-		rc = tw_train_machines_find(&job, &m, &err);
-		if (!fail_alloc_hit()) {
-			assert_int_equal(rc, 0);
-			assert_int_equal(m.count, 2);
-			assert_true(n > 6);
-			tw_train_machines_release(&m);
-			break;
-		}
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
-		assert_int_equal(m.count, 0);
-	}
-	tw_prom_free(p);
+	train_release_job(&job);
 }
 
 static void bad_jobs_are_refused(void **state)
 {
 	struct tw_dataset d = { 0 }, empty = { 0 };
-	struct tw_train_table table = make_counters(&d), none = make_counters(&empty);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d),
+			      none = train_make_counters(&empty);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_err err = { 0 };
 
 	(void)state;
-	make_table(&d, ROWS);
-	assert_refused(&job, "no trainers, for AbsPower or for DynPower");
+	train_make_table(&d, ROWS);
+	train_assert_refused(&job, "no trainers, for AbsPower or for DynPower");
 	assert_int_equal(tw_strs_adds(&job.abs_trainers, "Nope", &err), 0);
-	assert_refused(&job, "abs_trainers[0]: no trainer 'Nope'");
+	train_assert_refused(&job, "abs_trainers[0]: no trainer 'Nope'");
 	tw_strs_clear(&job.abs_trainers);
-	add_all_trainers(&job.abs_trainers);
+	train_add_all(&job.abs_trainers);
 	job.name = "../x";
-	assert_refused(&job, "pipeline name '../x'");
+	train_assert_refused(&job, "pipeline name '../x'");
 	job.name = "p";
 	job.origin = "\xff";
-	assert_refused(&job, "the data's origin is not UTF-8");
+	train_assert_refused(&job, "the data's origin is not UTF-8");
 	job.origin = NULL;
 	strcpy(job.spec.vendor, "\xff");
-	assert_refused(&job, "vendor or processor is not UTF-8");
+	train_assert_refused(&job, "vendor or processor is not UTF-8");
 	job.spec.vendor[0] = '\0';
 	job.table_count = 0;
-	assert_refused(&job, "nothing to train on");
+	train_assert_refused(&job, "nothing to train on");
 	assert_int_equal(tw_dataset_init(&empty, 9, false, &err), 0);
 	job.tables = &none;
 	job.table_count = 1;
-	assert_refused(&job, "the data has no feature of CounterOnly");
+	train_assert_refused(&job, "the data has no feature of CounterOnly");
 	assert_int_equal(tw_dataset_add(&empty, "cpu_cycles", NULL, &err), 0);
-	assert_refused(&job, "the data has no power of rapl-sysfs");
+	train_assert_refused(&job, "the data has no power of rapl-sysfs");
 	tw_dataset_release(&d);
 	tw_dataset_release(&empty);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 static void real_data_becomes_models(void **state)
@@ -778,8 +451,8 @@ static void real_data_becomes_models(void **state)
 	job.response = response;
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.isolator = tw_isolator_find("MinIdleIsolator");
-	add_all_trainers(&job.abs_trainers);
-	add_all_trainers(&job.dyn_trainers);
+	train_add_all(&job.abs_trainers);
+	train_add_all(&job.dyn_trainers);
 	if (tw_train(&job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	/* CounterIRQCombined and CounterOnly; 50 to 150 W with more than 7 W of noise. */
@@ -791,19 +464,19 @@ static void real_data_becomes_models(void **state)
 	}
 	tw_train_result_release(&r);
 	tw_prom_free(response);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 static void memory_that_runs_out_fails_the_whole(void **state)
 {
 	struct tw_dataset d = { 0 };
-	struct tw_train_table table = make_counters(&d);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_err setup = { 0 };
 	int failures = 0;
 
 	(void)state;
-	make_table(&d, 8);
+	train_make_table(&d, 8);
 	assert_int_equal(tw_strs_adds(&job.abs_trainers, "SGDRegressorTrainer", &setup),
 			 0);
 	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "SGDRegressorTrainer", &setup),
@@ -827,7 +500,7 @@ static void memory_that_runs_out_fails_the_whole(void **state)
 	}
 	assert_true(failures > 50);
 	tw_dataset_release(&d);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 int main(void)
@@ -842,11 +515,6 @@ int main(void)
 		cmocka_unit_test(few_rows_are_trained_on_or_refused),
 		cmocka_unit_test(what_fails_leaves_the_others),
 		cmocka_unit_test(a_wrong_response_is_refused_but_a_missing_metric_is_not),
-		cmocka_unit_test(several_machines_are_each_what_it_is_alone),
-		cmocka_unit_test(a_machine_without_data_is_told),
-		cmocka_unit_test(there_is_a_limit_on_machines),
-		cmocka_unit_test(a_spec_is_of_one_machine),
-		cmocka_unit_test(every_failed_allocation_of_the_machines_is_reported),
 		cmocka_unit_test(bad_jobs_are_refused),
 		cmocka_unit_test(real_data_becomes_models),
 		cmocka_unit_test(memory_that_runs_out_fails_the_whole),

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TESTS_TRAIN_FIXTURE_H
+#define TW_TESTS_TRAIN_FIXTURE_H
+
+/*
+ * Data, jobs and results of trainings under test.
+ */
+
+#include "trainer/train.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct tw_dataset;
+
+/* Package power is 20 W and 3 nW a cycle, dram 5 W; nothing else draws any. */
+void train_make_table(struct tw_dataset *d, size_t rows);
+
+/* d as a table of rapl-sysfs and CounterOnly. */
+struct tw_train_table train_make_counters(const struct tw_dataset *d);
+
+/* A job on one table, without trainers; ends with train_release_job(). */
+struct tw_train_job train_make_job(const struct tw_train_table *table);
+void train_release_job(struct tw_train_job *job);
+
+/* Every trainer of this build. */
+void train_add_all(struct tw_strs *l);
+
+/* A JSON file of the pipeline; yours. */
+json_t *train_parse_file(const struct tw_train_result *r, const char *name);
+
+/* The same files with the same bytes. */
+void train_assert_same(const struct tw_train_result *a, const struct tw_train_result *b);
+
+/* The job fails, and text is in the reason. */
+void train_assert_refused(const struct tw_train_job *job, const char *text);
+
+#endif /* TW_TESTS_TRAIN_FIXTURE_H */
