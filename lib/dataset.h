@@ -54,6 +54,15 @@ const char *tw_power_column(enum tw_component c);
 int tw_dataset_copy(const struct tw_dataset *d, const bool *keep, struct tw_dataset *out,
 		    struct tw_err *err);
 
+/*
+ * The rows of several recordings of one machine, each with one row a time stamp, in order
+ * of time: the columns that all of them have, and the first one's ids. A time that two of
+ * them have is TW_INVALID. part, if wanted, is which of them each row is from, and yours.
+ * *out must be empty.
+ */
+int tw_dataset_join(const struct tw_dataset *const *parts, size_t count,
+		    struct tw_dataset *out, uint32_t **part, struct tw_err *err);
+
 void tw_dataset_release(struct tw_dataset *d);
 
 #endif /* TW_DATASET_H */

@@ -101,6 +101,42 @@ void tw_fileset_sort(struct tw_fileset *s)
 		qsort(s->at, s->count, sizeof(s->at[0]), by_name);
 }
 
+int tw_fileset_merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_err *err)
+{
+	const size_t count = to->count + from->count;
+	struct tw_fileset_file *all;
+	size_t i = 0, k = 0;
+
+	tw_fileset_sort(to);
+	tw_fileset_sort(from);
+	all = calloc(count + 1, sizeof(*all));
+	if (all == NULL)
+		return tw_fail(err, TW_NOMEM, "set of %zu files", count);
+	while (i + k < count) {
+		int d = i == to->count     ? 1
+			: k == from->count ? -1
+					   : strcmp(to->at[i].name, from->at[k].name);
+
+		if (d == 0) {
+			free(all);
+			return tw_fail(err, TW_INVALID, "file '%s' is there twice",
+				       to->at[i].name);
+		}
+		if (d < 0) {
+			all[i + k] = to->at[i];
+			i++;
+		} else {
+			all[i + k] = from->at[k];
+			k++;
+		}
+	}
+	free(to->at);
+	*to = (struct tw_fileset){ .at = all, .count = count, .size = count + 1 };
+	free(from->at);
+	*from = (struct tw_fileset){ 0 };
+	return 0;
+}
+
 void tw_fileset_clear(struct tw_fileset *s)
 {
 	for (size_t i = 0; i < s->count; i++) {

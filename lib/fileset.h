@@ -43,6 +43,12 @@ int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t l
 int tw_fileset_add(struct tw_fileset *s, const char *name, const void *data, size_t len,
 		   struct tw_err *err);
 
+/*
+ * Move all files of `from` into `to`, sorted by name. A name that both have is
+ * TW_INVALID; then both are as they were, but sorted.
+ */
+int tw_fileset_merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_err *err);
+
 /* NULL if there is no file of that name. */
 const struct tw_fileset_file *tw_fileset_find(const struct tw_fileset *s,
 					      const char *name);

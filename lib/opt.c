@@ -74,10 +74,20 @@ static int fail_use(int c, char *const *argv, struct tw_err *err)
 		       argv[optind - 1]);
 }
 
-static int read_line(const struct option *all, int argc, char **argv, struct line *l,
-		     struct tw_err *err)
+/* Of a flag that comes again the last value holds; a list has those of all. */
+static int take_flag(const struct tw_opt *x, const char *text, const char **flag,
+		     void *config, struct tw_err *err)
 {
-	int c;
+	*flag = text;
+	if (x->type == TW_OPT_LIST && tw_opt_set(x, text, config, err) < 0)
+		return tw_err_wrap(err, "--%s", x->name);
+	return 0;
+}
+
+static int read_line(const struct tw_opts *o, const struct option *all, int argc,
+		     char **argv, void *config, struct line *l, struct tw_err *err)
+{
+	int c, at;
 
 	optind = 0; /* GNU: start anew, commands are parsed after their program */
 	opterr = 0;
@@ -101,7 +111,10 @@ static int read_line(const struct option *all, int argc, char **argv, struct lin
 		default:
 			if (c < OPT_FIRST)
 				return fail_use(c, argv, err);
-			l->flag[c - OPT_FIRST] = optarg != NULL ? optarg : "yes";
+			at = c - OPT_FIRST;
+			if (take_flag(&o->opt[at], optarg != NULL ? optarg : "yes",
+				      &l->flag[at], config, err) < 0)
+				return -1;
 		}
 	}
 	return 0;
@@ -166,7 +179,7 @@ static int set_one(const struct tw_opt *x, const char *flag, const char *file,
 	const char *env = x->env != NULL ? getenv(x->env) : NULL;
 
 	if (flag != NULL) {
-		if (tw_opt_set(x, flag, config, err) < 0)
+		if (x->type != TW_OPT_LIST && tw_opt_set(x, flag, config, err) < 0)
 			return tw_err_wrap(err, "--%s", x->name);
 	} else if (env != NULL && env[0] != '\0') {
 		if (tw_opt_set(x, env, config, err) < 0)
@@ -215,7 +228,7 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		tw_fail(err, TW_NOMEM, "table of %zu options", o->count);
 		goto out;
 	}
-	if (read_line(all, argc, argv, &l, err) < 0)
+	if (read_line(o, all, argc, argv, config, &l, err) < 0)
 		goto out;
 	if (!l.help && !l.version) {
 		if (settle(o, &l, config, err) < 0)

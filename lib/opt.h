@@ -27,6 +27,7 @@ enum tw_opt_type {
 	TW_OPT_TEXT,        /* char *, owned by the configuration; NULL where not given */
 	TW_OPT_LISTEN,      /* char *, checked to be ADDR:PORT, [ADDR]:PORT or :PORT */
 	TW_OPT_CHOICE,      /* unsigned, place in choices */
+	TW_OPT_LIST, /* struct tw_strs; split at commas, and each flag adds its parts */
 };
 
 struct tw_opt {

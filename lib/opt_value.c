@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "lib/num.h"
 #include "lib/opt.h"
+#include "lib/strs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -98,10 +99,20 @@ int tw_opt_set(const struct tw_opt *x, const char *text, void *config, struct tw
 		return set_listen(text, at, err);
 	case TW_OPT_CHOICE:
 		return set_choice(x, text, at, err);
+	case TW_OPT_LIST:
+		return tw_strs_split(at, text, err);
 	case TW_OPT_TEXT:
 		break;
 	}
 	return set_text(text, at, err);
+}
+
+static void print_list(const char *name, const struct tw_strs *l, FILE *out)
+{
+	fprintf(out, l->count > 0 ? "%s = " : "# %s =", name);
+	for (size_t i = 0; i < l->count; i++)
+		fprintf(out, "%s%s", i > 0 ? "," : "", l->at[i]);
+	fprintf(out, "\n");
 }
 
 void tw_opt_print(const struct tw_opt *x, const void *config, FILE *out)
@@ -124,6 +135,9 @@ void tw_opt_print(const struct tw_opt *x, const void *config, FILE *out)
 	case TW_OPT_CHOICE:
 		fprintf(out, "%s = %s\n", x->name, x->choices[*(const unsigned *)at]);
 		break;
+	case TW_OPT_LIST:
+		print_list(x->name, at, out);
+		break;
 	case TW_OPT_TEXT:
 	case TW_OPT_LISTEN:
 		if (*(char *const *)at != NULL)
@@ -138,6 +152,8 @@ void tw_opt_release(const struct tw_opt *x, void *config)
 {
 	char **text = field(x, config);
 
+	if (x->type == TW_OPT_LIST)
+		tw_strs_clear(field(x, config));
 	if (x->type != TW_OPT_TEXT && x->type != TW_OPT_LISTEN)
 		return;
 	free(*text);

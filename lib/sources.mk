@@ -7,6 +7,7 @@ lib-src += lib/csv_cell.c
 lib-src += lib/csv_write.c
 lib-src += lib/daemon.c
 lib-src += lib/dataset.c
+lib-src += lib/dataset_join.c
 lib-src += lib/dir.c
 lib-src += lib/energy.c
 lib-src += lib/err.c

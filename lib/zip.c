@@ -25,7 +25,7 @@ const struct tw_fileset_limits tw_zip_model_limits = {
 };
 
 const struct tw_fileset_limits tw_zip_pipeline_limits = {
-	.files = 20000,
+	.files = 60000,
 	.file_bytes = 64 * MIB,
 	.total_bytes = 1024 * MIB,
 	.ratio = 200,

@@ -27,6 +27,7 @@ struct config {
 	unsigned log_level;
 	unsigned log_format;
 	char *ready_file;
+	struct tw_strs inputs;
 };
 
 static const struct tw_opt table[] = {
@@ -70,6 +71,12 @@ static const struct tw_opt table[] = {
 	  .help = "which" },
 	TW_OPTS_LOG(struct config),
 	TW_OPT_READY_FILE(struct config),
+	{ .name = "input",
+	  .env = "TW_TEST_INPUT",
+	  .type = TW_OPT_LIST,
+	  .arg = "FILES",
+	  .offset = offsetof(struct config, inputs),
+	  .help = "what" },
 };
 
 static const struct tw_opts opts = {
@@ -110,6 +117,7 @@ static int setup(void **state)
 	unsetenv("TW_TEST_FAST");
 	unsetenv("TW_TEST_THREADS");
 	unsetenv("TW_TEST_DIR");
+	unsetenv("TW_TEST_INPUT");
 	unsetenv("TW_CONFIG");
 	*state = scratch_new();
 	return 0;
@@ -308,13 +316,34 @@ static void a_bad_line_of_the_file_is_named(void **state)
 	}
 }
 
+static void a_list_has_the_parts_of_each_flag(void **state)
+{
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	struct config c;
+
+	(void)state;
+	setenv("TW_TEST_INPUT", "not this", 1);
+	assert_int_equal(parse(&c, &action, &err, WORDS("--input=a,b", "--input", "c")),
+			 0);
+	assert_int_equal(c.inputs.count, 3);
+	assert_string_equal(c.inputs.at[0], "a");
+	assert_string_equal(c.inputs.at[1], "b");
+	assert_string_equal(c.inputs.at[2], "c");
+	tw_opts_release(&opts, &c);
+	assert_int_equal(parse(&c, &action, &err, no_words), 0);
+	assert_int_equal(c.inputs.count, 1);
+	assert_string_equal(c.inputs.at[0], "not this");
+	tw_opts_release(&opts, &c);
+}
+
 static void what_print_config_prints_can_be_read_back(void **state)
 {
 	char *first, *second, *path;
 
 	first = printed(*state,
-			WORDS("--print-config", "--threads=9", "--fast", "--dir=/a b",
-			      "--interval=250ms", "--log-level=debug"));
+			WORDS("--print-config", "--threads=9", "--fast", "--input=x,y",
+			      "--dir=/a b", "--interval=250ms", "--log-level=debug"));
 	assert_non_null(strstr(first, "threads = 9\n"));
 	assert_non_null(strstr(first, "fast = yes\n"));
 	assert_non_null(strstr(first, "# ready-file =\n"));
@@ -440,6 +469,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_taken, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_bad_line_of_the_file_is_named, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_list_has_the_parts_of_each_flag, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_print_config_prints_can_be_read_back,
 						setup, teardown),
