@@ -120,41 +120,45 @@ static int add_tables(struct tw_fileset *pipeline, const struct tw_model *models
 	return 0;
 }
 
-static int add_node_types(struct tw_fileset *pipeline, const json_t *metadata,
+static int add_node_types(struct tw_fileset *pipeline, const struct tw_node_types *types,
+			  struct tw_err *err)
+{
+	json_t *obj = tw_node_types_to_json(types);
+	struct tw_buf b = { 0 };
+
+	if (obj == NULL)
+		return tw_fail(err, TW_NOMEM, "node_type_index.json");
+	tw_buf_add_json_pretty(&b, obj);
+	json_decref(obj);
+	return take_buf(pipeline, "node_type_index.json", &b, err);
+}
+
+int tw_pipeline_add_index(struct tw_fileset *pipeline, const json_t *metadata,
+			  const struct tw_node_types *types,
 			  const struct tw_model *models, size_t count, struct tw_err *err)
 {
-	struct tw_node_types types = { 0 };
 	struct tw_buf b = { 0 };
-	json_t *obj = NULL;
-	int rc = -1;
 
-	if (tw_summary_node_types(metadata, models, count, &types, err) < 0)
-		goto out;
-	obj = tw_node_types_to_json(&types);
-	if (obj == NULL) {
-		tw_fail(err, TW_NOMEM, "node_type_index.json");
-		goto out;
-	}
-	tw_buf_add_json_pretty(&b, obj);
-	if (take_buf(pipeline, "node_type_index.json", &b, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	json_decref(obj);
-	tw_node_types_release(&types);
-	return rc;
+	tw_buf_add_json_pretty(&b, metadata);
+	if (take_buf(pipeline, "metadata.json", &b, err) < 0 ||
+	    add_node_types(pipeline, types, err) < 0)
+		return -1;
+	return add_tables(pipeline, models, count, err);
 }
 
 int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
 			    const struct tw_model *models, size_t count,
 			    struct tw_err *err)
 {
-	struct tw_buf b = { 0 };
+	struct tw_node_types types = { 0 };
+	int rc = -1;
 
-	tw_buf_add_json_pretty(&b, metadata);
-	if (take_buf(pipeline, "metadata.json", &b, err) < 0 ||
-	    add_node_types(pipeline, metadata, models, count, err) < 0)
-		return -1;
-	return add_tables(pipeline, models, count, err);
+	if (tw_summary_node_types(metadata, models, count, &types, err) < 0 ||
+	    tw_pipeline_add_index(pipeline, metadata, &types, models, count, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_node_types_release(&types);
+	return rc;
 }

@@ -14,6 +14,10 @@
 struct tw_err;
 struct tw_fileset;
 struct tw_model;
+struct tw_node_types;
+
+/* What the name of a model's rows of its validation ends in (model-db/validation.h). */
+#define TW_PIPELINE_VALIDATION ".validation.csv"
 
 /*
  * Add a model: <source>/<output>/<group>/<name>.zip, <name>.json where it has weights,
@@ -31,6 +35,12 @@ int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
 			    const struct tw_model *models, size_t count,
 			    struct tw_err *err);
 
+/* As above, with these node types in the index. */
+int tw_pipeline_add_index(struct tw_fileset *pipeline, const json_t *metadata,
+			  const struct tw_node_types *types,
+			  const struct tw_model *models, size_t count,
+			  struct tw_err *err);
+
 /*
  * Put the pipeline into the model database as <db>/<name>, replacing one of that
  * name. Atomic and durable: a reader, or whoever looks after a crash at any moment,
@@ -39,5 +49,21 @@ int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
  */
 int tw_pipeline_publish(const char *db, const char *name,
 			const struct tw_fileset *pipeline, struct tw_err *err);
+
+/*
+ * As tw_pipeline_publish(), but what the pipeline of that name has and this one lacks is
+ * kept (model-db/pipeline_merge.h): it is added to the set, which is then the whole. The
+ * pipeline that is added to cannot change meanwhile. After a failure the set is of no
+ * use.
+ */
+int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
+		       struct tw_err *err);
+
+/*
+ * The node types of a published pipeline, by which a training numbers its machines; none
+ * where there is no such pipeline. *out must be empty; it is yours.
+ */
+int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *out,
+		      struct tw_err *err);
 
 #endif /* TW_MODEL_DB_PIPELINE_H */

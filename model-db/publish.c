@@ -4,7 +4,11 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/fileset.h"
+#include "lib/json.h"
 #include "lib/strs.h"
+#include "lib/zip.h"
+#include "model-db/pipeline_merge.h"
+#include "profiler/node_types.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +23,8 @@
 
 /* What is being written, and after the exchange the old one. Readers pass dots over. */
 #define NEW_PREFIX ".new-"
+
+#define INDEX_MAX ((size_t)16 << 20)
 
 /* Wait for our turn. The lock ends with the descriptor, so also with the process. */
 static int take_turn(const char *db, int *fd_out, struct tw_err *err)
@@ -126,8 +132,28 @@ static int put_in_place(const char *fresh, const char *path, struct tw_err *err)
 	return 0;
 }
 
-int tw_pipeline_publish(const char *db, const char *name,
-			const struct tw_fileset *pipeline, struct tw_err *err)
+/* What is there is added to the set. */
+static int add_old(const char *path, struct tw_fileset *pipeline, struct tw_err *err)
+{
+	struct tw_fileset old = { 0 };
+	struct stat st;
+	int rc = -1;
+
+	if (lstat(path, &st) < 0 && errno == ENOENT)
+		return 0;
+	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) < 0 ||
+	    tw_pipeline_merge(pipeline, &old, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_fileset_clear(&old);
+	return rc;
+}
+
+/* pipeline, or what it becomes with all that is there in `whole`, which may be NULL. */
+static int publish(const char *db, const char *name, const struct tw_fileset *pipeline,
+		   struct tw_fileset *whole, struct tw_err *err)
 {
 	struct tw_err ignored = { 0 };
 	char fresh_name[160], *fresh = NULL, *path = NULL;
@@ -143,6 +169,8 @@ int tw_pipeline_publish(const char *db, const char *name,
 	    tw_path_join(&path, err, db, name, NULL) < 0 || tw_dir_make(db, err) < 0)
 		goto out;
 	if (take_turn(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
+		goto out;
+	if (whole != NULL && add_old(path, whole, err) < 0)
 		goto out;
 	if (tw_fileset_write_dir(pipeline, fresh, err) < 0 ||
 	    put_in_place(fresh, path, err) < 0 || tw_dir_sync(db, err) < 0)
@@ -160,5 +188,55 @@ out:
 	free(fresh);
 	if (rc < 0)
 		tw_err_wrap(err, "cannot publish '%s'", name);
+	return rc;
+}
+
+int tw_pipeline_publish(const char *db, const char *name,
+			const struct tw_fileset *pipeline, struct tw_err *err)
+{
+	return publish(db, name, pipeline, NULL, err);
+}
+
+int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
+		       struct tw_err *err)
+{
+	return publish(db, name, pipeline, pipeline, err);
+}
+
+static int read_known(const char *path, struct tw_node_types *out, struct tw_err *err)
+{
+	json_t *index = NULL;
+	char *data = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(path, INDEX_MAX, &data, &len, err) < 0 ||
+	    tw_json_parse(data, len, path, &index, err) < 0 ||
+	    tw_node_types_from_json(index, path, out, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	json_decref(index);
+	free(data);
+	return rc;
+}
+
+int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *out,
+		      struct tw_err *err)
+{
+	char *path = NULL;
+	struct stat st;
+	int rc = -1;
+
+	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
+	    tw_path_join(&path, err, db, name, "node_type_index.json", NULL) < 0)
+		goto out;
+	if ((lstat(path, &st) == 0 || errno != ENOENT) && read_known(path, out, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	free(path);
 	return rc;
 }

@@ -9,6 +9,7 @@ model-db-src += model-db/model_check.c
 model-db-src += model-db/model_read.c
 model-db-src += model-db/model_write.c
 model-db-src += model-db/pipeline.c
+model-db-src += model-db/pipeline_merge.c
 model-db-src += model-db/publish.c
 model-db-src += model-db/summary.c
 model-db-src += model-db/watch.c

@@ -52,6 +52,22 @@ int tw_node_types_from_json(json_t *obj, const char *where, struct tw_node_types
  * without memory. */
 json_t *tw_node_types_to_json(const struct tw_node_types *t);
 
+/*
+ * Add what `from` has to t: types that t lacks, members that a type lacks, and of a type
+ * that both have the spec of `from`, where it is known.
+ */
+int tw_node_types_merge(struct tw_node_types *t, const struct tw_node_types *from,
+			struct tw_err *err);
+
+/*
+ * The number of a machine that is measured: of the type that has its name among the
+ * members. A machine without a name is of the first type without members whose spec does
+ * not contradict. Where there is none, the next number, which is added to t.
+ */
+int tw_node_types_place(struct tw_node_types *t, const char *name,
+			const struct tw_machine_spec *spec, uint32_t *number,
+			struct tw_err *err);
+
 /* Free what t owns; it is empty and reusable afterwards. */
 void tw_node_types_release(struct tw_node_types *t);
 

@@ -6,6 +6,7 @@ profiler-src += profiler/discover.c
 profiler-src += profiler/name.c
 profiler-src += profiler/node_choice.c
 profiler-src += profiler/node_types.c
+profiler-src += profiler/node_types_merge.c
 profiler-src += profiler/similarity.c
 profiler-src += profiler/smbios.c
 profiler-src += profiler/spec.c

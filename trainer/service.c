@@ -5,6 +5,7 @@
 #include "lib/log.h"
 #include "lib/zip.h"
 #include "model-db/pipeline.h"
+#include "profiler/node_types.h"
 #include "trainer/train.h"
 #include "trainer/train_request.h"
 
@@ -106,16 +107,20 @@ static void log_result(const char *name, const struct tw_train_result *r)
 static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char **zip,
 			 size_t *len, struct tw_err *err)
 {
+	const struct tw_train_response response = { .prom = q->response,
+						    .origin = "POST /train" };
+	struct tw_node_types known = { 0 };
 	const struct tw_train_job job = {
 		.name = q->name,
-		.response = q->response,
+		.responses = &response,
+		.response_count = 1,
+		.known = &known,
 		.source = q->source,
 		.abs_trainers = q->abs_trainers,
 		.dyn_trainers = q->dyn_trainers,
 		.isolator = q->isolator,
 		.resets = s->config.resets,
 		.vm_metrics = q->vm_metrics,
-		.origin = "POST /train",
 		.seed = s->config.seed,
 		.threads = s->config.threads,
 	};
@@ -124,12 +129,15 @@ static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char 
 	size_t data_len;
 	int rc = -1;
 
+	if (s->config.model_db != NULL &&
+	    tw_pipeline_known(s->config.model_db, q->name, &known, err) < 0)
+		goto out;
 	if (tw_train(&job, &result, err) < 0)
 		goto out;
-	if (tw_zip_write(&result.pipeline, &data, &data_len, err) < 0)
-		goto out;
 	if (s->config.model_db != NULL &&
-	    tw_pipeline_publish(s->config.model_db, q->name, &result.pipeline, err) < 0)
+	    tw_pipeline_update(s->config.model_db, q->name, &result.pipeline, err) < 0)
+		goto out;
+	if (tw_zip_write(&result.pipeline, &data, &data_len, err) < 0)
 		goto out;
 	log_result(q->name, &result);
 
@@ -139,6 +147,7 @@ static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char 
 	rc = 0;
 out:
 	free(data);
+	tw_node_types_release(&known);
 	tw_train_result_release(&result);
 	return rc;
 }

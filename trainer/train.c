@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train.h"
 
+#include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/pool.h"
 #include "model-db/pipeline.h"
 #include "trainer/names.h"
+#include "trainer/train_arguments.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_model.h"
@@ -98,21 +101,17 @@ static void add_data(struct training *t, struct tw_train_data data)
 
 static void plan_machine(struct training *t, size_t machine)
 {
-	const struct tw_prom *response =
-		tw_train_machines_response(&t->machines, machine);
+	const struct tw_train_machine *m = &t->machines.at[machine];
 
 	for (size_t i = 0; i < tw_energy_source_count(); i++) {
 		for (size_t k = 0; k < tw_feature_group_count(); k++) {
 			const struct tw_train_data data = {
 				.source = tw_energy_source_at(i),
 				.group = tw_feature_group_at(k),
-				.response = response,
-				.machine = tw_train_machines_name(&t->machines, machine),
-				.node_type = machine,
+				.machine = m,
 			};
 
-			if (tw_train_machines_wants(&t->machines, machine, t->job,
-						    data.source, data.group))
+			if (tw_train_machine_wants(m, t->job, data.source, data.group))
 				add_data(t, data);
 		}
 	}
@@ -134,6 +133,7 @@ static int plan(struct training *t, struct tw_err *err)
 	for (size_t i = 0; i < job->table_count; i++)
 		add_data(t, (struct tw_train_data){ .source = job->tables[i].source,
 						    .group = job->tables[i].group,
+						    .machine = &t->machines.at[0],
 						    .table = &job->tables[i] });
 	if (t->datas == 0)
 		return tw_fail(err, TW_NOTFOUND, "nothing to train on: " NO_DATA,
@@ -227,7 +227,7 @@ static int check_data(const struct training *t, struct tw_err *err)
 		tw_fail(err, d->err.code, "%s %s: %s", d->source->name, d->group->name,
 			d->err.text);
 		if (t->machines.count > 1)
-			tw_err_wrap(err, "machine '%.60s'", d->machine);
+			tw_err_wrap(err, "machine '%.60s'", d->machine->name);
 		return -1;
 	}
 	return 0;
@@ -239,16 +239,17 @@ static int check_data(const struct training *t, struct tw_err *err)
 static void add_machines_without(const struct training *t, struct tw_train_result *out)
 {
 	for (size_t i = 0; i < t->machines.count; i++) {
+		const struct tw_train_machine *m = &t->machines.at[i];
 		struct tw_train_row *row = &out->row[out->rows];
 		bool any = false;
 
 		for (size_t k = 0; k < t->datas; k++)
-			any |= t->data[k].table == NULL && t->data[k].node_type == i;
+			any |= t->data[k].machine == m;
 		if (any)
 			continue;
 		row->source = row->output = row->group = row->trainer = "-";
-		row->machine = tw_train_machines_name(&t->machines, i);
-		row->node_type = i;
+		row->machine = m->name;
+		row->node_type = m->node_type;
 		snprintf(row->failure, sizeof(row->failure), NO_DATA, "the machine");
 		out->rows++;
 	}
@@ -270,8 +271,8 @@ static int make_rows(const struct training *t, struct tw_train_result *out,
 		row->group = u->data->group->name;
 		row->trainer = u->trainer->name;
 		row->rows = u->data->d.rows;
-		row->machine = u->data->machine;
-		row->node_type = u->data->node_type;
+		row->machine = u->data->machine->name;
+		row->node_type = u->data->machine->node_type;
 		/* A pipeline must not depend on how much memory there was. */
 		if (u->err.code == TW_NOMEM)
 			return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer,
@@ -288,18 +289,6 @@ static int make_rows(const struct training *t, struct tw_train_result *out,
 		return tw_fail(err, t->unit[0].err.code, "no model could be made: %s: %s",
 			       out->row[0].trainer, t->unit[0].err.text);
 	add_machines_without(t, out);
-	return 0;
-}
-
-static int merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_err *err)
-{
-	for (size_t i = 0; i < from->count; i++) {
-		char *data = from->at[i].data;
-
-		from->at[i].data = NULL;
-		if (tw_fileset_take(to, from->at[i].name, data, from->at[i].len, err) < 0)
-			return -1;
-	}
 	return 0;
 }
 
@@ -329,13 +318,31 @@ out:
 	return rc;
 }
 
+static int add_arguments(const struct tw_train_job *job, struct tw_train_result *out,
+			 struct tw_err *err)
+{
+	json_t *arguments = tw_train_arguments(job);
+	struct tw_buf b = { 0 };
+	char *text = NULL;
+	size_t len = 0;
+
+	if (arguments != NULL) {
+		tw_buf_add_json_pretty(&b, arguments);
+		text = tw_buf_detach(&b, &len);
+	}
+	json_decref(arguments);
+	if (text == NULL)
+		return tw_fail(err, TW_NOMEM, "train_arguments.json");
+	return tw_fileset_take(&out->pipeline, "train_arguments.json", text, len, err);
+}
+
 static int pack(const struct training *t, struct tw_train_result *out, struct tw_err *err)
 {
 	for (size_t i = 0; i < t->units; i++)
 		if (t->unit[i].err.code == TW_OK &&
-		    merge(&out->pipeline, &t->unit[i].files, err) < 0)
+		    tw_fileset_merge(&out->pipeline, &t->unit[i].files, err) < 0)
 			return -1;
-	if (add_summary(t, out, err) < 0)
+	if (add_summary(t, out, err) < 0 || add_arguments(t->job, out, err) < 0)
 		return -1;
 	tw_fileset_sort(&out->pipeline);
 	return 0;

@@ -9,8 +9,9 @@
  * by blocked folds through the estimator's own predictors, make the model. A
  * trainer that fails, or data that lacks a metric, gives a row with its reason and
  * does not stop the others; a response that is wrong in itself fails the whole. Of
- * several machines in a response (trainer/machines.h) each has its own models, of a node
- * type of its own, which are those that it alone would give.
+ * several machines (trainer/train_machines.h) each has its own models, of a node type of
+ * its own, which are those that it alone would give. What several responses have of one
+ * machine is put together in order of time; no rate is taken across two of them.
  */
 
 #include "isolator/isolator.h"
@@ -23,6 +24,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_node_types;
 struct tw_prom;
 
 /* Node-level data that was extracted before. */
@@ -30,12 +32,27 @@ struct tw_train_table {
 	const struct tw_energy_source *source;
 	const struct tw_feature_group *group;
 	const struct tw_dataset *data; /* features: those of the group that it has */
+	const char *origin;            /* what to call it: its file's name, or NULL */
+};
+
+/* One recording, of one machine or of several. */
+struct tw_train_response {
+	const struct tw_prom *prom;
+	const char *machine; /* whose it is, where it does not tell itself; or NULL */
+	const char *origin;  /* what to call it: its file's name */
+};
+
+/* What one of several machines is. */
+struct tw_train_spec {
+	const char *machine;
+	struct tw_machine_spec spec;
 };
 
 struct tw_train_job {
-	const char *name;               /* of the pipeline; checked */
-	const struct tw_prom *response; /* or NULL: tables */
-	const struct tw_train_table *tables;
+	const char *name; /* of the pipeline; checked */
+	const struct tw_train_response *responses;
+	size_t response_count;
+	const struct tw_train_table *tables; /* instead of responses: of one machine */
 	size_t table_count;
 	const struct tw_energy_source *source;     /* NULL: each that the response has */
 	const struct tw_feature_group *group;      /* NULL: each that the response has */
@@ -43,9 +60,12 @@ struct tw_train_job {
 	const struct tw_isolator *isolator;
 	enum tw_resets resets;
 	bool vm_metrics;             /* then there is one machine, or one is named */
-	const char *machine;         /* only this one of the response; NULL: all */
+	const char *machine;         /* only this one, or that of tables; NULL: all */
 	struct tw_machine_spec spec; /* of the one machine that was measured, if known */
-	const char *origin; /* where the data is from, for the metadata; or NULL */
+	const struct tw_train_spec *specs; /* of several */
+	size_t spec_count;
+	const struct tw_node_types *known; /* of the pipeline that is added to, or NULL */
+	const char *origin; /* where all data is from; NULL: as each calls itself */
 	uint64_t seed;
 	unsigned threads; /* 0: one a CPU */
 	unsigned folds;   /* 0: 5 */

@@ -2,6 +2,7 @@
 #include "trainer/train_data.h"
 
 #include "trainer/train.h"
+#include "trainer/train_machines.h"
 #include "trainer/validate.h"
 
 #include <stdlib.h>
@@ -9,8 +10,9 @@
 
 #define FOLDS_DEFAULT 5
 
-static int extract(struct tw_train_data *t, const struct tw_train_job *job,
-		   struct tw_dataset *out, struct tw_err *err)
+static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
+		   const struct tw_prom *response, struct tw_dataset *out,
+		   struct tw_err *err)
 {
 	const struct tw_extract_args args = {
 		.source = t->source,
@@ -22,23 +24,97 @@ static int extract(struct tw_train_data *t, const struct tw_train_job *job,
 		.vm_metrics = job->vm_metrics,
 	};
 
-	if (t->table != NULL)
-		return tw_dataset_copy(t->table->data, NULL, out, err);
-	return tw_extract(t->response, &args, out, err);
+	return tw_extract(response, &args, out, err);
+}
+
+/* One row a time stamp, from one recording. */
+static int get_rows(const struct tw_train_data *t, const struct tw_train_job *job,
+		    const struct tw_prom *response, struct tw_dataset *out,
+		    struct tw_err *err)
+{
+	struct tw_dataset d = { 0 };
+	int status;
+
+	if (response == NULL)
+		status = tw_dataset_copy(t->table->data, NULL, &d, err);
+	else
+		status = extract(t, job, response, &d, err);
+	if (status < 0)
+		return -1;
+	if (t->output == TW_ABS_POWER) {
+		*out = d;
+		return 0;
+	}
+	status = tw_isolate_aggregate(&d, out, err);
+	tw_dataset_release(&d);
+	return status;
+}
+
+/* Rows of each recording that has the metrics, and which of the inputs it is. */
+struct recordings {
+	struct tw_dataset *d;
+	const struct tw_dataset **at;
+	uint32_t *input;
+	size_t count;
+};
+
+static int extract_all(struct tw_train_data *t, const struct tw_train_job *job,
+		       struct recordings *r, struct tw_err *err)
+{
+	struct tw_err absent = { 0 };
+
+	for (size_t i = 0; i < t->machine->parts; i++) {
+		const struct tw_train_part *part = &t->machine->part[i];
+		struct tw_err why = { 0 };
+
+		if (get_rows(t, job, part->response, &r->d[r->count], &why) == 0) {
+			r->at[r->count] = &r->d[r->count];
+			r->input[r->count++] = (uint32_t)part->input;
+			continue;
+		}
+		if (t->machine->parts > 1)
+			tw_err_wrap(&why, "'%.80s'", job->responses[part->input].origin);
+		if (why.code != TW_NOTFOUND)
+			return tw_fail(err, why.code, "%s", why.text);
+		tw_fail(&absent, why.code, "%s", why.text);
+	}
+	return r->count > 0 ? 0 : tw_fail(err, absent.code, "%s", absent.text);
+}
+
+static int extract_parts(struct tw_train_data *t, const struct tw_train_job *job,
+			 struct tw_err *err)
+{
+	const size_t parts = t->machine->parts;
+	struct recordings r = { calloc(parts, sizeof(*r.d)), calloc(parts, sizeof(*r.at)),
+				calloc(parts, sizeof(*r.input)), 0 };
+	int rc = -1;
+
+	if (r.d == NULL || r.at == NULL || r.input == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu recordings", parts);
+		goto out;
+	}
+	if (extract_all(t, job, &r, err) < 0 ||
+	    tw_dataset_join(r.at, r.count, &t->d, &t->input, err) < 0)
+		goto out;
+	for (size_t i = 0; i < t->d.rows; i++)
+		t->input[i] = r.input[t->input[i]];
+
+	rc = 0;
+out:
+	for (size_t i = 0; r.d != NULL && i < r.count; i++)
+		tw_dataset_release(&r.d[i]);
+	free(r.d);
+	free(r.at);
+	free(r.input);
+	return rc;
 }
 
 void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job)
 {
-	struct tw_dataset d = { 0 };
-
-	if (extract(t, job, &d, &t->err) < 0)
-		return;
-	if (t->output == TW_ABS_POWER) {
-		t->d = d;
-		return;
-	}
-	tw_isolate_aggregate(&d, &t->d, &t->err);
-	tw_dataset_release(&d);
+	if (t->table != NULL)
+		get_rows(t, job, NULL, &t->d, &t->err);
+	else
+		extract_parts(t, job, &t->err);
 }
 
 static int find_columns(struct tw_train_data *t, struct tw_err *err)
@@ -191,6 +267,7 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t fo
 void tw_train_data_release(struct tw_train_data *t)
 {
 	tw_dataset_release(&t->d);
+	free(t->input);
 	free(t->feature);
 	free(t->x);
 	free(t->y);

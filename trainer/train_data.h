@@ -15,8 +15,8 @@
 #include "lib/feature.h"
 #include "trainer/trainer.h"
 
-struct tw_prom;
 struct tw_train_job;
+struct tw_train_machine;
 struct tw_train_table;
 
 /* Two rows to train on and one to judge by. */
@@ -26,13 +26,12 @@ struct tw_train_data {
 	const struct tw_energy_source *source;
 	const struct tw_feature_group *group;
 	enum tw_output output;
-	const struct tw_train_table *table; /* where it comes from; NULL: the response */
-	const struct tw_prom *response;     /* of one machine */
-	const char *machine;                /* its name; NULL: not told */
-	size_t node_type;
+	const struct tw_train_table *table; /* where it comes from; NULL: responses */
+	const struct tw_train_machine *machine;
 	struct tw_err err; /* why there is no data */
 
 	struct tw_dataset d;  /* one row a time stamp */
+	uint32_t *input;      /* which of the job's responses each row is from; or NULL */
 	const char **feature; /* those of the group that d has */
 	size_t cols;
 	enum tw_component component[TW_COMPONENT_COUNT]; /* whose power d has */

@@ -2,46 +2,234 @@
 #include "trainer/train_machines.h"
 
 #include "lib/err.h"
+#include "profiler/node_types.h"
 #include "trainer/prom.h"
 #include "trainer/train.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static int take_apart(struct tw_train_machines *m, struct tw_err *err)
+/* Names are few; a machine without one is itself only. */
+static bool same_name(const char *a, const char *b)
 {
-	if (m->count > TW_TRAIN_MACHINES_MAX)
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct tw_train_machine *x = a, *y = b;
+
+	if (x->name == NULL || y->name == NULL)
+		return (x->name != NULL) - (y->name != NULL);
+	return strcmp(x->name, y->name);
+}
+
+static struct tw_train_machine *find_machine(struct tw_train_machines *m,
+					     const char *name)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (same_name(m->at[i].name, name))
+			return &m->at[i];
+	return NULL;
+}
+
+static int add_machine(struct tw_train_machines *m, const char *name,
+		       struct tw_train_machine **out, struct tw_err *err)
+{
+	struct tw_train_machine *more;
+
+	*out = find_machine(m, name);
+	if (*out != NULL)
+		return 0;
+	if (m->count == TW_TRAIN_MACHINES_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d machines",
+			       TW_TRAIN_MACHINES_MAX);
+	more = realloc(m->at, (m->count + 1) * sizeof(*more));
+	if (more == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu machines", m->count + 1);
+	m->at = more;
+	*out = &more[m->count++];
+	**out = (struct tw_train_machine){ .name = name };
+	return 0;
+}
+
+static int add_part(struct tw_train_machines *m, const char *name, size_t input,
+		    const struct tw_prom *response, struct tw_err *err)
+{
+	struct tw_train_machine *machine;
+	struct tw_train_part *more;
+
+	if (add_machine(m, name, &machine, err) < 0)
+		return -1;
+	more = realloc(machine->part, (machine->parts + 1) * sizeof(*more));
+	if (more == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu responses", machine->parts + 1);
+	machine->part = more;
+	more[machine->parts++] = (struct tw_train_part){ response, input };
+	return 0;
+}
+
+/* ---- responses ---- */
+
+/* Room for `count` more responses of our own, all NULL. */
+static struct tw_prom **more_own(struct tw_train_machines *m, size_t count,
+				 struct tw_err *err)
+{
+	struct tw_prom **more = realloc(m->own, (m->owned + count) * sizeof(*more));
+
+	if (more == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu machines", count);
+		return NULL;
+	}
+	m->own = more;
+	memset(more + m->owned, 0, count * sizeof(*more));
+	m->owned += count;
+	return more + m->owned - count;
+}
+
+static int take_apart(struct tw_train_machines *m, size_t input,
+		      const struct tw_prom *response, struct tw_err *err)
+{
+	const struct tw_machines *of = &m->of[input];
+	struct tw_prom **own;
+
+	if (of->count > TW_TRAIN_MACHINES_MAX)
 		return tw_fail(err, TW_INVALID, "response holds %zu machines, at most %d",
-			       m->count, TW_TRAIN_MACHINES_MAX);
-	m->one = calloc(m->count, sizeof(struct tw_prom *));
-	if (m->one == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", m->count);
-	if (m->named != NULL)
-		return tw_machines_select(&m->all, m->whole, m->named, &m->one[0], err);
-	return tw_machines_split(&m->all, m->whole, m->one, err);
+			       of->count, TW_TRAIN_MACHINES_MAX);
+	own = more_own(m, of->count, err);
+	if (own == NULL || tw_machines_split(of, response, own, err) < 0)
+		return -1;
+	for (size_t i = 0; i < of->count; i++)
+		if (add_part(m, of->name[i], input, own[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int take_one(struct tw_train_machines *m, size_t input,
+		    const struct tw_prom *response, const char *name, struct tw_err *err)
+{
+	struct tw_prom **own = more_own(m, 1, err);
+
+	if (own == NULL ||
+	    tw_machines_select(&m->of[input], response, name, own, err) < 0)
+		return -1;
+	return add_part(m, name, input, *own, err);
+}
+
+static int add_response(struct tw_train_machines *m, const struct tw_train_job *job,
+			size_t input, struct tw_err *err)
+{
+	const struct tw_train_response *r = &job->responses[input];
+	const struct tw_machines *of = &m->of[input];
+
+	if (tw_machines_find(r->prom, &m->of[input], err) < 0)
+		return -1;
+	m->responses = input + 1;
+	if (r->machine != NULL && of->count > 1)
+		return tw_fail(
+			err, TW_INVALID,
+			"response is said to be of '%.60s', and holds %zu machines",
+			r->machine, of->count);
+	if (job->machine != NULL && !same_name(job->machine, r->machine))
+		return take_one(m, input, r->prom, job->machine, err);
+	/* Guests are not divided among hosts: several hosts are refused later. */
+	if (of->count > 1 && !job->vm_metrics)
+		return take_apart(m, input, r->prom, err);
+	if (r->machine != NULL || of->count != 1)
+		return add_part(m, r->machine, input, r->prom, err);
+	return add_part(m, of->name[0], input, r->prom, err);
+}
+
+/* Of several responses one at least must have the machine that is wanted. */
+static int add_responses(struct tw_train_machines *m, const struct tw_train_job *job,
+			 struct tw_err *err)
+{
+	struct tw_err absent = { 0 };
+
+	for (size_t i = 0; i < job->response_count; i++) {
+		struct tw_err why = { 0 };
+
+		if (add_response(m, job, i, &why) == 0)
+			continue;
+		if (job->response_count > 1)
+			tw_err_wrap(&why, "'%.80s'", job->responses[i].origin);
+		if (job->machine == NULL || why.code != TW_NOTFOUND)
+			return tw_fail(err, why.code, "%s", why.text);
+		tw_fail(&absent, why.code, "%s", why.text);
+	}
+	if (m->count == 0 && absent.code != TW_OK)
+		return tw_fail(err, absent.code, "%s", absent.text);
+	return 0;
+}
+
+/* ---- what they are ---- */
+
+static int set_specs(struct tw_train_machines *m, const struct tw_train_job *job,
+		     struct tw_err *err)
+{
+	struct tw_train_machine *one;
+
+	if (tw_machine_spec_known(&job->spec) && m->count > 1)
+		return tw_fail(err, TW_INVALID,
+			       "the machine's spec is given, and there are %zu machines: "
+			       "want one of them",
+			       m->count);
+	for (size_t i = 0; i < m->count; i++)
+		m->at[i].spec = job->spec;
+	for (size_t i = 0; i < job->spec_count; i++) {
+		one = find_machine(m, job->specs[i].machine);
+		if (one == NULL)
+			return tw_fail(err, TW_INVALID,
+				       "a spec is given for machine '%.60s', of which "
+				       "there is no data",
+				       job->specs[i].machine);
+		one->spec = job->specs[i].spec;
+	}
+	return 0;
+}
+
+/* By the pipeline's own node types where it has some; new ones are added. */
+static int set_node_types(struct tw_train_machines *m, const struct tw_train_job *job,
+			  struct tw_err *err)
+{
+	struct tw_node_types types = { 0 };
+	uint32_t number;
+	int rc = -1;
+
+	if (job->known != NULL && tw_node_types_merge(&types, job->known, err) < 0)
+		goto out;
+	for (size_t i = 0; i < m->count; i++) {
+		if (tw_node_types_place(&types, m->at[i].name, &m->at[i].spec, &number,
+					err) < 0)
+			goto out;
+		m->at[i].node_type = number;
+	}
+
+	rc = 0;
+out:
+	tw_node_types_release(&types);
+	return rc;
 }
 
 int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machines *out,
 			   struct tw_err *err)
 {
-	struct tw_train_machines m = { .whole = job->response, .count = 1 };
+	struct tw_train_machines m = { 0 };
+	struct tw_train_machine *unused;
 	int rc = -1;
 
-	if (job->response == NULL)
-		return 0;
-	if (tw_machines_find(job->response, &m.all, err) < 0)
-		goto out;
-	m.named = job->machine;
-	/* Guests are not divided among hosts: several hosts are refused later. */
-	if (m.named == NULL && !job->vm_metrics && m.all.count > 1)
-		m.count = m.all.count;
-	if (m.count > 1 && tw_machine_spec_known(&job->spec)) {
-		tw_fail(err, TW_INVALID,
-			"the machine's spec is given, and the response holds %zu "
-			"machines: want one of them",
-			m.count);
+	m.of = calloc(job->response_count + 1, sizeof(*m.of));
+	if (m.of == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu responses", job->response_count);
 		goto out;
 	}
-	if ((m.named != NULL || m.count > 1) && take_apart(&m, err) < 0)
+	if (add_responses(&m, job, err) < 0)
+		goto out;
+	if (job->table_count > 0 && add_machine(&m, job->machine, &unused, err) < 0)
+		goto out;
+	if (m.count > 1)
+		qsort(m.at, m.count, sizeof(*m.at), by_name);
+	if (set_specs(&m, job, err) < 0 || set_node_types(&m, job, err) < 0)
 		goto out;
 
 	*out = m;
@@ -52,41 +240,44 @@ out:
 	return rc;
 }
 
-const struct tw_prom *tw_train_machines_response(const struct tw_train_machines *m,
-						 size_t i)
-{
-	return m->one != NULL ? m->one[i] : m->whole;
-}
+/* ---- what to train on ---- */
 
-const char *tw_train_machines_name(const struct tw_train_machines *m, size_t i)
+static bool part_has(const struct tw_prom *p, const struct tw_train_job *job,
+		     const struct tw_energy_source *source,
+		     const struct tw_feature_group *group)
 {
-	if (m->named != NULL)
-		return m->named;
-	return m->count == m->all.count ? m->all.name[i] : NULL;
-}
-
-bool tw_train_machines_wants(const struct tw_train_machines *m, size_t i,
-			     const struct tw_train_job *job,
-			     const struct tw_energy_source *source,
-			     const struct tw_feature_group *group)
-{
-	const struct tw_prom *response = tw_train_machines_response(m, i);
-	bool has_source = tw_extract_has_source(response, source);
-	bool has_group = tw_extract_has_group(response, group);
+	bool has_source = tw_extract_has_source(p, source);
+	bool has_group = tw_extract_has_group(p, group);
 
 	if (job->source != NULL ? job->source != source : !has_source)
 		return false;
 	if (job->group != NULL ? job->group != group : !has_group)
 		return false;
 	/* What two exporters tell is not put together. */
-	return !has_source || !has_group || tw_extract_has_both(response, group, source);
+	return !has_source || !has_group || tw_extract_has_both(p, group, source);
+}
+
+bool tw_train_machine_wants(const struct tw_train_machine *m,
+			    const struct tw_train_job *job,
+			    const struct tw_energy_source *source,
+			    const struct tw_feature_group *group)
+{
+	for (size_t i = 0; i < m->parts; i++)
+		if (part_has(m->part[i].response, job, source, group))
+			return true;
+	return false;
 }
 
 void tw_train_machines_release(struct tw_train_machines *m)
 {
-	for (size_t i = 0; m->one != NULL && i < m->count; i++)
-		tw_prom_free(m->one[i]);
-	free(m->one);
-	tw_machines_release(&m->all);
+	for (size_t i = 0; i < m->count; i++)
+		free(m->at[i].part);
+	for (size_t i = 0; i < m->owned; i++)
+		tw_prom_free(m->own[i]);
+	for (size_t i = 0; i < m->responses; i++)
+		tw_machines_release(&m->of[i]);
+	free(m->own);
+	free(m->of);
+	free(m->at);
 	*m = (struct tw_train_machines){ 0 };
 }

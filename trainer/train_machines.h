@@ -3,10 +3,12 @@
 #define TW_TRAINER_TRAIN_MACHINES_H
 
 /*
- * The machines of a training: their names, and the response as each alone would give
- * it. A machine's place is its node type.
+ * The machines of a training: each with its name, what it is, its node type in the
+ * pipeline, and its part of each response, which is the response that it alone would
+ * give.
  */
 
+#include "profiler/spec.h"
 #include "trainer/machines.h"
 
 #include <stdbool.h>
@@ -17,34 +19,42 @@ struct tw_feature_group;
 struct tw_prom;
 struct tw_train_job;
 
-/* Most machines of one pipeline. */
+/* Most machines of one training. */
 #define TW_TRAIN_MACHINES_MAX 1024
+
+/* What one response has of a machine. */
+struct tw_train_part {
+	const struct tw_prom *response;
+	size_t input; /* its place among the job's */
+};
+
+struct tw_train_machine {
+	const char *name; /* a response's text, or the job's; NULL: not told */
+	struct tw_machine_spec spec;
+	size_t node_type;
+	struct tw_train_part *part; /* in order of input; none where there are tables */
+	size_t parts;
+};
 
 /* All zero bytes is none. */
 struct tw_train_machines {
-	struct tw_machines all;
-	const struct tw_prom *whole;
-	struct tw_prom **one; /* NULL: there is one machine, and the response is its */
-	const char *named;    /* the one that was asked for, or NULL */
+	struct tw_train_machine *at; /* in order of name; one without a name first */
 	size_t count;
+	struct tw_machines *of; /* of each response */
+	size_t responses;
+	struct tw_prom **own; /* taken apart */
+	size_t owned;
 };
 
-/* *out must be all zero; it is yours. Without a response there are none. */
+/* *out must be all zero; it is yours, and lives no longer than the job. */
 int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machines *out,
 			   struct tw_err *err);
 
-/* Borrowed. */
-const struct tw_prom *tw_train_machines_response(const struct tw_train_machines *m,
-						 size_t i);
-
-/* NULL where the response does not tell; else its text. */
-const char *tw_train_machines_name(const struct tw_train_machines *m, size_t i);
-
 /* Whether to train on a source and group: those of the job, or all that there are. */
-bool tw_train_machines_wants(const struct tw_train_machines *m, size_t i,
-			     const struct tw_train_job *job,
-			     const struct tw_energy_source *source,
-			     const struct tw_feature_group *group);
+bool tw_train_machine_wants(const struct tw_train_machine *m,
+			    const struct tw_train_job *job,
+			    const struct tw_energy_source *source,
+			    const struct tw_feature_group *group);
 
 void tw_train_machines_release(struct tw_train_machines *m);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_model.h"
 
+#include "lib/buf.h"
 #include "model-db/model_check.h"
 #include "trainer/train.h"
+#include "trainer/train_arguments.h"
+#include "trainer/train_machines.h"
 #include "trainer/train_unit.h"
 
 #include <inttypes.h>
@@ -35,9 +38,33 @@ static json_t *instant(int64_t ms)
 	return json_string(text);
 }
 
-static json_t *text_or_null(const char *s)
+/* "a.json,b.json": what the inputs that the data is from call themselves. */
+static json_t *origin_of(const struct tw_train_data *d, const struct tw_train_job *job)
 {
-	return s != NULL ? json_string(s) : json_null();
+	struct tw_buf b = { 0 };
+	json_t *text;
+
+	if (job->origin != NULL)
+		return json_string(job->origin);
+	if (d->table != NULL)
+		return d->table->origin != NULL ? json_string(d->table->origin)
+						: json_null();
+	for (size_t i = 0; i < job->response_count; i++) {
+		bool any = false;
+
+		for (size_t r = 0; !any && r < d->d.rows; r++)
+			any = d->input[r] == i;
+		if (any && job->responses[i].origin != NULL)
+			tw_buf_addf(&b, "%s%s", b.len > 0 ? "," : "",
+				    job->responses[i].origin);
+	}
+	text = b.data != NULL ? json_string(b.data) : json_null();
+	if (tw_buf_failed(&b)) {
+		json_decref(text);
+		text = NULL;
+	}
+	tw_buf_clear(&b);
+	return text;
 }
 
 static json_t *texts(const struct tw_strs *l)
@@ -109,7 +136,7 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 			(json_int_t)data->folds, "data_rows", (json_int_t)d->rows,
 			"data_first", instant(d->time_ms[0]), "data_last",
 			instant(d->time_ms[d->rows - 1]), "data_step_s", median_step(d),
-			"data_origin", text_or_null(job->origin), "seed",
+			"data_origin", origin_of(data, job), "seed",
 			(json_int_t)job->seed, "creator", "tallywatt " TW_VERSION);
 	failed = obj == NULL;
 	for (size_t c = 0; c < data->components; c++)
@@ -148,14 +175,14 @@ static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
 		    const struct tw_train_job *job, struct tw_err *err)
 {
 	snprintf(info->name, sizeof(info->name), "%s_%zu", u->trainer->name,
-		 u->data->node_type);
+		 u->data->machine->node_type);
 	snprintf(info->trainer, sizeof(info->trainer), "%s", u->trainer->name);
 	snprintf(info->predictor, sizeof(info->predictor), "%s", u->trainer->predictor);
 	info->source = u->data->source;
 	info->output = u->data->output;
 	info->group = u->data->group;
-	info->node_type = (long long)u->data->node_type;
-	info->spec = job->spec;
+	info->node_type = (long long)u->data->machine->node_type;
+	info->spec = u->data->machine->spec;
 	set_errors(info, u);
 	if (add_features(&info->features, u->data, err) < 0)
 		return -1;
@@ -211,7 +238,7 @@ out:
 
 /* From the earliest to the latest row of all data; null where there is none. */
 static json_t *describe_times(const struct tw_train_data *data, size_t count,
-			      const char *origin)
+			      const struct tw_train_job *job)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
@@ -223,7 +250,7 @@ static json_t *describe_times(const struct tw_train_data *data, size_t count,
 		first = d->time_ms[0] < first ? d->time_ms[0] : first;
 		last = d->time_ms[d->rows - 1] > last ? d->time_ms[d->rows - 1] : last;
 	}
-	return json_pack("{s:o, s:o, s:o}", "origin", text_or_null(origin), "first",
+	return json_pack("{s:o, s:o, s:o}", "origin", tw_train_origins(job), "first",
 			 instant(first), "last", instant(last));
 }
 
@@ -235,11 +262,11 @@ static int add_machines(json_t *metadata, const struct tw_train_data *data, size
 	int rc = -1;
 
 	for (size_t i = 0; i < count; i++) {
-		if (data[i].machine == NULL || data[i].err.code != TW_OK)
+		if (data[i].machine->name == NULL || data[i].err.code != TW_OK)
 			continue;
-		snprintf(type, sizeof(type), "%zu", data[i].node_type);
+		snprintf(type, sizeof(type), "%zu", data[i].machine->node_type);
 		if (json_object_set_new(machines, type,
-					json_pack("[s]", data[i].machine)) < 0)
+					json_pack("[s]", data[i].machine->name)) < 0)
 			goto out;
 	}
 	if (machines == NULL || (json_object_size(machines) > 0 &&
@@ -263,7 +290,7 @@ json_t *tw_train_metadata(const struct tw_train_job *job,
 			     "abs_trainers", texts(&job->abs_trainers), "dyn_trainers",
 			     texts(&job->dyn_trainers), "seed", (json_int_t)job->seed,
 			     "creator", "tallywatt " TW_VERSION, "data",
-			     describe_times(data, count, job->origin));
+			     describe_times(data, count, job));
 	if (metadata != NULL && add_machines(metadata, data, count) < 0) {
 		json_decref(metadata);
 		return NULL;

@@ -12,6 +12,7 @@
 #include "trainer/prom.h"
 #include "trainer/train.h"
 #include "trainer/train_data.h"
+#include "trainer/train_machines.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>
@@ -217,7 +218,7 @@ static void threads_and_repeats_change_no_byte(void **state)
 	job.isolator = tw_isolator_find("MinIdleIsolator");
 	if (tw_prom_read("tests/data/prom/simulated-0.7.json", &response, &err) < 0)
 		fail_msg("%s", err.text);
-	job.response = response;
+	train_set_response(&job, response);
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.group = tw_feature_group_find("BPFOnly");
 	train_add_all(&job.abs_trainers);
@@ -241,9 +242,11 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 	struct tw_dataset d = { 0 };
 	struct tw_train_table table = train_make_counters(&d);
 	struct tw_train_job job = train_make_job(&table);
+	const struct tw_train_machine machine = { 0 };
 	struct tw_train_data data = { .source = table.source,
 				      .group = table.group,
 				      .output = TW_DYN_POWER,
+				      .machine = &machine,
 				      .table = &table };
 	double *package;
 
@@ -370,7 +373,7 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 	job.isolator = tw_isolator_find("MinIdleIsolator");
 	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
 			 0);
-	job.response = less;
+	train_set_response(&job, less);
 	if (tw_train(&job, &lacking, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(lacking.models, 1);
@@ -382,7 +385,7 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 			     "no series of kepler_node_platform_joules_total{source=");
 	job.source = NULL;
 
-	job.response = falls;
+	train_set_response(&job, falls);
 	assert_int_equal(tw_train(&job, &wrong, &reset), -1);
 	assert_int_equal(reset.code, TW_INVALID);
 	assert_non_null(strstr(reset.text, "kepler_container_cpu_cycles_total"));
@@ -448,7 +451,7 @@ static void real_data_becomes_models(void **state)
 	shared_path(path, sizeof(path), "data/prometheus/workload-0.6.json");
 	if (tw_prom_read(path, &response, &err) < 0)
 		fail_msg("%s", err.text);
-	job.response = response;
+	train_set_response(&job, response);
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.isolator = tw_isolator_find("MinIdleIsolator");
 	train_add_all(&job.abs_trainers);

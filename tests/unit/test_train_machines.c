@@ -13,64 +13,12 @@
 #include <gsl/gsl_errno.h>
 #include <string.h>
 
-/* Load and power of one machine: name is its own, and so is the law. */
-static void add_machine(struct tw_buf *cpu, struct tw_buf *watts, const char *name,
-			size_t law)
-{
-	const char *comma = cpu->len > 0 ? "," : "";
-
-	tw_buf_addf(cpu, "%s{\"metric\":{\"node_name\":\"%s\"},\"values\":[", comma,
-		    name);
-	tw_buf_addf(
-		watts,
-		"%s{\"metric\":{\"node_name\":\"%s\",\"source\":\"acpi\"},\"values\":[",
-		comma, name);
-	for (size_t r = 0, seconds = 0; r < 30; r++) {
-		const size_t busy = (r * 7 + law) % 11;
-
-		seconds += busy;
-		comma = r > 0 ? "," : "";
-		tw_buf_addf(cpu, "%s[%zu,\"%zu\"]", comma, 1000 + 3 * r, seconds);
-		tw_buf_addf(watts, "%s[%zu,\"%zu\"]", comma, 1000 + 3 * r,
-			    10 * law + 2 * busy);
-	}
-	tw_buf_adds(cpu, "]}");
-	tw_buf_adds(watts, "]}");
-}
-
-/* Of machine a, of b, or of both; c has load and no power. */
-static struct tw_prom *make_machines(const char *names)
-{
-	struct tw_buf cpu = { 0 }, watts = { 0 }, lost = { 0 };
-	struct tw_prom *p = NULL;
-	struct tw_err err = { 0 };
-
-	if (strchr(names, 'b') != NULL)
-		add_machine(&cpu, &watts, "b", 5);
-	if (strchr(names, 'c') != NULL)
-		add_machine(&cpu, &lost, "c", 2);
-	if (strchr(names, 'a') != NULL)
-		add_machine(&cpu, &watts, "a", 3);
-	tw_buf_adds(&cpu, "],\"kepler_platform_watts\":[");
-	tw_buf_add(&cpu, watts.data, watts.len);
-	tw_buf_adds(&cpu, "]}");
-	tw_buf_clear(&lost);
-	tw_buf_adds(&lost, "{\"kepler_container_cpu_seconds_total\":[");
-	tw_buf_add(&lost, cpu.data, cpu.len);
-	if (tw_prom_parse(lost.data, lost.len, &p, &err) < 0)
-		fail_msg("%s", err.text);
-	tw_buf_clear(&lost);
-	tw_buf_clear(&watts);
-	tw_buf_clear(&cpu);
-	return p;
-}
-
 static struct tw_train_job make_machines_job(const struct tw_prom *response)
 {
 	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
 
 	job.isolator = tw_isolator_find("MinIdleIsolator");
-	job.response = response;
+	train_set_response(&job, response);
 	train_add_all(&job.abs_trainers);
 	train_add_all(&job.dyn_trainers);
 	return job;
@@ -124,8 +72,8 @@ static const char *member_of(const json_t *index, const char *type)
 
 static void several_machines_are_each_what_it_is_alone(void **state)
 {
-	struct tw_prom *both = make_machines("ab"), *a = make_machines("a"),
-		       *b = make_machines("b");
+	struct tw_prom *both = train_make_machines("ab"), *a = train_make_machines("a"),
+		       *b = train_make_machines("b");
 	struct tw_train_result together = { 0 }, alone[2] = { 0 }, named = { 0 };
 	json_t *index;
 
@@ -158,7 +106,7 @@ static void several_machines_are_each_what_it_is_alone(void **state)
 
 static void a_machine_without_data_is_told(void **state)
 {
-	struct tw_prom *p = make_machines("acb");
+	struct tw_prom *p = train_make_machines("acb");
 	struct tw_train_result r = { 0 };
 	const struct tw_train_row *last;
 
@@ -191,7 +139,7 @@ static void there_is_a_limit_on_machines(void **state)
 			i > 0 ? "," : "", i);
 	tw_buf_adds(&b, "]}");
 	assert_int_equal(tw_prom_parse(b.data, b.len, &p, &err), 0);
-	job.response = p;
+	train_set_response(&job, p);
 	assert_int_equal(tw_train_machines_find(&job, &m, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text, "response holds 1025 machines, at most 1024");
@@ -201,7 +149,7 @@ static void there_is_a_limit_on_machines(void **state)
 
 static void a_spec_is_of_one_machine(void **state)
 {
-	struct tw_prom *p = make_machines("ab");
+	struct tw_prom *p = train_make_machines("ab");
 	struct tw_train_job job = make_machines_job(p);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 }, unknown = { 0 };
@@ -210,8 +158,8 @@ static void a_spec_is_of_one_machine(void **state)
 	job.spec.cores = 8;
 	assert_int_equal(tw_train(&job, &r, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
-	assert_string_equal(err.text, "the machine's spec is given, and the response "
-				      "holds 2 machines: want one of them");
+	assert_string_equal(err.text, "the machine's spec is given, and there are 2 "
+				      "machines: want one of them");
 	job.machine = "d";
 	assert_int_equal(tw_train(&job, &r, &unknown), -1);
 	assert_int_equal(unknown.code, TW_NOTFOUND);
@@ -222,8 +170,11 @@ static void a_spec_is_of_one_machine(void **state)
 
 static void every_failed_allocation_of_the_machines_is_reported(void **state)
 {
-	struct tw_prom *p = make_machines("ab");
-	const struct tw_train_job job = { .name = "p", .response = p };
+	struct tw_prom *p = train_make_machines("ab");
+	const struct tw_train_response response = { .prom = p };
+	const struct tw_train_job job = { .name = "p",
+					  .responses = &response,
+					  .response_count = 1 };
 
 	(void)state;
 	for (int n = 1;; n++) {

@@ -2,10 +2,12 @@
 #include "tests/unit/train_fixture.h"
 
 #include "isolator/isolator.h"
+#include "lib/buf.h"
 #include "lib/dataset.h"
 #include "lib/err.h"
 #include "lib/json.h"
 #include "tests/unit/tw_test.h"
+#include "trainer/prom.h"
 
 #include <string.h>
 
@@ -60,7 +62,16 @@ struct tw_train_job train_make_job(const struct tw_train_table *table)
 struct tw_train_table train_make_counters(const struct tw_dataset *d)
 {
 	return (struct tw_train_table){ tw_energy_source_find("rapl-sysfs"),
-					tw_feature_group_find("CounterOnly"), d };
+					tw_feature_group_find("CounterOnly"), d, NULL };
+}
+
+void train_set_response(struct tw_train_job *job, const struct tw_prom *p)
+{
+	static struct tw_train_response one;
+
+	one = (struct tw_train_response){ .prom = p };
+	job->responses = &one;
+	job->response_count = 1;
 }
 
 void train_release_job(struct tw_train_job *job)
@@ -102,4 +113,56 @@ void train_assert_refused(const struct tw_train_job *job, const char *text)
 		fail_msg("'%s' is not in '%s'", text, err.text);
 	assert_int_equal(r.pipeline.count, 0);
 	assert_null(r.row);
+}
+
+/* Load and power of one machine: name is its own, and so is the law. */
+static void add_machine(struct tw_buf *cpu, struct tw_buf *watts, const char *name,
+			size_t law)
+{
+	const char *comma = cpu->len > 0 ? "," : "";
+
+	tw_buf_addf(cpu, "%s{\"metric\":{\"node_name\":\"%s\"},\"values\":[", comma,
+		    name);
+	tw_buf_addf(
+		watts,
+		"%s{\"metric\":{\"node_name\":\"%s\",\"source\":\"acpi\"},\"values\":[",
+		comma, name);
+	for (size_t r = 0, seconds = 0; r < 30; r++) {
+		const size_t busy = (r * 7 + law) % 11;
+
+		seconds += busy;
+		comma = r > 0 ? "," : "";
+		tw_buf_addf(cpu, "%s[%zu,\"%zu\"]", comma, 1000 + 3 * r, seconds);
+		tw_buf_addf(watts, "%s[%zu,\"%zu\"]", comma, 1000 + 3 * r,
+			    10 * law + 2 * busy);
+	}
+	tw_buf_adds(cpu, "]}");
+	tw_buf_adds(watts, "]}");
+}
+
+/* Of machine a, of b, or of both; c has load and no power. */
+struct tw_prom *train_make_machines(const char *names)
+{
+	struct tw_buf cpu = { 0 }, watts = { 0 }, lost = { 0 };
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	if (strchr(names, 'b') != NULL)
+		add_machine(&cpu, &watts, "b", 5);
+	if (strchr(names, 'c') != NULL)
+		add_machine(&cpu, &lost, "c", 2);
+	if (strchr(names, 'a') != NULL)
+		add_machine(&cpu, &watts, "a", 3);
+	tw_buf_adds(&cpu, "],\"kepler_platform_watts\":[");
+	tw_buf_add(&cpu, watts.data, watts.len);
+	tw_buf_adds(&cpu, "]}");
+	tw_buf_clear(&lost);
+	tw_buf_adds(&lost, "{\"kepler_container_cpu_seconds_total\":[");
+	tw_buf_add(&lost, cpu.data, cpu.len);
+	if (tw_prom_parse(lost.data, lost.len, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&lost);
+	tw_buf_clear(&watts);
+	tw_buf_clear(&cpu);
+	return p;
 }

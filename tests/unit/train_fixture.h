@@ -23,8 +23,17 @@ struct tw_train_table train_make_counters(const struct tw_dataset *d);
 struct tw_train_job train_make_job(const struct tw_train_table *table);
 void train_release_job(struct tw_train_job *job);
 
+/* The job's only response, until another is set for any job. */
+void train_set_response(struct tw_train_job *job, const struct tw_prom *p);
+
 /* Every trainer of this build. */
 void train_add_all(struct tw_strs *l);
+
+/*
+ * A response with the load and the platform power of machine a, of b, or of both; of c
+ * there is no power. Each has a law of its own.
+ */
+struct tw_prom *train_make_machines(const char *names);
 
 /* A JSON file of the pipeline; yours. */
 json_t *train_parse_file(const struct tw_train_result *r, const char *name);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_TRAIN_FLAGS_H
+#define TW_TRAINER_TRAIN_FLAGS_H
+
+/*
+ * The options of `tallywatt train`, and the training that they ask for.
+ */
+
+#include "lib/opt.h"
+#include "lib/strs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_train_input;
+struct tw_train_job;
+
+struct tw_train_flags {
+	struct tw_strs input, csv, spec;
+	char *name, *source, *group, *origin, *isolator;
+	char *trainers, *abs_trainers, *dyn_trainers;
+	char *model_db, *output, *machine;
+	char *vendor, *processor;
+	uint32_t cores, chips, memory, frequency, threads_per_core;
+	uint32_t threads, seed, folds;
+	unsigned resets;
+	bool vm_metrics, replace;
+};
+
+extern const struct tw_opts tw_train_opts;
+
+/*
+ * All of the job but its data, which it has from the files. What is wrong here is wrong
+ * use. Texts are the flags'; the job ends with tw_train_flags_release(), after a failure
+ * too.
+ */
+int tw_train_flags_job(const struct tw_train_flags *f, struct tw_train_job *job,
+		       struct tw_err *err);
+
+/* The data and the specs. The input is the caller's to release, after a failure too. */
+int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
+			struct tw_train_input *in, struct tw_err *err);
+
+/* Free the flags and what the job has of them. */
+void tw_train_flags_release(struct tw_train_flags *f, struct tw_train_job *job);
+
+#endif /* TW_TRAINER_TRAIN_FLAGS_H */
