@@ -147,3 +147,28 @@ bool tw_output_find(const char *name, enum tw_output *out)
 	}
 	return false;
 }
+
+static bool find_name(const char *const *names, size_t cols, const char *name,
+		      size_t *out)
+{
+	for (size_t c = 0; c < cols; c++)
+		if (strcmp(names[c], name) == 0) {
+			*out = c;
+			return true;
+		}
+	return false;
+}
+
+size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component c)
+{
+	static const char *const compute[] = { "cpu_instructions", "bpf_cpu_time_ms",
+					       "node_cpu_user_ms" };
+	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit",
+					      "node_page_faults" };
+	const char *const *wanted = c == TW_DRAM ? memory : compute;
+	size_t place = 0;
+
+	for (size_t i = 0; i < 3 && !find_name(names, cols, wanted[i], &place); i++)
+		continue;
+	return place;
+}

@@ -11,6 +11,8 @@
  * are in strcmp order, which is the order of columns in datasets and models.
  */
 
+#include "lib/energy.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -49,6 +51,12 @@ const struct tw_feature_group *tw_feature_group_find(const char *name);
 /* Whether every feature of the group is among names. */
 bool tw_feature_group_valid(const struct tw_feature_group *g,
 			    const struct tw_strs *names);
+
+/*
+ * Column of the feature that best tells the load of a component: what orders rows for
+ * the idle bias. The first column if none of the usual ones is there.
+ */
+size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component c);
 
 const char *tw_output_name(enum tw_output o);
 

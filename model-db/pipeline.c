@@ -41,6 +41,22 @@ static int add_weights(struct tw_fileset *pipeline, const char *base,
 	return tw_fileset_add(pipeline, path, f->data, f->len, err);
 }
 
+static void base_path(const struct tw_model *m, char out[PATH_TEXT / 2])
+{
+	snprintf(out, PATH_TEXT / 2, "%s/%s/%s/%s", m->info.source->name,
+		 tw_output_name(m->info.output), m->info.group->name, m->info.name);
+}
+
+int tw_pipeline_take_validation(struct tw_fileset *pipeline, const struct tw_model *m,
+				char *text, size_t len, struct tw_err *err)
+{
+	char base[PATH_TEXT / 2], path[PATH_TEXT];
+
+	base_path(m, base);
+	snprintf(path, sizeof(path), "%s" TW_PIPELINE_VALIDATION, base);
+	return tw_fileset_take(pipeline, path, text, len, err);
+}
+
 int tw_pipeline_add_model(struct tw_fileset *pipeline, const struct tw_model *m,
 			  struct tw_err *err)
 {
@@ -50,8 +66,7 @@ int tw_pipeline_add_model(struct tw_fileset *pipeline, const struct tw_model *m,
 
 	if (tw_model_to_files(m, &files, err) < 0)
 		goto out;
-	snprintf(base, sizeof(base), "%s/%s/%s/%s", m->info.source->name,
-		 tw_output_name(m->info.output), m->info.group->name, m->info.name);
+	base_path(m, base);
 	if (add_zip(pipeline, base, &files, err) < 0 ||
 	    add_weights(pipeline, base, &files, err) < 0)
 		goto out;

@@ -26,6 +26,10 @@ struct tw_node_types;
 int tw_pipeline_add_model(struct tw_fileset *pipeline, const struct tw_model *m,
 			  struct tw_err *err);
 
+/* Add <name>.validation.csv beside it; text is taken over, even on failure. */
+int tw_pipeline_take_validation(struct tw_fileset *pipeline, const struct tw_model *m,
+				char *text, size_t len, struct tw_err *err);
+
 /*
  * Add what is about all of them: metadata.json (borrowed), node_type_index.json,
  * and one <source>_<output>_model_metadata.csv for each source and output of the

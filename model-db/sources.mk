@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+model-db-src += model-db/card.c
 model-db-src += model-db/choose.c
 model-db-src += model-db/curve.c
 model-db-src += model-db/filter.c
@@ -10,8 +11,11 @@ model-db-src += model-db/model_read.c
 model-db-src += model-db/model_write.c
 model-db-src += model-db/pipeline.c
 model-db-src += model-db/pipeline_merge.c
+model-db-src += model-db/plot.c
 model-db-src += model-db/publish.c
 model-db-src += model-db/summary.c
+model-db-src += model-db/svg.c
+model-db-src += model-db/validation.c
 model-db-src += model-db/watch.c
 model-db-src += model-db/weights.c
 model-db-src += model-db/weights_linear.c

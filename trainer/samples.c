@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 static bool good(double v)
 {
@@ -35,28 +34,4 @@ int tw_samples_check(const struct tw_samples *s, size_t min_rows, struct tw_err 
 				       s->y[r]);
 	}
 	return 0;
-}
-
-static bool find(const char *const *features, size_t cols, const char *name, size_t *out)
-{
-	for (size_t c = 0; c < cols; c++)
-		if (strcmp(features[c], name) == 0) {
-			*out = c;
-			return true;
-		}
-	return false;
-}
-
-size_t tw_main_feature(const char *const *features, size_t cols, enum tw_component c)
-{
-	static const char *const compute[] = { "cpu_instructions", "bpf_cpu_time_ms",
-					       "node_cpu_user_ms" };
-	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit",
-					      "node_page_faults" };
-	const char *const *wanted = c == TW_DRAM ? memory : compute;
-	size_t place = 0;
-
-	for (size_t i = 0; i < 3 && !find(features, cols, wanted[i], &place); i++)
-		continue;
-	return place;
 }

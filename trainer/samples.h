@@ -6,7 +6,7 @@
  * What holds for all samples before any trainer sees them.
  */
 
-#include "lib/energy.h"
+#include "lib/feature.h"
 
 #include <stddef.h>
 
@@ -24,11 +24,5 @@ struct tw_samples;
  * large, with TW_INVALID: "row 3, feature 'cpu_cycles': nan is no measurement".
  */
 int tw_samples_check(const struct tw_samples *s, size_t min_rows, struct tw_err *err);
-
-/*
- * Column of the feature that best tells the load of a component: what orders rows for
- * the idle bias. The first column if none of the usual ones is there.
- */
-size_t tw_main_feature(const char *const *features, size_t cols, enum tw_component c);
 
 #endif /* TW_TRAINER_SAMPLES_H */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 trainer-src += trainer/cmd_estimate.c
+trainer-src += trainer/cmd_export.c
 trainer-src += trainer/cmd_extract.c
 trainer-src += trainer/cmd_isolate.c
 trainer-src += trainer/cmd_models.c
@@ -10,6 +11,8 @@ trainer-src += trainer/cmd_trainers.c
 trainer-src += trainer/counters.c
 trainer-src += trainer/curvefit.c
 trainer-src += trainer/design.c
+trainer-src += trainer/export.c
+trainer-src += trainer/export_report.c
 trainer-src += trainer/extract.c
 trainer-src += trainer/extract_power.c
 trainer-src += trainer/extract_rates.c

@@ -2,12 +2,14 @@
 #include "trainer/train_unit.h"
 
 #include "model-db/pipeline.h"
+#include "model-db/validation.h"
 #include "trainer/samples.h"
 #include "trainer/train.h"
 #include "trainer/train_model.h"
 #include "trainer/validate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *data,
 			const struct tw_trainer *trainer)
@@ -48,6 +50,18 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
 }
 
+/* Power of each row as its fold saw it. */
+static void fill_measured(const struct tw_train_data *d, size_t c, double *measured)
+{
+	for (size_t f = 0; f < d->folds; f++) {
+		const struct tw_fold fold = tw_fold_at(d->d.rows, d->folds, f);
+		const struct tw_samples s = tw_train_data_samples(d, f, c);
+
+		for (size_t r = fold.from; r < fold.to; r++)
+			measured[r] = s.y[r];
+	}
+}
+
 static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
@@ -59,14 +73,7 @@ static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err
 
 	if (measured == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", rows);
-	/* Each row as its fold saw it. */
-	for (size_t f = 0; f < d->folds; f++) {
-		const struct tw_fold fold = tw_fold_at(rows, d->folds, f);
-		const struct tw_samples s = tw_train_data_samples(d, f, c);
-
-		for (size_t r = fold.from; r < fold.to; r++)
-			measured[r] = s.y[r];
-	}
+	fill_measured(d, c, measured);
 	if (tw_score(measured, u->predicted + c * rows, load, rows, &u->score[c], err) <
 	    0) {
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
@@ -76,6 +83,79 @@ static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err
 	rc = 0;
 out:
 	free(measured);
+	return rc;
+}
+
+static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *to,
+		    struct tw_err *err)
+{
+	const char *name =
+		d->feature[tw_main_feature(d->feature, d->cols, d->component[c])];
+	double *v;
+
+	if (tw_dataset_find(to, name) != NULL)
+		return 0;
+	if (tw_dataset_add(to, name, &v, err) < 0)
+		return -1;
+	memcpy(v, tw_dataset_find(&d->d, name), to->rows * sizeof(*v));
+	return 0;
+}
+
+/* model-db/validation.h */
+static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
+			   struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+	const size_t rows = d->d.rows;
+	double *column;
+
+	if (tw_dataset_init(v, rows, false, err) < 0 ||
+	    tw_dataset_add(v, "fold", &column, err) < 0)
+		return -1;
+	memcpy(v->time_ms, d->d.time_ms, rows * sizeof(*v->time_ms));
+	for (size_t f = 0; f < d->folds; f++) {
+		const struct tw_fold fold = tw_fold_at(rows, d->folds, f);
+
+		for (size_t r = fold.from; r < fold.to; r++)
+			column[r] = (double)f;
+	}
+	for (size_t c = 0; c < d->components; c++)
+		if (add_load(d, c, v, err) < 0)
+			return -1;
+	for (size_t c = 0; c < d->components; c++) {
+		if (tw_dataset_add(v, tw_power_column(d->component[c]), &column, err) < 0)
+			return -1;
+		fill_measured(d, c, column);
+		if (tw_dataset_add(v, tw_validation_column(d->component[c]), &column,
+				   err) < 0)
+			return -1;
+		memcpy(column, u->predicted + c * rows, rows * sizeof(*column));
+	}
+	return 0;
+}
+
+static int add_validation(struct tw_train_unit *u, struct tw_err *err)
+{
+	struct tw_dataset v = { 0 };
+	struct tw_buf b = { 0 };
+	char *text;
+	size_t len;
+	int rc = -1;
+
+	if (fill_validation(u, &v, err) < 0 || tw_validation_write(&v, &b, err) < 0)
+		goto out;
+	text = tw_buf_detach(&b, &len);
+	if (text == NULL) {
+		tw_fail(err, TW_NOMEM, "validation of %s", u->model.info.name);
+		goto out;
+	}
+	if (tw_pipeline_take_validation(&u->files, &u->model, text, len, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	tw_dataset_release(&v);
 	return rc;
 }
 
@@ -108,7 +188,9 @@ void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *jo
 			return;
 	if (tw_train_model(u, job, &u->model, &u->err) < 0)
 		return;
-	tw_pipeline_add_model(&u->files, &u->model, &u->err);
+	if (tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)
+		return;
+	add_validation(u, &u->err);
 }
 
 void tw_train_unit_release(struct tw_train_unit *u)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/num.h"
+#include "lib/opt.h"
+#include "lib/zip.h"
+#include "model-db/pipeline.h"
+#include "trainer/command.h"
+#include "trainer/export.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config {
+	char *model_db, *name, *output, *publisher, *max_mae, *max_mape;
+};
+
+#define TEXT(flag, field, what, line)                                               \
+	{                                                                           \
+		.name = flag, .type = TW_OPT_TEXT,                                  \
+		.offset = offsetof(struct config, field), .arg = what, .help = line \
+	}
+
+static const struct tw_opt options[] = {
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .fallback = TW_MODEL_DB,
+	  .offset = offsetof(struct config, model_db),
+	  .arg = "DIR",
+	  .help = "the model database" },
+	TEXT("name", name, "NAME", "the pipeline"),
+	TEXT("output", output, "DIR", "where the pipeline's directory is to be"),
+	TEXT("max-mae", max_mae, "WATTS", "leave models with larger errors out"),
+	TEXT("max-mape", max_mape, "PERCENT", "leave models with larger errors out"),
+	TEXT("publisher", publisher, "TEXT", "who publishes it"),
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt export",
+	.summary = "Make a pipeline ready to be published: tables, model cards, plots.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static int set_limit(const char *flag, const char *text, double *out, struct tw_err *err)
+{
+	*out = NAN;
+	if (text == NULL || (tw_parse_double(text, strlen(text), out) && *out >= 0.0))
+		return 0;
+	return tw_fail(err, TW_INVALID, "--%s: '%.64s' is no number from 0 on", flag,
+		       text);
+}
+
+static int check_use(const struct config *c, struct tw_export_args *a, struct tw_err *err)
+{
+	if (c->name == NULL)
+		return tw_fail(err, TW_INVALID, "--name is missing");
+	if (c->output == NULL)
+		return tw_fail(err, TW_INVALID, "--output is missing");
+	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0)
+		return -1;
+	a->name = c->name;
+	a->publisher = c->publisher;
+	if (set_limit("max-mae", c->max_mae, &a->max_mae_w, err) < 0)
+		return -1;
+	return set_limit("max-mape", c->max_mape, &a->max_mape_percent, err);
+}
+
+static int export_pipeline(const struct config *c, const struct tw_export_args *a,
+			   struct tw_err *err)
+{
+	struct tw_fileset pipeline = { 0 }, files = { 0 };
+	struct tw_export_counts n;
+	char *path = NULL;
+	int rc = -1;
+
+	if (tw_path_join(&path, err, c->model_db, c->name, NULL) < 0 ||
+	    tw_fileset_read_dir(&pipeline, path, &tw_zip_pipeline_limits, err) < 0)
+		goto out;
+	if (tw_export(&pipeline, a, &files, &n, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	if (tw_pipeline_publish(c->output, c->name, &files, err) < 0)
+		goto out;
+	printf("%s/%s: models=%zu left-out=%zu node-types=%zu files=%zu\n", c->output,
+	       c->name, n.models, n.left_out, n.node_types, files.count);
+	if (fflush(stdout) != 0) {
+		tw_fail(err, TW_IO, "cannot write to stdout");
+		goto out;
+	}
+
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	tw_fileset_clear(&pipeline);
+	free(path);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct config c = { 0 };
+	struct tw_export_args args = { 0 };
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_USAGE;
+
+	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
+		goto out;
+	if (action == TW_OPTS_RUN && check_use(&c, &args, &err) < 0)
+		goto out;
+	if (action == TW_OPTS_RUN && export_pipeline(&c, &args, &err) < 0) {
+		status = TW_EXIT_FAILED;
+		goto out;
+	}
+	status = TW_EXIT_OK;
+out:
+	if (status != TW_EXIT_OK)
+		fprintf(stderr, "tallywatt export: %s\n", err.text);
+	tw_opts_release(&opts, &c);
+	return status;
+}
+
+const struct tw_command tw_command_export = {
+	.name = "export",
+	.summary = "make a pipeline ready to be published",
+	.run = run,
+};
