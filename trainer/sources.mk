@@ -24,6 +24,7 @@ trainer-src += trainer/fit_logarithmic.c
 trainer-src += trainer/fit_logistic.c
 trainer-src += trainer/fit_polynomial.c
 trainer-src += trainer/fit_ridge.c
+trainer-src += trainer/folds.c
 trainer-src += trainer/linear_text.c
 trainer-src += trainer/machines.c
 trainer-src += trainer/names.c
@@ -48,10 +49,13 @@ trainer-src += trainer/train_flags.c
 trainer-src += trainer/train_input.c
 trainer-src += trainer/train_machines.c
 trainer-src += trainer/train_model.c
+trainer-src += trainer/train_pack.c
 trainer-src += trainer/train_report.c
 trainer-src += trainer/train_request.c
+trainer-src += trainer/train_scores.c
 trainer-src += trainer/train_unit.c
 trainer-src += trainer/validate.c
+trainer-src += trainer/workloads.c
 ifeq ($(XGBOOST),1)
 trainer-src += trainer/boost.c trainer/fit_gradient_boosting.c trainer/fit_xgboost.c
 endif

@@ -1,44 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train.h"
 
-#include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/json.h"
 #include "lib/pool.h"
-#include "model-db/pipeline.h"
 #include "trainer/names.h"
-#include "trainer/train_arguments.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
-#include "trainer/train_model.h"
+#include "trainer/train_pack.h"
 #include "trainer/train_unit.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* Of whom: the response, or a machine of it. */
-#define NO_DATA "no energy source and feature group of which %s has all metrics"
-
-/* A step of a unit, as the pool counts them. */
-struct step {
-	size_t unit, step;
-};
-
-/* All that one training holds. */
-struct training {
-	const struct tw_train_job *job;
-	struct tw_train_machines machines;
-	struct tw_train_data *data;
-	size_t datas;
-	struct tw_train_unit *unit;
-	size_t units;
-	struct step *step;
-	size_t steps;
-};
 
 static uint64_t now_ns(void)
 {
@@ -86,7 +62,7 @@ static int check_job(const struct tw_train_job *job, struct tw_err *err)
 
 /* ---- what to train on ---- */
 
-static void add_data(struct training *t, struct tw_train_data data)
+static void add_data(struct tw_training *t, struct tw_train_data data)
 {
 	const struct tw_strs *const wanted[] = { &t->job->abs_trainers,
 						 &t->job->dyn_trainers };
@@ -99,7 +75,7 @@ static void add_data(struct training *t, struct tw_train_data data)
 	}
 }
 
-static void plan_machine(struct training *t, size_t machine)
+static void plan_machine(struct tw_training *t, size_t machine)
 {
 	const struct tw_train_machine *m = &t->machines.at[machine];
 
@@ -117,7 +93,7 @@ static void plan_machine(struct training *t, size_t machine)
 	}
 }
 
-static int plan(struct training *t, struct tw_err *err)
+static int plan(struct tw_training *t, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
 	size_t most = 2 * job->table_count;
@@ -136,7 +112,7 @@ static int plan(struct training *t, struct tw_err *err)
 						    .machine = &t->machines.at[0],
 						    .table = &job->tables[i] });
 	if (t->datas == 0)
-		return tw_fail(err, TW_NOTFOUND, "nothing to train on: " NO_DATA,
+		return tw_fail(err, TW_NOTFOUND, "nothing to train on: " TW_TRAIN_NO_DATA,
 			       "the response");
 	return 0;
 }
@@ -145,38 +121,38 @@ static int plan(struct training *t, struct tw_err *err)
 
 static void extract_one(void *arg, size_t i)
 {
-	struct training *t = arg;
+	struct tw_training *t = arg;
 
 	tw_train_data_extract(&t->data[i], t->job);
 }
 
 static void isolate_one(void *arg, size_t i)
 {
-	struct training *t = arg;
+	struct tw_training *t = arg;
 
 	tw_train_data_isolate(&t->data[i], t->job);
 }
 
 static void fit_one(void *arg, size_t i)
 {
-	struct training *t = arg;
+	struct tw_training *t = arg;
 
 	tw_train_unit_step(&t->unit[t->step[i].unit], t->step[i].step, t->job);
 }
 
 static void finish_one(void *arg, size_t i)
 {
-	struct training *t = arg;
+	struct tw_training *t = arg;
 
 	tw_train_unit_finish(&t->unit[i], t->job);
 }
 
-static const struct tw_strs *trainers_of(const struct training *t, enum tw_output o)
+static const struct tw_strs *trainers_of(const struct tw_training *t, enum tw_output o)
 {
 	return o == TW_DYN_POWER ? &t->job->dyn_trainers : &t->job->abs_trainers;
 }
 
-static int make_units(struct training *t, struct tw_err *err)
+static int make_units(struct tw_training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
@@ -195,7 +171,7 @@ static int make_units(struct training *t, struct tw_err *err)
 	return 0;
 }
 
-static int make_steps(struct training *t, struct tw_err *err)
+static int make_steps(struct tw_training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
@@ -208,7 +184,7 @@ static int make_steps(struct training *t, struct tw_err *err)
 		const size_t steps = tw_train_unit_steps(&t->unit[i]);
 
 		for (size_t k = 0; k < steps; k++)
-			t->step[t->steps++] = (struct step){ i, k };
+			t->step[t->steps++] = (struct tw_train_step){ i, k };
 	}
 	return 0;
 }
@@ -217,7 +193,7 @@ static int make_steps(struct training *t, struct tw_err *err)
  * What lacks a metric is left out. Data that is wrong in itself (a counter that falls,
  * no common time) is refused as a whole: a pipeline without it would hide that.
  */
-static int check_data(const struct training *t, struct tw_err *err)
+static int check_data(const struct tw_training *t, struct tw_err *err)
 {
 	for (size_t i = 0; i < t->datas; i++) {
 		const struct tw_train_data *d = &t->data[i];
@@ -233,122 +209,7 @@ static int check_data(const struct training *t, struct tw_err *err)
 	return 0;
 }
 
-/* ---- results ---- */
-
-/* Rows of machines that there is no data of. */
-static void add_machines_without(const struct training *t, struct tw_train_result *out)
-{
-	for (size_t i = 0; i < t->machines.count; i++) {
-		const struct tw_train_machine *m = &t->machines.at[i];
-		struct tw_train_row *row = &out->row[out->rows];
-		bool any = false;
-
-		for (size_t k = 0; k < t->datas; k++)
-			any |= t->data[k].machine == m;
-		if (any)
-			continue;
-		row->source = row->output = row->group = row->trainer = "-";
-		row->machine = m->name;
-		row->node_type = m->node_type;
-		snprintf(row->failure, sizeof(row->failure), NO_DATA, "the machine");
-		out->rows++;
-	}
-}
-
-static int make_rows(const struct training *t, struct tw_train_result *out,
-		     struct tw_err *err)
-{
-	out->row = calloc(t->units + t->machines.count, sizeof(*out->row));
-	if (out->row == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows of results", t->units);
-	out->machines = t->machines.count;
-	for (size_t i = 0; i < t->units; i++) {
-		const struct tw_train_unit *u = &t->unit[i];
-		struct tw_train_row *row = &out->row[out->rows++];
-
-		row->source = u->data->source->name;
-		row->output = tw_output_name(u->data->output);
-		row->group = u->data->group->name;
-		row->trainer = u->trainer->name;
-		row->rows = u->data->d.rows;
-		row->machine = u->data->machine->name;
-		row->node_type = u->data->machine->node_type;
-		/* A pipeline must not depend on how much memory there was. */
-		if (u->err.code == TW_NOMEM)
-			return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer,
-				       u->err.text);
-		if (u->err.code != TW_OK) {
-			snprintf(row->failure, sizeof(row->failure), "%s", u->err.text);
-			continue;
-		}
-		row->mae_w = u->model.info.mae_w;
-		row->mape_percent = u->model.info.mape_percent;
-		out->models++;
-	}
-	if (out->models == 0)
-		return tw_fail(err, t->unit[0].err.code, "no model could be made: %s: %s",
-			       out->row[0].trainer, t->unit[0].err.text);
-	add_machines_without(t, out);
-	return 0;
-}
-
-static int add_summary(const struct training *t, struct tw_train_result *out,
-		       struct tw_err *err)
-{
-	struct tw_model *models = calloc(out->models, sizeof(*models));
-	json_t *metadata = tw_train_metadata(t->job, t->data, t->datas);
-	size_t count = 0;
-	int rc = -1;
-
-	if (models == NULL || metadata == NULL) {
-		tw_fail(err, TW_NOMEM, "summary of pipeline '%s'", t->job->name);
-		goto out;
-	}
-	/* Borrowed, as they are needed: the units keep them. */
-	for (size_t i = 0; i < t->units; i++)
-		if (t->unit[i].err.code == TW_OK)
-			models[count++] = t->unit[i].model;
-	if (tw_pipeline_add_summary(&out->pipeline, metadata, models, count, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	free(models);
-	json_decref(metadata);
-	return rc;
-}
-
-static int add_arguments(const struct tw_train_job *job, struct tw_train_result *out,
-			 struct tw_err *err)
-{
-	json_t *arguments = tw_train_arguments(job);
-	struct tw_buf b = { 0 };
-	char *text = NULL;
-	size_t len = 0;
-
-	if (arguments != NULL) {
-		tw_buf_add_json_pretty(&b, arguments);
-		text = tw_buf_detach(&b, &len);
-	}
-	json_decref(arguments);
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, "train_arguments.json");
-	return tw_fileset_take(&out->pipeline, "train_arguments.json", text, len, err);
-}
-
-static int pack(const struct training *t, struct tw_train_result *out, struct tw_err *err)
-{
-	for (size_t i = 0; i < t->units; i++)
-		if (t->unit[i].err.code == TW_OK &&
-		    tw_fileset_merge(&out->pipeline, &t->unit[i].files, err) < 0)
-			return -1;
-	if (add_summary(t, out, err) < 0 || add_arguments(t->job, out, err) < 0)
-		return -1;
-	tw_fileset_sort(&out->pipeline);
-	return 0;
-}
-
-static void release(struct training *t)
+static void release(struct tw_training *t)
 {
 	for (size_t i = 0; i < t->units; i++)
 		tw_train_unit_release(&t->unit[i]);
@@ -363,7 +224,7 @@ static void release(struct training *t)
 int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	     struct tw_err *err)
 {
-	struct training t = { .job = job };
+	struct tw_training t = { .job = job };
 	struct tw_train_result r = { 0 };
 	uint64_t lap = now_ns();
 	int rc = -1;
@@ -383,7 +244,7 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	tw_pool_run(t.steps, job->threads, fit_one, &t);
 	r.fit_ns = lap_ns(&lap);
 	tw_pool_run(t.units, job->threads, finish_one, &t);
-	if (make_rows(&t, &r, err) < 0 || pack(&t, &r, err) < 0)
+	if (tw_train_pack(&t, &r, err) < 0)
 		goto out;
 	r.pack_ns = lap_ns(&lap);
 

@@ -26,6 +26,7 @@
 struct tw_err;
 struct tw_node_types;
 struct tw_prom;
+struct tw_workloads;
 
 /* Node-level data that was extracted before. */
 struct tw_train_table {
@@ -69,6 +70,10 @@ struct tw_train_job {
 	uint64_t seed;
 	unsigned threads; /* 0: one a CPU */
 	unsigned folds;   /* 0: 5 */
+	/* Judge by leaving workloads out too: these, or each response as one; or by
+	 * shuffled rows. */
+	const struct tw_workloads *workloads;
+	bool by_response, shuffled;
 };
 
 /* One model that was made, or was not. */
@@ -79,6 +84,7 @@ struct tw_train_row {
 	double mae_w, mape_percent; /* as in the metadata */
 	size_t rows;
 	char failure[256]; /* "" if there is a model */
+	char note[256];    /* what of the validation could not be done; "" if nothing */
 };
 
 struct tw_train_result {

@@ -149,10 +149,10 @@ static void fill_x(struct tw_train_data *t)
 	}
 }
 
-/* Absolute power is the same for each fold: one block serves all. */
-static double *power_at(const struct tw_train_data *t, size_t fold, size_t component)
+/* Absolute power is the same in each view: one block serves all. */
+static double *power_at(const struct tw_train_data *t, size_t view, size_t component)
 {
-	const size_t block = t->output == TW_DYN_POWER ? fold : 0;
+	const size_t block = t->output == TW_DYN_POWER ? view : 0;
 
 	return t->y + (block * t->components + component) * t->d.rows;
 }
@@ -191,6 +191,23 @@ out:
 	return rc;
 }
 
+/* The rows that train in a view. */
+static void keep_outside(const struct tw_train_data *t, size_t view, bool *keep)
+{
+	memset(keep, true, t->d.rows * sizeof(*keep));
+	if (view < t->folds) {
+		const struct tw_fold fold = tw_fold_at(t->d.rows, t->folds, view);
+
+		memset(keep + fold.from, false, (fold.to - fold.from) * sizeof(*keep));
+	} else if (view > t->folds) {
+		uint32_t fold;
+		const size_t extra = tw_train_data_extra(t, view, &fold);
+
+		for (size_t r = 0; r < t->d.rows; r++)
+			keep[r] = t->extra[extra].of[r] != fold;
+	}
+}
+
 static int isolate(struct tw_train_data *t, const struct tw_isolator *isolator,
 		   struct tw_err *err)
 {
@@ -201,15 +218,9 @@ static int isolate(struct tw_train_data *t, const struct tw_isolator *isolator,
 		tw_fail(err, TW_NOMEM, "isolation of %zu rows", t->d.rows);
 		goto out;
 	}
-	for (size_t f = 0; f <= t->folds; f++) {
-		memset(keep, true, t->d.rows * sizeof(*keep));
-		if (f < t->folds) {
-			const struct tw_fold fold = tw_fold_at(t->d.rows, t->folds, f);
-
-			memset(keep + fold.from, false,
-			       (fold.to - fold.from) * sizeof(*keep));
-		}
-		if (isolate_fold(t, isolator, keep, f, err) < 0)
+	for (size_t v = 0; v < tw_train_data_views(t); v++) {
+		keep_outside(t, v, keep);
+		if (isolate_fold(t, isolator, keep, v, err) < 0)
 			goto out;
 	}
 
@@ -217,6 +228,63 @@ static int isolate(struct tw_train_data *t, const struct tw_isolator *isolator,
 out:
 	free(keep);
 	return rc;
+}
+
+/* ---- other folds ---- */
+
+size_t tw_train_data_views(const struct tw_train_data *t)
+{
+	size_t views = t->folds + 1;
+
+	for (size_t i = 0; i < t->extras; i++)
+		views += t->extra[i].count;
+	return views;
+}
+
+size_t tw_train_data_extra(const struct tw_train_data *t, size_t view, uint32_t *fold)
+{
+	size_t at = view - t->folds - 1, i = 0;
+
+	while (at >= t->extra[i].count)
+		at -= t->extra[i++].count;
+	*fold = (uint32_t)at;
+	return i;
+}
+
+static int fold_by_response(struct tw_train_data *t, const struct tw_train_job *job,
+			    struct tw_folds *out, struct tw_err *err)
+{
+	const char **names = calloc(job->response_count + 1, sizeof(*names));
+	int status;
+
+	if (names == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu responses", job->response_count);
+	for (size_t i = 0; i < job->response_count; i++)
+		names[i] = job->responses[i].origin;
+	status = tw_folds_by_recording(t->input, names, job->response_count, t->d.rows,
+				       out, err);
+	free(names);
+	return status;
+}
+
+/* What cannot be had does not stop the rest: it is told with each model. */
+static void make_extras(struct tw_train_data *t, const struct tw_train_job *job)
+{
+	struct tw_folds *next = &t->extra[0];
+	struct tw_err *err = &t->extra_err;
+
+	if (job->workloads != NULL) {
+		if (tw_folds_by_workload(job->workloads, t->d.time_ms, t->d.rows, next,
+					 err) == 0)
+			t->extras++;
+	} else if (job->by_response && t->input != NULL) {
+		if (fold_by_response(t, job, next, err) == 0)
+			t->extras++;
+	}
+	next = &t->extra[t->extras];
+	if (job->shuffled &&
+	    tw_folds_shuffled(t->d.rows, t->folds, job->seed, next, err) == 0)
+		t->extras++;
 }
 
 void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job)
@@ -237,7 +305,8 @@ void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *j
 
 	t->folds = job->folds > 0 ? job->folds : FOLDS_DEFAULT;
 	t->folds = t->folds < rows ? t->folds : rows;
-	blocks = t->output == TW_DYN_POWER ? t->folds + 1 : 1;
+	make_extras(t, job);
+	blocks = t->output == TW_DYN_POWER ? tw_train_data_views(t) : 1;
 	t->x = calloc(rows, t->cols * sizeof(*t->x));
 	t->y = calloc(rows, blocks * t->components * sizeof(*t->y));
 	if (t->x == NULL || t->y == NULL) {
@@ -251,14 +320,14 @@ void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *j
 		fill_power(t, &t->d, 0);
 }
 
-struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t fold,
+struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t view,
 					size_t component)
 {
 	return (struct tw_samples){
 		.rows = t->d.rows,
 		.cols = t->cols,
 		.x = t->x,
-		.y = power_at(t, fold, component),
+		.y = power_at(t, view, component),
 		.features = t->feature,
 		.component = t->component[component],
 	};
@@ -267,6 +336,8 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t fo
 void tw_train_data_release(struct tw_train_data *t)
 {
 	tw_dataset_release(&t->d);
+	for (size_t i = 0; i < t->extras; i++)
+		tw_folds_release(&t->extra[i]);
 	free(t->input);
 	free(t->feature);
 	free(t->x);

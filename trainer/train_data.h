@@ -13,6 +13,7 @@
 #include "lib/dataset.h"
 #include "lib/err.h"
 #include "lib/feature.h"
+#include "trainer/folds.h"
 #include "trainer/trainer.h"
 
 struct tw_train_job;
@@ -21,6 +22,9 @@ struct tw_train_table;
 
 /* Two rows to train on and one to judge by. */
 #define TW_TRAIN_ROWS_MIN 3
+
+/* By workload, and shuffled. */
+#define TW_TRAIN_EXTRA_FOLDS 2
 
 struct tw_train_data {
 	const struct tw_energy_source *source;
@@ -36,9 +40,12 @@ struct tw_train_data {
 	size_t cols;
 	enum tw_component component[TW_COMPONENT_COUNT]; /* whose power d has */
 	size_t components;
-	size_t folds;
-	double *x; /* d.rows * cols */
-	double *y; /* for each fold and for the whole, each component: d.rows */
+	size_t folds;                                /* blocks of time */
+	struct tw_folds extra[TW_TRAIN_EXTRA_FOLDS]; /* other ways to judge */
+	size_t extras;
+	struct tw_err extra_err; /* why there is none that was asked for */
+	double *x;               /* d.rows * cols */
+	double *y;               /* for each view, each component: d.rows */
 };
 
 /* Get d: extract from the response, or copy the table. The first of two steps. */
@@ -47,8 +54,17 @@ void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *j
 /* Get the rest. */
 void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job);
 
-/* Samples of a component as fold sees them; fold == folds is the whole. Borrowed. */
-struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t fold,
+/*
+ * How many views there are of the data: 0 to folds - 1 are those of the blocks of time,
+ * `folds` is the whole, and behind it come the folds of each of extra.
+ */
+size_t tw_train_data_views(const struct tw_train_data *t);
+
+/* Of a view behind the whole: which of extra it is of, and its fold there. */
+size_t tw_train_data_extra(const struct tw_train_data *t, size_t view, uint32_t *fold);
+
+/* Samples of a component in a view. Borrowed. */
+struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t view,
 					size_t component);
 
 void tw_train_data_release(struct tw_train_data *t);

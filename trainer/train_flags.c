@@ -78,6 +78,12 @@ static const struct tw_opt options[] = {
 	NUMBER("threads", threads, "0", 1024, "threads to train on; 0: one a CPU"),
 	NUMBER("seed", seed, "1", UINT32_MAX, "same data, same seed: same models"),
 	NUMBER("folds", folds, "0", 100, "blocks of time to validate on; 0: 5"),
+	TEXT("workloads", workloads, "FILE|inputs",
+	     "judge by leaving workloads out too: those of a table, or each input"),
+	{ .name = "shuffled",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct tw_train_flags, shuffled),
+	  .help = "judge by shuffled rows too, to compare with others' figures" },
 	{ .name = "resets",
 	  .type = TW_OPT_CHOICE,
 	  .offset = offsetof(struct tw_train_flags, resets),
@@ -166,6 +172,8 @@ int tw_train_flags_job(const struct tw_train_flags *f, struct tw_train_job *job,
 	job->resets = (enum tw_resets)f->resets;
 	job->vm_metrics = f->vm_metrics;
 	job->machine = f->machine;
+	job->shuffled = f->shuffled;
+	job->by_response = f->workloads != NULL && strcmp(f->workloads, "inputs") == 0;
 	if (f->source != NULL && tw_names_source(f->source, &job->source, err) < 0)
 		return -1;
 	if (f->group != NULL && tw_names_group(f->group, &job->group, err) < 0)
@@ -205,6 +213,11 @@ out:
 int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
 			struct tw_train_input *in, struct tw_err *err)
 {
+	if (f->workloads != NULL && !job->by_response) {
+		if (tw_workloads_load(f->workloads, &in->workloads, err) < 0)
+			return -1;
+		job->workloads = &in->workloads;
+	}
 	if (tw_train_input_specs(in, &f->spec, &job->spec, err) < 0 ||
 	    set_spec(f, &job->spec, err) < 0)
 		return -1;

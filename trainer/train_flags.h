@@ -25,7 +25,8 @@ struct tw_train_flags {
 	uint32_t cores, chips, memory, frequency, threads_per_core;
 	uint32_t threads, seed, folds;
 	unsigned resets;
-	bool vm_metrics, replace;
+	char *workloads;
+	bool vm_metrics, replace, shuffled;
 };
 
 extern const struct tw_opts tw_train_opts;

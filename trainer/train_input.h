@@ -9,6 +9,7 @@
 
 #include "lib/dataset.h"
 #include "trainer/train.h"
+#include "trainer/workloads.h"
 
 struct tw_buf;
 struct tw_err;
@@ -25,6 +26,7 @@ struct tw_train_input {
 	struct tw_train_spec *spec; /* of named machines */
 	size_t specs;
 	struct tw_strs names; /* of machines and files */
+	struct tw_workloads workloads;
 };
 
 /*

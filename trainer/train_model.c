@@ -6,6 +6,7 @@
 #include "trainer/train.h"
 #include "trainer/train_arguments.h"
 #include "trainer/train_machines.h"
+#include "trainer/train_scores.h"
 #include "trainer/train_unit.h"
 
 #include <inttypes.h>
@@ -103,23 +104,6 @@ static json_t *median_step(const struct tw_dataset *d)
 	return v;
 }
 
-/* "package_mae", "package_r2", ..: the figures of one component. */
-static int describe_score(json_t *obj, enum tw_component c, const struct tw_score *score)
-{
-	json_t *figures = tw_score_to_json(score), *v;
-	int rc = figures != NULL ? 0 : -1;
-	const char *name;
-	char key[64];
-
-	json_object_foreach(figures, name, v) {
-		snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
-		if (json_object_set(obj, key, v) < 0)
-			rc = -1;
-	}
-	json_decref(figures);
-	return rc;
-}
-
 /*
  * Flat, without an object in it: kepler-model-server's estimator takes every object of
  * metadata.json for a model.
@@ -140,7 +124,10 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 			(json_int_t)job->seed, "creator", "tallywatt " TW_VERSION);
 	failed = obj == NULL;
 	for (size_t c = 0; c < data->components; c++)
-		failed |= describe_score(obj, data->component[c], &u->score[c]) < 0;
+		failed |= tw_train_scores_add(obj, "", data->component[c], &u->score[c]) <
+			  0;
+	for (size_t i = 0; i < data->extras; i++)
+		failed |= tw_train_scores_add_extra(obj, u, i) < 0;
 	if (data->output == TW_DYN_POWER)
 		failed |= json_object_set_new(obj, "isolator",
 					      json_string(job->isolator->name)) < 0;

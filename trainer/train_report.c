@@ -20,7 +20,10 @@ static void add_row(const struct tw_train_row *row, struct tw_buf *out)
 	}
 	if (isfinite(row->mape_percent))
 		snprintf(mape, sizeof(mape), "%.2f", row->mape_percent);
-	tw_buf_addf(out, "%8.3f %8s %6zu\n", row->mae_w, mape, row->rows);
+	tw_buf_addf(out, "%8.3f %8s %6zu", row->mae_w, mape, row->rows);
+	if (row->note[0] != '\0')
+		tw_buf_addf(out, "  not validated in full: %s", row->note);
+	tw_buf_adds(out, "\n");
 }
 
 static void add_time(const char *name, uint64_t ns, struct tw_buf *out)

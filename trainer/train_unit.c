@@ -19,32 +19,55 @@ void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *dat
 	u->err = data->err;
 	if (u->err.code != TW_OK)
 		return;
-	u->step_err = calloc(data->components * (data->folds + 1), sizeof(*u->step_err));
-	u->predicted = calloc(data->components * data->d.rows, sizeof(*u->predicted));
+	u->step_err = calloc(data->components * tw_train_data_views(data),
+			     sizeof(*u->step_err));
+	u->predicted = calloc((1 + data->extras) * data->components * data->d.rows,
+			      sizeof(*u->predicted));
 	if (u->step_err == NULL || u->predicted == NULL)
 		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
 }
 
 size_t tw_train_unit_steps(const struct tw_train_unit *u)
 {
-	return u->err.code == TW_OK ? u->data->components * (u->data->folds + 1) : 0;
+	return u->err.code == TW_OK ? u->data->components * tw_train_data_views(u->data)
+				    : 0;
+}
+
+/* What was predicted of a component: of the blocks of time, or of extra - 1. */
+static double *predicted_of(const struct tw_train_unit *u, size_t extra, size_t c)
+{
+	return u->predicted + (extra * u->data->components + c) * u->data->d.rows;
+}
+
+static void step_extra(struct tw_train_unit *u, size_t view, size_t c,
+		       const struct tw_train_job *job, struct tw_err *err)
+{
+	const struct tw_samples s = tw_train_data_samples(u->data, view, c);
+	uint32_t fold;
+	const size_t extra = tw_train_data_extra(u->data, view, &fold);
+
+	tw_folds_validate(&u->data->extra[extra], fold, u->trainer, &s, job->seed,
+			  predicted_of(u, 1 + extra, c), err);
 }
 
 void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 			const struct tw_train_job *job)
 {
 	const struct tw_train_data *d = u->data;
-	const size_t c = step / (d->folds + 1), f = step % (d->folds + 1);
+	const size_t views = tw_train_data_views(d);
+	const size_t c = step / views, f = step % views;
 	const struct tw_samples s = tw_train_data_samples(d, f, c);
 	struct tw_err *err = &u->step_err[step];
 	struct tw_fold fold;
 
-	if (f == d->folds) {
+	if (f > d->folds) {
+		step_extra(u, f, c, job, err);
+	} else if (f == d->folds) {
 		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
 	} else {
 		fold = tw_fold_at(d->d.rows, d->folds, f);
 		tw_validate_fold(u->trainer, &s, fold, job->seed,
-				 u->predicted + c * d->d.rows + fold.from, err);
+				 predicted_of(u, 0, c) + fold.from, err);
 	}
 	if (err->code != TW_OK)
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
@@ -74,7 +97,7 @@ static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err
 	if (measured == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", rows);
 	fill_measured(d, c, measured);
-	if (tw_score(measured, u->predicted + c * rows, load, rows, &u->score[c], err) <
+	if (tw_score(measured, predicted_of(u, 0, c), load, rows, &u->score[c], err) <
 	    0) {
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
 		goto out;
@@ -129,7 +152,7 @@ static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 		if (tw_dataset_add(v, tw_validation_column(d->component[c]), &column,
 				   err) < 0)
 			return -1;
-		memcpy(column, u->predicted + c * rows, rows * sizeof(*column));
+		memcpy(column, predicted_of(u, 0, c), rows * sizeof(*column));
 	}
 	return 0;
 }
@@ -163,13 +186,91 @@ out:
  * data's. */
 static const struct tw_err *find_failure(const struct tw_train_unit *u)
 {
-	const size_t each = u->data->folds + 1;
+	const size_t each = tw_train_data_views(u->data);
 
 	for (size_t c = 0; c < u->data->components; c++)
-		for (size_t f = each; f-- > 0;)
+		for (size_t f = u->data->folds + 1; f-- > 0;)
 			if (u->step_err[c * each + f].code != TW_OK)
 				return &u->step_err[c * each + f];
 	return NULL;
+}
+
+/* ---- other folds ---- */
+
+/* The rows that a fold of extra has predicted, for the score. */
+struct judged {
+	double *measured, *predicted, *load;
+	size_t rows;
+};
+
+static int gather(const struct tw_train_unit *u, size_t extra, size_t c,
+		  struct judged *out, struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+	const struct tw_folds *f = &d->extra[extra];
+	const char *main =
+		d->feature[tw_main_feature(d->feature, d->cols, d->component[c])];
+	const double *load = tw_dataset_find(&d->d, main);
+	size_t first = d->folds + 1;
+
+	out->measured = calloc(3 * d->d.rows + 1, sizeof(*out->measured));
+	if (out->measured == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", d->d.rows);
+	out->predicted = out->measured + d->d.rows;
+	out->load = out->predicted + d->d.rows;
+	for (size_t i = 0; i < extra; i++)
+		first += d->extra[i].count;
+	for (size_t r = 0; r < d->d.rows; r++) {
+		if (f->of[r] == TW_FOLD_NONE)
+			continue;
+		out->measured[out->rows] =
+			tw_train_data_samples(d, first + f->of[r], c).y[r];
+		out->predicted[out->rows] = predicted_of(u, 1 + extra, c)[r];
+		out->load[out->rows++] = load[r];
+	}
+	return 0;
+}
+
+static int judge_extra_component(struct tw_train_unit *u, size_t extra, size_t c,
+				 struct tw_err *err)
+{
+	struct judged j = { 0 };
+	int rc = -1;
+
+	if (gather(u, extra, c, &j, err) < 0)
+		goto out;
+	if (tw_score(j.measured, j.predicted, j.load, j.rows, &u->extra[extra][c], err) <
+	    0) {
+		tw_err_wrap(err, "%s", tw_component_name(u->data->component[c]));
+		goto out;
+	}
+
+	rc = 0;
+out:
+	free(j.measured);
+	return rc;
+}
+
+/* A failure leaves the model without these figures, and no more than that. */
+static void judge_extra(struct tw_train_unit *u, size_t extra)
+{
+	const size_t each = tw_train_data_views(u->data);
+	struct tw_err *err = &u->extra_err[extra];
+
+	for (size_t c = 0; c < u->data->components; c++) {
+		for (size_t v = u->data->folds + 1; v < each; v++) {
+			const struct tw_err *why = &u->step_err[c * each + v];
+			uint32_t fold;
+
+			if (why->code != TW_OK &&
+			    tw_train_data_extra(u->data, v, &fold) == extra) {
+				*err = *why;
+				return;
+			}
+		}
+		if (judge_extra_component(u, extra, c, err) < 0)
+			return;
+	}
 }
 
 void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job)
@@ -186,6 +287,8 @@ void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *jo
 	for (size_t c = 0; c < u->data->components; c++)
 		if (judge_component(u, c, &u->err) < 0)
 			return;
+	for (size_t i = 0; i < u->data->extras; i++)
+		judge_extra(u, i);
 	if (tw_train_model(u, job, &u->model, &u->err) < 0)
 		return;
 	if (tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)

@@ -24,8 +24,12 @@ struct tw_train_unit {
 
 	struct tw_err *step_err; /* one a step */
 	struct tw_buf text[TW_COMPONENT_COUNT];
-	double *predicted; /* of each component: rows, by the folds */
+	/* By the blocks of time, then by each of the data's extra: each component: rows.
+	 */
+	double *predicted;
 	struct tw_score score[TW_COMPONENT_COUNT];
+	struct tw_score extra[TW_TRAIN_EXTRA_FOLDS][TW_COMPONENT_COUNT];
+	struct tw_err extra_err[TW_TRAIN_EXTRA_FOLDS]; /* why there are no such scores */
 	struct tw_model model;
 	struct tw_fileset files; /* of the pipeline */
 };

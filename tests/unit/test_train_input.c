@@ -102,9 +102,9 @@ static void what_is_wrong_is_named(void **state)
 static void the_report_has_models_failures_and_times(void **state)
 {
 	struct tw_train_row rows[] = {
-		{ "acpi", "AbsPower", "Basic", "A", NULL, 0, 1.25, 10.5, 187, "" },
-		{ "acpi", "AbsPower", "Basic", "B", NULL, 0, 2.5, NAN, 187, "" },
-		{ "acpi", "DynPower", "Basic", "A", NULL, 0, 0, 0, 2, "2 rows" },
+		{ "acpi", "AbsPower", "Basic", "A", NULL, 0, 1.25, 10.5, 187, "", "" },
+		{ "acpi", "AbsPower", "Basic", "B", NULL, 0, 2.5, NAN, 187, "", "" },
+		{ "acpi", "DynPower", "Basic", "A", NULL, 0, 0, 0, 2, "2 rows", "" },
 	};
 	const struct tw_train_result r = { .row = rows,
 					   .rows = 3,

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Validation by workload and by shuffled rows, and the tables of what ran when.
+ */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/train_fixture.h"
+#include "trainer/folds.h"
+#include "trainer/train_data.h"
+#include "trainer/train_machines.h"
+#include "trainer/workloads.h"
+
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <string.h>
+
+static void read_workloads(const char *text, struct tw_workloads *w)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_workloads_read(text, strlen(text), w, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void a_workload_is_found_by_time(void **state)
+{
+	struct tw_workloads w = { 0 };
+
+	(void)state;
+	read_workloads("note,end,workload,start\n"
+		       "x,2023-09-22T05:43:58.5Z,stress,2023-09-22T05:43:48Z\n"
+		       ",100.5,coremark,100\n"
+		       ",300,coremark,200\n",
+		       &w);
+	assert_int_equal(w.names.count, 2);
+	assert_int_equal(tw_workloads_at(&w, 99999), UINT32_MAX);
+	assert_int_equal(tw_workloads_at(&w, 100000), 1);
+	assert_int_equal(tw_workloads_at(&w, 100499), 1);
+	assert_int_equal(tw_workloads_at(&w, 100500), UINT32_MAX);
+	assert_int_equal(tw_workloads_at(&w, 250000), 1);
+	assert_int_equal(tw_workloads_at(&w, 1695361428000), 0);
+	assert_int_equal(tw_workloads_at(&w, 1695361438499), 0);
+	assert_int_equal(tw_workloads_at(&w, 1695361438500), UINT32_MAX);
+	assert_string_equal(w.names.at[0], "stress");
+	tw_workloads_release(&w);
+}
+
+static void a_wrong_table_is_refused_by_line(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} cases[] = {
+		{ "", "it is empty" },
+		{ "workload,start\n", "no column 'end'" },
+		{ "workload,start,end,end\n", "column 'end' twice" },
+		{ "workload,start,end\n", "it names no workload" },
+		{ "workload,start,end\na,1\n", "line 2: no end" },
+		{ "workload,start,end\n,1,2\n", "line 2: a workload without a name" },
+		{ "workload,start,end\na,2,2\n", "line 2: 'a' ends before it begins" },
+		{ "workload,start,end\na,x,2\n", "line 2: 'x' is neither seconds nor" },
+		{ "workload,start,end\na,2023-13-22T05:43:48Z,2\n",
+		  "is neither seconds" },
+		{ "workload,start,end\na,2023-09-22T05:43:48,2\n", "is neither seconds" },
+		{ "workload,start,end\na,-1,2\n", "line 2: '-1' is out of range" },
+		{ "workload,start,end\na,1e300,2\n", "is out of range" },
+		{ "workload,start,end\na,1,3\nb,2,4\n", "'a' and 'b' overlap" },
+		{ "workload,start,end\n\"a,1,3\n", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_workloads w = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_workloads_read(cases[i].text, strlen(cases[i].text), &w, &err),
+			-1);
+		if (strstr(err.text, cases[i].error) == NULL)
+			fail_msg("'%s' is not in '%s'", cases[i].error, err.text);
+		assert_int_equal(w.count, 0);
+	}
+}
+
+static void rows_of_no_workload_are_in_no_fold(void **state)
+{
+	static const int64_t time_ms[] = { 0, 1000, 2000, 3000, 4000, 5000 };
+	struct tw_workloads w = { 0 };
+	struct tw_folds f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	/* What runs when nothing was measured is no fold. */
+	read_workloads("workload,start,end\nlate,100,200\nb,4,5\na,1,3\n", &w);
+	assert_int_equal(tw_folds_by_workload(&w, time_ms, 6, &f, &err), 0);
+	assert_int_equal(f.count, 2);
+	assert_string_equal(f.names.at[0], "b");
+	assert_string_equal(f.names.at[1], "a");
+	assert_int_equal(f.of[0], TW_FOLD_NONE);
+	assert_int_equal(f.of[1], 1);
+	assert_int_equal(f.of[2], 1);
+	assert_int_equal(f.of[3], TW_FOLD_NONE);
+	assert_int_equal(f.of[4], 0);
+	tw_folds_release(&f);
+	tw_workloads_release(&w);
+}
+
+static void one_workload_alone_cannot_be_left_out(void **state)
+{
+	static const uint32_t recording[] = { 0, 0, 0 };
+	static const char *const names[] = { "a.json", "b.json" };
+	struct tw_folds f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_folds_by_recording(recording, names, 2, 3, &f, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "1 workloads have rows: none can be left out");
+	assert_null(f.of);
+}
+
+static void shuffled_folds_are_even_and_follow_from_the_seed(void **state)
+{
+	struct tw_folds a = { 0 }, again = { 0 }, other = { 0 };
+	size_t count[5] = { 0 }, neighbours = 0;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_folds_shuffled(1003, 5, 1, &a, &err), 0);
+	assert_int_equal(tw_folds_shuffled(1003, 5, 1, &again, &err), 0);
+	assert_int_equal(tw_folds_shuffled(1003, 5, 2, &other, &err), 0);
+	assert_memory_equal(a.of, again.of, 1003 * sizeof(*a.of));
+	assert_memory_not_equal(a.of, other.of, 1003 * sizeof(*a.of));
+	for (size_t r = 0; r < 1003; r++) {
+		count[a.of[r]]++;
+		neighbours += r > 0 && a.of[r] == a.of[r - 1];
+	}
+	for (size_t i = 0; i < 5; i++)
+		assert_true(count[i] == 200 || count[i] == 201);
+	/* One in five by chance; six standard deviations of it. */
+	assert_true(neighbours > 124 && neighbours < 277);
+	tw_folds_release(&a);
+	tw_folds_release(&again);
+	tw_folds_release(&other);
+}
+
+/* Rows of one workload have 50 W more: who has not seen it does not know that. */
+static void make_two_workloads(struct tw_dataset *d)
+{
+	double *package;
+
+	train_make_table(d, 40);
+	package = tw_dataset_find(d, "package_power");
+	for (size_t r = 20; r < 30; r++)
+		package[r] += 50;
+}
+
+static void a_workload_that_was_left_out_is_judged_without_it(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
+	struct tw_train_result r = { 0 };
+	struct tw_workloads w = { 0 };
+	struct tw_err err = { 0 };
+	json_t *m;
+
+	(void)state;
+	make_two_workloads(&d);
+	read_workloads("workload,start,end\nquiet,1700000000,1700000030\n"
+		       "loud,1700000060,1700000090\n",
+		       &w);
+	job.workloads = &w;
+	job.shuffled = true;
+	assert_int_equal(
+		tw_strs_split(&job.abs_trainers, "KNeighborsRegressorTrainer", &err), 0);
+	assert_int_equal(
+		tw_strs_split(&job.dyn_trainers, "LinearRegressionTrainer", &err), 0);
+	if (tw_train(&job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(r.row[0].note, "");
+	m = train_parse_file(&r, "rapl-sysfs/AbsPower/CounterOnly/"
+				 "KNeighborsRegressorTrainer_0/metadata.json");
+	assert_int_equal(json_integer_value(json_object_get(m, "workload_folds")), 2);
+	assert_int_equal(json_integer_value(json_object_get(m, "workload_rows")), 20);
+	assert_string_equal(json_string_value(json_array_get(
+				    json_object_get(m, "workload_names"), 1)),
+			    "loud");
+	/* Ten rows are 50 W too low and ten about right. */
+	assert_true(json_real_value(json_object_get(m, "package_workload_bias")) < -15);
+	assert_true(json_real_value(json_object_get(m, "workload_mae")) ==
+		    json_real_value(json_object_get(m, "package_workload_mae")));
+	assert_int_equal(json_integer_value(json_object_get(m, "shuffled_rows")), 40);
+	assert_true(json_is_real(json_object_get(m, "package_shuffled_mae")));
+	json_decref(m);
+	tw_train_result_release(&r);
+	tw_workloads_release(&w);
+	tw_dataset_release(&d);
+	train_release_job(&job);
+}
+
+/* The whole and the blocks are as they are without the other folds. */
+static void other_folds_leave_the_model_as_it_is(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
+	struct tw_train_result plain = { 0 }, judged = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	make_two_workloads(&d);
+	train_add_all(&job.abs_trainers);
+	train_add_all(&job.dyn_trainers);
+	assert_int_equal(tw_train(&job, &plain, &err), 0);
+	job.shuffled = true;
+	assert_int_equal(tw_train(&job, &judged, &err), 0);
+	assert_int_equal(plain.rows, judged.rows);
+	for (size_t i = 0; i < plain.rows; i++)
+		assert_true(plain.row[i].mae_w == judged.row[i].mae_w);
+	for (size_t i = 0; i < plain.pipeline.count; i++) {
+		const struct tw_fileset_file *f = &plain.pipeline.at[i];
+
+		if (strstr(f->name, "package.json") != NULL)
+			assert_string_equal(
+				f->data,
+				tw_fileset_find(&judged.pipeline, f->name)->data);
+	}
+	tw_train_result_release(&plain);
+	tw_train_result_release(&judged);
+	tw_dataset_release(&d);
+	train_release_job(&job);
+}
+
+static void the_isolator_does_not_see_the_workload_that_judges(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
+	const struct tw_train_machine machine = { 0 };
+	struct tw_train_data data = { .source = table.source,
+				      .group = table.group,
+				      .output = TW_DYN_POWER,
+				      .machine = &machine,
+				      .table = &table };
+	struct tw_workloads w = { 0 };
+	double *package;
+
+	(void)state;
+	train_make_table(&d, 40);
+	package = tw_dataset_find(&d, "package_power");
+	for (size_t r = 0; r < 40; r++)
+		package[r] = 100 + (double)r;
+	read_workloads("workload,start,end\nfirst,1700000000,1700000030\n", &w);
+	job.workloads = &w;
+	tw_train_data_extract(&data, &job);
+	tw_train_data_isolate(&data, &job);
+	assert_int_equal(data.err.code, TW_OK);
+	assert_int_equal(tw_train_data_views(&data), 5 + 1 + 1);
+	/* Without the first ten rows the least is 110 W. */
+	assert_true(tw_train_data_samples(&data, 6, 0).y[39] == 29);
+	assert_true(tw_train_data_samples(&data, 5, 0).y[39] == 39);
+	tw_train_data_release(&data);
+	tw_workloads_release(&w);
+	tw_dataset_release(&d);
+	train_release_job(&job);
+}
+
+static void what_cannot_be_judged_is_told_and_the_model_stays(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
+	struct tw_train_result r = { 0 };
+	struct tw_workloads w = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	train_make_table(&d, 40);
+	read_workloads("workload,start,end\nall,1700000000,1800000000\n", &w);
+	job.workloads = &w;
+	assert_int_equal(
+		tw_strs_split(&job.abs_trainers, "LinearRegressionTrainer", &err), 0);
+	assert_int_equal(tw_train(&job, &r, &err), 0);
+	assert_int_equal(r.models, 1);
+	assert_string_equal(r.row[0].note, "1 workloads have rows: none can be left out");
+	tw_train_result_release(&r);
+	tw_workloads_release(&w);
+	tw_dataset_release(&d);
+	train_release_job(&job);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
+	struct tw_workloads w = { 0 };
+	struct tw_err setup = { 0 };
+	int failures = 0;
+
+	(void)state;
+	make_two_workloads(&d);
+	job.folds = 2;
+	job.shuffled = true;
+	assert_int_equal(
+		tw_strs_split(&job.dyn_trainers, "LinearRegressionTrainer", &setup), 0);
+	for (int n = 1;; n++) {
+		struct tw_train_result r = { 0 };
+		struct tw_err err = { 0 };
+		const char text[] = "workload,start,end\nloud,1700000060,1700000090\n";
+		int status;
+
+		fail_alloc_at(n);
+		status = tw_workloads_read(text, strlen(text), &w, &err);
+		job.workloads = &w;
+		if (status == 0)
+			status = tw_train(&job, &r, &err);
+		tw_workloads_release(&w);
+		tw_train_result_release(&r);
+		if (!fail_alloc_hit())
+			break;
+		if (status != -1 || err.code != TW_NOMEM)
+			fail_msg("allocation %d: %d, %s", n, status, err.text);
+		failures++;
+	}
+	assert_true(failures > 100);
+	tw_dataset_release(&d);
+	train_release_job(&job);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_workload_is_found_by_time),
+		cmocka_unit_test(a_wrong_table_is_refused_by_line),
+		cmocka_unit_test(rows_of_no_workload_are_in_no_fold),
+		cmocka_unit_test(one_workload_alone_cannot_be_left_out),
+		cmocka_unit_test(shuffled_folds_are_even_and_follow_from_the_seed),
+		cmocka_unit_test(a_workload_that_was_left_out_is_judged_without_it),
+		cmocka_unit_test(other_folds_leave_the_model_as_it_is),
+		cmocka_unit_test(the_isolator_does_not_see_the_workload_that_judges),
+		cmocka_unit_test(what_cannot_be_judged_is_told_and_the_model_stays),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	gsl_set_error_handler_off();
+	return cmocka_run_group_tests_name("folds", tests, NULL, NULL);
+}

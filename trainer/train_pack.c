@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train_pack.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "model-db/pipeline.h"
+#include "trainer/train.h"
+#include "trainer/train_arguments.h"
+#include "trainer/train_data.h"
+#include "trainer/train_model.h"
+#include "trainer/train_unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Rows of machines that there is no data of. */
+static void add_machines_without(const struct tw_training *t, struct tw_train_result *out)
+{
+	for (size_t i = 0; i < t->machines.count; i++) {
+		const struct tw_train_machine *m = &t->machines.at[i];
+		struct tw_train_row *row = &out->row[out->rows];
+		bool any = false;
+
+		for (size_t k = 0; k < t->datas; k++)
+			any |= t->data[k].machine == m;
+		if (any)
+			continue;
+		row->source = row->output = row->group = row->trainer = "-";
+		row->machine = m->name;
+		row->node_type = m->node_type;
+		snprintf(row->failure, sizeof(row->failure), TW_TRAIN_NO_DATA,
+			 "the machine");
+		out->rows++;
+	}
+}
+
+/* Why figures that were asked for are missing. */
+static int note_extras(const struct tw_train_unit *u, struct tw_train_row *row,
+		       struct tw_err *err)
+{
+	const struct tw_err *why = &u->data->extra_err;
+
+	for (size_t i = 0; why->code == TW_OK && i < u->data->extras; i++)
+		why = &u->extra_err[i];
+	if (why->code == TW_NOMEM)
+		return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer, why->text);
+	if (why->code != TW_OK)
+		snprintf(row->note, sizeof(row->note), "%s", why->text);
+	return 0;
+}
+
+static int make_rows(const struct tw_training *t, struct tw_train_result *out,
+		     struct tw_err *err)
+{
+	out->row = calloc(t->units + t->machines.count, sizeof(*out->row));
+	if (out->row == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows of results", t->units);
+	out->machines = t->machines.count;
+	for (size_t i = 0; i < t->units; i++) {
+		const struct tw_train_unit *u = &t->unit[i];
+		struct tw_train_row *row = &out->row[out->rows++];
+
+		row->source = u->data->source->name;
+		row->output = tw_output_name(u->data->output);
+		row->group = u->data->group->name;
+		row->trainer = u->trainer->name;
+		row->rows = u->data->d.rows;
+		row->machine = u->data->machine->name;
+		row->node_type = u->data->machine->node_type;
+		/* A pipeline must not depend on how much memory there was. */
+		if (u->err.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer,
+				       u->err.text);
+		if (u->err.code != TW_OK) {
+			snprintf(row->failure, sizeof(row->failure), "%s", u->err.text);
+			continue;
+		}
+		if (note_extras(u, row, err) < 0)
+			return -1;
+		row->mae_w = u->model.info.mae_w;
+		row->mape_percent = u->model.info.mape_percent;
+		out->models++;
+	}
+	if (out->models == 0)
+		return tw_fail(err, t->unit[0].err.code, "no model could be made: %s: %s",
+			       out->row[0].trainer, t->unit[0].err.text);
+	add_machines_without(t, out);
+	return 0;
+}
+
+static int add_summary(const struct tw_training *t, struct tw_train_result *out,
+		       struct tw_err *err)
+{
+	struct tw_model *models = calloc(out->models, sizeof(*models));
+	json_t *metadata = tw_train_metadata(t->job, t->data, t->datas);
+	size_t count = 0;
+	int rc = -1;
+
+	if (models == NULL || metadata == NULL) {
+		tw_fail(err, TW_NOMEM, "summary of pipeline '%s'", t->job->name);
+		goto out;
+	}
+	/* Borrowed, as they are needed: the units keep them. */
+	for (size_t i = 0; i < t->units; i++)
+		if (t->unit[i].err.code == TW_OK)
+			models[count++] = t->unit[i].model;
+	if (tw_pipeline_add_summary(&out->pipeline, metadata, models, count, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	free(models);
+	json_decref(metadata);
+	return rc;
+}
+
+static int add_arguments(const struct tw_train_job *job, struct tw_train_result *out,
+			 struct tw_err *err)
+{
+	json_t *arguments = tw_train_arguments(job);
+	struct tw_buf b = { 0 };
+	char *text = NULL;
+	size_t len = 0;
+
+	if (arguments != NULL) {
+		tw_buf_add_json_pretty(&b, arguments);
+		text = tw_buf_detach(&b, &len);
+	}
+	json_decref(arguments);
+	if (text == NULL)
+		return tw_fail(err, TW_NOMEM, "train_arguments.json");
+	return tw_fileset_take(&out->pipeline, "train_arguments.json", text, len, err);
+}
+
+static int pack(const struct tw_training *t, struct tw_train_result *out,
+		struct tw_err *err)
+{
+	for (size_t i = 0; i < t->units; i++)
+		if (t->unit[i].err.code == TW_OK &&
+		    tw_fileset_merge(&out->pipeline, &t->unit[i].files, err) < 0)
+			return -1;
+	if (add_summary(t, out, err) < 0 || add_arguments(t->job, out, err) < 0)
+		return -1;
+	tw_fileset_sort(&out->pipeline);
+	return 0;
+}
+
+int tw_train_pack(const struct tw_training *t, struct tw_train_result *out,
+		  struct tw_err *err)
+{
+	if (make_rows(t, out, err) < 0)
+		return -1;
+	return pack(t, out, err);
+}
