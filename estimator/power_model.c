@@ -7,6 +7,8 @@
 #include "lib/zip.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -161,4 +163,37 @@ void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 	for (size_t r = 0; r < in->rows; r++)
 		if (watts[r] < 0.0)
 			watts[r] = 0.0;
+}
+
+double tw_power_model_figure(const struct tw_power_model *p, size_t part,
+			     const char *name)
+{
+	const json_t *value;
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s_%s",
+		 tw_component_name(p->model.part[part].component), name);
+	value = json_object_get(p->model.info.metadata, key);
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
+				 const struct tw_rows *in, unsigned char *outside)
+{
+	const struct tw_model_part *m = &p->model.part[part];
+
+	if (m->feature_min == NULL || m->feature_max == NULL)
+		return;
+	for (size_t f = 0; f < m->features.count; f++) {
+		const uint32_t column = in->place != NULL ? in->place[f] : (uint32_t)f;
+
+		if (column == UINT32_MAX)
+			continue;
+		for (size_t r = 0; r < in->rows; r++) {
+			const double v = in->x[r * in->stride + column];
+
+			/* Not so for NaN. */
+			outside[r] |= v < m->feature_min[f] || v > m->feature_max[f];
+		}
+	}
 }

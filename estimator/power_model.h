@@ -42,4 +42,19 @@ int tw_power_model_bind(const struct tw_power_model *p, size_t part,
 void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			    const struct tw_rows *in, double *watts);
 
+/*
+ * A figure of a part's validation: "mae", "p95", .. (docs/accuracy.md). NaN where the
+ * metadata has none.
+ */
+double tw_power_model_figure(const struct tw_power_model *p, size_t part,
+			     const char *name);
+
+/*
+ * Set outside[r] to 1 for each row with a feature below or above all that the part was
+ * trained on; others stay as they are. What is missing is not outside, nor is anything
+ * where the model does not say.
+ */
+void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
+				 const struct tw_rows *in, unsigned char *outside);
+
 #endif /* TW_ESTIMATOR_POWER_MODEL_H */
