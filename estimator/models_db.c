@@ -3,9 +3,11 @@
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
 #include "lib/daemon.h"
+#include "lib/err.h"
 #include "lib/log.h"
 #include "model-db/choose.h"
 #include "model-db/index.h"
+#include "model-db/index_use.h"
 #include "model-db/watch.h"
 
 #include <poll.h>
@@ -98,10 +100,33 @@ static int load_model(const struct watcher *w, const char *path,
 	return tw_models_serve(w->m, p, path, w->generation, out, err);
 }
 
+/* The best model that can be used: one that turns out to be broken makes room for the
+ * next. */
+static int find_usable(const struct watcher *w, const struct tw_models_key *k,
+		       const struct tw_wanted *wanted, struct tw_served **out,
+		       struct tw_err *err)
+{
+	for (;;) {
+		struct tw_choice choice;
+		struct tw_err why = { 0 };
+		const char *path;
+
+		if (tw_choose(w->index, wanted, &choice, err) < 0)
+			return -1;
+		path = choice.entry->zip_path;
+		*out = tw_models_share(w->m, path, w->generation);
+		if (*out != NULL || load_model(w, path, k, out, &why) == 0)
+			return 0;
+		if (why.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s", why.text);
+		tw_log_warn("cannot use a model, continuing without it: %s", why.text);
+		tw_index_give_up(w->index, choice.entry);
+	}
+}
+
 static int find_model(const struct watcher *w, const struct tw_models_key *k,
 		      struct tw_served **out, struct tw_err *err)
 {
-	const struct tw_index_entry *e;
 	struct tw_wanted wanted = { 0 };
 	int rc = -1;
 
@@ -110,10 +135,7 @@ static int find_model(const struct watcher *w, const struct tw_models_key *k,
 		goto out;
 	}
 	if (tw_models_wanted(w->m, k, &wanted, err) < 0 ||
-	    tw_choose(w->index, &wanted, &e, err) < 0)
-		goto out;
-	*out = tw_models_share(w->m, e->zip_path, w->generation);
-	if (*out == NULL && load_model(w, e->zip_path, k, out, err) < 0)
+	    find_usable(w, k, &wanted, out, err) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -5,12 +5,12 @@
 #include "lib/httpd_listen.h"
 #include "lib/httpd_reply.h"
 #include "lib/httpd_route.h"
+#include "lib/httpd_stats.h"
 
-#include <errno.h>
 #include <microhttpd.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,10 +26,8 @@ struct tw_httpd {
 	struct MHD_Daemon *daemon;
 	char address[TW_LISTEN_TEXT];
 
-	pthread_mutex_t lock;
-	pthread_cond_t idle;
-	size_t in_progress; /* requests */
-	bool closing;
+	atomic_size_t in_progress; /* requests */
+	atomic_bool closing;
 };
 
 /* A request from its headers to the end of its answer. */
@@ -39,11 +37,21 @@ struct exchange {
 	size_t body_max;
 	size_t seen; /* bytes of the body, dropped ones too */
 	struct tw_buf body;
+	struct tw_strs params;
+	uint64_t since_ns;
 	void *stream;
 	bool streaming;   /* stream is to be freed */
 	unsigned refused; /* the status, if the request is refused; 0 if not */
 	struct tw_err why;
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
 
 const char *tw_http_query(const struct tw_http_request *q, const char *name)
 {
@@ -83,6 +91,8 @@ static void find_route(struct exchange *e, const char *method, const char *path)
 	if (e->route != NULL) {
 		if (e->route->body_max != 0)
 			e->body_max = e->route->body_max;
+		if (tw_http_route_params(e->route, path, &e->params, &e->why) < 0)
+			refuse(e, 0);
 		return;
 	}
 	if (known)
@@ -97,17 +107,18 @@ static void find_route(struct exchange *e, const char *method, const char *path)
 static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 				   const char *path, struct tw_http_reply *r)
 {
-	unsigned status = r->status != 0 ? r->status : MHD_HTTP_OK;
-	struct MHD_Response *m = tw_http_reply_make(r);
+	struct MHD_Response *m = tw_http_reply_make(
+		r, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
+	const unsigned status = r->status != 0 ? r->status : MHD_HTTP_OK;
+	const bool closing =
+		atomic_load_explicit(&e->server->closing, memory_order_relaxed);
 	enum MHD_Result queued = MHD_NO;
 	struct tw_buf allow = { 0 };
-	bool closing;
 
 	if (m == NULL)
 		return MHD_NO;
-	pthread_mutex_lock(&e->server->lock);
-	closing = e->server->closing;
-	pthread_mutex_unlock(&e->server->lock);
+	tw_http_stats_add(e->server->config.stats, e->route, status,
+			  now_ns() - e->since_ns);
 	if (closing && MHD_add_response_header(m, "Connection", "close") != MHD_YES)
 		goto out;
 	if (e->refused == MHD_HTTP_METHOD_NOT_ALLOWED) {
@@ -143,6 +154,8 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 		.len = e->body.len,
 		.stream = e->stream,
 		.query = c,
+		.route = e->route,
+		.params = &e->params,
 	};
 
 	if (e->refused != 0)
@@ -170,9 +183,8 @@ static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 		return MHD_NO;
 	e->server = s;
 	e->body_max = s->config.body_max;
-	pthread_mutex_lock(&s->lock);
-	s->in_progress++;
-	pthread_mutex_unlock(&s->lock);
+	e->since_ns = now_ns();
+	atomic_fetch_add(&s->in_progress, 1);
 	*state = e;
 
 	find_route(e, method, path);
@@ -254,11 +266,9 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **state,
 	if (e->streaming)
 		e->route->body->free(e->stream);
 	tw_buf_clear(&e->body);
+	tw_strs_clear(&e->params);
 	free(e);
-	pthread_mutex_lock(&s->lock);
-	if (--s->in_progress == 0)
-		pthread_cond_broadcast(&s->idle);
-	pthread_mutex_unlock(&s->lock);
+	atomic_fetch_sub(&s->in_progress, 1);
 }
 
 /* ---- the server ---- */
@@ -321,7 +331,6 @@ static void set_defaults(struct tw_httpd_config *c)
 int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		  struct tw_err *err)
 {
-	pthread_condattr_t monotonic;
 	struct tw_httpd *s;
 	int fd;
 
@@ -330,11 +339,8 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		return tw_fail(err, TW_NOMEM, "HTTP server");
 	s->config = *c;
 	set_defaults(&s->config);
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->idle, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	atomic_init(&s->in_progress, 0);
+	atomic_init(&s->closing, false);
 
 	if (tw_listen(c->listen, &fd, s->address, err) < 0)
 		goto fail;
@@ -356,18 +362,15 @@ const char *tw_httpd_address(const struct tw_httpd *s)
 	return s->address;
 }
 
+/* Once, at the end: looking again and again costs the requests nothing. */
 static void wait_idle(struct tw_httpd *s)
 {
-	struct timespec until;
-	int e = 0;
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const uint64_t until = now_ns() + CLOSE_WAIT_S * UINT64_C(1000000000);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += CLOSE_WAIT_S;
-	pthread_mutex_lock(&s->lock);
-	s->closing = true;
-	while (s->in_progress > 0 && e == 0)
-		e = pthread_cond_timedwait(&s->idle, &s->lock, &until);
-	pthread_mutex_unlock(&s->lock);
+	atomic_store(&s->closing, true);
+	while (atomic_load(&s->in_progress) > 0 && now_ns() < until)
+		nanosleep(&pause, NULL);
 }
 
 void tw_httpd_close(struct tw_httpd *s)
@@ -383,7 +386,5 @@ void tw_httpd_close(struct tw_httpd *s)
 		wait_idle(s);
 		MHD_stop_daemon(s->daemon);
 	}
-	pthread_cond_destroy(&s->idle);
-	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

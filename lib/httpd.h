@@ -8,11 +8,13 @@
  */
 
 #include "lib/err.h"
+#include "lib/strs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_http_stats;
 struct tw_httpd;
 
 struct tw_http_request {
@@ -22,10 +24,18 @@ struct tw_http_request {
 	size_t len;
 	void *stream; /* what the route's body->begin() made, or NULL */
 	void *query;  /* for tw_http_query() */
+	const struct tw_http_route *route;
+	const struct tw_strs *params; /* for tw_http_param() */
 };
 
 /* A query argument, decoded; NULL if absent. Lives as long as the request. */
 const char *tw_http_query(const struct tw_http_request *q, const char *name);
+
+/*
+ * What stands in the path for "{name}" of the route's; NULL if the route has no such.
+ * Never empty, and without '/'.
+ */
+const char *tw_http_param(const struct tw_http_request *q, const char *name);
 
 /* A header of the request; NULL if absent. Name without regard to case. */
 const char *tw_http_header(const struct tw_http_request *q, const char *name);
@@ -39,6 +49,11 @@ struct tw_http_reply {
 	size_t len;
 	void (*release)(void *arg); /* called once the body has been sent; or NULL */
 	void *release_arg;
+	bool file; /* the body is len bytes of fd from file_at on, not in memory */
+	int fd;    /* owned */
+	uint64_t file_at;
+	struct tw_strs headers; /* name, value, name, ..; owned */
+	bool failed;            /* there was no memory for something: 503 */
 };
 
 /* The reply owns body (malloc'ed) from now on, even if it had one. */
@@ -47,6 +62,16 @@ void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len);
 /* A body that lives elsewhere; release(arg) tells when it is not needed any more. */
 void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
 			void (*release)(void *arg), void *arg);
+
+/* A part of a regular file, which is closed when it has been sent. */
+void tw_http_reply_file(struct tw_http_reply *r, int fd, uint64_t at, size_t len);
+
+/* A further header. */
+void tw_http_reply_header(struct tw_http_reply *r, const char *name, const char *value);
+
+/* The text of a buffer; without memory, 503. The buffer is empty afterwards. */
+struct tw_buf;
+void tw_http_reply_buf(struct tw_http_reply *r, struct tw_buf *b);
 
 /* problem+json from an error: title, status, detail. Drops a body it had. */
 void tw_http_reply_error(struct tw_http_reply *r, const struct tw_err *err);
@@ -68,9 +93,9 @@ struct tw_http_body {
 };
 
 struct tw_http_route {
-	const char *method;              /* "GET" also answers HEAD */
-	const char *path;                /* exact */
-	size_t body_max;                 /* bytes; 0: the server's default */
+	const char *method; /* "GET" also answers HEAD */
+	const char *path;   /* exact, but "{name}" between two '/' is any text */
+	size_t body_max;    /* bytes; 0: the server's default */
 	const struct tw_http_body *body; /* NULL: buffered */
 	void (*handle)(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r);
@@ -86,6 +111,7 @@ struct tw_httpd_config {
 	unsigned connections_max;   /* 0: 1024 */
 	uint64_t idle_timeout_ms;   /* 0: 10 s; without a byte sent or received */
 	size_t body_max;            /* 0: 1 MiB */
+	struct tw_http_stats *stats; /* counts into it; NULL: nothing is counted */
 };
 
 /* Bind and answer. *out is yours: tw_httpd_close(). */

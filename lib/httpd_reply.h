@@ -9,8 +9,12 @@
 struct MHD_Response;
 struct tw_http_reply;
 
-/* Consumes what the reply owns, in any case. NULL without memory. */
-struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r);
+/*
+ * Consumes what the reply owns, in any case. NULL without memory. accept_encoding is the
+ * request's, or NULL: a text that is worth it is packed for who takes that.
+ */
+struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
+					const char *accept_encoding);
 
 /* Free what the reply owns; its body is told to be not needed. */
 void tw_http_reply_release(struct tw_http_reply *r);

@@ -95,6 +95,14 @@ no_memory:
 	return NULL;
 }
 
+const void *tw_intern_find(const struct tw_intern *t, const void *data, size_t len)
+{
+	if (t->size == 0)
+		return NULL;
+	return find_place(t->entry, t->size, data, len, hash_bytes(data, len, t->seed))
+		->data;
+}
+
 void tw_intern_release(struct tw_intern *t)
 {
 	tw_arena_release(&t->arena);

@@ -34,6 +34,9 @@ struct tw_intern {
 const void *tw_intern(struct tw_intern *t, const void *data, size_t len,
 		      struct tw_err *err);
 
+/* The table's copy, or NULL if it has none. */
+const void *tw_intern_find(const struct tw_intern *t, const void *data, size_t len);
+
 void tw_intern_release(struct tw_intern *t);
 
 #endif /* TW_INTERN_H */

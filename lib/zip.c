@@ -89,8 +89,8 @@ out:
 	return rc;
 }
 
-/* A NUL goes behind the bytes, where the one too many would have gone. */
-static int unpack(const struct tw_zip_member *m, char **out, struct tw_err *err)
+/* The NUL goes where the one too many would have gone. */
+int tw_zip_unpack(const struct tw_zip_member *m, char **out, struct tw_err *err)
 {
 	char *data = malloc(m->len + 1);
 	int rc = -1;
@@ -125,7 +125,7 @@ static int unpack_members(const struct tw_zip_list *d, struct tw_fileset *set,
 
 		if (m->directory)
 			continue;
-		if (unpack(m, &data, err) < 0)
+		if (tw_zip_unpack(m, &data, err) < 0)
 			return -1;
 		if (tw_fileset_take(set, m->name, data, m->len, err) < 0)
 			return tw_err_wrap(err, "archive");

@@ -286,6 +286,40 @@ int tw_zip_list_read(const char *data, size_t len, const struct tw_fileset_limit
 	return check_names(out, err);
 }
 
+const struct tw_zip_member *tw_zip_list_find(const struct tw_zip_list *l,
+					     const char *name)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(l->at[i].name, name) == 0)
+			return &l->at[i];
+	return NULL;
+}
+
+/* FNV-1a, 64 bits. */
+static uint64_t add_to_sum(uint64_t sum, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ p[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+uint64_t tw_zip_list_sum(const struct tw_zip_list *l)
+{
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct tw_zip_member *m = &l->at[i];
+		const uint64_t len = m->len;
+
+		sum = add_to_sum(sum, m->name, strlen(m->name) + 1);
+		sum = add_to_sum(sum, &len, sizeof(len));
+		sum = add_to_sum(sum, &m->crc, sizeof(m->crc));
+	}
+	return sum;
+}
+
 void tw_zip_list_release(struct tw_zip_list *d)
 {
 	for (size_t i = 0; i < d->count; i++)

@@ -4,7 +4,7 @@
 
 /*
  * The central directory of a zip archive in memory (APPNOTE.TXT 6.3, 4.3.7, 4.3.12,
- * 4.3.16), read as foreign bytes. For lib/zip.c.
+ * 4.3.16), read as foreign bytes. For lib/zip.c, and for who wants a few members only.
  *
  * All of it is looked at before anything is unpacked: a directory is returned only if
  * every member may be read within the limits, going by what is declared.
@@ -40,6 +40,19 @@ struct tw_zip_list {
  */
 int tw_zip_list_read(const char *data, size_t len, const struct tw_fileset_limits *limits,
 		     struct tw_zip_list *out, struct tw_err *err);
+
+/* NULL if there is no member of that name. */
+const struct tw_zip_member *tw_zip_list_find(const struct tw_zip_list *l,
+					     const char *name);
+
+/*
+ * A sum of names, lengths and check sums of all members: archives of the same files have
+ * the same, others another. No proof against forgery.
+ */
+uint64_t tw_zip_list_sum(const struct tw_zip_list *l);
+
+/* Unpack a member: *out is yours (free()), with a NUL behind its len bytes. */
+int tw_zip_unpack(const struct tw_zip_member *m, char **out, struct tw_err *err);
 
 void tw_zip_list_release(struct tw_zip_list *l);
 

@@ -1,238 +1,345 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/choose.h"
 
-#include "lib/buf.h"
 #include "lib/err.h"
-#include "model-db/filter.h"
-#include "model-db/index.h"
+#include "model-db/choosing.h"
+#include "model-db/index_impl.h"
+#include "model-db/index_use.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a model can fail, in this order. */
-enum stage { NO_MODEL, METRICS, PIPELINE, TRAINER, NODE_TYPE, WEIGHTS, FILTER, PASSED };
+/*
+ * Above this two machines have a processor of one name: with another name the most is
+ * 10/16/2 for its letters and 6/16 for all figures.
+ */
+#define SAME_PROCESSOR_FROM 0.6875
 
-/* The model of a group that came farthest. */
-struct reason {
-	enum stage stage;
-	const char *detail; /* the metric, or the filter's attribute, that it failed */
+static const char *const match_names[] = {
+	[TW_MATCH_ANY] = "any",
+	[TW_MATCH_SIMILAR] = "similar",
+	[TW_MATCH_SPEC] = "machine_spec",
+	[TW_MATCH_NODE_TYPE] = "node_type",
 };
 
-static const char *missing_metric(const struct tw_model_info *i,
-				  const struct tw_strs *metrics)
+const char *tw_match_name(enum tw_match m)
 {
-	for (size_t f = 0; f < i->features.count; f++)
-		if (!tw_strs_has(metrics, i->features.at[f]))
-			return i->features.at[f];
+	return match_names[m];
+}
+
+/* ---- the request in terms of the index ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return ((uintptr_t)*x > (uintptr_t)*y) - ((uintptr_t)*x < (uintptr_t)*y);
+}
+
+const char *tw_choosing_missing(const struct tw_choosing *c,
+				const struct tw_index_entry *e)
+{
+	for (size_t i = 0; i < e->feature_count; i++)
+		if (c->metrics == 0 || bsearch(&e->features[i], c->metric, c->metrics,
+					       sizeof(*c->metric), by_address) == NULL)
+			return e->features[i];
 	return NULL;
 }
 
-static bool has_weights(const struct tw_wanted *w, const struct tw_index_entry *e)
+/* Metrics that no model has are passed over. */
+static int take_metrics(struct tw_choosing *c, struct tw_err *err)
 {
+	const struct tw_strs *metrics = &c->w->metrics;
+
+	c->metric = calloc(metrics->count + 1, sizeof(*c->metric));
+	if (c->metric == NULL)
+		return tw_fail(err, TW_NOMEM, "choice of a model");
+	for (size_t i = 0; i < metrics->count; i++) {
+		const char *own = tw_index_own_text(c->x, metrics->at[i]);
+
+		if (i == 0)
+			c->first_metric = own;
+		if (own != NULL)
+			c->metric[c->metrics++] = own;
+	}
+	qsort(c->metric, c->metrics, sizeof(*c->metric), by_address);
+	return 0;
+}
+
+static int take_shelves(struct tw_choosing *c, struct tw_err *err)
+{
+	const struct tw_index_orders *o = &c->x->orders;
+
+	c->shelf = calloc(o->shelves + 1, sizeof(*c->shelf));
+	if (c->shelf == NULL)
+		return tw_fail(err, TW_NOMEM, "choice of a model");
+	for (size_t i = 0; i < o->shelves; i++) {
+		const struct tw_index_entry *e = o->shelf[i].sample;
+
+		if (e->source == c->w->source && e->output == c->w->output &&
+		    tw_choosing_missing(c, e) == NULL)
+			c->shelf[c->shelves++] = (uint32_t)i;
+	}
+	return 0;
+}
+
+int tw_choosing_begin(struct tw_choosing *c, const struct tw_index *x,
+		      const struct tw_wanted *w, struct tw_err *err)
+{
+	c->x = x;
+	c->w = w;
+	if (w->pipeline != NULL)
+		c->pipeline = tw_index_own_text(x, w->pipeline);
+	if (w->trainer != NULL)
+		c->trainer = tw_index_own_text(x, w->trainer);
+	if (tw_filter_parse(w->filter, &c->filter, err) < 0 || take_metrics(c, err) < 0)
+		return -1;
+	return take_shelves(c, err);
+}
+
+void tw_choosing_release(struct tw_choosing *c)
+{
+	tw_filter_release(&c->filter);
+	free(c->metric);
+	free(c->shelf);
+	*c = (struct tw_choosing){ 0 };
+}
+
+bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entry *kind)
+{
+	const struct tw_wanted *w = c->w;
+
+	if (!w->weight)
+		return true;
+	if (!tw_index_has_weights(kind, w->client))
+		return false;
 	/* Of a curve, only if the client takes the curve's metric for it. */
-	if (e->first_metric != NULL)
-		return tw_index_has_weights(e, w->client) &&
-		       strcmp(w->metrics.at[0], e->first_metric) == 0;
+	if (kind->first_metric != NULL)
+		return kind->first_metric == c->first_metric;
 	/* Who does not name the trainer gets what every client can use. */
-	return tw_index_has_weights(e, w->client) &&
-	       (w->trainer != NULL || tw_index_has_weights(e, TW_CLIENT_0_7));
+	return w->trainer != NULL || tw_index_has_weights(kind, TW_CLIENT_0_7);
 }
 
-/* How far a model comes. */
-static struct reason judge(const struct tw_wanted *w, const struct tw_filter *filter,
-			   const struct tw_index_entry *e)
+bool tw_choosing_strict(const struct tw_choosing *c)
 {
-	const struct tw_model_info *i = &e->info;
-	struct reason r = { .stage = METRICS };
-
-	r.detail = missing_metric(i, &w->metrics);
-	if (r.detail != NULL)
-		return r;
-	if (w->pipeline != NULL && strcmp(w->pipeline, e->pipeline) != 0)
-		r.stage = PIPELINE;
-	else if (w->trainer != NULL && strcmp(w->trainer, i->trainer) != 0)
-		r.stage = TRAINER;
-	else if (!w->loose_node_type && w->node_type >= 0 && w->node_type != i->node_type)
-		r.stage = NODE_TYPE;
-	else if (w->weight && !has_weights(w, e))
-		r.stage = WEIGHTS;
-	else if (!tw_filter_pass(filter, i, &r.detail))
-		r.stage = FILTER;
-	else
-		r.stage = PASSED;
-	return r;
+	return !c->w->loose_node_type &&
+	       (c->w->node_type >= 0 || tw_machine_spec_known(&c->w->spec));
 }
 
-/* 0 is not known, and contradicts nothing. */
-static bool agrees(uint32_t a, uint32_t b)
+/* ---- search ---- */
+
+bool tw_choosing_better(const struct tw_choosing *c, const struct tw_index_entry *a,
+			const struct tw_index_entry *b)
 {
-	return a == 0 || b == 0 || a == b;
-}
-
-/* The same machine as far as both are known: the processor and its size must be. */
-static bool equal_spec(const struct tw_machine_spec *a, const struct tw_machine_spec *b)
-{
-	return a->processor[0] != '\0' && strcmp(a->processor, b->processor) == 0 &&
-	       a->cores != 0 && a->cores == b->cores && agrees(a->chips, b->chips) &&
-	       agrees(a->memory_gib, b->memory_gib) &&
-	       agrees(a->frequency_mhz, b->frequency_mhz);
-}
-
-static bool same_machine(const struct tw_wanted *w, const struct tw_model_info *i)
-{
-	return (w->node_type >= 0 && w->node_type == i->node_type) ||
-	       equal_spec(&w->spec, &i->spec);
-}
-
-/* Below 0 if a is the better one, machines apart. */
-static int compare(const struct tw_index_entry *a, const struct tw_index_entry *b)
-{
-	double x = isnan(a->info.mae_w) ? HUGE_VAL : a->info.mae_w;
-	double y = isnan(b->info.mae_w) ? HUGE_VAL : b->info.mae_w;
-	int d;
-
-	if (x < y || x > y)
-		return x < y ? -1 : 1;
-	if (a->info.features.count != b->info.features.count)
-		return a->info.features.count < b->info.features.count ? -1 : 1;
-	d = strcmp(a->info.name, b->info.name);
-	if (d == 0)
-		d = strcmp(a->pipeline, b->pipeline);
-	return d != 0 ? d : strcmp(a->info.group->name, b->info.group->name);
-}
-
-static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
-		   const struct tw_index_entry *b)
-{
-	bool near = same_machine(w, &a->info);
-
-	if (near != same_machine(w, &b->info))
-		return near;
-	if (w->weight && w->output == TW_ABS_POWER && a->floor != b->floor)
+	if (c->w->weight && c->w->output == TW_ABS_POWER && a->floor != b->floor)
 		return a->floor;
-	return compare(a, b) < 0;
+	return a->rank < b->rank;
 }
 
-static void add_reason(struct tw_buf *b, const struct tw_wanted *w,
-		       const struct reason *r)
+/* The best of one shelf and kind, or NULL. */
+static const struct tw_index_entry *search(const struct tw_choosing *c,
+					   const struct tw_index_search *s)
 {
-	switch (r->stage) {
-	case METRICS:
-		tw_buf_addf(b, "needs metric '%.40s'", r->detail);
-		break;
-	case PIPELINE:
-		tw_buf_addf(b, "none in pipeline '%.40s'", w->pipeline);
-		break;
-	case TRAINER:
-		tw_buf_addf(b, "none of trainer '%.40s'", w->trainer);
-		break;
-	case NODE_TYPE:
-		tw_buf_addf(b, "none for node type %lld", w->node_type);
-		break;
-	case WEIGHTS:
-		tw_buf_adds(b, "no weights for this client");
-		break;
-	case FILTER:
-		tw_buf_addf(b, "filter '%.40s' not passed", r->detail);
-		break;
-	case NO_MODEL:
-	case PASSED:
-		break;
-	}
+	size_t count;
+	const struct tw_index_entry *const *list = tw_index_range(c->x, s, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!tw_index_given_up(c->x, list[i]) &&
+		    tw_filter_pass(&c->filter, list[i], NULL))
+			return list[i];
+	return NULL;
 }
 
-/* "BPFOnly: needs metric 'a'; Basic: none of trainer 'b'; no models in Full". */
-static int not_found(const struct tw_wanted *w, const struct reason *reasons,
-		     struct tw_err *err)
+/* The best of a scope, which is that of s, or NULL. */
+static const struct tw_index_entry *search_all(const struct tw_choosing *c,
+					       struct tw_index_search s)
 {
-	const char *separator = ": ", *none = "; no models in ";
-	struct tw_buf b = { 0 };
-
-	for (size_t g = 0; g < tw_feature_group_count(); g++) {
-		if (reasons[g].stage == NO_MODEL)
-			continue;
-		tw_buf_addf(&b, "%s%s: ", separator, tw_feature_group_at(g)->name);
-		add_reason(&b, w, &reasons[g]);
-		separator = "; ";
-	}
-	for (size_t g = 0; b.len > 0 && g < tw_feature_group_count(); g++) {
-		const struct tw_feature_group *group = tw_feature_group_at(g);
-
-		if (reasons[g].stage != NO_MODEL)
-			continue;
-		/* Most clients know nothing of a node's groups. */
-		if (group->of_node && !tw_feature_group_valid(group, &w->metrics))
-			continue;
-		tw_buf_addf(&b, "%s%s", none, group->name);
-		none = ", ";
-	}
-	tw_fail(err, tw_buf_failed(&b) ? TW_NOMEM : TW_NOTFOUND,
-		"no model of %s for %s%s", tw_output_name(w->output), w->source->name,
-		b.data != NULL ? b.data : ": there are none of this source");
-	tw_buf_clear(&b);
-	return -1;
-}
-
-int tw_choose(const struct tw_index *x, const struct tw_wanted *w,
-	      const struct tw_index_entry **out, struct tw_err *err)
-{
-	struct reason *reasons = calloc(tw_feature_group_count(), sizeof(*reasons));
+	const struct tw_index_orders *o = &c->x->orders;
 	const struct tw_index_entry *best = NULL;
-	struct tw_filter filter = { 0 };
+
+	s.trainer = c->trainer;
+	for (size_t i = 0; i < c->shelves; i++) {
+		const struct tw_index_shelf *shelf = &o->shelf[c->shelf[i]];
+
+		for (size_t k = 0; k < shelf->kinds; k++) {
+			const struct tw_index_entry *e;
+
+			s.shelf = c->shelf[i];
+			s.kind = o->kinds_on[shelf->first_kind + k];
+			if (!tw_choosing_accepts(c, o->kind[s.kind]))
+				continue;
+			e = search(c, &s);
+			if (e != NULL && (best == NULL || tw_choosing_better(c, e, best)))
+				best = e;
+		}
+	}
+	return best;
+}
+
+static const struct tw_index_entry *search_node_type(const struct tw_choosing *c)
+{
+	const struct tw_index_search s = {
+		.scope = c->pipeline != NULL ? TW_IN_MACHINE : TW_IN_NODE_TYPE,
+		.pipeline = c->pipeline,
+		.node_type = c->w->node_type,
+	};
+
+	return search_all(c, s);
+}
+
+static const struct tw_index_entry *search_machine(const struct tw_choosing *c,
+						   const struct tw_index_machine *m)
+{
+	const struct tw_index_search s = { .scope = TW_IN_MACHINE,
+					   .pipeline = m->pipeline,
+					   .node_type = m->node_type };
+
+	if (c->pipeline != NULL && c->pipeline != m->pipeline)
+		return NULL;
+	return search_all(c, s);
+}
+
+/* Whether b is no worse a machine than a, which comes before it in the list. */
+static bool as_good(const struct tw_index_similar *a, const struct tw_index_similar *b)
+{
+	return b->similarity >= a->similarity &&
+	       b->machine->members == a->machine->members;
+}
+
+/* The best model of the first machines of the list that have any. */
+static void search_list(const struct tw_choosing *c, const struct tw_index_similar *list,
+			size_t count, struct tw_choice *out)
+{
+	const bool strict = tw_choosing_strict(c);
+
+	for (size_t from = 0, to; from < count && out->entry == NULL; from = to) {
+		if (strict && list[from].similarity < 1)
+			return;
+		for (to = from; to < count && as_good(&list[from], &list[to]); to++) {
+			const struct tw_index_entry *e =
+				search_machine(c, list[to].machine);
+
+			if (e != NULL &&
+			    (out->entry == NULL || tw_choosing_better(c, e, out->entry)))
+				out->entry = e;
+		}
+		if (out->entry != NULL)
+			out->match = list[from].similarity < 1 ? TW_MATCH_SIMILAR
+							       : TW_MATCH_SPEC;
+	}
+}
+
+static int search_similar(const struct tw_choosing *c, double least, bool one_processor,
+			  struct tw_choice *out, struct tw_err *err)
+{
+	struct tw_index_similar *list;
+	size_t count;
+
+	if (tw_index_similar(c->x, &c->w->spec, least, one_processor, &list, &count,
+			     err) < 0)
+		return -1;
+	search_list(c, list, count, out);
+	free(list);
+	return 0;
+}
+
+/* Machines of the same processor first: mostly there is no need to look at others. */
+static int search_spec(const struct tw_choosing *c, struct tw_choice *out,
+		       struct tw_err *err)
+{
+	if (!tw_machine_spec_known(&c->w->spec))
+		return 0;
+	if (c->w->spec.processor[0] != '\0' &&
+	    search_similar(c, SAME_PROCESSOR_FROM, true, out, err) < 0)
+		return -1;
+	if (out->entry != NULL)
+		return 0;
+	return search_similar(c, TW_SIMILAR_ENOUGH, false, out, err);
+}
+
+int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
+		       struct tw_err *err)
+{
+	struct tw_index_search any = {
+		.scope = c->pipeline != NULL ? TW_IN_PIPELINE : TW_IN_ALL,
+		.pipeline = c->pipeline,
+	};
+	struct tw_choice choice = { 0 };
+
+	/* One that the index does not know is no model's. */
+	if ((c->w->pipeline != NULL && c->pipeline == NULL) ||
+	    (c->w->trainer != NULL && c->trainer == NULL)) {
+		*out = choice;
+		return 0;
+	}
+	if (c->w->node_type >= 0) {
+		choice.entry = search_node_type(c);
+		choice.match = TW_MATCH_NODE_TYPE;
+		if (choice.entry == NULL && !c->w->loose_node_type) {
+			*out = choice;
+			return 0;
+		}
+	}
+	if (choice.entry == NULL && search_spec(c, &choice, err) < 0)
+		return -1;
+	if (choice.entry == NULL && !tw_choosing_strict(c)) {
+		choice.entry = search_all(c, any);
+		choice.match = TW_MATCH_ANY;
+	}
+	*out = choice;
+	return 0;
+}
+
+int tw_choose(const struct tw_index *x, const struct tw_wanted *w, struct tw_choice *out,
+	      struct tw_err *err)
+{
+	struct tw_choosing c = { 0 };
+	struct tw_choice choice;
 	int rc = -1;
 
-	if (reasons == NULL) {
-		tw_fail(err, TW_NOMEM, "choice of a model");
+	if (tw_choosing_begin(&c, x, w, err) < 0 ||
+	    tw_choosing_choose(&c, &choice, err) < 0)
 		goto out;
-	}
-	if (tw_filter_parse(w->filter, &filter, err) < 0)
-		goto out;
-	for (size_t i = 0; i < tw_index_count(x); i++) {
-		const struct tw_index_entry *e = tw_index_at(x, i);
-		struct reason r,
-			*so_far = &reasons[e->info.group - tw_feature_group_at(0)];
-
-		if (e->info.source != w->source || e->info.output != w->output)
-			continue;
-		r = judge(w, &filter, e);
-		if (r.stage > so_far->stage)
-			*so_far = r;
-		if (r.stage == PASSED && (best == NULL || better(w, e, best)))
-			best = e;
-	}
-	if (best == NULL) {
-		not_found(w, reasons, err);
+	if (choice.entry == NULL) {
+		tw_choosing_not_found(&c, err);
 		goto out;
 	}
 
-	*out = best;
+	*out = choice;
 	rc = 0;
 out:
-	tw_filter_release(&filter);
-	free(reasons);
+	tw_choosing_release(&c);
 	return rc;
 }
 
+/* Shelves are few, and so are their kinds. */
 const struct tw_index_entry *
 tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 	       enum tw_output output, const struct tw_feature_group *group,
 	       long long node_type, const struct tw_filter *filter)
 {
+	const struct tw_choosing c = { .x = x, .filter = *filter };
+	const struct tw_index_orders *o = &x->orders;
 	const struct tw_index_entry *best = NULL;
+	struct tw_index_search s = { .scope =
+					     node_type >= 0 ? TW_IN_NODE_TYPE : TW_IN_ALL,
+				     .node_type = node_type };
 
-	for (size_t i = 0; i < tw_index_count(x); i++) {
-		const struct tw_index_entry *e = tw_index_at(x, i);
+	for (size_t i = 0; i < o->shelves; i++) {
+		const struct tw_index_shelf *shelf = &o->shelf[i];
 
-		if (e->info.source != source || e->info.output != output ||
-		    e->info.group != group)
+		if (shelf->sample->source != source || shelf->sample->output != output ||
+		    shelf->sample->group != group)
 			continue;
-		if (node_type >= 0 && e->info.node_type != node_type)
-			continue;
-		if (tw_filter_pass(filter, &e->info, NULL) &&
-		    (best == NULL || compare(e, best) < 0))
-			best = e;
+		for (size_t k = 0; k < shelf->kinds; k++) {
+			const struct tw_index_entry *e;
+
+			s.shelf = (uint32_t)i;
+			s.kind = o->kinds_on[shelf->first_kind + k];
+			e = search(&c, &s);
+			if (e != NULL && (best == NULL || e->rank < best->rank))
+				best = e;
+		}
 	}
 	return best;
 }

@@ -9,11 +9,14 @@
  * can all measure, that pass trainer, pipeline, node type and filter, and that have what
  * is wanted: weights of curves only where the request's first metric is the curve's,
  * other weights that are not plain (model-db/weights.h) only by the trainer's name. Among
- * them the order is: machine (exact node type or equal spec before others), then, for
- * weights of AbsPower, those that give power at zero use (model-db/weights.h), then
- * lowest mae (an undefined one last), then fewest features, then name, then pipeline,
- * then group: a total order, so that the same database and request always give the same
- * model.
+ * them the order is: those of the node type asked for; those of machines that agree with
+ * all that is known of the machine, then of those that resemble it, the most alike first;
+ * then, for weights of AbsPower, those that give power at zero use (model-db/weights.h);
+ * then the index's order of preference (model-db/index_rank.h). A total order, so that
+ * the same database and request always give the same model.
+ *
+ * The time that a choice takes grows with the logarithm of the number of models, but for
+ * what a filter passes over.
  */
 
 #include "lib/energy.h"
@@ -44,16 +47,33 @@ struct tw_wanted {
 	enum tw_client client;
 };
 
+/* Why a model's machine was taken. */
+enum tw_match {
+	TW_MATCH_ANY,       /* nothing spoke for another */
+	TW_MATCH_SIMILAR,   /* it resembles the one that asked */
+	TW_MATCH_SPEC,      /* it agrees with all that is known of that */
+	TW_MATCH_NODE_TYPE, /* it was asked for by its number */
+	TW_MATCH_COUNT
+};
+
+/* "any", "similar", "machine_spec", "node_type". */
+const char *tw_match_name(enum tw_match m);
+
+struct tw_choice {
+	const struct tw_index_entry *entry;
+	enum tw_match match;
+};
+
 /*
  * The model, or TW_NOTFOUND with a text that names the groups tried and why none
  * served; TW_INVALID for a filter that is none. Lives as long as the index.
  */
-int tw_choose(const struct tw_index *x, const struct tw_wanted *w,
-	      const struct tw_index_entry **out, struct tw_err *err);
+int tw_choose(const struct tw_index *x, const struct tw_wanted *w, struct tw_choice *out,
+	      struct tw_err *err);
 
 /*
- * The model of lowest error (then fewest features, name, pipeline) of one source, output
- * and group, as GET /best-models lists it; node_type -1 is any. NULL if there is none.
+ * The model of a source, output and group that is preferred, as GET /best-models lists
+ * it; node_type -1 is any. NULL if there is none.
  */
 const struct tw_index_entry *
 tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,

@@ -3,10 +3,8 @@
 
 #include "lib/err.h"
 #include "lib/num.h"
-#include "model-db/model.h"
+#include "model-db/index.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,78 +117,26 @@ out:
 	return rc;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t len = strlen(s), n = strlen(end);
-
-	return len >= n && strcmp(s + len - n, end) == 0;
-}
-
-static bool more_is_better(const char *attribute)
-{
-	return strcmp(attribute, "abs_max_corr") == 0 || strcmp(attribute, "r2") == 0;
-}
-
-/* The worst of "<component>_<attribute>" in the metadata, or NaN. */
-static double worst_component(const struct tw_model_info *i, const char *attribute)
-{
-	double worst = NAN;
-	char key[128];
-
-	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		const json_t *v;
-		double d;
-
-		snprintf(key, sizeof(key), "%s_%s",
-			 tw_component_name((enum tw_component)c), attribute);
-		v = json_object_get(i->metadata, key);
-		d = json_number_value(v);
-		/* null: not defined, as R2 of a component that draws nothing. */
-		if (!json_is_number(v))
-			continue;
-		if (isnan(worst) || (more_is_better(attribute) ? d < worst : d > worst))
-			worst = d;
-	}
-	return worst;
-}
-
-double tw_filter_figure(const struct tw_model_info *i, const char *attribute)
-{
-	const json_t *v = json_object_get(i->metadata, attribute);
-	double d;
-
-	if (strcmp(attribute, "mae") == 0)
-		return i->mae_w;
-	if (strcmp(attribute, "mape") == 0)
-		return i->mape_percent;
-	if (!json_is_number(v))
-		return worst_component(i, attribute);
-	d = json_number_value(v);
-	/* The old programs write -1 for an error that could not be computed. */
-	if (d < 0 && (ends_with(attribute, "mae") || ends_with(attribute, "mape")))
-		return NAN;
-	return d;
-}
-
-static bool pass(const struct tw_filter_part *p, const struct tw_model_info *i)
+static bool pass(const struct tw_filter_part *p, const struct tw_index_entry *e)
 {
 	double d;
 
 	if (p->only.count > 0) {
-		for (size_t f = 0; f < i->features.count; f++)
-			if (!tw_strs_has(&p->only, i->features.at[f]))
+		for (size_t f = 0; f < e->feature_count; f++)
+			if (!tw_strs_has(&p->only, e->features[f]))
 				return false;
 		return true;
 	}
-	d = tw_filter_figure(i, p->attribute);
-	return more_is_better(p->attribute) ? d >= p->threshold : d <= p->threshold;
+	d = tw_index_figure(e, p->attribute);
+	return tw_index_figure_more_is_better(p->attribute) ? d >= p->threshold
+							    : d <= p->threshold;
 }
 
-bool tw_filter_pass(const struct tw_filter *f, const struct tw_model_info *i,
+bool tw_filter_pass(const struct tw_filter *f, const struct tw_index_entry *e,
 		    const char **failed)
 {
 	for (size_t p = 0; p < f->count; p++) {
-		if (!pass(&f->part[p], i)) {
+		if (!pass(&f->part[p], e)) {
 			if (failed != NULL)
 				*failed = f->part[p].attribute;
 			return false;

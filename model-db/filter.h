@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 struct tw_err;
-struct tw_model_info;
+struct tw_index_entry;
 
 #define TW_FILTER_PARTS_MAX 32
 
@@ -38,14 +38,11 @@ struct tw_filter {
  */
 int tw_filter_parse(const char *text, struct tw_filter *out, struct tw_err *err);
 
-/* What the model says of an attribute; NaN if nothing. */
-double tw_filter_figure(const struct tw_model_info *i, const char *attribute);
-
 /*
  * Whether the model passes every part; a model without the attribute does not. If it does
  * not, *failed (may be NULL) is the attribute of the part; it lives as long as f.
  */
-bool tw_filter_pass(const struct tw_filter *f, const struct tw_model_info *i,
+bool tw_filter_pass(const struct tw_filter *f, const struct tw_index_entry *e,
 		    const char **failed);
 
 void tw_filter_release(struct tw_filter *f);

@@ -4,58 +4,119 @@
 
 /*
  * The model database in memory: what there is, made from the directories alone, so
- * that losing it loses nothing. Immutable after it is made; counted references let a
- * reload swap it under requests in progress.
+ * that losing it loses nothing. Immutable after it is made, but for what is found out
+ * about models in use (model-db/index_use.h); counted references let a reload
+ * swap it under requests in progress.
+ *
+ * Of a model the index reads what a choice needs: metadata.json and, of kinds whose
+ * components are a few hundred bytes, what their weights say. The rest is looked at when
+ * the model is used.
  */
 
-#include "model-db/model.h"
+#include "lib/energy.h"
+#include "lib/feature.h"
 #include "model-db/weights.h"
+#include "profiler/node_types.h"
+#include "profiler/spec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+struct tw_err;
 struct tw_index;
+struct tw_strs;
 
-struct tw_index_entry {
+/* A machine that models are of: a node type of a pipeline. */
+struct tw_index_machine {
 	const char *pipeline;
-	struct tw_model_info info;
-	char *zip_path;
-	bool floor; /* tw_weights_floor() */
-	/*
-	 * Weights by enum tw_client, ready to send: those of plain kinds, which are small
-	 * and often asked for. NULL where the client cannot use the model, and for other
-	 * kinds: those with weights_on_demand are made from tw_index_read_model() when
-	 * asked for.
-	 */
-	bool weights_on_demand;
-	char *weights[TW_CLIENT_COUNT];
-	size_t weights_len[TW_CLIENT_COUNT];
-	char *first_metric; /* tw_weights_first_metric() */
+	long long node_type;
+	/* From node_type_index.json, else from its models; all zero: unknown. */
+	struct tw_machine_spec spec;
+	size_t members; /* machines of this type that were measured; at least 1 */
 };
 
-/* Whether the model has weights for the client, ready or not. */
-bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client);
+/* Texts of an index are kept once: equal texts have equal addresses. */
+struct tw_index_entry {
+	const char *pipeline;
+	const char *name, *trainer, *predictor;
+	const struct tw_energy_source *source;
+	enum tw_output output;
+	const struct tw_feature_group *group;
+	const char *const *features; /* of all components together, sorted */
+	size_t feature_count;
+	long long node_type;
+	const struct tw_machine_spec *spec; /* as the model itself has it */
+	double mae_w, mape_percent;         /* NAN: not defined */
+	const char *const *figure_names;    /* sorted: metadata's other numbers */
+	const double *figures;
+	size_t figure_count;
 
-/*
- * The whole model, read from its zip again. *out must be all zero; it is yours:
- * tw_model_release(). TW_NOTFOUND if the file has gone since the index was made.
- */
-int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
-			struct tw_err *err);
+	const char *zip_path;
+	uint64_t zip_bytes; /* of the file */
+	uint64_t zip_sum;   /* tw_zip_list_sum() */
+
+	unsigned weights_for;     /* tw_weights_clients() */
+	const char *first_metric; /* tw_weights_first_metric() */
+	bool floor;               /* tw_weights_floor() */
+
+	const struct tw_index_machine *machine;
+	uint32_t rank; /* place in the order of preference: docs/model-db.md, "Choice" */
+	uint32_t shelf, kind; /* model-db/index_order.h */
+};
+
+struct tw_index_pipeline {
+	const char *name;
+	char *metadata; /* metadata.json as it is; NULL: none */
+	size_t metadata_len;
+	struct tw_node_types types; /* node_type_index.json */
+	size_t first, count;        /* its models */
+};
 
 /* A broken model is left out and told to this; the others are served. */
 typedef void tw_index_refused_fn(void *arg, const char *path, const struct tw_err *why);
 
 /*
  * Read <db>/<pipeline>/<source>/<output>/<group>/<model>.zip. An empty or absent
- * database is an empty index. *out is yours: tw_index_unref().
+ * database is an empty index. Pipelines in `prefer` (NULL: none) are preferred, in that
+ * order. *out is yours: tw_index_unref().
  */
+int tw_index_load_preferring(const char *db, const struct tw_strs *prefer,
+			     tw_index_refused_fn *refused, void *arg,
+			     struct tw_index **out, struct tw_err *err);
+
+/* The same without preference. */
 int tw_index_load(const char *db, tw_index_refused_fn *refused, void *arg,
 		  struct tw_index **out, struct tw_err *err);
 
 size_t tw_index_count(const struct tw_index *x);
 /* In order of pipeline, source, output, group, name. Lives as long as the index. */
 const struct tw_index_entry *tw_index_at(const struct tw_index *x, size_t i);
+/* NULL if there is no such model. */
+const struct tw_index_entry *tw_index_find(const struct tw_index *x, const char *pipeline,
+					   const struct tw_energy_source *source,
+					   enum tw_output output,
+					   const struct tw_feature_group *group,
+					   const char *name);
+
+/* Those that have models, in order of name. */
+size_t tw_index_pipeline_count(const struct tw_index *x);
+const struct tw_index_pipeline *tw_index_pipeline_at(const struct tw_index *x, size_t i);
+const struct tw_index_pipeline *tw_index_pipeline_find(const struct tw_index *x,
+						       const char *name);
+
+/* In order of pipeline, then number. */
+size_t tw_index_machine_count(const struct tw_index *x);
+const struct tw_index_machine *tw_index_machine_at(const struct tw_index *x, size_t i);
+
+/*
+ * A number of the model's metadata, or NaN: mae, mape, any other by its key, or else the
+ * worst of the components' figures of that name ("r2": package_r2, dram_r2 ..).
+ */
+double tw_index_figure(const struct tw_index_entry *e, const char *name);
+
+/* Of figures of this name the larger is the better one. */
+bool tw_index_figure_more_is_better(const char *name);
 
 struct tw_index *tw_index_ref(struct tw_index *x); /* thread-safe */
 void tw_index_unref(struct tw_index *x);           /* thread-safe; NULL is fine */

@@ -12,6 +12,7 @@
 
 #include "lib/energy.h"
 #include "lib/feature.h"
+#include "model-db/model.h"
 #include "model-db/index.h"
 
 struct tw_err;

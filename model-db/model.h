@@ -18,6 +18,7 @@
 #include "profiler/spec.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;
@@ -65,6 +66,24 @@ struct tw_model {
  */
 int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
 			struct tw_err *err);
+
+/*
+ * One file of a model by its name, at most max bytes; *data is the caller's and
+ * NUL-terminated. TW_NOTFOUND if there is none.
+ */
+typedef int tw_model_file_fn(void *arg, const char *name, size_t max, char **data,
+			     size_t *len, struct tw_err *err);
+
+/* Whether the components of such a model are wanted. */
+typedef bool tw_model_wants_parts_fn(const struct tw_model_info *i);
+
+/*
+ * What a model says of itself, and its components only where they are wanted: for who
+ * looks at thousands. info is checked as tw_model_from_files() does, but no text of a
+ * component is: that is for who uses the model. *out must be all zero; it is yours.
+ */
+int tw_model_glance(tw_model_file_fn *file, void *arg, tw_model_wants_parts_fn *wants,
+		    struct tw_model *out, struct tw_err *err);
 
 /*
  * The model's files, as docs/wire.md lists them: metadata.json, <name>.json, one a

@@ -87,7 +87,7 @@ static int check_features(const struct tw_strs *l, const char *where, struct tw_
 	return 0;
 }
 
-static int check_info(const struct tw_model_info *i, struct tw_err *err)
+int tw_model_check_info(const struct tw_model_info *i, struct tw_err *err)
 {
 	if (check_name(i, err) < 0)
 		return -1;
@@ -176,7 +176,7 @@ static int check_part(const struct tw_model_info *info, const struct tw_model_pa
 
 int tw_model_check(const struct tw_model *m, struct tw_err *err)
 {
-	if (check_info(&m->info, err) < 0)
+	if (tw_model_check_info(&m->info, err) < 0)
 		return -1;
 	if (m->parts == 0 || m->parts > TW_COMPONENT_COUNT)
 		return tw_fail(err, TW_INVALID, "%s.json: %zu components", m->info.name,

@@ -11,6 +11,7 @@
 
 struct tw_err;
 struct tw_model;
+struct tw_model_info;
 
 #define TW_MODEL_FORMAT 1
 #define TW_MODEL_FEATURES_MAX 256
@@ -23,6 +24,9 @@ struct tw_model;
  * zeros. False if the name is no such name.
  */
 bool tw_model_name_split(const char *name, size_t *trainer_len, long long *node_type);
+
+/* What holds for metadata.json alone. */
+int tw_model_check_info(const struct tw_model_info *i, struct tw_err *err);
 
 /* Errors are in terms of the model's files: "package.json: byte 17: ...". */
 int tw_model_check(const struct tw_model *m, struct tw_err *err);

@@ -8,33 +8,48 @@
 #include "model-db/model_check.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char metadata_name[] = "metadata.json";
 
+/* Where the files of a model come from. */
+struct reader {
+	tw_model_file_fn *file;
+	void *arg;
+};
+
 /* The file of a foreign name, which must be a plain name in this very set. */
-static int find_file(const struct tw_fileset *files, const char *where, const char *name,
-		     const struct tw_fileset_file **out, struct tw_err *err)
+static int get_file(const struct reader *r, const char *where, const char *name,
+		    size_t max, char **data, size_t *len, struct tw_err *err)
 {
-	const struct tw_fileset_file *f;
+	struct tw_err why = { 0 };
 
 	if (tw_name_check(where, name, strlen(name), err) < 0)
 		return -1;
-	f = tw_fileset_find(files, name);
-	if (f == NULL)
+	if (r->file(r->arg, name, max, data, len, &why) == 0)
+		return 0;
+	if (why.code == TW_NOTFOUND)
 		return tw_fail(err, TW_INVALID, "%s: there is no file '%s'", where, name);
-	*out = f;
-	return 0;
+	return tw_fail(err, why.code, "%s", why.text);
 }
 
-static int parse_file(const struct tw_fileset_file *f, json_t **out, struct tw_err *err)
+static int parse_file(const struct reader *r, const char *where, const char *name,
+		      json_t **out, struct tw_err *err)
 {
-	if (f->len > TW_MODEL_METADATA_BYTES_MAX)
-		return tw_fail(err, TW_INVALID, "%s: %zu bytes, limit is %zu", f->name,
-			       f->len, TW_MODEL_METADATA_BYTES_MAX);
-	return tw_json_parse(f->data, f->len, f->name, out, err);
+	char *data = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (get_file(r, where, name, TW_MODEL_METADATA_BYTES_MAX, &data, &len, err) < 0 ||
+	    tw_json_parse(data, len, name, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(data);
+	return rc;
 }
 
 /* Feature engineering of the old programs: pickles, which are not read. */
@@ -173,22 +188,9 @@ static int read_range(const json_t *obj, const char *where, const char *key, siz
 	return 0;
 }
 
-static int copy_text(const struct tw_fileset_file *f, struct tw_model_part *p,
-		     struct tw_err *err)
-{
-	p->text = malloc(f->len + 1);
-	if (p->text == NULL)
-		return tw_fail(err, TW_NOMEM, "%s: %zu bytes", f->name, f->len);
-	memcpy(p->text, f->data, f->len);
-	p->text[f->len] = '\0';
-	p->len = f->len;
-	return 0;
-}
-
-static int read_part(const struct tw_fileset *files, const json_t *obj, const char *where,
+static int read_part(const struct reader *r, const json_t *obj, const char *where,
 		     struct tw_model_part *p, struct tw_err *err)
 {
-	const struct tw_fileset_file *f;
 	char file_where[2 * TW_MODEL_NAME_MAX + 16];
 	const char *file;
 
@@ -197,8 +199,7 @@ static int read_part(const struct tw_fileset *files, const json_t *obj, const ch
 			       tw_json_type_name(obj));
 	snprintf(file_where, sizeof(file_where), "%s.model_file", where);
 	if (refuse_fe_files(obj, where, err) < 0 ||
-	    tw_json_text(obj, where, "model_file", false, &file, err) < 0 ||
-	    find_file(files, file_where, file, &f, err) < 0)
+	    tw_json_text(obj, where, "model_file", false, &file, err) < 0)
 		return -1;
 	if (tw_json_strs(obj, where, "features", false, &p->features, err) < 0)
 		return -1;
@@ -210,11 +211,12 @@ static int read_part(const struct tw_fileset *files, const json_t *obj, const ch
 	    read_range(obj, where, "feature_max", p->features.count, &p->feature_max,
 		       err) < 0)
 		return -1;
-	return copy_text(f, p, err);
+	return get_file(r, file_where, file, TW_MODEL_PART_BYTES_MAX, &p->text, &p->len,
+			err);
 }
 
 /* <name>.json: component -> where its text is and what it takes. */
-static int read_parts(const struct tw_fileset *files, json_t *obj, const char *file,
+static int read_parts(const struct reader *r, json_t *obj, const char *file,
 		      struct tw_model *m, struct tw_err *err)
 {
 	enum tw_component unused;
@@ -238,39 +240,93 @@ static int read_parts(const struct tw_fileset *files, json_t *obj, const char *f
 		snprintf(where, sizeof(where), "%s.%s", file, component);
 		m->part[m->parts].component = (enum tw_component)c;
 		m->parts++;
-		if (read_part(files, v, where, &m->part[m->parts - 1], err) < 0)
+		if (read_part(r, v, where, &m->part[m->parts - 1], err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
-			struct tw_err *err)
+static int read_list(const struct reader *r, struct tw_model *m, struct tw_err *err)
 {
-	const struct tw_fileset_file *f;
-	struct tw_model m = { 0 };
 	json_t *parts = NULL;
 	const char *file;
 	int rc = -1;
 
-	if (find_file(files, "model", metadata_name, &f, err) < 0 ||
-	    parse_file(f, &m.info.metadata, err) < 0)
-		goto out;
-	if (read_info(m.info.metadata, &m.info, err) < 0)
-		goto out;
-	if (tw_json_text(m.info.metadata, metadata_name, "model_file", false, &file,
+	if (tw_json_text(m->info.metadata, metadata_name, "model_file", false, &file,
 			 err) < 0 ||
-	    find_file(files, "metadata.json.model_file", file, &f, err) < 0)
+	    parse_file(r, "metadata.json.model_file", file, &parts, err) < 0 ||
+	    read_parts(r, parts, file, m, err) < 0)
 		goto out;
-	if (parse_file(f, &parts, err) < 0 ||
-	    read_parts(files, parts, f->name, &m, err) < 0 || tw_model_check(&m, err) < 0)
+	rc = 0;
+out:
+	json_decref(parts);
+	return rc;
+}
+
+static int read_metadata(const struct reader *r, struct tw_model_info *i,
+			 struct tw_err *err)
+{
+	if (parse_file(r, "model", metadata_name, &i->metadata, err) < 0)
+		return -1;
+	return read_info(i->metadata, i, err);
+}
+
+int tw_model_glance(tw_model_file_fn *file, void *arg, tw_model_wants_parts_fn *wants,
+		    struct tw_model *out, struct tw_err *err)
+{
+	const struct reader r = { .file = file, .arg = arg };
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	if (read_metadata(&r, &m.info, err) < 0 || tw_model_check_info(&m.info, err) < 0)
+		goto out;
+	if (wants(&m.info) && read_list(&r, &m, err) < 0)
 		goto out;
 
 	*out = m;
 	m = (struct tw_model){ 0 };
 	rc = 0;
 out:
-	json_decref(parts);
+	tw_model_release(&m);
+	return rc;
+}
+
+/* A copy of a file of the set. */
+static int copy_file(void *arg, const char *name, size_t max, char **data, size_t *len,
+		     struct tw_err *err)
+{
+	const struct tw_fileset_file *f = tw_fileset_find(arg, name);
+
+	if (f == NULL)
+		return tw_fail(err, TW_NOTFOUND, "there is no file '%s'", name);
+	if (f->len > max)
+		return tw_fail(err, TW_INVALID, "%s: %zu bytes, limit is %zu", name,
+			       f->len, max);
+	*data = malloc(f->len + 1);
+	if (*data == NULL)
+		return tw_fail(err, TW_NOMEM, "%s: %zu bytes", name, f->len);
+	memcpy(*data, f->data, f->len);
+	(*data)[f->len] = '\0';
+	*len = f->len;
+	return 0;
+}
+
+int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
+			struct tw_err *err)
+{
+	/* The set is only read. */
+	const struct reader r = { .file = copy_file, .arg = (void *)(uintptr_t)files };
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	if (read_metadata(&r, &m.info, err) < 0 || read_list(&r, &m, err) < 0 ||
+	    tw_model_check(&m, err) < 0)
+		goto out;
+
+	*out = m;
+	m = (struct tw_model){ 0 };
+	rc = 0;
+out:
 	tw_model_release(&m);
 	return rc;
 }

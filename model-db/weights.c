@@ -143,12 +143,17 @@ static const struct kind {
 	{ "xgboost", false, write_xgboost, NULL },
 };
 
-static const struct kind *find_kind(const struct tw_model *m)
+static const struct kind *find_predictor(const char *name)
 {
 	for (size_t i = 0; i < COUNT(kinds); i++)
-		if (strcmp(kinds[i].predictor, m->info.predictor) == 0)
+		if (strcmp(kinds[i].predictor, name) == 0)
 			return &kinds[i];
 	return NULL;
+}
+
+static const struct kind *find_kind(const struct tw_model *m)
+{
+	return find_predictor(m->info.predictor);
 }
 
 bool tw_weights_exist(const struct tw_model *m)
@@ -161,6 +166,13 @@ bool tw_weights_plain(const struct tw_model *m)
 	const struct kind *k = find_kind(m);
 
 	return k != NULL && k->plain;
+}
+
+bool tw_weights_small(const struct tw_model_info *i)
+{
+	const struct kind *k = find_predictor(i->predictor);
+
+	return k != NULL && k->at_zero != NULL;
 }
 
 /*
@@ -222,6 +234,39 @@ static const char *component_key(enum tw_component c, enum tw_client client)
 	if (c == TW_PLATFORM)
 		return NULL;
 	return c == TW_PACKAGE ? "pkg" : tw_component_name(c);
+}
+
+static bool has_total(const struct tw_model *m)
+{
+	for (size_t i = 0; i < m->parts; i++)
+		if (m->part[i].component == TW_PLATFORM ||
+		    m->part[i].component == TW_PACKAGE || m->part[i].component == TW_DRAM)
+			return true;
+	return false;
+}
+
+static bool knows_components(const struct tw_model *m, enum tw_client client)
+{
+	for (size_t i = 0; i < m->parts; i++)
+		if (component_key(m->part[i].component, client) == NULL)
+			return false;
+	return true;
+}
+
+unsigned tw_weights_clients(const struct tw_model *m)
+{
+	const struct kind *k = find_kind(m);
+	unsigned clients = 0;
+
+	if (k == NULL)
+		return 0;
+	if (!k->plain)
+		return 1u << TW_CLIENT_CURRENT;
+	for (int c = 0; c < TW_CLIENT_COUNT; c++)
+		if (c == TW_CLIENT_0_5_TOTAL ? has_total(m)
+					     : knows_components(m, (enum tw_client)c))
+			clients |= 1u << c;
+	return clients;
 }
 
 /* What only current clients bear beside the components. */

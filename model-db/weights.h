@@ -16,6 +16,7 @@
 struct tw_buf;
 struct tw_err;
 struct tw_model;
+struct tw_model_info;
 
 /* Who asks, by docs/wire.md, "Client generations". */
 enum tw_client {
@@ -34,6 +35,18 @@ bool tw_weights_exist(const struct tw_model *m);
  * trainer, and are kept in files of their own.
  */
 bool tw_weights_plain(const struct tw_model *m);
+
+/*
+ * Whether a model of this predictor has components that are no more than its weights: a
+ * few hundred bytes, which alone tell what follows here.
+ */
+bool tw_weights_small(const struct tw_model_info *i);
+
+/*
+ * The clients that there are weights for, a bit 1u << enum tw_client each, by kind and
+ * components; those of a curve only if tw_weights_first_metric() knows one.
+ */
+unsigned tw_weights_clients(const struct tw_model *m);
 
 /*
  * Whether weights give power where there is no use: those that do not make all dynamic

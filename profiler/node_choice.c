@@ -99,27 +99,50 @@ static const struct tw_node_type *find_similar(const struct tw_node_types *t,
 	return best;
 }
 
-bool tw_node_choose(const struct tw_node_types *t, const struct tw_machine_spec *spec,
-		    bool loose, struct tw_node_choice *out)
+bool tw_node_equal(const struct tw_machine_spec *a, const struct tw_machine_spec *b)
 {
-	const unsigned known = known_attrs(spec);
-	const struct tw_node_type *n = find_equal(t, spec);
-	unsigned agreed = known;
-	double similarity = 1, certainty;
+	const unsigned known = known_attrs(a);
 
-	if (n == NULL && loose) {
-		n = find_similar(t, spec, &similarity);
-		agreed = n != NULL ? equal_attrs(spec, &n->spec) : 0;
-	}
-	if (n == NULL)
-		return false;
-	certainty = (double)members_of(n) / count_members(t, spec, agreed);
+	return known != 0 && equal_attrs(a, b) == known;
+}
+
+static void judge(const struct tw_node_types *t, const struct tw_machine_spec *spec,
+		  const struct tw_node_type *n, struct tw_node_choice *out)
+{
+	const unsigned known = known_attrs(spec), agreed = equal_attrs(spec, &n->spec);
+	double certainty = (double)members_of(n) / count_members(t, spec, agreed);
+
 	/* A machine of which less is known might be more types than it seems. */
 	if (agreed != known)
 		certainty /= 1 + (double)(ATTRS - count_bits(known)) /
 					 (ATTRS - count_bits(agreed));
 	out->node_type = n->number;
 	out->uncertainty = 1 - certainty;
-	out->looseness = 1 - similarity;
+	out->looseness = agreed == known ? 0 : 1 - tw_similarity(spec, &n->spec);
+}
+
+bool tw_node_judge(const struct tw_node_types *t, const struct tw_machine_spec *spec,
+		   uint32_t number, struct tw_node_choice *out)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->at[i].number == number) {
+			judge(t, spec, &t->at[i], out);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool tw_node_choose(const struct tw_node_types *t, const struct tw_machine_spec *spec,
+		    bool loose, struct tw_node_choice *out)
+{
+	const struct tw_node_type *n = find_equal(t, spec);
+	double similarity;
+
+	if (n == NULL && loose)
+		n = find_similar(t, spec, &similarity);
+	if (n == NULL)
+		return false;
+	judge(t, spec, n, out);
 	return true;
 }

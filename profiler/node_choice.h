@@ -27,4 +27,14 @@ struct tw_node_choice {
 bool tw_node_choose(const struct tw_node_types *t, const struct tw_machine_spec *spec,
 		    bool loose, struct tw_node_choice *out);
 
+/* Whether b agrees with all that is known of a, and something is. */
+bool tw_node_equal(const struct tw_machine_spec *a, const struct tw_machine_spec *b);
+
+/*
+ * How sure it is that the machine is of the type of this number, whoever chose it. False
+ * if there is no such type.
+ */
+bool tw_node_judge(const struct tw_node_types *t, const struct tw_machine_spec *spec,
+		   uint32_t number, struct tw_node_choice *out);
+
 #endif /* TW_PROFILER_NODE_CHOICE_H */

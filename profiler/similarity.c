@@ -3,8 +3,8 @@
 
 #include "profiler/spec.h"
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <strings.h>
 
 static const double processor_weight = 10.0 / 16;
@@ -19,27 +19,54 @@ static const struct {
 	{ offsetof(struct tw_machine_spec, frequency_mhz), 1.0 / 16 },
 };
 
-static void mark_letters(bool seen[256], const char *text)
+void tw_letters_of(const char *text, struct tw_letters *out)
 {
-	for (const char *p = text; *p != '\0'; p++)
-		seen[(unsigned char)(*p >= 'A' && *p <= 'Z' ? *p - 'A' + 'a' : *p)] =
-			true;
+	*out = (struct tw_letters){ 0 };
+	for (const char *p = text; *p != '\0'; p++) {
+		const char lower = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+		const unsigned char c = (unsigned char)lower;
+
+		out->bits[c / 64] |= UINT64_C(1) << c % 64;
+	}
+}
+
+static int count_bits(uint64_t v)
+{
+	return __builtin_popcountll(v);
+}
+
+static double share_letters(const struct tw_letters *a, const struct tw_letters *b)
+{
+	int both = 0, any = 0;
+
+	for (size_t i = 0; i < sizeof(a->bits) / sizeof(a->bits[0]); i++) {
+		both += count_bits(a->bits[i] & b->bits[i]);
+		any += count_bits(a->bits[i] | b->bits[i]);
+	}
+	return (double)both / (2.0 * any);
 }
 
 double tw_similarity_text(const char *a, const char *b)
 {
-	bool in_a[256] = { false }, in_b[256] = { false };
-	double both = 0, any = 0;
+	struct tw_letters in_a, in_b;
 
 	if (strcasecmp(a, b) == 0)
 		return 1;
-	mark_letters(in_a, a);
-	mark_letters(in_b, b);
-	for (size_t i = 0; i < 256; i++) {
-		both += in_a[i] && in_b[i];
-		any += in_a[i] || in_b[i];
-	}
-	return both / (2 * any);
+	tw_letters_of(a, &in_a);
+	tw_letters_of(b, &in_b);
+	return share_letters(&in_a, &in_b);
+}
+
+double tw_similarity_processor(const struct tw_machine_spec *a,
+			       const struct tw_letters *in_a,
+			       const struct tw_machine_spec *b,
+			       const struct tw_letters *in_b)
+{
+	if (a->processor[0] == '\0' || b->processor[0] == '\0')
+		return 0;
+	if (strcasecmp(a->processor, b->processor) == 0)
+		return processor_weight;
+	return processor_weight * share_letters(in_a, in_b);
 }
 
 double tw_similarity_figure(uint32_t a, uint32_t b)
@@ -57,12 +84,11 @@ static uint32_t figure_of(const struct tw_machine_spec *s, size_t i)
 	return *(const uint32_t *)(const void *)((const char *)s + figures[i].offset);
 }
 
-double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_spec *b)
+double tw_similarity_figures(const struct tw_machine_spec *a,
+			     const struct tw_machine_spec *b)
 {
 	double sum = 0;
 
-	if (a->processor[0] != '\0' && b->processor[0] != '\0')
-		sum += processor_weight * tw_similarity_text(a->processor, b->processor);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
 		const uint32_t x = figure_of(a, i), y = figure_of(b, i);
 
@@ -70,4 +96,13 @@ double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_sp
 			sum += figures[i].weight * tw_similarity_figure(x, y);
 	}
 	return sum;
+}
+
+double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_spec *b)
+{
+	struct tw_letters in_a, in_b;
+
+	tw_letters_of(a->processor, &in_a);
+	tw_letters_of(b->processor, &in_b);
+	return tw_similarity_processor(a, &in_a, b, &in_b) + tw_similarity_figures(a, b);
 }

@@ -28,4 +28,20 @@ double tw_similarity_figure(uint32_t a, uint32_t b);
  */
 double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_spec *b);
 
+/*
+ * The two parts of that sum, for who compares one machine with many: the letters of each
+ * name are found once.
+ */
+struct tw_letters {
+	uint64_t bits[4];
+};
+
+void tw_letters_of(const char *text, struct tw_letters *out);
+double tw_similarity_processor(const struct tw_machine_spec *a,
+			       const struct tw_letters *in_a,
+			       const struct tw_machine_spec *b,
+			       const struct tw_letters *in_b);
+double tw_similarity_figures(const struct tw_machine_spec *a,
+			     const struct tw_machine_spec *b);
+
 #endif /* TW_PROFILER_SIMILARITY_H */

@@ -5,10 +5,11 @@
 #include "lib/httpd.h"
 #include "lib/log.h"
 #include "lib/opt.h"
+#include "lib/strs.h"
 #include "model-db/index.h"
 #include "model-db/watch.h"
-#include "server/models.h"
 #include "server/routes.h"
+#include "server/service.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -32,6 +33,7 @@
 struct config {
 	char *listen;
 	char *model_db;
+	char *prefer;
 	uint32_t threads;
 	unsigned log_level;
 	unsigned log_format;
@@ -53,6 +55,12 @@ static const struct tw_opt options[] = {
 	  .fallback = TW_MODEL_DB,
 	  .arg = "DIR",
 	  .help = "the model database to serve" },
+	{ .name = "prefer",
+	  .env = "TW_SERVER_PREFER",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, prefer),
+	  .arg = "LIST",
+	  .help = "pipelines that are preferred, in this order, with commas" },
 	{ .name = "threads",
 	  .env = "TW_SERVER_THREADS",
 	  .type = TW_OPT_U32,
@@ -74,7 +82,8 @@ static const struct tw_opts opts = {
 
 struct server {
 	const struct config *config;
-	struct tw_models models;
+	struct tw_service service;
+	struct tw_strs prefer;
 	struct tw_watch watch;
 	int signals;
 	bool missing; /* the database was, when it was last looked for */
@@ -98,7 +107,8 @@ static void reload(struct server *s)
 		tw_log_warn("no model database yet, waiting for it db=%s",
 			    s->config->model_db);
 	s->missing = !there;
-	if (tw_index_load(s->config->model_db, refused, NULL, &index, &err) < 0) {
+	if (tw_index_load_preferring(s->config->model_db, &s->prefer, refused, NULL,
+				     &index, &err) < 0) {
 		tw_log_error("cannot load the model database, serving what was there: %s",
 			     err.text);
 		return;
@@ -106,7 +116,7 @@ static void reload(struct server *s)
 	if (there)
 		tw_log_info("models loaded db=%s count=%zu", s->config->model_db,
 			    tw_index_count(index));
-	tw_models_take(&s->models, index);
+	tw_models_take(&s->service.models, index);
 	tw_daemon_trim();
 }
 
@@ -173,13 +183,16 @@ static void raise_file_limit(void)
 static int serve(struct server *s, struct tw_err *err)
 {
 	struct tw_httpd_config c = { .listen = s->config->listen,
-				     .app = &s->models,
+				     .app = &s->service,
 				     .threads = s->config->threads };
 	struct tw_httpd *httpd = NULL;
 	bool ready = false;
 	int rc = -1;
 
 	c.routes = tw_server_routes(&c.route_count);
+	if (s->config->prefer != NULL &&
+	    tw_strs_split(&s->prefer, s->config->prefer, err) < 0)
+		goto out;
 	if (tw_signals_open(&s->signals, err) < 0 || tw_watch_open(&s->watch, err) < 0)
 		goto out;
 	reload(s);
@@ -198,8 +211,9 @@ out:
 	if (ready)
 		tw_daemon_stopping(s->config->ready_file);
 	tw_httpd_close(httpd);
-	tw_models_take(&s->models, NULL);
+	tw_models_take(&s->service.models, NULL);
 	tw_watch_close(&s->watch);
+	tw_strs_clear(&s->prefer);
 	if (s->signals >= 0)
 		close(s->signals);
 	return rc;
@@ -209,7 +223,7 @@ int main(int argc, char **argv)
 {
 	struct config config = { 0 };
 	struct server s = { .config = &config,
-			    .models = TW_MODELS_EMPTY,
+			    .service = TW_SERVICE_EMPTY,
 			    .watch = TW_WATCH_NONE,
 			    .signals = -1 };
 	enum tw_opts_action action = TW_OPTS_RUN;

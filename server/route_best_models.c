@@ -7,8 +7,8 @@
 #include "model-db/choose.h"
 #include "model-db/filter.h"
 #include "model-db/index.h"
-#include "server/models.h"
 #include "server/routes.h"
+#include "server/service.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -85,7 +85,7 @@ static int take_arguments(const struct tw_http_request *q, struct selection *s,
 static bool any_model_has(const struct tw_index *x, const char *attribute)
 {
 	for (size_t i = 0; i < tw_index_count(x); i++)
-		if (!isnan(tw_filter_figure(&tw_index_at(x, i)->info, attribute)))
+		if (!isnan(tw_index_figure(tw_index_at(x, i), attribute)))
 			return true;
 	return false;
 }
@@ -116,7 +116,7 @@ static void add_groups(const struct tw_index *x, const struct selection *s,
 		if (e == NULL)
 			continue;
 		tw_buf_addf(b, "%s\"%s\":", separator, group->name);
-		tw_buf_add_json_text(b, e->info.name, strlen(e->info.name));
+		tw_buf_add_json_text(b, e->name, strlen(e->name));
 		separator = ",";
 	}
 }
@@ -152,13 +152,14 @@ static int answer(const struct tw_index *x, const struct selection *s,
 static void get_best_models(void *app, const struct tw_http_request *q,
 			    struct tw_http_reply *r)
 {
+	struct tw_service *service = app;
 	struct selection s = { 0 };
 	struct tw_err err = { 0 };
 	struct tw_index *x = NULL;
 
 	if (take_arguments(q, &s, &err) < 0) {
 		tw_http_reply_error(r, &err);
-	} else if ((x = tw_models_ref(app, r)) != NULL) {
+	} else if ((x = tw_models_ref(&service->models, r)) != NULL) {
 		if (answer(x, &s, r, &err) < 0)
 			tw_http_reply_error(r, &err);
 	}

@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/buf.h"
 #include "model-db/index.h"
-#include "server/models.h"
 #include "server/routes.h"
+#include "server/service.h"
 
 /* The process answers. How many models it has is told, but none is no illness. */
 static void answer_alive(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
-	struct tw_err err = { 0 };
+	struct tw_service *s = app;
 	struct tw_buf b = { 0 };
-	char *body;
-	size_t len;
 
 	(void)q;
-	tw_buf_addf(&b, "{\"status\":\"ok\",\"models\":%zu}", tw_models_count(app));
-	body = tw_buf_detach(&b, &len);
-	if (body == NULL) {
-		tw_fail(&err, TW_NOMEM, "out of memory");
-		tw_http_reply_error(r, &err);
-		return;
-	}
-	tw_http_reply_take(r, body, len);
+	tw_buf_addf(&b, "{\"status\":\"ok\",\"models\":%zu}",
+		    tw_models_count(&s->models));
+	tw_http_reply_buf(r, &b);
 }
 
 /* The process has something to answer with. */
 static void answer_ready(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
-	struct tw_index *index = tw_models_ref(app, r);
+	struct tw_service *s = app;
+	struct tw_index *index = tw_models_ref(&s->models, r);
 
 	if (index == NULL)
 		return;

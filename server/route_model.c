@@ -1,118 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/buf.h"
-#include "lib/file.h"
 #include "lib/log.h"
 #include "model-db/choose.h"
+#include "model-db/explain.h"
 #include "model-db/index.h"
+#include "model-db/index_use.h"
 #include "server/model_request.h"
-#include "server/models.h"
 #include "server/routes.h"
+#include "server/send_zip.h"
+#include "server/service.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A request is some hundred bytes. */
 #define BODY_MAX ((size_t)64 * 1024)
-
-/* No model that the index took is larger. */
-#define ZIP_MAX ((size_t)64 << 20)
 
 static void let_go(void *index)
 {
 	tw_index_unref(index);
 }
 
-/* Where it is on disk is for the log only. */
-static int fail_unreadable(struct tw_models *models, const struct tw_index_entry *e,
-			   const struct tw_err *why, struct tw_err *err)
-{
-	tw_models_log_unreadable(models, why);
-	return tw_fail(err, why->code, "model '%s' of pipeline '%s': its file is %s",
-		       e->info.name, e->pipeline,
-		       why->code == TW_NOTFOUND ? "gone" : "not readable");
-}
-
 /* The index's own text, and a reference for as long as it is being sent. */
-static void lend_weights(struct tw_index *x, const struct tw_index_entry *e,
-			 enum tw_client client, struct tw_http_reply *r)
-{
-	tw_http_reply_lend(r, e->weights[client], e->weights_len[client], let_go,
-			   tw_index_ref(x));
-}
-
-/* Large ones are not kept: who asks for them asks once. */
-static int make_weights(struct tw_models *models, const struct tw_index_entry *e,
-			enum tw_client client, struct tw_http_reply *r,
+static int send_weights(struct tw_index *x, const struct tw_index_entry *e,
+			const struct tw_wanted *w, struct tw_http_reply *r,
 			struct tw_err *err)
 {
-	struct tw_model m = { 0 };
-	struct tw_buf b = { 0 };
-	struct tw_err why = { 0 };
-	size_t len;
-	char *text;
-	int rc = -1;
+	struct tw_index_text t = { 0 };
 
-	if (tw_index_read_model(e, &m, &why) < 0 ||
-	    tw_weights_write(&m, client, &b, &why) < 0) {
-		fail_unreadable(models, e, &why, err);
-		goto out;
-	}
-	text = tw_buf_detach(&b, &len);
-	if (text == NULL) {
-		tw_fail(err, TW_NOMEM, "weights of '%s'", e->info.name);
-		goto out;
-	}
-	tw_http_reply_take(r, text, len);
-	rc = 0;
-out:
-	tw_buf_clear(&b);
-	tw_model_release(&m);
-	return rc;
-}
-
-static int read_zip(struct tw_models *models, const struct tw_index_entry *e,
-		    struct tw_http_reply *r, struct tw_err *err)
-{
-	struct tw_err why = { 0 };
-	struct tw_buf name = { 0 };
-	char *data = NULL;
-	size_t len;
-
-	if (tw_file_read(e->zip_path, ZIP_MAX, &data, &len, &why) < 0)
-		return fail_unreadable(models, e, &why, err);
-	tw_http_reply_take(r, data, len);
-	if (len == 0)
-		return tw_fail(err, TW_IO,
-			       "model '%s' of pipeline '%s': its file is empty",
-			       e->info.name, e->pipeline);
-	tw_buf_addf(&name, "%s.zip", e->info.name);
-	r->attachment = tw_buf_detach(&name, NULL);
-	if (r->attachment == NULL)
-		return tw_fail(err, TW_NOMEM, "name of a model");
-	r->content_type = "application/zip";
+	if (tw_index_weights(x, e, w->client, &t, err) < 0)
+		return -1;
+	if (t.own != NULL)
+		tw_http_reply_lend(r, t.text, t.len, free, t.own);
+	else
+		tw_http_reply_lend(r, t.text, t.len, let_go, tw_index_ref(x));
 	return 0;
 }
 
+static int send_model(struct tw_index *x, const struct tw_index_entry *e,
+		      const struct tw_wanted *w, struct tw_http_reply *r,
+		      struct tw_err *err)
+{
+	return w->weight ? send_weights(x, e, w, r, err)
+			 : tw_send_zip(x, e, NULL, r, err);
+}
+
+/* The best model that can be sent: one that turns out to be broken makes room for the
+ * next. */
 static int answer(struct tw_models *models, struct tw_index *x, const struct tw_wanted *w,
 		  struct tw_http_reply *r, struct tw_err *err)
 {
-	const struct tw_index_entry *e;
+	for (;;) {
+		struct tw_choice choice;
+		struct tw_err why = { 0 };
+		const struct tw_index_entry *e;
 
-	if (tw_choose(x, w, &e, err) < 0)
+		if (tw_choose(x, w, &choice, err) < 0)
+			return -1;
+		e = choice.entry;
+		if (send_model(x, e, w, r, &why) == 0) {
+			tw_log_debug("model chosen model=%s pipeline=%s group=%s "
+				     "match=%s weight=%d client=%d",
+				     e->name, e->pipeline, e->group->name,
+				     tw_match_name(choice.match), w->weight,
+				     (int)w->client);
+			return 0;
+		}
+		if (why.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s", why.text);
+		tw_models_give_up(models, x, e, &why);
+	}
+}
+
+static bool wants_explanation(const struct tw_http_request *q)
+{
+	const char *text = tw_http_query(q, "explain");
+
+	return text != NULL && strcmp(text, "") != 0 && strcmp(text, "0") != 0;
+}
+
+static int explain(const struct tw_index *x, const struct tw_wanted *w,
+		   struct tw_http_reply *r, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+
+	if (tw_explain(x, w, &b, err) < 0) {
+		tw_buf_clear(&b);
 		return -1;
-	tw_log_debug("model chosen model=%s pipeline=%s group=%s weight=%d client=%d",
-		     e->info.name, e->pipeline, e->info.group->name, w->weight,
-		     (int)w->client);
-	if (!w->weight)
-		return read_zip(models, e, r, err);
-	if (e->weights[w->client] == NULL)
-		return make_weights(models, e, w->client, r, err);
-	lend_weights(x, e, w->client, r);
+	}
+	tw_http_reply_buf(r, &b);
 	return 0;
 }
 
 static void post_model(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r)
 {
+	struct tw_models *models = &((struct tw_service *)app)->models;
 	struct tw_wanted w = { 0 };
 	struct tw_err err = { 0 };
 	struct tw_index *x;
@@ -121,9 +105,12 @@ static void post_model(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	x = tw_models_ref(app, r);
-	if (x != NULL && answer(app, x, &w, r, &err) < 0)
-		tw_http_reply_error(r, &err);
+	x = tw_models_ref(models, r);
+	if (x != NULL) {
+		if ((wants_explanation(q) ? explain(x, &w, r, &err)
+					  : answer(models, x, &w, r, &err)) < 0)
+			tw_http_reply_error(r, &err);
+	}
 	tw_index_unref(x);
 	tw_wanted_release(&w);
 }

@@ -3,7 +3,7 @@
 #define TW_SERVER_ROUTES_H
 
 /*
- * What tw-server answers. Handlers get a struct tw_models * as their app.
+ * What tw-server answers. Handlers get a struct tw_service * as their app.
  */
 
 #include "lib/httpd.h"

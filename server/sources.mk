@@ -5,6 +5,7 @@ server-src += server/route_best_models.c
 server-src += server/route_health.c
 server-src += server/route_model.c
 server-src += server/routes.c
+server-src += server/send_zip.c
 programs += tw-server
 tw-server-src := server/main.c
 tw-server-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) $(MHD_LIBS)

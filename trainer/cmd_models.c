@@ -40,15 +40,14 @@ static void refused(void *arg, const char *path, const struct tw_err *why)
 
 static void print_model(const struct tw_index_entry *e)
 {
-	const struct tw_model_info *i = &e->info;
 	char mae[32] = "-", mape[32] = "-";
 
-	if (isfinite(i->mae_w))
-		snprintf(mae, sizeof(mae), "%.3f", i->mae_w);
-	if (isfinite(i->mape_percent))
-		snprintf(mape, sizeof(mape), "%.2f", i->mape_percent);
-	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s\n", e->pipeline, i->source->name,
-	       tw_output_name(i->output), i->group->name, i->name, mae, mape);
+	if (isfinite(e->mae_w))
+		snprintf(mae, sizeof(mae), "%.3f", e->mae_w);
+	if (isfinite(e->mape_percent))
+		snprintf(mape, sizeof(mape), "%.2f", e->mape_percent);
+	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s\n", e->pipeline, e->source->name,
+	       tw_output_name(e->output), e->group->name, e->name, mae, mape);
 }
 
 /* Fails where a model is broken, after listing the others. */

@@ -101,12 +101,15 @@ static int load_database(void **state)
 {
 	char *db = scratch_new();
 	struct tw_index *x = NULL;
+	struct tw_strs prefer = { 0 };
 	struct tw_err err = { 0 };
 
 	publish(db, "lab");
 	publish(db, "alt");
-	if (tw_index_load(db, NULL, NULL, &x, &err) < 0)
+	assert_int_equal(tw_strs_adds(&prefer, "lab", &err), 0);
+	if (tw_index_load_preferring(db, &prefer, NULL, NULL, &x, &err) < 0)
 		fail_msg("%s", err.text);
+	tw_strs_clear(&prefer);
 	assert_int_equal(tw_index_count(x), COUNT(database));
 	scratch_free(db);
 	*state = x;
@@ -144,6 +147,7 @@ static char *copy(const char *text)
 static int ask(const struct tw_index *x, const struct request *q,
 	       const struct tw_index_entry **out, struct tw_err *err)
 {
+	struct tw_choice choice = { 0 };
 	struct tw_wanted w = {
 		.source = tw_energy_source_wanted(q->source),
 		.output = q->output,
@@ -165,7 +169,8 @@ static int ask(const struct tw_index *x, const struct request *q,
 				       q->metrics != NULL ? q->metrics : COUNTERS "," BPF,
 				       &ours),
 			 0);
-	rc = tw_choose(x, &w, out, err);
+	rc = tw_choose(x, &w, &choice, err);
+	*out = choice.entry;
 	tw_wanted_release(&w);
 	assert_null(w.trainer);
 	return rc;
@@ -188,9 +193,9 @@ static const struct {
 	{ "an undefined error is last, but served",
 	  { .output = TW_DYN_POWER },
 	  "alt/CounterOnly/OtherTrainer_0" },
-	{ "trainer",
+	{ "trainer, and of its models the first node type of equals",
 	  { .trainer = "SGDRegressorTrainer" },
-	  "lab/CounterOnly/SGDRegressorTrainer_15" },
+	  "lab/CounterOnly/SGDRegressorTrainer_0" },
 	{ "trainer without an error",
 	  { .trainer = "OtherTrainer" },
 	  "alt/CounterOnly/OtherTrainer_0" },
@@ -205,6 +210,9 @@ static const struct {
 	  "lab/CounterOnly/SGDRegressorTrainer_5" },
 	{ "node type 0 is a node type",
 	  { .node_type = -2, .trainer = "SGDRegressorTrainer" },
+	  "lab/CounterOnly/SGDRegressorTrainer_0" },
+	{ "of this number in this pipeline",
+	  { .node_type = -2, .pipeline = "alt", .strict = true },
 	  "alt/CounterOnly/SGDRegressorTrainer_0" },
 	{ "an unknown node type, loosely",
 	  { .node_type = 77 },
@@ -212,21 +220,33 @@ static const struct {
 	{ "strict without a node type",
 	  { .strict = true },
 	  "lab/CounterOnly/XgboostFitTrainer_0" },
-	{ "the same machine goes before error",
-	  { .spec = { .processor = "xeon", .cores = 8, .chips = 2, .memory_gib = 16 } },
-	  "lab/CounterOnly/SGDRegressorTrainer_0" },
-	{ "what is not known of a machine contradicts nothing",
+	{ "the same machine goes before preference",
+	  { .spec = { .processor = "epyc", .cores = 64 } },
+	  "alt/CounterOnly/SGDRegressorTrainer_0" },
+	{ "all that is known of it must agree, strictly",
+	  { .spec = { .processor = "epyc", .cores = 64 }, .strict = true },
+	  "alt/CounterOnly/SGDRegressorTrainer_0" },
+	{ "the same machine, of the pipeline that is asked for",
+	  { .spec = { .processor = "epyc", .cores = 64 }, .pipeline = "lab" },
+	  "lab/CounterOnly/XgboostFitTrainer_0" },
+	{ "a machine that resembles it goes before others",
 	  { .spec = { .processor = "epyc", .cores = 64, .frequency_mhz = 2600 } },
 	  "alt/CounterOnly/SGDRegressorTrainer_0" },
-	{ "another size is another machine",
-	  { .spec = { .processor = "xeon", .cores = 8, .chips = 1 } },
+	{ "one that hardly does goes before none",
+	  { .spec = { .processor = "sparc", .cores = 64 } },
 	  "lab/CounterOnly/XgboostFitTrainer_0" },
-	{ "a processor alone is no machine",
-	  { .spec = { .processor = "xeon" } },
-	  "lab/CounterOnly/XgboostFitTrainer_0" },
+	{ "a processor alone is a machine as far as it is known",
+	  { .spec = { .processor = "epyc" } },
+	  "alt/CounterOnly/SGDRegressorTrainer_0" },
+	{ "a number goes before the machine",
+	  { .node_type = 15, .spec = { .processor = "epyc", .cores = 64 } },
+	  "lab/CounterOnly/SGDRegressorTrainer_15" },
+	{ "but the machine before all others if there is no such number",
+	  { .node_type = 77, .spec = { .processor = "epyc", .cores = 64 } },
+	  "alt/CounterOnly/SGDRegressorTrainer_0" },
 	{ "weights never of trees unless asked for",
 	  { .weight = true },
-	  "lab/CounterOnly/SGDRegressorTrainer_15" },
+	  "lab/CounterOnly/SGDRegressorTrainer_0" },
 	{ "weights of trees by name (fault 43)",
 	  { .weight = true, .trainer = "XgboostFitTrainer" },
 	  "lab/CounterOnly/XgboostFitTrainer_0" },
@@ -294,8 +314,8 @@ static void requests_get_the_model_that_is_right_for_them(void **state)
 
 		if (ask(*state, &answers[i].q, &e, &err) < 0)
 			fail_msg("%s: %s", answers[i].why, err.text);
-		snprintf(got, sizeof(got), "%s/%s/%s", e->pipeline, e->info.group->name,
-			 e->info.name);
+		snprintf(got, sizeof(got), "%s/%s/%s", e->pipeline, e->group->name,
+			 e->name);
 		if (strcmp(got, answers[i].want) != 0)
 			fail_msg("%s: got %s, want %s", answers[i].why, got,
 				 answers[i].want);
@@ -337,6 +357,12 @@ static const struct {
 	  "no models in AcceleratorOnly, BPFIRQ, BPFOnly, Basic, CounterIRQCombined, "
 	  "Full, "
 	  "WorkloadOnly" },
+	{ { .output = TW_DYN_POWER,
+	    .spec = { .processor = "sparc", .cores = 4 },
+	    .strict = true },
+	  TW_NOTFOUND,
+	  "no model of DynPower for rapl-sysfs: CounterOnly: none for this machine; no "
+	  "models in" },
 	{ { .source = "acpi", .weight = true, .client = TW_CLIENT_0_5 },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for acpi: BPFOnly: no weights for this client; no models "
@@ -454,12 +480,12 @@ static void the_best_of_a_group_is_told(void **state)
 	struct tw_err err = { 0 };
 
 	e = tw_choose_best(*state, rapl, TW_ABS_POWER, counters, -1, &any);
-	assert_string_equal(e->info.name, "XgboostFitTrainer_0");
+	assert_string_equal(e->name, "XgboostFitTrainer_0");
 	e = tw_choose_best(*state, rapl, TW_ABS_POWER, counters, 5, &any);
-	assert_string_equal(e->info.name, "SGDRegressorTrainer_5");
+	assert_string_equal(e->name, "SGDRegressorTrainer_5");
 	assert_int_equal(tw_filter_parse("rmse:2", &rmse, &err), 0);
 	e = tw_choose_best(*state, rapl, TW_ABS_POWER, counters, -1, &rmse);
-	assert_string_equal(e->info.name, "OtherTrainer_0");
+	assert_string_equal(e->name, "OtherTrainer_0");
 	assert_null(tw_choose_best(*state, rapl, TW_ABS_POWER, counters, 5, &rmse));
 	assert_null(tw_choose_best(*state, rapl, TW_ABS_POWER, full, -1, &any));
 	tw_filter_release(&rmse);
@@ -476,19 +502,19 @@ static void every_failed_allocation_is_reported(void **state)
 	assert_int_equal(tw_strs_split(&w.metrics, COUNTERS, &ours), 0);
 	w.filter = strdup(q.filter);
 	for (int n = 1;; n++, failures++) {
-		const struct tw_index_entry *e = NULL;
+		struct tw_choice choice = { 0 };
 		struct tw_err err = { 0 };
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_choose(*state, &w, &e, &err);
+		rc = tw_choose(*state, &w, &choice, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			break;
 		}
 		assert_int_equal(rc, -1);
 		assert_int_equal(err.code, TW_NOMEM);
-		assert_null(e);
+		assert_null(choice.entry);
 	}
 	assert_true(failures > 3);
 	tw_wanted_release(&w);

@@ -6,6 +6,7 @@
 #include "lib/fileset.h"
 #include "lib/zip.h"
 #include "model-db/index.h"
+#include "model-db/index_use.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
@@ -98,9 +99,8 @@ static void models_are_found_in_order(void **state)
 		const struct tw_index_entry *e = tw_index_at(x, i);
 		char got[256];
 
-		snprintf(got, sizeof(got), "%s %s %s %s %s", e->pipeline,
-			 e->info.source->name, tw_output_name(e->info.output),
-			 e->info.group->name, e->info.name);
+		snprintf(got, sizeof(got), "%s %s %s %s %s", e->pipeline, e->source->name,
+			 tw_output_name(e->output), e->group->name, e->name);
 		assert_string_equal(got, want[i]);
 		assert_int_equal(access(e->zip_path, R_OK), 0);
 	}
@@ -108,10 +108,28 @@ static void models_are_found_in_order(void **state)
 	scratch_free(db);
 }
 
+static void assert_weights(struct tw_index *x, const struct tw_index_entry *e,
+			   enum tw_client client, const char *begin)
+{
+	struct tw_index_text first = { 0 }, again = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_true(tw_index_has_weights(e, client));
+	if (tw_index_weights(x, e, client, &first, &err) < 0 ||
+	    tw_index_weights(x, e, client, &again, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_memory_equal(first.text, begin, strlen(begin));
+	assert_int_equal(first.len, strlen(first.text));
+	/* Small ones are kept. */
+	assert_null(first.own);
+	assert_ptr_equal(first.text, again.text);
+}
+
 static void weights_are_there_for_the_clients_that_can_use_them(void **state)
 {
 	char *db = scratch_new();
 	const struct tw_index_entry *e;
+	struct tw_index_text t = { 0 };
 	struct tw_model m = { 0 };
 	struct tw_err err = { 0 };
 	struct tw_index *x;
@@ -121,18 +139,18 @@ static void weights_are_there_for_the_clients_that_can_use_them(void **state)
 	publish(db, "a", samples, 5);
 	x = load(db, &r);
 	e = tw_index_at(x, 0); /* linear, platform */
-	assert_non_null(
-		strstr(e->weights[TW_CLIENT_CURRENT], "\"machine_spec\":{\"cores\":4}"));
-	assert_int_equal(e->weights_len[TW_CLIENT_CURRENT],
-			 strlen(e->weights[TW_CLIENT_CURRENT]));
-	assert_memory_equal(e->weights[TW_CLIENT_0_7], "{\"platform\":", 12);
-	assert_null(e->weights[TW_CLIENT_0_5]);
-	assert_memory_equal(e->weights[TW_CLIENT_0_5_TOTAL], "{\"All_Weights\":", 15);
+	assert_weights(x, e, TW_CLIENT_CURRENT,
+		       "{\"model_name\":\"SGDRegressorTrainer_0\",\"machine_spec\":{"
+		       "\"cores\":4}");
+	assert_weights(x, e, TW_CLIENT_0_7, "{\"platform\":");
+	assert_weights(x, e, TW_CLIENT_0_5_TOTAL, "{\"All_Weights\":");
+	assert_false(tw_index_has_weights(e, TW_CLIENT_0_5));
+	assert_int_equal(tw_index_weights(x, e, TW_CLIENT_0_5, &t, &err), -1);
+	assert_int_equal(err.code, TW_UNSUPPORTED);
 	e = tw_index_at(x, 1); /* xgboost */
-	for (int c = 0; c < TW_CLIENT_COUNT; c++)
-		assert_null(e->weights[c]);
-	assert_true(tw_index_has_weights(e, TW_CLIENT_CURRENT));
-	assert_false(tw_index_has_weights(e, TW_CLIENT_0_7));
+	assert_int_equal(e->weights_for, 1u << TW_CLIENT_CURRENT);
+	assert_weights(x, e, TW_CLIENT_CURRENT, "{\"model_name\":\"XgboostFit");
+	err = (struct tw_err){ 0 };
 	assert_int_equal(tw_index_read_model(e, &m, &err), 0);
 	assert_string_equal(m.info.name, "XgboostFitTrainer_0");
 	tw_model_release(&m);
@@ -223,8 +241,8 @@ static void what_is_broken_or_foreign_is_refused_and_the_rest_served(void **stat
 
 	x = load(db, &r);
 	assert_int_equal(tw_index_count(x), 2);
-	assert_string_equal(tw_index_at(x, 0)->info.name, "XgboostFitTrainer_0");
-	assert_string_equal(tw_index_at(x, 1)->info.name, "SGDRegressorTrainer_2");
+	assert_string_equal(tw_index_at(x, 0)->name, "XgboostFitTrainer_0");
+	assert_string_equal(tw_index_at(x, 1)->name, "SGDRegressorTrainer_2");
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		if (strstr(r.text, want[i]) == NULL)
 			fail_msg("'%s' is not in:\n%s", want[i], r.text);
@@ -262,23 +280,165 @@ static void put_edited(const char *db, const char *path, const char *name,
 	tw_model_release(&m);
 }
 
+static const char sgd_path[] =
+	"a/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0.zip";
+
 static void weights_that_would_crash_a_client_are_refused_with_their_model(void **state)
 {
-	static const char path[] =
-		"a/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0.zip";
 	char *db = scratch_new();
 	struct tw_index *x;
 	struct refused r;
 
 	(void)state;
 	publish(db, "a", &(struct sample){ 0 }, 1);
-	put_edited(db, path, "dram.json", "{\"All_Weights\":{\"Bias_Weight\":[1]}}");
+	put_edited(db, sgd_path, "package.json",
+		   "{\"All_Weights\":{\"Bias_Weight\":[1]}}");
 	x = load(db, &r);
 	assert_int_equal(tw_index_count(x), 0);
 	assert_int_equal(r.count, 1);
 	assert_non_null(strstr(r.text,
-			       "dram.json.All_Weights.Bias_Weight: expected a finite "
+			       "package.json.All_Weights.Bias_Weight: expected a finite "
 			       "number, got a list"));
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+/* A choice looks at the package alone; the rest is seen when it is used. */
+static void what_a_choice_does_not_look_at_is_checked_when_it_is_used(void **state)
+{
+	char *db = scratch_new();
+	struct tw_index_text t = { 0 };
+	struct tw_index *x;
+	struct refused r;
+	struct tw_err err = { 0 }, why = { 0 };
+	int fd;
+
+	(void)state;
+	publish(db, "a", &(struct sample){ 0 }, 1);
+	put_edited(db, sgd_path, "dram.json", "{\"All_Weights\":{\"Bias_Weight\":[1]}}");
+	x = load(db, &r);
+	assert_int_equal(tw_index_count(x), 1);
+	assert_int_equal(tw_index_weights(x, tw_index_at(x, 0), TW_CLIENT_0_7, &t, &err),
+			 -1);
+	assert_non_null(strstr(err.text, "dram.json.All_Weights.Bias_Weight: expected"));
+	put_edited(db, sgd_path, "dram.json", "{\"All_Weights\"");
+	assert_int_equal(tw_index_open_zip(x, tw_index_at(x, 0), &fd, &why), -1);
+	assert_non_null(strstr(why.text, "it has changed since the index was made"));
+	assert_int_equal(why.code, TW_NOTFOUND);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+static void a_zip_is_opened_if_it_is_what_it_was(void **state)
+{
+	char *db = scratch_new(), path[512], magic[4];
+	const struct tw_index_entry *e;
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+	int fd;
+
+	(void)state;
+	publish(db, "a", &(struct sample){ 0 }, 1);
+	x = load(db, &r);
+	e = tw_index_at(x, 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(tw_index_open_zip(x, e, &fd, &err), 0);
+		assert_int_equal(read(fd, magic, 4), 4);
+		assert_memory_equal(magic, "PK\3\4", 4);
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "%s/%s", db, sgd_path);
+	assert_int_equal(truncate(path, 100), 0);
+	assert_int_equal(tw_index_open_zip(x, e, &fd, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_int_equal(remove(path), 0);
+	err = (struct tw_err){ 0 };
+	assert_int_equal(tw_index_open_zip(x, e, &fd, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+/* Rows, relative error, then mae: the watts of different machines are not comparable. */
+static void machines_are_ordered_before_their_models(void **state)
+{
+	static const struct sample small[] = { { .mae_w = 1,
+						 .metadata = "{\"data_rows\":187}" } };
+	static const struct sample large[] = {
+		{ .mae_w = 20, .metadata = "{\"data_rows\":2202}" },
+		{ .mae_w = 10,
+		  .trainer = "LinearRegressionTrainer",
+		  .metadata = "{\"data_rows\":2202}" },
+		{ .mae_w = 5, .node_type = 1, .metadata = "{\"data_rows\":3000}" }
+	};
+	static const char *const want[][4] = {
+		{ "SGDRegressorTrainer_1", "LinearRegressionTrainer_0",
+		  "SGDRegressorTrainer_0", "SGDRegressorTrainer_0" },
+		{ "SGDRegressorTrainer_0", "SGDRegressorTrainer_1",
+		  "LinearRegressionTrainer_0", "SGDRegressorTrainer_0" },
+	};
+	char *db = scratch_new();
+	struct tw_strs prefer = { 0 };
+	struct tw_err err = { 0 };
+	struct refused r = { 0 };
+
+	(void)state;
+	publish(db, "a-few", small, 1);
+	publish(db, "many", large, 3);
+	for (int preferred = 0; preferred < 2; preferred++) {
+		struct tw_index *x = NULL;
+
+		if (preferred)
+			assert_int_equal(tw_strs_adds(&prefer, "a-few", &err), 0);
+		assert_int_equal(
+			tw_index_load_preferring(db, &prefer, note, &r, &x, &err), 0);
+		for (size_t i = 0; i < tw_index_count(x); i++)
+			assert_string_equal(tw_index_at(x, i)->name,
+					    want[preferred][tw_index_at(x, i)->rank]);
+		tw_index_unref(x);
+	}
+	tw_strs_clear(&prefer);
+	scratch_free(db);
+}
+
+static void what_a_pipeline_says_of_itself_is_there(void **state)
+{
+	char *db = scratch_new();
+	const struct tw_index_pipeline *p;
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	publish(db, "a", samples, 5);
+	publish(db, "b", &samples[1], 2);
+	put(db, "a/metadata.json", "{\"name\":\"a\"}");
+	put(db, "a/node_type_index.json",
+	    "{\"10\":{\"attrs\":{\"cores\":4},\"members\":[\"x\",\"y\"]}}");
+	put(db, "b/metadata.json", "[]");
+	x = load(db, &r);
+	assert_int_equal(r.count, 1);
+	assert_non_null(strstr(r.text, "/b/metadata.json: metadata.json: expected an "
+				       "object, got a list"));
+	assert_int_equal(tw_index_pipeline_count(x), 2);
+	p = tw_index_pipeline_find(x, "a");
+	assert_string_equal(p->metadata, "{\"name\":\"a\"}");
+	assert_int_equal(p->types.count, 1);
+	assert_int_equal(p->count, 5);
+	assert_null(tw_index_pipeline_find(x, "c"));
+	assert_int_equal(tw_index_machine_count(x), 5);
+	for (size_t i = 0; i < 5; i++) {
+		const struct tw_index_machine *m = tw_index_machine_at(x, i);
+
+		assert_int_equal(m->members,
+				 m->node_type == 10 && m->pipeline[0] == 'a' ? 2 : 1);
+	}
+	assert_non_null(tw_index_find(x, "b", tw_energy_source_find("rapl-sysfs"),
+				      TW_ABS_POWER, tw_feature_group_find("CounterOnly"),
+				      "SGDRegressorTrainer_2"));
+	assert_null(tw_index_find(x, "b", tw_energy_source_find("rapl-sysfs"),
+				  TW_ABS_POWER, tw_feature_group_find("CounterOnly"),
+				  "SGDRegressorTrainer_3"));
 	tw_index_unref(x);
 	scratch_free(db);
 }
@@ -400,6 +560,11 @@ int main(void)
 			what_is_broken_or_foreign_is_refused_and_the_rest_served),
 		cmocka_unit_test(
 			weights_that_would_crash_a_client_are_refused_with_their_model),
+		cmocka_unit_test(
+			what_a_choice_does_not_look_at_is_checked_when_it_is_used),
+		cmocka_unit_test(a_zip_is_opened_if_it_is_what_it_was),
+		cmocka_unit_test(machines_are_ordered_before_their_models),
+		cmocka_unit_test(what_a_pipeline_says_of_itself_is_there),
 		cmocka_unit_test(a_database_that_cannot_be_read_is_a_failure),
 		cmocka_unit_test(models_of_the_old_program_are_refused_one_by_one),
 		cmocka_unit_test(the_last_reference_frees_whoever_drops_it),

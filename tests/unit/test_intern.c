@@ -87,9 +87,26 @@ static void every_failed_allocation_is_reported(void **state)
 	}
 }
 
+static void what_is_not_there_is_not_found(void **state)
+{
+	struct tw_intern t = { 0 };
+	struct tw_err err = { 0 };
+	const void *a;
+
+	(void)state;
+	assert_null(tw_intern_find(&t, "a", 1));
+	a = tw_intern(&t, "a", 1, &err);
+	assert_ptr_equal(tw_intern_find(&t, "a", 1), a);
+	assert_null(tw_intern_find(&t, "b", 1));
+	assert_null(tw_intern_find(&t, "a", 0));
+	assert_int_equal(t.count, 1);
+	tw_intern_release(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_there_is_not_found),
 		cmocka_unit_test(equal_bytes_have_one_address),
 		cmocka_unit_test(a_prefix_and_nothing_are_texts_of_their_own),
 		cmocka_unit_test(large_things_fit_too),

@@ -8,8 +8,8 @@
 #include "lib/zip.h"
 #include "model-db/index.h"
 #include "model-db/pipeline.h"
-#include "server/models.h"
 #include "server/routes.h"
+#include "server/service.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 
@@ -23,7 +23,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* tw-server's routes over a database in a scratch directory. */
-static struct tw_models models = TW_MODELS_EMPTY;
+static struct tw_service service = TW_SERVICE_EMPTY;
 static struct tw_httpd *httpd;
 static char *dir, *db;
 
@@ -54,7 +54,7 @@ static void load(void)
 	struct tw_err err = { 0 };
 
 	assert_int_equal(tw_index_load(db, NULL, NULL, &index, &err), 0);
-	tw_models_take(&models, index);
+	tw_models_take(&service.models, index);
 }
 
 static const struct sample samples[] = {
@@ -67,7 +67,7 @@ static const struct sample samples[] = {
 
 static int start(void **state)
 {
-	struct tw_httpd_config c = { .listen = "127.0.0.1:0", .app = &models };
+	struct tw_httpd_config c = { .listen = "127.0.0.1:0", .app = &service };
 	struct tw_err err = { 0 };
 
 	(void)state;
@@ -86,7 +86,7 @@ static int stop(void **state)
 {
 	(void)state;
 	tw_httpd_close(httpd);
-	tw_models_take(&models, NULL);
+	tw_models_take(&service.models, NULL);
 	free(db);
 	scratch_free(dir);
 	return 0;
@@ -236,9 +236,11 @@ static void what_cannot_be_served_says_why(void **state)
 	refuses("/model", NULL, 405, "does not take GET");
 }
 
-static void a_zip_that_was_taken_away_is_said_to_be_gone(void **state)
+static void a_model_that_cannot_be_read_makes_room_for_the_next(void **state)
 {
-	static const char model[] = "{" ABS ",\"trainer_name\":\"XgboostFitTrainer\"}";
+	static const char best[] = "{" ABS "}";
+	static const char only[] = "{" ABS ",\"trainer_name\":\"XgboostFitTrainer\"}";
+	struct tw_http_answer a;
 	struct tw_err err = { 0 };
 	char *path;
 
@@ -248,12 +250,18 @@ static void a_zip_that_was_taken_away_is_said_to_be_gone(void **state)
 				      "XgboostFitTrainer_0.zip", NULL),
 			 0);
 	assert_int_equal(tw_file_replace(path, "", 0, &err), 0);
-	refuses("/model", model, 500,
-		"model 'XgboostFitTrainer_0' of pipeline 'one': its file is empty");
+	load();
+	/* An empty file is refused at once; one that goes later, when it is asked for. */
+	refuses("/model", only, 404, "CounterOnly: none of trainer 'XgboostFitTrainer'");
+	publish("one", samples, COUNT(samples));
+	load();
 	assert_int_equal(remove(path), 0);
-	refuses("/model", model, 404,
-		"model 'XgboostFitTrainer_0' of pipeline 'one': its file is gone");
-	/* What is in memory does not need the disk. */
+	a = ask("/model", best);
+	assert_int_equal(a.status, 200);
+	assert_int_equal(atomic_load(&service.models.given_up), 1);
+	tw_http_answer_release(&a);
+	refuses("/model", only, 404, "CounterOnly: its models cannot be read");
+	assert_int_equal(atomic_load(&service.models.given_up), 1);
 	keys_are("{" ABS ",\"weight\":true}", "model_name mae package dram ");
 	free(path);
 	publish("one", samples, COUNT(samples));
@@ -354,7 +362,7 @@ int main(void)
 		cmocka_unit_test(weights_are_what_each_generation_takes),
 		cmocka_unit_test(the_zip_is_the_best_model),
 		cmocka_unit_test(what_cannot_be_served_says_why),
-		cmocka_unit_test(a_zip_that_was_taken_away_is_said_to_be_gone),
+		cmocka_unit_test(a_model_that_cannot_be_read_makes_room_for_the_next),
 		cmocka_unit_test(best_models_are_listed_by_output_and_group),
 		cmocka_unit_test(a_wrong_argument_is_refused),
 		cmocka_unit_test(requests_do_not_notice_a_reload),

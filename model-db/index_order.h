@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MODEL_DB_INDEX_ORDER_H
+#define TW_MODEL_DB_INDEX_ORDER_H
+
+/*
+ * The models of an index in the order of preference, and where in it those that a request
+ * may have begin: a few binary searches find the best, however many there are.
+ *
+ * A shelf is the models of one source, output, group and set of features; a kind, what
+ * of weights they have. A search is for one shelf and kind, in one scope, and for one
+ * trainer or any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_index;
+struct tw_index_entry;
+struct tw_strs;
+
+enum tw_index_scope {
+	TW_IN_ALL,
+	TW_IN_PIPELINE,
+	TW_IN_NODE_TYPE, /* of this number, in any pipeline */
+	TW_IN_MACHINE,
+	TW_IN_COUNT
+};
+
+/* What all models of a shelf share, as one of them has it. */
+struct tw_index_shelf {
+	const struct tw_index_entry *sample;
+	size_t first_kind, kinds; /* in kinds_on */
+};
+
+/* The same for a kind: weights_for, floor and first_metric. */
+struct tw_index_orders {
+	struct tw_index_shelf *shelf; /* by source, output, group */
+	size_t shelves;
+	const struct tw_index_entry **kind; /* a sample of each */
+	size_t kinds;
+	uint32_t *kinds_on;                    /* the kinds on each shelf */
+	const struct tw_index_entry **by_rank; /* all, the most preferred first */
+	/* The same for each scope, without and with the trainer. */
+	const struct tw_index_entry **by[TW_IN_COUNT][2];
+};
+
+/* Of the index's entries, whose machines are known. Sets rank, shelf and kind. */
+int tw_index_orders_make(struct tw_index *x, const struct tw_strs *prefer,
+			 struct tw_err *err);
+void tw_index_orders_release(struct tw_index_orders *o);
+
+/* Texts are the index's own: compared by address. */
+struct tw_index_search {
+	uint32_t shelf, kind;
+	enum tw_index_scope scope;
+	/* The pipeline, node type or machine is that of this model. */
+	const char *pipeline;
+	long long node_type;
+	const char *trainer; /* NULL: any */
+};
+
+/*
+ * The models that fit, the most preferred first: *count of them from the place that is
+ * returned.
+ */
+const struct tw_index_entry *const *
+tw_index_range(const struct tw_index *x, const struct tw_index_search *s, size_t *count);
+
+/* The index's own copy of a text; NULL if it has none. */
+const char *tw_index_own_text(const struct tw_index *x, const char *text);
+
+#endif /* TW_MODEL_DB_INDEX_ORDER_H */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/index_use.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/zip.h"
+#include "lib/zip_list.h"
+#include "model-db/index_draft.h"
+#include "model-db/index_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Weights that are kept: of one model, and of all. */
+#define KEPT_BYTES_MAX ((size_t)32 << 10)
+#define KEPT_BYTES_ALL ((size_t)8 << 20)
+
+static struct tw_index_state *state_of(const struct tw_index *x,
+				       const struct tw_index_entry *e)
+{
+	return &x->state[e - x->entry];
+}
+
+void tw_index_text_release(struct tw_index_text *t)
+{
+	free(t->own);
+	*t = (struct tw_index_text){ 0 };
+}
+
+bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client)
+{
+	return (e->weights_for & 1u << client) != 0;
+}
+
+/* ---- the whole model ---- */
+
+static int changed(struct tw_err *err)
+{
+	return tw_fail(err, TW_NOTFOUND, "it has changed since the index was made");
+}
+
+/* The archive must be the one that the index knows. */
+static int check_sum(const struct tw_index_entry *e, const char *data, size_t len,
+		     struct tw_err *err)
+{
+	struct tw_zip_list zip = { 0 };
+	struct tw_err why = { 0 };
+	int rc = -1;
+
+	if (len == e->zip_bytes &&
+	    tw_zip_list_read(data, len, &tw_zip_model_limits, &zip, &why) == 0 &&
+	    tw_zip_list_sum(&zip) == e->zip_sum)
+		rc = 0;
+	else if (why.code == TW_NOMEM)
+		tw_fail(err, TW_NOMEM, "model");
+	else
+		changed(err);
+	tw_zip_list_release(&zip);
+	return rc;
+}
+
+static int read_files(const struct tw_index_entry *e, const char *data, size_t len,
+		      struct tw_model *out, struct tw_err *err)
+{
+	struct tw_fileset files = { 0 };
+	int rc = -1;
+
+	if (check_sum(e, data, len, err) < 0 ||
+	    tw_zip_read(data, len, &tw_zip_model_limits, &files, err) < 0 ||
+	    tw_model_from_files(&files, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	return rc;
+}
+
+int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
+			struct tw_err *err)
+{
+	char *data;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(e->zip_path, TW_INDEX_ZIP_BYTES_MAX, &data, &len, err) < 0)
+		return -1;
+	if (read_files(e, data, len, out, err) < 0)
+		tw_err_wrap(err, "'%s'", e->zip_path);
+	else
+		rc = 0;
+	free(data);
+	return rc;
+}
+
+/* ---- weights ---- */
+
+/* True: the index has taken the text over. */
+static bool keep_weights(struct tw_index *x, struct tw_index_state *s,
+			 enum tw_client client, struct tw_index_kept *text)
+{
+	struct tw_index_kept *expected = NULL;
+	const size_t size = sizeof(*text) + text->len + 1;
+
+	if (text->len > KEPT_BYTES_MAX)
+		return false;
+	if (atomic_fetch_add_explicit(&x->kept_bytes, size, memory_order_relaxed) + size >
+	    KEPT_BYTES_ALL) {
+		atomic_fetch_sub_explicit(&x->kept_bytes, size, memory_order_relaxed);
+		return false;
+	}
+	if (atomic_compare_exchange_strong_explicit(&s->weights[client], &expected, text,
+						    memory_order_acq_rel,
+						    memory_order_acquire))
+		return true;
+	/* Another request was faster. */
+	atomic_fetch_sub_explicit(&x->kept_bytes, size, memory_order_relaxed);
+	return false;
+}
+
+static int write_weights(const struct tw_index_entry *e, enum tw_client client,
+			 struct tw_buf *b, struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	if (tw_index_read_model(e, &m, err) < 0)
+		goto out;
+	if (tw_weights_write(&m, client, b, err) < 0) {
+		tw_err_wrap(err, "'%s'", e->zip_path);
+		goto out;
+	}
+	if (tw_buf_failed(b)) {
+		tw_fail(err, TW_NOMEM, "weights");
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_model_release(&m);
+	return rc;
+}
+
+int tw_index_weights(struct tw_index *x, const struct tw_index_entry *e,
+		     enum tw_client client, struct tw_index_text *out, struct tw_err *err)
+{
+	struct tw_index_state *s = state_of(x, e);
+	struct tw_index_kept *text =
+		atomic_load_explicit(&s->weights[client], memory_order_acquire);
+	const struct tw_index_kept none = { 0 };
+	struct tw_buf b = { 0 };
+	size_t len;
+	char *own;
+
+	if (text != NULL) {
+		*out = (struct tw_index_text){ .text = text->text, .len = text->len };
+		return 0;
+	}
+	tw_buf_add(&b, &none, sizeof(none));
+	if (write_weights(e, client, &b, err) < 0) {
+		tw_buf_clear(&b);
+		return -1;
+	}
+	own = tw_buf_detach(&b, &len);
+	text = (struct tw_index_kept *)(void *)own;
+	text->len = len - sizeof(none);
+	*out = (struct tw_index_text){ .text = text->text, .len = text->len, .own = own };
+	if (keep_weights(x, s, client, text))
+		out->own = NULL;
+	return 0;
+}
+
+/* ---- zips ---- */
+
+/* The first time, whether there is a model in it that can be used. */
+static int check_zip(struct tw_index_state *s, const struct tw_index_entry *e,
+		     struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+
+	if (atomic_load_explicit(&s->checked, memory_order_relaxed))
+		return 0;
+	if (tw_index_read_model(e, &m, err) < 0)
+		return -1;
+	tw_model_release(&m);
+	atomic_store_explicit(&s->checked, true, memory_order_relaxed);
+	return 0;
+}
+
+static int open_zip(const struct tw_index_entry *e, int *fd, struct tw_err *err)
+{
+	struct stat st;
+	int f = open(e->zip_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (f < 0)
+		return tw_fail_errno(err, errno, "cannot open '%s'", e->zip_path);
+	if (fstat(f, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size != e->zip_bytes) {
+		close(f);
+		changed(err);
+		return tw_err_wrap(err, "'%s'", e->zip_path);
+	}
+	*fd = f;
+	return 0;
+}
+
+int tw_index_open_zip(struct tw_index *x, const struct tw_index_entry *e, int *fd,
+		      struct tw_err *err)
+{
+	if (check_zip(state_of(x, e), e, err) < 0)
+		return -1;
+	return open_zip(e, fd, err);
+}
+
+/* ---- broken ones ---- */
+
+void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e)
+{
+	atomic_store_explicit(&state_of(x, e)->given_up, true, memory_order_relaxed);
+}
+
+bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e)
+{
+	return atomic_load_explicit(&state_of(x, e)->given_up, memory_order_relaxed);
+}

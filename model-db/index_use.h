@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MODEL_DB_INDEX_USE_H
+#define TW_MODEL_DB_INDEX_USE_H
+
+/*
+ * Models of an index in use: their weights, their files, and whether they are broken
+ * after all. Thread-safe, without locks. Plain weights, which are small and often asked
+ * for, are made when they are first asked for and kept, up to a limit for all together.
+ */
+
+#include "model-db/weights.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tw_err;
+struct tw_index;
+struct tw_index_entry;
+struct tw_model;
+
+/* A text of the index, or the caller's own: tw_index_text_release(). */
+struct tw_index_text {
+	const char *text;
+	size_t len;
+	char *own; /* NULL: the index's */
+};
+
+void tw_index_text_release(struct tw_index_text *t);
+
+/* Whether the model has weights for the client. */
+bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client);
+
+/*
+ * The weights, as tw_weights_write() writes them. A failure other than TW_NOMEM is the
+ * model's: tw_index_give_up().
+ */
+int tw_index_weights(struct tw_index *x, const struct tw_index_entry *e,
+		     enum tw_client client, struct tw_index_text *out,
+		     struct tw_err *err);
+
+/*
+ * The whole model, read from its zip again and checked to be that of the index. *out must
+ * be all zero; it is yours: tw_model_release(). TW_NOTFOUND if the file has gone since
+ * the index was made.
+ */
+int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
+			struct tw_err *err);
+
+/*
+ * The model's zip, opened for reading: *fd is yours. The first time for each model it is
+ * read and checked whole; later a file that has changed since fails as TW_NOTFOUND.
+ */
+int tw_index_open_zip(struct tw_index *x, const struct tw_index_entry *e, int *fd,
+		      struct tw_err *err);
+
+/* The model is broken: it is chosen no more from this index. */
+void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e);
+bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e);
+
+#endif /* TW_MODEL_DB_INDEX_USE_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/send_zip.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/httpd.h"
+#include "lib/http_range.h"
+#include "model-db/index.h"
+#include "model-db/index_use.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define ETAG_TEXT 40
+
+/* Of the archive's content: the same on every server that has the same file. */
+static void format_etag(const struct tw_index_entry *e, char etag[ETAG_TEXT])
+{
+	snprintf(etag, ETAG_TEXT, "\"%016" PRIx64 "-%" PRIx64 "\"", e->zip_sum,
+		 e->zip_bytes);
+}
+
+static void add_range(struct tw_http_reply *r, const struct tw_http_range *range,
+		      uint64_t size)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
+		 range->from, range->from + range->len - 1, size);
+	tw_http_reply_header(r, "Content-Range", text);
+	r->status = 206;
+}
+
+static void refuse_range(struct tw_http_reply *r, uint64_t size)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "bytes */%" PRIu64, size);
+	tw_http_reply_problem(r, 416, "the range begins behind the file's end");
+	tw_http_reply_header(r, "Content-Range", text);
+}
+
+static int send_file(struct tw_index *x, const struct tw_index_entry *e,
+		     const struct tw_http_range *range, struct tw_http_reply *r,
+		     struct tw_err *err)
+{
+	struct tw_buf name = { 0 };
+	int fd;
+
+	if (tw_index_open_zip(x, e, &fd, err) < 0)
+		return -1;
+	tw_http_reply_file(r, fd, range->from, (size_t)range->len);
+	r->content_type = "application/zip";
+	tw_buf_addf(&name, "%s.zip", e->name);
+	r->attachment = tw_buf_detach(&name, NULL);
+	r->failed |= r->attachment == NULL;
+	return 0;
+}
+
+int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
+		const struct tw_http_request *q, struct tw_http_reply *r,
+		struct tw_err *err)
+{
+	struct tw_http_range range = { .len = e->zip_bytes };
+	enum tw_http_wants wants = TW_HTTP_WHOLE;
+	char etag[ETAG_TEXT];
+
+	format_etag(e, etag);
+	if (q != NULL)
+		wants = tw_http_wants(
+			tw_http_header(q, "If-None-Match"), tw_http_header(q, "If-Range"),
+			tw_http_header(q, "Range"), etag, e->zip_bytes, &range);
+	if (wants == TW_HTTP_NOTHING)
+		r->status = 304;
+	else if (wants == TW_HTTP_BEHIND)
+		refuse_range(r, e->zip_bytes);
+	else if (send_file(x, e, &range, r, err) < 0)
+		return -1;
+	if (wants == TW_HTTP_PART)
+		add_range(r, &range, e->zip_bytes);
+	tw_http_reply_header(r, "ETag", etag);
+	if (q != NULL)
+		tw_http_reply_header(r, "Accept-Ranges", "bytes");
+	return 0;
+}

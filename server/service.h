@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_SERVER_SERVICE_H
+#define TW_SERVER_SERVICE_H
+
+/*
+ * What the routes of tw-server share: the app that their handlers get.
+ */
+
+#include "server/models.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct tw_http_stats;
+
+struct tw_service {
+	struct tw_models models;
+	struct tw_http_stats *http; /* NULL: not counted */
+	int reload_fd;              /* an eventfd: write to reload; -1: cannot */
+	bool weights_metrics;       /* weights as gauges */
+
+	/* Written by the main thread. */
+	atomic_ullong reloads, reloads_failed;
+	atomic_ullong refused; /* models left out by the last reload */
+	atomic_llong loaded_s; /* when that was: seconds since 1970 */
+	atomic_ullong load_us; /* how long it took */
+};
+
+#define TW_SERVICE_EMPTY                                   \
+	{                                                  \
+		.models = TW_MODELS_EMPTY, .reload_fd = -1 \
+	}
+
+#endif /* TW_SERVER_SERVICE_H */
