@@ -13,6 +13,7 @@
 #   make format          lay out the sources with clang-format 14
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make LIBSVM=0        without libsvm;  make WERROR=1
+#   make BPF=0           the collector without its BPF programs
 #
 # tests/checks.mk has the targets that test and check, tests/bench.mk those that measure.
 #
@@ -34,6 +35,8 @@ tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 INSTALL     ?= install
 PKG_CONFIG  ?= pkg-config
 PYTHON      ?= python3
+BPFTOOL     ?= $(firstword $(shell command -v bpftool /usr/sbin/bpftool 2>/dev/null))
+BPF_CLANG   ?= clang
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -103,8 +106,21 @@ LIBSVM := $(shell $(CC) -fsyntax-only -include libsvm/svm.h -x c /dev/null \
 endif
 LIBSVM_LIBS := $(if $(filter 1,$(LIBSVM)),-lsvm)
 
+# BPF programs need a clang that can make them, a bpftool that runs (Ubuntu's may be for
+# another kernel only) and libbpf.
+BPF_LIBS := $(call pc,--libs libbpf)
+ifndef BPF
+BPF := $(if $(and $(BPF_LIBS),$(BPFTOOL)),$(shell $(BPFTOOL) version >/dev/null 2>&1 && \
+	$(BPF_CLANG) -target bpf -fsyntax-only -x c /dev/null 2>/dev/null && \
+	echo 1 || echo 0),0)
+endif
+ifeq ($(BPF),0)
+BPF_LIBS :=
+endif
+
 tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' \
-	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_MODEL_DB='"$(pkgdatadir)/models"' \
+	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_BPF=$(BPF) \
+	-DTW_MODEL_DB='"$(pkgdatadir)/models"' \
 	-DTW_LIBEXEC='"$(helperdir)"' $(tw-cppflags)
 
 # ---- what there is ---------------------------------------------------------
@@ -112,7 +128,7 @@ tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSIO
 programs :=
 # Programs that only ours start.
 helpers :=
-dirs := lib profiler model-db estimator isolator trainer server
+dirs := lib profiler model-db estimator isolator trainer server bpf collector
 include $(dirs:%=%/sources.mk)
 include tests/sources.mk
 
@@ -152,10 +168,30 @@ $(O)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)-src)) $(O)/libtw.a
 endef
 $(foreach p,$(programs) $(helpers),$(eval $(call program,$(p))))
 
+# ---- BPF -------------------------------------------------------------------
+
+bpf-arch = $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/ \
+	-e s/ppc64le/powerpc/ -e s/s390x/s390/ -e s/riscv64/riscv/)
+# clang -target bpf does not look where the C library keeps asm/
+bpf-include = $(addprefix -idirafter ,$(shell $(BPF_CLANG) -v -E -x c - \
+	</dev/null 2>&1 | sed -n '/<...> search starts here:/,/End of/{s|^ ||;/^\//p}'))
+
+$(O)/%.bpf.o: %.bpf.c
+	$(call say,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPF_CLANG) -target bpf -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror \
+		-iquote . -D__TARGET_ARCH_$(bpf-arch) $(bpf-include) -MMD -MP -c $< -o $@
+
+# Generated headers live apart, behind -isystem: our warnings are not for them.
+$(O)/gen/%.skel.h: $(O)/%.bpf.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
+
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(BPF_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 # Allocation goes through tests/unit/fail_alloc.c, which can fail the nth call.
@@ -221,7 +257,7 @@ dist:
 clean:
 	rm -rf $(O)
 
--include $(all-objs:.o=.d)
+-include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
 .PHONY: all models install uninstall dist clean FORCE
 .DEFAULT_GOAL := all

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+#ifndef TW_BPF_COLLECTOR_H
+#define TW_BPF_COLLECTOR_H
+
+/*
+ * What the BPF programs and the collector say to each other. Types of fixed size only,
+ * widest first, without implicit padding.
+ */
+
+#include <linux/types.h>
+
+#define TW_COMM_LEN 16
+
+/* tw_task.flags */
+#define TW_TASK_KERNEL 1u /* a thread of the kernel */
+#define TW_TASK_THREAD 2u /* bpf/iter.bpf.c: one more thread of tgid, cpu_ns is its own \
+			   */
+
+/*
+ * A process (a thread group) as it was seen. Totals since its start, all of its threads
+ * together, those that ended too. (tgid, start_ns) names a process for ever: the start
+ * stays through an exec, and another process of the same tgid has a later one.
+ */
+struct tw_task {
+	__u64 start_ns;  /* since boot, with the time that the machine slept */
+	__u64 cpu_ns;    /* run on CPUs, user and kernel */
+	__u64 cgroup_id; /* of its leader; 0: not known */
+	__u32 tgid;
+	__u32 parent; /* tgid; 0: not known */
+	__u32 execs;  /* how often it has become another program; 0: not known */
+	__u32 flags;
+	char comm[TW_COMM_LEN]; /* NUL-terminated */
+};
+
+_Static_assert(sizeof(struct tw_task) == 56, "shared with BPF");
+
+/* What has happened to a process, or to a cgroup. */
+enum tw_event_kind {
+	TW_EVENT_ENDED,  /* it has, and its total is final */
+	TW_EVENT_MOVED,  /* it came to task.cgroup_id when its total was task.cpu_ns */
+	TW_EVENT_CGROUP, /* a cgroup was made */
+};
+
+struct tw_task_event {
+	__u32 kind; /* enum tw_event_kind */
+	__u32 reserved;
+	struct tw_task task;
+};
+
+_Static_assert(sizeof(struct tw_task_event) == 64, "shared with BPF");
+
+#define TW_CGROUP_EVENT_PATH 496
+
+struct tw_cgroup_event {
+	__u32 kind; /* TW_EVENT_CGROUP */
+	__u32 reserved;
+	__u64 cgroup_id;
+	char path[TW_CGROUP_EVENT_PATH]; /* NUL-terminated; cut if it is longer */
+};
+
+_Static_assert(sizeof(struct tw_cgroup_event) == 512, "shared with BPF");
+
+/*
+ * What of a cgroup was not told one by one, since there was no room for events:
+ * their number and the totals of their CPU time, from their start.
+ */
+struct tw_task_overflow {
+	__u64 cpu_ns;
+	__u64 ended;
+};
+
+_Static_assert(sizeof(struct tw_task_overflow) == 16, "shared with BPF");
+
+/* What hardware counts for a process; which of them there are is found out at start. */
+enum tw_counter {
+	TW_COUNTER_CYCLES,
+	TW_COUNTER_REF_CYCLES,
+	TW_COUNTER_INSTRUCTIONS,
+	TW_COUNTER_CACHE_MISSES, /* of the last level */
+	TW_COUNTER_COUNT
+};
+
+#endif /* TW_BPF_COLLECTOR_H */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a walk over the tasks that live cannot see: processes that ended, with all that
+ * they had run; moves between cgroups; cgroups that were made. Nothing runs at a context
+ * switch.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/task.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* The number of the hierarchy that tw_cgroup_subsys is in; v2's is 0. Set before load. */
+const volatile int tw_cgroup_hierarchy = 0;
+
+/* Wake the reader when so many bytes wait for it. Set before load. */
+const volatile __u64 tw_wake_bytes = 16384;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 32768); /* bytes, set before load */
+} events SEC(".maps");
+
+/* By cgroup: what did not fit into events. Entries are never deleted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct tw_task_overflow);
+} overflow SEC(".maps");
+
+/* What did not fit there either. */
+struct tw_task_overflow tw_rest;
+
+/* Moves and cgroups that were not told, for want of room. */
+__u64 tw_untold;
+
+/* Moves are told in the order of time with what ended. */
+static __always_inline __u64 wake_flags(void)
+{
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= tw_wake_bytes
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
+{
+	struct tw_task_overflow none = {}, *o;
+
+	o = bpf_map_lookup_elem(&overflow, &cgroup_id);
+	if (!o) {
+		bpf_map_update_elem(&overflow, &cgroup_id, &none, BPF_NOEXIST);
+		o = bpf_map_lookup_elem(&overflow, &cgroup_id);
+	}
+	if (!o)
+		o = &tw_rest;
+	__sync_fetch_and_add(&o->cpu_ns, cpu_ns);
+	__sync_fetch_and_add(&o->ended, 1);
+}
+
+/*
+ * The last use of a task has gone, one RCU grace period after it was taken off the list
+ * of tasks: whoever reads these events first and then walks the list counts nothing
+ * twice. The leader is released last, and the signal struct is held until after this; it
+ * has the time of every thread, the leader's too.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *t)
+{
+	struct tw_task_event *e;
+	__u64 cpu_ns;
+
+	if (t->pid != t->tgid)
+		return 0;
+	cpu_ns = t->signal->sum_sched_runtime;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		add_overflow(cgroup_id_of(t), cpu_ns);
+		return 0;
+	}
+	e->kind = TW_EVENT_ENDED;
+	e->reserved = 0;
+	fill_task(&e->task, t);
+	e->task.cpu_ns = cpu_ns;
+	bpf_ringbuf_submit(e, wake_flags());
+	return 0;
+}
+
+/*
+ * The task has its new cgroup already. Of a process with several threads this is the
+ * leader's time and that of threads that ended; the others' follows at the next walk.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct *t)
+{
+	struct tw_task_event *e;
+
+	if (t->pid != t->tgid || to->kn->id != cgroup_id_of(t))
+		return 0;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		__sync_fetch_and_add(&tw_untold, 1);
+		return 0;
+	}
+	e->kind = TW_EVENT_MOVED;
+	e->reserved = 0;
+	fill_task(&e->task, t);
+	e->task.parent = t->real_parent->tgid;
+	e->task.cpu_ns = t->signal->sum_sched_runtime + t->se.sum_exec_runtime;
+	bpf_ringbuf_submit(e, wake_flags());
+	return 0;
+}
+
+/* So that a cgroup that is gone before anybody looks is known by its name. */
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(on_mkdir, struct cgroup *made, const char *path)
+{
+	struct tw_cgroup_event *e;
+
+	if (made->root->hierarchy_id != tw_cgroup_hierarchy)
+		return 0;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		__sync_fetch_and_add(&tw_untold, 1);
+		return 0;
+	}
+	e->kind = TW_EVENT_CGROUP;
+	e->reserved = 0;
+	e->cgroup_id = made->kn->id;
+	bpf_probe_read_kernel_str(e->path, sizeof(e->path), path);
+	bpf_ringbuf_submit(e, wake_flags());
+	return 0;
+}

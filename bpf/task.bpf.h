@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef TW_BPF_TASK_H
+#define TW_BPF_TASK_H
+
+/*
+ * A kernel task as the collector's record. Included by each program once.
+ */
+
+#include "bpf/collector.h"
+#include "bpf/kernel.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+
+/* The v1 controller whose cgroups are told; -1: v2. Set before load. */
+const volatile int tw_cgroup_subsys = -1;
+
+/* The inode of the cgroup's directory. */
+static __always_inline __u64 cgroup_id_of(struct task_struct *t)
+{
+	struct css_set *set = t->cgroups;
+	struct cgroup_subsys_state *css = 0;
+
+	if (tw_cgroup_subsys < 0)
+		return set->dfl_cgrp->kn->id;
+	/* An index that is no constant: not by way of a typed pointer. */
+	bpf_probe_read_kernel(&css, sizeof(css),
+			      (void *)set + bpf_core_field_offset(set->subsys) +
+				      tw_cgroup_subsys * sizeof(css));
+	return BPF_CORE_READ(css, cgroup, kn, id);
+}
+
+/* All but the parent, which only a task that lives surely has. t is a group's leader. */
+static __always_inline void fill_task(struct tw_task *out, struct task_struct *t)
+{
+	out->start_ns = t->start_boottime;
+	out->cgroup_id = cgroup_id_of(t);
+	out->tgid = t->tgid;
+	out->parent = 0;
+	out->execs = t->self_exec_id;
+	out->flags = t->flags & PF_KTHREAD ? TW_TASK_KERNEL : 0;
+	bpf_probe_read_kernel(out->comm, sizeof(out->comm), t->comm);
+}
+
+#endif /* TW_BPF_TASK_H */

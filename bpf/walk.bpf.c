@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One call walks all tasks and leaves a record for each process in an array that the
+ * collector has mapped (Linux 6.7).
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/task.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Declared here: the bpftool of older distributions has none of these. */
+struct bpf_iter_task {
+	__u64 opaque[3];
+} __attribute__((aligned(8)));
+
+#define ALL_THREADS 1 /* enum BPF_TASK_ITER_ALL_THREADS */
+
+extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task,
+			     unsigned int flags) __ksym;
+extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym;
+extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym;
+extern void bpf_rcu_read_lock(void) __ksym;
+extern void bpf_rcu_read_unlock(void) __ksym;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u32);
+	__type(value, struct tw_task);
+} tasks SEC(".maps");
+
+/* How many processes there are; records beyond the array's room are left out. */
+__u32 tw_count;
+
+/*
+ * The time of threads that ended first, then of those that live: one that ends in between
+ * is in neither until the next walk, never in both.
+ */
+static __always_inline void start_process(struct task_struct *t)
+{
+	__u32 place = tw_count;
+	struct tw_task *r = bpf_map_lookup_elem(&tasks, &place);
+
+	tw_count = place + 1;
+	if (!r)
+		return;
+	r->cpu_ns = t->signal->sum_sched_runtime;
+	fill_task(r, t);
+	r->parent = t->real_parent->tgid;
+	r->cpu_ns += t->se.sum_exec_runtime;
+}
+
+static __always_inline void add_thread(struct task_struct *t)
+{
+	__u32 place = tw_count - 1;
+	struct tw_task *r = bpf_map_lookup_elem(&tasks, &place);
+
+	if (r && r->tgid == (__u32)t->tgid)
+		r->cpu_ns += t->se.sum_exec_runtime;
+}
+
+SEC("syscall")
+int walk_tasks(void *ctx)
+{
+	struct bpf_iter_task it;
+	struct task_struct *t;
+
+	tw_count = 0;
+	bpf_rcu_read_lock();
+	bpf_iter_task_new(&it, 0, ALL_THREADS);
+	while ((t = bpf_iter_task_next(&it))) {
+		/* The idle task's is no work. */
+		if (t->pid == 0)
+			continue;
+		if (t->pid == t->tgid)
+			start_process(t);
+		else
+			add_thread(t);
+	}
+	bpf_iter_task_destroy(&it);
+	bpf_rcu_read_unlock();
+	return 0;
+}

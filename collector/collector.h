@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_COLLECTOR_H
+#define TW_COLLECTOR_COLLECTOR_H
+
+/*
+ * The collector: everything that a tick touches, on one thread. A tick reads the clock,
+ * the workloads, the meters, and attributes; between ticks the same thread answers HTTP,
+ * so that an answer always shows a whole tick.
+ */
+
+#include "collector/roots.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_workloads;
+
+/* Own cost and regularity, since the start. */
+struct tw_collector_stats {
+	uint64_t ticks;
+	uint64_t missed; /* ticks that fell out because one before was too long */
+	uint64_t failed; /* ticks whose tasks could not be read */
+	uint64_t cpu_ns; /* of the whole process */
+	uint64_t lag_ns; /* how late the last tick began */
+	uint64_t lag_max_ns;
+	uint64_t tick_cpu_ns; /* of the last tick */
+};
+
+struct tw_collector {
+	struct tw_roots roots;
+	uint64_t interval_ms;
+	struct tw_workloads *workloads;
+	uint64_t now_ns;     /* CLOCK_BOOTTIME, of the last tick */
+	uint64_t elapsed_ns; /* between the last two; 0 before */
+	struct tw_collector_stats stats;
+};
+
+#endif /* TW_COLLECTOR_COLLECTOR_H */

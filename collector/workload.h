@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_WORKLOAD_H
+#define TW_COLLECTOR_WORKLOAD_H
+
+/*
+ * The table of workloads: processes, and what they belong to. Every nanosecond of CPU
+ *time that a source of tasks tells is in exactly one process and one cgroup, so that the
+ *sums over either level are the machine's:
+ *
+ *	process -> cgroup
+ *	process -> owner (a container or a VM, or none) -> pod (or none)
+ *
+ * A process that moves to another cgroup leaves there what it had used. Processes that
+ * ended without being seen one by one are a pseudo process of their cgroup, tgid 0.
+ *
+ * Workloads are never moved in memory. One that has ended stays until it has been
+ *scraped, or for keep_ms, and no more than ended_max of them.
+ */
+
+#include "collector/cgroup.h"
+#include "collector/identity.h"
+#include "collector/usage.h"
+#include "collector/zone.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_roots;
+struct tw_task_source;
+struct tw_workloads; /* opaque */
+
+enum tw_level {
+	TW_LEVEL_PROCESS,
+	TW_LEVEL_CGROUP,
+	TW_LEVEL_CONTAINER,
+	TW_LEVEL_POD,
+	TW_LEVEL_VM,
+	TW_LEVEL_COUNT
+};
+
+/* "process", "cgroup", "container", "pod", "vm". */
+const char *tw_level_name(enum tw_level level);
+
+struct tw_workload {
+	enum tw_level level;
+	bool ended;          /* no process of it lives */
+	bool kernel;         /* process: a thread of the kernel */
+	uint32_t tgid;       /* process; 0: those that were not seen one by one */
+	uint64_t start_ns;   /* process: since boot */
+	uint64_t cgroup_id;  /* cgroup */
+	uint64_t serial;     /* never given to another workload */
+	uint32_t members;    /* processes that live, but for processes */
+	uint32_t cpu_shares; /* cgroup, container: 1024 is one CPU's; 0: not known */
+	char comm[TW_COMM_LEN];
+
+	struct tw_usage used;     /* since the collector began */
+	struct tw_charge charged; /* the same of energy */
+	struct tw_charge ticked;  /* charged in the last tick; for watts */
+
+	struct tw_workload *cgroup; /* of a process */
+	struct tw_workload *owner;  /* of a process or cgroup; NULL: the system's */
+	struct tw_workload *pod;    /* of a container; NULL: none */
+
+	const char *path; /* cgroup: from its root; process: of its exe, or NULL */
+	const struct tw_identity *who; /* cgroup, container, pod, VM */
+	const char *pod_name, *pod_namespace, *container_name; /* NULL: not known */
+};
+
+/*
+ * What ran in the last tick: a process in a cgroup, and what it used there. A process
+ * that moved has several. This is what energy is attributed to.
+ */
+struct tw_slice {
+	struct tw_usage used; /* in this tick; something in it is not 0 */
+	struct tw_workload *process;
+	struct tw_workload *cgroup;
+	struct tw_workload *owner; /* NULL: the system's */
+};
+
+struct tw_workloads_config {
+	const struct tw_roots *roots;
+	const struct tw_task_source *source;
+	enum tw_cgroup_choice cgroups;
+	uint64_t keep_ms;    /* how long one that ended waits for a scrape */
+	uint32_t ended_max;  /* how many of a level wait */
+	uint32_t events_max; /* of struct tw_task_config */
+};
+
+/* *out is yours: tw_workloads_close(). The first tick's slices are empty: a baseline. */
+int tw_workloads_open(const struct tw_workloads_config *c, struct tw_workloads **out,
+		      struct tw_err *err);
+void tw_workloads_close(struct tw_workloads *t);
+
+/* Read the source and make the slices. After a failure there are none; the next tick has
+ * what ran since. */
+int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *err);
+
+/* The source's; tw_workloads_drain() when it is readable, -1: never. */
+int tw_workloads_fd(const struct tw_workloads *t);
+void tw_workloads_drain(struct tw_workloads *t);
+
+/* Of the last tick. Each process and cgroup pair at most once. */
+const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t *count);
+
+/* Energy of a slice, to its process, cgroup, owner and pod: call it as often as needed.
+ */
+void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
+			 const struct tw_charge *charge);
+
+/* The next workload of a level after w (NULL: the first); NULL at the end. */
+struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_level level,
+				      const struct tw_workload *w);
+size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level);
+
+/* All levels have been told to a scraper: what had ended may go. */
+void tw_workloads_scraped(struct tw_workloads *t);
+
+#endif /* TW_COLLECTOR_WORKLOAD_H */
