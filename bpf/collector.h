@@ -13,8 +13,9 @@
 
 /* tw_task.flags */
 #define TW_TASK_KERNEL 1u /* a thread of the kernel */
-#define TW_TASK_THREAD 2u /* bpf/iter.bpf.c: one more thread of tgid, cpu_ns is its own \
-			   */
+#define TW_TASK_THREAD                                                   \
+	2u /* bpf/iter.bpf.c: one more thread of tgid, cpu_ns is its own \
+	    */
 
 /*
  * A process (a thread group) as it was seen. Totals since its start, all of its threads

@@ -23,22 +23,24 @@ struct {
 	__uint(max_entries, 32768); /* bytes, set before load */
 } events SEC(".maps");
 
-/* By cgroup: what did not fit into events. Entries are never deleted. */
+/* By cgroup: what did not fit into events. Entries are never deleted: totals only grow.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 4096);
 	__type(key, __u64);
 	__type(value, struct tw_task_overflow);
 } overflow SEC(".maps");
 
 /* What did not fit there either. */
-struct tw_task_overflow tw_rest;
+__u64 tw_rest_cpu_ns, tw_rest_ended;
+
+/* How many of the ended are in overflow and the rest. */
+__u64 tw_lost;
 
 /* Moves and cgroups that were not told, for want of room. */
 __u64 tw_untold;
 
-/* Moves are told in the order of time with what ended. */
 static __always_inline __u64 wake_flags(void)
 {
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= tw_wake_bytes
@@ -55,10 +57,14 @@ static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
 		bpf_map_update_elem(&overflow, &cgroup_id, &none, BPF_NOEXIST);
 		o = bpf_map_lookup_elem(&overflow, &cgroup_id);
 	}
-	if (!o)
-		o = &tw_rest;
-	__sync_fetch_and_add(&o->cpu_ns, cpu_ns);
-	__sync_fetch_and_add(&o->ended, 1);
+	if (o) {
+		__sync_fetch_and_add(&o->cpu_ns, cpu_ns);
+		__sync_fetch_and_add(&o->ended, 1);
+	} else {
+		__sync_fetch_and_add(&tw_rest_cpu_ns, cpu_ns);
+		__sync_fetch_and_add(&tw_rest_ended, 1);
+	}
+	__sync_fetch_and_add(&tw_lost, 1);
 }
 
 /*

@@ -32,8 +32,18 @@ struct {
 	__type(value, struct tw_task);
 } tasks SEC(".maps");
 
-/* How many processes there are; records beyond the array's room are left out. */
+/* How many processes to pass over first, and where to stop: the array's size. */
+__u32 tw_skip, tw_max;
+
+/* How many were found, the passed over among them; tw_skip + tw_max: perhaps more. */
 __u32 tw_count;
+
+static __always_inline struct tw_task *record_at(__u32 process)
+{
+	__u32 place = process - tw_skip;
+
+	return process < tw_skip ? 0 : bpf_map_lookup_elem(&tasks, &place);
+}
 
 /*
  * The time of threads that ended first, then of those that live: one that ends in between
@@ -41,10 +51,9 @@ __u32 tw_count;
  */
 static __always_inline void start_process(struct task_struct *t)
 {
-	__u32 place = tw_count;
-	struct tw_task *r = bpf_map_lookup_elem(&tasks, &place);
+	struct tw_task *r = record_at(tw_count);
 
-	tw_count = place + 1;
+	tw_count++;
 	if (!r)
 		return;
 	r->cpu_ns = t->signal->sum_sched_runtime;
@@ -55,8 +64,7 @@ static __always_inline void start_process(struct task_struct *t)
 
 static __always_inline void add_thread(struct task_struct *t)
 {
-	__u32 place = tw_count - 1;
-	struct tw_task *r = bpf_map_lookup_elem(&tasks, &place);
+	struct tw_task *r = record_at(tw_count - 1);
 
 	if (r && r->tgid == (__u32)t->tgid)
 		r->cpu_ns += t->se.sum_exec_runtime;
@@ -75,10 +83,13 @@ int walk_tasks(void *ctx)
 		/* The idle task's is no work. */
 		if (t->pid == 0)
 			continue;
-		if (t->pid == t->tgid)
-			start_process(t);
-		else
+		if (t->pid != t->tgid) {
 			add_thread(t);
+			continue;
+		}
+		if (tw_count - tw_skip == tw_max && tw_count >= tw_skip)
+			break;
+		start_process(t);
 	}
 	bpf_iter_task_destroy(&it);
 	bpf_rcu_read_unlock();

@@ -1,3 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
+collector-src += collector/proc_stat.c
+collector-src += collector/tasks.c
+collector-src += collector/tasks_proc.c
 collector-src += collector/usage.c
 collector-src += collector/zone.c
+
+ifeq ($(BPF),1)
+collector-src += collector/bpf_events.c
+collector-src += collector/tasks_iter.c
+collector-src += collector/tasks_walk.c
+# They include generated headers, which must exist before they are compiled.
+$(O)/collector/bpf_events.o: $(O)/gen/bpf/exits.skel.h
+$(O)/collector/tasks_iter.o: $(O)/gen/bpf/iter.skel.h
+$(O)/collector/tasks_walk.o: $(O)/gen/bpf/walk.skel.h
+endif

@@ -17,6 +17,7 @@
 
 #include "bpf/collector.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,7 +47,6 @@ struct tw_task_sink {
 struct tw_task_stats {
 	uint64_t lost;       /* ended processes that are known by their cgroup only */
 	uint64_t untold;     /* moves and new cgroups that were not told */
-	uint64_t grown;      /* how often a read was done again with more room */
 	uint64_t unreadable; /* processes that could not be read: hidepid, for one */
 };
 
@@ -54,12 +54,15 @@ struct tw_task_config {
 	const struct tw_roots *roots;
 	int cgroup_subsys;    /* whose cgroups: see tw_cgroup_tree_subsys() */
 	int cgroup_hierarchy; /* see tw_cgroup_tree_hierarchy() */
-	uint32_t events_max;  /* room for events between two reads; 0: 16384 */
+	uint32_t events_max;  /* room for events between two reads; 0: 4096 */
+	uint32_t walk_max;    /* processes that one walk tells of; 0: 16384 */
 };
 
 struct tw_task_source {
 	const char *name;
 	const char *summary; /* one line with its price */
+	bool tells_ends;     /* calls ended(), at the latest a second after the last walk
+			      * that a process was in */
 	/* *state is yours: close(). Says why it cannot be. */
 	int (*open)(const struct tw_task_config *c, void **state, struct tw_err *err);
 	/* Events and all that lives. After a failure nothing is lost: the next read tells

@@ -51,6 +51,31 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
+int tw_file_read_at(int dir, const char *path, char *buf, size_t size, size_t *len,
+		    struct tw_err *err)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc = -1;
+	size_t have;
+
+	if (fd < 0)
+		return tw_fail_errno(err, errno, "cannot open '%s'", path);
+	if (read_all(fd, buf, size, &have) < 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", path);
+		goto out;
+	}
+	if (have == size) {
+		tw_fail(err, TW_INVALID, "'%s' has more than %zu bytes", path, size - 1);
+		goto out;
+	}
+	buf[have] = '\0';
+	*len = have;
+
+	rc = 0;
+out:
+	close(fd);
+	return rc;
+}
+
 /* What the kernel makes as it is read has no size: read on until it ends. */
 static int read_growing(int fd, const char *path, size_t max, char **data, size_t *len,
 			struct tw_err *err)

@@ -20,6 +20,13 @@ int tw_file_read(const char *path, size_t max, char **data, size_t *len,
 		 struct tw_err *err);
 
 /*
+ * A small file of /proc or /sys into buf, with a NUL: one that leaves no room for that is
+ * refused. path is below the open directory dir (or AT_FDCWD). No allocation.
+ */
+int tw_file_read_at(int dir, const char *path, char *buf, size_t size, size_t *len,
+		    struct tw_err *err);
+
+/*
  * Replace or create a file: write a neighbour, fsync it, rename it, fsync the
  * directory. A reader sees the old or the new one; after a failure, the old one, unless
  * it was the directory's fsync that failed: then the new one, perhaps not for good.

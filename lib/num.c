@@ -202,6 +202,23 @@ int tw_parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out,
 	return 0;
 }
 
+bool tw_parse_u64(const char *s, size_t len, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		const unsigned digit = (unsigned)(unsigned char)s[i] - '0';
+
+		if (digit > 9 || v > (UINT64_MAX - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	if (len == 0)
+		return false;
+	*out = v;
+	return true;
+}
+
 struct unit {
 	const char *name;
 	uint64_t factor;

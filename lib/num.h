@@ -17,6 +17,10 @@ struct tw_err;
 int tw_parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out,
 		 struct tw_err *err);
 
+/* Decimal digits only, all of s[0..len); no NUL is needed after it. False if not, or if
+ * too large. */
+bool tw_parse_u64(const char *s, size_t len, uint64_t *out);
+
 /*
  * s[0..len) as a double; no NUL is needed after it. Takes what JSON's grammar
  * calls a number and nothing else (no NaN, no hex, no blanks). False if it is not

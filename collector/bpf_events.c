@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/bpf_events.h"
+
+#include "bpf/exits.skel.h"
+#include "collector/tasks.h"
+#include "lib/err.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EVENTS_MAX 4096
+
+/* A ring buffer puts a header of 8 bytes before each event. */
+#define EVENT_BYTES (sizeof(struct tw_task_event) + 8)
+
+struct tw_bpf_events {
+	struct exits_bpf *skel;
+	struct ring_buffer *ring;
+	const struct tw_task_sink *sink; /* while draining */
+	uint64_t lost_told;              /* of tw_lost */
+};
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	const struct tw_bpf_events *e = ctx;
+	const struct tw_task_sink *s = e->sink;
+	const struct tw_task_event *t = data;
+	const struct tw_cgroup_event *c = data;
+
+	if (size == sizeof(*c) && c->kind == TW_EVENT_CGROUP && s->cgroup != NULL)
+		s->cgroup(s->arg, c->cgroup_id, c->path);
+	if (size != sizeof(*t))
+		return 0;
+	if (t->kind == TW_EVENT_ENDED && s->ended != NULL)
+		s->ended(s->arg, &t->task);
+	if (t->kind == TW_EVENT_MOVED && s->moved != NULL)
+		s->moved(s->arg, &t->task);
+	return 0;
+}
+
+/* The size of a ring buffer is a power of two of whole pages. */
+static uint32_t ring_bytes(uint32_t events)
+{
+	const uint64_t wanted =
+		(uint64_t)(events != 0 ? events : EVENTS_MAX) * EVENT_BYTES;
+	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	while (bytes < wanted && bytes < UINT32_C(1) << 30)
+		bytes *= 2;
+	return (uint32_t)bytes;
+}
+
+static int load(struct tw_bpf_events *e, const struct tw_task_config *c,
+		struct tw_err *err)
+{
+	const uint32_t bytes = ring_bytes(c->events_max);
+	int errnum;
+
+	e->skel = exits_bpf__open();
+	if (e->skel == NULL)
+		return tw_fail_errno(err, errno, "cannot open the BPF programs");
+	e->skel->rodata->tw_cgroup_subsys = c->cgroup_subsys;
+	e->skel->rodata->tw_cgroup_hierarchy = c->cgroup_hierarchy;
+	e->skel->rodata->tw_wake_bytes = bytes / 4;
+	bpf_map__set_max_entries(e->skel->maps.events, bytes);
+	errnum = -exits_bpf__load(e->skel);
+	if (errnum != 0)
+		return tw_fail_errno(err, errnum, "cannot load the BPF programs");
+	errnum = -exits_bpf__attach(e->skel);
+	if (errnum != 0)
+		return tw_fail_errno(err, errnum, "cannot attach the BPF programs");
+	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.events), on_event, e, NULL);
+	if (e->ring == NULL)
+		return tw_fail_errno(err, errno, "cannot map the BPF ring buffer");
+	return 0;
+}
+
+int tw_bpf_events_open(const struct tw_task_config *c, struct tw_bpf_events **out,
+		       struct tw_err *err)
+{
+	struct tw_bpf_events *e = calloc(1, sizeof(*e));
+
+	if (e == NULL)
+		return tw_fail(err, TW_NOMEM, "BPF events");
+	if (load(e, c, err) < 0) {
+		tw_bpf_events_close(e);
+		return -1;
+	}
+	*out = e;
+	return 0;
+}
+
+void tw_bpf_events_close(struct tw_bpf_events *e)
+{
+	if (e == NULL)
+		return;
+	ring_buffer__free(e->ring);
+	exits_bpf__destroy(e->skel);
+	free(e);
+}
+
+int tw_bpf_events_fd(const struct tw_bpf_events *e)
+{
+	return bpf_map__fd(e->skel->maps.events);
+}
+
+/* The kernel changes it at any time. */
+static uint64_t lost_now(const struct tw_bpf_events *e)
+{
+	return __atomic_load_n(&e->skel->bss->tw_lost, __ATOMIC_RELAXED);
+}
+
+static void tell_overflow(struct tw_bpf_events *e)
+{
+	const int fd = bpf_map__fd(e->skel->maps.overflow);
+	const struct tw_task_sink *s = e->sink;
+	struct tw_task_overflow total;
+	uint64_t id, *before = NULL;
+
+	/* Read first: what is lost from here on is told the next time too. */
+	e->lost_told = lost_now(e);
+	while (bpf_map_get_next_key(fd, before, &id) == 0) {
+		if (bpf_map_lookup_elem(fd, &id, &total) == 0)
+			s->overflowed(s->arg, id, &total);
+		before = &id;
+	}
+	total.cpu_ns = e->skel->bss->tw_rest_cpu_ns;
+	total.ended = e->skel->bss->tw_rest_ended;
+	if (total.ended != 0)
+		s->overflowed(s->arg, 0, &total);
+}
+
+void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sink)
+{
+	e->sink = sink;
+	ring_buffer__consume(e->ring);
+	if (e->lost_told != lost_now(e) && sink->overflowed != NULL)
+		tell_overflow(e);
+	e->sink = NULL;
+}
+
+void tw_bpf_events_stats(const struct tw_bpf_events *e, struct tw_task_stats *out)
+{
+	*out = (struct tw_task_stats){ .lost = e->skel->bss->tw_lost,
+				       .untold = e->skel->bss->tw_untold };
+}
