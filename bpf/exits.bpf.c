@@ -12,7 +12,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The number of the hierarchy that tw_cgroup_subsys is in; v2's is 0. Set before load. */
+/* The number of the hierarchy that these cgroups are in; v2's is 0. Set before load. */
 const volatile int tw_cgroup_hierarchy = 0;
 
 /* Wake the reader when so many bytes wait for it. Set before load. */

@@ -11,8 +11,11 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* The v1 controller whose cgroups are told; -1: v2. Set before load. */
-const volatile int tw_cgroup_subsys = -1;
+/* Tell of the cgroups of v1's cpuacct instead of v2's. Set before load. */
+const volatile _Bool tw_cgroup_v1 = 0;
+
+/* The value is the running kernel's. */
+enum cgroup_subsys_id { cpuacct_cgrp_id };
 
 /* The inode of the cgroup's directory. */
 static __always_inline __u64 cgroup_id_of(struct task_struct *t)
@@ -20,12 +23,14 @@ static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 	struct css_set *set = t->cgroups;
 	struct cgroup_subsys_state *css = 0;
 
-	if (tw_cgroup_subsys < 0)
+	if (!tw_cgroup_v1)
 		return set->dfl_cgrp->kn->id;
-	/* An index that is no constant: not by way of a typed pointer. */
-	bpf_probe_read_kernel(&css, sizeof(css),
-			      (void *)set + bpf_core_field_offset(set->subsys) +
-				      tw_cgroup_subsys * sizeof(css));
+	/* The place is a constant only once it is loaded: not by a typed pointer. */
+	bpf_probe_read_kernel(
+		&css, sizeof(css),
+		(void *)set + bpf_core_field_offset(set->subsys) +
+			bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id) *
+				sizeof(css));
 	return BPF_CORE_READ(css, cgroup, kn, id);
 }
 

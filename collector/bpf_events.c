@@ -62,7 +62,7 @@ static int load(struct tw_bpf_events *e, const struct tw_task_config *c,
 	e->skel = exits_bpf__open();
 	if (e->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF programs");
-	e->skel->rodata->tw_cgroup_subsys = c->cgroup_subsys;
+	e->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
 	e->skel->rodata->tw_cgroup_hierarchy = c->cgroup_hierarchy;
 	e->skel->rodata->tw_wake_bytes = bytes / 4;
 	bpf_map__set_max_entries(e->skel->maps.events, bytes);

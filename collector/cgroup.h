@@ -34,9 +34,15 @@ void tw_cgroup_tree_close(struct tw_cgroup_tree *t);
 /* "v2", "v1 cpuacct", "none". */
 const char *tw_cgroup_tree_name(const struct tw_cgroup_tree *t);
 
-/* For struct tw_task_config: place of v1's controller, -1 for v2; hierarchy's number. */
-int tw_cgroup_tree_subsys(const struct tw_cgroup_tree *t);
+/* For struct tw_task_config: whether it is v1's, and the hierarchy's number. */
+bool tw_cgroup_tree_is_v1(const struct tw_cgroup_tree *t);
 int tw_cgroup_tree_hierarchy(const struct tw_cgroup_tree *t);
+
+/* A tick begins: there may be one more look through the tree. */
+void tw_cgroup_tree_tick(struct tw_cgroup_tree *t);
+
+/* Whether its directory is gone for sure. */
+bool tw_cgroup_tree_gone(const struct tw_cgroup_tree *t, const char *path);
 
 /*
  * The path of a cgroup ("/" is the root), by a process in it or by looking through the
@@ -45,16 +51,22 @@ int tw_cgroup_tree_hierarchy(const struct tw_cgroup_tree *t);
 bool tw_cgroup_tree_path(struct tw_cgroup_tree *t, uint64_t id, uint32_t tgid,
 			 char out[TW_CGROUP_PATH]);
 
-/* The id of a process's cgroup, 0 if it cannot be told; for the source "proc". */
+/*
+ * The id of a process's cgroup, for the source "proc"; 0 if it cannot be told. Where the
+ * directory is not ours to see, a number made from the path.
+ */
 uint64_t tw_cgroup_tree_id(struct tw_cgroup_tree *t, uint32_t tgid);
 
 /*
  * What the cgroup was given of the CPUs: 1024 is a CPU's worth (v1's cpu.shares, v2's
  * cpu.weight in its scale). 0: not known.
  */
-uint32_t tw_cgroup_tree_shares(struct tw_cgroup_tree *t, const char *path);
+uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path);
 
-/* The same, from the line of a hierarchy in /proc/PID/cgroup: v2's is 0. */
+/*
+ * The path of a hierarchy (v2's number is 0) in the text of /proc/PID/cgroup. False if it
+ * has none, or one too long.
+ */
 bool tw_cgroup_line_find(const char *text, size_t len, int hierarchy,
 			 char out[TW_CGROUP_PATH]);
 

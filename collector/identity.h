@@ -30,6 +30,7 @@ struct tw_identity {
 	char pod_uid[TW_UID_TEXT]; /* "" if in no pod; with '-', as Kubernetes writes it
 				    */
 	char unit[TW_NAME_TEXT];   /* innermost systemd unit: "ssh.service"; "" if none */
+	size_t owner_len; /* of the path: up to the end of what names the owner */
 };
 
 /*

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+collector-src += collector/cgroup.c
+collector-src += collector/identity.c
+collector-src += collector/identity_command.c
 collector-src += collector/proc_stat.c
 collector-src += collector/tasks.c
 collector-src += collector/tasks_proc.c

@@ -52,7 +52,7 @@ struct tw_task_stats {
 
 struct tw_task_config {
 	const struct tw_roots *roots;
-	int cgroup_subsys;    /* whose cgroups: see tw_cgroup_tree_subsys() */
+	bool cgroup_v1;       /* tell of v1's cpuacct's cgroups, not v2's */
 	int cgroup_hierarchy; /* see tw_cgroup_tree_hierarchy() */
 	uint32_t events_max;  /* room for events between two reads; 0: 4096 */
 	uint32_t walk_max;    /* processes that one walk tells of; 0: 16384 */

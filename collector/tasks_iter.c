@@ -125,7 +125,7 @@ static int load(struct iter *it, const struct tw_task_config *c, struct tw_err *
 	it->skel = iter_bpf__open();
 	if (it->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF iterator");
-	it->skel->rodata->tw_cgroup_subsys = c->cgroup_subsys;
+	it->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
 	errnum = -iter_bpf__load(it->skel);
 	if (errnum == 0)
 		errnum = -iter_bpf__attach(it->skel);

@@ -41,7 +41,7 @@ static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *e
 	w->skel = walk_bpf__open();
 	if (w->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF walk");
-	w->skel->rodata->tw_cgroup_subsys = c->cgroup_subsys;
+	w->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
 	w->skel->bss->tw_max = w->max;
 	bpf_map__set_max_entries(w->skel->maps.tasks, w->max);
 	errnum = -walk_bpf__load(w->skel);

@@ -84,7 +84,6 @@ static void *open_source(const struct tw_task_source *s, uint32_t walk_max,
 			 uint32_t events_max)
 {
 	const struct tw_task_config c = { .roots = &roots,
-					  .cgroup_subsys = -1,
 					  .walk_max = walk_max,
 					  .events_max = events_max };
 	const char *require = getenv("TW_REQUIRE");

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/cgroup.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Property: a path that is found begins at the root. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[TW_CGROUP_PATH];
+
+	for (int hierarchy = 0; hierarchy < 12; hierarchy++)
+		if (tw_cgroup_line_find((const char *)data, size, hierarchy, path) &&
+		    path[0] != '/')
+			abort();
+	return 0;
+}

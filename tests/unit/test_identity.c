@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "collector/identity.h"
+#include "lib/err.h"
+#include "lib/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CASES "tests/cases/identity/"
+#define FILE_MAX 65536
+
+static const char *or_dash(const char *text)
+{
+	return text != NULL && text[0] != '\0' ? text : "-";
+}
+
+/* Without a NUL behind it, so that a sanitizer sees reads past its end. */
+static char *copy_of(const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	assert_non_null(copy);
+	copy = realloc(copy, len > 0 ? len : 1);
+	memcpy(copy, text, len);
+	return copy;
+}
+
+/* Each line that is no comment, to a function; counts them. */
+static size_t for_each_case(const char *path, void (*check)(char *line))
+{
+	struct tw_err err = { 0 };
+	char *text, *save = NULL;
+	size_t len, count = 0;
+
+	if (tw_file_read(path, FILE_MAX, &text, &len, &err) < 0)
+		fail_msg("%s", err.text);
+	for (char *line = strtok_r(text, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save))
+		if (line[0] != '#') {
+			check(line);
+			count++;
+		}
+	free(text);
+	return count;
+}
+
+static void check_path(char *line)
+{
+	static const char *const kinds[] = { "none", "container", "vm" };
+	char *space = strchr(line, ' '), *path;
+	struct tw_identity who;
+	char got[1024];
+
+	assert_non_null(space);
+	path = copy_of(line, (size_t)(space - line));
+	tw_identity_of_path(path, (size_t)(space - line), &who);
+	free(path);
+	snprintf(got, sizeof(got), "%s %s %s %s %s %s", kinds[who.kind],
+		 or_dash(who.runtime), or_dash(who.id), or_dash(who.name),
+		 or_dash(who.pod_uid), or_dash(who.unit));
+	if (strcmp(got, space + 1) != 0)
+		fail_msg("%.*s:\n got %s\nwant %s", (int)(space - line), line, got,
+			 space + 1);
+}
+
+static void a_path_says_whose_it_is(void **state)
+{
+	(void)state;
+	assert_true(for_each_case(CASES "paths", check_path) > 50);
+}
+
+static void check_command(char *line)
+{
+	char *tab = strchr(line, '\t'), *args, got[1024] = "no";
+	struct tw_identity who;
+	const size_t len = (size_t)(tab - line);
+
+	assert_non_null(tab);
+	args = copy_of(line, len);
+	for (size_t i = 0; i < len; i++)
+		if (args[i] == '|')
+			args[i] = '\0';
+	if (tw_identity_of_command(args, len, &who)) {
+		assert_int_equal(who.kind, TW_OWNER_VM);
+		snprintf(got, sizeof(got), "%s\t%s\t%s", or_dash(who.runtime),
+			 or_dash(who.id), or_dash(who.name));
+	}
+	free(args);
+	if (strcmp(got, tab + 1) != 0)
+		fail_msg("%.*s:\n got %s\nwant %s", (int)len, line, got, tab + 1);
+}
+
+static void a_command_line_says_which_machine_it_runs(void **state)
+{
+	(void)state;
+	assert_true(for_each_case(CASES "commands", check_command) > 15);
+}
+
+static void what_names_the_owner_ends_where_it_says(void **state)
+{
+	static const char path[] = "/lxc.payload.web/system.slice/ssh.service";
+	struct tw_identity who;
+
+	(void)state;
+	tw_identity_of_path(path, strlen(path), &who);
+	assert_int_equal(who.owner_len, strlen("/lxc.payload.web"));
+	tw_identity_of_path("/a", 2, &who);
+	assert_int_equal(who.owner_len, 0);
+}
+
+static void texts_that_are_too_long_or_not_printable_are_nothing(void **state)
+{
+	struct tw_identity who;
+	char path[600];
+
+	(void)state;
+	memset(path, 'a', sizeof(path));
+	memcpy(path, "/lxc/", 5);
+	tw_identity_of_path(path, sizeof(path), &who);
+	assert_int_equal(who.kind, TW_OWNER_NONE);
+	assert_string_equal(who.id, "");
+	tw_identity_of_path("/lxc/a\nb", 8, &who);
+	assert_int_equal(who.kind, TW_OWNER_NONE);
+	assert_true(tw_identity_of_command("kvm\0-name\0a\033b", 14, &who));
+	assert_string_equal(who.name, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_path_says_whose_it_is),
+		cmocka_unit_test(a_command_line_says_which_machine_it_runs),
+		cmocka_unit_test(what_names_the_owner_ends_where_it_says),
+		cmocka_unit_test(texts_that_are_too_long_or_not_printable_are_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
