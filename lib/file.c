@@ -10,12 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME_MAX_BYTES 128
-#define PATH_TEXT 4096
 
 static int read_all(int fd, char *data, size_t want, size_t *len)
 {
@@ -36,16 +34,19 @@ static int read_all(int fd, char *data, size_t want, size_t *len)
 	return 0;
 }
 
-static int write_all(int fd, const char *data, size_t len)
+int tw_fd_write(int fd, const void *data, size_t len, const char *path,
+		struct tw_err *err)
 {
+	const char *at = data;
+
 	while (len > 0) {
-		ssize_t n = write(fd, data, len);
+		ssize_t n = write(fd, at, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return -1;
-		data += n;
+			return tw_fail_errno(err, errno, "cannot write '%s'", path);
+		at += n;
 		len -= (size_t)n;
 	}
 	return 0;
@@ -178,7 +179,9 @@ int tw_file_create(const char *path, const void *data, size_t len, struct tw_err
 		goto out;
 	}
 	made = true;
-	if (write_all(fd, data, len) < 0 || fsync(fd) < 0) {
+	if (tw_fd_write(fd, data, len, path, err) < 0)
+		goto out;
+	if (fsync(fd) < 0) {
 		tw_fail_errno(err, errno, "cannot write '%s'", path);
 		goto out;
 	}
@@ -191,59 +194,6 @@ out:
 	if (made && rc < 0)
 		unlink(path);
 	return rc;
-}
-
-/* The directory that a path is in: "." for a bare name. */
-static int sync_parent(const char *path, struct tw_err *err)
-{
-	const char *slash = strrchr(path, '/');
-	char dir[PATH_TEXT];
-	size_t len;
-
-	if (slash == NULL)
-		return tw_dir_sync(".", err);
-	len = slash == path ? 1 : (size_t)(slash - path);
-	if (len >= sizeof(dir))
-		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
-	memcpy(dir, path, len);
-	dir[len] = '\0';
-	return tw_dir_sync(dir, err);
-}
-
-/* To rename over a device or a link would take it away from everybody. */
-static int check_replaceable(const char *path, struct tw_err *err)
-{
-	struct stat st;
-
-	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return tw_fail(err, TW_INVALID,
-			       "cannot replace '%s': it is not a regular file", path);
-	return 0;
-}
-
-int tw_file_replace(const char *path, const void *data, size_t len, struct tw_err *err)
-{
-	char tmp[PATH_TEXT];
-	uint64_t chance;
-	int n;
-
-	if (check_replaceable(path, err) < 0)
-		return -1;
-	/* The process id is not enough: in a container it is 1 each time. */
-	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
-		return tw_fail_errno(err, errno, "cannot name a file beside '%s'", path);
-	n = snprintf(tmp, sizeof(tmp), "%s.%ld-%016" PRIx64 ".tmp", path, (long)getpid(),
-		     chance);
-	if (n < 0 || (size_t)n >= sizeof(tmp))
-		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
-	if (tw_file_create(tmp, data, len, err) < 0)
-		return -1;
-	if (rename(tmp, path) < 0) {
-		tw_fail_errno(err, errno, "cannot replace '%s'", path);
-		unlink(tmp);
-		return -1;
-	}
-	return sync_parent(path, err);
 }
 
 int tw_name_check(const char *what, const char *name, size_t len, struct tw_err *err)

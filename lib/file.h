@@ -34,6 +34,26 @@ int tw_file_read_at(int dir, const char *path, char *buf, size_t size, size_t *l
  */
 int tw_file_replace(const char *path, const void *data, size_t len, struct tw_err *err);
 
+/*
+ * The same for what does not fit in memory: open, write piece by piece, then commit,
+ * which is when the file changes. All zero bytes is none; abort is fine for none and
+ * after a commit, and leaves the old file.
+ */
+struct tw_replace {
+	char *path, *tmp;
+	int fd;
+};
+
+int tw_replace_open(struct tw_replace *r, const char *path, struct tw_err *err);
+int tw_replace_write(struct tw_replace *r, const void *data, size_t len,
+		     struct tw_err *err);
+int tw_replace_commit(struct tw_replace *r, struct tw_err *err);
+void tw_replace_abort(struct tw_replace *r);
+
+/* All of data to a descriptor; path is for the error. */
+int tw_fd_write(int fd, const void *data, size_t len, const char *path,
+		struct tw_err *err);
+
 /* Create a new file with its content and fsync it; fails if it exists. */
 int tw_file_create(const char *path, const void *data, size_t len, struct tw_err *err);
 

@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/strs.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -11,13 +12,21 @@
 
 #define TIMEOUT_MS 10000
 #define ANSWER_MAX ((size_t)64 << 20)
+#define REASON_MAX ((size_t)64 << 10)
 #define REDIRECTS_MAX 3L
+
+struct tw_http {
+	CURL *handle;
+};
 
 /* An answer as it comes. */
 struct receiver {
+	const struct tw_http_call *call;
+	CURL *handle;
 	struct tw_buf body;
-	size_t max;
-	bool over;
+	size_t max, taken;
+	bool over, refused;   /* by the sink */
+	struct tw_err reason; /* of that */
 };
 
 int tw_http_init(struct tw_err *err)
@@ -29,18 +38,70 @@ int tw_http_init(struct tw_err *err)
 	return 0;
 }
 
+int tw_http_open(struct tw_http **out, struct tw_err *err)
+{
+	struct tw_http *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "HTTP client");
+	s->handle = curl_easy_init();
+	if (s->handle == NULL) {
+		free(s);
+		return tw_fail(err, TW_NOMEM, "HTTP client");
+	}
+	*out = s;
+	return 0;
+}
+
+void tw_http_close(struct tw_http *s)
+{
+	if (s == NULL)
+		return;
+	curl_easy_cleanup(s->handle);
+	free(s);
+}
+
+static bool goes_to_sink(const struct receiver *r)
+{
+	long status = 0;
+
+	return r->call->sink != NULL &&
+	       curl_easy_getinfo(r->handle, CURLINFO_RESPONSE_CODE, &status) ==
+		       CURLE_OK &&
+	       status == 200;
+}
+
 /* libcurl counts anything but n as a failure. */
 static size_t receive(char *data, size_t size, size_t n, void *arg)
 {
 	struct receiver *r = arg;
 
 	(void)size; /* always 1 */
-	if (n > r->max - r->body.len) {
+	if (n > r->max - r->taken) {
 		r->over = true;
 		return 0;
 	}
+	r->taken += n;
+	if (goes_to_sink(r)) {
+		r->refused = r->call->sink(r->call->sink_arg, data, n, &r->reason) < 0;
+		return r->refused ? 0 : n;
+	}
+	if (r->call->sink != NULL && r->body.len + n > REASON_MAX)
+		return n; /* enough of an error's text */
 	tw_buf_add(&r->body, data, n);
 	return tw_buf_failed(&r->body) ? 0 : n;
+}
+
+/* libcurl asks at least once a second. */
+static int ask_stopped(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	const struct tw_http_call *call = arg;
+
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	return call->stopped(call->stopped_arg) ? 1 : 0;
 }
 
 /* Set an option unless one failed before: the first failure is kept in e. */
@@ -64,16 +125,62 @@ static CURLcode allow_web_only(CURL *h)
 	return e;
 }
 
+static bool has_secret(const struct tw_http_access *a)
+{
+	return a->user != NULL || a->token != NULL || a->cert_file != NULL ||
+	       (a->headers != NULL && a->headers->count > 0);
+}
+
+static CURLcode set_access(CURL *h, const struct tw_http_access *a)
+{
+	CURLcode e = CURLE_OK;
+
+	if (a->user != NULL) {
+		SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		SET(CURLOPT_USERNAME, a->user);
+		SET(CURLOPT_PASSWORD, a->password != NULL ? a->password : "");
+	}
+	if (a->token != NULL) {
+		SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+		SET(CURLOPT_XOAUTH2_BEARER, a->token);
+	}
+	if (has_secret(a))
+		SET(CURLOPT_FOLLOWLOCATION, 0L);
+	if (a->ca_file != NULL) {
+		SET(CURLOPT_CAINFO, a->ca_file);
+		SET(CURLOPT_CAPATH, (char *)NULL);
+	}
+	if (a->cert_file != NULL)
+		SET(CURLOPT_SSLCERT, a->cert_file);
+	if (a->key_file != NULL)
+		SET(CURLOPT_SSLKEY, a->key_file);
+	if (a->insecure) {
+		SET(CURLOPT_SSL_VERIFYPEER, 0L);
+		SET(CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+	return e;
+}
+
 /* What every call has. */
 static CURLcode set_common(CURL *h, const struct tw_http_call *c, struct receiver *r)
 {
 	long timeout_ms = c->timeout_ms != 0 ? (long)c->timeout_ms : TIMEOUT_MS;
+	long stall_s = (long)((c->stall_ms + 999) / 1000);
 	CURLcode e = allow_web_only(h);
 
 	SET(CURLOPT_URL, c->url);
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_TIMEOUT_MS, timeout_ms);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
+	if (stall_s > 0) {
+		SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+		SET(CURLOPT_LOW_SPEED_TIME, stall_s);
+	}
+	if (c->stopped != NULL) {
+		SET(CURLOPT_NOPROGRESS, 0L);
+		SET(CURLOPT_XFERINFOFUNCTION, ask_stopped);
+		SET(CURLOPT_XFERINFODATA, c);
+	}
 	SET(CURLOPT_FOLLOWLOCATION, 1L);
 	SET(CURLOPT_MAXREDIRS, REDIRECTS_MAX);
 	SET(CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
@@ -81,61 +188,115 @@ static CURLcode set_common(CURL *h, const struct tw_http_call *c, struct receive
 	SET(CURLOPT_USERAGENT, "tallywatt/" TW_VERSION);
 	SET(CURLOPT_WRITEFUNCTION, receive);
 	SET(CURLOPT_WRITEDATA, r);
+	if (e == CURLE_OK && c->access != NULL)
+		e = set_access(h, c->access);
 	return e;
 }
 
-static CURLcode set_body(CURL *h, const struct tw_http_call *c,
-			 struct curl_slist **headers)
+static bool add_header(struct curl_slist **list, const char *name, const char *value)
 {
-	const char *type = c->content_type != NULL ? c->content_type : "application/json";
 	struct tw_buf line = { 0 };
-	struct curl_slist *list = NULL;
+	struct curl_slist *more = NULL;
+
+	tw_buf_addf(&line, "%s%s%s", name, value != NULL ? ": " : "",
+		    value != NULL ? value : "");
+	if (!tw_buf_failed(&line))
+		more = curl_slist_append(*list, line.data);
+	tw_buf_clear(&line);
+	if (more != NULL)
+		*list = more;
+	return more != NULL;
+}
+
+static CURLcode set_headers(CURL *h, const struct tw_http_call *c,
+			    struct curl_slist **list)
+{
+	const struct tw_strs *more = c->access != NULL ? c->access->headers : NULL;
+	const char *type = c->content_type != NULL ? c->content_type : "application/json";
+	CURLcode e = CURLE_OK;
+
+	if (c->body != NULL && !add_header(list, "Content-Type", type))
+		return CURLE_OUT_OF_MEMORY;
+	if (c->accept != NULL && !add_header(list, "Accept", c->accept))
+		return CURLE_OUT_OF_MEMORY;
+	for (size_t i = 0; more != NULL && i < more->count; i++)
+		if (!add_header(list, more->at[i], NULL))
+			return CURLE_OUT_OF_MEMORY;
+	if (*list != NULL)
+		SET(CURLOPT_HTTPHEADER, *list);
+	return e;
+}
+
+static CURLcode set_body(CURL *h, const struct tw_http_call *c)
+{
 	CURLcode e = CURLE_OK;
 
 	if (c->body == NULL)
 		return CURLE_OK;
-	tw_buf_addf(&line, "Content-Type: %s", type);
-	if (!tw_buf_failed(&line))
-		list = curl_slist_append(NULL, line.data);
-	tw_buf_clear(&line);
-	if (list == NULL)
-		return CURLE_OUT_OF_MEMORY;
-	*headers = list;
-	SET(CURLOPT_HTTPHEADER, list);
 	SET(CURLOPT_POST, 1L);
 	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body_len);
 	SET(CURLOPT_POSTFIELDS, c->body);
 	return e;
 }
 
-/* Without user and password, which have no business in a log. */
+static CURLcode set_all(CURL *h, const struct tw_http_call *c, struct receiver *r,
+			struct curl_slist **list)
+{
+	CURLcode e = set_common(h, c, r);
+
+	if (e == CURLE_OK)
+		e = set_headers(h, c, list);
+	if (e == CURLE_OK)
+		e = set_body(h, c);
+	return e;
+}
+
+/* Without user, password and query, which have no business in a log. */
 static int fail_call(struct tw_err *err, enum tw_code code, const struct tw_http_call *c,
 		     const char *why)
 {
 	const char *host = strstr(c->url, "://");
 	const char *at;
-	size_t scheme;
+	size_t scheme, shown;
 
 	host = host != NULL ? host + 3 : c->url;
 	scheme = (size_t)(host - c->url);
 	at = memchr(host, '@', strcspn(host, "/?#"));
-	return tw_fail(err, code, "%s %.*s%.128s: %s", c->body != NULL ? "POST" : "GET",
+	host = at != NULL ? at + 1 : host;
+	shown = strcspn(host, "?#");
+	return tw_fail(err, code, "%s %.*s%.*s: %s", c->body != NULL ? "POST" : "GET",
 		       (int)(scheme < 16 ? scheme : 16), c->url,
-		       at != NULL ? at + 1 : host, why);
+		       (int)(shown < 128 ? shown : 128), host, why);
+}
+
+static enum tw_code code_of(CURLcode e)
+{
+	switch (e) {
+	case CURLE_OUT_OF_MEMORY:
+		return TW_NOMEM;
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		return TW_INVALID;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CERTPROBLEM:
+		return TW_DENIED;
+	default:
+		return TW_IO;
+	}
 }
 
 static int fail_curl(struct tw_err *err, CURLcode e, const struct tw_http_call *c,
 		     const struct receiver *r, const char *text)
 {
-	enum tw_code code = TW_IO;
-
+	if (r->refused)
+		return fail_call(err, r->reason.code, c, r->reason.text);
 	if (r->over)
 		return fail_call(err, TW_INVALID, c, "the answer is over the limit");
-	if (e == CURLE_OUT_OF_MEMORY || tw_buf_failed(&r->body))
-		code = TW_NOMEM;
-	else if (e == CURLE_URL_MALFORMAT || e == CURLE_UNSUPPORTED_PROTOCOL)
-		code = TW_INVALID;
-	return fail_call(err, code, c, *text != '\0' ? text : curl_easy_strerror(e));
+	if (e == CURLE_ABORTED_BY_CALLBACK)
+		return fail_call(err, TW_IO, c, "stopped");
+	return fail_call(err, tw_buf_failed(&r->body) ? TW_NOMEM : code_of(e), c,
+			 *text != '\0' ? text : curl_easy_strerror(e));
 }
 
 /* "application/zip; x=y" is "application/zip". */
@@ -154,50 +315,75 @@ static void copy_type(CURL *h, char out[static 64])
 	out[len] = '\0';
 }
 
+static int take_answer(CURL *h, struct receiver *r, struct tw_http_answer *out,
+		       struct tw_err *err)
+{
+	struct tw_http_answer answer = { 0 };
+	curl_off_t wait_s = 0;
+	long status = 0;
+
+	if (curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status) != CURLE_OK)
+		return fail_call(err, TW_IO, r->call, "no status");
+	if (curl_easy_getinfo(h, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
+		answer.retry_after_s = (uint64_t)wait_s;
+	answer.status = (unsigned)status;
+	copy_type(h, answer.content_type);
+	answer.body = tw_buf_detach(&r->body, &answer.len);
+	if (answer.body == NULL)
+		return fail_call(err, TW_NOMEM, r->call, "out of memory");
+	*out = answer;
+	return 0;
+}
+
 int tw_http_call(const struct tw_http_call *c, struct tw_http_answer *out,
 		 struct tw_err *err)
 {
-	struct receiver r = { .max = c->answer_max != 0 ? c->answer_max : ANSWER_MAX };
-	struct tw_http_answer answer = { 0 };
+	struct receiver r = { .call = c,
+			      .max = c->answer_max != 0 ? c->answer_max : ANSWER_MAX };
 	char text[CURL_ERROR_SIZE] = "";
 	struct curl_slist *headers = NULL;
-	long status = 0;
 	CURLcode e;
 	CURL *h;
 	int rc = -1;
 
-	h = curl_easy_init();
+	h = c->session != NULL ? c->session->handle : curl_easy_init();
 	if (h == NULL) {
 		tw_fail(err, TW_NOMEM, "HTTP client");
 		goto out;
 	}
+	r.handle = h;
+	curl_easy_reset(h); /* keeps the connections */
 	e = curl_easy_setopt(h, CURLOPT_ERRORBUFFER, text);
 	if (e == CURLE_OK)
-		e = set_common(h, c, &r);
-	if (e == CURLE_OK)
-		e = set_body(h, c, &headers);
+		e = set_all(h, c, &r, &headers);
 	if (e == CURLE_OK)
 		e = curl_easy_perform(h);
-	if (e == CURLE_OK)
-		e = curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
 	if (e != CURLE_OK) {
 		fail_curl(err, e, c, &r, text);
 		goto out;
 	}
-	answer.status = (unsigned)status;
-	copy_type(h, answer.content_type);
-	answer.body = tw_buf_detach(&r.body, &answer.len);
-	if (answer.body == NULL) {
-		fail_call(err, TW_NOMEM, c, "out of memory");
+	if (take_answer(h, &r, out, err) < 0)
 		goto out;
-	}
-
-	*out = answer;
 	rc = 0;
 out:
 	tw_buf_clear(&r.body);
 	curl_slist_free_all(headers);
-	if (h != NULL)
+	if (h != NULL && c->session == NULL)
 		curl_easy_cleanup(h);
+	else if (h != NULL)
+		curl_easy_reset(h); /* what it was told to use is gone now */
 	return rc;
+}
+
+void tw_http_escape(struct tw_buf *b, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+		    (c >= 'a' && c <= 'z') || strchr("-_.~", c) != NULL)
+			tw_buf_add(b, text, 1);
+		else
+			tw_buf_addf(b, "%%%02X", c);
+	}
 }

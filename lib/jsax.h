@@ -84,4 +84,8 @@ void tw_jsax_free(struct tw_jsax *p); /* NULL is fine */
 int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
 		  const char *data, size_t len, struct tw_err *err);
 
+/* A file as one such document, in pieces: memory does not grow with it. */
+int tw_jsax_read(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
+		 const char *path, struct tw_err *err);
+
 #endif /* TW_JSAX_H */

@@ -79,7 +79,7 @@ static int take_flag(const struct tw_opt *x, const char *text, const char **flag
 		     void *config, struct tw_err *err)
 {
 	*flag = text;
-	if (x->type == TW_OPT_LIST && tw_opt_set(x, text, config, err) < 0)
+	if (tw_opt_adds(x) && tw_opt_set(x, text, config, err) < 0)
 		return tw_err_wrap(err, "--%s", x->name);
 	return 0;
 }
@@ -179,7 +179,7 @@ static int set_one(const struct tw_opt *x, const char *flag, const char *file,
 	const char *env = x->env != NULL ? getenv(x->env) : NULL;
 
 	if (flag != NULL) {
-		if (x->type != TW_OPT_LIST && tw_opt_set(x, flag, config, err) < 0)
+		if (!tw_opt_adds(x) && tw_opt_set(x, flag, config, err) < 0)
 			return tw_err_wrap(err, "--%s", x->name);
 	} else if (env != NULL && env[0] != '\0') {
 		if (tw_opt_set(x, env, config, err) < 0)

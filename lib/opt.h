@@ -27,7 +27,8 @@ enum tw_opt_type {
 	TW_OPT_TEXT,        /* char *, owned by the configuration; NULL where not given */
 	TW_OPT_LISTEN,      /* char *, checked to be ADDR:PORT, [ADDR]:PORT or :PORT */
 	TW_OPT_CHOICE,      /* unsigned, place in choices */
-	TW_OPT_LIST, /* struct tw_strs; split at commas, and each flag adds its parts */
+	TW_OPT_LIST,  /* struct tw_strs; split at commas, and each flag adds its parts */
+	TW_OPT_TEXTS, /* struct tw_strs; each flag adds its text as it is */
 };
 
 struct tw_opt {

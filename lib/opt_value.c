@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static void *field(const struct tw_opt *x, void *config)
 {
@@ -20,14 +21,20 @@ static const void *const_field(const struct tw_opt *x, const void *config)
 	return (const char *)config + x->offset;
 }
 
+bool tw_opt_adds(const struct tw_opt *x)
+{
+	return x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
+}
+
 static int set_bool(const char *text, bool *out, struct tw_err *err)
 {
 	static const char *const yes[] = { "yes", "true", "1", "on" };
 	static const char *const no[] = { "no", "false", "0", "off" };
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
-		if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
-			*out = strcmp(text, yes[i]) == 0;
+		/* The old programs' files have "True". */
+		if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+			*out = strcasecmp(text, yes[i]) == 0;
 			return 0;
 		}
 	}
@@ -101,6 +108,8 @@ int tw_opt_set(const struct tw_opt *x, const char *text, void *config, struct tw
 		return set_choice(x, text, at, err);
 	case TW_OPT_LIST:
 		return tw_strs_split(at, text, err);
+	case TW_OPT_TEXTS:
+		return tw_strs_adds(at, text, err);
 	case TW_OPT_TEXT:
 		break;
 	}
@@ -136,6 +145,7 @@ void tw_opt_print(const struct tw_opt *x, const void *config, FILE *out)
 		fprintf(out, "%s = %s\n", x->name, x->choices[*(const unsigned *)at]);
 		break;
 	case TW_OPT_LIST:
+	case TW_OPT_TEXTS:
 		print_list(x->name, at, out);
 		break;
 	case TW_OPT_TEXT:
@@ -152,7 +162,7 @@ void tw_opt_release(const struct tw_opt *x, void *config)
 {
 	char **text = field(x, config);
 
-	if (x->type == TW_OPT_LIST)
+	if (tw_opt_adds(x))
 		tw_strs_clear(field(x, config));
 	if (x->type != TW_OPT_TEXT && x->type != TW_OPT_LISTEN)
 		return;

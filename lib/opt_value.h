@@ -6,10 +6,14 @@
  * One option's value: from text into its field of the configuration, and back.
  */
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct tw_err;
 struct tw_opt;
+
+/* Whether tw_opt_set() adds to what the field has, instead of replacing it. */
+bool tw_opt_adds(const struct tw_opt *x);
 
 /* A text that the field had is freed. */
 int tw_opt_set(const struct tw_opt *x, const char *text, void *config,

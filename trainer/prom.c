@@ -4,15 +4,9 @@
 #include "lib/err.h"
 #include "trainer/prom_store.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define PIECE ((size_t)256 << 10)
 
 static const struct tw_jsax_limits limits = { .depth = 32, .text_bytes = 64 << 10 };
 
@@ -130,111 +124,37 @@ void tw_series_describe(const struct tw_series *s, char *out, size_t size)
 	}
 }
 
-/* A response that is a document of its own. */
-struct reader {
-	struct tw_prom_builder *builder;
-	struct tw_jsax *parser;
-	uint64_t offset;
-};
-
 static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 {
-	struct reader *r = arg;
-
-	return tw_prom_builder_event(r->builder, e, err);
-}
-
-static int open_reader(struct reader *r, struct tw_err *err)
-{
-	if (tw_prom_builder_new(&r->builder, err) < 0)
-		return -1;
-	return tw_jsax_new(&limits, take_event, r, &r->parser, err);
-}
-
-static int feed_reader(struct reader *r, const char *data, size_t len, struct tw_err *err)
-{
-	size_t used = 0;
-
-	if (tw_jsax_feed(r->parser, data, len, &used, err) < 0)
-		return -1;
-	for (; used < len; used++)
-		if (strchr(" \t\r\n", data[used]) == NULL || data[used] == '\0')
-			return tw_fail(err, TW_PARSE,
-				       "byte %" PRIu64 ": expected nothing more",
-				       r->offset + used);
-	r->offset += len;
-	return 0;
-}
-
-static int end_reader(struct reader *r, struct tw_prom **out, struct tw_err *err)
-{
-	if (tw_jsax_end(r->parser, err) < 0)
-		return -1;
-	*out = tw_prom_builder_detach(r->builder);
-	return 0;
-}
-
-static void close_reader(struct reader *r)
-{
-	tw_jsax_free(r->parser);
-	tw_prom_builder_free(r->builder);
+	return tw_prom_builder_event(arg, e, err);
 }
 
 int tw_prom_parse(const char *data, size_t len, struct tw_prom **out, struct tw_err *err)
 {
-	struct reader r = { 0 };
+	struct tw_prom_builder *b = NULL;
 	int rc = -1;
 
-	if (open_reader(&r, err) < 0 || feed_reader(&r, data, len, err) < 0 ||
-	    end_reader(&r, out, err) < 0)
+	if (tw_prom_builder_new(&b, err) < 0 ||
+	    tw_jsax_parse(&limits, take_event, b, data, len, err) < 0)
 		goto out;
+	*out = tw_prom_builder_detach(b);
 	rc = 0;
 out:
-	close_reader(&r);
+	tw_prom_builder_free(b);
 	return rc;
-}
-
-static int feed_file(struct reader *r, int fd, char *piece, struct tw_err *err)
-{
-	for (;;) {
-		ssize_t n = read(fd, piece, PIECE);
-
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return tw_fail_errno(err, errno, "cannot read");
-		if (feed_reader(r, piece, (size_t)n, err) < 0)
-			return -1;
-	}
 }
 
 int tw_prom_read(const char *path, struct tw_prom **out, struct tw_err *err)
 {
-	struct reader r = { 0 };
-	char *piece = malloc(PIECE);
-	int fd = -1, rc = -1;
+	struct tw_prom_builder *b = NULL;
+	int rc = -1;
 
-	if (piece == NULL) {
-		tw_fail(err, TW_NOMEM, "'%s'", path);
+	if (tw_prom_builder_new(&b, err) < 0 ||
+	    tw_jsax_read(&limits, take_event, b, path, err) < 0)
 		goto out;
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		tw_fail_errno(err, errno, "cannot open '%s'", path);
-		goto out;
-	}
-	if (open_reader(&r, err) < 0 || feed_file(&r, fd, piece, err) < 0 ||
-	    end_reader(&r, out, err) < 0) {
-		tw_err_wrap(err, "'%s'", path);
-		goto out;
-	}
+	*out = tw_prom_builder_detach(b);
 	rc = 0;
 out:
-	close_reader(&r);
-	if (fd >= 0)
-		close(fd);
-	free(piece);
+	tw_prom_builder_free(b);
 	return rc;
 }

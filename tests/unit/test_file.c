@@ -361,6 +361,40 @@ static void plain_names_are_taken(void **state)
 	assert_int_equal(tw_name_check("name", longest, sizeof(longest), &err), 0);
 }
 
+/* Of a file that is written in pieces. */
+static void a_reader_sees_the_old_file_until_all_pieces_are_there(void **state)
+{
+	char *path = below(*state, "f");
+	struct tw_replace r = { 0 };
+	struct tw_err err = { 0 };
+	char *data;
+	size_t len;
+
+	tw_replace_abort(&r);
+	assert_int_equal(tw_file_create(path, "old", 3, &err), 0);
+	for (int kept = 0; kept < 2; kept++) {
+		assert_int_equal(tw_replace_open(&r, path, &err), 0);
+		assert_int_equal(tw_replace_write(&r, "new", 3, &err), 0);
+		assert_int_equal(tw_replace_write(&r, "er", 2, &err), 0);
+		assert_int_equal(tw_file_read(path, 10, &data, &len, &err), 0);
+		assert_string_equal(data, "old");
+		free(data);
+		if (kept == 0)
+			tw_replace_abort(&r);
+		else
+			assert_int_equal(tw_replace_commit(&r, &err), 0);
+	}
+	tw_replace_abort(&r);
+	assert_int_equal(tw_file_read(path, 10, &data, &len, &err), 0);
+	assert_string_equal(data, "newer");
+	free(data);
+	/* Nothing is beside it. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(*state), 0);
+	assert_int_equal(tw_dir_make(*state, &err), 0);
+	free(path);
+}
+
 static void failed_allocations_are_reported(void **state)
 {
 	char *path = below(*state, "f");
@@ -377,6 +411,11 @@ static void failed_allocations_are_reported(void **state)
 	assert_int_equal(tw_dir_make(path, &dir), -1);
 	assert_true(fail_alloc_hit());
 	assert_int_equal(dir.code, TW_NOMEM);
+	err = (struct tw_err){ 0 };
+	fail_alloc_at(1);
+	assert_int_equal(tw_file_replace(path, "y", 1, &err), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(err.code, TW_NOMEM);
 	free(path);
 }
 
@@ -407,6 +446,9 @@ int main(void)
 			names_that_are_no_plain_part_of_a_path_are_refused, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(plain_names_are_taken, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_reader_sees_the_old_file_until_all_pieces_are_there, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(failed_allocations_are_reported, setup,
 						teardown),
 	};

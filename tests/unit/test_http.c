@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/buf.h"
+#include "lib/err.h"
 #include "lib/http.h"
 #include "lib/httpd.h"
+#include "lib/strs.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <microhttpd.h>
@@ -42,9 +45,30 @@ static void get_nothing(void *app, const struct tw_http_request *q,
 	r->status = 204;
 }
 
+/* Who asks, and with what. */
+static void get_headers(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	static const char *const names[] = { "Authorization", "Accept", "X-Scope-OrgID" };
+	struct tw_buf b = { 0 };
+	size_t len;
+	char *text;
+
+	(void)app;
+	for (size_t i = 0; i < 3; i++) {
+		const char *value = tw_http_header(q, names[i]);
+
+		tw_buf_addf(&b, "%s|", value != NULL ? value : "-");
+	}
+	text = tw_buf_detach(&b, &len);
+	assert_non_null(text);
+	tw_http_reply_take(r, text, len);
+}
+
 static const struct tw_http_route *const routes[] = {
 	&(const struct tw_http_route){ "GET", "/zip", 0, NULL, get_zip },
 	&(const struct tw_http_route){ "GET", "/nothing", 0, NULL, get_nothing },
+	&(const struct tw_http_route){ "GET", "/headers", 0, NULL, get_headers },
 	&(const struct tw_http_route){ "POST", "/back", 8 << 20, NULL, post_back },
 };
 
@@ -191,6 +215,123 @@ static void an_answer_over_the_limit_is_an_error(void **state)
 	tw_http_answer_release(&a);
 }
 
+static void is_asked_with(const struct tw_http_access *access, const char *wanted)
+{
+	const struct tw_http_call c = { .url = at("/headers"),
+					.accept = "text/plain",
+					.access = access };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_string_equal(a.body, wanted);
+	tw_http_answer_release(&a);
+}
+
+static void who_asks_is_told(void **state)
+{
+	struct tw_strs headers = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	is_asked_with(NULL, "-|text/plain|-|");
+	is_asked_with(&(const struct tw_http_access){ .user = "me", .password = "pw" },
+		      "Basic bWU6cHc=|text/plain|-|");
+	is_asked_with(&(const struct tw_http_access){ .token = "t0ken" },
+		      "Bearer t0ken|text/plain|-|");
+	assert_int_equal(tw_strs_adds(&headers, "X-Scope-OrgID: team-a", &err), 0);
+	is_asked_with(&(const struct tw_http_access){ .headers = &headers },
+		      "-|text/plain|team-a|");
+	tw_strs_clear(&headers);
+}
+
+static void a_session_forgets_who_asked(void **state)
+{
+	const struct tw_http_access access = { .token = "t0ken" };
+	struct tw_http_call c = { .url = at("/headers"), .access = &access };
+	struct tw_http_answer a = { 0 };
+	struct tw_http *session = NULL;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_open(&session, &err), 0);
+	c.session = session;
+	for (int i = 0; i < 3; i++) {
+		c.access = i == 1 ? &access : NULL;
+		assert_int_equal(tw_http_call(&c, &a, &err), 0);
+		assert_memory_equal(a.body, i == 1 ? "Bearer t0ken|" : "-|", 2);
+		tw_http_answer_release(&a);
+	}
+	tw_http_close(session);
+	tw_http_close(NULL);
+}
+
+static int collect(void *arg, const char *data, size_t len, struct tw_err *err)
+{
+	(void)err;
+	tw_buf_add(arg, data, len);
+	return 0;
+}
+
+static int refuse(void *arg, const char *data, size_t len, struct tw_err *err)
+{
+	(void)arg;
+	(void)data;
+	return tw_fail(err, TW_PARSE, "%zu bytes of rubbish", len);
+}
+
+static void a_sink_takes_the_body_of_a_200_only(void **state)
+{
+	struct tw_buf b = { 0 };
+	struct tw_http_call c = { .url = at("/zip"), .sink = collect, .sink_arg = &b };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(b.len, 4);
+	assert_memory_equal(b.data, "PK\0\1", 4);
+	assert_string_equal(a.body, "");
+	tw_http_answer_release(&a);
+	tw_buf_clear(&b);
+
+	c.url = at("/absent");
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 404);
+	assert_int_equal(b.len, 0);
+	assert_non_null(strstr(a.body, "no such path"));
+	tw_http_answer_release(&a);
+
+	c.url = at("/zip");
+	c.answer_max = 3;
+	fails(&c, TW_INVALID, "GET http://127.0.0.1:", "over the limit");
+	c.answer_max = 0;
+	c.sink = refuse;
+	fails(&c, TW_PARSE, "GET http://127.0.0.1:", "/zip: 4 bytes of rubbish");
+	tw_buf_clear(&b);
+}
+
+static void text_in_a_query_is_escaped_and_not_told(void **state)
+{
+	struct tw_buf b = { 0 };
+	struct tw_http_call c = { .url = url };
+
+	(void)state;
+	tw_http_escape(&b, "{a=\"\xc3\xa9 +&\"} aZ09-_.~");
+	assert_string_equal(b.data, "%7Ba%3D%22%C3%A9%20%2B%26%22%7D%20aZ09-_.~");
+	tw_buf_clear(&b);
+	at("/zip?secret=1");
+	c.answer_max = 1;
+	fails(&c, TW_INVALID,
+	      "GET http://127.0.0.1:", "/zip: the answer is over the limit");
+}
+
+static bool yes(void *arg)
+{
+	++*(int *)arg;
+	return true;
+}
+
 static void other_schemes_are_refused(void **state)
 {
 	static const char *const urls[] = { "file:///etc/passwd", "gopher://127.0.0.1/",
@@ -241,6 +382,21 @@ static void no_server_and_no_answer_are_errors_without_the_password(void **state
 	close(fd);
 }
 
+static void who_waits_can_be_stopped(void **state)
+{
+	int asked = 0, fd, port;
+	const struct tw_http_call c = {
+		.url = url, .timeout_ms = 60000, .stopped = yes, .stopped_arg = &asked
+	};
+
+	(void)state;
+	fd = dead_port(true, &port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/x", port);
+	fails(&c, TW_IO, "GET http://127.0.0.1:", "stopped");
+	assert_true(asked > 0);
+	close(fd);
+}
+
 struct redirects {
 	unsigned left;
 	char to[64];
@@ -277,7 +433,9 @@ static void redirects_are_few_and_stay_on_the_web(void **state)
 	struct redirects r = { .left = 3, .to = "/again" };
 	struct MHD_Daemon *d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL,
 						NULL, redirect, &r, MHD_OPTION_END);
+	const struct tw_http_access access = { .token = "t0ken" };
 	const struct tw_http_call c = { .url = url };
+	const struct tw_http_call secret = { .url = url, .access = &access };
 	struct tw_http_answer a = { 0 };
 	struct tw_err err = { 0 };
 
@@ -291,6 +449,12 @@ static void redirects_are_few_and_stay_on_the_web(void **state)
 
 	r.left = 4;
 	fails(&c, TW_IO, "GET http://127.0.0.1:", "redirects");
+
+	/* What is for one server is for no other. */
+	r.left = 1;
+	assert_int_equal(tw_http_call(&secret, &a, &err), 0);
+	assert_int_equal(a.status, 302);
+	tw_http_answer_release(&a);
 
 	r.left = 1;
 	snprintf(r.to, sizeof(r.to), "file:///etc/passwd");
@@ -334,6 +498,11 @@ int main(void)
 		cmocka_unit_test(a_large_post_arrives_whole),
 		cmocka_unit_test(any_status_is_an_answer),
 		cmocka_unit_test(an_answer_over_the_limit_is_an_error),
+		cmocka_unit_test(who_asks_is_told),
+		cmocka_unit_test(a_session_forgets_who_asked),
+		cmocka_unit_test(a_sink_takes_the_body_of_a_200_only),
+		cmocka_unit_test(text_in_a_query_is_escaped_and_not_told),
+		cmocka_unit_test(who_waits_can_be_stopped),
 		cmocka_unit_test(other_schemes_are_refused),
 		cmocka_unit_test(no_server_and_no_answer_are_errors_without_the_password),
 		cmocka_unit_test(redirects_are_few_and_stay_on_the_web),

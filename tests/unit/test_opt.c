@@ -24,6 +24,7 @@ struct config {
 	uint64_t body_bytes;
 	char *listen;
 	char *dir;
+	struct tw_strs texts;
 	unsigned log_level;
 	unsigned log_format;
 	char *ready_file;
@@ -69,6 +70,11 @@ static const struct tw_opt table[] = {
 	  .arg = "DIR",
 	  .offset = offsetof(struct config, dir),
 	  .help = "which" },
+	{ .name = "text",
+	  .type = TW_OPT_TEXTS,
+	  .arg = "TEXT",
+	  .offset = offsetof(struct config, texts),
+	  .help = "of what" },
 	TW_OPTS_LOG(struct config),
 	TW_OPT_READY_FILE(struct config),
 	{ .name = "input",
@@ -231,6 +237,41 @@ static void a_boolean_flag_needs_no_value(void **state)
 		assert_int_equal(c.fast, cases[i].fast);
 		tw_opts_release(&opts, &c);
 	}
+}
+
+static void texts_are_kept_as_they_are_given(void **state)
+{
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	struct config c;
+
+	(void)state;
+	assert_int_equal(parse(&c, &action, &err, WORDS("--text", " a, b", "--text=c")),
+			 0);
+	assert_int_equal(c.texts.count, 2);
+	assert_string_equal(c.texts.at[0], " a, b");
+	assert_string_equal(c.texts.at[1], "c");
+	tw_opts_release(&opts, &c);
+	assert_int_equal(c.texts.count, 0);
+}
+
+static void yes_and_no_are_taken_in_any_case(void **state)
+{
+	static const char *const words[] = { "--fast=True", "--fast=YES", "--fast=oN",
+					     "--fast=1" };
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	struct config c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_int_equal(parse(&c, &action, &err, WORDS(words[i])), 0);
+		assert_true(c.fast);
+		tw_opts_release(&opts, &c);
+	}
+	assert_int_equal(parse(&c, &action, &err, WORDS("--fast=False")), 0);
+	assert_false(c.fast);
+	tw_opts_release(&opts, &c);
 }
 
 static void wrong_use_is_named(void **state)
@@ -464,6 +505,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(flag_goes_before_environment_before_file,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_boolean_flag_needs_no_value, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(texts_are_kept_as_they_are_given, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(yes_and_no_are_taken_in_any_case, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(wrong_use_is_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_taken, setup,
