@@ -19,7 +19,8 @@ test:
 	@etc/deps test
 	@$(MAKE) --no-print-directory test-run
 
-test-targets := check test-pipeline test-model-server test-estimator test-offline-trainer
+test-targets := check test-pipeline test-sources test-model-server test-estimator \
+	test-offline-trainer
 test-run: all
 	@fail=0; for t in $(test-targets); do \
 		$(MAKE) --no-print-directory -k $$t || fail=1; done; exit $$fail
@@ -94,6 +95,11 @@ test-pipeline: all
 	@$(test-env) $(run) python tests/integration/test_pipeline.py \
 		tests/integration/test_schemas.py
 
+# Where responses come from: Prometheus and exporters.
+test-sources: all
+	@$(test-env) $(run) python tests/integration/test_query.py \
+		tests/integration/test_query_faults.py tests/integration/test_record.py
+
 test-model-server: all
 	@$(test-env) $(run) python tests/integration/test_model_server.py
 
@@ -107,4 +113,4 @@ test-offline-trainer: all
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
 	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \
-	test-model-server test-estimator test-offline-trainer
+	test-sources test-model-server test-estimator test-offline-trainer

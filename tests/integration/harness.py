@@ -24,6 +24,10 @@ SHARED = os.environ.get("TW_SHARED", os.path.join(ROOT, "..", "shared"))
 REQUIRED = set(os.environ.get("TW_REQUIRE", "").split(",")) - {""}
 # Sanitizer builds are slower by a factor of ten at most; nothing here comes near.
 TIMEOUT_S = 60
+# For programs whose memory is measured: what AddressSanitizer keeps of what was freed is
+# not theirs.
+SMALL = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") +
+             ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64")
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 

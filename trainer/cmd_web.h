@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_CMD_WEB_H
+#define TW_TRAINER_CMD_WEB_H
+
+/*
+ * What the commands that ask over HTTP share: who asks, and whom they believe. Passwords
+ * and tokens come from files or the environment, never from the command line, which every
+ * user of the machine can read.
+ */
+
+#include "lib/http.h"
+#include "lib/opt.h"
+#include "lib/strs.h"
+
+struct tw_err;
+
+/* As the options were given. */
+struct tw_web_config {
+	char *user, *password_file, *token_file, *headers_file;
+	char *ca_file, *cert_file, *key_file;
+	bool insecure;
+};
+
+#define TW_WEB_FILE(config, flag, field, line)                                     \
+	{                                                                          \
+		.name = flag, .type = TW_OPT_TEXT,                                 \
+		.offset = offsetof(config, web.field), .arg = "FILE", .help = line \
+	}
+
+/* Rows of an option table; config has a struct tw_web_config named web. */
+#define TW_WEB_OPTS(config, insecure_env)                                           \
+	{ .name = "user",                                                           \
+	  .type = TW_OPT_TEXT,                                                      \
+	  .offset = offsetof(config, web.user),                                     \
+	  .arg = "NAME",                                                            \
+	  .help = "basic authentication; the password is in TW_HTTP_PASSWORD or "   \
+		  "--password-file" },                                              \
+		TW_WEB_FILE(config, "password-file", password_file,                 \
+			    "it holds the password"),                               \
+		TW_WEB_FILE(config, "token-file", token_file,                       \
+			    "it holds a bearer token; else TW_HTTP_TOKEN does"),    \
+		TW_WEB_FILE(config, "headers-file", headers_file,                   \
+			    "more headers to send, a line each: Name: value"),      \
+		TW_WEB_FILE(config, "ca-file", ca_file,                             \
+			    "certificates to believe instead of the system's"),     \
+		TW_WEB_FILE(config, "cert-file", cert_file, "our own certificate"), \
+		TW_WEB_FILE(config, "key-file", key_file, "its key"),               \
+	{                                                                           \
+		.name = "insecure", .env = insecure_env, .type = TW_OPT_BOOL,       \
+		.offset = offsetof(config, web.insecure),                           \
+		.help = "believe whoever answers: certificates are not checked"     \
+	}
+
+/* The texts behind access. All zero bytes is none. */
+struct tw_web {
+	struct tw_http_access access;
+	char *password, *token;
+	struct tw_strs headers;
+};
+
+/*
+ * Read what the options name. headers_env is an environment variable with more headers,
+ * as lines or as a JSON object; or NULL. What is not checked is said on stderr, in the
+ * name of program.
+ */
+int tw_web_open(struct tw_web *w, const struct tw_web_config *c, const char *headers_env,
+		const char *program, struct tw_err *err);
+void tw_web_release(struct tw_web *w);
+
+#endif /* TW_TRAINER_CMD_WEB_H */
