@@ -58,7 +58,7 @@ static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *e
 /* One call: *count is how many processes were found, those passed over too. */
 static int walk_once(struct walk *w, uint32_t skip, uint32_t *count, struct tw_err *err)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct bpf_test_run_opts opts = { .sz = sizeof(opts) };
 	int errnum;
 
 	w->skel->bss->tw_skip = skip;
