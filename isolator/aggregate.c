@@ -77,3 +77,18 @@ out:
 	free(row);
 	return rc;
 }
+
+int tw_isolate_power(const struct tw_dataset *d, const struct tw_energy_source *source,
+		     double **out, struct tw_err *err)
+{
+	bool any = false;
+
+	for (size_t k = 0; k < source->count; k++) {
+		out[k] = tw_dataset_find(d, tw_power_column(source->components[k]));
+		any |= out[k] != NULL;
+	}
+	if (!any)
+		return tw_fail(err, TW_NOTFOUND, "no column '%s'",
+			       tw_power_column(source->components[0]));
+	return 0;
+}

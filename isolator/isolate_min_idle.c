@@ -18,22 +18,6 @@ struct idle {
 	double watts[TW_COMPONENT_COUNT]; /* in the source's order */
 };
 
-/* Columns of the source's components, NULL where the machine lacks one. */
-static int find_columns(const struct tw_dataset *d, const struct tw_energy_source *source,
-			double **out, struct tw_err *err)
-{
-	bool any = false;
-
-	for (size_t k = 0; k < source->count; k++) {
-		out[k] = tw_dataset_find(d, tw_power_column(source->components[k]));
-		any |= out[k] != NULL;
-	}
-	if (!any)
-		return tw_fail(err, TW_NOTFOUND, "no column '%s'",
-			       tw_power_column(source->components[0]));
-	return 0;
-}
-
 static double find_minimum(const double *v, size_t rows)
 {
 	double min = v[0];
@@ -52,7 +36,7 @@ static int fit_min_idle(const struct tw_dataset *d, const struct tw_energy_sourc
 
 	if (d->rows == 0)
 		return tw_fail(err, TW_INVALID, "no rows to find idle power in");
-	if (find_columns(d, source, watts, err) < 0)
+	if (tw_isolate_power(d, source, watts, err) < 0)
 		return -1;
 	idle = calloc(1, sizeof(*idle));
 	if (idle == NULL)
@@ -70,7 +54,7 @@ static int apply_min_idle(const void *state, struct tw_dataset *d, struct tw_err
 	const struct idle *idle = state;
 	double *watts[TW_COMPONENT_COUNT];
 
-	if (find_columns(d, idle->source, watts, err) < 0)
+	if (tw_isolate_power(d, idle->source, watts, err) < 0)
 		return -1;
 	for (size_t k = 0; k < idle->source->count; k++)
 		for (size_t r = 0; watts[k] != NULL && r < d->rows; r++)

@@ -15,17 +15,23 @@
 #include "lib/dataset.h"
 #include "lib/energy.h"
 
+#include <jansson.h>
+
 struct tw_err;
 
 struct tw_isolator {
 	const char *name; /* "MinIdleIsolator": in requests and metadata */
 	const char *summary;
+	/* What it leaves is 0 W where nothing is used: models of it need no constant. */
+	bool from_zero;
 
 	/* Learn from the aggregated rows of d. *state is yours: free(). */
 	int (*fit)(const struct tw_dataset *d, const struct tw_energy_source *source,
 		   void **state, struct tw_err *err);
 	/* Take away, in place, what is not the workloads' from the power columns of d. */
 	int (*apply)(const void *state, struct tw_dataset *d, struct tw_err *err);
+	/* Add what was learnt to obj, a model's metadata: flat. NULL: nothing to tell. */
+	int (*describe)(const void *state, json_t *obj, struct tw_err *err);
 	void (*free)(void *state); /* NULL is fine */
 };
 
@@ -35,6 +41,7 @@ const struct tw_isolator *tw_isolator_at(size_t i);
 /* NULL if there is no isolator of that name. */
 const struct tw_isolator *tw_isolator_find(const char *name);
 
+extern const struct tw_isolator tw_isolator_idle_regression;
 extern const struct tw_isolator tw_isolator_min_idle;
 extern const struct tw_isolator tw_isolator_none;
 
@@ -45,5 +52,12 @@ extern const struct tw_isolator tw_isolator_none;
  */
 int tw_isolate_aggregate(const struct tw_dataset *d, struct tw_dataset *out,
 			 struct tw_err *err);
+
+/*
+ * Columns of the source's components, in its order, NULL where the machine lacks one.
+ * TW_NOTFOUND if it has none of them. out has room for TW_COMPONENT_COUNT.
+ */
+int tw_isolate_power(const struct tw_dataset *d, const struct tw_energy_source *source,
+		     double **out, struct tw_err *err);
 
 #endif /* TW_ISOLATOR_H */

@@ -8,6 +8,7 @@
 
 /* Sorted by name. */
 static const struct tw_isolator *const isolators[] = {
+	&tw_isolator_idle_regression,
 	&tw_isolator_min_idle,
 	&tw_isolator_none,
 };

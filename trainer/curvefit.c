@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/feature.h"
 #include "lib/json.h"
 #include "lib/num.h"
 #include "model-db/curve.h"

@@ -9,16 +9,24 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void measure_columns(struct tw_design *d, const struct tw_samples *s)
+static void measure_scales(struct tw_design *d, const struct tw_samples *s)
 {
-	const double n = (double)s->rows;
-
 	for (size_t c = 0; c < s->cols; c++) {
-		double largest = 0.0, sum = 0.0;
+		double largest = 0.0;
 
 		for (size_t r = 0; r < s->rows; r++)
 			largest = fmax(largest, fabs(s->x[r * s->cols + c]));
 		d->scale[c] = largest > 0.0 ? largest : 1.0;
+	}
+}
+
+static void measure_means(struct tw_design *d, const struct tw_samples *s)
+{
+	const double n = (double)s->rows;
+
+	for (size_t c = 0; c < s->cols; c++) {
+		double sum = 0.0;
+
 		for (size_t r = 0; r < s->rows; r++)
 			sum += s->x[r * s->cols + c] / d->scale[c];
 		d->mean[c] = sum / n;
@@ -85,7 +93,10 @@ int tw_design_init(struct tw_design *d, const struct tw_samples *s, struct tw_er
 		goto out;
 	}
 
-	measure_columns(d, s);
+	measure_scales(d, s);
+	if (!s->from_zero)
+		measure_means(d, s);
+	d->freedom = (double)s->rows - !s->from_zero;
 	centre(d, s, x, y);
 	if (reduce(d, x, y, height, tau, err) < 0)
 		goto out;

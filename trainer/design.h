@@ -3,10 +3,11 @@
 #define TW_TRAINER_DESIGN_H
 
 /*
- * A linear least-squares problem with a free constant, made small.
+ * A linear least-squares problem with a free constant, or none where the samples go
+ * from zero (trainer/trainer.h), made small.
  *
  * Columns are divided by their largest magnitude, columns and targets are centred
- * (which takes the constant out of the problem), and a QR decomposition leaves
+ * (which takes a free constant out of the problem), and a QR decomposition leaves
  *
  *	|| y - X w ||^2  =  || c - R w ||^2 + rest,	R of cols x cols
  *
@@ -22,10 +23,11 @@ struct tw_design {
 	size_t rows, cols;
 	double *scale; /* cols: largest magnitude of each column, 1 where it is all zero
 			*/
-	double *mean;  /* cols: of the scaled column */
+	double *mean;  /* cols: of the scaled column; 0 where there is no constant */
 	double y_mean;
-	double *r; /* cols * cols, row major, upper triangular */
-	double *c; /* cols */
+	double freedom; /* degrees that are left to the weights and the rest */
+	double *r;      /* cols * cols, row major, upper triangular */
+	double *c;      /* cols */
 	double rest;
 };
 

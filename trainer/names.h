@@ -15,7 +15,7 @@ struct tw_strs;
 struct tw_trainer;
 
 /* What isolates where nobody says. */
-#define TW_ISOLATOR_DEFAULT "MinIdleIsolator"
+#define TW_ISOLATOR_DEFAULT "IdleRegressionIsolator"
 
 int tw_names_trainer(const char *name, const struct tw_trainer **out, struct tw_err *err);
 int tw_names_isolator(const char *name, const struct tw_isolator **out,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /*
- * Ridge regression with a free constant.
+ * Ridge regression, the constant apart.
  *
  *	minimise  || c - A v ||^2 + lambda^2 || v ||^2,   A = R D,  w = D v
  *
@@ -24,10 +24,10 @@
  * lambda is the one that generalised cross validation prefers (G. H. Golub, M. Heath,
  * G. Wahba, Technometrics 21(2), 1979):
  *
- *	G(lambda) = (rest + sum (f_i z_i)^2) / (n - 1 - sum (1 - f_i))^2,
+ *	G(lambda) = (rest + sum (f_i z_i)^2) / (m - sum (1 - f_i))^2,
  *	f_i = lambda^2 / (s_i^2 + lambda^2)
  *
- * with n rows, of whose degrees of freedom the constant takes one. It is looked for on
+ * with m degrees of freedom: rows, less one for the constant. It is looked for on
  * a grid, twenty to the decade, from 1e-6 to 100 times the largest singular value.
  */
 struct ridge {
@@ -91,7 +91,7 @@ static int decompose(struct ridge *s, const struct tw_design *d, struct tw_err *
 static double cross_validation(const struct ridge *s, const struct tw_design *d,
 			       double lambda)
 {
-	double rest = d->rest, freedom = (double)d->rows - 1.0;
+	double rest = d->rest, freedom = d->freedom;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const double square = s->sigma[i] * s->sigma[i];

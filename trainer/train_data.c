@@ -165,6 +165,18 @@ static void fill_power(struct tw_train_data *t, const struct tw_dataset *d, size
 		       d->rows * sizeof(*t->y));
 }
 
+/* What was learnt from the whole is told in the models' metadata. */
+static int describe(struct tw_train_data *t, const struct tw_isolator *isolator,
+		    const void *state, struct tw_err *err)
+{
+	t->isolation = json_object();
+	if (t->isolation == NULL)
+		return tw_fail(err, TW_NOMEM, "metadata of the isolation");
+	if (isolator->describe == NULL)
+		return 0;
+	return isolator->describe(state, t->isolation, err);
+}
+
 /* keep: the rows that the isolator learns from. */
 static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isolator,
 			const bool *keep, size_t fold, struct tw_err *err)
@@ -181,6 +193,8 @@ static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isola
 		tw_err_wrap(err, "%s", isolator->name);
 		goto out;
 	}
+	if (fold == t->folds && describe(t, isolator, state, err) < 0)
+		goto out;
 	fill_power(t, &all, fold);
 
 	rc = 0;
@@ -314,6 +328,7 @@ void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *j
 		return;
 	}
 	fill_x(t);
+	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero;
 	if (t->output == TW_DYN_POWER)
 		isolate(t, job->isolator, &t->err);
 	else
@@ -330,6 +345,7 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t vi
 		.y = power_at(t, view, component),
 		.features = t->feature,
 		.component = t->component[component],
+		.from_zero = t->from_zero,
 	};
 }
 
@@ -342,5 +358,6 @@ void tw_train_data_release(struct tw_train_data *t)
 	free(t->feature);
 	free(t->x);
 	free(t->y);
+	json_decref(t->isolation);
 	*t = (struct tw_train_data){ 0 };
 }

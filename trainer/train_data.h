@@ -16,6 +16,8 @@
 #include "trainer/folds.h"
 #include "trainer/trainer.h"
 
+#include <jansson.h>
+
 struct tw_train_job;
 struct tw_train_machine;
 struct tw_train_table;
@@ -46,6 +48,8 @@ struct tw_train_data {
 	struct tw_err extra_err; /* why there is none that was asked for */
 	double *x;               /* d.rows * cols */
 	double *y;               /* for each view, each component: d.rows */
+	bool from_zero;          /* what the isolator left is 0 W at zero use */
+	json_t *isolation;       /* what it learnt from the whole, or NULL */
 };
 
 /* Get d: extract from the response, or copy the table. The first of two steps. */

@@ -130,7 +130,8 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 		failed |= tw_train_scores_add_extra(obj, u, i) < 0;
 	if (data->output == TW_DYN_POWER)
 		failed |= json_object_set_new(obj, "isolator",
-					      json_string(job->isolator->name)) < 0;
+					      json_string(job->isolator->name)) < 0 ||
+			  json_object_update(obj, data->isolation) < 0;
 	if (failed) {
 		json_decref(obj);
 		return NULL;

@@ -15,6 +15,7 @@
 
 #include "lib/energy.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ struct tw_samples {
 	const double *y;             /* rows, watts */
 	const char *const *features; /* cols names */
 	enum tw_component component; /* whose watts they are */
+	/* Zero features are 0 W by definition: what is linear has no constant. */
+	bool from_zero;
 };
 
 struct tw_trainer {

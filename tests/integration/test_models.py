@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models that ship: all are served, they answer offline, and they are what this
 program makes of the recordings."""
+import json
 import os
 import re
 import subprocess
 import unittest
+import zipfile
 
 from harness import (BIN, ROOT, Case, ask_estimator, built_trainers, call, need,
                      power_request, shared, tree, wait_until)
@@ -30,6 +32,19 @@ class ShippedModels(Case):
         for output in ("AbsPower", "DynPower"):
             for group in ("BPFIRQ", "BPFOnly", "Basic", "CounterIRQCombined", "CounterOnly"):
                 self.assertIn(group, best[output])
+
+    def test_a_workload_that_does_nothing_is_given_nothing(self):
+        names = [n for n in tree(MODELS) if n.endswith(".zip") and "/DynPower/" in n]
+        self.assertTrue(names)
+        for name in names:
+            with zipfile.ZipFile(os.path.join(MODELS, name)) as z:
+                weights = json.loads(z.read("weight.json"))
+                metadata = json.loads(z.read("metadata.json"))
+            for component, weight in weights.items():
+                self.assertEqual(weight["All_Weights"]["Bias_Weight"], 0, name)
+                low, idle, high = (metadata[f"{component}_idle{end}"]
+                                   for end in ("_low", "", "_high"))
+                self.assertTrue(0 <= low <= idle <= high, name)
 
     def test_they_answer_without_a_server(self):
         path = self.path("estimator.socket")

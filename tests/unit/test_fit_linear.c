@@ -96,7 +96,7 @@ static void an_exact_line_is_recovered(void **state)
 	/* y = 10 + 2 a + 0.5 b */
 	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8, 4, 1 };
 	static const double y[] = { 10, 14, 15, 20, 18.5 };
-	const struct tw_samples s = { 5, 2, x, y, names, TW_PACKAGE };
+	const struct tw_samples s = { 5, 2, x, y, names, TW_PACKAGE, false };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -108,7 +108,7 @@ static void an_exact_line_is_recovered(void **state)
 static void a_falling_line_becomes_its_mean(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3 }, y[] = { 9, 7, 5, 3 };
-	const struct tw_samples s = { 4, 1, x, y, names, TW_PACKAGE };
+	const struct tw_samples s = { 4, 1, x, y, names, TW_PACKAGE, false };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -179,7 +179,8 @@ static void it_is_as_good_as_the_best_of_all_active_sets(void **state)
 					      x,
 					      y,
 					      names,
-					      TW_PACKAGE };
+					      TW_PACKAGE,
+					      false };
 		double best = HUGE_VAL;
 		struct line got, l;
 
@@ -207,7 +208,7 @@ static void it_is_as_good_as_the_best_of_all_active_sets(void **state)
 static void collinear_columns_share_the_slope(void **state)
 {
 	static const double x[] = { 0, 0, 1, 2, 2, 4, 3, 6 }, y[] = { 1, 6, 11, 16 };
-	const struct tw_samples s = { 4, 2, x, y, names, TW_PACKAGE };
+	const struct tw_samples s = { 4, 2, x, y, names, TW_PACKAGE, false };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -220,8 +221,8 @@ static void constant_power_and_constant_features_give_the_constant(void **state)
 {
 	static const double x[] = { 7, 0, 7, 0, 7, 0 }, y[] = { 3, 3, 3 },
 			    zero[3] = { 0 };
-	const struct tw_samples same = { 3, 2, x, y, names, TW_PACKAGE };
-	const struct tw_samples none = { 3, 2, x, zero, names, TW_PACKAGE };
+	const struct tw_samples same = { 3, 2, x, y, names, TW_PACKAGE, false };
+	const struct tw_samples none = { 3, 2, x, zero, names, TW_PACKAGE, false };
 	struct line l = fit(&tw_trainer_linear, &same);
 
 	(void)state;
@@ -234,7 +235,7 @@ static void constant_power_and_constant_features_give_the_constant(void **state)
 static void more_columns_than_rows_is_no_trouble(void **state)
 {
 	static const double x[] = { 1, 2, 3, 4, 2, 3, 4, 9 }, y[] = { 5, 8 };
-	const struct tw_samples s = { 2, 4, x, y, names, TW_PACKAGE };
+	const struct tw_samples s = { 2, 4, x, y, names, TW_PACKAGE, false };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -244,7 +245,7 @@ static void more_columns_than_rows_is_no_trouble(void **state)
 static void huge_values_keep_their_precision(void **state)
 {
 	static const double x[] = { 0, 1e29, 2e29, 4e29 }, y[] = { 10, 20, 30, 50 };
-	const struct tw_samples s = { 4, 1, x, y, names, TW_PACKAGE };
+	const struct tw_samples s = { 4, 1, x, y, names, TW_PACKAGE, false };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -252,10 +253,30 @@ static void huge_values_keep_their_precision(void **state)
 	assert_near(l.slope[0] * 1e28, 1, 1e-12);
 }
 
+/* Samples that go from zero, and have a constant all the same. */
+static void samples_from_zero_have_no_constant(void **state)
+{
+	static const double x[] = { 1, 2, 3, 4 };
+	static const double y[] = { 12, 14, 16, 18 };
+	const struct tw_samples s = { 4, 1, x, y, names, TW_PACKAGE, true };
+	const struct tw_trainer *const linear[] = { &tw_trainer_linear,
+						    &tw_trainer_ridge };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct line l = fit(linear[i], &s);
+
+		assert_true(l.bias == 0.0);
+		/* sum x y / sum x^2, which a ridge shrinks */
+		assert_true(l.slope[0] <= 160.0 / 30.0 + 1e-12);
+		assert_true(l.slope[0] > (i == 0 ? 160.0 / 30.0 - 1e-12 : 5.0));
+	}
+}
+
 static void bad_samples_are_refused(void **state)
 {
 	double x[] = { 1, 2, 3, 4 }, y[] = { 1, 2 };
-	const struct tw_samples s = { 2, 2, x, y, names, TW_PACKAGE };
+	const struct tw_samples s = { 2, 2, x, y, names, TW_PACKAGE, false };
 	struct tw_samples one = s, none = s;
 
 	(void)state;
@@ -275,7 +296,7 @@ static void bad_samples_are_refused(void **state)
 static void memory_that_runs_out_is_an_error(void **state)
 {
 	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8 }, y[] = { 10, 14, 15, 20 };
-	const struct tw_samples s = { 4, 2, x, y, names, TW_PACKAGE };
+	const struct tw_samples s = { 4, 2, x, y, names, TW_PACKAGE, false };
 	int failures = 0;
 
 	(void)state;
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test(constant_power_and_constant_features_give_the_constant),
 		cmocka_unit_test(more_columns_than_rows_is_no_trouble),
 		cmocka_unit_test(huge_values_keep_their_precision),
+		cmocka_unit_test(samples_from_zero_have_no_constant),
 		cmocka_unit_test(bad_samples_are_refused),
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};

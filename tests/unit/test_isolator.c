@@ -6,6 +6,8 @@
 #include "lib/err.h"
 #include "tests/unit/fail_alloc.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,9 +156,81 @@ static void none_changes_nothing(void **state)
 	tw_dataset_release(&d);
 }
 
+/* Use 1..40 in some order at 30 W + 2 W a unit; the machine has no uncore. */
+static void make_line(struct tw_dataset *d)
+{
+	char text[4096];
+	int at = sprintf(text, "timestamp,cpu_cycles,cpu_instructions,package_power\n");
+
+	for (int r = 0; r < 40; r++) {
+		const int use = 1 + (r * 7) % 40;
+
+		at += sprintf(text + at, "%d,%d,%d,%d\n", 3 * r, (r * 11) % 40, use,
+			      30 + 2 * use);
+	}
+	read_csv(text, d);
+}
+
+static void idle_regression_takes_the_power_at_zero_use(void **state)
+{
+	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	json_t *told = json_object();
+	void *fitted = NULL;
+
+	(void)state;
+	assert_true(regression->from_zero);
+	make_line(&d);
+	assert_int_equal(
+		regression->fit(&d, tw_energy_source_find("rapl-sysfs"), &fitted, &err),
+		0);
+	assert_int_equal(regression->apply(fitted, &d, &err), 0);
+	for (size_t r = 0; r < d.rows; r++)
+		assert_true(fabs(tw_dataset_find(&d, "package_power")[r] -
+				 2 * tw_dataset_find(&d, "cpu_instructions")[r]) < 1e-6);
+	assert_int_equal(regression->describe(fitted, told, &err), 0);
+	assert_int_equal(json_object_size(told), 4);
+	assert_true(json_number_value(json_object_get(told, "package_idle")) == 30);
+	assert_true(json_number_value(json_object_get(told, "package_idle_low")) == 30);
+	assert_true(json_number_value(json_object_get(told, "package_idle_high")) == 30);
+	assert_string_equal(json_string_value(json_object_get(told, "package_idle_by")),
+			    "use");
+	json_decref(told);
+	regression->free(fitted);
+	tw_dataset_release(&d);
+}
+
+static void idle_regression_names_what_it_lacks(void **state)
+{
+	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
+	struct tw_err power = { 0 }, use = { 0 }, rows = { 0 };
+	const struct tw_energy_source *acpi = tw_energy_source_find("acpi");
+	struct tw_dataset d = { 0 }, useless = { 0 }, empty = { 0 };
+	void *fitted = NULL;
+
+	(void)state;
+	make_line(&d);
+	assert_int_equal(regression->fit(&d, acpi, &fitted, &power), -1);
+	assert_int_equal(power.code, TW_NOTFOUND);
+	assert_string_equal(power.text, "no column 'platform_power'");
+	read_csv("timestamp,x,platform_power\n1,2,3\n", &useless);
+	assert_int_equal(regression->fit(&useless, acpi, &fitted, &use), -1);
+	assert_int_equal(use.code, TW_NOTFOUND);
+	assert_string_equal(use.text, "no column of a feature that tells use");
+	read_csv("timestamp,platform_power\n", &empty);
+	assert_int_equal(regression->fit(&empty, acpi, &fitted, &rows), -1);
+	assert_int_equal(rows.code, TW_INVALID);
+	assert_string_equal(rows.text, "no rows to find idle power in");
+	assert_null(fitted);
+	tw_dataset_release(&empty);
+	tw_dataset_release(&useless);
+	tw_dataset_release(&d);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
-	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
+	const struct tw_isolator *it = tw_isolator_find("IdleRegressionIsolator");
 	struct tw_dataset d = { 0 };
 
 	(void)state;
@@ -170,8 +244,8 @@ static void every_failed_allocation_is_reported(void **state)
 		fail_alloc_at(n);
 		rc = tw_isolate_aggregate(&d, &all, &err);
 		if (rc == 0)
-			rc = min->fit(&all, tw_energy_source_find("acpi"), &fitted, &err);
-		min->free(fitted);
+			rc = it->fit(&all, tw_energy_source_find("acpi"), &fitted, &err);
+		it->free(fitted);
 		tw_dataset_release(&all);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
@@ -193,6 +267,8 @@ int main(void)
 		cmocka_unit_test(min_idle_takes_the_fitted_minimum_from_any_rows),
 		cmocka_unit_test(min_idle_takes_the_components_that_there_are),
 		cmocka_unit_test(min_idle_names_what_it_lacks),
+		cmocka_unit_test(idle_regression_takes_the_power_at_zero_use),
+		cmocka_unit_test(idle_regression_names_what_it_lacks),
 		cmocka_unit_test(none_changes_nothing),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};

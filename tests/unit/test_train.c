@@ -272,6 +272,57 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 	tw_dataset_release(&d);
 }
 
+/* Power grows less steeply with more use: a line with a constant is far off at rest. */
+static void idle_regression_leaves_nothing_at_zero_use(void **state)
+{
+	static const char name[] =
+		"rapl-sysfs/DynPower/CounterOnly/LinearRegressionTrainer_0.json";
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = make_counters(&d);
+	struct tw_train_job job = make_job(&table);
+	struct tw_err err = { 0 };
+	double bias[2];
+
+	(void)state;
+	make_table(&d, ROWS);
+	for (size_t r = 0; r < ROWS; r++) {
+		const double use = (double)((r * 17) % 40);
+
+		tw_dataset_find(&d, "cpu_instructions")[r] = 1e9 * use;
+		tw_dataset_find(&d, "package_power")[r] = 30 + 10 * sqrt(use);
+	}
+	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	for (size_t i = 0; i < 2; i++) {
+		struct tw_train_result r = { 0 };
+		json_t *m;
+
+		job.isolator = tw_isolator_find(i == 0 ? "MinIdleIsolator"
+						       : "IdleRegressionIsolator");
+		assert_int_equal(tw_train(&job, &r, &err), 0);
+		m = parse_file(&r, name);
+		bias[i] = json_number_value(json_object_get(
+			json_object_get(json_object_get(m, "package"), "All_Weights"),
+			"Bias_Weight"));
+		json_decref(m);
+		m = parse_file(&r, "rapl-sysfs/DynPower/CounterOnly/"
+				   "LinearRegressionTrainer_0/metadata.json");
+		assert_int_equal(json_object_get(m, "package_idle") != NULL, i);
+		if (i == 1) {
+			assert_true(fabs(number(m, "package_idle") - 30) < 25);
+			assert_true(number(m, "package_idle_low") <=
+				    number(m, "package_idle"));
+			assert_true(number(m, "dram_idle") == 5);
+		}
+		json_decref(m);
+		tw_train_result_release(&r);
+	}
+	assert_true(bias[0] > 10);
+	assert_true(bias[1] == 0);
+	tw_dataset_release(&d);
+	release_job(&job);
+}
+
 static void few_rows_are_trained_on_or_refused(void **state)
 {
 	(void)state;
@@ -515,6 +566,7 @@ int main(void)
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),
 		cmocka_unit_test(the_isolator_does_not_see_the_rows_that_judge),
+		cmocka_unit_test(idle_regression_leaves_nothing_at_zero_use),
 		cmocka_unit_test(few_rows_are_trained_on_or_refused),
 		cmocka_unit_test(what_fails_leaves_the_others),
 		cmocka_unit_test(a_wrong_response_is_refused_but_a_missing_metric_is_not),

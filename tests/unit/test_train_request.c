@@ -86,7 +86,7 @@ static void what_may_be_absent_has_its_default(void **state)
 		fail_msg("%s", err.text);
 	assert_string_equal(q.name, "a.b-c_1");
 	assert_string_equal(q.source->name, "rapl-sysfs");
-	assert_string_equal(q.isolator->name, "MinIdleIsolator");
+	assert_string_equal(q.isolator->name, "IdleRegressionIsolator");
 	assert_int_equal(q.abs_trainers.count, 0);
 	assert_int_equal(q.dyn_trainers.count, 1);
 	assert_false(q.vm_metrics);
@@ -176,7 +176,7 @@ static const struct bad bad[] = {
 	{ TRAINED("\"dyn_trainers\":[\"SGDRegressorTrainer\",\"SGDRegressorTrainer\"]"),
 	  "trainer.dyn_trainers[1]: 'SGDRegressorTrainer' twice", TW_INVALID },
 	{ TRAINED("\"isolator\":\"Nope\""),
-	  "trainer.isolator: no isolator 'Nope'; there are MinIdleIsolator, ",
+	  "trainer.isolator: no isolator 'Nope'; there are IdleRegressionIsolator, ",
 	  TW_INVALID },
 	{ TRAINED("\"isolator\":7"), "trainer.isolator: expected a string", TW_INVALID },
 	{ TRAINED("\"isolator_args\":[]"), "trainer.isolator_args: expected an object",

@@ -74,7 +74,8 @@ static void an_unknown_name_is_refused_with_those_that_are_known(void **state)
 	assert_non_null(strstr(
 		a.text, "no trainer 'x'; there are ExponentialRegressionTrainer, "));
 	assert_int_equal(tw_names_isolator("", &s, &b), -1);
-	assert_non_null(strstr(b.text, "no isolator ''; there are MinIdleIsolator, "));
+	assert_non_null(
+		strstr(b.text, "no isolator ''; there are IdleRegressionIsolator, "));
 	assert_int_equal(tw_names_group("basic", &g, &c), -1);
 	assert_non_null(strstr(c.text, "no feature group 'basic'; there are "));
 	assert_int_equal(tw_names_source("sun", &e, &d), -1);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isolator/idle_power.h"
+
+#include "lib/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define BLOCKS 10
+#define WINDOW_SHARE 20 /* one in that many rows */
+#define WINDOW_MIN 10
+/* Rows that say the slope: more of them, evenly taken, say the same. */
+#define SLOPE_ROWS_MAX 2048
+#define SLOPE_TURNS 60
+/* Of a normal spread, by its median deviation. */
+#define MAD_TO_SIGMA 1.4826
+
+/* A row, and the block of time that it is in. */
+struct row {
+	double use, watts;
+	size_t block;
+};
+
+struct idle {
+	struct row *row; /* all, in order of use */
+	size_t rows;
+	size_t blocks;
+	struct row *part; /* those of an estimate, in order of use */
+	double *room;     /* for medians: rows */
+};
+
+/* ---- order ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->use != y->use)
+		return x->use < y->use ? -1 : 1;
+	if (x->watts != y->watts)
+		return x->watts < y->watts ? -1 : 1;
+	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static void swap(double *a, double *b)
+{
+	const double c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+/*
+ * Bring the value that is place-th in order to its place, the smaller ones before it:
+ * C. A. R. Hoare, Algorithm 65: Find, 1961.
+ */
+static void put_in_place(double *v, size_t n, size_t place)
+{
+	size_t low = 0, high = n - 1;
+
+	while (low < high) {
+		const double pivot = v[low + (high - low) / 2];
+		size_t i = low, j = high;
+
+		for (;;) {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			swap(&v[i++], &v[j--]);
+		}
+		/* i and j met, or passed each other by one. */
+		if (place <= j)
+			high = j;
+		else
+			low = j + 1;
+	}
+}
+
+/* The lower one of the two in the middle; v is put in another order. */
+static double median(double *v, size_t n)
+{
+	put_in_place(v, n, (n - 1) / 2);
+	return v[(n - 1) / 2];
+}
+
+/* The mean of the middle half: steadier than the median, and as deaf to odd values. */
+static double middle(double *v, size_t n)
+{
+	const size_t quarter = n / 4, half = n - 2 * quarter;
+	double sum = 0.0;
+
+	put_in_place(v, n, quarter);
+	put_in_place(v + quarter, n - quarter, half - 1);
+	for (size_t i = 0; i < half; i++)
+		sum += v[quarter + i];
+	return sum / (double)half;
+}
+
+/* ---- one estimate ---- */
+
+/* a' = median (P - b u), and the sum of what is left of every step-th row. */
+static double distance(struct idle *s, size_t rows, size_t step, double b)
+{
+	double sum = 0.0, a;
+	size_t n = 0;
+
+	for (size_t r = 0; r < rows; r += step)
+		s->room[n++] = s->part[r].watts - b * s->part[r].use;
+	a = median(s->room, n);
+	for (size_t i = 0; i < n; i++)
+		sum += fabs(s->room[i] - a);
+	return sum;
+}
+
+/*
+ * The slope of least distance, which is convex in b: golden section search from level
+ * to four times as steep as the whole rise of these rows.
+ */
+static double find_slope(struct idle *s, size_t rows)
+{
+	const double part = (sqrt(5.0) - 1.0) / 2.0;
+	const size_t step = rows / SLOPE_ROWS_MAX + 1;
+	const double run = s->part[rows - 1].use - s->part[0].use;
+	double low = 0.0, high, least = s->part[0].watts, most = least, b;
+
+	for (size_t r = 1; r < rows; r++) {
+		least = fmin(least, s->part[r].watts);
+		most = fmax(most, s->part[r].watts);
+	}
+	high = run > 0.0 ? 4.0 * (most - least) / run : 0.0;
+	if (!isfinite(high) || high == 0.0)
+		return 0.0;
+	for (int i = 0; i < SLOPE_TURNS; i++) {
+		const double x = high - part * (high - low);
+		const double y = low + part * (high - low);
+
+		if (distance(s, rows, step, x) <= distance(s, rows, step, y))
+			high = y;
+		else
+			low = x;
+	}
+	b = (low + high) / 2.0;
+	return distance(s, rows, step, 0.0) <= distance(s, rows, step, b) ? 0.0 : b;
+}
+
+/* The middle of the `window` least watts. */
+static double find_least(struct idle *s, size_t rows, size_t window)
+{
+	for (size_t r = 0; r < rows; r++)
+		s->room[r] = s->part[r].watts;
+	put_in_place(s->room, rows, window - 1);
+	return middle(s->room, window);
+}
+
+/* From all rows but those of the block. */
+static double estimate(struct idle *s, size_t without, bool *by_use)
+{
+	size_t rows = 0, window, below = 0;
+	double b, a, spread;
+
+	for (size_t r = 0; r < s->rows; r++)
+		if (s->row[r].block != without)
+			s->part[rows++] = s->row[r];
+	window = rows / WINDOW_SHARE > WINDOW_MIN ? rows / WINDOW_SHARE : WINDOW_MIN;
+	window = window < rows ? window : rows;
+
+	b = find_slope(s, rows / 2 > window ? rows / 2 : window);
+	for (size_t r = 0; r < window; r++)
+		s->room[r] = s->part[r].watts - b * s->part[r].use;
+	a = middle(s->room, window);
+	for (size_t r = 0; r < window; r++)
+		s->room[r] = fabs(s->room[r] - a);
+	spread = MAD_TO_SIGMA * median(s->room, window);
+	for (size_t r = 0; r < rows; r++)
+		below += s->part[r].watts < a - 3.0 * spread;
+
+	*by_use = below <= rows / WINDOW_SHARE;
+	return fmax(*by_use ? a : find_least(s, rows, window), 0.0);
+}
+
+/* ---- the interval ---- */
+
+static void find_interval(struct idle *s, struct tw_idle_power *p)
+{
+	/* 97.5 % of Student's t, by degrees of freedom. */
+	static const double t[BLOCKS] = { 0,     12.706, 4.303, 3.182, 2.776,
+					  2.571, 2.447,  2.365, 2.306, 2.262 };
+	const double g = (double)s->blocks;
+	double sum = 0.0, squares = 0.0, mean, half;
+	double without[BLOCKS];
+	bool by_use;
+
+	p->low = p->high = NAN;
+	if (s->blocks < 3)
+		return;
+	for (size_t i = 0; i < s->blocks; i++) {
+		without[i] = estimate(s, i, &by_use);
+		sum += without[i];
+	}
+	mean = sum / g;
+	for (size_t i = 0; i < s->blocks; i++)
+		squares += (without[i] - mean) * (without[i] - mean);
+	half = t[s->blocks - 1] * sqrt((g - 1.0) / g * squares);
+	p->low = fmax(p->watts - half, 0.0);
+	p->high = p->watts + half;
+}
+
+int tw_idle_power_find(const double *use, const double *watts, size_t rows,
+		       struct tw_idle_power *out, struct tw_err *err)
+{
+	struct idle s = { .rows = rows, .blocks = rows < BLOCKS ? rows : BLOCKS };
+	int rc = -1;
+
+	s.row = calloc(rows, sizeof(*s.row));
+	s.part = calloc(rows, sizeof(*s.part));
+	s.room = calloc(rows, sizeof(*s.room));
+	if (s.row == NULL || s.part == NULL || s.room == NULL) {
+		tw_fail(err, TW_NOMEM, "idle power from %zu rows", rows);
+		goto out;
+	}
+	for (size_t r = 0; r < rows; r++)
+		s.row[r] = (struct row){ use[r], watts[r], r * s.blocks / rows };
+	qsort(s.row, rows, sizeof(*s.row), compare_rows);
+	out->watts = estimate(&s, s.blocks, &out->by_use);
+	find_interval(&s, out);
+
+	rc = 0;
+out:
+	free(s.row);
+	free(s.part);
+	free(s.room);
+	return rc;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "isolator/idle_power.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ROWS 1000
+
+/* Even in [0, 1), by xorshift64 (G. Marsaglia, 2003). */
+static double draw(uint64_t *s)
+{
+	*s ^= *s << 13;
+	*s ^= *s >> 7;
+	*s ^= *s << 17;
+	return (double)(*s >> 11) / 9007199254740992.0;
+}
+
+struct machine {
+	double use[ROWS], watts[ROWS];
+};
+
+/* 50 W and 0.1 W for each of use from..1000, even noise of 2 W either side. */
+static void make_linear(struct machine *m, double from, uint64_t seed)
+{
+	for (size_t r = 0; r < ROWS; r++) {
+		m->use[r] = from + (1000.0 - from) * draw(&seed);
+		m->watts[r] = 50 + 0.1 * m->use[r] + 4 * draw(&seed) - 2;
+	}
+}
+
+static struct tw_idle_power find(const struct machine *m, size_t rows)
+{
+	struct tw_idle_power p = { 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_idle_power_find(m->use, m->watts, rows, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void a_line_is_met_at_zero_within_the_interval(void **state)
+{
+	/* Rows at rest, and none below half the load. */
+	static const double from[] = { 0, 500 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		size_t within = 0;
+
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			struct machine m;
+			struct tw_idle_power p;
+
+			make_linear(&m, from[i], seed);
+			p = find(&m, ROWS);
+			assert_true(p.by_use);
+			assert_true(fabs(p.watts - 50) < 2);
+			assert_true(p.low <= p.watts && p.watts <= p.high);
+			assert_true(p.high - p.low < 8);
+			within += p.low <= 50 && 50 <= p.high;
+		}
+		/* Of 20 intervals of 95 %, 19 in the mean; below 15: one in 10000. */
+		assert_true(within >= 15);
+	}
+}
+
+static void without_noise_it_is_exact(void **state)
+{
+	struct machine m;
+	struct tw_idle_power p;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = (double)((r * 37) % ROWS) + 10;
+		m.watts[r] = 50 + 0.1 * m.use[r];
+	}
+	p = find(&m, ROWS);
+	assert_true(fabs(p.watts - 50) < 1e-9);
+	assert_true(p.high - p.low < 1e-9);
+	for (size_t r = 0; r < ROWS; r++)
+		m.watts[r] = 7;
+	p = find(&m, ROWS);
+	assert_true(p.watts == 7 && p.low == 7 && p.high == 7);
+}
+
+/* The first half of the load costs twice what the second does. */
+static void a_curve_does_not_lift_it(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = (double)((r * 37) % ROWS);
+		m.watts[r] = 30 + 100 * sqrt(m.use[r] / ROWS);
+	}
+	/* A line through all rows meets zero at 57 W. */
+	assert_true(fabs(find(&m, ROWS).watts - 40) < 10);
+}
+
+/* One low sample moves MinIdleIsolator by 40 W. */
+static void odd_rows_do_not_move_it(void **state)
+{
+	struct machine m;
+	struct tw_idle_power before, after;
+
+	(void)state;
+	make_linear(&m, 0, 3);
+	before = find(&m, ROWS);
+	for (size_t r = 0; r < ROWS; r += 12) {
+		/* A load that has begun in the counters only, or in the meter only. */
+		if (r % 24 == 0)
+			m.watts[r] = 50 + 0.1 * (1000 - m.use[r]);
+		else
+			m.use[r] = 1000 - m.use[r];
+	}
+	m.watts[5] = 10;
+	after = find(&m, ROWS);
+	assert_true(fabs(after.watts - before.watts) < 2);
+	assert_true(fabs(after.watts - 50) < 3);
+}
+
+static void where_use_says_nothing_the_least_power_does(void **state)
+{
+	struct machine m;
+	struct tw_idle_power p;
+
+	(void)state;
+	/* Idle for a third of the time, with more use counted than under load. */
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = r % 3 == 0 ? 500 : 400 + (double)(r % 7);
+		m.watts[r] = r % 3 == 0 ? 30 + (double)(r % 5) / 10 : 90;
+	}
+	p = find(&m, ROWS);
+	assert_false(p.by_use);
+	assert_true(p.watts >= 30 && p.watts < 30.5);
+}
+
+static void few_rows_have_no_interval(void **state)
+{
+	struct machine m = { { 1, 2, 3 }, { 10, 11, 12 } };
+	struct tw_idle_power p = find(&m, 1);
+
+	(void)state;
+	assert_true(p.watts == 10 && isnan(p.low) && isnan(p.high));
+	p = find(&m, 2);
+	assert_true(fabs(p.watts - 9) < 1e-9 && isnan(p.low));
+	p = find(&m, 3);
+	assert_true(fabs(p.watts - 9) < 1e-9 && p.low <= 9 && p.high >= 9 - 1e-9);
+}
+
+static void it_is_never_negative_and_takes_extremes(void **state)
+{
+	struct machine m;
+	struct tw_idle_power p;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = (double)(r + 100);
+		m.watts[r] = (double)r;
+	}
+	p = find(&m, ROWS);
+	assert_true(p.watts == 0 && p.low == 0);
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = r % 2 ? 1e30 : 5e-324;
+		m.watts[r] = r % 3 ? 1e30 : 0;
+	}
+	p = find(&m, ROWS);
+	assert_true(p.watts >= 0 && p.watts <= 1e30);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	make_linear(&m, 0, 1);
+	for (int n = 1;; n++) {
+		struct tw_idle_power p = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_idle_power_find(m.use, m.watts, ROWS, &p, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_int_equal(n, 4);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		assert_non_null(strstr(err.text, "idle power from 1000 rows"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_met_at_zero_within_the_interval),
+		cmocka_unit_test(without_noise_it_is_exact),
+		cmocka_unit_test(a_curve_does_not_lift_it),
+		cmocka_unit_test(odd_rows_do_not_move_it),
+		cmocka_unit_test(where_use_says_nothing_the_least_power_does),
+		cmocka_unit_test(few_rows_have_no_interval),
+		cmocka_unit_test(it_is_never_negative_and_takes_extremes),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("idle_power", tests, NULL, NULL);
+}
