@@ -19,8 +19,10 @@ written under the names of several exporters (--generation):
     0.7   bpf_cpu_time_ms in ms, page cache metric, source "rapl-sysfs"
     0.10  processor seconds of processes and containers, energy by zone, no uncore
     node-exporter  processor seconds by CPU and mode, energy by RAPL zone, no uncore
+    tallywatt      ours: processor seconds and counters of processes and containers,
+                   the node's by mode, energy by zone and mode, no uncore
 
-The last two know nothing of instructions and cache misses. With --alike each second of
+The two before the last know nothing of instructions and cache misses. With --alike each second of
 processor time has the same of both, so that the law holds by processor time alone, and
 all of them tell it.
 
@@ -294,11 +296,75 @@ def node_exporter_response(machine):
     return response
 
 
+def workload_series(machine, common):
+    """Ours: a container is one process, which both levels show."""
+    response = {}
+    metrics = (("cpu_seconds", "bpf_cpu_time", 1e6, "{:.3f}"),
+               ("cpu_cycles", "cpu_cycles", 1, "{:.0f}"),
+               ("cpu_instructions", "cpu_instructions", 1, "{:.0f}"),
+               ("cache_misses", "cache_miss", 1, "{:.0f}"))
+    for number, (c, counters) in enumerate(zip(machine.containers, machine.counters)):
+        levels = {"process": {"pid": str(1000 + number), "comm": c.name,
+                              "container_id": c.id},
+                  "container": {"container_id": c.id, "container_name": c.name,
+                                "pod_name": c.pod, "namespace": "default"}}
+        for metric, counter, scale, form in metrics:
+            values = [[t, form.format(v / scale)] for t, v
+                      in zip(machine.times[c.first:], counters[counter])]
+            for level, labels in levels.items():
+                response.setdefault(f"tallywatt_{level}_{metric}_total", []).append(
+                    {"metric": {**common, **labels}, "values": values})
+    return response
+
+
+def zone_modes(machine, common):
+    """Ours: joules of each zone, by package and mode; the platform's by its meter."""
+    for zone, joules in machine.joules.items():
+        whole = zone == "platform"
+        for package in (0, 1) if not whole else (None,):
+            for mode in ("dynamic", "idle"):
+                labels = {**common, "zone": zone, "mode": mode,
+                          "source": "redfish" if whole else "rapl-sysfs"}
+                if not whole:
+                    labels["path"] = f"intel-rapl:{package}"
+                values = []
+                for t, total in zip(machine.times, joules):
+                    idle = min(IDLE_W[zone] * 0.9 * (t - START_S), total)
+                    part = idle if mode == "idle" else total - idle
+                    values.append([t, f"{part / (1 if whole else 2):.3f}"])
+                if zone != "uncore":
+                    yield {"metric": labels, "values": values}
+
+
+def tallywatt_response(machine):
+    common = {"instance": f"{machine.name}:9103", "job": "tallywatt",
+              "node_name": machine.name}
+    rng = random.Random(machine.seed + 1000000)
+    totals = list(node_totals(machine, rng))
+    response = workload_series(machine, common)
+    response["tallywatt_node_energy_joules_total"] = list(zone_modes(machine, common))
+    response["tallywatt_node_cpu_seconds_total"] = [
+        {"metric": {**common, "mode": mode}, "values": [
+            [t, f"{modes[mode]:.3f}"] for t, (modes, _) in zip(machine.times, totals)]}
+        for mode in totals[0][0]]
+    for metric, what in (("context_switches", "switches"), ("interrupts", "interrupts"),
+                         ("page_faults", "faults")):
+        response[f"tallywatt_node_{metric}_total"] = [{"metric": common, "values": [
+            [t, str(other[what])] for t, (_, other) in zip(machine.times, totals)]}]
+    response["tallywatt_node_cpu_frequency_hertz"] = [
+        {"metric": {**common, "cpu": str(cpu)}, "values": [
+            [t, str(1200000000 + 100000000 * rng.randrange(15))] for t in machine.times]}
+        for cpu in range(2)]
+    return response
+
+
 def make_response(machine, generation="0.7"):
     if generation == "0.10":
         return dict(sorted(kepler_response(machine).items()))
     if generation == "node-exporter":
         return dict(sorted(node_exporter_response(machine).items()))
+    if generation == "tallywatt":
+        return dict(sorted(tallywatt_response(machine).items()))
     response = {**usage_series(machine, generation), **energy_series(machine, generation)}
     info = common_labels(machine, "kepler_node_info")
     info["cpu_architecture"] = "Simulated"
@@ -395,7 +461,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generation", default="0.7",
-                        choices=("0.6", "0.7", "0.10", "node-exporter"))
+                        choices=("0.6", "0.7", "0.10", "node-exporter", "tallywatt"))
     parser.add_argument("--containers", type=int, default=4, metavar="N")
     parser.add_argument("--samples", type=int, default=100, metavar="N")
     parser.add_argument("--step", type=int, default=3, metavar="SECONDS")

@@ -11,6 +11,7 @@ static const struct tw_schema *const schemas[] = {
 	&tw_schema_kepler,
 	&tw_schema_kepler_legacy,
 	&tw_schema_node_exporter,
+	&tw_schema_tallywatt,
 };
 
 size_t tw_schema_count(void)

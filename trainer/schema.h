@@ -84,5 +84,6 @@ const struct tw_schema *tw_schema_of_metric(const char *name);
 extern const struct tw_schema tw_schema_kepler;
 extern const struct tw_schema tw_schema_kepler_legacy;
 extern const struct tw_schema tw_schema_node_exporter;
+extern const struct tw_schema tw_schema_tallywatt;
 
 #endif /* TW_TRAINER_SCHEMA_H */

@@ -48,6 +48,7 @@ trainer-src += trainer/schema.c
 trainer-src += trainer/schema_kepler.c
 trainer-src += trainer/schema_kepler_legacy.c
 trainer-src += trainer/schema_node_exporter.c
+trainer-src += trainer/schema_tallywatt.c
 trainer-src += trainer/score.c
 trainer-src += trainer/scrape.c
 trainer-src += trainer/series_file.c

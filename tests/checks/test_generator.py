@@ -12,7 +12,8 @@ import generate_response as generator  # noqa: E402
 
 # With the options beside the generation that each was made with.
 RECORDED = {"0.6": [], "0.7": [], "0.10": ["--samples", "40", "--alike"],
-            "node-exporter": ["--samples", "40", "--alike"]}
+            "node-exporter": ["--samples", "40", "--alike"],
+            "tallywatt": ["--samples", "40", "--alike"]}
 LEGACY = ("0.6", "0.7")
 SIZE_MAX = 200000
 
@@ -83,8 +84,9 @@ class Generator(unittest.TestCase):
             self.assertLess(abs(law - watts), 0.01)
 
     def test_every_exporter_tells_the_same_processor_time_and_energy(self):
-        legacy, kepler, node = (json.loads(record(g, "--alike")) for g in
-                                ("0.7", "0.10", "node-exporter"))
+        legacy, kepler, node, ours = (
+            json.loads(record(g, "--alike")) for g in
+            ("0.7", "0.10", "node-exporter", "tallywatt"))
 
         def last(response, metric, **labels):
             return sum(float(s["values"][-1][1]) for s in response[metric]
@@ -98,6 +100,14 @@ class Generator(unittest.TestCase):
         busy = last(node, "node_cpu_seconds_total") - \
             last(node, "node_cpu_seconds_total", mode="idle")
         self.assertAlmostEqual(seconds, busy, delta=0.5)
+        for level in ("process", "container"):
+            self.assertAlmostEqual(
+                seconds, last(ours, f"tallywatt_{level}_cpu_seconds_total"), delta=0.01)
+        self.assertAlmostEqual(seconds, last(ours, "tallywatt_node_cpu_seconds_total"),
+                               delta=0.5)
+        self.assertAlmostEqual(
+            joules, last(ours, "tallywatt_node_energy_joules_total", zone="package"),
+            delta=0.1)
         self.assertAlmostEqual(
             joules, last(kepler, "kepler_node_cpu_joules_total", zone="package"), delta=0.1)
         self.assertAlmostEqual(

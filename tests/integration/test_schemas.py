@@ -6,8 +6,9 @@ import unittest
 from harness import Case, tree
 import generate_response as generator
 
-# Names of the generator, and the feature group that they give.
-EXPORTERS = {"0.7": "BPFOnly", "0.10": "BPFOnly", "node-exporter": "NodeCPU"}
+# Names of the generator, and the feature groups that they give.
+EXPORTERS = {"0.7": ("BPFOnly",), "0.10": ("BPFOnly",), "node-exporter": ("NodeCPU",),
+             "tallywatt": ("BPFOnly", "NodeCPU", "CounterOnly")}
 TRAINERS = ("LinearRegressionTrainer", "SGDRegressorTrainer")
 COMPONENTS = ("package", "core", "dram")
 
@@ -28,28 +29,29 @@ class Schemas(Case):
                        "--trainers", ",".join(TRAINERS), "--model-db", self.path("db"),
                        *more)
 
-    def watts(self, exporter, output, trainer, path):
+    def watts(self, exporter, group, output, trainer, path):
         """Watts that the model gives for the rows that it was trained on."""
-        group = EXPORTERS[exporter]
         rows = self.path("rows.csv")
         self.tallywatt("extract", "--input", path, "--group", group, "--output", rows)
-        model = self.path("db", exporter, "rapl-sysfs", output, group, f"{trainer}_0")
+        model = self.path("db", f"{exporter}-{group}", "rapl-sysfs", output, group,
+                          f"{trainer}_0")
         return columns(self.tallywatt("estimate", "--model", model, "--csv", rows))
 
     def test_the_same_machine_trains_to_the_same_watts_by_any_exporter(self):
         # Processor time comes in ticks of 10 ms: a longer step makes less of them.
         paths = {e: self.response(e, samples=200, step_s=10) for e in EXPORTERS}
-        for exporter, path in paths.items():
-            self.train(path, exporter, "--group", EXPORTERS[exporter])
+        pairs = [(e, group) for e, groups in EXPORTERS.items() for group in groups]
+        for exporter, group in pairs:
+            self.train(paths[exporter], f"{exporter}-{group}", "--group", group)
         for trainer in TRAINERS:
-            whole = self.watts("0.7", "AbsPower", trainer, paths["0.7"])
+            whole = self.watts("0.7", "BPFOnly", "AbsPower", trainer, paths["0.7"])
             for output in ("AbsPower", "DynPower"):
-                legacy = self.watts("0.7", output, trainer, paths["0.7"])
-                for exporter in ("0.10", "node-exporter"):
-                    ours = self.watts(exporter, output, trainer, paths[exporter])
+                legacy = self.watts("0.7", "BPFOnly", output, trainer, paths["0.7"])
+                for exporter, group in pairs[1:]:
+                    ours = self.watts(exporter, group, output, trainer, paths[exporter])
                     for component in COMPONENTS:
                         self.same(legacy[component], ours[component], whole[component],
-                                  f"{exporter} {trainer} {output} {component}")
+                                  f"{exporter} {group} {trainer} {output} {component}")
 
     def same(self, legacy, ours, whole, what):
         self.assertEqual(len(legacy), len(ours), what)
@@ -61,11 +63,11 @@ class Schemas(Case):
 
     def test_rates_and_watts_are_those_of_the_law(self):
         machine = generator.Machine(alike=True, samples=60)
-        for exporter in ("0.10", "node-exporter"):
+        for exporter in ("0.10", "node-exporter", "tallywatt"):
             path = self.write("r.json", generator.to_text(
                 generator.make_response(machine, exporter)))
             text = self.tallywatt("extract", "--input", path, "--group",
-                                  EXPORTERS[exporter])
+                                  EXPORTERS[exporter][0])
             head, *rows = (line.split(",") for line in text.splitlines())
             self.assertEqual(len(rows), len(machine.watts))
             self.assertNotIn("uncore_power", head)
@@ -73,7 +75,7 @@ class Schemas(Case):
                 row = {name: float(v) for name, v in zip(head, row)}
                 busy_ms = sum(v for name, v in row.items() if name.endswith("_ms"))
                 # Ticks: of 4 processes, or of 5 modes on each CPU.
-                ticks = 4 if exporter == "0.10" else 5 * generator.CORES
+                ticks = 5 * generator.CORES if exporter == "node-exporter" else 4
                 self.assertLess(abs(busy_ms - rates["bpf_cpu_time"]), ticks * 10 / 3)
                 for component in COMPONENTS:
                     self.assertLess(abs(row[f"{component}_power"] - watts[component]), 0.26)

@@ -199,6 +199,55 @@ static void node_exporter_tells_what_its_cpus_do(void **state)
 	tw_dataset_release(&d);
 }
 
+/* One process in a container; a virtual machine's is not counted twice. */
+static const char ours[] =
+	"{\"tallywatt_process_cpu_seconds_total\":[{\"metric\":{\"pid\":\"1\","
+	"\"container_id\":\"c\"},\"values\":[[100,\"0\"],[110,\"5\"]]}],"
+	"\"tallywatt_container_cpu_seconds_total\":[{\"metric\":{\"container_id\":"
+	"\"c\"},\"values\":[[100,\"0\"],[110,\"5\"]]}],"
+	"\"tallywatt_vm_cpu_cycles_total\":[{\"metric\":{\"vm_id\":\"v\"},"
+	"\"values\":[[100,\"0\"],[110,\"30\"]]}],"
+	"\"tallywatt_node_energy_joules_total\":["
+	"{\"metric\":{\"zone\":\"package\",\"mode\":\"idle\",\"path\":\"0\","
+	"\"source\":\"rapl-msr\"},\"values\":[[100,\"0\"],[110,\"100\"]]},"
+	"{\"metric\":{\"zone\":\"package\",\"mode\":\"dynamic\",\"path\":\"0\","
+	"\"source\":\"rapl-msr\"},\"values\":[[100,\"0\"],[110,\"50\"]]},"
+	"{\"metric\":{\"zone\":\"dram\",\"mode\":\"idle\",\"path\":\"0\","
+	"\"source\":\"rapl-msr\"},\"values\":[[100,\"0\"],[110,\"20\"]]},"
+	"{\"metric\":{\"zone\":\"gpu\",\"mode\":\"idle\",\"source\":\"nvml\"},"
+	"\"values\":[[100,\"0\"],[110,\"900\"]]},"
+	"{\"metric\":{\"zone\":\"psys\",\"mode\":\"idle\",\"source\":"
+	"\"rapl-sysfs\"},\"values\":[[100,\"0\"],[110,\"400\"]]},"
+	"{\"metric\":{\"zone\":\"platform\",\"mode\":\"idle\",\"source\":"
+	"\"redfish\"},\"values\":[[100,\"0\"],[110,\"500\"]]}]}";
+
+static void our_own_collector_tells_energy_by_zone_source_and_mode(void **state)
+{
+	struct tw_extract_args args = make_args("rapl-msr", "BPFOnly");
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	extract(ours, &args, &d);
+	assert_true(fabs(value(&d, "bpf_cpu_time_ms") - 500) < 1e-9);
+	assert_true(fabs(value(&d, "package_power") - 15) < 1e-9);
+	assert_true(fabs(value(&d, "dram_power") - 2) < 1e-9);
+	assert_true(isnan(value(&d, "core_power")));
+	tw_dataset_release(&d);
+	args = make_args("psys", "BPFOnly");
+	extract(ours, &args, &d);
+	assert_true(fabs(value(&d, "platform_power") - 40) < 1e-9);
+	tw_dataset_release(&d);
+	args = make_args("redfish", "BPFOnly");
+	extract(ours, &args, &d);
+	assert_true(fabs(value(&d, "platform_power") - 50) < 1e-9);
+	tw_dataset_release(&d);
+	args = make_args("rapl-sysfs", "CounterOnly");
+	expect_failure(ours, &args, TW_NOTFOUND,
+		       "response has no series of tallywatt_process_cache_misses_total, "
+		       "tallywatt_process_cpu_instructions_total, "
+		       "tallywatt_node_energy_joules_total{zone=\"package\"}");
+}
+
 static void what_is_missing_is_named_as_the_exporter_calls_it(void **state)
 {
 	struct tw_extract_args args = make_args("rapl-sysfs", "NodeCPU");
@@ -292,6 +341,7 @@ int main(void)
 		cmocka_unit_test(kepler_tells_processor_time_and_zones_apart),
 		cmocka_unit_test(platform_power_is_a_gauge_or_the_zone_psys),
 		cmocka_unit_test(node_exporter_tells_what_its_cpus_do),
+		cmocka_unit_test(our_own_collector_tells_energy_by_zone_source_and_mode),
 		cmocka_unit_test(what_is_missing_is_named_as_the_exporter_calls_it),
 		cmocka_unit_test(groups_and_sources_belong_to_one_exporter),
 		cmocka_unit_test(one_machine_of_several_is_taken_by_name),
