@@ -8,8 +8,7 @@
 
 #define ALL_WORKLOADS "all containers"
 
-/* Whether a column says something of the node, not of a workload. */
-static bool is_of_node(const char *name)
+bool tw_isolate_is_of_node(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -33,7 +32,7 @@ static size_t map_rows(const struct tw_dataset *d, size_t *row)
 static int add_column(const struct tw_dataset *d, const struct tw_column *from,
 		      const size_t *row, struct tw_dataset *out, struct tw_err *err)
 {
-	bool mean = is_of_node(from->name);
+	bool mean = tw_isolate_is_of_node(from->name);
 	double *v;
 	size_t n = 0; /* rows so far of the time being read */
 

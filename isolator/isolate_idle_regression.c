@@ -63,7 +63,8 @@ static int add_use(const struct tw_dataset *d, double *use, struct tw_err *err)
 	return 0;
 }
 
-static int fit_idle_regression(const struct tw_dataset *d,
+static int fit_idle_regression(const struct tw_isolator_args *args,
+			       const struct tw_dataset *d,
 			       const struct tw_energy_source *source, void **state,
 			       struct tw_err *err)
 {
@@ -72,6 +73,7 @@ static int fit_idle_regression(const struct tw_dataset *d,
 	double *use = NULL;
 	int rc = -1;
 
+	(void)args;
 	if (d->rows == 0) {
 		tw_fail(err, TW_INVALID, "no rows to find idle power in");
 		goto out;

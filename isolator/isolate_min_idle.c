@@ -28,12 +28,14 @@ static double find_minimum(const double *v, size_t rows)
 	return min;
 }
 
-static int fit_min_idle(const struct tw_dataset *d, const struct tw_energy_source *source,
-			void **state, struct tw_err *err)
+static int fit_min_idle(const struct tw_isolator_args *args, const struct tw_dataset *d,
+			const struct tw_energy_source *source, void **state,
+			struct tw_err *err)
 {
 	double *watts[TW_COMPONENT_COUNT];
 	struct idle *idle;
 
+	(void)args;
 	if (d->rows == 0)
 		return tw_fail(err, TW_INVALID, "no rows to find idle power in");
 	if (tw_isolate_power(d, source, watts, err) < 0)

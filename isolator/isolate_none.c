@@ -2,9 +2,11 @@
 /* All of the node's power is its workloads'. */
 #include "isolator/isolator.h"
 
-static int fit_nothing(const struct tw_dataset *d, const struct tw_energy_source *source,
-		       void **state, struct tw_err *err)
+static int fit_nothing(const struct tw_isolator_args *args, const struct tw_dataset *d,
+		       const struct tw_energy_source *source, void **state,
+		       struct tw_err *err)
 {
+	(void)args;
 	(void)d;
 	(void)source;
 	(void)err;

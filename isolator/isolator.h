@@ -14,20 +14,44 @@
 
 #include "lib/dataset.h"
 #include "lib/energy.h"
+#include "lib/strs.h"
 
 #include <jansson.h>
+#include <stdint.h>
 
 struct tw_err;
+struct tw_power_model;
+struct tw_profile;
+
+/* What an isolator is told beside its data. Borrowed; all zero bytes tell nothing. */
+struct tw_isolator_args {
+	/* Machines at rest (profiler/profile.h); of which the data's is node_type. */
+	const struct tw_profile *profile;
+	uint32_t node_type;
+	/* Parts of names of workloads: those that are meant, else those that are not. */
+	struct tw_strs target_hints, bg_hints;
+	/* AbsPower models of one energy source. */
+	struct tw_power_model *const *model;
+	size_t models;
+};
 
 struct tw_isolator {
 	const char *name; /* "MinIdleIsolator": in requests and metadata */
 	const char *summary;
 	/* What it leaves is 0 W where nothing is used: models of it need no constant. */
 	bool from_zero;
+	/* What of args it cannot do without. */
+	bool needs_profile, needs_models;
+	/* Whether the background's features are put beside, as columns of their own. */
+	bool keeps_background;
 
-	/* Learn from the aggregated rows of d. *state is yours: free(). */
-	int (*fit)(const struct tw_dataset *d, const struct tw_energy_source *source,
-		   void **state, struct tw_err *err);
+	/* Whether the workload is no target, but background. NULL: all are targets. */
+	bool (*is_background)(const struct tw_isolator_args *args, const char *id);
+	/* Learn from the prepared rows of d. *state is yours: free(). args live longer.
+	 */
+	int (*fit)(const struct tw_isolator_args *args, const struct tw_dataset *d,
+		   const struct tw_energy_source *source, void **state,
+		   struct tw_err *err);
 	/* Take away, in place, what is not the workloads' from the power columns of d. */
 	int (*apply)(const void *state, struct tw_dataset *d, struct tw_err *err);
 	/* Add what was learnt to obj, a model's metadata: flat. NULL: nothing to tell. */
@@ -44,6 +68,18 @@ const struct tw_isolator *tw_isolator_find(const char *name);
 extern const struct tw_isolator tw_isolator_idle_regression;
 extern const struct tw_isolator tw_isolator_min_idle;
 extern const struct tw_isolator tw_isolator_none;
+extern const struct tw_isolator tw_isolator_profile;
+extern const struct tw_isolator tw_isolator_train;
+
+/*
+ * Container-level rows to what the isolator takes: its targets summed into one row a
+ * time stamp (tw_isolate_aggregate()), the background's features beside them where it
+ * wants these, 0 at times without background. *out must be empty; it is yours.
+ * TW_INVALID where it wants workloads and d is of the node, or none is a target.
+ */
+int tw_isolate_prepare(const struct tw_isolator *it, const struct tw_isolator_args *args,
+		       const struct tw_dataset *d, struct tw_dataset *out,
+		       struct tw_err *err);
 
 /*
  * Container-level rows summed into one row a time stamp, id "all containers": features
@@ -53,11 +89,17 @@ extern const struct tw_isolator tw_isolator_none;
 int tw_isolate_aggregate(const struct tw_dataset *d, struct tw_dataset *out,
 			 struct tw_err *err);
 
+/* Whether a column says something of the node, not of a workload. */
+bool tw_isolate_is_of_node(const char *column);
+
 /*
  * Columns of the source's components, in its order, NULL where the machine lacks one.
  * TW_NOTFOUND if it has none of them. out has room for TW_COMPONENT_COUNT.
  */
 int tw_isolate_power(const struct tw_dataset *d, const struct tw_energy_source *source,
 		     double **out, struct tw_err *err);
+
+/* "background/cpu_cycles" */
+#define TW_BACKGROUND_PREFIX "background/"
 
 #endif /* TW_ISOLATOR_H */

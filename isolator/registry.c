@@ -8,9 +8,8 @@
 
 /* Sorted by name. */
 static const struct tw_isolator *const isolators[] = {
-	&tw_isolator_idle_regression,
-	&tw_isolator_min_idle,
-	&tw_isolator_none,
+	&tw_isolator_idle_regression, &tw_isolator_min_idle, &tw_isolator_none,
+	&tw_isolator_profile,         &tw_isolator_train,
 };
 
 size_t tw_isolator_count(void)

@@ -68,6 +68,22 @@ int tw_dataset_add(struct tw_dataset *d, const char *name, double **out,
 	return 0;
 }
 
+void tw_dataset_drop(struct tw_dataset *d, const char *prefix)
+{
+	const size_t len = strlen(prefix);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->cols; i++) {
+		if (strncmp(d->col[i].name, prefix, len) != 0) {
+			d->col[kept++] = d->col[i];
+			continue;
+		}
+		free(d->col[i].name);
+		free(d->col[i].v);
+	}
+	d->cols = kept;
+}
+
 double *tw_dataset_find(const struct tw_dataset *d, const char *name)
 {
 	for (size_t i = 0; i < d->cols; i++)

@@ -47,6 +47,9 @@ int tw_dataset_add(struct tw_dataset *d, const char *name, double **out,
 /* Values of a column, or NULL. Lives as long as the dataset. */
 double *tw_dataset_find(const struct tw_dataset *d, const char *name);
 
+/* Take the columns away whose names begin with prefix. */
+void tw_dataset_drop(struct tw_dataset *d, const char *prefix);
+
 /* "package_power" for TW_PACKAGE: lives for ever. */
 const char *tw_power_column(enum tw_component c);
 

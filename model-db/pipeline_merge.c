@@ -7,6 +7,7 @@
 #include "lib/zip.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
+#include "model-db/pipeline_profile.h"
 #include "profiler/node_types.h"
 
 #include <stdio.h>
@@ -300,6 +301,7 @@ static void drop_tops(struct tw_fileset *s)
 
 	for (size_t i = 0; i < s->count; i++) {
 		if (strchr(s->at[i].name, '/') != NULL ||
+		    strcmp(s->at[i].name, TW_PIPELINE_PROFILE) == 0 ||
 		    strcmp(s->at[i].name, "train_arguments.json") == 0) {
 			s->at[kept++] = s->at[i];
 			continue;
@@ -322,6 +324,7 @@ int tw_pipeline_merge(struct tw_fileset *fresh, struct tw_fileset *old,
 	    parse(old, "metadata.json", &was, err) < 0 ||
 	    join_metadata(metadata, was, err) < 0 ||
 	    join_node_types(fresh, old, &types, err) < 0 ||
+	    tw_pipeline_join_profile(fresh, old, err) < 0 ||
 	    carry_models(fresh, old, err) < 0 ||
 	    tw_pipeline_read_models(fresh, &models, err) < 0)
 		goto out;

@@ -16,7 +16,8 @@ struct tw_model;
 /*
  * fresh becomes the whole: its models, those of old that it has not, and what is about
  * all of them made anew. Trainers and machines of metadata.json are those of both,
- * train_arguments.json is fresh's. TW_INVALID where a node type is not that machine's any
+ * train_arguments.json is fresh's, and so is what
+ * both tell in profile.json. TW_INVALID where a node type is not that machine's any
  * more, or where old has a model that cannot be read. What is left of old is its caller's
  * to clear; after a failure fresh is of no use.
  */

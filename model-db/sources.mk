@@ -23,6 +23,7 @@ model-db-src += model-db/model_write.c
 model-db-src += model-db/pipeline.c
 model-db-src += model-db/pipeline_merge.c
 model-db-src += model-db/plot.c
+model-db-src += model-db/pipeline_profile.c
 model-db-src += model-db/publish.c
 model-db-src += model-db/summary.c
 model-db-src += model-db/svg.c

@@ -3,6 +3,7 @@
 #include "lib/csv.h"
 #include "lib/err.h"
 #include "lib/opt.h"
+#include "trainer/cmd_isolation.h"
 #include "trainer/cmd_table.h"
 #include "trainer/command.h"
 #include "trainer/names.h"
@@ -11,8 +12,9 @@
 #include <stdlib.h>
 
 struct config {
-	char *isolator, *csv;
+	char *isolator, *csv, *model_db;
 	bool list;
+	struct tw_isolation_texts isolation;
 	struct tw_table_config table;
 };
 
@@ -31,6 +33,13 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, csv),
 	  .arg = "FILE",
 	  .help = "a table that was extracted before, instead of --input" },
+	TW_ISOLATION_OPTS(struct config),
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model_db),
+	  .arg = "DIR",
+	  .help = "the model database of --abs-pipeline" },
 	TW_TABLE_OPTS(struct config),
 };
 
@@ -74,24 +83,48 @@ static int read_table(const struct job *j, struct tw_dataset *out, struct tw_err
 	return tw_table_extract(j->config->table.input, &j->args, out, err);
 }
 
-static int isolate(const struct job *j, struct tw_err *err)
+/* Learn from the rows and apply to them, in place. */
+static int apply(const struct job *j, const struct tw_isolation *isolation,
+		 struct tw_dataset *d, struct tw_err *err)
 {
-	struct tw_dataset d = { 0 }, all = { 0 };
 	void *state = NULL;
 	int rc = -1;
 
-	if (read_table(j, &d, err) < 0 || tw_isolate_aggregate(&d, &all, err) < 0)
-		goto out;
-	if (j->isolator->fit(&all, j->args.source, &state, err) < 0 ||
-	    j->isolator->apply(state, &all, err) < 0) {
+	if (j->isolator->fit(&isolation->args, d, j->args.source, &state, err) < 0 ||
+	    j->isolator->apply(state, d, err) < 0) {
 		tw_err_wrap(err, "%s", j->isolator->name);
 		goto out;
 	}
+	rc = 0;
+out:
+	j->isolator->free(state);
+	return rc;
+}
+
+static int isolate(const struct job *j, struct tw_err *err)
+{
+	const struct tw_isolation_machine machine = { j->config->table.machine, 0 };
+	struct tw_isolation_input input = { 0 };
+	struct tw_isolation isolation = { 0 };
+	struct tw_dataset d = { 0 }, all = { 0 };
+	int rc = -1;
+
+	if (tw_isolation_read(&j->config->isolation, j->config->model_db, &input, err) <
+		    0 ||
+	    tw_isolation_init(j->isolator, &input.config, &machine, 1, &isolation, err) <
+		    0)
+		goto out;
+	if (read_table(j, &d, err) < 0 ||
+	    tw_isolate_prepare(j->isolator, &isolation.args, &d, &all, err) < 0 ||
+	    apply(j, &isolation, &all, err) < 0)
+		goto out;
+	tw_dataset_drop(&all, TW_BACKGROUND_PREFIX);
 	if (tw_table_write(&all, j->config->table.output, err) < 0)
 		goto out;
 	rc = 0;
 out:
-	j->isolator->free(state);
+	tw_isolation_release(&isolation);
+	tw_isolation_input_release(&input);
 	tw_dataset_release(&all);
 	tw_dataset_release(&d);
 	return rc;

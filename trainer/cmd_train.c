@@ -6,6 +6,7 @@
 #include "lib/zip.h"
 #include "model-db/pipeline.h"
 #include "profiler/node_types.h"
+#include "trainer/cmd_isolation.h"
 #include "trainer/command.h"
 #include "trainer/train.h"
 #include "trainer/train_flags.h"
@@ -72,6 +73,7 @@ static int train(const struct tw_train_flags *f, struct tw_train_job *job,
 		 struct tw_err *err)
 {
 	struct tw_train_result result = { 0 };
+	struct tw_isolation_input isolation = { 0 };
 	struct tw_train_input in = { 0 };
 	struct tw_node_types known = { 0 };
 	struct tw_train_times times = { 0 };
@@ -83,6 +85,11 @@ static int train(const struct tw_train_flags *f, struct tw_train_job *job,
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
 	job->known = &known;
+	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
+		goto out;
+	job->isolation = isolation.config;
+	if (job->isolation.abs_pipeline == NULL)
+		job->isolation.abs_pipeline = f->name;
 	if (tw_train_flags_read(f, job, &in, err) < 0)
 		goto out;
 	times.parse_ns = now_ns() - start;
@@ -101,6 +108,7 @@ out:
 	tw_train_result_release(&result);
 	tw_train_input_release(&in);
 	tw_node_types_release(&known);
+	tw_isolation_input_release(&isolation);
 	return rc;
 }
 

@@ -21,6 +21,7 @@ extern const struct tw_command tw_command_isolate;
 extern const struct tw_command tw_command_models;
 extern const struct tw_command tw_command_query;
 extern const struct tw_command tw_command_record;
+extern const struct tw_command tw_command_profile;
 extern const struct tw_command tw_command_spec;
 extern const struct tw_command tw_command_train;
 extern const struct tw_command tw_command_trainers;

@@ -119,6 +119,12 @@ static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char 
 		.abs_trainers = q->abs_trainers,
 		.dyn_trainers = q->dyn_trainers,
 		.isolator = q->isolator,
+		.isolation = { .target_hints = q->target_hints,
+			       .bg_hints = q->bg_hints,
+			       .model_db = s->config.model_db,
+			       .abs_pipeline = q->abs_pipeline != NULL ? q->abs_pipeline
+								       : q->name,
+			       .idle = q->idle },
 		.resets = s->config.resets,
 		.vm_metrics = q->vm_metrics,
 		.seed = s->config.seed,

@@ -70,6 +70,7 @@ static void add_data(struct tw_training *t, struct tw_train_data data)
 
 	for (size_t i = 0; i < 2; i++) {
 		data.output = output[i];
+		data.isolation = &t->isolation;
 		if (wanted[i]->count > 0)
 			t->data[t->datas++] = data;
 	}
@@ -218,6 +219,7 @@ static void release(struct tw_training *t)
 	free(t->step);
 	free(t->unit);
 	free(t->data);
+	tw_isolation_release(&t->isolation);
 	tw_train_machines_release(&t->machines);
 }
 
@@ -230,7 +232,9 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	int rc = -1;
 
 	if (check_job(job, err) < 0 ||
-	    tw_train_machines_find(job, &t.machines, err) < 0 || plan(&t, err) < 0)
+	    tw_train_machines_find(job, &t.machines, err) < 0 ||
+	    tw_train_machines_isolation(&t.machines, job, &t.isolation, err) < 0 ||
+	    plan(&t, err) < 0)
 		goto out;
 
 	tw_pool_run(t.datas, job->threads, extract_one, &t);

@@ -19,6 +19,7 @@
 #include "lib/strs.h"
 #include "profiler/spec.h"
 #include "trainer/extract.h"
+#include "trainer/isolation.h"
 #include "trainer/trainer.h"
 
 #include <stdint.h>
@@ -59,6 +60,7 @@ struct tw_train_job {
 	const struct tw_feature_group *group;      /* NULL: each that the response has */
 	struct tw_strs abs_trainers, dyn_trainers; /* names; empty: no such models */
 	const struct tw_isolator *isolator;
+	struct tw_isolation_config isolation; /* what it is told beside the data */
 	enum tw_resets resets;
 	bool vm_metrics;             /* then there is one machine, or one is named */
 	const char *machine;         /* only this one, or that of tables; NULL: all */

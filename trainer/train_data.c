@@ -27,11 +27,18 @@ static int extract(const struct tw_train_data *t, const struct tw_train_job *job
 	return tw_extract(response, &args, out, err);
 }
 
+static uint32_t node_type_of(const struct tw_train_data *t)
+{
+	return t->machine != NULL ? (uint32_t)t->machine->node_type : 0;
+}
+
 /* One row a time stamp, from one recording. */
 static int get_rows(const struct tw_train_data *t, const struct tw_train_job *job,
 		    const struct tw_prom *response, struct tw_dataset *out,
 		    struct tw_err *err)
 {
+	const struct tw_isolator_args args =
+		tw_isolation_args(t->isolation, node_type_of(t));
 	struct tw_dataset d = { 0 };
 	int status;
 
@@ -45,7 +52,7 @@ static int get_rows(const struct tw_train_data *t, const struct tw_train_job *jo
 		*out = d;
 		return 0;
 	}
-	status = tw_isolate_aggregate(&d, out, err);
+	status = tw_isolate_prepare(job->isolator, &args, &d, out, err);
 	tw_dataset_release(&d);
 	return status;
 }
@@ -169,18 +176,20 @@ static void fill_power(struct tw_train_data *t, const struct tw_dataset *d, size
 static int describe(struct tw_train_data *t, const struct tw_isolator *isolator,
 		    const void *state, struct tw_err *err)
 {
-	t->isolation = json_object();
-	if (t->isolation == NULL)
+	t->learnt = json_object();
+	if (t->learnt == NULL)
 		return tw_fail(err, TW_NOMEM, "metadata of the isolation");
 	if (isolator->describe == NULL)
 		return 0;
-	return isolator->describe(state, t->isolation, err);
+	return isolator->describe(state, t->learnt, err);
 }
 
 /* keep: the rows that the isolator learns from. */
 static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isolator,
 			const bool *keep, size_t fold, struct tw_err *err)
 {
+	const struct tw_isolator_args args =
+		tw_isolation_args(t->isolation, node_type_of(t));
 	struct tw_dataset training = { 0 }, all = { 0 };
 	void *state = NULL;
 	int rc = -1;
@@ -188,7 +197,7 @@ static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isola
 	if (tw_dataset_copy(&t->d, keep, &training, err) < 0 ||
 	    tw_dataset_copy(&t->d, NULL, &all, err) < 0)
 		goto out;
-	if (isolator->fit(&training, t->source, &state, err) < 0 ||
+	if (isolator->fit(&args, &training, t->source, &state, err) < 0 ||
 	    isolator->apply(state, &all, err) < 0) {
 		tw_err_wrap(err, "%s", isolator->name);
 		goto out;
@@ -358,6 +367,6 @@ void tw_train_data_release(struct tw_train_data *t)
 	free(t->feature);
 	free(t->x);
 	free(t->y);
-	json_decref(t->isolation);
+	json_decref(t->learnt);
 	*t = (struct tw_train_data){ 0 };
 }

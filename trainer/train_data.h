@@ -18,6 +18,7 @@
 
 #include <jansson.h>
 
+struct tw_isolation;
 struct tw_train_job;
 struct tw_train_machine;
 struct tw_train_table;
@@ -34,7 +35,8 @@ struct tw_train_data {
 	enum tw_output output;
 	const struct tw_train_table *table; /* where it comes from; NULL: responses */
 	const struct tw_train_machine *machine;
-	struct tw_err err; /* why there is no data */
+	const struct tw_isolation *isolation; /* or NULL */
+	struct tw_err err;                    /* why there is no data */
 
 	struct tw_dataset d;  /* one row a time stamp */
 	uint32_t *input;      /* which of the job's responses each row is from; or NULL */
@@ -49,7 +51,7 @@ struct tw_train_data {
 	double *x;               /* d.rows * cols */
 	double *y;               /* for each view, each component: d.rows */
 	bool from_zero;          /* what the isolator left is 0 W at zero use */
-	json_t *isolation;       /* what it learnt from the whole, or NULL */
+	json_t *learnt;          /* what it learnt from the whole, or NULL */
 };
 
 /* Get d: extract from the response, or copy the table. The first of two steps. */

@@ -50,6 +50,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_train_flags, isolator),
 	  .arg = "NAME",
 	  .help = "what tells the workloads' power from the rest" },
+	TW_ISOLATION_OPTS(struct tw_train_flags),
 	{ .name = "model-db",
 	  .env = "TW_MODEL_DB",
 	  .type = TW_OPT_TEXT,

@@ -8,6 +8,7 @@
 
 #include "lib/opt.h"
 #include "lib/strs.h"
+#include "trainer/cmd_isolation.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@ struct tw_train_flags {
 	struct tw_strs input, csv, spec;
 	char *name, *source, *group, *origin, *isolator;
 	char *trainers, *abs_trainers, *dyn_trainers;
+	struct tw_isolation_texts isolation;
 	char *model_db, *output, *machine;
 	char *vendor, *processor;
 	uint32_t cores, chips, memory, frequency, threads_per_core;

@@ -268,6 +268,30 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 	return false;
 }
 
+int tw_train_machines_isolation(const struct tw_train_machines *m,
+				const struct tw_train_job *job, struct tw_isolation *out,
+				struct tw_err *err)
+{
+	/* Tables are of one machine without a name. */
+	const size_t count = m->count > 0 ? m->count : 1;
+	struct tw_isolation_machine *machine;
+	int status;
+
+	if (job->dyn_trainers.count == 0)
+		return 0;
+	machine = calloc(count, sizeof(*machine));
+	if (machine == NULL)
+		return tw_fail(err, TW_NOMEM, "names of %zu machines", count);
+	for (size_t i = 0; i < m->count; i++)
+		machine[i] =
+			(struct tw_isolation_machine){ m->at[i].name,
+						       (uint32_t)m->at[i].node_type };
+	status = tw_isolation_init(job->isolator, &job->isolation, machine, count, out,
+				   err);
+	free(machine);
+	return status;
+}
+
 void tw_train_machines_release(struct tw_train_machines *m)
 {
 	for (size_t i = 0; i < m->count; i++)

@@ -16,6 +16,7 @@
 struct tw_energy_source;
 struct tw_err;
 struct tw_feature_group;
+struct tw_isolation;
 struct tw_prom;
 struct tw_train_job;
 
@@ -55,6 +56,14 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 			    const struct tw_train_job *job,
 			    const struct tw_energy_source *source,
 			    const struct tw_feature_group *group);
+
+/*
+ * What the isolator of the job is told (trainer/isolation.h); nothing where there is
+ * nothing for it to do. *out must be all zero; it is yours.
+ */
+int tw_train_machines_isolation(const struct tw_train_machines *m,
+				const struct tw_train_job *job, struct tw_isolation *out,
+				struct tw_err *err);
 
 void tw_train_machines_release(struct tw_train_machines *m);
 

@@ -131,7 +131,7 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 	if (data->output == TW_DYN_POWER)
 		failed |= json_object_set_new(obj, "isolator",
 					      json_string(job->isolator->name)) < 0 ||
-			  json_object_update(obj, data->isolation) < 0;
+			  json_object_update(obj, data->learnt) < 0;
 	if (failed) {
 		json_decref(obj);
 		return NULL;

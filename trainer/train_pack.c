@@ -9,6 +9,7 @@
 #include "trainer/train_arguments.h"
 #include "trainer/train_data.h"
 #include "trainer/train_model.h"
+#include "trainer/train_profile.h"
 #include "trainer/train_unit.h"
 
 #include <stdio.h>
@@ -140,7 +141,8 @@ static int pack(const struct tw_training *t, struct tw_train_result *out,
 		if (t->unit[i].err.code == TW_OK &&
 		    tw_fileset_merge(&out->pipeline, &t->unit[i].files, err) < 0)
 			return -1;
-	if (add_summary(t, out, err) < 0 || add_arguments(t->job, out, err) < 0)
+	if (add_summary(t, out, err) < 0 || add_arguments(t->job, out, err) < 0 ||
+	    tw_train_profile(t->data, t->datas, &t->isolation, &out->pipeline, err) < 0)
 		return -1;
 	tw_fileset_sort(&out->pipeline);
 	return 0;

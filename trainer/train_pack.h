@@ -7,6 +7,7 @@
  * of the pipeline. A part of trainer/train.c.
  */
 
+#include "trainer/isolation.h"
 #include "trainer/train_machines.h"
 
 struct tw_err;
@@ -26,6 +27,7 @@ struct tw_train_step {
 struct tw_training {
 	const struct tw_train_job *job;
 	struct tw_train_machines machines;
+	struct tw_isolation isolation;
 	struct tw_train_data *data;
 	size_t datas;
 	struct tw_train_unit *unit;

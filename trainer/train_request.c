@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/jsax.h"
+#include "trainer/hints.h"
 #include "trainer/names.h"
 #include "trainer/prom.h"
 
@@ -25,6 +26,9 @@ enum member {
 	DYN_TRAINERS,
 	ISOLATOR,
 	ISOLATOR_ARGS,
+	TARGET_HINTS,
+	BG_HINTS,
+	ABS_PIPELINE,
 	IDLE,
 	MEMBER_COUNT
 };
@@ -34,6 +38,7 @@ struct tw_train_reader {
 	struct tw_train_request q;
 	struct tw_prom_builder *builder; /* of the response being read */
 	enum member member;              /* whose value is being read */
+	enum member argument;            /* the same within isolator_args */
 	unsigned depth;                  /* of that value */
 	bool in_value;
 	bool seen[MEMBER_COUNT];
@@ -58,6 +63,10 @@ static const struct key keys[] = {
 	{ "dyn_trainers", 2, DYN_TRAINERS, "trainer.dyn_trainers" },
 	{ "isolator", 2, ISOLATOR, "trainer.isolator" },
 	{ "isolator_args", 2, ISOLATOR_ARGS, "trainer.isolator_args" },
+	{ "target_hints", 3, TARGET_HINTS, "trainer.isolator_args.target_hints" },
+	{ "bg_hints", 3, BG_HINTS, "trainer.isolator_args.bg_hints" },
+	{ "abs_pipeline_name", 3, ABS_PIPELINE,
+	  "trainer.isolator_args.abs_pipeline_name" },
 	{ "idle_prom_response", 2, IDLE, "trainer.idle_prom_response" },
 };
 
@@ -74,10 +83,11 @@ static int fail_type(enum member m, const char *want, struct tw_err *err)
 	return tw_fail(err, TW_INVALID, "%s: expected %s", path_of(m), want);
 }
 
-static int take_key(struct tw_train_reader *r, const struct tw_jsax_event *e,
-		    struct tw_err *err)
+/* What the event's key is; *out is NOTHING where nobody knows it. */
+static int find_key(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		    enum member *out, struct tw_err *err)
 {
-	r->member = NOTHING;
+	*out = NOTHING;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const struct key *k = &keys[i];
 
@@ -87,7 +97,7 @@ static int take_key(struct tw_train_reader *r, const struct tw_jsax_event *e,
 		if (r->seen[k->member])
 			return tw_fail(err, TW_INVALID, "%s: given twice", k->path);
 		r->seen[k->member] = true;
-		r->member = k->member;
+		*out = k->member;
 	}
 	return 0;
 }
@@ -187,14 +197,45 @@ static int take_trainers(struct tw_train_reader *r, const struct tw_jsax_event *
 	return 0;
 }
 
-/* What the isolators of today take no notice of; it must be an object all the same. */
-static int pass_object(struct tw_train_reader *r, const struct tw_jsax_event *e,
-		       struct tw_err *err)
+/* ---- what the isolator is told ---- */
+
+static int take_pipeline(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			 struct tw_err *err)
 {
-	if (e->depth == r->depth && e->type != TW_JSAX_NULL &&
-	    e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_OBJECT_END)
-		return fail_type(r->member, "an object", err);
-	return 0;
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(ABS_PIPELINE, "a string", err);
+	if (tw_name_check(path_of(ABS_PIPELINE), e->text, e->len, err) < 0)
+		return -1;
+	return dup_text(e, ABS_PIPELINE, &r->q.abs_pipeline, err);
+}
+
+/* Other arguments are passed over. */
+static int take_isolator_args(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			      struct tw_err *err)
+{
+	const unsigned depth = r->depth + 1;
+
+	if (e->depth == r->depth) {
+		if (e->type != TW_JSAX_NULL && e->type != TW_JSAX_OBJECT &&
+		    e->type != TW_JSAX_OBJECT_END)
+			return fail_type(ISOLATOR_ARGS, "an object", err);
+		return 0;
+	}
+	if (e->type == TW_JSAX_KEY && e->depth == depth)
+		return find_key(r, e, &r->argument, err);
+	switch (r->argument) {
+	case TARGET_HINTS:
+		return tw_hints_event(e, depth, path_of(TARGET_HINTS), &r->q.target_hints,
+				      err);
+	case BG_HINTS:
+		return tw_hints_event(e, depth, path_of(BG_HINTS), &r->q.bg_hints, err);
+	case ABS_PIPELINE:
+		return take_pipeline(r, e, err);
+	default:
+		return 0;
+	}
 }
 
 /* ---- responses ---- */
@@ -234,7 +275,7 @@ static int take_value(struct tw_train_reader *r, const struct tw_jsax_event *e,
 	case ISOLATOR:
 		return take_isolator(r, e, err);
 	case ISOLATOR_ARGS:
-		return pass_object(r, e, err);
+		return take_isolator_args(r, e, err);
 	case RESPONSE:
 	case IDLE:
 		return take_response(r, e, err);
@@ -259,7 +300,7 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 		return 0;
 	}
 	if (e->type == TW_JSAX_KEY)
-		return take_key(r, e, err);
+		return find_key(r, e, &r->member, err);
 	if (e->depth == 0) {
 		if (e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_OBJECT_END)
 			return tw_fail(err, TW_PARSE, "expected an object");
@@ -350,6 +391,9 @@ void tw_train_request_release(struct tw_train_request *q)
 	free(q->name);
 	tw_strs_clear(&q->abs_trainers);
 	tw_strs_clear(&q->dyn_trainers);
+	tw_strs_clear(&q->target_hints);
+	tw_strs_clear(&q->bg_hints);
+	free(q->abs_pipeline);
 	tw_prom_free(q->response);
 	tw_prom_free(q->idle);
 	*q = (struct tw_train_request){ 0 };

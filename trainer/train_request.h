@@ -26,6 +26,8 @@ struct tw_train_request {
 	const struct tw_energy_source *source;
 	struct tw_strs abs_trainers, dyn_trainers; /* known names; not both empty */
 	const struct tw_isolator *isolator;
+	struct tw_strs target_hints, bg_hints; /* for the isolator */
+	char *abs_pipeline; /* whose models the isolator uses; checked, or NULL */
 	bool vm_metrics;
 	struct tw_prom *response;
 	struct tw_prom *idle; /* NULL where there is none */

@@ -202,6 +202,61 @@ class Isolate(Case):
                 self.assertTrue(close(float(a[column]) - floor, float(b[column]), 1e-9) or
                                 abs(float(a[column]) - floor - float(b[column])) < 1e-9)
 
+    def train(self, name, *more):
+        self.tallywatt("train", "--input", GENERATED["0.7"], "--name", name, "--group",
+                       "CounterOnly", "--source", "rapl-sysfs", "--trainers",
+                       "LinearRegressionTrainer", "--model-db", self.path("db"), *more)
+        with open(self.path("db", name, "rapl-sysfs", "DynPower", "CounterOnly",
+                            "LinearRegressionTrainer_0", "metadata.json")) as f:
+            return json.load(f)
+
+    def test_the_backgrounds_power_is_what_another_pipelines_model_says(self):
+        """Of two containers of four: the law says what the others draw."""
+        self.train("abs")
+        told = self.train("dyn", "--isolator", "TrainIsolator", "--abs-pipeline", "abs",
+                          "--target-hints", "load-0,load-1")
+        self.assertEqual(told["isolator"], "TrainIsolator")
+        self.assertEqual(told["background_model"], "LinearRegressionTrainer_0")
+        self.assertGreater(told["background_correlation"], 0.7)
+        rows = table(self.tallywatt(
+            "isolate", "--input", GENERATED["0.7"], "--group", "CounterOnly", "--isolator",
+            "TrainIsolator", "--model-db", self.path("db"), "--abs-pipeline", "abs",
+            "--bg-hints", "load-2,load-3"))
+        for row in rows:
+            law = generator.power_w({name: float(row[name]) for name in
+                                     ("cpu_cycles", "cpu_instructions", "cache_miss")})
+            self.assertLess(abs(law["package"] - generator.IDLE_W["package"] -
+                                float(row["package_power"])), 1.0)
+        line = self.refused("isolate", "--input", GENERATED["0.7"], "--group",
+                            "CounterOnly", "--isolator", "TrainIsolator", "--model-db",
+                            self.path("db"), "--abs-pipeline", "nope")
+        self.assertIn("'nope' has no AbsPower model", line)
+
+    def test_what_ran_at_rest_is_background(self):
+        machine = generator.Machine(containers=2, noise_w=0.0)
+        rest = self.write("rest.json", generator.to_text(generator.make_response(machine)))
+        profile = self.path("profile.json")
+        self.tallywatt("profile", "--input", rest, "--output", profile)
+        with open(profile) as f:
+            told = json.load(f)
+        self.assertEqual(sorted(told["background"]["0"]), ["load-0", "load-1"])
+        package = told["rapl-sysfs"]["package"]["0"]
+        watts = [w["package"] for w in machine.watts]
+        self.assertLess(abs(package["min_watt"] - min(watts)), 0.01)
+        self.assertLess(abs(package["max_watt"] - max(watts)), 0.01)
+        self.train("idle", "--isolator", "ProfileBackgroundIsolator", "--idle", rest)
+        self.train("profile", "--isolator", "ProfileBackgroundIsolator", "--profile",
+                   profile)
+        kept = [tree(self.path("db", name)) for name in ("idle", "profile")]
+        for name in kept[0]:
+            if "/DynPower/" in name and name.endswith("weight.json"):
+                self.assertEqual(kept[0][name], kept[1][name])
+        with open(self.path("db", "idle", "profile.json")) as f:
+            self.assertEqual(json.load(f)["rapl-sysfs"]["package"]["0"], package)
+        self.assertIn("needs a response of the machine at rest", self.refused(
+            "train", "--input", GENERATED["0.7"], "--name", "x", "--isolator",
+            "ProfileBackgroundIsolator"))
+
     def test_an_unknown_isolator_is_refused(self):
         line = self.refused("isolate", "--csv", self.container_csv(), "--source",
                             "rapl-sysfs", "--isolator", "NoIsolator", codes=(2,))

@@ -104,8 +104,8 @@ class SeveralMachines(Case):
                       self.train(self.response("both.json", self.b, self.a), "both"))
         both = tree(self.path("db", "both"))
         for node_type, machine in enumerate((self.a, self.b)):
-            self.train(self.response("one.json", machine), "one")
-            one = tree(self.path("db", "one"))
+            self.train(self.response("one.json", machine), f"only-{machine.name}")
+            one = tree(self.path("db", f"only-{machine.name}"))
             parts = [n for n in one if "_0/" in n and os.path.basename(n).split(".")[0] in
                      ("package", "core", "uncore", "dram", "weight")]
             self.assertTrue(parts)

@@ -178,9 +178,9 @@ static void odd_samples_give_a_sane_model(void **state)
 	static const double large[2 * COLS] = { 1e30, -1e30, 0, 1, 2, 3 };
 	static const double y[] = { 5, 9, 5, 9 };
 	const struct tw_samples cases[] = {
-		{ 2, COLS, two, y, names, TW_PACKAGE },
-		{ 4, COLS, zero, y, names, TW_PACKAGE },
-		{ 2, COLS, large, y, names, TW_PACKAGE },
+		{ 2, COLS, two, y, names, TW_PACKAGE, false },
+		{ 4, COLS, zero, y, names, TW_PACKAGE, false },
+		{ 2, COLS, large, y, names, TW_PACKAGE, false },
 	};
 
 	(void)state;

@@ -22,6 +22,8 @@ struct golden {
 	char input[32], source[32], group[32], what[32];
 };
 
+static const struct tw_isolator_args no_args;
+
 static bool parse_name(const char *name, struct golden *g)
 {
 	char *part[] = { g->input, g->source, g->group, g->what };
@@ -117,7 +119,8 @@ static void isolate(const char *name, const struct golden *g, struct tw_dataset 
 
 	assert_non_null(isolator);
 	if (tw_isolate_aggregate(d, &all, &err) < 0 ||
-	    isolator->fit(&all, tw_energy_source_find(g->source), &state, &err) < 0 ||
+	    isolator->fit(&no_args, &all, tw_energy_source_find(g->source), &state,
+			  &err) < 0 ||
 	    isolator->apply(state, &all, &err) < 0)
 		fail_msg("%s", err.text);
 	isolator->free(state);

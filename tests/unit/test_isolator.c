@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "estimator/power_model.h"
 #include "isolator/isolator.h"
+#include "isolator/workload.h"
 #include "lib/csv.h"
 #include "lib/err.h"
+#include "profiler/profile.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/sample_model.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const struct tw_isolator_args no_args;
 
 static void read_csv(const char *text, struct tw_dataset *d)
 {
@@ -86,7 +92,8 @@ static void min_idle_takes_the_fitted_minimum_from_any_rows(void **state)
 	(void)state;
 	read_csv(table, &d);
 	read_csv("timestamp,platform_power\n20,45\n23,30\n", &other);
-	assert_int_equal(min->fit(&d, tw_energy_source_find("acpi"), &fitted, &err), 0);
+	assert_int_equal(
+		min->fit(&no_args, &d, tw_energy_source_find("acpi"), &fitted, &err), 0);
 	assert_int_equal(min->apply(fitted, &d, &err), 0);
 	assert_true(tw_dataset_find(&d, "platform_power")[0] == 10);
 	assert_true(tw_dataset_find(&d, "platform_power")[2] == 0);
@@ -108,7 +115,8 @@ static void min_idle_takes_the_components_that_there_are(void **state)
 
 	(void)state;
 	read_csv("timestamp,package_power,dram_power\n1,20,3\n4,15,5\n", &d);
-	assert_int_equal(min->fit(&d, tw_energy_source_find("rapl-sysfs"), &fitted, &err),
+	assert_int_equal(min->fit(&no_args, &d, tw_energy_source_find("rapl-sysfs"),
+				  &fitted, &err),
 			 0);
 	assert_int_equal(min->apply(fitted, &d, &err), 0);
 	assert_true(tw_dataset_find(&d, "package_power")[0] == 5);
@@ -126,13 +134,15 @@ static void min_idle_names_what_it_lacks(void **state)
 
 	(void)state;
 	read_csv(table, &d);
-	assert_int_equal(min->fit(&d, tw_energy_source_find("rapl-sysfs"), &fitted, &err),
+	assert_int_equal(min->fit(&no_args, &d, tw_energy_source_find("rapl-sysfs"),
+				  &fitted, &err),
 			 -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_string_equal(err.text, "no column 'package_power'");
 	read_csv("timestamp,platform_power\n", &empty);
-	assert_int_equal(min->fit(&empty, tw_energy_source_find("acpi"), &fitted, &rows),
-			 -1);
+	assert_int_equal(
+		min->fit(&no_args, &empty, tw_energy_source_find("acpi"), &fitted, &rows),
+		-1);
 	assert_int_equal(rows.code, TW_INVALID);
 	assert_string_equal(rows.text, "no rows to find idle power in");
 	assert_null(fitted);
@@ -149,7 +159,8 @@ static void none_changes_nothing(void **state)
 
 	(void)state;
 	read_csv(table, &d);
-	assert_int_equal(none->fit(&d, tw_energy_source_find("acpi"), &fitted, &err), 0);
+	assert_int_equal(
+		none->fit(&no_args, &d, tw_energy_source_find("acpi"), &fitted, &err), 0);
 	assert_int_equal(none->apply(fitted, &d, &err), 0);
 	assert_true(tw_dataset_find(&d, "platform_power")[0] == 50);
 	none->free(fitted);
@@ -182,9 +193,10 @@ static void idle_regression_takes_the_power_at_zero_use(void **state)
 	(void)state;
 	assert_true(regression->from_zero);
 	make_line(&d);
-	assert_int_equal(
-		regression->fit(&d, tw_energy_source_find("rapl-sysfs"), &fitted, &err),
-		0);
+	assert_int_equal(regression->fit(&no_args, &d,
+					 tw_energy_source_find("rapl-sysfs"), &fitted,
+					 &err),
+			 0);
 	assert_int_equal(regression->apply(fitted, &d, &err), 0);
 	for (size_t r = 0; r < d.rows; r++)
 		assert_true(fabs(tw_dataset_find(&d, "package_power")[r] -
@@ -211,20 +223,188 @@ static void idle_regression_names_what_it_lacks(void **state)
 
 	(void)state;
 	make_line(&d);
-	assert_int_equal(regression->fit(&d, acpi, &fitted, &power), -1);
+	assert_int_equal(regression->fit(&no_args, &d, acpi, &fitted, &power), -1);
 	assert_int_equal(power.code, TW_NOTFOUND);
 	assert_string_equal(power.text, "no column 'platform_power'");
 	read_csv("timestamp,x,platform_power\n1,2,3\n", &useless);
-	assert_int_equal(regression->fit(&useless, acpi, &fitted, &use), -1);
+	assert_int_equal(regression->fit(&no_args, &useless, acpi, &fitted, &use), -1);
 	assert_int_equal(use.code, TW_NOTFOUND);
 	assert_string_equal(use.text, "no column of a feature that tells use");
 	read_csv("timestamp,platform_power\n", &empty);
-	assert_int_equal(regression->fit(&empty, acpi, &fitted, &rows), -1);
+	assert_int_equal(regression->fit(&no_args, &empty, acpi, &fitted, &rows), -1);
 	assert_int_equal(rows.code, TW_INVALID);
 	assert_string_equal(rows.text, "no rows to find idle power in");
 	assert_null(fitted);
 	tw_dataset_release(&empty);
 	tw_dataset_release(&useless);
+	tw_dataset_release(&d);
+}
+
+static bool matches(const char *id, const char *hint)
+{
+	return tw_workload_matches(id, hint);
+}
+
+static void a_workload_goes_by_the_name_of_its_container(void **state)
+{
+	(void)state;
+	assert_true(matches("aa/pod/web-1/prod", "web"));
+	assert_false(matches("web/web/db/web", "web"));
+	assert_true(matches("aa/web/pod//", "we"));
+	/* A process of the host has no name: the whole id counts. */
+	assert_true(matches("////4711", "4711"));
+	assert_true(matches("b", "b"));
+	assert_false(matches("b", "bb"));
+	assert_true(matches("", ""));
+}
+
+/* Background b draws 10 W and 1 W a unit; the target a 3 W a unit. */
+static const char shared_node[] =
+	"timestamp,id,cache_miss,cpu_cycles,cpu_instructions,platform_power\n"
+	"10,1/p/a/n,0,1,1,17\n"
+	"10,2/p/b/n,0,4,4,17\n"
+	"13,1/p/a/n,0,5,5,25\n"
+	"16,1/p/a/n,0,2,2,20\n"
+	"16,2/p/b/n,0,4,4,20\n"
+	"19,2/p/b/n,0,4,4,14\n";
+
+/* A model of platform power: bias and a slope of each of CounterOnly's features. */
+static struct tw_power_model *make_model(double mae, double bias, double slope)
+{
+	char text[512];
+	struct tw_model model = { 0 };
+	struct tw_power_model *p = NULL;
+	struct tw_err err = { 0 };
+
+	snprintf(text, sizeof(text),
+		 "{\"All_Weights\":{\"Bias_Weight\":%g,\"Categorical_Variables\":{},"
+		 "\"Numerical_Variables\":{\"cache_miss\":{\"scale\":1,\"mean\":0,"
+		 "\"variance\":1,\"weight\":0},\"cpu_cycles\":{\"scale\":1,\"mean\":0,"
+		 "\"variance\":1,\"weight\":%g},\"cpu_instructions\":{\"scale\":1,"
+		 "\"mean\":0,\"variance\":1,\"weight\":0}}}}",
+		 bias, slope);
+	sample_model(&(struct sample){ .source = "acpi", .mae_w = mae, .text = text },
+		     &model);
+	if (tw_power_model_new(&model, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void train_isolator_takes_the_backgrounds_power_away(void **state)
+{
+	const struct tw_isolator *it = tw_isolator_find("TrainIsolator");
+	const struct tw_energy_source *acpi = tw_energy_source_find("acpi");
+	/* The last one leaves nothing that goes with the target. */
+	struct tw_power_model *model[] = { make_model(3, 9, 1), make_model(2, 10, 1),
+					   make_model(1, 100, 1) };
+	struct tw_isolator_args args = { .model = model, .models = 3 };
+	struct tw_dataset d = { 0 }, all = { 0 };
+	struct tw_err err = { 0 };
+	json_t *told = json_object();
+	const double *watts;
+	void *fitted = NULL;
+
+	(void)state;
+	read_csv(shared_node, &d);
+	assert_int_equal(tw_strs_adds(&args.bg_hints, "b", &err), 0);
+	assert_int_equal(tw_isolate_prepare(it, &args, &d, &all, &err), 0);
+	/* The times of the target; none of the background is its use. */
+	assert_int_equal(all.rows, 3);
+	assert_true(tw_dataset_find(&all, "cpu_cycles")[2] == 2);
+	assert_true(tw_dataset_find(&all, "background/cpu_cycles")[2] == 4);
+	assert_true(tw_dataset_find(&all, "background/cpu_cycles")[1] == 0);
+	assert_null(tw_dataset_find(&all, "background/platform_power"));
+	if (it->fit(&args, &all, acpi, &fitted, &err) < 0 ||
+	    it->apply(fitted, &all, &err) < 0)
+		fail_msg("%s", err.text);
+	watts = tw_dataset_find(&all, "platform_power");
+	assert_true(fabs(watts[0] - 3) < 1e-9 && fabs(watts[1] - 15) < 1e-9 &&
+		    fabs(watts[2] - 6) < 1e-9);
+	assert_int_equal(it->describe(fitted, told, &err), 0);
+	assert_string_equal(json_string_value(json_object_get(told, "background_group")),
+			    "CounterOnly");
+	assert_true(json_number_value(json_object_get(told, "background_correlation")) >
+		    0.99);
+	json_decref(told);
+	it->free(fitted);
+	for (size_t i = 0; i < 3; i++)
+		tw_power_model_free(model[i]);
+	tw_strs_clear(&args.bg_hints);
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+}
+
+static void hints_of_targets_go_before_those_of_the_background(void **state)
+{
+	const struct tw_isolator *it = tw_isolator_find("TrainIsolator");
+	struct tw_isolator_args args = { 0 };
+	struct tw_dataset d = { 0 }, all = { 0 }, whole = { 0 };
+	struct tw_err err = { 0 }, none = { 0 }, node = { 0 }, models = { 0 };
+	void *fitted = NULL;
+
+	(void)state;
+	read_csv(shared_node, &d);
+	/* Without a hint all are targets, as in kepler-model-server. */
+	assert_int_equal(tw_isolate_prepare(it, &args, &d, &whole, &err), 0);
+	assert_int_equal(whole.rows, 4);
+	assert_int_equal(tw_strs_adds(&args.bg_hints, "a", &err), 0);
+	assert_int_equal(tw_strs_adds(&args.target_hints, "a", &err), 0);
+	assert_int_equal(tw_isolate_prepare(it, &args, &d, &all, &err), 0);
+	assert_true(tw_dataset_find(&all, "cpu_cycles")[0] == 1);
+	assert_int_equal(
+		it->fit(&args, &all, tw_energy_source_find("acpi"), &fitted, &models),
+		-1);
+	assert_string_equal(models.text, "no AbsPower model of acpi");
+	tw_dataset_release(&all);
+	tw_strs_clear(&args.target_hints);
+	assert_int_equal(tw_strs_adds(&args.target_hints, "x", &err), 0);
+	assert_int_equal(tw_isolate_prepare(it, &args, &d, &all, &none), -1);
+	assert_int_equal(none.code, TW_INVALID);
+	assert_string_equal(none.text,
+			    "TrainIsolator: each of 2 workloads is background, "
+			    "and none a target");
+	assert_int_equal(tw_isolate_prepare(it, &args, &whole, &all, &node), -1);
+	tw_dataset_release(&whole);
+	read_csv("timestamp,cpu_cycles,platform_power\n1,2,3\n", &whole);
+	node = (struct tw_err){ 0 };
+	assert_int_equal(tw_isolate_prepare(it, &args, &whole, &all, &node), -1);
+	assert_string_equal(node.text,
+			    "TrainIsolator tells workloads apart, and the data "
+			    "is of the node");
+	tw_strs_clear(&args.target_hints);
+	tw_strs_clear(&args.bg_hints);
+	tw_dataset_release(&whole);
+	tw_dataset_release(&d);
+}
+
+static void profile_isolator_takes_the_middle_of_rest_away(void **state)
+{
+	static const double rest[] = { 8, 9, 14 };
+	const struct tw_isolator *it = tw_isolator_find("ProfileBackgroundIsolator");
+	const struct tw_energy_source *acpi = tw_energy_source_find("acpi");
+	struct tw_profile profile = { 0 };
+	struct tw_isolator_args args = { .profile = &profile, .node_type = 4 };
+	struct tw_dataset d = { 0 }, all = { 0 };
+	struct tw_err err = { 0 }, none = { 0 };
+	void *fitted = NULL;
+
+	(void)state;
+	read_csv(shared_node, &d);
+	assert_int_equal(tw_profile_add_background(&profile, 4, "b", &err), 0);
+	assert_int_equal(tw_isolate_prepare(it, &args, &d, &all, &err), 0);
+	assert_int_equal(all.rows, 3);
+	assert_int_equal(it->fit(&args, &all, acpi, &fitted, &none), -1);
+	assert_int_equal(none.code, TW_NOTFOUND);
+	assert_string_equal(none.text,
+			    "the profile has no platform of acpi for node type 4");
+	assert_int_equal(
+		tw_profile_add_power(&profile, acpi, TW_PLATFORM, 4, rest, 3, &err), 0);
+	assert_int_equal(it->fit(&args, &all, acpi, &fitted, &err), 0);
+	assert_int_equal(it->apply(fitted, &all, &err), 0);
+	assert_true(tw_dataset_find(&all, "platform_power")[0] == 17 - 11);
+	it->free(fitted);
+	tw_profile_release(&profile);
+	tw_dataset_release(&all);
 	tw_dataset_release(&d);
 }
 
@@ -244,7 +424,8 @@ static void every_failed_allocation_is_reported(void **state)
 		fail_alloc_at(n);
 		rc = tw_isolate_aggregate(&d, &all, &err);
 		if (rc == 0)
-			rc = it->fit(&all, tw_energy_source_find("acpi"), &fitted, &err);
+			rc = it->fit(&no_args, &all, tw_energy_source_find("acpi"),
+				     &fitted, &err);
 		it->free(fitted);
 		tw_dataset_release(&all);
 		if (!fail_alloc_hit()) {
@@ -270,6 +451,10 @@ int main(void)
 		cmocka_unit_test(idle_regression_takes_the_power_at_zero_use),
 		cmocka_unit_test(idle_regression_names_what_it_lacks),
 		cmocka_unit_test(none_changes_nothing),
+		cmocka_unit_test(a_workload_goes_by_the_name_of_its_container),
+		cmocka_unit_test(train_isolator_takes_the_backgrounds_power_away),
+		cmocka_unit_test(hints_of_targets_go_before_those_of_the_background),
+		cmocka_unit_test(profile_isolator_takes_the_middle_of_rest_away),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "isolator/workload.h"
 #include "lib/feature.h"
 #include "trainer/schema.h"
 
@@ -93,6 +94,22 @@ static void machines_are_told_by_the_same_labels_in_every_schema(void **state)
 	}
 }
 
+/* isolator/workload.c knows ids by the number of their parts. */
+static void the_name_in_an_id_is_where_the_schema_has_it(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < tw_schema_count(); i++) {
+		const char *const *labels = tw_schema_at(i)->id_labels;
+		size_t parts = 0;
+		int name = -1;
+
+		for (; labels[parts] != NULL; parts++)
+			if (strcmp(labels[parts], "container_name") == 0)
+				name = (int)parts;
+		assert_int_equal(tw_workload_name_part(parts), name);
+	}
+}
+
 static void names_are_matched_whole(void **state)
 {
 	static const char name[] = "kepler_container_cpu_cycles_total";
@@ -124,6 +141,7 @@ int main(void)
 		cmocka_unit_test(the_registry_is_sorted_unique_and_searchable),
 		cmocka_unit_test(every_metric_means_something_that_we_know),
 		cmocka_unit_test(machines_are_told_by_the_same_labels_in_every_schema),
+		cmocka_unit_test(the_name_in_an_id_is_where_the_schema_has_it),
 		cmocka_unit_test(names_are_matched_whole),
 		cmocka_unit_test(sources_are_named_as_they_are_today),
 	};

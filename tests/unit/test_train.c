@@ -278,13 +278,13 @@ static void idle_regression_leaves_nothing_at_zero_use(void **state)
 	static const char name[] =
 		"rapl-sysfs/DynPower/CounterOnly/LinearRegressionTrainer_0.json";
 	struct tw_dataset d = { 0 };
-	struct tw_train_table table = make_counters(&d);
-	struct tw_train_job job = make_job(&table);
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
 	struct tw_err err = { 0 };
 	double bias[2];
 
 	(void)state;
-	make_table(&d, ROWS);
+	train_make_table(&d, ROWS);
 	for (size_t r = 0; r < ROWS; r++) {
 		const double use = (double)((r * 17) % 40);
 
@@ -300,13 +300,13 @@ static void idle_regression_leaves_nothing_at_zero_use(void **state)
 		job.isolator = tw_isolator_find(i == 0 ? "MinIdleIsolator"
 						       : "IdleRegressionIsolator");
 		assert_int_equal(tw_train(&job, &r, &err), 0);
-		m = parse_file(&r, name);
+		m = train_parse_file(&r, name);
 		bias[i] = json_number_value(json_object_get(
 			json_object_get(json_object_get(m, "package"), "All_Weights"),
 			"Bias_Weight"));
 		json_decref(m);
-		m = parse_file(&r, "rapl-sysfs/DynPower/CounterOnly/"
-				   "LinearRegressionTrainer_0/metadata.json");
+		m = train_parse_file(&r, "rapl-sysfs/DynPower/CounterOnly/"
+					 "LinearRegressionTrainer_0/metadata.json");
 		assert_int_equal(json_object_get(m, "package_idle") != NULL, i);
 		if (i == 1) {
 			assert_true(fabs(number(m, "package_idle") - 30) < 25);
@@ -320,7 +320,7 @@ static void idle_regression_leaves_nothing_at_zero_use(void **state)
 	assert_true(bias[0] > 10);
 	assert_true(bias[1] == 0);
 	tw_dataset_release(&d);
-	release_job(&job);
+	train_release_job(&job);
 }
 
 static void few_rows_are_trained_on_or_refused(void **state)

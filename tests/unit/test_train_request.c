@@ -70,6 +70,33 @@ static void a_whole_request_is_read_in_pieces_of_any_size(void **state)
 	}
 }
 
+static void what_the_isolator_is_told_is_read(void **state)
+{
+	static const char text[] =
+		"{\"name\":\"p\",\"trainer\":{\"abs_trainers\":["
+		"\"LinearRegressionTrainer\"],"
+		"\"isolator\":\"TrainIsolator\",\"isolator_args\":{\"more\":{\"bg_"
+		"hints\":"
+		"7},\"target_hints\":[\"a\",\"b,c\"],\"bg_hints\":\"d, e\","
+		"\"abs_pipeline_name\":\"std_v0.7\",\"profiles\":[{}]}},"
+		"\"prom_response\":" SERIES "}";
+
+	(void)state;
+	for (size_t piece = 1; piece <= sizeof(text); piece += 5) {
+		struct tw_train_request q = { 0 };
+		struct tw_err err = { 0 };
+
+		if (read_request(text, strlen(text), piece, &q, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(q.target_hints.count, 2);
+		assert_string_equal(q.target_hints.at[1], "b,c");
+		assert_int_equal(q.bg_hints.count, 2);
+		assert_string_equal(q.bg_hints.at[1], "e");
+		assert_string_equal(q.abs_pipeline, "std_v0.7");
+		tw_train_request_release(&q);
+	}
+}
+
 static void what_may_be_absent_has_its_default(void **state)
 {
 	static const char text[] =
@@ -181,6 +208,18 @@ static const struct bad bad[] = {
 	{ TRAINED("\"isolator\":7"), "trainer.isolator: expected a string", TW_INVALID },
 	{ TRAINED("\"isolator_args\":[]"), "trainer.isolator_args: expected an object",
 	  TW_INVALID },
+	{ TRAINED("\"isolator_args\":{\"target_hints\":7}"),
+	  "trainer.isolator_args.target_hints: expected a list", TW_INVALID },
+	{ TRAINED("\"isolator_args\":{\"bg_hints\":[\"a\",[]]}"),
+	  "trainer.isolator_args.bg_hints[1]: expected a string", TW_INVALID },
+	{ TRAINED("\"isolator_args\":{\"bg_hints\":\", \"}"),
+	  "trainer.isolator_args.bg_hints: names none", TW_INVALID },
+	{ TRAINED("\"isolator_args\":{\"abs_pipeline_name\":\"../x\"}"),
+	  "trainer.isolator_args.abs_pipeline_name ", TW_INVALID },
+	{ TRAINED("\"isolator_args\":{\"abs_pipeline_name\":[]}"),
+	  "trainer.isolator_args.abs_pipeline_name: expected a string", TW_INVALID },
+	{ TRAINED("\"isolator_args\":{\"bg_hints\":[],\"bg_hints\":[]}"),
+	  "trainer.isolator_args.bg_hints: given twice", TW_INVALID },
 	{ TRAINED("\"idle_prom_response\":[]"), "trainer.idle_prom_response: byte ",
 	  TW_PARSE },
 	{ TRAINED("\"isolator\":null,\"isolator\":null"), "trainer.isolator: given twice",
@@ -272,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_request_is_read_in_pieces_of_any_size),
+		cmocka_unit_test(what_the_isolator_is_told_is_read),
 		cmocka_unit_test(what_may_be_absent_has_its_default),
 		cmocka_unit_test(an_idle_response_is_read_too),
 		cmocka_unit_test(bad_requests_are_refused_with_their_place),

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/isolation.h"
+
+#include "estimator/power_model.h"
+#include "isolator/workload.h"
+#include "lib/err.h"
+#include "model-db/index_walk.h"
+#include "trainer/extract.h"
+#include "trainer/machines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a response at rest ---- */
+
+static int add_names(struct tw_profile *p, const struct tw_dataset *d, uint32_t node_type,
+		     struct tw_err *err)
+{
+	for (size_t i = 0; i < d->ids.count; i++) {
+		size_t len;
+		const char *part = tw_workload_name(d->ids.at[i], &len);
+		char *name = strndup(part, len);
+		int status;
+
+		if (name == NULL)
+			return tw_fail(err, TW_NOMEM, "names of workloads");
+		status = tw_profile_add_background(p, node_type, name, err);
+		free(name);
+		if (status < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_rows(struct tw_profile *p, const struct tw_dataset *d,
+		    const struct tw_energy_source *source, uint32_t node_type,
+		    struct tw_err *err)
+{
+	for (size_t k = 0; k < source->count; k++) {
+		const enum tw_component c = source->components[k];
+		const double *watts = tw_dataset_find(d, tw_power_column(c));
+
+		if (watts != NULL && tw_profile_add_power(p, source, c, node_type, watts,
+							  d->rows, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_extracted(struct tw_profile *p, const struct tw_prom *idle,
+			 const struct tw_extract_args *args, uint32_t node_type,
+			 struct tw_err *err)
+{
+	struct tw_dataset d = { 0 }, all = { 0 };
+	int rc = -1;
+
+	if (tw_extract(idle, args, &d, err) < 0 ||
+	    tw_isolate_aggregate(&d, &all, err) < 0 ||
+	    add_rows(p, &all, args->source, node_type, err) < 0)
+		goto out;
+	if (!args->group->of_node && add_names(p, &d, node_type, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+	return rc;
+}
+
+/* A group that the response has beside the source, of workloads if there is one. */
+static const struct tw_feature_group *find_group(const struct tw_prom *idle,
+						 const struct tw_energy_source *source)
+{
+	const struct tw_feature_group *found = NULL;
+
+	for (size_t i = 0; i < tw_feature_group_count(); i++) {
+		const struct tw_feature_group *g = tw_feature_group_at(i);
+
+		if (tw_extract_has_both(idle, g, source) &&
+		    (found == NULL || found->of_node))
+			found = g;
+	}
+	return found;
+}
+
+int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
+			    const char *machine, uint32_t node_type, struct tw_err *err)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < tw_energy_source_count(); i++) {
+		struct tw_extract_args args = {
+			.source = tw_energy_source_at(i),
+			.machine = machine,
+			/* At rest a rate that goes on for a step is no worse. */
+			.resets = TW_RESETS_CARRY,
+		};
+
+		args.group = find_group(idle, args.source);
+		if (args.group == NULL)
+			continue;
+		args.level = args.group->of_node ? TW_LEVEL_NODE : TW_LEVEL_CONTAINER;
+		if (add_extracted(p, idle, &args, node_type, err) < 0)
+			return tw_err_wrap(err, "%s", args.source->name);
+		any = true;
+	}
+	if (!any)
+		return tw_fail(err, TW_NOTFOUND,
+			       "no energy source and feature group of which the response "
+			       "has all metrics");
+	return 0;
+}
+
+/* The machine at rest that is the data's: the one of its name, or the only one. */
+static int find_machine(const struct tw_machines *rest, const char *name, bool only,
+			const char **out, struct tw_err *err)
+{
+	for (size_t i = 0; name != NULL && i < rest->count; i++)
+		if (strcmp(rest->name[i], name) == 0) {
+			*out = rest->name[i];
+			return 0;
+		}
+	if (!only || rest->count > 1)
+		return tw_fail(err, TW_INVALID,
+			       "the response at rest has no machine '%.60s'",
+			       name != NULL ? name : "");
+	*out = NULL;
+	return 0;
+}
+
+static int add_machines(struct tw_isolation *s, const struct tw_prom *idle,
+			const struct tw_isolation_machine *machine, size_t machines,
+			struct tw_err *err)
+{
+	struct tw_machines rest = { 0 };
+	int rc = -1;
+
+	if (tw_machines_find(idle, &rest, err) < 0)
+		goto out;
+	for (size_t i = 0; i < machines; i++) {
+		const char *name = NULL;
+
+		if (find_machine(&rest, machine[i].name, machines == 1, &name, err) < 0 ||
+		    tw_profile_add_response(&s->own, idle, name, machine[i].node_type,
+					    err) < 0)
+			goto out;
+	}
+	rc = 0;
+out:
+	tw_machines_release(&rest);
+	return rc;
+}
+
+/* ---- a pipeline's models ---- */
+
+struct loading {
+	struct tw_isolation *to;
+	const char *pipeline;
+};
+
+static int load_model(void *arg, const struct tw_index_place *at, struct tw_err *err)
+{
+	const struct loading *l = arg;
+	struct tw_isolation *s = l->to;
+	struct tw_power_model **more;
+
+	if (at->output != TW_ABS_POWER || strcmp(at->pipeline, l->pipeline) != 0)
+		return 0;
+	more = realloc(s->model, (s->models + 1) * sizeof(*more));
+	if (more == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu models", s->models + 1);
+	s->model = more;
+	if (tw_power_model_load(at->path, &s->model[s->models], err) < 0)
+		return -1;
+	s->models++;
+	return 0;
+}
+
+/* What is no part of a database is none of ours. */
+static void pass_over(void *arg, const char *path, const struct tw_err *why)
+{
+	(void)arg;
+	(void)path;
+	(void)why;
+}
+
+static int load_models(struct tw_isolation *s, const struct tw_isolation_config *c,
+		       struct tw_err *err)
+{
+	struct loading l = { s, c->abs_pipeline };
+
+	if (tw_index_walk(c->model_db, load_model, pass_over, &l, err) < 0)
+		return -1;
+	if (s->models == 0)
+		return tw_fail(err, TW_INVALID,
+			       "pipeline '%.128s' has no AbsPower model, or there is no "
+			       "such pipeline in '%s'",
+			       c->abs_pipeline, c->model_db);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int check_needs(const struct tw_isolator *isolator,
+		       const struct tw_isolation_config *c, struct tw_err *err)
+{
+	if (isolator->needs_profile && c->idle == NULL && c->profile == NULL)
+		return tw_fail(err, TW_INVALID,
+			       "%s needs a response of the machine at rest, or a profile",
+			       isolator->name);
+	if (isolator->needs_models && (c->model_db == NULL || c->abs_pipeline == NULL))
+		return tw_fail(
+			err, TW_INVALID,
+			"%s needs a model database, and the name of a pipeline in it",
+			isolator->name);
+	return 0;
+}
+
+int tw_isolation_init(const struct tw_isolator *isolator,
+		      const struct tw_isolation_config *config,
+		      const struct tw_isolation_machine *machine, size_t machines,
+		      struct tw_isolation *out, struct tw_err *err)
+{
+	struct tw_isolation s = { 0 };
+	int rc = -1;
+
+	if (check_needs(isolator, config, err) < 0)
+		goto out;
+	if (isolator->needs_profile && config->idle != NULL &&
+	    add_machines(&s, config->idle, machine, machines, err) < 0) {
+		tw_err_wrap(err, "power at rest");
+		goto out;
+	}
+	if (isolator->needs_models && load_models(&s, config, err) < 0)
+		goto out;
+	s.args.target_hints = config->target_hints;
+	s.args.bg_hints = config->bg_hints;
+	s.args.model = s.model;
+	s.args.models = s.models;
+	s.args.profile = config->profile;
+
+	*out = s;
+	if (isolator->needs_profile && config->idle != NULL)
+		out->args.profile = &out->own;
+	s = (struct tw_isolation){ 0 };
+	rc = 0;
+out:
+	tw_isolation_release(&s);
+	return rc;
+}
+
+struct tw_isolator_args tw_isolation_args(const struct tw_isolation *isolation,
+					  uint32_t node_type)
+{
+	struct tw_isolator_args args = { 0 };
+
+	if (isolation != NULL)
+		args = isolation->args;
+	args.node_type = node_type;
+	return args;
+}
+
+void tw_isolation_release(struct tw_isolation *isolation)
+{
+	for (size_t i = 0; i < isolation->models; i++)
+		tw_power_model_free(isolation->model[i]);
+	free(isolation->model);
+	tw_profile_release(&isolation->own);
+	*isolation = (struct tw_isolation){ 0 };
+}
