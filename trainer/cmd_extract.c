@@ -39,6 +39,7 @@ static int extract(const struct config *c, const struct tw_extract_args *args,
 	int rc = -1;
 
 	if (tw_table_extract(c->table.input, args, &d, err) < 0 ||
+	    tw_table_smooth(&c->table, &d, err) < 0 ||
 	    tw_table_write(&d, c->table.output, err) < 0)
 		goto out;
 	rc = 0;

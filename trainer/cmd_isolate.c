@@ -116,6 +116,7 @@ static int isolate(const struct job *j, struct tw_err *err)
 		goto out;
 	if (read_table(j, &d, err) < 0 ||
 	    tw_isolate_prepare(j->isolator, &isolation.args, &d, &all, err) < 0 ||
+	    tw_table_smooth(&j->config->table, &all, err) < 0 ||
 	    apply(j, &isolation, &all, err) < 0)
 		goto out;
 	tw_dataset_drop(&all, TW_BACKGROUND_PREFIX);

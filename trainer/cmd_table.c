@@ -37,6 +37,12 @@ int tw_table_args(const struct tw_table_config *c, enum tw_level level,
 	return 0;
 }
 
+int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
+		    struct tw_err *err)
+{
+	return c->extractor > 0 ? tw_smooth(d, c->window, err) : 0;
+}
+
 int tw_table_extract(const char *input, const struct tw_extract_args *args,
 		     struct tw_dataset *out, struct tw_err *err)
 {

@@ -8,6 +8,7 @@
 
 #include "lib/opt.h"
 #include "trainer/extract.h"
+#include "trainer/smooth.h"
 
 struct tw_dataset;
 struct tw_err;
@@ -15,7 +16,8 @@ struct tw_err;
 /* Texts of options, as they were given; resets and compat are the enums' numbers. */
 struct tw_table_config {
 	char *input, *source, *group, *machine, *output;
-	unsigned resets, compat;
+	unsigned resets, compat, extractor;
+	uint32_t window;
 	bool vm_metrics;
 };
 
@@ -60,6 +62,21 @@ extern const char *const tw_compat_names[];
 		  .type = TW_OPT_BOOL,                                                  \
 		  .offset = offsetof(config, table.vm_metrics),                         \
 		  .help = "take the series of job \"vm\"" },                            \
+		{ .name = "extractor",                                                  \
+		  .type = TW_OPT_CHOICE,                                                \
+		  .offset = offsetof(config, table.extractor),                          \
+		  .fallback = "default",                                                \
+		  .arg = "NAME",                                                        \
+		  .help = "default, or smooth: means over the last times",              \
+		  .choices = tw_extractor_names },                                      \
+		{ .name = "smooth-window",                                              \
+		  .type = TW_OPT_U32,                                                   \
+		  .offset = offsetof(config, table.window),                             \
+		  .fallback = "30",                                                     \
+		  .arg = "N",                                                           \
+		  .help = "how many times, with --extractor smooth",                    \
+		  .min = 1,                                                             \
+		  .max = TW_SMOOTH_WINDOW_MAX },                                        \
 		{ .name = "machine",                                                    \
 		  .type = TW_OPT_TEXT,                                                  \
 		  .offset = offsetof(config, table.machine),                            \
@@ -74,6 +91,10 @@ extern const char *const tw_compat_names[];
 /* Look up what the texts name. What is wrong here is wrong use. */
 int tw_table_args(const struct tw_table_config *c, enum tw_level level,
 		  struct tw_extract_args *out, struct tw_err *err);
+
+/* Smooth the rows where the config says so. */
+int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
+		    struct tw_err *err);
 
 /* Read and extract the response in a file. *out must be empty; it is yours. */
 int tw_table_extract(const char *input, const struct tw_extract_args *args,

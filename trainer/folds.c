@@ -191,6 +191,7 @@ int tw_folds_validate(const struct tw_folds *f, uint32_t k, const struct tw_trai
 		goto out;
 	ordered.x = o.x;
 	ordered.y = o.y;
+	ordered.overlap = 0; /* rows that are neighbours now were none before */
 	fold = (struct tw_fold){ o.outside, s->rows };
 	if (tw_validate_fold(t, &ordered, fold, seed, o.predicted, err) < 0)
 		goto out;

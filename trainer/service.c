@@ -126,6 +126,7 @@ static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char 
 								       : q->name,
 			       .idle = q->idle },
 		.resets = s->config.resets,
+		.smooth = q->smooth,
 		.vm_metrics = q->vm_metrics,
 		.seed = s->config.seed,
 		.threads = s->config.threads,

@@ -62,6 +62,7 @@ trainer-src += trainer/track.c
 trainer-src += trainer/spool.c
 trainer-src += trainer/spool_write.c
 trainer-src += trainer/stop.c
+trainer-src += trainer/smooth.c
 trainer-src += trainer/train.c
 trainer-src += trainer/train_arguments.c
 trainer-src += trainer/train_data.c

@@ -62,8 +62,9 @@ struct tw_train_job {
 	const struct tw_isolator *isolator;
 	struct tw_isolation_config isolation; /* what it is told beside the data */
 	enum tw_resets resets;
-	bool vm_metrics;             /* then there is one machine, or one is named */
-	const char *machine;         /* only this one, or that of tables; NULL: all */
+	uint32_t smooth;     /* window of the smooth extractor; 0: the default one */
+	bool vm_metrics;     /* then there is one machine, or one is named */
+	const char *machine; /* only this one, or that of tables; NULL: all */
 	struct tw_machine_spec spec; /* of the one machine that was measured, if known */
 	const struct tw_train_spec *specs; /* of several */
 	size_t spec_count;

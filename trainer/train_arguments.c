@@ -2,6 +2,7 @@
 #include "trainer/train_arguments.h"
 
 #include "lib/buf.h"
+#include "trainer/smooth.h"
 #include "trainer/train.h"
 
 /* The text, or null where it is empty. */
@@ -46,11 +47,11 @@ json_t *tw_train_arguments(const struct tw_train_job *job)
 	return json_pack(
 		"{s:s, s:o, s:s, s:s, s:s, s:s*, s:s*, s:o, s:o, s:b, s:s, s:I, s:I}",
 		"command", "train", "input", tw_train_origins(job), "pipeline_name",
-		job->name, "extractor", "default", "isolator", job->isolator->name,
-		"energy_source", job->source != NULL ? job->source->name : NULL,
-		"feature_group", job->group != NULL ? job->group->name : NULL,
-		"abs_trainers", joined(&job->abs_trainers), "dyn_trainers",
-		joined(&job->dyn_trainers), "vm_train", job->vm_metrics, "resets",
-		tw_resets_names[job->resets], "seed", (json_int_t)job->seed, "folds",
-		(json_int_t)job->folds);
+		job->name, "extractor", tw_extractor_names[job->smooth > 0], "isolator",
+		job->isolator->name, "energy_source",
+		job->source != NULL ? job->source->name : NULL, "feature_group",
+		job->group != NULL ? job->group->name : NULL, "abs_trainers",
+		joined(&job->abs_trainers), "dyn_trainers", joined(&job->dyn_trainers),
+		"vm_train", job->vm_metrics, "resets", tw_resets_names[job->resets],
+		"seed", (json_int_t)job->seed, "folds", (json_int_t)job->folds);
 }

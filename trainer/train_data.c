@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_data.h"
 
+#include "trainer/smooth.h"
 #include "trainer/train.h"
 #include "trainer/train_machines.h"
 #include "trainer/validate.h"
@@ -48,13 +49,17 @@ static int get_rows(const struct tw_train_data *t, const struct tw_train_job *jo
 		status = extract(t, job, response, &d, err);
 	if (status < 0)
 		return -1;
-	if (t->output == TW_ABS_POWER) {
+	if (t->output == TW_ABS_POWER)
 		*out = d;
-		return 0;
-	}
-	status = tw_isolate_prepare(job->isolator, &args, &d, out, err);
-	tw_dataset_release(&d);
-	return status;
+	else
+		status = tw_isolate_prepare(job->isolator, &args, &d, out, err);
+	if (t->output != TW_ABS_POWER)
+		tw_dataset_release(&d);
+	/* Summed over workloads first: one that ends is still in the means after it. */
+	if (status < 0 || job->smooth == 0 || tw_smooth(out, job->smooth, err) == 0)
+		return status;
+	tw_dataset_release(out);
+	return -1;
 }
 
 /* Rows of each recording that has the metrics, and which of the inputs it is. */
@@ -219,7 +224,8 @@ static void keep_outside(const struct tw_train_data *t, size_t view, bool *keep)
 {
 	memset(keep, true, t->d.rows * sizeof(*keep));
 	if (view < t->folds) {
-		const struct tw_fold fold = tw_fold_at(t->d.rows, t->folds, view);
+		const struct tw_fold fold = tw_fold_widen(
+			tw_fold_at(t->d.rows, t->folds, view), t->overlap, t->d.rows);
 
 		memset(keep + fold.from, false, (fold.to - fold.from) * sizeof(*keep));
 	} else if (view > t->folds) {
@@ -337,6 +343,7 @@ void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *j
 		return;
 	}
 	fill_x(t);
+	t->overlap = job->smooth > 0 ? job->smooth - 1 : 0;
 	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero;
 	if (t->output == TW_DYN_POWER)
 		isolate(t, job->isolator, &t->err);
@@ -355,6 +362,7 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t vi
 		.features = t->feature,
 		.component = t->component[component],
 		.from_zero = t->from_zero,
+		.overlap = t->overlap,
 	};
 }
 

@@ -50,8 +50,9 @@ struct tw_train_data {
 	struct tw_err extra_err; /* why there is none that was asked for */
 	double *x;               /* d.rows * cols */
 	double *y;               /* for each view, each component: d.rows */
-	bool from_zero;          /* what the isolator left is 0 W at zero use */
-	json_t *learnt;          /* what it learnt from the whole, or NULL */
+	size_t overlap; /* rows next to one that have samples in common with it */
+	bool from_zero; /* what the isolator left is 0 W at zero use */
+	json_t *learnt; /* what it learnt from the whole, or NULL */
 };
 
 /* Get d: extract from the response, or copy the table. The first of two steps. */

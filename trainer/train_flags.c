@@ -6,6 +6,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "trainer/names.h"
+#include "trainer/smooth.h"
 #include "trainer/train.h"
 #include "trainer/train_input.h"
 
@@ -85,6 +86,21 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, shuffled),
 	  .help = "judge by shuffled rows too, to compare with others' figures" },
+	{ .name = "extractor",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct tw_train_flags, extractor),
+	  .fallback = "default",
+	  .arg = "NAME",
+	  .choices = tw_extractor_names,
+	  .help = "default, or smooth: means over the last times" },
+	{ .name = "smooth-window",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct tw_train_flags, window),
+	  .fallback = "30",
+	  .arg = "N",
+	  .help = "how many times, with --extractor smooth",
+	  .min = 1,
+	  .max = TW_SMOOTH_WINDOW_MAX },
 	{ .name = "resets",
 	  .type = TW_OPT_CHOICE,
 	  .offset = offsetof(struct tw_train_flags, resets),
@@ -167,6 +183,7 @@ int tw_train_flags_job(const struct tw_train_flags *f, struct tw_train_job *job,
 			       "--folds: 1 leaves no rows to train on, want 2 or more");
 	job->name = f->name;
 	job->origin = f->origin;
+	job->smooth = f->extractor > 0 ? f->window : 0;
 	job->seed = f->seed;
 	job->threads = f->threads;
 	job->folds = f->folds;

@@ -26,7 +26,8 @@ struct tw_train_flags {
 	char *vendor, *processor;
 	uint32_t cores, chips, memory, frequency, threads_per_core;
 	uint32_t threads, seed, folds;
-	unsigned resets;
+	unsigned resets, extractor;
+	uint32_t window;
 	char *workloads;
 	bool vm_metrics, replace, shuffled;
 };

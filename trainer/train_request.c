@@ -7,6 +7,7 @@
 #include "trainer/hints.h"
 #include "trainer/names.h"
 #include "trainer/prom.h"
+#include "trainer/smooth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ enum member {
 	TARGET_HINTS,
 	BG_HINTS,
 	ABS_PIPELINE,
+	EXTRACTOR,
+	WINDOW,
 	IDLE,
 	MEMBER_COUNT
 };
@@ -42,6 +45,8 @@ struct tw_train_reader {
 	unsigned depth;                  /* of that value */
 	bool in_value;
 	bool seen[MEMBER_COUNT];
+	bool smooth; /* the extractor is */
+	uint32_t window;
 };
 
 /* A key, with the depth at which it is one. */
@@ -61,6 +66,8 @@ static const struct key keys[] = {
 	{ "trainer", 1, TRAINER, "trainer" },
 	{ "abs_trainers", 2, ABS_TRAINERS, "trainer.abs_trainers" },
 	{ "dyn_trainers", 2, DYN_TRAINERS, "trainer.dyn_trainers" },
+	{ "extractor", 2, EXTRACTOR, "trainer.extractor" },
+	{ "smooth_window", 2, WINDOW, "trainer.smooth_window" },
 	{ "isolator", 2, ISOLATOR, "trainer.isolator" },
 	{ "isolator_args", 2, ISOLATOR_ARGS, "trainer.isolator_args" },
 	{ "target_hints", 3, TARGET_HINTS, "trainer.isolator_args.target_hints" },
@@ -161,6 +168,36 @@ static int take_isolator(struct tw_train_reader *r, const struct tw_jsax_event *
 	status = tw_names_isolator(text, &r->q.isolator, err);
 	free(text);
 	return status < 0 ? tw_err_wrap(err, "%s", path_of(ISOLATOR)) : 0;
+}
+
+static int take_extractor(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			  struct tw_err *err)
+{
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	for (size_t i = 0; e->type == TW_JSAX_TEXT && tw_extractor_names[i] != NULL; i++)
+		if (strlen(tw_extractor_names[i]) == e->len &&
+		    memcmp(tw_extractor_names[i], e->text, e->len) == 0) {
+			r->smooth = i > 0;
+			return 0;
+		}
+	return fail_type(EXTRACTOR, "\"default\" or \"smooth\"", err);
+}
+
+static int take_window(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	const double v = e->number;
+
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (e->type != TW_JSAX_NUMBER || !(v >= 1) || v > TW_SMOOTH_WINDOW_MAX ||
+	    v != (uint32_t)v)
+		return tw_fail(err, TW_INVALID,
+			       "%s: expected a whole number from 1 to %d",
+			       path_of(WINDOW), TW_SMOOTH_WINDOW_MAX);
+	r->window = (uint32_t)v;
+	return 0;
 }
 
 static int take_flag(struct tw_train_reader *r, const struct tw_jsax_event *e,
@@ -274,6 +311,10 @@ static int take_value(struct tw_train_reader *r, const struct tw_jsax_event *e,
 		return take_trainers(r, e, err);
 	case ISOLATOR:
 		return take_isolator(r, e, err);
+	case EXTRACTOR:
+		return take_extractor(r, e, err);
+	case WINDOW:
+		return take_window(r, e, err);
 	case ISOLATOR_ARGS:
 		return take_isolator_args(r, e, err);
 	case RESPONSE:
@@ -371,6 +412,8 @@ int tw_train_reader_end(struct tw_train_reader *r, struct tw_train_request *out,
 {
 	if (tw_jsax_end(r->parser, err) < 0 || check_whole(&r->q, err) < 0)
 		return -1;
+	if (r->smooth)
+		r->q.smooth = r->window > 0 ? r->window : TW_SMOOTH_WINDOW_DEFAULT;
 	*out = r->q;
 	r->q = (struct tw_train_request){ 0 };
 	return 0;

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
 struct tw_isolator;
@@ -27,6 +28,7 @@ struct tw_train_request {
 	struct tw_strs abs_trainers, dyn_trainers; /* known names; not both empty */
 	const struct tw_isolator *isolator;
 	struct tw_strs target_hints, bg_hints; /* for the isolator */
+	uint32_t smooth;    /* window of the smooth extractor; 0: the default one */
 	char *abs_pipeline; /* whose models the isolator uses; checked, or NULL */
 	bool vm_metrics;
 	struct tw_prom *response;

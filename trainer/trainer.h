@@ -32,6 +32,9 @@ struct tw_samples {
 	enum tw_component component; /* whose watts they are */
 	/* Zero features are 0 W by definition: what is linear has no constant. */
 	bool from_zero;
+	/* So many rows next to one have samples in common with it: they do not train a
+	 * model that it judges. */
+	size_t overlap;
 };
 
 struct tw_trainer {

@@ -19,6 +19,13 @@ struct tw_fold tw_fold_at(size_t rows, size_t folds, size_t i)
 	return (struct tw_fold){ from, from + each + (i < larger) };
 }
 
+struct tw_fold tw_fold_widen(struct tw_fold fold, size_t overlap, size_t rows)
+{
+	fold.from = fold.from > overlap ? fold.from - overlap : 0;
+	fold.to = rows - fold.to > overlap ? fold.to + overlap : rows;
+	return fold;
+}
+
 /* Copy what n rows of `width` doubles are outside the block. */
 static void copy_outside(double *to, const double *from, size_t rows, size_t width,
 			 struct tw_fold fold)
@@ -110,7 +117,8 @@ int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 	void *state = NULL;
 	int rc = -1;
 
-	if (fit_outside(t, s, fold, seed, &text, err) < 0 ||
+	if (fit_outside(t, s, tw_fold_widen(fold, s->overlap, s->rows), seed, &text,
+			err) < 0 ||
 	    read_back(t, s, &text, &p, &state, err) < 0) {
 		tw_err_wrap(err, "without rows %zu to %zu", fold.from, fold.to - 1);
 		goto out;

@@ -26,9 +26,13 @@ struct tw_fold {
  */
 struct tw_fold tw_fold_at(size_t rows, size_t folds, size_t i);
 
+/* The block and what must not train a model that is judged by it: s->overlap more rows
+ * on either side. */
+struct tw_fold tw_fold_widen(struct tw_fold fold, size_t overlap, size_t rows);
+
 /*
- * Fit on the rows of s outside the block and predict those in it: predicted[0] belongs
- * to row fold.from. s->y of the block's rows is not looked at.
+ * Fit on the rows of s outside the widened block and predict those in it: predicted[0]
+ * belongs to row fold.from. s->y of the block's rows is not looked at.
  */
 int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 		     struct tw_fold fold, uint64_t seed, double *predicted,

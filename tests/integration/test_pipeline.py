@@ -257,6 +257,20 @@ class Isolate(Case):
             "train", "--input", GENERATED["0.7"], "--name", "x", "--isolator",
             "ProfileBackgroundIsolator"))
 
+    def test_smoothed_rows_are_means_over_the_window(self):
+        options = ("--input", GENERATED["0.7"], "--group", "CounterOnly")
+        raw = table(self.tallywatt("extract", *options))
+        smooth = table(self.tallywatt("extract", *options, "--extractor", "smooth",
+                                      "--smooth-window", "4"))
+        self.assertEqual(len(smooth), len(raw) - 3)
+        for i, row in enumerate(smooth):
+            for column in ("cpu_cycles", "package_power"):
+                mean = sum(float(r[column]) for r in raw[i:i + 4]) / 4
+                self.assertTrue(close(mean, float(row[column]), 1e-9))
+        self.train("smooth", "--extractor", "smooth", "--smooth-window", "4")
+        with open(self.path("db", "smooth", "metadata.json")) as f:
+            self.assertEqual(json.load(f)["extractor"], "smooth")
+
     def test_an_unknown_isolator_is_refused(self):
         line = self.refused("isolate", "--csv", self.container_csv(), "--source",
                             "rapl-sysfs", "--isolator", "NoIsolator", codes=(2,))

@@ -78,7 +78,8 @@ static void what_the_isolator_is_told_is_read(void **state)
 		"\"isolator\":\"TrainIsolator\",\"isolator_args\":{\"more\":{\"bg_"
 		"hints\":"
 		"7},\"target_hints\":[\"a\",\"b,c\"],\"bg_hints\":\"d, e\","
-		"\"abs_pipeline_name\":\"std_v0.7\",\"profiles\":[{}]}},"
+		"\"abs_pipeline_name\":\"std_v0.7\",\"profiles\":[{}]},"
+		"\"smooth_window\":7,\"extractor\":\"smooth\"},"
 		"\"prom_response\":" SERIES "}";
 
 	(void)state;
@@ -93,6 +94,7 @@ static void what_the_isolator_is_told_is_read(void **state)
 		assert_int_equal(q.bg_hints.count, 2);
 		assert_string_equal(q.bg_hints.at[1], "e");
 		assert_string_equal(q.abs_pipeline, "std_v0.7");
+		assert_int_equal(q.smooth, 7);
 		tw_train_request_release(&q);
 	}
 }
@@ -208,6 +210,14 @@ static const struct bad bad[] = {
 	{ TRAINED("\"isolator\":7"), "trainer.isolator: expected a string", TW_INVALID },
 	{ TRAINED("\"isolator_args\":[]"), "trainer.isolator_args: expected an object",
 	  TW_INVALID },
+	{ TRAINED("\"extractor\":\"rough\""),
+	  "trainer.extractor: expected \"default\" or \"smooth\"", TW_INVALID },
+	{ TRAINED("\"smooth_window\":0"),
+	  "trainer.smooth_window: expected a whole number from 1 to 100000", TW_INVALID },
+	{ TRAINED("\"smooth_window\":2.5"),
+	  "trainer.smooth_window: expected a whole number from 1 to 100000", TW_INVALID },
+	{ TRAINED("\"smooth_window\":\"3\""),
+	  "trainer.smooth_window: expected a whole number from 1 to 100000", TW_INVALID },
 	{ TRAINED("\"isolator_args\":{\"target_hints\":7}"),
 	  "trainer.isolator_args.target_hints: expected a list", TW_INVALID },
 	{ TRAINED("\"isolator_args\":{\"bg_hints\":[\"a\",[]]}"),

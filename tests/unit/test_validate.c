@@ -63,7 +63,7 @@ static const struct tw_trainer spy = {
 static void a_fold_is_fitted_on_all_other_rows_in_their_order(void **state)
 {
 	double x[ROWS], y[ROWS], predicted[ROWS];
-	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false };
+	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0 };
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
@@ -98,7 +98,7 @@ static void what_is_learnt_by_heart_is_of_no_use_on_blocks(void **state)
 {
 	const struct tw_trainer *t = tw_trainer_find("XgboostFitTrainer");
 	double x[ROWS], y[ROWS], predicted[ROWS], error = 0.0;
-	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false };
+	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0 };
 	uint64_t seed = 1;
 
 	(void)state;
@@ -122,10 +122,10 @@ static void what_is_learnt_by_heart_is_of_no_use_on_blocks(void **state)
 static void predictions_below_zero_are_zero_as_they_are_served(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3, 4 }, y[] = { 0, 10, 20, 30, 40 };
-	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false };
+	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false, 0 };
 	const struct tw_fold first = { 0, 1 };
 	double below[] = { -50, 1, 2, 3, 4 }, predicted;
-	const struct tw_samples far = { 5, 1, below, y, names, TW_PACKAGE, false };
+	const struct tw_samples far = { 5, 1, below, y, names, TW_PACKAGE, false, 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
@@ -141,7 +141,7 @@ static void predictions_below_zero_are_zero_as_they_are_served(void **state)
 static void a_failure_names_the_rows(void **state)
 {
 	static const double x[] = { 0, 1 }, y[] = { 0, 10 };
-	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false };
+	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false, 0 };
 	const struct tw_fold last = { 1, 2 };
 	double predicted;
 	struct tw_err err = { 0 };
@@ -172,7 +172,7 @@ static void a_text_that_cannot_be_read_back_is_a_failure(void **state)
 	const struct tw_trainer strange = { .name = "S",
 					    .predictor = "none",
 					    .fit = fit_rubbish };
-	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false };
+	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false, 0 };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 }, other = { 0 };
 
@@ -188,7 +188,7 @@ static void a_text_that_cannot_be_read_back_is_a_failure(void **state)
 static void memory_that_runs_out_is_an_error(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3, 4 }, y[] = { 0, 10, 20, 30, 40 };
-	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false };
+	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false, 0 };
 	const struct tw_fold middle = { 2, 3 };
 	int failures = 0;
 
@@ -210,9 +210,23 @@ static void memory_that_runs_out_is_an_error(void **state)
 	assert_true(failures > 5);
 }
 
+static void a_block_is_widened_to_the_ends_at_most(void **state)
+{
+	const struct tw_fold middle = { 4, 6 };
+	struct tw_fold f = tw_fold_widen(middle, 0, 10);
+
+	(void)state;
+	assert_true(f.from == 4 && f.to == 6);
+	f = tw_fold_widen(middle, 3, 10);
+	assert_true(f.from == 1 && f.to == 9);
+	f = tw_fold_widen(middle, 100, 10);
+	assert_true(f.from == 0 && f.to == 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_is_widened_to_the_ends_at_most),
 		cmocka_unit_test(blocks_are_contiguous_and_cover_all_rows),
 		cmocka_unit_test(a_fold_is_fitted_on_all_other_rows_in_their_order),
 #if TW_XGBOOST

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/csv.h"
+#include "lib/dataset.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/smooth.h"
+
+#include <string.h>
+
+static void read_csv(const char *text, struct tw_dataset *d)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_csv_read(text, strlen(text), d, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static const char node[] =
+	"timestamp,cpu_cycles,cpu_scaling_frequency_hertz,package_power,node_type\n"
+	"10,3,100,30,7\n13,6,200,60,7\n16,0,300,0,7\n19,9,400,3,7\n";
+
+static void use_and_power_are_means_and_the_rest_is_as_it_was(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv(node, &d);
+	assert_int_equal(tw_smooth(&d, 3, &err), 0);
+	assert_int_equal(d.rows, 2);
+	assert_int_equal(d.time_ms[0], 16000);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[0] == 3);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[1] == 5);
+	assert_true(tw_dataset_find(&d, "package_power")[0] == 30);
+	assert_true(tw_dataset_find(&d, "package_power")[1] == 21);
+	assert_true(tw_dataset_find(&d, "cpu_scaling_frequency_hertz")[0] == 300);
+	assert_true(tw_dataset_find(&d, "node_type")[1] == 7);
+	tw_dataset_release(&d);
+}
+
+/* b was not there at 13; the node's power is not any workload's. */
+static void a_workload_that_is_not_there_used_nothing(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,id,cpu_cycles,package_power\n10,a,2,10\n10,b,4,10\n"
+		 "13,a,6,20\n16,a,4,40\n16,b,8,40\n",
+		 &d);
+	assert_int_equal(tw_smooth(&d, 2, &err), 0);
+	assert_int_equal(d.rows, 3);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[0] == 4);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[1] == 5);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[2] == 4);
+	assert_true(tw_dataset_find(&d, "package_power")[0] == 15);
+	assert_true(tw_dataset_find(&d, "package_power")[1] == 30);
+	assert_true(tw_dataset_find(&d, "package_power")[2] == 30);
+	tw_dataset_release(&d);
+}
+
+static void a_window_of_one_changes_nothing_and_a_long_one_is_refused(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv(node, &d);
+	assert_int_equal(tw_smooth(&d, 1, &err), 0);
+	assert_int_equal(d.rows, 4);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[3] == 9);
+	assert_int_equal(tw_smooth(&d, 5, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "4 times, fewer than the smooth window of 5");
+	assert_int_equal(d.rows, 4);
+	tw_dataset_release(&d);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	read_csv(node, &d);
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_smooth(&d, 2, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_true(n > 3);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+	tw_dataset_release(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(use_and_power_are_means_and_the_rest_is_as_it_was),
+		cmocka_unit_test(a_workload_that_is_not_there_used_nothing),
+		cmocka_unit_test(
+			a_window_of_one_changes_nothing_and_a_long_one_is_refused),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("smooth", tests, NULL, NULL);
+}
