@@ -27,7 +27,7 @@ const char *const tw_resets_names[] = {
 int tw_machine_check(struct tw_machine *m, const struct tw_schema *schema,
 		     const struct tw_series *s, struct tw_err *err)
 {
-	for (size_t i = 0; schema->machine_labels[i] != NULL; i++) {
+	for (size_t i = 0; m != NULL && schema->machine_labels[i] != NULL; i++) {
 		const char *value = tw_series_label(s, schema->machine_labels[i]);
 
 		assert(i < TW_MACHINE_LABELS_MAX);
@@ -250,19 +250,32 @@ static int find_parts(struct job *j, const struct tw_prom *p, struct tw_err *err
 {
 	const struct tw_extract_args *a = j->args;
 	const struct tw_schema *schema = tw_extract_schema(p, a);
-	struct tw_machine power_machine = { 0 }, vm = { 0 };
+	struct tw_machine guest = { 0 };
 
 	if (tw_extract_check(p, schema, a, err) < 0)
 		return -1;
 	j->features = tw_extract_features(p, schema, a->group, j->feature);
 	j->components = tw_extract_components(p, schema, a->source, j->component);
-	if (tw_power_extract(p, schema, a, j->component, j->components, &power_machine,
-			     &j->power, err) < 0)
+	if (tw_power_extract(p, schema, a, j->component, j->components, &j->power, err) <
+	    0)
 		return -1;
 	/* Power of a VM is its host's: another machine by name. */
 	return tw_workloads_find(j->feature, j->features, a,
-				 a->vm_metrics ? &vm : &power_machine, &j->workloads,
-				 err);
+				 a->vm_metrics ? &guest : NULL, &j->workloads, err);
+}
+
+/* The one machine that is wanted; *one stays NULL where the response is of it alone. */
+static int select_machine(const struct tw_machines *m, const struct tw_prom *p,
+			  const char *name, struct tw_prom **one, struct tw_err *err)
+{
+	if (name != NULL)
+		return tw_machines_select(m, p, name, one, err);
+	if (m->count > 1)
+		return tw_fail(err, TW_INVALID,
+			       "response holds 2 machines or more ('%.60s' and '%.60s'): "
+			       "want one of them (--machine)",
+			       m->name[0], m->name[1]);
+	return 0;
 }
 
 int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
@@ -279,9 +292,8 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 			a->group->name);
 		goto out;
 	}
-	if (a->machine != NULL &&
-	    (tw_machines_find(p, &machines, err) < 0 ||
-	     tw_machines_select(&machines, p, a->machine, &one, err) < 0))
+	if (!a->apart && (tw_machines_find(p, &machines, err) < 0 ||
+			  select_machine(&machines, p, a->machine, &one, err) < 0))
 		goto out;
 	if (find_parts(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
 		goto out;

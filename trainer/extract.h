@@ -42,6 +42,7 @@ struct tw_extract_args {
 	enum tw_resets resets;
 	enum tw_compat compat;
 	bool vm_metrics; /* take the series with job="vm" instead of leaving them out */
+	bool apart;      /* the response is known to be of one machine */
 	const char *machine; /* of several (trainer/machines.h); NULL: there is one */
 };
 

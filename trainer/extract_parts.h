@@ -55,14 +55,15 @@ size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *sc
 			     const struct tw_energy_source *source,
 			     enum tw_component out[TW_COMPONENT_COUNT]);
 
-/* Machines that series are of: what each machine label said first. All zero is none. */
+/* Guests that series are of: what each machine label said first. All zero is none. */
 #define TW_MACHINE_LABELS_MAX 4
 
 struct tw_machine {
 	const char *label[TW_MACHINE_LABELS_MAX];
 };
 
-/* Fails if the series is of another machine than those before it. */
+/* Fails if the series is of another machine than those before it; never where m is NULL.
+ */
 int tw_machine_check(struct tw_machine *m, const struct tw_schema *schema,
 		     const struct tw_series *s, struct tw_err *err);
 
@@ -80,8 +81,7 @@ struct tw_power {
 
 int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
 		     const struct tw_extract_args *a, const enum tw_component *component,
-		     size_t components, struct tw_machine *machine, struct tw_power *out,
-		     struct tw_err *err);
+		     size_t components, struct tw_power *out, struct tw_err *err);
 void tw_power_release(struct tw_power *p);
 
 /* Counters of the features, by workload; what is the feature's place. */

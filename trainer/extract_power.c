@@ -22,8 +22,8 @@ static void release_curve(struct curve *c)
 
 /* Energy series of the component and source, as counters told apart by their units. */
 static int find_counters(const struct tw_metric_series *m,
-			 const struct tw_extract_args *a, struct tw_machine *machine,
-			 struct tw_counters *out, struct tw_err *err)
+			 const struct tw_extract_args *a, struct tw_counters *out,
+			 struct tw_err *err)
 {
 	bool strict = m->metric->kind == TW_METRIC_ENERGY &&
 		      a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
@@ -33,8 +33,7 @@ static int find_counters(const struct tw_metric_series *m,
 	while ((s = tw_metric_series_next(m, &i)) != NULL) {
 		if (strict && tw_series_check_resets(s, m->metric->name, err) < 0)
 			return -1;
-		if (tw_machine_check(machine, m->schema, s, err) < 0 ||
-		    tw_counters_add(out, m->schema->unit_labels, 0, s, err) < 0)
+		if (tw_counters_add(out, m->schema->unit_labels, 0, s, err) < 0)
 			return -1;
 	}
 	tw_counters_sort(out);
@@ -107,14 +106,14 @@ static void shift(struct curve *c, double factor)
 
 static int make_curve(const struct tw_prom *p, const struct tw_schema *schema,
 		      const struct tw_extract_args *a, enum tw_component component,
-		      struct tw_machine *machine, struct curve *out, struct tw_err *err)
+		      struct curve *out, struct tw_err *err)
 {
 	struct tw_metric_series m = tw_energy_series(p, schema, component, a->source);
 	struct tw_counters counters = { 0 };
 	struct tw_track track = { 0 };
 	int rc = -1;
 
-	if (find_counters(&m, a, machine, &counters, err) < 0 ||
+	if (find_counters(&m, a, &counters, err) < 0 ||
 	    tw_track_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	out->time_ms = calloc(track.count + 1, sizeof(*out->time_ms));
@@ -190,15 +189,14 @@ static int join_curves(const struct curve *c, size_t count, struct tw_power *out
 
 int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
 		     const struct tw_extract_args *a, const enum tw_component *component,
-		     size_t components, struct tw_machine *machine, struct tw_power *out,
-		     struct tw_err *err)
+		     size_t components, struct tw_power *out, struct tw_err *err)
 {
 	struct curve curve[TW_COMPONENT_COUNT] = { 0 };
 	struct tw_power power = { 0 };
 	int rc = -1;
 
 	for (size_t k = 0; k < components; k++)
-		if (make_curve(p, schema, a, component[k], machine, &curve[k], err) < 0)
+		if (make_curve(p, schema, a, component[k], &curve[k], err) < 0)
 			goto out;
 	if (join_curves(curve, components, &power, err) < 0)
 		goto out;

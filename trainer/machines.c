@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "trainer/machines_ports.h"
 #include "trainer/prom_store.h"
 #include "trainer/schema.h"
 
@@ -240,6 +241,31 @@ static int list_names(struct tw_machines *m, const struct tw_prom *p,
 	return 0;
 }
 
+/* Give the ports of each host that are one machine the name of the first. */
+static int join_ports(struct tw_machines *m, const struct tw_prom *p, struct tw_err *err)
+{
+	const size_t count = m->count;
+	size_t end, kept = 0;
+
+	for (size_t i = 0; i < count; i = end) {
+		const struct tag to = { "", m->name[i] };
+		bool same;
+
+		end = tw_machines_host_end(m->name, count, i);
+		same = end > i + 1 && tw_machines_same_host(p, m->name + i, end - i);
+		for (size_t k = i; k < end; k++) {
+			if (k == i || !same)
+				m->name[kept++] = m->name[k];
+			else if (add_alias(m, (struct tag){ "instance", m->name[k] }, to,
+					   err) < 0)
+				return -1;
+		}
+	}
+	m->count = kept;
+	sort_aliases(m);
+	return 0;
+}
+
 int tw_machines_find(const struct tw_prom *p, struct tw_machines *out, struct tw_err *err)
 {
 	struct tw_machines m = { 0 };
@@ -256,7 +282,7 @@ int tw_machines_find(const struct tw_prom *p, struct tw_machines *out, struct tw
 				goto out;
 	}
 	follow_aliases(&m);
-	if (list_names(&m, p, &nameless, err) < 0)
+	if (list_names(&m, p, &nameless, err) < 0 || join_ports(&m, p, err) < 0)
 		goto out;
 	if (m.count > 1 && nameless != NULL) {
 		tw_fail(err, TW_INVALID,

@@ -36,6 +36,7 @@ trainer-src += trainer/isolation.c
 trainer-src += trainer/linear_text.c
 trainer-src += trainer/machines.c
 trainer-src += trainer/metric_choice.c
+trainer-src += trainer/machines_ports.c
 trainer-src += trainer/names.c
 trainer-src += trainer/packed.c
 trainer-src += trainer/points_text.c

@@ -23,6 +23,7 @@ static int extract(const struct tw_train_data *t, const struct tw_train_job *job
 				 : TW_LEVEL_NODE,
 		.resets = job->resets,
 		.vm_metrics = job->vm_metrics,
+		.apart = !job->vm_metrics,
 	};
 
 	return tw_extract(response, &args, out, err);

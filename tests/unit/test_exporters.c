@@ -323,7 +323,7 @@ static void one_machine_of_several_is_taken_by_name(void **state)
 
 	(void)state;
 	expect_failure(two, &args, TW_INVALID,
-		       "response holds 2 machines or more (node_name 'a' and 'b'): want "
+		       "response holds 2 machines or more ('a' and 'b'): want "
 		       "one of them (--machine)");
 	args.machine = "b";
 	extract(two, &args, &d);

@@ -4,9 +4,11 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "tests/unit/fail_alloc.h"
+#include "trainer/extract.h"
 #include "trainer/machines.h"
 #include "trainer/prom.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CYCLES "kepler_container_cpu_cycles_total"
@@ -188,9 +190,88 @@ static void every_failed_allocation_is_reported(void **state)
 	tw_prom_free(p);
 }
 
+/* Energy and use by Kepler 0.10 at two instances; the second pair of times is `from`. */
+static struct tw_prom *make_ports(const char *first, const char *second, int from)
+{
+	char text[2048];
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	snprintf(text, sizeof(text),
+		 "{\"kepler_process_cpu_seconds_total\":["
+		 "{\"metric\":{\"pid\":\"1\",\"instance\":\"%s\"},\"values\":"
+		 "[[100,\"0\"],[110,\"5\"]]},"
+		 "{\"metric\":{\"pid\":\"1\",\"instance\":\"%s\"},\"values\":"
+		 "[[%d,\"0\"],[%d,\"5\"]]}],"
+		 "\"kepler_node_cpu_joules_total\":["
+		 "{\"metric\":{\"zone\":\"package\",\"instance\":\"%s\"},\"values\":"
+		 "[[100,\"0\"],[110,\"400\"]]},"
+		 "{\"metric\":{\"zone\":\"package\",\"instance\":\"%s\"},\"values\":"
+		 "[[%d,\"0\"],[%d,\"300\"]]}]}",
+		 first, second, from, from + 10, first, second, from, from + 10);
+	if (tw_prom_parse(text, strlen(text), &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void ports_of_a_host_are_one_machine_unless_they_tell_the_same_time(void **state)
+{
+	static const struct {
+		const char *first, *second;
+		int from;
+		size_t count;
+	} cases[] = {
+		{ "h:9102", "h:9103", 120, 1 },   { "h:9103", "h:9102", 120, 1 },
+		{ "h:9102", "h:9103", 110, 2 },   { "h:9102", "h:9103", 90, 2 },
+		{ "h:9102", "g:9102", 120, 2 },   { "h", "h:9102", 120, 2 },
+		{ "[::1]:1", "[::1]:2", 120, 1 }, { "fe80::1:1", "fe80::1:2", 120, 2 },
+		{ "h:x", "h:y", 120, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_prom *p =
+			make_ports(cases[i].first, cases[i].second, cases[i].from);
+		struct tw_machines m = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_machines_find(p, &m, &err), 0);
+		if (m.count != cases[i].count)
+			fail_msg("'%s' and '%s' from %d are %zu machines", cases[i].first,
+				 cases[i].second, cases[i].from, m.count);
+		tw_machines_release(&m);
+		tw_prom_free(p);
+	}
+}
+
+static void an_exporter_that_was_started_again_is_extracted_as_one(void **state)
+{
+	struct tw_prom *p = make_ports("h:9102", "h:9103", 120);
+	struct tw_extract_args args = { .source = tw_energy_source_find("rapl-sysfs"),
+					.group = tw_feature_group_find("BPFOnly") };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct tw_dataset d = { 0 };
+
+		args.machine = i == 1 ? "h:9102" : NULL;
+		if (tw_extract(p, &args, &d, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(d.rows, 3);
+		assert_true(tw_dataset_find(&d, "package_power")[0] == 40);
+		assert_true(tw_dataset_find(&d, "package_power")[2] == 30);
+		tw_dataset_release(&d);
+	}
+	tw_prom_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			ports_of_a_host_are_one_machine_unless_they_tell_the_same_time),
+		cmocka_unit_test(an_exporter_that_was_started_again_is_extracted_as_one),
 		cmocka_unit_test(names_come_in_order_and_once),
 		cmocka_unit_test(a_less_telling_label_is_whose_it_comes_with),
 		cmocka_unit_test(a_series_of_two_machines_or_of_none_is_refused),
