@@ -15,6 +15,12 @@
 /*
  * Every trainer on data that is wrong, or hardly any: a sane model or a clear error.
  */
+/* Rows, columns, features, watts, whose. */
+#define ROWS_OF(n, m, x, y, c)                 \
+	{                                      \
+		n, m, x, y, names, c, false, 0 \
+	}
+
 static const char *const names[] = { "a", "b", "c" };
 
 /* Fit, and predict the rows it was fitted on. */
@@ -63,14 +69,14 @@ static void odd_samples_give_a_sane_model(void **state)
 		struct tw_samples s;
 		double low, high; /* the power must be within */
 	} cases[] = {
-		{ "two rows", { 2, 3, some, rising, names, TW_PACKAGE }, 9, 21 },
-		{ "one column", { ROWS, 1, some, rising, names, TW_PACKAGE }, 0, 90 },
-		{ "all zero", { ROWS, 3, zero, zero, names, TW_PACKAGE }, 0, 0 },
-		{ "features zero", { ROWS, 3, zero, rising, names, TW_DRAM }, 10, 80 },
-		{ "level", { ROWS, 3, some, level, names, TW_PACKAGE }, 33, 33 },
-		{ "collinear", { ROWS, 3, collinear, rising, names, TW_DRAM }, 0, 90 },
-		{ "large", { ROWS, 3, large, rising, names, TW_PACKAGE }, 0, 90 },
-		{ "huge", { ROWS, 3, some, huge, names, TW_PACKAGE }, -2e30, 2e30 },
+		{ "two rows", ROWS_OF(2, 3, some, rising, TW_PACKAGE), 9, 21 },
+		{ "one column", ROWS_OF(ROWS, 1, some, rising, TW_PACKAGE), 0, 90 },
+		{ "all zero", ROWS_OF(ROWS, 3, zero, zero, TW_PACKAGE), 0, 0 },
+		{ "features zero", ROWS_OF(ROWS, 3, zero, rising, TW_DRAM), 10, 80 },
+		{ "level", ROWS_OF(ROWS, 3, some, level, TW_PACKAGE), 33, 33 },
+		{ "collinear", ROWS_OF(ROWS, 3, collinear, rising, TW_DRAM), 0, 90 },
+		{ "large", ROWS_OF(ROWS, 3, large, rising, TW_PACKAGE), 0, 90 },
+		{ "huge", ROWS_OF(ROWS, 3, some, huge, TW_PACKAGE), -2e30, 2e30 },
 	};
 
 	(void)state;
@@ -99,12 +105,12 @@ static void bad_samples_are_refused(void **state)
 		struct tw_samples s;
 		const char *want;
 	} cases[] = {
-		{ { 2, 3, nan_at_4, y, names, TW_PACKAGE },
+		{ ROWS_OF(2, 3, nan_at_4, y, TW_PACKAGE),
 		  "row 1, feature 'b': nan is no measurement" },
-		{ { 2, 3, good, too_large, names, TW_PACKAGE },
+		{ ROWS_OF(2, 3, good, too_large, TW_PACKAGE),
 		  "row 1, power: 1e+300 is no measurement" },
-		{ { 1, 3, good, y, names, TW_PACKAGE }, "1 rows, need at least 2" },
-		{ { 2, 0, good, y, names, TW_PACKAGE }, "no features" },
+		{ ROWS_OF(1, 3, good, y, TW_PACKAGE), "1 rows, need at least 2" },
+		{ ROWS_OF(2, 0, good, y, TW_PACKAGE), "no features" },
 	};
 
 	(void)state;
@@ -123,7 +129,7 @@ static void bad_samples_are_refused(void **state)
 
 static void the_same_samples_give_the_same_bytes(void **state)
 {
-	const struct tw_samples s = { ROWS, 3, some, rising, names, TW_PACKAGE };
+	const struct tw_samples s = ROWS_OF(ROWS, 3, some, rising, TW_PACKAGE);
 
 	(void)state;
 	for (size_t k = 0; k < tw_trainer_count(); k++) {
@@ -142,7 +148,7 @@ static void the_same_samples_give_the_same_bytes(void **state)
 /* What is written in C++ ends the program where it has no memory: not asked here. */
 static void memory_that_runs_out_is_an_error(void **state)
 {
-	const struct tw_samples s = { ROWS, 3, some, rising, names, TW_PACKAGE };
+	const struct tw_samples s = ROWS_OF(ROWS, 3, some, rising, TW_PACKAGE);
 
 	(void)state;
 	for (size_t k = 0; k < tw_trainer_count(); k++) {
