@@ -62,7 +62,7 @@ struct tw_index *tw_models_ref(struct tw_models *m, struct tw_http_reply *r)
 	return NULL;
 }
 
-size_t tw_models_count(struct tw_models *m)
+size_t tw_models_served(struct tw_models *m)
 {
 	struct tw_index *index = tw_models_current(m);
 	size_t count = index != NULL ? tw_index_count(index) : 0;

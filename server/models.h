@@ -48,7 +48,7 @@ struct tw_index *tw_models_current(struct tw_models *m);
 struct tw_index *tw_models_ref(struct tw_models *m, struct tw_http_reply *r);
 
 /* How many models are served. */
-size_t tw_models_count(struct tw_models *m);
+size_t tw_models_served(struct tw_models *m);
 
 /*
  * A model was found broken in use: log it, and choose it no more from this index. What is

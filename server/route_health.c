@@ -13,7 +13,7 @@ static void answer_alive(void *app, const struct tw_http_request *q,
 
 	(void)q;
 	tw_buf_addf(&b, "{\"status\":\"ok\",\"models\":%zu}",
-		    tw_models_count(&s->models));
+		    tw_models_served(&s->models));
 	tw_http_reply_buf(r, &b);
 }
 
