@@ -123,9 +123,9 @@ static int add_watts(json_t *obj, enum tw_component c, const char *what, double 
 	char key[64];
 
 	snprintf(key, sizeof(key), "%s_idle%s", tw_component_name(c), what);
-	return json_object_set_new(obj, key,
-				   isnan(watts) ? json_null()
-						: json_real(round(watts * 1e4) / 1e4));
+	return json_object_set_new(
+		obj, key,
+		!isfinite(watts) ? json_null() : json_real(round(watts * 1e4) / 1e4));
 }
 
 static int describe_idle_regression(const void *state, json_t *obj, struct tw_err *err)

@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,11 @@ static int compare_doubles(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static double within(double watts)
+{
+	return fmin(fmax(watts, 0.0), TW_PROFILE_WATTS_MAX);
+}
+
 int tw_profile_add_power(struct tw_profile *p, const struct tw_energy_source *source,
 			 enum tw_component component, uint32_t node_type,
 			 const double *watts, size_t rows, struct tw_err *err)
@@ -37,9 +43,9 @@ int tw_profile_add_power(struct tw_profile *p, const struct tw_energy_source *so
 		return tw_fail(err, TW_NOMEM, "profile of %zu rows", rows);
 	memcpy(sorted, watts, rows * sizeof(*sorted));
 	qsort(sorted, rows, sizeof(*sorted), compare_doubles);
-	entry.min_w = sorted[0];
-	entry.median_w = (sorted[(rows - 1) / 2] + sorted[rows / 2]) / 2;
-	entry.max_w = sorted[rows - 1];
+	entry.min_w = within(sorted[0]);
+	entry.median_w = (within(sorted[(rows - 1) / 2]) + within(sorted[rows / 2])) / 2;
+	entry.max_w = within(sorted[rows - 1]);
 	free(sorted);
 	if (old != NULL) {
 		p->power[old - p->power] = entry;

@@ -22,6 +22,9 @@
 
 struct tw_err;
 
+/* More is no measurement. */
+#define TW_PROFILE_WATTS_MAX 1e30
+
 struct tw_profile_power {
 	const struct tw_energy_source *source;
 	enum tw_component component;
@@ -52,8 +55,8 @@ struct tw_profile {
 	size_t powers, scalers, backgrounds;
 };
 
-/* Least, middle and most of watts[rows], rows at least 1. A second one of a source,
- * component and node type takes the first one's place. */
+/* Least, middle and most of watts[rows], rows at least 1, within 0 and the largest. A
+ * second one of a source, component and node type takes the first one's place. */
 int tw_profile_add_power(struct tw_profile *p, const struct tw_energy_source *source,
 			 enum tw_component component, uint32_t node_type,
 			 const double *watts, size_t rows, struct tw_err *err);

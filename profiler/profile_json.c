@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define WHERE_TEXT 256
-#define WATTS_MAX 1e30
 
 static const char background_key[] = "background";
 static const char scaler_key[] = "max_scaler";
@@ -131,7 +130,7 @@ static int read_watts(struct tw_profile *p, const struct tw_energy_source *sourc
 		return tw_fail(err, TW_INVALID, "%s: watts are not in order", where);
 	for (size_t i = 0; i < 3; i++)
 		watts[i] *= (double)units;
-	if (watts[2] > WATTS_MAX)
+	if (watts[2] > TW_PROFILE_WATTS_MAX)
 		return tw_fail(err, TW_INVALID, "%s: %g W is no measurement", where,
 			       watts[2]);
 	if (tw_profile_add_power(p, source, c, node_type, watts, 3, err) < 0)
@@ -200,6 +199,8 @@ static int read_scalers(struct tw_profile *p, json_t *obj, const char *above,
 	json_object_foreach(obj, key, groups) {
 		if (read_type(key, above, &node_type, err) < 0)
 			return -1;
+		if (!json_is_object(groups))
+			return fail_object(above, groups, err);
 		json_object_foreach(groups, name, features) {
 			const struct tw_feature_group *g = tw_feature_group_find(name);
 			char where[WHERE_TEXT];
@@ -209,6 +210,8 @@ static int read_scalers(struct tw_profile *p, json_t *obj, const char *above,
 			if (g == NULL)
 				return tw_fail(err, TW_INVALID, "%s: no such group",
 					       where);
+			if (!json_is_object(features))
+				return fail_object(where, features, err);
 			json_object_foreach(features, feature, v) {
 				if (tw_json_number(features, where, feature, false, &max,
 						   err) < 0 ||

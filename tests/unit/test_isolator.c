@@ -213,6 +213,30 @@ static void idle_regression_takes_the_power_at_zero_use(void **state)
 	tw_dataset_release(&d);
 }
 
+/* A sum that is not finite is refused where a model is fitted, not here. */
+static void idle_power_that_is_not_finite_is_not_told(void **state)
+{
+	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	json_t *told = json_object();
+	void *fitted = NULL;
+
+	(void)state;
+	make_line(&d);
+	for (size_t r = 0; r < d.rows; r++)
+		tw_dataset_find(&d, "package_power")[r] = 1e308;
+	assert_int_equal(regression->fit(&no_args, &d,
+					 tw_energy_source_find("rapl-sysfs"), &fitted,
+					 &err),
+			 0);
+	assert_int_equal(regression->describe(fitted, told, &err), 0);
+	assert_true(json_is_null(json_object_get(told, "package_idle")));
+	json_decref(told);
+	regression->free(fitted);
+	tw_dataset_release(&d);
+}
+
 static void idle_regression_names_what_it_lacks(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
@@ -449,6 +473,7 @@ int main(void)
 		cmocka_unit_test(min_idle_takes_the_components_that_there_are),
 		cmocka_unit_test(min_idle_names_what_it_lacks),
 		cmocka_unit_test(idle_regression_takes_the_power_at_zero_use),
+		cmocka_unit_test(idle_power_that_is_not_finite_is_not_told),
 		cmocka_unit_test(idle_regression_names_what_it_lacks),
 		cmocka_unit_test(none_changes_nothing),
 		cmocka_unit_test(a_workload_goes_by_the_name_of_its_container),

@@ -46,6 +46,18 @@ static void power_is_the_least_the_median_and_the_most(void **state)
 	tw_profile_release(&p);
 }
 
+static void power_that_is_none_is_brought_within_the_bounds(void **state)
+{
+	static const double watts[] = { -1, 1e300 };
+	struct tw_profile p = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_profile_add_power(&p, rapl(), TW_DRAM, 0, watts, 2, &err), 0);
+	assert_true(p.power[0].min_w == 0 && p.power[0].max_w == TW_PROFILE_WATTS_MAX);
+	tw_profile_release(&p);
+}
+
 static void what_is_written_reads_the_same(void **state)
 {
 	static const double watts[] = { 1.5, 2.25, 9 };
@@ -143,6 +155,11 @@ static const struct {
 	{ "{\"acpi\":{\"platform\":{\"0\":{\"min_watt\":1,\"max_watt\":2,\"#unit\":0}}}}",
 	  "p.acpi.platform.0.#unit: " },
 	{ "{\"background\":{\"0\":\"etcd\"}}", "p.background.0: expected a" },
+	{ "{\"max_scaler\":{\"0\":[]}}", "p.max_scaler: expected an object" },
+	{ "{\"max_scaler\":{\"0\":{\"BPFOnly\":1}}}",
+	  "p.max_scaler.0.BPFOnly: expected an object" },
+	{ "{\"acpi\":{\"platform\":{\"0\":{\"min_watt\":3,\"max_watt\":2e300}}}}",
+	  "p.acpi.platform.0: 2e+300 W is no measurement" },
 	{ "{\"max_scaler\":{\"0\":{\"Nope\":{}}}}",
 	  "p.max_scaler.0.Nope: no such group" },
 	{ "{\"max_scaler\":{\"0\":{\"BPFOnly\":{\"x\":\"1\"}}}}",
@@ -198,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(power_is_the_least_the_median_and_the_most),
+		cmocka_unit_test(power_that_is_none_is_brought_within_the_bounds),
 		cmocka_unit_test(what_is_written_reads_the_same),
 		cmocka_unit_test(joining_adds_what_is_not_there),
 		cmocka_unit_test(files_of_kepler_model_server_are_read),
