@@ -89,6 +89,35 @@ class OfflineTrainer(Case):
         for group in ("CounterOnly", "CounterIRQCombined"):
             self.assertIn(f"rapl-sysfs/AbsPower/{group}/SGDRegressorTrainer_0.zip", files)
 
+    def isolated(self, name, isolator, idle=None, **told):
+        """Metadata of the DynPower model that a request for the isolator gives."""
+        request = train_request(self.response, name)
+        request["trainer"].update(isolator=isolator, isolator_args=told,
+                                  idle_prom_response=idle)
+        files = self.unpack(self.train(request))
+        return json.loads(files["rapl-sysfs/DynPower/CounterOnly/SGDRegressorTrainer_0/"
+                                "metadata.json"])
+
+    def test_isolators_take_what_they_need_from_the_request(self):
+        self.unpack(self.train(train_request(self.response, "abs")))
+        told = self.isolated("dyn", "TrainIsolator", target_hints=["load-0", "load-1"],
+                             abs_pipeline_name="abs")
+        self.assertIn(told["background_model"], [f"{t}_0" for t in LINEAR])
+        # Without a name: the pipeline itself, as it was before.
+        self.assertIn("background_model", self.isolated(
+            "abs", "TrainIsolator", bg_hints="load-2,load-3"))
+        rest = generator.make_response(generator.Machine(containers=1))
+        told = self.isolated("rest", "ProfileBackgroundIsolator", rest)
+        self.assertEqual(told["isolator"], "ProfileBackgroundIsolator")
+
+    def test_an_isolator_that_lacks_something_says_what(self):
+        for isolator, told, text in (
+                ("TrainIsolator", {"abs_pipeline_name": "none"}, "'none' has no AbsPower"),
+                ("ProfileBackgroundIsolator", {}, "needs a response of the machine at")):
+            request = train_request(self.response)
+            request["trainer"].update(isolator=isolator, isolator_args=told)
+            self.assertIn(text, self.problem(self.train(request), 400))
+
     def test_one_list_of_trainers_may_be_empty(self):
         request = train_request(self.response)
         request["trainer"]["dyn_trainers"] = []
