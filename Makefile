@@ -25,6 +25,8 @@ O       ?= build/$(BUILD)
 
 prefix      ?= /usr/local
 bindir      ?= $(prefix)/bin
+libdir      ?= $(prefix)/lib
+includedir  ?= $(prefix)/include
 libexecdir  ?= $(prefix)/libexec
 datarootdir ?= $(prefix)/share
 pkgdatadir  ?= $(datarootdir)/tallywatt
@@ -43,6 +45,7 @@ BPF_CLANG   ?= clang
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
+, := ,
 ifeq ($(V),1)
 Q :=
 say = @:
@@ -56,7 +59,8 @@ endif
 
 tw-cflags := -std=c11 -g -pthread -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings \
-	-Wpointer-arith -Wvla -Wundef -Wformat=2 -Wcast-qual -fno-common
+	-Wpointer-arith -Wvla -Wundef -Wformat=2 -Wcast-qual -fno-common \
+	-fPIC -fvisibility=hidden
 tw-ldflags := -pthread
 
 ifeq ($(BUILD),release)
@@ -132,7 +136,15 @@ dirs := lib profiler model-db estimator isolator trainer server bpf collector
 include $(dirs:%=%/sources.mk)
 include tests/sources.mk
 
-all: $(programs:%=$(O)/%) $(helpers:%=$(O)/%)
+# ---- libtallywatt ----------------------------------------------------------
+
+# The shared object's name changes when what is in it does not stay as it was.
+SOVERSION    := 0
+solib        := libtallywatt.so.$(SOVERSION)
+library      := $(O)/$(solib) $(O)/libtallywatt.so $(O)/libtallywatt.a $(O)/tallywatt.pc
+library-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) -lm
+
+all: $(programs:%=$(O)/%) $(helpers:%=$(O)/%) $(library)
 
 lib-objs := $(patsubst %.c,$(O)/%.o,$(foreach d,$(dirs),$($d-src)))
 all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
@@ -188,6 +200,28 @@ $(O)/gen/%.skel.h: $(O)/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
 
+$(O)/$(solib): $(O)/estimator/tallywatt.o $(O)/libtw.a estimator/tallywatt.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) \
+		-Wl,-soname,$(solib) -Wl,--version-script,estimator/tallywatt.map \
+		$(if $(filter release,$(BUILD)),-Wl$(,)--no-undefined) \
+		$(O)/estimator/tallywatt.o $(O)/libtw.a $(library-libs) $(LDLIBS) -o $@
+
+$(O)/libtallywatt.so: $(O)/$(solib)
+	$(Q)ln -sf $(solib) $@
+
+# One object, in which only what the header names can be seen from outside.
+OBJCOPY ?= objcopy
+$(O)/libtallywatt.a: $(O)/estimator/tallywatt.o $(O)/libtw.a
+	$(call say,AR,$@)
+	$(Q)$(CC) -r -nostdlib $^ -o $(O)/libtallywatt.o
+	$(Q)$(OBJCOPY) --localize-hidden $(O)/libtallywatt.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(O)/libtallywatt.o
+
+$(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
+	$(Q)sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|' \
+		-e 's|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' $< >$@
+
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
@@ -229,6 +263,12 @@ install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(helperdir) $(DESTDIR)$(pkgdatadir)/models
 	$(INSTALL) -m 755 $(programs:%=$(O)/%) $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 $(helpers:%=$(O)/%) $(DESTDIR)$(helperdir)
+	$(INSTALL) -d $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir)
+	$(INSTALL) -m 755 $(O)/$(solib) $(DESTDIR)$(libdir)
+	ln -sf $(solib) $(DESTDIR)$(libdir)/libtallywatt.so
+	$(INSTALL) -m 644 $(O)/libtallywatt.a $(DESTDIR)$(libdir)
+	$(INSTALL) -m 644 $(O)/tallywatt.pc $(DESTDIR)$(libdir)/pkgconfig
+	$(INSTALL) -m 644 estimator/tallywatt.h $(DESTDIR)$(includedir)
 	@set -e; for f in $(man-pages); do \
 		d=$(DESTDIR)$(mandir)/man$${f##*.}; \
 		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
@@ -245,6 +285,9 @@ install: all
 uninstall:
 	rm -f $(programs:%=$(DESTDIR)$(bindir)/%)
 	rm -rf $(DESTDIR)$(helperdir)
+	rm -f $(DESTDIR)$(libdir)/$(solib) $(DESTDIR)$(libdir)/libtallywatt.so \
+		$(DESTDIR)$(libdir)/libtallywatt.a $(DESTDIR)$(includedir)/tallywatt.h \
+		$(DESTDIR)$(libdir)/pkgconfig/tallywatt.pc
 	@for f in $(man-pages); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
 	rm -f $(patsubst etc/systemd/%,$(DESTDIR)$(unitdir)/%,$(units))
 	rm -f $(DESTDIR)$(tmpfilesdir)/tallywatt.conf

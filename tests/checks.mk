@@ -4,7 +4,7 @@
 run := $(PYTHON) tests/run.py
 # Nothing is written outside $(O).
 export PYTHONDONTWRITEBYTECODE := 1
-source-files = $(sort $(foreach d,$(dirs) tests/unit tests/fuzz tests/bench,$(wildcard $d/*.[ch])))
+source-files = $(sort $(foreach d,$(dirs) docs/examples tests/unit tests/fuzz tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
 test-env = TW_BIN=$(abspath $(O))
 
@@ -105,7 +105,7 @@ test-model-server: all
 
 test-estimator: all
 	@$(test-env) $(run) python tests/integration/test_estimator.py \
-		tests/integration/test_models.py
+		tests/integration/test_models.py tests/integration/test_library.py
 
 test-offline-trainer: all
 	@$(test-env) $(run) python tests/integration/test_offline_trainer.py \
