@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-estimator: requests a second and latency beside a bare echo over the same socket, the
+tree predictor beside XGBoost's own, memory, time to the first answer, idle wake-ups."""
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+
+from bench import HELPERS, Goals, Scratch, Table, median, program
+
+MODELS = "model-db/models"
+# Where the tree predictor is held against XGBoost: three features, 100 trees.
+TREES = f"{MODELS}/nx12-rapl/rapl-sysfs/AbsPower/CounterOnly/XgboostFitTrainer_0.zip"
+FEATURES = ["cache_miss", "cpu_cycles", "cpu_instructions"]
+LINEAR, BOOSTED = "SGDRegressorTrainer", "XgboostFitTrainer"
+SECONDS = float(os.environ.get("TW_BENCH_SECONDS", "1.5"))
+TURNS = 3
+STARTS = 11
+IDLE_S = 10
+LOAD = os.path.join(HELPERS, "estimator_load")
+# The server has a core of its own, and the client another.
+CORES = sorted(os.sched_getaffinity(0))
+SERVER_CORE, CLIENT_CORE = CORES[-1], CORES[0]
+
+
+def pin(core):
+    return lambda: os.sched_setaffinity(0, {core})
+
+
+def request(trainer, rows):
+    """Rates of processes, as Kepler sends them: 40 bytes a row."""
+    rng = random.Random(rows)
+    values = [[round(rng.uniform(0, 4e6), 1), round(rng.uniform(0, 4e9), 1),
+               round(rng.uniform(0, 4e9), 1)] for _ in range(rows)]
+    return json.dumps({"metrics": FEATURES, "values": values, "output_type": "AbsPower",
+                       "source": "rapl-sysfs", "system_features": [], "system_values": [],
+                       "trainer_name": trainer, "filter": ""}).encode()
+
+
+def connect(path, until):
+    while True:
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.connect(path)
+            return s
+        except OSError:
+            s.close()
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.0002)
+
+
+def ask(path, data):
+    with connect(path, time.monotonic() + 10) as s:
+        s.sendall(data)
+        return json.loads(s.makefile().readline())
+
+
+def start_estimator(path):
+    return subprocess.Popen([program("tw-estimator"), "--socket", path, "--model-db", MODELS,
+                             "--log-level", "error"], preexec_fn=pin(SERVER_CORE))
+
+
+def stop(child):
+    child.terminate()
+    child.wait()
+
+
+def cpu_s(pid):
+    """Processor time of a process so far; the scheduler counts it in ns."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as f:
+            total += int(f.read().split()[0])
+    return total * 1e-9
+
+
+def load(server, path, connections, file, kind):
+    """requests/s, p50 and p99 in us, the server's processor time a request in us."""
+    before = cpu_s(server.pid)
+    out = subprocess.run([LOAD, "ask", path, str(connections), str(SECONDS), file, kind],
+                         stdout=subprocess.PIPE, check=True,
+                         preexec_fn=pin(CLIENT_CORE)).stdout
+    rate, p50, p99 = (float(v) for v in out.split())
+    return rate, p50, p99, (cpu_s(server.pid) - before) / (rate * SECONDS) * 1e6
+
+
+def measure(turns):
+    """The median of each figure; the runs of echo and estimator take turns."""
+    return [median(values) for values in zip(*turns)]
+
+
+def bench_socket(top, goals):
+    echo_path, path = os.path.join(top, "echo"), os.path.join(top, "estimator")
+    echo = subprocess.Popen([LOAD, "echo", echo_path], preexec_fn=pin(SERVER_CORE))
+    estimator = start_estimator(path)
+    rate = {}
+    print("requests over a Unix socket, server and client on a core each; p50, p99 and the "
+          "server's processor time a request in us")
+    table = Table(("rows", 5, "d"), ("connections", 11, "d"), ("model", -7, ""),
+                  ("requests/s", 10, ".0f"), ("p50", 8, ".1f"), ("p99", 8, ".1f"),
+                  ("cpu", 7, ".1f"), ("rows/s", 10, ".0f"), ("of echo", 7, ".2f"))
+    try:
+        connect(echo_path, time.monotonic() + 10).close()
+        for rows in (1, 100, 1000):
+            for connections in (1, 16):
+                for name, trainer in (("linear", LINEAR), ("xgboost", BOOSTED)):
+                    file = os.path.join(top, "request")
+                    with open(file, "wb") as f:
+                        f.write(request(trainer, rows))
+                    with open(file, "rb") as f:
+                        powers = ask(path, f.read())["powers"]
+                    if sorted(powers) != ["dram", "package"]:
+                        sys.exit(f"two live components are wanted, got {sorted(powers)}")
+                    runs = [(load(echo, echo_path, connections, file, "echo"),
+                             load(estimator, path, connections, file, "line")) for _ in range(TURNS)]
+                    bare, ours = measure([r[0] for r in runs]), measure([r[1] for r in runs])
+                    if name == "linear":
+                        table.row(rows, connections, "echo", *bare, bare[0] * rows, 1.0)
+                    table.row(rows, connections, name, *ours, ours[0] * rows,
+                              ours[0] / bare[0])
+                    rate[rows, connections, name] = ours[0], ours[0] / bare[0], ours[2]
+    finally:
+        stop(estimator)
+        stop(echo)
+    for connections in (1, 16):
+        for name in ("linear", "xgboost"):
+            goals.at_least(f"1 row, {connections} connections, {name}: share of the echo's rate",
+                           rate[1, connections, name][1], 0.5)
+    for name in ("linear", "xgboost"):
+        goals.at_most(f"1 row, 1 connection, {name}: p99", rate[1, 1, name][2], 100, "us")
+    for name, least in (("linear", 2e6), ("xgboost", 6e5)):
+        best = max(rate[1000, c, name][0] for c in (1, 16)) * 1000
+        goals.at_least(f"1000 rows, {name}, one core", best, least, "rows/s")
+
+
+def bench_trees(top, goals):
+    helper = os.path.join(HELPERS, "trees_against_xgboost")
+    if not os.path.exists(helper):
+        print("SKIPPED: the tree predictor beside XGBoost: this build has no XGBoost")
+        return
+    with zipfile.ZipFile(TREES) as z, open(os.path.join(top, "trees.json"), "wb") as f:
+        f.write(z.read("package.json"))
+    out = subprocess.run([helper, os.path.join(top, "trees.json"), str(len(FEATURES))],
+                         stdout=subprocess.PIPE, check=True, text=True,
+                         env=dict(os.environ, OMP_NUM_THREADS="1"),
+                         preexec_fn=pin(SERVER_CORE)).stdout
+    print("\ntrees: ns a row, one thread")
+    table = Table(("rows", 5, "d"), ("ours", 9, ".1f"), ("XGBoost", 9, ".1f"),
+                  ("ratio", 6, ".2f"))
+    wanted = {1: 20, 100: 3, 10000: 1.5}
+    for line in out.splitlines():
+        rows, ours, theirs = int(line.split()[0]), *map(float, line.split()[1:])
+        table.row(rows, ours, theirs, theirs / ours)
+        goals.at_least(f"trees, batches of {rows}: times XGBoost's speed", theirs / ours,
+                       wanted[rows])
+
+
+def status_kib(pid, key):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith(key + ":"))
+
+
+def switches(pid):
+    """How often its threads have gone to sleep, all together."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
+            total += sum(int(line.split()[1]) for line in f if "ctxt_switches" in line)
+    return total
+
+
+def bench_start(top, goals):
+    times = []
+    for i in range(STARTS):
+        path = os.path.join(top, f"start-{i}")
+        data = request(BOOSTED, 1)
+        begin = time.monotonic()
+        child = start_estimator(path)
+        with connect(path, begin + 10) as s:
+            s.sendall(data)
+            if not s.recv(4096):
+                sys.exit("no first answer")
+            times.append((time.monotonic() - begin) * 1e3)
+        stop(child)
+    print(f"\nstart to first answer: {median(times):.1f} ms (with Python's fork and exec), "
+          f"{min(times):.1f} to {max(times):.1f}")
+    goals.at_most("start to first answer", median(times), 30, "ms")
+
+
+def bench_idle(top, goals):
+    path = os.path.join(top, "idle")
+    child = start_estimator(path)
+    groups = (["bpf_cpu_time_ms", "bpf_page_cache_hit"], FEATURES,
+              ["bpf_block_irq", "bpf_cpu_time_ms", "bpf_net_rx_irq", "bpf_net_tx_irq",
+               "bpf_page_cache_hit", *FEATURES])
+    try:
+        for features in groups:
+            for source in ("rapl-sysfs", "acpi"):
+                for output in ("AbsPower", "DynPower"):
+                    ask(path, json.dumps({"metrics": features, "values": [[1] * len(features)],
+                                          "output_type": output, "source": source}).encode())
+        time.sleep(1)
+        before = switches(child.pid)
+        time.sleep(IDLE_S)
+        woken = switches(child.pid) - before
+        resident = status_kib(child.pid, "VmRSS") / 1024
+        print(f"\nafter {len(groups) * 4} sets of wishes: resident {resident:.2f} MiB, peak "
+              f"{status_kib(child.pid, 'VmHWM') / 1024:.2f} MiB; woken {woken} times in "
+              f"{IDLE_S} s")
+        goals.at_most("resident memory with the shipped models", resident, 6, "MiB")
+        goals.at_most(f"wake-ups in {IDLE_S} s without clients", woken, 0)
+    finally:
+        stop(child)
+
+
+def main():
+    goals = Goals()
+    with Scratch() as top:
+        bench_socket(top, goals)
+        bench_trees(top, goals)
+        bench_start(top, goals)
+        bench_idle(top, goals)
+    print()
+    goals.exit()
+
+
+if __name__ == "__main__":
+    main()
