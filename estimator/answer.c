@@ -3,7 +3,6 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
-#include "lib/num.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -51,8 +50,9 @@ int tw_answer_add(struct tw_answer *a, enum tw_component component, const double
 	}
 	if (zero)
 		return 0;
-	tw_buf_addf(a->out, "%s\"%s\":[", a->some ? "," : "",
-		    tw_component_name(component));
+	tw_buf_adds(a->out, a->some ? ",\"" : "\"");
+	tw_buf_adds(a->out, tw_component_name(component));
+	tw_buf_adds(a->out, "\":[");
 	a->some = true;
 	for (size_t r = 0; r < rows; r++) {
 		const size_t len =
@@ -65,9 +65,9 @@ int tw_answer_add(struct tw_answer *a, enum tw_component component, const double
 	return 0;
 }
 
-void tw_answer_end(struct tw_answer *a, double core_ratio)
+void tw_answer_end(struct tw_answer *a, const char *core_ratio)
 {
 	tw_buf_adds(a->out, "},\"msg\":\"\",\"core_ratio\":");
-	tw_buf_add_double(a->out, core_ratio);
+	tw_buf_adds(a->out, core_ratio);
 	tw_buf_adds(a->out, "}\n");
 }

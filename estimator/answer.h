@@ -37,6 +37,7 @@ void tw_answer_begin(struct tw_answer *a, struct tw_buf *out);
 int tw_answer_add(struct tw_answer *a, enum tw_component component, const double *watts,
 		  size_t rows, struct tw_err *err);
 
-void tw_answer_end(struct tw_answer *a, double core_ratio);
+/* core_ratio: a number, as text. */
+void tw_answer_end(struct tw_answer *a, const char *core_ratio);
 
 #endif /* TW_ESTIMATOR_ANSWER_H */

@@ -6,5 +6,6 @@
 
 /* Monotonic time. */
 uint64_t tw_now_ms(void);
+uint64_t tw_now_ns(void);
 
 #endif /* TW_ESTIMATOR_CLOCK_H */

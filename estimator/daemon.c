@@ -20,6 +20,8 @@
 #define EVENTS 64
 /* Connections taken from a socket before others have their turn. */
 #define ACCEPTS 64
+/* Answers are held back no longer, so that the others' work does not delay them. */
+#define HOLD_NS 100000
 
 enum kind { KIND_LISTENER, KIND_MODELS, KIND_SIGNALS, KIND_CLIENT };
 
@@ -43,8 +45,11 @@ struct tw_estimator {
 	struct watched **client;
 	size_t clients, clients_max;
 	struct watched *closed;
-	size_t waiting;   /* clients that await a model */
-	uint64_t look_ms; /* no client's deadline is before this */
+	struct watched *owing[EVENTS]; /* clients whose answer is still to be sent */
+	size_t owings;
+	uint64_t owing_ns; /* since when */
+	size_t waiting;    /* clients that await a model */
+	uint64_t look_ms;  /* no client's deadline is before this */
 	struct tw_session_desk desk;
 };
 
@@ -82,11 +87,48 @@ static void free_closed(struct tw_estimator *e)
 	}
 }
 
+/* What the client's session waits for now. */
+static void update(struct tw_estimator *e, struct watched *w)
+{
+	struct epoll_event ev = { .events = tw_session_events(w->session),
+				  .data = { .ptr = w } };
+	const uint64_t deadline_ms = tw_session_deadline_ms(w->session);
+
+	if (deadline_ms < e->look_ms)
+		e->look_ms = deadline_ms;
+	if (ev.events != w->events && epoll_ctl(e->epoll, EPOLL_CTL_MOD, w->fd, &ev) == 0)
+		w->events = ev.events;
+}
+
+static void send_answers(struct tw_estimator *e)
+{
+	for (size_t i = 0; i < e->owings; i++) {
+		struct watched *w = e->owing[i];
+
+		if (w->session == NULL)
+			continue;
+		if (tw_session_send(w->session, tw_now_ms()))
+			update(e, w);
+		else
+			close_client(e, w);
+	}
+	e->owings = 0;
+}
+
+static void hold_answer(struct tw_estimator *e, struct watched *w)
+{
+	const uint64_t now_ns = tw_now_ns();
+
+	if (e->owings == 0)
+		e->owing_ns = now_ns;
+	e->owing[e->owings++] = w;
+	if (e->owings == EVENTS || now_ns - e->owing_ns > HOLD_NS)
+		send_answers(e);
+}
+
 static void run_client(struct tw_estimator *e, struct watched *w, bool hung_up)
 {
 	const bool waited = tw_session_waits_for_model(w->session);
-	struct epoll_event ev = { .data = { .ptr = w } };
-	uint64_t deadline_ms;
 
 	if (!tw_session_run(w->session, tw_now_ms(), hung_up)) {
 		/* As it was counted; the session may have changed since. */
@@ -97,12 +139,9 @@ static void run_client(struct tw_estimator *e, struct watched *w, bool hung_up)
 	}
 	e->waiting += tw_session_waits_for_model(w->session);
 	e->waiting -= waited;
-	deadline_ms = tw_session_deadline_ms(w->session);
-	if (deadline_ms < e->look_ms)
-		e->look_ms = deadline_ms;
-	ev.events = tw_session_events(w->session);
-	if (ev.events != w->events && epoll_ctl(e->epoll, EPOLL_CTL_MOD, w->fd, &ev) == 0)
-		w->events = ev.events;
+	update(e, w);
+	if (tw_session_owes(w->session))
+		hold_answer(e, w);
 }
 
 static void make_room(struct tw_estimator *e)
@@ -241,6 +280,7 @@ int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
 			go_on = handle(e, ev[i].data.ptr, ev[i].events) && go_on;
 		if (e->look_ms <= tw_now_ms())
 			look_at_clients(e, false);
+		send_answers(e);
 		free_closed(e);
 	}
 	return 0;

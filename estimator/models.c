@@ -219,10 +219,8 @@ int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, const c
 		tw_power_model_free(p);
 		return tw_fail(err, TW_NOMEM, "model");
 	}
-	*s = (struct tw_served){ .model = p,
-				 .core_ratio = core_ratio(m, p),
-				 .refs = 1,
-				 .generation = generation };
+	*s = (struct tw_served){ .model = p, .refs = 1, .generation = generation };
+	s->core_ratio[tw_format_double(s->core_ratio, core_ratio(m, p))] = '\0';
 	if (copy_text(&s->path, path, err) < 0) {
 		unref_served(s);
 		return -1;

@@ -16,6 +16,7 @@
 
 #include "lib/energy.h"
 #include "lib/feature.h"
+#include "lib/num.h"
 
 #include <stdint.h>
 
@@ -54,7 +55,8 @@ enum tw_models_state {
 /* A model in use: immutable. */
 struct tw_served {
 	struct tw_power_model *model;
-	double core_ratio; /* cores of this machine / of the model's; 1: unknown */
+	/* Cores of this machine / of the model's, as text; "1": unknown. */
+	char core_ratio[TW_DOUBLE_TEXT];
 	/* Of models.c: */
 	unsigned refs;
 	char *path; /* in the database, or NULL */

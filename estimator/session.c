@@ -29,6 +29,7 @@ struct tw_session {
 
 	struct tw_buf out; /* the answer; sent bytes of it are gone */
 	size_t sent;
+	bool stuck; /* the client takes no more of it for now */
 
 	char *held; /* bytes read behind the request that is being answered */
 	size_t held_len, held_at;
@@ -114,11 +115,14 @@ static bool flush(struct tw_session *s, uint64_t now_ms)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return errno == EAGAIN || errno == EWOULDBLOCK;
+		if (n < 0) {
+			s->stuck = errno == EAGAIN || errno == EWOULDBLOCK;
+			return s->stuck;
+		}
 		s->sent += (size_t)n;
 		s->active_ms = now_ms;
 	}
+	s->stuck = false;
 	/* A large answer's memory is given back, a usual one's is kept. */
 	if (s->out.size > TW_SESSION_CHUNK)
 		tw_buf_clear(&s->out);
@@ -161,15 +165,18 @@ static bool answer(struct tw_session *s, uint64_t now_ms)
 		return false;
 	}
 	tw_request_parser_reset(s->parser);
-	return flush(s, now_ms);
+	return true;
 }
 
 static bool blocked(const struct tw_session *s)
 {
-	return s->waits || s->sent < s->out.len;
+	return s->waits || s->stuck;
 }
 
-/* Take bytes until they end or an answer is in the way. False: close. */
+/*
+ * Take bytes until they end or an answer is in the way. Each answer is sent before the
+ * next request is looked at, but for the last. False: close.
+ */
 static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 		 uint64_t now_ms)
 {
@@ -178,6 +185,8 @@ static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 		size_t used = 0;
 		bool done = false;
 
+		if (tw_session_owes(s) && (!flush(s, now_ms) || blocked(s)))
+			return s->stuck;
 		if (tw_request_parser_feed(s->parser, data + *at, len - *at, &used, &done,
 					   &err) < 0) {
 			tw_log_warn_limited(&s->desk->log, "request refused: %s",
@@ -244,7 +253,7 @@ bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up)
 {
 	if (now_ms >= s->active_ms + s->desk->idle_ms && !s->waits)
 		return false;
-	if (hung_up && blocked(s))
+	if (hung_up && (blocked(s) || tw_session_owes(s)))
 		return false;
 	if (!flush(s, now_ms))
 		return false;
@@ -254,12 +263,24 @@ bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up)
 		return false;
 	if (!blocked(s) && s->held == NULL && !s->eof && !take_input(s, now_ms))
 		return false;
+	if (s->eof && !flush(s, now_ms))
+		return false;
 	return !s->eof || blocked(s);
+}
+
+bool tw_session_owes(const struct tw_session *s)
+{
+	return s->sent < s->out.len && !s->stuck;
+}
+
+bool tw_session_send(struct tw_session *s, uint64_t now_ms)
+{
+	return flush(s, now_ms);
 }
 
 uint32_t tw_session_events(const struct tw_session *s)
 {
-	if (s->sent < s->out.len)
+	if (s->stuck)
 		return EPOLLOUT;
 	return s->waits ? 0 : EPOLLIN;
 }

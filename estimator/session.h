@@ -45,6 +45,14 @@ int tw_session_new(int fd, struct tw_session_desk *desk, uint64_t now_ms,
  */
 bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up);
 
+/*
+ * Whether there is an answer that is still to be sent: tw_session_send(). The loop runs
+ * other sessions first, so that a client which asks on several connections is woken
+ * once for all. False from tw_session_send(): the connection is over.
+ */
+bool tw_session_owes(const struct tw_session *s);
+bool tw_session_send(struct tw_session *s, uint64_t now_ms);
+
 /* EPOLLIN, EPOLLOUT or neither. */
 uint32_t tw_session_events(const struct tw_session *s);
 
