@@ -14,7 +14,7 @@
  * Rows, or trees, that go down side by side: their loads overlap. Loops over them are
  * unrolled (GCC does not by itself at -O2), so that places stay in registers.
  */
-#define LANES 8
+#define LANES 16
 
 struct block {
 	float x[TW_TREE_FEATURES_MAX * BLOCK]; /* feature f of row r: x[f * BLOCK + r] */
@@ -71,14 +71,14 @@ static inline void add_tree(const struct tw_trees *t, size_t tree, const float *
 {
 	uint32_t at[LANES];
 
-#pragma GCC unroll 8
+#pragma GCC unroll 16
 	for (size_t k = 0; k < LANES; k++)
 		at[k] = t->tree[tree].at;
 	for (uint32_t d = t->tree[tree].depth; d > 0; d--)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
 		for (size_t k = 0; k < LANES; k++)
 			at[k] = step(t->node, at[k], x + k, missing);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
 	for (size_t k = 0; k < LANES; k++)
 		sum[k] += t->leaf[at[k]];
 }
@@ -106,10 +106,10 @@ static inline void add_trees(const struct tw_trees *t, size_t first, const float
 			depth = t->tree[first + k].depth;
 	}
 	for (; depth > 0; depth--)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
 		for (size_t k = 0; k < LANES; k++)
 			at[k] = step(t->node, at[k], x, missing);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
 	for (size_t k = 0; k < LANES; k++)
 		*sum += t->leaf[at[k]];
 }
