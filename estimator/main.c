@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/daemon.h"
 #include "estimator/fetch.h"
+#include "estimator/init_urls.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/log.h"
@@ -16,7 +17,9 @@
 
 struct config {
 	char *sockets, *socket_mode;
-	char *model_db, *model_server;
+	char *model_db, *shipped_models, *model_server;
+	char *config_path, *keep;
+	uint64_t refresh_ms;
 	char *sys;
 	uint32_t connections;
 	uint64_t idle_ms;
@@ -43,15 +46,41 @@ static const struct tw_opt options[] = {
 	  .env = "TW_MODEL_DB",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, model_db),
+	  .arg = "DIR",
+	  .help = "model database" },
+	{ .name = "shipped-models",
+	  .env = "TW_SHIPPED_MODELS",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, shipped_models),
 	  .fallback = TW_MODEL_DB,
 	  .arg = "DIR",
-	  .help = "model database; empty for none" },
+	  .help = "model database for what nobody else has; empty for none" },
 	{ .name = "model-server",
 	  .env = "MODEL_SERVER_URL",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, model_server),
 	  .arg = "URL",
 	  .help = "model server, asked before the database" },
+	{ .name = "config-path",
+	  .env = "CONFIG_PATH",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, config_path),
+	  .fallback = "/etc/kepler/kepler.config",
+	  .arg = "DIR",
+	  .help = "files MODEL_CONFIG and NODE_TOTAL_INIT_URL and the like" },
+	{ .name = "refresh",
+	  .env = "TW_ESTIMATOR_REFRESH",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct config, refresh_ms),
+	  .fallback = "1h",
+	  .arg = "TIME",
+	  .help = "how often servers are asked again; 0 for once" },
+	{ .name = "keep",
+	  .env = "CACHE_DIRECTORY",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, keep),
+	  .arg = "DIR",
+	  .help = "keep the last good copies of servers' models here" },
 	{ .name = "sys",
 	  .env = "TW_SYS",
 	  .type = TW_OPT_TEXT,
@@ -126,18 +155,32 @@ static size_t limit_connections(size_t wanted)
 	return l.rlim_cur > 2 * OTHER_FDS ? (size_t)l.rlim_cur - OTHER_FDS : OTHER_FDS;
 }
 
-/* Set where a server is to be asked. */
-static int open_http(const char *url, struct tw_fetch **fetch, struct tw_models_http *out,
+/* Set where a server or a URL is to be asked. */
+static int open_http(struct tw_models_config *c, struct tw_fetch **fetch,
 		     struct tw_err *err)
 {
-	if (url == NULL)
+	if (c->server_url == NULL && c->init_urls == NULL)
 		return 0;
 	if (tw_fetch_open(NULL, fetch, err) < 0)
 		return -1;
-	*out = (struct tw_models_http){ .call = tw_fetch_call,
-					.stop = tw_fetch_stop,
-					.arg = *fetch };
+	c->http = (struct tw_models_http){ .call = tw_fetch_call,
+					   .stop = tw_fetch_stop,
+					   .arg = *fetch };
 	return 0;
+}
+
+/* The directory, if there is one: what is part of an installation does not come later. */
+static const char *existing(const char *dir)
+{
+	return given(dir) != NULL && access(dir, F_OK) == 0 ? dir : NULL;
+}
+
+static const struct tw_init_urls *any(const struct tw_init_urls *u)
+{
+	for (int o = 0; o < TW_OUTPUT_COUNT; o++)
+		if (u->of[o][0] != NULL || u->of[o][1] != NULL)
+			return u;
+	return NULL;
 }
 
 static int serve(const struct config *c, const struct tw_strs *sockets, mode_t mode,
@@ -150,16 +193,23 @@ static int serve(const struct config *c, const struct tw_strs *sockets, mode_t m
 		.idle_ms = c->idle_ms,
 		.model_wait_ms = MODEL_WAIT_MS,
 		.models = { .model_db = given(c->model_db),
+			    .shipped_db = existing(c->shipped_models),
+			    .refresh_ms = c->refresh_ms,
+			    .keep_dir = given(c->keep),
 			    .server_url = given(c->model_server),
 			    .sys = c->sys },
 	};
 	struct tw_estimator *e = NULL;
+	struct tw_init_urls urls = { 0 };
 	struct tw_fetch *fetch = NULL;
 	int signals = -1, rc = -1;
 
 	if (tw_signals_open(&signals, err) < 0)
 		goto out;
-	if (open_http(config.models.server_url, &fetch, &config.models.http, err) < 0)
+	if (tw_init_urls_read(tw_init_urls_get, c->config_path, &urls, err) < 0)
+		goto out;
+	config.models.init_urls = any(&urls);
+	if (open_http(&config.models, &fetch, err) < 0)
 		goto out;
 	if (tw_estimator_open(&config, &e, err) < 0)
 		goto out;
@@ -174,6 +224,7 @@ out:
 	tw_daemon_stopping(c->ready_file);
 	tw_estimator_close(e);
 	tw_fetch_close(fetch);
+	tw_init_urls_release(&urls);
 	if (signals >= 0)
 		close(signals);
 	return rc;

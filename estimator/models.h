@@ -6,10 +6,11 @@
  * The models that requests are answered with: found by output type, energy source,
  * trainer, filter and the set of metrics, and kept.
  *
- * Two threads work behind it, so that a request waits for neither disk nor network:
- * one reads the model database, and again when its directory changes; one asks the
- * model server, with growing pauses after failures. A model of the server goes before one
- * of the database. Whatever fails to load leaves what there is in place.
+ * Threads work behind it, so that a request waits for neither disk nor network: one for
+ * each database, which reads it, and again when its directory changes; one that asks
+ * the model server and the configured URLs, again on an interval, and with growing pauses
+ * after failures. Origins go before each other as in enum tw_origin. Whatever fails to
+ * load leaves what there is in place.
  *
  * The functions here are for one thread, that of the requests.
  */
@@ -18,11 +19,14 @@
 #include "lib/feature.h"
 #include "lib/num.h"
 
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
 struct tw_http_answer;
 struct tw_http_call;
+struct tw_init_urls;
 struct tw_models;
 struct tw_power_model;
 struct tw_request;
@@ -39,9 +43,25 @@ struct tw_models_http {
 	void *arg;
 };
 
+/* Where models come from, in order of preference. */
+enum tw_origin {
+	TW_ORIGIN_SERVER,
+	TW_ORIGIN_URL,
+	TW_ORIGIN_DB,
+	TW_ORIGIN_SHIPPED,
+	TW_ORIGIN_COUNT
+};
+
+/* "server", "url", "database", "shipped". */
+const char *tw_origin_name(enum tw_origin o);
+
 struct tw_models_config {
 	const char *model_db;   /* directory, or NULL */
+	const char *shipped_db; /* the same, for what nobody else has; or NULL */
 	const char *server_url; /* "http://host:8100", or NULL */
+	const struct tw_init_urls *init_urls; /* or NULL */
+	const char *keep_dir;                 /* for estimator/kept.h, or NULL */
+	uint64_t refresh_ms; /* how often servers are asked again; 0: once */
 	struct tw_models_http http;
 	const char *sys; /* where this machine's cores are found: "/sys" */
 };
@@ -57,9 +77,12 @@ struct tw_served {
 	struct tw_power_model *model;
 	/* Cores of this machine / of the model's, as text; "1": unknown. */
 	char core_ratio[TW_DOUBLE_TEXT];
+	enum tw_origin origin;
+	char *from; /* path, or URL without a password in it */
+	/* When the origin last said that this is it, of the epoch. */
+	atomic_int_least64_t confirmed_s;
 	/* Of models.c: */
 	unsigned refs;
-	char *path; /* in the database, or NULL */
 	uint64_t generation;
 };
 
@@ -77,6 +100,24 @@ enum tw_models_state tw_models_find(struct tw_models *m, const struct tw_request
 				    struct tw_served **out, struct tw_err *why);
 
 void tw_models_release(struct tw_models *m, struct tw_served *s);
+
+/* What has been since the start, and what is now. */
+struct tw_models_counts {
+	struct {
+		uint64_t asked, failed, loaded;
+		/* Sets of wishes that it serves, and those it fails for now. */
+		size_t serving, failing;
+	} of[TW_ORIGIN_COUNT];
+	uint64_t keep_failures;
+};
+
+void tw_models_count(struct tw_models *m, struct tw_models_counts *out);
+
+/*
+ * The models in use, each once and counted: out[TW_MODELS_KEYS_MAX]. Returns how many;
+ * tw_models_release() each.
+ */
+size_t tw_models_in_use(struct tw_models *m, struct tw_served **out);
 
 /* Read the database and ask the server again; what there is serves until then. */
 void tw_models_reload(struct tw_models *m);

@@ -13,9 +13,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-/* The model database's thread. */
+/* A model database's thread. */
 
 /* Several changes in a row are one. */
 #define QUIET_MS 200
@@ -25,6 +26,7 @@
 
 struct watcher {
 	struct tw_models *m;
+	struct tw_models_db *db;
 	struct tw_index *index;
 	uint64_t generation; /* of the index */
 	struct tw_log_limit log;
@@ -52,8 +54,8 @@ static void load_index(struct watcher *w)
 	struct tw_err err = { 0 };
 
 	/* Before the directory is read, so that nothing is missed in between. */
-	tw_watch_directory(&w->watch, w->m->model_db);
-	if (tw_index_load(w->m->model_db, count_refused, &refused, &fresh, &err) < 0) {
+	tw_watch_directory(&w->watch, w->db->dir);
+	if (tw_index_load(w->db->dir, count_refused, &refused, &fresh, &err) < 0) {
 		tw_log_warn_limited(&w->log,
 				    "cannot read the model database, continuing without "
 				    "the change: %s",
@@ -70,14 +72,14 @@ static void load_index(struct watcher *w)
 				    "%zu models of the database left out, the first: %s",
 				    refused.count, refused.first);
 	if (w->index == NULL || tw_index_count(w->index) != tw_index_count(fresh))
-		tw_log_info("model database '%s' read, %zu models", w->m->model_db,
+		tw_log_info("model database '%s' read, %zu models", w->db->dir,
 			    tw_index_count(fresh));
 	tw_index_unref(w->index);
 	w->index = fresh;
 	w->generation++;
 	tw_daemon_trim();
 	pthread_mutex_lock(&w->m->lock);
-	tw_models_all_due(w->m, TW_ORIGIN_DB);
+	tw_models_all_due(w->m, w->db->origin);
 	pthread_mutex_unlock(&w->m->lock);
 }
 
@@ -97,15 +99,19 @@ static int load_model(const struct watcher *w, const char *path,
 	tw_log_info("model loaded name=%s output=%s source=%s from='%s'",
 		    tw_power_model_info(p)->name, tw_output_name(k->output),
 		    k->source->name, path);
-	return tw_models_serve(w->m, p, path, w->generation, out, err);
+	return tw_models_serve(w->m, p, w->db->origin, path, w->generation, out, err);
 }
 
-/* The best model that can be used: one that turns out to be broken makes room for the
- * next. */
-static int find_usable(const struct watcher *w, const struct tw_models_key *k,
+/*
+ * The best model that can be used: one that turns out to be broken makes room for the
+ * next, but where it is the one in use: then that stays.
+ */
+static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 		       const struct tw_wanted *wanted, struct tw_served **out,
 		       struct tw_err *err)
 {
+	const struct tw_served *used = e->from[w->db->origin].served;
+
 	for (;;) {
 		struct tw_choice choice;
 		struct tw_err why = { 0 };
@@ -114,17 +120,18 @@ static int find_usable(const struct watcher *w, const struct tw_models_key *k,
 		if (tw_choose(w->index, wanted, &choice, err) < 0)
 			return -1;
 		path = choice.entry->zip_path;
-		*out = tw_models_share(w->m, path, w->generation);
-		if (*out != NULL || load_model(w, path, k, out, &why) == 0)
+		*out = tw_models_share(w->m, w->db->origin, path, w->generation);
+		if (*out != NULL || load_model(w, path, &e->key, out, &why) == 0)
 			return 0;
-		if (why.code == TW_NOMEM)
-			return tw_fail(err, TW_NOMEM, "%s", why.text);
+		if (why.code == TW_NOMEM ||
+		    (used != NULL && strcmp(used->from, path) == 0))
+			return tw_fail(err, why.code, "%s", why.text);
 		tw_log_warn("cannot use a model, continuing without it: %s", why.text);
 		tw_index_give_up(w->index, choice.entry);
 	}
 }
 
-static int find_model(const struct watcher *w, const struct tw_models_key *k,
+static int find_model(const struct watcher *w, const struct tw_models_entry *e,
 		      struct tw_served **out, struct tw_err *err)
 {
 	struct tw_wanted wanted = { 0 };
@@ -134,8 +141,8 @@ static int find_model(const struct watcher *w, const struct tw_models_key *k,
 		tw_fail(err, TW_NOTFOUND, "no model database");
 		goto out;
 	}
-	if (tw_models_wanted(w->m, k, &wanted, err) < 0 ||
-	    find_usable(w, k, &wanted, out, err) < 0)
+	if (tw_models_wanted(w->m, &e->key, &wanted, err) < 0 ||
+	    find_usable(w, e, &wanted, out, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -148,11 +155,12 @@ static void serve(struct watcher *w, struct tw_models_entry *e)
 	struct tw_served *served = NULL;
 	struct tw_err err = { 0 };
 
-	if (find_model(w, &e->key, &served, &err) < 0)
+	if (find_model(w, e, &served, &err) < 0)
 		tw_log_warn_limited(
-			&w->log, "no model from the database output=%s source=%s: %s",
-			tw_output_name(e->key.output), e->key.source->name, err.text);
-	tw_models_put(w->m, e, TW_ORIGIN_DB, served, &err, UINT64_MAX);
+			&w->log, "no model from the %s output=%s source=%s: %s",
+			tw_origin_name(w->db->origin), tw_output_name(e->key.output),
+			e->key.source->name, err.text);
+	tw_models_put(w->m, e, w->db->origin, served, &err, UINT64_MAX);
 }
 
 /* Until the directory has been quiet for a while. */
@@ -168,7 +176,7 @@ static void settle(struct watcher *w)
 /* Wait for work or for a change; false: stop. */
 static bool wait_for_work(struct watcher *w)
 {
-	struct pollfd p[] = { { .fd = w->m->db_work_fd, .events = POLLIN },
+	struct pollfd p[] = { { .fd = w->db->work_fd, .events = POLLIN },
 			      { .fd = w->watch.fd, .events = POLLIN } };
 	const int ready = poll(p, 2, w->watch.wd >= 0 ? -1 : RETRY_MS);
 	bool changed = ready > 0 && p[1].revents != 0 && tw_watch_changed(&w->watch);
@@ -182,17 +190,18 @@ static bool wait_for_work(struct watcher *w)
 		settle(w);
 	pthread_mutex_lock(&w->m->lock);
 	stop = w->m->stop;
-	changed = changed || w->m->reload || ready == 0;
-	w->m->reload = false;
+	changed = changed || w->db->reload || ready == 0;
+	w->db->reload = false;
 	pthread_mutex_unlock(&w->m->lock);
 	if (changed && !stop)
 		load_index(w);
 	return !stop;
 }
 
-void *tw_models_run_db(void *models)
+void *tw_models_run_db(void *models_db)
 {
-	struct watcher w = { .m = models, .watch = TW_WATCH_NONE };
+	struct tw_models_db *db = models_db;
+	struct watcher w = { .m = db->m, .db = db, .watch = TW_WATCH_NONE };
 	struct tw_err err = { 0 };
 
 	if (tw_watch_open(&w.watch, &err) < 0)
@@ -205,7 +214,7 @@ void *tw_models_run_db(void *models)
 
 		for (;;) {
 			pthread_mutex_lock(&w.m->lock);
-			e = w.m->stop ? NULL : tw_models_due(w.m, TW_ORIGIN_DB, &next_ms);
+			e = w.m->stop ? NULL : tw_models_due(w.m, w.db->origin, &next_ms);
 			pthread_mutex_unlock(&w.m->lock);
 			if (e == NULL)
 				break;

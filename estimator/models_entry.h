@@ -22,9 +22,6 @@
 struct tw_index;
 struct tw_wanted;
 
-/* Where models come from, in order of preference. */
-enum tw_origin { TW_ORIGIN_SERVER, TW_ORIGIN_DB, TW_ORIGIN_COUNT };
-
 struct tw_models_key {
 	enum tw_output output;
 	const struct tw_energy_source *source;
@@ -40,29 +37,43 @@ struct tw_models_entry {
 	struct {
 		struct tw_served *served; /* the last good one, or NULL */
 		bool tried;
-		uint64_t due_ms; /* UINT64_MAX: not again */
-		unsigned failures;
+		uint64_t due_ms;   /* UINT64_MAX: not again */
+		unsigned failures; /* since the last success */
+		uint64_t sum;      /* of the bytes that served was made of */
 		struct tw_err why; /* of the last failure */
 	} from[TW_ORIGIN_COUNT];
 };
 
+/* A database and the thread that reads it. */
+struct tw_models_db {
+	struct tw_models *m;
+	enum tw_origin origin;
+	const char *dir;
+	int work_fd; /* to the thread: an eventfd */
+	bool reload; /* it is to be read again */
+};
+
+#define TW_MODELS_DBS 2
+
 struct tw_models {
 	pthread_mutex_t lock;
-	pthread_cond_t server_work; /* CLOCK_MONOTONIC */
+	pthread_cond_t net_work; /* CLOCK_MONOTONIC */
 	bool stop;
-	bool reload; /* the database is to be read again */
+	struct tw_models_counts counts;
 	uint64_t uses;
 	struct tw_models_entry *entry[TW_MODELS_KEYS_MAX];
 	size_t count;
 
 	/* Set once, before the threads are started. */
-	const char *model_db, *server_url;
+	const char *server_url, *keep_dir;
+	const struct tw_init_urls *init_urls;
+	uint64_t refresh_ms;
 	struct tw_models_http http;
 	uint32_t cores; /* 0: unknown */
 	int changed_fd; /* to the thread of the requests */
-	int db_work_fd; /* to the database's thread */
-	bool has[TW_ORIGIN_COUNT];
-	pthread_t thread[TW_ORIGIN_COUNT];
+	struct tw_models_db db[TW_MODELS_DBS];
+	size_t dbs;
+	pthread_t thread[TW_MODELS_DBS + 1];
 	unsigned threads;
 };
 
@@ -73,15 +84,20 @@ struct tw_models {
 struct tw_models_entry *tw_models_due(struct tw_models *m, enum tw_origin o,
 				      uint64_t *next_ms);
 
+/* Whether the origin can have models for the key. */
+bool tw_models_has(const struct tw_models *m, enum tw_origin o,
+		   const struct tw_models_key *k);
+
 /*
- * A model to be served; p is taken, even on failure. path (or NULL) and generation tell
+ * A model to be served; p is taken, even on failure. from and generation tell
  * tw_models_share() that it is the same.
  */
-int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, const char *path,
-		    uint64_t generation, struct tw_served **out, struct tw_err *err);
+int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, enum tw_origin o,
+		    const char *from, uint64_t generation, struct tw_served **out,
+		    struct tw_err *err);
 
 /* One that another entry already has, counted, or NULL. Takes the lock. */
-struct tw_served *tw_models_share(struct tw_models *m, const char *path,
+struct tw_served *tw_models_share(struct tw_models *m, enum tw_origin o, const char *from,
 				  uint64_t generation);
 
 /*
@@ -90,6 +106,10 @@ struct tw_served *tw_models_share(struct tw_models *m, const char *path,
  */
 void tw_models_put(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
 		   struct tw_served *served, const struct tw_err *why, uint64_t retry_ms);
+
+/* The outcome is that the model in place is the one still. Takes the lock. */
+void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
+		       uint64_t retry_ms);
 
 /* Ask the origin again for all entries. Lock held. */
 void tw_models_all_due(struct tw_models *m, enum tw_origin o);
@@ -104,8 +124,14 @@ int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *
 
 void tw_models_key_release(struct tw_models_key *k);
 
-/* The threads; each takes the struct tw_models. */
-void *tw_models_run_db(void *models);
-void *tw_models_run_server(void *models);
+/* Make a worker's eventfd readable. */
+void tw_models_wake(int fd);
+
+/* Lock held. */
+void tw_models_unref_entry(struct tw_models_entry *e);
+
+/* The threads. */
+void *tw_models_run_db(void *models_db);
+void *tw_models_run_net(void *models);
 
 #endif /* TW_ESTIMATOR_MODELS_ENTRY_H */

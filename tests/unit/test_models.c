@@ -2,6 +2,7 @@
 /* Where the estimator's models come from: a model server of this test, and a database. */
 #include "tests/unit/tw_test.h"
 
+#include "estimator/init_urls.h"
 #include "estimator/models.h"
 #include "estimator/power_model.h"
 #include "estimator/request.h"
@@ -41,6 +42,7 @@ struct server {
 struct fixture {
 	char *top, *db;
 	struct server server;
+	struct tw_models_config config;
 	struct tw_models *models;
 	struct tw_request request;
 };
@@ -52,7 +54,7 @@ static void handle(void *app, const struct tw_http_request *q, struct tw_http_re
 
 	pthread_mutex_lock(&s->lock);
 	free(s->asked);
-	s->asked = strdup(q->body);
+	s->asked = strdup(q->body != NULL ? q->body : "");
 	s->calls++;
 	r->status = s->status;
 	r->content_type = "application/zip";
@@ -66,13 +68,16 @@ static void handle(void *app, const struct tw_http_request *q, struct tw_http_re
 static const struct tw_http_route model_route = { .method = "POST",
 						  .path = "/model",
 						  .handle = handle };
-static const struct tw_http_route *const routes[] = { &model_route };
+static const struct tw_http_route init_route = { .method = "GET",
+						 .path = "/init.zip",
+						 .handle = handle };
+static const struct tw_http_route *const routes[] = { &model_route, &init_route };
 
 static void open_server(struct server *s, const char *listen)
 {
 	const struct tw_httpd_config c = { .listen = listen,
 					   .routes = routes,
-					   .route_count = 1,
+					   .route_count = 2,
 					   .app = s,
 					   .threads = 1 };
 	struct tw_err err = { 0 };
@@ -108,7 +113,7 @@ static void answer_model(struct server *s, const struct sample *sample)
 	tw_model_release(&m);
 }
 
-static void publish(const struct fixture *f, const struct sample *sample)
+static void publish_into(const char *db, const struct sample *sample)
 {
 	struct tw_fileset files = { 0 };
 	struct tw_model m = { 0 };
@@ -116,9 +121,14 @@ static void publish(const struct fixture *f, const struct sample *sample)
 
 	sample_model(sample, &m);
 	assert_int_equal(tw_pipeline_add_model(&files, &m, &err), 0);
-	assert_int_equal(tw_pipeline_publish(f->db, "p", &files, &err), 0);
+	assert_int_equal(tw_pipeline_publish(db, "p", &files, &err), 0);
 	tw_fileset_clear(&files);
 	tw_model_release(&m);
+}
+
+static void publish(const struct fixture *f, const struct sample *sample)
+{
+	publish_into(f->db, sample);
 }
 
 static void set_up(struct fixture *f)
@@ -134,6 +144,7 @@ static void set_up(struct fixture *f)
 	assert_int_equal(tw_strs_split(&f->request.metrics,
 				       "cpu_cycles,cache_miss,cpu_instructions", &err),
 			 0);
+	f->config.server_url = f->server.url;
 	f->request.output = TW_ABS_POWER;
 	f->request.source = tw_energy_source_find("rapl-sysfs");
 }
@@ -148,13 +159,12 @@ static int call_here(void *arg, const struct tw_http_call *c, struct tw_http_ans
 
 static void start(struct fixture *f)
 {
-	const struct tw_models_config c = { .model_db = f->db,
-					    .server_url = f->server.url,
-					    .http = { .call = call_here },
-					    .sys = f->top };
 	struct tw_err err = { 0 };
 
-	if (tw_models_open(&c, &f->models, &err) < 0)
+	f->config.model_db = f->db;
+	f->config.http.call = call_here;
+	f->config.sys = f->top;
+	if (tw_models_open(&f->config, &f->models, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -279,6 +289,140 @@ static void a_server_that_comes_back_is_asked_again(void **state)
 	tear_down(&f);
 }
 
+static void stop(struct fixture *f)
+{
+	tw_models_close(f->models);
+	f->models = NULL;
+}
+
+static void a_server_is_asked_again_and_its_rubbish_changes_nothing(void **state)
+{
+	struct fixture f;
+	unsigned calls;
+
+	(void)state;
+	set_up(&f);
+	f.config.refresh_ms = 10;
+	answer_model(&f.server, &(struct sample){ .trainer = "First" });
+	start(&f);
+	expect_model(&f, "First_0");
+	answer_model(&f.server, &(struct sample){ .trainer = "Second" });
+	expect_model(&f, "Second_0");
+	answer(&f.server, 200, strdup("rubbish"), 7);
+	pthread_mutex_lock(&f.server.lock);
+	calls = f.server.calls;
+	pthread_mutex_unlock(&f.server.lock);
+	for (bool asked = false; !asked;) {
+		pthread_mutex_lock(&f.server.lock);
+		asked = f.server.calls > calls;
+		pthread_mutex_unlock(&f.server.lock);
+		expect_model(&f, "Second_0");
+	}
+	tear_down(&f);
+}
+
+static void the_same_answer_is_no_new_model(void **state)
+{
+	struct tw_models_counts counts = { 0 };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	f.config.refresh_ms = 1;
+	answer_model(&f.server, &(struct sample){ .trainer = "OfServer" });
+	start(&f);
+	while (counts.of[TW_ORIGIN_SERVER].asked < 5) {
+		expect_model(&f, "OfServer_0");
+		tw_models_count(f.models, &counts);
+	}
+	assert_int_equal(counts.of[TW_ORIGIN_SERVER].loaded, 1);
+	assert_int_equal(counts.of[TW_ORIGIN_SERVER].failed, 0);
+	assert_int_equal(counts.of[TW_ORIGIN_SERVER].serving, 1);
+	tear_down(&f);
+}
+
+static void the_last_good_copy_serves_while_the_server_is_gone(void **state)
+{
+	struct tw_served *in_use[TW_MODELS_KEYS_MAX];
+	struct tw_err err = { 0 };
+	struct fixture f;
+	char *keep = NULL;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(tw_path_join(&keep, &err, f.top, "keep", NULL), 0);
+	f.config.keep_dir = keep;
+	answer_model(&f.server, &(struct sample){ .trainer = "OfServer" });
+	start(&f);
+	expect_model(&f, "OfServer_0");
+	stop(&f);
+	answer(&f.server, 500, NULL, 0);
+	start(&f);
+	expect_model(&f, "OfServer_0");
+	assert_int_equal(tw_models_in_use(f.models, in_use), 1);
+	assert_int_equal(in_use[0]->origin, TW_ORIGIN_SERVER);
+	assert_string_equal(in_use[0]->from, f.server.url);
+	tw_models_release(f.models, in_use[0]);
+	/* Other wishes have other copies. */
+	f.request.trainer = strdup("Other");
+	expect_model(&f, "");
+	free(f.request.trainer);
+	free(keep);
+	tear_down(&f);
+}
+
+static void a_configured_url_serves_where_the_server_does_not(void **state)
+{
+	struct tw_init_urls urls = { 0 };
+	struct tw_err err = { 0 };
+	struct fixture f;
+	char url[128];
+
+	(void)state;
+	set_up(&f);
+	snprintf(url, sizeof(url), "http://u:secret@%s/init.zip",
+		 tw_httpd_address(f.server.httpd));
+	setenv("NODE_COMPONENTS_INIT_URL", url, 1);
+	assert_int_equal(tw_init_urls_read(tw_init_urls_get, NULL, &urls, &err), 0);
+	unsetenv("NODE_COMPONENTS_INIT_URL");
+	f.config.server_url = NULL;
+	f.config.init_urls = &urls;
+	publish(&f, &(struct sample){ .trainer = "OfDatabase" });
+	answer_model(&f.server, &(struct sample){ .trainer = "OfUrl" });
+	start(&f);
+	expect_model(&f, "OfUrl_0");
+	/* It is for another output. */
+	f.request.output = TW_DYN_POWER;
+	expect_model(&f, "");
+	/* And of another trainer. */
+	f.request.output = TW_ABS_POWER;
+	f.request.trainer = strdup("OfDatabase");
+	expect_model(&f, "OfDatabase_0");
+	free(f.request.trainer);
+	tear_down(&f);
+	tw_init_urls_release(&urls);
+}
+
+static void what_ships_serves_where_nobody_else_has_one(void **state)
+{
+	struct tw_err err = { 0 };
+	struct fixture f;
+	char *shipped = NULL;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(tw_path_join(&shipped, &err, f.top, "shipped", NULL), 0);
+	assert_int_equal(tw_dir_make(shipped, &err), 0);
+	publish_into(shipped, &(struct sample){ .trainer = "Shipped" });
+	f.config.shipped_db = shipped;
+	start(&f);
+	expect_model(&f, "Shipped_0");
+	publish(&f, &(struct sample){ .trainer = "OfDatabase" });
+	expect_model(&f, "OfDatabase_0");
+	free(shipped);
+	tear_down(&f);
+}
+
 static void without_server_and_database_there_is_none_and_a_reason(void **state)
 {
 	const struct tw_models_config c = { .sys = "/nonexistent" };
@@ -303,6 +447,11 @@ int main(void)
 		cmocka_unit_test(where_the_server_has_none_the_databases_model_serves),
 		cmocka_unit_test(what_the_server_sends_is_checked),
 		cmocka_unit_test(a_server_that_comes_back_is_asked_again),
+		cmocka_unit_test(a_server_is_asked_again_and_its_rubbish_changes_nothing),
+		cmocka_unit_test(the_same_answer_is_no_new_model),
+		cmocka_unit_test(the_last_good_copy_serves_while_the_server_is_gone),
+		cmocka_unit_test(a_configured_url_serves_where_the_server_does_not),
+		cmocka_unit_test(what_ships_serves_where_nobody_else_has_one),
 		cmocka_unit_test(without_server_and_database_there_is_none_and_a_reason),
 	};
 	struct tw_err err = { 0 };

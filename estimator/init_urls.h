@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ESTIMATOR_INIT_URLS_H
+#define TW_ESTIMATOR_INIT_URLS_H
+
+/*
+ * Where a first model of each kind is, as kepler-model-server's users configure it
+ * (docs/wire.md, "Keys of the old programs"): NODE_TOTAL_INIT_URL and the like, in the
+ * environment, or as lines of MODEL_CONFIG, or as files of a directory.
+ *
+ *	TOTAL        a source of the platform's power (acpi)
+ *	COMPONENTS   one of package, core, uncore and dram (rapl)
+ *	NODE         AbsPower
+ *	CONTAINER    DynPower; PROCESS where there is none for CONTAINER
+ */
+
+#include "lib/energy.h"
+#include "lib/feature.h"
+
+struct tw_err;
+
+struct tw_init_urls {
+	char *of[TW_OUTPUT_COUNT][2]; /* TOTAL, COMPONENTS; NULL: none */
+};
+
+/*
+ * A key's value; *out is yours, NULL where it has none. For tests.
+ */
+typedef int tw_init_urls_get_fn(void *arg, const char *key, char **out,
+				struct tw_err *err);
+
+/* *out must be all zero; it is yours, on failure too: tw_init_urls_release(). */
+int tw_init_urls_read(tw_init_urls_get_fn *get, void *arg, struct tw_init_urls *out,
+		      struct tw_err *err);
+
+/* A key as a file of the directory arg (NULL: none), else of the environment. */
+int tw_init_urls_get(void *arg, const char *key, char **out, struct tw_err *err);
+
+/* NULL: none. */
+const char *tw_init_urls_find(const struct tw_init_urls *u, enum tw_output output,
+			      const struct tw_energy_source *source);
+
+void tw_init_urls_release(struct tw_init_urls *u);
+
+#endif /* TW_ESTIMATOR_INIT_URLS_H */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/kept.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "<sum of the key>.kept": the key and a newline, then the data. */
+#define SUFFIX ".kept"
+#define NAME_BYTES (16 + sizeof(SUFFIX))
+
+static void make_name(const char *key, char out[NAME_BYTES])
+{
+	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
+
+	for (const char *s = key; *s != '\0'; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+	snprintf(out, NAME_BYTES, "%016" PRIx64 SUFFIX, h);
+}
+
+static int make_path(const char *dir, const char *key, char **out, struct tw_err *err)
+{
+	char name[NAME_BYTES];
+
+	make_name(key, name);
+	return tw_path_join(out, err, dir, name, NULL);
+}
+
+static bool is_kept(const char *name)
+{
+	const size_t len = strlen(name);
+
+	return len == NAME_BYTES - 1 && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+/* Make room for one more. What cannot be looked at is left. */
+static void remove_oldest(const char *dir)
+{
+	char oldest[NAME_BYTES] = "";
+	const struct dirent *e;
+	DIR *d = opendir(dir);
+	struct stat st;
+	time_t time = 0;
+	size_t count = 0;
+
+	if (d == NULL)
+		return;
+	while ((e = readdir(d)) != NULL) {
+		if (!is_kept(e->d_name) ||
+		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (count++ == 0 || st.st_mtime < time) {
+			memcpy(oldest, e->d_name, NAME_BYTES); /* is_kept() */
+			time = st.st_mtime;
+		}
+	}
+	if (count >= TW_KEPT_FILES_MAX)
+		unlinkat(dirfd(d), oldest, 0);
+	closedir(d);
+}
+
+int tw_kept_write(const char *dir, const char *key, const void *data, size_t len,
+		  struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	char *path = NULL;
+	int rc = -1;
+
+	if (tw_dir_make(dir, err) < 0 || make_path(dir, key, &path, err) < 0)
+		goto out;
+	tw_buf_adds(&b, key);
+	tw_buf_adds(&b, "\n");
+	tw_buf_add(&b, data, len);
+	if (tw_buf_failed(&b)) {
+		tw_fail(err, TW_NOMEM, "'%s'", path);
+		goto out;
+	}
+	remove_oldest(dir);
+	if (tw_file_replace(path, b.data, b.len, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	free(path);
+	return rc;
+}
+
+int tw_kept_read(const char *dir, const char *key, size_t max, char **data, size_t *len,
+		 int64_t *time_s, struct tw_err *err)
+{
+	const size_t key_len = strlen(key);
+	char *path = NULL, *text = NULL;
+	struct stat st;
+	size_t n;
+	int rc = -1;
+
+	if (make_path(dir, key, &path, err) < 0 ||
+	    tw_file_read(path, TW_KEPT_KEY_MAX + max, &text, &n, err) < 0)
+		goto out;
+	if (n <= key_len || memcmp(text, key, key_len) != 0 || text[key_len] != '\n') {
+		tw_fail(err, TW_NOTFOUND, "'%s' is of another key", path);
+		goto out;
+	}
+	memmove(text, text + key_len + 1, n - key_len); /* the NUL too */
+
+	*time_s = stat(path, &st) == 0 ? (int64_t)st.st_mtime : 0;
+	*len = n - key_len - 1;
+	*data = text;
+	text = NULL;
+	rc = 0;
+out:
+	free(text);
+	free(path);
+	return rc;
+}

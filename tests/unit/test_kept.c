@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/init_urls.h"
+#include "estimator/kept.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/scratch.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void what_is_kept_is_found_by_its_key_alone(void **state)
+{
+	char *dir = scratch_new(), *data = NULL;
+	struct tw_err err = { 0 };
+	int64_t time_s = 0;
+	size_t len = 0;
+
+	(void)state;
+	assert_int_equal(tw_kept_write(dir, "key one", "a\nb\0c", 5, &err), 0);
+	assert_int_equal(tw_kept_write(dir, "key two", "", 0, &err), 0);
+	assert_int_equal(tw_kept_read(dir, "key one", 100, &data, &len, &time_s, &err),
+			 0);
+	assert_int_equal(len, 5);
+	assert_memory_equal(data, "a\nb\0c", 6);
+	assert_true(time_s <= time(NULL) && time_s > time(NULL) - 600);
+	free(data);
+	assert_int_equal(tw_kept_read(dir, "key two", 100, &data, &len, &time_s, &err),
+			 0);
+	assert_int_equal(len, 0);
+	free(data);
+	data = NULL;
+	assert_int_equal(tw_kept_read(dir, "key", 100, &data, &len, &time_s, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_null(data);
+	scratch_free(dir);
+}
+
+static size_t count_files(const char *dir)
+{
+	DIR *d = opendir(dir);
+	size_t count = 0;
+
+	assert_non_null(d);
+	for (const struct dirent *e; (e = readdir(d)) != NULL;)
+		count += e->d_name[0] != '.';
+	closedir(d);
+	return count;
+}
+
+static void so_many_are_kept_and_no_more(void **state)
+{
+	char *dir = scratch_new();
+	struct tw_err err = { 0 };
+	char key[32];
+
+	(void)state;
+	for (int i = 0; i < TW_KEPT_FILES_MAX + 10; i++) {
+		snprintf(key, sizeof(key), "key %d", i);
+		assert_int_equal(tw_kept_write(dir, key, "x", 1, &err), 0);
+	}
+	assert_int_equal(count_files(dir), TW_KEPT_FILES_MAX);
+	scratch_free(dir);
+}
+
+static void a_place_that_cannot_be_written_is_named(void **state)
+{
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_kept_write("/proc/nowhere", "k", "x", 1, &err), -1);
+	assert_non_null(strstr(err.text, "/proc/nowhere"));
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	char *dir = scratch_new();
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		char *data = NULL;
+		int64_t time_s;
+		size_t len;
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_kept_write(dir, "k", "x", 1, &err);
+		if (rc == 0)
+			rc = tw_kept_read(dir, "k", 9, &data, &len, &time_s, &err);
+		free(data);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+	scratch_free(dir);
+}
+
+/* ---- the configured URLs ---------------------------------------------------- */
+
+static int get_lines(void *arg, const char *key, char **out, struct tw_err *err)
+{
+	if (strcmp(key, "MODEL_CONFIG") != 0)
+		return tw_init_urls_get(NULL, key, out, err);
+	*out = strdup(arg);
+	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "lines");
+}
+
+static void lines_of_the_configuration_say_which_url_is_for_what(void **state)
+{
+	static char lines[] = "NODE_TOTAL_ESTIMATOR=true\r\n"
+			      "  NODE_TOTAL_INIT_URL= http://h/a \n\n"
+			      "CONTAINER_COMPONENTS_INIT_URL=\n"
+			      "PROCESS_COMPONENTS_INIT_URL=https://h/b";
+	const struct tw_energy_source *acpi = tw_energy_source_find("acpi");
+	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
+	struct tw_init_urls u = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_init_urls_read(get_lines, lines, &u, &err), 0);
+	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, acpi), "http://h/a");
+	assert_null(tw_init_urls_find(&u, TW_ABS_POWER, rapl));
+	assert_null(tw_init_urls_find(&u, TW_DYN_POWER, acpi));
+	assert_string_equal(tw_init_urls_find(&u, TW_DYN_POWER, rapl), "https://h/b");
+	tw_init_urls_release(&u);
+}
+
+static void a_file_goes_before_the_environment(void **state)
+{
+	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
+	char *dir = scratch_new(), *path = NULL;
+	struct tw_init_urls u = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_path_join(&path, &err, dir, "NODE_COMPONENTS_INIT_URL", NULL),
+			 0);
+	assert_int_equal(tw_file_create(path, "http://file\n", 12, &err), 0);
+	setenv("NODE_COMPONENTS_INIT_URL", "http://environment", 1);
+	assert_int_equal(tw_init_urls_read(tw_init_urls_get, dir, &u, &err), 0);
+	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, rapl), "http://file");
+	tw_init_urls_release(&u);
+	assert_int_equal(tw_init_urls_read(tw_init_urls_get, NULL, &u, &err), 0);
+	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, rapl),
+			    "http://environment");
+	tw_init_urls_release(&u);
+	unsetenv("NODE_COMPONENTS_INIT_URL");
+	free(path);
+	scratch_free(dir);
+}
+
+static void what_is_no_url_is_refused(void **state)
+{
+	static char lines[] = "NODE_TOTAL_INIT_URL=/etc/passwd";
+	struct tw_init_urls u = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_init_urls_read(get_lines, lines, &u, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(
+		err.text,
+		"NODE_TOTAL_INIT_URL: '/etc/passwd' is not http:// or https://");
+	tw_init_urls_release(&u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_kept_is_found_by_its_key_alone),
+		cmocka_unit_test(so_many_are_kept_and_no_more),
+		cmocka_unit_test(a_place_that_cannot_be_written_is_named),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+		cmocka_unit_test(lines_of_the_configuration_say_which_url_is_for_what),
+		cmocka_unit_test(a_file_goes_before_the_environment),
+		cmocka_unit_test(what_is_no_url_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("kept", tests, NULL, NULL);
+}
