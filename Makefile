@@ -256,7 +256,7 @@ models: all
 
 man-pages := $(wildcard docs/man/*.[1-8])
 models    := $(shell find model-db/models -type f 2>/dev/null)
-units     := $(wildcard etc/systemd/*.service)
+units     := $(wildcard etc/systemd/*.service etc/systemd/*.socket)
 confs     := $(wildcard etc/tallywatt/*.conf)
 
 install: all

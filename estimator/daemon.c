@@ -4,6 +4,7 @@
 #include "estimator/clock.h"
 #include "estimator/listen.h"
 #include "estimator/session.h"
+#include "estimator/users.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/log.h"
@@ -50,6 +51,7 @@ struct tw_estimator {
 	uint64_t owing_ns; /* since when */
 	size_t waiting;    /* clients that await a model */
 	uint64_t look_ms;  /* no client's deadline is before this */
+	const struct tw_users *users;
 	struct tw_session_desk desk;
 };
 
@@ -159,8 +161,13 @@ static void make_room(struct tw_estimator *e)
 
 static int add_client(struct tw_estimator *e, int fd, struct tw_err *err)
 {
-	struct watched *w = calloc(1, sizeof(*w));
+	struct watched *w = NULL;
 
+	if (e->users != NULL && tw_users_check_peer(e->users, fd, err) < 0) {
+		close(fd);
+		return -1;
+	}
+	w = calloc(1, sizeof(*w));
 	if (w == NULL) {
 		close(fd);
 		return tw_fail(err, TW_NOMEM, "connection");
@@ -286,16 +293,25 @@ int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
 	return 0;
 }
 
+static int open_listener(const struct tw_estimator_config *c, size_t i,
+			 struct tw_listener *out, struct tw_err *err)
+{
+	if (c->passed > 0)
+		return tw_listener_adopt(c->passed_first + (int)i, out, err);
+	return tw_listener_open(c->sockets->at[i], &c->rights, out, err);
+}
+
 static int open_listeners(struct tw_estimator *e, const struct tw_estimator_config *c,
 			  struct tw_err *err)
 {
-	e->listener = calloc(c->sockets->count, sizeof(*e->listener));
-	e->listening = calloc(c->sockets->count, sizeof(*e->listening));
+	const size_t count = c->passed > 0 ? c->passed : c->sockets->count;
+
+	e->listener = calloc(count, sizeof(*e->listener));
+	e->listening = calloc(count, sizeof(*e->listening));
 	if (e->listener == NULL || e->listening == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu sockets", c->sockets->count);
-	for (size_t i = 0; i < c->sockets->count; i++) {
-		if (tw_listener_open(c->sockets->at[i], c->socket_mode, &e->listener[i],
-				     err) < 0)
+		return tw_fail(err, TW_NOMEM, "%zu sockets", count);
+	for (size_t i = 0; i < count; i++) {
+		if (open_listener(c, i, &e->listener[i], err) < 0)
 			return -1;
 		e->listeners++;
 		e->listening[i] = (struct watched){ .kind = KIND_LISTENER,
@@ -328,13 +344,15 @@ int tw_estimator_open(const struct tw_estimator_config *c, struct tw_estimator *
 {
 	struct tw_estimator *e = calloc(1, sizeof(*e));
 
-	assert(c->sockets->count > 0 && c->connections > 0);
+	assert((c->passed > 0 || c->sockets->count > 0) && c->connections > 0);
 	if (e == NULL)
 		return tw_fail(err, TW_NOMEM, "estimator");
 	e->epoll = -1;
 	e->look_ms = UINT64_MAX;
 	e->clients_max = c->connections;
+	e->users = c->users;
 	e->desk.idle_ms = c->idle_ms;
+	e->desk.request_ms = c->request_ms;
 	e->desk.model_wait_ms = c->model_wait_ms;
 	if (open_all(e, c, err) < 0) {
 		tw_estimator_close(e);

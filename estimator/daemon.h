@@ -7,21 +7,27 @@
  * with epoll. It wakes only when something happens.
  */
 
+#include "estimator/listen.h"
 #include "estimator/models.h"
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct tw_err;
 struct tw_estimator;
 struct tw_strs;
+struct tw_users;
 
 struct tw_estimator_config {
-	const struct tw_strs *sockets; /* paths, one at least */
-	mode_t socket_mode;
-	size_t connections; /* at most; the one idle longest makes room */
+	const struct tw_strs *sockets; /* paths, one at least if none are passed */
+	struct tw_listener_rights rights;
+	/* Descriptors of listening sockets that are used instead of paths. */
+	int passed_first;
+	unsigned passed;
+	const struct tw_users *users; /* who may ask; NULL: who may write to the socket */
+	size_t connections;           /* at most; the one idle longest makes room */
 	uint64_t idle_ms;
+	uint64_t request_ms; /* a request that has begun is whole in this time */
 	uint64_t model_wait_ms;
 	struct tw_models_config models;
 };

@@ -4,6 +4,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +75,48 @@ static int bind_path(int fd, const char *path, const struct sockaddr_un *a,
 	return 0;
 }
 
-int tw_listener_open(const char *path, mode_t mode, struct tw_listener *out,
-		     struct tw_err *err)
+/* Nobody can connect before listen(). */
+static int set_rights(const char *path, const struct tw_listener_rights *r,
+		      struct tw_err *err)
+{
+	if ((r->user != (uid_t)-1 || r->group != (gid_t)-1) &&
+	    lchown(path, r->user, r->group) < 0)
+		return tw_fail_errno(err, errno, "cannot give '%s' to its owner", path);
+	if (chmod(path, r->mode) < 0)
+		return tw_fail_errno(err, errno, "cannot set the mode of '%s'", path);
+	return 0;
+}
+
+int tw_listener_adopt(int fd, struct tw_listener *out, struct tw_err *err)
+{
+	struct sockaddr_storage a;
+	socklen_t a_len = sizeof(a), len = sizeof(int);
+	int listening = 0, type = 0, flags;
+
+	if (getsockname(fd, (struct sockaddr *)&a, &a_len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 ||
+	    (flags = fcntl(fd, F_GETFL)) < 0 ||
+	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+		tw_fail_errno(err, errno, "descriptor %d that was passed", fd);
+		goto fail;
+	}
+	if (a.ss_family != AF_UNIX || type != SOCK_STREAM || listening == 0) {
+		tw_fail(err, TW_INVALID,
+			"descriptor %d that was passed is no listening Unix stream "
+			"socket",
+			fd);
+		goto fail;
+	}
+	*out = (struct tw_listener){ .fd = fd };
+	return 0;
+fail:
+	close(fd);
+	return -1;
+}
+
+int tw_listener_open(const char *path, const struct tw_listener_rights *rights,
+		     struct tw_listener *out, struct tw_err *err)
 {
 	struct tw_listener l = { .fd = -1 };
 	struct sockaddr_un a;
@@ -96,8 +137,9 @@ int tw_listener_open(const char *path, mode_t mode, struct tw_listener *out,
 		l.dev = st.st_dev;
 		l.ino = st.st_ino;
 	}
-	/* Nobody can connect before listen(). */
-	if (chmod(path, mode) < 0 || listen(l.fd, BACKLOG) < 0) {
+	if (set_rights(path, rights, err) < 0)
+		goto out;
+	if (listen(l.fd, BACKLOG) < 0) {
 		tw_fail_errno(err, errno, "cannot listen on '%s'", path);
 		goto out;
 	}

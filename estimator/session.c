@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,6 +23,7 @@ struct tw_session {
 	struct tw_session_desk *desk;
 	struct tw_request_parser *parser;
 	uint64_t active_ms;
+	uint64_t begun_ms; /* when the request that is not whole yet began; 0: none */
 	bool eof;
 
 	bool waits; /* for a model, until then */
@@ -200,6 +202,26 @@ static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 	return true;
 }
 
+/* A client that sends a byte now and then is no longer waited for than one that rests. */
+static void watch_request(struct tw_session *s, uint64_t now_ms)
+{
+	if (!tw_request_parser_started(s->parser))
+		s->begun_ms = 0;
+	else if (s->begun_ms == 0)
+		s->begun_ms = now_ms;
+}
+
+static bool is_late(struct tw_session *s, uint64_t now_ms)
+{
+	if (s->waits || now_ms < tw_session_deadline_ms(s))
+		return false;
+	if (s->begun_ms != 0)
+		tw_log_warn_limited(&s->desk->log,
+				    "request refused: not whole after %" PRIu64 " ms",
+				    now_ms - s->begun_ms);
+	return true;
+}
+
 static bool take_held(struct tw_session *s, uint64_t now_ms)
 {
 	if (s->held == NULL)
@@ -251,7 +273,7 @@ static bool take_input(struct tw_session *s, uint64_t now_ms)
 
 bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up)
 {
-	if (now_ms >= s->active_ms + s->desk->idle_ms && !s->waits)
+	if (is_late(s, now_ms))
 		return false;
 	if (hung_up && (blocked(s) || tw_session_owes(s)))
 		return false;
@@ -263,6 +285,7 @@ bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up)
 		return false;
 	if (!blocked(s) && s->held == NULL && !s->eof && !take_input(s, now_ms))
 		return false;
+	watch_request(s, now_ms);
 	if (s->eof && !flush(s, now_ms))
 		return false;
 	return !s->eof || blocked(s);
@@ -292,7 +315,12 @@ bool tw_session_waits_for_model(const struct tw_session *s)
 
 uint64_t tw_session_deadline_ms(const struct tw_session *s)
 {
-	return s->waits ? s->wait_until_ms : s->active_ms + s->desk->idle_ms;
+	const uint64_t idle_ms = s->active_ms + s->desk->idle_ms;
+	const uint64_t late_ms = s->begun_ms + s->desk->request_ms;
+
+	if (s->waits)
+		return s->wait_until_ms;
+	return s->begun_ms != 0 && !s->stuck && late_ms < idle_ms ? late_ms : idle_ms;
 }
 
 uint64_t tw_session_active_ms(const struct tw_session *s)

@@ -26,6 +26,7 @@ struct tw_session;
 struct tw_session_desk {
 	struct tw_models *models;
 	uint64_t idle_ms;       /* a connection without a byte for so long is closed */
+	uint64_t request_ms;    /* a request that has begun is whole in this time */
 	uint64_t model_wait_ms; /* the first request for a model waits so long */
 	struct tw_log_limit log;
 	double *watts; /* grows */

@@ -28,9 +28,11 @@ estimator-src += estimator/registry.c
 estimator-src += estimator/request.c
 estimator-src += estimator/request_values.c
 estimator-src += estimator/session.c
+estimator-src += estimator/settings.c
 estimator-src += estimator/tallywatt.c
 estimator-src += estimator/tree.c
 estimator-src += estimator/tree_predict.c
+estimator-src += estimator/users.c
 estimator-src += estimator/xgboost_text.c
 
 programs += tw-estimator

@@ -41,6 +41,7 @@ lib-src += lib/opt_value.c
 lib-src += lib/pool.c
 lib-src += lib/replace.c
 lib-src += lib/strs.c
+lib-src += lib/systemd.c
 lib-src += lib/version.c
 lib-src += lib/zip.c
 lib-src += lib/zip_list.c

@@ -62,9 +62,10 @@ void set_up(struct fixture *f)
 	assert_int_equal(tw_strs_adds(&f->sockets, f->path, &err), 0);
 	f->config = (struct tw_estimator_config){
 		.sockets = &f->sockets,
-		.socket_mode = 0600,
+		.rights = { .mode = 0600, .user = (uid_t)-1, .group = (gid_t)-1 },
 		.connections = 300,
 		.idle_ms = 3600 * 1000,
+		.request_ms = 3600 * 1000,
 		.model_wait_ms = PATIENCE_MS,
 		.models = { .model_db = f->db, .sys = f->sys },
 	};
