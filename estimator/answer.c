@@ -11,6 +11,7 @@ void tw_answer_begin(struct tw_answer *a, struct tw_buf *out)
 {
 	a->out = out;
 	a->some = false;
+	a->zeros = false;
 	tw_buf_adds(out, "{\"powers\":{");
 }
 
@@ -48,7 +49,7 @@ int tw_answer_add(struct tw_answer *a, enum tw_component component, const double
 				       tw_component_name(component), r, watts[r]);
 		zero = zero && llround(watts[r] * 1000.0) == 0;
 	}
-	if (zero)
+	if (zero && !a->zeros)
 		return 0;
 	tw_buf_adds(a->out, a->some ? ",\"" : "\"");
 	tw_buf_adds(a->out, tw_component_name(component));
@@ -65,9 +66,18 @@ int tw_answer_add(struct tw_answer *a, enum tw_component component, const double
 	return 0;
 }
 
-void tw_answer_end(struct tw_answer *a, const char *core_ratio)
+void tw_answer_keep_zeros(struct tw_answer *a)
+{
+	a->zeros = true;
+}
+
+void tw_answer_ratio(struct tw_answer *a, const char *core_ratio)
 {
 	tw_buf_adds(a->out, "},\"msg\":\"\",\"core_ratio\":");
 	tw_buf_adds(a->out, core_ratio);
+}
+
+void tw_answer_end(struct tw_answer *a)
+{
 	tw_buf_adds(a->out, "}\n");
 }

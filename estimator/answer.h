@@ -24,7 +24,8 @@ struct tw_err;
 
 struct tw_answer {
 	struct tw_buf *out;
-	bool some; /* a component has been written */
+	bool some;  /* a component has been written */
+	bool zeros; /* components that are 0 in every row are written too */
 };
 
 /* Begin an answer at the end of out. */
@@ -37,7 +38,12 @@ void tw_answer_begin(struct tw_answer *a, struct tw_buf *out);
 int tw_answer_add(struct tw_answer *a, enum tw_component component, const double *watts,
 		  size_t rows, struct tw_err *err);
 
-/* core_ratio: a number, as text. */
-void tw_answer_end(struct tw_answer *a, const char *core_ratio);
+/* Leave no component out: for who asked for it by name. */
+void tw_answer_keep_zeros(struct tw_answer *a);
+
+/* No more components. core_ratio: a number, as text. Further keys may go behind it. */
+void tw_answer_ratio(struct tw_answer *a, const char *core_ratio);
+
+void tw_answer_end(struct tw_answer *a);
 
 #endif /* TW_ESTIMATOR_ANSWER_H */

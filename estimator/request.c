@@ -18,6 +18,8 @@ enum field {
 	FIELD_SYSTEM_VALUES,
 	FIELD_TRAINER,
 	FIELD_FILTER,
+	FIELD_VERSION,
+	FIELD_COMPONENTS,
 	FIELD_COUNT,
 	FIELD_UNKNOWN = FIELD_COUNT,
 };
@@ -31,6 +33,8 @@ static const char *const field_names[FIELD_COUNT] = {
 	[FIELD_SYSTEM_VALUES] = "system_values",
 	[FIELD_TRAINER] = "trainer_name",
 	[FIELD_FILTER] = "filter",
+	[FIELD_VERSION] = "version",
+	[FIELD_COMPONENTS] = "components",
 };
 
 struct tw_request_parser {
@@ -40,6 +44,7 @@ struct tw_request_parser {
 	bool seen[FIELD_COUNT];
 	bool done;
 	char *output, *source;
+	unsigned components, named; /* asked for, and how many names were given */
 	struct tw_values values;
 	struct tw_strs system_features;
 	struct tw_values system_values; /* one row */
@@ -152,6 +157,45 @@ static int take_system_value(struct tw_request_parser *p, const struct tw_jsax_e
 	return fail_type(at, "a number or a string", e, err);
 }
 
+/* A version to come has keys that we know nothing of: it is refused. */
+static int take_version(struct tw_request_parser *p, const struct tw_jsax_event *e,
+			struct tw_err *err)
+{
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (e->type != TW_JSAX_NUMBER)
+		return fail_type("version", "a number", e, err);
+	for (unsigned v = 1; v <= TW_REQUEST_VERSION_MAX; v++)
+		if (e->number == (double)v) {
+			p->request.version = v;
+			return 0;
+		}
+	return tw_fail(err, TW_INVALID, "version: %g is not 1 to %d", e->number,
+		       TW_REQUEST_VERSION_MAX);
+}
+
+static int take_component(struct tw_request_parser *p, const struct tw_jsax_event *e,
+			  struct tw_err *err)
+{
+	enum tw_component c;
+	char at[64], name[32];
+
+	if (e->depth == 1) {
+		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END ||
+		    e->type == TW_JSAX_NULL)
+			return 0;
+		return fail_type("components", "an array", e, err);
+	}
+	snprintf(at, sizeof(at), "components[%u]", p->named++);
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(at, "a string", e, err);
+	snprintf(name, sizeof(name), "%.*s", (int)(e->len < 31 ? e->len : 31), e->text);
+	if (strlen(name) != e->len || !tw_component_find(name, &c))
+		return tw_fail(err, TW_INVALID, "%s: '%s' is not known", at, name);
+	p->components |= 1u << c;
+	return 0;
+}
+
 static int take_key(struct tw_request_parser *p, const struct tw_jsax_event *e,
 		    struct tw_err *err)
 {
@@ -192,6 +236,10 @@ static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e
 		return take_text(&p->request.trainer, name, e, err);
 	case FIELD_FILTER:
 		return take_text(&p->request.filter, name, e, err);
+	case FIELD_VERSION:
+		return take_version(p, e, err);
+	case FIELD_COMPONENTS:
+		return take_component(p, e, err);
 	case FIELD_UNKNOWN:
 		break;
 	}
@@ -259,6 +307,9 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 			       p->source);
 	if (add_system(p, err) < 0)
 		return -1;
+	r->version = tw_request_parser_version(p);
+	if (r->version >= 2)
+		r->components = p->components;
 	r->x = p->values.x;
 	r->rows = p->values.rows;
 	return 0;
@@ -286,6 +337,11 @@ int tw_request_parser_feed(struct tw_request_parser *p, const char *data, size_t
 bool tw_request_parser_started(const struct tw_request_parser *p)
 {
 	return tw_jsax_started(p->jsax) && !p->done;
+}
+
+unsigned tw_request_parser_version(const struct tw_request_parser *p)
+{
+	return p->request.version != 0 ? p->request.version : 1;
 }
 
 const struct tw_request *tw_request_parser_request(const struct tw_request_parser *p)

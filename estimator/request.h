@@ -22,6 +22,7 @@ struct tw_request_parser;
 #define TW_REQUEST_METRICS_MAX 256
 #define TW_REQUEST_VALUES_MAX ((size_t)1 << 21)
 #define TW_REQUEST_TEXT_MAX 1024
+#define TW_REQUEST_VERSION_MAX 2
 
 struct tw_request {
 	/* Columns of x: "metrics", then those system features that have a number. */
@@ -30,8 +31,10 @@ struct tw_request {
 	size_t rows;
 	enum tw_output output;
 	const struct tw_energy_source *source;
-	char *trainer; /* NULL: any */
-	char *filter;  /* NULL: none */
+	char *trainer;       /* NULL: any */
+	char *filter;        /* NULL: none */
+	unsigned version;    /* 1, or 2 for who wants to know more */
+	unsigned components; /* of version 2: 1 << enum tw_component; 0: as they come */
 };
 
 int tw_request_parser_new(struct tw_request_parser **out, struct tw_err *err);
@@ -46,6 +49,9 @@ int tw_request_parser_feed(struct tw_request_parser *p, const char *data, size_t
 
 /* Whether a request has begun and is not done. */
 bool tw_request_parser_started(const struct tw_request_parser *p);
+
+/* As far as is known yet, whole or not: 1 where it has not said. */
+unsigned tw_request_parser_version(const struct tw_request_parser *p);
 
 /* Lives until the next reset. */
 const struct tw_request *tw_request_parser_request(const struct tw_request_parser *p);

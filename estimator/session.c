@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/session.h"
 
-#include "estimator/answer.h"
 #include "estimator/models.h"
-#include "estimator/power_model.h"
+#include "estimator/reply.h"
 #include "estimator/request.h"
 #include "lib/buf.h"
 #include "lib/err.h"
-#include "model-db/model_check.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,9 +37,7 @@ struct tw_session {
 
 void tw_session_desk_release(struct tw_session_desk *d)
 {
-	free(d->watts);
-	d->watts = NULL;
-	d->watts_size = 0;
+	tw_reply_scratch_release(&d->scratch);
 }
 
 int tw_session_new(int fd, struct tw_session_desk *desk, uint64_t now_ms,
@@ -61,50 +57,6 @@ int tw_session_new(int fd, struct tw_session_desk *desk, uint64_t now_ms,
 		return -1;
 	}
 	*out = s;
-	return 0;
-}
-
-static int reserve_watts(struct tw_session_desk *d, size_t rows, struct tw_err *err)
-{
-	double *watts;
-
-	if (rows <= d->watts_size)
-		return 0;
-	watts = realloc(d->watts, rows * sizeof(*watts));
-	if (watts == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", rows);
-	d->watts = watts;
-	d->watts_size = rows;
-	return 0;
-}
-
-static int write_answer(struct tw_session *s, const struct tw_request *r,
-			const struct tw_served *served, struct tw_err *err)
-{
-	uint32_t place[TW_MODEL_FEATURES_MAX];
-	const struct tw_rows rows = {
-		.x = r->x, .rows = r->rows, .stride = r->metrics.count, .place = place
-	};
-	const struct tw_power_model *p = served->model;
-	double *watts;
-	struct tw_answer a;
-
-	if (reserve_watts(s->desk, r->rows, err) < 0)
-		return -1;
-	watts = s->desk->watts;
-	tw_answer_begin(&a, &s->out);
-	for (size_t i = 0; i < tw_power_model_parts(p); i++) {
-		if (tw_power_model_bind(p, i, &r->metrics, place, err) < 0)
-			return -1;
-		tw_power_model_predict(p, i, &rows, watts);
-		if (tw_answer_add(&a, tw_power_model_component(p, i), watts, r->rows,
-				  err) < 0)
-			return tw_err_wrap(err, "model '%s'",
-					   tw_power_model_info(p)->name);
-	}
-	tw_answer_end(&a, served->core_ratio);
-	if (tw_buf_failed(&s->out))
-		return tw_fail(err, TW_NOMEM, "answer of %zu rows", r->rows);
 	return 0;
 }
 
@@ -133,6 +85,35 @@ static bool flush(struct tw_session *s, uint64_t now_ms)
 	return true;
 }
 
+/*
+ * There are no watts. Old clients crash of an answer without them, so their connection
+ * is closed; who asks for version 2 is told, and may go on. False: close.
+ */
+static bool refuse(struct tw_session *s, const struct tw_err *why)
+{
+	const struct tw_request *r = tw_request_parser_request(s->parser);
+
+	tw_log_warn_limited(&s->desk->log, "no answer output=%s source=%s: %s",
+			    tw_output_name(r->output), r->source->name, why->text);
+	if (r->version < 2)
+		return false;
+	s->out.len = 0;
+	tw_reply_refuse(&s->out, why);
+	tw_request_parser_reset(s->parser);
+	return !tw_buf_failed(&s->out);
+}
+
+/* It is not even a request: who asks for version 2 is told, then it is over. */
+static void refuse_rubbish(struct tw_session *s, const struct tw_err *why,
+			   uint64_t now_ms)
+{
+	tw_log_warn_limited(&s->desk->log, "request refused: %s", why->text);
+	if (tw_request_parser_version(s->parser) < 2)
+		return;
+	tw_reply_refuse(&s->out, why);
+	flush(s, now_ms);
+}
+
 /* Answer the request that is whole. False: close without an answer. */
 static bool answer(struct tw_session *s, uint64_t now_ms)
 {
@@ -154,18 +135,14 @@ static bool answer(struct tw_session *s, uint64_t now_ms)
 		tw_fail(&err, TW_NOTFOUND, "there is no model yet");
 		/* fall through */
 	case TW_MODELS_NONE:
-		tw_log_warn_limited(&s->desk->log, "no answer output=%s source=%s: %s",
-				    tw_output_name(r->output), r->source->name, err.text);
-		return false;
+		s->waits = false;
+		return refuse(s, &err);
 	}
 	s->waits = false;
-	failed = write_answer(s, r, served, &err);
+	failed = tw_reply_write(&s->desk->scratch, r, served, &s->out, &err);
 	tw_models_release(s->desk->models, served);
-	if (failed < 0) {
-		tw_log_warn_limited(&s->desk->log, "no answer output=%s source=%s: %s",
-				    tw_output_name(r->output), r->source->name, err.text);
-		return false;
-	}
+	if (failed < 0)
+		return refuse(s, &err);
 	tw_request_parser_reset(s->parser);
 	return true;
 }
@@ -191,8 +168,7 @@ static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 			return s->stuck;
 		if (tw_request_parser_feed(s->parser, data + *at, len - *at, &used, &done,
 					   &err) < 0) {
-			tw_log_warn_limited(&s->desk->log, "request refused: %s",
-					    err.text);
+			refuse_rubbish(s, &err, now_ms);
 			return false;
 		}
 		*at += used;

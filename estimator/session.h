@@ -10,6 +10,7 @@
  * is read: a client that does not read holds one answer's memory, no more.
  */
 
+#include "estimator/reply.h"
 #include "lib/log.h"
 
 #include <stdbool.h>
@@ -29,8 +30,7 @@ struct tw_session_desk {
 	uint64_t request_ms;    /* a request that has begun is whole in this time */
 	uint64_t model_wait_ms; /* the first request for a model waits so long */
 	struct tw_log_limit log;
-	double *watts; /* grows */
-	size_t watts_size;
+	struct tw_reply_scratch scratch;
 	char chunk[TW_SESSION_CHUNK];
 };
 

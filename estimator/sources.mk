@@ -25,6 +25,7 @@ estimator-src += estimator/predict_polynomial.c
 estimator-src += estimator/predict_svr.c
 estimator-src += estimator/predict_xgboost.c
 estimator-src += estimator/registry.c
+estimator-src += estimator/reply.c
 estimator-src += estimator/request.c
 estimator-src += estimator/request_values.c
 estimator-src += estimator/session.c

@@ -20,7 +20,8 @@ static void the_contracts_answer_comes_out_to_the_byte(void **state)
 	tw_answer_begin(&a, &b);
 	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, package, 2, &err), 0);
 	assert_int_equal(tw_answer_add(&a, TW_DRAM, dram, 2, &err), 0);
-	tw_answer_end(&a, "1");
+	tw_answer_ratio(&a, "1");
+	tw_answer_end(&a);
 	assert_string_equal(b.data,
 			    "{\"powers\":{\"package\":[41.2,3.1],\"dram\":[8.25,0.5]},"
 			    "\"msg\":\"\",\"core_ratio\":1}\n");
@@ -39,7 +40,8 @@ static void components_that_are_zero_in_every_row_are_left_out(void **state)
 	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, zero, 3, &err), 0);
 	assert_int_equal(tw_answer_add(&a, TW_CORE, some, 3, &err), 0);
 	assert_int_equal(tw_answer_add(&a, TW_UNCORE, zero, 3, &err), 0);
-	tw_answer_end(&a, "0.5");
+	tw_answer_ratio(&a, "0.5");
+	tw_answer_end(&a);
 	assert_string_equal(
 		b.data,
 		"{\"powers\":{\"core\":[0,0,0.001]},\"msg\":\"\",\"core_ratio\":0.5}\n");
@@ -48,7 +50,8 @@ static void components_that_are_zero_in_every_row_are_left_out(void **state)
 	/* powers is an object even then. */
 	tw_answer_begin(&a, &b);
 	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, zero, 3, &err), 0);
-	tw_answer_end(&a, "2.25");
+	tw_answer_ratio(&a, "2.25");
+	tw_answer_end(&a);
 	assert_string_equal(b.data, "{\"powers\":{},\"msg\":\"\",\"core_ratio\":2.25}\n");
 	tw_buf_clear(&b);
 }
@@ -135,7 +138,8 @@ static void five_hundred_and_seventy_rows_fit_into_one_read_of_old_clients(void 
 		watts[i] = 1.345 + (double)(i % 90) / 10.0;
 	tw_answer_begin(&a, &b);
 	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, watts, 570, &err), 0);
-	tw_answer_end(&a, "1");
+	tw_answer_ratio(&a, "1");
+	tw_answer_end(&a);
 	assert_true(b.len <= 4096);
 	tw_buf_clear(&b);
 }

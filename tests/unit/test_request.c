@@ -92,6 +92,72 @@ static void keys_come_in_any_order_and_unknown_ones_are_passed_over(void **state
 	tw_request_parser_free(o.parser);
 }
 
+static void who_asks_for_version_2_may_name_components(void **state)
+{
+	static const char text[] =
+		"{\"components\":[\"dram\",\"package\"],\"metrics\":[\"a\"],"
+		"\"values\":[[1]],\"output_type\":\"AbsPower\"%s}";
+	static const struct {
+		const char *more;
+		unsigned version, components;
+	} cases[] = {
+		{ "", 1, 0 },
+		{ ",\"version\":null", 1, 0 },
+		{ ",\"version\":1", 1, 0 },
+		{ ",\"version\":2", 2, 1u << TW_PACKAGE | 1u << TW_DRAM },
+		{ ",\"version\":2.0e0", 2, 1u << TW_PACKAGE | 1u << TW_DRAM },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_request *r;
+		struct tw_buf b = { 0 };
+		struct outcome o;
+
+		tw_buf_addf(&b, text, cases[i].more);
+		feed(&o, b.data, b.len, 7);
+		assert_int_equal(o.rc, 0);
+		r = tw_request_parser_request(o.parser);
+		assert_int_equal(r->version, cases[i].version);
+		assert_int_equal(r->components, cases[i].components);
+		tw_request_parser_free(o.parser);
+		tw_buf_clear(&b);
+	}
+}
+
+static void versions_and_components_that_are_not_known_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} cases[] = {
+		{ "{\"version\":3", "version: 3 is not 1 to 2" },
+		{ "{\"version\":1.5", "version: 1.5 is not 1 to 2" },
+		{ "{\"version\":\"2\"", "version: expected a number, got a string" },
+		{ "{\"version\":[2]", "version: expected a number, got an array" },
+		{ "{\"components\":{}", "components: expected an array, got an object" },
+		{ "{\"components\":[[]]",
+		  "components[0]: expected a string, got an array" },
+		{ "{\"components\":[\"core\",\"cor\"]",
+		  "components[1]: 'cor' is not known" },
+		{ "{\"components\":[\"core\\u0000\"]",
+		  "components[0]: 'core' is not known" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_buf b = { 0 };
+		struct outcome o;
+
+		tw_buf_adds(&b, cases[i].text);
+		tw_buf_adds(&b, ",\"x\":1}");
+		feed(&o, b.data, b.len, 1000);
+		assert_int_equal(o.rc, -1);
+		assert_string_equal(o.err.text, cases[i].error);
+		tw_request_parser_free(o.parser);
+		tw_buf_clear(&b);
+	}
+}
+
 static void numeric_system_features_become_columns(void **state)
 {
 	static const char text[] =
@@ -310,6 +376,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keplers_request_is_read_however_it_is_cut),
 		cmocka_unit_test(keys_come_in_any_order_and_unknown_ones_are_passed_over),
+		cmocka_unit_test(who_asks_for_version_2_may_name_components),
+		cmocka_unit_test(versions_and_components_that_are_not_known_are_refused),
 		cmocka_unit_test(numeric_system_features_become_columns),
 		cmocka_unit_test(many_system_features_are_put_behind_many_rows),
 		cmocka_unit_test(a_request_ends_where_its_json_ends),

@@ -27,6 +27,83 @@ static void a_request_is_answered_to_the_byte(void **state)
 	tear_down(&f);
 }
 
+/* The sample says nothing of its errors, and of the features' range only what it saw. */
+static void who_asks_for_version_2_is_told_what_the_watts_are_worth(void **state)
+{
+	static const char request[] = REQUEST("[1000,1000,1000]", ",\"version\":2");
+	struct fixture f;
+	char *text;
+	int fd;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	fd = dial(&f);
+	send_text(fd, request, sizeof(request) - 1);
+	text = receive(fd, 1);
+	assert_non_null(strstr(text, "{\"powers\":{\"package\":[16],\"dram\":[16]},"
+				     "\"msg\":\"\",\"core_ratio\":0.5,\"version\":2,"
+				     "\"model\":\"SGDRegressorTrainer_0\","
+				     "\"source\":\"rapl-sysfs\",\"origin\":{\"kind\":"
+				     "\"database\",\"from\":\""));
+	assert_non_null(strstr(text, "\"intervals\":{\"package\":["));
+	assert_non_null(strstr(text, ",\"extrapolated\":"));
+	free(text);
+	close(fd);
+	tear_down(&f);
+}
+
+static void who_asks_for_version_2_is_told_why_there_is_no_answer(void **state)
+{
+	static const char other[] = "{\"version\":2,\"metrics\":[\"a\"],\"values\":[[1]],"
+				    "\"output_type\":\"AbsPower\"}";
+	static const char rubbish[] = "{\"version\":2,\"values\":7}";
+	struct fixture f;
+	char *text;
+	int fd;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	fd = dial(&f);
+	send_text(fd, other, sizeof(other) - 1);
+	text = receive(fd, 1);
+	assert_non_null(strstr(text, "{\"powers\":{},\"msg\":\"no model of AbsPower for "
+				     "rapl-sysfs: CounterOnly: needs metric "));
+	assert_non_null(strstr(text, ",\"version\":2}\n"));
+	free(text);
+	/* The connection goes on. */
+	send_text(fd, simple, sizeof(simple) - 1);
+	expect(fd, simple_answer);
+	send_text(fd, rubbish, sizeof(rubbish) - 1);
+	text = receive(fd, 2);
+	assert_string_equal(text, "{\"powers\":{},\"msg\":\"values: expected an array, "
+				  "got a number\",\"version\":2}\n");
+	free(text);
+	close(fd);
+	tear_down(&f);
+}
+
+static void a_request_that_is_not_whole_in_time_is_given_up(void **state)
+{
+	struct fixture f;
+	char *text;
+	int fd;
+
+	(void)state;
+	set_up(&f);
+	f.config.request_ms = 20;
+	start(&f);
+	fd = dial(&f);
+	send_text(fd, simple, 10);
+	text = receive(fd, 1);
+	assert_string_equal(text, "");
+	free(text);
+	close(fd);
+	ask(&f, simple, simple_answer);
+	tear_down(&f);
+}
+
 /* In the old estimator it was right in the first, then always 1. */
 static void the_ratio_of_cores_is_the_same_in_every_answer(void **state)
 {
@@ -220,6 +297,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_is_answered_to_the_byte),
 		cmocka_unit_test(the_ratio_of_cores_is_the_same_in_every_answer),
+		cmocka_unit_test(who_asks_for_version_2_is_told_what_the_watts_are_worth),
+		cmocka_unit_test(who_asks_for_version_2_is_told_why_there_is_no_answer),
+		cmocka_unit_test(a_request_that_is_not_whole_in_time_is_given_up),
 		cmocka_unit_test(a_request_may_come_byte_by_byte),
 		cmocka_unit_test(ten_requests_in_one_write_are_answered_in_order),
 		cmocka_unit_test(clients_that_connect_and_close_do_no_harm),
