@@ -3,6 +3,7 @@
 
 #include "estimator/clock.h"
 #include "estimator/listen.h"
+#include "estimator/scrapes.h"
 #include "estimator/session.h"
 #include "estimator/users.h"
 #include "lib/daemon.h"
@@ -24,7 +25,7 @@
 /* Answers are held back no longer, so that the others' work does not delay them. */
 #define HOLD_NS 100000
 
-enum kind { KIND_LISTENER, KIND_MODELS, KIND_SIGNALS, KIND_CLIENT };
+enum kind { KIND_LISTENER, KIND_MODELS, KIND_SIGNALS, KIND_SCRAPES, KIND_CLIENT };
 
 /* What an epoll event points to. */
 struct watched {
@@ -42,7 +43,8 @@ struct tw_estimator {
 	struct tw_listener *listener;
 	struct watched *listening; /* one a listener */
 	size_t listeners;
-	struct watched signals, changes;
+	struct watched signals, changes, scraping;
+	struct tw_scrapes *scrapes; /* NULL: nobody may */
 	struct watched **client;
 	size_t clients, clients_max;
 	struct watched *closed;
@@ -156,6 +158,7 @@ static void make_room(struct tw_estimator *e)
 			oldest = i;
 	tw_log_warn_limited(&e->desk.log, "%zu connections, closing the one idle longest",
 			    e->clients);
+	e->desk.stats.crowded_out++;
 	close_client(e, e->client[oldest]);
 }
 
@@ -164,6 +167,7 @@ static int add_client(struct tw_estimator *e, int fd, struct tw_err *err)
 	struct watched *w = NULL;
 
 	if (e->users != NULL && tw_users_check_peer(e->users, fd, err) < 0) {
+		e->desk.stats.denied++;
 		close(fd);
 		return -1;
 	}
@@ -183,6 +187,7 @@ static int add_client(struct tw_estimator *e, int fd, struct tw_err *err)
 		return -1;
 	}
 	e->client[e->clients++] = w;
+	e->desk.stats.connections++;
 	return 0;
 }
 
@@ -251,6 +256,9 @@ static bool handle(struct tw_estimator *e, struct watched *w, uint32_t events)
 			return false;
 		tw_models_reload(e->desk.models);
 		break;
+	case KIND_SCRAPES:
+		tw_scrapes_run(e->scrapes);
+		break;
 	case KIND_CLIENT:
 		if (w->session != NULL)
 			run_client(e, w, (events & (EPOLLHUP | EPOLLERR)) != 0);
@@ -293,6 +301,29 @@ int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
 	return 0;
 }
 
+static void write_metrics(void *arg, struct tw_expo *x)
+{
+	const struct tw_estimator *e = arg;
+
+	tw_stats_write(&e->desk.stats, e->clients, e->desk.models, x);
+}
+
+static int open_scrapes(struct tw_estimator *e, const char *address, struct tw_err *err)
+{
+	if (address == NULL)
+		return 0;
+	if (tw_scrapes_open(address, write_metrics, e, &e->scrapes, err) < 0)
+		return -1;
+	e->scraping =
+		(struct watched){ .kind = KIND_SCRAPES, .fd = tw_scrapes_fd(e->scrapes) };
+	return watch(e, &e->scraping, EPOLLIN, err);
+}
+
+const char *tw_estimator_metrics(const struct tw_estimator *e)
+{
+	return e->scrapes != NULL ? tw_scrapes_address(e->scrapes) : NULL;
+}
+
 static int open_listener(const struct tw_estimator_config *c, size_t i,
 			 struct tw_listener *out, struct tw_err *err)
 {
@@ -331,7 +362,7 @@ static int open_all(struct tw_estimator *e, const struct tw_estimator_config *c,
 	e->client = calloc(e->clients_max, sizeof(struct watched *));
 	if (e->client == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu connections", e->clients_max);
-	if (open_listeners(e, c, err) < 0 ||
+	if (open_listeners(e, c, err) < 0 || open_scrapes(e, c->metrics, err) < 0 ||
 	    tw_models_open(&c->models, &e->desk.models, err) < 0)
 		return -1;
 	e->changes = (struct watched){ .kind = KIND_MODELS,
@@ -371,6 +402,7 @@ void tw_estimator_close(struct tw_estimator *e)
 	while (e->clients > 0)
 		close_client(e, e->client[e->clients - 1]);
 	free_closed(e);
+	tw_scrapes_close(e->scrapes);
 	tw_models_close(e->desk.models);
 	tw_session_desk_release(&e->desk);
 	if (e->epoll >= 0)

@@ -24,6 +24,7 @@ struct tw_estimator_config {
 	/* Descriptors of listening sockets that are used instead of paths. */
 	int passed_first;
 	unsigned passed;
+	const char *metrics;          /* "ADDR:PORT" of GET /metrics, or NULL */
 	const struct tw_users *users; /* who may ask; NULL: who may write to the socket */
 	size_t connections;           /* at most; the one idle longest makes room */
 	uint64_t idle_ms;
@@ -35,6 +36,9 @@ struct tw_estimator_config {
 /* Bind the sockets and start. Clients are accepted once it runs. */
 int tw_estimator_open(const struct tw_estimator_config *c, struct tw_estimator **out,
 		      struct tw_err *err);
+
+/* Where metrics are, or NULL. Lives as long as e. */
+const char *tw_estimator_metrics(const struct tw_estimator *e);
 
 /* Until signal_fd (lib/daemon.h) says stop, or is readable and no signalfd. */
 int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err);

@@ -83,6 +83,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 {
 	struct tw_estimator_config config = {
 		.users = made->users.count > 0 ? &made->users : NULL,
+		.metrics = given(s->metrics),
 		.connections = limit_connections(s->connections),
 		.idle_ms = s->idle_ms,
 		.request_ms = s->request_ms,
@@ -111,6 +112,8 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 		tw_log_info("answering on %u sockets that were passed", config.passed);
 	else
 		tw_log_info("answering on '%s'", s->sockets);
+	if (tw_estimator_metrics(e) != NULL)
+		tw_log_info("metrics on http://%s/metrics", tw_estimator_metrics(e));
 	if (tw_estimator_run(e, signals, err) < 0)
 		goto out;
 	tw_log_info("stopped");

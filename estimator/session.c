@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/session.h"
 
+#include "estimator/clock.h"
 #include "estimator/models.h"
 #include "estimator/reply.h"
 #include "estimator/request.h"
@@ -29,7 +30,8 @@ struct tw_session {
 
 	struct tw_buf out; /* the answer; sent bytes of it are gone */
 	size_t sent;
-	bool stuck; /* the client takes no more of it for now */
+	uint64_t asked_ns; /* when the request was whole that out answers */
+	bool stuck;        /* the client takes no more of it for now */
 
 	char *held; /* bytes read behind the request that is being answered */
 	size_t held_len, held_at;
@@ -77,6 +79,8 @@ static bool flush(struct tw_session *s, uint64_t now_ms)
 		s->active_ms = now_ms;
 	}
 	s->stuck = false;
+	if (s->out.len > 0)
+		tw_stats_took(&s->desk->stats, tw_now_ns() - s->asked_ns);
 	/* A large answer's memory is given back, a usual one's is kept. */
 	if (s->out.size > TW_SESSION_CHUNK)
 		tw_buf_clear(&s->out);
@@ -93,6 +97,7 @@ static bool refuse(struct tw_session *s, const struct tw_err *why)
 {
 	const struct tw_request *r = tw_request_parser_request(s->parser);
 
+	s->desk->stats.refused[TW_REFUSED_NO_MODEL]++;
 	tw_log_warn_limited(&s->desk->log, "no answer output=%s source=%s: %s",
 			    tw_output_name(r->output), r->source->name, why->text);
 	if (r->version < 2)
@@ -107,6 +112,7 @@ static bool refuse(struct tw_session *s, const struct tw_err *why)
 static void refuse_rubbish(struct tw_session *s, const struct tw_err *why,
 			   uint64_t now_ms)
 {
+	s->desk->stats.refused[TW_REFUSED_MALFORMED]++;
 	tw_log_warn_limited(&s->desk->log, "request refused: %s", why->text);
 	if (tw_request_parser_version(s->parser) < 2)
 		return;
@@ -143,6 +149,8 @@ static bool answer(struct tw_session *s, uint64_t now_ms)
 	tw_models_release(s->desk->models, served);
 	if (failed < 0)
 		return refuse(s, &err);
+	s->desk->stats.answers++;
+	s->desk->stats.rows += r->rows;
 	tw_request_parser_reset(s->parser);
 	return true;
 }
@@ -172,8 +180,11 @@ static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 			return false;
 		}
 		*at += used;
-		if (done && !answer(s, now_ms))
-			return false;
+		if (done) {
+			s->asked_ns = tw_now_ns();
+			if (!answer(s, now_ms))
+				return false;
+		}
 	}
 	return true;
 }
@@ -191,10 +202,12 @@ static bool is_late(struct tw_session *s, uint64_t now_ms)
 {
 	if (s->waits || now_ms < tw_session_deadline_ms(s))
 		return false;
-	if (s->begun_ms != 0)
+	if (s->begun_ms != 0) {
+		s->desk->stats.refused[TW_REFUSED_LATE]++;
 		tw_log_warn_limited(&s->desk->log,
 				    "request refused: not whole after %" PRIu64 " ms",
 				    now_ms - s->begun_ms);
+	}
 	return true;
 }
 

@@ -11,6 +11,7 @@
  */
 
 #include "estimator/reply.h"
+#include "estimator/stats.h"
 #include "lib/log.h"
 
 #include <stdbool.h>
@@ -30,6 +31,7 @@ struct tw_session_desk {
 	uint64_t request_ms;    /* a request that has begun is whole in this time */
 	uint64_t model_wait_ms; /* the first request for a model waits so long */
 	struct tw_log_limit log;
+	struct tw_stats stats;
 	struct tw_reply_scratch scratch;
 	char chunk[TW_SESSION_CHUNK];
 };

@@ -23,6 +23,7 @@ struct tw_settings {
 	char *config_path, *keep;
 	uint64_t refresh_ms;
 	char *sys;
+	char *metrics;
 	uint32_t connections;
 	uint64_t idle_ms, request_ms;
 	unsigned log_level, log_format;

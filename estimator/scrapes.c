@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/scrapes.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/httpd_listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENTS 8
+
+/* One connection; fd -1: none. */
+struct scrape {
+	int fd;
+	unsigned long number; /* the smaller, the older */
+	char head[TW_SCRAPE_HEAD_MAX];
+	size_t len;
+	struct tw_buf out;
+	size_t sent;
+};
+
+struct tw_scrapes {
+	int epoll, listener;
+	char address[TW_LISTEN_TEXT];
+	tw_scrapes_write_fn *write;
+	void *arg;
+	unsigned long accepted;
+	struct scrape *at[TW_SCRAPES_MAX];
+};
+
+static void end(struct tw_scrapes *s, size_t i)
+{
+	struct scrape *c = s->at[i];
+
+	if (c == NULL)
+		return;
+	close(c->fd);
+	tw_buf_clear(&c->out);
+	free(c);
+	s->at[i] = NULL;
+}
+
+/* A free place, or that of the oldest. */
+static size_t make_place(struct tw_scrapes *s)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < TW_SCRAPES_MAX; i++) {
+		if (s->at[i] == NULL)
+			return i;
+		if (s->at[i]->number < s->at[oldest]->number)
+			oldest = i;
+	}
+	end(s, oldest);
+	return oldest;
+}
+
+static void take_connection(struct tw_scrapes *s)
+{
+	const int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const size_t i = make_place(s);
+	struct epoll_event e = { .events = EPOLLIN, .data = { .u64 = i } };
+
+	if (fd < 0)
+		return;
+	s->at[i] = calloc(1, sizeof(*s->at[i]));
+	if (s->at[i] == NULL || epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0) {
+		close(fd);
+		free(s->at[i]);
+		s->at[i] = NULL;
+		return;
+	}
+	s->at[i]->fd = fd;
+	s->at[i]->number = s->accepted++;
+}
+
+/* False: it is over. */
+static bool send_rest(struct tw_scrapes *s, size_t i)
+{
+	struct scrape *c = s->at[i];
+	struct epoll_event e = { .events = EPOLLOUT, .data = { .u64 = i } };
+
+	while (c->sent < c->out.len) {
+		const ssize_t n = send(c->fd, c->out.data + c->sent, c->out.len - c->sent,
+				       MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return (errno == EAGAIN || errno == EWOULDBLOCK) &&
+			       epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->fd, &e) == 0;
+		c->sent += (size_t)n;
+	}
+	return false;
+}
+
+static bool has_end(const struct scrape *c)
+{
+	return memmem(c->head, c->len, "\r\n\r\n", 4) != NULL ||
+	       memmem(c->head, c->len, "\n\n", 2) != NULL;
+}
+
+static bool receive(struct tw_scrapes *s, size_t i)
+{
+	struct scrape *c = s->at[i];
+	const ssize_t n =
+		recv(c->fd, c->head + c->len, sizeof(c->head) - c->len, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+	if (n == 0)
+		return false;
+	c->len += (size_t)n;
+	if (!has_end(c) && c->len < sizeof(c->head))
+		return true;
+	tw_scrape_answer(c->head, c->len, s->write, s->arg, &c->out);
+	return !tw_buf_failed(&c->out) && send_rest(s, i);
+}
+
+void tw_scrapes_run(struct tw_scrapes *s)
+{
+	struct epoll_event got[EVENTS];
+	const int n = epoll_wait(s->epoll, got, EVENTS, 0);
+
+	for (int k = 0; k < n; k++) {
+		const size_t i = (size_t)got[k].data.u64;
+
+		if (i == TW_SCRAPES_MAX)
+			take_connection(s);
+		else if (s->at[i] != NULL &&
+			 !(s->at[i]->out.len > 0 ? send_rest(s, i) : receive(s, i)))
+			end(s, i);
+	}
+}
+
+int tw_scrapes_open(const char *address, tw_scrapes_write_fn *write, void *arg,
+		    struct tw_scrapes **out, struct tw_err *err)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data = { .u64 = TW_SCRAPES_MAX } };
+	struct tw_scrapes *s = calloc(1, sizeof(*s));
+	int rc = -1;
+
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "metrics");
+	s->listener = -1;
+	s->write = write;
+	s->arg = arg;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0) {
+		tw_fail_errno(err, errno, "epoll");
+		goto out;
+	}
+	if (tw_listen(address, &s->listener, s->address, err) < 0)
+		goto out;
+	if (fcntl(s->listener, F_SETFL, O_NONBLOCK) < 0 ||
+	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listener, &e) < 0) {
+		tw_fail_errno(err, errno, "'%s'", address);
+		goto out;
+	}
+	*out = s;
+	s = NULL;
+	rc = 0;
+out:
+	tw_scrapes_close(s);
+	return rc;
+}
+
+int tw_scrapes_fd(const struct tw_scrapes *s)
+{
+	return s->epoll;
+}
+
+const char *tw_scrapes_address(const struct tw_scrapes *s)
+{
+	return s->address;
+}
+
+void tw_scrapes_close(struct tw_scrapes *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < TW_SCRAPES_MAX; i++)
+		end(s, i);
+	if (s->listener >= 0)
+		close(s->listener);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s);
+}
