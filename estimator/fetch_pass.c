@@ -25,6 +25,7 @@ void tw_fetch_write_call(struct tw_buf *b, const struct tw_http_call *c)
 		    c->body != NULL ? "true" : "false", c->timeout_ms, c->answer_max);
 	add_text(b, "url", c->url);
 	add_text(b, "content_type", c->content_type);
+	add_text(b, "etag", c->etag);
 	tw_buf_adds(b, "}\n");
 	if (c->body != NULL)
 		tw_buf_add(b, c->body, c->body_len);
@@ -32,8 +33,10 @@ void tw_fetch_write_call(struct tw_buf *b, const struct tw_http_call *c)
 
 void tw_fetch_write_answer(struct tw_buf *b, const struct tw_http_answer *a)
 {
-	tw_buf_addf(b, "{\"status\":%u", a->status);
+	tw_buf_addf(b, "{\"status\":%u,\"retry_after_s\":%" PRIu64, a->status,
+		    a->retry_after_s);
 	add_text(b, "content_type", a->content_type);
+	add_text(b, "etag", a->etag);
 	tw_buf_adds(b, "}\n");
 	tw_buf_add(b, a->body, a->len);
 }
@@ -67,6 +70,7 @@ static int read_call(const json_t *root, struct tw_http_call *c, bool *post,
 
 	if (tw_json_text(root, "call", "url", false, &c->url, err) < 0 ||
 	    tw_json_text(root, "call", "content_type", true, &c->content_type, err) < 0 ||
+	    tw_json_text(root, "call", "etag", true, &c->etag, err) < 0 ||
 	    tw_json_bool(root, "call", "post", false, post, err) < 0 ||
 	    tw_json_int(root, "call", "timeout_ms", false, 0, INT_MAX, &timeout_ms, err) <
 		    0 ||
@@ -114,11 +118,14 @@ static int read_failure(const json_t *root, const char *text, struct tw_err *err
 static int read_answer(const json_t *root, const char *body, size_t len,
 		       struct tw_http_answer *a, struct tw_err *err)
 {
-	const char *type = "";
-	long long status;
+	const char *type = "", *etag = "";
+	long long status, retry_after_s = 0;
 
 	if (tw_json_int(root, "outcome", "status", false, 100, 999, &status, err) < 0 ||
-	    tw_json_text(root, "outcome", "content_type", true, &type, err) < 0)
+	    tw_json_int(root, "outcome", "retry_after_s", true, 0, INT_MAX,
+			&retry_after_s, err) < 0 ||
+	    tw_json_text(root, "outcome", "content_type", true, &type, err) < 0 ||
+	    tw_json_text(root, "outcome", "etag", true, &etag, err) < 0)
 		return -1;
 	a->body = malloc(len + 1);
 	if (a->body == NULL)
@@ -127,7 +134,9 @@ static int read_answer(const json_t *root, const char *body, size_t len,
 	a->body[len] = '\0';
 	a->len = len;
 	a->status = (unsigned)status;
+	a->retry_after_s = (uint64_t)retry_after_s;
 	snprintf(a->content_type, sizeof(a->content_type), "%s", type);
+	snprintf(a->etag, sizeof(a->etag), "%s", etag);
 	return 0;
 }
 

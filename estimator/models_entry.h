@@ -12,6 +12,7 @@
 
 #include "estimator/models.h"
 #include "lib/err.h"
+#include "lib/http.h"
 #include "lib/strs.h"
 
 #include <pthread.h>
@@ -39,7 +40,9 @@ struct tw_models_entry {
 		bool tried;
 		uint64_t due_ms;   /* UINT64_MAX: not again */
 		unsigned failures; /* since the last success */
-		uint64_t sum;      /* of the bytes that served was made of */
+		/* Of what served was made of; of the network's thread only: */
+		uint64_t sum;
+		char etag[TW_HTTP_ETAG_MAX];
 		struct tw_err why; /* of the last failure */
 	} from[TW_ORIGIN_COUNT];
 };

@@ -25,6 +25,7 @@
 #define RETRY_MIN_MS 1000
 #define RETRY_MAX_MS 60000
 #define RETRY_DOUBLINGS 6
+#define RETRY_AFTER_MAX_S UINT64_C(3600)
 /* A model in a zip; the zip's own limits are about what is in it. */
 #define ZIP_MAX ((size_t)64 << 20)
 
@@ -133,19 +134,30 @@ out:
 	return rc;
 }
 
+/* Of the model that is served, or NULL. */
+static const char *etag_of(const struct wish *w)
+{
+	return w->e->from[w->origin].served != NULL &&
+			       w->e->from[w->origin].etag[0] != '\0'
+		       ? w->e->from[w->origin].etag
+		       : NULL;
+}
+
 static int ask(const struct net *n, const struct wish *w, struct tw_http_answer *out,
 	       struct tw_err *err)
 {
 	const struct tw_models *m = n->m;
+	const char *etag = etag_of(w);
 	const struct tw_http_call get = { .url = url_of(m, w),
+					  .etag = etag,
 					  .timeout_ms = TW_MODELS_CALL_MS,
 					  .answer_max = ZIP_MAX };
 
 	if ((w->origin == TW_ORIGIN_SERVER
-		     ? tw_models_ask_server(m, &w->e->key, out, err)
+		     ? tw_models_ask_server(m, &w->e->key, etag, out, err)
 		     : m->http.call(m->http.arg, &get, out, err)) < 0)
 		return -1;
-	if (out->status == 200)
+	if (out->status == 200 || (out->status == 304 && etag != NULL))
 		return 0;
 	return tw_fail(err, out->status == 404 ? TW_NOTFOUND : TW_IO,
 		       "'%s' answers %u: %.150s", w->from, out->status,
@@ -208,8 +220,13 @@ static uint64_t spread(struct net *n, uint64_t ms)
 	return ms - ms / 10 + (n->seed >> 33) % (ms / 5 + 1);
 }
 
-static uint64_t pause_ms(struct net *n, unsigned failures)
+/* A server that says when it wants to be asked again is heard, within reason. */
+static uint64_t pause_ms(struct net *n, unsigned failures, uint64_t retry_after_s)
 {
+	if (retry_after_s > 0)
+		return spread(n, retry_after_s < RETRY_AFTER_MAX_S
+					 ? retry_after_s * 1000
+					 : RETRY_AFTER_MAX_S * 1000);
 	return spread(n, failures < RETRY_DOUBLINGS ? (uint64_t)RETRY_MIN_MS << failures
 						    : RETRY_MAX_MS);
 }
@@ -246,7 +263,8 @@ static void serve_asked(struct net *n, const struct wish *w)
 	if (ask(n, w, &answer, &err) < 0)
 		goto failed;
 	sum = sum_of(answer.body, answer.len);
-	if (w->e->from[w->origin].served != NULL && w->e->from[w->origin].sum == sum) {
+	if (answer.status == 304 ||
+	    (w->e->from[w->origin].served != NULL && w->e->from[w->origin].sum == sum)) {
 		tw_models_confirm(n->m, w->e, w->origin, again_ms);
 		goto out;
 	}
@@ -254,12 +272,13 @@ static void serve_asked(struct net *n, const struct wish *w)
 		goto failed;
 	keep(n, w, answer.body, answer.len);
 	w->e->from[w->origin].sum = sum;
+	memcpy(w->e->from[w->origin].etag, answer.etag, sizeof(answer.etag));
 	tw_models_put(n->m, w->e, w->origin, served, &err, again_ms);
 	goto out;
 failed:
 	tell_failure(n, w, &err);
 	tw_models_put(n->m, w->e, w->origin, NULL, &err,
-		      pause_ms(n, w->e->from[w->origin].failures));
+		      pause_ms(n, w->e->from[w->origin].failures, answer.retry_after_s));
 out:
 	tw_http_answer_release(&answer);
 }
@@ -272,7 +291,7 @@ static void serve(struct net *n, struct tw_models_entry *e, enum tw_origin o)
 	if (w.from == NULL) {
 		const struct tw_err err = { .code = TW_NOMEM, .text = "out of memory" };
 
-		tw_models_put(n->m, e, o, NULL, &err, pause_ms(n, 0));
+		tw_models_put(n->m, e, o, NULL, &err, pause_ms(n, 0, 0));
 	} else if (!serve_kept(n, &w)) {
 		serve_asked(n, &w);
 	}

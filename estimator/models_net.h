@@ -15,7 +15,9 @@ struct tw_models_key;
 #define TW_MODELS_CALL_MS 4000
 
 /* Any status is a success. *out is yours: tw_http_answer_release(). */
+/* etag: as in struct tw_http_call. */
 int tw_models_ask_server(const struct tw_models *m, const struct tw_models_key *k,
-			 struct tw_http_answer *out, struct tw_err *err);
+			 const char *etag, struct tw_http_answer *out,
+			 struct tw_err *err);
 
 #endif /* TW_ESTIMATOR_MODELS_NET_H */

@@ -59,7 +59,7 @@ static int make_url(const char *url, char **out, struct tw_err *err)
 }
 
 int tw_models_ask_server(const struct tw_models *m, const struct tw_models_key *k,
-			 struct tw_http_answer *out, struct tw_err *err)
+			 const char *etag, struct tw_http_answer *out, struct tw_err *err)
 {
 	struct tw_http_call call = { .timeout_ms = TW_MODELS_CALL_MS };
 	struct tw_wanted wanted = { 0 };
@@ -75,6 +75,7 @@ int tw_models_ask_server(const struct tw_models *m, const struct tw_models_key *
 		goto out;
 	}
 	call.url = url;
+	call.etag = etag;
 	call.body = body;
 	if (m->http.call(m->http.arg, &call, out, err) < 0)
 		goto out;

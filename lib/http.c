@@ -7,8 +7,10 @@
 
 #include <curl/curl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define TIMEOUT_MS 10000
 #define ANSWER_MAX ((size_t)64 << 20)
@@ -24,6 +26,7 @@ struct receiver {
 	const struct tw_http_call *call;
 	CURL *handle;
 	struct tw_buf body;
+	char etag[TW_HTTP_ETAG_MAX];
 	size_t max, taken;
 	bool over, refused;   /* by the sink */
 	struct tw_err reason; /* of that */
@@ -90,6 +93,28 @@ static size_t receive(char *data, size_t size, size_t n, void *arg)
 		return n; /* enough of an error's text */
 	tw_buf_add(&r->body, data, n);
 	return tw_buf_failed(&r->body) ? 0 : n;
+}
+
+/* A header's line, or the status line that comes first, after a redirect again. */
+static size_t take_header(char *line, size_t size, size_t n, void *arg)
+{
+	static const char name[] = "ETag:";
+	struct receiver *r = arg;
+	size_t from = sizeof(name) - 1, end = n;
+
+	(void)size; /* always 1 */
+	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0)
+		r->etag[0] = '\0';
+	if (n <= from || strncasecmp(line, name, from) != 0)
+		return n;
+	while (from < end && strchr(" \t", line[from]) != NULL)
+		from++;
+	while (end > from && strchr(" \t\r\n", line[end - 1]) != NULL)
+		end--;
+	if (end - from < sizeof(r->etag))
+		snprintf(r->etag, sizeof(r->etag), "%.*s", (int)(end - from),
+			 line + from);
+	return n;
 }
 
 /* libcurl asks at least once a second. */
@@ -188,6 +213,8 @@ static CURLcode set_common(CURL *h, const struct tw_http_call *c, struct receive
 	SET(CURLOPT_USERAGENT, "tallywatt/" TW_VERSION);
 	SET(CURLOPT_WRITEFUNCTION, receive);
 	SET(CURLOPT_WRITEDATA, r);
+	SET(CURLOPT_HEADERFUNCTION, take_header);
+	SET(CURLOPT_HEADERDATA, r);
 	if (e == CURLE_OK && c->access != NULL)
 		e = set_access(h, c->access);
 	return e;
@@ -218,6 +245,8 @@ static CURLcode set_headers(CURL *h, const struct tw_http_call *c,
 	if (c->body != NULL && !add_header(list, "Content-Type", type))
 		return CURLE_OUT_OF_MEMORY;
 	if (c->accept != NULL && !add_header(list, "Accept", c->accept))
+		return CURLE_OUT_OF_MEMORY;
+	if (c->etag != NULL && !add_header(list, "If-None-Match", c->etag))
 		return CURLE_OUT_OF_MEMORY;
 	for (size_t i = 0; more != NULL && i < more->count; i++)
 		if (!add_header(list, more->at[i], NULL))
@@ -328,6 +357,7 @@ static int take_answer(CURL *h, struct receiver *r, struct tw_http_answer *out,
 		answer.retry_after_s = (uint64_t)wait_s;
 	answer.status = (unsigned)status;
 	copy_type(h, answer.content_type);
+	snprintf(answer.etag, sizeof(answer.etag), "%s", r->etag);
 	answer.body = tw_buf_detach(&r->body, &answer.len);
 	if (answer.body == NULL)
 		return fail_call(err, TW_NOMEM, r->call, "out of memory");

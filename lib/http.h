@@ -35,15 +35,20 @@ struct tw_http_access {
  */
 typedef int tw_http_sink(void *arg, const char *data, size_t len, struct tw_err *err);
 
+/* Room for an entity tag with its quotes; a longer one counts as none. */
+#define TW_HTTP_ETAG_MAX 128
+
 struct tw_http_call {
 	const char *url;
 	const char *body; /* NULL: GET, else POST */
 	size_t body_len;
 	const char *content_type; /* of body; NULL: application/json */
 	const char *accept;       /* or NULL */
-	uint64_t timeout_ms;      /* whole call; 0: 10 s */
-	uint64_t stall_ms;        /* give up when nothing came for so long; 0: never */
-	size_t answer_max;        /* bytes, decoded; 0: 64 MiB */
+	const char *etag; /* of what is there: 304, without a body, if it still is so; or
+			     NULL */
+	uint64_t timeout_ms; /* whole call; 0: 10 s */
+	uint64_t stall_ms;   /* give up when nothing came for so long; 0: never */
+	size_t answer_max;   /* bytes, decoded; 0: 64 MiB */
 
 	const struct tw_http_access *access; /* or NULL */
 	struct tw_http *session;             /* or NULL: a connection of its own */
@@ -58,8 +63,9 @@ struct tw_http_answer {
 	/* NUL-terminated; empty where a sink took it; with a sink, 64 KiB at most. */
 	char *body;
 	size_t len;
-	char content_type[64];  /* without parameters */
-	uint64_t retry_after_s; /* as the server asks; 0: it does not */
+	char content_type[64];       /* without parameters */
+	char etag[TW_HTTP_ETAG_MAX]; /* of the body; empty: none */
+	uint64_t retry_after_s;      /* as the server asks; 0: it does not */
 };
 
 /* Once, before threads are started. */

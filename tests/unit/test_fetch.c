@@ -42,6 +42,7 @@ static void tear_down(struct fixture *f)
 static const struct tw_http_call post = { .url = "http://u:p@h/x",
 					  .body = "{\"a\":1}",
 					  .body_len = 7,
+					  .etag = "\"e\"",
 					  .timeout_ms = 20000,
 					  .answer_max = 1000 };
 
@@ -50,7 +51,9 @@ static void a_call_and_its_answer_arrive_as_they_were_sent(void **state)
 	struct tw_http_answer sent = { .status = 200,
 				       .body = (char[]){ "PK\0\n" },
 				       .len = 4,
-				       .content_type = "application/zip" };
+				       .content_type = "application/zip",
+				       .etag = "W/\"x\"",
+				       .retry_after_s = 5 };
 	struct tw_http_answer answer = { 0 };
 	struct tw_http_call call = { 0 };
 	struct tw_err err = { 0 };
@@ -61,6 +64,7 @@ static void a_call_and_its_answer_arrive_as_they_were_sent(void **state)
 	tw_fetch_write_call(&b, &post);
 	assert_int_equal(tw_fetch_read_call(b.data, b.len, &root, &call, &err), 0);
 	assert_string_equal(call.url, post.url);
+	assert_string_equal(call.etag, post.etag);
 	assert_int_equal(call.timeout_ms, post.timeout_ms);
 	assert_int_equal(call.answer_max, post.answer_max);
 	assert_int_equal(call.body_len, post.body_len);
@@ -72,6 +76,8 @@ static void a_call_and_its_answer_arrive_as_they_were_sent(void **state)
 	assert_int_equal(tw_fetch_read_outcome(b.data, b.len, &answer, &err), 0);
 	assert_int_equal(answer.status, 200);
 	assert_string_equal(answer.content_type, "application/zip");
+	assert_string_equal(answer.etag, "W/\"x\"");
+	assert_int_equal(answer.retry_after_s, 5);
 	assert_int_equal(answer.len, 4);
 	assert_memory_equal(answer.body, "PK\0\n", 5);
 	tw_http_answer_release(&answer);
@@ -134,9 +140,10 @@ static void the_child_gets_the_call_and_its_answer_comes_back(void **state)
 	if (tw_fetch_call(f.fetch, &post, &answer, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(answer.status, 201);
-	assert_string_equal(answer.body,
-			    "{\"post\":true,\"timeout_ms\":20000,\"answer_max\":1000,"
-			    "\"url\":\"http://u:p@h/x\"}|{\"a\":1}");
+	assert_string_equal(
+		answer.body,
+		"{\"post\":true,\"timeout_ms\":20000,\"answer_max\":1000,"
+		"\"url\":\"http://u:p@h/x\",\"etag\":\"\\\"e\\\"\"}|{\"a\":1}");
 	tw_http_answer_release(&answer);
 	tear_down(&f);
 }
