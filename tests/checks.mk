@@ -105,7 +105,9 @@ test-model-server: all
 
 test-estimator: all
 	@$(test-env) $(run) python tests/integration/test_estimator.py \
-		tests/integration/test_models.py tests/integration/test_library.py
+		tests/integration/test_models.py tests/integration/test_library.py \
+		tests/integration/test_estimator_faults.py \
+		tests/integration/test_estimator_clients.py
 
 test-offline-trainer: all
 	@$(test-env) $(run) python tests/integration/test_offline_trainer.py \
