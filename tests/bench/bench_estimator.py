@@ -60,9 +60,9 @@ def ask(path, data):
         return json.loads(s.makefile().readline())
 
 
-def start_estimator(path):
+def start_estimator(path, *more):
     return subprocess.Popen([program("tw-estimator"), "--socket", path, "--model-db", MODELS,
-                             "--log-level", "error"], preexec_fn=pin(SERVER_CORE))
+                             "--log-level", "error", *more], preexec_fn=pin(SERVER_CORE))
 
 
 def stop(child):

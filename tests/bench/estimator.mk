@@ -8,3 +8,7 @@ bench-estimator-helpers += $(O)/tests/bench/trees_against_xgboost
 endif
 bench-estimator: all $(bench-estimator-helpers)
 	@$(bench) tests/bench/bench_estimator.py
+
+benches += bench-estimator-clients
+bench-estimator-clients: all $(O)/tests/bench/estimator_load
+	@$(bench) tests/bench/bench_estimator_clients.py
