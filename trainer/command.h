@@ -25,5 +25,6 @@ extern const struct tw_command tw_command_profile;
 extern const struct tw_command tw_command_spec;
 extern const struct tw_command tw_command_train;
 extern const struct tw_command tw_command_trainers;
+extern const struct tw_command tw_command_validate;
 
 #endif /* TW_TRAINER_COMMAND_H */

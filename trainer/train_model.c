@@ -2,6 +2,7 @@
 #include "trainer/train_model.h"
 
 #include "lib/buf.h"
+#include "lib/instant.h"
 #include "model-db/model_check.h"
 #include "trainer/smooth.h"
 #include "trainer/train.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Watts and percents to four decimals. */
 static double rounded(double v)
@@ -26,18 +26,9 @@ static double rounded(double v)
 /* "2023-09-19T09:27:43.000Z"; null for what no calendar holds. */
 static json_t *instant(int64_t ms)
 {
-	int64_t part = ms % 1000;
-	time_t seconds;
-	struct tm tm;
-	char date[64], text[80];
+	char text[TW_INSTANT_TEXT];
 
-	part = part < 0 ? part + 1000 : part;
-	seconds = (time_t)((ms - part) / 1000);
-	if (gmtime_r(&seconds, &tm) == NULL ||
-	    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		return json_null();
-	snprintf(text, sizeof(text), "%s.%03dZ", date, (int)part);
-	return json_string(text);
+	return tw_instant_format(ms, text) ? json_string(text) : json_null();
 }
 
 /* "a.json,b.json": what the inputs that the data is from call themselves. */

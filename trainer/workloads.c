@@ -4,14 +4,13 @@
 #include "lib/csv_cell.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/instant.h"
 #include "lib/num.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The columns that are looked at. */
 enum { WORKLOAD, START, END, COLUMNS };
@@ -27,72 +26,13 @@ struct row {
 	bool seen[COLUMNS];
 };
 
-/* ---- times ---- */
-
-/* The fixed part "2023-09-22T05:43:48", whose every place is a digit or that sign. */
-static bool is_date(const char *text)
-{
-	static const char form[] = "dddd-dd-ddTdd:dd:dd";
-
-	for (size_t i = 0; i < sizeof(form) - 1; i++) {
-		const bool digit = text[i] >= '0' && text[i] <= '9';
-
-		if (form[i] == 'd' ? !digit : text[i] != form[i])
-			return false;
-	}
-	return true;
-}
-
-static int digits(const char *text, int count)
-{
-	int v = 0;
-
-	while (count-- > 0)
-		v = 10 * v + *text++ - '0';
-	return v;
-}
-
-static bool parse_date(const char *text, double *seconds)
-{
-	struct tm tm = { 0 };
-	double part = 0.0;
-	const char *rest;
-	size_t len;
-
-	if (!is_date(text))
-		return false;
-	tm.tm_year = digits(text, 4) - 1900;
-	tm.tm_mon = digits(text + 5, 2) - 1;
-	tm.tm_mday = digits(text + 8, 2);
-	tm.tm_hour = digits(text + 11, 2);
-	tm.tm_min = digits(text + 14, 2);
-	tm.tm_sec = digits(text + 17, 2);
-	if (tm.tm_mon < 0 || tm.tm_mon > 11 || tm.tm_mday < 1 || tm.tm_mday > 31 ||
-	    tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
-		return false;
-	rest = text + 19;
-	len = strlen(rest);
-	if (len == 0 || rest[len - 1] != 'Z')
-		return false;
-	if (len > 1) {
-		char fraction[64];
-
-		/* ".25" is no number in the grammar: "0.25" is. */
-		if (rest[0] != '.' || len > 40)
-			return false;
-		snprintf(fraction, sizeof(fraction), "0%.*s", (int)len - 1, rest);
-		if (!tw_parse_double(fraction, strlen(fraction), &part))
-			return false;
-	}
-	*seconds = (double)timegm(&tm) + part;
-	return true;
-}
-
 static int parse_time(const char *text, int64_t *ms, struct tw_err *err)
 {
 	double seconds;
 
-	if (!tw_parse_double(text, strlen(text), &seconds) && !parse_date(text, &seconds))
+	if (tw_instant_parse(text, ms))
+		return 0;
+	if (!tw_parse_double(text, strlen(text), &seconds))
 		return tw_fail(err, TW_PARSE,
 			       "'%.60s' is neither seconds nor a time like "
 			       "2023-09-22T05:43:48Z",

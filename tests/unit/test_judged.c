@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Models against recordings: `tallywatt validate`.
+ */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/power_model.h"
+#include "isolator/isolator.h"
+#include "lib/buf.h"
+#include "lib/csv.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/train_fixture.h"
+#include "trainer/judged.h"
+
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Package power is 20 W and 3 nW a cycle, as train_make_table() has it; dram is 0 W. */
+static const char law[] =
+	"{\"All_Weights\":{\"Bias_Weight\":20,\"Categorical_Variables\":{},"
+	"\"Numerical_Variables\":{\"cache_miss\":{\"scale\":1,\"weight\":0},"
+	"\"cpu_cycles\":{\"scale\":1e9,\"weight\":3},"
+	"\"cpu_instructions\":{\"scale\":1,\"weight\":0}}}}";
+
+static struct tw_power_model *make_model(enum tw_output output, const char *metadata)
+{
+	struct tw_power_model *p = NULL;
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+
+	sample_model(
+		&(struct sample){ .text = law, .output = output, .metadata = metadata },
+		&m);
+	if (tw_power_model_new(&m, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
+/* The data as a file of a scratch directory, read for judging. */
+static void read_data(const struct tw_dataset *d, struct tw_judge *j)
+{
+	char *dir = scratch_new(), *path = NULL;
+	struct tw_buf b = { 0 };
+	struct tw_err err = { 0 };
+
+	tw_csv_write(d, &b);
+	assert_int_equal(tw_path_join(&path, &err, dir, "t.csv", NULL), 0);
+	assert_int_equal(tw_file_replace(path, b.data, b.len, &err), 0);
+	if (tw_judge_read(j, path, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&b);
+	free(path);
+	scratch_free(dir);
+}
+
+static void a_right_model_is_right_and_a_wrong_component_is_told(void **state)
+{
+	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
+	struct tw_dataset d = { 0 };
+	struct tw_judged g = { 0 };
+	struct tw_judge j = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	train_make_table(&d, 40);
+	read_data(&d, &j);
+	assert_int_equal(tw_judge_model(&j, p, &g, &err), 0);
+	assert_null(g.isolator);
+	assert_int_equal(g.all.rows, 40);
+	assert_int_equal(g.all.components, 2);
+	assert_int_equal(g.all.component[0], TW_PACKAGE);
+	assert_true(g.all.score[0].mae < 1e-9);
+	/* dram draws 5 W, and the law is the package's. */
+	assert_int_equal(g.all.component[1], TW_DRAM);
+	assert_true(g.all.score[1].bias > 14.9);
+	tw_judged_release(&g);
+	tw_judge_release(&j);
+	tw_dataset_release(&d);
+	tw_power_model_free(p);
+}
+
+static void a_model_of_workloads_is_judged_above_idle_power(void **state)
+{
+	struct tw_power_model *p = make_model(TW_DYN_POWER, "{\"isolator\":"
+							    "\"NoneIsolator\"}");
+	struct tw_dataset d = { 0 };
+	struct tw_judged own = { 0 }, other = { 0 };
+	struct tw_judge j = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	train_make_table(&d, 40);
+	read_data(&d, &j);
+	assert_int_equal(tw_judge_model(&j, p, &own, &err), 0);
+	assert_string_equal(own.isolator->name, "NoneIsolator");
+	assert_true(own.all.score[0].mae < 1e-9);
+	j.isolator = tw_isolator_find("MinIdleIsolator");
+	assert_int_equal(tw_judge_model(&j, p, &other, &err), 0);
+	/* 20 W are taken away, which the model still has. */
+	assert_true(fabs(other.all.score[0].bias - 20) < 1e-9);
+	tw_judged_release(&own);
+	tw_judged_release(&other);
+	tw_judge_release(&j);
+	tw_dataset_release(&d);
+	tw_power_model_free(p);
+}
+
+static void rows_that_the_model_may_have_seen_are_counted(void **state)
+{
+	/* The first eleven of 40 rows, three seconds apart. */
+	struct tw_power_model *p =
+		make_model(TW_ABS_POWER, "{\"data_first\":\"2023-11-14T22:13:20.000Z\","
+					 "\"data_last\":\"2023-11-14T22:13:50.000Z\"}");
+	struct tw_dataset d = { 0 };
+	struct tw_judged g = { 0 };
+	struct tw_judge j = { 0 };
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	train_make_table(&d, 40);
+	read_data(&d, &j);
+	assert_int_equal(tw_judge_model(&j, p, &g, &err), 0);
+	assert_int_equal(g.all.seen, 11);
+	tw_judged_to_text(&g, "m_0.zip", &text);
+	assert_non_null(strstr(text.data, "11 of 40 rows are of the time of its training "
+					  "data"));
+	tw_buf_clear(&text);
+	tw_judged_release(&g);
+	tw_judge_release(&j);
+	tw_dataset_release(&d);
+	tw_power_model_free(p);
+}
+
+static void each_workload_is_judged_by_itself(void **state)
+{
+	static const char runs[] = "workload,start,end\nlow,1700000000,1700000030\n"
+				   "high,1700000030,1700000060\nnever,1,2\n";
+	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
+	struct tw_dataset d = { 0 };
+	struct tw_judged g = { 0 };
+	struct tw_judge j = { 0 };
+	struct tw_err err = { 0 };
+	const json_t *workloads;
+	json_t *obj;
+
+	(void)state;
+	train_make_table(&d, 40);
+	for (size_t r = 10; r < 20; r++)
+		tw_dataset_find(&d, "package_power")[r] += 7;
+	read_data(&d, &j);
+	assert_int_equal(tw_workloads_read(runs, strlen(runs), &j.workloads, &err), 0);
+	assert_int_equal(tw_judge_model(&j, p, &g, &err), 0);
+	assert_true(g.by_workload[0].score[0].mae < 1e-9);
+	assert_true(fabs(g.by_workload[1].score[0].bias + 7) < 1e-9);
+	assert_int_equal(g.by_workload[2].rows, 0);
+	obj = tw_judged_to_json(&g, "m", "t.csv");
+	workloads = json_object_get(obj, "workloads");
+	assert_int_equal(json_object_size(workloads), 2);
+	assert_int_equal(json_integer_value(json_object_get(
+				 json_object_get(workloads, "high"), "rows")),
+			 10);
+	json_decref(obj);
+	tw_judged_release(&g);
+	tw_judge_release(&j);
+	tw_dataset_release(&d);
+	tw_power_model_free(p);
+}
+
+static void what_is_missing_is_named(void **state)
+{
+	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
+	struct tw_err no_feature = { 0 }, no_power = { 0 }, err = { 0 }, absent = { 0 };
+	struct tw_judge without = { 0 }, powerless = { 0 }, none = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_judged g = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_dataset_init(&d, 3, false, &err), 0);
+	for (int r = 0; r < 3; r++)
+		d.time_ms[r] = 1000 * r;
+	assert_int_equal(tw_dataset_add(&d, "cpu_cycles", NULL, &err), 0);
+	read_data(&d, &without);
+	assert_int_equal(tw_judge_model(&without, p, &g, &no_feature), -1);
+	assert_int_equal(no_feature.code, TW_NOTFOUND);
+	assert_non_null(strstr(no_feature.text, "cache_miss"));
+	assert_int_equal(tw_dataset_add(&d, "cache_miss", NULL, &err), 0);
+	assert_int_equal(tw_dataset_add(&d, "cpu_instructions", NULL, &err), 0);
+	read_data(&d, &powerless);
+	assert_int_equal(tw_judge_model(&powerless, p, &g, &no_power), -1);
+	assert_string_equal(no_power.text,
+			    "the data has power of none of the model's components");
+	assert_int_equal(tw_judge_read(&none, "/nonexistent/x.json", &absent), -1);
+	assert_non_null(strstr(absent.text, "/nonexistent/x.json"));
+	tw_judge_release(&without);
+	tw_judge_release(&powerless);
+	tw_dataset_release(&d);
+	tw_power_model_free(p);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_power_model *p = make_model(TW_DYN_POWER, NULL);
+	struct tw_dataset d = { 0 };
+	struct tw_judge j = { 0 };
+	int failures = 0;
+
+	(void)state;
+	train_make_table(&d, 8);
+	read_data(&d, &j);
+	for (int n = 1;; n++) {
+		struct tw_judged g = { 0 };
+		struct tw_err err = { 0 };
+		int status;
+
+		fail_alloc_at(n);
+		status = tw_judge_model(&j, p, &g, &err);
+		tw_judged_release(&g);
+		if (!fail_alloc_hit())
+			break;
+		assert_int_equal(status, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		failures++;
+	}
+	assert_true(failures > 20);
+	tw_judge_release(&j);
+	tw_dataset_release(&d);
+	tw_power_model_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_right_model_is_right_and_a_wrong_component_is_told),
+		cmocka_unit_test(a_model_of_workloads_is_judged_above_idle_power),
+		cmocka_unit_test(rows_that_the_model_may_have_seen_are_counted),
+		cmocka_unit_test(each_workload_is_judged_by_itself),
+		cmocka_unit_test(what_is_missing_is_named),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	gsl_set_error_handler_off();
+	return cmocka_run_group_tests_name("judged", tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/power_model.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/opt.h"
+#include "trainer/cmd_isolation.h"
+#include "trainer/command.h"
+#include "trainer/extract.h"
+#include "trainer/judged.h"
+#include "trainer/names.h"
+#include "trainer/workloads.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config {
+	struct tw_strs models;
+	char *input, *machine, *isolator, *workloads, *model_db;
+	struct tw_isolation_texts isolation;
+	unsigned resets;
+	bool vm_metrics, json;
+};
+
+#define TEXT(flag, field, what, line)                                               \
+	{                                                                           \
+		.name = flag, .type = TW_OPT_TEXT,                                  \
+		.offset = offsetof(struct config, field), .arg = what, .help = line \
+	}
+
+static const struct tw_opt options[] = {
+	{ .name = "model",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, models),
+	  .arg = "DIR|ZIP,..",
+	  .help = "the models to judge" },
+	TEXT("input", input, "FILE", "by this Prometheus response, or table (CSV)"),
+	TEXT("machine", machine, "NAME", "which one, where the response holds several"),
+	TEXT("isolator", isolator, "NAME",
+	     "for DynPower; else the one that the model was trained with"),
+	TW_ISOLATION_OPTS(struct config),
+	TEXT("model-db", model_db, "DIR", "where --abs-pipeline is"),
+	TEXT("workloads", workloads, "FILE",
+	     "by each of these workloads too: CSV with workload, start, end"),
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, json),
+	  .help = "print JSON" },
+	{ .name = "resets",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, resets),
+	  .fallback = "refuse",
+	  .arg = "HOW",
+	  .choices = tw_resets_names,
+	  .help = "where a counter falls: refuse the data, or carry the rate on" },
+	{ .name = "vm-metrics",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, vm_metrics),
+	  .help = "take the series of job \"vm\"" },
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt validate",
+	.summary = "Judge models by measurements.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static int check_use(const struct config *c, struct tw_judge *j, struct tw_err *err)
+{
+	if (c->models.count == 0)
+		return tw_fail(err, TW_INVALID, "--model is missing");
+	if (c->input == NULL)
+		return tw_fail(err, TW_INVALID, "--input is missing");
+	j->machine = c->machine;
+	j->resets = (enum tw_resets)c->resets;
+	j->vm_metrics = c->vm_metrics;
+	if (c->isolator != NULL)
+		return tw_names_isolator(c->isolator, &j->isolator, err);
+	return 0;
+}
+
+static int judge_one(const struct config *c, const struct tw_judge *j, const char *path,
+		     struct tw_buf *text, json_t *list, struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+	struct tw_judged judged = { 0 };
+	json_t *obj;
+	int rc = -1;
+
+	if (tw_power_model_load(path, &p, err) < 0)
+		goto out;
+	if (tw_judge_model(j, p, &judged, err) < 0) {
+		tw_err_wrap(err, "'%.80s'", path);
+		goto out;
+	}
+	if (c->json) {
+		obj = tw_judged_to_json(&judged, path, c->input);
+		if (json_array_append_new(list, obj) < 0) {
+			tw_fail(err, TW_NOMEM, "figures of '%s'", path);
+			goto out;
+		}
+	} else {
+		tw_judged_to_text(&judged, path, text);
+	}
+
+	rc = 0;
+out:
+	tw_judged_release(&judged);
+	tw_power_model_free(p);
+	return rc;
+}
+
+/* Models that cannot be judged do not keep the others from it. */
+static int judge(const struct config *c, struct tw_judge *j, struct tw_err *err)
+{
+	struct tw_isolation_input isolation = { 0 };
+	json_t *list = json_array();
+	struct tw_buf out = { 0 };
+	int rc = -1;
+
+	if (tw_judge_read(j, c->input, err) < 0 ||
+	    tw_isolation_read(&c->isolation, c->model_db, &isolation, err) < 0)
+		goto out;
+	j->isolation = &isolation.config;
+	if (c->workloads != NULL &&
+	    tw_workloads_load(c->workloads, &j->workloads, err) < 0)
+		goto out;
+	for (size_t i = 0; i < c->models.count; i++) {
+		struct tw_err why = { 0 };
+
+		if (judge_one(c, j, c->models.at[i], &out, list, &why) == 0)
+			continue;
+		/* The first is the reason; the others are told as they come. */
+		if (err->code != TW_OK)
+			fprintf(stderr, "tallywatt validate: %s\n", why.text);
+		tw_fail(err, why.code, "%s", why.text);
+	}
+	if (c->json)
+		tw_buf_add_json_pretty(&out, list);
+	if (tw_buf_failed(&out) || list == NULL) {
+		tw_fail(err, TW_NOMEM, "report");
+		goto out;
+	}
+	if (fwrite(out.data != NULL ? out.data : "", 1, out.len, stdout) != out.len ||
+	    fflush(stdout) != 0) {
+		tw_fail(err, TW_IO, "cannot write to stdout");
+		goto out;
+	}
+
+	rc = err->code == TW_OK ? 0 : -1;
+out:
+	tw_isolation_input_release(&isolation);
+	json_decref(list);
+	tw_buf_clear(&out);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct config c = { 0 };
+	struct tw_judge j = { 0 };
+	enum tw_opts_action action;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_USAGE;
+
+	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
+		goto out;
+	if (action == TW_OPTS_RUN && check_use(&c, &j, &err) < 0)
+		goto out;
+	if (action == TW_OPTS_RUN && judge(&c, &j, &err) < 0) {
+		status = TW_EXIT_FAILED;
+		goto out;
+	}
+	status = TW_EXIT_OK;
+out:
+	if (status != TW_EXIT_OK)
+		fprintf(stderr, "tallywatt validate: %s\n", err.text);
+	tw_judge_release(&j);
+	tw_opts_release(&opts, &c);
+	return status;
+}
+
+const struct tw_command tw_command_validate = {
+	.name = "validate",
+	.summary = "judge models by measurements",
+	.run = run,
+};
