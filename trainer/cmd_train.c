@@ -12,11 +12,19 @@
 #include "trainer/train_flags.h"
 #include "trainer/train_input.h"
 #include "trainer/train_report.h"
+#include "trainer/train_until.h"
 
 #include <gsl/gsl_errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+/* What the command line asks for. */
+struct asked {
+	struct tw_train_job job;
+	bool keep; /* going until */
+	struct tw_until until;
+};
 
 static uint64_t now_ns(void)
 {
@@ -51,13 +59,40 @@ out:
 	return rc;
 }
 
-static int print_report(const struct tw_train_result *r, const struct tw_train_times *t,
+/* How far it is, on stderr: results are for stdout. */
+static void tell_step(void *arg, const struct tw_until_outcome *at,
+		      const struct tw_train_result *r, const struct tw_err *why)
+{
+	(void)arg;
+	fprintf(stderr, "with %u %% of the data: ", 100 * at->shares / TW_UNTIL_SHARES);
+	if (r == NULL)
+		fprintf(stderr, "%s\n", why->text);
+	else if (at->reached)
+		fprintf(stderr, "accurate enough\n");
+	else
+		fprintf(stderr,
+			"%s %s of node type %zu has no model that is accurate enough\n",
+			at->missing->source, at->missing->output, at->missing->node_type);
+}
+
+static int make_models(const struct asked *a, struct tw_train_result *r,
+		       struct tw_until_outcome *o, struct tw_err *err)
+{
+	if (!a->keep)
+		return tw_train(&a->job, r, err);
+	return tw_train_until(&a->job, &a->until, tell_step, NULL, r, o, err);
+}
+
+static int print_report(const struct asked *a, const struct tw_train_result *r,
+			const struct tw_train_times *t, const struct tw_until_outcome *o,
 			struct tw_err *err)
 {
 	struct tw_buf report = { 0 };
 	int rc = -1;
 
 	tw_train_report(r, t, &report);
+	if (a->keep)
+		tw_until_report(&a->until, o, &report);
 	if (tw_buf_failed(&report))
 		tw_fail(err, TW_NOMEM, "report");
 	else if (fwrite(report.data, 1, report.len, stdout) != report.len ||
@@ -69,9 +104,9 @@ static int print_report(const struct tw_train_result *r, const struct tw_train_t
 	return rc;
 }
 
-static int train(const struct tw_train_flags *f, struct tw_train_job *job,
-		 struct tw_err *err)
+static int train(const struct tw_train_flags *f, struct asked *a, struct tw_err *err)
 {
+	struct tw_until_outcome outcome = { 0 };
 	struct tw_train_result result = { 0 };
 	struct tw_isolation_input isolation = { 0 };
 	struct tw_train_input in = { 0 };
@@ -84,23 +119,23 @@ static int train(const struct tw_train_flags *f, struct tw_train_job *job,
 	if (f->model_db != NULL && !f->replace &&
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
-	job->known = &known;
+	a->job.known = &known;
 	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
 		goto out;
-	job->isolation = isolation.config;
-	if (job->isolation.abs_pipeline == NULL)
-		job->isolation.abs_pipeline = f->name;
-	if (tw_train_flags_read(f, job, &in, err) < 0)
+	a->job.isolation = isolation.config;
+	if (a->job.isolation.abs_pipeline == NULL)
+		a->job.isolation.abs_pipeline = f->name;
+	if (tw_train_flags_read(f, &a->job, &in, err) < 0)
 		goto out;
 	times.parse_ns = now_ns() - start;
-	if (tw_train(job, &result, err) < 0)
+	if (make_models(a, &result, &outcome, err) < 0)
 		goto out;
 	before = now_ns();
 	if (publish(f, &result, err) < 0)
 		goto out;
 	times.publish_ns = now_ns() - before;
 	times.total_ns = now_ns() - start;
-	if (print_report(&result, &times, err) < 0)
+	if (print_report(a, &result, &times, &outcome, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -115,7 +150,7 @@ out:
 static int run(int argc, char **argv)
 {
 	struct tw_train_flags flags = { 0 };
-	struct tw_train_job job = { 0 };
+	struct asked asked = { 0 };
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_USAGE;
@@ -129,13 +164,14 @@ static int run(int argc, char **argv)
 	if (action == TW_OPTS_EXIT)
 		goto out;
 	status = TW_EXIT_USAGE;
-	if (tw_train_flags_job(&flags, &job, &err) < 0)
+	if (tw_train_flags_job(&flags, &asked.job, &err) < 0 ||
+	    tw_train_flags_until(&flags, &asked.until, &asked.keep, &err) < 0)
 		goto out;
-	status = train(&flags, &job, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
+	status = train(&flags, &asked, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
 out:
 	if (status != TW_EXIT_OK)
 		fprintf(stderr, "tallywatt train: %s\n", err.text);
-	tw_train_flags_release(&flags, &job);
+	tw_train_flags_release(&flags, &asked.job);
 	return status;
 }
 

@@ -81,6 +81,7 @@ trainer-src += trainer/train_report.c
 trainer-src += trainer/train_request.c
 trainer-src += trainer/train_scores.c
 trainer-src += trainer/train_unit.c
+trainer-src += trainer/train_until.c
 trainer-src += trainer/validate.c
 trainer-src += trainer/workloads.c
 ifeq ($(XGBOOST),1)

@@ -77,6 +77,7 @@ struct tw_train_job {
 	 * shuffled rows. */
 	const struct tw_workloads *workloads;
 	bool by_response, shuffled;
+	unsigned share, shares; /* only the first share / shares of the rows; 0: all */
 };
 
 /* One model that was made, or was not. */

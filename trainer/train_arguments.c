@@ -44,8 +44,11 @@ json_t *tw_train_origins(const struct tw_train_job *job)
 
 json_t *tw_train_arguments(const struct tw_train_job *job)
 {
+	const double share = job->shares > 0 ? (double)job->share / job->shares : 1.0;
+
 	return json_pack(
-		"{s:s, s:o, s:s, s:s, s:s, s:s*, s:s*, s:o, s:o, s:b, s:s, s:I, s:I}",
+		"{s:s, s:o, s:s, s:s, s:s, s:s*, s:s*, s:o, s:o, s:b, s:s, s:I, s:I, "
+		"s:f}",
 		"command", "train", "input", tw_train_origins(job), "pipeline_name",
 		job->name, "extractor", tw_extractor_names[job->smooth > 0], "isolator",
 		job->isolator->name, "energy_source",
@@ -53,5 +56,6 @@ json_t *tw_train_arguments(const struct tw_train_job *job)
 		job->group != NULL ? job->group->name : NULL, "abs_trainers",
 		joined(&job->abs_trainers), "dyn_trainers", joined(&job->dyn_trainers),
 		"vm_train", job->vm_metrics, "resets", tw_resets_names[job->resets],
-		"seed", (json_int_t)job->seed, "folds", (json_int_t)job->folds);
+		"seed", (json_int_t)job->seed, "folds", (json_int_t)job->folds,
+		"data_share", share);
 }

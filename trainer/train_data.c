@@ -128,6 +128,8 @@ void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *j
 		get_rows(t, job, NULL, &t->d, &t->err);
 	else
 		extract_parts(t, job, &t->err);
+	if (job->shares > 0)
+		t->d.rows = t->d.rows * job->share / job->shares;
 }
 
 static int find_columns(struct tw_train_data *t, struct tw_err *err)

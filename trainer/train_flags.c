@@ -9,6 +9,7 @@
 #include "trainer/smooth.h"
 #include "trainer/train.h"
 #include "trainer/train_input.h"
+#include "trainer/train_until.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +83,8 @@ static const struct tw_opt options[] = {
 	NUMBER("folds", folds, "0", 100, "blocks of time to validate on; 0: 5"),
 	TEXT("workloads", workloads, "FILE|inputs",
 	     "judge by leaving workloads out too: those of a table, or each input"),
+	TEXT("keep-until", keep_until, "mae:W,mape:%",
+	     "train on growing beginnings of the data until this accurate"),
 	{ .name = "shuffled",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, shuffled),
@@ -207,6 +210,15 @@ int tw_train_flags_job(const struct tw_train_flags *f, struct tw_train_job *job,
 	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0)
 		return -1;
 	return tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err);
+}
+
+int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
+			 bool *wanted, struct tw_err *err)
+{
+	*wanted = f->keep_until != NULL;
+	if (*wanted && tw_until_parse(f->keep_until, out, err) < 0)
+		return tw_err_wrap(err, "--keep-until");
+	return 0;
 }
 
 /* ---- the data ---- */

@@ -16,6 +16,7 @@
 struct tw_err;
 struct tw_train_input;
 struct tw_train_job;
+struct tw_until;
 
 struct tw_train_flags {
 	struct tw_strs input, csv, spec;
@@ -28,11 +29,15 @@ struct tw_train_flags {
 	uint32_t threads, seed, folds;
 	unsigned resets, extractor;
 	uint32_t window;
-	char *workloads;
+	char *workloads, *keep_until;
 	bool vm_metrics, replace, shuffled;
 };
 
 extern const struct tw_opts tw_train_opts;
+
+/* Whether --keep-until is there, which is then read. What is wrong here is wrong use. */
+int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
+			 bool *wanted, struct tw_err *err);
 
 /*
  * All of the job but its data, which it has from the files. What is wrong here is wrong
