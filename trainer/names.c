@@ -10,6 +10,7 @@
 #include "trainer/trainer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *trainer_at(size_t i)
 {
@@ -31,19 +32,86 @@ static const char *source_at(size_t i)
 	return tw_energy_source_at(i)->name;
 }
 
-/* "no trainer 'x'; there are a, b": with the known names as far as there is room. */
+/* Bytes of an error that names may take: the rest is for what is around them. */
+#define LIST_MAX 150
+
+/* How many letters to insert, drop or change (V. Levenshtein, 1966); long texts are cut.
+ */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[65], n = strnlen(b, 64);
+
+	for (size_t k = 0; k <= n; k++)
+		row[k] = k;
+	for (size_t i = 0; a[i] != '\0' && i < 64; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t k = 1; k <= n; k++) {
+			const size_t change = diagonal + (a[i] != b[k - 1]);
+			size_t least = row[k] < row[k - 1] ? row[k] + 1 : row[k - 1] + 1;
+
+			diagonal = row[k];
+			row[k] = change < least ? change : least;
+		}
+	}
+	return row[n];
+}
+
+/* A known name, and how far it is from the one that was given. */
+struct near {
+	const char *name;
+	size_t distance, place;
+};
+
+static int by_distance(const void *a, const void *b)
+{
+	const struct near *x = a, *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+/* "a, b and 8 more": all of them in order, or else the nearest ones that there is room
+ * for. */
+static void list_names(struct near *known, size_t count, struct tw_buf *out)
+{
+	size_t len = 0, shown = 0;
+
+	for (size_t i = 0; i < count; i++)
+		len += strlen(known[i].name) + 2;
+	if (len > LIST_MAX)
+		qsort(known, count, sizeof(*known), by_distance);
+	while (shown < count &&
+	       (len <= LIST_MAX || out->len + 2 + strlen(known[shown].name) < LIST_MAX)) {
+		tw_buf_addf(out, "%s%s", shown > 0 ? ", " : "", known[shown].name);
+		if (tw_buf_failed(out))
+			return;
+		shown++;
+	}
+	if (shown < count)
+		tw_buf_addf(out, " and %zu more", count - shown);
+}
+
+/* "no trainer 'x'; there are a, b". */
 static int unknown(const char *what, const char *name, size_t count,
 		   const char *(*at)(size_t i), struct tw_err *err)
 {
+	struct near *known = calloc(count + 1, sizeof(*known));
 	struct tw_buf list = { 0 };
-	char *text;
+	char *text = NULL;
 
-	for (size_t i = 0; i < count; i++)
-		tw_buf_addf(&list, "%s%s", i > 0 ? ", " : "", at(i));
-	text = tw_buf_detach(&list, NULL);
+	for (size_t i = 0; known != NULL && i < count; i++)
+		known[i] = (struct near){ at(i), distance(name, at(i)), i };
+	if (known != NULL) {
+		list_names(known, count, &list);
+		text = tw_buf_detach(&list, NULL);
+	}
+	free(known);
 	if (text == NULL)
 		return tw_fail(err, TW_NOMEM, "names of each %s", what);
-	tw_fail(err, TW_INVALID, "no %s '%.64s'; there are %s", what, name, text);
+	tw_fail(err, TW_INVALID, "no %s '%.40s'; there are %s", what, name, text);
 	free(text);
 	return -1;
 }
