@@ -171,8 +171,8 @@ out:
 static int add_model(struct making *x, const struct tw_model *m, struct tw_err *err)
 {
 	static const char *const carried[] = { ".zip", ".json", TW_PIPELINE_VALIDATION };
-	struct tw_card_plot *shown =
-		calloc(TW_COMPONENT_COUNT * tw_plot_count(), sizeof(*shown));
+	const size_t most = TW_COMPONENT_COUNT * tw_plot_count();
+	struct tw_card_plot *shown = calloc(most, sizeof(*shown));
 	char base[PATH_TEXT / 2], path[PATH_TEXT];
 	size_t count = 0;
 	int rc = -1;
@@ -193,7 +193,7 @@ static int add_model(struct making *x, const struct tw_model *m, struct tw_err *
 
 	rc = 0;
 out:
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; shown != NULL && i < most; i++)
 		free(shown[i].href);
 	free(shown);
 	return rc;
