@@ -114,6 +114,17 @@ class SeveralMachines(Case):
                                  name)
             self.assertIn(f'"{machine.name}"'.encode(), both["node_type_index.json"])
 
+    def test_one_after_the_other_they_give_what_they_give_together(self):
+        self.train(self.response("both.json", self.b, self.a), "both")
+        for machine in (self.a, self.b):
+            self.train(self.response("one.json", machine), "grown")
+        both, grown = (tree(self.path("db", name)) for name in ("both", "grown"))
+        self.assertEqual(both.keys(), grown.keys())
+        self.assertEqual(both["node_type_index.json"], grown["node_type_index.json"])
+        for name in both:
+            if name.endswith("_model_metadata.csv") or "/package.json" in name:
+                self.assertEqual(both[name], grown[name], name)
+
     def test_one_is_extracted_by_name_and_none_without(self):
         both = self.response("both.json", self.a, self.b)
         one = self.response("one.json", self.b)
