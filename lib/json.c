@@ -206,3 +206,15 @@ int tw_json_strs(const json_t *obj, const char *where, const char *key, bool opt
 	}
 	return 0;
 }
+
+json_t *tw_json_texts(const struct tw_strs *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list != NULL && i < l->count; i++)
+		if (json_array_append_new(list, json_string(l->at[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}

@@ -51,6 +51,9 @@ int tw_json_bool(const json_t *obj, const char *where, const char *key, bool opt
 int tw_json_strs(const json_t *obj, const char *where, const char *key, bool optional,
 		 struct tw_strs *out, struct tw_err *err);
 
+/* The list as an array of strings. NULL without memory, or where one is not UTF-8. */
+json_t *tw_json_texts(const struct tw_strs *l);
+
 /* Append a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
 void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len);
 

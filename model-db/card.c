@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/json.h"
 #include "lib/num.h"
 #include "model-db/model.h"
 
@@ -62,18 +63,6 @@ static bool has_scheme(const struct tw_model *m, size_t scheme)
 }
 
 /* ---- JSON ---- */
-
-static json_t *texts(const struct tw_strs *l)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < l->count; i++)
-		if (json_array_append_new(list, json_string(l->at[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	return list;
-}
 
 static json_t *errors_json(const struct tw_model *m, enum tw_component c)
 {
@@ -156,7 +145,7 @@ json_t *tw_card_json(const struct tw_model *m)
 			 i->predictor, "energy_source", i->source->name, "output_type",
 			 tw_output_name(i->output), "feature_group", i->group->name,
 			 "node_type", (json_int_t)i->node_type, "features",
-			 texts(&i->features), "machine_spec",
+			 tw_json_texts(&i->features), "machine_spec",
 			 tw_machine_spec_to_json(&i->spec), "components",
 			 components_json(m), "metadata", metadata);
 }

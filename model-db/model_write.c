@@ -19,19 +19,6 @@ static json_t *number(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
-static json_t *texts(const struct tw_strs *l)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; list != NULL && i < l->count; i++) {
-		if (json_array_append_new(list, json_string(l->at[i])) < 0) {
-			json_decref(list);
-			list = NULL;
-		}
-	}
-	return list;
-}
-
 static json_t *numbers(const double *v, size_t count)
 {
 	json_t *list = json_array();
@@ -79,7 +66,7 @@ static void set_derived(json_t *obj, const struct tw_model_info *i, bool *failed
 	set(obj, "energy_source", json_string(i->source->name), failed);
 	set(obj, "output_type", json_string(tw_output_name(i->output)), failed);
 	set(obj, "feature_group", json_string(i->group->name), failed);
-	set(obj, "features", texts(&i->features), failed);
+	set(obj, "features", tw_json_texts(&i->features), failed);
 	set(obj, "fe_files", json_array(), failed);
 	set(obj, "trainer", json_string(i->trainer), failed);
 	set(obj, "node_type", json_integer(i->node_type), failed);
@@ -123,7 +110,7 @@ static json_t *describe_part(const struct tw_model_part *p, const char *file)
 	bool failed = obj == NULL;
 
 	set(obj, "model_file", json_string(file), &failed);
-	set(obj, "features", texts(&p->features), &failed);
+	set(obj, "features", tw_json_texts(&p->features), &failed);
 	set(obj, "fe_files", json_array(), &failed);
 	if (p->feature_min != NULL) {
 		set(obj, "feature_min", numbers(p->feature_min, p->features.count),

@@ -123,18 +123,6 @@ fail:
 	return NULL;
 }
 
-static json_t *members_to_json(const struct tw_strs *members)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < members->count; i++)
-		if (json_array_append_new(list, json_string(members->at[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	return list;
-}
-
 json_t *tw_node_types_to_json(const struct tw_node_types *t)
 {
 	json_t *index = json_object();
@@ -146,7 +134,7 @@ json_t *tw_node_types_to_json(const struct tw_node_types *t)
 
 		snprintf(key, sizeof(key), "%u", n->number);
 		if (json_object_set_new(type, "attrs", attrs_to_json(&n->spec)) < 0 ||
-		    json_object_set_new(type, "members", members_to_json(&n->members)) <
+		    json_object_set_new(type, "members", tw_json_texts(&n->members)) <
 			    0) {
 			json_decref(type);
 			type = NULL;

@@ -41,6 +41,26 @@ static bool is_utf8(const char *text)
 	return v != NULL;
 }
 
+/* Names get into the metadata, which is JSON. */
+static int check_inputs(const struct tw_train_job *job, struct tw_err *err)
+{
+	for (size_t i = 0; i < job->response_count; i++) {
+		const struct tw_train_response *r = &job->responses[i];
+
+		if ((r->origin != NULL && !is_utf8(r->origin)) ||
+		    (r->machine != NULL && !is_utf8(r->machine)))
+			return tw_fail(err, TW_INVALID,
+				       "the name of response %zu is not UTF-8", i + 1);
+	}
+	for (size_t i = 0; i < job->table_count; i++)
+		if (job->tables[i].origin != NULL && !is_utf8(job->tables[i].origin))
+			return tw_fail(err, TW_INVALID,
+				       "the name of table %zu is not UTF-8", i + 1);
+	if (job->machine != NULL && !is_utf8(job->machine))
+		return tw_fail(err, TW_INVALID, "the machine's name is not UTF-8");
+	return 0;
+}
+
 static int check_job(const struct tw_train_job *job, struct tw_err *err)
 {
 	assert(job->isolator != NULL);
@@ -51,6 +71,8 @@ static int check_job(const struct tw_train_job *job, struct tw_err *err)
 			       "no trainers, for AbsPower or for DynPower");
 	if (job->origin != NULL && !is_utf8(job->origin))
 		return tw_fail(err, TW_INVALID, "the data's origin is not UTF-8");
+	if (check_inputs(job, err) < 0)
+		return -1;
 	if (!is_utf8(job->spec.vendor) || !is_utf8(job->spec.processor))
 		return tw_fail(err, TW_INVALID,
 			       "the machine's vendor or processor is not UTF-8");

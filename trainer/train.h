@@ -41,7 +41,7 @@ struct tw_train_table {
 struct tw_train_response {
 	const struct tw_prom *prom;
 	const char *machine; /* whose it is, where it does not tell itself; or NULL */
-	const char *origin;  /* what to call it: its file's name */
+	const char *origin;  /* what to call it: its file's name; NULL only if alone */
 };
 
 /* What one of several machines is. */

@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 #include "lib/instant.h"
+#include "lib/json.h"
 #include "model-db/model_check.h"
 #include "trainer/smooth.h"
 #include "trainer/train.h"
@@ -58,18 +59,6 @@ static json_t *origin_of(const struct tw_train_data *d, const struct tw_train_jo
 	}
 	tw_buf_clear(&b);
 	return text;
-}
-
-static json_t *texts(const struct tw_strs *l)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; list != NULL && i < l->count; i++)
-		if (json_array_append_new(list, json_string(l->at[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	return list;
 }
 
 static int compare_int64(const void *a, const void *b)
@@ -268,7 +257,7 @@ json_t *tw_train_metadata(const struct tw_train_job *job,
 		"{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:s, s:o}", "format_version",
 		TW_MODEL_FORMAT, "name", job->name, "isolator", job->isolator->name,
 		"extractor", tw_extractor_names[job->smooth > 0], "abs_trainers",
-		texts(&job->abs_trainers), "dyn_trainers", texts(&job->dyn_trainers),
+		tw_json_texts(&job->abs_trainers), "dyn_trainers", tw_json_texts(&job->dyn_trainers),
 		"seed", (json_int_t)job->seed, "creator", "tallywatt " TW_VERSION, "data",
 		describe_times(data, count, job));
 	if (metadata != NULL && add_machines(metadata, data, count) < 0) {

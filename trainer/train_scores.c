@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_scores.h"
 
+#include "lib/json.h"
 #include "trainer/train_unit.h"
 
 #include <math.h>
@@ -36,18 +37,6 @@ int tw_train_scores_add(json_t *metadata, const char *infix, enum tw_component c
 	return rc;
 }
 
-static json_t *names_of(const struct tw_strs *names)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < names->count; i++)
-		if (json_array_append_new(list, json_string(names->at[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	return list;
-}
-
 int tw_train_scores_add_extra(json_t *metadata, const struct tw_train_unit *u,
 			      size_t extra)
 {
@@ -67,7 +56,7 @@ int tw_train_scores_add_extra(json_t *metadata, const struct tw_train_unit *u,
 		mape = fmax(mape, s->mape);
 	}
 	if (f->names.count > 0 &&
-	    set(metadata, f->scheme, "names", names_of(&f->names)) < 0)
+	    set(metadata, f->scheme, "names", tw_json_texts(&f->names)) < 0)
 		return -1;
 	if (set(metadata, f->scheme, "folds", json_integer((json_int_t)f->count)) < 0 ||
 	    set(metadata, f->scheme, "rows",

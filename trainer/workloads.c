@@ -7,6 +7,7 @@
 #include "lib/instant.h"
 #include "lib/num.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -58,13 +59,24 @@ static int take_cell(const struct tw_csv_cells *c, struct row *row, int column,
 	return 0;
 }
 
+/* Names get into metadata, which is JSON. */
+static int check_name(const char *name, struct tw_err *err)
+{
+	json_t *text = json_string(name);
+
+	json_decref(text);
+	if (text == NULL || name[0] == '\0')
+		return tw_fail(err, TW_INVALID, "a workload without a name in UTF-8");
+	return 0;
+}
+
 static int add_run(struct tw_workloads *w, const struct row *row, struct tw_err *err)
 {
 	struct tw_workload_run run, *more;
 	ptrdiff_t name;
 
-	if (row->cell[WORKLOAD][0] == '\0')
-		return tw_fail(err, TW_INVALID, "a workload without a name");
+	if (check_name(row->cell[WORKLOAD], err) < 0)
+		return -1;
 	if (parse_time(row->cell[START], &run.from_ms, err) < 0 ||
 	    parse_time(row->cell[END], &run.to_ms, err) < 0)
 		return -1;

@@ -136,6 +136,18 @@ class OfflineTrainer(Case):
         files = self.unpack(self.train(train_request(other)))
         self.assertEqual(tree(os.path.join(self.db, "web")), files)
 
+    def test_a_second_training_replaces_only_what_it_made_again(self):
+        before = self.unpack(self.train(train_request(self.response)))
+        request = train_request(generator.make_response(generator.Machine(seed=2)))
+        request["trainer"]["abs_trainers"] = ["SGDRegressorTrainer"]
+        request["trainer"]["dyn_trainers"] = []
+        after = self.unpack(self.train(request))
+        self.assertEqual(tree(os.path.join(self.db, "web")), after)
+        self.assertEqual(before.keys(), after.keys())
+        changed = {n.split("/")[1] + "/" + n.split("/")[3] for n in after
+                   if n.endswith(".zip") and before[n] != after[n]}
+        self.assertEqual(changed, {"AbsPower/SGDRegressorTrainer_0.zip"})
+
     # ---- what must be refused --------------------------------------------------
 
     def test_names_that_are_no_plain_names_are_refused(self):

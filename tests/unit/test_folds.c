@@ -58,6 +58,7 @@ static void a_wrong_table_is_refused_by_line(void **state)
 		{ "workload,start,end\n", "it names no workload" },
 		{ "workload,start,end\na,1\n", "line 2: no end" },
 		{ "workload,start,end\n,1,2\n", "line 2: a workload without a name" },
+		{ "workload,start,end\n\xff,1,2\n", "line 2: a workload without a name" },
 		{ "workload,start,end\na,2,2\n", "line 2: 'a' ends before it begins" },
 		{ "workload,start,end\na,x,2\n", "line 2: 'x' is neither seconds nor" },
 		{ "workload,start,end\na,2023-13-22T05:43:48Z,2\n",

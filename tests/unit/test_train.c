@@ -474,6 +474,9 @@ static void bad_jobs_are_refused(void **state)
 	job.origin = "\xff";
 	train_assert_refused(&job, "the data's origin is not UTF-8");
 	job.origin = NULL;
+	table.origin = "\xff";
+	train_assert_refused(&job, "the name of table 1 is not UTF-8");
+	table.origin = NULL;
 	strcpy(job.spec.vendor, "\xff");
 	train_assert_refused(&job, "vendor or processor is not UTF-8");
 	job.spec.vendor[0] = '\0';
