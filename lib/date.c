@@ -4,8 +4,9 @@
 #include "lib/err.h"
 #include "lib/num.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* What is left of the text, and whether all so far was as it must be. */
 struct cursor {
@@ -136,4 +137,18 @@ int tw_parse_date_ms(const char *s, int64_t *out, struct tw_err *err)
 			       s);
 	*out = ms;
 	return 0;
+}
+
+bool tw_format_date_ms(int64_t ms, char out[TW_DATE_TEXT])
+{
+	const time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+	size_t len;
+
+	out[0] = '\0';
+	if (ms < 0 || ms > TW_DATE_MAX_MS || gmtime_r(&seconds, &tm) == NULL)
+		return false;
+	len = strftime(out, TW_DATE_TEXT, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out + len, TW_DATE_TEXT - len, ".%03dZ", (int)(ms % 1000));
+	return true;
 }

@@ -6,6 +6,7 @@
  * Points in time as people and programs write them.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tw_err;
@@ -18,5 +19,11 @@ struct tw_err;
  * epoch, perhaps with a fraction; to the millisecond, what is beyond is cut off.
  */
 int tw_parse_date_ms(const char *s, int64_t *out, struct tw_err *err);
+
+#define TW_DATE_TEXT 32
+
+/* "2026-11-21T12:00:00.000Z". False, and "", for what tw_parse_date_ms() does not take.
+ */
+bool tw_format_date_ms(int64_t ms, char out[TW_DATE_TEXT]);
 
 #endif /* TW_DATE_H */

@@ -26,7 +26,6 @@ lib-src += lib/httpd_pack.c
 lib-src += lib/httpd_reply.c
 lib-src += lib/httpd_route.c
 lib-src += lib/httpd_stats.c
-lib-src += lib/instant.c
 lib-src += lib/intern.c
 lib-src += lib/jsax.c
 lib-src += lib/jsax_file.c

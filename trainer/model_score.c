@@ -3,8 +3,8 @@
 
 #include "estimator/power_model.h"
 #include "lib/dataset.h"
+#include "lib/date.h"
 #include "lib/err.h"
-#include "lib/instant.h"
 #include "model-db/model_check.h"
 
 #include <stdlib.h>
@@ -82,11 +82,13 @@ static size_t count_seen(const struct tw_power_model *p, const struct tw_dataset
 	const json_t *metadata = tw_power_model_info(p)->metadata;
 	const char *first = json_string_value(json_object_get(metadata, "data_first"));
 	const char *last = json_string_value(json_object_get(metadata, "data_last"));
+	struct tw_err unused = { 0 };
 	int64_t from, to;
 	size_t seen = 0;
 
-	if (first == NULL || last == NULL || !tw_instant_parse(first, &from) ||
-	    !tw_instant_parse(last, &to))
+	if (first == NULL || last == NULL ||
+	    tw_parse_date_ms(first, &from, &unused) < 0 ||
+	    tw_parse_date_ms(last, &to, &unused) < 0)
 		return 0;
 	for (size_t r = 0; r < d->rows; r++)
 		seen += d->time_ms[r] >= from && d->time_ms[r] <= to;

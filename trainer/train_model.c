@@ -2,7 +2,7 @@
 #include "trainer/train_model.h"
 
 #include "lib/buf.h"
-#include "lib/instant.h"
+#include "lib/date.h"
 #include "lib/json.h"
 #include "model-db/model_check.h"
 #include "trainer/smooth.h"
@@ -27,9 +27,9 @@ static double rounded(double v)
 /* "2023-09-19T09:27:43.000Z"; null for what no calendar holds. */
 static json_t *instant(int64_t ms)
 {
-	char text[TW_INSTANT_TEXT];
+	char text[TW_DATE_TEXT];
 
-	return tw_instant_format(ms, text) ? json_string(text) : json_null();
+	return tw_format_date_ms(ms, text) ? json_string(text) : json_null();
 }
 
 /* "a.json,b.json": what the inputs that the data is from call themselves. */

@@ -2,13 +2,11 @@
 #include "trainer/workloads.h"
 
 #include "lib/csv_cell.h"
+#include "lib/date.h"
 #include "lib/err.h"
 #include "lib/file.h"
-#include "lib/instant.h"
-#include "lib/num.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,33 +16,11 @@ enum { WORKLOAD, START, END, COLUMNS };
 
 static const char *const columns[COLUMNS] = { "workload", "start", "end" };
 
-/* Beyond the year 9999 nobody has measured. */
-#define SECONDS_MAX 253402300800.0
-
 /* One row being read. */
 struct row {
 	char cell[COLUMNS][256];
 	bool seen[COLUMNS];
 };
-
-static int parse_time(const char *text, int64_t *ms, struct tw_err *err)
-{
-	double seconds;
-
-	if (tw_instant_parse(text, ms))
-		return 0;
-	if (!tw_parse_double(text, strlen(text), &seconds))
-		return tw_fail(err, TW_PARSE,
-			       "'%.60s' is neither seconds nor a time like "
-			       "2023-09-22T05:43:48Z",
-			       text);
-	if (!(seconds >= 0.0 && seconds < SECONDS_MAX))
-		return tw_fail(err, TW_INVALID, "'%.60s' is out of range", text);
-	*ms = llround(seconds * 1000.0);
-	return 0;
-}
-
-/* ---- rows ---- */
 
 static int take_cell(const struct tw_csv_cells *c, struct row *row, int column,
 		     struct tw_err *err)
@@ -77,8 +53,8 @@ static int add_run(struct tw_workloads *w, const struct row *row, struct tw_err 
 
 	if (check_name(row->cell[WORKLOAD], err) < 0)
 		return -1;
-	if (parse_time(row->cell[START], &run.from_ms, err) < 0 ||
-	    parse_time(row->cell[END], &run.to_ms, err) < 0)
+	if (tw_parse_date_ms(row->cell[START], &run.from_ms, err) < 0 ||
+	    tw_parse_date_ms(row->cell[END], &run.to_ms, err) < 0)
 		return -1;
 	if (run.to_ms <= run.from_ms)
 		return tw_fail(err, TW_INVALID, "'%.60s' ends before it begins",

@@ -6,8 +6,8 @@
  * What ran when: names with a beginning and an end, by which rows are told apart.
  *
  * CSV with the columns workload, start and end in any order, others passed over. Times
- * are seconds since the epoch or "2023-09-22T05:43:48Z", perhaps with a fraction; the end
- * is not part of it. A workload may be there several times.
+ * are as tw_parse_date_ms() takes them; the end is not part of it. A workload may be
+ * there several times.
  */
 
 #include "lib/strs.h"

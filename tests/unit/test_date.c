@@ -94,12 +94,34 @@ static void what_is_no_time_is_refused(void **state)
 	}
 }
 
+static void what_is_written_reads_back(void **state)
+{
+	static const int64_t ms[] = { 0, 1, 1695361428999, TW_DATE_MAX_MS };
+	char text[TW_DATE_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ms) / sizeof(ms[0]); i++) {
+		struct tw_err err = { 0 };
+		int64_t again;
+
+		assert_true(tw_format_date_ms(ms[i], text));
+		assert_int_equal(tw_parse_date_ms(text, &again, &err), 0);
+		assert_int_equal(again, ms[i]);
+	}
+	assert_true(tw_format_date_ms(1695361428250, text));
+	assert_string_equal(text, "2023-09-22T05:43:48.250Z");
+	assert_false(tw_format_date_ms(-1, text));
+	assert_string_equal(text, "");
+	assert_false(tw_format_date_ms(TW_DATE_MAX_MS + 1, text));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dates_are_known_times),
 		cmocka_unit_test(each_day_of_four_hundred_years_is_a_day_later),
 		cmocka_unit_test(what_is_no_time_is_refused),
+		cmocka_unit_test(what_is_written_reads_back),
 	};
 
 	return cmocka_run_group_tests_name("date", tests, NULL, NULL);
