@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/strs.h"
+#include "model-db/pipeline.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -102,6 +103,8 @@ static bool wanted(const struct walk *w, enum level level, const char *path,
 		tw_fail_errno(&why, errno, "cannot look at it");
 	else if (S_ISLNK(st.st_mode))
 		tw_fail(&why, TW_INVALID, "is a link");
+	else if (level == SOURCE && strcmp(name, TW_PIPELINE_REPORTS) == 0)
+		return false;
 	else
 		return level == MODEL ? S_ISREG(st.st_mode) && is_zip(name)
 				      : S_ISDIR(st.st_mode);

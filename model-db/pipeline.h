@@ -19,6 +19,9 @@ struct tw_node_types;
 /* What the name of a model's rows of its validation ends in (model-db/validation.h). */
 #define TW_PIPELINE_VALIDATION ".validation.csv"
 
+/* Where a published pipeline has its error reports: no energy source. */
+#define TW_PIPELINE_REPORTS "error_report"
+
 /*
  * Add a model: <source>/<output>/<group>/<name>.zip, <name>.json where it has weights,
  * <name>/.. its files.

@@ -106,6 +106,10 @@ static void add_label(struct tw_buf *b, double v, double step)
 	const double large = fmax(fabs(v), step);
 
 	v = round(v / step * 1e3) / 1e3 * step;
+	if (v == 0.0) {
+		tw_buf_adds(b, "0");
+		return;
+	}
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (large < units[i].unit)
 			continue;

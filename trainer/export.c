@@ -235,7 +235,7 @@ static int add_reports(struct making *x, const struct tw_export_report *r,
 
 	for (size_t i = 0; i < r->types->count; i++) {
 		tw_export_error_report(r, &r->types->at[i], &b);
-		snprintf(path, sizeof(path), "error_report/node_type_%u.md",
+		snprintf(path, sizeof(path), TW_PIPELINE_REPORTS "/node_type_%u.md",
 			 r->types->at[i].number);
 		if (add_buf(x, path, &b, err) < 0)
 			return -1;

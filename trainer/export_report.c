@@ -7,6 +7,7 @@
 #include "lib/json.h"
 #include "lib/num.h"
 #include "model-db/card.h"
+#include "model-db/pipeline.h"
 #include "profiler/node_types.h"
 
 #include <math.h>
@@ -259,8 +260,9 @@ static void add_node_types(const struct tw_export_report *r, struct tw_buf *b)
 
 		tw_buf_addf(b, "| %u |", type->number);
 		add_attrs(b, &type->spec);
-		tw_buf_addf(b, " %zu | [link](./error_report/node_type_%u.md) |\n",
-			    type->members.count, type->number);
+		tw_buf_addf(
+			b, " %zu | [link](./" TW_PIPELINE_REPORTS "/node_type_%u.md) |\n",
+			type->members.count, type->number);
 	}
 }
 

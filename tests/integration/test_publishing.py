@@ -54,6 +54,8 @@ class Export(Case):
                        "trainer_name": "SGDRegressorTrainer"})
         self.assertEqual(answer.status, 200, answer.body[:300])
         self.assertEqual(answer.json()["model_name"], "SGDRegressorTrainer_0")
+        server.stop()
+        self.assertNotIn("error_report", server.log())
 
     def test_the_limits_hold_and_exporting_again_replaces(self):
         self.export()
