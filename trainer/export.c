@@ -7,6 +7,7 @@
 #include "lib/json.h"
 #include "model-db/card.h"
 #include "model-db/pipeline.h"
+#include "model-db/pipeline_profile.h"
 #include "model-db/plot.h"
 #include "model-db/validation.h"
 #include "profiler/node_types.h"
@@ -261,7 +262,8 @@ static int add_whole(struct making *x, const struct tw_model *models, size_t cou
 	if (read_metadata(x, &metadata, err) < 0 ||
 	    tw_export_node_types(x->from, models, count, &types, err) < 0 ||
 	    tw_pipeline_add_index(&x->files, metadata, &types, models, count, err) < 0 ||
-	    carry(x, "train_arguments.json", err) < 0 || add_reports(x, &report, err) < 0)
+	    carry(x, "train_arguments.json", err) < 0 ||
+	    carry(x, TW_PIPELINE_PROFILE, err) < 0 || add_reports(x, &report, err) < 0)
 		goto out;
 	counts->node_types = types.count;
 

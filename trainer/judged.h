@@ -23,7 +23,7 @@ struct tw_prom;
 /* All zero bytes but for what is asked is ready for tw_judge_read(). */
 struct tw_judge {
 	const char *machine;
-	const struct tw_isolator *isolator; /* NULL: the model's own */
+	const struct tw_isolator *isolator;          /* NULL: the model's own */
 	const struct tw_isolation_config *isolation; /* what it is told, or NULL */
 	enum tw_resets resets;
 	bool vm_metrics;

@@ -253,13 +253,14 @@ json_t *tw_train_metadata(const struct tw_train_job *job,
 {
 	json_t *metadata;
 
-	metadata = json_pack(
-		"{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:s, s:o}", "format_version",
-		TW_MODEL_FORMAT, "name", job->name, "isolator", job->isolator->name,
-		"extractor", tw_extractor_names[job->smooth > 0], "abs_trainers",
-		tw_json_texts(&job->abs_trainers), "dyn_trainers", tw_json_texts(&job->dyn_trainers),
-		"seed", (json_int_t)job->seed, "creator", "tallywatt " TW_VERSION, "data",
-		describe_times(data, count, job));
+	metadata = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:s, s:o}",
+			     "format_version", TW_MODEL_FORMAT, "name", job->name,
+			     "isolator", job->isolator->name, "extractor",
+			     tw_extractor_names[job->smooth > 0], "abs_trainers",
+			     tw_json_texts(&job->abs_trainers), "dyn_trainers",
+			     tw_json_texts(&job->dyn_trainers), "seed",
+			     (json_int_t)job->seed, "creator", "tallywatt " TW_VERSION,
+			     "data", describe_times(data, count, job));
 	if (metadata != NULL && add_machines(metadata, data, count) < 0) {
 		json_decref(metadata);
 		return NULL;
