@@ -2,6 +2,7 @@
 #include "lib/httpd.h"
 
 #include "lib/buf.h"
+#include "lib/httpd_guard.h"
 #include "lib/httpd_listen.h"
 #include "lib/httpd_reply.h"
 #include "lib/httpd_route.h"
@@ -26,6 +27,7 @@ struct tw_httpd {
 	struct MHD_Daemon *daemon;
 	char address[TW_LISTEN_TEXT];
 
+	struct tw_guard *guard;
 	atomic_size_t in_progress; /* requests */
 	atomic_bool closing;
 };
@@ -33,6 +35,7 @@ struct tw_httpd {
 /* A request from its headers to the end of its answer. */
 struct exchange {
 	struct tw_httpd *server;
+	struct tw_guarded *connection;
 	const struct tw_http_route *route; /* NULL: refused */
 	size_t body_max;
 	size_t seen; /* bytes of the body, dropped ones too */
@@ -127,6 +130,7 @@ static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 		    MHD_add_response_header(m, "Allow", allow.data) != MHD_YES)
 			goto out;
 	}
+	tw_guard_answering(e->connection);
 	queued = MHD_queue_response(c, status, m);
 out:
 	tw_buf_clear(&allow);
@@ -170,6 +174,31 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 
 /* ---- receiving ---- */
 
+static struct tw_guarded *guarded(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return i != NULL ? i->socket_context : NULL;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *c, void **context,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct tw_httpd *s = cls;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = i != NULL ? tw_guard_add(s->guard, i->connect_fd) : NULL;
+		tw_http_stats_connection(s->config.stats, 1);
+	} else {
+		tw_guard_drop(s->guard, *context);
+		*context = NULL;
+		tw_http_stats_connection(s->config.stats, -1);
+	}
+}
+
 /* Headers are there, the body is not. */
 static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 			     const char *method, const char *path, void **state)
@@ -184,6 +213,8 @@ static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 	e->server = s;
 	e->body_max = s->config.body_max;
 	e->since_ns = now_ns();
+	e->connection = guarded(c);
+	tw_guard_receiving(e->connection);
 	atomic_fetch_add(&s->in_progress, 1);
 	*state = e;
 
@@ -213,6 +244,7 @@ static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t l
 {
 	bool over;
 
+	tw_guard_received(e->connection, len);
 	e->seen = len < SIZE_MAX - e->seen ? e->seen + len : SIZE_MAX;
 	over = e->seen > e->body_max;
 	if (over && e->seen / 2 > e->body_max)
@@ -263,6 +295,7 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **state,
 	if (e == NULL)
 		return;
 	*state = NULL;
+	tw_guard_waiting(e->connection);
 	if (e->streaming)
 		e->route->body->free(e->stream);
 	tw_buf_clear(&e->body);
@@ -313,6 +346,7 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 				c->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
 				(unsigned)((c->idle_timeout_ms + 999) / 1000),
 				MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 				MHD_OPTION_UNESCAPE_CALLBACK, unescape, s,
 				MHD_OPTION_THREAD_POOL_SIZE, pool > 1 ? pool : 0u,
 				MHD_OPTION_END);
@@ -342,7 +376,8 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 	atomic_init(&s->in_progress, 0);
 	atomic_init(&s->closing, false);
 
-	if (tw_listen(c->listen, &fd, s->address, err) < 0)
+	if (tw_guard_open(&s->guard, err) < 0 ||
+	    tw_listen(c->listen, &fd, s->address, err) < 0)
 		goto fail;
 	s->daemon = start_daemon(s, fd);
 	if (s->daemon == NULL) {
@@ -386,5 +421,6 @@ void tw_httpd_close(struct tw_httpd *s)
 		wait_idle(s);
 		MHD_stop_daemon(s->daemon);
 	}
+	tw_guard_close(s->guard);
 	free(s);
 }

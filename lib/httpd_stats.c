@@ -12,7 +12,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The statuses that are answered, and 0 for any other. */
-static const unsigned statuses[] = { 200, 201, 204, 206, 304, 400, 401, 403, 404,
+static const unsigned statuses[] = { 200, 201, 202, 204, 206, 304, 400, 401, 403, 404,
 				     405, 409, 412, 413, 416, 500, 501, 503, 0 };
 
 static const double bounds_s[] = { 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,

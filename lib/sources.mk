@@ -21,6 +21,7 @@ lib-src += lib/http.c
 lib-src += lib/http_answer.c
 lib-src += lib/http_range.c
 lib-src += lib/httpd.c
+lib-src += lib/httpd_guard.c
 lib-src += lib/httpd_listen.c
 lib-src += lib/httpd_pack.c
 lib-src += lib/httpd_reply.c

@@ -176,23 +176,37 @@ static const struct tw_index_entry *search_all(const struct tw_choosing *c,
 	return best;
 }
 
+struct tw_index_search tw_choosing_by_number(const struct tw_choosing *c)
+{
+	const struct tw_index_machine *m;
+
+	if (c->pipeline == NULL)
+		return (struct tw_index_search){ .scope = TW_IN_NODE_TYPE,
+						 .value = (uint32_t)c->w->node_type };
+	m = tw_index_machine_find(c->x, c->pipeline, c->w->node_type);
+	return (struct tw_index_search){ .scope = TW_IN_MACHINE,
+					 .value = tw_index_machine_value(c->x, m) };
+}
+
+struct tw_index_search tw_choosing_by_nothing(const struct tw_choosing *c)
+{
+	if (c->pipeline == NULL)
+		return (struct tw_index_search){ .scope = TW_IN_ALL };
+	return (struct tw_index_search){ .scope = TW_IN_PIPELINE,
+					 .value = tw_index_pipeline_value(c->x,
+									  c->pipeline) };
+}
+
 static const struct tw_index_entry *search_node_type(const struct tw_choosing *c)
 {
-	const struct tw_index_search s = {
-		.scope = c->pipeline != NULL ? TW_IN_MACHINE : TW_IN_NODE_TYPE,
-		.pipeline = c->pipeline,
-		.node_type = c->w->node_type,
-	};
-
-	return search_all(c, s);
+	return search_all(c, tw_choosing_by_number(c));
 }
 
 static const struct tw_index_entry *search_machine(const struct tw_choosing *c,
 						   const struct tw_index_machine *m)
 {
 	const struct tw_index_search s = { .scope = TW_IN_MACHINE,
-					   .pipeline = m->pipeline,
-					   .node_type = m->node_type };
+					   .value = tw_index_machine_value(c->x, m) };
 
 	if (c->pipeline != NULL && c->pipeline != m->pipeline)
 		return NULL;
@@ -260,10 +274,6 @@ static int search_spec(const struct tw_choosing *c, struct tw_choice *out,
 int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
 		       struct tw_err *err)
 {
-	struct tw_index_search any = {
-		.scope = c->pipeline != NULL ? TW_IN_PIPELINE : TW_IN_ALL,
-		.pipeline = c->pipeline,
-	};
 	struct tw_choice choice = { 0 };
 
 	/* One that the index does not know is no model's. */
@@ -283,7 +293,7 @@ int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
 	if (choice.entry == NULL && search_spec(c, &choice, err) < 0)
 		return -1;
 	if (choice.entry == NULL && !tw_choosing_strict(c)) {
-		choice.entry = search_all(c, any);
+		choice.entry = search_all(c, tw_choosing_by_nothing(c));
 		choice.match = TW_MATCH_ANY;
 	}
 	*out = choice;
@@ -321,10 +331,12 @@ tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 	const struct tw_choosing c = { .x = x, .filter = *filter };
 	const struct tw_index_orders *o = &x->orders;
 	const struct tw_index_entry *best = NULL;
-	struct tw_index_search s = { .scope =
-					     node_type >= 0 ? TW_IN_NODE_TYPE : TW_IN_ALL,
-				     .node_type = node_type };
+	struct tw_index_search s = { .scope = TW_IN_ALL };
 
+	if (node_type >= 0) {
+		s.scope = TW_IN_NODE_TYPE;
+		s.value = (uint32_t)node_type;
+	}
 	for (size_t i = 0; i < o->shelves; i++) {
 		const struct tw_index_shelf *shelf = &o->shelf[i];
 

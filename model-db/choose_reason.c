@@ -37,15 +37,6 @@ static const struct tw_index_entry *find_first(const struct tw_choosing *c, size
 	return NULL;
 }
 
-/* The scope of what is asked for but for the machine. */
-static struct tw_index_search search_any(const struct tw_choosing *c)
-{
-	return (struct tw_index_search){
-		.scope = c->pipeline != NULL ? TW_IN_PIPELINE : TW_IN_ALL,
-		.pipeline = c->pipeline,
-	};
-}
-
 /* The scope of the very machine: *s as it was, or of the node type. */
 static int narrow(const struct tw_choosing *c, size_t shelf, struct tw_index_search *s,
 		  bool *found, struct tw_err *err)
@@ -58,8 +49,8 @@ static int narrow(const struct tw_choosing *c, size_t shelf, struct tw_index_sea
 	if (!tw_choosing_strict(c))
 		return 0;
 	if (c->w->node_type >= 0) {
-		s->scope = c->pipeline != NULL ? TW_IN_MACHINE : TW_IN_NODE_TYPE;
-		s->node_type = c->w->node_type;
+		*s = tw_choosing_by_number(c);
+		s->trainer = machine.trainer;
 		*found = find_first(c, shelf, *s, false) != NULL;
 		return 0;
 	}
@@ -69,9 +60,8 @@ static int narrow(const struct tw_choosing *c, size_t shelf, struct tw_index_sea
 		return -1;
 	machine.scope = TW_IN_MACHINE;
 	for (size_t i = 0; i < count && !*found; i++) {
-		machine.pipeline = list[i].machine->pipeline;
-		machine.node_type = list[i].machine->node_type;
-		if (c->pipeline != NULL && c->pipeline != machine.pipeline)
+		machine.value = tw_index_machine_value(c->x, list[i].machine);
+		if (c->pipeline != NULL && c->pipeline != list[i].machine->pipeline)
 			continue;
 		*found = find_first(c, shelf, machine, false) != NULL;
 	}
@@ -86,7 +76,7 @@ static int judge(const struct tw_choosing *c, size_t shelf, struct reason *out,
 		 struct tw_err *err)
 {
 	const struct tw_index_entry *e = c->x->orders.shelf[shelf].sample;
-	struct tw_index_search s = search_any(c);
+	struct tw_index_search s = tw_choosing_by_nothing(c);
 	struct reason r = { .stage = METRICS };
 	bool found;
 

@@ -40,6 +40,10 @@ bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entr
 bool tw_choosing_better(const struct tw_choosing *c, const struct tw_index_entry *a,
 			const struct tw_index_entry *b);
 
+/* The scope of what is asked for but for the machine; and of the node type as well. */
+struct tw_index_search tw_choosing_by_nothing(const struct tw_choosing *c);
+struct tw_index_search tw_choosing_by_number(const struct tw_choosing *c);
+
 /* The choice; entry is NULL if there is none. */
 int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
 		       struct tw_err *err);

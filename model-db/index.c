@@ -31,6 +31,7 @@ static int make_states(struct tw_index *x, struct tw_err *err)
 	for (size_t i = 0; i < x->count; i++) {
 		for (int c = 0; c < TW_CLIENT_COUNT; c++)
 			atomic_init(&x->state[i].weights[c], NULL);
+		atomic_init(&x->state[i].zip, NULL);
 		atomic_init(&x->state[i].checked, false);
 		atomic_init(&x->state[i].given_up, false);
 	}
@@ -140,6 +141,7 @@ static void release_state(struct tw_index_state *s)
 {
 	for (int c = 0; c < TW_CLIENT_COUNT; c++)
 		free(atomic_load_explicit(&s->weights[c], memory_order_relaxed));
+	free(atomic_load_explicit(&s->zip, memory_order_relaxed));
 }
 
 void tw_index_unref(struct tw_index *x)

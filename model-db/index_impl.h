@@ -23,6 +23,7 @@ struct tw_index_kept {
 /* What becomes known of a model while it is in use. */
 struct tw_index_state {
 	_Atomic(struct tw_index_kept *) weights[TW_CLIENT_COUNT];
+	_Atomic(struct tw_index_kept *) zip;
 	atomic_bool checked; /* its zip is whole */
 	atomic_bool given_up;
 };

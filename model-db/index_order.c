@@ -20,11 +20,6 @@ static int compare_pointers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int compare_numbers(long long a, long long b)
-{
-	return (a > b) - (a < b);
-}
-
 /* ---- shelves and kinds ---- */
 
 static int compare_shelves(const struct tw_index_entry *a, const struct tw_index_entry *b)
@@ -108,72 +103,149 @@ static int number_shelves(struct tw_index_orders *o, struct tw_index_entry **all
 
 /* ---- orders ---- */
 
-/* One of the orders: what it is by, beside shelf and kind. */
-struct order {
-	enum tw_index_scope scope;
-	bool trainer;
-};
-
-static int compare_scopes(enum tw_index_scope scope, const char *pipeline_a,
-			  long long node_type_a, const char *pipeline_b,
-			  long long node_type_b)
+static int by_address(const void *a, const void *b)
 {
-	int d = 0;
+	const char *const *x = a, *const *y = b;
 
-	if (scope == TW_IN_PIPELINE || scope == TW_IN_MACHINE)
-		d = compare_pointers(pipeline_a, pipeline_b);
-	if (d == 0 && (scope == TW_IN_NODE_TYPE || scope == TW_IN_MACHINE))
-		d = compare_numbers(node_type_a, node_type_b);
-	return d;
+	return compare_pointers(*x, *y);
 }
 
-/* A search against a model: below 0 if it is for what comes before. */
-static int compare_search(const struct tw_index_search *s, const struct tw_index_entry *e)
+/* Trainers are few: of each the first model in a sorted list of all. */
+static int list_trainers(struct tw_index_orders *o, struct tw_index_entry **all,
+			 size_t count, struct tw_err *err)
 {
-	int d = (s->shelf > e->shelf) - (s->shelf < e->shelf);
-
-	if (d == 0)
-		d = (s->kind > e->kind) - (s->kind < e->kind);
-	if (d == 0)
-		d = compare_scopes(s->scope, s->pipeline, s->node_type, e->pipeline,
-				   e->node_type);
-	if (d == 0 && s->trainer != NULL)
-		d = compare_pointers(s->trainer, e->trainer);
-	return d;
+	o->trainer = calloc(count + 1, sizeof(*o->trainer));
+	if (o->trainer == NULL)
+		return tw_fail(err, TW_NOMEM, "trainers of %zu models", count);
+	for (size_t i = 0; i < count; i++)
+		o->trainer[i] = all[i]->trainer;
+	qsort(o->trainer, count, sizeof(*o->trainer), by_address);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || o->trainer[i] != o->trainer[o->trainers - 1])
+			o->trainer[o->trainers++] = o->trainer[i];
+	return 0;
 }
 
-static int by_order(const void *a, const void *b, void *arg)
+static uint32_t trainer_value(const struct tw_index_orders *o, const char *trainer)
 {
-	const struct tw_index_entry *const *p = a, *const *q = b;
-	const struct order *o = arg;
-	const struct tw_index_search s = { .shelf = (*p)->shelf,
-					   .kind = (*p)->kind,
-					   .scope = o->scope,
-					   .pipeline = (*p)->pipeline,
-					   .node_type = (*p)->node_type,
-					   .trainer = o->trainer ? (*p)->trainer : NULL };
-	const int d = compare_search(&s, *q);
+	const char *const *place = bsearch(&trainer, o->trainer, o->trainers,
+					   sizeof(*o->trainer), by_address);
 
-	return d != 0 ? d : ((*p)->rank > (*q)->rank) - ((*p)->rank < (*q)->rank);
+	return place != NULL ? (uint32_t)(place - o->trainer) : UINT32_MAX;
 }
 
-static int sort_orders(struct tw_index_orders *o, size_t count, struct tw_err *err)
+uint32_t tw_index_pipeline_value(const struct tw_index *x, const char *pipeline)
 {
-	for (int scope = 0; scope < TW_IN_COUNT; scope++) {
-		for (int trainer = 0; trainer < 2; trainer++) {
-			struct order order = { (enum tw_index_scope)scope, trainer != 0 };
-			const struct tw_index_entry **list =
-				malloc((count + 1) * sizeof(*list));
+	const struct tw_index_pipeline *p = tw_index_pipeline_find(x, pipeline);
 
-			if (list == NULL)
-				return tw_fail(err, TW_NOMEM, "order of %zu models",
-					       count);
-			o->by[scope][trainer] = list;
-			memcpy(list, o->by_rank, count * sizeof(*list));
-			qsort_r(list, count, sizeof(*list), by_order, &order);
-		}
+	return p != NULL ? (uint32_t)(p - x->pipeline) : UINT32_MAX;
+}
+
+uint32_t tw_index_machine_value(const struct tw_index *x,
+				const struct tw_index_machine *m)
+{
+	return m != NULL ? (uint32_t)(m - x->machines.at) : UINT32_MAX;
+}
+
+static uint32_t scope_value(const struct tw_index *x, const struct tw_index_entry *e,
+			    enum tw_index_scope scope)
+{
+	switch (scope) {
+	case TW_IN_PIPELINE:
+		return tw_index_pipeline_value(x, e->pipeline);
+	case TW_IN_NODE_TYPE:
+		return (uint32_t)e->node_type;
+	case TW_IN_MACHINE:
+		return tw_index_machine_value(x, e->machine);
+	case TW_IN_ALL:
+	case TW_IN_COUNT:
+		break;
 	}
 	return 0;
+}
+
+static struct tw_index_key make_key(uint32_t shelf, uint32_t kind, uint32_t value,
+				    uint32_t trainer)
+{
+	return (struct tw_index_key){ (uint64_t)shelf << 32 | kind,
+				      (uint64_t)value << 32 | trainer };
+}
+
+static int compare_keys(const struct tw_index_key *a, const struct tw_index_key *b)
+{
+	if (a->shelf_kind != b->shelf_kind)
+		return a->shelf_kind < b->shelf_kind ? -1 : 1;
+	return (a->scope_trainer > b->scope_trainer) -
+	       (a->scope_trainer < b->scope_trainer);
+}
+
+/* A model with its key, to be sorted. */
+struct keyed {
+	struct tw_index_key key;
+	const struct tw_index_entry *entry;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+	const int d = compare_keys(&x->key, &y->key);
+
+	if (d != 0)
+		return d;
+	return (x->entry->rank > y->entry->rank) - (x->entry->rank < y->entry->rank);
+}
+
+static struct tw_index_order *make_order(const struct tw_index *x,
+					 enum tw_index_scope scope, bool trainer,
+					 struct keyed *list)
+{
+	const struct tw_index_orders *orders = &x->orders;
+	struct tw_index_order *o = calloc(1, sizeof(*o));
+
+	if (o == NULL)
+		return NULL;
+	o->key = malloc((x->count + 1) * sizeof(*o->key));
+	o->entry = malloc((x->count + 1) * sizeof(*o->entry));
+	for (size_t i = 0; i < x->count; i++) {
+		const struct tw_index_entry *e = &x->entry[i];
+
+		list[i].entry = e;
+		list[i].key = make_key(e->shelf, e->kind, scope_value(x, e, scope),
+				       trainer ? trainer_value(orders, e->trainer) : 0);
+	}
+	qsort(list, x->count, sizeof(*list), by_key);
+	for (size_t i = 0; i < x->count && o->key != NULL && o->entry != NULL; i++) {
+		o->key[i] = list[i].key;
+		o->entry[i] = list[i].entry;
+	}
+	return o;
+}
+
+static int sort_orders(struct tw_index *x, struct tw_err *err)
+{
+	struct keyed *list = malloc((x->count + 1) * sizeof(*list));
+	int rc = -1;
+
+	for (int scope = 0; scope < TW_IN_COUNT && list != NULL; scope++) {
+		for (int trainer = 0; trainer < 2; trainer++) {
+			struct tw_index_order *o = make_order(
+				x, (enum tw_index_scope)scope, trainer != 0, list);
+
+			x->orders.by[scope][trainer] = o;
+			if (o == NULL || o->key == NULL || o->entry == NULL) {
+				tw_fail(err, TW_NOMEM, "order of %zu models", x->count);
+				goto out;
+			}
+		}
+	}
+	if (list == NULL) {
+		tw_fail(err, TW_NOMEM, "order of %zu models", x->count);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(list);
+	return rc;
 }
 
 int tw_index_orders_make(struct tw_index *x, const struct tw_strs *prefer,
@@ -194,9 +266,9 @@ int tw_index_orders_make(struct tw_index *x, const struct tw_strs *prefer,
 		goto out;
 	for (size_t i = 0; i < x->count; i++)
 		o->by_rank[i] = all[i];
-	if (number_kinds(o, all, x->count, err) < 0 ||
-	    number_shelves(o, all, x->count, err) < 0 ||
-	    sort_orders(o, x->count, err) < 0)
+	if (list_trainers(o, all, x->count, err) < 0 ||
+	    number_kinds(o, all, x->count, err) < 0 ||
+	    number_shelves(o, all, x->count, err) < 0 || sort_orders(x, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -204,27 +276,37 @@ out:
 	return rc;
 }
 
+static void free_order(struct tw_index_order *o)
+{
+	if (o == NULL)
+		return;
+	free(o->key);
+	free(o->entry);
+	free(o);
+}
+
 void tw_index_orders_release(struct tw_index_orders *o)
 {
 	for (int scope = 0; scope < TW_IN_COUNT; scope++)
 		for (int trainer = 0; trainer < 2; trainer++)
-			free(o->by[scope][trainer]);
+			free_order(o->by[scope][trainer]);
 	free(o->by_rank);
+	free(o->trainer);
 	free(o->kinds_on);
 	free(o->kind);
 	free(o->shelf);
 	*o = (struct tw_index_orders){ 0 };
 }
 
-/* The first place whose model does not come before the search, or is behind it. */
-static size_t bound(const struct tw_index_entry *const *list, size_t low, size_t high,
-		    const struct tw_index_search *s, bool behind)
+/* The first place in [low, high) whose key is not before `key`; or, behind, is behind it.
+ */
+static size_t bound(const struct tw_index_key *list, size_t low, size_t high,
+		    const struct tw_index_key *key, bool behind)
 {
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
-		const int d = compare_search(s, list[middle]);
 
-		if (d > 0 || (behind && d == 0))
+		if (compare_keys(&list[middle], key) < (behind ? 1 : 0))
 			low = middle + 1;
 		else
 			high = middle;
@@ -232,13 +314,28 @@ static size_t bound(const struct tw_index_entry *const *list, size_t low, size_t
 	return low;
 }
 
+/* Most lists are short: their ends are looked for near their beginnings. */
+static size_t find_end(const struct tw_index_key *list, size_t first, size_t count,
+		       const struct tw_index_key *key)
+{
+	size_t step = 1, low = first;
+
+	while (low + step < count && compare_keys(&list[low + step], key) == 0) {
+		low += step;
+		step *= 2;
+	}
+	return bound(list, low, low + step < count ? low + step : count, key, true);
+}
+
 const struct tw_index_entry *const *
 tw_index_range(const struct tw_index *x, const struct tw_index_search *s, size_t *count)
 {
-	const struct tw_index_entry *const *list =
-		x->orders.by[s->scope][s->trainer != NULL];
-	const size_t first = bound(list, 0, x->count, s, false);
+	const struct tw_index_order *o = x->orders.by[s->scope][s->trainer != NULL];
+	const struct tw_index_key key =
+		make_key(s->shelf, s->kind, s->value,
+			 s->trainer != NULL ? trainer_value(&x->orders, s->trainer) : 0);
+	const size_t first = bound(o->key, 0, x->count, &key, false);
 
-	*count = bound(list, first, x->count, s, true) - first;
-	return list + first;
+	*count = find_end(o->key, first, x->count, &key) - first;
+	return o->entry + first;
 }

@@ -18,6 +18,7 @@
 struct tw_err;
 struct tw_index;
 struct tw_index_entry;
+struct tw_index_machine;
 struct tw_strs;
 
 enum tw_index_scope {
@@ -34,16 +35,31 @@ struct tw_index_shelf {
 	size_t first_kind, kinds; /* in kinds_on */
 };
 
+/*
+ * A model's place in an order. Keys lie close together, since a search looks at many of
+ * them and at few models.
+ */
+struct tw_index_key {
+	uint64_t shelf_kind, scope_trainer;
+};
+
+struct tw_index_order {
+	struct tw_index_key *key;
+	const struct tw_index_entry **entry;
+};
+
 /* The same for a kind: weights_for, floor and first_metric. */
 struct tw_index_orders {
 	struct tw_index_shelf *shelf; /* by source, output, group */
 	size_t shelves;
 	const struct tw_index_entry **kind; /* a sample of each */
 	size_t kinds;
-	uint32_t *kinds_on;                    /* the kinds on each shelf */
+	uint32_t *kinds_on;   /* the kinds on each shelf */
+	const char **trainer; /* each once, by address */
+	size_t trainers;
 	const struct tw_index_entry **by_rank; /* all, the most preferred first */
 	/* The same for each scope, without and with the trainer. */
-	const struct tw_index_entry **by[TW_IN_COUNT][2];
+	struct tw_index_order *by[TW_IN_COUNT][2];
 };
 
 /* Of the index's entries, whose machines are known. Sets rank, shelf and kind. */
@@ -51,15 +67,19 @@ int tw_index_orders_make(struct tw_index *x, const struct tw_strs *prefer,
 			 struct tw_err *err);
 void tw_index_orders_release(struct tw_index_orders *o);
 
-/* Texts are the index's own: compared by address. */
+/* Texts are the index's own. */
 struct tw_index_search {
 	uint32_t shelf, kind;
 	enum tw_index_scope scope;
-	/* The pipeline, node type or machine is that of this model. */
-	const char *pipeline;
-	long long node_type;
+	uint32_t value; /* number of the pipeline, node type, number of the machine; or 0
+			 */
 	const char *trainer; /* NULL: any */
 };
+
+/* The scope's value. */
+uint32_t tw_index_pipeline_value(const struct tw_index *x, const char *pipeline);
+uint32_t tw_index_machine_value(const struct tw_index *x,
+				const struct tw_index_machine *m);
 
 /*
  * The models that fit, the most preferred first: *count of them from the place that is

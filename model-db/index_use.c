@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Weights that are kept: of one model, and of all. */
-#define KEPT_BYTES_MAX ((size_t)32 << 10)
-#define KEPT_BYTES_ALL ((size_t)8 << 20)
+/* What is kept: one text, and all together. */
+#define KEPT_BYTES_MAX ((size_t)64 << 10)
+#define KEPT_BYTES_ALL ((size_t)16 << 20)
 
 static struct tw_index_state *state_of(const struct tw_index *x,
 				       const struct tw_index_entry *e)
@@ -81,44 +81,52 @@ out:
 	return rc;
 }
 
+/* The archive, checked whole. *data is the caller's; *out must be all zero. */
+static int read_zip(const struct tw_index_entry *e, char **data, size_t *len,
+		    struct tw_model *out, struct tw_err *err)
+{
+	char *d;
+
+	if (tw_file_read(e->zip_path, TW_INDEX_ZIP_BYTES_MAX, &d, len, err) < 0)
+		return -1;
+	if (read_files(e, d, *len, out, err) < 0) {
+		free(d);
+		return tw_err_wrap(err, "'%s'", e->zip_path);
+	}
+	*data = d;
+	return 0;
+}
+
 int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
 			struct tw_err *err)
 {
 	char *data;
 	size_t len;
-	int rc = -1;
 
-	if (tw_file_read(e->zip_path, TW_INDEX_ZIP_BYTES_MAX, &data, &len, err) < 0)
+	if (read_zip(e, &data, &len, out, err) < 0)
 		return -1;
-	if (read_files(e, data, len, out, err) < 0)
-		tw_err_wrap(err, "'%s'", e->zip_path);
-	else
-		rc = 0;
 	free(data);
-	return rc;
+	return 0;
 }
 
 /* ---- weights ---- */
 
 /* True: the index has taken the text over. */
-static bool keep_weights(struct tw_index *x, struct tw_index_state *s,
-			 enum tw_client client, struct tw_index_kept *text)
+static bool keep(struct tw_index *x, _Atomic(struct tw_index_kept *) *place,
+		 struct tw_index_kept *text)
 {
 	struct tw_index_kept *expected = NULL;
 	const size_t size = sizeof(*text) + text->len + 1;
 
 	if (text->len > KEPT_BYTES_MAX)
 		return false;
-	if (atomic_fetch_add_explicit(&x->kept_bytes, size, memory_order_relaxed) + size >
-	    KEPT_BYTES_ALL) {
-		atomic_fetch_sub_explicit(&x->kept_bytes, size, memory_order_relaxed);
-		return false;
-	}
-	if (atomic_compare_exchange_strong_explicit(&s->weights[client], &expected, text,
-						    memory_order_acq_rel,
-						    memory_order_acquire))
+	if (atomic_fetch_add_explicit(&x->kept_bytes, size, memory_order_relaxed) +
+			    size <=
+		    KEPT_BYTES_ALL &&
+	    atomic_compare_exchange_strong_explicit(
+		    place, &expected, text, memory_order_acq_rel, memory_order_acquire))
 		return true;
-	/* Another request was faster. */
+	/* There is no room, or another request was faster. */
 	atomic_fetch_sub_explicit(&x->kept_bytes, size, memory_order_relaxed);
 	return false;
 }
@@ -169,25 +177,44 @@ int tw_index_weights(struct tw_index *x, const struct tw_index_entry *e,
 	text = (struct tw_index_kept *)(void *)own;
 	text->len = len - sizeof(none);
 	*out = (struct tw_index_text){ .text = text->text, .len = text->len, .own = own };
-	if (keep_weights(x, s, client, text))
+	if (keep(x, &s->weights[client], text))
 		out->own = NULL;
 	return 0;
 }
 
 /* ---- zips ---- */
 
+static void keep_zip(struct tw_index *x, struct tw_index_state *s, const char *data,
+		     size_t len)
+{
+	struct tw_index_kept *text;
+
+	/* Without memory it is not kept. */
+	if (len > KEPT_BYTES_MAX || (text = malloc(sizeof(*text) + len + 1)) == NULL)
+		return;
+	text->len = len;
+	memcpy(text->text, data, len);
+	if (!keep(x, &s->zip, text))
+		free(text);
+}
+
 /* The first time, whether there is a model in it that can be used. */
-static int check_zip(struct tw_index_state *s, const struct tw_index_entry *e,
+static int check_zip(struct tw_index *x, const struct tw_index_entry *e,
 		     struct tw_err *err)
 {
+	struct tw_index_state *s = state_of(x, e);
 	struct tw_model m = { 0 };
+	char *data;
+	size_t len;
 
-	if (atomic_load_explicit(&s->checked, memory_order_relaxed))
+	if (atomic_load_explicit(&s->checked, memory_order_acquire))
 		return 0;
-	if (tw_index_read_model(e, &m, err) < 0)
+	if (read_zip(e, &data, &len, &m, err) < 0)
 		return -1;
+	keep_zip(x, s, data, len);
 	tw_model_release(&m);
-	atomic_store_explicit(&s->checked, true, memory_order_relaxed);
+	free(data);
+	atomic_store_explicit(&s->checked, true, memory_order_release);
 	return 0;
 }
 
@@ -208,12 +235,19 @@ static int open_zip(const struct tw_index_entry *e, int *fd, struct tw_err *err)
 	return 0;
 }
 
-int tw_index_open_zip(struct tw_index *x, const struct tw_index_entry *e, int *fd,
-		      struct tw_err *err)
+int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
+		 struct tw_index_text *out, int *fd, struct tw_err *err)
 {
-	if (check_zip(state_of(x, e), e, err) < 0)
+	const struct tw_index_kept *text;
+
+	if (check_zip(x, e, err) < 0)
 		return -1;
-	return open_zip(e, fd, err);
+	text = atomic_load_explicit(&state_of(x, e)->zip, memory_order_acquire);
+	if (text == NULL)
+		return open_zip(e, fd, err);
+	*out = (struct tw_index_text){ .text = text->text, .len = text->len };
+	*fd = -1;
+	return 0;
 }
 
 /* ---- broken ones ---- */

@@ -47,11 +47,12 @@ int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
 			struct tw_err *err);
 
 /*
- * The model's zip, opened for reading: *fd is yours. The first time for each model it is
- * read and checked whole; later a file that has changed since fails as TW_NOTFOUND.
+ * The model's zip: kept in memory, if it is small, as *out with fd -1; else opened for
+ * reading: *fd is yours. The first time for each model it is read and checked whole;
+ * later a file that has changed since fails as TW_NOTFOUND.
  */
-int tw_index_open_zip(struct tw_index *x, const struct tw_index_entry *e, int *fd,
-		      struct tw_err *err);
+int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
+		 struct tw_index_text *out, int *fd, struct tw_err *err);
 
 /* The model is broken: it is chosen no more from this index. */
 void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e);

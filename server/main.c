@@ -3,6 +3,7 @@
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/httpd.h"
+#include "lib/httpd_stats.h"
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,14 +29,16 @@
 /* How often to look for a database that is not there. */
 #define MISSING_MS 1000
 
-/* What connections and reloads need together. */
-#define FILES_MAX 4096
+/* What is open beside connections and what they are sent. */
+#define FILES_MORE 64
 
 struct config {
 	char *listen;
 	char *model_db;
 	char *prefer;
+	bool weights_metrics;
 	uint32_t threads;
+	uint32_t connections;
 	unsigned log_level;
 	unsigned log_format;
 	char *ready_file;
@@ -61,6 +65,12 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, prefer),
 	  .arg = "LIST",
 	  .help = "pipelines that are preferred, in this order, with commas" },
+	{ .name = "weights-metrics",
+	  .env = "TW_SERVER_WEIGHTS_METRICS",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, weights_metrics),
+	  .fallback = "no",
+	  .help = "weights of linear models among the metrics" },
 	{ .name = "threads",
 	  .env = "TW_SERVER_THREADS",
 	  .type = TW_OPT_U32,
@@ -69,6 +79,15 @@ static const struct tw_opt options[] = {
 	  .max = 256,
 	  .arg = "N",
 	  .help = "threads that answer; 0: one for each CPU" },
+	{ .name = "connections",
+	  .env = "TW_SERVER_CONNECTIONS",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, connections),
+	  .fallback = "8192",
+	  .min = 1,
+	  .max = 1000000,
+	  .arg = "N",
+	  .help = "most connections at a time" },
 	TW_OPTS_LOG(struct config),
 	TW_OPT_READY_FILE(struct config),
 };
@@ -91,41 +110,51 @@ struct server {
 
 static void refused(void *arg, const char *path, const struct tw_err *why)
 {
-	(void)arg;
+	unsigned long long *count = arg;
+
+	(*count)++;
 	tw_log_warn("cannot load a model, continuing without it path=%s: %s", path,
 		    why->text);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
 /* Watched first, then read: what comes in between is seen. */
 static void reload(struct server *s)
 {
+	struct tw_service *service = &s->service;
 	struct tw_index *index = NULL;
 	struct tw_err err = { 0 };
+	const int64_t start_us = now_us();
+	unsigned long long left_out = 0;
 	bool there = tw_watch_directory(&s->watch, s->config->model_db);
 
 	if (!there && !s->missing)
 		tw_log_warn("no model database yet, waiting for it db=%s",
 			    s->config->model_db);
 	s->missing = !there;
-	if (tw_index_load_preferring(s->config->model_db, &s->prefer, refused, NULL,
+	if (tw_index_load_preferring(s->config->model_db, &s->prefer, refused, &left_out,
 				     &index, &err) < 0) {
 		tw_log_error("cannot load the model database, serving what was there: %s",
 			     err.text);
+		atomic_fetch_add(&service->reloads_failed, 1);
 		return;
 	}
 	if (there)
 		tw_log_info("models loaded db=%s count=%zu", s->config->model_db,
 			    tw_index_count(index));
-	tw_models_take(&s->service.models, index);
+	tw_models_take(&service->models, index);
+	atomic_store(&service->refused, left_out);
+	atomic_store(&service->load_us, (unsigned long long)(now_us() - start_us));
+	atomic_store(&service->loaded_s, (long long)time(NULL));
+	atomic_fetch_add(&service->reloads, 1);
 	tw_daemon_trim();
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* True: stop. */
@@ -141,50 +170,66 @@ static bool take_signals(struct server *s)
 	return false;
 }
 
-/* Signals and changes of the database, until it is time to stop. */
+/* Whether somebody asked by POST /-/reload. */
+static bool take_request(const struct server *s)
+{
+	uint64_t count;
+
+	return read(s->service.reload_fd, &count, sizeof(count)) ==
+	       (ssize_t)sizeof(count);
+}
+
+/* Signals, requests to reload and changes of the database, until it is time to stop. */
 static int watch_and_wait(struct server *s, struct tw_err *err)
 {
 	struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN },
-				{ .fd = s->watch.fd, .events = POLLIN } };
-	int64_t changed_ms = 0; /* since when there are changes to load; 0: none */
+				{ .fd = s->watch.fd, .events = POLLIN },
+				{ .fd = s->service.reload_fd, .events = POLLIN } };
+	int64_t changed_us = 0; /* since when there are changes to load; 0: none */
 
 	for (;;) {
-		int wait_ms = changed_ms != 0   ? QUIET_MS
+		int wait_ms = changed_us != 0   ? QUIET_MS
 			      : s->watch.wd < 0 ? MISSING_MS
 						: -1;
-		int n = poll(fds, 2, wait_ms);
+		int n = poll(fds, 3, wait_ms);
 
 		if (n < 0 && errno != EINTR)
 			return tw_fail_errno(err, errno, "poll");
 		if (n > 0 && fds[0].revents != 0 && take_signals(s))
 			return 0;
-		if (n > 0 && fds[1].revents != 0 && tw_watch_changed(&s->watch) &&
-		    changed_ms == 0)
-			changed_ms = now_ms();
-		if (n == 0 || (changed_ms != 0 && now_ms() - changed_ms > QUIET_MAX_MS)) {
-			changed_ms = 0;
+		if (n > 0 &&
+		    ((fds[1].revents != 0 && tw_watch_changed(&s->watch)) ||
+		     (fds[2].revents != 0 && take_request(s))) &&
+		    changed_us == 0)
+			changed_us = now_us();
+		if (n == 0 ||
+		    (changed_us != 0 && now_us() - changed_us > QUIET_MAX_MS * 1000)) {
+			changed_us = 0;
 			reload(s);
 		}
 	}
 }
 
-/* Connections are files, and so are the models of a reload. */
-static void raise_file_limit(void)
+/* Connections are files, and so are the zips that they are sent. */
+static void raise_file_limit(uint32_t connections)
 {
+	const rlim_t want = 2 * (rlim_t)connections + FILES_MORE;
 	struct rlimit l;
 
-	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= FILES_MAX)
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= want)
 		return;
-	l.rlim_cur = l.rlim_max < FILES_MAX ? l.rlim_max : FILES_MAX;
-	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
-		tw_log_warn("cannot raise the limit of open files");
+	l.rlim_cur = l.rlim_max < want ? l.rlim_max : want;
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur < want)
+		tw_log_warn("fewer files than connections may need limit=%llu",
+			    (unsigned long long)l.rlim_cur);
 }
 
 static int serve(struct server *s, struct tw_err *err)
 {
 	struct tw_httpd_config c = { .listen = s->config->listen,
 				     .app = &s->service,
-				     .threads = s->config->threads };
+				     .threads = s->config->threads,
+				     .connections_max = s->config->connections };
 	struct tw_httpd *httpd = NULL;
 	bool ready = false;
 	int rc = -1;
@@ -193,6 +238,15 @@ static int serve(struct server *s, struct tw_err *err)
 	if (s->config->prefer != NULL &&
 	    tw_strs_split(&s->prefer, s->config->prefer, err) < 0)
 		goto out;
+	s->service.weights_metrics = s->config->weights_metrics;
+	s->service.reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->service.reload_fd < 0) {
+		tw_fail_errno(err, errno, "eventfd");
+		goto out;
+	}
+	if (tw_http_stats_new(c.routes, c.route_count, &s->service.http, err) < 0)
+		goto out;
+	c.stats = s->service.http;
 	if (tw_signals_open(&s->signals, err) < 0 || tw_watch_open(&s->watch, err) < 0)
 		goto out;
 	reload(s);
@@ -214,6 +268,9 @@ out:
 	tw_models_take(&s->service.models, NULL);
 	tw_watch_close(&s->watch);
 	tw_strs_clear(&s->prefer);
+	tw_http_stats_free(s->service.http);
+	if (s->service.reload_fd >= 0)
+		close(s->service.reload_fd);
 	if (s->signals >= 0)
 		close(s->signals);
 	return rc;
@@ -235,7 +292,7 @@ int main(int argc, char **argv)
 		status = TW_EXIT_USAGE;
 	} else if (action == TW_OPTS_RUN) {
 		tw_log_init("tw-server", config.log_level, config.log_format);
-		raise_file_limit();
+		raise_file_limit(config.connections);
 		if (serve(&s, &err) < 0) {
 			tw_log_error("%s", err.text);
 			status = TW_EXIT_FAILED;

@@ -47,3 +47,15 @@ const struct tw_http_route tw_route_readyz = {
 	.path = "/readyz",
 	.handle = answer_ready,
 };
+
+const struct tw_http_route tw_route_healthy = {
+	.method = "GET",
+	.path = "/-/healthy",
+	.handle = answer_alive,
+};
+
+const struct tw_http_route tw_route_ready = {
+	.method = "GET",
+	.path = "/-/ready",
+	.handle = answer_ready,
+};

@@ -9,10 +9,14 @@
 #include "lib/httpd.h"
 
 extern const struct tw_http_route tw_route_best_models;
+extern const struct tw_http_route tw_route_healthy;
 extern const struct tw_http_route tw_route_healthz;
 extern const struct tw_http_route tw_route_livez;
+extern const struct tw_http_route tw_route_metrics;
 extern const struct tw_http_route tw_route_model;
+extern const struct tw_http_route tw_route_ready;
 extern const struct tw_http_route tw_route_readyz;
+extern const struct tw_http_route tw_route_reload;
 
 /* All of them, sorted by path. */
 const struct tw_http_route *const *tw_server_routes(size_t *count);

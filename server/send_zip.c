@@ -41,16 +41,26 @@ static void refuse_range(struct tw_http_reply *r, uint64_t size)
 	tw_http_reply_header(r, "Content-Range", text);
 }
 
+static void let_go(void *index)
+{
+	tw_index_unref(index);
+}
+
 static int send_file(struct tw_index *x, const struct tw_index_entry *e,
 		     const struct tw_http_range *range, struct tw_http_reply *r,
 		     struct tw_err *err)
 {
+	struct tw_index_text text = { 0 };
 	struct tw_buf name = { 0 };
 	int fd;
 
-	if (tw_index_open_zip(x, e, &fd, err) < 0)
+	if (tw_index_zip(x, e, &text, &fd, err) < 0)
 		return -1;
-	tw_http_reply_file(r, fd, range->from, (size_t)range->len);
+	if (fd >= 0)
+		tw_http_reply_file(r, fd, range->from, (size_t)range->len);
+	else
+		tw_http_reply_lend(r, text.text + range->from, (size_t)range->len, let_go,
+				   tw_index_ref(x));
 	r->content_type = "application/zip";
 	tw_buf_addf(&name, "%s.zip", e->name);
 	r->attachment = tw_buf_detach(&name, NULL);

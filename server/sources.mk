@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+server-src += server/model_metrics.c
 server-src += server/model_request.c
 server-src += server/models.c
 server-src += server/route_best_models.c
 server-src += server/route_health.c
+server-src += server/route_metrics.c
 server-src += server/route_model.c
+server-src += server/route_reload.c
 server-src += server/routes.c
 server-src += server/send_zip.c
 programs += tw-server

@@ -322,40 +322,80 @@ static void what_a_choice_does_not_look_at_is_checked_when_it_is_used(void **sta
 			 -1);
 	assert_non_null(strstr(err.text, "dram.json.All_Weights.Bias_Weight: expected"));
 	put_edited(db, sgd_path, "dram.json", "{\"All_Weights\"");
-	assert_int_equal(tw_index_open_zip(x, tw_index_at(x, 0), &fd, &why), -1);
+	assert_int_equal(tw_index_zip(x, tw_index_at(x, 0), &t, &fd, &why), -1);
 	assert_non_null(strstr(why.text, "it has changed since the index was made"));
 	assert_int_equal(why.code, TW_NOTFOUND);
 	tw_index_unref(x);
 	scratch_free(db);
 }
 
+/* A large one is not kept, so that its file is looked at each time. */
 static void a_zip_is_opened_if_it_is_what_it_was(void **state)
 {
-	char *db = scratch_new(), path[512], magic[4];
+	char *db = scratch_new(), path[512], magic[4], *noise = malloc(400001);
+	struct sample large = { .predictor = "xgboost", .text = noise };
 	const struct tw_index_entry *e;
+	struct tw_index_text t = { 0 };
 	struct tw_err err = { 0 };
 	struct tw_index *x;
 	struct refused r;
+	unsigned seed = 1;
 	int fd;
 
 	(void)state;
-	publish(db, "a", &(struct sample){ 0 }, 1);
+	assert_non_null(noise);
+	memcpy(noise, "{\"a\":\"", 6);
+	for (size_t i = 6; i < 399998; i++) {
+		seed = seed * 1103515245u + 12345u;
+		noise[i] = (char)('a' + (seed >> 16) % 26);
+	}
+	memcpy(noise + 399998, "\"}", 3);
+	publish(db, "a", &large, 1);
 	x = load(db, &r);
 	e = tw_index_at(x, 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(tw_index_open_zip(x, e, &fd, &err), 0);
+		assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), 0);
+		assert_null(t.text);
 		assert_int_equal(read(fd, magic, 4), 4);
 		assert_memory_equal(magic, "PK\3\4", 4);
 		close(fd);
 	}
 	snprintf(path, sizeof(path), "%s/%s", db, sgd_path);
 	assert_int_equal(truncate(path, 100), 0);
-	assert_int_equal(tw_index_open_zip(x, e, &fd, &err), -1);
+	assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_int_equal(remove(path), 0);
 	err = (struct tw_err){ 0 };
-	assert_int_equal(tw_index_open_zip(x, e, &fd, &err), -1);
+	assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
+	tw_index_unref(x);
+	free(noise);
+	scratch_free(db);
+}
+
+static void a_small_zip_is_kept_once_it_was_asked_for(void **state)
+{
+	char *db = scratch_new(), path[512];
+	const struct tw_index_entry *e;
+	struct tw_index_text t = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+	int fd = 0;
+
+	(void)state;
+	publish(db, "a", &(struct sample){ 0 }, 1);
+	x = load(db, &r);
+	e = tw_index_at(x, 0);
+	assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), 0);
+	snprintf(path, sizeof(path), "%s/%s", db, sgd_path);
+	assert_int_equal(remove(path), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fd, -1);
+		assert_int_equal(t.len, e->zip_bytes);
+		assert_memory_equal(t.text, "PK\3\4", 4);
+		assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), 0);
+	}
 	tw_index_unref(x);
 	scratch_free(db);
 }
@@ -563,6 +603,7 @@ int main(void)
 		cmocka_unit_test(
 			what_a_choice_does_not_look_at_is_checked_when_it_is_used),
 		cmocka_unit_test(a_zip_is_opened_if_it_is_what_it_was),
+		cmocka_unit_test(a_small_zip_is_kept_once_it_was_asked_for),
 		cmocka_unit_test(machines_are_ordered_before_their_models),
 		cmocka_unit_test(what_a_pipeline_says_of_itself_is_there),
 		cmocka_unit_test(a_database_that_cannot_be_read_is_a_failure),

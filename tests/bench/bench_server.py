@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tw-server under wrk: against a route of the same HTTP server that answers 200 bytes from
+memory, on the shipped and on a generated database; start, memory, idle and slow clients."""
+import json
+import math
+import os
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import bench
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHIPPED = os.path.join(HERE, "../../model-db/models")
+TYPES = 320           # x 10 trainers x 3 groups x 2 outputs = 19,200 models
+SMALLER = (3, 32)     # for how the cost of a choice grows
+SECONDS = 3
+ROUNDS = 3            # of each case, in turn: the median counts
+CONNECTIONS = 64
+IDLE, SLOW = 5000, 200
+FLAT_REQUESTS = 1_000_000
+# Of the shipped models without a trainer's name: its zip is of boosted trees, 200 KiB long, so that
+# it measures how fast bytes are moved and has no goal.
+UNNAMED = "shipped, any trainer"
+METRICS = ["cpu_cycles", "cpu_instructions", "cache_miss", "bpf_cpu_time_ms",
+           "bpf_page_cache_hit", "cpu_architecture"]
+
+
+class Server:
+    """A program that writes its address to a ready file."""
+
+    def __init__(self, scratch, *command):
+        self.ready = os.path.join(scratch, "ready")
+        start = time.monotonic()
+        self.child = subprocess.Popen(
+            [a if a != "READY" else self.ready for a in command],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not os.path.exists(self.ready):
+            if self.child.poll() is not None:
+                raise bench.Failed(self.child.stderr.read().decode())
+            time.sleep(0.0002)
+        self.ready_ms = (time.monotonic() - start) * 1e3
+        with open(self.ready, encoding="ascii") as f:
+            self.address = f.read().strip()
+        # Its log must not fill the pipe.
+        threading.Thread(target=self.child.stderr.read, daemon=True).start()
+
+    def resident_mib(self):
+        with open(f"/proc/{self.child.pid}/status", encoding="ascii") as f:
+            return next(int(line.split()[1]) for line in f
+                        if line.startswith("VmRSS:")) / 1024
+
+    def stop(self):
+        self.child.terminate()
+        if self.child.wait(timeout=30) != 0:
+            raise bench.Failed(f"status {self.child.returncode}")
+
+
+def tw_server(scratch, db):
+    return Server(scratch, bench.program("tw-server"), "--listen", "127.0.0.1:0",
+                  "--model-db", db, "--ready-file", "READY")
+
+
+def wrk(server, path, script, *args, seconds=SECONDS):
+    """Requests a second, and p99 in ms."""
+    run = bench.Run(["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{seconds}s",
+                     "-s", os.path.join(HERE, script), f"http://{server.address}{path}",
+                     "--", *args])
+    line = next(l for l in run.output.splitlines() if l.startswith("RESULT"))
+    requests, us, p99_us, errors = map(int, line.split()[1:])
+    if errors:
+        raise bench.Failed(f"{errors} of {requests} requests failed: {path} {args}")
+    return requests / (us / 1e6), p99_us / 1e3
+
+
+def spec_of(i):
+    """As make_database.c makes them."""
+    return {"vendor": "intel", "processor": f"intel_xeon_{i * 2 // 3}",
+            "cores": 8 + 8 * (i % 16), "chips": 1 + i % 2, "memory": 64 << i % 4,
+            "frequency": 2000 + 100 * (i % 20), "threads_per_core": 2}
+
+
+def bodies(scratch, name, requests):
+    path = os.path.join(scratch, name)
+    with open(path, "w", encoding="ascii") as f:
+        for more in requests:
+            f.write(json.dumps({"metrics": METRICS, "source": "rapl-sysfs",
+                                "trainer_name": "", "filter": "", **more}) + "\n")
+    return path
+
+
+def cases(scratch):
+    """(name, database, file of bodies)"""
+    every = [{"output_type": o} for o in ("AbsPower", "DynPower")]
+    linear = [{"trainer_name": "SGDRegressorTrainer", **o} for o in every]
+    types = [{"node_type": i, **o} for i in range(TYPES) for o in every]
+    specs = [{"machine_spec": spec_of(i), **o} for i in range(TYPES) for o in every]
+    result = []
+    for kind, weight in (("weights", True), ("zip", False)):
+        for name, db, requests in (("shipped", "shipped", linear),
+                                   (UNNAMED, "shipped", every),
+                                   ("19,200: node type", "generated", types),
+                                   ("19,200: machine spec", "generated", specs),
+                                   ("19,200: any", "generated", every)):
+            file = bodies(scratch, f"{kind}-{name}".replace(" ", ""),
+                          [{"weight": weight, **r} for r in requests])
+            result.append((f"{kind}, {name}", db, file))
+    return result
+
+
+def measure_throughput(scratch, databases, goals):
+    plain = Server(scratch, os.path.join(bench.HELPERS, "plain_server"), "READY")
+    os.unlink(plain.ready)
+    servers = {}
+    for name, db in databases.items():
+        servers[name] = tw_server(scratch, db)
+        os.unlink(servers[name].ready)
+    todo = cases(scratch)
+    rates = {name: [] for name, _, _ in todo}
+    p99s = {name: [] for name, _, _ in todo}
+    base = []
+    for name, db, file in todo:  # every weight and file once
+        wrk(servers[db], "/model", "post.lua", file, seconds=1)
+    for _ in range(ROUNDS):
+        rate, p99 = wrk(plain, "/plain", "get.lua")
+        base.append((rate, p99))
+        for name, db, file in todo:
+            rate, p99 = wrk(servers[db], "/model", "post.lua", file)
+            rates[name].append(rate / base[-1][0])
+            p99s[name].append(p99)
+    per_s = statistics.median(r for r, _ in base)
+    print(f"\n(a) 200 bytes from memory: {per_s:.0f} requests/s, p99 "
+          f"{statistics.median(p for _, p in base):.2f} ms; {CONNECTIONS} connections")
+    table = bench.Table(("POST /model", -30, "s"), ("of (a)", 8, ".3f"),
+                        ("requests/s", 11, ".0f"), ("p99 ms", 8, ".2f"))
+    for name, _, _ in todo:
+        share = statistics.median(rates[name])
+        table.row(name, share, share * per_s, statistics.median(p99s[name]))
+    for name, _, _ in todo:
+        if name == f"zip, {UNNAMED}":
+            continue
+        goals.at_least(f"{name}: share of (a)", statistics.median(rates[name]), 0.6)
+        goals.at_most(f"{name}: p99", statistics.median(p99s[name]), 5, "ms")
+    memory = {name: s.resident_mib() for name, s in servers.items()}
+    for server in (plain, *servers.values()):
+        server.stop()
+    goals.at_most("resident, shipped, after all that", memory["shipped"], 12, "MiB")
+    goals.at_most("resident, generated, after all that", memory["generated"], 64, "MiB")
+
+
+def measure_start(scratch, databases, goals):
+    for name, limit in (("shipped", 50), ("generated", 1500)):
+        ms = []
+        for _ in range(5):
+            server = tw_server(scratch, databases[name])
+            ms.append(server.ready_ms)
+            mib = server.resident_mib()
+            server.stop()
+        print(f"\n{name}: resident {mib:.1f} MiB before the first request")
+        goals.at_most(f"ready, {name}, median of {len(ms)}", statistics.median(ms),
+                      limit, "ms")
+
+
+def measure_flat(scratch, databases, goals):
+    server = tw_server(scratch, databases["shipped"])
+    file = bodies(scratch, "flat", [{"output_type": o, "weight": w}
+                                    for o in ("AbsPower", "DynPower") for w in (True, False)])
+    wrk(server, "/model", "post.lua", file, seconds=5)
+    before, done = server.resident_mib(), 0.0
+    while done < FLAT_REQUESTS:
+        done += 5 * wrk(server, "/model", "post.lua", file, seconds=5)[0]
+    after = server.resident_mib()
+    server.stop()
+    print(f"\nresident {before:.2f} MiB, after {done:.0f} requests more {after:.2f} MiB")
+    goals.at_most("growth over a million requests", after - before, 0.5, "MiB")
+
+
+def connect(server):
+    host, port = server.address.rsplit(":", 1)
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def measure_crowd(scratch, databases, goals):
+    """Idle connections, and slow ones that send a byte now and then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20000), hard))
+    server = tw_server(scratch, databases["shipped"])
+    file = bodies(scratch, "crowd", [{"output_type": "AbsPower", "weight": True}])
+    head = b"POST /model HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n"
+    idle = [connect(server) for _ in range(IDLE)]
+    slow = [connect(server) for _ in range(SLOW)]
+    for s in slow:
+        s.sendall(head)
+    stop = threading.Event()
+
+    def drip():
+        while not stop.wait(0.1):
+            for s in slow:
+                s.send(b" ")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        _, p99 = wrk(server, "/model", "post.lua", file, seconds=5)
+    finally:
+        stop.set()
+        thread.join()
+    open_still = sum(1 for s in slow if not closed(s))
+    print(f"\n{IDLE} idle connections, {SLOW} slow ones, {open_still} of these still there")
+    goals.at_most(f"p99 beside {IDLE} idle and {SLOW} slow connections", p99, 20, "ms")
+    for s in idle + slow:
+        s.close()
+    server.stop()
+
+
+def closed(s):
+    s.setblocking(False)
+    try:
+        return s.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def measure_choice(databases, goals):
+    costs = []
+    table = bench.Table(("choice, microseconds", -22, "s"), ("node type", 10, ".2f"),
+                        ("spec", 8, ".2f"), ("any", 8, ".2f"), ("stranger", 9, ".2f"),
+                        ("not found", 10, ".2f"))
+    for db in databases:
+        lines = bench.Run([os.path.join(bench.HELPERS, "choose"), db]).output.splitlines()
+        values = [float(line.rsplit(" ", 1)[1]) for line in lines]
+        costs.append(values)
+        table.row(f"{values[0]:.0f} models", *values[1:])
+    first, last = costs[0], costs[-1]
+    log = math.log(last[0]) / math.log(first[0])
+    for name, i in (("node type", 1), ("machine spec", 2), ("any", 3), ("not found", 5)):
+        goals.at_most(f"choice by {name}: growth over that of the log", last[i] / first[i] / log,
+                      1)
+
+
+def main():
+    if shutil.which("wrk") is None:
+        print("SKIPPED: bench_server.py: no wrk")
+        sys.exit(1 if "wrk" in os.environ.get("TW_REQUIRE", "").split(",") else 0)
+    goals = bench.Goals()
+    with bench.Scratch() as scratch:
+        databases = {"shipped": os.path.normpath(SHIPPED)}
+        for types in (*SMALLER, TYPES):
+            db = os.path.join(scratch, f"db-{types}")
+            bench.Run([os.path.join(bench.HELPERS, "make_database"), db, str(types)])
+            databases["generated" if types == TYPES else str(types)] = db
+        measure_choice([databases[str(t)] for t in SMALLER] + [databases["generated"]], goals)
+        measure_start(scratch, databases, goals)
+        measure_throughput(scratch, databases, goals)
+        measure_crowd(scratch, databases, goals)
+        measure_flat(scratch, databases, goals)
+    goals.exit()
+
+
+if __name__ == "__main__":
+    main()

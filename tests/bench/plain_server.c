@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plain_server READY_FILE: the project's HTTP server with one route, GET /plain, that
+ * answers 200 bytes from memory: what there is to be had at most.
+ */
+#include "lib/daemon.h"
+#include "lib/err.h"
+#include "lib/httpd.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BYTES 200
+
+static char text[BYTES];
+
+static void get_plain(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	(void)app;
+	(void)q;
+	tw_http_reply_lend(r, text, sizeof(text), NULL, NULL);
+}
+
+static const struct tw_http_route plain = { .method = "GET",
+					    .path = "/plain",
+					    .handle = get_plain };
+
+int main(int argc, char **argv)
+{
+	static const struct tw_http_route *const routes[] = { &plain };
+	const struct tw_httpd_config c = { .listen = "127.0.0.1:0",
+					   .routes = routes,
+					   .route_count = 1 };
+	struct tw_httpd *httpd = NULL;
+	struct tw_err err = { 0 };
+	struct pollfd p = { .fd = -1, .events = POLLIN };
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: plain_server READY_FILE\n");
+		return 2;
+	}
+	memset(text, 'x', sizeof(text));
+	if (tw_signals_open(&p.fd, &err) < 0 || tw_httpd_open(&c, &httpd, &err) < 0 ||
+	    tw_daemon_ready(argv[1], tw_httpd_address(httpd), &err) < 0) {
+		fprintf(stderr, "plain_server: %s\n", err.text);
+		return 1;
+	}
+	poll(&p, 1, -1);
+	tw_httpd_close(httpd);
+	unlink(argv[1]);
+	close(p.fd);
+	return 0;
+}
