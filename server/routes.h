@@ -8,12 +8,21 @@
 
 #include "lib/httpd.h"
 
+extern const struct tw_http_route tw_route_api_card;
+extern const struct tw_http_route tw_route_api_model;
+extern const struct tw_http_route tw_route_api_models;
+extern const struct tw_http_route tw_route_api_node_types;
+extern const struct tw_http_route tw_route_api_pipeline;
+extern const struct tw_http_route tw_route_api_pipelines;
+extern const struct tw_http_route tw_route_api_weights;
+extern const struct tw_http_route tw_route_api_zip;
 extern const struct tw_http_route tw_route_best_models;
 extern const struct tw_http_route tw_route_healthy;
 extern const struct tw_http_route tw_route_healthz;
 extern const struct tw_http_route tw_route_livez;
 extern const struct tw_http_route tw_route_metrics;
 extern const struct tw_http_route tw_route_model;
+extern const struct tw_http_route tw_route_openapi;
 extern const struct tw_http_route tw_route_ready;
 extern const struct tw_http_route tw_route_readyz;
 extern const struct tw_http_route tw_route_reload;

@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "lib/fileset.h"
 #include "lib/http.h"
+#include "lib/httpd_stats.h"
 #include "lib/zip.h"
 #include "model-db/index.h"
 #include "model-db/pipeline.h"
@@ -19,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -77,6 +80,9 @@ static int start(void **state)
 	dir = scratch_new();
 	assert_int_equal(tw_path_join(&db, &err, dir, "db", NULL), 0);
 	c.routes = tw_server_routes(&c.route_count);
+	assert_int_equal(tw_http_stats_new(c.routes, c.route_count, &service.http, &err),
+			 0);
+	c.stats = service.http;
 	assert_int_equal(tw_http_init(&err), 0);
 	assert_int_equal(tw_httpd_open(&c, &httpd, &err), 0);
 	return 0;
@@ -87,6 +93,7 @@ static int stop(void **state)
 	(void)state;
 	tw_httpd_close(httpd);
 	tw_models_take(&service.models, NULL);
+	tw_http_stats_free(service.http);
 	free(db);
 	scratch_free(dir);
 	return 0;
@@ -339,6 +346,134 @@ static void requests_do_not_notice_a_reload(void **state)
 		pthread_join(thread[i], NULL);
 }
 
+/* Text of an answer to GET, which must contain what is wanted. */
+static void shows(const char *path, unsigned status, const char *type, const char *want)
+{
+	struct tw_http_answer a = ask(path, NULL);
+
+	if (a.status != status || strstr(a.body, want) == NULL)
+		fail_msg("%s: %u %s", path, a.status, a.body);
+	assert_string_equal(a.content_type, type);
+	tw_http_answer_release(&a);
+}
+
+#define PLACE "/api/v1/models/one/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0"
+#define JSON "application/json"
+#define PROBLEM "application/problem+json"
+
+static void the_api_lists_pipelines_node_types_and_models(void **state)
+{
+	(void)state;
+	answers("/api/v1/pipelines", NULL, 200,
+		"{\"pipelines\":[{\"name\":\"one\",\"models\":5,\"node_types\":2,"
+		"\"sources\":{\"acpi\":{\"AbsPower\":1,\"DynPower\":0},"
+		"\"rapl-sysfs\":{\"AbsPower\":3,\"DynPower\":1}},"
+		"\"url\":\"/api/v1/pipelines/one\"}],\"total\":1,\"next\":null}");
+	shows("/api/v1/pipelines/one", 200, JSON, "\"metadata\":{");
+	answers("/api/v1/node-types", NULL, 200,
+		"{\"node_types\":[{\"pipeline\":\"one\",\"node_type\":0,\"attrs\":{},"
+		"\"members\":1},{\"pipeline\":\"one\",\"node_type\":3,\"attrs\":{},"
+		"\"members\":1}],\"total\":2,\"next\":null}");
+	answers("/api/v1/node-types?pipeline=two", NULL, 200,
+		"{\"node_types\":[],\"total\":0,\"next\":null}");
+	shows("/api/v1/models", 200, JSON, "\"total\":5,\"next\":null}");
+	shows("/api/v1/models?limit=2", 200, JSON, "\"total\":5,\"next\":2}");
+	shows("/api/v1/models?limit=2&offset=4", 200, JSON, "\"total\":5,\"next\":null}");
+	shows("/api/v1/models?offset=9", 200, JSON,
+	      "{\"models\":[],\"total\":5,\"next\":null}");
+	shows("/api/v1/models?energy-source=acpi", 200, JSON, "\"total\":1,");
+	shows("/api/v1/models?trainer=XgboostFitTrainer&pipeline=one", 200, JSON,
+	      "\"model_name\":\"XgboostFitTrainer_0\"");
+	shows("/api/v1/models?filter=mae:3&output-type=AbsPower&node-type=0", 200, JSON,
+	      "\"total\":2,");
+	shows("/api/v1/models?limit=0", 400, PROBLEM, "limit: '0'");
+	shows("/api/v1/models?offset=x", 400, PROBLEM, "offset: 'x'");
+	shows("/api/v1/models?feature-group=x", 400, PROBLEM,
+	      "no feature group is called");
+}
+
+static void the_api_shows_what_there_is_of_a_model(void **state)
+{
+	(void)state;
+	shows(PLACE, 200, JSON, "\"metadata\":{\"format_version\":1,");
+	shows(PLACE, 200, JSON, "\"url\":\"" PLACE "\"");
+	shows(PLACE "/weights", 200, JSON, "\"package\":{\"All_Weights\"");
+	shows(PLACE "/card", 200, "text/markdown", "# SGDRegressorTrainer_0");
+	shows("/api/v1/pipelines/two", 404, PROBLEM, "no pipeline is called 'two'");
+	shows("/api/v1/models/two/acpi/AbsPower/BPFOnly/x_0", 404, PROBLEM,
+	      "no pipeline is called 'two'");
+	shows("/api/v1/models/one/sun/AbsPower/BPFOnly/x_0", 404, PROBLEM,
+	      "no energy source is called 'sun'");
+	shows("/api/v1/models/one/acpi/Power/BPFOnly/x_0", 404, PROBLEM,
+	      "'Power' is neither AbsPower nor DynPower");
+	shows("/api/v1/models/one/acpi/AbsPower/BPF/x_0/card", 404, PROBLEM,
+	      "no feature group is called 'BPF'");
+	shows("/api/v1/models/one/acpi/AbsPower/BPFOnly/x_0/zip", 404, PROBLEM,
+	      "no model of that place is called 'x_0'");
+	shows("/api/v1/models/one", 404, PROBLEM, "no such path");
+	shows("/api/v1/models/one/acpi/AbsPower//x_0", 404, PROBLEM, "no such path");
+}
+
+static void a_model_that_is_broken_is_no_more_shown(void **state)
+{
+	struct tw_err err = { 0 };
+	char *path;
+
+	(void)state;
+	assert_int_equal(tw_path_join(&path, &err, db,
+				      "one/rapl-sysfs/AbsPower/CounterOnly",
+				      "SGDRegressorTrainer_0.zip", NULL),
+			 0);
+	assert_int_equal(remove(path), 0);
+	shows(PLACE, 500, PROBLEM,
+	      "model 'SGDRegressorTrainer_0' of pipeline 'one' cannot be read");
+	free(path);
+	publish("one", samples, COUNT(samples));
+	load();
+}
+
+static void metrics_tell_of_requests_models_and_reloads(void **state)
+{
+	static const char text[] = "text/plain";
+
+	(void)state;
+	shows("/metrics", 200, text, "\ntw_models 5\n");
+	shows("/metrics", 200, text, "tw_models_given_up_total ");
+	shows("/metrics", 200, text,
+	      "tw_model_mae_watts{pipeline=\"one\",source=\"acpi\",output=\"AbsPower\","
+	      "feature_group=\"CounterOnly\",trainer=\"SGDRegressorTrainer\",node_type="
+	      "\"0\"} 5\n");
+	shows("/metrics", 200, text,
+	      "tw_http_requests_total{method=\"GET\",route=\"/best-models\",status="
+	      "\"400\"} ");
+	shows("/metrics", 200, text,
+	      "tw_http_request_seconds_bucket{method=\"POST\",route=\"/model\",le=");
+	service.weights_metrics = true;
+	shows("/metrics", 200, text, "component=\"package\",feature=\"\"} 10\n");
+	service.weights_metrics = false;
+}
+
+static void a_reload_is_left_to_the_main_thread(void **state)
+{
+	uint64_t count = 0;
+
+	(void)state;
+	answers("/-/reload", "", 503,
+		"{\"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"cannot "
+		"reload now\"}");
+	service.reload_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	for (int i = 0; i < 2; i++) {
+		struct tw_http_answer a = ask("/-/reload", "");
+
+		assert_int_equal(a.status, 202);
+		tw_http_answer_release(&a);
+	}
+	assert_int_equal(read(service.reload_fd, &count, sizeof(count)), sizeof(count));
+	assert_int_equal(count, 2);
+	close(service.reload_fd);
+	service.reload_fd = -1;
+}
+
 static void routes_are_sorted_and_complete(void **state)
 {
 	const struct tw_http_route *const *routes;
@@ -346,12 +481,63 @@ static void routes_are_sorted_and_complete(void **state)
 
 	(void)state;
 	routes = tw_server_routes(&count);
-	assert_int_equal(count, 9);
+	assert_int_equal(count, 18);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(routes[i]->method != NULL && routes[i]->handle != NULL);
 		assert_int_equal(routes[i]->path[0], '/');
-		assert_true(i == 0 || strcmp(routes[i - 1]->path, routes[i]->path) < 0);
+		if (i > 0 && strcmp(routes[i - 1]->path, routes[i]->path) >= 0)
+			fail_msg("%s, %s", routes[i - 1]->path, routes[i]->path);
 	}
+}
+
+/* The parameters of a path are those of its description. */
+static void check_parameters(const char *path, const json_t *operation)
+{
+	const json_t *list = json_object_get(operation, "parameters"), *v;
+	size_t described = 0, i, wanted = 0;
+
+	json_array_foreach((json_t *)(uintptr_t)list, i, v) {
+		const char *name = json_string_value(json_object_get(v, "name"));
+		char text[64];
+
+		if (strcmp(json_string_value(json_object_get(v, "in")), "path") != 0)
+			continue;
+		snprintf(text, sizeof(text), "{%s}", name);
+		if (strstr(path, text) == NULL)
+			fail_msg("%s: no %s", path, text);
+		described++;
+	}
+	for (const char *p = path; (p = strchr(p, '{')) != NULL; p++)
+		wanted++;
+	assert_int_equal(described, wanted);
+}
+
+static void the_openapi_description_is_of_these_routes(void **state)
+{
+	const struct tw_http_route *const *routes;
+	struct tw_http_answer a = ask("/openapi.json", NULL);
+	json_t *doc = json_loads(a.body, JSON_REJECT_DUPLICATES, NULL), *paths;
+	size_t count;
+
+	(void)state;
+	assert_non_null(doc);
+	assert_string_equal(json_string_value(json_object_get(doc, "openapi")), "3.1.0");
+	paths = json_object_get(doc, "paths");
+	routes = tw_server_routes(&count);
+	assert_int_equal(json_object_size(paths), count);
+	for (size_t i = 0; i < count; i++) {
+		const json_t *path = json_object_get(paths, routes[i]->path);
+		const bool post = strcmp(routes[i]->method, "POST") == 0;
+		const json_t *operation = json_object_get(path, post ? "post" : "get");
+
+		if (operation == NULL || json_object_size(path) != 1)
+			fail_msg("%s %s", routes[i]->method, routes[i]->path);
+		assert_true(json_object_size(json_object_get(operation, "responses")) >
+			    0);
+		check_parameters(routes[i]->path, operation);
+	}
+	json_decref(doc);
+	tw_http_answer_release(&a);
 }
 
 int main(void)
@@ -365,6 +551,12 @@ int main(void)
 		cmocka_unit_test(a_model_that_cannot_be_read_makes_room_for_the_next),
 		cmocka_unit_test(best_models_are_listed_by_output_and_group),
 		cmocka_unit_test(a_wrong_argument_is_refused),
+		cmocka_unit_test(the_api_lists_pipelines_node_types_and_models),
+		cmocka_unit_test(the_api_shows_what_there_is_of_a_model),
+		cmocka_unit_test(a_model_that_is_broken_is_no_more_shown),
+		cmocka_unit_test(metrics_tell_of_requests_models_and_reloads),
+		cmocka_unit_test(a_reload_is_left_to_the_main_thread),
+		cmocka_unit_test(the_openapi_description_is_of_these_routes),
 		cmocka_unit_test(requests_do_not_notice_a_reload),
 		cmocka_unit_test(routes_are_sorted_and_complete),
 	};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_SERVER_API_JSON_H
+#define TW_SERVER_API_JSON_H
+
+/*
+ * What /api/v1 tells of models, node types and pipelines, as JSON: docs/tw-server.md,
+ * "API".
+ */
+
+struct tw_buf;
+struct tw_index;
+struct tw_index_entry;
+struct tw_index_machine;
+struct tw_index_pipeline;
+
+/* Members of an object, without its braces. */
+void tw_api_add_model(struct tw_buf *b, const struct tw_index_entry *e);
+void tw_api_add_node_type(struct tw_buf *b, const struct tw_index_machine *m);
+void tw_api_add_pipeline(struct tw_buf *b, const struct tw_index *x,
+			 const struct tw_index_pipeline *p);
+
+/* "key": text, or a number, which is null where it is not finite; with a comma in front.
+ */
+void tw_api_add_text(struct tw_buf *b, const char *key, const char *text);
+void tw_api_add_number(struct tw_buf *b, const char *key, double v);
+
+#endif /* TW_SERVER_API_JSON_H */

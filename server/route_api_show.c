@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/accept.h"
+#include "lib/buf.h"
+#include "lib/json.h"
+#include "model-db/card.h"
+#include "model-db/index.h"
+#include "model-db/index_use.h"
+#include "model-db/model.h"
+#include "server/api_json.h"
+#include "server/routes.h"
+#include "server/send_zip.h"
+#include "server/service.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* /api/v1: one pipeline, one model, and what there is of a model. */
+
+/* A handler of a model; a failure is answered by its error. */
+typedef int show_fn(struct tw_index *x, const struct tw_index_entry *e,
+		    const struct tw_http_request *q, struct tw_http_reply *r,
+		    struct tw_err *err);
+
+/* NULL: an error says which part of the path names nothing. */
+static const struct tw_index_entry *
+find_model(const struct tw_index *x, const struct tw_http_request *q, struct tw_err *err)
+{
+	const char *pipeline = tw_http_param(q, "pipeline");
+	const char *name = tw_http_param(q, "model");
+	const struct tw_energy_source *source =
+		tw_energy_source_find(tw_http_param(q, "source"));
+	const struct tw_feature_group *group =
+		tw_feature_group_find(tw_http_param(q, "group"));
+	const struct tw_index_entry *e = NULL;
+	enum tw_output output;
+
+	if (tw_index_pipeline_find(x, pipeline) == NULL)
+		tw_fail(err, TW_NOTFOUND, "no pipeline is called '%.64s'", pipeline);
+	else if (source == NULL)
+		tw_fail(err, TW_NOTFOUND, "no energy source is called '%.64s'",
+			tw_http_param(q, "source"));
+	else if (!tw_output_find(tw_http_param(q, "output"), &output))
+		tw_fail(err, TW_NOTFOUND, "'%.64s' is neither AbsPower nor DynPower",
+			tw_http_param(q, "output"));
+	else if (group == NULL)
+		tw_fail(err, TW_NOTFOUND, "no feature group is called '%.64s'",
+			tw_http_param(q, "group"));
+	else if ((e = tw_index_find(x, pipeline, source, output, group, name)) == NULL)
+		tw_fail(err, TW_NOTFOUND, "no model of that place is called '%.64s'",
+			name);
+	return e;
+}
+
+static void show(void *app, const struct tw_http_request *q, struct tw_http_reply *r,
+		 show_fn *fn)
+{
+	struct tw_service *s = app;
+	struct tw_index *x = tw_models_ref(&s->models, r);
+	const struct tw_index_entry *e;
+	struct tw_err err = { 0 }, why = { 0 };
+
+	if (x == NULL)
+		return;
+	e = find_model(x, q, &err);
+	if (e == NULL) {
+		tw_http_reply_error(r, &err);
+	} else if (fn(x, e, q, r, &why) < 0) {
+		/* What is asked for by name has no next best. Its path is for the log. */
+		if (why.code != TW_NOMEM && why.code != TW_UNSUPPORTED)
+			tw_models_give_up(&s->models, x, e, &why);
+		tw_fail(&err, why.code, "model '%s' of pipeline '%s' %s", e->name,
+			e->pipeline,
+			why.code == TW_UNSUPPORTED ? "has no weights" : "cannot be read");
+		tw_http_reply_problem(r, why.code == TW_UNSUPPORTED ? 404 : 500,
+				      err.text);
+	}
+	tw_index_unref(x);
+}
+
+static int show_model(struct tw_index *x, const struct tw_index_entry *e,
+		      const struct tw_http_request *q, struct tw_http_reply *r,
+		      struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+	struct tw_buf b = { 0 };
+
+	(void)x;
+	(void)q;
+	if (tw_index_read_model(e, &m, err) < 0)
+		return -1;
+	tw_buf_adds(&b, "{");
+	tw_api_add_model(&b, e);
+	tw_buf_adds(&b, ",\"metadata\":");
+	tw_buf_add_json(&b, m.info.metadata);
+	tw_buf_adds(&b, "}");
+	tw_http_reply_buf(r, &b);
+	tw_model_release(&m);
+	return 0;
+}
+
+static void let_go(void *index)
+{
+	tw_index_unref(index);
+}
+
+static int show_weights(struct tw_index *x, const struct tw_index_entry *e,
+			const struct tw_http_request *q, struct tw_http_reply *r,
+			struct tw_err *err)
+{
+	struct tw_index_text t = { 0 };
+
+	(void)q;
+	if (!tw_index_has_weights(e, TW_CLIENT_CURRENT))
+		return tw_fail(err, TW_UNSUPPORTED, "no weights");
+	if (tw_index_weights(x, e, TW_CLIENT_CURRENT, &t, err) < 0)
+		return -1;
+	if (t.own != NULL)
+		tw_http_reply_lend(r, t.text, t.len, free, t.own);
+	else
+		tw_http_reply_lend(r, t.text, t.len, let_go, tw_index_ref(x));
+	return 0;
+}
+
+/* As JSON for who likes that better than Markdown. */
+static int write_card(const struct tw_model *m, bool as_json, struct tw_buf *b,
+		      struct tw_err *err)
+{
+	json_t *card;
+
+	if (!as_json)
+		return tw_card_markdown(m, NULL, 0, b, err);
+	card = tw_card_json(m);
+	if (card == NULL)
+		return tw_fail(err, TW_NOMEM, "model card");
+	tw_buf_add_json(b, card);
+	json_decref(card);
+	return 0;
+}
+
+static int show_card(struct tw_index *x, const struct tw_index_entry *e,
+		     const struct tw_http_request *q, struct tw_http_reply *r,
+		     struct tw_err *err)
+{
+	const char *accept = tw_http_header(q, "Accept");
+	const bool as_json = tw_accept_weight(accept, "application", "json", NULL) >
+			     tw_accept_weight(accept, "text", "markdown", NULL);
+	struct tw_model m = { 0 };
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	(void)x;
+	if (tw_index_read_model(e, &m, err) < 0 || write_card(&m, as_json, &b, err) < 0)
+		goto out;
+	tw_http_reply_buf(r, &b);
+	tw_http_reply_header(r, "Vary", "Accept");
+	if (!as_json)
+		r->content_type = "text/markdown; charset=utf-8";
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	tw_model_release(&m);
+	return rc;
+}
+
+static int show_zip(struct tw_index *x, const struct tw_index_entry *e,
+		    const struct tw_http_request *q, struct tw_http_reply *r,
+		    struct tw_err *err)
+{
+	return tw_send_zip(x, e, q, r, err);
+}
+
+static void get_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	show(app, q, r, show_model);
+}
+
+static void get_weights(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	show(app, q, r, show_weights);
+}
+
+static void get_card(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	show(app, q, r, show_card);
+}
+
+static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	show(app, q, r, show_zip);
+}
+
+static void get_pipeline(void *app, const struct tw_http_request *q,
+			 struct tw_http_reply *r)
+{
+	struct tw_service *s = app;
+	struct tw_index *x = tw_models_ref(&s->models, r);
+	const struct tw_index_pipeline *p;
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+
+	if (x == NULL)
+		return;
+	p = tw_index_pipeline_find(x, tw_http_param(q, "pipeline"));
+	if (p == NULL) {
+		tw_fail(&err, TW_NOTFOUND, "no pipeline is called '%.64s'",
+			tw_http_param(q, "pipeline"));
+		tw_http_reply_error(r, &err);
+	} else {
+		tw_buf_adds(&b, "{");
+		tw_api_add_pipeline(&b, x, p);
+		tw_buf_adds(&b, ",\"metadata\":");
+		if (p->metadata != NULL)
+			tw_buf_add(&b, p->metadata, p->metadata_len);
+		else
+			tw_buf_adds(&b, "null");
+		tw_buf_adds(&b, "}");
+		tw_http_reply_buf(r, &b);
+	}
+	tw_index_unref(x);
+}
+
+#define MODEL "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
+
+const struct tw_http_route tw_route_api_model = {
+	.method = "GET",
+	.path = MODEL,
+	.handle = get_model,
+};
+
+const struct tw_http_route tw_route_api_weights = {
+	.method = "GET",
+	.path = MODEL "/weights",
+	.handle = get_weights,
+};
+
+const struct tw_http_route tw_route_api_card = {
+	.method = "GET",
+	.path = MODEL "/card",
+	.handle = get_card,
+};
+
+const struct tw_http_route tw_route_api_zip = {
+	.method = "GET",
+	.path = MODEL "/zip",
+	.handle = get_zip,
+};
+
+const struct tw_http_route tw_route_api_pipeline = {
+	.method = "GET",
+	.path = "/api/v1/pipelines/{pipeline}",
+	.handle = get_pipeline,
+};
