@@ -4,16 +4,19 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/num.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 int tw_signals_open(int *fd, struct tw_err *err)
@@ -92,6 +95,43 @@ int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err
 out:
 	tw_buf_clear(&b);
 	return rc;
+}
+
+/* systemd wants to know since when, so that it does not take an old READY=1 for the new.
+ */
+void tw_daemon_reloading(void)
+{
+	struct timespec t;
+	char text[64];
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
+		 (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+	notify(text);
+}
+
+void tw_daemon_reloaded(void)
+{
+	notify("READY=1");
+}
+
+uint64_t tw_daemon_watchdog_ms(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	struct tw_err ignored = { 0 };
+	uint32_t us, wanted;
+
+	if (usec == NULL || tw_parse_u32(usec, 2000, UINT32_MAX, &us, &ignored) < 0)
+		return 0;
+	if (pid != NULL && (tw_parse_u32(pid, 1, INT32_MAX, &wanted, &ignored) < 0 ||
+			    wanted != (uint32_t)getpid()))
+		return 0;
+	return us / 2000;
+}
+
+void tw_daemon_alive(void)
+{
+	notify("WATCHDOG=1");
 }
 
 void tw_daemon_stopping(const char *ready_file)

@@ -8,6 +8,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
 
@@ -28,6 +29,19 @@ enum tw_signal tw_signals_next(int fd);
  * set.
  */
 int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err);
+
+/* RELOADING=1 to NOTIFY_SOCKET; READY=1 once it is done. */
+void tw_daemon_reloading(void);
+void tw_daemon_reloaded(void);
+
+/*
+ * How often systemd wants to hear WATCHDOG=1 from this process, at least: half of what
+ * WATCHDOG_USEC says, in ms; 0 if it does not.
+ */
+uint64_t tw_daemon_watchdog_ms(void);
+
+/* WATCHDOG=1 to NOTIFY_SOCKET. */
+void tw_daemon_alive(void);
 
 /* STOPPING=1 to NOTIFY_SOCKET, and remove the ready file. */
 void tw_daemon_stopping(const char *ready_file);

@@ -7,6 +7,7 @@
 #include "lib/httpd_reply.h"
 #include "lib/httpd_route.h"
 #include "lib/httpd_stats.h"
+#include "lib/web.h"
 
 #include <microhttpd.h>
 #include <sched.h>
@@ -28,6 +29,7 @@ struct tw_httpd {
 	char address[TW_LISTEN_TEXT];
 
 	struct tw_guard *guard;
+	struct tw_web *web;        /* NULL: everybody may, without TLS */
 	atomic_size_t in_progress; /* requests */
 	atomic_bool closing;
 };
@@ -107,6 +109,11 @@ static void find_route(struct exchange *e, const char *method, const char *path)
 
 /* ---- answering ---- */
 
+static int add_header(void *response, const char *name, const char *value)
+{
+	return MHD_add_response_header(response, name, value) == MHD_YES ? 0 : -1;
+}
+
 static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 				   const char *path, struct tw_http_reply *r)
 {
@@ -123,6 +130,11 @@ static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 	tw_http_stats_add(e->server->config.stats, e->route, status,
 			  now_ns() - e->since_ns);
 	if (closing && MHD_add_response_header(m, "Connection", "close") != MHD_YES)
+		goto out;
+	if (e->server->web != NULL && tw_web_headers(e->server->web, add_header, m) < 0)
+		goto out;
+	if (e->refused == MHD_HTTP_UNAUTHORIZED &&
+	    add_header(m, "WWW-Authenticate", "Basic realm=\"tallywatt\"") < 0)
 		goto out;
 	if (e->refused == MHD_HTTP_METHOD_NOT_ALLOWED) {
 		tw_http_route_methods(&e->server->config, path, &allow);
@@ -190,12 +202,52 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 	struct tw_httpd *s = cls;
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		*context = i != NULL ? tw_guard_add(s->guard, i->connect_fd) : NULL;
+		*context = i != NULL ? tw_guard_add(s->guard, i->connect_fd, s) : NULL;
 		tw_http_stats_connection(s->config.stats, 1);
 	} else {
 		tw_guard_drop(s->guard, *context);
 		*context = NULL;
 		tw_http_stats_connection(s->config.stats, -1);
+	}
+}
+
+/* With client_auth_type a certificate is wanted, and must be one of the file's. */
+static bool is_certified(const struct tw_httpd *s, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i;
+	unsigned status = 1;
+
+	if (tw_web_client_ca(s->web) == NULL)
+		return true;
+	i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	return i != NULL && i->tls_session != NULL &&
+	       gnutls_certificate_verify_peers2(i->tls_session, &status) >= 0 &&
+	       status == 0;
+}
+
+static void check_access(struct exchange *e, struct MHD_Connection *c)
+{
+	struct tw_web *web = e->server->web;
+
+	if (web == NULL)
+		return;
+	if (!is_certified(e->server, c)) {
+		tw_fail(&e->why, TW_DENIED, "a client certificate is needed");
+		refuse(e, MHD_HTTP_FORBIDDEN);
+		return;
+	}
+	switch (tw_web_access(
+		web, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"))) {
+	case TW_WEB_ALLOWED:
+		break;
+	case TW_WEB_UNKNOWN:
+		tw_fail(&e->why, TW_DENIED, "name and password are needed");
+		refuse(e, MHD_HTTP_UNAUTHORIZED);
+		break;
+	case TW_WEB_BUSY:
+		tw_fail(&e->why, TW_DENIED, "another password is being checked");
+		refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE);
+		break;
 	}
 }
 
@@ -218,7 +270,9 @@ static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 	atomic_fetch_add(&s->in_progress, 1);
 	*state = e;
 
-	find_route(e, method, path);
+	check_access(e, c);
+	if (e->refused == 0)
+		find_route(e, method, path);
 	/* The library has checked that it is a number; one too large is ULLONG_MAX. */
 	over = length != NULL && strtoull(length, NULL, 10) > e->body_max;
 	if (over && e->refused == 0)
@@ -327,10 +381,32 @@ static unsigned cpu_count(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
+/* The library gives no more than the session, which leads to the connection. */
+static int get_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
+			   int authority_count, const gnutls_pk_algorithm_t *algorithms,
+			   int algorithm_count, gnutls_pcert_st **chain, unsigned *count,
+			   gnutls_privkey_t *key)
+{
+	struct MHD_Connection *c = gnutls_session_get_ptr(session);
+	const struct tw_guarded *connection = c != NULL ? guarded(c) : NULL;
+	const struct tw_httpd *s;
+
+	(void)authorities;
+	(void)authority_count;
+	(void)algorithms;
+	(void)algorithm_count;
+	if (connection == NULL)
+		return -1;
+	s = tw_guard_owner(connection);
+	return tw_web_certificate(s->web, chain, count, key);
+}
+
 static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 {
 	const struct tw_httpd_config *c = &s->config;
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
+	const bool tls = s->web != NULL && tw_web_tls(s->web);
+	const char *ca = tls ? tw_web_client_ca(s->web) : NULL;
 	unsigned pool = c->threads != 0 ? c->threads : cpu_count();
 
 	if (pool > c->connections_max)
@@ -341,15 +417,22 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 	} else {
 		flags |= MHD_USE_EPOLL;
 	}
-	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s,
-				MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-				c->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
-				(unsigned)((c->idle_timeout_ms + 999) / 1000),
-				MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-				MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-				MHD_OPTION_UNESCAPE_CALLBACK, unescape, s,
-				MHD_OPTION_THREAD_POOL_SIZE, pool > 1 ? pool : 0u,
-				MHD_OPTION_END);
+	if (tls)
+		flags |= MHD_USE_TLS;
+	return MHD_start_daemon(
+		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
+		MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)((c->idle_timeout_ms + 999) / 1000),
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, s, MHD_OPTION_THREAD_POOL_SIZE,
+		pool > 1 ? pool : 0u,
+		/* The list ends at the first of these that is not wanted. */
+		tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, get_certificate,
+		MHD_OPTION_HTTPS_PRIORITIES, tls ? tw_web_priorities(s->web) : NULL,
+		ca != NULL ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, ca,
+		MHD_OPTION_END);
 }
 
 static void set_defaults(struct tw_httpd_config *c)
@@ -376,8 +459,12 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 	atomic_init(&s->in_progress, 0);
 	atomic_init(&s->closing, false);
 
+	if (c->web_config != NULL &&
+	    tw_web_open(c->web_config, c->web_changed, c->app, &s->web, err) < 0)
+		goto fail;
 	if (tw_guard_open(&s->guard, err) < 0 ||
-	    tw_listen(c->listen, &fd, s->address, err) < 0)
+	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
+			    : tw_listen(c->listen, &fd, s->address, err)) < 0)
 		goto fail;
 	s->daemon = start_daemon(s, fd);
 	if (s->daemon == NULL) {
@@ -422,5 +509,6 @@ void tw_httpd_close(struct tw_httpd *s)
 		MHD_stop_daemon(s->daemon);
 	}
 	tw_guard_close(s->guard);
+	tw_web_close(s->web);
 	free(s);
 }

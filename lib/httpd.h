@@ -103,6 +103,7 @@ struct tw_http_route {
 
 struct tw_httpd_config {
 	const char *listen; /* "127.0.0.1:8100", "[::1]:0" */
+	int socket;         /* not 0: one that listens already, and is taken over */
 	const struct tw_http_route *const *routes;
 	size_t route_count;
 	void *app;                  /* given to handlers */
@@ -112,6 +113,9 @@ struct tw_httpd_config {
 	uint64_t idle_timeout_ms;   /* 0: 10 s; without a byte sent or received */
 	size_t body_max;            /* 0: 1 MiB */
 	struct tw_http_stats *stats; /* counts into it; NULL: nothing is counted */
+	const char *web_config;      /* a file, lib/web_config.h; NULL: none */
+	/* The file changed; why: it cannot be taken, what was stays. Or NULL. */
+	void (*web_changed)(void *app, const struct tw_err *why);
 };
 
 /* Bind and answer. *out is yours: tw_httpd_close(). */

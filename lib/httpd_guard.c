@@ -15,6 +15,7 @@
 
 struct tw_guarded {
 	int fd;
+	void *owner;
 	atomic_ullong until_ms; /* when it is ended */
 	struct tw_guarded *before, *after;
 };
@@ -105,13 +106,14 @@ static void set_limit(struct tw_guarded *c, uint64_t until_ms)
 	atomic_store_explicit(&c->until_ms, until_ms, memory_order_relaxed);
 }
 
-struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd)
+struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd, void *owner)
 {
 	struct tw_guarded *c = calloc(1, sizeof(*c));
 
 	if (c == NULL)
 		return NULL;
 	c->fd = fd;
+	c->owner = owner;
 	atomic_init(&c->until_ms, now_ms() + TW_GUARD_HEAD_MS);
 	pthread_mutex_lock(&g->lock);
 	c->after = g->first;
@@ -120,6 +122,11 @@ struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd)
 	g->first = c;
 	pthread_mutex_unlock(&g->lock);
 	return c;
+}
+
+void *tw_guard_owner(const struct tw_guarded *c)
+{
+	return c->owner;
 }
 
 void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c)

@@ -28,7 +28,8 @@ void tw_guard_close(struct tw_guard *g); /* NULL is fine; no connection may be l
 
 /* A connection on this socket, which is open until tw_guard_drop(). NULL without memory.
  */
-struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd);
+struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd, void *owner);
+void *tw_guard_owner(const struct tw_guarded *c);
 void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c); /* NULL is fine */
 
 /* What the connection does from now on. NULL is fine. */

@@ -5,6 +5,7 @@
 #include "lib/num.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -134,4 +135,21 @@ out:
 	if (fd >= 0)
 		close(fd);
 	return rc;
+}
+
+int tw_listen_take(int fd, int *out, char text[TW_LISTEN_TEXT], struct tw_err *err)
+{
+	const int flags = fcntl(fd, F_GETFL);
+	int listening = 0;
+	socklen_t len = sizeof(listening);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 || !listening)
+		return tw_fail(err, TW_INVALID, "descriptor %d is no socket that listens",
+			       fd);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return tw_fail_errno(err, errno, "descriptor %d", fd);
+	if (format_bound(fd, text, err) < 0)
+		return -1;
+	*out = fd;
+	return 0;
 }

@@ -20,4 +20,8 @@ struct tw_err;
 int tw_listen(const char *address, int *fd, char text[TW_LISTEN_TEXT],
 	      struct tw_err *err);
 
+/* The same for a socket that listens already, as systemd passes it; only then it is *out.
+ */
+int tw_listen_take(int fd, int *out, char text[TW_LISTEN_TEXT], struct tw_err *err);
+
 #endif /* TW_HTTPD_LISTEN_H */

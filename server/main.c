@@ -7,9 +7,10 @@
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
+#include "lib/systemd.h"
 #include "model-db/index.h"
 #include "model-db/watch.h"
-#include "server/routes.h"
+#include "server/compat.h"
 #include "server/service.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Publishers touch several names: wait until they are quiet, but not for ever. */
+/* From the last change to the reload, and at most from the first. */
 #define QUIET_MS 100
 #define QUIET_MAX_MS 1000
 
@@ -39,6 +40,9 @@ struct config {
 	bool weights_metrics;
 	uint32_t threads;
 	uint32_t connections;
+	char *web_config;
+	char *model_path;
+	char *best_models_path;
 	unsigned log_level;
 	unsigned log_format;
 	char *ready_file;
@@ -79,6 +83,24 @@ static const struct tw_opt options[] = {
 	  .max = 256,
 	  .arg = "N",
 	  .help = "threads that answer; 0: one for each CPU" },
+	{ .name = "web-config",
+	  .env = "TW_SERVER_WEB_CONFIG",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, web_config),
+	  .arg = "FILE",
+	  .help = "TLS and users, as Prometheus' exporters take them" },
+	{ .name = "model-path",
+	  .env = "MODEL_SERVER_MODEL_REQ_PATH",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model_path),
+	  .arg = "PATH",
+	  .help = "answer POST /model at this path as well" },
+	{ .name = "best-models-path",
+	  .env = "MODEL_SERVER_MODEL_LIST_PATH",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, best_models_path),
+	  .arg = "PATH",
+	  .help = "answer GET /best-models at this path as well" },
 	{ .name = "connections",
 	  .env = "TW_SERVER_CONNECTIONS",
 	  .type = TW_OPT_U32,
@@ -157,6 +179,18 @@ static void reload(struct server *s)
 	tw_daemon_trim();
 }
 
+/* The file is looked at when there is something to answer, by the thread that does. */
+static void web_changed(void *app, const struct tw_err *why)
+{
+	(void)app;
+	if (why == NULL)
+		tw_log_info("web configuration taken");
+	else
+		tw_log_error("cannot take the web configuration, continuing with what "
+			     "was: %s",
+			     why->text);
+}
+
 /* True: stop. */
 static bool take_signals(struct server *s)
 {
@@ -165,7 +199,9 @@ static bool take_signals(struct server *s)
 	while ((signal = tw_signals_next(s->signals)) != TW_SIGNAL_NONE) {
 		if (signal == TW_SIGNAL_STOP)
 			return true;
+		tw_daemon_reloading();
 		reload(s);
+		tw_daemon_reloaded();
 	}
 	return false;
 }
@@ -179,34 +215,74 @@ static bool take_request(const struct server *s)
 	       (ssize_t)sizeof(count);
 }
 
+/* What the loop waits for beside its descriptors. */
+struct timing {
+	int64_t first_us; /* since when there are changes to load; 0: none */
+	int64_t due_us;   /* when to load; 0: not */
+	int64_t alive_us; /* when to tell the watchdog; 0: never */
+	int64_t alive_every_us;
+};
+
+/* Publishers touch several names: wait until they are quiet, but not for ever. */
+static void note_change(struct timing *t)
+{
+	const int64_t now = now_us();
+
+	if (t->first_us == 0)
+		t->first_us = now;
+	t->due_us = now + QUIET_MS * 1000;
+	if (t->due_us > t->first_us + QUIET_MAX_MS * 1000)
+		t->due_us = t->first_us + QUIET_MAX_MS * 1000;
+}
+
+static int until_ms(const struct timing *t)
+{
+	int64_t next = t->due_us;
+
+	if (t->alive_us != 0 && (next == 0 || t->alive_us < next))
+		next = t->alive_us;
+	if (next == 0)
+		return -1;
+	next -= now_us();
+	return next > 0 ? (int)(next / 1000) + 1 : 0;
+}
+
+static void do_what_is_due(struct server *s, struct timing *t)
+{
+	const int64_t now = now_us();
+
+	if (t->alive_us != 0 && now >= t->alive_us) {
+		tw_daemon_alive();
+		t->alive_us = now + t->alive_every_us;
+	}
+	if (t->due_us == 0 || now < t->due_us)
+		return;
+	reload(s);
+	t->first_us = 0;
+	t->due_us = 0;
+}
+
 /* Signals, requests to reload and changes of the database, until it is time to stop. */
 static int watch_and_wait(struct server *s, struct tw_err *err)
 {
 	struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN },
 				{ .fd = s->watch.fd, .events = POLLIN },
 				{ .fd = s->service.reload_fd, .events = POLLIN } };
-	int64_t changed_us = 0; /* since when there are changes to load; 0: none */
+	struct timing t = { .alive_every_us = (int64_t)tw_daemon_watchdog_ms() * 1000 };
 
+	if (t.alive_every_us != 0)
+		t.alive_us = now_us();
 	for (;;) {
-		int wait_ms = changed_us != 0   ? QUIET_MS
-			      : s->watch.wd < 0 ? MISSING_MS
-						: -1;
-		int n = poll(fds, 3, wait_ms);
-
-		if (n < 0 && errno != EINTR)
+		if (t.due_us == 0 && s->watch.wd < 0)
+			t.due_us = now_us() + MISSING_MS * 1000;
+		if (poll(fds, 3, until_ms(&t)) < 0 && errno != EINTR)
 			return tw_fail_errno(err, errno, "poll");
-		if (n > 0 && fds[0].revents != 0 && take_signals(s))
+		if (take_signals(s))
 			return 0;
-		if (n > 0 &&
-		    ((fds[1].revents != 0 && tw_watch_changed(&s->watch)) ||
-		     (fds[2].revents != 0 && take_request(s))) &&
-		    changed_us == 0)
-			changed_us = now_us();
-		if (n == 0 ||
-		    (changed_us != 0 && now_us() - changed_us > QUIET_MAX_MS * 1000)) {
-			changed_us = 0;
-			reload(s);
-		}
+		if ((fds[1].revents != 0 && tw_watch_changed(&s->watch)) ||
+		    (fds[2].revents != 0 && take_request(s)))
+			note_change(&t);
+		do_what_is_due(s, &t);
 	}
 }
 
@@ -224,19 +300,43 @@ static void raise_file_limit(uint32_t connections)
 			    (unsigned long long)l.rlim_cur);
 }
 
+/* The socket that systemd opened for us, if it did, instead of --listen. */
+static int take_socket(struct tw_httpd_config *c, struct tw_err *err)
+{
+	unsigned count;
+	int first;
+
+	if (tw_systemd_sockets(&first, &count, err) < 0)
+		return -1;
+	if (count > 1)
+		return tw_fail(err, TW_INVALID, "%u sockets from systemd, want one",
+			       count);
+	if (count == 1)
+		c->socket = first;
+	return 0;
+}
+
 static int serve(struct server *s, struct tw_err *err)
 {
 	struct tw_httpd_config c = { .listen = s->config->listen,
 				     .app = &s->service,
 				     .threads = s->config->threads,
-				     .connections_max = s->config->connections };
+				     .connections_max = s->config->connections,
+				     .web_config = s->config->web_config,
+				     .web_changed = web_changed };
+	struct tw_compat_routes routes = { 0 };
 	struct tw_httpd *httpd = NULL;
 	bool ready = false;
 	int rc = -1;
 
-	c.routes = tw_server_routes(&c.route_count);
+	if (tw_compat_routes_make(s->config->model_path, s->config->best_models_path,
+				  &routes, &c.route_count, err) < 0)
+		goto out;
+	c.routes = routes.at;
 	if (s->config->prefer != NULL &&
 	    tw_strs_split(&s->prefer, s->config->prefer, err) < 0)
+		goto out;
+	if (take_socket(&c, err) < 0)
 		goto out;
 	s->service.weights_metrics = s->config->weights_metrics;
 	s->service.reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -269,6 +369,7 @@ out:
 	tw_watch_close(&s->watch);
 	tw_strs_clear(&s->prefer);
 	tw_http_stats_free(s->service.http);
+	tw_compat_routes_release(&routes);
 	if (s->service.reload_fd >= 0)
 		close(s->service.reload_fd);
 	if (s->signals >= 0)
@@ -287,7 +388,8 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_OK;
 
-	if (tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0) {
+	if (tw_compat_load(&err) < 0 ||
+	    tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0) {
 		fprintf(stderr, "tw-server: %s\n", err.text);
 		status = TW_EXIT_USAGE;
 	} else if (action == TW_OPTS_RUN) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 server-src += server/api_json.c
+server-src += server/compat.c
 server-src += server/model_metrics.c
 server-src += server/model_request.c
 server-src += server/models.c

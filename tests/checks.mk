@@ -102,7 +102,8 @@ test-sources: all
 		tests/integration/test_query_faults.py tests/integration/test_record.py
 
 test-model-server: all
-	@$(test-env) $(run) python tests/integration/test_model_server.py
+	@$(test-env) $(run) python tests/integration/test_model_server.py \
+		tests/integration/test_server_setup.py
 
 test-estimator: all
 	@$(test-env) $(run) python tests/integration/test_estimator.py \

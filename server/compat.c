@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/compat.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/kepler_key.h"
+#include "server/routes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const keys[] = { "MODEL_PATH",
+				    "MNT_PATH",
+				    "MODEL_SERVER_PORT",
+				    "MODEL_SERVER_MODEL_REQ_PATH",
+				    "MODEL_SERVER_MODEL_LIST_PATH",
+				    NULL };
+
+/* before + value + behind, as the default of a variable of ours. */
+static int set_default(const char *variable, const char *before, const char *key,
+		       const char *behind, struct tw_err *err)
+{
+	const char *value = getenv(key);
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (value == NULL || *value == '\0' || getenv(variable) != NULL)
+		return 0;
+	tw_buf_addf(&b, "%s%s%s", before, value, behind);
+	if (tw_buf_failed(&b) || setenv(variable, b.data, 0) < 0) {
+		tw_fail(err, TW_NOMEM, "%s", key);
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
+}
+
+int tw_compat_load(struct tw_err *err)
+{
+	if (tw_kepler_keys_load(keys, err) < 0)
+		return -1;
+	if (set_default("TW_MODEL_DB", "", "MODEL_PATH", "", err) < 0 ||
+	    set_default("TW_MODEL_DB", "", "MNT_PATH", "/models", err) < 0)
+		return -1;
+	/* The old server listens at all addresses. */
+	return set_default("TW_SERVER_LISTEN", ":", "MODEL_SERVER_PORT", "", err);
+}
+
+/* One more path of a route, unless it is its own. */
+static int add_path(struct tw_compat_routes *r, size_t i,
+		    const struct tw_http_route *route, const char *path, size_t *count,
+		    struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+
+	if (path == NULL || *path == '\0')
+		return 0;
+	tw_buf_addf(&b, "%s%s", *path != '/' ? "/" : "", path);
+	r->path[i] = tw_buf_detach(&b, NULL);
+	if (r->path[i] == NULL)
+		return tw_fail(err, TW_NOMEM, "path of a route");
+	if (strcmp(r->path[i], route->path) == 0)
+		return 0;
+	for (size_t k = 0; k < *count; k++)
+		if (strcmp(r->at[k]->path, r->path[i]) == 0)
+			return tw_fail(err, TW_INVALID,
+				       "path '%.64s' is another route's already",
+				       r->path[i]);
+	r->copy[i] = *route;
+	r->copy[i].path = r->path[i];
+	r->at[(*count)++] = &r->copy[i];
+	return 0;
+}
+
+int tw_compat_routes_make(const char *model_path, const char *best_models_path,
+			  struct tw_compat_routes *out, size_t *count, struct tw_err *err)
+{
+	size_t n;
+	const struct tw_http_route *const *ours = tw_server_routes(&n);
+
+	out->at = calloc(n + 2, sizeof(*out->at));
+	if (out->at == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu routes", n);
+	memcpy(out->at, ours, n * sizeof(*ours));
+	if (add_path(out, 0, &tw_route_model, model_path, &n, err) < 0 ||
+	    add_path(out, 1, &tw_route_best_models, best_models_path, &n, err) < 0)
+		return -1;
+	*count = n;
+	return 0;
+}
+
+void tw_compat_routes_release(struct tw_compat_routes *r)
+{
+	free(r->at);
+	free(r->path[0]);
+	free(r->path[1]);
+	*r = (struct tw_compat_routes){ 0 };
+}

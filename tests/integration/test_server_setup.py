@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-server's surroundings: TLS and users, systemd, the old server's keys."""
+import base64
+import http.client
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import unittest
+
+from harness import BIN, ROOT, TIMEOUT_S, Answer, Case, call, wait_until
+
+MODELS = os.path.join(ROOT, "model-db/models")
+TLS = os.path.join(ROOT, "tests/data/tls")
+# "secret"
+HASH = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+
+
+class WebConfig(Case):
+    def web(self, text, certificate=None):
+        if certificate:
+            for kind in ("crt", "key"):
+                shutil.copy(os.path.join(TLS, f"{certificate}.{kind}"),
+                            self.path(f"server.{kind}"))
+        return self.write("web.yml", text)
+
+    def serve(self, *args):
+        return self.start_http("tw-server", "--model-db", MODELS, "--web-config",
+                               self.path("web.yml"), *args)
+
+    def ask(self, server, certificate, path="/livez", headers=None, client=None):
+        context = ssl.create_default_context(cafile=os.path.join(TLS, certificate + ".crt"))
+        if client:
+            context.load_cert_chain(os.path.join(TLS, client + ".crt"),
+                                    os.path.join(TLS, client + ".key"))
+        host, port = server.address.rsplit(":", 1)
+        connection = http.client.HTTPSConnection(host, int(port), timeout=TIMEOUT_S,
+                                                 context=context)
+        try:
+            connection.request("GET", path, headers=headers or {})
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    TLS_ONLY = "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
+    USERS = f"basic_auth_users:\n  alice: {HASH}\n"
+
+    @staticmethod
+    def basic(name, password):
+        token = base64.b64encode(f"{name}:{password}".encode()).decode()
+        return {"Authorization": "Basic " + token}
+
+    def test_tls_and_a_certificate_that_changes(self):
+        self.web(self.TLS_ONLY + "http_server_config:\n  headers:\n    X-Test: yes it is\n", "a")
+        server = self.serve()
+        answer = self.ask(server, "a")
+        self.assertEqual((answer.status, answer.headers["X-Test"]), (200, "yes it is"))
+        with self.assertRaises(ssl.SSLError):
+            self.ask(server, "b")
+        self.web(self.TLS_ONLY, "b")
+
+        def changed():
+            try:
+                return self.ask(server, "b").status == 200
+            except ssl.SSLError:
+                return False
+        wait_until(changed, "the new certificate is used")
+        # A large answer, and one that is no TLS at all.
+        model = "/api/v1/models/nx12-rapl/rapl-sysfs/AbsPower/CounterOnly/XgboostFitTrainer_0/zip"
+        self.assertGreater(len(self.ask(server, "b", model).body), 100000)
+        with self.assertRaises((ConnectionError, http.client.HTTPException)):
+            call(server, "GET", "/livez")
+
+    def test_users_and_passwords_that_change(self):
+        self.web(self.USERS)
+        server = self.serve()
+        for path in ("/livez", "/metrics", "/no/such/path"):
+            answer = call(server, "GET", path)
+            self.assertEqual(answer.status, 401)
+            self.assertTrue(answer.headers["WWW-Authenticate"].startswith("Basic "))
+            self.assertEqual(answer.headers.get_content_type(), "application/problem+json")
+        self.assertEqual(call(server, "POST", "/model", b"x" * 100000).status, 401)
+        self.assertEqual(call(server, "GET", "/livez",
+                              headers=self.basic("alice", "secret")).status, 200)
+        self.assertEqual(call(server, "GET", "/livez",
+                              headers=self.basic("alice", "wrong")).status, 401)
+        self.assertEqual(call(server, "GET", "/livez",
+                              headers=self.basic("bob", "secret")).status, 401)
+        self.web(self.USERS.replace("alice", "bob"))
+        wait_until(lambda: call(server, "GET", "/livez",
+                                headers=self.basic("bob", "secret")).status == 200,
+                   "the new user is taken")
+        self.assertEqual(call(server, "GET", "/livez",
+                              headers=self.basic("alice", "secret")).status, 401)
+
+    def test_a_file_that_breaks_leaves_what_was(self):
+        self.web(self.USERS)
+        server = self.serve()
+        self.web("nonsense\n")
+        alice = self.basic("alice", "secret")
+
+        def told():
+            self.assertEqual(call(server, "GET", "/livez", headers=alice).status, 200)
+            return "cannot take the web configuration" in server.log()
+        wait_until(told, "the mistake is logged")
+        self.assertIn("line 1: want 'key: value'", server.log())
+        self.assertEqual(call(server, "GET", "/livez").status, 401)
+
+    def test_a_file_that_is_broken_at_the_start_is_a_failure(self):
+        for text, why in (("x\n", "want 'key: value'"),
+                          (self.TLS_ONLY, "server.crt")):
+            self.web(text)
+            done = subprocess.run([os.path.join(BIN, "tw-server"), "--listen", "127.0.0.1:0",
+                                   "--model-db", MODELS, "--web-config", self.path("web.yml")],
+                                  stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(why, done.stderr.decode())
+
+    def test_a_client_without_certificate_is_refused(self):
+        self.web(self.TLS_ONLY + "  client_auth_type: RequireAndVerifyClientCert\n"
+                 f"  client_ca_file: {TLS}/b.crt\n", "a")
+        server = self.serve()
+        self.assertEqual(self.ask(server, "a").status, 403)
+        self.assertEqual(self.ask(server, "a", client="b").status, 200)
+        try:
+            self.assertEqual(self.ask(server, "a", client="a").status, 403)
+        except (ssl.SSLError, ConnectionError):
+            pass  # refused while shaking hands
+
+
+class Systemd(Case):
+    def start_by_hand(self, **more):
+        """With what systemd gives: a socket as descriptor 3, a watchdog."""
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self.addCleanup(notify.close)
+        notify.bind(self.path("notify"))
+        notify.settimeout(TIMEOUT_S)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        script = 'export LISTEN_PID=$$ WATCHDOG_PID=$$; exec "$@" 3<&"$FD"'
+        env = dict(os.environ, NOTIFY_SOCKET=self.path("notify"), LISTEN_FDS="1",
+                   WATCHDOG_USEC="200000", FD=str(listener.fileno()), **more)
+        log = open(self.path("log"), "wb")
+        self.addCleanup(log.close)
+        child = subprocess.Popen(["bash", "-c", script, "sh", os.path.join(BIN, "tw-server"),
+                                  "--model-db", MODELS, "--ready-file", self.path("ready")],
+                                 env=env, pass_fds=[listener.fileno()], stderr=log)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child, notify, listener.getsockname()[1]
+
+    def test_a_socket_the_watchdog_reload_and_stop(self):
+        child, notify, port = self.start_by_hand()
+        self.assertIn(b"READY=1", notify.recv(4096))
+        with open(self.path("ready"), encoding="ascii") as f:
+            self.assertEqual(f.read(), f"127.0.0.1:{port}\n")
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
+        connection.request("GET", "/readyz")
+        self.assertEqual(connection.getresponse().status, 200)
+        connection.close()
+        for _ in range(3):
+            self.assertEqual(notify.recv(4096), b"WATCHDOG=1")
+        child.send_signal(signal.SIGHUP)
+        seen = []
+        while not seen or seen[-1] != b"READY=1":
+            seen.append(notify.recv(4096))
+        self.assertTrue(any(s.startswith(b"RELOADING=1\nMONOTONIC_USEC=") for s in seen), seen)
+        child.terminate()
+        while notify.recv(4096) != b"STOPPING=1":
+            pass
+        self.assertEqual(child.wait(TIMEOUT_S), 0)
+
+
+class OldKeys(Case):
+    def serve(self, env):
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self.addCleanup(notify.close)
+        notify.bind(self.path("notify"))
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("TW_MODEL", "MODEL_"))}
+        child = subprocess.Popen([os.path.join(BIN, "tw-server"), "--ready-file",
+                                  self.path("ready")], stderr=subprocess.DEVNULL,
+                                 env=dict(clean, NOTIFY_SOCKET=self.path("notify"), **env))
+        self.addCleanup(child.wait)
+        self.addCleanup(child.terminate)
+        self.assertTrue(select.select([notify], [], [], TIMEOUT_S)[0])
+        with open(self.path("ready"), encoding="ascii") as f:
+            return f.read().strip().rsplit(":", 1)[1]
+
+    def get(self, port, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=TIMEOUT_S)
+        try:
+            connection.request(method, path, body)
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def test_files_go_before_the_environment(self):
+        os.mkdir(self.path("config"))
+        self.write("config/MODEL_PATH", MODELS + "\n")
+        self.write("config/MODEL_SERVER_MODEL_REQ_PATH", "/old/model\n")
+        port = self.serve({"CONFIG_PATH": self.path("config"), "MODEL_PATH": "/nowhere",
+                           "MODEL_SERVER_PORT": "0",
+                           "MODEL_SERVER_MODEL_LIST_PATH": "old/best"})
+        request = json.dumps({"metrics": ["cpu_cycles", "cpu_instructions", "cache_miss"],
+                              "output_type": "AbsPower", "weight": True})
+        for path in ("/model", "/old/model"):
+            self.assertEqual(self.get(port, "POST", path, request).status, 200)
+        for path in ("/best-models", "/old/best"):
+            self.assertIn("BPFOnly", self.get(port, "GET", path).json()["AbsPower"])
+
+
+if __name__ == "__main__":
+    unittest.main()
