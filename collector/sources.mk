@@ -6,6 +6,10 @@ collector-src += collector/proc_stat.c
 collector-src += collector/tasks.c
 collector-src += collector/tasks_proc.c
 collector-src += collector/usage.c
+collector-src += collector/workload.c
+collector-src += collector/workload_group.c
+collector-src += collector/workload_table.c
+collector-src += collector/workload_tick.c
 collector-src += collector/zone.c
 
 ifeq ($(BPF),1)

@@ -19,6 +19,7 @@
 
 #include "collector/cgroup.h"
 #include "collector/identity.h"
+#include "collector/tasks.h"
 #include "collector/usage.h"
 #include "collector/zone.h"
 
@@ -28,7 +29,6 @@
 
 struct tw_err;
 struct tw_roots;
-struct tw_task_source;
 struct tw_workloads; /* opaque */
 
 enum tw_level {
@@ -57,15 +57,21 @@ struct tw_workload {
 
 	struct tw_usage used;     /* since the collector began */
 	struct tw_charge charged; /* the same of energy */
-	struct tw_charge ticked;  /* charged in the last tick; for watts */
 
 	struct tw_workload *cgroup; /* of a process */
 	struct tw_workload *owner;  /* of a process or cgroup; NULL: the system's */
 	struct tw_workload *pod;    /* of a container; NULL: none */
 
-	const char *path; /* cgroup: from its root; process: of its exe, or NULL */
+	const char *
+		path; /* cgroup: from its root; process: its program's; NULL: not known */
 	const struct tw_identity *who; /* cgroup, container, pod, VM */
 	const char *pod_name, *pod_namespace, *container_name; /* NULL: not known */
+
+	/* For collector/workload*.c. */
+	struct tw_charge ticked;
+	uint64_t ticked_at, ended_at; /* ticks */
+	uint32_t refs;
+	struct tw_workload *prev, *next, *hash_next;
 };
 
 /*
@@ -81,11 +87,15 @@ struct tw_slice {
 
 struct tw_workloads_config {
 	const struct tw_roots *roots;
-	const struct tw_task_source *source;
+	const struct tw_task_source *source; /* NULL: the first that can be opened */
+	bool bpf;                            /* of NULL: also those with BPF */
 	enum tw_cgroup_choice cgroups;
 	uint64_t keep_ms;    /* how long one that ended waits for a scrape */
 	uint32_t ended_max;  /* how many of a level wait */
 	uint32_t events_max; /* of struct tw_task_config */
+	/* Told why a source is passed over; or NULL. */
+	void (*passed)(void *arg, const char *source, const struct tw_err *why);
+	void *passed_arg;
 };
 
 /* *out is yours: tw_workloads_close(). The first tick's slices are empty: a baseline. */
@@ -101,13 +111,17 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 int tw_workloads_fd(const struct tw_workloads *t);
 void tw_workloads_drain(struct tw_workloads *t);
 
-/* Of the last tick. Each process and cgroup pair at most once. */
+/* Of the last tick. */
 const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t *count);
 
 /* Energy of a slice, to its process, cgroup, owner and pod: call it as often as needed.
  */
 void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 			 const struct tw_charge *charge);
+
+/* What was charged to w since the last tick began; for watts. */
+const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
+					    const struct tw_workload *w);
 
 /* The next workload of a level after w (NULL: the first); NULL at the end. */
 struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_level level,
@@ -116,5 +130,18 @@ size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level);
 
 /* All levels have been told to a scraper: what had ended may go. */
 void tw_workloads_scraped(struct tw_workloads *t);
+
+struct tw_workloads_stats {
+	struct tw_task_stats tasks;
+	uint64_t folded; /* processes that ended and gave place before a scrape: what they
+			  * had is their cgroup's pseudo process's */
+	uint64_t dropped; /* events without effect, for want of memory */
+};
+
+void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats *out);
+
+/* "bpf-walk", ...; "v2", ... */
+const char *tw_workloads_source(const struct tw_workloads *t);
+const char *tw_workloads_cgroups(const struct tw_workloads *t);
 
 #endif /* TW_COLLECTOR_WORKLOAD_H */
