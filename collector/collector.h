@@ -19,21 +19,28 @@ struct tw_workloads;
 /* Own cost and regularity, since the start. */
 struct tw_collector_stats {
 	uint64_t ticks;
-	uint64_t missed; /* ticks that fell out because one before was too long */
-	uint64_t failed; /* ticks whose tasks could not be read */
-	uint64_t cpu_ns; /* of the whole process */
-	uint64_t lag_ns; /* how late the last tick began */
-	uint64_t lag_max_ns;
+	uint64_t missed;      /* ticks that fell out because one before took too long */
+	uint64_t failed;      /* ticks whose tasks could not be read */
+	uint64_t cpu_ns;      /* of the whole process */
 	uint64_t tick_cpu_ns; /* of the last tick */
+	uint64_t lag_ns;      /* how late the last tick began */
+	uint64_t lag_max_ns;
 };
 
 struct tw_collector {
 	struct tw_roots roots;
 	uint64_t interval_ms;
-	struct tw_workloads *workloads;
-	uint64_t now_ns;     /* CLOCK_BOOTTIME, of the last tick */
-	uint64_t elapsed_ns; /* between the last two; 0 before */
+	struct tw_workloads *workloads; /* opened by main() */
+	uint64_t now_ns;                /* since boot, of the last tick */
+	uint64_t elapsed_ns;            /* between the last two; 0 before */
 	struct tw_collector_stats stats;
 };
+
+/* One tick, lag_ns after its time, with so many missed before it. */
+int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
+		      struct tw_err *err);
+
+/* Since boot, with the time that the machine slept; of a clock that nobody sets. */
+uint64_t tw_boot_ns(void);
 
 #endif /* TW_COLLECTOR_COLLECTOR_H */

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 collector-src += collector/cgroup.c
+collector-src += collector/collector.c
 collector-src += collector/identity.c
 collector-src += collector/identity_command.c
+collector-src += collector/loop.c
 collector-src += collector/proc_stat.c
+collector-src += collector/route_health.c
+collector-src += collector/route_metrics.c
+collector-src += collector/routes.c
 collector-src += collector/tasks.c
 collector-src += collector/tasks_proc.c
 collector-src += collector/usage.c
@@ -21,3 +26,7 @@ $(O)/collector/bpf_events.o: $(O)/gen/bpf/exits.skel.h
 $(O)/collector/tasks_iter.o: $(O)/gen/bpf/iter.skel.h
 $(O)/collector/tasks_walk.o: $(O)/gen/bpf/walk.skel.h
 endif
+
+programs += tw-collector
+tw-collector-src := collector/main.c
+tw-collector-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(BPF_LIBS)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workload.h"
 
+#include "collector/collector.h"
 #include "collector/roots.h"
 #include "collector/workload_parts.h"
 #include "lib/err.h"
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Command lines that one tick looks at: 10,000 processes are known after 50. */
@@ -25,14 +25,6 @@ static const char *const level_names[TW_LEVEL_COUNT] = {
 const char *tw_level_name(enum tw_level level)
 {
 	return level_names[level];
-}
-
-static uint64_t boot_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
 /* ---- opening ---- */
@@ -80,7 +72,7 @@ static int open_all(struct tw_workloads *t, struct tw_err *err)
 	if (tw_cgroup_tree_open(c->roots, c->cgroups, &t->tree, err) < 0)
 		return -1;
 	t->proc = open(c->roots->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	t->opened_ns = boot_ns();
+	t->opened_ns = tw_boot_ns();
 	return c->source != NULL ? open_source(t, c->source, err) : probe_sources(t, err);
 }
 

@@ -9,6 +9,7 @@
 #include "lib/httpd_stats.h"
 #include "lib/web.h"
 
+#include <limits.h>
 #include <microhttpd.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -404,11 +405,14 @@ static int get_certificate(gnutls_session_t session, const gnutls_datum_t *autho
 static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 {
 	const struct tw_httpd_config *c = &s->config;
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
+	unsigned flags =
+		c->callers_thread ? 0u : MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
 	const bool tls = s->web != NULL && tw_web_tls(s->web);
 	const char *ca = tls ? tw_web_client_ca(s->web) : NULL;
 	unsigned pool = c->threads != 0 ? c->threads : cpu_count();
 
+	if (c->callers_thread)
+		pool = 0;
 	if (pool > c->connections_max)
 		pool = c->connections_max;
 	if (c->thread_per_connection) {
@@ -484,6 +488,25 @@ const char *tw_httpd_address(const struct tw_httpd *s)
 	return s->address;
 }
 
+int tw_httpd_fd(const struct tw_httpd *s)
+{
+	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+int tw_httpd_timeout_ms(const struct tw_httpd *s)
+{
+	unsigned long long ms;
+
+	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES)
+		return -1;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+void tw_httpd_run(struct tw_httpd *s)
+{
+	MHD_run(s->daemon);
+}
+
 /* Once, at the end: looking again and again costs the requests nothing. */
 static void wait_idle(struct tw_httpd *s)
 {
@@ -491,8 +514,12 @@ static void wait_idle(struct tw_httpd *s)
 	const uint64_t until = now_ns() + CLOSE_WAIT_S * UINT64_C(1000000000);
 
 	atomic_store(&s->closing, true);
-	while (atomic_load(&s->in_progress) > 0 && now_ns() < until)
+	while (atomic_load(&s->in_progress) > 0 && now_ns() < until) {
+		/* Nobody else does. */
+		if (s->config.callers_thread)
+			MHD_run(s->daemon);
 		nanosleep(&pause, NULL);
+	}
 }
 
 void tw_httpd_close(struct tw_httpd *s)

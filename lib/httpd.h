@@ -109,6 +109,7 @@ struct tw_httpd_config {
 	void *app;                  /* given to handlers */
 	unsigned threads;           /* event threads (epoll), 0: one a CPU */
 	bool thread_per_connection; /* for handlers that take seconds, not microseconds */
+	bool callers_thread;        /* no threads: the caller polls, see tw_httpd_fd() */
 	unsigned connections_max;   /* 0: 1024 */
 	uint64_t idle_timeout_ms;   /* 0: 10 s; without a byte sent or received */
 	size_t body_max;            /* 0: 1 MiB */
@@ -124,6 +125,14 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 
 /* "127.0.0.1:8100", with the port that was bound. Lives as long as the server. */
 const char *tw_httpd_address(const struct tw_httpd *s);
+
+/*
+ * With callers_thread: when the descriptor is readable or the time is up (-1: never),
+ * run. Handlers are then called on that thread, one after the other.
+ */
+int tw_httpd_fd(const struct tw_httpd *s);
+int tw_httpd_timeout_ms(const struct tw_httpd *s);
+void tw_httpd_run(struct tw_httpd *s);
 
 /* Stop accepting, let requests in progress end (at most 5 s), close. NULL is fine. */
 void tw_httpd_close(struct tw_httpd *s);

@@ -10,5 +10,5 @@ void tw_version_print(const char *program)
 	printf("jansson: %s\n", JANSSON_VERSION);
 	printf("xgboost: %s\n", TW_XGBOOST ? "yes" : "no");
 	printf("libsvm: %s\n", TW_LIBSVM ? "yes" : "no");
-	printf("bpf: no\n");
+	printf("bpf: %s\n", TW_BPF ? "yes" : "no");
 }

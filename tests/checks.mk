@@ -20,7 +20,7 @@ test:
 	@$(MAKE) --no-print-directory test-run
 
 test-targets := check test-pipeline test-sources test-model-server test-estimator \
-	test-offline-trainer
+	test-offline-trainer test-collector
 test-run: all
 	@fail=0; for t in $(test-targets); do \
 		$(MAKE) --no-print-directory -k $$t || fail=1; done; exit $$fail
@@ -115,6 +115,9 @@ test-offline-trainer: all
 	@$(test-env) $(run) python tests/integration/test_offline_trainer.py \
 		tests/integration/test_main_job.py
 
+test-collector: all
+	@$(test-env) $(run) python tests/integration/test_collector.py
+
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
 	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \
-	test-sources test-model-server test-estimator test-offline-trainer
+	test-sources test-model-server test-estimator test-offline-trainer test-collector

@@ -20,7 +20,8 @@ REGISTRIES = (("trainer/fit_*.c", "docs/trainers.md"),
               ("isolator/isolate_*.c", "docs/pipelines.md"),
               ("estimator/predict_*.c", "docs/model-format.md"))
 # Files with routes, and the page that describes them.
-ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.md"))
+ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.md"),
+          ("collector/*.c", "docs/tw-collector.md"))
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
 ROUTE = re.compile(r'^\s*\.path = "(/[^"]*)"', re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")

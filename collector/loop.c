@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/loop.h"
+
+#include "collector/collector.h"
+#include "collector/workload.h"
+#include "lib/daemon.h"
+#include "lib/err.h"
+#include "lib/httpd.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+
+struct tw_loop {
+	struct tw_collector *collector;
+	struct tw_httpd *httpd;
+	int epoll, timer, signals;
+	uint64_t due_ns; /* of CLOCK_MONOTONIC: when the next tick is */
+	uint64_t interval_ns;
+};
+
+/* What a descriptor is. */
+enum kind { KIND_TIMER, KIND_SIGNALS, KIND_HTTP, KIND_EVENTS, KIND_COUNT };
+
+static int watch(const struct tw_loop *l, int fd, enum kind kind, struct tw_err *err)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data = { .u32 = kind } };
+
+	if (fd >= 0 && epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return tw_fail_errno(err, errno, "epoll");
+	return 0;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / (1000 * MS)),
+				  .tv_nsec = (long)(ns % (1000 * MS)) };
+}
+
+static int start_timer(struct tw_loop *l, struct tw_err *err)
+{
+	struct itimerspec when;
+
+	l->interval_ns = l->collector->interval_ms * MS;
+	l->due_ns = monotonic_ns() + l->interval_ns;
+	when = (struct itimerspec){ .it_interval = timespec_of(l->interval_ns),
+				    .it_value = timespec_of(l->due_ns) };
+	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->timer < 0 || timerfd_settime(l->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0)
+		return tw_fail_errno(err, errno, "cannot start a timer");
+	return 0;
+}
+
+int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
+		 struct tw_loop **out, struct tw_err *err)
+{
+	struct tw_loop *l = calloc(1, sizeof(*l));
+
+	if (l == NULL)
+		return tw_fail(err, TW_NOMEM, "loop");
+	*l = (struct tw_loop){
+		.collector = c, .httpd = httpd, .timer = -1, .signals = signal_fd
+	};
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll < 0)
+		tw_fail_errno(err, errno, "epoll");
+	if (l->epoll < 0 || start_timer(l, err) < 0 ||
+	    watch(l, l->timer, KIND_TIMER, err) < 0 ||
+	    watch(l, signal_fd, KIND_SIGNALS, err) < 0 ||
+	    watch(l, tw_httpd_fd(httpd), KIND_HTTP, err) < 0 ||
+	    watch(l, tw_workloads_fd(c->workloads), KIND_EVENTS, err) < 0) {
+		tw_loop_close(l);
+		return -1;
+	}
+	*out = l;
+	return 0;
+}
+
+void tw_loop_close(struct tw_loop *l)
+{
+	if (l == NULL)
+		return;
+	if (l->timer >= 0)
+		close(l->timer);
+	if (l->epoll >= 0)
+		close(l->epoll);
+	free(l);
+}
+
+/* The timer counts how often it was due since it was last read. */
+static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why))
+{
+	struct tw_err err = { 0 };
+	uint64_t count, late_ns;
+
+	if (read(l->timer, &count, sizeof(count)) != (ssize_t)sizeof(count) || count == 0)
+		return;
+	l->due_ns += count * l->interval_ns;
+	late_ns = monotonic_ns() - (l->due_ns - l->interval_ns);
+	if (tw_collector_tick(l->collector, late_ns, count - 1, &err) < 0)
+		failed(&err);
+}
+
+/* False: stop. What was asked to be read again has no file to read. */
+static bool go_on(const struct tw_loop *l)
+{
+	enum tw_signal signal;
+
+	while ((signal = tw_signals_next(l->signals)) != TW_SIGNAL_NONE)
+		if (signal == TW_SIGNAL_STOP)
+			return false;
+	return true;
+}
+
+int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
+		struct tw_err *err)
+{
+	for (;;) {
+		struct epoll_event ev[KIND_COUNT];
+		const int n = epoll_wait(l->epoll, ev, KIND_COUNT,
+					 tw_httpd_timeout_ms(l->httpd));
+
+		if (n < 0 && errno != EINTR)
+			return tw_fail_errno(err, errno, "epoll");
+		for (int i = 0; i < n; i++) {
+			if (ev[i].data.u32 == KIND_TIMER)
+				run_timer(l, failed);
+			else if (ev[i].data.u32 == KIND_EVENTS)
+				tw_workloads_drain(l->collector->workloads);
+			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
+				return 0;
+		}
+		tw_httpd_run(l->httpd);
+	}
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tw-collector: what each workload of this machine uses. */
+#include "collector/cgroup.h"
+#include "collector/collector.h"
+#include "collector/exporter.h"
+#include "collector/loop.h"
+#include "collector/tasks.h"
+#include "collector/workload.h"
+#include "lib/daemon.h"
+#include "lib/err.h"
+#include "lib/httpd.h"
+#include "lib/log.h"
+#include "lib/opt.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#if TW_BPF
+#include <bpf/libbpf.h>
+#endif
+
+#define INTERVAL_MIN_MS 100
+#define INTERVAL_MAX_MS 3600000
+
+/* How many that scrape at a time. */
+#define CONNECTIONS_MAX 64
+
+struct config {
+	char *listen;
+	uint64_t interval_ms;
+	unsigned bpf;
+	unsigned cgroups;
+	char *proc;
+	char *sys;
+	char *dev;
+	uint64_t keep_ended_ms;
+	uint32_t ended_max;
+	uint32_t events_max;
+	unsigned log_level;
+	unsigned log_format;
+	char *ready_file;
+};
+
+enum bpf_choice { BPF_AUTO, BPF_OFF, BPF_WALK, BPF_ITER };
+
+static const char *const bpf_names[] = { "auto", "off", "walk", "iter", NULL };
+
+static const struct tw_opt options[] = {
+	{ .name = "listen",
+	  .env = "TW_COLLECTOR_LISTEN",
+	  .type = TW_OPT_LISTEN,
+	  .offset = offsetof(struct config, listen),
+	  .fallback = "127.0.0.1:8103",
+	  .arg = "ADDR:PORT",
+	  .help = "answer HTTP here" },
+	{ .name = "interval",
+	  .env = "TW_INTERVAL",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct config, interval_ms),
+	  .fallback = "3s",
+	  .arg = "TIME",
+	  .help = "between two ticks: 100ms to 1h" },
+	{ .name = "bpf",
+	  .env = "TW_BPF",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, bpf),
+	  .fallback = "auto",
+	  .arg = "HOW",
+	  .help = "auto (the best that works), walk, iter, or off (/proc)",
+	  .choices = bpf_names },
+	{ .name = "cgroups",
+	  .env = "TW_CGROUPS",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, cgroups),
+	  .fallback = "auto",
+	  .arg = "VERSION",
+	  .help = "auto, v1 or v2: whose cgroups are told",
+	  .choices = tw_cgroup_choice_names },
+	{ .name = "proc",
+	  .env = "TW_PROC",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, proc),
+	  .fallback = "/proc",
+	  .arg = "DIR",
+	  .help = "where the machine's /proc is" },
+	{ .name = "sys",
+	  .env = "TW_SYS",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, sys),
+	  .fallback = "/sys",
+	  .arg = "DIR",
+	  .help = "where the machine's /sys is" },
+	{ .name = "dev",
+	  .env = "TW_DEV",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, dev),
+	  .fallback = "/dev",
+	  .arg = "DIR",
+	  .help = "where the machine's /dev is" },
+	{ .name = "keep-ended",
+	  .env = "TW_KEEP_ENDED",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct config, keep_ended_ms),
+	  .fallback = "5m",
+	  .arg = "TIME",
+	  .help = "how long a process that ended waits for a scrape" },
+	{ .name = "ended-max",
+	  .env = "TW_ENDED_MAX",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, ended_max),
+	  .fallback = "10000",
+	  .arg = "N",
+	  .help = "how many of them wait; others become one for each cgroup" },
+	{ .name = "events-max",
+	  .env = "TW_EVENTS_MAX",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, events_max),
+	  .fallback = "4096",
+	  .min = 1,
+	  .max = 1u << 20,
+	  .arg = "N",
+	  .help = "room in the kernel for ends and moves of processes" },
+	TW_OPTS_LOG(struct config),
+	TW_OPT_READY_FILE(struct config),
+};
+
+static const struct tw_opts opts = {
+	.program = "tw-collector",
+	.summary = "Tell what each workload of this machine uses.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static int check_config(const struct config *c, struct tw_err *err)
+{
+	if (c->interval_ms < INTERVAL_MIN_MS || c->interval_ms > INTERVAL_MAX_MS)
+		return tw_fail(err, TW_INVALID, "--interval: want 100ms to 1h");
+	return 0;
+}
+
+static void passed_over(void *arg, const char *source, const struct tw_err *why)
+{
+	(void)arg;
+	(void)source;
+	tw_log_info("no %s", why->text);
+}
+
+static void tick_failed(const struct tw_err *why)
+{
+	static struct tw_log_limit limit;
+
+	tw_log_warn_limited(&limit, "a tick failed, trying the next: %s", why->text);
+}
+
+static int open_workloads(const struct config *config, const struct tw_roots *roots,
+			  struct tw_workloads **out, struct tw_err *err)
+{
+	struct tw_workloads_config c = {
+		.roots = roots,
+		.cgroups = config->cgroups,
+		.bpf = config->bpf == BPF_AUTO,
+		.keep_ms = config->keep_ended_ms,
+		.ended_max = config->ended_max,
+		.events_max = config->events_max,
+		.passed = passed_over,
+	};
+
+	if (config->bpf == BPF_WALK || config->bpf == BPF_ITER) {
+		c.source = tw_task_source_find(config->bpf == BPF_WALK ? "bpf-walk"
+								       : "bpf-iter");
+		if (c.source == NULL)
+			return tw_fail(err, TW_UNSUPPORTED, "built without BPF");
+	}
+	return tw_workloads_open(&c, out, err);
+}
+
+static int serve(const struct config *config, struct tw_err *err)
+{
+	struct tw_collector c = { .roots = { config->proc, config->sys, config->dev },
+				  .interval_ms = config->interval_ms };
+	struct tw_httpd_config hc = { .listen = config->listen,
+				      .app = &c,
+				      .callers_thread = true,
+				      .connections_max = CONNECTIONS_MAX };
+	struct tw_httpd *httpd = NULL;
+	struct tw_loop *loop = NULL;
+	bool ready = false;
+	int signals = -1, rc = -1;
+
+	hc.routes = tw_collector_routes(&hc.route_count);
+	if (tw_signals_open(&signals, err) < 0 ||
+	    open_workloads(config, &c.roots, &c.workloads, err) < 0 ||
+	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
+		goto out;
+	/* Loading programs takes many times what they keep. */
+	tw_daemon_trim();
+	if (tw_loop_open(&c, httpd, signals, &loop, err) < 0 ||
+	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
+		goto out;
+	ready = true;
+	tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"",
+		    tw_httpd_address(httpd), tw_workloads_source(c.workloads),
+		    tw_workloads_cgroups(c.workloads));
+	if (tw_loop_run(loop, tick_failed, err) < 0)
+		goto out;
+	tw_log_info("stopping");
+
+	rc = 0;
+out:
+	/* Another's ready file is not ours to remove. */
+	if (ready)
+		tw_daemon_stopping(config->ready_file);
+	tw_loop_close(loop);
+	tw_httpd_close(httpd);
+	tw_workloads_close(c.workloads);
+	if (signals >= 0)
+		close(signals);
+	return rc;
+}
+
+#if TW_BPF
+/* What libbpf has to say is for whoever looks for a mistake. */
+static int log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[1024];
+	size_t len;
+
+	(void)level;
+	vsnprintf(line, sizeof(line), format, args);
+	len = strcspn(line, "\n");
+	line[len] = '\0';
+	tw_log_debug("%s", line);
+	return 0;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	struct config config = { 0 };
+	enum tw_opts_action action = TW_OPTS_RUN;
+	struct tw_err err = { 0 };
+	int rest, status = TW_EXIT_OK;
+
+	if (tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0 ||
+	    (action == TW_OPTS_RUN && check_config(&config, &err) < 0)) {
+		fprintf(stderr, "tw-collector: %s\n", err.text);
+		status = TW_EXIT_USAGE;
+	} else if (action == TW_OPTS_RUN) {
+		tw_log_init("tw-collector", config.log_level, config.log_format);
+#if TW_BPF
+		libbpf_set_print(log_libbpf);
+#endif
+		if (serve(&config, &err) < 0) {
+			tw_log_error("%s", err.text);
+			status = TW_EXIT_FAILED;
+		}
+	}
+	tw_opts_release(&opts, &config);
+	return status;
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-collector: what it sees of processes, with BPF and without, and how it ends."""
+import json
+import os
+import re
+import subprocess
+import time
+import unittest
+
+from harness import BIN, Case, call, need, wait_until
+
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+def bpf_works():
+    """Whether this user may load what tw-collector loads."""
+    with open("/proc/self/status", encoding="ascii") as f:
+        caps = int(re.search(r"^CapEff:\s*(\w+)", f.read(), re.M).group(1), 16)
+    may = caps >> 39 & 1 and caps >> 38 & 1 or caps >> 21 & 1
+    version = subprocess.run([os.path.join(BIN, "tw-collector"), "--version"], check=True,
+                             stdout=subprocess.PIPE).stdout
+    return bool(may) and os.path.exists("/sys/kernel/btf/vmlinux") and b"bpf: yes" in version
+
+
+class Collector(Case):
+    def collect(self, *args):
+        return self.start_http("tw-collector", "--interval", "100ms", *args)
+
+    @staticmethod
+    def samples(daemon):
+        """(name, labels, value) of each sample."""
+        answer = call(daemon, "GET", "/metrics")
+        assert answer.status == 200, answer.body
+        found = []
+        for line in answer.body.decode().splitlines():
+            match = SAMPLE.match(line)
+            if match:
+                found.append((match[1], dict(LABEL.findall(match[2] or "")),
+                              float(match[3])))
+        return found
+
+    def cpu_of(self, daemon, pid):
+        return sum(value for name, labels, value in self.samples(daemon)
+                   if name == "tallywatt_process_cpu_seconds_total" and
+                   labels["pid"] == str(pid))
+
+    def ticks(self, daemon):
+        return json.loads(call(daemon, "GET", "/healthz").body)["ticks"]
+
+    def burn(self, seconds):
+        """A process that used so much and has ended; its pid."""
+        child = subprocess.Popen(["/usr/bin/python3", "-c",
+                                  "import time\nwhile time.process_time() < %s: pass"
+                                  % seconds])
+        child.wait()
+        return child.pid
+
+    def check_ended(self, how):
+        need("bpf", bpf_works())
+        daemon = self.collect("--bpf", how)
+        self.assertEqual(json.loads(call(daemon, "GET", "/healthz").body)["tasks"],
+                         f"bpf-{how}")
+        pid = self.burn(0.02)
+        wait_until(lambda: self.cpu_of(daemon, pid) >= 0.02, "the end is told")
+        self.assertLess(self.cpu_of(daemon, pid), 0.2)
+
+    def test_the_walk_sees_a_process_that_ended(self):
+        self.check_ended("walk")
+
+    def test_the_iterator_sees_a_process_that_ended(self):
+        self.check_ended("iter")
+
+    def test_without_bpf_processes_that_live_are_seen(self):
+        daemon = self.collect("--bpf", "off")
+        child = subprocess.Popen(["/usr/bin/python3", "-c",
+                                  "import sys, time\n"
+                                  "while time.process_time() < 0.3: pass\n"
+                                  "sys.stdin.read()"], stdin=subprocess.PIPE)
+        try:
+            wait_until(lambda: self.cpu_of(daemon, child.pid) > 0.1, "it is seen")
+        finally:
+            child.communicate()
+        health = json.loads(call(daemon, "GET", "/healthz").body)
+        self.assertEqual((health["status"], health["tasks"]), ("ok", "proc"))
+
+    def test_what_ended_is_told_once_more_and_then_no_more(self):
+        need("bpf", bpf_works())
+        daemon = self.collect()
+        pid = self.burn(0.02)
+        wait_until(lambda: self.cpu_of(daemon, pid) > 0, "the end is told")
+        wait_until(lambda: self.cpu_of(daemon, pid) == 0, "it is forgotten")
+
+    def test_cgroups_and_processes_add_up_to_the_same(self):
+        daemon = self.collect()
+        ticks = self.ticks(daemon)
+        wait_until(lambda: self.ticks(daemon) > ticks + 3, "ticks come")
+        sums = {"cgroup": 0, "process": 0}
+        for name, _, value in self.samples(daemon):
+            match = re.match(r"tallywatt_(cgroup|process)_cpu_seconds_total", name)
+            if match:
+                sums[match[1]] += value
+        self.assertGreater(sums["cgroup"], 0)
+        # Samples are doubles: each is off by less than 1e-9.
+        self.assertAlmostEqual(sums["cgroup"], sums["process"], 6)
+
+    def test_a_recorded_proc_is_read_instead(self):
+        os.makedirs(self.path("proc/4711"))
+        self.write("proc/4711/stat", "4711 (job) S 1 1 1 0 -1 0 1 2 3 4 100 0 0 0 20 0 1 0 "
+                                     "500 1\n")
+        self.write("proc/4711/cgroup", "0::/system.slice/docker-" + "ab" * 32 + ".scope\n")
+        os.makedirs(self.path("sys/fs/cgroup"))
+        self.write("sys/fs/cgroup/cgroup.controllers", "cpu\n")
+        daemon = self.collect("--bpf", "off", "--proc", self.path("proc"), "--sys",
+                              self.path("sys"))
+        self.write("proc/4711/stat", "4711 (job) S 1 1 1 0 -1 0 1 2 3 4 150 25 0 0 20 0 1 0 "
+                                     "500 1\n")
+        wait_until(lambda: self.cpu_of(daemon, 4711) == 0.75, "the difference is told")
+        found = [(labels, value) for name, labels, value in self.samples(daemon)
+                 if name == "tallywatt_container_cpu_seconds_total"]
+        self.assertEqual(found, [({"container_id": "ab" * 32, "runtime": "docker",
+                                   "pod_id": ""}, 0.75)])
+
+    def test_openmetrics_is_answered_where_it_is_asked_for(self):
+        daemon = self.collect("--bpf", "off")
+        answer = call(daemon, "GET", "/metrics",
+                      headers={"Accept": "application/openmetrics-text"})
+        self.assertTrue(answer.body.endswith(b"# EOF\n"))
+
+    def test_it_ends_well_while_it_is_asked(self):
+        daemon = self.collect()
+        deadline = time.monotonic() + 0.5
+        while time.monotonic() < deadline:
+            self.samples(daemon)
+        daemon.stop()
+
+    def test_wrong_use_is_refused(self):
+        for args, word in ((["--interval", "50ms"], "100ms"), (["--bpf", "yes"], "bpf"),
+                           (["--cgroups", "v3"], "cgroups"), (["--events-max", "0"], "events")):
+            done = subprocess.run([os.path.join(BIN, "tw-collector"), *args], check=False,
+                                  stderr=subprocess.PIPE, stdout=subprocess.PIPE, timeout=60)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn(word, done.stderr.decode())
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
