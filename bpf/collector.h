@@ -72,6 +72,14 @@ struct tw_task_overflow {
 
 _Static_assert(sizeof(struct tw_task_overflow) == 16, "shared with BPF");
 
+/* Names a process in the kernel for as long as one of its threads is there. */
+struct tw_group_key {
+	__u64 signal; /* address */
+	__u64 tgid;
+};
+
+_Static_assert(sizeof(struct tw_group_key) == 16, "shared with BPF");
+
 /* What hardware counts for a process; which of them there are is found out at start. */
 enum tw_counter {
 	TW_COUNTER_CYCLES,

@@ -67,21 +67,39 @@ static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
 	__sync_fetch_and_add(&tw_lost, 1);
 }
 
+/* The task's time is final now. The time of its process's ended threads, with it. */
+static __always_inline __u64 add_dead(struct task_struct *t)
+{
+	struct tw_group_key key = group_key_of(t);
+	__u64 ran_ns = t->se.sum_exec_runtime, *sum_ns;
+
+	sum_ns = bpf_map_lookup_elem(&dead, &key);
+	if (sum_ns)
+		return __sync_fetch_and_add(sum_ns, ran_ns) + ran_ns;
+	/* The leader is the last: without an entry there were no others. */
+	if (t->pid != t->tgid)
+		bpf_map_update_elem(&dead, &key, &ran_ns, BPF_NOEXIST);
+	return ran_ns;
+}
+
 /*
  * The last use of a task has gone, one RCU grace period after it was taken off the list
  * of tasks: whoever reads these events first and then walks the list counts nothing
- * twice. The leader is released last, and the signal struct is held until after this; it
- * has the time of every thread, the leader's too.
+ * twice. The leader is released last, and the signal struct is held until after this.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *t)
 {
+	struct tw_group_key key = group_key_of(t);
+	__u64 cpu_ns, dead_ns = add_dead(t);
 	struct tw_task_event *e;
-	__u64 cpu_ns;
 
 	if (t->pid != t->tgid)
 		return 0;
+	bpf_map_delete_elem(&dead, &key);
 	cpu_ns = t->signal->sum_sched_runtime;
+	if (dead_ns > cpu_ns)
+		cpu_ns = dead_ns;
 	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 	if (!e) {
 		add_overflow(cgroup_id_of(t), cpu_ns);
@@ -115,7 +133,7 @@ int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct 
 	e->reserved = 0;
 	fill_task(&e->task, t);
 	e->task.parent = t->real_parent->tgid;
-	e->task.cpu_ns = t->signal->sum_sched_runtime + t->se.sum_exec_runtime;
+	e->task.cpu_ns = dead_ns_of(t) + t->se.sum_exec_runtime;
 	bpf_ringbuf_submit(e, wake_flags());
 	return 0;
 }

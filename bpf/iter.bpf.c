@@ -21,7 +21,7 @@ int dump_task(struct bpf_iter__task *ctx)
 	if (!t || t->pid == 0)
 		return 0;
 	if (t->pid == t->tgid) {
-		r.cpu_ns = t->signal->sum_sched_runtime;
+		r.cpu_ns = dead_ns_of(t);
 		fill_task(&r, t);
 		r.parent = t->real_parent->tgid;
 	} else {

@@ -10,6 +10,7 @@
 #include "bpf/kernel.bpf.h"
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
 
 /* Tell of the cgroups of v1's cpuacct instead of v2's. Set before load. */
 const volatile _Bool tw_cgroup_v1 = 0;
@@ -32,6 +33,37 @@ static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 			bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id) *
 				sizeof(css));
 	return BPF_CORE_READ(css, cgroup, kn, id);
+}
+
+/*
+ * By process: the time of its threads that ended, as it was when each was freed. The
+ * kernel adds a thread to sum_sched_runtime while it still runs its last microsecond,
+ * which of a short thread is some percent. Processes without such threads have no entry;
+ * one that had to give way costs those last microseconds.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct tw_group_key);
+	__type(value, __u64);
+} dead SEC(".maps");
+
+static __always_inline struct tw_group_key group_key_of(struct task_struct *t)
+{
+	struct tw_group_key key = { (__u64)t->signal, (__u32)t->tgid };
+
+	return key;
+}
+
+/* The time of the threads that ended. Both are too small at times, and neither too large.
+ */
+static __always_inline __u64 dead_ns_of(struct task_struct *t)
+{
+	struct tw_group_key key = group_key_of(t);
+	__u64 sum_ns = t->signal->sum_sched_runtime;
+	__u64 *freed_ns = bpf_map_lookup_elem(&dead, &key);
+
+	return freed_ns && *freed_ns > sum_ns ? *freed_ns : sum_ns;
 }
 
 /* All but the parent, which only a task that lives surely has. t is a group's leader. */

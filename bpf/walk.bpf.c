@@ -56,7 +56,7 @@ static __always_inline void start_process(struct task_struct *t)
 	tw_count++;
 	if (!r)
 		return;
-	r->cpu_ns = t->signal->sum_sched_runtime;
+	r->cpu_ns = dead_ns_of(t);
 	fill_task(r, t);
 	r->parent = t->real_parent->tgid;
 	r->cpu_ns += t->se.sum_exec_runtime;

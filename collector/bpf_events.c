@@ -102,6 +102,16 @@ void tw_bpf_events_close(struct tw_bpf_events *e)
 	free(e);
 }
 
+int tw_bpf_events_share(const struct tw_bpf_events *e, struct bpf_map *dead,
+			struct tw_err *err)
+{
+	const int errnum = -bpf_map__reuse_fd(dead, bpf_map__fd(e->skel->maps.dead));
+
+	if (errnum != 0)
+		return tw_fail_errno(err, errnum, "cannot share a BPF map");
+	return 0;
+}
+
 int tw_bpf_events_fd(const struct tw_bpf_events *e)
 {
 	return bpf_map__fd(e->skel->maps.events);

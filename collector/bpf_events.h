@@ -18,6 +18,11 @@ int tw_bpf_events_open(const struct tw_task_config *c, struct tw_bpf_events **ou
 		       struct tw_err *err);
 void tw_bpf_events_close(struct tw_bpf_events *e);
 
+/* Before a walk's object is loaded: it shares this map (bpf/task.bpf.h). */
+struct bpf_map;
+int tw_bpf_events_share(const struct tw_bpf_events *e, struct bpf_map *dead,
+			struct tw_err *err);
+
 /* Readable when a quarter of the room is taken. */
 int tw_bpf_events_fd(const struct tw_bpf_events *e);
 

@@ -161,6 +161,8 @@ static const struct tw_expo_family own[] = {
 	  "CPU time of the last tick." },
 	{ "tallywatt_collector_tick_lag_seconds", TW_EXPO_GAUGE, "seconds",
 	  "How late the last tick began." },
+	{ "tallywatt_collector_tick_time_seconds", TW_EXPO_GAUGE, "seconds",
+	  "When the last tick began: seconds since boot." },
 	{ "tallywatt_collector_ticks_total", TW_EXPO_COUNTER, NULL, "Ticks." },
 	{ "tallywatt_collector_ticks_missed_total", TW_EXPO_COUNTER, NULL,
 	  "Ticks that fell out because one before took too long." },
@@ -188,12 +190,12 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 
 	tw_workloads_stats(c->workloads, &w);
 	const double value[COUNT(own)] = {
-		seconds(c->stats.cpu_ns),   seconds(c->stats.tick_cpu_ns),
-		seconds(c->stats.lag_ns),   (double)c->stats.ticks,
-		(double)c->stats.missed,    (double)c->stats.failed,
-		(double)w.tasks.lost,       (double)w.folded,
-		(double)w.tasks.unreadable, (double)w.tasks.untold,
-		(double)w.dropped,
+		seconds(c->stats.cpu_ns), seconds(c->stats.tick_cpu_ns),
+		seconds(c->stats.lag_ns), seconds(c->now_ns),
+		(double)c->stats.ticks,   (double)c->stats.missed,
+		(double)c->stats.failed,  (double)w.tasks.lost,
+		(double)w.folded,         (double)w.tasks.unreadable,
+		(double)w.tasks.untold,   (double)w.dropped,
 	};
 
 	tw_expo_family(e, &own_info);

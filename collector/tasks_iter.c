@@ -126,6 +126,8 @@ static int load(struct iter *it, const struct tw_task_config *c, struct tw_err *
 	if (it->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF iterator");
 	it->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
+	if (tw_bpf_events_share(it->events, it->skel->maps.dead, err) < 0)
+		return -1;
 	errnum = -iter_bpf__load(it->skel);
 	if (errnum == 0)
 		errnum = -iter_bpf__attach(it->skel);
@@ -140,7 +142,7 @@ static int open_iter(const struct tw_task_config *c, void **state, struct tw_err
 
 	if (it == NULL)
 		return tw_fail(err, TW_NOMEM, "BPF iterator");
-	if (load(it, c, err) < 0 || tw_bpf_events_open(c, &it->events, err) < 0) {
+	if (tw_bpf_events_open(c, &it->events, err) < 0 || load(it, c, err) < 0) {
 		close_iter(it);
 		return -1;
 	}

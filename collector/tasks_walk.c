@@ -44,6 +44,8 @@ static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *e
 	w->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
 	w->skel->bss->tw_max = w->max;
 	bpf_map__set_max_entries(w->skel->maps.tasks, w->max);
+	if (tw_bpf_events_share(w->events, w->skel->maps.dead, err) < 0)
+		return -1;
 	errnum = -walk_bpf__load(w->skel);
 	if (errnum != 0)
 		return tw_fail_errno(err, errnum, "cannot load the BPF walk");
@@ -78,8 +80,8 @@ static int open_walk(const struct tw_task_config *c, void **state, struct tw_err
 	if (w == NULL)
 		return tw_fail(err, TW_NOMEM, "BPF walk");
 	w->max = c->walk_max != 0 ? c->walk_max : WALK_MAX;
-	if (load(w, c, err) < 0 || walk_once(w, 0, &count, err) < 0 ||
-	    tw_bpf_events_open(c, &w->events, err) < 0) {
+	if (tw_bpf_events_open(c, &w->events, err) < 0 || load(w, c, err) < 0 ||
+	    walk_once(w, 0, &count, err) < 0) {
 		close_walk(w);
 		return -1;
 	}

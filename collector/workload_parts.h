@@ -21,7 +21,7 @@ struct tw_level_list {
 struct tw_process {
 	struct tw_workload w;
 	uint64_t counted_ns; /* of its total; never falls */
-	uint64_t seen_at;    /* tick */
+	uint64_t seen_at;    /* tick in which it was last told as living; 0: never yet */
 	uint64_t seen_ns;
 	uint64_t slice_at; /* tick in which slice is its place among the slices */
 	size_t slice;

@@ -121,7 +121,6 @@ static struct tw_process *add_process(struct tw_workloads *t, const struct tw_ta
 	p->w.start_ns = task->start_ns;
 	p->w.kernel = (task->flags & TW_TASK_KERNEL) != 0;
 	p->execs = task->execs;
-	p->seen_at = t->tick + 1;
 	p->seen_ns = t->now_ns;
 	memcpy(p->w.comm, task->comm, sizeof(p->w.comm));
 	/* What was before us is not ours to tell. */
@@ -276,7 +275,7 @@ static struct tw_group *group_now(struct tw_workloads *t, const struct tw_proces
 static bool wants_look(const struct tw_workloads *t, const struct tw_process *p)
 {
 	return !p->looked && !p->w.kernel && t->looks > 0 && t->proc >= 0 &&
-	       p->seen_at <= t->tick;
+	       p->seen_at != 0;
 }
 
 static void on_alive(void *arg, const struct tw_task *task)

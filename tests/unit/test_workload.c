@@ -371,6 +371,22 @@ static void those_lost_with_their_cgroup_are_told_once(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 260);
 }
 
+/* It came, moved and was lost between two ticks: what it had before is not told twice. */
+static void one_lost_after_a_move_is_told_once(void **state)
+{
+	struct fixture *f = *state;
+
+	say(ALIVE, 7, LATER + 1, 2, 0);
+	tick(f);
+	say(MOVED, 8, LATER + 2, 1, 40);
+	script[0].task.parent = 7;
+	say(OVERFLOW, 1, 0, 1, 100);
+	say(ALIVE, 7, LATER + 1, 2, 0);
+	tick(f);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 40);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 60);
+}
+
 static void what_ended_stays_until_it_was_scraped(void **state)
 {
 	struct fixture *f = *state;
@@ -619,6 +635,7 @@ int main(void)
 		TEST(a_move_leaves_behind_what_was_used),
 		TEST(what_a_new_process_ran_before_a_move_is_its_parents),
 		TEST(those_lost_with_their_cgroup_are_told_once),
+		TEST(one_lost_after_a_move_is_told_once),
 		TEST(what_ended_stays_until_it_was_scraped),
 		TEST(one_that_ends_after_a_scrape_waits_for_the_next),
 		TEST(those_that_are_too_many_give_what_they_had_to_their_cgroup),

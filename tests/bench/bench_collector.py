@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tw-collector costs and what it sees, on this machine, as root.
+
+All of a run is of one run: variants of a measurement take turns, and their medians are
+compared. See docs/bench.md.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+import bench
+
+LOAD = os.path.join(bench.HELPERS, "collector_load")
+ROUNDS = 11
+SWITCHES = 50000  # each way
+STATS = "/proc/sys/kernel/bpf_stats_enabled"
+OURS = ("on_free", "on_attach", "on_mkdir")
+INTERVAL_S = 1.0
+
+# Of the cgroup's CPU time: a load, seconds at least, and the least that must be seen. On a
+# virtual machine whose kernel hides events, the first sees a little less.
+CAPTURES = (("10,000 processes", ("true", "10000"), 0.995),
+            ("4 fork storms of 1,000", ("storm", "4", "1000"), 0.999),
+            ("pipe, 1,000,000 switches", ("pipe", "500000"), 0.999),
+            ("threads, 500,000 switches", ("threads", "250000"), 0.999),
+            ("spin 4 s", ("spin", "4000"), 0.999),
+            ("3,000 short threads", ("short", "3000"), 0.999))
+
+
+def skip(why):
+    if "bpf" in os.environ.get("TW_REQUIRE", "").split(","):
+        sys.exit(f"bench-collector: {why}, and TW_REQUIRE names bpf")
+    print(f"SKIPPED: bench-collector: {why}")
+    sys.exit(0)
+
+
+def read(path):
+    with open(path, encoding="ascii") as f:
+        return f.read()
+
+
+class Collector:
+    """A running tw-collector."""
+
+    def __init__(self, scratch, *args, interval="1s"):
+        ready = os.path.join(scratch, "ready")
+        if os.path.exists(ready):
+            os.remove(ready)
+        with open(os.path.join(scratch, "log"), "wb") as log:
+            self.proc = subprocess.Popen(
+                [bench.program("tw-collector"), "--listen", "127.0.0.1:0", "--ready-file",
+                 ready, "--interval", interval, "--log-level", "warn", *args],
+                stdin=subprocess.DEVNULL, stderr=log)
+        deadline = time.monotonic() + 30
+        while not os.path.exists(ready):
+            if self.proc.poll() is not None or time.monotonic() > deadline:
+                raise bench.Failed(f"tw-collector: {read(os.path.join(scratch, 'log'))}")
+            time.sleep(0.01)
+        self.url = f"http://{read(ready).strip()}/metrics"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.proc.send_signal(signal.SIGCONT)
+        self.proc.terminate()
+        self.proc.wait()
+
+    def metrics(self):
+        with urllib.request.urlopen(self.url, timeout=60) as answer:
+            return answer.read().decode()
+
+    @staticmethod
+    def value(text, name):
+        return float(re.search(rf"^{name}(?:{{.*}})? (\S+)$", text, re.M).group(1))
+
+    def get(self, name):
+        return self.value(self.metrics(), name)
+
+    def wait_ticks(self, count):
+        want = self.get("tallywatt_collector_ticks_total") + count
+        while self.get("tallywatt_collector_ticks_total") < want:
+            time.sleep(0.02)
+
+    def resident_mib(self):
+        return int(re.search(r"VmRSS:\s+(\d+)", read(f"/proc/{self.proc.pid}/status")
+                             ).group(1)) / 1024
+
+    def cpu_seconds(self):
+        """User and kernel."""
+        fields = read(f"/proc/{self.proc.pid}/schedstat").split()
+        stat = read(f"/proc/{self.proc.pid}/stat").rsplit(")", 1)[1].split()
+        ticks = int(stat[11]), int(stat[12])
+        total = int(fields[0]) / 1e9
+        return total, total * ticks[1] / max(sum(ticks), 1)
+
+
+class Empty:
+    """The empty program at sched_switch."""
+
+    def __enter__(self):
+        self.proc = subprocess.Popen([os.path.join(bench.HELPERS, "empty_switch")],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if self.proc.stdout.readline() != b"attached\n":
+            raise bench.Failed("empty_switch cannot attach")
+        return self
+
+    def __exit__(self, *_):
+        self.proc.communicate()
+
+
+class Nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+# ---- what a context switch costs --------------------------------------------
+
+def switch_ns(load):
+    return float(bench.Run([LOAD, load, str(SWITCHES)]).output)
+
+
+def program_stats():
+    """(ns, runs) of our programs."""
+    tool = next(p for p in ("/usr/sbin/bpftool", "/usr/bin/bpftool", "bpftool")
+                if os.path.exists(p) or "/" not in p)
+    shown = json.loads(bench.Run([tool, "-j", "prog", "show"]).output)
+    ours = [p for p in shown if p.get("name") in OURS]
+    return (sum(p.get("run_time_ns", 0) for p in ours),
+            sum(p.get("run_cnt", 0) for p in ours))
+
+
+def measure_switches(scratch, goals):
+    print(f"\nCPU ns by context switch: {ROUNDS} rounds of {2 * SWITCHES}, taking turns")
+    table = bench.Table(("load", -8, ""), ("nothing", 8, ".0f"), ("empty", 8, ".0f"),
+                        ("collector", 9, ".0f"), ("+empty", 7, ".0f"), ("+ours", 7, ".0f"),
+                        ("quartiles", 14, ""))
+    variants = (Nothing, Empty, lambda: Collector(scratch, interval="3s"))
+    for load in ("pipe", "threads"):
+        ns = [[], [], []]
+        for _ in range(ROUNDS):
+            for i, variant in enumerate(variants):
+                with variant():
+                    ns[i].append(switch_ns(load))
+        base, empty, ours = (bench.median(v) for v in ns)
+        more = sorted(b - a for a, b in zip(ns[0], ns[2]))
+        table.row(load, base, empty, ours, empty - base, ours - base,
+                  f"{more[len(more) // 4]:.0f}..{more[3 * len(more) // 4]:.0f}")
+        goals.at_most(f"{load}: ns more by switch", ours - base, 15, "ns")
+    measure_programs(scratch, goals)
+
+
+def measure_programs(scratch, goals):
+    before = read(STATS)
+    with open(STATS, "w", encoding="ascii") as f:
+        f.write("1")
+    try:
+        with Collector(scratch, interval="3s"):
+            start = program_stats()
+            bench.Run([LOAD, "pipe", str(SWITCHES)])
+            end = program_stats()
+    finally:
+        with open(STATS, "w", encoding="ascii") as f:
+            f.write(before)
+    ns = (end[0] - start[0]) / (2 * SWITCHES)
+    print(f"BPF programs ran {end[1] - start[1]} times in {2 * SWITCHES} switches")
+    goals.at_most("BPF run time by switch", ns, 1, "ns")
+
+
+# ---- what is seen ------------------------------------------------------------
+
+def find_cgroups():
+    for top in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        if os.path.exists(os.path.join(top, "cgroup.controllers")):
+            return top
+    skip("no cgroup v2 here")
+    return None
+
+
+class Cgroup:
+    def __init__(self, top):
+        self.name = f"/tallywatt-bench-{os.getpid()}"
+        self.path = top + self.name
+
+    def __enter__(self):
+        os.mkdir(self.path)
+        return self
+
+    def __exit__(self, *_):
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.05)
+
+    def enter(self):
+        with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as f:
+            f.write("0")
+
+    def usage_s(self):
+        return int(re.search(r"usage_usec (\d+)",
+                             read(os.path.join(self.path, "cpu.stat"))).group(1)) / 1e6
+
+    def seen_s(self, text):
+        match = re.search(rf'^tallywatt_cgroup_cpu_seconds_total{{[^}}]*cgroup='
+                          rf'"{self.name}"[^}}]*}} (\S+)$', text, re.M)
+        return float(match.group(1)) if match else 0.0
+
+
+def boot_s():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def between(series, when):
+    """cpu.stat at a time, between two looks."""
+    for (t0, v0), (t1, v1) in zip(series, series[1:]):
+        if t0 <= when <= t1:
+            return v0 + (v1 - v0) * (when - t0) / max(t1 - t0, 1e-9)
+    return None
+
+
+def follow(collector, cgroup, child):
+    """cpu.stat all the time, and what the collector says after each tick."""
+    series, ticks, seen = [], [], -1.0
+    while child.poll() is None or len(ticks) < 2:
+        series.append((boot_s(), cgroup.usage_s()))
+        if not ticks or boot_s() > ticks[-1][0] + INTERVAL_S:
+            text = collector.metrics()
+            tick = collector.value(text, "tallywatt_collector_tick_time_seconds")
+            if tick != seen:
+                seen = tick
+                ticks.append((tick, cgroup.seen_s(text)))
+        time.sleep(0.01)
+    return series, ticks
+
+
+def worst_interval(series, ticks):
+    """Largest part of an interval's time that is off, of whole seconds of load."""
+    worst = None
+    for (t0, v0), (t1, v1) in zip(ticks, ticks[1:]):
+        a, b = between(series, t0), between(series, t1)
+        if a is None or b is None or b - a < 0.5 * (t1 - t0):
+            continue
+        off = abs((v1 - v0) / (b - a) - 1)
+        worst = off if worst is None else max(worst, off)
+    return worst
+
+
+def measure_capture(scratch, goals):
+    print("\nSeen of the CPU time of a cgroup (its cpu.stat)")
+    table = bench.Table(("load", -26, ""), ("cpu s", 8, ".3f"), ("seen", 9, ".3%"),
+                        ("worst 1 s", 10, ".2%"), ("lost names", 10, ".0f"))
+    top = find_cgroups()
+    for name, args, least in CAPTURES:
+        with Collector(scratch, "--cgroups", "v2", "--ended-max", "1000") as collector, \
+                Cgroup(top) as cgroup:
+            child = subprocess.Popen([LOAD, *args], preexec_fn=cgroup.enter,
+                                     stdout=subprocess.DEVNULL)
+            series, ticks = follow(collector, cgroup, child)
+            collector.wait_ticks(3)
+            text = collector.metrics()
+            true, seen = cgroup.usage_s(), cgroup.seen_s(text)
+            worst = worst_interval(series, ticks)
+            table.row(name, true, seen / true, worst,
+                      collector.value(text, "tallywatt_collector_processes_lost_total"))
+            goals.at_least(f"{name}: seen", seen / true, least)
+            goals.at_most(f"{name}: seen, none of it twice", seen / true, 1.005)
+            if worst is not None:
+                storm = args[0] in ("true", "storm")
+                goals.at_most(f"{name}: off in an interval", worst, 0.02 if storm else 0.01)
+
+
+def measure_overflow(scratch, goals):
+    """Nobody reads while 6,000 end, with room for 512."""
+    with Collector(scratch, "--cgroups", "v2", "--events-max", "512") as collector, \
+            Cgroup(find_cgroups()) as cgroup:
+        collector.proc.send_signal(signal.SIGSTOP)
+        subprocess.run([LOAD, "storm", "1", "6000"], preexec_fn=cgroup.enter, check=True,
+                       stdout=subprocess.DEVNULL)
+        time.sleep(0.2)  # ends come an RCU grace period late
+        collector.proc.send_signal(signal.SIGCONT)
+        collector.wait_ticks(3)
+        text = collector.metrics()
+        true, seen = cgroup.usage_s(), cgroup.seen_s(text)
+        lost = collector.value(text, "tallywatt_collector_processes_lost_total")
+    print(f"\n6,000 ends without a read, room for 512: {lost:.0f} names lost, "
+          f"{seen / true:.3%} of {true:.3f} s seen")
+    goals.at_least("names lost, so that it is what it says", lost, 4000)
+    goals.at_least("6,000 ends: seen", seen / true, 0.999)
+    goals.at_most("6,000 ends: seen, none of it twice", seen / true, 1.005)
+
+
+# ---- what a tick costs ---------------------------------------------------------
+
+def measure_ticks(scratch, goals):
+    print("\nThe collector itself; tasks are processes that sleep")
+    table = bench.Table(("tasks", 6, "d"), ("interval", 8, ""), ("tick ms", 8, ".3f"),
+                        ("kernel", 7, ".0%"), ("of a CPU", 9, ".3%"), ("MiB", 6, ".1f"),
+                        ("scrape ms", 9, ".1f"), ("scrape CPU ms", 13, ".1f"),
+                        ("KiB", 7, ".0f"))
+    for tasks, interval_s, ticks in ((100, 1, 10), (300, 3, 6), (1000, 1, 10),
+                                     (10000, 1, 10)):
+        measure_tick(scratch, goals, table, tasks, interval_s, ticks)
+
+
+def measure_tick(scratch, goals, table, tasks, interval_s, ticks):
+    with Collector(scratch, interval=f"{interval_s}s") as collector:
+        load = subprocess.Popen([LOAD, "sleepers", str(tasks)], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE)
+        try:
+            load.stdout.readline()
+            # Command lines of so many are looked at 200 a tick.
+            time.sleep(interval_s * (2 + tasks / 200))
+            resident = collector.resident_mib()
+            began, cpu, kernel = time.monotonic(), *collector.cpu_seconds()
+            time.sleep(ticks * interval_s)
+            took = time.monotonic() - began
+            more = [b - a for a, b in zip((cpu, kernel), collector.cpu_seconds())]
+            scrapes, cpus = [], []
+            for _ in range(5):
+                cpu, start = collector.cpu_seconds()[0], time.monotonic()
+                text = collector.metrics()
+                scrapes.append(time.monotonic() - start)
+                cpus.append(collector.cpu_seconds()[0] - cpu)
+            resident = max(resident, collector.resident_mib())
+        finally:
+            load.communicate()
+    part = more[0] / took
+    table.row(tasks, f"{interval_s} s", 1e3 * more[0] / (took / interval_s),
+              more[1] / more[0] if more[0] else 0, part, resident,
+              1e3 * bench.median(scrapes), 1e3 * bench.median(cpus), len(text) / 1024)
+    if tasks == 300:
+        goals.at_most("300 tasks, 3 s: of a CPU", part, 0.0005)
+        goals.at_most("300 tasks: resident", resident, 16, "MiB")
+    if tasks == 10000:
+        goals.at_most("10,000 tasks, 1 s: of a CPU", part, 0.01)
+        goals.at_most("10,000 tasks: resident", resident, 40, "MiB")
+        goals.at_most("10,000 tasks: a scrape", 1e3 * bench.median(scrapes), 20, "ms")
+
+
+def measure_growth(goals):
+    """Eight hours of 3 s ticks."""
+    run = bench.Run([os.path.join(bench.HELPERS, "collector_ticks"), "9600"])
+    early, late = (int(n) for n in run.output.split())
+    print(f"\n9,600 ticks in {run.seconds:.0f} s: {early} KiB after 960, {late} KiB at the "
+          "end")
+    # Room that processes of others took for a while is kept for the next ones.
+    goals.at_most("growth", late - early, 256, "KiB")
+
+
+def main():
+    if os.geteuid() != 0:
+        skip("not root")
+    if not os.path.exists(os.path.join(bench.HELPERS, "empty_switch")):
+        skip("built without BPF")
+    goals = bench.Goals()
+    parts = {"switches": lambda s: measure_switches(s, goals),
+             "capture": lambda s: measure_capture(s, goals),
+             "overflow": lambda s: measure_overflow(s, goals),
+             "ticks": lambda s: measure_ticks(s, goals),
+             "growth": lambda s: measure_growth(goals)}
+    with bench.Scratch() as scratch:
+        for name in sys.argv[1:] or parts:
+            parts[name](scratch)
+    goals.exit()
+
+
+if __name__ == "__main__":
+    main()
