@@ -448,7 +448,7 @@ static void version_names_the_parts_of_the_build(void **state)
 	assert_non_null(
 		strstr(text, TW_XGBOOST ? "\nxgboost: yes\n" : "\nxgboost: no\n"));
 	assert_non_null(strstr(text, TW_LIBSVM ? "\nlibsvm: yes\n" : "\nlibsvm: no\n"));
-	assert_non_null(strstr(text, "\nbpf: no\n"));
+	assert_non_null(strstr(text, TW_BPF ? "\nbpf: yes\n" : "\nbpf: no\n"));
 	free(text);
 }
 
