@@ -148,13 +148,20 @@ out:
 	return rc;
 }
 
-void tw_dataset_release(struct tw_dataset *d)
+void tw_dataset_clear_columns(struct tw_dataset *d)
 {
 	for (size_t i = 0; i < d->cols; i++) {
 		free(d->col[i].name);
 		free(d->col[i].v);
 	}
 	free(d->col);
+	d->col = NULL;
+	d->cols = 0;
+}
+
+void tw_dataset_release(struct tw_dataset *d)
+{
+	tw_dataset_clear_columns(d);
 	free(d->time_ms);
 	free(d->id);
 	tw_strs_clear(&d->ids);

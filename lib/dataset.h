@@ -66,6 +66,9 @@ int tw_dataset_copy(const struct tw_dataset *d, const bool *keep, struct tw_data
 int tw_dataset_join(const struct tw_dataset *const *parts, size_t count,
 		    struct tw_dataset *out, uint32_t **part, struct tw_err *err);
 
+/* Drop all columns; rows, time stamps and ids stay. */
+void tw_dataset_clear_columns(struct tw_dataset *d);
+
 void tw_dataset_release(struct tw_dataset *d);
 
 #endif /* TW_DATASET_H */

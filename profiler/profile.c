@@ -137,12 +137,17 @@ bool tw_profile_is_background(const struct tw_profile *p, uint32_t node_type,
 }
 
 static int join_power(struct tw_profile *to, const struct tw_profile_power *p,
-		      struct tw_err *err)
+		      bool replace, struct tw_err *err)
 {
+	const struct tw_profile_power *old =
+		tw_profile_find(to, p->source, p->component, p->node_type);
 	struct tw_profile_power *more;
 
-	if (tw_profile_find(to, p->source, p->component, p->node_type) != NULL)
+	if (old != NULL) {
+		if (replace)
+			to->power[old - to->power] = *p;
 		return 0;
+	}
 	more = grow(to->power, to->powers, sizeof(*more), err);
 	if (more == NULL)
 		return -1;
@@ -161,16 +166,16 @@ static bool has_scaler(const struct tw_profile *p, const struct tw_profile_scale
 	return false;
 }
 
-int tw_profile_join(struct tw_profile *to, const struct tw_profile *from,
-		    struct tw_err *err)
+static int join(struct tw_profile *to, const struct tw_profile *from, bool replace,
+		struct tw_err *err)
 {
 	for (size_t i = 0; i < from->powers; i++)
-		if (join_power(to, &from->power[i], err) < 0)
+		if (join_power(to, &from->power[i], replace, err) < 0)
 			return -1;
 	for (size_t i = 0; i < from->scalers; i++) {
 		const struct tw_profile_scaler *s = &from->scaler[i];
 
-		if (!has_scaler(to, s) &&
+		if ((replace || !has_scaler(to, s)) &&
 		    tw_profile_add_scaler(to, s->group, s->node_type, s->feature, s->max,
 					  err) < 0)
 			return -1;
@@ -184,6 +189,18 @@ int tw_profile_join(struct tw_profile *to, const struct tw_profile *from,
 				return -1;
 	}
 	return 0;
+}
+
+int tw_profile_join(struct tw_profile *to, const struct tw_profile *from,
+		    struct tw_err *err)
+{
+	return join(to, from, false, err);
+}
+
+int tw_profile_update(struct tw_profile *to, const struct tw_profile *from,
+		      struct tw_err *err)
+{
+	return join(to, from, true, err);
 }
 
 void tw_profile_release(struct tw_profile *p)

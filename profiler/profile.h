@@ -84,6 +84,11 @@ bool tw_profile_is_background(const struct tw_profile *p, uint32_t node_type,
 int tw_profile_join(struct tw_profile *to, const struct tw_profile *from,
 		    struct tw_err *err);
 
+/* The same, but power that from has takes the place of what to has; of two scalers the
+ * larger one stays. */
+int tw_profile_update(struct tw_profile *to, const struct tw_profile *from,
+		      struct tw_err *err);
+
 /* NULL without memory. */
 json_t *tw_profile_to_json(const struct tw_profile *p);
 

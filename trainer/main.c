@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <gsl/gsl_errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -154,6 +155,8 @@ int main(int argc, char **argv)
 
 	/* GSL's default handler aborts the process. */
 	gsl_set_error_handler_off();
+	/* Large tables go back to the kernel once they are free, wherever they lay. */
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 
 	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0) {
 		fprintf(stderr, "tw-trainer: %s\n", err.text);

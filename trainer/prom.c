@@ -95,6 +95,17 @@ const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metr
 	return NULL;
 }
 
+size_t tw_prom_longest(const struct tw_prom *p)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		for (size_t k = 0; k < p->metric[i].count; k++)
+			if (p->metric[i].series[k].value.count > most)
+				most = p->metric[i].series[k].value.count;
+	return most;
+}
+
 const char *tw_series_label(const struct tw_series *s, const char *name)
 {
 	for (size_t i = 0; i < s->labels; i++)

@@ -61,6 +61,9 @@ void tw_prom_builder_free(struct tw_prom_builder *b); /* NULL is fine */
 const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metric,
 				       size_t *count);
 
+/* Samples of the longest series. */
+size_t tw_prom_longest(const struct tw_prom *p);
+
 /* Value of a label, or NULL. Labels that no schema looks at are not kept. */
 const char *tw_series_label(const struct tw_series *s, const char *name);
 

@@ -71,6 +71,7 @@ trainer-src += trainer/smooth.c
 trainer-src += trainer/train.c
 trainer-src += trainer/train_arguments.c
 trainer-src += trainer/train_data.c
+trainer-src += trainer/train_extract.c
 trainer-src += trainer/train_flags.c
 trainer-src += trainer/train_input.c
 trainer-src += trainer/train_machines.c

@@ -5,6 +5,7 @@
 #include "trainer/command.h"
 
 #include <gsl/gsl_errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 
 	/* Its default handler aborts. */
 	gsl_set_error_handler_off();
+	/* Large tables go back to the kernel once they are free, wherever they lay. */
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 	/* A reader that goes away is an error to report, not a signal. */
 	signal(SIGPIPE, SIG_IGN);
 

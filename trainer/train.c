@@ -6,6 +6,7 @@
 #include "lib/json.h"
 #include "lib/pool.h"
 #include "trainer/names.h"
+#include "trainer/prom.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_pack.h"
@@ -15,6 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/*
+ * Numbers that the data of a batch may have. What is small is trained all at once, so
+ * that no thread waits for another; what is large bit by bit, so that it fits into
+ * memory.
+ */
+#define BATCH_CELLS ((size_t)8 << 20)
 
 static uint64_t now_ns(void)
 {
@@ -142,18 +150,29 @@ static int plan(struct tw_training *t, struct tw_err *err)
 
 /* ---- stages ---- */
 
+static bool is_twin(const struct tw_training *t, size_t i)
+{
+	return i > t->from && i < t->to &&
+	       tw_train_data_is_twin(&t->data[i - 1], &t->data[i], t->job);
+}
+
 static void extract_one(void *arg, size_t i)
 {
 	struct tw_training *t = arg;
+	struct tw_train_data *d = &t->data[t->from + i];
 
-	tw_train_data_extract(&t->data[i], t->job);
+	if (is_twin(t, t->from + i))
+		return;
+	tw_train_data_extract(d, t->job);
+	if (is_twin(t, t->from + i + 1))
+		tw_train_data_copy(d + 1, d);
 }
 
 static void isolate_one(void *arg, size_t i)
 {
 	struct tw_training *t = arg;
 
-	tw_train_data_isolate(&t->data[i], t->job);
+	tw_train_data_isolate(&t->data[t->from + i], t->job);
 }
 
 static void fit_one(void *arg, size_t i)
@@ -167,7 +186,7 @@ static void finish_one(void *arg, size_t i)
 {
 	struct tw_training *t = arg;
 
-	tw_train_unit_finish(&t->unit[i], t->job);
+	tw_train_unit_finish(&t->unit[t->unit_from + i], t->job);
 }
 
 static const struct tw_strs *trainers_of(const struct tw_training *t, enum tw_output o)
@@ -184,26 +203,34 @@ static int make_units(struct tw_training *t, struct tw_err *err)
 	t->unit = calloc(count, sizeof(*t->unit));
 	if (t->unit == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu models", count);
-	for (size_t i = 0; i < t->datas; i++) {
+	return 0;
+}
+
+/* Those of the batch. */
+static void begin_units(struct tw_training *t)
+{
+	t->unit_from = t->units;
+	for (size_t i = t->from; i < t->to; i++) {
 		const struct tw_strs *names = trainers_of(t, t->data[i].output);
 
 		for (size_t k = 0; k < names->count; k++)
 			tw_train_unit_init(&t->unit[t->units++], &t->data[i],
 					   tw_trainer_find(names->at[k]));
 	}
-	return 0;
 }
 
 static int make_steps(struct tw_training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < t->units; i++)
+	for (size_t i = t->unit_from; i < t->units; i++)
 		count += tw_train_unit_steps(&t->unit[i]);
+	free(t->step);
+	t->steps = 0;
 	t->step = calloc(count + 1, sizeof(*t->step));
 	if (t->step == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu fits", count);
-	for (size_t i = 0; i < t->units; i++) {
+	for (size_t i = t->unit_from; i < t->units; i++) {
 		const size_t steps = tw_train_unit_steps(&t->unit[i]);
 
 		for (size_t k = 0; k < steps; k++)
@@ -218,7 +245,7 @@ static int make_steps(struct tw_training *t, struct tw_err *err)
  */
 static int check_data(const struct tw_training *t, struct tw_err *err)
 {
-	for (size_t i = 0; i < t->datas; i++) {
+	for (size_t i = t->from; i < t->to; i++) {
 		const struct tw_train_data *d = &t->data[i];
 
 		if (d->err.code == TW_OK || d->err.code == TW_NOTFOUND)
@@ -245,34 +272,77 @@ static void release(struct tw_training *t)
 	tw_train_machines_release(&t->machines);
 }
 
+/* ---- batches ---- */
+
+/* Numbers in the tables of one data, at most: as extracted, and as each fold sees it. */
+static size_t count_cells(const struct tw_train_data *d)
+{
+	size_t rows = d->table != NULL ? d->table->data->rows : 0;
+
+	for (size_t i = 0; d->table == NULL && i < d->machine->parts; i++)
+		rows += tw_prom_longest(d->machine->part[i].response);
+	return rows * 2 * (d->group->count + 4 * d->source->count);
+}
+
+/* The data from t->to on that are trained at once: one at least. */
+static void begin_batch(struct tw_training *t)
+{
+	const size_t most = t->job->batch_cells > 0 ? t->job->batch_cells : BATCH_CELLS;
+	size_t cells = 0;
+
+	t->from = t->to;
+	do
+		cells += count_cells(&t->data[t->to++]);
+	while (t->to < t->datas && cells + count_cells(&t->data[t->to]) <= most);
+}
+
+static int train_batch(struct tw_training *t, struct tw_train_result *r,
+		       struct tw_err *err)
+{
+	const struct tw_train_job *job = t->job;
+	const size_t datas = t->to - t->from;
+	uint64_t lap = now_ns();
+
+	tw_pool_run(datas, job->threads, extract_one, t);
+	r->extract_ns += lap_ns(&lap);
+	if (check_data(t, err) < 0)
+		return -1;
+	tw_pool_run(datas, job->threads, isolate_one, t);
+	r->isolate_ns += lap_ns(&lap);
+	begin_units(t);
+	if (make_steps(t, err) < 0)
+		return -1;
+	tw_pool_run(t->steps, job->threads, fit_one, t);
+	r->fit_ns += lap_ns(&lap);
+	tw_pool_run(t->units - t->unit_from, job->threads, finish_one, t);
+	for (size_t i = t->from; i < t->to; i++)
+		tw_train_data_drop(&t->data[i]);
+	r->pack_ns += lap_ns(&lap);
+	return 0;
+}
+
 int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	     struct tw_err *err)
 {
 	struct tw_training t = { .job = job };
 	struct tw_train_result r = { 0 };
-	uint64_t lap = now_ns();
+	uint64_t lap;
 	int rc = -1;
 
 	if (check_job(job, err) < 0 ||
 	    tw_train_machines_find(job, &t.machines, err) < 0 ||
 	    tw_train_machines_isolation(&t.machines, job, &t.isolation, err) < 0 ||
-	    plan(&t, err) < 0)
+	    plan(&t, err) < 0 || make_units(&t, err) < 0)
 		goto out;
-
-	tw_pool_run(t.datas, job->threads, extract_one, &t);
-	r.extract_ns = lap_ns(&lap);
-	if (check_data(&t, err) < 0)
-		goto out;
-	tw_pool_run(t.datas, job->threads, isolate_one, &t);
-	r.isolate_ns = lap_ns(&lap);
-	if (make_units(&t, err) < 0 || make_steps(&t, err) < 0)
-		goto out;
-	tw_pool_run(t.steps, job->threads, fit_one, &t);
-	r.fit_ns = lap_ns(&lap);
-	tw_pool_run(t.units, job->threads, finish_one, &t);
+	while (t.to < t.datas) {
+		begin_batch(&t);
+		if (train_batch(&t, &r, err) < 0)
+			goto out;
+	}
+	lap = now_ns();
 	if (tw_train_pack(&t, &r, err) < 0)
 		goto out;
-	r.pack_ns = lap_ns(&lap);
+	r.pack_ns += lap_ns(&lap);
 
 	*out = r;
 	r = (struct tw_train_result){ 0 };

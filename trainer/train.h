@@ -73,6 +73,8 @@ struct tw_train_job {
 	uint64_t seed;
 	unsigned threads; /* 0: one a CPU */
 	unsigned folds;   /* 0: 5 */
+	/* Numbers that data trained at the same time may have: for tests. 0: 64 MiB. */
+	size_t batch_cells;
 	/* Judge by leaving workloads out too: these, or each response as one; or by
 	 * shuffled rows. */
 	const struct tw_workloads *workloads;

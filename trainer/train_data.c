@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_data.h"
 
-#include "trainer/smooth.h"
 #include "trainer/train.h"
 #include "trainer/train_machines.h"
+#include "trainer/train_profile.h"
 #include "trainer/validate.h"
 
 #include <stdlib.h>
@@ -11,125 +11,9 @@
 
 #define FOLDS_DEFAULT 5
 
-static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
-		   const struct tw_prom *response, struct tw_dataset *out,
-		   struct tw_err *err)
-{
-	const struct tw_extract_args args = {
-		.source = t->source,
-		.group = t->group,
-		.level = t->output == TW_DYN_POWER && !t->group->of_node
-				 ? TW_LEVEL_CONTAINER
-				 : TW_LEVEL_NODE,
-		.resets = job->resets,
-		.vm_metrics = job->vm_metrics,
-		.apart = !job->vm_metrics,
-	};
-
-	return tw_extract(response, &args, out, err);
-}
-
-static uint32_t node_type_of(const struct tw_train_data *t)
+uint32_t tw_train_data_node_type(const struct tw_train_data *t)
 {
 	return t->machine != NULL ? (uint32_t)t->machine->node_type : 0;
-}
-
-/* One row a time stamp, from one recording. */
-static int get_rows(const struct tw_train_data *t, const struct tw_train_job *job,
-		    const struct tw_prom *response, struct tw_dataset *out,
-		    struct tw_err *err)
-{
-	const struct tw_isolator_args args =
-		tw_isolation_args(t->isolation, node_type_of(t));
-	struct tw_dataset d = { 0 };
-	int status;
-
-	if (response == NULL)
-		status = tw_dataset_copy(t->table->data, NULL, &d, err);
-	else
-		status = extract(t, job, response, &d, err);
-	if (status < 0)
-		return -1;
-	if (t->output == TW_ABS_POWER)
-		*out = d;
-	else
-		status = tw_isolate_prepare(job->isolator, &args, &d, out, err);
-	if (t->output != TW_ABS_POWER)
-		tw_dataset_release(&d);
-	/* Summed over workloads first: one that ends is still in the means after it. */
-	if (status < 0 || job->smooth == 0 || tw_smooth(out, job->smooth, err) == 0)
-		return status;
-	tw_dataset_release(out);
-	return -1;
-}
-
-/* Rows of each recording that has the metrics, and which of the inputs it is. */
-struct recordings {
-	struct tw_dataset *d;
-	const struct tw_dataset **at;
-	uint32_t *input;
-	size_t count;
-};
-
-static int extract_all(struct tw_train_data *t, const struct tw_train_job *job,
-		       struct recordings *r, struct tw_err *err)
-{
-	struct tw_err absent = { 0 };
-
-	for (size_t i = 0; i < t->machine->parts; i++) {
-		const struct tw_train_part *part = &t->machine->part[i];
-		struct tw_err why = { 0 };
-
-		if (get_rows(t, job, part->response, &r->d[r->count], &why) == 0) {
-			r->at[r->count] = &r->d[r->count];
-			r->input[r->count++] = (uint32_t)part->input;
-			continue;
-		}
-		if (t->machine->parts > 1)
-			tw_err_wrap(&why, "'%.80s'", job->responses[part->input].origin);
-		if (why.code != TW_NOTFOUND)
-			return tw_fail(err, why.code, "%s", why.text);
-		tw_fail(&absent, why.code, "%s", why.text);
-	}
-	return r->count > 0 ? 0 : tw_fail(err, absent.code, "%s", absent.text);
-}
-
-static int extract_parts(struct tw_train_data *t, const struct tw_train_job *job,
-			 struct tw_err *err)
-{
-	const size_t parts = t->machine->parts;
-	struct recordings r = { calloc(parts, sizeof(*r.d)), calloc(parts, sizeof(*r.at)),
-				calloc(parts, sizeof(*r.input)), 0 };
-	int rc = -1;
-
-	if (r.d == NULL || r.at == NULL || r.input == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu recordings", parts);
-		goto out;
-	}
-	if (extract_all(t, job, &r, err) < 0 ||
-	    tw_dataset_join(r.at, r.count, &t->d, &t->input, err) < 0)
-		goto out;
-	for (size_t i = 0; i < t->d.rows; i++)
-		t->input[i] = r.input[t->input[i]];
-
-	rc = 0;
-out:
-	for (size_t i = 0; r.d != NULL && i < r.count; i++)
-		tw_dataset_release(&r.d[i]);
-	free(r.d);
-	free(r.at);
-	free(r.input);
-	return rc;
-}
-
-void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job)
-{
-	if (t->table != NULL)
-		get_rows(t, job, NULL, &t->d, &t->err);
-	else
-		extract_parts(t, job, &t->err);
-	if (job->shares > 0)
-		t->d.rows = t->d.rows * job->share / job->shares;
 }
 
 static int find_columns(struct tw_train_data *t, struct tw_err *err)
@@ -154,14 +38,18 @@ static int find_columns(struct tw_train_data *t, struct tw_err *err)
 	return 0;
 }
 
-static void fill_x(struct tw_train_data *t)
+static int fill_x(struct tw_train_data *t, struct tw_err *err)
 {
+	t->x = calloc(t->d.rows, t->cols * sizeof(*t->x));
+	if (t->x == NULL)
+		return tw_fail(err, TW_NOMEM, "features of %zu rows", t->d.rows);
 	for (size_t c = 0; c < t->cols; c++) {
 		const double *v = tw_dataset_find(&t->d, t->feature[c]);
 
 		for (size_t r = 0; r < t->d.rows; r++)
 			t->x[r * t->cols + c] = v[r];
 	}
+	return 0;
 }
 
 /* Absolute power is the same in each view: one block serves all. */
@@ -197,16 +85,22 @@ static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isola
 			const bool *keep, size_t fold, struct tw_err *err)
 {
 	const struct tw_isolator_args args =
-		tw_isolation_args(t->isolation, node_type_of(t));
+		tw_isolation_args(t->isolation, tw_train_data_node_type(t));
 	struct tw_dataset training = { 0 }, all = { 0 };
 	void *state = NULL;
 	int rc = -1;
 
-	if (tw_dataset_copy(&t->d, keep, &training, err) < 0 ||
-	    tw_dataset_copy(&t->d, NULL, &all, err) < 0)
+	if (tw_dataset_copy(&t->d, keep, &training, err) < 0)
 		goto out;
-	if (isolator->fit(&args, &training, t->source, &state, err) < 0 ||
-	    isolator->apply(state, &all, err) < 0) {
+	if (isolator->fit(&args, &training, t->source, &state, err) < 0) {
+		tw_err_wrap(err, "%s", isolator->name);
+		goto out;
+	}
+	/* It may be large: not both at a time. */
+	tw_dataset_release(&training);
+	if (tw_dataset_copy(&t->d, NULL, &all, err) < 0)
+		goto out;
+	if (isolator->apply(state, &all, err) < 0) {
 		tw_err_wrap(err, "%s", isolator->name);
 		goto out;
 	}
@@ -319,13 +213,14 @@ static void make_extras(struct tw_train_data *t, const struct tw_train_job *job)
 		t->extras++;
 }
 
-void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job)
+static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 {
 	const size_t rows = t->d.rows;
 	size_t blocks;
 
 	if (t->err.code != TW_OK)
 		return;
+	t->rows = rows;
 	if (rows < TW_TRAIN_ROWS_MIN) {
 		tw_fail(&t->err, TW_INVALID,
 			"%zu rows, need at least %d to train and to judge", rows,
@@ -335,23 +230,32 @@ void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *j
 	if (find_columns(t, &t->err) < 0)
 		return;
 
+	t->first_ms = t->d.time_ms[0];
+	t->last_ms = t->d.time_ms[rows - 1];
 	t->folds = job->folds > 0 ? job->folds : FOLDS_DEFAULT;
 	t->folds = t->folds < rows ? t->folds : rows;
 	make_extras(t, job);
 	blocks = t->output == TW_DYN_POWER ? tw_train_data_views(t) : 1;
-	t->x = calloc(rows, t->cols * sizeof(*t->x));
 	t->y = calloc(rows, blocks * t->components * sizeof(*t->y));
-	if (t->x == NULL || t->y == NULL) {
-		tw_fail(&t->err, TW_NOMEM, "%zu rows of samples", rows);
+	if (t->y == NULL) {
+		tw_fail(&t->err, TW_NOMEM, "power of %zu rows", rows);
 		return;
 	}
-	fill_x(t);
 	t->overlap = job->smooth > 0 ? job->smooth - 1 : 0;
 	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero;
-	if (t->output == TW_DYN_POWER)
-		isolate(t, job->isolator, &t->err);
-	else
+	if (t->output == TW_ABS_POWER)
 		fill_power(t, &t->d, 0);
+	else if (isolate(t, job->isolator, &t->err) < 0)
+		return;
+	if (fill_x(t, &t->err) < 0)
+		return;
+	tw_train_profile_data(t, &t->profile, &t->err);
+}
+
+void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job)
+{
+	prepare(t, job);
+	tw_dataset_clear_columns(&t->d);
 }
 
 struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t view,
@@ -369,15 +273,30 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t vi
 	};
 }
 
-void tw_train_data_release(struct tw_train_data *t)
+void tw_train_data_feature(const struct tw_train_data *t, size_t col, double *out)
+{
+	for (size_t r = 0; r < t->d.rows; r++)
+		out[r] = t->x[r * t->cols + col];
+}
+
+void tw_train_data_drop(struct tw_train_data *t)
 {
 	tw_dataset_release(&t->d);
 	for (size_t i = 0; i < t->extras; i++)
 		tw_folds_release(&t->extra[i]);
 	free(t->input);
-	free(t->feature);
 	free(t->x);
 	free(t->y);
+	t->input = NULL;
+	t->x = NULL;
+	t->y = NULL;
+}
+
+void tw_train_data_release(struct tw_train_data *t)
+{
+	tw_train_data_drop(t);
+	free(t->feature);
 	json_decref(t->learnt);
+	tw_profile_release(&t->profile);
 	*t = (struct tw_train_data){ 0 };
 }

@@ -13,6 +13,7 @@
 #include "lib/dataset.h"
 #include "lib/err.h"
 #include "lib/feature.h"
+#include "profiler/profile.h"
 #include "trainer/folds.h"
 #include "trainer/trainer.h"
 
@@ -38,9 +39,12 @@ struct tw_train_data {
 	const struct tw_isolation *isolation; /* or NULL */
 	struct tw_err err;                    /* why there is no data */
 
-	struct tw_dataset d;  /* one row a time stamp */
+	struct tw_profile profile; /* of the rows; trainer/train_profile.h */
+	size_t rows;
+	int64_t first_ms, last_ms; /* of the rows */
+	struct tw_dataset d;       /* one row a time stamp; isolation takes the columns */
 	uint32_t *input;      /* which of the job's responses each row is from; or NULL */
-	const char **feature; /* those of the group that d has */
+	const char **feature; /* those of the group that the data has */
 	size_t cols;
 	enum tw_component component[TW_COMPONENT_COUNT]; /* whose power d has */
 	size_t components;
@@ -58,6 +62,13 @@ struct tw_train_data {
 /* Get d: extract from the response, or copy the table. The first of two steps. */
 void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job);
 
+/* Whether two of them differ in their output only, and extraction gives both the same. */
+bool tw_train_data_is_twin(const struct tw_train_data *a, const struct tw_train_data *b,
+			   const struct tw_train_job *job);
+
+/* Get d from a twin that has been extracted. */
+void tw_train_data_copy(struct tw_train_data *t, const struct tw_train_data *twin);
+
 /* Get the rest. */
 void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job);
 
@@ -73,6 +84,15 @@ size_t tw_train_data_extra(const struct tw_train_data *t, size_t view, uint32_t 
 /* Samples of a component in a view. Borrowed. */
 struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t view,
 					size_t component);
+
+/* The machine's; 0 where none is told. */
+uint32_t tw_train_data_node_type(const struct tw_train_data *t);
+
+/* A column of x: out has room for the rows. */
+void tw_train_data_feature(const struct tw_train_data *t, size_t col, double *out);
+
+/* Let go of d, x and y, once they have been used. */
+void tw_train_data_drop(struct tw_train_data *t);
 
 void tw_train_data_release(struct tw_train_data *t);
 

@@ -212,12 +212,10 @@ static json_t *describe_times(const struct tw_train_data *data, size_t count,
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct tw_dataset *d = &data[i].d;
-
 		if (data[i].err.code != TW_OK)
 			continue;
-		first = d->time_ms[0] < first ? d->time_ms[0] : first;
-		last = d->time_ms[d->rows - 1] > last ? d->time_ms[d->rows - 1] : last;
+		first = data[i].first_ms < first ? data[i].first_ms : first;
+		last = data[i].last_ms > last ? data[i].last_ms : last;
 	}
 	return json_pack("{s:o, s:o, s:o}", "origin", tw_train_origins(job), "first",
 			 instant(first), "last", instant(last));

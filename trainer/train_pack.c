@@ -66,7 +66,7 @@ static int make_rows(const struct tw_training *t, struct tw_train_result *out,
 		row->output = tw_output_name(u->data->output);
 		row->group = u->data->group->name;
 		row->trainer = u->trainer->name;
-		row->rows = u->data->d.rows;
+		row->rows = u->data->rows;
 		row->machine = u->data->machine->name;
 		row->node_type = u->data->machine->node_type;
 		/* A pipeline must not depend on how much memory there was. */

@@ -30,8 +30,9 @@ struct tw_training {
 	struct tw_isolation isolation;
 	struct tw_train_data *data;
 	size_t datas;
+	size_t from, to; /* of data: the batch */
 	struct tw_train_unit *unit;
-	size_t units;
+	size_t unit_from, units; /* those of the batch, behind those of others */
 	struct tw_train_step *step;
 	size_t steps;
 };

@@ -79,6 +79,14 @@ static int add_scalers(struct tw_profile *p, const struct tw_train_data *d,
 	return 0;
 }
 
+int tw_train_profile_data(const struct tw_train_data *d, struct tw_profile *out,
+			  struct tw_err *err)
+{
+	if (add_rest(out, d, err) < 0)
+		return -1;
+	return add_scalers(out, d, err);
+}
+
 /* Rows of all workloads; of DynPower some may be left out as background. */
 static bool is_whole(const struct tw_train_data *d)
 {
@@ -99,9 +107,8 @@ int tw_train_profile(const struct tw_train_data *data, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_train_data *d = &data[i];
 
-		if (d->err.code != TW_OK || is_whole(d) != whole)
-			continue;
-		if (add_rest(&p, d, err) < 0 || add_scalers(&p, d, err) < 0)
+		if (d->err.code == TW_OK && is_whole(d) == whole &&
+		    tw_profile_update(&p, &d->profile, err) < 0)
 			goto out;
 	}
 	/* What was recorded at rest goes before what was found in the data. */

@@ -90,12 +90,13 @@ static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err
 	const struct tw_train_data *d = u->data;
 	const size_t rows = d->d.rows;
 	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
-	double *measured = malloc(rows * sizeof(*measured));
-	const double *load = tw_dataset_find(&d->d, d->feature[main]);
+	double *measured = malloc(2 * rows * sizeof(*measured)), *load;
 	int rc = -1;
 
 	if (measured == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", rows);
+	load = measured + rows;
+	tw_train_data_feature(d, main, load);
 	fill_measured(d, c, measured);
 	if (tw_score(measured, predicted_of(u, 0, c), load, rows, &u->score[c], err) <
 	    0) {
@@ -112,15 +113,14 @@ out:
 static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *to,
 		    struct tw_err *err)
 {
-	const char *name =
-		d->feature[tw_main_feature(d->feature, d->cols, d->component[c])];
+	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
 	double *v;
 
-	if (tw_dataset_find(to, name) != NULL)
+	if (tw_dataset_find(to, d->feature[main]) != NULL)
 		return 0;
-	if (tw_dataset_add(to, name, &v, err) < 0)
+	if (tw_dataset_add(to, d->feature[main], &v, err) < 0)
 		return -1;
-	memcpy(v, tw_dataset_find(&d->d, name), to->rows * sizeof(*v));
+	tw_train_data_feature(d, main, v);
 	return 0;
 }
 
@@ -208,9 +208,7 @@ static int gather(const struct tw_train_unit *u, size_t extra, size_t c,
 {
 	const struct tw_train_data *d = u->data;
 	const struct tw_folds *f = &d->extra[extra];
-	const char *main =
-		d->feature[tw_main_feature(d->feature, d->cols, d->component[c])];
-	const double *load = tw_dataset_find(&d->d, main);
+	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
 	size_t first = d->folds + 1;
 
 	out->measured = calloc(3 * d->d.rows + 1, sizeof(*out->measured));
@@ -226,7 +224,7 @@ static int gather(const struct tw_train_unit *u, size_t extra, size_t c,
 		out->measured[out->rows] =
 			tw_train_data_samples(d, first + f->of[r], c).y[r];
 		out->predicted[out->rows] = predicted_of(u, 1 + extra, c)[r];
-		out->load[out->rows++] = load[r];
+		out->load[out->rows++] = d->x[r * d->cols + main];
 	}
 	return 0;
 }
@@ -273,12 +271,10 @@ static void judge_extra(struct tw_train_unit *u, size_t extra)
 	}
 }
 
-void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job)
+static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 {
 	const struct tw_err *failure;
 
-	if (u->err.code != TW_OK)
-		return;
 	failure = find_failure(u);
 	if (failure != NULL) {
 		u->err = *failure;
@@ -294,6 +290,16 @@ void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *jo
 	if (tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)
 		return;
 	add_validation(u, &u->err);
+}
+
+void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job)
+{
+	if (u->err.code == TW_OK)
+		finish(u, job);
+	free(u->step_err);
+	free(u->predicted);
+	u->step_err = NULL;
+	u->predicted = NULL;
 }
 
 void tw_train_unit_release(struct tw_train_unit *u)

@@ -45,7 +45,7 @@ size_t tw_train_unit_steps(const struct tw_train_unit *u);
 void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 			const struct tw_train_job *job);
 
-/* After all steps: judge, and make the model and its files. */
+/* After all steps: judge, and make the model and its files. What was predicted goes. */
 void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job);
 
 void tw_train_unit_release(struct tw_train_unit *u);

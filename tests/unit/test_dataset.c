@@ -37,6 +37,22 @@ static void columns_start_as_zeros_and_are_found_by_name(void **state)
 	assert_null(tw_dataset_find(&d, "cpu_cycles"));
 }
 
+static void columns_can_be_dropped_and_added_anew(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(fill(&d, &err), 0);
+	tw_dataset_clear_columns(&d);
+	assert_int_equal(d.cols, 0);
+	assert_int_equal(d.rows, 3);
+	assert_int_equal(d.time_ms[2], 2000);
+	assert_int_equal(tw_dataset_add(&d, "cpu_cycles", NULL, &err), 0);
+	assert_true(tw_dataset_find(&d, "cpu_cycles")[2] == 0.0);
+	tw_dataset_release(&d);
+}
+
 static void a_repeated_column_is_refused(void **state)
 {
 	struct tw_dataset d = { 0 };
@@ -125,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_start_as_zeros_and_are_found_by_name),
+		cmocka_unit_test(columns_can_be_dropped_and_added_anew),
 		cmocka_unit_test(a_repeated_column_is_refused),
 		cmocka_unit_test(copy_keeps_the_wanted_rows_with_their_ids),
 		cmocka_unit_test(no_rows_are_a_dataset_too),

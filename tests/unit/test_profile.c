@@ -89,7 +89,7 @@ static void what_is_written_reads_the_same(void **state)
 	tw_profile_release(&p);
 }
 
-static void joining_adds_what_is_not_there(void **state)
+static void joining_adds_what_is_not_there_and_updating_replaces_it(void **state)
 {
 	static const double a[] = { 1 }, b[] = { 2 };
 	const struct tw_feature_group *group = tw_feature_group_find("CounterOnly");
@@ -113,6 +113,12 @@ static void joining_adds_what_is_not_there(void **state)
 	assert_int_equal(to.scalers, 2);
 	assert_true(to.scaler[0].max == 1 && to.scaler[1].max == 9);
 	assert_true(tw_profile_is_background(&to, 1, "etcd"));
+
+	assert_int_equal(tw_profile_update(&to, &from, &err), 0);
+	assert_int_equal(to.powers, 2);
+	assert_true(tw_profile_find(&to, rapl(), TW_CORE, 0)->min_w == 2);
+	assert_int_equal(to.scalers, 2);
+	assert_true(to.scaler[0].max == 9);
 	tw_profile_release(&from);
 	tw_profile_release(&to);
 }
@@ -217,7 +223,7 @@ int main(void)
 		cmocka_unit_test(power_is_the_least_the_median_and_the_most),
 		cmocka_unit_test(power_that_is_none_is_brought_within_the_bounds),
 		cmocka_unit_test(what_is_written_reads_the_same),
-		cmocka_unit_test(joining_adds_what_is_not_there),
+		cmocka_unit_test(joining_adds_what_is_not_there_and_updating_replaces_it),
 		cmocka_unit_test(files_of_kepler_model_server_are_read),
 		cmocka_unit_test(bad_profiles_are_refused_with_their_place),
 		cmocka_unit_test(every_failed_allocation_is_reported),

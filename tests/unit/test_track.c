@@ -115,44 +115,54 @@ static void small_parts_of_a_large_sum_are_not_lost(void **state)
 	tw_arena_release(&arena);
 }
 
+/* Two series of one counter with the same labels. */
+struct pair {
+	struct tw_arena arena;
+	struct tw_series s[2];
+	struct tw_counter_series at[2];
+};
+
+static void make_pair(struct pair *p, const double *time_ms, const double *later)
+{
+	static const double v[] = { 1, 2 };
+
+	*p = (struct pair){ 0 };
+	p->s[0] = make_series(&p->arena, &first, time_ms, v, 2);
+	p->s[1] = make_series(&p->arena, &first, later, v, 2);
+	for (size_t i = 0; i < 2; i++)
+		p->at[i] = (struct tw_counter_series){ key_a, 0, &p->s[i] };
+}
+
 static void series_that_nothing_tells_apart_must_not_meet(void **state)
 {
 	static const double time_ms[] = { 1000, 2000 }, later[] = { 2000, 3000 };
-	static const double v[] = { 1, 2 };
-	struct tw_arena arena = { 0 };
-	const struct tw_series s[] = { make_series(&arena, &first, time_ms, v, 2),
-				       make_series(&arena, &first, later, v, 2) };
-	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
-						{ key_a, 0, &s[1] } };
 	struct tw_track t = { 0 };
 	struct tw_err err = { 0 };
+	struct pair p;
 
 	(void)state;
-	assert_int_equal(tw_track_join(&t, at, 2, &err), -1);
+	make_pair(&p, time_ms, later);
+	assert_int_equal(tw_track_join(&t, p.at, 2, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text, "two series of 'a' have a sample at 2000 ms");
 	tw_track_release(&t);
-	tw_arena_release(&arena);
+	tw_arena_release(&p.arena);
 }
 
 static void every_failed_allocation_is_reported(void **state)
 {
 	static const double time_ms[] = { 1000, 2000 }, later[] = { 3000, 4000 };
-	static const double v[] = { 1, 2 };
-	struct tw_arena arena = { 0 };
-	const struct tw_series s[] = { make_series(&arena, &first, time_ms, v, 2),
-				       make_series(&arena, &first, later, v, 2) };
-	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
-						{ key_a, 0, &s[1] } };
+	struct pair p;
 
 	(void)state;
+	make_pair(&p, time_ms, later);
 	for (int n = 1;; n++) {
 		struct tw_track t = { 0 };
 		struct tw_err err = { 0 };
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_track_join(&t, at, 2, &err);
+		rc = tw_track_join(&t, p.at, 2, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			assert_int_equal(t.count, 4);
@@ -164,7 +174,7 @@ static void every_failed_allocation_is_reported(void **state)
 		assert_int_equal(err.code, TW_NOMEM);
 		tw_track_release(&t);
 	}
-	tw_arena_release(&arena);
+	tw_arena_release(&p.arena);
 }
 
 int main(void)

@@ -237,6 +237,37 @@ static void threads_and_repeats_change_no_byte(void **state)
 	train_release_job(&job);
 }
 
+/* Each data by itself, each with its twin, several: as all at once. */
+static void batches_change_no_byte(void **state)
+{
+	static const size_t cells[] = { 0, 1, 8000, 30000 };
+	struct tw_train_result r[4] = { 0 };
+	struct tw_prom *response = NULL;
+	struct tw_train_job job = { .name = "p", .seed = 7, .threads = 2 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	job.isolator = tw_isolator_find("MinIdleIsolator");
+	if (tw_prom_read("tests/data/prom/simulated-0.7.json", &response, &err) < 0)
+		fail_msg("%s", err.text);
+	train_set_response(&job, response);
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	for (size_t i = 0; i < 4; i++) {
+		job.batch_cells = cells[i];
+		if (tw_train(&job, &r[i], &err) < 0)
+			fail_msg("%s", err.text);
+		assert_true(r[i].models > 10);
+		train_assert_same(&r[0], &r[i]);
+	}
+	for (size_t i = 0; i < 4; i++)
+		tw_train_result_release(&r[i]);
+	tw_prom_free(response);
+	train_release_job(&job);
+}
+
 static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 {
 	struct tw_dataset d = { 0 };
@@ -568,6 +599,7 @@ int main(void)
 		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),
+		cmocka_unit_test(batches_change_no_byte),
 		cmocka_unit_test(the_isolator_does_not_see_the_rows_that_judge),
 		cmocka_unit_test(idle_regression_leaves_nothing_at_zero_use),
 		cmocka_unit_test(few_rows_are_trained_on_or_refused),
