@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/num_digits.h"
 
 #include <errno.h>
 #include <float.h>
@@ -270,9 +271,12 @@ int tw_parse_size_bytes(const char *s, uint64_t *out, struct tw_err *err)
 
 size_t tw_format_double(char out[TW_DOUBLE_TEXT], double v)
 {
-	locale_t before = use_c_locale();
-	int len = 0;
+	int len = (int)tw_format_digits(out, v);
+	locale_t before;
 
+	if (len > 0)
+		return (size_t)len;
+	before = use_c_locale();
 	/* 15 digits are the shortest, zeros left out, but where a double has fewer. */
 	for (int digits = fabs(v) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
 		len = snprintf(out, TW_DOUBLE_TEXT, "%.*g", digits, v);

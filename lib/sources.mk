@@ -36,6 +36,7 @@ lib-src += lib/jstring.c
 lib-src += lib/kepler_key.c
 lib-src += lib/log.c
 lib-src += lib/num.c
+lib-src += lib/num_digits.c
 lib-src += lib/opt.c
 lib-src += lib/opt_file.c
 lib-src += lib/opt_value.c

@@ -5,6 +5,7 @@
 #include "lib/err.h"
 #include "lib/num.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -222,6 +223,48 @@ static void doubles_are_written_short(void **state)
 	tw_buf_clear(&b);
 }
 
+/* By the C library: the fewest digits, from 15 on, that lead back. */
+static void assert_like_the_library(double v)
+{
+	char text[TW_DOUBLE_TEXT], want[TW_DOUBLE_TEXT];
+	int digits = fabs(v) < DBL_MIN ? 1 : 15;
+
+	do
+		snprintf(want, sizeof(want), "%.*g", digits, v);
+	while (strtod(want, NULL) != v && ++digits <= 17);
+	tw_format_double(text, v);
+	assert_string_equal(text, want);
+}
+
+static void doubles_are_written_as_the_library_writes_them(void **state)
+{
+	static const double edges[] = { 1e-3, 1e-2, 1e-1,  1.0,    10.0,
+					1e14, 1e15, 1e16,  1e17,   123e12,
+					1e22, 0.5,  0.125, 0x1p49, 0x1p50 };
+	uint64_t seed = 4, bits;
+	double v;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+		assert_like_the_library(edges[i]);
+		assert_like_the_library(-edges[i]);
+		assert_like_the_library(nextafter(edges[i], 0.0));
+		assert_like_the_library(nextafter(edges[i], INFINITY));
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		bits = next_random(&seed);
+		/* Any magnitude; counters; their rates; a binary fraction. */
+		memcpy(&v, &bits, sizeof(v));
+		if (isfinite(v))
+			assert_like_the_library(v);
+		assert_like_the_library((double)(bits >> 14) / 1000.0);
+		assert_like_the_library((double)(bits >> 24) / 3.0);
+		assert_like_the_library((double)(bits >> 40) / 3e9);
+		assert_like_the_library(
+			ldexp((double)(bits >> 60), (int)(bits % 64) - 20));
+	}
+}
+
 static void the_locale_changes_nothing(void **state)
 {
 	char text[TW_DOUBLE_TEXT];
@@ -321,6 +364,7 @@ int main(void)
 		cmocka_unit_test(a_number_of_a_thousand_digits_is_refused),
 		cmocka_unit_test(samples_may_be_nan_or_infinite),
 		cmocka_unit_test(doubles_are_written_short),
+		cmocka_unit_test(doubles_are_written_as_the_library_writes_them),
 		cmocka_unit_test(the_locale_changes_nothing),
 		cmocka_unit_test(whole_numbers_must_be_in_range),
 		cmocka_unit_test(durations_and_sizes_have_units),
