@@ -36,4 +36,8 @@ int tw_csv_load(const char *path, struct tw_dataset *out, struct tw_err *err);
 /* Append a dataset; numbers are the shortest that read back the same. */
 void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out);
 
+/* The same in pieces: the header in front of row 0, and rows from..to. */
+void tw_csv_write_rows(const struct tw_dataset *d, size_t from, size_t to,
+		       struct tw_buf *out);
+
 #endif /* TW_CSV_H */

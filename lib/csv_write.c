@@ -22,7 +22,7 @@ static void add_text(struct tw_buf *out, const char *s)
 	tw_buf_adds(out, "\"");
 }
 
-void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out)
+static void add_header(const struct tw_dataset *d, struct tw_buf *out)
 {
 	tw_buf_adds(out, d->id != NULL ? "timestamp,id" : "timestamp");
 	for (size_t i = 0; i < d->cols; i++) {
@@ -30,7 +30,14 @@ void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out)
 		add_text(out, d->col[i].name);
 	}
 	tw_buf_adds(out, "\n");
-	for (size_t r = 0; r < d->rows; r++) {
+}
+
+void tw_csv_write_rows(const struct tw_dataset *d, size_t from, size_t to,
+		       struct tw_buf *out)
+{
+	if (from == 0)
+		add_header(d, out);
+	for (size_t r = from; r < to; r++) {
 		tw_buf_add_double(out, (double)d->time_ms[r] / 1e3);
 		if (d->id != NULL) {
 			tw_buf_adds(out, ",");
@@ -42,4 +49,9 @@ void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out)
 		}
 		tw_buf_adds(out, "\n");
 	}
+}
+
+void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out)
+{
+	tw_csv_write_rows(d, 0, d->rows, out);
 }

@@ -11,6 +11,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+/* Of a table that are made into text at a time. */
+#define PIECE_ROWS 1024
+
 const char *const tw_compat_names[] = {
 	[TW_COMPAT_NONE] = "none",
 	[TW_COMPAT_KMS] = "kms",
@@ -61,26 +64,74 @@ out:
 	return rc;
 }
 
-int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err)
+/* Rows from *row on as text, which is empty at the end; *row moves behind them. */
+static int next_piece(const struct tw_dataset *d, size_t *row, struct tw_buf *text,
+		      struct tw_err *err)
 {
+	const size_t left = d->rows - *row;
+	const size_t to = *row + (left < PIECE_ROWS ? left : PIECE_ROWS);
+
+	tw_buf_clear(text);
+	if (left == 0)
+		return 0;
+	tw_csv_write_rows(d, *row, to, text);
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "table of %zu rows", d->rows);
+	*row = to;
+	return 0;
+}
+
+static int replace(const struct tw_dataset *d, const char *path, struct tw_err *err)
+{
+	struct tw_replace file = { 0 };
 	struct tw_buf text = { 0 };
+	size_t row = 0;
 	int rc = -1;
 
-	tw_csv_write(d, &text);
-	if (tw_buf_failed(&text)) {
-		tw_fail(err, TW_NOMEM, "table of %zu rows", d->rows);
+	if (tw_replace_open(&file, path, err) < 0)
 		goto out;
-	}
-	if (path != NULL) {
-		if (tw_file_replace(path, text.data, text.len, err) < 0)
+	do {
+		if (next_piece(d, &row, &text, err) < 0 ||
+		    tw_replace_write(&file, text.data, text.len, err) < 0)
 			goto out;
-	} else if (fwrite(text.data, 1, text.len, stdout) != text.len ||
-		   fflush(stdout) != 0) {
+	} while (text.len > 0);
+	if (tw_replace_commit(&file, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_replace_abort(&file);
+	tw_buf_clear(&text);
+	return rc;
+}
+
+static int print(const struct tw_dataset *d, struct tw_err *err)
+{
+	struct tw_buf text = { 0 };
+	size_t row = 0;
+	int rc = -1;
+
+	do {
+		if (next_piece(d, &row, &text, err) < 0)
+			goto out;
+		if (fwrite(text.data != NULL ? text.data : "", 1, text.len, stdout) !=
+		    text.len) {
+			tw_fail_errno(err, errno, "cannot write to stdout");
+			goto out;
+		}
+	} while (text.len > 0);
+	if (fflush(stdout) != 0) {
 		tw_fail_errno(err, errno, "cannot write to stdout");
 		goto out;
 	}
+
 	rc = 0;
 out:
 	tw_buf_clear(&text);
 	return rc;
+}
+
+int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err)
+{
+	return path != NULL ? replace(d, path, err) : print(d, err);
 }

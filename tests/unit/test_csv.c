@@ -178,6 +178,10 @@ static void what_is_written_reads_back(void **state)
 	read_csv(text, &d);
 	tw_csv_write(&d, &out);
 	assert_string_equal(out.data, text);
+	tw_buf_clear(&out);
+	tw_csv_write_rows(&d, 0, 1, &out);
+	tw_csv_write_rows(&d, 1, 2, &out);
+	assert_string_equal(out.data, text);
 	read_csv(out.data, &again);
 	for (size_t i = 0; i < d.cols; i++)
 		assert_memory_equal(d.col[i].v, again.col[i].v, d.rows * sizeof(double));
