@@ -13,6 +13,7 @@
  * does not allocate and cannot fail.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct tw_rows {
 	size_t stride;
 	/* Column of each of the model's features; UINT32_MAX: absent. NULL: 0, 1, 2.. */
 	const uint32_t *place;
+	/* Of each row, rising: a series. NULL: each row stands alone. */
+	const int64_t *time_ms;
 };
 
 struct tw_predictor {
@@ -38,6 +41,7 @@ struct tw_predictor {
 	/* watts[rows]. An absent or NaN feature is what the kind makes of it. */
 	void (*predict)(const void *state, const struct tw_rows *in, double *watts);
 	void (*free)(void *state); /* NULL is fine */
+	bool series; /* it knows more of a series than of rows that stand alone */
 };
 
 size_t tw_predictor_count(void);

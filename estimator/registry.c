@@ -6,8 +6,9 @@
 
 /* Alphabetical: this is the order of the documentation. */
 static const struct tw_predictor *const predictors[] = {
-	&tw_predictor_curvefit,   &tw_predictor_knn, &tw_predictor_linear,
-	&tw_predictor_polynomial, &tw_predictor_svr, &tw_predictor_xgboost,
+	&tw_predictor_curvefit, &tw_predictor_ensemble,   &tw_predictor_knn,
+	&tw_predictor_linear,   &tw_predictor_polynomial, &tw_predictor_svr,
+	&tw_predictor_trees,    &tw_predictor_xgboost,
 };
 
 #define COUNT (sizeof(predictors) / sizeof(predictors[0]))

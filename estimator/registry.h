@@ -7,10 +7,12 @@
 #include "estimator/predictor.h"
 
 extern const struct tw_predictor tw_predictor_curvefit;
+extern const struct tw_predictor tw_predictor_ensemble;
 extern const struct tw_predictor tw_predictor_knn;
 extern const struct tw_predictor tw_predictor_linear;
 extern const struct tw_predictor tw_predictor_polynomial;
 extern const struct tw_predictor tw_predictor_svr;
+extern const struct tw_predictor tw_predictor_trees;
 extern const struct tw_predictor tw_predictor_xgboost;
 
 #endif /* TW_ESTIMATOR_REGISTRY_H */

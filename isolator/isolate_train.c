@@ -90,7 +90,9 @@ static int take_component(const struct tw_power_model *model, enum tw_component 
 	const size_t features = tw_power_model_info(model)->features.count;
 	uint32_t *place = calloc(features + 1, sizeof(*place));
 	double *predicted = calloc(rows + 1, sizeof(*predicted));
-	const struct tw_rows in = { b->x, rows, b->names.count, place };
+	const struct tw_rows in = {
+		.x = b->x, .rows = rows, .stride = b->names.count, .place = place
+	};
 	size_t part = 0;
 	int rc = -1;
 

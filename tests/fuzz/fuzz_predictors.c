@@ -14,13 +14,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
  * The input is a predictor's name, a newline and a component's file. Property: what is
- * loaded can predict, and a row's watts do not depend on its company.
+ * loaded can predict, and a row's watts do not depend on its company; in a series they do
+ * not depend on the rows after it.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const double x[2 * ROWS] = { 0,    1,   -1,  NAN, 1e300, -1e300,
 					    5,    NAN, NAN, NAN, 0.5,   1e6,
 					    1e-9, 4,   5,   7,   2,     3 };
+	static const int64_t time_ms[ROWS] = { 0,    1000, 2000, 3000,     9000,
+					       9900, 9800, 9801, INT64_MAX };
 	const char *end = size > 0 ? memchr(data, '\n', size) : NULL;
 	const size_t name_len = end != NULL ? (size_t)(end - (const char *)data) : 0;
 	const struct tw_predictor *p;
@@ -45,6 +48,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			   &(struct tw_rows){ .x = x + 2 * r, .rows = 1, .stride = 2 },
 			   &one);
 		if (isnan(all[r]) ? !isnan(one) : one != all[r])
+			abort();
+	}
+	p->predict(state,
+		   &(struct tw_rows){
+			   .x = x, .rows = ROWS, .stride = 2, .time_ms = time_ms },
+		   all);
+	for (size_t rows = 1; rows < ROWS; rows++) {
+		double some[ROWS];
+
+		p->predict(
+			state,
+			&(struct tw_rows){
+				.x = x, .rows = rows, .stride = 2, .time_ms = time_ms },
+			some);
+		if (isnan(all[rows - 1]) ? !isnan(some[rows - 1])
+					 : some[rows - 1] != all[rows - 1])
 			abort();
 	}
 	p->free(state);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/predictor.h"
+#include "lib/err.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TREES(forest) "{\"trees\":{\"base\":1,\"forest\":[" forest "]}}"
+/* a < 10: 5; else b < 3: 20, else 40. */
+#define TREE "{\"split\":[0,-1,1,-1,-1],\"value\":[10,5,3,20,40]}"
+
+#define LINEAR(feature, weight)                                             \
+	"{\"All_Weights\":{\"Bias_Weight\":0,\"Categorical_Variables\":{}," \
+	"\"Numerical_Variables\":{\"" feature                               \
+	"\":{\"scale\":1,\"mean\":0,\"variance\":1,\"weight\":" weight "}}}}"
+#define MEMBER(weight, columns, predictor, model)                                     \
+	"{\"weight\":" weight ",\"columns\":[" columns "],\"predictor\":\"" predictor \
+	"\",\"model\":" model "}"
+#define FORM(bias, columns, members) \
+	"{\"bias\":" bias ",\"columns\":[" columns "],\"members\":[" members "]}"
+#define ENSEMBLE(rest) "{\"ensemble\":{\"floor\":0,\"ceiling\":1000," rest "}}"
+#define A MEMBER("1", "0", "linear", LINEAR("a", "1"))
+#define ALONE "\"alone\":" FORM("0", "[0,0,0]", A)
+
+static void *load(const char *name, const char *text, struct tw_err *err)
+{
+	struct tw_strs features = { 0 };
+	struct tw_err none = { 0 };
+	void *state = NULL;
+
+	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
+	tw_predictor_find(name)->load(text, strlen(text), &features, &state, err);
+	tw_strs_clear(&features);
+	return state;
+}
+
+static void check(const char *name, const char *text, const struct tw_rows *in,
+		  const double *want)
+{
+	const struct tw_predictor *p = tw_predictor_find(name);
+	struct tw_err err = { 0 };
+	void *model = load(name, text, &err);
+	double watts[64];
+
+	if (model == NULL)
+		fail_msg("%s", err.text);
+	p->predict(model, in, watts);
+	for (size_t r = 0; r < in->rows; r++)
+		if (!(fabs(watts[r] - want[r]) < 1e-9))
+			fail_msg("row %zu: %g is not %g", r, watts[r], want[r]);
+	p->free(model);
+}
+
+static void trees_in_preorder_are_walked_and_summed(void **state)
+{
+	static const double x[] = { 9, 0, 10, 2, 10, 3, 1e300, NAN };
+	static const double want[] = { 6, 21, 41, 41 };
+	static const double twice[] = { 11, 41, 81, 81 };
+
+	(void)state;
+	check("trees", TREES(TREE), &(struct tw_rows){ .x = x, .rows = 4, .stride = 2 },
+	      want);
+	check("trees", TREES(TREE "," TREE),
+	      &(struct tw_rows){ .x = x, .rows = 4, .stride = 2 }, twice);
+}
+
+static void members_are_weighted_and_summed(void **state)
+{
+	static const double x[] = { 9, 4, 10, 2 };
+	static const double want[] = { 2 + 0.5 * 6 + 3 * 9.0 / 4, 2 + 0.5 * 21 + 3 * 5 };
+
+	(void)state;
+	check("ensemble",
+	      ENSEMBLE("\"alone\":" FORM(
+		      "2", "[1,0,0],[0,0,0],[0,0,0,1]",
+		      MEMBER("0.5", "1,0", "trees", TREES(TREE)) "," MEMBER(
+			      "3", "2", "linear", LINEAR("a/b", "1")))),
+	      &(struct tw_rows){ .x = x, .rows = 2, .stride = 2 }, want);
+}
+
+#define LOOKS_BACK                                                         \
+	ENSEMBLE(ALONE ",\"step_ms\":1000,\"series\":" FORM(               \
+		"100", "[0,1,1],[0,0,2]",                                  \
+		MEMBER("1", "0", "linear", LINEAR("a@1", "1")) "," MEMBER( \
+			"10", "1", "linear", LINEAR("a@0-2", "1"))))
+
+static void a_series_looks_back_and_its_twin_does_not(void **state)
+{
+	static const double x[] = { 1, 0, 2, 0, 6, 0, 7, 0, 50, 0, 51, 0 };
+	/* The fifth row begins anew: what comes before it is too long ago. */
+	static const int64_t time_ms[] = { 0, 1000, 2500, 3000, 9000, 10000 };
+	static const double alone[] = { 1, 2, 6, 7, 50, 51 };
+	static const double series[] = {
+		1,  100 + 1 + 10 * 1.5,  100 + 2 + 10 * 3, 100 + 6 + 10 * 5,
+		50, 100 + 50 + 10 * 50.5
+	};
+	struct tw_rows in = { .x = x, .rows = 6, .stride = 2 };
+
+	(void)state;
+	check("ensemble", LOOKS_BACK, &in, alone);
+	in.time_ms = time_ms;
+	check("ensemble", LOOKS_BACK, &in, series);
+	assert_true(tw_predictor_find("ensemble")->series);
+	assert_false(tw_predictor_find("linear")->series);
+}
+
+static void many_rows_are_what_they_are_one_by_one(void **state)
+{
+	double x[2 * 50], want[50];
+	int64_t time_ms[50];
+
+	(void)state;
+	for (int r = 0; r < 50; r++) {
+		x[2 * r] = r * r % 17;
+		x[2 * r + 1] = 0;
+		time_ms[r] = 1000 * (r + r / 20 * 10);
+		want[r] = x[2 * r];
+		if (r % 20 == 1)
+			want[r] = 100 + x[2 * r - 2] + 10 * (x[2 * r] + x[2 * r - 2]) / 2;
+		else if (r % 20 > 1)
+			want[r] = 100 + x[2 * r - 2] +
+				  10 * (x[2 * r] + x[2 * r - 2] + x[2 * r - 4]) / 3;
+	}
+	check("ensemble", LOOKS_BACK,
+	      &(struct tw_rows){ .x = x, .rows = 50, .stride = 2, .time_ms = time_ms },
+	      want);
+}
+
+static void what_is_predicted_stays_within_the_limits(void **state)
+{
+	static const double x[] = { 1e300, 0, -1e300, 0, NAN, 0, INFINITY, 0, 12, 0 };
+	static const double want[] = { 1000, 0, 0, 0, 12 };
+	static const double absent[] = { 0, 0, 0, 0, 0 };
+	static const uint32_t place[] = { UINT32_MAX, UINT32_MAX };
+	struct tw_rows in = { .x = x, .rows = 5, .stride = 2 };
+
+	(void)state;
+	check("ensemble", ENSEMBLE(ALONE), &in, want);
+	in.place = place;
+	check("ensemble", ENSEMBLE(ALONE), &in, absent);
+}
+
+static void what_is_no_model_is_refused_and_named(void **state)
+{
+	static const struct {
+		const char *predictor, *text;
+		enum tw_code code;
+		const char *want;
+	} cases[] = {
+		{ "trees", "{}", TW_PARSE, ".trees: missing" },
+		{ "trees", "{\"trees\":{\"base\":1e39,\"forest\":[]}}", TW_INVALID,
+		  "trees.base: 1e+39 is out of range" },
+		{ "trees", TREES("5"), TW_PARSE,
+		  "trees.forest[0]: expected an object, got" },
+		{ "trees", TREES("{\"split\":[],\"value\":[]}"), TW_INVALID,
+		  "trees.forest[0]: 0 splits and 0 values" },
+		{ "trees", TREES("{\"split\":[-1],\"value\":[1,2]}"), TW_INVALID,
+		  "trees.forest[0]: 1 splits and 2 values" },
+		{ "trees", TREES("{\"split\":[0,-1],\"value\":[1,2]}"), TW_INVALID,
+		  "trees.forest[0]: the tree lacks nodes" },
+		{ "trees", TREES("{\"split\":[0],\"value\":[1]}"), TW_INVALID,
+		  "trees.forest[0]: the tree lacks nodes" },
+		{ "trees", TREES("{\"split\":[-1,-1],\"value\":[1,2]}"), TW_INVALID,
+		  "trees.forest[0]: node 1 is behind the tree's end" },
+		{ "trees", TREES("{\"split\":[2,-1,-1],\"value\":[1,2,3]}"), TW_INVALID,
+		  "trees.forest[0]: node 0: feature 2 of 2" },
+		{ "trees", TREES("{\"split\":[-2],\"value\":[1]}"), TW_INVALID,
+		  "trees.forest[0].split[0]: expected -1 or the place of a feature" },
+		{ "trees", TREES("{\"split\":[-1],\"value\":[1e39]}"), TW_INVALID,
+		  "trees.forest[0].value[0]: expected a number that fits a float" },
+		{ "trees", TREES("{\"split\":[\"x\"],\"value\":[1]}"), TW_INVALID,
+		  "trees.forest[0].split[0]" },
+		{ "ensemble", "{}", TW_PARSE, ".ensemble: missing" },
+		{ "ensemble", "{\"ensemble\":{\"floor\":1,\"ceiling\":0," ALONE "}}",
+		  TW_INVALID, "ensemble: floor 1 is above ceiling 0" },
+		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[0,0,0]", "")), TW_INVALID,
+		  "ensemble.alone.members: 0, want 1 to 64" },
+		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[2,0,0]", A)), TW_INVALID,
+		  "ensemble.alone.columns[0][0]: expected a whole number from 0 to 1" },
+		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[0,0,1]", A)), TW_INVALID,
+		  "ensemble.alone.columns[0][2]: expected a whole number from 0 to 0" },
+		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[0,0]", A)), TW_PARSE,
+		  "ensemble.alone.columns[0]: expected a list of 3 or 4 numbers" },
+		{ "ensemble",
+		  ENSEMBLE("\"alone\":" FORM("0", "[0,0,0]",
+					     MEMBER("1", "1", "linear", "{}"))),
+		  TW_INVALID,
+		  "ensemble.alone.members[0].columns[0]: expected the place of one of 1 "
+		  "columns" },
+		{ "ensemble",
+		  ENSEMBLE("\"alone\":" FORM("0", "[0,0,0]",
+					     MEMBER("1", "0", "ensemble", "{}"))),
+		  TW_UNSUPPORTED,
+		  "ensemble.alone.members[0].predictor: no 'ensemble' in it" },
+		{ "ensemble",
+		  ENSEMBLE("\"alone\":" FORM("0", "[0,0,0]",
+					     MEMBER("1", "0", "pickle", "{}"))),
+		  TW_UNSUPPORTED, "ensemble.alone.members[0].predictor: no 'pickle'" },
+		{ "ensemble",
+		  ENSEMBLE("\"alone\":" FORM(
+			  "0", "[0,0,0]", MEMBER("1", "0", "linear", LINEAR("b", "1")))),
+		  TW_PARSE, "ensemble.alone.members[0].model: " },
+		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[0,0,0]", "5")), TW_PARSE,
+		  "ensemble.alone.members[0]: expected an object, got" },
+		{ "ensemble", ENSEMBLE(ALONE ",\"series\":" FORM("0", "[0,0,0]", A)),
+		  TW_PARSE, "ensemble.step_ms: missing" },
+		{ "ensemble",
+		  ENSEMBLE(ALONE ",\"step_ms\":0,\"series\":" FORM("0", "[0,0,0]", A)),
+		  TW_INVALID, "ensemble.step_ms: 0, want more than 0" },
+		{ "ensemble",
+		  ENSEMBLE(ALONE ",\"step_ms\":1,\"series\":" FORM("0", "[0,0,256]", A)),
+		  TW_INVALID,
+		  "ensemble.series.columns[0][2]: expected a whole number from 0 to "
+		  "255" },
+		{ "ensemble",
+		  ENSEMBLE(ALONE ",\"step_ms\":1,\"series\":" FORM("0", "[0,2,1]", A)),
+		  TW_INVALID, "ensemble.series.columns[0]: from 2 to 1 rows back" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+
+		if (load(cases[i].predictor, cases[i].text, &err) != NULL)
+			fail_msg("taken: %s", cases[i].text);
+		if (strncmp(err.text, cases[i].want, strlen(cases[i].want)) != 0)
+			fail_msg("'%s' does not begin with '%s'", err.text,
+				 cases[i].want);
+		assert_int_equal(err.code, cases[i].code);
+	}
+}
+
+static void memory_that_runs_out_is_an_error(void **state)
+{
+	static const char *const texts[][2] = { { "trees", TREES(TREE "," TREE) },
+						{ "ensemble", LOOKS_BACK } };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		for (int n = 1;; n++) {
+			struct tw_strs features = { 0 };
+			struct tw_err err = { 0 };
+			void *model = NULL;
+			int rc;
+
+			assert_int_equal(tw_strs_split(&features, "a,b", &err), 0);
+			fail_alloc_at(n);
+			rc = tw_predictor_find(texts[i][0])
+				     ->load(texts[i][1], strlen(texts[i][1]), &features,
+					    &model, &err);
+			tw_strs_clear(&features);
+			if (!fail_alloc_hit()) {
+				assert_int_equal(rc, 0);
+				tw_predictor_find(texts[i][0])->free(model);
+				break;
+			}
+			assert_int_equal(rc, -1);
+			assert_int_equal(err.code, TW_NOMEM);
+			assert_null(model);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trees_in_preorder_are_walked_and_summed),
+		cmocka_unit_test(members_are_weighted_and_summed),
+		cmocka_unit_test(a_series_looks_back_and_its_twin_does_not),
+		cmocka_unit_test(many_rows_are_what_they_are_one_by_one),
+		cmocka_unit_test(what_is_predicted_stays_within_the_limits),
+		cmocka_unit_test(what_is_no_model_is_refused_and_named),
+		cmocka_unit_test(memory_that_runs_out_is_an_error),
+	};
+
+	return cmocka_run_group_tests_name("predict_ensemble", tests, NULL, NULL);
+}
