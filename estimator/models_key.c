@@ -18,7 +18,8 @@ static int copy_text(char **to, const char *from, struct tw_err *err)
 int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
 		     struct tw_wanted *out, struct tw_err *err)
 {
-	struct tw_wanted w = { .source = k->source,
+	struct tw_wanted w = { .ensembles = true,
+			       .source = k->source,
 			       .output = k->output,
 			       .node_type = -1,
 			       .loose_node_type = true,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models_entry.h"
 #include "estimator/models_net.h"
+#include "estimator/predictor.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/http.h"
@@ -28,7 +29,10 @@ static char *make_body(const struct tw_wanted *w, size_t *len)
 		tw_buf_adds(&b, i > 0 ? "," : "");
 		tw_buf_add_json_text(&b, w->metrics.at[i], strlen(w->metrics.at[i]));
 	}
-	tw_buf_adds(&b, "],\"weight\":false,\"node_type\":-1");
+	tw_buf_adds(&b, "],\"weight\":false,\"node_type\":-1,\"model_classes\":[");
+	for (size_t i = 0; i < tw_predictor_count(); i++)
+		tw_buf_addf(&b, "%s\"%s\"", i > 0 ? "," : "", tw_predictor_at(i)->name);
+	tw_buf_adds(&b, "]");
 	add_text(&b, "output_type", tw_output_name(w->output));
 	add_text(&b, "source", w->source->name);
 	add_text(&b, "trainer_name", w->trainer != NULL ? w->trainer : "");

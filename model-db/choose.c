@@ -110,7 +110,7 @@ bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entr
 	const struct tw_wanted *w = c->w;
 
 	if (!w->weight)
-		return true;
+		return w->ensembles || w->trainer != NULL || !tw_index_is_ensemble(kind);
 	if (!tw_index_has_weights(kind, w->client))
 		return false;
 	/* Of a curve, only if the client takes the curve's metric for it. */
@@ -118,6 +118,12 @@ bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entr
 		return kind->first_metric == c->first_metric;
 	/* Who does not name the trainer gets what every client can use. */
 	return w->trainer != NULL || tw_index_has_weights(kind, TW_CLIENT_0_7);
+}
+
+const char *tw_choosing_refusal(const struct tw_wanted *w)
+{
+	return w->weight ? "no weights for this client"
+			 : "only ensembles, which this client does not read";
 }
 
 bool tw_choosing_strict(const struct tw_choosing *c)

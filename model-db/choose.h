@@ -8,12 +8,14 @@
  * Candidates are the models of the wanted source and output whose features the client
  * can all measure, that pass trainer, pipeline, node type and filter, and that have what
  * is wanted: weights of curves only where the request's first metric is the curve's,
- * other weights that are not plain (model-db/weights.h) only by the trainer's name. Among
- * them the order is: those of the node type asked for; those of machines that agree with
- * all that is known of the machine, then of those that resemble it, the most alike first;
- * then, for weights of AbsPower, those that give power at zero use (model-db/weights.h);
- * then the index's order of preference (model-db/index_rank.h). A total order, so that
- * the same database and request always give the same model.
+ * other weights that are not plain (model-db/weights.h) only by the trainer's name, and
+ * ensembles, which kepler-model-server's estimator cannot read, only by that or by a
+ * client that says that it can. Among them the order is: those of the node type asked
+ * for; those of machines that agree with all that is known of the machine, then of those
+ * that resemble it, the most alike first; then, for weights of AbsPower, those that give
+ * power at zero use (model-db/weights.h); then the index's order of preference
+ * (model-db/index_rank.h). A total order, so that the same database and request always
+ * give the same model.
  *
  * The time that a choice takes grows with the logarithm of the number of models, but for
  * what a filter passes over.
@@ -43,7 +45,8 @@ struct tw_wanted {
 	long long node_type; /* -1: any */
 	bool loose_node_type;
 	struct tw_machine_spec spec;
-	bool weight; /* weights wanted, else the zip */
+	bool weight;    /* weights wanted, else the zip */
+	bool ensembles; /* a zip may be an ensemble: the client said that it reads them */
 	enum tw_client client;
 };
 

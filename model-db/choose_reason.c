@@ -128,7 +128,7 @@ static void add_reason(struct tw_buf *b, const struct tw_wanted *w,
 			tw_buf_adds(b, "none for this machine");
 		break;
 	case WEIGHTS:
-		tw_buf_adds(b, "no weights for this client");
+		tw_buf_adds(b, tw_choosing_refusal(w));
 		break;
 	case FILTER:
 		tw_buf_addf(b, "filter '%.40s' not passed", r->detail);

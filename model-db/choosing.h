@@ -33,6 +33,9 @@ void tw_choosing_release(struct tw_choosing *c);
 const char *tw_choosing_missing(const struct tw_choosing *c,
 				const struct tw_index_entry *e);
 
+/* Why those of a kind are not accepted: "no weights for this client", .. */
+const char *tw_choosing_refusal(const struct tw_wanted *w);
+
 /* Whether models of this one's kind have what is wanted. */
 bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entry *kind);
 

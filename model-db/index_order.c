@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "model-db/index_impl.h"
 #include "model-db/index_rank.h"
+#include "model-db/index_use.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,8 @@ static int compare_kinds(const struct tw_index_entry *a, const struct tw_index_e
 		return a->weights_for < b->weights_for ? -1 : 1;
 	if (a->floor != b->floor)
 		return a->floor ? 1 : -1;
+	if (tw_index_is_ensemble(a) != tw_index_is_ensemble(b))
+		return tw_index_is_ensemble(a) ? 1 : -1;
 	return compare_pointers(a->first_metric, b->first_metric);
 }
 

@@ -48,7 +48,7 @@ struct tw_index_order {
 	const struct tw_index_entry **entry;
 };
 
-/* The same for a kind: weights_for, floor and first_metric. */
+/* The same for a kind: weights_for, floor, first_metric, whether it is an ensemble. */
 struct tw_index_orders {
 	struct tw_index_shelf *shelf; /* by source, output, group */
 	size_t shelves;

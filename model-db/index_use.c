@@ -38,6 +38,11 @@ bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client)
 	return (e->weights_for & 1u << client) != 0;
 }
 
+bool tw_index_is_ensemble(const struct tw_index_entry *e)
+{
+	return strcmp(e->predictor, "ensemble") == 0;
+}
+
 /* ---- the whole model ---- */
 
 static int changed(struct tw_err *err)

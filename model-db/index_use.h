@@ -30,6 +30,9 @@ void tw_index_text_release(struct tw_index_text *t);
 /* Whether the model has weights for the client. */
 bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client);
 
+/* Whether it is a model that only Tallywatt's estimator reads. */
+bool tw_index_is_ensemble(const struct tw_index_entry *e);
+
 /*
  * The weights, as tw_weights_write() writes them. A failure other than TW_NOMEM is the
  * model's: tw_index_give_up().

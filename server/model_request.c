@@ -126,6 +126,21 @@ static int take_node_type(const json_t *doc, struct tw_wanted *w, struct tw_err 
 	return 0;
 }
 
+/* Kinds that the client reads. Others than ensembles are given to who does not say. */
+static int take_classes(const json_t *doc, struct tw_wanted *w, struct tw_err *err)
+{
+	const json_t *list = NULL;
+
+	if (tw_json_array(doc, WHERE, "model_classes", true, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+
+		w->ensembles |= name != NULL && strcmp(name, "ensemble") == 0;
+	}
+	return 0;
+}
+
 static int take_keys(const json_t *doc, struct tw_wanted *w,
 		     const struct output_name **old, struct tw_err *err)
 {
@@ -140,7 +155,8 @@ static int take_keys(const json_t *doc, struct tw_wanted *w,
 		return -1;
 	if (take_text(doc, "trainer_name", &w->trainer, err) < 0 ||
 	    take_text(doc, "pipeline_name", &w->pipeline, err) < 0 ||
-	    take_text(doc, "filter", &w->filter, err) < 0)
+	    take_text(doc, "filter", &w->filter, err) < 0 ||
+	    take_classes(doc, w, err) < 0)
 		return -1;
 	return tw_machine_spec_from_json(json_object_get(doc, "machine_spec"),
 					 WHERE ".machine_spec", &w->spec, err);

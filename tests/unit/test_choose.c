@@ -75,6 +75,18 @@ static const struct {
 	    .group = "Basic",
 	    .mae_w = 0.5,
 	    .text = CURVE("logarithmic", "[3,4,7]") } },
+	{ "alt",
+	  { .source = "psys",
+	    .trainer = "AutoTrainer",
+	    .predictor = "ensemble",
+	    .group = "BPFOnly",
+	    .mae_w = 1 } },
+	{ "alt", { .source = "psys", .group = "BPFOnly", .mae_w = 2 } },
+	{ "alt",
+	  { .source = "psys",
+	    .trainer = "AutoTrainer",
+	    .predictor = "ensemble",
+	    .mae_w = 1 } },
 };
 
 static void publish(const char *db, const char *pipeline)
@@ -135,6 +147,7 @@ struct request {
 	long long node_type; /* 0 stands for any, -2 for node type 0 */
 	bool strict;
 	bool weight;
+	bool ensembles;
 	enum tw_client client;
 	struct tw_machine_spec spec;
 };
@@ -160,6 +173,7 @@ static int ask(const struct tw_index *x, const struct request *q,
 		.loose_node_type = !q->strict,
 		.spec = q->spec,
 		.weight = q->weight,
+		.ensembles = q->ensembles,
 		.client = q->client,
 	};
 	struct tw_err ours = { 0 };
@@ -300,6 +314,18 @@ static const struct {
 	{ "whose zips are for everybody",
 	  { .source = "hmc", .metrics = "bpf_page_cache_hit,bpf_cpu_time_ms" },
 	  "alt/BPFOnly/LogarithmicRegressionTrainer_0" },
+	{ "an ensemble for who reads it",
+	  { .source = "psys", .ensembles = true, .metrics = BPF },
+	  "alt/BPFOnly/AutoTrainer_0" },
+	{ "or names the trainer",
+	  { .source = "psys", .trainer = "AutoTrainer", .metrics = BPF },
+	  "alt/BPFOnly/AutoTrainer_0" },
+	{ "but not for others",
+	  { .source = "psys" },
+	  "alt/BPFOnly/SGDRegressorTrainer_0" },
+	{ "nor as weights",
+	  { .source = "psys", .ensembles = true, .weight = true },
+	  "alt/BPFOnly/SGDRegressorTrainer_0" },
 	{ "features",
 	  { .filter = "features:bpf_cpu_time_ms, bpf_page_cache_hit, x" },
 	  "lab/BPFOnly/LinearRegressionTrainer_0" },
@@ -363,6 +389,10 @@ static const struct {
 	  TW_NOTFOUND,
 	  "no model of DynPower for rapl-sysfs: CounterOnly: none for this machine; no "
 	  "models in" },
+	{ { .source = "psys", .metrics = COUNTERS },
+	  TW_NOTFOUND,
+	  "no model of AbsPower for psys: BPFOnly: needs metric 'bpf_cpu_time_ms'; "
+	  "CounterOnly: only ensembles, which this client does not read; no models in" },
 	{ { .source = "acpi", .weight = true, .client = TW_CLIENT_0_5 },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for acpi: BPFOnly: no weights for this client; no models "

@@ -62,7 +62,8 @@ static void every_key_may_be_given(void **state)
 		"{\"metrics\":[],\"output_type\":\"DynPower\",\"source\":\"acpi\","
 		"\"weight\":false,\"trainer_name\":\"T\",\"node_type\":\"17\","
 		"\"filter\":\"mae:10;features:a,b\",\"pipeline_name\":\"p-1\","
-		"\"machine_spec\":null,\"loose_node_type\":false,\"other\":{\"x\":[1]}}";
+		"\"machine_spec\":null,\"loose_node_type\":false,\"other\":{\"x\":[1]},"
+		"\"model_classes\":[\"linear\",1,\"ensemble\"]}";
 	struct tw_wanted w = { 0 };
 	struct tw_err err = { 0 };
 
@@ -73,6 +74,7 @@ static void every_key_may_be_given(void **state)
 	assert_string_equal(w.source->name, "acpi");
 	assert_false(w.weight);
 	assert_false(w.loose_node_type);
+	assert_true(w.ensembles);
 	assert_string_equal(w.trainer, "T");
 	assert_string_equal(w.filter, "mae:10;features:a,b");
 	assert_string_equal(w.pipeline, "p-1");
