@@ -58,6 +58,7 @@ static const struct tw_opts opts = {
 struct table {
 	struct tw_strs metrics;
 	double *x;
+	int64_t *time_ms; /* of a file's rows, which are a series; NULL: rows alone */
 	size_t rows;
 };
 
@@ -65,6 +66,7 @@ static void table_release(struct table *t)
 {
 	tw_strs_clear(&t->metrics);
 	free(t->x);
+	free(t->time_ms);
 }
 
 static int read_row(const char *text, size_t row, struct table *t, struct tw_err *err)
@@ -136,8 +138,10 @@ static int fill_table(const struct tw_dataset *d, struct table *t, struct tw_err
 {
 	t->rows = d->rows;
 	t->x = calloc(d->rows * d->cols + 1, sizeof(*t->x));
-	if (t->x == NULL)
+	t->time_ms = calloc(d->rows + 1, sizeof(*t->time_ms));
+	if (t->x == NULL || t->time_ms == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows", d->rows);
+	memcpy(t->time_ms, d->time_ms, d->rows * sizeof(*t->time_ms));
 	for (size_t c = 0; c < d->cols; c++) {
 		if (tw_strs_adds(&t->metrics, d->col[c].name, err) < 0)
 			return -1;
@@ -165,7 +169,11 @@ static int use_model(const struct config *c, const struct table *t, struct tw_wa
 {
 	uint32_t place[TW_MODEL_FEATURES_MAX];
 	const struct tw_rows rows = {
-		.x = t->x, .rows = t->rows, .stride = t->metrics.count, .place = place
+		.x = t->x,
+		.rows = t->rows,
+		.stride = t->metrics.count,
+		.place = place,
+		.time_ms = t->time_ms,
 	};
 	struct tw_power_model *p = NULL;
 	int rc = -1;

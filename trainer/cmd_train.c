@@ -15,9 +15,14 @@
 #include "trainer/train_until.h"
 
 #include <gsl/gsl_errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+/* Seconds until the first word on how far it is, and between words. */
+#define PATIENCE_S 5
+#define PROGRESS_S 2
 
 /* What the command line asks for. */
 struct asked {
@@ -104,6 +109,25 @@ static int print_report(const struct asked *a, const struct tw_train_result *r,
 	return rc;
 }
 
+/* When to say the next word, ns; several threads take turns. */
+struct progress {
+	uint64_t start;
+	_Atomic uint64_t next;
+};
+
+static void show_progress(void *arg, size_t fits, size_t of)
+{
+	struct progress *p = arg;
+	const uint64_t now = now_ns();
+	uint64_t next = p->next;
+
+	if (now < next || !atomic_compare_exchange_strong(&p->next, &next,
+							  now + PROGRESS_S * 1000000000u))
+		return;
+	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", fits, of,
+		(double)(now - p->start) / 1e9);
+}
+
 static int train(const struct tw_train_flags *f, struct asked *a, struct tw_err *err)
 {
 	struct tw_until_outcome outcome = { 0 };
@@ -113,6 +137,7 @@ static int train(const struct tw_train_flags *f, struct asked *a, struct tw_err 
 	struct tw_node_types known = { 0 };
 	struct tw_train_times times = { 0 };
 	const uint64_t start = now_ns();
+	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
 	uint64_t before;
 	int rc = -1;
 
@@ -120,6 +145,8 @@ static int train(const struct tw_train_flags *f, struct asked *a, struct tw_err 
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
 	a->job.known = &known;
+	a->job.progress = show_progress;
+	a->job.progress_arg = &progress;
 	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
 		goto out;
 	a->job.isolation = isolation.config;

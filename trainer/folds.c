@@ -191,9 +191,10 @@ int tw_folds_validate(const struct tw_folds *f, uint32_t k, const struct tw_trai
 		goto out;
 	ordered.x = o.x;
 	ordered.y = o.y;
-	ordered.overlap = 0; /* rows that are neighbours now were none before */
+	ordered.overlap = 0;    /* rows that are neighbours now were none before */
+	ordered.time_ms = NULL; /* the order is not that of time */
 	fold = (struct tw_fold){ o.outside, s->rows };
-	if (tw_validate_fold(t, &ordered, fold, seed, o.predicted, err) < 0)
+	if (tw_validate_fold(t, &ordered, fold, seed, o.predicted, NULL, err) < 0)
 		goto out;
 	for (size_t i = fold.from; i < fold.to; i++)
 		predicted[o.row[i]] = o.predicted[i - fold.from];

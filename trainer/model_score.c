@@ -60,9 +60,11 @@ static int score_part(const struct tw_power_model *p, size_t part,
 {
 	const enum tw_component c = tw_power_model_component(p, part);
 	const double *measured = tw_dataset_find(d, tw_power_column(c));
-	const struct tw_rows rows = {
-		.x = t->x, .rows = d->rows, .stride = d->cols, .place = t->place
-	};
+	const struct tw_rows rows = { .x = t->x,
+				      .rows = d->rows,
+				      .stride = d->cols,
+				      .place = t->place,
+				      .time_ms = d->time_ms };
 
 	if (tw_power_model_bind(p, part, &t->names, t->place, err) < 0)
 		return -1;

@@ -6,6 +6,7 @@
 
 /* Alphabetical: this is the order of lists and of the documentation. */
 static const struct tw_trainer *const trainers[] = {
+	&tw_trainer_auto,
 	&tw_trainer_exponential,
 #if TW_XGBOOST
 	&tw_trainer_gradient_boosting,

@@ -4,6 +4,7 @@
 
 #include "trainer/trainer.h"
 
+extern const struct tw_trainer tw_trainer_auto;
 extern const struct tw_trainer tw_trainer_exponential;
 extern const struct tw_trainer tw_trainer_knn;
 extern const struct tw_trainer tw_trainer_linear;

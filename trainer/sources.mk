@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+trainer-src += trainer/auto_blend.c
+trainer-src += trainer/auto_design.c
+trainer-src += trainer/auto_learner.c
+trainer-src += trainer/auto_search.c
+trainer-src += trainer/auto_text.c
+trainer-src += trainer/auto_trial.c
 trainer-src += trainer/cmd_estimate.c
 trainer-src += trainer/cmd_export.c
 trainer-src += trainer/cmd_extract.c
@@ -24,6 +30,8 @@ trainer-src += trainer/extract.c
 trainer-src += trainer/extract_power.c
 trainer-src += trainer/extract_rates.c
 trainer-src += trainer/extract_series.c
+trainer-src += trainer/extra_trees.c
+trainer-src += trainer/fit_auto.c
 trainer-src += trainer/fit_exponential.c
 trainer-src += trainer/fit_knn.c
 trainer-src += trainer/fit_linear.c

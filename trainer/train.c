@@ -179,7 +179,12 @@ static void fit_one(void *arg, size_t i)
 {
 	struct tw_training *t = arg;
 
+	size_t done;
+
 	tw_train_unit_step(&t->unit[t->step[i].unit], t->step[i].step, t->job);
+	done = atomic_fetch_add(&t->done, 1) + 1;
+	if (t->job->progress != NULL)
+		t->job->progress(t->job->progress_arg, done, t->steps);
 }
 
 static void finish_one(void *arg, size_t i)

@@ -75,6 +75,9 @@ struct tw_train_job {
 	unsigned folds;   /* 0: 5 */
 	/* Numbers that data trained at the same time may have: for tests. 0: 64 MiB. */
 	size_t batch_cells;
+	/* Called after each fit, from any of the threads; NULL: nobody asks. */
+	void (*progress)(void *arg, size_t fits, size_t of);
+	void *progress_arg;
 	/* Judge by leaving workloads out too: these, or each response as one; or by
 	 * shuffled rows. */
 	const struct tw_workloads *workloads;

@@ -270,6 +270,7 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t vi
 		.component = t->component[component],
 		.from_zero = t->from_zero,
 		.overlap = t->overlap,
+		.time_ms = t->d.time_ms,
 	};
 }
 

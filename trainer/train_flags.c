@@ -41,7 +41,8 @@ static const struct tw_opt options[] = {
 	TEXT("source", source, "SOURCE",
 	     "energy source; else each that the response has"),
 	TEXT("group", group, "GROUP", "feature group; else each that the response has"),
-	TEXT("trainers", trainers, "NAMES", "separated by commas; else all"),
+	TEXT("trainers", trainers, "NAMES",
+	     "separated by commas; else all but AutoTrainer"),
 	TEXT("abs-trainers", abs_trainers, "NAMES",
 	     "for AbsPower, instead of --trainers"),
 	TEXT("dyn-trainers", dyn_trainers, "NAMES",
@@ -133,7 +134,8 @@ static int list_trainers(const char *own, const char *both, struct tw_strs *out,
 	if (own != NULL || both != NULL)
 		return tw_strs_split(out, own != NULL ? own : both, err);
 	for (size_t i = 0; i < tw_trainer_count(); i++)
-		if (tw_strs_adds(out, tw_trainer_at(i)->name, err) < 0)
+		if (!tw_trainer_at(i)->slow &&
+		    tw_strs_adds(out, tw_trainer_at(i)->name, err) < 0)
 			return -1;
 	return 0;
 }

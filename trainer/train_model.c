@@ -85,6 +85,34 @@ static json_t *median_step(const struct tw_dataset *d)
 	return v;
 }
 
+/* "package_choice": how the trainer came to the component's text. */
+static int describe_choice(json_t *obj, const struct tw_train_unit *u, size_t c)
+{
+	const struct tw_buf *text = &u->text[c];
+	json_t *lines = NULL;
+	struct tw_err err = { 0 };
+	char key[64];
+
+	if (u->trainer->explain == NULL)
+		return 0;
+	if (u->trainer->explain(text->data, text->len, &lines, &err) < 0)
+		return -1;
+	snprintf(key, sizeof(key), "%s_choice", tw_component_name(u->data->component[c]));
+	return json_object_set_new(obj, key, lines);
+}
+
+static int describe_component(json_t *obj, const struct tw_train_unit *u, size_t c)
+{
+	const enum tw_component component = u->data->component[c];
+
+	if (tw_train_scores_add(obj, "", component, &u->score[c]) < 0)
+		return -1;
+	if (u->predicted_series != NULL &&
+	    tw_train_scores_add(obj, "series_", component, &u->score_series[c]) < 0)
+		return -1;
+	return describe_choice(obj, u, c);
+}
+
 /*
  * Flat, without an object in it: kepler-model-server's estimator takes every object of
  * metadata.json for a model.
@@ -105,8 +133,7 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 			(json_int_t)job->seed, "creator", "tallywatt " TW_VERSION);
 	failed = obj == NULL;
 	for (size_t c = 0; c < data->components; c++)
-		failed |= tw_train_scores_add(obj, "", data->component[c], &u->score[c]) <
-			  0;
+		failed |= describe_component(obj, u, c) < 0;
 	for (size_t i = 0; i < data->extras; i++)
 		failed |= tw_train_scores_add_extra(obj, u, i) < 0;
 	if (data->output == TW_DYN_POWER)

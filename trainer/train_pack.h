@@ -10,6 +10,8 @@
 #include "trainer/isolation.h"
 #include "trainer/train_machines.h"
 
+#include <stdatomic.h>
+
 struct tw_err;
 struct tw_train_data;
 struct tw_train_job;
@@ -35,6 +37,7 @@ struct tw_training {
 	size_t unit_from, units; /* those of the batch, behind those of others */
 	struct tw_train_step *step;
 	size_t steps;
+	atomic_size_t done; /* of them */
 };
 
 /* After all units are finished. *out is the caller's to release, after a failure too. */

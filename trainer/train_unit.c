@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_unit.h"
 
+#include "estimator/predictor.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
 #include "trainer/samples.h"
@@ -24,6 +25,12 @@ void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *dat
 	u->predicted = calloc((1 + data->extras) * data->components * data->d.rows,
 			      sizeof(*u->predicted));
 	if (u->step_err == NULL || u->predicted == NULL)
+		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
+	if (!tw_predictor_find(trainer->predictor)->series)
+		return;
+	u->predicted_series =
+		calloc(data->components * data->d.rows, sizeof(*u->predicted_series));
+	if (u->predicted_series == NULL)
 		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
 }
 
@@ -58,6 +65,7 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 	const size_t c = step / views, f = step % views;
 	const struct tw_samples s = tw_train_data_samples(d, f, c);
 	struct tw_err *err = &u->step_err[step];
+	double *series = NULL;
 	struct tw_fold fold;
 
 	if (f > d->folds) {
@@ -66,8 +74,10 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
 	} else {
 		fold = tw_fold_at(d->d.rows, d->folds, f);
+		if (u->predicted_series != NULL)
+			series = u->predicted_series + c * d->d.rows + fold.from;
 		tw_validate_fold(u->trainer, &s, fold, job->seed,
-				 predicted_of(u, 0, c) + fold.from, err);
+				 predicted_of(u, 0, c) + fold.from, series, err);
 	}
 	if (err->code != TW_OK)
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
@@ -99,7 +109,10 @@ static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err
 	tw_train_data_feature(d, main, load);
 	fill_measured(d, c, measured);
 	if (tw_score(measured, predicted_of(u, 0, c), load, rows, &u->score[c], err) <
-	    0) {
+		    0 ||
+	    (u->predicted_series != NULL &&
+	     tw_score(measured, u->predicted_series + c * rows, load, rows,
+		      &u->score_series[c], err) < 0)) {
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
 		goto out;
 	}
@@ -308,6 +321,7 @@ void tw_train_unit_release(struct tw_train_unit *u)
 		tw_buf_clear(&u->text[c]);
 	free(u->step_err);
 	free(u->predicted);
+	free(u->predicted_series);
 	tw_model_release(&u->model);
 	tw_fileset_clear(&u->files);
 	*u = (struct tw_train_unit){ 0 };

@@ -30,6 +30,9 @@ struct tw_train_unit {
 	struct tw_score score[TW_COMPONENT_COUNT];
 	struct tw_score extra[TW_TRAIN_EXTRA_FOLDS][TW_COMPONENT_COUNT];
 	struct tw_err extra_err[TW_TRAIN_EXTRA_FOLDS]; /* why there are no such scores */
+	/* The same of rows as a series; NULL where that is nothing to the predictor. */
+	double *predicted_series;
+	struct tw_score score_series[TW_COMPONENT_COUNT];
 	struct tw_model model;
 	struct tw_fileset files; /* of the pipeline */
 };

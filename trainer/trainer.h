@@ -15,6 +15,7 @@
 
 #include "lib/energy.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,7 @@ struct tw_samples {
 	/* So many rows next to one have samples in common with it: they do not train a
 	 * model that it judges. */
 	size_t overlap;
+	const int64_t *time_ms; /* of each row, rising; NULL: not known */
 };
 
 struct tw_trainer {
@@ -42,10 +44,16 @@ struct tw_trainer {
 	const char *summary; /* one line, for --list */
 	const char *predictor; /* of estimator/ that reads the text */
 	size_t min_rows;       /* refuse fewer */
+	bool slow;             /* by name only: it is not one of "all trainers" */
 
 	/* Append the component's file (JSON) to text. */
 	int (*fit)(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
 		   struct tw_err *err);
+	/*
+	 * How that text came about: a list of lines for the metadata; yours. NULL where
+	 * there is nothing to tell.
+	 */
+	int (*explain)(const char *text, size_t len, json_t **lines, struct tw_err *err);
 };
 
 size_t tw_trainer_count(void);

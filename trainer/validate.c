@@ -26,13 +26,13 @@ struct tw_fold tw_fold_widen(struct tw_fold fold, size_t overlap, size_t rows)
 	return fold;
 }
 
-/* Copy what n rows of `width` doubles are outside the block. */
-static void copy_outside(double *to, const double *from, size_t rows, size_t width,
+/* Copy what of rows of `width` bytes is outside the block. */
+static void copy_outside(void *to, const void *from, size_t rows, size_t width,
 			 struct tw_fold fold)
 {
-	memcpy(to, from, fold.from * width * sizeof(*to));
-	memcpy(to + fold.from * width, from + fold.to * width,
-	       (rows - fold.to) * width * sizeof(*to));
+	memcpy(to, from, fold.from * width);
+	memcpy((char *)to + fold.from * width, (const char *)from + fold.to * width,
+	       (rows - fold.to) * width);
 }
 
 static int fit_outside(const struct tw_trainer *t, const struct tw_samples *s,
@@ -42,15 +42,20 @@ static int fit_outside(const struct tw_trainer *t, const struct tw_samples *s,
 	const size_t rows = s->rows - (fold.to - fold.from);
 	double *x = malloc((rows * s->cols + 1) * sizeof(*x));
 	double *y = malloc((rows + 1) * sizeof(*y));
+	int64_t *time_ms = malloc((rows + 1) * sizeof(*time_ms));
 	struct tw_samples part = *s;
 	int rc = -1;
 
-	if (x == NULL || y == NULL) {
+	if (x == NULL || y == NULL || time_ms == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu rows to train on", rows);
 		goto out;
 	}
-	copy_outside(x, s->x, s->rows, s->cols, fold);
-	copy_outside(y, s->y, s->rows, 1, fold);
+	copy_outside(x, s->x, s->rows, s->cols * sizeof(*x), fold);
+	copy_outside(y, s->y, s->rows, sizeof(*y), fold);
+	if (s->time_ms != NULL) {
+		copy_outside(time_ms, s->time_ms, s->rows, sizeof(*time_ms), fold);
+		part.time_ms = time_ms;
+	}
 	part.rows = rows;
 	part.x = x;
 	part.y = y;
@@ -61,6 +66,7 @@ static int fit_outside(const struct tw_trainer *t, const struct tw_samples *s,
 out:
 	free(x);
 	free(y);
+	free(time_ms);
 	return rc;
 }
 
@@ -93,12 +99,14 @@ out:
 }
 
 static void predict(const struct tw_predictor *p, const void *state,
-		    const struct tw_samples *s, struct tw_fold fold, double *predicted)
+		    const struct tw_samples *s, const int64_t *time_ms,
+		    struct tw_fold fold, double *predicted)
 {
 	const struct tw_rows in = {
 		.x = s->x + fold.from * s->cols,
 		.rows = fold.to - fold.from,
 		.stride = s->cols,
+		.time_ms = time_ms != NULL ? time_ms + fold.from : NULL,
 	};
 
 	p->predict(state, &in, predicted);
@@ -110,7 +118,7 @@ static void predict(const struct tw_predictor *p, const void *state,
 
 int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 		     struct tw_fold fold, uint64_t seed, double *predicted,
-		     struct tw_err *err)
+		     double *series, struct tw_err *err)
 {
 	const struct tw_predictor *p = NULL;
 	struct tw_buf text = { 0 };
@@ -123,7 +131,9 @@ int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 		tw_err_wrap(err, "without rows %zu to %zu", fold.from, fold.to - 1);
 		goto out;
 	}
-	predict(p, state, s, fold, predicted);
+	predict(p, state, s, NULL, fold, predicted);
+	if (series != NULL)
+		predict(p, state, s, s->time_ms, fold, series);
 
 	rc = 0;
 out:

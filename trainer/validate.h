@@ -32,11 +32,12 @@ struct tw_fold tw_fold_widen(struct tw_fold fold, size_t overlap, size_t rows);
 
 /*
  * Fit on the rows of s outside the widened block and predict those in it: predicted[0]
- * belongs to row fold.from. s->y of the block's rows is not looked at.
+ * belongs to row fold.from. s->y of the block's rows is not looked at. Rows are predicted
+ * each by itself; series (may be NULL) is what the same model says of them as a series.
  */
 int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 		     struct tw_fold fold, uint64_t seed, double *predicted,
-		     struct tw_err *err);
+		     double *series, struct tw_err *err);
 
 /* Fit on all rows, and make sure that the predictor reads what came out. */
 int tw_validate_fit(const struct tw_trainer *t, const struct tw_samples *s, uint64_t seed,

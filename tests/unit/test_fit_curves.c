@@ -47,9 +47,8 @@ static void a_curve_is_found_again(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct tw_curve_kind *k = tw_curve_kind_find(cases[i].curve);
 		double x[2 * ROWS], y[ROWS];
-		const struct tw_samples s = {
-			ROWS, 2, x, y, names, TW_PACKAGE, false, 0
-		};
+		const struct tw_samples s = { ROWS,       2,     x, y,   names,
+					      TW_PACKAGE, false, 0, NULL };
 		struct tw_curve c;
 
 		for (size_t r = 0; r < ROWS; r++) {
@@ -71,7 +70,7 @@ static void a_curve_is_found_again(void **state)
 static void power_that_falls_is_level(void **state)
 {
 	double x[ROWS], y[ROWS];
-	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
 
 	(void)state;
 	for (size_t r = 0; r < ROWS; r++) {
@@ -91,7 +90,7 @@ static void memory_follows_its_own_feature(void **state)
 {
 	static const char *const both[] = { "cache_miss", "cpu_instructions" };
 	double x[] = { 0, 3, 1, 1, 2, 7, 3, 2 }, y[] = { 1, 2, 3, 4 };
-	const struct tw_samples s = { 4, 2, x, y, both, TW_DRAM, false, 0 };
+	const struct tw_samples s = { 4, 2, x, y, both, TW_DRAM, false, 0, NULL };
 	const struct tw_curve c = fit("ExponentialRegressionTrainer", &s);
 
 	(void)state;

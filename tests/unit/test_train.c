@@ -21,11 +21,21 @@
 
 #define ROWS 40
 #define DIR "rapl-sysfs/AbsPower/CounterOnly/LinearRegressionTrainer_0/"
+#define AUTO_DIR "rapl-sysfs/AbsPower/CounterOnly/AutoTrainer_0/"
 
 static double number(const json_t *v, const char *key)
 {
 	assert_true(json_is_number(json_object_get(v, key)));
 	return json_number_value(json_object_get(v, key));
+}
+
+static void count_fits(void *arg, size_t done, size_t of)
+{
+	size_t *fits = arg;
+
+	fits[0]++;
+	fits[1] = of;
+	assert_true(done <= of);
 }
 
 static void a_table_becomes_models_of_both_outputs(void **state)
@@ -173,6 +183,47 @@ static void the_errors_of_a_model_are_its_worst_components(void **state)
 	assert_true(number(m, "mape") == number(m, "package_mape"));
 	assert_true(number(m, "mae") == number(m, "package_mae"));
 	assert_true(r.row[0].mape_percent == number(m, "package_mape"));
+	json_decref(m);
+	tw_train_result_release(&r);
+	tw_dataset_release(&d);
+	train_release_job(&job);
+}
+
+static void a_model_that_looks_back_tells_both_errors_and_its_choice(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_train_table table = train_make_counters(&d);
+	struct tw_train_job job = train_make_job(&table);
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+	size_t fits[2] = { 0 };
+	json_t *m;
+
+	(void)state;
+	train_make_table(&d, ROWS);
+	/* What a row draws is told by the row before it, and by nothing of its own. */
+	for (size_t i = 0; i < ROWS; i++) {
+		tw_dataset_find(&d, "cpu_cycles")[i] = 1e9 * (double)(i * i * i % 41);
+		tw_dataset_find(&d, "package_power")[i] =
+			20 + 3e-9 * tw_dataset_find(&d, "cpu_cycles")[i > 0 ? i - 1 : 0];
+	}
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "AutoTrainer", &err), 0);
+	job.progress = count_fits;
+	job.progress_arg = fits;
+	if (tw_train(&job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	m = train_parse_file(&r, AUTO_DIR "metadata.json");
+	assert_string_equal(json_string_value(json_object_get(m, "model_class")),
+			    "ensemble");
+	/* What clients get is rows alone. */
+	assert_true(number(m, "mae") == number(m, "package_mae"));
+	assert_true(number(m, "package_series_mae") > 0);
+	assert_true(number(m, "package_series_mae") < 0.8 * number(m, "package_mae"));
+	assert_true(json_array_size(json_object_get(m, "package_choice")) > 10);
+	assert_true(number(m, "dram_series_mae") < 1e-5);
+	/* Four components, five folds and the whole. */
+	assert_int_equal(fits[0], 24);
+	assert_int_equal(fits[1], 24);
 	json_decref(m);
 	tw_train_result_release(&r);
 	tw_dataset_release(&d);
@@ -531,6 +582,7 @@ static void real_data_becomes_models(void **state)
 	struct tw_train_job job = { .name = "p", .seed = 1 };
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
+	size_t trainers;
 
 	(void)state;
 	shared_path(path, sizeof(path), "data/prometheus/workload-0.6.json");
@@ -539,12 +591,12 @@ static void real_data_becomes_models(void **state)
 	train_set_response(&job, response);
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.isolator = tw_isolator_find("MinIdleIsolator");
-	train_add_all(&job.abs_trainers);
-	train_add_all(&job.dyn_trainers);
+	trainers = train_add_quick(&job.abs_trainers);
+	train_add_quick(&job.dyn_trainers);
 	if (tw_train(&job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	/* CounterIRQCombined and CounterOnly; 50 to 150 W with more than 7 W of noise. */
-	assert_int_equal(r.rows, 2 * 2 * tw_trainer_count());
+	assert_int_equal(r.rows, 2 * 2 * trainers);
 	assert_int_equal(r.models, r.rows);
 	for (size_t i = 0; i < r.rows; i++) {
 		assert_int_equal(r.row[i].rows, 187);
@@ -597,6 +649,8 @@ int main(void)
 		cmocka_unit_test(a_table_becomes_models_of_both_outputs),
 		cmocka_unit_test(each_component_learns_its_own_power_of_its_own_output),
 		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
+		cmocka_unit_test(
+			a_model_that_looks_back_tells_both_errors_and_its_choice),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),
 		cmocka_unit_test(batches_change_no_byte),

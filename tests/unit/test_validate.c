@@ -63,7 +63,7 @@ static const struct tw_trainer spy = {
 static void a_fold_is_fitted_on_all_other_rows_in_their_order(void **state)
 {
 	double x[ROWS], y[ROWS], predicted[ROWS];
-	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
@@ -75,7 +75,8 @@ static void a_fold_is_fitted_on_all_other_rows_in_their_order(void **state)
 		struct tw_err err = { 0 };
 		size_t next = 0;
 
-		assert_int_equal(tw_validate_fold(&spy, &s, f, 1, predicted, &err), 0);
+		assert_int_equal(tw_validate_fold(&spy, &s, f, 1, predicted, NULL, &err),
+				 0);
 		assert_int_equal(seen_rows, ROWS - (f.to - f.from));
 		for (size_t r = 0; r < ROWS; r++) {
 			if (r >= f.from && r < f.to)
@@ -98,7 +99,7 @@ static void what_is_learnt_by_heart_is_of_no_use_on_blocks(void **state)
 {
 	const struct tw_trainer *t = tw_trainer_find("XgboostFitTrainer");
 	double x[ROWS], y[ROWS], predicted[ROWS], error = 0.0;
-	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
 	uint64_t seed = 1;
 
 	(void)state;
@@ -111,7 +112,7 @@ static void what_is_learnt_by_heart_is_of_no_use_on_blocks(void **state)
 		const struct tw_fold f = tw_fold_at(ROWS, 5, i);
 		struct tw_err err = { 0 };
 
-		assert_int_equal(tw_validate_fold(t, &s, f, 1, predicted, &err), 0);
+		assert_int_equal(tw_validate_fold(t, &s, f, 1, predicted, NULL, &err), 0);
 		for (size_t r = f.from; r < f.to; r++)
 			error += fabs(predicted[r - f.from] - y[r]) / ROWS;
 	}
@@ -122,33 +123,37 @@ static void what_is_learnt_by_heart_is_of_no_use_on_blocks(void **state)
 static void predictions_below_zero_are_zero_as_they_are_served(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3, 4 }, y[] = { 0, 10, 20, 30, 40 };
-	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
 	const struct tw_fold first = { 0, 1 };
 	double below[] = { -50, 1, 2, 3, 4 }, predicted;
-	const struct tw_samples far = { 5, 1, below, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples far = {
+		5, 1, below, y, names, TW_PACKAGE, false, 0, NULL
+	};
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(
-		tw_validate_fold(&tw_trainer_linear, &s, first, 1, &predicted, &err), 0);
+	assert_int_equal(tw_validate_fold(&tw_trainer_linear, &s, first, 1, &predicted,
+					  NULL, &err),
+			 0);
 	assert_true(fabs(predicted) < 1e-9);
-	assert_int_equal(
-		tw_validate_fold(&tw_trainer_linear, &far, first, 1, &predicted, &err),
-		0);
+	assert_int_equal(tw_validate_fold(&tw_trainer_linear, &far, first, 1, &predicted,
+					  NULL, &err),
+			 0);
 	assert_true(predicted == 0.0);
 }
 
 static void a_failure_names_the_rows(void **state)
 {
 	static const double x[] = { 0, 1 }, y[] = { 0, 10 };
-	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
 	const struct tw_fold last = { 1, 2 };
 	double predicted;
 	struct tw_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(
-		tw_validate_fold(&tw_trainer_linear, &s, last, 1, &predicted, &err), -1);
+		tw_validate_fold(&tw_trainer_linear, &s, last, 1, &predicted, NULL, &err),
+		-1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text, "without rows 1 to 1: 1 rows, need at least 2");
 }
@@ -172,7 +177,7 @@ static void a_text_that_cannot_be_read_back_is_a_failure(void **state)
 	const struct tw_trainer strange = { .name = "S",
 					    .predictor = "none",
 					    .fit = fit_rubbish };
-	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples s = { 2, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 }, other = { 0 };
 
@@ -188,7 +193,7 @@ static void a_text_that_cannot_be_read_back_is_a_failure(void **state)
 static void memory_that_runs_out_is_an_error(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3, 4 }, y[] = { 0, 10, 20, 30, 40 };
-	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false, 0 };
+	const struct tw_samples s = { 5, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
 	const struct tw_fold middle = { 2, 3 };
 	int failures = 0;
 
@@ -200,7 +205,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 
 		fail_alloc_at(n);
 		status = tw_validate_fold(&tw_trainer_linear, &s, middle, 1, &predicted,
-					  &err);
+					  NULL, &err);
 		if (!fail_alloc_hit())
 			break;
 		assert_int_equal(status, -1);

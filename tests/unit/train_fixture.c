@@ -43,6 +43,20 @@ void train_add_all(struct tw_strs *l)
 		assert_int_equal(tw_strs_adds(l, tw_trainer_at(i)->name, &err), 0);
 }
 
+size_t train_add_quick(struct tw_strs *l)
+{
+	struct tw_err err = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < tw_trainer_count(); i++) {
+		if (tw_trainer_at(i)->slow)
+			continue;
+		assert_int_equal(tw_strs_adds(l, tw_trainer_at(i)->name, &err), 0);
+		count++;
+	}
+	return count;
+}
+
 struct tw_train_job train_make_job(const struct tw_train_table *table)
 {
 	struct tw_train_job job = {

@@ -29,6 +29,9 @@ void train_set_response(struct tw_train_job *job, const struct tw_prom *p);
 /* Every trainer of this build. */
 void train_add_all(struct tw_strs *l);
 
+/* Those that "all" means to the command: not the slow ones. Returns how many. */
+size_t train_add_quick(struct tw_strs *l);
+
 /*
  * A response with the load and the platform power of machine a, of b, or of both; of c
  * there is no power. Each has a law of its own.

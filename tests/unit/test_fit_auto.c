@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "estimator/predictor.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/extra_trees.h"
+#include "trainer/registry.h"
+#include "trainer/validate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS 120
+
+static const char *const names[] = { "cpu_cycles", "cpu_instructions" };
+
+/* A machine with a memory: what it draws follows its load of this row and the last. */
+struct machine {
+	double x[2 * ROWS], y[ROWS];
+	int64_t time_ms[ROWS];
+};
+
+static double load_at(size_t r)
+{
+	return (double)(r * 37 % 23) + (double)(r * r % 11);
+}
+
+static struct tw_samples fill(struct machine *m)
+{
+	for (size_t r = 0; r < ROWS; r++) {
+		m->x[2 * r] = 1e9 * load_at(r);
+		m->x[2 * r + 1] = 2e9 * load_at(r) + 1e6 * (double)(r % 7);
+		m->y[r] = 20 + 2 * load_at(r) + 3 * load_at(r > 0 ? r - 1 : 0);
+		m->time_ms[r] = 1700000000000 + 3000 * (int64_t)r;
+	}
+	return (struct tw_samples){ .rows = ROWS,
+				    .cols = 2,
+				    .x = m->x,
+				    .y = m->y,
+				    .features = names,
+				    .component = TW_PACKAGE,
+				    .time_ms = m->time_ms };
+}
+
+/* ---- extremely randomised trees ---- */
+
+static void predict(const char *predictor, const struct tw_buf *text,
+		    const struct tw_samples *s, bool series, double *watts)
+{
+	const struct tw_predictor *p = tw_predictor_find(predictor);
+	struct tw_strs features = { 0 };
+	struct tw_err err = { 0 };
+	void *state = NULL;
+
+	for (size_t c = 0; c < s->cols; c++)
+		assert_int_equal(tw_strs_adds(&features, s->features[c], &err), 0);
+	if (p->load(text->data, text->len, &features, &state, &err) < 0)
+		fail_msg("%s", err.text);
+	p->predict(state,
+		   &(struct tw_rows){ .x = s->x,
+				      .rows = s->rows,
+				      .stride = s->cols,
+				      .time_ms = series ? s->time_ms : NULL },
+		   watts);
+	p->free(state);
+	tw_strs_clear(&features);
+}
+
+static void trees_find_a_step(void **state)
+{
+	static const struct tw_extra_trees how = { .trees = 20, .leaf = 2 };
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	double x[40], y[40], watts[40];
+	const struct tw_samples s = {
+		.rows = 40, .cols = 1, .x = x, .y = y, .features = names
+	};
+
+	(void)state;
+	for (int r = 0; r < 40; r++) {
+		x[r] = r;
+		y[r] = r < 17 ? 10 : 70;
+	}
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	predict("trees", &text, &s, false, watts);
+	/* Away from the step every tree knows it; leaves of two rows blur the step. */
+	for (int r = 0; r < 40; r++)
+		if (r < 15 || r > 18)
+			assert_true(fabs(watts[r] - y[r]) < 1e-4);
+	tw_buf_clear(&text);
+}
+
+static void a_median_passes_over_a_spike_and_a_mean_does_not(void **state)
+{
+	struct tw_extra_trees how = { .trees = 5, .leaf = 5 };
+	static const double x[] = { 1, 1, 1, 1, 1, 1, 1 };
+	static const double y[] = { 10, 11, 9, 10, 710, 10, 10 };
+	const struct tw_samples s = {
+		.rows = 7, .cols = 1, .x = x, .y = y, .features = names
+	};
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	double watts[7];
+
+	(void)state;
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	predict("trees", &text, &s, false, watts);
+	assert_true(fabs(watts[0] - 110) < 1e-4);
+	tw_buf_clear(&text);
+	how.median = true;
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	predict("trees", &text, &s, false, watts);
+	assert_true(fabs(watts[0] - 10) < 1e-4);
+	tw_buf_clear(&text);
+}
+
+/* As a workload's power is: none where it does nothing, and little where it does little.
+ */
+static void what_is_from_zero_rises_from_it(void **state)
+{
+	static const struct tw_extra_trees how = { .trees = 200,
+						   .leaf = 5,
+						   .median = true };
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	double x[50], y[50], watts[50];
+	const struct tw_samples s = { .rows = 50,
+				      .cols = 1,
+				      .x = x,
+				      .y = y,
+				      .features = names,
+				      .from_zero = true };
+
+	(void)state;
+	for (int r = 0; r < 50; r++) {
+		x[r] = 100 + r;
+		y[r] = 30 + 0.3 * r;
+	}
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	x[0] = 0;
+	x[1] = 25;
+	x[2] = 75;
+	predict("trees", &text, &s, false, watts);
+	assert_true(watts[0] == 0);
+	/* About 30 W times the share of the thresholds below: the mean of 200 draws. */
+	if (!(watts[1] > 3 && watts[1] < 12 && watts[2] > 18 && watts[2] < 27))
+		fail_msg("%g and %g W", watts[1], watts[2]);
+	tw_buf_clear(&text);
+}
+
+static void a_seed_gives_the_same_trees_and_another_gives_others(void **state)
+{
+	static const struct tw_extra_trees how = { .trees = 4,
+						   .leaf = 2,
+						   .by_size = true };
+	struct tw_buf text[3] = { { 0 } };
+	struct tw_err err = { 0 };
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(tw_extra_trees(&s, &how, i < 2 ? 7 : 8, &text[i], &err),
+				 0);
+	assert_string_equal(text[0].data, text[1].data);
+	assert_string_not_equal(text[0].data, text[2].data);
+	for (int i = 0; i < 3; i++)
+		tw_buf_clear(&text[i]);
+}
+
+/* ---- AutoTrainer ---- */
+
+static void validate(const struct tw_samples *s, struct tw_fold fold, double *alone,
+		     double *series)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_validate_fold(&tw_trainer_auto, s, fold, 1, alone, series, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void a_series_is_better_where_the_machine_remembers(void **state)
+{
+	double alone[ROWS], series[ROWS], alone_mae = 0, series_mae = 0;
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		const struct tw_fold fold = tw_fold_at(ROWS, 5, i);
+
+		validate(&s, fold, alone + fold.from, series + fold.from);
+	}
+	for (size_t r = 0; r < ROWS; r++) {
+		alone_mae += fabs(alone[r] - s.y[r]) / ROWS;
+		series_mae += fabs(series[r] - s.y[r]) / ROWS;
+	}
+	/* The last row's load is most of the power: it cannot be told from this one's. */
+	if (!(series_mae < 0.7 * alone_mae))
+		fail_msg("series %g W, alone %g W", series_mae, alone_mae);
+}
+
+/* Poison: if any of it were looked at, the predictions would change. */
+static void the_judged_rows_are_never_seen(void **state)
+{
+	const struct tw_fold fold = tw_fold_at(ROWS, 5, 2);
+	const size_t count = fold.to - fold.from;
+	double clean[2][ROWS], dirty[2][ROWS];
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+
+	(void)state;
+	validate(&s, fold, clean[0], clean[1]);
+	for (size_t r = fold.from; r < fold.to; r++)
+		m.y[r] = NAN;
+	validate(&s, fold, dirty[0], dirty[1]);
+	assert_memory_equal(clean[0], dirty[0], count * sizeof(double));
+	assert_memory_equal(clean[1], dirty[1], count * sizeof(double));
+	/* Nor does a row look at those after it. */
+	for (size_t r = fold.from + count / 2; r < fold.to; r++)
+		m.x[2 * r] = m.x[2 * r + 1] = 1e12;
+	validate(&s, fold, dirty[0], dirty[1]);
+	assert_memory_equal(clean[0], dirty[0], count / 2 * sizeof(double));
+	assert_memory_equal(clean[1], dirty[1], count / 2 * sizeof(double));
+}
+
+static void the_choice_is_told(void **state)
+{
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+	json_t *lines = NULL;
+	size_t chosen = 0;
+
+	(void)state;
+	assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+	assert_int_equal(tw_trainer_auto.explain(text.data, text.len, &lines, &err), 0);
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		chosen += strstr(json_string_value(json_array_get(lines, i)),
+				 ": chosen: the mean of ") != NULL;
+	assert_int_equal(chosen, 2);
+	assert_int_equal(tw_trainer_auto.explain("{}", 2, &lines, &err), -1);
+	assert_string_equal(err.text, ".ensemble: missing");
+	json_decref(lines);
+	tw_buf_clear(&text);
+}
+
+/* A law that is a line goes on beyond what was measured; trees would not. */
+static void a_plain_law_is_recognised(void **state)
+{
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	struct machine m;
+	struct tw_samples s = fill(&m);
+	double watts[ROWS];
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		m.x[2 * r] = 1e7 * (double)(r * 7 % ROWS);
+		m.x[2 * r + 1] = 0;
+		m.y[r] = 30 + 0.25 * (double)(r * 7 % ROWS);
+	}
+	assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+	m.x[0] = 1e7 * ROWS * 1.2;
+	predict("ensemble", &text, &s, false, watts);
+	assert_true(fabs(watts[0] - (30 + 0.25 * ROWS * 1.2)) < 0.5);
+	tw_buf_clear(&text);
+}
+
+static void odd_time_stamps_are_no_series(void **state)
+{
+	static const int64_t odd[][4] = { { 0, 0, 0, 0 },
+					  { INT64_MIN, 0, INT64_MAX, INT64_MAX },
+					  { 9, 8, 7, 6 } };
+	double alone[ROWS], series[ROWS];
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t r = 0; r < ROWS; r++)
+			m.time_ms[r] = odd[i][r % 4];
+		validate(&s, tw_fold_at(ROWS, 5, 0), alone, series);
+		if (i == 0)
+			assert_memory_equal(alone, series, ROWS / 5 * sizeof(double));
+	}
+}
+
+/* There are very many allocations: more and more of them are passed over. */
+static void memory_that_runs_out_is_an_error(void **state)
+{
+	struct machine m;
+	struct tw_samples s = fill(&m);
+
+	(void)state;
+	s.rows = 20;
+	for (int n = 1;; n += 1 + n / 8) {
+		struct tw_buf text = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_trainer_auto.fit(&s, 1, &text, &err);
+		tw_buf_clear(&text);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trees_find_a_step),
+		cmocka_unit_test(a_median_passes_over_a_spike_and_a_mean_does_not),
+		cmocka_unit_test(what_is_from_zero_rises_from_it),
+		cmocka_unit_test(a_seed_gives_the_same_trees_and_another_gives_others),
+		cmocka_unit_test(a_series_is_better_where_the_machine_remembers),
+		cmocka_unit_test(the_judged_rows_are_never_seen),
+		cmocka_unit_test(the_choice_is_told),
+		cmocka_unit_test(a_plain_law_is_recognised),
+		cmocka_unit_test(odd_time_stamps_are_no_series),
+		cmocka_unit_test(memory_that_runs_out_is_an_error),
+	};
+
+	return cmocka_run_group_tests_name("fit_auto", tests, NULL, NULL);
+}
