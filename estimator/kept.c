@@ -4,6 +4,7 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/hash.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,11 +22,7 @@
 
 static void make_name(const char *key, char out[NAME_BYTES])
 {
-	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
-
-	for (const char *s = key; *s != '\0'; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-	snprintf(out, NAME_BYTES, "%016" PRIx64 SUFFIX, h);
+	snprintf(out, NAME_BYTES, "%016" PRIx64 SUFFIX, tw_hash(key, strlen(key)));
 }
 
 static int make_path(const char *dir, const char *key, char **out, struct tw_err *err)

@@ -5,6 +5,7 @@
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
 #include "estimator/request.h"
+#include "lib/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,18 +42,13 @@ void tw_models_unref_entry(struct tw_models_entry *e)
 	free(e);
 }
 
-/* FNV-1a of each name, added up: the order of metrics does not matter. */
+/* Of each name, added up: the order of metrics does not matter. */
 static uint64_t hash_metrics(const struct tw_strs *metrics)
 {
 	uint64_t sum = metrics->count;
 
-	for (size_t i = 0; i < metrics->count; i++) {
-		uint64_t h = UINT64_C(14695981039346656037);
-
-		for (const char *s = metrics->at[i]; *s != '\0'; s++)
-			h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-		sum += h;
-	}
+	for (size_t i = 0; i < metrics->count; i++)
+		sum += tw_hash(metrics->at[i], strlen(metrics->at[i]));
 	return sum;
 }
 

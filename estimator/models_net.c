@@ -8,6 +8,7 @@
 #include "lib/buf.h"
 #include "lib/daemon.h"
 #include "lib/fileset.h"
+#include "lib/hash.h"
 #include "lib/http.h"
 #include "lib/log.h"
 #include "lib/zip.h"
@@ -62,15 +63,6 @@ static char *without_secret(const char *url)
 	tw_buf_add(&b, url, (size_t)(host - url));
 	tw_buf_adds(&b, at != NULL ? at + 1 : host);
 	return tw_buf_detach(&b, NULL);
-}
-
-static uint64_t sum_of(const char *data, size_t len)
-{
-	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)data[i]) * UINT64_C(1099511628211);
-	return h;
 }
 
 /* What a kept copy is found by: all that was asked for, and where. */
@@ -202,7 +194,7 @@ static bool serve_kept(struct net *n, const struct wish *w)
 	    tw_kept_read(n->m->keep_dir, key, ZIP_MAX, &data, &len, &time_s, &err) == 0 &&
 	    make_served(n, w, data, len, &served, &err) == 0) {
 		atomic_store(&served->confirmed_s, time_s);
-		w->e->from[w->origin].sum = sum_of(data, len);
+		w->e->from[w->origin].sum = tw_hash(data, len);
 		tw_models_put(n->m, w->e, w->origin, served, &err, 0);
 		found = true;
 	} else if (err.code != TW_OK && err.code != TW_NOTFOUND) {
@@ -262,7 +254,7 @@ static void serve_asked(struct net *n, const struct wish *w)
 
 	if (ask(n, w, &answer, &err) < 0)
 		goto failed;
-	sum = sum_of(answer.body, answer.len);
+	sum = tw_hash(answer.body, answer.len);
 	if (answer.status == 304 ||
 	    (w->e->from[w->origin].served != NULL && w->e->from[w->origin].sum == sum)) {
 		tw_models_confirm(n->m, w->e, w->origin, again_ms);
