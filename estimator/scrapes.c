@@ -65,11 +65,13 @@ static size_t make_place(struct tw_scrapes *s)
 static void take_connection(struct tw_scrapes *s)
 {
 	const int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	const size_t i = make_place(s);
-	struct epoll_event e = { .events = EPOLLIN, .data = { .u64 = i } };
+	struct epoll_event e = { .events = EPOLLIN };
+	size_t i;
 
 	if (fd < 0)
 		return;
+	i = make_place(s);
+	e.data.u64 = i;
 	s->at[i] = calloc(1, sizeof(*s->at[i]));
 	if (s->at[i] == NULL || epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0) {
 		close(fd);

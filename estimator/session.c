@@ -181,6 +181,7 @@ static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 		}
 		*at += used;
 		if (done) {
+			s->begun_ms = 0; /* the next one has its own time */
 			s->asked_ns = tw_now_ns();
 			if (!answer(s, now_ms))
 				return false;
