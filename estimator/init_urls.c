@@ -2,13 +2,10 @@
 #include "estimator/init_urls.h"
 
 #include "lib/err.h"
-#include "lib/file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUE_MAX ((size_t)64 * 1024)
 #define BLANKS " \t\r\n"
 
 enum { TOTAL, COMPONENTS };
@@ -29,6 +26,20 @@ static const struct {
 
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
+const char *const tw_init_urls_keys[] = {
+	"MODEL_CONFIG",
+	"NODE_TOTAL_INIT_URL",
+	"NODE_COMPONENTS_INIT_URL",
+	"CONTAINER_TOTAL_INIT_URL",
+	"CONTAINER_COMPONENTS_INIT_URL",
+	"PROCESS_TOTAL_INIT_URL",
+	"PROCESS_COMPONENTS_INIT_URL",
+	NULL,
+};
+
+_Static_assert(sizeof(tw_init_urls_keys) / sizeof(tw_init_urls_keys[0]) == KEYS + 2,
+	       "MODEL_CONFIG, all of the keys, and the end");
+
 /* What is between the blanks around it; nothing is no value. */
 static int copy_trimmed(const char *text, size_t len, char **out, struct tw_err *err)
 {
@@ -42,42 +53,6 @@ static int copy_trimmed(const char *text, size_t len, char **out, struct tw_err 
 		return 0;
 	*out = strndup(text, len);
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "configuration");
-}
-
-static int read_key_file(const char *dir, const char *key, char **out, struct tw_err *err)
-{
-	struct tw_err why = { 0 };
-	char *path = NULL, *text = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (tw_path_join(&path, err, dir, key, NULL) < 0)
-		goto out;
-	if (tw_file_read(path, VALUE_MAX, &text, &len, &why) < 0) {
-		if (why.code != TW_NOTFOUND) {
-			tw_fail(err, why.code, "%s", why.text);
-			goto out;
-		}
-	} else if (copy_trimmed(text, len, out, err) < 0) {
-		goto out;
-	}
-	rc = 0;
-out:
-	free(text);
-	free(path);
-	return rc;
-}
-
-int tw_init_urls_get(void *arg, const char *key, char **out, struct tw_err *err)
-{
-	const char *dir = arg, *value;
-
-	if (dir != NULL && read_key_file(dir, key, out, err) < 0)
-		return -1;
-	value = getenv(key);
-	return *out != NULL || value == NULL
-		       ? 0
-		       : copy_trimmed(value, strlen(value), out, err);
 }
 
 /* The value of "KEY=value" among lines. */
@@ -105,30 +80,30 @@ static int check_url(const char *key, const char *url, struct tw_err *err)
 		       url);
 }
 
-int tw_init_urls_read(tw_init_urls_get_fn *get, void *arg, struct tw_init_urls *out,
-		      struct tw_err *err)
+/* A line of MODEL_CONFIG goes before a variable of its own. */
+static int read_url(const char *lines, const char *key, char **url, struct tw_err *err)
 {
-	char *lines = NULL;
-	int rc = -1;
+	const char *value = getenv(key);
 
-	if (get(arg, "MODEL_CONFIG", &lines, err) < 0)
-		goto out;
+	if (lines != NULL && find_line(lines, key, url, err) < 0)
+		return -1;
+	if (*url == NULL && value != NULL &&
+	    copy_trimmed(value, strlen(value), url, err) < 0)
+		return -1;
+	return *url != NULL ? check_url(key, *url, err) : 0;
+}
+
+int tw_init_urls_read(struct tw_init_urls *out, struct tw_err *err)
+{
+	const char *lines = getenv("MODEL_CONFIG");
+
 	for (size_t i = 0; i < KEYS; i++) {
 		char **url = &out->of[keys[i].output][keys[i].kind];
 
-		if (*url != NULL)
-			continue;
-		if (lines != NULL && find_line(lines, keys[i].key, url, err) < 0)
-			goto out;
-		if (*url == NULL && get(arg, keys[i].key, url, err) < 0)
-			goto out;
-		if (*url != NULL && check_url(keys[i].key, *url, err) < 0)
-			goto out;
+		if (*url == NULL && read_url(lines, keys[i].key, url, err) < 0)
+			return -1;
 	}
-	rc = 0;
-out:
-	free(lines);
-	return rc;
+	return 0;
 }
 
 const char *tw_init_urls_find(const struct tw_init_urls *u, enum tw_output output,

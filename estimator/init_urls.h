@@ -4,8 +4,8 @@
 
 /*
  * Where a first model of each kind is, as kepler-model-server's users configure it
- * (docs/wire.md, "Keys of the old programs"): NODE_TOTAL_INIT_URL and the like, in the
- * environment, or as lines of MODEL_CONFIG, or as files of a directory.
+ * (docs/wire.md, "Keys of the old programs"): NODE_TOTAL_INIT_URL and the like, as lines
+ * of MODEL_CONFIG or by themselves, in the environment.
  *
  *	TOTAL        a source of the platform's power (acpi)
  *	COMPONENTS   one of package, core, uncore and dram (rapl)
@@ -22,18 +22,14 @@ struct tw_init_urls {
 	char *of[TW_OUTPUT_COUNT][2]; /* TOTAL, COMPONENTS; NULL: none */
 };
 
+/* The keys of the configuration, for tw_kepler_keys_load(); ended by NULL. */
+extern const char *const tw_init_urls_keys[];
+
 /*
- * A key's value; *out is yours, NULL where it has none. For tests.
+ * As the environment says. *out must be all zero; it is yours, on failure too:
+ * tw_init_urls_release().
  */
-typedef int tw_init_urls_get_fn(void *arg, const char *key, char **out,
-				struct tw_err *err);
-
-/* *out must be all zero; it is yours, on failure too: tw_init_urls_release(). */
-int tw_init_urls_read(tw_init_urls_get_fn *get, void *arg, struct tw_init_urls *out,
-		      struct tw_err *err);
-
-/* A key as a file of the directory arg (NULL: none), else of the environment. */
-int tw_init_urls_get(void *arg, const char *key, char **out, struct tw_err *err);
+int tw_init_urls_read(struct tw_init_urls *out, struct tw_err *err);
 
 /* NULL: none. */
 const char *tw_init_urls_find(const struct tw_init_urls *u, enum tw_output output,

@@ -5,10 +5,14 @@
 #include "estimator/settings.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
+#include "lib/kepler_key.h"
 #include "lib/log.h"
 #include "lib/systemd.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -39,6 +43,14 @@ static size_t limit_connections(size_t wanted)
 	if (l.rlim_cur >= wanted + OTHER_FDS)
 		return wanted;
 	return l.rlim_cur > 2 * OTHER_FDS ? (size_t)l.rlim_cur - OTHER_FDS : OTHER_FDS;
+}
+
+/* The old estimator's switch, where it is set: "false" is no server. */
+static bool server_enabled(void)
+{
+	const char *text = getenv("MODEL_SERVER_ENABLE");
+
+	return text == NULL || strcasecmp(text, "false") != 0;
 }
 
 /* Set where a server or a URL is to be asked. */
@@ -92,7 +104,9 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 			    .shipped_db = existing(s->shipped_models),
 			    .refresh_ms = s->refresh_ms,
 			    .keep_dir = given(s->keep),
-			    .server_url = given(s->model_server),
+			    .server_path = given(getenv("MODEL_SERVER_MODEL_REQ_PATH")),
+			    .server_url =
+				    server_enabled() ? given(s->model_server) : NULL,
 			    .sys = s->sys },
 	};
 	struct tw_estimator *e = NULL;
@@ -101,7 +115,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 	int signals = -1, rc = -1;
 
 	if (tw_signals_open(&signals, err) < 0 || take_sockets(made, &config, err) < 0 ||
-	    tw_init_urls_read(tw_init_urls_get, s->config_path, &urls, err) < 0)
+	    tw_init_urls_read(&urls, err) < 0)
 		goto out;
 	config.models.init_urls = any(&urls);
 	if (open_http(&config.models, &fetch, err) < 0 ||
@@ -128,6 +142,9 @@ out:
 	return rc;
 }
 
+static const char *const server_keys[] = { "MODEL_SERVER_URL", "MODEL_SERVER_ENABLE",
+					   "MODEL_SERVER_MODEL_REQ_PATH", NULL };
+
 int main(int argc, char **argv)
 {
 	struct tw_settings s = { 0 };
@@ -136,6 +153,9 @@ int main(int argc, char **argv)
 	enum tw_opts_action action;
 	int rest, status = TW_EXIT_USAGE;
 
+	if (tw_kepler_keys_load(server_keys, &err) < 0 ||
+	    tw_kepler_keys_load(tw_init_urls_keys, &err) < 0)
+		goto usage;
 	if (tw_opts_parse(&tw_settings_opts, argc, argv, &s, &action, &rest, &err) < 0)
 		goto usage;
 	if (action == TW_OPTS_EXIT) {

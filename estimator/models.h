@@ -56,9 +56,10 @@ enum tw_origin {
 const char *tw_origin_name(enum tw_origin o);
 
 struct tw_models_config {
-	const char *model_db;   /* directory, or NULL */
-	const char *shipped_db; /* the same, for what nobody else has; or NULL */
-	const char *server_url; /* "http://host:8100", or NULL */
+	const char *model_db;    /* directory, or NULL */
+	const char *shipped_db;  /* the same, for what nobody else has; or NULL */
+	const char *server_url;  /* "http://host:8100", or NULL */
+	const char *server_path; /* where it is asked, "/model"; NULL: there */
 	const struct tw_init_urls *init_urls; /* or NULL */
 	const char *keep_dir;                 /* for estimator/kept.h, or NULL */
 	uint64_t refresh_ms; /* how often servers are asked again; 0: once */

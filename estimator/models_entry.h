@@ -68,7 +68,7 @@ struct tw_models {
 	size_t count;
 
 	/* Set once, before the threads are started. */
-	const char *server_url, *keep_dir;
+	const char *server_url, *server_path, *keep_dir;
 	const struct tw_init_urls *init_urls;
 	uint64_t refresh_ms;
 	struct tw_models_http http;

@@ -107,6 +107,7 @@ int tw_models_open(const struct tw_models_config *c, struct tw_models **out,
 		return -1;
 	}
 	m->server_url = c->server_url;
+	m->server_path = c->server_path != NULL ? c->server_path : "/model";
 	m->init_urls = c->init_urls;
 	m->keep_dir = c->keep_dir;
 	m->refresh_ms = c->refresh_ms;

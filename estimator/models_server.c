@@ -47,7 +47,7 @@ static char *make_body(const struct tw_wanted *w, size_t *len)
 }
 
 /* "http://host:8100" is the server, anything with a path the very place to ask. */
-static int make_url(const char *url, char **out, struct tw_err *err)
+static int make_url(const char *url, const char *at, char **out, struct tw_err *err)
 {
 	const char *scheme = strstr(url, "://");
 	const char *path = strchr(scheme != NULL ? scheme + 3 : url, '/');
@@ -55,9 +55,9 @@ static int make_url(const char *url, char **out, struct tw_err *err)
 
 	tw_buf_adds(&b, url);
 	if (path == NULL)
-		tw_buf_adds(&b, "/model");
+		tw_buf_addf(&b, "/%s", at + (*at == '/'));
 	else if (path[1] == '\0')
-		tw_buf_adds(&b, "model");
+		tw_buf_adds(&b, at + (*at == '/'));
 	*out = tw_buf_detach(&b, NULL);
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "URL");
 }
@@ -70,7 +70,7 @@ int tw_models_ask_server(const struct tw_models *m, const struct tw_models_key *
 	char *url = NULL, *body = NULL;
 	int rc = -1;
 
-	if (make_url(m->server_url, &url, err) < 0 ||
+	if (make_url(m->server_url, m->server_path, &url, err) < 0 ||
 	    tw_models_wanted(m, k, &wanted, err) < 0)
 		goto out;
 	body = make_body(&wanted, &call.body_len);

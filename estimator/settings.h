@@ -20,7 +20,7 @@ struct tw_settings {
 	struct tw_strs users;
 	char *owner;
 	char *model_db, *shipped_models, *model_server;
-	char *config_path, *keep;
+	char *keep;
 	uint64_t refresh_ms;
 	char *sys;
 	char *metrics;

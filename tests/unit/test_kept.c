@@ -106,14 +106,6 @@ static void every_failed_allocation_is_reported(void **state)
 
 /* ---- the configured URLs ---------------------------------------------------- */
 
-static int get_lines(void *arg, const char *key, char **out, struct tw_err *err)
-{
-	if (strcmp(key, "MODEL_CONFIG") != 0)
-		return tw_init_urls_get(NULL, key, out, err);
-	*out = strdup(arg);
-	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "lines");
-}
-
 static void lines_of_the_configuration_say_which_url_is_for_what(void **state)
 {
 	static char lines[] = "NODE_TOTAL_ESTIMATOR=true\r\n"
@@ -126,7 +118,9 @@ static void lines_of_the_configuration_say_which_url_is_for_what(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_init_urls_read(get_lines, lines, &u, &err), 0);
+	setenv("MODEL_CONFIG", lines, 1);
+	assert_int_equal(tw_init_urls_read(&u, &err), 0);
+	unsetenv("MODEL_CONFIG");
 	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, acpi), "http://h/a");
 	assert_null(tw_init_urls_find(&u, TW_ABS_POWER, rapl));
 	assert_null(tw_init_urls_find(&u, TW_DYN_POWER, acpi));
@@ -134,28 +128,23 @@ static void lines_of_the_configuration_say_which_url_is_for_what(void **state)
 	tw_init_urls_release(&u);
 }
 
-static void a_file_goes_before_the_environment(void **state)
+static void a_line_goes_before_a_variable(void **state)
 {
 	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
-	char *dir = scratch_new(), *path = NULL;
 	struct tw_init_urls u = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_path_join(&path, &err, dir, "NODE_COMPONENTS_INIT_URL", NULL),
-			 0);
-	assert_int_equal(tw_file_create(path, "http://file\n", 12, &err), 0);
-	setenv("NODE_COMPONENTS_INIT_URL", "http://environment", 1);
-	assert_int_equal(tw_init_urls_read(tw_init_urls_get, dir, &u, &err), 0);
-	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, rapl), "http://file");
+	setenv("NODE_COMPONENTS_INIT_URL", " http://variable ", 1);
+	assert_int_equal(tw_init_urls_read(&u, &err), 0);
+	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, rapl), "http://variable");
 	tw_init_urls_release(&u);
-	assert_int_equal(tw_init_urls_read(tw_init_urls_get, NULL, &u, &err), 0);
-	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, rapl),
-			    "http://environment");
+	setenv("MODEL_CONFIG", "NODE_COMPONENTS_INIT_URL=http://line", 1);
+	assert_int_equal(tw_init_urls_read(&u, &err), 0);
+	assert_string_equal(tw_init_urls_find(&u, TW_ABS_POWER, rapl), "http://line");
 	tw_init_urls_release(&u);
 	unsetenv("NODE_COMPONENTS_INIT_URL");
-	free(path);
-	scratch_free(dir);
+	unsetenv("MODEL_CONFIG");
 }
 
 static void what_is_no_url_is_refused(void **state)
@@ -165,7 +154,9 @@ static void what_is_no_url_is_refused(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_init_urls_read(get_lines, lines, &u, &err), -1);
+	setenv("MODEL_CONFIG", lines, 1);
+	assert_int_equal(tw_init_urls_read(&u, &err), -1);
+	unsetenv("MODEL_CONFIG");
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(
 		err.text,
@@ -181,7 +172,7 @@ int main(void)
 		cmocka_unit_test(a_place_that_cannot_be_written_is_named),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(lines_of_the_configuration_say_which_url_is_for_what),
-		cmocka_unit_test(a_file_goes_before_the_environment),
+		cmocka_unit_test(a_line_goes_before_a_variable),
 		cmocka_unit_test(what_is_no_url_is_refused),
 	};
 

@@ -71,13 +71,17 @@ static const struct tw_http_route model_route = { .method = "POST",
 static const struct tw_http_route init_route = { .method = "GET",
 						 .path = "/init.zip",
 						 .handle = handle };
-static const struct tw_http_route *const routes[] = { &model_route, &init_route };
+static const struct tw_http_route other_route = { .method = "POST",
+						  .path = "/other",
+						  .handle = handle };
+static const struct tw_http_route *const routes[] = { &model_route, &init_route,
+						      &other_route };
 
 static void open_server(struct server *s, const char *listen)
 {
 	const struct tw_httpd_config c = { .listen = listen,
 					   .routes = routes,
-					   .route_count = 2,
+					   .route_count = 3,
 					   .app = s,
 					   .threads = 1 };
 	struct tw_err err = { 0 };
@@ -330,6 +334,7 @@ static void the_same_answer_is_no_new_model(void **state)
 	set_up(&f);
 	f.config.refresh_ms = 1;
 	answer_model(&f.server, &(struct sample){ .trainer = "OfServer" });
+	f.config.server_path = "other";
 	start(&f);
 	while (counts.of[TW_ORIGIN_SERVER].asked < 5) {
 		expect_model(&f, "OfServer_0");
@@ -383,7 +388,7 @@ static void a_configured_url_serves_where_the_server_does_not(void **state)
 	snprintf(url, sizeof(url), "http://u:secret@%s/init.zip",
 		 tw_httpd_address(f.server.httpd));
 	setenv("NODE_COMPONENTS_INIT_URL", url, 1);
-	assert_int_equal(tw_init_urls_read(tw_init_urls_get, NULL, &urls, &err), 0);
+	assert_int_equal(tw_init_urls_read(&urls, &err), 0);
 	unsetenv("NODE_COMPONENTS_INIT_URL");
 	f.config.server_url = NULL;
 	f.config.init_urls = &urls;
