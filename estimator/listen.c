@@ -13,7 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 1024
+/* Connections that wait to be taken; the kernel may allow fewer (net.core.somaxconn). */
+#define BACKLOG 4096
 
 static int make_address(const char *path, struct sockaddr_un *a, struct tw_err *err)
 {
