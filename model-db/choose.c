@@ -142,6 +142,13 @@ bool tw_choosing_better(const struct tw_choosing *c, const struct tw_index_entry
 	return a->rank < b->rank;
 }
 
+bool tw_choosing_given_up(const struct tw_choosing *c, const struct tw_index_entry *e)
+{
+	if (c->w != NULL && c->w->weight)
+		return tw_index_given_up_weights(c->x, e, c->w->client);
+	return tw_index_given_up(c->x, e);
+}
+
 /* The best of one shelf and kind, or NULL. */
 static const struct tw_index_entry *search(const struct tw_choosing *c,
 					   const struct tw_index_search *s)
@@ -150,7 +157,7 @@ static const struct tw_index_entry *search(const struct tw_choosing *c,
 	const struct tw_index_entry *const *list = tw_index_range(c->x, s, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (!tw_index_given_up(c->x, list[i]) &&
+		if (!tw_choosing_given_up(c, list[i]) &&
 		    tw_filter_pass(&c->filter, list[i], NULL))
 			return list[i];
 	return NULL;

@@ -39,6 +39,9 @@ const char *tw_choosing_refusal(const struct tw_wanted *w);
 /* Whether models of this one's kind have what is wanted. */
 bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entry *kind);
 
+/* Whether the model was given up, for what is wanted. */
+bool tw_choosing_given_up(const struct tw_choosing *c, const struct tw_index_entry *e);
+
 /* Whether a is better than b, machines apart. */
 bool tw_choosing_better(const struct tw_choosing *c, const struct tw_index_entry *a,
 			const struct tw_index_entry *b);

@@ -7,7 +7,6 @@
 #include "lib/num.h"
 #include "model-db/choosing.h"
 #include "model-db/index_impl.h"
-#include "model-db/index_use.h"
 #include "profiler/node_choice.h"
 #include "profiler/similarity.h"
 
@@ -70,7 +69,7 @@ static bool add_failure(const struct tw_choosing *c, const struct tw_index_entry
 		tw_buf_adds(b, tw_choosing_refusal(w));
 	else if (!tw_filter_pass(&c->filter, e, &detail))
 		tw_buf_addf(b, "filter '%s' not passed", detail);
-	else if (tw_index_given_up(c->x, e))
+	else if (tw_choosing_given_up(c, e))
 		tw_buf_adds(b, "it cannot be read");
 	else
 		return false;

@@ -24,8 +24,8 @@ struct tw_index_kept {
 struct tw_index_state {
 	_Atomic(struct tw_index_kept *) weights[TW_CLIENT_COUNT];
 	_Atomic(struct tw_index_kept *) zip;
-	atomic_bool checked; /* its zip is whole */
-	atomic_bool given_up;
+	atomic_bool checked;  /* its zip is whole */
+	atomic_uint given_up; /* a bit for each client, and one for all */
 };
 
 struct tw_index {

@@ -257,12 +257,39 @@ int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 
 /* ---- broken ones ---- */
 
+#define WHOLE (1u << TW_CLIENT_COUNT)
+
+static bool has_failed(const struct tw_index *x, const struct tw_index_entry *e,
+		       unsigned bits)
+{
+	return (atomic_load_explicit(&state_of(x, e)->given_up, memory_order_relaxed) &
+		bits) != 0;
+}
+
+static void note_failure(struct tw_index *x, const struct tw_index_entry *e,
+			 unsigned bits)
+{
+	atomic_fetch_or_explicit(&state_of(x, e)->given_up, bits, memory_order_relaxed);
+}
+
 void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e)
 {
-	atomic_store_explicit(&state_of(x, e)->given_up, true, memory_order_relaxed);
+	note_failure(x, e, WHOLE);
+}
+
+void tw_index_give_up_weights(struct tw_index *x, const struct tw_index_entry *e,
+			      enum tw_client client)
+{
+	note_failure(x, e, 1u << client);
 }
 
 bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e)
 {
-	return atomic_load_explicit(&state_of(x, e)->given_up, memory_order_relaxed);
+	return has_failed(x, e, WHOLE);
+}
+
+bool tw_index_given_up_weights(const struct tw_index *x, const struct tw_index_entry *e,
+			       enum tw_client client)
+{
+	return has_failed(x, e, WHOLE | 1u << client);
 }

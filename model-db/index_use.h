@@ -57,8 +57,17 @@ int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
 int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 		 struct tw_index_text *out, int *fd, struct tw_err *err);
 
-/* The model is broken: it is chosen no more from this index. */
+/*
+ * A model has failed in use, and is chosen no more from this index: not at all, or, if it
+ * was its weights that failed as TW_UNSUPPORTED, for weights of this client.
+ */
 void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e);
+void tw_index_give_up_weights(struct tw_index *x, const struct tw_index_entry *e,
+			      enum tw_client client);
+
 bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e);
+/* Also if it is given up as a whole. */
+bool tw_index_given_up_weights(const struct tw_index *x, const struct tw_index_entry *e,
+			       enum tw_client client);
 
 #endif /* TW_MODEL_DB_INDEX_USE_H */

@@ -72,11 +72,15 @@ size_t tw_models_served(struct tw_models *m)
 }
 
 void tw_models_give_up(struct tw_models *m, struct tw_index *x,
-		       const struct tw_index_entry *e, const struct tw_err *why)
+		       const struct tw_index_entry *e, const enum tw_client *client,
+		       const struct tw_err *why)
 {
 	if (tw_index_given_up(x, e))
 		return;
-	tw_index_give_up(x, e);
+	if (client != NULL)
+		tw_index_give_up_weights(x, e, *client);
+	else
+		tw_index_give_up(x, e);
 	atomic_fetch_add(&m->given_up, 1);
 	pthread_mutex_lock(&m->log_lock);
 	tw_log_warn_limited(&m->unreadable,

@@ -10,6 +10,7 @@
  */
 
 #include "lib/log.h"
+#include "model-db/weights.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,10 +52,12 @@ struct tw_index *tw_models_ref(struct tw_models *m, struct tw_http_reply *r);
 size_t tw_models_served(struct tw_models *m);
 
 /*
- * A model was found broken in use: log it, and choose it no more from this index. What is
- * served next is the next best.
+ * A model was found broken in use: log it, and choose it no more from this index; client:
+ * only not for the weights of this one (NULL: not at all). What is served next is the
+ * next best.
  */
 void tw_models_give_up(struct tw_models *m, struct tw_index *x,
-		       const struct tw_index_entry *e, const struct tw_err *why);
+		       const struct tw_index_entry *e, const enum tw_client *client,
+		       const struct tw_err *why);
 
 #endif /* TW_SERVER_MODELS_H */

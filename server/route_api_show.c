@@ -67,7 +67,7 @@ static void show(void *app, const struct tw_http_request *q, struct tw_http_repl
 	} else if (fn(x, e, q, r, &why) < 0) {
 		/* What is asked for by name has no next best. Its path is for the log. */
 		if (why.code != TW_NOMEM && why.code != TW_UNSUPPORTED)
-			tw_models_give_up(&s->models, x, e, &why);
+			tw_models_give_up(&s->models, x, e, NULL, &why);
 		tw_fail(&err, why.code, "model '%s' of pipeline '%s' %s", e->name,
 			e->pipeline,
 			why.code == TW_UNSUPPORTED ? "has no weights" : "cannot be read");

@@ -69,7 +69,10 @@ static int answer(struct tw_models *models, struct tw_index *x, const struct tw_
 		}
 		if (why.code == TW_NOMEM)
 			return tw_fail(err, TW_NOMEM, "%s", why.text);
-		tw_models_give_up(models, x, e, &why);
+		tw_models_give_up(models, x, e,
+				  w->weight && why.code == TW_UNSUPPORTED ? &w->client
+									  : NULL,
+				  &why);
 	}
 }
 
