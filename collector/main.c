@@ -4,6 +4,7 @@
 #include "collector/collector.h"
 #include "collector/exporter.h"
 #include "collector/loop.h"
+#include "collector/privilege.h"
 #include "collector/tasks.h"
 #include "collector/workload.h"
 #include "lib/daemon.h"
@@ -12,6 +13,7 @@
 #include "lib/log.h"
 #include "lib/opt.h"
 
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,6 +41,8 @@ struct config {
 	uint64_t keep_ended_ms;
 	uint32_t ended_max;
 	uint32_t events_max;
+	char *user;
+	bool filter;
 	unsigned log_level;
 	unsigned log_format;
 	char *ready_file;
@@ -123,6 +127,19 @@ static const struct tw_opt options[] = {
 	  .max = 1u << 20,
 	  .arg = "N",
 	  .help = "room in the kernel for ends and moves of processes" },
+	{ .name = "user",
+	  .env = "TW_USER",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, user),
+	  .fallback = "nobody",
+	  .arg = "NAME",
+	  .help = "become this user once all is open, if started as root" },
+	{ .name = "filter",
+	  .env = "TW_FILTER",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, filter),
+	  .fallback = "yes",
+	  .help = "refuse system calls that are not needed any more (seccomp)" },
 	TW_OPTS_LOG(struct config),
 	TW_OPT_READY_FILE(struct config),
 };
@@ -177,6 +194,51 @@ static int open_workloads(const struct config *config, const struct tw_roots *ro
 	return tw_workloads_open(&c, out, err);
 }
 
+/* Of a source that needs one for each read, and of a /proc that hides. */
+static uint64_t capabilities(const struct tw_collector *c)
+{
+	const struct tw_task_source *s =
+		tw_task_source_find(tw_workloads_source(c->workloads));
+	uint64_t keep = 0;
+
+	if (s->tells_ends)
+		keep |= UINT64_C(1) << CAP_BPF;
+	if (tw_proc_is_hidden(&c->roots))
+		keep |= UINT64_C(1) << CAP_SYS_PTRACE;
+	return keep;
+}
+
+/* What this user cannot see is said once, at the start. */
+static void tell_what_is_missing(const struct tw_collector *c)
+{
+	const bool bpf =
+		tw_task_source_find(tw_workloads_source(c->workloads))->tells_ends;
+
+	if (!bpf)
+		tw_log_warn("without BPF: processes that begin and end between two ticks "
+			    "are not seen");
+	if (tw_proc_is_hidden(&c->roots) && !tw_has_capability(CAP_SYS_PTRACE))
+		tw_log_warn("%s hides processes of other users (hidepid): %s",
+			    c->roots.proc,
+			    bpf ? "virtual machines are known by their cgroups only"
+				: "they are not seen");
+}
+
+static int drop_privileges(const struct config *config, const struct tw_collector *c,
+			   struct tw_err *err)
+{
+	const struct tw_privilege p = { .user = config->user,
+					.keep = capabilities(c),
+					.filter = config->filter };
+	bool filtered;
+
+	if (tw_privilege_drop(&p, &filtered, err) < 0)
+		return -1;
+	if (config->filter && !filtered)
+		tw_log_info("no filter of system calls on this architecture");
+	return 0;
+}
+
 static int serve(const struct config *config, struct tw_err *err)
 {
 	struct tw_collector c = { .roots = { config->proc, config->sys, config->dev },
@@ -201,6 +263,9 @@ static int serve(const struct config *config, struct tw_err *err)
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
+	if (drop_privileges(config, &c, err) < 0)
+		goto out;
+	tell_what_is_missing(&c);
 	tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"",
 		    tw_httpd_address(httpd), tw_workloads_source(c.workloads),
 		    tw_workloads_cgroups(c.workloads));

@@ -100,6 +100,7 @@ class Daemon:
         self.log_file = stem + ".log"
         notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         notify.bind(stem + ".notify")
+        os.chmod(stem + ".notify", 0o777)  # some daemons become another user
         with notify, open(self.log_file, "wb") as log:
             self.proc = subprocess.Popen(
                 [os.path.join(BIN, program), "--ready-file", self.ready_file, *args],

@@ -23,9 +23,32 @@ def bpf_works():
     return bool(may) and os.path.exists("/sys/kernel/btf/vmlinux") and b"bpf: yes" in version
 
 
+def sanitized():
+    """A sanitizer looks for leaks with what the filter refuses."""
+    with open(os.path.join(BIN, "tw-collector"), "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 class Collector(Case):
     def collect(self, *args):
+        if sanitized():
+            args += ("--user", "root", "--filter=no")
         return self.start_http("tw-collector", "--interval", "100ms", *args)
+
+    def collect_as(self, *command):
+        """A collector that is started by a command in which "$@" is its own."""
+        script = self.write("start", '#!/bin/sh\n' + " ".join(command) + "\n")
+        os.chmod(script, 0o755)
+        os.chmod(os.path.dirname(script), 0o777)
+        return self.start_http(script, "--interval", "100ms",
+                               *(["--filter=no"] if sanitized() else []))
+
+    def health(self, daemon):
+        return json.loads(call(daemon, "GET", "/healthz").body)
+
+    def wait_ticks(self, daemon):
+        ticks = self.ticks(daemon)
+        wait_until(lambda: self.ticks(daemon) > ticks + 3, "ticks come")
 
     @staticmethod
     def samples(daemon):
@@ -93,8 +116,7 @@ class Collector(Case):
 
     def test_cgroups_and_processes_add_up_to_the_same(self):
         daemon = self.collect()
-        ticks = self.ticks(daemon)
-        wait_until(lambda: self.ticks(daemon) > ticks + 3, "ticks come")
+        self.wait_ticks(daemon)
         sums = {"cgroup": 0, "process": 0}
         for name, _, value in self.samples(daemon):
             match = re.match(r"tallywatt_(cgroup|process)_cpu_seconds_total", name)
@@ -133,6 +155,75 @@ class Collector(Case):
         while time.monotonic() < deadline:
             self.samples(daemon)
         daemon.stop()
+
+    # ---- without rights --------------------------------------------------------
+
+    def status_of(self, daemon):
+        with open(f"/proc/{daemon.proc.pid}/status", encoding="ascii") as f:
+            return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+    def test_as_root_it_keeps_what_it_needs_and_nothing_else(self):
+        need("bpf", bpf_works())
+        need("root", os.geteuid() == 0)
+        if sanitized():
+            self.skipTest("the filter and the sanitizer do not go together")
+        for how, caps in (("walk", 1 << 39), ("iter", 1 << 39), ("off", 0)):
+            daemon = self.collect("--bpf", how)
+            self.wait_ticks(daemon)
+            status = self.status_of(daemon)
+            self.assertEqual(status["Uid"].split(), ["65534"] * 4)
+            self.assertEqual(status["Groups"].split(), [])
+            for name in ("CapPrm", "CapEff", "CapBnd"):
+                self.assertEqual(int(status[name], 16), caps, name)
+            self.assertEqual(status["NoNewPrivs"], "1")
+            self.assertEqual(status["Seccomp"], "2")
+            failed = [value for name, _, value in self.samples(daemon)
+                      if name == "tallywatt_collector_ticks_failed_total"]
+            self.assertEqual(failed, [0])
+            daemon.stop()
+
+    def test_a_user_that_is_not_there_is_refused(self):
+        need("root", os.geteuid() == 0)
+        done = subprocess.run([os.path.join(BIN, "tw-collector"), "--bpf=off", "--listen",
+                               "127.0.0.1:0", "--user", "nobody-of-this-name"], check=False,
+                              stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"no user 'nobody-of-this-name'", done.stderr)
+
+    def test_without_any_right_it_sees_what_it_can(self):
+        need("root", os.geteuid() == 0)
+        daemon = self.collect_as(
+            "exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all",
+            "--bounding-set=-all", os.path.join(BIN, "tw-collector"), '"$@"')
+        self.wait_ticks(daemon)
+        self.assertEqual(self.health(daemon)["tasks"], "proc")
+        self.assertIn("between two ticks are not seen", daemon.log())
+        if bpf_works():
+            self.assertIn("no bpf-walk: ", daemon.log())
+        self.assertTrue(any(name == "tallywatt_process_cpu_seconds_total"
+                            for name, _, _ in self.samples(daemon)))
+
+    def test_with_a_proc_that_hides_it_says_so(self):
+        need("root", os.geteuid() == 0)
+        daemon = self.collect_as(
+            "exec unshare -m sh -c 'mount -t proc -o hidepid=2,ro proc /proc && exec",
+            "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all",
+            '"$@"', "'", "sh", os.path.join(BIN, "tw-collector"), '"$@"')
+        self.wait_ticks(daemon)
+        self.assertEqual(self.health(daemon)["tasks"], "proc")
+        self.assertIn("hides processes of other users", daemon.log())
+
+    def test_in_a_container_pids_of_the_host_are_not_mixed_up(self):
+        need("root", os.geteuid() == 0)
+        need("bpf", bpf_works())
+        # unshare does not pass on the signal that stops it.
+        daemon = self.collect_as(
+            "unshare -m -p -f --mount-proc", os.path.join(BIN, "tw-collector"), '"$@"',
+            "--user root --filter=no & child=$!\n"
+            "trap 'kill $(cat /proc/$child/task/$child/children)' TERM\n"
+            "wait $child || wait $child")
+        pid = self.burn(0.02)
+        wait_until(lambda: self.cpu_of(daemon, pid) >= 0.02, "the host's pid is told")
 
     def test_wrong_use_is_refused(self):
         for args, word in ((["--interval", "50ms"], "100ms"), (["--bpf", "yes"], "bpf"),
