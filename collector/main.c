@@ -288,7 +288,8 @@ out:
 
 #if TW_BPF
 /* What libbpf has to say is for whoever looks for a mistake. */
-static int log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static int
+log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
 	char line[1024];
 	size_t len;
