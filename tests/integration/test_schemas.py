@@ -91,7 +91,7 @@ class SeveralMachines(Case):
 
     def train(self, path, name):
         return self.tallywatt("train", "--input", path, "--name", name, "--source",
-                              "rapl-sysfs", "--group", "BPFOnly", "--replace", "--model-db",
+                              "rapl-sysfs", "--group", "BPFOnly", "--model-db",
                               self.path("db"))
 
     def setUp(self):
