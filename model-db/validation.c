@@ -69,10 +69,19 @@ static double rounded(const char *column, double v)
 	return strtod(text, NULL);
 }
 
+size_t tw_validation_rows(size_t rows)
+{
+	return rows < TW_VALIDATION_ROWS_MAX ? rows : TW_VALIDATION_ROWS_MAX;
+}
+
+size_t tw_validation_row(size_t rows, size_t i)
+{
+	return rows > TW_VALIDATION_ROWS_MAX ? i * rows / TW_VALIDATION_ROWS_MAX : i;
+}
+
 int tw_validation_write(const struct tw_dataset *all, struct tw_buf *out,
 			struct tw_err *err)
 {
-	const size_t most = TW_VALIDATION_ROWS_MAX;
 	struct tw_dataset d = { 0 };
 	bool *keep = calloc(all->rows + 1, sizeof(*keep));
 	int rc = -1;
@@ -81,8 +90,8 @@ int tw_validation_write(const struct tw_dataset *all, struct tw_buf *out,
 		tw_fail(err, TW_NOMEM, "%zu rows of a validation", all->rows);
 		goto out;
 	}
-	for (size_t i = 0; i < most && i < all->rows; i++)
-		keep[all->rows > most ? i * all->rows / most : i] = true;
+	for (size_t i = 0; i < tw_validation_rows(all->rows); i++)
+		keep[tw_validation_row(all->rows, i)] = true;
 	if (tw_dataset_copy(all, keep, &d, err) < 0)
 		goto out;
 	for (size_t c = 0; c < d.cols; c++)

@@ -25,6 +25,10 @@ struct tw_err;
 /* "package_predicted" for TW_PACKAGE: lives for ever. */
 const char *tw_validation_column(enum tw_component c);
 
+/* How many of so many rows are kept, and which of them the i-th of those is. */
+size_t tw_validation_rows(size_t rows);
+size_t tw_validation_row(size_t rows, size_t i);
+
 /* Append the rows that are kept, as CSV: watts to 1 mW, others to six digits. */
 int tw_validation_write(const struct tw_dataset *all, struct tw_buf *out,
 			struct tw_err *err);

@@ -10,7 +10,6 @@
 #include "trainer/validate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *data,
 			const struct tw_trainer *trainer)
@@ -133,39 +132,53 @@ static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *
 		return 0;
 	if (tw_dataset_add(to, d->feature[main], &v, err) < 0)
 		return -1;
-	tw_train_data_feature(d, main, v);
+	for (size_t i = 0; i < to->rows; i++)
+		v[i] = d->x[tw_validation_row(d->d.rows, i) * d->cols + main];
 	return 0;
 }
 
-/* model-db/validation.h */
+/* Times of the rows that are kept, and their folds, which are blocks in order. */
+static void fill_folds(const struct tw_train_data *d, struct tw_dataset *v, double *fold)
+{
+	size_t f = 0;
+
+	for (size_t i = 0; i < v->rows; i++) {
+		const size_t row = tw_validation_row(d->d.rows, i);
+
+		while (row >= tw_fold_at(d->d.rows, d->folds, f).to)
+			f++;
+		v->time_ms[i] = d->d.time_ms[row];
+		fold[i] = (double)f;
+	}
+}
+
+/* model-db/validation.h; of those rows only that it keeps. */
 static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 			   struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 	const size_t rows = d->d.rows;
-	double *column;
+	double *fold, *measured, *predicted;
 
-	if (tw_dataset_init(v, rows, false, err) < 0 ||
-	    tw_dataset_add(v, "fold", &column, err) < 0)
+	if (tw_dataset_init(v, tw_validation_rows(rows), false, err) < 0 ||
+	    tw_dataset_add(v, "fold", &fold, err) < 0)
 		return -1;
-	memcpy(v->time_ms, d->d.time_ms, rows * sizeof(*v->time_ms));
-	for (size_t f = 0; f < d->folds; f++) {
-		const struct tw_fold fold = tw_fold_at(rows, d->folds, f);
-
-		for (size_t r = fold.from; r < fold.to; r++)
-			column[r] = (double)f;
-	}
+	fill_folds(d, v, fold);
 	for (size_t c = 0; c < d->components; c++)
 		if (add_load(d, c, v, err) < 0)
 			return -1;
 	for (size_t c = 0; c < d->components; c++) {
-		if (tw_dataset_add(v, tw_power_column(d->component[c]), &column, err) < 0)
-			return -1;
-		fill_measured(d, c, column);
-		if (tw_dataset_add(v, tw_validation_column(d->component[c]), &column,
+		if (tw_dataset_add(v, tw_power_column(d->component[c]), &measured, err) <
+			    0 ||
+		    tw_dataset_add(v, tw_validation_column(d->component[c]), &predicted,
 				   err) < 0)
 			return -1;
-		memcpy(column, predicted_of(u, 0, c), rows * sizeof(*column));
+		for (size_t i = 0; i < v->rows; i++) {
+			const size_t row = tw_validation_row(rows, i);
+
+			measured[i] = tw_train_data_samples(d, (size_t)fold[i], c).y[row];
+			predicted[i] = predicted_of(u, 0, c)[row];
+		}
 	}
 	return 0;
 }
