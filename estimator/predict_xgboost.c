@@ -5,6 +5,7 @@
 #include "lib/err.h"
 #include "lib/strs.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /*
@@ -17,6 +18,8 @@
 struct xgboost {
 	struct tw_trees trees;
 	size_t features;
+	bool level;   /* no tree has a split, as for a component that was always 0 .. */
+	double watts; /* .. so that this is every row's sum */
 };
 
 static void free_state(void *state)
@@ -27,6 +30,18 @@ static void free_state(void *state)
 		return;
 	tw_trees_release(&x->trees);
 	free(x);
+}
+
+static void settle_level(struct xgboost *x)
+{
+	static const double zeros[TW_TREE_FEATURES_MAX];
+	const struct tw_rows row = { .x = zeros, .rows = 1, .stride = x->features };
+
+	if (x->trees.nodes != x->trees.count)
+		return;
+	tw_trees_predict(&x->trees, x->features, &row, &x->watts);
+	tw_trees_release(&x->trees);
+	x->level = true;
 }
 
 static int load(const char *text, size_t len, const struct tw_strs *features,
@@ -45,6 +60,7 @@ static int load(const char *text, size_t len, const struct tw_strs *features,
 		free_state(x);
 		return -1;
 	}
+	settle_level(x);
 	*state = x;
 	return 0;
 }
@@ -53,7 +69,12 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 {
 	const struct xgboost *x = state;
 
-	tw_trees_predict(&x->trees, x->features, in, watts);
+	if (!x->level) {
+		tw_trees_predict(&x->trees, x->features, in, watts);
+		return;
+	}
+	for (size_t r = 0; r < in->rows; r++)
+		watts[r] = x->watts;
 }
 
 const struct tw_predictor tw_predictor_xgboost = {

@@ -123,7 +123,8 @@ def bench_socket(top, goals):
                         table.row(rows, connections, "echo", *bare, bare[0] * rows, 1.0)
                     table.row(rows, connections, name, *ours, ours[0] * rows,
                               ours[0] / bare[0])
-                    rate[rows, connections, name] = ours[0], ours[0] / bare[0], ours[2]
+                    rate[rows, connections, name] = (ours[0], ours[0] / bare[0], ours[2],
+                                                      ours[3])
     finally:
         stop(estimator)
         stop(echo)
@@ -134,8 +135,9 @@ def bench_socket(top, goals):
     for name in ("linear", "xgboost"):
         goals.at_most(f"1 row, 1 connection, {name}: p99", rate[1, 1, name][2], 100, "us")
     for name, least in (("linear", 2e6), ("xgboost", 6e5)):
-        best = max(rate[1000, c, name][0] for c in (1, 16)) * 1000
-        goals.at_least(f"1000 rows, {name}, one core", best, least, "rows/s")
+        # What else runs on the machine takes wall time, not the server's own.
+        goals.at_least(f"1000 rows, {name}: rows in a second of one core's time",
+                       1000 / (rate[1000, 16, name][3] * 1e-6), least)
 
 
 def bench_trees(top, goals):
