@@ -89,4 +89,26 @@ enum tw_counter {
 	TW_COUNTER_COUNT
 };
 
+/* Of a process on one CPU, since the counters were attached; by order of the request. */
+struct tw_count {
+	__u64 counter[TW_COUNTER_COUNT];
+	__u32 tgid; /* 0: free */
+	__u32 reserved;
+};
+
+_Static_assert(sizeof(struct tw_count) == 40, "shared with BPF");
+
+/* Rows of a CPU that are found without a search: a power of two. */
+#define TW_COUNT_ROWS 256
+
+/* A CPU's own: never written by another, so nothing is atomic. */
+struct tw_count_cpu {
+	__u64 start[TW_COUNTER_COUNT][3]; /* counter, enabled, running */
+	__u32 tgid; /* whose it is since start; 0: the idle task's, or nobody knows */
+	__u32 reserved;
+	struct tw_count row[TW_COUNT_ROWS];
+};
+
+_Static_assert(sizeof(struct tw_count_cpu) <= 32768, "the most of a per-CPU value");
+
 #endif /* TW_BPF_COLLECTOR_H */

@@ -2,6 +2,7 @@
 /* tw-collector: what each workload of this machine uses. */
 #include "collector/cgroup.h"
 #include "collector/collector.h"
+#include "collector/counters.h"
 #include "collector/exporter.h"
 #include "collector/loop.h"
 #include "collector/privilege.h"
@@ -34,6 +35,7 @@ struct config {
 	char *listen;
 	uint64_t interval_ms;
 	unsigned bpf;
+	unsigned counters;
 	unsigned cgroups;
 	char *proc;
 	char *sys;
@@ -51,6 +53,10 @@ struct config {
 enum bpf_choice { BPF_AUTO, BPF_OFF, BPF_WALK, BPF_ITER };
 
 static const char *const bpf_names[] = { "auto", "off", "walk", "iter", NULL };
+
+enum counters_choice { COUNTERS_AUTO, COUNTERS_OFF, COUNTERS_SOFTWARE };
+
+static const char *const counters_names[] = { "auto", "off", "software", NULL };
 
 static const struct tw_opt options[] = {
 	{ .name = "listen",
@@ -75,6 +81,14 @@ static const struct tw_opt options[] = {
 	  .arg = "HOW",
 	  .help = "auto (the best that works), walk, iter, or off (/proc)",
 	  .choices = bpf_names },
+	{ .name = "counters",
+	  .env = "TW_COUNTERS",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, counters),
+	  .fallback = "auto",
+	  .arg = "WHICH",
+	  .help = "auto (the processor's, if it has any), off, or software (for tests)",
+	  .choices = counters_names },
 	{ .name = "cgroups",
 	  .env = "TW_CGROUPS",
 	  .type = TW_OPT_CHOICE,
@@ -172,11 +186,27 @@ static void tick_failed(const struct tw_err *why)
 	tw_log_warn_limited(&limit, "a tick failed, trying the next: %s", why->text);
 }
 
+/* Those that a machine has not got are no failure unless they were asked for. */
+static int open_counters(const struct config *config, struct tw_counters **out,
+			 struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+
+	if (config->counters == COUNTERS_SOFTWARE)
+		return tw_counters_open(true, out, err);
+	if (config->counters == COUNTERS_AUTO && config->bpf != BPF_OFF &&
+	    tw_counters_open(false, out, &why) < 0)
+		tw_log_info("no counters: %s", why.text);
+	return 0;
+}
+
 static int open_workloads(const struct config *config, const struct tw_roots *roots,
-			  struct tw_workloads **out, struct tw_err *err)
+			  struct tw_counters *counters, struct tw_workloads **out,
+			  struct tw_err *err)
 {
 	struct tw_workloads_config c = {
 		.roots = roots,
+		.counters = counters,
 		.cgroups = config->cgroups,
 		.bpf = config->bpf == BPF_AUTO,
 		.keep_ms = config->keep_ended_ms,
@@ -195,13 +225,13 @@ static int open_workloads(const struct config *config, const struct tw_roots *ro
 }
 
 /* Of a source that needs one for each read, and of a /proc that hides. */
-static uint64_t capabilities(const struct tw_collector *c)
+static uint64_t capabilities(const struct tw_collector *c, bool counters)
 {
 	const struct tw_task_source *s =
 		tw_task_source_find(tw_workloads_source(c->workloads));
 	uint64_t keep = 0;
 
-	if (s->tells_ends)
+	if (s->tells_ends || counters)
 		keep |= UINT64_C(1) << CAP_BPF;
 	if (tw_proc_is_hidden(&c->roots))
 		keep |= UINT64_C(1) << CAP_SYS_PTRACE;
@@ -225,10 +255,10 @@ static void tell_what_is_missing(const struct tw_collector *c)
 }
 
 static int drop_privileges(const struct config *config, const struct tw_collector *c,
-			   struct tw_err *err)
+			   bool counters, struct tw_err *err)
 {
 	const struct tw_privilege p = { .user = config->user,
-					.keep = capabilities(c),
+					.keep = capabilities(c, counters),
 					.filter = config->filter };
 	bool filtered;
 
@@ -248,13 +278,15 @@ static int serve(const struct config *config, struct tw_err *err)
 				      .callers_thread = true,
 				      .connections_max = CONNECTIONS_MAX };
 	struct tw_httpd *httpd = NULL;
+	struct tw_counters *counters = NULL;
 	struct tw_loop *loop = NULL;
 	bool ready = false;
 	int signals = -1, rc = -1;
 
 	hc.routes = tw_collector_routes(&hc.route_count);
 	if (tw_signals_open(&signals, err) < 0 ||
-	    open_workloads(config, &c.roots, &c.workloads, err) < 0 ||
+	    open_counters(config, &counters, err) < 0 ||
+	    open_workloads(config, &c.roots, counters, &c.workloads, err) < 0 ||
 	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
 	/* Loading programs takes many times what they keep. */
@@ -263,7 +295,7 @@ static int serve(const struct config *config, struct tw_err *err)
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
-	if (drop_privileges(config, &c, err) < 0)
+	if (drop_privileges(config, &c, counters != NULL, err) < 0)
 		goto out;
 	tell_what_is_missing(&c);
 	tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"",
@@ -281,6 +313,7 @@ out:
 	tw_loop_close(loop);
 	tw_httpd_close(httpd);
 	tw_workloads_close(c.workloads);
+	tw_counters_close(counters);
 	if (signals >= 0)
 		close(signals);
 	return rc;

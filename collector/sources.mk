@@ -20,6 +20,8 @@ collector-src += collector/workload_tick.c
 collector-src += collector/zone.c
 
 ifeq ($(BPF),1)
+collector-src += collector/counters.c
+$(O)/collector/counters.o: $(O)/gen/bpf/counters.skel.h
 collector-src += collector/bpf_events.c
 collector-src += collector/tasks_iter.c
 collector-src += collector/tasks_walk.c
@@ -27,6 +29,8 @@ collector-src += collector/tasks_walk.c
 $(O)/collector/bpf_events.o: $(O)/gen/bpf/exits.skel.h
 $(O)/collector/tasks_iter.o: $(O)/gen/bpf/iter.skel.h
 $(O)/collector/tasks_walk.o: $(O)/gen/bpf/walk.skel.h
+else
+collector-src += collector/counters_none.c
 endif
 
 programs += tw-collector

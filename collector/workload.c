@@ -2,6 +2,7 @@
 #include "collector/workload.h"
 
 #include "collector/collector.h"
+#include "collector/counters.h"
 #include "collector/roots.h"
 #include "collector/workload_parts.h"
 #include "lib/err.h"
@@ -185,6 +186,9 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 	t->seen = 0;
 	t->looks = LOOKS;
 	if (t->source->read(t->tasks, &sink, err) < 0)
+		return -1;
+	if (t->config.counters != NULL &&
+	    tw_counters_read(t->config.counters, tw_workloads_counted, t, err) < 0)
 		return -1;
 	tw_workloads_settle(t);
 	shown.count = 0;

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_counters;
 struct tw_err;
 struct tw_roots;
 struct tw_workloads; /* opaque */
@@ -89,6 +90,7 @@ struct tw_workloads_config {
 	const struct tw_roots *roots;
 	const struct tw_task_source *source; /* NULL: the first that can be opened */
 	bool bpf;                            /* of NULL: also those with BPF */
+	struct tw_counters *counters;        /* the caller's; NULL: none */
 	enum tw_cgroup_choice cgroups;
 	uint64_t keep_ms;    /* how long one that ended waits for a scrape */
 	uint32_t ended_max;  /* how many of a level wait */

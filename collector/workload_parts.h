@@ -88,6 +88,8 @@ void tw_level_remove(struct tw_workloads *t, struct tw_workload *w);
 /* start_ns 0: whichever of that tgid lives. NULL if there is none. */
 struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
 				   uint64_t start_ns);
+/* Who has a tgid, or else who had it and ended since the last tick. */
+struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid);
 struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id);
 struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,
 			       const char *id);
@@ -121,6 +123,10 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 
 /* The sink for t->source. */
 struct tw_task_sink tw_workloads_sink(struct tw_workloads *t);
+
+/* For tw_counters_read(), after the source has been read. */
+bool tw_workloads_counted(void *arg, uint32_t tgid,
+			  const uint64_t more[TW_COUNTER_COUNT]);
 
 /* What was not told one by one, and who is missing: after the source has been read. */
 void tw_workloads_settle(struct tw_workloads *t);

@@ -103,6 +103,21 @@ struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
 	return NULL;
 }
 
+struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid)
+{
+	struct tw_workload *w = chain(&t->level[TW_LEVEL_PROCESS], tgid), *ended = NULL;
+
+	for (; w != NULL; w = w->hash_next) {
+		if (w->tgid != tgid)
+			continue;
+		if (!w->ended)
+			return (struct tw_process *)w;
+		if (w->ended_at == t->tick + 1)
+			ended = w;
+	}
+	return (struct tw_process *)ended;
+}
+
 struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id)
 {
 	struct tw_workload *w = chain(&t->level[TW_LEVEL_CGROUP], cgroup_id);

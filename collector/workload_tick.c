@@ -56,6 +56,17 @@ static void add_use(struct tw_workload *w, const struct tw_usage *use)
 		w->ended = false;
 }
 
+/* To a slice and all that it is of. */
+static void add_all(struct tw_slice *s, const struct tw_usage *use)
+{
+	tw_usage_add(&s->used, use);
+	add_use(s->process, use);
+	add_use(s->cgroup, use);
+	add_use(s->owner, use);
+	if (s->owner != NULL)
+		add_use(s->owner->pod, use);
+}
+
 /* False without memory: then nothing has changed. */
 static bool add_time(struct tw_workloads *t, struct tw_process *p, struct tw_group *g,
 		     uint64_t cpu_ns)
@@ -67,12 +78,7 @@ static bool add_time(struct tw_workloads *t, struct tw_process *p, struct tw_gro
 		t->dropped++;
 		return false;
 	}
-	tw_usage_add(&s->used, &use);
-	add_use(&p->w, &use);
-	add_use(&g->w, &use);
-	add_use(s->owner, &use);
-	if (s->owner != NULL)
-		add_use(s->owner->pod, &use);
+	add_all(s, &use);
 	return true;
 }
 
@@ -312,6 +318,28 @@ struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
 				      .cgroup = on_cgroup,
 				      .overflowed = on_overflow,
 				      .alive = on_alive };
+}
+
+/* ---- counters ---- */
+
+bool tw_workloads_counted(void *arg, uint32_t tgid, const uint64_t more[TW_COUNTER_COUNT])
+{
+	struct tw_workloads *t = arg;
+	struct tw_process *p = tw_process_recent(t, tgid);
+	struct tw_usage use = { 0 };
+	struct tw_slice *s;
+
+	if (p == NULL)
+		return false;
+	memcpy(use.counter, more, sizeof(use.counter));
+	if (memcmp(&use, &(struct tw_usage){ 0 }, sizeof(use)) == 0)
+		return !p->w.ended;
+	s = slice_of(t, p, (struct tw_group *)p->w.cgroup);
+	if (s == NULL)
+		t->dropped++;
+	else
+		add_all(s, &use);
+	return !p->w.ended;
 }
 
 /* ---- what a source did not tell ---- */

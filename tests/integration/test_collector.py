@@ -167,8 +167,9 @@ class Collector(Case):
         need("root", os.geteuid() == 0)
         if sanitized():
             self.skipTest("the filter and the sanitizer do not go together")
-        for how, caps in (("walk", 1 << 39), ("iter", 1 << 39), ("off", 0)):
-            daemon = self.collect("--bpf", how)
+        for how, counters, caps in (("walk", "off", 1 << 39), ("iter", "off", 1 << 39),
+                                    ("walk", "software", 1 << 39), ("off", "auto", 0)):
+            daemon = self.collect("--bpf", how, "--counters", counters)
             self.wait_ticks(daemon)
             status = self.status_of(daemon)
             self.assertEqual(status["Uid"].split(), ["65534"] * 4)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "collector/counters.h"
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+
+struct told {
+	uint32_t tgid;
+	bool lives;
+	uint64_t count[TW_COUNTER_COUNT], others;
+};
+
+static bool on_counted(void *arg, uint32_t tgid, const uint64_t more[TW_COUNTER_COUNT])
+{
+	struct told *told = arg;
+
+	if (tgid != told->tgid) {
+		told->others += more[TW_COUNTER_CYCLES];
+		return true;
+	}
+	for (int i = 0; i < TW_COUNTER_COUNT; i++)
+		told->count[i] += more[i];
+	return told->lives;
+}
+
+static struct tw_counters *open_counters(void)
+{
+	const char *require = getenv("TW_REQUIRE");
+	struct tw_counters *c = NULL;
+	struct tw_err err = { 0 };
+
+	if (tw_counters_open(true, &c, &err) == 0)
+		return c;
+	if (require != NULL && strstr(require, "bpf") != NULL &&
+	    err.code != TW_UNSUPPORTED)
+		fail_msg("TW_REQUIRE names bpf: %s", err.text);
+	printf("SKIPPED: test_counters: %s\n", err.text);
+	skip();
+	return NULL;
+}
+
+static void read_counters(struct tw_counters *c, struct told *told)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_counters_read(c, on_counted, told, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+static void burn(uint64_t ns)
+{
+	const uint64_t until = own_cpu_ns() + ns;
+
+	while (own_cpu_ns() < until)
+		;
+}
+
+/* The stand-in for cycles is a clock, so what it counts is known. */
+static void what_a_process_runs_is_counted_up_to_now(void **state)
+{
+	struct tw_counters *c = open_counters();
+	struct told told = { .tgid = (uint32_t)getpid(), .lives = true };
+	uint64_t before_ns, ran_ns;
+
+	(void)state;
+	read_counters(c, &told);
+	memset(told.count, 0, sizeof(told.count));
+	before_ns = own_cpu_ns();
+	burn(50 * MS);
+	read_counters(c, &told);
+	ran_ns = own_cpu_ns() - before_ns;
+	/* Interrupts are in one clock and perhaps not in the other. */
+	assert_in_range(told.count[TW_COUNTER_CYCLES], ran_ns * 8 / 10, ran_ns * 12 / 10);
+	assert_int_equal(told.count[TW_COUNTER_REF_CYCLES], 0);
+	assert_true(tw_counters_have(c, TW_COUNTER_INSTRUCTIONS));
+	assert_false(tw_counters_have(c, TW_COUNTER_REF_CYCLES));
+	tw_counters_close(c);
+}
+
+static void one_that_ended_is_told_once(void **state)
+{
+	struct tw_counters *c = open_counters();
+	struct told told = { 0 };
+	const pid_t pid = fork();
+	uint64_t first;
+
+	(void)state;
+	if (pid == 0) {
+		burn(30 * MS);
+		_exit(0);
+	}
+	told.tgid = (uint32_t)pid;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	read_counters(c, &told);
+	first = told.count[TW_COUNTER_CYCLES];
+	assert_in_range(first, 24 * MS, 60 * MS);
+	for (int i = 0; i < 3; i++)
+		read_counters(c, &told);
+	assert_int_equal(told.count[TW_COUNTER_CYCLES], first);
+	tw_counters_close(c);
+}
+
+/* More than there are rows: they move from one map to the other. */
+static void many_processes_are_counted_each(void **state)
+{
+	struct tw_counters *c = open_counters();
+	struct told told = { .lives = true };
+	uint64_t failed, lost;
+
+	(void)state;
+	read_counters(c, &told);
+	told.others = 0;
+	for (int i = 0; i < 3 * TW_COUNT_ROWS; i++) {
+		const pid_t pid = fork();
+
+		if (pid == 0) {
+			burn(MS / 2);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	read_counters(c, &told);
+	assert_true(told.others >= 3 * TW_COUNT_ROWS * MS / 2 * 8 / 10);
+	tw_counters_stats(c, &failed, &lost);
+	assert_int_equal(lost, 0);
+	tw_counters_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_process_runs_is_counted_up_to_now),
+		cmocka_unit_test(one_that_ended_is_told_once),
+		cmocka_unit_test(many_processes_are_counted_each),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
