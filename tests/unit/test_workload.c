@@ -3,6 +3,7 @@
 
 #include "collector/roots.h"
 #include "collector/workload.h"
+#include "collector/workload_parts.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "tests/unit/fail_alloc.h"
@@ -536,6 +537,37 @@ static void energy_goes_to_all_that_a_slice_is_of(void **state)
 	assert_int_equal(w->charged.idle_uj[TW_ZONE_DRAM], 10);
 }
 
+/* By tgid: of the one that lives, or that ended since the last tick. */
+static void counts_are_the_processes_of_their_tgids(void **state)
+{
+	const uint64_t more[TW_COUNTER_COUNT] = { [TW_COUNTER_CYCLES] = 1000 };
+	const uint64_t none[TW_COUNTER_COUNT] = { 0 };
+	struct fixture *f = *state;
+	const struct tw_slice *s;
+	size_t count;
+
+	say(ALIVE, 7, LATER + 1, 1, 100);
+	say(ENDED, 9, LATER + 1, 1, 100);
+	tick(f);
+	say(ENDED, 8, LATER + 2, 1, 50);
+	tw_workloads_drain(f->t);
+	assert_true(tw_workloads_counted(f->t, 7, more));
+	assert_true(tw_workloads_counted(f->t, 7, none));
+	assert_false(tw_workloads_counted(f->t, 8, more));
+	assert_false(tw_workloads_counted(f->t, 9, more));
+	assert_false(tw_workloads_counted(f->t, 10, more));
+	say(ALIVE, 7, LATER + 1, 1, 100);
+	tick(f);
+	s = tw_workloads_slices(f->t, &count);
+	assert_int_equal(count, 2);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(s[i].used.counter[TW_COUNTER_CYCLES], 1000);
+	assert_int_equal(find(f->t, TW_LEVEL_CGROUP, 1)->used.counter[TW_COUNTER_CYCLES],
+			 2000);
+	assert_int_equal(find(f->t, TW_LEVEL_PROCESS, 9)->used.counter[TW_COUNTER_CYCLES],
+			 0);
+}
+
 /* ---- a machine of chance ---- */
 
 #define PLAYERS 60
@@ -642,6 +674,7 @@ int main(void)
 		TEST(a_cgroups_path_says_whose_its_processes_are),
 		TEST(a_process_is_a_vm_by_its_command_line),
 		TEST(energy_goes_to_all_that_a_slice_is_of),
+		TEST(counts_are_the_processes_of_their_tgids),
 		TEST(all_that_ran_is_in_each_level_once),
 		TEST(without_memory_nothing_is_lost),
 	};
