@@ -246,8 +246,9 @@ static void count_what_runs(const struct tw_counters *c)
 	const int fd = bpf_program__fd(c->skel->progs.count_now);
 
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
-		LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU,
-			    .cpu = (uint32_t)cpu);
+		struct bpf_test_run_opts opts = { .sz = sizeof(opts),
+						  .flags = BPF_F_TEST_RUN_ON_CPU,
+						  .cpu = (uint32_t)cpu };
 
 		bpf_prog_test_run_opts(fd, &opts);
 	}

@@ -80,7 +80,7 @@ static void write_zip(const char *db, const char *pipeline, const struct sample 
 	struct tw_fileset files = { 0 };
 	struct tw_model m = { 0 };
 	struct tw_err err = { 0 };
-	char path[512], dir[512], *data;
+	char path[512], dir[512], *data = NULL;
 	size_t len;
 
 	sample_model(s, &m);

@@ -88,12 +88,12 @@ static void openmetrics_names_families_without_the_samples_part(void **state)
 	struct tw_buf b = { 0 };
 	struct tw_expo e = { .out = &b, .format = TW_EXPO_OPENMETRICS };
 	static const char *const want[] = {
-		"# HELP tw_requests Requests \\\"so far\\\".\n"
-		"# TYPE tw_requests counter\n"
-		"tw_requests_total{route=\"/model\"",
+		("# HELP tw_requests Requests \\\"so far\\\".\n"
+		 "# TYPE tw_requests counter\n"
+		 "tw_requests_total{route=\"/model\""),
 		"# TYPE tw_power_watts gauge\n# UNIT tw_power_watts watts\n",
-		"# TYPE tw_request_seconds histogram\n# UNIT tw_request_seconds "
-		"seconds\n",
+		("# TYPE tw_request_seconds histogram\n"
+		 "# UNIT tw_request_seconds seconds\n"),
 		"# TYPE tw_model info\ntw_model_info{",
 	};
 
