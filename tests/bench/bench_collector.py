@@ -92,12 +92,12 @@ class Collector:
                              ).group(1)) / 1024
 
     def cpu_seconds(self):
-        """User and kernel."""
-        fields = read(f"/proc/{self.proc.pid}/schedstat").split()
+        return int(read(f"/proc/{self.proc.pid}/schedstat").split()[0]) / 1e9
+
+    def cpu_ticks(self):
+        """User and kernel, in the 10 ms of /proc/PID/stat."""
         stat = read(f"/proc/{self.proc.pid}/stat").rsplit(")", 1)[1].split()
-        ticks = int(stat[11]), int(stat[12])
-        total = int(fields[0]) / 1e9
-        return total, total * ticks[1] / max(sum(ticks), 1)
+        return int(stat[11]), int(stat[12])
 
 
 class Empty:
@@ -358,22 +358,24 @@ def measure_tick(scratch, goals, table, tasks, interval_s, ticks):
             # Command lines of so many are looked at 200 a tick.
             time.sleep(interval_s * (2 + tasks / 200))
             resident = collector.resident_mib()
-            began, cpu, kernel = time.monotonic(), *collector.cpu_seconds()
+            began, cpu = time.monotonic(), collector.cpu_seconds()
+            before = collector.cpu_ticks()
             time.sleep(ticks * interval_s)
-            took = time.monotonic() - began
-            more = [b - a for a, b in zip((cpu, kernel), collector.cpu_seconds())]
+            took, used = time.monotonic() - began, collector.cpu_seconds() - cpu
+            user, kernel = (b - a for a, b in zip(before, collector.cpu_ticks()))
             scrapes, cpus = [], []
             for _ in range(5):
-                cpu, start = collector.cpu_seconds()[0], time.monotonic()
+                cpu, start = collector.cpu_seconds(), time.monotonic()
                 text = collector.metrics()
                 scrapes.append(time.monotonic() - start)
-                cpus.append(collector.cpu_seconds()[0] - cpu)
+                cpus.append(collector.cpu_seconds() - cpu)
             resident = max(resident, collector.resident_mib())
         finally:
             load.communicate()
-    part = more[0] / took
-    table.row(tasks, f"{interval_s} s", 1e3 * more[0] / (took / interval_s),
-              more[1] / more[0] if more[0] else 0, part, resident,
+    part = used / took
+    # Of a few 10 ms there is no part to tell.
+    table.row(tasks, f"{interval_s} s", 1e3 * used / (took / interval_s),
+              kernel / (user + kernel) if user + kernel >= 4 else None, part, resident,
               1e3 * bench.median(scrapes), 1e3 * bench.median(cpus), len(text) / 1024)
     if tasks == 300:
         goals.at_most("300 tasks, 3 s: of a CPU", part, 0.0005)
