@@ -271,7 +271,8 @@ static int drop_privileges(const struct config *config, const struct tw_collecto
 
 static int serve(const struct config *config, struct tw_err *err)
 {
-	struct tw_collector c = { .roots = { config->proc, config->sys, config->dev },
+	struct tw_collector c = { .roots = { config->proc, config->sys, config->dev,
+					     NULL },
 				  .interval_ms = config->interval_ms };
 	struct tw_httpd_config hc = { .listen = config->listen,
 				      .app = &c,

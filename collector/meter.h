@@ -14,46 +14,53 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_node;
 struct tw_roots;
 
-#define TW_ZONES_MAX 64 /* of one meter */
+#define TW_ZONES_MAX 512 /* of one meter */
 #define TW_ZONE_NAME 64
+#define TW_ZONE_PATH 256
 
 /* A zone of a meter. Does not change while the meter is open. */
 struct tw_zone {
 	enum tw_zone_kind kind;
+	bool tells_power;        /* W; else energy, in uJ */
+	int package;             /* -1: not told */
 	char name[TW_ZONE_NAME]; /* "package-0", "package-0-die-1", "dram": the meter's
 				    own */
-	int package, die;        /* -1: not told */
-	/* Largest value of an energy counter before it is 0 again, in uJ; 0: it tells
-	 * power in W instead. */
+	char path[TW_ZONE_PATH]; /* what is read */
+	/* Of energy: the largest value before it is 0 again; 0: not known. */
 	uint64_t range_uj;
 	uint64_t window_ms; /* what a power value is the average of; 0: not known */
 };
 
 /* What a zone showed. */
 struct tw_reading {
-	bool there;         /* false: not readable now; why is in the error */
-	uint64_t energy_uj; /* where range_uj is not 0 */
-	double power_w;     /* where it is */
+	bool there;         /* false: not readable now */
+	uint64_t energy_uj; /* as the zone tells */
+	double power_w;
+	/* Why it is not there; "" if it is. */
+	char why[96];
 };
 
 struct tw_meter_config {
 	const struct tw_roots *roots;
+	const struct tw_node *node; /* for meters that reckon; lives as long */
+	const char *model;          /* file or directory; NULL: none */
+	uint32_t seed;              /* of noise */
 };
 
 struct tw_meter {
 	const char *name;    /* "rapl-sysfs": source in metrics */
 	const char *summary; /* one line */
+	bool asked;          /* used only where it is named */
 	/* *state is yours: close(). Fails with why where the machine has no such meter.
 	 */
 	int (*open)(const struct tw_meter_config *c, void **state, struct tw_err *err);
 	/* Lives as long as the state. */
 	const struct tw_zone *(*zones)(const void *state, size_t *count);
-	/* One reading for each zone. Fails only if no zone could be read. No
-	 * allocation. */
-	int (*read)(void *state, uint64_t now_ns, struct tw_reading *out,
-		    struct tw_err *err);
+	/* One reading for each zone. No allocation. */
+	void (*read)(void *state, struct tw_reading *out);
 	void (*close)(void *state); /* NULL is fine */
 };
 
@@ -62,5 +69,12 @@ const struct tw_meter *tw_meter_at(size_t i);
 
 /* NULL if there is none. */
 const struct tw_meter *tw_meter_find(const char *name);
+
+extern const struct tw_meter tw_meter_acpi;
+extern const struct tw_meter tw_meter_amd_energy;
+extern const struct tw_meter tw_meter_fake;
+extern const struct tw_meter tw_meter_hwmon;
+extern const struct tw_meter tw_meter_rapl_sysfs;
+extern const struct tw_meter tw_meter_xgene;
 
 #endif /* TW_COLLECTOR_METER_H */

@@ -8,9 +8,10 @@
  * Without a '/' at the end.
  */
 struct tw_roots {
-	const char *proc; /* "/proc" */
-	const char *sys;  /* "/sys" */
-	const char *dev;  /* "/dev": MSRs, IPMI */
+	const char *proc;     /* "/proc" */
+	const char *sys;      /* "/sys" */
+	const char *dev;      /* "/dev": MSRs, IPMI */
+	const char *powercap; /* in place of "/sys/class/powercap"; NULL: not */
 };
 
 #endif /* TW_COLLECTOR_ROOTS_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/meter_file.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/num.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES 128
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+int tw_meter_parse(const char *data, size_t len, uint64_t *out, struct tw_err *err)
+{
+	while (len > 0 && is_blank(data[len - 1]))
+		len--;
+	if (!tw_parse_u64(data, len, out))
+		return tw_fail(err, TW_PARSE, "want a number");
+	return 0;
+}
+
+int tw_meter_number(const char *path, uint64_t *out, struct tw_err *err)
+{
+	char text[LINE_MAX_BYTES];
+	size_t len;
+
+	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, err) < 0)
+		return -1;
+	if (tw_meter_parse(text, len, out, err) < 0)
+		return tw_err_wrap(err, "'%s'", path);
+	return 0;
+}
+
+int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err)
+{
+	char text[LINE_MAX_BYTES];
+	size_t len;
+
+	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, err) < 0)
+		return -1;
+	len = strcspn(text, "\n");
+	while (len > 0 && is_blank(text[len - 1]))
+		len--;
+	if (len == 0 || len >= size)
+		return tw_fail(err, TW_PARSE, "'%s': want a name of 1 to %zu bytes", path,
+			       size - 1);
+	for (size_t i = 0; i < len; i++)
+		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+	out[len] = '\0';
+	return 0;
+}
+
+void tw_meter_read_file(const struct tw_zone *z, struct tw_reading *out)
+{
+	struct tw_err err = { 0 };
+	uint64_t value;
+
+	*out = (struct tw_reading){ 0 };
+	if (tw_meter_number(z->path, &value, &err) < 0) {
+		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
+			 err.text);
+		return;
+	}
+	out->there = true;
+	if (z->tells_power)
+		out->power_w = (double)value / 1e6;
+	else
+		out->energy_uj = value;
+}
+
+int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_err *err)
+{
+	struct tw_zone *at;
+
+	if (l->count == TW_ZONES_MAX)
+		return tw_fail(err, TW_INVALID, "'%s': more than %d zones", z->path,
+			       TW_ZONES_MAX);
+	at = realloc(l->at, (l->count + 1) * sizeof(*at));
+	if (at == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	l->at = at;
+	l->at[l->count++] = *z;
+	return 0;
+}
+
+int tw_zone_list_check(const struct tw_zone_list *l, struct tw_err *err)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < l->count; i++) {
+		struct tw_err ignored = { 0 };
+
+		if (tw_meter_number(l->at[i].path, &value, &ignored) == 0)
+			return 0;
+	}
+	if (l->count == 0)
+		return tw_fail(err, TW_NOTFOUND, "no zones");
+	return tw_meter_number(l->at[0].path, &value, err);
+}
+
+const struct tw_zone *tw_zone_list_zones(const void *state, size_t *count)
+{
+	const struct tw_zone_list *l = state;
+
+	*count = l->count;
+	return l->at;
+}
+
+void tw_zone_list_read(void *state, struct tw_reading *out)
+{
+	const struct tw_zone_list *l = state;
+
+	for (size_t i = 0; i < l->count; i++)
+		tw_meter_read_file(&l->at[i], &out[i]);
+}
+
+void tw_zone_list_close(void *state)
+{
+	struct tw_zone_list *l = state;
+
+	if (l == NULL)
+		return;
+	free(l->at);
+	free(l);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/power.h"
+
+#include "lib/err.h"
+#include "lib/strs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define METERS_MAX 16
+
+/* A meter that is open; its zones are from first on. */
+struct open_meter {
+	const struct tw_meter *meter;
+	void *state;
+	size_t first, count;
+};
+
+struct tw_power {
+	struct open_meter meter[METERS_MAX];
+	size_t meters;
+	struct tw_power_zone *zone;
+	size_t zones;
+	struct tw_reading *reading; /* of one meter: as many as all have zones */
+	const struct tw_meter *of[TW_ZONE_KIND_COUNT];
+	bool tells[TW_ZONE_KIND_COUNT];
+	struct tw_charge ticked;
+};
+
+static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
+{
+	size_t count;
+	const struct tw_zone *z = m->meter->zones(m->state, &count);
+	struct tw_reading *reading;
+	struct tw_power_zone *zone;
+
+	reading = realloc(p->reading, (p->zones + count + 1) * sizeof(*reading));
+	if (reading == NULL)
+		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
+	p->reading = reading;
+	zone = realloc(p->zone, (p->zones + count + 1) * sizeof(*zone));
+	if (zone == NULL)
+		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
+	p->zone = zone;
+	m->first = p->zones;
+	m->count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct tw_power_zone *to = &p->zone[p->zones++];
+
+		memset(to, 0, sizeof(*to));
+		to->zone = &z[i];
+		to->meter = m->meter;
+		snprintf(to->why, sizeof(to->why), "not read yet");
+		if (p->of[z[i].kind] == NULL)
+			p->of[z[i].kind] = m->meter;
+	}
+	return 0;
+}
+
+static int open_meter(struct tw_power *p, const struct tw_power_config *c,
+		      const struct tw_meter *meter, struct tw_err *err)
+{
+	struct open_meter *m = &p->meter[p->meters];
+
+	*m = (struct open_meter){ .meter = meter };
+	if (meter->open(&c->meter, &m->state, err) < 0)
+		return tw_err_wrap(err, "%s", meter->name);
+	p->meters++;
+	return add_zones(p, m, err);
+}
+
+/* What cannot be opened is passed over, but for want of memory. */
+static int open_any(struct tw_power *p, const struct tw_power_config *c,
+		    struct tw_err *err)
+{
+	for (size_t i = 0; i < tw_meter_count(); i++) {
+		const struct tw_meter *meter = tw_meter_at(i);
+		struct tw_err why = { 0 };
+
+		if (meter->asked || open_meter(p, c, meter, &why) == 0)
+			continue;
+		if (why.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "meters");
+		if (c->passed != NULL)
+			c->passed(c->passed_arg, meter->name, &why);
+	}
+	return 0;
+}
+
+/* In the order of trust, whatever the order of their names. */
+static int open_named(struct tw_power *p, const struct tw_power_config *c,
+		      struct tw_err *err)
+{
+	for (size_t i = 0; i < c->meters->count; i++)
+		if (tw_meter_find(c->meters->at[i]) == NULL)
+			return tw_fail(err, TW_NOTFOUND, "no meter '%s'",
+				       c->meters->at[i]);
+	for (size_t i = 0; i < tw_meter_count(); i++)
+		if (tw_strs_has(c->meters, tw_meter_at(i)->name) &&
+		    open_meter(p, c, tw_meter_at(i), err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
+		  struct tw_err *err)
+{
+	struct tw_power *p = calloc(1, sizeof(*p));
+	const bool named = c->meters != NULL && c->meters->count > 0;
+
+	if (p == NULL)
+		return tw_fail(err, TW_NOMEM, "meters");
+	if ((named ? open_named(p, c, err) : open_any(p, c, err)) < 0) {
+		tw_power_close(p);
+		return -1;
+	}
+	*out = p;
+	return 0;
+}
+
+void tw_power_close(struct tw_power *p)
+{
+	if (p == NULL)
+		return;
+	for (size_t i = 0; i < p->meters; i++)
+		p->meter[i].meter->close(p->meter[i].state);
+	free(p->zone);
+	free(p->reading);
+	free(p);
+}
+
+/* Energy of a zone into what is there without load and what is there by it. */
+static void add_energy(struct tw_power *p, struct tw_power_zone *z,
+		       const struct tw_span *s, double load)
+{
+	const enum tw_zone_kind kind = z->zone->kind;
+	uint64_t idle_uj;
+
+	tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
+	z->idle_w = z->idle.idle_w;
+	idle_uj = (uint64_t)(z->idle_w * (double)s->over_ns / 1e3);
+	if (idle_uj > s->energy_uj)
+		idle_uj = s->energy_uj;
+	z->power_w = (double)s->energy_uj * 1e3 / (double)s->over_ns;
+	z->idle_uj += idle_uj;
+	z->dynamic_uj += s->energy_uj - idle_uj;
+	if (p->of[kind] != z->meter)
+		return;
+	p->ticked.idle_uj[kind] += idle_uj;
+	p->ticked.dynamic_uj[kind] += s->energy_uj - idle_uj;
+}
+
+static void tick_zone(struct tw_power *p, struct tw_power_zone *z,
+		      const struct tw_reading *r, uint64_t now_ns, uint64_t tick_ns,
+		      double load)
+{
+	const struct tw_span s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
+
+	z->told = s.told;
+	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
+	if (s.told)
+		add_energy(p, z, &s, load);
+	else if (p->of[z->zone->kind] == z->meter)
+		p->tells[z->zone->kind] = false;
+}
+
+void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
+{
+	memset(&p->ticked, 0, sizeof(p->ticked));
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		p->tells[i] = p->of[i] != NULL;
+	for (size_t m = 0; m < p->meters; m++) {
+		const struct open_meter *o = &p->meter[m];
+
+		o->meter->read(o->state, p->reading);
+		for (size_t i = 0; i < o->count; i++)
+			tick_zone(p, &p->zone[o->first + i], &p->reading[i], now_ns,
+				  tick_ns, load);
+	}
+}
+
+const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count)
+{
+	*count = p->zones;
+	return p->zone;
+}
+
+const struct tw_charge *tw_power_ticked(const struct tw_power *p)
+{
+	return &p->ticked;
+}
+
+bool tw_power_tells(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return p->tells[kind];
+}
+
+const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return p->of[kind];
+}
