@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+collector-src += collector/attribute.c
 collector-src += collector/cgroup.c
 collector-src += collector/collector.c
 collector-src += collector/identity.c
@@ -19,6 +20,7 @@ collector-src += collector/proc_stat.c
 collector-src += collector/route_health.c
 collector-src += collector/route_metrics.c
 collector-src += collector/routes.c
+collector-src += collector/share.c
 collector-src += collector/tasks.c
 collector-src += collector/tasks_proc.c
 collector-src += collector/track.c

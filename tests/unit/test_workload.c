@@ -8,6 +8,7 @@
 #include "lib/file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/scripted_tasks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,111 +17,6 @@
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-/* ---- a source that tells what a test says ---- */
-
-enum told_kind { ALIVE, ENDED, MOVED, CGROUP, OVERFLOW };
-
-struct told {
-	enum told_kind kind;
-	struct tw_task task;
-	const char *path;
-};
-
-static struct told script[4096];
-static size_t script_len;
-static struct tw_task_stats script_stats;
-
-static int open_script(const struct tw_task_config *c, void **state, struct tw_err *err)
-{
-	(void)c;
-	(void)err;
-	*state = script;
-	return 0;
-}
-
-static void tell(const struct tw_task_sink *sink, bool living)
-{
-	for (size_t i = 0; i < script_len; i++) {
-		const struct told *e = &script[i];
-		const struct tw_task_overflow o = { .cpu_ns = e->task.cpu_ns,
-						    .ended = e->task.tgid };
-
-		if (e->kind == ALIVE && living)
-			sink->alive(sink->arg, &e->task);
-		else if (e->kind == ENDED)
-			sink->ended(sink->arg, &e->task);
-		else if (e->kind == MOVED)
-			sink->moved(sink->arg, &e->task);
-		else if (e->kind == CGROUP)
-			sink->cgroup(sink->arg, e->task.cgroup_id, e->path);
-		else if (e->kind == OVERFLOW)
-			sink->overflowed(sink->arg, e->task.cgroup_id, &o);
-	}
-	script_len = 0;
-}
-
-static int read_script(void *state, const struct tw_task_sink *sink, struct tw_err *err)
-{
-	(void)state;
-	(void)err;
-	tell(sink, true);
-	return 0;
-}
-
-static void drain_script(void *state, const struct tw_task_sink *sink)
-{
-	(void)state;
-	tell(sink, false);
-}
-
-static int no_fd(const void *state)
-{
-	(void)state;
-	return -1;
-}
-
-static void stats_of_script(const void *state, struct tw_task_stats *out)
-{
-	(void)state;
-	*out = script_stats;
-}
-
-static void close_script(void *state)
-{
-	(void)state;
-}
-
-static const struct tw_task_source scripted = {
-	.name = "scripted",
-	.tells_ends = true,
-	.open = open_script,
-	.read = read_script,
-	.fd = no_fd,
-	.drain = drain_script,
-	.stats = stats_of_script,
-	.close = close_script,
-};
-
-static void say(enum told_kind kind, uint32_t tgid, uint64_t start, uint64_t cgroup,
-		uint64_t cpu_ns)
-{
-	assert_true(script_len < sizeof(script) / sizeof(script[0]));
-	script[script_len++] = (struct told){
-		.kind = kind,
-		.task = { .tgid = tgid,
-			  .start_ns = start,
-			  .cgroup_id = cgroup,
-			  .cpu_ns = cpu_ns,
-			  .comm = "task" },
-	};
-}
-
-static void say_path(uint64_t cgroup, const char *path)
-{
-	say(CGROUP, 0, 0, cgroup, 0);
-	script[script_len - 1].path = path;
-}
 
 /* ---- what is under test ---- */
 
@@ -137,7 +33,7 @@ static struct tw_workloads *open_table(const char *dir, uint32_t ended_max)
 {
 	const struct tw_roots roots = { .proc = dir, .sys = dir, .dev = dir };
 	const struct tw_workloads_config c = { .roots = &roots,
-					       .source = &scripted,
+					       .source = &scripted_tasks,
 					       .keep_ms = 3600 * 1000,
 					       .ended_max = ended_max };
 	struct tw_workloads *t = NULL;

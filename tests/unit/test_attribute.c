@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "collector/attribute.h"
+#include "collector/roots.h"
+#include "collector/track.h"
+#include "collector/workload.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/meter_tree.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/scripted_tasks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define S UINT64_C(1000000000)
+#define LATER (UINT64_C(1) << 60)
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static uint64_t chance(uint64_t *seed, uint64_t n)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (*seed >> 33) % n;
+}
+
+/* ---- shares ---- */
+
+static void shares_are_by_largest_remainder(void **state)
+{
+	const uint64_t weight[] = { 1, 1, 1, 0, 4 };
+	struct tw_part room[5];
+	uint64_t out[5];
+
+	(void)state;
+	assert_true(tw_share_out(10, weight, 5, out, room));
+	/* 1.43 1.43 1.43 0 5.71: the last gets the first that is left, then by place. */
+	assert_int_equal(out[0], 2);
+	assert_int_equal(out[1], 1);
+	assert_int_equal(out[2], 1);
+	assert_int_equal(out[3], 0);
+	assert_int_equal(out[4], 6);
+}
+
+static void without_weights_nothing_is_shared(void **state)
+{
+	const uint64_t weight[] = { 0, 0 };
+	struct tw_part room[2];
+	uint64_t out[2] = { 7, 7 };
+
+	(void)state;
+	assert_false(tw_share_out(10, weight, 2, out, room));
+	assert_false(tw_share_out(10, weight, 0, out, room));
+	assert_int_equal(out[0], 7);
+}
+
+/* Each part is within 1 of what it is owed, and all of them are the whole. */
+static void shares_of_any_weights_add_up(void **state)
+{
+	static uint64_t weight[1000], out[1000];
+	static struct tw_part room[1000];
+	uint64_t seed = 42;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		const size_t count = 1 + chance(&seed, 1000);
+		const uint64_t total = chance(&seed, UINT64_C(1) << chance(&seed, 31));
+		uint64_t sum = 0;
+		long double whole = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			weight[i] = chance(&seed, 3) == 0
+					    ? 0
+					    : chance(&seed, UINT64_C(1) << 31) *
+						      chance(&seed, 1 + round);
+			whole += (long double)weight[i];
+		}
+		if (!tw_share_out(total, weight, count, out, room)) {
+			assert_true(whole == 0);
+			continue;
+		}
+		for (size_t i = 0; i < count; i++) {
+			const long double owed =
+				(long double)total * (long double)weight[i] / whole;
+
+			assert_true(fabsl((long double)out[i] - owed) < 1.0001L);
+			sum += out[i];
+		}
+		assert_int_equal(sum, total);
+	}
+}
+
+/* ---- to workloads ---- */
+
+struct fixture {
+	char *dir;
+	struct tw_workloads *t;
+	struct tw_attribution *a;
+	uint64_t now_ns;
+};
+
+static void open_all(struct fixture *f, enum tw_idle_by idle_by)
+{
+	const struct tw_roots roots = { .proc = f->dir, .sys = f->dir, .dev = f->dir };
+	const struct tw_workloads_config c = { .roots = &roots,
+					       .source = &scripted_tasks,
+					       .keep_ms = 1000,
+					       .ended_max = 20,
+					       .events_max = 100 };
+	struct tw_err err = { 0 };
+
+	if (tw_workloads_open(&c, &f->t, &err) < 0 ||
+	    tw_attribution_open(idle_by, &f->a, &err) < 0)
+		fail_msg("%s", err.text);
+	f->now_ns = S;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->dir = scratch_new();
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	tw_workloads_close(f->t);
+	tw_attribution_close(f->a);
+	scratch_free(f->dir);
+	free(f);
+	return 0;
+}
+
+static void tick(struct fixture *f, const struct tw_charge *energy)
+{
+	struct tw_err err = { 0 };
+
+	f->now_ns += S;
+	if (tw_workloads_tick(f->t, f->now_ns, &err) < 0 ||
+	    tw_attribute(f->a, f->t, energy, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static const struct tw_workload *process(const struct fixture *f, uint32_t tgid)
+{
+	const struct tw_workload *w = NULL;
+
+	while ((w = tw_workloads_next(f->t, TW_LEVEL_PROCESS, w)) != NULL)
+		if (w->tgid == tgid)
+			return w;
+	fail_msg("no process %u", tgid);
+	return NULL;
+}
+
+static struct tw_charge charged(const struct fixture *f, enum tw_level level)
+{
+	struct tw_charge sum = { { 0 }, { 0 } };
+	const struct tw_workload *w = NULL;
+
+	while ((w = tw_workloads_next(f->t, level, w)) != NULL)
+		tw_charge_add(&sum, &w->charged);
+	return sum;
+}
+
+static void dynamic_goes_by_cpu_time(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	open_all(f, TW_IDLE_BY_USE);
+	tick(f, &none);
+	say(ALIVE, 7, LATER, 3, 3 * S);
+	say(ALIVE, 8, LATER, 4, 1 * S);
+	energy.dynamic_uj[TW_ZONE_PACKAGE] = 1000;
+	energy.idle_uj[TW_ZONE_DRAM] = 100;
+	energy.dynamic_uj[TW_ZONE_GPU] = 5;
+	tick(f, &energy);
+	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_PACKAGE], 750);
+	assert_int_equal(process(f, 8)->charged.dynamic_uj[TW_ZONE_PACKAGE], 250);
+	assert_int_equal(process(f, 8)->charged.idle_uj[TW_ZONE_DRAM], 25);
+	assert_int_equal(charged(f, TW_LEVEL_PROCESS).dynamic_uj[TW_ZONE_GPU], 0);
+	assert_int_equal(tw_attribution_stats(f->a)->waiting.dynamic_uj[TW_ZONE_GPU], 5);
+}
+
+static void energy_of_a_tick_in_which_nothing_ran_waits(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	open_all(f, TW_IDLE_BY_USE);
+	energy.idle_uj[TW_ZONE_PACKAGE] = 99;
+	tick(f, &energy);
+	assert_int_equal(tw_attribution_stats(f->a)->waiting.idle_uj[TW_ZONE_PACKAGE],
+			 99);
+	say(ALIVE, 7, LATER, 3, S);
+	tick(f, &none);
+	assert_int_equal(tw_attribution_stats(f->a)->waiting.idle_uj[TW_ZONE_PACKAGE], 0);
+	assert_int_equal(process(f, 7)->charged.idle_uj[TW_ZONE_PACKAGE], 99);
+}
+
+/* Two cgroups, 3 to 1 by shares, whatever they use; within one by use. */
+static void idle_goes_by_requested_share_where_that_is_wanted(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	tree_write(f->dir, "fs/cgroup/cgroup.controllers", "cpu\n");
+	tree_write(f->dir, "fs/cgroup/a/cpu.weight", "300\n");
+	tree_write(f->dir, "fs/cgroup/b/cpu.weight", "100\n");
+	open_all(f, TW_IDLE_BY_SHARE);
+	tick(f, &none);
+	say_path(3, "/a");
+	say_path(4, "/b");
+	say(ALIVE, 7, LATER, 3, S);
+	say(ALIVE, 8, LATER, 3, S);
+	say(ALIVE, 9, LATER, 4, 8 * S);
+	energy.idle_uj[TW_ZONE_PACKAGE] = 4000;
+	tick(f, &energy);
+	if (process(f, 7)->cgroup->cpu_shares == 0)
+		fail_msg("no shares were read");
+	assert_in_range(process(f, 9)->charged.idle_uj[TW_ZONE_PACKAGE], 900, 1100);
+	assert_in_range(process(f, 7)->charged.idle_uj[TW_ZONE_PACKAGE], 1450, 1550);
+	assert_in_range(process(f, 8)->charged.idle_uj[TW_ZONE_PACKAGE], 1450, 1550);
+}
+
+/* ---- a machine of chance ---- */
+
+#define PLAYERS 40
+#define RANGE UINT64_C(1000000000)
+
+static void play(uint64_t *seed, uint64_t *births)
+{
+	static struct {
+		uint64_t start, cpu_ns, cgroup;
+		bool lives;
+	} p[PLAYERS];
+
+	for (uint32_t i = 0; i < PLAYERS; i++) {
+		const uint64_t what = chance(seed, 12);
+
+		if (!p[i].lives && what < 5) {
+			p[i].lives = true;
+			p[i].start = LATER + ++*births;
+			p[i].cpu_ns = 0;
+			p[i].cgroup = 1 + chance(seed, 6);
+		} else if (!p[i].lives) {
+			continue;
+		}
+		if (what % 3 != 0)
+			p[i].cpu_ns += chance(seed, 50000000);
+		if (what == 7)
+			p[i].cgroup = 1 + chance(seed, 6);
+		if (what == 8) {
+			say(ENDED, i + 1, p[i].start, p[i].cgroup, p[i].cpu_ns);
+			p[i].lives = false;
+		} else {
+			say(what == 7 ? MOVED : ALIVE, i + 1, p[i].start, p[i].cgroup,
+			    p[i].cpu_ns);
+		}
+	}
+}
+
+/* No counter of a workload that is still there has fallen. */
+static void check_growth(const struct fixture *f, struct tw_charge *seen, size_t size)
+{
+	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
+		const struct tw_workload *w = NULL;
+
+		while ((w = tw_workloads_next(f->t, (enum tw_level)level, w)) != NULL) {
+			assert_true(w->serial < size);
+			for (int k = 0; k < TW_ZONE_KIND_COUNT; k++) {
+				assert_true(w->charged.dynamic_uj[k] >=
+					    seen[w->serial].dynamic_uj[k]);
+				assert_true(w->charged.idle_uj[k] >=
+					    seen[w->serial].idle_uj[k]);
+			}
+			seen[w->serial] = w->charged;
+		}
+	}
+}
+
+/*
+ * Births, deaths, moves, counters that wrap, readings that fail: at each tick, what all
+ * processes have is what all cgroups have, and that is what the zone had.
+ */
+static void energy_is_conserved_over_all_time(void **state)
+{
+	enum { ROUNDS = 600, SERIALS = 100000 };
+	static struct tw_charge seen[SERIALS];
+	const struct tw_zone z = { .kind = TW_ZONE_PACKAGE, .range_uj = RANGE };
+	struct fixture *f = *state;
+	struct tw_track track = { .based = false };
+	uint64_t seed = 4711, births = 0, counter = 5, whole = 0, told = 0, wraps = 0;
+
+	open_all(f, TW_IDLE_BY_USE);
+	say_path(2, "/docker/" HEX);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct tw_charge energy = { { 0 }, { 0 } }, sum;
+		const uint64_t used = chance(&seed, 90000000);
+		const struct tw_reading r = {
+			.there = chance(&seed, 20) != 0,
+			.energy_uj = counter = (counter + used) % (RANGE + 1),
+		};
+		const struct tw_span s = tw_track_take(&track, &z, &r, f->now_ns + S, S);
+
+		whole += round > 0 ? used : 0;
+		if (s.told) {
+			told += s.energy_uj;
+			energy.idle_uj[TW_ZONE_PACKAGE] = s.energy_uj / 3;
+			energy.dynamic_uj[TW_ZONE_PACKAGE] =
+				s.energy_uj - s.energy_uj / 3;
+			energy.dynamic_uj[TW_ZONE_DRAM] = chance(&seed, 1000);
+		}
+		play(&seed, &births);
+		tick(f, &energy);
+		check_growth(f, seen, SERIALS);
+		for (int level = TW_LEVEL_PROCESS; level <= TW_LEVEL_CGROUP; level++) {
+			sum = charged(f, (enum tw_level)level);
+			tw_charge_add(&sum, &tw_attribution_stats(f->a)->waiting);
+			assert_int_equal(sum.dynamic_uj[TW_ZONE_PACKAGE] +
+						 sum.idle_uj[TW_ZONE_PACKAGE],
+					 told);
+		}
+		wraps = track.wraps;
+	}
+	assert_true(wraps > 10);
+	/* The first reading is a baseline; the last may be one that was not there. */
+	assert_true(told <= whole && whole - told < 20 * 90000000u);
+	assert_int_equal(tw_attribution_stats(f->a)->errors, 0);
+}
+
+static void without_memory_energy_waits(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	open_all(f, TW_IDLE_BY_USE);
+	tick(f, &none);
+	energy.dynamic_uj[TW_ZONE_CORE] = 10;
+	say(ALIVE, 7, LATER, 3, S);
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		f->now_ns += S;
+		say(ALIVE, 7, LATER, 3, (uint64_t)n * S);
+		assert_int_equal(tw_workloads_tick(f->t, f->now_ns, &err), 0);
+		fail_alloc_at(n);
+		rc = tw_attribute(f->a, f->t, &energy, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_CORE],
+					 10 * n);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(shares_are_by_largest_remainder),
+		TEST(without_weights_nothing_is_shared),
+		TEST(shares_of_any_weights_add_up),
+		TEST(dynamic_goes_by_cpu_time),
+		TEST(energy_of_a_tick_in_which_nothing_ran_waits),
+		TEST(idle_goes_by_requested_share_where_that_is_wanted),
+		TEST(energy_is_conserved_over_all_time),
+		TEST(without_memory_energy_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
