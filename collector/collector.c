@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector.h"
 
+#include "collector/attribute.h"
+#include "collector/power.h"
 #include "collector/workload.h"
 #include "lib/err.h"
 
@@ -19,6 +21,30 @@ uint64_t tw_boot_ns(void)
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
+/* What all that ran used in this tick. */
+static struct tw_usage used_by_all(const struct tw_workloads *t)
+{
+	struct tw_usage sum = { .cpu_ns = 0 };
+	size_t count;
+	const struct tw_slice *s = tw_workloads_slices(t, &count);
+
+	for (size_t i = 0; i < count; i++)
+		tw_usage_add(&sum, &s[i].used);
+	return sum;
+}
+
+/* Meters are read whatever else fails: their counters go on. */
+static int tick_energy(struct tw_collector *c, struct tw_err *err)
+{
+	const struct tw_usage used = used_by_all(c->workloads);
+	struct tw_err missing = { 0 };
+
+	/* What the kernel does not tell of the machine is not there: node.there. */
+	tw_node_tick(&c->node, c->elapsed_ns, &used, &missing);
+	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node));
+	return tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), err);
+}
+
 int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		      struct tw_err *err)
 {
@@ -33,10 +59,15 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 	if (lag_ns > c->stats.lag_max_ns)
 		c->stats.lag_max_ns = lag_ns;
 	if (tw_workloads_tick(c->workloads, now_ns, err) < 0) {
+		struct tw_err ignored = { 0 };
+
 		c->stats.failed++;
+		tick_energy(c, &ignored);
 		goto out;
 	}
 	c->stats.ticks++;
+	if (tick_energy(c, err) < 0)
+		goto out;
 
 	rc = 0;
 out:

@@ -8,12 +8,16 @@
  * so that an answer always shows a whole tick.
  */
 
+#include "collector/expose.h"
+#include "collector/node.h"
 #include "collector/roots.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_attribution;
 struct tw_err;
+struct tw_power;
 struct tw_workloads;
 
 /* Own cost and regularity, since the start. */
@@ -30,9 +34,13 @@ struct tw_collector_stats {
 struct tw_collector {
 	struct tw_roots roots;
 	uint64_t interval_ms;
-	struct tw_workloads *workloads; /* opened by main() */
-	uint64_t now_ns;                /* since boot, of the last tick */
-	uint64_t elapsed_ns;            /* between the last two; 0 before */
+	struct tw_workloads *workloads; /* opened by main(), as are the next three */
+	struct tw_power *power;
+	struct tw_attribution *attribution;
+	struct tw_node node;
+	struct tw_show show;
+	uint64_t now_ns;     /* since boot, of the last tick */
+	uint64_t elapsed_ns; /* between the last two; 0 before */
 	struct tw_collector_stats stats;
 };
 

@@ -11,6 +11,7 @@
 
 extern const struct tw_http_route tw_route_collector_healthz;
 extern const struct tw_http_route tw_route_collector_metrics;
+extern const struct tw_http_route tw_route_collector_power;
 
 /* All of them, sorted by path. */
 const struct tw_http_route *const *tw_collector_routes(size_t *count);

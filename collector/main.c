@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tw-collector: what each workload of this machine uses. */
+#include "collector/attribute.h"
 #include "collector/cgroup.h"
 #include "collector/collector.h"
 #include "collector/counters.h"
 #include "collector/exporter.h"
 #include "collector/loop.h"
+#include "collector/meter.h"
+#include "collector/power.h"
 #include "collector/privilege.h"
 #include "collector/tasks.h"
 #include "collector/workload.h"
@@ -13,6 +16,7 @@
 #include "lib/httpd.h"
 #include "lib/log.h"
 #include "lib/opt.h"
+#include "lib/strs.h"
 
 #include <linux/capability.h>
 #include <stdbool.h>
@@ -43,6 +47,14 @@ struct config {
 	uint64_t keep_ended_ms;
 	uint32_t ended_max;
 	uint32_t events_max;
+	struct tw_strs meters;
+	unsigned idle_by;
+	struct tw_strs levels;
+	struct tw_strs compat;
+	uint32_t top;
+	uint32_t min_joules;
+	char *node_name;
+	char *powercap;
 	char *user;
 	bool filter;
 	unsigned log_level;
@@ -118,6 +130,60 @@ static const struct tw_opt options[] = {
 	  .fallback = "/dev",
 	  .arg = "DIR",
 	  .help = "where the machine's /dev is" },
+	{ .name = "meters",
+	  .env = "TW_METERS",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, meters),
+	  .arg = "NAME,...",
+	  .help = "read these meters only; if not given, all that there are" },
+	{ .name = "idle-by",
+	  .env = "TW_IDLE_BY",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, idle_by),
+	  .fallback = "use",
+	  .arg = "HOW",
+	  .help = "idle energy goes by use of CPUs, or by share that was requested",
+	  .choices = tw_idle_by_names },
+	{ .name = "levels",
+	  .env = "TW_LEVELS",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, levels),
+	  .fallback = "process,cgroup,container,pod,vm",
+	  .arg = "LEVEL,...",
+	  .help = "of process, cgroup, container, pod, vm: what is told" },
+	{ .name = "top",
+	  .env = "TW_TOP",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, top),
+	  .fallback = "1000",
+	  .arg = "N",
+	  .help = "tell so many processes and cgroups, those of most energy; 0: all" },
+	{ .name = "min-joules",
+	  .env = "TW_MIN_JOULES",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, min_joules),
+	  .fallback = "0",
+	  .arg = "J",
+	  .help = "and only those of so much energy" },
+	{ .name = "compat",
+	  .env = "TW_COMPAT",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, compat),
+	  .arg = "NAME,...",
+	  .help = "kepler, kepler-legacy: also the metrics of Kepler 0.10, of 0.5 to "
+		  "0.9" },
+	{ .name = "node-name",
+	  .env = "TW_NODE_NAME",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, node_name),
+	  .arg = "NAME",
+	  .help = "of this machine, in Kepler's metrics; if not given, its host name" },
+	{ .name = "powercap",
+	  .env = "TW_POWERCAP",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, powercap),
+	  .arg = "DIR",
+	  .help = "where powercap is, if not below --sys: in a VM, what its host gives" },
 	{ .name = "keep-ended",
 	  .env = "TW_KEEP_ENDED",
 	  .type = TW_OPT_DURATION_MS,
@@ -165,10 +231,35 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
+static bool find_level(const char *name, enum tw_level *out)
+{
+	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
+		*out = (enum tw_level)level;
+		if (strcmp(tw_level_name(*out), name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int check_config(const struct config *c, struct tw_err *err)
 {
+	enum tw_level level;
+
 	if (c->interval_ms < INTERVAL_MIN_MS || c->interval_ms > INTERVAL_MAX_MS)
 		return tw_fail(err, TW_INVALID, "--interval: want 100ms to 1h");
+	for (size_t i = 0; i < c->levels.count; i++)
+		if (!find_level(c->levels.at[i], &level))
+			return tw_fail(err, TW_INVALID, "--levels: no level '%s'",
+				       c->levels.at[i]);
+	for (size_t i = 0; i < c->compat.count; i++)
+		if (strcmp(c->compat.at[i], "kepler") != 0 &&
+		    strcmp(c->compat.at[i], "kepler-legacy") != 0)
+			return tw_fail(err, TW_INVALID,
+				       "--compat: want kepler or kepler-legacy");
+	for (size_t i = 0; i < c->meters.count; i++)
+		if (tw_meter_find(c->meters.at[i]) == NULL)
+			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
+				       c->meters.at[i]);
 	return 0;
 }
 
@@ -224,6 +315,44 @@ static int open_workloads(const struct config *config, const struct tw_roots *ro
 	return tw_workloads_open(&c, out, err);
 }
 
+static int open_power(const struct config *config, struct tw_collector *c,
+		      struct tw_err *err)
+{
+	const struct tw_power_config pc = {
+		.meter = { .roots = &c->roots, .node = &c->node },
+		.meters = &config->meters,
+		.passed = passed_over,
+	};
+
+	if (tw_node_open(&c->node, &c->roots, err) < 0 ||
+	    tw_attribution_open(config->idle_by, &c->attribution, err) < 0)
+		return -1;
+	return tw_power_open(&pc, &c->power, err);
+}
+
+/* host has room for a host name. */
+static struct tw_show show_of(const struct config *config, char *host, size_t size)
+{
+	struct tw_show s = { .top = config->top,
+			     .min_uj = config->min_joules * UINT64_C(1000000),
+			     .kepler = tw_strs_has(&config->compat, "kepler"),
+			     .kepler_legacy =
+				     tw_strs_has(&config->compat, "kepler-legacy"),
+			     .node_name = config->node_name };
+	enum tw_level level;
+
+	for (size_t i = 0; i < config->levels.count; i++)
+		if (find_level(config->levels.at[i], &level))
+			s.level[level] = true;
+	if (s.node_name == NULL) {
+		if (gethostname(host, size - 1) < 0)
+			host[0] = '\0';
+		host[size - 1] = '\0';
+		s.node_name = host;
+	}
+	return s;
+}
+
 /* Of a source that needs one for each read, and of a /proc that hides. */
 static uint64_t capabilities(const struct tw_collector *c, bool counters)
 {
@@ -243,10 +372,19 @@ static void tell_what_is_missing(const struct tw_collector *c)
 {
 	const bool bpf =
 		tw_task_source_find(tw_workloads_source(c->workloads))->tells_ends;
+	size_t zones;
 
 	if (!bpf)
 		tw_log_warn("without BPF: processes that begin and end between two ticks "
 			    "are not seen");
+	tw_power_zones(c->power, &zones);
+	if (zones == 0)
+		tw_log_warn("no meter of power: CPU time is told, energy is not");
+	if (!c->node.there)
+		tw_log_warn(
+			"%s/stat or %s/vmstat cannot be read: what the machine counts "
+			"is not told",
+			c->roots.proc, c->roots.proc);
 	if (tw_proc_is_hidden(&c->roots) && !tw_has_capability(CAP_SYS_PTRACE))
 		tw_log_warn("%s hides processes of other users (hidepid): %s",
 			    c->roots.proc,
@@ -271,9 +409,11 @@ static int drop_privileges(const struct config *config, const struct tw_collecto
 
 static int serve(const struct config *config, struct tw_err *err)
 {
+	char host[256];
 	struct tw_collector c = { .roots = { config->proc, config->sys, config->dev,
-					     NULL },
-				  .interval_ms = config->interval_ms };
+					     config->powercap },
+				  .interval_ms = config->interval_ms,
+				  .show = show_of(config, host, sizeof(host)) };
 	struct tw_httpd_config hc = { .listen = config->listen,
 				      .app = &c,
 				      .callers_thread = true,
@@ -288,7 +428,8 @@ static int serve(const struct config *config, struct tw_err *err)
 	if (tw_signals_open(&signals, err) < 0 ||
 	    open_counters(config, &counters, err) < 0 ||
 	    open_workloads(config, &c.roots, counters, &c.workloads, err) < 0 ||
-	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
+	    open_power(config, &c, err) < 0 || tw_collector_tick(&c, 0, 0, err) < 0 ||
+	    tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
 	/* Loading programs takes many times what they keep. */
 	tw_daemon_trim();
@@ -313,6 +454,9 @@ out:
 		tw_daemon_stopping(config->ready_file);
 	tw_loop_close(loop);
 	tw_httpd_close(httpd);
+	tw_power_close(c.power);
+	tw_attribution_close(c.attribution);
+	tw_node_release(&c.node);
 	tw_workloads_close(c.workloads);
 	tw_counters_close(counters);
 	if (signals >= 0)

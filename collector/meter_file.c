@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LINE_MAX_BYTES 128
 
@@ -57,13 +58,31 @@ int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err)
 	return 0;
 }
 
-void tw_meter_read_file(const struct tw_zone *z, struct tw_reading *out)
+/* By its path, so that a file that was replaced is seen; else by what is open. */
+static int read_number(const char *path, int fd, uint64_t *out, struct tw_err *err)
+{
+	struct tw_err denied = { 0 };
+	char text[LINE_MAX_BYTES];
+	ssize_t len;
+
+	if (tw_meter_number(path, out, &denied) == 0)
+		return 0;
+	len = denied.code == TW_DENIED && fd >= 0 ? pread(fd, text, sizeof(text), 0) : -1;
+	if (len < 0)
+		return tw_fail(err, denied.code, "%s", denied.text);
+	if (tw_meter_parse(text, (size_t)len, out, err) < 0)
+		return tw_err_wrap(err, "'%s'", path);
+	return 0;
+}
+
+/* In units of a millionth. */
+static void read_zone(const struct tw_zone *z, int fd, struct tw_reading *out)
 {
 	struct tw_err err = { 0 };
 	uint64_t value;
 
 	*out = (struct tw_reading){ 0 };
-	if (tw_meter_number(z->path, &value, &err) < 0) {
+	if (read_number(z->path, fd, &value, &err) < 0) {
 		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
 			 err.text);
 		return;
@@ -90,19 +109,23 @@ int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_
 	return 0;
 }
 
-int tw_zone_list_check(const struct tw_zone_list *l, struct tw_err *err)
+int tw_zone_list_open(struct tw_zone_list *l, struct tw_err *err)
 {
 	uint64_t value;
+	bool any = false;
 
+	if (l->count == 0)
+		return tw_fail(err, TW_NOTFOUND, "no zones");
+	l->fd = malloc(l->count * sizeof(*l->fd));
+	if (l->fd == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
 	for (size_t i = 0; i < l->count; i++) {
 		struct tw_err ignored = { 0 };
 
-		if (tw_meter_number(l->at[i].path, &value, &ignored) == 0)
-			return 0;
+		l->fd[i] = open(l->at[i].path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		any = any || tw_meter_number(l->at[i].path, &value, &ignored) == 0;
 	}
-	if (l->count == 0)
-		return tw_fail(err, TW_NOTFOUND, "no zones");
-	return tw_meter_number(l->at[0].path, &value, err);
+	return any ? 0 : tw_meter_number(l->at[0].path, &value, err);
 }
 
 const struct tw_zone *tw_zone_list_zones(const void *state, size_t *count)
@@ -118,7 +141,7 @@ void tw_zone_list_read(void *state, struct tw_reading *out)
 	const struct tw_zone_list *l = state;
 
 	for (size_t i = 0; i < l->count; i++)
-		tw_meter_read_file(&l->at[i], &out[i]);
+		read_zone(&l->at[i], l->fd[i], &out[i]);
 }
 
 void tw_zone_list_close(void *state)
@@ -127,6 +150,10 @@ void tw_zone_list_close(void *state)
 
 	if (l == NULL)
 		return;
+	for (size_t i = 0; l->fd != NULL && i < l->count; i++)
+		if (l->fd[i] >= 0)
+			close(l->fd[i]);
+	free(l->fd);
 	free(l->at);
 	free(l);
 }

@@ -22,20 +22,22 @@ int tw_meter_parse(const char *data, size_t len, uint64_t *out, struct tw_err *e
 /* The first line, without blanks at its end; control bytes become '?'. */
 int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err);
 
-/* A reading of zone z from its path, in units of a millionth. */
-void tw_meter_read_file(const struct tw_zone *z, struct tw_reading *out);
-
 /* Zones of a meter as it is opened. All zero bytes is none. */
 struct tw_zone_list {
 	struct tw_zone *at; /* free() */
 	size_t count;
+	/*
+	 * Their files, kept open: those of RAPL are root's alone, and the user that
+	 * reads them may not be root any more. -1: none.
+	 */
+	int *fd;
 };
 
 /* A copy of z. Fails beyond TW_ZONES_MAX. */
 int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_err *err);
 
-/* 0 if any of them can be read; else the reason of the first. */
-int tw_zone_list_check(const struct tw_zone_list *l, struct tw_err *err);
+/* Open the files of all. 0 if any of them can be read; else the reason of the first. */
+int tw_zone_list_open(struct tw_zone_list *l, struct tw_err *err);
 
 /* For meters whose whole state is a list. */
 const struct tw_zone *tw_zone_list_zones(const void *state, size_t *count);

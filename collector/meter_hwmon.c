@@ -200,7 +200,7 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 	if (l->count == 0)
 		return tw_fail(err, TW_NOTFOUND, "no sensor of %s below '%s'", meter,
 			       dir);
-	return tw_zone_list_check(l, err);
+	return tw_zone_list_open(l, err);
 }
 
 static int open_chip(const struct tw_meter_config *c, const char *meter, void **state,

@@ -235,7 +235,7 @@ static int open_rapl(const struct tw_meter_config *c, void **state, struct tw_er
 		goto out;
 	}
 	if (find_places(&places, dir, DEPTH_MAX, err) < 0 ||
-	    add_zones(l, &places, err) < 0 || tw_zone_list_check(l, err) < 0)
+	    add_zones(l, &places, err) < 0 || tw_zone_list_open(l, err) < 0)
 		goto out;
 
 	*state = l;

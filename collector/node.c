@@ -48,9 +48,16 @@ static size_t count_frequencies(const struct tw_node *n)
 	return count;
 }
 
+static unsigned online_cpus(void)
+{
+	const long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count > 0 ? (unsigned)count : 1;
+}
+
 int tw_node_open(struct tw_node *n, const struct tw_roots *roots, struct tw_err *err)
 {
-	*n = (struct tw_node){ .roots = roots, .cpus = 1 };
+	*n = (struct tw_node){ .roots = roots, .cpus = online_cpus() };
 	n->frequencies = count_frequencies(n);
 	n->text = malloc(STAT_MAX);
 	n->hz = calloc(n->frequencies + 1, sizeof(*n->hz));
@@ -124,7 +131,8 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 		return -1;
 	n->last = had ? difference(&now, &n->total) : none;
 	n->total = now;
-	n->cpus = cpus > 0 ? cpus : 1;
+	if (cpus > 0)
+		n->cpus = cpus;
 	n->there = true;
 	return 0;
 }

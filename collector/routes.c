@@ -2,6 +2,7 @@
 #include "collector/exporter.h"
 
 static const struct tw_http_route *const routes[] = {
+	&tw_route_collector_power,
 	&tw_route_collector_healthz,
 	&tw_route_collector_metrics,
 };

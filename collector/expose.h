@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_EXPOSE_H
+#define TW_COLLECTOR_EXPOSE_H
+
+/*
+ * The collector's state as metrics: our own names, and those of both generations of
+ * Kepler where they are asked for.
+ */
+
+#include "collector/workload.h"
+#include "lib/expo.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_collector;
+struct tw_err;
+
+/* What is shown of what there is. */
+struct tw_show {
+	bool level[TW_LEVEL_COUNT];
+	uint32_t top;       /* processes and cgroups: so many of each; 0: all */
+	uint64_t min_uj;    /* processes and cgroups: of at least so much energy */
+	bool kepler;        /* also names of Kepler 0.10 and later */
+	bool kepler_legacy; /* also names of Kepler 0.5 to 0.9 */
+	const char *node_name;
+};
+
+/* Between two ticks. */
+struct tw_exposure {
+	const struct tw_collector *c;
+	struct tw_expo *e;
+	uint64_t least[TW_LEVEL_COUNT]; /* what has less is not shown */
+	bool by_energy;                 /* least is in uJ; else in ns of CPU time */
+};
+
+/* Fails for want of memory. */
+int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
+		      struct tw_expo *e, struct tw_err *err);
+
+/* The next workload of a level to show after w (NULL: the first); NULL at the end. */
+const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
+					   enum tw_level level,
+					   const struct tw_workload *w);
+
+/* The same without what was not seen one by one: Kepler's labels do not tell it apart. */
+const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
+						enum tw_level level,
+						const struct tw_workload *w);
+
+/* Energy of all kinds that are no part of another: package, dram and gpu, in uJ. */
+uint64_t tw_charge_sum(const struct tw_charge *c);
+
+/* The name of the meter of a kind, as long as it tells it; else NULL. */
+const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind);
+
+#define TW_LABELS_MAX 16
+
+/* Labels that say which workload it is. */
+struct tw_labels {
+	struct tw_expo_label at[TW_LABELS_MAX];
+	size_t count;
+	char text[2][24];
+};
+
+void tw_labels_add(struct tw_labels *l, const char *name, const char *value);
+
+/* As of process, cgroup, ... in our names. */
+void tw_labels_of(struct tw_labels *l, const struct tw_workload *w);
+
+/* id of the container (TW_LEVEL_CONTAINER) or VM that it is in; "" if none. */
+const char *tw_owner_id(const struct tw_workload *w, enum tw_level level);
+
+/* text, or "" if it is NULL. */
+const char *tw_text(const char *text);
+
+/* Of either mode; as in labels. */
+const char *tw_mode_name(bool idle);
+
+double tw_joules(uint64_t uj);
+double tw_seconds(uint64_t ns);
+
+void tw_expose_workloads(const struct tw_exposure *x);
+void tw_expose_node(const struct tw_exposure *x);
+void tw_expose_kepler(const struct tw_exposure *x);
+void tw_expose_kepler_legacy(const struct tw_exposure *x);
+
+#endif /* TW_COLLECTOR_EXPOSE_H */

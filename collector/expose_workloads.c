@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/collector.h"
+#include "collector/expose.h"
+#include "collector/workload.h"
+
+#define FAMILIES(level, what)                                                          \
+	{                                                                              \
+		{ "tallywatt_" level "_cpu_seconds_total", TW_EXPO_COUNTER, "seconds", \
+		  "CPU time of " what "." },                                           \
+		{                                                                      \
+			"tallywatt_" level "_energy_joules_total", TW_EXPO_COUNTER,    \
+				"joules", "Energy of " what ", by zone and mode."      \
+		}                                                                      \
+	}
+
+static const struct {
+	struct tw_expo_family cpu, energy;
+} families[TW_LEVEL_COUNT] = {
+	[TW_LEVEL_PROCESS] = FAMILIES("process", "a process, its threads together"),
+	[TW_LEVEL_CGROUP] = FAMILIES("cgroup", "a cgroup, without those below it"),
+	[TW_LEVEL_CONTAINER] = FAMILIES("container", "a container"),
+	[TW_LEVEL_POD] = FAMILIES("pod", "the containers of a pod"),
+	[TW_LEVEL_VM] = FAMILIES("vm", "a virtual machine, on its host"),
+};
+
+static void expose_cpu(const struct tw_exposure *x, enum tw_level level)
+{
+	const struct tw_workload *w = NULL;
+	struct tw_labels l;
+
+	tw_expo_family(x->e, &families[level].cpu);
+	while ((w = tw_exposure_next(x, level, w)) != NULL) {
+		tw_labels_of(&l, w);
+		tw_expo_sample(x->e, l.at, l.count, tw_seconds(w->used.cpu_ns));
+	}
+}
+
+/* Both modes of a kind that has had energy: both add up to its total. */
+static void expose_kind(const struct tw_exposure *x, struct tw_labels *l,
+			const struct tw_charge *c, enum tw_zone_kind kind,
+			const char *source)
+{
+	const size_t count = l->count;
+
+	if (c->dynamic_uj[kind] == 0 && c->idle_uj[kind] == 0)
+		return;
+	for (int idle = 0; idle < 2; idle++) {
+		l->count = count;
+		tw_labels_add(l, "zone", tw_zone_kind_name(kind));
+		tw_labels_add(l, "mode", tw_mode_name(idle));
+		tw_labels_add(l, "source", source);
+		tw_expo_sample(x->e, l->at, l->count,
+			       tw_joules(idle ? c->idle_uj[kind] : c->dynamic_uj[kind]));
+	}
+	l->count = count;
+}
+
+static void expose_energy(const struct tw_exposure *x, enum tw_level level)
+{
+	const struct tw_workload *w = NULL;
+	struct tw_labels l;
+
+	tw_expo_family(x->e, &families[level].energy);
+	while ((w = tw_exposure_next(x, level, w)) != NULL) {
+		tw_labels_of(&l, w);
+		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+			const char *source =
+				tw_exposure_source(x, (enum tw_zone_kind)kind);
+
+			if (source != NULL)
+				expose_kind(x, &l, &w->charged, (enum tw_zone_kind)kind,
+					    source);
+		}
+	}
+}
+
+void tw_expose_workloads(const struct tw_exposure *x)
+{
+	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
+		if (!x->c->show.level[level])
+			continue;
+		expose_cpu(x, (enum tw_level)level);
+		expose_energy(x, (enum tw_level)level);
+	}
+}

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-collector: energy, from meters to /metrics."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import BIN, Case, call, need, wait_until
+
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+RANGE = 262143328850
+
+# The names and labels of both generations of Kepler, as of their releases.
+NODE_010 = "zone path node_name"
+KEPLER = {
+    "kepler_node_cpu_joules_total": ("counter", NODE_010),
+    "kepler_node_cpu_active_joules_total": ("counter", NODE_010),
+    "kepler_node_cpu_idle_joules_total": ("counter", NODE_010),
+    "kepler_node_cpu_watts": ("gauge", NODE_010),
+    "kepler_node_cpu_active_watts": ("gauge", NODE_010),
+    "kepler_node_cpu_idle_watts": ("gauge", NODE_010),
+    "kepler_node_cpu_usage_ratio": ("gauge", "node_name"),
+    "kepler_platform_watts": ("gauge", "source bmc_id chassis_id node_name"),
+    "kepler_process_cpu_joules_total": (
+        "counter", "pid comm exe type state container_id vm_id zone node_name"),
+    "kepler_process_cpu_watts": (
+        "gauge", "pid comm exe type state container_id vm_id zone node_name"),
+    "kepler_process_cpu_seconds_total": (
+        "counter", "pid comm exe type container_id vm_id node_name"),
+    "kepler_container_cpu_joules_total": (
+        "counter", "container_id container_name runtime state zone pod_id node_name"),
+    "kepler_container_cpu_watts": (
+        "gauge", "container_id container_name runtime state zone pod_id node_name"),
+    "kepler_container_cpu_seconds_total": (
+        "counter", "container_id container_name runtime state pod_id node_name"),
+    "kepler_vm_cpu_joules_total": (
+        "counter", "vm_id vm_name hypervisor state zone node_name"),
+    "kepler_vm_cpu_watts": ("gauge", "vm_id vm_name hypervisor state zone node_name"),
+    "kepler_pod_cpu_joules_total": (
+        "counter", "pod_id pod_name pod_namespace state zone node_name"),
+    "kepler_pod_cpu_watts": ("gauge", "pod_id pod_name pod_namespace state zone node_name"),
+}
+CONTAINER = "container_id pod_name container_name container_namespace source"
+PROCESS = "pid container_id vm_id command source"
+LEGACY = {
+    "kepler_node_info": ("gauge", "cpu_architecture components_power_source "
+                                  "platform_power_source source"),
+    "kepler_container_joules_total": ("counter", CONTAINER + " mode"),
+    "kepler_process_joules_total": ("counter", PROCESS + " mode"),
+    "kepler_container_bpf_cpu_time_ms_total": ("counter", CONTAINER),
+    "kepler_process_bpf_cpu_time_ms_total": ("counter", PROCESS),
+    "kepler_vm_bpf_cpu_time_ms_total": ("counter", "vm_id source"),
+}
+for zone in ("package", "core", "uncore", "dram", "platform"):
+    LEGACY[f"kepler_node_{zone}_joules_total"] = ("counter", "package instance mode source")
+    LEGACY[f"kepler_container_{zone}_joules_total"] = ("counter", CONTAINER + " mode")
+    LEGACY[f"kepler_process_{zone}_joules_total"] = ("counter", PROCESS + " mode")
+    LEGACY[f"kepler_vm_{zone}_joules_total"] = ("counter", "vm_id mode source")
+
+
+class Power(Case):
+    def collect(self, *args):
+        # Directories of tests are for their user alone.
+        return self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off",
+                               "--user", "root", *args)
+
+    def metrics(self, daemon, accept=""):
+        answer = call(daemon, "GET", "/metrics", headers={"Accept": accept})
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.body.decode()
+
+    def samples(self, daemon):
+        found = []
+        for line in self.metrics(daemon).splitlines():
+            match = SAMPLE.match(line)
+            if match:
+                found.append((match[1], dict(LABEL.findall(match[2] or "")),
+                              float(match[3])))
+        return found
+
+    def joules(self, daemon, name, **labels):
+        return sum(value for n, has, value in self.samples(daemon)
+                   if n == name and all(has[k] == v for k, v in labels.items()))
+
+    def node_joules(self, daemon, zone="package"):
+        return self.joules(daemon, "tallywatt_node_energy_joules_total", zone=zone)
+
+    def exchange(self, name, text):
+        """Whoever reads it sees the old or the new one."""
+        self.write(name + ".new", text)
+        os.rename(self.path(name + ".new"), self.path(name))
+
+    def energy_of_all(self, daemon):
+        """Whether both the container and the VM have some, of a little more."""
+        self.uj += 1000
+        self.rapl(self.uj)
+        return all(self.joules(daemon, f"tallywatt_{level}_energy_joules_total",
+                               zone="package") > 0 for level in ("container", "vm"))
+
+    def machine(self):
+        """A machine with a container, a VM, RAPL and a power meter, in files."""
+        pod = "8f3b1c52_7e0d_4b59_9a4e_0d1c2b3a4f5e"
+        self.run_processes(100)
+        for pid, path in ((11, f"/kubepods.slice/kubepods-pod{pod}.slice/cri-containerd-"
+                               + "ab" * 32 + ".scope"),
+                          (12, "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope")):
+            self.write(f"proc/{pid}/cgroup", f"0::{path}\n")
+        self.write("proc/stat", "cpu 100 0 100 1000\ncpu0 1\nctxt 5\nintr 6\n")
+        self.write("proc/vmstat", "pgfault 7\n")
+        os.makedirs(self.path("sys/fs/cgroup"))
+        self.write("sys/fs/cgroup/cgroup.controllers", "cpu\n")
+        self.rapl(1000000)
+        os.makedirs(self.path("sys/class/hwmon/hwmon0"))
+        self.write("sys/class/hwmon/hwmon0/name", "power_meter\n")
+        self.write("sys/class/hwmon/hwmon0/power1_average", "90000000\n")
+        return ["--proc", self.path("proc"), "--sys", self.path("sys")]
+
+    def run_until(self, condition, what):
+        """Both processes go on until it is so: energy goes to what runs."""
+        def more():
+            if condition():
+                return True
+            self.ticks += 1
+            self.run_processes(self.ticks)
+            return False
+        wait_until(more, what, timeout=20)
+
+    def run_processes(self, ticks):
+        self.ticks = ticks
+        for pid in (11, 12):
+            os.makedirs(self.path(f"proc/{pid}"), exist_ok=True)
+            self.exchange(f"proc/{pid}/stat", f"{pid} (job) S 1 1 1 0 -1 0 1 2 3 4 {ticks} "
+                                              "0 0 0 20 0 1 0 500 1\n")
+
+    def rapl(self, uj):
+        self.uj = uj
+        for name, zone in (("intel-rapl:0", "package-0"), ("intel-rapl:0:0", "core"),
+                           ("intel-rapl:0:1", "uncore"), ("intel-rapl:0:2", "dram"),
+                           ("intel-rapl:1", "psys")):
+            base = f"sys/class/powercap/{name}"
+            os.makedirs(self.path(base), exist_ok=True)
+            for file, value in (("name", zone), ("energy_uj", uj),
+                                ("max_energy_range_uj", RANGE)):
+                self.exchange(f"{base}/{file}", f"{value}\n")
+
+    def test_the_names_and_labels_are_kepler_s(self):
+        daemon = self.collect("--compat", "kepler,kepler-legacy", *self.machine())
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        self.rapl(1100000)
+        self.run_until(lambda: self.energy_of_all(daemon),
+                   "energy is attributed")
+        text = self.metrics(daemon)
+        types = dict(re.findall(r"^# TYPE (kepler_\w+) (\w+)$", text, re.M))
+        labels = {}
+        for name, has, _ in self.samples(daemon):
+            labels.setdefault(name, has)
+        for name, (kind, wanted) in {**KEPLER, **LEGACY}.items():
+            self.assertEqual(types.get(name), kind, name)
+            self.assertEqual(set(labels[name]), set(wanted.split()), name)
+        self.assertEqual(set(types) - set(KEPLER) - set(LEGACY), set())
+
+    def test_energy_of_all_workloads_is_the_node_s_to_the_microjoule(self):
+        daemon = self.collect(*self.machine())
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        for step in range(1, 4):
+            self.rapl(1000000 + 333333 * step)
+            self.run_until(lambda: abs(self.node_joules(daemon) - 0.333333 * step) < 1e-9,
+                       "it is read")
+        self.run_until(lambda: self.joules(daemon, "tallywatt_node_unattributed_joules",
+                                           zone="package") == 0, "all is attributed")
+        samples = self.samples(daemon)
+        for level in ("process", "cgroup"):
+            uj = sum(round(v * 1e6) for n, has, v in samples
+                     if n == f"tallywatt_{level}_energy_joules_total"
+                     and has["zone"] == "package")
+            self.assertEqual(uj, 999999, level)
+        self.assertIn(("tallywatt_collector_attribution_errors_total", {}, 0.0), samples)
+
+    def test_a_meter_that_goes_has_a_reason_and_no_energy(self):
+        daemon = self.collect(*self.machine())
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        self.rapl(1500000)
+        wait_until(lambda: self.node_joules(daemon) == 0.5, "it is read")
+        shutil.rmtree(self.path("sys/class/powercap/intel-rapl:0"))
+        wait_until(lambda: self.node_joules(daemon) == 0, "it is gone")
+        reasons = [has["reason"] for name, has, value in self.samples(daemon)
+                   if name == "tallywatt_meter_up" and value == 0 and has["zone"] == "package"]
+        self.assertEqual(len(reasons), 1)
+        self.assertIn("cannot open", reasons[0])
+        self.rapl(1700000)
+        wait_until(lambda: abs(self.node_joules(daemon) - 0.7) < 1e-9, "it is back")
+
+    def test_a_counter_that_is_root_s_is_read_after_root_is_given_up(self):
+        need("root", os.geteuid() == 0)
+        args = self.machine()
+        os.chmod(self.path("."), 0o755)
+        os.chmod(self.path("sys/class/powercap/intel-rapl:0/energy_uj"), 0o400)
+        daemon = self.collect("--user", "nobody", *args)
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        with open(self.path("sys/class/powercap/intel-rapl:0/energy_uj"), "r+",
+                  encoding="ascii") as f:
+            f.write("1200000\n")
+        wait_until(lambda: abs(self.node_joules(daemon) - 0.2) < 1e-9, "it is read")
+
+    def test_promtool_has_no_complaint(self):
+        need("promtool", shutil.which("promtool") is not None)
+        daemon = self.collect("--meters", "fake", "--compat", "kepler")
+        wait_until(lambda: self.node_joules(daemon) > 0, "energy is told")
+        done = subprocess.run(["promtool", "check", "metrics"], check=False,
+                              input=self.metrics(daemon).encode(), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+
+    def test_json_has_the_same(self):
+        daemon = self.collect(*self.machine())
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        self.rapl(1400000)
+        self.run_until(lambda: self.energy_of_all(daemon), "energy is attributed")
+        for level, identity in (("process", "pid"), ("cgroup", "cgroup"), ("vm", "vm_id"),
+                                ("container", "container_id"), ("pod", "pod_id")):
+            answer = call(daemon, "GET", f"/api/v1/power?level={level}")
+            self.assertEqual(answer.status, 200)
+            first = json.loads(answer.body)["workloads"][0]
+            self.assertTrue(first[identity])
+            self.assertGreater(first["cpu_time_ms"], 0)
+            package = [z for z in first["zones"] if z["zone"] == "package"][0]
+            self.assertGreater(package["dynamic_joules"] + package["idle_joules"], 0)
+            self.assertEqual(package["source"], "rapl-sysfs")
+        node = json.loads(call(daemon, "GET", "/api/v1/power").body)["workloads"][0]
+        self.assertEqual({z["zone"] for z in node["zones"]},
+                         {"package", "core", "uncore", "dram", "psys", "platform"})
+        self.assertEqual(call(daemon, "GET", "/api/v1/power?level=rack").status, 400)
+
+    def test_few_series_where_few_are_wanted(self):
+        daemon = self.collect("--top", "1", "--levels", "process", *self.machine())
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        self.rapl(1400000)
+        self.run_until(lambda: self.node_joules(daemon) > 0, "energy is told")
+        pids = {has["pid"] for name, has, _ in self.samples(daemon)
+                if name == "tallywatt_process_energy_joules_total"}
+        self.assertLessEqual(len(pids), 1)
+        self.assertNotIn("tallywatt_cgroup_", self.metrics(daemon))
+
+    def test_wrong_use_is_refused(self):
+        for args, word in ((["--meters", "sundial"], "sundial"), (["--levels", "rack"], "rack"),
+                           (["--compat", "prometheus"], "kepler-legacy")):
+            done = subprocess.run([os.path.join(BIN, "tw-collector"), *args], check=False,
+                                  stderr=subprocess.PIPE, stdout=subprocess.PIPE, timeout=60)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn(word, done.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
