@@ -3,6 +3,7 @@
 
 #include "collector/attribute.h"
 #include "collector/power.h"
+#include "collector/powercap.h"
 #include "collector/workload.h"
 #include "lib/err.h"
 
@@ -42,7 +43,10 @@ static int tick_energy(struct tw_collector *c, struct tw_err *err)
 	/* What the kernel does not tell of the machine is not there: node.there. */
 	tw_node_tick(&c->node, c->elapsed_ns, &used, &missing);
 	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node));
-	return tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), err);
+	if (tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), err) <
+	    0)
+		return -1;
+	return tw_powercap_tick(c, err);
 }
 
 int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,

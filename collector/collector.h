@@ -39,8 +39,9 @@ struct tw_collector {
 	struct tw_attribution *attribution;
 	struct tw_node node;
 	struct tw_show show;
-	uint64_t now_ns;     /* since boot, of the last tick */
-	uint64_t elapsed_ns; /* between the last two; 0 before */
+	const char *powercap_out, *vm_power_dir; /* trees to write; NULL: none */
+	uint64_t now_ns;                         /* since boot, of the last tick */
+	uint64_t elapsed_ns;                     /* between the last two; 0 before */
 	struct tw_collector_stats stats;
 };
 

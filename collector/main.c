@@ -13,12 +13,15 @@
 #include "collector/workload.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/httpd.h"
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
 
+#include <errno.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,6 +58,9 @@ struct config {
 	uint32_t min_joules;
 	char *node_name;
 	char *powercap;
+	char *model;
+	char *powercap_out;
+	char *vm_power_dir;
 	char *user;
 	bool filter;
 	unsigned log_level;
@@ -184,6 +190,24 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, powercap),
 	  .arg = "DIR",
 	  .help = "where powercap is, if not below --sys: in a VM, what its host gives" },
+	{ .name = "model",
+	  .env = "TW_MODEL",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model),
+	  .arg = "PATH",
+	  .help = "estimate by this trained model what no meter tells" },
+	{ .name = "powercap-out",
+	  .env = "TW_POWERCAP_OUT",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, powercap_out),
+	  .arg = "DIR",
+	  .help = "write this machine's energy here, as a tree of powercap" },
+	{ .name = "vm-power-dir",
+	  .env = "TW_VM_POWER_DIR",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, vm_power_dir),
+	  .arg = "DIR",
+	  .help = "write the energy of each VM below here, the same way" },
 	{ .name = "keep-ended",
 	  .env = "TW_KEEP_ENDED",
 	  .type = TW_OPT_DURATION_MS,
@@ -319,7 +343,7 @@ static int open_power(const struct config *config, struct tw_collector *c,
 		      struct tw_err *err)
 {
 	const struct tw_power_config pc = {
-		.meter = { .roots = &c->roots, .node = &c->node },
+		.meter = { .roots = &c->roots, .node = &c->node, .model = config->model },
 		.meters = &config->meters,
 		.passed = passed_over,
 	};
@@ -392,14 +416,38 @@ static void tell_what_is_missing(const struct tw_collector *c)
 				: "they are not seen");
 }
 
+/* Files are written after root is given up: the directory is the new user's. */
+static int give_directory(const char *dir, const char *user, struct tw_err *err)
+{
+	const struct passwd *pw;
+
+	if (dir == NULL)
+		return 0;
+	if (tw_dir_make(dir, err) < 0)
+		return -1;
+	if (geteuid() != 0)
+		return 0;
+	pw = getpwnam(user);
+	if (pw == NULL)
+		return tw_fail(err, TW_NOTFOUND, "no user '%s'", user);
+	if (chown(dir, pw->pw_uid, pw->pw_gid) < 0)
+		return tw_fail_errno(err, errno, "cannot give '%s' to '%s'", dir, user);
+	return 0;
+}
+
 static int drop_privileges(const struct config *config, const struct tw_collector *c,
 			   bool counters, struct tw_err *err)
 {
 	const struct tw_privilege p = { .user = config->user,
 					.keep = capabilities(c, counters),
-					.filter = config->filter };
+					.filter = config->filter,
+					.may_write = c->powercap_out != NULL ||
+						     c->vm_power_dir != NULL };
 	bool filtered;
 
+	if (give_directory(c->powercap_out, config->user, err) < 0 ||
+	    give_directory(c->vm_power_dir, config->user, err) < 0)
+		return -1;
 	if (tw_privilege_drop(&p, &filtered, err) < 0)
 		return -1;
 	if (config->filter && !filtered)
@@ -437,6 +485,9 @@ static int serve(const struct config *config, struct tw_err *err)
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
+	/* Not at the first tick, which is root's. */
+	c.powercap_out = config->powercap_out;
+	c.vm_power_dir = config->vm_power_dir;
 	if (drop_privileges(config, &c, counters != NULL, err) < 0)
 		goto out;
 	tell_what_is_missing(&c);

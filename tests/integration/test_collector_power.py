@@ -4,14 +4,18 @@ import json
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import unittest
+import urllib.request
 
 from harness import BIN, Case, call, need, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 RANGE = 262143328850
+VM = "11111111-2222-3333-4444-555555555555"
 
 # The names and labels of both generations of Kepler, as of their releases.
 NODE_010 = "zone path node_name"
@@ -204,6 +208,79 @@ class Power(Case):
                   encoding="ascii") as f:
             f.write("1200000\n")
         wait_until(lambda: abs(self.node_joules(daemon) - 0.2) < 1e-9, "it is read")
+
+    def start_vm(self):
+        """A process that looks like qemu, stopped; its pid."""
+        vm = subprocess.Popen(["qemu-system-x86_64", "-c", "while :; do :; done", "-name",
+                               "web", "-uuid", VM], executable="/bin/sh")
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.kill)
+        return vm.pid
+
+    def settled(self, read):
+        """What read() tells once it does not change for ten ticks."""
+        last = [read(), 0]
+
+        def same():
+            now = read()
+            last[:] = [now, last[1] + 1 if now == last[0] else 0]
+            return last[1] > 200
+        wait_until(same, "it settles", timeout=30)
+        return last[0]
+
+    def test_a_guest_is_told_what_its_host_has_measured(self):
+        trees = self.path("trees")
+        os.makedirs(trees)
+        vm = self.start_vm()
+        host = self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off", "--user",
+                               "root", "--meters", "fake", "--vm-power-dir", trees)
+        powercap = f"{trees}/{VM}/class/powercap"
+        wait_until(lambda: os.path.exists(f"{powercap}/intel-rapl:0/energy_uj"),
+                   "the tree is there")
+        os.kill(vm, signal.SIGSTOP)
+
+        def at_host():
+            return self.joules(host, "tallywatt_vm_energy_joules_total", zone="package")
+
+        before = self.settled(at_host)
+        guest = self.collect("--powercap", powercap, "--meters", "rapl-sysfs")
+        wait_until(lambda: "not moved yet" in self.metrics(guest), "it has read once")
+        os.kill(vm, signal.SIGCONT)
+        wait_until(lambda: at_host() > before + 2, "it runs")
+        os.kill(vm, signal.SIGSTOP)
+        used = self.settled(at_host) - before
+        self.assertAlmostEqual(self.settled(lambda: self.node_joules(guest)) / used, 1, 3)
+
+    def test_node_exporter_reads_the_virtual_tree(self):
+        need("node_exporter", shutil.which("prometheus-node-exporter") is not None)
+        daemon = self.collect("--meters", "fake", "--powercap-out", self.path("tree"))
+        wait_until(lambda: os.path.exists(
+            self.path("tree/class/powercap/intel-rapl:0:2/energy_uj")), "the tree is there")
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        exporter = subprocess.Popen(
+            ["prometheus-node-exporter", "--path.sysfs", self.path("tree"),
+             "--collector.disable-defaults", "--collector.rapl",
+             f"--web.listen-address=127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
+        self.addCleanup(exporter.wait)
+        self.addCleanup(exporter.kill)
+
+        def exported():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as a:
+                    text = a.read().decode()
+            except OSError:
+                return -1
+            found = re.search(r"^node_rapl_package_joules_total\{.*\} (\S+)$", text, re.M)
+            return float(found[1]) if found else -1
+
+        wait_until(lambda: exported() > 0, "it is read")
+
+        def the_same():
+            before = self.node_joules(daemon)
+            return before <= exported() + 1e-6 and exported() <= self.node_joules(daemon) + 1e-6
+        wait_until(the_same, "the same joules")
 
     def test_promtool_has_no_complaint(self):
         need("promtool", shutil.which("promtool") is not None)
