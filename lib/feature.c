@@ -86,6 +86,7 @@ static const struct tw_feature_group groups[] = {
 	{ "Full", full, COUNT(full), false },
 	{ "NodeCPU", node_cpu, COUNT(node_cpu), true },
 	{ "NodeCPUFreq", node_cpu_freq, COUNT(node_cpu_freq), true },
+	{ "ThirdParty", NULL, 0, false },
 	{ "WorkloadOnly", workload_only, COUNT(workload_only), false },
 };
 

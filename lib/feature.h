@@ -29,7 +29,7 @@ struct tw_feature {
 struct tw_feature_group {
 	const char *name; /* "CounterOnly" */
 	const char *const *features;
-	size_t count;
+	size_t count; /* 0: of what the user names, "ThirdParty" */
 	bool of_node; /* features of a node only: no workload has them */
 };
 

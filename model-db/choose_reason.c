@@ -161,8 +161,9 @@ static int tell(const struct tw_choosing *c, const struct reason *reasons,
 
 		if (reasons[g].stage != NO_MODEL)
 			continue;
-		/* Most clients know nothing of a node's groups. */
-		if (group->of_node && !tw_feature_group_valid(group, &w->metrics))
+		/* Most clients know nothing of a node's groups, and of the user's own. */
+		if (group->count == 0 ||
+		    (group->of_node && !tw_feature_group_valid(group, &w->metrics)))
 			continue;
 		tw_buf_addf(&b, "%s%s", none, group->name);
 		none = ", ";

@@ -358,6 +358,26 @@ def tallywatt_response(machine):
     return response
 
 
+def add_thirdparty(machine, response):
+    """What another exporter tells: of containers, of fans and of disks."""
+    common = {"instance": machine.name, "job": "other"}
+    response["other_memory_bytes"] = [
+        {"metric": {**common, "container_id": c.id, "container_name": c.name,
+                    "container_namespace": "default", "pod_name": c.pod},
+         "values": [[t, str(1000000 * (1 + i))] for i, t
+                    in enumerate(machine.times[c.first:c.last + 1])]}
+        for c in machine.containers]
+    response["other_fan_rpm"] = [
+        {"metric": {**common, "fan": str(fan)},
+         "values": [[t, str(1000 + 10 * (i % 7) + fan)] for i, t in enumerate(machine.times)]}
+        for fan in range(2)]
+    response["other_io_bytes_total"] = [
+        {"metric": {**common, "device": device},
+         "values": [[t, str(4096 * i)] for i, t in enumerate(machine.times)]}
+        for device in ("sda", "sdb")]
+    return response
+
+
 def make_response(machine, generation="0.7"):
     if generation == "0.10":
         return dict(sorted(kepler_response(machine).items()))

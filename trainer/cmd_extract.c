@@ -38,7 +38,7 @@ static int extract(const struct config *c, const struct tw_extract_args *args,
 	struct tw_dataset d = { 0 };
 	int rc = -1;
 
-	if (tw_table_extract(c->table.input, args, &d, err) < 0 ||
+	if (tw_table_extract(&c->table, args, &d, err) < 0 ||
 	    tw_table_smooth(&c->table, &d, err) < 0 ||
 	    tw_table_write(&d, c->table.output, err) < 0)
 		goto out;
@@ -48,8 +48,7 @@ out:
 	return rc;
 }
 
-static int check_use(const struct config *c, struct tw_extract_args *args,
-		     struct tw_err *err)
+static int check_use(struct config *c, struct tw_extract_args *args, struct tw_err *err)
 {
 	if (c->table.input == NULL)
 		return tw_fail(err, TW_INVALID, "--input is missing");
@@ -76,6 +75,7 @@ static int run(int argc, char **argv)
 out:
 	if (status != TW_EXIT_OK)
 		fprintf(stderr, "tallywatt extract: %s\n", err.text);
+	tw_table_release(&c.table);
 	tw_opts_release(&opts, &c);
 	return status;
 }

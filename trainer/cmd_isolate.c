@@ -57,7 +57,7 @@ struct job {
 	struct tw_extract_args args; /* source only, with --csv */
 };
 
-static int check_use(const struct config *c, struct job *j, struct tw_err *err)
+static int check_use(struct config *c, struct job *j, struct tw_err *err)
 {
 	if (c->isolator == NULL)
 		return tw_fail(err, TW_INVALID,
@@ -69,18 +69,14 @@ static int check_use(const struct config *c, struct job *j, struct tw_err *err)
 	j->config = c;
 	if (c->csv != NULL)
 		return tw_names_source(c->table.source, &j->args.source, err);
-	if (tw_table_args(&c->table, TW_LEVEL_CONTAINER, &j->args, err) < 0)
-		return -1;
-	if (j->args.group->of_node)
-		j->args.level = TW_LEVEL_NODE;
-	return 0;
+	return tw_table_args(&c->table, TW_LEVEL_FINEST, &j->args, err);
 }
 
 static int read_table(const struct job *j, struct tw_dataset *out, struct tw_err *err)
 {
 	if (j->config->csv != NULL)
 		return tw_csv_load(j->config->csv, out, err);
-	return tw_table_extract(j->config->table.input, &j->args, out, err);
+	return tw_table_extract(&j->config->table, &j->args, out, err);
 }
 
 /* Learn from the rows and apply to them, in place. */
@@ -162,6 +158,7 @@ static int run(int argc, char **argv)
 out:
 	if (status != TW_EXIT_OK)
 		fprintf(stderr, "tallywatt isolate: %s\n", err.text);
+	tw_table_release(&c.table);
 	tw_opts_release(&opts, &c);
 	return status;
 }

@@ -20,7 +20,7 @@ const char *const tw_compat_names[] = {
 	NULL,
 };
 
-int tw_table_args(const struct tw_table_config *c, enum tw_level level,
+int tw_table_args(struct tw_table_config *c, enum tw_level level,
 		  struct tw_extract_args *out, struct tw_err *err)
 {
 	struct tw_extract_args args = {
@@ -36,6 +36,9 @@ int tw_table_args(const struct tw_table_config *c, enum tw_level level,
 	if (tw_names_source(c->source, &args.source, err) < 0 ||
 	    tw_names_group(c->group, &args.group, err) < 0)
 		return -1;
+	if (tw_thirdparty_init(&c->thirdparty, &c->names, err) < 0)
+		return tw_err_wrap(err, "--thirdparty-metrics");
+	args.group = tw_thirdparty_group(&c->thirdparty, args.group);
 	*out = args;
 	return 0;
 }
@@ -46,16 +49,21 @@ int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
 	return c->extractor > 0 ? tw_smooth(d, c->window, err) : 0;
 }
 
-int tw_table_extract(const char *input, const struct tw_extract_args *args,
+void tw_table_release(struct tw_table_config *c)
+{
+	tw_thirdparty_release(&c->thirdparty);
+}
+
+int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
 		     struct tw_dataset *out, struct tw_err *err)
 {
 	struct tw_prom *p = NULL;
 	int rc = -1;
 
-	if (tw_prom_read(input, &p, err) < 0)
+	if (tw_prom_read_more(c->input, &c->names, &p, err) < 0)
 		goto out;
 	if (tw_extract(p, args, out, err) < 0) {
-		tw_err_wrap(err, "'%s'", input);
+		tw_err_wrap(err, "'%s'", c->input);
 		goto out;
 	}
 	rc = 0;

@@ -9,6 +9,7 @@
 #include "lib/opt.h"
 #include "trainer/extract.h"
 #include "trainer/smooth.h"
+#include "trainer/thirdparty.h"
 
 struct tw_dataset;
 struct tw_err;
@@ -16,6 +17,8 @@ struct tw_err;
 /* Texts of options, as they were given; resets and compat are the enums' numbers. */
 struct tw_table_config {
 	char *input, *source, *group, *machine, *output;
+	struct tw_strs names; /* of third-party metrics */
+	struct tw_thirdparty thirdparty;
 	unsigned resets, compat, extractor;
 	uint32_t window;
 	bool vm_metrics;
@@ -42,6 +45,11 @@ extern const char *const tw_compat_names[];
 		  .offset = offsetof(config, table.group),                              \
 		  .arg = "GROUP",                                                       \
 		  .help = "feature group" },                                            \
+		{ .name = "thirdparty-metrics",                                         \
+		  .type = TW_OPT_LIST,                                                  \
+		  .offset = offsetof(config, table.names),                              \
+		  .arg = "NAMES",                                                       \
+		  .help = "metrics that are features besides those of the group" },     \
 		{ .name = "compat",                                                     \
 		  .type = TW_OPT_CHOICE,                                                \
 		  .offset = offsetof(config, table.compat),                             \
@@ -88,19 +96,23 @@ extern const char *const tw_compat_names[];
 		.help = "write the table here instead of to stdout"                     \
 	}
 
-/* Look up what the texts name. What is wrong here is wrong use. */
-int tw_table_args(const struct tw_table_config *c, enum tw_level level,
+/* Look up what the texts name. What is wrong here is wrong use. Ends with
+ * tw_table_release(), after a failure too. */
+int tw_table_args(struct tw_table_config *c, enum tw_level level,
 		  struct tw_extract_args *out, struct tw_err *err);
 
 /* Smooth the rows where the config says so. */
 int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
 		    struct tw_err *err);
 
-/* Read and extract the response in a file. *out must be empty; it is yours. */
-int tw_table_extract(const char *input, const struct tw_extract_args *args,
+/* Read and extract the response. *out must be empty; it is yours. */
+int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
 		     struct tw_dataset *out, struct tw_err *err);
 
 /* As CSV into a file, replacing it, or to stdout where path is NULL. */
 int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err);
+
+/* What tw_table_args() made. */
+void tw_table_release(struct tw_table_config *c);
 
 #endif /* TW_TRAINER_CMD_TABLE_H */

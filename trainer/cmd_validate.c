@@ -112,15 +112,35 @@ out:
 	return rc;
 }
 
+/* A model that cannot be read is told when it is judged. */
+static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_err *err)
+{
+	for (size_t i = 0; i < c->models.count; i++) {
+		struct tw_power_model *p = NULL;
+		struct tw_err ignored = { 0 };
+		int status;
+
+		if (tw_power_model_load(c->models.at[i], &p, &ignored) < 0)
+			continue;
+		status = tw_judge_metrics(p, out, err);
+		tw_power_model_free(p);
+		if (status < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Models that cannot be judged do not keep the others from it. */
 static int judge(const struct config *c, struct tw_judge *j, struct tw_err *err)
 {
 	struct tw_isolation_input isolation = { 0 };
 	json_t *list = json_array();
 	struct tw_buf out = { 0 };
+	struct tw_strs metrics = { 0 };
 	int rc = -1;
 
-	if (tw_judge_read(j, c->input, err) < 0 ||
+	if (list_metrics(c, &metrics, err) < 0 ||
+	    tw_judge_read(j, c->input, &metrics, err) < 0 ||
 	    tw_isolation_read(&c->isolation, c->model_db, &isolation, err) < 0)
 		goto out;
 	j->isolation = &isolation.config;
@@ -153,6 +173,7 @@ static int judge(const struct config *c, struct tw_judge *j, struct tw_err *err)
 out:
 	tw_isolation_input_release(&isolation);
 	json_decref(list);
+	tw_strs_clear(&metrics);
 	tw_buf_clear(&out);
 	return rc;
 }

@@ -223,6 +223,16 @@ static int add_power_columns(struct job *j, struct tw_err *err)
 	return 0;
 }
 
+static int add_feature_column(struct job *j, size_t f, struct tw_err *err)
+{
+	if (tw_dataset_add(&j->out, j->feature[f].metric->feature, &j->column[f], err) <
+	    0)
+		return -1;
+	for (size_t row = 0; j->feature[f].own && row < j->out.rows; row++)
+		j->column[f][row] = NAN;
+	return 0;
+}
+
 static int make_dataset(struct job *j, struct tw_err *err)
 {
 	size_t rows;
@@ -230,15 +240,19 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
-	if (tw_rates_init(&j->rates, &j->power, err) < 0 || count_rows(j, &rows, err) < 0)
+	if (tw_rates_init(&j->rates, &j->power, err) < 0)
+		return -1;
+	for (size_t f = 0; f < j->features; f++)
+		j->rates.own_aside |= !j->feature[f].of_node;
+	if (count_rows(j, &rows, err) < 0)
 		return -1;
 	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
-		if (tw_dataset_add(&j->out, j->feature[f].metric->feature, &j->column[f],
-				   err) < 0)
+		if (add_feature_column(j, f, err) < 0)
 			return -1;
-	if (fill_rows(j, err) < 0)
+	if (fill_rows(j, err) < 0 ||
+	    tw_own_metric_settle(j->feature, j->features, &j->out, err) < 0)
 		return -1;
 	if (j->out.rows == 0)
 		return fail_empty(&j->power, &j->workloads, err);
@@ -260,8 +274,12 @@ static int find_parts(struct job *j, const struct tw_prom *p, struct tw_err *err
 	    0)
 		return -1;
 	/* Power of a VM is its host's: another machine by name. */
-	return tw_workloads_find(j->feature, j->features, a,
-				 a->vm_metrics ? &guest : NULL, &j->workloads, err);
+	if (tw_workloads_find(j->feature, j->features, a, a->vm_metrics ? &guest : NULL,
+			      &j->workloads, err) < 0)
+		return -1;
+	if (!j->by_id)
+		return 0;
+	return tw_own_metric_check(j->feature, j->features, &j->workloads, err);
 }
 
 /* The one machine that is wanted; *one stays NULL where the response is of it alone. */
@@ -278,20 +296,36 @@ static int select_machine(const struct tw_machines *m, const struct tw_prom *p,
 	return 0;
 }
 
+static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
+		       struct tw_err *err)
+{
+	const struct tw_feature_group *g = a->group;
+
+	if (g->count == 0)
+		return tw_fail(err, TW_INVALID,
+			       "%s has the metrics that you name, and none is named "
+			       "(--thirdparty-metrics)",
+			       g->name);
+	if (g->count > FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%s: %zu features, limit is %d", g->name,
+			       g->count, FEATURES_MAX);
+	if (a->level == TW_LEVEL_CONTAINER && tw_extract_of_node(p, g))
+		return tw_fail(err, TW_INVALID, "%s is of a node%s: it has no containers",
+			       g->name, g->of_node ? "" : " with these metrics");
+	return 0;
+}
+
 int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	       struct tw_dataset *out, struct tw_err *err)
 {
 	struct tw_machines machines = { 0 };
 	struct tw_prom *one = NULL;
-	struct job j = { .args = a, .by_id = a->level == TW_LEVEL_CONTAINER };
+	struct job j = { .args = a };
 	int rc = -1;
 
-	assert(a->group->count <= FEATURES_MAX);
-	if (j.by_id && a->group->of_node) {
-		tw_fail(err, TW_INVALID, "%s is of a node: it has no containers",
-			a->group->name);
+	if (check_group(p, a, err) < 0)
 		goto out;
-	}
+	j.by_id = a->level != TW_LEVEL_NODE && !tw_extract_of_node(p, a->group);
 	if (!a->apart && (tw_machines_find(p, &machines, err) < 0 ||
 			  select_machine(&machines, p, a->machine, &one, err) < 0))
 		goto out;

@@ -17,6 +17,7 @@ struct tw_prom;
 enum tw_level {
 	TW_LEVEL_NODE,      /* features summed over containers */
 	TW_LEVEL_CONTAINER, /* one row a time stamp and container */
+	TW_LEVEL_FINEST,    /* of containers, if the group has any */
 };
 
 /* What to do where a counter falls inside a series. */

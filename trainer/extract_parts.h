@@ -18,6 +18,8 @@ struct tw_metric_series {
 	const struct tw_energy_source *source; /* NULL: a feature has none */
 	const struct tw_series *series;        /* those of the metric's name */
 	size_t count;
+	bool own;     /* a third-party metric: a feature by the metric's name */
+	bool of_node; /* own, and not of workloads */
 };
 
 /* The next series from *i on, which moves behind it; NULL at the end. */
@@ -50,10 +52,31 @@ size_t tw_extract_features(const struct tw_prom *p, const struct tw_schema *sche
 			   const struct tw_feature_group *group,
 			   struct tw_metric_series *out);
 
+/* Whether the group is of a node in the response: some metric of it is of no workload. */
+bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g);
+
 /* Components of the source that the response has, in the source's order. */
 size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *schema,
 			     const struct tw_energy_source *source,
 			     enum tw_component out[TW_COMPONENT_COUNT]);
+
+/*
+ * Counters of the series of an own metric. Of workloads they go by their labels; of the
+ * node each counter is one for itself, and the gauges are taken together.
+ */
+int tw_own_metric_add(const struct tw_metric_series *m, size_t what,
+		      const struct tw_series *s, struct tw_counters *out,
+		      struct tw_err *err);
+
+/* Fails if rows are of workloads, and an own metric is of none that other metrics know.
+ */
+int tw_own_metric_check(const struct tw_metric_series *feature, size_t features,
+			const struct tw_counters *c, struct tw_err *err);
+
+/* Drop the rows of times at which nobody tells an own metric (NaN), which may be another
+ * exporter's; a workload without it has 0. The features are d's first columns. */
+int tw_own_metric_settle(const struct tw_metric_series *feature, size_t features,
+			 struct tw_dataset *d, struct tw_err *err);
 
 /* Guests that series are of: what each machine label said first. All zero is none. */
 #define TW_MACHINE_LABELS_MAX 4
@@ -96,6 +119,7 @@ struct tw_rates {
 	bool *seen; /* times: whether the workload was there */
 	size_t *at; /* those that are seen, in no order */
 	size_t count;
+	bool own_aside; /* a node's own metrics do not say that a workload was there */
 	struct tw_track track;
 };
 
@@ -103,8 +127,8 @@ int tw_rates_init(struct tw_rates *r, const struct tw_power *power, struct tw_er
 
 /*
  * The workload whose counters begin at *i; *i is the next one's afterwards. Its rate of
- * feature f at time k is added to column[f][row[k]]; with no columns (NULL) it is only
- * told when the workload was there.
+ * feature f at time k is added to column[f][row[k]], a NaN there being nothing yet; with
+ * no columns (NULL) it is only told when the workload was there.
  */
 int tw_rates_next(struct tw_rates *r, const struct tw_counters *c,
 		  const struct tw_metric_series *feature, size_t *i,

@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +26,22 @@ static int find_feature(const struct tw_metric_series *m, const struct tw_extrac
 		!is_level && a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
 	size_t before = out->count, i = 0;
 	const struct tw_series *s;
+	int status;
 
 	while ((s = tw_metric_series_next(m, &i)) != NULL) {
 		if (!is_wanted(s, a->vm_metrics))
 			continue;
 		if (strict && tw_series_check_resets(s, m->metric->name, err) < 0)
 			return -1;
-		if (tw_machine_check(machine, m->schema, s, err) < 0 ||
-		    tw_counters_add(out, is_level ? no_labels : m->schema->id_labels,
-				    what, s, err) < 0)
+		if (tw_machine_check(machine, m->schema, s, err) < 0)
+			return -1;
+		if (m->own)
+			status = tw_own_metric_add(m, what, s, out, err);
+		else
+			status = tw_counters_add(
+				out, is_level ? no_labels : m->schema->id_labels, what, s,
+				err);
+		if (status < 0)
 			return -1;
 	}
 	if (out->count == before)
@@ -110,7 +118,8 @@ static size_t find_time(const struct tw_rates *r, size_t k, int64_t t)
 struct target {
 	double *column; /* or NULL */
 	const size_t *row;
-	size_t k; /* of the times: those before it are behind */
+	size_t k;   /* of the times: those before it are behind */
+	bool aside; /* it makes no rows */
 };
 
 /* The value of a feature at a sample of the track; not at times that power lacks. */
@@ -120,8 +129,13 @@ static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double va
 
 	if (k == r->times || r->time_ms[k] != t)
 		return;
-	if (to->column != NULL)
-		to->column[to->row[k]] += value;
+	if (to->column != NULL) {
+		double *cell = &to->column[to->row[k]];
+
+		*cell = isnan(*cell) ? value : *cell + value;
+	}
+	if (to->aside)
+		return;
 	if (!r->seen[k])
 		r->at[r->count++] = k;
 	r->seen[k] = true;
@@ -165,7 +179,8 @@ int tw_rates_next(struct tw_rates *r, const struct tw_counters *c,
 	while (*i < c->count && c->at[*i].key == key) {
 		const size_t next = tw_counters_next(c, *i), what = c->at[*i].what;
 		const struct tw_schema_metric *metric = feature[what].metric;
-		struct target to = { column != NULL ? column[what] : NULL, row, 0 };
+		struct target to = { column != NULL ? column[what] : NULL, row, 0,
+				     r->own_aside && feature[what].of_node };
 
 		if (tw_track_join(&r->track, &c->at[*i], next - *i, err) < 0)
 			return -1;

@@ -59,7 +59,9 @@ static struct tw_metric_series find_series(const struct tw_prom *p,
 					   const struct tw_schema_metric *metric,
 					   const struct tw_energy_source *source)
 {
-	struct tw_metric_series m = { schema, metric, source, NULL, 0 };
+	struct tw_metric_series m = { .schema = schema,
+				      .metric = metric,
+				      .source = source };
 
 	m.series = tw_prom_series(p, metric->name, &m.count);
 	return m;
@@ -70,6 +72,29 @@ static bool is_empty(const struct tw_metric_series *m)
 	size_t i = 0;
 
 	return tw_metric_series_next(m, &i) == NULL;
+}
+
+/* Series that all say a container are of workloads. */
+static bool is_of_workloads(const struct tw_metric_series *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (tw_series_label(&m->series[i], "container_id") == NULL)
+			return false;
+	return true;
+}
+
+/* What no schema has a name for is a metric that the user named. */
+static struct tw_metric_series find_own(const struct tw_prom *p,
+					const struct tw_schema *schema, const char *name)
+{
+	struct tw_metric_series m = { .schema = schema, .own = true };
+
+	if (tw_feature_find(name) != NULL)
+		return (struct tw_metric_series){ 0 };
+	m.metric = tw_prom_own_metric(p, name);
+	m.series = tw_prom_series(p, name, &m.count);
+	m.of_node = !is_of_workloads(&m);
+	return m;
 }
 
 struct tw_metric_series tw_feature_series(const struct tw_prom *p,
@@ -85,7 +110,7 @@ struct tw_metric_series tw_feature_series(const struct tw_prom *p,
 		if (!is_empty(&m))
 			return m;
 	}
-	return (struct tw_metric_series){ 0 };
+	return find_own(p, schema, feature);
 }
 
 struct tw_metric_series tw_energy_series(const struct tw_prom *p,
@@ -156,6 +181,14 @@ static bool has_source(const struct tw_prom *p, const struct tw_schema *schema,
 		if (!has_component(p, schema, source->components[k], source))
 			return false;
 	return true;
+}
+
+bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g)
+{
+	for (size_t f = 0; f < g->count; f++)
+		if (find_own(p, NULL, g->features[f]).of_node)
+			return true;
+	return g->of_node;
 }
 
 bool tw_extract_has_group(const struct tw_prom *p, const struct tw_feature_group *g)

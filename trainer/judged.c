@@ -31,14 +31,28 @@ static int looks_like_json(const char *path, bool *out, struct tw_err *err)
 	return 0;
 }
 
-int tw_judge_read(struct tw_judge *j, const char *path, struct tw_err *err)
+int tw_judge_metrics(const struct tw_power_model *p, struct tw_strs *out,
+		     struct tw_err *err)
+{
+	const struct tw_strs *features = &tw_power_model_info(p)->features;
+
+	for (size_t i = 0; i < features->count; i++)
+		if (tw_feature_find(features->at[i]) == NULL &&
+		    !tw_strs_has(out, features->at[i]) &&
+		    tw_strs_adds(out, features->at[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_judge_read(struct tw_judge *j, const char *path, const struct tw_strs *more,
+		  struct tw_err *err)
 {
 	bool json = false;
 
 	if (looks_like_json(path, &json, err) < 0)
 		return -1;
 	if (json)
-		return tw_prom_read(path, &j->response, err);
+		return tw_prom_read_more(path, more, &j->response, err);
 	if (j->machine != NULL)
 		return tw_fail(err, TW_INVALID,
 			       "'%s' is a table, which is of one machine", path);
@@ -55,15 +69,28 @@ void tw_judge_release(struct tw_judge *j)
 
 /* ---- rows as the model's training would have taken them ---- */
 
+/* What its group has, or more: metrics that the user named. */
+static struct tw_feature_group group_of(const struct tw_model_info *i)
+{
+	struct tw_feature_group g = *i->group;
+
+	for (size_t f = 0; f < i->features.count; f++) {
+		if (tw_feature_find(i->features.at[f]) != NULL)
+			continue;
+		g.features = (const char *const *)i->features.at;
+		g.count = i->features.count;
+	}
+	return g;
+}
+
 static int get_rows(const struct tw_judge *j, const struct tw_model_info *i,
 		    struct tw_dataset *out, struct tw_err *err)
 {
+	const struct tw_feature_group group = group_of(i);
 	const struct tw_extract_args args = {
 		.source = i->source,
-		.group = i->group,
-		.level = i->output == TW_DYN_POWER && !i->group->of_node
-				 ? TW_LEVEL_CONTAINER
-				 : TW_LEVEL_NODE,
+		.group = &group,
+		.level = i->output == TW_DYN_POWER ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
 		.resets = j->resets,
 		.vm_metrics = j->vm_metrics,
 		.machine = j->machine,

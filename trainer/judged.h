@@ -33,8 +33,14 @@ struct tw_judge {
 	struct tw_dataset table; /* where there is no response */
 };
 
-/* A response, if the text begins as an object does; else a table. */
-int tw_judge_read(struct tw_judge *j, const char *path, struct tw_err *err);
+/* A response, if the text begins as an object does, with the metrics of more besides;
+ * else a table. */
+int tw_judge_read(struct tw_judge *j, const char *path, const struct tw_strs *more,
+		  struct tw_err *err);
+
+/* The features of a model that no schema knows: metrics by name. */
+int tw_judge_metrics(const struct tw_power_model *p, struct tw_strs *out,
+		     struct tw_err *err);
 void tw_judge_release(struct tw_judge *j);
 
 /* What is said of one model. */

@@ -172,10 +172,10 @@ static void follow_aliases(struct tw_machines *m)
 static int name_series(const struct tw_machines *m, const struct tw_prom_metric *metric,
 		       const struct tw_series *s, const char **name, struct tw_err *err)
 {
-	const struct tw_schema *schema = tw_schema_of_metric(metric->name);
+	const char *const *labels = tw_schema_machine_labels(metric->name);
 	const char *other[2] = { NULL, NULL };
 	size_t i = 0;
-	struct tag tag = next_tag(s, schema->machine_labels, &i);
+	struct tag tag = next_tag(s, labels, &i);
 
 	*name = NULL;
 	if (is_guest(s) || tag.text == NULL)
@@ -274,11 +274,10 @@ int tw_machines_find(const struct tw_prom *p, struct tw_machines *out, struct tw
 
 	for (size_t i = 0; i < p->count; i++) {
 		const struct tw_prom_metric *metric = &p->metric[i];
-		const struct tw_schema *schema = tw_schema_of_metric(metric->name);
+		const char *const *labels = tw_schema_machine_labels(metric->name);
 
 		for (size_t k = 0; k < metric->count; k++)
-			if (add_series(&m, &metric->series[k], schema->machine_labels,
-				       err) < 0)
+			if (add_series(&m, &metric->series[k], labels, err) < 0)
 				goto out;
 	}
 	follow_aliases(&m);
@@ -329,7 +328,7 @@ static struct tw_prom *make_empty(const struct tw_prom *p, struct tw_err *err)
 		return NULL;
 	}
 	for (; one->count < p->count; one->count++)
-		one->metric[one->count].name = p->metric[one->count].name;
+		one->metric[one->count] = tw_prom_metric(p->metric[one->count].name);
 	return one;
 }
 

@@ -91,12 +91,11 @@ bool tw_machines_same_host(const struct tw_prom *p, const char *const *name, siz
 		return false;
 	for (size_t i = 0; i < p->count; i++) {
 		const struct tw_prom_metric *metric = &p->metric[i];
-		const struct tw_schema *schema = tw_schema_of_metric(metric->name);
+		const char *const *labels = tw_schema_machine_labels(metric->name);
 		struct span span[PORTS_MAX] = { 0 };
 
 		for (size_t k = 0; k < metric->count; k++)
-			if (!add_series(&metric->series[k], schema->machine_labels, name,
-					count, span))
+			if (!add_series(&metric->series[k], labels, name, count, span))
 				return false;
 		if (meet(span, count))
 			return false;

@@ -19,6 +19,25 @@ struct tw_prom *tw_prom_new(struct tw_err *err)
 	return p;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+struct tw_prom_metric tw_prom_metric(const char *name)
+{
+	return (struct tw_prom_metric){
+		.name = name,
+		.own = { .name = name,
+			 .kind = ends_with(name, "_total") ? TW_METRIC_FEATURE
+							   : TW_METRIC_LEVEL,
+			 .feature = name,
+			 .factor = 1.0 },
+	};
+}
+
 int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,
 		       struct tw_err *err)
 {
@@ -37,7 +56,7 @@ int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *
 	if (metric == NULL)
 		return tw_fail(err, TW_NOMEM, "metric '%s'", text);
 	p->metric = metric;
-	p->metric[p->count] = (struct tw_prom_metric){ .name = text };
+	p->metric[p->count] = tw_prom_metric(text);
 	*out = p->count++;
 	return 0;
 }
@@ -82,17 +101,29 @@ void tw_prom_free(struct tw_prom *p)
 	free(p);
 }
 
+static const struct tw_prom_metric *find_metric(const struct tw_prom *p, const char *name)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (strcmp(p->metric[i].name, name) == 0 && p->metric[i].count > 0)
+			return &p->metric[i];
+	return NULL;
+}
+
 const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metric,
 				       size_t *count)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		if (strcmp(p->metric[i].name, metric) == 0) {
-			*count = p->metric[i].count;
-			return *count > 0 ? p->metric[i].series : NULL;
-		}
-	}
-	*count = 0;
-	return NULL;
+	const struct tw_prom_metric *m = find_metric(p, metric);
+
+	*count = m != NULL ? m->count : 0;
+	return m != NULL ? m->series : NULL;
+}
+
+const struct tw_schema_metric *tw_prom_own_metric(const struct tw_prom *p,
+						  const char *metric)
+{
+	const struct tw_prom_metric *m = find_metric(p, metric);
+
+	return m != NULL ? &m->own : NULL;
 }
 
 size_t tw_prom_longest(const struct tw_prom *p)
@@ -140,12 +171,22 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 	return tw_prom_builder_event(arg, e, err);
 }
 
-int tw_prom_parse(const char *data, size_t len, struct tw_prom **out, struct tw_err *err)
+static int new_builder(const struct tw_strs *more, struct tw_prom_builder **out,
+		       struct tw_err *err)
+{
+	if (tw_prom_builder_new(out, err) < 0)
+		return -1;
+	tw_prom_builder_add(*out, more);
+	return 0;
+}
+
+int tw_prom_parse_more(const char *data, size_t len, const struct tw_strs *more,
+		       struct tw_prom **out, struct tw_err *err)
 {
 	struct tw_prom_builder *b = NULL;
 	int rc = -1;
 
-	if (tw_prom_builder_new(&b, err) < 0 ||
+	if (new_builder(more, &b, err) < 0 ||
 	    tw_jsax_parse(&limits, take_event, b, data, len, err) < 0)
 		goto out;
 	*out = tw_prom_builder_detach(b);
@@ -155,12 +196,13 @@ out:
 	return rc;
 }
 
-int tw_prom_read(const char *path, struct tw_prom **out, struct tw_err *err)
+int tw_prom_read_more(const char *path, const struct tw_strs *more, struct tw_prom **out,
+		      struct tw_err *err)
 {
 	struct tw_prom_builder *b = NULL;
 	int rc = -1;
 
-	if (tw_prom_builder_new(&b, err) < 0 ||
+	if (new_builder(more, &b, err) < 0 ||
 	    tw_jsax_read(&limits, take_event, b, path, err) < 0)
 		goto out;
 	*out = tw_prom_builder_detach(b);
@@ -168,4 +210,14 @@ int tw_prom_read(const char *path, struct tw_prom **out, struct tw_err *err)
 out:
 	tw_prom_builder_free(b);
 	return rc;
+}
+
+int tw_prom_parse(const char *data, size_t len, struct tw_prom **out, struct tw_err *err)
+{
+	return tw_prom_parse_more(data, len, NULL, out, err);
+}
+
+int tw_prom_read(const char *path, struct tw_prom **out, struct tw_err *err)
+{
+	return tw_prom_read_more(path, NULL, out, err);
 }

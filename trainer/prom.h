@@ -9,8 +9,9 @@
  *	{"name_total":[{"metric":{"label":"value"},"values":[[seconds,"value"],..]},..],..}
  *
  * Read as a stream: only the samples of metrics that some schema knows
- * (trainer/schema.h) are kept. Samples must be in order of time without repeats, finite,
- * and not negative; errors name metric, series, sample and byte.
+ * (trainer/schema.h), or that are asked for by name, are kept. Samples must be in order
+ *of time without repeats, finite, and not negative; errors name metric, series, sample
+ *and byte.
  */
 
 #include "lib/jsax.h"
@@ -22,6 +23,8 @@
 
 struct tw_err;
 struct tw_prom;
+struct tw_schema_metric;
+struct tw_strs;
 
 struct tw_label {
 	const char *name, *value;
@@ -42,6 +45,13 @@ struct tw_series {
 int tw_prom_read(const char *path, struct tw_prom **out, struct tw_err *err);
 int tw_prom_parse(const char *data, size_t len, struct tw_prom **out, struct tw_err *err);
 
+/* The same, with the metrics that are named in more (NULL: none), and all their labels.
+ */
+int tw_prom_read_more(const char *path, const struct tw_strs *more, struct tw_prom **out,
+		      struct tw_err *err);
+int tw_prom_parse_more(const char *data, size_t len, const struct tw_strs *more,
+		       struct tw_prom **out, struct tw_err *err);
+
 /*
  * The same inside a larger document (POST /train): feed it the events of the member's
  * value, from its first to its last; tw_prom_builder_done() is true after the last.
@@ -49,6 +59,8 @@ int tw_prom_parse(const char *data, size_t len, struct tw_prom **out, struct tw_
 struct tw_prom_builder;
 
 int tw_prom_builder_new(struct tw_prom_builder **out, struct tw_err *err);
+/* Keep these metrics, too: until the response begins. Borrowed. */
+void tw_prom_builder_add(struct tw_prom_builder *b, const struct tw_strs *more);
 int tw_prom_builder_event(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			  struct tw_err *err);
 bool tw_prom_builder_done(const struct tw_prom_builder *b);
@@ -63,6 +75,14 @@ const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metr
 
 /* Samples of the longest series. */
 size_t tw_prom_longest(const struct tw_prom *p);
+
+/*
+ * What the metric is by its name alone, whether or not a schema knows it: a feature of
+ * that name, the rate of a counter where the name ends in _total, else the value of a
+ * gauge. NULL where the response has no series of it. Lives as long as the response.
+ */
+const struct tw_schema_metric *tw_prom_own_metric(const struct tw_prom *p,
+						  const char *metric);
 
 /* Value of a label, or NULL. Labels that no schema looks at are not kept. */
 const char *tw_series_label(const struct tw_series *s, const char *name);

@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 #include "lib/num.h"
+#include "lib/strs.h"
 #include "trainer/prom_store.h"
 #include "trainer/schema.h"
 
@@ -43,11 +44,13 @@ enum state {
 
 struct tw_prom_builder {
 	struct tw_prom *prom;
+	const struct tw_strs *more; /* metrics that are asked for by name, or NULL */
 	enum state state;
 	enum state after;     /* what nobody wants */
 	unsigned after_depth; /* of its last event */
 
 	size_t metric; /* of the series being read */
+	bool asked;    /* whether it is one of more */
 	size_t number; /* of that series, from 1 */
 	bool has_labels, has_values;
 	struct tw_label label[LABELS_MAX];
@@ -70,6 +73,12 @@ int tw_prom_builder_new(struct tw_prom_builder **out, struct tw_err *err)
 	}
 	*out = b;
 	return 0;
+}
+
+void tw_prom_builder_add(struct tw_prom_builder *b, const struct tw_strs *more)
+{
+	assert(b->state == IN_START);
+	b->more = more;
 }
 
 void tw_prom_builder_free(struct tw_prom_builder *b)
@@ -141,10 +150,24 @@ static void pass_over(struct tw_prom_builder *b, enum state after)
 	b->after = after;
 }
 
+static bool is_key(const struct tw_jsax_event *e, const char *name)
+{
+	return e->len == strlen(name) && memcmp(e->text, name, e->len) == 0;
+}
+
+static bool is_asked_for(const struct tw_prom_builder *b, const struct tw_jsax_event *e)
+{
+	for (size_t i = 0; b->more != NULL && i < b->more->count; i++)
+		if (is_key(e, b->more->at[i]))
+			return true;
+	return false;
+}
+
 static int begin_metric(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
-	if (!tw_schema_has_metric(e->text, e->len)) {
+	b->asked = is_asked_for(b, e);
+	if (!b->asked && !tw_schema_has_metric(e->text, e->len)) {
 		pass_over(b, IN_METRICS);
 		return 0;
 	}
@@ -184,11 +207,6 @@ static int end_series(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 	return tw_prom_add_series(b->prom, b->metric, &s, err);
 }
 
-static bool is_key(const struct tw_jsax_event *e, const char *name)
-{
-	return e->len == strlen(name) && memcmp(e->text, name, e->len) == 0;
-}
-
 static int begin_member(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
@@ -211,8 +229,11 @@ static int begin_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 {
 	b->state = AT_LABEL;
 	b->label_name = NULL;
-	if (!tw_schema_has_label(e->text, e->len))
+	/* Nobody knows what tells the series of such a metric apart. */
+	if (!b->asked && !tw_schema_has_label(e->text, e->len))
 		return 0;
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return fail_type(b, e, "labels without NUL", err);
 	b->label_name = tw_intern(&b->prom->shared, e->text, e->len, err);
 	return b->label_name != NULL ? 0 : -1;
 }

@@ -9,11 +9,13 @@
 #include "lib/arena.h"
 #include "lib/intern.h"
 #include "trainer/prom.h"
+#include "trainer/schema.h"
 
 struct tw_prom_metric {
 	const char *name;
 	struct tw_series *series;
 	size_t count, size;
+	struct tw_schema_metric own; /* by its name alone */
 };
 
 struct tw_prom {
@@ -24,6 +26,9 @@ struct tw_prom {
 };
 
 struct tw_prom *tw_prom_new(struct tw_err *err);
+
+/* A metric without series. The name is borrowed. */
+struct tw_prom_metric tw_prom_metric(const char *name);
 
 /* Place of the metric of that name, made if it is new. */
 int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,

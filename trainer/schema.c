@@ -52,6 +52,13 @@ const struct tw_schema *tw_schema_of_metric(const char *name)
 	return find_by_metric(name, strlen(name));
 }
 
+const char *const *tw_schema_machine_labels(const char *metric)
+{
+	const struct tw_schema *s = tw_schema_of_metric(metric);
+
+	return s != NULL ? s->machine_labels : schemas[0]->machine_labels;
+}
+
 bool tw_schema_has_metric(const char *name, size_t len)
 {
 	return memchr(name, '\0', len) == NULL && find_by_metric(name, len) != NULL;

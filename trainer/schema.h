@@ -81,6 +81,10 @@ const char *tw_schema_source(const struct tw_schema *s, const char *label);
 /* The first schema that knows the metric, or NULL. */
 const struct tw_schema *tw_schema_of_metric(const char *name);
 
+/* Labels that say of which machine a metric's series are: those of its schema, else of
+ * the first. */
+const char *const *tw_schema_machine_labels(const char *metric);
+
 extern const struct tw_schema tw_schema_kepler;
 extern const struct tw_schema tw_schema_kepler_legacy;
 extern const struct tw_schema tw_schema_node_exporter;

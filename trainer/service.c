@@ -116,6 +116,7 @@ static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char 
 		.response_count = 1,
 		.known = &known,
 		.source = q->source,
+		.thirdparty = &q->thirdparty,
 		.abs_trainers = q->abs_trainers,
 		.dyn_trainers = q->dyn_trainers,
 		.isolator = q->isolator,

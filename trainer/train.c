@@ -7,6 +7,7 @@
 #include "lib/pool.h"
 #include "trainer/names.h"
 #include "trainer/prom.h"
+#include "trainer/thirdparty.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_pack.h"
@@ -69,6 +70,35 @@ static int check_inputs(const struct tw_train_job *job, struct tw_err *err)
 	return 0;
 }
 
+static bool has_metric(const struct tw_train_job *job, const char *name)
+{
+	size_t count;
+
+	for (size_t i = 0; i < job->response_count; i++)
+		if (tw_prom_series(job->responses[i].prom, name, &count) != NULL)
+			return true;
+	for (size_t i = 0; i < job->table_count; i++)
+		if (tw_dataset_find(job->tables[i].data, name) != NULL)
+			return true;
+	return false;
+}
+
+/* What nobody asked for may be missing; what was named may not. */
+static int check_thirdparty(const struct tw_train_job *job, struct tw_err *err)
+{
+	const struct tw_strs *names;
+
+	if (job->thirdparty == NULL)
+		return 0;
+	names = &job->thirdparty->names;
+	for (size_t i = 0; i < names->count; i++)
+		if (!has_metric(job, names->at[i]))
+			return tw_fail(err, TW_NOTFOUND,
+				       "third-party metric '%s': %s has it", names->at[i],
+				       job->table_count > 0 ? "no table" : "no response");
+	return 0;
+}
+
 static int check_job(const struct tw_train_job *job, struct tw_err *err)
 {
 	assert(job->isolator != NULL);
@@ -79,7 +109,7 @@ static int check_job(const struct tw_train_job *job, struct tw_err *err)
 			       "no trainers, for AbsPower or for DynPower");
 	if (job->origin != NULL && !is_utf8(job->origin))
 		return tw_fail(err, TW_INVALID, "the data's origin is not UTF-8");
-	if (check_inputs(job, err) < 0)
+	if (check_inputs(job, err) < 0 || check_thirdparty(job, err) < 0)
 		return -1;
 	if (!is_utf8(job->spec.vendor) || !is_utf8(job->spec.processor))
 		return tw_fail(err, TW_INVALID,
@@ -106,6 +136,16 @@ static void add_data(struct tw_training *t, struct tw_train_data data)
 	}
 }
 
+/* A group with the names, if it is asked for or has nothing else. */
+static const struct tw_feature_group *group_at(const struct tw_train_job *job, size_t i)
+{
+	const struct tw_feature_group *g = tw_feature_group_at(i);
+
+	if (job->group == NULL && g->count > 0)
+		return g;
+	return tw_thirdparty_group(job->thirdparty, g);
+}
+
 static void plan_machine(struct tw_training *t, size_t machine)
 {
 	const struct tw_train_machine *m = &t->machines.at[machine];
@@ -114,7 +154,7 @@ static void plan_machine(struct tw_training *t, size_t machine)
 		for (size_t k = 0; k < tw_feature_group_count(); k++) {
 			const struct tw_train_data data = {
 				.source = tw_energy_source_at(i),
-				.group = tw_feature_group_at(k),
+				.group = group_at(t->job, k),
 				.machine = m,
 			};
 

@@ -27,6 +27,7 @@
 struct tw_err;
 struct tw_node_types;
 struct tw_prom;
+struct tw_thirdparty;
 struct tw_workloads;
 
 /* Node-level data that was extracted before. */
@@ -56,8 +57,9 @@ struct tw_train_job {
 	size_t response_count;
 	const struct tw_train_table *tables; /* instead of responses: of one machine */
 	size_t table_count;
-	const struct tw_energy_source *source;     /* NULL: each that the response has */
-	const struct tw_feature_group *group;      /* NULL: each that the response has */
+	const struct tw_energy_source *source;  /* NULL: each that the response has */
+	const struct tw_feature_group *group;   /* NULL: each that the response has */
+	const struct tw_thirdparty *thirdparty; /* beside those of its groups; or NULL */
 	struct tw_strs abs_trainers, dyn_trainers; /* names; empty: no such models */
 	const struct tw_isolator *isolator;
 	struct tw_isolation_config isolation; /* what it is told beside the data */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_arguments.h"
+#include "trainer/thirdparty.h"
 
 #include "lib/buf.h"
 #include "trainer/smooth.h"
@@ -47,15 +48,18 @@ json_t *tw_train_arguments(const struct tw_train_job *job)
 	const double share = job->shares > 0 ? (double)job->share / job->shares : 1.0;
 
 	return json_pack(
-		"{s:s, s:o, s:s, s:s, s:s, s:s*, s:s*, s:o, s:o, s:b, s:s, s:I, s:I, "
-		"s:f}",
+		"{s:s, s:o, s:s, s:s, s:s, s:s*, s:s*, s:o*, s:o, s:o, s:b, s:s, s:I, "
+		"s:I, s:f}",
 		"command", "train", "input", tw_train_origins(job), "pipeline_name",
 		job->name, "extractor", tw_extractor_names[job->smooth > 0], "isolator",
 		job->isolator->name, "energy_source",
 		job->source != NULL ? job->source->name : NULL, "feature_group",
-		job->group != NULL ? job->group->name : NULL, "abs_trainers",
-		joined(&job->abs_trainers), "dyn_trainers", joined(&job->dyn_trainers),
-		"vm_train", job->vm_metrics, "resets", tw_resets_names[job->resets],
-		"seed", (json_int_t)job->seed, "folds", (json_int_t)job->folds,
-		"data_share", share);
+		job->group != NULL ? job->group->name : NULL, "thirdparty_metrics",
+		job->thirdparty != NULL && job->thirdparty->names.count > 0
+			? joined(&job->thirdparty->names)
+			: NULL,
+		"abs_trainers", joined(&job->abs_trainers), "dyn_trainers",
+		joined(&job->dyn_trainers), "vm_train", job->vm_metrics, "resets",
+		tw_resets_names[job->resets], "seed", (json_int_t)job->seed, "folds",
+		(json_int_t)job->folds, "data_share", share);
 }

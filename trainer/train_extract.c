@@ -8,20 +8,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 /*
  * Whether the isolator tells workloads apart. Where it does not, sums over all of them
  * are extracted: the same as tw_isolate_prepare() makes of their rows.
  */
 static bool by_workload(const struct tw_train_data *t, const struct tw_train_job *job)
 {
-	return t->output == TW_DYN_POWER && job->isolator->is_background != NULL &&
-	       !t->group->of_node;
+	return t->output == TW_DYN_POWER && job->isolator->is_background != NULL;
 }
 
 static bool is_prepared(const struct tw_train_data *t, const struct tw_train_job *job)
 {
-	return t->output == TW_DYN_POWER &&
-	       (t->table != NULL || job->isolator->is_background != NULL);
+	return by_workload(t, job) || (t->output == TW_DYN_POWER && t->table != NULL);
 }
 
 static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
@@ -31,7 +30,7 @@ static int extract(const struct tw_train_data *t, const struct tw_train_job *job
 	const struct tw_extract_args args = {
 		.source = t->source,
 		.group = t->group,
-		.level = by_workload(t, job) ? TW_LEVEL_CONTAINER : TW_LEVEL_NODE,
+		.level = by_workload(t, job) ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
 		.resets = job->resets,
 		.vm_metrics = job->vm_metrics,
 		.apart = !job->vm_metrics,

@@ -41,6 +41,9 @@ static const struct tw_opt options[] = {
 	TEXT("source", source, "SOURCE",
 	     "energy source; else each that the response has"),
 	TEXT("group", group, "GROUP", "feature group; else each that the response has"),
+	LIST("thirdparty-metrics", names, "NAMES",
+	     "metrics that are features besides those of --group, or else of a group of "
+	     "their own"),
 	TEXT("trainers", trainers, "NAMES",
 	     "separated by commas; else all but AutoTrainer"),
 	TEXT("abs-trainers", abs_trainers, "NAMES",
@@ -172,7 +175,7 @@ static int set_spec(const struct tw_train_flags *f, struct tw_machine_spec *s,
 	return set_text(s->processor, "processor", f->processor, err);
 }
 
-int tw_train_flags_job(const struct tw_train_flags *f, struct tw_train_job *job,
+int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		       struct tw_err *err)
 {
 	if ((f->input.count == 0) == (f->csv.count == 0))
@@ -201,6 +204,10 @@ int tw_train_flags_job(const struct tw_train_flags *f, struct tw_train_job *job,
 		return -1;
 	if (f->group != NULL && tw_names_group(f->group, &job->group, err) < 0)
 		return -1;
+	if (tw_thirdparty_init(&f->thirdparty, &f->names, err) < 0)
+		return tw_err_wrap(err, "--thirdparty-metrics");
+	job->thirdparty = &f->thirdparty;
+	job->group = tw_thirdparty_group(job->thirdparty, job->group);
 	if (tw_names_isolator(f->isolator, &job->isolator, err) < 0 ||
 	    set_spec(f, &job->spec, err) < 0)
 		return -1;
@@ -253,6 +260,7 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
 	if (tw_train_input_specs(in, &f->spec, &job->spec, err) < 0 ||
 	    set_spec(f, &job->spec, err) < 0)
 		return -1;
+	in->thirdparty = job->thirdparty;
 	if (f->csv.count > 0) {
 		if (read_tables(f, job, in, err) < 0)
 			return -1;
@@ -272,5 +280,6 @@ void tw_train_flags_release(struct tw_train_flags *f, struct tw_train_job *job)
 {
 	tw_strs_clear(&job->abs_trainers);
 	tw_strs_clear(&job->dyn_trainers);
+	tw_thirdparty_release(&f->thirdparty);
 	tw_opts_release(&tw_train_opts, f);
 }

@@ -9,6 +9,7 @@
 #include "lib/opt.h"
 #include "lib/strs.h"
 #include "trainer/cmd_isolation.h"
+#include "trainer/thirdparty.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,8 @@ struct tw_train_job;
 struct tw_until;
 
 struct tw_train_flags {
-	struct tw_strs input, csv, spec;
+	struct tw_strs input, csv, spec, names; /* names: of third-party metrics */
+	struct tw_thirdparty thirdparty;        /* made of them */
 	char *name, *source, *group, *origin, *isolator;
 	char *trainers, *abs_trainers, *dyn_trainers;
 	struct tw_isolation_texts isolation;
@@ -44,7 +46,7 @@ int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
  * use. Texts are the flags'; the job ends with tw_train_flags_release(), after a failure
  * too.
  */
-int tw_train_flags_job(const struct tw_train_flags *f, struct tw_train_job *job,
+int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		       struct tw_err *err);
 
 /* The data and the specs. The input is the caller's to release, after a failure too. */

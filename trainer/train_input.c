@@ -9,6 +9,7 @@
 #include "profiler/discover.h"
 #include "trainer/names.h"
 #include "trainer/prom.h"
+#include "trainer/thirdparty.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +56,15 @@ static int read_response(struct tw_train_input *in, const char *text, struct tw_
 {
 	struct tw_train_response *r = &in->response[in->responses];
 	struct tw_prom **prom = &in->prom[in->responses];
+	const struct tw_strs *more =
+		in->thirdparty != NULL ? &in->thirdparty->names : NULL;
 	const char *path, *base;
 
 	if (split_name(in, text, &r->machine, &path, err) < 0)
 		return -1;
 	base = base_name(path);
 	if (keep_name(in, base, strlen(base), &r->origin, err) < 0 ||
-	    tw_prom_read(path, prom, err) < 0)
+	    tw_prom_read_more(path, more, prom, err) < 0)
 		return -1;
 	r->prom = *prom;
 	in->responses++;
@@ -148,6 +151,7 @@ int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 		*t = (struct tw_train_table){ source, group, d, NULL };
 		if (find_group(in, files->at[i], &t->group, &path, err) < 0)
 			return -1;
+		t->group = tw_thirdparty_group(in->thirdparty, t->group);
 		base = base_name(path);
 		if (keep_name(in, base, strlen(base), &t->origin, err) < 0)
 			return -1;

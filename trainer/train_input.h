@@ -14,6 +14,7 @@
 struct tw_buf;
 struct tw_err;
 struct tw_prom;
+struct tw_thirdparty;
 
 /* All zero bytes is nothing. */
 struct tw_train_input {
@@ -27,6 +28,7 @@ struct tw_train_input {
 	size_t specs;
 	struct tw_strs names; /* of machines and files */
 	struct tw_workloads workloads;
+	const struct tw_thirdparty *thirdparty; /* set by who fills it; or NULL */
 };
 
 /*

@@ -21,6 +21,7 @@ enum member {
 	NAME,
 	SOURCE,
 	VM_METRICS,
+	THIRDPARTY,
 	RESPONSE,
 	TRAINER,
 	ABS_TRAINERS,
@@ -45,7 +46,8 @@ struct tw_train_reader {
 	unsigned depth;                  /* of that value */
 	bool in_value;
 	bool seen[MEMBER_COUNT];
-	bool smooth; /* the extractor is */
+	struct tw_strs names; /* of third-party metrics */
+	bool smooth;          /* the extractor is */
 	uint32_t window;
 };
 
@@ -61,6 +63,7 @@ static const struct key keys[] = {
 	{ "name", 1, NAME, "name" },
 	{ "energy_source", 1, SOURCE, "energy_source" },
 	{ "use_vm_metrics", 1, VM_METRICS, "use_vm_metrics" },
+	{ "thirdparty_metrics", 1, THIRDPARTY, "thirdparty_metrics" },
 	{ "prom_response", 1, RESPONSE, "prom_response" },
 	{ "prome_response", 1, RESPONSE, "prome_response" }, /* older clients */
 	{ "trainer", 1, TRAINER, "trainer" },
@@ -210,18 +213,15 @@ static int take_flag(struct tw_train_reader *r, const struct tw_jsax_event *e,
 	return 0;
 }
 
-static int take_trainers(struct tw_train_reader *r, const struct tw_jsax_event *e,
-			 struct tw_err *err)
+/* A list of texts; *end is true at its last event. */
+static int take_list(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		     struct tw_strs *list, bool *end, struct tw_err *err)
 {
-	struct tw_strs *list =
-		r->member == ABS_TRAINERS ? &r->q.abs_trainers : &r->q.dyn_trainers;
-
+	*end = e->depth == r->depth && e->type == TW_JSAX_ARRAY_END;
 	if (e->depth == r->depth) {
-		if (e->type == TW_JSAX_NULL || e->type == TW_JSAX_ARRAY)
+		if (*end || e->type == TW_JSAX_NULL || e->type == TW_JSAX_ARRAY)
 			return 0;
-		if (e->type != TW_JSAX_ARRAY_END)
-			return fail_type(r->member, "a list", err);
-		return tw_names_trainers(list, path_of(r->member), err);
+		return fail_type(r->member, "a list", err);
 	}
 	if (e->type != TW_JSAX_TEXT)
 		return tw_fail(err, TW_INVALID, "%s[%zu]: expected a string",
@@ -231,6 +231,34 @@ static int take_trainers(struct tw_train_reader *r, const struct tw_jsax_event *
 			       TW_TRAIN_REQUEST_TRAINERS_MAX);
 	if (tw_strs_add(list, e->text, e->len, err) < 0)
 		return tw_err_wrap(err, "%s[%zu]", path_of(r->member), list->count);
+	return 0;
+}
+
+static int take_trainers(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			 struct tw_err *err)
+{
+	struct tw_strs *list =
+		r->member == ABS_TRAINERS ? &r->q.abs_trainers : &r->q.dyn_trainers;
+	bool end;
+
+	if (take_list(r, e, list, &end, err) < 0)
+		return -1;
+	return end ? tw_names_trainers(list, path_of(r->member), err) : 0;
+}
+
+/* They say what of a response is kept, and so come before it. */
+static int take_thirdparty(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			   struct tw_err *err)
+{
+	bool end;
+
+	if (e->type != TW_JSAX_NULL && r->seen[RESPONSE])
+		return tw_fail(err, TW_INVALID, "%s: want it before %s",
+			       path_of(THIRDPARTY), path_of(RESPONSE));
+	if (take_list(r, e, &r->names, &end, err) < 0)
+		return -1;
+	if (end && tw_thirdparty_init(&r->q.thirdparty, &r->names, err) < 0)
+		return tw_err_wrap(err, "%s", path_of(THIRDPARTY));
 	return 0;
 }
 
@@ -284,8 +312,12 @@ static int take_response(struct tw_train_reader *r, const struct tw_jsax_event *
 
 	if (e->depth == r->depth && e->type == TW_JSAX_NULL)
 		return 0;
-	if (r->builder == NULL && tw_prom_builder_new(&r->builder, err) < 0)
-		return -1;
+	if (r->builder == NULL) {
+		if (tw_prom_builder_new(&r->builder, err) < 0)
+			return -1;
+		if (r->member == RESPONSE)
+			tw_prom_builder_add(r->builder, &r->names);
+	}
 	if (tw_prom_builder_event(r->builder, e, err) < 0)
 		return tw_err_wrap(err, "%s", path_of(r->member));
 	if (!tw_prom_builder_done(r->builder))
@@ -306,6 +338,8 @@ static int take_value(struct tw_train_reader *r, const struct tw_jsax_event *e,
 		return take_source(r, e, err);
 	case VM_METRICS:
 		return take_flag(r, e, err);
+	case THIRDPARTY:
+		return take_thirdparty(r, e, err);
 	case ABS_TRAINERS:
 	case DYN_TRAINERS:
 		return take_trainers(r, e, err);
@@ -425,6 +459,7 @@ void tw_train_reader_free(struct tw_train_reader *r)
 		return;
 	tw_jsax_free(r->parser);
 	tw_prom_builder_free(r->builder);
+	tw_strs_clear(&r->names);
 	tw_train_request_release(&r->q);
 	free(r);
 }
@@ -437,6 +472,7 @@ void tw_train_request_release(struct tw_train_request *q)
 	tw_strs_clear(&q->target_hints);
 	tw_strs_clear(&q->bg_hints);
 	free(q->abs_pipeline);
+	tw_thirdparty_release(&q->thirdparty);
 	tw_prom_free(q->response);
 	tw_prom_free(q->idle);
 	*q = (struct tw_train_request){ 0 };

@@ -10,6 +10,7 @@
 
 #include "lib/energy.h"
 #include "lib/strs.h"
+#include "trainer/thirdparty.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +32,7 @@ struct tw_train_request {
 	uint32_t smooth;    /* window of the smooth extractor; 0: the default one */
 	char *abs_pipeline; /* whose models the isolator uses; checked, or NULL */
 	bool vm_metrics;
+	struct tw_thirdparty thirdparty;
 	struct tw_prom *response;
 	struct tw_prom *idle; /* NULL where there is none */
 };

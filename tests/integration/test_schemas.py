@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same simulated machine by the names of several exporters, and several machines."""
+import json
 import os
 import unittest
 
@@ -60,6 +61,69 @@ class Schemas(Case):
         print(f"{what}: worst row {100 * worst:.2f} % of the power, mean {100 * mean:.3f} %")
         self.assertLess(worst, 0.01, what)
         self.assertLess(mean, 0.01, what)
+
+    def test_metrics_of_another_exporter_are_features_by_name(self):
+        names = "other_io_bytes_total,other_fan_rpm,other_memory_bytes"
+        machine = generator.Machine(samples=60)
+        path = self.write("other.json", generator.to_text(generator.add_thirdparty(
+            machine, generator.make_response(machine))))
+        head, *rows = (line.split(",") for line in self.tallywatt(
+            "extract", "--input", path, "--group", "CounterOnly", "--thirdparty-metrics",
+            names).splitlines())
+        self.assertEqual(head[:7], [
+            "timestamp", "cache_miss", "cpu_cycles", "cpu_instructions", "other_fan_rpm",
+            "other_io_bytes_total", "other_memory_bytes"])
+        self.assertEqual(len(rows), 59)
+        for i, row in enumerate(rows, 1):
+            # Both fans' mean, both disks' sum, and the sum over the containers.
+            alive = sum((1 + i - c.first) * 1e6 for c in machine.containers
+                        if c.first <= i <= c.last)
+            self.assertEqual([float(v) for v in row[4:7]],
+                             [1000.5 + 10 * (i % 7), 2 * 4096 / 3, alive])
+
+    def test_a_model_of_named_metrics_wants_them_by_name(self):
+        machine = generator.Machine(samples=120)
+        path = self.write("other.json", generator.to_text(generator.add_thirdparty(
+            machine, generator.make_response(machine))))
+        self.train(path, "named", "--group", "CounterOnly", "--thirdparty-metrics",
+                   "other_memory_bytes")
+        for output in ("AbsPower", "DynPower"):
+            model = self.path("db", "named", "rapl-sysfs", output, "CounterOnly",
+                              "SGDRegressorTrainer_0")
+            with open(os.path.join(model, "metadata.json")) as f:
+                self.assertEqual(json.load(f)["features"], [
+                    "cache_miss", "cpu_cycles", "cpu_instructions", "other_memory_bytes"])
+            judged = json.loads(self.tallywatt("validate", "--model", model, "--input",
+                                               path, "--json"))
+            self.assertEqual(judged[0]["rows"], 119)
+            plain = self.path("plain.csv")
+            self.tallywatt("extract", "--input", path, "--group", "CounterOnly",
+                           "--output", plain)
+            self.assertIn("other_memory_bytes", self.refused(
+                "estimate", "--model", model, "--csv", plain))
+        with open(self.path("db", "named", "train_arguments.json")) as f:
+            self.assertEqual(json.load(f)["thirdparty_metrics"], "other_memory_bytes")
+        # From a table, the same models.
+        rows = self.path("rows.csv")
+        self.tallywatt("extract", "--input", path, "--group", "CounterOnly",
+                       "--thirdparty-metrics", "other_memory_bytes", "--output", rows)
+        self.tallywatt("train", "--csv", rows, "--source", "rapl-sysfs", "--name", "table",
+                       "--group", "CounterOnly", "--thirdparty-metrics",
+                       "other_memory_bytes", "--abs-trainers", "SGDRegressorTrainer",
+                       "--dyn-trainers", "", "--model-db", self.path("db"))
+        part = ("rapl-sysfs", "AbsPower", "CounterOnly", "SGDRegressorTrainer_0",
+                "weight.json")
+        with open(self.path("db", "named", *part)) as a, \
+                open(self.path("db", "table", *part)) as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_a_named_metric_that_no_response_has_is_an_error(self):
+        path = self.response("0.7", samples=60)
+        for more in ((), ("--group", "CounterOnly")):
+            text = self.refused("train", "--input", path, "--name", "p",
+                                  "--thirdparty-metrics", "oops", *more, "--model-db",
+                                  self.path("db"), codes=(1,))
+            self.assertIn("third-party metric 'oops': no response has it", text)
 
     def test_rates_and_watts_are_those_of_the_law(self):
         machine = generator.Machine(alike=True, samples=60)

@@ -10,7 +10,7 @@
 static void groups_are_sorted_unique_and_findable(void **state)
 {
 	(void)state;
-	assert_int_equal(tw_feature_group_count(), 10);
+	assert_int_equal(tw_feature_group_count(), 11);
 	for (size_t i = 0; i < tw_feature_group_count(); i++) {
 		const struct tw_feature_group *g = tw_feature_group_at(i);
 
@@ -29,7 +29,7 @@ static void features_of_a_group_are_known_sorted_and_short(void **state)
 	for (size_t i = 0; i < tw_feature_group_count(); i++) {
 		const struct tw_feature_group *g = tw_feature_group_at(i);
 
-		assert_true(g->count > 0);
+		assert_true(g->count > 0 || strcmp(g->name, "ThirdParty") == 0);
 		for (size_t k = 0; k < g->count; k++) {
 			const struct tw_feature *f = tw_feature_find(g->features[k]);
 

@@ -52,7 +52,7 @@ static void read_data(const struct tw_dataset *d, struct tw_judge *j)
 	tw_csv_write(d, &b);
 	assert_int_equal(tw_path_join(&path, &err, dir, "t.csv", NULL), 0);
 	assert_int_equal(tw_file_replace(path, b.data, b.len, &err), 0);
-	if (tw_judge_read(j, path, &err) < 0)
+	if (tw_judge_read(j, path, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_buf_clear(&b);
 	free(path);
@@ -196,7 +196,7 @@ static void what_is_missing_is_named(void **state)
 	assert_int_equal(tw_judge_model(&powerless, p, &g, &no_power), -1);
 	assert_string_equal(no_power.text,
 			    "the data has power of none of the model's components");
-	assert_int_equal(tw_judge_read(&none, "/nonexistent/x.json", &absent), -1);
+	assert_int_equal(tw_judge_read(&none, "/nonexistent/x.json", NULL, &absent), -1);
 	assert_non_null(strstr(absent.text, "/nonexistent/x.json"));
 	tw_judge_release(&without);
 	tw_judge_release(&powerless);

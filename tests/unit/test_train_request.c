@@ -230,9 +230,38 @@ static const struct bad bad[] = {
 	  "trainer.isolator_args.bg_hints: given twice", TW_INVALID },
 	{ TRAINED("\"idle_prom_response\":[]"), "trainer.idle_prom_response: byte ",
 	  TW_PARSE },
+	{ "{\"thirdparty_metrics\":\"a\"", "thirdparty_metrics: expected a list",
+	  TW_INVALID },
+	{ "{\"thirdparty_metrics\":[1]", "thirdparty_metrics[0]: expected a string",
+	  TW_INVALID },
+	{ "{\"thirdparty_metrics\":[\"a-b\"]",
+	  "thirdparty_metrics: 'a-b' is no name of a metric", TW_INVALID },
+	{ "{\"prom_response\":" SERIES ",\"thirdparty_metrics\":[\"a\"]",
+	  "thirdparty_metrics: want it before prom_response", TW_INVALID },
 	{ TRAINED("\"isolator\":null,\"isolator\":null"), "trainer.isolator: given twice",
 	  TW_INVALID },
 };
+
+static void named_metrics_of_the_response_are_kept(void **state)
+{
+	static const char text[] =
+		"{\"name\":\"p\",\"thirdparty_metrics\":[\"b_total\",\"a\"]," TRAINER
+		",\"prom_response\":{\"a\":[{\"metric\":{\"x\":\"y\"},"
+		"\"values\":[[3,\"1\"]]}],\"c\":[{\"metric\":{},"
+		"\"values\":[[3,\"1\"]]}]}}";
+	struct tw_train_request q = { 0 };
+	struct tw_err err = { 0 };
+	size_t count;
+
+	(void)state;
+	if (read_request(text, strlen(text), 5, &q, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(q.thirdparty.names.count, 2);
+	assert_string_equal(q.thirdparty.names.at[0], "a");
+	assert_non_null(tw_prom_series(q.response, "a", &count));
+	assert_null(tw_prom_series(q.response, "c", &count));
+	tw_train_request_release(&q);
+}
 
 static void bad_requests_are_refused_with_their_place(void **state)
 {
@@ -322,6 +351,7 @@ int main(void)
 		cmocka_unit_test(what_the_isolator_is_told_is_read),
 		cmocka_unit_test(what_may_be_absent_has_its_default),
 		cmocka_unit_test(an_idle_response_is_read_too),
+		cmocka_unit_test(named_metrics_of_the_response_are_kept),
 		cmocka_unit_test(bad_requests_are_refused_with_their_place),
 		cmocka_unit_test(a_long_name_is_refused),
 		cmocka_unit_test(too_many_trainers_are_refused),

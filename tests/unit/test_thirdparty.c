@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/extract.h"
+#include "trainer/prom.h"
+#include "trainer/thirdparty.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names and groups ---- */
+
+static int make(struct tw_thirdparty *t, const char *text, struct tw_err *err)
+{
+	struct tw_strs names = { 0 };
+	int status = tw_strs_split(&names, text, err);
+
+	if (status == 0)
+		status = tw_thirdparty_init(t, &names, err);
+	tw_strs_clear(&names);
+	return status;
+}
+
+static struct tw_thirdparty must_make(const char *text)
+{
+	struct tw_thirdparty t = { 0 };
+	struct tw_err err = { 0 };
+
+	if (make(&t, text, &err) < 0)
+		fail_msg("%s", err.text);
+	return t;
+}
+
+static void names_are_added_to_each_group_in_order(void **state)
+{
+	struct tw_thirdparty t = must_make("disk_io_total,cpu_a,disk_io_total");
+	const struct tw_feature_group *g =
+		tw_thirdparty_group(&t, tw_feature_group_find("CounterOnly"));
+	static const char *const want[] = { "cache_miss", "cpu_a", "cpu_cycles",
+					    "cpu_instructions", "disk_io_total" };
+
+	(void)state;
+	assert_ptr_equal(tw_thirdparty_group(&t, g), g);
+	assert_string_equal(g->name, "CounterOnly");
+	assert_int_equal(g->count, 5);
+	for (size_t i = 0; i < g->count; i++)
+		assert_string_equal(g->features[i], want[i]);
+	g = tw_thirdparty_group(&t, tw_feature_group_find("ThirdParty"));
+	assert_int_equal(g->count, 2);
+	g = tw_thirdparty_group(&t, tw_feature_group_find("NodeCPU"));
+	assert_true(g->of_node);
+	tw_thirdparty_release(&t);
+}
+
+static void without_names_a_group_is_itself(void **state)
+{
+	const struct tw_feature_group *g = tw_feature_group_find("Basic");
+	struct tw_thirdparty t = must_make("");
+
+	(void)state;
+	assert_ptr_equal(tw_thirdparty_group(&t, g), g);
+	assert_ptr_equal(tw_thirdparty_group(NULL, g), g);
+	assert_null(tw_thirdparty_group(&t, NULL));
+	tw_thirdparty_release(&t);
+}
+
+static void names_that_no_metric_has_are_refused(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "9lives", "'9lives' is no name of a metric" },
+		{ "a-b", "'a-b' is no name of a metric" },
+		{ "cpu_cycles", "'cpu_cycles' is a feature's name, no metric's" },
+		{ "package_power", "'package_power' means something else in tables" },
+		{ "kepler_node_package_joules_total",
+		  "'kepler_node_package_joules_total' is what power is known from" },
+		{ "timestamp", "'timestamp' means something else in tables" },
+		{ "node_type", "'node_type' means something else in tables" },
+	};
+	char text[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tw_thirdparty t = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(make(&t, bad[i][0], &err), -1);
+		assert_int_equal(err.code, TW_INVALID);
+		assert_string_equal(err.text, bad[i][1]);
+		assert_null(t.group);
+	}
+	memset(text, 'a', 128);
+	text[128] = '\0';
+	{
+		struct tw_thirdparty t = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(make(&t, text, &err), -1);
+		assert_non_null(strstr(err.text, "is longer than 127 bytes"));
+	}
+}
+
+static void more_names_than_the_limit_are_refused(void **state)
+{
+	struct tw_thirdparty t = { 0 };
+	struct tw_err err = { 0 };
+	char text[400] = "a";
+
+	(void)state;
+	for (size_t i = 0; i < TW_THIRDPARTY_MAX; i++)
+		strcat(text, ",b");
+	assert_int_equal(make(&t, text, &err), -1);
+	assert_string_equal(err.text, "33 metrics, limit is 32");
+}
+
+static void names_without_memory_are_an_error(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_thirdparty t = { 0 };
+		struct tw_err err = { 0 };
+		int status;
+
+		fail_alloc_at(n);
+		status = make(&t, "a_total,b", &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(status, 0);
+			tw_thirdparty_release(&t);
+			assert_true(n > 4);
+			break;
+		}
+		assert_int_equal(status, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+/* ---- extraction ---- */
+
+#define SERIES(labels, values) "{\"metric\":{" labels "},\"values\":[" values "]}"
+#define ID(c) "\"container_id\":\"" c "\""
+#define LOAD(values_a, values_b)                                                       \
+	"\"kepler_container_bpf_cpu_time_ms_total\":[" SERIES(                         \
+		ID("a"), values_a) "," SERIES(ID("b"),                                 \
+					      values_b) "],"                           \
+							"\"kepler_container_bpf_page_" \
+							"cache_hit_total\":[" SERIES(  \
+								ID("a"), values_a) "],"
+#define POWER                                               \
+	"\"kepler_node_platform_joules_total\":[" SERIES(   \
+		"\"source\":\"acpi\",\"mode\":\"dynamic\"", \
+		"[100,\"0\"],[103,\"30\"],[106,\"90\"],[109,\"120\"]") "]"
+#define RISE "[100,\"0\"],[103,\"30\"],[106,\"90\"],[109,\"120\"]"
+#define RESPONSE(metric, list) "{" LOAD(RISE, RISE) "\"" metric "\":[" list "]," POWER "}"
+
+struct wanted {
+	const char *text, *name, *group;
+	enum tw_level level;
+};
+
+static int extract(const struct wanted *w, struct tw_dataset *out, struct tw_err *err)
+{
+	struct tw_thirdparty t = must_make(w->name);
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find("acpi"),
+		.group = tw_thirdparty_group(&t, tw_feature_group_find(w->group)),
+		.level = w->level,
+	};
+	struct tw_prom *p = NULL;
+	int status;
+
+	if (tw_prom_parse_more(w->text, strlen(w->text), &t.names, &p, err) < 0)
+		fail_msg("%s", err->text);
+	status = tw_extract(p, &args, out, err);
+	tw_prom_free(p);
+	tw_thirdparty_release(&t);
+	return status;
+}
+
+static void expect(const struct wanted *w, const double *want, size_t count)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	const double *v;
+
+	if (extract(w, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	v = tw_dataset_find(&d, w->name);
+	assert_non_null(v);
+	assert_int_equal(d.rows, count);
+	for (size_t i = 0; i < count; i++)
+		assert_float_equal(v[i], want[i], 1e-9);
+	tw_dataset_release(&d);
+}
+
+#define EXPECT(w, ...)                             \
+	expect(w, (const double[]){ __VA_ARGS__ }, \
+	       sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
+
+static void expect_error(const struct wanted *w, enum tw_code code, const char *text)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(extract(w, &d, &err), -1);
+	assert_int_equal(err.code, code);
+	assert_string_equal(err.text, text);
+}
+
+static void a_counter_of_the_node_is_the_sum_of_its_series_rates(void **state)
+{
+	const struct wanted w = {
+		RESPONSE("io_total",
+			 SERIES("\"device\":\"sda\"", RISE) "," SERIES(
+				 "\"device\":\"sdb\"",
+				 "[103,\"5000\"],[106,\"5030\"],[109,\"5060\"]")),
+		"io_total", "BPFOnly", TW_LEVEL_NODE
+	};
+
+	(void)state;
+	/* sdb was plugged in: what it counted before is no rate. */
+	EXPECT(&w, 10, 30, 20);
+}
+
+static void a_gauge_of_the_node_is_the_mean_of_its_series(void **state)
+{
+	static const char text[] =
+		RESPONSE("celsius",
+			 SERIES("\"sensor\":\"a\"",
+				"[103,\"40\"],[106,\"50\"],"
+				"[109,\"44\"]") "," SERIES("\"sensor\":\"b\"",
+							   "[103,\"60\"],[106,\"50\"]"));
+	const struct wanted w = { text, "celsius", "BPFOnly", TW_LEVEL_NODE };
+
+	(void)state;
+	EXPECT(&w, 50, 50, 44);
+}
+
+static void times_without_a_named_metric_are_left_out(void **state)
+{
+	const struct wanted w = { RESPONSE("celsius",
+					   SERIES("", "[104,\"40\"],[106,\"50\"]")),
+				  "celsius", "BPFOnly", TW_LEVEL_NODE };
+
+	(void)state;
+	EXPECT(&w, 50);
+}
+
+static void a_metric_of_other_times_leaves_no_row(void **state)
+{
+	const struct wanted w = { RESPONSE("celsius",
+					   SERIES("", "[104,\"40\"],[107,\"50\"]")),
+				  "celsius", "BPFOnly", TW_LEVEL_NODE };
+
+	(void)state;
+	expect_error(&w, TW_INVALID,
+		     "no row is left: 'celsius' has no sample at the times of the other "
+		     "metrics");
+}
+
+/* Its exporter goes on while the other one is down. */
+static void a_metric_of_the_node_makes_no_rows(void **state)
+{
+	const struct wanted w = {
+		"{" LOAD("[100,\"0\"],[103,\"3\"]",
+			 "[100,\"0\"],[103,\"3\"]") "\"celsius\":[" SERIES("",
+									   "[103,"
+									   "\"40\"]"
+									   ",[106,"
+									   "\"50\"]"
+									   ",[109,"
+									   "\"60\""
+									   "]") "]"
+										"," POWER
+										"}",
+		"celsius", "BPFOnly", TW_LEVEL_NODE
+	};
+	const struct wanted alone = { w.text, "celsius", "ThirdParty", TW_LEVEL_NODE };
+
+	(void)state;
+	EXPECT(&w, 40);
+	EXPECT(&alone, 40, 50, 60);
+}
+
+static void metrics_of_containers_are_summed_over_them_or_told_of_each(void **state)
+{
+	static const char text[] = RESPONSE(
+		"memory_bytes", SERIES(ID("a"), "[103,\"40\"],[106,\"50\"]") "," SERIES(
+					ID("b"), "[106,\"7\"]"));
+	const struct wanted node = { text, "memory_bytes", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted each = { text, "memory_bytes", "BPFOnly",
+				     TW_LEVEL_CONTAINER };
+	const struct wanted finest = { text, "memory_bytes", "BPFOnly", TW_LEVEL_FINEST };
+
+	(void)state;
+	EXPECT(&node, 40, 57);
+	EXPECT(&each, 40, 0, 50, 7);
+	EXPECT(&finest, 40, 0, 50, 7);
+}
+
+static void metrics_of_the_node_have_no_containers(void **state)
+{
+	static const char text[] = RESPONSE("io_total", SERIES("", RISE));
+	const struct wanted each = { text, "io_total", "BPFOnly", TW_LEVEL_CONTAINER };
+	const struct wanted finest = { text, "io_total", "BPFOnly", TW_LEVEL_FINEST };
+
+	(void)state;
+	expect_error(&each, TW_INVALID,
+		     "BPFOnly is of a node with these metrics: it has no containers");
+	EXPECT(&finest, 10, 20, 10);
+}
+
+static void containers_that_nobody_else_knows_are_refused(void **state)
+{
+	const struct wanted w = { RESPONSE("memory_bytes",
+					   SERIES(ID("other"), "[103,\"40\"]")),
+				  "memory_bytes", "BPFOnly", TW_LEVEL_CONTAINER };
+
+	(void)state;
+	expect_error(&w, TW_INVALID,
+		     "no workload has both 'memory_bytes' and the other metrics: its "
+		     "labels are others");
+}
+
+static void a_named_metric_may_be_one_that_a_schema_knows(void **state)
+{
+	const struct wanted w = {
+		RESPONSE("node_context_switches_total", SERIES("", RISE)),
+		"node_context_switches_total", "BPFOnly", TW_LEVEL_NODE
+	};
+
+	(void)state;
+	EXPECT(&w, 10, 20, 10);
+}
+
+static void a_named_metric_that_is_missing_is_told(void **state)
+{
+	const struct wanted w = { RESPONSE("io_total", SERIES("", RISE)), "oi_total",
+				  "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted none = { w.text, "", "ThirdParty", TW_LEVEL_NODE };
+
+	(void)state;
+	expect_error(&w, TW_NOTFOUND, "response has no series of oi_total");
+	expect_error(&none, TW_INVALID,
+		     "ThirdParty has the metrics that you name, and none is named "
+		     "(--thirdparty-metrics)");
+}
+
+static void a_counter_that_falls_is_refused_like_others(void **state)
+{
+	const struct wanted w = { RESPONSE("io_total",
+					   SERIES("", "[103,\"9\"],[106,\"2\"]")),
+				  "io_total", "BPFOnly", TW_LEVEL_NODE };
+
+	(void)state;
+	expect_error(&w, TW_INVALID,
+		     "io_total (): counter falls from 9 to 2 at time 106; --resets carry "
+		     "accepts it");
+}
+
+static void extraction_without_memory_is_an_error(void **state)
+{
+	static const char text[] = RESPONSE("io_total", SERIES("\"device\":\"a\"", RISE));
+	struct tw_thirdparty t = must_make("io_total");
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find("acpi"),
+		.group = tw_thirdparty_group(&t, tw_feature_group_find("BPFOnly")),
+	};
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (tw_prom_parse_more(text, sizeof(text) - 1, &t.names, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	for (int n = 1;; n++) {
+		struct tw_dataset d = { 0 };
+		int status;
+
+		err = (struct tw_err){ 0 };
+		fail_alloc_at(n);
+		status = tw_extract(p, &args, &d, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(status, 0);
+			tw_dataset_release(&d);
+			break;
+		}
+		assert_int_equal(status, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+	tw_prom_free(p);
+	tw_thirdparty_release(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_added_to_each_group_in_order),
+		cmocka_unit_test(without_names_a_group_is_itself),
+		cmocka_unit_test(names_that_no_metric_has_are_refused),
+		cmocka_unit_test(more_names_than_the_limit_are_refused),
+		cmocka_unit_test(names_without_memory_are_an_error),
+		cmocka_unit_test(a_counter_of_the_node_is_the_sum_of_its_series_rates),
+		cmocka_unit_test(a_gauge_of_the_node_is_the_mean_of_its_series),
+		cmocka_unit_test(times_without_a_named_metric_are_left_out),
+		cmocka_unit_test(a_metric_of_other_times_leaves_no_row),
+		cmocka_unit_test(a_metric_of_the_node_makes_no_rows),
+		cmocka_unit_test(
+			metrics_of_containers_are_summed_over_them_or_told_of_each),
+		cmocka_unit_test(metrics_of_the_node_have_no_containers),
+		cmocka_unit_test(containers_that_nobody_else_knows_are_refused),
+		cmocka_unit_test(a_named_metric_may_be_one_that_a_schema_knows),
+		cmocka_unit_test(a_named_metric_that_is_missing_is_told),
+		cmocka_unit_test(a_counter_that_falls_is_refused_like_others),
+		cmocka_unit_test(extraction_without_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
