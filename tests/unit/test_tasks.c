@@ -154,32 +154,26 @@ static void assert_about(uint64_t ns, uint64_t want_ns, uint64_t slack_ns)
 }
 
 /* Read until the end of the child has been told: it comes an RCU grace period late. */
-static void read_until_ended(const struct tw_task_source *s, void *source,
+static bool read_until_ended(const struct tw_task_source *s, void *source,
 			     struct told *told)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
-	for (int i = 0; i < 10000 && told->ended_count == 0; i++) {
+	for (int i = 0; i < 1000 && told->ended_count == 0; i++) {
 		read_source(s, source, told);
 		nanosleep(&pause, NULL);
 	}
-	assert_int_equal(told->ended_count, 1);
+	return told->ended_count == 1;
 }
 
-static void check_child(const char *name)
+/* Whether its end was told, where the source tells of ends. */
+static bool watch_child(const struct tw_task_source *s, void *source)
 {
-	const struct tw_task_source *s = tw_task_source_find(name);
 	struct told told = { 0 };
 	uint64_t used_ns;
-	void *source;
+	bool ended = true;
 	int go;
 
-	if (s == NULL) {
-		printf("SKIPPED: test_tasks: built without BPF: no %s\n", name);
-		skip();
-		return;
-	}
-	source = open_source(s, 0, 0);
 	told.tgid = (uint32_t)start_child(50 * MS, &go);
 	read_source(s, source, &told);
 	assert_int_equal(told.alive_count, 1);
@@ -190,8 +184,9 @@ static void check_child(const char *name)
 	assert_int_equal(told.alive.flags, 0);
 	assert_string_equal(told.alive.comm, "test_tasks");
 	used_ns = end_child((pid_t)told.tgid, go);
-	if (s->tells_ends) {
-		read_until_ended(s, source, &told);
+	if (s->tells_ends)
+		ended = read_until_ended(s, source, &told);
+	if (s->tells_ends && ended) {
 		/* Both are the scheduler's sum; one is cut to whole us. */
 		assert_about(told.ended.cpu_ns, used_ns, 2000);
 		assert_int_equal(told.ended.start_ns, told.alive.start_ns);
@@ -201,6 +196,28 @@ static void check_child(const char *name)
 	told.alive_count = 0;
 	read_source(s, source, &told);
 	assert_int_equal(told.alive_count, 0);
+	return ended;
+}
+
+/* The kernel of a virtual machine may hide an event from BPF, here and there. */
+#define CHILDREN_MAX 5
+
+static void check_child(const char *name)
+{
+	const struct tw_task_source *s = tw_task_source_find(name);
+	void *source;
+	int n = 1;
+
+	if (s == NULL) {
+		printf("SKIPPED: test_tasks: built without BPF: no %s\n", name);
+		skip();
+		return;
+	}
+	source = open_source(s, 0, 0);
+	while (!watch_child(s, source))
+		if (n++ == CHILDREN_MAX)
+			fail_msg("%s: no end of %d children was told", name,
+				 CHILDREN_MAX);
 	s->close(source);
 }
 
