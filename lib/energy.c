@@ -14,10 +14,13 @@ static const char *const names[] = {
 _Static_assert(COUNT(names) == TW_COMPONENT_COUNT, "every component needs a name");
 
 static const enum tw_component rapl[] = { TW_PACKAGE, TW_CORE, TW_UNCORE, TW_DRAM };
+/* The collector's simulation. */
+static const enum tw_component fake[] = { TW_PACKAGE, TW_CORE, TW_DRAM };
 static const enum tw_component platform[] = { TW_PLATFORM };
 
 static const struct tw_energy_source sources[] = {
 	{ "acpi", platform, COUNT(platform) },
+	{ "fake", fake, COUNT(fake) },
 	{ "hmc", platform, COUNT(platform) },
 	{ "psys", platform, COUNT(platform) },
 	{ "rapl-msr", rapl, COUNT(rapl) },

@@ -282,6 +282,22 @@ class Power(Case):
             return before <= exported() + 1e-6 and exported() <= self.node_joules(daemon) + 1e-6
         wait_until(the_same, "the same joules")
 
+    def test_a_model_of_the_machine_s_own_samples_tells_its_power(self):
+        response, db = self.path("response.json"), self.path("db")
+        measured = self.collect("--meters", "fake")
+        self.tallywatt("record", "--output", response, "--for", "8s", "--interval", "250ms",
+                       f"http://{measured.address}/metrics")
+        self.tallywatt("train", "--input", response, "--name", "own", "--group", "NodeCPU",
+                       "--trainers", "SGDRegressorTrainer", "--folds", "2", "--model-db", db)
+        model = os.path.join(db, "own/fake/AbsPower/NodeCPU/SGDRegressorTrainer_0")
+        daemon = self.collect("--model", model)
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        told = [has for name, has, value in self.samples(daemon)
+                if name == "tallywatt_node_power_watts" and value > 0]
+        self.assertEqual({has["zone"] for has in told}, {"package", "core", "dram"})
+        self.assertEqual({(has["source"], has["path"]) for has in told},
+                         {("model", "model:SGDRegressorTrainer_0")})
+
     def test_promtool_has_no_complaint(self):
         need("promtool", shutil.which("promtool") is not None)
         daemon = self.collect("--meters", "fake", "--compat", "kepler")
