@@ -12,7 +12,7 @@
 #   make install         to $(DESTDIR)$(prefix)
 #   make format          lay out the sources with clang-format 14
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
-#   make LIBSVM=0        without libsvm;  make WERROR=1
+#   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
 #   make BPF=0           the collector without its BPF programs
 #
 # tests/checks.mk has the targets that test and check, tests/bench.mk those that measure.
@@ -110,6 +110,13 @@ LIBSVM := $(shell $(CC) -fsyntax-only -include libsvm/svm.h -x c /dev/null \
 endif
 LIBSVM_LIBS := $(if $(filter 1,$(LIBSVM)),-lsvm)
 
+# Signatures of pipelines.
+SODIUM_LIBS := $(call pc,--libs libsodium)
+SODIUM ?= $(if $(SODIUM_LIBS),1,0)
+ifeq ($(SODIUM),0)
+SODIUM_LIBS :=
+endif
+
 # BPF programs need a clang that can make them, a bpftool that runs (Ubuntu's may be for
 # another kernel only) and libbpf.
 BPF_LIBS := $(call pc,--libs libbpf)
@@ -123,7 +130,7 @@ BPF_LIBS :=
 endif
 
 tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' \
-	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_BPF=$(BPF) \
+	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_SODIUM=$(SODIUM) -DTW_BPF=$(BPF) \
 	-DTW_MODEL_DB='"$(pkgdatadir)/models"' \
 	-DTW_LIBEXEC='"$(helperdir)"' $(tw-cppflags)
 
@@ -225,7 +232,7 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(BPF_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 # Allocation goes through tests/unit/fail_alloc.c, which can fail the nth call.

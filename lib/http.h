@@ -40,7 +40,8 @@ typedef int tw_http_sink(void *arg, const char *data, size_t len, struct tw_err 
 
 struct tw_http_call {
 	const char *url;
-	const char *body; /* NULL: GET, else POST */
+	const char *method; /* of a call with a body; NULL: POST */
+	const char *body;   /* NULL: GET, else POST */
 	size_t body_len;
 	const char *content_type; /* of body; NULL: application/json */
 	const char *accept;       /* or NULL */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 lib-src += lib/accept.c
 lib-src += lib/arena.c
+lib-src += lib/base64.c
 lib-src += lib/buf.c
 lib-src += lib/csv.c
 lib-src += lib/csv_cell.c
@@ -43,6 +44,7 @@ lib-src += lib/opt_file.c
 lib-src += lib/opt_value.c
 lib-src += lib/pool.c
 lib-src += lib/replace.c
+lib-src += lib/sha256.c
 lib-src += lib/strs.c
 lib-src += lib/systemd.c
 lib-src += lib/version.c

@@ -10,5 +10,6 @@ void tw_version_print(const char *program)
 	printf("jansson: %s\n", JANSSON_VERSION);
 	printf("xgboost: %s\n", TW_XGBOOST ? "yes" : "no");
 	printf("libsvm: %s\n", TW_LIBSVM ? "yes" : "no");
+	printf("libsodium: %s\n", TW_SODIUM ? "yes" : "no");
 	printf("bpf: %s\n", TW_BPF ? "yes" : "no");
 }

@@ -53,6 +53,9 @@ int tw_pipeline_add_index(struct tw_fileset *pipeline, const json_t *metadata,
  * name. Atomic and durable: a reader, or whoever looks after a crash at any moment,
  * sees the whole old or the whole new one. Publishers in several processes take
  * turns. Left-overs of a publisher that was killed are removed. The name is checked.
+ * A set without a manifest (model-db/manifest.h) gets one. The version that was there is
+ * kept as <db>/.old-<name>, which readers pass over; of a publisher that is killed at the
+ * very end perhaps the one before.
  */
 int tw_pipeline_publish(const char *db, const char *name,
 			const struct tw_fileset *pipeline, struct tw_err *err);
@@ -65,6 +68,12 @@ int tw_pipeline_publish(const char *db, const char *name,
  */
 int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
 		       struct tw_err *err);
+
+/*
+ * Exchange the pipeline and its previous version, atomically: done twice, it is as
+ * before. TW_NOTFOUND where there is none.
+ */
+int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err);
 
 /*
  * The node types of a published pipeline, by which a training numbers its machines; none

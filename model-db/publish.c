@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/pipeline.h"
 
+#include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/fileset.h"
 #include "lib/json.h"
 #include "lib/strs.h"
 #include "lib/zip.h"
+#include "model-db/manifest.h"
 #include "model-db/pipeline_merge.h"
 #include "profiler/node_types.h"
 
@@ -23,6 +25,8 @@
 
 /* What is being written, and after the exchange the old one. Readers pass dots over. */
 #define NEW_PREFIX ".new-"
+/* The version before, for tw_pipeline_rollback(). */
+#define OLD_PREFIX ".old-"
 
 #define INDEX_MAX ((size_t)16 << 20)
 
@@ -132,6 +136,21 @@ static int put_in_place(const char *fresh, const char *path, struct tw_err *err)
 	return 0;
 }
 
+/*
+ * After an exchange fresh has what was there before. It becomes the previous version, in
+ * one step; what that was takes its place, and is removed by who removes fresh.
+ */
+static int keep_previous(const char *fresh, const char *old, struct tw_err *err)
+{
+	struct stat st;
+
+	if (lstat(fresh, &st) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : tw_fail_errno(err, errno, "cannot look at '%s'", fresh);
+	return put_in_place(fresh, old, err);
+}
+
 /* What is there is added to the set. */
 static int add_old(const char *path, struct tw_fileset *pipeline, struct tw_err *err)
 {
@@ -151,12 +170,33 @@ out:
 	return rc;
 }
 
+/* Of what is published without one; of what came with one it was checked. */
+static int write_manifest(const struct tw_fileset *pipeline, const char *fresh,
+			  struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	char *path = NULL;
+	int rc = -1;
+
+	if (tw_fileset_find(pipeline, TW_MANIFEST_NAME) != NULL)
+		return 0;
+	if (tw_path_join(&path, err, fresh, TW_MANIFEST_NAME, NULL) < 0 ||
+	    tw_manifest_write(pipeline, &b, err) < 0 ||
+	    tw_file_create(path, b.data, b.len, err) < 0 || tw_dir_sync(fresh, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(path);
+	tw_buf_clear(&b);
+	return rc;
+}
+
 /* pipeline, or what it becomes with all that is there in `whole`, which may be NULL. */
 static int publish(const char *db, const char *name, const struct tw_fileset *pipeline,
 		   struct tw_fileset *whole, struct tw_err *err)
 {
 	struct tw_err ignored = { 0 };
-	char fresh_name[160], *fresh = NULL, *path = NULL;
+	char fresh_name[160], old_name[160], *fresh = NULL, *path = NULL, *old = NULL;
 	int lock = -1, rc = -1;
 
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0)
@@ -165,7 +205,9 @@ static int publish(const char *db, const char *name, const struct tw_fileset *pi
 		return tw_fail(err, TW_INVALID, "cannot publish '%s': it has no files",
 			       name);
 	snprintf(fresh_name, sizeof(fresh_name), NEW_PREFIX "%s", name);
+	snprintf(old_name, sizeof(old_name), OLD_PREFIX "%s", name);
 	if (tw_path_join(&fresh, err, db, fresh_name, NULL) < 0 ||
+	    tw_path_join(&old, err, db, old_name, NULL) < 0 ||
 	    tw_path_join(&path, err, db, name, NULL) < 0 || tw_dir_make(db, err) < 0)
 		goto out;
 	if (take_turn(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
@@ -173,18 +215,21 @@ static int publish(const char *db, const char *name, const struct tw_fileset *pi
 	if (whole != NULL && add_old(path, whole, err) < 0)
 		goto out;
 	if (tw_fileset_write_dir(pipeline, fresh, err) < 0 ||
-	    put_in_place(fresh, path, err) < 0 || tw_dir_sync(db, err) < 0)
+	    write_manifest(pipeline, fresh, err) < 0 ||
+	    put_in_place(fresh, path, err) < 0 || keep_previous(fresh, old, err) < 0 ||
+	    tw_dir_sync(db, err) < 0)
 		goto out;
 
 	rc = 0;
 out:
-	/* What failed, or the old one. If that does not work, the next publisher tries.
-	 */
+	/* What failed, or the one before the previous. If that does not work, the next
+	 * publisher tries. */
 	if (lock >= 0) {
 		tw_tree_remove(fresh, &ignored);
 		close(lock);
 	}
 	free(path);
+	free(old);
 	free(fresh);
 	if (rc < 0)
 		tw_err_wrap(err, "cannot publish '%s'", name);
@@ -201,6 +246,36 @@ int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipe
 		       struct tw_err *err)
 {
 	return publish(db, name, pipeline, pipeline, err);
+}
+
+int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err)
+{
+	char old_name[160], *path = NULL, *old = NULL;
+	struct stat st;
+	int lock = -1, rc = -1;
+
+	if (tw_name_check("pipeline name", name, strlen(name), err) < 0)
+		return -1;
+	snprintf(old_name, sizeof(old_name), OLD_PREFIX "%s", name);
+	if (tw_path_join(&old, err, db, old_name, NULL) < 0 ||
+	    tw_path_join(&path, err, db, name, NULL) < 0 || take_turn(db, &lock, err) < 0)
+		goto out;
+	if (lstat(old, &st) < 0 && errno == ENOENT) {
+		tw_fail(err, TW_NOTFOUND, "there is no previous version");
+		goto out;
+	}
+	if (put_in_place(old, path, err) < 0 || tw_dir_sync(db, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	if (lock >= 0)
+		close(lock);
+	free(path);
+	free(old);
+	if (rc < 0)
+		tw_err_wrap(err, "cannot roll '%s' back", name);
+	return rc;
 }
 
 static int read_known(const char *path, struct tw_node_types *out, struct tw_err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/weights.h"
 
+#include "lib/base64.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -17,29 +18,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define CURVEFIT "curvefit"
-
-/* The base64 of RFC 4648, section 4. */
-static void add_base64(struct tw_buf *b, const unsigned char *s, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < len; i += 3) {
-		size_t n = len - i < 3 ? len - i : 3;
-		uint32_t v = (uint32_t)s[i] << 16;
-		char four[4];
-
-		if (n > 1)
-			v |= (uint32_t)s[i + 1] << 8;
-		if (n > 2)
-			v |= s[i + 2];
-		four[0] = digits[v >> 18];
-		four[1] = digits[v >> 12 & 63];
-		four[2] = n > 1 ? digits[v >> 6 & 63] : '=';
-		four[3] = n > 2 ? digits[v & 63] : '=';
-		tw_buf_add(b, four, sizeof(four));
-	}
-}
 
 static int write_linear(const struct tw_model_part *p, struct tw_buf *out,
 			struct tw_err *err)
@@ -66,7 +44,7 @@ static int write_xgboost(const struct tw_model_part *p, struct tw_buf *out,
 		tw_buf_adds(out, ":{\"scale\":1}");
 	}
 	tw_buf_adds(out, "},\"XGboost_Weights\":\"");
-	add_base64(out, (const unsigned char *)p->text, p->len);
+	tw_buf_add_base64(out, p->text, p->len);
 	tw_buf_adds(out, "\"}}");
 	return 0;
 }

@@ -12,8 +12,10 @@ trainer-src += trainer/cmd_isolate.c
 trainer-src += trainer/cmd_isolation.c
 trainer-src += trainer/cmd_models.c
 trainer-src += trainer/cmd_profile.c
+trainer-src += trainer/cmd_publish.c
 trainer-src += trainer/cmd_query.c
 trainer-src += trainer/cmd_record.c
+trainer-src += trainer/cmd_rollback.c
 trainer-src += trainer/cmd_spec.c
 trainer-src += trainer/cmd_table.c
 trainer-src += trainer/cmd_train.c
@@ -57,6 +59,7 @@ trainer-src += trainer/prom.c
 trainer-src += trainer/prom_answer.c
 trainer-src += trainer/prom_builder.c
 trainer-src += trainer/prom_client.c
+trainer-src += trainer/publishing.c
 trainer-src += trainer/query.c
 trainer-src += trainer/record.c
 trainer-src += trainer/registry.c
@@ -108,4 +111,4 @@ tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(GSL_LIBS) $(XGBOOST
 programs += tallywatt
 tallywatt-src := trainer/tallywatt.c
 tallywatt-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS)

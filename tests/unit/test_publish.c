@@ -8,6 +8,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/fileset.h"
+#include "model-db/manifest.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
@@ -169,19 +170,39 @@ static void must_publish(const char *db, int version)
 		fail_msg("%s", err.text);
 }
 
+/* What is there is what its manifest says; then without it, to be compared. */
+static void check_and_drop_manifest(struct tw_fileset *s)
+{
+	struct tw_err err = { 0 };
+	size_t kept = 0;
+
+	if (tw_manifest_check(s, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < s->count; i++) {
+		if (strcmp(s->at[i].name, TW_MANIFEST_NAME) == 0) {
+			free(s->at[i].name);
+			free(s->at[i].data);
+		} else {
+			s->at[kept++] = s->at[i];
+		}
+	}
+	s->count = kept;
+}
+
 /* The version that is wholly there; 0: none at all. Anything else fails the test. */
-static int seen(const char *db)
+static int seen_as(const char *db, const char *name)
 {
 	struct tw_fileset got = { 0 };
 	struct tw_err err = { 0 };
 	char path[512];
 	int version = 0;
 
-	snprintf(path, sizeof(path), "%s/p", db);
+	snprintf(path, sizeof(path), "%s/%s", db, name);
 	if (access(path, F_OK) < 0)
 		return 0;
 	if (tw_fileset_read_dir(&got, path, &limits, &err) < 0)
 		fail_msg("%s", err.text);
+	check_and_drop_manifest(&got);
 	for (int v = 1; v <= 3 && version == 0; v++) {
 		struct tw_fileset want = { 0 };
 		bool same;
@@ -203,7 +224,12 @@ static int seen(const char *db)
 	return version;
 }
 
-/* What is in the database beside "p" and the lock. */
+static int seen(const char *db)
+{
+	return seen_as(db, "p");
+}
+
+/* What is in the database beside "p", the one before and the lock. */
 static int count_others(const char *db)
 {
 	DIR *d = opendir(db);
@@ -213,7 +239,9 @@ static int count_others(const char *db)
 	assert_non_null(d);
 	while ((e = readdir(d)) != NULL)
 		others += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-			  strcmp(e->d_name, "p") != 0 && strcmp(e->d_name, ".lock") != 0;
+			  strcmp(e->d_name, "p") != 0 &&
+			  strcmp(e->d_name, ".old-p") != 0 &&
+			  strcmp(e->d_name, ".lock") != 0;
 	closedir(d);
 	return others;
 }
@@ -358,6 +386,63 @@ static void a_file_in_the_pipelines_place_is_left_alone(void **state)
 	scratch_free(db);
 }
 
+static void the_previous_version_is_kept_and_comes_back(void **state)
+{
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+
+	(void)state;
+	must_publish(db, 1);
+	assert_int_equal(tw_pipeline_rollback(db, "p", &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_string_equal(err.text,
+			    "cannot roll 'p' back: there is no previous version");
+	must_publish(db, 2);
+	must_publish(db, 3);
+	assert_int_equal(seen_as(db, ".old-p"), 2);
+
+	err = (struct tw_err){ 0 };
+	assert_int_equal(tw_pipeline_rollback(db, "p", &err), 0);
+	assert_int_equal(seen(db), 2);
+	assert_int_equal(seen_as(db, ".old-p"), 3);
+	assert_int_equal(tw_pipeline_rollback(db, "p", &err), 0);
+	assert_int_equal(seen(db), 3);
+
+	assert_int_equal(tw_pipeline_rollback(db, "../p", &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	scratch_free(db);
+}
+
+/* Whoever is killed while rolling back leaves one of the two, and both are kept. */
+static void killed_anywhere_a_rollback_is_done_or_not(void **state)
+{
+	char *db = scratch_new();
+	bool killed = true;
+
+	(void)state;
+	must_publish(db, 1);
+	must_publish(db, 2);
+	for (int n = 1; killed; n++) {
+		const int before = seen(db);
+		const pid_t child = fork();
+		int status;
+
+		assert_true(child >= 0);
+		if (child == 0) {
+			struct tw_err err = { 0 };
+
+			dying = n;
+			_exit(tw_pipeline_rollback(db, "p", &err) == 0 ? 0 : 1);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		killed = WIFSIGNALED(status);
+		assert_true(killed || WEXITSTATUS(status) == 0);
+		assert_int_equal(seen(db) + seen_as(db, ".old-p"), 3);
+		assert_true(killed || seen(db) != before);
+	}
+	scratch_free(db);
+}
+
 static void an_empty_pipeline_is_refused(void **state)
 {
 	struct tw_fileset none = { 0 };
@@ -450,6 +535,8 @@ int main(void)
 		cmocka_unit_test(a_name_that_is_a_path_is_refused_and_nothing_made),
 		cmocka_unit_test(without_an_atomic_exchange_the_old_one_stays),
 		cmocka_unit_test(a_file_in_the_pipelines_place_is_left_alone),
+		cmocka_unit_test(the_previous_version_is_kept_and_comes_back),
+		cmocka_unit_test(killed_anywhere_a_rollback_is_done_or_not),
 		cmocka_unit_test(an_empty_pipeline_is_refused),
 		cmocka_unit_test(publishers_at_once_take_turns),
 		cmocka_unit_test(every_failed_allocation_leaves_the_old_one),

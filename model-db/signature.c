@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/signature.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/strs.h"
+#include "model-db/manifest.h"
+#include "model-db/signature_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KEY_TEXT 56 /* base64 of TW_MINISIGN_PUBLIC */
+
+static int check_signed(const struct tw_fileset_file *signature,
+			struct tw_fileset *pipeline, const struct tw_strs *keys,
+			struct tw_err *err)
+{
+	const struct tw_fileset_file *m = tw_fileset_find(pipeline, TW_MANIFEST_NAME);
+
+	if (m == NULL)
+		return tw_fail(err, TW_INVALID,
+			       TW_MANIFEST_SIGNATURE " without " TW_MANIFEST_NAME);
+	if (tw_signature_check(signature->data, signature->len, keys, m->data, m->len,
+			       err) < 0)
+		return tw_err_wrap(err, TW_MANIFEST_SIGNATURE);
+	return 0;
+}
+
+int tw_signature_check_pipeline(struct tw_fileset *pipeline, const struct tw_strs *keys,
+				bool required, struct tw_err *err)
+{
+	const struct tw_fileset_file *signature =
+		tw_fileset_find(pipeline, TW_MANIFEST_SIGNATURE);
+	struct tw_err why = { 0 };
+
+	if (signature == NULL && required)
+		return tw_fail(err, TW_DENIED, "not signed: there is no %s",
+			       TW_MANIFEST_SIGNATURE);
+	if (signature != NULL && (required || keys->count > 0) &&
+	    check_signed(signature, pipeline, keys, err) < 0)
+		return -1;
+	if (tw_manifest_check(pipeline, &why) == 0 ||
+	    (why.code == TW_NOTFOUND && signature == NULL))
+		return 0;
+	return tw_fail(err, why.code, "%s", why.text);
+}
+
+int tw_signature_add(struct tw_fileset *pipeline, const char *key_text, size_t key_len,
+		     const char *password, struct tw_err *err)
+{
+	const struct tw_fileset_file *m;
+	struct tw_buf b = { 0 };
+	char comment[96], *text;
+	size_t len;
+
+	if (tw_manifest_add(pipeline, err) < 0)
+		return -1;
+	m = tw_fileset_find(pipeline, TW_MANIFEST_NAME);
+	snprintf(comment, sizeof(comment), "timestamp:%lld\tfile:%s",
+		 (long long)time(NULL), TW_MANIFEST_NAME);
+	if (tw_signature_make(key_text, key_len, password, comment, m->data, m->len, &b,
+			      err) < 0) {
+		tw_buf_clear(&b);
+		return -1;
+	}
+	text = tw_buf_detach(&b, &len);
+	if (text == NULL)
+		return tw_fail(err, TW_NOMEM, TW_MANIFEST_SIGNATURE);
+	return tw_fileset_take(pipeline, TW_MANIFEST_SIGNATURE, text, len, err);
+}
+
+static int add_key(const char *text, size_t len, struct tw_strs *keys, struct tw_err *err)
+{
+	unsigned char bytes[TW_MINISIGN_PUBLIC];
+
+	if (tw_minisign_bytes("public key", text, len, bytes, sizeof(bytes), err) < 0)
+		return -1;
+	if (memcmp(bytes, "Ed", 2) != 0)
+		return tw_fail(err, TW_UNSUPPORTED, "public key: not of Ed25519");
+	return tw_strs_add(keys, text, len, err);
+}
+
+static int read_key_file(const char *path, struct tw_strs *keys, struct tw_err *err)
+{
+	const char *line, *end;
+	char *text = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(path, TW_MINISIGN_TEXT_MAX, &text, &len, err) < 0)
+		goto out;
+	/* The comment may be left out: then it is what is passed on the command line. */
+	line = strncmp(text, "untrusted comment:", 18) == 0 ? strchr(text, '\n') : text;
+	if (line == NULL) {
+		tw_fail(err, TW_PARSE, "'%s': no key", path);
+		goto out;
+	}
+	line += *line == '\n';
+	end = line + strcspn(line, "\r\n");
+	if (add_key(line, (size_t)(end - line), keys, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(text);
+	return rc;
+}
+
+int tw_signature_read_key(const char *path_or_key, struct tw_strs *keys,
+			  struct tw_err *err)
+{
+	const size_t len = strlen(path_or_key);
+
+	if (len == KEY_TEXT && strncmp(path_or_key, "RW", 2) == 0)
+		return add_key(path_or_key, len, keys, err);
+	return read_key_file(path_or_key, keys, err);
+}

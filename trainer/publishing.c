@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/publishing.h"
+
+#include "estimator/predictor.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/http.h"
+#include "lib/json.h"
+#include "lib/zip.h"
+#include "model-db/model.h"
+#include "model-db/pipeline_check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ZIP_MAX ((size_t)1 << 30)
+#define SEND_MS 600000
+#define STALL_MS 60000
+
+int tw_is_url(const char *text)
+{
+	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *err)
+{
+	char *data = NULL;
+	struct stat st;
+	size_t len;
+	int rc = -1;
+
+	if (stat(path, &st) < 0)
+		return tw_fail_errno(err, errno, "cannot read '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return tw_fileset_read_dir(out, path, &tw_zip_pipeline_limits, err);
+	if (tw_file_read(path, ZIP_MAX, &data, &len, err) < 0)
+		goto out;
+	if (tw_zip_read(data, len, &tw_zip_pipeline_limits, out, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(data);
+	return rc;
+}
+
+/* ---- checked ---- */
+
+static int load_part(const struct tw_predictor *p, const struct tw_model_part *part,
+		     struct tw_err *err)
+{
+	void *state;
+
+	if (p->load(part->text, part->len, &part->features, &state, err) < 0)
+		return tw_err_wrap(err, "%s", tw_component_name(part->component));
+	p->free(state);
+	return 0;
+}
+
+static int load_model(void *arg, const struct tw_model *m, struct tw_err *err)
+{
+	const struct tw_predictor *p = tw_predictor_find(m->info.predictor);
+
+	(void)arg;
+	if (p == NULL)
+		return tw_fail(err, TW_UNSUPPORTED, "no predictor '%s'",
+			       m->info.predictor);
+	for (size_t i = 0; i < m->parts; i++)
+		if (load_part(p, &m->part[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
+			struct tw_err *err)
+{
+	return tw_pipeline_check(pipeline, load_model, NULL, models_out, err);
+}
+
+/* ---- sent ---- */
+
+static enum tw_code code_of(unsigned status)
+{
+	if (status == 401 || status == 403)
+		return TW_DENIED;
+	if (status == 404)
+		return TW_NOTFOUND;
+	return status >= 500 ? TW_IO : TW_INVALID;
+}
+
+/* The server's own reason, where it gives one. */
+static int refused(const struct tw_http_answer *a, const char *url, struct tw_err *err)
+{
+	struct tw_err none = { 0 };
+	const char *detail = "";
+	json_t *doc = NULL;
+
+	if (tw_json_parse(a->body, a->len, "answer", &doc, &none) == 0)
+		(void)!tw_json_text(doc, "answer", "detail", true, &detail, &none);
+	tw_fail(err, code_of(a->status), "'%s' answers %u%s%s", url, a->status,
+		*detail != '\0' ? ": " : "", detail);
+	json_decref(doc);
+	return -1;
+}
+
+static int call(const char *url, const char *name, const char *more,
+		const struct tw_http_call *how, struct tw_err *err)
+{
+	struct tw_http_answer answer = { 0 };
+	struct tw_http_call c = *how;
+	struct tw_buf b = { 0 };
+	size_t len = strlen(url);
+	int rc = -1;
+
+	while (len > 0 && url[len - 1] == '/')
+		len--;
+	tw_buf_add(&b, url, len);
+	tw_buf_adds(&b, "/api/v1/pipelines/");
+	tw_http_escape(&b, name);
+	tw_buf_adds(&b, more);
+	if (tw_buf_failed(&b)) {
+		tw_fail(err, TW_NOMEM, "URL");
+		goto out;
+	}
+	c.url = b.data;
+	if (tw_http_init(err) < 0 || tw_http_call(&c, &answer, err) < 0)
+		goto out;
+	if (answer.status < 200 || answer.status > 299) {
+		refused(&answer, b.data, err);
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_http_answer_release(&answer);
+	tw_buf_clear(&b);
+	return rc;
+}
+
+int tw_publishing_send(const char *url, const char *name, const struct tw_fileset *s,
+		       const struct tw_http_access *access, struct tw_err *err)
+{
+	struct tw_http_call c = { .method = "PUT",
+				  .content_type = "application/zip",
+				  .timeout_ms = SEND_MS,
+				  .stall_ms = STALL_MS,
+				  .access = access };
+	char *zip = NULL;
+	int rc = -1;
+
+	if (tw_zip_write(s, &zip, &c.body_len, err) < 0)
+		goto out;
+	c.body = zip;
+	if (call(url, name, "", &c, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(zip);
+	return rc;
+}
+
+int tw_publishing_send_rollback(const char *url, const char *name,
+				const struct tw_http_access *access, struct tw_err *err)
+{
+	const struct tw_http_call c = {
+		.body = "{}", .body_len = 2, .timeout_ms = STALL_MS, .access = access
+	};
+
+	return call(url, name, "/rollback", &c, err);
+}
