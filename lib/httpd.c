@@ -252,6 +252,25 @@ static void check_access(struct exchange *e, struct MHD_Connection *c)
 	}
 }
 
+/* What the route itself asks of who asks. */
+static void ask_route(struct exchange *e, struct MHD_Connection *c, const char *method,
+		      const char *path)
+{
+	const struct tw_http_request q = { .method = method,
+					   .path = path,
+					   .body = "",
+					   .query = c,
+					   .route = e->route,
+					   .params = &e->params };
+	const bool anonymous =
+		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization") == NULL;
+
+	if (e->route->allow != NULL &&
+	    e->route->allow(e->server->config.app, &q, &e->why) < 0)
+		refuse(e,
+		       e->why.code == TW_DENIED && anonymous ? MHD_HTTP_UNAUTHORIZED : 0);
+}
+
 /* Headers are there, the body is not. */
 static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 			     const char *method, const char *path, void **state)
@@ -274,6 +293,8 @@ static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 	check_access(e, c);
 	if (e->refused == 0)
 		find_route(e, method, path);
+	if (e->refused == 0)
+		ask_route(e, c, method, path);
 	/* The library has checked that it is a number; one too large is ULLONG_MAX. */
 	over = length != NULL && strtoull(length, NULL, 10) > e->body_max;
 	if (over && e->refused == 0)

@@ -97,6 +97,11 @@ struct tw_http_route {
 	const char *path;   /* exact, but "{name}" between two '/' is any text */
 	size_t body_max;    /* bytes; 0: the server's default */
 	const struct tw_http_body *body; /* NULL: buffered */
+	/*
+	 * Before the body is taken: a failure answers the request, with 401 where it came
+	 * without an Authorization. The body is not there yet. NULL: everybody may.
+	 */
+	int (*allow)(void *app, const struct tw_http_request *q, struct tw_err *err);
 	void (*handle)(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r);
 };

@@ -7,9 +7,8 @@
 #include "lib/fileset.h"
 #include "lib/json.h"
 #include "lib/strs.h"
-#include "lib/zip.h"
 #include "model-db/manifest.h"
-#include "model-db/pipeline_merge.h"
+#include "model-db/publish.h"
 #include "profiler/node_types.h"
 
 #include <dirent.h>
@@ -151,25 +150,6 @@ static int keep_previous(const char *fresh, const char *old, struct tw_err *err)
 	return put_in_place(fresh, old, err);
 }
 
-/* What is there is added to the set. */
-static int add_old(const char *path, struct tw_fileset *pipeline, struct tw_err *err)
-{
-	struct tw_fileset old = { 0 };
-	struct stat st;
-	int rc = -1;
-
-	if (lstat(path, &st) < 0 && errno == ENOENT)
-		return 0;
-	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) < 0 ||
-	    tw_pipeline_merge(pipeline, &old, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	tw_fileset_clear(&old);
-	return rc;
-}
-
 /* Of what is published without one; of what came with one it was checked. */
 static int write_manifest(const struct tw_fileset *pipeline, const char *fresh,
 			  struct tw_err *err)
@@ -191,9 +171,9 @@ out:
 	return rc;
 }
 
-/* pipeline, or what it becomes with all that is there in `whole`, which may be NULL. */
-static int publish(const char *db, const char *name, const struct tw_fileset *pipeline,
-		   struct tw_fileset *whole, struct tw_err *err)
+int tw_pipeline_publish_with(const char *db, const char *name,
+			     const struct tw_fileset *pipeline, tw_pipeline_meet_fn *meet,
+			     void *arg, struct tw_err *err)
 {
 	struct tw_err ignored = { 0 };
 	char fresh_name[160], old_name[160], *fresh = NULL, *path = NULL, *old = NULL;
@@ -212,7 +192,7 @@ static int publish(const char *db, const char *name, const struct tw_fileset *pi
 		goto out;
 	if (take_turn(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
 		goto out;
-	if (whole != NULL && add_old(path, whole, err) < 0)
+	if (meet != NULL && meet(arg, path, err) < 0)
 		goto out;
 	if (tw_fileset_write_dir(pipeline, fresh, err) < 0 ||
 	    write_manifest(pipeline, fresh, err) < 0 ||
@@ -239,13 +219,7 @@ out:
 int tw_pipeline_publish(const char *db, const char *name,
 			const struct tw_fileset *pipeline, struct tw_err *err)
 {
-	return publish(db, name, pipeline, NULL, err);
-}
-
-int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
-		       struct tw_err *err)
-{
-	return publish(db, name, pipeline, pipeline, err);
+	return tw_pipeline_publish_with(db, name, pipeline, NULL, NULL, err);
 }
 
 int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err)

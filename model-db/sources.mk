@@ -27,6 +27,7 @@ model-db-src += model-db/pipeline_merge.c
 model-db-src += model-db/plot.c
 model-db-src += model-db/pipeline_profile.c
 model-db-src += model-db/publish.c
+model-db-src += model-db/publish_update.c
 model-db-src += model-db/signature.c
 model-db-src += model-db/signature_text.c
 model-db-src += model-db/summary.c

@@ -12,6 +12,7 @@
 #include "model-db/watch.h"
 #include "server/compat.h"
 #include "server/service.h"
+#include "server/uploads.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -41,6 +42,9 @@ struct config {
 	uint32_t threads;
 	uint32_t connections;
 	char *web_config;
+	char *publish_auth;
+	struct tw_strs public_keys;
+	bool require_signature;
 	char *model_path;
 	char *best_models_path;
 	unsigned log_level;
@@ -101,6 +105,24 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, best_models_path),
 	  .arg = "PATH",
 	  .help = "answer GET /best-models at this path as well" },
+	{ .name = "publish-auth",
+	  .env = "TW_SERVER_PUBLISH_AUTH",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, publish_auth),
+	  .arg = "FILE",
+	  .help = "who may publish: lines, each a token or user:password; else nobody" },
+	{ .name = "public-key",
+	  .env = "TW_PUBLIC_KEYS",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, public_keys),
+	  .arg = "KEY|FILE",
+	  .help = "believe signatures of these keys only" },
+	{ .name = "require-signature",
+	  .env = "TW_REQUIRE_SIGNATURE",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, require_signature),
+	  .fallback = "no",
+	  .help = "take only pipelines that one of the public keys signed" },
 	{ .name = "connections",
 	  .env = "TW_SERVER_CONNECTIONS",
 	  .type = TW_OPT_U32,
@@ -124,6 +146,7 @@ static const struct tw_opts opts = {
 struct server {
 	const struct config *config;
 	struct tw_service service;
+	struct tw_uploads *uploads;
 	struct tw_strs prefer;
 	struct tw_watch watch;
 	int signals;
@@ -316,6 +339,21 @@ static int take_socket(struct tw_httpd_config *c, struct tw_err *err)
 	return 0;
 }
 
+static int open_uploads(struct server *s, struct tw_err *err)
+{
+	const struct tw_uploads_config c = {
+		.model_db = s->config->model_db,
+		.auth_file = s->config->publish_auth,
+		.keys = &s->config->public_keys,
+		.require_signature = s->config->require_signature,
+	};
+
+	if (tw_uploads_new(&c, &s->uploads, err) < 0)
+		return -1;
+	s->service.uploads = s->uploads;
+	return 0;
+}
+
 static int serve(struct server *s, struct tw_err *err)
 {
 	struct tw_httpd_config c = { .listen = s->config->listen,
@@ -336,7 +374,7 @@ static int serve(struct server *s, struct tw_err *err)
 	if (s->config->prefer != NULL &&
 	    tw_strs_split(&s->prefer, s->config->prefer, err) < 0)
 		goto out;
-	if (take_socket(&c, err) < 0)
+	if (open_uploads(s, err) < 0 || take_socket(&c, err) < 0)
 		goto out;
 	s->service.weights_metrics = s->config->weights_metrics;
 	s->service.reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -367,6 +405,7 @@ out:
 	tw_httpd_close(httpd);
 	tw_models_take(&s->service.models, NULL);
 	tw_watch_close(&s->watch);
+	tw_uploads_free(s->uploads);
 	tw_strs_clear(&s->prefer);
 	tw_http_stats_free(s->service.http);
 	tw_compat_routes_release(&routes);

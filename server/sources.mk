@@ -13,11 +13,13 @@ server-src += server/route_metrics.c
 server-src += server/route_model.c
 server-src += server/route_openapi.c
 server-src += server/route_reload.c
+server-src += server/route_publish.c
 server-src += server/routes.c
+server-src += server/uploads.c
 server-src += server/send_zip.c
 programs += tw-server
 tw-server-src := server/main.c
-tw-server-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) $(MHD_LIBS)
+tw-server-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) $(MHD_LIBS) $(SODIUM_LIBS)
 
 # The description of the routes is a part of the program: its bytes as numbers.
 $(O)/gen/openapi.inc: server/openapi.json

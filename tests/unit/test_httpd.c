@@ -139,16 +139,29 @@ static const struct tw_http_body stream_body = { stream_begin, stream_feed, stre
 static const struct tw_http_body refuse_body = { refuse_begin, stream_feed, stream_free };
 
 static const struct tw_http_route *const routes[] = {
-	&(const struct tw_http_route){ "GET", "/hello", 0, NULL, get_hello },
-	&(const struct tw_http_route){ "POST", "/hello", 0, NULL, post_echo },
-	&(const struct tw_http_route){ "POST", "/echo", 0, NULL, post_echo },
-	&(const struct tw_http_route){ "GET", "/query", 0, NULL, get_query },
-	&(const struct tw_http_route){ "GET", "/lent", 0, NULL, get_lent },
-	&(const struct tw_http_route){ "GET", "/problem", 0, NULL, get_problem },
-	&(const struct tw_http_route){ "GET", "/wait", 0, NULL, get_wait },
-	&(const struct tw_http_route){ "POST", "/stream", 1 << 24, &stream_body,
-				       post_stream },
-	&(const struct tw_http_route){ "POST", "/refuse", 0, &refuse_body, post_stream },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/hello", .handle = get_hello },
+	&(const struct tw_http_route){
+		.method = "POST", .path = "/hello", .handle = post_echo },
+	&(const struct tw_http_route){
+		.method = "POST", .path = "/echo", .handle = post_echo },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/query", .handle = get_query },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/lent", .handle = get_lent },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/problem", .handle = get_problem },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/wait", .handle = get_wait },
+	&(const struct tw_http_route){ .method = "POST",
+				       .path = "/stream",
+				       .body_max = 1 << 24,
+				       .body = &stream_body,
+				       .handle = post_stream },
+	&(const struct tw_http_route){ .method = "POST",
+				       .path = "/refuse",
+				       .body = &refuse_body,
+				       .handle = post_stream },
 };
 
 struct server {

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/buf.h"
+#include "lib/json.h"
+#include "lib/log.h"
+#include "server/routes.h"
+#include "server/service.h"
+#include "server/uploads.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Packed; the limits of what it unpacks to are those of lib/zip.h. */
+#define PIPELINE_BYTES_MAX ((size_t)256 << 20)
+
+static int allow(void *app, const struct tw_http_request *q, struct tw_err *err)
+{
+	const struct tw_service *s = app;
+
+	return tw_uploads_allow(s->uploads, tw_http_header(q, "Authorization"), err);
+}
+
+/* Whoever sees the directory change does the same: it is said here to be sure. */
+static void reload(const struct tw_service *s)
+{
+	const uint64_t one = 1;
+
+	if (s->reload_fd >= 0)
+		(void)!write(s->reload_fd, &one, sizeof(one));
+}
+
+static void answer(struct tw_http_reply *r, const char *name, const char *what,
+		   size_t models)
+{
+	struct tw_buf b = { 0 };
+
+	tw_buf_adds(&b, "{\"pipeline\":");
+	tw_buf_add_json_text(&b, name, strlen(name));
+	tw_buf_addf(&b, ",\"status\":\"%s\"", what);
+	if (models > 0)
+		tw_buf_addf(&b, ",\"models\":%zu", models);
+	tw_buf_adds(&b, "}");
+	tw_http_reply_buf(r, &b);
+}
+
+static void put_pipeline(void *app, const struct tw_http_request *q,
+			 struct tw_http_reply *r)
+{
+	const struct tw_service *s = app;
+	const char *name = tw_http_param(q, "pipeline");
+	struct tw_err err = { 0 };
+	size_t models;
+
+	if (tw_uploads_take(s->uploads, name, q->body, q->len, &models, &err) < 0) {
+		tw_log_warn("cannot take a pipeline name=%.64s: %s", name, err.text);
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	tw_log_info("pipeline taken name=%s models=%zu", name, models);
+	reload(s);
+	answer(r, name, "published", models);
+}
+
+static void post_rollback(void *app, const struct tw_http_request *q,
+			  struct tw_http_reply *r)
+{
+	const struct tw_service *s = app;
+	const char *name = tw_http_param(q, "pipeline");
+	struct tw_err err = { 0 };
+
+	if (tw_uploads_rollback(s->uploads, name, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	tw_log_info("pipeline rolled back name=%s", name);
+	reload(s);
+	answer(r, name, "rolled back", 0);
+}
+
+const struct tw_http_route tw_route_api_publish = {
+	.method = "PUT",
+	.path = "/api/v1/pipelines/{pipeline}",
+	.body_max = PIPELINE_BYTES_MAX,
+	.allow = allow,
+	.handle = put_pipeline,
+};
+
+const struct tw_http_route tw_route_api_rollback = {
+	.method = "POST",
+	.path = "/api/v1/pipelines/{pipeline}/rollback",
+	.body_max = 1024,
+	.allow = allow,
+	.handle = post_rollback,
+};

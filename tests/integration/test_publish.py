@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines that are published: by the command, over HTTP, and what is refused."""
+import base64
+import io
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import unittest
+import warnings
+import zipfile
+
+from harness import ROOT, TIMEOUT_S, Case, call, need, raw_call, run_tallywatt, tree, \
+    wait_until
+
+MODELS = os.path.join(ROOT, "model-db/models")
+PIPELINE = os.path.join(MODELS, "haswell-kind")
+TOKEN = {"Authorization": "Bearer s3cret"}
+
+
+def has_sodium():
+    return b"libsodium: yes" in run_tallywatt("models", "--version").stdout
+
+
+def zip_of(files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in files.items():
+            z.writestr(name, data)
+    return out.getvalue()
+
+
+def pipeline_files():
+    return tree(PIPELINE)
+
+
+class Signatures(Case):
+    def setUp(self):
+        super().setUp()
+        need("sodium", has_sodium())
+        need("minisign", shutil.which("minisign"))
+        for name in ("mine", "other"):
+            subprocess.run(["minisign", "-G", "-W", "-p", self.path(name + ".pub"), "-s",
+                            self.path(name + ".key")], check=True, stdout=subprocess.DEVNULL)
+
+    def publish(self, *args):
+        return self.tallywatt("publish", PIPELINE, "--to", self.path("db"), *args)
+
+    def required(self, source, key="mine"):
+        return ("publish", source, "--to", self.path("db2"), "--require-signature",
+                "--public-key", self.path(key + ".pub"))
+
+    def test_minisign_believes_us_and_we_believe_minisign(self):
+        self.assertIn("signed=yes", self.publish("--sign", self.path("mine.key")))
+        manifest = self.path("db/haswell-kind/manifest.json")
+        subprocess.run(["minisign", "-V", "-p", self.path("mine.pub"), "-m", manifest],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.tallywatt(*self.required(self.path("db/haswell-kind")))
+        for how in ([], ["-l"]):
+            os.unlink(manifest + ".minisig")
+            subprocess.run(["minisign", "-S", *how, "-s", self.path("other.key"), "-m", manifest],
+                           check=True, stdout=subprocess.DEVNULL)
+            self.tallywatt(*self.required(self.path("db/haswell-kind"), "other"))
+
+    def test_what_is_not_signed_by_a_known_key_is_refused(self):
+        self.assertIn("not signed", self.refused(*self.required(PIPELINE)))
+        self.publish("--sign", self.path("other.key"))
+        self.assertIn("signed by a key that is none of the 1 believed",
+                      self.refused(*self.required(self.path("db/haswell-kind"))))
+        self.assertFalse(os.path.exists(self.path("db2")))
+
+    def test_a_changed_manifest_and_a_changed_file_are_refused(self):
+        self.publish("--sign", self.path("mine.key"))
+        source = self.path("db/haswell-kind")
+        with open(source + "/metadata.json", "r+b") as f:
+            first = f.read(1)
+            f.seek(0)
+            f.write(b" " if first != b" " else b"{")
+        self.assertIn("'metadata.json': its SHA-256 is not that of manifest.json",
+                      self.refused(*self.required(source)))
+        with open(source + "/manifest.json", "ab") as f:
+            f.write(b"\n")
+        self.assertIn("the signature is not of this file", self.refused(*self.required(source)))
+
+    def test_nothing_is_parsed_before_the_signature(self):
+        source = self.path("broken")
+        os.mkdir(source)
+        for name in ("metadata.json", "manifest.json"):
+            with open(os.path.join(source, name), "w", encoding="ascii") as f:
+                f.write("{" * 100000)
+        self.assertIn("not signed", self.refused(*self.required(source)))
+
+    def test_a_key_with_a_password(self):
+        subprocess.run(["minisign", "-G", "-f", "-p", self.path("p.pub"), "-s",
+                        self.path("p.key")], input=b"secret\nsecret\n", check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        args = ("publish", PIPELINE, "--to", self.path("db"), "--sign", self.path("p.key"))
+        self.assertIn("it has a password", self.refused(*args))
+        self.write("wrong", "sesame\n")
+        self.assertIn("wrong password",
+                      self.refused(*args, "--sign-password-file", self.path("wrong")))
+        self.write("right", "secret\n")
+        self.tallywatt(*args, "--sign-password-file", self.path("right"))
+        self.tallywatt(*self.required(self.path("db/haswell-kind"), "p"))
+
+
+class OverHttp(Case):
+    def serve(self, *args):
+        self.write("auth", "# who may\ns3cret\nbob:builder\n")
+        os.makedirs(self.path("db"), exist_ok=True)
+        return self.start_http("tw-server", "--model-db", self.path("db"), "--publish-auth",
+                               self.path("auth"), *args)
+
+    def put(self, server, body, name="p", headers=None):
+        return call(server, "PUT", f"/api/v1/pipelines/{name}", body,
+                    TOKEN if headers is None else headers)
+
+    def names(self, server):
+        return [p["name"] for p in call(server, "GET", "/api/v1/pipelines").json()["pipelines"]]
+
+    def test_it_is_off_unless_configured(self):
+        os.mkdir(self.path("db"))
+        server = self.start_http("tw-server", "--model-db", self.path("db"))
+        answer = self.put(server, b"x")
+        self.assertEqual(answer.status, 403)
+        self.assertIn("publishing is off", answer.json()["detail"])
+
+    def test_token_and_password_open_it_and_nothing_else(self):
+        server = self.serve()
+        basic = base64.b64encode(b"bob:builder").decode()
+        body = zip_of(pipeline_files())
+        for headers, status in (({}, 401), ({"Authorization": "Bearer s3cre"}, 403),
+                                ({"Authorization": "Bearer s3cret2"}, 403),
+                                ({"Authorization": "Bearer bob:builder"}, 403),
+                                ({"Authorization": "Basic ????"}, 403),
+                                (TOKEN, 200), ({"Authorization": "Basic " + basic}, 200)):
+            self.assertEqual(self.put(server, body, headers=headers).status, status, headers)
+
+    def test_who_may_not_is_told_before_the_body(self):
+        server = self.serve()
+        answer = raw_call(server, b"PUT /api/v1/pipelines/p HTTP/1.1\r\nHost: x\r\n"
+                                  b"Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n" +
+                                  b"x" * 1000)
+        self.assertEqual(answer.status, 401)
+
+    def test_a_pipeline_is_served_and_rolled_back(self):
+        server = self.serve()
+        files = pipeline_files()
+        answer = self.put(server, zip_of(files))
+        self.assertEqual((answer.status, answer.json()["models"]), (200, 20), answer.body)
+        wait_until(lambda: self.names(server) == ["p"], "the pipeline is served")
+        self.assertEqual(call(server, "POST", "/api/v1/pipelines/p/rollback", b"",
+                              TOKEN).status, 404)
+        less = {n: d for n, d in files.items() if not n.startswith("acpi/")}
+        self.assertLess(self.put(server, zip_of(less)).json()["models"], 20)
+        self.assertEqual(call(server, "POST", "/api/v1/pipelines/p/rollback", b"",
+                              TOKEN).status, 200)
+        self.assertTrue(os.path.isdir(self.path("db/p/acpi")))
+
+    def test_the_command_publishes_and_rolls_back_over_http(self):
+        server = self.serve()
+        self.write("token", "s3cret\n")
+        url = "http://" + server.address
+        to = ("--to", url, "--token-file", self.path("token"))
+        self.assertIn("models=20", self.tallywatt("publish", PIPELINE, *to))
+        wait_until(lambda: self.names(server) == ["haswell-kind"], "the pipeline is served")
+        self.tallywatt("publish", PIPELINE, *to)
+        self.tallywatt("rollback", "haswell-kind", *to)
+        self.assertIn("answers 404", self.refused("rollback", "other", *to))
+        self.assertIn("answers 401", self.refused("publish", PIPELINE, "--to", url))
+
+    def refusals(self):
+        good = pipeline_files()
+        model = next(n for n in good if n.endswith(".zip"))
+        whole = zip_of(good)
+        twice = io.BytesIO()
+        with warnings.catch_warnings(), zipfile.ZipFile(twice, "w") as z:
+            warnings.simplefilter("ignore")
+            for _ in range(2):
+                z.writestr("metadata.json", b"{}")
+        link = io.BytesIO()
+        with zipfile.ZipFile(link, "w") as z:
+            info = zipfile.ZipInfo("metadata.json")
+            info.create_system, info.external_attr = 3, 0o120777 << 16
+            z.writestr(info, "/etc/passwd")
+        many = io.BytesIO()
+        with zipfile.ZipFile(many, "w") as z:
+            for i in range(100000):
+                z.writestr(f"f{i}", b"")
+        with zipfile.ZipFile(dense := io.BytesIO(), "w") as z:
+            for i in range(60001):
+                z.writestr(f"f{i}", b"")
+        yield "60,001 entries", dense.getvalue(), "60000"
+        yield "no zip", b"x" * 100, "archive"
+        yield "nothing", b"", "archive"
+        yield "truncated", whole[:len(whole) // 2], "archive"
+        yield "cut by a byte", whole[:-1], "archive"
+        yield "bomb", zip_of({"metadata.json": bytes(50 << 20)}), "metadata.json"
+        yield "upwards", zip_of({**good, "../x": b"x"}), "'..'"
+        yield "absolute", zip_of({**good, "/etc/x": b"x"}), "archive member"
+        yield "link", link.getvalue(), "metadata.json"
+        yield "twice", twice.getvalue(), "two members of one name"
+        yield "case twins", zip_of({**good, "METADATA.json": b"{}"}), "only in the case"
+        yield "100,000 entries", many.getvalue(), "zip64 is not taken"
+        yield "no models", zip_of({"metadata.json": b"{}"}), "no model"
+        yield "no metadata", zip_of({n: d for n, d in good.items() if n != "metadata.json"}), \
+            "no metadata.json"
+        yield "broken model", zip_of({**good, model: b"PK"}), model
+        yield "misplaced", zip_of({**good, model.replace("/", "/x", 1): good[model]}), \
+            "it belongs at"
+        yield "lying manifest", zip_of({**good, "manifest.json": b'{"format_version":1,"files":{}}'}), \
+            "is not listed"
+
+    def test_what_is_no_pipeline_is_refused_and_the_old_one_is_served(self):
+        server = self.serve()
+        self.assertEqual(self.put(server, zip_of(pipeline_files())).status, 200)
+        before = tree(self.path("db"))
+        for what, body, reason in self.refusals():
+            with self.subTest(what):
+                answer = self.put(server, body)
+                self.assertEqual(answer.status, 501 if "zip64" in reason else 400, answer.body)
+                self.assertIn(reason, answer.json()["detail"])
+                self.assertEqual(tree(self.path("db")), before)
+        for name in ("..", ".x", "a%2Fb", "a%00b", "x" * 200):
+            self.assertIn(self.put(server, b"x", name=name).status, (400, 404), name)
+        self.assertEqual(tree(self.path("db")), before)
+
+    def test_requests_are_answered_while_pipelines_come(self):
+        server = self.serve()
+        body = zip_of(pipeline_files())
+        self.put(server, body)
+        wait_until(lambda: self.names(server) == ["p"], "the pipeline is served")
+        failed, stop = [], threading.Event()
+
+        def ask():
+            while not stop.is_set():
+                if self.names(server) != ["p"]:
+                    failed.append(1)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        for _ in range(20):
+            self.assertEqual(self.put(server, body).status, 200)
+        stop.set()
+        thread.join()
+        self.assertEqual(failed, [])
+
+    def test_a_server_killed_while_it_publishes_leaves_a_whole_version(self):
+        body = zip_of(pipeline_files())
+        server = self.serve()
+        self.assertEqual(self.put(server, body).status, 200)
+        want = tree(self.path("db/p"))
+        for round_ in range(8):
+            started = threading.Event()
+
+            def put(daemon, started=started):
+                started.set()
+                try:
+                    while True:
+                        self.put(daemon, body)
+                except OSError:
+                    pass
+            thread = threading.Thread(target=put, args=(server,))
+            thread.start()
+            started.wait(TIMEOUT_S)
+            wait_until(lambda: any(n.startswith(".new-") for n in os.listdir(self.path("db"))),
+                       "a publisher at work")
+            server.stop(signal.SIGKILL)
+            thread.join()
+            self.assertEqual(tree(self.path("db/p")), want, round_)
+            server = self.serve()
+            wait_until(lambda s=server: self.names(s) == ["p"], "the pipeline is served")
+
+
+class DiskFull(Case):
+    def test_a_full_disk_leaves_the_old_version(self):
+        small = self.path("small")
+        os.mkdir(small)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "none", small],
+                                 check=False, stderr=subprocess.DEVNULL).returncode == 0
+        need("mount", mounted)
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        source = self.path("p")
+        shutil.copytree(PIPELINE, source)
+        for name in os.listdir(source):
+            if name.startswith("acpi"):
+                path = os.path.join(source, name)
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        less = self.path("less")
+        shutil.copytree(source, less)
+        models = [os.path.join(d, n) for d, _, names in os.walk(less) for n in names
+                  if n.endswith(".zip")]
+        for path in sorted(models, key=os.path.getsize)[1:]:
+            os.unlink(path)
+        self.tallywatt("publish", less, "--name", "p", "--to", small)
+        before = tree(small)
+        with open(os.path.join(source, "big.csv"), "wb") as f:
+            f.write(os.urandom(700 << 10))
+        line = self.refused("publish", source, "--to", small)
+        self.assertIn("No space left", line)
+        self.assertEqual(tree(small), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

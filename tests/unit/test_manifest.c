@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/base64.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/fileset.h"
+#include "lib/sha256.h"
+#include "model-db/manifest.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FIPS 180-4's examples, and lengths at which the padding takes one more block. */
+static void digests_are_those_of_the_standard(void **state)
+{
+	static const struct {
+		char byte;
+		size_t len;
+		const char *text, *digest;
+	} cases[] = {
+		{ 0, 0, "",
+		  "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+		{ 0, 0, "abc",
+		  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+		{ 0, 0, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+		  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
+		{ 'a', 1000000, NULL,
+		  "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const size_t len = cases[i].text ? strlen(cases[i].text) : cases[i].len;
+		char *data = malloc(len + 1), got[TW_SHA256_TEXT];
+
+		assert_non_null(data);
+		if (cases[i].text != NULL)
+			memcpy(data, cases[i].text, len);
+		else
+			memset(data, cases[i].byte, len);
+		tw_sha256_text(data, len, got);
+		assert_string_equal(got, cases[i].digest);
+		free(data);
+	}
+}
+
+static void base64_reads_back_and_nothing_else_is_taken(void **state)
+{
+	static const char *const bad[] = { "A",    "AA=",  "A===", "AA=A",    "AB==",
+					   "AAB=", "AA A", "AAA*", "AA==AAAA" };
+	unsigned char data[64];
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(data); n++) {
+		struct tw_err err = { 0 };
+		struct tw_buf b = { 0 };
+		char *back = NULL;
+		size_t len;
+
+		for (size_t i = 0; i < n; i++)
+			data[i] = (unsigned char)(i * 37 + n);
+		tw_buf_add_base64(&b, data, n);
+		assert_int_equal(
+			tw_base64_read(b.len > 0 ? b.data : "", b.len, &back, &len, &err),
+			0);
+		assert_int_equal(len, n);
+		assert_memory_equal(back, data, n);
+		free(back);
+		tw_buf_clear(&b);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tw_err err = { 0 };
+		char *back;
+		size_t len;
+
+		assert_int_equal(
+			tw_base64_read(bad[i], strlen(bad[i]), &back, &len, &err), -1);
+		assert_int_equal(err.code, TW_PARSE);
+	}
+}
+
+static void make(struct tw_fileset *s)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_fileset_add(s, "b/c", "two", 3, &err), 0);
+	assert_int_equal(tw_fileset_add(s, "a", "one", 3, &err), 0);
+	assert_int_equal(tw_manifest_add(s, &err), 0);
+}
+
+static void refused(struct tw_fileset *s, enum tw_code code, const char *text)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_manifest_check(s, &err), -1);
+	assert_string_equal(err.text, text);
+	assert_int_equal(err.code, code);
+	tw_fileset_clear(s);
+}
+
+static void a_set_is_exactly_what_its_manifest_lists(void **state)
+{
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	make(&s);
+	assert_int_equal(tw_manifest_check(&s, &err), 0);
+	/* Again: the old one is replaced. */
+	assert_int_equal(tw_manifest_add(&s, &err), 0);
+	assert_int_equal(s.count, 3);
+	assert_int_equal(tw_manifest_check(&s, &err), 0);
+
+	s.at[0].data[0] = 'O';
+	refused(&s, TW_INVALID, "'a': its SHA-256 is not that of manifest.json");
+	make(&s);
+	s.at[0].len--;
+	refused(&s, TW_INVALID, "'a': 2 bytes, manifest.json says 3");
+	make(&s);
+	assert_int_equal(tw_fileset_add(&s, "more", "", 0, &err), 0);
+	refused(&s, TW_INVALID, "manifest.json: 'more' is not listed");
+	make(&s);
+	free(s.at[0].name);
+	free(s.at[0].data);
+	s.at[0] = s.at[--s.count];
+	refused(&s, TW_INVALID, "manifest.json: 'a' is listed, not there");
+	assert_int_equal(tw_fileset_add(&s, "a", "", 0, &err), 0);
+	refused(&s, TW_NOTFOUND, "there is no manifest.json");
+	assert_int_equal(tw_fileset_add(&s, "manifest.json",
+					"{\"format_version\":2,\"files\":{}}", 31, &err),
+			 0);
+	refused(&s, TW_UNSUPPORTED, "manifest.json.format_version: 2, want 1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(digests_are_those_of_the_standard),
+		cmocka_unit_test(base64_reads_back_and_nothing_else_is_taken),
+		cmocka_unit_test(a_set_is_exactly_what_its_manifest_lists),
+	};
+
+	return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);
+}
