@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/strs.h"
+#include "model-db/pipeline_check.h"
 #include "model-db/pipeline.h"
 
 #include <dirent.h>
@@ -121,6 +122,8 @@ static int walk_name(struct walk *w, enum level level, const char *path, const c
 	struct tw_err why = { 0 };
 
 	if (!wanted(w, level, path, name))
+		return 0;
+	if (level == SOURCE && strcmp(name, TW_PIPELINE_FOREIGN) == 0)
 		return 0;
 	if (take_name(w, level, name, &why) < 0) {
 		refuse(w, path, &why);

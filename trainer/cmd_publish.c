@@ -11,7 +11,6 @@
 #include "trainer/command.h"
 #include "trainer/publishing.h"
 
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,24 +67,6 @@ static const struct tw_opts opts = {
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
-
-/* "/a/ec2.zip" is "ec2". *out is yours. */
-static int take_name(const char *path, char **out, struct tw_err *err)
-{
-	char *copy = strdup(path), *name = NULL;
-	size_t len;
-
-	if (copy != NULL)
-		name = strdup(basename(copy));
-	free(copy);
-	if (name == NULL)
-		return tw_fail(err, TW_NOMEM, "name");
-	len = strlen(name);
-	if (len > 4 && strcmp(name + len - 4, ".zip") == 0)
-		name[len - 4] = '\0';
-	*out = name;
-	return 0;
-}
 
 /* From the file or the environment; NULL: none. *out is yours. */
 static int read_password(const char *path, char **out, struct tw_err *err)
@@ -149,14 +130,15 @@ static int publish(const struct config *c, const char *path, struct tw_err *err)
 {
 	struct tw_fileset pipeline = { 0 };
 	struct tw_strs keys = { 0 };
-	char *name = NULL;
+	char name[129];
 	size_t models;
 	int rc = -1;
 
 	for (size_t i = 0; i < c->keys.count; i++)
 		if (tw_signature_read_key(c->keys.at[i], &keys, err) < 0)
 			goto out;
-	if (take_name(c->name != NULL ? c->name : path, &name, err) < 0 ||
+	if (tw_publishing_name(c->name != NULL ? c->name : path, name, sizeof(name),
+			       err) < 0 ||
 	    tw_publishing_read(path, &pipeline, err) < 0)
 		goto out;
 	if (tw_signature_check_pipeline(&pipeline, &keys, c->require_signature, err) <
@@ -176,7 +158,6 @@ static int publish(const struct config *c, const char *path, struct tw_err *err)
 
 	rc = 0;
 out:
-	free(name);
 	tw_strs_clear(&keys);
 	tw_fileset_clear(&pipeline);
 	return rc;

@@ -17,6 +17,7 @@ struct tw_command {
 extern const struct tw_command tw_command_estimate;
 extern const struct tw_command tw_command_export;
 extern const struct tw_command tw_command_extract;
+extern const struct tw_command tw_command_import;
 extern const struct tw_command tw_command_isolate;
 extern const struct tw_command tw_command_models;
 extern const struct tw_command tw_command_publish;

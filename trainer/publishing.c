@@ -27,6 +27,22 @@ int tw_is_url(const char *text)
 	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
 }
 
+int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *err)
+{
+	size_t end = strlen(from), start;
+
+	while (end > 0 && from[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && from[start - 1] != '/'; start--)
+		;
+	if (end - start > 4 && strncmp(from + end - 4, ".zip", 4) == 0)
+		end -= 4;
+	if (tw_name_check("pipeline name", from + start, end - start, err) < 0)
+		return -1;
+	snprintf(out, size, "%.*s", (int)(end - start), from + start);
+	return 0;
+}
+
 int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *err)
 {
 	char *data = NULL;
@@ -63,7 +79,7 @@ static int load_part(const struct tw_predictor *p, const struct tw_model_part *p
 	return 0;
 }
 
-static int load_model(void *arg, const struct tw_model *m, struct tw_err *err)
+int tw_publishing_look(void *arg, const struct tw_model *m, struct tw_err *err)
 {
 	const struct tw_predictor *p = tw_predictor_find(m->info.predictor);
 
@@ -80,7 +96,7 @@ static int load_model(void *arg, const struct tw_model *m, struct tw_err *err)
 int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
 			struct tw_err *err)
 {
-	return tw_pipeline_check(pipeline, load_model, NULL, models_out, err);
+	return tw_pipeline_check(pipeline, tw_publishing_look, NULL, models_out, err);
 }
 
 /* ---- sent ---- */

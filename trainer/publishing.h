@@ -12,10 +12,14 @@
 struct tw_err;
 struct tw_fileset;
 struct tw_http_access;
+struct tw_model;
 struct tw_strs;
 
 /* Whether text is a URL rather than a directory. */
 int tw_is_url(const char *text);
+
+/* The name of a pipeline by where it is from: "/a/ec2.zip" and "/a/ec2/" are "ec2". */
+int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *err);
 
 /* A directory, or a zip file, into an empty set. */
 int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *err);
@@ -26,6 +30,9 @@ int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *
  */
 int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
 			struct tw_err *err);
+
+/* The look of the above at one model: a tw_pipeline_look_fn. */
+int tw_publishing_look(void *arg, const struct tw_model *m, struct tw_err *err);
 
 /*
  * PUT <url>/api/v1/pipelines/<name> with the set as a zip. TW_DENIED where the server

@@ -8,6 +8,7 @@ trainer-src += trainer/auto_trial.c
 trainer-src += trainer/cmd_estimate.c
 trainer-src += trainer/cmd_export.c
 trainer-src += trainer/cmd_extract.c
+trainer-src += trainer/cmd_import.c
 trainer-src += trainer/cmd_isolate.c
 trainer-src += trainer/cmd_isolation.c
 trainer-src += trainer/cmd_models.c
