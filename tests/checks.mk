@@ -118,7 +118,8 @@ test-offline-trainer: all
 		tests/integration/test_main_job.py
 
 test-collector: all
-	@$(test-env) $(run) python tests/integration/test_collector.py
+	@$(test-env) $(run) python tests/integration/test_collector.py \
+		tests/integration/test_collector_power.py
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
 	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \

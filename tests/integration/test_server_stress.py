@@ -161,7 +161,7 @@ class Stress(Case):
                 s.sendall(data)
                 s.shutdown(socket.SHUT_WR)
                 got = s.recv(65536)
-            except (ConnectionError, socket.timeout):
+            except OSError:
                 return None
         found = re.match(rb"HTTP/1\.[01] (\d{3}) ", got)
         return int(found.group(1)) if found else None
@@ -172,7 +172,8 @@ class Stress(Case):
             b"GET /livez?" + b"a=b&" * 20000 + b" HTTP/1.1\r\nHost: x\r\n\r\n": (414, 431, None),
             b"GET /livez HTTP/1.1\r\nHost: x\r\nA: " + b"y" * 100000 + b"\r\n\r\n": (431, None),
             b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 20000 + b"\r\n": (431, None),
-            post(" " * 70000): (413,),
+            # The answer may be lost: the rest of the body comes to a closed connection.
+            post(" " * 70000): (413, None),
             post(" " * 60000): (400,),
             b"POST /model HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" +
             b"4000\r\n" + b" " * 0x4000 + b"\r\n" * 1 +
