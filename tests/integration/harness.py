@@ -84,6 +84,11 @@ def tree(top):
     return files
 
 
+def content(top):
+    """The same without manifests, which come with publishing."""
+    return {n: d for n, d in tree(top).items() if os.path.basename(n) != "manifest.json"}
+
+
 def published(db):
     """What a database has, but for what a publisher locks."""
     return sorted(set(tree(db)) - {".lock"})

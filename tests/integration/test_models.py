@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import zipfile
 
-from harness import (BIN, ROOT, Case, ask_estimator, built_trainers, call, need,
+from harness import (BIN, ROOT, Case, ask_estimator, built_trainers, call, content, need,
                      power_request, shared, tree, wait_until)
 
 MODELS = os.path.join(ROOT, "model-db", "models")
@@ -74,7 +74,7 @@ class ShippedModels(Case):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=900, check=False)
         self.assertEqual(done.returncode, 0, done.stderr[-1000:])
-        fresh, kept = tree(made), tree(MODELS)
+        fresh, kept = content(made), content(MODELS)
         self.assertEqual(sorted(fresh), sorted(kept))
         for name, data in kept.items():
             self.assertEqual(fresh[name], data, f"{name} differs: make models")

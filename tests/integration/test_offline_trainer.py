@@ -11,7 +11,7 @@ import time
 import unittest
 import zipfile
 
-from harness import (GENERATED, LINEAR_TRAINERS, Case, built_trainers, call, huge_post,
+from harness import (GENERATED, LINEAR_TRAINERS, Case, built_trainers, call, content, huge_post,
                      published, raw_call, read_json, shared, tree)
 import generate_response as generator
 
@@ -67,7 +67,7 @@ class OfflineTrainer(Case):
                 for name in (f"{stem}.zip", f"{stem}.json", f"{stem}/metadata.json",
                              f"{stem}/weight.json", f"{stem}/{trainer}_0.json"):
                     self.assertIn(name, files)
-        self.assertEqual(tree(os.path.join(self.db, "web")), files)
+        self.assertEqual(content(os.path.join(self.db, "web")), files)
 
     def test_the_old_spelling_of_the_data_is_taken(self):
         request = train_request(self.response)
@@ -134,7 +134,7 @@ class OfflineTrainer(Case):
         self.unpack(self.train(train_request(self.response)))
         other = generator.make_response(generator.Machine(seed=2))
         files = self.unpack(self.train(train_request(other)))
-        self.assertEqual(tree(os.path.join(self.db, "web")), files)
+        self.assertEqual(content(os.path.join(self.db, "web")), files)
 
     def test_a_second_training_replaces_only_what_it_made_again(self):
         before = self.unpack(self.train(train_request(self.response)))
@@ -142,7 +142,7 @@ class OfflineTrainer(Case):
         request["trainer"]["abs_trainers"] = ["SGDRegressorTrainer"]
         request["trainer"]["dyn_trainers"] = []
         after = self.unpack(self.train(request))
-        self.assertEqual(tree(os.path.join(self.db, "web")), after)
+        self.assertEqual(content(os.path.join(self.db, "web")), after)
         self.assertEqual(before.keys(), after.keys())
         changed = {n.split("/")[1] + "/" + n.split("/")[3] for n in after
                    if n.endswith(".zip") and before[n] != after[n]}
