@@ -94,7 +94,8 @@ check-tools:
 test-pipeline: all
 	@$(test-env) $(run) python tests/integration/test_pipeline.py \
 		tests/integration/test_schemas.py \
-		tests/integration/test_publishing.py
+		tests/integration/test_publishing.py tests/integration/test_publish.py \
+		tests/integration/test_import.py
 
 # Where responses come from: Prometheus and exporters.
 test-sources: all
