@@ -93,6 +93,16 @@ int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 		       : 0;
 }
 
+/* A counter may tell of a process before its CPU time does. */
+static bool has_used(const struct tw_workload *w)
+{
+	bool used = w->used.cpu_ns > 0;
+
+	for (int i = 0; i < TW_COUNTER_COUNT; i++)
+		used = used || w->used.counter[i] > 0;
+	return used;
+}
+
 const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 					   enum tw_level level,
 					   const struct tw_workload *w)
@@ -103,7 +113,7 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 	if (!x->c->show.level[level])
 		return NULL;
 	while ((w = tw_workloads_next(x->c->workloads, level, w)) != NULL)
-		if (limited ? weight(x, w) >= x->least[level] : w->used.cpu_ns > 0)
+		if (limited ? weight(x, w) >= x->least[level] : has_used(w))
 			return w;
 	return NULL;
 }

@@ -18,6 +18,10 @@ static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 					   TW_ZONE_UNCORE,   TW_ZONE_DRAM,
 					   TW_ZONE_PLATFORM, TW_ZONE_GPU };
 
+/* In the order of COUNTERS(). */
+static const enum tw_counter counters[] = { TW_COUNTER_CYCLES, TW_COUNTER_INSTRUCTIONS,
+					    TW_COUNTER_CACHE_MISSES };
+
 #define JOULES(level, zone)                                                          \
 	{                                                                            \
 		"kepler_" level "_" zone "_joules_total", TW_EXPO_COUNTER, "joules", \
@@ -34,6 +38,16 @@ static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 		"kepler_" level "_bpf_cpu_time_ms_total", TW_EXPO_COUNTER, NULL, \
 			"CPU time in milliseconds."                              \
 	}
+#define COUNTER(level, name, text)                                             \
+	{                                                                      \
+		"kepler_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
+	}
+#define COUNTERS(level)                                                           \
+	{                                                                         \
+		COUNTER(level, "cpu_cycles", "CPU cycles."),                      \
+			COUNTER(level, "cpu_instructions", "Instructions."),      \
+			COUNTER(level, "cache_miss", "Misses of the last cache.") \
+	}
 #define TOTAL(level)                                                        \
 	{                                                                   \
 		"kepler_" level "_joules_total", TW_EXPO_COUNTER, "joules", \
@@ -43,12 +57,14 @@ static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 static const struct legacy_level {
 	enum tw_level level;
 	struct tw_expo_family zone[COUNT(kinds)];
+	struct tw_expo_family counter[COUNT(counters)];
 	struct tw_expo_family cpu_time, total; /* name NULL: none */
 } levels[] = {
-	{ TW_LEVEL_CONTAINER, ZONES("container"), CPU_TIME("container"),
-	  TOTAL("container") },
-	{ TW_LEVEL_PROCESS, ZONES("process"), CPU_TIME("process"), TOTAL("process") },
-	{ TW_LEVEL_VM, ZONES("vm"), CPU_TIME("vm"), { .name = NULL } },
+	{ TW_LEVEL_CONTAINER, ZONES("container"), COUNTERS("container"),
+	  CPU_TIME("container"), TOTAL("container") },
+	{ TW_LEVEL_PROCESS, ZONES("process"), COUNTERS("process"), CPU_TIME("process"),
+	  TOTAL("process") },
+	{ TW_LEVEL_VM, ZONES("vm"), COUNTERS("vm"), CPU_TIME("vm"), { .name = NULL } },
 };
 
 static const struct tw_expo_family node_zones[COUNT(kinds)] = ZONES("node");
@@ -129,6 +145,23 @@ static void expose_total(const struct tw_exposure *x, const struct legacy_level 
 	}
 }
 
+/* bpf: who counts. */
+static void expose_counter(const struct tw_exposure *x, const struct legacy_level *v,
+			   size_t i)
+{
+	const struct tw_workload *w = NULL;
+	struct tw_labels l;
+
+	if (!tw_workloads_counts(x->c->workloads, counters[i]))
+		return;
+	tw_expo_family(x->e, &v->counter[i]);
+	while ((w = tw_exposure_next_seen(x, v->level, w)) != NULL) {
+		label(&l, w);
+		tw_labels_add(&l, "source", "bpf");
+		tw_expo_count(x->e, l.at, l.count, w->used.counter[counters[i]]);
+	}
+}
+
 static void expose_level(const struct tw_exposure *x, const struct legacy_level *v)
 {
 	const struct tw_workload *w = NULL;
@@ -140,6 +173,8 @@ static void expose_level(const struct tw_exposure *x, const struct legacy_level 
 		expose_zone(x, v, i);
 	if (v->total.name != NULL && x->by_energy)
 		expose_total(x, v);
+	for (size_t i = 0; i < COUNT(counters); i++)
+		expose_counter(x, v, i);
 	tw_expo_family(x->e, &v->cpu_time);
 	while ((w = tw_exposure_next_seen(x, v->level, w)) != NULL) {
 		label(&l, w);

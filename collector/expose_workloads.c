@@ -3,18 +3,33 @@
 #include "collector/expose.h"
 #include "collector/workload.h"
 
-#define FAMILIES(level, what)                                                          \
-	{                                                                              \
-		{ "tallywatt_" level "_cpu_seconds_total", TW_EXPO_COUNTER, "seconds", \
-		  "CPU time of " what "." },                                           \
-		{                                                                      \
-			"tallywatt_" level "_energy_joules_total", TW_EXPO_COUNTER,    \
-				"joules", "Energy of " what ", by zone and mode."      \
-		}                                                                      \
+#define COUNTER(level, name, text)                                                \
+	{                                                                         \
+		"tallywatt_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
+	}
+#define FAMILIES(level, what)                                                            \
+	{                                                                                \
+		{ "tallywatt_" level "_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",   \
+		  "CPU time of " what "." },                                             \
+			{ "tallywatt_" level "_energy_joules_total", TW_EXPO_COUNTER,    \
+			  "joules", "Energy of " what ", by zone and mode." },           \
+		{                                                                        \
+			[TW_COUNTER_CYCLES] =                                            \
+				COUNTER(level, "cpu_cycles", "CPU cycles of " what "."), \
+			[TW_COUNTER_REF_CYCLES] =                                        \
+				COUNTER(level, "cpu_reference_cycles",                   \
+					"CPU cycles of " what                            \
+					", of a clock that does not change."),           \
+			[TW_COUNTER_INSTRUCTIONS] = COUNTER(                             \
+				level, "cpu_instructions", "Instructions of " what "."), \
+			[TW_COUNTER_CACHE_MISSES] =                                      \
+				COUNTER(level, "cache_misses",                           \
+					"Misses of the last cache of " what "."),        \
+		}                                                                        \
 	}
 
 static const struct {
-	struct tw_expo_family cpu, energy;
+	struct tw_expo_family cpu, energy, counter[TW_COUNTER_COUNT];
 } families[TW_LEVEL_COUNT] = {
 	[TW_LEVEL_PROCESS] = FAMILIES("process", "a process, its threads together"),
 	[TW_LEVEL_CGROUP] = FAMILIES("cgroup", "a cgroup, without those below it"),
@@ -32,6 +47,23 @@ static void expose_cpu(const struct tw_exposure *x, enum tw_level level)
 	while ((w = tw_exposure_next(x, level, w)) != NULL) {
 		tw_labels_of(&l, w);
 		tw_expo_sample(x->e, l.at, l.count, tw_seconds(w->used.cpu_ns));
+	}
+}
+
+/* Those that the machine has; what is not counted is absent, not 0. */
+static void expose_counters(const struct tw_exposure *x, enum tw_level level)
+{
+	for (int i = 0; i < TW_COUNTER_COUNT; i++) {
+		const struct tw_workload *w = NULL;
+		struct tw_labels l;
+
+		if (!tw_workloads_counts(x->c->workloads, (enum tw_counter)i))
+			continue;
+		tw_expo_family(x->e, &families[level].counter[i]);
+		while ((w = tw_exposure_next(x, level, w)) != NULL) {
+			tw_labels_of(&l, w);
+			tw_expo_count(x->e, l.at, l.count, w->used.counter[i]);
+		}
 	}
 }
 
@@ -80,6 +112,7 @@ void tw_expose_workloads(const struct tw_exposure *x)
 		if (!x->c->show.level[level])
 			continue;
 		expose_cpu(x, (enum tw_level)level);
+		expose_counters(x, (enum tw_level)level);
 		expose_energy(x, (enum tw_level)level);
 	}
 }

@@ -42,6 +42,10 @@ static const struct tw_expo_family own[] = {
 	  "Moves and new cgroups that were not told for want of room." },
 	{ "tallywatt_collector_events_dropped_total", TW_EXPO_COUNTER, NULL,
 	  "Events without effect, for want of memory." },
+	{ "tallywatt_collector_counts_failed_total", TW_EXPO_COUNTER, NULL,
+	  "Reads of the processors' counters that failed." },
+	{ "tallywatt_collector_counts_lost_total", TW_EXPO_COUNTER, NULL,
+	  "Times that a process was on a CPU whose counts found no room." },
 };
 
 static void write_own(struct tw_expo *e, const struct tw_collector *c)
@@ -66,6 +70,8 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 		(double)w.tasks.unreadable,
 		(double)w.tasks.untold,
 		(double)w.dropped,
+		(double)w.counter_reads_failed,
+		(double)w.counts_lost,
 	};
 
 	tw_expo_family(e, &own_info);

@@ -267,10 +267,19 @@ void tw_workloads_scraped(struct tw_workloads *t)
 	t->scraped = t->tick;
 }
 
+bool tw_workloads_counts(const struct tw_workloads *t, enum tw_counter counter)
+{
+	return t->config.counters != NULL &&
+	       tw_counters_have(t->config.counters, counter);
+}
+
 void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats *out)
 {
 	*out = (struct tw_workloads_stats){ .folded = t->folded, .dropped = t->dropped };
 	t->source->stats(t->tasks, &out->tasks);
+	if (t->config.counters != NULL)
+		tw_counters_stats(t->config.counters, &out->counter_reads_failed,
+				  &out->counts_lost);
 }
 
 const char *tw_workloads_source(const struct tw_workloads *t)

@@ -138,7 +138,11 @@ struct tw_workloads_stats {
 	uint64_t folded; /* processes that ended and gave place before a scrape: what they
 			  * had is their cgroup's pseudo process's */
 	uint64_t dropped; /* events without effect, for want of memory */
+	uint64_t counter_reads_failed, counts_lost; /* of tw_counters_stats() */
 };
+
+/* Whether a counter is part of what workloads used. */
+bool tw_workloads_counts(const struct tw_workloads *t, enum tw_counter counter);
 
 void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats *out);
 

@@ -136,6 +136,50 @@ class Collector(Case):
         # Samples are doubles: each is off by less than 1e-9.
         self.assertAlmostEqual(sums["cgroup"], sums["process"], 6)
 
+    def test_what_is_counted_is_told_at_each_level(self):
+        need("bpf", bpf_works())
+        daemon = self.collect("--counters", "software", "--compat", "kepler-legacy", "--top=0")
+        pid = str(self.burn(0.2))
+        found = {}
+
+        def told():
+            found.update((name, value) for name, labels, value in self.samples(daemon)
+                         if labels.get("pid") == pid)
+            return found.get("tallywatt_process_cpu_seconds_total", 0) >= 0.2
+        wait_until(told, "its end is told")
+        seconds = found["tallywatt_process_cpu_seconds_total"]
+        # The stand-ins for these are clocks, in ns. Interrupts are in one and not in the other.
+        for count in ("cpu_cycles", "cpu_instructions"):
+            self.assertAlmostEqual(found[f"tallywatt_process_{count}_total"] / 1e9 / seconds,
+                                   1, delta=0.2)
+            self.assertIn(f"kepler_process_{count}_total", found)
+        self.assertGreater(found["tallywatt_process_cache_misses_total"], 100)
+        self.assertIn("kepler_process_cache_miss_total", found)
+        self.assertTrue(all(set(labels) == {"pid", "container_id", "vm_id", "command", "source"}
+                            for name, labels, _ in self.samples(daemon)
+                            if name == "kepler_process_cpu_cycles_total"))
+        # There is no stand-in for them.
+        self.assertNotIn("tallywatt_process_cpu_reference_cycles_total", found)
+
+    def test_what_was_counted_adds_up_by_cgroup(self):
+        need("bpf", bpf_works())
+        daemon = self.collect("--counters", "software", "--top=0", "--keep-ended=1h")
+        self.wait_ticks(daemon)
+        sums = {}
+        for name, _, value in self.samples(daemon):
+            match = re.match(r"tallywatt_(cgroup|process)_(cpu_cycles|cache_misses)_total", name)
+            if match:
+                sums[match.groups()] = sums.get(match.groups(), 0) + value
+        for count in ("cpu_cycles", "cache_misses"):
+            self.assertGreater(sums["cgroup", count], 0)
+            self.assertEqual(sums["cgroup", count], sums["process", count])
+
+    def test_what_is_not_counted_is_not_told_as_0(self):
+        daemon = self.collect("--counters", "off", "--compat", "kepler-legacy")
+        self.wait_ticks(daemon)
+        self.assertFalse([name for name, _, _ in self.samples(daemon)
+                          if re.search("cycles|instructions|cache_miss", name)])
+
     def test_a_recorded_proc_is_read_instead(self):
         os.makedirs(self.path("proc/4711"))
         self.write("proc/4711/stat", "4711 (job) S 1 1 1 0 -1 0 1 2 3 4 100 0 0 0 20 0 1 0 "
