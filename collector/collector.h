@@ -10,6 +10,7 @@
 
 #include "collector/expose.h"
 #include "collector/node.h"
+#include "collector/processors.h"
 #include "collector/roots.h"
 
 #include <stddef.h>
@@ -38,6 +39,7 @@ struct tw_collector {
 	struct tw_power *power;
 	struct tw_attribution *attribution;
 	struct tw_node node;
+	struct tw_processors processors; /* none: not known */
 	struct tw_show show;
 	const char *powercap_out, *vm_power_dir; /* trees to write; NULL: none */
 	uint64_t now_ns;                         /* since boot, of the last tick */

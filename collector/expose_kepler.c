@@ -236,6 +236,27 @@ static void expose_usage(const struct tw_exposure *x)
 	}
 }
 
+static void expose_processors(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family info = { "kepler_node_cpu_info", TW_EXPO_INFO,
+						    NULL, "What a processor is." };
+	const struct tw_processors *p = &x->c->processors;
+
+	if (p->count == 0)
+		return;
+	tw_expo_family(x->e, &info);
+	for (size_t i = 0; i < p->count; i++) {
+		struct tw_labels l = { .count = 0 };
+
+		tw_labels_add(&l, "processor", p->at[i].number);
+		tw_labels_add(&l, "vendor_id", p->at[i].vendor);
+		tw_labels_add(&l, "model_name", p->at[i].model);
+		tw_labels_add(&l, "physical_id", p->at[i].package);
+		tw_labels_add(&l, "core_id", p->at[i].core);
+		sample(x, &l, 1);
+	}
+}
+
 void tw_expose_kepler(const struct tw_exposure *x)
 {
 	static const enum tw_level levels[] = { TW_LEVEL_PROCESS, TW_LEVEL_CONTAINER,
@@ -243,6 +264,7 @@ void tw_expose_kepler(const struct tw_exposure *x)
 
 	expose_node(x);
 	expose_usage(x);
+	expose_processors(x);
 	for (size_t i = 0; i < COUNT(levels); i++)
 		expose_level(x, levels[i]);
 }

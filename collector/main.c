@@ -354,6 +354,16 @@ static int open_power(const struct config *config, struct tw_collector *c,
 	return tw_power_open(&pc, &c->power, err);
 }
 
+/* They are told to whoever knows them from Kepler, once. */
+static void read_processors(const struct config *config, struct tw_collector *c)
+{
+	struct tw_err why = { 0 };
+
+	if (tw_strs_has(&config->compat, "kepler") &&
+	    tw_processors_read(&c->roots, &c->processors, &why) < 0)
+		tw_log_info("processors are not known: %s", why.text);
+}
+
 /* host has room for a host name. */
 static struct tw_show show_of(const struct config *config, char *host, size_t size)
 {
@@ -472,6 +482,7 @@ static int serve(const struct config *config, struct tw_err *err)
 	bool ready = false;
 	int signals = -1, rc = -1;
 
+	read_processors(config, &c);
 	hc.routes = tw_collector_routes(&hc.route_count);
 	if (tw_signals_open(&signals, err) < 0 ||
 	    open_counters(config, &counters, err) < 0 ||
@@ -508,6 +519,7 @@ out:
 	tw_power_close(c.power);
 	tw_attribution_close(c.attribution);
 	tw_node_release(&c.node);
+	tw_processors_release(&c.processors);
 	tw_workloads_close(c.workloads);
 	tw_counters_close(counters);
 	if (signals >= 0)

@@ -24,6 +24,7 @@ collector-src += collector/powercap.c
 collector-src += collector/privilege.c
 collector-src += collector/privilege_filter.c
 collector-src += collector/proc_stat.c
+collector-src += collector/processors.c
 collector-src += collector/route_health.c
 collector-src += collector/route_metrics.c
 collector-src += collector/route_power.c

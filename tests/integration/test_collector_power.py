@@ -27,6 +27,8 @@ KEPLER = {
     "kepler_node_cpu_active_watts": ("gauge", NODE_010),
     "kepler_node_cpu_idle_watts": ("gauge", NODE_010),
     "kepler_node_cpu_usage_ratio": ("gauge", "node_name"),
+    "kepler_node_cpu_info": (
+        "gauge", "processor vendor_id model_name physical_id core_id node_name"),
     "kepler_platform_watts": ("gauge", "source bmc_id chassis_id node_name"),
     "kepler_process_cpu_joules_total": (
         "counter", "pid comm exe type state container_id vm_id zone node_name"),
@@ -114,6 +116,8 @@ class Power(Case):
             self.write(f"proc/{pid}/cgroup", f"0::{path}\n")
         self.write("proc/stat", "cpu 100 0 100 1000\ncpu0 1\nctxt 5\nintr 6\n")
         self.write("proc/vmstat", "pgfault 7\n")
+        self.write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\n"
+                                   "model name : A \"Xeon\"\nphysical id : 1\ncore id : 2\n")
         os.makedirs(self.path("sys/fs/cgroup"))
         self.write("sys/fs/cgroup/cgroup.controllers", "cpu\n")
         self.rapl(1000000)
@@ -165,6 +169,10 @@ class Power(Case):
             self.assertEqual(types.get(name), kind, name)
             self.assertEqual(set(labels[name]), set(wanted.split()), name)
         self.assertEqual(set(types) - set(KEPLER) - set(LEGACY), set())
+        del labels["kepler_node_cpu_info"]["node_name"]
+        self.assertEqual(labels["kepler_node_cpu_info"], {
+            "processor": "0", "vendor_id": "GenuineIntel", "model_name": 'A \\"Xeon\\"',
+            "physical_id": "1", "core_id": "2"})
 
     def test_energy_of_all_workloads_is_the_node_s_to_the_microjoule(self):
         daemon = self.collect(*self.machine())

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_PROCESSORS_H
+#define TW_COLLECTOR_PROCESSORS_H
+
+/*
+ * The processors of the machine, as /proc/cpuinfo names them, word for word: profiler/
+ * has names that are made comparable.
+ */
+
+#include <stddef.h>
+
+struct tw_err;
+struct tw_roots;
+
+#define TW_PROCESSORS_MAX 16384
+
+/* "" is not told: no architecture tells them all. */
+struct tw_processor {
+	char number[16];
+	char vendor[32];
+	char model[64];
+	char package[16];
+	char core[16];
+};
+
+/* All zero bytes is none. */
+struct tw_processors {
+	struct tw_processor *at;
+	size_t count;
+};
+
+/* Of any bytes: lines in no known form are passed over, what is too long is cut. Fails
+ * for want of memory, and beyond TW_PROCESSORS_MAX. */
+int tw_processors_parse(const char *data, size_t len, struct tw_processors *out,
+			struct tw_err *err);
+
+/* Of roots->proc. */
+int tw_processors_read(const struct tw_roots *roots, struct tw_processors *out,
+		       struct tw_err *err);
+
+void tw_processors_release(struct tw_processors *p);
+
+#endif /* TW_COLLECTOR_PROCESSORS_H */
