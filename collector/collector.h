@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct tw_attribution;
+struct tw_counters;
 struct tw_err;
 struct tw_power;
 struct tw_workloads;
@@ -35,7 +36,8 @@ struct tw_collector_stats {
 struct tw_collector {
 	struct tw_roots roots;
 	uint64_t interval_ms;
-	struct tw_workloads *workloads; /* opened by main(), as are the next three */
+	struct tw_counters *counters;   /* opened by collector/parts.h; NULL: none */
+	struct tw_workloads *workloads; /* and so are the next four */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
 	struct tw_node node;

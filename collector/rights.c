@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/rights.h"
+
+#include "collector/collector.h"
+#include "collector/privilege.h"
+#include "collector/settings.h"
+#include "collector/tasks.h"
+#include "collector/workload.h"
+#include "lib/err.h"
+#include "lib/file.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <unistd.h>
+
+/* Of a source that needs one for each read, and of a /proc that hides. */
+static uint64_t capabilities(const struct tw_collector *c)
+{
+	const struct tw_task_source *s =
+		tw_task_source_find(tw_workloads_source(c->workloads));
+	uint64_t keep = 0;
+
+	if (s->tells_ends || c->counters != NULL)
+		keep |= UINT64_C(1) << CAP_BPF;
+	if (tw_proc_is_hidden(&c->roots))
+		keep |= UINT64_C(1) << CAP_SYS_PTRACE;
+	return keep;
+}
+
+/* Files are written after root is given up: the directory is the new user's. */
+static int give_directory(const char *dir, const char *user, struct tw_err *err)
+{
+	const struct passwd *pw;
+
+	if (dir == NULL)
+		return 0;
+	if (tw_dir_make(dir, err) < 0)
+		return -1;
+	if (geteuid() != 0)
+		return 0;
+	pw = getpwnam(user);
+	if (pw == NULL)
+		return tw_fail(err, TW_NOTFOUND, "no user '%s'", user);
+	if (chown(dir, pw->pw_uid, pw->pw_gid) < 0)
+		return tw_fail_errno(err, errno, "cannot give '%s' to '%s'", dir, user);
+	return 0;
+}
+
+int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_settings *s,
+		   bool *filtered, struct tw_err *err)
+{
+	const struct tw_privilege p = { .user = s->user,
+					.keep = capabilities(c),
+					.filter = s->filter,
+					.may_write = c->powercap_out != NULL ||
+						     c->vm_power_dir != NULL };
+
+	if (give_directory(c->powercap_out, s->user, err) < 0 ||
+	    give_directory(c->vm_power_dir, s->user, err) < 0)
+		return -1;
+	return tw_privilege_drop(&p, filtered, err);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/settings.h"
+
+#include "collector/attribute.h"
+#include "collector/cgroup.h"
+#include "collector/expose.h"
+#include "collector/meter.h"
+#include "lib/daemon.h"
+#include "lib/err.h"
+#include "lib/log.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define INTERVAL_MIN_MS 100
+#define INTERVAL_MAX_MS 3600000
+
+static const char *const bpf_names[] = { "auto", "off", "walk", "iter", NULL };
+static const char *const counters_names[] = { "auto", "off", "software", NULL };
+
+static const struct tw_opt options[] = {
+	{ .name = "listen",
+	  .env = "TW_COLLECTOR_LISTEN",
+	  .type = TW_OPT_LISTEN,
+	  .offset = offsetof(struct tw_collector_settings, listen),
+	  .fallback = "127.0.0.1:8103",
+	  .arg = "ADDR:PORT",
+	  .help = "answer HTTP here" },
+	{ .name = "interval",
+	  .env = "TW_INTERVAL",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct tw_collector_settings, interval_ms),
+	  .fallback = "3s",
+	  .arg = "TIME",
+	  .help = "between two ticks: 100ms to 1h" },
+	{ .name = "bpf",
+	  .env = "TW_BPF",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct tw_collector_settings, bpf),
+	  .fallback = "auto",
+	  .arg = "HOW",
+	  .help = "auto (the best that works), walk, iter, or off (/proc)",
+	  .choices = bpf_names },
+	{ .name = "counters",
+	  .env = "TW_COUNTERS",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct tw_collector_settings, counters),
+	  .fallback = "auto",
+	  .arg = "WHICH",
+	  .help = "auto (the processor's, if it has any), off, or software (for tests)",
+	  .choices = counters_names },
+	{ .name = "cgroups",
+	  .env = "TW_CGROUPS",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct tw_collector_settings, cgroups),
+	  .fallback = "auto",
+	  .arg = "VERSION",
+	  .help = "auto, v1 or v2: whose cgroups are told",
+	  .choices = tw_cgroup_choice_names },
+	{ .name = "proc",
+	  .env = "TW_PROC",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, proc),
+	  .fallback = "/proc",
+	  .arg = "DIR",
+	  .help = "where the machine's /proc is" },
+	{ .name = "sys",
+	  .env = "TW_SYS",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, sys),
+	  .fallback = "/sys",
+	  .arg = "DIR",
+	  .help = "where the machine's /sys is" },
+	{ .name = "dev",
+	  .env = "TW_DEV",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, dev),
+	  .fallback = "/dev",
+	  .arg = "DIR",
+	  .help = "where the machine's /dev is" },
+	{ .name = "meters",
+	  .env = "TW_METERS",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct tw_collector_settings, meters),
+	  .arg = "NAME,...",
+	  .help = "read these meters only; if not given, all that there are" },
+	{ .name = "idle-by",
+	  .env = "TW_IDLE_BY",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct tw_collector_settings, idle_by),
+	  .fallback = "use",
+	  .arg = "HOW",
+	  .help = "idle energy goes by use of CPUs, or by share that was requested",
+	  .choices = tw_idle_by_names },
+	{ .name = "levels",
+	  .env = "TW_LEVELS",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct tw_collector_settings, levels),
+	  .fallback = "process,cgroup,container,pod,vm",
+	  .arg = "LEVEL,...",
+	  .help = "of process, cgroup, container, pod, vm: what is told" },
+	{ .name = "top",
+	  .env = "TW_TOP",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct tw_collector_settings, top),
+	  .fallback = "1000",
+	  .arg = "N",
+	  .help = "tell so many processes and cgroups, those of most energy; 0: all" },
+	{ .name = "min-joules",
+	  .env = "TW_MIN_JOULES",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct tw_collector_settings, min_joules),
+	  .fallback = "0",
+	  .arg = "J",
+	  .help = "and only those of so much energy" },
+	{ .name = "compat",
+	  .env = "TW_COMPAT",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct tw_collector_settings, compat),
+	  .arg = "NAME,...",
+	  .help = "kepler, kepler-legacy: also the metrics of Kepler 0.10, of 0.5 to "
+		  "0.9" },
+	{ .name = "node-name",
+	  .env = "TW_NODE_NAME",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, node_name),
+	  .arg = "NAME",
+	  .help = "of this machine, in Kepler's metrics; if not given, its host name" },
+	{ .name = "powercap",
+	  .env = "TW_POWERCAP",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, powercap),
+	  .arg = "DIR",
+	  .help = "where powercap is, if not below --sys: in a VM, what its host gives" },
+	{ .name = "model",
+	  .env = "TW_MODEL",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, model),
+	  .arg = "PATH",
+	  .help = "estimate by this trained model what no meter tells" },
+	{ .name = "powercap-out",
+	  .env = "TW_POWERCAP_OUT",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, powercap_out),
+	  .arg = "DIR",
+	  .help = "write this machine's energy here, as a tree of powercap" },
+	{ .name = "vm-power-dir",
+	  .env = "TW_VM_POWER_DIR",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, vm_power_dir),
+	  .arg = "DIR",
+	  .help = "write the energy of each VM below here, the same way" },
+	{ .name = "keep-ended",
+	  .env = "TW_KEEP_ENDED",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct tw_collector_settings, keep_ended_ms),
+	  .fallback = "5m",
+	  .arg = "TIME",
+	  .help = "how long a process that ended waits for a scrape" },
+	{ .name = "ended-max",
+	  .env = "TW_ENDED_MAX",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct tw_collector_settings, ended_max),
+	  .fallback = "10000",
+	  .arg = "N",
+	  .help = "how many of them wait; others become one for each cgroup" },
+	{ .name = "events-max",
+	  .env = "TW_EVENTS_MAX",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct tw_collector_settings, events_max),
+	  .fallback = "4096",
+	  .min = 1,
+	  .max = 1u << 20,
+	  .arg = "N",
+	  .help = "room in the kernel for ends and moves of processes" },
+	{ .name = "user",
+	  .env = "TW_USER",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, user),
+	  .fallback = "nobody",
+	  .arg = "NAME",
+	  .help = "become this user once all is open, if started as root" },
+	{ .name = "filter",
+	  .env = "TW_FILTER",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct tw_collector_settings, filter),
+	  .fallback = "yes",
+	  .help = "refuse system calls that are not needed any more (seccomp)" },
+	TW_OPTS_LOG(struct tw_collector_settings),
+	TW_OPT_READY_FILE(struct tw_collector_settings),
+};
+
+const struct tw_opts tw_collector_opts = {
+	.program = "tw-collector",
+	.summary = "Tell what each workload of this machine uses.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static bool find_level(const char *name, enum tw_level *out)
+{
+	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
+		*out = (enum tw_level)level;
+		if (strcmp(tw_level_name(*out), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw_err *err)
+{
+	enum tw_level level;
+
+	if (s->interval_ms < INTERVAL_MIN_MS || s->interval_ms > INTERVAL_MAX_MS)
+		return tw_fail(err, TW_INVALID, "--interval: want 100ms to 1h");
+	for (size_t i = 0; i < s->levels.count; i++)
+		if (!find_level(s->levels.at[i], &level))
+			return tw_fail(err, TW_INVALID, "--levels: no level '%s'",
+				       s->levels.at[i]);
+	for (size_t i = 0; i < s->compat.count; i++)
+		if (strcmp(s->compat.at[i], "kepler") != 0 &&
+		    strcmp(s->compat.at[i], "kepler-legacy") != 0)
+			return tw_fail(err, TW_INVALID,
+				       "--compat: want kepler or kepler-legacy");
+	for (size_t i = 0; i < s->meters.count; i++)
+		if (tw_meter_find(s->meters.at[i]) == NULL)
+			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
+				       s->meters.at[i]);
+	return 0;
+}
+
+struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,
+					  char *host, size_t size)
+{
+	struct tw_show show = { .top = s->top,
+				.min_uj = s->min_joules * UINT64_C(1000000),
+				.kepler = tw_strs_has(&s->compat, "kepler"),
+				.kepler_legacy = tw_strs_has(&s->compat, "kepler-legacy"),
+				.node_name = s->node_name };
+	enum tw_level level;
+
+	for (size_t i = 0; i < s->levels.count; i++)
+		if (find_level(s->levels.at[i], &level))
+			show.level[level] = true;
+	if (show.node_name == NULL) {
+		if (gethostname(host, size - 1) < 0)
+			host[0] = '\0';
+		host[size - 1] = '\0';
+		show.node_name = host;
+	}
+	return show;
+}

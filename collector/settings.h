@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_SETTINGS_H
+#define TW_COLLECTOR_SETTINGS_H
+
+/*
+ * What tw-collector was told: its options, checked.
+ */
+
+#include "lib/opt.h"
+#include "lib/strs.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_show;
+
+enum tw_bpf_choice { TW_BPF_AUTO, TW_BPF_OFF, TW_BPF_WALK, TW_BPF_ITER };
+enum tw_counters_choice { TW_COUNTERS_AUTO, TW_COUNTERS_OFF, TW_COUNTERS_SOFTWARE };
+
+/* Filled by tw_opts_parse(), released by tw_opts_release(). */
+struct tw_collector_settings {
+	char *listen;
+	uint64_t interval_ms;
+	unsigned bpf;      /* enum tw_bpf_choice */
+	unsigned counters; /* enum tw_counters_choice */
+	unsigned cgroups;  /* enum tw_cgroup_choice */
+	char *proc;
+	char *sys;
+	char *dev;
+	uint64_t keep_ended_ms;
+	uint32_t ended_max;
+	uint32_t events_max;
+	struct tw_strs meters;
+	unsigned idle_by;
+	struct tw_strs levels;
+	struct tw_strs compat;
+	uint32_t top;
+	uint32_t min_joules;
+	char *node_name;
+	char *powercap;
+	char *model;
+	char *powercap_out;
+	char *vm_power_dir;
+	char *user;
+	bool filter;
+	unsigned log_level;
+	unsigned log_format;
+	char *ready_file;
+};
+
+extern const struct tw_opts tw_collector_opts;
+
+/* What the types of options do not refuse. */
+int tw_collector_settings_check(const struct tw_collector_settings *s,
+				struct tw_err *err);
+
+/* What is shown. host has room for a host name, and lives as long as the result. */
+struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,
+					  char *host, size_t size);
+
+#endif /* TW_COLLECTOR_SETTINGS_H */
