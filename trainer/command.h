@@ -23,6 +23,7 @@ extern const struct tw_command tw_command_models;
 extern const struct tw_command tw_command_publish;
 extern const struct tw_command tw_command_query;
 extern const struct tw_command tw_command_record;
+extern const struct tw_command tw_command_probe;
 extern const struct tw_command tw_command_profile;
 extern const struct tw_command tw_command_rollback;
 extern const struct tw_command tw_command_spec;

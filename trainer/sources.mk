@@ -12,6 +12,7 @@ trainer-src += trainer/cmd_import.c
 trainer-src += trainer/cmd_isolate.c
 trainer-src += trainer/cmd_isolation.c
 trainer-src += trainer/cmd_models.c
+trainer-src += trainer/cmd_probe.c
 trainer-src += trainer/cmd_profile.c
 trainer-src += trainer/cmd_publish.c
 trainer-src += trainer/cmd_query.c
@@ -112,4 +113,4 @@ tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(GSL_LIBS) $(XGBOOST
 programs += tallywatt
 tallywatt-src := trainer/tallywatt.c
 tallywatt-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS)

@@ -280,6 +280,29 @@ class Collector(Case):
         pid = self.burn(0.02)
         wait_until(lambda: self.cpu_of(daemon, pid) >= 0.02, "the host's pid is told")
 
+    def probe(self, *command):
+        done = subprocess.run([*command, os.path.join(BIN, "tallywatt"), "probe", "--json",
+                               "--watch", "10ms"], check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.stderr, b"")
+        return json.loads(done.stdout)
+
+    def test_a_probe_tells_which_source_a_collector_uses(self):
+        found = self.probe()
+        daemon = self.collect()
+        health = json.loads(call(daemon, "GET", "/healthz").body)
+        self.assertEqual([s["name"] for s in found["tasks"] if s["used"]], [health["tasks"]])
+
+    def test_a_probe_without_any_right_says_what_is_missing(self):
+        need("root", os.geteuid() == 0)
+        found = self.probe("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                           "--inh-caps=-all", "--bounding-set=-all")
+        self.assertEqual([s["name"] for s in found["tasks"] if s["there"]], ["proc"])
+        self.assertTrue(all(s["why"] for s in found["tasks"] if not s["there"]))
+        self.assertFalse(any(right["there"] for right in found["rights"]))
+        self.assertIn("short processes are not seen: give CAP_BPF and CAP_PERFMON, or start as "
+                      "root", found["advice"])
+
     def test_wrong_use_is_refused(self):
         for args, word in ((["--interval", "50ms"], "100ms"), (["--bpf", "yes"], "bpf"),
                            (["--cgroups", "v3"], "cgroups"), (["--events-max", "0"], "events")):

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_PROBE_H
+#define TW_COLLECTOR_PROBE_H
+
+/*
+ * What this machine offers to the collector, before anything is installed: stages 0 and 1
+ * of a hardware engagement. Nothing that is missing is a failure: it has a reason.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_roots;
+
+struct tw_probe_config {
+	const struct tw_roots *roots;
+	const char *model; /* for the meter "model"; NULL: none */
+	uint32_t watch_ms; /* how long meters are looked at */
+	/* Waits a little, and tells the time in ns: the caller's clock. */
+	uint64_t (*wait)(void *arg);
+	void *arg;
+};
+
+/*
+ * {"meters":[..],"sums":[..],"tasks":[..],"counters":[..],"cgroups":"v2","rights":[..],
+ * "advice":[..]} (docs/tallywatt.md, "probe"). Fails for want of memory. *out is yours.
+ */
+int tw_probe(const struct tw_probe_config *c, json_t **out, struct tw_err *err);
+
+/* ---- probe_meters.c ---- */
+
+/* told: zones that were; denied: whether rights were missing for a meter. Both values
+ * are yours. */
+struct tw_probe_meters {
+	json_t *meters, *sums;
+	size_t told;
+	bool denied;
+};
+
+int tw_probe_meters(const struct tw_probe_config *c, struct tw_probe_meters *out,
+		    struct tw_err *err);
+
+#endif /* TW_COLLECTOR_PROBE_H */
