@@ -68,9 +68,13 @@ static int watch(struct tw_estimator *e, struct watched *w, uint32_t events,
 	return 0;
 }
 
-/* The struct lives on until no event of this turn can point to it. */
+/*
+ * The struct lives on until no event of this turn can point to it. Closing alone does not
+ * end the events: a child that has not yet called exec() may hold the socket too.
+ */
 static void close_client(struct tw_estimator *e, struct watched *w)
 {
+	epoll_ctl(e->epoll, EPOLL_CTL_DEL, w->fd, NULL);
 	e->waiting -= tw_session_waits_for_model(w->session);
 	tw_session_free(w->session);
 	w->session = NULL;

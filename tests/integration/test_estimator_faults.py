@@ -293,11 +293,14 @@ class Faults(Case):
         server.behave = behaviours[1]
         self.wait_served(NEW, "server")
         new = self.ask()["powers"]
-        seen, stop = [], threading.Event()
+        seen, failed, stop = [], [], threading.Event()
 
         def load():
-            while not stop.is_set():
-                seen.append(self.ask()["powers"])
+            try:
+                while not stop.is_set():
+                    seen.append(self.ask()["powers"])
+            except (AssertionError, OSError, ValueError) as e:
+                failed.append(e)
 
         clients = [threading.Thread(target=load) for _ in range(4)]
         for c in clients:
@@ -310,6 +313,7 @@ class Faults(Case):
         stop.set()
         for c in clients:
             c.join()
+        self.assertEqual(failed, [])
         self.assertTrue(all(powers in (old, new) for powers in seen))
         self.assertIn(old, seen)
         self.assertIn(new, seen)
