@@ -45,6 +45,12 @@ def need(what, present):
     raise unittest.SkipTest(f"no {what}")
 
 
+def sanitized(name="tw-collector"):
+    """Whether a program or library of the build is one with AddressSanitizer."""
+    with open(os.path.join(BIN, name), "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 def shared(*names):
     """A file of the recorded data; skips where there is none."""
     path = os.path.join(SHARED, *names)

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import BIN, Case, call, need, wait_until
+from harness import BIN, Case, call, need, sanitized, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -23,14 +23,9 @@ def bpf_works():
     return bool(may) and os.path.exists("/sys/kernel/btf/vmlinux") and b"bpf: yes" in version
 
 
-def sanitized():
-    """A sanitizer looks for leaks with what the filter refuses."""
-    with open(os.path.join(BIN, "tw-collector"), "rb") as f:
-        return b"__asan_init" in f.read()
-
-
 class Collector(Case):
     def collect(self, *args):
+        # A sanitizer looks for leaks with what the filter refuses.
         if sanitized():
             args += ("--user", "root", "--filter=no")
         return self.start_http("tw-collector", "--interval", "100ms", *args)

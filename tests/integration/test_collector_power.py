@@ -10,7 +10,7 @@ import subprocess
 import unittest
 import urllib.request
 
-from harness import BIN, Case, call, need, wait_until
+from harness import BIN, Case, call, need, sanitized, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -69,9 +69,11 @@ for zone in ("package", "core", "uncore", "dram", "platform"):
 
 class Power(Case):
     def collect(self, *args):
-        # Directories of tests are for their user alone.
+        # Directories of tests are for their user alone. A sanitizer looks for leaks with
+        # what the filter refuses.
         return self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off",
-                               "--user", "root", *args)
+                               "--user", "root", *(["--filter=no"] if sanitized() else []),
+                               *args)
 
     def metrics(self, daemon, accept=""):
         answer = call(daemon, "GET", "/metrics", headers={"Accept": accept})
@@ -207,6 +209,8 @@ class Power(Case):
 
     def test_a_counter_that_is_root_s_is_read_after_root_is_given_up(self):
         need("root", os.geteuid() == 0)
+        if sanitized():
+            self.skipTest("who gave up root is not asked for leaks")
         args = self.machine()
         os.chmod(self.path("."), 0o755)
         os.chmod(self.path("sys/class/powercap/intel-rapl:0/energy_uj"), 0o400)
@@ -240,8 +244,7 @@ class Power(Case):
         trees = self.path("trees")
         os.makedirs(trees)
         vm = self.start_vm()
-        host = self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off", "--user",
-                               "root", "--meters", "fake", "--vm-power-dir", trees)
+        host = self.collect("--meters", "fake", "--vm-power-dir", trees)
         powercap = f"{trees}/{VM}/class/powercap"
         wait_until(lambda: os.path.exists(f"{powercap}/intel-rapl:0/energy_uj"),
                    "the tree is there")

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from harness import (BIN, COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, power_request,
-                     train_generated)
+                     sanitized, train_generated)
 
 ROW = [3.1e6, 2.5e9, 1.7e9]
 GOOD = power_request(COUNTER_ONLY, [ROW])
@@ -118,7 +118,7 @@ class Clients(Case):
                 pass
         self.assertLess(sent, 10_000_000)
         self.still_answers()
-        self.assertLess(self.estimator.resident_kib() - before, 2048)
+        self.grown_little(before, 2048)
 
     # ---- slow and many ---------------------------------------------------------
 
@@ -156,7 +156,12 @@ class Clients(Case):
             except BlockingIOError:
                 pass
         self.still_answers()
-        self.assertLess(self.estimator.resident_kib() - before, 4096)
+        self.grown_little(before)
+
+    def grown_little(self, before_kib, most_kib=4096):
+        """A sanitizer keeps for long what was freed."""
+        if not sanitized("tw-estimator"):
+            self.assertLess(self.estimator.resident_kib() - before_kib, most_kib)
 
     def test_ten_thousand_connects_and_two_hundred_at_once(self):
         self.start_estimator()
@@ -176,7 +181,7 @@ class Clients(Case):
         for s in at_once:
             s.close()
         self.still_answers()
-        self.assertLess(self.estimator.resident_kib() - before, 4096)
+        self.grown_little(before)
 
     # ---- who may ---------------------------------------------------------------
 

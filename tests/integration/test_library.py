@@ -11,7 +11,8 @@ import tempfile
 import unittest
 import zipfile
 
-from harness import BIN, COUNTER_ONLY, ROOT, Case, linear_watts, train_generated
+from harness import (BIN, COUNTER_ONLY, ROOT, Case, linear_watts, sanitized,
+                     train_generated)
 
 EXAMPLE = os.path.join(ROOT, "docs/examples/predict.c")
 HEADER = os.path.join(ROOT, "estimator/tallywatt.h")
@@ -21,15 +22,10 @@ ROW = [2.5e9, 1.7e9, 3.1e6]
 TOLERANCE_W = 1e-9
 
 
-def sanitized():
-    with open(os.path.join(BIN, "libtallywatt.so.0"), "rb") as f:
-        return b"__asan_init" in f.read()
-
-
 class Library(Case):
     @classmethod
     def setUpClass(cls):
-        if sanitized():
+        if sanitized("libtallywatt.so.0"):
             raise unittest.SkipTest("a library with a sanitizer in it cannot be loaded")
         cls.db = tempfile.mkdtemp(prefix="tw-db-")
         cls.addClassCleanup(shutil.rmtree, cls.db)
