@@ -228,9 +228,13 @@ class KilledWhilePublishing(Case):
     KILLS = 24
 
     def digest(self, db):
-        """Of all but the metadata, which has the time of training."""
+        """Of all but the metadata, which has the time of training, and the manifest of it."""
         files = tree(os.path.join(db, "web"))
-        files.pop("metadata.json", None)
+        listed = json.loads(files.pop("manifest.json"))["files"]
+        self.assertEqual({name: hashlib.sha256(data).hexdigest()
+                          for name, data in files.items()},
+                         {name: entry["sha256"] for name, entry in listed.items()})
+        files.pop("metadata.json")
         whole = hashlib.sha256()
         for name in sorted(files):
             whole.update(name.encode() + b"\0" + hashlib.sha256(files[name]).digest())
