@@ -23,6 +23,12 @@ def bpf_works():
     return bool(may) and os.path.exists("/sys/kernel/btf/vmlinux") and b"bpf: yes" in version
 
 
+def may_unshare():
+    """Whether there can be other mounts: not below chroot, nor in many a container."""
+    return subprocess.run(["unshare", "-m", "true"], check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
 class Collector(Case):
     def collect(self, *args):
         # A sanitizer looks for leaks with what the filter refuses.
@@ -255,6 +261,7 @@ class Collector(Case):
 
     def test_with_a_proc_that_hides_it_says_so(self):
         need("root", os.geteuid() == 0)
+        need("mount namespaces", may_unshare())
         daemon = self.collect_as(
             "exec unshare -m sh -c 'mount -t proc -o hidepid=2,ro proc /proc && exec",
             "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all",
@@ -265,6 +272,7 @@ class Collector(Case):
 
     def test_in_a_container_pids_of_the_host_are_not_mixed_up(self):
         need("root", os.geteuid() == 0)
+        need("mount namespaces", may_unshare())
         need("bpf", bpf_works())
         # unshare does not pass on the signal that stops it.
         daemon = self.collect_as(
@@ -272,8 +280,7 @@ class Collector(Case):
             "--user root --filter=no & child=$!\n"
             "trap 'kill $(cat /proc/$child/task/$child/children)' TERM\n"
             "wait $child || wait $child")
-        pid = self.burn(0.02)
-        wait_until(lambda: self.cpu_of(daemon, pid) >= 0.02, "the host's pid is told")
+        self.end_one(daemon, 0.02)
 
     def probe(self, *command):
         done = subprocess.run([*command, os.path.join(BIN, "tallywatt"), "probe", "--json",
