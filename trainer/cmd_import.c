@@ -7,7 +7,7 @@
 #include "lib/zip.h"
 #include "model-db/import.h"
 #include "model-db/pipeline.h"
-#include "trainer/cmd_web.h"
+#include "trainer/cmd_credentials.h"
 #include "trainer/command.h"
 #include "trainer/publishing.h"
 
@@ -20,7 +20,7 @@
 
 struct config {
 	char *to, *name;
-	struct tw_web_config web;
+	struct tw_credentials_config web;
 };
 
 static const struct tw_opt options[] = {
@@ -35,7 +35,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, name),
 	  .arg = "NAME",
 	  .help = "of the pipeline; else that of the directory, zip or URL" },
-	TW_WEB_OPTS(struct config, NULL),
+	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
 static const struct tw_opts opts = {
@@ -65,7 +65,7 @@ static int download(const struct config *c, const char *url, struct tw_fileset *
 		    struct tw_err *err)
 {
 	struct tw_http_answer answer = { 0 };
-	struct tw_web web = { 0 };
+	struct tw_credentials web = { 0 };
 	const struct tw_http_call call = { .url = url,
 					   .timeout_ms = DOWNLOAD_MS,
 					   .stall_ms = STALL_MS,
@@ -74,7 +74,7 @@ static int download(const struct config *c, const char *url, struct tw_fileset *
 	int rc = -1;
 
 	if (tw_http_init(err) < 0 ||
-	    tw_web_open(&web, &c->web, NULL, "tallywatt import", err) < 0 ||
+	    tw_credentials_open(&web, &c->web, NULL, "tallywatt import", err) < 0 ||
 	    tw_http_call(&call, &answer, err) < 0)
 		goto out;
 	if (answer.status != 200) {
@@ -86,7 +86,7 @@ static int download(const struct config *c, const char *url, struct tw_fileset *
 	rc = 0;
 out:
 	tw_http_answer_release(&answer);
-	tw_web_release(&web);
+	tw_credentials_release(&web);
 	return rc;
 }
 

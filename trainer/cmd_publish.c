@@ -7,7 +7,7 @@
 #include "model-db/manifest.h"
 #include "model-db/pipeline.h"
 #include "model-db/signature.h"
-#include "trainer/cmd_web.h"
+#include "trainer/cmd_credentials.h"
 #include "trainer/command.h"
 #include "trainer/publishing.h"
 
@@ -21,7 +21,7 @@ struct config {
 	char *to, *name, *sign, *sign_password_file;
 	struct tw_strs keys;
 	bool require_signature;
-	struct tw_web_config web;
+	struct tw_credentials_config web;
 };
 
 static const struct tw_opt options[] = {
@@ -57,7 +57,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, require_signature),
 	  .help = "refuse a pipeline that none of the public keys signed" },
-	TW_WEB_OPTS(struct config, NULL),
+	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
 static const struct tw_opts opts = {
@@ -112,17 +112,17 @@ out:
 static int put(const struct config *c, const char *name, const struct tw_fileset *s,
 	       struct tw_err *err)
 {
-	struct tw_web web = { 0 };
+	struct tw_credentials web = { 0 };
 	int rc = -1;
 
 	if (!tw_is_url(c->to))
 		return tw_pipeline_publish(c->to, name, s, err);
-	if (tw_web_open(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
+	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
 	    tw_publishing_send(c->to, name, s, &web.access, err) < 0)
 		goto out;
 	rc = 0;
 out:
-	tw_web_release(&web);
+	tw_credentials_release(&web);
 	return rc;
 }
 

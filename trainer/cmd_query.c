@@ -4,7 +4,7 @@
 #include "lib/kepler_key.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
-#include "trainer/cmd_web.h"
+#include "trainer/cmd_credentials.h"
 #include "trainer/command.h"
 #include "trainer/query.h"
 #include "trainer/stop.h"
@@ -20,7 +20,7 @@ struct config {
 	uint64_t last_ms, step_ms, timeout_ms, retry_ms, answer_max;
 	uint32_t points;
 	bool progress;
-	struct tw_web_config web;
+	struct tw_credentials_config web;
 };
 
 #define TEXT(flag, variable, field, preset, what, line)                       \
@@ -78,7 +78,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, progress),
 	  .help = "say how far it is, even where stderr is no terminal" },
-	TW_WEB_OPTS(struct config, "PROM_SSL_DISABLE"),
+	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
 };
 
 static const struct tw_opts opts = {
@@ -153,7 +153,7 @@ static void report(const struct config *c, const struct tw_query_result *r, bool
 }
 
 static int query(const struct config *c, const struct tw_prom_range *range,
-		 const struct tw_web *web, struct tw_err *err)
+		 const struct tw_credentials *web, struct tw_err *err)
 {
 	bool shown = c->progress || isatty(2);
 	const struct tw_query q = { .range = *range,
@@ -191,20 +191,20 @@ out:
 }
 
 static int check_use(const struct config *c, struct tw_prom_range *range,
-		     struct tw_web *web, struct tw_err *err)
+		     struct tw_credentials *web, struct tw_err *err)
 {
 	if (c->output == NULL)
 		return tw_fail(err, TW_INVALID, "--output is missing");
 	if (find_range(c, range, err) < 0)
 		return -1;
-	return tw_web_open(web, &c->web, "PROM_HEADERS", "tallywatt query", err);
+	return tw_credentials_open(web, &c->web, "PROM_HEADERS", "tallywatt query", err);
 }
 
 static int run(int argc, char **argv)
 {
 	struct tw_prom_range range = { 0 };
 	struct config c = { 0 };
-	struct tw_web web = { 0 };
+	struct tw_credentials web = { 0 };
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_USAGE;
@@ -222,7 +222,7 @@ static int run(int argc, char **argv)
 out:
 	if (status != TW_EXIT_OK)
 		fprintf(stderr, "tallywatt query: %s\n", err.text);
-	tw_web_release(&web);
+	tw_credentials_release(&web);
 	tw_opts_release(&opts, &c);
 	return status;
 }

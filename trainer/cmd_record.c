@@ -2,7 +2,7 @@
 #include "lib/err.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
-#include "trainer/cmd_web.h"
+#include "trainer/cmd_credentials.h"
 #include "trainer/command.h"
 #include "trainer/metric_choice.h"
 #include "trainer/record.h"
@@ -18,7 +18,7 @@ struct config {
 	struct tw_strs thirdparty;
 	uint64_t interval_ms, timeout_ms, for_ms, save_ms, answer_max;
 	bool append, progress;
-	struct tw_web_config web;
+	struct tw_credentials_config web;
 };
 
 #define DURATION(flag, field, preset, line)                                   \
@@ -63,7 +63,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, progress),
 	  .help = "say what was recorded, even where stderr is no terminal" },
-	TW_WEB_OPTS(struct config, NULL),
+	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
 static const struct tw_opts opts = {
@@ -133,7 +133,7 @@ static void release_targets(struct targets *t)
 }
 
 static int record(const struct config *c, const struct targets *targets,
-		  const struct tw_web *web, struct tw_err *err)
+		  const struct tw_credentials *web, struct tw_err *err)
 {
 	struct tw_metric_choice choice = { 0 };
 	struct tw_record r = { .target = targets->at,
@@ -166,20 +166,21 @@ out:
 	return rc;
 }
 
-static int check_use(const struct config *c, struct tw_web *web, struct tw_err *err)
+static int check_use(const struct config *c, struct tw_credentials *web,
+		     struct tw_err *err)
 {
 	if (c->output == NULL)
 		return tw_fail(err, TW_INVALID, "--output is missing");
 	if (c->interval_ms < 10)
 		return tw_fail(err, TW_INVALID, "--interval is below 10ms");
-	return tw_web_open(web, &c->web, NULL, "tallywatt record", err);
+	return tw_credentials_open(web, &c->web, NULL, "tallywatt record", err);
 }
 
 static int run(int argc, char **argv)
 {
 	struct targets targets = { 0 };
 	struct config c = { 0 };
-	struct tw_web web = { 0 };
+	struct tw_credentials web = { 0 };
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_USAGE;
@@ -197,7 +198,7 @@ static int run(int argc, char **argv)
 out:
 	if (status != TW_EXIT_OK)
 		fprintf(stderr, "tallywatt record: %s\n", err.text);
-	tw_web_release(&web);
+	tw_credentials_release(&web);
 	release_targets(&targets);
 	tw_opts_release(&opts, &c);
 	return status;

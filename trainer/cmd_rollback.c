@@ -2,7 +2,7 @@
 #include "lib/err.h"
 #include "lib/opt.h"
 #include "model-db/pipeline.h"
-#include "trainer/cmd_web.h"
+#include "trainer/cmd_credentials.h"
 #include "trainer/command.h"
 #include "trainer/publishing.h"
 
@@ -10,7 +10,7 @@
 
 struct config {
 	char *to;
-	struct tw_web_config web;
+	struct tw_credentials_config web;
 };
 
 static const struct tw_opt options[] = {
@@ -20,7 +20,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, to),
 	  .arg = "URL|DB",
 	  .help = "a tw-server that takes pipelines, or a model database's directory" },
-	TW_WEB_OPTS(struct config, NULL),
+	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
 static const struct tw_opts opts = {
@@ -33,17 +33,17 @@ static const struct tw_opts opts = {
 
 static int roll_back(const struct config *c, const char *name, struct tw_err *err)
 {
-	struct tw_web web = { 0 };
+	struct tw_credentials web = { 0 };
 	int rc = -1;
 
 	if (!tw_is_url(c->to))
 		return tw_pipeline_rollback(c->to, name, err);
-	if (tw_web_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
+	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
 	    tw_publishing_send_rollback(c->to, name, &web.access, err) < 0)
 		goto out;
 	rc = 0;
 out:
-	tw_web_release(&web);
+	tw_credentials_release(&web);
 	return rc;
 }
 

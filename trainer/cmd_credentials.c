@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/cmd_web.h"
+#include "trainer/cmd_credentials.h"
 
 #include "lib/buf.h"
 #include "lib/err.h"
@@ -146,8 +146,8 @@ out:
 	return rc;
 }
 
-static int check_use(const struct tw_web_config *c, const struct tw_web *w,
-		     struct tw_err *err)
+static int check_use(const struct tw_credentials_config *c,
+		     const struct tw_credentials *w, struct tw_err *err)
 {
 	if (c->user != NULL && w->password == NULL)
 		return tw_fail(err, TW_INVALID,
@@ -163,10 +163,10 @@ static int check_use(const struct tw_web_config *c, const struct tw_web *w,
 	return 0;
 }
 
-int tw_web_open(struct tw_web *w, const struct tw_web_config *c, const char *headers_env,
-		const char *program, struct tw_err *err)
+int tw_credentials_open(struct tw_credentials *w, const struct tw_credentials_config *c,
+			const char *headers_env, const char *program, struct tw_err *err)
 {
-	struct tw_web web = { 0 };
+	struct tw_credentials web = { 0 };
 	int rc = -1;
 
 	if (read_secret(c->password_file, "TW_HTTP_PASSWORD", &web.password, err) < 0 ||
@@ -189,17 +189,17 @@ int tw_web_open(struct tw_web *w, const struct tw_web_config *c, const char *hea
 
 	*w = web;
 	w->access.headers = &w->headers;
-	web = (struct tw_web){ 0 };
+	web = (struct tw_credentials){ 0 };
 	rc = 0;
 out:
-	tw_web_release(&web);
+	tw_credentials_release(&web);
 	return rc;
 }
 
-void tw_web_release(struct tw_web *w)
+void tw_credentials_release(struct tw_credentials *w)
 {
 	free(w->password);
 	free(w->token);
 	tw_strs_clear(&w->headers);
-	*w = (struct tw_web){ 0 };
+	*w = (struct tw_credentials){ 0 };
 }
