@@ -212,7 +212,7 @@ static int use_socket(const struct config *c, const struct table *t, struct tw_w
 				out, err);
 }
 
-static int print(const struct tw_watts *w, size_t rows, struct tw_err *err)
+static void print(const struct tw_watts *w, size_t rows)
 {
 	printf("%8s", "row");
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++)
@@ -226,13 +226,12 @@ static int print(const struct tw_watts *w, size_t rows, struct tw_err *err)
 				printf(" %12.3f", w->of[c][r]);
 		printf("\n");
 	}
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return tw_fail(err, TW_IO, "cannot write to stdout");
-	return 0;
 }
 
-static int check_use(const struct config *c, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
+
 	if ((c->socket != NULL) == (c->model != NULL))
 		return tw_fail(err, TW_INVALID, "one of --socket and --model is wanted");
 	if (c->csv != NULL && (c->metrics != NULL || c->values != NULL))
@@ -243,8 +242,9 @@ static int check_use(const struct config *c, struct tw_err *err)
 	return 0;
 }
 
-static int estimate(const struct config *c, struct tw_err *err)
+static int estimate(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
 	struct tw_watts watts = { 0 };
 	struct table t = { 0 };
 	int rc = -1;
@@ -255,9 +255,9 @@ static int estimate(const struct config *c, struct tw_err *err)
 		tw_fail(err, TW_INVALID, "no rows");
 		goto out;
 	}
-	if ((c->model != NULL ? use_model : use_socket)(c, &t, &watts, err) < 0 ||
-	    print(&watts, t.rows, err) < 0)
+	if ((c->model != NULL ? use_model : use_socket)(c, &t, &watts, err) < 0)
 		goto out;
+	print(&watts, t.rows);
 	rc = 0;
 out:
 	tw_watts_release(&watts);
@@ -265,31 +265,11 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	struct tw_err err = { 0 };
-	enum tw_opts_action action;
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && check_use(&c, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && estimate(&c, &err) < 0) {
-		status = TW_EXIT_FAILED;
-		goto out;
-	}
-	status = TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt estimate: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_estimate = {
 	.name = "estimate",
 	.summary = "watts for rows of features, by a model or an estimator",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = estimate,
 };

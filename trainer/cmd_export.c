@@ -16,6 +16,7 @@
 
 struct config {
 	char *model_db, *name, *output, *publisher, *max_mae, *max_mape;
+	struct tw_export_args args;
 };
 
 #define TEXT(flag, field, what, line)                                               \
@@ -55,24 +56,26 @@ static int set_limit(const char *flag, const char *text, double *out, struct tw_
 		       text);
 }
 
-static int check_use(const struct config *c, struct tw_export_args *a, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+
 	if (c->name == NULL)
 		return tw_fail(err, TW_INVALID, "--name is missing");
 	if (c->output == NULL)
 		return tw_fail(err, TW_INVALID, "--output is missing");
 	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0)
 		return -1;
-	a->name = c->name;
-	a->publisher = c->publisher;
-	if (set_limit("max-mae", c->max_mae, &a->max_mae_w, err) < 0)
+	c->args.name = c->name;
+	c->args.publisher = c->publisher;
+	if (set_limit("max-mae", c->max_mae, &c->args.max_mae_w, err) < 0)
 		return -1;
-	return set_limit("max-mape", c->max_mape, &a->max_mape_percent, err);
+	return set_limit("max-mape", c->max_mape, &c->args.max_mape_percent, err);
 }
 
-static int export_pipeline(const struct config *c, const struct tw_export_args *a,
-			   struct tw_err *err)
+static int export_pipeline(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
 	struct tw_fileset pipeline = { 0 }, files = { 0 };
 	struct tw_export_counts n;
 	char *path = NULL;
@@ -81,7 +84,7 @@ static int export_pipeline(const struct config *c, const struct tw_export_args *
 	if (tw_path_join(&path, err, c->model_db, c->name, NULL) < 0 ||
 	    tw_fileset_read_dir(&pipeline, path, &tw_zip_pipeline_limits, err) < 0)
 		goto out;
-	if (tw_export(&pipeline, a, &files, &n, err) < 0) {
+	if (tw_export(&pipeline, &c->args, &files, &n, err) < 0) {
 		tw_err_wrap(err, "'%s'", path);
 		goto out;
 	}
@@ -89,10 +92,6 @@ static int export_pipeline(const struct config *c, const struct tw_export_args *
 		goto out;
 	printf("%s/%s: models=%zu left-out=%zu node-types=%zu files=%zu\n", c->output,
 	       c->name, n.models, n.left_out, n.node_types, files.count);
-	if (fflush(stdout) != 0) {
-		tw_fail(err, TW_IO, "cannot write to stdout");
-		goto out;
-	}
 
 	rc = 0;
 out:
@@ -102,32 +101,11 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	struct tw_export_args args = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && check_use(&c, &args, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && export_pipeline(&c, &args, &err) < 0) {
-		status = TW_EXIT_FAILED;
-		goto out;
-	}
-	status = TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt export: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_export = {
 	.name = "export",
 	.summary = "make a pipeline ready to be published",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = export_pipeline,
 };

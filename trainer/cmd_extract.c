@@ -9,6 +9,7 @@
 struct config {
 	unsigned level;
 	struct tw_table_config table;
+	struct tw_extract_args args;
 };
 
 /* In the order of enum tw_level. */
@@ -32,13 +33,13 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-static int extract(const struct config *c, const struct tw_extract_args *args,
-		   struct tw_err *err)
+static int extract(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
 	struct tw_dataset d = { 0 };
 	int rc = -1;
 
-	if (tw_table_extract(&c->table, args, &d, err) < 0 ||
+	if (tw_table_extract(&c->table, &c->args, &d, err) < 0 ||
 	    tw_table_smooth(&c->table, &d, err) < 0 ||
 	    tw_table_write(&d, c->table.output, err) < 0)
 		goto out;
@@ -48,40 +49,28 @@ out:
 	return rc;
 }
 
-static int check_use(struct config *c, struct tw_extract_args *args, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+
 	if (c->table.input == NULL)
 		return tw_fail(err, TW_INVALID, "--input is missing");
-	return tw_table_args(&c->table, (enum tw_level)c->level, args, err);
+	return tw_table_args(&c->table, (enum tw_level)c->level, &c->args, err);
 }
 
-static int run(int argc, char **argv)
+static void release(void *config)
 {
-	struct tw_extract_args args = { 0 };
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
+	struct config *c = config;
 
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_EXIT)
-		goto out;
-	status = TW_EXIT_USAGE;
-	if (check_use(&c, &args, &err) < 0)
-		goto out;
-	status = extract(&c, &args, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt extract: %s\n", err.text);
-	tw_table_release(&c.table);
-	tw_opts_release(&opts, &c);
-	return status;
+	tw_table_release(&c->table);
 }
 
 const struct tw_command tw_command_extract = {
 	.name = "extract",
 	.summary = "make a table from a Prometheus response",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = extract,
+	.release = release,
 };

@@ -20,6 +20,7 @@
 
 struct config {
 	char *to, *name;
+	const char *from;
 	struct tw_credentials_config web;
 };
 
@@ -61,12 +62,11 @@ static void tell(void *arg, const char *model, enum tw_import_outcome outcome,
 	printf("%-8s %s: %s\n", words[outcome], model, why);
 }
 
-static int download(const struct config *c, const char *url, struct tw_fileset *out,
-		    struct tw_err *err)
+static int download(const struct config *c, struct tw_fileset *out, struct tw_err *err)
 {
 	struct tw_http_answer answer = { 0 };
 	struct tw_credentials web = { 0 };
-	const struct tw_http_call call = { .url = url,
+	const struct tw_http_call call = { .url = c->from,
 					   .timeout_ms = DOWNLOAD_MS,
 					   .stall_ms = STALL_MS,
 					   .answer_max = DOWNLOAD_MAX,
@@ -90,8 +90,28 @@ out:
 	return rc;
 }
 
-static int import(const struct config *c, const char *from, struct tw_err *err)
+static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)
 {
+	struct config *c = config;
+
+	if (count != 1)
+		return tw_fail(err, TW_INVALID,
+			       "%zu operands, want one directory, zip file or URL",
+			       count);
+	c->from = operand[0];
+	return 0;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+
+	return c->to != NULL ? 0 : tw_fail(err, TW_INVALID, "--to is missing");
+}
+
+static int import(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
 	struct tw_fileset old = { 0 }, pipeline = { 0 };
 	struct counts counts = { { 0 } };
 	const struct tw_import_listener listener = { .told = tell,
@@ -101,25 +121,20 @@ static int import(const struct config *c, const char *from, struct tw_err *err)
 	size_t models;
 	int rc = -1;
 
-	if (tw_publishing_name(c->name != NULL ? c->name : from, name, sizeof(name),
+	if (tw_publishing_name(c->name != NULL ? c->name : c->from, name, sizeof(name),
 			       err) < 0)
 		goto out;
-	if ((tw_is_url(from) ? download(c, from, &old, err)
-			     : tw_publishing_read(from, &old, err)) < 0 ||
+	if ((tw_is_url(c->from) ? download(c, &old, err)
+				: tw_publishing_read(c->from, &old, err)) < 0 ||
 	    tw_import_pipeline(&old, &pipeline, &listener, err) < 0 ||
 	    tw_publishing_check(&pipeline, &models, err) < 0) {
-		tw_err_wrap(err, "'%s'", from);
+		tw_err_wrap(err, "'%s'", c->from);
 		goto out;
 	}
 	if (tw_pipeline_publish(c->to, name, &pipeline, err) < 0)
 		goto out;
 	printf("%s: usable=%zu kept=%zu refused=%zu\n", name, counts.of[TW_IMPORT_USABLE],
 	       counts.of[TW_IMPORT_KEPT], counts.of[TW_IMPORT_REFUSED]);
-	if (fflush(stdout) != 0) {
-		tw_fail(err, TW_IO, "cannot write to stdout");
-		goto out;
-	}
-
 	rc = 0;
 out:
 	tw_fileset_clear(&pipeline);
@@ -127,33 +142,12 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && (argc - rest != 1 || c.to == NULL)) {
-		tw_fail(&err, TW_INVALID, "%s",
-			c.to == NULL ? "--to is missing"
-				     : "want one directory, zip file or URL");
-		goto out;
-	}
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_RUN && import(&c, argv[rest], &err) < 0)
-		status = TW_EXIT_FAILED;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt import: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_import = {
 	.name = "import",
 	.summary = "make a pipeline of kepler-model-server ours",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.operands = take_operands,
+	.check = check_use,
+	.work = import,
 };

@@ -16,6 +16,9 @@ struct config {
 	bool list;
 	struct tw_isolation_texts isolation;
 	struct tw_table_config table;
+	/* What they name. */
+	const struct tw_isolator *named;
+	struct tw_extract_args args; /* source only, with --csv */
 };
 
 static const struct tw_opt options[] = {
@@ -50,73 +53,78 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-/* What the command line asks for. */
-struct job {
-	const struct config *config;
-	const struct tw_isolator *isolator;
-	struct tw_extract_args args; /* source only, with --csv */
-};
-
-static int check_use(struct config *c, struct job *j, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+
+	if (c->list)
+		return 0;
 	if (c->isolator == NULL)
 		return tw_fail(err, TW_INVALID,
 			       "--isolator is missing (--list lists them)");
 	if ((c->table.input == NULL) == (c->csv == NULL))
 		return tw_fail(err, TW_INVALID, "want one of --input and --csv");
-	if (tw_names_isolator(c->isolator, &j->isolator, err) < 0)
+	if (tw_names_isolator(c->isolator, &c->named, err) < 0)
 		return -1;
-	j->config = c;
 	if (c->csv != NULL)
-		return tw_names_source(c->table.source, &j->args.source, err);
-	return tw_table_args(&c->table, TW_LEVEL_FINEST, &j->args, err);
+		return tw_names_source(c->table.source, &c->args.source, err);
+	return tw_table_args(&c->table, TW_LEVEL_FINEST, &c->args, err);
 }
 
-static int read_table(const struct job *j, struct tw_dataset *out, struct tw_err *err)
+static int read_table(const struct config *c, struct tw_dataset *out, struct tw_err *err)
 {
-	if (j->config->csv != NULL)
-		return tw_csv_load(j->config->csv, out, err);
-	return tw_table_extract(&j->config->table, &j->args, out, err);
+	if (c->csv != NULL)
+		return tw_csv_load(c->csv, out, err);
+	return tw_table_extract(&c->table, &c->args, out, err);
 }
 
 /* Learn from the rows and apply to them, in place. */
-static int apply(const struct job *j, const struct tw_isolation *isolation,
+static int apply(const struct config *c, const struct tw_isolation *isolation,
 		 struct tw_dataset *d, struct tw_err *err)
 {
 	void *state = NULL;
 	int rc = -1;
 
-	if (j->isolator->fit(&isolation->args, d, j->args.source, &state, err) < 0 ||
-	    j->isolator->apply(state, d, err) < 0) {
-		tw_err_wrap(err, "%s", j->isolator->name);
+	if (c->named->fit(&isolation->args, d, c->args.source, &state, err) < 0 ||
+	    c->named->apply(state, d, err) < 0) {
+		tw_err_wrap(err, "%s", c->named->name);
 		goto out;
 	}
 	rc = 0;
 out:
-	j->isolator->free(state);
+	c->named->free(state);
 	return rc;
 }
 
-static int isolate(const struct job *j, struct tw_err *err)
+static void list(void)
 {
-	const struct tw_isolation_machine machine = { j->config->table.machine, 0 };
+	for (size_t i = 0; i < tw_isolator_count(); i++)
+		printf("%-24s %s\n", tw_isolator_at(i)->name, tw_isolator_at(i)->summary);
+}
+
+static int isolate(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	const struct tw_isolation_machine machine = { c->table.machine, 0 };
 	struct tw_isolation_input input = { 0 };
 	struct tw_isolation isolation = { 0 };
 	struct tw_dataset d = { 0 }, all = { 0 };
 	int rc = -1;
 
-	if (tw_isolation_read(&j->config->isolation, j->config->model_db, &input, err) <
-		    0 ||
-	    tw_isolation_init(j->isolator, &input.config, &machine, 1, &isolation, err) <
-		    0)
+	if (c->list) {
+		list();
+		return 0;
+	}
+	if (tw_isolation_read(&c->isolation, c->model_db, &input, err) < 0 ||
+	    tw_isolation_init(c->named, &input.config, &machine, 1, &isolation, err) < 0)
 		goto out;
-	if (read_table(j, &d, err) < 0 ||
-	    tw_isolate_prepare(j->isolator, &isolation.args, &d, &all, err) < 0 ||
-	    tw_table_smooth(&j->config->table, &all, err) < 0 ||
-	    apply(j, &isolation, &all, err) < 0)
+	if (read_table(c, &d, err) < 0 ||
+	    tw_isolate_prepare(c->named, &isolation.args, &d, &all, err) < 0 ||
+	    tw_table_smooth(&c->table, &all, err) < 0 ||
+	    apply(c, &isolation, &all, err) < 0)
 		goto out;
 	tw_dataset_drop(&all, TW_BACKGROUND_PREFIX);
-	if (tw_table_write(&all, j->config->table.output, err) < 0)
+	if (tw_table_write(&all, c->table.output, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -127,44 +135,19 @@ out:
 	return rc;
 }
 
-static int list(struct tw_err *err)
+static void release(void *config)
 {
-	for (size_t i = 0; i < tw_isolator_count(); i++)
-		printf("%-24s %s\n", tw_isolator_at(i)->name, tw_isolator_at(i)->summary);
-	return fflush(stdout) == 0 ? 0 : tw_fail(err, TW_IO, "cannot write to stdout");
-}
+	struct config *c = config;
 
-static int run(int argc, char **argv)
-{
-	struct job j = { 0 };
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_EXIT)
-		goto out;
-	if (c.list) {
-		status = list(&err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
-		goto out;
-	}
-	status = TW_EXIT_USAGE;
-	if (check_use(&c, &j, &err) < 0)
-		goto out;
-	status = isolate(&j, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt isolate: %s\n", err.text);
-	tw_table_release(&c.table);
-	tw_opts_release(&opts, &c);
-	return status;
+	tw_table_release(&c->table);
 }
 
 const struct tw_command tw_command_isolate = {
 	.name = "isolate",
 	.summary = "take idle power and background away",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = isolate,
+	.release = release,
 };

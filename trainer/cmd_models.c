@@ -51,8 +51,10 @@ static void print_model(const struct tw_index_entry *e)
 }
 
 /* Fails where a model is broken, after listing the others. */
-static int list(const char *db, struct tw_err *err)
+static int list(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
+	const char *db = c->model_db;
 	struct tw_index *x = NULL;
 	size_t broken = 0;
 
@@ -66,34 +68,15 @@ static int list(const char *db, struct tw_err *err)
 	for (size_t i = 0; i < tw_index_count(x); i++)
 		print_model(tw_index_at(x, i));
 	tw_index_unref(x);
-	if (fflush(stdout) != 0)
-		return tw_fail(err, TW_IO, "cannot write to stdout");
 	if (broken > 0)
 		return tw_fail(err, TW_INVALID, "%zu broken models in '%s'", broken, db);
 	return 0;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action != TW_OPTS_EXIT && list(c.model_db, &err) < 0)
-		status = TW_EXIT_FAILED;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt models: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_models = {
 	.name = "models",
 	.summary = "list the models of a model database",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.work = list,
 };

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #define LOOK_NS 1000000
+#define WATCH_MAX_MS 600000
 
 struct config {
 	char *proc, *sys, *dev, *powercap, *model;
@@ -172,8 +173,18 @@ static void add_table(struct tw_buf *b, const json_t *doc)
 		tw_buf_addf(b, "  %s\n", json_string_value(line));
 }
 
-static int probe(const struct config *c, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
+
+	if (c->watch_ms > WATCH_MAX_MS)
+		return tw_fail(err, TW_INVALID, "--watch: want at most 10m");
+	return 0;
+}
+
+static int probe(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
 	const struct tw_roots roots = { c->proc, c->sys, c->dev, c->powercap };
 	const struct tw_probe_config pc = { .roots = &roots,
 					    .model = c->model,
@@ -189,15 +200,8 @@ static int probe(const struct config *c, struct tw_err *err)
 		tw_buf_add_json_pretty(&b, doc);
 	else
 		add_table(&b, doc);
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "table");
+	if (tw_command_print(&b, "table", err) < 0)
 		goto out;
-	}
-	if (fwrite(b.data, 1, b.len, stdout) != b.len || fflush(stdout) != 0) {
-		tw_fail(err, TW_IO, "cannot write to stdout");
-		goto out;
-	}
-
 	rc = 0;
 out:
 	tw_buf_clear(&b);
@@ -205,31 +209,11 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && c.watch_ms > 600000) {
-		tw_fail(&err, TW_INVALID, "--watch: want at most 10m");
-		goto out;
-	}
-	status = TW_EXIT_OK;
-	if (action != TW_OPTS_EXIT && probe(&c, &err) < 0)
-		status = TW_EXIT_FAILED;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt probe: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_probe = {
 	.name = "probe",
 	.summary = "tell what this machine offers to tw-collector",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = probe,
 };

@@ -9,7 +9,6 @@
 #include "trainer/machines.h"
 #include "trainer/prom.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -68,17 +67,23 @@ out:
 
 static int write_text(const char *path, const struct tw_buf *text, struct tw_err *err)
 {
+	if (path == NULL)
+		return tw_command_print(text, "profile", err);
 	if (tw_buf_failed(text))
 		return tw_fail(err, TW_NOMEM, "profile");
-	if (path != NULL)
-		return tw_file_replace(path, text->data, text->len, err);
-	if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout) != 0)
-		return tw_fail_errno(err, errno, "cannot write to stdout");
-	return 0;
+	return tw_file_replace(path, text->data, text->len, err);
 }
 
-static int profile(const struct config *c, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
+
+	return c->input != NULL ? 0 : tw_fail(err, TW_INVALID, "--input is missing");
+}
+
+static int profile(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
 	struct tw_profile p = { 0 };
 	struct tw_buf text = { 0 };
 	json_t *doc = NULL;
@@ -104,33 +109,11 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_EXIT)
-		goto out;
-	status = TW_EXIT_USAGE;
-	if (c.input == NULL) {
-		tw_fail(&err, TW_INVALID, "--input is missing");
-		goto out;
-	}
-	status = profile(&c, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt profile: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_profile = {
 	.name = "profile",
 	.summary = "tell what machines at rest draw",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = profile,
 };

@@ -19,6 +19,7 @@
 
 struct config {
 	char *to, *name, *sign, *sign_password_file;
+	const char *from;
 	struct tw_strs keys;
 	bool require_signature;
 	struct tw_credentials_config web;
@@ -126,8 +127,9 @@ out:
 	return rc;
 }
 
-static int publish(const struct config *c, const char *path, struct tw_err *err)
+static int publish(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
 	struct tw_fileset pipeline = { 0 };
 	struct tw_strs keys = { 0 };
 	char name[129];
@@ -137,25 +139,20 @@ static int publish(const struct config *c, const char *path, struct tw_err *err)
 	for (size_t i = 0; i < c->keys.count; i++)
 		if (tw_signature_read_key(c->keys.at[i], &keys, err) < 0)
 			goto out;
-	if (tw_publishing_name(c->name != NULL ? c->name : path, name, sizeof(name),
+	if (tw_publishing_name(c->name != NULL ? c->name : c->from, name, sizeof(name),
 			       err) < 0 ||
-	    tw_publishing_read(path, &pipeline, err) < 0)
+	    tw_publishing_read(c->from, &pipeline, err) < 0)
 		goto out;
 	if (tw_signature_check_pipeline(&pipeline, &keys, c->require_signature, err) <
 		    0 ||
 	    tw_publishing_check(&pipeline, &models, err) < 0) {
-		tw_err_wrap(err, "'%s'", path);
+		tw_err_wrap(err, "'%s'", c->from);
 		goto out;
 	}
 	if (sign(c, &pipeline, err) < 0 || put(c, name, &pipeline, err) < 0)
 		goto out;
 	printf("%s: models=%zu files=%zu signed=%s\n", name, models, pipeline.count,
 	       tw_fileset_find(&pipeline, TW_MANIFEST_SIGNATURE) != NULL ? "yes" : "no");
-	if (fflush(stdout) != 0) {
-		tw_fail(err, TW_IO, "cannot write to stdout");
-		goto out;
-	}
-
 	rc = 0;
 out:
 	tw_strs_clear(&keys);
@@ -163,11 +160,21 @@ out:
 	return rc;
 }
 
-static int check_use(const struct config *c, int operands, struct tw_err *err)
+static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)
 {
-	if (operands != 1)
+	struct config *c = config;
+
+	if (count != 1)
 		return tw_fail(err, TW_INVALID,
-			       "%d operands, want a directory or a zip file", operands);
+			       "%zu operands, want a directory or a zip file", count);
+	c->from = operand[0];
+	return 0;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+
 	if (c->to == NULL)
 		return tw_fail(err, TW_INVALID, "--to is missing");
 	if (c->require_signature && c->keys.count == 0)
@@ -176,29 +183,12 @@ static int check_use(const struct config *c, int operands, struct tw_err *err)
 	return 0;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && check_use(&c, argc - rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_RUN && publish(&c, argv[rest], &err) < 0)
-		status = TW_EXIT_FAILED;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt publish: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_publish = {
 	.name = "publish",
 	.summary = "put a pipeline into a model database or a server's",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.operands = take_operands,
+	.check = check_use,
+	.work = publish,
 };

@@ -21,6 +21,8 @@ struct config {
 	uint32_t points;
 	bool progress;
 	struct tw_credentials_config web;
+	struct tw_prom_range range; /* that start, end, last and step give */
+	struct tw_credentials access;
 };
 
 #define TEXT(flag, variable, field, preset, what, line)                       \
@@ -152,23 +154,23 @@ static void report(const struct config *c, const struct tw_query_result *r, bool
 			r->not_finite);
 }
 
-static int query(const struct config *c, const struct tw_prom_range *range,
-		 const struct tw_credentials *web, struct tw_err *err)
+static int query(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
 	bool shown = c->progress || isatty(2);
-	const struct tw_query q = { .range = *range,
+	const struct tw_query q = { .range = c->range,
 				    .match = &c->match,
 				    .metrics = c->metric,
 				    .more = &c->thirdparty,
 				    .points = c->points,
 				    .output = c->output,
 				    .progress = shown ? show_progress : NULL };
-	struct tw_prom_client_config config = { .url = c->server,
-						.access = web->access,
-						.timeout_ms = c->timeout_ms,
-						.retry_ms = c->retry_ms,
-						.answer_max = c->answer_max,
-						.say = say };
+	struct tw_prom_client_config how = { .url = c->server,
+					     .access = c->access.access,
+					     .timeout_ms = c->timeout_ms,
+					     .retry_ms = c->retry_ms,
+					     .answer_max = c->answer_max,
+					     .say = say };
 	struct tw_prom_client *client = NULL;
 	struct tw_query_result result;
 	struct tw_stop stop = { 0 };
@@ -176,8 +178,8 @@ static int query(const struct config *c, const struct tw_prom_range *range,
 
 	if (tw_stop_open(&stop, err) < 0)
 		return -1;
-	config.stop = &stop;
-	if (tw_http_init(err) < 0 || tw_prom_client_new(&config, &client, err) < 0 ||
+	how.stop = &stop;
+	if (tw_http_init(err) < 0 || tw_prom_client_new(&how, &client, err) < 0 ||
 	    tw_query_run(client, &q, &result, err) < 0)
 		goto out;
 	report(c, &result, shown);
@@ -190,45 +192,32 @@ out:
 	return rc;
 }
 
-static int check_use(const struct config *c, struct tw_prom_range *range,
-		     struct tw_credentials *web, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+
 	if (c->output == NULL)
 		return tw_fail(err, TW_INVALID, "--output is missing");
-	if (find_range(c, range, err) < 0)
+	if (find_range(c, &c->range, err) < 0)
 		return -1;
-	return tw_credentials_open(web, &c->web, "PROM_HEADERS", "tallywatt query", err);
+	return tw_credentials_open(&c->access, &c->web, "PROM_HEADERS", "tallywatt query",
+				   err);
 }
 
-static int run(int argc, char **argv)
+static void release(void *config)
 {
-	struct tw_prom_range range = { 0 };
-	struct config c = { 0 };
-	struct tw_credentials web = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
+	struct config *c = config;
 
-	if (tw_kepler_keys_load(old_keys, &err) < 0 ||
-	    tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_EXIT)
-		goto out;
-	status = TW_EXIT_USAGE;
-	if (check_use(&c, &range, &web, &err) < 0)
-		goto out;
-	status = query(&c, &range, &web, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt query: %s\n", err.text);
-	tw_credentials_release(&web);
-	tw_opts_release(&opts, &c);
-	return status;
+	tw_credentials_release(&c->access);
 }
 
 const struct tw_command tw_command_query = {
 	.name = "query",
 	.summary = "write a response from a Prometheus server",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.old_keys = old_keys,
+	.check = check_use,
+	.work = query,
+	.release = release,
 };

@@ -13,12 +13,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What the operands name. */
+struct targets {
+	struct tw_target at[TW_RECORD_TARGETS_MAX];
+	size_t count;
+};
+
 struct config {
 	char *output, *metric;
 	struct tw_strs thirdparty;
 	uint64_t interval_ms, timeout_ms, for_ms, save_ms, answer_max;
 	bool append, progress;
 	struct tw_credentials_config web;
+	struct targets targets;
+	struct tw_credentials access;
 };
 
 #define DURATION(flag, field, preset, line)                                   \
@@ -99,22 +107,18 @@ static void report(const struct config *c, const struct tw_record_result *r)
 			r->not_finite, r->repeated);
 }
 
-/* What the operands name. */
-struct targets {
-	struct tw_target at[TW_RECORD_TARGETS_MAX];
-	size_t count;
-};
-
-static int parse_targets(struct targets *t, char *const *text, size_t count,
-			 struct tw_err *err)
+static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)
 {
+	struct config *c = config;
+	struct targets *t = &c->targets;
+
 	if (count == 0)
 		return tw_fail(err, TW_INVALID, "the URL of an exporter is missing");
 	if (count > TW_RECORD_TARGETS_MAX)
 		return tw_fail(err, TW_INVALID, "%zu targets, limit is %d", count,
 			       TW_RECORD_TARGETS_MAX);
 	for (size_t i = 0; i < count; i++) {
-		if (tw_target_parse(text[i], &t->at[i], err) < 0)
+		if (tw_target_parse(operand[i], &t->at[i], err) < 0)
 			return -1;
 		t->count++;
 		for (size_t k = 0; k < i; k++)
@@ -126,20 +130,14 @@ static int parse_targets(struct targets *t, char *const *text, size_t count,
 	return 0;
 }
 
-static void release_targets(struct targets *t)
+static int record(void *config, struct tw_err *err)
 {
-	for (size_t i = 0; i < t->count; i++)
-		tw_target_release(&t->at[i]);
-}
-
-static int record(const struct config *c, const struct targets *targets,
-		  const struct tw_credentials *web, struct tw_err *err)
-{
+	const struct config *c = config;
 	struct tw_metric_choice choice = { 0 };
-	struct tw_record r = { .target = targets->at,
-			       .targets = targets->count,
+	struct tw_record r = { .target = c->targets.at,
+			       .targets = c->targets.count,
 			       .choice = &choice,
-			       .access = &web->access,
+			       .access = &c->access.access,
 			       .interval_ms = c->interval_ms,
 			       .timeout_ms = c->timeout_ms,
 			       .for_ms = c->for_ms,
@@ -166,46 +164,33 @@ out:
 	return rc;
 }
 
-static int check_use(const struct config *c, struct tw_credentials *web,
-		     struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+
 	if (c->output == NULL)
 		return tw_fail(err, TW_INVALID, "--output is missing");
 	if (c->interval_ms < 10)
 		return tw_fail(err, TW_INVALID, "--interval is below 10ms");
-	return tw_credentials_open(web, &c->web, NULL, "tallywatt record", err);
+	return tw_credentials_open(&c->access, &c->web, NULL, "tallywatt record", err);
 }
 
-static int run(int argc, char **argv)
+static void release(void *config)
 {
-	struct targets targets = { 0 };
-	struct config c = { 0 };
-	struct tw_credentials web = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
+	struct config *c = config;
 
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_EXIT)
-		goto out;
-	status = TW_EXIT_USAGE;
-	if (parse_targets(&targets, argv + rest, (size_t)(argc - rest), &err) < 0 ||
-	    check_use(&c, &web, &err) < 0)
-		goto out;
-	status = record(&c, &targets, &web, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt record: %s\n", err.text);
-	tw_credentials_release(&web);
-	release_targets(&targets);
-	tw_opts_release(&opts, &c);
-	return status;
+	for (size_t i = 0; i < c->targets.count; i++)
+		tw_target_release(&c->targets.at[i]);
+	tw_credentials_release(&c->access);
 }
 
 const struct tw_command tw_command_record = {
 	.name = "record",
 	.summary = "write a response from exporters, without Prometheus",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.operands = take_operands,
+	.check = check_use,
+	.work = record,
+	.release = release,
 };

@@ -10,6 +10,7 @@
 
 struct config {
 	char *to;
+	const char *name;
 	struct tw_credentials_config web;
 };
 
@@ -31,15 +32,34 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-static int roll_back(const struct config *c, const char *name, struct tw_err *err)
+static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)
 {
+	struct config *c = config;
+
+	if (count != 1)
+		return tw_fail(err, TW_INVALID, "%zu operands, want one pipeline's name",
+			       count);
+	c->name = operand[0];
+	return 0;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+
+	return c->to != NULL ? 0 : tw_fail(err, TW_INVALID, "--to is missing");
+}
+
+static int roll_back(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
 	struct tw_credentials web = { 0 };
 	int rc = -1;
 
 	if (!tw_is_url(c->to))
-		return tw_pipeline_rollback(c->to, name, err);
+		return tw_pipeline_rollback(c->to, c->name, err);
 	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
-	    tw_publishing_send_rollback(c->to, name, &web.access, err) < 0)
+	    tw_publishing_send_rollback(c->to, c->name, &web.access, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -47,32 +67,12 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && (argc - rest != 1 || c.to == NULL)) {
-		tw_fail(&err, TW_INVALID, "%s",
-			c.to == NULL ? "--to is missing" : "want one pipeline's name");
-		goto out;
-	}
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_RUN && roll_back(&c, argv[rest], &err) < 0)
-		status = TW_EXIT_FAILED;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt rollback: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_rollback = {
 	.name = "rollback",
 	.summary = "bring a pipeline's previous version back",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.operands = take_operands,
+	.check = check_use,
+	.work = roll_back,
 };

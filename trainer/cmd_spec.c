@@ -98,21 +98,23 @@ static int print_document(json_t *doc, struct tw_err *err)
 	struct tw_buf b = { 0 };
 	int rc = -1;
 
-	if (doc != NULL)
-		tw_buf_add_json_pretty(&b, doc);
-	if (doc == NULL || tw_buf_failed(&b))
+	if (doc == NULL) {
 		tw_fail(err, TW_NOMEM, "machine spec");
-	else if (fwrite(b.data, 1, b.len, stdout) != b.len || fflush(stdout) != 0)
-		tw_fail(err, TW_IO, "cannot write to stdout");
-	else
-		rc = 0;
+		goto out;
+	}
+	tw_buf_add_json_pretty(&b, doc);
+	if (tw_command_print(&b, "machine spec", err) < 0)
+		goto out;
+	rc = 0;
+out:
 	tw_buf_clear(&b);
 	json_decref(doc);
 	return rc;
 }
 
-static int print_spec(const struct config *c, struct tw_err *err)
+static int print_spec(void *config, struct tw_err *err)
 {
+	const struct config *c = config;
 	struct tw_machine_spec spec;
 	json_t *doc;
 
@@ -125,27 +127,10 @@ static int print_spec(const struct config *c, struct tw_err *err)
 	return print_document(doc, err);
 }
 
-static int run(int argc, char **argv)
-{
-	struct config c = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
-
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action != TW_OPTS_EXIT && print_spec(&c, &err) < 0)
-		status = TW_EXIT_FAILED;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt spec: %s\n", err.text);
-	tw_opts_release(&opts, &c);
-	return status;
-}
-
 const struct tw_command tw_command_spec = {
 	.name = "spec",
 	.summary = "print what this machine is",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.work = print_spec,
 };

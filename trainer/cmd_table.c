@@ -5,10 +5,10 @@
 #include "lib/csv.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "trainer/command.h"
 #include "trainer/names.h"
 #include "trainer/prom.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 /* Of a table that are made into text at a time. */
@@ -120,19 +120,10 @@ static int print(const struct tw_dataset *d, struct tw_err *err)
 	int rc = -1;
 
 	do {
-		if (next_piece(d, &row, &text, err) < 0)
+		if (next_piece(d, &row, &text, err) < 0 ||
+		    tw_command_print(&text, "table", err) < 0)
 			goto out;
-		if (fwrite(text.data != NULL ? text.data : "", 1, text.len, stdout) !=
-		    text.len) {
-			tw_fail_errno(err, errno, "cannot write to stdout");
-			goto out;
-		}
-	} while (text.len > 0);
-	if (fflush(stdout) != 0) {
-		tw_fail_errno(err, errno, "cannot write to stdout");
-		goto out;
-	}
-
+	} while (text.len > 0 && !ferror(stdout));
 	rc = 0;
 out:
 	tw_buf_clear(&text);

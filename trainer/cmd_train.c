@@ -14,7 +14,6 @@
 #include "trainer/train_report.h"
 #include "trainer/train_until.h"
 
-#include <gsl/gsl_errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +23,9 @@
 #define PATIENCE_S 5
 #define PROGRESS_S 2
 
-/* What the command line asks for. */
-struct asked {
+struct config {
+	struct tw_train_flags flags;
+	/* What they ask for. */
 	struct tw_train_job job;
 	bool keep; /* going until */
 	struct tw_until until;
@@ -80,31 +80,25 @@ static void tell_step(void *arg, const struct tw_until_outcome *at,
 			at->missing->source, at->missing->output, at->missing->node_type);
 }
 
-static int make_models(const struct asked *a, struct tw_train_result *r,
+static int make_models(const struct config *c, struct tw_train_result *r,
 		       struct tw_until_outcome *o, struct tw_err *err)
 {
-	if (!a->keep)
-		return tw_train(&a->job, r, err);
-	return tw_train_until(&a->job, &a->until, tell_step, NULL, r, o, err);
+	if (!c->keep)
+		return tw_train(&c->job, r, err);
+	return tw_train_until(&c->job, &c->until, tell_step, NULL, r, o, err);
 }
 
-static int print_report(const struct asked *a, const struct tw_train_result *r,
+static int print_report(const struct config *c, const struct tw_train_result *r,
 			const struct tw_train_times *t, const struct tw_until_outcome *o,
 			struct tw_err *err)
 {
 	struct tw_buf report = { 0 };
-	int rc = -1;
+	int rc;
 
 	tw_train_report(r, t, &report);
-	if (a->keep)
-		tw_until_report(&a->until, o, &report);
-	if (tw_buf_failed(&report))
-		tw_fail(err, TW_NOMEM, "report");
-	else if (fwrite(report.data, 1, report.len, stdout) != report.len ||
-		 fflush(stdout) != 0)
-		tw_fail(err, TW_IO, "cannot write to stdout");
-	else
-		rc = 0;
+	if (c->keep)
+		tw_until_report(&c->until, o, &report);
+	rc = tw_command_print(&report, "report", err);
 	tw_buf_clear(&report);
 	return rc;
 }
@@ -128,8 +122,10 @@ static void show_progress(void *arg, size_t fits, size_t of)
 		(double)(now - p->start) / 1e9);
 }
 
-static int train(const struct tw_train_flags *f, struct asked *a, struct tw_err *err)
+static int train(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+	const struct tw_train_flags *f = &c->flags;
 	struct tw_until_outcome outcome = { 0 };
 	struct tw_train_result result = { 0 };
 	struct tw_isolation_input isolation = { 0 };
@@ -144,25 +140,25 @@ static int train(const struct tw_train_flags *f, struct asked *a, struct tw_err 
 	if (f->model_db != NULL && !f->replace &&
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
-	a->job.known = &known;
-	a->job.progress = show_progress;
-	a->job.progress_arg = &progress;
+	c->job.known = &known;
+	c->job.progress = show_progress;
+	c->job.progress_arg = &progress;
 	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
 		goto out;
-	a->job.isolation = isolation.config;
-	if (a->job.isolation.abs_pipeline == NULL)
-		a->job.isolation.abs_pipeline = f->name;
-	if (tw_train_flags_read(f, &a->job, &in, err) < 0)
+	c->job.isolation = isolation.config;
+	if (c->job.isolation.abs_pipeline == NULL)
+		c->job.isolation.abs_pipeline = f->name;
+	if (tw_train_flags_read(f, &c->job, &in, err) < 0)
 		goto out;
 	times.parse_ns = now_ns() - start;
-	if (make_models(a, &result, &outcome, err) < 0)
+	if (make_models(c, &result, &outcome, err) < 0)
 		goto out;
 	before = now_ns();
 	if (publish(f, &result, err) < 0)
 		goto out;
 	times.publish_ns = now_ns() - before;
 	times.total_ns = now_ns() - start;
-	if (print_report(a, &result, &times, &outcome, err) < 0)
+	if (print_report(c, &result, &times, &outcome, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -174,36 +170,28 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
+static int check_use(void *config, struct tw_err *err)
 {
-	struct tw_train_flags flags = { 0 };
-	struct asked asked = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
+	struct config *c = config;
 
-	/* GSL's default handler aborts the process. */
-	gsl_set_error_handler_off();
+	if (tw_train_flags_job(&c->flags, &c->job, err) < 0)
+		return -1;
+	return tw_train_flags_until(&c->flags, &c->until, &c->keep, err);
+}
 
-	if (tw_opts_parse(&tw_train_opts, argc, argv, &flags, &action, &rest, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_EXIT)
-		goto out;
-	status = TW_EXIT_USAGE;
-	if (tw_train_flags_job(&flags, &asked.job, &err) < 0 ||
-	    tw_train_flags_until(&flags, &asked.until, &asked.keep, &err) < 0)
-		goto out;
-	status = train(&flags, &asked, &err) < 0 ? TW_EXIT_FAILED : TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt train: %s\n", err.text);
-	tw_train_flags_release(&flags, &asked.job);
-	return status;
+static void release(void *config)
+{
+	struct config *c = config;
+
+	tw_train_job_release(&c->flags, &c->job);
 }
 
 const struct tw_command tw_command_train = {
 	.name = "train",
 	.summary = "train a pipeline of power models",
-	.run = run,
+	.opts = &tw_train_opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = train,
+	.release = release,
 };

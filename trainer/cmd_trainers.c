@@ -14,19 +14,10 @@ static const struct tw_opts opts = {
 	.summary = "List the trainers of this build.",
 };
 
-static int run(int argc, char **argv)
+static int list(void *config, struct tw_err *err)
 {
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	char config;
-	int rest;
-
-	if (tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0) {
-		fprintf(stderr, "tallywatt trainers: %s\n", err.text);
-		return TW_EXIT_USAGE;
-	}
-	if (action == TW_OPTS_EXIT)
-		return TW_EXIT_OK;
+	(void)config;
+	(void)err;
 	for (size_t i = 0; i < tw_trainer_count(); i++)
 		printf(LINE, tw_trainer_at(i)->name, tw_trainer_at(i)->summary);
 #if !TW_XGBOOST
@@ -36,15 +27,12 @@ static int run(int argc, char **argv)
 #if !TW_LIBSVM
 	printf(LINE, "SVRRegressorTrainer", "not in this build (LIBSVM=0)");
 #endif
-	if (fflush(stdout) != 0) {
-		fprintf(stderr, "tallywatt trainers: cannot write to stdout\n");
-		return TW_EXIT_FAILED;
-	}
-	return TW_EXIT_OK;
+	return 0;
 }
 
 const struct tw_command tw_command_trainers = {
 	.name = "trainers",
 	.summary = "list the trainers",
-	.run = run,
+	.opts = &opts,
+	.work = list,
 };

@@ -21,6 +21,7 @@ struct config {
 	struct tw_isolation_texts isolation;
 	unsigned resets;
 	bool vm_metrics, json;
+	struct tw_judge judge;
 };
 
 #define TEXT(flag, field, what, line)                                               \
@@ -67,8 +68,11 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-static int check_use(const struct config *c, struct tw_judge *j, struct tw_err *err)
+static int check_use(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+	struct tw_judge *j = &c->judge;
+
 	if (c->models.count == 0)
 		return tw_fail(err, TW_INVALID, "--model is missing");
 	if (c->input == NULL)
@@ -131,8 +135,10 @@ static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_e
 }
 
 /* Models that cannot be judged do not keep the others from it. */
-static int judge(const struct config *c, struct tw_judge *j, struct tw_err *err)
+static int judge(void *config, struct tw_err *err)
 {
+	struct config *c = config;
+	struct tw_judge *j = &c->judge;
 	struct tw_isolation_input isolation = { 0 };
 	json_t *list = json_array();
 	struct tw_buf out = { 0 };
@@ -159,15 +165,12 @@ static int judge(const struct config *c, struct tw_judge *j, struct tw_err *err)
 	}
 	if (c->json)
 		tw_buf_add_json_pretty(&out, list);
-	if (tw_buf_failed(&out) || list == NULL) {
+	if (list == NULL) {
 		tw_fail(err, TW_NOMEM, "report");
 		goto out;
 	}
-	if (fwrite(out.data != NULL ? out.data : "", 1, out.len, stdout) != out.len ||
-	    fflush(stdout) != 0) {
-		tw_fail(err, TW_IO, "cannot write to stdout");
+	if (tw_command_print(&out, "report", err) < 0)
 		goto out;
-	}
 
 	rc = err->code == TW_OK ? 0 : -1;
 out:
@@ -178,33 +181,19 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv)
+static void release(void *config)
 {
-	struct config c = { 0 };
-	struct tw_judge j = { 0 };
-	enum tw_opts_action action;
-	struct tw_err err = { 0 };
-	int rest, status = TW_EXIT_USAGE;
+	struct config *c = config;
 
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && check_use(&c, &j, &err) < 0)
-		goto out;
-	if (action == TW_OPTS_RUN && judge(&c, &j, &err) < 0) {
-		status = TW_EXIT_FAILED;
-		goto out;
-	}
-	status = TW_EXIT_OK;
-out:
-	if (status != TW_EXIT_OK)
-		fprintf(stderr, "tallywatt validate: %s\n", err.text);
-	tw_judge_release(&j);
-	tw_opts_release(&opts, &c);
-	return status;
+	tw_judge_release(&c->judge);
 }
 
 const struct tw_command tw_command_validate = {
 	.name = "validate",
 	.summary = "judge models by measurements",
-	.run = run,
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = judge,
+	.release = release,
 };

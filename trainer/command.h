@@ -7,12 +7,42 @@
  * array of trainer/tallywatt.c.
  */
 
+#include <stddef.h>
+
+struct tw_buf;
+struct tw_err;
+struct tw_opts;
+
+/*
+ * What a command does between its options and its exit status. config is config_size
+ * bytes, zeroed, then filled by opts; the steps go in this order, and each may be NULL
+ * but work. What fails is told in one line on stderr. Results go to stdout, which is
+ * flushed and checked for all of them afterwards.
+ */
 struct tw_command {
 	const char *name;
 	const char *summary;
-	/* argv[0] is the command's name. Returns the exit status (lib/opt.h). */
-	int (*run)(int argc, char **argv);
+	const struct tw_opts *opts;
+	size_t config_size;
+	/* Environment variables that older programs keep as files (lib/kepler_key.h);
+	 * ended by NULL. */
+	const char *const *old_keys;
+	/* What is left of argv, and lives as long: for opts that have operands. */
+	int (*operands)(void *config, char **operand, size_t count, struct tw_err *err);
+	int (*check)(void *config, struct tw_err *err); /* wrong use: exit status 2 */
+	int (*work)(void *config, struct tw_err *err);  /* failure: 1 */
+	/* What the steps left in config besides the options; after a failure too. */
+	void (*release)(void *config);
 };
+
+/*
+ * Put a text on stdout. Fails with TW_NOMEM, naming what it is, where there was no memory
+ * for it; that stdout takes it is checked at the end of the command.
+ */
+int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err);
+
+/* argv[0] is the command's name. Returns the exit status (lib/opt.h). */
+int tw_command_run(const struct tw_command *c, int argc, char **argv);
 
 extern const struct tw_command tw_command_estimate;
 extern const struct tw_command tw_command_export;

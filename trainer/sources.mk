@@ -24,6 +24,7 @@ trainer-src += trainer/cmd_table.c
 trainer-src += trainer/cmd_train.c
 trainer-src += trainer/cmd_trainers.c
 trainer-src += trainer/cmd_validate.c
+trainer-src += trainer/command.c
 trainer-src += trainer/counters.c
 trainer-src += trainer/curvefit.c
 trainer-src += trainer/design.c

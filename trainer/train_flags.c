@@ -276,10 +276,9 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
 	return 0;
 }
 
-void tw_train_flags_release(struct tw_train_flags *f, struct tw_train_job *job)
+void tw_train_job_release(struct tw_train_flags *f, struct tw_train_job *job)
 {
 	tw_strs_clear(&job->abs_trainers);
 	tw_strs_clear(&job->dyn_trainers);
 	tw_thirdparty_release(&f->thirdparty);
-	tw_opts_release(&tw_train_opts, f);
 }

@@ -43,7 +43,7 @@ int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
 
 /*
  * All of the job but its data, which it has from the files. What is wrong here is wrong
- * use. Texts are the flags'; the job ends with tw_train_flags_release(), after a failure
+ * use. Texts are the flags'; the job ends with tw_train_job_release(), after a failure
  * too.
  */
 int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
@@ -53,7 +53,8 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
 			struct tw_train_input *in, struct tw_err *err);
 
-/* Free the flags and what the job has of them. */
-void tw_train_flags_release(struct tw_train_flags *f, struct tw_train_job *job);
+/* Free what the job has of the flags, and what was made of them; the flags themselves
+ * are as tw_opts_parse() filled them. */
+void tw_train_job_release(struct tw_train_flags *f, struct tw_train_job *job);
 
 #endif /* TW_TRAINER_TRAIN_FLAGS_H */
