@@ -4,6 +4,7 @@
 #include "collector/roots.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/hash.h"
 #include "lib/num.h"
 
 #include <dirent.h>
@@ -296,14 +297,10 @@ bool tw_cgroup_tree_path(struct tw_cgroup_tree *t, uint64_t id, uint32_t tgid,
 	return look_through(t, id, out);
 }
 
-/* FNV-1a, with the bit that no inode has. */
+/* A hash, with the bit that no inode has. */
 static uint64_t number_of(const char *path)
 {
-	uint64_t h = UINT64_C(14695981039346656037);
-
-	for (const char *p = path; *p != '\0'; p++)
-		h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
-	return h | UINT64_C(1) << 63;
+	return tw_hash(path, strlen(path)) | UINT64_C(1) << 63;
 }
 
 uint64_t tw_cgroup_tree_id(struct tw_cgroup_tree *t, uint32_t tgid)
