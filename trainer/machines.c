@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A label and its text. Equal texts of a response have equal addresses. */
-struct tag {
-	const char *label, *text;
-};
-
 static bool is_guest(const struct tw_series *s)
 {
 	const char *job = tw_series_label(s, "job");
@@ -24,149 +19,20 @@ static bool is_guest(const struct tw_series *s)
 	return job != NULL && strcmp(job, "vm") == 0;
 }
 
-/* The first of the labels from *i on that the series has; its text is NULL if none. */
-static struct tag next_tag(const struct tw_series *s, const char *const *labels,
-			   size_t *i)
-{
-	struct tag tag = { 0 };
-
-	for (; labels[*i] != NULL && tag.text == NULL; ++*i)
-		tag = (struct tag){ labels[*i], tw_series_label(s, labels[*i]) };
-	return tag;
-}
-
-/* ---- aliases ---- */
-
-static int compare_aliases(const void *a, const void *b)
-{
-	const struct tw_machine_alias *x = a, *y = b;
-	int d = strcmp(x->label, y->label);
-
-	d = d != 0 ? d : strcmp(x->text, y->text);
-	d = d != 0 ? d : strcmp(x->to_label, y->to_label);
-	return d != 0 ? d : strcmp(x->to_text, y->to_text);
-}
-
-static int add_alias(struct tw_machines *m, struct tag from, struct tag to,
-		     struct tw_err *err)
-{
-	const struct tw_machine_alias alias = { from.label, from.text, to.label,
-						to.text };
-
-	/* Series of one machine come one behind the other. */
-	if (m->aliases > 0 && compare_aliases(&m->alias[m->aliases - 1], &alias) == 0)
-		return 0;
-	if (m->aliases == m->alias_size) {
-		size_t size = m->alias_size != 0 ? m->alias_size * 2 : 64;
-		struct tw_machine_alias *more = realloc(m->alias, size * sizeof(*more));
-
-		if (more == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu labels of machines", size);
-		m->alias = more;
-		m->alias_size = size;
-	}
-	m->alias[m->aliases++] = alias;
-	return 0;
-}
-
 static int add_series(struct tw_machines *m, const struct tw_series *s,
 		      const char *const *labels, struct tw_err *err)
 {
 	size_t i = 0;
-	const struct tag first = next_tag(s, labels, &i);
-	struct tag other;
+	const struct tw_machine_tag first = tw_machine_tag_next(s, labels, &i);
+	struct tw_machine_tag other;
 
 	if (is_guest(s) || first.text == NULL)
 		return 0;
-	while (other = next_tag(s, labels, &i), other.text != NULL)
-		if (add_alias(m, other, first, err) < 0)
+	while (other = tw_machine_tag_next(s, labels, &i), other.text != NULL)
+		if (tw_machine_alias_add(&m->aliases, other, first, err) < 0)
 			return -1;
 	return 0;
 }
-
-static void sort_aliases(struct tw_machines *m)
-{
-	size_t n = 0;
-
-	if (m->aliases > 1)
-		qsort(m->alias, m->aliases, sizeof(*m->alias), compare_aliases);
-	for (size_t i = 0; i < m->aliases; i++)
-		if (i == 0 || compare_aliases(&m->alias[n - 1], &m->alias[i]) != 0)
-			m->alias[n++] = m->alias[i];
-	m->aliases = n;
-}
-
-/* The first alias of the tag, which others of it follow; m->aliases if it has none. */
-static size_t find_alias(const struct tw_machines *m, struct tag tag)
-{
-	const struct tw_machine_alias wanted = { tag.label, tag.text, "", "" };
-	size_t low = 0, high = m->aliases;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_aliases(&m->alias[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool is_alias_of(const struct tw_machines *m, size_t i, struct tag tag)
-{
-	return i < m->aliases && strcmp(m->alias[i].label, tag.label) == 0 &&
-	       strcmp(m->alias[i].text, tag.text) == 0;
-}
-
-/*
- * Whom a tag names: itself, or whom its alias names, once that leads to the end. NULL
- * where it names two, which are in other.
- */
-static const char *resolve(const struct tw_machines *m, struct tag tag,
-			   const char *other[2])
-{
-	const size_t i = find_alias(m, tag);
-
-	if (!is_alias_of(m, i, tag))
-		return tag.text;
-	if (!is_alias_of(m, i + 1, tag))
-		return m->alias[i].to_text;
-	other[0] = m->alias[i].to_text;
-	other[1] = m->alias[i + 1].to_text;
-	return NULL;
-}
-
-/*
- * Let each alias lead to the end. It leads to a more telling label, whose aliases have
- * been led there before. One that leads to somebody who is two stays: the series that it
- * is from is refused.
- */
-static void follow_aliases(struct tw_machines *m)
-{
-	const char *const *labels = tw_schema_at(0)->machine_labels;
-
-	sort_aliases(m);
-	for (size_t l = 1; labels[l] != NULL; l++) {
-		for (size_t i = 0; i < m->aliases; i++) {
-			struct tw_machine_alias *a = &m->alias[i];
-			const struct tag to = { a->to_label, a->to_text };
-			const char *other[2], *name;
-
-			if (strcmp(a->label, labels[l]) != 0)
-				continue;
-			name = resolve(m, to, other);
-			a->to_text = name != NULL ? name : a->to_text;
-		}
-		/* Their label is not told any more: those of one name are one. */
-		for (size_t i = 0; i < m->aliases; i++)
-			if (strcmp(m->alias[i].label, labels[l]) == 0)
-				m->alias[i].to_label = "";
-		sort_aliases(m);
-	}
-}
-
-/* ---- names ---- */
 
 /* The machine of a series; *name is NULL for a guest's and where no label says it. */
 static int name_series(const struct tw_machines *m, const struct tw_prom_metric *metric,
@@ -175,12 +41,12 @@ static int name_series(const struct tw_machines *m, const struct tw_prom_metric 
 	const char *const *labels = tw_schema_machine_labels(metric->name);
 	const char *other[2] = { NULL, NULL };
 	size_t i = 0;
-	struct tag tag = next_tag(s, labels, &i);
+	struct tw_machine_tag tag = tw_machine_tag_next(s, labels, &i);
 
 	*name = NULL;
 	if (is_guest(s) || tag.text == NULL)
 		return 0;
-	*name = resolve(m, tag, other);
+	*name = tw_machine_alias_resolve(&m->aliases, tag, other);
 	if (*name != NULL)
 		return 0;
 	return tw_fail(err, TW_INVALID,
@@ -248,7 +114,7 @@ static int join_ports(struct tw_machines *m, const struct tw_prom *p, struct tw_
 	size_t end, kept = 0;
 
 	for (size_t i = 0; i < count; i = end) {
-		const struct tag to = { "", m->name[i] };
+		const struct tw_machine_tag to = { "", m->name[i] };
 		bool same;
 
 		end = tw_machines_host_end(m->name, count, i);
@@ -256,13 +122,15 @@ static int join_ports(struct tw_machines *m, const struct tw_prom *p, struct tw_
 		for (size_t k = i; k < end; k++) {
 			if (k == i || !same)
 				m->name[kept++] = m->name[k];
-			else if (add_alias(m, (struct tag){ "instance", m->name[k] }, to,
-					   err) < 0)
+			else if (tw_machine_alias_add(&m->aliases,
+						      (struct tw_machine_tag){
+							      "instance", m->name[k] },
+						      to, err) < 0)
 				return -1;
 		}
 	}
 	m->count = kept;
-	sort_aliases(m);
+	tw_machine_alias_sort(&m->aliases);
 	return 0;
 }
 
@@ -280,7 +148,7 @@ int tw_machines_find(const struct tw_prom *p, struct tw_machines *out, struct tw
 			if (add_series(&m, &metric->series[k], labels, err) < 0)
 				goto out;
 	}
-	follow_aliases(&m);
+	tw_machine_alias_follow(&m.aliases);
 	if (list_names(&m, p, &nameless, err) < 0 || join_ports(&m, p, err) < 0)
 		goto out;
 	if (m.count > 1 && nameless != NULL) {
@@ -419,6 +287,6 @@ int tw_machines_split(const struct tw_machines *m, const struct tw_prom *p,
 void tw_machines_release(struct tw_machines *m)
 {
 	free(m->name);
-	free(m->alias);
+	tw_machine_alias_release(&m->aliases);
 	*m = (struct tw_machines){ 0 };
 }

@@ -11,22 +11,18 @@
  * Series with job="vm" are of a guest, whose power is its host's: no machine is theirs.
  */
 
+#include "trainer/machines_alias.h"
+
 #include <stddef.h>
 
 struct tw_err;
 struct tw_prom;
 
-/* That who has this text in this label is whom another label names. */
-struct tw_machine_alias {
-	const char *label, *text, *to_label, *to_text;
-};
-
 /* All zero bytes is none. Texts are the response's. */
 struct tw_machines {
 	const char **name; /* in order */
 	size_t count;
-	struct tw_machine_alias *alias;
-	size_t aliases, alias_size;
+	struct tw_machine_aliases aliases;
 };
 
 /*
