@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/daemon.h"
 
-#include "estimator/clock.h"
+#include "lib/clock.h"
 #include "estimator/listen.h"
 #include "estimator/scrapes.h"
 #include "estimator/session.h"

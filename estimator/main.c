@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/daemon.h"
-#include "estimator/fetch.h"
+#include "lib/fetch.h"
 #include "estimator/init_urls.h"
 #include "estimator/settings.h"
 #include "lib/daemon.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models.h"
 
-#include "estimator/clock.h"
+#include "lib/clock.h"
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
 #include "estimator/request.h"

@@ -34,7 +34,7 @@ struct tw_request;
 /* Sets of wishes that are remembered; the one not asked for longest is forgotten. */
 #define TW_MODELS_KEYS_MAX 64
 
-/* Who makes HTTP calls: estimator/fetch.h, or a test. */
+/* Who makes HTTP calls: lib/fetch.h, or a test. */
 struct tw_models_http {
 	/* As tw_http_call(); from another thread than the requests'. */
 	int (*call)(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/clock.h"
+#include "lib/clock.h"
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
 #include "lib/daemon.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/session.h"
 
-#include "estimator/clock.h"
+#include "lib/clock.h"
 #include "estimator/models.h"
 #include "estimator/reply.h"
 #include "estimator/request.h"

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 estimator-src += estimator/answer.c
 estimator-src += estimator/client.c
-estimator-src += estimator/clock.c
 estimator-src += estimator/daemon.c
-estimator-src += estimator/fetch.c
-estimator-src += estimator/fetch_pass.c
-estimator-src += estimator/fetch_serve.c
 estimator-src += estimator/init_urls.c
 estimator-src += estimator/kept.c
 estimator-src += estimator/listen.c
@@ -45,7 +41,3 @@ estimator-src += estimator/xgboost_text.c
 programs += tw-estimator
 tw-estimator-src := estimator/main.c
 tw-estimator-libs := $(JANSSON_LIBS) $(ZLIB_LIBS)
-
-helpers += tw-fetch
-tw-fetch-src := estimator/fetch_main.c
-tw-fetch-libs := $(JANSSON_LIBS) $(CURL_LIBS)

@@ -2,8 +2,8 @@
 /* Calls by a child: scripts take the part of tw-fetch. */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/fetch.h"
-#include "estimator/fetch_pass.h"
+#include "lib/fetch.h"
+#include "lib/fetch_pass.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"

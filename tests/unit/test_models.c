@@ -153,7 +153,7 @@ static void set_up(struct fixture *f)
 	f->request.source = tw_energy_source_find("rapl-sysfs");
 }
 
-/* In this process: estimator/fetch.h has tests of its own. */
+/* In this process: lib/fetch.h has tests of its own. */
 static int call_here(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
 		     struct tw_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/fetch_pass.h"
+#include "lib/fetch_pass.h"
 
 #include "lib/buf.h"
 #include "lib/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_ESTIMATOR_CLOCK_H
-#define TW_ESTIMATOR_CLOCK_H
+#ifndef TW_CLOCK_H
+#define TW_CLOCK_H
 
 #include <stdint.h>
 
@@ -8,4 +8,4 @@
 uint64_t tw_now_ms(void);
 uint64_t tw_now_ns(void);
 
-#endif /* TW_ESTIMATOR_CLOCK_H */
+#endif /* TW_CLOCK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/fetch.h"
-#include "estimator/fetch_pass.h"
+#include "lib/fetch.h"
+#include "lib/fetch_pass.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The child's side of estimator/fetch.h. */
+/* The child's side of lib/fetch.h. */
 
 static int read_all(int fd, struct tw_buf *b, struct tw_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/fetch.h"
+#include "lib/fetch.h"
 
-#include "estimator/clock.h"
-#include "estimator/fetch_pass.h"
+#include "lib/clock.h"
+#include "lib/fetch_pass.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"

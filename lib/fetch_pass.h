@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_ESTIMATOR_FETCH_PASS_H
-#define TW_ESTIMATOR_FETCH_PASS_H
+#ifndef TW_FETCH_PASS_H
+#define TW_FETCH_PASS_H
 
 /*
  * Calls and their outcomes as bytes, between tw-fetch and who starts it: a line of
- * JSON, then the body. For estimator/fetch*.c.
+ * JSON, then the body. For lib/fetch*.c.
  */
 
 #include "lib/http.h"
@@ -32,4 +32,4 @@ void tw_fetch_write_failure(struct tw_buf *b, const struct tw_err *why);
 int tw_fetch_read_outcome(const char *data, size_t len, struct tw_http_answer *out,
 			  struct tw_err *err);
 
-#endif /* TW_ESTIMATOR_FETCH_PASS_H */
+#endif /* TW_FETCH_PASS_H */

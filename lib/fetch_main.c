@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/fetch.h"
+#include "lib/fetch.h"
 #include "lib/err.h"
 #include "lib/opt.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-/* tw-fetch: makes one HTTP call for the program that started it (estimator/fetch.h). */
+/* tw-fetch: makes one HTTP call for the program that started it (lib/fetch.h). */
 
 int main(int argc, char **argv)
 {
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 	(void)argv;
 	if (argc > 1) {
 		fprintf(stderr,
-			"tw-fetch: is started by tw-estimator, takes no arguments\n");
+			"tw-fetch: is started by other programs, takes no arguments\n");
 		return TW_EXIT_USAGE;
 	}
 	if (tw_fetch_serve(STDIN_FILENO, STDOUT_FILENO, &err) < 0) {

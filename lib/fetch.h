@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_ESTIMATOR_FETCH_H
-#define TW_ESTIMATOR_FETCH_H
+#ifndef TW_FETCH_H
+#define TW_FETCH_H
 
 /*
  * HTTP calls by a child process, tw-fetch.
@@ -42,4 +42,4 @@ void tw_fetch_close(struct tw_fetch *f); /* NULL is fine */
 /* The child's side: take one call from in, make it, tell the outcome to out. */
 int tw_fetch_serve(int in, int out, struct tw_err *err);
 
-#endif /* TW_ESTIMATOR_FETCH_H */
+#endif /* TW_FETCH_H */
