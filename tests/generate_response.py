@@ -22,6 +22,11 @@ written under the names of several exporters (--generation):
     tallywatt      ours: processor seconds and counters of processes and containers,
                    the node's by mode, energy by zone and mode, no uncore
 
+With --packages the machine has so many (of 0.6 and 0.7), each container is at home in
+one of them and works in all, and a gauge tells what it uses of each
+(kepler_container_cpu_usage_per_package_ratio). The law holds in each package for what is
+done there; at rest it draws its part of the machine's idle power, the first one most.
+
 The two before the last know nothing of instructions and cache misses. With --alike each second of
 processor time has the same of both, so that the law holds by processor time alone, and
 all of them tell it.
@@ -92,11 +97,50 @@ class Container:
         }
 
 
+def idle_shares(packages):
+    """Parts of the idle power: 0.6 and 0.4 of two packages."""
+    weights = [packages + 1 - u for u in range(packages)]
+    return [w / sum(weights) for w in weights]
+
+
+class Packages:
+    """Where the work of a machine is done, and what each package draws."""
+
+    def __init__(self, count, containers, rng):
+        self.count, self.rng = count, rng
+        self.use = [[[0.0] * count] for _ in range(containers)]  # container, sample
+        self.watts = []  # of each interval: component -> by package, as metered
+        self.joules = {c: [[0.0] for _ in range(count)] for c in COMPONENTS}
+
+    def place(self, number, busy_s):
+        """Parts of a container's work by package; half of it at least at home."""
+        home = 0.5 + 0.5 * self.rng.random()
+        others = (1.0 - home) / (self.count - 1) if self.count > 1 else 0.0
+        parts = [others] * self.count
+        parts[number % self.count] = 1.0 - others * (self.count - 1)
+        self.use[number].append([busy_s * part / CORES for part in parts])
+        return parts
+
+    def meter(self, done, noise, step_s):
+        """done: the rates of each package; noise: of each component, in watts."""
+        idle = power_w(dict.fromkeys(COUNTERS, 0.0))
+        watts = {c: [] for c in COMPONENTS}
+        for rates, share in zip(done, idle_shares(self.count)):
+            law = power_w(rates)
+            for component in COMPONENTS:
+                watts[component].append(law[component] - idle[component] * (1.0 - share)
+                                        + noise[component] * share)
+        for component, series in self.joules.items():
+            for total, w in zip(series, watts[component]):
+                total.append(total[-1] + w * step_s)
+        self.watts.append(watts)
+
+
 class Machine:
     """The simulated run: times, counters of each container, joules, true watts."""
 
     def __init__(self, containers=4, samples=100, seed=1, noise_w=0.25, step_s=3,
-                 name="simulated", alike=False):
+                 name="simulated", alike=False, packages=None):
         rng = random.Random(seed)
         self.name, self.seed, self.alike = name, seed, alike
         self.times = [START_S + i * step_s for i in range(samples)]
@@ -106,6 +150,8 @@ class Machine:
         self.joules = {c: [0.0] for c in (*COMPONENTS, "platform")}
         self.rates = []  # the node's, of each interval
         self.watts = []  # by the law, without the noise
+        self.packages = Packages(packages, containers, random.Random(seed + 2000000)) \
+            if packages else None
         for i in range(1, samples):
             node = self.run_interval(i, step_s, rng)
             self.rates.append(node)
@@ -115,9 +161,15 @@ class Machine:
     def run_interval(self, i, step_s, rng):
         """Let each container run from sample i - 1 to i; counters are whole numbers."""
         node = {}
-        for c, counters in zip(self.containers, self.counters):
+        self.done = [dict.fromkeys(COUNTERS, 0.0)
+                     for _ in range(self.packages.count if self.packages else 0)]
+        for number, (c, counters) in enumerate(zip(self.containers, self.counters)):
             alive = c.first < i <= c.last
-            for name, rate in c.rates(rng, self.alike).items():
+            rates = c.rates(rng, self.alike)
+            parts = self.packages.place(
+                number, rates["bpf_cpu_time"] / 1000 if alive else 0.0) \
+                if self.packages else ()
+            for name, rate in rates.items():
                 # A container's first sample is at its start: nothing counted yet.
                 series = counters.setdefault(name, [0])
                 scale = 1000 if name == "bpf_cpu_time" else 1
@@ -125,14 +177,30 @@ class Machine:
                 if alive:
                     series.append(series[-1] + step)
                 node[name] = node.get(name, 0.0) + step / scale / step_s
+                for done, part in zip(self.done, parts):
+                    done[name] = done.get(name, 0.0) + step / step_s * part
         return node
 
     def meter(self, step_s, noise_w, rng):
+        noises = {}
         for component, series in self.joules.items():
             wide = 2 if component == "platform" else 1
             noise = noise_w * wide * (2 * rng.random() - 1)
             watts = self.watts[-1][component]
+            noises[component] = noise if watts else 0.0
             series.append(series[-1] + (max(watts + noise, 0.0) if watts else 0.0) * step_s)
+        if self.packages:
+            self.packages.meter(self.done, noises, step_s)
+
+    def joules_by_package(self, component):
+        """Package label, or None -> joules at each time, and the idle part of watts."""
+        total, idle_w = self.joules[component], IDLE_W[component] * 0.9
+        if component == "platform":
+            return {None: (total, idle_w)}
+        if self.packages:
+            return {str(u): (joules, idle_w * share) for u, (joules, share) in enumerate(
+                zip(self.packages.joules[component], idle_shares(self.packages.count)))}
+        return {u: ([v / 2 for v in total], idle_w / 2) for u in ("0", "1")}
 
 
 def common_labels(machine, name):
@@ -171,13 +239,12 @@ def usage_series(machine, generation):
 def energy_series(machine, generation):
     """Metric -> series of the node's meters: by package and mode, in joules."""
     response = {}
-    for component, total in machine.joules.items():
+    for component in machine.joules:
         metric = f"kepler_node_{component}_joules_total"
         rapl = "rapl" if generation == "0.6" else "rapl-sysfs"
-        packages = ["0", "1"] if component != "platform" else [None]
         response[metric] = series = []
         for mode in ("dynamic", "idle"):
-            for package in packages:
+            for package, (total, idle_w) in machine.joules_by_package(component).items():
                 labels = common_labels(machine, metric)
                 labels.update(exported_instance=machine.name, mode=mode,
                               source=rapl if package else "acpi")
@@ -185,11 +252,26 @@ def energy_series(machine, generation):
                     labels["package"] = package
                 values = []
                 for t, joules in zip(machine.times, total):
-                    idle = min(IDLE_W[component] * 0.9 * (t - START_S), joules)
+                    idle = min(idle_w * (t - START_S), joules)
                     part = idle if mode == "idle" else joules - idle
-                    values.append([t, f"{part / len(packages):.3f}"])
+                    values.append([t, f"{part:.3f}"])
                 series.append({"metric": labels, "values": values})
     return response
+
+
+PACKAGE_USE = "kepler_container_cpu_usage_per_package_ratio"
+
+
+def package_use_series(machine):
+    """What each container used of each package in the interval before."""
+    for c, use in zip(machine.containers, machine.packages.use):
+        for u in range(machine.packages.count):
+            labels = common_labels(machine, PACKAGE_USE)
+            labels.update(container_id=c.id, container_name=c.name, pkg_id=str(u),
+                          container_namespace="default", pod_name=c.pod)
+            yield {"metric": labels, "values": [
+                [t, f"{at[u]:.9f}"] for t, at in zip(machine.times[c.first:c.last + 1],
+                                                     use[c.first:c.last + 1])]}
 
 
 # ---- Kepler 0.10 and node_exporter ------------------------------------------
@@ -386,6 +468,8 @@ def make_response(machine, generation="0.7"):
     if generation == "tallywatt":
         return dict(sorted(tallywatt_response(machine).items()))
     response = {**usage_series(machine, generation), **energy_series(machine, generation)}
+    if machine.packages:
+        response[PACKAGE_USE] = list(package_use_series(machine))
     info = common_labels(machine, "kepler_node_info")
     info["cpu_architecture"] = "Simulated"
     response["kepler_node_info"] = [{"metric": info,
@@ -490,13 +574,19 @@ def main():
     parser.add_argument("--name", default="simulated", help="of the machine")
     parser.add_argument("--alike", action="store_true",
                         help="a second of processor time is the same work everywhere")
+    parser.add_argument("--packages", type=int, metavar="N",
+                        help="of a legacy generation: tell what is used of each")
     parser.add_argument("--fault", choices=sorted(FAULTS),
                         help="of a legacy generation")
     args = parser.parse_args()
     if args.containers < 1 or args.samples < 30 or args.step < 1:
         parser.error("want 1 container, 30 samples, a step of 1 s at least")
+    if args.packages is not None and (args.packages < 1 or
+                                      args.generation not in ("0.6", "0.7")):
+        parser.error("--packages wants 1 at least, and --generation 0.6 or 0.7")
     response = make_response(Machine(args.containers, args.samples, args.seed, args.noise,
-                                     args.step, args.name, args.alike), args.generation)
+                                     args.step, args.name, args.alike, args.packages),
+                             args.generation)
     if args.fault and args.generation not in ("0.6", "0.7"):
         parser.error("--fault wants --generation 0.6 or 0.7")
     if args.fault:

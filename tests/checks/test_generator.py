@@ -67,6 +67,26 @@ class Generator(unittest.TestCase):
                 self.assertLess(abs(law["package"] - package[i]), 0.26)
                 self.assertLess(abs(law["dram"] - dram[i]), 0.26)
 
+    def test_packages_add_up_to_the_machine_and_differ(self):
+        for packages in (1, 2, 3):
+            response = json.loads(record("0.7", "--packages", str(packages), "--noise", "0"))
+            alone = json.loads(record("0.7", "--noise", "0"))
+            for component in generator.COMPONENTS:
+                for whole, watts in zip(node_watts(alone, component),
+                                        node_watts(response, component)):
+                    self.assertAlmostEqual(whole, watts, delta=0.003)
+            gauge = response[generator.PACKAGE_USE]
+            self.assertEqual(len(gauge), 4 * packages)
+            seconds = 3 * generator.CORES * sum(
+                float(v) for s in gauge for _, v in s["values"])
+            cpu_ms = sum(float(s["values"][-1][1]) for s in
+                         response["kepler_container_bpf_cpu_time_ms_total"])
+            self.assertAlmostEqual(seconds, cpu_ms / 1000, delta=0.001)
+            first = [sum(float(s["values"][-1][1]) for s in response[
+                "kepler_node_package_joules_total"] if s["metric"]["package"] == p)
+                for p in map(str, range(packages))]
+            self.assertGreaterEqual(max(first) / min(first), 1 if packages == 1 else 1.05)
+
     def test_power_varies_and_containers_come_and_go(self):
         response = json.loads(record("0.7"))
         package = node_watts(response, "package")
