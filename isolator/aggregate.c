@@ -3,17 +3,22 @@
 
 #include "lib/err.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ALL_WORKLOADS "all containers"
 
+bool tw_isolate_is_share(const char *name)
+{
+	return strncmp(name, TW_RATIO_PREFIX, sizeof(TW_RATIO_PREFIX) - 1) == 0;
+}
+
 bool tw_isolate_is_of_node(const char *name)
 {
 	size_t len = strlen(name);
 
-	return strcmp(name, "node_type") == 0 ||
-	       strncmp(name, "packge_ratio_", 13) == 0 ||
+	return strcmp(name, "node_type") == 0 || tw_isolate_is_share(name) ||
 	       (len > 6 && strcmp(name + len - 6, "_power") == 0);
 }
 
@@ -48,9 +53,38 @@ static int add_column(const struct tw_dataset *d, const struct tw_column *from,
 	return 0;
 }
 
+/*
+ * The share in the sum of what the workloads use:
+ *
+ *	r = sum of r[i] use[i] / sum of use[i]
+ *
+ * or the mean, where nothing is used.
+ */
+static int add_share(const struct tw_dataset *d, const struct tw_column *from,
+		     const double *use, const size_t *row, struct tw_dataset *out,
+		     struct tw_err *err)
+{
+	double *v, part = 0.0, whole = 0.0;
+
+	if (add_column(d, from, row, out, err) < 0)
+		return -1;
+	v = out->col[out->cols - 1].v;
+	for (size_t r = 0; r < d->rows; r++) {
+		if (r == 0 || row[r] != row[r - 1])
+			part = whole = 0.0;
+		part += from->v[r] * use[r];
+		whole += use[r];
+		if ((r + 1 == d->rows || row[r + 1] != row[r]) && whole > 0.0 &&
+		    isfinite(part / whole))
+			v[row[r]] = part / whole;
+	}
+	return 0;
+}
+
 int tw_isolate_aggregate(const struct tw_dataset *d, struct tw_dataset *out,
 			 struct tw_err *err)
 {
+	const double *use = tw_dataset_find(d, TW_PACKAGE_USAGE);
 	struct tw_dataset sum = { 0 };
 	size_t *row = calloc(d->rows + 1, sizeof(*row));
 	int rc = -1;
@@ -64,9 +98,14 @@ int tw_isolate_aggregate(const struct tw_dataset *d, struct tw_dataset *out,
 		goto out;
 	for (size_t r = 0; r < d->rows; r++)
 		sum.time_ms[row[r]] = d->time_ms[r];
-	for (size_t i = 0; i < d->cols; i++)
-		if (add_column(d, &d->col[i], row, &sum, err) < 0)
+	for (size_t i = 0; i < d->cols; i++) {
+		const struct tw_column *c = &d->col[i];
+
+		if ((use != NULL && tw_isolate_is_share(c->name)
+			     ? add_share(d, c, use, row, &sum, err)
+			     : add_column(d, c, row, &sum, err)) < 0)
 			goto out;
+	}
 
 	*out = sum;
 	sum = (struct tw_dataset){ 0 };

@@ -83,11 +83,24 @@ int tw_isolate_prepare(const struct tw_isolator *it, const struct tw_isolator_ar
 
 /*
  * Container-level rows summed into one row a time stamp, id "all containers": features
- * are summed, power, ratios and node_type averaged. Node-level data is copied, with that
+ * are summed, power and node_type averaged, and so are the shares of packages, by what
+ * each container uses of them. Node-level data is copied, with that
  * id. *out must be empty; it is yours.
  */
 int tw_isolate_aggregate(const struct tw_dataset *d, struct tw_dataset *out,
 			 struct tw_err *err);
+
+/*
+ * As the isolator's apply(). Where the table has power of packages, what is taken away
+ * from a component is taken from its packages, which add up to it as before: from each in
+ * proportion to the least that it draws in these rows, in equal parts where that is 0.
+ */
+int tw_isolate_apply(const struct tw_isolator *it, const void *state,
+		     const struct tw_energy_source *source, struct tw_dataset *d,
+		     struct tw_err *err);
+
+/* Whether a column is the share of a package. */
+bool tw_isolate_is_share(const char *column);
 
 /* Whether a column says something of the node, not of a workload. */
 bool tw_isolate_is_of_node(const char *column);

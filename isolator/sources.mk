@@ -6,6 +6,7 @@ isolator-src += isolator/isolate_min_idle.c
 isolator-src += isolator/isolate_none.c
 isolator-src += isolator/isolate_profile.c
 isolator-src += isolator/isolate_train.c
+isolator-src += isolator/packages.c
 isolator-src += isolator/prepare.c
 isolator-src += isolator/registry.c
 isolator-src += isolator/workload.c

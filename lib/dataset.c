@@ -4,8 +4,11 @@
 #include "lib/err.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PACKAGE_PREFIX "package_"
 
 static const char *const power_columns[] = {
 	[TW_PACKAGE] = "package_power",   [TW_CORE] = "core_power",
@@ -20,6 +23,26 @@ const char *tw_power_column(enum tw_component c)
 {
 	assert((unsigned)c < TW_COMPONENT_COUNT);
 	return power_columns[c];
+}
+
+void tw_package_power_column(enum tw_component c, const char *package,
+			     char out[TW_PACKAGE_COLUMN_SIZE])
+{
+	snprintf(out, TW_PACKAGE_COLUMN_SIZE, PACKAGE_PREFIX "%.*s_%s",
+		 TW_PACKAGE_NAME_MAX, package, tw_power_column(c));
+}
+
+bool tw_is_package_power(const char *column, enum tw_component c)
+{
+	const char *tail = tw_power_column(c);
+	const size_t len = strlen(column), prefix = sizeof(PACKAGE_PREFIX) - 1;
+	const size_t tail_len = strlen(tail);
+
+	/* One byte at least for the package, and '_' behind it. */
+	return len > prefix + tail_len + 1 &&
+	       strncmp(column, PACKAGE_PREFIX, prefix) == 0 &&
+	       column[len - tail_len - 1] == '_' &&
+	       strcmp(column + len - tail_len, tail) == 0;
 }
 
 /* Zeroed places for count values; at least one, so that NULL is always a failure. */
@@ -146,6 +169,23 @@ int tw_dataset_copy(const struct tw_dataset *d, const bool *keep, struct tw_data
 out:
 	tw_dataset_release(&copy);
 	return rc;
+}
+
+void tw_dataset_keep(struct tw_dataset *d, const bool *keep)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < d->rows; r++) {
+		if (!keep[r])
+			continue;
+		d->time_ms[n] = d->time_ms[r];
+		if (d->id != NULL)
+			d->id[n] = d->id[r];
+		for (size_t i = 0; i < d->cols; i++)
+			d->col[i].v[n] = d->col[i].v[r];
+		n++;
+	}
+	d->rows = n;
 }
 
 void tw_dataset_clear_columns(struct tw_dataset *d)

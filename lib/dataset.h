@@ -6,10 +6,12 @@
  * A table of samples: time stamps down, named numeric columns across.
  *
  * Columns are features by their canonical names ("cpu_cycles", units of
- * docs/wire.md), power in watts ("package_power"), "node_type", and the share of
- * each unit of a component ("packge_ratio_<unit>", spelled so since users' files
- * are). At node level there is one row a time stamp; at container level one a
- * time stamp and workload id. Rows are in order of time, then of id.
+ * docs/wire.md), power in watts ("package_power", of one package
+ * "package_0_package_power"), "node_type", the share of each package in the use of
+ * the processors ("packge_ratio_<package>", spelled so since users' files are) and the
+ * use that these are shares of ("package_usage"). At node level there is one row a time
+ * stamp; at container level one a time stamp and workload id. Rows are in order of time,
+ * then of id.
  *
  * All zero bytes is an empty dataset.
  */
@@ -53,6 +55,18 @@ void tw_dataset_drop(struct tw_dataset *d, const char *prefix);
 /* "package_power" for TW_PACKAGE: lives for ever. */
 const char *tw_power_column(enum tw_component c);
 
+/* The same of one package: "package_0_core_power", in out. */
+#define TW_PACKAGE_NAME_MAX 32
+#define TW_PACKAGE_COLUMN_SIZE (TW_PACKAGE_NAME_MAX + 32)
+void tw_package_power_column(enum tw_component c, const char *package,
+			     char out[TW_PACKAGE_COLUMN_SIZE]);
+
+/* Whether the column is power of one package, and of the component. */
+bool tw_is_package_power(const char *column, enum tw_component c);
+
+#define TW_RATIO_PREFIX "packge_ratio_"
+#define TW_PACKAGE_USAGE "package_usage"
+
 /* A copy of the rows for which keep[r] is true (NULL: all). *out must be empty. */
 int tw_dataset_copy(const struct tw_dataset *d, const bool *keep, struct tw_dataset *out,
 		    struct tw_err *err);
@@ -65,6 +79,9 @@ int tw_dataset_copy(const struct tw_dataset *d, const bool *keep, struct tw_data
  */
 int tw_dataset_join(const struct tw_dataset *const *parts, size_t count,
 		    struct tw_dataset *out, uint32_t **part, struct tw_err *err);
+
+/* Drop the rows for which keep[r] is false. Ids stay. */
+void tw_dataset_keep(struct tw_dataset *d, const bool *keep);
 
 /* Drop all columns; rows, time stamps and ids stay. */
 void tw_dataset_clear_columns(struct tw_dataset *d);

@@ -86,7 +86,7 @@ static int apply(const struct config *c, const struct tw_isolation *isolation,
 	int rc = -1;
 
 	if (c->named->fit(&isolation->args, d, c->args.source, &state, err) < 0 ||
-	    c->named->apply(state, d, err) < 0) {
+	    tw_isolate_apply(c->named, state, c->args.source, d, err) < 0) {
 		tw_err_wrap(err, "%s", c->named->name);
 		goto out;
 	}

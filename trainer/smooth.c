@@ -5,6 +5,7 @@
 #include "lib/dataset.h"
 #include "lib/err.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,35 @@ static void smooth_rows(const struct places *p, const size_t *row, size_t rows, 
 	}
 }
 
+/* The share in what a workload used in the window; see isolator/aggregate.c. */
+static void smooth_share_rows(const struct places *p, const size_t *row, size_t rows,
+			      const double *use, double *v, size_t window)
+{
+	for (size_t i = rows; i-- > 0;) {
+		double part = 0.0, whole = 0.0;
+
+		for (size_t k = i + 1;
+		     k-- > 0 && p->time[row[k]] + window > p->time[row[i]];) {
+			part += v[row[k]] * use[row[k]];
+			whole += use[row[k]];
+		}
+		if (whole > 0.0 && isfinite(part / whole))
+			v[row[i]] = part / whole;
+	}
+}
+
+/* Shares of packages, by the use as it was. Those that are of no use stay. */
+static void smooth_shares(struct tw_dataset *d, const struct places *p, size_t window)
+{
+	const double *use = tw_dataset_find(d, TW_PACKAGE_USAGE);
+
+	for (size_t c = 0; use != NULL && c < d->cols; c++)
+		for (size_t i = 0; tw_isolate_is_share(d->col[c].name) && i < p->ids; i++)
+			smooth_share_rows(p, p->list + p->start[i],
+					  p->start[i + 1] - p->start[i], use, d->col[c].v,
+					  window);
+}
+
 static void smooth_column(const struct tw_dataset *d, const struct places *p,
 			  struct tw_column *c, size_t window)
 {
@@ -94,7 +124,6 @@ static void smooth_column(const struct tw_dataset *d, const struct places *p,
 int tw_smooth(struct tw_dataset *d, size_t window, struct tw_err *err)
 {
 	struct places p = { 0 };
-	struct tw_dataset left = { 0 };
 	bool *keep = NULL;
 	int rc = -1;
 
@@ -110,15 +139,13 @@ int tw_smooth(struct tw_dataset *d, size_t window, struct tw_err *err)
 			p.times, window);
 		goto out;
 	}
+	smooth_shares(d, &p, window);
 	for (size_t i = 0; i < d->cols; i++)
 		if (is_smoothed(d->col[i].name))
 			smooth_column(d, &p, &d->col[i], window);
 	for (size_t r = 0; r < d->rows; r++)
 		keep[r] = p.time[r] >= window - 1;
-	if (tw_dataset_copy(d, keep, &left, err) < 0)
-		goto out;
-	tw_dataset_release(d);
-	*d = left;
+	tw_dataset_keep(d, keep);
 	rc = 0;
 out:
 	free(p.time);

@@ -8,7 +8,8 @@
  *	x'[i] = (x[i - w + 1] + .. + x[i]) / w
  *
  * for each workload feature and each component's power; what is of the system (its
- * frequency) and of the node (its type, ratios) is left as it is. The first w - 1 times
+ * frequency) and of the node (its type) is left as it is. Shares of packages become those
+ * in what was used in the window. The first w - 1 times
  * fall away. At container level a workload that was not there used nothing, and the
  * times are the node's; it has rows where it had some.
  */

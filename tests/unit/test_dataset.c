@@ -113,6 +113,49 @@ static void every_component_has_its_column(void **state)
 	assert_string_equal(tw_power_column(TW_PLATFORM), "platform_power");
 }
 
+static void power_of_a_package_has_a_column_that_says_so(void **state)
+{
+	char name[TW_PACKAGE_COLUMN_SIZE];
+
+	(void)state;
+	tw_package_power_column(TW_UNCORE, "10", name);
+	assert_string_equal(name, "package_10_uncore_power");
+	assert_true(tw_is_package_power(name, TW_UNCORE));
+	assert_false(tw_is_package_power(name, TW_CORE));
+	assert_true(tw_is_package_power("package_0_package_power", TW_PACKAGE));
+	assert_false(tw_is_package_power("package_power", TW_PACKAGE));
+	assert_false(tw_is_package_power("package__package_power", TW_PACKAGE));
+	assert_false(tw_is_package_power("package_core_power", TW_CORE));
+	assert_false(tw_is_package_power("core_power", TW_CORE));
+	assert_false(tw_is_package_power("", TW_CORE));
+	/* The longest name has room. */
+	tw_package_power_column(TW_PLATFORM, "0123456789012345678901234567890123456789",
+				name);
+	assert_string_equal(name,
+			    "package_01234567890123456789012345678901_platform_power");
+}
+
+static void rows_are_dropped_in_place_with_their_ids(void **state)
+{
+	static const bool keep[] = { false, true, true };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(fill(&d, &err), 0);
+	for (size_t r = 0; r < 3; r++) {
+		d.time_ms[r] = (int64_t)r;
+		d.id[r] = r == 2;
+		d.col[0].v[r] = 10.0 * (double)r;
+	}
+	tw_dataset_keep(&d, keep);
+	assert_int_equal(d.rows, 2);
+	assert_int_equal(d.time_ms[0], 1);
+	assert_int_equal(d.id[1], 1);
+	assert_true(d.col[0].v[0] == 10 && d.col[0].v[1] == 20);
+	tw_dataset_release(&d);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	(void)state;
@@ -146,6 +189,8 @@ int main(void)
 		cmocka_unit_test(copy_keeps_the_wanted_rows_with_their_ids),
 		cmocka_unit_test(no_rows_are_a_dataset_too),
 		cmocka_unit_test(every_component_has_its_column),
+		cmocka_unit_test(power_of_a_package_has_a_column_that_says_so),
+		cmocka_unit_test(rows_are_dropped_in_place_with_their_ids),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -61,6 +61,46 @@ static void a_workload_that_is_not_there_used_nothing(void **state)
 	tw_dataset_release(&d);
 }
 
+/* b was not there at 13. What a used at 16 is a quarter of what it did at 13. */
+static void shares_become_those_of_the_window(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,id,package_0_package_power,package_usage,packge_ratio_0,"
+		 "packge_ratio_1\n"
+		 "10,a,10,0.25,1,0\n10,b,10,2,0.5,0.5\n13,a,20,2,0.5,0.5\n"
+		 "16,a,30,0.5,0,1\n16,b,30,2,0.25,0.75\n",
+		 &d);
+	assert_int_equal(tw_smooth(&d, 2, &err), 0);
+	assert_int_equal(d.rows, 3);
+	assert_true(tw_dataset_find(&d, "packge_ratio_0")[0] == 1.25 / 2.25);
+	assert_true(tw_dataset_find(&d, "packge_ratio_1")[0] == 1 / 2.25);
+	assert_true(tw_dataset_find(&d, "packge_ratio_0")[1] == 0.4);
+	assert_true(tw_dataset_find(&d, "packge_ratio_0")[2] == 0.25);
+	assert_true(tw_dataset_find(&d, "package_usage")[1] == 1.25);
+	assert_true(tw_dataset_find(&d, "package_0_package_power")[2] == 25);
+	tw_dataset_release(&d);
+}
+
+/* And of a window without any use, that of its last time; of no known use, all stay. */
+static void shares_of_no_use_stay(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,package_usage,packge_ratio_0\n10,0,0.5\n13,0,0.25\n", &d);
+	assert_int_equal(tw_smooth(&d, 2, &err), 0);
+	assert_true(tw_dataset_find(&d, "packge_ratio_0")[0] == 0.25);
+	tw_dataset_release(&d);
+	read_csv("timestamp,packge_ratio_0\n10,0.5\n13,0.25\n", &d);
+	assert_int_equal(tw_smooth(&d, 2, &err), 0);
+	assert_true(tw_dataset_find(&d, "packge_ratio_0")[0] == 0.25);
+	tw_dataset_release(&d);
+}
+
 static void a_window_of_one_changes_nothing_and_a_long_one_is_refused(void **state)
 {
 	struct tw_dataset d = { 0 };
@@ -92,7 +132,7 @@ static void every_failed_allocation_is_reported(void **state)
 		rc = tw_smooth(&d, 2, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
-			assert_true(n > 3);
+			assert_true(n > 2);
 			break;
 		}
 		assert_int_equal(rc, -1);
@@ -106,6 +146,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(use_and_power_are_means_and_the_rest_is_as_it_was),
 		cmocka_unit_test(a_workload_that_is_not_there_used_nothing),
+		cmocka_unit_test(shares_become_those_of_the_window),
+		cmocka_unit_test(shares_of_no_use_stay),
 		cmocka_unit_test(
 			a_window_of_one_changes_nothing_and_a_long_one_is_refused),
 		cmocka_unit_test(every_failed_allocation_is_reported),

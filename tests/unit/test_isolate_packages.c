@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What isolation does to columns of packages. */
+#include "tests/unit/tw_test.h"
+
+#include "isolator/isolator.h"
+#include "lib/csv.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <string.h>
+
+static void read_csv(const char *text, struct tw_dataset *d)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_csv_read(text, strlen(text), d, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* So that rows of containers come to what is extracted of the node. */
+static void shares_are_averaged_by_what_each_container_uses(void **state)
+{
+	struct tw_dataset d = { 0 }, all = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,id,packge_ratio_0,package_usage,package_0_core_power\n"
+		 "10,a,0.75,0.5,7\n10,b,0,1,7\n13,a,0.25,0,8\n13,b,0.75,0,8\n",
+		 &d);
+	assert_int_equal(tw_isolate_aggregate(&d, &all, &err), 0);
+	assert_true(tw_dataset_find(&all, "packge_ratio_0")[0] == 0.25);
+	assert_true(tw_dataset_find(&all, "package_usage")[0] == 1.5);
+	assert_true(tw_dataset_find(&all, "package_0_core_power")[0] == 7);
+	/* Of no use: the mean. */
+	assert_true(tw_dataset_find(&all, "packge_ratio_0")[1] == 0.5);
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+}
+
+static const char idle_table[] =
+	"timestamp,core_power,package_0_core_power,package_1_core_power,package_power,"
+	"package_0_package_power,package_1_package_power\n"
+	"10,9,5,4,60,40,20\n13,8,5,3,90,60,30\n16,12,9,3,75,45,30\n";
+
+/* Apply an isolator to the table. d is the caller's. */
+static void isolate_table(const char *isolator, struct tw_dataset *d)
+{
+	const struct tw_energy_source *source = tw_energy_source_find("rapl-sysfs");
+	const struct tw_isolator *it = tw_isolator_find(isolator);
+	const struct tw_isolator_args args = { 0 };
+	struct tw_err err = { 0 };
+	void *fitted = NULL;
+
+	read_csv(idle_table, d);
+	assert_int_equal(it->fit(&args, d, source, &fitted, &err), 0);
+	assert_int_equal(tw_isolate_apply(it, fitted, source, d, &err), 0);
+	it->free(fitted);
+}
+
+static void what_is_taken_away_is_taken_from_packages_by_their_least_power(void **state)
+{
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	isolate_table("MinIdleIsolator", &d);
+	/* 60 W are taken, of 40 and 20. */
+	assert_true(tw_dataset_find(&d, "package_power")[1] == 30);
+	assert_true(tw_dataset_find(&d, "package_0_package_power")[0] == 0);
+	assert_true(tw_dataset_find(&d, "package_0_package_power")[1] == 20);
+	assert_true(tw_dataset_find(&d, "package_1_package_power")[1] == 10);
+	for (size_t r = 0; r < d.rows; r++)
+		assert_true(tw_dataset_find(&d, "core_power")[r] ==
+			    tw_dataset_find(&d, "package_0_core_power")[r] +
+				    tw_dataset_find(&d, "package_1_core_power")[r]);
+	tw_dataset_release(&d);
+}
+
+static void nothing_taken_changes_no_bit(void **state)
+{
+	struct tw_dataset d = { 0 }, before = { 0 };
+
+	(void)state;
+	isolate_table("NoneIsolator", &d);
+	read_csv(idle_table, &before);
+	for (size_t i = 0; i < d.cols; i++)
+		assert_memory_equal(d.col[i].v, before.col[i].v, d.rows * sizeof(double));
+	tw_dataset_release(&before);
+	tw_dataset_release(&d);
+}
+
+/* An isolator of which 6 W of each component are taken. */
+static int take_six(const void *state, struct tw_dataset *d, struct tw_err *err)
+{
+	double *watts = tw_dataset_find(d, "core_power");
+
+	(void)state;
+	(void)err;
+	for (size_t r = 0; watts != NULL && r < d->rows; r++)
+		watts[r] -= 6;
+	return 0;
+}
+
+static void packages_that_draw_nothing_at_least_lose_equal_parts(void **state)
+{
+	const struct tw_energy_source *source = tw_energy_source_find("rapl-sysfs");
+	const struct tw_isolator it = { .apply = take_six };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,core_power,package_a_core_power,package_b_core_power\n"
+		 "10,9,0,9\n13,9,9,0\n",
+		 &d);
+	assert_int_equal(tw_isolate_apply(&it, NULL, source, &d, &err), 0);
+	assert_true(tw_dataset_find(&d, "package_a_core_power")[0] == -3);
+	assert_true(tw_dataset_find(&d, "package_b_core_power")[0] == 6);
+	fail_alloc_at(1);
+	assert_int_equal(tw_isolate_apply(&it, NULL, source, &d, &err), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(err.code, TW_NOMEM);
+	assert_true(tw_dataset_find(&d, "core_power")[0] == 3);
+	tw_dataset_release(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares_are_averaged_by_what_each_container_uses),
+		cmocka_unit_test(
+			what_is_taken_away_is_taken_from_packages_by_their_least_power),
+		cmocka_unit_test(nothing_taken_changes_no_bit),
+		cmocka_unit_test(packages_that_draw_nothing_at_least_lose_equal_parts),
+	};
+
+	return cmocka_run_group_tests_name("isolate_packages", tests, NULL, NULL);
+}
