@@ -93,7 +93,7 @@ check-tools:
 
 test-pipeline: all
 	@$(test-env) $(run) python tests/integration/test_pipeline.py \
-		tests/integration/test_schemas.py \
+		tests/integration/test_schemas.py tests/integration/test_packages.py \
 		tests/integration/test_publishing.py tests/integration/test_publish.py \
 		tests/integration/test_import.py
 

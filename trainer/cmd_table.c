@@ -28,6 +28,7 @@ int tw_table_args(struct tw_table_config *c, enum tw_level level,
 		.resets = (enum tw_resets)c->resets,
 		.compat = (enum tw_compat)c->compat,
 		.vm_metrics = c->vm_metrics,
+		.packages = true,
 		.machine = c->machine,
 	};
 
@@ -57,17 +58,23 @@ void tw_table_release(struct tw_table_config *c)
 int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
 		     struct tw_dataset *out, struct tw_err *err)
 {
+	struct tw_extract_args telling = *args;
+	struct tw_buf warnings = { 0 };
 	struct tw_prom *p = NULL;
 	int rc = -1;
 
+	telling.warnings = &warnings;
 	if (tw_prom_read_more(c->input, &c->names, &p, err) < 0)
 		goto out;
-	if (tw_extract(p, args, out, err) < 0) {
+	if (tw_extract(p, &telling, out, err) < 0) {
 		tw_err_wrap(err, "'%s'", c->input);
 		goto out;
 	}
+	if (warnings.len > 0)
+		fprintf(stderr, "%s", warnings.data);
 	rc = 0;
 out:
+	tw_buf_clear(&warnings);
 	tw_prom_free(p);
 	return rc;
 }

@@ -98,7 +98,9 @@ struct job {
 	bool by_id; /* a row is of a container */
 	enum tw_component component[TW_COMPONENT_COUNT];
 	size_t components;
+	struct tw_packages packages;
 	struct tw_power power;
+	struct tw_machine guest; /* power of a VM is its host's: another by name */
 	struct tw_counters workloads;
 	struct tw_rates rates;
 	struct tw_metric_series feature[FEATURES_MAX];
@@ -189,34 +191,56 @@ static int fill_rows(struct job *j, struct tw_err *err)
 }
 
 /* Times are in order in both: walk them together. */
-static void fill_power(struct job *j, size_t component, double *watts)
+static void fill_power(const struct job *j, const double *from, double *watts)
 {
 	size_t k = 0;
 
 	for (size_t row = 0; row < j->out.rows; row++) {
 		while (j->power.time_ms[k] < j->out.time_ms[row])
 			k++;
-		watts[row] = j->power.watts[component][k];
+		watts[row] = from[k];
 	}
 }
 
 static int add_power_columns(struct job *j, struct tw_err *err)
 {
-	bool has_package = false;
+	for (size_t i = 0; i < j->power.columns; i++) {
+		const struct tw_power_column *c = &j->power.column[i];
+		char name[TW_PACKAGE_COLUMN_SIZE];
+		double *v;
+
+		if (c->package != NULL)
+			tw_package_power_column(c->component, c->package, name);
+		if (tw_dataset_add(&j->out,
+				   c->package != NULL ? name
+						      : tw_power_column(c->component),
+				   &v, err) < 0)
+			return -1;
+		fill_power(j, c->watts, v);
+	}
+	return tw_dataset_add(&j->out, "node_type", NULL, err);
+}
+
+static bool has_package(const struct job *j)
+{
+	for (size_t k = 0; k < j->components; k++)
+		if (j->component[k] == TW_PACKAGE)
+			return true;
+	return false;
+}
+
+/* Of packages that are not told apart there is one, whose share is all. */
+static int add_shares(struct job *j, struct tw_err *err)
+{
 	double *v;
 
-	for (size_t k = 0; k < j->components; k++) {
-		if (tw_dataset_add(&j->out, tw_power_column(j->component[k]), &v, err) <
-		    0)
-			return -1;
-		fill_power(j, k, v);
-		has_package |= j->component[k] == TW_PACKAGE;
-	}
-	if (tw_dataset_add(&j->out, "node_type", NULL, err) < 0)
-		return -1;
-	if (!has_package)
+	if (j->packages.count > 0)
+		return tw_shares_add(&j->packages, j->args,
+				     j->args->vm_metrics ? &j->guest : NULL, &j->out,
+				     err);
+	if (!has_package(j))
 		return 0;
-	if (tw_dataset_add(&j->out, "packge_ratio_package", &v, err) < 0)
+	if (tw_dataset_add(&j->out, TW_RATIO_PREFIX "package", &v, err) < 0)
 		return -1;
 	for (size_t row = 0; row < j->out.rows; row++)
 		v[row] = 1.0;
@@ -256,7 +280,9 @@ static int make_dataset(struct job *j, struct tw_err *err)
 		return -1;
 	if (j->out.rows == 0)
 		return fail_empty(&j->power, &j->workloads, err);
-	return add_power_columns(j, err);
+	if (add_power_columns(j, err) < 0)
+		return -1;
+	return add_shares(j, err);
 }
 
 /* The wanted metrics as the response has them, power and rates by them. */
@@ -264,18 +290,18 @@ static int find_parts(struct job *j, const struct tw_prom *p, struct tw_err *err
 {
 	const struct tw_extract_args *a = j->args;
 	const struct tw_schema *schema = tw_extract_schema(p, a);
-	struct tw_machine guest = { 0 };
 
 	if (tw_extract_check(p, schema, a, err) < 0)
 		return -1;
 	j->features = tw_extract_features(p, schema, a->group, j->feature);
 	j->components = tw_extract_components(p, schema, a->source, j->component);
-	if (tw_power_extract(p, schema, a, j->component, j->components, &j->power, err) <
-	    0)
+	if (tw_packages_find(p, schema, a, j->component, j->components, &j->packages,
+			     err) < 0 ||
+	    tw_power_extract(p, schema, a, j->component, j->components, &j->packages,
+			     &j->power, err) < 0)
 		return -1;
-	/* Power of a VM is its host's: another machine by name. */
-	if (tw_workloads_find(j->feature, j->features, a, a->vm_metrics ? &guest : NULL,
-			      &j->workloads, err) < 0)
+	if (tw_workloads_find(j->feature, j->features, a,
+			      a->vm_metrics ? &j->guest : NULL, &j->workloads, err) < 0)
 		return -1;
 	if (!j->by_id)
 		return 0;

@@ -11,6 +11,7 @@
 #include "lib/energy.h"
 #include "lib/feature.h"
 
+struct tw_buf;
 struct tw_err;
 struct tw_prom;
 
@@ -43,8 +44,11 @@ struct tw_extract_args {
 	enum tw_resets resets;
 	enum tw_compat compat;
 	bool vm_metrics; /* take the series with job="vm" instead of leaving them out */
-	bool apart;      /* the response is known to be of one machine */
-	const char *machine; /* of several (trainer/machines.h); NULL: there is one */
+	/* Columns of each package, too, where the response has their use. */
+	bool packages;
+	struct tw_buf *warnings; /* a line for what of this is left out; or NULL */
+	bool apart;              /* the response is known to be of one machine */
+	const char *machine;     /* of several (trainer/machines.h); NULL: there is one */
 };
 
 /*

@@ -94,17 +94,65 @@ int tw_machine_check(struct tw_machine *m, const struct tw_schema *schema,
 int tw_series_check_resets(const struct tw_series *s, const char *metric,
 			   struct tw_err *err);
 
+/* ---- packages (trainer/extract_packages.c) ---- */
+
+#define TW_PACKAGES_MAX 64
+
+/* Those that power is told of, in order; none where they are not told apart. */
+struct tw_packages {
+	const char *name[TW_PACKAGES_MAX]; /* the response's: compare addresses */
+	size_t count;
+	struct tw_metric_series use; /* of them by workloads */
+};
+
+/*
+ * They are told apart where the response has the use of each one that draws power. What
+ * is left out instead gets a line in a->warnings.
+ */
+int tw_packages_find(const struct tw_prom *p, const struct tw_schema *schema,
+		     const struct tw_extract_args *a, const enum tw_component *component,
+		     size_t components, struct tw_packages *out, struct tw_err *err);
+
+/* Place of the package that a label of the series names; count where it is none. */
+size_t tw_packages_place(const struct tw_packages *p, const struct tw_series *s,
+			 const char *label);
+
+/* Whether the series is of the wanted kind of machine: of a VM, or of none. */
+bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a);
+
+/*
+ * Add to the rows what they use of all packages, and the share of each in that
+ * (trainer/extract_shares.c). Rows at which one of them is not told, or none is used, are
+ * dropped.
+ */
+int tw_shares_add(const struct tw_packages *p, const struct tw_extract_args *a,
+		  struct tw_machine *machine, struct tw_dataset *d, struct tw_err *err);
+
+/* First of the times, which are in order, from `from` on that is not before t; times if
+ * all are. */
+size_t tw_times_find(const int64_t *time_ms, size_t times, size_t from, int64_t t);
+
+/* ---- power ---- */
+
+struct tw_power_column {
+	enum tw_component component;
+	const char *package; /* NULL: of all */
+	double *watts;       /* at the times of the table */
+};
+
 /* Watts at the times that all components have; all zero bytes is an empty table. */
 struct tw_power {
 	size_t times;
 	int64_t *time_ms;
-	double *watts[TW_COMPONENT_COUNT]; /* in the order asked for */
+	struct tw_power_column *column; /* components as asked for, then their packages */
+	size_t columns;
 	double *memory;
 };
 
 int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
 		     const struct tw_extract_args *a, const enum tw_component *component,
-		     size_t components, struct tw_power *out, struct tw_err *err);
+		     size_t components, const struct tw_packages *packages,
+		     struct tw_power *out, struct tw_err *err);
 void tw_power_release(struct tw_power *p);
 
 /* Counters of the features, by workload; what is the feature's place. */

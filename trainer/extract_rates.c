@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the series is of a container on the wanted kind of machine. */
-static bool is_wanted(const struct tw_series *s, bool vm_metrics)
+bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a)
 {
 	const char *job = tw_series_label(s, "job");
 
-	return (job != NULL && strcmp(job, "vm") == 0) == vm_metrics;
+	return (job != NULL && strcmp(job, "vm") == 0) == a->vm_metrics;
 }
 
 static int find_feature(const struct tw_metric_series *m, const struct tw_extract_args *a,
@@ -29,7 +28,7 @@ static int find_feature(const struct tw_metric_series *m, const struct tw_extrac
 	int status;
 
 	while ((s = tw_metric_series_next(m, &i)) != NULL) {
-		if (!is_wanted(s, a->vm_metrics))
+		if (!tw_series_is_wanted(s, a))
 			continue;
 		if (strict && tw_series_check_resets(s, m->metric->name, err) < 0)
 			return -1;
@@ -90,23 +89,21 @@ static void clear(struct tw_rates *r)
 	r->count = 0;
 }
 
-/*
- * First of the times from k on that is not before t. Near ones are found first, so that
- * neither long nor few samples cost more than they are.
- */
-static size_t find_time(const struct tw_rates *r, size_t k, int64_t t)
+/* Near ones are found first, so that neither long nor few samples cost more than they
+ * are. */
+size_t tw_times_find(const int64_t *time_ms, size_t times, size_t from, int64_t t)
 {
-	size_t low = k, high, step = 1;
+	size_t low = from, high, step = 1;
 
-	while (low + step < r->times && r->time_ms[low + step] < t) {
+	while (low + step < times && time_ms[low + step] < t) {
 		low += step;
 		step *= 2;
 	}
-	high = low + step < r->times ? low + step : r->times;
+	high = low + step < times ? low + step : times;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (r->time_ms[middle] < t)
+		if (time_ms[middle] < t)
 			low = middle + 1;
 		else
 			high = middle;
@@ -125,7 +122,7 @@ struct target {
 /* The value of a feature at a sample of the track; not at times that power lacks. */
 static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double value)
 {
-	const size_t k = to->k = find_time(r, to->k, t);
+	const size_t k = to->k = tw_times_find(r->time_ms, r->times, to->k, t);
 
 	if (k == r->times || r->time_ms[k] != t)
 		return;

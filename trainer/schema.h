@@ -21,6 +21,7 @@ enum tw_metric_kind {
 	TW_METRIC_LEVEL,   /* a gauge of the node; the mean of its series is a feature */
 	TW_METRIC_ENERGY,  /* a counter of the node's energy */
 	TW_METRIC_POWER,   /* a gauge of the node's power */
+	TW_METRIC_PACKAGE_USE, /* a gauge: what a workload uses of a package */
 };
 
 struct tw_schema_metric {
@@ -54,6 +55,8 @@ struct tw_schema {
 	 */
 	const char *const *untold;
 	const char *source_label; /* or NULL */
+	/* Which package an energy counter is of, and which a PACKAGE_USE. Or NULL. */
+	const char *package_label, *package_use_label;
 	const struct tw_schema_source *sources;
 	size_t source_count;
 	const char *const *id_labels;      /* a workload's, joined by '/' */

@@ -40,6 +40,10 @@ static const struct tw_schema_metric metrics[] = {
 	ENERGY("package", TW_PACKAGE),
 	ENERGY("platform", TW_PLATFORM),
 	ENERGY("uncore", TW_UNCORE),
+
+	{ .name = "kepler_container_cpu_usage_per_package_ratio",
+	  .kind = TW_METRIC_PACKAGE_USE,
+	  .factor = 1.0 },
 };
 
 static const struct tw_schema_source sources[] = {
@@ -53,7 +57,7 @@ static const char *const unit_labels[] = { "mode", "package", NULL };
 static const char *const machine_labels[] = { "node_name", "exported_instance",
 					      "instance", NULL };
 /* command changes at exec, pod when the exporter is started again. */
-static const char *const other_labels[] = { "command", "job", "pod", NULL };
+static const char *const other_labels[] = { "command", "job", "pkg_id", "pod", NULL };
 
 const struct tw_schema tw_schema_kepler_legacy = {
 	.name = "kepler-legacy",
@@ -62,6 +66,8 @@ const struct tw_schema tw_schema_kepler_legacy = {
 	.metrics = metrics,
 	.metric_count = COUNT(metrics),
 	.source_label = "source",
+	.package_label = "package",
+	.package_use_label = "pkg_id",
 	.sources = sources,
 	.source_count = COUNT(sources),
 	.id_labels = id_labels,

@@ -22,7 +22,7 @@ static bool is_metric_name(const char *name)
 static bool is_taken(const char *name)
 {
 	return tw_isolate_is_of_node(name) || strcmp(name, "timestamp") == 0 ||
-	       strcmp(name, "id") == 0 ||
+	       strcmp(name, "id") == 0 || strcmp(name, TW_PACKAGE_USAGE) == 0 ||
 	       strncmp(name, TW_BACKGROUND_PREFIX, strlen(TW_BACKGROUND_PREFIX)) == 0;
 }
 

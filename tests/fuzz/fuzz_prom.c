@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "isolator/isolator.h"
+#include "lib/buf.h"
 #include "lib/err.h"
 #include "trainer/extract.h"
 #include "trainer/machines.h"
@@ -11,9 +13,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Property: shares of packages add up to 1. */
+static void check_shares(const struct tw_dataset *d)
+{
+	for (size_t r = 0; r < d->rows; r++) {
+		double sum = 0;
+		bool any = false;
+
+		for (size_t i = 0; i < d->cols; i++) {
+			if (!tw_isolate_is_share(d->col[i].name))
+				continue;
+			any = true;
+			sum += d->col[i].v[r];
+		}
+		if (any && !(fabs(sum - 1) < 1e-9))
+			abort();
+	}
+}
+
 /* Property: rows are in order of time, then of id, and every value is finite. */
 static void check(const struct tw_dataset *d)
 {
+	check_shares(d);
 	for (size_t r = 0; r < d->rows; r++) {
 		if (r > 0 && d->time_ms[r] < d->time_ms[r - 1])
 			abort();
@@ -30,12 +51,15 @@ static void check(const struct tw_dataset *d)
 static void extract(const struct tw_prom *p, const char *source, const char *group,
 		    unsigned flags, const char *machine)
 {
+	struct tw_buf warnings = { 0 };
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find(source),
 		.group = tw_feature_group_find(group),
 		.level = (flags & 1) != 0 ? TW_LEVEL_CONTAINER : TW_LEVEL_NODE,
 		.resets = (flags & 2) != 0 ? TW_RESETS_CARRY : TW_RESETS_REFUSE,
 		.compat = (flags & 4) != 0 ? TW_COMPAT_KMS : TW_COMPAT_NONE,
+		.packages = (flags & 8) != 0,
+		.warnings = &warnings,
 		.machine = machine,
 	};
 	struct tw_dataset d = { 0 };
@@ -45,6 +69,7 @@ static void extract(const struct tw_prom *p, const char *source, const char *gro
 		check(&d);
 	else if (err.code == TW_OK || err.text[0] == '\0' || d.rows != 0)
 		abort();
+	tw_buf_clear(&warnings);
 	tw_dataset_release(&d);
 }
 
@@ -81,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned flags = 0; flags < 8; flags++) {
 		extract(p, "acpi", "BPFOnly", flags, NULL);
 		extract(p, "rapl-sysfs", "CounterOnly", flags, NULL);
+		extract(p, "rapl-sysfs", "BPFOnly", flags | 8, NULL);
 	}
 	check_machines(p);
 	tw_prom_free(p);

@@ -2,22 +2,18 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/buf.h"
-#include "lib/csv.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/prom_cases.h"
 #include "tests/unit/shared.h"
 #include "trainer/extract.h"
 #include "trainer/prom.h"
 #include "trainer/schema.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define CASES "tests/cases/prom"
 
 static const char small[] =
 	"{\"kepler_container_cpu_cycles_total\":["
@@ -222,75 +218,16 @@ static void every_failed_allocation_is_reported(void **state)
 	}
 }
 
-static char *read_case(const char *name, const char *file)
-{
-	char path[512], *text = NULL;
-	struct tw_err err = { 0 };
-	size_t len;
-
-	snprintf(path, sizeof(path), CASES "/%.200s/%s", name, file);
-	if (access(path, R_OK) < 0)
-		return NULL;
-	if (tw_file_read(path, 1 << 20, &text, &len, &err) < 0)
-		fail_msg("%s", err.text);
-	return text;
-}
-
-/* The table that comes of an input, or "code: text" of its error, and a line end. */
-static void run_case(const char *input, struct tw_buf *out)
+static void every_case_gives_its_table_or_its_error(void **state)
 {
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find("acpi"),
 		.group = tw_feature_group_find("BPFOnly"),
 		.level = TW_LEVEL_CONTAINER,
 	};
-	struct tw_dataset d = { 0 };
-	struct tw_prom *p = NULL;
-	struct tw_err err = { 0 };
-
-	if (tw_prom_parse(input, strlen(input), &p, &err) < 0 ||
-	    tw_extract(p, &args, &d, &err) < 0)
-		tw_buf_addf(out, "%s: %s\n", tw_code_name(err.code), err.text);
-	else
-		tw_csv_write(&d, out);
-	tw_dataset_release(&d);
-	tw_prom_free(p);
-}
-
-/* tests/cases/prom/<case>/: input.json, and expect (a table) or error (a line). */
-static void every_case_gives_its_table_or_its_error(void **state)
-{
-	DIR *dir = opendir(CASES);
-	const struct dirent *e;
-	int cases = 0, bad = 0;
 
 	(void)state;
-	assert_non_null(dir);
-	while ((e = readdir(dir)) != NULL) {
-		char *input = NULL, *expect, *error;
-		struct tw_buf got = { 0 };
-
-		if (e->d_name[0] == '.')
-			continue;
-		input = read_case(e->d_name, "input.json");
-		expect = read_case(e->d_name, "expect");
-		error = read_case(e->d_name, "error");
-		assert_non_null(input);
-		assert_true((expect != NULL) != (error != NULL));
-		run_case(input, &got);
-		if (strcmp(got.data, expect != NULL ? expect : error) != 0) {
-			print_error("%s: got\n%s", e->d_name, got.data);
-			bad++;
-		}
-		free(input);
-		free(expect);
-		free(error);
-		tw_buf_clear(&got);
-		cases++;
-	}
-	closedir(dir);
-	assert_int_equal(bad, 0);
-	assert_true(cases > 40);
+	assert_true(run_prom_cases("tests/cases/prom", &args) > 40);
 }
 
 int main(void)

@@ -49,6 +49,12 @@ static bool are_alike(const struct tw_schema_metric *a, const struct tw_schema_m
 	       (a->label == NULL || b->label == NULL || strcmp(a->value, b->value) == 0);
 }
 
+/* NULL is none. */
+static bool has_label(const char *label)
+{
+	return label == NULL || tw_schema_has_label(label, strlen(label));
+}
+
 static void every_metric_means_something_that_we_know(void **state)
 {
 	(void)state;
@@ -61,16 +67,20 @@ static void every_metric_means_something_that_we_know(void **state)
 			assert_true(m->factor > 0);
 			if (is_feature(m)) {
 				assert_non_null(tw_feature_find(m->feature));
+			} else if (m->kind == TW_METRIC_PACKAGE_USE) {
+				assert_non_null(s->package_label);
+				assert_non_null(s->package_use_label);
 			} else {
 				assert_true(m->component < TW_COMPONENT_COUNT);
 				assert_true(has_known_source(s, m));
 			}
 			assert_ptr_equal(tw_schema_of_metric(m->name), s);
-			assert_true(m->label == NULL ||
-				    tw_schema_has_label(m->label, strlen(m->label)));
+			assert_true(has_label(m->label));
 			for (size_t k = 0; k < j; k++)
 				assert_false(are_alike(&s->metrics[k], m));
 		}
+		assert_true(has_label(s->package_label));
+		assert_true(has_label(s->package_use_label));
 		for (size_t j = 0; j < s->source_count; j++)
 			assert_non_null(tw_energy_source_find(s->sources[j].source));
 	}

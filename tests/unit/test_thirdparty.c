@@ -73,6 +73,7 @@ static void names_that_no_metric_has_are_refused(void **state)
 		{ "a-b", "'a-b' is no name of a metric" },
 		{ "cpu_cycles", "'cpu_cycles' is a feature's name, no metric's" },
 		{ "package_power", "'package_power' means something else in tables" },
+		{ "package_usage", "'package_usage' means something else in tables" },
 		{ "kepler_node_package_joules_total",
 		  "'kepler_node_package_joules_total' is what power is known from" },
 		{ "timestamp", "'timestamp' means something else in tables" },

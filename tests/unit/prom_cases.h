@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TESTS_PROM_CASES_H
+#define TW_TESTS_PROM_CASES_H
+
+/*
+ * Responses in folders, and what extraction makes of them: DIR/<case>/input.json, and
+ * expect (the warnings, if any, and the table) or error ("code: text").
+ */
+
+struct tw_extract_args;
+
+/* Run all cases; those that fail are printed, and fail the test. Returns how many. */
+int run_prom_cases(const char *dir, const struct tw_extract_args *args);
+
+#endif /* TW_TESTS_PROM_CASES_H */
