@@ -2,9 +2,7 @@
 test-src := $(sort $(wildcard tests/unit/test_*.c))
 fuzz-src := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # Linked into every unit test.
-test-support := tests/unit/fail_alloc.c tests/unit/meter_tree.c tests/unit/prom_cases.c \
-	tests/unit/running_estimator.c tests/unit/sample_model.c tests/unit/scratch.c \
-	tests/unit/scripted_tasks.c tests/unit/shared.c tests/unit/train_fixture.c
+test-support := $(filter-out $(test-src),$(sort $(wildcard tests/unit/*.c)))
 # The steps at which tests/unit/test_publish.c kills a publisher.
 test-wrap-test_publish := open openat mkdir write fsync rename renameat2 unlink unlinkat rmdir \
 	flock
