@@ -132,8 +132,20 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+/* What the child has open; file: -1 for none. */
+static int give_files(posix_spawn_file_actions_t *files, int in, int out, int file)
+{
+	int e = posix_spawn_file_actions_adddup2(files, in, STDIN_FILENO);
+
+	if (e == 0)
+		e = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
+	if (e == 0 && file >= 0)
+		e = posix_spawn_file_actions_adddup2(files, file, TW_FETCH_FILE);
+	return e;
+}
+
 /* in and out are the child's ends. The signals that a daemon blocks are not its own. */
-static int spawn(const char *program, int in, int out, pid_t *pid)
+static int spawn(const char *program, int in, int out, int file, pid_t *pid)
 {
 	static char name[] = PROGRAM;
 	char *argv[] = { name, NULL };
@@ -151,9 +163,7 @@ static int spawn(const char *program, int in, int out, pid_t *pid)
 		posix_spawn_file_actions_destroy(&files);
 		return ENOMEM;
 	}
-	e = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-	if (e == 0)
-		e = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+	e = give_files(&files, in, out, file);
 	if (e == 0)
 		e = posix_spawnattr_setsigmask(&attr, &none);
 	if (e == 0)
@@ -168,7 +178,7 @@ static int spawn(const char *program, int in, int out, pid_t *pid)
 	return e;
 }
 
-static int start(const struct tw_fetch *f, struct child *c, struct tw_err *err)
+static int start(const struct tw_fetch *f, int file, struct child *c, struct tw_err *err)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 };
 	int e, rc = -1;
@@ -182,7 +192,7 @@ static int start(const struct tw_fetch *f, struct child *c, struct tw_err *err)
 		tw_fail_errno(err, errno, "pipe");
 		goto out;
 	}
-	e = spawn(f->program, in[0], out[1], &c->pid);
+	e = spawn(f->program, in[0], out[1], file, &c->pid);
 	if (e != 0) {
 		tw_fail_errno(err, e, "cannot start '%s'", f->program);
 		goto out;
@@ -275,10 +285,9 @@ static void end(struct child *c, bool well)
 		;
 }
 
-int tw_fetch_call(void *fetch, const struct tw_http_call *call,
-		  struct tw_http_answer *out, struct tw_err *err)
+static int call_child(const struct tw_fetch *f, const struct tw_http_call *call, int file,
+		      struct tw_http_answer *out, struct tw_err *err)
 {
-	const struct tw_fetch *f = fetch;
 	const uint64_t timeout_ms = call->timeout_ms != 0 ? call->timeout_ms : TIMEOUT_MS;
 	const size_t max = call->answer_max != 0 ? call->answer_max : ANSWER_MAX;
 	struct child child = { .in = -1, .out = -1 };
@@ -287,12 +296,12 @@ int tw_fetch_call(void *fetch, const struct tw_http_call *call,
 	int rc = -1;
 
 	child.until_ms = tw_now_ms() + timeout_ms + GRACE_MS;
-	tw_fetch_write_call(&told, call);
+	tw_fetch_write_call(&told, call, file >= 0);
 	if (tw_buf_failed(&told)) {
 		tw_fail(err, TW_NOMEM, "call of %zu bytes", call->body_len);
 		goto out;
 	}
-	if (start(f, &child, err) < 0 || send_call(f, &child, &told, err) < 0 ||
+	if (start(f, file, &child, err) < 0 || send_call(f, &child, &told, err) < 0 ||
 	    receive_outcome(f, &child, &heard, err) < 0)
 		goto out;
 	if (tw_fetch_read_outcome(heard.len > 0 ? heard.data : "", heard.len, out, err) <
@@ -304,4 +313,16 @@ out:
 	tw_buf_clear(&told);
 	tw_buf_clear(&heard);
 	return rc;
+}
+
+int tw_fetch_call(void *fetch, const struct tw_http_call *call,
+		  struct tw_http_answer *out, struct tw_err *err)
+{
+	return call_child(fetch, call, -1, out, err);
+}
+
+int tw_fetch_save(void *fetch, const struct tw_http_call *call, int fd,
+		  struct tw_http_answer *out, struct tw_err *err)
+{
+	return call_child(fetch, call, fd, out, err);
 }

@@ -34,12 +34,22 @@ int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err
 int tw_fetch_call(void *f, const struct tw_http_call *c, struct tw_http_answer *out,
 		  struct tw_err *err);
 
+/*
+ * The same with the body into a file: as tw_download() (lib/download.h). The file is the
+ * child's too until it has ended, so a lock on it tells whether one is at work.
+ */
+int tw_fetch_save(void *f, const struct tw_http_call *c, int fd,
+		  struct tw_http_answer *out, struct tw_err *err);
+
 /* From now on calls fail, those under way too. From any thread. */
 void tw_fetch_stop(void *f);
 
 void tw_fetch_close(struct tw_fetch *f); /* NULL is fine */
 
-/* The child's side: take one call from in, make it, tell the outcome to out. */
+/*
+ * The child's side: take one call from in, make it, tell the outcome to out. It ends
+ * early where nobody is left to be told.
+ */
 int tw_fetch_serve(int in, int out, struct tw_err *err);
 
 #endif /* TW_FETCH_H */

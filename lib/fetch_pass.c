@@ -19,10 +19,14 @@ static void add_text(struct tw_buf *b, const char *key, const char *text)
 	tw_buf_add_json_text(b, text, strlen(text));
 }
 
-void tw_fetch_write_call(struct tw_buf *b, const struct tw_http_call *c)
+void tw_fetch_write_call(struct tw_buf *b, const struct tw_http_call *c, bool save)
 {
 	tw_buf_addf(b, "{\"post\":%s,\"timeout_ms\":%" PRIu64 ",\"answer_max\":%zu",
 		    c->body != NULL ? "true" : "false", c->timeout_ms, c->answer_max);
+	if (c->stall_ms != 0)
+		tw_buf_addf(b, ",\"stall_ms\":%" PRIu64, c->stall_ms);
+	if (save)
+		tw_buf_adds(b, ",\"save\":true");
 	add_text(b, "url", c->url);
 	add_text(b, "content_type", c->content_type);
 	add_text(b, "etag", c->etag);
@@ -35,6 +39,8 @@ void tw_fetch_write_answer(struct tw_buf *b, const struct tw_http_answer *a)
 {
 	tw_buf_addf(b, "{\"status\":%u,\"retry_after_s\":%" PRIu64, a->status,
 		    a->retry_after_s);
+	if (a->from != 0)
+		tw_buf_addf(b, ",\"from\":%" PRIu64, a->from);
 	add_text(b, "content_type", a->content_type);
 	add_text(b, "etag", a->etag);
 	tw_buf_adds(b, "}\n");
@@ -63,36 +69,39 @@ static int read_head(const char *data, size_t len, const char *what, json_t **ro
 	return 0;
 }
 
-static int read_call(const json_t *root, struct tw_http_call *c, bool *post,
+static int read_call(const json_t *root, struct tw_http_call *c, bool *post, bool *save,
 		     struct tw_err *err)
 {
-	long long timeout_ms = 0, answer_max = 0;
+	long long timeout_ms = 0, stall_ms = 0, answer_max = 0;
 
 	if (tw_json_text(root, "call", "url", false, &c->url, err) < 0 ||
 	    tw_json_text(root, "call", "content_type", true, &c->content_type, err) < 0 ||
 	    tw_json_text(root, "call", "etag", true, &c->etag, err) < 0 ||
 	    tw_json_bool(root, "call", "post", false, post, err) < 0 ||
+	    tw_json_bool(root, "call", "save", true, save, err) < 0 ||
+	    tw_json_int(root, "call", "stall_ms", true, 0, INT_MAX, &stall_ms, err) < 0 ||
 	    tw_json_int(root, "call", "timeout_ms", false, 0, INT_MAX, &timeout_ms, err) <
 		    0 ||
 	    tw_json_int(root, "call", "answer_max", false, 0, INT_MAX, &answer_max, err) <
 		    0)
 		return -1;
 	c->timeout_ms = (uint64_t)timeout_ms;
+	c->stall_ms = (uint64_t)stall_ms;
 	c->answer_max = (size_t)answer_max;
 	return 0;
 }
 
 int tw_fetch_read_call(const char *data, size_t len, json_t **root,
-		       struct tw_http_call *out, struct tw_err *err)
+		       struct tw_http_call *out, bool *save, struct tw_err *err)
 {
 	struct tw_http_call c = { 0 };
-	bool post = false;
+	bool post = false, to_file = false;
 	json_t *head = NULL;
 	size_t body;
 
 	if (read_head(data, len, "call", &head, &body, err) < 0)
 		return -1;
-	if (read_call(head, &c, &post, err) < 0) {
+	if (read_call(head, &c, &post, &to_file, err) < 0) {
 		json_decref(head);
 		return -1;
 	}
@@ -102,6 +111,7 @@ int tw_fetch_read_call(const char *data, size_t len, json_t **root,
 	}
 	*root = head;
 	*out = c;
+	*save = to_file;
 	return 0;
 }
 
@@ -119,11 +129,12 @@ static int read_answer(const json_t *root, const char *body, size_t len,
 		       struct tw_http_answer *a, struct tw_err *err)
 {
 	const char *type = "", *etag = "";
-	long long status, retry_after_s = 0;
+	long long status, retry_after_s = 0, from = 0;
 
 	if (tw_json_int(root, "outcome", "status", false, 100, 999, &status, err) < 0 ||
 	    tw_json_int(root, "outcome", "retry_after_s", true, 0, INT_MAX,
 			&retry_after_s, err) < 0 ||
+	    tw_json_int(root, "outcome", "from", true, 0, LLONG_MAX, &from, err) < 0 ||
 	    tw_json_text(root, "outcome", "content_type", true, &type, err) < 0 ||
 	    tw_json_text(root, "outcome", "etag", true, &etag, err) < 0)
 		return -1;
@@ -135,6 +146,7 @@ static int read_answer(const json_t *root, const char *body, size_t len,
 	a->len = len;
 	a->status = (unsigned)status;
 	a->retry_after_s = (uint64_t)retry_after_s;
+	a->from = (uint64_t)from;
 	snprintf(a->content_type, sizeof(a->content_type), "%s", type);
 	snprintf(a->etag, sizeof(a->etag), "%s", etag);
 	return 0;

@@ -10,6 +10,7 @@
 #include "lib/http.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_buf;
@@ -19,11 +20,14 @@ struct tw_err;
 #define TW_FETCH_HEAD_MAX ((size_t)64 * 1024)
 #define TW_FETCH_BODY_MAX ((size_t)1 << 20)
 
-void tw_fetch_write_call(struct tw_buf *b, const struct tw_http_call *c);
+/* save: into a file (lib/download.h), which is the child's descriptor TW_FETCH_FILE. */
+void tw_fetch_write_call(struct tw_buf *b, const struct tw_http_call *c, bool save);
+
+#define TW_FETCH_FILE 3
 
 /* out points into data and *root, which is yours: json_decref(). */
 int tw_fetch_read_call(const char *data, size_t len, json_t **root,
-		       struct tw_http_call *out, struct tw_err *err);
+		       struct tw_http_call *out, bool *save, struct tw_err *err);
 
 void tw_fetch_write_answer(struct tw_buf *b, const struct tw_http_answer *a);
 void tw_fetch_write_failure(struct tw_buf *b, const struct tw_err *why);

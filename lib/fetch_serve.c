@@ -2,9 +2,11 @@
 #include "lib/fetch.h"
 #include "lib/fetch_pass.h"
 #include "lib/buf.h"
+#include "lib/download.h"
 #include "lib/err.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,16 +42,30 @@ static int write_all(int fd, const struct tw_buf *b, struct tw_err *err)
 	return 0;
 }
 
-static int make_call(const struct tw_buf *told, struct tw_http_answer *out,
+/* Whoever started us is gone: then nobody wants what comes, and another may write it. */
+static bool nobody_listens(void *out)
+{
+	struct pollfd p = { .fd = *(const int *)out };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+static int make_call(const struct tw_buf *told, int to, struct tw_http_answer *out,
 		     struct tw_err *err)
 {
 	struct tw_http_call call = { 0 };
 	json_t *root = NULL;
+	bool save = false;
 	int rc = -1;
 
 	if (tw_fetch_read_call(told->len > 0 ? told->data : "", told->len, &root, &call,
-			       err) < 0 ||
-	    tw_http_init(err) < 0 || tw_http_call(&call, out, err) < 0)
+			       &save, err) < 0 ||
+	    tw_http_init(err) < 0)
+		goto out;
+	call.stopped = nobody_listens;
+	call.stopped_arg = &to;
+	if ((save ? tw_download(&call, TW_FETCH_FILE, out, err)
+		  : tw_http_call(&call, out, err)) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -67,7 +83,7 @@ int tw_fetch_serve(int in, int out, struct tw_err *err)
 
 	if (read_all(in, &told, err) < 0)
 		goto out;
-	if (make_call(&told, &answer, &why) < 0)
+	if (make_call(&told, out, &answer, &why) < 0)
 		tw_fetch_write_failure(&b, &why);
 	else
 		tw_fetch_write_answer(&b, &answer);

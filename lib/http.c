@@ -3,14 +3,15 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/http_head.h"
 #include "lib/strs.h"
+#include "lib/url.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define TIMEOUT_MS 10000
 #define ANSWER_MAX ((size_t)64 << 20)
@@ -26,8 +27,9 @@ struct receiver {
 	const struct tw_http_call *call;
 	CURL *handle;
 	struct tw_buf body;
-	char etag[TW_HTTP_ETAG_MAX];
+	struct tw_http_head head;
 	size_t max, taken;
+	bool begun;
 	bool over, refused;   /* by the sink */
 	struct tw_err reason; /* of that */
 };
@@ -64,14 +66,36 @@ void tw_http_close(struct tw_http *s)
 	free(s);
 }
 
-static bool goes_to_sink(const struct receiver *r)
+static long status_of(CURL *h)
 {
 	long status = 0;
 
-	return r->call->sink != NULL &&
-	       curl_easy_getinfo(r->handle, CURLINFO_RESPONSE_CODE, &status) ==
-		       CURLE_OK &&
-	       status == 200;
+	return curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status
+										 : 0;
+}
+
+static bool goes_to_sink(const struct receiver *r)
+{
+	const long status = r->call->sink != NULL ? status_of(r->handle) : 0;
+
+	return status == 200 || (status == 206 && r->call->from > 0);
+}
+
+static int begin(struct receiver *r)
+{
+	struct tw_http_answer head = { .status = (unsigned)status_of(r->handle),
+				       .from = r->head.from };
+
+	r->begun = true;
+	if (head.status == 206 && head.from != r->call->from)
+		return tw_fail(&r->reason, TW_INVALID,
+			       "asked from byte %llu on, it sends from %llu on",
+			       (unsigned long long)r->call->from,
+			       (unsigned long long)head.from);
+	memcpy(head.etag, r->head.etag, sizeof(head.etag));
+	return r->call->begin != NULL
+		       ? r->call->begin(r->call->sink_arg, &head, &r->reason)
+		       : 0;
 }
 
 /* libcurl counts anything but n as a failure. */
@@ -86,7 +110,8 @@ static size_t receive(char *data, size_t size, size_t n, void *arg)
 	}
 	r->taken += n;
 	if (goes_to_sink(r)) {
-		r->refused = r->call->sink(r->call->sink_arg, data, n, &r->reason) < 0;
+		r->refused = (!r->begun && begin(r) < 0) ||
+			     r->call->sink(r->call->sink_arg, data, n, &r->reason) < 0;
 		return r->refused ? 0 : n;
 	}
 	if (r->call->sink != NULL && r->body.len + n > REASON_MAX)
@@ -95,25 +120,12 @@ static size_t receive(char *data, size_t size, size_t n, void *arg)
 	return tw_buf_failed(&r->body) ? 0 : n;
 }
 
-/* A header's line, or the status line that comes first, after a redirect again. */
 static size_t take_header(char *line, size_t size, size_t n, void *arg)
 {
-	static const char name[] = "ETag:";
 	struct receiver *r = arg;
-	size_t from = sizeof(name) - 1, end = n;
 
 	(void)size; /* always 1 */
-	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0)
-		r->etag[0] = '\0';
-	if (n <= from || strncasecmp(line, name, from) != 0)
-		return n;
-	while (from < end && strchr(" \t", line[from]) != NULL)
-		from++;
-	while (end > from && strchr(" \t\r\n", line[end - 1]) != NULL)
-		end--;
-	if (end - from < sizeof(r->etag))
-		snprintf(r->etag, sizeof(r->etag), "%.*s", (int)(end - from),
-			 line + from);
+	tw_http_head_take(&r->head, line, n);
 	return n;
 }
 
@@ -209,7 +221,7 @@ static CURLcode set_common(CURL *h, const struct tw_http_call *c, struct receive
 	SET(CURLOPT_FOLLOWLOCATION, 1L);
 	SET(CURLOPT_MAXREDIRS, REDIRECTS_MAX);
 	SET(CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
-	SET(CURLOPT_ACCEPT_ENCODING, "gzip");
+	SET(CURLOPT_ACCEPT_ENCODING, c->plain ? "identity" : "gzip");
 	SET(CURLOPT_USERAGENT, "tallywatt/" TW_VERSION);
 	SET(CURLOPT_WRITEFUNCTION, receive);
 	SET(CURLOPT_WRITEDATA, r);
@@ -235,6 +247,15 @@ static bool add_header(struct curl_slist **list, const char *name, const char *v
 	return more != NULL;
 }
 
+static bool add_part(struct curl_slist **list, const struct tw_http_call *c)
+{
+	char range[48];
+
+	snprintf(range, sizeof(range), "bytes=%llu-", (unsigned long long)c->from);
+	return add_header(list, "Range", range) &&
+	       add_header(list, "If-Range", c->if_range);
+}
+
 static CURLcode set_headers(CURL *h, const struct tw_http_call *c,
 			    struct curl_slist **list)
 {
@@ -247,6 +268,8 @@ static CURLcode set_headers(CURL *h, const struct tw_http_call *c,
 	if (c->accept != NULL && !add_header(list, "Accept", c->accept))
 		return CURLE_OUT_OF_MEMORY;
 	if (c->etag != NULL && !add_header(list, "If-None-Match", c->etag))
+		return CURLE_OUT_OF_MEMORY;
+	if (c->from > 0 && !add_part(list, c))
 		return CURLE_OUT_OF_MEMORY;
 	for (size_t i = 0; more != NULL && i < more->count; i++)
 		if (!add_header(list, more->at[i], NULL))
@@ -282,22 +305,13 @@ static CURLcode set_all(CURL *h, const struct tw_http_call *c, struct receiver *
 	return e;
 }
 
-/* Without user, password and query, which have no business in a log. */
 static int fail_call(struct tw_err *err, enum tw_code code, const struct tw_http_call *c,
 		     const char *why)
 {
-	const char *host = strstr(c->url, "://");
-	const char *at;
-	size_t scheme, shown;
+	char url[TW_URL_SHOWN];
 
-	host = host != NULL ? host + 3 : c->url;
-	scheme = (size_t)(host - c->url);
-	at = memchr(host, '@', strcspn(host, "/?#"));
-	host = at != NULL ? at + 1 : host;
-	shown = strcspn(host, "?#");
-	return tw_fail(err, code, "%s %.*s%.*s: %s", c->body != NULL ? "POST" : "GET",
-		       (int)(scheme < 16 ? scheme : 16), c->url,
-		       (int)(shown < 128 ? shown : 128), host, why);
+	return tw_fail(err, code, "%s %s: %s", c->body != NULL ? "POST" : "GET",
+		       tw_url_show(c->url, url), why);
 }
 
 static enum tw_code code_of(CURLcode e)
@@ -351,15 +365,16 @@ static int take_answer(CURL *h, struct receiver *r, struct tw_http_answer *out,
 {
 	struct tw_http_answer answer = { 0 };
 	curl_off_t wait_s = 0;
-	long status = 0;
+	const long status = status_of(h);
 
-	if (curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status) != CURLE_OK)
+	if (status == 0)
 		return fail_call(err, TW_IO, r->call, "no status");
 	if (curl_easy_getinfo(h, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
 		answer.retry_after_s = (uint64_t)wait_s;
 	answer.status = (unsigned)status;
 	copy_type(h, answer.content_type);
-	snprintf(answer.etag, sizeof(answer.etag), "%s", r->etag);
+	memcpy(answer.etag, r->head.etag, sizeof(answer.etag));
+	answer.from = r->head.from;
 	answer.body = tw_buf_detach(&r->body, &answer.len);
 	if (answer.body == NULL)
 		return fail_call(err, TW_NOMEM, r->call, "out of memory");

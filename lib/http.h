@@ -29,9 +29,16 @@ struct tw_http_access {
 	bool insecure;                    /* whoever answers is believed */
 };
 
+struct tw_http_answer;
+
+/* Before the first byte goes to the sink: an answer without a body. -1 as a sink's. */
+typedef int tw_http_begin(void *arg, const struct tw_http_answer *head,
+			  struct tw_err *err);
+
 /*
- * The body of a status 200, as it comes. -1 with err set ends the call, which then fails
- * with that error. May be called with part of a body that turns out not to be whole.
+ * The body of a status 200, or of a 206 where a part was asked for, as it comes. -1 with
+ * err set ends the call, which then fails with that error. May be called with part of a
+ * body that turns out not to be whole.
  */
 typedef int tw_http_sink(void *arg, const char *data, size_t len, struct tw_err *err);
 
@@ -47,14 +54,19 @@ struct tw_http_call {
 	const char *accept;       /* or NULL */
 	const char *etag; /* of what is there: 304, without a body, if it still is so; or
 			     NULL */
+	uint64_t from; /* not 0: only from this byte on (206), if what is there still has
+			  the tag if_range; else all of it (200) */
+	const char *if_range;
+	bool plain; /* no compression on the way: bytes are counted as they lie there */
 	uint64_t timeout_ms; /* whole call; 0: 10 s */
 	uint64_t stall_ms;   /* give up when nothing came for so long; 0: never */
 	size_t answer_max;   /* bytes, decoded; 0: 64 MiB */
 
 	const struct tw_http_access *access; /* or NULL */
 	struct tw_http *session;             /* or NULL: a connection of its own */
+	tw_http_begin *begin;                /* or NULL */
 	tw_http_sink *sink;                  /* NULL: every body goes to the answer */
-	void *sink_arg;
+	void *sink_arg;                      /* of both */
 	bool (*stopped)(void *arg); /* asked now and then; true: fail with TW_IO */
 	void *stopped_arg;
 };
@@ -67,6 +79,7 @@ struct tw_http_answer {
 	char content_type[64];       /* without parameters */
 	char etag[TW_HTTP_ETAG_MAX]; /* of the body; empty: none */
 	uint64_t retry_after_s;      /* as the server asks; 0: it does not */
+	uint64_t from;               /* of a 206: which byte the body begins with */
 };
 
 /* Once, before threads are started. */

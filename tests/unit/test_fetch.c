@@ -59,10 +59,12 @@ static void a_call_and_its_answer_arrive_as_they_were_sent(void **state)
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
 	json_t *root = NULL;
+	bool save = false;
 
 	(void)state;
-	tw_fetch_write_call(&b, &post);
-	assert_int_equal(tw_fetch_read_call(b.data, b.len, &root, &call, &err), 0);
+	tw_fetch_write_call(&b, &post, true);
+	assert_int_equal(tw_fetch_read_call(b.data, b.len, &root, &call, &save, &err), 0);
+	assert_true(save);
 	assert_string_equal(call.url, post.url);
 	assert_string_equal(call.etag, post.etag);
 	assert_int_equal(call.timeout_ms, post.timeout_ms);

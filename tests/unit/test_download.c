@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/buf.h"
+#include "lib/download.h"
+#include "lib/err.h"
+#include "lib/http.h"
+#include "lib/http_head.h"
+#include "lib/http_range.h"
+#include "lib/httpd.h"
+#include "lib/url.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the server has, and how it says so. */
+static struct {
+	const char *data, *etag;
+	bool lies; /* about where a part begins */
+	unsigned asked;
+} offered;
+
+static void get_file(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	const size_t size = strlen(offered.data);
+	struct tw_http_range range = { .len = size };
+	char text[80];
+	enum tw_http_wants wants = TW_HTTP_WHOLE;
+
+	(void)app;
+	offered.asked++;
+	if (offered.etag != NULL) {
+		wants = tw_http_wants(
+			tw_http_header(q, "If-None-Match"), tw_http_header(q, "If-Range"),
+			tw_http_header(q, "Range"), offered.etag, size, &range);
+		tw_http_reply_header(r, "ETag", offered.etag);
+	}
+	if (wants == TW_HTTP_NOTHING) {
+		r->status = 304;
+	} else if (wants == TW_HTTP_BEHIND) {
+		tw_http_reply_problem(r, 416, "behind");
+	} else {
+		tw_http_reply_lend(r, offered.data + range.from, (size_t)range.len, NULL,
+				   NULL);
+	}
+	if (wants == TW_HTTP_PART) {
+		snprintf(text, sizeof(text), "bytes %" PRIu64 "-%zu/%zu",
+			 range.from + (offered.lies ? 1 : 0), size - 1, size);
+		tw_http_reply_header(r, "Content-Range", text);
+		r->status = 206;
+	}
+}
+
+static const struct tw_http_route *const routes[] = {
+	&(const struct tw_http_route){ "GET", "/file", 0, NULL, NULL, get_file },
+};
+
+static struct tw_httpd *server;
+static char url[256];
+
+static int start(void **state)
+{
+	const struct tw_httpd_config c = { .listen = "127.0.0.1:0",
+					   .routes = routes,
+					   .route_count = 1 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	if (tw_http_init(&err) < 0 || tw_httpd_open(&c, &server, &err) < 0)
+		return -1;
+	snprintf(url, sizeof(url), "http://%s/file", tw_httpd_address(server));
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	tw_httpd_close(server);
+	return 0;
+}
+
+static void offer(const char *data, const char *etag)
+{
+	offered.data = data;
+	offered.etag = etag;
+	offered.lies = false;
+	offered.asked = 0;
+}
+
+/* A file without a name, with this in it. */
+static int file_with(const char *text)
+{
+	FILE *f = tmpfile();
+	int fd;
+
+	assert_non_null(f);
+	fd = dup(fileno(f));
+	assert_true(fd >= 0);
+	fclose(f);
+	assert_int_equal(pwrite(fd, text, strlen(text), 0), (ssize_t)strlen(text));
+	return fd;
+}
+
+static void assert_holds(int fd, const char *want)
+{
+	char text[256] = "";
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+	assert_string_equal(text, want);
+	assert_int_equal(st.st_size, strlen(want));
+}
+
+/* The status that it ends with. */
+static unsigned download(int fd, const char *etag, size_t max)
+{
+	const struct tw_http_call c = { .url = url, .etag = etag, .answer_max = max };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+	unsigned status;
+
+	if (tw_download(&c, fd, &a, &err) < 0)
+		fail_msg("%s", err.text);
+	status = a.status;
+	tw_http_answer_release(&a);
+	return status;
+}
+
+static void a_file_begins_with_the_tag_of_what_is_in_it(void **state)
+{
+	struct tw_err err = { 0 };
+	int fd = file_with("");
+	char *data;
+	size_t len;
+
+	(void)state;
+	offer("0123456789", "\"a\"");
+	assert_int_equal(download(fd, NULL, 10), 200);
+	assert_holds(fd, "\"a\"\n0123456789");
+	assert_int_equal(tw_download_read(fd, 10, &data, &len, &err), 0);
+	assert_int_equal(len, 10);
+	assert_string_equal(data, "0123456789");
+	free(data);
+	assert_int_equal(tw_download_read(fd, 9, &data, &len, &err), -1);
+	assert_string_equal(err.text, "the download is over 9 bytes");
+	close(fd);
+}
+
+static void what_is_there_of_it_is_not_sent_again(void **state)
+{
+	static const struct {
+		const char *what, *before, *etag, *after;
+		unsigned status, asked;
+	} cases[] = {
+		{ "a part", "\"a\"\n0123", "\"a\"", "\"a\"\n0123456789", 206, 1 },
+		{ "the line alone", "\"a\"\n", "\"a\"", "\"a\"\n0123456789", 200, 1 },
+		{ "another's", "\"b\"\nwhat is this", "\"a\"", "\"a\"\n0123456789", 200,
+		  1 },
+		{ "all of it", "\"a\"\n0123456789", "\"a\"", "\"a\"\n0123456789", 200,
+		  2 },
+		{ "more than that", "\"a\"\n0123456789abc", "\"a\"", "\"a\"\n0123456789",
+		  200, 2 },
+		{ "weak", "W/\"a\"\n0123", "W/\"a\"", "\n0123456789", 200, 1 },
+		{ "no tag", "\n0123", NULL, "\n0123456789", 200, 1 },
+		{ "rubbish", "rubbish", "\"a\"", "\"a\"\n0123456789", 200, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int fd = file_with(cases[i].before);
+
+		offer("0123456789", cases[i].etag);
+		assert_int_equal(download(fd, NULL, 100), cases[i].status);
+		assert_int_equal(offered.asked, cases[i].asked);
+		assert_holds(fd, cases[i].after);
+		close(fd);
+	}
+}
+
+static void what_is_known_already_leaves_the_file(void **state)
+{
+	int fd = file_with("\"b\"\nxy");
+
+	(void)state;
+	offer("0123456789", "\"a\"");
+	assert_int_equal(download(fd, "\"a\"", 100), 304);
+	assert_holds(fd, "\"b\"\nxy");
+	close(fd);
+}
+
+static void a_body_without_a_byte_is_one(void **state)
+{
+	int fd = file_with("\"b\"\nxy");
+
+	(void)state;
+	offer("", "\"a\"");
+	assert_int_equal(download(fd, NULL, 100), 200);
+	assert_holds(fd, "\"a\"\n");
+	close(fd);
+}
+
+static void fails(const char *before, bool lies, size_t max, const char *text)
+{
+	const struct tw_http_call c = { .url = url, .answer_max = max };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+	int fd = file_with(before);
+
+	offer("0123456789", "\"a\"");
+	offered.lies = lies;
+	assert_int_equal(tw_download(&c, fd, &a, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_non_null(strstr(err.text, text));
+	close(fd);
+}
+
+static void the_limit_is_of_the_whole(void **state)
+{
+	(void)state;
+	fails("", false, 9, "the answer is over the limit");
+	fails("\"a\"\n0123", false, 9, "the answer is over the limit");
+	fails("\"a\"\n0123456789", false, 9, "the download is over 9 bytes");
+}
+
+static void a_part_that_was_not_asked_for_is_refused(void **state)
+{
+	(void)state;
+	fails("\"a\"\n0123", true, 100, "asked from byte 4 on, it sends from 5 on");
+}
+
+static void a_head_tells_tag_and_place_and_nothing_malformed(void **state)
+{
+	static const struct {
+		const char *line, *etag;
+		uint64_t from;
+	} cases[] = {
+		{ "etag:  \"x\" \r\n", "\"x\"", 0 },
+		{ "ETag:\r\n", "", 0 },
+		{ "Content-Range: bytes 12-19/20\r\n", "", 12 },
+		{ "content-range:Bytes 7-7/*\r\n", "", 7 },
+		{ "Content-Range: bytes */20\r\n", "", 0 },
+		{ "Content-Range: bytes 12\r\n", "", 0 },
+		{ "Content-Range: bytes 99999999999999999999-/1\r\n", "", 0 },
+		{ "Content-Range: pages 1-2/3\r\n", "", 0 },
+		{ "Content-Range: bytes ", "", 0 },
+		{ "\r\n", "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_http_head h = { .etag = "old", .from = 3 };
+
+		tw_http_head_take(&h, "HTTP/1.1 200 OK\r\n", 17);
+		tw_http_head_take(&h, cases[i].line, strlen(cases[i].line));
+		assert_string_equal(h.etag, cases[i].etag);
+		assert_int_equal(h.from, cases[i].from);
+	}
+}
+
+static void a_url_is_shown_without_its_secrets(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "http://u:p@h:1/x?t=s#f", "http://h:1/x" },
+		{ "https://h/a@b", "https://h/a@b" },
+		{ "/a/dir", "/a/dir" },
+		{ "http://u:p@", "http://" },
+	};
+	char out[TW_URL_SHOWN], lengthy[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(tw_url_show(cases[i][0], out), cases[i][1]);
+	memset(lengthy, 'x', sizeof(lengthy) - 1);
+	lengthy[sizeof(lengthy) - 1] = '\0';
+	assert_int_equal(strlen(tw_url_show(lengthy, out)), 128);
+	assert_true(tw_url_is("https://h") && !tw_url_is("file:///x"));
+}
+
+static void a_failed_allocation_is_reported(void **state)
+{
+	struct tw_err err = { 0 };
+	int fd = file_with("\"a\"\n0123");
+	char *data = NULL;
+	size_t len;
+
+	(void)state;
+	fail_alloc_at(1);
+	assert_int_equal(tw_download_read(fd, 100, &data, &len, &err), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(err.code, TW_NOMEM);
+	assert_null(data);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_begins_with_the_tag_of_what_is_in_it),
+		cmocka_unit_test(what_is_there_of_it_is_not_sent_again),
+		cmocka_unit_test(what_is_known_already_leaves_the_file),
+		cmocka_unit_test(a_body_without_a_byte_is_one),
+		cmocka_unit_test(the_limit_is_of_the_whole),
+		cmocka_unit_test(a_part_that_was_not_asked_for_is_refused),
+		cmocka_unit_test(a_head_tells_tag_and_place_and_nothing_malformed),
+		cmocka_unit_test(a_url_is_shown_without_its_secrets),
+		cmocka_unit_test(a_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}
