@@ -2,7 +2,7 @@
 #ifndef TW_MODEL_DB_PUBLISH_H
 #define TW_MODEL_DB_PUBLISH_H
 
-/* How a pipeline is put in place. For model-db/publish*.c only. */
+/* How a pipeline is put in place, for who must look at what is there before. */
 
 struct tw_err;
 struct tw_fileset;

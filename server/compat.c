@@ -14,6 +14,8 @@ static const char *const keys[] = { "MODEL_PATH",
 				    "MODEL_SERVER_PORT",
 				    "MODEL_SERVER_MODEL_REQ_PATH",
 				    "MODEL_SERVER_MODEL_LIST_PATH",
+				    "INITIAL_PIPELINE_URL",
+				    "MODEL_TOPURL",
 				    NULL };
 
 /* before + value + behind, as the default of a variable of ours. */

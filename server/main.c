@@ -5,13 +5,14 @@
 #include "lib/httpd.h"
 #include "lib/httpd_stats.h"
 #include "lib/log.h"
-#include "lib/opt.h"
 #include "lib/strs.h"
 #include "lib/systemd.h"
 #include "model-db/index.h"
 #include "model-db/watch.h"
 #include "server/compat.h"
+#include "server/pull.h"
 #include "server/service.h"
+#include "server/settings.h"
 #include "server/uploads.h"
 
 #include <errno.h>
@@ -34,119 +35,11 @@
 /* What is open beside connections and what they are sent. */
 #define FILES_MORE 64
 
-struct config {
-	char *listen;
-	char *model_db;
-	char *prefer;
-	bool weights_metrics;
-	uint32_t threads;
-	uint32_t connections;
-	char *web_config;
-	char *publish_auth;
-	struct tw_strs public_keys;
-	bool require_signature;
-	char *model_path;
-	char *best_models_path;
-	unsigned log_level;
-	unsigned log_format;
-	char *ready_file;
-};
-
-static const struct tw_opt options[] = {
-	{ .name = "listen",
-	  .env = "TW_SERVER_LISTEN",
-	  .type = TW_OPT_LISTEN,
-	  .offset = offsetof(struct config, listen),
-	  .fallback = "127.0.0.1:8100",
-	  .arg = "ADDR:PORT",
-	  .help = "answer HTTP here" },
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model_db),
-	  .fallback = TW_MODEL_DB,
-	  .arg = "DIR",
-	  .help = "the model database to serve" },
-	{ .name = "prefer",
-	  .env = "TW_SERVER_PREFER",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, prefer),
-	  .arg = "LIST",
-	  .help = "pipelines that are preferred, in this order, with commas" },
-	{ .name = "weights-metrics",
-	  .env = "TW_SERVER_WEIGHTS_METRICS",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, weights_metrics),
-	  .fallback = "no",
-	  .help = "weights of linear models among the metrics" },
-	{ .name = "threads",
-	  .env = "TW_SERVER_THREADS",
-	  .type = TW_OPT_U32,
-	  .offset = offsetof(struct config, threads),
-	  .fallback = "0",
-	  .max = 256,
-	  .arg = "N",
-	  .help = "threads that answer; 0: one for each CPU" },
-	{ .name = "web-config",
-	  .env = "TW_SERVER_WEB_CONFIG",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, web_config),
-	  .arg = "FILE",
-	  .help = "TLS and users, as Prometheus' exporters take them" },
-	{ .name = "model-path",
-	  .env = "MODEL_SERVER_MODEL_REQ_PATH",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model_path),
-	  .arg = "PATH",
-	  .help = "answer POST /model at this path as well" },
-	{ .name = "best-models-path",
-	  .env = "MODEL_SERVER_MODEL_LIST_PATH",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, best_models_path),
-	  .arg = "PATH",
-	  .help = "answer GET /best-models at this path as well" },
-	{ .name = "publish-auth",
-	  .env = "TW_SERVER_PUBLISH_AUTH",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, publish_auth),
-	  .arg = "FILE",
-	  .help = "who may publish: lines, each a token or user:password; else nobody" },
-	{ .name = "public-key",
-	  .env = "TW_PUBLIC_KEYS",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, public_keys),
-	  .arg = "KEY|FILE",
-	  .help = "believe signatures of these keys only" },
-	{ .name = "require-signature",
-	  .env = "TW_REQUIRE_SIGNATURE",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, require_signature),
-	  .fallback = "no",
-	  .help = "take only pipelines that one of the public keys signed" },
-	{ .name = "connections",
-	  .env = "TW_SERVER_CONNECTIONS",
-	  .type = TW_OPT_U32,
-	  .offset = offsetof(struct config, connections),
-	  .fallback = "8192",
-	  .min = 1,
-	  .max = 1000000,
-	  .arg = "N",
-	  .help = "most connections at a time" },
-	TW_OPTS_LOG(struct config),
-	TW_OPT_READY_FILE(struct config),
-};
-
-static const struct tw_opts opts = {
-	.program = "tw-server",
-	.summary = "Choose and serve power models from a model database.",
-	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
-};
-
 struct server {
-	const struct config *config;
+	const struct tw_server_settings *config;
 	struct tw_service service;
 	struct tw_uploads *uploads;
+	struct tw_pulls *pulls;
 	struct tw_strs prefer;
 	struct tw_watch watch;
 	int signals;
@@ -224,6 +117,7 @@ static bool take_signals(struct server *s)
 			return true;
 		tw_daemon_reloading();
 		reload(s);
+		tw_pulls_again(s->pulls);
 		tw_daemon_reloaded();
 	}
 	return false;
@@ -354,6 +248,25 @@ static int open_uploads(struct server *s, struct tw_err *err)
 	return 0;
 }
 
+/* Its threads come after the signals are blocked for them. */
+static int open_pulls(struct server *s, struct tw_err *err)
+{
+	const struct tw_pulls_config c = {
+		.from = &s->config->pull,
+		.top = s->config->pull_from,
+		.model_db = s->config->model_db,
+		.uploads = s->uploads,
+		.refresh_ms = s->config->pull_refresh_ms,
+		.timeout_ms = s->config->pull_timeout_ms,
+		.reload_fd = s->service.reload_fd,
+	};
+
+	if (tw_pulls_open(&c, &s->pulls, err) < 0)
+		return -1;
+	s->service.pulls = s->pulls;
+	return 0;
+}
+
 static int serve(struct server *s, struct tw_err *err)
 {
 	struct tw_httpd_config c = { .listen = s->config->listen,
@@ -388,6 +301,8 @@ static int serve(struct server *s, struct tw_err *err)
 	if (tw_signals_open(&s->signals, err) < 0 || tw_watch_open(&s->watch, err) < 0)
 		goto out;
 	reload(s);
+	if (open_pulls(s, err) < 0)
+		goto out;
 	if (tw_httpd_open(&c, &httpd, err) < 0 ||
 	    tw_daemon_ready(s->config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
@@ -403,6 +318,7 @@ out:
 	if (ready)
 		tw_daemon_stopping(s->config->ready_file);
 	tw_httpd_close(httpd);
+	tw_pulls_close(s->pulls);
 	tw_models_take(&s->service.models, NULL);
 	tw_watch_close(&s->watch);
 	tw_uploads_free(s->uploads);
@@ -418,7 +334,7 @@ out:
 
 int main(int argc, char **argv)
 {
-	struct config config = { 0 };
+	struct tw_server_settings config = { 0 };
 	struct server s = { .config = &config,
 			    .service = TW_SERVICE_EMPTY,
 			    .watch = TW_WATCH_NONE,
@@ -428,7 +344,8 @@ int main(int argc, char **argv)
 	int rest, status = TW_EXIT_OK;
 
 	if (tw_compat_load(&err) < 0 ||
-	    tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0) {
+	    tw_opts_parse(&tw_server_opts, argc, argv, &config, &action, &rest, &err) <
+		    0) {
 		fprintf(stderr, "tw-server: %s\n", err.text);
 		status = TW_EXIT_USAGE;
 	} else if (action == TW_OPTS_RUN) {
@@ -439,6 +356,6 @@ int main(int argc, char **argv)
 			status = TW_EXIT_FAILED;
 		}
 	}
-	tw_opts_release(&opts, &config);
+	tw_opts_release(&tw_server_opts, &config);
 	return status;
 }

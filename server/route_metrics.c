@@ -5,6 +5,7 @@
 #include "lib/httpd_stats.h"
 #include "model-db/index.h"
 #include "server/model_metrics.h"
+#include "server/pull_metrics.h"
 #include "server/routes.h"
 #include "server/service.h"
 
@@ -105,6 +106,7 @@ static void get_metrics(void *app, const struct tw_http_request *q,
 	if (s->http != NULL)
 		tw_http_stats_write(s->http, &e);
 	write_reloads(s, &e);
+	tw_pull_metrics_write(s->pulls, &e);
 	write_index(s, x, &e);
 	tw_expo_end(&e);
 	tw_index_unref(x);

@@ -12,14 +12,16 @@
 #include <stdbool.h>
 
 struct tw_http_stats;
+struct tw_pulls;
 struct tw_uploads;
 
 struct tw_service {
 	struct tw_models models;
 	struct tw_http_stats *http; /* NULL: not counted */
 	const struct tw_uploads *uploads;
-	int reload_fd;        /* an eventfd: write to reload; -1: cannot */
-	bool weights_metrics; /* weights as gauges */
+	struct tw_pulls *pulls; /* NULL: nothing is pulled */
+	int reload_fd;          /* an eventfd: write to reload; -1: cannot */
+	bool weights_metrics;   /* weights as gauges */
 
 	/* Written by the main thread. */
 	atomic_ullong reloads, reloads_failed;

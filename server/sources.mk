@@ -4,6 +4,11 @@ server-src += server/compat.c
 server-src += server/model_metrics.c
 server-src += server/model_request.c
 server-src += server/models.c
+server-src += server/pull.c
+server-src += server/pull_metrics.c
+server-src += server/pull_record.c
+server-src += server/pull_source.c
+server-src += server/pull_take.c
 server-src += server/query.c
 server-src += server/route_api_lists.c
 server-src += server/route_api_show.c
@@ -15,11 +20,12 @@ server-src += server/route_openapi.c
 server-src += server/route_reload.c
 server-src += server/route_publish.c
 server-src += server/routes.c
-server-src += server/uploads.c
 server-src += server/send_zip.c
+server-src += server/settings.c
+server-src += server/uploads.c
 programs += tw-server
 tw-server-src := server/main.c
-tw-server-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) $(MHD_LIBS) $(SODIUM_LIBS)
+tw-server-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(SODIUM_LIBS)
 
 # The description of the routes is a part of the program: its bytes as numbers.
 $(O)/gen/openapi.inc: server/openapi.json

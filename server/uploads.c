@@ -8,6 +8,8 @@
 #include "lib/fileset.h"
 #include "lib/strs.h"
 #include "lib/zip.h"
+#include "model-db/import.h"
+#include "model-db/import_find.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "model-db/pipeline_check.h"
@@ -173,6 +175,12 @@ out:
 	return rc;
 }
 
+static int check_signed(const struct tw_uploads *u, struct tw_fileset *pipeline,
+			struct tw_err *err)
+{
+	return tw_signature_check_pipeline(pipeline, &u->keys, u->require_signature, err);
+}
+
 int tw_uploads_take_files(const struct tw_uploads *u, const char *name,
 			  struct tw_fileset *pipeline, size_t *models_out,
 			  struct tw_err *err)
@@ -180,8 +188,7 @@ int tw_uploads_take_files(const struct tw_uploads *u, const char *name,
 	size_t models;
 
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
-	    tw_signature_check_pipeline(pipeline, &u->keys, u->require_signature, err) <
-		    0 ||
+	    check_signed(u, pipeline, err) < 0 ||
 	    tw_pipeline_check(pipeline, look, NULL, &models, err) < 0 ||
 	    tw_pipeline_publish(u->model_db, name, pipeline, err) < 0)
 		return -1;
@@ -207,4 +214,49 @@ out:
 int tw_uploads_rollback(const struct tw_uploads *u, const char *name, struct tw_err *err)
 {
 	return tw_pipeline_rollback(u->model_db, name, err);
+}
+
+/* ---- of others ---- */
+
+static void count_outcome(void *arg, const char *model, enum tw_import_outcome outcome,
+			  const char *why)
+{
+	size_t *of = arg;
+
+	(void)model;
+	(void)why;
+	of[outcome]++;
+}
+
+static int convert(struct tw_fileset *pipeline, size_t *kept_out, struct tw_err *err)
+{
+	size_t of[TW_IMPORT_OUTCOMES] = { 0 };
+	const struct tw_import_listener listener = { .told = count_outcome,
+						     .look = look,
+						     .arg = of };
+	struct tw_fileset ours = { 0 };
+
+	if (tw_import_pipeline(pipeline, &ours, &listener, err) < 0)
+		return -1;
+	tw_fileset_clear(pipeline);
+	*pipeline = ours;
+	*kept_out = of[TW_IMPORT_KEPT];
+	return 0;
+}
+
+int tw_uploads_check_any(const struct tw_uploads *u, struct tw_fileset *pipeline,
+			 size_t *models_out, size_t *kept_out, struct tw_err *err)
+{
+	size_t models, kept = 0;
+
+	if (check_signed(u, pipeline, err) < 0)
+		return -1;
+	if (tw_import_is_old(pipeline) &&
+	    (tw_import_enter(pipeline, err) < 0 || convert(pipeline, &kept, err) < 0))
+		return -1;
+	if (tw_pipeline_check(pipeline, look, NULL, &models, err) < 0)
+		return -1;
+	*models_out = models;
+	*kept_out = kept;
+	return 0;
 }

@@ -104,7 +104,7 @@ test-sources: all
 
 test-model-server: all
 	@$(test-env) $(run) python tests/integration/test_model_server.py \
-		tests/integration/test_server_cases.py \
+		tests/integration/test_server_cases.py tests/integration/test_pull.py \
 		tests/integration/test_server_setup.py \
 		tests/integration/test_server_stress.py
 

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/pull.h"
+
+#include "lib/clock.h"
+#include "lib/daemon.h"
+#include "lib/err.h"
+#include "lib/fetch.h"
+#include "lib/log.h"
+#include "server/pull_record.h"
+#include "server/pull_source.h"
+#include "server/pull_take.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* After failures: 1 s, twice as long each time, and never more than some ten minutes. */
+#define RETRY_MIN_MS UINT64_C(1000)
+#define RETRY_DOUBLINGS 9
+#define RETRY_AFTER_MAX_S UINT64_C(3600)
+
+/* One source and its thread. All but the first three is behind the lock. */
+struct pull {
+	struct tw_pulls *all;
+	const struct tw_pull_source *source;
+	pthread_t thread;
+	struct tw_pull_status status;
+	bool there;        /* a pipeline of its name is in place */
+	unsigned failures; /* in a row */
+	char refused[TW_HTTP_ETAG_MAX];
+	char told[TW_ERR_TEXT]; /* the last reason in the log: each is told once */
+};
+
+struct tw_pulls {
+	struct tw_pull_sources sources;
+	struct tw_pull_means means;
+	char *model_db;
+	uint64_t refresh_ms;
+	int reload_fd;
+	struct pull *pull;
+	size_t started;
+	pthread_mutex_t turn; /* of unpacking */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* stop, or again */
+	bool stop;
+	unsigned asked; /* counts tw_pulls_again() */
+	uint64_t seed;  /* of the pauses */
+};
+
+static const char *const states[TW_PULL_STATES] = {
+	[TW_PULL_WAITING] = "waiting", [TW_PULL_CURRENT] = "current",
+	[TW_PULL_KEPT] = "kept",       [TW_PULL_KEPT_LOCAL] = "local",
+	[TW_PULL_MISSING] = "missing", [TW_PULL_BROKEN] = "refused",
+};
+
+const char *tw_pull_state_name(enum tw_pull_state s)
+{
+	return states[s];
+}
+
+/* ---- what came of it ---- */
+
+static void tell_models(const struct tw_pulls *p)
+{
+	const uint64_t one = 1;
+
+	if (p->reload_fd >= 0)
+		(void)!write(p->reload_fd, &one, sizeof(one));
+}
+
+static void tell_taken(const struct pull *u, const struct tw_pull_result *r)
+{
+	tw_log_info("pipeline pulled name=%s models=%zu kept=%zu bytes=%llu%s from='%s'",
+		    u->source->pipeline, r->models, r->kept, (unsigned long long)r->bytes,
+		    r->from > 0 ? " resumed=yes" : "", u->source->shown);
+	tell_models(u->all);
+}
+
+/* What lasts is said once, not at each attempt. */
+static void tell_trouble(struct pull *u, const char *what, const char *why)
+{
+	if (strcmp(u->told, why) == 0)
+		return;
+	memcpy(u->told, why, strlen(why) + 1);
+	tw_log_warn("%s name=%s from='%s'%s%s", what, u->source->pipeline,
+		    u->source->shown, *why != '\0' ? ": " : "", why);
+}
+
+static void tell_failure(struct pull *u, const struct tw_err *why)
+{
+	if (!u->all->stop)
+		tell_trouble(
+			u,
+			u->there ? "cannot pull a pipeline, serving the last good copy"
+				 : "cannot pull a pipeline, trying again",
+			why->text);
+}
+
+static void note_good(struct pull *u, const struct tw_pull_result *r)
+{
+	u->status.state = TW_PULL_CURRENT;
+	u->status.confirmed_s = (int64_t)time(NULL);
+	u->there = true;
+	u->refused[0] = '\0';
+	u->told[0] = '\0';
+	if (r->outcome == TW_PULL_TAKEN) {
+		u->status.taken++;
+		tell_taken(u, r);
+	}
+}
+
+static void note_refused(struct pull *u, const struct tw_pull_result *r,
+			 const struct tw_err *why)
+{
+	u->status.refusals++;
+	u->status.state = TW_PULL_BROKEN;
+	memcpy(u->refused, r->etag, sizeof(u->refused));
+	if (why->code != TW_OK)
+		tell_trouble(u,
+			     u->there ? "refused a pipeline, serving the last good copy"
+				      : "refused a pipeline",
+			     why->text);
+}
+
+static void note(struct pull *u, const struct tw_pull_result *r, const struct tw_err *why)
+{
+	u->status.bytes += r->bytes;
+	u->failures = r->outcome == TW_PULL_FAILED ? u->failures + 1 : 0;
+	switch (r->outcome) {
+	case TW_PULL_TAKEN:
+	case TW_PULL_UNCHANGED:
+		note_good(u, r);
+		break;
+	case TW_PULL_LOCAL:
+		u->status.state = TW_PULL_KEPT_LOCAL;
+		tell_trouble(u,
+			     "there is a pipeline of this name that was not pulled, "
+			     "it is left alone",
+			     " ");
+		break;
+	case TW_PULL_FAILED:
+		u->status.failures++;
+		u->status.state = u->there ? TW_PULL_KEPT : TW_PULL_MISSING;
+		tell_failure(u, why);
+		break;
+	case TW_PULL_REFUSED:
+		note_refused(u, r, why);
+		break;
+	}
+}
+
+/* ---- when ---- */
+
+/* A tenth more or less, so that many servers do not ask all at once. */
+static uint64_t spread(struct tw_pulls *p, uint64_t ms)
+{
+	p->seed = p->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return ms - ms / 10 + (p->seed >> 33) % (ms / 5 + 1);
+}
+
+/* UINT64_MAX: not before somebody asks. */
+static uint64_t pause_ms(struct pull *u, const struct tw_pull_result *r)
+{
+	const unsigned times = u->failures > 0 ? u->failures - 1 : 0;
+
+	if (r->outcome != TW_PULL_FAILED)
+		return u->all->refresh_ms != 0 ? spread(u->all, u->all->refresh_ms)
+					       : UINT64_MAX;
+	if (r->retry_after_s > 0)
+		return spread(u->all, 1000 * (r->retry_after_s < RETRY_AFTER_MAX_S
+						      ? r->retry_after_s
+						      : RETRY_AFTER_MAX_S));
+	return spread(u->all,
+		      RETRY_MIN_MS
+			      << (times < RETRY_DOUBLINGS ? times : RETRY_DOUBLINGS));
+}
+
+/* With the lock: until it is time, somebody asks, or all ends. */
+static void wait_for(struct tw_pulls *p, uint64_t ms, unsigned asked)
+{
+	const uint64_t due = ms != UINT64_MAX ? tw_now_ms() + ms : UINT64_MAX;
+	const struct timespec t = { .tv_sec = (time_t)(due / 1000),
+				    .tv_nsec = (long)(due % 1000 * 1000000) };
+
+	while (!p->stop && p->asked == asked && tw_now_ms() < due) {
+		if (due == UINT64_MAX)
+			pthread_cond_wait(&p->changed, &p->lock);
+		else
+			pthread_cond_timedwait(&p->changed, &p->lock, &t);
+	}
+}
+
+static void *run(void *arg)
+{
+	struct pull *u = arg;
+	struct tw_pulls *p = u->all;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stop) {
+		const unsigned asked = p->asked;
+		struct tw_pull_result result;
+		struct tw_err why = { 0 };
+		char refused[TW_HTTP_ETAG_MAX];
+
+		u->status.attempts++;
+		memcpy(refused, u->refused, sizeof(refused));
+		pthread_mutex_unlock(&p->lock);
+		tw_pull_take(&p->means, u->source, refused, &result, &why);
+		tw_daemon_trim();
+		pthread_mutex_lock(&p->lock);
+		note(u, &result, &why);
+		wait_for(p, pause_ms(u, &result), asked);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* ---- open and closed ---- */
+
+static bool all_local(const struct tw_pull_sources *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->at[i].local)
+			return false;
+	return true;
+}
+
+/* By the clock of tw_now_ms(). */
+static int make_condition(pthread_cond_t *c)
+{
+	pthread_condattr_t attr;
+	int e = pthread_condattr_init(&attr);
+
+	if (e != 0)
+		return e;
+	e = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	if (e == 0)
+		e = pthread_cond_init(c, &attr);
+	pthread_condattr_destroy(&attr);
+	return e;
+}
+
+static int start(struct tw_pulls *p, struct tw_err *err)
+{
+	for (; p->started < p->sources.count; p->started++) {
+		struct pull *u = &p->pull[p->started];
+		char digest[TW_SHA256_TEXT];
+		struct tw_err ignored = { 0 };
+		int e;
+
+		u->all = p;
+		u->source = &p->sources.at[p->started];
+		u->status = (struct tw_pull_status){ .pipeline = u->source->pipeline,
+						     .from = u->source->shown };
+		(void)!tw_pull_digest(p->model_db, u->source->pipeline, &u->there, digest,
+				      &ignored);
+		e = pthread_create(&u->thread, NULL, run, u);
+		if (e != 0)
+			return tw_fail_errno(err, e, "cannot start a thread");
+	}
+	return 0;
+}
+
+int tw_pulls_open(const struct tw_pulls_config *c, struct tw_pulls **out,
+		  struct tw_err *err)
+{
+	struct tw_pulls *p = calloc(1, sizeof(*p));
+	int rc = -1;
+
+	if (p == NULL)
+		return tw_fail(err, TW_NOMEM, "pulls");
+	pthread_mutex_init(&p->turn, NULL);
+	pthread_mutex_init(&p->lock, NULL);
+	if (make_condition(&p->changed) != 0) {
+		pthread_mutex_destroy(&p->lock);
+		pthread_mutex_destroy(&p->turn);
+		free(p);
+		return tw_fail(err, TW_NOMEM, "pulls");
+	}
+	p->refresh_ms = c->refresh_ms;
+	p->reload_fd = c->reload_fd;
+	p->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid();
+	p->model_db = strdup(c->model_db);
+	if (p->model_db == NULL) {
+		tw_fail(err, TW_NOMEM, "pulls");
+		goto out;
+	}
+	if (tw_pull_sources_read(c->from, c->top, &p->sources, err) < 0)
+		goto out;
+	p->means = (struct tw_pull_means){ .model_db = p->model_db,
+					   .uploads = c->uploads,
+					   .timeout_ms = c->timeout_ms,
+					   .turn = &p->turn };
+	if (!all_local(&p->sources) && tw_fetch_open(NULL, &p->means.fetch, err) < 0)
+		goto out;
+	p->pull = calloc(p->sources.count + 1, sizeof(*p->pull));
+	if (p->pull == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu pulls", p->sources.count);
+		goto out;
+	}
+	tw_pull_parts_tidy(p->model_db, &p->sources);
+	if (start(p, err) < 0)
+		goto out;
+
+	*out = p;
+	p = NULL;
+	rc = 0;
+out:
+	tw_pulls_close(p);
+	return rc;
+}
+
+void tw_pulls_again(struct tw_pulls *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->asked++;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+size_t tw_pulls_count(const struct tw_pulls *p)
+{
+	return p->sources.count;
+}
+
+void tw_pulls_at(struct tw_pulls *p, size_t i, struct tw_pull_status *out)
+{
+	pthread_mutex_lock(&p->lock);
+	*out = p->pull[i].status;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void tw_pulls_close(struct tw_pulls *p)
+{
+	if (p == NULL)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	if (p->means.fetch != NULL)
+		tw_fetch_stop(p->means.fetch);
+	for (size_t i = 0; i < p->started; i++)
+		pthread_join(p->pull[i].thread, NULL);
+	tw_fetch_close(p->means.fetch);
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	pthread_mutex_destroy(&p->turn);
+	tw_pull_sources_release(&p->sources);
+	free(p->pull);
+	free(p->model_db);
+	free(p);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_SERVER_PULL_METRICS_H
+#define TW_SERVER_PULL_METRICS_H
+
+/*
+ * What is pulled, as metrics.
+ */
+
+struct tw_expo;
+struct tw_pulls;
+
+/* p may be NULL: nothing is pulled, and nothing written. */
+void tw_pull_metrics_write(struct tw_pulls *p, struct tw_expo *e);
+
+#endif /* TW_SERVER_PULL_METRICS_H */

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/pull_record.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/hash.h"
+#include "lib/json.h"
+#include "model-db/manifest.h"
+#include "server/pull_source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIRECTORY ".pull"
+#define PART ".part"
+#define RECORD_MAX 4096
+#define MANIFEST_MAX ((size_t)64 << 20)
+#define CREATOR "tallywatt " TW_VERSION
+/* A name and a sum: "<pipeline>.0123456789abcdef.part". */
+#define NAME_TEXT 192
+#define SUM_TEXT 17
+
+static void sum_of(const struct tw_pull_source *s, char out[SUM_TEXT])
+{
+	snprintf(out, SUM_TEXT, "%016" PRIx64, tw_hash(s->from, strlen(s->from)));
+}
+
+static int record_path(const char *db, const struct tw_pull_source *s, char **out,
+		       struct tw_err *err)
+{
+	char name[NAME_TEXT];
+
+	snprintf(name, sizeof(name), "%s.json", s->pipeline);
+	return tw_path_join(out, err, db, DIRECTORY, name, NULL);
+}
+
+/* ---- the record ---- */
+
+static int parse_record(const char *text, size_t len, const struct tw_pull_source *s,
+			struct tw_pull_record *out, struct tw_err *err)
+{
+	const char *etag, *manifest, *next, *source, *creator;
+	struct tw_pull_record r = { .etag = "" };
+	char sum[SUM_TEXT];
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(text, len, "record", &doc, err) < 0 ||
+	    tw_json_text(doc, "record", "etag", false, &etag, err) < 0 ||
+	    tw_json_text(doc, "record", "manifest", false, &manifest, err) < 0 ||
+	    tw_json_text(doc, "record", "next", false, &next, err) < 0 ||
+	    tw_json_text(doc, "record", "source", false, &source, err) < 0 ||
+	    tw_json_text(doc, "record", "creator", false, &creator, err) < 0)
+		goto out;
+	sum_of(s, sum);
+	if (strcmp(source, sum) == 0 && strcmp(creator, CREATOR) == 0)
+		snprintf(r.etag, sizeof(r.etag), "%s", etag);
+	snprintf(r.manifest, sizeof(r.manifest), "%s", manifest);
+	snprintf(r.next, sizeof(r.next), "%s", next);
+	*out = r;
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+bool tw_pull_record_read(const char *db, const struct tw_pull_source *s,
+			 struct tw_pull_record *out)
+{
+	char *path = NULL, *text = NULL;
+	struct tw_err ignored = { 0 };
+	size_t len;
+	const bool found = record_path(db, s, &path, &ignored) == 0 &&
+			   tw_file_read(path, RECORD_MAX, &text, &len, &ignored) == 0 &&
+			   parse_record(text, len, s, out, &ignored) == 0;
+
+	free(text);
+	free(path);
+	return found;
+}
+
+int tw_pull_record_write(const char *db, const struct tw_pull_source *s,
+			 const struct tw_pull_record *r, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	char sum[SUM_TEXT], *dir = NULL, *path = NULL;
+	int rc = -1;
+
+	sum_of(s, sum);
+	tw_buf_adds(&b, "{\"etag\":");
+	tw_buf_add_json_text(&b, r->etag, strlen(r->etag));
+	tw_buf_addf(&b,
+		    ",\"manifest\":\"%s\",\"next\":\"%s\",\"source\":\"%s\","
+		    "\"creator\":\"%s\"}\n",
+		    r->manifest, r->next, sum, CREATOR);
+	if (tw_buf_failed(&b)) {
+		tw_fail(err, TW_NOMEM, "record");
+		goto out;
+	}
+	if (tw_path_join(&dir, err, db, DIRECTORY, NULL) < 0 ||
+	    tw_dir_make(dir, err) < 0 || record_path(db, s, &path, err) < 0 ||
+	    tw_file_replace(path, b.data, b.len, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	free(path);
+	free(dir);
+	return rc;
+}
+
+/* ---- what is in place ---- */
+
+bool tw_pull_record_fits(struct tw_pull_record *r, const char *digest)
+{
+	if (strcmp(r->manifest, digest) == 0)
+		return true;
+	if (digest[0] == '\0' || strcmp(r->next, digest) != 0)
+		return false;
+	memcpy(r->manifest, r->next, sizeof(r->manifest));
+	r->etag[0] = '\0';
+	return true;
+}
+
+int tw_pull_digest(const char *db, const char *pipeline, bool *there,
+		   char digest[TW_SHA256_TEXT], struct tw_err *err)
+{
+	char *dir = NULL, *path = NULL, *text = NULL;
+	struct tw_err why = { 0 };
+	struct stat st;
+	size_t len;
+	int rc = -1;
+
+	digest[0] = '\0';
+	if (tw_path_join(&dir, err, db, pipeline, NULL) < 0 ||
+	    tw_path_join(&path, err, dir, TW_MANIFEST_NAME, NULL) < 0)
+		goto out;
+	*there = lstat(dir, &st) == 0;
+	if (*there && tw_file_read(path, MANIFEST_MAX, &text, &len, &why) == 0)
+		tw_sha256_text(text, len, digest);
+	if (why.code != TW_OK && why.code != TW_NOTFOUND) {
+		tw_fail(err, why.code, "%s", why.text);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(text);
+	free(path);
+	free(dir);
+	return rc;
+}
+
+/* ---- parts ---- */
+
+static void part_name(const struct tw_pull_source *s, char out[NAME_TEXT])
+{
+	char sum[SUM_TEXT];
+
+	sum_of(s, sum);
+	snprintf(out, NAME_TEXT, "%s.%s" PART, s->pipeline, sum);
+}
+
+static int part_path(const char *db, const struct tw_pull_source *s, char **out,
+		     struct tw_err *err)
+{
+	char name[NAME_TEXT];
+
+	part_name(s, name);
+	return tw_path_join(out, err, db, DIRECTORY, name, NULL);
+}
+
+int tw_pull_part_open(const char *db, const struct tw_pull_source *s, int *fd_out,
+		      struct tw_err *err)
+{
+	char *dir = NULL, *path = NULL;
+	int fd = -1, rc = -1;
+
+	if (tw_path_join(&dir, err, db, DIRECTORY, NULL) < 0 ||
+	    tw_dir_make(dir, err) < 0 || part_path(db, s, &path, err) < 0)
+		goto out;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		tw_fail_errno(err, errno, "cannot open '%s'", path);
+		goto out;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		tw_fail(err, TW_IO, "another process is downloading it");
+		goto out;
+	}
+
+	*fd_out = fd;
+	fd = -1;
+	rc = 0;
+out:
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	free(dir);
+	return rc;
+}
+
+void tw_pull_part_remove(const char *db, const struct tw_pull_source *s)
+{
+	struct tw_err ignored = { 0 };
+	char *path = NULL;
+
+	if (part_path(db, s, &path, &ignored) == 0)
+		unlink(path);
+	free(path);
+}
+
+static bool is_stray(const char *name, const struct tw_pull_sources *sources)
+{
+	const size_t len = strlen(name);
+	char wanted[NAME_TEXT];
+
+	if (len <= strlen(PART) || strcmp(name + len - strlen(PART), PART) != 0)
+		return false;
+	for (size_t i = 0; i < sources->count; i++) {
+		part_name(&sources->at[i], wanted);
+		if (strcmp(name, wanted) == 0)
+			return false;
+	}
+	return true;
+}
+
+void tw_pull_parts_tidy(const char *db, const struct tw_pull_sources *sources)
+{
+	struct tw_err ignored = { 0 };
+	const struct dirent *e;
+	char *path = NULL;
+	DIR *d = NULL;
+
+	if (tw_path_join(&path, &ignored, db, DIRECTORY, NULL) == 0)
+		d = opendir(path);
+	free(path);
+	if (d == NULL)
+		return;
+	while ((e = readdir(d)) != NULL)
+		if (is_stray(e->d_name, sources))
+			unlinkat(dirfd(d), e->d_name, 0);
+	closedir(d);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/pull_source.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/strs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ZIP ".zip"
+#define FILE_URL "file://"
+
+/* kepler-model-server 0.7.11's: util/loader.py, default_pipelines. */
+#define KEPLER_MODEL_DB                                                               \
+	"https://raw.githubusercontent.com/sustainable-computing-io/kepler-model-db/" \
+	"main/models/v0.7"
+static const char *const published[] = { "ec2-0.7.11", "specpower-0.7.11" };
+static const char trained[] = "std_v0.7.11";
+
+/* Of "NAME=WHERE" the length of NAME; 0 where there is none. */
+static size_t name_length(const char *entry)
+{
+	const size_t len = strcspn(entry, "=");
+	struct tw_err ignored = { 0 };
+
+	return entry[len] == '=' && tw_name_check("", entry, len, &ignored) == 0 ? len
+										 : 0;
+}
+
+/* Behind "scheme://host". */
+static const char *path_of(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	host = host != NULL ? host + 3 : url;
+	return host + strcspn(host, "/?#");
+}
+
+/* The last part of the path, without ".zip". */
+static int name_of(const char *from, bool local, char **out, struct tw_err *err)
+{
+	size_t end, start;
+
+	from = local ? from : path_of(from);
+	end = local ? strlen(from) : strcspn(from, "?#");
+	while (end > 0 && from[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && from[start - 1] != '/'; start--)
+		;
+	if (end - start > strlen(ZIP) &&
+	    strncmp(from + end - strlen(ZIP), ZIP, strlen(ZIP)) == 0)
+		end -= strlen(ZIP);
+	if (tw_name_check("pipeline name", from + start, end - start, err) < 0)
+		return -1;
+	*out = strndup(from + start, end - start);
+	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");
+}
+
+/* The URL or path that an entry means. */
+static int locate(const char *where, const char *top, char **out, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	size_t len = top != NULL ? strlen(top) : 0;
+
+	if (strncmp(where, FILE_URL, strlen(FILE_URL)) == 0)
+		where += strlen(FILE_URL);
+	if (tw_url_is(where) || where[0] == '/') {
+		tw_buf_adds(&b, where);
+	} else if (top == NULL) {
+		return tw_fail(err, TW_INVALID,
+			       "'%.64s' is no URL, and no path from '/' on, and there is "
+			       "no --pull-from",
+			       where);
+	} else {
+		while (len > 0 && top[len - 1] == '/')
+			len--;
+		tw_buf_add(&b, top, len);
+		tw_buf_addf(&b, "/%s%s", where, ZIP);
+	}
+	*out = tw_buf_detach(&b, NULL);
+	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");
+}
+
+static int read_source(const char *entry, const char *top, struct tw_pull_source *s,
+		       struct tw_err *err)
+{
+	const size_t name = name_length(entry);
+
+	if (locate(entry + name + (name > 0), top, &s->from, err) < 0)
+		return -1;
+	s->local = s->from[0] == '/';
+	tw_url_show(s->from, s->shown);
+	if (name == 0)
+		return name_of(s->from, s->local, &s->pipeline, err);
+	s->pipeline = strndup(entry, name);
+	return s->pipeline != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");
+}
+
+static int add_source(struct tw_pull_sources *out, const char *entry, const char *top,
+		      struct tw_err *err)
+{
+	if (out->count == TW_PULL_SOURCES_MAX)
+		return tw_fail(err, TW_INVALID, "--pull: more than %d pipelines",
+			       TW_PULL_SOURCES_MAX);
+	/* Counted at once: what there is of it is released with the others. */
+	if (read_source(entry, top, &out->at[out->count++], err) < 0)
+		return tw_err_wrap(err, "--pull");
+	for (size_t i = 0; i + 1 < out->count; i++)
+		if (strcmp(out->at[i].pipeline, out->at[out->count - 1].pipeline) == 0)
+			return tw_fail(err, TW_INVALID,
+				       "--pull: two pipelines would be named '%s': say "
+				       "NAME=URL",
+				       out->at[i].pipeline);
+	return 0;
+}
+
+/* The directory that tops name in the configurations that there are. */
+static bool is_kepler_model_db(const char *top)
+{
+	const size_t len = strlen(KEPLER_MODEL_DB);
+
+	return strncmp(top, KEPLER_MODEL_DB, len) == 0 &&
+	       strspn(top + len, "/") == strlen(top + len);
+}
+
+static int add_usual(struct tw_pull_sources *out, const char *top, struct tw_err *err)
+{
+	if (!is_kepler_model_db(top))
+		return add_source(out, trained, top, err);
+	for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++)
+		if (add_source(out, published[i], top, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int check_top(const char **top, struct tw_err *err)
+{
+	if (*top != NULL && strncmp(*top, FILE_URL, strlen(FILE_URL)) == 0)
+		*top += strlen(FILE_URL);
+	if (*top == NULL || tw_url_is(*top) || **top == '/')
+		return 0;
+	return tw_fail(err, TW_INVALID,
+		       "--pull-from '%.64s' is no URL, and no path from '/' on", *top);
+}
+
+int tw_pull_sources_read(const struct tw_strs *list, const char *top,
+			 struct tw_pull_sources *out, struct tw_err *err)
+{
+	if (top != NULL && *top == '\0')
+		top = NULL;
+	if (check_top(&top, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list->count; i++)
+		if (add_source(out, list->at[i], top, err) < 0)
+			return -1;
+	return list->count == 0 && top != NULL ? add_usual(out, top, err) : 0;
+}
+
+void tw_pull_sources_release(struct tw_pull_sources *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->at[i].pipeline);
+		free(s->at[i].from);
+	}
+	s->count = 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_SERVER_PULL_SOURCE_H
+#define TW_SERVER_PULL_SOURCE_H
+
+/*
+ * Where pipelines are pulled from (docs/tw-server.md, "Pulling"): a list whose entries
+ * are [NAME=]WHERE, and WHERE is a URL, a path that begins with '/' (or file://), or a
+ * name below another URL or path, to which ".zip" is added.
+ */
+
+#include "lib/url.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tw_err;
+struct tw_strs;
+
+#define TW_PULL_SOURCES_MAX 64
+
+struct tw_pull_source {
+	char *pipeline; /* the name that it gets */
+	char *from;     /* URL, or path of a zip or directory */
+	bool local;
+	char shown[TW_URL_SHOWN]; /* without secrets */
+};
+
+struct tw_pull_sources {
+	struct tw_pull_source at[TW_PULL_SOURCES_MAX];
+	size_t count;
+};
+
+/*
+ * top: what names are below; NULL: none. With an empty list and a top these are the
+ * pipelines that kepler-model-server takes from there. *out must be all zero; it is
+ * yours, on failure too: tw_pull_sources_release(). TW_INVALID names the entry.
+ */
+int tw_pull_sources_read(const struct tw_strs *list, const char *top,
+			 struct tw_pull_sources *out, struct tw_err *err);
+
+void tw_pull_sources_release(struct tw_pull_sources *s);
+
+#endif /* TW_SERVER_PULL_SOURCE_H */

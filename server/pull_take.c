@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/pull_take.h"
+
+#include "lib/download.h"
+#include "lib/err.h"
+#include "lib/fetch.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/zip.h"
+#include "model-db/manifest.h"
+#include "model-db/publish.h"
+#include "server/pull_record.h"
+#include "server/pull_source.h"
+#include "server/uploads.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* As what is published over HTTP; what it unpacks to has the limits of lib/zip.h. */
+#define ZIP_MAX ((size_t)256 << 20)
+#define STALL_MS 30000
+#define REASON_SHOWN 100
+
+struct attempt {
+	const struct tw_pull_means *m;
+	const struct tw_pull_source *s;
+	const char *refused;
+	struct tw_pull_result *out;
+	struct tw_pull_record record; /* of what is in place */
+	bool there;                   /* there is a pipeline in place */
+};
+
+/* ---- what is in place ---- */
+
+/* Whether it is ours to replace. */
+static int look(struct attempt *a, bool *ours, struct tw_err *err)
+{
+	char digest[TW_SHA256_TEXT];
+
+	if (tw_pull_digest(a->m->model_db, a->s->pipeline, &a->there, digest, err) < 0)
+		return -1;
+	*ours = !a->there || (tw_pull_record_read(a->m->model_db, a->s, &a->record) &&
+			      tw_pull_record_fits(&a->record, digest));
+	if (!a->there)
+		a->record = (struct tw_pull_record){ .etag = "" };
+	return 0;
+}
+
+/* Between the first look and the publishers' turn somebody may have published. */
+static int look_again(void *arg, const char *path, struct tw_err *err)
+{
+	const struct attempt *a = arg;
+	char digest[TW_SHA256_TEXT];
+	bool there;
+
+	(void)path;
+	if (tw_pull_digest(a->m->model_db, a->s->pipeline, &there, digest, err) < 0)
+		return -1;
+	if (there == a->there && strcmp(digest, a->record.manifest) == 0)
+		return 0;
+	return tw_fail(err, TW_IO, "'%s' was published by somebody else meanwhile",
+		       a->s->pipeline);
+}
+
+/* ---- what comes ---- */
+
+static int fail_take(struct attempt *a, enum tw_pull_outcome outcome)
+{
+	a->out->outcome = outcome;
+	return -1;
+}
+
+/* The set, checked, as it will be in place. */
+static int check(struct attempt *a, struct tw_fileset *files, struct tw_err *err)
+{
+	if (tw_uploads_check_any(a->m->uploads, files, &a->out->models, &a->out->kept,
+				 err) < 0)
+		return -1;
+	if (tw_fileset_find(files, TW_MANIFEST_NAME) == NULL)
+		return tw_manifest_add(files, err);
+	return 0;
+}
+
+static int publish(struct attempt *a, const struct tw_fileset *files,
+		   const struct tw_pull_record *fresh, struct tw_err *err)
+{
+	struct tw_pull_record both = a->record;
+
+	memcpy(both.next, fresh->manifest, sizeof(both.next));
+	if (tw_pull_record_write(a->m->model_db, a->s, &both, err) < 0 ||
+	    tw_pipeline_publish_with(a->m->model_db, a->s->pipeline, files, look_again, a,
+				     err) < 0)
+		return -1;
+	a->out->outcome = TW_PULL_TAKEN;
+	return 0;
+}
+
+static int put(struct attempt *a, const struct tw_fileset *files, const char *etag,
+	       struct tw_err *err)
+{
+	const struct tw_fileset_file *manifest = tw_fileset_find(files, TW_MANIFEST_NAME);
+	struct tw_pull_record fresh = { .etag = "" };
+
+	memcpy(fresh.etag, etag, sizeof(fresh.etag));
+	tw_sha256_text(manifest->data, manifest->len, fresh.manifest);
+	a->out->outcome = TW_PULL_UNCHANGED;
+	if ((!a->there || strcmp(fresh.manifest, a->record.manifest) != 0) &&
+	    publish(a, files, &fresh, err) < 0)
+		return -1;
+	return tw_pull_record_write(a->m->model_db, a->s, &fresh, err);
+}
+
+/* files are consumed. */
+static int check_and_put(struct attempt *a, struct tw_fileset *files, const char *etag,
+			 struct tw_err *err)
+{
+	if (check(a, files, err) < 0) {
+		memcpy(a->out->etag, etag, sizeof(a->out->etag));
+		return fail_take(a, err->code == TW_NOMEM ? TW_PULL_FAILED
+							  : TW_PULL_REFUSED);
+	}
+	return put(a, files, etag, err) < 0 ? fail_take(a, TW_PULL_FAILED) : 0;
+}
+
+/* ---- from here ---- */
+
+static int read_local(const char *path, struct tw_fileset *out, struct tw_err *err)
+{
+	char *data = NULL;
+	struct stat st;
+	size_t len;
+	int rc = -1;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return tw_fileset_read_dir(out, path, &tw_zip_pipeline_limits, err);
+	if (tw_file_read(path, ZIP_MAX, &data, &len, err) < 0)
+		goto out;
+	if (tw_zip_read(data, len, &tw_zip_pipeline_limits, out, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(data);
+	return rc;
+}
+
+static int take_local(struct attempt *a, struct tw_err *err)
+{
+	static const char none[TW_HTTP_ETAG_MAX] = "";
+	struct tw_fileset files = { 0 };
+	int rc = -1;
+
+	pthread_mutex_lock(a->m->turn);
+	if (read_local(a->s->from, &files, err) < 0) {
+		fail_take(a, err->code == TW_INVALID || err->code == TW_PARSE
+				     ? TW_PULL_REFUSED
+				     : TW_PULL_FAILED);
+		goto out;
+	}
+	if (check_and_put(a, &files, none, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	pthread_mutex_unlock(a->m->turn);
+	return rc;
+}
+
+/* ---- from elsewhere ---- */
+
+static int take_part(struct attempt *a, int fd, const char *etag, struct tw_err *err)
+{
+	struct tw_fileset files = { 0 };
+	char *zip = NULL;
+	size_t len;
+	int rc = -1;
+
+	pthread_mutex_lock(a->m->turn);
+	if (tw_download_read(fd, ZIP_MAX, &zip, &len, err) < 0) {
+		fail_take(a, TW_PULL_FAILED);
+		goto out;
+	}
+	if (tw_zip_read(zip, len, &tw_zip_pipeline_limits, &files, err) < 0) {
+		memcpy(a->out->etag, etag, sizeof(a->out->etag));
+		fail_take(a, err->code == TW_NOMEM ? TW_PULL_FAILED : TW_PULL_REFUSED);
+		goto out;
+	}
+	free(zip); /* before the rest takes its own memory */
+	zip = NULL;
+	if (check_and_put(a, &files, etag, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(zip);
+	tw_fileset_clear(&files);
+	pthread_mutex_unlock(a->m->turn);
+	if (rc == 0 || a->out->outcome == TW_PULL_REFUSED)
+		tw_pull_part_remove(a->m->model_db, a->s);
+	return rc;
+}
+
+/* What the source has, if it is not what is in place, and not what was refused. */
+static const char *known_tag(const struct attempt *a)
+{
+	if (a->refused[0] != '\0')
+		return a->refused;
+	return a->there && a->record.etag[0] != '\0' ? a->record.etag : NULL;
+}
+
+static int fail_status(struct attempt *a, const struct tw_http_answer *answer,
+		       struct tw_err *err)
+{
+	tw_fail(err, answer->status == 404 ? TW_NOTFOUND : TW_IO, "'%s' answers %u%s%.*s",
+		a->s->shown, answer->status, answer->len > 0 ? ": " : "",
+		(int)strcspn(answer->body, "\r\n"), answer->body);
+	return fail_take(a, TW_PULL_FAILED);
+}
+
+static int take_answer(struct attempt *a, int fd, const struct tw_http_answer *answer,
+		       struct tw_err *err)
+{
+	a->out->retry_after_s = answer->retry_after_s;
+	if (answer->status == 304) {
+		a->out->outcome = TW_PULL_UNCHANGED;
+		if (a->refused[0] == '\0')
+			return 0;
+		memcpy(a->out->etag, a->refused, strlen(a->refused) + 1);
+		return fail_take(a, TW_PULL_REFUSED);
+	}
+	if (answer->status != 200 && answer->status != 206)
+		return fail_status(a, answer, err);
+	a->out->from = answer->from;
+	return take_part(a, fd, answer->etag, err);
+}
+
+static int download(struct attempt *a, int fd, struct tw_err *err)
+{
+	const struct tw_http_call call = { .url = a->s->from,
+					   .etag = known_tag(a),
+					   .timeout_ms = a->m->timeout_ms,
+					   .stall_ms = STALL_MS,
+					   .answer_max = ZIP_MAX };
+	struct tw_http_answer answer = { 0 };
+	struct stat before = { 0 }, after = { 0 };
+	int rc = -1;
+
+	(void)!fstat(fd, &before);
+	if (tw_fetch_save(a->m->fetch, &call, fd, &answer, err) < 0) {
+		/* Over the limit, and so it would be again. */
+		fail_take(a, err->code == TW_INVALID ? TW_PULL_REFUSED : TW_PULL_FAILED);
+		if (a->out->outcome == TW_PULL_REFUSED)
+			tw_pull_part_remove(a->m->model_db, a->s);
+		goto out;
+	}
+	(void)!fstat(fd, &after);
+	a->out->bytes = (uint64_t)(answer.status == 206 ? after.st_size - before.st_size
+							: after.st_size);
+	if (take_answer(a, fd, &answer, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_http_answer_release(&answer);
+	return rc;
+}
+
+static int take_url(struct attempt *a, struct tw_err *err)
+{
+	int fd, rc = -1;
+
+	if (tw_pull_part_open(a->m->model_db, a->s, &fd, err) < 0)
+		return fail_take(a, TW_PULL_FAILED);
+	if (download(a, fd, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	close(fd);
+	return rc;
+}
+
+void tw_pull_take(const struct tw_pull_means *m, const struct tw_pull_source *s,
+		  const char *refused, struct tw_pull_result *out, struct tw_err *err)
+{
+	struct attempt a = { .m = m, .s = s, .refused = refused, .out = out };
+	bool ours;
+
+	*out = (struct tw_pull_result){ .outcome = TW_PULL_FAILED };
+	if (look(&a, &ours, err) < 0)
+		return;
+	if (!ours)
+		out->outcome = TW_PULL_LOCAL;
+	else if (s->local)
+		(void)!take_local(&a, err);
+	else
+		(void)!take_url(&a, err);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_SERVER_SETTINGS_H
+#define TW_SERVER_SETTINGS_H
+
+/*
+ * The options of tw-server.
+ */
+
+#include "lib/opt.h"
+#include "lib/strs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tw_server_settings {
+	char *listen;
+	char *model_db;
+	char *prefer;
+	bool weights_metrics;
+	uint32_t threads;
+	uint32_t connections;
+	char *web_config;
+	char *publish_auth;
+	struct tw_strs public_keys;
+	bool require_signature;
+	struct tw_strs pull;
+	char *pull_from;
+	uint64_t pull_refresh_ms, pull_timeout_ms;
+	char *model_path;
+	char *best_models_path;
+	unsigned log_level;
+	unsigned log_format;
+	char *ready_file;
+};
+
+extern const struct tw_opts tw_server_opts;
+
+#endif /* TW_SERVER_SETTINGS_H */
