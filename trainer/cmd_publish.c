@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/err.h"
+#include "lib/url.h"
 #include "lib/file.h"
 #include "lib/fileset.h"
 #include "lib/opt.h"
@@ -116,7 +117,7 @@ static int put(const struct config *c, const char *name, const struct tw_fileset
 	struct tw_credentials web = { 0 };
 	int rc = -1;
 
-	if (!tw_is_url(c->to))
+	if (!tw_url_is(c->to))
 		return tw_pipeline_publish(c->to, name, s, err);
 	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
 	    tw_publishing_send(c->to, name, s, &web.access, err) < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/err.h"
+#include "lib/url.h"
 #include "lib/opt.h"
 #include "model-db/pipeline.h"
 #include "trainer/cmd_credentials.h"
@@ -56,7 +57,7 @@ static int roll_back(void *config, struct tw_err *err)
 	struct tw_credentials web = { 0 };
 	int rc = -1;
 
-	if (!tw_is_url(c->to))
+	if (!tw_url_is(c->to))
 		return tw_pipeline_rollback(c->to, c->name, err);
 	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
 	    tw_publishing_send_rollback(c->to, c->name, &web.access, err) < 0)

@@ -22,11 +22,6 @@
 #define SEND_MS 600000
 #define STALL_MS 60000
 
-int tw_is_url(const char *text)
-{
-	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
-}
-
 int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *err)
 {
 	size_t end = strlen(from), start;

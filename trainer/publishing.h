@@ -15,9 +15,6 @@ struct tw_http_access;
 struct tw_model;
 struct tw_strs;
 
-/* Whether text is a URL rather than a directory. */
-int tw_is_url(const char *text);
-
 /* The name of a pipeline by where it is from: "/a/ec2.zip" and "/a/ec2/" are "ec2". */
 int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *err);
 
