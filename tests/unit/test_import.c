@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Old pipelines as sets of files; real ones are in tests/integration. */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/fileset.h"
+#include "lib/strs.h"
+#include "model-db/import.h"
+#include "model-db/import_find.h"
+#include "model-db/import_model.h"
+#include "model-db/manifest.h"
+#include "model-db/pipeline_check.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP "rapl/AbsPower/BPFOnly/"
+#define LINEAR(feature)                                                               \
+	"{\"package\":{\"All_Weights\":{\"Bias_Weight\":7,\"Categorical_Variables\":" \
+	"{},\"Numerical_Variables\":{\"" feature                                      \
+	"\":{\"scale\":2000,\"mean\":0,\"variance\":0,\"weight\":3}}}}}"
+
+struct file {
+	const char *name, *text;
+};
+
+static const struct file both[] = {
+	{ "metadata.json", "{\"name\":\"old\"}" },
+	{ "node_type_index.json",
+	  "{\"1\":{\"attrs\":{\"processor\":\"x\",\"cores\":4,\"chips\":1,\"memory\":8,"
+	  "\"frequency\":2000},\"members\":[\"m\"]}}" },
+	{ "rapl_AbsPower_model_metadata.csv",
+	  "model_name,mae,package_mae,mape,feature_group\n"
+	  "SGDRegressorTrainer_1,2.5,2.5,-1,CounterOnly\n"
+	  "SGDRegressorTrainer_1,1.5,\"1.5\",x,BPFOnly\n" },
+	{ GROUP "SGDRegressorTrainer_1.json", LINEAR("bpf_cpu_time_us") },
+	{ GROUP "KNeighborsRegressorTrainer_1/metadata.json",
+	  "{\"model_class\":\"scikit\",\"features\":[\"bpf_cpu_time_us\"]}" },
+	{ GROUP "SVRRegressorTrainer_1.zip", "no zip" },
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static int fill(const struct file *files, size_t count, struct tw_fileset *out,
+		struct tw_err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tw_fileset_add(out, files[i].name, files[i].text,
+				   strlen(files[i].text), err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- places and names ---- */
+
+static void places_are_where_sources_and_outputs_lie(void **state)
+{
+	static const struct {
+		const char *name, *place; /* NULL: none */
+	} cases[] = {
+		{ "rapl/AbsPower/BPFOnly/X_0.zip", "" },
+		{ "v0.6/nx12/std/acpi/DynPower/Basic/X_0/weight.json", "v0.6/nx12/std" },
+		{ "rapl/rapl-sysfs/AbsPower/Basic/X_0.zip", "rapl" },
+		{ "rapl/AbsPower/X_0.zip", NULL },
+		{ "rapl/AbsPowerVM/BPFOnly/X_0.zip", NULL },
+		{ "nvml/AbsPower/BPFOnly/X_0.zip", NULL },
+		{ "metadata.json", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct file f = { cases[i].name, "x" };
+		struct tw_fileset s = { 0 };
+		struct tw_strs places = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(fill(&f, 1, &s, &err), 0);
+		assert_int_equal(tw_import_places(&s, &places, &err), 0);
+		assert_int_equal(places.count, cases[i].place != NULL);
+		if (cases[i].place != NULL)
+			assert_string_equal(places.at[0], cases[i].place);
+		tw_strs_clear(&places);
+		tw_fileset_clear(&s);
+	}
+}
+
+static void names_are_as_short_as_they_can_be(void **state)
+{
+	static const char *const places[] = { "a/x/std", "b/x/std", "ec2", "c/other",
+					      "d/ec2" };
+	static const char *const names[] = { "a-x-std", "b-x-std", "ec2", "other",
+					     "d-ec2" };
+	struct tw_strs l = { 0 }, out = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(places); i++)
+		assert_int_equal(tw_strs_adds(&l, places[i], &err), 0);
+	assert_int_equal(tw_strs_adds(&l, "", &err), 0);
+	assert_int_equal(tw_import_names(&l, "self", &out, &err), 0);
+	for (size_t i = 0; i < COUNT(names); i++)
+		assert_string_equal(out.at[i], names[i]);
+	assert_string_equal(out.at[COUNT(names)], "self");
+	tw_strs_clear(&out);
+	tw_strs_clear(&l);
+}
+
+static void a_set_with_one_place_becomes_it(void **state)
+{
+	static const struct file files[] = {
+		{ "a/b/" GROUP "X_0.json", "x" },
+		{ "a/b/metadata.json", "{}" },
+		{ "a/bc/y", "y" },
+	};
+	static const struct file another = { "c/" GROUP "X_0.json", "x" };
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(fill(files, COUNT(files), &s, &err), 0);
+	assert_int_equal(tw_import_enter(&s, &err), 0);
+	assert_int_equal(s.count, 2);
+	assert_non_null(tw_fileset_find(&s, "metadata.json"));
+	assert_int_equal(fill(&another, 1, &s, &err), 0);
+	assert_int_equal(tw_import_enter(&s, &err), -1);
+	assert_string_equal(err.text, "2 pipelines, want one");
+	tw_fileset_clear(&s);
+	err = (struct tw_err){ 0 };
+	assert_int_equal(tw_import_enter(&s, &err), -1);
+	assert_string_equal(err.text, "no pipeline: there is no model");
+}
+
+static void ours_has_a_manifest_or_a_creator(void **state)
+{
+	static const struct {
+		struct file file;
+		bool old;
+	} cases[] = {
+		{ { "metadata.json", "{}" }, true },
+		{ { "metadata.json", "[" }, true },
+		{ { "x", "{}" }, true },
+		{ { "metadata.json", "{\"creator\":\"tallywatt 0.1.0\"}" }, false },
+		{ { TW_MANIFEST_NAME, "{}" }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct tw_fileset s = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(fill(&cases[i].file, 1, &s, &err), 0);
+		assert_int_equal(tw_import_is_old(&s), cases[i].old);
+		tw_fileset_clear(&s);
+	}
+}
+
+/* ---- models ---- */
+
+struct outcomes {
+	size_t of[TW_IMPORT_OUTCOMES];
+};
+
+static void told(void *arg, const char *model, enum tw_import_outcome outcome,
+		 const char *why)
+{
+	struct outcomes *o = arg;
+
+	(void)model;
+	assert_true(*why != '\0');
+	o->of[outcome]++;
+}
+
+static int look(void *arg, const struct tw_model *m, struct tw_err *err)
+{
+	(void)arg;
+	(void)m;
+	(void)err;
+	return 0;
+}
+
+static int import(struct tw_fileset *out, struct outcomes *o, struct tw_err *err)
+{
+	const struct tw_import_listener listener = { .told = told,
+						     .look = look,
+						     .arg = o };
+	struct tw_fileset old = { 0 };
+	int rc = -1;
+
+	if (fill(both, COUNT(both), &old, err) < 0 ||
+	    tw_import_pipeline(&old, out, &listener, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_fileset_clear(&old);
+	return rc;
+}
+
+static void weights_alone_are_a_model_with_the_tables_errors(void **state)
+{
+	const struct tw_fileset_file *f;
+	struct tw_fileset out = { 0 };
+	struct outcomes o = { { 0 } };
+	struct tw_err err = { 0 };
+	size_t models;
+
+	(void)state;
+	if (import(&out, &o, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(o.of[TW_IMPORT_USABLE], 1);
+	assert_int_equal(o.of[TW_IMPORT_KEPT], 1);
+	assert_int_equal(o.of[TW_IMPORT_REFUSED], 1);
+	assert_int_equal(tw_pipeline_check(&out, NULL, NULL, &models, &err), 0);
+	assert_int_equal(models, 1);
+	f = tw_fileset_find(
+		&out, "rapl-sysfs/AbsPower/BPFOnly/SGDRegressorTrainer_1/metadata.json");
+	assert_non_null(f);
+	assert_non_null(strstr(f->data, "\"mae\": 1.5"));
+	assert_non_null(strstr(f->data, "\"mape\": null"));
+	assert_non_null(tw_fileset_find(&out, TW_PIPELINE_FOREIGN
+					"/" GROUP
+					"KNeighborsRegressorTrainer_1/metadata.json"));
+	tw_fileset_clear(&out);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_fileset out = { 0 };
+		struct outcomes o = { { 0 } };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = import(&out, &o, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			tw_fileset_clear(&out);
+			break;
+		}
+		/* A model or a file that there was no memory for is not left out. */
+		if (rc < 0)
+			assert_int_equal(err.code, TW_NOMEM);
+		else
+			assert_int_equal(o.of[TW_IMPORT_USABLE], 1);
+		tw_fileset_clear(&out);
+	}
+}
+
+static void places_and_names_report_failed_allocations(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		static const struct file files[] = { { "a/p/" GROUP "X_0.json", "x" },
+						     { "b/p/" GROUP "X_0.json", "x" } };
+		struct tw_fileset s = { 0 }, inner = { 0 };
+		struct tw_strs places = { 0 }, names = { 0 };
+		struct tw_err err = { 0 };
+		int rc = -1;
+
+		fail_alloc_at(n);
+		if (fill(files, COUNT(files), &s, &err) == 0 &&
+		    tw_import_places(&s, &places, &err) == 0 &&
+		    tw_import_names(&places, "self", &names, &err) == 0 &&
+		    tw_import_move(&s, places.at[0], &inner, &err) == 0)
+			rc = 0;
+		tw_strs_clear(&names);
+		tw_strs_clear(&places);
+		tw_fileset_clear(&inner);
+		tw_fileset_clear(&s);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			break;
+		}
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(places_are_where_sources_and_outputs_lie),
+		cmocka_unit_test(names_are_as_short_as_they_can_be),
+		cmocka_unit_test(a_set_with_one_place_becomes_it),
+		cmocka_unit_test(ours_has_a_manifest_or_a_creator),
+		cmocka_unit_test(weights_alone_are_a_model_with_the_tables_errors),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+		cmocka_unit_test(places_and_names_report_failed_allocations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
