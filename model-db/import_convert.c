@@ -187,6 +187,21 @@ static int convert_trees(const struct tw_fileset *old, const struct tw_import_fo
 	return 0;
 }
 
+/* A model of ours among the old ones: nothing is to be converted, and never twice. */
+static int take_ours(const struct tw_import_found *c, struct tw_model *m,
+		     struct tw_err *err)
+{
+	char place[4 * TW_MODEL_NAME_MAX];
+
+	if (tw_model_from_files(&c->files, m, err) < 0)
+		return -1;
+	snprintf(place, sizeof(place), "%s/%s/%s/%s", m->info.source->name,
+		 tw_output_name(m->info.output), m->info.group->name, m->info.name);
+	if (strcmp(place, c->base) != 0)
+		return tw_fail(err, TW_INVALID, "it belongs at '%s'", place);
+	return 0;
+}
+
 int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *types,
 		      const struct tw_import_found *c, struct tw_model *m,
 		      struct tw_err *err)
@@ -194,6 +209,8 @@ int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *
 	const char *kind = "";
 	bool reordered = false;
 
+	if (json_object_get(c->metadata, "format_version") != NULL)
+		return take_ours(c, m, err);
 	if (read_info(types, c, &m->info, &reordered, err) < 0)
 		return -1;
 	(void)!tw_json_text(c->metadata, "metadata.json", "model_class", true, &kind,

@@ -289,6 +289,8 @@ static int serve(struct server *s, struct tw_err *err)
 		goto out;
 	if (open_uploads(s, err) < 0 || take_socket(&c, err) < 0)
 		goto out;
+	s->service.model_db = s->config->model_db;
+	s->service.serve_foreign = s->config->serve_foreign;
 	s->service.weights_metrics = s->config->weights_metrics;
 	s->service.reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->service.reload_fd < 0) {

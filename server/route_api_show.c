@@ -8,11 +8,14 @@
 #include "model-db/model.h"
 #include "server/api_json.h"
 #include "server/routes.h"
+#include "server/send_foreign.h"
 #include "server/send_zip.h"
 #include "server/service.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* /api/v1: one pipeline, one model, and what there is of a model. */
 
@@ -22,11 +25,11 @@ typedef int show_fn(struct tw_index *x, const struct tw_index_entry *e,
 		    struct tw_err *err);
 
 /* NULL: an error says which part of the path names nothing. */
-static const struct tw_index_entry *
-find_model(const struct tw_index *x, const struct tw_http_request *q, struct tw_err *err)
+static const struct tw_index_entry *find_model(const struct tw_index *x,
+					       const struct tw_http_request *q,
+					       const char *name, struct tw_err *err)
 {
 	const char *pipeline = tw_http_param(q, "pipeline");
-	const char *name = tw_http_param(q, "model");
 	const struct tw_energy_source *source =
 		tw_energy_source_find(tw_http_param(q, "source"));
 	const struct tw_feature_group *group =
@@ -51,29 +54,37 @@ find_model(const struct tw_index *x, const struct tw_http_request *q, struct tw_
 	return e;
 }
 
+static void show_entry(struct tw_service *s, struct tw_index *x,
+		       const struct tw_index_entry *e, const struct tw_http_request *q,
+		       struct tw_http_reply *r, show_fn *fn)
+{
+	struct tw_err err = { 0 }, why = { 0 };
+
+	if (fn(x, e, q, r, &why) == 0)
+		return;
+	/* What is asked for by name has no next best. Its path is for the log. */
+	if (why.code != TW_NOMEM && why.code != TW_UNSUPPORTED)
+		tw_models_give_up(&s->models, x, e, NULL, &why);
+	tw_fail(&err, why.code, "model '%s' of pipeline '%s' %s", e->name, e->pipeline,
+		why.code == TW_UNSUPPORTED ? "has no weights" : "cannot be read");
+	tw_http_reply_problem(r, why.code == TW_UNSUPPORTED ? 404 : 500, err.text);
+}
+
 static void show(void *app, const struct tw_http_request *q, struct tw_http_reply *r,
 		 show_fn *fn)
 {
 	struct tw_service *s = app;
 	struct tw_index *x = tw_models_ref(&s->models, r);
 	const struct tw_index_entry *e;
-	struct tw_err err = { 0 }, why = { 0 };
+	struct tw_err err = { 0 };
 
 	if (x == NULL)
 		return;
-	e = find_model(x, q, &err);
-	if (e == NULL) {
+	e = find_model(x, q, tw_http_param(q, "model"), &err);
+	if (e == NULL)
 		tw_http_reply_error(r, &err);
-	} else if (fn(x, e, q, r, &why) < 0) {
-		/* What is asked for by name has no next best. Its path is for the log. */
-		if (why.code != TW_NOMEM && why.code != TW_UNSUPPORTED)
-			tw_models_give_up(&s->models, x, e, NULL, &why);
-		tw_fail(&err, why.code, "model '%s' of pipeline '%s' %s", e->name,
-			e->pipeline,
-			why.code == TW_UNSUPPORTED ? "has no weights" : "cannot be read");
-		tw_http_reply_problem(r, why.code == TW_UNSUPPORTED ? 404 : 500,
-				      err.text);
-	}
+	else
+		show_entry(s, x, e, q, r, fn);
 	tw_index_unref(x);
 }
 
@@ -190,6 +201,51 @@ static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_r
 	show(app, q, r, show_zip);
 }
 
+/* "<model>.zip" or "<model>.json", as files of kepler-model-db are called. */
+static show_fn *split_file(const char *file, char *name, size_t size)
+{
+	static const struct {
+		const char *suffix;
+		show_fn *show;
+	} kinds[] = { { ".zip", show_zip }, { ".json", show_weights } };
+	const size_t len = strlen(file);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const size_t n = strlen(kinds[i].suffix);
+
+		if (len > n && len - n < size &&
+		    strcmp(file + len - n, kinds[i].suffix) == 0) {
+			snprintf(name, size, "%.*s", (int)(len - n), file);
+			return kinds[i].show;
+		}
+	}
+	return NULL;
+}
+
+/* A model of ours by its file's name; else another program's file. */
+static void get_file(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	struct tw_service *s = app;
+	struct tw_index *x = tw_models_ref(&s->models, r);
+	const struct tw_index_entry *e = NULL;
+	char name[TW_MODEL_NAME_MAX];
+	struct tw_err err = { 0 };
+	show_fn *fn;
+
+	if (x == NULL)
+		return;
+	fn = split_file(tw_http_param(q, "file"), name, sizeof(name));
+	if (fn == NULL)
+		tw_fail(&err, TW_NOTFOUND, "only <model>.zip and <model>.json are here");
+	else
+		e = find_model(x, q, name, &err);
+	if (e != NULL)
+		show_entry(s, x, e, q, r, fn);
+	else if (fn == NULL || !tw_send_foreign(s, q, r))
+		tw_http_reply_error(r, &err);
+	tw_index_unref(x);
+}
+
 static void get_pipeline(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
@@ -244,6 +300,12 @@ const struct tw_http_route tw_route_api_zip = {
 	.method = "GET",
 	.path = MODEL "/zip",
 	.handle = get_zip,
+};
+
+const struct tw_http_route tw_route_files_model = {
+	.method = "GET",
+	.path = "/models/{pipeline}/{source}/{output}/{group}/{file}",
+	.handle = get_file,
 };
 
 const struct tw_http_route tw_route_api_pipeline = {

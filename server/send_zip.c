@@ -12,12 +12,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define ETAG_TEXT 40
-
 /* Of the archive's content: the same on every server that has the same file. */
-static void format_etag(const struct tw_index_entry *e, char etag[ETAG_TEXT])
+static void format_etag(const struct tw_index_entry *e, char etag[TW_ETAG_TEXT])
 {
-	snprintf(etag, ETAG_TEXT, "\"%016" PRIx64 "-%" PRIx64 "\"", e->zip_sum,
+	snprintf(etag, TW_ETAG_TEXT, "\"%016" PRIx64 "-%" PRIx64 "\"", e->zip_sum,
 		 e->zip_bytes);
 }
 
@@ -68,28 +66,45 @@ static int send_file(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
+enum tw_http_wants tw_send_wants(const struct tw_http_request *q, const char *etag,
+				 uint64_t size, struct tw_http_range *range)
+{
+	*range = (struct tw_http_range){ .len = size };
+	if (q == NULL)
+		return TW_HTTP_WHOLE;
+	return tw_http_wants(tw_http_header(q, "If-None-Match"),
+			     tw_http_header(q, "If-Range"), tw_http_header(q, "Range"),
+			     etag, size, range);
+}
+
+bool tw_send_head(struct tw_http_reply *r, enum tw_http_wants wants, const char *etag,
+		  uint64_t size, const struct tw_http_range *range)
+{
+	if (wants == TW_HTTP_NOTHING)
+		r->status = 304;
+	else if (wants == TW_HTTP_BEHIND)
+		refuse_range(r, size);
+	else if (wants == TW_HTTP_PART)
+		add_range(r, range, size);
+	tw_http_reply_header(r, "ETag", etag);
+	return wants == TW_HTTP_WHOLE || wants == TW_HTTP_PART;
+}
+
 int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
 		const struct tw_http_request *q, struct tw_http_reply *r,
 		struct tw_err *err)
 {
-	struct tw_http_range range = { .len = e->zip_bytes };
-	enum tw_http_wants wants = TW_HTTP_WHOLE;
-	char etag[ETAG_TEXT];
+	enum tw_http_wants wants;
+	struct tw_http_range range;
+	char etag[TW_ETAG_TEXT];
 
 	format_etag(e, etag);
-	if (q != NULL)
-		wants = tw_http_wants(
-			tw_http_header(q, "If-None-Match"), tw_http_header(q, "If-Range"),
-			tw_http_header(q, "Range"), etag, e->zip_bytes, &range);
-	if (wants == TW_HTTP_NOTHING)
-		r->status = 304;
-	else if (wants == TW_HTTP_BEHIND)
-		refuse_range(r, e->zip_bytes);
-	else if (send_file(x, e, &range, r, err) < 0)
+	wants = tw_send_wants(q, etag, e->zip_bytes, &range);
+	/* Before the head: what fails leaves the answer as it was. */
+	if ((wants == TW_HTTP_WHOLE || wants == TW_HTTP_PART) &&
+	    send_file(x, e, &range, r, err) < 0)
 		return -1;
-	if (wants == TW_HTTP_PART)
-		add_range(r, &range, e->zip_bytes);
-	tw_http_reply_header(r, "ETag", etag);
+	tw_send_head(r, wants, etag, e->zip_bytes, &range);
 	if (q != NULL)
 		tw_http_reply_header(r, "Accept-Ranges", "bytes");
 	return 0;

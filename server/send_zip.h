@@ -2,6 +2,11 @@
 #ifndef TW_SERVER_SEND_ZIP_H
 #define TW_SERVER_SEND_ZIP_H
 
+#include "lib/http_range.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
 struct tw_err;
 struct tw_http_reply;
 struct tw_http_request;
@@ -16,5 +21,16 @@ struct tw_index_entry;
 int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
 		const struct tw_http_request *q, struct tw_http_reply *r,
 		struct tw_err *err);
+
+/* Room for an entity tag of ours. */
+#define TW_ETAG_TEXT 64
+
+/* What q (NULL: all of it) wants of size bytes with this tag; *range is of its body. */
+enum tw_http_wants tw_send_wants(const struct tw_http_request *q, const char *etag,
+				 uint64_t size, struct tw_http_range *range);
+
+/* Say so: status and headers. True if the range is to be the answer's body. */
+bool tw_send_head(struct tw_http_reply *r, enum tw_http_wants wants, const char *etag,
+		  uint64_t size, const struct tw_http_range *range);
 
 #endif /* TW_SERVER_SEND_ZIP_H */

@@ -20,8 +20,11 @@ struct tw_service {
 	struct tw_http_stats *http; /* NULL: not counted */
 	const struct tw_uploads *uploads;
 	struct tw_pulls *pulls; /* NULL: nothing is pulled */
-	int reload_fd;          /* an eventfd: write to reload; -1: cannot */
-	bool weights_metrics;   /* weights as gauges */
+	const char *model_db;
+	bool serve_foreign;   /* other programs\' files are passed through */
+	atomic_flag packing;  /* a pipeline is being packed for somebody */
+	int reload_fd;        /* an eventfd: write to reload; -1: cannot */
+	bool weights_metrics; /* weights as gauges */
 
 	/* Written by the main thread. */
 	atomic_ullong reloads, reloads_failed;
@@ -30,9 +33,9 @@ struct tw_service {
 	atomic_ullong load_us; /* how long it took */
 };
 
-#define TW_SERVICE_EMPTY                                   \
-	{                                                  \
-		.models = TW_MODELS_EMPTY, .reload_fd = -1 \
+#define TW_SERVICE_EMPTY                                                                \
+	{                                                                               \
+		.models = TW_MODELS_EMPTY, .packing = ATOMIC_FLAG_INIT, .reload_fd = -1 \
 	}
 
 #endif /* TW_SERVER_SERVICE_H */

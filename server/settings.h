@@ -23,6 +23,7 @@ struct tw_server_settings {
 	char *publish_auth;
 	struct tw_strs public_keys;
 	bool require_signature;
+	bool serve_foreign;
 	struct tw_strs pull;
 	char *pull_from;
 	uint64_t pull_refresh_ms, pull_timeout_ms;

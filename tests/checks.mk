@@ -95,7 +95,7 @@ test-pipeline: all
 	@$(test-env) $(run) python tests/integration/test_pipeline.py \
 		tests/integration/test_schemas.py tests/integration/test_packages.py \
 		tests/integration/test_publishing.py tests/integration/test_publish.py \
-		tests/integration/test_import.py
+		tests/integration/test_import.py tests/integration/test_import_database.py
 
 # Where responses come from: Prometheus and exporters.
 test-sources: all
@@ -105,6 +105,7 @@ test-sources: all
 test-model-server: all
 	@$(test-env) $(run) python tests/integration/test_model_server.py \
 		tests/integration/test_server_cases.py tests/integration/test_pull.py \
+		tests/integration/test_foreign.py \
 		tests/integration/test_server_setup.py \
 		tests/integration/test_server_stress.py
 

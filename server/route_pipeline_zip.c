@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/sha256.h"
+#include "lib/zip.h"
+#include "model-db/index.h"
+#include "model-db/manifest.h"
+#include "model-db/pipeline_check.h"
+#include "server/routes.h"
+#include "server/send_zip.h"
+#include "server/service.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A pipeline whole, as a zip: for other servers to pull, and as kepler-model-server pulls
+ * it, below what is its MODEL_TOPURL. Other programs' files are in it only where they are
+ * passed through.
+ */
+
+#define MANIFEST_MAX ((size_t)64 << 20)
+
+/* How others' files are in the zip. */
+enum foreign {
+	FOREIGN_NOT,
+	FOREIGN_AS_KEPT, /* below foreign/: the manifest fits */
+	FOREIGN_IN_PLACE /* where old programs look for them */
+};
+
+struct packing {
+	const char *model_db;
+	const char *pipeline;
+	enum foreign foreign;
+};
+
+static bool is_foreign(const char *name)
+{
+	return strncmp(name, TW_PIPELINE_FOREIGN "/", strlen(TW_PIPELINE_FOREIGN "/")) ==
+	       0;
+}
+
+static bool is_manifest(const char *name)
+{
+	return strcmp(name, TW_MANIFEST_NAME) == 0 ||
+	       strcmp(name, TW_MANIFEST_SIGNATURE) == 0;
+}
+
+/* Moves a file of the directory's set into the one that is packed. */
+static int move_file(struct tw_fileset_file *f, const char *name, struct tw_fileset *to,
+		     struct tw_err *err)
+{
+	char *data = f->data;
+
+	f->data = NULL;
+	return tw_fileset_take(to, name, data, f->len, err);
+}
+
+/* What is in place of ours goes before what is kept of others. */
+static int arrange(const struct packing *p, struct tw_fileset *from,
+		   struct tw_fileset *to, struct tw_err *err)
+{
+	for (size_t i = 0; i < from->count; i++)
+		if (!is_foreign(from->at[i].name) && !is_manifest(from->at[i].name) &&
+		    move_file(&from->at[i], from->at[i].name, to, err) < 0)
+			return -1;
+	tw_fileset_sort(to);
+	for (size_t i = 0; i < from->count; i++) {
+		const char *name = from->at[i].name + strlen(TW_PIPELINE_FOREIGN "/");
+
+		if (from->at[i].data != NULL && is_foreign(from->at[i].name) &&
+		    p->foreign == FOREIGN_IN_PLACE && tw_fileset_find(to, name) == NULL &&
+		    move_file(&from->at[i], name, to, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool has_foreign(const struct tw_fileset *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (is_foreign(s->at[i].name))
+			return true;
+	return false;
+}
+
+static int pack(const struct packing *p, char **data, size_t *len, struct tw_err *err)
+{
+	struct tw_fileset all = { 0 }, some = { 0 };
+	char *dir = NULL;
+	int rc = -1;
+
+	if (tw_path_join(&dir, err, p->model_db, p->pipeline, NULL) < 0 ||
+	    tw_fileset_read_dir(&all, dir, &tw_zip_pipeline_limits, err) < 0)
+		goto out;
+	if (p->foreign == FOREIGN_AS_KEPT || !has_foreign(&all)) {
+		if (tw_zip_write(&all, data, len, err) < 0)
+			goto out;
+	} else if (arrange(p, &all, &some, err) < 0 ||
+		   tw_zip_write(&some, data, len, err) < 0) {
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_fileset_clear(&some);
+	tw_fileset_clear(&all);
+	free(dir);
+	return rc;
+}
+
+/* By the manifest, and so before anything is packed; false: it has none. */
+static bool tag_of(const struct packing *p, char etag[TW_ETAG_TEXT])
+{
+	char digest[TW_SHA256_TEXT], *path = NULL, *text = NULL;
+	struct tw_err ignored = { 0 };
+	size_t len;
+	const bool found = tw_path_join(&path, &ignored, p->model_db, p->pipeline,
+					TW_MANIFEST_NAME, NULL) == 0 &&
+			   tw_file_read(path, MANIFEST_MAX, &text, &len, &ignored) == 0;
+
+	if (found) {
+		tw_sha256_text(text, len, digest);
+		snprintf(etag, TW_ETAG_TEXT, "\"%.32s-%d\"", digest, (int)p->foreign);
+	}
+	free(text);
+	free(path);
+	return found;
+}
+
+static void tag_of_bytes(const char *data, size_t len, char etag[TW_ETAG_TEXT])
+{
+	char digest[TW_SHA256_TEXT];
+
+	tw_sha256_text(data, len, digest);
+	snprintf(etag, TW_ETAG_TEXT, "\"%.32s\"", digest);
+}
+
+static void send_packed(const struct packing *p, const struct tw_http_request *q,
+			struct tw_http_reply *r, char etag[TW_ETAG_TEXT], bool tagged)
+{
+	struct tw_err err = { 0 };
+	struct tw_http_range range;
+	struct tw_buf name = { 0 };
+	enum tw_http_wants wants;
+	char *data = NULL;
+	size_t len;
+
+	if (pack(p, &data, &len, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	if (!tagged)
+		tag_of_bytes(data, len, etag);
+	wants = tw_send_wants(q, etag, len, &range);
+	tw_http_reply_header(r, "Accept-Ranges", "bytes");
+	if (!tw_send_head(r, wants, etag, len, &range)) {
+		free(data);
+		return;
+	}
+	tw_http_reply_lend(r, data + range.from, (size_t)range.len, free, data);
+	r->content_type = "application/zip";
+	tw_buf_addf(&name, "%s.zip", p->pipeline);
+	r->attachment = tw_buf_detach(&name, NULL);
+	r->failed |= r->attachment == NULL;
+}
+
+/* Packing takes the memory of the whole: one at a time. */
+static void send_pipeline(struct tw_service *s, const struct packing *p,
+			  const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	const char *known = tw_http_header(q, "If-None-Match");
+	char etag[TW_ETAG_TEXT];
+	const bool tagged = tag_of(p, etag);
+
+	if (tagged && known != NULL && tw_http_etag_listed(known, etag)) {
+		r->status = 304;
+		tw_http_reply_header(r, "ETag", etag);
+	} else if (atomic_flag_test_and_set(&s->packing)) {
+		tw_http_reply_problem(r, 503,
+				      "a pipeline is being packed for somebody else");
+		tw_http_reply_header(r, "Retry-After", "1");
+	} else {
+		send_packed(p, q, r, etag, tagged);
+		atomic_flag_clear(&s->packing);
+	}
+}
+
+static void find_and_send(struct tw_service *s, const char *pipeline,
+			  enum foreign foreign, const struct tw_http_request *q,
+			  struct tw_http_reply *r)
+{
+	const struct packing p = { .model_db = s->model_db,
+				   .pipeline = pipeline,
+				   .foreign = s->serve_foreign ? foreign : FOREIGN_NOT };
+	struct tw_index *x = tw_models_ref(&s->models, r);
+	struct tw_err err = { 0 };
+
+	if (x == NULL)
+		return;
+	if (tw_index_pipeline_find(x, pipeline) != NULL) {
+		send_pipeline(s, &p, q, r);
+	} else {
+		tw_fail(&err, TW_NOTFOUND, "no pipeline is called '%.64s'", pipeline);
+		tw_http_reply_error(r, &err);
+	}
+	tw_index_unref(x);
+}
+
+static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	find_and_send(app, tw_http_param(q, "pipeline"), FOREIGN_AS_KEPT, q, r);
+}
+
+/* "<pipeline>.zip" */
+static void get_file(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	const char *file = tw_http_param(q, "file");
+	const size_t len = strlen(file);
+	char name[160];
+
+	if (len <= 4 || strcmp(file + len - 4, ".zip") != 0 || len - 4 >= sizeof(name)) {
+		tw_http_reply_problem(r, 404, "only <pipeline>.zip is here");
+		return;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)(len - 4), file);
+	find_and_send(app, name, FOREIGN_IN_PLACE, q, r);
+}
+
+const struct tw_http_route tw_route_api_pipeline_zip = {
+	.method = "GET",
+	.path = "/api/v1/pipelines/{pipeline}/zip",
+	.handle = get_zip,
+};
+
+const struct tw_http_route tw_route_files_pipeline = {
+	.method = "GET",
+	.path = "/models/{file}",
+	.handle = get_file,
+};
