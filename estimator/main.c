@@ -53,6 +53,24 @@ static bool server_enabled(void)
 	return text == NULL || strcasecmp(text, "false") != 0;
 }
 
+/* Told only to ask a server, the old estimator asks the one that Kepler's manifests
+ * start.
+ */
+static int set_default_server(struct tw_err *err)
+{
+	const char *text = getenv("MODEL_SERVER_ENABLE");
+	const char *port = getenv("MODEL_SERVER_PORT");
+
+	if (text == NULL || strcasecmp(text, "true") != 0)
+		return 0;
+	if ((port == NULL || *port == '\0') && setenv("MODEL_SERVER_PORT", "8100", 1) < 0)
+		return tw_fail(err, TW_NOMEM, "MODEL_SERVER_PORT");
+	return tw_kepler_key_default(
+		"MODEL_SERVER_URL",
+		"http://kepler-model-server.kepler.svc.cluster.local:",
+		"MODEL_SERVER_PORT", "", err);
+}
+
 /* Set where a server or a URL is to be asked. */
 static int open_http(struct tw_models_config *c, struct tw_fetch **fetch,
 		     struct tw_err *err)
@@ -143,6 +161,7 @@ out:
 }
 
 static const char *const server_keys[] = { "MODEL_SERVER_URL", "MODEL_SERVER_ENABLE",
+					   "MODEL_SERVER_PORT",
 					   "MODEL_SERVER_MODEL_REQ_PATH", NULL };
 
 int main(int argc, char **argv)
@@ -154,7 +173,8 @@ int main(int argc, char **argv)
 	int rest, status = TW_EXIT_USAGE;
 
 	if (tw_kepler_keys_load(server_keys, &err) < 0 ||
-	    tw_kepler_keys_load(tw_init_urls_keys, &err) < 0)
+	    tw_kepler_keys_load(tw_init_urls_keys, &err) < 0 ||
+	    set_default_server(&err) < 0)
 		goto usage;
 	if (tw_opts_parse(&tw_settings_opts, argc, argv, &s, &action, &rest, &err) < 0)
 		goto usage;

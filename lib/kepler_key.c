@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/kepler_key.h"
 
+#include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
 
@@ -51,4 +52,33 @@ int tw_kepler_keys_load(const char *const *keys, struct tw_err *err)
 		if (load_key(dir, *keys, err) < 0)
 			return -1;
 	return 0;
+}
+
+int tw_kepler_key_default(const char *variable, const char *before, const char *key,
+			  const char *behind, struct tw_err *err)
+{
+	const char *value = getenv(key);
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (value == NULL || *value == '\0' || getenv(variable) != NULL)
+		return 0;
+	tw_buf_addf(&b, "%s%s%s", before, value, behind);
+	if (tw_buf_failed(&b) || setenv(variable, b.data, 0) < 0) {
+		tw_fail(err, TW_NOMEM, "%s", key);
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
+}
+
+const char *const tw_kepler_model_db_keys[] = { "MODEL_PATH", "MNT_PATH", NULL };
+
+int tw_kepler_model_db_default(struct tw_err *err)
+{
+	if (tw_kepler_key_default("TW_MODEL_DB", "", "MODEL_PATH", "", err) < 0)
+		return -1;
+	return tw_kepler_key_default("TW_MODEL_DB", "", "MNT_PATH", "/models", err);
 }

@@ -16,4 +16,17 @@ struct tw_err;
  */
 int tw_kepler_keys_load(const char *const *keys, struct tw_err *err);
 
+/*
+ * Take before + value + behind of an old key as the value of a variable of ours, where
+ * that is not set and the key is.
+ */
+int tw_kepler_key_default(const char *variable, const char *before, const char *key,
+			  const char *behind, struct tw_err *err);
+
+/* Ended by NULL: where the model database is, by MODEL_PATH, or below MNT_PATH. */
+extern const char *const tw_kepler_model_db_keys[];
+
+/* Those as TW_MODEL_DB, where that is not set. After they are loaded. */
+int tw_kepler_model_db_default(struct tw_err *err);
+
 #endif /* TW_KEPLER_KEY_H */

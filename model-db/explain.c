@@ -78,16 +78,19 @@ static bool add_failure(const struct tw_choosing *c, const struct tw_index_entry
 
 /* ---- why a candidate lost ---- */
 
-static void add_rank(const struct tw_index_entry *e, const struct tw_index_entry *best,
-		     struct tw_buf *b)
+static void add_rank(const struct tw_index *x, const struct tw_index_entry *e,
+		     const struct tw_index_entry *best, struct tw_buf *b)
 {
+	const char *key = tw_index_error_key(x);
+
 	if (e->machine != best->machine)
 		tw_buf_addf(b,
 			    "node type %lld of pipeline '%s' comes later in the order of "
 			    "preference",
 			    e->node_type, e->pipeline);
-	else if (e->mae_w > best->mae_w || (isnan(e->mae_w) && !isnan(best->mae_w)))
-		tw_buf_adds(b, "its mae is higher");
+	else if (e->error > best->error || (isnan(e->error) && !isnan(best->error)))
+		tw_buf_addf(b, "its %s is %s", key,
+			    tw_index_figure_more_is_better(key) ? "lower" : "higher");
 	else if (e->feature_count > best->feature_count)
 		tw_buf_adds(b, "it needs more features");
 	else
@@ -110,7 +113,7 @@ static void add_loss(const struct tw_choosing *c, const struct tw_index_entry *e
 	else if (w->weight && w->output == TW_ABS_POWER && !e->floor && best->floor)
 		tw_buf_adds(b, "it gives no power where there is no use");
 	else
-		add_rank(e, best, b);
+		add_rank(c->x, e, best, b);
 }
 
 /* ---- JSON ---- */

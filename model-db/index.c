@@ -38,7 +38,16 @@ static int make_states(struct tw_index *x, struct tw_err *err)
 	return 0;
 }
 
-int tw_index_load_preferring(const char *db, const struct tw_strs *prefer,
+static int take_preference(struct tw_index *x, const struct tw_index_preference *p,
+			   struct tw_err *err)
+{
+	const char *key = p != NULL && p->error != NULL ? p->error : "mae";
+
+	x->error_key = tw_intern(&x->texts, key, strlen(key), err);
+	return x->error_key != NULL ? 0 : -1;
+}
+
+int tw_index_load_preferring(const char *db, const struct tw_index_preference *prefer,
 			     tw_index_refused_fn *refused, void *arg,
 			     struct tw_index **out, struct tw_err *err)
 {
@@ -55,10 +64,10 @@ int tw_index_load_preferring(const char *db, const struct tw_strs *prefer,
 		goto out;
 	if (x->count > 0)
 		qsort(x->entry, x->count, sizeof(x->entry[0]), by_place);
-	if (make_states(x, err) < 0 ||
+	if (take_preference(x, prefer, err) < 0 || make_states(x, err) < 0 ||
 	    tw_index_read_pipelines(x, db, refused, arg, err) < 0 ||
 	    tw_index_machines_make(x, err) < 0 ||
-	    tw_index_orders_make(x, prefer, err) < 0)
+	    tw_index_orders_make(x, prefer != NULL ? prefer->pipelines : NULL, err) < 0)
 		goto out;
 
 	*out = x;
@@ -73,6 +82,11 @@ int tw_index_load(const char *db, tw_index_refused_fn *refused, void *arg,
 		  struct tw_index **out, struct tw_err *err)
 {
 	return tw_index_load_preferring(db, NULL, refused, arg, out, err);
+}
+
+const char *tw_index_error_key(const struct tw_index *x)
+{
+	return x->error_key;
 }
 
 size_t tw_index_count(const struct tw_index *x)

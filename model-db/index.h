@@ -48,7 +48,9 @@ struct tw_index_entry {
 	long long node_type;
 	const struct tw_machine_spec *spec; /* as the model itself has it */
 	double mae_w, mape_percent;         /* NAN: not defined */
-	const char *const *figure_names;    /* sorted: metadata's other numbers */
+	double error; /* by which models of a machine are compared: the lower the better
+		       */
+	const char *const *figure_names; /* sorted: metadata's other numbers */
 	const double *figures;
 	size_t figure_count;
 
@@ -76,18 +78,26 @@ struct tw_index_pipeline {
 /* A broken model is left out and told to this; the others are served. */
 typedef void tw_index_refused_fn(void *arg, const char *path, const struct tw_err *why);
 
+/* What is preferred (docs/model-db.md, "Choice"). All zero bytes: as it is by itself. */
+struct tw_index_preference {
+	const struct tw_strs *pipelines; /* these, in this order; NULL: none */
+	const char *error; /* models of a machine by this figure; NULL: "mae" */
+};
+
 /*
  * Read <db>/<pipeline>/<source>/<output>/<group>/<model>.zip. An empty or absent
- * database is an empty index. Pipelines in `prefer` (NULL: none) are preferred, in that
- * order. *out is yours: tw_index_unref().
+ * database is an empty index. prefer may be NULL. *out is yours: tw_index_unref().
  */
-int tw_index_load_preferring(const char *db, const struct tw_strs *prefer,
+int tw_index_load_preferring(const char *db, const struct tw_index_preference *prefer,
 			     tw_index_refused_fn *refused, void *arg,
 			     struct tw_index **out, struct tw_err *err);
 
 /* The same without preference. */
 int tw_index_load(const char *db, tw_index_refused_fn *refused, void *arg,
 		  struct tw_index **out, struct tw_err *err);
+
+/* The figure that tw_index_entry.error is of. */
+const char *tw_index_error_key(const struct tw_index *x);
 
 size_t tw_index_count(const struct tw_index *x);
 /* In order of pipeline, source, output, group, name. Lives as long as the index. */

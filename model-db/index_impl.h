@@ -42,6 +42,7 @@ struct tw_index {
 	struct tw_index_pipeline *pipeline;
 	size_t pipeline_count;
 	struct tw_index_machines machines;
+	const char *error_key;
 	struct tw_index_orders orders;
 };
 

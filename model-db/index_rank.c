@@ -53,7 +53,7 @@ static int by_family(const void *a, const void *b)
 
 static int compare_models(const struct tw_index_entry *a, const struct tw_index_entry *b)
 {
-	int d = compare_doubles(or_last(a->mae_w), or_last(b->mae_w));
+	int d = compare_doubles(or_last(a->error), or_last(b->error));
 
 	if (d == 0)
 		d = (a->feature_count > b->feature_count) -
@@ -125,6 +125,14 @@ static void weigh_all(struct ranked *list, size_t count, const struct tw_strs *p
 	}
 }
 
+/* Lower is better, whatever the figure. */
+static double error_of(const struct tw_index *x, const struct tw_index_entry *e)
+{
+	const double figure = tw_index_figure(e, x->error_key);
+
+	return tw_index_figure_more_is_better(x->error_key) ? -figure : figure;
+}
+
 int tw_index_rank(const struct tw_index *x, const struct tw_strs *prefer,
 		  struct tw_index_entry **all, struct tw_err *err)
 {
@@ -132,8 +140,10 @@ int tw_index_rank(const struct tw_index *x, const struct tw_strs *prefer,
 
 	if (list == NULL)
 		return tw_fail(err, TW_NOMEM, "order of %zu models", x->count);
-	for (size_t i = 0; i < x->count; i++)
+	for (size_t i = 0; i < x->count; i++) {
+		all[i]->error = error_of(x, all[i]);
 		list[i].entry = all[i];
+	}
 	qsort(list, x->count, sizeof(*list), by_family);
 	weigh_all(list, x->count, prefer);
 	qsort(list, x->count, sizeof(*list), by_preference);

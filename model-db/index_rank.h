@@ -10,7 +10,8 @@
  * say which draws less. So machines are ordered first, for each source and output: those
  * of the pipelines in `prefer`, in that order; those measured well, by TW_RANK_ROWS_MIN
  * samples or more; the lowest relative error of their models; the most samples; the name
- * of the pipeline; the number. Then the models of a machine: lowest mae, fewest features,
+ * of the pipeline; the number. Then the models of a machine: lowest error (mae, or the
+ * figure that was chosen instead), fewest features,
  * name, group. What is not defined comes last.
  */
 

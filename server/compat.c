@@ -9,45 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[] = { "MODEL_PATH",
-				    "MNT_PATH",
-				    "MODEL_SERVER_PORT",
+static const char *const keys[] = { "MODEL_SERVER_PORT",
 				    "MODEL_SERVER_MODEL_REQ_PATH",
 				    "MODEL_SERVER_MODEL_LIST_PATH",
+				    "ERROR_KEY",
 				    "INITIAL_PIPELINE_URL",
 				    "MODEL_TOPURL",
 				    NULL };
 
-/* before + value + behind, as the default of a variable of ours. */
-static int set_default(const char *variable, const char *before, const char *key,
-		       const char *behind, struct tw_err *err)
-{
-	const char *value = getenv(key);
-	struct tw_buf b = { 0 };
-	int rc = -1;
-
-	if (value == NULL || *value == '\0' || getenv(variable) != NULL)
-		return 0;
-	tw_buf_addf(&b, "%s%s%s", before, value, behind);
-	if (tw_buf_failed(&b) || setenv(variable, b.data, 0) < 0) {
-		tw_fail(err, TW_NOMEM, "%s", key);
-		goto out;
-	}
-	rc = 0;
-out:
-	tw_buf_clear(&b);
-	return rc;
-}
-
 int tw_compat_load(struct tw_err *err)
 {
-	if (tw_kepler_keys_load(keys, err) < 0)
-		return -1;
-	if (set_default("TW_MODEL_DB", "", "MODEL_PATH", "", err) < 0 ||
-	    set_default("TW_MODEL_DB", "", "MNT_PATH", "/models", err) < 0)
+	if (tw_kepler_keys_load(keys, err) < 0 ||
+	    tw_kepler_keys_load(tw_kepler_model_db_keys, err) < 0 ||
+	    tw_kepler_model_db_default(err) < 0)
 		return -1;
 	/* The old server listens at all addresses. */
-	return set_default("TW_SERVER_LISTEN", ":", "MODEL_SERVER_PORT", "", err);
+	return tw_kepler_key_default("TW_SERVER_LISTEN", ":", "MODEL_SERVER_PORT", "",
+				     err);
 }
 
 /* One more path of a route, unless it is its own. */

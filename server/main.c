@@ -72,12 +72,14 @@ static void reload(struct server *s)
 	const int64_t start_us = now_us();
 	unsigned long long left_out = 0;
 	bool there = tw_watch_directory(&s->watch, s->config->model_db);
+	const struct tw_index_preference prefer = { .pipelines = &s->prefer,
+						    .error = s->config->error_key };
 
 	if (!there && !s->missing)
 		tw_log_warn("no model database yet, waiting for it db=%s",
 			    s->config->model_db);
 	s->missing = !there;
-	if (tw_index_load_preferring(s->config->model_db, &s->prefer, refused, &left_out,
+	if (tw_index_load_preferring(s->config->model_db, &prefer, refused, &left_out,
 				     &index, &err) < 0) {
 		tw_log_error("cannot load the model database, serving what was there: %s",
 			     err.text);

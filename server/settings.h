@@ -16,6 +16,7 @@ struct tw_server_settings {
 	char *listen;
 	char *model_db;
 	char *prefer;
+	char *error_key;
 	bool weights_metrics;
 	uint32_t threads;
 	uint32_t connections;

@@ -2,6 +2,7 @@
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/httpd.h"
+#include "lib/kepler_key.h"
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "trainer/service.h"
@@ -158,7 +159,9 @@ int main(int argc, char **argv)
 	/* Large tables go back to the kernel once they are free, wherever they lay. */
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 
-	if (tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0) {
+	if (tw_kepler_keys_load(tw_kepler_model_db_keys, &err) < 0 ||
+	    tw_kepler_model_db_default(&err) < 0 ||
+	    tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0) {
 		fprintf(stderr, "tw-trainer: %s\n", err.text);
 		return TW_EXIT_USAGE;
 	}

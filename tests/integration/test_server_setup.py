@@ -212,6 +212,36 @@ class OldKeys(Case):
         for path in ("/best-models", "/old/best"):
             self.assertIn("BPFOnly", self.get(port, "GET", path).json()["AbsPower"])
 
+    def in_force(self, program, **env):
+        """Name -> value of the settings that these keys make."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("TW_MODEL", "MODEL_"))}
+        done = subprocess.run([os.path.join(BIN, program), "--print-config"], check=True,
+                              stdout=subprocess.PIPE, timeout=TIMEOUT_S,
+                              env=dict(clean, CONFIG_PATH=self.dir, **env))
+        return dict(line.split(" = ", 1) for line in done.stdout.decode().splitlines()
+                    if " = " in line)
+
+    def test_every_key_that_is_heeded_is_a_setting(self):
+        self.write("ERROR_KEY", "mse\n")
+        server = self.in_force("tw-server", INITIAL_PIPELINE_URL="http://h/a.zip",
+                               MODEL_TOPURL="http://h/top", ERROR_KEY="r2", MNT_PATH="/mnt",
+                               MODEL_SERVER_PORT="8200")
+        self.assertEqual(server["error-key"], "mse")
+        self.assertEqual(server["pull"], "http://h/a.zip")
+        self.assertEqual(server["pull-from"], "http://h/top")
+        self.assertEqual(server["model-db"], "/mnt/models")
+        self.assertEqual(server["listen"], ":8200")
+        self.assertEqual(self.in_force("tw-trainer", MODEL_PATH="/a", MNT_PATH="/mnt")["model-db"],
+                         "/a")
+        name = "http://kepler-model-server.kepler.svc.cluster.local"
+        self.assertEqual(self.in_force("tw-estimator", MODEL_SERVER_ENABLE="true")["model-server"],
+                         name + ":8100")
+        self.assertEqual(self.in_force("tw-estimator", MODEL_SERVER_ENABLE="true",
+                                       MODEL_SERVER_PORT="9")["model-server"], name + ":9")
+        self.assertEqual(self.in_force("tw-estimator", MODEL_SERVER_ENABLE="true",
+                                       MODEL_SERVER_URL="http://x")["model-server"], "http://x")
+        self.assertNotIn("kepler", self.in_force("tw-estimator").get("model-server", ""))
+
 
 if __name__ == "__main__":
     unittest.main()

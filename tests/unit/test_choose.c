@@ -113,15 +113,16 @@ static int load_database(void **state)
 {
 	char *db = scratch_new();
 	struct tw_index *x = NULL;
-	struct tw_strs prefer = { 0 };
+	struct tw_strs pipelines = { 0 };
+	const struct tw_index_preference prefer = { .pipelines = &pipelines };
 	struct tw_err err = { 0 };
 
 	publish(db, "lab");
 	publish(db, "alt");
-	assert_int_equal(tw_strs_adds(&prefer, "lab", &err), 0);
+	assert_int_equal(tw_strs_adds(&pipelines, "lab", &err), 0);
 	if (tw_index_load_preferring(db, &prefer, NULL, NULL, &x, &err) < 0)
 		fail_msg("%s", err.text);
-	tw_strs_clear(&prefer);
+	tw_strs_clear(&pipelines);
 	assert_int_equal(tw_index_count(x), COUNT(database));
 	scratch_free(db);
 	*state = x;

@@ -419,7 +419,8 @@ static void machines_are_ordered_before_their_models(void **state)
 		  "LinearRegressionTrainer_0", "SGDRegressorTrainer_0" },
 	};
 	char *db = scratch_new();
-	struct tw_strs prefer = { 0 };
+	struct tw_strs pipelines = { 0 };
+	const struct tw_index_preference prefer = { .pipelines = &pipelines };
 	struct tw_err err = { 0 };
 	struct refused r = { 0 };
 
@@ -430,7 +431,7 @@ static void machines_are_ordered_before_their_models(void **state)
 		struct tw_index *x = NULL;
 
 		if (preferred)
-			assert_int_equal(tw_strs_adds(&prefer, "a-few", &err), 0);
+			assert_int_equal(tw_strs_adds(&pipelines, "a-few", &err), 0);
 		assert_int_equal(
 			tw_index_load_preferring(db, &prefer, note, &r, &x, &err), 0);
 		for (size_t i = 0; i < tw_index_count(x); i++)
@@ -438,7 +439,47 @@ static void machines_are_ordered_before_their_models(void **state)
 					    want[preferred][tw_index_at(x, i)->rank]);
 		tw_index_unref(x);
 	}
-	tw_strs_clear(&prefer);
+	tw_strs_clear(&pipelines);
+	scratch_free(db);
+}
+
+static void models_of_a_machine_are_compared_by_the_figure_that_is_wanted(void **state)
+{
+	static const struct sample both[] = {
+		{ .mae_w = 1, .metadata = "{\"mse\":9,\"r2\":0.5}" },
+		{ .mae_w = 2,
+		  .trainer = "LinearRegressionTrainer",
+		  .metadata = "{\"mse\":4,\"r2\":0.9}" },
+	};
+	static const struct {
+		const char *key, *first;
+	} cases[] = {
+		{ NULL, "SGDRegressorTrainer_0" },
+		{ "mae", "SGDRegressorTrainer_0" },
+		{ "mse", "LinearRegressionTrainer_0" },
+		{ "r2", "LinearRegressionTrainer_0" },
+		/* Nobody has it: by what comes next, their names. */
+		{ "other", "LinearRegressionTrainer_0" },
+	};
+	char *db = scratch_new();
+
+	(void)state;
+	publish(db, "p", both, 2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_index_preference prefer = { .error = cases[i].key };
+		struct tw_index *x = NULL;
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_index_load_preferring(db, &prefer, NULL, NULL, &x, &err), 0);
+		assert_string_equal(tw_index_error_key(x),
+				    cases[i].key != NULL ? cases[i].key : "mae");
+		for (size_t k = 0; k < tw_index_count(x); k++)
+			if (tw_index_at(x, k)->rank == 0)
+				assert_string_equal(tw_index_at(x, k)->name,
+						    cases[i].first);
+		tw_index_unref(x);
+	}
 	scratch_free(db);
 }
 
@@ -605,6 +646,8 @@ int main(void)
 		cmocka_unit_test(a_zip_is_opened_if_it_is_what_it_was),
 		cmocka_unit_test(a_small_zip_is_kept_once_it_was_asked_for),
 		cmocka_unit_test(machines_are_ordered_before_their_models),
+		cmocka_unit_test(
+			models_of_a_machine_are_compared_by_the_figure_that_is_wanted),
 		cmocka_unit_test(what_a_pipeline_says_of_itself_is_there),
 		cmocka_unit_test(a_database_that_cannot_be_read_is_a_failure),
 		cmocka_unit_test(models_of_the_old_program_are_refused_one_by_one),
