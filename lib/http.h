@@ -59,8 +59,9 @@ struct tw_http_call {
 	const char *if_range;
 	bool plain; /* no compression on the way: bytes are counted as they lie there */
 	uint64_t timeout_ms; /* whole call; 0: 10 s */
-	uint64_t stall_ms;   /* give up when nothing came for so long; 0: never */
-	size_t answer_max;   /* bytes, decoded; 0: 64 MiB */
+	uint64_t stall_ms; /* give up when nobody answers or nothing came for so long; 0:
+			      never */
+	size_t answer_max; /* bytes, decoded; 0: 64 MiB */
 
 	const struct tw_http_access *access; /* or NULL */
 	struct tw_http *session;             /* or NULL: a connection of its own */
