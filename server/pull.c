@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -80,12 +81,14 @@ static void tell_taken(const struct pull *u, const struct tw_pull_result *r)
 	tell_models(u->all);
 }
 
-/* What lasts is said once, not at each attempt. */
+/* What lasts is said once, not at each attempt. why: a text of an error, or "". */
 static void tell_trouble(struct pull *u, const char *what, const char *why)
 {
-	if (strcmp(u->told, why) == 0)
+	const char *news = *why != '\0' ? why : what;
+
+	if (strcmp(u->told, news) == 0)
 		return;
-	memcpy(u->told, why, strlen(why) + 1);
+	snprintf(u->told, sizeof(u->told), "%s", news);
 	tw_log_warn("%s name=%s from='%s'%s%s", what, u->source->pipeline,
 		    u->source->shown, *why != '\0' ? ": " : "", why);
 }
@@ -104,7 +107,6 @@ static void note_good(struct pull *u, const struct tw_pull_result *r)
 {
 	u->status.state = TW_PULL_CURRENT;
 	u->status.confirmed_s = (int64_t)time(NULL);
-	u->there = true;
 	u->refused[0] = '\0';
 	u->told[0] = '\0';
 	if (r->outcome == TW_PULL_TAKEN) {
@@ -129,7 +131,10 @@ static void note_refused(struct pull *u, const struct tw_pull_result *r,
 static void note(struct pull *u, const struct tw_pull_result *r, const struct tw_err *why)
 {
 	u->status.bytes += r->bytes;
-	u->failures = r->outcome == TW_PULL_FAILED ? u->failures + 1 : 0;
+	u->failures = r->outcome == TW_PULL_FAILED || r->outcome == TW_PULL_REFUSED
+			      ? u->failures + 1
+			      : 0;
+	u->there = r->there;
 	switch (r->outcome) {
 	case TW_PULL_TAKEN:
 	case TW_PULL_UNCHANGED:
@@ -140,7 +145,7 @@ static void note(struct pull *u, const struct tw_pull_result *r, const struct tw
 		tell_trouble(u,
 			     "there is a pipeline of this name that was not pulled, "
 			     "it is left alone",
-			     " ");
+			     "");
 		break;
 	case TW_PULL_FAILED:
 		u->status.failures++;
@@ -162,14 +167,22 @@ static uint64_t spread(struct tw_pulls *p, uint64_t ms)
 	return ms - ms / 10 + (p->seed >> 33) % (ms / 5 + 1);
 }
 
+/* Asking whether it is still what was refused costs nobody anything. */
+static bool asks_soon(const struct tw_pull_result *r)
+{
+	return r->outcome == TW_PULL_FAILED ||
+	       (r->outcome == TW_PULL_REFUSED && r->etag[0] != '\0');
+}
+
 /* UINT64_MAX: not before somebody asks. */
 static uint64_t pause_ms(struct pull *u, const struct tw_pull_result *r)
 {
+	const uint64_t refresh_ms = u->all->refresh_ms;
 	const unsigned times = u->failures > 0 ? u->failures - 1 : 0;
 
-	if (r->outcome != TW_PULL_FAILED)
-		return u->all->refresh_ms != 0 ? spread(u->all, u->all->refresh_ms)
-					       : UINT64_MAX;
+	if (!asks_soon(r) || (r->outcome == TW_PULL_REFUSED && refresh_ms != 0 &&
+			      refresh_ms < RETRY_MIN_MS << RETRY_DOUBLINGS))
+		return refresh_ms != 0 ? spread(u->all, refresh_ms) : UINT64_MAX;
 	if (r->retry_after_s > 0)
 		return spread(u->all, 1000 * (r->retry_after_s < RETRY_AFTER_MAX_S
 						      ? r->retry_after_s
@@ -248,16 +261,12 @@ static int start(struct tw_pulls *p, struct tw_err *err)
 {
 	for (; p->started < p->sources.count; p->started++) {
 		struct pull *u = &p->pull[p->started];
-		char digest[TW_SHA256_TEXT];
-		struct tw_err ignored = { 0 };
 		int e;
 
 		u->all = p;
 		u->source = &p->sources.at[p->started];
 		u->status = (struct tw_pull_status){ .pipeline = u->source->pipeline,
 						     .from = u->source->shown };
-		(void)!tw_pull_digest(p->model_db, u->source->pipeline, &u->there, digest,
-				      &ignored);
 		e = pthread_create(&u->thread, NULL, run, u);
 		if (e != 0)
 			return tw_fail_errno(err, e, "cannot start a thread");

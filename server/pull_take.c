@@ -96,6 +96,7 @@ static int publish(struct attempt *a, const struct tw_fileset *files,
 				     err) < 0)
 		return -1;
 	a->out->outcome = TW_PULL_TAKEN;
+	a->out->there = true;
 	return 0;
 }
 
@@ -291,6 +292,7 @@ void tw_pull_take(const struct tw_pull_means *m, const struct tw_pull_source *s,
 	*out = (struct tw_pull_result){ .outcome = TW_PULL_FAILED };
 	if (look(&a, &ours, err) < 0)
 		return;
+	out->there = a.there;
 	if (!ours)
 		out->outcome = TW_PULL_LOCAL;
 	else if (s->local)

@@ -11,6 +11,7 @@
 #include "lib/http.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tw_err;
@@ -38,6 +39,7 @@ enum tw_pull_outcome {
 
 struct tw_pull_result {
 	enum tw_pull_outcome outcome;
+	bool there;             /* a pipeline of the name is in place */
 	uint64_t from, bytes;   /* downloaded: from which byte on, and how many then */
 	uint64_t retry_after_s; /* as the server asks; 0: it does not */
 	size_t models, kept;    /* TW_PULL_TAKEN: usable ones; others' that are kept */

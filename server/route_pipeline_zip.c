@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/buf.h"
+#include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/fileset.h"
@@ -139,6 +140,13 @@ static void tag_of_bytes(const char *data, size_t len, char etag[TW_ETAG_TEXT])
 	snprintf(etag, TW_ETAG_TEXT, "\"%.32s\"", digest);
 }
 
+/* It may be hundreds of times what the server needs otherwise. */
+static void let_go(void *data)
+{
+	free(data);
+	tw_daemon_trim();
+}
+
 static void send_packed(const struct packing *p, const struct tw_http_request *q,
 			struct tw_http_reply *r, char etag[TW_ETAG_TEXT], bool tagged)
 {
@@ -158,10 +166,10 @@ static void send_packed(const struct packing *p, const struct tw_http_request *q
 	wants = tw_send_wants(q, etag, len, &range);
 	tw_http_reply_header(r, "Accept-Ranges", "bytes");
 	if (!tw_send_head(r, wants, etag, len, &range)) {
-		free(data);
+		let_go(data);
 		return;
 	}
-	tw_http_reply_lend(r, data + range.from, (size_t)range.len, free, data);
+	tw_http_reply_lend(r, data + range.from, (size_t)range.len, let_go, data);
 	r->content_type = "application/zip";
 	tw_buf_addf(&name, "%s.zip", p->pipeline);
 	r->attachment = tw_buf_detach(&name, NULL);
