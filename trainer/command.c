@@ -5,6 +5,7 @@
 #include "lib/err.h"
 #include "lib/kepler_key.h"
 #include "lib/opt.h"
+#include "trainer/guest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static int prepare(const struct tw_command *c, int argc, char **argv, void *conf
 {
 	int rest;
 
-	if (c->old_keys != NULL && tw_kepler_keys_load(c->old_keys, err) < 0)
+	if (tw_kepler_keys_load(tw_guest_keys, err) < 0 ||
+	    (c->old_keys != NULL && tw_kepler_keys_load(c->old_keys, err) < 0))
 		return -1;
 	if (tw_opts_parse(c->opts, argc, argv, config, action, &rest, err) < 0)
 		return -1;

@@ -2,6 +2,7 @@
 #include "trainer/extract_parts.h"
 
 #include "lib/err.h"
+#include "trainer/guest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +10,7 @@
 
 bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a)
 {
-	const char *job = tw_series_label(s, "job");
-
-	return (job != NULL && strcmp(job, "vm") == 0) == a->vm_metrics;
+	return tw_series_is_guest(s) == a->vm_metrics;
 }
 
 static int find_feature(const struct tw_metric_series *m, const struct tw_extract_args *a,

@@ -6,18 +6,12 @@
 #include "trainer/machines_ports.h"
 #include "trainer/prom_store.h"
 #include "trainer/schema.h"
+#include "trainer/guest.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_guest(const struct tw_series *s)
-{
-	const char *job = tw_series_label(s, "job");
-
-	return job != NULL && strcmp(job, "vm") == 0;
-}
 
 static int add_series(struct tw_machines *m, const struct tw_series *s,
 		      const char *const *labels, struct tw_err *err)
@@ -26,7 +20,7 @@ static int add_series(struct tw_machines *m, const struct tw_series *s,
 	const struct tw_machine_tag first = tw_machine_tag_next(s, labels, &i);
 	struct tw_machine_tag other;
 
-	if (is_guest(s) || first.text == NULL)
+	if (tw_series_is_guest(s) || first.text == NULL)
 		return 0;
 	while (other = tw_machine_tag_next(s, labels, &i), other.text != NULL)
 		if (tw_machine_alias_add(&m->aliases, other, first, err) < 0)
@@ -44,7 +38,7 @@ static int name_series(const struct tw_machines *m, const struct tw_prom_metric 
 	struct tw_machine_tag tag = tw_machine_tag_next(s, labels, &i);
 
 	*name = NULL;
-	if (is_guest(s) || tag.text == NULL)
+	if (tw_series_is_guest(s) || tag.text == NULL)
 		return 0;
 	*name = tw_machine_alias_resolve(&m->aliases, tag, other);
 	if (*name != NULL)
@@ -96,7 +90,7 @@ static int list_names(struct tw_machines *m, const struct tw_prom *p,
 
 			if (name_series(m, metric, &metric->series[k], name, err) < 0)
 				return -1;
-			if (*name == NULL && !is_guest(&metric->series[k]))
+			if (*name == NULL && !tw_series_is_guest(&metric->series[k]))
 				*nameless = metric->name;
 			/* Series of one machine come one behind the other. */
 			if (*name != NULL && (m->count == 0 || name[-1] != *name))

@@ -3,6 +3,7 @@
 
 #include "trainer/prom_store.h"
 #include "trainer/schema.h"
+#include "trainer/guest.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -52,13 +53,13 @@ static size_t find_name(const char *const *name, size_t count, const char *text)
 static bool add_series(const struct tw_series *s, const char *const *labels,
 		       const char *const *name, size_t count, struct span *span)
 {
-	const char *text = NULL, *job = tw_series_label(s, "job");
+	const char *text = NULL;
 	double first, last;
 	size_t l = 0, i;
 
 	while (labels[l] != NULL && (text = tw_series_label(s, labels[l])) == NULL)
 		l++;
-	if (text == NULL || (job != NULL && strcmp(job, "vm") == 0))
+	if (text == NULL || tw_series_is_guest(s))
 		return true;
 	i = find_name(name, count, text);
 	if (i == count || s->time_ms.count == 0)

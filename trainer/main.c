@@ -6,6 +6,7 @@
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "trainer/service.h"
+#include "trainer/guest.h"
 
 #include <errno.h>
 #include <gsl/gsl_errno.h>
@@ -160,6 +161,7 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 
 	if (tw_kepler_keys_load(tw_kepler_model_db_keys, &err) < 0 ||
+	    tw_kepler_keys_load(tw_guest_keys, &err) < 0 ||
 	    tw_kepler_model_db_default(&err) < 0 ||
 	    tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0) {
 		fprintf(stderr, "tw-trainer: %s\n", err.text);

@@ -48,6 +48,7 @@ trainer-src += trainer/fit_logistic.c
 trainer-src += trainer/fit_polynomial.c
 trainer-src += trainer/fit_ridge.c
 trainer-src += trainer/folds.c
+trainer-src += trainer/guest.c
 trainer-src += trainer/hints.c
 trainer-src += trainer/isolation.c
 trainer-src += trainer/linear_text.c

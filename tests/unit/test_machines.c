@@ -9,6 +9,7 @@
 #include "trainer/prom.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CYCLES "kepler_container_cpu_cycles_total"
@@ -116,6 +117,16 @@ static void guests_are_nobodys_machine(void **state)
 	expect_names(MAKE("\"instance\":\"host\"", "\"instance\":\"vm\",\"job\":\"vm\"",
 			  "\"job\":\"vm\""),
 		     "host");
+	/* By another name, where the old programs' key says so; and then by that alone.
+	 */
+	assert_int_equal(setenv("VM_JOB_NAME", "guests", 1), 0);
+	expect_names(MAKE("\"instance\":\"host\"",
+			  "\"instance\":\"x\",\"job\":\"guests\"", "\"job\":\"guests\""),
+		     "host");
+	expect_names(MAKE("\"instance\":\"host\"", "\"instance\":\"x\",\"job\":\"vm\"",
+			  "\"instance\":\"host\""),
+		     "host x");
+	assert_int_equal(unsetenv("VM_JOB_NAME"), 0);
 }
 
 static struct tw_prom *two_machines(void)
