@@ -134,6 +134,11 @@ const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind ki
 						 : NULL;
 }
 
+bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	return z->told && tw_power_meter(x->c->power, z->zone->kind) == z->meter;
+}
+
 /* ---- labels ---- */
 
 void tw_labels_add(struct tw_labels *l, const char *name, const char *value)

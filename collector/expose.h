@@ -16,6 +16,7 @@
 
 struct tw_collector;
 struct tw_err;
+struct tw_power_zone;
 
 /* What is shown of what there is. */
 struct tw_show {
@@ -54,6 +55,9 @@ uint64_t tw_charge_sum(const struct tw_charge *c);
 
 /* The name of the meter of a kind, as long as it tells it; else NULL. */
 const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind);
+
+/* Whether a zone is told, and of the meter that is believed of its kind. */
+bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z);
 
 #define TW_LABELS_MAX 16
 

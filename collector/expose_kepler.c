@@ -202,7 +202,7 @@ static void expose_node(const struct tw_exposure *x)
 		for (size_t i = 0; i < count; i++) {
 			struct tw_labels l = { .count = 0 };
 
-			if (!z[i].told || !is_kind(z[i].zone->kind))
+			if (!tw_exposure_believes(x, &z[i]) || !is_kind(z[i].zone->kind))
 				continue;
 			tw_labels_add(&l, "zone", tw_zone_kind_name(z[i].zone->kind));
 			tw_labels_add(&l, "path", z[i].zone->path);

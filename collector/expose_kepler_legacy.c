@@ -196,8 +196,7 @@ static void expose_node_zone(const struct tw_exposure *x, size_t zone)
 	for (size_t i = 0; i < count; i++) {
 		struct tw_labels l = { .count = 0 };
 
-		if (z[i].zone->kind != kinds[zone] || !z[i].told ||
-		    tw_power_meter(x->c->power, kinds[zone]) != z[i].meter)
+		if (z[i].zone->kind != kinds[zone] || !tw_exposure_believes(x, &z[i]))
 			continue;
 		/* Zones of one package that are of a kind are dies. */
 		tw_labels_add(&l, "package", z[i].zone->name);

@@ -46,12 +46,6 @@ static void label_zone(struct tw_labels *l, const struct tw_power_zone *z)
 	tw_labels_add(l, "source", z->meter->name);
 }
 
-/* What a zone that is another meter's cannot add to. */
-static bool is_believed(const struct tw_exposure *x, const struct tw_power_zone *z)
-{
-	return tw_power_meter(x->c->power, z->zone->kind) == z->meter;
-}
-
 static void expose_energy(const struct tw_exposure *x, const struct tw_power_zone *z,
 			  size_t count)
 {
@@ -59,7 +53,7 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_power_zon
 	for (size_t i = 0; i < count; i++) {
 		struct tw_labels l;
 
-		if (!z[i].told || !is_believed(x, &z[i]))
+		if (!tw_exposure_believes(x, &z[i]))
 			continue;
 		label_zone(&l, &z[i]);
 		tw_labels_add(&l, "mode", tw_mode_name(false));

@@ -47,13 +47,15 @@ struct tw_meter_config {
 	const struct tw_roots *roots;
 	const struct tw_node *node; /* for meters that reckon; lives as long */
 	const char *model;          /* file or directory; NULL: none */
-	uint32_t seed;              /* of noise */
+	unsigned told; /* 1 << kind of those that its twin tells: they are left out */
+	uint32_t seed; /* of noise */
 };
 
 struct tw_meter {
 	const char *name;    /* "rapl-sysfs": source in metrics */
 	const char *summary; /* one line */
 	bool asked;          /* used only where it is named */
+	const char *twin; /* a more trusted one that reads the same counters; or NULL */
 	/* *state is yours: close(). Fails with why where the machine has no such meter.
 	 */
 	int (*open)(const struct tw_meter_config *c, void **state, struct tw_err *err);
@@ -75,6 +77,7 @@ extern const struct tw_meter tw_meter_amd_energy;
 extern const struct tw_meter tw_meter_fake;
 extern const struct tw_meter tw_meter_hwmon;
 extern const struct tw_meter tw_meter_model;
+extern const struct tw_meter tw_meter_rapl_msr;
 extern const struct tw_meter tw_meter_rapl_sysfs;
 extern const struct tw_meter tw_meter_xgene;
 

@@ -5,6 +5,8 @@
 #include "lib/file.h"
 #include "lib/num.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +57,34 @@ int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err)
 	for (size_t i = 0; i < len; i++)
 		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
 	out[len] = '\0';
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const unsigned *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int tw_meter_list(const char *dir, const char *prefix, unsigned *at, size_t max,
+		  size_t *count, struct tw_err *err)
+{
+	const size_t len = strlen(prefix);
+	const struct dirent *d;
+	DIR *open_dir = opendir(dir);
+	uint64_t n;
+
+	if (open_dir == NULL)
+		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
+	*count = 0;
+	while (*count < max && (d = readdir(open_dir)) != NULL)
+		if (strncmp(d->d_name, prefix, len) == 0 &&
+		    tw_parse_u64(d->d_name + len, strlen(d->d_name + len), &n) &&
+		    n < UINT32_MAX)
+			at[(*count)++] = (unsigned)n;
+	closedir(open_dir);
+	qsort(at, *count, sizeof(*at), compare_numbers);
 	return 0;
 }
 

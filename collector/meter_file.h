@@ -22,6 +22,11 @@ int tw_meter_parse(const char *data, size_t len, uint64_t *out, struct tw_err *e
 /* The first line, without blanks at its end; control bytes become '?'. */
 int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err);
 
+/* N of all prefixN in a directory, sorted; no more than max, what is beyond is left out.
+ */
+int tw_meter_list(const char *dir, const char *prefix, unsigned *at, size_t max,
+		  size_t *count, struct tw_err *err);
+
 /* Zones of a meter as it is opened. All zero bytes is none. */
 struct tw_zone_list {
 	struct tw_zone *at; /* free() */

@@ -8,10 +8,7 @@
 #include "collector/meter_file.h"
 #include "collector/roots.h"
 #include "lib/err.h"
-#include "lib/num.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,33 +142,6 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 	return 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const unsigned *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* N of all hwmonN, sorted. */
-static int list_devices(const char *dir, unsigned *at, size_t *count, struct tw_err *err)
-{
-	const struct dirent *d;
-	DIR *open_dir = opendir(dir);
-	uint64_t n;
-
-	if (open_dir == NULL)
-		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
-	*count = 0;
-	while (*count < DEVICES_MAX && (d = readdir(open_dir)) != NULL)
-		if (strncmp(d->d_name, "hwmon", 5) == 0 &&
-		    tw_parse_u64(d->d_name + 5, strlen(d->d_name + 5), &n) &&
-		    n < UINT32_MAX)
-			at[(*count)++] = (unsigned)n;
-	closedir(open_dir);
-	qsort(at, *count, sizeof(*at), compare_numbers);
-	return 0;
-}
-
 static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 		       const char *meter, struct tw_err *err)
 {
@@ -183,7 +153,7 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/class/hwmon", c->roots->sys) >=
 	    sizeof(dir) - LONGEST)
 		return tw_fail(err, TW_INVALID, "'%s' is too long", c->roots->sys);
-	if (list_devices(dir, at, &count, err) < 0)
+	if (tw_meter_list(dir, "hwmon", at, DEVICES_MAX, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
 		const size_t had = l->count;

@@ -4,10 +4,13 @@
  * intel-rapl:N of a package (or a die, or psys) and intel-rapl:N:M of its parts; AMD's
  * are named the same. They are side by side below /sys/class/powercap, or one within the
  * other below /sys/devices/virtual/powercap. intel-rapl-mmio has the same counters once
- * more and is left out.
+ * more and is left out. So is "core" of AMD's processors: Linux shows the counter of one
+ * core there (drivers/powercap/intel_rapl_msr.c, as of 6.12).
  */
 #include "collector/meter.h"
 #include "collector/meter_file.h"
+#include "collector/processors.h"
+#include "collector/rapl.h"
 #include "collector/roots.h"
 #include "lib/err.h"
 #include "lib/num.h"
@@ -181,15 +184,30 @@ static int package_of(const char *name)
 		       : -1;
 }
 
-/* The zone of a place, whose top is at before it. */
+/* Whether "core" is a single one. What a host gives its guests is no driver's. */
+static int counts_one_core(const struct tw_roots *roots, bool *out, struct tw_err *err)
+{
+	struct tw_processors p = { 0 };
+	struct tw_err why = { 0 };
+
+	*out = false;
+	if (roots->powercap != NULL)
+		return 0;
+	if (tw_processors_read(roots, &p, &why) == 0)
+		*out = p.count > 0 && tw_rapl_is_amd(&p.at[0]);
+	tw_processors_release(&p);
+	return why.code == TW_NOMEM ? tw_fail(err, TW_NOMEM, "%s", why.text) : 0;
+}
+
+/* The zone of a place, in that package. */
 static int add_zone(struct tw_zone_list *l, const struct place *p, int package,
-		    struct tw_err *err)
+		    bool one_core, struct tw_err *err)
 {
 	struct tw_zone z = { .package = package };
 	struct tw_err ignored = { 0 };
 	char file[TW_ZONE_PATH + 24];
 
-	if (!kind_of(p->name, &z.kind))
+	if (!kind_of(p->name, &z.kind) || (one_core && z.kind == TW_ZONE_CORE))
 		return 0;
 	snprintf(z.name, sizeof(z.name), "%s", p->name);
 	if ((size_t)snprintf(z.path, sizeof(z.path), "%s/energy_uj", p->path) >=
@@ -201,7 +219,8 @@ static int add_zone(struct tw_zone_list *l, const struct place *p, int package,
 	return tw_zone_list_add(l, &z, err);
 }
 
-static int add_zones(struct tw_zone_list *l, struct places *p, struct tw_err *err)
+static int add_zones(struct tw_zone_list *l, struct places *p, bool one_core,
+		     struct tw_err *err)
 {
 	int package = -1;
 
@@ -210,7 +229,7 @@ static int add_zones(struct tw_zone_list *l, struct places *p, struct tw_err *er
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->at[i].part == UINT32_MAX || p->at[i].top != p->at[i - (i > 0)].top)
 			package = package_of(p->at[i].name);
-		if (add_zone(l, &p->at[i], package, err) < 0)
+		if (add_zone(l, &p->at[i], package, one_core, err) < 0)
 			return -1;
 	}
 	if (l->count == 0)
@@ -223,6 +242,7 @@ static int open_rapl(const struct tw_meter_config *c, void **state, struct tw_er
 	struct tw_zone_list *l = calloc(1, sizeof(*l));
 	struct places places = { 0 };
 	char dir[TW_ZONE_PATH];
+	bool one_core;
 	int n, rc = -1;
 
 	if (l == NULL)
@@ -235,7 +255,8 @@ static int open_rapl(const struct tw_meter_config *c, void **state, struct tw_er
 		goto out;
 	}
 	if (find_places(&places, dir, DEPTH_MAX, err) < 0 ||
-	    add_zones(l, &places, err) < 0 || tw_zone_list_open(l, err) < 0)
+	    counts_one_core(c->roots, &one_core, err) < 0 ||
+	    add_zones(l, &places, one_core, err) < 0 || tw_zone_list_open(l, err) < 0)
 		goto out;
 
 	*state = l;

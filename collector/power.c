@@ -58,13 +58,26 @@ static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *er
 	return 0;
 }
 
+/* Kinds that the meter of a name is believed of. */
+static unsigned kinds_of(const struct tw_power *p, const char *name)
+{
+	unsigned kinds = 0;
+
+	for (int i = 0; name != NULL && i < TW_ZONE_KIND_COUNT; i++)
+		if (p->of[i] != NULL && strcmp(p->of[i]->name, name) == 0)
+			kinds |= 1u << i;
+	return kinds;
+}
+
 static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 		      const struct tw_meter *meter, struct tw_err *err)
 {
 	struct open_meter *m = &p->meter[p->meters];
+	struct tw_meter_config mc = c->meter;
 
 	*m = (struct open_meter){ .meter = meter };
-	if (meter->open(&c->meter, &m->state, err) < 0)
+	mc.told = kinds_of(p, meter->twin);
+	if (meter->open(&mc, &m->state, err) < 0)
 		return tw_err_wrap(err, "%s", meter->name);
 	p->meters++;
 	return add_zones(p, m, err);

@@ -25,8 +25,9 @@ static const struct {
 	const char *key;
 	size_t offset, size;
 } fields[] = {
-	FIELD("processor", number), FIELD("vendor_id", vendor),
-	FIELD("model name", model), FIELD("physical id", package),
+	FIELD("processor", number),  FIELD("vendor_id", vendor),
+	FIELD("cpu family", family), FIELD("model", model_number),
+	FIELD("model name", model),  FIELD("physical id", package),
 	FIELD("core id", core),
 };
 

@@ -18,6 +18,8 @@ struct tw_roots;
 struct tw_processor {
 	char number[16];
 	char vendor[32];
+	char family[8];       /* x86: "6", "25" */
+	char model_number[8]; /* x86: "85" */
 	char model[64];
 	char package[16];
 	char core[16];

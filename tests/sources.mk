@@ -6,6 +6,8 @@ test-support := $(filter-out $(test-src),$(sort $(wildcard tests/unit/*.c)))
 # The steps at which tests/unit/test_publish.c kills a publisher.
 test-wrap-test_publish := open openat mkdir write fsync rename renameat2 unlink unlinkat rmdir \
 	flock
+# Registers that are not in files.
+test-wrap-test_meter_msr := pread
 test-wrap-test_file := fsync rename
 test-wrap-test_fit_xgboost := XGBoosterUpdateOneIter XGBGetLastError
 test-wrap-test_fileset := fsync
