@@ -156,7 +156,7 @@ all: $(programs:%=$(O)/%) $(helpers:%=$(O)/%) $(library)
 lib-objs := $(patsubst %.c,$(O)/%.o,$(foreach d,$(dirs),$($d-src)))
 all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
 	$(foreach p,$(programs) $(helpers),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
-	tests/fuzz/replay.c)
+	tests/fuzz/replay.c tests/fake/nvml.c)
 headers  := $(filter-out %.bpf.h,$(foreach d,$(dirs) tests/unit,$(wildcard $d/*.h)))
 
 # ---- how to make it --------------------------------------------------------
@@ -235,6 +235,13 @@ all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
 	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
+
+# What looks like a library that only some machines have.
+fakes := $(O)/tests/fake/libnvidia-ml.so.1
+$(fakes): $(O)/tests/fake/nvml.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $^ -o $@
+
 # Allocation goes through tests/unit/fail_alloc.c, which can fail the nth call.
 wrap := malloc calloc realloc strdup
 $(tests): $(O)/%: $(O)/%.o $(test-support:%.c=$(O)/%.o) $(O)/libtw.a

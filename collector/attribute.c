@@ -197,6 +197,27 @@ static void give(struct tw_attribution *a, size_t count, int kind, bool idle)
 	*waiting = 0;
 }
 
+/* What slices have of it, whole microjoules of its own users; never more than there is.
+ */
+static void give_gpu(struct tw_attribution *a, const struct tw_slice *s, size_t count,
+		     bool idle)
+{
+	uint64_t *waiting = energy_of(&a->stats.waiting, TW_ZONE_GPU, idle);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += idle ? s[i].gpu_idle_uj : s[i].gpu_dynamic_uj;
+	if (sum > *waiting) {
+		a->stats.errors++;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		*energy_of(&a->charge[i], TW_ZONE_GPU, idle) =
+			idle ? s[i].gpu_idle_uj : s[i].gpu_dynamic_uj;
+	*energy_of(&a->stats.given, TW_ZONE_GPU, idle) += sum;
+	*waiting -= sum;
+}
+
 static void give_dynamic(struct tw_attribution *a, const struct tw_slice *s, size_t count)
 {
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
@@ -233,6 +254,8 @@ int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 	memset(a->charge, 0, count * sizeof(*a->charge));
 	give_dynamic(a, s, count);
 	give_idle(a, s, count);
+	give_gpu(a, s, count, false);
+	give_gpu(a, s, count, true);
 	for (size_t i = 0; i < count; i++)
 		tw_workloads_charge(t, &s[i], &a->charge[i]);
 	return 0;

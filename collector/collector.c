@@ -34,6 +34,17 @@ static struct tw_usage used_by_all(const struct tw_workloads *t)
 	return sum;
 }
 
+/* What is not of a process that is known stays the machine's. */
+static void tick_gpus(struct tw_collector *c)
+{
+	size_t count;
+	const struct tw_use *use = tw_power_uses(c->power, &count);
+
+	for (size_t i = 0; i < count; i++)
+		tw_workloads_use_gpu(c->workloads, use[i].tgid, use[i].dynamic_uj,
+				     use[i].idle_uj);
+}
+
 /* Meters are read whatever else fails: their counters go on. */
 static int tick_energy(struct tw_collector *c, struct tw_err *err)
 {
@@ -43,6 +54,7 @@ static int tick_energy(struct tw_collector *c, struct tw_err *err)
 	/* What the kernel does not tell of the machine is not there: node.there. */
 	tw_node_tick(&c->node, c->elapsed_ns, &used, &missing);
 	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node));
+	tick_gpus(c);
 	if (tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), err) <
 	    0)
 		return -1;

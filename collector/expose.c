@@ -93,10 +93,10 @@ int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 		       : 0;
 }
 
-/* A counter may tell of a process before its CPU time does. */
+/* A counter or a GPU may tell of a process before its CPU time does. */
 static bool has_used(const struct tw_workload *w)
 {
-	bool used = w->used.cpu_ns > 0;
+	bool used = w->used.cpu_ns > 0 || tw_charge_sum(&w->charged) > 0;
 
 	for (int i = 0; i < TW_COUNTER_COUNT; i++)
 		used = used || w->used.counter[i] > 0;

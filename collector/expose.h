@@ -53,7 +53,8 @@ const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 /* Energy of all kinds that are no part of another: package, dram and gpu, in uJ. */
 uint64_t tw_charge_sum(const struct tw_charge *c);
 
-/* The name of the meter of a kind, as long as it tells it; else NULL. */
+/* The name of the meter of a kind, as long as it tells it; else NULL. Sensors of which it
+ * is not known what they are have none: their energy is not given to workloads. */
 const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind);
 
 /* Whether a zone is told, and of the meter that is believed of its kind. */

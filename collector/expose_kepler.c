@@ -184,6 +184,19 @@ static const struct node_metric {
 	  idle_watts },
 };
 
+static const struct node_metric gpu_metrics[] = {
+	{ JOULES("kepler_node_gpu_joules_total", "Energy of a GPU."), joules },
+	{ JOULES("kepler_node_gpu_active_joules_total", "Energy of a GPU by load."),
+	  active_joules },
+	{ JOULES("kepler_node_gpu_idle_joules_total", "Energy of a GPU without load."),
+	  idle_joules },
+	{ WATTS("kepler_node_gpu_watts", "Power of a GPU."), watts },
+	{ WATTS("kepler_node_gpu_active_watts", "Power of a GPU by load."),
+	  active_watts },
+	{ WATTS("kepler_node_gpu_idle_watts", "Power of a GPU without load."),
+	  idle_watts },
+};
+
 static bool is_kind(enum tw_zone_kind kind)
 {
 	for (size_t i = 0; i < COUNT(kinds); i++)
@@ -207,6 +220,31 @@ static void expose_node(const struct tw_exposure *x)
 			tw_labels_add(&l, "zone", tw_zone_kind_name(z[i].zone->kind));
 			tw_labels_add(&l, "path", z[i].zone->path);
 			sample(x, &l, node_metrics[m].value(&z[i]));
+		}
+	}
+}
+
+/* The first is a name of Kepler 0.5 to 0.9, too, with other labels: where both are asked
+ * for, it is theirs. */
+static void expose_gpus(const struct tw_exposure *x)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+
+	for (size_t m = x->c->show.kepler_legacy; m < COUNT(gpu_metrics); m++) {
+		tw_expo_family(x->e, &gpu_metrics[m].family);
+		for (size_t i = 0; i < count; i++) {
+			const struct tw_zone_gpu *gpu = &z[i].zone->gpu;
+			struct tw_labels l = { .count = 0 };
+
+			if (!tw_exposure_believes(x, &z[i]) ||
+			    z[i].zone->kind != TW_ZONE_GPU)
+				continue;
+			tw_labels_add(&l, "gpu", gpu->index);
+			tw_labels_add(&l, "gpu_uuid", gpu->uuid);
+			tw_labels_add(&l, "gpu_name", gpu->model);
+			tw_labels_add(&l, "vendor", gpu->vendor);
+			sample(x, &l, gpu_metrics[m].value(&z[i]));
 		}
 	}
 }
@@ -263,6 +301,8 @@ void tw_expose_kepler(const struct tw_exposure *x)
 						TW_LEVEL_POD, TW_LEVEL_VM };
 
 	expose_node(x);
+	if (tw_power_meter(x->c->power, TW_ZONE_GPU) != NULL)
+		expose_gpus(x);
 	expose_usage(x);
 	expose_processors(x);
 	for (size_t i = 0; i < COUNT(levels); i++)

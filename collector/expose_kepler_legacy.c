@@ -171,7 +171,8 @@ static void expose_level(const struct tw_exposure *x, const struct legacy_level 
 		return;
 	for (size_t i = 0; i < COUNT(kinds); i++)
 		expose_zone(x, v, i);
-	if (v->total.name != NULL && x->by_energy)
+	if (v->total.name != NULL &&
+	    (x->by_energy || tw_power_meter(x->c->power, TW_ZONE_GPU) != NULL))
 		expose_total(x, v);
 	for (size_t i = 0; i < COUNT(counters); i++)
 		expose_counter(x, v, i);
@@ -204,6 +205,8 @@ static void expose_node_zone(const struct tw_exposure *x, size_t zone)
 			snprintf(l.text[0], sizeof(l.text[0]), "%d", z[i].zone->package);
 			l.at[0].value = l.text[0];
 		}
+		if (kinds[zone] == TW_ZONE_GPU)
+			l.at[0].value = z[i].zone->gpu.index;
 		tw_labels_add(&l, "instance", x->c->show.node_name);
 		sample_modes(x, &l, z[i].dynamic_uj, z[i].idle_uj,
 			     source_name(z[i].meter->name));

@@ -43,6 +43,10 @@ static void label_zone(struct tw_labels *l, const struct tw_power_zone *z)
 		snprintf(l->text[0], sizeof(l->text[0]), "%d", z->zone->package);
 		tw_labels_add(l, "package", l->text[0]);
 	}
+	if (z->zone->kind == TW_ZONE_GPU) {
+		tw_labels_add(l, "gpu", z->zone->gpu.index);
+		tw_labels_add(l, "uuid", z->zone->gpu.uuid);
+	}
 	tw_labels_add(l, "source", z->meter->name);
 }
 

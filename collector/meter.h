@@ -21,6 +21,14 @@ struct tw_roots;
 #define TW_ZONE_NAME 64
 #define TW_ZONE_PATH 256
 
+/* Which GPU a zone is; "" and NULL: not told. */
+struct tw_zone_gpu {
+	char index[12];
+	char uuid[96];
+	char model[96];
+	const char *vendor; /* "nvidia" */
+};
+
 /* A zone of a meter. Does not change while the meter is open. */
 struct tw_zone {
 	enum tw_zone_kind kind;
@@ -31,7 +39,9 @@ struct tw_zone {
 	char path[TW_ZONE_PATH]; /* what is read */
 	/* Of energy: the largest value before it is 0 again; 0: not known. */
 	uint64_t range_uj;
-	uint64_t window_ms; /* what a power value is the average of; 0: not known */
+	uint64_t window_ms;     /* what a power value is the average of; 0: not known */
+	struct tw_zone_gpu gpu; /* of TW_ZONE_GPU */
+	const char *note;       /* what is to be known of it; or NULL */
 };
 
 /* What a zone showed. */
@@ -39,16 +49,25 @@ struct tw_reading {
 	bool there;         /* false: not readable now */
 	uint64_t energy_uj; /* as the zone tells */
 	double power_w;
+	bool own_load; /* its load is not the processors', but this one */
+	double load;   /* 0 to 1; below 0: not known */
 	/* Why it is not there; "" if it is. */
 	char why[96];
+};
+
+/* A process that used a zone since the reading before, and how much of it. */
+struct tw_zone_user {
+	uint32_t tgid;
+	uint64_t weight; /* beside those of others */
 };
 
 struct tw_meter_config {
 	const struct tw_roots *roots;
 	const struct tw_node *node; /* for meters that reckon; lives as long */
 	const char *model;          /* file or directory; NULL: none */
-	unsigned told; /* 1 << kind of those that its twin tells: they are left out */
-	uint32_t seed; /* of noise */
+	unsigned told;    /* 1 << kind of those that its twin tells: they are left out */
+	const char *nvml; /* NVIDIA's library; NULL: the system's */
+	uint32_t seed;    /* of noise */
 };
 
 struct tw_meter {
@@ -63,6 +82,10 @@ struct tw_meter {
 	const struct tw_zone *(*zones)(const void *state, size_t *count);
 	/* One reading for each zone. No allocation. */
 	void (*read)(void *state, struct tw_reading *out);
+	/* Who used a zone, as of the last reading; NULL: it does not know. Lives until
+	 * the next. */
+	const struct tw_zone_user *(*users)(const void *state, size_t zone,
+					    size_t *count);
 	void (*close)(void *state); /* NULL is fine */
 };
 
@@ -77,6 +100,7 @@ extern const struct tw_meter tw_meter_amd_energy;
 extern const struct tw_meter tw_meter_fake;
 extern const struct tw_meter tw_meter_hwmon;
 extern const struct tw_meter tw_meter_model;
+extern const struct tw_meter tw_meter_nvml;
 extern const struct tw_meter tw_meter_rapl_msr;
 extern const struct tw_meter tw_meter_rapl_sysfs;
 extern const struct tw_meter tw_meter_xgene;

@@ -53,7 +53,10 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 		      tw_passed_over *passed, struct tw_err *err)
 {
 	const struct tw_power_config pc = {
-		.meter = { .roots = &c->roots, .node = &c->node, .model = s->model },
+		.meter = { .roots = &c->roots,
+			   .node = &c->node,
+			   .model = s->model,
+			   .nvml = s->nvml },
 		.meters = &s->meters,
 		.passed = passed,
 	};

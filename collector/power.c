@@ -26,6 +26,7 @@ struct tw_power {
 	const struct tw_meter *of[TW_ZONE_KIND_COUNT];
 	bool tells[TW_ZONE_KIND_COUNT];
 	struct tw_charge ticked;
+	struct tw_uses uses;
 };
 
 static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
@@ -140,17 +141,36 @@ void tw_power_close(struct tw_power *p)
 		p->meter[i].meter->close(p->meter[i].state);
 	free(p->zone);
 	free(p->reading);
+	tw_uses_release(&p->uses);
 	free(p);
 }
 
-/* Energy of a zone into what is there without load and what is there by it. */
-static void add_energy(struct tw_power *p, struct tw_power_zone *z,
+/* Energy of a zone that is believed, to whoever its meter says used it. */
+static void add_uses(struct tw_power *p, const struct open_meter *o, size_t zone,
+		     uint64_t dynamic_uj, uint64_t idle_uj)
+{
+	const struct tw_zone_user *user;
+	size_t count;
+
+	if (o->meter->users == NULL)
+		return;
+	user = o->meter->users(o->state, zone, &count);
+	tw_uses_add(&p->uses, user, count, dynamic_uj, idle_uj);
+}
+
+/*
+ * Energy of zone i of a meter into what is there without load and what is there by it.
+ * Of a load that is not known (below 0) nothing is learned.
+ */
+static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 		       const struct tw_span *s, double load)
 {
+	struct tw_power_zone *z = &p->zone[o->first + i];
 	const enum tw_zone_kind kind = z->zone->kind;
 	uint64_t idle_uj;
 
-	tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
+	if (load >= 0)
+		tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
 	z->idle_w = z->idle.idle_w;
 	idle_uj = (uint64_t)(z->idle_w * (double)s->over_ns / 1e3);
 	if (idle_uj > s->energy_uj)
@@ -162,18 +182,20 @@ static void add_energy(struct tw_power *p, struct tw_power_zone *z,
 		return;
 	p->ticked.idle_uj[kind] += idle_uj;
 	p->ticked.dynamic_uj[kind] += s->energy_uj - idle_uj;
+	add_uses(p, o, i, s->energy_uj - idle_uj, idle_uj);
 }
 
-static void tick_zone(struct tw_power *p, struct tw_power_zone *z,
-		      const struct tw_reading *r, uint64_t now_ns, uint64_t tick_ns,
-		      double load)
+static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
+		      uint64_t now_ns, uint64_t tick_ns, double load)
 {
+	struct tw_power_zone *z = &p->zone[o->first + i];
+	const struct tw_reading *r = &p->reading[i];
 	const struct tw_span s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
 
 	z->told = s.told;
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
-		add_energy(p, z, &s, load);
+		add_energy(p, o, i, &s, r->own_load ? r->load : load);
 	else if (p->of[z->zone->kind] == z->meter)
 		p->tells[z->zone->kind] = false;
 }
@@ -181,6 +203,7 @@ static void tick_zone(struct tw_power *p, struct tw_power_zone *z,
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
 {
 	memset(&p->ticked, 0, sizeof(p->ticked));
+	p->uses.count = 0;
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		p->tells[i] = p->of[i] != NULL;
 	for (size_t m = 0; m < p->meters; m++) {
@@ -188,8 +211,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 
 		o->meter->read(o->state, p->reading);
 		for (size_t i = 0; i < o->count; i++)
-			tick_zone(p, &p->zone[o->first + i], &p->reading[i], now_ns,
-				  tick_ns, load);
+			tick_zone(p, o, i, now_ns, tick_ns, load);
 	}
 }
 
@@ -197,6 +219,12 @@ const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *cou
 {
 	*count = p->zones;
 	return p->zone;
+}
+
+const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count)
+{
+	*count = p->uses.count;
+	return p->uses.at;
 }
 
 const struct tw_charge *tw_power_ticked(const struct tw_power *p)

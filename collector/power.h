@@ -13,6 +13,7 @@
 #include "collector/idle.h"
 #include "collector/meter.h"
 #include "collector/track.h"
+#include "collector/uses.h"
 #include "collector/zone.h"
 
 #include <stdbool.h>
@@ -53,6 +54,9 @@ void tw_power_close(struct tw_power *p); /* NULL is fine */
 
 /* Read all zones, at a load of the processors from 0 to 1. No allocation. */
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load);
+
+/* Of the last tick: energy that is told by process, which is a part of its kind's. */
+const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);
 
 /* By trust of the meter. */
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count);

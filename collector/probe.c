@@ -109,6 +109,7 @@ static const struct {
 	{ CAP_PERFMON, "CAP_PERFMON", "the same" },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
 	  "RAPL's files, which are root's alone" },
+	{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO", "RAPL's registers (meter rapl-msr)" },
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "other users' processes where /proc hides" },
 };
 
@@ -137,7 +138,8 @@ static int advise(const struct found *f, struct tw_err *err)
 		  "a meter is root's alone: start tw-collector as root (it gives root "
 		  "up)" },
 		{ f->meters.told == 0,
-		  "no meter tells power: in a virtual machine let the host write its "
+		  "no meter tells power: where the processor has RAPL, load "
+		  "intel_rapl_msr, or msr; in a virtual machine let the host write its "
 		  "measured power (--vm-power-dir there, --powercap here), or estimate "
 		  "it by a model (--model)" },
 		{ !f->ends && !may_bpf,

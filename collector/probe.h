@@ -18,6 +18,7 @@ struct tw_roots;
 struct tw_probe_config {
 	const struct tw_roots *roots;
 	const char *model; /* for the meter "model"; NULL: none */
+	const char *nvml;  /* NVIDIA's library; NULL: the system's */
 	uint32_t watch_ms; /* how long meters are looked at */
 	/* Waits a little, and tells the time in ns: the caller's clock. */
 	uint64_t (*wait)(void *arg);

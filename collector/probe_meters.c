@@ -129,14 +129,15 @@ static json_t *describe_zone(const struct tw_zone *z, const struct watched *w)
 					  (double)(w->changes - 1)
 				: 0;
 
-	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:s,s:b,s:s,s:o,s:o,s:o}", "zone",
+	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:s,s:b,s:s,s:o,s:o,s:o,s:s}", "zone",
 			 tw_zone_kind_name(z->kind), "covers", covers[z->kind], "name",
 			 z->name, "path", z->path, "package", z->package, "tells",
 			 z->tells_power ? "power" : "energy", "there", w->span.told,
 			 "why", w->span.told ? "" : w->span.why, "watts",
 			 number_or_null(w->span.told, watts(&w->span)), "update_ms",
 			 number_or_null(known, ms), "window_ms",
-			 number_or_null(z->window_ms != 0, (double)z->window_ms));
+			 number_or_null(z->window_ms != 0, (double)z->window_ms), "note",
+			 z->note != NULL ? z->note : "");
 }
 
 static int describe(const struct watch *w, struct tw_probe_meters *out,
@@ -216,9 +217,9 @@ int tw_probe_meters(const struct tw_probe_config *c, struct tw_probe_meters *out
 	struct tw_probe_meters found = { .meters = json_array(), .sums = json_array() };
 	struct watch *w = calloc(tw_meter_count(), sizeof(*w));
 	struct tw_node node = { 0 };
-	const struct tw_meter_config mc = { .roots = c->roots,
-					    .node = &node,
-					    .model = c->model };
+	const struct tw_meter_config mc = {
+		.roots = c->roots, .node = &node, .model = c->model, .nvml = c->nvml
+	};
 	bool any = false;
 	int rc = -1;
 

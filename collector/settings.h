@@ -40,6 +40,7 @@ struct tw_collector_settings {
 	uint32_t min_joules;
 	char *node_name;
 	char *powercap;
+	char *nvml;
 	char *model;
 	char *powercap_out;
 	char *vm_power_dir;

@@ -80,7 +80,8 @@ struct tw_workload {
  * that moved has several. This is what energy is attributed to.
  */
 struct tw_slice {
-	struct tw_usage used; /* in this tick; something in it is not 0 */
+	struct tw_usage used;                 /* in this tick */
+	uint64_t gpu_dynamic_uj, gpu_idle_uj; /* energy of GPUs while it used them */
 	struct tw_workload *process;
 	struct tw_workload *cgroup;
 	struct tw_workload *owner; /* NULL: the system's */
@@ -120,6 +121,13 @@ const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t 
  */
 void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 			 const struct tw_charge *charge);
+
+/*
+ * Energy of GPUs that a process used in the last tick, into a slice of it. False if it is
+ * not known, or without memory.
+ */
+bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynamic_uj,
+			  uint64_t idle_uj);
 
 /* What was charged to w since the last tick began; for watts. */
 const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,

@@ -88,8 +88,9 @@ void tw_level_remove(struct tw_workloads *t, struct tw_workload *w);
 /* start_ns 0: whichever of that tgid lives. NULL if there is none. */
 struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
 				   uint64_t start_ns);
-/* Who has a tgid, or else who had it and ended since the last tick. */
-struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid);
+/* Who has a tgid, or else who had it and ended in that tick. */
+struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid,
+				     uint64_t tick);
 struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id);
 struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,
 			       const char *id);
@@ -120,6 +121,9 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p);
 void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members);
 
 /* ---- workload_tick.c ---- */
+
+/* One more, not filled; NULL without memory. */
+struct tw_slice *tw_slices_new(struct tw_slices *s);
 
 /* The sink for t->source. */
 struct tw_task_sink tw_workloads_sink(struct tw_workloads *t);

@@ -103,7 +103,8 @@ struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
 	return NULL;
 }
 
-struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid)
+struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid,
+				     uint64_t tick)
 {
 	struct tw_workload *w = chain(&t->level[TW_LEVEL_PROCESS], tgid), *ended = NULL;
 
@@ -112,7 +113,7 @@ struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid
 			continue;
 		if (!w->ended)
 			return (struct tw_process *)w;
-		if (w->ended_at == t->tick + 1)
+		if (w->ended_at == tick)
 			ended = w;
 	}
 	return (struct tw_process *)ended;

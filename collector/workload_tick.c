@@ -13,7 +13,7 @@
 
 /* ---- slices ---- */
 
-static struct tw_slice *new_slice(struct tw_slices *s)
+struct tw_slice *tw_slices_new(struct tw_slices *s)
 {
 	if (s->count == s->size) {
 		const size_t size = s->size != 0 ? s->size * 2 : 256;
@@ -37,7 +37,7 @@ static struct tw_slice *slice_of(struct tw_workloads *t, struct tw_process *p,
 		if (s->cgroup == &g->w && s->owner == p->w.owner)
 			return s;
 	}
-	s = new_slice(&t->next);
+	s = tw_slices_new(&t->next);
 	if (s == NULL)
 		return NULL;
 	*s = (struct tw_slice){ .process = &p->w, .cgroup = &g->w, .owner = p->w.owner };
@@ -325,7 +325,7 @@ struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
 bool tw_workloads_counted(void *arg, uint32_t tgid, const uint64_t more[TW_COUNTER_COUNT])
 {
 	struct tw_workloads *t = arg;
-	struct tw_process *p = tw_process_recent(t, tgid);
+	struct tw_process *p = tw_process_recent(t, tgid, t->tick + 1);
 	struct tw_usage use = { 0 };
 	struct tw_slice *s;
 

@@ -4,7 +4,7 @@
 run := $(PYTHON) tests/run.py
 # Nothing is written outside $(O).
 export PYTHONDONTWRITEBYTECODE := 1
-source-files = $(sort $(foreach d,$(dirs) docs/examples tests/unit tests/fuzz tests/bench,$(wildcard $d/*.[ch])))
+source-files = $(sort $(foreach d,$(dirs) docs/examples tests/unit tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
 test-env = TW_BIN=$(abspath $(O))
 
@@ -37,9 +37,9 @@ demo-run: all
 check: check-unit check-fuzz check-headers check-layers check-docs check-format check-data \
 	check-tools
 
-build-tests: $(tests) $(fuzzers)
+build-tests: $(tests) $(fuzzers) $(fakes)
 
-check-unit: $(tests)
+check-unit: $(tests) $(fakes)
 	@$(run) unit $(tests)
 
 check-fuzz: $(fuzzers)
@@ -119,9 +119,10 @@ test-offline-trainer: all
 	@$(test-env) $(run) python tests/integration/test_offline_trainer.py \
 		tests/integration/test_main_job.py
 
-test-collector: all
+test-collector: all $(fakes)
 	@$(test-env) $(run) python tests/integration/test_collector.py \
-		tests/integration/test_collector_power.py
+		tests/integration/test_collector_power.py \
+		tests/integration/test_collector_meters.py
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
 	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \

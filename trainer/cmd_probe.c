@@ -14,7 +14,7 @@
 #define WATCH_MAX_MS 600000
 
 struct config {
-	char *proc, *sys, *dev, *powercap, *model;
+	char *proc, *sys, *dev, *powercap, *model, *nvml;
 	uint64_t watch_ms;
 	bool json;
 };
@@ -48,6 +48,12 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, model),
 	  .arg = "PATH",
 	  .help = "a trained model that is to estimate" },
+	{ .name = "nvml",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, nvml),
+	  .fallback = "libnvidia-ml.so.1",
+	  .arg = "FILE",
+	  .help = "the library of NVIDIA's driver" },
 	{ .name = "watch",
 	  .type = TW_OPT_DURATION_MS,
 	  .offset = offsetof(struct config, watch_ms),
@@ -112,8 +118,9 @@ static void add_zones(struct tw_buf *b, const json_t *zones)
 		add_number(b, z, "watts", "W");
 		tw_buf_adds(b, ", updated every ");
 		add_number(b, z, "update_ms", "ms");
-		tw_buf_addf(b, ": %s%s%s\n", text(z, "covers"),
-			    holds(z, "there") ? "" : "; ", text(z, "why"));
+		tw_buf_addf(b, ": %s%s%s%s%s\n", text(z, "covers"),
+			    holds(z, "there") ? "" : "; ", text(z, "why"),
+			    text(z, "note")[0] != '\0' ? "; " : "", text(z, "note"));
 	}
 }
 
@@ -188,6 +195,7 @@ static int probe(void *config, struct tw_err *err)
 	const struct tw_roots roots = { c->proc, c->sys, c->dev, c->powercap };
 	const struct tw_probe_config pc = { .roots = &roots,
 					    .model = c->model,
+					    .nvml = c->nvml,
 					    .watch_ms = (uint32_t)c->watch_ms,
 					    .wait = wait_a_little };
 	struct tw_buf b = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/processors.h"
+#include "collector/rapl.h"
 #include "lib/err.h"
 
 #include <stdint.h>
@@ -7,6 +8,26 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* No register is read as more than there is before it is 0 again. */
+static void check_rapl(const struct tw_processor *p, uint64_t unit)
+{
+	struct tw_err err = { 0 };
+	struct tw_rapl r;
+
+	if (tw_rapl_find(p, &r, &err) < 0) {
+		if (err.code == TW_OK)
+			abort();
+		return;
+	}
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		const struct tw_rapl_unit u =
+			tw_rapl_unit_of(&r, (enum tw_zone_kind)kind, unit);
+
+		if (tw_rapl_uj(u, ~unit) > tw_rapl_range_uj(u))
+			abort();
+	}
+}
 
 /* Property: texts end within their room, and what is refused says why. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -22,6 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    memchr(p.at[i].model, 0, sizeof(p.at[i].model)) == NULL ||
 		    memchr(p.at[i].core, 0, sizeof(p.at[i].core)) == NULL)
 			abort();
+	for (size_t i = 0; i < p.count; i++)
+		check_rapl(&p.at[i], size * UINT64_C(0x9e3779b97f4a7c15));
 	tw_processors_release(&p);
 	return 0;
 }

@@ -10,15 +10,14 @@ import subprocess
 import unittest
 import urllib.request
 
-from harness import BIN, Case, call, need, sanitized, wait_until
+from harness import BIN, call, need, sanitized, wait_until
+from metered import Metered
 
-SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-RANGE = 262143328850
 VM = "11111111-2222-3333-4444-555555555555"
 
 # The names and labels of both generations of Kepler, as of their releases.
 NODE_010 = "zone path node_name"
+GPU_010 = "gpu gpu_uuid gpu_name vendor node_name"
 KEPLER = {
     "kepler_node_cpu_joules_total": ("counter", NODE_010),
     "kepler_node_cpu_active_joules_total": ("counter", NODE_010),
@@ -26,6 +25,12 @@ KEPLER = {
     "kepler_node_cpu_watts": ("gauge", NODE_010),
     "kepler_node_cpu_active_watts": ("gauge", NODE_010),
     "kepler_node_cpu_idle_watts": ("gauge", NODE_010),
+    "kepler_node_gpu_joules_total": ("counter", GPU_010),
+    "kepler_node_gpu_active_joules_total": ("counter", GPU_010),
+    "kepler_node_gpu_idle_joules_total": ("counter", GPU_010),
+    "kepler_node_gpu_watts": ("gauge", GPU_010),
+    "kepler_node_gpu_active_watts": ("gauge", GPU_010),
+    "kepler_node_gpu_idle_watts": ("gauge", GPU_010),
     "kepler_node_cpu_usage_ratio": ("gauge", "node_name"),
     "kepler_node_cpu_info": (
         "gauge", "processor vendor_id model_name physical_id core_id node_name"),
@@ -60,104 +65,18 @@ LEGACY = {
     "kepler_process_bpf_cpu_time_ms_total": ("counter", PROCESS),
     "kepler_vm_bpf_cpu_time_ms_total": ("counter", "vm_id source"),
 }
-for zone in ("package", "core", "uncore", "dram", "platform"):
+for zone in ("package", "core", "uncore", "dram", "platform", "gpu"):
     LEGACY[f"kepler_node_{zone}_joules_total"] = ("counter", "package instance mode source")
     LEGACY[f"kepler_container_{zone}_joules_total"] = ("counter", CONTAINER + " mode")
     LEGACY[f"kepler_process_{zone}_joules_total"] = ("counter", PROCESS + " mode")
     LEGACY[f"kepler_vm_{zone}_joules_total"] = ("counter", "vm_id mode source")
 
 
-class Power(Case):
-    def collect(self, *args):
-        # Directories of tests are for their user alone. A sanitizer looks for leaks with
-        # what the filter refuses.
-        return self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off",
-                               "--user", "root", *(["--filter=no"] if sanitized() else []),
-                               *args)
-
-    def metrics(self, daemon, accept=""):
-        answer = call(daemon, "GET", "/metrics", headers={"Accept": accept})
-        self.assertEqual(answer.status, 200, answer.body)
-        return answer.body.decode()
-
-    def samples(self, daemon):
-        found = []
-        for line in self.metrics(daemon).splitlines():
-            match = SAMPLE.match(line)
-            if match:
-                found.append((match[1], dict(LABEL.findall(match[2] or "")),
-                              float(match[3])))
-        return found
-
-    def joules(self, daemon, name, **labels):
-        return sum(value for n, has, value in self.samples(daemon)
-                   if n == name and all(has[k] == v for k, v in labels.items()))
-
-    def node_joules(self, daemon, zone="package"):
-        return self.joules(daemon, "tallywatt_node_energy_joules_total", zone=zone)
-
-    def exchange(self, name, text):
-        """Whoever reads it sees the old or the new one."""
-        self.write(name + ".new", text)
-        os.rename(self.path(name + ".new"), self.path(name))
-
-    def energy_of_all(self, daemon):
-        """Whether both the container and the VM have some, of a little more."""
-        self.uj += 1000
-        self.rapl(self.uj)
-        return all(self.joules(daemon, f"tallywatt_{level}_energy_joules_total",
-                               zone="package") > 0 for level in ("container", "vm"))
-
-    def machine(self):
-        """A machine with a container, a VM, RAPL and a power meter, in files."""
-        pod = "8f3b1c52_7e0d_4b59_9a4e_0d1c2b3a4f5e"
-        self.run_processes(100)
-        for pid, path in ((11, f"/kubepods.slice/kubepods-pod{pod}.slice/cri-containerd-"
-                               + "ab" * 32 + ".scope"),
-                          (12, "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope")):
-            self.write(f"proc/{pid}/cgroup", f"0::{path}\n")
-        self.write("proc/stat", "cpu 100 0 100 1000\ncpu0 1\nctxt 5\nintr 6\n")
-        self.write("proc/vmstat", "pgfault 7\n")
-        self.write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\n"
-                                   "model name : A \"Xeon\"\nphysical id : 1\ncore id : 2\n")
-        os.makedirs(self.path("sys/fs/cgroup"))
-        self.write("sys/fs/cgroup/cgroup.controllers", "cpu\n")
-        self.rapl(1000000)
-        os.makedirs(self.path("sys/class/hwmon/hwmon0"))
-        self.write("sys/class/hwmon/hwmon0/name", "power_meter\n")
-        self.write("sys/class/hwmon/hwmon0/power1_average", "90000000\n")
-        return ["--proc", self.path("proc"), "--sys", self.path("sys")]
-
-    def run_until(self, condition, what):
-        """Both processes go on until it is so: energy goes to what runs."""
-        def more():
-            if condition():
-                return True
-            self.ticks += 1
-            self.run_processes(self.ticks)
-            return False
-        wait_until(more, what, timeout=20)
-
-    def run_processes(self, ticks):
-        self.ticks = ticks
-        for pid in (11, 12):
-            os.makedirs(self.path(f"proc/{pid}"), exist_ok=True)
-            self.exchange(f"proc/{pid}/stat", f"{pid} (job) S 1 1 1 0 -1 0 1 2 3 4 {ticks} "
-                                              "0 0 0 20 0 1 0 500 1\n")
-
-    def rapl(self, uj):
-        self.uj = uj
-        for name, zone in (("intel-rapl:0", "package-0"), ("intel-rapl:0:0", "core"),
-                           ("intel-rapl:0:1", "uncore"), ("intel-rapl:0:2", "dram"),
-                           ("intel-rapl:1", "psys")):
-            base = f"sys/class/powercap/{name}"
-            os.makedirs(self.path(base), exist_ok=True)
-            for file, value in (("name", zone), ("energy_uj", uj),
-                                ("max_energy_range_uj", RANGE)):
-                self.exchange(f"{base}/{file}", f"{value}\n")
-
+class Power(Metered):
     def test_the_names_and_labels_are_kepler_s(self):
-        daemon = self.collect("--compat", "kepler,kepler-legacy", *self.machine())
+        gpu = "gpu GPU-a A100\npower 50000\nmig\nhold 11 4096\nhold 12 4096\n"
+        daemon = self.collect("--compat", "kepler,kepler-legacy", *self.machine(),
+                              *self.gpus(gpu))
         wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
         self.rapl(1100000)
         self.run_until(lambda: self.energy_of_all(daemon),

@@ -28,7 +28,9 @@ static void of_two_meters_of_a_kind_one_is_believed(void **state)
 static void the_fake_follows_its_law_and_is_asked_for_only(void **state)
 {
 	struct meter_fixture *f = *state;
-	struct tw_power_config c = { .meter = { .roots = &f->roots, .node = &f->node } };
+	struct tw_power_config c = {
+		.meter = { .roots = &f->roots, .node = &f->node, .nvml = f->nvml }
+	};
 	struct tw_strs names = { 0 };
 	struct tw_err err = { 0 };
 	double sum_w = 0;
@@ -64,8 +66,9 @@ static void the_registry_has_no_name_twice(void **state)
 static void opening_without_memory_fails(void **state)
 {
 	struct meter_fixture *f = *state;
-	const struct tw_power_config c = { .meter = { .roots = &f->roots,
-						      .node = &f->node } };
+	const struct tw_power_config c = {
+		.meter = { .roots = &f->roots, .node = &f->node, .nvml = f->nvml }
+	};
 
 	write_socket(f, 0, 1);
 	tree_write(f->dir, "class/hwmon/hwmon0/name", "power_meter\n");

@@ -58,9 +58,11 @@ static int teardown(void **state)
 
 static json_t *probe(struct machine *m)
 {
-	const struct tw_probe_config c = {
-		.roots = &m->roots, .watch_ms = 40, .wait = look, .arg = m
-	};
+	const struct tw_probe_config c = { .roots = &m->roots,
+					   .nvml = "/nonexistent",
+					   .watch_ms = 40,
+					   .wait = look,
+					   .arg = m };
 	struct tw_err err = { 0 };
 	json_t *doc = NULL;
 
@@ -185,9 +187,11 @@ static void an_empty_machine_has_reasons_and_advice_and_is_no_failure(void **sta
 static void without_memory_it_fails_or_is_whole(void **state)
 {
 	struct machine *m = *state;
-	const struct tw_probe_config c = {
-		.roots = &m->roots, .watch_ms = 4, .wait = look, .arg = m
-	};
+	const struct tw_probe_config c = { .roots = &m->roots,
+					   .nvml = "/nonexistent",
+					   .watch_ms = 4,
+					   .wait = look,
+					   .arg = m };
 
 	for (int n = 1;; n++) {
 		struct tw_err err = { 0 };

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_NVML_H
+#define TW_COLLECTOR_NVML_H
+
+/*
+ * NVIDIA's Management Library, which comes with its driver: loaded when it is wanted, so
+ * that nothing of it is needed to build. What is declared here is of its interface as
+ * "NVML API Reference Guide" has it, versions that stay (names with _v2 or _v3 are other
+ * functions than those without).
+ */
+
+struct tw_err;
+
+/* A GPU; NULL: none. */
+typedef struct tw_nvml_device *tw_nvml_device;
+
+/* nvmlReturn_t */
+enum {
+	TW_NVML_OK = 0,
+	TW_NVML_NOT_SUPPORTED = 3,
+	TW_NVML_NO_PERMISSION = 4,
+	TW_NVML_NOT_FOUND = 6,
+	TW_NVML_INSUFFICIENT_SIZE = 7,
+	TW_NVML_DRIVER_NOT_LOADED = 9,
+	TW_NVML_GPU_IS_LOST = 15,
+	TW_NVML_MEMORY = 20,
+};
+
+#define TW_NVML_TEXT 96 /* of a name or UUID: NVML_DEVICE_UUID_V2_BUFFER_SIZE */
+
+#define TW_NVML_UNKNOWN (~0ULL) /* NVML_VALUE_NOT_AVAILABLE */
+
+/* nvmlUtilization_t: percent of the last sample's time. */
+struct tw_nvml_utilization {
+	unsigned gpu, memory;
+};
+
+/* nvmlProcessUtilizationSample_t */
+struct tw_nvml_sample {
+	unsigned pid;
+	unsigned long long time_us;
+	unsigned sm, memory, encoder, decoder; /* percent of the sample's time */
+};
+
+/* nvmlProcessInfo_v1_t */
+struct tw_nvml_process_v1 {
+	unsigned pid;
+	unsigned long long memory_bytes;
+};
+
+/* nvmlProcessInfo_v2_t, of functions with _v2 and _v3 */
+struct tw_nvml_process {
+	unsigned pid;
+	unsigned long long memory_bytes;
+	unsigned gpu_instance, compute_instance;
+};
+
+/* Functions that a driver may be too old for are NULL then. */
+struct tw_nvml {
+	void *library;
+	int (*init)(void);
+	int (*shutdown)(void);
+	const char *(*error_text)(int code);
+	int (*count)(unsigned *out);
+	int (*by_index)(unsigned index, tw_nvml_device *out);
+	int (*by_uuid)(const char *uuid, tw_nvml_device *out);
+	int (*uuid)(tw_nvml_device d, char *out, unsigned size);
+	int (*name)(tw_nvml_device d, char *out, unsigned size);
+	int (*power_mw)(tw_nvml_device d, unsigned *out);
+	int (*energy_mj)(tw_nvml_device d, unsigned long long *out); /* Volta on */
+	int (*utilization)(tw_nvml_device d, struct tw_nvml_utilization *out);
+	int (*mig_mode)(tw_nvml_device d, unsigned *now, unsigned *pending);
+	/* Newer than after_us; none: TW_NVML_NOT_FOUND. *count is the room there is. */
+	int (*samples)(tw_nvml_device d, struct tw_nvml_sample *out, unsigned *count,
+		       unsigned long long after_us);
+	/* Who has memory; [0]: compute, [1]: graphics. */
+	int (*processes[2])(tw_nvml_device d, unsigned *count,
+			    struct tw_nvml_process *out);
+	int (*processes_v1[2])(tw_nvml_device d, unsigned *count,
+			       struct tw_nvml_process_v1 *out);
+};
+
+/*
+ * Load it (file as of dlopen()) and initialise it. Opens devices, and may start
+ * nvidia-modprobe: call it while there are the rights for that. *out is yours.
+ */
+int tw_nvml_open(const char *file, struct tw_nvml **out, struct tw_err *err);
+void tw_nvml_close(struct tw_nvml *n); /* NULL is fine */
+
+/* tw_fail() of what a function has returned. */
+int tw_nvml_fail(const struct tw_nvml *n, int code, const char *what, struct tw_err *err);
+
+#endif /* TW_COLLECTOR_NVML_H */

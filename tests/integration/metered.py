@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine with meters, in files, and what tw-collector tells of it."""
+import os
+import re
+
+from harness import BIN, Case, call, sanitized, wait_until
+
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+RANGE = 262143328850
+
+
+class Metered(Case):
+    def collect(self, *args):
+        # Directories of tests are for their user alone. A sanitizer looks for leaks with
+        # what the filter refuses.
+        return self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off",
+                               "--user", "root", *(["--filter=no"] if sanitized() else []),
+                               *args)
+
+    def metrics(self, daemon, accept=""):
+        answer = call(daemon, "GET", "/metrics", headers={"Accept": accept})
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.body.decode()
+
+    def samples(self, daemon):
+        found = []
+        for line in self.metrics(daemon).splitlines():
+            match = SAMPLE.match(line)
+            if match:
+                found.append((match[1], dict(LABEL.findall(match[2] or "")),
+                              float(match[3])))
+        return found
+
+    def joules(self, daemon, name, **labels):
+        return sum(value for n, has, value in self.samples(daemon)
+                   if n == name and all(has[k] == v for k, v in labels.items()))
+
+    def node_joules(self, daemon, zone="package"):
+        return self.joules(daemon, "tallywatt_node_energy_joules_total", zone=zone)
+
+    def exchange(self, name, text):
+        """Whoever reads it sees the old or the new one."""
+        self.write(name + ".new", text)
+        os.rename(self.path(name + ".new"), self.path(name))
+
+    def energy_of_all(self, daemon):
+        """Whether both the container and the VM have some, of a little more."""
+        self.uj += 1000
+        self.rapl(self.uj)
+        return all(self.joules(daemon, f"tallywatt_{level}_energy_joules_total",
+                               zone="package") > 0 for level in ("container", "vm"))
+
+    def machine(self):
+        """A machine with a container, a VM, RAPL and a power meter, in files."""
+        pod = "8f3b1c52_7e0d_4b59_9a4e_0d1c2b3a4f5e"
+        self.run_processes(100)
+        for pid, path in ((11, f"/kubepods.slice/kubepods-pod{pod}.slice/cri-containerd-"
+                               + "ab" * 32 + ".scope"),
+                          (12, "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope")):
+            self.write(f"proc/{pid}/cgroup", f"0::{path}\n")
+        self.write("proc/stat", "cpu 100 0 100 1000\ncpu0 1\nctxt 5\nintr 6\n")
+        self.write("proc/vmstat", "pgfault 7\n")
+        self.write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\n"
+                                   "model name : A \"Xeon\"\nphysical id : 1\ncore id : 2\n")
+        os.makedirs(self.path("sys/fs/cgroup"))
+        self.write("sys/fs/cgroup/cgroup.controllers", "cpu\n")
+        self.rapl(1000000)
+        os.makedirs(self.path("sys/class/hwmon/hwmon0"))
+        self.write("sys/class/hwmon/hwmon0/name", "power_meter\n")
+        self.write("sys/class/hwmon/hwmon0/power1_average", "90000000\n")
+        return ["--proc", self.path("proc"), "--sys", self.path("sys"),
+                "--nvml", self.path("none.so")]
+
+    def gpus(self, text):
+        """GPUs of a library that looks like NVIDIA's (tests/fake/nvml.c)."""
+        self.exchange("gpus", text)
+        os.environ["TW_FAKE_NVML"] = self.path("gpus")
+        self.addCleanup(os.environ.pop, "TW_FAKE_NVML", None)
+        library = os.path.join(BIN, "tests/fake/libnvidia-ml.so.1")
+        self.assertTrue(os.path.exists(library), f"no {library}: make build-tests")
+        return ["--nvml", library]
+
+    def registers(self, counts):
+        """RAPL's of an Intel processor, each count J / 2^14; as module msr shows them."""
+        os.makedirs(self.path("dev/cpu/0"), exist_ok=True)
+        os.makedirs(self.path("sys/devices/system/cpu/cpu0/topology"), exist_ok=True)
+        for file in ("physical_package_id", "die_id", "core_id"):
+            self.write(f"sys/devices/system/cpu/cpu0/topology/{file}", "0\n")
+        with open(self.path("dev/cpu/0/msr"), "ab"):
+            pass
+        with open(self.path("dev/cpu/0/msr"), "r+b", buffering=0) as f:
+            for at, value in {0x606: 0xa0e03, **counts}.items():
+                os.pwrite(f.fileno(), value.to_bytes(8, "little"), at)
+        return ["--dev", self.path("dev")]
+
+    def run_until(self, condition, what):
+        """Both processes go on until it is so: energy goes to what runs."""
+        def more():
+            if condition():
+                return True
+            self.ticks += 1
+            self.run_processes(self.ticks)
+            return False
+        wait_until(more, what, timeout=20)
+
+    def run_processes(self, ticks):
+        self.ticks = ticks
+        for pid in (11, 12):
+            os.makedirs(self.path(f"proc/{pid}"), exist_ok=True)
+            self.exchange(f"proc/{pid}/stat", f"{pid} (job) S 1 1 1 0 -1 0 1 2 3 4 {ticks} "
+                                              "0 0 0 20 0 1 0 500 1\n")
+
+    def rapl(self, uj):
+        self.uj = uj
+        for name, zone in (("intel-rapl:0", "package-0"), ("intel-rapl:0:0", "core"),
+                           ("intel-rapl:0:1", "uncore"), ("intel-rapl:0:2", "dram"),
+                           ("intel-rapl:1", "psys")):
+            base = f"sys/class/powercap/{name}"
+            os.makedirs(self.path(base), exist_ok=True)
+            for file, value in (("name", zone), ("energy_uj", uj),
+                                ("max_energy_range_uj", RANGE)):
+                self.exchange(f"{base}/{file}", f"{value}\n")
