@@ -49,14 +49,17 @@ static void tell_what_is_missing(const struct tw_collector *c)
 {
 	const bool bpf =
 		tw_task_source_find(tw_workloads_source(c->workloads))->tells_ends;
-	size_t zones;
+	bool whole = false;
 
 	if (!bpf)
 		tw_log_warn("without BPF: processes that begin and end between two ticks "
 			    "are not seen");
-	tw_power_zones(c->power, &zones);
-	if (zones == 0)
-		tw_log_warn("no meter of power: CPU time is told, energy is not");
+	for (int kind = 0; kind < TW_ZONE_SENSOR; kind++)
+		whole = whole ||
+			tw_power_meter(c->power, (enum tw_zone_kind)kind) != NULL;
+	if (!whole)
+		tw_log_warn("no meter of power: CPU time of workloads is told, energy is "
+			    "not");
 	if (!c->node.there)
 		tw_log_warn(
 			"%s/stat or %s/vmstat cannot be read: what the machine counts "

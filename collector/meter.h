@@ -99,6 +99,7 @@ extern const struct tw_meter tw_meter_acpi;
 extern const struct tw_meter tw_meter_amd_energy;
 extern const struct tw_meter tw_meter_fake;
 extern const struct tw_meter tw_meter_hwmon;
+extern const struct tw_meter tw_meter_hwmon_any;
 extern const struct tw_meter tw_meter_model;
 extern const struct tw_meter tw_meter_nvml;
 extern const struct tw_meter tw_meter_rapl_msr;

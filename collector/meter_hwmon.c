@@ -2,7 +2,9 @@
 /*
  * Sensors of hwmon: Documentation/hwmon/sysfs-interface. powerN_average and powerN_input
  * are in uW, energyN_input in uJ. What a sensor covers is known by its chip only: a table
- * says so, and a sensor that is not in it is no meter.
+ * says so. Those of chips that are not in it are told one by one, by the meter hwmon-any:
+ * they may be a part of another or the whole of it, so nothing is ever made of them. What
+ * goes into a battery and out of it is no use of energy, and not told.
  */
 #include "collector/meter.h"
 #include "collector/meter_file.h"
@@ -26,24 +28,27 @@ struct chip {
 	const char *name;  /* of hwmonN/name */
 	const char *label; /* "": any, or none */
 	enum tw_zone_kind kind;
+	const char *vendor; /* of a GPU */
 };
+
+#define ANY "hwmon-any"
 
 static const struct chip chips[] = {
 	/* drivers/hwmon/acpi_power_meter.c: the machine, by its firmware */
-	{ "acpi", "power_meter", "", TW_ZONE_PLATFORM },
+	{ "acpi", "power_meter", "", TW_ZONE_PLATFORM, NULL },
 	/* drivers/hwmon/amd_energy.c */
-	{ "amd_energy", "amd_energy", "Ecore", TW_ZONE_CORE },
-	{ "amd_energy", "amd_energy", "Esocket", TW_ZONE_PACKAGE },
+	{ "amd_energy", "amd_energy", "Ecore", TW_ZONE_CORE, NULL },
+	{ "amd_energy", "amd_energy", "Esocket", TW_ZONE_PACKAGE, NULL },
 	/* drivers/hwmon/xgene-hwmon.c */
-	{ "ampere-xgene-hwmon", "apm_xgene", "CPU power", TW_ZONE_PACKAGE },
-	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE },
-	{ "hwmon", "amdgpu", "", TW_ZONE_GPU },
-	{ "hwmon", "corsairpsu", "power total", TW_ZONE_PLATFORM },
-	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE },
-	{ "hwmon", "i915", "", TW_ZONE_GPU },
-	{ "hwmon", "ibmpowernv", "System", TW_ZONE_PLATFORM },
-	{ "hwmon", "nouveau", "", TW_ZONE_GPU },
-	{ "hwmon", "xe", "pkg", TW_ZONE_GPU },
+	{ "ampere-xgene-hwmon", "apm_xgene", "CPU power", TW_ZONE_PACKAGE, NULL },
+	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE, NULL },
+	{ "hwmon", "amdgpu", "", TW_ZONE_GPU, "amd" },
+	{ "hwmon", "corsairpsu", "power total", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE, NULL },
+	{ "hwmon", "i915", "", TW_ZONE_GPU, "intel" },
+	{ "hwmon", "ibmpowernv", "System", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", "nouveau", "", TW_ZONE_GPU, "nvidia" },
+	{ "hwmon", "xe", "pkg", TW_ZONE_GPU, "intel" },
 };
 
 /* Best first: a sensor is read from one of them. */
@@ -58,10 +63,56 @@ static const struct form {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static const struct chip *find_chip(const char *meter, const char *name,
-				    const char *label)
+/* Whether the first line of dir/file is one of these, which end with NULL. */
+static bool has_line(const char *dir, const char *file, const char *const *lines)
+{
+	struct tw_err ignored = { 0 };
+	char path[TW_ZONE_PATH], line[TW_ZONE_NAME];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path) ||
+	    tw_meter_line(path, line, sizeof(line), &ignored) < 0)
+		return false;
+	while (*lines != NULL && strcmp(*lines, line) != 0)
+		lines++;
+	return *lines != NULL;
+}
+
+/* A GPU in the processor: what it tells is in the package's energy, or is that. Of
+ * amdgpu's only these have a voltage of the northbridge. */
+static bool is_inside(const char *dir, const char *name)
+{
+	static const char *const northbridge[] = { "vddnb", NULL };
+
+	return strcmp(name, "amdgpu") == 0 && has_line(dir, "in1_label", northbridge);
+}
+
+/* Batteries, chargers and the like: Documentation/ABI/testing/sysfs-class-power. */
+static bool is_supply(const char *dir)
+{
+	static const char *const types[] = { "Battery", "Mains",    "UPS",
+					     "USB",     "Wireless", NULL };
+
+	return has_line(dir, "device/type", types) || has_line(dir, "type", types);
+}
+
+static bool is_known(const char *name)
 {
 	for (size_t i = 0; i < COUNT(chips); i++)
+		if (strcmp(chips[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* What a sensor is to a meter; NULL: nothing. */
+static const struct chip *find_chip(const char *meter, const char *dir, const char *name,
+				    const char *label)
+{
+	static const struct chip any = { ANY, "", "", TW_ZONE_SENSOR, NULL };
+	const bool inside = is_inside(dir, name);
+
+	if (strcmp(meter, ANY) == 0)
+		return is_known(name) && !inside ? NULL : &any;
+	for (size_t i = 0; !inside && i < COUNT(chips); i++)
 		if (strcmp(chips[i].meter, meter) == 0 &&
 		    strcmp(chips[i].name, name) == 0 &&
 		    strncmp(chips[i].label, label, strlen(chips[i].label)) == 0)
@@ -102,16 +153,25 @@ static int add_sensor(struct tw_zone_list *l, const char *meter, const char *nam
 	struct tw_zone z = { .package = package };
 	struct tw_err ignored = { 0 };
 	const struct chip *chip;
-	char path[TW_ZONE_PATH];
+	char path[TW_ZONE_PATH], label[TW_ZONE_NAME];
 
 	if (f == NULL)
 		return 0;
-	read_label(dir, f, n, z.name, sizeof(z.name));
-	chip = find_chip(meter, name, z.name);
+	read_label(dir, f, n, label, sizeof(label));
+	chip = find_chip(meter, dir, name, label);
 	if (chip == NULL)
 		return 0;
 	z.kind = chip->kind;
 	z.tells_power = f->power;
+	if (chip->kind == TW_ZONE_SENSOR)
+		snprintf(z.name, sizeof(z.name), "%.30s:%.30s", name, label);
+	else
+		snprintf(z.name, sizeof(z.name), "%s", label);
+	if (chip->kind == TW_ZONE_SENSOR || chip->kind == TW_ZONE_GPU)
+		z.package = -1;
+	if (chip->kind == TW_ZONE_GPU)
+		snprintf(z.gpu.index, sizeof(z.gpu.index), "%d", package);
+	z.gpu.vendor = chip->vendor;
 	if ((size_t)snprintf(z.path, sizeof(z.path), "%s/%s%u%s", dir, f->prefix, n,
 			     f->suffix) >= sizeof(z.path))
 		return tw_fail(err, TW_INVALID, "'%s' is too long", dir);
@@ -133,7 +193,7 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 	char name[TW_ZONE_NAME], path[TW_ZONE_PATH];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/name", dir) >= sizeof(path) ||
-	    tw_meter_line(path, name, sizeof(name), &ignored) < 0)
+	    tw_meter_line(path, name, sizeof(name), &ignored) < 0 || is_supply(dir))
 		return 0;
 	for (unsigned n = 1; n <= SENSORS_MAX; n++)
 		if (add_sensor(l, meter, name, dir, n, *package, err) < 0)
@@ -206,4 +266,5 @@ static int open_chip(const struct tw_meter_config *c, const char *meter, void **
 HWMON_METER(acpi, "acpi", "ACPI's power meter: the machine's power by its firmware");
 HWMON_METER(amd_energy, "amd_energy", "AMD's energy counters of cores and sockets");
 HWMON_METER(hwmon, "hwmon", "other sensors of hwmon that are known");
+HWMON_METER(hwmon_any, ANY, "sensors of hwmon of which it is not known what they cover");
 HWMON_METER(xgene, "ampere-xgene-hwmon", "Ampere's power of CPU and IO");

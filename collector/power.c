@@ -178,7 +178,7 @@ static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 	z->power_w = (double)s->energy_uj * 1e3 / (double)s->over_ns;
 	z->idle_uj += idle_uj;
 	z->dynamic_uj += s->energy_uj - idle_uj;
-	if (p->of[kind] != z->meter)
+	if (p->of[kind] != z->meter || kind == TW_ZONE_SENSOR)
 		return;
 	p->ticked.idle_uj[kind] += idle_uj;
 	p->ticked.dynamic_uj[kind] += s->energy_uj - idle_uj;

@@ -36,6 +36,7 @@ static const char *const covers[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_PSYS] = "the board behind its regulators, package and all",
 	[TW_ZONE_PLATFORM] = "the machine at its inlet",
 	[TW_ZONE_GPU] = "a GPU",
+	[TW_ZONE_SENSOR] = "not known: see its name",
 };
 
 /* ---- looking ---- */

@@ -19,9 +19,9 @@
 
 /* Well above the largest there is: a package 0.5 kW, a server 20 kW. */
 static const double limits_w[TW_ZONE_KIND_COUNT] = {
-	[TW_ZONE_PACKAGE] = 2000, [TW_ZONE_CORE] = 2000,  [TW_ZONE_UNCORE] = 1000,
-	[TW_ZONE_DRAM] = 1000,    [TW_ZONE_PSYS] = 10000, [TW_ZONE_PLATFORM] = 50000,
-	[TW_ZONE_GPU] = 4000,
+	[TW_ZONE_PACKAGE] = 2000, [TW_ZONE_CORE] = 2000,    [TW_ZONE_UNCORE] = 1000,
+	[TW_ZONE_DRAM] = 1000,    [TW_ZONE_PSYS] = 10000,   [TW_ZONE_PLATFORM] = 50000,
+	[TW_ZONE_GPU] = 4000,     [TW_ZONE_SENSOR] = 50000,
 };
 
 double tw_zone_limit_w(enum tw_zone_kind kind)

@@ -63,7 +63,7 @@ class Meters(Metered):
         self.assertEqual(self.joules(daemon, "kepler_node_gpu_joules_total",
                                      source="nvml"), 400)
         self.assertIn("nvml:GPU-b", [has["path"] for name, has, _ in self.samples(daemon)
-                                     if name == "tallywatt_node_power_watts"])
+                                     if name == "tallywatt_node_energy_joules_total"])
 
     def test_gpu_energy_goes_by_the_driver_s_samples(self):
         def gpu(step, extra=""):
@@ -119,6 +119,25 @@ class Meters(Metered):
         wait_until(lambda: self.node_joules(daemon) == 10, "registers are read")
         wait_until(lambda: self.node_joules(daemon, "gpu") == 2, "GPUs are read")
 
+    def test_sensors_that_are_not_known_are_told_and_of_no_workload(self):
+        args = self.machine()
+        os.makedirs(self.path("sys/class/hwmon/hwmon1"))
+        self.write("sys/class/hwmon/hwmon1/name", "ina226\n")
+        self.write("sys/class/hwmon/hwmon1/power1_input", "5000000\n")
+        daemon = self.collect(*args)
+        wait_until(lambda: self.node_joules(daemon, "sensor") > 0, "it is told")
+        named = {has["name"] for name, has, _ in self.samples(daemon)
+                 if name == "tallywatt_node_energy_joules_total" and has["zone"] == "sensor"}
+        self.assertEqual(named, {"ina226:power1"})
+        self.run_until(lambda: self.joules(
+            daemon, "tallywatt_process_energy_joules_total", zone="platform") > 0,
+            "something is attributed")
+        self.assertEqual([name for name, has, _ in self.samples(daemon)
+                          if has.get("zone") == "sensor" and "process" in name], [])
+        power = json.loads(call(daemon, "GET", "/api/v1/power?level=process").body)
+        zones = {z["zone"] for w in power["workloads"] for z in w["zones"]}
+        self.assertEqual(zones, {"platform"})
+
     def test_probe_tells_of_them(self):
         args = [*self.machine(), *self.registers({0x611: 8 * J}), *self.gpus(MIG + "1000\n")]
         found = json.loads(self.tallywatt("probe", "--json", "--watch", "100ms",
@@ -129,6 +148,7 @@ class Meters(Metered):
         self.assertIn("MIG", meters["nvml"]["zones"][0]["note"])
         self.assertEqual(meters["nvml"]["zones"][0]["zone"], "gpu")
         self.assertIn("cannot open", meters["rapl-sysfs"]["why"])
+        self.assertIn("no sensor", meters["hwmon-any"]["why"])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,20 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static void write_sensor(const struct meter_fixture *f, int n, const char *chip,
+			 const char *file, const char *value)
+{
+	char path[128], line[64];
+
+	snprintf(path, sizeof(path), "class/hwmon/hwmon%d/name", n);
+	snprintf(line, sizeof(line), "%s\n", chip);
+	tree_write(f->dir, path, line);
+	snprintf(path, sizeof(path), "class/hwmon/hwmon%d/%s", n, file);
+	snprintf(line, sizeof(line), "%s\n", value);
+	tree_write(f->dir, path, line);
+}
 
 static void an_acpi_power_meter_is_the_platform(void **state)
 {
@@ -66,18 +80,10 @@ static void ampere_tells_its_cpus_and_io_by_socket(void **state)
 	struct meter_fixture *f = *state;
 
 	for (int i = 0; i < 2; i++) {
-		char path[64];
-
-		for (int n = 1; n <= 2; n++) {
-			snprintf(path, sizeof(path), "class/hwmon/hwmon%d/power%d_label",
-				 i, n);
-			tree_write(f->dir, path, n == 1 ? "CPU power\n" : "IO power\n");
-			snprintf(path, sizeof(path), "class/hwmon/hwmon%d/power%d_input",
-				 i, n);
-			tree_write(f->dir, path, n == 1 ? "60000000\n" : "15000000\n");
-		}
-		snprintf(path, sizeof(path), "class/hwmon/hwmon%d/name", i);
-		tree_write(f->dir, path, "apm_xgene\n");
+		write_sensor(f, i, "apm_xgene", "power1_label", "CPU power");
+		write_sensor(f, i, "apm_xgene", "power1_input", "60000000");
+		write_sensor(f, i, "apm_xgene", "power2_label", "IO power");
+		write_sensor(f, i, "apm_xgene", "power2_input", "15000000");
 	}
 	meters_open(f);
 	meters_tick(f);
@@ -88,23 +94,141 @@ static void ampere_tells_its_cpus_and_io_by_socket(void **state)
 
 static void amd_energy_is_counters_of_cores_and_sockets(void **state)
 {
+	static const struct {
+		const char *label, *label_file, *file, *before, *after;
+	} sensors[] = {
+		{ "Ecore000", "energy1_label", "energy1_input", "100", "110" },
+		{ "Ecore001", "energy2_label", "energy2_input", "200", "220" },
+		{ "Esocket0", "energy3_label", "energy3_input", "1000", "1300" },
+	};
 	struct meter_fixture *f = *state;
 
-	tree_write(f->dir, "class/hwmon/hwmon0/name", "amd_energy\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy1_label", "Ecore000\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy1_input", "100\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy2_label", "Ecore001\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy2_input", "200\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy3_label", "Esocket0\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy3_input", "1000\n");
+	for (int i = 0; i < 3; i++) {
+		write_sensor(f, 0, "amd_energy", sensors[i].label_file, sensors[i].label);
+		write_sensor(f, 0, "amd_energy", sensors[i].file, sensors[i].before);
+	}
 	meters_open(f);
 	meters_tick(f);
-	tree_write(f->dir, "class/hwmon/hwmon0/energy1_input", "110\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy2_input", "220\n");
-	tree_write(f->dir, "class/hwmon/hwmon0/energy3_input", "1300\n");
+	for (int i = 0; i < 3; i++)
+		write_sensor(f, 0, "amd_energy", sensors[i].file, sensors[i].after);
 	meters_tick(f);
 	assert_int_equal(meters_ticked(f, TW_ZONE_CORE), 30);
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), 300);
+}
+
+/* As a board with three rails has them, one with a counter. */
+static void chips_that_are_not_known_are_told_one_by_one_and_never_summed(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "ina226", "power1_input", "5000000");
+	write_sensor(f, 1, "ina226", "power1_input", "2000000");
+	write_sensor(f, 2, "ltc4282", "power1_label", "VIN");
+	write_sensor(f, 2, "ltc4282", "power1_input", "1000000");
+	write_sensor(f, 2, "ltc4282", "power1_average", "9000000");
+	write_sensor(f, 3, "crps", "energy1_input", "7");
+	write_sensor(f, 4, "coretemp", "temp1_input", "30000");
+	meters_open(f);
+	assert_int_equal(meters_zones(f), 4);
+	meters_tick(f);
+	write_sensor(f, 3, "crps", "energy1_input", "3000007");
+	meters_tick(f);
+	/* Two of a name, which their paths tell apart. */
+	assert_int_equal(zone_energy(meters_zone(f, "ina226:power1", -1)), WATTS(10));
+	assert_int_equal(zone_energy(meters_zone(f, "ina226:power1", -1) + 1), WATTS(4));
+	assert_non_null(strstr((meters_zone(f, "ina226:power1", -1) + 1)->zone->path,
+			       "/hwmon1/power1_input"));
+	assert_int_equal(zone_energy(meters_zone(f, "ltc4282:VIN", -2)), WATTS(18));
+	assert_int_equal(zone_energy(meters_zone(f, "crps:energy1", -2)), WATTS(3));
+	assert_int_equal(meters_zone(f, "crps:energy1", -2)->zone->kind, TW_ZONE_SENSOR);
+	assert_int_equal(meters_ticked(f, TW_ZONE_SENSOR), 0);
+	for (int kind = 0; kind < TW_ZONE_SENSOR; kind++)
+		assert_null(tw_power_meter(f->power, (enum tw_zone_kind)kind));
+}
+
+/* Of each: what it is, and whether there is a zone of it. */
+static void what_is_known_or_only_stores_is_no_sensor(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "BAT0", "power1_input", "12000000");
+	tree_write(f->dir, "class/hwmon/hwmon0/device/type", "Battery\n");
+	write_sensor(f, 1, "ucsi_source_psy_1", "power1_input", "12000000");
+	tree_write(f->dir, "class/hwmon/hwmon1/device/type", "USB\n");
+	/* Another sensor of a chip of which one is known. */
+	write_sensor(f, 2, "xe", "energy1_label", "card");
+	write_sensor(f, 2, "xe", "energy1_input", "12000000");
+	write_sensor(f, 2, "xe", "energy2_label", "pkg");
+	write_sensor(f, 2, "xe", "energy2_input", "12000000");
+	meters_open(f);
+	assert_int_equal(meters_zones(f), 1);
+	assert_int_equal(meters_zone(f, "pkg", -1)->zone->kind, TW_ZONE_GPU);
+	assert_string_equal(meters_zone(f, "pkg", -1)->zone->gpu.vendor, "intel");
+	assert_non_null(strstr(f->passed, "hwmon-any: no sensor of hwmon-any"));
+}
+
+/* What it tells is in the package's energy: the sum of package and gpu had it twice. */
+static void a_gpu_in_the_processor_is_no_gpu_beside_it(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "amdgpu", "power1_average", "12000000");
+	write_sensor(f, 0, "amdgpu", "power1_label", "PPT");
+	write_sensor(f, 0, "amdgpu", "in1_label", "vddnb");
+	write_sensor(f, 1, "amdgpu", "power1_average", "80000000");
+	write_sensor(f, 1, "amdgpu", "power1_label", "PPT");
+	meters_open(f);
+	assert_int_equal(meters_zones(f), 2);
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(80));
+	assert_int_equal(meters_zone(f, "amdgpu:PPT", -2)->zone->kind, TW_ZONE_SENSOR);
+}
+
+/* As a firmware does that has no value, or garbage. */
+static void what_cannot_be_is_absent(void **state)
+{
+	static const struct {
+		const char *value, *why;
+	} cases[] = {
+		{ "4294967295000", "more W than there can be" },
+		{ "0", "0 W" },
+		{ "-5", "want a number" },
+		{ "N/A", "want a number" },
+	};
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "ina226", "power1_input", "5000000");
+	meters_open(f);
+	meters_tick(f);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_sensor(f, 0, "ina226", "power1_input", cases[i].value);
+		meters_tick(f);
+		assert_untold(f, "ina226:power1", cases[i].why);
+	}
+	tree_remove(f->dir, "class/hwmon/hwmon0");
+	meters_tick(f);
+	assert_untold(f, "ina226:power1", "cannot open");
+	write_sensor(f, 0, "ina226", "power1_input", "6000000");
+	meters_tick(f);
+	assert_int_equal(zone_energy(meters_zone(f, "ina226:power1", -2)), WATTS(11));
+}
+
+static bool is_passed_over_for_want_of_rights(struct meter_fixture *f)
+{
+	meters_open(f);
+	return meters_zones(f) == 0 && strstr(f->passed, "acpi: ") != NULL &&
+	       strstr(f->passed, "power1_average': Permission denied") != NULL;
+}
+
+static void what_may_not_be_read_is_passed_over_with_the_reason(void **state)
+{
+	struct meter_fixture *f = *state;
+	char path[1024];
+
+	write_sensor(f, 0, "power_meter", "power1_average", "90000000");
+	snprintf(path, sizeof(path), "%s/class/hwmon/hwmon0/power1_average", f->dir);
+	assert_int_equal(chmod(path, 0), 0);
+	assert_true(holds_for_nobody(f, is_passed_over_for_want_of_rights));
 }
 
 int main(void)
@@ -115,6 +239,11 @@ int main(void)
 		METER_TEST(older_drivers_have_their_files_in_the_device),
 		METER_TEST(ampere_tells_its_cpus_and_io_by_socket),
 		METER_TEST(amd_energy_is_counters_of_cores_and_sockets),
+		METER_TEST(chips_that_are_not_known_are_told_one_by_one_and_never_summed),
+		METER_TEST(what_is_known_or_only_stores_is_no_sensor),
+		METER_TEST(a_gpu_in_the_processor_is_no_gpu_beside_it),
+		METER_TEST(what_cannot_be_is_absent),
+		METER_TEST(what_may_not_be_read_is_passed_over_with_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
