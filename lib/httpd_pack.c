@@ -18,9 +18,12 @@
 #define GZIP_BITS (MAX_WBITS + 16)
 #define MEM_LEVEL 8
 
-static const char *const texts[] = { "application/json", "application/problem+json",
+static const char *const texts[] = { "application/json",
+				     "application/problem+json",
 				     "application/openapi+json",
-				     "application/openmetrics-text", "text/" };
+				     "application/openmetrics-text",
+				     "image/svg+xml",
+				     "text/" };
 
 static bool is_text(const char *type)
 {

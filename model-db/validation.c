@@ -30,6 +30,16 @@ bool tw_validation_has(const struct tw_dataset *d, enum tw_component c)
 	       tw_dataset_find(d, predicted[c]) != NULL;
 }
 
+bool tw_validation_has_power(const struct tw_dataset *d, enum tw_component c)
+{
+	const double *watts = tw_dataset_find(d, tw_power_column(c));
+
+	for (size_t r = 0; tw_validation_has(d, c) && r < d->rows; r++)
+		if (watts[r] != 0.0)
+			return true;
+	return false;
+}
+
 static bool is_watts(const char *name)
 {
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++)

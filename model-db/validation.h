@@ -49,6 +49,9 @@ int tw_validation_load(const char *zip_path, struct tw_dataset *out, struct tw_e
 /* Whether the component has both columns. */
 bool tw_validation_has(const struct tw_dataset *d, enum tw_component c);
 
+/* Whether it also draws any power: others are not worth a plot. */
+bool tw_validation_has_power(const struct tw_dataset *d, enum tw_component c);
+
 /* The feature that tells the component's load (tw_main_feature()); NULL where there is
  * none. */
 const struct tw_column *tw_validation_load_of(const struct tw_dataset *d,

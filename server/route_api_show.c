@@ -7,10 +7,12 @@
 #include "model-db/index_use.h"
 #include "model-db/model.h"
 #include "server/api_json.h"
+#include "server/plots.h"
 #include "server/routes.h"
 #include "server/send_foreign.h"
 #include "server/send_zip.h"
 #include "server/service.h"
+#include "server/show.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,75 +20,6 @@
 #include <string.h>
 
 /* /api/v1: one pipeline, one model, and what there is of a model. */
-
-/* A handler of a model; a failure is answered by its error. */
-typedef int show_fn(struct tw_index *x, const struct tw_index_entry *e,
-		    const struct tw_http_request *q, struct tw_http_reply *r,
-		    struct tw_err *err);
-
-/* NULL: an error says which part of the path names nothing. */
-static const struct tw_index_entry *find_model(const struct tw_index *x,
-					       const struct tw_http_request *q,
-					       const char *name, struct tw_err *err)
-{
-	const char *pipeline = tw_http_param(q, "pipeline");
-	const struct tw_energy_source *source =
-		tw_energy_source_find(tw_http_param(q, "source"));
-	const struct tw_feature_group *group =
-		tw_feature_group_find(tw_http_param(q, "group"));
-	const struct tw_index_entry *e = NULL;
-	enum tw_output output;
-
-	if (tw_index_pipeline_find(x, pipeline) == NULL)
-		tw_fail(err, TW_NOTFOUND, "no pipeline is called '%.64s'", pipeline);
-	else if (source == NULL)
-		tw_fail(err, TW_NOTFOUND, "no energy source is called '%.64s'",
-			tw_http_param(q, "source"));
-	else if (!tw_output_find(tw_http_param(q, "output"), &output))
-		tw_fail(err, TW_NOTFOUND, "'%.64s' is neither AbsPower nor DynPower",
-			tw_http_param(q, "output"));
-	else if (group == NULL)
-		tw_fail(err, TW_NOTFOUND, "no feature group is called '%.64s'",
-			tw_http_param(q, "group"));
-	else if ((e = tw_index_find(x, pipeline, source, output, group, name)) == NULL)
-		tw_fail(err, TW_NOTFOUND, "no model of that place is called '%.64s'",
-			name);
-	return e;
-}
-
-static void show_entry(struct tw_service *s, struct tw_index *x,
-		       const struct tw_index_entry *e, const struct tw_http_request *q,
-		       struct tw_http_reply *r, show_fn *fn)
-{
-	struct tw_err err = { 0 }, why = { 0 };
-
-	if (fn(x, e, q, r, &why) == 0)
-		return;
-	/* What is asked for by name has no next best. Its path is for the log. */
-	if (why.code != TW_NOMEM && why.code != TW_UNSUPPORTED)
-		tw_models_give_up(&s->models, x, e, NULL, &why);
-	tw_fail(&err, why.code, "model '%s' of pipeline '%s' %s", e->name, e->pipeline,
-		why.code == TW_UNSUPPORTED ? "has no weights" : "cannot be read");
-	tw_http_reply_problem(r, why.code == TW_UNSUPPORTED ? 404 : 500, err.text);
-}
-
-static void show(void *app, const struct tw_http_request *q, struct tw_http_reply *r,
-		 show_fn *fn)
-{
-	struct tw_service *s = app;
-	struct tw_index *x = tw_models_ref(&s->models, r);
-	const struct tw_index_entry *e;
-	struct tw_err err = { 0 };
-
-	if (x == NULL)
-		return;
-	e = find_model(x, q, tw_http_param(q, "model"), &err);
-	if (e == NULL)
-		tw_http_reply_error(r, &err);
-	else
-		show_entry(s, x, e, q, r, fn);
-	tw_index_unref(x);
-}
 
 static int show_model(struct tw_index *x, const struct tw_index_entry *e,
 		      const struct tw_http_request *q, struct tw_http_reply *r,
@@ -132,14 +65,37 @@ static int show_weights(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
+/* With plots, if it has rows that they can be drawn from. */
+static int write_markdown(const struct tw_index_entry *e, const struct tw_model *m,
+			  struct tw_buf *b, struct tw_err *err)
+{
+	struct tw_card_plot *shown = NULL;
+	struct tw_plots p = { 0 };
+	struct tw_err broken = { 0 };
+	int rc = -1;
+
+	if (tw_plots_load(e, &p, &broken) < 0 && broken.code == TW_NOMEM) {
+		tw_fail(err, TW_NOMEM, "%s", broken.text);
+		goto out;
+	}
+	if (tw_plots_show(&p, &shown, err) < 0 ||
+	    tw_card_markdown(m, shown, p.count, b, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_plots_free_shown(shown, p.count);
+	tw_plots_release(&p);
+	return rc;
+}
+
 /* As JSON for who likes that better than Markdown. */
-static int write_card(const struct tw_model *m, bool as_json, struct tw_buf *b,
-		      struct tw_err *err)
+static int write_card(const struct tw_index_entry *e, const struct tw_model *m,
+		      bool as_json, struct tw_buf *b, struct tw_err *err)
 {
 	json_t *card;
 
 	if (!as_json)
-		return tw_card_markdown(m, NULL, 0, b, err);
+		return write_markdown(e, m, b, err);
 	card = tw_card_json(m);
 	if (card == NULL)
 		return tw_fail(err, TW_NOMEM, "model card");
@@ -160,7 +116,8 @@ static int show_card(struct tw_index *x, const struct tw_index_entry *e,
 	int rc = -1;
 
 	(void)x;
-	if (tw_index_read_model(e, &m, err) < 0 || write_card(&m, as_json, &b, err) < 0)
+	if (tw_index_read_model(e, &m, err) < 0 ||
+	    write_card(e, &m, as_json, &b, err) < 0)
 		goto out;
 	tw_http_reply_buf(r, &b);
 	tw_http_reply_header(r, "Vary", "Accept");
@@ -182,31 +139,31 @@ static int show_zip(struct tw_index *x, const struct tw_index_entry *e,
 
 static void get_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
-	show(app, q, r, show_model);
+	tw_show_model(app, q, r, show_model);
 }
 
 static void get_weights(void *app, const struct tw_http_request *q,
 			struct tw_http_reply *r)
 {
-	show(app, q, r, show_weights);
+	tw_show_model(app, q, r, show_weights);
 }
 
 static void get_card(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
-	show(app, q, r, show_card);
+	tw_show_model(app, q, r, show_card);
 }
 
 static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
-	show(app, q, r, show_zip);
+	tw_show_model(app, q, r, show_zip);
 }
 
 /* "<model>.zip" or "<model>.json", as files of kepler-model-db are called. */
-static show_fn *split_file(const char *file, char *name, size_t size)
+static tw_show_fn *split_file(const char *file, char *name, size_t size)
 {
 	static const struct {
 		const char *suffix;
-		show_fn *show;
+		tw_show_fn *show;
 	} kinds[] = { { ".zip", show_zip }, { ".json", show_weights } };
 	const size_t len = strlen(file);
 
@@ -230,7 +187,7 @@ static void get_file(void *app, const struct tw_http_request *q, struct tw_http_
 	const struct tw_index_entry *e = NULL;
 	char name[TW_MODEL_NAME_MAX];
 	struct tw_err err = { 0 };
-	show_fn *fn;
+	tw_show_fn *fn;
 
 	if (x == NULL)
 		return;
@@ -238,9 +195,9 @@ static void get_file(void *app, const struct tw_http_request *q, struct tw_http_
 	if (fn == NULL)
 		tw_fail(&err, TW_NOTFOUND, "only <model>.zip and <model>.json are here");
 	else
-		e = find_model(x, q, name, &err);
+		e = tw_show_find(x, q, name, &err);
 	if (e != NULL)
-		show_entry(s, x, e, q, r, fn);
+		tw_show_entry(s, x, e, q, r, fn);
 	else if (fn == NULL || !tw_send_foreign(s, q, r))
 		tw_http_reply_error(r, &err);
 	tw_index_unref(x);
@@ -276,29 +233,27 @@ static void get_pipeline(void *app, const struct tw_http_request *q,
 	tw_index_unref(x);
 }
 
-#define MODEL "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
-
 const struct tw_http_route tw_route_api_model = {
 	.method = "GET",
-	.path = MODEL,
+	.path = TW_SHOW_MODEL,
 	.handle = get_model,
 };
 
 const struct tw_http_route tw_route_api_weights = {
 	.method = "GET",
-	.path = MODEL "/weights",
+	.path = TW_SHOW_MODEL "/weights",
 	.handle = get_weights,
 };
 
 const struct tw_http_route tw_route_api_card = {
 	.method = "GET",
-	.path = MODEL "/card",
+	.path = TW_SHOW_MODEL "/card",
 	.handle = get_card,
 };
 
 const struct tw_http_route tw_route_api_zip = {
 	.method = "GET",
-	.path = MODEL "/zip",
+	.path = TW_SHOW_MODEL "/zip",
 	.handle = get_zip,
 };
 

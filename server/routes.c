@@ -5,6 +5,7 @@ static const struct tw_http_route *const routes[] = {
 	&tw_route_healthy,        &tw_route_ready,
 	&tw_route_reload,         &tw_route_api_models,
 	&tw_route_api_model,      &tw_route_api_card,
+	&tw_route_api_plots,      &tw_route_api_plot,
 	&tw_route_api_weights,    &tw_route_api_zip,
 	&tw_route_api_node_types, &tw_route_api_pipelines,
 	&tw_route_api_pipeline,   &tw_route_api_publish,

@@ -14,6 +14,8 @@ extern const struct tw_http_route tw_route_api_models;
 extern const struct tw_http_route tw_route_api_node_types;
 extern const struct tw_http_route tw_route_api_pipeline;
 extern const struct tw_http_route tw_route_api_pipelines;
+extern const struct tw_http_route tw_route_api_plot;
+extern const struct tw_http_route tw_route_api_plots;
 extern const struct tw_http_route tw_route_api_publish;
 extern const struct tw_http_route tw_route_api_rollback;
 extern const struct tw_http_route tw_route_api_weights;

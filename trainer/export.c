@@ -74,16 +74,6 @@ static int carry(struct making *x, const char *path, struct tw_err *err)
 
 /* ---- one model ---- */
 
-static bool has_power(const struct tw_dataset *d, enum tw_component c)
-{
-	const double *watts = tw_dataset_find(d, tw_power_column(c));
-
-	for (size_t r = 0; tw_validation_has(d, c) && r < d->rows; r++)
-		if (watts[r] != 0.0)
-			return true;
-	return false;
-}
-
 static int add_plot(struct making *x, const struct tw_model *m, const char *base,
 		    const struct tw_dataset *d, enum tw_component c,
 		    const struct tw_plot *plot, struct tw_card_plot *shown,
@@ -127,7 +117,8 @@ static int add_plots(struct making *x, const struct tw_model *m, const char *bas
 	for (size_t p = 0; p < m->parts; p++) {
 		const enum tw_component c = m->part[p].component;
 
-		for (size_t i = 0; has_power(&d, c) && i < tw_plot_count(); i++) {
+		for (size_t i = 0; tw_validation_has_power(&d, c) && i < tw_plot_count();
+		     i++) {
 			if (add_plot(x, m, base, &d, c, tw_plot_at(i), &shown[*count],
 				     err) < 0)
 				goto out;

@@ -415,6 +415,92 @@ static void the_api_shows_what_there_is_of_a_model(void **state)
 	shows("/api/v1/models/one/acpi/AbsPower//x_0", 404, PROBLEM, "no such path");
 }
 
+/* NULL: away with it. */
+static void put_rows(const char *text)
+{
+	struct tw_err err = { 0 };
+	char *path;
+
+	assert_int_equal(
+		tw_path_join(&path, &err, db, "one/rapl-sysfs/AbsPower/CounterOnly",
+			     "SGDRegressorTrainer_0" TW_PIPELINE_VALIDATION, NULL),
+		0);
+	if (text == NULL)
+		assert_int_equal(remove(path), 0);
+	else
+		assert_int_equal(tw_file_replace(path, text, strlen(text), &err), 0);
+	free(path);
+}
+
+#define ROWS                                                                             \
+	"timestamp,fold,cpu_cycles,package_power,package_predicted,dram_power,dram_pred" \
+	"icted\n"                                                                        \
+	"1000,0,1,100,101,0,0\n4000,0,2,110,108,0,0\n7000,1,3,120,120,0,0\n"
+#define PLOT PLACE "/plots/package/"
+
+static void plots_are_drawn_from_the_rows_of_the_validation(void **state)
+{
+	static const char svg[] = "image/svg+xml";
+
+	(void)state;
+	answers(PLACE "/plots", NULL, 200, "{\"plots\":[],\"total\":0}");
+	shows(PLOT "time", 404, PROBLEM,
+	      "model 'SGDRegressorTrainer_0' of pipeline 'one' has no rows of its "
+	      "validation, and so no plots");
+	put_rows(ROWS);
+	shows(PLACE "/plots", 200, JSON,
+	      "{\"plots\":[{\"component\":\"package\",\"plot\":\"power-curve\",\"title\":"
+	      "\"Power curve\",\"url\":\"" PLOT "power-curve\"},");
+	shows(PLACE "/plots", 200, JSON, "\"total\":3}");
+	shows(PLOT "power-curve", 200, svg,
+	      "Power curve: package, SGDRegressorTrainer_0");
+	shows(PLOT "residuals", 200, svg, "predicted less measured");
+	shows(PLOT "time", 200, svg, "<svg");
+	shows(PLACE "/plots/dram/time", 200, svg, "dram");
+	shows(PLACE "/plots/core/time", 404, PROBLEM, "the validation has no core");
+	shows(PLACE "/plots/sun/time", 404, PROBLEM, "no component is called 'sun'");
+	shows(PLOT "pie", 404, PROBLEM, "no plot is called 'pie'");
+	shows(PLACE "/card", 200, "text/markdown", "(plots/package/power-curve)");
+}
+
+static void a_plot_that_the_client_has_is_not_sent_again(void **state)
+{
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+	char url[256], etag[TW_HTTP_ETAG_MAX];
+	struct tw_http_call c = { .url = url };
+
+	(void)state;
+	snprintf(url, sizeof(url), "http://%s" PLOT "time", tw_httpd_address(httpd));
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_true(a.etag[0] != 0);
+	snprintf(etag, sizeof(etag), "%s", a.etag);
+	assert_memory_equal(etag, "W/\"", 3);
+	tw_http_answer_release(&a);
+	c.etag = etag;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 304);
+	assert_string_equal(a.etag, etag);
+	tw_http_answer_release(&a);
+	put_rows(ROWS "10000,1,4,130,131,0,0\n");
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 200);
+	tw_http_answer_release(&a);
+}
+
+static void rows_that_are_broken_are_no_fault_of_the_model(void **state)
+{
+	(void)state;
+	put_rows("timestamp,fold\n1000,x\n");
+	shows(PLACE "/plots", 500, PROBLEM, "the rows of the validation of model");
+	shows(PLOT "time", 500, PROBLEM,
+	      "the rows of the validation of model 'SGDRegressorTrainer_0' of pipeline "
+	      "'one' cannot be read");
+	shows(PLACE "/card", 200, "text/markdown", "# SGDRegressorTrainer_0");
+	shows(PLACE "/weights", 200, JSON, "\"package\":{\"All_Weights\"");
+	put_rows(NULL);
+}
+
 static void a_model_that_is_broken_is_no_more_shown(void **state)
 {
 	struct tw_err err = { 0 };
@@ -490,7 +576,7 @@ static void routes_are_sorted_and_complete(void **state)
 
 	(void)state;
 	routes = tw_server_routes(&count);
-	assert_int_equal(count, 23);
+	assert_int_equal(count, 25);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(routes[i]->method != NULL && routes[i]->handle != NULL);
 		assert_int_equal(routes[i]->path[0], '/');
@@ -569,6 +655,9 @@ int main(void)
 		cmocka_unit_test(a_wrong_argument_is_refused),
 		cmocka_unit_test(the_api_lists_pipelines_node_types_and_models),
 		cmocka_unit_test(the_api_shows_what_there_is_of_a_model),
+		cmocka_unit_test(plots_are_drawn_from_the_rows_of_the_validation),
+		cmocka_unit_test(a_plot_that_the_client_has_is_not_sent_again),
+		cmocka_unit_test(rows_that_are_broken_are_no_fault_of_the_model),
 		cmocka_unit_test(a_model_that_is_broken_is_no_more_shown),
 		cmocka_unit_test(metrics_tell_of_requests_models_and_reloads),
 		cmocka_unit_test(a_reload_is_left_to_the_main_thread),
