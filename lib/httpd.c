@@ -7,6 +7,7 @@
 #include "lib/httpd_reply.h"
 #include "lib/httpd_route.h"
 #include "lib/httpd_stats.h"
+#include "lib/httpd_work.h"
 #include "lib/web.h"
 
 #include <limits.h>
@@ -30,8 +31,9 @@ struct tw_httpd {
 	char address[TW_LISTEN_TEXT];
 
 	struct tw_guard *guard;
-	struct tw_web *web;        /* NULL: everybody may, without TLS */
-	atomic_size_t in_progress; /* requests */
+	struct tw_httpd_work *work; /* NULL: no route is slow */
+	struct tw_web *web;         /* NULL: everybody may, without TLS */
+	atomic_size_t in_progress;  /* requests */
 	atomic_bool closing;
 };
 
@@ -49,6 +51,7 @@ struct exchange {
 	bool streaming;   /* stream is to be freed */
 	unsigned refused; /* the status, if the request is refused; 0 if not */
 	struct tw_err why;
+	struct tw_httpd_job *job; /* handled on the thread for what takes long */
 };
 
 static uint64_t now_ns(void)
@@ -160,11 +163,34 @@ static enum MHD_Result answer_refused(struct exchange *e, struct MHD_Connection 
 	return queue_reply(e, c, path, &r);
 }
 
+static void drop_body(struct exchange *e)
+{
+	if (e->streaming)
+		e->route->body->free(e->stream);
+	e->streaming = false;
+	tw_buf_clear(&e->body);
+}
+
+/* It comes back to answer() with a reply. */
+static enum MHD_Result hand_over(struct exchange *e, struct MHD_Connection *c,
+				 const struct tw_http_request *q)
+{
+	struct tw_http_reply r = { 0 };
+
+	tw_guard_answering(e->connection);
+	e->job = tw_httpd_work_add(e->server->work, q);
+	if (e->job != NULL)
+		return MHD_YES;
+	tw_http_reply_problem(&r, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "too many requests of this kind at a time");
+	return queue_reply(e, c, q->path, &r);
+}
+
 static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 			      const char *method, const char *path)
 {
 	struct tw_http_reply r = { 0 };
-	struct tw_http_request q = {
+	const struct tw_http_request q = {
 		.method = method,
 		.path = path,
 		.body = e->body.data != NULL ? e->body.data : "",
@@ -177,11 +203,14 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 
 	if (e->refused != 0)
 		return answer_refused(e, c, path);
+	if (e->job != NULL) {
+		drop_body(e);
+		return queue_reply(e, c, path, &e->job->reply);
+	}
+	if (e->route->slow && e->server->work != NULL)
+		return hand_over(e, c, &q);
 	e->route->handle(e->server->config.app, &q, &r);
-	if (e->streaming)
-		e->route->body->free(e->stream);
-	e->streaming = false;
-	tw_buf_clear(&e->body);
+	drop_body(e);
 	return queue_reply(e, c, path, &r);
 }
 
@@ -372,9 +401,8 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **state,
 		return;
 	*state = NULL;
 	tw_guard_waiting(e->connection);
-	if (e->streaming)
-		e->route->body->free(e->stream);
-	tw_buf_clear(&e->body);
+	drop_body(e);
+	tw_httpd_job_free(e->job);
 	tw_strs_clear(&e->params);
 	free(e);
 	atomic_fetch_sub(&s->in_progress, 1);
@@ -444,6 +472,8 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 	}
 	if (tls)
 		flags |= MHD_USE_TLS;
+	if (s->work != NULL)
+		flags |= MHD_ALLOW_SUSPEND_RESUME;
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
@@ -470,6 +500,16 @@ static void set_defaults(struct tw_httpd_config *c)
 		c->body_max = BODY_MAX;
 }
 
+/* Where each connection has a thread, or all requests have one, slow ones do as well. */
+static bool needs_work(const struct tw_httpd_config *c)
+{
+	bool slow = false;
+
+	for (size_t i = 0; i < c->route_count; i++)
+		slow |= c->routes[i]->slow;
+	return slow && !c->thread_per_connection && !c->callers_thread;
+}
+
 int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		  struct tw_err *err)
 {
@@ -486,6 +526,8 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 
 	if (c->web_config != NULL &&
 	    tw_web_open(c->web_config, c->web_changed, c->app, &s->web, err) < 0)
+		goto fail;
+	if (needs_work(c) && tw_httpd_work_open(c->app, &s->work, err) < 0)
 		goto fail;
 	if (tw_guard_open(&s->guard, err) < 0 ||
 	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
@@ -532,9 +574,12 @@ void tw_httpd_run(struct tw_httpd *s)
 static void wait_idle(struct tw_httpd *s)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	const uint64_t until = now_ns() + CLOSE_WAIT_S * UINT64_C(1000000000);
+	uint64_t until;
 
 	atomic_store(&s->closing, true);
+	/* The library takes no connection that is suspended to its end. */
+	tw_httpd_work_stop(s->work);
+	until = now_ns() + CLOSE_WAIT_S * UINT64_C(1000000000);
 	while (atomic_load(&s->in_progress) > 0 && now_ns() < until) {
 		/* Nobody else does. */
 		if (s->config.callers_thread)
@@ -556,6 +601,7 @@ void tw_httpd_close(struct tw_httpd *s)
 		wait_idle(s);
 		MHD_stop_daemon(s->daemon);
 	}
+	tw_httpd_work_close(s->work);
 	tw_guard_close(s->guard);
 	tw_web_close(s->web);
 	free(s);

@@ -104,6 +104,11 @@ struct tw_http_route {
 	int (*allow)(void *app, const struct tw_http_request *q, struct tw_err *err);
 	void (*handle)(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r);
+	/*
+	 * The handler takes long: it runs on a thread for all such, one after the other,
+	 * while the connection's thread goes on with others. Too many at a time: 503.
+	 */
+	bool slow;
 };
 
 struct tw_httpd_config {

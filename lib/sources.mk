@@ -37,6 +37,7 @@ lib-src += lib/httpd_pack.c
 lib-src += lib/httpd_reply.c
 lib-src += lib/httpd_route.c
 lib-src += lib/httpd_stats.c
+lib-src += lib/httpd_work.c
 lib-src += lib/intern.c
 lib-src += lib/jsax.c
 lib-src += lib/jsax_file.c

@@ -83,6 +83,7 @@ const struct tw_http_route tw_route_api_publish = {
 	.body_max = PIPELINE_BYTES_MAX,
 	.allow = allow,
 	.handle = put_pipeline,
+	.slow = true,
 };
 
 const struct tw_http_route tw_route_api_rollback = {
@@ -91,4 +92,5 @@ const struct tw_http_route tw_route_api_rollback = {
 	.body_max = 1024,
 	.allow = allow,
 	.handle = post_rollback,
+	.slow = true,
 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipelines that are published: by the command, over HTTP, and what is refused."""
 import base64
+import fcntl
 import io
 import os
 import shutil
@@ -11,8 +12,8 @@ import unittest
 import warnings
 import zipfile
 
-from harness import ROOT, TIMEOUT_S, Case, call, need, raw_call, run_tallywatt, tree, \
-    wait_until
+from harness import COUNTER_ONLY, ROOT, TIMEOUT_S, Case, call, need, raw_call, \
+    run_tallywatt, tree, wait_until
 
 MODELS = os.path.join(ROOT, "model-db/models")
 PIPELINE = os.path.join(MODELS, "haswell-kind")
@@ -244,6 +245,56 @@ class OverHttp(Case):
         stop.set()
         thread.join()
         self.assertEqual(failed, [])
+
+    def ask_while(self, server, thread):
+        """Requests of all kinds until the thread has ended, at least 100 of them."""
+        asked = 0
+        while thread.is_alive() or asked < 100:
+            self.assertEqual(self.names(server), ["p"])
+            answer = call(server, "POST", "/model", {"metrics": COUNTER_ONLY,
+                                                     "output_type": "AbsPower"})
+            self.assertEqual(answer.status, 200)
+            asked += 1
+
+    def test_one_thread_answers_while_a_pipeline_waits_for_its_turn(self):
+        server = self.serve("--threads", "1")
+        body = zip_of(pipeline_files())
+        self.put(server, body)
+        wait_until(lambda: self.names(server) == ["p"], "the pipeline is served")
+        statuses = []
+
+        def put():
+            statuses.append(self.put(server, body).status)
+        with open(self.path("db/.lock"), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            threads = [threading.Thread(target=put) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for _ in range(100):
+                self.assertEqual(self.names(server), ["p"])
+            self.assertEqual(statuses, [])
+        for thread in threads:
+            thread.join()
+        self.assertEqual(statuses, [200] * 3)
+
+    def test_one_thread_answers_while_a_large_pipeline_is_checked(self):
+        server = self.serve("--threads", "1")
+        files = pipeline_files()
+        self.put(server, zip_of(files))
+        wait_until(lambda: self.names(server) == ["p"], "the pipeline is served")
+        # Texts that must be unpacked, hashed and written, and a model that is none.
+        for i in range(400):
+            files[f"notes/{i}.txt"] = os.urandom(20000).hex().encode()
+        last = max(n for n in files if n.endswith(".zip"))
+        for more, status in (({}, 200), ({last: b"PK"}, 400)):
+            statuses = []
+            body = zip_of({**files, **more})
+            thread = threading.Thread(
+                target=lambda b=body, s=statuses: s.append(self.put(server, b).status))
+            thread.start()
+            self.ask_while(server, thread)
+            thread.join()
+            self.assertEqual(statuses, [status])
 
     def test_a_server_killed_while_it_publishes_leaves_a_whole_version(self):
         body = zip_of(pipeline_files())

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/http.h"
+#include "lib/httpd.h"
+#include "lib/httpd_work.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Handlers that take long: /slow waits for the gate. */
+
+static struct {
+	struct tw_httpd *httpd;
+	pthread_mutex_t gate;
+	atomic_int begun;
+} server = { .gate = PTHREAD_MUTEX_INITIALIZER };
+
+static void get_quick(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	(void)app;
+	(void)q;
+	tw_http_reply_lend(r, "quick", 5, NULL, NULL);
+}
+
+/* Its parameter, body and whether there was a header: all of it is still there. */
+static void post_slow(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	const char *header = tw_http_header(q, "User-Agent");
+	char *text = malloc(q->len + 64);
+
+	(void)app;
+	atomic_fetch_add(&server.begun, 1);
+	pthread_mutex_lock(&server.gate);
+	pthread_mutex_unlock(&server.gate);
+	assert_non_null(text);
+	snprintf(text, q->len + 64, "%s %s %.32s", tw_http_param(q, "name"), q->body,
+		 header != NULL ? "from somebody" : "");
+	tw_http_reply_take(r, text, strlen(text));
+}
+
+static const struct tw_http_route *const routes[] = {
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/quick", .handle = get_quick },
+	&(const struct tw_http_route){ .method = "POST",
+				       .path = "/slow/{name}",
+				       .handle = post_slow,
+				       .slow = true },
+};
+
+static void start(void)
+{
+	const struct tw_httpd_config c = {
+		.listen = "127.0.0.1:0", .routes = routes, .route_count = 2, .threads = 1
+	};
+	struct tw_err err = { 0 };
+
+	atomic_store(&server.begun, 0);
+	assert_int_equal(tw_httpd_open(&c, &server.httpd, &err), 0);
+}
+
+static void wait_for(atomic_int *value, int want)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 20000 && atomic_load(value) < want; i++)
+		nanosleep(&pause, NULL);
+	assert_true(atomic_load(value) >= want);
+}
+
+/* One that asks on a thread of its own. */
+struct client {
+	pthread_t thread;
+	const char *address, *path, *body;
+	unsigned status;
+	char text[128];
+};
+
+static atomic_int answered;
+
+static void *call(void *arg)
+{
+	struct client *k = arg;
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+	char url[128];
+	const struct tw_http_call c = { .url = url,
+					.body = k->body,
+					.body_len = k->body != NULL ? strlen(k->body) : 0,
+					.timeout_ms = 60000 };
+
+	snprintf(url, sizeof(url), "http://%s%s", k->address, k->path);
+	if (tw_http_call(&c, &a, &err) == 0) {
+		k->status = a.status;
+		snprintf(k->text, sizeof(k->text), "%s", a.body);
+	}
+	tw_http_answer_release(&a);
+	atomic_fetch_add(&answered, 1);
+	return NULL;
+}
+
+static void ask(struct client *k, const char *path, const char *body)
+{
+	*k = (struct client){ .address = tw_httpd_address(server.httpd),
+			      .path = path,
+			      .body = body };
+	assert_int_equal(pthread_create(&k->thread, NULL, call, k), 0);
+}
+
+static void is_answered(struct client *k, unsigned status, const char *text)
+{
+	pthread_join(k->thread, NULL);
+	assert_int_equal(k->status, status);
+	if (strstr(k->text, text) == NULL)
+		fail_msg("%s, want %s", k->text, text);
+}
+
+static void others_of_the_thread_do_not_wait(void **state)
+{
+	struct client slow, quick;
+
+	(void)state;
+	start();
+	pthread_mutex_lock(&server.gate);
+	ask(&slow, "/slow/one", "body");
+	wait_for(&server.begun, 1);
+	for (int i = 0; i < 50; i++) {
+		ask(&quick, "/quick", NULL);
+		is_answered(&quick, 200, "quick");
+	}
+	pthread_mutex_unlock(&server.gate);
+	is_answered(&slow, 200, "one body ");
+	tw_httpd_close(server.httpd);
+}
+
+static void those_that_are_too_many_are_told_so(void **state)
+{
+	struct client some[TW_HTTPD_WORK_MAX + 3];
+	const size_t count = sizeof(some) / sizeof(some[0]);
+	size_t done = 0, refused = 0;
+
+	(void)state;
+	start();
+	atomic_store(&answered, 0);
+	pthread_mutex_lock(&server.gate);
+	for (size_t i = 0; i < count; i++)
+		ask(&some[i], "/slow/some", "x");
+	/* One at a time is begun; those for whom there is no place do not wait. */
+	wait_for(&answered, 3);
+	assert_int_equal(atomic_load(&server.begun), 1);
+	pthread_mutex_unlock(&server.gate);
+	for (size_t i = 0; i < count; i++) {
+		pthread_join(some[i].thread, NULL);
+		done += some[i].status == 200;
+		refused += some[i].status == 503 &&
+			   strstr(some[i].text, "too many requests of this kind at a "
+						"time") != NULL;
+	}
+	assert_int_equal(done, TW_HTTPD_WORK_MAX);
+	assert_int_equal(refused, 3);
+	ask(&some[0], "/slow/again", "y");
+	is_answered(&some[0], 200, "again y");
+	tw_httpd_close(server.httpd);
+}
+
+static void *close_server(void *arg)
+{
+	tw_httpd_close(arg);
+	return NULL;
+}
+
+/* A connection that sends its request and is gone. */
+static void ask_and_leave(void)
+{
+	static const char text[] = "POST /slow/x HTTP/1.1\r\nHost: x\r\n"
+				   "Content-Length: 1\r\n\r\nx";
+	const char *address = tw_httpd_address(server.httpd);
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	a.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL),
+			 sizeof(text) - 1);
+	close(fd);
+}
+
+static void a_client_that_leaves_leaves_nothing(void **state)
+{
+	struct client after;
+
+	(void)state;
+	start();
+	for (int i = 0; i < 3 * TW_HTTPD_WORK_MAX; i++) {
+		ask_and_leave();
+		wait_for(&server.begun, i + 1);
+	}
+	ask(&after, "/slow/after", "z");
+	is_answered(&after, 200, "after z");
+	tw_httpd_close(server.httpd);
+}
+
+static void at_the_end_what_waits_is_told_so(void **state)
+{
+	struct client first, second;
+	pthread_t closer;
+
+	(void)state;
+	start();
+	pthread_mutex_lock(&server.gate);
+	ask(&first, "/slow/first", "1");
+	wait_for(&server.begun, 1);
+	ask(&second, "/slow/second", "2");
+	assert_int_equal(pthread_create(&closer, NULL, close_server, server.httpd), 0);
+	pthread_mutex_unlock(&server.gate);
+	is_answered(&first, 200, "first 1");
+	/* It may have been begun, have waited, or have come too late to be heard. */
+	pthread_join(second.thread, NULL);
+	assert_true(second.status == 200 || second.status == 503 || second.status == 0);
+	pthread_join(closer, NULL);
+}
+
+static int init(void **state)
+{
+	struct tw_err err = { 0 };
+
+	(void)state;
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	return tw_http_init(&err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_of_the_thread_do_not_wait),
+		cmocka_unit_test(those_that_are_too_many_are_told_so),
+		cmocka_unit_test(a_client_that_leaves_leaves_nothing),
+		cmocka_unit_test(at_the_end_what_waits_is_told_so),
+	};
+
+	return cmocka_run_group_tests_name("httpd_work", tests, init, NULL);
+}
