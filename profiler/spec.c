@@ -34,43 +34,36 @@ static const struct {
 	{ "threads_per_core", offsetof(struct tw_machine_spec, threads_per_core), true },
 };
 
-static int take_text(const json_t *v, const char *where, const char *key, char *out,
-		     struct tw_err *err)
+static int take_text(const struct tw_spec_value *v, const char *where, const char *key,
+		     char *out, struct tw_err *err)
 {
-	if (v == NULL || json_is_null(v))
-		return 0;
-	if (!json_is_string(v))
+	if (v->text == NULL)
 		return tw_fail(err, TW_INVALID, "%s.%s: expected a string, got %s", where,
-			       key, tw_json_type_name(v));
-	if (json_string_length(v) >= TW_SPEC_TEXT)
+			       key, v->kind);
+	if (v->len >= TW_SPEC_TEXT)
 		return tw_fail(err, TW_INVALID, "%s.%s: %zu bytes, limit is %d", where,
-			       key, json_string_length(v), TW_SPEC_TEXT - 1);
-	for (const char *p = json_string_value(v); *p != '\0'; p++)
-		if ((unsigned char)*p < ' ')
+			       key, v->len, TW_SPEC_TEXT - 1);
+	for (size_t i = 0; i < v->len; i++)
+		if ((unsigned char)v->text[i] < ' ')
 			return tw_fail(err, TW_INVALID, "%s.%s: control character", where,
 				       key);
-	memcpy(out, json_string_value(v), json_string_length(v) + 1);
+	memcpy(out, v->text, v->len);
 	return 0;
 }
 
-static int take_figure(const json_t *v, const char *where, const char *key, bool whole,
-		       uint32_t *out, struct tw_err *err)
+static int take_figure(const struct tw_spec_value *v, const char *where, const char *key,
+		       bool whole, uint32_t *out, struct tw_err *err)
 {
-	const char *text = json_string_value(v);
-	double d;
+	double d = v->number;
 
-	if (v == NULL || json_is_null(v) || (text != NULL && text[0] == '\0'))
+	if (v->text != NULL && v->len == 0)
 		return 0;
-	if (text != NULL) {
-		if (!tw_parse_double(text, strlen(text), &d))
-			return tw_fail(err, TW_INVALID, "%s.%s: '%.40s' is not a number",
-				       where, key, text);
-	} else if (json_is_number(v)) {
-		d = json_number_value(v);
-	} else {
+	if (v->text != NULL && !tw_parse_double(v->text, v->len, &d))
+		return tw_fail(err, TW_INVALID, "%s.%s: '%.*s' is not a number", where,
+			       key, (int)(v->len < 40 ? v->len : 40), v->text);
+	if (v->text == NULL && !v->is_number)
 		return tw_fail(err, TW_INVALID, "%s.%s: expected a number, got %s", where,
-			       key, tw_json_type_name(v));
-	}
+			       key, v->kind);
 	if (d == -1)
 		d = 0;
 	if (!(d >= 0 && d <= FIGURE_MAX) || (whole && d != floor(d)))
@@ -81,25 +74,60 @@ static int take_figure(const json_t *v, const char *where, const char *key, bool
 	return 0;
 }
 
+static int mark_seen(unsigned *seen, size_t i, const char *where, const char *key,
+		     struct tw_err *err)
+{
+	if ((*seen >> i & 1) != 0)
+		return tw_fail(err, TW_INVALID, "%s.%s: given twice", where, key);
+	*seen |= 1u << i;
+	return 0;
+}
+
+int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *key,
+			 const struct tw_spec_value *v, const char *where,
+			 struct tw_err *err)
+{
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		if (strcmp(key, texts[i].key) != 0)
+			continue;
+		if (mark_seen(seen, i, where, key, err) < 0)
+			return -1;
+		return take_text(v, where, key, (char *)s + texts[i].offset, err);
+	}
+	for (size_t i = 0; i < COUNT(figures); i++) {
+		uint32_t figure = 0;
+
+		if (strcmp(key, figures[i].key) != 0)
+			continue;
+		if (mark_seen(seen, COUNT(texts) + i, where, key, err) < 0 ||
+		    take_figure(v, where, key, figures[i].whole, &figure, err) < 0)
+			return -1;
+		memcpy((char *)s + figures[i].offset, &figure, sizeof(figure));
+	}
+	return 0;
+}
+
 int tw_machine_spec_from_json(const json_t *obj, const char *where,
 			      struct tw_machine_spec *out, struct tw_err *err)
 {
 	struct tw_machine_spec s = { 0 };
+	unsigned seen = 0;
+	const char *key;
+	json_t *member;
 
 	if (obj != NULL && !json_is_object(obj) && !json_is_null(obj))
 		return tw_fail(err, TW_INVALID, "%s: expected an object, got %s", where,
 			       tw_json_type_name(obj));
-	for (size_t i = 0; i < COUNT(texts); i++)
-		if (take_text(json_object_get(obj, texts[i].key), where, texts[i].key,
-			      (char *)&s + texts[i].offset, err) < 0)
-			return -1;
-	for (size_t i = 0; i < COUNT(figures); i++) {
-		uint32_t v = 0;
+	json_object_foreach((json_t *)(uintptr_t)obj, key, member) {
+		const struct tw_spec_value v = { .kind = tw_json_type_name(member),
+						 .text = json_string_value(member),
+						 .len = json_string_length(member),
+						 .is_number = json_is_number(member),
+						 .number = json_number_value(member) };
 
-		if (take_figure(json_object_get(obj, figures[i].key), where,
-				figures[i].key, figures[i].whole, &v, err) < 0)
+		if (!json_is_null(member) &&
+		    tw_machine_spec_take(&s, &seen, key, &v, where, err) < 0)
 			return -1;
-		memcpy((char *)&s + figures[i].offset, &v, sizeof(v));
 	}
 	*out = s;
 	return 0;

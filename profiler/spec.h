@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
@@ -32,6 +33,23 @@ struct tw_machine_spec {
  */
 int tw_machine_spec_from_json(const json_t *obj, const char *where,
 			      struct tw_machine_spec *out, struct tw_err *err);
+
+/* A value of the wire's object that is not null, as a parser finds it. */
+struct tw_spec_value {
+	const char *kind; /* "a list", for errors */
+	const char *text; /* NULL: it is none; not NUL-terminated */
+	size_t len;
+	bool is_number;
+	double number;
+};
+
+/*
+ * The same, member by member: *seen, which begins as 0, tells those that were given; one
+ * that is given twice is TW_INVALID. A key that is not known is passed over.
+ */
+int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *key,
+			 const struct tw_spec_value *v, const char *where,
+			 struct tw_err *err);
 
 /* The wire's object, whole numbers only (clients refuse 4.0). NULL without memory. */
 json_t *tw_machine_spec_to_json(const struct tw_machine_spec *s);

@@ -2,7 +2,7 @@
 #include "server/model_request.h"
 
 #include "lib/err.h"
-#include "lib/json.h"
+#include "lib/jsax.h"
 #include "lib/num.h"
 #include "model-db/choose.h"
 
@@ -10,10 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * A request is read as it is parsed: it is small, comes often, and would cost more as a
+ * tree of allocated values than everything else that is done for it.
+ */
+
 #define WHERE "request"
 
 /* No database has more node types. */
 #define NODE_TYPE_MAX 1000000
+
+#define DEPTH_MAX 64
 
 /* Every name that an output type ever had. */
 static const struct output_name {
@@ -32,173 +39,436 @@ static const struct output_name {
 	{ "DynPower", TW_DYN_POWER, false, TW_CLIENT_0_5_TOTAL },
 };
 
-static const struct output_name *find_output(const char *name)
+static const struct output_name *find_output(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof(output_names) / sizeof(output_names[0]); i++)
-		if (strcmp(output_names[i].name, name) == 0)
+		if (strlen(output_names[i].name) == len &&
+		    memcmp(output_names[i].name, name, len) == 0)
 			return &output_names[i];
 	return NULL;
 }
 
-static int take_metrics(const json_t *doc, struct tw_wanted *w, struct tw_err *err)
+/* The keys that are known; others are passed over. */
+enum key {
+	KEY_FILTER,
+	KEY_LOOSE_NODE_TYPE,
+	KEY_MACHINE_SPEC,
+	KEY_METRICS,
+	KEY_MODEL_CLASSES,
+	KEY_NODE_TYPE,
+	KEY_OUTPUT_TYPE,
+	KEY_PIPELINE_NAME,
+	KEY_SOURCE,
+	KEY_TRAINER_NAME,
+	KEY_WEIGHT,
+	KEY_COUNT
+};
+
+struct member;
+
+/* A request while it is read. */
+struct reader {
+	const char *data;
+	struct tw_wanted w;
+	const struct output_name *output; /* NULL: not given yet */
+	bool weight_given;
+	size_t metrics; /* entries */
+
+	const struct member *member; /* whose value comes; NULL: it is not known */
+	char spec_key[24];           /* the same in "machine_spec"; longer ones are not */
+	unsigned seen, spec_seen;    /* a bit for each key */
+	bool refused;                /* by what follows, not by the parser */
+};
+
+typedef int take_fn(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err);
+
+struct member {
+	const char *name;
+	take_fn *take; /* its value, or that value's beginning */
+	take_fn *each; /* what is inside of that, one level deep; NULL: nothing can be */
+};
+
+/* ---- values ---- */
+
+static const char *describe(const struct tw_jsax_event *e)
 {
-	const json_t *list = NULL;
-
-	if (tw_json_array(doc, WHERE, "metrics", false, &list, err) < 0)
-		return -1;
-	if (json_array_size(list) > TW_REQUEST_METRICS_MAX)
-		return tw_fail(err, TW_INVALID,
-			       WHERE ".metrics: %zu entries, limit is %d",
-			       json_array_size(list), TW_REQUEST_METRICS_MAX);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		size_t len = json_string_length(json_array_get(list, i));
-
-		if (len > TW_FEATURE_NAME_MAX)
-			return tw_fail(err, TW_INVALID,
-				       WHERE ".metrics[%zu]: %zu bytes, limit is %d", i,
-				       len, TW_FEATURE_NAME_MAX);
+	switch (e->type) {
+	case TW_JSAX_ARRAY:
+		return "a list";
+	case TW_JSAX_TRUE:
+		return "true";
+	case TW_JSAX_FALSE:
+		return "false";
+	default:
+		return tw_jsax_type_name(e->type);
 	}
-	return tw_json_strs(doc, WHERE, "metrics", false, &w->metrics, err);
 }
 
-/* Also *old, what the name asks for from a client that sends no "weight". */
-static int take_output(const json_t *doc, struct tw_wanted *w,
-		       const struct output_name **old, struct tw_err *err)
+static int fail_type(const struct reader *r, const char *want,
+		     const struct tw_jsax_event *e, struct tw_err *err)
 {
-	const char *name = NULL;
+	return tw_fail(err, TW_PARSE, WHERE ".%s: expected %s, got %s", r->member->name,
+		       want, describe(e));
+}
 
-	if (tw_json_text(doc, WHERE, "output_type", false, &name, err) < 0)
-		return -1;
-	*old = find_output(name);
-	if (*old == NULL)
-		return tw_fail(err, TW_INVALID,
-			       WHERE
-			       ".output_type: '%.64s' is neither AbsPower nor DynPower",
-			       name);
-	w->output = (*old)->output;
+static int check_text(const struct reader *r, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(r, "a string", e, err);
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return tw_fail(err, TW_PARSE, WHERE ".%s: a NUL in it", r->member->name);
 	return 0;
 }
 
-static int take_source(const json_t *doc, struct tw_wanted *w, struct tw_err *err)
+/* A copy; an empty text is as good as none. */
+static int take_text(const struct reader *r, const struct tw_jsax_event *e, char **out,
+		     struct tw_err *err)
 {
-	const char *name = NULL;
+	char *text;
 
-	if (tw_json_text(doc, WHERE, "source", true, &name, err) < 0)
-		return -1;
-	w->source = tw_energy_source_wanted(name);
-	if (w->source == NULL)
-		return tw_fail(err, TW_INVALID,
-			       WHERE ".source: no energy source is called '%.64s'", name);
-	return 0;
-}
-
-/* A copy of a text; an empty one is as good as none. */
-static int take_text(const json_t *doc, const char *key, char **out, struct tw_err *err)
-{
-	const char *text = "";
-
-	if (tw_json_text(doc, WHERE, key, true, &text, err) < 0)
-		return -1;
-	if (*text == '\0')
+	if (e->type == TW_JSAX_NULL)
 		return 0;
-	*out = strdup(text);
-	if (*out == NULL)
-		return tw_fail(err, TW_NOMEM, WHERE ".%s", key);
-	return 0;
-}
-
-/* A whole number, or its text; -1 and "" are any. */
-static int take_node_type(const json_t *doc, struct tw_wanted *w, struct tw_err *err)
-{
-	const json_t *v = json_object_get(doc, "node_type");
-	const char *text = json_string_value(v);
-	uint32_t n;
-
-	w->node_type = -1;
+	if (check_text(r, e, err) < 0)
+		return -1;
+	if (e->len == 0)
+		return 0;
+	text = malloc(e->len + 1);
 	if (text == NULL)
-		return tw_json_int(doc, WHERE, "node_type", true, -1, NODE_TYPE_MAX,
-				   &w->node_type, err);
-	if (*text == '\0' || strcmp(text, "-1") == 0)
+		return tw_fail(err, TW_NOMEM, WHERE ".%s", r->member->name);
+	memcpy(text, e->text, e->len);
+	text[e->len] = '\0';
+	*out = text;
+	return 0;
+}
+
+static int take_bool(const struct reader *r, const struct tw_jsax_event *e, bool *out,
+		     struct tw_err *err)
+{
+	if (e->type == TW_JSAX_TRUE || e->type == TW_JSAX_FALSE)
+		*out = e->type == TW_JSAX_TRUE;
+	else if (e->type != TW_JSAX_NULL)
+		return fail_type(r, "true or false", e, err);
+	return 0;
+}
+
+/* Written without a point and an exponent. */
+static bool is_whole(const struct reader *r, const struct tw_jsax_event *e)
+{
+	const char *p = r->data + e->offset;
+
+	p += strspn(p, "-0123456789");
+	return *p != '.' && *p != 'e' && *p != 'E';
+}
+
+/* ---- keys ---- */
+
+static int take_filter(struct reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	return take_text(r, e, &r->w.filter, err);
+}
+
+static int take_pipeline(struct reader *r, const struct tw_jsax_event *e,
+			 struct tw_err *err)
+{
+	return take_text(r, e, &r->w.pipeline, err);
+}
+
+static int take_trainer(struct reader *r, const struct tw_jsax_event *e,
+			struct tw_err *err)
+{
+	return take_text(r, e, &r->w.trainer, err);
+}
+
+static int take_loose(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	return take_bool(r, e, &r->w.loose_node_type, err);
+}
+
+static int take_weight(struct reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	r->weight_given = e->type != TW_JSAX_NULL;
+	return take_bool(r, e, &r->w.weight, err);
+}
+
+static int take_list(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	if (e->type != TW_JSAX_ARRAY && e->type != TW_JSAX_NULL)
+		return fail_type(r, "a list", e, err);
+	return 0;
+}
+
+static int take_metrics(struct reader *r, const struct tw_jsax_event *e,
+			struct tw_err *err)
+{
+	if (e->type == TW_JSAX_NULL)
+		return tw_fail(err, TW_PARSE, WHERE ".metrics: must not be null");
+	return take_list(r, e, err);
+}
+
+static int take_metric(struct reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	const size_t i = r->metrics++;
+
+	/* Counted, for the error at the end. */
+	if (i >= TW_REQUEST_METRICS_MAX)
 		return 0;
-	if (tw_parse_u32(text, 0, NODE_TYPE_MAX, &n, err) < 0)
-		return tw_err_wrap(err, WHERE ".node_type");
-	w->node_type = n;
+	if (e->type != TW_JSAX_TEXT)
+		return tw_fail(err, TW_PARSE,
+			       WHERE ".metrics[%zu]: expected a string, got %s", i,
+			       describe(e));
+	if (e->len > TW_FEATURE_NAME_MAX)
+		return tw_fail(err, TW_INVALID,
+			       WHERE ".metrics[%zu]: %zu bytes, limit is %d", i, e->len,
+			       TW_FEATURE_NAME_MAX);
+	if (tw_strs_add(&r->w.metrics, e->text, e->len, err) < 0)
+		return tw_err_wrap(err, WHERE ".metrics[%zu]", i);
 	return 0;
 }
 
 /* Kinds that the client reads. Others than ensembles are given to who does not say. */
-static int take_classes(const json_t *doc, struct tw_wanted *w, struct tw_err *err)
+static int take_class(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
 {
-	const json_t *list = NULL;
+	static const char name[] = "ensemble";
 
-	if (tw_json_array(doc, WHERE, "model_classes", true, &list, err) < 0)
+	(void)err;
+	r->w.ensembles |= e->type == TW_JSAX_TEXT && e->len == sizeof(name) - 1 &&
+			  memcmp(e->text, name, e->len) == 0;
+	return 0;
+}
+
+/* A whole number, or its text; -1 and "" are any. */
+static int take_node_type(struct reader *r, const struct tw_jsax_event *e,
+			  struct tw_err *err)
+{
+	char text[16];
+	uint32_t n;
+
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (e->type == TW_JSAX_NUMBER && is_whole(r, e)) {
+		if (e->number < -1 || e->number > NODE_TYPE_MAX)
+			return tw_fail(err, TW_INVALID,
+				       WHERE ".node_type: %.0f is not from -1 to %d",
+				       e->number, NODE_TYPE_MAX);
+		r->w.node_type = (long long)e->number;
+		return 0;
+	}
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(r, "a whole number", e, err);
+	if (check_text(r, e, err) < 0)
 		return -1;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *name = json_string_value(json_array_get(list, i));
+	if (e->len >= sizeof(text))
+		return tw_fail(err, TW_INVALID, WHERE ".node_type: %zu bytes of text",
+			       e->len);
+	memcpy(text, e->text, e->len);
+	text[e->len] = '\0';
+	if (*text == '\0' || strcmp(text, "-1") == 0)
+		return 0;
+	if (tw_parse_u32(text, 0, NODE_TYPE_MAX, &n, err) < 0)
+		return tw_err_wrap(err, WHERE ".node_type");
+	r->w.node_type = n;
+	return 0;
+}
 
-		w->ensembles |= name != NULL && strcmp(name, "ensemble") == 0;
+static int take_output(struct reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	if (e->type == TW_JSAX_NULL)
+		return tw_fail(err, TW_PARSE, WHERE ".output_type: must not be null");
+	if (check_text(r, e, err) < 0)
+		return -1;
+	r->output = find_output(e->text, e->len);
+	if (r->output == NULL)
+		return tw_fail(err, TW_INVALID,
+			       WHERE
+			       ".output_type: '%.*s' is neither AbsPower nor DynPower",
+			       (int)(e->len < 64 ? e->len : 64), e->text);
+	r->w.output = r->output->output;
+	return 0;
+}
+
+static int take_source(struct reader *r, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	char *name = NULL;
+	int rc = -1;
+
+	if (take_text(r, e, &name, err) < 0)
+		return -1;
+	r->w.source = tw_energy_source_wanted(name);
+	if (r->w.source == NULL) {
+		tw_fail(err, TW_INVALID,
+			WHERE ".source: no energy source is called '%.64s'", name);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(name);
+	return rc;
+}
+
+/* ---- the machine ---- */
+
+static int take_spec(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	if (e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_NULL)
+		return tw_fail(err, TW_INVALID, WHERE ".%s: expected an object, got %s",
+			       r->member->name, describe(e));
+	return 0;
+}
+
+static int take_spec_member(struct reader *r, const struct tw_jsax_event *e,
+			    struct tw_err *err)
+{
+	const struct tw_spec_value v = { .kind = describe(e),
+					 .text = e->type == TW_JSAX_TEXT ? e->text : NULL,
+					 .len = e->len,
+					 .is_number = e->type == TW_JSAX_NUMBER,
+					 .number = e->number };
+
+	if (e->type == TW_JSAX_KEY) {
+		const bool fits = e->len < sizeof(r->spec_key);
+
+		memcpy(r->spec_key, e->text, fits ? e->len : 0);
+		r->spec_key[fits ? e->len : 0] = '\0';
+		return 0;
+	}
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	return tw_machine_spec_take(&r->w.spec, &r->spec_seen, r->spec_key, &v,
+				    WHERE ".machine_spec", err);
+}
+
+/* ---- the request ---- */
+
+static const struct member members[KEY_COUNT] = {
+	[KEY_FILTER] = { "filter", take_filter, NULL },
+	[KEY_LOOSE_NODE_TYPE] = { "loose_node_type", take_loose, NULL },
+	[KEY_MACHINE_SPEC] = { "machine_spec", take_spec, take_spec_member },
+	[KEY_METRICS] = { "metrics", take_metrics, take_metric },
+	[KEY_MODEL_CLASSES] = { "model_classes", take_list, take_class },
+	[KEY_NODE_TYPE] = { "node_type", take_node_type, NULL },
+	[KEY_OUTPUT_TYPE] = { "output_type", take_output, NULL },
+	[KEY_PIPELINE_NAME] = { "pipeline_name", take_pipeline, NULL },
+	[KEY_SOURCE] = { "source", take_source, NULL },
+	[KEY_TRAINER_NAME] = { "trainer_name", take_trainer, NULL },
+	[KEY_WEIGHT] = { "weight", take_weight, NULL },
+};
+
+static bool is_seen(const struct reader *r, enum key key)
+{
+	return (r->seen >> key & 1) != 0;
+}
+
+static int begin_member(struct reader *r, const struct tw_jsax_event *e,
+			struct tw_err *err)
+{
+	r->member = NULL;
+	for (unsigned i = 0; i < KEY_COUNT; i++) {
+		if (strlen(members[i].name) != e->len ||
+		    memcmp(members[i].name, e->text, e->len) != 0)
+			continue;
+		if (is_seen(r, (enum key)i))
+			return tw_fail(err, TW_PARSE, WHERE ".%s: given twice",
+				       members[i].name);
+		r->seen |= 1u << i;
+		r->member = &members[i];
 	}
 	return 0;
 }
 
-static int take_keys(const json_t *doc, struct tw_wanted *w,
-		     const struct output_name **old, struct tw_err *err)
+static bool is_end(const struct tw_jsax_event *e)
 {
-	if (take_output(doc, w, old, err) < 0 || take_metrics(doc, w, err) < 0 ||
-	    take_source(doc, w, err) < 0 || take_node_type(doc, w, err) < 0)
+	return e->type == TW_JSAX_OBJECT_END || e->type == TW_JSAX_ARRAY_END;
+}
+
+static int dispatch(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	if (is_end(e))
+		return 0;
+	if (e->depth == 0 && e->type != TW_JSAX_OBJECT)
+		return tw_fail(err, TW_PARSE, WHERE ": expected an object, got %s",
+			       describe(e));
+	if (e->depth == 1 && e->type == TW_JSAX_KEY)
+		return begin_member(r, e, err);
+	if (e->depth == 1 && r->member != NULL)
+		return r->member->take(r, e, err);
+	if (e->depth == 2 && r->member != NULL && r->member->each != NULL)
+		return r->member->each(r, e, err);
+	return 0;
+}
+
+static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	struct reader *r = arg;
+
+	if (dispatch(r, e, err) < 0) {
+		r->refused = true;
 		return -1;
-	w->weight = (*old)->weight;
-	w->loose_node_type = true;
-	if (tw_json_bool(doc, WHERE, "weight", true, &w->weight, err) < 0 ||
-	    tw_json_bool(doc, WHERE, "loose_node_type", true, &w->loose_node_type, err) <
-		    0)
-		return -1;
-	if (take_text(doc, "trainer_name", &w->trainer, err) < 0 ||
-	    take_text(doc, "pipeline_name", &w->pipeline, err) < 0 ||
-	    take_text(doc, "filter", &w->filter, err) < 0 ||
-	    take_classes(doc, w, err) < 0)
-		return -1;
-	return tw_machine_spec_from_json(json_object_get(doc, "machine_spec"),
-					 WHERE ".machine_spec", &w->spec, err);
+	}
+	return 0;
+}
+
+/* What only the whole of it tells. */
+static int complete(struct reader *r, struct tw_err *err)
+{
+	if (r->output == NULL)
+		return tw_fail(err, TW_PARSE, WHERE ".output_type: missing");
+	if (!is_seen(r, KEY_METRICS))
+		return tw_fail(err, TW_PARSE, WHERE ".metrics: missing");
+	if (r->metrics > TW_REQUEST_METRICS_MAX)
+		return tw_fail(err, TW_INVALID,
+			       WHERE ".metrics: %zu entries, limit is %d", r->metrics,
+			       TW_REQUEST_METRICS_MAX);
+	if (!r->weight_given)
+		r->w.weight = r->output->weight;
+	if (r->w.source == NULL)
+		r->w.source = tw_energy_source_wanted(NULL);
+	return 0;
 }
 
 /*
  * Who asks, by the keys that each generation sends (docs/wire.md, "Client generations").
  * Kepler from 0.7.12 never sets the node type and sends 0: that is any.
  */
-static void tell_client(const json_t *doc, const struct output_name *old,
-			struct tw_wanted *w)
+static void tell_client(struct reader *r)
 {
+	struct tw_wanted *w = &r->w;
+
 	w->client = TW_CLIENT_CURRENT;
-	if (json_object_get(doc, "machine_spec") != NULL) {
+	if (is_seen(r, KEY_MACHINE_SPEC)) {
 		if (w->node_type == 0)
 			w->node_type = -1;
-	} else if (json_object_get(doc, "weight") != NULL) {
+	} else if (is_seen(r, KEY_WEIGHT)) {
 		if (w->node_type == 1)
 			w->client = TW_CLIENT_0_7;
-	} else if (json_object_get(doc, "source") == NULL) {
-		w->client = old->client;
+	} else if (!is_seen(r, KEY_SOURCE)) {
+		w->client = r->output->client;
 	}
 }
 
 int tw_model_request_parse(const char *data, size_t len, struct tw_wanted *out,
 			   struct tw_err *err)
 {
-	const struct output_name *old;
-	struct tw_wanted w = { 0 };
-	json_t *doc = NULL;
-	int rc = -1;
+	const struct tw_jsax_limits limits = { .depth = DEPTH_MAX, .text_bytes = len };
+	struct reader r = { .data = data,
+			    .w = { .node_type = -1, .loose_node_type = true } };
 
-	if (tw_json_parse(data, len, WHERE, &doc, err) < 0 ||
-	    take_keys(doc, &w, &old, err) < 0)
-		goto out;
-	tell_client(doc, old, &w);
-
-	*out = w;
-	w = (struct tw_wanted){ 0 };
-	rc = 0;
-out:
-	tw_wanted_release(&w);
-	json_decref(doc);
-	return rc;
+	if (tw_jsax_parse(&limits, take_event, &r, data, len, err) < 0) {
+		if (!r.refused)
+			tw_err_wrap(err, WHERE);
+		goto fail;
+	}
+	if (complete(&r, err) < 0)
+		goto fail;
+	tell_client(&r);
+	*out = r.w;
+	return 0;
+fail:
+	tw_wanted_release(&r.w);
+	return -1;
 }

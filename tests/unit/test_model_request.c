@@ -165,15 +165,31 @@ static const struct refusal {
 	enum tw_code code;
 	const char *error; /* its beginning */
 } refusals[] = {
-	{ "", TW_PARSE, "request: line 1" },
-	{ "{", TW_PARSE, "request: line 1" },
-	{ "{}}", TW_PARSE, "request: line 1" },
+	{ "", TW_PARSE, "request: byte 0: cut short before a value" },
+	{ "{", TW_PARSE, "request: byte 1: cut short in an object" },
+	{ "{" ABS "}}", TW_PARSE, "request: byte 39: text behind the end" },
+	{ "{" ABS ",}", TW_PARSE, "request: byte 39: expected a key" },
 	{ "[]", TW_PARSE, "request: expected an object, got a list" },
 	{ "null", TW_PARSE, "request: expected an object, got null" },
 	{ "17", TW_PARSE, "request: expected an object, got a number" },
-	{ "{" ABS ",\"filter\":\"a\\u0000b\"}", TW_PARSE, "request: line 1" },
-	{ "{" ABS ",\"filter\":\"\xff\"}", TW_PARSE, "request: line 1" },
-	{ "{" ABS ",\"weight\":true,\"weight\":false}", TW_PARSE, "request: line 1" },
+	{ "{" ABS ",\"filter\":\"a\\u0000b\"}", TW_PARSE, "request.filter: a NUL in it" },
+	{ "{" ABS ",\"filter\":\"\xff\"}", TW_PARSE, "request: byte " },
+	{ "{" ABS ",\"weight\":true,\"weight\":false}", TW_PARSE,
+	  "request.weight: given twice" },
+	{ "{" ABS ",\"machine_spec\":{\"cores\":2,\"cores\":4}}", TW_INVALID,
+	  "request.machine_spec.cores: given twice" },
+	{ "{" ABS ",\"machine_spec\":{\"vendor\":[\"x\"]}}", TW_INVALID,
+	  "request.machine_spec.vendor: expected a string, got a list" },
+	{ "{" ABS ",\"machine_spec\":{\"memory\":{\"x\":1}}}", TW_INVALID,
+	  "request.machine_spec.memory: expected a number, got an object" },
+	{ "{\"output_type\":\"AbsPower\",\"metrics\":[\"a\\u0000\"]}", TW_INVALID,
+	  "request.metrics[0]: " },
+	{ "{\"output_type\":\"AbsPower\",\"metrics\":[[\"a\"]]}", TW_PARSE,
+	  "request.metrics[0]: expected a string, got a list" },
+	{ "{\"output_type\":\"AbsPower\",\"metrics\":null}", TW_PARSE,
+	  "request.metrics: must not be null" },
+	{ "{\"metrics\":[],\"output_type\":null}", TW_PARSE,
+	  "request.output_type: must not be null" },
 	{ "{\"metrics\":[]}", TW_PARSE, "request.output_type: missing" },
 	{ "{\"output_type\":\"AbsPower\"}", TW_PARSE, "request.metrics: missing" },
 	{ "{\"output_type\":1}", TW_PARSE,
@@ -206,6 +222,10 @@ static const struct refusal {
 	  "request.node_type: expected a whole number, got a number" },
 	{ "{" ABS ",\"node_type\":-2}", TW_INVALID,
 	  "request.node_type: -2 is not from -1 to 1000000" },
+	{ "{" ABS ",\"node_type\":1e2}", TW_PARSE,
+	  "request.node_type: expected a whole number, got a number" },
+	{ "{" ABS ",\"node_type\":12345678901234567890123}", TW_INVALID,
+	  "request.node_type: 12345678901234567" },
 	{ "{" ABS ",\"node_type\":1000001}", TW_INVALID,
 	  "request.node_type: 1000001 is not from -1 to 1000000" },
 	{ "{" ABS ",\"node_type\":\"x\"}", TW_INVALID, "request.node_type: 'x' is not" },
@@ -260,10 +280,17 @@ static void numbers_and_lengths_have_limits(void **state)
 	assert_string_equal(err.text, "request.metrics[1]: 300 bytes, limit is 127");
 
 	err = (struct tw_err){ 0 };
+	strcpy(text, "{\"x\":");
+	memset(text + 5, '[', 199994);
+	text[199999] = '\0';
+	assert_int_equal(parse(text, &w, &err), -1);
+	assert_string_equal(err.text, "request: byte 68: nested deeper than 64");
+
+	err = (struct tw_err){ 0 };
 	memset(text, '[', 199999);
 	text[199999] = '\0';
 	assert_int_equal(parse(text, &w, &err), -1);
-	assert_string_equal(err.text, "request: nested more than 64 deep at byte 64");
+	assert_string_equal(err.text, "request: expected an object, got a list");
 	free(text);
 }
 

@@ -239,7 +239,7 @@ static void what_cannot_be_served_says_why(void **state)
 	refuses("/model", "{" ABS ",\"source\":\"hmc\"}", 404, "hmc");
 	refuses("/model", "{\"metrics\":[\"x\"],\"output_type\":\"DynPower\"}", 404,
 		"Basic: needs metric");
-	refuses("/model", "", 400, "request: line 1");
+	refuses("/model", "", 400, "request: byte 0: cut short before a value");
 	refuses("/best-models", "", 405, "does not take POST");
 	refuses("/model", NULL, 405, "does not take GET");
 }
