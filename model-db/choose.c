@@ -149,7 +149,7 @@ bool tw_choosing_given_up(const struct tw_choosing *c, const struct tw_index_ent
 	return tw_index_given_up(c->x, e);
 }
 
-/* The best of one shelf and kind, or NULL. */
+/* The best of one part, or NULL. */
 static const struct tw_index_entry *search(const struct tw_choosing *c,
 					   const struct tw_index_search *s)
 {
@@ -174,12 +174,11 @@ static const struct tw_index_entry *search_all(const struct tw_choosing *c,
 	for (size_t i = 0; i < c->shelves; i++) {
 		const struct tw_index_shelf *shelf = &o->shelf[c->shelf[i]];
 
-		for (size_t k = 0; k < shelf->kinds; k++) {
+		for (size_t k = 0; k < shelf->parts; k++) {
 			const struct tw_index_entry *e;
 
-			s.shelf = c->shelf[i];
-			s.kind = o->kinds_on[shelf->first_kind + k];
-			if (!tw_choosing_accepts(c, o->kind[s.kind]))
+			s.part = shelf->first_part + k;
+			if (!tw_choosing_accepts(c, o->part[s.part].sample))
 				continue;
 			e = search(c, &s);
 			if (e != NULL && (best == NULL || tw_choosing_better(c, e, best)))
@@ -356,11 +355,10 @@ tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 		if (shelf->sample->source != source || shelf->sample->output != output ||
 		    shelf->sample->group != group)
 			continue;
-		for (size_t k = 0; k < shelf->kinds; k++) {
+		for (size_t k = 0; k < shelf->parts; k++) {
 			const struct tw_index_entry *e;
 
-			s.shelf = (uint32_t)i;
-			s.kind = o->kinds_on[shelf->first_kind + k];
+			s.part = shelf->first_part + k;
 			e = search(&c, &s);
 			if (e != NULL && (best == NULL || e->rank < best->rank))
 				best = e;

@@ -22,13 +22,12 @@ static const struct tw_index_entry *find_first(const struct tw_choosing *c, size
 {
 	const struct tw_index_orders *o = &c->x->orders;
 
-	s.shelf = (uint32_t)shelf;
-	for (size_t k = 0; k < o->shelf[shelf].kinds; k++) {
+	for (size_t k = 0; k < o->shelf[shelf].parts; k++) {
 		const struct tw_index_entry *const *list;
 		size_t count;
 
-		s.kind = o->kinds_on[o->shelf[shelf].first_kind + k];
-		if (wanted && !tw_choosing_accepts(c, o->kind[s.kind]))
+		s.part = o->shelf[shelf].first_part + k;
+		if (wanted && !tw_choosing_accepts(c, o->part[s.part].sample))
 			continue;
 		list = tw_index_range(c->x, &s, &count);
 		if (count > 0)

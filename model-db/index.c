@@ -60,6 +60,7 @@ int tw_index_load_preferring(const char *db, const struct tw_index_preference *p
 	}
 	atomic_init(&x->refs, 1);
 	atomic_init(&x->kept_bytes, 0);
+	atomic_init(&x->any_given_up, false);
 	if (tw_index_read_models(x, db, refused, arg, err) < 0)
 		goto out;
 	if (x->count > 0)

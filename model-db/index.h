@@ -64,7 +64,7 @@ struct tw_index_entry {
 
 	const struct tw_index_machine *machine;
 	uint32_t rank; /* place in the order of preference: docs/model-db.md, "Choice" */
-	uint32_t shelf, kind; /* model-db/index_order.h */
+	uint32_t kind, part; /* model-db/index_order.h */
 };
 
 struct tw_index_pipeline {

@@ -38,6 +38,7 @@ struct tw_index {
 	size_t size;                  /* allocated places */
 	struct tw_index_state *state; /* by place of the entry */
 	atomic_size_t kept_bytes;
+	atomic_bool any_given_up; /* until then nobody looks at the states for it */
 
 	struct tw_index_pipeline *pipeline;
 	size_t pipeline_count;

@@ -63,43 +63,39 @@ static int by_shelf(const void *a, const void *b)
 	return ((*x)->kind > (*y)->kind) - ((*x)->kind < (*y)->kind);
 }
 
-static int number_kinds(struct tw_index_orders *o, struct tw_index_entry **all,
-			size_t count, struct tw_err *err)
+static void number_kinds(struct tw_index_entry **all, size_t count)
 {
-	o->kind = calloc(count + 1, sizeof(*o->kind));
-	if (o->kind == NULL)
-		return tw_fail(err, TW_NOMEM, "kinds of %zu models", count);
+	uint32_t kinds = 0;
+
 	qsort(all, count, sizeof(*all), by_kind);
 	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || compare_kinds(all[i - 1], all[i]) != 0)
-			o->kind[o->kinds++] = all[i];
-		all[i]->kind = (uint32_t)(o->kinds - 1);
+		kinds += i == 0 || compare_kinds(all[i - 1], all[i]) != 0;
+		all[i]->kind = kinds - 1;
 	}
-	return 0;
 }
 
-static int number_shelves(struct tw_index_orders *o, struct tw_index_entry **all,
-			  size_t count, struct tw_err *err)
+static int number_parts(struct tw_index_orders *o, struct tw_index_entry **all,
+			size_t count, struct tw_err *err)
 {
-	struct tw_index_shelf *s = NULL;
-	size_t listed = 0;
-
 	o->shelf = calloc(count + 1, sizeof(*o->shelf));
-	o->kinds_on = calloc(count + 1, sizeof(*o->kinds_on));
-	if (o->shelf == NULL || o->kinds_on == NULL)
+	o->part = calloc(count + 1, sizeof(*o->part));
+	if (o->shelf == NULL || o->part == NULL)
 		return tw_fail(err, TW_NOMEM, "shelves of %zu models", count);
 	qsort(all, count, sizeof(*all), by_shelf);
 	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || compare_shelves(all[i - 1], all[i]) != 0) {
-			s = &o->shelf[o->shelves++];
-			*s = (struct tw_index_shelf){ .sample = all[i],
-						      .first_kind = listed };
+		const bool shelf = i == 0 || compare_shelves(all[i - 1], all[i]) != 0;
+
+		if (shelf)
+			o->shelf[o->shelves++] =
+				(struct tw_index_shelf){ .sample = all[i],
+							 .first_part = o->parts };
+		if (shelf || all[i - 1]->kind != all[i]->kind) {
+			o->part[o->parts++] =
+				(struct tw_index_part){ .sample = all[i], .from = i };
+			o->shelf[o->shelves - 1].parts++;
 		}
-		all[i]->shelf = (uint32_t)(o->shelves - 1);
-		if (s->kinds == 0 || o->kinds_on[listed - 1] != all[i]->kind) {
-			o->kinds_on[listed++] = all[i]->kind;
-			s->kinds++;
-		}
+		o->part[o->parts - 1].count++;
+		all[i]->part = (uint32_t)(o->parts - 1);
 	}
 	return 0;
 }
@@ -167,34 +163,25 @@ static uint32_t scope_value(const struct tw_index *x, const struct tw_index_entr
 	return 0;
 }
 
-static struct tw_index_key make_key(uint32_t shelf, uint32_t kind, uint32_t value,
-				    uint32_t trainer)
+static uint64_t make_key(uint32_t value, uint32_t trainer)
 {
-	return (struct tw_index_key){ (uint64_t)shelf << 32 | kind,
-				      (uint64_t)value << 32 | trainer };
-}
-
-static int compare_keys(const struct tw_index_key *a, const struct tw_index_key *b)
-{
-	if (a->shelf_kind != b->shelf_kind)
-		return a->shelf_kind < b->shelf_kind ? -1 : 1;
-	return (a->scope_trainer > b->scope_trainer) -
-	       (a->scope_trainer < b->scope_trainer);
+	return (uint64_t)value << 32 | trainer;
 }
 
 /* A model with its key, to be sorted. */
 struct keyed {
-	struct tw_index_key key;
+	uint64_t key;
 	const struct tw_index_entry *entry;
 };
 
 static int by_key(const void *a, const void *b)
 {
 	const struct keyed *x = a, *y = b;
-	const int d = compare_keys(&x->key, &y->key);
 
-	if (d != 0)
-		return d;
+	if (x->entry->part != y->entry->part)
+		return x->entry->part < y->entry->part ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
 	return (x->entry->rank > y->entry->rank) - (x->entry->rank < y->entry->rank);
 }
 
@@ -213,7 +200,7 @@ static struct tw_index_order *make_order(const struct tw_index *x,
 		const struct tw_index_entry *e = &x->entry[i];
 
 		list[i].entry = e;
-		list[i].key = make_key(e->shelf, e->kind, scope_value(x, e, scope),
+		list[i].key = make_key(scope_value(x, e, scope),
 				       trainer ? trainer_value(orders, e->trainer) : 0);
 	}
 	qsort(list, x->count, sizeof(*list), by_key);
@@ -269,9 +256,9 @@ int tw_index_orders_make(struct tw_index *x, const struct tw_strs *prefer,
 		goto out;
 	for (size_t i = 0; i < x->count; i++)
 		o->by_rank[i] = all[i];
+	number_kinds(all, x->count);
 	if (list_trainers(o, all, x->count, err) < 0 ||
-	    number_kinds(o, all, x->count, err) < 0 ||
-	    number_shelves(o, all, x->count, err) < 0 || sort_orders(x, err) < 0)
+	    number_parts(o, all, x->count, err) < 0 || sort_orders(x, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -295,21 +282,18 @@ void tw_index_orders_release(struct tw_index_orders *o)
 			free_order(o->by[scope][trainer]);
 	free(o->by_rank);
 	free(o->trainer);
-	free(o->kinds_on);
-	free(o->kind);
+	free(o->part);
 	free(o->shelf);
 	*o = (struct tw_index_orders){ 0 };
 }
 
-/* The first place in [low, high) whose key is not before `key`; or, behind, is behind it.
- */
-static size_t bound(const struct tw_index_key *list, size_t low, size_t high,
-		    const struct tw_index_key *key, bool behind)
+/* The first place in [low, high) whose key is not before this one. */
+static size_t bound(const uint64_t *list, size_t low, size_t high, uint64_t key)
 {
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (compare_keys(&list[middle], key) < (behind ? 1 : 0))
+		if (list[middle] < key)
 			low = middle + 1;
 		else
 			high = middle;
@@ -318,27 +302,27 @@ static size_t bound(const struct tw_index_key *list, size_t low, size_t high,
 }
 
 /* Most lists are short: their ends are looked for near their beginnings. */
-static size_t find_end(const struct tw_index_key *list, size_t first, size_t count,
-		       const struct tw_index_key *key)
+static size_t find_end(const uint64_t *list, size_t first, size_t end, uint64_t key)
 {
 	size_t step = 1, low = first;
 
-	while (low + step < count && compare_keys(&list[low + step], key) == 0) {
+	while (low + step < end && list[low + step] == key) {
 		low += step;
 		step *= 2;
 	}
-	return bound(list, low, low + step < count ? low + step : count, key, true);
+	return bound(list, low, low + step < end ? low + step : end, key + 1);
 }
 
 const struct tw_index_entry *const *
 tw_index_range(const struct tw_index *x, const struct tw_index_search *s, size_t *count)
 {
 	const struct tw_index_order *o = x->orders.by[s->scope][s->trainer != NULL];
-	const struct tw_index_key key =
-		make_key(s->shelf, s->kind, s->value,
-			 s->trainer != NULL ? trainer_value(&x->orders, s->trainer) : 0);
-	const size_t first = bound(o->key, 0, x->count, &key, false);
+	const struct tw_index_part *part = &x->orders.part[s->part];
+	const size_t end = part->from + part->count;
+	const uint64_t key = make_key(
+		s->value, s->trainer != NULL ? trainer_value(&x->orders, s->trainer) : 0);
+	const size_t first = bound(o->key, part->from, end, key);
 
-	*count = find_end(o->key, first, x->count, &key) - first;
+	*count = find_end(o->key, first, end, key) - first;
 	return o->entry + first;
 }

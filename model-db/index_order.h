@@ -7,8 +7,9 @@
  * may have begin: a few binary searches find the best, however many there are.
  *
  * A shelf is the models of one source, output, group and set of features; a kind, what
- * of weights they have. A search is for one shelf and kind, in one scope, and for one
- * trainer or any.
+ * of weights they have: weights_for, floor, first_metric, whether it is an ensemble. A
+ * part is those of one kind on a shelf. A search is in one part, in one scope, and for
+ * one trainer or any.
  */
 
 #include <stdbool.h>
@@ -32,29 +33,29 @@ enum tw_index_scope {
 /* What all models of a shelf share, as one of them has it. */
 struct tw_index_shelf {
 	const struct tw_index_entry *sample;
-	size_t first_kind, kinds; /* in kinds_on */
+	size_t first_part, parts;
+};
+
+/* The same for the models of a part, which lie together in every order. */
+struct tw_index_part {
+	const struct tw_index_entry *sample;
+	size_t from, count;
 };
 
 /*
- * A model's place in an order. Keys lie close together, since a search looks at many of
- * them and at few models.
+ * An order: in each part by a key of scope and trainer, then by rank. Keys lie close
+ * together, since a search looks at many of them and at few models.
  */
-struct tw_index_key {
-	uint64_t shelf_kind, scope_trainer;
-};
-
 struct tw_index_order {
-	struct tw_index_key *key;
+	uint64_t *key;
 	const struct tw_index_entry **entry;
 };
 
-/* The same for a kind: weights_for, floor, first_metric, whether it is an ensemble. */
 struct tw_index_orders {
 	struct tw_index_shelf *shelf; /* by source, output, group */
 	size_t shelves;
-	const struct tw_index_entry **kind; /* a sample of each */
-	size_t kinds;
-	uint32_t *kinds_on;   /* the kinds on each shelf */
+	struct tw_index_part *part; /* by shelf */
+	size_t parts;
 	const char **trainer; /* each once, by address */
 	size_t trainers;
 	const struct tw_index_entry **by_rank; /* all, the most preferred first */
@@ -62,14 +63,14 @@ struct tw_index_orders {
 	struct tw_index_order *by[TW_IN_COUNT][2];
 };
 
-/* Of the index's entries, whose machines are known. Sets rank, shelf and kind. */
+/* Of the index's entries, whose machines are known. Sets rank, kind and part. */
 int tw_index_orders_make(struct tw_index *x, const struct tw_strs *prefer,
 			 struct tw_err *err);
 void tw_index_orders_release(struct tw_index_orders *o);
 
 /* Texts are the index's own. */
 struct tw_index_search {
-	uint32_t shelf, kind;
+	size_t part;
 	enum tw_index_scope scope;
 	uint32_t value; /* number of the pipeline, node type, number of the machine; or 0
 			 */

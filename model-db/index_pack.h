@@ -12,7 +12,7 @@ struct tw_index;
 struct tw_index_draft;
 struct tw_index_entry;
 
-/* All of *out but machine, rank, shelf and kind. */
+/* All of *out but machine, rank, kind and part. */
 int tw_index_pack(struct tw_index *x, const char *pipeline, const char *path,
 		  const struct tw_index_draft *d, struct tw_index_entry *out,
 		  struct tw_err *err);

@@ -262,7 +262,8 @@ int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 static bool has_failed(const struct tw_index *x, const struct tw_index_entry *e,
 		       unsigned bits)
 {
-	return (atomic_load_explicit(&state_of(x, e)->given_up, memory_order_relaxed) &
+	return atomic_load_explicit(&x->any_given_up, memory_order_acquire) &&
+	       (atomic_load_explicit(&state_of(x, e)->given_up, memory_order_relaxed) &
 		bits) != 0;
 }
 
@@ -270,6 +271,7 @@ static void note_failure(struct tw_index *x, const struct tw_index_entry *e,
 			 unsigned bits)
 {
 	atomic_fetch_or_explicit(&state_of(x, e)->given_up, bits, memory_order_relaxed);
+	atomic_store_explicit(&x->any_given_up, true, memory_order_release);
 }
 
 void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e)
