@@ -107,6 +107,7 @@ test-model-server: all
 		tests/integration/test_server_cases.py tests/integration/test_pull.py \
 		tests/integration/test_foreign.py \
 		tests/integration/test_server_setup.py \
+		tests/integration/test_server_fuzz.py \
 		tests/integration/test_server_stress.py
 
 test-estimator: all
