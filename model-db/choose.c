@@ -151,16 +151,34 @@ bool tw_choosing_given_up(const struct tw_choosing *c, const struct tw_index_ent
 
 /* The best of one part, or NULL. */
 static const struct tw_index_entry *search(const struct tw_choosing *c,
-					   const struct tw_index_search *s)
+					   const struct tw_index_search *s,
+					   const struct tw_index_entry *best)
 {
 	size_t count;
-	const struct tw_index_entry *const *list = tw_index_range(c->x, s, &count);
+	const uint32_t *list = tw_index_range(c->x, s, &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (!tw_choosing_given_up(c, list[i]) &&
-		    tw_filter_pass(&c->filter, list[i], NULL))
-			return list[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_index_entry *e;
+
+		/* The rest comes later still: no need to look at the models themselves.
+		 */
+		if (best != NULL && best->rank < list[i])
+			return NULL;
+		e = c->x->orders.by_rank[list[i]];
+		if (!tw_choosing_given_up(c, e) && tw_filter_pass(&c->filter, e, NULL))
+			return e;
+	}
 	return NULL;
+}
+
+/* Whether models of a part go before the best so far, or after it, whatever their rank.
+ */
+static int compare_floors(const struct tw_choosing *c, const struct tw_index_entry *part,
+			  const struct tw_index_entry *best)
+{
+	if (best == NULL || !c->w->weight || c->w->output != TW_ABS_POWER)
+		return 0;
+	return (int)part->floor - (int)best->floor;
 }
 
 /* The best of a scope, which is that of s, or NULL. */
@@ -175,13 +193,16 @@ static const struct tw_index_entry *search_all(const struct tw_choosing *c,
 		const struct tw_index_shelf *shelf = &o->shelf[c->shelf[i]];
 
 		for (size_t k = 0; k < shelf->parts; k++) {
-			const struct tw_index_entry *e;
+			const struct tw_index_entry *sample, *e;
+			int floors;
 
 			s.part = shelf->first_part + k;
-			if (!tw_choosing_accepts(c, o->part[s.part].sample))
+			sample = o->part[s.part].sample;
+			floors = compare_floors(c, sample, best);
+			if (floors < 0 || !tw_choosing_accepts(c, sample))
 				continue;
-			e = search(c, &s);
-			if (e != NULL && (best == NULL || tw_choosing_better(c, e, best)))
+			e = search(c, &s, floors > 0 ? NULL : best);
+			if (e != NULL)
 				best = e;
 		}
 	}
@@ -359,8 +380,8 @@ tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 			const struct tw_index_entry *e;
 
 			s.part = shelf->first_part + k;
-			e = search(&c, &s);
-			if (e != NULL && (best == NULL || e->rank < best->rank))
+			e = search(&c, &s, best);
+			if (e != NULL)
 				best = e;
 		}
 	}

@@ -23,7 +23,7 @@ static const struct tw_index_entry *find_first(const struct tw_choosing *c, size
 	const struct tw_index_orders *o = &c->x->orders;
 
 	for (size_t k = 0; k < o->shelf[shelf].parts; k++) {
-		const struct tw_index_entry *const *list;
+		const uint32_t *list;
 		size_t count;
 
 		s.part = o->shelf[shelf].first_part + k;
@@ -31,7 +31,7 @@ static const struct tw_index_entry *find_first(const struct tw_choosing *c, size
 			continue;
 		list = tw_index_range(c->x, &s, &count);
 		if (count > 0)
-			return list[0];
+			return o->by_rank[list[0]];
 	}
 	return NULL;
 }

@@ -195,7 +195,7 @@ static struct tw_index_order *make_order(const struct tw_index *x,
 	if (o == NULL)
 		return NULL;
 	o->key = malloc((x->count + 1) * sizeof(*o->key));
-	o->entry = malloc((x->count + 1) * sizeof(*o->entry));
+	o->rank = malloc((x->count + 1) * sizeof(*o->rank));
 	for (size_t i = 0; i < x->count; i++) {
 		const struct tw_index_entry *e = &x->entry[i];
 
@@ -204,9 +204,9 @@ static struct tw_index_order *make_order(const struct tw_index *x,
 				       trainer ? trainer_value(orders, e->trainer) : 0);
 	}
 	qsort(list, x->count, sizeof(*list), by_key);
-	for (size_t i = 0; i < x->count && o->key != NULL && o->entry != NULL; i++) {
+	for (size_t i = 0; i < x->count && o->key != NULL && o->rank != NULL; i++) {
 		o->key[i] = list[i].key;
-		o->entry[i] = list[i].entry;
+		o->rank[i] = list[i].entry->rank;
 	}
 	return o;
 }
@@ -222,7 +222,7 @@ static int sort_orders(struct tw_index *x, struct tw_err *err)
 				x, (enum tw_index_scope)scope, trainer != 0, list);
 
 			x->orders.by[scope][trainer] = o;
-			if (o == NULL || o->key == NULL || o->entry == NULL) {
+			if (o == NULL || o->key == NULL || o->rank == NULL) {
 				tw_fail(err, TW_NOMEM, "order of %zu models", x->count);
 				goto out;
 			}
@@ -271,7 +271,7 @@ static void free_order(struct tw_index_order *o)
 	if (o == NULL)
 		return;
 	free(o->key);
-	free(o->entry);
+	free(o->rank);
 	free(o);
 }
 
@@ -313,8 +313,8 @@ static size_t find_end(const uint64_t *list, size_t first, size_t end, uint64_t 
 	return bound(list, low, low + step < end ? low + step : end, key + 1);
 }
 
-const struct tw_index_entry *const *
-tw_index_range(const struct tw_index *x, const struct tw_index_search *s, size_t *count)
+const uint32_t *tw_index_range(const struct tw_index *x, const struct tw_index_search *s,
+			       size_t *count)
 {
 	const struct tw_index_order *o = x->orders.by[s->scope][s->trainer != NULL];
 	const struct tw_index_part *part = &x->orders.part[s->part];
@@ -324,5 +324,5 @@ tw_index_range(const struct tw_index *x, const struct tw_index_search *s, size_t
 	const size_t first = bound(o->key, part->from, end, key);
 
 	*count = find_end(o->key, first, end, key) - first;
-	return o->entry + first;
+	return o->rank + first;
 }

@@ -43,12 +43,12 @@ struct tw_index_part {
 };
 
 /*
- * An order: in each part by a key of scope and trainer, then by rank. Keys lie close
- * together, since a search looks at many of them and at few models.
+ * An order: in each part by a key of scope and trainer, then by rank. Keys and ranks lie
+ * close together, since a search looks at many of them and at few models.
  */
 struct tw_index_order {
 	uint64_t *key;
-	const struct tw_index_entry **entry;
+	uint32_t *rank; /* which of by_rank it is */
 };
 
 struct tw_index_orders {
@@ -83,11 +83,11 @@ uint32_t tw_index_machine_value(const struct tw_index *x,
 				const struct tw_index_machine *m);
 
 /*
- * The models that fit, the most preferred first: *count of them from the place that is
+ * The models that fit, the most preferred first: *count ranks from the place that is
  * returned.
  */
-const struct tw_index_entry *const *
-tw_index_range(const struct tw_index *x, const struct tw_index_search *s, size_t *count);
+const uint32_t *tw_index_range(const struct tw_index *x, const struct tw_index_search *s,
+			       size_t *count);
 
 /* The index's own copy of a text; NULL if it has none. */
 const char *tw_index_own_text(const struct tw_index *x, const char *text);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-server under wrk: against a route of the same HTTP server that answers 200 bytes from
 memory, on the shipped and on a generated database; start, memory, idle and slow clients."""
+import http.client
 import json
 import math
 import os
@@ -56,6 +57,11 @@ class Server:
             return next(int(line.split()[1]) for line in f
                         if line.startswith("VmRSS:")) / 1024
 
+    def cpu_seconds(self):
+        with open(f"/proc/{self.child.pid}/stat", encoding="ascii") as f:
+            ticks = f.read().rsplit(")", 1)[1].split()[11:13]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         self.child.terminate()
         if self.child.wait(timeout=30) != 0:
@@ -67,16 +73,36 @@ def tw_server(scratch, db):
                   "--model-db", db, "--ready-file", "READY")
 
 
-def wrk(server, path, script, *args, seconds=SECONDS):
-    """Requests a second, and p99 in ms."""
-    run = bench.Run(["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{seconds}s",
-                     "-s", os.path.join(HERE, script), f"http://{server.address}{path}",
-                     "--", *args])
-    line = next(l for l in run.output.splitlines() if l.startswith("RESULT"))
-    requests, us, p99_us, errors = map(int, line.split()[1:])
-    if errors:
-        raise bench.Failed(f"{errors} of {requests} requests failed: {path} {args}")
-    return requests / (us / 1e6), p99_us / 1e3
+class Wrk:
+    """One run: requests a second, p99 in ms, the server's processor time in us a request."""
+
+    def __init__(self, server, path, script="get.lua", *args, seconds=SECONDS):
+        if script == "post.lua":
+            args = (*args, path)
+        before = server.cpu_seconds()
+        run = bench.Run(["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{seconds}s",
+                         "-s", os.path.join(HERE, script), f"http://{server.address}{path}",
+                         "--", *args])
+        line = next(l for l in run.output.splitlines() if l.startswith("RESULT"))
+        requests, us, p99_us, errors = map(int, line.split()[1:])
+        if errors:
+            raise bench.Failed(f"{errors} of {requests} requests failed: {path} {args}")
+        self.rate, self.p99 = requests / (us / 1e6), p99_us / 1e3
+        self.cpu_us = (server.cpu_seconds() - before) * 1e6 / requests
+
+
+def answer_bytes(server, file):
+    """Mean length of the answers to the bodies of a file; each is asked for once."""
+    host, port = server.address.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    total = count = 0
+    with open(file, encoding="ascii") as f:
+        for line in f:
+            connection.request("POST", "/model", line.strip())
+            total += len(connection.getresponse().read())
+            count += 1
+    connection.close()
+    return round(total / count)
 
 
 def spec_of(i):
@@ -114,6 +140,29 @@ def cases(scratch):
     return result
 
 
+class Measured:
+    """A case's rounds: (a) just before it, and the bare route of as many bytes just after."""
+
+    def __init__(self, name, server, file):
+        self.name, self.server, self.file = name, server, file
+        self.bytes = answer_bytes(server, file)  # every weight and zip is made, and kept, by that
+        self.rounds = []
+
+    def measure(self, plain):
+        self.rounds.append((Wrk(plain, "/plain"),
+                            Wrk(self.server, "/model", "post.lua", self.file),
+                            Wrk(plain, f"/plain/{self.bytes}", "post.lua", self.file)))
+
+    def median(self, of):
+        return statistics.median(of(*r) for r in self.rounds)
+
+    def of_a(self):
+        return self.median(lambda a, case, bare: case.rate / a.rate)
+
+    def p99(self):
+        return self.median(lambda a, case, bare: case.p99)
+
+
 def measure_throughput(scratch, databases, goals):
     plain = Server(scratch, os.path.join(bench.HELPERS, "plain_server"), "READY")
     os.unlink(plain.ready)
@@ -121,32 +170,31 @@ def measure_throughput(scratch, databases, goals):
     for name, db in databases.items():
         servers[name] = tw_server(scratch, db)
         os.unlink(servers[name].ready)
-    todo = cases(scratch)
-    rates = {name: [] for name, _, _ in todo}
-    p99s = {name: [] for name, _, _ in todo}
-    base = []
-    for name, db, file in todo:  # every weight and file once
-        wrk(servers[db], "/model", "post.lua", file, seconds=1)
+    todo = [Measured(name, servers[db], file) for name, db, file in cases(scratch)]
     for _ in range(ROUNDS):
-        rate, p99 = wrk(plain, "/plain", "get.lua")
-        base.append((rate, p99))
-        for name, db, file in todo:
-            rate, p99 = wrk(servers[db], "/model", "post.lua", file)
-            rates[name].append(rate / base[-1][0])
-            p99s[name].append(p99)
-    per_s = statistics.median(r for r, _ in base)
-    print(f"\n(a) 200 bytes from memory: {per_s:.0f} requests/s, p99 "
-          f"{statistics.median(p for _, p in base):.2f} ms; {CONNECTIONS} connections")
-    table = bench.Table(("POST /model", -30, "s"), ("of (a)", 8, ".3f"),
-                        ("requests/s", 11, ".0f"), ("p99 ms", 8, ".2f"))
-    for name, _, _ in todo:
-        share = statistics.median(rates[name])
-        table.row(name, share, share * per_s, statistics.median(p99s[name]))
-    for name, _, _ in todo:
-        if name == f"zip, {UNNAMED}":
+        for case in todo:
+            case.measure(plain)
+    every = [a for case in todo for a, _, _ in case.rounds]
+    print(f"\n(a) 200 bytes from memory: {statistics.median(a.rate for a in every):.0f} "
+          f"requests/s, p99 {statistics.median(a.p99 for a in every):.2f} ms, "
+          f"{statistics.median(a.cpu_us for a in every):.1f} us of the server's processor time; "
+          f"{CONNECTIONS} connections\nbare: a route that takes the same requests and answers as "
+          "many bytes from memory; cpu: the server's processor time a request, of (a) and of it")
+    table = bench.Table(("POST /model", -30, "s"), ("bytes", 7, "d"), ("of (a)", 7, ".3f"),
+                        ("of bare", 8, ".3f"), ("requests/s", 11, ".0f"), ("p99 ms", 7, ".2f"),
+                        ("of (a)", 7, ".2f"), ("cpu us", 7, ".1f"), ("of (a)", 7, ".3f"))
+    for case in todo:
+        table.row(case.name, case.bytes, case.of_a(),
+                  case.median(lambda a, case, bare: case.rate / bare.rate),
+                  case.median(lambda a, case, bare: case.rate), case.p99(),
+                  case.median(lambda a, case, bare: a.p99),
+                  case.median(lambda a, case, bare: case.cpu_us),
+                  case.median(lambda a, case, bare: a.cpu_us / case.cpu_us))
+    for case in todo:
+        if case.name == f"zip, {UNNAMED}":
             continue
-        goals.at_least(f"{name}: share of (a)", statistics.median(rates[name]), 0.6)
-        goals.at_most(f"{name}: p99", statistics.median(p99s[name]), 5, "ms")
+        goals.at_least(f"{case.name}: share of (a)", case.of_a(), 0.6)
+        goals.at_most(f"{case.name}: p99", case.p99(), 5, "ms")
     memory = {name: s.resident_mib() for name, s in servers.items()}
     for server in (plain, *servers.values()):
         server.stop()
@@ -171,10 +219,10 @@ def measure_flat(scratch, databases, goals):
     server = tw_server(scratch, databases["shipped"])
     file = bodies(scratch, "flat", [{"output_type": o, "weight": w}
                                     for o in ("AbsPower", "DynPower") for w in (True, False)])
-    wrk(server, "/model", "post.lua", file, seconds=5)
+    Wrk(server, "/model", "post.lua", file, seconds=5)
     before, done = server.resident_mib(), 0.0
     while done < FLAT_REQUESTS:
-        done += 5 * wrk(server, "/model", "post.lua", file, seconds=5)[0]
+        done += 5 * Wrk(server, "/model", "post.lua", file, seconds=5).rate
     after = server.resident_mib()
     server.stop()
     print(f"\nresident {before:.2f} MiB, after {done:.0f} requests more {after:.2f} MiB")
@@ -207,7 +255,7 @@ def measure_crowd(scratch, databases, goals):
     thread = threading.Thread(target=drip)
     thread.start()
     try:
-        _, p99 = wrk(server, "/model", "post.lua", file, seconds=5)
+        p99 = Wrk(server, "/model", "post.lua", file, seconds=5).p99
     finally:
         stop.set()
         thread.join()

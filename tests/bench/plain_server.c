@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plain_server READY_FILE: the project's HTTP server with one route, GET /plain, that
- * answers 200 bytes from memory: what there is to be had at most.
+ * plain_server READY_FILE: the project's HTTP server with routes that do nothing: what
+ * there is to be had at most. GET /plain answers 200 bytes from memory, POST /plain/{n}
+ * takes a body and answers n.
  */
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/httpd.h"
+#include "lib/num.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -13,26 +15,46 @@
 #include <unistd.h>
 
 #define BYTES 200
+#define BYTES_MAX 1000000
 
-static char text[BYTES];
+static char text[BYTES_MAX];
 
 static void get_plain(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	(void)app;
 	(void)q;
-	tw_http_reply_lend(r, text, sizeof(text), NULL, NULL);
+	tw_http_reply_lend(r, text, BYTES, NULL, NULL);
+}
+
+static void post_plain(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
+{
+	struct tw_err err = { 0 };
+	uint32_t n;
+
+	(void)app;
+	if (tw_parse_u32(tw_http_param(q, "n"), 0, BYTES_MAX, &n, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	tw_http_reply_lend(r, text, n, NULL, NULL);
+	r->content_type = "application/octet-stream";
 }
 
 static const struct tw_http_route plain = { .method = "GET",
 					    .path = "/plain",
 					    .handle = get_plain };
 
+static const struct tw_http_route sized = { .method = "POST",
+					    .path = "/plain/{n}",
+					    .handle = post_plain };
+
 int main(int argc, char **argv)
 {
-	static const struct tw_http_route *const routes[] = { &plain };
+	static const struct tw_http_route *const routes[] = { &plain, &sized };
 	const struct tw_httpd_config c = { .listen = "127.0.0.1:0",
 					   .routes = routes,
-					   .route_count = 1 };
+					   .route_count = 2 };
 	struct tw_httpd *httpd = NULL;
 	struct tw_err err = { 0 };
 	struct pollfd p = { .fd = -1, .events = POLLIN };

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- wrk: POST /model with the bodies of a file, one a line, in turn. Answers must be 200.
+-- wrk: POST to /model, or a second argument, with the bodies of a file, one a line, in turn. Answers must be 200.
 local bodies, next_body = {}, 0
 
 function init(args)
   for line in io.lines(args[1]) do
-    bodies[#bodies + 1] = wrk.format("POST", "/model",
+    bodies[#bodies + 1] = wrk.format("POST", args[2] or "/model",
       { ["Content-Type"] = "application/json", ["Host"] = "bench" }, line)
   end
 end
