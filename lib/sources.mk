@@ -60,6 +60,7 @@ lib-src += lib/url.c
 lib-src += lib/version.c
 lib-src += lib/web.c
 lib-src += lib/web_config.c
+lib-src += lib/web_tls.c
 lib-src += lib/web_users.c
 lib-src += lib/zip.c
 lib-src += lib/zip_list.c

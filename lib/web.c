@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/web.h"
 
+#include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/web_tls.h"
 #include "lib/web_users.h"
 
 #include <pthread.h>
@@ -41,7 +43,7 @@ struct tw_web {
 	void *arg;
 	bool tls;
 	char *client_ca;
-	char priorities[128];
+	char *priorities;
 
 	atomic_ullong looked_ms;
 	pthread_mutex_t lock; /* of all below */
@@ -239,17 +241,16 @@ static void look_again(struct tw_web *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* All versions from min to max, and nothing that is known to be weak. */
-static void name_priorities(struct tw_web *w)
+static int name_priorities(struct tw_web *w, struct tw_err *err)
 {
-	static const char *const names[] = { "1.0", "1.1", "1.2", "1.3" };
-	size_t used = (size_t)snprintf(w->priorities, sizeof(w->priorities),
-				       "SECURE128:-VERS-ALL");
+	struct tw_buf b = { 0 };
 
-	for (int v = (int)w->config.min; v <= (int)w->config.max; v++)
-		used += (size_t)snprintf(w->priorities + used,
-					 sizeof(w->priorities) - used, ":+VERS-TLS%s",
-					 names[v]);
+	if (tw_web_tls_priorities(&w->config, &b, err) < 0) {
+		tw_buf_clear(&b);
+		return tw_err_wrap(err, "%s", w->path);
+	}
+	w->priorities = tw_buf_detach(&b, NULL);
+	return 0;
 }
 
 int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
@@ -274,7 +275,8 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 					      &w->client_ca, &len, err) < 0))
 		goto fail;
 	w->tls = w->identity != NULL;
-	name_priorities(w);
+	if (name_priorities(w, err) < 0)
+		goto fail;
 	*out = w;
 	return 0;
 fail:
@@ -295,6 +297,7 @@ void tw_web_close(struct tw_web *w)
 	tw_web_users_free(w->users);
 	tw_web_config_release(&w->config);
 	pthread_mutex_destroy(&w->lock);
+	free(w->priorities);
 	free(w->client_ca);
 	free(w->path);
 	free(w);

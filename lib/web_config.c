@@ -13,9 +13,10 @@
 #define DEPTH_MAX 3
 #define TEXT_MAX 1024
 
-/* "key: value" of a line, or "key:" with more behind it. */
+/* "key: value" of a line, or "key:" with more behind it, or "- value". */
 struct line {
 	size_t number, indent;
+	bool entry; /* of a list: value only */
 	char key[TEXT_MAX], value[TEXT_MAX];
 };
 
@@ -25,6 +26,8 @@ struct parser {
 	char section[DEPTH_MAX][64];
 	size_t indent[DEPTH_MAX]; /* of their members; SIZE_MAX: not seen yet */
 	size_t depth;
+	struct tw_strs *list; /* whose entries may come; NULL: none's */
+	size_t list_indent;   /* of its key */
 };
 
 static int set_text(char **field, const char *value, struct tw_err *err)
@@ -51,6 +54,46 @@ static int take_version(const char *value, enum tw_tls_version *out, struct tw_e
 		       value);
 }
 
+static int take_bool(const char *value, bool *out, struct tw_err *err)
+{
+	if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+		return tw_fail(err, TW_INVALID, "neither true nor false");
+	*out = strcmp(value, "true") == 0;
+	return 0;
+}
+
+static int take_client_auth(struct tw_web_config *c, const char *value,
+			    struct tw_err *err)
+{
+	c->client_auth = strcmp(value, "RequireAndVerifyClientCert") == 0;
+	if (!c->client_auth && strcmp(value, "NoClientCert") != 0)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "'%.64s' is neither NoClientCert nor "
+			       "RequireAndVerifyClientCert",
+			       value);
+	return 0;
+}
+
+/* Keys that exporters know as well: why they are not done here. */
+static const struct {
+	const char *key, *why;
+} not_done[] = {
+	{ "cert", "only files are read: see cert_file" },
+	{ "client_allowed_sans", "every certificate of client_ca_file is let in" },
+	{ "client_ca", "only files are read: see client_ca_file" },
+	{ "key", "only files are read: see key_file" },
+	{ "rate_limit", "requests are not limited by rate" },
+};
+
+static int fail_key(const char *key, struct tw_err *err)
+{
+	for (size_t i = 0; i < COUNT(not_done); i++)
+		if (strcmp(not_done[i].key, key) == 0)
+			return tw_fail(err, TW_UNSUPPORTED, "not done here: %s",
+				       not_done[i].why);
+	return tw_fail(err, TW_UNSUPPORTED, "not known, or not done here");
+}
+
 static int take_tls(struct tw_web_config *c, const char *key, const char *value,
 		    struct tw_err *err)
 {
@@ -64,15 +107,11 @@ static int take_tls(struct tw_web_config *c, const char *key, const char *value,
 		return take_version(value, &c->min, err);
 	if (strcmp(key, "max_version") == 0)
 		return take_version(value, &c->max, err);
-	if (strcmp(key, "client_auth_type") != 0)
-		return tw_fail(err, TW_UNSUPPORTED, "not known, or not done here");
-	c->client_auth = strcmp(value, "RequireAndVerifyClientCert") == 0;
-	if (!c->client_auth && strcmp(value, "NoClientCert") != 0)
-		return tw_fail(err, TW_UNSUPPORTED,
-			       "'%.64s' is neither NoClientCert nor "
-			       "RequireAndVerifyClientCert",
-			       value);
-	return 0;
+	if (strcmp(key, "prefer_server_cipher_suites") == 0)
+		return take_bool(value, &c->servers_order, err);
+	if (strcmp(key, "client_auth_type") == 0)
+		return take_client_auth(c, value, err);
+	return fail_key(key, err);
 }
 
 /* Pairs of texts, each first one once. */
@@ -102,12 +141,12 @@ static int take_user(struct tw_web_config *c, const char *name, const char *hash
 
 static int take_http(const char *key, const char *value, struct tw_err *err)
 {
+	bool ignored;
+
 	/* HTTP/1.1 is spoken either way: a client that may use 2 need not. */
 	if (strcmp(key, "http2") != 0)
-		return tw_fail(err, TW_UNSUPPORTED, "not known, or not done here");
-	if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-		return tw_fail(err, TW_INVALID, "neither true nor false");
-	return 0;
+		return fail_key(key, err);
+	return take_bool(value, &ignored, err);
 }
 
 static bool in_section(const struct parser *p, const char *name)
@@ -129,7 +168,29 @@ static int take_member(struct parser *p, const struct line *l, struct tw_err *er
 	if (p->depth == 2 && in_section(p, "http_server_config") &&
 	    strcmp(p->section[1], "headers") == 0)
 		return take_pair(&c->headers, l->key, l->value, err);
-	return tw_fail(err, TW_UNSUPPORTED, "not known, or not done here");
+	return fail_key(l->key, err);
+}
+
+/* A list begins, if it is one's key. */
+static bool take_list(struct parser *p, const struct line *l)
+{
+	if (p->depth != 1 || !in_section(p, "tls_server_config"))
+		return false;
+	if (strcmp(l->key, "cipher_suites") == 0)
+		p->list = &p->out->cipher_suites;
+	else if (strcmp(l->key, "curve_preferences") == 0)
+		p->list = &p->out->curves;
+	p->list_indent = l->indent;
+	return p->list != NULL;
+}
+
+static int take_entry(const struct parser *p, const struct line *l, struct tw_err *err)
+{
+	if (p->list == NULL || l->indent < p->list_indent)
+		return tw_fail(err, TW_UNSUPPORTED, "an entry of no list");
+	if (tw_strs_has(p->list, l->value))
+		return tw_fail(err, TW_INVALID, "%.64s: it is there twice", l->value);
+	return tw_strs_adds(p->list, l->value, err);
 }
 
 /* A mapping begins: may be empty. */
@@ -141,8 +202,10 @@ static int take_section(struct parser *p, const struct line *l, struct tw_err *e
 			   (p->depth == 1 && in_section(p, "http_server_config") &&
 			    strcmp(l->key, "headers") == 0);
 
+	if (!known && take_list(p, l))
+		return 0;
 	if (!known)
-		return tw_fail(err, TW_UNSUPPORTED, "not known, or not done here");
+		return fail_key(l->key, err);
 	snprintf(p->section[p->depth], sizeof(p->section[0]), "%.*s",
 		 (int)sizeof(p->section[0]) - 1, l->key);
 	p->indent[p->depth] = SIZE_MAX;
@@ -210,6 +273,19 @@ static const char *skip_blanks(const char *p, const char *end)
 	return p;
 }
 
+/* What stands behind "- ". */
+static int read_entry(const char *p, const char *end, struct line *l, struct tw_err *err)
+{
+	if (p == end || strchr("[{&*|>-#", *p) != NULL)
+		return tw_fail(err, TW_UNSUPPORTED, "only '- value' is taken");
+	if (read_text(&p, end, "#:", l->value, err) < 0)
+		return -1;
+	p = skip_blanks(p, end);
+	if (p < end && *p != '#')
+		return tw_fail(err, TW_PARSE, "something behind a text");
+	return 0;
+}
+
 /* False: there is nothing on it. */
 static int read_line(const char *p, const char *end, struct line *l, bool *empty,
 		     struct tw_err *err)
@@ -223,6 +299,9 @@ static int read_line(const char *p, const char *end, struct line *l, bool *empty
 		return 0;
 	if (*p == '\t')
 		return tw_fail(err, TW_PARSE, "indented by a tab");
+	l->entry = *p == '-' && p + 1 < end && p[1] == ' ';
+	if (l->entry)
+		return read_entry(skip_blanks(p + 1, end), end, l, err);
 	if (*p == '-' || *p == '[' || *p == '{' || *p == '&' || *p == '*' || *p == '|')
 		return tw_fail(err, TW_UNSUPPORTED, "only 'key: value' is taken");
 	if (read_text(&p, end, ":", l->key, err) < 0)
@@ -255,6 +334,9 @@ static int take_line(struct parser *p, const char *start, const char *end, struc
 		return -1;
 	if (empty)
 		return 0;
+	if (l->entry)
+		return take_entry(p, l, err);
+	p->list = NULL;
 	if (find_depth(p, l, err) < 0)
 		return -1;
 	if ((l->value[0] == '\0' ? take_section(p, l, err) : take_member(p, l, err)) < 0)
@@ -362,6 +444,8 @@ void tw_web_config_release(struct tw_web_config *c)
 	free(c->cert_file);
 	free(c->key_file);
 	free(c->client_ca_file);
+	tw_strs_clear(&c->cipher_suites);
+	tw_strs_clear(&c->curves);
 	tw_strs_clear(&c->headers);
 	tw_strs_clear(&c->users);
 	*c = (struct tw_web_config){ 0 };

@@ -5,8 +5,8 @@
 /*
  * A web configuration file as Prometheus' exporters have it (--web.config.file): TLS,
  * headers of every answer, users. YAML, as far as such files need it: nested mappings by
- * indentation, plain and quoted texts, comments. What is not known, or known but not done
- * here, is refused.
+ * indentation, lists with a line for each entry, plain and quoted texts, comments. What
+ * is not known, or known but not done here, is refused.
  */
 
 #include "lib/strs.h"
@@ -27,6 +27,9 @@ struct tw_web_config {
 	char *client_ca_file;         /* clients must have a certificate of it */
 	bool client_auth;             /* RequireAndVerifyClientCert */
 	enum tw_tls_version min, max; /* TLS12 and TLS13 where not given */
+	struct tw_strs cipher_suites; /* lib/web_tls.h; none: what is not weak */
+	struct tw_strs curves;        /* the same of curve_preferences */
+	bool servers_order;           /* prefer_server_cipher_suites */
 	struct tw_strs headers;       /* name, value, name, .. */
 	struct tw_strs users;         /* name, bcrypt hash, name, .. */
 };

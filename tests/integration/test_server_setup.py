@@ -75,6 +75,32 @@ class WebConfig(Case):
         with self.assertRaises((ConnectionError, http.client.HTTPException)):
             call(server, "GET", "/livez")
 
+    def shake_hands(self, server, ciphers):
+        """OpenSSL's client, with curve P-256 only; its suite, or None if there is none.
+
+        In TLS 1.2 suites can be told apart."""
+        context = ssl.create_default_context(cafile=os.path.join(TLS, "a.crt"))
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(ciphers)
+        context.set_ecdh_curve("prime256v1")
+        host, port = server.address.rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as s:
+            try:
+                with context.wrap_socket(s, server_hostname=host) as tls:
+                    return tls.cipher()[0]
+            except (ssl.SSLError, ConnectionError):
+                return None
+
+    def test_the_suites_and_curves_that_are_named_are_used(self):
+        suites = ("  cipher_suites:\n  - TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384\n"
+                  "  prefer_server_cipher_suites: true\n")
+        for curve, suite in (("CurveP256", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+                             ("CurveP384", None)):
+            self.web(self.TLS_ONLY + suites + f"  curve_preferences:\n  - {curve}\n", "a")
+            server = self.serve()
+            self.assertEqual(self.shake_hands(server, "ECDHE+AESGCM"), suite)
+            self.assertIsNone(self.shake_hands(server, "ECDHE+AES128:ECDHE+CHACHA20"))
+
     def test_users_and_passwords_that_change(self):
         self.web(self.USERS)
         server = self.serve()
@@ -111,9 +137,12 @@ class WebConfig(Case):
         self.assertEqual(call(server, "GET", "/livez").status, 401)
 
     def test_a_file_that_is_broken_at_the_start_is_a_failure(self):
-        for text, why in (("x\n", "want 'key: value'"),
-                          (self.TLS_ONLY, "server.crt")):
-            self.web(text)
+        for text, why, certificate in (
+                ("x\n", "want 'key: value'", None),
+                (self.TLS_ONLY, "server.crt", None),
+                (self.TLS_ONLY + "  cipher_suites:\n  - TLS_RSA_WITH_RC4_128_SHA\n",
+                 "cipher_suites: 'TLS_RSA_WITH_RC4_128_SHA' is not known", "a")):
+            self.web(text, certificate)
             done = subprocess.run([os.path.join(BIN, "tw-server"), "--listen", "127.0.0.1:0",
                                    "--model-db", MODELS, "--web-config", self.path("web.yml")],
                                   stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)

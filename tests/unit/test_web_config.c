@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/web_config.h"
+#include "lib/web_tls.h"
 #include "lib/web_users.h"
 #include "tests/unit/fail_alloc.h"
 
@@ -21,6 +23,12 @@ static const char whole[] = "---\n"
 			    "  client_auth_type: RequireAndVerifyClientCert\n"
 			    "  client_ca_file: /ca.crt\r\n"
 			    "  min_version: TLS13\n"
+			    "  cipher_suites:\n"
+			    "  - TLS_AES_128_GCM_SHA256\n"
+			    "  curve_preferences:\n"
+			    "    - X25519 # fast\n"
+			    "    - 'CurveP256'\n"
+			    "  prefer_server_cipher_suites: true\n"
 			    "http_server_config:\n"
 			    "   http2: false\n"
 			    "   headers:\n"
@@ -49,6 +57,11 @@ static void a_file_of_an_exporter_is_read(void **state)
 	assert_true(c.client_auth);
 	assert_int_equal(c.min, TW_TLS_1_3);
 	assert_int_equal(c.max, TW_TLS_1_3);
+	assert_int_equal(c.cipher_suites.count, 1);
+	assert_int_equal(c.curves.count, 2);
+	assert_string_equal(c.curves.at[0], "X25519");
+	assert_string_equal(c.curves.at[1], "CurveP256");
+	assert_true(c.servers_order);
 	assert_int_equal(c.headers.count, 4);
 	assert_string_equal(c.headers.at[1], "1 and more");
 	assert_string_equal(c.headers.at[2], "X-Two");
@@ -71,10 +84,29 @@ static void what_is_not_understood_is_refused_with_its_line(void **state)
 		const char *text, *want;
 	} cases[] = {
 		{ "tls:\n", "line 1: tls: not known, or not done here" },
-		{ "tls_server_config:\n  cipher_suites:\n  - A\n",
-		  "line 2: cipher_suites: not known, or not done here" },
+		{ "tls_server_config:\n  cipher_suites:\n  - A\n  - A\n",
+		  "line 4: A: it is there twice" },
+		{ "tls_server_config:\n  cipher_suites:\n - A\n",
+		  "line 3: an entry of no list" },
+		{ "tls_server_config:\n  cipher_suites:\n  - A\n  min_version: TLS12\n  "
+		  "- "
+		  "B\n",
+		  "line 5: an entry of no list" },
+		{ "tls_server_config:\n  cipher_suites:\n  - - A\n",
+		  "line 3: only '- value' is taken" },
+		{ "tls_server_config:\n  cipher_suites:\n  - A: B\n",
+		  "line 3: something behind a text" },
+		{ "- a\n", "line 1: an entry of no list" },
 		{ "tls_server_config:\n  curve_preferences: X\n",
 		  "line 2: curve_preferences: not known" },
+		{ "tls_server_config:\n  prefer_server_cipher_suites: 1\n",
+		  "neither true nor false" },
+		{ "tls_server_config:\n  cert: x\n",
+		  "line 2: cert: not done here: only files are read: see cert_file" },
+		{ "tls_server_config:\n  client_allowed_sans:\n  - a\n",
+		  "client_allowed_sans: not done here: every certificate of" },
+		{ "rate_limit:\n  burst: 1\n",
+		  "rate_limit: not done here: requests are not limited by rate" },
 		{ "tls_server_config:\n  cert_file: a\n",
 		  "tls_server_config: only one of cert_file, key_file" },
 		{ "tls_server_config:\n  cert_file: a\n  cert_file: b\n",
@@ -118,6 +150,61 @@ static void what_is_not_understood_is_refused_with_its_line(void **state)
 		    strstr(err.text, cases[i].want) == NULL)
 			fail_msg("'%s': %s", cases[i].text, err.text);
 		assert_null(c.cert_file);
+	}
+}
+
+#define GCM_128 "  - TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\n"
+#define GCM_256 "  - TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384\n"
+#define CBC_128 "  - TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA\n"
+#define EC_128 "  - TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256\n"
+
+static void suites_and_curves_are_what_gnutls_is_told(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ "", "SECURE128:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3" },
+		{ "tls_server_config:\n  max_version: TLS12\n  cipher_suites:\n" GCM_256
+			  GCM_128,
+		  "SECURE128:-VERS-ALL:+VERS-TLS1.2:-KX-ALL:-CIPHER-ALL:-MAC-ALL:+AES-"
+		  "256-"
+		  "GCM:+AEAD:+ECDHE-RSA:+AES-128-GCM:+AEAD:+ECDHE-RSA" },
+		{ "tls_server_config:\n  min_version: TLS13\n  cipher_suites:\n"
+		  "  - TLS_CHACHA20_POLY1305_SHA256\n",
+		  "SECURE128:-VERS-ALL:+VERS-TLS1.3:-KX-ALL:-CIPHER-ALL:-MAC-ALL:"
+		  "+CHACHA20-POLY1305:+AEAD" },
+		{ "tls_server_config:\n  prefer_server_cipher_suites: true\n"
+		  "  curve_preferences:\n  - X25519\n  - CurveP521\n",
+		  "SECURE128:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:-GROUP-ALL:+GROUP-"
+		  "X25519:"
+		  "+GROUP-SECP521R1:%SERVER_PRECEDENCE" },
+		{ "tls_server_config:\n  cipher_suites:\n" GCM_128 CBC_128,
+		  "tls_server_config: cipher_suites: GnuTLS would allow "
+		  "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 as well: name it, too" },
+		{ "tls_server_config:\n  cipher_suites:\n" GCM_128 GCM_256 EC_128,
+		  "GnuTLS would allow TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 as well" },
+		{ "tls_server_config:\n  cipher_suites:\n  - TLS_RSA_WITH_RC4_128_SHA\n",
+		  "'TLS_RSA_WITH_RC4_128_SHA' is not known, or insecure" },
+		{ "tls_server_config:\n  curve_preferences:\n  - X448\n",
+		  "curve_preferences: 'X448' is not CurveP256" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct tw_web_config c = { 0 };
+		struct tw_err err = { 0 };
+		struct tw_buf b = { 0 };
+
+		assert_int_equal(parse(cases[i].text, &c, &err), 0);
+		if (tw_web_tls_priorities(&c, &b, &err) < 0) {
+			assert_int_equal(err.code, TW_UNSUPPORTED);
+			if (strstr(err.text, cases[i].want) == NULL)
+				fail_msg("%s", err.text);
+		} else {
+			assert_string_equal(b.data, cases[i].want);
+		}
+		tw_buf_clear(&b);
+		tw_web_config_release(&c);
 	}
 }
 
@@ -191,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_of_an_exporter_is_read),
 		cmocka_unit_test(what_is_not_understood_is_refused_with_its_line),
+		cmocka_unit_test(suites_and_curves_are_what_gnutls_is_told),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(who_gives_name_and_password_may),
 	};
