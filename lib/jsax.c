@@ -144,16 +144,31 @@ static int emit(struct tw_jsax *p, struct tw_jsax_event *e, struct tw_err *err)
 	return p->fn(p->arg, e, err);
 }
 
-static int emit_number(struct tw_jsax *p, const char *text, size_t len,
-		       struct tw_err *err)
+static int fail_number(const struct tw_jsax *p, struct tw_err *err)
 {
-	struct tw_jsax_event e = { .type = TW_JSAX_NUMBER, .offset = p->token_at };
+	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": not a number, or too large",
+		       p->token_at);
+}
 
-	if (len > NUMBER_MAX || !tw_parse_double(text, len, &e.number))
-		return tw_fail(err, TW_PARSE,
-			       "byte %" PRIu64 ": not a number, or too large",
-			       p->token_at);
+static int emit_number(struct tw_jsax *p, double number, struct tw_err *err)
+{
+	struct tw_jsax_event e = { .type = TW_JSAX_NUMBER,
+				   .number = number,
+				   .offset = p->token_at };
+
 	return emit(p, &e, err);
+}
+
+/* The text of p->number is whole. */
+static int end_number(struct tw_jsax *p, struct tw_err *err)
+{
+	const size_t len = p->number_len;
+	double number;
+
+	p->number_len = 0;
+	if (!tw_parse_double(p->number, len, &number))
+		return fail_number(p, err);
+	return emit_number(p, number, err);
 }
 
 static bool is_number_byte(char c)
@@ -162,28 +177,37 @@ static bool is_number_byte(char c)
 	       c == 'E';
 }
 
-static int take_number(struct tw_jsax *p, const char *data, size_t len, size_t *at,
-		       struct tw_err *err)
+/* Part of a number that began in an earlier piece, or may go on in the next. */
+static int gather_number(struct tw_jsax *p, const char *data, size_t len, size_t *at,
+			 struct tw_err *err)
 {
-	size_t from = *at, i = from, room = NUMBER_MAX - p->number_len, n;
+	const size_t from = *at, room = NUMBER_MAX - p->number_len;
+	size_t i = from;
 
 	while (i < len && is_number_byte(data[i]))
 		i++;
 	*at = i;
-	if (i < len && p->number_len == 0)
-		return emit_number(p, data + from, i - from, err);
+	if (i - from > room)
+		return fail_number(p, err);
+	memcpy(p->number + p->number_len, data + from, i - from);
+	p->number_len += i - from;
+	return i == len ? 0 : end_number(p, err);
+}
 
-	/* One byte too many is refused when its number ends. */
-	n = i - from < room ? i - from : room;
-	memcpy(p->number + p->number_len, data + from, n);
-	p->number_len += n;
-	if (n < i - from)
-		return emit_number(p, p->number, NUMBER_MAX + 1, err);
-	if (i == len)
-		return 0;
-	n = p->number_len;
-	p->number_len = 0;
-	return emit_number(p, p->number, n, err);
+static int take_number(struct tw_jsax *p, const char *data, size_t len, size_t *at,
+		       struct tw_err *err)
+{
+	const size_t from = *at, rest = len - from;
+	double number;
+	size_t n;
+
+	if (p->number_len > 0)
+		return gather_number(p, data, len, at, err);
+	n = tw_scan_double(data + from, rest, &number);
+	if (n == rest || n == 0 || is_number_byte(data[from + n]))
+		return gather_number(p, data, len, at, err);
+	*at += n;
+	return n <= NUMBER_MAX ? emit_number(p, number, err) : fail_number(p, err);
 }
 
 static int take_string(struct tw_jsax *p, const char *data, size_t len, size_t *at,
@@ -300,9 +324,11 @@ static unsigned kind_of(char c)
 }
 
 /* The first byte of a token. */
-static int take_first(struct tw_jsax *p, char c, size_t *at, struct tw_err *err)
+static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *at,
+		      struct tw_err *err)
 {
-	uint64_t offset = p->offset + *at;
+	const uint64_t offset = p->offset + *at;
+	const char c = data[*at];
 
 	if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
 		++*at;
@@ -344,7 +370,7 @@ static int take_first(struct tw_jsax *p, char c, size_t *at, struct tw_err *err)
 		return 0;
 	default:
 		p->token = TOKEN_NUMBER;
-		return 0;
+		return take_number(p, data, len, at, err);
 	}
 }
 
@@ -359,7 +385,7 @@ static int take(struct tw_jsax *p, const char *data, size_t len, size_t *at,
 	case TOKEN_WORD:
 		return take_word(p, data, len, at, err);
 	default:
-		return take_first(p, data[*at], at, err);
+		return take_first(p, data, len, at, err);
 	}
 }
 
@@ -399,10 +425,7 @@ int tw_jsax_end(struct tw_jsax *p, struct tw_err *err)
 {
 	assert(!p->failed);
 	if (p->token == TOKEN_NUMBER && p->depth == 0) {
-		size_t n = p->number_len;
-
-		p->number_len = 0;
-		p->failed = emit_number(p, p->number, n, err) < 0;
+		p->failed = end_number(p, err) < 0;
 		return p->failed ? -1 : 0;
 	}
 	if (tw_jsax_done(p))

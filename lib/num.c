@@ -57,71 +57,68 @@ struct scanned {
 	uint64_t mantissa;
 	int exponent;
 	bool negative;
-	bool exact; /* all digits are in the mantissa, the exponent is small */
+	bool exact; /* all digits are in the mantissa */
 };
 
-/* Digits from *at on, into the mantissa; false if there is none. */
-static bool scan_digits(const char *s, size_t len, size_t *at, struct scanned *n,
-			int *used)
+/* Digits from s on, into the mantissa, which may overflow. Returns the first other. */
+static const char *scan_digits(const char *s, const char *end, uint64_t *mantissa)
 {
-	size_t start = *at;
+	uint64_t m = *mantissa;
 
-	while (*at < len && is_digit(s[*at])) {
-		if (*used < MANTISSA_DIGITS)
-			n->mantissa = n->mantissa * 10 + (uint64_t)(s[*at] - '0');
-		else
-			n->exact = false;
-		*used += n->mantissa != 0;
-		(*at)++;
-	}
-	return *at > start;
+	for (; s < end && is_digit(*s); s++)
+		m = m * 10 + (uint64_t)(*s - '0');
+	*mantissa = m;
+	return s;
 }
 
-static bool scan_exponent(const char *s, size_t len, size_t *at, struct scanned *n)
+/* NULL: there is none. */
+static const char *scan_exponent(const char *s, const char *end, struct scanned *n)
 {
 	bool negative = false;
-	size_t start;
+	const char *start;
 	int value = 0;
 
-	if (*at < len && (s[*at] == '+' || s[*at] == '-'))
-		negative = s[(*at)++] == '-';
-	start = *at;
-	while (*at < len && is_digit(s[*at])) {
+	if (s < end && (*s == '+' || *s == '-'))
+		negative = *s++ == '-';
+	for (start = s; s < end && is_digit(*s); s++)
 		if (value < 10000)
-			value = value * 10 + (s[*at] - '0');
-		(*at)++;
-	}
+			value = value * 10 + (*s - '0');
 	n->exponent += negative ? -value : value;
-	return *at > start;
+	return s > start ? s : NULL;
 }
 
-/* JSON's grammar: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)? */
-static bool scan(const char *s, size_t len, struct scanned *n)
+/*
+ * JSON's grammar: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+ * Returns where it ends; NULL if it is no number.
+ */
+static const char *scan(const char *s, const char *end, struct scanned *n)
 {
-	size_t at = 0, point;
-	int used = 0;
+	const char *start, *point;
+	ptrdiff_t digits;
 
-	*n = (struct scanned){ .exact = true };
-	if (at < len && s[at] == '-') {
+	*n = (struct scanned){ 0 };
+	if (s < end && *s == '-') {
 		n->negative = true;
-		at++;
+		s++;
 	}
-	if (at + 1 < len && s[at] == '0' && is_digit(s[at + 1]))
-		return false;
-	if (!scan_digits(s, len, &at, n, &used))
-		return false;
-	if (at < len && s[at] == '.') {
-		point = ++at;
-		if (!scan_digits(s, len, &at, n, &used))
-			return false;
-		n->exponent -= at - point < 10000 ? (int)(at - point) : 10000;
+	start = s;
+	s = scan_digits(s, end, &n->mantissa);
+	digits = s - start;
+	if (digits == 0 || (digits > 1 && *start == '0'))
+		return NULL;
+	if (s < end && *s == '.') {
+		point = ++s;
+		s = scan_digits(s, end, &n->mantissa);
+		if (s == point)
+			return NULL;
+		digits += s - point;
+		n->exponent -= s - point < 10000 ? (int)(s - point) : 10000;
 	}
-	if (at < len && (s[at] == 'e' || s[at] == 'E')) {
-		at++;
-		if (!scan_exponent(s, len, &at, n))
-			return false;
-	}
-	return at == len;
+	/* Zeros in front count too: then the slow way is taken without need. */
+	n->exact = digits <= MANTISSA_DIGITS;
+	if (s < end && (*s == 'e' || *s == 'E'))
+		return scan_exponent(s + 1, end, n);
+	return s;
 }
 
 /* Correctly rounded by the C library, for what is out of the fast path's reach. */
@@ -144,24 +141,37 @@ static bool parse_slowly(const char *s, size_t len, double *out)
 	return true;
 }
 
+static bool convert(const struct scanned *n, const char *s, size_t len, double *out)
+{
+	double v;
+
+	/* Mantissa and power are exact, so one operation rounds once (Clinger 1990). */
+	if (!n->exact || n->mantissa > EXACT_MANTISSA_MAX ||
+	    n->exponent > EXACT_POWER_MAX || n->exponent < -EXACT_POWER_MAX)
+		return parse_slowly(s, len, out);
+	v = (double)n->mantissa;
+	if (n->exponent >= 0)
+		v *= exact_powers[n->exponent];
+	else
+		v /= exact_powers[-n->exponent];
+	*out = n->negative ? -v : v;
+	return true;
+}
+
+size_t tw_scan_double(const char *s, size_t len, double *out)
+{
+	struct scanned n;
+	const char *end = scan(s, s + len, &n);
+
+	return end != NULL && convert(&n, s, (size_t)(end - s), out) ? (size_t)(end - s)
+								     : 0;
+}
+
 bool tw_parse_double(const char *s, size_t len, double *out)
 {
 	struct scanned n;
-	double v;
 
-	if (!scan(s, len, &n))
-		return false;
-	/* Mantissa and power are exact, so one operation rounds once (Clinger 1990). */
-	if (!n.exact || n.mantissa > EXACT_MANTISSA_MAX || n.exponent > EXACT_POWER_MAX ||
-	    n.exponent < -EXACT_POWER_MAX)
-		return parse_slowly(s, len, out);
-	v = (double)n.mantissa;
-	if (n.exponent >= 0)
-		v *= exact_powers[n.exponent];
-	else
-		v /= exact_powers[-n.exponent];
-	*out = n.negative ? -v : v;
-	return true;
+	return scan(s, s + len, &n) == s + len && convert(&n, s, len, out);
 }
 
 static bool is_text(const char *s, size_t len, const char *text)

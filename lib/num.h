@@ -28,6 +28,10 @@ bool tw_parse_u64(const char *s, size_t len, uint64_t *out);
  */
 bool tw_parse_double(const char *s, size_t len, double *out);
 
+/* The number that s[0..len) begins with: as above. Returns its length; 0: there is none.
+ */
+size_t tw_scan_double(const char *s, size_t len, double *out);
+
 /*
  * As above, and also what Prometheus writes for a sample's value: "NaN", "+Inf",
  * "-Inf", "Inf" and a leading '+'.
