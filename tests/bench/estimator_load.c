@@ -6,7 +6,9 @@
  *	estimator_load echo SOCKET
  *	estimator_load ask SOCKET CONNECTIONS SECONDS REQUEST-FILE line|echo
  *
- * An answer is a line, or what was sent. Output of ask: requests/s, p50 and p99 in us.
+ * CONNECTIONS 0: one after the other, for each request a new one, as Kepler has it.
+ * An answer is a line, or what was sent. Output of ask: requests/s, p50 and p99 in us,
+ * requests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -154,6 +156,35 @@ static void run_one(struct load *l, struct connection *c, uint64_t until_ns)
 	}
 }
 
+static void open_connections(const char *path, struct connection *c, size_t count)
+{
+	const struct sockaddr_un a = address(path);
+
+	for (size_t i = 0; i < count; i++) {
+		c[i].fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (c[i].fd < 0 ||
+		    connect(c[i].fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
+			die(path);
+	}
+}
+
+/* From before it connects until it has its answer. */
+static void run_anew(struct load *l, const char *path, uint64_t until_ns)
+{
+	while (now_ns() < until_ns) {
+		const uint64_t start_ns = now_ns();
+		struct connection c;
+
+		open_connections(path, &c, 1);
+		ask(l, &c);
+		while (!take(l, &c))
+			;
+		c.sent_ns = start_ns;
+		count_sample(l, &c);
+		close(c.fd);
+	}
+}
+
 static void run_many(struct load *l, struct connection *c, size_t count,
 		     uint64_t until_ns)
 {
@@ -201,18 +232,6 @@ static void read_request(const char *path, struct load *l)
 	fclose(f);
 }
 
-static void open_connections(const char *path, struct connection *c, size_t count)
-{
-	const struct sockaddr_un a = address(path);
-
-	for (size_t i = 0; i < count; i++) {
-		c[i].fd = socket(AF_UNIX, SOCK_STREAM, 0);
-		if (c[i].fd < 0 ||
-		    connect(c[i].fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
-			die(path);
-	}
-}
-
 static int by_value(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
@@ -225,9 +244,9 @@ static void tell(struct load *l, double seconds)
 	const size_t n = l->samples < SAMPLES_MAX ? l->samples : SAMPLES_MAX;
 
 	qsort(l->sample_ns, n, sizeof(l->sample_ns[0]), by_value);
-	printf("%.1f %.2f %.2f\n", (double)l->samples / seconds,
+	printf("%.1f %.2f %.2f %zu\n", (double)l->samples / seconds,
 	       (double)l->sample_ns[n / 2] / 1e3,
-	       (double)l->sample_ns[n * 99 / 100] / 1e3);
+	       (double)l->sample_ns[n * 99 / 100] / 1e3, l->samples);
 }
 
 int main(int argc, char **argv)
@@ -246,13 +265,15 @@ int main(int argc, char **argv)
 	}
 	count = strtoul(argv[3], NULL, 10);
 	seconds = strtod(argv[4], NULL);
-	if (count < 1 || count > CONNECTIONS_MAX)
+	if (count > CONNECTIONS_MAX)
 		return 2;
 	l.line = strcmp(argv[6], "line") == 0;
 	read_request(argv[5], &l);
 	open_connections(argv[2], connection, count);
 	start_ns = now_ns();
-	if (count == 1)
+	if (count == 0)
+		run_anew(&l, argv[2], start_ns + (uint64_t)(seconds * 1e9));
+	else if (count == 1)
 		run_one(&l, &connection[0], start_ns + (uint64_t)(seconds * 1e9));
 	else
 		run_many(&l, connection, count, start_ns + (uint64_t)(seconds * 1e9));
