@@ -8,7 +8,7 @@
  *	{"powers":{"package":[41.2,3.1]},"msg":"","core_ratio":1}
  *
  * Kepler reads 4096 bytes once: numbers have at most 3 decimals, and components that
- * are 0 in every row are left out.
+ * are 0 in every row are left out. A component may be written some rows at a time.
  */
 
 #include "lib/energy.h"
@@ -24,22 +24,23 @@ struct tw_err;
 
 struct tw_answer {
 	struct tw_buf *out;
-	bool some;  /* a component has been written */
-	bool zeros; /* components that are 0 in every row are written too */
+	bool some; /* a component has been begun */
+	bool rows; /* the last one has a row */
 };
+
+/*
+ * Whether the answer may have these values, of rows first, first + 1 .. of a component;
+ * TW_INVALID if not. *some is set where one of them does not come out as 0, else left.
+ */
+int tw_answer_check(enum tw_component c, const double *watts, size_t first, size_t rows,
+		    bool *some, struct tw_err *err);
 
 /* Begin an answer at the end of out. */
 void tw_answer_begin(struct tw_answer *a, struct tw_buf *out);
 
-/*
- * One component, watts[rows], rows at least 1. TW_INVALID if a value is not one that
- * an answer may have; the answer is then no use any more.
- */
-int tw_answer_add(struct tw_answer *a, enum tw_component component, const double *watts,
-		  size_t rows, struct tw_err *err);
-
-/* Leave no component out: for who asked for it by name. */
-void tw_answer_keep_zeros(struct tw_answer *a);
+/* The next component, and its rows: values that were checked. */
+void tw_answer_component(struct tw_answer *a, enum tw_component c);
+void tw_answer_rows(struct tw_answer *a, const double *watts, size_t rows);
 
 /* No more components. core_ratio: a number, as text. Further keys may go behind it. */
 void tw_answer_ratio(struct tw_answer *a, const char *core_ratio);

@@ -1,240 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/daemon.h"
+#include "estimator/daemon_parts.h"
 
-#include "lib/clock.h"
-#include "estimator/listen.h"
+#include "estimator/history.h"
 #include "estimator/scrapes.h"
-#include "estimator/session.h"
-#include "estimator/users.h"
+#include "lib/clock.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
-#include "lib/log.h"
 #include "lib/strs.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#define EVENTS 64
-/* Connections taken from a socket before others have their turn. */
-#define ACCEPTS 64
-/* Answers are held back no longer, so that the others' work does not delay them. */
-#define HOLD_NS 100000
-
-enum kind { KIND_LISTENER, KIND_MODELS, KIND_SIGNALS, KIND_SCRAPES, KIND_CLIENT };
-
-/* What an epoll event points to. */
-struct watched {
-	enum kind kind;
-	int fd;
-	/* Of a client: */
-	struct tw_session *session; /* NULL: closed, freed behind the events */
-	size_t place;               /* in clients */
-	uint32_t events;            /* as epoll knows them */
-	struct watched *next;       /* of the closed ones */
-};
-
-struct tw_estimator {
-	int epoll;
-	struct tw_listener *listener;
-	struct watched *listening; /* one a listener */
-	size_t listeners;
-	struct watched signals, changes, scraping;
-	struct tw_scrapes *scrapes; /* NULL: nobody may */
-	struct watched **client;
-	size_t clients, clients_max;
-	struct watched *closed;
-	struct watched *owing[EVENTS]; /* clients whose answer is still to be sent */
-	size_t owings;
-	uint64_t owing_ns; /* since when */
-	size_t waiting;    /* clients that await a model */
-	uint64_t look_ms;  /* no client's deadline is before this */
-	const struct tw_users *users;
-	struct tw_session_desk desk;
-};
-
-static int watch(struct tw_estimator *e, struct watched *w, uint32_t events,
-		 struct tw_err *err)
+int tw_estimator_watch(struct tw_estimator *e, struct tw_watched *w, uint32_t events,
+		       struct tw_err *err)
 {
 	struct epoll_event ev = { .events = events, .data = { .ptr = w } };
 
 	if (epoll_ctl(e->epoll, EPOLL_CTL_ADD, w->fd, &ev) < 0)
 		return tw_fail_errno(err, errno, "epoll");
 	w->events = events;
+	w->watched = true;
 	return 0;
-}
-
-/*
- * The struct lives on until no event of this turn can point to it. Closing alone does not
- * end the events: a child that has not yet called exec() may hold the socket too.
- */
-static void close_client(struct tw_estimator *e, struct watched *w)
-{
-	epoll_ctl(e->epoll, EPOLL_CTL_DEL, w->fd, NULL);
-	e->waiting -= tw_session_waits_for_model(w->session);
-	tw_session_free(w->session);
-	w->session = NULL;
-	e->clients--;
-	e->client[w->place] = e->client[e->clients];
-	e->client[w->place]->place = w->place;
-	w->next = e->closed;
-	e->closed = w;
-}
-
-static void free_closed(struct tw_estimator *e)
-{
-	while (e->closed != NULL) {
-		struct watched *w = e->closed;
-
-		e->closed = w->next;
-		free(w);
-	}
-}
-
-/* What the client's session waits for now. */
-static void update(struct tw_estimator *e, struct watched *w)
-{
-	struct epoll_event ev = { .events = tw_session_events(w->session),
-				  .data = { .ptr = w } };
-	const uint64_t deadline_ms = tw_session_deadline_ms(w->session);
-
-	if (deadline_ms < e->look_ms)
-		e->look_ms = deadline_ms;
-	if (ev.events != w->events && epoll_ctl(e->epoll, EPOLL_CTL_MOD, w->fd, &ev) == 0)
-		w->events = ev.events;
-}
-
-static void send_answers(struct tw_estimator *e)
-{
-	for (size_t i = 0; i < e->owings; i++) {
-		struct watched *w = e->owing[i];
-
-		if (w->session == NULL)
-			continue;
-		if (tw_session_send(w->session, tw_now_ms()))
-			update(e, w);
-		else
-			close_client(e, w);
-	}
-	e->owings = 0;
-}
-
-static void hold_answer(struct tw_estimator *e, struct watched *w)
-{
-	const uint64_t now_ns = tw_now_ns();
-
-	if (e->owings == 0)
-		e->owing_ns = now_ns;
-	e->owing[e->owings++] = w;
-	if (e->owings == EVENTS || now_ns - e->owing_ns > HOLD_NS)
-		send_answers(e);
-}
-
-static void run_client(struct tw_estimator *e, struct watched *w, bool hung_up)
-{
-	const bool waited = tw_session_waits_for_model(w->session);
-
-	if (!tw_session_run(w->session, tw_now_ms(), hung_up)) {
-		/* As it was counted; the session may have changed since. */
-		e->waiting += tw_session_waits_for_model(w->session);
-		e->waiting -= waited;
-		close_client(e, w);
-		return;
-	}
-	e->waiting += tw_session_waits_for_model(w->session);
-	e->waiting -= waited;
-	update(e, w);
-	if (tw_session_owes(w->session))
-		hold_answer(e, w);
-}
-
-static void make_room(struct tw_estimator *e)
-{
-	size_t oldest = 0;
-
-	for (size_t i = 1; i < e->clients; i++)
-		if (tw_session_active_ms(e->client[i]->session) <
-		    tw_session_active_ms(e->client[oldest]->session))
-			oldest = i;
-	tw_log_warn_limited(&e->desk.log, "%zu connections, closing the one idle longest",
-			    e->clients);
-	e->desk.stats.crowded_out++;
-	close_client(e, e->client[oldest]);
-}
-
-static int add_client(struct tw_estimator *e, int fd, struct tw_err *err)
-{
-	struct watched *w = NULL;
-
-	if (e->users != NULL && tw_users_check_peer(e->users, fd, err) < 0) {
-		e->desk.stats.denied++;
-		close(fd);
-		return -1;
-	}
-	w = calloc(1, sizeof(*w));
-	if (w == NULL) {
-		close(fd);
-		return tw_fail(err, TW_NOMEM, "connection");
-	}
-	*w = (struct watched){ .kind = KIND_CLIENT, .fd = fd, .place = e->clients };
-	if (tw_session_new(fd, &e->desk, tw_now_ms(), &w->session, err) < 0) {
-		free(w);
-		return -1;
-	}
-	if (watch(e, w, EPOLLIN, err) < 0) {
-		tw_session_free(w->session);
-		free(w);
-		return -1;
-	}
-	e->client[e->clients++] = w;
-	e->desk.stats.connections++;
-	return 0;
-}
-
-static void accept_clients(struct tw_estimator *e, int listener)
-{
-	for (int i = 0; i < ACCEPTS; i++) {
-		struct tw_err err = { 0 };
-		int fd;
-
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE) && e->clients > 0) {
-			make_room(e);
-			continue;
-		}
-		if (fd < 0)
-			return;
-		if (e->clients == e->clients_max)
-			make_room(e);
-		if (add_client(e, fd, &err) < 0) {
-			tw_log_warn_limited(&e->desk.log, "connection refused: %s",
-					    err.text);
-			continue;
-		}
-		run_client(e, e->client[e->clients - 1], false);
-	}
-}
-
-/* Clients whose time is up, and with models those that await one. */
-static void look_at_clients(struct tw_estimator *e, bool models)
-{
-	const uint64_t now_ms = tw_now_ms();
-
-	e->look_ms = UINT64_MAX;
-	/* From the last: a client that closes is replaced by one already seen. */
-	for (size_t i = e->clients; i-- > 0;) {
-		struct tw_session *s = e->client[i]->session;
-		const uint64_t deadline_ms = tw_session_deadline_ms(s);
-
-		if (deadline_ms <= now_ms || (models && tw_session_waits_for_model(s)))
-			run_client(e, e->client[i], false);
-		else if (deadline_ms < e->look_ms)
-			e->look_ms = deadline_ms;
-	}
 }
 
 static void models_changed(struct tw_estimator *e, int fd)
@@ -242,30 +31,29 @@ static void models_changed(struct tw_estimator *e, int fd)
 	uint64_t count;
 
 	if (read(fd, &count, sizeof(count)) > 0 && e->waiting > 0)
-		look_at_clients(e, true);
+		tw_clients_look(e, true);
 }
 
 /* False: stop. */
-static bool handle(struct tw_estimator *e, struct watched *w, uint32_t events)
+static bool handle(struct tw_estimator *e, struct tw_watched *w, uint32_t events)
 {
 	switch (w->kind) {
-	case KIND_LISTENER:
-		accept_clients(e, w->fd);
+	case TW_WATCHED_LISTENER:
+		tw_clients_accept(e, w->fd);
 		break;
-	case KIND_MODELS:
+	case TW_WATCHED_MODELS:
 		models_changed(e, w->fd);
 		break;
-	case KIND_SIGNALS:
+	case TW_WATCHED_SIGNALS:
 		if (tw_signals_next(w->fd) != TW_SIGNAL_RELOAD)
 			return false;
 		tw_models_reload(e->desk.models);
 		break;
-	case KIND_SCRAPES:
+	case TW_WATCHED_SCRAPES:
 		tw_scrapes_run(e->scrapes);
 		break;
-	case KIND_CLIENT:
-		if (w->session != NULL)
-			run_client(e, w, (events & (EPOLLHUP | EPOLLERR)) != 0);
+	case TW_WATCHED_CLIENT:
+		tw_clients_event(e, w, (events & (EPOLLHUP | EPOLLERR)) != 0);
 		break;
 	}
 	return true;
@@ -275,6 +63,8 @@ static int timeout_ms(const struct tw_estimator *e)
 {
 	const uint64_t now_ms = tw_now_ms();
 
+	if (!TAILQ_EMPTY(&e->busy))
+		return 0;
 	if (e->clients == 0 || e->look_ms == UINT64_MAX)
 		return -1;
 	if (e->look_ms <= now_ms)
@@ -284,23 +74,25 @@ static int timeout_ms(const struct tw_estimator *e)
 
 int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
 {
-	struct epoll_event ev[EVENTS];
+	struct epoll_event ev[TW_ESTIMATOR_EVENTS];
 	bool go_on = true;
 
-	e->signals = (struct watched){ .kind = KIND_SIGNALS, .fd = signal_fd };
-	if (watch(e, &e->signals, EPOLLIN, err) < 0)
+	e->signals = (struct tw_watched){ .kind = TW_WATCHED_SIGNALS, .fd = signal_fd };
+	if (tw_estimator_watch(e, &e->signals, EPOLLIN, err) < 0)
 		return -1;
 	while (go_on) {
-		const int n = epoll_wait(e->epoll, ev, EVENTS, timeout_ms(e));
+		const int n =
+			epoll_wait(e->epoll, ev, TW_ESTIMATOR_EVENTS, timeout_ms(e));
 
 		if (n < 0 && errno != EINTR)
 			return tw_fail_errno(err, errno, "epoll");
 		for (int i = 0; i < n; i++)
 			go_on = handle(e, ev[i].data.ptr, ev[i].events) && go_on;
+		tw_clients_run_busy(e);
 		if (e->look_ms <= tw_now_ms())
-			look_at_clients(e, false);
-		send_answers(e);
-		free_closed(e);
+			tw_clients_look(e, false);
+		tw_clients_send(e);
+		tw_clients_free_closed(e);
 	}
 	return 0;
 }
@@ -309,7 +101,7 @@ static void write_metrics(void *arg, struct tw_expo *x)
 {
 	const struct tw_estimator *e = arg;
 
-	tw_stats_write(&e->desk.stats, e->clients, e->desk.models, x);
+	tw_stats_write(&e->desk.stats, e->clients, e->desk.history, e->desk.models, x);
 }
 
 static int open_scrapes(struct tw_estimator *e, const char *address, struct tw_err *err)
@@ -318,9 +110,9 @@ static int open_scrapes(struct tw_estimator *e, const char *address, struct tw_e
 		return 0;
 	if (tw_scrapes_open(address, write_metrics, e, &e->scrapes, err) < 0)
 		return -1;
-	e->scraping =
-		(struct watched){ .kind = KIND_SCRAPES, .fd = tw_scrapes_fd(e->scrapes) };
-	return watch(e, &e->scraping, EPOLLIN, err);
+	e->scraping = (struct tw_watched){ .kind = TW_WATCHED_SCRAPES,
+					   .fd = tw_scrapes_fd(e->scrapes) };
+	return tw_estimator_watch(e, &e->scraping, EPOLLIN, err);
 }
 
 const char *tw_estimator_metrics(const struct tw_estimator *e)
@@ -349,9 +141,9 @@ static int open_listeners(struct tw_estimator *e, const struct tw_estimator_conf
 		if (open_listener(c, i, &e->listener[i], err) < 0)
 			return -1;
 		e->listeners++;
-		e->listening[i] = (struct watched){ .kind = KIND_LISTENER,
-						    .fd = e->listener[i].fd };
-		if (watch(e, &e->listening[i], EPOLLIN, err) < 0)
+		e->listening[i] = (struct tw_watched){ .kind = TW_WATCHED_LISTENER,
+						       .fd = e->listener[i].fd };
+		if (tw_estimator_watch(e, &e->listening[i], EPOLLIN, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -363,15 +155,16 @@ static int open_all(struct tw_estimator *e, const struct tw_estimator_config *c,
 	e->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (e->epoll < 0)
 		return tw_fail_errno(err, errno, "epoll");
-	e->client = calloc(e->clients_max, sizeof(struct watched *));
+	e->client = calloc(e->clients_max, sizeof(struct tw_watched *));
 	if (e->client == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu connections", e->clients_max);
-	if (open_listeners(e, c, err) < 0 || open_scrapes(e, c->metrics, err) < 0 ||
+	if (tw_history_new(c->series_bytes, &e->desk.history, err) < 0 ||
+	    open_listeners(e, c, err) < 0 || open_scrapes(e, c->metrics, err) < 0 ||
 	    tw_models_open(&c->models, &e->desk.models, err) < 0)
 		return -1;
-	e->changes = (struct watched){ .kind = KIND_MODELS,
-				       .fd = tw_models_fd(e->desk.models) };
-	return watch(e, &e->changes, EPOLLIN, err);
+	e->changes = (struct tw_watched){ .kind = TW_WATCHED_MODELS,
+					  .fd = tw_models_fd(e->desk.models) };
+	return tw_estimator_watch(e, &e->changes, EPOLLIN, err);
 }
 
 int tw_estimator_open(const struct tw_estimator_config *c, struct tw_estimator **out,
@@ -383,6 +176,7 @@ int tw_estimator_open(const struct tw_estimator_config *c, struct tw_estimator *
 	if (e == NULL)
 		return tw_fail(err, TW_NOMEM, "estimator");
 	e->epoll = -1;
+	TAILQ_INIT(&e->busy);
 	e->look_ms = UINT64_MAX;
 	e->clients_max = c->connections;
 	e->users = c->users;
@@ -403,11 +197,10 @@ void tw_estimator_close(struct tw_estimator *e)
 		return;
 	for (size_t i = 0; i < e->listeners; i++)
 		tw_listener_close(&e->listener[i]);
-	while (e->clients > 0)
-		close_client(e, e->client[e->clients - 1]);
-	free_closed(e);
+	tw_clients_close(e);
 	tw_scrapes_close(e->scrapes);
 	tw_models_close(e->desk.models);
+	tw_history_free(e->desk.history);
 	tw_session_desk_release(&e->desk);
 	if (e->epoll >= 0)
 		close(e->epoll);

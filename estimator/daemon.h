@@ -30,6 +30,7 @@ struct tw_estimator_config {
 	uint64_t idle_ms;
 	uint64_t request_ms; /* a request that has begun is whole in this time */
 	uint64_t model_wait_ms;
+	size_t series_bytes; /* for the last rows of series that clients name */
 	struct tw_models_config models;
 };
 

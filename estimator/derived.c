@@ -88,9 +88,9 @@ size_t tw_derived_history(const struct tw_rows *in, size_t r, double step_ms, si
 
 	if (in->time_ms == NULL)
 		return 0;
-	while (n < most && n < r) {
-		const double gap =
-			(double)in->time_ms[r - n] - (double)in->time_ms[r - n - 1];
+	while (n < most && n < r + in->before) {
+		const int64_t *at = in->time_ms + r - n;
+		const double gap = (double)at[0] - (double)at[-1];
 
 		if (!(gap >= 0.5 * step_ms && gap <= 2.0 * step_ms))
 			break;
@@ -110,7 +110,8 @@ static double window_mean(const struct tw_rows *in, size_t r, uint32_t feature,
 	if (column == UINT32_MAX)
 		return 0.0;
 	for (size_t back = from; back <= to; back++) {
-		const double v = in->x[(r - back) * in->stride + column];
+		const ptrdiff_t row = (ptrdiff_t)r - (ptrdiff_t)back;
+		const double v = in->x[row * (ptrdiff_t)in->stride + column];
 
 		if (isfinite(v))
 			sum += v / n;

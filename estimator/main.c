@@ -9,6 +9,9 @@
 #include "lib/log.h"
 #include "lib/systemd.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +121,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 		.idle_ms = s->idle_ms,
 		.request_ms = s->request_ms,
 		.model_wait_ms = MODEL_WAIT_MS,
+		.series_bytes = s->series_bytes,
 		.models = { .model_db = given(s->model_db),
 			    .shipped_db = existing(s->shipped_models),
 			    .refresh_ms = s->refresh_ms,
@@ -160,6 +164,17 @@ out:
 	return rc;
 }
 
+/*
+ * What a large request took goes back to the system with it, and grows without being
+ * copied. glibc would raise this threshold with each such block.
+ */
+static void give_back_large_blocks(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+#endif
+}
+
 static const char *const server_keys[] = { "MODEL_SERVER_URL", "MODEL_SERVER_ENABLE",
 					   "MODEL_SERVER_PORT",
 					   "MODEL_SERVER_MODEL_REQ_PATH", NULL };
@@ -185,6 +200,7 @@ int main(int argc, char **argv)
 	if (tw_settings_make(&s, &made, &err) < 0)
 		goto usage;
 	tw_log_init("tw-estimator", s.log_level, s.log_format);
+	give_back_large_blocks();
 	status = TW_EXIT_OK;
 	if (serve(&s, &made, &err) < 0) {
 		tw_log_error("%s", err.text);

@@ -165,6 +165,19 @@ void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			watts[r] = 0.0;
 }
 
+size_t tw_power_model_back(const struct tw_power_model *p)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; p->predictor->back != NULL && i < p->model.parts; i++) {
+		const size_t back = p->predictor->back(p->state[i]);
+
+		if (back > most)
+			most = back;
+	}
+	return most;
+}
+
 double tw_power_model_figure(const struct tw_power_model *p, size_t part,
 			     const char *name)
 {

@@ -42,6 +42,9 @@ int tw_power_model_bind(const struct tw_power_model *p, size_t part,
 void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			    const struct tw_rows *in, double *watts);
 
+/* How many rows of a series before a row the model looks at: 0, it takes rows alone. */
+size_t tw_power_model_back(const struct tw_power_model *p);
+
 /*
  * A figure of a part's validation: "mae", "p95", .. (docs/accuracy.md). NaN where the
  * metadata has none.

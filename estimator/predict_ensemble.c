@@ -263,7 +263,9 @@ static void predict_block(const struct form *f, const struct tw_rows *in, size_t
 			  size_t rows, const size_t *history, double *watts)
 {
 	double x[BLOCK * TW_DERIVED_MAX], part[BLOCK];
-	struct tw_rows columns = { .x = x, .rows = rows, .stride = f->columns };
+	struct tw_rows columns = {
+		.x = x, .rows = rows, .stride = f->columns, .categories = in->categories
+	};
 
 	for (size_t r = 0; r < rows; r++) {
 		for (size_t c = 0; c < f->columns; c++)
@@ -309,11 +311,18 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 	}
 }
 
+static size_t back(const void *state)
+{
+	const struct ensemble *e = state;
+
+	return e->series.back;
+}
+
 const struct tw_predictor tw_predictor_ensemble = {
 	.name = "ensemble",
 	.summary = "a weighted sum of models, with a form that looks back in a series",
 	.load = load,
 	.predict = predict,
 	.free = free_state,
-	.series = true,
+	.back = back,
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/categories.h"
 #include "estimator/registry.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -11,18 +12,18 @@
 /*
  * Linear model, in the form in which Kepler takes weights (docs/wire.md):
  *
- *	watts = bias + sum_j weight_j * x_j / scale_j
+ *	watts = bias + sum of categories + sum_j weight_j * x_j / scale_j
  *
  * where a term is 0 if its scale is 0 or its feature is absent or NaN.
  *
- *	{"All_Weights": {"Bias_Weight": b, "Categorical_Variables": {},
+ *	{"All_Weights": {"Bias_Weight": b, "Categorical_Variables": {..},
  *	                 "Numerical_Variables": {"<feature>": {"scale": s, "weight": w}}}}
  *
- * Exactly the model's features must be there. Categorical weights are refused: the
- * rows that a predictor gets are numbers.
+ * Exactly the model's features must be there; categories: estimator/categories.h.
  */
 struct linear {
 	double bias;
+	struct tw_category_weights categories;
 	size_t count;
 	double slope[]; /* weight / scale; 0 where scale is 0 */
 };
@@ -55,18 +56,15 @@ static int read_slope(const json_t *numeric, const char *feature, double *out,
 static int read_linear(const json_t *root, const struct tw_strs *features,
 		       struct linear *l, struct tw_err *err)
 {
-	const json_t *weights, *numeric, *categorical = NULL;
+	const json_t *weights, *numeric;
 
 	if (tw_json_object(root, "", ROOT, false, &weights, err) < 0 ||
 	    tw_json_number(weights, ROOT, "Bias_Weight", true, &l->bias, err) < 0 ||
-	    tw_json_object(weights, ROOT, "Categorical_Variables", true, &categorical,
-			   err) < 0 ||
+	    tw_category_weights_read(weights, ROOT, "Categorical_Variables",
+				     &l->categories, err) < 0 ||
 	    tw_json_object(weights, ROOT, "Numerical_Variables", false, &numeric, err) <
 		    0)
 		return -1;
-	if (categorical != NULL && json_object_size(categorical) > 0)
-		return tw_fail(err, TW_UNSUPPORTED,
-			       ROOT ".Categorical_Variables: not supported");
 	for (l->count = 0; l->count < features->count; l->count++)
 		if (read_slope(numeric, features->at[l->count], &l->slope[l->count],
 			       err) < 0)
@@ -76,6 +74,16 @@ static int read_linear(const json_t *root, const struct tw_strs *features,
 			       NUMERIC ": %zu features, the model has %zu",
 			       json_object_size(numeric), l->count);
 	return 0;
+}
+
+static void free_state(void *state)
+{
+	struct linear *l = state;
+
+	if (l == NULL)
+		return;
+	tw_category_weights_release(&l->categories);
+	free(l);
 }
 
 static int load(const char *text, size_t len, const struct tw_strs *features,
@@ -98,7 +106,7 @@ static int load(const char *text, size_t len, const struct tw_strs *features,
 	l = NULL;
 	rc = 0;
 out:
-	free(l);
+	free_state(l);
 	json_decref(root);
 	return rc;
 }
@@ -106,9 +114,11 @@ out:
 static void predict(const void *state, const struct tw_rows *in, double *watts)
 {
 	const struct linear *l = state;
+	const double bias =
+		l->bias + tw_category_weights_sum(&l->categories, in->categories);
 
 	for (size_t r = 0; r < in->rows; r++)
-		watts[r] = l->bias;
+		watts[r] = bias;
 	for (size_t c = 0; c < l->count; c++) {
 		const uint32_t column = in->place != NULL ? in->place[c] : (uint32_t)c;
 		const double *x = in->x + column;
@@ -128,5 +138,5 @@ const struct tw_predictor tw_predictor_linear = {
 	.summary = "a bias and a weight for each feature",
 	.load = load,
 	.predict = predict,
-	.free = free,
+	.free = free_state,
 };

@@ -13,10 +13,10 @@
  * does not allocate and cannot fail.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_categories;
 struct tw_err;
 struct tw_strs;
 
@@ -29,6 +29,10 @@ struct tw_rows {
 	const uint32_t *place;
 	/* Of each row, rising: a series. NULL: each row stands alone. */
 	const int64_t *time_ms;
+	/* Rows of the series before x and time_ms, to look back at. */
+	size_t before;
+	/* What is no number, the same for all rows; NULL: nothing is known. */
+	const struct tw_categories *categories;
 };
 
 struct tw_predictor {
@@ -41,7 +45,8 @@ struct tw_predictor {
 	/* watts[rows]. An absent or NaN feature is what the kind makes of it. */
 	void (*predict)(const void *state, const struct tw_rows *in, double *watts);
 	void (*free)(void *state); /* NULL is fine */
-	bool series; /* it knows more of a series than of rows that stand alone */
+	/* How many rows of a series before a row it looks at. NULL: none. */
+	size_t (*back)(const void *state);
 };
 
 size_t tw_predictor_count(void);

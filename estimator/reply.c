@@ -1,48 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/reply.h"
 
-#include "estimator/answer.h"
 #include "estimator/models.h"
 #include "estimator/power_model.h"
 #include "estimator/request.h"
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
-#include "model-db/model_check.h"
+#include "lib/num.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* What is being written. */
-struct reply {
-	const struct tw_request *r;
-	const struct tw_served *served;
-	const struct tw_power_model *model;
-	struct tw_reply_scratch *scratch;
-	struct tw_answer answer;
-	/* Of version 2, written while the answer is: */
-	struct tw_buf errors, intervals;
-};
-
-static int reserve(struct tw_reply_scratch *s, size_t rows, struct tw_err *err)
+static int reserve(struct tw_reply *p, struct tw_err *err)
 {
-	unsigned char *outside;
-	double *watts;
+	const size_t rows = p->r->rows, watts = rows * p->wanteds;
 
-	if (rows <= s->rows)
-		return 0;
-	watts = realloc(s->watts, rows * sizeof(*watts));
-	if (watts == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", rows);
-	s->watts = watts;
-	outside = realloc(s->outside, rows * sizeof(*outside));
-	if (outside == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", rows);
-	s->outside = outside;
-	s->rows = rows;
+	if (watts > p->watts_size) {
+		free(p->watts);
+		p->watts_size = 0;
+		p->watts = malloc(watts * sizeof(*p->watts));
+		if (p->watts == NULL)
+			return tw_fail(err, TW_NOMEM, "%zu rows", rows);
+		p->watts_size = watts;
+	}
+	if (p->r->version >= 2 && rows > p->outside_size) {
+		free(p->outside);
+		p->outside_size = 0;
+		p->outside = malloc(rows);
+		if (p->outside == NULL)
+			return tw_fail(err, TW_NOMEM, "%zu rows", rows);
+		p->outside_size = rows;
+	}
+	return 0;
+}
+
+int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
+		   const struct tw_served *served, const struct tw_reply_series *of,
+		   struct tw_buf *out, struct tw_err *err)
+{
+	p->r = r;
+	p->served = served;
+	p->out = out;
+	p->wanteds = 0;
+	p->stage = TW_REPLY_PREDICT;
+	p->at = 0;
+	p->row = 0;
+	p->extrapolated = 0;
+	for (size_t i = 0; i < tw_power_model_parts(served->model); i++) {
+		const enum tw_component c = tw_power_model_component(served->model, i);
+
+		if (r->components != 0 && (r->components & 1u << c) == 0)
+			continue;
+		p->wanted[p->wanteds].part = i;
+		p->wanted[p->wanteds].component = c;
+		/* Who asks for it by name gets it, 0 or not. */
+		p->wanted[p->wanteds++].some = r->components != 0;
+	}
+	if (reserve(p, err) < 0)
+		return -1;
+	return tw_reply_rows_begin(&p->rows, r, tw_power_model_back(served->model), of,
+				   err);
+}
+
+static double *watts_of(const struct tw_reply *p, size_t wanted)
+{
+	return p->watts + wanted * p->r->rows;
+}
+
+/* Of all parts, also those that are not wanted: what is told is about the model. */
+static int mark_outside(struct tw_reply *p, struct tw_rows *rows, struct tw_err *err)
+{
+	uint32_t place[TW_MODEL_FEATURES_MAX];
+
+	memset(p->outside + p->row, 0, rows->rows);
+	rows->place = place;
+	for (size_t i = 0; i < tw_power_model_parts(p->served->model); i++) {
+		if (tw_power_model_bind(p->served->model, i, &p->r->metrics, place, err) <
+		    0)
+			return -1;
+		tw_power_model_mark_outside(p->served->model, i, rows,
+					    p->outside + p->row);
+	}
+	return 0;
+}
+
+/* All components of up to *count rows; *count is how many it was. */
+static int predict(struct tw_reply *p, size_t *count, struct tw_err *err)
+{
+	const struct tw_power_model *model = p->served->model;
+	uint32_t place[TW_MODEL_FEATURES_MAX];
+	struct tw_rows rows;
+
+	if (tw_reply_rows_get(&p->rows, p->row, *count, &rows, err) < 0)
+		return -1;
+	*count = rows.rows;
+	if (p->r->version >= 2 && mark_outside(p, &rows, err) < 0)
+		return -1;
+	rows.place = place;
+	for (size_t i = 0; i < p->wanteds; i++) {
+		double *watts = watts_of(p, i) + p->row;
+
+		if (tw_power_model_bind(model, p->wanted[i].part, &p->r->metrics, place,
+					err) < 0)
+			return -1;
+		tw_power_model_predict(model, p->wanted[i].part, &rows, watts);
+		if (tw_answer_check(p->wanted[i].component, watts, p->row, rows.rows,
+				    &p->wanted[i].some, err) < 0)
+			return tw_err_wrap(err, "model '%s'",
+					   tw_power_model_info(model)->name);
+	}
 	return 0;
 }
 
@@ -61,175 +133,188 @@ static void add_watts(struct tw_buf *b, double w)
 		tw_buf_adds(b, "null");
 }
 
+static double figure(const struct tw_reply *p, size_t wanted, const char *name)
+{
+	return tw_power_model_figure(p->served->model, p->wanted[wanted].part, name);
+}
+
 /*
  * Of each row the least and the most that 95 % of the rows were within, which the model
  * had not seen. Where it extrapolates nothing is known of its errors: null.
  */
-static void add_interval(struct tw_buf *b, const char *name, const double *watts,
-			 const unsigned char *outside, size_t rows, double error_95)
+static void add_intervals(struct tw_reply *p, size_t count)
 {
-	tw_buf_addf(b, "%s\"%s\":[", b->len > 0 ? "," : "", name);
-	for (size_t r = 0; r < rows; r++) {
-		tw_buf_adds(b, r > 0 ? "," : "");
-		if (outside[r] != 0 || !isfinite(error_95)) {
-			tw_buf_adds(b, "null");
+	const double error_95 = figure(p, p->at, "p95");
+	const double *watts = watts_of(p, p->at);
+
+	if (p->row == 0)
+		tw_buf_addf(p->out, "%s\"%s\":[", p->at > 0 ? "," : "",
+			    tw_component_name(p->wanted[p->at].component));
+	for (size_t r = p->row; r < p->row + count; r++) {
+		tw_buf_adds(p->out, r > 0 ? "," : "");
+		if (p->outside[r] != 0 || !isfinite(error_95)) {
+			tw_buf_adds(p->out, "null");
 			continue;
 		}
-		tw_buf_adds(b, "[");
-		add_watts(b, fmax(watts[r] - error_95, 0.0));
-		tw_buf_adds(b, ",");
-		add_watts(b, watts[r] + error_95);
-		tw_buf_adds(b, "]");
+		tw_buf_adds(p->out, "[");
+		add_watts(p->out, fmax(watts[r] - error_95, 0.0));
+		tw_buf_adds(p->out, ",");
+		add_watts(p->out, watts[r] + error_95);
+		tw_buf_adds(p->out, "]");
 	}
-	tw_buf_adds(b, "]");
+	if (p->row + count == p->r->rows)
+		tw_buf_adds(p->out, "]");
 }
 
-static void add_worth(struct reply *p, size_t part, const char *name)
+static void add_errors(struct tw_reply *p)
 {
-	const double error_95 = tw_power_model_figure(p->model, part, "p95");
-
-	tw_buf_addf(&p->errors, "%s\"%s\":{\"mae\":", p->errors.len > 0 ? "," : "", name);
-	add_watts(&p->errors, tw_power_model_figure(p->model, part, "mae"));
-	tw_buf_adds(&p->errors, ",\"p95\":");
-	add_watts(&p->errors, error_95);
-	tw_buf_adds(&p->errors, "}");
-	add_interval(&p->intervals, name, p->scratch->watts, p->scratch->outside,
-		     p->r->rows, error_95);
-}
-
-static bool is_wanted(const struct reply *p, enum tw_component c)
-{
-	return p->r->components == 0 || (p->r->components & 1u << c) != 0;
-}
-
-static int bind_rows(const struct reply *p, size_t part, uint32_t *place,
-		     struct tw_rows *rows, struct tw_err *err)
-{
-	*rows = (struct tw_rows){ .x = p->r->x,
-				  .rows = p->r->rows,
-				  .stride = p->r->metrics.count,
-				  .place = place };
-	return tw_power_model_bind(p->model, part, &p->r->metrics, place, err);
-}
-
-static int mark_outside(const struct reply *p, struct tw_err *err)
-{
-	uint32_t place[TW_MODEL_FEATURES_MAX];
-	struct tw_rows rows;
-
-	memset(p->scratch->outside, 0, p->r->rows);
-	for (size_t i = 0; i < tw_power_model_parts(p->model); i++) {
-		if (bind_rows(p, i, place, &rows, err) < 0)
-			return -1;
-		tw_power_model_mark_outside(p->model, i, &rows, p->scratch->outside);
+	tw_buf_adds(p->out, ",\"errors\":{");
+	for (size_t i = 0; i < p->wanteds; i++) {
+		tw_buf_addf(p->out, "%s\"%s\":{\"mae\":", i > 0 ? "," : "",
+			    tw_component_name(p->wanted[i].component));
+		add_watts(p->out, figure(p, i, "mae"));
+		tw_buf_adds(p->out, ",\"p95\":");
+		add_watts(p->out, figure(p, i, "p95"));
+		tw_buf_adds(p->out, "}");
 	}
-	return 0;
+	tw_buf_adds(p->out, "}");
 }
 
-static int write_part(struct reply *p, size_t part, struct tw_err *err)
-{
-	const enum tw_component c = tw_power_model_component(p->model, part);
-	uint32_t place[TW_MODEL_FEATURES_MAX];
-	struct tw_rows rows;
-
-	if (!is_wanted(p, c))
-		return 0;
-	if (bind_rows(p, part, place, &rows, err) < 0)
-		return -1;
-	tw_power_model_predict(p->model, part, &rows, p->scratch->watts);
-	if (tw_answer_add(&p->answer, c, p->scratch->watts, p->r->rows, err) < 0)
-		return tw_err_wrap(err, "model '%s'",
-				   tw_power_model_info(p->model)->name);
-	if (p->r->version >= 2)
-		add_worth(p, part, tw_component_name(c));
-	return 0;
-}
-
-static void add_outside(const struct reply *p, struct tw_buf *b)
-{
-	const char *separator = "";
-	size_t count = 0;
-
-	tw_buf_adds(b, ",\"outside\":[");
-	for (size_t r = 0; r < p->r->rows; r++) {
-		if (p->scratch->outside[r] == 0)
-			continue;
-		tw_buf_addf(b, "%s%zu", separator, r);
-		separator = ",";
-		count++;
-	}
-	tw_buf_addf(b, "],\"extrapolated\":%zu", count);
-}
-
-static void add_source(const struct reply *p, struct tw_buf *b)
+static void add_origin(struct tw_reply *p)
 {
 	const int64_t age_s =
 		(int64_t)time(NULL) - (int64_t)atomic_load(&p->served->confirmed_s);
 
-	tw_buf_adds(b, ",\"origin\":{");
-	add_text(b, "kind", tw_origin_name(p->served->origin));
-	tw_buf_adds(b, ",");
-	add_text(b, "from", p->served->from);
-	tw_buf_addf(b, ",\"age_s\":%" PRId64 "}", age_s > 0 ? age_s : 0);
+	tw_buf_adds(p->out, ",\"origin\":{");
+	add_text(p->out, "kind", tw_origin_name(p->served->origin));
+	tw_buf_adds(p->out, ",");
+	add_text(p->out, "from", p->served->from);
+	tw_buf_addf(p->out, ",\"age_s\":%" PRId64 "}", age_s > 0 ? age_s : 0);
 }
 
-/* What comes behind the first version's keys. */
-static void add_version_2(const struct reply *p, struct tw_buf *b)
+/* What comes behind the first version's keys, up to the intervals. */
+static void add_model(struct tw_reply *p)
 {
-	const struct tw_model_info *info = tw_power_model_info(p->model);
+	const struct tw_model_info *info = tw_power_model_info(p->served->model);
 
-	tw_buf_adds(b, ",\"version\":2,");
-	add_text(b, "model", info->name);
-	tw_buf_adds(b, ",");
-	add_text(b, "source", info->source->name);
-	add_source(p, b);
-	tw_buf_adds(b, ",\"errors\":{");
-	tw_buf_add(b, p->errors.data, p->errors.len);
-	tw_buf_adds(b, "},\"intervals\":{");
-	tw_buf_add(b, p->intervals.data, p->intervals.len);
-	tw_buf_adds(b, "}");
-	add_outside(p, b);
+	tw_buf_adds(p->out, ",\"version\":2,");
+	add_text(p->out, "model", info->name);
+	tw_buf_adds(p->out, ",");
+	add_text(p->out, "source", info->source->name);
+	add_origin(p);
+	add_errors(p);
+	tw_buf_adds(p->out, ",\"intervals\":{");
 }
 
-static int write_parts(struct reply *p, struct tw_err *err)
+static void add_outside(struct tw_reply *p, size_t count)
 {
-	if (p->r->version >= 2 && mark_outside(p, err) < 0)
-		return -1;
-	for (size_t i = 0; i < tw_power_model_parts(p->model); i++)
-		if (write_part(p, i, err) < 0)
+	char text[32];
+
+	for (size_t r = p->row; r < p->row + count; r++) {
+		if (p->outside[r] == 0)
+			continue;
+		snprintf(text, sizeof(text), "%s%zu", p->extrapolated > 0 ? "," : "", r);
+		tw_buf_adds(p->out, text);
+		p->extrapolated++;
+	}
+}
+
+static void add_powers(struct tw_reply *p, size_t count)
+{
+	if (p->row == 0)
+		tw_answer_component(&p->answer, p->wanted[p->at].component);
+	tw_answer_rows(&p->answer, watts_of(p, p->at) + p->row, count);
+}
+
+/* How many lists of rows a stage has. */
+static size_t lists_of(const struct tw_reply *p)
+{
+	return p->stage == TW_REPLY_PREDICT || p->stage == TW_REPLY_OUTSIDE ? 1
+									    : p->wanteds;
+}
+
+/* Components that are 0 in all rows have no powers, but what is told of their errors. */
+static bool is_left_out(const struct tw_reply *p)
+{
+	return p->stage == TW_REPLY_POWERS && !p->wanted[p->at].some;
+}
+
+/* False: that was the last. */
+static bool next_stage(struct tw_reply *p)
+{
+	p->at = 0;
+	switch (p->stage++) {
+	case TW_REPLY_PREDICT:
+		tw_answer_begin(&p->answer, p->out);
+		return true;
+	case TW_REPLY_POWERS:
+		tw_answer_ratio(&p->answer, p->served->core_ratio);
+		if (p->r->version < 2)
+			break;
+		add_model(p);
+		return true;
+	case TW_REPLY_INTERVALS:
+		tw_buf_adds(p->out, "},\"outside\":[");
+		return true;
+	case TW_REPLY_OUTSIDE:
+		tw_buf_addf(p->out, "],\"extrapolated\":%zu", p->extrapolated);
+		break;
+	}
+	tw_answer_end(&p->answer);
+	return false;
+}
+
+/* Some rows of a list. */
+static int step(struct tw_reply *p, struct tw_err *err)
+{
+	const size_t rest = p->r->rows - p->row;
+	size_t count = rest < TW_REPLY_ROWS ? rest : TW_REPLY_ROWS;
+
+	switch (p->stage) {
+	case TW_REPLY_PREDICT:
+		if (predict(p, &count, err) < 0)
 			return -1;
+		break;
+	case TW_REPLY_POWERS:
+		add_powers(p, count);
+		break;
+	case TW_REPLY_INTERVALS:
+		add_intervals(p, count);
+		break;
+	case TW_REPLY_OUTSIDE:
+		add_outside(p, count);
+		break;
+	}
+	p->row += count;
+	if (p->row == p->r->rows) {
+		p->row = 0;
+		p->at++;
+	}
 	return 0;
 }
 
-int tw_reply_write(struct tw_reply_scratch *scratch, const struct tw_request *r,
-		   const struct tw_served *served, struct tw_buf *out, struct tw_err *err)
+int tw_reply_go_on(struct tw_reply *p, uint64_t until_ns, bool *done, struct tw_err *err)
 {
-	struct reply p = {
-		.r = r, .served = served, .model = served->model, .scratch = scratch
-	};
-	int rc = -1;
-
-	if (reserve(scratch, r->rows, err) < 0)
-		goto out;
-	tw_answer_begin(&p.answer, out);
-	if (r->components != 0)
-		tw_answer_keep_zeros(&p.answer);
-	if (write_parts(&p, err) < 0)
-		goto out;
-	tw_answer_ratio(&p.answer, served->core_ratio);
-	if (r->version >= 2)
-		add_version_2(&p, out);
-	tw_answer_end(&p.answer);
-	if (tw_buf_failed(out) || tw_buf_failed(&p.errors) ||
-	    tw_buf_failed(&p.intervals)) {
-		tw_fail(err, TW_NOMEM, "answer of %zu rows", r->rows);
-		goto out;
+	*done = false;
+	for (;;) {
+		if (p->at == lists_of(p)) {
+			if (!next_stage(p)) {
+				*done = true;
+				break;
+			}
+		} else if (is_left_out(p)) {
+			p->at++;
+		} else {
+			if (step(p, err) < 0)
+				return -1;
+			/* Small ones do not even look at the clock. */
+			if (p->r->rows > TW_REPLY_ROWS / 4 && tw_now_ns() > until_ns)
+				break;
+		}
 	}
-	rc = 0;
-out:
-	tw_buf_clear(&p.errors);
-	tw_buf_clear(&p.intervals);
-	return rc;
+	if (tw_buf_failed(p->out))
+		return tw_fail(err, TW_NOMEM, "answer of %zu rows", p->r->rows);
+	return 0;
 }
 
 void tw_reply_refuse(struct tw_buf *out, const struct tw_err *why)
@@ -239,9 +324,10 @@ void tw_reply_refuse(struct tw_buf *out, const struct tw_err *why)
 	tw_buf_adds(out, ",\"version\":2}\n");
 }
 
-void tw_reply_scratch_release(struct tw_reply_scratch *s)
+void tw_reply_release(struct tw_reply *p)
 {
-	free(s->watts);
-	free(s->outside);
-	*s = (struct tw_reply_scratch){ 0 };
+	tw_reply_rows_release(&p->rows);
+	free(p->watts);
+	free(p->outside);
+	*p = (struct tw_reply){ 0 };
 }

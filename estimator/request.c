@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/request.h"
 
+#include "estimator/request_system.h"
+#include "estimator/request_times.h"
 #include "estimator/request_values.h"
 #include "lib/err.h"
 #include "lib/jsax.h"
@@ -20,6 +22,8 @@ enum field {
 	FIELD_FILTER,
 	FIELD_VERSION,
 	FIELD_COMPONENTS,
+	FIELD_SERIES,
+	FIELD_TIME,
 	FIELD_COUNT,
 	FIELD_UNKNOWN = FIELD_COUNT,
 };
@@ -35,6 +39,8 @@ static const char *const field_names[FIELD_COUNT] = {
 	[FIELD_FILTER] = "filter",
 	[FIELD_VERSION] = "version",
 	[FIELD_COMPONENTS] = "components",
+	[FIELD_SERIES] = "series",
+	[FIELD_TIME] = "time_ms",
 };
 
 struct tw_request_parser {
@@ -46,8 +52,8 @@ struct tw_request_parser {
 	char *output, *source;
 	unsigned components, named; /* asked for, and how many names were given */
 	struct tw_values values;
-	struct tw_strs system_features;
-	struct tw_values system_values; /* one row */
+	struct tw_request_system system;
+	struct tw_request_times times;
 	struct tw_request request;
 };
 
@@ -89,20 +95,21 @@ static int take_name(struct tw_strs *to, const char *name, const struct tw_jsax_
 			return 0;
 		return fail_type(name, "an array", e, err);
 	}
-	snprintf(at, sizeof(at), "%s[%zu]", name, to->count);
-	if (e->type != TW_JSAX_TEXT)
+	if (e->type != TW_JSAX_TEXT) {
+		snprintf(at, sizeof(at), "%s[%zu]", name, to->count);
 		return fail_type(at, "a string", e, err);
+	}
 	if (e->len == 0 || e->len > TW_FEATURE_NAME_MAX)
-		return tw_fail(err, TW_INVALID, "%s: %zu bytes, want 1 to %d", at, e->len,
-			       TW_FEATURE_NAME_MAX);
+		return tw_fail(err, TW_INVALID, "%s[%zu]: %zu bytes, want 1 to %d", name,
+			       to->count, e->len, TW_FEATURE_NAME_MAX);
 	if (to->count == TW_REQUEST_METRICS_MAX)
 		return tw_fail(err, TW_INVALID, "%s: more than %d", name,
 			       TW_REQUEST_METRICS_MAX);
 	if (tw_strs_add(to, e->text, e->len, err) < 0)
-		return tw_err_wrap(err, "%s", at);
+		return tw_err_wrap(err, "%s[%zu]", name, to->count);
 	if (tw_strs_find(to, to->at[to->count - 1]) != (ptrdiff_t)to->count - 1)
-		return tw_fail(err, TW_INVALID, "%s: '%s' is there twice", at,
-			       to->at[to->count - 1]);
+		return tw_fail(err, TW_INVALID, "%s[%zu]: '%s' is there twice", name,
+			       to->count - 1, to->at[to->count - 1]);
 	return 0;
 }
 
@@ -120,8 +127,10 @@ static int take_row_value(struct tw_request_parser *p, const struct tw_jsax_even
 	if (e->depth == 2) {
 		if (e->type == TW_JSAX_ARRAY_END)
 			return tw_values_end_row(v, err);
+		if (e->type == TW_JSAX_ARRAY)
+			return 0;
 		snprintf(at, sizeof(at), "values[%zu]", v->rows);
-		return e->type == TW_JSAX_ARRAY ? 0 : fail_type(at, "an array", e, err);
+		return fail_type(at, "an array", e, err);
 	}
 	if (e->type == TW_JSAX_NUMBER)
 		return tw_values_add(v, e->number, err);
@@ -129,32 +138,6 @@ static int take_row_value(struct tw_request_parser *p, const struct tw_jsax_even
 		return tw_values_add_missing(v, err);
 	snprintf(at, sizeof(at), "values[%zu][%zu]", v->rows, v->in_row);
 	return fail_type(at, "a number", e, err);
-}
-
-/* Numbers count; what is no number ("Sandy Bridge") is a category, which no model has. */
-static int take_system_value(struct tw_request_parser *p, const struct tw_jsax_event *e,
-			     struct tw_err *err)
-{
-	struct tw_values *v = &p->system_values;
-	char at[64];
-
-	if (e->depth == 1) {
-		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END ||
-		    e->type == TW_JSAX_NULL)
-			return 0;
-		return fail_type("system_values", "an array", e, err);
-	}
-	if (v->in_row == TW_REQUEST_METRICS_MAX)
-		return tw_fail(err, TW_INVALID, "system_values: more than %d",
-			       TW_REQUEST_METRICS_MAX);
-	if (e->type == TW_JSAX_NUMBER)
-		return tw_values_add(v, e->number, err);
-	if (e->type == TW_JSAX_TEXT)
-		return tw_values_add_text(v, e->text, e->len, err);
-	if (e->type == TW_JSAX_NULL)
-		return tw_values_add_missing(v, err);
-	snprintf(at, sizeof(at), "system_values[%zu]", v->in_row);
-	return fail_type(at, "a number or a string", e, err);
 }
 
 /* A version to come has keys that we know nothing of: it is refused. */
@@ -199,8 +182,8 @@ static int take_component(struct tw_request_parser *p, const struct tw_jsax_even
 static int take_key(struct tw_request_parser *p, const struct tw_jsax_event *e,
 		    struct tw_err *err)
 {
-	for (int i = 0; i < FIELD_COUNT; i++) {
-		if (strlen(field_names[i]) != e->len ||
+	for (int i = 0; i < FIELD_COUNT && e->len > 0; i++) {
+		if (field_names[i][0] != e->text[0] || strlen(field_names[i]) != e->len ||
 		    memcmp(field_names[i], e->text, e->len) != 0)
 			continue;
 		if (p->seen[i])
@@ -229,9 +212,9 @@ static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e
 	case FIELD_SOURCE:
 		return take_text(&p->source, name, e, err);
 	case FIELD_SYSTEM_FEATURES:
-		return take_name(&p->system_features, name, e, err);
+		return take_name(&p->system.names, name, e, err);
 	case FIELD_SYSTEM_VALUES:
-		return take_system_value(p, e, err);
+		return tw_request_system_value(&p->system, e, err);
 	case FIELD_TRAINER:
 		return take_text(&p->request.trainer, name, e, err);
 	case FIELD_FILTER:
@@ -240,6 +223,10 @@ static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e
 		return take_version(p, e, err);
 	case FIELD_COMPONENTS:
 		return take_component(p, e, err);
+	case FIELD_SERIES:
+		return tw_request_times_series(&p->times, e, err);
+	case FIELD_TIME:
+		return tw_request_times_time(&p->times, e, err);
 	case FIELD_UNKNOWN:
 		break;
 	}
@@ -258,31 +245,6 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 	if (e->depth == 1 && e->type == TW_JSAX_KEY)
 		return take_key(p, e, err);
 	return take_field(p, e, err);
-}
-
-/* Give every row the numbers of the system features behind its own. */
-static int add_system(struct tw_request_parser *p, struct tw_err *err)
-{
-	struct tw_strs *metrics = &p->request.metrics;
-	const struct tw_strs *names = &p->system_features;
-	double *x = p->system_values.x;
-	size_t count = 0;
-
-	if (names->count != p->system_values.in_row)
-		return tw_fail(err, TW_INVALID,
-			       "system_values: %zu for %zu system_features",
-			       p->system_values.in_row, names->count);
-	for (size_t i = 0; i < names->count; i++) {
-		if (tw_values_is_missing(x[i]) || tw_strs_has(metrics, names->at[i]))
-			continue;
-		if (metrics->count == TW_REQUEST_METRICS_MAX)
-			return tw_fail(err, TW_INVALID, "metrics: more than %d",
-				       TW_REQUEST_METRICS_MAX);
-		if (tw_strs_adds(metrics, names->at[i], err) < 0)
-			return -1;
-		x[count++] = x[i];
-	}
-	return tw_values_add_columns(&p->values, x, count, err);
 }
 
 static int finish(struct tw_request_parser *p, struct tw_err *err)
@@ -305,14 +267,15 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 	if (r->source == NULL)
 		return tw_fail(err, TW_INVALID, "source: '%.64s' is not known",
 			       p->source);
-	if (add_system(p, err) < 0)
+	if (tw_request_system_finish(&p->system, r, err) < 0)
 		return -1;
-	r->version = tw_request_parser_version(p);
-	if (r->version >= 2)
-		r->components = p->components;
 	r->x = p->values.x;
 	r->rows = p->values.rows;
-	return 0;
+	r->version = tw_request_parser_version(p);
+	if (r->version < 2)
+		return 0;
+	r->components = p->components;
+	return tw_request_times_finish(&p->times, r, err);
 }
 
 int tw_request_parser_feed(struct tw_request_parser *p, const char *data, size_t len,
@@ -349,20 +312,23 @@ const struct tw_request *tw_request_parser_request(const struct tw_request_parse
 	return &p->request;
 }
 
-void tw_request_parser_reset(struct tw_request_parser *p)
+static void clear(struct tw_request_parser *p)
 {
-	struct tw_jsax *jsax = p->jsax;
-
 	tw_strs_clear(&p->request.metrics);
 	free(p->request.trainer);
 	free(p->request.filter);
 	free(p->output);
 	free(p->source);
-	tw_strs_clear(&p->system_features);
-	tw_values_release(&p->system_values);
-	tw_values_release(&p->values);
-	*p = (struct tw_request_parser){ .jsax = jsax };
-	tw_jsax_reset(jsax);
+	tw_request_times_release(&p->times);
+}
+
+void tw_request_parser_reset(struct tw_request_parser *p)
+{
+	clear(p);
+	tw_request_system_release(&p->system);
+	tw_values_reset(&p->values);
+	*p = (struct tw_request_parser){ .jsax = p->jsax, .values = p->values };
+	tw_jsax_reset(p->jsax);
 }
 
 int tw_request_parser_new(struct tw_request_parser **out, struct tw_err *err)
@@ -385,7 +351,9 @@ void tw_request_parser_free(struct tw_request_parser *p)
 {
 	if (p == NULL)
 		return;
-	tw_request_parser_reset(p);
+	clear(p);
+	tw_request_system_release(&p->system);
+	tw_values_release(&p->values);
 	tw_jsax_free(p->jsax);
 	free(p);
 }

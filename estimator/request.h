@@ -7,12 +7,14 @@
  * as their bytes arrive. A request ends where its JSON ends: what follows is the next.
  */
 
+#include "estimator/categories.h"
 #include "lib/energy.h"
 #include "lib/feature.h"
 #include "lib/strs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
 struct tw_request_parser;
@@ -23,12 +25,26 @@ struct tw_request_parser;
 #define TW_REQUEST_VALUES_MAX ((size_t)1 << 21)
 #define TW_REQUEST_TEXT_MAX 1024
 #define TW_REQUEST_VERSION_MAX 2
+/* Rows of a request whose series are named, and the names. */
+#define TW_REQUEST_SERIES_MAX 10000
+#define TW_REQUEST_SERIES_NAME_MAX 256
 
 struct tw_request {
 	/* Columns of x: "metrics", then those system features that have a number. */
 	struct tw_strs metrics;
-	double *x; /* row major; NaN where the value is null */
+	double *x; /* row major, without the system features; NaN where the value is null
+		    */
 	size_t rows;
+	/* Values of the last `systems` metrics, the same in every row. */
+	const double *system;
+	size_t systems;
+	/* All system features, as texts; "": not known, or too long. */
+	struct tw_categories categories;
+	/* Of version 2: when each row is of; NULL: rows stand alone. */
+	const int64_t *time_ms;
+	/* The series that all rows are of, or that of each row. Empty: rows are a series.
+	 */
+	const struct tw_strs *series;
 	enum tw_output output;
 	const struct tw_energy_source *source;
 	char *trainer;       /* NULL: any */

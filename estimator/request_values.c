@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers for which there stays room. */
+#define KEPT 512
+
 static int reserve(struct tw_values *v, size_t count, struct tw_err *err)
 {
 	size_t size = v->size != 0 ? v->size * 2 : 32;
@@ -71,28 +74,16 @@ int tw_values_end_row(struct tw_values *v, struct tw_err *err)
 	return 0;
 }
 
-int tw_values_add_columns(struct tw_values *v, const double *values, size_t count,
-			  struct tw_err *err)
-{
-	const size_t cols = v->cols + count;
-
-	if (count == 0)
-		return 0;
-	if (reserve(v, v->rows * cols, err) < 0)
-		return -1;
-	/* From the last row: each moves up, over places whose rows have moved. */
-	for (size_t r = v->rows; r-- > 0;) {
-		memmove(&v->x[r * cols], &v->x[r * v->cols], v->cols * sizeof(v->x[0]));
-		memcpy(&v->x[r * cols + v->cols], values, count * sizeof(v->x[0]));
-	}
-	v->cols = cols;
-	v->count = v->rows * cols;
-	return 0;
-}
-
 bool tw_values_is_missing(double value)
 {
 	return isnan(value);
+}
+
+void tw_values_reset(struct tw_values *v)
+{
+	if (v->size > KEPT)
+		tw_values_release(v);
+	*v = (struct tw_values){ .x = v->x, .size = v->size };
 }
 
 void tw_values_release(struct tw_values *v)

@@ -27,11 +27,9 @@ int tw_values_add_text(struct tw_values *v, const char *text, size_t len,
 		       struct tw_err *err);
 int tw_values_end_row(struct tw_values *v, struct tw_err *err);
 
-/* Put these values behind each row's. */
-int tw_values_add_columns(struct tw_values *v, const double *values, size_t count,
-			  struct tw_err *err);
-
 bool tw_values_is_missing(double value);
+/* Empty, with the memory that a usual table takes. */
+void tw_values_reset(struct tw_values *v);
 void tw_values_release(struct tw_values *v);
 
 #endif /* TW_ESTIMATOR_REQUEST_VALUES_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/session.h"
+#include "estimator/session_parts.h"
 
-#include "lib/clock.h"
 #include "estimator/models.h"
 #include "estimator/reply.h"
 #include "estimator/request.h"
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <assert.h>
@@ -17,29 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct tw_session {
-	int fd;
-	struct tw_session_desk *desk;
-	struct tw_request_parser *parser;
-	uint64_t active_ms;
-	uint64_t begun_ms; /* when the request that is not whole yet began; 0: none */
-	bool eof;
-
-	bool waits; /* for a model, until then */
-	uint64_t wait_until_ms;
-
-	struct tw_buf out; /* the answer; sent bytes of it are gone */
-	size_t sent;
-	uint64_t asked_ns; /* when the request was whole that out answers */
-	bool stuck;        /* the client takes no more of it for now */
-
-	char *held; /* bytes read behind the request that is being answered */
-	size_t held_len, held_at;
-};
-
 void tw_session_desk_release(struct tw_session_desk *d)
 {
-	tw_reply_scratch_release(&d->scratch);
+	tw_reply_release(&d->reply);
 }
 
 int tw_session_new(int fd, struct tw_session_desk *desk, uint64_t now_ms,
@@ -65,8 +45,14 @@ int tw_session_new(int fd, struct tw_session_desk *desk, uint64_t now_ms,
 /* Send what there is of the answer. False: the client is gone. */
 static bool flush(struct tw_session *s, uint64_t now_ms)
 {
-	while (s->sent < s->out.len) {
-		const ssize_t n = send(s->fd, s->out.data + s->sent, s->out.len - s->sent,
+	const size_t end = s->out.len - s->sent > TW_SESSION_SEND
+				   ? s->sent + TW_SESSION_SEND
+				   : s->out.len;
+
+	if (s->reply != NULL)
+		return true;
+	while (s->sent < end) {
+		const ssize_t n = send(s->fd, s->out.data + s->sent, end - s->sent,
 				       MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n < 0 && errno == EINTR)
@@ -79,6 +65,9 @@ static bool flush(struct tw_session *s, uint64_t now_ms)
 		s->active_ms = now_ms;
 	}
 	s->stuck = false;
+	s->rest = s->sent < s->out.len;
+	if (s->rest)
+		return true;
 	if (s->out.len > 0)
 		tw_stats_took(&s->desk->stats, tw_now_ns() - s->asked_ns);
 	/* A large answer's memory is given back, a usual one's is kept. */
@@ -87,25 +76,6 @@ static bool flush(struct tw_session *s, uint64_t now_ms)
 	s->out.len = 0;
 	s->sent = 0;
 	return true;
-}
-
-/*
- * There are no watts. Old clients crash of an answer without them, so their connection
- * is closed; who asks for version 2 is told, and may go on. False: close.
- */
-static bool refuse(struct tw_session *s, const struct tw_err *why)
-{
-	const struct tw_request *r = tw_request_parser_request(s->parser);
-
-	s->desk->stats.refused[TW_REFUSED_NO_MODEL]++;
-	tw_log_warn_limited(&s->desk->log, "no answer output=%s source=%s: %s",
-			    tw_output_name(r->output), r->source->name, why->text);
-	if (r->version < 2)
-		return false;
-	s->out.len = 0;
-	tw_reply_refuse(&s->out, why);
-	tw_request_parser_reset(s->parser);
-	return !tw_buf_failed(&s->out);
 }
 
 /* It is not even a request: who asks for version 2 is told, then it is over. */
@@ -120,61 +90,29 @@ static void refuse_rubbish(struct tw_session *s, const struct tw_err *why,
 	flush(s, now_ms);
 }
 
-/* Answer the request that is whole. False: close without an answer. */
-static bool answer(struct tw_session *s, uint64_t now_ms)
-{
-	const struct tw_request *r = tw_request_parser_request(s->parser);
-	struct tw_served *served = NULL;
-	struct tw_err err = { 0 };
-	int failed;
-
-	switch (tw_models_find(s->desk->models, r, &served, &err)) {
-	case TW_MODELS_READY:
-		break;
-	case TW_MODELS_PENDING:
-		if (!s->waits) {
-			s->waits = true;
-			s->wait_until_ms = now_ms + s->desk->model_wait_ms;
-		}
-		if (now_ms < s->wait_until_ms)
-			return true;
-		tw_fail(&err, TW_NOTFOUND, "there is no model yet");
-		/* fall through */
-	case TW_MODELS_NONE:
-		s->waits = false;
-		return refuse(s, &err);
-	}
-	s->waits = false;
-	failed = tw_reply_write(&s->desk->scratch, r, served, &s->out, &err);
-	tw_models_release(s->desk->models, served);
-	if (failed < 0)
-		return refuse(s, &err);
-	s->desk->stats.answers++;
-	s->desk->stats.rows += r->rows;
-	tw_request_parser_reset(s->parser);
-	return true;
-}
-
+/* What has to be gone before more can be read. */
 static bool blocked(const struct tw_session *s)
 {
-	return s->waits || s->stuck;
+	return s->waits || s->stuck || s->rest || s->reply != NULL;
 }
 
 /*
- * Take bytes until they end or an answer is in the way. Each answer is sent before the
- * next request is looked at, but for the last. False: close.
+ * Take bytes until they end, an answer is in the way or the turn is over. Each answer is
+ * sent before the next request is looked at, but for the last. False: close.
  */
 static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 		 uint64_t now_ms)
 {
 	while (*at < len && !blocked(s)) {
+		const size_t rest = len - *at,
+			     piece = rest < TW_SESSION_PIECE ? rest : TW_SESSION_PIECE;
 		struct tw_err err = { 0 };
 		size_t used = 0;
 		bool done = false;
 
 		if (tw_session_owes(s) && (!flush(s, now_ms) || blocked(s)))
-			return s->stuck;
-		if (tw_request_parser_feed(s->parser, data + *at, len - *at, &used, &done,
+			return blocked(s);
+		if (tw_request_parser_feed(s->parser, data + *at, piece, &used, &done,
 					   &err) < 0) {
 			refuse_rubbish(s, &err, now_ms);
 			return false;
@@ -182,10 +120,13 @@ static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 		*at += used;
 		if (done) {
 			s->begun_ms = 0; /* the next one has its own time */
-			s->asked_ns = tw_now_ns();
-			if (!answer(s, now_ms))
+			s->large = false;
+			s->asked_ns = s->begun_ns;
+			if (!tw_session_answer(s, now_ms))
 				return false;
 		}
+		if (*at < len && tw_now_ns() > s->turn_ns)
+			break;
 	}
 	return true;
 }
@@ -246,6 +187,8 @@ static bool take_input(struct tw_session *s, uint64_t now_ms)
 	size_t at = 0;
 	const ssize_t n = recv(s->fd, chunk, TW_SESSION_CHUNK, MSG_DONTWAIT);
 
+	s->more = n == TW_SESSION_CHUNK;
+	s->large = s->large || s->more;
 	if (n < 0)
 		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 	if (n == 0) {
@@ -256,24 +199,41 @@ static bool take_input(struct tw_session *s, uint64_t now_ms)
 		return true;
 	}
 	s->active_ms = now_ms;
+	s->seen = true;
 	if (!take(s, chunk, (size_t)n, &at, now_ms))
 		return false;
 	return hold(s, chunk + at, (size_t)n - at);
 }
 
-bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up)
+static bool may_read(const struct tw_session *s)
 {
+	return !blocked(s) && s->held == NULL && !s->eof;
+}
+
+bool tw_session_run(struct tw_session *s, uint64_t now_ns, uint64_t turn_ns, bool hung_up)
+{
+	const uint64_t now_ms = now_ns / 1000000;
+	const bool seen = s->seen;
+
+	s->begun_ns = now_ns;
+	s->turn_ns = now_ns + turn_ns;
 	if (is_late(s, now_ms))
 		return false;
 	if (hung_up && (blocked(s) || tw_session_owes(s)))
 		return false;
 	if (!flush(s, now_ms))
 		return false;
-	if (s->waits && !answer(s, now_ms))
+	if (s->waits && !tw_session_answer(s, now_ms))
+		return false;
+	if (s->reply != NULL && !tw_session_go_on(s))
 		return false;
 	if (!take_held(s, now_ms))
 		return false;
-	if (!blocked(s) && s->held == NULL && !s->eof && !take_input(s, now_ms))
+	if (may_read(s) && !take_input(s, now_ms))
+		return false;
+	/* A new client with half a request may have gone already. */
+	if (!seen && s->seen && may_read(s) && tw_request_parser_started(s->parser) &&
+	    !take_input(s, now_ms))
 		return false;
 	watch_request(s, now_ms);
 	if (s->eof && !flush(s, now_ms))
@@ -283,7 +243,7 @@ bool tw_session_run(struct tw_session *s, uint64_t now_ms, bool hung_up)
 
 bool tw_session_owes(const struct tw_session *s)
 {
-	return s->sent < s->out.len && !s->stuck;
+	return s->sent < s->out.len && !s->stuck && s->reply == NULL;
 }
 
 bool tw_session_send(struct tw_session *s, uint64_t now_ms)
@@ -291,11 +251,23 @@ bool tw_session_send(struct tw_session *s, uint64_t now_ms)
 	return flush(s, now_ms);
 }
 
+bool tw_session_busy(const struct tw_session *s)
+{
+	if (s->waits || s->stuck)
+		return false;
+	return s->rest || s->reply != NULL || s->held != NULL || s->more;
+}
+
+bool tw_session_is_large(const struct tw_session *s)
+{
+	return s->large;
+}
+
 uint32_t tw_session_events(const struct tw_session *s)
 {
 	if (s->stuck)
 		return EPOLLOUT;
-	return s->waits ? 0 : EPOLLIN;
+	return s->waits || tw_session_busy(s) ? 0 : EPOLLIN;
 }
 
 bool tw_session_waits_for_model(const struct tw_session *s)
@@ -324,6 +296,7 @@ void tw_session_free(struct tw_session *s)
 		return;
 	if (s->fd >= 0)
 		close(s->fd);
+	tw_session_end_reply(s);
 	tw_request_parser_free(s->parser);
 	tw_buf_clear(&s->out);
 	free(s->held);

@@ -101,6 +101,13 @@ static const struct tw_opt options[] = {
 	  .fallback = "10s",
 	  .arg = "TIME",
 	  .help = "close a connection whose request is not whole after so long" },
+	{ .name = "series-memory",
+	  .env = "TW_ESTIMATOR_SERIES_MEMORY",
+	  .type = TW_OPT_SIZE_BYTES,
+	  .offset = offsetof(struct tw_settings, series_bytes),
+	  .fallback = "4MiB",
+	  .arg = "SIZE",
+	  .help = "remember so much of series that clients name" },
 	TW_OPT_READY_FILE(struct tw_settings),
 	TW_OPTS_LOG(struct tw_settings),
 };

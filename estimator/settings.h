@@ -26,6 +26,7 @@ struct tw_settings {
 	char *metrics;
 	uint32_t connections;
 	uint64_t idle_ms, request_ms;
+	uint64_t series_bytes;
 	unsigned log_level, log_format;
 	char *ready_file;
 };

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 estimator-src += estimator/answer.c
+estimator-src += estimator/categories.c
 estimator-src += estimator/client.c
 estimator-src += estimator/daemon.c
+estimator-src += estimator/daemon_clients.c
+estimator-src += estimator/history.c
 estimator-src += estimator/init_urls.c
 estimator-src += estimator/kept.c
 estimator-src += estimator/listen.c
@@ -25,11 +28,16 @@ estimator-src += estimator/predict_trees.c
 estimator-src += estimator/predict_xgboost.c
 estimator-src += estimator/registry.c
 estimator-src += estimator/reply.c
+estimator-src += estimator/reply_rows.c
 estimator-src += estimator/request.c
+estimator-src += estimator/request_system.c
+estimator-src += estimator/request_times.c
 estimator-src += estimator/request_values.c
 estimator-src += estimator/scrape_answer.c
 estimator-src += estimator/scrapes.c
+estimator-src += estimator/series.c
 estimator-src += estimator/session.c
+estimator-src += estimator/session_answer.c
 estimator-src += estimator/settings.c
 estimator-src += estimator/stats.c
 estimator-src += estimator/tallywatt.c

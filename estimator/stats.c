@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/stats.h"
 
+#include "estimator/history.h"
 #include "estimator/models.h"
 #include "estimator/power_model.h"
 #include "lib/expo.h"
@@ -61,6 +62,13 @@ static const struct tw_expo_family loaded = { "tallywatt_estimator_model_loads_t
 static const struct tw_expo_family failing = {
 	"tallywatt_estimator_models_failing", TW_EXPO_GAUGE, NULL,
 	"Sets of wishes for which it fails for now."
+};
+static const struct tw_expo_family series = { "tallywatt_estimator_series", TW_EXPO_GAUGE,
+					      NULL,
+					      "Series whose last rows are remembered." };
+static const struct tw_expo_family forgotten = {
+	"tallywatt_estimator_series_forgotten_total", TW_EXPO_COUNTER, NULL,
+	"Series forgotten for want of memory."
 };
 static const struct tw_expo_family keep_failures = {
 	"tallywatt_estimator_keep_failures_total", TW_EXPO_COUNTER, NULL,
@@ -185,8 +193,8 @@ static void write_models(struct tw_expo *e, struct tw_models *m)
 		tw_models_release(m, used[i]);
 }
 
-void tw_stats_write(const struct tw_stats *s, size_t open, struct tw_models *m,
-		    struct tw_expo *e)
+void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_history *h,
+		    struct tw_models *m, struct tw_expo *e)
 {
 	struct tw_models_counts counts;
 
@@ -200,6 +208,8 @@ void tw_stats_write(const struct tw_stats *s, size_t open, struct tw_models *m,
 	write_refused(e, s);
 	tw_expo_family(e, &took);
 	tw_expo_histogram(e, NULL, 0, bounds_s, TW_STATS_BOUNDS, s->took, s->took_s);
+	write_count(e, &series, tw_history_count(h));
+	write_count(e, &forgotten, tw_history_forgotten(h));
 	write_origins(e, &counts);
 	write_models(e, m);
 }

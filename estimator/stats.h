@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct tw_expo;
+struct tw_history;
 struct tw_models;
 
 #define TW_STATS_BOUNDS 10
@@ -34,7 +35,7 @@ struct tw_stats {
 void tw_stats_took(struct tw_stats *s, uint64_t ns);
 
 /* open: connections that there are. */
-void tw_stats_write(const struct tw_stats *s, size_t open, struct tw_models *m,
-		    struct tw_expo *e);
+void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_history *h,
+		    struct tw_models *m, struct tw_expo *e);
 
 #endif /* TW_ESTIMATOR_STATS_H */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/tallywatt.h"
 
+#include "estimator/categories.h"
 #include "estimator/power_model.h"
+#include "estimator/series.h"
 #include "lib/err.h"
 #include "model-db/choose.h"
 #include "model-db/index.h"
@@ -141,7 +143,8 @@ struct tallywatt_model *tallywatt_open_best(const char *database, const char *ou
 					    const char *const *features, size_t count,
 					    char *error, size_t error_size)
 {
-	struct tw_wanted w = { .node_type = -1,
+	struct tw_wanted w = { .ensembles = true,
+			       .node_type = -1,
 			       .loose_node_type = true,
 			       .client = TW_CLIENT_CURRENT };
 	struct tallywatt_model *m = NULL;
@@ -210,19 +213,83 @@ double tallywatt_error_95(const struct tallywatt_model *m, size_t component)
 				    : NAN;
 }
 
+static void predict(const struct tallywatt_model *m, struct tw_rows *in, double *watts)
+{
+	for (size_t i = 0; i < m->parts; i++) {
+		in->place = m->place[i];
+		tw_power_model_predict(m->model, i, in, watts + i * in->rows);
+	}
+}
+
 int tallywatt_predict(const struct tallywatt_model *m, const double *x, size_t rows,
 		      size_t stride, double *watts)
 {
-	if (m == NULL || stride < m->info->features.count ||
-	    (rows > 0 && (x == NULL || watts == NULL)))
-		return -1;
-	for (size_t i = 0; i < m->parts; i++) {
-		const struct tw_rows in = {
-			.x = x, .rows = rows, .stride = stride, .place = m->place[i]
-		};
+	return tallywatt_predict_known(m, NULL, NULL, 0, x, rows, stride, watts);
+}
 
-		tw_power_model_predict(m->model, i, &in, watts + i * rows);
+int tallywatt_predict_known(const struct tallywatt_model *m, const char *const *names,
+			    const char *const *values, size_t count, const double *x,
+			    size_t rows, size_t stride, double *watts)
+{
+	const struct tw_categories known = { .names = names,
+					     .values = values,
+					     .count = count };
+	struct tw_rows in = {
+		.x = x, .rows = rows, .stride = stride, .categories = &known
+	};
+
+	if (m == NULL || stride < m->info->features.count ||
+	    (rows > 0 && (x == NULL || watts == NULL)) ||
+	    (count > 0 && (names == NULL || values == NULL)))
+		return -1;
+	predict(m, &in, watts);
+	return 0;
+}
+
+size_t tallywatt_back(const struct tallywatt_model *m)
+{
+	return tw_power_model_back(m->model);
+}
+
+struct tallywatt_series {
+	const struct tallywatt_model *model;
+	struct tw_recent_rows rows;
+};
+
+struct tallywatt_series *tallywatt_series_new(const struct tallywatt_model *m)
+{
+	struct tallywatt_series *s = m != NULL ? calloc(1, sizeof(*s)) : NULL;
+	struct tw_err err = { 0 };
+
+	if (s == NULL)
+		return NULL;
+	s->model = m;
+	if (tw_recent_rows_reserve(&s->rows, m->info->features.count, tallywatt_back(m),
+				   &err) < 0) {
+		tallywatt_series_free(s);
+		return NULL;
 	}
+	return s;
+}
+
+void tallywatt_series_free(struct tallywatt_series *s)
+{
+	if (s == NULL)
+		return;
+	tw_recent_rows_release(&s->rows);
+	free(s);
+}
+
+int tallywatt_series_predict(struct tallywatt_series *s, int64_t time_ms, const double *x,
+			     double *watts)
+{
+	struct tw_rows in;
+
+	if (s == NULL || x == NULL || watts == NULL)
+		return -1;
+	tw_recent_rows_add(&s->rows, time_ms, x);
+	tw_recent_rows_newest(&s->rows, &in);
+	predict(s->model, &in, watts);
 	return 0;
 }
 

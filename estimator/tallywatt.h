@@ -23,6 +23,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,6 +97,42 @@ TALLYWATT_API double tallywatt_error_95(const struct tallywatt_model *m,
  */
 TALLYWATT_API int tallywatt_predict(const struct tallywatt_model *m, const double *x,
 				    size_t rows, size_t stride, double *watts);
+
+/*
+ * The same with what is known that is no number, the same for all rows: names[i] has
+ * values[i], "cpu_architecture" has "Sandy Bridge". Models that have weights for such
+ * categories use them, others leave them alone.
+ */
+TALLYWATT_API int tallywatt_predict_known(const struct tallywatt_model *m,
+					  const char *const *names,
+					  const char *const *values, size_t count,
+					  const double *x, size_t rows, size_t stride,
+					  double *watts);
+
+/*
+ * How many rows of a series before a row the model looks at, for better watts. 0: it
+ * takes each row by itself, in a series too.
+ */
+TALLYWATT_API size_t tallywatt_back(const struct tallywatt_model *m);
+
+/*
+ * A series: rows of one machine or workload as time goes by. Not for several threads at
+ * once; m must outlive it. NULL without memory.
+ */
+struct tallywatt_series;
+
+TALLYWATT_API struct tallywatt_series *
+tallywatt_series_new(const struct tallywatt_model *m);
+TALLYWATT_API void tallywatt_series_free(struct tallywatt_series *s); /* NULL is fine */
+
+/*
+ * Watts of the next row, x[feature_count], at a time in ms: watts[component_count]. Rows
+ * that came before at about the step that the model was trained with are looked back at.
+ * A row of the same time takes the place of the last one; one from before it begins the
+ * series anew. -1 where an argument is NULL.
+ */
+TALLYWATT_API int tallywatt_series_predict(struct tallywatt_series *s, int64_t time_ms,
+					   const double *x, double *watts);
 
 /*
  * How many of the rows have a feature beyond what the model was trained on: there it

@@ -15,6 +15,7 @@
  * unrolled (GCC does not by itself at -O2), so that places stay in registers.
  */
 #define LANES 16
+#define FEW 4
 
 struct block {
 	float x[TW_TREE_FEATURES_MAX * BLOCK]; /* feature f of row r: x[f * BLOCK + r] */
@@ -48,7 +49,8 @@ static void load_block(struct block *b, const struct tw_rows *in, size_t feature
 			x[r] = column == UINT32_MAX ? NAN : to_float(row[column]);
 			b->missing |= isnan(x[r]);
 		}
-		for (size_t r = b->rows; r < BLOCK; r++)
+		/* Rows are taken LANES at a time. */
+		for (size_t r = b->rows; r % LANES != 0; r++)
 			x[r] = 0.0f;
 	}
 }
@@ -94,43 +96,40 @@ static void predict_rows(const struct tw_trees *t, struct block *b)
 		}
 }
 
-/* LANES trees, one row. */
-static inline void add_trees(const struct tw_trees *t, size_t first, const float *x,
-			     float *sum, bool missing)
+/* Some trees, one row; their number is known where this is inlined. */
+static inline float add_trees(const struct tw_trees *t, size_t first, size_t lanes,
+			      const float *x, float sum, bool missing)
 {
 	uint32_t at[LANES], depth = 0;
 
-	for (size_t k = 0; k < LANES; k++) {
+#pragma GCC unroll 16
+	for (size_t k = 0; k < lanes; k++) {
 		at[k] = t->tree[first + k].at;
 		if (t->tree[first + k].depth > depth)
 			depth = t->tree[first + k].depth;
 	}
 	for (; depth > 0; depth--)
 #pragma GCC unroll 16
-		for (size_t k = 0; k < LANES; k++)
+		for (size_t k = 0; k < lanes; k++)
 			at[k] = step(t->node, at[k], x, missing);
 #pragma GCC unroll 16
-	for (size_t k = 0; k < LANES; k++)
-		*sum += t->leaf[at[k]];
+	for (size_t k = 0; k < lanes; k++)
+		sum += t->leaf[at[k]];
+	return sum;
 }
 
-static void predict_row(const struct tw_trees *t, struct block *b, size_t r)
+static inline float predict_row(const struct tw_trees *t, const float *x, bool missing)
 {
+	float sum = t->base;
 	size_t i = 0;
 
-	for (; i + LANES <= t->count; i += LANES) {
-		if (b->missing)
-			add_trees(t, i, b->x + r, &b->sum[r], true);
-		else
-			add_trees(t, i, b->x + r, &b->sum[r], false);
-	}
-	for (; i < t->count; i++) {
-		uint32_t at = t->tree[i].at;
-
-		for (uint32_t d = t->tree[i].depth; d > 0; d--)
-			at = step(t->node, at, b->x + r, true);
-		b->sum[r] += t->leaf[at];
-	}
+	for (; i + LANES <= t->count; i += LANES)
+		sum = add_trees(t, i, LANES, x, sum, missing);
+	for (; i + FEW <= t->count; i += FEW)
+		sum = add_trees(t, i, FEW, x, sum, missing);
+	for (; i < t->count; i++)
+		sum = add_trees(t, i, 1, x, sum, missing);
+	return sum;
 }
 
 void tw_trees_predict(const struct tw_trees *t, size_t features, const struct tw_rows *in,
@@ -141,13 +140,15 @@ void tw_trees_predict(const struct tw_trees *t, size_t features, const struct tw
 	for (size_t first = 0; first < in->rows; first += b.rows) {
 		b.rows = in->rows - first < BLOCK ? in->rows - first : BLOCK;
 		load_block(&b, in, features, first);
-		for (size_t r = 0; r < BLOCK; r++)
-			b.sum[r] = t->base;
-		if (b.rows < LANES / 2)
+		if (b.rows < LANES / 2) {
 			for (size_t r = 0; r < b.rows; r++)
-				predict_row(t, &b, r);
-		else
+				b.sum[r] = b.missing ? predict_row(t, b.x + r, true)
+						     : predict_row(t, b.x + r, false);
+		} else {
+			for (size_t r = 0; r < BLOCK; r++)
+				b.sum[r] = t->base;
 			predict_rows(t, &b);
+		}
 		for (size_t r = 0; r < b.rows; r++)
 			watts[first + r] = (double)b.sum[r];
 	}

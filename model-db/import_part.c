@@ -136,8 +136,9 @@ static int take_document(struct tw_model *m, const char *name, json_t *doc,
 	return take_part(m, name, text, len, err);
 }
 
-static int import_linear(const json_t *all, const json_t *numeric, const char *name,
-			 struct tw_model *m, struct tw_err *err)
+/* categorical: NULL for none; what is in it is looked at when the model is loaded. */
+static int import_linear(const json_t *all, const json_t *numeric, json_t *categorical,
+			 const char *name, struct tw_model *m, struct tw_err *err)
 {
 	json_t *variables = json_object();
 	double bias = 0.0;
@@ -161,11 +162,13 @@ static int import_linear(const json_t *all, const json_t *numeric, const char *n
 			goto fail;
 		}
 	}
-	return take_document(m, name,
-			     json_pack("{s:{s:f,s:{},s:o}}", "All_Weights", "Bias_Weight",
-				       bias, "Categorical_Variables",
-				       "Numerical_Variables", variables),
-			     err);
+	return take_document(
+		m, name,
+		json_pack("{s:{s:f,s:o,s:o}}", "All_Weights", "Bias_Weight", bias,
+			  "Categorical_Variables",
+			  categorical != NULL ? json_incref(categorical) : json_object(),
+			  "Numerical_Variables", variables),
+		err);
 fail:
 	json_decref(variables);
 	return -1;
@@ -227,16 +230,18 @@ int tw_import_weights_part(const json_t *component, const char *name, struct tw_
 {
 	const json_t *all, *numeric, *categorical = NULL;
 	json_t *curve, *trees;
+	bool categories;
 
 	if (tw_json_object(component, name, "All_Weights", false, &all, err) < 0 ||
 	    tw_json_object(all, name, "Numerical_Variables", false, &numeric, err) < 0 ||
 	    tw_json_object(all, name, "Categorical_Variables", true, &categorical, err) <
 		    0)
 		return -1;
-	if (categorical != NULL && json_object_size(categorical) > 0)
-		return tw_fail(err, TW_UNSUPPORTED, "%s: it has categories", name);
+	categories = categorical != NULL && json_object_size(categorical) > 0;
 	curve = json_object_get(all, "CurveFit_Weights");
 	trees = json_object_get(all, "XGboost_Weights");
+	if (categories && (json_is_array(curve) || json_is_string(trees)))
+		return tw_fail(err, TW_UNSUPPORTED, "%s: it has categories", name);
 	if (json_is_array(curve)) {
 		*predictor = "curvefit";
 		return import_curve(curve, numeric, name, m, err);
@@ -246,7 +251,10 @@ int tw_import_weights_part(const json_t *component, const char *name, struct tw_
 		return import_base64(component, trees, name, m, err);
 	}
 	*predictor = "linear";
-	return import_linear(all, numeric, name, m, err);
+	return import_linear(all, numeric,
+			     categories ? json_object_get(all, "Categorical_Variables")
+					: NULL,
+			     name, m, err);
 }
 
 /* ---- trees ---- */

@@ -25,7 +25,7 @@ void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *dat
 			      sizeof(*u->predicted));
 	if (u->step_err == NULL || u->predicted == NULL)
 		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
-	if (!tw_predictor_find(trainer->predictor)->series)
+	if (tw_predictor_find(trainer->predictor)->back == NULL)
 		return;
 	u->predicted_series =
 		calloc(data->components * data->d.rows, sizeof(*u->predicted_series));

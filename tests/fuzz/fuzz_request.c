@@ -5,12 +5,13 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What a run came to. */
 struct outcome {
-	size_t used, rows, metrics, missing;
+	size_t used, rows, metrics, missing, late, texts;
 	int rc;
 	bool done;
 	enum tw_code code;
@@ -37,8 +38,12 @@ static struct outcome run(const char *data, size_t size, size_t piece)
 
 		o.rows = r->rows;
 		o.metrics = r->metrics.count;
-		for (size_t i = 0; i < r->rows * r->metrics.count; i++)
+		for (size_t i = 0; i < r->rows * (r->metrics.count - r->systems); i++)
 			o.missing += isnan(r->x[i]);
+		for (size_t i = 0; r->time_ms != NULL && i < r->rows; i++)
+			o.late += r->time_ms[i] > 0;
+		for (size_t i = 0; i < r->categories.count; i++)
+			o.texts += strlen(r->categories.values[i]);
 	}
 	if (o.rc < 0)
 		o.used = 0; /* where it is noticed depends on the pieces */
@@ -60,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    whole.missing != bytes.missing || whole.code != bytes.code)
 		abort();
 	if (whole.rc != some.rc || whole.done != some.done || whole.used != some.used ||
-	    whole.metrics != some.metrics || whole.code != some.code)
+	    whole.metrics != some.metrics || whole.late != some.late ||
+	    whole.texts != some.texts || whole.code != some.code)
 		abort();
 	return 0;
 }

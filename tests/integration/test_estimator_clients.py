@@ -77,16 +77,14 @@ class Clients(Case):
     def test_every_field_wrong_in_every_way_is_closed_or_answered_whole(self):
         self.start_estimator()
         begun = time.monotonic()
-        for key in GOOD:
-            for value in WRONG:
-                request = dict(GOOD, **{key: value})
-                text = json.dumps(request, ensure_ascii=True).replace("Infinity", "1e999")
-                got = self.send_and_read(text.encode())
-                if got:
-                    answer = json.loads(got)
-                    rows = len(request["values"])
-                    for powers in answer["powers"].values():
-                        self.assertEqual(len(powers), rows, text)
+        series = dict(GOOD, version=2, time_ms=[1000], series="a", components=["package"])
+        for good, key, value in ((g, k, v) for g in (GOOD, series) for k in g for v in WRONG):
+            request = dict(good, **{key: value})
+            text = json.dumps(request, ensure_ascii=True).replace("Infinity", "1e999")
+            got = self.send_and_read(text.encode())
+            if got:
+                for powers in json.loads(got)["powers"].values():
+                    self.assertEqual(len(powers), len(request["values"]), text)
         for data in RAW:
             self.assertEqual(self.send_and_read(data), b"", data[:60])
         self.still_answers()
@@ -119,6 +117,27 @@ class Clients(Case):
         self.assertLess(sent, 10_000_000)
         self.still_answers()
         self.grown_little(before, 2048)
+
+    def switches(self):
+        """How often its threads have gone to sleep or were put to sleep, all together."""
+        pid, total = self.estimator.proc.pid, 0
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
+                total += sum(int(line.split()[1]) for line in f if "ctxt_switches" in line)
+        return total
+
+    def test_without_work_no_thread_wakes(self):
+        self.start_estimator()
+        with self.dial():
+            self.still_answers()
+            until = time.monotonic() + TIMEOUT_S
+            rest = -1
+            while (now := self.switches()) != rest:
+                self.assertLess(time.monotonic(), until, "it does not come to rest")
+                rest = now
+                time.sleep(0.3)
+            time.sleep(1.5)
+            self.assertEqual(self.switches(), rest)
 
     # ---- slow and many ---------------------------------------------------------
 

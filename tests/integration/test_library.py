@@ -105,11 +105,11 @@ class Library(Case):
 
     def load(self):
         lib = ctypes.CDLL(os.path.join(os.path.abspath(BIN), "libtallywatt.so.0"))
-        for name in ("open", "open_best"):
+        for name in ("open", "open_best", "series_new"):
             getattr(lib, "tallywatt_" + name).restype = ctypes.c_void_p
         for name in ("name", "source", "output", "feature", "component", "version"):
             getattr(lib, "tallywatt_" + name).restype = ctypes.c_char_p
-        for name in ("feature_count", "component_count", "extrapolated"):
+        for name in ("feature_count", "component_count", "extrapolated", "back"):
             getattr(lib, "tallywatt_" + name).restype = ctypes.c_size_t
         for name in ("mean_error", "error_95"):
             getattr(lib, "tallywatt_" + name).restype = ctypes.c_double
@@ -178,6 +178,87 @@ class Library(Case):
         self.assertEqual(why.value, b"output 'NoPower' is not known")
         self.assertFalse(best(b"AbsPower", None, names[:1]))
         self.assertIn(b"needs metric", why.value)
+
+    def rewrite(self, edit):
+        """The model with its files edited: edit(name, document) gives the new one."""
+        path = self.path("edited.zip")
+        with zipfile.ZipFile(self.model) as old, zipfile.ZipFile(path, "w") as new:
+            for name in old.namelist():
+                new.writestr(name, json.dumps(edit(name, json.loads(old.read(name)))))
+        return path
+
+    def open(self, lib, path):
+        why = ctypes.create_string_buffer(512)
+        model = ctypes.c_void_p(lib.tallywatt_open(path.encode(), why, ctypes.c_size_t(512)))
+        self.assertTrue(model, why.value)
+        self.addCleanup(lib.tallywatt_close, model)
+        return model
+
+    def test_categories_have_weights(self):
+        def edit(name, document):
+            if name in ("package.json", "dram.json"):
+                document["All_Weights"]["Categorical_Variables"] = {
+                    "cpu_architecture": {"Sandy Bridge": {"weight": 2.5}}}
+            return document
+
+        lib = self.load()
+        model = self.open(lib, self.rewrite(edit))
+        parts = lib.tallywatt_component_count(model)
+
+        def known(names, values):
+            watts = (ctypes.c_double * parts)()
+            self.assertEqual(lib.tallywatt_predict_known(
+                model, (ctypes.c_char_p * len(names))(*names),
+                (ctypes.c_char_p * len(values))(*values), ctypes.c_size_t(len(names)),
+                (ctypes.c_double * 3)(*ROW), ctypes.c_size_t(1), ctypes.c_size_t(3),
+                watts), 0)
+            return {lib.tallywatt_component(model, ctypes.c_size_t(i)).decode(): watts[i]
+                    for i in range(parts)}
+
+        self.check(known([], []))
+        self.check(known([b"cpu_architecture"], [b"Haswell"]))
+        more = known([b"os", b"cpu_architecture"], [b"x", b"Sandy Bridge"])
+        for component in ("package", "dram"):
+            self.assertAlmostEqual(more[component], self.wanted[component] + 2.5, 9)
+
+    def test_a_series_is_looked_back_at(self):
+        def linear(feature):
+            return {"weight": 1, "columns": [0], "predictor": "linear", "model": {
+                "All_Weights": {"Bias_Weight": 0, "Numerical_Variables": {
+                    feature: {"scale": 1, "weight": 1}}}}}
+
+        def edit(name, document):
+            if name == "metadata.json":
+                document["model_class"] = "ensemble"
+            if "All_Weights" not in document:
+                return document
+            return {"ensemble": {
+                "floor": 0, "ceiling": 1e6, "step_ms": 1000,
+                "alone": {"bias": 0, "columns": [[0, 0, 0]],
+                          "members": [linear(self.features[0])]},
+                "series": {"bias": 0, "columns": [[0, 2, 2]],
+                           "members": [linear(self.features[0] + "@2")]}}}
+
+        lib = self.load()
+        model = self.open(lib, self.rewrite(edit))
+        self.assertEqual(lib.tallywatt_back(model), 2)
+        self.assertEqual(lib.tallywatt_back(self.open(lib, self.model)), 0)
+        series = ctypes.c_void_p(lib.tallywatt_series_new(model))
+        self.addCleanup(lib.tallywatt_series_free, series)
+        watts = (ctypes.c_double * 8)()
+
+        def add(time_ms, value):
+            self.assertEqual(lib.tallywatt_series_predict(
+                series, ctypes.c_int64(time_ms), (ctypes.c_double * 3)(value, 0, 0), watts), 0)
+            return watts[0]
+
+        # The first by itself; then the oldest stands for what is missing.
+        self.assertEqual([add(1000 * i, 10 * i) for i in range(1, 6)], [10, 10, 10, 20, 30])
+        self.assertEqual(add(5000, 70), 30)
+        # Too long after the last one, and from before it: by itself again.
+        self.assertEqual(add(60000, 80), 80)
+        self.assertEqual(add(1000, 90), 90)
+        self.assertEqual(lib.tallywatt_series_predict(None, ctypes.c_int64(0), None, None), -1)
 
     def test_what_is_no_argument_is_refused(self):
         lib = self.load()

@@ -67,6 +67,7 @@ void set_up(struct fixture *f)
 		.idle_ms = 3600 * 1000,
 		.request_ms = 3600 * 1000,
 		.model_wait_ms = PATIENCE_MS,
+		.series_bytes = 1 << 20,
 		.models = { .model_db = f->db, .sys = f->sys },
 	};
 }

@@ -9,6 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int add(struct tw_answer *a, enum tw_component c, const double *watts, size_t rows,
+	       struct tw_err *err)
+{
+	bool some = false;
+
+	if (tw_answer_check(c, watts, 0, rows, &some, err) < 0)
+		return -1;
+	if (!some)
+		return 0;
+	tw_answer_component(a, c);
+	/* In pieces: it does not matter in which. */
+	tw_answer_rows(a, watts, rows / 3);
+	tw_answer_rows(a, watts + rows / 3, rows - rows / 3);
+	return 0;
+}
+
 static void the_contracts_answer_comes_out_to_the_byte(void **state)
 {
 	static const double package[] = { 41.2, 3.1 }, dram[] = { 8.25, 0.5 };
@@ -18,8 +34,8 @@ static void the_contracts_answer_comes_out_to_the_byte(void **state)
 
 	(void)state;
 	tw_answer_begin(&a, &b);
-	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, package, 2, &err), 0);
-	assert_int_equal(tw_answer_add(&a, TW_DRAM, dram, 2, &err), 0);
+	assert_int_equal(add(&a, TW_PACKAGE, package, 2, &err), 0);
+	assert_int_equal(add(&a, TW_DRAM, dram, 2, &err), 0);
 	tw_answer_ratio(&a, "1");
 	tw_answer_end(&a);
 	assert_string_equal(b.data,
@@ -37,9 +53,9 @@ static void components_that_are_zero_in_every_row_are_left_out(void **state)
 
 	(void)state;
 	tw_answer_begin(&a, &b);
-	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, zero, 3, &err), 0);
-	assert_int_equal(tw_answer_add(&a, TW_CORE, some, 3, &err), 0);
-	assert_int_equal(tw_answer_add(&a, TW_UNCORE, zero, 3, &err), 0);
+	assert_int_equal(add(&a, TW_PACKAGE, zero, 3, &err), 0);
+	assert_int_equal(add(&a, TW_CORE, some, 3, &err), 0);
+	assert_int_equal(add(&a, TW_UNCORE, zero, 3, &err), 0);
 	tw_answer_ratio(&a, "0.5");
 	tw_answer_end(&a);
 	assert_string_equal(
@@ -49,7 +65,7 @@ static void components_that_are_zero_in_every_row_are_left_out(void **state)
 
 	/* powers is an object even then. */
 	tw_answer_begin(&a, &b);
-	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, zero, 3, &err), 0);
+	assert_int_equal(add(&a, TW_PACKAGE, zero, 3, &err), 0);
 	tw_answer_ratio(&a, "2.25");
 	tw_answer_end(&a);
 	assert_string_equal(b.data, "{\"powers\":{},\"msg\":\"\",\"core_ratio\":2.25}\n");
@@ -79,12 +95,11 @@ static void numbers_have_at_most_three_decimals_and_no_zeros_behind(void **state
 
 	(void)state;
 	tw_answer_begin(&a, &b);
-	assert_int_equal(tw_answer_add(&a, TW_PLATFORM, watts,
-				       sizeof(watts) / sizeof(watts[0]), &err),
-			 0);
+	assert_int_equal(
+		add(&a, TW_PLATFORM, watts, sizeof(watts) / sizeof(watts[0]), &err), 0);
 	assert_string_equal(b.data,
 			    "{\"powers\":{\"platform\":[0,1,10,0.1,0.01,0.001,0.124,"
-			    "12345.679,100,100.05,0,1000000,1000000000,0.12,7.002]");
+			    "12345.679,100,100.05,0,1000000,1000000000,0.12,7.002");
 	tw_buf_clear(&b);
 }
 
@@ -99,9 +114,9 @@ static void numbers_read_back_within_half_a_milliwatt(void **state)
 		char *end;
 
 		tw_answer_begin(&a, &b);
-		assert_int_equal(tw_answer_add(&a, TW_PACKAGE, &w, 1, &err), 0);
+		assert_int_equal(add(&a, TW_PACKAGE, &w, 1, &err), 0);
 		assert_true(fabs(strtod(strchr(b.data, '[') + 1, &end) - w) < 0.000501);
-		assert_string_equal(end, "]");
+		assert_string_equal(end, "");
 		tw_buf_clear(&b);
 	}
 }
@@ -118,7 +133,7 @@ static void what_is_no_power_is_refused(void **state)
 		struct tw_answer a;
 
 		tw_answer_begin(&a, &b);
-		assert_int_equal(tw_answer_add(&a, TW_DRAM, watts, 2, &err), -1);
+		assert_int_equal(add(&a, TW_DRAM, watts, 2, &err), -1);
 		assert_int_equal(err.code, TW_INVALID);
 		assert_non_null(strstr(err.text, "dram of row 1 is "));
 	}
@@ -137,7 +152,7 @@ static void five_hundred_and_seventy_rows_fit_into_one_read_of_old_clients(void 
 	for (size_t i = 0; i < 570; i++)
 		watts[i] = 1.345 + (double)(i % 90) / 10.0;
 	tw_answer_begin(&a, &b);
-	assert_int_equal(tw_answer_add(&a, TW_PACKAGE, watts, 570, &err), 0);
+	assert_int_equal(add(&a, TW_PACKAGE, watts, 570, &err), 0);
 	tw_answer_ratio(&a, "1");
 	tw_answer_end(&a);
 	assert_true(b.len <= 4096);

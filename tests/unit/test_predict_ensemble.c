@@ -104,8 +104,21 @@ static void a_series_looks_back_and_its_twin_does_not(void **state)
 	check("ensemble", LOOKS_BACK, &in, alone);
 	in.time_ms = time_ms;
 	check("ensemble", LOOKS_BACK, &in, series);
-	assert_true(tw_predictor_find("ensemble")->series);
-	assert_false(tw_predictor_find("linear")->series);
+	assert_non_null(tw_predictor_find("ensemble")->back);
+	assert_null(tw_predictor_find("linear")->back);
+}
+
+static void rows_before_the_first_are_looked_back_at(void **state)
+{
+	static const double x[] = { 1, 0, 2, 0, 6, 0, 7, 0 };
+	static const int64_t time_ms[] = { 0, 1000, 2500, 3000 };
+	static const double series[] = { 100 + 2 + 10 * 3, 100 + 6 + 10 * 5 };
+	struct tw_rows in = {
+		.x = x + 4, .rows = 2, .stride = 2, .time_ms = time_ms + 2, .before = 2
+	};
+
+	(void)state;
+	check("ensemble", LOOKS_BACK, &in, series);
 }
 
 static void many_rows_are_what_they_are_one_by_one(void **state)
@@ -270,6 +283,7 @@ int main(void)
 		cmocka_unit_test(trees_in_preorder_are_walked_and_summed),
 		cmocka_unit_test(members_are_weighted_and_summed),
 		cmocka_unit_test(a_series_looks_back_and_its_twin_does_not),
+		cmocka_unit_test(rows_before_the_first_are_looked_back_at),
 		cmocka_unit_test(many_rows_are_what_they_are_one_by_one),
 		cmocka_unit_test(what_is_predicted_stays_within_the_limits),
 		cmocka_unit_test(what_is_no_model_is_refused_and_named),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "estimator/categories.h"
 #include "estimator/predictor.h"
 #include "lib/err.h"
 #include "lib/strs.h"
@@ -68,6 +69,51 @@ static void the_vector_of_the_wire_contract_is_met(void **state)
 	tw_predictor_find("linear")->free(model);
 }
 
+#define CATEGORIES                                                                  \
+	"{\"All_Weights\":{\"Bias_Weight\":10,\"Categorical_Variables\":{\"cpu\":{" \
+	"\"Sandy Bridge\":{\"weight\":2.5},\"Haswell\":{\"weight\":7}},\"os\":{"    \
+	"\"x\":{\"weight\":-1}}},\"Numerical_Variables\":{" A "," B "}}}"
+
+static double watts_where(const void *model, const char *names, const char *values)
+{
+	static const double x[] = { 1000, 0 };
+	struct tw_strs name = { 0 }, value = { 0 };
+	struct tw_categories given;
+	struct tw_err err = { 0 };
+	double watts = -1;
+
+	assert_int_equal(tw_strs_split(&name, names, &err), 0);
+	assert_int_equal(tw_strs_split(&value, values, &err), 0);
+	given = (struct tw_categories){ .names = (const char *const *)name.at,
+					.values = (const char *const *)value.at,
+					.count = name.count };
+	tw_predictor_find("linear")->predict(
+		model,
+		&(struct tw_rows){ .x = x, .rows = 1, .stride = 2, .categories = &given },
+		&watts);
+	tw_strs_clear(&name);
+	tw_strs_clear(&value);
+	return watts;
+}
+
+static void categories_add_the_weight_of_their_value(void **state)
+{
+	static const double x[] = { 1000, 0 };
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	(void)state;
+	assert_int_equal(load(CATEGORIES, &model, &err), 0);
+	/* docs/wire.md, the first vector. */
+	assert_true(fabs(watts_where(model, "cpu", "Sandy Bridge") - 32.5) < 1e-12);
+	assert_true(fabs(watts_where(model, "os,cpu", "x,Haswell") - 36.0) < 1e-12);
+	/* Another value, another name, nothing known at all: no weight. */
+	assert_true(fabs(watts_where(model, "cpu,os", "Zen,y") - 30.0) < 1e-12);
+	assert_true(fabs(watts_where(model, "gpu", "Haswell") - 30.0) < 1e-12);
+	assert_true(fabs(watts_of(model, x, NULL) - 30.0) < 1e-12);
+	tw_predictor_find("linear")->free(model);
+}
+
 static void absent_and_nan_features_count_as_nothing(void **state)
 {
 	static const double x[] = { 500, 4 }, gap[] = { NAN, 4 };
@@ -127,13 +173,20 @@ static void what_is_no_linear_model_is_refused_and_named(void **state)
 	refuse(TEXT("1", A ",\"b\":{\"scale\":1e-300,\"weight\":1e300}"), TW_INVALID,
 	       "Numerical_Variables.b: weight / scale is not finite");
 	refuse("{\"All_Weights\":{\"Bias_Weight\":1,\"Categorical_Variables\":"
-	       "{\"cpu\":{\"x\":{\"weight\":1}}},\"Numerical_Variables\":{}}}",
-	       TW_UNSUPPORTED, "All_Weights.Categorical_Variables: not supported");
+	       "{\"cpu\":5},\"Numerical_Variables\":{}}}",
+	       TW_PARSE,
+	       "All_Weights.Categorical_Variables.cpu: expected an object, got a number");
+	refuse("{\"All_Weights\":{\"Bias_Weight\":1,\"Categorical_Variables\":"
+	       "{\"cpu\":{\"x\":{}}},\"Numerical_Variables\":{}}}",
+	       TW_PARSE, "All_Weights.Categorical_Variables.cpu.x.weight: missing");
+	refuse("{\"All_Weights\":{\"Bias_Weight\":1,\"Categorical_Variables\":[],"
+	       "\"Numerical_Variables\":{}}}",
+	       TW_PARSE, "All_Weights.Categorical_Variables: expected an object, got");
 }
 
 static void running_out_of_memory_is_reported(void **state)
 {
-	static const char text[] = TEXT("10", A "," B);
+	static const char text[] = CATEGORIES;
 	struct tw_strs features = { 0 };
 	struct tw_err none = { 0 };
 
@@ -163,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_complete_sorted_and_findable),
 		cmocka_unit_test(the_vector_of_the_wire_contract_is_met),
+		cmocka_unit_test(categories_add_the_weight_of_their_value),
 		cmocka_unit_test(absent_and_nan_features_count_as_nothing),
 		cmocka_unit_test(a_scale_of_zero_and_a_bias_of_null_are_nothing),
 		cmocka_unit_test(what_is_no_linear_model_is_refused_and_named),

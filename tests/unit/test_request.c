@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "estimator/predictor.h"
+#include "estimator/reply_rows.h"
 #include "estimator/request.h"
 #include "lib/buf.h"
 #include "lib/err.h"
@@ -174,16 +176,84 @@ static void numeric_system_features_become_columns(void **state)
 	assert_int_equal(r->metrics.count, 3);
 	assert_string_equal(r->metrics.at[1], "hz");
 	assert_string_equal(r->metrics.at[2], "n");
-	assert_true(r->x[0] == 1 && r->x[1] == 2.5e9 && r->x[2] == 3);
-	assert_true(r->x[3] == 2 && r->x[4] == 2.5e9 && r->x[5] == 3);
+	assert_true(r->x[0] == 1 && r->x[1] == 2);
+	assert_int_equal(r->systems, 2);
+	assert_true(r->system[0] == 2.5e9 && r->system[1] == 3);
+	tw_request_parser_free(o.parser);
+}
+
+static void system_features_are_categories_too(void **state)
+{
+	static const char text[] =
+		"{\"metrics\":[\"a\"],\"values\":[[1]],\"output_type\":\"AbsPower\","
+		"\"system_features\":[\"cpu_architecture\",\"n\",\"none\"],"
+		"\"system_values\":[\"Sandy Bridge\",2.5,null]}";
+	const struct tw_categories *c;
+	struct outcome o;
+
+	(void)state;
+	feed(&o, text, sizeof(text) - 1, sizeof(text));
+	assert_int_equal(o.rc, 0);
+	c = &tw_request_parser_request(o.parser)->categories;
+	assert_int_equal(c->count, 3);
+	assert_string_equal(c->names[0], "cpu_architecture");
+	assert_string_equal(c->values[0], "Sandy Bridge");
+	assert_string_equal(c->values[1], "2.5");
+	assert_string_equal(c->values[2], "");
+	tw_request_parser_free(o.parser);
+}
+
+#define ROWS(rows, more)                                                            \
+	"{\"version\":2,\"metrics\":[\"a\"],\"values\":[" rows "],\"output_type\":" \
+	"\"AbsPower\"" more "}"
+
+static void series_and_times_are_of_all_rows_or_of_each(void **state)
+{
+	static const char *const texts[] = {
+		ROWS("[1],[2]", ",\"series\":[\"x\",\"y\"],\"time_ms\":7"),
+		ROWS("[1],[2]", ",\"time_ms\":[7,7],\"series\":[\"x\",\"x\"]"),
+		ROWS("[1],[2]", ",\"time_ms\":[7,8],\"series\":\"x\""),
+		ROWS("[1],[2]", ",\"time_ms\":[7,8]"),
+	};
+	static const size_t names[] = { 2, 2, 1, 0 };
+	static const int64_t second[] = { 7, 7, 8, 8 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const struct tw_request *r;
+		struct outcome o;
+
+		feed(&o, texts[i], strlen(texts[i]), 3);
+		assert_int_equal(o.rc, 0);
+		r = tw_request_parser_request(o.parser);
+		assert_int_equal(r->series->count, names[i]);
+		assert_int_equal(r->time_ms[0], 7);
+		assert_int_equal(r->time_ms[1], second[i]);
+		tw_request_parser_free(o.parser);
+	}
+}
+
+static void version_1_knows_of_no_series(void **state)
+{
+	static const char text[] =
+		"{\"metrics\":[\"a\"],\"values\":[[1]],\"output_type\":\"AbsPower\","
+		"\"series\":\"x\",\"time_ms\":[1,2,3]}";
+	struct outcome o;
+
+	(void)state;
+	feed(&o, text, sizeof(text) - 1, sizeof(text));
+	assert_int_equal(o.rc, 0);
+	assert_null(tw_request_parser_request(o.parser)->time_ms);
 	tw_request_parser_free(o.parser);
 }
 
 static void many_system_features_are_put_behind_many_rows(void **state)
 {
 	enum { ROWS = 8000, FEATURES = TW_REQUEST_METRICS_MAX - 1 };
+	struct tw_reply_rows rows = { 0 };
 	struct tw_buf b = { 0 };
 	const struct tw_request *r;
+	struct tw_err err = { 0 };
 	struct outcome o;
 
 	(void)state;
@@ -203,13 +273,23 @@ static void many_system_features_are_put_behind_many_rows(void **state)
 	r = tw_request_parser_request(o.parser);
 	assert_int_equal(r->metrics.count, TW_REQUEST_METRICS_MAX);
 	assert_int_equal(r->rows, ROWS);
-	for (size_t i = 0; i < ROWS; i++) {
-		const double *row = r->x + i * TW_REQUEST_METRICS_MAX;
+	assert_int_equal(
+		tw_reply_rows_begin(&rows, r, 0, &(struct tw_reply_series){ 0 }, &err),
+		0);
+	for (size_t i = 0; i < ROWS; i += 50) {
+		struct tw_rows some;
 
-		assert_true(row[0] == (double)i);
-		for (size_t f = 0; f < FEATURES; f++)
-			assert_true(row[f + 1] == (double)(10000 + f));
+		assert_int_equal(tw_reply_rows_get(&rows, i, 50, &some, &err), 0);
+		assert_int_equal(some.rows, 50);
+		for (size_t k = 0; k < 50; k++) {
+			const double *row = some.x + k * some.stride;
+
+			assert_true(row[0] == (double)(i + k));
+			for (size_t f = 0; f < FEATURES; f++)
+				assert_true(row[f + 1] == (double)(10000 + f));
+		}
 	}
+	tw_reply_rows_release(&rows);
 	tw_request_parser_free(o.parser);
 	tw_buf_clear(&b);
 }
@@ -371,6 +451,39 @@ static void running_out_of_memory_is_reported(void **state)
 	}
 }
 
+static void series_that_make_no_sense_are_refused(void **state)
+{
+	(void)state;
+	REFUSE(ROWS("[1],[2]", ",\"series\":\"x\""), TW_INVALID,
+	       "time_ms: missing, there are series");
+	REFUSE(ROWS("[1],[2]", ",\"series\":\"x\",\"time_ms\":5"), TW_INVALID,
+	       "time_ms: 1 for 2 rows of a series");
+	REFUSE(ROWS("[1],[2]", ",\"time_ms\":5"), TW_INVALID,
+	       "time_ms: 1 for 2 rows of a series");
+	REFUSE(ROWS("[1],[2]", ",\"time_ms\":[5,5]"), TW_INVALID,
+	       "time_ms[1]: not after the one before");
+	REFUSE(ROWS("[1],[2]", ",\"time_ms\":[5,6,7]"), TW_INVALID,
+	       "time_ms: 3 for 2 rows");
+	REFUSE(ROWS("[1],[2]", ",\"time_ms\":5,\"series\":[\"a\",\"b\",\"c\"]"),
+	       TW_INVALID, "series: 3 for 2 rows");
+	REFUSE(ROWS("[1]", ",\"time_ms\":[-1]"), TW_INVALID,
+	       "time_ms[0]: -1 is no whole number of milliseconds");
+	REFUSE(ROWS("[1]", ",\"time_ms\":[0.5]"), TW_INVALID,
+	       "time_ms[0]: 0.5 is no whole number of milliseconds");
+	REFUSE(ROWS("[1]", ",\"time_ms\":1e300"), TW_INVALID,
+	       "time_ms[0]: 1e+300 is no whole number of milliseconds");
+	REFUSE(ROWS("[1]", ",\"time_ms\":\"5\""), TW_PARSE,
+	       "time_ms[0]: expected a number, got a string");
+	REFUSE(ROWS("[1]", ",\"time_ms\":[[5]]"), TW_PARSE,
+	       "time_ms[0]: expected a number, got an array");
+	REFUSE(ROWS("[1]", ",\"series\":5"), TW_PARSE,
+	       "series[0]: expected a string, got a number");
+	REFUSE(ROWS("[1]", ",\"series\":[\"\"]"), TW_INVALID,
+	       "series[0]: 0 bytes, want 1 to 256");
+	REFUSE(ROWS("[1]", ",\"series\":{\"a\":1}"), TW_PARSE,
+	       "series[0]: expected a string, got an object");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +493,10 @@ int main(void)
 		cmocka_unit_test(versions_and_components_that_are_not_known_are_refused),
 		cmocka_unit_test(numeric_system_features_become_columns),
 		cmocka_unit_test(many_system_features_are_put_behind_many_rows),
+		cmocka_unit_test(system_features_are_categories_too),
+		cmocka_unit_test(series_and_times_are_of_all_rows_or_of_each),
+		cmocka_unit_test(version_1_knows_of_no_series),
+		cmocka_unit_test(series_that_make_no_sense_are_refused),
 		cmocka_unit_test(a_request_ends_where_its_json_ends),
 		cmocka_unit_test(wrong_requests_are_refused_and_the_place_named),
 		cmocka_unit_test(limits_are_kept),

@@ -292,6 +292,172 @@ static void a_client_that_never_reads_does_not_hold_up_others(void **state)
 	tear_down(&f);
 }
 
+/* 100,000 rows, behind which others do not wait and the next request does. */
+static void a_huge_request_is_answered_in_order_and_does_not_hold_up_others(void **state)
+{
+	enum { ROWS = 100000 };
+	struct tw_buf request = { 0 }, powers = { 0 };
+	struct fixture f;
+	char *text, *list, *at;
+	size_t sent = 0, len;
+	int fd;
+
+	(void)state;
+	tw_buf_adds(&request,
+		    "{" METRICS ",\"system_features\":[\"x\"],\"system_values\":"
+		    "[5],\"output_type\":\"AbsPower\",\"values\":[[1,2,3]");
+	tw_buf_adds(&powers, "10.011");
+	for (int i = 1; i < ROWS; i++) {
+		/* The sample takes cache_miss, the second, times 1. */
+		tw_buf_addf(&request, ",[0,%d,0]", i % 1000);
+		tw_buf_addf(&powers, i % 1000 == 0 ? ",10" : ",%g",
+			    10 + i % 1000 / 1000.0);
+	}
+	tw_buf_adds(&request, "]}" SIMPLE);
+	set_up(&f);
+	start(&f);
+	ask(&f, simple, simple_answer);
+	fd = dial(&f);
+	while (sent < request.len) {
+		const size_t piece =
+			request.len - sent < 65536 ? request.len - sent : 65536;
+
+		send_text(fd, request.data + sent, piece);
+		sent += piece;
+		if (sent % (1 << 20) < 65536)
+			ask(&f, simple, simple_answer);
+	}
+	ask(&f, simple, simple_answer);
+	text = receive(fd, 2);
+	list = tw_buf_detach(&powers, &len);
+	at = strstr(text, "{\"powers\":{\"package\":[");
+	assert_ptr_equal(at, text);
+	at += strlen("{\"powers\":{\"package\":[");
+	assert_int_equal(strncmp(at, list, len), 0);
+	at += len;
+	assert_int_equal(strncmp(at, "],\"dram\":[", 10), 0);
+	assert_int_equal(strncmp(at + 10, list, len), 0);
+	assert_string_equal(at + 10 + len,
+			    "]},\"msg\":\"\",\"core_ratio\":0.5}\n" SIMPLE_ANSWER);
+	free(text);
+	free(list);
+	close(fd);
+	tw_buf_clear(&request);
+	tear_down(&f);
+}
+
+/* Its memory is given back, and the one that goes on is not harmed. */
+static void who_leaves_in_the_middle_of_a_huge_answer_does_no_harm(void **state)
+{
+	struct tw_buf request = { 0 };
+	struct fixture f;
+
+	(void)state;
+	tw_buf_adds(&request, "{" METRICS ",\"output_type\":\"AbsPower\",\"version\":2,"
+			      "\"values\":[[1,2,3]");
+	for (int i = 1; i < 20000; i++)
+		tw_buf_adds(&request, ",[1,2,3]");
+	tw_buf_adds(&request, "]}");
+	set_up(&f);
+	start(&f);
+	ask(&f, simple, simple_answer);
+	for (int i = 0; i < 10; i++) {
+		const int fd = dial(&f);
+		size_t sent = 0;
+
+		while (sent < request.len)
+			sent += (size_t)send(fd, request.data + sent, request.len - sent,
+					     MSG_NOSIGNAL);
+		if (i % 2 == 0)
+			ask(&f, simple, simple_answer);
+		close(fd);
+	}
+	ask(&f, simple, simple_answer);
+	tw_buf_clear(&request);
+	tear_down(&f);
+}
+
+#define LINEAR(feature)                                                             \
+	"{\"All_Weights\":{\"Bias_Weight\":0,\"Categorical_Variables\":{\"arch\":{" \
+	"\"x\":{\"weight\":1000}}},\"Numerical_Variables\":{\"" feature             \
+	"\":{\"scale\":1,\"weight\":1}}}}"
+#define MEMBER(feature)                                                        \
+	"\"bias\":0,\"members\":[{\"weight\":1,\"columns\":[0],\"predictor\":" \
+	"\"linear\",\"model\":" LINEAR(feature) "}]"
+
+/* Alone a row is its cache misses; in a series those of the row before. */
+static const struct sample looks_back = {
+	.trainer = "AutoTrainer",
+	.predictor = "ensemble",
+	.spec = { .cores = 4 },
+	.text = "{\"ensemble\":{\"floor\":0,\"ceiling\":1e6,\"step_ms\":1000,\"alone\":{"
+		"\"columns\":[[0,0,0]]," MEMBER(
+			"cache_miss") "},\"series\":{\"columns\":"
+				      "[[0,1,1]]," MEMBER("cache_miss@1") "}}}",
+};
+
+#define ASK_SERIES(values, more) \
+	REQUEST(values, ",\"version\":2,\"trainer_name\":\"AutoTrainer\"" more)
+
+static void ask_series(const struct fixture *f, const char *request, const char *powers)
+{
+	const int fd = dial(f);
+	char *text;
+
+	send_text(fd, request, strlen(request));
+	text = receive(fd, 1);
+	if (strstr(text, powers) == NULL)
+		fail_msg("%s: %s, want %s", request, text, powers);
+	free(text);
+	close(fd);
+}
+
+static void rows_of_a_series_are_looked_back_at(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	publish(&f, "second", &looks_back);
+	start(&f);
+	/* Alone, and as a series that is whole in one request. */
+	ask_series(&f, ASK_SERIES("[0,1,0],[0,2,0]", ""), "\"package\":[1,2]");
+	ask_series(&f, ASK_SERIES("[0,1,0],[0,2,0]", ",\"time_ms\":[1000,2000]"),
+		   "\"package\":[1,1]");
+	/* Request by request, on other connections; each row of another series. */
+	ask_series(&f,
+		   ASK_SERIES("[0,5,0],[0,6,0]",
+			      ",\"time_ms\":1000,\"series\":[\"a\",\"b\"]"),
+		   "\"package\":[5,6]");
+	ask_series(&f,
+		   ASK_SERIES("[0,7,0],[0,8,0],[0,9,0]",
+			      ",\"time_ms\":2000,\"series\":[\"b\",\"a\",\"c\"]"),
+		   "\"package\":[6,5,9]");
+	/* Too long after the last one, and then in step again. */
+	ask_series(&f, ASK_SERIES("[0,10,0]", ",\"time_ms\":9000,\"series\":\"a\""),
+		   "\"package\":[10]");
+	ask_series(&f,
+		   ASK_SERIES("[0,11,0],[0,12,0]",
+			      ",\"time_ms\":[10000,11000],\"series\":\"a\""),
+		   "\"package\":[10,11]");
+	/* Version 1 has no series, and other metrics are another one. */
+	ask(&f,
+	    REQUEST("[0,13,0]", ",\"time_ms\":12000,\"series\":\"a\",\"trainer_name\":"
+				"\"AutoTrainer\""),
+	    POWERS("13"));
+	ask_series(&f,
+		   ASK_SERIES("[0,14,0]",
+			      ",\"time_ms\":12000,\"series\":\"a\",\"system_features\":"
+			      "[\"arch\",\"hz\"],\"system_values\":[\"x\",5]"),
+		   "\"package\":[1014]");
+	ask_series(&f,
+		   ASK_SERIES("[0,15,0]",
+			      ",\"time_ms\":12000,\"series\":\"a\",\"system_features\":"
+			      "[\"arch\"],\"system_values\":[\"x\"]"),
+		   "\"package\":[1012]");
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +474,10 @@ int main(void)
 			without_a_model_the_connection_is_closed_without_an_answer),
 		cmocka_unit_test(slow_and_silent_clients_do_not_hold_up_others),
 		cmocka_unit_test(a_client_that_never_reads_does_not_hold_up_others),
+		cmocka_unit_test(
+			a_huge_request_is_answered_in_order_and_does_not_hold_up_others),
+		cmocka_unit_test(who_leaves_in_the_middle_of_a_huge_answer_does_no_harm),
+		cmocka_unit_test(rows_of_a_series_are_looked_back_at),
 	};
 
 	/* Much is refused here. */

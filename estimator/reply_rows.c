@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/reply_rows.h"
+
+#include "estimator/history.h"
+#include "estimator/predictor.h"
+#include "estimator/request.h"
+#include "lib/err.h"
+#include "lib/hash.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By their order too. */
+static uint64_t sum_names(const struct tw_strs *names)
+{
+	uint64_t sum = names->count;
+
+	for (size_t i = 0; i < names->count; i++)
+		sum = sum * 31 + tw_hash(names->at[i], strlen(names->at[i]));
+	return sum;
+}
+
+int tw_reply_rows_begin(struct tw_reply_rows *b, const struct tw_request *r, size_t back,
+			const struct tw_reply_series *of, struct tw_err *err)
+{
+	const size_t need = TW_REPLY_ROWS * r->metrics.count;
+	double *x;
+
+	b->r = r;
+	b->of = *of;
+	b->back = r->time_ms != NULL ? back : 0;
+	tw_recent_rows_release(&b->own);
+	if (b->back > 0)
+		b->columns = sum_names(&r->metrics);
+	if (r->systems == 0 || need <= b->size)
+		return 0;
+	x = realloc(b->x, need * sizeof(*x));
+	if (x == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu columns", r->metrics.count);
+	b->x = x;
+	b->size = need;
+	return 0;
+}
+
+static void get_plain(struct tw_reply_rows *b, size_t first, size_t count,
+		      struct tw_rows *out)
+{
+	const struct tw_request *r = b->r;
+	const size_t cols = r->metrics.count, own = cols - r->systems;
+
+	*out = (struct tw_rows){ .x = r->x + first * own, .rows = count, .stride = own };
+	if (r->systems == 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		double *row = b->x + i * cols;
+
+		memcpy(row, r->x + (first + i) * own, own * sizeof(*row));
+		memcpy(row + own, r->system, r->systems * sizeof(*row));
+	}
+	out->x = b->x;
+	out->stride = cols;
+}
+
+static int find_series(struct tw_reply_rows *b, size_t row, struct tw_recent_rows **out,
+		       struct tw_err *err)
+{
+	const struct tw_strs *names = b->r->series;
+	const size_t cols = b->r->metrics.count;
+
+	if (names->count == 0) {
+		*out = &b->own;
+		return tw_recent_rows_reserve(&b->own, cols, b->back, err);
+	}
+	return tw_history_find(
+		b->of.history,
+		&(struct tw_history_key){ .name = names->at[names->count > 1 ? row : 0],
+					  .user = b->of.user,
+					  .columns = b->columns,
+					  .cols = cols },
+		b->back, out, err);
+}
+
+int tw_reply_rows_get(struct tw_reply_rows *b, size_t first, size_t most,
+		      struct tw_rows *out, struct tw_err *err)
+{
+	struct tw_recent_rows *series;
+
+	assert(most > 0 && most <= TW_REPLY_ROWS && first + most <= b->r->rows);
+	get_plain(b, first, b->back > 0 ? 1 : most, out);
+	if (b->back > 0) {
+		if (find_series(b, first, &series, err) < 0)
+			return -1;
+		tw_recent_rows_add(series, b->r->time_ms[first], out->x);
+		tw_recent_rows_newest(series, out);
+	}
+	out->categories = &b->r->categories;
+	return 0;
+}
+
+void tw_reply_rows_release(struct tw_reply_rows *b)
+{
+	free(b->x);
+	tw_recent_rows_release(&b->own);
+	*b = (struct tw_reply_rows){ 0 };
+}
