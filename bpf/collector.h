@@ -80,18 +80,35 @@ struct tw_group_key {
 
 _Static_assert(sizeof(struct tw_group_key) == 16, "shared with BPF");
 
-/* What hardware counts for a process; which of them there are is found out at start. */
+/* What is counted for a process beside its time; which there are is found at start. */
 enum tw_counter {
+	/* by the processor */
 	TW_COUNTER_CYCLES,
 	TW_COUNTER_REF_CYCLES,
 	TW_COUNTER_INSTRUCTIONS,
 	TW_COUNTER_CACHE_MISSES, /* of the last level */
+	/* by the kernel, where it is traced */
+	TW_COUNTER_PAGE_CACHE_HITS, /* pages that were there to read, and were written */
+	/* begun on a CPU that the process had: perhaps the work of others */
+	TW_COUNTER_NET_TX_SOFTIRQS,
+	TW_COUNTER_NET_RX_SOFTIRQS,
+	TW_COUNTER_BLOCK_SOFTIRQS,
 	TW_COUNTER_COUNT
 };
 
-/* Of a process on one CPU, since the counters were attached; by order of the request. */
+/* A program counts at most so many. */
+#define TW_COUNTS_MAX 4
+
+/* Of a process, since the program was attached; what each is, is the program's. */
+struct tw_counts_of {
+	__u64 count[TW_COUNTS_MAX];
+};
+
+_Static_assert(sizeof(struct tw_counts_of) == 32, "shared with BPF");
+
+/* The same of one CPU. */
 struct tw_count {
-	__u64 counter[TW_COUNTER_COUNT];
+	struct tw_counts_of of;
 	__u32 tgid; /* 0: free */
 	__u32 reserved;
 };
@@ -101,14 +118,30 @@ _Static_assert(sizeof(struct tw_count) == 40, "shared with BPF");
 /* Rows of a CPU that are found without a search: a power of two. */
 #define TW_COUNT_ROWS 256
 
+/* What an event showed at the last read, and its times at the last read of those. */
+struct tw_count_start {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
+	__u64 shared; /* 1: it had the hardware for a part of the time only */
+};
+
 /* A CPU's own: never written by another, so nothing is atomic. */
 struct tw_count_cpu {
-	__u64 start[TW_COUNTER_COUNT][3]; /* counter, enabled, running */
+	struct tw_count_start start[TW_COUNTS_MAX];
 	__u32 tgid; /* whose it is since start; 0: the idle task's, or nobody knows */
 	__u32 reserved;
 	struct tw_count row[TW_COUNT_ROWS];
 };
 
 _Static_assert(sizeof(struct tw_count_cpu) <= 32768, "the most of a per-CPU value");
+
+/* The counts of bpf/traces.bpf.c. */
+enum tw_traced {
+	TW_TRACED_PAGE_CACHE_HITS,
+	TW_TRACED_NET_TX_SOFTIRQS,
+	TW_TRACED_NET_RX_SOFTIRQS,
+	TW_TRACED_BLOCK_SOFTIRQS,
+};
 
 #endif /* TW_BPF_COLLECTOR_H */

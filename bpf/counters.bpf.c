@@ -29,31 +29,32 @@ struct {
 	__type(value, struct tw_count_cpu);
 } cpus SEC(".maps");
 
-/* Rows that gave way to another process's; what is found here belongs to the total. */
+/* What was in rows that gave way to another process's; it belongs to the total. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, struct tw_count);
+	__type(value, struct tw_counts_of);
 } spilled SEC(".maps");
 
 /* Rows that did not fit there, and reads that failed. */
 __u64 tw_counts_lost, tw_reads_failed;
 
-static __always_inline void spill(struct tw_count *row)
+static __always_inline void spill(const struct tw_count *row)
 {
 	__u32 tgid = row->tgid;
-	struct tw_count *old = bpf_map_lookup_elem(&spilled, &tgid);
+	struct tw_counts_of *sum = bpf_map_lookup_elem(&spilled, &tgid);
 
-	if (!old) {
-		/* The other CPUs' values are 0. */
-		if (bpf_map_update_elem(&spilled, &tgid, row, BPF_NOEXIST))
-			__sync_fetch_and_add(&tw_counts_lost, 1);
+	if (!sum && !bpf_map_update_elem(&spilled, &tgid, &row->of, BPF_NOEXIST))
+		return;
+	/* Perhaps another CPU was first. */
+	sum = sum ? sum : bpf_map_lookup_elem(&spilled, &tgid);
+	if (!sum) {
+		__sync_fetch_and_add(&tw_counts_lost, 1);
 		return;
 	}
-	old->tgid = tgid;
-	for (int i = 0; i < TW_COUNTER_COUNT; i++)
-		old->counter[i] += row->counter[i];
+	for (int i = 0; i < TW_COUNTS_MAX; i++)
+		__sync_fetch_and_add(&sum->count[i], row->of.count[i]);
 }
 
 static __always_inline struct tw_count *row_of(struct tw_count_cpu *c, __u32 tgid)
@@ -65,45 +66,69 @@ static __always_inline struct tw_count *row_of(struct tw_count_cpu *c, __u32 tgi
 	if (row->tgid != 0)
 		spill(row);
 	row->tgid = tgid;
-	for (int i = 0; i < TW_COUNTER_COUNT; i++)
-		row->counter[i] = 0;
+	for (int i = 0; i < TW_COUNTS_MAX; i++)
+		row->of.count[i] = 0;
 	return row;
 }
 
-/* Where counters share the hardware, the part of the time that it counted stands for all.
+/*
+ * Where events share the hardware, the part of the time that they counted stands for all.
+ * Both times are those between the last two reads of times.
  */
-static __always_inline __u64 difference(const __u64 start[3],
-					const struct bpf_perf_event_value *now)
+static __always_inline __u64 scale(__u64 count, struct tw_count_start *start,
+				   const struct bpf_perf_event_value *now)
 {
-	__u64 count = now->counter - start[0], enabled = now->enabled - start[1],
-	      running = now->running - start[2];
+	__u64 enabled = now->enabled - start->enabled,
+	      running = now->running - start->running;
 
+	start->enabled = now->enabled;
+	start->running = now->running;
 	if (running == enabled)
 		return count;
+	start->shared = 1;
 	return running ? (count * ((enabled << 8) / running)) >> 8 : 0;
 }
 
-/* What was counted since the last time is the CPU's process's. */
-static __always_inline void count(struct tw_count_cpu *c)
+/* A read with times takes twice as long as one without. False: it failed. */
+static __always_inline _Bool read_event(__u32 place, _Bool times,
+					struct bpf_perf_event_value *now)
+{
+	if (times)
+		return !bpf_perf_event_read_value(&counters, place, now, sizeof(*now));
+	now->counter = bpf_perf_event_read(&counters, place);
+	/* An error is one of the last 4095 numbers. */
+	return now->counter < -4095ULL;
+}
+
+/*
+ * What was counted since the last time is the CPU's process's. look: find out whether
+ * events share the hardware; in between, times are read only where they did.
+ */
+static __always_inline void count(struct tw_count_cpu *c, _Bool look)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct tw_count *row = c->tgid ? row_of(c, c->tgid) : 0;
 
-	for (__u32 i = 0; i < TW_COUNTER_COUNT; i++) {
+	for (__u32 i = 0; i < TW_COUNTS_MAX; i++) {
+		struct tw_count_start *start = &c->start[i];
 		struct bpf_perf_event_value now;
+		_Bool times = look || start->shared;
+		__u64 more;
 
 		if (i >= tw_counters)
 			break;
-		if (bpf_perf_event_read_value(&counters, cpu * tw_counters + i, &now,
-					      sizeof(now))) {
+		if (!read_event(cpu * tw_counters + i, times, &now)) {
 			tw_reads_failed++;
 			continue;
 		}
+		more = now.counter - start->counter;
+		start->counter = now.counter;
+		if (look)
+			start->shared = 0;
+		if (times)
+			more = scale(more, start, &now);
 		if (row)
-			row->counter[i] += difference(c->start[i], &now);
-		c->start[i][0] = now.counter;
-		c->start[i][1] = now.enabled;
-		c->start[i][2] = now.running;
+			row->of.count[i] += more;
 	}
 }
 
@@ -121,7 +146,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 	/* A switch that went unseen: nobody's. */
 	if (c->tgid != (__u32)prev->tgid)
 		c->tgid = 0;
-	count(c);
+	count(c, 0);
 	c->tgid = next->tgid;
 	return 0;
 }
@@ -136,7 +161,7 @@ int count_now(void *ctx)
 	if (!c)
 		return 0;
 	c->tgid = bpf_get_current_pid_tgid() >> 32 == c->tgid ? c->tgid : 0;
-	count(c);
+	count(c, 1);
 	c->tgid = bpf_get_current_pid_tgid() >> 32;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct tw_attribution;
 struct tw_counters;
 struct tw_err;
 struct tw_power;
+struct tw_traces;
 struct tw_workloads;
 
 /* Own cost and regularity, since the start. */
@@ -37,7 +38,8 @@ struct tw_collector {
 	struct tw_roots roots;
 	uint64_t interval_ms;
 	struct tw_counters *counters;   /* opened by collector/parts.h; NULL: none */
-	struct tw_workloads *workloads; /* and so are the next four */
+	struct tw_traces *traces;       /* so are these; NULL: none */
+	struct tw_workloads *workloads; /* and the next four */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
 	struct tw_node node;

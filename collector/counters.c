@@ -12,28 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Totals of a process, of all CPUs together. */
-struct total {
-	uint32_t tgid; /* 0: free */
-	bool spilled;
-	uint64_t now[TW_COUNTER_COUNT], told[TW_COUNTER_COUNT];
-	uint64_t spilled_now[TW_COUNTER_COUNT];
-};
-
-struct totals {
-	struct total *at;
-	size_t count, size; /* size is a power of two */
-};
-
 struct tw_counters {
 	struct counters_bpf *skel;
 	int cpus;
 	int *event; /* cpu * count + i; -1: none */
-	enum tw_counter which[TW_COUNTER_COUNT];
-	uint32_t count;
+	struct tw_counts_kinds kinds;
 	struct tw_count_cpu *cpu; /* as read */
-	struct tw_count *row;
-	struct totals totals, before; /* of this read, and what was told of the last */
+	struct tw_counts counts;
 };
 
 static const struct {
@@ -85,12 +70,12 @@ static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
 
 			errnum = fd < 0 ? errno : errnum;
 			there = there || fd >= 0;
-			c->event[cpu * (int)KINDS + (int)c->count] = fd;
+			c->event[cpu * (int)KINDS + (int)c->kinds.count] = fd;
 		}
 		if (there)
-			c->which[c->count++] = kinds[kind].counter;
+			c->kinds.kind[c->kinds.count++] = kinds[kind].counter;
 	}
-	if (c->count == 0)
+	if (c->kinds.count == 0)
 		return tw_fail_errno(err, errnum, "no counters of the processor");
 	return 0;
 }
@@ -100,8 +85,8 @@ static int fill_map(const struct tw_counters *c, struct tw_err *err)
 	const int map = bpf_map__fd(c->skel->maps.counters);
 
 	for (int cpu = 0; cpu < c->cpus; cpu++)
-		for (uint32_t i = 0; i < c->count; i++) {
-			const uint32_t place = (uint32_t)cpu * c->count + i;
+		for (uint32_t i = 0; i < c->kinds.count; i++) {
+			const uint32_t place = (uint32_t)cpu * c->kinds.count + i;
 			const int fd = c->event[cpu * (int)KINDS + (int)i];
 
 			if (fd >= 0 && bpf_map_update_elem(map, &place, &fd, 0) < 0)
@@ -118,9 +103,10 @@ static int attach(struct tw_counters *c, struct tw_err *err)
 	c->skel = counters_bpf__open();
 	if (c->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF counters");
-	c->skel->rodata->tw_counters = c->count;
+	c->skel->rodata->tw_counters = c->kinds.count;
 	bpf_program__set_autoattach(c->skel->progs.count_now, false);
-	bpf_map__set_max_entries(c->skel->maps.counters, (uint32_t)c->cpus * c->count);
+	bpf_map__set_max_entries(c->skel->maps.counters,
+				 (uint32_t)c->cpus * c->kinds.count);
 	errnum = -counters_bpf__load(c->skel);
 	if (errnum != 0)
 		return tw_fail_errno(err, errnum, "cannot load the BPF counters");
@@ -139,8 +125,7 @@ static int open_all(struct tw_counters *c, bool software, struct tw_err *err)
 		return tw_fail_errno(err, -c->cpus, "cannot count the CPUs");
 	c->event = calloc((size_t)c->cpus * KINDS, sizeof(*c->event));
 	c->cpu = calloc((size_t)c->cpus, sizeof(*c->cpu));
-	c->row = calloc((size_t)c->cpus, sizeof(*c->row));
-	if (c->event == NULL || c->cpu == NULL || c->row == NULL)
+	if (c->event == NULL || c->cpu == NULL)
 		return tw_fail(err, TW_NOMEM, "counters of %d CPUs", c->cpus);
 	if (open_events(c, software, err) < 0)
 		return -1;
@@ -169,18 +154,16 @@ void tw_counters_close(struct tw_counters *c)
 	for (int i = 0; c->event != NULL && c->cpus > 0 && i < c->cpus * (int)KINDS; i++)
 		if (c->event[i] > 0)
 			close(c->event[i]);
-	free(c->totals.at);
-	free(c->before.at);
+	tw_counts_release(&c->counts);
 	free(c->event);
 	free(c->cpu);
-	free(c->row);
 	free(c);
 }
 
 bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter)
 {
-	for (uint32_t i = 0; i < c->count; i++)
-		if (c->which[i] == counter)
+	for (uint32_t i = 0; i < c->kinds.count; i++)
+		if (c->kinds.kind[i] == counter)
 			return true;
 	return false;
 }
@@ -192,53 +175,6 @@ void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *
 }
 
 /* ---- reading ---- */
-
-/* The entry of a tgid, or the free one where it belongs. */
-static struct total *find(const struct totals *t, uint32_t tgid)
-{
-	size_t i = tgid * UINT32_C(2654435761) & (t->size - 1);
-
-	while (t->at[i].tgid != 0 && t->at[i].tgid != tgid)
-		i = (i + 1) & (t->size - 1);
-	return &t->at[i];
-}
-
-/* At most half of the places are taken. */
-static int grow(struct totals *t, struct tw_err *err)
-{
-	const struct totals old = *t;
-	const size_t size = old.size != 0 ? old.size * 2 : 1024;
-	struct total *at = calloc(size, sizeof(*at));
-
-	if (at == NULL)
-		return tw_fail(err, TW_NOMEM, "counts of %zu processes", size / 2);
-	t->at = at;
-	t->size = size;
-	for (size_t i = 0; i < old.size; i++)
-		if (old.at[i].tgid != 0)
-			*find(t, old.at[i].tgid) = old.at[i];
-	free(old.at);
-	return 0;
-}
-
-static int add_row(struct tw_counters *c, uint32_t tgid, const struct tw_count *row,
-		   bool spilled, struct tw_err *err)
-{
-	struct total *t;
-
-	if (2 * c->totals.count >= c->totals.size && grow(&c->totals, err) < 0)
-		return -1;
-	t = find(&c->totals, tgid);
-	if (t->tgid == 0)
-		c->totals.count++;
-	t->tgid = tgid;
-	t->spilled = t->spilled || spilled;
-	for (int i = 0; i < TW_COUNTER_COUNT; i++) {
-		t->now[i] += row->counter[i];
-		t->spilled_now[i] += spilled ? row->counter[i] : 0;
-	}
-	return 0;
-}
 
 /* A CPU that is off has nothing to add. */
 static void count_what_runs(const struct tw_counters *c)
@@ -264,7 +200,8 @@ static int read_rows(struct tw_counters *c, struct tw_err *err)
 		for (int i = 0; i < TW_COUNT_ROWS; i++) {
 			const struct tw_count *row = &c->cpu[cpu].row[i];
 
-			if (row->tgid != 0 && add_row(c, row->tgid, row, false, err) < 0)
+			if (row->tgid != 0 && tw_counts_add(&c->counts, row->tgid,
+							    &row->of, false, err) < 0)
 				return -1;
 		}
 	return 0;
@@ -274,82 +211,24 @@ static int read_spilled(struct tw_counters *c, struct tw_err *err)
 {
 	const int fd = bpf_map__fd(c->skel->maps.spilled);
 	uint32_t tgid, *before = NULL;
+	struct tw_counts_of of;
 
-	for (; bpf_map_get_next_key(fd, before, &tgid) == 0; before = &tgid) {
-		if (bpf_map_lookup_elem(fd, &tgid, c->row) < 0)
-			continue;
-		for (int cpu = 0; cpu < c->cpus; cpu++)
-			if (add_row(c, tgid, &c->row[cpu], true, err) < 0)
-				return -1;
-	}
+	for (; bpf_map_get_next_key(fd, before, &tgid) == 0; before = &tgid)
+		if (bpf_map_lookup_elem(fd, &tgid, &of) == 0 &&
+		    tw_counts_add(&c->counts, tgid, &of, true, err) < 0)
+			return -1;
 	return 0;
 }
 
-/* What was told before belongs to the tgid, whichever process it was. */
-static void take_told(struct tw_counters *c)
+int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
+		     struct tw_err *err)
 {
-	for (size_t i = 0; i < c->before.size; i++) {
-		const struct total *old = &c->before.at[i];
-		struct total *t = old->tgid != 0 ? find(&c->totals, old->tgid) : NULL;
-
-		if (t != NULL && t->tgid != 0)
-			memcpy(t->told, old->told, sizeof(t->told));
-	}
-}
-
-static void difference(const struct tw_counters *c, struct total *t,
-		       uint64_t more[TW_COUNTER_COUNT])
-{
-	memset(more, 0, TW_COUNTER_COUNT * sizeof(*more));
-	for (uint32_t i = 0; i < c->count; i++) {
-		/* A row on its way from one map to the other may be in neither. */
-		if (t->now[i] <= t->told[i])
-			continue;
-		more[c->which[i]] = t->now[i] - t->told[i];
-		t->told[i] = t->now[i];
-	}
-}
-
-/* The map is for those that live. */
-static void forget(struct tw_counters *c, struct total *t)
-{
-	if (!t->spilled ||
-	    bpf_map_delete_elem(bpf_map__fd(c->skel->maps.spilled), &t->tgid) < 0)
-		return;
-	for (int i = 0; i < TW_COUNTER_COUNT; i++)
-		t->told[i] -=
-			t->told[i] < t->spilled_now[i] ? t->told[i] : t->spilled_now[i];
-}
-
-int tw_counters_read(struct tw_counters *c,
-		     bool (*counted)(void *arg, uint32_t tgid,
-				     const uint64_t more[TW_COUNTER_COUNT]),
-		     void *arg, struct tw_err *err)
-{
-	const struct totals now = c->totals;
-	struct totals told;
-	uint64_t more[TW_COUNTER_COUNT];
-
-	c->totals.count = 0;
-	if (now.at != NULL)
-		memset(now.at, 0, now.size * sizeof(*now.at));
-	else if (grow(&c->totals, err) < 0)
+	if (tw_counts_begin(&c->counts, err) < 0)
 		return -1;
 	count_what_runs(c);
 	if (read_rows(c, err) < 0 || read_spilled(c, err) < 0)
 		return -1;
-	take_told(c);
-	for (size_t i = 0; i < c->totals.size; i++) {
-		struct total *t = &c->totals.at[i];
-
-		if (t->tgid == 0)
-			continue;
-		difference(c, t, more);
-		if (!counted(arg, t->tgid, more))
-			forget(c, t);
-	}
-	told = c->before;
-	c->before = c->totals;
-	c->totals = told;
+	tw_counts_tell(&c->counts, &c->kinds, bpf_map__fd(c->skel->maps.spilled), counted,
+		       arg);
 	return 0;
 }

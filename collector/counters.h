@@ -6,10 +6,11 @@
  * What the processors count for each process (bpf/counters.bpf.c). It costs a program at
  * each context switch, and reading the counters where the process changes, so it is only
  * used where there are counters and they are wanted. An event or a CPU that has none is
- * left out alone. Counts are scaled where events share the hardware.
+ * left out alone. Counts are scaled where events share the hardware, which each read
+ * finds out for the next.
  */
 
-#include "bpf/collector.h"
+#include "collector/counts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,12 +29,9 @@ bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter);
 
 /*
  * What was counted for each process since the last read, and what runs now up to now.
- * counted() says whether a process of that tgid lives.
  */
-int tw_counters_read(struct tw_counters *c,
-		     bool (*counted)(void *arg, uint32_t tgid,
-				     const uint64_t more[TW_COUNTER_COUNT]),
-		     void *arg, struct tw_err *err);
+int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
+		     struct tw_err *err);
 
 /* Reads of counters that failed, and processes whose counts found no room. */
 void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *lost);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A build without BPF. */
 #include "collector/counters.h"
+#include "collector/traces.h"
 
 #include "lib/err.h"
 
@@ -23,10 +24,8 @@ bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter)
 	return false;
 }
 
-int tw_counters_read(struct tw_counters *c,
-		     bool (*counted)(void *arg, uint32_t tgid,
-				     const uint64_t more[TW_COUNTER_COUNT]),
-		     void *arg, struct tw_err *err)
+int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
+		     struct tw_err *err)
 {
 	(void)c;
 	(void)counted;
@@ -38,4 +37,46 @@ void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *
 {
 	(void)c;
 	*failed = *lost = 0;
+}
+
+const char *const tw_trace_names[] = { "page-cache", "softirqs", NULL };
+
+int tw_traces_open(struct tw_traces **out, struct tw_err *err)
+{
+	(void)out;
+	return tw_fail(err, TW_UNSUPPORTED, "traces: built without BPF");
+}
+
+int tw_traces_add(struct tw_traces *t, enum tw_trace trace, struct tw_err *err)
+{
+	(void)t;
+	(void)trace;
+	return tw_fail(err, TW_UNSUPPORTED, "traces: built without BPF");
+}
+
+void tw_traces_close(struct tw_traces *t)
+{
+	(void)t;
+}
+
+bool tw_traces_have(const struct tw_traces *t, enum tw_counter counter)
+{
+	(void)t;
+	(void)counter;
+	return false;
+}
+
+int tw_traces_read(struct tw_traces *t, tw_counted *counted, void *arg,
+		   struct tw_err *err)
+{
+	(void)t;
+	(void)counted;
+	(void)arg;
+	return tw_fail(err, TW_UNSUPPORTED, "traces: built without BPF");
+}
+
+uint64_t tw_traces_lost(const struct tw_traces *t)
+{
+	(void)t;
+	return 0;
 }

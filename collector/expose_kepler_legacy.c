@@ -19,8 +19,12 @@ static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 					   TW_ZONE_PLATFORM, TW_ZONE_GPU };
 
 /* In the order of COUNTERS(). */
-static const enum tw_counter counters[] = { TW_COUNTER_CYCLES, TW_COUNTER_INSTRUCTIONS,
-					    TW_COUNTER_CACHE_MISSES };
+static const enum tw_counter counters[] = {
+	TW_COUNTER_CYCLES,          TW_COUNTER_INSTRUCTIONS,
+	TW_COUNTER_CACHE_MISSES,    TW_COUNTER_PAGE_CACHE_HITS,
+	TW_COUNTER_NET_TX_SOFTIRQS, TW_COUNTER_NET_RX_SOFTIRQS,
+	TW_COUNTER_BLOCK_SOFTIRQS,
+};
 
 #define JOULES(level, zone)                                                          \
 	{                                                                            \
@@ -42,11 +46,16 @@ static const enum tw_counter counters[] = { TW_COUNTER_CYCLES, TW_COUNTER_INSTRU
 	{                                                                      \
 		"kepler_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
 	}
-#define COUNTERS(level)                                                           \
-	{                                                                         \
-		COUNTER(level, "cpu_cycles", "CPU cycles."),                      \
-			COUNTER(level, "cpu_instructions", "Instructions."),      \
-			COUNTER(level, "cache_miss", "Misses of the last cache.") \
+#define COUNTERS(level)                                                               \
+	{                                                                             \
+		COUNTER(level, "cpu_cycles", "CPU cycles."),                          \
+			COUNTER(level, "cpu_instructions", "Instructions."),          \
+			COUNTER(level, "cache_miss", "Misses of the last cache."),    \
+			COUNTER(level, "bpf_page_cache_hit",                          \
+				"Pages read where they were cached, or written."),    \
+			COUNTER(level, "bpf_net_tx_irq", "Softirqs of sending."),     \
+			COUNTER(level, "bpf_net_rx_irq", "Softirqs of receiving."),   \
+			COUNTER(level, "bpf_block_irq", "Softirqs of block devices.") \
 	}
 #define TOTAL(level)                                                        \
 	{                                                                   \

@@ -133,6 +133,9 @@ static void expose_counts(const struct tw_exposure *x)
 		{ "tallywatt_node_page_faults_total", TW_EXPO_COUNTER, NULL,
 		  "Page faults." },
 	};
+	static const struct tw_expo_family softirqs = { "tallywatt_node_softirqs_total",
+							TW_EXPO_COUNTER, NULL,
+							"Softirqs, by vector." };
 	const struct tw_node *n = &x->c->node;
 	const uint64_t value[] = { n->total.context_switches, n->total.interrupts,
 				   n->total.page_faults };
@@ -149,6 +152,13 @@ static void expose_counts(const struct tw_exposure *x)
 	for (size_t i = 0; i < COUNT(counters); i++) {
 		tw_expo_family(x->e, &counters[i]);
 		tw_expo_count(x->e, NULL, 0, value[i]);
+	}
+	tw_expo_family(x->e, &softirqs);
+	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++) {
+		const struct tw_expo_label l = { "vector",
+						 tw_softirq_name((enum tw_softirq)i) };
+
+		tw_expo_count(x->e, &l, 1, n->total.softirqs[i]);
 	}
 }
 

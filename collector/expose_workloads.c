@@ -7,6 +7,9 @@
 	{                                                                         \
 		"tallywatt_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
 	}
+#define SOFTIRQS(level, vector, what)      \
+	COUNTER(level, vector "_softirqs", \
+		"Softirqs " vector " that interrupted " what ".")
 #define FAMILIES(level, what)                                                            \
 	{                                                                                \
 		{ "tallywatt_" level "_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",   \
@@ -25,6 +28,13 @@
 			[TW_COUNTER_CACHE_MISSES] =                                      \
 				COUNTER(level, "cache_misses",                           \
 					"Misses of the last cache of " what "."),        \
+			[TW_COUNTER_PAGE_CACHE_HITS] =                                   \
+				COUNTER(level, "page_cache_hits",                        \
+					"Pages that " what                               \
+					" read where they were cached, or wrote."),      \
+			[TW_COUNTER_NET_TX_SOFTIRQS] = SOFTIRQS(level, "net_tx", what),  \
+			[TW_COUNTER_NET_RX_SOFTIRQS] = SOFTIRQS(level, "net_rx", what),  \
+			[TW_COUNTER_BLOCK_SOFTIRQS] = SOFTIRQS(level, "block", what),    \
 		}                                                                        \
 	}
 

@@ -107,13 +107,15 @@ static struct tw_node_counts difference(const struct tw_node_counts *now,
 	d.context_switches = grown(now->context_switches, before->context_switches);
 	d.interrupts = grown(now->interrupts, before->interrupts);
 	d.page_faults = grown(now->page_faults, before->page_faults);
+	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++)
+		d.softirqs[i] = grown(now->softirqs[i], before->softirqs[i]);
 	return d;
 }
 
 int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *used,
 		 struct tw_err *err)
 {
-	const struct tw_node_counts none = { { 0 }, 0, 0, 0 };
+	const struct tw_node_counts none = { .interrupts = 0 };
 	const bool had = n->there;
 	struct tw_node_counts now;
 	unsigned cpus;

@@ -32,12 +32,24 @@ enum tw_cpu_mode {
 /* "user", "nice", "system", ... */
 const char *tw_cpu_mode_name(enum tw_cpu_mode mode);
 
+/* Of the line "softirq" of /proc/stat: those that tell of work. */
+enum tw_softirq {
+	TW_SOFTIRQ_NET_TX,
+	TW_SOFTIRQ_NET_RX,
+	TW_SOFTIRQ_BLOCK,
+	TW_SOFTIRQ_COUNT
+};
+
+/* "net_tx", "net_rx", "block". */
+const char *tw_softirq_name(enum tw_softirq vector);
+
 /* Counters since boot. */
 struct tw_node_counts {
 	uint64_t cpu_ms[TW_CPU_MODE_COUNT];
 	uint64_t context_switches;
 	uint64_t interrupts;
 	uint64_t page_faults;
+	uint64_t softirqs[TW_SOFTIRQ_COUNT];
 };
 
 struct tw_node {
@@ -54,8 +66,8 @@ struct tw_node {
 };
 
 /*
- * "cpu ...", "ctxt", "intr" of /proc/stat, and the number of its processors. Lines that
- * are not there leave 0; ticks_per_s is of its times.
+ * "cpu ...", "ctxt", "intr", "softirq" of /proc/stat, and the number of its processors.
+ * Lines that are not there leave 0; ticks_per_s is of its times.
  */
 int tw_proc_node_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
 			    struct tw_node_counts *out, unsigned *cpus,

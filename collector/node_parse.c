@@ -18,6 +18,17 @@ const char *tw_cpu_mode_name(enum tw_cpu_mode mode)
 	return mode_names[mode];
 }
 
+static const char *const softirq_names[TW_SOFTIRQ_COUNT] = {
+	[TW_SOFTIRQ_NET_TX] = "net_tx",
+	[TW_SOFTIRQ_NET_RX] = "net_rx",
+	[TW_SOFTIRQ_BLOCK] = "block",
+};
+
+const char *tw_softirq_name(enum tw_softirq vector)
+{
+	return softirq_names[vector];
+}
+
 /* What is left of a text: words and lines are taken from its front. */
 struct rest {
 	const char *at, *end;
@@ -85,12 +96,27 @@ static int parse_modes(struct rest *line, uint32_t ticks_per_s, uint64_t *cpu_ms
 	return 0;
 }
 
+/* All of them, then each vector: HI, TIMER, NET_TX, NET_RX, BLOCK and others. */
+static int parse_softirqs(struct rest *line, uint64_t vector[TW_SOFTIRQ_COUNT],
+			  struct tw_err *err)
+{
+	uint64_t other;
+
+	for (int i = 0; i < 3; i++)
+		if (next_number(line, "softirq", &other, err) < 0)
+			return -1;
+	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++)
+		if (next_number(line, "softirq", &vector[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 int tw_proc_node_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
 			    struct tw_node_counts *out, unsigned *cpus,
 			    struct tw_err *err)
 {
 	struct rest text = { data, data + len }, line;
-	struct tw_node_counts c = { { 0 }, 0, 0, 0 };
+	struct tw_node_counts c = { .interrupts = 0 };
 	bool found = false;
 	unsigned count = 0;
 
@@ -111,6 +137,9 @@ int tw_proc_node_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
 				return -1;
 		} else if (is_word(word, n, "intr")) {
 			if (next_number(&line, "intr", &c.interrupts, err) < 0)
+				return -1;
+		} else if (is_word(word, n, "softirq")) {
+			if (parse_softirqs(&line, c.softirqs, err) < 0)
 				return -1;
 		}
 	}

@@ -7,6 +7,7 @@
 #include "collector/power.h"
 #include "collector/settings.h"
 #include "collector/tasks.h"
+#include "collector/traces.h"
 #include "collector/workload.h"
 #include "lib/err.h"
 
@@ -26,12 +27,33 @@ static int open_counters(const struct tw_collector_settings *s, struct tw_collec
 	return 0;
 }
 
+/* What the kernel does not let be seen is left out, and said. */
+static int open_traces(const struct tw_collector_settings *s, struct tw_collector *c,
+		       tw_passed_over *passed, struct tw_err *err)
+{
+	if (s->trace.count == 0)
+		return 0;
+	if (tw_traces_open(&c->traces, err) < 0)
+		return -1;
+	for (int i = 0; i < TW_TRACE_COUNT; i++) {
+		struct tw_err why = { 0 };
+
+		if (!tw_strs_has(&s->trace, tw_trace_names[i]) ||
+		    tw_traces_add(c->traces, (enum tw_trace)i, &why) == 0)
+			continue;
+		tw_err_wrap(&why, "--trace: %s", tw_trace_names[i]);
+		passed(NULL, "traces", &why);
+	}
+	return 0;
+}
+
 static int open_workloads(const struct tw_collector_settings *s, struct tw_collector *c,
 			  tw_passed_over *passed, struct tw_err *err)
 {
 	struct tw_workloads_config wc = {
 		.roots = &c->roots,
 		.counters = c->counters,
+		.traces = c->traces,
 		.cgroups = s->cgroups,
 		.bpf = s->bpf == TW_BPF_AUTO,
 		.keep_ms = s->keep_ended_ms,
@@ -85,6 +107,7 @@ int tw_collector_parts_open(struct tw_collector *c, const struct tw_collector_se
 {
 	read_processors(s, c, passed);
 	return open_counters(s, c, passed, err) < 0 ||
+			       open_traces(s, c, passed, err) < 0 ||
 			       open_workloads(s, c, passed, err) < 0 ||
 			       open_power(s, c, passed, err) < 0
 		       ? -1
@@ -99,4 +122,5 @@ void tw_collector_parts_close(struct tw_collector *c)
 	tw_processors_release(&c->processors);
 	tw_workloads_close(c->workloads);
 	tw_counters_close(c->counters);
+	tw_traces_close(c->traces);
 }

@@ -159,9 +159,9 @@ static const int starting[] = {
 };
 
 /* Reading a walk, counters and what did not fit; nothing is loaded any more. */
-static const int bpf_commands[] = { BPF_PROG_TEST_RUN, BPF_ITER_CREATE,
-				    BPF_MAP_LOOKUP_ELEM, BPF_MAP_GET_NEXT_KEY,
-				    BPF_MAP_DELETE_ELEM };
+static const int bpf_commands[] = { BPF_PROG_TEST_RUN,    BPF_ITER_CREATE,
+				    BPF_MAP_LOOKUP_ELEM,  BPF_MAP_LOOKUP_BATCH,
+				    BPF_MAP_GET_NEXT_KEY, BPF_MAP_DELETE_ELEM };
 
 struct program {
 	struct sock_filter at[PROGRAM_MAX];

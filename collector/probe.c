@@ -80,7 +80,7 @@ static int probe_counters(struct found *f, struct tw_err *err)
 	int rc = -1;
 
 	f->counted = tw_counters_open(false, &counters, &why) == 0;
-	for (int i = 0; i < TW_COUNTER_COUNT; i++) {
+	for (int i = 0; i <= TW_COUNTER_CACHE_MISSES; i++) {
 		const bool there =
 			f->counted && tw_counters_have(counters, (enum tw_counter)i);
 

@@ -46,6 +46,8 @@ static const struct tw_expo_family own[] = {
 	  "Reads of the processors' counters that failed." },
 	{ "tallywatt_collector_counts_lost_total", TW_EXPO_COUNTER, NULL,
 	  "Times that a process was on a CPU whose counts found no room." },
+	{ "tallywatt_collector_traces_lost_total", TW_EXPO_COUNTER, NULL,
+	  "Traced events of processes that found no room." },
 };
 
 static void write_own(struct tw_expo *e, const struct tw_collector *c)
@@ -72,6 +74,7 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 		(double)w.dropped,
 		(double)w.counter_reads_failed,
 		(double)w.counts_lost,
+		(double)w.traces_lost,
 	};
 
 	tw_expo_family(e, &own_info);

@@ -5,6 +5,7 @@
 #include "collector/cgroup.h"
 #include "collector/expose.h"
 #include "collector/meter.h"
+#include "collector/traces.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/log.h"
@@ -49,6 +50,12 @@ static const struct tw_opt options[] = {
 	  .arg = "WHICH",
 	  .help = "auto (the processor's, if it has any), off, or software (for tests)",
 	  .choices = counters_names },
+	{ .name = "trace",
+	  .env = "TW_TRACE",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct tw_collector_settings, trace),
+	  .arg = "WHAT,...",
+	  .help = "page-cache, softirqs: also count these, at 0.1 us each" },
 	{ .name = "cgroups",
 	  .env = "TW_CGROUPS",
 	  .type = TW_OPT_CHOICE,
@@ -204,6 +211,14 @@ const struct tw_opts tw_collector_opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
+static bool is_trace(const char *name)
+{
+	for (size_t i = 0; tw_trace_names[i] != NULL; i++)
+		if (strcmp(tw_trace_names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static bool find_level(const char *name, enum tw_level *out)
 {
 	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
@@ -224,6 +239,10 @@ int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw
 		if (!find_level(s->levels.at[i], &level))
 			return tw_fail(err, TW_INVALID, "--levels: no level '%s'",
 				       s->levels.at[i]);
+	for (size_t i = 0; i < s->trace.count; i++)
+		if (!is_trace(s->trace.at[i]))
+			return tw_fail(err, TW_INVALID,
+				       "--trace: want page-cache or softirqs");
 	for (size_t i = 0; i < s->compat.count; i++)
 		if (strcmp(s->compat.at[i], "kepler") != 0 &&
 		    strcmp(s->compat.at[i], "kepler-legacy") != 0)

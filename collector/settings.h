@@ -23,9 +23,10 @@ enum tw_counters_choice { TW_COUNTERS_AUTO, TW_COUNTERS_OFF, TW_COUNTERS_SOFTWAR
 struct tw_collector_settings {
 	char *listen;
 	uint64_t interval_ms;
-	unsigned bpf;      /* enum tw_bpf_choice */
-	unsigned counters; /* enum tw_counters_choice */
-	unsigned cgroups;  /* enum tw_cgroup_choice */
+	unsigned bpf;         /* enum tw_bpf_choice */
+	unsigned counters;    /* enum tw_counters_choice */
+	struct tw_strs trace; /* of tw_trace_names */
+	unsigned cgroups;     /* enum tw_cgroup_choice */
 	char *proc;
 	char *sys;
 	char *dev;

@@ -55,6 +55,9 @@ collector-src += collector/zone.c
 ifeq ($(BPF),1)
 collector-src += collector/counters.c
 $(O)/collector/counters.o: $(O)/gen/bpf/counters.skel.h
+collector-src += collector/counts.c
+collector-src += collector/traces.c
+$(O)/collector/traces.o: $(O)/gen/bpf/traces.skel.h
 collector-src += collector/bpf_events.c
 collector-src += collector/tasks_iter.c
 collector-src += collector/tasks_walk.c

@@ -4,6 +4,7 @@
 #include "collector/collector.h"
 #include "collector/counters.h"
 #include "collector/roots.h"
+#include "collector/traces.h"
 #include "collector/workload_parts.h"
 #include "lib/err.h"
 
@@ -190,6 +191,9 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 	if (t->config.counters != NULL &&
 	    tw_counters_read(t->config.counters, tw_workloads_counted, t, err) < 0)
 		return -1;
+	if (t->config.traces != NULL &&
+	    tw_traces_read(t->config.traces, tw_workloads_counted, t, err) < 0)
+		return -1;
 	tw_workloads_settle(t);
 	shown.count = 0;
 	t->shown = t->next;
@@ -269,8 +273,10 @@ void tw_workloads_scraped(struct tw_workloads *t)
 
 bool tw_workloads_counts(const struct tw_workloads *t, enum tw_counter counter)
 {
-	return t->config.counters != NULL &&
-	       tw_counters_have(t->config.counters, counter);
+	const struct tw_workloads_config *c = &t->config;
+
+	return (c->counters != NULL && tw_counters_have(c->counters, counter)) ||
+	       (c->traces != NULL && tw_traces_have(c->traces, counter));
 }
 
 void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats *out)
@@ -280,6 +286,8 @@ void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats 
 	if (t->config.counters != NULL)
 		tw_counters_stats(t->config.counters, &out->counter_reads_failed,
 				  &out->counts_lost);
+	if (t->config.traces != NULL)
+		out->traces_lost = tw_traces_lost(t->config.traces);
 }
 
 const char *tw_workloads_source(const struct tw_workloads *t)

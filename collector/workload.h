@@ -30,6 +30,7 @@
 struct tw_counters;
 struct tw_err;
 struct tw_roots;
+struct tw_traces;
 struct tw_workloads; /* opaque */
 
 enum tw_level {
@@ -92,6 +93,7 @@ struct tw_workloads_config {
 	const struct tw_task_source *source; /* NULL: the first that can be opened */
 	bool bpf;                            /* of NULL: also those with BPF */
 	struct tw_counters *counters;        /* the caller's; NULL: none */
+	struct tw_traces *traces;            /* the caller's; NULL: none */
 	enum tw_cgroup_choice cgroups;
 	uint64_t keep_ms;    /* how long one that ended waits for a scrape */
 	uint32_t ended_max;  /* how many of a level wait */
@@ -147,6 +149,7 @@ struct tw_workloads_stats {
 			  * had is their cgroup's pseudo process's */
 	uint64_t dropped; /* events without effect, for want of memory */
 	uint64_t counter_reads_failed, counts_lost; /* of tw_counters_stats() */
+	uint64_t traces_lost;                       /* of tw_traces_lost() */
 };
 
 /* Whether a counter is part of what workloads used. */

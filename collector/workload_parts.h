@@ -6,6 +6,7 @@
  * The inside of the table of workloads. For collector/workload*.c only.
  */
 
+#include "collector/counts.h"
 #include "collector/workload.h"
 #include "lib/arena.h"
 
@@ -128,9 +129,9 @@ struct tw_slice *tw_slices_new(struct tw_slices *s);
 /* The sink for t->source. */
 struct tw_task_sink tw_workloads_sink(struct tw_workloads *t);
 
-/* For tw_counters_read(), after the source has been read. */
-bool tw_workloads_counted(void *arg, uint32_t tgid,
-			  const uint64_t more[TW_COUNTER_COUNT]);
+/* A tw_counted, after the source has been read. */
+enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
+				   const uint64_t more[TW_COUNTER_COUNT], bool last);
 
 /* What was not told one by one, and who is missing: after the source has been read. */
 void tw_workloads_settle(struct tw_workloads *t);

@@ -322,24 +322,37 @@ struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
 
 /* ---- counters ---- */
 
-bool tw_workloads_counted(void *arg, uint32_t tgid, const uint64_t more[TW_COUNTER_COUNT])
+/* Whose end nobody was told, and who had not been seen: of no cgroup that is known. */
+static struct tw_process *unknown(struct tw_workloads *t)
+{
+	struct tw_group *g = tw_group_get(t, 0, 0);
+
+	return g != NULL ? tw_group_rest(t, g) : NULL;
+}
+
+enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
+				   const uint64_t more[TW_COUNTER_COUNT], bool last)
 {
 	struct tw_workloads *t = arg;
 	struct tw_process *p = tw_process_recent(t, tgid, t->tick + 1);
+	const enum tw_whose whose = p == NULL    ? TW_WHOSE_UNKNOWN
+				    : p->w.ended ? TW_WHOSE_ENDED
+						 : TW_WHOSE_LIVING;
 	struct tw_usage use = { 0 };
 	struct tw_slice *s;
 
-	if (p == NULL)
-		return false;
 	memcpy(use.counter, more, sizeof(use.counter));
-	if (memcmp(&use, &(struct tw_usage){ 0 }, sizeof(use)) == 0)
-		return !p->w.ended;
-	s = slice_of(t, p, (struct tw_group *)p->w.cgroup);
+	if (memcmp(&use, &(struct tw_usage){ 0 }, sizeof(use)) == 0 ||
+	    (p == NULL && !last))
+		return whose;
+	if (p == NULL)
+		p = unknown(t);
+	s = p != NULL ? slice_of(t, p, (struct tw_group *)p->w.cgroup) : NULL;
 	if (s == NULL)
 		t->dropped++;
 	else
 		add_all(s, &use);
-	return !p->w.ended;
+	return whose;
 }
 
 /* ---- what a source did not tell ---- */

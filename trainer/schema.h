@@ -51,8 +51,8 @@ struct tw_schema {
 	/* What the machine has not is not there: only the first component of a source
 	 * must be. Else all must. */
 	bool some_components;
-	/* Features that these exporters never tell: a group goes without them. Or NULL.
-	 */
+	/* Features that these exporters do not tell, or only if they are asked to: a
+	 * group goes without them where they are missing. Or NULL. */
 	const char *const *untold;
 	const char *source_label; /* or NULL */
 	/* Which package an energy counter is of, and which a PACKAGE_USE. Or NULL. */

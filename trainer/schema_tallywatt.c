@@ -36,6 +36,10 @@ static const struct tw_schema_metric metrics[] = {
 	WORKLOAD("cpu_cycles", "cpu_cycles", 1.0),
 	WORKLOAD("cpu_instructions", "cpu_instructions", 1.0),
 	WORKLOAD("cache_misses", "cache_miss", 1.0),
+	WORKLOAD("page_cache_hits", "bpf_page_cache_hit", 1.0),
+	WORKLOAD("net_tx_softirqs", "bpf_net_tx_irq", 1.0),
+	WORKLOAD("net_rx_softirqs", "bpf_net_rx_irq", 1.0),
+	WORKLOAD("block_softirqs", "bpf_block_irq", 1.0),
 
 	/* idle and iowait are not work, steal is not this machine's, guest is in user. */
 	MODE("irq"),
@@ -59,7 +63,7 @@ static const struct tw_schema_metric metrics[] = {
 	ZONE("psys", "psys", TW_PLATFORM),
 };
 
-/* Not counted: a group that has it goes without. */
+/* Counted where it is asked for; else a group that has it goes without. */
 static const char *const untold[] = { "bpf_page_cache_hit", NULL };
 static const char *const id_labels[] = { "container_id", "container_name",
 					 "pod_name",     "namespace",

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import time
 import unittest
@@ -162,6 +163,37 @@ class Collector(Case):
         # There is no stand-in for them.
         self.assertNotIn("tallywatt_process_cpu_reference_cycles_total", found)
 
+    def test_what_is_traced_is_told(self):
+        need("bpf", bpf_works())
+        daemon = self.collect("--trace", "page-cache,softirqs", "--compat", "kepler-legacy",
+                              "--top=0")
+        self.wait_ticks(daemon)
+        far, times = 8 << 20, 1000  # never in one folio
+        with open(self.path("cached"), "wb+") as file, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.bind(("127.0.0.1", 0))
+            for place in (0, far):
+                os.pwrite(file.fileno(), b"x" * 4096, place)
+            for i in range(times):
+                os.pread(file.fileno(), 4096, i % 2 * far)
+                udp.sendto(b"x", udp.getsockname())
+        found = {}
+
+        def told():
+            found.update((name, value) for name, labels, value in self.samples(daemon)
+                         if labels.get("pid") == str(os.getpid()))
+            return found.get("tallywatt_process_page_cache_hits_total", 0) >= times
+        wait_until(told, "pages of the page cache are told")
+        self.assertGreaterEqual(found["kepler_process_bpf_page_cache_hit_total"], times)
+        # Receiving on the loopback device is a softirq of who sends, unless one comes before.
+        self.assertGreater(found["tallywatt_process_net_rx_softirqs_total"], times / 2)
+        for vector in ("net_tx", "net_rx", "block"):
+            self.assertEqual(found[f"tallywatt_process_{vector}_softirqs_total"],
+                             found[f"kepler_process_bpf_{vector}_irq_total"])
+        self.assertTrue(all(set(labels) == {"pid", "container_id", "vm_id", "command", "source"}
+                            for name, labels, _ in self.samples(daemon)
+                            if re.match("kepler_process_bpf_.*(_hit|_irq)_total", name)))
+
     def test_what_was_counted_adds_up_by_cgroup(self):
         need("bpf", bpf_works())
         daemon = self.collect("--counters", "software", "--top=0", "--keep-ended=1h")
@@ -179,7 +211,8 @@ class Collector(Case):
         daemon = self.collect("--counters", "off", "--compat", "kepler-legacy")
         self.wait_ticks(daemon)
         self.assertFalse([name for name, _, _ in self.samples(daemon)
-                          if re.search("cycles|instructions|cache_miss", name)])
+                          if re.search("cycles|instructions|cache_miss|page_cache"
+                                       "|process.*irq", name)])
 
     def test_a_recorded_proc_is_read_instead(self):
         os.makedirs(self.path("proc/4711"))

@@ -20,17 +20,19 @@ struct told {
 	uint64_t count[TW_COUNTER_COUNT], others;
 };
 
-static bool on_counted(void *arg, uint32_t tgid, const uint64_t more[TW_COUNTER_COUNT])
+static enum tw_whose on_counted(void *arg, uint32_t tgid,
+				const uint64_t more[TW_COUNTER_COUNT], bool last)
 {
 	struct told *told = arg;
 
+	(void)last;
 	if (tgid != told->tgid) {
 		told->others += more[TW_COUNTER_CYCLES];
-		return true;
+		return TW_WHOSE_LIVING;
 	}
 	for (int i = 0; i < TW_COUNTER_COUNT; i++)
 		told->count[i] += more[i];
-	return told->lives;
+	return told->lives ? TW_WHOSE_LIVING : TW_WHOSE_ENDED;
 }
 
 static struct tw_counters *open_counters(void)

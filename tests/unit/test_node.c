@@ -18,7 +18,8 @@ static const char stat_text[] = "cpu  100 2 30 4000 5 6 7 8 9 0\n"
 				"cpu1 50 1 15 2000 3 3 4 4 5 0\n"
 				"intr 1234 5 0 0\n"
 				"ctxt 99\n"
-				"btime 1\n";
+				"btime 1\n"
+				"softirq 100 1 2 30 40 5 0 6 7 8 9\n";
 
 static void the_lines_of_proc_stat_are_counters(void **state)
 {
@@ -35,6 +36,10 @@ static void the_lines_of_proc_stat_are_counters(void **state)
 	assert_int_equal(c.cpu_ms[TW_CPU_STEAL], 80);
 	assert_int_equal(c.context_switches, 99);
 	assert_int_equal(c.interrupts, 1234);
+	assert_int_equal(c.softirqs[TW_SOFTIRQ_NET_TX], 30);
+	assert_int_equal(c.softirqs[TW_SOFTIRQ_NET_RX], 40);
+	assert_int_equal(c.softirqs[TW_SOFTIRQ_BLOCK], 5);
+	assert_string_equal(tw_softirq_name(TW_SOFTIRQ_NET_RX), "net_rx");
 }
 
 static void what_is_no_proc_stat_is_refused(void **state)
@@ -48,6 +53,7 @@ static void what_is_no_proc_stat_is_refused(void **state)
 		{ "cpu 1 2 3 18446744073709551615\n", "'cpu': a number is too large" },
 		{ "cpu 1 2 3 4\nctxt -1\n", "'ctxt': want a number" },
 		{ "cpu 1 2 3 4\nintr\n", "'intr': want a number" },
+		{ "cpu 1 2 3 4\nsoftirq 1 2 3 4 5\n", "'softirq': want a number" },
 	};
 
 	(void)state;

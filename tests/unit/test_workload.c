@@ -447,16 +447,22 @@ static void counts_are_the_processes_of_their_tgids(void **state)
 	tick(f);
 	say(ENDED, 8, LATER + 2, 1, 50);
 	tw_workloads_drain(f->t);
-	assert_true(tw_workloads_counted(f->t, 7, more));
-	assert_true(tw_workloads_counted(f->t, 7, none));
-	assert_false(tw_workloads_counted(f->t, 8, more));
-	assert_false(tw_workloads_counted(f->t, 9, more));
-	assert_false(tw_workloads_counted(f->t, 10, more));
+	assert_int_equal(tw_workloads_counted(f->t, 7, more, false), TW_WHOSE_LIVING);
+	assert_int_equal(tw_workloads_counted(f->t, 7, none, false), TW_WHOSE_LIVING);
+	assert_int_equal(tw_workloads_counted(f->t, 8, more, false), TW_WHOSE_ENDED);
+	assert_int_equal(tw_workloads_counted(f->t, 9, more, true), TW_WHOSE_UNKNOWN);
+	assert_int_equal(tw_workloads_counted(f->t, 10, more, false), TW_WHOSE_UNKNOWN);
+	assert_int_equal(tw_workloads_counted(f->t, 10, more, true), TW_WHOSE_UNKNOWN);
+	assert_int_equal(tw_workloads_counted(f->t, 10, none, true), TW_WHOSE_UNKNOWN);
 	say(ALIVE, 7, LATER + 1, 1, 100);
 	tick(f);
 	s = tw_workloads_slices(f->t, &count);
-	assert_int_equal(count, 2);
-	for (size_t i = 0; i < count; i++)
+	assert_int_equal(count, 3);
+	/* Who is not known, or not any more, counts all the same. */
+	assert_int_equal(s[2].process->tgid, 0);
+	assert_int_equal(s[2].cgroup->cgroup_id, 0);
+	assert_int_equal(s[2].used.counter[TW_COUNTER_CYCLES], 2000);
+	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(s[i].used.counter[TW_COUNTER_CYCLES], 1000);
 	assert_int_equal(find(f->t, TW_LEVEL_CGROUP, 1)->used.counter[TW_COUNTER_CYCLES],
 			 2000);
