@@ -8,6 +8,7 @@
  */
 
 #include "collector/workload.h"
+#include "lib/buf.h"
 #include "lib/expo.h"
 
 #include <stdbool.h>
@@ -49,6 +50,26 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 						enum tw_level level,
 						const struct tw_workload *w);
+
+/* A workload, and where the text of its labels is. */
+struct tw_shown_one {
+	const struct tw_workload *w;
+	size_t at, len;
+};
+
+/*
+ * What is shown of a level, with the labels of each workload as text: made once for all
+ * of its families.
+ */
+struct tw_shown {
+	struct tw_shown_one *of;
+	size_t count, size;
+	struct tw_buf labels;
+};
+
+/* Without memory the exposition fails. s is yours: tw_shown_release(). */
+void tw_shown_make(struct tw_shown *s, const struct tw_exposure *x, enum tw_level level);
+void tw_shown_release(struct tw_shown *s);
 
 /* Energy of all kinds that are no part of another: package, dram and gpu, in uJ. */
 uint64_t tw_charge_sum(const struct tw_charge *c);

@@ -48,81 +48,90 @@ static const struct {
 	[TW_LEVEL_VM] = FAMILIES("vm", "a virtual machine, on its host"),
 };
 
-static void expose_cpu(const struct tw_exposure *x, enum tw_level level)
+/* Of one workload, with what its labels are followed by. */
+static void say(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
+		const struct tw_expo_text *more, uint64_t value, unsigned decimals)
 {
-	const struct tw_workload *w = NULL;
-	struct tw_labels l;
+	const struct tw_expo_text text[] = {
+		{ s->labels.data + s->of[i].at, s->of[i].len },
+		more != NULL ? *more : (struct tw_expo_text){ "", 0 },
+	};
 
+	tw_expo_fixed(x->e, text, 2, value, decimals);
+}
+
+static void expose_cpu(const struct tw_exposure *x, const struct tw_shown *s,
+		       enum tw_level level)
+{
 	tw_expo_family(x->e, &families[level].cpu);
-	while ((w = tw_exposure_next(x, level, w)) != NULL) {
-		tw_labels_of(&l, w);
-		tw_expo_sample(x->e, l.at, l.count, tw_seconds(w->used.cpu_ns));
-	}
+	for (size_t i = 0; i < s->count; i++)
+		say(x, s, i, NULL, s->of[i].w->used.cpu_ns, 9);
 }
 
 /* Those that the machine has; what is not counted is absent, not 0. */
-static void expose_counters(const struct tw_exposure *x, enum tw_level level)
+static void expose_counters(const struct tw_exposure *x, const struct tw_shown *s,
+			    enum tw_level level)
 {
-	for (int i = 0; i < TW_COUNTER_COUNT; i++) {
-		const struct tw_workload *w = NULL;
-		struct tw_labels l;
-
-		if (!tw_workloads_counts(x->c->workloads, (enum tw_counter)i))
+	for (int counter = 0; counter < TW_COUNTER_COUNT; counter++) {
+		if (!tw_workloads_counts(x->c->workloads, (enum tw_counter)counter))
 			continue;
-		tw_expo_family(x->e, &families[level].counter[i]);
-		while ((w = tw_exposure_next(x, level, w)) != NULL) {
-			tw_labels_of(&l, w);
-			tw_expo_count(x->e, l.at, l.count, w->used.counter[i]);
-		}
+		tw_expo_family(x->e, &families[level].counter[counter]);
+		for (size_t i = 0; i < s->count; i++)
+			say(x, s, i, NULL, s->of[i].w->used.counter[counter], 0);
 	}
 }
 
-/* Both modes of a kind that has had energy: both add up to its total. */
-static void expose_kind(const struct tw_exposure *x, struct tw_labels *l,
-			const struct tw_charge *c, enum tw_zone_kind kind,
-			const char *source)
+/* Of those that have had energy of a kind: both modes add up to its total. */
+static void expose_kind(const struct tw_exposure *x, const struct tw_shown *s,
+			enum tw_zone_kind kind, bool idle, const char *source)
 {
-	const size_t count = l->count;
+	const struct tw_expo_label labels[] = { { "zone", tw_zone_kind_name(kind) },
+						{ "mode", tw_mode_name(idle) },
+						{ "source", source } };
+	struct tw_buf b = { 0 };
+	struct tw_expo_text more;
 
-	if (c->dynamic_uj[kind] == 0 && c->idle_uj[kind] == 0)
-		return;
-	for (int idle = 0; idle < 2; idle++) {
-		l->count = count;
-		tw_labels_add(l, "zone", tw_zone_kind_name(kind));
-		tw_labels_add(l, "mode", tw_mode_name(idle));
-		tw_labels_add(l, "source", source);
-		tw_expo_sample(x->e, l->at, l->count,
-			       tw_joules(idle ? c->idle_uj[kind] : c->dynamic_uj[kind]));
+	tw_expo_add_labels(&b, labels, 3);
+	if (tw_buf_failed(&b))
+		x->e->out->failed = true;
+	more = (struct tw_expo_text){ b.data, b.len };
+	for (size_t i = 0; i < s->count; i++) {
+		const struct tw_charge *c = &s->of[i].w->charged;
+
+		if (c->dynamic_uj[kind] != 0 || c->idle_uj[kind] != 0)
+			say(x, s, i, &more, idle ? c->idle_uj[kind] : c->dynamic_uj[kind],
+			    6);
 	}
-	l->count = count;
+	tw_buf_clear(&b);
 }
 
-static void expose_energy(const struct tw_exposure *x, enum tw_level level)
+static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
+			  enum tw_level level)
 {
-	const struct tw_workload *w = NULL;
-	struct tw_labels l;
-
 	tw_expo_family(x->e, &families[level].energy);
-	while ((w = tw_exposure_next(x, level, w)) != NULL) {
-		tw_labels_of(&l, w);
-		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
-			const char *source =
-				tw_exposure_source(x, (enum tw_zone_kind)kind);
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
+		const enum tw_zone_kind kind = (enum tw_zone_kind)i;
+		const char *source = tw_exposure_source(x, kind);
 
-			if (source != NULL)
-				expose_kind(x, &l, &w->charged, (enum tw_zone_kind)kind,
-					    source);
-		}
+		if (source == NULL)
+			continue;
+		expose_kind(x, s, kind, false, source);
+		expose_kind(x, s, kind, true, source);
 	}
 }
 
 void tw_expose_workloads(const struct tw_exposure *x)
 {
-	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
+	for (int i = 0; i < TW_LEVEL_COUNT; i++) {
+		const enum tw_level level = (enum tw_level)i;
+		struct tw_shown s;
+
 		if (!x->c->show.level[level])
 			continue;
-		expose_cpu(x, (enum tw_level)level);
-		expose_counters(x, (enum tw_level)level);
-		expose_energy(x, (enum tw_level)level);
+		tw_shown_make(&s, x, level);
+		expose_cpu(x, &s, level);
+		expose_counters(x, &s, level);
+		expose_energy(x, &s, level);
+		tw_shown_release(&s);
 	}
 }

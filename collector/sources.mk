@@ -6,6 +6,7 @@ collector-src += collector/expose.c
 collector-src += collector/expose_kepler.c
 collector-src += collector/expose_kepler_legacy.c
 collector-src += collector/expose_node.c
+collector-src += collector/expose_series.c
 collector-src += collector/expose_workloads.c
 collector-src += collector/identity.c
 collector-src += collector/identity_command.c

@@ -5,7 +5,6 @@
 #include "lib/buf.h"
 #include "lib/num.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,6 +14,9 @@ static const char *const content_types[] = {
 	[TW_EXPO_OPENMETRICS] =
 		"application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
+
+/* 20 digits, a point and 18 zeros before them. */
+#define FIXED_TEXT 40
 
 /* A name's last part, which OpenMetrics counts as the sample's and not the family's. */
 static const char *const suffixes[] = {
@@ -72,18 +74,32 @@ static size_t utf8_length(const unsigned char *s)
 	return len;
 }
 
+/* How much of a text is written as it is: ASCII without what is escaped. */
+static size_t plain_length(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	while (*p < 0x80 && *p != '\0' && *p != '\n' && *p != '\\' && *p != '"')
+		p++;
+	return (size_t)(p - (const unsigned char *)text);
+}
+
 /* In HELP of the text format a quote stays as it is. */
 static void add_escaped(struct tw_buf *b, const char *text, bool quotes)
 {
 	for (const char *p = text; *p != '\0';) {
-		size_t len = utf8_length((const unsigned char *)p);
+		size_t len = plain_length(p);
 
+		if (len == 0)
+			len = utf8_length((const unsigned char *)p);
 		if (len == 0)
 			tw_buf_adds(b, "\xef\xbf\xbd");
 		else if (*p == '\n')
 			tw_buf_adds(b, "\\n");
-		else if (*p == '\\' || (*p == '"' && quotes))
-			tw_buf_addf(b, "\\%c", *p);
+		else if (*p == '\\')
+			tw_buf_adds(b, "\\\\");
+		else if (*p == '"' && quotes)
+			tw_buf_adds(b, "\\\"");
 		else
 			tw_buf_add(b, p, len);
 		p += len > 0 ? len : 1;
@@ -106,19 +122,27 @@ void tw_expo_family(struct tw_expo *e, const struct tw_expo_family *f)
 		tw_buf_addf(e->out, "# UNIT %.*s %s\n", (int)len, f->name, f->unit);
 }
 
+void tw_expo_add_labels(struct tw_buf *out, const struct tw_expo_label *labels,
+			size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			tw_buf_add(out, ",", 1);
+		tw_buf_adds(out, labels[i].name);
+		tw_buf_add(out, "=\"", 2);
+		add_escaped(out, labels[i].value, true);
+		tw_buf_add(out, "\"", 1);
+	}
+}
+
 static void add_labels(struct tw_buf *b, const struct tw_expo_label *labels, size_t count,
 		       const char *le)
 {
-	const char *separator = "{";
-
-	for (size_t i = 0; i < count; i++) {
-		tw_buf_addf(b, "%s%s=\"", separator, labels[i].name);
-		add_escaped(b, labels[i].value, true);
-		tw_buf_adds(b, "\"");
-		separator = ",";
-	}
+	if (count > 0 || le != NULL)
+		tw_buf_adds(b, "{");
+	tw_expo_add_labels(b, labels, count);
 	if (le != NULL)
-		tw_buf_addf(b, "%sle=\"%s\"", separator, le);
+		tw_buf_addf(b, "%sle=\"%s\"", count > 0 ? "," : "", le);
 	if (count > 0 || le != NULL)
 		tw_buf_adds(b, "}");
 }
@@ -143,13 +167,57 @@ void tw_expo_sample(struct tw_expo *e, const struct tw_expo_label *labels, size_
 	tw_buf_adds(e->out, "\n");
 }
 
+/* value / 10^decimals without zeros at its end; returns the length. */
+static size_t format_fixed(char out[FIXED_TEXT], uint64_t value, unsigned decimals)
+{
+	char digits[FIXED_TEXT];
+	size_t count = 0, len = 0;
+
+	for (; decimals > 0 && value % 10 == 0; decimals--)
+		value /= 10;
+	do {
+		digits[count++] = (char)('0' + value % 10);
+		value /= 10;
+		/* The point, and a zero before it if there is no more. */
+		if (count == decimals)
+			digits[count++] = '.';
+	} while (value > 0 || count <= decimals + (decimals > 0));
+	while (count > 0)
+		out[len++] = digits[--count];
+	return len;
+}
+
+void tw_expo_fixed(struct tw_expo *e, const struct tw_expo_text *texts, size_t count,
+		   uint64_t value, unsigned decimals)
+{
+	char number[FIXED_TEXT];
+	const char *separator = "{";
+
+	tw_buf_adds(e->out, e->family->name);
+	for (size_t i = 0; i < count; i++) {
+		if (texts[i].len == 0)
+			continue;
+		tw_buf_add(e->out, separator, 1);
+		tw_buf_add(e->out, texts[i].text, texts[i].len);
+		separator = ",";
+	}
+	tw_buf_adds(e->out, *separator == ',' ? "} " : " ");
+	tw_buf_add(e->out, number, format_fixed(number, value, decimals));
+	tw_buf_add(e->out, "\n", 1);
+}
+
 static void add_count(struct tw_expo *e, const char *suffix,
 		      const struct tw_expo_label *labels, size_t count, const char *le,
 		      uint64_t value)
 {
-	tw_buf_addf(e->out, "%s%s", e->family->name, suffix);
+	char number[FIXED_TEXT];
+
+	tw_buf_adds(e->out, e->family->name);
+	tw_buf_adds(e->out, suffix);
 	add_labels(e->out, labels, count, le);
-	tw_buf_addf(e->out, " %" PRIu64 "\n", value);
+	tw_buf_adds(e->out, " ");
+	tw_buf_add(e->out, number, format_fixed(number, value, 0));
+	tw_buf_adds(e->out, "\n");
 }
 
 void tw_expo_count(struct tw_expo *e, const struct tw_expo_label *labels, size_t count,

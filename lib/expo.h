@@ -49,6 +49,12 @@ struct tw_expo_label {
 	const char *value; /* any text; bytes that are no UTF-8 become U+FFFD */
 };
 
+/* Labels as they are written, made once for many samples. */
+struct tw_expo_text {
+	const char *text; /* a="b",c="d" */
+	size_t len;
+};
+
 struct tw_expo {
 	struct tw_buf *out;
 	enum tw_expo_format format;
@@ -72,6 +78,15 @@ void tw_expo_sample(struct tw_expo *e, const struct tw_expo_label *labels, size_
 /* The same for a count, exact to 64 bits. */
 void tw_expo_count(struct tw_expo *e, const struct tw_expo_label *labels, size_t count,
 		   uint64_t value);
+
+/* Append the text of labels to out. */
+void tw_expo_add_labels(struct tw_buf *out, const struct tw_expo_label *labels,
+			size_t count);
+
+/* A sample of value / 10^decimals (at most 18), exact, with labels in several texts;
+ * those that are empty are left out. */
+void tw_expo_fixed(struct tw_expo *e, const struct tw_expo_text *texts, size_t count,
+		   uint64_t value, unsigned decimals);
 
 /*
  * A histogram: count_of[i] observations were at most bound[i] and above the one before;

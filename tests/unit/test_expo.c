@@ -7,6 +7,7 @@
 #include "tests/unit/fail_alloc.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -188,9 +189,73 @@ static void without_memory_the_buffer_says_so(void **state)
 	assert_true(failures > 1);
 }
 
+/* In decimal, as many digits as it takes and no more. */
+static void fixed_numbers_are_exact(void **state)
+{
+	static const struct {
+		uint64_t value;
+		unsigned decimals;
+		const char *text;
+	} cases[] = {
+		{ 0, 0, "0" },
+		{ 0, 9, "0" },
+		{ 7, 0, "7" },
+		{ 100, 0, "100" },
+		{ 1, 9, "0.000000001" },
+		{ 100, 9, "0.0000001" },
+		{ 1500000, 6, "1.5" },
+		{ 123000000, 6, "123" },
+		{ 90000001, 6, "90.000001" },
+		{ UINT64_MAX, 0, "18446744073709551615" },
+		{ UINT64_MAX, 9, "18446744073.709551615" },
+		{ UINT64_MAX, 18, "18.446744073709551615" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct tw_buf b = { 0 };
+		struct tw_expo e = { .out = &b, .family = &power };
+		char want[64];
+
+		tw_expo_fixed(&e, NULL, 0, cases[i].value, cases[i].decimals);
+		snprintf(want, sizeof(want), "tw_power_watts %s\n", cases[i].text);
+		assert_string_equal(b.data, want);
+		tw_buf_clear(&b);
+	}
+}
+
+static void labels_may_be_made_once_for_many_samples(void **state)
+{
+	static const struct tw_expo_label labels[] = {
+		{ "name", "a\"b\\c\nd\xff\xc3\xa9" }, { "pid", "7" }
+	};
+	struct tw_buf text = { 0 }, b = { 0 };
+	struct tw_expo e = { .out = &b, .family = &power };
+	struct tw_expo_text parts[3] = { { "", 0 },
+					 { NULL, 0 },
+					 { "zone=\"core\"", 11 } };
+
+	(void)state;
+	tw_expo_add_labels(&text, labels, 2);
+	parts[1] = (struct tw_expo_text){ text.data, text.len };
+	tw_expo_fixed(&e, parts, 1, 1, 0);
+	tw_expo_fixed(&e, parts, 2, 2, 0);
+	tw_expo_fixed(&e, parts, 3, 3, 0);
+	assert_string_equal(b.data,
+			    "tw_power_watts 1\n"
+			    "tw_power_watts{name=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\xc3\xa9\","
+			    "pid=\"7\"} 2\n"
+			    "tw_power_watts{name=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\xc3\xa9\","
+			    "pid=\"7\",zone=\"core\"} 3\n");
+	tw_buf_clear(&text);
+	tw_buf_clear(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fixed_numbers_are_exact),
+		cmocka_unit_test(labels_may_be_made_once_for_many_samples),
 		cmocka_unit_test(the_text_format_is_prometheus_0_0_4),
 		cmocka_unit_test(openmetrics_names_families_without_the_samples_part),
 		cmocka_unit_test(the_format_is_the_one_that_is_liked_best),
