@@ -8,13 +8,17 @@
  *	collector_load storm P N      P at a time, N each
  *	collector_load spin MS        runs so long
  *	collector_load short N        N threads, one after the other
+ *	collector_load pages N        N reads of pages that are cached
+ *	collector_load packets N      N packets to itself
  *	collector_load sleepers N     N processes that sleep until stdin ends
  *
- * Prints the CPU ns of itself and its children; for pipe and threads, by switch.
+ * Prints the CPU ns of itself and its children: for pipe and threads by switch, for pages
+ * and packets by each.
  */
 #include "lib/err.h"
 #include "lib/num.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -22,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,8 +117,9 @@ static void pass_between(uint32_t n, int with_threads)
 	waitpid(pid, NULL, 0);
 }
 
-static void run_true(uint32_t n)
+static void run_true(uint32_t n, uint32_t unused)
 {
+	(void)unused;
 	for (uint32_t i = 0; i < n; i++) {
 		const pid_t pid = fork();
 
@@ -157,10 +163,11 @@ static void run_storms(uint32_t parallel, uint32_t n)
 		;
 }
 
-static void spin(uint32_t ms)
+static void spin(uint32_t ms, uint32_t unused)
 {
 	const uint64_t until = cpu_ns() + (uint64_t)ms * 1000000;
 
+	(void)unused;
 	while (cpu_ns() < until)
 		;
 }
@@ -170,10 +177,11 @@ static void *do_nothing(void *arg)
 	return arg;
 }
 
-static void run_threads(uint32_t n)
+static void run_threads(uint32_t n, uint32_t unused)
 {
 	pthread_t thread;
 
+	(void)unused;
 	for (uint32_t i = 0; i < n; i++) {
 		if (pthread_create(&thread, NULL, do_nothing, NULL) != 0)
 			die("pthread_create");
@@ -181,12 +189,49 @@ static void run_threads(uint32_t n)
 	}
 }
 
+/* Two pages by turns, which are never in one folio. */
+static void read_pages(uint32_t n, uint32_t unused)
+{
+	char page[4096] = { 0 };
+	FILE *file = tmpfile();
+	const off_t far = 8 << 20;
+
+	(void)unused;
+	if (file == NULL || pwrite(fileno(file), page, sizeof(page), 0) < 0 ||
+	    pwrite(fileno(file), page, sizeof(page), far) < 0)
+		die("tmpfile");
+	for (uint32_t i = 0; i < n; i++)
+		if (pread(fileno(file), page, sizeof(page), i % 2 * far) < 0)
+			die("pread");
+	fclose(file);
+}
+
+static void send_packets(uint32_t n, uint32_t unused)
+{
+	struct sockaddr_in self = { .sin_family = AF_INET,
+				    .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(self);
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	char byte = 0;
+
+	(void)unused;
+	if (fd < 0 || bind(fd, (struct sockaddr *)&self, len) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&self, &len) < 0 ||
+	    connect(fd, (struct sockaddr *)&self, len) < 0)
+		die("socket");
+	for (uint32_t i = 0; i < n; i++)
+		if (send(fd, &byte, 1, 0) != 1 || recv(fd, &byte, 1, 0) != 1)
+			die("send");
+	close(fd);
+}
+
 /* Children end with the pipe that they read. */
-static void sleep_together(uint32_t n)
+static void sleep_together(uint32_t n, uint32_t unused)
 {
 	int end[2];
 	char byte;
 
+	(void)unused;
 	if (pipe(end) < 0)
 		die("pipe");
 	for (uint32_t i = 0; i < n; i++) {
@@ -208,33 +253,55 @@ static void sleep_together(uint32_t n)
 		;
 }
 
+static void pass_between_processes(uint32_t n, uint32_t unused)
+{
+	(void)unused;
+	pass_between(n, 0);
+}
+
+static void pass_between_threads(uint32_t n, uint32_t unused)
+{
+	(void)unused;
+	pass_between(n, 1);
+}
+
+static const struct load {
+	const char *name;
+	void (*run)(uint32_t n, uint32_t m);
+	unsigned events; /* each of N is so many; 0: none are told */
+} loads[] = {
+	{ "packets", send_packets, 1 },
+	{ "pages", read_pages, 1 },
+	{ "pipe", pass_between_processes, 2 },
+	{ "short", run_threads, 0 },
+	{ "sleepers", sleep_together, 0 },
+	{ "spin", spin, 0 },
+	{ "storm", run_storms, 0 },
+	{ "threads", pass_between_threads, 2 },
+	{ "true", run_true, 0 },
+};
+
+static const struct load *find_load(const char *name)
+{
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
+		if (strcmp(loads[i].name, name) == 0)
+			return &loads[i];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	const struct load *load = argc > 2 ? find_load(argv[1]) : NULL;
 	struct tw_err err = { 0 };
-	const char *what = argc > 1 ? argv[1] : "";
 	uint32_t n = 0, m = 0;
-	int by_switch;
 
-	if (argc < 3 || tw_parse_u32(argv[2], 1, UINT32_MAX, &n, &err) < 0 ||
+	if (load == NULL || tw_parse_u32(argv[2], 1, UINT32_MAX, &n, &err) < 0 ||
 	    (argc > 3 && tw_parse_u32(argv[3], 1, UINT32_MAX, &m, &err) < 0)) {
 		fprintf(stderr, "usage: collector_load WHAT N [M]\n");
 		return 2;
 	}
-	by_switch = strcmp(what, "pipe") == 0 || strcmp(what, "threads") == 0;
-	if (by_switch)
-		pass_between(n, strcmp(what, "threads") == 0);
-	else if (strcmp(what, "true") == 0)
-		run_true(n);
-	else if (strcmp(what, "storm") == 0)
-		run_storms(n, m);
-	else if (strcmp(what, "spin") == 0)
-		spin(n);
-	else if (strcmp(what, "short") == 0)
-		run_threads(n);
-	else if (strcmp(what, "sleepers") == 0)
-		sleep_together(n);
-	else
-		return 2;
-	printf("%.3f\n", (double)cpu_ns() / (by_switch ? 2.0 * n : 1.0));
+	load->run(n, m);
+	printf("%.3f\n",
+	       (double)cpu_ns() / (load->events != 0 ? (double)load->events * n : 1.0));
 	return 0;
 }
