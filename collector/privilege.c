@@ -93,7 +93,7 @@ int tw_privilege_drop(const struct tw_privilege *p, bool *filtered, struct tw_er
 }
 
 /* The options of the last file system that was mounted there. */
-static bool hides(char *mounts, const char *proc)
+bool tw_mounts_hide(char *mounts, const char *proc)
 {
 	char *save = NULL;
 	bool hidden = false;
@@ -120,5 +120,5 @@ bool tw_proc_is_hidden(const struct tw_roots *roots)
 	size_t len;
 
 	return tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &err) == 0 &&
-	       hides(text, roots->proc);
+	       tw_mounts_hide(text, roots->proc);
 }

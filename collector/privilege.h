@@ -32,6 +32,9 @@ int tw_privilege_drop(const struct tw_privilege *p, bool *filtered, struct tw_er
  * capability. */
 bool tw_proc_is_hidden(const struct tw_roots *roots);
 
+/* The same of a text like /proc/mounts, which is changed. */
+bool tw_mounts_hide(char *mounts, const char *proc);
+
 /* Whether this process has a capability, CAP_.... */
 bool tw_has_capability(unsigned cap);
 

@@ -292,6 +292,41 @@ class Collector(Case):
         self.assertTrue(any(name == "tallywatt_process_cpu_seconds_total"
                             for name, _, _ in self.samples(daemon)))
 
+    def test_what_its_capabilities_allow_is_what_it_does(self):
+        need("root", os.geteuid() == 0)
+        need("bpf", bpf_works())
+        best = self.health(self.collect())["tasks"]
+        for caps, tasks in (("bpf,+perfmon", best), ("sys_admin", best), ("bpf", "proc"),
+                            ("perfmon", "proc")):
+            daemon = self.collect_as(
+                "exec setpriv --inh-caps=-all",
+                f"--bounding-set=-all,+setuid,+setgid,+setpcap,+{caps}",
+                os.path.join(BIN, "tw-collector"), '"$@"', "--trace softirqs",
+                "--user root" if sanitized() else "")
+            self.wait_ticks(daemon)
+            self.assertEqual(self.health(daemon)["tasks"], tasks, caps)
+            counted = any(name == "tallywatt_process_net_rx_softirqs_total"
+                          for name, _, _ in self.samples(daemon))
+            self.assertEqual(counted, tasks == best, caps)
+            self.assertEqual("--trace: softirqs" in daemon.log(), tasks != best, caps)
+            daemon.stop()
+
+    def test_without_btf_processes_come_from_proc(self):
+        need("root", os.geteuid() == 0)
+        need("mount namespaces", may_unshare())
+        need("bpf", bpf_works())
+        daemon = self.collect_as(
+            "exec unshare -m sh -c 'mount -t tmpfs -o ro none /sys/kernel/btf && exec \"$@\"' sh",
+            os.path.join(BIN, "tw-collector"), '"$@"', "--trace page-cache,softirqs",
+            "--user root" if sanitized() else "")
+        self.wait_ticks(daemon)
+        self.assertEqual(self.health(daemon)["tasks"], "proc")
+        for what in ("no bpf-walk: ", "no bpf-iter: ", "--trace: page-cache: ",
+                     "--trace: softirqs: "):
+            self.assertIn(what, daemon.log())
+        self.assertTrue(any(name == "tallywatt_process_cpu_seconds_total"
+                            for name, _, _ in self.samples(daemon)))
+
     def test_with_a_proc_that_hides_it_says_so(self):
         need("root", os.geteuid() == 0)
         need("mount namespaces", may_unshare())
@@ -340,7 +375,8 @@ class Collector(Case):
 
     def test_wrong_use_is_refused(self):
         for args, word in ((["--interval", "50ms"], "100ms"), (["--bpf", "yes"], "bpf"),
-                           (["--cgroups", "v3"], "cgroups"), (["--events-max", "0"], "events")):
+                           (["--cgroups", "v3"], "cgroups"), (["--events-max", "0"], "events"),
+                           (["--trace", "page-cache,disks"], "trace")):
             done = subprocess.run([os.path.join(BIN, "tw-collector"), *args], check=False,
                                   stderr=subprocess.PIPE, stdout=subprocess.PIPE, timeout=60)
             self.assertEqual(done.returncode, 2, args)
