@@ -369,8 +369,8 @@ def measure_ticks(scratch, goals):
           "and of 1,000")
     table = bench.Table(("tasks", 6, "d"), ("interval", 8, ""), ("tick ms", 8, ".3f"),
                         ("kernel", 7, ".0%"), ("of a CPU", 9, ".3%"), ("MiB", 6, ".1f"),
-                        ("scrape ms", 9, ".1f"), ("scrape CPU ms", 13, ".1f"),
-                        ("KiB", 7, ".0f"))
+                        ("scrape ms", 9, ".1f"), ("CPU ms", 6, ".1f"), ("KiB", 7, ".0f"),
+                        ("top ms", 6, ".1f"), ("CPU ms", 6, ".1f"), ("KiB", 7, ".0f"))
     for tasks, interval_s, ticks in ((100, 1, 10), (300, 3, 6), (1000, 1, 10),
                                      (10000, 1, 10)):
         measure_tick(scratch, goals, table, tasks, interval_s, ticks)
