@@ -119,3 +119,11 @@ void tw_init_urls_release(struct tw_init_urls *u)
 			free(u->of[o][k]);
 	*u = (struct tw_init_urls){ 0 };
 }
+
+bool tw_init_urls_any(const struct tw_init_urls *u)
+{
+	for (int o = 0; o < TW_OUTPUT_COUNT; o++)
+		if (u->of[o][0] != NULL || u->of[o][1] != NULL)
+			return true;
+	return false;
+}

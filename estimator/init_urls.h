@@ -16,6 +16,8 @@
 #include "lib/energy.h"
 #include "lib/feature.h"
 
+#include <stdbool.h>
+
 struct tw_err;
 
 struct tw_init_urls {
@@ -34,6 +36,9 @@ int tw_init_urls_read(struct tw_init_urls *out, struct tw_err *err);
 /* NULL: none. */
 const char *tw_init_urls_find(const struct tw_init_urls *u, enum tw_output output,
 			      const struct tw_energy_source *source);
+
+/* Whether there is one at all. */
+bool tw_init_urls_any(const struct tw_init_urls *u);
 
 void tw_init_urls_release(struct tw_init_urls *u);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/daemon.h"
-#include "lib/fetch.h"
 #include "estimator/init_urls.h"
 #include "estimator/settings.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
+#include "lib/fetch.h"
 #include "lib/kepler_key.h"
 #include "lib/log.h"
 #include "lib/systemd.h"
@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -48,32 +47,6 @@ static size_t limit_connections(size_t wanted)
 	return l.rlim_cur > 2 * OTHER_FDS ? (size_t)l.rlim_cur - OTHER_FDS : OTHER_FDS;
 }
 
-/* The old estimator's switch, where it is set: "false" is no server. */
-static bool server_enabled(void)
-{
-	const char *text = getenv("MODEL_SERVER_ENABLE");
-
-	return text == NULL || strcasecmp(text, "false") != 0;
-}
-
-/* Told only to ask a server, the old estimator asks the one that Kepler's manifests
- * start.
- */
-static int set_default_server(struct tw_err *err)
-{
-	const char *text = getenv("MODEL_SERVER_ENABLE");
-	const char *port = getenv("MODEL_SERVER_PORT");
-
-	if (text == NULL || strcasecmp(text, "true") != 0)
-		return 0;
-	if ((port == NULL || *port == '\0') && setenv("MODEL_SERVER_PORT", "8100", 1) < 0)
-		return tw_fail(err, TW_NOMEM, "MODEL_SERVER_PORT");
-	return tw_kepler_key_default(
-		"MODEL_SERVER_URL",
-		"http://kepler-model-server.kepler.svc.cluster.local:",
-		"MODEL_SERVER_PORT", "", err);
-}
-
 /* Set where a server or a URL is to be asked. */
 static int open_http(struct tw_models_config *c, struct tw_fetch **fetch,
 		     struct tw_err *err)
@@ -92,14 +65,6 @@ static int open_http(struct tw_models_config *c, struct tw_fetch **fetch,
 static const char *existing(const char *dir)
 {
 	return given(dir) != NULL && access(dir, F_OK) == 0 ? dir : NULL;
-}
-
-static const struct tw_init_urls *any(const struct tw_init_urls *u)
-{
-	for (int o = 0; o < TW_OUTPUT_COUNT; o++)
-		if (u->of[o][0] != NULL || u->of[o][1] != NULL)
-			return u;
-	return NULL;
 }
 
 /* Sockets that are passed go before paths. */
@@ -126,9 +91,8 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 			    .shipped_db = existing(s->shipped_models),
 			    .refresh_ms = s->refresh_ms,
 			    .keep_dir = given(s->keep),
-			    .server_path = given(getenv("MODEL_SERVER_MODEL_REQ_PATH")),
-			    .server_url =
-				    server_enabled() ? given(s->model_server) : NULL,
+			    .server_path = tw_models_server_path(),
+			    .server_url = tw_models_server(s->model_server),
 			    .sys = s->sys },
 	};
 	struct tw_estimator *e = NULL;
@@ -139,7 +103,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 	if (tw_signals_open(&signals, err) < 0 || take_sockets(made, &config, err) < 0 ||
 	    tw_init_urls_read(&urls, err) < 0)
 		goto out;
-	config.models.init_urls = any(&urls);
+	config.models.init_urls = tw_init_urls_any(&urls) ? &urls : NULL;
 	if (open_http(&config.models, &fetch, err) < 0 ||
 	    tw_estimator_open(&config, &e, err) < 0 ||
 	    tw_daemon_ready(s->ready_file, s->sockets, err) < 0)
@@ -175,10 +139,6 @@ static void give_back_large_blocks(void)
 #endif
 }
 
-static const char *const server_keys[] = { "MODEL_SERVER_URL", "MODEL_SERVER_ENABLE",
-					   "MODEL_SERVER_PORT",
-					   "MODEL_SERVER_MODEL_REQ_PATH", NULL };
-
 int main(int argc, char **argv)
 {
 	struct tw_settings s = { 0 };
@@ -187,9 +147,9 @@ int main(int argc, char **argv)
 	enum tw_opts_action action;
 	int rest, status = TW_EXIT_USAGE;
 
-	if (tw_kepler_keys_load(server_keys, &err) < 0 ||
+	if (tw_kepler_keys_load(tw_models_server_keys, &err) < 0 ||
 	    tw_kepler_keys_load(tw_init_urls_keys, &err) < 0 ||
-	    set_default_server(&err) < 0)
+	    tw_models_server_default(&err) < 0)
 		goto usage;
 	if (tw_opts_parse(&tw_settings_opts, argc, argv, &s, &action, &rest, &err) < 0)
 		goto usage;

@@ -28,6 +28,7 @@ static void unref_served(struct tw_served *s)
 		return;
 	tw_power_model_free(s->model);
 	free(s->from);
+	free(s->zip);
 	free(s);
 }
 

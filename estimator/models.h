@@ -20,6 +20,7 @@
 #include "lib/num.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,7 +66,23 @@ struct tw_models_config {
 	uint64_t refresh_ms; /* how often servers are asked again; 0: once */
 	struct tw_models_http http;
 	const char *sys; /* where this machine's cores are found: "/sys" */
+	bool keep_zips;  /* for who hands models on: struct tw_served's zip */
 };
+
+/* Keys of the old programs that say who the server is, for tw_kepler_keys_load(). */
+extern const char *const tw_models_server_keys[];
+
+/*
+ * Once they are loaded: told only that there is a server, the old estimator asks the one
+ * that Kepler's manifests start, on MODEL_SERVER_PORT.
+ */
+int tw_models_server_default(struct tw_err *err);
+
+/* url, unless it is NULL or empty, or MODEL_SERVER_ENABLE is "false": then NULL. */
+const char *tw_models_server(const char *url);
+
+/* MODEL_SERVER_MODEL_REQ_PATH, or NULL. */
+const char *tw_models_server_path(void);
 
 enum tw_models_state {
 	TW_MODELS_READY,
@@ -80,6 +97,8 @@ struct tw_served {
 	char core_ratio[TW_DOUBLE_TEXT];
 	enum tw_origin origin;
 	char *from; /* path, or URL without a password in it */
+	char *zip;  /* what a server or URL has sent, where keep_zips; else NULL */
+	size_t zip_len;
 	/* When the origin last said that this is it, of the epoch. */
 	atomic_int_least64_t confirmed_s;
 	/* Of models.c: */

@@ -71,6 +71,7 @@ struct tw_models {
 	const char *server_url, *server_path, *keep_dir;
 	const struct tw_init_urls *init_urls;
 	uint64_t refresh_ms;
+	bool keep_zips;
 	struct tw_models_http http;
 	uint32_t cores; /* 0: unknown */
 	int changed_fd; /* to the thread of the requests */

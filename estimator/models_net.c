@@ -94,6 +94,16 @@ static int check_trainer(const struct tw_models_key *k, const struct tw_power_mo
 		       info->name, k->trainer);
 }
 
+/* Without memory it is as if it had not been kept: whoever wants it sees NULL. */
+static void keep_zip(struct tw_served *s, const char *data, size_t len)
+{
+	s->zip = malloc(len);
+	if (s->zip == NULL)
+		return;
+	memcpy(s->zip, data, len);
+	s->zip_len = len;
+}
+
 /* A model that answers the wish, from a zip's bytes. */
 static int make_served(const struct net *n, const struct wish *w, const char *data,
 		       size_t len, struct tw_served **out, struct tw_err *err)
@@ -119,6 +129,8 @@ static int make_served(const struct net *n, const struct wish *w, const char *da
 		goto out;
 	}
 	p = NULL;
+	if (n->m->keep_zips)
+		keep_zip(*out, data, len);
 	rc = 0;
 out:
 	tw_power_model_free(p);

@@ -111,6 +111,7 @@ int tw_models_open(const struct tw_models_config *c, struct tw_models **out,
 	m->init_urls = c->init_urls;
 	m->keep_dir = c->keep_dir;
 	m->refresh_ms = c->refresh_ms;
+	m->keep_zips = c->keep_zips;
 	m->http = c->http;
 	/* Without it the ratio of cores is 1, as the wire contract has it. */
 	if (tw_cores_discover(c->sys, &m->cores, &unknown) < 0)

@@ -210,3 +210,16 @@ void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
 		}
 	}
 }
+
+const char *tw_power_model_range(const struct tw_power_model *p, size_t part, size_t i,
+				 double *min, double *max)
+{
+	const struct tw_model_part *m = &p->model.part[part];
+	const bool known = m->feature_min != NULL && m->feature_max != NULL;
+
+	if (i >= m->features.count)
+		return NULL;
+	*min = known ? m->feature_min[i] : NAN;
+	*max = known ? m->feature_max[i] : NAN;
+	return m->features.at[i];
+}

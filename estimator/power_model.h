@@ -60,4 +60,11 @@ double tw_power_model_figure(const struct tw_power_model *p, size_t part,
 void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
 				 const struct tw_rows *in, unsigned char *outside);
 
+/*
+ * A feature of a part, from 0; NULL behind the last. *min and *max are the least and the
+ * most of it that the part was trained on; NaN where the model does not say.
+ */
+const char *tw_power_model_range(const struct tw_power_model *p, size_t part, size_t i,
+				 double *min, double *max);
+
 #endif /* TW_ESTIMATOR_POWER_MODEL_H */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 estimator-src += estimator/answer.c
 estimator-src += estimator/categories.c
+estimator-src += estimator/asker.c
 estimator-src += estimator/client.c
 estimator-src += estimator/daemon.c
 estimator-src += estimator/daemon_clients.c
@@ -17,6 +18,7 @@ estimator-src += estimator/models_net.c
 estimator-src += estimator/models_open.c
 estimator-src += estimator/models_server.c
 estimator-src += estimator/points.c
+estimator-src += estimator/question.c
 estimator-src += estimator/power_model.c
 estimator-src += estimator/predict_curvefit.c
 estimator-src += estimator/predict_ensemble.c
