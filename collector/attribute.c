@@ -118,6 +118,7 @@ static uint64_t (*const best_usage[TW_ZONE_KIND_COUNT])(const struct tw_usage *)
 	[TW_ZONE_PACKAGE] = work,    [TW_ZONE_CORE] = work,
 	[TW_ZONE_UNCORE] = cpu_time, [TW_ZONE_DRAM] = misses,
 	[TW_ZONE_PSYS] = cpu_time,   [TW_ZONE_PLATFORM] = cpu_time,
+	[TW_ZONE_OTHER] = cpu_time,
 };
 
 /* False: they are all 0. */

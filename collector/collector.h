@@ -19,6 +19,7 @@
 struct tw_attribution;
 struct tw_counters;
 struct tw_err;
+struct tw_estimates;
 struct tw_power;
 struct tw_traces;
 struct tw_workloads;
@@ -39,7 +40,8 @@ struct tw_collector {
 	uint64_t interval_ms;
 	struct tw_counters *counters;   /* opened by collector/parts.h; NULL: none */
 	struct tw_traces *traces;       /* so are these; NULL: none */
-	struct tw_workloads *workloads; /* and the next four */
+	struct tw_workloads *workloads; /* and the next five */
+	struct tw_estimates *estimates; /* NULL: no models */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
 	struct tw_node node;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *tw_text(const char *text)
 {
@@ -32,7 +33,7 @@ double tw_seconds(uint64_t ns)
 uint64_t tw_charge_sum(const struct tw_charge *c)
 {
 	static const enum tw_zone_kind apart[] = { TW_ZONE_PACKAGE, TW_ZONE_DRAM,
-						   TW_ZONE_GPU };
+						   TW_ZONE_GPU, TW_ZONE_OTHER };
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++)
@@ -138,6 +139,11 @@ const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind ki
 bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z)
 {
 	return z->told && tw_power_meter(x->c->power, z->zone->kind) == z->meter;
+}
+
+bool tw_source_estimates(const char *source)
+{
+	return strcmp(source, tw_meter_model.name) == 0;
 }
 
 /* ---- labels ---- */

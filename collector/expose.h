@@ -71,7 +71,8 @@ struct tw_shown {
 void tw_shown_make(struct tw_shown *s, const struct tw_exposure *x, enum tw_level level);
 void tw_shown_release(struct tw_shown *s);
 
-/* Energy of all kinds that are no part of another: package, dram and gpu, in uJ. */
+/* Energy of all kinds that are no part of another: package, dram, gpu and
+ * other, in uJ. */
 uint64_t tw_charge_sum(const struct tw_charge *c);
 
 /* The name of the meter of a kind, as long as it tells it; else NULL. Sensors of which it
@@ -80,6 +81,9 @@ const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind ki
 
 /* Whether a zone is told, and of the meter that is believed of its kind. */
 bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z);
+
+/* Whether a source, as it is told, is a model. */
+bool tw_source_estimates(const char *source);
 
 #define TW_LABELS_MAX 16
 
@@ -109,6 +113,7 @@ double tw_seconds(uint64_t ns);
 
 void tw_expose_workloads(const struct tw_exposure *x);
 void tw_expose_node(const struct tw_exposure *x);
+void tw_expose_models(const struct tw_exposure *x);
 void tw_expose_kepler(const struct tw_exposure *x);
 void tw_expose_kepler_legacy(const struct tw_exposure *x);
 

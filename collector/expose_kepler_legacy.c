@@ -16,7 +16,8 @@
 /* Kinds that have a name there. */
 static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 					   TW_ZONE_UNCORE,   TW_ZONE_DRAM,
-					   TW_ZONE_PLATFORM, TW_ZONE_GPU };
+					   TW_ZONE_PLATFORM, TW_ZONE_GPU,
+					   TW_ZONE_OTHER };
 
 /* In the order of COUNTERS(). */
 static const enum tw_counter counters[] = {
@@ -31,11 +32,12 @@ static const enum tw_counter counters[] = {
 		"kepler_" level "_" zone "_joules_total", TW_EXPO_COUNTER, "joules", \
 			"Energy of zone " zone "."                                   \
 	}
-#define ZONES(level)                                                    \
-	{                                                               \
-		JOULES(level, "package"), JOULES(level, "core"),        \
-			JOULES(level, "uncore"), JOULES(level, "dram"), \
-			JOULES(level, "platform"), JOULES(level, "gpu") \
+#define ZONES(level)                                                     \
+	{                                                                \
+		JOULES(level, "package"), JOULES(level, "core"),         \
+			JOULES(level, "uncore"), JOULES(level, "dram"),  \
+			JOULES(level, "platform"), JOULES(level, "gpu"), \
+			JOULES(level, "other")                           \
 	}
 #define CPU_TIME(level)                                                          \
 	{                                                                        \
@@ -60,7 +62,7 @@ static const enum tw_counter counters[] = {
 #define TOTAL(level)                                                        \
 	{                                                                   \
 		"kepler_" level "_joules_total", TW_EXPO_COUNTER, "joules", \
-			"Energy of package, dram and gpu."                  \
+			"Energy of package, dram, other and gpu."           \
 	}
 
 static const struct legacy_level {
@@ -138,7 +140,8 @@ static void expose_zone(const struct tw_exposure *x, const struct legacy_level *
 
 static uint64_t sum_of(const uint64_t *uj)
 {
-	return uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU];
+	return uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU] +
+	       uj[TW_ZONE_OTHER];
 }
 
 static void expose_total(const struct tw_exposure *x, const struct legacy_level *v)

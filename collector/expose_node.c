@@ -77,7 +77,7 @@ static double idle_of(const struct tw_power_zone *z)
 	return z->idle_w;
 }
 
-/* W of zones that are told; what is 0 is not known. */
+/* W of zones that are told; what is 0 is not known, unless it is reckoned. */
 static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone *z,
 			 size_t count, const struct tw_expo_family *family,
 			 double (*watts)(const struct tw_power_zone *))
@@ -86,7 +86,7 @@ static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone
 	for (size_t i = 0; i < count; i++) {
 		struct tw_labels l;
 
-		if (!z[i].told || !(watts(&z[i]) > 0))
+		if (!z[i].told || !(watts(&z[i]) > 0 || z[i].zone->estimated))
 			continue;
 		label_zone(&l, &z[i]);
 		tw_expo_sample(x->e, l.at, l.count, watts(&z[i]));

@@ -2,6 +2,7 @@
 #include "collector/loop.h"
 
 #include "collector/collector.h"
+#include "collector/estimates.h"
 #include "collector/workload.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
@@ -27,7 +28,7 @@ struct tw_loop {
 };
 
 /* What a descriptor is. */
-enum kind { KIND_TIMER, KIND_SIGNALS, KIND_HTTP, KIND_EVENTS, KIND_COUNT };
+enum kind { KIND_TIMER, KIND_SIGNALS, KIND_HTTP, KIND_EVENTS, KIND_KEEPER, KIND_COUNT };
 
 static int watch(const struct tw_loop *l, int fd, enum kind kind, struct tw_err *err)
 {
@@ -83,7 +84,9 @@ int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 	    watch(l, l->timer, KIND_TIMER, err) < 0 ||
 	    watch(l, signal_fd, KIND_SIGNALS, err) < 0 ||
 	    watch(l, tw_httpd_fd(httpd), KIND_HTTP, err) < 0 ||
-	    watch(l, tw_workloads_fd(c->workloads), KIND_EVENTS, err) < 0) {
+	    watch(l, tw_workloads_fd(c->workloads), KIND_EVENTS, err) < 0 ||
+	    watch(l, c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
+		  KIND_KEEPER, err) < 0) {
 		tw_loop_close(l);
 		return -1;
 	}
@@ -116,14 +119,17 @@ static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why
 		failed(&err);
 }
 
-/* False: stop. What was asked to be read again has no file to read. */
+/* False: stop. What may be read again are models. */
 static bool go_on(const struct tw_loop *l)
 {
 	enum tw_signal signal;
 
-	while ((signal = tw_signals_next(l->signals)) != TW_SIGNAL_NONE)
+	while ((signal = tw_signals_next(l->signals)) != TW_SIGNAL_NONE) {
 		if (signal == TW_SIGNAL_STOP)
 			return false;
+		if (l->collector->estimates != NULL)
+			tw_estimates_reload(l->collector->estimates);
+	}
 	return true;
 }
 
@@ -142,6 +148,9 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 				run_timer(l, failed);
 			else if (ev[i].data.u32 == KIND_EVENTS)
 				tw_workloads_drain(l->collector->workloads);
+			else if (ev[i].data.u32 == KIND_KEEPER)
+				/* One that is gone is no descriptor any more. */
+				(void)tw_estimates_hear(l->collector->estimates);
 			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
 				return 0;
 		}

@@ -58,8 +58,9 @@ static void tell_what_is_missing(const struct tw_collector *c)
 		whole = whole ||
 			tw_power_meter(c->power, (enum tw_zone_kind)kind) != NULL;
 	if (!whole)
-		tw_log_warn("no meter of power: CPU time of workloads is told, energy is "
-			    "not");
+		tw_log_warn(
+			"no meter of power: CPU time is told, energy is not; --model or "
+			"--model-db estimate it");
 	if (!c->node.there)
 		tw_log_warn(
 			"%s/stat or %s/vmstat cannot be read: what the machine counts "
@@ -87,11 +88,16 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	struct tw_httpd *httpd = NULL;
 	struct tw_loop *loop = NULL;
 	bool ready = false, filtered;
-	int signals = -1, rc = -1;
+	int signals = -1, keeper = -1, rc = -1;
 
 	hc.routes = tw_collector_routes(&hc.route_count);
-	if (tw_signals_open(&signals, err) < 0 ||
-	    tw_collector_parts_open(&c, config, passed_over, err) < 0 ||
+	if (tw_collector_keeper_start(config, &keeper, err) < 0 ||
+	    tw_signals_open(&signals, err) < 0) {
+		if (keeper >= 0)
+			close(keeper);
+		goto out;
+	}
+	if (tw_collector_parts_open(&c, config, keeper, passed_over, err) < 0 ||
 	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
 	/* Loading programs takes many times what they keep. */
@@ -152,7 +158,8 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_OK;
 
-	if (tw_opts_parse(&tw_collector_opts, argc, argv, &config, &action, &rest, &err) <
+	if (tw_collector_settings_kepler(&err) < 0 ||
+	    tw_opts_parse(&tw_collector_opts, argc, argv, &config, &action, &rest, &err) <
 		    0 ||
 	    (action == TW_OPTS_RUN && tw_collector_settings_check(&config, &err) < 0)) {
 		fprintf(stderr, "tw-collector: %s\n", err.text);

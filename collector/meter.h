@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_estimates;
 struct tw_node;
 struct tw_roots;
 
@@ -33,6 +34,7 @@ struct tw_zone_gpu {
 struct tw_zone {
 	enum tw_zone_kind kind;
 	bool tells_power;        /* W; else energy, in uJ */
+	bool estimated;          /* reckoned, not measured: 0 W may be, and jumps */
 	int package;             /* -1: not told */
 	char name[TW_ZONE_NAME]; /* "package-0", "package-0-die-1", "dram": the meter's
 				    own */
@@ -49,8 +51,10 @@ struct tw_reading {
 	bool there;         /* false: not readable now */
 	uint64_t energy_uj; /* as the zone tells */
 	double power_w;
-	bool own_load; /* its load is not the processors', but this one */
-	double load;   /* 0 to 1; below 0: not known */
+	bool own_load;  /* its load is not the processors', but this one */
+	double load;    /* 0 to 1; below 0: not known */
+	bool idle_told; /* idle_w is what of power_w is there without load */
+	double idle_w;
 	/* Why it is not there; "" if it is. */
 	char why[96];
 };
@@ -63,8 +67,8 @@ struct tw_zone_user {
 
 struct tw_meter_config {
 	const struct tw_roots *roots;
-	const struct tw_node *node; /* for meters that reckon; lives as long */
-	const char *model;          /* file or directory; NULL: none */
+	const struct tw_node *node;     /* for meters that reckon; lives as long */
+	struct tw_estimates *estimates; /* by models; NULL: none */
 	unsigned told;    /* 1 << kind of those that its twin tells: they are left out */
 	const char *nvml; /* NVIDIA's library; NULL: the system's */
 	uint32_t seed;    /* of noise */
@@ -80,7 +84,7 @@ struct tw_meter {
 	int (*open)(const struct tw_meter_config *c, void **state, struct tw_err *err);
 	/* Lives as long as the state. */
 	const struct tw_zone *(*zones)(const void *state, size_t *count);
-	/* One reading for each zone. No allocation. */
+	/* One reading for each zone. No allocation, but see collector/estimates.h. */
 	void (*read)(void *state, struct tw_reading *out);
 	/* Who used a zone, as of the last reading; NULL: it does not know. Lives until
 	 * the next. */

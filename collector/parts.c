@@ -4,12 +4,33 @@
 #include "collector/attribute.h"
 #include "collector/collector.h"
 #include "collector/counters.h"
+#include "collector/estimates.h"
+#include "collector/model_keeper.h"
 #include "collector/power.h"
 #include "collector/settings.h"
 #include "collector/tasks.h"
 #include "collector/traces.h"
 #include "collector/workload.h"
+#include "estimator/init_urls.h"
+#include "estimator/models.h"
 #include "lib/err.h"
+
+#include <unistd.h>
+
+/* However long a tick is: an estimator that is alive answers in some microseconds. */
+#define ESTIMATOR_WAIT_MAX_MS 50
+
+static const char *given(const char *text)
+{
+	return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+/* A tenth of a tick, whatever its length, is the most that an estimator may delay it. */
+static unsigned estimator_wait_ms(uint64_t interval_ms)
+{
+	return interval_ms < ESTIMATOR_WAIT_MAX_MS * 10 ? (unsigned)(interval_ms / 10)
+							: ESTIMATOR_WAIT_MAX_MS;
+}
 
 /* Those that a machine has not got are no failure unless they were asked for. */
 static int open_counters(const struct tw_collector_settings *s, struct tw_collector *c,
@@ -71,22 +92,43 @@ static int open_workloads(const struct tw_collector_settings *s, struct tw_colle
 	return tw_workloads_open(&wc, &c->workloads, err);
 }
 
+/* The keeper's descriptor is taken, even on failure. */
+static int open_estimates(const struct tw_collector_settings *s, struct tw_collector *c,
+			  int keeper_fd, struct tw_err *err)
+{
+	const struct tw_estimates_config ec = {
+		.paths = &s->models,
+		.sources = &s->model_sources,
+		.trainer = given(s->model_trainer),
+		.filter = given(s->model_filter),
+		.estimator = given(s->estimator),
+		.wait_ms = estimator_wait_ms(s->interval_ms),
+		.keeper_fd = keeper_fd,
+		.idle = s->estimated_idle,
+		.proc = s->proc,
+		.sys = s->sys,
+	};
+
+	if (s->models.count == 0 && keeper_fd < 0 && ec.estimator == NULL)
+		return 0;
+	return tw_estimates_open(&ec, &c->node, c->workloads, &c->estimates, err);
+}
+
 static int open_power(const struct tw_collector_settings *s, struct tw_collector *c,
 		      tw_passed_over *passed, struct tw_err *err)
 {
 	const struct tw_power_config pc = {
 		.meter = { .roots = &c->roots,
 			   .node = &c->node,
-			   .model = s->model,
+			   .estimates = c->estimates,
 			   .nvml = s->nvml },
 		.meters = &s->meters,
 		.passed = passed,
 	};
 
-	if (tw_node_open(&c->node, &c->roots, err) < 0 ||
-	    tw_attribution_open(s->idle_by, &c->attribution, err) < 0)
-		return -1;
-	return tw_power_open(&pc, &c->power, err);
+	return tw_attribution_open(s->idle_by, &c->attribution, err) < 0
+		       ? -1
+		       : tw_power_open(&pc, &c->power, err);
 }
 
 /* They are told to whoever knows them from Kepler, once. */
@@ -103,20 +145,58 @@ static void read_processors(const struct tw_collector_settings *s, struct tw_col
 }
 
 int tw_collector_parts_open(struct tw_collector *c, const struct tw_collector_settings *s,
-			    tw_passed_over *passed, struct tw_err *err)
+			    int keeper_fd, tw_passed_over *passed, struct tw_err *err)
 {
 	read_processors(s, c, passed);
-	return open_counters(s, c, passed, err) < 0 ||
-			       open_traces(s, c, passed, err) < 0 ||
-			       open_workloads(s, c, passed, err) < 0 ||
+	if (tw_node_open(&c->node, &c->roots, err) < 0 ||
+	    open_counters(s, c, passed, err) < 0 || open_traces(s, c, passed, err) < 0 ||
+	    open_workloads(s, c, passed, err) < 0) {
+		if (keeper_fd >= 0)
+			close(keeper_fd);
+		return -1;
+	}
+	return open_estimates(s, c, keeper_fd, err) < 0 ||
 			       open_power(s, c, passed, err) < 0
 		       ? -1
 		       : 0;
 }
 
+int tw_collector_keeper_start(const struct tw_collector_settings *s, int *fd,
+			      struct tw_err *err)
+{
+	struct tw_keeper_config k = { .sources = &s->model_sources,
+				      .trainer = given(s->model_trainer),
+				      .filter = given(s->model_filter),
+				      .model_db = given(s->model_db),
+				      .shipped_db = given(s->shipped_models),
+				      .server_url = tw_models_server(s->model_server),
+				      .server_path = tw_models_server_path(),
+				      .keep_dir = given(s->keep),
+				      .refresh_ms = s->model_refresh_ms,
+				      .sys = s->sys,
+				      .user = s->user,
+				      .filter_calls = s->filter };
+	struct tw_init_urls urls = { 0 };
+	int rc = -1;
+
+	if (tw_init_urls_read(&urls, err) < 0)
+		goto out;
+	k.urls = tw_init_urls_any(&urls) ? &urls : NULL;
+	if (k.shipped_db != NULL && access(k.shipped_db, F_OK) < 0)
+		k.shipped_db = NULL;
+	if ((k.model_db != NULL || k.server_url != NULL || k.urls != NULL) &&
+	    tw_keeper_start(&k, fd, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_init_urls_release(&urls);
+	return rc;
+}
+
 void tw_collector_parts_close(struct tw_collector *c)
 {
 	tw_power_close(c->power);
+	tw_estimates_close(c->estimates);
 	tw_attribution_close(c->attribution);
 	tw_node_release(&c->node);
 	tw_processors_release(&c->processors);

@@ -16,11 +16,19 @@ struct tw_err;
 typedef void tw_passed_over(void *arg, const char *what, const struct tw_err *why);
 
 /*
+ * Start the keeper of models (collector/model_keeper.h) where a server or a database is
+ * to be asked: before anything is opened. *fd is yours, or as it was: there is none.
+ */
+int tw_collector_keeper_start(const struct tw_collector_settings *s, int *fd,
+			      struct tw_err *err);
+
+/*
  * Fills the members of c that are opened; c has its roots, and both live until
- * tw_collector_parts_close(), which is right after a failure, too. passed gets NULL.
+ * tw_collector_parts_close(), which is right after a failure, too. keeper_fd is taken,
+ * even on failure; -1: none. passed gets NULL.
  */
 int tw_collector_parts_open(struct tw_collector *c, const struct tw_collector_settings *s,
-			    tw_passed_over *passed, struct tw_err *err);
+			    int keeper_fd, tw_passed_over *passed, struct tw_err *err);
 void tw_collector_parts_close(struct tw_collector *c);
 
 #endif /* TW_COLLECTOR_PARTS_H */

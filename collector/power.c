@@ -27,6 +27,8 @@ struct tw_power {
 	bool tells[TW_ZONE_KIND_COUNT];
 	struct tw_charge ticked;
 	struct tw_uses uses;
+	struct tw_power_zone *other; /* the last of zone; NULL: none */
+	int64_t owed_dynamic_uj, owed_idle_uj;
 };
 
 static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
@@ -117,6 +119,44 @@ static int open_named(struct tw_power *p, const struct tw_power_config *c,
 	return 0;
 }
 
+static const struct tw_zone other_zone = {
+	.kind = TW_ZONE_OTHER,
+	.package = -1,
+	.name = "other",
+	.path = "platform - package - dram - gpu",
+};
+
+/* What is made of several meters is worth what the least trusted of them is. */
+static const struct tw_meter *least_trusted(const struct tw_power *p)
+{
+	static const enum tw_zone_kind kinds[] = { TW_ZONE_PLATFORM, TW_ZONE_PACKAGE,
+						   TW_ZONE_DRAM, TW_ZONE_GPU };
+	const struct tw_meter *least = NULL;
+
+	for (size_t i = 0; i < tw_meter_count(); i++)
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			if (p->of[kinds[k]] == tw_meter_at(i))
+				least = tw_meter_at(i);
+	return least;
+}
+
+static int add_other(struct tw_power *p, struct tw_err *err)
+{
+	struct tw_power_zone *zone;
+
+	if (p->of[TW_ZONE_PLATFORM] == NULL || p->of[TW_ZONE_PACKAGE] == NULL)
+		return 0;
+	zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
+	if (zone == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	p->zone = zone;
+	p->other = &p->zone[p->zones++];
+	*p->other =
+		(struct tw_power_zone){ .zone = &other_zone, .meter = least_trusted(p) };
+	p->of[TW_ZONE_OTHER] = p->other->meter;
+	return 0;
+}
+
 int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 		  struct tw_err *err)
 {
@@ -125,7 +165,8 @@ int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 
 	if (p == NULL)
 		return tw_fail(err, TW_NOMEM, "meters");
-	if ((named ? open_named(p, c, err) : open_any(p, c, err)) < 0) {
+	if ((named ? open_named(p, c, err) : open_any(p, c, err)) < 0 ||
+	    add_other(p, err) < 0) {
 		tw_power_close(p);
 		return -1;
 	}
@@ -163,15 +204,15 @@ static void add_uses(struct tw_power *p, const struct open_meter *o, size_t zone
  * Of a load that is not known (below 0) nothing is learned.
  */
 static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
-		       const struct tw_span *s, double load)
+		       const struct tw_reading *r, const struct tw_span *s, double load)
 {
 	struct tw_power_zone *z = &p->zone[o->first + i];
 	const enum tw_zone_kind kind = z->zone->kind;
 	uint64_t idle_uj;
 
-	if (load >= 0)
+	if (load >= 0 && !r->idle_told)
 		tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
-	z->idle_w = z->idle.idle_w;
+	z->idle_w = r->idle_told ? r->idle_w : z->idle.idle_w;
 	idle_uj = (uint64_t)(z->idle_w * (double)s->over_ns / 1e3);
 	if (idle_uj > s->energy_uj)
 		idle_uj = s->energy_uj;
@@ -195,9 +236,49 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	z->told = s.told;
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
-		add_energy(p, o, i, &s, r->own_load ? r->load : load);
+		add_energy(p, o, i, r, &s, r->own_load ? r->load : load);
 	else if (p->of[z->zone->kind] == z->meter)
 		p->tells[z->zone->kind] = false;
+}
+
+/* What of platform no other kind has. */
+static uint64_t rest_of(const uint64_t *uj, int64_t *owed_uj)
+{
+	const uint64_t parts = uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU];
+	const int64_t rest = *owed_uj + (int64_t)uj[TW_ZONE_PLATFORM] - (int64_t)parts;
+
+	*owed_uj = rest < 0 ? rest : 0;
+	return rest > 0 ? (uint64_t)rest : 0;
+}
+
+/* A part that is there and is not told now would be taken for the rest. */
+static bool tells_rest(const struct tw_power *p)
+{
+	return p->tells[TW_ZONE_PLATFORM] && p->tells[TW_ZONE_PACKAGE] &&
+	       (p->of[TW_ZONE_DRAM] == NULL || p->tells[TW_ZONE_DRAM]) &&
+	       (p->of[TW_ZONE_GPU] == NULL || p->tells[TW_ZONE_GPU]);
+}
+
+static void tick_other(struct tw_power *p, uint64_t tick_ns)
+{
+	struct tw_power_zone *z = p->other;
+	uint64_t dynamic_uj, idle_uj;
+
+	if (z == NULL)
+		return;
+	z->told = p->tells[TW_ZONE_OTHER] = tells_rest(p) && tick_ns > 0;
+	snprintf(z->why, sizeof(z->why), "%s",
+		 z->told ? "" : "platform, or a part of it, is not told");
+	if (!z->told)
+		return;
+	dynamic_uj = rest_of(p->ticked.dynamic_uj, &p->owed_dynamic_uj);
+	idle_uj = rest_of(p->ticked.idle_uj, &p->owed_idle_uj);
+	p->ticked.dynamic_uj[TW_ZONE_OTHER] = dynamic_uj;
+	p->ticked.idle_uj[TW_ZONE_OTHER] = idle_uj;
+	z->dynamic_uj += dynamic_uj;
+	z->idle_uj += idle_uj;
+	z->power_w = (double)(dynamic_uj + idle_uj) * 1e3 / (double)tick_ns;
+	z->idle_w = (double)idle_uj * 1e3 / (double)tick_ns;
 }
 
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
@@ -213,6 +294,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 		for (size_t i = 0; i < o->count; i++)
 			tick_zone(p, o, i, now_ns, tick_ns, load);
 	}
+	tick_other(p, tick_ns);
 }
 
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count)

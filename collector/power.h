@@ -6,6 +6,11 @@
  * The energy of the machine: all zones of all meters that are there, at each tick. Of
  * each kind of zone the most trusted meter is believed, and only that.
  *
+ * Where there are both a machine's inlet and its packages, the zone "other" is reckoned:
+ * platform less package, dram and gpu, as far as those are told. A difference of counters
+ * that grow may fall for a tick; what it owes then is taken off what comes after, so that
+ * it grows, too.
+ *
  * A zone that cannot be read is tried again at each tick. Until it is back it has no
  * energy, which is something else than 0 J, and a reason.
  */

@@ -133,7 +133,13 @@ static const int writing[] = {
 #endif
 };
 
+/* The keeper of models: threads, a client of HTTP as a child, directories to watch. */
 static const int starting[] = {
+	SYS_memfd_create,
+	SYS_inotify_init1,
+	SYS_inotify_add_watch,
+	SYS_inotify_rm_watch,
+	SYS_sendmmsg,
 	SYS_clone,
 	SYS_execve,
 	SYS_wait4,

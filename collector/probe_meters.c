@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meters are opened side by side and looked at as often as the caller waits. */
+#include "collector/estimates.h"
 #include "collector/meter.h"
 #include "collector/node.h"
 #include "collector/probe.h"
+#include "collector/roots.h"
 #include "collector/track.h"
 #include "lib/err.h"
 
@@ -36,6 +38,7 @@ static const char *const covers[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_PSYS] = "the board behind its regulators, package and all",
 	[TW_ZONE_PLATFORM] = "the machine at its inlet",
 	[TW_ZONE_GPU] = "a GPU",
+	[TW_ZONE_OTHER] = "the machine but for package, dram and gpu",
 	[TW_ZONE_SENSOR] = "not known: see its name",
 };
 
@@ -212,15 +215,27 @@ static int compare_all(const struct watch *w, json_t *sums, struct tw_err *err)
 	return compare(w, TW_ZONE_PSYS, -1, board, sums, err);
 }
 
+/* Of the model that is given, if one is. */
+static int open_estimates(const struct tw_probe_config *c, const struct tw_node *node,
+			  struct tw_estimates **out, struct tw_err *err)
+{
+	char *path = (char *)(uintptr_t)c->model;
+	const struct tw_strs paths = { .at = &path, .count = 1 };
+	const struct tw_estimates_config ec = { .paths = &paths,
+						.keeper_fd = -1,
+						.proc = c->roots->proc,
+						.sys = c->roots->sys };
+
+	return c->model == NULL ? 0 : tw_estimates_open(&ec, node, NULL, out, err);
+}
+
 int tw_probe_meters(const struct tw_probe_config *c, struct tw_probe_meters *out,
 		    struct tw_err *err)
 {
 	struct tw_probe_meters found = { .meters = json_array(), .sums = json_array() };
 	struct watch *w = calloc(tw_meter_count(), sizeof(*w));
 	struct tw_node node = { 0 };
-	const struct tw_meter_config mc = {
-		.roots = c->roots, .node = &node, .model = c->model, .nvml = c->nvml
-	};
+	struct tw_meter_config mc = { .roots = c->roots, .node = &node, .nvml = c->nvml };
 	bool any = false;
 	int rc = -1;
 
@@ -228,7 +243,8 @@ int tw_probe_meters(const struct tw_probe_config *c, struct tw_probe_meters *out
 		tw_fail(err, TW_NOMEM, "meters");
 		goto out;
 	}
-	if (tw_node_open(&node, c->roots, err) < 0)
+	if (tw_node_open(&node, c->roots, err) < 0 ||
+	    open_estimates(c, &node, &mc.estimates, err) < 0)
 		goto out;
 	for (size_t i = 0; i < tw_meter_count(); i++) {
 		w[i].meter = tw_meter_at(i);
@@ -249,6 +265,7 @@ out:
 		if (w[i].meter != NULL)
 			close_meter(&w[i]);
 	free(w);
+	tw_estimates_close(mc.estimates);
 	tw_node_release(&node);
 	json_decref(found.meters);
 	json_decref(found.sums);

@@ -29,8 +29,7 @@ static uint64_t capabilities(const struct tw_collector *c)
 	return keep;
 }
 
-/* Files are written after root is given up: the directory is the new user's. */
-static int give_directory(const char *dir, const char *user, struct tw_err *err)
+int tw_rights_give_directory(const char *dir, const char *user, struct tw_err *err)
 {
 	const struct passwd *pw;
 
@@ -38,7 +37,7 @@ static int give_directory(const char *dir, const char *user, struct tw_err *err)
 		return 0;
 	if (tw_dir_make(dir, err) < 0)
 		return -1;
-	if (geteuid() != 0)
+	if (geteuid() != 0 || user == NULL)
 		return 0;
 	pw = getpwnam(user);
 	if (pw == NULL)
@@ -57,8 +56,8 @@ int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_setti
 					.may_write = c->powercap_out != NULL ||
 						     c->vm_power_dir != NULL };
 
-	if (give_directory(c->powercap_out, s->user, err) < 0 ||
-	    give_directory(c->vm_power_dir, s->user, err) < 0)
+	if (tw_rights_give_directory(c->powercap_out, s->user, err) < 0 ||
+	    tw_rights_give_directory(c->vm_power_dir, s->user, err) < 0)
 		return -1;
 	return tw_privilege_drop(&p, filtered, err);
 }

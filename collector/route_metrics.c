@@ -103,6 +103,7 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 	}
 	tw_expose_workloads(&x);
 	tw_expose_node(&x);
+	tw_expose_models(&x);
 	write_own(&e, c);
 	if (c->show.kepler)
 		tw_expose_kepler(&x);

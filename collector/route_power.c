@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/v1/power?level=: energy and power as JSON. */
 #include "collector/collector.h"
+#include "collector/estimates.h"
 #include "collector/exporter.h"
 #include "collector/expose.h"
 #include "collector/power.h"
@@ -9,6 +10,7 @@
 #include "lib/num.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* One of several: a comma before all but the first. */
@@ -31,6 +33,14 @@ static void add_number(struct tw_buf *b, const char *key, double value)
 	tw_buf_add_double(b, value);
 }
 
+/* What no meter has measured says so. */
+static void add_source(struct tw_buf *b, const char *source)
+{
+	add_text(b, "source", source);
+	tw_buf_addf(b, ",\"estimated\":%s",
+		    tw_source_estimates(source) ? "true" : "false");
+}
+
 static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
 			const struct tw_charge *total, const struct tw_charge *ticked,
 			enum tw_zone_kind kind)
@@ -48,7 +58,7 @@ static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
 	tw_buf_adds(b, ",");
 	add_number(b, "idle_watts", (double)ticked->idle_uj[kind] * per_s);
 	tw_buf_adds(b, ",");
-	add_text(b, "source", tw_exposure_source(x, kind));
+	add_source(b, tw_exposure_source(x, kind));
 	tw_buf_adds(b, "}");
 }
 
@@ -87,7 +97,7 @@ static void add_node_zone(struct tw_buf *b, const struct tw_power_zone *z)
 	tw_buf_adds(b, ",");
 	add_text(b, "path", z->zone->path);
 	tw_buf_adds(b, ",");
-	add_text(b, "source", z->meter->name);
+	add_source(b, z->meter->name);
 	tw_buf_adds(b, ",");
 	if (z->told) {
 		add_number(b, "dynamic_joules", tw_joules(z->dynamic_uj));
@@ -115,6 +125,59 @@ static void add_node(struct tw_buf *b, const struct tw_exposure *x)
 		add_node_zone(b, &z[i]);
 	}
 	tw_buf_adds(b, "]}");
+}
+
+static void add_model(struct tw_buf *b, const struct tw_estimates *e, size_t i)
+{
+	const struct tw_estimate s = tw_estimates_at(e, i);
+	const struct tw_zone *z;
+	bool first = true;
+	size_t zones;
+
+	tw_buf_adds(b, "{");
+	add_text(b, "energy_source", s.source->name);
+	tw_buf_adds(b, ",");
+	add_text(b, "model", tw_estimate_model(&s));
+	tw_buf_adds(b, ",");
+	add_text(b, "origin", s.by_estimator ? s.worth.origin : s.origin);
+	tw_buf_adds(b, ",");
+	add_text(b, "from", s.by_estimator ? s.worth.from : s.from);
+	tw_buf_addf(b, ",\"by\":\"%s\",\"idle\":\"%s\",\"extrapolating\":%s,",
+		    s.by_estimator ? "estimator" : "collector",
+		    tw_estimates_hide_idle(e) ? "hidden" : "scaled",
+		    s.told && s.outside ? "true" : "false");
+	add_number(b, "core_ratio", s.core_ratio);
+	tw_buf_addf(b,
+		    ",\"estimates\":%" PRIu64 ",\"extrapolated\":%" PRIu64
+		    ",\"mae_watts\":{",
+		    s.rows, s.rows_outside);
+	z = tw_estimates_zones(e, &zones);
+	for (size_t k = 0; k < zones; k++) {
+		const double mae_w = tw_estimates_mae(e, &z[k]);
+
+		if (tw_estimates_of_zone(e, &z[k]).source != s.source || isnan(mae_w))
+			continue;
+		begin_member(b, &first);
+		add_number(b, tw_zone_kind_name(z[k].kind), mae_w);
+	}
+	tw_buf_adds(b, "}");
+	if (s.why[0] != '\0') {
+		tw_buf_adds(b, ",");
+		add_text(b, "failure", s.why);
+	}
+	tw_buf_adds(b, "}");
+}
+
+/* What the estimates among the zones are worth. */
+static void add_models(struct tw_buf *b, const struct tw_collector *c)
+{
+	tw_buf_adds(b, ",\"models\":[");
+	for (size_t i = 0; c->estimates != NULL && i < tw_estimates_count(c->estimates);
+	     i++) {
+		tw_buf_adds(b, i > 0 ? "," : "");
+		add_model(b, c->estimates, i);
+	}
+	tw_buf_adds(b, "]");
 }
 
 /* -1: the node; TW_LEVEL_COUNT: no such level. */
@@ -158,7 +221,9 @@ static void answer_power(void *app, const struct tw_http_request *q,
 		begin_member(&b, &first);
 		add_workload(&b, &x, w);
 	}
-	tw_buf_adds(&b, "]}");
+	tw_buf_adds(&b, "]");
+	add_models(&b, c);
+	tw_buf_adds(&b, "}");
 	tw_http_reply_buf(r, &b);
 }
 

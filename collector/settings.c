@@ -3,14 +3,20 @@
 
 #include "collector/attribute.h"
 #include "collector/cgroup.h"
+#include "collector/estimates.h"
 #include "collector/expose.h"
 #include "collector/meter.h"
 #include "collector/traces.h"
+#include "estimator/init_urls.h"
+#include "estimator/models.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
+#include "lib/kepler_key.h"
 #include "lib/log.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define INTERVAL_MIN_MS 100
@@ -148,10 +154,75 @@ static const struct tw_opt options[] = {
 	  .help = "the library of NVIDIA's driver, for the meter nvml" },
 	{ .name = "model",
 	  .env = "TW_MODEL",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct tw_collector_settings, models),
+	  .arg = "PATH,...",
+	  .help = "estimate by these trained models what no meter tells" },
+	{ .name = "model-server",
+	  .env = "MODEL_SERVER_URL",
 	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct tw_collector_settings, model),
-	  .arg = "PATH",
-	  .help = "estimate by this trained model what no meter tells" },
+	  .offset = offsetof(struct tw_collector_settings, model_server),
+	  .arg = "URL",
+	  .help = "ask this server for models, in the background" },
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, model_db),
+	  .arg = "DIR",
+	  .help = "look for models in this database, in the background" },
+	{ .name = "shipped-models",
+	  .env = "TW_SHIPPED_MODELS",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, shipped_models),
+	  .fallback = TW_MODEL_DB,
+	  .arg = "DIR",
+	  .help = "database for what neither of them has; empty for none" },
+	{ .name = "model-source",
+	  .env = "TW_MODEL_SOURCE",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct tw_collector_settings, model_sources),
+	  .fallback = "rapl-sysfs,acpi",
+	  .arg = "NAME,...",
+	  .help = "energy sources that models are wanted of" },
+	{ .name = "model-trainer",
+	  .env = "TW_MODEL_TRAINER",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, model_trainer),
+	  .arg = "NAME",
+	  .help = "models of this trainer only" },
+	{ .name = "model-filter",
+	  .env = "TW_MODEL_FILTER",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, model_filter),
+	  .arg = "TEXT",
+	  .help = "models that pass this only: \"mae:5;mape:10\"" },
+	{ .name = "model-refresh",
+	  .env = "TW_MODEL_REFRESH",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct tw_collector_settings, model_refresh_ms),
+	  .fallback = "1h",
+	  .arg = "TIME",
+	  .help = "how often a server is asked again; 0 for once" },
+	{ .name = "keep",
+	  .env = "CACHE_DIRECTORY",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, keep),
+	  .arg = "DIR",
+	  .help = "keep the last good copies of a server's models here" },
+	{ .name = "estimator",
+	  .env = "TW_ESTIMATOR",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_collector_settings, estimator),
+	  .arg = "SOCKET",
+	  .help = "ask the estimator here first; models serve while it is away" },
+	{ .name = "estimated-idle",
+	  .env = "TW_ESTIMATED_IDLE",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct tw_collector_settings, estimated_idle),
+	  .fallback = "auto",
+	  .arg = "HOW",
+	  .help = "idle power of models: hide, scale by cores, auto (hide in a VM)",
+	  .choices = tw_estimated_idle_names },
 	{ .name = "powercap-out",
 	  .env = "TW_POWERCAP_OUT",
 	  .type = TW_OPT_TEXT,
@@ -219,6 +290,26 @@ static bool is_trace(const char *name)
 	return false;
 }
 
+#define KEPLER_IDLE "EXPOSE_ESTIMATED_IDLE_POWER_METRICS"
+static const char *const kepler_keys[] = { KEPLER_IDLE, NULL };
+
+int tw_collector_settings_kepler(struct tw_err *err)
+{
+	const char *idle;
+
+	if (tw_kepler_keys_load(kepler_keys, err) < 0 ||
+	    tw_kepler_keys_load(tw_models_server_keys, err) < 0 ||
+	    tw_kepler_keys_load(tw_init_urls_keys, err) < 0)
+		return -1;
+	idle = getenv(KEPLER_IDLE);
+	if (idle == NULL || idle[0] == '\0')
+		return 0;
+	if (setenv("TW_ESTIMATED_IDLE", strcasecmp(idle, "true") == 0 ? "scale" : "hide",
+		   0) < 0)
+		return tw_fail(err, TW_NOMEM, KEPLER_IDLE);
+	return 0;
+}
+
 static bool find_level(const char *name, enum tw_level *out)
 {
 	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
@@ -227,6 +318,21 @@ static bool find_level(const char *name, enum tw_level *out)
 			return true;
 	}
 	return false;
+}
+
+static int check_models(const struct tw_collector_settings *s, struct tw_err *err)
+{
+	if (s->models.count > TW_ESTIMATES_MAX)
+		return tw_fail(err, TW_INVALID, "--model: at most %d", TW_ESTIMATES_MAX);
+	if (s->model_sources.count > TW_ESTIMATES_MAX)
+		return tw_fail(err, TW_INVALID, "--model-source: at most %d",
+			       TW_ESTIMATES_MAX);
+	for (size_t i = 0; i < s->model_sources.count; i++)
+		if (tw_energy_source_find(s->model_sources.at[i]) == NULL)
+			return tw_fail(err, TW_INVALID,
+				       "--model-source: no energy source '%s'",
+				       s->model_sources.at[i]);
+	return 0;
 }
 
 int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw_err *err)
@@ -252,7 +358,7 @@ int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw
 		if (tw_meter_find(s->meters.at[i]) == NULL)
 			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
 				       s->meters.at[i]);
-	return 0;
+	return check_models(s, err);
 }
 
 struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,

@@ -42,7 +42,14 @@ struct tw_collector_settings {
 	char *node_name;
 	char *powercap;
 	char *nvml;
-	char *model;
+	struct tw_strs models;
+	char *model_server, *model_db, *shipped_models;
+	struct tw_strs model_sources;
+	char *model_trainer, *model_filter;
+	uint64_t model_refresh_ms;
+	char *keep;
+	char *estimator;
+	unsigned estimated_idle; /* enum tw_estimated_idle */
 	char *powercap_out;
 	char *vm_power_dir;
 	char *user;
@@ -53,6 +60,12 @@ struct tw_collector_settings {
 };
 
 extern const struct tw_opts tw_collector_opts;
+
+/*
+ * Put what Kepler's configuration says (docs/wire.md, "Keys of the old programs") into
+ * the environment, before options are parsed.
+ */
+int tw_collector_settings_kepler(struct tw_err *err);
 
 /* What the types of options do not refuse. */
 int tw_collector_settings_check(const struct tw_collector_settings *s,

@@ -19,9 +19,9 @@
 
 /* Well above the largest there is: a package 0.5 kW, a server 20 kW. */
 static const double limits_w[TW_ZONE_KIND_COUNT] = {
-	[TW_ZONE_PACKAGE] = 2000, [TW_ZONE_CORE] = 2000,    [TW_ZONE_UNCORE] = 1000,
-	[TW_ZONE_DRAM] = 1000,    [TW_ZONE_PSYS] = 10000,   [TW_ZONE_PLATFORM] = 50000,
-	[TW_ZONE_GPU] = 4000,     [TW_ZONE_SENSOR] = 50000,
+	[TW_ZONE_PACKAGE] = 2000, [TW_ZONE_CORE] = 2000,   [TW_ZONE_UNCORE] = 1000,
+	[TW_ZONE_DRAM] = 1000,    [TW_ZONE_PSYS] = 10000,  [TW_ZONE_PLATFORM] = 50000,
+	[TW_ZONE_GPU] = 4000,     [TW_ZONE_OTHER] = 50000, [TW_ZONE_SENSOR] = 50000,
 };
 
 double tw_zone_limit_w(enum tw_zone_kind kind)
@@ -118,7 +118,7 @@ static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
 	uint64_t energy_uj;
 	double uj;
 
-	if (!(power_w > 0)) {
+	if (!(power_w > 0) && !(z->estimated && power_w == 0)) {
 		t->refused++;
 		return untold("it tells 0 W");
 	}
@@ -126,7 +126,7 @@ static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
 		t->refused++;
 		return untold("it tells more W than there can be");
 	}
-	if (is_step(t, power_w) && !t->doubted) {
+	if (!z->estimated && is_step(t, power_w) && !t->doubted) {
 		t->refused++;
 		t->doubted = true;
 		return untold("its power jumped: waiting for another reading");

@@ -5,7 +5,8 @@ static const char *const names[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_PACKAGE] = "package", [TW_ZONE_CORE] = "core",
 	[TW_ZONE_UNCORE] = "uncore",   [TW_ZONE_DRAM] = "dram",
 	[TW_ZONE_PSYS] = "psys",       [TW_ZONE_PLATFORM] = "platform",
-	[TW_ZONE_GPU] = "gpu",         [TW_ZONE_SENSOR] = "sensor",
+	[TW_ZONE_GPU] = "gpu",         [TW_ZONE_OTHER] = "other",
+	[TW_ZONE_SENSOR] = "sensor",
 };
 
 const char *tw_zone_kind_name(enum tw_zone_kind kind)

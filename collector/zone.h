@@ -19,11 +19,12 @@ enum tw_zone_kind {
 	TW_ZONE_PSYS,     /* RAPL's whole SoC or board */
 	TW_ZONE_PLATFORM, /* the machine at its inlet: ACPI, BMC */
 	TW_ZONE_GPU,
+	TW_ZONE_OTHER,  /* of platform what is none of package, dram and gpu: reckoned */
 	TW_ZONE_SENSOR, /* something; only its name says what: never a part of any sum */
 	TW_ZONE_KIND_COUNT
 };
 
-/* "package", "core", "uncore", "dram", "psys", "platform", "gpu", "sensor". */
+/* "package", "core", "uncore", "dram", "psys", "platform", "gpu", "other", "sensor". */
 const char *tw_zone_kind_name(enum tw_zone_kind kind);
 
 /*

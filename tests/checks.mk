@@ -124,6 +124,7 @@ test-collector: all $(fakes)
 	@$(test-env) $(run) python tests/integration/test_collector.py \
 		tests/integration/test_collector_power.py \
 		tests/integration/test_collector_meters.py
+		tests/integration/test_collector_models.py
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
 	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \

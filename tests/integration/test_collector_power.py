@@ -65,7 +65,7 @@ LEGACY = {
     "kepler_process_bpf_cpu_time_ms_total": ("counter", PROCESS),
     "kepler_vm_bpf_cpu_time_ms_total": ("counter", "vm_id source"),
 }
-for zone in ("package", "core", "uncore", "dram", "platform", "gpu"):
+for zone in ("package", "core", "uncore", "dram", "platform", "gpu", "other"):
     LEGACY[f"kepler_node_{zone}_joules_total"] = ("counter", "package instance mode source")
     LEGACY[f"kepler_container_{zone}_joules_total"] = ("counter", CONTAINER + " mode")
     LEGACY[f"kepler_process_{zone}_joules_total"] = ("counter", PROCESS + " mode")
@@ -220,7 +220,7 @@ class Power(Metered):
         self.tallywatt("train", "--input", response, "--name", "own", "--group", "NodeCPU",
                        "--trainers", "SGDRegressorTrainer", "--folds", "2", "--model-db", db)
         model = os.path.join(db, "own/fake/AbsPower/NodeCPU/SGDRegressorTrainer_0")
-        daemon = self.collect("--model", model)
+        daemon = self.collect("--model", model, "--estimated-idle", "scale")
 
         def told():
             return [has for name, has, value in self.samples(daemon)
@@ -230,7 +230,7 @@ class Power(Metered):
         wait_until(lambda: {has["zone"] for has in told()} == {"package", "core", "dram"},
                    "all zones have power")
         self.assertEqual({(has["source"], has["path"]) for has in told()},
-                         {("model", "model:SGDRegressorTrainer_0")})
+                         {("model", "model:fake")})
 
     def test_promtool_has_no_complaint(self):
         need("promtool", shutil.which("promtool") is not None)
@@ -258,7 +258,8 @@ class Power(Metered):
             self.assertEqual(package["source"], "rapl-sysfs")
         node = json.loads(call(daemon, "GET", "/api/v1/power").body)["workloads"][0]
         self.assertEqual({z["zone"] for z in node["zones"]},
-                         {"package", "core", "uncore", "dram", "psys", "platform"})
+                         {"package", "core", "uncore", "dram", "psys", "platform",
+                          "other"})
         self.assertEqual(call(daemon, "GET", "/api/v1/power?level=rack").status, 400)
 
     def test_few_series_where_few_are_wanted(self):

@@ -25,6 +25,45 @@ static void of_two_meters_of_a_kind_one_is_believed(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(30));
 }
 
+/* The first look at RAPL tells none, nor does a tick without the platform's. */
+static void what_of_platform_no_other_zone_has_is_other(void **state)
+{
+	static const struct {
+		const char *inlet_uw;
+		unsigned long long package_uj, dram_uj;
+		long long other_uj; /* -1: not told */
+	} ticks[] = {
+		{ "90000000", 1000, 1000, -1 },
+		{ "90000000", 30001000, 10001000, 50000000 },
+		/* 60 W more than the inlet tells: owed, and taken off what comes then. */
+		{ "90000000", 180001000, 10001000, 0 },
+		{ "90000000", 190001000, 20001000, 10000000 },
+		{ "0", 200001000, 30001000, -1 },
+		{ "90000000", 240001000, 40001000, 40000000 },
+	};
+	struct meter_fixture *f = *state;
+
+	tree_write(f->dir, "class/hwmon/hwmon2/name", "power_meter\n");
+	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+		tree_write(f->dir, "class/hwmon/hwmon2/power1_average",
+			   ticks[i].inlet_uw);
+		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", ticks[i].package_uj,
+			  RANGE);
+		tree_rapl(f->dir, CAP "intel-rapl:0:0", "dram", ticks[i].dram_uj, RANGE);
+		if (i == 0)
+			meters_open(f);
+		meters_tick(f);
+		assert_int_equal(tw_power_tells(f->power, TW_ZONE_OTHER),
+				 ticks[i].other_uj >= 0);
+		assert_int_equal(meters_zone(f, "other", -2)->told,
+				 ticks[i].other_uj >= 0);
+		assert_int_equal(meters_ticked(f, TW_ZONE_OTHER),
+				 ticks[i].other_uj > 0 ? ticks[i].other_uj : 0);
+	}
+	assert_int_equal(zone_energy(meters_zone(f, "other", -2)), 100000000);
+	assert_string_equal(tw_power_meter(f->power, TW_ZONE_OTHER)->name, "acpi");
+}
+
 static void the_fake_follows_its_law_and_is_asked_for_only(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -94,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		METER_TEST(of_two_meters_of_a_kind_one_is_believed),
+		METER_TEST(what_of_platform_no_other_zone_has_is_other),
 		METER_TEST(the_fake_follows_its_law_and_is_asked_for_only),
 		METER_TEST(the_registry_has_no_name_twice),
 		METER_TEST(opening_without_memory_fails),

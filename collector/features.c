@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/features.h"
+
+#include "collector/node.h"
+#include "collector/workload.h"
+
+#include <math.h>
+#include <stdint.h>
+
+/* Which of several counters or modes a feature is of; what else it is of is node. */
+struct told_feature {
+	const char *name;
+	int counter; /* enum tw_counter; -1: none */
+	bool stays;  /* it is so when nothing runs, too */
+	double (*value)(const struct tw_node *n, double seconds);
+};
+
+static double cpu_time(const struct tw_node *n, double seconds)
+{
+	return (double)n->used.cpu_ns / 1e6 / seconds;
+}
+
+static double frequency(const struct tw_node *n, double seconds)
+{
+	double sum = 0;
+
+	(void)seconds;
+	for (size_t i = 0; i < n->frequencies; i++)
+		sum += (double)n->hz[i];
+	return n->frequencies > 0 ? sum / (double)n->frequencies : NAN;
+}
+
+static double switches(const struct tw_node *n, double seconds)
+{
+	return n->there ? (double)n->last.context_switches / seconds : NAN;
+}
+
+static double interrupts(const struct tw_node *n, double seconds)
+{
+	return n->there ? (double)n->last.interrupts / seconds : NAN;
+}
+
+static double page_faults(const struct tw_node *n, double seconds)
+{
+	return n->there ? (double)n->last.page_faults / seconds : NAN;
+}
+
+#define MODE(id, mode)                                                          \
+	static double mode_##id(const struct tw_node *n, double seconds)        \
+	{                                                                       \
+		return n->there ? (double)n->last.cpu_ms[mode] / seconds : NAN; \
+	}
+#define COUNTER(id, which)                                                  \
+	static double counter_##id(const struct tw_node *n, double seconds) \
+	{                                                                   \
+		return (double)n->used.counter[which] / seconds;            \
+	}
+
+MODE(irq, TW_CPU_IRQ)
+MODE(nice, TW_CPU_NICE)
+MODE(softirq, TW_CPU_SOFTIRQ)
+MODE(system, TW_CPU_SYSTEM)
+MODE(user, TW_CPU_USER)
+COUNTER(cycles, TW_COUNTER_CYCLES)
+COUNTER(instructions, TW_COUNTER_INSTRUCTIONS)
+COUNTER(misses, TW_COUNTER_CACHE_MISSES)
+
+/* Sorted by name. */
+static const struct told_feature features[] = {
+	{ "bpf_cpu_time_ms", -1, false, cpu_time },
+	{ "cache_miss", TW_COUNTER_CACHE_MISSES, false, counter_misses },
+	{ "cpu_cycles", TW_COUNTER_CYCLES, false, counter_cycles },
+	{ "cpu_instructions", TW_COUNTER_INSTRUCTIONS, false, counter_instructions },
+	{ "cpu_scaling_frequency_hertz", -1, true, frequency },
+	{ "node_context_switches", -1, false, switches },
+	{ "node_cpu_irq_ms", -1, false, mode_irq },
+	{ "node_cpu_nice_ms", -1, false, mode_nice },
+	{ "node_cpu_softirq_ms", -1, false, mode_softirq },
+	{ "node_cpu_system_ms", -1, false, mode_system },
+	{ "node_cpu_user_ms", -1, false, mode_user },
+	{ "node_interrupts", -1, false, interrupts },
+	{ "node_page_faults", -1, false, page_faults },
+};
+
+#define COUNT (sizeof(features) / sizeof(features[0]))
+_Static_assert(COUNT <= TW_FEATURES_MAX, "a row has room for all features");
+
+/* Frequencies and counters are there or not from the start. */
+static bool is_told(const struct told_feature *f, const struct tw_node *node,
+		    const struct tw_workloads *workloads)
+{
+	if (f->value == frequency)
+		return node->frequencies > 0;
+	return f->counter < 0 ||
+	       (workloads != NULL &&
+		tw_workloads_counts(workloads, (enum tw_counter)f->counter));
+}
+
+int tw_features_open(struct tw_features *f, const struct tw_node *node,
+		     const struct tw_workloads *workloads, struct tw_err *err)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		if (!is_told(&features[i], node, workloads))
+			continue;
+		f->told[f->names.count] = (unsigned char)i;
+		if (tw_strs_adds(&f->names, features[i].name, err) < 0) {
+			tw_features_release(f);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+void tw_features_release(struct tw_features *f)
+{
+	tw_strs_clear(&f->names);
+}
+
+bool tw_features_read(const struct tw_features *f, const struct tw_node *node,
+		      double *rows)
+{
+	const double seconds = (double)node->elapsed_ns / 1e9;
+	const size_t count = f->names.count;
+	bool known = seconds > 0;
+
+	for (size_t i = 0; i < count && known; i++) {
+		const struct told_feature *t = &features[f->told[i]];
+
+		rows[i] = t->value(node, seconds);
+		rows[count + i] = t->stays ? rows[i] : 0;
+		known = isfinite(rows[i]);
+	}
+	return known;
+}

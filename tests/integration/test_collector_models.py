@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-collector without a meter: models of files, a server, a database, an estimator."""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import tempfile
+import unittest
+import zipfile
+
+from harness import Case, Daemon, call, run_tallywatt, sanitized, tree, wait_until
+
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+MODEL = "fake/AbsPower/NodeCPU/SGDRegressorTrainer_0"
+ZONES = {"package", "core", "dram"}
+
+
+class Models(Case):
+    @classmethod
+    def setUpClass(cls):
+        """A model of this machine's own samples, which tests change as they like."""
+        cls.top = tempfile.mkdtemp(prefix="tw-")
+        cls.addClassCleanup(shutil.rmtree, cls.top)
+        measured = Daemon(os.path.join(cls.top, "measured"), "tw-collector",
+                          ["--listen", "127.0.0.1:0", "--interval", "100ms", "--bpf", "off",
+                           "--user", "root", "--meters", "fake",
+                           *(["--filter=no"] if sanitized() else [])])
+        try:
+            for args in (("record", "--output", cls.top + "/response.json", "--for", "4s",
+                          "--interval", "250ms", f"http://{measured.address}/metrics"),
+                         ("train", "--input", cls.top + "/response.json", "--name", "own",
+                          "--group", "NodeCPU", "--trainers", "SGDRegressorTrainer",
+                          "--folds", "2", "--model-db", cls.top + "/db")):
+                done = run_tallywatt(*args)
+                if done.returncode != 0:
+                    raise AssertionError(done.stderr.decode())
+        finally:
+            measured.stop()
+
+    def pipeline(self, path, watts, trainer="SGDRegressorTrainer", **metadata):
+        """Put in place a pipeline whose model says so many W, whatever the features are."""
+        fresh = tempfile.mkdtemp(dir=self.dir) + "/own"
+        shutil.copytree(self.top + "/db/own", fresh)
+        os.remove(fresh + "/manifest.json")
+        shutil.rmtree(fresh + "/fake/DynPower")
+        base = os.path.join(fresh, MODEL)
+        for zone in ZONES:
+            name = f"{base}/{zone}.json"
+            with open(name, encoding="ascii") as f:
+                weights = json.load(f)
+            weights["All_Weights"]["Bias_Weight"] = watts
+            for number in weights["All_Weights"]["Numerical_Variables"].values():
+                number["weight"] = 0
+            with open(name, "w", encoding="ascii") as f:
+                json.dump(weights, f)
+        with open(base + "/metadata.json", encoding="ascii") as f:
+            told = json.load(f)
+        told.update(metadata)
+        with open(base + "/metadata.json", "w", encoding="ascii") as f:
+            json.dump(told, f)
+        with zipfile.ZipFile(base + ".zip", "w") as z:
+            for name in glob.glob(base + "/*.json"):
+                z.write(name, os.path.basename(name))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.exists(path):
+            os.rename(path, fresh + "-before")
+        os.rename(fresh, path)
+        return os.path.join(path, MODEL)
+
+    def collect(self, *args, interval="100ms", idle="scale"):
+        return self.start_http("tw-collector", "--interval", interval, "--bpf", "off",
+                               "--user", "root", "--meters", "model", "--estimated-idle",
+                               idle, *(["--filter=no"] if sanitized() else []), *args)
+
+    def samples(self, daemon):
+        found = []
+        for line in call(daemon, "GET", "/metrics").body.decode().splitlines():
+            match = SAMPLE.match(line)
+            if match:
+                found.append((match[1], dict(LABEL.findall(match[2] or "")), float(match[3])))
+        return found
+
+    def value(self, daemon, name, **labels):
+        """The sum of the samples that have these labels."""
+        return sum(v for n, has, v in self.samples(daemon) if n == name
+                   and all(has.get(k) == w for k, w in labels.items()))
+
+    def info(self, daemon):
+        return [has for n, has, _ in self.samples(daemon) if n == "tallywatt_model_info"]
+
+    def power(self, daemon):
+        return {has["zone"]: (v, has["source"]) for n, has, v in self.samples(daemon)
+                if n == "tallywatt_node_power_watts"}
+
+    def wait_for_power(self, daemon, watts):
+        """Each zone has so many W; energy is whole microjoules of a tick."""
+        def told():
+            power = self.power(daemon)
+            return set(power) == ZONES and all(
+                source == "model" and abs(value - watts) < 1e-3
+                for value, source in power.values())
+        wait_until(told, f"{watts} W are told")
+
+    def estimates_go_on(self, daemon):
+        """A few more ticks are estimated."""
+        before = self.value(daemon, "tallywatt_model_estimates_total")
+        wait_until(lambda: self.value(daemon, "tallywatt_model_estimates_total")
+                   > before + 5, "ticks are estimated")
+
+    def serve(self, *args):
+        return self.start_http("tw-server", "--model-db", self.path("db"), *args)
+
+    # ---- files ----
+
+    def test_what_an_estimate_is_worth_is_told(self):
+        daemon = self.collect("--model", os.path.join(self.top, "db/own", MODEL))
+        wait_until(lambda: set(self.power(daemon)) == ZONES, "there is power")
+        [info] = self.info(daemon)
+        self.assertEqual({k: info[k] for k in ("source", "model", "trainer", "features",
+                                               "energy_source", "origin", "by", "idle")},
+                         {"source": "model", "model": "SGDRegressorTrainer_0",
+                          "trainer": "SGDRegressorTrainer", "features": "NodeCPU",
+                          "energy_source": "fake", "origin": "file", "by": "collector",
+                          "idle": "scaled"})
+        with open(os.path.join(self.top, "db/own", MODEL, "metadata.json"),
+                  encoding="ascii") as f:
+            metadata = json.load(f)
+        for zone in ZONES:
+            self.assertAlmostEqual(
+                self.value(daemon, "tallywatt_model_mae_watts", zone=zone),
+                metadata[zone + "_mae"])
+        self.assertAlmostEqual(self.value(daemon, "tallywatt_model_mape_ratio"),
+                               metadata["mape"] / 100)
+        least = {has["feature"]: v for n, has, v in self.samples(daemon)
+                 if n == "tallywatt_model_feature_minimum" and has["zone"] == "dram"}
+        self.assertEqual(set(least), set(metadata["features"]))
+        for name, value in least.items():
+            most = self.value(daemon, "tallywatt_model_feature_maximum", zone="dram",
+                              feature=name)
+            self.assertLessEqual(value, most)
+        answer = call(daemon, "GET", "/api/v1/power").json()
+        self.assertTrue(all(z["estimated"] for z in answer["workloads"][0]["zones"]))
+        [model] = answer["models"]
+        self.assertEqual((model["model"], model["idle"], set(model["mae_watts"])),
+                         ("SGDRegressorTrainer_0", "scaled", ZONES))
+        self.assertGreater(model["estimates"], 0)
+
+    def test_a_model_that_is_replaced_is_used_and_a_broken_one_is_not(self):
+        path = self.pipeline(self.path("own"), 8)
+        daemon = self.collect("--model", path)
+        self.wait_for_power(daemon, 8)
+        self.pipeline(self.path("own"), 9)
+        self.wait_for_power(daemon, 9)
+        self.write("own/" + MODEL + "/package.json", "{")
+        os.utime(self.path("own", MODEL, "metadata.json"))
+        wait_until(lambda: self.value(daemon, "tallywatt_model_failures_total") == 1,
+                   "it is refused")
+        self.estimates_go_on(daemon)
+        self.wait_for_power(daemon, 9)
+        self.assertEqual(self.value(daemon, "tallywatt_model_loads_total"), 2)
+        self.assertIn("package.json", call(daemon, "GET", "/api/v1/power")
+                      .json()["models"][0]["failure"])
+        self.pipeline(self.path("own"), 9)
+        wait_until(lambda: self.value(daemon, "tallywatt_model_loads_total") == 3,
+                   "it is whole again")
+        os.kill(daemon.proc.pid, signal.SIGHUP)
+        wait_until(lambda: self.value(daemon, "tallywatt_model_loads_total") == 4,
+                   "it is read again when asked for")
+        os.rename(self.path("own"), self.path("gone"))
+        self.estimates_go_on(daemon)
+        self.wait_for_power(daemon, 9)
+
+    def test_rows_beyond_what_the_model_knows_are_counted(self):
+        path = self.pipeline(self.path("own"), 8)
+        base = os.path.join(path, "SGDRegressorTrainer_0.json")
+        with open(base, encoding="ascii") as f:
+            files = json.load(f)
+        for part in files.values():
+            part["feature_min"] = [-2.0] * len(part["features"])
+            part["feature_max"] = [-1.0] * len(part["features"])
+        with open(base, "w", encoding="ascii") as f:
+            json.dump(files, f)
+        daemon = self.collect("--model", path)
+        wait_until(lambda: self.value(
+            daemon, "tallywatt_model_extrapolated_estimates_total") > 3, "they are counted")
+        samples = self.samples(daemon)
+        count = {n: v for n, _, v in samples if n.startswith("tallywatt_model_e")}
+        self.assertEqual(count["tallywatt_model_extrapolated_estimates_total"],
+                         count["tallywatt_model_estimates_total"])
+        self.assertEqual(count["tallywatt_model_extrapolating"], 1)
+        self.assertGreater(count["tallywatt_model_extrapolated_seconds_total"], 0)
+
+    def test_idle_power_is_hidden_or_scaled_by_cores(self):
+        cores = os.cpu_count()
+        path = self.pipeline(self.path("own"), 8, machine_spec={"cores": 4 * cores})
+        scaled = self.collect("--model", path)
+        self.wait_for_power(scaled, 2)
+        self.assertEqual(self.value(scaled, "tallywatt_model_core_ratio"), 0.25)
+        hidden = self.collect("--model", path, idle="hide")
+        self.wait_for_power(hidden, 0)
+        self.assertEqual(self.info(hidden)[0]["idle"], "hidden")
+        # In a virtual machine, as its processors' flags say, it is hidden if not asked for.
+        for flags, watts in (("fpu hypervisor", 0), ("fpu", 2)):
+            proc = self.path("proc-" + str(watts))
+            os.makedirs(proc)
+            self.write(proc + "/stat", "cpu 100 0 100 1000\ncpu0 1\nctxt 5\nintr 6\n")
+            self.write(proc + "/vmstat", "pgfault 7\n")
+            self.write(proc + "/cpuinfo", f"processor : 0\nflags\t\t: {flags}\n")
+            sys = self.path("sys-" + str(watts))
+            os.makedirs(sys + "/devices/system/cpu")
+            self.write(sys + "/devices/system/cpu/present", f"0-{cores - 1}\n")
+            os.makedirs(sys + "/fs/cgroup")
+            self.write(sys + "/fs/cgroup/cgroup.controllers", "cpu\n")
+            daemon = self.collect("--model", path, "--proc", proc, "--sys", sys, idle="auto")
+            self.wait_for_power(daemon, watts)
+
+    def test_a_model_that_cannot_be_used_is_refused_at_the_start(self):
+        path = self.pipeline(self.path("own"), 8)
+        shutil.copy(self.path("own", MODEL, "dram.json"), self.path("dram.json"))
+        for args, words in ((("--model", self.path("nowhere")), "nowhere"),
+                            (("--model", path + "," + path), "a second model of fake"),
+                            (("--estimator", "/" + "x" * 200), "a path of 1 to")):
+            with self.assertRaisesRegex(AssertionError, words):
+                self.collect(*args)
+
+    # ---- others' ----
+
+    def test_the_last_good_model_outlives_estimator_server_and_a_restart(self):
+        self.pipeline(self.path("db/own"), 8)
+        server = self.serve()
+        socket = self.path("estimator.socket")
+        estimator = self.start("tw-estimator", "--socket", socket, "--model-db",
+                               self.path("db"))
+        args = ("--model-server", f"http://{server.address}", "--model-source", "fake",
+                "--keep", self.path("keep"), "--estimator", socket, "--model-refresh", "1s")
+        daemon = self.collect(*args)
+        wait_until(lambda: [i["by"] for i in self.info(daemon)] == ["estimator"],
+                   "the estimator answers")
+        wait_until(lambda: self.value(daemon, "tallywatt_model_loads_total") == 1,
+                   "the server has sent a model")
+        self.wait_for_power(daemon, 8)
+        self.assertEqual(self.info(daemon)[0]["origin"], "database")
+        self.assertTrue(tree(self.path("keep")))
+        estimator.stop(signal.SIGKILL)
+        wait_until(lambda: [i["by"] for i in self.info(daemon)] == ["collector"],
+                   "its own model tells")
+        self.assertEqual(self.info(daemon)[0]["from"], f"http://{server.address}")
+        self.wait_for_power(daemon, 8)
+        server.stop(signal.SIGKILL)
+        wait_until(lambda: self.value(daemon, "tallywatt_model_refresh_failing") > 0,
+                   "the server is missed")
+        self.estimates_go_on(daemon)
+        self.wait_for_power(daemon, 8)
+        daemon.stop()
+        again = self.collect(*args)
+        self.wait_for_power(again, 8)
+        self.assertEqual(self.info(again)[0]["origin"], "server")
+
+    def test_a_keeper_that_is_killed_leaves_its_model(self):
+        self.pipeline(self.path("db/own"), 8)
+        daemon = self.collect("--model-db", self.path("db"), "--model-source", "fake")
+        self.wait_for_power(daemon, 8)
+        self.assertEqual(self.info(daemon)[0]["origin"], "database")
+        with open(f"/proc/{daemon.proc.pid}/task/{daemon.proc.pid}/children",
+                  encoding="ascii") as f:
+            [keeper] = f.read().split()
+        os.kill(int(keeper), signal.SIGKILL)
+        wait_until(lambda: "the keeper of models is gone" in daemon.log(), "it is missed")
+        self.estimates_go_on(daemon)
+        self.wait_for_power(daemon, 8)
+
+    def test_what_is_published_anew_is_used(self):
+        self.pipeline(self.path("db/own"), 8)
+        server = self.serve()
+        local = self.collect("--model-db", self.path("db"), "--model-source", "fake")
+        asking = self.collect("--model-server", f"http://{server.address}",
+                              "--model-source", "fake", "--model-refresh", "1s")
+        for daemon in (local, asking):
+            self.wait_for_power(daemon, 8)
+        self.pipeline(self.path("db/own"), 9)
+        for daemon in (local, asking):
+            self.wait_for_power(daemon, 9)
+
+    def test_an_estimator_that_hangs_delays_no_tick_for_long(self):
+        self.pipeline(self.path("db/own"), 8)
+        socket = self.path("estimator.socket")
+        estimator = self.start("tw-estimator", "--socket", socket, "--model-db",
+                               self.path("db"))
+        path = self.pipeline(self.path("spare"), 3)
+        daemon = self.collect("--estimator", socket, "--model-source", "fake", "--model", path)
+        self.wait_for_power(daemon, 8)
+        os.kill(estimator.proc.pid, signal.SIGSTOP)
+        try:
+            self.wait_for_power(daemon, 3)
+            failures = self.value(daemon, "tallywatt_collector_estimator_failures_total")
+            self.assertGreater(failures, 0)
+            before = self.value(daemon, "tallywatt_collector_ticks_total")
+            wait_until(lambda: self.value(daemon, "tallywatt_collector_ticks_total")
+                       > before + 20, "it ticks on")
+            # It is not asked in vain at each tick.
+            self.assertLess(self.value(
+                daemon, "tallywatt_collector_estimator_failures_total"), failures + 10)
+        finally:
+            os.kill(estimator.proc.pid, signal.SIGCONT)
+        self.wait_for_power(daemon, 8)
+
+    def test_without_any_model_there_is_a_reason_and_no_power(self):
+        daemon = self.collect("--estimator", self.path("nobody.socket"))
+        wait_until(lambda: self.value(
+            daemon, "tallywatt_collector_estimator_failures_total") > 2, "it is asked")
+        self.assertEqual(self.power(daemon), {})
+        reasons = {has["reason"] for n, has, v in self.samples(daemon)
+                   if n == "tallywatt_meter_up" and v == 0 and has["zone"] != "other"}
+        self.assertEqual(len(reasons), 1)
+        self.assertIn("nobody answers on", reasons.pop())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "collector/estimates.h"
+#include "collector/model_file.h"
+#include "collector/node.h"
+#include "collector/virtual.h"
+#include "estimator/power_model.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bias 10 and, of NodeCPU's features in order, i + 1 W for each 1000 a second. */
+static const struct sample four_cores = { .group = "NodeCPU", .spec = { .cores = 4 } };
+
+struct fixture {
+	char *top, *model, *sys;
+	struct tw_node node;
+	struct tw_strs paths;
+	struct tw_estimates *estimates;
+};
+
+static void write_model(const struct fixture *f, const struct sample *s)
+{
+	struct tw_model m = { 0 };
+	struct tw_fileset files = { 0 };
+	struct tw_err err = { 0 };
+
+	sample_model(s, &m);
+	assert_int_equal(tw_model_to_files(&m, &files, &err), 0);
+	assert_int_equal(tw_dir_make(f->model, &err), 0);
+	for (size_t i = 0; i < files.count; i++) {
+		char *path = NULL;
+
+		assert_int_equal(
+			tw_path_join(&path, &err, f->model, files.at[i].name, NULL), 0);
+		if (tw_file_replace(path, files.at[i].data, files.at[i].len, &err) < 0)
+			fail_msg("%s", err.text);
+		free(path);
+	}
+	tw_fileset_clear(&files);
+	tw_model_release(&m);
+}
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+	struct tw_err err = { 0 };
+	char *path = NULL;
+
+	assert_int_equal(tw_dir_make(dir, &err), 0);
+	assert_int_equal(tw_path_join(&path, &err, dir, name, NULL), 0);
+	assert_int_equal(tw_file_replace(path, text, strlen(text), &err), 0);
+	free(path);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct tw_err err = { 0 };
+	char *cpu = NULL;
+
+	assert_non_null(f);
+	f->top = scratch_new();
+	assert_int_equal(tw_path_join(&f->model, &err, f->top, "m", NULL), 0);
+	assert_int_equal(tw_path_join(&f->sys, &err, f->top, "sys", NULL), 0);
+	assert_int_equal(tw_path_join(&cpu, &err, f->sys, "devices/system/cpu", NULL), 0);
+	write_text(cpu, "present", "0-1\n");
+	free(cpu);
+	assert_int_equal(tw_strs_adds(&f->paths, f->model, &err), 0);
+	write_model(f, &four_cores);
+	/* A tick of half a second with 1000 context switches. */
+	f->node = (struct tw_node){ .there = true, .elapsed_ns = 500000000, .cpus = 2 };
+	f->node.last.context_switches = 1000;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	tw_estimates_close(f->estimates);
+	tw_strs_clear(&f->paths);
+	scratch_free(f->top);
+	free(f->model);
+	free(f->sys);
+	free(f);
+	return 0;
+}
+
+static int open_one(struct fixture *f, enum tw_estimated_idle idle, struct tw_err *err)
+{
+	const struct tw_estimates_config c = { .paths = &f->paths,
+					       .keeper_fd = -1,
+					       .idle = idle,
+					       .proc = f->top,
+					       .sys = f->sys };
+
+	tw_estimates_close(f->estimates);
+	f->estimates = NULL;
+	return tw_estimates_open(&c, &f->node, NULL, &f->estimates, err);
+}
+
+/* rapl-sysfs: package, core, uncore, dram, of which the sample has the first and the
+ * last. */
+static void reads(struct fixture *f, double power_w, double idle_w)
+{
+	struct tw_reading r[TW_COMPONENT_COUNT];
+	size_t count;
+
+	tw_estimates_zones(f->estimates, &count);
+	assert_int_equal(count, 4);
+	tw_estimates_read(f->estimates, r);
+	for (size_t i = 0; i < count; i += 3) {
+		assert_true(r[i].there && r[i].idle_told);
+		if (fabs(r[i].power_w - power_w) > 1e-9 ||
+		    fabs(r[i].idle_w - idle_w) > 1e-9)
+			fail_msg("%g W, %g idle", r[i].power_w, r[i].idle_w);
+	}
+	assert_false(r[1].there);
+	assert_string_equal(r[1].why, "the model has no core");
+}
+
+static void idle_power_is_scaled_by_cores_or_left_out(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+
+	/* 2000 a second, weight 1: 2 W above the 10 of a machine of four cores. */
+	assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_SCALE, &err), 0);
+	reads(f, 7, 5);
+	assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_HIDE, &err), 0);
+	reads(f, 2, 0);
+	assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_AUTO, &err), 0);
+	reads(f, 7, 5);
+	write_text(f->top, "cpuinfo", "processor: 0\nflags: fpu hypervisor sse\n");
+	assert_true(tw_is_virtual(f->top, f->sys));
+	assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_AUTO, &err), 0);
+	reads(f, 2, 0);
+	write_text(f->top, "cpuinfo", "processor: 0\nflags: fpu hypervisor_not\n");
+	assert_false(tw_is_virtual(f->top, f->sys));
+}
+
+static void what_is_beyond_the_model_is_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+	struct tw_estimate s;
+
+	assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_HIDE, &err), 0);
+	reads(f, 2, 0);
+	/* The sample was trained on 0 to a million. */
+	f->node.last.context_switches = 1000000;
+	reads(f, 2000, 0);
+	s = tw_estimates_at(f->estimates, 0);
+	assert_int_equal(s.rows, 2);
+	assert_int_equal(s.rows_outside, 1);
+	assert_int_equal(s.outside_ns, 500000000);
+	assert_true(s.outside && s.told && !s.by_estimator);
+	assert_string_equal(tw_estimate_model(&s), "SGDRegressorTrainer_0");
+	/* What is not known now is no 0. */
+	f->node.there = false;
+	{
+		struct tw_reading r[TW_COMPONENT_COUNT];
+
+		tw_estimates_read(f->estimates, r);
+		assert_false(r[0].there);
+		assert_string_equal(r[0].why, "the machine's counters are not known");
+	}
+	assert_int_equal(tw_estimates_at(f->estimates, 0).rows, 2);
+}
+
+static void a_model_that_does_not_fit_is_refused(void **state)
+{
+	static const struct {
+		struct sample s;
+		const char *why;
+	} cases[] = {
+		{ { .group = "NodeCPU", .output = TW_DYN_POWER },
+		  "want one of AbsPower" },
+		{ { .group = "CounterOnly" }, "needs 'cache_miss', which is missing" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+
+		write_model(f, &cases[i].s);
+		assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_HIDE, &err), -1);
+		if (strstr(err.text, cases[i].why) == NULL)
+			fail_msg("'%s' is not in '%s'", cases[i].why, err.text);
+	}
+}
+
+static void a_file_is_read_again_once_it_stays(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_power_model *m = NULL;
+	struct tw_model_file file;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_model_file_open(&file, f->model, &m, &err), 0);
+	tw_power_model_free(m);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 0);
+	write_model(f, &four_cores);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 0);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 1);
+	tw_power_model_free(m);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 0);
+	write_text(f->model, "metadata.json", "{");
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 0);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), -1);
+	assert_int_equal(err.code, TW_PARSE);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 0);
+	tw_model_file_reload(&file);
+	write_model(f, &four_cores);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 0);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 1);
+	tw_power_model_free(m);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = open_one(f, TW_ESTIMATED_IDLE_HIDE, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			return;
+		}
+		/* Whether the machine is a virtual one may then not be known. */
+		if (rc < 0)
+			assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(idle_power_is_scaled_by_cores_or_left_out,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_beyond_the_model_is_counted,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_is_read_again_once_it_stays, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
+						setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
