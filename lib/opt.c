@@ -56,6 +56,35 @@ static struct option *long_options(const struct tw_opts *o)
 	return all;
 }
 
+/* ":hVn:b": what has a letter; free() it. */
+static char *letters(const struct tw_opts *o)
+{
+	char *out = malloc(4 + 2 * o->count);
+	size_t n = 3;
+
+	if (out == NULL)
+		return NULL;
+	memcpy(out, ":hV", 3);
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->opt[i].letter == '\0')
+			continue;
+		out[n++] = o->opt[i].letter;
+		if (o->opt[i].type != TW_OPT_BOOL)
+			out[n++] = ':';
+	}
+	out[n] = '\0';
+	return out;
+}
+
+/* The place of the option of a letter; -1: none. */
+static int find_letter(const struct tw_opts *o, int c)
+{
+	for (size_t i = 0; i < o->count; i++)
+		if (o->opt[i].letter != '\0' && o->opt[i].letter == c)
+			return (int)i;
+	return -1;
+}
+
 static int fail_use(int c, char *const *argv, struct tw_err *err)
 {
 	if (c == ':')
@@ -84,14 +113,15 @@ static int take_flag(const struct tw_opt *x, const char *text, const char **flag
 	return 0;
 }
 
-static int read_line(const struct tw_opts *o, const struct option *all, int argc,
-		     char **argv, void *config, struct line *l, struct tw_err *err)
+static int read_line(const struct tw_opts *o, const struct option *all,
+		     const char *short_ones, int argc, char **argv, void *config,
+		     struct line *l, struct tw_err *err)
 {
 	int c, at;
 
 	optind = 0; /* GNU: start anew, commands are parsed after their program */
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":hV", all, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, short_ones, all, NULL)) != -1) {
 		switch (c) {
 		case OPT_HELP:
 			l->help = true;
@@ -109,9 +139,9 @@ static int read_line(const struct tw_opts *o, const struct option *all, int argc
 			l->check_config = true;
 			break;
 		default:
-			if (c < OPT_FIRST)
+			at = c < OPT_FIRST ? find_letter(o, c) : c - OPT_FIRST;
+			if (at < 0)
 				return fail_use(c, argv, err);
-			at = c - OPT_FIRST;
 			if (take_flag(&o->opt[at], optarg != NULL ? optarg : "yes",
 				      &l->flag[at], config, err) < 0)
 				return -1;
@@ -120,18 +150,20 @@ static int read_line(const struct tw_opts *o, const struct option *all, int argc
 	return 0;
 }
 
-/* "--listen ADDR:PORT"; as long as it is with out NULL. */
-static int name_option(char *out, size_t size, const char *name, const char *arg)
+/* "--listen ADDR:PORT", "-n, --iterations N"; as long as it is with out NULL. */
+static int name_option(char *out, size_t size, const struct tw_opt *x)
 {
-	return snprintf(out, size, "--%s%s%s", name, arg != NULL ? " " : "",
-			arg != NULL ? arg : "");
+	const char letter[] = { '-', x->letter, ',', ' ', '\0' };
+
+	return snprintf(out, size, "%s--%s%s%s", x->letter != '\0' ? letter : "", x->name,
+			x->arg != NULL ? " " : "", x->arg != NULL ? x->arg : "");
 }
 
 static void print_option(int width, const struct tw_opt *x)
 {
 	char head[80];
 
-	name_option(head, sizeof(head), x->name, x->arg);
+	name_option(head, sizeof(head), x);
 	printf("  %-*s  %s", width, head, x->help);
 	if (x->fallback != NULL)
 		printf(" [%s]", x->fallback);
@@ -156,7 +188,7 @@ static void print_help(const struct tw_opts *o)
 	int width = (int)strlen("--print-config");
 
 	for (size_t i = 0; i < o->count; i++) {
-		int n = name_option(NULL, 0, o->opt[i].name, o->opt[i].arg);
+		int n = name_option(NULL, 0, &o->opt[i]);
 
 		width = n > width ? n : width;
 	}
@@ -219,16 +251,18 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		  enum tw_opts_action *action, int *rest, struct tw_err *err)
 {
 	struct option *all = NULL;
+	char *short_ones = NULL;
 	struct line l = { 0 };
 	int rc = -1;
 
 	all = long_options(o);
+	short_ones = letters(o);
 	l.flag = calloc(o->count + 1, sizeof(*l.flag));
-	if (all == NULL || l.flag == NULL) {
+	if (all == NULL || short_ones == NULL || l.flag == NULL) {
 		tw_fail(err, TW_NOMEM, "table of %zu options", o->count);
 		goto out;
 	}
-	if (read_line(o, all, argc, argv, config, &l, err) < 0)
+	if (read_line(o, all, short_ones, argc, argv, config, &l, err) < 0)
 		goto out;
 	if (!l.help && !l.version) {
 		if (settle(o, &l, config, err) < 0)
@@ -259,6 +293,7 @@ out:
 	if (rc < 0)
 		tw_opts_release(o, config);
 	free(all);
+	free(short_ones);
 	free(l.flag);
 	return rc;
 }

@@ -41,6 +41,7 @@ struct tw_opt {
 	const char *help;           /* one line */
 	const char *const *choices; /* TW_OPT_CHOICE: ended by NULL */
 	uint32_t min, max;
+	char letter; /* 'n': -n is --name; 0: none. Not h or V, which are everybody's */
 };
 
 struct tw_opts {

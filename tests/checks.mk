@@ -125,6 +125,7 @@ test-collector: all $(fakes)
 		tests/integration/test_collector_power.py \
 		tests/integration/test_collector_meters.py
 		tests/integration/test_collector_models.py
+		tests/integration/test_collector_models.py tests/integration/test_top.py
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
 	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \

@@ -239,6 +239,58 @@ static void a_boolean_flag_needs_no_value(void **state)
 	}
 }
 
+static void a_letter_is_as_good_as_a_name(void **state)
+{
+	static const struct tw_opt lettered[] = {
+		{ .name = "fast",
+		  .letter = 'f',
+		  .type = TW_OPT_BOOL,
+		  .offset = offsetof(struct config, fast),
+		  .help = "do it fast" },
+		{ .name = "threads",
+		  .letter = 't',
+		  .type = TW_OPT_U32,
+		  .offset = offsetof(struct config, threads),
+		  .arg = "N",
+		  .help = "so many" },
+	};
+	static const struct tw_opts two = {
+		.program = "test", .summary = "Test.", .opt = lettered, .count = 2
+	};
+	static const struct {
+		const char *word[3];
+		const char *why; /* NULL: 3 threads, and fast */
+	} cases[] = {
+		{ { "test", "-f", "-t3" }, NULL },
+		{ { "test", "-ft", "3" }, NULL },
+		{ { "test", "-f", "--threads=3" }, NULL },
+		{ { "test", "-f", "-x" }, "unknown option '-x'" },
+		{ { "test", "-f", "-t" }, "option '-t' needs a value" },
+		{ { "test", "-f", "-tx" }, "--threads: " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *words[4] = { NULL };
+		enum tw_opts_action action;
+		struct config c = { 0 };
+		struct tw_err err = { 0 };
+		int rest, rc;
+
+		for (int k = 0; k < 3; k++)
+			words[k] = (char *)(uintptr_t)cases[i].word[k];
+		rc = tw_opts_parse(&two, 3, words, &c, &action, &rest, &err);
+		assert_int_equal(rc, cases[i].why == NULL ? 0 : -1);
+		if (cases[i].why == NULL) {
+			assert_true(c.fast);
+			assert_int_equal(c.threads, 3);
+		} else if (strstr(err.text, cases[i].why) == NULL) {
+			fail_msg("'%s' is not in '%s'", cases[i].why, err.text);
+		}
+		tw_opts_release(&two, &c);
+	}
+}
+
 static void texts_are_kept_as_they_are_given(void **state)
 {
 	enum tw_opts_action action;
@@ -506,6 +558,7 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_boolean_flag_needs_no_value, setup,
 						teardown),
+		cmocka_unit_test(a_letter_is_as_good_as_a_name),
 		cmocka_unit_test_setup_teardown(texts_are_kept_as_they_are_given, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(yes_and_no_are_taken_in_any_case, setup,

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tallywatt top: in a pipe and on a terminal."""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unittest
+
+from harness import BIN, TIMEOUT_S, Case, run_tallywatt, sanitized
+
+ESCAPE = re.compile(r"\x1b\[[?0-9]*[A-Za-z]")
+
+
+class Terminal:
+    """tallywatt top on a terminal of its own."""
+
+    def __init__(self, lines, columns, *args):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execv(os.path.join(BIN, "tallywatt"), ["tallywatt", "top", *args])
+        self.resize(lines, columns)
+        self.text = ""
+
+    def resize(self, lines, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def press(self, keys):
+        self.text = ""
+        os.write(self.fd, keys.encode())
+
+    def see(self, pattern):
+        """Read until it has shown this since the last key."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not re.search(pattern, self.text, re.S):
+            readable, _, _ = select.select([self.fd], [], [], 0.1)
+            if readable:
+                try:
+                    self.text += os.read(self.fd, 65536).decode()
+                except OSError as e:
+                    raise AssertionError(f"ended: {self.text!r}") from e
+            elif time.monotonic() > deadline:
+                raise AssertionError(f"not shown: {pattern}: {self.text!r}")
+
+    def screen(self):
+        """The lines of the last whole picture."""
+        last = self.text[:self.text.rindex("\x1b[J")].rsplit("\x1b[H", 1)[-1]
+        return [ESCAPE.sub("", line) for line in last.replace("\r", "").split("\n")]
+
+    def end(self):
+        """Its exit status, once it has ended; what it said until then is in text."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            if time.monotonic() > deadline:
+                os.kill(self.pid, signal.SIGKILL)
+            if not select.select([self.fd], [], [], 0.1)[0]:
+                continue
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            self.text += data.decode()
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+class Top(Case):
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.start_http(
+            "tw-collector", "--interval", "100ms", "--bpf", "off", "--user", "root",
+            "--meters", "fake", *(["--filter=no"] if sanitized() else []))
+        self.url = f"http://{self.daemon.address}"
+
+    def burn(self, name):
+        """A process of this name that runs."""
+        child = subprocess.Popen([name, "-c", "while :; do :; done"], executable="/bin/sh")
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child.pid
+
+    def test_a_pipe_gets_pictures_one_after_the_other(self):
+        pid = self.burn("burner")
+        out = self.tallywatt("top", "--url", self.url, "-n", "3", "-d", "500ms")
+        pictures = out.split("\n\n")
+        self.assertEqual(len(pictures), 3)
+        for picture in pictures:
+            node, summary, head = picture.splitlines()[:3]
+            self.assertRegex(node, r"^\S+: package [0-9.]+ W \(fake\), core .* dram ")
+            self.assertRegex(summary, r"^process: \d+ by watts, mean of 0\.\d s; \+ ended$")
+            self.assertRegex(head, "^ID +WATTS +DYNAMIC +IDLE +PACKAGE +DRAM +GPU +JOULES")
+        rows = {line.split()[0]: line.split() for line in pictures[2].splitlines()[3:]}
+        watts, cpu = float(rows[str(pid)][1]), float(rows[str(pid)][8])
+        self.assertGreater(watts, 0)
+        self.assertGreater(cpu, 1)
+        listed = [float(r.split()[1]) for r in pictures[2].splitlines()[3:]
+                  if r.split()[1] != "-"]
+        self.assertEqual(listed, sorted(listed, reverse=True))
+        for line in out.splitlines():
+            self.assertNotIn("\x1b", line)
+
+    def test_levels_rows_and_order_are_chosen(self):
+        out = self.tallywatt("top", "--url", self.url + "/", "-b", "-n1", "-l", "cgroup",
+                             "-o", "name", "-r", "--rows", "1")
+        self.assertIn("cgroup: ", out)
+        self.assertIn(" by name (reverse)", out)
+        self.assertLessEqual(len(out.splitlines()), 4)
+
+    def test_a_terminal_is_drawn_resized_and_left_as_it_was(self):
+        top = Terminal(12, 70, "--url", self.url, "-d", "300ms")
+        top.see(r"process: \d+ by watts.*\x1b\[J")
+        self.assertLessEqual(len(top.screen()), 12)
+        self.assertTrue(all(len(line) <= 70 for line in top.screen()), top.screen())
+        self.assertNotIn("JOULES", top.text)
+        top.press("g")
+        top.see(r"cgroup: \d+ by watts.*\x1b\[J")
+        top.press("s")
+        top.see(r"cgroup: \d+ by cpu.*\x1b\[J")
+        top.press("r")
+        top.see(r"by cpu \(reverse\).*\x1b\[J")
+        top.press("p")
+        top.resize(8, 130)
+        top.see(r"JOULES.*\x1b\[J")
+        self.assertLessEqual(len(top.screen()), 8)
+        top.press("\x1b[6~\x1b[6~")
+        top.press("q")
+        self.assertEqual(top.end(), 0)
+        self.assertTrue(top.text.endswith("\x1b[?25h\x1b[?1049l"), top.text[-50:])
+
+    def test_a_signal_leaves_the_terminal_as_it_was(self):
+        top = Terminal(12, 70, "--url", self.url, "-d", "300ms")
+        top.see(r"process: ")
+        os.kill(top.pid, signal.SIGTERM)
+        self.assertEqual(top.end(), 0)
+        self.assertTrue(top.text.endswith("\x1b[?25h\x1b[?1049l"))
+
+    def test_a_collector_that_goes_is_told_above_what_there_was(self):
+        top = Terminal(12, 100, "--url", self.url, "-d", "200ms")
+        top.see(r"package [0-9.]+ W")
+        self.daemon.stop()
+        top.see(r"Failed to connect|connect to")
+        self.assertIn("package", top.screen()[0])
+        top.press("q")
+        self.assertEqual(top.end(), 0)
+
+    def test_who_cannot_be_asked_is_one_line_and_wrong_use_is_two(self):
+        self.assertIn("127.0.0.1:1", self.refused("top", "--url", "http://127.0.0.1:1", "-n1",
+                                                  codes=(1,)))
+        for args in (("-l", "rack"), ("-o", "colour"), ("-d", "1ms"), ("-x",), ("-n",)):
+            self.assertEqual(run_tallywatt("top", *args).returncode, 2, args)
+
+
+if __name__ == "__main__":
+    unittest.main()

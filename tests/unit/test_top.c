@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/top_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ZONE(name, dynamic, idle)                                         \
+	"{\"zone\":\"" name "\",\"dynamic_joules\":10,\"idle_joules\":5," \
+	"\"dynamic_watts\":" dynamic ",\"idle_watts\":" idle              \
+	",\"source\":\"x\",\"estimated\":false}"
+#define PROCESS(pid, command, ms, zones)                                             \
+	"{\"pid\":\"" pid "\",\"serial\":\"1\",\"command\":\"" command               \
+	"\",\"cgroup\":\"/a\",\"container_id\":\"\",\"vm_id\":\"\",\"ended\":false," \
+	"\"cpu_time_ms\":" ms ",\"zones\":[" zones "]}"
+#define ANSWER(list) "{\"elapsed_seconds\":3,\"workloads\":[" list "],\"models\":[]}"
+
+static const char two[] = ANSWER(PROCESS(
+	"7", "b", "1000",
+	ZONE("package", "1", "2") "," ZONE(
+		"core", "1", "0")) "," PROCESS("8", "a", "61230",
+					       ZONE("package", "4",
+						    "0.5") "," ZONE("dram", "1", "0")));
+
+static struct tw_top_rows read_rows(const char *text)
+{
+	struct tw_top_rows r = { .count = 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_top_rows_read(text, strlen(text), &r, &err) < 0)
+		fail_msg("%s", err.text);
+	return r;
+}
+
+static void parts_of_others_are_not_added_up(void **state)
+{
+	struct tw_top_rows r = read_rows(two);
+
+	(void)state;
+	assert_int_equal(r.count, 2);
+	assert_string_equal(r.at[0].id, "7");
+	assert_string_equal(r.at[0].name, "b  /a");
+	assert_true(fabs(r.at[0].watts - 3) <= 0);
+	assert_true(fabs(r.at[1].watts - 5.5) <= 0);
+	assert_true(fabs(r.at[1].joules - 30) <= 0);
+	assert_true(isnan(r.at[0].zone_w[TW_TOP_DRAM]) && isnan(r.at[0].cpu));
+	assert_false(r.estimated);
+	tw_top_rows_release(&r);
+	/* Where only the whole machine is told, that is it. */
+	r = read_rows(ANSWER(PROCESS(
+		"7", "b", "1", ZONE("platform", "9", "1") "," ZONE("psys", "3", "0"))));
+	assert_true(fabs(r.at[0].watts - 10) <= 0);
+	tw_top_rows_release(&r);
+	r = read_rows(ANSWER(PROCESS("7", "b", "1", "")));
+	assert_true(isnan(r.at[0].watts));
+	tw_top_rows_release(&r);
+}
+
+static void rows_are_sorted_as_asked(void **state)
+{
+	static const struct {
+		enum tw_top_sort by;
+		bool reverse;
+		const char *first;
+	} cases[] = {
+		{ TW_TOP_BY_WATTS, false, "8" }, { TW_TOP_BY_WATTS, true, "7" },
+		{ TW_TOP_BY_NAME, false, "8" },  { TW_TOP_BY_TIME, false, "8" },
+		{ TW_TOP_BY_TIME, true, "7" },   { TW_TOP_BY_JOULES, false, "8" },
+		{ TW_TOP_BY_CPU, false, "7" }, /* neither is known: by key */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_top_rows r = read_rows(two);
+
+		tw_top_rows_sort(&r, cases[i].by, cases[i].reverse);
+		assert_string_equal(r.at[0].id, cases[i].first);
+		tw_top_rows_release(&r);
+	}
+}
+
+static void cpus_are_those_used_between_two_answers(void **state)
+{
+	struct tw_top_rows before = read_rows(two);
+	struct tw_top_rows now = read_rows(
+		ANSWER(PROCESS("8", "a", "62230", "") "," PROCESS("9", "c", "500", "")));
+
+	(void)state;
+	tw_top_rows_compare(&now, &before, 2);
+	assert_true(fabs(now.at[0].cpu - 0.5) <= 1e-9);
+	assert_true(fabs(now.at[1].cpu - 0.25) <= 1e-9);
+	tw_top_rows_release(&before);
+	tw_top_rows_release(&now);
+}
+
+static void shows(const char *text, size_t columns, const char *wanted, size_t used)
+{
+	struct tw_buf b = { 0 };
+
+	assert_int_equal(tw_top_add_text(&b, text, columns), used);
+	assert_string_equal(b.data != NULL ? b.data : "", wanted);
+	tw_buf_clear(&b);
+}
+
+static void a_name_cannot_reach_the_terminal(void **state)
+{
+	(void)state;
+	shows("plain \xc3\xa9", 0, "plain \xc3\xa9", 7);
+	shows("\033[2J\x07\x7f\n", 0, "?[2J???", 7);
+	shows("\xc2\x9b"
+	      "31m",
+	      0, "?31m", 4);
+	shows("a\xe2\x80\xae"
+	      "b",
+	      0, "a?b", 3);
+	shows("\xff\xc3", 0, "??", 2);
+	shows("\xe6\xb1\x89\xe6\xb1\x89", 3, "\xe6\xb1\x89", 2);
+	shows("abc", 2, "ab", 2);
+}
+
+static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
+{
+	struct tw_top_rows r = read_rows(two);
+	struct tw_top_view v = { .node = "vm: package 12.3 W (fake)",
+				 .level = "process" };
+	struct tw_buf b = { 0 };
+	size_t lines = 0;
+
+	(void)state;
+	tw_top_rows_sort(&r, TW_TOP_BY_WATTS, false);
+	tw_top_draw(&v, &r, &b);
+	assert_non_null(strstr(b.data, "process: 2 by watts, mean of 3.0 s; + ended\n"));
+	assert_non_null(strstr(b.data, "8               5.500    5.000    0.500    4.50 "
+				       "   1.00       -       30.0      -    1:01.23   "
+				       "a  /a\n"));
+	tw_buf_clear(&b);
+	v.columns = 70;
+	v.lines = 4;
+	v.from = 1;
+	tw_top_draw(&v, &r, &b);
+	for (const char *p = b.data, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
+		assert_true(end - p <= 70);
+		lines++;
+	}
+	assert_int_equal(lines, 4);
+	assert_non_null(strstr(b.data, "b  /a\n"));
+	tw_buf_clear(&b);
+	tw_top_rows_release(&r);
+}
+
+static void an_estimate_says_so(void **state)
+{
+	static const char text[] =
+		"{\"workloads\":[{\"node_name\":\"vm\",\"zones\":["
+		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":2},"
+		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":3},"
+		"{\"zone\":\"dram\",\"source\":\"model\",\"missing\":\"x\"}]}],"
+		"\"models\":[{\"model\":\"M_0\",\"extrapolating\":true,"
+		"\"mae_watts\":{\"package\":1.25}}]}";
+	struct tw_err err = { 0 };
+	char *line = NULL;
+
+	(void)state;
+	assert_int_equal(tw_top_node_line(text, strlen(text), &line, &err), 0);
+	assert_string_equal(line,
+			    "vm: package 5.0 W (model); estimated by M_0, package +-1.2 "
+			    "W, beyond what it was trained on");
+	free(line);
+}
+
+static void what_is_no_answer_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "", "answer" },
+		{ "{}", "elapsed_seconds" },
+		{ "{\"elapsed_seconds\":1}", "workloads" },
+		{ "{\"elapsed_seconds\":1,\"workloads\":[7]}",
+		  "answer.workloads[0]: expected an object" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_top_rows r = { .count = 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_top_rows_read(cases[i].text, strlen(cases[i].text), &r, &err),
+			-1);
+		assert_int_equal(err.code, TW_PARSE);
+		if (strstr(err.text, cases[i].why) == NULL)
+			fail_msg("'%s' is not in '%s'", cases[i].why, err.text);
+	}
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_top_rows r = { .count = 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_top_rows_read(two, strlen(two), &r, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			tw_top_rows_release(&r);
+			return;
+		}
+		tw_top_rows_release(&r);
+		if (rc < 0)
+			assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_of_others_are_not_added_up),
+		cmocka_unit_test(rows_are_sorted_as_asked),
+		cmocka_unit_test(cpus_are_those_used_between_two_answers),
+		cmocka_unit_test(a_name_cannot_reach_the_terminal),
+		cmocka_unit_test(a_picture_has_no_more_lines_and_columns_than_it_may),
+		cmocka_unit_test(an_estimate_says_so),
+		cmocka_unit_test(what_is_no_answer_is_refused),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_TOP_ROWS_H
+#define TW_TRAINER_TOP_ROWS_H
+
+/*
+ * What tw-collector answers to GET /api/v1/power, as rows to look at: `tallywatt top`.
+ * Answers are foreign: nothing in them reaches a terminal but as text.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+
+/* Watts of zones that are told apart; what is not known is NaN. */
+enum tw_top_zone { TW_TOP_PACKAGE, TW_TOP_DRAM, TW_TOP_GPU, TW_TOP_ZONES };
+
+struct tw_top_row {
+	char *key;  /* what it is the next time, too */
+	char *id;   /* pid, or the beginning of an id */
+	char *name; /* command, path of a cgroup, runtime, ... */
+	double watts, dynamic_w, idle_w, joules;
+	double zone_w[TW_TOP_ZONES];
+	double cpu_ms;
+	double cpu; /* CPUs used since the last answer; NaN: not known */
+	bool ended;
+};
+
+/* All zero bytes: none. */
+struct tw_top_rows {
+	struct tw_top_row *at;
+	size_t count;
+	double elapsed_s; /* what watts are the mean of */
+	bool estimated;   /* some are a model's */
+};
+
+enum tw_top_sort {
+	TW_TOP_BY_WATTS,
+	TW_TOP_BY_CPU,
+	TW_TOP_BY_JOULES,
+	TW_TOP_BY_TIME,
+	TW_TOP_BY_NAME,
+	TW_TOP_SORTS
+};
+
+/* "watts", "cpu", "joules", "time", "name", NULL. */
+extern const char *const tw_top_sort_names[];
+
+/* The answer for a level but node. *out must be all zero; it is yours. */
+int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
+		     struct tw_err *err);
+void tw_top_rows_release(struct tw_top_rows *r);
+
+/* CPUs that rows used in wall_s since before, which is sorted anew. */
+void tw_top_rows_compare(struct tw_top_rows *r, struct tw_top_rows *before,
+			 double wall_s);
+
+/* Largest first, names from A; ties by key. */
+void tw_top_rows_sort(struct tw_top_rows *r, enum tw_top_sort by, bool reverse);
+
+#endif /* TW_TRAINER_TOP_ROWS_H */
