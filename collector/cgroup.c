@@ -343,3 +343,40 @@ uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path)
 		n = shares_of_weight(n);
 	return n <= UINT32_MAX ? (uint32_t)n : 0;
 }
+
+static bool read_in(const struct tw_cgroup_tree *t, const char *path, const char *name,
+		    char *text, size_t size, size_t *len)
+{
+	struct tw_err err = { 0 };
+	char whole[PATH_MAX];
+
+	return t->top != NULL &&
+	       snprintf(whole, sizeof(whole), "%s%s/%s", t->top, path, name) <
+		       (int)sizeof(whole) &&
+	       tw_file_read_at(AT_FDCWD, whole, text, size, len, &err) == 0;
+}
+
+bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
+			   uint64_t *out)
+{
+	static const char usage[] = "usage_usec ";
+	char text[4096];
+	uint64_t us;
+	size_t len;
+
+	if (t->v1)
+		return read_in(t, path, "cpuacct.usage", text, sizeof(text), &len) &&
+		       tw_parse_u64(text, strcspn(text, "\n"), out);
+	/* Of the machine's own root it has interrupts, too; a namespace's has a type. */
+	if (strcmp(path, "/") == 0 &&
+	    !read_in(t, path, "cgroup.type", text, sizeof(text), &len))
+		return false;
+	if (!read_in(t, path, "cpu.stat", text, sizeof(text), &len) ||
+	    strncmp(text, usage, strlen(usage)) != 0 ||
+	    !tw_parse_u64(text + strlen(usage), strcspn(text + strlen(usage), "\n"),
+			  &us) ||
+	    us > UINT64_MAX / 1000)
+		return false;
+	*out = us * 1000;
+	return true;
+}

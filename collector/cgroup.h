@@ -64,6 +64,13 @@ uint64_t tw_cgroup_tree_id(struct tw_cgroup_tree *t, uint32_t tgid);
 uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path);
 
 /*
+ * CPU time of all that ever ran in a cgroup and below it: v2's cpu.stat, v1's
+ * cpuacct.usage. False: not known, or, of v2's root, not the sum of what ran.
+ */
+bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
+			   uint64_t *out);
+
+/*
  * The path of a hierarchy (v2's number is 0) in the text of /proc/PID/cgroup. False if it
  * has none, or one too long.
  */

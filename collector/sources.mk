@@ -60,6 +60,7 @@ collector-src += collector/workload_gpu.c
 collector-src += collector/workload_group.c
 collector-src += collector/workload_table.c
 collector-src += collector/workload_tick.c
+collector-src += collector/workload_unseen.c
 collector-src += collector/zone.c
 
 ifeq ($(BPF),1)

@@ -123,6 +123,7 @@ void tw_workloads_close(struct tw_workloads *t)
 	tw_arena_release(&t->arena);
 	free(t->shown.at);
 	free(t->next.at);
+	free(t->paths);
 	free(t);
 }
 
@@ -195,6 +196,7 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 	    tw_traces_read(t->config.traces, tw_workloads_counted, t, err) < 0)
 		return -1;
 	tw_workloads_settle(t);
+	tw_workloads_unseen(t);
 	shown.count = 0;
 	t->shown = t->next;
 	t->next = shown;
@@ -281,7 +283,9 @@ bool tw_workloads_counts(const struct tw_workloads *t, enum tw_counter counter)
 
 void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats *out)
 {
-	*out = (struct tw_workloads_stats){ .folded = t->folded, .dropped = t->dropped };
+	*out = (struct tw_workloads_stats){ .folded = t->folded,
+					    .dropped = t->dropped,
+					    .unseen_ns = t->unseen_ns };
 	t->source->stats(t->tasks, &out->tasks);
 	if (t->config.counters != NULL)
 		tw_counters_stats(t->config.counters, &out->counter_reads_failed,

@@ -147,7 +147,8 @@ struct tw_workloads_stats {
 	struct tw_task_stats tasks;
 	uint64_t folded; /* processes that ended and gave place before a scrape: what they
 			  * had is their cgroup's pseudo process's */
-	uint64_t dropped; /* events without effect, for want of memory */
+	uint64_t unseen_ns; /* CPU time that is known by its cgroup only, from /proc */
+	uint64_t dropped;   /* events without effect, for want of memory */
 	uint64_t counter_reads_failed, counts_lost; /* of tw_counters_stats() */
 	uint64_t traces_lost;                       /* of tw_traces_lost() */
 };

@@ -32,6 +32,16 @@ struct tw_process {
 	struct tw_process *ended_next;
 };
 
+/* Of workload_unseen.c; all zero bytes: nothing is known yet. */
+struct tw_unseen {
+	bool known;          /* total_ns is of the last tick */
+	uint64_t total_ns;   /* as the kernel counts, with what is below */
+	uint64_t grown_ns;   /* in this tick */
+	uint64_t charged_ns; /* what the cgroup had been charged */
+	int64_t own_ns, owed_ns;
+	struct tw_group *above; /* the nearest that is known, in this tick */
+};
+
 struct tw_group {
 	struct tw_workload w;
 	struct tw_identity who;
@@ -42,6 +52,7 @@ struct tw_group {
 	uint64_t lost_ns;        /* counted of those that were missing for good */
 	uint64_t look_at;        /* tick to see whether the directory is gone */
 	unsigned tries;          /* to find its path */
+	struct tw_unseen unseen;
 };
 
 /* A container, pod or VM. */
@@ -78,6 +89,9 @@ struct tw_workloads {
 	unsigned looks;             /* at command lines, left in this tick */
 	bool overflowed;            /* ever */
 	uint64_t folded, dropped;
+	uint64_t unseen_ns;
+	struct tw_group **paths; /* room for workload_unseen.c */
+	size_t paths_size;
 };
 
 /* ---- workload_table.c ---- */
@@ -136,7 +150,15 @@ enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
 /* What was not told one by one, and who is missing: after the source has been read. */
 void tw_workloads_settle(struct tw_workloads *t);
 
+/* Its total is known to be so much by now. */
+void tw_process_take(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns);
+
 /* It lives no more. */
 void tw_process_end(struct tw_workloads *t, struct tw_process *p);
+
+/* ---- workload_unseen.c ---- */
+
+/* CPU time of what was not seen at all, to its cgroup: where a source tells no ends. */
+void tw_workloads_unseen(struct tw_workloads *t);
 
 #endif /* TW_COLLECTOR_WORKLOAD_PARTS_H */

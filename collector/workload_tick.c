@@ -86,7 +86,7 @@ static bool add_time(struct tw_workloads *t, struct tw_process *p, struct tw_gro
  * A total may be seen lower than before: a thread that ends while its process is looked
  * at is in neither sum. It is made up for at the next look.
  */
-static void take_total(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns)
+void tw_process_take(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns)
 {
 	struct tw_group *g = (struct tw_group *)p->w.cgroup;
 
@@ -210,7 +210,7 @@ static void on_ended(void *arg, const struct tw_task *task)
 		return;
 	}
 	update_program(p, task);
-	take_total(t, p, task->cpu_ns);
+	tw_process_take(t, p, task->cpu_ns);
 	tw_process_end(t, p);
 }
 
@@ -238,7 +238,7 @@ static void on_moved(void *arg, const struct tw_task *task)
 	}
 	if (p->w.ended)
 		return;
-	take_total(t, p, task->cpu_ns);
+	tw_process_take(t, p, task->cpu_ns);
 	enter_group(p, g);
 }
 
@@ -307,7 +307,7 @@ static void on_alive(void *arg, const struct tw_task *task)
 	p->seen_at = t->tick + 1;
 	p->seen_ns = t->now_ns;
 	t->seen++;
-	take_total(t, p, task->cpu_ns);
+	tw_process_take(t, p, task->cpu_ns);
 }
 
 struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
@@ -392,7 +392,7 @@ static void settle_rest(struct tw_workloads *t, struct tw_group *g)
 		return;
 	}
 	rest->w.owner = g->w.owner;
-	take_total(t, rest, g->overflow_ns - known_ns);
+	tw_process_take(t, rest, g->overflow_ns - known_ns);
 }
 
 void tw_workloads_settle(struct tw_workloads *t)

@@ -262,6 +262,46 @@ class Power(Metered):
                           "other"})
         self.assertEqual(call(daemon, "GET", "/api/v1/power?level=rack").status, 400)
 
+    def usage(self, path, seconds):
+        """What the kernel says that a cgroup has used, with what is below it."""
+        base = "sys/fs/cgroup" + path
+        os.makedirs(self.path(base), exist_ok=True)
+        self.exchange(base + "/cpu.stat", f"usage_usec {round(seconds * 1e6)}\n"
+                                          "user_usec 1\nsystem_usec 2\n")
+
+    def test_what_no_look_at_proc_has_seen_is_its_cgroup_s(self):
+        args = self.machine()
+        with open(self.path("proc/11/cgroup"), encoding="ascii") as f:
+            container = f.read().strip().split("::")[1]
+        with open(self.path("proc/12/cgroup"), encoding="ascii") as f:
+            vm = f.read().strip().split("::")[1]
+        for path in (container, vm):
+            self.usage(path, 100)
+        daemon = self.collect(*args)
+        seconds = {"container": 0, "vm": 0}
+
+        def told():
+            return all(abs(self.joules(daemon, f"tallywatt_{level}_cpu_seconds_total")
+                           - wanted) < 1e-6 for level, wanted in seconds.items())
+
+        ticks = "tallywatt_collector_ticks_total"
+        wait_until(lambda: self.joules(daemon, ticks) > 3, "it ticks")
+        wait_until(told, "what was before is not told")
+        # Each living process may owe two of the kernel's ticks, of 10 ms.
+        self.usage(container, 105)
+        seconds["container"] = 4.98
+        wait_until(told, "it is the container's")
+        self.run_processes(150)  # 0.5 s each, of which the container's was charged before
+        self.usage(vm, 100.5)
+        seconds["container"], seconds["vm"] = 5.48, 0.5
+        wait_until(told, "what is seen is not charged twice")
+        self.usage(container, 105.5)
+        before = self.joules(daemon, ticks)
+        wait_until(lambda: self.joules(daemon, ticks) > before + 3, "it ticks on")
+        wait_until(told, "and so it stays")
+        self.assertAlmostEqual(
+            self.joules(daemon, "tallywatt_collector_unseen_cpu_seconds_total"), 4.98)
+
     def test_few_series_where_few_are_wanted(self):
         daemon = self.collect("--top", "1", "--levels", "process", *self.machine())
         wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
