@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Which of several counters or modes a feature is of; what else it is of is node. */
+/* A way to tell a feature: by a counter of processes, or by the node alone. */
 struct told_feature {
 	const char *name;
 	int counter; /* enum tw_counter; -1: none */
@@ -56,6 +56,12 @@ static double page_faults(const struct tw_node *n, double seconds)
 		return (double)n->used.counter[which] / seconds;            \
 	}
 
+#define SOFTIRQ(id, vector)                                                         \
+	static double softirq_##id(const struct tw_node *n, double seconds)         \
+	{                                                                           \
+		return n->there ? (double)n->last.softirqs[vector] / seconds : NAN; \
+	}
+
 MODE(irq, TW_CPU_IRQ)
 MODE(nice, TW_CPU_NICE)
 MODE(softirq, TW_CPU_SOFTIRQ)
@@ -64,10 +70,27 @@ MODE(user, TW_CPU_USER)
 COUNTER(cycles, TW_COUNTER_CYCLES)
 COUNTER(instructions, TW_COUNTER_INSTRUCTIONS)
 COUNTER(misses, TW_COUNTER_CACHE_MISSES)
+COUNTER(page_cache_hits, TW_COUNTER_PAGE_CACHE_HITS)
+COUNTER(block, TW_COUNTER_BLOCK_SOFTIRQS)
+COUNTER(net_rx, TW_COUNTER_NET_RX_SOFTIRQS)
+COUNTER(net_tx, TW_COUNTER_NET_TX_SOFTIRQS)
+SOFTIRQ(block, TW_SOFTIRQ_BLOCK)
+SOFTIRQ(net_rx, TW_SOFTIRQ_NET_RX)
+SOFTIRQ(net_tx, TW_SOFTIRQ_NET_TX)
 
-/* Sorted by name. */
+/* Sorted by name; of several ways the first that there is. Softirqs of processes are what
+ * our own exposition tells and models are trained on; without them the machine's will do.
+ */
 static const struct told_feature features[] = {
+	{ "bpf_block_irq", TW_COUNTER_BLOCK_SOFTIRQS, false, counter_block },
+	{ "bpf_block_irq", -1, false, softirq_block },
 	{ "bpf_cpu_time_ms", -1, false, cpu_time },
+	{ "bpf_net_rx_irq", TW_COUNTER_NET_RX_SOFTIRQS, false, counter_net_rx },
+	{ "bpf_net_rx_irq", -1, false, softirq_net_rx },
+	{ "bpf_net_tx_irq", TW_COUNTER_NET_TX_SOFTIRQS, false, counter_net_tx },
+	{ "bpf_net_tx_irq", -1, false, softirq_net_tx },
+	{ "bpf_page_cache_hit", TW_COUNTER_PAGE_CACHE_HITS, false,
+	  counter_page_cache_hits },
 	{ "cache_miss", TW_COUNTER_CACHE_MISSES, false, counter_misses },
 	{ "cpu_cycles", TW_COUNTER_CYCLES, false, counter_cycles },
 	{ "cpu_instructions", TW_COUNTER_INSTRUCTIONS, false, counter_instructions },
@@ -100,7 +123,8 @@ int tw_features_open(struct tw_features *f, const struct tw_node *node,
 		     const struct tw_workloads *workloads, struct tw_err *err)
 {
 	for (size_t i = 0; i < COUNT; i++) {
-		if (!is_told(&features[i], node, workloads))
+		if (!is_told(&features[i], node, workloads) ||
+		    tw_strs_has(&f->names, features[i].name))
 			continue;
 		f->told[f->names.count] = (unsigned char)i;
 		if (tw_strs_adds(&f->names, features[i].name, err) < 0) {
