@@ -66,10 +66,16 @@ static void get_headers(void *app, const struct tw_http_request *q,
 }
 
 static const struct tw_http_route *const routes[] = {
-	&(const struct tw_http_route){ "GET", "/zip", 0, NULL, NULL, get_zip },
-	&(const struct tw_http_route){ "GET", "/nothing", 0, NULL, NULL, get_nothing },
-	&(const struct tw_http_route){ "GET", "/headers", 0, NULL, NULL, get_headers },
-	&(const struct tw_http_route){ "POST", "/back", 8 << 20, NULL, NULL, post_back },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/zip", .handle = get_zip },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/nothing", .handle = get_nothing },
+	&(const struct tw_http_route){
+		.method = "GET", .path = "/headers", .handle = get_headers },
+	&(const struct tw_http_route){ .method = "POST",
+				       .path = "/back",
+				       .body_max = 8 << 20,
+				       .handle = post_back },
 };
 
 static struct tw_httpd *server;
