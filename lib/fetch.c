@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/fetch.h"
 
-#include "lib/clock.h"
-#include "lib/fetch_pass.h"
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/err.h"
-#include "lib/file.h"
+#include "lib/fetch_pass.h"
+#include "lib/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,38 +36,6 @@ struct child {
 	uint64_t until_ms;
 };
 
-/* In the directory of this very program, so that a build can be run where it lies. */
-static int path_beside(char **out, struct tw_err *err)
-{
-	char self[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n < 0)
-		return tw_fail_errno(err, errno, "/proc/self/exe");
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (slash == NULL)
-		return tw_fail(err, TW_NOTFOUND, "'%s' is no path", self);
-	*slash = '\0';
-	return tw_path_join(out, err, self, PROGRAM, NULL);
-}
-
-static int find_program(char **out, struct tw_err *err)
-{
-	struct tw_err unknown = { 0 };
-	char *path = NULL;
-
-	if (path_beside(&path, &unknown) < 0 || access(path, X_OK) < 0) {
-		free(path);
-		path = NULL;
-		if (tw_path_join(&path, err, TW_LIBEXEC, PROGRAM, NULL) < 0)
-			return -1;
-	}
-	*out = path;
-	return 0;
-}
-
 int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err)
 {
 	struct tw_fetch *f = calloc(1, sizeof(*f));
@@ -83,7 +49,7 @@ int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err
 		goto out;
 	}
 	if (program == NULL) {
-		if (find_program(&f->program, err) < 0)
+		if (tw_helper_find(PROGRAM, &f->program, err) < 0)
 			goto out;
 	} else {
 		f->program = strdup(program);
@@ -132,55 +98,10 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* What the child has open; file: -1 for none. */
-static int give_files(posix_spawn_file_actions_t *files, int in, int out, int file)
-{
-	int e = posix_spawn_file_actions_adddup2(files, in, STDIN_FILENO);
-
-	if (e == 0)
-		e = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
-	if (e == 0 && file >= 0)
-		e = posix_spawn_file_actions_adddup2(files, file, TW_FETCH_FILE);
-	return e;
-}
-
-/* in and out are the child's ends. The signals that a daemon blocks are not its own. */
-static int spawn(const char *program, int in, int out, int file, pid_t *pid)
-{
-	static char name[] = PROGRAM;
-	char *argv[] = { name, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, ignored;
-	int e;
-
-	sigemptyset(&none);
-	sigemptyset(&ignored);
-	sigaddset(&ignored, SIGPIPE);
-	if (posix_spawn_file_actions_init(&files) != 0)
-		return ENOMEM;
-	if (posix_spawnattr_init(&attr) != 0) {
-		posix_spawn_file_actions_destroy(&files);
-		return ENOMEM;
-	}
-	e = give_files(&files, in, out, file);
-	if (e == 0)
-		e = posix_spawnattr_setsigmask(&attr, &none);
-	if (e == 0)
-		e = posix_spawnattr_setsigdefault(&attr, &ignored);
-	if (e == 0)
-		e = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
-							    POSIX_SPAWN_SETSIGDEF);
-	if (e == 0)
-		e = posix_spawn(pid, program, &files, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return e;
-}
-
 static int start(const struct tw_fetch *f, int file, struct child *c, struct tw_err *err)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 };
+	int files[TW_FETCH_FILE + 1];
 	int e, rc = -1;
 
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0) {
@@ -192,7 +113,12 @@ static int start(const struct tw_fetch *f, int file, struct child *c, struct tw_
 		tw_fail_errno(err, errno, "pipe");
 		goto out;
 	}
-	e = spawn(f->program, in[0], out[1], file, &c->pid);
+	files[STDIN_FILENO] = in[0];
+	files[STDOUT_FILENO] = out[1];
+	files[STDERR_FILENO] = STDERR_FILENO;
+	files[TW_FETCH_FILE] = file;
+	e = tw_helper_start(f->program, PROGRAM, files,
+			    file >= 0 ? TW_FETCH_FILE + 1 : TW_FETCH_FILE, &c->pid);
 	if (e != 0) {
 		tw_fail_errno(err, e, "cannot start '%s'", f->program);
 		goto out;

@@ -25,6 +25,7 @@ lib-src += lib/file.c
 lib-src += lib/fileset.c
 lib-src += lib/fileset_dir.c
 lib-src += lib/hash.c
+lib-src += lib/helper.c
 lib-src += lib/http.c
 lib-src += lib/http_answer.c
 lib-src += lib/http_head.c
