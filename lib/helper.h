@@ -20,9 +20,9 @@ int tw_helper_find(const char *name, char **out, struct tw_err *err);
 
 /*
  * Start a program that is called name, without arguments; its descriptors from 0 on are
- * to be file[0..files), each its own number or one above all of them. It has the signals of a
- * program that was just started, whatever its parent blocks or ignores. 0 or an errno
- * value.
+ * to be file[0..files), each its own number or one above all of them. It has the signals
+ * of a program that was just started, whatever its parent blocks or ignores. 0 or an
+ * errno value.
  */
 int tw_helper_start(const char *program, const char *name, const int *file, size_t files,
 		    pid_t *pid);

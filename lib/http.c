@@ -121,9 +121,12 @@ static size_t receive(char *data, size_t size, size_t n, void *arg)
 static size_t take_header(char *line, size_t size, size_t n, void *arg)
 {
 	struct receiver *r = arg;
+	const struct tw_http_call *c = r->call;
 
 	(void)size; /* always 1 */
 	tw_http_head_take(&r->head, line, n);
+	for (size_t i = 0; i < c->wanted_count; i++)
+		tw_http_header_take(&c->wanted[i], line, n);
 	return n;
 }
 
@@ -146,8 +149,11 @@ static int fail_call(struct tw_err *err, enum tw_code code, const struct tw_http
 {
 	char url[TW_URL_SHOWN];
 
-	return tw_fail(err, code, "%s %s: %s", c->body != NULL ? "POST" : "GET",
-		       tw_url_show(c->url, url), why);
+	const char *method = c->method != NULL ? c->method
+			     : c->body != NULL ? "POST"
+					       : "GET";
+
+	return tw_fail(err, code, "%s %s: %s", method, tw_url_show(c->url, url), why);
 }
 
 static enum tw_code code_of(CURLcode e)
@@ -258,17 +264,4 @@ out:
 	else if (h != NULL)
 		curl_easy_reset(h); /* what it was told to use is gone now */
 	return rc;
-}
-
-void tw_http_escape(struct tw_buf *b, const char *text)
-{
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-		    (c >= 'a' && c <= 'z') || strchr("-_.~", c) != NULL)
-			tw_buf_add(b, text, 1);
-		else
-			tw_buf_addf(b, "%%%02X", c);
-	}
 }

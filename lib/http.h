@@ -45,10 +45,17 @@ typedef int tw_http_sink(void *arg, const char *data, size_t len, struct tw_err 
 /* Room for an entity tag with its quotes; a longer one counts as none. */
 #define TW_HTTP_ETAG_MAX 128
 
+/* Of an answer; value is "" where it is missing, or does not fit. */
+#define TW_HTTP_HEADER_MAX 512
+struct tw_http_header {
+	const char *name;
+	char value[TW_HTTP_HEADER_MAX];
+};
+
 struct tw_http_call {
 	const char *url;
-	const char *method; /* of a call with a body; NULL: POST */
-	const char *body;   /* NULL: GET, else POST */
+	const char *method; /* NULL: POST with a body, else GET */
+	const char *body;   /* or NULL */
 	size_t body_len;
 	const char *content_type; /* of body; NULL: application/json */
 	const char *accept;       /* or NULL */
@@ -62,6 +69,9 @@ struct tw_http_call {
 	uint64_t stall_ms; /* give up when nobody answers or nothing came for so long; 0:
 			      never */
 	size_t answer_max; /* bytes, decoded; 0: 64 MiB */
+
+	struct tw_http_header *wanted; /* headers of the answer, filled in; or NULL */
+	size_t wanted_count;
 
 	const struct tw_http_access *access; /* or NULL */
 	struct tw_http *session;             /* or NULL: a connection of its own */

@@ -15,10 +15,10 @@ static bool value_of(const char *name, const char **line, size_t *len)
 	const char *at = *line;
 	size_t left = *len;
 
-	if (left <= n || strncasecmp(at, name, n) != 0)
+	if (left <= n || at[n] != ':' || strncasecmp(at, name, n) != 0)
 		return false;
-	at += n;
-	left -= n;
+	at += n + 1;
+	left -= n + 1;
 	while (left > 0 && strchr(" \t", at[0]) != NULL) {
 		at++;
 		left--;
@@ -46,12 +46,25 @@ static uint64_t begin_of_range(const char *text, size_t len)
 										 : 0;
 }
 
+static bool is_status(const char *line, size_t len)
+{
+	return len >= 5 && memcmp(line, "HTTP/", 5) == 0;
+}
+
 void tw_http_head_take(struct tw_http_head *h, const char *line, size_t len)
 {
-	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0)
+	if (is_status(line, len))
 		*h = (struct tw_http_head){ 0 };
-	else if (value_of("Content-Range:", &line, &len))
+	else if (value_of("Content-Range", &line, &len))
 		h->from = begin_of_range(line, len);
-	else if (value_of("ETag:", &line, &len) && len < sizeof(h->etag))
+	else if (value_of("ETag", &line, &len) && len < sizeof(h->etag))
 		snprintf(h->etag, sizeof(h->etag), "%.*s", (int)len, line);
+}
+
+void tw_http_header_take(struct tw_http_header *h, const char *line, size_t len)
+{
+	if (is_status(line, len))
+		h->value[0] = '\0';
+	else if (value_of(h->name, &line, &len) && len < sizeof(h->value))
+		snprintf(h->value, sizeof(h->value), "%.*s", (int)len, line);
 }

@@ -22,4 +22,8 @@ struct tw_http_head {
  */
 void tw_http_head_take(struct tw_http_head *h, const char *line, size_t len);
 
+/* The same for a header that is wanted by its name; one that does not fit is as it was.
+ */
+void tw_http_header_take(struct tw_http_header *h, const char *line, size_t len);
+
 #endif /* TW_HTTP_HEAD_H */

@@ -163,11 +163,11 @@ static CURLcode set_body(CURL *h, const struct tw_http_call *c)
 {
 	CURLcode e = CURLE_OK;
 
-	if (c->body == NULL)
-		return CURLE_OK;
-	SET(CURLOPT_POST, 1L);
 	if (c->method != NULL)
 		SET(CURLOPT_CUSTOMREQUEST, c->method);
+	if (c->body == NULL)
+		return e;
+	SET(CURLOPT_POST, 1L);
 	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body_len);
 	SET(CURLOPT_POSTFIELDS, c->body);
 	return e;

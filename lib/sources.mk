@@ -29,6 +29,7 @@ lib-src += lib/helper.c
 lib-src += lib/http.c
 lib-src += lib/http_answer.c
 lib-src += lib/http_head.c
+lib-src += lib/http_escape.c
 lib-src += lib/http_range.c
 lib-src += lib/http_setup.c
 lib-src += lib/httpd.c

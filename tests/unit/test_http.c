@@ -76,6 +76,8 @@ static const struct tw_http_route *const routes[] = {
 				       .path = "/back",
 				       .body_max = 8 << 20,
 				       .handle = post_back },
+	&(const struct tw_http_route){
+		.method = "DELETE", .path = "/nothing", .handle = get_nothing },
 };
 
 static struct tw_httpd *server;
@@ -107,6 +109,40 @@ static const char *at(const char *path)
 {
 	snprintf(url, sizeof(url), "http://%s%s", tw_httpd_address(server), path);
 	return url;
+}
+
+static void headers_that_are_wanted_are_told(void **state)
+{
+	struct tw_http_header wanted[] = { { .name = "content-length" },
+					   { .name = "Content" },
+					   { .name = "X-None", .value = "before" } };
+	const struct tw_http_call c = { .url = at("/zip"),
+					.wanted = wanted,
+					.wanted_count = 3 };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_string_equal(wanted[0].value, "4");
+	assert_string_equal(wanted[1].value, "");
+	assert_string_equal(wanted[2].value, "");
+	tw_http_answer_release(&a);
+}
+
+static void a_method_needs_no_body(void **state)
+{
+	struct tw_http_call c = { .url = at("/nothing"), .method = "DELETE" };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_http_call(&c, &a, &err), 0);
+	assert_int_equal(a.status, 204);
+	tw_http_answer_release(&a);
+	c.url = "http://127.0.0.1:1/";
+	assert_int_equal(tw_http_call(&c, &a, &err), -1);
+	assert_int_equal(strncmp(err.text, "DELETE http://127.0.0.1:1/: ", 28), 0);
 }
 
 static void get_takes_status_type_and_bytes(void **state)
@@ -498,6 +534,8 @@ static void a_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(headers_that_are_wanted_are_told),
+		cmocka_unit_test(a_method_needs_no_body),
 		cmocka_unit_test(get_takes_status_type_and_bytes),
 		cmocka_unit_test(an_empty_answer_is_an_empty_text),
 		cmocka_unit_test(post_sends_body_and_type),
