@@ -13,7 +13,7 @@
 #   make format          lay out the sources with clang-format 14
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
-#   make BPF=0           the collector without its BPF programs
+#   make BPF=0           the collector without its BPF programs;  make FREEIPMI=0  without IPMI
 #
 # tests/checks.mk has the targets that test and check, tests/bench.mk those that measure.
 #
@@ -117,6 +117,13 @@ ifeq ($(SODIUM),0)
 SODIUM_LIBS :=
 endif
 
+# A management controller by IPMI.
+FREEIPMI_LIBS := $(call pc,--libs libfreeipmi)
+FREEIPMI ?= $(if $(FREEIPMI_LIBS),1,0)
+ifeq ($(FREEIPMI),0)
+FREEIPMI_LIBS :=
+endif
+
 # BPF programs need a clang that can make them, a bpftool that runs (Ubuntu's may be for
 # another kernel only) and libbpf.
 BPF_LIBS := $(call pc,--libs libbpf)
@@ -131,6 +138,7 @@ endif
 
 tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' \
 	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_SODIUM=$(SODIUM) -DTW_BPF=$(BPF) \
+	-DTW_FREEIPMI=$(FREEIPMI) \
 	-DTW_MODEL_DB='"$(pkgdatadir)/models"' \
 	-DTW_LIBEXEC='"$(helperdir)"' $(tw-cppflags)
 
@@ -232,7 +240,7 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(FREEIPMI_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 

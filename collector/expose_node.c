@@ -32,6 +32,11 @@ static const struct tw_expo_family zone_lost[] = {
 	  "Readings that cannot be." },
 };
 
+static const struct tw_expo_family zone_info = {
+	"tallywatt_meter_info", TW_EXPO_INFO, NULL,
+	"What a zone tells: energy, or power that is an average over so many seconds."
+};
+
 /* Which zone of which meter it is. */
 static void label_zone(struct tw_labels *l, const struct tw_power_zone *z)
 {
@@ -90,6 +95,25 @@ static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone
 			continue;
 		label_zone(&l, &z[i]);
 		tw_expo_sample(x->e, l.at, l.count, watts(&z[i]));
+	}
+}
+
+/* window_seconds is "" where the meter does not say. */
+static void expose_info(const struct tw_exposure *x, const struct tw_power_zone *z,
+			size_t count)
+{
+	tw_expo_family(x->e, &zone_info);
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t ms = z[i].zone->window_ms;
+		struct tw_labels l;
+
+		label_zone(&l, &z[i]);
+		l.text[1][0] = '\0';
+		if (ms != 0)
+			snprintf(l.text[1], sizeof(l.text[1]), "%g", (double)ms / 1e3);
+		tw_labels_add(&l, "tells", z[i].zone->tells_power ? "power" : "energy");
+		tw_labels_add(&l, "window_seconds", l.text[1]);
+		tw_expo_count(x->e, l.at, l.count, 1);
 	}
 }
 
@@ -222,6 +246,7 @@ void tw_expose_node(const struct tw_exposure *x)
 		expose_watts(x, z, count, &zone_power, power_of);
 		expose_watts(x, z, count, &zone_idle, idle_of);
 		expose_up(x, z, count);
+		expose_info(x, z, count);
 		expose_attribution(x);
 	}
 	expose_counts(x);

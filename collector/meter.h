@@ -13,9 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_ask_config;
 struct tw_err;
 struct tw_estimates;
 struct tw_node;
+struct tw_redfish_options;
 struct tw_roots;
 
 #define TW_ZONES_MAX 512 /* of one meter */
@@ -55,6 +57,9 @@ struct tw_reading {
 	double load;    /* 0 to 1; below 0: not known */
 	bool idle_told; /* idle_w is what of power_w is there without load */
 	double idle_w;
+	/* Of a power that is asked for less often than it is read: another number for
+	 * each answer. 0: it is of now. */
+	uint64_t sample;
 	/* Why it is not there; "" if it is. */
 	char why[96];
 };
@@ -72,6 +77,9 @@ struct tw_meter_config {
 	unsigned told;    /* 1 << kind of those that its twin tells: they are left out */
 	const char *nvml; /* NVIDIA's library; NULL: the system's */
 	uint32_t seed;    /* of noise */
+	const struct tw_ask_config *ask;          /* for those that take long */
+	const struct tw_redfish_options *redfish; /* or NULL */
+	uint64_t ipmi_interval_ms;
 };
 
 struct tw_meter {
@@ -82,8 +90,13 @@ struct tw_meter {
 	/* *state is yours: close(). Fails with why where the machine has no such meter.
 	 */
 	int (*open)(const struct tw_meter_config *c, void **state, struct tw_err *err);
-	/* Lives as long as the state. */
+	/* Lives as long as the state, and where it lies. */
 	const struct tw_zone *(*zones)(const void *state, size_t *count);
+	/*
+	 * Whether zones were found since they were last told: from now on zones() and
+	 * read() have them, behind the others. NULL: never.
+	 */
+	bool (*grown)(void *state);
 	/* One reading for each zone. No allocation, but see collector/estimates.h. */
 	void (*read)(void *state, struct tw_reading *out);
 	/* Who used a zone, as of the last reading; NULL: it does not know. Lives until
@@ -104,10 +117,12 @@ extern const struct tw_meter tw_meter_amd_energy;
 extern const struct tw_meter tw_meter_fake;
 extern const struct tw_meter tw_meter_hwmon;
 extern const struct tw_meter tw_meter_hwmon_any;
+extern const struct tw_meter tw_meter_ipmi;
 extern const struct tw_meter tw_meter_model;
 extern const struct tw_meter tw_meter_nvml;
 extern const struct tw_meter tw_meter_rapl_msr;
 extern const struct tw_meter tw_meter_rapl_sysfs;
+extern const struct tw_meter tw_meter_redfish;
 extern const struct tw_meter tw_meter_xgene;
 
 #endif /* TW_COLLECTOR_METER_H */

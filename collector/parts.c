@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/parts.h"
 
+#include "collector/ask.h"
 #include "collector/attribute.h"
 #include "collector/collector.h"
 #include "collector/counters.h"
@@ -117,11 +118,15 @@ static int open_estimates(const struct tw_collector_settings *s, struct tw_colle
 static int open_power(const struct tw_collector_settings *s, struct tw_collector *c,
 		      tw_passed_over *passed, struct tw_err *err)
 {
+	const struct tw_ask_config ask = { .user = s->user };
 	const struct tw_power_config pc = {
 		.meter = { .roots = &c->roots,
 			   .node = &c->node,
 			   .estimates = c->estimates,
-			   .nvml = s->nvml },
+			   .nvml = s->nvml,
+			   .ask = &ask,
+			   .redfish = &s->redfish,
+			   .ipmi_interval_ms = s->ipmi_interval_ms },
 		.meters = &s->meters,
 		.passed = passed,
 	};

@@ -15,6 +15,7 @@ struct open_meter {
 	const struct tw_meter *meter;
 	void *state;
 	size_t first, count;
+	bool growing; /* it has more zones than there is room for */
 };
 
 struct tw_power {
@@ -27,37 +28,55 @@ struct tw_power {
 	bool tells[TW_ZONE_KIND_COUNT];
 	struct tw_charge ticked;
 	struct tw_uses uses;
-	struct tw_power_zone *other; /* the last of zone; NULL: none */
+	bool has_other;
+	size_t other; /* place of that zone */
 	int64_t owed_dynamic_uj, owed_idle_uj;
 };
 
+/* Room for more zones behind those of m, with those of other meters behind them. */
+static int make_room(struct tw_power *p, const struct open_meter *m, size_t more,
+		     struct tw_err *err)
+{
+	const size_t at = m->first + m->count, all = p->zones + more;
+	struct tw_reading *reading = realloc(p->reading, (all + 1) * sizeof(*reading));
+	struct tw_power_zone *zone;
+
+	if (reading == NULL)
+		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
+	p->reading = reading;
+	zone = realloc(p->zone, (all + 1) * sizeof(*zone));
+	if (zone == NULL)
+		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
+	p->zone = zone;
+	memmove(&zone[at + more], &zone[at], (p->zones - at) * sizeof(*zone));
+	memset(&zone[at], 0, more * sizeof(*zone));
+	p->zones = all;
+	if (p->has_other && p->other >= at)
+		p->other += more;
+	for (size_t i = 0; i < p->meters; i++)
+		if (&p->meter[i] != m && p->meter[i].first >= at)
+			p->meter[i].first += more;
+	return 0;
+}
+
+/* Those that a meter has found; it may have had some before. */
 static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
 {
 	size_t count;
 	const struct tw_zone *z = m->meter->zones(m->state, &count);
-	struct tw_reading *reading;
-	struct tw_power_zone *zone;
 
-	reading = realloc(p->reading, (p->zones + count + 1) * sizeof(*reading));
-	if (reading == NULL)
-		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
-	p->reading = reading;
-	zone = realloc(p->zone, (p->zones + count + 1) * sizeof(*zone));
-	if (zone == NULL)
-		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
-	p->zone = zone;
-	m->first = p->zones;
-	m->count = count;
-	for (size_t i = 0; i < count; i++) {
-		struct tw_power_zone *to = &p->zone[p->zones++];
+	if (make_room(p, m, count - m->count, err) < 0)
+		return -1;
+	for (size_t i = m->count; i < count; i++) {
+		struct tw_power_zone *to = &p->zone[m->first + i];
 
-		memset(to, 0, sizeof(*to));
 		to->zone = &z[i];
 		to->meter = m->meter;
 		snprintf(to->why, sizeof(to->why), "not read yet");
 		if (p->of[z[i].kind] == NULL)
 			p->of[z[i].kind] = m->meter;
 	}
+	m->count = count;
 	return 0;
 }
 
@@ -78,7 +97,7 @@ static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 	struct open_meter *m = &p->meter[p->meters];
 	struct tw_meter_config mc = c->meter;
 
-	*m = (struct open_meter){ .meter = meter };
+	*m = (struct open_meter){ .meter = meter, .first = p->zones };
 	mc.told = kinds_of(p, meter->twin);
 	if (meter->open(&mc, &m->state, err) < 0)
 		return tw_err_wrap(err, "%s", meter->name);
@@ -140,20 +159,23 @@ static const struct tw_meter *least_trusted(const struct tw_power *p)
 	return least;
 }
 
+/* Once there is what it is made of: some meters find their zones later. */
 static int add_other(struct tw_power *p, struct tw_err *err)
 {
 	struct tw_power_zone *zone;
 
 	if (p->of[TW_ZONE_PLATFORM] == NULL || p->of[TW_ZONE_PACKAGE] == NULL)
 		return 0;
-	zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
-	if (zone == NULL)
-		return tw_fail(err, TW_NOMEM, "zones");
-	p->zone = zone;
-	p->other = &p->zone[p->zones++];
-	*p->other =
-		(struct tw_power_zone){ .zone = &other_zone, .meter = least_trusted(p) };
-	p->of[TW_ZONE_OTHER] = p->other->meter;
+	if (!p->has_other) {
+		zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
+		if (zone == NULL)
+			return tw_fail(err, TW_NOMEM, "zones");
+		p->zone = zone;
+		p->other = p->zones++;
+		p->has_other = true;
+		zone[p->other] = (struct tw_power_zone){ .zone = &other_zone };
+	}
+	p->of[TW_ZONE_OTHER] = p->zone[p->other].meter = least_trusted(p);
 	return 0;
 }
 
@@ -261,11 +283,12 @@ static bool tells_rest(const struct tw_power *p)
 
 static void tick_other(struct tw_power *p, uint64_t tick_ns)
 {
-	struct tw_power_zone *z = p->other;
+	struct tw_power_zone *z;
 	uint64_t dynamic_uj, idle_uj;
 
-	if (z == NULL)
+	if (!p->has_other)
 		return;
+	z = &p->zone[p->other];
 	z->told = p->tells[TW_ZONE_OTHER] = tells_rest(p) && tick_ns > 0;
 	snprintf(z->why, sizeof(z->why), "%s",
 		 z->told ? "" : "platform, or a part of it, is not told");
@@ -281,6 +304,18 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 	z->idle_w = (double)idle_uj * 1e3 / (double)tick_ns;
 }
 
+/* Whether there is a place for each of its zones. Allocates where zones were found. */
+static bool has_room(struct tw_power *p, struct open_meter *o)
+{
+	struct tw_err ignored = { 0 };
+
+	if (o->meter->grown != NULL && o->meter->grown(o->state))
+		o->growing = true;
+	if (o->growing && add_zones(p, o, &ignored) == 0 && add_other(p, &ignored) == 0)
+		o->growing = false;
+	return !o->growing;
+}
+
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
 {
 	memset(&p->ticked, 0, sizeof(p->ticked));
@@ -288,8 +323,10 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		p->tells[i] = p->of[i] != NULL;
 	for (size_t m = 0; m < p->meters; m++) {
-		const struct open_meter *o = &p->meter[m];
+		struct open_meter *o = &p->meter[m];
 
+		if (!has_room(p, o))
+			continue;
 		o->meter->read(o->state, p->reading);
 		for (size_t i = 0; i < o->count; i++)
 			tick_zone(p, o, i, now_ns, tick_ns, load);

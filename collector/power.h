@@ -57,7 +57,8 @@ int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 		  struct tw_err *err);
 void tw_power_close(struct tw_power *p); /* NULL is fine */
 
-/* Read all zones, at a load of the processors from 0 to 1. No allocation. */
+/* Read all zones, at a load of the processors from 0 to 1. No allocation, but where a
+ * meter has found zones. */
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load);
 
 /* Of the last tick: energy that is told by process, which is a part of its kind's. */

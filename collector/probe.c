@@ -139,7 +139,8 @@ static int advise(const struct found *f, struct tw_err *err)
 		  "up)" },
 		{ f->meters.told == 0,
 		  "no meter tells power: where the processor has RAPL, load "
-		  "intel_rapl_msr, or msr; in a virtual machine let the host write its "
+		  "intel_rapl_msr, or msr; ask the machine's management controller "
+		  "(--redfish); in a virtual machine let the host write its "
 		  "measured power (--vm-power-dir there, --powercap here), or estimate "
 		  "it by a model (--model)" },
 		{ !f->ends && !may_bpf,

@@ -13,13 +13,15 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_redfish_options;
 struct tw_roots;
 
 struct tw_probe_config {
 	const struct tw_roots *roots;
 	const char *model; /* for the meter "model"; NULL: none */
 	const char *nvml;  /* NVIDIA's library; NULL: the system's */
-	uint32_t watch_ms; /* how long meters are looked at */
+	const struct tw_redfish_options *redfish; /* for "redfish"; or NULL */
+	uint32_t watch_ms;                        /* how long meters are looked at */
 	/* Waits a little, and tells the time in ns: the caller's clock. */
 	uint64_t (*wait)(void *arg);
 	void *arg;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meters are opened side by side and looked at as often as the caller waits. */
+#include "collector/ask.h"
 #include "collector/estimates.h"
 #include "collector/meter.h"
 #include "collector/node.h"
@@ -12,6 +13,9 @@
 
 /* Zones of a package are not updated in the same instant. */
 #define SUM_TOLERANCE 0.02
+
+/* Between two questions to who answers slowly. */
+#define ASK_MS 1000
 
 struct watched {
 	struct tw_track track;
@@ -235,7 +239,13 @@ int tw_probe_meters(const struct tw_probe_config *c, struct tw_probe_meters *out
 	struct tw_probe_meters found = { .meters = json_array(), .sums = json_array() };
 	struct watch *w = calloc(tw_meter_count(), sizeof(*w));
 	struct tw_node node = { 0 };
-	struct tw_meter_config mc = { .roots = c->roots, .node = &node, .nvml = c->nvml };
+	const struct tw_ask_config ask = { .user = NULL };
+	struct tw_meter_config mc = { .roots = c->roots,
+				      .node = &node,
+				      .nvml = c->nvml,
+				      .ask = &ask,
+				      .redfish = c->redfish,
+				      .ipmi_interval_ms = ASK_MS };
 	bool any = false;
 	int rc = -1;
 

@@ -21,6 +21,7 @@
 
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS 3600000
+#define ASKED_MIN_MS 1000
 
 static const char *const bpf_names[] = { "auto", "off", "walk", "iter", NULL };
 static const char *const counters_names[] = { "auto", "off", "software", NULL };
@@ -97,6 +98,15 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_collector_settings, meters),
 	  .arg = "NAME,...",
 	  .help = "read these meters only; if not given, all that there are" },
+	TW_OPTS_REDFISH(struct tw_collector_settings),
+	TW_OPT_REDFISH_INTERVAL(struct tw_collector_settings),
+	{ .name = "ipmi-interval",
+	  .env = "TW_IPMI_INTERVAL",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct tw_collector_settings, ipmi_interval_ms),
+	  .fallback = "10s",
+	  .arg = "TIME",
+	  .help = "between two questions to the management controller: 1s to 1h" },
 	{ .name = "idle-by",
 	  .env = "TW_IDLE_BY",
 	  .type = TW_OPT_CHOICE,
@@ -335,6 +345,22 @@ static int check_models(const struct tw_collector_settings *s, struct tw_err *er
 	return 0;
 }
 
+/* Whom others ask, too, is not asked without a pause. */
+static int check_asked(const struct tw_collector_settings *s, struct tw_err *err)
+{
+	const struct {
+		const char *name;
+		uint64_t ms;
+	} intervals[] = { { "--redfish-interval", s->redfish.interval_ms },
+			  { "--ipmi-interval", s->ipmi_interval_ms } };
+
+	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++)
+		if (intervals[i].ms < ASKED_MIN_MS || intervals[i].ms > INTERVAL_MAX_MS)
+			return tw_fail(err, TW_INVALID, "%s: want 1s to 1h",
+				       intervals[i].name);
+	return tw_redfish_options_check(&s->redfish, err);
+}
+
 int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw_err *err)
 {
 	enum tw_level level;
@@ -358,7 +384,7 @@ int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw
 		if (tw_meter_find(s->meters.at[i]) == NULL)
 			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
 				       s->meters.at[i]);
-	return check_models(s, err);
+	return check_models(s, err) < 0 ? -1 : check_asked(s, err);
 }
 
 struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,

@@ -6,6 +6,7 @@
  * What tw-collector was told: its options, checked.
  */
 
+#include "collector/ask_options.h"
 #include "lib/opt.h"
 #include "lib/strs.h"
 
@@ -34,6 +35,8 @@ struct tw_collector_settings {
 	uint32_t ended_max;
 	uint32_t events_max;
 	struct tw_strs meters;
+	struct tw_redfish_options redfish;
+	uint64_t ipmi_interval_ms;
 	unsigned idle_by;
 	struct tw_strs levels;
 	struct tw_strs compat;

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+collector-src += collector/ask.c
+collector-src += collector/ask_ipmi.c
+collector-src += collector/ask_job.c
+collector-src += collector/ask_redfish.c
+collector-src += collector/ask_serve.c
 collector-src += collector/attribute.c
 collector-src += collector/cgroup.c
 collector-src += collector/collector.c
 collector-src += collector/estimate_slot.c
 collector-src += collector/estimates.c
 collector-src += collector/estimates_tick.c
+collector-src += collector/credentials.c
+collector-src += collector/dcmi.c
 collector-src += collector/expose.c
 collector-src += collector/expose_models.c
 collector-src += collector/expose_kepler.c
@@ -18,9 +25,11 @@ collector-src += collector/identity_command.c
 collector-src += collector/idle.c
 collector-src += collector/loop.c
 collector-src += collector/meter.c
+collector-src += collector/meter_asked.c
 collector-src += collector/meter_fake.c
 collector-src += collector/meter_file.c
 collector-src += collector/meter_hwmon.c
+collector-src += collector/meter_ipmi.c
 collector-src += collector/meter_model.c
 collector-src += collector/meter_nvml.c
 collector-src += collector/meter_rapl_msr.c
@@ -28,6 +37,7 @@ collector-src += collector/meter_rapl_sysfs.c
 collector-src += collector/model_file.c
 collector-src += collector/model_keeper.c
 collector-src += collector/model_keeper_child.c
+collector-src += collector/meter_redfish.c
 collector-src += collector/node.c
 collector-src += collector/node_parse.c
 collector-src += collector/nvml.c
@@ -42,6 +52,9 @@ collector-src += collector/probe_meters.c
 collector-src += collector/proc_stat.c
 collector-src += collector/processors.c
 collector-src += collector/rapl.c
+collector-src += collector/redfish.c
+collector-src += collector/redfish_client.c
+collector-src += collector/redfish_find.c
 collector-src += collector/rights.c
 collector-src += collector/route_health.c
 collector-src += collector/route_metrics.c
@@ -80,6 +93,16 @@ else
 collector-src += collector/counters_none.c
 endif
 
+ifeq ($(FREEIPMI),1)
+collector-src += collector/ipmi.c
+else
+collector-src += collector/ipmi_none.c
+endif
+
 programs += tw-collector
 tw-collector-src := collector/main.c
 tw-collector-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(BPF_LIBS)
+
+helpers += tw-ask
+tw-ask-src := collector/ask_main.c
+tw-ask-libs := $(JANSSON_LIBS) $(CURL_LIBS) $(FREEIPMI_LIBS)

@@ -112,9 +112,24 @@ static bool is_step(const struct tw_track *t, double power_w)
 	       power_w > t->power_w + STEP_W;
 }
 
-static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
-				 double power_w, uint64_t tick_ns)
+/* An answer that is read twice has been told once. */
+static bool is_doubtful(struct tw_track *t, const struct tw_reading *r)
 {
+	const bool again =
+		t->doubted && (r->sample == 0 || r->sample != t->doubted_sample);
+
+	if (!is_step(t, r->power_w) || again)
+		return false;
+	t->refused += !t->doubted;
+	t->doubted = true;
+	t->doubted_sample = r->sample;
+	return true;
+}
+
+static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
+				 const struct tw_reading *r, uint64_t tick_ns)
+{
+	const double power_w = r->power_w;
 	uint64_t energy_uj;
 	double uj;
 
@@ -126,11 +141,8 @@ static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
 		t->refused++;
 		return untold("it tells more W than there can be");
 	}
-	if (!z->estimated && is_step(t, power_w) && !t->doubted) {
-		t->refused++;
-		t->doubted = true;
+	if (!z->estimated && is_doubtful(t, r))
 		return untold("its power jumped: waiting for another reading");
-	}
 	t->doubted = false;
 	t->power_w = power_w;
 	if (tick_ns == 0)
@@ -150,6 +162,6 @@ struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 	if (!r->there)
 		return untold(r->why);
 	if (z->tells_power)
-		return take_power(t, z, r->power_w, tick_ns);
+		return take_power(t, z, r, tick_ns);
 	return take_energy(t, z, r->energy_uj, now_ns, tick_ns);
 }

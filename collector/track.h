@@ -14,9 +14,10 @@
 
 /* Of one zone. All zero bytes: nothing read yet. */
 struct tw_track {
-	bool based; /* before_uj was read at read_ns */
-	bool moved; /* the counter has, at moved_ns; else it may be none */
-	bool doubted;
+	bool based;   /* before_uj was read at read_ns */
+	bool moved;   /* the counter has, at moved_ns; else it may be none */
+	bool doubted; /* the last power, of that sample */
+	uint64_t doubted_sample;
 	uint64_t before_uj, read_ns, moved_ns;
 	double power_w;  /* the last that was believed; 0: none */
 	double carry_uj; /* parts of an uJ that power has left over */

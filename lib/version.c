@@ -11,5 +11,6 @@ void tw_version_print(const char *program)
 	printf("xgboost: %s\n", TW_XGBOOST ? "yes" : "no");
 	printf("libsvm: %s\n", TW_LIBSVM ? "yes" : "no");
 	printf("libsodium: %s\n", TW_SODIUM ? "yes" : "no");
+	printf("freeipmi: %s\n", TW_FREEIPMI ? "yes" : "no");
 	printf("bpf: %s\n", TW_BPF ? "yes" : "no");
 }

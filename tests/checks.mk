@@ -126,6 +126,7 @@ test-collector: all $(fakes)
 		tests/integration/test_collector_meters.py
 		tests/integration/test_collector_models.py
 		tests/integration/test_collector_models.py tests/integration/test_top.py
+		tests/integration/test_collector_asked.py
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
 	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/ask_options.h"
 #include "collector/probe.h"
 #include "collector/roots.h"
 #include "lib/buf.h"
@@ -11,12 +12,16 @@
 #include <time.h>
 
 #define LOOK_NS 1000000
+
+/* Between two questions to a management controller. */
+#define ASK_MS 1000
 #define WATCH_MAX_MS 600000
 
 struct config {
 	char *proc, *sys, *dev, *powercap, *model, *nvml;
 	uint64_t watch_ms;
 	bool json;
+	struct tw_redfish_options redfish;
 };
 
 static const struct tw_opt options[] = {
@@ -54,6 +59,7 @@ static const struct tw_opt options[] = {
 	  .fallback = "libnvidia-ml.so.1",
 	  .arg = "FILE",
 	  .help = "the library of NVIDIA's driver" },
+	TW_OPTS_REDFISH(struct config),
 	{ .name = "watch",
 	  .type = TW_OPT_DURATION_MS,
 	  .offset = offsetof(struct config, watch_ms),
@@ -186,22 +192,25 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (c->watch_ms > WATCH_MAX_MS)
 		return tw_fail(err, TW_INVALID, "--watch: want at most 10m");
-	return 0;
+	return tw_redfish_options_check(&c->redfish, err);
 }
 
 static int probe(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
 	const struct tw_roots roots = { c->proc, c->sys, c->dev, c->powercap };
+	struct tw_redfish_options redfish = c->redfish;
 	const struct tw_probe_config pc = { .roots = &roots,
 					    .model = c->model,
 					    .nvml = c->nvml,
+					    .redfish = &redfish,
 					    .watch_ms = (uint32_t)c->watch_ms,
 					    .wait = wait_a_little };
 	struct tw_buf b = { 0 };
 	json_t *doc = NULL;
 	int rc = -1;
 
+	redfish.interval_ms = ASK_MS;
 	if (tw_probe(&pc, &doc, err) < 0)
 		goto out;
 	if (c->json)

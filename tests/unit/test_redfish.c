@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "collector/redfish.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/strs.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CASES "tests/cases/redfish/answers"
+#define FILE_MAX 65536
+#define SHOWN 1024
+
+static const char *or_dash(const char *text)
+{
+	return text[0] != '\0' ? text : "-";
+}
+
+static void show_number(char *out, size_t size, double value)
+{
+	if (isnan(value))
+		snprintf(out, size, "-");
+	else
+		snprintf(out, size, "%.17g", value);
+}
+
+static int show_power(int (*parse)(const char *data, size_t len,
+				   struct tw_redfish_power *out, struct tw_err *err),
+		      const char *data, size_t len, char *out, struct tw_err *err)
+{
+	struct tw_redfish_power p;
+	char watts[32], joules[32];
+
+	if (parse(data, len, &p, err) < 0)
+		return -1;
+	show_number(watts, sizeof(watts), p.power_w);
+	show_number(joules, sizeof(joules), p.energy_j);
+	snprintf(out, SHOWN, "%s %s %llu", watts, joules,
+		 (unsigned long long)p.window_ms);
+	return 0;
+}
+
+static int power(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	return show_power(tw_redfish_parse_power, data, len, out, err);
+}
+
+static int metrics(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	return show_power(tw_redfish_parse_metrics, data, len, out, err);
+}
+
+static int chassis(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	struct tw_redfish_chassis c;
+
+	if (tw_redfish_parse_chassis(data, len, &c, err) < 0)
+		return -1;
+	snprintf(out, SHOWN, "%s %s %s %s %s", c.id, or_dash(c.power), or_dash(c.metrics),
+		 or_dash(c.contained_by), c.part ? "part" : "whole");
+	return 0;
+}
+
+static int root(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	struct tw_redfish_root r;
+
+	if (tw_redfish_parse_root(data, len, &r, err) < 0)
+		return -1;
+	snprintf(out, SHOWN, "%s %s", or_dash(r.chassis), or_dash(r.sessions));
+	return 0;
+}
+
+static int members(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	char next[TW_REDFISH_PATH] = "";
+	struct tw_strs found = { 0 };
+	size_t n;
+
+	if (tw_redfish_parse_members(data, len, &found, next, err) < 0) {
+		tw_strs_clear(&found);
+		return -1;
+	}
+	n = (size_t)snprintf(out, SHOWN, "%s", or_dash(next));
+	for (size_t i = 0; i < found.count; i++)
+		n += (size_t)snprintf(out + n, SHOWN - n, " %s", found.at[i]);
+	tw_strs_clear(&found);
+	return 0;
+}
+
+typedef int show_fn(const char *data, size_t len, char *out, struct tw_err *err);
+
+static show_fn *show_of(const char *kind)
+{
+	static const struct {
+		const char *kind;
+		show_fn *show;
+	} kinds[] = { { "power", power },
+		      { "metrics", metrics },
+		      { "chassis", chassis },
+		      { "root", root },
+		      { "members", members } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].kind, kind) == 0)
+			return kinds[i].show;
+	fail_msg("no kind '%s'", kind);
+	return NULL;
+}
+
+/* "!invalid text": the text is at the end of the error's. */
+static void check_error(const char *json, const char *wanted, const struct tw_err *err)
+{
+	const char *text = strchr(wanted, ' ');
+
+	assert_non_null(text);
+	if (strncmp(wanted + 1, tw_code_name(err->code), (size_t)(text - wanted) - 1) !=
+		    0 ||
+	    strstr(err->text, text + 1) == NULL)
+		fail_msg("%s: wanted %s, got %s %s", json, wanted,
+			 tw_code_name(err->code), err->text);
+}
+
+static void check_case(char *line)
+{
+	char *save = NULL, *kind = strtok_r(line, "\t", &save),
+	     *json = strtok_r(NULL, "\t", &save), *wanted = strtok_r(NULL, "\t", &save);
+	struct tw_err err = { 0 };
+	char shown[SHOWN] = "", *copy;
+	int rc;
+
+	assert_non_null(wanted);
+	/* Without a NUL, so that a sanitizer sees reads past its end. */
+	copy = malloc(strlen(json));
+	memcpy(copy, json, strlen(json));
+	rc = show_of(kind)(copy, strlen(json), shown, &err);
+	free(copy);
+	if (wanted[0] == '!') {
+		assert_int_equal(rc, -1);
+		check_error(json, wanted, &err);
+	} else if (rc < 0) {
+		fail_msg("%s: %s", json, err.text);
+	} else {
+		assert_string_equal(shown, wanted);
+	}
+}
+
+static void answers_are_what_the_cases_say(void **state)
+{
+	struct tw_err err = { 0 };
+	char *text, *save = NULL;
+	size_t len, count = 0;
+
+	(void)state;
+	if (tw_file_read(CASES, FILE_MAX, &text, &len, &err) < 0)
+		fail_msg("%s", err.text);
+	for (char *line = strtok_r(text, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save))
+		if (line[0] != '#') {
+			check_case(line);
+			count++;
+		}
+	free(text);
+	assert_true(count > 40);
+}
+
+static void an_error_tells_what_the_controller_says(void **state)
+{
+	static const struct {
+		const char *json, *wanted;
+	} cases[] = {
+		{ "{\"error\":{\"message\":\"a\"}}", "a" },
+		{ "{\"error\":{\"message\":\"a\",\"@Message.ExtendedInfo\":[{\"Message\":"
+		  "\"b\"}]}}",
+		  "b" },
+		{ "{\"error\":{\"@Message.ExtendedInfo\":[]}}", "" },
+		{ "{\"error\":7}", "" },
+		{ "<html>", "" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char out[8] = "x";
+
+		tw_redfish_parse_error(cases[i].json, strlen(cases[i].json), out,
+				       sizeof(out));
+		assert_string_equal(out, cases[i].wanted);
+	}
+}
+
+static void many_members_are_refused(void **state)
+{
+	static const char one[] = "{\"@odata.id\":\"/a\"},";
+	struct tw_strs found = { 0 };
+	struct tw_err err = { 0 };
+	char next[TW_REDFISH_PATH];
+	char *text = malloc(2000 * sizeof(one));
+	size_t len = 0;
+
+	(void)state;
+	len += (size_t)sprintf(text, "{\"Members\":[");
+	for (int i = 0; i < 1025; i++)
+		len += (size_t)sprintf(text + len, "%s", one);
+	len += (size_t)sprintf(text + len - 1, "]}") - 1;
+	assert_int_equal(tw_redfish_parse_members(text, len, &found, next, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "Members: more than 1024");
+	tw_strs_clear(&found);
+	free(text);
+}
+
+static void without_memory_it_fails_and_leaks_nothing(void **state)
+{
+	static const char text[] = "{\"Members\":[{\"@odata.id\":\"/a\"},"
+				   "{\"@odata.id\":\"/b\"}]}";
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_strs found = { 0 };
+		struct tw_err err = { 0 };
+		char next[TW_REDFISH_PATH];
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_redfish_parse_members(text, sizeof(text) - 1, &found, next, &err);
+		tw_strs_clear(&found);
+		if (!fail_alloc_hit())
+			break;
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_are_what_the_cases_say),
+		cmocka_unit_test(an_error_tells_what_the_controller_says),
+		cmocka_unit_test(many_members_are_refused),
+		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
