@@ -14,6 +14,7 @@
 
 static const struct tw_ask_job *const jobs[] = {
 	&tw_ask_ipmi,
+	&tw_ask_pods,
 	&tw_ask_redfish,
 };
 

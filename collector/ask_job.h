@@ -65,6 +65,7 @@ bool tw_ask_is_over(void *arg);
 uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms);
 
 extern const struct tw_ask_job tw_ask_ipmi;
+extern const struct tw_ask_job tw_ask_pods;
 extern const struct tw_ask_job tw_ask_redfish;
 
 #endif /* TW_COLLECTOR_ASK_JOB_H */

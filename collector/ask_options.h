@@ -27,8 +27,20 @@ struct tw_redfish_options {
 	uint64_t interval_ms;
 };
 
+/* Who knows the names of pods. */
+struct tw_pods_options {
+	char *kubelet;  /* "https://10.0.0.5:10250": its pods */
+	char *kube_api; /* "https://10.96.0.1": those of this node; one of both, or NULL
+			 */
+	char *token;    /* file; NULL: the service account's, if there is one */
+	char *ca;       /* file; NULL: the service account's, else the system's */
+	bool insecure;
+	uint64_t interval_ms;
+};
+
 /* What is wrong with them that can be known at once: the URL, the file of credentials. */
 int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *err);
+int tw_pods_options_check(const struct tw_pods_options *o, struct tw_err *err);
 
 /* config has a struct tw_redfish_options redfish. */
 #define TW_OPTS_REDFISH(config)                                                          \
@@ -78,6 +90,47 @@ int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *
 		.type = TW_OPT_DURATION_MS,                                         \
 		.offset = offsetof(config, redfish.interval_ms), .fallback = "10s", \
 		.arg = "TIME", .help = "between two questions: 1s to 1h"            \
+	}
+
+/* config has a struct tw_pods_options pods. */
+#define TW_OPTS_PODS(config)                                                            \
+	{ .name = "kubelet",                                                            \
+	  .env = "TW_KUBELET",                                                          \
+	  .type = TW_OPT_TEXT,                                                          \
+	  .offset = offsetof(config, pods.kubelet),                                     \
+	  .arg = "URL",                                                                 \
+	  .help = "ask this kubelet for names of pods: https://ADDR:10250" },           \
+		{ .name = "kube-api",                                                   \
+		  .env = "TW_KUBE_API",                                                 \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, pods.kube_api),                            \
+		  .arg = "URL",                                                         \
+		  .help = "or this API server, for those of --node-name" },             \
+		{ .name = "kube-token",                                                 \
+		  .env = "TW_KUBE_TOKEN",                                               \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, pods.token),                               \
+		  .arg = "FILE",                                                        \
+		  .help = "bearer token for it; if not given, the service account's" }, \
+		{ .name = "kube-ca",                                                    \
+		  .env = "TW_KUBE_CA",                                                  \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, pods.ca),                                  \
+		  .arg = "FILE",                                                        \
+		  .help = "believe certificates of these authorities; if not given, "   \
+			  "the "                                                        \
+			  "service account's or the system's" },                        \
+		{ .name = "kube-insecure",                                              \
+		  .env = "TW_KUBE_INSECURE",                                            \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(config, pods.insecure),                            \
+		  .help = "believe whoever answers; and take http://" },                \
+	{                                                                               \
+		.name = "kube-interval", .env = "TW_KUBE_INTERVAL",                     \
+		.type = TW_OPT_DURATION_MS,                                             \
+		.offset = offsetof(config, pods.interval_ms), .fallback = "1m",         \
+		.arg = "TIME",                                                          \
+		.help = "between two questions: 1s to 1h; sooner for new pods"          \
 	}
 
 #endif /* TW_COLLECTOR_ASK_OPTIONS_H */

@@ -82,6 +82,8 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		goto out;
 	}
 	c->stats.ticks++;
+	if (c->pods != NULL)
+		tw_workloads_name(c->workloads, c->pods);
 	if (tick_energy(c, err) < 0)
 		goto out;
 

@@ -20,6 +20,7 @@ struct tw_attribution;
 struct tw_counters;
 struct tw_err;
 struct tw_estimates;
+struct tw_pods;
 struct tw_power;
 struct tw_traces;
 struct tw_workloads;
@@ -40,10 +41,11 @@ struct tw_collector {
 	uint64_t interval_ms;
 	struct tw_counters *counters;   /* opened by collector/parts.h; NULL: none */
 	struct tw_traces *traces;       /* so are these; NULL: none */
-	struct tw_workloads *workloads; /* and the next five */
+	struct tw_workloads *workloads; /* and the next six */
 	struct tw_estimates *estimates; /* NULL: no models */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
+	struct tw_pods *pods; /* NULL: names are not asked for */
 	struct tw_node node;
 	struct tw_processors processors; /* none: not known */
 	struct tw_show show;

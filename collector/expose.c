@@ -177,6 +177,13 @@ static void label_cgroup(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "unit", w->who->unit);
 }
 
+static void label_pod(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "pod_id", w->who->pod_uid);
+	tw_labels_add(l, "pod_name", w->pod_name);
+	tw_labels_add(l, "namespace", w->pod_namespace);
+}
+
 void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 {
 	l->count = 0;
@@ -193,10 +200,11 @@ void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 	case TW_LEVEL_CONTAINER:
 		tw_labels_add(l, "container_id", w->who->id);
 		tw_labels_add(l, "runtime", w->who->runtime);
-		tw_labels_add(l, "pod_id", w->who->pod_uid);
+		tw_labels_add(l, "container_name", w->container_name);
+		label_pod(l, w);
 		break;
 	case TW_LEVEL_POD:
-		tw_labels_add(l, "pod_id", w->who->pod_uid);
+		label_pod(l, w);
 		break;
 	default:
 		tw_labels_add(l, "vm_id", w->who->id);

@@ -91,10 +91,9 @@ static void label(struct tw_labels *l, const struct tw_workload *w)
 	l->count = 0;
 	if (w->level == TW_LEVEL_CONTAINER) {
 		tw_labels_add(l, "container_id", w->who->id);
-		tw_labels_add(l, "pod_name", w->pod != NULL ? w->pod->pod_name : NULL);
+		tw_labels_add(l, "pod_name", w->pod_name);
 		tw_labels_add(l, "container_name", w->container_name);
-		tw_labels_add(l, "container_namespace",
-			      w->pod != NULL ? w->pod->pod_namespace : NULL);
+		tw_labels_add(l, "container_namespace", w->pod_namespace);
 	} else if (w->level == TW_LEVEL_PROCESS) {
 		snprintf(l->text[0], sizeof(l->text[0]), "%u", w->tgid);
 		tw_labels_add(l, "pid", l->text[0]);

@@ -3,6 +3,7 @@
 #include "collector/collector.h"
 #include "collector/expose.h"
 #include "collector/node.h"
+#include "collector/pods.h"
 #include "collector/power.h"
 
 #include <stdio.h>
@@ -236,6 +237,41 @@ static void expose_attribution(const struct tw_exposure *x)
 	}
 }
 
+/* ---- names ---- */
+
+static void expose_pods(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family up = {
+		"tallywatt_pod_names_up", TW_EXPO_GAUGE, NULL,
+		"Whether names of pods were told when they were last asked for, and why "
+		"not."
+	};
+	static const struct tw_expo_family known = { "tallywatt_pod_names", TW_EXPO_GAUGE,
+						     NULL,
+						     "Containers and pods whose names "
+						     "are known." };
+	static const struct tw_expo_family counts[] = {
+		{ "tallywatt_pod_names_answers_total", TW_EXPO_COUNTER, NULL,
+		  "Times that they were told." },
+		{ "tallywatt_pod_names_failures_total", TW_EXPO_COUNTER, NULL,
+		  "Times that they were not." },
+		{ "tallywatt_pod_names_left_out_total", TW_EXPO_COUNTER, NULL,
+		  "Names for which there was no room." },
+	};
+	const struct tw_pods_stats *s = tw_pods_stats(x->c->pods);
+	const struct tw_expo_label reason = { "reason", s->why };
+	const uint64_t value[] = { s->rounds, s->failures, s->left_out };
+
+	tw_expo_family(x->e, &up);
+	tw_expo_count(x->e, &reason, 1, s->up);
+	tw_expo_family(x->e, &known);
+	tw_expo_count(x->e, NULL, 0, s->known);
+	for (size_t i = 0; i < COUNT(counts); i++) {
+		tw_expo_family(x->e, &counts[i]);
+		tw_expo_count(x->e, NULL, 0, value[i]);
+	}
+}
+
 void tw_expose_node(const struct tw_exposure *x)
 {
 	size_t count;
@@ -251,4 +287,6 @@ void tw_expose_node(const struct tw_exposure *x)
 	}
 	expose_counts(x);
 	expose_frequencies(x);
+	if (x->c->pods != NULL)
+		expose_pods(x);
 }

@@ -3,6 +3,7 @@
 
 #include "collector/collector.h"
 #include "collector/estimates.h"
+#include "collector/pods.h"
 #include "collector/workload.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
@@ -28,7 +29,15 @@ struct tw_loop {
 };
 
 /* What a descriptor is. */
-enum kind { KIND_TIMER, KIND_SIGNALS, KIND_HTTP, KIND_EVENTS, KIND_KEEPER, KIND_COUNT };
+enum kind {
+	KIND_TIMER,
+	KIND_SIGNALS,
+	KIND_HTTP,
+	KIND_EVENTS,
+	KIND_KEEPER,
+	KIND_PODS,
+	KIND_COUNT
+};
 
 static int watch(const struct tw_loop *l, int fd, enum kind kind, struct tw_err *err)
 {
@@ -86,7 +95,8 @@ int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 	    watch(l, tw_httpd_fd(httpd), KIND_HTTP, err) < 0 ||
 	    watch(l, tw_workloads_fd(c->workloads), KIND_EVENTS, err) < 0 ||
 	    watch(l, c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
-		  KIND_KEEPER, err) < 0) {
+		  KIND_KEEPER, err) < 0 ||
+	    watch(l, c->pods != NULL ? tw_pods_fd(c->pods) : -1, KIND_PODS, err) < 0) {
 		tw_loop_close(l);
 		return -1;
 	}
@@ -151,6 +161,8 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 			else if (ev[i].data.u32 == KIND_KEEPER)
 				/* One that is gone is no descriptor any more. */
 				(void)tw_estimates_hear(l->collector->estimates);
+			else if (ev[i].data.u32 == KIND_PODS)
+				tw_pods_drain(l->collector->pods);
 			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
 				return 0;
 		}

@@ -7,6 +7,7 @@
 #include "collector/counters.h"
 #include "collector/estimates.h"
 #include "collector/model_keeper.h"
+#include "collector/pods.h"
 #include "collector/power.h"
 #include "collector/settings.h"
 #include "collector/tasks.h"
@@ -136,6 +137,16 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 		       : tw_power_open(&pc, &c->power, err);
 }
 
+static int open_pods(const struct tw_collector_settings *s, struct tw_collector *c,
+		     struct tw_err *err)
+{
+	const struct tw_ask_config ask = { .user = s->user };
+
+	if (s->pods.kubelet == NULL && s->pods.kube_api == NULL)
+		return 0;
+	return tw_pods_open(&s->pods, c->show.node_name, &ask, &c->pods, err);
+}
+
 /* They are told to whoever knows them from Kepler, once. */
 static void read_processors(const struct tw_collector_settings *s, struct tw_collector *c,
 			    tw_passed_over *passed)
@@ -161,7 +172,8 @@ int tw_collector_parts_open(struct tw_collector *c, const struct tw_collector_se
 		return -1;
 	}
 	return open_estimates(s, c, keeper_fd, err) < 0 ||
-			       open_power(s, c, passed, err) < 0
+			       open_power(s, c, passed, err) < 0 ||
+			       open_pods(s, c, err) < 0
 		       ? -1
 		       : 0;
 }
@@ -200,6 +212,7 @@ out:
 
 void tw_collector_parts_close(struct tw_collector *c)
 {
+	tw_pods_close(c->pods);
 	tw_power_close(c->power);
 	tw_estimates_close(c->estimates);
 	tw_attribution_close(c->attribution);

@@ -107,6 +107,7 @@ static const struct tw_opt options[] = {
 	  .fallback = "10s",
 	  .arg = "TIME",
 	  .help = "between two questions to the management controller: 1s to 1h" },
+	TW_OPTS_PODS(struct tw_collector_settings),
 	{ .name = "idle-by",
 	  .env = "TW_IDLE_BY",
 	  .type = TW_OPT_CHOICE,
@@ -352,12 +353,15 @@ static int check_asked(const struct tw_collector_settings *s, struct tw_err *err
 		const char *name;
 		uint64_t ms;
 	} intervals[] = { { "--redfish-interval", s->redfish.interval_ms },
-			  { "--ipmi-interval", s->ipmi_interval_ms } };
+			  { "--ipmi-interval", s->ipmi_interval_ms },
+			  { "--kube-interval", s->pods.interval_ms } };
 
 	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++)
 		if (intervals[i].ms < ASKED_MIN_MS || intervals[i].ms > INTERVAL_MAX_MS)
 			return tw_fail(err, TW_INVALID, "%s: want 1s to 1h",
 				       intervals[i].name);
+	if (tw_pods_options_check(&s->pods, err) < 0)
+		return -1;
 	return tw_redfish_options_check(&s->redfish, err);
 }
 

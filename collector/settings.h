@@ -37,6 +37,7 @@ struct tw_collector_settings {
 	struct tw_strs meters;
 	struct tw_redfish_options redfish;
 	uint64_t ipmi_interval_ms;
+	struct tw_pods_options pods;
 	unsigned idle_by;
 	struct tw_strs levels;
 	struct tw_strs compat;

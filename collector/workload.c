@@ -103,8 +103,10 @@ static void free_all(struct tw_workloads *t, enum tw_level level)
 		next = w->next;
 		if (level == TW_LEVEL_PROCESS)
 			tw_process_free(t, (struct tw_process *)w);
-		else
+		else if (level == TW_LEVEL_CGROUP)
 			free(w);
+		else
+			tw_owner_free((struct tw_owner *)w);
 	}
 	free(t->level[level].bucket);
 }

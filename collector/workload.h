@@ -29,6 +29,7 @@
 
 struct tw_counters;
 struct tw_err;
+struct tw_pods;
 struct tw_roots;
 struct tw_traces;
 struct tw_workloads; /* opaque */
@@ -139,6 +140,12 @@ const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
 struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_level level,
 				      const struct tw_workload *w);
 size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level);
+
+/*
+ * Give containers and pods that have none their names, and have asked for those that are
+ * not known yet. Allocates where there are new ones.
+ */
+void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods);
 
 /* All levels have been told to a scraper: what had ended may go. */
 void tw_workloads_scraped(struct tw_workloads *t);

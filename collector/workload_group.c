@@ -319,7 +319,7 @@ static void tick_owners(struct tw_workloads *t, enum tw_level level)
 		if (w->pod != NULL)
 			w->pod->refs--;
 		tw_level_remove(t, w);
-		free(w);
+		tw_owner_free((struct tw_owner *)w);
 	}
 }
 

@@ -59,6 +59,9 @@ struct tw_group {
 struct tw_owner {
 	struct tw_workload w;
 	struct tw_identity who;
+	char *names;        /* room for w's; NULL: none are known */
+	unsigned wanted;    /* how often they were asked for */
+	uint64_t wanted_at; /* answers that there were then */
 };
 
 struct tw_slices {
@@ -134,6 +137,10 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p);
 
 /* w belongs to owner (NULL: none) from now on, and brings so many members. */
 void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members);
+
+/* ---- workload_names.c ---- */
+
+void tw_owner_free(struct tw_owner *o);
 
 /* ---- workload_tick.c ---- */
 

@@ -229,7 +229,8 @@ class Collector(Case):
         found = [(labels, value) for name, labels, value in self.samples(daemon)
                  if name == "tallywatt_container_cpu_seconds_total"]
         self.assertEqual(found, [({"container_id": "ab" * 32, "runtime": "docker",
-                                   "pod_id": ""}, 0.75)])
+                                   "container_name": "", "pod_id": "", "pod_name": "",
+                                   "namespace": ""}, 0.75)])
 
     def test_openmetrics_is_answered_where_it_is_asked_for(self):
         daemon = self.collect("--bpf", "off")

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw-collector: what it asks of others: power of a management controller."""
+"""tw-collector: what it asks of others: power of a management controller, names of pods."""
+import http.server
 import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 import unittest
 
 from metered import Metered
 from fake_bmc import PASSWORD, USER, V1, Controller, chassis, metrics, power
-from harness import BIN, ROOT, need, run_tallywatt, sanitized, wait_until
+from harness import BIN, ROOT, call, need, read_json, run_tallywatt, sanitized, wait_until
 
 TLS = os.path.join(ROOT, "tests/data/tls")
 A, B = [(os.path.join(TLS, f"{n}.crt"), os.path.join(TLS, f"{n}.key")) for n in "ab"]
+PODS = os.path.join(ROOT, "tests/data/kube/pods.json")
 
 
 class Asked(Metered):
@@ -282,7 +285,9 @@ class Redfish(Asked):
                  "is not secret: its mode is 0644"),
                 (["--redfish", url, "--redfish-login", self.path("none")], "No such file"),
                 (["--redfish", "http://127.0.0.1:1"], "want https://"),
-                (["--redfish", url, "--redfish-interval", "5ms"], "want 1s to 1h")):
+                (["--redfish", url, "--redfish-interval", "5ms"], "want 1s to 1h"),
+                (["--kubelet", url, "--kube-api", url], "want one of both"),
+                (["--kubelet", "http://127.0.0.1:1"], "want https://")):
             done = subprocess.run([os.path.join(BIN, "tw-collector"), *args], check=False,
                                   stderr=subprocess.PIPE, stdout=subprocess.PIPE, timeout=60)
             self.assertEqual(done.returncode, 2, args)
@@ -315,6 +320,135 @@ class Ipmi(Asked):
                          {"acpi", "rapl-sysfs"})
         self.assertRegex(daemon.log(), r"no ipmi: (built without libfreeipmi|.*ipmi0': \w+)")
         self.assertEqual(self.helpers(daemon), ([], []))
+
+
+class Kubelet(http.server.ThreadingHTTPServer):
+    """Answers /pods and /api/v1/pods to whoever has the token."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        self.pods, self.token, self.asked, self.status = read_json(PODS), "t0ken", [], 200
+        super().__init__(("127.0.0.1", 0), Pods)
+
+
+class Pods(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        server = self.server
+        server.asked.append(self.path)
+        status, body = server.status, json.dumps(server.pods).encode()
+        if self.headers.get("Authorization") != f"Bearer {server.token}":
+            status, body = 401, b"Unauthorized"
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Names(Asked):
+    CONTAINER = "ab" * 32
+
+    def kubelet(self):
+        server = Kubelet()
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        return server, f"http://127.0.0.1:{server.server_address[1]}"
+
+    def ask(self, *args):
+        self.write("token", "t0ken\n")
+        return self.collect("--kube-insecure", "--kube-interval", "1s", "--kube-token",
+                            self.path("token"), "--compat", "kepler,kepler-legacy", *args,
+                            *self.machine())
+
+    def labels(self, daemon, name):
+        found = self.samples_of(daemon, name)
+        return found[0][0] if found else {}
+
+    def wait_named(self, daemon, pod="web-7d4b9c6f5d-x2x7p"):
+        """The processes run on: what has used nothing is not told."""
+        self.run_until(lambda: self.labels(
+            daemon, "tallywatt_container_cpu_seconds_total").get("pod_name") == pod, pod)
+
+    def test_names_are_told_wherever_there_is_a_place_for_them(self):
+        server, url = self.kubelet()
+        daemon = self.ask("--kubelet", url)
+        self.wait_named(daemon)
+        self.assertEqual(set(server.asked), {"/pods"})
+        names = {"container_id": self.CONTAINER, "pod_name": "web-7d4b9c6f5d-x2x7p",
+                 "container_name": "nginx"}
+        for series, more in (
+                ("tallywatt_container_cpu_seconds_total", {**names, "namespace": "shop"}),
+                ("kepler_container_bpf_cpu_time_ms_total",
+                 {**names, "container_namespace": "shop"}),
+                ("kepler_container_cpu_seconds_total", {"container_name": "nginx"}),
+                ("tallywatt_pod_cpu_seconds_total",
+                 {"pod_name": names["pod_name"], "namespace": "shop"})):
+            labels = self.labels(daemon, series)
+            self.assertEqual({k: labels.get(k) for k in more}, more, series)
+        self.run_until(lambda: self.energy_of_all(daemon), "energy is attributed")
+        labels = self.labels(daemon, "kepler_pod_cpu_joules_total")
+        self.assertEqual((labels["pod_name"], labels["pod_namespace"]),
+                         (names["pod_name"], "shop"))
+        for level in ("container", "pod"):
+            first = json.loads(call(daemon, "GET", f"/api/v1/power?level={level}").body)
+            self.assertEqual(first["workloads"][0]["pod_name"], names["pod_name"])
+        self.assertIn(("tallywatt_pod_names_up", {"reason": ""}, 1.0), self.samples(daemon))
+
+    def test_an_api_server_is_asked_for_this_node_s(self):
+        server, url = self.kubelet()
+        daemon = self.ask("--kube-api", url + "/", "--node-name", "node/7")
+        self.wait_named(daemon)
+        self.assertEqual(set(server.asked),
+                         {"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode%2F7"})
+
+    def test_the_last_names_stay_while_nobody_answers(self):
+        server, url = self.kubelet()
+        daemon = self.ask("--kubelet", url)
+        self.wait_named(daemon)
+        server.status = 503
+        wait_until(lambda: [v for _, v in self.samples_of(daemon, "tallywatt_pod_names_up")]
+                   == [0], "it is down")
+        self.assertIn("answers 503", self.labels(daemon, "tallywatt_pod_names_up")["reason"])
+        self.wait_named(daemon)
+        self.run_processes(self.ticks + 1)
+        self.wait_named(daemon)
+
+    def test_without_an_answer_there_are_ids(self):
+        server, url = self.kubelet()
+        server.token = "another"
+        daemon = self.ask("--kubelet", url)
+        wait_until(lambda: "answers 401" in self.labels(
+            daemon, "tallywatt_pod_names_up").get("reason", ""), "it is refused")
+        self.run_until(lambda: self.labels(
+            daemon, "tallywatt_container_cpu_seconds_total") != {}, "it runs")
+        labels = self.labels(daemon, "tallywatt_container_cpu_seconds_total")
+        self.assertEqual((labels["container_id"], labels["pod_name"]), (self.CONTAINER, ""))
+        # Another token is read where the file has one.
+        self.write("token", "another\n")
+        self.wait_named(daemon)
+
+    def test_who_is_not_known_is_asked_for_before_it_is_time(self):
+        server, url = self.kubelet()
+        all_pods = server.pods
+        server.pods = {**all_pods, "items": all_pods["items"][1:]}
+        daemon = self.ask("--kubelet", url, "--kube-interval", "1h")
+        self.run_until(lambda: self.labels(
+            daemon, "tallywatt_container_cpu_seconds_total") != {}, "it runs")
+        wait_until(lambda: self.joules(daemon, "tallywatt_pod_names_answers_total") == 1,
+                   "asked once")
+        server.pods = all_pods
+        # Ten seconds at least are between two questions.
+        wait_until(lambda: len(server.asked) > 1, "asked again")
+        self.wait_named(daemon)
 
 
 if __name__ == "__main__":
