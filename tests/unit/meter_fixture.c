@@ -57,6 +57,7 @@ void meters_open(struct meter_fixture *f)
 
 	tw_power_close(f->power);
 	f->power = NULL;
+	f->passed[0] = '\0';
 	if (tw_power_open(&c, &f->power, &err) < 0)
 		fail_msg("%s", err.text);
 }

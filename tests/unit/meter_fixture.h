@@ -24,7 +24,7 @@ struct meter_fixture {
 	struct tw_node node;
 	const char *nvml; /* of the machine's, none is used */
 	struct tw_power *power;
-	char passed[4096]; /* why meters were passed over, a line each */
+	char passed[4096]; /* why meters were passed over last, a line each */
 	uint64_t now_ns;
 };
 
