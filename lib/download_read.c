@@ -24,7 +24,7 @@ static ssize_t read_at(int fd, char *data, size_t size, off_t at)
 
 int tw_download_look(int fd, struct tw_download_part *out, struct tw_err *err)
 {
-	char text[TW_HTTP_ETAG_MAX + 1];
+	char text[TW_HTTP_ETAG_MAX]; /* its line end takes the NUL's place */
 	struct tw_download_part p = { .line = 0 };
 	struct stat st;
 	const char *end;
