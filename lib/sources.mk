@@ -33,6 +33,7 @@ lib-src += lib/http_escape.c
 lib-src += lib/http_range.c
 lib-src += lib/http_setup.c
 lib-src += lib/httpd.c
+lib-src += lib/httpd_exchange.c
 lib-src += lib/httpd_guard.c
 lib-src += lib/httpd_listen.c
 lib-src += lib/httpd_pack.c
