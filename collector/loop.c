@@ -5,6 +5,7 @@
 #include "collector/estimates.h"
 #include "collector/pods.h"
 #include "collector/workload.h"
+#include "lib/clock.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/httpd.h"
@@ -48,14 +49,6 @@ static int watch(const struct tw_loop *l, int fd, enum kind kind, struct tw_err 
 	return 0;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
-}
-
 static struct timespec timespec_of(uint64_t ns)
 {
 	return (struct timespec){ .tv_sec = (time_t)(ns / (1000 * MS)),
@@ -67,7 +60,7 @@ static int start_timer(struct tw_loop *l, struct tw_err *err)
 	struct itimerspec when;
 
 	l->interval_ns = l->collector->interval_ms * MS;
-	l->due_ns = monotonic_ns() + l->interval_ns;
+	l->due_ns = tw_now_ns() + l->interval_ns;
 	when = (struct itimerspec){ .it_interval = timespec_of(l->interval_ns),
 				    .it_value = timespec_of(l->due_ns) };
 	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -124,7 +117,7 @@ static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why
 	if (read(l->timer, &count, sizeof(count)) != (ssize_t)sizeof(count) || count == 0)
 		return;
 	l->due_ns += count * l->interval_ns;
-	late_ns = monotonic_ns() - (l->due_ns - l->interval_ns);
+	late_ns = tw_now_ns() - (l->due_ns - l->interval_ns);
 	if (tw_collector_tick(l->collector, late_ns, count - 1, &err) < 0)
 		failed(&err);
 }

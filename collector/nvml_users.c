@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/nvml_users.h"
 
+#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* As many as a driver asks room for, and what there may be at most. */
 #define SAMPLES_USUAL 128
@@ -16,14 +16,6 @@
 
 /* Samples are taken each 1/6 s to each second. */
 #define HOLD_NS UINT64_C(1500000000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 /* For so many samples, and as many users; both lists of holders fit as well. */
 static bool make_room(struct tw_nvml_users *u, unsigned samples)
@@ -102,7 +94,7 @@ static unsigned busy(const struct tw_nvml_sample *s, unsigned long long after_us
 static void by_samples(struct tw_nvml_users *u, const struct tw_nvml *n, tw_nvml_device d)
 {
 	const unsigned long long after_us = u->seen_us;
-	const uint64_t now = now_ns();
+	const uint64_t now = tw_now_ns();
 	unsigned count;
 	int code;
 

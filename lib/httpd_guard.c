@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/httpd_guard.h"
 
+#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <pthread.h>
@@ -28,18 +29,10 @@ struct tw_guard {
 	pthread_t thread;
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* The server's threads then see the end of the connection, and close it. */
 static void end_late(struct tw_guard *g)
 {
-	const uint64_t now = now_ms();
+	const uint64_t now = tw_now_ms();
 
 	for (struct tw_guarded *c = g->first; c != NULL; c = c->after)
 		if (now > atomic_load_explicit(&c->until_ms, memory_order_relaxed))
@@ -114,7 +107,7 @@ struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd, void *owner)
 		return NULL;
 	c->fd = fd;
 	c->owner = owner;
-	atomic_init(&c->until_ms, now_ms() + TW_GUARD_HEAD_MS);
+	atomic_init(&c->until_ms, tw_now_ms() + TW_GUARD_HEAD_MS);
 	pthread_mutex_lock(&g->lock);
 	c->after = g->first;
 	if (c->after != NULL)
@@ -147,7 +140,7 @@ void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c)
 void tw_guard_waiting(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_limit(c, now_ms() + TW_GUARD_HEAD_MS);
+		set_limit(c, tw_now_ms() + TW_GUARD_HEAD_MS);
 }
 
 void tw_guard_receiving(struct tw_guarded *c)
@@ -167,5 +160,5 @@ void tw_guard_received(struct tw_guarded *c, size_t bytes)
 void tw_guard_answering(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_limit(c, now_ms() + TW_GUARD_ANSWER_MS);
+		set_limit(c, tw_now_ms() + TW_GUARD_ANSWER_MS);
 }

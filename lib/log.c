@@ -2,6 +2,7 @@
 #include "lib/log.h"
 
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/json.h"
 
 #include <errno.h>
@@ -121,17 +122,9 @@ LOG_FUNCTION(tw_log_warn, TW_LOG_WARN)
 LOG_FUNCTION(tw_log_info, TW_LOG_INFO)
 LOG_FUNCTION(tw_log_debug, TW_LOG_DEBUG)
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 void tw_log_warn_limited(struct tw_log_limit *l, const char *fmt, ...)
 {
-	uint64_t now = now_ms();
+	uint64_t now = tw_now_ms();
 	va_list ap;
 
 	if (l->last_ms != 0 && now - l->last_ms < 1000) {

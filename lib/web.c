@@ -2,6 +2,7 @@
 #include "lib/web.h"
 
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/web_tls.h"
@@ -52,14 +53,6 @@ struct tw_web {
 	struct identity *identity;
 	struct tw_web_users *users;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- files ---- */
 
@@ -217,7 +210,7 @@ out:
 static void look_again(struct tw_web *w)
 {
 	unsigned long long looked = atomic_load(&w->looked_ms);
-	const uint64_t now = now_ms();
+	const uint64_t now = tw_now_ms();
 	struct stamp stamp[FILES];
 	struct tw_err err = { 0 };
 	bool same = true;
@@ -264,7 +257,7 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 	pthread_mutex_init(&w->lock, NULL);
 	w->changed = changed;
 	w->arg = arg;
-	atomic_init(&w->looked_ms, now_ms());
+	atomic_init(&w->looked_ms, tw_now_ms());
 	w->path = strdup(path);
 	if (w->path == NULL) {
 		tw_fail(err, TW_NOMEM, "web configuration");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tw-server: chooses and serves models from a model database. */
+#include "lib/clock.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/httpd.h"
@@ -57,10 +58,7 @@ static void refused(void *arg, const char *path, const struct tw_err *why)
 
 static int64_t now_us(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return (int64_t)(tw_now_ns() / 1000);
 }
 
 /* Watched first, then read: what comes in between is seen. */

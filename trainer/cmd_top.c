@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/http.h"
 #include "lib/opt.h"
@@ -119,14 +120,6 @@ struct top {
 
 /* ---- asking ---- */
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static int get(struct top *t, const char *level, struct tw_http_answer *out,
 	       struct tw_err *err)
 {
@@ -182,7 +175,7 @@ static int ask_rows(struct top *t, bool same_level, struct tw_err *err)
 {
 	struct tw_http_answer a = { 0 };
 	struct tw_top_rows fresh = { .count = 0 };
-	const uint64_t asked_ms = now_ms();
+	const uint64_t asked_ms = tw_now_ms();
 	int rc = -1;
 
 	if (get(t, level_names[t->level], &a, err) < 0)
@@ -321,13 +314,13 @@ static int show(struct top *t, struct tw_screen *s, struct tw_err *err)
 
 static int run_screen(struct top *t, struct tw_screen *s, struct tw_err *err)
 {
-	uint64_t due_ms = now_ms() + t->c->interval_ms;
+	uint64_t due_ms = tw_now_ms() + t->c->interval_ms;
 	uint32_t shown = 1;
 
 	if (show(t, s, err) < 0)
 		return -1;
 	while (t->c->iterations == 0 || shown < t->c->iterations) {
-		const uint64_t now = now_ms();
+		const uint64_t now = tw_now_ms();
 		const unsigned level = t->level;
 		bool again = false;
 		int key = 0;
@@ -339,7 +332,7 @@ static int run_screen(struct top *t, struct tw_screen *s, struct tw_err *err)
 			return 0;
 		if (what == TW_SCREEN_TIMEOUT || again) {
 			ask_again(t, level == t->level);
-			due_ms = now_ms() + t->c->interval_ms;
+			due_ms = tw_now_ms() + t->c->interval_ms;
 			shown++;
 		}
 		if (show(t, s, err) < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/opt.h"
@@ -17,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Seconds until the first word on how far it is, and between words. */
 #define PATIENCE_S 5
@@ -30,14 +30,6 @@ struct config {
 	bool keep; /* going until */
 	struct tw_until until;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* What is published is what the zip has: with --model-db the whole pipeline. */
 static int publish(const struct tw_train_flags *f, struct tw_train_result *r,
@@ -112,7 +104,7 @@ struct progress {
 static void show_progress(void *arg, size_t fits, size_t of)
 {
 	struct progress *p = arg;
-	const uint64_t now = now_ns();
+	const uint64_t now = tw_now_ns();
 	uint64_t next = p->next;
 
 	if (now < next || !atomic_compare_exchange_strong(&p->next, &next,
@@ -132,7 +124,7 @@ static int train(void *config, struct tw_err *err)
 	struct tw_train_input in = { 0 };
 	struct tw_node_types known = { 0 };
 	struct tw_train_times times = { 0 };
-	const uint64_t start = now_ns();
+	const uint64_t start = tw_now_ns();
 	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
 	uint64_t before;
 	int rc = -1;
@@ -150,14 +142,14 @@ static int train(void *config, struct tw_err *err)
 		c->job.isolation.abs_pipeline = f->name;
 	if (tw_train_flags_read(f, &c->job, &in, err) < 0)
 		goto out;
-	times.parse_ns = now_ns() - start;
+	times.parse_ns = tw_now_ns() - start;
 	if (make_models(c, &result, &outcome, err) < 0)
 		goto out;
-	before = now_ns();
+	before = tw_now_ns();
 	if (publish(f, &result, err) < 0)
 		goto out;
-	times.publish_ns = now_ns() - before;
-	times.total_ns = now_ns() - start;
+	times.publish_ns = tw_now_ns() - before;
+	times.total_ns = tw_now_ns() - start;
 	if (print_report(c, &result, &times, &outcome, err) < 0)
 		goto out;
 

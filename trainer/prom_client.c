@@ -2,6 +2,7 @@
 #include "trainer/prom_client.h"
 
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/jsax.h"
 #include "lib/json.h"
@@ -27,14 +28,6 @@ struct tw_prom_client {
 	uint64_t answered_ms;
 	bool partial; /* some of what was asked for last came, and then no whole answer */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static int make_base(const char *url, char **out, struct tw_err *err)
 {
@@ -65,7 +58,7 @@ int tw_prom_client_new(const struct tw_prom_client_config *config,
 	c->config = *config;
 	if (make_base(config->url, &c->base, err) < 0 || tw_http_open(&c->http, err) < 0)
 		goto out;
-	c->answered_ms = now_ms();
+	c->answered_ms = tw_now_ms();
 
 	*out = c;
 	c = NULL;
@@ -144,7 +137,7 @@ static void say_again(const struct tw_prom_client *c, const struct tw_err *why,
 static int pause_for(struct tw_prom_client *c, uint64_t wait_ms, const struct tw_err *why,
 		     struct tw_err *err)
 {
-	uint64_t silent_ms = now_ms() - c->answered_ms;
+	uint64_t silent_ms = tw_now_ms() - c->answered_ms;
 
 	if (silent_ms + wait_ms > c->config.retry_ms) {
 		*err = *why;
@@ -177,7 +170,7 @@ static int ask(struct tw_prom_client *c, const char *url, bool nested, tw_jsax_f
 			outcome = attempt(c, url, &answer, &wait_ms, &why);
 		tw_prom_answer_release(&answer);
 		if (outcome == DONE) {
-			c->answered_ms = now_ms();
+			c->answered_ms = tw_now_ms();
 			c->partial = false;
 			return 0;
 		}

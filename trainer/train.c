@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train.h"
 
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/json.h"
@@ -16,7 +17,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /*
  * Numbers that the data of a batch may have. What is small is trained all at once, so
@@ -25,18 +25,10 @@
  */
 #define BATCH_CELLS ((size_t)8 << 20)
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Time since *from, which moves on to now. */
 static uint64_t lap_ns(uint64_t *from)
 {
-	const uint64_t now = now_ns(), lap = now - *from;
+	const uint64_t now = tw_now_ns(), lap = now - *from;
 
 	*from = now;
 	return lap;
@@ -346,7 +338,7 @@ static int train_batch(struct tw_training *t, struct tw_train_result *r,
 {
 	const struct tw_train_job *job = t->job;
 	const size_t datas = t->to - t->from;
-	uint64_t lap = now_ns();
+	uint64_t lap = tw_now_ns();
 
 	tw_pool_run(datas, job->threads, extract_one, t);
 	r->extract_ns += lap_ns(&lap);
@@ -384,7 +376,7 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 		if (train_batch(&t, &r, err) < 0)
 			goto out;
 	}
-	lap = now_ns();
+	lap = tw_now_ns();
 	if (tw_train_pack(&t, &r, err) < 0)
 		goto out;
 	r.pack_ns += lap_ns(&lap);
