@@ -63,6 +63,7 @@ lib-src += lib/url.c
 lib-src += lib/version.c
 lib-src += lib/web.c
 lib-src += lib/web_config.c
+lib-src += lib/web_line.c
 lib-src += lib/web_tls.c
 lib-src += lib/web_users.c
 lib-src += lib/zip.c

@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/web_line.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -11,14 +12,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define DEPTH_MAX 3
-#define TEXT_MAX 1024
-
-/* "key: value" of a line, or "key:" with more behind it, or "- value". */
-struct line {
-	size_t number, indent;
-	bool entry; /* of a list: value only */
-	char key[TEXT_MAX], value[TEXT_MAX];
-};
 
 /* The mappings that a line is in, by their keys. */
 struct parser {
@@ -155,7 +148,7 @@ static bool in_section(const struct parser *p, const char *name)
 }
 
 /* A member of a mapping. */
-static int take_member(struct parser *p, const struct line *l, struct tw_err *err)
+static int take_member(struct parser *p, const struct tw_web_line *l, struct tw_err *err)
 {
 	struct tw_web_config *c = p->out;
 
@@ -172,7 +165,7 @@ static int take_member(struct parser *p, const struct line *l, struct tw_err *er
 }
 
 /* A list begins, if it is one's key. */
-static bool take_list(struct parser *p, const struct line *l)
+static bool take_list(struct parser *p, const struct tw_web_line *l)
 {
 	if (p->depth != 1 || !in_section(p, "tls_server_config"))
 		return false;
@@ -184,7 +177,8 @@ static bool take_list(struct parser *p, const struct line *l)
 	return p->list != NULL;
 }
 
-static int take_entry(const struct parser *p, const struct line *l, struct tw_err *err)
+static int take_entry(const struct parser *p, const struct tw_web_line *l,
+		      struct tw_err *err)
 {
 	if (p->list == NULL || l->indent < p->list_indent)
 		return tw_fail(err, TW_UNSUPPORTED, "an entry of no list");
@@ -194,7 +188,7 @@ static int take_entry(const struct parser *p, const struct line *l, struct tw_er
 }
 
 /* A mapping begins: may be empty. */
-static int take_section(struct parser *p, const struct line *l, struct tw_err *err)
+static int take_section(struct parser *p, const struct tw_web_line *l, struct tw_err *err)
 {
 	const bool known = (p->depth == 0 && (strcmp(l->key, "tls_server_config") == 0 ||
 					      strcmp(l->key, "http_server_config") == 0 ||
@@ -214,7 +208,7 @@ static int take_section(struct parser *p, const struct line *l, struct tw_err *e
 }
 
 /* Which mapping the line is in, by how far it is indented. */
-static int find_depth(struct parser *p, const struct line *l, struct tw_err *err)
+static int find_depth(struct parser *p, const struct tw_web_line *l, struct tw_err *err)
 {
 	if (l->indent == 0) {
 		p->depth = 0;
@@ -233,104 +227,14 @@ static int find_depth(struct parser *p, const struct line *l, struct tw_err *err
 	return tw_fail(err, TW_PARSE, "indented as nothing before it");
 }
 
-/* ---- lines ---- */
-
-/* A plain or quoted text from *at on, which is moved behind it. */
-static int read_text(const char **at, const char *end, const char *stop, char *out,
-		     struct tw_err *err)
-{
-	const char quote = **at == '"' || **at == '\'' ? **at : '\0';
-	const char *p = *at + (quote != '\0');
-	size_t n = 0;
-
-	for (; p < end; p++) {
-		if (quote != '\0' ? *p == quote
-				  : strchr(stop, *p) != NULL && *p != '\0' &&
-					    (*p != ':' || p + 1 == end || p[1] == ' ') &&
-					    (*p != '#' || (p > *at && p[-1] == ' ')))
-			break;
-		if ((unsigned char)*p < ' ' || (quote == '"' && *p == '\\'))
-			return tw_fail(err, TW_UNSUPPORTED,
-				       "a control character or an escape in a text");
-		if (n + 1 == TEXT_MAX)
-			return tw_fail(err, TW_INVALID, "a text of more than %d bytes",
-				       TEXT_MAX - 1);
-		out[n++] = *p;
-	}
-	if (quote != '\0' && p == end)
-		return tw_fail(err, TW_PARSE, "a quote that does not end");
-	while (quote == '\0' && n > 0 && out[n - 1] == ' ')
-		n--;
-	out[n] = '\0';
-	*at = p + (quote != '\0');
-	return 0;
-}
-
-static const char *skip_blanks(const char *p, const char *end)
-{
-	while (p < end && *p == ' ')
-		p++;
-	return p;
-}
-
-/* What stands behind "- ". */
-static int read_entry(const char *p, const char *end, struct line *l, struct tw_err *err)
-{
-	if (p == end || strchr("[{&*|>-#", *p) != NULL)
-		return tw_fail(err, TW_UNSUPPORTED, "only '- value' is taken");
-	if (read_text(&p, end, "#:", l->value, err) < 0)
-		return -1;
-	p = skip_blanks(p, end);
-	if (p < end && *p != '#')
-		return tw_fail(err, TW_PARSE, "something behind a text");
-	return 0;
-}
-
-/* False: there is nothing on it. */
-static int read_line(const char *p, const char *end, struct line *l, bool *empty,
-		     struct tw_err *err)
-{
-	const char *start = p;
-
-	p = skip_blanks(p, end);
-	l->indent = (size_t)(p - start);
-	*empty = p == end || *p == '#' || (end - p == 3 && memcmp(p, "---", 3) == 0);
-	if (*empty)
-		return 0;
-	if (*p == '\t')
-		return tw_fail(err, TW_PARSE, "indented by a tab");
-	l->entry = *p == '-' && p + 1 < end && p[1] == ' ';
-	if (l->entry)
-		return read_entry(skip_blanks(p + 1, end), end, l, err);
-	if (*p == '-' || *p == '[' || *p == '{' || *p == '&' || *p == '*' || *p == '|')
-		return tw_fail(err, TW_UNSUPPORTED, "only 'key: value' is taken");
-	if (read_text(&p, end, ":", l->key, err) < 0)
-		return -1;
-	p = skip_blanks(p, end);
-	if (p == end || *p != ':' || l->key[0] == '\0')
-		return tw_fail(err, TW_PARSE, "want 'key: value'");
-	p = skip_blanks(p + 1, end);
-	l->value[0] = '\0';
-	if (p == end || *p == '#')
-		return 0;
-	if (strchr("[{&*|>", *p) != NULL)
-		return tw_fail(err, TW_UNSUPPORTED, "only 'key: value' is taken");
-	if (read_text(&p, end, "#", l->value, err) < 0)
-		return -1;
-	p = skip_blanks(p, end);
-	if (p < end && *p != '#')
-		return tw_fail(err, TW_PARSE, "something behind a text");
-	return 0;
-}
-
-static int take_line(struct parser *p, const char *start, const char *end, struct line *l,
-		     struct tw_err *err)
+static int take_line(struct parser *p, const char *start, const char *end,
+		     struct tw_web_line *l, struct tw_err *err)
 {
 	bool empty;
 
 	if (end > start && end[-1] == '\r')
 		end--;
-	if (read_line(start, end, l, &empty, err) < 0)
+	if (tw_web_line_read(start, end, l, &empty, err) < 0)
 		return -1;
 	if (empty)
 		return 0;
@@ -367,7 +271,7 @@ int tw_web_config_parse(const char *data, size_t len, struct tw_web_config *out,
 {
 	struct tw_web_config c = { .min = TW_TLS_1_2, .max = TW_TLS_1_3 };
 	struct parser p = { .out = &c };
-	struct line l = { 0 };
+	struct tw_web_line l = { 0 };
 	int rc = -1;
 
 	for (size_t at = 0; at < len;) {
