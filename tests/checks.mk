@@ -91,43 +91,28 @@ check-tools:
 
 # ---- tests with running programs -------------------------------------------
 
-test-pipeline: all
-	@$(test-env) $(run) python tests/integration/test_pipeline.py \
-		tests/integration/test_schemas.py tests/integration/test_packages.py \
-		tests/integration/test_publishing.py tests/integration/test_publish.py \
-		tests/integration/test_import.py tests/integration/test_import_database.py
-
+test-pipeline := pipeline schemas packages publishing publish import import_database
 # Where responses come from: Prometheus and exporters.
-test-sources: all
-	@$(test-env) $(run) python tests/integration/test_query.py \
-		tests/integration/test_query_faults.py tests/integration/test_record.py
+test-sources := query query_faults record
+test-model-server := model_server server_cases pull foreign server_setup server_fuzz \
+	server_stress
+test-estimator := estimator models library estimator_faults estimator_clients
+test-offline-trainer := offline_trainer main_job
+test-collector := collector collector_power collector_meters collector_models \
+	collector_asked top
 
-test-model-server: all
-	@$(test-env) $(run) python tests/integration/test_model_server.py \
-		tests/integration/test_server_cases.py tests/integration/test_pull.py \
-		tests/integration/test_foreign.py \
-		tests/integration/test_server_setup.py \
-		tests/integration/test_server_fuzz.py \
-		tests/integration/test_server_stress.py
+integration := test-pipeline test-sources test-model-server test-estimator \
+	test-offline-trainer test-collector
+script = $(patsubst %,tests/integration/test_%.py,$($(1)))
+unlisted := $(filter-out $(foreach t,$(integration),$(call script,$(t))),\
+	$(wildcard tests/integration/test_*.py))
+ifneq ($(unlisted),)
+$(error no target runs $(unlisted))
+endif
 
-test-estimator: all
-	@$(test-env) $(run) python tests/integration/test_estimator.py \
-		tests/integration/test_models.py tests/integration/test_library.py \
-		tests/integration/test_estimator_faults.py \
-		tests/integration/test_estimator_clients.py
-
-test-offline-trainer: all
-	@$(test-env) $(run) python tests/integration/test_offline_trainer.py \
-		tests/integration/test_main_job.py
-
-test-collector: all $(fakes)
-	@$(test-env) $(run) python tests/integration/test_collector.py \
-		tests/integration/test_collector_power.py \
-		tests/integration/test_collector_meters.py
-		tests/integration/test_collector_models.py
-		tests/integration/test_collector_models.py tests/integration/test_top.py
-		tests/integration/test_collector_asked.py
+$(integration): all $(fakes)
+	@$(test-env) $(run) python $(call script,$@)
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
-	check-headers check-layers check-docs check-format check-data check-tools format test-pipeline \
-	test-sources test-model-server test-estimator test-offline-trainer test-collector
+	check-headers check-layers check-docs check-format check-data check-tools format \
+	$(integration)
