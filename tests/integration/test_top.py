@@ -12,7 +12,7 @@ import termios
 import time
 import unittest
 
-from harness import BIN, TIMEOUT_S, Case, run_tallywatt, sanitized
+from harness import BIN, TIMEOUT_S, Case, call, run_tallywatt, sanitized, wait_until
 
 ESCAPE = re.compile(r"\x1b\[[?0-9]*[A-Za-z]")
 
@@ -78,6 +78,9 @@ class Top(Case):
             "tw-collector", "--interval", "100ms", "--bpf", "off", "--user", "root",
             "--meters", "fake", *(["--filter=no"] if sanitized() else []))
         self.url = f"http://{self.daemon.address}"
+        # Energy is a difference: it is told from the second tick on.
+        wait_until(lambda: b"tallywatt_node_power_watts{" in
+                   call(self.daemon, "GET", "/metrics").body, "its meter tells")
 
     def burn(self, name):
         """A process of this name that runs."""
