@@ -28,6 +28,9 @@ struct tw_strs;
 int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
 		  struct tw_err *err);
 
+/* The same of a file of at most bytes_max. */
+int tw_json_read(const char *path, size_t bytes_max, json_t **out, struct tw_err *err);
+
 /* "an object", "a string", ... for errors. */
 const char *tw_json_type_name(const json_t *v);
 

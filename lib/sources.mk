@@ -45,6 +45,7 @@ lib-src += lib/intern.c
 lib-src += lib/jsax.c
 lib-src += lib/jsax_file.c
 lib-src += lib/json.c
+lib-src += lib/json_file.c
 lib-src += lib/json_write.c
 lib-src += lib/jstring.c
 lib-src += lib/kepler_key.c
@@ -68,6 +69,7 @@ lib-src += lib/web_tls.c
 lib-src += lib/web_users.c
 lib-src += lib/zip.c
 lib-src += lib/zip_list.c
+lib-src += lib/zip_path.c
 lib-src += lib/zip_write.c
 
 helpers += tw-fetch

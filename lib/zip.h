@@ -24,6 +24,12 @@ extern const struct tw_fileset_limits tw_zip_pipeline_limits;
 int tw_zip_read(const char *data, size_t len, const struct tw_fileset_limits *limits,
 		struct tw_fileset *out, struct tw_err *err);
 
+/* The same of an archive's file of at most bytes_max, or of a directory that holds the
+ * members as files. */
+int tw_zip_read_path(const char *path, size_t bytes_max,
+		     const struct tw_fileset_limits *limits, struct tw_fileset *out,
+		     struct tw_err *err);
+
 /*
  * Pack a set. The same set gives the same bytes: members in order of name, time
  * stamps 1980-01-01, mode 0644. *data is yours (free()).

@@ -27,8 +27,6 @@
 /* The version before, for tw_pipeline_rollback(). */
 #define OLD_PREFIX ".old-"
 
-#define INDEX_MAX ((size_t)16 << 20)
-
 /* Wait for our turn. The lock ends with the descriptor, so also with the process. */
 static int take_turn(const char *db, int *fd_out, struct tw_err *err)
 {
@@ -252,25 +250,6 @@ out:
 	return rc;
 }
 
-static int read_known(const char *path, struct tw_node_types *out, struct tw_err *err)
-{
-	json_t *index = NULL;
-	char *data = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (tw_file_read(path, INDEX_MAX, &data, &len, err) < 0 ||
-	    tw_json_parse(data, len, path, &index, err) < 0 ||
-	    tw_node_types_from_json(index, path, out, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	json_decref(index);
-	free(data);
-	return rc;
-}
-
 int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *out,
 		      struct tw_err *err)
 {
@@ -281,7 +260,8 @@ int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *ou
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
 	    tw_path_join(&path, err, db, name, "node_type_index.json", NULL) < 0)
 		goto out;
-	if ((lstat(path, &st) == 0 || errno != ENOENT) && read_known(path, out, err) < 0)
+	if ((lstat(path, &st) == 0 || errno != ENOENT) &&
+	    tw_node_types_read(path, out, err) < 0)
 		goto out;
 
 	rc = 0;

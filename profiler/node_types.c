@@ -11,6 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define WHERE_TEXT 256
+#define FILE_MAX ((size_t)64 << 20)
 
 /* What of a spec makes a node type. */
 static const char *const attrs[] = { "processor", "cores", "chips", "memory",
@@ -153,4 +154,18 @@ void tw_node_types_release(struct tw_node_types *t)
 		tw_strs_clear(&t->at[i].members);
 	free(t->at);
 	*t = (struct tw_node_types){ 0 };
+}
+
+int tw_node_types_read(const char *path, struct tw_node_types *out, struct tw_err *err)
+{
+	json_t *index = NULL;
+	int rc = -1;
+
+	if (tw_json_read(path, FILE_MAX, &index, err) < 0 ||
+	    tw_node_types_from_json(index, path, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	json_decref(index);
+	return rc;
 }

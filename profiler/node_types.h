@@ -48,6 +48,9 @@ int tw_node_types_add(struct tw_node_types *t, uint32_t number,
 int tw_node_types_from_json(json_t *obj, const char *where, struct tw_node_types *out,
 			    struct tw_err *err);
 
+/* The same of a file, node_type_index.json. */
+int tw_node_types_read(const char *path, struct tw_node_types *out, struct tw_err *err);
+
 /* The same object: processor, cores, chips, memory, frequency as far as known. NULL
  * without memory. */
 json_t *tw_node_types_to_json(const struct tw_node_types *t);

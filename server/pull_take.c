@@ -4,7 +4,6 @@
 #include "lib/download.h"
 #include "lib/err.h"
 #include "lib/fetch.h"
-#include "lib/file.h"
 #include "lib/fileset.h"
 #include "lib/zip.h"
 #include "model-db/manifest.h"
@@ -129,27 +128,6 @@ static int check_and_put(struct attempt *a, struct tw_fileset *files, const char
 
 /* ---- from here ---- */
 
-static int read_local(const char *path, struct tw_fileset *out, struct tw_err *err)
-{
-	char *data = NULL;
-	struct stat st;
-	size_t len;
-	int rc = -1;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return tw_fileset_read_dir(out, path, &tw_zip_pipeline_limits, err);
-	if (tw_file_read(path, ZIP_MAX, &data, &len, err) < 0)
-		goto out;
-	if (tw_zip_read(data, len, &tw_zip_pipeline_limits, out, err) < 0) {
-		tw_err_wrap(err, "'%s'", path);
-		goto out;
-	}
-	rc = 0;
-out:
-	free(data);
-	return rc;
-}
-
 static int take_local(struct attempt *a, struct tw_err *err)
 {
 	static const char none[TW_HTTP_ETAG_MAX] = "";
@@ -157,7 +135,8 @@ static int take_local(struct attempt *a, struct tw_err *err)
 	int rc = -1;
 
 	pthread_mutex_lock(a->m->turn);
-	if (read_local(a->s->from, &files, err) < 0) {
+	if (tw_zip_read_path(a->s->from, ZIP_MAX, &tw_zip_pipeline_limits, &files, err) <
+	    0) {
 		fail_take(a, err->code == TW_INVALID || err->code == TW_PARSE
 				     ? TW_PULL_REFUSED
 				     : TW_PULL_FAILED);

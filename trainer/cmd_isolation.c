@@ -7,7 +7,6 @@
 #include "trainer/hints.h"
 #include "trainer/prom.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a profile: some hundred machines. */
@@ -16,18 +15,14 @@
 static int read_profile(const char *path, struct tw_profile *out, struct tw_err *err)
 {
 	json_t *doc = NULL;
-	char *data = NULL;
-	size_t len;
 	int rc = -1;
 
-	if (tw_file_read(path, PROFILE_BYTES_MAX, &data, &len, err) < 0 ||
-	    tw_json_parse(data, len, path, &doc, err) < 0 ||
+	if (tw_json_read(path, PROFILE_BYTES_MAX, &doc, err) < 0 ||
 	    tw_profile_from_json(doc, path, out, err) < 0)
 		goto out;
 	rc = 0;
 out:
 	json_decref(doc);
-	free(data);
 	return rc;
 }
 

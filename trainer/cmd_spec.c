@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/buf.h"
 #include "lib/err.h"
-#include "lib/file.h"
 #include "lib/json.h"
 #include "lib/opt.h"
 #include "profiler/discover.h"
@@ -11,9 +10,6 @@
 #include "trainer/command.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#define INDEX_MAX (64u << 20)
 
 struct config {
 	char *proc, *sys, *node_types;
@@ -46,28 +42,6 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-static int read_node_types(const char *path, struct tw_node_types *out,
-			   struct tw_err *err)
-{
-	json_t *obj = NULL;
-	char *data = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (tw_file_read(path, INDEX_MAX, &data, &len, err) < 0)
-		goto out;
-	if (tw_json_parse(data, len, path, &obj, err) < 0)
-		goto out;
-	if (tw_node_types_from_json(obj, path, out, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	json_decref(obj);
-	free(data);
-	return rc;
-}
-
 /* {"node_type":5,"uncertainty":0,"looseness":0.1} */
 static int describe_choice(const char *path, const struct tw_machine_spec *spec,
 			   json_t **out, struct tw_err *err)
@@ -76,7 +50,7 @@ static int describe_choice(const char *path, const struct tw_machine_spec *spec,
 	struct tw_node_choice choice;
 	int rc = -1;
 
-	if (read_node_types(path, &types, err) < 0)
+	if (tw_node_types_read(path, &types, err) < 0)
 		goto out;
 	if (!tw_node_choose(&types, spec, true, &choice)) {
 		tw_fail(err, TW_NOTFOUND, "'%s' has no node type", path);

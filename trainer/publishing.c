@@ -12,11 +12,9 @@
 #include "model-db/model.h"
 #include "model-db/pipeline_check.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define ZIP_MAX ((size_t)1 << 30)
 #define SEND_MS 600000
@@ -40,25 +38,7 @@ int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *
 
 int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *err)
 {
-	char *data = NULL;
-	struct stat st;
-	size_t len;
-	int rc = -1;
-
-	if (stat(path, &st) < 0)
-		return tw_fail_errno(err, errno, "cannot read '%s'", path);
-	if (S_ISDIR(st.st_mode))
-		return tw_fileset_read_dir(out, path, &tw_zip_pipeline_limits, err);
-	if (tw_file_read(path, ZIP_MAX, &data, &len, err) < 0)
-		goto out;
-	if (tw_zip_read(data, len, &tw_zip_pipeline_limits, out, err) < 0) {
-		tw_err_wrap(err, "'%s'", path);
-		goto out;
-	}
-	rc = 0;
-out:
-	free(data);
-	return rc;
+	return tw_zip_read_path(path, ZIP_MAX, &tw_zip_pipeline_limits, out, err);
 }
 
 /* ---- checked ---- */

@@ -171,23 +171,16 @@ int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 static int read_spec(const char *from, struct tw_machine_spec *out, struct tw_err *err)
 {
 	json_t *obj = NULL;
-	char *data = NULL;
-	size_t len;
 	int rc = -1;
 
 	if (strcmp(from, "here") == 0)
 		return tw_machine_spec_discover("/proc", "/sys", out, err);
-	if (tw_file_read(from, SPEC_MAX, &data, &len, err) < 0)
+	if (tw_json_read(from, SPEC_MAX, &obj, err) < 0 ||
+	    tw_machine_spec_from_json(obj, from, out, err) < 0)
 		goto out;
-	if (tw_json_parse(data, len, from, &obj, err) < 0)
-		goto out;
-	if (tw_machine_spec_from_json(obj, from, out, err) < 0)
-		goto out;
-
 	rc = 0;
 out:
 	json_decref(obj);
-	free(data);
 	return rc;
 }
 
