@@ -79,7 +79,8 @@ static void wait_for(atomic_int *value, int want)
 /* One that asks on a thread of its own. */
 struct client {
 	pthread_t thread;
-	const char *address, *path, *body;
+	const char *body;
+	char url[128];
 	unsigned status;
 	char text[128];
 };
@@ -91,13 +92,11 @@ static void *call(void *arg)
 	struct client *k = arg;
 	struct tw_http_answer a = { 0 };
 	struct tw_err err = { 0 };
-	char url[128];
-	const struct tw_http_call c = { .url = url,
+	const struct tw_http_call c = { .url = k->url,
 					.body = k->body,
 					.body_len = k->body != NULL ? strlen(k->body) : 0,
 					.timeout_ms = 60000 };
 
-	snprintf(url, sizeof(url), "http://%s%s", k->address, k->path);
 	if (tw_http_call(&c, &a, &err) == 0) {
 		k->status = a.status;
 		snprintf(k->text, sizeof(k->text), "%s", a.body);
@@ -109,9 +108,9 @@ static void *call(void *arg)
 
 static void ask(struct client *k, const char *path, const char *body)
 {
-	*k = (struct client){ .address = tw_httpd_address(server.httpd),
-			      .path = path,
-			      .body = body };
+	*k = (struct client){ .body = body };
+	snprintf(k->url, sizeof(k->url), "http://%s%s", tw_httpd_address(server.httpd),
+		 path);
 	assert_int_equal(pthread_create(&k->thread, NULL, call, k), 0);
 }
 
