@@ -19,11 +19,13 @@ test:
 	@etc/deps test
 	@$(MAKE) --no-print-directory test-run
 
-test-targets := check test-pipeline test-sources test-model-server test-estimator \
-	test-offline-trainer test-collector
-test-run: all
-	@fail=0; for t in $(test-targets); do \
-		$(MAKE) --no-print-directory -k $$t || fail=1; done; exit $$fail
+# Those of the longest first. TEST_JOBS=N runs so many at a time.
+TEST_JOBS := 1
+test-targets := test-model-server test-collector test-pipeline check test-estimator \
+	test-sources test-offline-trainer
+test-run: all build-tests
+	@$(MAKE) --no-print-directory -k -j$(TEST_JOBS) --output-sync=$(if \
+		$(filter 1,$(TEST_JOBS)),none,target) $(test-targets)
 
 demo:
 	@etc/deps build
