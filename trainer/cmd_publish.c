@@ -165,11 +165,8 @@ static int take_operands(void *config, char **operand, size_t count, struct tw_e
 {
 	struct config *c = config;
 
-	if (count != 1)
-		return tw_fail(err, TW_INVALID,
-			       "%zu operands, want a directory or a zip file", count);
-	c->from = operand[0];
-	return 0;
+	return tw_command_operand(operand, count, "a directory or a zip file", &c->from,
+				  err);
 }
 
 static int check_use(void *config, struct tw_err *err)

@@ -37,11 +37,7 @@ static int take_operands(void *config, char **operand, size_t count, struct tw_e
 {
 	struct config *c = config;
 
-	if (count != 1)
-		return tw_fail(err, TW_INVALID, "%zu operands, want one pipeline's name",
-			       count);
-	c->name = operand[0];
-	return 0;
+	return tw_command_operand(operand, count, "one pipeline's name", &c->name, err);
 }
 
 static int check_use(void *config, struct tw_err *err)

@@ -10,6 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+int tw_command_operand(char **operand, size_t count, const char *what, const char **out,
+		       struct tw_err *err)
+{
+	if (count != 1)
+		return tw_fail(err, TW_INVALID, "%zu operands, want %s", count, what);
+	*out = operand[0];
+	return 0;
+}
+
 int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err)
 {
 	if (tw_buf_failed(text))

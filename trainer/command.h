@@ -35,6 +35,10 @@ struct tw_command {
 	void (*release)(void *config);
 };
 
+/* The only operand that there may be; "3 operands, want <what>" if there is not one. */
+int tw_command_operand(char **operand, size_t count, const char *what, const char **out,
+		       struct tw_err *err);
+
 /*
  * Put a text on stdout. Fails with TW_NOMEM, naming what it is, where there was no memory
  * for it; that stdout takes it is checked at the end of the command.
