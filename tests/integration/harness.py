@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -247,14 +248,27 @@ def huge_post(path):
 
 # ---- estimator -------------------------------------------------------------
 
+def dial(path, patience_s=TIMEOUT_S):
+    """A connection to a Unix socket. A full accept queue is waited for, as clients without
+    a time limit do: Python's own limit would make it an error."""
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+                     struct.pack("ll", int(patience_s), 0))
+        s.connect(path)
+    except OSError:
+        s.close()
+        raise
+    s.settimeout(patience_s)
+    return s
+
+
 def ask_estimator(path, request, pieces=1):
     """As Kepler's client does: one connection, one write, one read of 4096 bytes.
 
     None where the estimator closes without an answer."""
     data = json.dumps(request).encode()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-        s.settimeout(TIMEOUT_S)
-        s.connect(path)
+    with dial(path) as s:
         step = max(len(data) // pieces, 1)
         try:
             for i in range(0, len(data), step):

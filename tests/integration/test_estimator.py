@@ -9,7 +9,7 @@ import tempfile
 import threading
 import unittest
 
-from harness import (COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, linear_watts,
+from harness import (COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, dial, linear_watts,
                      power_request, read_json, train_generated, wait_until)
 import generate_response as generator
 
@@ -93,9 +93,7 @@ class Estimator(Case):
 
     def test_several_requests_on_one_connection_are_answered_in_order(self):
         rows = rows_of(self.machine, 10)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-            s.settimeout(TIMEOUT_S)
-            s.connect(self.sockets[0])
+        with dial(self.sockets[0]) as s:
             s.sendall(b"\n".join(json.dumps(power_request(
                 COUNTER_ONLY, [row], trainer_name=TRAINER)).encode() for row in rows))
             text, decoder, answers = "", json.JSONDecoder(), []
@@ -119,9 +117,7 @@ class Estimator(Case):
 
     def test_thousands_of_rows_in_one_request(self):
         rows = rows_of(self.machine, 99) * 50
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-            s.settimeout(TIMEOUT_S)
-            s.connect(self.sockets[0])
+        with dial(self.sockets[0]) as s:
             data = json.dumps(power_request(COUNTER_ONLY, rows,
                                             trainer_name=TRAINER)).encode()
             sender = threading.Thread(target=s.sendall, args=(data,))
@@ -157,10 +153,8 @@ class Estimator(Case):
     # ---- what must disturb nobody ----------------------------------------------
 
     def connect(self):
-        s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        s = dial(self.sockets[0])
         self.addCleanup(s.close)
-        s.settimeout(TIMEOUT_S)
-        s.connect(self.sockets[0])
         return s
 
     def test_clients_that_leave_stall_or_send_rubbish(self):

@@ -12,8 +12,8 @@ import tempfile
 import time
 import unittest
 
-from harness import (BIN, COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, power_request,
-                     sanitized, train_generated)
+from harness import (BIN, COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, dial,
+                     power_request, sanitized, train_generated)
 
 ROW = [3.1e6, 2.5e9, 1.7e9]
 GOOD = power_request(COUNTER_ONLY, [ROW])
@@ -53,10 +53,8 @@ class Clients(Case):
         self.assertEqual(ask_estimator(self.socket, GOOD)["powers"], self.powers)
 
     def dial(self):
-        s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        s = dial(self.socket)
         self.addCleanup(s.close)
-        s.settimeout(TIMEOUT_S)
-        s.connect(self.socket)
         return s
 
     def send_and_read(self, data):
