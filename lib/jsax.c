@@ -2,16 +2,13 @@
 #include "lib/jsax.h"
 
 #include "lib/err.h"
+#include "lib/jnumber.h"
 #include "lib/jstring.h"
-#include "lib/num.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Digits of the longest number: exact decimal doubles have up to 767. */
-#define NUMBER_MAX 1024
 
 /* What may come next. */
 enum {
@@ -53,8 +50,7 @@ struct tw_jsax {
 	bool started, failed;
 	bool is_key; /* TOKEN_STRING */
 	unsigned word, word_len;
-	size_t number_len;
-	char number[NUMBER_MAX];
+	struct tw_jnumber number;
 	struct tw_jstring string;
 };
 
@@ -105,7 +101,7 @@ void tw_jsax_reset(struct tw_jsax *p)
 	p->token = TOKEN_NONE;
 	p->started = false;
 	p->failed = false;
-	p->number_len = 0;
+	tw_jnumber_begin(&p->number);
 	tw_jstring_begin(&p->string);
 }
 
@@ -144,70 +140,26 @@ static int emit(struct tw_jsax *p, struct tw_jsax_event *e, struct tw_err *err)
 	return p->fn(p->arg, e, err);
 }
 
-static int fail_number(const struct tw_jsax *p, struct tw_err *err)
-{
-	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": not a number, or too large",
-		       p->token_at);
-}
-
-static int emit_number(struct tw_jsax *p, double number, struct tw_err *err)
+static int emit_number(struct tw_jsax *p, struct tw_err *err)
 {
 	struct tw_jsax_event e = { .type = TW_JSAX_NUMBER,
-				   .number = number,
+				   .number = p->number.value,
 				   .offset = p->token_at };
 
 	return emit(p, &e, err);
 }
 
-/* The text of p->number is whole. */
-static int end_number(struct tw_jsax *p, struct tw_err *err)
-{
-	const size_t len = p->number_len;
-	double number;
-
-	p->number_len = 0;
-	if (!tw_parse_double(p->number, len, &number))
-		return fail_number(p, err);
-	return emit_number(p, number, err);
-}
-
-static bool is_number_byte(char c)
-{
-	return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' ||
-	       c == 'E';
-}
-
-/* Part of a number that began in an earlier piece, or may go on in the next. */
-static int gather_number(struct tw_jsax *p, const char *data, size_t len, size_t *at,
-			 struct tw_err *err)
-{
-	const size_t from = *at, room = NUMBER_MAX - p->number_len;
-	size_t i = from;
-
-	while (i < len && is_number_byte(data[i]))
-		i++;
-	*at = i;
-	if (i - from > room)
-		return fail_number(p, err);
-	memcpy(p->number + p->number_len, data + from, i - from);
-	p->number_len += i - from;
-	return i == len ? 0 : end_number(p, err);
-}
-
 static int take_number(struct tw_jsax *p, const char *data, size_t len, size_t *at,
 		       struct tw_err *err)
 {
-	const size_t from = *at, rest = len - from;
-	double number;
-	size_t n;
+	size_t used = 0;
+	bool ended;
 
-	if (p->number_len > 0)
-		return gather_number(p, data, len, at, err);
-	n = tw_scan_double(data + from, rest, &number);
-	if (n == rest || n == 0 || is_number_byte(data[from + n]))
-		return gather_number(p, data, len, at, err);
-	*at += n;
-	return n <= NUMBER_MAX ? emit_number(p, number, err) : fail_number(p, err);
+	if (tw_jnumber_feed(&p->number, data + *at, len - *at, p->token_at, &used, &ended,
+			    err) < 0)
+		return -1;
+	*at += used;
+	return ended ? emit_number(p, err) : 0;
 }
 
 static int take_string(struct tw_jsax *p, const char *data, size_t len, size_t *at,
@@ -425,7 +377,8 @@ int tw_jsax_end(struct tw_jsax *p, struct tw_err *err)
 {
 	assert(!p->failed);
 	if (p->token == TOKEN_NUMBER && p->depth == 0) {
-		p->failed = end_number(p, err) < 0;
+		p->failed = tw_jnumber_end(&p->number, p->token_at, err) < 0 ||
+			    emit_number(p, err) < 0;
 		return p->failed ? -1 : 0;
 	}
 	if (tw_jsax_done(p))
@@ -433,26 +386,4 @@ int tw_jsax_end(struct tw_jsax *p, struct tw_err *err)
 	p->failed = true;
 	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": cut short %s", p->offset,
 		       describe_open(p));
-}
-
-int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
-		  const char *data, size_t len, struct tw_err *err)
-{
-	struct tw_jsax *p = NULL;
-	size_t used = 0;
-	int rc = -1;
-
-	if (tw_jsax_new(limits, fn, arg, &p, err) < 0 ||
-	    tw_jsax_feed(p, data, len, &used, err) < 0 || tw_jsax_end(p, err) < 0)
-		goto out;
-	while (used < len && data[used] != '\0' && strchr(" \t\r\n", data[used]) != NULL)
-		used++;
-	if (used < len) {
-		tw_fail(err, TW_PARSE, "byte %zu: text behind the end", used);
-		goto out;
-	}
-	rc = 0;
-out:
-	tw_jsax_free(p);
-	return rc;
 }

@@ -12,7 +12,7 @@
 
 #define PIECE ((size_t)256 << 10)
 
-/* Bytes of the file; behind the document's end only white space is fine. */
+/* Behind the document's end only white space is fine. */
 static int feed(struct tw_jsax *p, const char *data, size_t len, uint64_t offset,
 		struct tw_err *err)
 {
@@ -28,7 +28,22 @@ static int feed(struct tw_jsax *p, const char *data, size_t len, uint64_t offset
 	return 0;
 }
 
-static int feed_all(struct tw_jsax *p, int fd, char *piece, struct tw_err *err)
+int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
+		  const char *data, size_t len, struct tw_err *err)
+{
+	struct tw_jsax *p = NULL;
+	int rc = -1;
+
+	if (tw_jsax_new(limits, fn, arg, &p, err) < 0 || feed(p, data, len, 0, err) < 0 ||
+	    tw_jsax_end(p, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_jsax_free(p);
+	return rc;
+}
+
+static int feed_file(struct tw_jsax *p, int fd, char *piece, struct tw_err *err)
 {
 	uint64_t offset = 0;
 
@@ -64,7 +79,7 @@ int tw_jsax_read(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
 		goto out;
 	}
 	if (tw_jsax_new(limits, fn, arg, &p, err) < 0 ||
-	    feed_all(p, fd, piece, err) < 0) {
+	    feed_file(p, fd, piece, err) < 0) {
 		tw_err_wrap(err, "'%s'", path);
 		goto out;
 	}
