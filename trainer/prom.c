@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 #include "trainer/prom_store.h"
+#include "trainer/series_draft.h"
 
 #include <stdio.h>
 #include <stdlib.h>

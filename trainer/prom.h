@@ -10,8 +10,8 @@
  *
  * Read as a stream: only the samples of metrics that some schema knows
  * (trainer/schema.h), or that are asked for by name, are kept. Samples must be in order
- *of time without repeats, finite, and not negative; errors name metric, series, sample
- *and byte.
+ * of time without repeats, finite, and not negative; errors name metric, series, sample
+ * and byte.
  */
 
 #include "lib/jsax.h"

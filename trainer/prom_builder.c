@@ -6,21 +6,13 @@
 #include "lib/strs.h"
 #include "trainer/prom_store.h"
 #include "trainer/schema.h"
+#include "trainer/series_draft.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LABELS_MAX 64
-
-/* Seconds since the epoch that still are a date: the year 5138. */
-#define TIME_MAX_S 1e11
-
-/* Far above any counter, and far from where sums and squares overflow. */
-#define VALUE_MAX 1e30
 
 /* What the next event belongs to. */
 enum state {
@@ -53,11 +45,8 @@ struct tw_prom_builder {
 	bool asked;    /* whether it is one of more */
 	size_t number; /* of that series, from 1 */
 	bool has_labels, has_values;
-	struct tw_label label[LABELS_MAX];
-	size_t labels;
+	struct tw_series_draft series;
 	const char *label_name; /* NULL: nobody wants its text */
-	double *time_ms, *value;
-	size_t samples, size;
 };
 
 int tw_prom_builder_new(struct tw_prom_builder **out, struct tw_err *err)
@@ -86,8 +75,7 @@ void tw_prom_builder_free(struct tw_prom_builder *b)
 	if (b == NULL)
 		return;
 	tw_prom_free(b->prom);
-	free(b->time_ms);
-	free(b->value);
+	tw_series_draft_release(&b->series);
 	free(b);
 }
 
@@ -109,7 +97,8 @@ struct tw_prom *tw_prom_builder_detach(struct tw_prom_builder *b)
 static void describe_place(const struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			   char *out, size_t size)
 {
-	const struct tw_series s = { .label = b->label, .labels = b->labels };
+	const struct tw_series s = { .label = b->series.label,
+				     .labels = b->series.labels };
 	char labels[96];
 	int n = snprintf(out, size, "byte %" PRIu64, e->offset);
 
@@ -140,8 +129,8 @@ static int fail_sample(const struct tw_prom_builder *b, const struct tw_jsax_eve
 
 	describe_place(b, e, place, sizeof(place));
 	tw_format_double(at, time_s);
-	return tw_fail(err, code, "%s, sample %zu, time %s: %s", place, b->samples + 1,
-		       at, what);
+	return tw_fail(err, code, "%s, sample %zu, time %s: %s", place,
+		       b->series.samples + 1, at, what);
 }
 
 static void pass_over(struct tw_prom_builder *b, enum state after)
@@ -184,27 +173,18 @@ static void begin_series(struct tw_prom_builder *b)
 	b->number++;
 	b->has_labels = false;
 	b->has_values = false;
-	b->labels = 0;
-	b->samples = 0;
+	tw_series_draft_begin(&b->series);
 }
 
 static int end_series(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		      struct tw_err *err)
 {
-	const struct tw_series_draft s = {
-		.label = b->label,
-		.labels = b->labels,
-		.time_ms = b->time_ms,
-		.value = b->value,
-		.samples = b->samples,
-	};
-
 	if (!b->has_labels || !b->has_values)
 		return fail_type(b, e, "'metric' and 'values' in a series", err);
 	b->state = IN_LIST;
-	if (b->samples == 0)
+	if (b->series.samples == 0)
 		return 0;
-	return tw_prom_add_series(b->prom, b->metric, &s, err);
+	return tw_prom_add_series(b->prom, b->metric, &b->series, err);
 }
 
 static int begin_member(struct tw_prom_builder *b, const struct tw_jsax_event *e,
@@ -241,90 +221,45 @@ static int begin_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 static int end_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		     struct tw_err *err)
 {
-	const char *value;
+	const char *value, *wanted;
 
 	b->state = IN_LABELS;
 	if (b->label_name == NULL)
 		return 0;
 	if (memchr(e->text, '\0', e->len) != NULL)
 		return fail_type(b, e, "labels without NUL", err);
-	for (size_t i = 0; i < b->labels; i++)
-		if (b->label[i].name == b->label_name)
-			return fail_type(b, e, "each label once", err);
-	if (b->labels == LABELS_MAX)
-		return fail_type(b, e, "fewer labels", err);
+	wanted = tw_series_draft_check_label(&b->series, b->label_name);
+	if (wanted != NULL)
+		return fail_type(b, e, wanted, err);
 	value = tw_intern(&b->prom->shared, e->text, e->len, err);
 	if (value == NULL)
 		return -1;
-	b->label[b->labels++] = (struct tw_label){ b->label_name, value };
-	return 0;
-}
-
-static int grow_samples(struct tw_prom_builder *b, struct tw_err *err)
-{
-	size_t size = b->size != 0 ? b->size * 2 : 256;
-	double *time_ms, *value;
-
-	if (b->size >= TW_PACKED_COUNT_MAX / 2)
-		return tw_fail(err, TW_INVALID, "a series of more than %zu samples",
-			       b->size);
-	time_ms = realloc(b->time_ms, size * sizeof(*time_ms));
-	if (time_ms == NULL)
-		return tw_fail(err, TW_NOMEM, "series of %zu samples", size);
-	b->time_ms = time_ms;
-	value = realloc(b->value, size * sizeof(*value));
-	if (value == NULL)
-		return tw_fail(err, TW_NOMEM, "series of %zu samples", size);
-	b->value = value;
-	b->size = size;
+	tw_series_draft_add_label(&b->series, b->label_name, value);
 	return 0;
 }
 
 static int take_time(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		     struct tw_err *err)
 {
-	double time_ms;
+	const char *fault = tw_series_draft_check_time(&b->series, e->number);
 
-	if (!(e->number >= 0 && e->number <= TIME_MAX_S))
-		return fail_sample(b, e, TW_INVALID, e->number, "not a time", err);
-	time_ms = (double)(int64_t)(e->number * 1e3 + 0.5);
-	if (b->samples > 0 && time_ms == b->time_ms[b->samples - 1])
-		return fail_sample(b, e, TW_INVALID, e->number,
-				   "repeats the time before it", err);
-	if (b->samples > 0 && time_ms < b->time_ms[b->samples - 1])
-		return fail_sample(b, e, TW_INVALID, e->number,
-				   "out of order: before the sample before it", err);
-	if (b->samples == b->size && grow_samples(b, err) < 0)
-		return -1;
-	b->time_ms[b->samples] = time_ms;
+	if (fault != NULL)
+		return fail_sample(b, e, TW_INVALID, e->number, fault, err);
 	b->state = AT_VALUE;
-	return 0;
+	return tw_series_draft_add_time(&b->series, e->number, err);
 }
 
 static int take_value(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		      struct tw_err *err)
 {
-	enum tw_code code = TW_INVALID;
-	const char *what;
-	double v;
+	enum tw_code code;
+	const char *fault = tw_series_draft_add_value(&b->series, e->text, e->len, &code);
 
-	if (!tw_parse_sample(e->text, e->len, &v)) {
-		code = TW_PARSE;
-		what = "value is not a number";
-	} else if (isnan(v)) {
-		what = "value is NaN";
-	} else if (isinf(v)) {
-		what = "value is infinite";
-	} else if (v < 0) {
-		what = "value is negative";
-	} else if (v > VALUE_MAX) {
-		what = "value is too large for a counter";
-	} else {
-		b->value[b->samples++] = v;
-		b->state = AT_SAMPLE_END;
-		return 0;
-	}
-	return fail_sample(b, e, code, b->time_ms[b->samples] / 1e3, what, err);
+	if (fault != NULL)
+		return fail_sample(b, e, code, b->series.time_ms[b->series.samples] / 1e3,
+				   fault, err);
+	b->state = AT_SAMPLE_END;
+	return 0;
 }
 
 /* Events of what nobody wants: a scalar, or all up to its container's end. */

@@ -11,6 +11,8 @@
 #include "trainer/prom.h"
 #include "trainer/schema.h"
 
+struct tw_series_draft;
+
 struct tw_prom_metric {
 	const char *name;
 	struct tw_series *series;
@@ -33,15 +35,6 @@ struct tw_prom_metric tw_prom_metric(const char *name);
 /* Place of the metric of that name, made if it is new. */
 int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,
 		       struct tw_err *err);
-
-/* A series as it is read. Its label texts are the response's. */
-struct tw_series_draft {
-	const struct tw_label *label;
-	size_t labels;
-	const double *time_ms; /* whole */
-	const double *value;
-	size_t samples;
-};
 
 /* Append a packed copy to a metric's series. */
 int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series_draft *s,

@@ -80,6 +80,7 @@ trainer-src += trainer/schema_node_exporter.c
 trainer-src += trainer/schema_tallywatt.c
 trainer-src += trainer/score.c
 trainer-src += trainer/scrape.c
+trainer-src += trainer/series_draft.c
 trainer-src += trainer/series_file.c
 trainer-src += trainer/series_reader.c
 trainer-src += trainer/service.c
