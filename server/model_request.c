@@ -5,6 +5,8 @@
 #include "lib/jsax.h"
 #include "lib/num.h"
 #include "model-db/choose.h"
+#include "server/member_value.h"
+#include "server/output_name.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,38 +17,12 @@
  * tree of allocated values than everything else that is done for it.
  */
 
-#define WHERE "request"
+#define WHERE TW_REQUEST_WHERE
 
 /* No database has more node types. */
 #define NODE_TYPE_MAX 1000000
 
 #define DEPTH_MAX 64
-
-/* Every name that an output type ever had. */
-static const struct output_name {
-	const char *name;
-	enum tw_output output;
-	bool weight;           /* what it asked for before there was a key "weight" */
-	enum tw_client client; /* what Kepler up to 0.5.3 takes as its weights */
-} output_names[] = {
-	{ "AbsComponentModelWeight", TW_ABS_POWER, true, TW_CLIENT_0_5 },
-	{ "AbsComponentPower", TW_ABS_POWER, false, TW_CLIENT_0_5 },
-	{ "AbsModelWeight", TW_ABS_POWER, true, TW_CLIENT_0_5_TOTAL },
-	{ "AbsPower", TW_ABS_POWER, false, TW_CLIENT_0_5_TOTAL },
-	{ "DynComponentModelWeight", TW_DYN_POWER, true, TW_CLIENT_0_5 },
-	{ "DynComponentPower", TW_DYN_POWER, false, TW_CLIENT_0_5 },
-	{ "DynModelWeight", TW_DYN_POWER, true, TW_CLIENT_0_5_TOTAL },
-	{ "DynPower", TW_DYN_POWER, false, TW_CLIENT_0_5_TOTAL },
-};
-
-static const struct output_name *find_output(const char *name, size_t len)
-{
-	for (size_t i = 0; i < sizeof(output_names) / sizeof(output_names[0]); i++)
-		if (strlen(output_names[i].name) == len &&
-		    memcmp(output_names[i].name, name, len) == 0)
-			return &output_names[i];
-	return NULL;
-}
 
 /* The keys that are known; others are passed over. */
 enum key {
@@ -70,7 +46,7 @@ struct member;
 struct reader {
 	const char *data;
 	struct tw_wanted w;
-	const struct output_name *output; /* NULL: not given yet */
+	const struct tw_output_name *output; /* NULL: not given yet */
 	bool weight_given;
 	size_t metrics; /* entries */
 
@@ -88,115 +64,42 @@ struct member {
 	take_fn *each; /* what is inside of that, one level deep; NULL: nothing can be */
 };
 
-/* ---- values ---- */
-
-static const char *describe(const struct tw_jsax_event *e)
-{
-	switch (e->type) {
-	case TW_JSAX_ARRAY:
-		return "a list";
-	case TW_JSAX_TRUE:
-		return "true";
-	case TW_JSAX_FALSE:
-		return "false";
-	default:
-		return tw_jsax_type_name(e->type);
-	}
-}
-
-static int fail_type(const struct reader *r, const char *want,
-		     const struct tw_jsax_event *e, struct tw_err *err)
-{
-	return tw_fail(err, TW_PARSE, WHERE ".%s: expected %s, got %s", r->member->name,
-		       want, describe(e));
-}
-
-static int check_text(const struct reader *r, const struct tw_jsax_event *e,
-		      struct tw_err *err)
-{
-	if (e->type != TW_JSAX_TEXT)
-		return fail_type(r, "a string", e, err);
-	if (memchr(e->text, '\0', e->len) != NULL)
-		return tw_fail(err, TW_PARSE, WHERE ".%s: a NUL in it", r->member->name);
-	return 0;
-}
-
-/* A copy; an empty text is as good as none. */
-static int take_text(const struct reader *r, const struct tw_jsax_event *e, char **out,
-		     struct tw_err *err)
-{
-	char *text;
-
-	if (e->type == TW_JSAX_NULL)
-		return 0;
-	if (check_text(r, e, err) < 0)
-		return -1;
-	if (e->len == 0)
-		return 0;
-	text = malloc(e->len + 1);
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, WHERE ".%s", r->member->name);
-	memcpy(text, e->text, e->len);
-	text[e->len] = '\0';
-	*out = text;
-	return 0;
-}
-
-static int take_bool(const struct reader *r, const struct tw_jsax_event *e, bool *out,
-		     struct tw_err *err)
-{
-	if (e->type == TW_JSAX_TRUE || e->type == TW_JSAX_FALSE)
-		*out = e->type == TW_JSAX_TRUE;
-	else if (e->type != TW_JSAX_NULL)
-		return fail_type(r, "true or false", e, err);
-	return 0;
-}
-
-/* Written without a point and an exponent. */
-static bool is_whole(const struct reader *r, const struct tw_jsax_event *e)
-{
-	const char *p = r->data + e->offset;
-
-	p += strspn(p, "-0123456789");
-	return *p != '.' && *p != 'e' && *p != 'E';
-}
-
 /* ---- keys ---- */
 
 static int take_filter(struct reader *r, const struct tw_jsax_event *e,
 		       struct tw_err *err)
 {
-	return take_text(r, e, &r->w.filter, err);
+	return tw_member_text(r->member->name, e, &r->w.filter, err);
 }
 
 static int take_pipeline(struct reader *r, const struct tw_jsax_event *e,
 			 struct tw_err *err)
 {
-	return take_text(r, e, &r->w.pipeline, err);
+	return tw_member_text(r->member->name, e, &r->w.pipeline, err);
 }
 
 static int take_trainer(struct reader *r, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
-	return take_text(r, e, &r->w.trainer, err);
+	return tw_member_text(r->member->name, e, &r->w.trainer, err);
 }
 
 static int take_loose(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
 {
-	return take_bool(r, e, &r->w.loose_node_type, err);
+	return tw_member_bool(r->member->name, e, &r->w.loose_node_type, err);
 }
 
 static int take_weight(struct reader *r, const struct tw_jsax_event *e,
 		       struct tw_err *err)
 {
 	r->weight_given = e->type != TW_JSAX_NULL;
-	return take_bool(r, e, &r->w.weight, err);
+	return tw_member_bool(r->member->name, e, &r->w.weight, err);
 }
 
 static int take_list(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
 {
 	if (e->type != TW_JSAX_ARRAY && e->type != TW_JSAX_NULL)
-		return fail_type(r, "a list", e, err);
+		return tw_member_fail_type(r->member->name, "a list", e, err);
 	return 0;
 }
 
@@ -219,7 +122,7 @@ static int take_metric(struct reader *r, const struct tw_jsax_event *e,
 	if (e->type != TW_JSAX_TEXT)
 		return tw_fail(err, TW_PARSE,
 			       WHERE ".metrics[%zu]: expected a string, got %s", i,
-			       describe(e));
+			       tw_member_describe(e));
 	if (e->len > TW_FEATURE_NAME_MAX)
 		return tw_fail(err, TW_INVALID,
 			       WHERE ".metrics[%zu]: %zu bytes, limit is %d", i, e->len,
@@ -249,7 +152,7 @@ static int take_node_type(struct reader *r, const struct tw_jsax_event *e,
 
 	if (e->type == TW_JSAX_NULL)
 		return 0;
-	if (e->type == TW_JSAX_NUMBER && is_whole(r, e)) {
+	if (e->type == TW_JSAX_NUMBER && tw_member_is_whole(e, r->data)) {
 		if (e->number < -1 || e->number > NODE_TYPE_MAX)
 			return tw_fail(err, TW_INVALID,
 				       WHERE ".node_type: %.0f is not from -1 to %d",
@@ -258,8 +161,8 @@ static int take_node_type(struct reader *r, const struct tw_jsax_event *e,
 		return 0;
 	}
 	if (e->type != TW_JSAX_TEXT)
-		return fail_type(r, "a whole number", e, err);
-	if (check_text(r, e, err) < 0)
+		return tw_member_fail_type(r->member->name, "a whole number", e, err);
+	if (tw_member_check_text(r->member->name, e, err) < 0)
 		return -1;
 	if (e->len >= sizeof(text))
 		return tw_fail(err, TW_INVALID, WHERE ".node_type: %zu bytes of text",
@@ -279,9 +182,9 @@ static int take_output(struct reader *r, const struct tw_jsax_event *e,
 {
 	if (e->type == TW_JSAX_NULL)
 		return tw_fail(err, TW_PARSE, WHERE ".output_type: must not be null");
-	if (check_text(r, e, err) < 0)
+	if (tw_member_check_text(r->member->name, e, err) < 0)
 		return -1;
-	r->output = find_output(e->text, e->len);
+	r->output = tw_output_name_find(e->text, e->len);
 	if (r->output == NULL)
 		return tw_fail(err, TW_INVALID,
 			       WHERE
@@ -297,7 +200,7 @@ static int take_source(struct reader *r, const struct tw_jsax_event *e,
 	char *name = NULL;
 	int rc = -1;
 
-	if (take_text(r, e, &name, err) < 0)
+	if (tw_member_text(r->member->name, e, &name, err) < 0)
 		return -1;
 	r->w.source = tw_energy_source_wanted(name);
 	if (r->w.source == NULL) {
@@ -317,14 +220,14 @@ static int take_spec(struct reader *r, const struct tw_jsax_event *e, struct tw_
 {
 	if (e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_NULL)
 		return tw_fail(err, TW_INVALID, WHERE ".%s: expected an object, got %s",
-			       r->member->name, describe(e));
+			       r->member->name, tw_member_describe(e));
 	return 0;
 }
 
 static int take_spec_member(struct reader *r, const struct tw_jsax_event *e,
 			    struct tw_err *err)
 {
-	const struct tw_spec_value v = { .kind = describe(e),
+	const struct tw_spec_value v = { .kind = tw_member_describe(e),
 					 .text = e->type == TW_JSAX_TEXT ? e->text : NULL,
 					 .len = e->len,
 					 .is_number = e->type == TW_JSAX_NUMBER,
@@ -392,7 +295,7 @@ static int dispatch(struct reader *r, const struct tw_jsax_event *e, struct tw_e
 		return 0;
 	if (e->depth == 0 && e->type != TW_JSAX_OBJECT)
 		return tw_fail(err, TW_PARSE, WHERE ": expected an object, got %s",
-			       describe(e));
+			       tw_member_describe(e));
 	if (e->depth == 1 && e->type == TW_JSAX_KEY)
 		return begin_member(r, e, err);
 	if (e->depth == 1 && r->member != NULL)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 server-src += server/api_json.c
 server-src += server/compat.c
+server-src += server/member_value.c
 server-src += server/model_metrics.c
 server-src += server/model_request.c
 server-src += server/models.c
+server-src += server/output_name.c
 server-src += server/pull.c
 server-src += server/pull_metrics.c
 server-src += server/pull_record.c
