@@ -298,6 +298,16 @@ out:
 	return rc;
 }
 
+int tw_opts_check_required(const struct tw_opts *o, const void *config,
+			   struct tw_err *err)
+{
+	for (size_t i = 0; i < o->count; i++)
+		if (o->opt[i].required && !tw_opt_is_given(&o->opt[i], config))
+			return tw_fail(err, TW_INVALID, "--%s is missing",
+				       o->opt[i].name);
+	return 0;
+}
+
 void tw_opts_release(const struct tw_opts *o, void *config)
 {
 	for (size_t i = 0; i < o->count; i++)

@@ -41,7 +41,8 @@ struct tw_opt {
 	const char *help;           /* one line */
 	const char *const *choices; /* TW_OPT_CHOICE: ended by NULL */
 	uint32_t min, max;
-	char letter; /* 'n': -n is --name; 0: none. Not h or V, which are everybody's */
+	bool required; /* of a text or list: there is no running without it */
+	char letter;   /* 'n': -n is --name; 0: none. Not h or V, which are everybody's */
 };
 
 struct tw_opts {
@@ -65,6 +66,13 @@ enum tw_opts_action {
  */
 int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		  enum tw_opts_action *action, int *rest, struct tw_err *err);
+
+/*
+ * That all of the required ones were given: "--to is missing" if not. Apart from the
+ * above for programs that look at their operands first.
+ */
+int tw_opts_check_required(const struct tw_opts *o, const void *config,
+			   struct tw_err *err);
 
 /* Free the texts that config owns. */
 void tw_opts_release(const struct tw_opts *o, void *config);

@@ -116,6 +116,14 @@ int tw_opt_set(const struct tw_opt *x, const char *text, void *config, struct tw
 	return set_text(text, at, err);
 }
 
+bool tw_opt_is_given(const struct tw_opt *x, const void *config)
+{
+	const void *at = const_field(x, config);
+
+	return tw_opt_adds(x) ? ((const struct tw_strs *)at)->count > 0
+			      : *(char *const *)at != NULL;
+}
+
 static void print_list(const char *name, const struct tw_strs *l, FILE *out)
 {
 	fprintf(out, l->count > 0 ? "%s = " : "# %s =", name);

@@ -19,6 +19,9 @@ bool tw_opt_adds(const struct tw_opt *x);
 int tw_opt_set(const struct tw_opt *x, const char *text, void *config,
 	       struct tw_err *err);
 
+/* Whether the field has a text, or a list anything in it. */
+bool tw_opt_is_given(const struct tw_opt *x, const void *config);
+
 /* "name = value", as tw_opt_file_read() takes it; a text not given as a comment. */
 void tw_opt_print(const struct tw_opt *x, const void *config, FILE *out);
 

@@ -9,6 +9,7 @@
 #include "lib/opt.h"
 #include "lib/strs.h"
 #include "model-db/model_check.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 
 #include <stdio.h>
@@ -24,11 +25,7 @@ struct config {
 
 static const char *const outputs[] = { "AbsPower", "DynPower", NULL };
 
-#define TEXT(n, field, a, h)                                                  \
-	{                                                                     \
-		.name = n, .type = TW_OPT_TEXT,                               \
-		.offset = offsetof(struct config, field), .arg = a, .help = h \
-	}
+#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
 
 static const struct tw_opt options[] = {
 	TEXT("socket", socket, "PATH", "ask the estimator at this socket"),

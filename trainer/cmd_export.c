@@ -6,6 +6,7 @@
 #include "lib/opt.h"
 #include "lib/zip.h"
 #include "model-db/pipeline.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 #include "trainer/export.h"
 
@@ -19,11 +20,7 @@ struct config {
 	struct tw_export_args args;
 };
 
-#define TEXT(flag, field, what, line)                                               \
-	{                                                                           \
-		.name = flag, .type = TW_OPT_TEXT,                                  \
-		.offset = offsetof(struct config, field), .arg = what, .help = line \
-	}
+#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
 
 static const struct tw_opt options[] = {
 	{ .name = "model-db",
@@ -33,8 +30,9 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, model_db),
 	  .arg = "DIR",
 	  .help = "the model database" },
-	TEXT("name", name, "NAME", "the pipeline"),
-	TEXT("output", output, "DIR", "where the pipeline's directory is to be"),
+	TW_OPT_ROW_REQUIRED(struct config, "name", name, "NAME", "the pipeline"),
+	TW_OPT_ROW_REQUIRED(struct config, "output", output, "DIR",
+			    "where the pipeline's directory is to be"),
 	TEXT("max-mae", max_mae, "WATTS", "leave models with larger errors out"),
 	TEXT("max-mape", max_mape, "PERCENT", "leave models with larger errors out"),
 	TEXT("publisher", publisher, "TEXT", "who publishes it"),
@@ -60,10 +58,6 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (c->name == NULL)
-		return tw_fail(err, TW_INVALID, "--name is missing");
-	if (c->output == NULL)
-		return tw_fail(err, TW_INVALID, "--output is missing");
 	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0)
 		return -1;
 	c->args.name = c->name;

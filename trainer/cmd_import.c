@@ -36,6 +36,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, to),
 	  .arg = "DB",
+	  .required = true,
 	  .help = "the model database's directory" },
 	{ .name = "name",
 	  .type = TW_OPT_TEXT,
@@ -109,13 +110,6 @@ static int take_operands(void *config, char **operand, size_t count, struct tw_e
 
 	return tw_command_operand(operand, count, "one directory, zip file or URL",
 				  &c->from, err);
-}
-
-static int check_use(void *config, struct tw_err *err)
-{
-	const struct config *c = config;
-
-	return c->to != NULL ? 0 : tw_fail(err, TW_INVALID, "--to is missing");
 }
 
 static void tell_counts(const char *name, const size_t of[TW_IMPORT_OUTCOMES])
@@ -275,6 +269,5 @@ const struct tw_command tw_command_import = {
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,
-	.check = check_use,
 	.work = import,
 };

@@ -6,6 +6,7 @@
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/opt.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 
 #include <stdio.h>
@@ -25,24 +26,8 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "proc",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, proc),
-	  .fallback = "/proc",
-	  .arg = "DIR",
-	  .help = "the machine's /proc" },
-	{ .name = "sys",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, sys),
-	  .fallback = "/sys",
-	  .arg = "DIR",
-	  .help = "its /sys" },
-	{ .name = "dev",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, dev),
-	  .fallback = "/dev",
-	  .arg = "DIR",
-	  .help = "its /dev" },
+	TW_OPTS_MACHINE(struct config),
+	TW_OPT_MACHINE_DIR(struct config, "dev", dev, "/dev", "its /dev"),
 	{ .name = "powercap",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, powercap),

@@ -21,6 +21,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, input),
 	  .arg = "FILE",
+	  .required = true,
 	  .help = "Prometheus response of the machine at rest" },
 	{ .name = "machine",
 	  .type = TW_OPT_TEXT,
@@ -74,13 +75,6 @@ static int write_text(const char *path, const struct tw_buf *text, struct tw_err
 	return tw_file_replace(path, text->data, text->len, err);
 }
 
-static int check_use(void *config, struct tw_err *err)
-{
-	const struct config *c = config;
-
-	return c->input != NULL ? 0 : tw_fail(err, TW_INVALID, "--input is missing");
-}
-
 static int profile(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
@@ -114,6 +108,5 @@ const struct tw_command tw_command_profile = {
 	.summary = "tell what machines at rest draw",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
-	.check = check_use,
 	.work = profile,
 };

@@ -9,6 +9,7 @@
 #include "model-db/pipeline.h"
 #include "model-db/signature.h"
 #include "trainer/cmd_credentials.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 #include "trainer/publishing.h"
 
@@ -27,12 +28,7 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "to",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, to),
-	  .arg = "URL|DB",
-	  .help = "a tw-server that takes pipelines, or a model database's directory" },
+	TW_OPT_TO(struct config),
 	{ .name = "name",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, name),
@@ -173,8 +169,6 @@ static int check_use(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
 
-	if (c->to == NULL)
-		return tw_fail(err, TW_INVALID, "--to is missing");
 	if (c->require_signature && c->keys.count == 0)
 		return tw_fail(err, TW_INVALID,
 			       "--require-signature without a --public-key");

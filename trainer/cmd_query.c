@@ -5,6 +5,7 @@
 #include "lib/opt.h"
 #include "lib/strs.h"
 #include "trainer/cmd_credentials.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 #include "trainer/query.h"
 #include "trainer/stop.h"
@@ -46,7 +47,8 @@ struct config {
 static const struct tw_opt options[] = {
 	TEXT("server", "PROM_SERVER", server, "http://localhost:9090", "URL",
 	     "Prometheus, or what speaks its API"),
-	TEXT("output", NULL, output, NULL, "FILE", "write the response here"),
+	TW_OPT_ROW_REQUIRED(struct config, "output", output, "FILE",
+			    "write the response here"),
 	TEXT("start", NULL, start, NULL, "TIME",
 	     "from here: 2026-11-21T12:00:00Z, or seconds since the epoch"),
 	TEXT("end", NULL, end, NULL, "TIME", "up to here; else up to now"),
@@ -196,8 +198,6 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (c->output == NULL)
-		return tw_fail(err, TW_INVALID, "--output is missing");
 	if (find_range(c, &c->range, err) < 0)
 		return -1;
 	return tw_credentials_open(&c->access, &c->web, "PROM_HEADERS", "tallywatt query",

@@ -41,6 +41,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, output),
 	  .arg = "FILE",
+	  .required = true,
 	  .help = "write the response here" },
 	DURATION("interval", interval_ms, "3s", "from one look to the next"),
 	DURATION("for", for_ms, NULL, "end after so long; else when interrupted"),
@@ -168,8 +169,6 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (c->output == NULL)
-		return tw_fail(err, TW_INVALID, "--output is missing");
 	if (c->interval_ms < 10)
 		return tw_fail(err, TW_INVALID, "--interval is below 10ms");
 	return tw_credentials_open(&c->access, &c->web, NULL, "tallywatt record", err);

@@ -4,6 +4,7 @@
 #include "lib/opt.h"
 #include "model-db/pipeline.h"
 #include "trainer/cmd_credentials.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 #include "trainer/publishing.h"
 
@@ -16,12 +17,7 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "to",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, to),
-	  .arg = "URL|DB",
-	  .help = "a tw-server that takes pipelines, or a model database's directory" },
+	TW_OPT_TO(struct config),
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -38,13 +34,6 @@ static int take_operands(void *config, char **operand, size_t count, struct tw_e
 	struct config *c = config;
 
 	return tw_command_operand(operand, count, "one pipeline's name", &c->name, err);
-}
-
-static int check_use(void *config, struct tw_err *err)
-{
-	const struct config *c = config;
-
-	return c->to != NULL ? 0 : tw_fail(err, TW_INVALID, "--to is missing");
 }
 
 static int roll_back(void *config, struct tw_err *err)
@@ -70,6 +59,5 @@ const struct tw_command tw_command_rollback = {
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,
-	.check = check_use,
 	.work = roll_back,
 };

@@ -7,6 +7,7 @@
 #include "profiler/node_choice.h"
 #include "profiler/node_types.h"
 #include "profiler/spec.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 
 #include <stdio.h>
@@ -16,18 +17,7 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "proc",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, proc),
-	  .fallback = "/proc",
-	  .arg = "DIR",
-	  .help = "the machine's /proc" },
-	{ .name = "sys",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, sys),
-	  .fallback = "/sys",
-	  .arg = "DIR",
-	  .help = "its /sys" },
+	TW_OPTS_MACHINE(struct config),
 	{ .name = "node-types",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, node_types),

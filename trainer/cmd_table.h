@@ -7,6 +7,7 @@
  */
 
 #include "lib/opt.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/extract.h"
 #include "trainer/smooth.h"
 #include "trainer/thirdparty.h"
@@ -58,33 +59,8 @@ extern const char *const tw_compat_names[];
 		  .help = "none, or kms: kepler-model-server's arithmetic, mean steps " \
 			  "and all",                                                    \
 		  .choices = tw_compat_names },                                         \
-		{ .name = "resets",                                                     \
-		  .type = TW_OPT_CHOICE,                                                \
-		  .offset = offsetof(config, table.resets),                             \
-		  .fallback = "refuse",                                                 \
-		  .arg = "HOW",                                                         \
-		  .help = "where a counter falls: refuse the data, or carry the rate "  \
-			  "on",                                                         \
-		  .choices = tw_resets_names },                                         \
-		{ .name = "vm-metrics",                                                 \
-		  .type = TW_OPT_BOOL,                                                  \
-		  .offset = offsetof(config, table.vm_metrics),                         \
-		  .help = "take the series of job \"vm\"" },                            \
-		{ .name = "extractor",                                                  \
-		  .type = TW_OPT_CHOICE,                                                \
-		  .offset = offsetof(config, table.extractor),                          \
-		  .fallback = "default",                                                \
-		  .arg = "NAME",                                                        \
-		  .help = "default, or smooth: means over the last times",              \
-		  .choices = tw_extractor_names },                                      \
-		{ .name = "smooth-window",                                              \
-		  .type = TW_OPT_U32,                                                   \
-		  .offset = offsetof(config, table.window),                             \
-		  .fallback = "30",                                                     \
-		  .arg = "N",                                                           \
-		  .help = "how many times, with --extractor smooth",                    \
-		  .min = 1,                                                             \
-		  .max = TW_SMOOTH_WINDOW_MAX },                                        \
+		TW_OPTS_SERIES(config, table.resets, table.vm_metrics),                 \
+		TW_OPTS_EXTRACTOR(config, table.extractor, table.window),               \
 		{ .name = "machine",                                                    \
 		  .type = TW_OPT_TEXT,                                                  \
 		  .offset = offsetof(config, table.machine),                            \

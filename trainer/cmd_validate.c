@@ -5,6 +5,7 @@
 #include "lib/json.h"
 #include "lib/opt.h"
 #include "trainer/cmd_isolation.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/command.h"
 #include "trainer/extract.h"
 #include "trainer/judged.h"
@@ -24,19 +25,17 @@ struct config {
 	struct tw_judge judge;
 };
 
-#define TEXT(flag, field, what, line)                                               \
-	{                                                                           \
-		.name = flag, .type = TW_OPT_TEXT,                                  \
-		.offset = offsetof(struct config, field), .arg = what, .help = line \
-	}
+#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
 
 static const struct tw_opt options[] = {
 	{ .name = "model",
 	  .type = TW_OPT_LIST,
 	  .offset = offsetof(struct config, models),
 	  .arg = "DIR|ZIP,..",
+	  .required = true,
 	  .help = "the models to judge" },
-	TEXT("input", input, "FILE", "by this Prometheus response, or table (CSV)"),
+	TW_OPT_ROW_REQUIRED(struct config, "input", input, "FILE",
+			    "by this Prometheus response, or table (CSV)"),
 	TEXT("machine", machine, "NAME", "which one, where the response holds several"),
 	TEXT("isolator", isolator, "NAME",
 	     "for DynPower; else the one that the model was trained with"),
@@ -48,17 +47,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, json),
 	  .help = "print JSON" },
-	{ .name = "resets",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, resets),
-	  .fallback = "refuse",
-	  .arg = "HOW",
-	  .choices = tw_resets_names,
-	  .help = "where a counter falls: refuse the data, or carry the rate on" },
-	{ .name = "vm-metrics",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, vm_metrics),
-	  .help = "take the series of job \"vm\"" },
+	TW_OPTS_SERIES(struct config, resets, vm_metrics),
 };
 
 static const struct tw_opts opts = {
@@ -73,10 +62,6 @@ static int check_use(void *config, struct tw_err *err)
 	struct config *c = config;
 	struct tw_judge *j = &c->judge;
 
-	if (c->models.count == 0)
-		return tw_fail(err, TW_INVALID, "--model is missing");
-	if (c->input == NULL)
-		return tw_fail(err, TW_INVALID, "--input is missing");
 	j->machine = c->machine;
 	j->resets = (enum tw_resets)c->resets;
 	j->vm_metrics = c->vm_metrics;

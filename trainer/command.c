@@ -43,6 +43,8 @@ static int prepare(const struct tw_command *c, int argc, char **argv, void *conf
 	if (c->operands != NULL &&
 	    c->operands(config, argv + rest, (size_t)(argc - rest), err) < 0)
 		return -1;
+	if (tw_opts_check_required(c->opts, config, err) < 0)
+		return -1;
 	return c->check != NULL ? c->check(config, err) : 0;
 }
 

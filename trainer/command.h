@@ -16,8 +16,9 @@ struct tw_opts;
 /*
  * What a command does between its options and its exit status. config is config_size
  * bytes, zeroed, then filled by opts; the steps go in this order, and each may be NULL
- * but work. What fails is told in one line on stderr. Results go to stdout, which is
- * flushed and checked for all of them afterwards.
+ * but work; between operands and check, options that are required must have come. What
+ * fails is told in one line on stderr. Results go to stdout, which is flushed and checked
+ * for all of them afterwards.
  */
 struct tw_command {
 	const char *name;

@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "trainer/cmd_rows.h"
 #include "trainer/names.h"
 #include "trainer/smooth.h"
 #include "trainer/train.h"
@@ -14,12 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT(flag, field, what, line)                                          \
-	{                                                                      \
-		.name = flag, .type = TW_OPT_TEXT,                             \
-		.offset = offsetof(struct tw_train_flags, field), .arg = what, \
-		.help = line                                                   \
-	}
+#define TEXT(flag, field, what, line) \
+	TW_OPT_ROW(struct tw_train_flags, flag, field, what, line)
 #define LIST(flag, field, what, line)                                          \
 	{                                                                      \
 		.name = flag, .type = TW_OPT_LIST,                             \
@@ -93,32 +90,8 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, shuffled),
 	  .help = "judge by shuffled rows too, to compare with others' figures" },
-	{ .name = "extractor",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct tw_train_flags, extractor),
-	  .fallback = "default",
-	  .arg = "NAME",
-	  .choices = tw_extractor_names,
-	  .help = "default, or smooth: means over the last times" },
-	{ .name = "smooth-window",
-	  .type = TW_OPT_U32,
-	  .offset = offsetof(struct tw_train_flags, window),
-	  .fallback = "30",
-	  .arg = "N",
-	  .help = "how many times, with --extractor smooth",
-	  .min = 1,
-	  .max = TW_SMOOTH_WINDOW_MAX },
-	{ .name = "resets",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct tw_train_flags, resets),
-	  .fallback = "refuse",
-	  .arg = "HOW",
-	  .choices = tw_resets_names,
-	  .help = "where a counter falls: refuse the data, or carry the rate on" },
-	{ .name = "vm-metrics",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct tw_train_flags, vm_metrics),
-	  .help = "take the series of job \"vm\"" },
+	TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),
+	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics),
 };
 
 const struct tw_opts tw_train_opts = {
