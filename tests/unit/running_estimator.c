@@ -4,8 +4,6 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
-#include "lib/fileset.h"
-#include "model-db/pipeline.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 
@@ -20,16 +18,7 @@
 
 void publish(const struct fixture *f, const char *name, const struct sample *s)
 {
-	struct tw_fileset files = { 0 };
-	struct tw_model m = { 0 };
-	struct tw_err err = { 0 };
-
-	sample_model(s, &m);
-	assert_int_equal(tw_pipeline_add_model(&files, &m, &err), 0);
-	if (tw_pipeline_publish(f->db, name, &files, &err) < 0)
-		fail_msg("%s", err.text);
-	tw_fileset_clear(&files);
-	tw_model_release(&m);
+	sample_publish(f->db, name, s, 1);
 }
 
 void write_file(const char *dir, const char *name, const char *text)

@@ -2,6 +2,8 @@
 #include "tests/unit/sample_model.h"
 
 #include "lib/err.h"
+#include "lib/fileset.h"
+#include "model-db/pipeline.h"
 #include "tests/unit/tw_test.h"
 
 #include <stdio.h>
@@ -85,4 +87,23 @@ void sample_model(const struct sample *s, struct tw_model *out)
 		add_part(s, g, TW_PACKAGE, out);
 		add_part(s, g, TW_DRAM, out);
 	}
+}
+
+void sample_publish(const char *db, const char *pipeline, const struct sample *s,
+		    size_t count)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		struct tw_model m = { 0 };
+
+		sample_model(&s[i], &m);
+		if (tw_pipeline_add_model(&files, &m, &err) < 0)
+			fail_msg("%s", err.text);
+		tw_model_release(&m);
+	}
+	if (tw_pipeline_publish(db, pipeline, &files, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_fileset_clear(&files);
 }

@@ -21,4 +21,8 @@ struct sample {
 /* A model of the group's features. *out must be all zero; it is yours. */
 void sample_model(const struct sample *s, struct tw_model *out);
 
+/* A pipeline of such models, into a database. */
+void sample_publish(const char *db, const char *pipeline, const struct sample *s,
+		    size_t count);
+
 #endif /* TW_TEST_SAMPLE_MODEL_H */

@@ -117,22 +117,9 @@ static void answer_model(struct server *s, const struct sample *sample)
 	tw_model_release(&m);
 }
 
-static void publish_into(const char *db, const struct sample *sample)
-{
-	struct tw_fileset files = { 0 };
-	struct tw_model m = { 0 };
-	struct tw_err err = { 0 };
-
-	sample_model(sample, &m);
-	assert_int_equal(tw_pipeline_add_model(&files, &m, &err), 0);
-	assert_int_equal(tw_pipeline_publish(db, "p", &files, &err), 0);
-	tw_fileset_clear(&files);
-	tw_model_release(&m);
-}
-
 static void publish(const struct fixture *f, const struct sample *sample)
 {
-	publish_into(f->db, sample);
+	sample_publish(f->db, "p", sample, 1);
 }
 
 static void set_up(struct fixture *f)
@@ -418,7 +405,7 @@ static void what_ships_serves_where_nobody_else_has_one(void **state)
 	set_up(&f);
 	assert_int_equal(tw_path_join(&shipped, &err, f.top, "shipped", NULL), 0);
 	assert_int_equal(tw_dir_make(shipped, &err), 0);
-	publish_into(shipped, &(struct sample){ .trainer = "Shipped" });
+	sample_publish(shipped, "p", &(struct sample){ .trainer = "Shipped" }, 1);
 	f.config.shipped_db = shipped;
 	start(&f);
 	expect_model(&f, "Shipped_0");

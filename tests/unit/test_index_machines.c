@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "model-db/index.h"
+#include "tests/unit/loaded_index.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
+
+/* Rows, relative error, then mae: the watts of different machines are not comparable. */
+static void machines_are_ordered_before_their_models(void **state)
+{
+	static const struct sample small[] = { { .mae_w = 1,
+						 .metadata = "{\"data_rows\":187}" } };
+	static const struct sample large[] = {
+		{ .mae_w = 20, .metadata = "{\"data_rows\":2202}" },
+		{ .mae_w = 10,
+		  .trainer = "LinearRegressionTrainer",
+		  .metadata = "{\"data_rows\":2202}" },
+		{ .mae_w = 5, .node_type = 1, .metadata = "{\"data_rows\":3000}" }
+	};
+	static const char *const want[][4] = {
+		{ "SGDRegressorTrainer_1", "LinearRegressionTrainer_0",
+		  "SGDRegressorTrainer_0", "SGDRegressorTrainer_0" },
+		{ "SGDRegressorTrainer_0", "SGDRegressorTrainer_1",
+		  "LinearRegressionTrainer_0", "SGDRegressorTrainer_0" },
+	};
+	char *db = scratch_new();
+	struct tw_strs pipelines = { 0 };
+	const struct tw_index_preference prefer = { .pipelines = &pipelines };
+	struct tw_err err = { 0 };
+	struct refused r = { 0 };
+
+	(void)state;
+	sample_publish(db, "a-few", small, 1);
+	sample_publish(db, "many", large, 3);
+	for (int preferred = 0; preferred < 2; preferred++) {
+		struct tw_index *x = NULL;
+
+		if (preferred)
+			assert_int_equal(tw_strs_adds(&pipelines, "a-few", &err), 0);
+		assert_int_equal(
+			tw_index_load_preferring(db, &prefer, note_refused, &r, &x, &err),
+			0);
+		for (size_t i = 0; i < tw_index_count(x); i++)
+			assert_string_equal(tw_index_at(x, i)->name,
+					    want[preferred][tw_index_at(x, i)->rank]);
+		tw_index_unref(x);
+	}
+	tw_strs_clear(&pipelines);
+	scratch_free(db);
+}
+
+static void models_of_a_machine_are_compared_by_the_figure_that_is_wanted(void **state)
+{
+	static const struct sample both[] = {
+		{ .mae_w = 1, .metadata = "{\"mse\":9,\"r2\":0.5}" },
+		{ .mae_w = 2,
+		  .trainer = "LinearRegressionTrainer",
+		  .metadata = "{\"mse\":4,\"r2\":0.9}" },
+	};
+	static const struct {
+		const char *key, *first;
+	} cases[] = {
+		{ NULL, "SGDRegressorTrainer_0" },
+		{ "mae", "SGDRegressorTrainer_0" },
+		{ "mse", "LinearRegressionTrainer_0" },
+		{ "r2", "LinearRegressionTrainer_0" },
+		/* Nobody has it: by what comes next, their names. */
+		{ "other", "LinearRegressionTrainer_0" },
+	};
+	char *db = scratch_new();
+
+	(void)state;
+	sample_publish(db, "p", both, 2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_index_preference prefer = { .error = cases[i].key };
+		struct tw_index *x = NULL;
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_index_load_preferring(db, &prefer, NULL, NULL, &x, &err), 0);
+		assert_string_equal(tw_index_error_key(x),
+				    cases[i].key != NULL ? cases[i].key : "mae");
+		for (size_t k = 0; k < tw_index_count(x); k++)
+			if (tw_index_at(x, k)->rank == 0)
+				assert_string_equal(tw_index_at(x, k)->name,
+						    cases[i].first);
+		tw_index_unref(x);
+	}
+	scratch_free(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(machines_are_ordered_before_their_models),
+		cmocka_unit_test(
+			models_of_a_machine_are_compared_by_the_figure_that_is_wanted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

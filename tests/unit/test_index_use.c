@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/fileset.h"
+#include "lib/zip.h"
+#include "model-db/index.h"
+#include "model-db/index_use.h"
+#include "tests/unit/loaded_index.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct sample samples[] = {
+	{ .trainer = "XgboostFitTrainer", .predictor = "xgboost", .group = "BPFOnly" },
+	{ .source = "acpi", .group = "BPFOnly", .spec = { .cores = 4 } },
+};
+
+static void assert_weights(struct tw_index *x, const struct tw_index_entry *e,
+			   enum tw_client client, const char *begin)
+{
+	struct tw_index_text first = { 0 }, again = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_true(tw_index_has_weights(e, client));
+	if (tw_index_weights(x, e, client, &first, &err) < 0 ||
+	    tw_index_weights(x, e, client, &again, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_memory_equal(first.text, begin, strlen(begin));
+	assert_int_equal(first.len, strlen(first.text));
+	/* Small ones are kept. */
+	assert_null(first.own);
+	assert_ptr_equal(first.text, again.text);
+}
+
+static void weights_are_there_for_the_clients_that_can_use_them(void **state)
+{
+	char *db = scratch_new();
+	const struct tw_index_entry *e;
+	struct tw_index_text t = { 0 };
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	sample_publish(db, "a", samples, 2);
+	x = load_index(db, &r);
+	e = tw_index_at(x, 0); /* linear, platform */
+	assert_weights(x, e, TW_CLIENT_CURRENT,
+		       "{\"model_name\":\"SGDRegressorTrainer_0\",\"machine_spec\":{"
+		       "\"cores\":4}");
+	assert_weights(x, e, TW_CLIENT_0_7, "{\"platform\":");
+	assert_weights(x, e, TW_CLIENT_0_5_TOTAL, "{\"All_Weights\":");
+	assert_false(tw_index_has_weights(e, TW_CLIENT_0_5));
+	assert_int_equal(tw_index_weights(x, e, TW_CLIENT_0_5, &t, &err), -1);
+	assert_int_equal(err.code, TW_UNSUPPORTED);
+	e = tw_index_at(x, 1); /* xgboost */
+	assert_int_equal(e->weights_for, 1u << TW_CLIENT_CURRENT);
+	assert_weights(x, e, TW_CLIENT_CURRENT, "{\"model_name\":\"XgboostFit");
+	err = (struct tw_err){ 0 };
+	assert_int_equal(tw_index_read_model(e, &m, &err), 0);
+	assert_string_equal(m.info.name, "XgboostFitTrainer_0");
+	tw_model_release(&m);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+/* A zip of a model in which one file is another. */
+static void put_edited(const char *db, const char *path, const char *name,
+		       const char *text)
+{
+	struct tw_fileset files = { 0 }, edited = { 0 };
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+	char full[512], *data;
+	size_t len;
+
+	sample_model(&(struct sample){ 0 }, &m);
+	assert_int_equal(tw_model_to_files(&m, &files, &err), 0);
+	for (size_t i = 0; i < files.count; i++) {
+		const struct tw_fileset_file *f = &files.at[i];
+		bool this = strcmp(f->name, name) == 0;
+
+		assert_int_equal(tw_fileset_add(&edited, f->name, this ? text : f->data,
+						this ? strlen(text) : f->len, &err),
+				 0);
+	}
+	assert_int_equal(tw_zip_write(&edited, &data, &len, &err), 0);
+	snprintf(full, sizeof(full), "%s/%s", db, path);
+	assert_int_equal(tw_file_replace(full, data, len, &err), 0);
+	free(data);
+	tw_fileset_clear(&edited);
+	tw_fileset_clear(&files);
+	tw_model_release(&m);
+}
+
+static const char sgd_path[] =
+	"a/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0.zip";
+
+static void weights_that_would_crash_a_client_are_refused_with_their_model(void **state)
+{
+	char *db = scratch_new();
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	sample_publish(db, "a", &(struct sample){ 0 }, 1);
+	put_edited(db, sgd_path, "package.json",
+		   "{\"All_Weights\":{\"Bias_Weight\":[1]}}");
+	x = load_index(db, &r);
+	assert_int_equal(tw_index_count(x), 0);
+	assert_int_equal(r.count, 1);
+	assert_non_null(strstr(r.text,
+			       "package.json.All_Weights.Bias_Weight: expected a finite "
+			       "number, got a list"));
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+/* A choice looks at the package alone; the rest is seen when it is used. */
+static void what_a_choice_does_not_look_at_is_checked_when_it_is_used(void **state)
+{
+	char *db = scratch_new();
+	struct tw_index_text t = { 0 };
+	struct tw_index *x;
+	struct refused r;
+	struct tw_err err = { 0 }, why = { 0 };
+	int fd;
+
+	(void)state;
+	sample_publish(db, "a", &(struct sample){ 0 }, 1);
+	put_edited(db, sgd_path, "dram.json", "{\"All_Weights\":{\"Bias_Weight\":[1]}}");
+	x = load_index(db, &r);
+	assert_int_equal(tw_index_count(x), 1);
+	assert_int_equal(tw_index_weights(x, tw_index_at(x, 0), TW_CLIENT_0_7, &t, &err),
+			 -1);
+	assert_non_null(strstr(err.text, "dram.json.All_Weights.Bias_Weight: expected"));
+	put_edited(db, sgd_path, "dram.json", "{\"All_Weights\"");
+	assert_int_equal(tw_index_zip(x, tw_index_at(x, 0), &t, &fd, &why), -1);
+	assert_non_null(strstr(why.text, "it has changed since the index was made"));
+	assert_int_equal(why.code, TW_NOTFOUND);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+/* A large one is not kept, so that its file is looked at each time. */
+static void a_zip_is_opened_if_it_is_what_it_was(void **state)
+{
+	char *db = scratch_new(), path[512], magic[4], *noise = malloc(400001);
+	struct sample large = { .predictor = "xgboost", .text = noise };
+	const struct tw_index_entry *e;
+	struct tw_index_text t = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+	unsigned seed = 1;
+	int fd;
+
+	(void)state;
+	assert_non_null(noise);
+	memcpy(noise, "{\"a\":\"", 6);
+	for (size_t i = 6; i < 399998; i++) {
+		seed = seed * 1103515245u + 12345u;
+		noise[i] = (char)('a' + (seed >> 16) % 26);
+	}
+	memcpy(noise + 399998, "\"}", 3);
+	sample_publish(db, "a", &large, 1);
+	x = load_index(db, &r);
+	e = tw_index_at(x, 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), 0);
+		assert_null(t.text);
+		assert_int_equal(read(fd, magic, 4), 4);
+		assert_memory_equal(magic, "PK\3\4", 4);
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "%s/%s", db, sgd_path);
+	assert_int_equal(truncate(path, 100), 0);
+	assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_int_equal(remove(path), 0);
+	err = (struct tw_err){ 0 };
+	assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	tw_index_unref(x);
+	free(noise);
+	scratch_free(db);
+}
+
+static void a_small_zip_is_kept_once_it_was_asked_for(void **state)
+{
+	char *db = scratch_new(), path[512];
+	const struct tw_index_entry *e;
+	struct tw_index_text t = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+	int fd = 0;
+
+	(void)state;
+	sample_publish(db, "a", &(struct sample){ 0 }, 1);
+	x = load_index(db, &r);
+	e = tw_index_at(x, 0);
+	assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), 0);
+	snprintf(path, sizeof(path), "%s/%s", db, sgd_path);
+	assert_int_equal(remove(path), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fd, -1);
+		assert_int_equal(t.len, e->zip_bytes);
+		assert_memory_equal(t.text, "PK\3\4", 4);
+		assert_int_equal(tw_index_zip(x, e, &t, &fd, &err), 0);
+	}
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(weights_are_there_for_the_clients_that_can_use_them),
+		cmocka_unit_test(
+			weights_that_would_crash_a_client_are_refused_with_their_model),
+		cmocka_unit_test(
+			what_a_choice_does_not_look_at_is_checked_when_it_is_used),
+		cmocka_unit_test(a_zip_is_opened_if_it_is_what_it_was),
+		cmocka_unit_test(a_small_zip_is_kept_once_it_was_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
