@@ -3,9 +3,11 @@ test-src := $(sort $(wildcard tests/unit/test_*.c))
 fuzz-src := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # Linked into every unit test.
 test-support := $(filter-out $(test-src),$(sort $(wildcard tests/unit/*.c)))
-# The steps at which tests/unit/test_publish.c kills a publisher.
-test-wrap-test_publish := open openat mkdir write fsync rename renameat2 unlink unlinkat rmdir \
-	flock
+# The steps at which tests/unit/test_publish_killed.c kills a publisher.
+test-wrap-test_publish_killed := open openat mkdir write fsync rename renameat2 unlink \
+	unlinkat rmdir flock
+# A file system that exchanges nothing.
+test-wrap-test_publish := renameat2
 # Registers that are not in files.
 test-wrap-test_meter_msr := pread
 test-wrap-test_file := fsync rename

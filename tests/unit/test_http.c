@@ -7,15 +7,11 @@
 #include "lib/httpd.h"
 #include "lib/strs.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/http_fails.h"
 
-#include <microhttpd.h>
-#include <netinet/in.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
@@ -230,19 +226,6 @@ static void any_status_is_an_answer(void **state)
 	tw_http_answer_release(&a);
 }
 
-static void fails(const struct tw_http_call *c, enum tw_code code, const char *start_text,
-		  const char *within)
-{
-	struct tw_http_answer a = { 0 };
-	struct tw_err err = { 0 };
-
-	assert_int_equal(tw_http_call(c, &a, &err), -1);
-	assert_int_equal(err.code, code);
-	assert_memory_equal(err.text, start_text, strlen(start_text));
-	assert_non_null(strstr(err.text, within));
-	assert_null(a.body);
-}
-
 static void an_answer_over_the_limit_is_an_error(void **state)
 {
 	const struct tw_http_call c = { .url = at("/zip"), .answer_max = 3 };
@@ -251,8 +234,8 @@ static void an_answer_over_the_limit_is_an_error(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	fails(&c, TW_INVALID,
-	      "GET http://127.0.0.1:", "/zip: the answer is over the limit");
+	http_fails(&c, TW_INVALID,
+		   "GET http://127.0.0.1:", "/zip: the answer is over the limit");
 	assert_int_equal(tw_http_call(&exact, &a, &err), 0);
 	tw_http_answer_release(&a);
 }
@@ -346,10 +329,10 @@ static void a_sink_takes_the_body_of_a_200_only(void **state)
 
 	c.url = at("/zip");
 	c.answer_max = 3;
-	fails(&c, TW_INVALID, "GET http://127.0.0.1:", "over the limit");
+	http_fails(&c, TW_INVALID, "GET http://127.0.0.1:", "over the limit");
 	c.answer_max = 0;
 	c.sink = refuse;
-	fails(&c, TW_PARSE, "GET http://127.0.0.1:", "/zip: 4 bytes of rubbish");
+	http_fails(&c, TW_PARSE, "GET http://127.0.0.1:", "/zip: 4 bytes of rubbish");
 	tw_buf_clear(&b);
 }
 
@@ -364,144 +347,8 @@ static void text_in_a_query_is_escaped_and_not_told(void **state)
 	tw_buf_clear(&b);
 	at("/zip?secret=1");
 	c.answer_max = 1;
-	fails(&c, TW_INVALID,
-	      "GET http://127.0.0.1:", "/zip: the answer is over the limit");
-}
-
-static bool yes(void *arg)
-{
-	++*(int *)arg;
-	return true;
-}
-
-static void other_schemes_are_refused(void **state)
-{
-	static const char *const urls[] = { "file:///etc/passwd", "gopher://127.0.0.1/",
-					    "ftp://127.0.0.1/x", "dict://127.0.0.1/" };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		const struct tw_http_call c = { .url = urls[i] };
-
-		fails(&c, TW_INVALID, "GET ", urls[i]);
-	}
-	fails(&(const struct tw_http_call){ .url = "" }, TW_INVALID, "GET ", "");
-	fails(&(const struct tw_http_call){ .url = "http://" }, TW_INVALID, "GET http://",
-	      "");
-}
-
-/* A port at which nobody listens, or one that accepts and never answers. */
-static int dead_port(bool listening, int *port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET };
-	socklen_t len = sizeof(a);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fd, (struct sockaddr *)&a, len), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
-	if (listening)
-		assert_int_equal(listen(fd, 1), 0);
-	*port = ntohs(a.sin_port);
-	return fd;
-}
-
-static void no_server_and_no_answer_are_errors_without_the_password(void **state)
-{
-	struct tw_http_call c = { .url = url, .timeout_ms = 100 };
-	int fd, port;
-
-	(void)state;
-	fd = dead_port(false, &port);
-	snprintf(url, sizeof(url), "http://user:secret@127.0.0.1:%d/x", port);
-	fails(&c, TW_IO, "GET http://127.0.0.1:", "onnect");
-	close(fd);
-
-	fd = dead_port(true, &port);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%d/x", port);
-	fails(&c, TW_IO, "GET http://127.0.0.1:", "timed out");
-	close(fd);
-}
-
-static void who_waits_can_be_stopped(void **state)
-{
-	int asked = 0, fd, port;
-	const struct tw_http_call c = {
-		.url = url, .timeout_ms = 60000, .stopped = yes, .stopped_arg = &asked
-	};
-
-	(void)state;
-	fd = dead_port(true, &port);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%d/x", port);
-	fails(&c, TW_IO, "GET http://127.0.0.1:", "stopped");
-	assert_true(asked > 0);
-	close(fd);
-}
-
-struct redirects {
-	unsigned left;
-	char to[64];
-};
-
-static enum MHD_Result redirect(void *cls, struct MHD_Connection *c, const char *path,
-				const char *method, const char *version, const char *data,
-				size_t *len, void **state)
-{
-	struct redirects *r = cls;
-	struct MHD_Response *m;
-	enum MHD_Result ok;
-
-	(void)path;
-	(void)method;
-	(void)version;
-	(void)data;
-	(void)len;
-	if (*state == NULL) {
-		*state = r;
-		return MHD_YES;
-	}
-	m = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	MHD_add_response_header(m, "Location", r->to);
-	ok = MHD_queue_response(c, r->left > 0 ? 302 : 200, m);
-	if (r->left > 0)
-		r->left--;
-	MHD_destroy_response(m);
-	return ok;
-}
-
-static void redirects_are_few_and_stay_on_the_web(void **state)
-{
-	struct redirects r = { .left = 3, .to = "/again" };
-	struct MHD_Daemon *d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL,
-						NULL, redirect, &r, MHD_OPTION_END);
-	const struct tw_http_access access = { .token = "t0ken" };
-	const struct tw_http_call c = { .url = url };
-	const struct tw_http_call secret = { .url = url, .access = &access };
-	struct tw_http_answer a = { 0 };
-	struct tw_err err = { 0 };
-
-	(void)state;
-	assert_non_null(d);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u/",
-		 (unsigned)MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT)->port);
-	assert_int_equal(tw_http_call(&c, &a, &err), 0);
-	assert_int_equal(a.status, 200);
-	tw_http_answer_release(&a);
-
-	r.left = 4;
-	fails(&c, TW_IO, "GET http://127.0.0.1:", "redirects");
-
-	/* What is for one server is for no other. */
-	r.left = 1;
-	assert_int_equal(tw_http_call(&secret, &a, &err), 0);
-	assert_int_equal(a.status, 302);
-	tw_http_answer_release(&a);
-
-	r.left = 1;
-	snprintf(r.to, sizeof(r.to), "file:///etc/passwd");
-	fails(&c, TW_INVALID, "GET http://127.0.0.1:", "");
-	MHD_stop_daemon(d);
+	http_fails(&c, TW_INVALID,
+		   "GET http://127.0.0.1:", "/zip: the answer is over the limit");
 }
 
 static void a_failed_allocation_is_reported(void **state)
@@ -546,10 +393,6 @@ int main(void)
 		cmocka_unit_test(a_session_forgets_who_asked),
 		cmocka_unit_test(a_sink_takes_the_body_of_a_200_only),
 		cmocka_unit_test(text_in_a_query_is_escaped_and_not_told),
-		cmocka_unit_test(who_waits_can_be_stopped),
-		cmocka_unit_test(other_schemes_are_refused),
-		cmocka_unit_test(no_server_and_no_answer_are_errors_without_the_password),
-		cmocka_unit_test(redirects_are_few_and_stay_on_the_web),
 		cmocka_unit_test(a_failed_allocation_is_reported),
 	};
 

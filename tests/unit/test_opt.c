@@ -2,182 +2,27 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/err.h"
-#include "lib/file.h"
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "lib/opt_file.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/opt_program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-struct config {
-	bool fast;
-	uint32_t threads;
-	uint64_t interval_ms;
-	uint64_t body_bytes;
-	char *listen;
-	char *dir;
-	struct tw_strs texts;
-	unsigned log_level;
-	unsigned log_format;
-	char *ready_file;
-	struct tw_strs inputs;
-};
-
-static const struct tw_opt table[] = {
-	{ .name = "fast",
-	  .env = "TW_TEST_FAST",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, fast),
-	  .help = "do it fast" },
-	{ .name = "threads",
-	  .env = "TW_TEST_THREADS",
-	  .type = TW_OPT_U32,
-	  .min = 1,
-	  .max = 64,
-	  .offset = offsetof(struct config, threads),
-	  .fallback = "2",
-	  .arg = "N",
-	  .help = "how many" },
-	{ .name = "interval",
-	  .type = TW_OPT_DURATION_MS,
-	  .fallback = "3s",
-	  .arg = "TIME",
-	  .offset = offsetof(struct config, interval_ms),
-	  .help = "how often" },
-	{ .name = "body-limit",
-	  .type = TW_OPT_SIZE_BYTES,
-	  .fallback = "1MiB",
-	  .arg = "SIZE",
-	  .offset = offsetof(struct config, body_bytes),
-	  .help = "how much" },
-	{ .name = "listen",
-	  .type = TW_OPT_LISTEN,
-	  .fallback = "127.0.0.1:8100",
-	  .arg = "ADDR:PORT",
-	  .offset = offsetof(struct config, listen),
-	  .help = "where" },
-	{ .name = "dir",
-	  .env = "TW_TEST_DIR",
-	  .type = TW_OPT_TEXT,
-	  .arg = "DIR",
-	  .offset = offsetof(struct config, dir),
-	  .help = "which" },
-	{ .name = "text",
-	  .type = TW_OPT_TEXTS,
-	  .arg = "TEXT",
-	  .offset = offsetof(struct config, texts),
-	  .help = "of what" },
-	TW_OPTS_LOG(struct config),
-	TW_OPT_READY_FILE(struct config),
-	{ .name = "input",
-	  .env = "TW_TEST_INPUT",
-	  .type = TW_OPT_LIST,
-	  .arg = "FILES",
-	  .offset = offsetof(struct config, inputs),
-	  .help = "what" },
-};
-
-static const struct tw_opts opts = {
-	.program = "tw-test",
-	.summary = "Tests options.",
-	.opt = table,
-	.count = sizeof(table) / sizeof(table[0]),
-};
-
-#define ARGS_MAX 8
-
-/* tw_opts_parse() over words, ended by NULL. */
-static int parse(struct config *c, enum tw_opts_action *action, struct tw_err *err,
-		 const char *const *words)
-{
-	char *argv[ARGS_MAX + 2] = { 0 };
-	char program[] = "tw-test";
-	int argc = 1, rest, rc;
-
-	argv[0] = program;
-	for (; words[argc - 1] != NULL; argc++) {
-		assert_true(argc < ARGS_MAX);
-		argv[argc] = strdup(words[argc - 1]);
-	}
-	*c = (struct config){ 0 };
-	rc = tw_opts_parse(&opts, argc, argv, c, action, &rest, err);
-	for (int i = 1; i < argc; i++)
-		free(argv[i]);
-	return rc;
-}
-
-#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static const char *const no_words[] = { NULL };
-
-static int setup(void **state)
-{
-	unsetenv("TW_TEST_FAST");
-	unsetenv("TW_TEST_THREADS");
-	unsetenv("TW_TEST_DIR");
-	unsetenv("TW_TEST_INPUT");
-	unsetenv("TW_CONFIG");
-	*state = scratch_new();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	scratch_free(*state);
-	return 0;
-}
-
-static char *write_file(const char *dir, const char *text)
-{
-	struct tw_err err = { 0 };
-	char *path = NULL;
-
-	assert_int_equal(tw_path_join(&path, &err, dir, "x.conf", NULL), 0);
-	assert_int_equal(tw_file_replace(path, text, strlen(text), &err), 0);
-	return path;
-}
-
-/* What parsing prints on stdout. */
-static char *printed(const char *dir, const char *const *words)
-{
-	enum tw_opts_action action = TW_OPTS_RUN;
-	struct tw_err err = { 0 };
-	char *path = NULL, *text = NULL;
-	struct config c;
-	size_t len;
-	int saved;
-
-	assert_int_equal(tw_path_join(&path, &err, dir, "stdout", NULL), 0);
-	fflush(stdout);
-	saved = dup(STDOUT_FILENO);
-	assert_non_null(freopen(path, "w", stdout));
-	assert_int_equal(parse(&c, &action, &err, words), 0);
-	fflush(stdout);
-	dup2(saved, STDOUT_FILENO);
-	close(saved);
-	assert_int_equal(action, TW_OPTS_EXIT);
-	tw_opts_release(&opts, &c);
-	assert_int_equal(tw_file_read(path, 65536, &text, &len, &err), 0);
-	free(path);
-	return text;
-}
 
 static void defaults_hold_where_nothing_is_said(void **state)
 {
 	enum tw_opts_action action = TW_OPTS_EXIT;
 	struct tw_err err = { 0 };
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
-	assert_int_equal(parse(&c, &action, &err, no_words), 0);
+	assert_int_equal(opt_parse(&c, &action, &err, no_words), 0);
 	assert_int_equal(action, TW_OPTS_RUN);
 	assert_false(c.fast);
 	assert_int_equal(c.threads, 2);
@@ -186,34 +31,34 @@ static void defaults_hold_where_nothing_is_said(void **state)
 	assert_string_equal(c.listen, "127.0.0.1:8100");
 	assert_null(c.dir);
 	assert_int_equal(c.log_level, TW_LOG_INFO);
-	tw_opts_release(&opts, &c);
+	tw_opts_release(&opt_program, &c);
 	assert_null(c.listen);
 }
 
 static void flag_goes_before_environment_before_file(void **state)
 {
-	char *path =
-		write_file(*state, "# here\n\nthreads = 3\n  interval=1m\r\ndir = a b\n");
+	char *path = opt_write_file(
+		*state, "# here\n\nthreads = 3\n  interval=1m\r\ndir = a b\n");
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
-	struct config c;
+	struct opt_config c;
 
-	assert_int_equal(parse(&c, &action, &err, WORDS("--config", path)), 0);
+	assert_int_equal(opt_parse(&c, &action, &err, WORDS("--config", path)), 0);
 	assert_int_equal(c.threads, 3);
 	assert_int_equal(c.interval_ms, 60000);
 	assert_string_equal(c.dir, "a b");
-	tw_opts_release(&opts, &c);
+	tw_opts_release(&opt_program, &c);
 
 	setenv("TW_TEST_THREADS", "4", 1);
 	setenv("TW_CONFIG", path, 1);
-	assert_int_equal(parse(&c, &action, &err, no_words), 0);
+	assert_int_equal(opt_parse(&c, &action, &err, no_words), 0);
 	assert_int_equal(c.threads, 4);
 	assert_int_equal(c.interval_ms, 60000);
-	tw_opts_release(&opts, &c);
+	tw_opts_release(&opt_program, &c);
 
-	assert_int_equal(parse(&c, &action, &err, WORDS("--threads=5")), 0);
+	assert_int_equal(opt_parse(&c, &action, &err, WORDS("--threads=5")), 0);
 	assert_int_equal(c.threads, 5);
-	tw_opts_release(&opts, &c);
+	tw_opts_release(&opt_program, &c);
 	free(path);
 }
 
@@ -226,16 +71,16 @@ static void a_boolean_flag_needs_no_value(void **state)
 		      { "--fast=yes", true },
 		      { "--fast=no", false } };
 	enum tw_opts_action action;
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
 	setenv("TW_TEST_FAST", "yes", 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct tw_err err = { 0 };
 
-		assert_int_equal(parse(&c, &action, &err, WORDS(cases[i].word)), 0);
+		assert_int_equal(opt_parse(&c, &action, &err, WORDS(cases[i].word)), 0);
 		assert_int_equal(c.fast, cases[i].fast);
-		tw_opts_release(&opts, &c);
+		tw_opts_release(&opt_program, &c);
 	}
 }
 
@@ -245,12 +90,12 @@ static void a_letter_is_as_good_as_a_name(void **state)
 		{ .name = "fast",
 		  .letter = 'f',
 		  .type = TW_OPT_BOOL,
-		  .offset = offsetof(struct config, fast),
+		  .offset = offsetof(struct opt_config, fast),
 		  .help = "do it fast" },
 		{ .name = "threads",
 		  .letter = 't',
 		  .type = TW_OPT_U32,
-		  .offset = offsetof(struct config, threads),
+		  .offset = offsetof(struct opt_config, threads),
 		  .arg = "N",
 		  .help = "so many" },
 	};
@@ -273,7 +118,7 @@ static void a_letter_is_as_good_as_a_name(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *words[4] = { NULL };
 		enum tw_opts_action action;
-		struct config c = { 0 };
+		struct opt_config c = { 0 };
 		struct tw_err err = { 0 };
 		int rest, rc;
 
@@ -295,15 +140,15 @@ static void texts_are_kept_as_they_are_given(void **state)
 {
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
-	assert_int_equal(parse(&c, &action, &err, WORDS("--text", " a, b", "--text=c")),
-			 0);
+	assert_int_equal(
+		opt_parse(&c, &action, &err, WORDS("--text", " a, b", "--text=c")), 0);
 	assert_int_equal(c.texts.count, 2);
 	assert_string_equal(c.texts.at[0], " a, b");
 	assert_string_equal(c.texts.at[1], "c");
-	tw_opts_release(&opts, &c);
+	tw_opts_release(&opt_program, &c);
 	assert_int_equal(c.texts.count, 0);
 }
 
@@ -313,17 +158,17 @@ static void yes_and_no_are_taken_in_any_case(void **state)
 					     "--fast=1" };
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		assert_int_equal(parse(&c, &action, &err, WORDS(words[i])), 0);
+		assert_int_equal(opt_parse(&c, &action, &err, WORDS(words[i])), 0);
 		assert_true(c.fast);
-		tw_opts_release(&opts, &c);
+		tw_opts_release(&opt_program, &c);
 	}
-	assert_int_equal(parse(&c, &action, &err, WORDS("--fast=False")), 0);
+	assert_int_equal(opt_parse(&c, &action, &err, WORDS("--fast=False")), 0);
 	assert_false(c.fast);
-	tw_opts_release(&opts, &c);
+	tw_opts_release(&opt_program, &c);
 }
 
 static void wrong_use_is_named(void **state)
@@ -353,13 +198,13 @@ static void wrong_use_is_named(void **state)
 		  "cannot open '/nonexistent': No such file or directory" },
 	};
 	enum tw_opts_action action;
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct tw_err err = { 0 };
 
-		assert_int_equal(parse(&c, &action, &err, WORDS(cases[i].word)), -1);
+		assert_int_equal(opt_parse(&c, &action, &err, WORDS(cases[i].word)), -1);
 		assert_string_equal(err.text, cases[i].text);
 		assert_null(c.listen);
 	}
@@ -370,15 +215,15 @@ static void addresses_of_all_forms_are_taken(void **state)
 	static const char *const words[] = { "--listen=:0", "--listen=[::1]:80",
 					     "--listen=localhost:65535" };
 	enum tw_opts_action action;
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct tw_err err = { 0 };
 
-		assert_int_equal(parse(&c, &action, &err, WORDS(words[i])), 0);
+		assert_int_equal(opt_parse(&c, &action, &err, WORDS(words[i])), 0);
 		assert_string_equal(c.listen, strchr(words[i], '=') + 1);
-		tw_opts_release(&opts, &c);
+		tw_opts_release(&opt_program, &c);
 	}
 }
 
@@ -396,13 +241,14 @@ static void a_bad_line_of_the_file_is_named(void **state)
 		  "configuration: threads: '0' is not a number from 1 to 64" },
 	};
 	enum tw_opts_action action;
-	struct config c;
+	struct opt_config c;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *path = write_file(*state, cases[i].text);
+		char *path = opt_write_file(*state, cases[i].text);
 		struct tw_err err = { 0 };
 
-		assert_int_equal(parse(&c, &action, &err, WORDS("--config", path)), -1);
+		assert_int_equal(opt_parse(&c, &action, &err, WORDS("--config", path)),
+				 -1);
 		if (strstr(err.text, cases[i].want) == NULL)
 			fail_msg("'%s' lacks '%s'", err.text, cases[i].want);
 		free(path);
@@ -413,110 +259,64 @@ static void a_list_has_the_parts_of_each_flag(void **state)
 {
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
 	setenv("TW_TEST_INPUT", "not this", 1);
-	assert_int_equal(parse(&c, &action, &err, WORDS("--input=a,b", "--input", "c")),
-			 0);
+	assert_int_equal(
+		opt_parse(&c, &action, &err, WORDS("--input=a,b", "--input", "c")), 0);
 	assert_int_equal(c.inputs.count, 3);
 	assert_string_equal(c.inputs.at[0], "a");
 	assert_string_equal(c.inputs.at[1], "b");
 	assert_string_equal(c.inputs.at[2], "c");
-	tw_opts_release(&opts, &c);
-	assert_int_equal(parse(&c, &action, &err, no_words), 0);
+	tw_opts_release(&opt_program, &c);
+	assert_int_equal(opt_parse(&c, &action, &err, no_words), 0);
 	assert_int_equal(c.inputs.count, 1);
 	assert_string_equal(c.inputs.at[0], "not this");
-	tw_opts_release(&opts, &c);
-}
-
-static void what_print_config_prints_can_be_read_back(void **state)
-{
-	char *first, *second, *path;
-
-	first = printed(*state,
-			WORDS("--print-config", "--threads=9", "--fast", "--input=x,y",
-			      "--dir=/a b", "--interval=250ms", "--log-level=debug"));
-	assert_non_null(strstr(first, "threads = 9\n"));
-	assert_non_null(strstr(first, "fast = yes\n"));
-	assert_non_null(strstr(first, "# ready-file =\n"));
-	path = write_file(*state, first);
-	second = printed(*state, WORDS("--print-config", "--config", path));
-	assert_string_equal(first, second);
-	free(path);
-	free(second);
-	free(first);
-}
-
-static void help_tells_of_every_option_in_one_column(void **state)
-{
-	char *text = printed(*state, WORDS("--help"));
-
-	assert_int_equal(
-		strncmp(text, "usage: tw-test [OPTION]...\nTests options.\n", 42), 0);
-	for (size_t i = 0; i < opts.count; i++) {
-		char start[64];
-		const char *at, *help;
-
-		snprintf(start, sizeof(start), "\n  --%s ", table[i].name);
-		at = strstr(text, start);
-		assert_non_null(at);
-		help = strstr(at, table[i].help);
-		assert_non_null(help);
-		assert_int_equal(help - at, strlen("\n  --log-format FORMAT  "));
-	}
-	assert_non_null(strstr(text, "how many [2] (TW_TEST_THREADS)\n"));
-	assert_non_null(strstr(text, "--check-config "));
-	free(text);
-}
-
-static void help_that_cannot_be_written_is_a_failure(void **state)
-{
-	enum tw_opts_action action = TW_OPTS_RUN;
-	struct tw_err err = { 0 };
-	struct config c;
-	int saved, rc;
-
-	(void)state;
-	fflush(stdout);
-	saved = dup(STDOUT_FILENO);
-	assert_non_null(freopen("/dev/full", "w", stdout));
-	rc = parse(&c, &action, &err, WORDS("--help"));
-	clearerr(stdout);
-	dup2(saved, STDOUT_FILENO);
-	close(saved);
-	assert_int_equal(rc, -1);
-	assert_int_equal(err.code, TW_IO);
-	assert_string_equal(err.text, "cannot write to stdout");
-}
-
-static void version_names_the_parts_of_the_build(void **state)
-{
-	char *text = printed(*state, WORDS("-V"));
-
-	assert_int_equal(
-		strncmp(text, "tw-test " TW_VERSION "\n", 9 + strlen(TW_VERSION)), 0);
-	assert_non_null(strstr(text, "\njansson: "));
-	assert_non_null(
-		strstr(text, TW_XGBOOST ? "\nxgboost: yes\n" : "\nxgboost: no\n"));
-	assert_non_null(strstr(text, TW_LIBSVM ? "\nlibsvm: yes\n" : "\nlibsvm: no\n"));
-	assert_non_null(strstr(text, TW_BPF ? "\nbpf: yes\n" : "\nbpf: no\n"));
-	free(text);
+	tw_opts_release(&opt_program, &c);
 }
 
 static void check_config_still_refuses_what_is_wrong(void **state)
 {
 	enum tw_opts_action action = TW_OPTS_RUN;
 	struct tw_err err = { 0 };
-	struct config c;
+	struct opt_config c;
 
 	(void)state;
-	assert_int_equal(parse(&c, &action, &err, WORDS("--check-config")), 0);
+	assert_int_equal(opt_parse(&c, &action, &err, WORDS("--check-config")), 0);
 	assert_int_equal(action, TW_OPTS_EXIT);
-	tw_opts_release(&opts, &c);
-	assert_int_equal(parse(&c, &action, &err, WORDS("--check-config", "--threads=x")),
-			 -1);
+	tw_opts_release(&opt_program, &c);
+	assert_int_equal(
+		opt_parse(&c, &action, &err, WORDS("--check-config", "--threads=x")), -1);
 	assert_int_equal(err.code, TW_INVALID);
+}
+
+static void what_is_required_must_have_come(void **state)
+{
+	static const struct tw_opt rows[] = {
+		{ .name = "dir",
+		  .type = TW_OPT_TEXT,
+		  .offset = offsetof(struct opt_config, dir),
+		  .required = true },
+		{ .name = "input",
+		  .type = TW_OPT_LIST,
+		  .offset = offsetof(struct opt_config, inputs),
+		  .required = true },
+	};
+	const struct tw_opts o = { .opt = rows, .count = 2 };
+	struct opt_config c = { 0 };
+	struct tw_err err = { 0 }, again = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_opts_check_required(&o, &c, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "--dir is missing");
+	c.dir = strdup("x");
+	assert_int_equal(tw_opts_check_required(&o, &c, &again), -1);
+	assert_string_equal(again.text, "--input is missing");
+	assert_int_equal(tw_strs_adds(&c.inputs, "y", &err), 0);
+	assert_int_equal(tw_opts_check_required(&o, &c, &err), 0);
+	tw_opts_release(&o, &c);
 }
 
 static void every_failed_allocation_is_reported(void **state)
@@ -527,18 +327,20 @@ static void every_failed_allocation_is_reported(void **state)
 	for (int n = 1;; n++) {
 		char program[] = "tw-test", dir[] = "--dir=y";
 		char *argv[] = { program, dir, NULL };
-		struct config c = { 0 };
+		struct opt_config c = { 0 };
 		enum tw_opts_action action;
 		struct tw_strs list = { 0 };
 		struct tw_err err = { 0 };
 		int rest, rc;
 
 		fail_alloc_at(n);
-		rc = tw_opt_file_parse("f", file, sizeof(file) - 1, &opts, &list, &err);
+		rc = tw_opt_file_parse("f", file, sizeof(file) - 1, &opt_program, &list,
+				       &err);
 		if (rc == 0)
-			rc = tw_opts_parse(&opts, 2, argv, &c, &action, &rest, &err);
+			rc = tw_opts_parse(&opt_program, 2, argv, &c, &action, &rest,
+					   &err);
 		tw_strs_clear(&list);
-		tw_opts_release(&opts, &c);
+		tw_opts_release(&opt_program, &c);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			assert_true(n > 8);
@@ -553,35 +355,29 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(defaults_hold_where_nothing_is_said,
-						setup, teardown),
+						opt_set_up, opt_tear_down),
 		cmocka_unit_test_setup_teardown(flag_goes_before_environment_before_file,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_boolean_flag_needs_no_value, setup,
-						teardown),
+						opt_set_up, opt_tear_down),
+		cmocka_unit_test_setup_teardown(a_boolean_flag_needs_no_value, opt_set_up,
+						opt_tear_down),
 		cmocka_unit_test(a_letter_is_as_good_as_a_name),
-		cmocka_unit_test_setup_teardown(texts_are_kept_as_they_are_given, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(yes_and_no_are_taken_in_any_case, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(wrong_use_is_named, setup, teardown),
-		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_taken, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_bad_line_of_the_file_is_named, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_list_has_the_parts_of_each_flag, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_print_config_prints_can_be_read_back,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(help_tells_of_every_option_in_one_column,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(help_that_cannot_be_written_is_a_failure,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(version_names_the_parts_of_the_build,
-						setup, teardown),
+		cmocka_unit_test_setup_teardown(texts_are_kept_as_they_are_given,
+						opt_set_up, opt_tear_down),
+		cmocka_unit_test_setup_teardown(yes_and_no_are_taken_in_any_case,
+						opt_set_up, opt_tear_down),
+		cmocka_unit_test_setup_teardown(wrong_use_is_named, opt_set_up,
+						opt_tear_down),
+		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_taken,
+						opt_set_up, opt_tear_down),
+		cmocka_unit_test_setup_teardown(a_bad_line_of_the_file_is_named,
+						opt_set_up, opt_tear_down),
+		cmocka_unit_test_setup_teardown(a_list_has_the_parts_of_each_flag,
+						opt_set_up, opt_tear_down),
 		cmocka_unit_test_setup_teardown(check_config_still_refuses_what_is_wrong,
-						setup, teardown),
+						opt_set_up, opt_tear_down),
+		cmocka_unit_test(what_is_required_must_have_come),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
-						setup, teardown),
+						opt_set_up, opt_tear_down),
 	};
 
 	return cmocka_run_group_tests_name("opt", tests, NULL, NULL);

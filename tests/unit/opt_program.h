@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TEST_OPT_PROGRAM_H
+#define TW_TEST_OPT_PROGRAM_H
+
+/* A program with an option of each type. */
+
+#include "lib/opt.h"
+#include "lib/strs.h"
+
+struct tw_err;
+
+struct opt_config {
+	bool fast;
+	uint32_t threads;
+	uint64_t interval_ms;
+	uint64_t body_bytes;
+	char *listen;
+	char *dir;
+	struct tw_strs texts;
+	unsigned log_level;
+	unsigned log_format;
+	char *ready_file;
+	struct tw_strs inputs;
+};
+
+extern const struct tw_opts opt_program;
+
+/* Arguments, in front of their NULL. */
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* tw_opts_parse() over words. */
+int opt_parse(struct opt_config *c, enum tw_opts_action *action, struct tw_err *err,
+	      const char *const *words);
+
+/* For a test: nothing in the environment; the state is a scratch directory. */
+int opt_set_up(void **state);
+int opt_tear_down(void **state);
+
+/* A configuration file; its path, yours. */
+char *opt_write_file(const char *dir, const char *text);
+
+#endif /* TW_TEST_OPT_PROGRAM_H */

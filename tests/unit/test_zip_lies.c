@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/fileset.h"
+#include "lib/zip.h"
+#include "tests/unit/zip_bytes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zip.h>
+
+/* Replace every occurrence of one byte string by another of its length. */
+static size_t patch(struct zip_bytes *b, const char *from, const char *to, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i + len <= b->len; i++) {
+		if (memcmp(b->data + i, from, len) == 0) {
+			memcpy(b->data + i, to, len);
+			n++;
+		}
+	}
+	return n;
+}
+
+static void a_repeated_name_is_refused(void **state)
+{
+	const struct zip_member m[] = { { .name = "aa", .text = "1" },
+					{ .name = "ab", .text = "2" } };
+	struct zip_bytes b = zip_pack(m, 2);
+
+	(void)state;
+	assert_int_equal(patch(&b, "ab", "aa", 2), 2);
+	zip_refuses(&b, &tw_zip_model_limits, TW_INVALID,
+		    "archive: two members of one name");
+	free(b.data);
+}
+
+static void ten_thousand_members_are_refused_by_the_number_alone(void **state)
+{
+	struct tw_fileset in = { 0 };
+	struct zip_bytes b;
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%u", i);
+		zip_add_to(&in, name, "", 0);
+	}
+	b = zip_write_set(&in);
+	zip_refuses(&b, &tw_zip_model_limits, TW_INVALID,
+		    "archive: 10000 members, limit is 64");
+	free(b.data);
+	tw_fileset_clear(&in);
+}
+
+static struct zip_bytes pack_zeros(size_t files, size_t size)
+{
+	struct tw_fileset in = { 0 };
+	char *zeros = calloc(1, size);
+	struct zip_bytes b;
+
+	assert_non_null(zeros);
+	for (size_t i = 0; i < files; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "zeros%zu", i);
+		zip_add_to(&in, name, zeros, size);
+	}
+	b = zip_write_set(&in);
+	free(zeros);
+	tw_fileset_clear(&in);
+	return b;
+}
+
+static void what_unpacks_a_thousandfold_is_refused(void **state)
+{
+	struct zip_bytes b = pack_zeros(1, 2 << 20);
+	struct tw_fileset out = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_true(b.len < (2 << 20) / 900);
+	assert_int_equal(tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err),
+			 -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_non_null(strstr(err.text, "'zeros0': 2097152 bytes packed in"));
+	assert_non_null(strstr(err.text, "limit is 200 times"));
+	free(b.data);
+}
+
+static void each_size_has_its_limit(void **state)
+{
+	const struct tw_fileset_limits file = { .file_bytes = 9999 };
+	const struct tw_fileset_limits total = { .total_bytes = 29999 };
+	const struct tw_fileset_limits exact = { 3, 10000, 30000, 1 };
+	struct zip_bytes b = pack_zeros(3, 10000);
+	struct tw_fileset out = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	zip_refuses(&b, &file, TW_INVALID,
+		    "archive member 'zeros0': 10000 bytes, limit is 9999");
+	zip_refuses(&b, &total, TW_INVALID, "archive: more than 29999 bytes unpacked");
+	assert_int_equal(tw_zip_read(b.data, b.len, &exact, &out, &err), 0);
+	tw_fileset_clear(&out);
+	free(b.data);
+}
+
+/* Sizes stand in the local header and in the directory: both lie alike. */
+static void a_size_that_lies_gains_nothing(void **state)
+{
+	struct zip_bytes b = pack_zeros(1, 0x2345);
+
+	(void)state;
+	assert_int_equal(patch(&b, "\x45\x23\0\0", "\x10\0\0\0", 4), 2);
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'zeros0': more than the 16 bytes declared");
+	assert_int_equal(patch(&b, "\x10\0\0\0", "\x46\x23\0\0", 4), 2);
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'zeros0': less than the 9030 bytes declared");
+	free(b.data);
+}
+
+static void a_changed_byte_is_found_by_the_sum(void **state)
+{
+	const struct zip_member m = { .name = "m",
+				      .text = "text",
+				      .method = ZIP_CM_STORE };
+	struct zip_bytes b = zip_pack(&m, 1);
+
+	(void)state;
+	assert_int_equal(patch(&b, "text", "next", 4), 1);
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE, "archive member 'm': CRC error");
+	free(b.data);
+}
+
+static void every_cut_is_refused(void **state)
+{
+	const struct zip_member m[] = { { .name = "a", .text = "some text" },
+					{ .name = "b", .text = "more text" } };
+	struct zip_bytes b = zip_pack(m, 2);
+
+	(void)state;
+	for (size_t len = 0; len < b.len; len++) {
+		struct tw_fileset out = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_zip_read(b.data, len, &tw_zip_model_limits, &out, &err), -1);
+		assert_int_equal(err.code, TW_PARSE);
+		assert_null(out.at);
+	}
+	free(b.data);
+}
+
+/* The member's own header is first in the archive, the directory's entry behind it. */
+static void a_directory_that_lies_is_found_out(void **state)
+{
+	const struct zip_member m = { .name = "m",
+				      .text = "text",
+				      .method = ZIP_CM_STORE };
+	struct zip_bytes b = zip_pack(&m, 1);
+	char *entry = memmem(b.data, b.len, "PK\1\2", 4);
+	char *end = memmem(b.data, b.len, "PK\5\6", 4);
+
+	(void)state;
+	assert_non_null(entry);
+	assert_non_null(end);
+	b.data[30] = 'x';
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'm': not what the directory says");
+	b.data[30] = 'm';
+	entry[42] = 1; /* where the member is */
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'm': not where the directory says");
+	entry[42] = 0;
+	entry[0] = 'Q';
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive: the directory is broken");
+	entry[0] = 'P';
+	end[10] = 0; /* how many there are */
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive: more members than its end says");
+	end[10] = 1;
+	end[16]++; /* where the directory is */
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive: the directory is not where its end says");
+	free(b.data);
+}
+
+static void an_archive_has_one_end_and_no_zip64(void **state)
+{
+	static const char locator[20] = "PK\6\7";
+	static const char end[22] = "PK\5\6";
+	struct zip_bytes b = { malloc(64), 0 };
+
+	(void)state;
+	memcpy(b.data, locator, 20);
+	memcpy(b.data + 20, end, 22);
+	b.len = 42;
+	zip_refuses(&b, &tw_zip_model_limits, TW_UNSUPPORTED,
+		    "archive: zip64 is not taken");
+	memcpy(b.data, end, 22);
+	memcpy(b.data + 22, end, 22);
+	b.data[20] = 22; /* the second is the first one's comment */
+	b.len = 44;
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE, "archive: 2 ends, want one");
+	free(b.data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_repeated_name_is_refused),
+		cmocka_unit_test(ten_thousand_members_are_refused_by_the_number_alone),
+		cmocka_unit_test(what_unpacks_a_thousandfold_is_refused),
+		cmocka_unit_test(each_size_has_its_limit),
+		cmocka_unit_test(a_size_that_lies_gains_nothing),
+		cmocka_unit_test(a_changed_byte_is_found_by_the_sum),
+		cmocka_unit_test(every_cut_is_refused),
+		cmocka_unit_test(a_directory_that_lies_is_found_out),
+		cmocka_unit_test(an_archive_has_one_end_and_no_zip64),
+	};
+
+	return cmocka_run_group_tests_name("zip lies", tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TEST_ZIP_BYTES_H
+#define TW_TEST_ZIP_BYTES_H
+
+/* Archives as ours are, and as a stranger may make them. */
+
+#include "lib/err.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+#include <zip.h>
+
+struct tw_fileset;
+struct tw_fileset_limits;
+
+struct zip_bytes {
+	char *data;
+	size_t len;
+};
+
+/* A member as a stranger may make it. */
+struct zip_member {
+	const char *name;
+	const char *text;
+	mode_t mode;        /* 0: none recorded */
+	const char *secret; /* encrypted with this */
+	zip_int32_t method;
+};
+
+/* data is free()d. */
+struct zip_bytes zip_pack(const struct zip_member *m, size_t count);
+struct zip_bytes zip_write_set(const struct tw_fileset *s);
+
+void zip_add_to(struct tw_fileset *s, const char *name, const char *data, size_t len);
+
+/* They are not read, and this is why. */
+void zip_refuses(const struct zip_bytes *b, const struct tw_fileset_limits *limits,
+		 enum tw_code code, const char *text);
+
+#endif /* TW_TEST_ZIP_BYTES_H */
