@@ -184,13 +184,10 @@ static void running_out_of_memory_is_reported(void **state)
 		rc = tw_predictor_find("curvefit")
 			     ->load(text, strlen(text), &features, &model, &err);
 		tw_strs_clear(&features);
-		if (!fail_alloc_hit()) {
-			assert_int_equal(rc, 0);
+		if (!fail_alloc_told(rc, &err)) {
 			tw_predictor_find("curvefit")->free(model);
 			break;
 		}
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 	}
 }
 

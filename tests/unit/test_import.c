@@ -269,12 +269,8 @@ static void places_and_names_report_failed_allocations(void **state)
 		tw_strs_clear(&places);
 		tw_fileset_clear(&inner);
 		tw_fileset_clear(&s);
-		if (!fail_alloc_hit()) {
-			assert_int_equal(rc, 0);
+		if (!fail_alloc_told(rc, &err))
 			break;
-		}
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 	}
 }
 

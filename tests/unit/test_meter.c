@@ -119,13 +119,10 @@ static void opening_without_memory_fails(void **state)
 
 		fail_alloc_at(n);
 		rc = tw_power_open(&c, &p, &err);
-		if (!fail_alloc_hit()) {
-			assert_int_equal(rc, 0);
+		if (!fail_alloc_told(rc, &err)) {
 			tw_power_close(p);
 			break;
 		}
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 	}
 }
 

@@ -166,10 +166,8 @@ static void memory_that_runs_out_is_an_error(void **state)
 			fail_alloc_at(n);
 			rc = t->fit(&s, 1, &text, &err);
 			tw_buf_clear(&text);
-			if (!fail_alloc_hit())
+			if (!fail_alloc_told(rc, &err))
 				break;
-			assert_int_equal(rc, -1);
-			assert_int_equal(err.code, TW_NOMEM);
 		}
 	}
 }

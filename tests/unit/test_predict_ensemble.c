@@ -266,13 +266,10 @@ static void memory_that_runs_out_is_an_error(void **state)
 				     ->load(texts[i][1], strlen(texts[i][1]), &features,
 					    &model, &err);
 			tw_strs_clear(&features);
-			if (!fail_alloc_hit()) {
-				assert_int_equal(rc, 0);
+			if (!fail_alloc_told(rc, &err)) {
 				tw_predictor_find(texts[i][0])->free(model);
 				break;
 			}
-			assert_int_equal(rc, -1);
-			assert_int_equal(err.code, TW_NOMEM);
 			assert_null(model);
 		}
 }

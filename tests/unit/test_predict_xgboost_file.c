@@ -222,14 +222,11 @@ static void running_out_of_memory_is_reported(void **state)
 		fail_alloc_at(n);
 		rc = xgboost()->load(HEAD TREE TAIL, strlen(HEAD TREE TAIL), &features,
 				     &model, &err);
-		if (!fail_alloc_hit()) {
-			assert_int_equal(rc, 0);
+		if (!fail_alloc_told(rc, &err)) {
 			xgboost()->free(model);
 			tw_strs_clear(&features);
 			break;
 		}
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 		tw_strs_clear(&features);
 	}
 }

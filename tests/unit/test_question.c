@@ -122,13 +122,10 @@ static void every_failed_allocation_of_an_answer_is_reported(void **state)
 
 		fail_alloc_at(n);
 		rc = tw_answer_read(text, strlen(text), 2, &w, &worth, &err);
-		if (!fail_alloc_hit()) {
-			assert_int_equal(rc, 0);
+		if (!fail_alloc_told(rc, &err)) {
 			tw_watts_release(&w);
 			return;
 		}
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 	}
 }
 

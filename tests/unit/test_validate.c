@@ -206,10 +206,8 @@ static void memory_that_runs_out_is_an_error(void **state)
 		fail_alloc_at(n);
 		status = tw_validate_fold(&tw_trainer_linear, &s, middle, 1, &predicted,
 					  NULL, &err);
-		if (!fail_alloc_hit())
+		if (!fail_alloc_told(status, &err))
 			break;
-		assert_int_equal(status, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 		failures++;
 	}
 	assert_true(failures > 5);
