@@ -3,9 +3,8 @@
 
 #include "estimator/predictor.h"
 #include "lib/err.h"
-#include "lib/strs.h"
 #include "model-db/curve.h"
-#include "tests/unit/fail_alloc.h"
+#include "tests/unit/predictor_load.h"
 
 #include <math.h>
 #include <string.h>
@@ -133,14 +132,7 @@ static void what_is_no_curve_is_refused_and_named(void **state)
 
 static int load(const char *text, const char *names, void **out, struct tw_err *err)
 {
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-	int rc;
-
-	assert_int_equal(tw_strs_split(&features, names, &none), 0);
-	rc = tw_predictor_find("curvefit")->load(text, strlen(text), &features, out, err);
-	tw_strs_clear(&features);
-	return rc;
+	return predictor_load("curvefit", names, text, out, err);
 }
 
 static void the_predictor_takes_the_feature_where_it_is(void **state)
@@ -172,23 +164,7 @@ static void the_predictor_takes_the_feature_where_it_is(void **state)
 static void running_out_of_memory_is_reported(void **state)
 {
 	(void)state;
-	for (int n = 1;; n++) {
-		struct tw_strs features = { 0 };
-		struct tw_err none = { 0 }, err = { 0 };
-		const char *text = TEXT("logarithmic", A, "[3,4,7]");
-		void *model = NULL;
-		int rc;
-
-		assert_int_equal(tw_strs_split(&features, "a", &none), 0);
-		fail_alloc_at(n);
-		rc = tw_predictor_find("curvefit")
-			     ->load(text, strlen(text), &features, &model, &err);
-		tw_strs_clear(&features);
-		if (!fail_alloc_told(rc, &err)) {
-			tw_predictor_find("curvefit")->free(model);
-			break;
-		}
-	}
+	predictor_check_memory("curvefit", "a", TEXT("logarithmic", A, "[3,4,7]"));
 }
 
 int main(void)

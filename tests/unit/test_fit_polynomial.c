@@ -4,8 +4,7 @@
 #include "estimator/predictor.h"
 #include "lib/buf.h"
 #include "lib/err.h"
-#include "lib/strs.h"
-#include "tests/unit/fail_alloc.h"
+#include "tests/unit/predictor_load.h"
 #include "trainer/trainer.h"
 
 #include <gsl/gsl_errno.h>
@@ -16,16 +15,12 @@
 
 static const char *const names[33] = { "a", "b" };
 
-static void *load(const char *text, size_t len, struct tw_err *err)
+static void *load(const char *text, struct tw_err *err)
 {
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-	void *state = NULL;
+	void *model = NULL;
 
-	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
-	tw_predictor_find("polynomial")->load(text, len, &features, &state, err);
-	tw_strs_clear(&features);
-	return state;
+	predictor_load("polynomial", "a,b", text, &model, err);
+	return model;
 }
 
 static double surface(double a, double b)
@@ -50,7 +45,7 @@ static void a_polynomial_is_found_again(void **state)
 		y[r] = surface(x[2 * r], x[2 * r + 1]);
 	}
 	assert_int_equal(t->fit(&s, 1, &text, &err), 0);
-	model = load(text.data, text.len, &err);
+	model = load(text.data, &err);
 	assert_non_null(model);
 	tw_predictor_find("polynomial")
 		->predict(model,
@@ -88,7 +83,7 @@ static void the_formula_is_computed(void **state)
 	const struct tw_predictor *p = tw_predictor_find("polynomial");
 	struct tw_rows in = { .x = x, .rows = 2, .stride = 2 };
 	struct tw_err err = { 0 };
-	void *model = load(GOOD, strlen(GOOD), &err);
+	void *model = load(GOOD, &err);
 	double watts[2];
 
 	(void)state;
@@ -132,7 +127,7 @@ static void what_is_no_polynomial_is_refused_and_named(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct tw_err err = { 0 };
 
-		assert_null(load(cases[i].text, strlen(cases[i].text), &err));
+		assert_null(load(cases[i].text, &err));
 		if (err.code != cases[i].code || strstr(err.text, cases[i].want) == NULL)
 			fail_msg("got %d '%s', want %d '%s'", err.code, err.text,
 				 cases[i].code, cases[i].want);
@@ -141,25 +136,8 @@ static void what_is_no_polynomial_is_refused_and_named(void **state)
 
 static void running_out_of_memory_is_reported(void **state)
 {
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-
 	(void)state;
-	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
-	for (int n = 1;; n++) {
-		struct tw_err err = { 0 };
-		void *model = NULL;
-		int rc;
-
-		fail_alloc_at(n);
-		rc = tw_predictor_find("polynomial")
-			     ->load(GOOD, strlen(GOOD), &features, &model, &err);
-		if (!fail_alloc_told(rc, &err)) {
-			tw_predictor_find("polynomial")->free(model);
-			break;
-		}
-	}
-	tw_strs_clear(&features);
+	predictor_check_memory("polynomial", "a,b", GOOD);
 }
 
 int main(void)

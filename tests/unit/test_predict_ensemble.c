@@ -3,8 +3,7 @@
 
 #include "estimator/predictor.h"
 #include "lib/err.h"
-#include "lib/strs.h"
-#include "tests/unit/fail_alloc.h"
+#include "tests/unit/predictor_load.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,14 +27,10 @@
 
 static void *load(const char *name, const char *text, struct tw_err *err)
 {
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-	void *state = NULL;
+	void *model = NULL;
 
-	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
-	tw_predictor_find(name)->load(text, strlen(text), &features, &state, err);
-	tw_strs_clear(&features);
-	return state;
+	predictor_load(name, "a,b", text, &model, err);
+	return model;
 }
 
 static void check(const char *name, const char *text, const struct tw_rows *in,
@@ -249,29 +244,9 @@ static void what_is_no_model_is_refused_and_named(void **state)
 
 static void memory_that_runs_out_is_an_error(void **state)
 {
-	static const char *const texts[][2] = { { "trees", TREES(TREE "," TREE) },
-						{ "ensemble", LOOKS_BACK } };
-
 	(void)state;
-	for (size_t i = 0; i < 2; i++)
-		for (int n = 1;; n++) {
-			struct tw_strs features = { 0 };
-			struct tw_err err = { 0 };
-			void *model = NULL;
-			int rc;
-
-			assert_int_equal(tw_strs_split(&features, "a,b", &err), 0);
-			fail_alloc_at(n);
-			rc = tw_predictor_find(texts[i][0])
-				     ->load(texts[i][1], strlen(texts[i][1]), &features,
-					    &model, &err);
-			tw_strs_clear(&features);
-			if (!fail_alloc_told(rc, &err)) {
-				tw_predictor_find(texts[i][0])->free(model);
-				break;
-			}
-			assert_null(model);
-		}
+	predictor_check_memory("trees", "a,b", TREES(TREE "," TREE));
+	predictor_check_memory("ensemble", "a,b", LOOKS_BACK);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include "estimator/predictor.h"
 #include "lib/err.h"
 #include "lib/strs.h"
-#include "tests/unit/fail_alloc.h"
+#include "tests/unit/predictor_load.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,14 +18,7 @@
 
 static int load(const char *text, void **out, struct tw_err *err)
 {
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-	int rc;
-
-	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
-	rc = tw_predictor_find("linear")->load(text, strlen(text), &features, out, err);
-	tw_strs_clear(&features);
-	return rc;
+	return predictor_load("linear", "a,b", text, out, err);
 }
 
 static double watts_of(const void *model, const double *x, const uint32_t *place)
@@ -186,26 +179,8 @@ static void what_is_no_linear_model_is_refused_and_named(void **state)
 
 static void running_out_of_memory_is_reported(void **state)
 {
-	static const char text[] = CATEGORIES;
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-
 	(void)state;
-	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
-	for (int n = 1;; n++) {
-		struct tw_err err = { 0 };
-		void *model = NULL;
-		int rc;
-
-		fail_alloc_at(n);
-		rc = tw_predictor_find("linear")->load(text, sizeof(text) - 1, &features,
-						       &model, &err);
-		if (!fail_alloc_told(rc, &err)) {
-			tw_predictor_find("linear")->free(model);
-			break;
-		}
-	}
-	tw_strs_clear(&features);
+	predictor_check_memory("linear", "a,b", CATEGORIES);
 }
 
 int main(void)

@@ -3,8 +3,7 @@
 
 #include "estimator/predictor.h"
 #include "lib/err.h"
-#include "lib/strs.h"
-#include "tests/unit/fail_alloc.h"
+#include "tests/unit/predictor_load.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,14 +19,10 @@
 
 static void *load(const char *name, const char *text, struct tw_err *err)
 {
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-	void *state = NULL;
+	void *model = NULL;
 
-	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
-	tw_predictor_find(name)->load(text, strlen(text), &features, &state, err);
-	tw_strs_clear(&features);
-	return state;
+	predictor_load(name, "a,b", text, &model, err);
+	return model;
 }
 
 static void the_nearest_are_averaged(void **state)
@@ -125,29 +120,9 @@ static void what_is_no_model_is_refused_and_named(void **state)
 
 static void running_out_of_memory_is_reported(void **state)
 {
-	static const char *const models[][2] = { { "knn", GOOD_KNN },
-						 { "svr", GOOD_SVR } };
-	struct tw_strs features = { 0 };
-	struct tw_err none = { 0 };
-
 	(void)state;
-	assert_int_equal(tw_strs_split(&features, "a,b", &none), 0);
-	for (size_t i = 0; i < 2; i++)
-		for (int n = 1;; n++) {
-			const struct tw_predictor *p = tw_predictor_find(models[i][0]);
-			struct tw_err err = { 0 };
-			void *model = NULL;
-			int rc;
-
-			fail_alloc_at(n);
-			rc = p->load(models[i][1], strlen(models[i][1]), &features,
-				     &model, &err);
-			if (!fail_alloc_told(rc, &err)) {
-				p->free(model);
-				break;
-			}
-		}
-	tw_strs_clear(&features);
+	predictor_check_memory("knn", "a,b", GOOD_KNN);
+	predictor_check_memory("svr", "a,b", GOOD_SVR);
 }
 
 int main(void)

@@ -3,8 +3,7 @@
 
 #include "estimator/predictor.h"
 #include "lib/err.h"
-#include "lib/strs.h"
-#include "tests/unit/fail_alloc.h"
+#include "tests/unit/predictor_load.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,17 +14,6 @@
 static const struct tw_predictor *xgboost(void)
 {
 	return tw_predictor_find("xgboost");
-}
-
-static void make_features(struct tw_strs *l, size_t count)
-{
-	struct tw_err err = { 0 };
-
-	for (size_t i = 0; i < count; i++) {
-		const char name[] = { 'f', (char)('0' + i), '\0' };
-
-		assert_int_equal(tw_strs_adds(l, name, &err), 0);
-	}
 }
 
 /* A root that splits f1 at 5, a leaf of 1, and a split of f0 at 2 into 10 and 100. */
@@ -42,13 +30,7 @@ static void make_features(struct tw_strs *l, size_t count)
 
 static int load_text(const char *text, void **out, struct tw_err *err)
 {
-	struct tw_strs features = { 0 };
-	int rc;
-
-	make_features(&features, 2);
-	rc = xgboost()->load(text, strlen(text), &features, out, err);
-	tw_strs_clear(&features);
-	return rc;
+	return predictor_load("xgboost", "f0,f1", text, out, err);
 }
 
 static void a_small_model_gives_known_answers(void **state)
@@ -212,23 +194,7 @@ static void what_is_not_one_document_is_refused(void **state)
 static void running_out_of_memory_is_reported(void **state)
 {
 	(void)state;
-	for (int n = 1;; n++) {
-		struct tw_err err = { 0 };
-		struct tw_strs features = { 0 };
-		void *model = NULL;
-		int rc;
-
-		make_features(&features, 2);
-		fail_alloc_at(n);
-		rc = xgboost()->load(HEAD TREE TAIL, strlen(HEAD TREE TAIL), &features,
-				     &model, &err);
-		if (!fail_alloc_told(rc, &err)) {
-			xgboost()->free(model);
-			tw_strs_clear(&features);
-			break;
-		}
-		tw_strs_clear(&features);
-	}
+	predictor_check_memory("xgboost", "f0,f1", HEAD TREE TAIL);
 }
 
 int main(void)

@@ -45,6 +45,15 @@ static void feed(struct outcome *o, const char *text, size_t len, size_t piece)
 	}
 }
 
+/* As above; the request, which is whole. */
+static const struct tw_request *take(struct outcome *o, const char *text, size_t piece)
+{
+	feed(o, text, strlen(text), piece);
+	assert_int_equal(o->rc, 0);
+	assert_true(o->done);
+	return tw_request_parser_request(o->parser);
+}
+
 static void keplers_request_is_read_however_it_is_cut(void **state)
 {
 	(void)state;
@@ -52,11 +61,8 @@ static void keplers_request_is_read_however_it_is_cut(void **state)
 		const struct tw_request *r;
 		struct outcome o;
 
-		feed(&o, kepler, sizeof(kepler) - 1, piece);
-		assert_int_equal(o.rc, 0);
-		assert_true(o.done);
+		r = take(&o, kepler, piece);
 		assert_int_equal(o.used, sizeof(kepler) - 1);
-		r = tw_request_parser_request(o.parser);
 		assert_int_equal(r->metrics.count, 2);
 		assert_string_equal(r->metrics.at[0], "cpu_cycles");
 		assert_int_equal(r->rows, 3);
@@ -81,10 +87,7 @@ static void keys_come_in_any_order_and_unknown_ones_are_passed_over(void **state
 	struct outcome o;
 
 	(void)state;
-	feed(&o, text, sizeof(text) - 1, sizeof(text));
-	assert_int_equal(o.rc, 0);
-	assert_true(o.done);
-	r = tw_request_parser_request(o.parser);
+	r = take(&o, text, sizeof(text));
 	assert_int_equal(r->output, TW_DYN_POWER);
 	assert_string_equal(r->source->name, "acpi");
 	assert_string_equal(r->trainer, "T");
@@ -117,9 +120,7 @@ static void who_asks_for_version_2_may_name_components(void **state)
 		struct outcome o;
 
 		tw_buf_addf(&b, text, cases[i].more);
-		feed(&o, b.data, b.len, 7);
-		assert_int_equal(o.rc, 0);
-		r = tw_request_parser_request(o.parser);
+		r = take(&o, b.data, 7);
 		assert_int_equal(r->version, cases[i].version);
 		assert_int_equal(r->components, cases[i].components);
 		tw_request_parser_free(o.parser);
@@ -170,9 +171,7 @@ static void numeric_system_features_become_columns(void **state)
 	struct outcome o;
 
 	(void)state;
-	feed(&o, text, sizeof(text) - 1, sizeof(text));
-	assert_int_equal(o.rc, 0);
-	r = tw_request_parser_request(o.parser);
+	r = take(&o, text, sizeof(text));
 	assert_int_equal(r->metrics.count, 3);
 	assert_string_equal(r->metrics.at[1], "hz");
 	assert_string_equal(r->metrics.at[2], "n");
@@ -192,9 +191,7 @@ static void system_features_are_categories_too(void **state)
 	struct outcome o;
 
 	(void)state;
-	feed(&o, text, sizeof(text) - 1, sizeof(text));
-	assert_int_equal(o.rc, 0);
-	c = &tw_request_parser_request(o.parser)->categories;
+	c = &take(&o, text, sizeof(text))->categories;
 	assert_int_equal(c->count, 3);
 	assert_string_equal(c->names[0], "cpu_architecture");
 	assert_string_equal(c->values[0], "Sandy Bridge");
@@ -223,9 +220,7 @@ static void series_and_times_are_of_all_rows_or_of_each(void **state)
 		const struct tw_request *r;
 		struct outcome o;
 
-		feed(&o, texts[i], strlen(texts[i]), 3);
-		assert_int_equal(o.rc, 0);
-		r = tw_request_parser_request(o.parser);
+		r = take(&o, texts[i], 3);
 		assert_int_equal(r->series->count, names[i]);
 		assert_int_equal(r->time_ms[0], 7);
 		assert_int_equal(r->time_ms[1], second[i]);
@@ -241,9 +236,7 @@ static void version_1_knows_of_no_series(void **state)
 	struct outcome o;
 
 	(void)state;
-	feed(&o, text, sizeof(text) - 1, sizeof(text));
-	assert_int_equal(o.rc, 0);
-	assert_null(tw_request_parser_request(o.parser)->time_ms);
+	assert_null(take(&o, text, sizeof(text))->time_ms);
 	tw_request_parser_free(o.parser);
 }
 
@@ -268,9 +261,7 @@ static void many_system_features_are_put_behind_many_rows(void **state)
 	for (int i = 1; i < FEATURES; i++)
 		tw_buf_addf(&b, ",%d", 10000 + i);
 	tw_buf_adds(&b, "]}");
-	feed(&o, b.data, b.len, b.len);
-	assert_int_equal(o.rc, 0);
-	r = tw_request_parser_request(o.parser);
+	r = take(&o, b.data, b.len);
 	assert_int_equal(r->metrics.count, TW_REQUEST_METRICS_MAX);
 	assert_int_equal(r->rows, ROWS);
 	assert_int_equal(
@@ -306,11 +297,8 @@ static void a_request_ends_where_its_json_ends(void **state)
 	for (size_t piece = 1; piece < sizeof(text); piece += 3) {
 		struct outcome o;
 
-		feed(&o, text, sizeof(text) - 1, piece);
-		assert_int_equal(o.rc, 0);
-		assert_true(o.done);
+		assert_string_equal(take(&o, text, piece)->filter, "}}");
 		assert_int_equal(o.used, second - text);
-		assert_string_equal(tw_request_parser_request(o.parser)->filter, "}}");
 		assert_false(tw_request_parser_started(o.parser));
 
 		/* And the next one is begun. */
