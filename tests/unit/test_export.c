@@ -16,23 +16,20 @@
 /* A pipeline of two trainers, of which the first is much better. */
 static void make_pipeline(struct tw_train_result *r)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_err err = { 0 };
 
-	train_make_table(&d, 40);
+	train_set_up(&t, 40);
 	assert_int_equal(
-		tw_strs_split(&job.abs_trainers,
+		tw_strs_split(&t.job.abs_trainers,
 			      "LinearRegressionTrainer,LogarithmicRegressionTrainer",
 			      &err),
 		0);
-	strcpy(job.spec.processor, "a|b");
-	job.spec.cores = 8;
-	if (tw_train(&job, r, &err) < 0)
+	strcpy(t.job.spec.processor, "a|b");
+	t.job.spec.cores = 8;
+	if (tw_train(&t.job, r, &err) < 0)
 		fail_msg("%s", err.text);
-	train_release_job(&job);
-	tw_dataset_release(&d);
+	train_tear_down(&t);
 }
 
 static void export_within(double mae, struct tw_fileset *out,

@@ -147,38 +147,37 @@ static void shuffled_folds_are_even_and_follow_from_the_seed(void **state)
 }
 
 /* Rows of one workload have 50 W more: who has not seen it does not know that. */
-static void make_two_workloads(struct tw_dataset *d)
+static void set_up_two_workloads(struct training *t)
 {
 	double *package;
 
-	train_make_table(d, 40);
-	package = tw_dataset_find(d, "package_power");
+	train_set_up(t, 40);
+	package = tw_dataset_find(&t->d, "package_power");
 	for (size_t r = 20; r < 30; r++)
 		package[r] += 50;
 }
 
 static void a_workload_that_was_left_out_is_judged_without_it(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_train_result r = { 0 };
 	struct tw_workloads w = { 0 };
 	struct tw_err err = { 0 };
 	json_t *m;
 
 	(void)state;
-	make_two_workloads(&d);
+	set_up_two_workloads(&t);
 	read_workloads("workload,start,end\nquiet,1700000000,1700000030\n"
 		       "loud,1700000060,1700000090\n",
 		       &w);
-	job.workloads = &w;
-	job.shuffled = true;
+	t.job.workloads = &w;
+	t.job.shuffled = true;
 	assert_int_equal(
-		tw_strs_split(&job.abs_trainers, "KNeighborsRegressorTrainer", &err), 0);
+		tw_strs_split(&t.job.abs_trainers, "KNeighborsRegressorTrainer", &err),
+		0);
 	assert_int_equal(
-		tw_strs_split(&job.dyn_trainers, "LinearRegressionTrainer", &err), 0);
-	if (tw_train(&job, &r, &err) < 0)
+		tw_strs_split(&t.job.dyn_trainers, "LinearRegressionTrainer", &err), 0);
+	if (tw_train(&t.job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(r.row[0].note, "");
 	m = train_parse_file(&r, "rapl-sysfs/AbsPower/CounterOnly/"
@@ -197,26 +196,23 @@ static void a_workload_that_was_left_out_is_judged_without_it(void **state)
 	json_decref(m);
 	tw_train_result_release(&r);
 	tw_workloads_release(&w);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 /* The whole and the blocks are as they are without the other folds. */
 static void other_folds_leave_the_model_as_it_is(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_train_result plain = { 0 }, judged = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	make_two_workloads(&d);
-	train_add_all(&job.abs_trainers);
-	train_add_all(&job.dyn_trainers);
-	assert_int_equal(tw_train(&job, &plain, &err), 0);
-	job.shuffled = true;
-	assert_int_equal(tw_train(&job, &judged, &err), 0);
+	set_up_two_workloads(&t);
+	train_add_all(&t.job.abs_trainers);
+	train_add_all(&t.job.dyn_trainers);
+	assert_int_equal(tw_train(&t.job, &plain, &err), 0);
+	t.job.shuffled = true;
+	assert_int_equal(tw_train(&t.job, &judged, &err), 0);
 	assert_int_equal(plain.rows, judged.rows);
 	for (size_t i = 0; i < plain.rows; i++)
 		assert_true(plain.row[i].mae_w == judged.row[i].mae_w);
@@ -230,33 +226,31 @@ static void other_folds_leave_the_model_as_it_is(void **state)
 	}
 	tw_train_result_release(&plain);
 	tw_train_result_release(&judged);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	const struct tw_train_machine machine = { 0 };
-	struct tw_train_data data = { .source = table.source,
-				      .group = table.group,
-				      .output = TW_DYN_POWER,
-				      .machine = &machine,
-				      .table = &table };
+	struct tw_train_data data;
 	struct tw_workloads w = { 0 };
 	double *package;
 
 	(void)state;
-	train_make_table(&d, 40);
-	package = tw_dataset_find(&d, "package_power");
+	train_set_up(&t, 40);
+	data = (struct tw_train_data){ .source = t.table.source,
+				       .group = t.table.group,
+				       .output = TW_DYN_POWER,
+				       .machine = &machine,
+				       .table = &t.table };
+	package = tw_dataset_find(&t.d, "package_power");
 	for (size_t r = 0; r < 40; r++)
 		package[r] = 100 + (double)r;
 	read_workloads("workload,start,end\nfirst,1700000000,1700000030\n", &w);
-	job.workloads = &w;
-	tw_train_data_extract(&data, &job);
-	tw_train_data_isolate(&data, &job);
+	t.job.workloads = &w;
+	tw_train_data_extract(&data, &t.job);
+	tw_train_data_isolate(&data, &t.job);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(tw_train_data_views(&data), 5 + 1 + 1);
 	/* Without the first ten rows the least is 110 W. */
@@ -264,49 +258,43 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 	assert_true(tw_train_data_samples(&data, 5, 0).y[39] == 39);
 	tw_train_data_release(&data);
 	tw_workloads_release(&w);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 static void what_cannot_be_judged_is_told_and_the_model_stays(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_train_result r = { 0 };
 	struct tw_workloads w = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	train_make_table(&d, 40);
+	train_set_up(&t, 40);
 	read_workloads("workload,start,end\nall,1700000000,1800000000\n", &w);
-	job.workloads = &w;
+	t.job.workloads = &w;
 	assert_int_equal(
-		tw_strs_split(&job.abs_trainers, "LinearRegressionTrainer", &err), 0);
-	assert_int_equal(tw_train(&job, &r, &err), 0);
+		tw_strs_split(&t.job.abs_trainers, "LinearRegressionTrainer", &err), 0);
+	assert_int_equal(tw_train(&t.job, &r, &err), 0);
 	assert_int_equal(r.models, 1);
 	assert_string_equal(r.row[0].note, "1 workloads have rows: none can be left out");
 	tw_train_result_release(&r);
 	tw_workloads_release(&w);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_workloads w = { 0 };
 	struct tw_err setup = { 0 };
 	int failures = 0;
 
 	(void)state;
-	make_two_workloads(&d);
-	job.folds = 2;
-	job.shuffled = true;
+	set_up_two_workloads(&t);
+	t.job.folds = 2;
+	t.job.shuffled = true;
 	assert_int_equal(
-		tw_strs_split(&job.dyn_trainers, "LinearRegressionTrainer", &setup), 0);
+		tw_strs_split(&t.job.dyn_trainers, "LinearRegressionTrainer", &setup), 0);
 	for (int n = 1;; n++) {
 		struct tw_train_result r = { 0 };
 		struct tw_err err = { 0 };
@@ -315,9 +303,9 @@ static void every_failed_allocation_is_reported(void **state)
 
 		fail_alloc_at(n);
 		status = tw_workloads_read(text, strlen(text), &w, &err);
-		job.workloads = &w;
+		t.job.workloads = &w;
 		if (status == 0)
-			status = tw_train(&job, &r, &err);
+			status = tw_train(&t.job, &r, &err);
 		tw_workloads_release(&w);
 		tw_train_result_release(&r);
 		if (!fail_alloc_told(status, &err))
@@ -325,8 +313,7 @@ static void every_failed_allocation_is_reported(void **state)
 		failures++;
 	}
 	assert_true(failures > 100);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 int main(void)

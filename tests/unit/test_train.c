@@ -38,20 +38,18 @@ static void count_fits(void *arg, size_t done, size_t of)
 
 static void a_table_becomes_models_of_both_outputs(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 	const char *key;
 	json_t *m, *v;
 
 	(void)state;
-	train_make_table(&d, ROWS);
-	train_add_all(&job.abs_trainers);
-	train_add_all(&job.dyn_trainers);
-	job.spec.cores = 8;
-	if (tw_train(&job, &r, &err) < 0)
+	train_set_up(&t, ROWS);
+	train_add_all(&t.job.abs_trainers);
+	train_add_all(&t.job.dyn_trainers);
+	t.job.spec.cores = 8;
+	if (tw_train(&t.job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(r.rows, 2 * tw_trainer_count());
 	assert_int_equal(r.models, r.rows);
@@ -97,8 +95,7 @@ static void a_table_becomes_models_of_both_outputs(void **state)
 	json_decref(m);
 
 	tw_train_result_release(&r);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 /* The constant of a linear model's component. */
@@ -161,20 +158,19 @@ static void each_component_learns_its_own_power_of_its_own_output(void **state)
 /* Not that of the last one. */
 static void the_errors_of_a_model_are_its_worst_components(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 	json_t *m;
 
 	(void)state;
-	train_make_table(&d, ROWS);
+	train_set_up(&t, ROWS);
 	for (size_t i = 0; i < ROWS; i++)
-		tw_dataset_find(&d, "package_power")[i] = 20 + 10 * (double)(i * 11 % 5);
-	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
-			 0);
-	if (tw_train(&job, &r, &err) < 0)
+		tw_dataset_find(&t.d, "package_power")[i] =
+			20 + 10 * (double)(i * 11 % 5);
+	assert_int_equal(
+		tw_strs_adds(&t.job.abs_trainers, "LinearRegressionTrainer", &err), 0);
+	if (tw_train(&t.job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	m = train_parse_file(&r, DIR "metadata.json");
 	assert_true(number(m, "package_mape") > 1 + number(m, "dram_mape"));
@@ -183,32 +179,30 @@ static void the_errors_of_a_model_are_its_worst_components(void **state)
 	assert_true(r.row[0].mape_percent == number(m, "package_mape"));
 	json_decref(m);
 	tw_train_result_release(&r);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 static void a_model_that_looks_back_tells_both_errors_and_its_choice(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 	size_t fits[2] = { 0 };
 	json_t *m;
 
 	(void)state;
-	train_make_table(&d, ROWS);
+	train_set_up(&t, ROWS);
 	/* What a row draws is told by the row before it, and by nothing of its own. */
 	for (size_t i = 0; i < ROWS; i++) {
-		tw_dataset_find(&d, "cpu_cycles")[i] = 1e9 * (double)(i * i * i % 41);
-		tw_dataset_find(&d, "package_power")[i] =
-			20 + 3e-9 * tw_dataset_find(&d, "cpu_cycles")[i > 0 ? i - 1 : 0];
+		tw_dataset_find(&t.d, "cpu_cycles")[i] = 1e9 * (double)(i * i * i % 41);
+		tw_dataset_find(&t.d, "package_power")[i] =
+			20 +
+			3e-9 * tw_dataset_find(&t.d, "cpu_cycles")[i > 0 ? i - 1 : 0];
 	}
-	assert_int_equal(tw_strs_adds(&job.abs_trainers, "AutoTrainer", &err), 0);
-	job.progress = count_fits;
-	job.progress_arg = fits;
-	if (tw_train(&job, &r, &err) < 0)
+	assert_int_equal(tw_strs_adds(&t.job.abs_trainers, "AutoTrainer", &err), 0);
+	t.job.progress = count_fits;
+	t.job.progress_arg = fits;
+	if (tw_train(&t.job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	m = train_parse_file(&r, AUTO_DIR "metadata.json");
 	assert_string_equal(json_string_value(json_object_get(m, "model_class")),
@@ -224,25 +218,22 @@ static void a_model_that_looks_back_tells_both_errors_and_its_choice(void **stat
 	assert_int_equal(fits[1], 24);
 	json_decref(m);
 	tw_train_result_release(&r);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 static void feature_ranges_are_those_of_the_data(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 	json_t *parts;
 	const json_t *package;
 
 	(void)state;
-	train_make_table(&d, ROWS);
-	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
-			 0);
-	assert_int_equal(tw_train(&job, &r, &err), 0);
+	train_set_up(&t, ROWS);
+	assert_int_equal(
+		tw_strs_adds(&t.job.abs_trainers, "LinearRegressionTrainer", &err), 0);
+	assert_int_equal(tw_train(&t.job, &r, &err), 0);
 	parts = train_parse_file(&r, DIR "LinearRegressionTrainer_0.json");
 	package = json_object_get(parts, "package");
 	/* Sorted: cache_miss, cpu_cycles, cpu_instructions. */
@@ -252,8 +243,7 @@ static void feature_ranges_are_those_of_the_data(void **state)
 			    json_object_get(package, "feature_min"), 0)) == 0.0);
 	json_decref(parts);
 	tw_train_result_release(&r);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 static void threads_and_repeats_change_no_byte(void **state)
@@ -319,24 +309,23 @@ static void batches_change_no_byte(void **state)
 
 static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	const struct tw_train_machine machine = { 0 };
-	struct tw_train_data data = { .source = table.source,
-				      .group = table.group,
-				      .output = TW_DYN_POWER,
-				      .machine = &machine,
-				      .table = &table };
+	struct tw_train_data data;
 	double *package;
 
 	(void)state;
-	train_make_table(&d, ROWS);
-	package = tw_dataset_find(&d, "package_power");
+	train_set_up(&t, ROWS);
+	data = (struct tw_train_data){ .source = t.table.source,
+				       .group = t.table.group,
+				       .output = TW_DYN_POWER,
+				       .machine = &machine,
+				       .table = &t.table };
+	package = tw_dataset_find(&t.d, "package_power");
 	for (size_t r = 0; r < ROWS; r++)
 		package[r] = 100 + (double)r; /* the least in the first block */
-	tw_train_data_extract(&data, &job);
-	tw_train_data_isolate(&data, &job);
+	tw_train_data_extract(&data, &t.job);
+	tw_train_data_isolate(&data, &t.job);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(data.folds, 5);
 	for (size_t f = 0; f <= data.folds; f++) {
@@ -349,7 +338,7 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 				    s.y[r] == package[r] - least);
 	}
 	tw_train_data_release(&data);
-	tw_dataset_release(&d);
+	train_tear_down(&t);
 }
 
 /* Power grows less steeply with more use: a line with a constant is far off at rest. */
@@ -357,29 +346,27 @@ static void idle_regression_leaves_nothing_at_zero_use(void **state)
 {
 	static const char name[] =
 		"rapl-sysfs/DynPower/CounterOnly/LinearRegressionTrainer_0.json";
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_err err = { 0 };
 	double bias[2];
 
 	(void)state;
-	train_make_table(&d, ROWS);
+	train_set_up(&t, ROWS);
 	for (size_t r = 0; r < ROWS; r++) {
 		const double use = (double)((r * 17) % 40);
 
-		tw_dataset_find(&d, "cpu_instructions")[r] = 1e9 * use;
-		tw_dataset_find(&d, "package_power")[r] = 30 + 10 * sqrt(use);
+		tw_dataset_find(&t.d, "cpu_instructions")[r] = 1e9 * use;
+		tw_dataset_find(&t.d, "package_power")[r] = 30 + 10 * sqrt(use);
 	}
-	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "LinearRegressionTrainer", &err),
-			 0);
+	assert_int_equal(
+		tw_strs_adds(&t.job.dyn_trainers, "LinearRegressionTrainer", &err), 0);
 	for (size_t i = 0; i < 2; i++) {
 		struct tw_train_result r = { 0 };
 		json_t *m;
 
-		job.isolator = tw_isolator_find(i == 0 ? "MinIdleIsolator"
-						       : "IdleRegressionIsolator");
-		assert_int_equal(tw_train(&job, &r, &err), 0);
+		t.job.isolator = tw_isolator_find(i == 0 ? "MinIdleIsolator"
+							 : "IdleRegressionIsolator");
+		assert_int_equal(tw_train(&t.job, &r, &err), 0);
 		m = train_parse_file(&r, name);
 		bias[i] = json_number_value(json_object_get(
 			json_object_get(json_object_get(m, "package"), "All_Weights"),
@@ -399,8 +386,7 @@ static void idle_regression_leaves_nothing_at_zero_use(void **state)
 	}
 	assert_true(bias[0] > 10);
 	assert_true(bias[1] == 0);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 static void real_data_becomes_models(void **state)

@@ -188,38 +188,35 @@ static void bad_jobs_are_refused(void **state)
 
 static void memory_that_runs_out_fails_the_whole(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_err setup = { 0 };
 	int failures = 0;
 
 	(void)state;
-	train_make_table(&d, 8);
-	assert_int_equal(tw_strs_adds(&job.abs_trainers, "SGDRegressorTrainer", &setup),
+	train_set_up(&t, 8);
+	assert_int_equal(tw_strs_adds(&t.job.abs_trainers, "SGDRegressorTrainer", &setup),
 			 0);
-	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "SGDRegressorTrainer", &setup),
+	assert_int_equal(tw_strs_adds(&t.job.dyn_trainers, "SGDRegressorTrainer", &setup),
 			 0);
-	job.folds = 2;
+	t.job.folds = 2;
 	for (int n = 1;; n++) {
 		struct tw_train_result r = { 0 };
 		struct tw_err err = { 0 };
 		int status;
 
 		fail_alloc_at(n);
-		status = tw_train(&job, &r, &err);
+		status = tw_train(&t.job, &r, &err);
 		if (!fail_alloc_hit()) {
 			tw_train_result_release(&r);
 			break;
 		}
 		if (status != -1 || err.code != TW_NOMEM)
-			fail_msg("allocation %d: %d, %s", n, status, err.text);
+			fail_msg("allocation %d: %t.d, %s", n, status, err.text);
 		assert_null(r.row);
 		failures++;
 	}
 	assert_true(failures > 50);
-	tw_dataset_release(&d);
-	train_release_job(&job);
+	train_tear_down(&t);
 }
 
 int main(void)

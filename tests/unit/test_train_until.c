@@ -60,25 +60,22 @@ static void count_step(void *arg, const struct tw_until_outcome *at,
 static void run(size_t noisy, const char *wanted, struct steps *steps,
 		struct tw_train_result *r, struct tw_until_outcome *o)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	struct tw_until until;
 	struct tw_err err = { 0 };
 
-	train_make_table(&d, 100);
+	train_set_up(&t, 100);
 	for (size_t i = 0; i < noisy; i++)
-		tw_dataset_find(&d, "package_power")[i] += i % 3 == 0 ? 20 : 0;
+		tw_dataset_find(&t.d, "package_power")[i] += i % 3 == 0 ? 20 : 0;
 	assert_int_equal(tw_until_parse(wanted, &until, &err), 0);
 	assert_int_equal(
-		tw_strs_split(&job.abs_trainers,
+		tw_strs_split(&t.job.abs_trainers,
 			      "LinearRegressionTrainer,ExponentialRegressionTrainer",
 			      &err),
 		0);
-	if (tw_train_until(&job, &until, count_step, steps, r, o, &err) < 0)
+	if (tw_train_until(&t.job, &until, count_step, steps, r, o, &err) < 0)
 		fail_msg("%s", err.text);
-	train_release_job(&job);
-	tw_dataset_release(&d);
+	train_tear_down(&t);
 }
 
 static void training_stops_where_one_model_is_accurate_enough(void **state)
@@ -125,9 +122,7 @@ static void data_that_runs_out_is_said_and_trained_on(void **state)
 
 static void too_little_data_at_first_is_no_failure(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	const struct tw_until until = { 1, NAN };
 	struct steps steps = { 0 }, none = { 0 };
 	struct tw_err err = { 0 }, too_few = { 0 };
@@ -135,36 +130,33 @@ static void too_little_data_at_first_is_no_failure(void **state)
 	struct tw_train_result r = { 0 };
 
 	(void)state;
-	train_make_table(&d, 12);
+	train_set_up(&t, 12);
 	assert_int_equal(
-		tw_strs_split(&job.abs_trainers, "LinearRegressionTrainer", &err), 0);
-	if (tw_train_until(&job, &until, count_step, &steps, &r, &o, &err) < 0)
+		tw_strs_split(&t.job.abs_trainers, "LinearRegressionTrainer", &err), 0);
+	if (tw_train_until(&t.job, &until, count_step, &steps, &r, &o, &err) < 0)
 		fail_msg("%s", err.text);
 	/* 1 and 2 of 12 rows. */
 	assert_int_equal(steps.without_models, 2);
 	tw_train_result_release(&r);
-	d.rows = 2;
+	t.d.rows = 2;
 	assert_int_equal(
-		tw_train_until(&job, &until, count_step, &none, &r, &o, &too_few), -1);
+		tw_train_until(&t.job, &until, count_step, &none, &r, &o, &too_few), -1);
 	assert_non_null(strstr(too_few.text, "2 rows, need at least 3"));
-	train_release_job(&job);
-	tw_dataset_release(&d);
+	train_tear_down(&t);
 }
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	struct tw_dataset d = { 0 };
-	struct tw_train_table table = train_make_counters(&d);
-	struct tw_train_job job = train_make_job(&table);
+	struct training t;
 	const struct tw_until until = { 1e9, NAN };
 	struct tw_err setup = { 0 };
 	int failures = 0;
 
 	(void)state;
-	train_make_table(&d, 60);
-	job.folds = 2;
+	train_set_up(&t, 60);
+	t.job.folds = 2;
 	assert_int_equal(
-		tw_strs_split(&job.abs_trainers, "LinearRegressionTrainer", &setup), 0);
+		tw_strs_split(&t.job.abs_trainers, "LinearRegressionTrainer", &setup), 0);
 	for (int n = 1;; n++) {
 		struct tw_until_outcome o = { 0 };
 		struct tw_train_result r = { 0 };
@@ -173,15 +165,14 @@ static void every_failed_allocation_is_reported(void **state)
 		int status;
 
 		fail_alloc_at(n);
-		status = tw_train_until(&job, &until, count_step, &steps, &r, &o, &err);
+		status = tw_train_until(&t.job, &until, count_step, &steps, &r, &o, &err);
 		tw_train_result_release(&r);
 		if (!fail_alloc_told(status, &err))
 			break;
 		failures++;
 	}
 	assert_true(failures > 50);
-	train_release_job(&job);
-	tw_dataset_release(&d);
+	train_tear_down(&t);
 }
 
 int main(void)

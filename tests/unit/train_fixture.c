@@ -79,6 +79,20 @@ struct tw_train_table train_make_counters(const struct tw_dataset *d)
 					tw_feature_group_find("CounterOnly"), d, NULL };
 }
 
+void train_set_up(struct training *t, size_t rows)
+{
+	t->d = (struct tw_dataset){ 0 };
+	t->table = train_make_counters(&t->d);
+	t->job = train_make_job(&t->table);
+	train_make_table(&t->d, rows);
+}
+
+void train_tear_down(struct training *t)
+{
+	tw_dataset_release(&t->d);
+	train_release_job(&t->job);
+}
+
 void train_set_response(struct tw_train_job *job, const struct tw_prom *p)
 {
 	static struct tw_train_response one;

@@ -6,12 +6,11 @@
  * Data, jobs and results of trainings under test.
  */
 
+#include "lib/dataset.h"
 #include "trainer/train.h"
 
 #include <jansson.h>
 #include <stddef.h>
-
-struct tw_dataset;
 
 /* Package power is 20 W and 3 nW a cycle, dram 5 W; nothing else draws any. */
 void train_make_table(struct tw_dataset *d, size_t rows);
@@ -22,6 +21,17 @@ struct tw_train_table train_make_counters(const struct tw_dataset *d);
 /* A job on one table, without trainers; ends with train_release_job(). */
 struct tw_train_job train_make_job(const struct tw_train_table *table);
 void train_release_job(struct tw_train_job *job);
+
+/* A job on that table of so many rows. */
+struct training {
+	struct tw_dataset d;
+	struct tw_train_table table;
+	struct tw_train_job job;
+};
+
+/* The addresses within it are kept: it stays where it is. */
+void train_set_up(struct training *t, size_t rows);
+void train_tear_down(struct training *t);
 
 /* The job's only response, until another is set for any job. */
 void train_set_response(struct tw_train_job *job, const struct tw_prom *p);
