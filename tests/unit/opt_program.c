@@ -106,12 +106,6 @@ int opt_set_up(void **state)
 	return 0;
 }
 
-int opt_tear_down(void **state)
-{
-	scratch_free(*state);
-	return 0;
-}
-
 char *opt_write_file(const char *dir, const char *text)
 {
 	struct tw_err err = { 0 };

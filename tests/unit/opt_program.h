@@ -32,9 +32,8 @@ extern const struct tw_opts opt_program;
 int opt_parse(struct opt_config *c, enum tw_opts_action *action, struct tw_err *err,
 	      const char *const *words);
 
-/* For a test: nothing in the environment; the state is a scratch directory. */
+/* For a test, with scratch_tear_down(): nothing is in the environment. */
 int opt_set_up(void **state);
-int opt_tear_down(void **state);
 
 /* A configuration file; its path, yours. */
 char *opt_write_file(const char *dir, const char *text);

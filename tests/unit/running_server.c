@@ -9,6 +9,7 @@
 #include "model-db/index.h"
 #include "model-db/pipeline.h"
 #include "server/routes.h"
+#include "tests/unit/http_calls.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
@@ -65,10 +66,6 @@ int running_start(void **state)
 	struct tw_httpd_config c = { .listen = "127.0.0.1:0", .app = &running.service };
 	struct tw_err err = { 0 };
 
-	(void)state;
-	unsetenv("http_proxy");
-	unsetenv("all_proxy");
-	unsetenv("ALL_PROXY");
 	running.dir = scratch_new();
 	assert_int_equal(tw_path_join(&running.db, &err, running.dir, "db", NULL), 0);
 	c.routes = tw_server_routes(&c.route_count);
@@ -76,7 +73,7 @@ int running_start(void **state)
 		tw_http_stats_new(c.routes, c.route_count, &running.service.http, &err),
 		0);
 	c.stats = running.service.http;
-	assert_int_equal(tw_http_init(&err), 0);
+	assert_int_equal(http_begin(state), 0);
 	assert_int_equal(tw_httpd_open(&c, &running.httpd, &err), 0);
 	return 0;
 }

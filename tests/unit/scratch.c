@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/scratch.h"
 
+#include "lib/err.h"
+#include "lib/file.h"
 #include "tests/unit/tw_test.h"
 
 #include <ftw.h>
@@ -37,4 +39,25 @@ void scratch_free(char *dir)
 	if (dir != NULL)
 		assert_int_equal(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 	free(dir);
+}
+
+int scratch_set_up(void **state)
+{
+	*state = scratch_new();
+	return 0;
+}
+
+int scratch_tear_down(void **state)
+{
+	scratch_free(*state);
+	return 0;
+}
+
+char *scratch_path(const char *dir, const char *name)
+{
+	struct tw_err err = { 0 };
+	char *path = NULL;
+
+	assert_int_equal(tw_path_join(&path, &err, dir, name, NULL), 0);
+	return path;
 }

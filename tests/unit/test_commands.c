@@ -18,27 +18,6 @@
 #define ARGS_MAX 16
 #define RESPONSE "tests/data/prom/simulated-0.7.json"
 
-static int setup(void **state)
-{
-	*state = scratch_new();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	scratch_free(*state);
-	return 0;
-}
-
-static char *below(const char *dir, const char *name)
-{
-	struct tw_err err = { 0 };
-	char *path = NULL;
-
-	assert_int_equal(tw_path_join(&path, &err, dir, name, NULL), 0);
-	return path;
-}
-
 /* Send a stream to a file until restore(). */
 static int divert(FILE *stream, const char *path)
 {
@@ -63,7 +42,7 @@ static void restore(FILE *stream, int saved)
 static int run(const char *dir, const char *output, const struct tw_command *command,
 	       const char *const *words, char **said)
 {
-	char *path = below(dir, "stderr"), *argv[ARGS_MAX + 2] = { 0 };
+	char *path = scratch_path(dir, "stderr"), *argv[ARGS_MAX + 2] = { 0 };
 	int out = divert(stdout, output), diverted = divert(stderr, path);
 	struct tw_err err = { 0 };
 	int argc = 1, status;
@@ -126,7 +105,7 @@ static void what_cannot_be_done_exits_1_and_says_why(void **state)
 
 static void a_special_file_is_not_replaced_by_the_output(void **state)
 {
-	char *fifo = below(*state, "fifo");
+	char *fifo = scratch_path(*state, "fifo");
 	struct stat st;
 
 	assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -141,9 +120,10 @@ static void a_special_file_is_not_replaced_by_the_output(void **state)
 
 static void output_that_is_lost_is_a_failure(void **state)
 {
-	char *db = below(*state, "db"), *said = NULL, *model;
+	char *db = scratch_path(*state, "db"), *said = NULL, *model;
 
-	model = below(db, "x/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0");
+	model = scratch_path(db,
+			     "x/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0");
 	assert_int_equal(
 		run(*state, "/dev/null", &tw_command_train,
 		    WORDS("--input", RESPONSE, "--name", "x", "--group", "CounterOnly",
@@ -173,13 +153,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(wrong_use_exits_2_before_anything_is_read,
-						setup, teardown),
+						scratch_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(what_cannot_be_done_exits_1_and_says_why,
-						setup, teardown),
+						scratch_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
-			a_special_file_is_not_replaced_by_the_output, setup, teardown),
-		cmocka_unit_test_setup_teardown(output_that_is_lost_is_a_failure, setup,
-						teardown),
+			a_special_file_is_not_replaced_by_the_output, scratch_set_up,
+			scratch_tear_down),
+		cmocka_unit_test_setup_teardown(output_that_is_lost_is_a_failure,
+						scratch_set_up, scratch_tear_down),
 	};
 
 	gsl_set_error_handler_off();

@@ -10,6 +10,7 @@
 #include "lib/httpd.h"
 #include "lib/url.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/http_calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,11 +72,7 @@ static int start(void **state)
 					   .route_count = 1 };
 	struct tw_err err = { 0 };
 
-	(void)state;
-	unsetenv("http_proxy");
-	unsetenv("all_proxy");
-	unsetenv("ALL_PROXY");
-	if (tw_http_init(&err) < 0 || tw_httpd_open(&c, &server, &err) < 0)
+	if (http_begin(state) < 0 || tw_httpd_open(&c, &server, &err) < 0)
 		return -1;
 	snprintf(url, sizeof(url), "http://%s/file", tw_httpd_address(server));
 	return 0;

@@ -46,21 +46,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	scratch_free(*state);
-	return 0;
-}
-
-static char *below(const char *dir, const char *name)
-{
-	struct tw_err err = { 0 };
-	char *path = NULL;
-
-	assert_int_equal(tw_path_join(&path, &err, dir, name, NULL), 0);
-	return path;
-}
-
 static int entries(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -87,7 +72,7 @@ static void assert_content(const char *path, const char *want)
 
 static void replacing_syncs_file_and_directory_and_leaves_nothing_else(void **state)
 {
-	char *path = below(*state, "f");
+	char *path = scratch_path(*state, "f");
 	struct tw_err err = { 0 };
 
 	assert_int_equal(tw_file_replace(path, "old", 3, &err), 0);
@@ -100,7 +85,7 @@ static void replacing_syncs_file_and_directory_and_leaves_nothing_else(void **st
 
 static void a_failed_replace_keeps_the_old_file(void **state)
 {
-	char *path = below(*state, "f");
+	char *path = scratch_path(*state, "f");
 	struct tw_err err = { 0 }, again = { 0 };
 
 	assert_int_equal(tw_file_replace(path, "old", 3, &err), 0);
@@ -120,7 +105,7 @@ static void a_failed_replace_keeps_the_old_file(void **state)
 
 static void only_a_regular_file_is_replaced(void **state)
 {
-	char *fifo = below(*state, "fifo"), *link = below(*state, "link");
+	char *fifo = scratch_path(*state, "fifo"), *link = scratch_path(*state, "link");
 	struct tw_err err = { 0 }, again = { 0 };
 	struct stat st;
 
@@ -141,8 +126,8 @@ static void only_a_regular_file_is_replaced(void **state)
 
 static void creating_does_not_overwrite_nor_follow_a_link(void **state)
 {
-	char *path = below(*state, "f"), *link = below(*state, "link");
-	char *target = below(*state, "target");
+	char *path = scratch_path(*state, "f"), *link = scratch_path(*state, "link");
+	char *target = scratch_path(*state, "target");
 	struct tw_err err = { 0 }, again = { 0 };
 
 	assert_int_equal(tw_file_create(path, "one", 3, &err), 0);
@@ -159,7 +144,7 @@ static void creating_does_not_overwrite_nor_follow_a_link(void **state)
 
 static void reading_has_a_limit_and_wants_a_regular_file(void **state)
 {
-	char *path = below(*state, "f"), *fifo = below(*state, "fifo");
+	char *path = scratch_path(*state, "f"), *fifo = scratch_path(*state, "fifo");
 	const struct {
 		const char *path;
 		enum tw_code code;
@@ -224,8 +209,8 @@ static void a_file_without_a_size_is_read_until_it_ends(void **state)
 
 static void directories_are_made_with_their_parents(void **state)
 {
-	char *path = below(*state, "a//b/c"), *file = below(*state, "f");
-	char *under = below(file, "x");
+	char *path = scratch_path(*state, "a//b/c"), *file = scratch_path(*state, "f");
+	char *under = scratch_path(file, "x");
 	struct tw_err err = { 0 };
 	struct stat st;
 
@@ -243,9 +228,9 @@ static void directories_are_made_with_their_parents(void **state)
 
 static void removing_a_tree_leaves_what_links_point_to(void **state)
 {
-	char *keep = below(*state, "keep"), *kept = below(keep, "f");
-	char *tree = below(*state, "tree"), *deep = below(tree, "a/b");
-	char *link = below(deep, "link"), *file = below(deep, "file");
+	char *keep = scratch_path(*state, "keep"), *kept = scratch_path(keep, "f");
+	char *tree = scratch_path(*state, "tree"), *deep = scratch_path(tree, "a/b");
+	char *link = scratch_path(deep, "link"), *file = scratch_path(deep, "file");
 	struct tw_err err = { 0 };
 
 	assert_int_equal(tw_dir_make(keep, &err), 0);
@@ -360,7 +345,7 @@ static void plain_names_are_taken(void **state)
 /* Of a file that is written in pieces. */
 static void a_reader_sees_the_old_file_until_all_pieces_are_there(void **state)
 {
-	char *path = below(*state, "f");
+	char *path = scratch_path(*state, "f");
 	struct tw_replace r = { 0 };
 	struct tw_err err = { 0 };
 	char *data;
@@ -393,7 +378,7 @@ static void a_reader_sees_the_old_file_until_all_pieces_are_there(void **state)
 
 static void failed_allocations_are_reported(void **state)
 {
-	char *path = below(*state, "f");
+	char *path = scratch_path(*state, "f");
 	struct tw_err err = { 0 }, dir = { 0 };
 	char *data = NULL;
 	size_t len = 0;
@@ -420,33 +405,37 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			replacing_syncs_file_and_directory_and_leaves_nothing_else, setup,
-			teardown),
+			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_failed_replace_keeps_the_old_file,
-						setup, teardown),
+						setup, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(only_a_regular_file_is_replaced, setup,
-						teardown),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
-			creating_does_not_overwrite_nor_follow_a_link, setup, teardown),
+			creating_does_not_overwrite_nor_follow_a_link, setup,
+			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
-			reading_has_a_limit_and_wants_a_regular_file, setup, teardown),
+			reading_has_a_limit_and_wants_a_regular_file, setup,
+			scratch_tear_down),
 		cmocka_unit_test(a_file_without_a_size_is_read_until_it_ends),
 		cmocka_unit_test_setup_teardown(directories_are_made_with_their_parents,
-						setup, teardown),
+						setup, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
-			removing_a_tree_leaves_what_links_point_to, setup, teardown),
+			removing_a_tree_leaves_what_links_point_to, setup,
+			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_tree_that_is_too_deep_is_refused, setup,
-						teardown),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(paths_are_joined_with_one_slash, setup,
-						teardown),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
 			names_that_are_no_plain_part_of_a_path_are_refused, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(plain_names_are_taken, setup, teardown),
+			scratch_tear_down),
+		cmocka_unit_test_setup_teardown(plain_names_are_taken, setup,
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_reader_sees_the_old_file_until_all_pieces_are_there, setup,
-			teardown),
+			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(failed_allocations_are_reported, setup,
-						teardown),
+						scratch_tear_down),
 	};
 
 	return cmocka_run_group_tests_name("file", tests, NULL, NULL);

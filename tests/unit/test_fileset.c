@@ -33,12 +33,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	scratch_free(*state);
-	return 0;
-}
-
 static int fill(struct tw_fileset *s, struct tw_err *err)
 {
 	if (tw_fileset_add(s, "b/c/two", "22", 2, err) < 0 ||
@@ -195,17 +189,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_written_is_read_back_sorted,
-						setup, teardown),
+						setup, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_failed_sync_anywhere_is_reported, setup,
-						teardown),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(bad_and_repeated_names_are_refused, setup,
-						teardown),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(limits_hold_when_reading, setup,
-						teardown),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(links_in_a_directory_are_refused, setup,
-						teardown),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
-						setup, teardown),
+						setup, scratch_tear_down),
 	};
 
 	return cmocka_run_group_tests_name("fileset", tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/json.h"
-#include "tests/unit/fail_alloc.h"
 #include "trainer/registry.h"
 
 #include <gsl/gsl_errno.h>
@@ -297,28 +296,6 @@ static void bad_samples_are_refused(void **state)
 	assert_refused(&s, "row 0, power: inf is no measurement");
 }
 
-static void memory_that_runs_out_is_an_error(void **state)
-{
-	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8 }, y[] = { 10, 14, 15, 20 };
-	const struct tw_samples s = { 4, 2, x, y, names, TW_PACKAGE, false, 0, NULL };
-	int failures = 0;
-
-	(void)state;
-	for (int n = 1;; n++) {
-		struct tw_buf text = { 0 };
-		struct tw_err err = { 0 };
-		int status;
-
-		fail_alloc_at(n);
-		status = tw_trainer_linear.fit(&s, 1, &text, &err);
-		tw_buf_clear(&text);
-		if (!fail_alloc_told(status, &err))
-			break;
-		failures++;
-	}
-	assert_true(failures > 5);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,7 +308,6 @@ int main(void)
 		cmocka_unit_test(huge_values_keep_their_precision),
 		cmocka_unit_test(samples_from_zero_have_no_constant),
 		cmocka_unit_test(bad_samples_are_refused),
-		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};
 
 	gsl_set_error_handler_off();

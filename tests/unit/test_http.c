@@ -7,7 +7,7 @@
 #include "lib/httpd.h"
 #include "lib/strs.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/http_fails.h"
+#include "tests/unit/http_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,11 +87,7 @@ static int start(void **state)
 						   sizeof(routes) / sizeof(routes[0]) };
 	struct tw_err err = { 0 };
 
-	(void)state;
-	unsetenv("http_proxy");
-	unsetenv("all_proxy");
-	unsetenv("ALL_PROXY");
-	return tw_http_init(&err) < 0 || tw_httpd_open(&c, &server, &err) < 0 ? -1 : 0;
+	return http_begin(state) < 0 || tw_httpd_open(&c, &server, &err) < 0 ? -1 : 0;
 }
 
 static int stop(void **state)

@@ -4,7 +4,7 @@
 #include "lib/err.h"
 #include "lib/http.h"
 #include "lib/httpd.h"
-#include "tests/unit/http_fails.h"
+#include "tests/unit/http_calls.h"
 
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -13,17 +13,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static int init(void **state)
-{
-	struct tw_err err = { 0 };
-
-	(void)state;
-	unsetenv("http_proxy");
-	unsetenv("all_proxy");
-	unsetenv("ALL_PROXY");
-	return tw_http_init(&err);
-}
 
 static bool yes(void *arg)
 {
@@ -173,5 +162,5 @@ int main(void)
 		cmocka_unit_test(redirects_are_few_and_stay_on_the_web),
 	};
 
-	return cmocka_run_group_tests_name("http unreachable", tests, init, NULL);
+	return cmocka_run_group_tests_name("http unreachable", tests, http_begin, NULL);
 }

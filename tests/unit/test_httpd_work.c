@@ -4,6 +4,7 @@
 #include "lib/http.h"
 #include "lib/httpd.h"
 #include "lib/httpd_work.h"
+#include "tests/unit/http_calls.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -228,17 +229,6 @@ static void at_the_end_what_waits_is_told_so(void **state)
 	pthread_join(closer, NULL);
 }
 
-static int init(void **state)
-{
-	struct tw_err err = { 0 };
-
-	(void)state;
-	unsetenv("http_proxy");
-	unsetenv("all_proxy");
-	unsetenv("ALL_PROXY");
-	return tw_http_init(&err);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,5 +238,5 @@ int main(void)
 		cmocka_unit_test(at_the_end_what_waits_is_told_so),
 	};
 
-	return cmocka_run_group_tests_name("httpd_work", tests, init, NULL);
+	return cmocka_run_group_tests_name("httpd_work", tests, http_begin, NULL);
 }

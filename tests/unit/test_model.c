@@ -5,6 +5,7 @@
 #include "lib/fileset.h"
 #include "model-db/model.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/same_files.h"
 #include "tests/unit/sample_model.h"
 
 #include <math.h>
@@ -46,16 +47,6 @@ static const char *text_of(const struct tw_fileset *files, const char *name)
 	return f->data;
 }
 
-static void assert_same_files(const struct tw_fileset *a, const struct tw_fileset *b)
-{
-	assert_int_equal(a->count, b->count);
-	for (size_t i = 0; i < a->count; i++) {
-		assert_string_equal(a->at[i].name, b->at[i].name);
-		assert_int_equal(a->at[i].len, b->at[i].len);
-		assert_memory_equal(a->at[i].data, b->at[i].data, a->at[i].len);
-	}
-}
-
 static void what_is_written_reads_back_as_the_same_model(void **state)
 {
 	const struct sample s = {
@@ -90,7 +81,7 @@ static void what_is_written_reads_back_as_the_same_model(void **state)
 	assert_string_equal(m.part[1].text, text_of(&files, "dram.json"));
 
 	write_files(&m, &again);
-	assert_same_files(&files, &again);
+	same_files(&files, &again);
 	tw_fileset_clear(&again);
 	tw_fileset_clear(&files);
 	tw_model_release(&m);

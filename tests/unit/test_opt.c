@@ -7,6 +7,7 @@
 #include "lib/opt_file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/opt_program.h"
+#include "tests/unit/scratch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -352,29 +353,29 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(defaults_hold_where_nothing_is_said,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(flag_goes_before_environment_before_file,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_boolean_flag_needs_no_value, opt_set_up,
-						opt_tear_down),
+						scratch_tear_down),
 		cmocka_unit_test(a_letter_is_as_good_as_a_name),
 		cmocka_unit_test_setup_teardown(texts_are_kept_as_they_are_given,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(yes_and_no_are_taken_in_any_case,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(wrong_use_is_named, opt_set_up,
-						opt_tear_down),
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_taken,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_bad_line_of_the_file_is_named,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_list_has_the_parts_of_each_flag,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(check_config_still_refuses_what_is_wrong,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test(what_is_required_must_have_come),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 	};
 
 	return cmocka_run_group_tests_name("opt", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "lib/log.h"
 #include "lib/opt.h"
 #include "tests/unit/opt_program.h"
+#include "tests/unit/scratch.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -116,13 +117,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_print_config_prints_can_be_read_back,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(help_tells_of_every_option_in_one_column,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(help_that_cannot_be_written_is_a_failure,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(version_names_the_parts_of_the_build,
-						opt_set_up, opt_tear_down),
+						opt_set_up, scratch_tear_down),
 	};
 
 	return cmocka_run_group_tests_name("opt printed", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/same_files.h"
 #include "tests/unit/sample_model.h"
 
 #include <math.h>
@@ -216,12 +217,7 @@ static void the_same_models_give_the_same_bytes(void **state)
 	(void)state;
 	sample_pipeline(&a);
 	sample_pipeline(&b);
-	assert_int_equal(a.count, b.count);
-	for (size_t i = 0; i < a.count; i++) {
-		assert_string_equal(a.at[i].name, b.at[i].name);
-		assert_int_equal(a.at[i].len, b.at[i].len);
-		assert_memory_equal(a.at[i].data, b.at[i].data, a.at[i].len);
-	}
+	same_files(&a, &b);
 	tw_fileset_clear(&a);
 	tw_fileset_clear(&b);
 }

@@ -6,6 +6,7 @@
 #include "lib/dataset.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "tests/unit/same_files.h"
 #include "tests/unit/tw_test.h"
 #include "trainer/prom.h"
 
@@ -122,13 +123,7 @@ json_t *train_parse_file(const struct tw_train_result *r, const char *name)
 
 void train_assert_same(const struct tw_train_result *a, const struct tw_train_result *b)
 {
-	assert_int_equal(a->pipeline.count, b->pipeline.count);
-	for (size_t i = 0; i < a->pipeline.count; i++) {
-		assert_string_equal(a->pipeline.at[i].name, b->pipeline.at[i].name);
-		assert_int_equal(a->pipeline.at[i].len, b->pipeline.at[i].len);
-		assert_memory_equal(a->pipeline.at[i].data, b->pipeline.at[i].data,
-				    a->pipeline.at[i].len);
-	}
+	same_files(&a->pipeline, &b->pipeline);
 }
 
 void train_assert_refused(const struct tw_train_job *job, const char *text)

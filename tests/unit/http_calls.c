@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/http_fails.h"
+#include "tests/unit/http_calls.h"
 
 #include "lib/http.h"
 #include "tests/unit/tw_test.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+int http_begin(void **state)
+{
+	struct tw_err err = { 0 };
+
+	(void)state;
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	return tw_http_init(&err);
+}
 
 void http_fails(const struct tw_http_call *c, enum tw_code code, const char *start_text,
 		const char *within)
