@@ -57,7 +57,7 @@ static void add_block(uint32_t h[8], const unsigned char *p)
 		h[i] += v[i];
 }
 
-void tw_sha256(const void *data, size_t len, unsigned char out[TW_SHA256_BYTES])
+static void compute(const void *data, size_t len, unsigned char out[TW_SHA256_BYTES])
 {
 	/* 5.3.3: the square roots of the first 8 primes. */
 	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -85,7 +85,7 @@ void tw_sha256_text(const void *data, size_t len, char out[TW_SHA256_TEXT])
 {
 	unsigned char digest[TW_SHA256_BYTES];
 
-	tw_sha256(data, len, digest);
+	compute(data, len, digest);
 	for (size_t i = 0; i < TW_SHA256_BYTES; i++)
 		snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }

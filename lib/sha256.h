@@ -12,9 +12,7 @@
 #define TW_SHA256_BYTES 32
 #define TW_SHA256_TEXT (2 * TW_SHA256_BYTES + 1)
 
-void tw_sha256(const void *data, size_t len, unsigned char out[TW_SHA256_BYTES]);
-
-/* The same as 64 lower case hexadecimal digits. */
+/* As 64 lower case hexadecimal digits. */
 void tw_sha256_text(const void *data, size_t len, char out[TW_SHA256_TEXT]);
 
 #endif /* TW_SHA256_H */

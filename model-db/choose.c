@@ -134,8 +134,9 @@ bool tw_choosing_strict(const struct tw_choosing *c)
 
 /* ---- search ---- */
 
-bool tw_choosing_better(const struct tw_choosing *c, const struct tw_index_entry *a,
-			const struct tw_index_entry *b)
+/* Machines apart. */
+static bool is_better(const struct tw_choosing *c, const struct tw_index_entry *a,
+		      const struct tw_index_entry *b)
 {
 	if (c->w->weight && c->w->output == TW_ABS_POWER && a->floor != b->floor)
 		return a->floor;
@@ -267,7 +268,7 @@ static void search_list(const struct tw_choosing *c, const struct tw_index_simil
 				search_machine(c, list[to].machine);
 
 			if (e != NULL &&
-			    (out->entry == NULL || tw_choosing_better(c, e, out->entry)))
+			    (out->entry == NULL || is_better(c, e, out->entry)))
 				out->entry = e;
 		}
 		if (out->entry != NULL)

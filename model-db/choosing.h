@@ -42,10 +42,6 @@ bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entr
 /* Whether the model was given up, for what is wanted. */
 bool tw_choosing_given_up(const struct tw_choosing *c, const struct tw_index_entry *e);
 
-/* Whether a is better than b, machines apart. */
-bool tw_choosing_better(const struct tw_choosing *c, const struct tw_index_entry *a,
-			const struct tw_index_entry *b);
-
 /* The scope of what is asked for but for the machine; and of the node type as well. */
 struct tw_index_search tw_choosing_by_nothing(const struct tw_choosing *c);
 struct tw_index_search tw_choosing_by_number(const struct tw_choosing *c);

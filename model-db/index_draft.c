@@ -24,8 +24,9 @@ static int read_member(void *zip, const char *name, size_t max, char **data, siz
 	return tw_zip_unpack(m, data, err);
 }
 
-int tw_index_check_place(const struct tw_model_info *i, const struct tw_index_place *at,
-			 struct tw_err *err)
+/* A model must be what its place says. */
+static int check_place(const struct tw_model_info *i, const struct tw_index_place *at,
+		       struct tw_err *err)
 {
 	if (i->source != at->source || i->output != at->output || i->group != at->group)
 		return tw_fail(
@@ -63,8 +64,7 @@ int tw_index_draft_read(const struct tw_index_place *at, struct tw_index_draft *
 	    tw_zip_list_read(data, len, &tw_zip_model_limits, &zip, err) < 0)
 		goto out;
 	if (tw_model_glance(read_member, &zip, tw_weights_small, &out->model, err) < 0 ||
-	    tw_index_check_place(&out->model.info, at, err) < 0 ||
-	    read_weights(out, err) < 0)
+	    check_place(&out->model.info, at, err) < 0 || read_weights(out, err) < 0)
 		goto out;
 	out->zip_bytes = len;
 	out->zip_sum = tw_zip_list_sum(&zip);

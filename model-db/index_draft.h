@@ -31,8 +31,4 @@ int tw_index_draft_read(const struct tw_index_place *at, struct tw_index_draft *
 
 void tw_index_draft_release(struct tw_index_draft *d);
 
-/* A model must be what its place says. */
-int tw_index_check_place(const struct tw_model_info *i, const struct tw_index_place *at,
-			 struct tw_err *err);
-
 #endif /* TW_MODEL_DB_INDEX_DRAFT_H */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-void tw_model_info_release(struct tw_model_info *i)
+static void release_info(struct tw_model_info *i)
 {
 	tw_strs_clear(&i->features);
 	json_decref(i->metadata);
@@ -18,6 +18,6 @@ void tw_model_release(struct tw_model *m)
 		free(m->part[i].feature_max);
 		free(m->part[i].text);
 	}
-	tw_model_info_release(&m->info);
+	release_info(&m->info);
 	*m = (struct tw_model){ 0 };
 }

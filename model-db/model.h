@@ -95,7 +95,6 @@ int tw_model_glance(tw_model_file_fn *file, void *arg, tw_model_wants_parts_fn *
 int tw_model_to_files(const struct tw_model *m, struct tw_fileset *out,
 		      struct tw_err *err);
 
-void tw_model_info_release(struct tw_model_info *i);
 void tw_model_release(struct tw_model *m);
 
 #endif /* TW_MODEL_DB_MODEL_H */

@@ -21,7 +21,8 @@ void tw_api_add_text(struct tw_buf *b, const char *key, const char *text)
 	add_string(b, text);
 }
 
-void tw_api_add_number(struct tw_buf *b, const char *key, double v)
+/* null where it is not finite. */
+static void add_number(struct tw_buf *b, const char *key, double v)
 {
 	tw_buf_addf(b, ",\"%s\":", key);
 	if (isfinite(v))
@@ -66,8 +67,8 @@ void tw_api_add_model(struct tw_buf *b, const struct tw_index_entry *e)
 	}
 	tw_buf_addf(b, "],\"node_type\":%lld", e->node_type);
 	add_spec(b, "machine_spec", &e->machine->spec);
-	tw_api_add_number(b, "mae", e->mae_w);
-	tw_api_add_number(b, "mape", e->mape_percent);
+	add_number(b, "mae", e->mae_w);
+	add_number(b, "mape", e->mape_percent);
 	tw_buf_addf(b,
 		    ",\"weights\":%s,\"zip_bytes\":%" PRIu64 ",\"preference\":%" PRIu32,
 		    e->weights_for != 0 ? "true" : "false", e->zip_bytes, e->rank);

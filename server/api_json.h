@@ -19,9 +19,7 @@ void tw_api_add_node_type(struct tw_buf *b, const struct tw_index_machine *m);
 void tw_api_add_pipeline(struct tw_buf *b, const struct tw_index *x,
 			 const struct tw_index_pipeline *p);
 
-/* "key": text, or a number, which is null where it is not finite; with a comma in front.
- */
+/* "key": text, with a comma in front. */
 void tw_api_add_text(struct tw_buf *b, const char *key, const char *text);
-void tw_api_add_number(struct tw_buf *b, const char *key, double v);
 
 #endif /* TW_SERVER_API_JSON_H */

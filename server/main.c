@@ -267,6 +267,44 @@ static int open_pulls(struct server *s, struct tw_err *err)
 	return 0;
 }
 
+/* What the routes work on; ends with close_service(), after a failure too. */
+static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_err *err)
+{
+	const struct tw_server_settings *config = s->config;
+
+	if (config->prefer != NULL && tw_strs_split(&s->prefer, config->prefer, err) < 0)
+		return -1;
+	if (open_uploads(s, err) < 0 || take_socket(c, err) < 0)
+		return -1;
+	s->service.model_db = config->model_db;
+	s->service.serve_foreign = config->serve_foreign;
+	s->service.weights_metrics = config->weights_metrics;
+	s->service.reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->service.reload_fd < 0)
+		return tw_fail_errno(err, errno, "eventfd");
+	if (tw_http_stats_new(c->routes, c->route_count, &s->service.http, err) < 0)
+		return -1;
+	c->stats = s->service.http;
+	if (tw_signals_open(&s->signals, err) < 0 || tw_watch_open(&s->watch, err) < 0)
+		return -1;
+	reload(s);
+	return open_pulls(s, err);
+}
+
+static void close_service(struct server *s)
+{
+	tw_pulls_close(s->pulls);
+	tw_models_take(&s->service.models, NULL);
+	tw_watch_close(&s->watch);
+	tw_uploads_free(s->uploads);
+	tw_strs_clear(&s->prefer);
+	tw_http_stats_free(s->service.http);
+	if (s->service.reload_fd >= 0)
+		close(s->service.reload_fd);
+	if (s->signals >= 0)
+		close(s->signals);
+}
+
 static int serve(struct server *s, struct tw_err *err)
 {
 	struct tw_httpd_config c = { .listen = s->config->listen,
@@ -284,28 +322,7 @@ static int serve(struct server *s, struct tw_err *err)
 				  &routes, &c.route_count, err) < 0)
 		goto out;
 	c.routes = routes.at;
-	if (s->config->prefer != NULL &&
-	    tw_strs_split(&s->prefer, s->config->prefer, err) < 0)
-		goto out;
-	if (open_uploads(s, err) < 0 || take_socket(&c, err) < 0)
-		goto out;
-	s->service.model_db = s->config->model_db;
-	s->service.serve_foreign = s->config->serve_foreign;
-	s->service.weights_metrics = s->config->weights_metrics;
-	s->service.reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->service.reload_fd < 0) {
-		tw_fail_errno(err, errno, "eventfd");
-		goto out;
-	}
-	if (tw_http_stats_new(c.routes, c.route_count, &s->service.http, err) < 0)
-		goto out;
-	c.stats = s->service.http;
-	if (tw_signals_open(&s->signals, err) < 0 || tw_watch_open(&s->watch, err) < 0)
-		goto out;
-	reload(s);
-	if (open_pulls(s, err) < 0)
-		goto out;
-	if (tw_httpd_open(&c, &httpd, err) < 0 ||
+	if (open_service(s, &c, err) < 0 || tw_httpd_open(&c, &httpd, err) < 0 ||
 	    tw_daemon_ready(s->config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
@@ -320,17 +337,8 @@ out:
 	if (ready)
 		tw_daemon_stopping(s->config->ready_file);
 	tw_httpd_close(httpd);
-	tw_pulls_close(s->pulls);
-	tw_models_take(&s->service.models, NULL);
-	tw_watch_close(&s->watch);
-	tw_uploads_free(s->uploads);
-	tw_strs_clear(&s->prefer);
-	tw_http_stats_free(s->service.http);
+	close_service(s);
 	tw_compat_routes_release(&routes);
-	if (s->service.reload_fd >= 0)
-		close(s->service.reload_fd);
-	if (s->signals >= 0)
-		close(s->signals);
 	return rc;
 }
 

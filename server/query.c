@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-const char *tw_query_text(const struct tw_http_request *q, const char *name)
+/* NULL if the argument is absent or empty. */
+static const char *find_text(const struct tw_http_request *q, const char *name)
 {
 	const char *text = tw_http_query(q, name);
 
@@ -18,7 +19,7 @@ const char *tw_query_text(const struct tw_http_request *q, const char *name)
 int tw_query_number(const struct tw_http_request *q, const char *name, uint32_t min,
 		    uint32_t max, uint32_t *out, struct tw_err *err)
 {
-	const char *text = tw_query_text(q, name);
+	const char *text = find_text(q, name);
 
 	if (text == NULL)
 		return 0;
@@ -81,14 +82,14 @@ static int take_group(const char *name, struct tw_query *out, struct tw_err *err
 int tw_query_parse(const struct tw_http_request *q, struct tw_query *out,
 		   struct tw_err *err)
 {
-	out->pipeline = tw_query_text(q, "pipeline");
-	out->trainer = tw_query_text(q, "trainer");
-	if (take_source(tw_query_text(q, "energy-source"), out, err) < 0 ||
-	    take_group(tw_query_text(q, "feature-group"), out, err) < 0 ||
-	    take_output(tw_query_text(q, "output-type"), out, err) < 0 ||
-	    take_node_type(tw_query_text(q, "node-type"), out, err) < 0)
+	out->pipeline = find_text(q, "pipeline");
+	out->trainer = find_text(q, "trainer");
+	if (take_source(find_text(q, "energy-source"), out, err) < 0 ||
+	    take_group(find_text(q, "feature-group"), out, err) < 0 ||
+	    take_output(find_text(q, "output-type"), out, err) < 0 ||
+	    take_node_type(find_text(q, "node-type"), out, err) < 0)
 		return -1;
-	return tw_filter_parse(tw_query_text(q, "filter"), &out->filter, err);
+	return tw_filter_parse(find_text(q, "filter"), &out->filter, err);
 }
 
 void tw_query_release(struct tw_query *q)

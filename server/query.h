@@ -40,9 +40,6 @@ void tw_query_release(struct tw_query *q);
 /* Whether the model is among the selected. */
 bool tw_query_has(const struct tw_query *q, const struct tw_index_entry *e);
 
-/* NULL if the argument is absent or empty. */
-const char *tw_query_text(const struct tw_http_request *q, const char *name);
-
 /* A whole number; *out stays as it is if the argument is absent or empty. */
 int tw_query_number(const struct tw_http_request *q, const char *name, uint32_t min,
 		    uint32_t max, uint32_t *out, struct tw_err *err);

@@ -181,9 +181,8 @@ static int check_signed(const struct tw_uploads *u, struct tw_fileset *pipeline,
 	return tw_signature_check_pipeline(pipeline, &u->keys, u->require_signature, err);
 }
 
-int tw_uploads_take_files(const struct tw_uploads *u, const char *name,
-			  struct tw_fileset *pipeline, size_t *models_out,
-			  struct tw_err *err)
+static int take_files(const struct tw_uploads *u, const char *name,
+		      struct tw_fileset *pipeline, size_t *models_out, struct tw_err *err)
 {
 	size_t models;
 
@@ -203,7 +202,7 @@ int tw_uploads_take(const struct tw_uploads *u, const char *name, const char *zi
 	int rc = -1;
 
 	if (tw_zip_read(zip, len, &tw_zip_pipeline_limits, &files, err) < 0 ||
-	    tw_uploads_take_files(u, name, &files, models_out, err) < 0)
+	    take_files(u, name, &files, models_out, err) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -43,11 +43,6 @@ int tw_uploads_allow(const struct tw_uploads *u, const char *authorization,
 int tw_uploads_take(const struct tw_uploads *u, const char *name, const char *zip,
 		    size_t len, size_t *models_out, struct tw_err *err);
 
-/* The same for a set that is unpacked already; it is of no use afterwards. */
-int tw_uploads_take_files(const struct tw_uploads *u, const char *name,
-			  struct tw_fileset *pipeline, size_t *models_out,
-			  struct tw_err *err);
-
 /*
  * What is asked of a set before it is published, and no more. Then one of
  * kepler-model-server, in the set itself or in its only directory, becomes ours

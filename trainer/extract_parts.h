@@ -26,12 +26,8 @@ struct tw_metric_series {
 const struct tw_series *tw_metric_series_next(const struct tw_metric_series *m,
 					      size_t *i);
 
-/* The first metric of the schema that the response has series of, for a feature. */
-struct tw_metric_series tw_feature_series(const struct tw_prom *p,
-					  const struct tw_schema *schema,
-					  const char *feature);
-
-/* The same for a component's energy or power. */
+/* The first metric of the schema that the response has series of, for a component's
+ * energy or power. */
 struct tw_metric_series tw_energy_series(const struct tw_prom *p,
 					 const struct tw_schema *schema,
 					 enum tw_component c,

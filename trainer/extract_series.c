@@ -97,9 +97,9 @@ static struct tw_metric_series find_own(const struct tw_prom *p,
 	return m;
 }
 
-struct tw_metric_series tw_feature_series(const struct tw_prom *p,
-					  const struct tw_schema *schema,
-					  const char *feature)
+/* The first metric of the schema that the response has series of, for a feature. */
+static struct tw_metric_series
+find_feature(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
 {
 	for (size_t i = 0; i < schema->metric_count; i++) {
 		struct tw_metric_series m;
@@ -135,7 +135,7 @@ struct tw_metric_series tw_energy_series(const struct tw_prom *p,
 static bool has_feature(const struct tw_prom *p, const struct tw_schema *schema,
 			const char *feature)
 {
-	return tw_feature_series(p, schema, feature).metric != NULL;
+	return find_feature(p, schema, feature).metric != NULL;
 }
 
 static bool has_component(const struct tw_prom *p, const struct tw_schema *schema,
@@ -297,7 +297,7 @@ size_t tw_extract_features(const struct tw_prom *p, const struct tw_schema *sche
 	size_t count = 0;
 
 	for (size_t f = 0; f < group->count; f++) {
-		out[count] = tw_feature_series(p, schema, group->features[f]);
+		out[count] = find_feature(p, schema, group->features[f]);
 		count += out[count].metric != NULL;
 	}
 	return count;

@@ -287,28 +287,38 @@ static int expect(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 	return 0;
 }
 
+static int take_sample(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	if (b->state == AT_TIME) {
+		if (e->type != TW_JSAX_NUMBER)
+			return fail_type(b, e, "a time in seconds", err);
+		return take_time(b, e, err);
+	}
+	if (b->state == AT_VALUE) {
+		if (e->type != TW_JSAX_TEXT)
+			return fail_type(b, e, "a value in quotes", err);
+		return take_value(b, e, err);
+	}
+	if (b->state == AT_SAMPLE_END)
+		return expect(b, e, TW_JSAX_ARRAY_END, IN_VALUES,
+			      "nothing behind a sample's value", err);
+	if (e->type == TW_JSAX_ARRAY) {
+		b->state = AT_TIME;
+		return 0;
+	}
+	return expect(b, e, TW_JSAX_ARRAY_END, IN_SERIES, "[time, \"value\"]", err);
+}
+
 int tw_prom_builder_event(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			  struct tw_err *err)
 {
 	switch (b->state) {
 	case IN_VALUES:
-		if (e->type == TW_JSAX_ARRAY) {
-			b->state = AT_TIME;
-			return 0;
-		}
-		return expect(b, e, TW_JSAX_ARRAY_END, IN_SERIES, "[time, \"value\"]",
-			      err);
 	case AT_TIME:
-		if (e->type != TW_JSAX_NUMBER)
-			return fail_type(b, e, "a time in seconds", err);
-		return take_time(b, e, err);
 	case AT_VALUE:
-		if (e->type != TW_JSAX_TEXT)
-			return fail_type(b, e, "a value in quotes", err);
-		return take_value(b, e, err);
 	case AT_SAMPLE_END:
-		return expect(b, e, TW_JSAX_ARRAY_END, IN_VALUES,
-			      "nothing behind a sample's value", err);
+		return take_sample(b, e, err);
 	case IN_START:
 		return expect(b, e, TW_JSAX_OBJECT, IN_METRICS, "an object of metrics",
 			      err);

@@ -25,14 +25,6 @@ const struct tw_schema *tw_schema_at(size_t i)
 	return schemas[i];
 }
 
-const struct tw_schema *tw_schema_find(const char *name)
-{
-	for (size_t i = 0; i < COUNT(schemas); i++)
-		if (strcmp(schemas[i]->name, name) == 0)
-			return schemas[i];
-	return NULL;
-}
-
 static bool equal(const char *text, const char *name, size_t len)
 {
 	return strncmp(text, name, len) == 0 && text[len] == '\0';

@@ -68,9 +68,6 @@ struct tw_schema {
 size_t tw_schema_count(void);
 const struct tw_schema *tw_schema_at(size_t i);
 
-/* NULL if there is no schema of that name. */
-const struct tw_schema *tw_schema_find(const char *name);
-
 /* Whether any schema knows the metric. name needs no NUL. */
 bool tw_schema_has_metric(const char *name, size_t len);
 
