@@ -22,7 +22,6 @@
 /* As what is published over HTTP; what it unpacks to has the limits of lib/zip.h. */
 #define ZIP_MAX ((size_t)256 << 20)
 #define STALL_MS 30000
-#define REASON_SHOWN 100
 
 struct attempt {
 	const struct tw_pull_means *m;

@@ -17,16 +17,13 @@
 
 struct tw_strs;
 
-/* What Prometheus gives at once of a series. */
-#define TW_QUERY_POINTS_MAX 11000
-
 struct tw_query {
 	struct tw_prom_range range;
 	const struct tw_strs *match; /* label matchers that must all hold */
 	const char *metrics; /* extended regular expression of whole names; NULL: those
 				that a schema knows */
 	const struct tw_strs *more; /* names besides; or NULL */
-	uint32_t points;            /* of a series in one answer */
+	uint32_t points;            /* of a series in one answer; servers give 11,000 */
 	const char *output;
 	/* Called before each part: of the metric's points so many are there. Or NULL. */
 	void (*progress)(void *arg, const char *metric, size_t number, size_t metrics,

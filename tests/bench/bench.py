@@ -59,6 +59,16 @@ class Run:
                          f"{errors.splitlines()[-1] if errors else 'no word'}")
 
 
+def wait_until(holds, what, seconds=60, pause=0.01):
+    """Until the condition holds; its last value. Failed where it never does."""
+    until = time.monotonic() + seconds
+    while not (value := holds()):
+        if time.monotonic() > until:
+            raise Failed(f"{what}: not within {seconds} s")
+        time.sleep(pause)
+    return value
+
+
 def median(values):
     return statistics.median(values)
 

@@ -57,11 +57,10 @@ class Collector:
                 [bench.program("tw-collector"), "--listen", "127.0.0.1:0", "--ready-file",
                  ready, "--interval", interval, "--log-level", "warn", *args],
                 stdin=subprocess.DEVNULL, stderr=log)
-        deadline = time.monotonic() + 30
-        while not os.path.exists(ready):
-            if self.proc.poll() is not None or time.monotonic() > deadline:
-                raise bench.Failed(f"tw-collector: {read(os.path.join(scratch, 'log'))}")
-            time.sleep(0.01)
+        bench.wait_until(lambda: os.path.exists(ready) or self.proc.poll() is not None,
+                         "tw-collector is ready")
+        if self.proc.poll() is not None:
+            raise bench.Failed(f"tw-collector: {read(os.path.join(scratch, 'log'))}")
         self.url = f"http://{read(ready).strip()}/metrics"
 
     def __enter__(self):
@@ -85,8 +84,8 @@ class Collector:
 
     def wait_ticks(self, count):
         want = self.get("tallywatt_collector_ticks_total") + count
-        while self.get("tallywatt_collector_ticks_total") < want:
-            time.sleep(0.02)
+        bench.wait_until(lambda: self.get("tallywatt_collector_ticks_total") >= want,
+                         f"{count} ticks", seconds=600, pause=0.02)
 
     def resident_mib(self):
         return int(re.search(r"VmRSS:\s+(\d+)", read(f"/proc/{self.proc.pid}/status")
@@ -256,13 +255,14 @@ class Cgroup:
         return self
 
     def __exit__(self, *_):
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            try:
-                os.rmdir(self.path)
-                return
-            except OSError:
-                time.sleep(0.05)
+        bench.wait_until(self.removed, f"{self.path} is empty", seconds=10)
+
+    def removed(self):
+        try:
+            os.rmdir(self.path)
+        except OSError:
+            return False
+        return True
 
     def enter(self):
         with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as f:
@@ -301,7 +301,7 @@ def follow(collector, cgroup, child):
             if tick != seen:
                 seen = tick
                 ticks.append((tick, cgroup.seen_s(text)))
-        time.sleep(0.01)
+        time.sleep(0.01)  # how finely cpu.stat is followed
     return series, ticks
 
 
@@ -407,7 +407,7 @@ def measure_tick(scratch, goals, table, tasks, interval_s, ticks):
         resident = collector.resident_mib()
         began, cpu = time.monotonic(), collector.cpu_seconds()
         before = collector.cpu_ticks()
-        time.sleep(ticks * interval_s)
+        time.sleep(ticks * interval_s)  # the window that is measured: nobody asks
         took, used = time.monotonic() - began, collector.cpu_seconds() - cpu
         user, kernel = (b - a for a, b in zip(before, collector.cpu_ticks()))
         top = measure_scrapes(collector)

@@ -100,8 +100,10 @@ def post(response, scratch, shape, goals):
                                "--ready-file", ready, "--max-body", "2GiB",
                                "--log-level", "error"])
     try:
-        while not os.path.exists(ready) or not os.path.getsize(ready):
-            time.sleep(0.01)
+        bench.wait_until(lambda: os.path.exists(ready) or daemon.poll() is not None,
+                         "tw-trainer is ready")
+        if daemon.poll() is not None:
+            raise bench.Failed("tw-trainer: it has ended")
         with open(ready, encoding="ascii") as f:
             address = f.read().strip()
         length = sum(len(piece) for piece in body_of(response))
