@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 _Static_assert(TW_TREE_NODES_MAX <= TW_TREE_CHILD_MASK, "a place must fit into the link");
-_Static_assert(TW_TREE_FEATURES_MAX == 1 << (TW_TREE_MISSING_BIT - TW_TREE_CHILD_BITS),
+_Static_assert(TW_TREE_FEATURES_MAX <= 1 << (32 - TW_TREE_FEATURE_BIT),
 	       "a feature must fit into the link");
 
 /* What a walk over a tree needs beside the arrays. */
@@ -124,15 +124,15 @@ static void append(struct tw_trees *t, const struct tw_tree_arrays *a,
 		struct tw_tree_node *n = &t->node[base + i];
 
 		if (a->left[node] == -1) {
-			n->split = INFINITY;
-			n->link = base + i;
+			n->split = tw_tree_key(INFINITY);
+			n->link = base + i + 1;
 			t->leaf[base + i] = a->value[node];
 			continue;
 		}
-		n->split = a->value[node];
-		n->link = (base + w->child[i]) |
-			  (uint32_t)a->feature[node] << TW_TREE_CHILD_BITS |
-			  (uint32_t)(a->missing_left[node] == 0) << TW_TREE_MISSING_BIT;
+		n->split = tw_tree_key(a->value[node]);
+		n->link = (base + w->child[i] + 1) |
+			  (uint32_t)(a->missing_left[node] == 0) << TW_TREE_MISSING_BIT |
+			  (uint32_t)a->feature[node] << TW_TREE_FEATURE_BIT;
 		t->leaf[base + i] = 0.0f;
 	}
 	t->tree[t->count++] = (struct tw_tree_root){ .at = base, .depth = w->depth };

@@ -12,11 +12,13 @@
  *
  * All trees are one flat array: nodes of 8 bytes, siblings side by side, leaves
  * pointing at themselves. So every row takes the same number of steps down a tree and
- * several rows go down together without a branch.
+ * several rows go down together without a branch. Values are compared as integers of
+ * the same order: the carry of that comparison is added to the child's place.
  */
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct tw_err;
 struct tw_rows;
@@ -27,17 +29,17 @@ struct tw_rows;
 #define TW_TREE_DEPTH_MAX 64
 
 struct tw_tree_node {
-	float split;
+	uint32_t split; /* tw_tree_key() of the split value */
 	/*
-	 * Bits 0 to 22: the left child's place; the right child is behind it.
-	 * Bits 23 to 30: the feature. Bit 31: missing values go right.
+	 * Bits 0 to 22: the right child's place; the left child is before it.
+	 * Bit 23: missing values go right. Bits 24 to 31: the feature.
 	 */
 	uint32_t link;
 };
 
-#define TW_TREE_CHILD_BITS 23
-#define TW_TREE_CHILD_MASK (((uint32_t)1 << TW_TREE_CHILD_BITS) - 1)
-#define TW_TREE_MISSING_BIT 31
+#define TW_TREE_CHILD_MASK (((uint32_t)1 << 23) - 1)
+#define TW_TREE_MISSING_BIT 23
+#define TW_TREE_FEATURE_BIT 24
 
 struct tw_tree_root {
 	uint32_t at;
@@ -53,6 +55,21 @@ struct tw_trees {
 	size_t count, count_size;
 	float base;
 };
+
+/*
+ * A float as an integer of the same order, for all but NaN; zeros are equal. None is
+ * TW_TREE_MISSING, which is below them all.
+ */
+static inline uint32_t tw_tree_key(float v)
+{
+	const float plus_zero = v + 0.0f;
+	uint32_t bits;
+
+	memcpy(&bits, &plus_zero, sizeof(bits));
+	return bits >> 31 != 0 ? ~bits : bits | UINT32_C(1) << 31;
+}
+
+#define TW_TREE_MISSING 0
 
 /* A tree as foreign files give it: arrays over its nodes, the root first. */
 struct tw_tree_arrays {

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define FEATURE_MASK (TW_TREE_FEATURES_MAX - 1)
 /* Rows that are taken together; their features lie feature by feature. */
 #define BLOCK 64
 /*
@@ -18,7 +17,7 @@
 #define FEW 4
 
 struct block {
-	float x[TW_TREE_FEATURES_MAX * BLOCK]; /* feature f of row r: x[f * BLOCK + r] */
+	uint32_t key[TW_TREE_FEATURES_MAX * BLOCK]; /* of feature f: key[f * BLOCK + r] */
 	float sum[BLOCK];
 	size_t rows;
 	bool missing; /* one of the values is NaN */
@@ -28,11 +27,17 @@ struct block {
  * As XGBoost sees a value: a float. Infinity, which a large double becomes, is on the
  * same side of every finite split as the largest float, and only that passes a leaf.
  */
-static float to_float(double v)
+static uint32_t key_of(const struct tw_rows *in, size_t feature, size_t row)
 {
-	const float f = v > FLT_MAX ? FLT_MAX : (float)v;
+	const uint32_t column = in->place != NULL ? in->place[feature] : (uint32_t)feature;
+	double v;
 
-	return f > FLT_MAX ? FLT_MAX : f;
+	if (column == UINT32_MAX)
+		return TW_TREE_MISSING;
+	v = in->x[row * in->stride + column];
+	if (isnan(v))
+		return TW_TREE_MISSING;
+	return tw_tree_key(v < FLT_MAX ? (float)v : FLT_MAX);
 }
 
 static void load_block(struct block *b, const struct tw_rows *in, size_t features,
@@ -40,35 +45,33 @@ static void load_block(struct block *b, const struct tw_rows *in, size_t feature
 {
 	b->missing = false;
 	for (size_t f = 0; f < features; f++) {
-		const uint32_t column = in->place != NULL ? in->place[f] : (uint32_t)f;
-		float *x = &b->x[f * BLOCK];
+		uint32_t *key = &b->key[f * BLOCK];
 
 		for (size_t r = 0; r < b->rows; r++) {
-			const double *row = in->x + (first + r) * in->stride;
-
-			x[r] = column == UINT32_MAX ? NAN : to_float(row[column]);
-			b->missing |= isnan(x[r]);
+			key[r] = key_of(in, f, first + r);
+			b->missing |= key[r] == TW_TREE_MISSING;
 		}
 		/* Rows are taken LANES at a time. */
 		for (size_t r = b->rows; r % LANES != 0; r++)
-			x[r] = 0.0f;
+			key[r] = TW_TREE_MISSING;
 	}
 }
 
-static inline uint32_t step(const struct tw_tree_node *node, uint32_t at, const float *x,
-			    bool missing)
+/* Keys of a row's features are `stride` apart. */
+static inline uint32_t step(const struct tw_tree_node *node, uint32_t at,
+			    const uint32_t *key, size_t stride, bool missing)
 {
 	const struct tw_tree_node n = node[at];
-	const float v = x[(n.link >> TW_TREE_CHILD_BITS & FEATURE_MASK) * BLOCK];
-	uint32_t right = v >= n.split;
+	const uint32_t k = key[(n.link >> TW_TREE_FEATURE_BIT) * stride];
+	uint32_t next = (n.link & TW_TREE_CHILD_MASK) - (k < n.split);
 
 	if (missing)
-		right |= (uint32_t)isnan(v) & n.link >> TW_TREE_MISSING_BIT;
-	return (n.link & TW_TREE_CHILD_MASK) + right;
+		next += (uint32_t)(k == TW_TREE_MISSING) & n.link >> TW_TREE_MISSING_BIT;
+	return next;
 }
 
 /* One tree, LANES rows. */
-static inline void add_tree(const struct tw_trees *t, size_t tree, const float *x,
+static inline void add_tree(const struct tw_trees *t, size_t tree, const uint32_t *key,
 			    float *sum, bool missing)
 {
 	uint32_t at[LANES];
@@ -79,26 +82,28 @@ static inline void add_tree(const struct tw_trees *t, size_t tree, const float *
 	for (uint32_t d = t->tree[tree].depth; d > 0; d--)
 #pragma GCC unroll 16
 		for (size_t k = 0; k < LANES; k++)
-			at[k] = step(t->node, at[k], x + k, missing);
+			at[k] = step(t->node, at[k], key + k, BLOCK, missing);
 #pragma GCC unroll 16
 	for (size_t k = 0; k < LANES; k++)
 		sum[k] += t->leaf[at[k]];
 }
 
-static void predict_rows(const struct tw_trees *t, struct block *b)
+static void predict_block(const struct tw_trees *t, struct block *b)
 {
+	for (size_t r = 0; r < BLOCK; r++)
+		b->sum[r] = t->base;
 	for (size_t i = 0; i < t->count; i++)
 		for (size_t r = 0; r < b->rows; r += LANES) {
 			if (b->missing)
-				add_tree(t, i, b->x + r, b->sum + r, true);
+				add_tree(t, i, b->key + r, b->sum + r, true);
 			else
-				add_tree(t, i, b->x + r, b->sum + r, false);
+				add_tree(t, i, b->key + r, b->sum + r, false);
 		}
 }
 
 /* Some trees, one row; their number is known where this is inlined. */
 static inline float add_trees(const struct tw_trees *t, size_t first, size_t lanes,
-			      const float *x, float sum, bool missing)
+			      const uint32_t *key, float sum, bool missing)
 {
 	uint32_t at[LANES], depth = 0;
 
@@ -111,45 +116,53 @@ static inline float add_trees(const struct tw_trees *t, size_t first, size_t lan
 	for (; depth > 0; depth--)
 #pragma GCC unroll 16
 		for (size_t k = 0; k < lanes; k++)
-			at[k] = step(t->node, at[k], x, missing);
+			at[k] = step(t->node, at[k], key, 1, missing);
 #pragma GCC unroll 16
 	for (size_t k = 0; k < lanes; k++)
 		sum += t->leaf[at[k]];
 	return sum;
 }
 
-static inline float predict_row(const struct tw_trees *t, const float *x, bool missing)
+static inline float add_all(const struct tw_trees *t, const uint32_t *key, bool missing)
 {
 	float sum = t->base;
 	size_t i = 0;
 
 	for (; i + LANES <= t->count; i += LANES)
-		sum = add_trees(t, i, LANES, x, sum, missing);
+		sum = add_trees(t, i, LANES, key, sum, missing);
 	for (; i + FEW <= t->count; i += FEW)
-		sum = add_trees(t, i, FEW, x, sum, missing);
+		sum = add_trees(t, i, FEW, key, sum, missing);
 	for (; i < t->count; i++)
-		sum = add_trees(t, i, 1, x, sum, missing);
+		sum = add_trees(t, i, 1, key, sum, missing);
 	return sum;
+}
+
+static float predict_row(const struct tw_trees *t, size_t features,
+			 const struct tw_rows *in, size_t row)
+{
+	uint32_t key[TW_TREE_FEATURES_MAX];
+	bool missing = false;
+
+	for (size_t f = 0; f < features; f++) {
+		key[f] = key_of(in, f, row);
+		missing |= key[f] == TW_TREE_MISSING;
+	}
+	return missing ? add_all(t, key, true) : add_all(t, key, false);
 }
 
 void tw_trees_predict(const struct tw_trees *t, size_t features, const struct tw_rows *in,
 		      double *watts)
 {
 	struct block b;
+	size_t done = 0;
 
-	for (size_t first = 0; first < in->rows; first += b.rows) {
-		b.rows = in->rows - first < BLOCK ? in->rows - first : BLOCK;
-		load_block(&b, in, features, first);
-		if (b.rows < LANES / 2) {
-			for (size_t r = 0; r < b.rows; r++)
-				b.sum[r] = b.missing ? predict_row(t, b.x + r, true)
-						     : predict_row(t, b.x + r, false);
-		} else {
-			for (size_t r = 0; r < BLOCK; r++)
-				b.sum[r] = t->base;
-			predict_rows(t, &b);
-		}
+	for (; in->rows - done >= LANES / 2; done += b.rows) {
+		b.rows = in->rows - done < BLOCK ? in->rows - done : BLOCK;
+		load_block(&b, in, features, done);
+		predict_block(t, &b);
 		for (size_t r = 0; r < b.rows; r++)
-			watts[first + r] = (double)b.sum[r];
+			watts[done + r] = (double)b.sum[r];
 	}
+	for (; done < in->rows; done++)
+		watts[done] = (double)predict_row(t, features, in, done);
 }
