@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-_Static_assert(TW_TREE_NODES_MAX <= TW_TREE_CHILD_MASK, "a place must fit into the link");
-_Static_assert(TW_TREE_FEATURES_MAX <= 1 << (32 - TW_TREE_FEATURE_BIT),
-	       "a feature must fit into the link");
+_Static_assert(TW_TREE_NODES_MAX < UINT32_MAX >> TW_TREE_SLOT_BITS,
+	       "a place must fit into the link");
+_Static_assert(TW_TREE_SLOTS <= 1 << TW_TREE_SLOT_BITS, "a slot must fit into the link");
 
 /* What a walk over a tree needs beside the arrays. */
 struct walk {
@@ -110,9 +110,17 @@ static int reserve(struct tw_trees *t, size_t nodes, struct tw_err *err)
 	return 0;
 }
 
+static struct tw_tree_node make_node(uint32_t right, size_t slot, float split)
+{
+	return (struct tw_tree_node){
+		.split = tw_tree_key(split),
+		.link = right << TW_TREE_SLOT_BITS | (uint32_t)slot,
+	};
+}
+
 /*
  * A leaf is a split that every row passes to the left, and its left child is itself:
- * values are clamped below infinity before they are compared.
+ * values are clamped below infinity, and what is missing goes left.
  */
 static void append(struct tw_trees *t, const struct tw_tree_arrays *a,
 		   const struct walk *w)
@@ -120,20 +128,16 @@ static void append(struct tw_trees *t, const struct tw_tree_arrays *a,
 	const uint32_t base = (uint32_t)t->nodes;
 
 	for (uint32_t i = 0; i < w->found; i++) {
-		const uint32_t node = w->order[i];
-		struct tw_tree_node *n = &t->node[base + i];
+		const uint32_t node = w->order[i], at = base + i;
+		const bool leaf = a->left[node] == -1;
+		const size_t slot = leaf ? 0
+					 : (size_t)a->feature[node] * 2 +
+						    (a->missing_left[node] == 0);
 
-		if (a->left[node] == -1) {
-			n->split = tw_tree_key(INFINITY);
-			n->link = base + i + 1;
-			t->leaf[base + i] = a->value[node];
-			continue;
-		}
-		n->split = tw_tree_key(a->value[node]);
-		n->link = (base + w->child[i] + 1) |
-			  (uint32_t)(a->missing_left[node] == 0) << TW_TREE_MISSING_BIT |
-			  (uint32_t)a->feature[node] << TW_TREE_FEATURE_BIT;
-		t->leaf[base + i] = 0.0f;
+		t->node[at] =
+			leaf ? make_node(at + 1, slot, INFINITY)
+			     : make_node(base + w->child[i] + 1, slot, a->value[node]);
+		t->leaf[at] = leaf ? a->value[node] : 0.0f;
 	}
 	t->tree[t->count++] = (struct tw_tree_root){ .at = base, .depth = w->depth };
 	t->nodes += w->found;

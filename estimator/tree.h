@@ -28,18 +28,18 @@ struct tw_rows;
 #define TW_TREE_COUNT_MAX 10000
 #define TW_TREE_DEPTH_MAX 64
 
+/*
+ * link, bits 9 to 31: the right child's place; the left child is before it. Bits 0 to 8:
+ * the slot of the feature's key. Each feature f has two, which differ where it is
+ * missing: 2f holds a key below all splits then, 2f + 1 one above.
+ */
 struct tw_tree_node {
 	uint32_t split; /* tw_tree_key() of the split value */
-	/*
-	 * Bits 0 to 22: the right child's place; the left child is before it.
-	 * Bit 23: missing values go right. Bits 24 to 31: the feature.
-	 */
 	uint32_t link;
 };
 
-#define TW_TREE_CHILD_MASK (((uint32_t)1 << 23) - 1)
-#define TW_TREE_MISSING_BIT 23
-#define TW_TREE_FEATURE_BIT 24
+#define TW_TREE_SLOTS (2 * TW_TREE_FEATURES_MAX)
+#define TW_TREE_SLOT_BITS 9
 
 struct tw_tree_root {
 	uint32_t at;
@@ -57,8 +57,8 @@ struct tw_trees {
 };
 
 /*
- * A float as an integer of the same order, for all but NaN; zeros are equal. None is
- * TW_TREE_MISSING, which is below them all.
+ * A float as an integer of the same order; zeros are equal. NaN has none. All others are
+ * between the two keys of what is missing.
  */
 static inline uint32_t tw_tree_key(float v)
 {
@@ -69,7 +69,8 @@ static inline uint32_t tw_tree_key(float v)
 	return bits >> 31 != 0 ? ~bits : bits | UINT32_C(1) << 31;
 }
 
-#define TW_TREE_MISSING 0
+#define TW_TREE_KEY_LEFT 0
+#define TW_TREE_KEY_RIGHT UINT32_MAX
 
 /* A tree as foreign files give it: arrays over its nodes, the root first. */
 struct tw_tree_arrays {
