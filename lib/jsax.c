@@ -275,17 +275,23 @@ static unsigned kind_of(char c)
 	}
 }
 
-/* The first byte of a token. */
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* White space, and the first byte of a token; all of it where the piece has it. */
 static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *at,
 		      struct tw_err *err)
 {
-	const uint64_t offset = p->offset + *at;
-	const char c = data[*at];
+	uint64_t offset;
+	char c;
 
-	if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
-		++*at;
-		return 0;
-	}
+	while (is_space(data[*at]))
+		if (++*at == len)
+			return 0;
+	c = data[*at];
+	offset = p->offset + *at;
 	p->started = true;
 	if ((kind_of(c) & p->want) == 0)
 		return fail_unexpected(p, offset, err);
@@ -296,7 +302,7 @@ static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *a
 		p->token = TOKEN_STRING;
 		tw_jstring_begin(&p->string);
 		++*at;
-		return 0;
+		return take_string(p, data, len, at, err);
 	case '{':
 	case '[':
 		++*at;

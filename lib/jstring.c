@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* High bit set in each byte of w that is zero, and perhaps in those above it. */
+/* High bit set in the first byte of w that is zero; above it, in those too, perhaps. */
 static uint64_t zero_bytes(uint64_t w)
 {
 	return (w - ONES) & ~w;
@@ -25,15 +26,16 @@ static uint64_t zero_bytes(uint64_t w)
 /* Place of the first byte of data[i..stop) that is not plain; eight at a time. */
 static size_t skip_plain(const char *data, size_t i, size_t stop)
 {
-	while (stop - i >= 8) {
+	for (; stop - i >= 8; i += 8) {
 		uint64_t w, odd;
 
 		memcpy(&w, data + i, sizeof(w));
-		odd = w | (w - ONES * 0x20) | zero_bytes(w ^ ONES * '"') |
-		      zero_bytes(w ^ ONES * '\\');
-		if ((odd & HIGH) != 0)
-			break;
-		i += 8;
+		w = le64toh(w);
+		odd = (w | (w - ONES * 0x20) | zero_bytes(w ^ ONES * '"') |
+		       zero_bytes(w ^ ONES * '\\')) &
+		      HIGH;
+		if (odd != 0)
+			return i + (size_t)__builtin_ctzll(odd) / 8;
 	}
 	while (i < stop && is_plain((unsigned char)data[i]))
 		i++;
