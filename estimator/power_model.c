@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 struct tw_power_model {
@@ -139,13 +140,21 @@ enum tw_component tw_power_model_component(const struct tw_power_model *p, size_
 	return p->model.part[part].component;
 }
 
+/* Names mostly come in the model's order. -1: it is not there. */
+static ptrdiff_t column_of(const struct tw_strs *names, const char *feature, size_t guess)
+{
+	if (guess < names->count && strcmp(names->at[guess], feature) == 0)
+		return (ptrdiff_t)guess;
+	return tw_strs_find(names, feature);
+}
+
 int tw_power_model_bind(const struct tw_power_model *p, size_t part,
 			const struct tw_strs *names, uint32_t *place, struct tw_err *err)
 {
 	const struct tw_strs *features = &p->model.part[part].features;
 
 	for (size_t i = 0; i < features->count; i++) {
-		const ptrdiff_t column = tw_strs_find(names, features->at[i]);
+		const ptrdiff_t column = column_of(names, features->at[i], i);
 
 		if (column < 0)
 			return tw_fail(err, TW_NOTFOUND,

@@ -17,6 +17,7 @@ enum {
 	WANT_END = 1u << 2,
 	WANT_COLON = 1u << 3,
 	WANT_COMMA = 1u << 4,
+	SPACE = 1u << 5, /* is never wanted, and always skipped */
 };
 
 /* What is being read, perhaps since an earlier piece. */
@@ -250,46 +251,64 @@ static int close_container(struct tw_jsax *p, bool array, uint64_t offset,
 	return emit(p, &e, err);
 }
 
-/* What a byte would be, where a token may begin. */
+/* What a byte is, where a token may begin. */
+static const unsigned char kinds[256] = {
+	['"'] = WANT_VALUE | WANT_KEY,
+	[','] = WANT_COMMA,
+	[':'] = WANT_COLON,
+	['}'] = WANT_END,
+	[']'] = WANT_END,
+	['{'] = WANT_VALUE,
+	['['] = WANT_VALUE,
+	['-'] = WANT_VALUE,
+	['0'] = WANT_VALUE,
+	['1'] = WANT_VALUE,
+	['2'] = WANT_VALUE,
+	['3'] = WANT_VALUE,
+	['4'] = WANT_VALUE,
+	['5'] = WANT_VALUE,
+	['6'] = WANT_VALUE,
+	['7'] = WANT_VALUE,
+	['8'] = WANT_VALUE,
+	['9'] = WANT_VALUE,
+	['t'] = WANT_VALUE,
+	['f'] = WANT_VALUE,
+	['n'] = WANT_VALUE,
+	[' '] = SPACE,
+	['\t'] = SPACE,
+	['\n'] = SPACE,
+	['\r'] = SPACE,
+};
+
 static unsigned kind_of(char c)
 {
-	switch (c) {
-	case '"':
-		return WANT_VALUE | WANT_KEY;
-	case ',':
-		return WANT_COMMA;
-	case ':':
-		return WANT_COLON;
-	case '}':
-	case ']':
-		return WANT_END;
-	case '{':
-	case '[':
-	case '-':
-	case 't':
-	case 'f':
-	case 'n':
-		return WANT_VALUE;
-	default:
-		return c >= '0' && c <= '9' ? WANT_VALUE : 0;
-	}
+	return kinds[(unsigned char)c];
 }
 
-static bool is_space(char c)
+/* Over white space, and separators where they are wanted. False: the piece ends. */
+static bool skip_to_token(struct tw_jsax *p, const char *data, size_t len, size_t *at)
 {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+	for (; *at < len; ++*at) {
+		const unsigned kind = kind_of(data[*at]);
+
+		if (kind == SPACE)
+			continue;
+		if ((kind & p->want & (WANT_COMMA | WANT_COLON)) == 0)
+			return true;
+		p->want = kind == WANT_COMMA && !in_array(p) ? WANT_KEY : WANT_VALUE;
+	}
+	return false;
 }
 
-/* White space, and the first byte of a token; all of it where the piece has it. */
+/* A token, or as much of it as the piece has. */
 static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *at,
 		      struct tw_err *err)
 {
 	uint64_t offset;
 	char c;
 
-	while (is_space(data[*at]))
-		if (++*at == len)
-			return 0;
+	if (!skip_to_token(p, data, len, at))
+		return 0;
 	c = data[*at];
 	offset = p->offset + *at;
 	p->started = true;
@@ -311,14 +330,6 @@ static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *a
 	case ']':
 		++*at;
 		return close_container(p, c == ']', offset, err);
-	case ',':
-		++*at;
-		p->want = in_array(p) ? WANT_VALUE : WANT_KEY;
-		return 0;
-	case ':':
-		++*at;
-		p->want = WANT_VALUE;
-		return 0;
 	case 't':
 	case 'f':
 	case 'n':
