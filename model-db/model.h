@@ -24,7 +24,9 @@
 struct tw_err;
 struct tw_fileset;
 
-#define TW_MODEL_NAME_MAX 128
+/* With its NUL. A file's name, which has at most 128 bytes, is that of a model and
+ * ".json". */
+#define TW_MODEL_NAME_MAX 124
 
 /* What a model says of itself: metadata.json. */
 struct tw_model_info {

@@ -211,6 +211,7 @@ struct bad {
 
 #define META "metadata.json"
 #define PARTS "SGDRegressorTrainer_0.json"
+#define OF_40_BYTES "SGDRegressorTrainerSGDRegressorTrainer01"
 
 static const struct bad bad_files[] = {
 	{ META, NULL, NULL, TW_INVALID, "model: there is no file 'metadata.json'" },
