@@ -187,6 +187,15 @@ size_t tw_power_model_back(const struct tw_power_model *p)
 	return most;
 }
 
+uint64_t tw_power_model_row_ns(const struct tw_power_model *p)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->model.parts; i++)
+		sum += tw_predictor_row_ns(p->predictor, p->state[i]);
+	return sum;
+}
+
 double tw_power_model_figure(const struct tw_power_model *p, size_t part,
 			     const char *name)
 {

@@ -45,6 +45,9 @@ void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 /* How many rows of a series before a row the model looks at: 0, it takes rows alone. */
 size_t tw_power_model_back(const struct tw_power_model *p);
 
+/* About how long a row takes, all parts. */
+uint64_t tw_power_model_row_ns(const struct tw_power_model *p);
+
 /*
  * A figure of a part's validation: "mae", "p95", .. (docs/accuracy.md). NaN where the
  * metadata has none.

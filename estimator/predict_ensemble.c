@@ -318,6 +318,23 @@ static size_t back(const void *state)
 	return e->series.back;
 }
 
+static uint64_t form_ns(const struct form *f)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < f->members; i++)
+		sum += tw_predictor_row_ns(f->member[i].predictor, f->member[i].state);
+	return sum;
+}
+
+static uint64_t row_ns(const void *state)
+{
+	const struct ensemble *e = state;
+	const uint64_t alone = form_ns(&e->alone), series = form_ns(&e->series);
+
+	return alone > series ? alone : series;
+}
+
 const struct tw_predictor tw_predictor_ensemble = {
 	.name = "ensemble",
 	.summary = "a weighted sum of models, with a form that looks back in a series",
@@ -325,4 +342,5 @@ const struct tw_predictor tw_predictor_ensemble = {
 	.predict = predict,
 	.free = free_state,
 	.back = back,
+	.row_ns = row_ns,
 };

@@ -122,10 +122,19 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 	}
 }
 
+/* A nanosecond a feature of each point. */
+static uint64_t row_ns(const void *state)
+{
+	const struct knn *k = state;
+
+	return k->points.count * k->points.cols;
+}
+
 const struct tw_predictor tw_predictor_knn = {
 	.name = "knn",
 	.summary = "the mean of the nearest training rows",
 	.load = load,
 	.predict = predict,
 	.free = free_state,
+	.row_ns = row_ns,
 };

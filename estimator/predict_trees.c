@@ -213,10 +213,18 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 	tw_trees_predict(&t->trees, t->features, in, watts);
 }
 
+static uint64_t row_ns(const void *state)
+{
+	const struct trees *t = state;
+
+	return tw_trees_row_ns(&t->trees);
+}
+
 const struct tw_predictor tw_predictor_trees = {
 	.name = "trees",
 	.summary = "the sum of regression trees",
 	.load = load,
 	.predict = predict,
 	.free = free_state,
+	.row_ns = row_ns,
 };

@@ -77,10 +77,18 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 		watts[r] = x->watts;
 }
 
+static uint64_t row_ns(const void *state)
+{
+	const struct xgboost *x = state;
+
+	return tw_trees_row_ns(&x->trees);
+}
+
 const struct tw_predictor tw_predictor_xgboost = {
 	.name = "xgboost",
 	.summary = "boosted trees, XGBoost's JSON",
 	.load = load,
 	.predict = predict,
 	.free = free_state,
+	.row_ns = row_ns,
 };

@@ -47,7 +47,16 @@ struct tw_predictor {
 	void (*free)(void *state); /* NULL is fine */
 	/* How many rows of a series before a row it looks at. NULL: none. */
 	size_t (*back)(const void *state);
+	/* About how long a row takes, so that others' turns come. NULL: next to nothing.
+	 */
+	uint64_t (*row_ns)(const void *state);
 };
+
+static inline uint64_t tw_predictor_row_ns(const struct tw_predictor *p,
+					   const void *state)
+{
+	return p->row_ns != NULL ? p->row_ns(state) : 0;
+}
 
 size_t tw_predictor_count(void);
 const struct tw_predictor *tw_predictor_at(size_t i);

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 
+#define STEP_NS 40000
+
 static int reserve(struct tw_reply *p, struct tw_err *err)
 {
 	const size_t rows = p->r->rows, watts = rows * p->wanteds;
@@ -40,6 +42,14 @@ static int reserve(struct tw_reply *p, struct tw_err *err)
 	return 0;
 }
 
+/* As many rows at once as a turn can bear; the costliest models' go one by one. */
+static size_t rows_of_step(const struct tw_power_model *m)
+{
+	const uint64_t rows = STEP_NS / (tw_power_model_row_ns(m) + 1);
+
+	return rows < 1 ? 1 : rows > TW_REPLY_ROWS ? TW_REPLY_ROWS : (size_t)rows;
+}
+
 int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 		   const struct tw_served *served, const struct tw_reply_series *of,
 		   struct tw_buf *out, struct tw_err *err)
@@ -52,6 +62,7 @@ int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 	p->at = 0;
 	p->row = 0;
 	p->extrapolated = 0;
+	p->step_rows = rows_of_step(served->model);
 	for (size_t i = 0; i < tw_power_model_parts(served->model); i++) {
 		const enum tw_component c = tw_power_model_component(served->model, i);
 
@@ -268,7 +279,8 @@ static bool next_stage(struct tw_reply *p)
 static int step(struct tw_reply *p, struct tw_err *err)
 {
 	const size_t rest = p->r->rows - p->row;
-	size_t count = rest < TW_REPLY_ROWS ? rest : TW_REPLY_ROWS;
+	const size_t most = p->stage == TW_REPLY_PREDICT ? p->step_rows : TW_REPLY_ROWS;
+	size_t count = rest < most ? rest : most;
 
 	switch (p->stage) {
 	case TW_REPLY_PREDICT:
@@ -308,7 +320,7 @@ int tw_reply_go_on(struct tw_reply *p, uint64_t until_ns, bool *done, struct tw_
 			if (step(p, err) < 0)
 				return -1;
 			/* Small ones do not even look at the clock. */
-			if (p->r->rows > TW_REPLY_ROWS / 4 && tw_now_ns() > until_ns)
+			if (p->r->rows > p->step_rows / 4 && tw_now_ns() > until_ns)
 				break;
 		}
 	}

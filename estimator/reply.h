@@ -49,6 +49,7 @@ struct tw_reply {
 		TW_REPLY_OUTSIDE
 	} stage;
 	size_t at, row;
+	size_t step_rows;    /* predicted in one go */
 	size_t extrapolated; /* rows written so far */
 };
 

@@ -174,6 +174,15 @@ out:
 	return rc;
 }
 
+uint64_t tw_trees_row_ns(const struct tw_trees *t)
+{
+	uint64_t steps = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		steps += t->tree[i].depth;
+	return steps / 2;
+}
+
 void tw_trees_release(struct tw_trees *t)
 {
 	free(t->node);

@@ -96,6 +96,9 @@ int tw_trees_add(struct tw_trees *t, const struct tw_tree_arrays *a, size_t feat
 void tw_trees_predict(const struct tw_trees *t, size_t features, const struct tw_rows *in,
 		      double *watts);
 
+/* About how long a row takes: half a nanosecond a step. */
+uint64_t tw_trees_row_ns(const struct tw_trees *t);
+
 void tw_trees_release(struct tw_trees *t);
 
 #endif /* TW_ESTIMATOR_TREE_H */
