@@ -15,10 +15,10 @@
  *
  * A model predicts the power of each of its components from its features: rates, in the
  * units of docs/wire.md, "Features" (events/s, ms/s). It is immutable: any number of
- *threads may use one. Predicting neither allocates nor takes locks.
+ * threads may use one. Predicting neither allocates nor takes locks.
  *
  * Nothing here prints, exits, or changes the process' state. The functions, their names
- *and the types of their arguments stay as they are within a version of the shared object
+ * and the types of their arguments stay as they are within a version of the shared object
  * (libtallywatt.so.0); what is added gets a new name.
  */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Idle power is the intercept at zero use (isolator/idle_power.h), component by
- *component:
+ * component:
  *
  *	P'[i] = P[i] - a
  *
