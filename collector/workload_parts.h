@@ -142,23 +142,25 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 
 void tw_owner_free(struct tw_owner *o);
 
-/* ---- workload_tick.c ---- */
+/* ---- workload_slices.c ---- */
 
 /* One more, not filled; NULL without memory. */
 struct tw_slice *tw_slices_new(struct tw_slices *s);
-
-/* The sink for t->source. */
-struct tw_task_sink tw_workloads_sink(struct tw_workloads *t);
 
 /* A tw_counted, after the source has been read. */
 enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
 				   const uint64_t more[TW_COUNTER_COUNT], bool last);
 
-/* What was not told one by one, and who is missing: after the source has been read. */
-void tw_workloads_settle(struct tw_workloads *t);
-
 /* Its total is known to be so much by now. */
 void tw_process_take(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns);
+
+/* ---- workload_tick.c ---- */
+
+/* The sink for t->source. */
+struct tw_task_sink tw_workloads_sink(struct tw_workloads *t);
+
+/* What was not told one by one, and who is missing: after the source has been read. */
+void tw_workloads_settle(struct tw_workloads *t);
 
 /* It lives no more. */
 void tw_process_end(struct tw_workloads *t, struct tw_process *p);
