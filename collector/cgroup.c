@@ -31,6 +31,7 @@ struct tw_cgroup_tree {
 	char *proc;
 	char *top;    /* where the hierarchy is mounted; NULL: nowhere */
 	char *shares; /* where the controller cpu is */
+	char *memory; /* and v1's controller memory */
 	bool v1;
 	int hierarchy;
 	bool looked; /* through the tree, in this tick */
@@ -41,6 +42,7 @@ struct tw_cgroup_tree {
 /* v1's directory may have the names of several controllers. */
 static const char *const v1_places[] = { "cpuacct", "cpu,cpuacct", "cpuacct,cpu" };
 static const char *const v1_shares[] = { "cpu", "cpu,cpuacct", "cpuacct,cpu" };
+static const char *const v1_memory[] = { "memory" };
 static const char *const v2_places[] = { "fs/cgroup", "fs/cgroup/unified" };
 
 static int find_place(const struct tw_roots *roots, const char *folder,
@@ -91,7 +93,10 @@ static int find_v1(struct tw_cgroup_tree *t, const struct tw_roots *roots,
 	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &absent) == 0)
 		t->hierarchy = read_hierarchy(text);
 	return find_place(roots, "fs/cgroup", v1_shares, 3, "cpu.shares", &t->shares,
-			  err);
+			  err) < 0
+		       ? -1
+		       : find_place(roots, "fs/cgroup", v1_memory, 1,
+				    "memory.usage_in_bytes", &t->memory, err);
 }
 
 static int find_v2(struct tw_cgroup_tree *t, const struct tw_roots *roots, size_t places,
@@ -143,6 +148,7 @@ void tw_cgroup_tree_close(struct tw_cgroup_tree *t)
 {
 	if (t == NULL)
 		return;
+	free(t->memory);
 	free(t->shares);
 	free(t->top);
 	free(t->proc);
@@ -344,14 +350,15 @@ uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path)
 	return n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-static bool read_in(const struct tw_cgroup_tree *t, const char *path, const char *name,
-		    char *text, size_t size, size_t *len)
+bool tw_cgroup_tree_read(const struct tw_cgroup_tree *t, bool memory, const char *path,
+			 const char *name, char *text, size_t size, size_t *len)
 {
+	const char *top = memory && t->v1 ? t->memory : t->top;
 	struct tw_err err = { 0 };
 	char whole[PATH_MAX];
 
-	return t->top != NULL &&
-	       snprintf(whole, sizeof(whole), "%s%s/%s", t->top, path, name) <
+	return top != NULL &&
+	       snprintf(whole, sizeof(whole), "%s%s/%s", top, path, name) <
 		       (int)sizeof(whole) &&
 	       tw_file_read_at(AT_FDCWD, whole, text, size, len, &err) == 0;
 }
@@ -365,13 +372,14 @@ bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
 	size_t len;
 
 	if (t->v1)
-		return read_in(t, path, "cpuacct.usage", text, sizeof(text), &len) &&
+		return tw_cgroup_tree_read(t, false, path, "cpuacct.usage", text,
+					   sizeof(text), &len) &&
 		       tw_parse_u64(text, strcspn(text, "\n"), out);
 	/* Of the machine's own root it has interrupts, too; a namespace's has a type. */
 	if (strcmp(path, "/") == 0 &&
-	    !read_in(t, path, "cgroup.type", text, sizeof(text), &len))
+	    !tw_cgroup_tree_read(t, false, path, "cgroup.type", text, sizeof(text), &len))
 		return false;
-	if (!read_in(t, path, "cpu.stat", text, sizeof(text), &len) ||
+	if (!tw_cgroup_tree_read(t, false, path, "cpu.stat", text, sizeof(text), &len) ||
 	    strncmp(text, usage, strlen(usage)) != 0 ||
 	    !tw_parse_u64(text + strlen(usage), strcspn(text + strlen(usage), "\n"),
 			  &us) ||

@@ -64,6 +64,13 @@ uint64_t tw_cgroup_tree_id(struct tw_cgroup_tree *t, uint32_t tgid);
 uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path);
 
 /*
+ * A file of a cgroup: of v1's controller memory, or of the hierarchy that tells CPU time;
+ * v2 has one for both. False if it cannot be read, or is larger than size - 1.
+ */
+bool tw_cgroup_tree_read(const struct tw_cgroup_tree *t, bool memory, const char *path,
+			 const char *name, char *text, size_t size, size_t *len);
+
+/*
  * CPU time of all that ever ran in a cgroup and below it: v2's cpu.stat, v1's
  * cpuacct.usage. False: not known, or, of v2's root, not the sum of what ran.
  */

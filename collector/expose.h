@@ -26,7 +26,9 @@ struct tw_show {
 	uint64_t min_uj;    /* processes and cgroups: of at least so much energy */
 	bool kepler;        /* also names of Kepler 0.10 and later */
 	bool kepler_legacy; /* also names of Kepler 0.5 to 0.9 */
+	bool kepler_05;     /* and those that 0.7.12 had no more */
 	const char *node_name;
+	const char *redfish; /* URL of the controller; NULL: none */
 };
 
 /* Between two ticks. */
@@ -58,18 +60,14 @@ struct tw_shown_one {
 };
 
 /*
- * What is shown of a level, with the labels of each workload as text: made once for all
- * of its families.
+ * What is shown, with the labels of each workload as text: made once for all families of
+ * a level.
  */
 struct tw_shown {
 	struct tw_shown_one *of;
 	size_t count, size;
 	struct tw_buf labels;
 };
-
-/* Without memory the exposition fails. s is yours: tw_shown_release(). */
-void tw_shown_make(struct tw_shown *s, const struct tw_exposure *x, enum tw_level level);
-void tw_shown_release(struct tw_shown *s);
 
 /* Energy of all kinds that are no part of another: package, dram, gpu and
  * other, in uJ. */
@@ -99,6 +97,30 @@ void tw_labels_add(struct tw_labels *l, const char *name, const char *value);
 /* As of process, cgroup, ... in our names. */
 void tw_labels_of(struct tw_labels *l, const struct tw_workload *w);
 
+/* ---- expose_series.c: many samples of the same workloads ---- */
+
+typedef void tw_label_of(struct tw_labels *l, const struct tw_workload *w);
+
+/* One more. Without memory the exposition fails, here and below. */
+void tw_shown_add(struct tw_shown *s, const struct tw_exposure *x,
+		  const struct tw_workload *w, tw_label_of *label);
+
+/* All of a level, or those that were seen one by one. */
+void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
+			enum tw_level level, bool seen, tw_label_of *label);
+
+/* Labels as text, at the end of b, which lives as long. */
+struct tw_expo_text tw_shown_text(const struct tw_exposure *x, struct tw_buf *b,
+				  const struct tw_expo_label *labels, size_t count);
+
+/* A sample of value / 10^decimals of s->of[i], whose labels are followed by more. */
+void tw_shown_say(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
+		  const struct tw_expo_text *more, uint64_t value, unsigned decimals);
+
+void tw_shown_release(struct tw_shown *s);
+
+/* ---- ---- */
+
 /* id of the container (TW_LEVEL_CONTAINER) or VM that it is in; "" if none. */
 const char *tw_owner_id(const struct tw_workload *w, enum tw_level level);
 
@@ -115,6 +137,11 @@ void tw_expose_workloads(const struct tw_exposure *x);
 void tw_expose_node(const struct tw_exposure *x);
 void tw_expose_models(const struct tw_exposure *x);
 void tw_expose_kepler(const struct tw_exposure *x);
+void tw_expose_kepler_node(const struct tw_exposure *x); /* a part of it */
 void tw_expose_kepler_legacy(const struct tw_exposure *x);
+
+/* Of a level that Kepler 0.5 to 0.9 has; a part of tw_expose_kepler_legacy(). */
+void tw_expose_kepler_usage(const struct tw_exposure *x, const struct tw_shown *s,
+			    enum tw_level level);
 
 #endif /* TW_COLLECTOR_EXPOSE_H */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and labels of Kepler 0.10 and later. Its joules of workloads are the dynamic
- * part: idle energy is the node's.
+ * Workloads under names and labels of Kepler 0.10 and later. Its joules of workloads are
+ * the dynamic part: idle energy is the node's.
  */
 #include "collector/collector.h"
 #include "collector/expose.h"
-#include "collector/node.h"
 #include "collector/power.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE, TW_ZONE_UNCORE,
 					   TW_ZONE_DRAM, TW_ZONE_PSYS };
@@ -55,244 +55,143 @@ static void label_process(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "vm_id", tw_owner_id(w, TW_LEVEL_VM));
 }
 
-/* What its seconds have; energy has state and zone besides, except a container's state.
- */
-static void label(struct tw_labels *l, const struct tw_workload *w, bool seconds)
+static void label_container(struct tw_labels *l, const struct tw_workload *w)
 {
-	l->count = 0;
-	if (w->level == TW_LEVEL_PROCESS) {
-		label_process(l, w);
-	} else if (w->level == TW_LEVEL_CONTAINER) {
-		tw_labels_add(l, "container_id", w->who->id);
-		tw_labels_add(l, "container_name", w->container_name);
-		tw_labels_add(l, "runtime", w->who->runtime);
-		tw_labels_add(l, "pod_id", w->who->pod_uid);
-	} else if (w->level == TW_LEVEL_POD) {
-		tw_labels_add(l, "pod_id", w->who->pod_uid);
-		tw_labels_add(l, "pod_name", w->pod_name);
-		tw_labels_add(l, "pod_namespace", w->pod_namespace);
-	} else {
-		tw_labels_add(l, "vm_id", w->who->id);
-		tw_labels_add(l, "vm_name", w->who->name);
-		tw_labels_add(l, "hypervisor", w->who->runtime);
-	}
-	if (!seconds || w->level != TW_LEVEL_PROCESS)
-		tw_labels_add(l, "state", w->ended ? "terminated" : "running");
+	tw_labels_add(l, "container_id", w->who->id);
+	tw_labels_add(l, "container_name", w->container_name);
+	tw_labels_add(l, "runtime",
+		      w->who->runtime != NULL ? w->who->runtime : "unknown");
+	tw_labels_add(l, "pod_id", w->who->pod_uid);
 }
 
-static void sample(const struct tw_exposure *x, struct tw_labels *l, double value)
+static void label_pod(struct tw_labels *l, const struct tw_workload *w)
 {
-	tw_labels_add(l, "node_name", x->c->show.node_name);
-	tw_expo_sample(x->e, l->at, l->count, value);
+	tw_labels_add(l, "pod_id", w->who->pod_uid);
+	tw_labels_add(l, "pod_name", w->pod_name);
+	tw_labels_add(l, "pod_namespace", w->pod_namespace);
 }
+
+/* It names what runs a VM, not the program before it. */
+static const char *hypervisor(const struct tw_identity *who)
+{
+	static const char *const by_kvm[] = { "qemu", "firecracker", "cloud-hypervisor" };
+
+	for (size_t i = 0; who->runtime != NULL && i < COUNT(by_kvm); i++)
+		if (strcmp(who->runtime, by_kvm[i]) == 0)
+			return "kvm";
+	return who->runtime != NULL ? who->runtime : "unknown";
+}
+
+static void label_vm(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "vm_id", w->who->id);
+	tw_labels_add(l, "vm_name", w->who->name);
+	tw_labels_add(l, "hypervisor", hypervisor(w->who));
+}
+
+/* Those that are part of all its series. */
+static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
+	[TW_LEVEL_PROCESS] = label_process,
+	[TW_LEVEL_CONTAINER] = label_container,
+	[TW_LEVEL_POD] = label_pod,
+	[TW_LEVEL_VM] = label_vm,
+};
 
 /* ---- workloads ---- */
 
-static double watts_of(const struct tw_exposure *x, const struct tw_workload *w,
-		       enum tw_zone_kind kind)
+/* zone NULL: none is told; state: it is, of those that have ended or not. */
+static struct tw_expo_text more_labels(const struct tw_exposure *x, struct tw_buf *b,
+				       const char *zone, bool state, bool ended)
+{
+	struct tw_labels l = { .count = 0 };
+
+	if (state)
+		tw_labels_add(&l, "state", ended ? "terminated" : "running");
+	if (zone != NULL)
+		tw_labels_add(&l, "zone", zone);
+	tw_labels_add(&l, "node_name", x->c->show.node_name);
+	return tw_shown_text(x, b, l.at, l.count);
+}
+
+/* Of a workload, in units of 1 / 10^decimals. */
+struct figure {
+	unsigned decimals;
+	uint64_t (*of)(const struct tw_exposure *x, const struct tw_workload *w,
+		       enum tw_zone_kind kind);
+};
+
+static uint64_t uj_of(const struct tw_exposure *x, const struct tw_workload *w,
+		      enum tw_zone_kind kind)
+{
+	(void)x;
+	return w->charged.dynamic_uj[kind];
+}
+
+static uint64_t uw_of(const struct tw_exposure *x, const struct tw_workload *w,
+		      enum tw_zone_kind kind)
 {
 	const struct tw_charge *c = tw_workloads_ticked(x->c->workloads, w);
 
-	return (double)c->dynamic_uj[kind] * 1e3 / (double)x->c->elapsed_ns;
+	return (uint64_t)((double)c->dynamic_uj[kind] * 1e9 / (double)x->c->elapsed_ns +
+			  0.5);
 }
 
-static void expose_energy(const struct tw_exposure *x, enum tw_level level, bool watts)
+static uint64_t ns_of(const struct tw_exposure *x, const struct tw_workload *w,
+		      enum tw_zone_kind kind)
 {
-	const struct tw_workload *w = NULL;
+	(void)x;
+	(void)kind;
+	return w->used.cpu_ns;
+}
 
-	tw_expo_family(x->e, watts ? &families[level].watts : &families[level].joules);
-	while ((w = tw_exposure_next_seen(x, level, w)) != NULL) {
-		for (size_t i = 0; i < COUNT(kinds); i++) {
-			struct tw_labels l;
+static const struct figure energy = { 6, uj_of }, power = { 6, uw_of },
+			   time_used = { 9, ns_of };
 
-			if (tw_exposure_source(x, kinds[i]) == NULL)
-				continue;
-			label(&l, w, false);
-			tw_labels_add(&l, "zone", tw_zone_kind_name(kinds[i]));
-			sample(x, &l,
-			       watts ? watts_of(x, w, kinds[i])
-				     : tw_joules(w->charged.dynamic_uj[kinds[i]]));
-		}
+static void expose_figure(const struct tw_exposure *x, const struct tw_shown *s,
+			  const struct figure *f, enum tw_zone_kind kind,
+			  const char *zone, bool state)
+{
+	struct tw_buf b[2] = { { 0 }, { 0 } };
+	const struct tw_expo_text more[] = { more_labels(x, &b[0], zone, state, false),
+					     more_labels(x, &b[1], zone, state, true) };
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct tw_workload *w = s->of[i].w;
+
+		tw_shown_say(x, s, i, &more[w->ended], f->of(x, w, kind), f->decimals);
 	}
+	tw_buf_clear(&b[0]);
+	tw_buf_clear(&b[1]);
+}
+
+static void expose_zones(const struct tw_exposure *x, const struct tw_shown *s,
+			 const struct figure *f)
+{
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (tw_exposure_source(x, kinds[i]) != NULL)
+			expose_figure(x, s, f, kinds[i], tw_zone_kind_name(kinds[i]),
+				      true);
 }
 
 static void expose_level(const struct tw_exposure *x, enum tw_level level)
 {
-	const struct tw_workload *w = NULL;
+	struct tw_shown s = { .count = 0 };
 
 	if (!x->c->show.level[level])
 		return;
-	expose_energy(x, level, false);
-	if (x->c->elapsed_ns > 0)
-		expose_energy(x, level, true);
-	if (level != TW_LEVEL_PROCESS && level != TW_LEVEL_CONTAINER)
-		return;
-	tw_expo_family(x->e, &families[level].seconds);
-	while ((w = tw_exposure_next_seen(x, level, w)) != NULL) {
-		struct tw_labels l;
-
-		label(&l, w, true);
-		sample(x, &l, tw_seconds(w->used.cpu_ns));
+	tw_shown_add_level(&s, x, level, true, label_of[level]);
+	tw_expo_family(x->e, &families[level].joules);
+	expose_zones(x, &s, &energy);
+	if (x->c->elapsed_ns > 0) {
+		tw_expo_family(x->e, &families[level].watts);
+		expose_zones(x, &s, &power);
 	}
-}
-
-/* ---- node ---- */
-
-static double joules(const struct tw_power_zone *z)
-{
-	return tw_joules(z->dynamic_uj + z->idle_uj);
-}
-
-static double active_joules(const struct tw_power_zone *z)
-{
-	return tw_joules(z->dynamic_uj);
-}
-
-static double idle_joules(const struct tw_power_zone *z)
-{
-	return tw_joules(z->idle_uj);
-}
-
-static double watts(const struct tw_power_zone *z)
-{
-	return z->power_w;
-}
-
-static double idle_watts(const struct tw_power_zone *z)
-{
-	return z->idle_w < z->power_w ? z->idle_w : z->power_w;
-}
-
-static double active_watts(const struct tw_power_zone *z)
-{
-	return z->power_w - idle_watts(z);
-}
-
-static const struct node_metric {
-	struct tw_expo_family family;
-	double (*value)(const struct tw_power_zone *z);
-} node_metrics[] = {
-	{ JOULES("kepler_node_cpu_joules_total", "Energy of a zone."), joules },
-	{ JOULES("kepler_node_cpu_active_joules_total", "Energy of a zone by load."),
-	  active_joules },
-	{ JOULES("kepler_node_cpu_idle_joules_total", "Energy of a zone without load."),
-	  idle_joules },
-	{ WATTS("kepler_node_cpu_watts", "Power of a zone."), watts },
-	{ WATTS("kepler_node_cpu_active_watts", "Power of a zone by load."),
-	  active_watts },
-	{ WATTS("kepler_node_cpu_idle_watts", "Power of a zone without load."),
-	  idle_watts },
-};
-
-static const struct node_metric gpu_metrics[] = {
-	{ JOULES("kepler_node_gpu_joules_total", "Energy of a GPU."), joules },
-	{ JOULES("kepler_node_gpu_active_joules_total", "Energy of a GPU by load."),
-	  active_joules },
-	{ JOULES("kepler_node_gpu_idle_joules_total", "Energy of a GPU without load."),
-	  idle_joules },
-	{ WATTS("kepler_node_gpu_watts", "Power of a GPU."), watts },
-	{ WATTS("kepler_node_gpu_active_watts", "Power of a GPU by load."),
-	  active_watts },
-	{ WATTS("kepler_node_gpu_idle_watts", "Power of a GPU without load."),
-	  idle_watts },
-};
-
-static bool is_kind(enum tw_zone_kind kind)
-{
-	for (size_t i = 0; i < COUNT(kinds); i++)
-		if (kinds[i] == kind)
-			return true;
-	return false;
-}
-
-static void expose_node(const struct tw_exposure *x)
-{
-	size_t count;
-	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
-
-	for (size_t m = 0; m < COUNT(node_metrics); m++) {
-		tw_expo_family(x->e, &node_metrics[m].family);
-		for (size_t i = 0; i < count; i++) {
-			struct tw_labels l = { .count = 0 };
-
-			if (!tw_exposure_believes(x, &z[i]) || !is_kind(z[i].zone->kind))
-				continue;
-			tw_labels_add(&l, "zone", tw_zone_kind_name(z[i].zone->kind));
-			tw_labels_add(&l, "path", z[i].zone->path);
-			sample(x, &l, node_metrics[m].value(&z[i]));
-		}
+	if (level == TW_LEVEL_PROCESS || level == TW_LEVEL_CONTAINER) {
+		tw_expo_family(x->e, &families[level].seconds);
+		expose_figure(x, &s, &time_used, TW_ZONE_PACKAGE, NULL,
+			      level == TW_LEVEL_CONTAINER);
 	}
-}
-
-/* The first is a name of Kepler 0.5 to 0.9, too, with other labels: where both are asked
- * for, it is theirs. */
-static void expose_gpus(const struct tw_exposure *x)
-{
-	size_t count;
-	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
-
-	for (size_t m = x->c->show.kepler_legacy; m < COUNT(gpu_metrics); m++) {
-		tw_expo_family(x->e, &gpu_metrics[m].family);
-		for (size_t i = 0; i < count; i++) {
-			const struct tw_zone_gpu *gpu = &z[i].zone->gpu;
-			struct tw_labels l = { .count = 0 };
-
-			if (!tw_exposure_believes(x, &z[i]) ||
-			    z[i].zone->kind != TW_ZONE_GPU)
-				continue;
-			tw_labels_add(&l, "gpu", gpu->index);
-			tw_labels_add(&l, "gpu_uuid", gpu->uuid);
-			tw_labels_add(&l, "gpu_name", gpu->model);
-			tw_labels_add(&l, "vendor", gpu->vendor);
-			sample(x, &l, gpu_metrics[m].value(&z[i]));
-		}
-	}
-}
-
-static void expose_usage(const struct tw_exposure *x)
-{
-	static const struct tw_expo_family ratio = { "kepler_node_cpu_usage_ratio",
-						     TW_EXPO_GAUGE, "ratio",
-						     "Load of the processors, 0 to 1." };
-	static const struct tw_expo_family platform =
-		WATTS("kepler_platform_watts", "Power of the machine.");
-	size_t count;
-	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
-	struct tw_labels l = { .count = 0 };
-
-	tw_expo_family(x->e, &ratio);
-	sample(x, &l, tw_node_load(&x->c->node));
-	tw_expo_family(x->e, &platform);
-	for (size_t i = 0; i < count; i++) {
-		if (!z[i].told || z[i].zone->kind != TW_ZONE_PLATFORM)
-			continue;
-		l.count = 0;
-		tw_labels_add(&l, "source", z[i].meter->name);
-		tw_labels_add(&l, "bmc_id", "");
-		tw_labels_add(&l, "chassis_id", z[i].zone->name);
-		sample(x, &l, z[i].power_w);
-	}
-}
-
-static void expose_processors(const struct tw_exposure *x)
-{
-	static const struct tw_expo_family info = { "kepler_node_cpu_info", TW_EXPO_INFO,
-						    NULL, "What a processor is." };
-	const struct tw_processors *p = &x->c->processors;
-
-	if (p->count == 0)
-		return;
-	tw_expo_family(x->e, &info);
-	for (size_t i = 0; i < p->count; i++) {
-		struct tw_labels l = { .count = 0 };
-
-		tw_labels_add(&l, "processor", p->at[i].number);
-		tw_labels_add(&l, "vendor_id", p->at[i].vendor);
-		tw_labels_add(&l, "model_name", p->at[i].model);
-		tw_labels_add(&l, "physical_id", p->at[i].package);
-		tw_labels_add(&l, "core_id", p->at[i].core);
-		sample(x, &l, 1);
-	}
+	tw_shown_release(&s);
 }
 
 void tw_expose_kepler(const struct tw_exposure *x)
@@ -300,11 +199,7 @@ void tw_expose_kepler(const struct tw_exposure *x)
 	static const enum tw_level levels[] = { TW_LEVEL_PROCESS, TW_LEVEL_CONTAINER,
 						TW_LEVEL_POD, TW_LEVEL_VM };
 
-	expose_node(x);
-	if (tw_power_meter(x->c->power, TW_ZONE_GPU) != NULL)
-		expose_gpus(x);
-	expose_usage(x);
-	expose_processors(x);
+	tw_expose_kepler_node(x);
 	for (size_t i = 0; i < COUNT(levels); i++)
 		expose_level(x, levels[i]);
 }

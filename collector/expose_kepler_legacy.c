@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and labels of Kepler 0.5 to 0.9. The total of a series is that of its modes
- * dynamic and idle.
+ * Energy under names and labels of Kepler 0.5 to 0.9. The total of a series is that of
+ * its modes dynamic and idle. What is in no container is two containers there, so that
+ * the sum of all is the machine's: clients of that age train and draw by it.
  */
 #include "collector/collector.h"
 #include "collector/expose.h"
+#include "collector/microarch.h"
 #include "collector/power.h"
 
 #include <stdio.h>
@@ -19,14 +21,6 @@ static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 					   TW_ZONE_PLATFORM, TW_ZONE_GPU,
 					   TW_ZONE_OTHER };
 
-/* In the order of COUNTERS(). */
-static const enum tw_counter counters[] = {
-	TW_COUNTER_CYCLES,          TW_COUNTER_INSTRUCTIONS,
-	TW_COUNTER_CACHE_MISSES,    TW_COUNTER_PAGE_CACHE_HITS,
-	TW_COUNTER_NET_TX_SOFTIRQS, TW_COUNTER_NET_RX_SOFTIRQS,
-	TW_COUNTER_BLOCK_SOFTIRQS,
-};
-
 #define JOULES(level, zone)                                                          \
 	{                                                                            \
 		"kepler_" level "_" zone "_joules_total", TW_EXPO_COUNTER, "joules", \
@@ -39,26 +33,6 @@ static const enum tw_counter counters[] = {
 			JOULES(level, "platform"), JOULES(level, "gpu"), \
 			JOULES(level, "other")                           \
 	}
-#define CPU_TIME(level)                                                          \
-	{                                                                        \
-		"kepler_" level "_bpf_cpu_time_ms_total", TW_EXPO_COUNTER, NULL, \
-			"CPU time in milliseconds."                              \
-	}
-#define COUNTER(level, name, text)                                             \
-	{                                                                      \
-		"kepler_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
-	}
-#define COUNTERS(level)                                                               \
-	{                                                                             \
-		COUNTER(level, "cpu_cycles", "CPU cycles."),                          \
-			COUNTER(level, "cpu_instructions", "Instructions."),          \
-			COUNTER(level, "cache_miss", "Misses of the last cache."),    \
-			COUNTER(level, "bpf_page_cache_hit",                          \
-				"Pages read where they were cached, or written."),    \
-			COUNTER(level, "bpf_net_tx_irq", "Softirqs of sending."),     \
-			COUNTER(level, "bpf_net_rx_irq", "Softirqs of receiving."),   \
-			COUNTER(level, "bpf_block_irq", "Softirqs of block devices.") \
-	}
 #define TOTAL(level)                                                        \
 	{                                                                   \
 		"kepler_" level "_joules_total", TW_EXPO_COUNTER, "joules", \
@@ -68,17 +42,19 @@ static const enum tw_counter counters[] = {
 static const struct legacy_level {
 	enum tw_level level;
 	struct tw_expo_family zone[COUNT(kinds)];
-	struct tw_expo_family counter[COUNT(counters)];
-	struct tw_expo_family cpu_time, total; /* name NULL: none */
+	struct tw_expo_family total; /* name NULL: none */
 } levels[] = {
-	{ TW_LEVEL_CONTAINER, ZONES("container"), COUNTERS("container"),
-	  CPU_TIME("container"), TOTAL("container") },
-	{ TW_LEVEL_PROCESS, ZONES("process"), COUNTERS("process"), CPU_TIME("process"),
-	  TOTAL("process") },
-	{ TW_LEVEL_VM, ZONES("vm"), COUNTERS("vm"), CPU_TIME("vm"), { .name = NULL } },
+	{ TW_LEVEL_CONTAINER, ZONES("container"), TOTAL("container") },
+	{ TW_LEVEL_PROCESS, ZONES("process"), TOTAL("process") },
+	{ TW_LEVEL_VM, ZONES("vm"), { .name = NULL } },
 };
 
 static const struct tw_expo_family node_zones[COUNT(kinds)] = ZONES("node");
+
+/* What is in no container; the second is the kernel's own threads. */
+static const struct {
+	const char *name, *name_space;
+} outside[] = { { "system_processes", "system" }, { "kernel_processes", "kernel" } };
 
 /* What is estimated has the name there that it had. */
 static const char *source_name(const char *source)
@@ -86,116 +62,169 @@ static const char *source_name(const char *source)
 	return strcmp(source, "model") == 0 ? "trained_power_model" : source;
 }
 
-static void label(struct tw_labels *l, const struct tw_workload *w)
+/* ---- labels ---- */
+
+static void label_container(struct tw_labels *l, const struct tw_workload *w)
 {
-	l->count = 0;
-	if (w->level == TW_LEVEL_CONTAINER) {
-		tw_labels_add(l, "container_id", w->who->id);
-		tw_labels_add(l, "pod_name", w->pod_name);
-		tw_labels_add(l, "container_name", w->container_name);
-		tw_labels_add(l, "container_namespace", w->pod_namespace);
-	} else if (w->level == TW_LEVEL_PROCESS) {
-		snprintf(l->text[0], sizeof(l->text[0]), "%u", w->tgid);
-		tw_labels_add(l, "pid", l->text[0]);
-		tw_labels_add(l, "container_id", tw_owner_id(w, TW_LEVEL_CONTAINER));
-		tw_labels_add(l, "vm_id", tw_owner_id(w, TW_LEVEL_VM));
-		tw_labels_add(l, "command", w->comm);
-	} else {
-		tw_labels_add(l, "vm_id", w->who->id);
-	}
+	const char *all = w->who == NULL ? outside[w->kernel].name : NULL;
+
+	tw_labels_add(l, "container_id", all != NULL ? all : w->who->id);
+	tw_labels_add(l, "pod_name", all != NULL ? all : w->pod_name);
+	tw_labels_add(l, "container_name", all != NULL ? all : w->container_name);
+	tw_labels_add(l, "container_namespace",
+		      all != NULL ? outside[w->kernel].name_space : w->pod_namespace);
 }
 
-/* Both modes, with the labels that l has. */
-static void sample_modes(const struct tw_exposure *x, struct tw_labels *l,
-			 uint64_t dynamic_uj, uint64_t idle_uj, const char *source)
+static void label_process(struct tw_labels *l, const struct tw_workload *w)
 {
-	const size_t count = l->count;
+	const char *container = tw_owner_id(w, TW_LEVEL_CONTAINER);
+
+	snprintf(l->text[0], sizeof(l->text[0]), "%u", w->tgid);
+	tw_labels_add(l, "pid", l->text[0]);
+	tw_labels_add(l, "container_id",
+		      container[0] != '\0' ? container : outside[w->kernel].name);
+	tw_labels_add(l, "vm_id", tw_owner_id(w, TW_LEVEL_VM));
+	tw_labels_add(l, "command", w->comm);
+}
+
+static void label_vm(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "vm_id", w->who->id);
+}
+
+static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
+	[TW_LEVEL_PROCESS] = label_process,
+	[TW_LEVEL_CONTAINER] = label_container,
+	[TW_LEVEL_VM] = label_vm,
+};
+
+/* ---- workloads ---- */
+
+static uint64_t energy_of(const struct tw_charge *c, enum tw_zone_kind kind, bool idle)
+{
+	return idle ? c->idle_uj[kind] : c->dynamic_uj[kind];
+}
+
+static uint64_t total_of(const struct tw_charge *c, bool idle)
+{
+	return energy_of(c, TW_ZONE_PACKAGE, idle) + energy_of(c, TW_ZONE_DRAM, idle) +
+	       energy_of(c, TW_ZONE_GPU, idle) + energy_of(c, TW_ZONE_OTHER, idle);
+}
+
+/* kind NULL: the total. */
+static void expose_modes(const struct tw_exposure *x, const struct tw_shown *s,
+			 const enum tw_zone_kind *kind, const char *source)
+{
+	struct tw_buf b = { 0 };
 
 	for (int idle = 0; idle < 2; idle++) {
-		l->count = count;
-		tw_labels_add(l, "mode", tw_mode_name(idle));
-		tw_labels_add(l, "source", source);
-		tw_expo_sample(x->e, l->at, l->count,
-			       tw_joules(idle ? idle_uj : dynamic_uj));
+		const struct tw_expo_label labels[] = { { "mode", tw_mode_name(idle) },
+							{ "source", source } };
+		const struct tw_expo_text more = tw_shown_text(x, &b, labels, 2);
+
+		for (size_t i = 0; i < s->count; i++) {
+			const struct tw_charge *c = &s->of[i].w->charged;
+
+			tw_shown_say(x, s, i, &more,
+				     kind != NULL ? energy_of(c, *kind, idle)
+						  : total_of(c, idle),
+				     6);
+		}
 	}
+	tw_buf_clear(&b);
 }
 
-static void expose_zone(const struct tw_exposure *x, const struct legacy_level *v,
-			size_t zone)
+static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
+			  const struct legacy_level *v)
 {
-	const char *source = tw_exposure_source(x, kinds[zone]);
-	const struct tw_workload *w = NULL;
-	struct tw_labels l;
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		const char *source = tw_exposure_source(x, kinds[i]);
 
-	if (source == NULL)
+		if (source == NULL)
+			continue;
+		tw_expo_family(x->e, &v->zone[i]);
+		expose_modes(x, s, &kinds[i], source_name(source));
+	}
+	if (v->total.name == NULL ||
+	    (!x->by_energy && tw_power_meter(x->c->power, TW_ZONE_GPU) == NULL))
 		return;
-	tw_expo_family(x->e, &v->zone[zone]);
-	while ((w = tw_exposure_next_seen(x, v->level, w)) != NULL) {
-		label(&l, w);
-		sample_modes(x, &l, w->charged.dynamic_uj[kinds[zone]],
-			     w->charged.idle_uj[kinds[zone]], source_name(source));
-	}
-}
-
-static uint64_t sum_of(const uint64_t *uj)
-{
-	return uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU] +
-	       uj[TW_ZONE_OTHER];
-}
-
-static void expose_total(const struct tw_exposure *x, const struct legacy_level *v)
-{
-	const struct tw_workload *w = NULL;
-	struct tw_labels l;
-
 	tw_expo_family(x->e, &v->total);
-	while ((w = tw_exposure_next_seen(x, v->level, w)) != NULL) {
-		label(&l, w);
-		sample_modes(x, &l, sum_of(w->charged.dynamic_uj),
-			     sum_of(w->charged.idle_uj), "");
-	}
-}
-
-/* bpf: who counts. */
-static void expose_counter(const struct tw_exposure *x, const struct legacy_level *v,
-			   size_t i)
-{
-	const struct tw_workload *w = NULL;
-	struct tw_labels l;
-
-	if (!tw_workloads_counts(x->c->workloads, counters[i]))
-		return;
-	tw_expo_family(x->e, &v->counter[i]);
-	while ((w = tw_exposure_next_seen(x, v->level, w)) != NULL) {
-		label(&l, w);
-		tw_labels_add(&l, "source", "bpf");
-		tw_expo_count(x->e, l.at, l.count, w->used.counter[counters[i]]);
-	}
+	expose_modes(x, s, NULL, "");
 }
 
 static void expose_level(const struct tw_exposure *x, const struct legacy_level *v)
 {
-	const struct tw_workload *w = NULL;
-	struct tw_labels l;
+	struct tw_shown s = { .count = 0 };
 
 	if (!x->c->show.level[v->level])
 		return;
-	for (size_t i = 0; i < COUNT(kinds); i++)
-		expose_zone(x, v, i);
-	if (v->total.name != NULL &&
-	    (x->by_energy || tw_power_meter(x->c->power, TW_ZONE_GPU) != NULL))
-		expose_total(x, v);
-	for (size_t i = 0; i < COUNT(counters); i++)
-		expose_counter(x, v, i);
-	tw_expo_family(x->e, &v->cpu_time);
-	while ((w = tw_exposure_next_seen(x, v->level, w)) != NULL) {
-		label(&l, w);
-		tw_labels_add(&l, "source", "bpf");
-		tw_expo_sample(x->e, l.at, l.count, (double)w->used.cpu_ns / 1e6);
-	}
+	tw_shown_add_level(&s, x, v->level, true, label_of[v->level]);
+	for (int kernel = 0; v->level == TW_LEVEL_CONTAINER && kernel < 2; kernel++)
+		tw_shown_add(&s, x, tw_workloads_outside(x->c->workloads, kernel),
+			     label_container);
+	expose_energy(x, &s, v);
+	tw_expose_kepler_usage(x, &s, v->level);
+	tw_shown_release(&s);
 }
 
 /* ---- node ---- */
+
+/* By package where it is known; dies of one are told together, and so are cores. */
+static void name_package(const struct tw_zone *z, char *text, size_t size,
+			 const char **out)
+{
+	*out = z->kind == TW_ZONE_GPU ? z->gpu.index : z->name;
+	if (z->package < 0)
+		return;
+	snprintf(text, size, "%d", z->package);
+	*out = text;
+}
+
+static bool is_told_as(const struct tw_exposure *x, const struct tw_power_zone *z,
+		       enum tw_zone_kind kind)
+{
+	return z->zone->kind == kind && tw_exposure_believes(x, z);
+}
+
+static bool is_same_package(const struct tw_power_zone *a, const struct tw_power_zone *b)
+{
+	return a->zone->package >= 0 && a->zone->package == b->zone->package;
+}
+
+/* Whether one before it has its label. */
+static bool is_told_before(const struct tw_exposure *x, const struct tw_power_zone *z,
+			   size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (is_told_as(x, &z[i], z[at].zone->kind) &&
+		    is_same_package(&z[i], &z[at]))
+			return true;
+	return false;
+}
+
+static void expose_package(const struct tw_exposure *x, const struct tw_power_zone *z,
+			   size_t count, size_t at)
+{
+	uint64_t uj[2] = { z[at].dynamic_uj, z[at].idle_uj };
+	struct tw_labels l = { .count = 0 };
+	const char *package;
+
+	for (size_t i = at + 1; i < count; i++)
+		if (is_told_as(x, &z[i], z[at].zone->kind) &&
+		    is_same_package(&z[i], &z[at])) {
+			uj[0] += z[i].dynamic_uj;
+			uj[1] += z[i].idle_uj;
+		}
+	name_package(z[at].zone, l.text[0], sizeof(l.text[0]), &package);
+	for (int idle = 0; idle < 2; idle++) {
+		l.count = 0;
+		tw_labels_add(&l, "package", package);
+		tw_labels_add(&l, "instance", x->c->show.node_name);
+		tw_labels_add(&l, "mode", tw_mode_name(idle));
+		tw_labels_add(&l, "source", source_name(z[at].meter->name));
+		tw_expo_sample(x->e, l.at, l.count, tw_joules(uj[idle]));
+	}
+}
 
 static void expose_node_zone(const struct tw_exposure *x, size_t zone)
 {
@@ -205,23 +234,9 @@ static void expose_node_zone(const struct tw_exposure *x, size_t zone)
 	if (tw_exposure_source(x, kinds[zone]) == NULL)
 		return;
 	tw_expo_family(x->e, &node_zones[zone]);
-	for (size_t i = 0; i < count; i++) {
-		struct tw_labels l = { .count = 0 };
-
-		if (z[i].zone->kind != kinds[zone] || !tw_exposure_believes(x, &z[i]))
-			continue;
-		/* Zones of one package that are of a kind are dies. */
-		tw_labels_add(&l, "package", z[i].zone->name);
-		if (z[i].zone->package >= 0 && kinds[zone] != TW_ZONE_PACKAGE) {
-			snprintf(l.text[0], sizeof(l.text[0]), "%d", z[i].zone->package);
-			l.at[0].value = l.text[0];
-		}
-		if (kinds[zone] == TW_ZONE_GPU)
-			l.at[0].value = z[i].zone->gpu.index;
-		tw_labels_add(&l, "instance", x->c->show.node_name);
-		sample_modes(x, &l, z[i].dynamic_uj, z[i].idle_uj,
-			     source_name(z[i].meter->name));
-	}
+	for (size_t i = 0; i < count; i++)
+		if (is_told_as(x, &z[i], kinds[zone]) && !is_told_before(x, z, i))
+			expose_package(x, z, count, i);
 }
 
 static const char *source_or_none(const struct tw_exposure *x, enum tw_zone_kind kind)
@@ -238,9 +253,13 @@ static void expose_info(const struct tw_exposure *x)
 		"What the machine is, and who tells its power."
 	};
 	struct tw_labels l = { .count = 0 };
+	const struct tw_processors *p = &x->c->processors;
+	const char *arch = p->count > 0 ? tw_microarch_name(&p->at[0]) : NULL;
 	struct utsname name;
 
-	tw_labels_add(&l, "cpu_architecture", uname(&name) == 0 ? name.machine : "");
+	if (arch == NULL)
+		arch = uname(&name) == 0 ? name.machine : "";
+	tw_labels_add(&l, "cpu_architecture", arch);
 	tw_labels_add(&l, "components_power_source", source_or_none(x, TW_ZONE_PACKAGE));
 	tw_labels_add(&l, "platform_power_source", source_or_none(x, TW_ZONE_PLATFORM));
 	tw_labels_add(&l, "source", "tallywatt");

@@ -48,24 +48,12 @@ static const struct {
 	[TW_LEVEL_VM] = FAMILIES("vm", "a virtual machine, on its host"),
 };
 
-/* Of one workload, with what its labels are followed by. */
-static void say(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
-		const struct tw_expo_text *more, uint64_t value, unsigned decimals)
-{
-	const struct tw_expo_text text[] = {
-		{ s->labels.data + s->of[i].at, s->of[i].len },
-		more != NULL ? *more : (struct tw_expo_text){ "", 0 },
-	};
-
-	tw_expo_fixed(x->e, text, 2, value, decimals);
-}
-
 static void expose_cpu(const struct tw_exposure *x, const struct tw_shown *s,
 		       enum tw_level level)
 {
 	tw_expo_family(x->e, &families[level].cpu);
 	for (size_t i = 0; i < s->count; i++)
-		say(x, s, i, NULL, s->of[i].w->used.cpu_ns, 9);
+		tw_shown_say(x, s, i, NULL, s->of[i].w->used.cpu_ns, 9);
 }
 
 /* Those that the machine has; what is not counted is absent, not 0. */
@@ -77,7 +65,7 @@ static void expose_counters(const struct tw_exposure *x, const struct tw_shown *
 			continue;
 		tw_expo_family(x->e, &families[level].counter[counter]);
 		for (size_t i = 0; i < s->count; i++)
-			say(x, s, i, NULL, s->of[i].w->used.counter[counter], 0);
+			tw_shown_say(x, s, i, NULL, s->of[i].w->used.counter[counter], 0);
 	}
 }
 
@@ -89,18 +77,14 @@ static void expose_kind(const struct tw_exposure *x, const struct tw_shown *s,
 						{ "mode", tw_mode_name(idle) },
 						{ "source", source } };
 	struct tw_buf b = { 0 };
-	struct tw_expo_text more;
+	const struct tw_expo_text more = tw_shown_text(x, &b, labels, 3);
 
-	tw_expo_add_labels(&b, labels, 3);
-	if (tw_buf_failed(&b))
-		x->e->out->failed = true;
-	more = (struct tw_expo_text){ b.data, b.len };
 	for (size_t i = 0; i < s->count; i++) {
 		const struct tw_charge *c = &s->of[i].w->charged;
 
 		if (c->dynamic_uj[kind] != 0 || c->idle_uj[kind] != 0)
-			say(x, s, i, &more, idle ? c->idle_uj[kind] : c->dynamic_uj[kind],
-			    6);
+			tw_shown_say(x, s, i, &more,
+				     idle ? c->idle_uj[kind] : c->dynamic_uj[kind], 6);
 	}
 	tw_buf_clear(&b);
 }
@@ -124,11 +108,11 @@ void tw_expose_workloads(const struct tw_exposure *x)
 {
 	for (int i = 0; i < TW_LEVEL_COUNT; i++) {
 		const enum tw_level level = (enum tw_level)i;
-		struct tw_shown s;
+		struct tw_shown s = { .count = 0 };
 
 		if (!x->c->show.level[level])
 			continue;
-		tw_shown_make(&s, x, level);
+		tw_shown_add_level(&s, x, level, false, tw_labels_of);
 		expose_cpu(x, &s, level);
 		expose_counters(x, &s, level);
 		expose_energy(x, &s, level);

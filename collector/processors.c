@@ -28,7 +28,7 @@ static const struct {
 	FIELD("processor", number),  FIELD("vendor_id", vendor),
 	FIELD("cpu family", family), FIELD("model", model_number),
 	FIELD("model name", model),  FIELD("physical id", package),
-	FIELD("core id", core),
+	FIELD("core id", core),      FIELD("stepping", stepping),
 };
 
 /* Without blanks around it. */

@@ -20,6 +20,7 @@ struct tw_processor {
 	char vendor[32];
 	char family[8];       /* x86: "6", "25" */
 	char model_number[8]; /* x86: "85" */
+	char stepping[8];     /* x86: "7" */
 	char model[64];
 	char package[16];
 	char core[16];

@@ -126,8 +126,8 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_LIST,
 	  .offset = offsetof(struct tw_collector_settings, compat),
 	  .arg = "NAME,...",
-	  .help = "kepler, kepler-legacy: also the metrics of Kepler 0.10, of 0.5 to "
-		  "0.9" },
+	  .help = "kepler, kepler-legacy, kepler-0.5: also metrics of Kepler 0.10, of "
+		  "0.5 to 0.9, and of these what went before 0.7.12" },
 	{ .name = "node-name",
 	  .env = "TW_NODE_NAME",
 	  .type = TW_OPT_TEXT,

@@ -108,9 +108,11 @@ int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw
 				       "--trace: want page-cache or softirqs");
 	for (size_t i = 0; i < s->compat.count; i++)
 		if (strcmp(s->compat.at[i], "kepler") != 0 &&
-		    strcmp(s->compat.at[i], "kepler-legacy") != 0)
-			return tw_fail(err, TW_INVALID,
-				       "--compat: want kepler or kepler-legacy");
+		    strcmp(s->compat.at[i], "kepler-legacy") != 0 &&
+		    strcmp(s->compat.at[i], "kepler-0.5") != 0)
+			return tw_fail(
+				err, TW_INVALID,
+				"--compat: want kepler, kepler-legacy or kepler-0.5");
 	for (size_t i = 0; i < s->meters.count; i++)
 		if (tw_meter_find(s->meters.at[i]) == NULL)
 			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
@@ -124,10 +126,12 @@ struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,
 	struct tw_show show = { .top = s->top,
 				.min_uj = s->min_joules * UINT64_C(1000000),
 				.kepler = tw_strs_has(&s->compat, "kepler"),
-				.kepler_legacy = tw_strs_has(&s->compat, "kepler-legacy"),
-				.node_name = s->node_name };
+				.kepler_05 = tw_strs_has(&s->compat, "kepler-0.5"),
+				.node_name = s->node_name,
+				.redfish = s->redfish.url };
 	enum tw_level level;
 
+	show.kepler_legacy = show.kepler_05 || tw_strs_has(&s->compat, "kepler-legacy");
 	for (size_t i = 0; i < s->levels.count; i++)
 		if (find_level(s->levels.at[i], &level))
 			show.level[level] = true;

@@ -87,6 +87,9 @@ int tw_workloads_open(const struct tw_workloads_config *c, struct tw_workloads *
 		return tw_fail(err, TW_NOMEM, "workloads");
 	t->config = *c;
 	t->proc = -1;
+	for (int kernel = 0; kernel < 2; kernel++)
+		t->outside[kernel] = (struct tw_workload){ .level = TW_LEVEL_CONTAINER,
+							   .kernel = kernel };
 	if (open_all(t, err) < 0) {
 		tw_workloads_close(t);
 		return -1;
@@ -247,6 +250,7 @@ void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 	charge_one(t, s->owner, charge);
 	if (s->owner != NULL)
 		charge_one(t, s->owner->pod, charge);
+	charge_one(t, tw_slice_outside(t, s), charge);
 }
 
 const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
@@ -268,6 +272,16 @@ struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_leve
 size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level)
 {
 	return t->level[level].count;
+}
+
+const struct tw_workload *tw_workloads_outside(const struct tw_workloads *t, bool kernel)
+{
+	return &t->outside[kernel];
+}
+
+const struct tw_cgroup_tree *tw_workloads_tree(const struct tw_workloads *t)
+{
+	return t->tree;
 }
 
 void tw_workloads_scraped(struct tw_workloads *t)

@@ -65,8 +65,9 @@ struct tw_workload {
 	struct tw_workload *owner;  /* of a process or cgroup; NULL: the system's */
 	struct tw_workload *pod;    /* of a container; NULL: none */
 
-	const char *
-		path; /* cgroup: from its root; process: its program's; NULL: not known */
+	/* Cgroup, container: of the cgroup, from its root; process: its program's. NULL:
+	 * not known. */
+	const char *path;
 	const struct tw_identity *who; /* cgroup, container, pod, VM */
 	const char *pod_name, *pod_namespace, *container_name; /* NULL: not known */
 
@@ -140,6 +141,15 @@ const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
 struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_level level,
 				      const struct tw_workload *w);
 size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level);
+
+/*
+ * What is in no container, together: the kernel's own threads, or all others. Its
+ * counters grow with what ran, like those of a container; who is NULL.
+ */
+const struct tw_workload *tw_workloads_outside(const struct tw_workloads *t, bool kernel);
+
+/* For what is told of cgroups beside their use. */
+const struct tw_cgroup_tree *tw_workloads_tree(const struct tw_workloads *t);
 
 /*
  * Give containers and pods that have none their names, and have asked for those that are

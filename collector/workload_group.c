@@ -181,6 +181,8 @@ static void read_shares(struct tw_workloads *t, struct tw_group *g)
 	memcpy(path, g->path, g->who.owner_len);
 	path[g->who.owner_len] = '\0';
 	owner->cpu_shares = tw_cgroup_tree_shares(t->tree, path);
+	if (owner->path == NULL)
+		owner->path = strdup(path);
 }
 
 /* What is known by its path from now on. */

@@ -11,6 +11,7 @@
 
 void tw_owner_free(struct tw_owner *o)
 {
+	free((char *)(uintptr_t)o->w.path);
 	free(o->names);
 	free(o);
 }

@@ -77,6 +77,7 @@ struct tw_workloads {
 	int proc; /* directory; -1: none */
 
 	struct tw_level_list level[TW_LEVEL_COUNT];
+	struct tw_workload outside[2]; /* of no container; 1: the kernel's */
 	struct tw_arena arena;
 	struct tw_process *free_processes; /* by ended_next */
 	struct tw_process *ended_first, *ended_last;
@@ -150,6 +151,9 @@ struct tw_slice *tw_slices_new(struct tw_slices *s);
 /* A tw_counted, after the source has been read. */
 enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
 				   const uint64_t more[TW_COUNTER_COUNT], bool last);
+
+/* Where it counts beside its process, cgroup, owner and pod; NULL: in a container. */
+struct tw_workload *tw_slice_outside(struct tw_workloads *t, const struct tw_slice *s);
 
 /* Its total is known to be so much by now. */
 void tw_process_take(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns);

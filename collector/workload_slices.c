@@ -51,8 +51,16 @@ static void add_use(struct tw_workload *w, const struct tw_usage *use)
 		w->ended = false;
 }
 
+struct tw_workload *tw_slice_outside(struct tw_workloads *t, const struct tw_slice *s)
+{
+	return s->owner != NULL && s->owner->level == TW_LEVEL_CONTAINER
+		       ? NULL
+		       : &t->outside[s->process->kernel];
+}
+
 /* To a slice and all that it is of. */
-static void add_all(struct tw_slice *s, const struct tw_usage *use)
+static void add_all(struct tw_workloads *t, struct tw_slice *s,
+		    const struct tw_usage *use)
 {
 	tw_usage_add(&s->used, use);
 	add_use(s->process, use);
@@ -60,6 +68,7 @@ static void add_all(struct tw_slice *s, const struct tw_usage *use)
 	add_use(s->owner, use);
 	if (s->owner != NULL)
 		add_use(s->owner->pod, use);
+	add_use(tw_slice_outside(t, s), use);
 }
 
 /* False without memory: then nothing has changed. */
@@ -73,7 +82,7 @@ static bool add_time(struct tw_workloads *t, struct tw_process *p, struct tw_gro
 		t->dropped++;
 		return false;
 	}
-	add_all(s, &use);
+	add_all(t, s, &use);
 	return true;
 }
 
@@ -120,6 +129,6 @@ enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
 	if (s == NULL)
 		t->dropped++;
 	else
-		add_all(s, &use);
+		add_all(t, s, &use);
 	return whose;
 }

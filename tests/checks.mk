@@ -100,8 +100,8 @@ test-model-server := model_server server_cases pull foreign server_setup server_
 	server_stress
 test-estimator := estimator models library estimator_faults estimator_clients
 test-offline-trainer := offline_trainer main_job
-test-collector := collector collector_power collector_meters collector_models \
-	collector_asked top
+test-collector := collector collector_power collector_kepler collector_meters \
+	collector_models collector_asked top
 
 integration := test-pipeline test-sources test-model-server test-estimator \
 	test-offline-trainer test-collector

@@ -24,8 +24,13 @@ class Metered(Case):
         return answer.body.decode()
 
     def samples(self, daemon):
+        return self.parse(self.metrics(daemon))
+
+    @staticmethod
+    def parse(text):
+        """(name, labels, value) of each sample."""
         found = []
-        for line in self.metrics(daemon).splitlines():
+        for line in text.splitlines():
             match = SAMPLE.match(line)
             if match:
                 found.append((match[1], dict(LABEL.findall(match[2] or "")),

@@ -85,9 +85,9 @@ class Redfish(Asked):
         info = self.samples_of(daemon, "tallywatt_meter_info")
         self.assertEqual([(has["tells"], has["window_seconds"], has["path"]) for has, _ in info],
                          [("power", "1800", f"{V1}/Chassis/1U/Power")])
-        self.assertEqual([(has["source"], has["chassis_id"]) for has, _ in
+        self.assertEqual([(has["source"], has["bmc_id"], has["chassis_id"]) for has, _ in
                           self.samples_of(daemon, "kepler_platform_watts")],
-                         [("redfish", "1U")])
+                         [("redfish", bmc.url.split("://")[1], "1U")])
 
     def test_its_session_is_closed_at_the_end(self):
         bmc = self.controller()

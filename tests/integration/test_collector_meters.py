@@ -58,7 +58,8 @@ class Meters(Metered):
             self.check_sums(daemon, zone)
         # Under Kepler's names: process 11 is in a container, 12 is a VM.
         self.assertEqual(self.joules(daemon, "kepler_container_gpu_joules_total",
-                                     source="nvml"), 300)
+                                     container_id="ab" * 32, source="nvml"), 300)
+        self.assertEqual(self.joules(daemon, "kepler_container_gpu_joules_total"), 400)
         self.assertEqual(self.joules(daemon, "kepler_vm_gpu_joules_total"), 100)
         self.assertEqual(self.joules(daemon, "kepler_node_gpu_joules_total",
                                      source="nvml"), 400)

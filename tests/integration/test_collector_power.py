@@ -15,86 +15,8 @@ from metered import Metered
 
 VM = "11111111-2222-3333-4444-555555555555"
 
-# The names and labels of both generations of Kepler, as of their releases.
-NODE_010 = "zone path node_name"
-GPU_010 = "gpu gpu_uuid gpu_name vendor node_name"
-KEPLER = {
-    "kepler_node_cpu_joules_total": ("counter", NODE_010),
-    "kepler_node_cpu_active_joules_total": ("counter", NODE_010),
-    "kepler_node_cpu_idle_joules_total": ("counter", NODE_010),
-    "kepler_node_cpu_watts": ("gauge", NODE_010),
-    "kepler_node_cpu_active_watts": ("gauge", NODE_010),
-    "kepler_node_cpu_idle_watts": ("gauge", NODE_010),
-    "kepler_node_gpu_joules_total": ("counter", GPU_010),
-    "kepler_node_gpu_active_joules_total": ("counter", GPU_010),
-    "kepler_node_gpu_idle_joules_total": ("counter", GPU_010),
-    "kepler_node_gpu_watts": ("gauge", GPU_010),
-    "kepler_node_gpu_active_watts": ("gauge", GPU_010),
-    "kepler_node_gpu_idle_watts": ("gauge", GPU_010),
-    "kepler_node_cpu_usage_ratio": ("gauge", "node_name"),
-    "kepler_node_cpu_info": (
-        "gauge", "processor vendor_id model_name physical_id core_id node_name"),
-    "kepler_platform_watts": ("gauge", "source bmc_id chassis_id node_name"),
-    "kepler_process_cpu_joules_total": (
-        "counter", "pid comm exe type state container_id vm_id zone node_name"),
-    "kepler_process_cpu_watts": (
-        "gauge", "pid comm exe type state container_id vm_id zone node_name"),
-    "kepler_process_cpu_seconds_total": (
-        "counter", "pid comm exe type container_id vm_id node_name"),
-    "kepler_container_cpu_joules_total": (
-        "counter", "container_id container_name runtime state zone pod_id node_name"),
-    "kepler_container_cpu_watts": (
-        "gauge", "container_id container_name runtime state zone pod_id node_name"),
-    "kepler_container_cpu_seconds_total": (
-        "counter", "container_id container_name runtime state pod_id node_name"),
-    "kepler_vm_cpu_joules_total": (
-        "counter", "vm_id vm_name hypervisor state zone node_name"),
-    "kepler_vm_cpu_watts": ("gauge", "vm_id vm_name hypervisor state zone node_name"),
-    "kepler_pod_cpu_joules_total": (
-        "counter", "pod_id pod_name pod_namespace state zone node_name"),
-    "kepler_pod_cpu_watts": ("gauge", "pod_id pod_name pod_namespace state zone node_name"),
-}
-CONTAINER = "container_id pod_name container_name container_namespace source"
-PROCESS = "pid container_id vm_id command source"
-LEGACY = {
-    "kepler_node_info": ("gauge", "cpu_architecture components_power_source "
-                                  "platform_power_source source"),
-    "kepler_container_joules_total": ("counter", CONTAINER + " mode"),
-    "kepler_process_joules_total": ("counter", PROCESS + " mode"),
-    "kepler_container_bpf_cpu_time_ms_total": ("counter", CONTAINER),
-    "kepler_process_bpf_cpu_time_ms_total": ("counter", PROCESS),
-    "kepler_vm_bpf_cpu_time_ms_total": ("counter", "vm_id source"),
-}
-for zone in ("package", "core", "uncore", "dram", "platform", "gpu", "other"):
-    LEGACY[f"kepler_node_{zone}_joules_total"] = ("counter", "package instance mode source")
-    LEGACY[f"kepler_container_{zone}_joules_total"] = ("counter", CONTAINER + " mode")
-    LEGACY[f"kepler_process_{zone}_joules_total"] = ("counter", PROCESS + " mode")
-    LEGACY[f"kepler_vm_{zone}_joules_total"] = ("counter", "vm_id mode source")
-
 
 class Power(Metered):
-    def test_the_names_and_labels_are_kepler_s(self):
-        gpu = "gpu GPU-a A100\npower 50000\nmig\nhold 11 4096\nhold 12 4096\n"
-        daemon = self.collect("--compat", "kepler,kepler-legacy", *self.machine(),
-                              *self.gpus(gpu))
-        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
-        self.rapl(1100000)
-        self.run_until(lambda: self.energy_of_all(daemon),
-                   "energy is attributed")
-        text = self.metrics(daemon)
-        types = dict(re.findall(r"^# TYPE (kepler_\w+) (\w+)$", text, re.M))
-        labels = {}
-        for name, has, _ in self.samples(daemon):
-            labels.setdefault(name, has)
-        for name, (kind, wanted) in {**KEPLER, **LEGACY}.items():
-            self.assertEqual(types.get(name), kind, name)
-            self.assertEqual(set(labels[name]), set(wanted.split()), name)
-        self.assertEqual(set(types) - set(KEPLER) - set(LEGACY), set())
-        del labels["kepler_node_cpu_info"]["node_name"]
-        self.assertEqual(labels["kepler_node_cpu_info"], {
-            "processor": "0", "vendor_id": "GenuineIntel", "model_name": 'A \\"Xeon\\"',
-            "physical_id": "1", "core_id": "2"})
-
     def test_energy_of_all_workloads_is_the_node_s_to_the_microjoule(self):
         daemon = self.collect(*self.machine())
         wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")

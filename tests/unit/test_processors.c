@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/processors.h"
+
+#include "collector/microarch.h"
 #include "collector/roots.h"
 #include "lib/err.h"
 #include "tests/unit/fail_alloc.h"
@@ -122,6 +124,48 @@ static void without_memory_there_are_none(void **state)
 	}
 }
 
+static void microarchitectures_have_kepler_s_names(void **state)
+{
+	static const struct {
+		struct tw_processor p;
+		const char *name;
+	} cases[] = {
+		{ { .vendor = "GenuineIntel", .family = "6", .model_number = "63" },
+		  "Haswell" },
+		{ { .vendor = "GenuineIntel",
+		    .family = "6",
+		    .model_number = "85",
+		    .stepping = "4" },
+		  "Skylake" },
+		{ { .vendor = "GenuineIntel",
+		    .family = "6",
+		    .model_number = "85",
+		    .stepping = "7" },
+		  "Cascade Lake" },
+		{ { .vendor = "GenuineIntel",
+		    .family = "6",
+		    .model_number = "85",
+		    .stepping = "11" },
+		  "Cooper Lake" },
+		{ { .vendor = "AuthenticAMD", .family = "25", .model_number = "17" },
+		  "Zen 4" },
+		{ { .vendor = "AuthenticAMD", .family = "6", .model_number = "63" },
+		  NULL },
+		{ { .vendor = "GenuineIntel", .family = "6", .model_number = "9999999" },
+		  NULL },
+		{ { .vendor = "" }, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *name = tw_microarch_name(&cases[i].p);
+
+		assert_int_equal(name != NULL, cases[i].name != NULL);
+		if (name != NULL)
+			assert_string_equal(name, cases[i].name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +174,7 @@ int main(void)
 		cmocka_unit_test(more_than_there_can_be_are_refused),
 		cmocka_unit_test(a_proc_without_it_is_a_failure_that_names_it),
 		cmocka_unit_test(without_memory_there_are_none),
+		cmocka_unit_test(microarchitectures_have_kepler_s_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_MICROARCH_H
+#define TW_COLLECTOR_MICROARCH_H
+
+/* Microarchitectures by the names that Kepler has for them: its label cpu_architecture.
+ */
+
+struct tw_processor;
+
+/* "Haswell", "Zen 3"; NULL: not known. */
+const char *tw_microarch_name(const struct tw_processor *p);
+
+#endif /* TW_COLLECTOR_MICROARCH_H */
