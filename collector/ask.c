@@ -78,6 +78,7 @@ static int open_helper(struct tw_ask *a, const struct tw_ask_config *c, const ch
 
 	if (settings == NULL ||
 	    json_object_set_new(settings, "job", json_string(job)) < 0 ||
+	    json_object_set_new(settings, "filter", json_boolean(c->filter)) < 0 ||
 	    (c->user != NULL &&
 	     json_object_set_new(settings, "user", json_string(c->user)) < 0)) {
 		tw_fail(err, TW_NOMEM, "settings");

@@ -25,6 +25,7 @@ struct tw_err;
 struct tw_ask_config {
 	const char *program; /* path of tw-ask; NULL: beside this program or installed */
 	const char *user;    /* whom it becomes, if started as root; NULL: it stays */
+	bool filter;         /* of system calls: collector/ask_filter.h */
 };
 
 /*

@@ -18,6 +18,7 @@ struct tw_err;
 
 struct tw_ask_job {
 	const char *name;
+	bool net; /* it asks by sockets; else by what open() has opened */
 	/*
 	 * With the rights that tw-ask was started with, before anything foreign is
 	 * heard: open devices, read secrets. settings lives as long as the state, which

@@ -177,6 +177,7 @@ static void run_job(void *state, int fd)
 
 const struct tw_ask_job tw_ask_pods = {
 	.name = "pods",
+	.net = true,
 	.open = open_job,
 	.run = run_job,
 	.close = close_job,

@@ -278,6 +278,7 @@ static void run_job(void *state, int fd)
 
 const struct tw_ask_job tw_ask_redfish = {
 	.name = "redfish",
+	.net = true,
 	.open = open_job,
 	.run = run_job,
 	.close = close_job,

@@ -3,6 +3,7 @@
  * Two processes: one that asks, and one that has heard nothing foreign and starts it
  * again where it dies.
  */
+#include "collector/ask_filter.h"
 #include "collector/ask_job.h"
 #include "collector/privilege.h"
 #include "lib/err.h"
@@ -56,8 +57,30 @@ static void ignore_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+struct service {
+	const struct tw_ask_job *job;
+	void *state;
+	int fd;
+	bool filter;
+};
+
+/* In a process of its own. What is open and allocated is the parent's, too. */
+static _Noreturn void ask(const struct service *s, pid_t parent)
+{
+	struct tw_err err = { 0 };
+	bool filtered;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (s->filter &&
+	    tw_ask_filter_install(TW_ASK_ASKS, s->job->net, &filtered, &err) < 0)
+		_exit(1);
+	if (getppid() == parent)
+		s->job->run(s->state, s->fd);
+	_exit(0);
+}
+
 /* Fork, so that a crash is a child's. 0: it ended well. */
-static int run_once(const struct tw_ask_job *job, void *state, int fd, struct tw_err *err)
+static int run_once(const struct service *s, struct tw_err *err)
 {
 	const pid_t parent = getpid();
 	const pid_t pid = fork();
@@ -65,13 +88,8 @@ static int run_once(const struct tw_ask_job *job, void *state, int fd, struct tw
 
 	if (pid < 0)
 		return tw_fail_errno(err, errno, "cannot fork");
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
-			job->run(state, fd);
-		/* What is open and allocated is the parent's, too. */
-		_exit(0);
-	}
+	if (pid == 0)
+		ask(s, parent);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return tw_fail_errno(err, errno, "waitpid");
@@ -83,60 +101,64 @@ static int run_once(const struct tw_ask_job *job, void *state, int fd, struct tw
 		       : tw_fail(err, TW_IO, "its helper failed, trying again");
 }
 
-static void run_on(const struct tw_ask_job *job, void *state, int fd)
+static void run_on(const struct service *s)
 {
 	unsigned failures = 0;
 
 	for (;;) {
 		struct tw_err why = { 0 };
 
-		if (run_once(job, state, fd, &why) == 0)
+		if (run_once(s, &why) == 0)
 			return;
 		failures++;
-		if (!tw_ask_tell_failed(fd, &why, false) ||
+		if (!tw_ask_tell_failed(s->fd, &why, false) ||
 		    !tw_ask_pause(
-			    fd,
+			    s->fd,
 			    tw_ask_backoff_ms(failures, RESTART_MIN_MS, RESTART_MAX_MS),
 			    RESTART_MAX_MS))
 			return;
 	}
 }
 
-static int drop_rights(const json_t *settings, struct tw_err *err)
+static int drop_rights(const json_t *settings, struct service *s, struct tw_err *err)
 {
 	struct tw_privilege p = { .user = NULL };
 	bool filtered;
 
-	if (tw_json_text(settings, "settings", "user", true, &p.user, err) < 0)
+	if (tw_json_text(settings, "settings", "user", true, &p.user, err) < 0 ||
+	    tw_json_bool(settings, "settings", "filter", true, &s->filter, err) < 0 ||
+	    tw_privilege_drop(&p, &filtered, err) < 0)
 		return -1;
-	return tw_privilege_drop(&p, &filtered, err);
+	return s->filter
+		       ? tw_ask_filter_install(TW_ASK_KEEPS, s->job->net, &filtered, err)
+		       : 0;
 }
 
 int tw_ask_serve(int fd, struct tw_err *err)
 {
-	const struct tw_ask_job *job;
+	struct service s = { .fd = fd };
 	const char *name;
 	json_t *settings = NULL;
-	void *state = NULL;
 	int rc = -1;
 
 	ignore_signals();
 	if (read_settings(fd, &settings, err) < 0 ||
 	    tw_json_text(settings, "settings", "job", false, &name, err) < 0)
 		goto out;
-	job = tw_ask_job_find(name);
-	if (job == NULL) {
+	s.job = tw_ask_job_find(name);
+	if (s.job == NULL) {
 		tw_fail(err, TW_NOTFOUND, "no job '%.32s'", name);
 		goto out;
 	}
 	/* What could not be opened with rights is not tried again without them. */
-	if (job->open(settings, &state, err) < 0 || drop_rights(settings, err) < 0) {
+	if (s.job->open(settings, &s.state, err) < 0 ||
+	    drop_rights(settings, &s, err) < 0) {
 		tw_ask_tell_failed(fd, err, true);
 	} else {
-		run_on(job, state, fd);
+		run_on(&s);
 		rc = 0;
 	}
-	job->close(state);
+	s.job->close(s.state);
 out:
 	json_decref(settings);
 	return rc;

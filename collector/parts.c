@@ -119,7 +119,7 @@ static int open_estimates(const struct tw_collector_settings *s, struct tw_colle
 static int open_power(const struct tw_collector_settings *s, struct tw_collector *c,
 		      tw_passed_over *passed, struct tw_err *err)
 {
-	const struct tw_ask_config ask = { .user = s->user };
+	const struct tw_ask_config ask = { .user = s->user, .filter = s->filter };
 	const struct tw_power_config pc = {
 		.meter = { .roots = &c->roots,
 			   .node = &c->node,
@@ -140,7 +140,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 static int open_pods(const struct tw_collector_settings *s, struct tw_collector *c,
 		     struct tw_err *err)
 {
-	const struct tw_ask_config ask = { .user = s->user };
+	const struct tw_ask_config ask = { .user = s->user, .filter = s->filter };
 
 	if (s->pods.kubelet == NULL && s->pods.kube_api == NULL)
 		return 0;

@@ -2,32 +2,14 @@
 /* What the collector asks of the kernel once it runs; anything else is refused. */
 #include "collector/privilege.h"
 
-#include "lib/err.h"
+#include "collector/seccomp.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/bpf.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define ARCH AUDIT_ARCH_RISCV64
-#endif
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* Instructions: the most that all lists and checks need. */
-#define PROGRAM_MAX 512
-
-#ifdef ARCH
 
 static const int always[] = {
 	/* files and descriptors */
@@ -169,114 +151,42 @@ static const int bpf_commands[] = { BPF_PROG_TEST_RUN,    BPF_ITER_CREATE,
 				    BPF_MAP_LOOKUP_ELEM,  BPF_MAP_LOOKUP_BATCH,
 				    BPF_MAP_GET_NEXT_KEY, BPF_MAP_DELETE_ELEM };
 
-struct program {
-	struct sock_filter at[PROGRAM_MAX];
-	unsigned short len;
+/* Opening what is not to be written. */
+static const struct tw_seccomp_rule reading[] = {
+	{ O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, SECCOMP_RET_ALLOW },
 };
 
-static void add(struct program *p, struct sock_filter f)
+static void allow(struct tw_seccomp *s, const int *calls, size_t count)
 {
-	if (p->len < PROGRAM_MAX)
-		p->at[p->len++] = f;
+	tw_seccomp_list(s, calls, count, SECCOMP_RET_ALLOW);
 }
 
-static void load(struct program *p, size_t offset)
+static void allow_bpf(struct tw_seccomp *s)
 {
-	add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+	struct tw_seccomp_rule rules[COUNT(bpf_commands)];
+
+	for (size_t i = 0; i < COUNT(bpf_commands); i++)
+		rules[i] = (struct tw_seccomp_rule){ UINT32_MAX, bpf_commands[i],
+						     SECCOMP_RET_ALLOW };
+	tw_seccomp_when(s, SYS_bpf, 0, rules, COUNT(rules), TW_SECCOMP_REFUSE);
 }
 
-/* Allow if what was loaded is the value. */
-static void allow_equal(struct program *p, uint32_t value)
+int tw_filter_install(const struct tw_privilege *p, bool *filtered, struct tw_err *err)
 {
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
-	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-}
+	static const int opening[] = { SYS_openat };
+	struct tw_seccomp s;
 
-static void refuse(struct program *p)
-{
-	add(p, (struct sock_filter)BPF_STMT(
-		       BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA)));
-}
-
-static void allow_list(struct program *p, const int *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		allow_equal(p, (uint32_t)list[i]);
-}
-
-/* Go on behind the next n instructions unless the call is nr. */
-static void only_for(struct program *p, int nr, uint8_t n)
-{
-	add(p,
-	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, n));
-}
-
-/* The low half of an argument; these are 32 bits wide. */
-static size_t argument(size_t i)
-{
-	return offsetof(struct seccomp_data, args) + i * sizeof(uint64_t);
-}
-
-static void allow_bpf(struct program *p)
-{
-	only_for(p, SYS_bpf, 2 + 2 * COUNT(bpf_commands));
-	load(p, argument(0));
-	allow_list(p, bpf_commands, COUNT(bpf_commands));
-	refuse(p);
-}
-
-/* Opening what is not to be written. */
-static void allow_reading(struct program *p)
-{
-	only_for(p, SYS_openat, 4);
-	load(p, argument(2));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
-					    O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 1, 0));
-	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-	refuse(p);
-}
-
-static void write_program(const struct tw_privilege *p, struct program *out)
-{
-	load(out, offsetof(struct seccomp_data, arch));
-	add(out, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0));
-	refuse(out);
-	load(out, offsetof(struct seccomp_data, nr));
-	allow_list(out, always, COUNT(always));
+	tw_seccomp_begin(&s);
+	allow(&s, always, COUNT(always));
 	if (p->may_write) {
-		allow_equal(out, SYS_openat);
-		allow_list(out, writing, COUNT(writing));
+		allow(&s, opening, COUNT(opening));
+		allow(&s, writing, COUNT(writing));
 	}
 	if (p->may_start)
-		allow_list(out, starting, COUNT(starting));
+		allow(&s, starting, COUNT(starting));
 	if (!p->may_write)
-		allow_reading(out);
-	allow_bpf(out);
-	refuse(out);
+		tw_seccomp_when(&s, SYS_openat, 2, reading, COUNT(reading),
+				TW_SECCOMP_REFUSE);
+	allow_bpf(&s);
+	return tw_seccomp_install(&s, TW_SECCOMP_REFUSE, filtered, err);
 }
-
-int tw_filter_install(const struct tw_privilege *p, bool *filtered, struct tw_err *err)
-{
-	struct program program = { .len = 0 };
-	struct sock_fprog prog = { .filter = program.at };
-
-	write_program(p, &program);
-	prog.len = program.len;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-		    &prog) != 0)
-		return tw_fail_errno(err, errno, "cannot filter system calls");
-	*filtered = true;
-	return 0;
-}
-
-#else
-
-int tw_filter_install(const struct tw_privilege *p, bool *filtered, struct tw_err *err)
-{
-	(void)p;
-	(void)err;
-	*filtered = false;
-	return 0;
-}
-
-#endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 collector-src += collector/ask.c
+collector-src += collector/ask_filter.c
 collector-src += collector/ask_ipmi.c
 collector-src += collector/ask_job.c
 collector-src += collector/ask_pods.c
@@ -67,6 +68,7 @@ collector-src += collector/route_health.c
 collector-src += collector/route_metrics.c
 collector-src += collector/route_power.c
 collector-src += collector/routes.c
+collector-src += collector/seccomp.c
 collector-src += collector/settings.c
 collector-src += collector/settings_check.c
 collector-src += collector/share.c

@@ -89,6 +89,21 @@ class Redfish(Asked):
                           self.samples_of(daemon, "kepler_platform_watts")],
                          [("redfish", bmc.url.split("://")[1], "1U")])
 
+    def test_its_helper_may_ask_and_not_much_else(self):
+        if sanitized():
+            self.skipTest("who is asked for leaks has no filter")
+        bmc = self.controller()
+        daemon = self.ask(bmc)
+        self.wait_watts(daemon, {"1U": 344.5})
+        first, second = self.helpers(daemon)
+        for pid, filters in ((first[0], 1), (second[0], 2)):
+            with open(f"/proc/{pid}/status", encoding="ascii") as f:
+                status = dict(line.split(":", 1) for line in f)
+            self.assertEqual((status["Seccomp"].strip(), status["NoNewPrivs"].strip()),
+                             ("2", "1"))
+            if "Seccomp_filters" in status:  # Linux 5.9
+                self.assertEqual(int(status["Seccomp_filters"]), filters)
+
     def test_its_session_is_closed_at_the_end(self):
         bmc = self.controller()
         daemon = self.ask(bmc)
