@@ -23,6 +23,9 @@ struct tw_strs;
 /* That tell power, of one controller. */
 #define TW_REDFISH_CHASSIS_MAX 32
 
+/* Power supplies of a chassis. */
+#define TW_REDFISH_SUPPLIES_MAX 16
+
 enum tw_redfish_auth {
 	TW_REDFISH_AUTO,    /* a session; basic where the controller makes none */
 	TW_REDFISH_SESSION, /* only a session */
@@ -42,6 +45,7 @@ struct tw_redfish_chassis {
 	char id[TW_REDFISH_ID];
 	char power[TW_REDFISH_PATH];        /* Power, deprecated since 2020.4 */
 	char metrics[TW_REDFISH_PATH];      /* EnvironmentMetrics, instead */
+	char subsystem[TW_REDFISH_PATH];    /* PowerSubsystem: its power supplies */
 	char contained_by[TW_REDFISH_PATH]; /* the chassis around it */
 	bool part; /* a component, module or card of a machine, by its type */
 };
@@ -74,6 +78,23 @@ int tw_redfish_parse_power(const char *data, size_t len, struct tw_redfish_power
 /* EnvironmentMetrics: PowerWatts, and EnergyJoules or EnergykWh. Fails without any. */
 int tw_redfish_parse_metrics(const char *data, size_t len, struct tw_redfish_power *out,
 			     struct tw_err *err);
+
+/* PowerSubsystem: the link of the collection of supplies; TW_NOTFOUND without. */
+int tw_redfish_parse_subsystem(const char *data, size_t len,
+			       char supplies[TW_REDFISH_PATH], struct tw_err *err);
+
+/*
+ * PowerSupply: the link of its metrics; "" for a slot without one, or one that is
+ * switched off for good. Fails for one that is there and has none: a sum without it is
+ * none.
+ */
+int tw_redfish_parse_supply(const char *data, size_t len, char metrics[TW_REDFISH_PATH],
+			    struct tw_err *err);
+
+/* PowerSupplyMetrics: what it takes, InputPowerWatts, and EnergykWh. Fails without any:
+ * what it gives is less by its loss. */
+int tw_redfish_parse_supply_metrics(const char *data, size_t len,
+				    struct tw_redfish_power *out, struct tw_err *err);
 
 /* Of an answer that is an error: its message; "" if it has none. */
 void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size);

@@ -14,6 +14,9 @@
 #define ANSWER_MAX ((size_t)1 << 20)
 #define LOGOUT_MS 1500
 
+/* Of a collection. */
+#define PAGES_MAX 16
+
 /* A call as this controller wants it: with what is known of who asks. */
 static int call(const struct tw_redfish *r, struct tw_http_call *c, const char *path,
 		bool anonymous, struct tw_http_answer *out, struct tw_err *err)
@@ -177,6 +180,29 @@ int tw_redfish_get(struct tw_redfish *r, const char *path, struct tw_http_answer
 	}
 }
 
+int tw_redfish_members(struct tw_redfish *r, const char *path, struct tw_strs *out,
+		       struct tw_err *err)
+{
+	char next[TW_REDFISH_PATH];
+
+	snprintf(next, sizeof(next), "%s", path);
+	for (int page = 0; next[0] != '\0'; page++) {
+		struct tw_http_answer answer = { 0 };
+		int rc;
+
+		if (page == PAGES_MAX)
+			return tw_fail(err, TW_INVALID, "%.96s: more than %d pages", path,
+				       PAGES_MAX);
+		if (tw_redfish_get(r, next, &answer, err) < 0)
+			return -1;
+		rc = tw_redfish_parse_members(answer.body, answer.len, out, next, err);
+		tw_http_answer_release(&answer);
+		if (rc < 0)
+			return tw_err_wrap(err, "%.96s", path);
+	}
+	return 0;
+}
+
 static int read_root(struct tw_redfish *r, struct tw_redfish_root *root,
 		     struct tw_err *err)
 {
@@ -199,10 +225,13 @@ int tw_redfish_read(struct tw_redfish *r, const struct tw_redfish_source *s,
 	struct tw_http_answer answer = { 0 };
 	int rc;
 
+	if (s->kind == TW_REDFISH_SUPPLIES)
+		return tw_redfish_read_supplies(r, s->path, out, err);
 	if (tw_redfish_get(r, s->path, &answer, err) < 0)
 		return -1;
-	rc = s->metrics ? tw_redfish_parse_metrics(answer.body, answer.len, out, err)
-			: tw_redfish_parse_power(answer.body, answer.len, out, err);
+	rc = s->kind == TW_REDFISH_METRICS
+		     ? tw_redfish_parse_metrics(answer.body, answer.len, out, err)
+		     : tw_redfish_parse_power(answer.body, answer.len, out, err);
 	tw_http_answer_release(&answer);
 	return rc;
 }

@@ -32,11 +32,19 @@ struct tw_redfish_config {
 	void *stopped_arg;
 };
 
-/* A chassis that tells power; path is what is read. */
+/* By trust. */
+enum tw_redfish_kind {
+	TW_REDFISH_METRICS,  /* EnvironmentMetrics of a chassis */
+	TW_REDFISH_POWER,    /* Power */
+	TW_REDFISH_SUPPLIES, /* the sum of the metrics of its power supplies */
+	TW_REDFISH_KINDS
+};
+
+/* A chassis that tells power. */
 struct tw_redfish_source {
+	enum tw_redfish_kind kind;
 	char id[TW_REDFISH_ID];
-	char path[TW_REDFISH_PATH];
-	bool metrics; /* EnvironmentMetrics; else Power */
+	char path[TW_REDFISH_PATH]; /* what is read; of supplies, their subsystem */
 };
 
 /* All zero bytes but for the config is one that has not been connected. */
@@ -67,6 +75,20 @@ int tw_redfish_get(struct tw_redfish *r, const char *path, struct tw_http_answer
 
 /* Controllers have few sessions, and keep those that nobody ends for a long time. */
 void tw_redfish_logout(struct tw_redfish *r);
+
+/* All pages of a collection: the paths of its members, appended. */
+int tw_redfish_members(struct tw_redfish *r, const char *path, struct tw_strs *out,
+		       struct tw_err *err);
+
+/* ---- redfish_supplies.c ---- */
+
+/*
+ * The sum of the supplies of a PowerSubsystem: as tw_redfish_read(). Fails where one that
+ * is there cannot be read. Which are there is asked each time: one that is put in takes
+ * a part of the load at once.
+ */
+int tw_redfish_read_supplies(struct tw_redfish *r, const char *path,
+			     struct tw_redfish_power *out, struct tw_err *err);
 
 /* ---- redfish_find.c ---- */
 

@@ -7,32 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGES_MAX 16
-
-/* All pages of a collection. */
-static int read_members(struct tw_redfish *r, const char *path, struct tw_strs *out,
-			struct tw_err *err)
-{
-	char next[TW_REDFISH_PATH];
-
-	snprintf(next, sizeof(next), "%s", path);
-	for (int page = 0; next[0] != '\0'; page++) {
-		struct tw_http_answer answer = { 0 };
-		int rc;
-
-		if (page == PAGES_MAX)
-			return tw_fail(err, TW_INVALID, "%.96s: more than %d pages", path,
-				       PAGES_MAX);
-		if (tw_redfish_get(r, next, &answer, err) < 0)
-			return -1;
-		rc = tw_redfish_parse_members(answer.body, answer.len, out, next, err);
-		tw_http_answer_release(&answer);
-		if (rc < 0)
-			return tw_err_wrap(err, "%.96s", path);
-	}
-	return 0;
-}
-
 static int read_chassis(struct tw_redfish *r, const char *path,
 			struct tw_redfish_chassis *out, struct tw_err *err)
 {
@@ -66,26 +40,39 @@ static bool is_same_path(const char *a, const char *b)
 	return n == m && memcmp(a, b, n) == 0;
 }
 
+/* Whether a resource tells power now; it is *s then. */
+static bool try_kind(struct tw_redfish *r, const struct tw_redfish_chassis *c,
+		     enum tw_redfish_kind kind, const char *path,
+		     struct tw_redfish_source *s, struct tw_err *err)
+{
+	struct tw_redfish_power power;
+
+	*s = (struct tw_redfish_source){ .kind = kind };
+	snprintf(s->id, sizeof(s->id), "%s", c->id);
+	snprintf(s->path, sizeof(s->path), "%s", path);
+	return tw_redfish_read(r, s, &power, err) == 0;
+}
+
 /*
- * The newer resource first, then the older one: which of them tells power now. What
- * cannot be read or does not tell it is passed over, but for what ends the conversation.
+ * The resources of a chassis, by trust. What cannot be read or does not tell power is
+ * passed over, but for what ends the conversation.
  */
 static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw_err *why)
 {
 	const struct tw_redfish_chassis *c = &f->chassis[i];
-	const char *const paths[] = { c->metrics, c->power };
+	const char *const paths[TW_REDFISH_KINDS] = {
+		[TW_REDFISH_METRICS] = c->metrics,
+		[TW_REDFISH_POWER] = c->power,
+		[TW_REDFISH_SUPPLIES] = c->subsystem,
+	};
 
-	for (int k = 0; k < 2 && !f->tells[i]; k++) {
-		struct tw_redfish_source *s = &f->source[i];
-		struct tw_redfish_power power;
+	for (int k = 0; k < TW_REDFISH_KINDS && !f->tells[i]; k++) {
 		struct tw_err err = { 0 };
 
 		if (paths[k][0] == '\0')
 			continue;
-		*s = (struct tw_redfish_source){ .metrics = k == 0 };
-		snprintf(s->id, sizeof(s->id), "%s", c->id);
-		snprintf(s->path, sizeof(s->path), "%s", paths[k]);
-		f->tells[i] = tw_redfish_read(r, s, &power, &err) == 0;
+		f->tells[i] = try_kind(r, c, (enum tw_redfish_kind)k, paths[k],
+				       &f->source[i], &err);
 		if (!f->tells[i])
 			tw_fail(why, err.code, "%s: %s", c->id, err.text);
 		if (err.code == TW_IO || err.code == TW_NOMEM || err.code == TW_DENIED)
@@ -179,7 +166,7 @@ int tw_redfish_find(struct tw_redfish *r, const char *chassis, struct tw_err *er
 		tw_fail(err, TW_NOMEM, "chassis");
 		goto out;
 	}
-	if (read_members(r, chassis, &members, err) < 0 ||
+	if (tw_redfish_members(r, chassis, &members, err) < 0 ||
 	    find_chassis(r, &members, f, err) < 0)
 		goto out;
 	for (size_t i = 0; i < f->count; i++)

@@ -46,6 +46,23 @@ static void check_members(const char *text, size_t len)
 	tw_strs_clear(&members);
 }
 
+static void check_supplies(const char *text, size_t len)
+{
+	char path[TW_REDFISH_PATH] = "";
+	struct tw_redfish_power power;
+	struct tw_err err[3] = { 0 };
+	int rc;
+
+	rc = tw_redfish_parse_supply_metrics(text, len, &power, &err[0]);
+	check_power(rc, &power, &err[0]);
+	must(tw_redfish_parse_supply(text, len, path, &err[1]) == 0 ||
+	     err[1].code != TW_OK);
+	check_path(path);
+	rc = tw_redfish_parse_subsystem(text, len, path, &err[2]);
+	must(rc == 0 ? path[0] == '/' : err[2].code != TW_OK);
+	check_path(path);
+}
+
 /* Property: what is refused says why; what is taken is within its bounds. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -65,12 +82,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	     err[2].code != TW_OK);
 	check_path(chassis.power);
 	check_path(chassis.metrics);
+	check_path(chassis.subsystem);
 	check_path(chassis.contained_by);
 	must(tw_redfish_parse_root(text, size, &root, &err[3]) == 0 ||
 	     err[3].code != TW_OK);
 	check_path(root.chassis);
 	check_path(root.sessions);
 	check_members(text, size);
+	check_supplies(text, size);
 	tw_redfish_parse_error(text, size, why, sizeof(why));
 	must(strlen(why) < sizeof(why));
 	return 0;

@@ -52,6 +52,28 @@ def power(watts, minutes=30):
             "PowerSupplies": [{"MemberId": "0", "LastPowerOutputWatts": 325}]}
 
 
+def supplies(name, watts):
+    """A chassis with a power supply for each number, which nothing else sums up."""
+    doc = chassis(name, power=False)
+    top = f"{doc['@odata.id']}/PowerSubsystem"
+    doc["PowerSubsystem"] = link(top)
+    bays = [f"PowerSubsystem/PowerSupplies/Bay{i}" for i in range(len(watts))]
+    below = {"PowerSubsystem": {"@odata.type": "#PowerSubsystem.v1_1_2.PowerSubsystem",
+                                "Id": "PowerSubsystem", "CapacityWatts": 2000,
+                                "PowerSupplies": link(f"{top}/PowerSupplies")},
+             "PowerSubsystem/PowerSupplies": collection(
+                 [f"{doc['@odata.id']}/{bay}" for bay in bays])}
+    for bay, reading in zip(bays, watts):
+        below[bay] = {"@odata.type": "#PowerSupply.v1_5_2.PowerSupply", "Id": bay[-4:],
+                      "Status": {"State": "Enabled", "Health": "OK"},
+                      "Metrics": link(f"{doc['@odata.id']}/{bay}/Metrics")}
+        below[f"{bay}/Metrics"] = {
+            "@odata.type": "#PowerSupplyMetrics.v1_1_1.PowerSupplyMetrics", "Id": "Metrics",
+            "InputPowerWatts": {"Reading": reading}, "OutputPowerWatts": {"Reading": reading * .9},
+            "EnergykWh": {"Reading": 325.675}}
+    return doc, below
+
+
 def metrics(watts, kwh):
     return {"@odata.type": "#EnvironmentMetrics.v1_3_1.EnvironmentMetrics",
             "Id": "EnvironmentMetrics", "Name": "Chassis Environment Metrics",

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from metered import Metered
-from fake_bmc import PASSWORD, USER, V1, Controller, chassis, metrics, power
+from fake_bmc import PASSWORD, USER, V1, Controller, chassis, metrics, power, supplies
 from harness import BIN, ROOT, call, need, read_json, run_tallywatt, sanitized, wait_until
 
 TLS = os.path.join(ROOT, "tests/data/tls")
@@ -88,6 +88,19 @@ class Redfish(Asked):
         self.assertEqual([(has["source"], has["bmc_id"], has["chassis_id"]) for has, _ in
                           self.samples_of(daemon, "kepler_platform_watts")],
                          [("redfish", bmc.url.split("://")[1], "1U")])
+
+    def test_supplies_add_up_where_nothing_else_tells_power(self):
+        bmc = self.controller()
+        bmc.have(supplies("2U", [215.25, 0.5]))
+        daemon = self.ask(bmc)
+        self.wait_watts(daemon, {"2U": 215.75})
+        # One is pulled: the other has its load.
+        bays = f"{V1}/Chassis/2U/PowerSubsystem/PowerSupplies"
+        bmc.tree[f"{bays}/Bay0"] = {"Status": {"State": "Absent"}}
+        bmc.tree[f"{bays}/Bay1/Metrics"] = {"InputPowerWatts": {"Reading": 216}}
+        self.wait_watts(daemon, {"2U": 216})
+        bmc.tree[f"{bays}/Bay1/Metrics"] = {"InputPowerWatts": {"Reading": None}}
+        self.wait_gone(daemon, "no InputPowerWatts")
 
     def test_its_helper_may_ask_and_not_much_else(self):
         if sanitized():

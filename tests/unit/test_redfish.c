@@ -55,6 +55,33 @@ static int metrics(const char *data, size_t len, char *out, struct tw_err *err)
 	return show_power(tw_redfish_parse_metrics, data, len, out, err);
 }
 
+static int given(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	return show_power(tw_redfish_parse_supply_metrics, data, len, out, err);
+}
+
+static int show_path(int (*parse)(const char *data, size_t len,
+				  char path[TW_REDFISH_PATH], struct tw_err *err),
+		     const char *data, size_t len, char *out, struct tw_err *err)
+{
+	char path[TW_REDFISH_PATH];
+
+	if (parse(data, len, path, err) < 0)
+		return -1;
+	snprintf(out, SHOWN, "%s", or_dash(path));
+	return 0;
+}
+
+static int supply(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	return show_path(tw_redfish_parse_supply, data, len, out, err);
+}
+
+static int subsystem(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	return show_path(tw_redfish_parse_subsystem, data, len, out, err);
+}
+
 static int chassis(const char *data, size_t len, char *out, struct tw_err *err)
 {
 	struct tw_redfish_chassis c;
@@ -100,11 +127,10 @@ static show_fn *show_of(const char *kind)
 	static const struct {
 		const char *kind;
 		show_fn *show;
-	} kinds[] = { { "power", power },
-		      { "metrics", metrics },
-		      { "chassis", chassis },
-		      { "root", root },
-		      { "members", members } };
+	} kinds[] = { { "power", power },         { "metrics", metrics },
+		      { "given", given },         { "supply", supply },
+		      { "subsystem", subsystem }, { "chassis", chassis },
+		      { "root", root },           { "members", members } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)

@@ -6,126 +6,11 @@
 #include "lib/err.h"
 #include "lib/strs.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/scripted_bmc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define URL "https://bmc"
-#define V1 "/redfish/v1/"
-#define SESSIONS V1 "SessionService/Sessions"
-
-struct page {
-	const char *path;
-	unsigned status;
-	const char *body;
-};
-
-/* Pages are found from the end on, so that a test adds what is different. */
-struct bmc {
-	struct page page[16];
-	size_t count;
-	unsigned login_status;
-	const char *token; /* that it gives, and takes; NULL: none is needed */
-	bool expired;      /* what it gave last */
-	unsigned logins, logouts, calls;
-	bool wants_basic;
-	bool down;
-};
-
-static void add(struct bmc *b, const char *path, unsigned status, const char *body)
-{
-	b->page[b->count++] = (struct page){ path, status, body };
-}
-
-static int answer(struct tw_http_answer *out, unsigned status, const char *body,
-		  struct tw_err *err)
-{
-	*out = (struct tw_http_answer){ .status = status };
-	out->len = strlen(body);
-	out->body = malloc(out->len + 1);
-	if (out->body == NULL)
-		return tw_fail(err, TW_NOMEM, "answer");
-	memcpy(out->body, body, out->len + 1);
-	return 0;
-}
-
-static int log_in(struct bmc *b, const struct tw_http_call *c, struct tw_http_answer *out,
-		  struct tw_err *err)
-{
-	b->logins++;
-	b->expired = false;
-	assert_string_equal(c->body, "{\"UserName\":\"me\",\"Password\":\"a\\\"b\"}");
-	/* Never without: redirects are for who has no secret. */
-	assert_int_equal(c->access->headers->count, 1);
-	assert_null(c->access->user);
-	if (b->login_status == 201 && b->token != NULL)
-		snprintf(c->wanted[0].value, sizeof(c->wanted[0].value), "%s", b->token);
-	snprintf(c->wanted[1].value, sizeof(c->wanted[1].value), "%s/7", SESSIONS);
-	return answer(out, b->login_status, "{}", err);
-}
-
-static bool is_known(const struct bmc *b, const struct tw_http_access *a)
-{
-	char header[64];
-
-	if (b->wants_basic)
-		return a->user != NULL && strcmp(a->user, "me") == 0 &&
-		       strcmp(a->password, "a\"b") == 0;
-	if (b->token == NULL)
-		return true;
-	snprintf(header, sizeof(header), "X-Auth-Token: %s", b->token);
-	return !b->expired && a->headers->count == 2 &&
-	       strcmp(a->headers->at[1], header) == 0;
-}
-
-static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
-		struct tw_err *err)
-{
-	struct bmc *b = arg;
-	const char *path = c->url + strlen(URL);
-
-	b->calls++;
-	assert_memory_equal(c->url, URL, strlen(URL));
-	if (b->down)
-		return tw_fail(err, TW_IO, "no route");
-	if (c->method != NULL) {
-		assert_string_equal(c->method, "DELETE");
-		assert_string_equal(path, SESSIONS "/7");
-		b->logouts++;
-		return answer(out, 204, "", err);
-	}
-	if (c->body != NULL)
-		return log_in(b, c, out, err);
-	if (strcmp(path, V1) != 0 && !is_known(b, c->access))
-		return answer(out, 401, "{\"error\":{\"message\":\"who?\"}}", err);
-	for (size_t i = b->count; i > 0; i--)
-		if (strcmp(b->page[i - 1].path, path) == 0)
-			return answer(out, b->page[i - 1].status, b->page[i - 1].body,
-				      err);
-	return answer(out, 404, "{}", err);
-}
-
-#define LINK(path) "{\"@odata.id\":\"" path "\"}"
-#define CHASSIS V1 "Chassis"
-
-/* A rack server with one chassis. */
-static void set_up(struct bmc *b, struct tw_redfish *r)
-{
-	*b = (struct bmc){ .login_status = 201, .token = "t" };
-	add(b, V1, 200, "{\"Chassis\":" LINK(CHASSIS) "}");
-	add(b, CHASSIS, 200, "{\"Members\":[" LINK(CHASSIS "/1") "]}");
-	add(b, CHASSIS "/1", 200,
-	    "{\"Id\":\"1\",\"ChassisType\":\"RackMount\",\"Power\":" LINK(
-		    CHASSIS "/1/Power") "}");
-	add(b, CHASSIS "/1/Power", 200,
-	    "{\"PowerControl\":[{\"PowerConsumedWatts\":100}]}");
-	*r = (struct tw_redfish){ .config = { .url = URL,
-					      .user = "me",
-					      .password = "a\"b",
-					      .call = call,
-					      .call_arg = b } };
-}
 
 static void assert_fails(struct tw_redfish *r, enum tw_code code, const char *text)
 {
@@ -144,7 +29,7 @@ static void it_logs_in_finds_the_chassis_reads_and_logs_out(void **state)
 	struct bmc b;
 
 	(void)state;
-	set_up(&b, &r);
+	bmc_set_up(&b, &r);
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
 	assert_int_equal(r.sources, 1);
 	assert_string_equal(r.source[0].id, "1");
@@ -165,7 +50,7 @@ static void a_session_that_has_expired_is_made_anew_once(void **state)
 	struct bmc b;
 
 	(void)state;
-	set_up(&b, &r);
+	bmc_set_up(&b, &r);
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
 	b.expired = true;
 	assert_int_equal(tw_redfish_read(&r, &r.source[0], &power, &err), 0);
@@ -197,7 +82,7 @@ static void without_sessions_it_is_basic_only_where_that_may_be(void **state)
 		struct tw_redfish r;
 		struct bmc b;
 
-		set_up(&b, &r);
+		bmc_set_up(&b, &r);
 		b.wants_basic = true;
 		b.login_status = cases[i].status;
 		r.config.auth = cases[i].auth;
@@ -214,28 +99,28 @@ static void what_goes_wrong_is_said(void **state)
 	struct bmc b;
 
 	(void)state;
-	set_up(&b, &r);
+	bmc_set_up(&b, &r);
 	b.token = NULL;
 	assert_fails(&r, TW_PARSE, SESSIONS ": no X-Auth-Token");
-	set_up(&b, &r);
+	bmc_set_up(&b, &r);
 	b.down = true;
 	assert_fails(&r, TW_IO, "no route");
-	set_up(&b, &r);
-	add(&b, V1, 200, "rubbish");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, V1, 200, "rubbish");
 	assert_int_equal(tw_redfish_connect(&r, &(struct tw_err){ 0 }), -1);
-	set_up(&b, &r);
-	add(&b, CHASSIS, 503, "{\"error\":{\"message\":\"starting\"}}");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 503, "{\"error\":{\"message\":\"starting\"}}");
 	assert_fails(&r, TW_INVALID, CHASSIS " answers 503: starting");
-	set_up(&b, &r);
-	add(&b, CHASSIS "/1/Power", 500, "{}");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1/Power", 500, "{}");
 	assert_fails(&r, TW_NOTFOUND,
 		     "no chassis tells power: 1: " CHASSIS "/1/Power answers 500");
-	set_up(&b, &r);
-	add(&b, CHASSIS "/1", 200, "{\"Id\":\"1\"}");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1", 200, "{\"Id\":\"1\"}");
 	assert_fails(&r, TW_NOTFOUND, "no chassis tells power");
-	set_up(&b, &r);
-	add(&b, CHASSIS, 200,
-	    "{\"Members\":[],\"Members@odata.nextLink\":\"" CHASSIS "\"}");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[],\"Members@odata.nextLink\":\"" CHASSIS "\"}");
 	assert_fails(&r, TW_INVALID, CHASSIS ": more than 16 pages");
 }
 
@@ -246,16 +131,16 @@ static void sources_stay_where_a_new_search_fails(void **state)
 	struct bmc b;
 
 	(void)state;
-	set_up(&b, &r);
+	bmc_set_up(&b, &r);
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
-	add(&b, CHASSIS "/1/Power", 500, "{}");
+	bmc_add(&b, CHASSIS "/1/Power", 500, "{}");
 	assert_int_equal(tw_redfish_connect(&r, &err), -1);
 	assert_int_equal(r.sources, 1);
 }
 
 static void add_chassis(struct bmc *b, const char *path, const char *doc)
 {
-	add(b, path, 200, doc);
+	bmc_add(b, path, 200, doc);
 }
 
 static void of_chassis_in_each_other_the_outermost_that_tells_counts(void **state)
@@ -275,21 +160,21 @@ static void of_chassis_in_each_other_the_outermost_that_tells_counts(void **stat
 	struct bmc b;
 
 	(void)state;
-	set_up(&b, &r);
-	add(&b, CHASSIS, 200,
-	    "{\"Members\":[" LINK(CHASSIS "/in") "," LINK(CHASSIS "/mid") "," LINK(
-		    CHASSIS "/out") "]}");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/in") "," LINK(CHASSIS "/mid") "," LINK(
+			CHASSIS "/out") "]}");
 	add_chassis(&b, CHASSIS "/in", inner);
 	add_chassis(&b, CHASSIS "/mid", middle);
 	add_chassis(&b, CHASSIS "/out", outer);
-	add(&b, CHASSIS "/in/Power", 200,
-	    "{\"PowerControl\":[{\"PowerConsumedWatts\":1}]}");
+	bmc_add(&b, CHASSIS "/in/Power", 200,
+		"{\"PowerControl\":[{\"PowerConsumedWatts\":1}]}");
 	/* The outer one tells nothing: the inner one is the outermost that does. */
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
 	assert_int_equal(r.sources, 1);
 	assert_string_equal(r.source[0].id, "in");
-	add(&b, CHASSIS "/out/Power", 200,
-	    "{\"PowerControl\":[{\"PowerConsumedWatts\":2}]}");
+	bmc_add(&b, CHASSIS "/out/Power", 200,
+		"{\"PowerControl\":[{\"PowerConsumedWatts\":2}]}");
 	/* It contains itself, which nobody can. */
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
 	assert_int_equal(r.sources, 1);
@@ -306,17 +191,17 @@ static void chassis_around_each_other_are_refused(void **state)
 	struct bmc b;
 
 	(void)state;
-	set_up(&b, &r);
-	add(&b, CHASSIS, 200,
-	    "{\"Members\":[" LINK(CHASSIS "/1") "," LINK(CHASSIS "/2") "]}");
-	add(&b, CHASSIS "/1", 200,
-	    "{\"Id\":\"1\",\"Power\":" LINK(
-		    CHASSIS "/1/Power") ",\"Links\":"
-					"{\"ContainedBy\":" LINK(CHASSIS "/2") "}}");
-	add(&b, CHASSIS "/2", 200,
-	    "{\"Id\":\"2\",\"Power\":" LINK(
-		    CHASSIS "/1/Power") ",\"Links\":"
-					"{\"ContainedBy\":" LINK(CHASSIS "/1") "}}");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/1") "," LINK(CHASSIS "/2") "]}");
+	bmc_add(&b, CHASSIS "/1", 200,
+		"{\"Id\":\"1\",\"Power\":" LINK(
+			CHASSIS "/1/Power") ",\"Links\":"
+					    "{\"ContainedBy\":" LINK(CHASSIS "/2") "}}");
+	bmc_add(&b, CHASSIS "/2", 200,
+		"{\"Id\":\"2\",\"Power\":" LINK(
+			CHASSIS "/1/Power") ",\"Links\":"
+					    "{\"ContainedBy\":" LINK(CHASSIS "/1") "}}");
 	assert_fails(&r, TW_INVALID, "no chassis tells power: all are within each other");
 }
 
@@ -329,7 +214,7 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 		struct bmc b;
 		int rc;
 
-		set_up(&b, &r);
+		bmc_set_up(&b, &r);
 		fail_alloc_at(n);
 		rc = tw_redfish_connect(&r, &err);
 		if (!fail_alloc_hit())
