@@ -161,7 +161,7 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		goto fail;
 	if (needs_work(c) && tw_httpd_work_open(c->app, &s->work, err) < 0)
 		goto fail;
-	if (tw_guard_open(&s->guard, err) < 0 ||
+	if (tw_guard_open(!c->callers_thread, &s->guard, err) < 0 ||
 	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
 			    : tw_listen(c->listen, &fd, s->address, err)) < 0)
 		goto fail;
@@ -190,15 +190,19 @@ int tw_httpd_fd(const struct tw_httpd *s)
 
 int tw_httpd_timeout_ms(const struct tw_httpd *s)
 {
+	const int guard_ms = tw_guard_wait_ms(s->guard);
 	unsigned long long ms;
 
 	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES)
-		return -1;
+		return guard_ms;
+	if (guard_ms >= 0 && ms > (unsigned long long)guard_ms)
+		return guard_ms;
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 void tw_httpd_run(struct tw_httpd *s)
 {
+	tw_guard_look(s->guard);
 	MHD_run(s->daemon);
 }
 

@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct tw_guard {
 	pthread_cond_t stopped;
 	struct tw_guarded *first;
 	bool stop;
+	bool has_thread;
 	pthread_t thread;
 };
 
@@ -56,7 +58,36 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int tw_guard_open(struct tw_guard **out, struct tw_err *err)
+void tw_guard_look(struct tw_guard *g)
+{
+	pthread_mutex_lock(&g->lock);
+	end_late(g);
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* One that was ended is not waited for: it may take a while to go. */
+static uint64_t wait_for(const struct tw_guarded *c, uint64_t now)
+{
+	const uint64_t until = atomic_load_explicit(&c->until_ms, memory_order_relaxed);
+
+	return until >= now ? until - now + 1 : LOOK_MS;
+}
+
+int tw_guard_wait_ms(struct tw_guard *g)
+{
+	const uint64_t now = tw_now_ms();
+	uint64_t least = INT_MAX;
+	bool any;
+
+	pthread_mutex_lock(&g->lock);
+	any = g->first != NULL;
+	for (const struct tw_guarded *c = g->first; c != NULL; c = c->after)
+		least = wait_for(c, now) < least ? wait_for(c, now) : least;
+	pthread_mutex_unlock(&g->lock);
+	return any ? (int)least : -1;
+}
+
+int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err)
 {
 	struct tw_guard *g = calloc(1, sizeof(*g));
 	pthread_condattr_t monotonic;
@@ -69,7 +100,8 @@ int tw_guard_open(struct tw_guard **out, struct tw_err *err)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&g->stopped, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	e = pthread_create(&g->thread, NULL, run, g);
+	g->has_thread = thread;
+	e = thread ? pthread_create(&g->thread, NULL, run, g) : 0;
 	if (e != 0) {
 		pthread_cond_destroy(&g->stopped);
 		pthread_mutex_destroy(&g->lock);
@@ -88,7 +120,8 @@ void tw_guard_close(struct tw_guard *g)
 	g->stop = true;
 	pthread_cond_signal(&g->stopped);
 	pthread_mutex_unlock(&g->lock);
-	pthread_join(g->thread, NULL);
+	if (g->has_thread)
+		pthread_join(g->thread, NULL);
 	pthread_cond_destroy(&g->stopped);
 	pthread_mutex_destroy(&g->lock);
 	free(g);

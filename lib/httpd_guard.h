@@ -11,6 +11,7 @@
  * which has come; and TW_GUARD_ANSWER_MS to take its answer.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,18 @@ struct tw_guarded;
 #define TW_GUARD_MS_PER_KIB 62 /* 16 KiB/s */
 #define TW_GUARD_ANSWER_MS 300000
 
-/* Starts a thread. *out is yours: tw_guard_close(). */
-int tw_guard_open(struct tw_guard **out, struct tw_err *err);
+/*
+ * thread: it has one that looks; else whoever polls calls tw_guard_look(). *out is yours:
+ * tw_guard_close().
+ */
+int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err);
+
+/* End what is late. */
+void tw_guard_look(struct tw_guard *g);
+
+/* Until there is something to look for; -1: nothing is open. */
+int tw_guard_wait_ms(struct tw_guard *g);
+
 void tw_guard_close(struct tw_guard *g); /* NULL is fine; no connection may be left */
 
 /* A connection on this socket, which is open until tw_guard_drop(). NULL without memory.

@@ -13,6 +13,8 @@ test-wrap-test_meter_msr := pread
 test-wrap-test_file := fsync rename
 test-wrap-test_fit_xgboost := XGBoosterUpdateOneIter XGBGetLastError
 test-wrap-test_fileset := fsync
+# Its clock.
+test-wrap-test_httpd_guard := tw_now_ms
 # The controller of tests/unit/test_ipmi.c.
 ifeq ($(FREEIPMI),1)
 test-wrap-test_ipmi := ipmi_ctx_open_inband ipmi_cmd_raw

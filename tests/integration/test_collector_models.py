@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import tempfile
 import unittest
 import zipfile
@@ -271,6 +272,23 @@ class Models(Case):
         wait_until(lambda: "the keeper of models is gone" in daemon.log(), "it is missed")
         self.estimates_go_on(daemon)
         self.wait_for_power(daemon, 8)
+
+    def test_the_collector_has_one_thread_whoever_looks_for_models(self):
+        if sanitized():
+            self.skipTest("a sanitizer may have threads")
+        self.pipeline(self.path("db/own"), 7)
+        server = self.serve()
+        daemon = self.collect("--model-server", f"http://{server.address}",
+                              "--model-source", "fake", "--shipped-models", "")
+        wait_until(lambda: any(has["origin"] == "server" for has in self.info(daemon)),
+                   "the server's model is used")
+        slow = socket.create_connection(daemon.address.split(":"))
+        self.addCleanup(slow.close)
+        slow.sendall(b"GET /metrics HT")
+        ticks = self.value(daemon, "tallywatt_collector_ticks_total")
+        wait_until(lambda: self.value(daemon, "tallywatt_collector_ticks_total") > ticks + 3,
+                   "it ticks on")
+        self.assertEqual(len(os.listdir(f"/proc/{daemon.proc.pid}/task")), 1)
 
     def test_what_is_published_anew_is_used(self):
         self.pipeline(self.path("db/own"), 8)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/httpd_guard.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The clock is a test's. */
+static uint64_t now_ms;
+
+uint64_t __wrap_tw_now_ms(void);
+
+uint64_t __wrap_tw_now_ms(void)
+{
+	return now_ms;
+}
+
+struct fixture {
+	struct tw_guard *guard;
+	int end[2]; /* the server's, the client's */
+};
+
+static void set_up(struct fixture *f)
+{
+	struct tw_err err = { 0 };
+
+	now_ms = 1000;
+	assert_int_equal(tw_guard_open(false, &f->guard, &err), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				    0, f->end),
+			 0);
+}
+
+static void tear_down(struct fixture *f, struct tw_guarded *c)
+{
+	tw_guard_drop(f->guard, c);
+	tw_guard_close(f->guard);
+	close(f->end[0]);
+	close(f->end[1]);
+}
+
+static bool is_ended(const struct fixture *f)
+{
+	char byte;
+	const ssize_t n = read(f->end[1], &byte, 1);
+
+	assert_true(n == 0 || errno == EAGAIN);
+	return n == 0;
+}
+
+static void without_a_thread_who_polls_is_told_when_to_look(void **state)
+{
+	struct tw_guarded *c;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(tw_guard_wait_ms(f.guard), -1);
+	c = tw_guard_add(f.guard, f.end[0], &f);
+	assert_non_null(c);
+	assert_ptr_equal(tw_guard_owner(c), &f);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
+	now_ms += TW_GUARD_HEAD_MS;
+	tw_guard_look(f.guard);
+	assert_false(is_ended(&f));
+	assert_int_equal(tw_guard_wait_ms(f.guard), 1);
+	now_ms += 1;
+	tw_guard_look(f.guard);
+	assert_true(is_ended(&f));
+	/* Until it is dropped nobody looks for it again and again. */
+	assert_int_equal(tw_guard_wait_ms(f.guard), 1000);
+	tear_down(&f, c);
+}
+
+static void who_sends_fast_enough_or_takes_an_answer_has_longer(void **state)
+{
+	struct tw_guarded *c;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	c = tw_guard_add(f.guard, f.end[0], NULL);
+	assert_non_null(c);
+	tw_guard_receiving(c);
+	tw_guard_received(c, 10 * 1024);
+	assert_int_equal(tw_guard_wait_ms(f.guard),
+			 TW_GUARD_HEAD_MS + 10 * TW_GUARD_MS_PER_KIB + 1);
+	tw_guard_answering(c);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_ANSWER_MS + 1);
+	now_ms += TW_GUARD_ANSWER_MS;
+	tw_guard_waiting(c);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
+	tw_guard_look(f.guard);
+	assert_false(is_ended(&f));
+	tear_down(&f, c);
+}
+
+static void the_first_that_is_late_is_looked_for(void **state)
+{
+	struct tw_guarded *first, *second;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	first = tw_guard_add(f.guard, f.end[0], NULL);
+	now_ms += 500;
+	second = tw_guard_add(f.guard, f.end[0], NULL);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS - 500 + 1);
+	tw_guard_drop(f.guard, first);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
+	tear_down(&f, second);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_thread_who_polls_is_told_when_to_look),
+		cmocka_unit_test(who_sends_fast_enough_or_takes_an_answer_has_longer),
+		cmocka_unit_test(the_first_that_is_late_is_looked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
