@@ -5,14 +5,15 @@
  * CAP_SYS_RAWIO, reading it nothing: they are kept open.
  *
  * One CPU is asked for each package or die, and where cores count by themselves one of
- * each core, which wakes it. A register that cannot be read, or is 0, is not there: so
- * does powercap decide it.
+ * each core, which wakes it; where it is switched off, another one. A register that
+ * cannot be read, or is 0, is not there: so does powercap decide it.
  */
 #include "collector/meter.h"
 #include "collector/meter_file.h"
 #include "collector/processors.h"
 #include "collector/rapl.h"
 #include "collector/roots.h"
+#include "collector/topology.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -23,34 +24,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CPUS_MAX 8192
+/* What comes behind either root. */
+#define LONGEST TW_TOPOLOGY_LONGEST
 
-/* "/devices/system/cpu/cpu8191/topology/physical_package_id" */
-#define LONGEST 64
+/* CPUs that are kept open for a register: one may go offline. */
+#define ASKED_MAX 4
 
-/* A processor that is there, and where it is. */
-struct cpu {
-	unsigned number;
-	int package, die, core;
-};
-
-struct cpus {
-	struct cpu *at;
-	size_t count;
-	bool dies; /* some package has more than one */
-};
-
-/* What zone i of the list reads. */
+/* What zone i of the list reads: the same register by any of these. */
 struct counter {
-	unsigned cpu;
 	uint32_t at;
 	struct tw_rapl_unit unit;
+	struct {
+		unsigned cpu;
+		int fd;
+	} asked[ASKED_MAX];
+	size_t count, now; /* which of them answered last */
 };
 
 struct msr {
 	struct tw_zone_list zones;
-	struct counter *counter; /* of each; those of a CPU side by side */
-	int *fd;                 /* the same */
+	struct counter *counter; /* of each */
 	char dir[TW_ZONE_PATH];  /* "/dev/cpu" */
 };
 
@@ -58,7 +51,7 @@ struct msr {
 struct search {
 	struct msr *m;
 	const struct tw_rapl *rapl;
-	const struct cpus *cpus;
+	const struct tw_topology *cpus;
 	unsigned told;     /* of the configuration */
 	bool machine;      /* what there is once has been found */
 	struct tw_err why; /* the first that could not be read */
@@ -94,85 +87,30 @@ static int read_register(const struct msr *m, int fd, unsigned cpu, uint32_t at,
 
 /* ---- where the processors are ---- */
 
-static int topology(const char *sys, unsigned cpu, const char *file)
+/* Whether two have one register of that scope. */
+static bool is_shared(const struct search *s, const struct tw_place *a,
+		      const struct tw_place *b, enum tw_rapl_scope scope)
 {
-	struct tw_err ignored = { 0 };
-	char path[TW_ZONE_PATH + LONGEST];
-	uint64_t value;
-
-	snprintf(path, sizeof(path), "%s/devices/system/cpu/cpu%u/topology/%s", sys, cpu,
-		 file);
-	return tw_meter_number(path, &value, &ignored) == 0 && value < 65536 ? (int)value
-									     : -1;
+	if (scope == TW_RAPL_MACHINE)
+		return true;
+	if (a->package != b->package)
+		return false;
+	return scope == TW_RAPL_CORE ? a->core == b->core && a->die == b->die
+				     : !s->rapl->by_die || a->die == b->die;
 }
 
-/* One that is off has no topology. Before Linux 5.2 there are no dies. */
-static void add_cpu(struct cpus *c, const char *sys, unsigned number)
-{
-	struct cpu cpu = { .number = number,
-			   .package = topology(sys, number, "physical_package_id"),
-			   .die = topology(sys, number, "die_id"),
-			   .core = topology(sys, number, "core_id") };
-
-	if (cpu.package < 0)
-		return;
-	if (cpu.die < 0)
-		cpu.die = 0;
-	c->dies = c->dies || cpu.die > 0;
-	c->at[c->count++] = cpu;
-}
-
-static int find_cpus(const char *sys, struct cpus *out, struct tw_err *err)
-{
-	unsigned *number = malloc(CPUS_MAX * sizeof(*number));
-	struct cpus c = { .at = calloc(CPUS_MAX, sizeof(*c.at)) };
-	char dir[TW_ZONE_PATH];
-	size_t count;
-	int rc = -1;
-
-	if (number == NULL || c.at == NULL) {
-		tw_fail(err, TW_NOMEM, "processors");
-		goto out;
-	}
-	snprintf(dir, sizeof(dir), "%s/devices/system/cpu", sys);
-	if (tw_meter_list(dir, "cpu", number, CPUS_MAX, &count, err) < 0)
-		goto out;
-	for (size_t i = 0; i < count; i++)
-		add_cpu(&c, sys, number[i]);
-	if (c.count == 0) {
-		tw_fail(err, TW_NOTFOUND, "no topology of processors below '%s'", dir);
-		goto out;
-	}
-
-	*out = c;
-	c.at = NULL;
-	rc = 0;
-out:
-	free(number);
-	free(c.at);
-	return rc;
-}
-
-/* Whether a processor before i is of the same package, die or core. */
+/* Whether a processor before i has it. */
 static bool is_taken(const struct search *s, size_t i, enum tw_rapl_scope scope)
 {
-	const struct cpu *c = &s->cpus->at[i];
-
-	for (size_t n = 0; n < i; n++) {
-		const struct cpu *o = &s->cpus->at[n];
-
-		if (o->package != c->package)
-			continue;
-		if (scope == TW_RAPL_CORE ? o->core == c->core && o->die == c->die
-					  : !s->rapl->by_die || o->die == c->die)
+	for (size_t n = 0; n < i; n++)
+		if (is_shared(s, &s->cpus->at[n], &s->cpus->at[i], scope))
 			return true;
-	}
 	return false;
 }
 
 /* ---- zones ---- */
 
-static void name_zone(const struct search *s, const struct cpu *c,
+static void name_zone(const struct search *s, const struct tw_place *c,
 		      const struct tw_rapl_register *r, struct tw_zone *z)
 {
 	const char *kind = tw_zone_kind_name(r->kind);
@@ -192,8 +130,27 @@ static void name_zone(const struct search *s, const struct cpu *c,
 		 c->number, r->at);
 }
 
+/* Others that have it, for when the first is switched off. */
+static void add_others(struct search *s, const struct tw_place *first,
+		       const struct tw_rapl_register *r, struct counter *to)
+{
+	for (size_t i = 0; i < s->cpus->count && to->count < ASKED_MAX; i++) {
+		const struct tw_place *c = &s->cpus->at[i];
+		struct tw_err ignored = { 0 };
+		int fd;
+
+		if (c->number == first->number || !is_shared(s, first, c, r->scope))
+			continue;
+		fd = open_cpu(s->m, c->number, &ignored);
+		if (fd < 0)
+			continue;
+		to->asked[to->count].cpu = c->number;
+		to->asked[to->count++].fd = fd;
+	}
+}
+
 /* fd is taken over. */
-static int add_counter(struct search *s, const struct cpu *c,
+static int add_counter(struct search *s, const struct tw_place *c,
 		       const struct tw_rapl_register *r, uint64_t unit, int fd,
 		       struct tw_err *err)
 {
@@ -202,29 +159,26 @@ static int add_counter(struct search *s, const struct cpu *c,
 	const struct tw_rapl_unit u = tw_rapl_unit_of(s->rapl, r->kind, unit);
 	struct tw_zone z = { .range_uj = tw_rapl_range_uj(u) };
 	struct counter *counter = realloc(m->counter, (count + 1) * sizeof(*counter));
-	int *fds;
 
-	if (counter != NULL)
-		m->counter = counter;
-	fds = realloc(m->fd, (count + 1) * sizeof(*fds));
-	if (fds != NULL)
-		m->fd = fds;
-	name_zone(s, c, r, &z);
-	if (counter == NULL || fds == NULL) {
+	if (counter == NULL) {
 		close(fd);
 		return tw_fail(err, TW_NOMEM, "registers");
 	}
+	m->counter = counter;
+	name_zone(s, c, r, &z);
 	if (tw_zone_list_add(&m->zones, &z, err) < 0) {
 		close(fd);
 		return -1;
 	}
-	counter[count] = (struct counter){ c->number, r->at, u };
-	fds[count] = fd;
+	counter[count] = (struct counter){ .at = r->at, .unit = u, .count = 1 };
+	counter[count].asked[0].cpu = c->number;
+	counter[count].asked[0].fd = fd;
+	add_others(s, c, r, &counter[count]);
 	return 0;
 }
 
 /* 0, too, if the register is not there. */
-static int try_register(struct search *s, const struct cpu *c,
+static int try_register(struct search *s, const struct tw_place *c,
 			const struct tw_rapl_register *r, struct tw_err *err)
 {
 	uint64_t unit, value;
@@ -242,10 +196,14 @@ static int try_register(struct search *s, const struct cpu *c,
 	return add_counter(s, c, r, unit, fd, err);
 }
 
+/* What the machine has once is looked for in each package. */
 static bool is_wanted(const struct search *s, size_t i, const struct tw_rapl_register *r)
 {
-	return (s->told >> r->kind & 1) == 0 && !is_taken(s, i, r->scope) &&
-	       !(r->scope == TW_RAPL_MACHINE && s->machine);
+	if ((s->told >> r->kind & 1) != 0)
+		return false;
+	if (r->scope == TW_RAPL_MACHINE)
+		return !s->machine && !is_taken(s, i, TW_RAPL_PACKAGE);
+	return !is_taken(s, i, r->scope);
 }
 
 static int find_counters(struct search *s, struct tw_err *err)
@@ -283,8 +241,8 @@ static void close_msr(void *state)
 	if (m == NULL)
 		return;
 	for (size_t i = 0; i < m->zones.count; i++)
-		close(m->fd[i]);
-	free(m->fd);
+		for (size_t k = 0; k < m->counter[i].count; k++)
+			close(m->counter[i].asked[k].fd);
 	free(m->counter);
 	free(m->zones.at);
 	free(m);
@@ -310,7 +268,7 @@ out:
 static int open_msr(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
 	struct msr *m = calloc(1, sizeof(*m));
-	struct cpus cpus = { .count = 0 };
+	struct tw_topology cpus = { .count = 0 };
 	struct tw_rapl rapl;
 	struct search s = { .m = m, .rapl = &rapl, .cpus = &cpus, .told = c->told };
 	int rc = -1;
@@ -325,14 +283,14 @@ static int open_msr(const struct tw_meter_config *c, void **state, struct tw_err
 	}
 	snprintf(m->dir, sizeof(m->dir), "%s/cpu", c->roots->dev);
 	if (find_rapl(c->roots, &rapl, err) < 0 ||
-	    find_cpus(c->roots->sys, &cpus, err) < 0 || find_counters(&s, err) < 0)
+	    tw_topology_read(c->roots->sys, &cpus, err) < 0 || find_counters(&s, err) < 0)
 		goto out;
 
 	*state = m;
 	m = NULL;
 	rc = 0;
 out:
-	free(cpus.at);
+	tw_topology_release(&cpus);
 	close_msr(m);
 	return rc;
 }
@@ -345,30 +303,53 @@ static const struct tw_zone *zones_of_msr(const void *state, size_t *count)
 }
 
 /* By its path, so that one that is gone is seen; by what is open where that is denied. */
-static void read_counter(const struct msr *m, size_t i, struct tw_reading *out)
+static int read_asked(const struct msr *m, const struct counter *c, size_t k,
+		      uint64_t *out, struct tw_err *err)
 {
-	const struct counter *c = &m->counter[i];
-	struct tw_err gone = { 0 }, err = { 0 };
-	const int fresh = open_cpu(m, c->cpu, &gone);
-	uint64_t value = 0;
+	const unsigned cpu = c->asked[k].cpu;
+	struct tw_err gone = { 0 };
+	const int fresh = open_cpu(m, cpu, &gone);
+	int rc;
 
 	if (fresh < 0 && gone.code != TW_DENIED)
-		tw_fail(&err, gone.code, "%s", gone.text);
-	else if (read_register(m, fresh >= 0 ? fresh : m->fd[i], c->cpu, c->at, &value,
-			       &err) == 0)
-		value = tw_rapl_uj(c->unit, value);
+		return tw_fail(err, gone.code, "%s", gone.text);
+	rc = read_register(m, fresh >= 0 ? fresh : c->asked[k].fd, cpu, c->at, out, err);
 	if (fresh >= 0)
 		close(fresh);
-	*out = (struct tw_reading){ .there = err.code == TW_OK, .energy_uj = value };
-	snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
+	return rc;
+}
+
+/* Who answered last, else the others in turn: all have the same counter. */
+static void read_counter(const struct msr *m, struct counter *c, struct tw_reading *out)
+{
+	const size_t first = c->now;
+	struct tw_err why = { 0 };
+	uint64_t value = 0;
+
+	*out = (struct tw_reading){ .there = false };
+	for (size_t i = 0; i < c->count && !out->there; i++) {
+		struct tw_err err = { 0 };
+		const size_t k = (first + i) % c->count;
+
+		out->there = read_asked(m, c, k, &value, &err) == 0;
+		if (out->there)
+			c->now = k;
+		else if (i == 0)
+			why = err;
+	}
+	if (out->there)
+		out->energy_uj = tw_rapl_uj(c->unit, value);
+	else
+		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
+			 why.text);
 }
 
 static void read_msr(void *state, struct tw_reading *out)
 {
-	const struct msr *m = state;
+	struct msr *m = state;
 
 	for (size_t i = 0; i < m->zones.count; i++)
-		read_counter(m, i, &out[i]);
+		read_counter(m, &m->counter[i], &out[i]);
 }
 
 const struct tw_meter tw_meter_rapl_msr = {

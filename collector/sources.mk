@@ -76,6 +76,7 @@ collector-src += collector/settings_check.c
 collector-src += collector/share.c
 collector-src += collector/tasks.c
 collector-src += collector/tasks_proc.c
+collector-src += collector/topology.c
 collector-src += collector/track.c
 collector-src += collector/usage.c
 collector-src += collector/uses.c

@@ -297,6 +297,42 @@ static void files_that_vanish_and_come_back_are_said_to_be_gone(void **state)
 	assert_untold(f, "package-0", "is cut");
 }
 
+/* As the kernel does it: the directory goes, who has the file open gets ENXIO. */
+static void another_cpu_is_asked_while_one_is_switched_off(void **state)
+{
+	struct meter_fixture *f = *state;
+	const struct tw_power_zone *z;
+
+	write_model(f, "GenuineIntel", 6, 0x9e);
+	for (unsigned cpu = 0; cpu < 3; cpu++) {
+		write_cpu(f, cpu, cpu == 2, 0, (int)cpu);
+		write_client(f, cpu, 16384 * 8);
+	}
+	meters_open(f);
+	meters_tick(f);
+	tree_remove(f->dir, "cpu/0");
+	write_client(f, 1, 16384 * 18);
+	write_client(f, 2, 16384 * 8);
+	meters_tick(f);
+	z = meters_zone(f, "package-0", 0);
+	assert_true(z->told);
+	assert_int_equal(zone_energy(z), WATTS(10));
+	assert_int_equal(z->track.resets, 0);
+	/* The machine's is asked of any package. */
+	assert_int_equal(zone_energy(meters_zone(f, "psys", -2)), WATTS(20));
+	/* Back, and the other one off. */
+	write_client(f, 0, 16384 * 28);
+	script(1, 0x611, 0, ENXIO);
+	meters_tick(f);
+	assert_int_equal(zone_energy(z), WATTS(20));
+	assert_int_equal(z->track.resets, 0);
+	/* None of the package: of another one nobody is asked for it. */
+	tree_remove(f->dir, "cpu/0");
+	tree_remove(f->dir, "cpu/1");
+	meters_tick(f);
+	assert_untold(f, "package-0", "cannot open");
+}
+
 static void amd_is_by_package_and_by_core(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -419,6 +455,27 @@ static void a_register_is_read_after_root_is_given_up(void **state)
 	assert_true(holds_for_nobody(f, is_still_read));
 }
 
+/* Those are open, too, though none of them has been asked before. */
+static void another_cpu_is_asked_after_root_is_given_up(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_model(f, "GenuineIntel", 6, 0x9e);
+	for (unsigned cpu = 0; cpu < 2; cpu++) {
+		char path[1024];
+
+		write_cpu(f, cpu, 0, 0, (int)cpu);
+		write_client(f, cpu, 16384 * 8);
+		snprintf(path, sizeof(path), "%s/cpu/%u/msr", f->dir, cpu);
+		assert_int_equal(chmod(path, 0), 0);
+	}
+	meters_open(f);
+	meters_tick(f);
+	write_client(f, 1, 16384 * 18);
+	tree_remove(f->dir, "cpu/0");
+	assert_true(holds_for_nobody(f, is_still_read));
+}
+
 static void opening_without_memory_fails(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -453,11 +510,13 @@ int main(void)
 		TEST(a_counter_that_wraps_in_mid_interval_loses_nothing),
 		TEST(a_counter_that_is_reset_is_a_gap_and_no_energy),
 		TEST(files_that_vanish_and_come_back_are_said_to_be_gone),
+		TEST(another_cpu_is_asked_while_one_is_switched_off),
 		TEST(amd_is_by_package_and_by_core),
 		TEST(what_powercap_tells_is_left_to_it),
 		TEST(what_is_missing_is_said),
 		TEST(what_may_not_be_read_is_passed_over_with_the_reason),
 		TEST(a_register_is_read_after_root_is_given_up),
+		TEST(another_cpu_is_asked_after_root_is_given_up),
 		TEST(opening_without_memory_fails),
 	};
 
