@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 test-src := $(sort $(wildcard tests/unit/test_*.c))
+# What a build without BPF has not got.
+ifneq ($(BPF),1)
+test-src := $(filter-out tests/unit/test_counts.c,$(test-src))
+endif
+# The map of a program.
+test-wrap-test_counts := bpf_map_delete_elem
 fuzz-src := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # Linked into every unit test.
-test-support := $(filter-out $(test-src),$(sort $(wildcard tests/unit/*.c)))
+test-support := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)))
 # The steps at which tests/unit/test_publish_killed.c kills a publisher.
 test-wrap-test_publish_killed := open openat mkdir write fsync rename renameat2 unlink \
 	unlinkat rmdir flock
