@@ -2,11 +2,13 @@
 /*
  * GPUs of NVIDIA: their energy counters, or their power where there are none (before
  * Volta), and which processes used them. One that is lost is looked for again at each
- * tick. In MIG mode energy is of the whole GPU, and use is known by memory only.
+ * tick; where all are, as after the driver was loaded again, the library begins anew. In
+ * MIG mode energy is of the whole GPU, and use is known by memory only.
  */
 #include "collector/meter.h"
 #include "collector/nvml.h"
 #include "collector/nvml_users.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <stdio.h>
@@ -16,6 +18,9 @@
 #define LIBRARY "libnvidia-ml.so.1"
 
 #define GPUS_MAX 64
+
+/* Between two beginnings of the library: one without a driver takes some ms. */
+#define ANEW_NS UINT64_C(10000000000)
 
 #define UJ_PER_MJ UINT64_C(1000) /* millijoule */
 
@@ -29,6 +34,7 @@ struct gpus {
 	struct tw_zone zone[GPUS_MAX];
 	struct gpu gpu[GPUS_MAX]; /* of each zone */
 	size_t count;
+	uint64_t anew_ns; /* not before then is the library begun anew */
 };
 
 static bool has_energy(const struct tw_nvml *n, tw_nvml_device d)
@@ -144,9 +150,25 @@ static void find_again(struct gpus *g, size_t i)
 		g->gpu[i].device = device;
 }
 
+/* What it has open is of a driver that is there no more. */
+static void begin_anew(struct gpus *g)
+{
+	const uint64_t now = tw_now_ns();
+
+	if (now < g->anew_ns)
+		return;
+	g->anew_ns = now + ANEW_NS;
+	g->nvml->shutdown();
+	if (g->nvml->init() != TW_NVML_OK)
+		return;
+	for (size_t i = 0; i < g->count; i++)
+		find_again(g, i);
+}
+
 static void read_gpus(void *state, struct tw_reading *out)
 {
 	struct gpus *g = state;
+	bool any = false;
 
 	for (size_t i = 0; i < g->count; i++) {
 		struct tw_err why = { 0 };
@@ -154,6 +176,7 @@ static void read_gpus(void *state, struct tw_reading *out)
 
 		out[i] = (struct tw_reading){ 0 };
 		out[i].there = read_gpu(g, i, &out[i], &code);
+		any = any || out[i].there;
 		if (out[i].there) {
 			read_load(g, i, &out[i]);
 			tw_nvml_users_read(&g->gpu[i].users, g->nvml, g->gpu[i].device);
@@ -164,6 +187,8 @@ static void read_gpus(void *state, struct tw_reading *out)
 			 (int)sizeof(out[i].why) - 1, why.text);
 		find_again(g, i);
 	}
+	if (!any)
+		begin_anew(g);
 }
 
 /*

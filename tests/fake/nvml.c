@@ -14,7 +14,8 @@
  *	hold PID BYTES		a process that computes
  *	draw PID BYTES		one that draws
  *
- * "code N" before all of them is what nvmlInit_v2() returns.
+ * Before all of them, "code N" is what nvmlInit_v2() returns, and "driver N" which driver
+ * is loaded: what was initialised with another one knows no GPU.
  */
 #include "collector/nvml.h"
 
@@ -55,6 +56,7 @@ struct tw_nvml_device {
 
 static struct gpu gpus[GPUS];
 static unsigned count;
+static unsigned driver, initialised;
 
 /* All that were ever given away. */
 static struct tw_nvml_device handles[64];
@@ -116,6 +118,7 @@ static int load(void)
 		return TW_NVML_DRIVER_NOT_LOADED;
 	memset(gpus, 0, sizeof(gpus));
 	count = 0;
+	driver = 0;
 	while (fgets(line, sizeof(line), f) != NULL) {
 		char *save = NULL, *key = strtok_r(line, " \n", &save);
 
@@ -123,6 +126,8 @@ static int load(void)
 			continue;
 		if (strcmp(key, "code") == 0) {
 			code = (int)number(&save);
+		} else if (strcmp(key, "driver") == 0) {
+			driver = (unsigned)number(&save);
 		} else if (strcmp(key, "gpu") == 0 && count < GPUS) {
 			struct gpu *g = &gpus[count++];
 
@@ -142,7 +147,7 @@ static const struct gpu *find(const struct tw_nvml_device *d)
 	load();
 	for (unsigned i = 0; i < count; i++)
 		if (strcmp(gpus[i].uuid, d->uuid) == 0 && gpus[i].life == d->life &&
-		    !gpus[i].lost)
+		    !gpus[i].lost && driver == initialised)
 			return &gpus[i];
 	return NULL;
 }
@@ -151,7 +156,7 @@ static int give(const struct gpu *g, tw_nvml_device *out)
 {
 	size_t i = 0;
 
-	if (g->lost)
+	if (g->lost || driver != initialised)
 		return TW_NVML_GPU_IS_LOST;
 	while (handles[i].uuid[0] != '\0' &&
 	       (strcmp(handles[i].uuid, g->uuid) != 0 || handles[i].life != g->life))
@@ -184,7 +189,11 @@ EXPORT int nvmlDeviceGetGraphicsRunningProcesses(tw_nvml_device d, unsigned *roo
 
 int nvmlInit_v2(void)
 {
-	return load();
+	const int code = load();
+
+	if (code == 0)
+		initialised = driver;
+	return code;
 }
 
 int nvmlShutdown(void)

@@ -232,6 +232,22 @@ static void a_gpu_that_is_lost_is_said_to_be_gone_and_comes_back(void **state)
 	assert_int_equal(zone_energy(meters_zone(f, "gpu-0", -1)), WATTS(120));
 }
 
+static void after_the_driver_was_loaded_again_the_library_begins_anew(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tell(f, "gpu GPU-a x\nenergy 1000\n");
+	meters_open(f);
+	meters_tick(f);
+	tell(f, "driver 2\ngpu GPU-a x\nenergy 21000\n");
+	meters_tick(f);
+	assert_untold(f, "gpu-0", "GPU is lost");
+	/* Its counter went on: nothing is lost. */
+	tell(f, "driver 2\ngpu GPU-a x\nenergy 31000\n");
+	meters_tick(f);
+	assert_int_equal(zone_energy(meters_zone(f, "gpu-0", -1)), WATTS(30));
+}
+
 static void what_cannot_be_is_no_energy(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -341,6 +357,7 @@ int main(void)
 		TEST(a_divided_gpu_is_by_memory),
 		TEST(idle_power_is_by_its_own_load),
 		TEST(a_gpu_that_is_lost_is_said_to_be_gone_and_comes_back),
+		TEST(after_the_driver_was_loaded_again_the_library_begins_anew),
 		TEST(what_cannot_be_is_no_energy),
 		TEST(what_is_missing_is_said),
 		TEST(opening_without_memory_fails),
