@@ -67,15 +67,20 @@ static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
 	__sync_fetch_and_add(&tw_lost, 1);
 }
 
-/* The task's time is final now. The time of its process's ended threads, with it. */
+/*
+ * The task's time is final now. The time of its process's ended threads, with it. Adding
+ * and reading are two steps: one that does both takes Linux 5.12.
+ */
 static __always_inline __u64 add_dead(struct task_struct *t)
 {
 	struct tw_group_key key = group_key_of(t);
 	__u64 ran_ns = t->se.sum_exec_runtime, *sum_ns;
 
 	sum_ns = bpf_map_lookup_elem(&dead, &key);
-	if (sum_ns)
-		return __sync_fetch_and_add(sum_ns, ran_ns) + ran_ns;
+	if (sum_ns) {
+		__sync_fetch_and_add(sum_ns, ran_ns);
+		return *sum_ns;
+	}
 	/* The leader is the last: without an entry there were no others. */
 	if (t->pid != t->tgid)
 		bpf_map_update_elem(&dead, &key, &ran_ns, BPF_NOEXIST);

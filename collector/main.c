@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -135,18 +136,19 @@ out:
 }
 
 #if TW_BPF
-/* What libbpf has to say is for whoever looks for a mistake. */
+/* What libbpf has to say is for whoever looks for a mistake: a verifier's log is one call. */
 __attribute__((format(printf, 2, 0))) static int
 log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[1024];
-	size_t len;
+	char *text, *save = NULL;
 
 	(void)level;
-	vsnprintf(line, sizeof(line), format, args);
-	len = strcspn(line, "\n");
-	line[len] = '\0';
-	tw_log_debug("%s", line);
+	if (vasprintf(&text, format, args) < 0)
+		return 0;
+	for (char *line = strtok_r(text, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save))
+		tw_log_debug("%s", line);
+	free(text);
 	return 0;
 }
 #endif

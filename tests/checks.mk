@@ -37,7 +37,7 @@ demo-run: all
 # ---- checks without running programs ---------------------------------------
 
 check: check-unit check-fuzz check-headers check-layers check-docs check-format check-data \
-	check-tools
+	check-tools check-bpf
 
 build-tests: $(tests) $(fuzzers) $(fakes)
 
@@ -87,6 +87,14 @@ format:
 check-data:
 	@$(run) python tests/checks/test_generator.py
 
+# Nothing in the BPF programs that Linux 5.8 does not know, but for what is for later ones.
+bpf-objects := $(patsubst %.bpf.c,$(O)/%.bpf.o,$(filter-out bpf/walk.bpf.c,$(filter bpf/%,\
+	$(bpf-programs))))
+check-bpf: $(if $(filter 1,$(BPF)),$(bpf-objects))
+	@$(if $(filter 1,$(BPF)),$(run) one check-bpf $(PYTHON) tests/checks/check_bpf.py $^,\
+		echo "SKIPPED: check-bpf: a build without BPF")
+	@$(run) python tests/checks/test_check_bpf.py
+
 # The counting of results, and the installing of packages.
 check-tools:
 	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py
@@ -116,5 +124,5 @@ $(integration): all $(fakes)
 	@$(test-env) $(run) python $(call script,$@)
 
 .PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
-	check-headers check-layers check-docs check-format check-data check-tools format \
-	$(integration)
+	check-headers check-layers check-docs check-format check-data check-tools check-bpf \
+	format $(integration)
