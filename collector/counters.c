@@ -2,6 +2,7 @@
 #include "collector/counters.h"
 
 #include "bpf/counters.skel.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <bpf/bpf.h>
@@ -19,6 +20,15 @@ struct tw_counters {
 	struct tw_counts_kinds kinds;
 	struct tw_count_cpu *cpu; /* as read */
 	struct tw_counts counts;
+	struct cpu_state *state; /* of each CPU */
+	bool lost;               /* events of a CPU: nothing is counted any more */
+};
+
+struct cpu_state {
+	bool off;            /* it was, as the events were opened */
+	bool ran;            /* it answered this read */
+	uint64_t enabled_ns; /* of its events, at the last read that it answered, */
+	uint64_t since_ns;   /* and since when it is that */
 };
 
 static const struct {
@@ -35,6 +45,9 @@ static const struct {
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Events whose time does not go on for so long are lost. */
+#define STILL_NS UINT64_C(1000000000)
 
 /* ---- opening ---- */
 
@@ -68,7 +81,10 @@ static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
 		for (int cpu = 0; cpu < c->cpus; cpu++) {
 			const int fd = open_event(kind, software, cpu);
 
-			errnum = fd < 0 ? errno : errnum;
+			if (fd < 0) {
+				errnum = errno;
+				c->state[cpu].off |= errno == ENODEV;
+			}
 			there = there || fd >= 0;
 			c->event[cpu * (int)KINDS + (int)c->kinds.count] = fd;
 		}
@@ -125,7 +141,8 @@ static int open_all(struct tw_counters *c, bool software, struct tw_err *err)
 		return tw_fail_errno(err, -c->cpus, "cannot count the CPUs");
 	c->event = calloc((size_t)c->cpus * KINDS, sizeof(*c->event));
 	c->cpu = calloc((size_t)c->cpus, sizeof(*c->cpu));
-	if (c->event == NULL || c->cpu == NULL)
+	c->state = calloc((size_t)c->cpus, sizeof(*c->state));
+	if (c->event == NULL || c->cpu == NULL || c->state == NULL)
 		return tw_fail(err, TW_NOMEM, "counters of %d CPUs", c->cpus);
 	if (open_events(c, software, err) < 0)
 		return -1;
@@ -157,6 +174,7 @@ void tw_counters_close(struct tw_counters *c)
 	tw_counts_release(&c->counts);
 	free(c->event);
 	free(c->cpu);
+	free(c->state);
 	free(c);
 }
 
@@ -164,7 +182,7 @@ bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter)
 {
 	for (uint32_t i = 0; i < c->kinds.count; i++)
 		if (c->kinds.kind[i] == counter)
-			return true;
+			return !c->lost;
 	return false;
 }
 
@@ -177,7 +195,7 @@ void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *
 /* ---- reading ---- */
 
 /* A CPU that is off has nothing to add. */
-static void count_what_runs(const struct tw_counters *c)
+static void count_what_runs(struct tw_counters *c)
 {
 	const int fd = bpf_program__fd(c->skel->progs.count_now);
 
@@ -186,8 +204,60 @@ static void count_what_runs(const struct tw_counters *c)
 						  .flags = BPF_F_TEST_RUN_ON_CPU,
 						  .cpu = (uint32_t)cpu };
 
-		bpf_prog_test_run_opts(fd, &opts);
+		c->state[cpu].ran = bpf_prog_test_run_opts(fd, &opts) == 0;
 	}
+}
+
+/* The latest of its events' times, all of which go on while it is on. */
+static uint64_t enabled_ns_of(const struct tw_counters *c, int cpu)
+{
+	uint64_t latest_ns = 0;
+
+	for (uint32_t i = 0; i < c->kinds.count; i++)
+		if (c->cpu[cpu].start[i].enabled > latest_ns)
+			latest_ns = c->cpu[cpu].start[i].enabled;
+	return latest_ns;
+}
+
+/* A clock of the kernel may go by its timer's ticks, and two reads follow each other. */
+static bool stands_still(struct cpu_state *s, uint64_t enabled_ns, uint64_t now_ns)
+{
+	if (enabled_ns == 0 || enabled_ns != s->enabled_ns) {
+		s->enabled_ns = enabled_ns;
+		s->since_ns = now_ns;
+	}
+	return now_ns - s->since_ns >= STILL_NS;
+}
+
+/*
+ * Linux takes the events off a CPU that goes, and does not bring them back with it: they
+ * can be read, and stand still. A CPU that was off at the start has none. To open them
+ * takes rights that were given up. -1: all is well.
+ */
+static int find_lost(struct tw_counters *c)
+{
+	const uint64_t now_ns = tw_now_ns();
+
+	for (int cpu = 0; cpu < c->cpus; cpu++) {
+		struct cpu_state *s = &c->state[cpu];
+
+		if (!s->ran)
+			s->since_ns = now_ns;
+		else if (s->off || stands_still(s, enabled_ns_of(c, cpu), now_ns))
+			return cpu;
+	}
+	return -1;
+}
+
+/* Counts of some CPUs would give others' energy to who ran there. */
+static int lose(struct tw_counters *c, int cpu, struct tw_err *err)
+{
+	c->lost = true;
+	counters_bpf__detach(c->skel);
+	return tw_fail(err, TW_UNSUPPORTED,
+		       "CPU %d came back without its counters: nothing is counted until "
+		       "tw-collector is started again",
+		       cpu);
 }
 
 static int read_rows(struct tw_counters *c, struct tw_err *err)
@@ -223,11 +293,18 @@ static int read_spilled(struct tw_counters *c, struct tw_err *err)
 int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
 		     struct tw_err *err)
 {
+	int cpu;
+
+	if (c->lost)
+		return 0;
 	if (tw_counts_begin(&c->counts, err) < 0)
 		return -1;
 	count_what_runs(c);
 	if (read_rows(c, err) < 0 || read_spilled(c, err) < 0)
 		return -1;
+	cpu = find_lost(c);
+	if (cpu >= 0)
+		return lose(c, cpu, err);
 	tw_counts_tell(&c->counts, &c->kinds, bpf_map__fd(c->skel->maps.spilled), counted,
 		       arg);
 	return 0;

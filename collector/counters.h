@@ -24,11 +24,14 @@ struct tw_err;
 int tw_counters_open(bool software, struct tw_counters **out, struct tw_err *err);
 void tw_counters_close(struct tw_counters *c);
 
-/* Whether it is counted. */
+/* Whether it is counted. Not any more once events were lost, see tw_counters_read(). */
 bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter);
 
 /*
  * What was counted for each process since the last read, and what runs now up to now.
+ * Where a CPU has come back that was off, its events are lost: that read fails, and says
+ * so, a second later at the latest; from then on nothing is counted, and reads do
+ * nothing.
  */
 int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
 		     struct tw_err *err);

@@ -108,7 +108,7 @@ static const struct told_feature features[] = {
 #define COUNT (sizeof(features) / sizeof(features[0]))
 _Static_assert(COUNT <= TW_FEATURES_MAX, "a row has room for all features");
 
-/* Frequencies and counters are there or not from the start. */
+/* Frequencies are there or not from the start, counters may be lost. */
 static bool is_told(const struct told_feature *f, const struct tw_node *node,
 		    const struct tw_workloads *workloads)
 {
@@ -122,6 +122,7 @@ static bool is_told(const struct told_feature *f, const struct tw_node *node,
 int tw_features_open(struct tw_features *f, const struct tw_node *node,
 		     const struct tw_workloads *workloads, struct tw_err *err)
 {
+	f->workloads = workloads;
 	for (size_t i = 0; i < COUNT; i++) {
 		if (!is_told(&features[i], node, workloads) ||
 		    tw_strs_has(&f->names, features[i].name))
@@ -152,7 +153,7 @@ bool tw_features_read(const struct tw_features *f, const struct tw_node *node,
 
 		rows[i] = t->value(node, seconds);
 		rows[count + i] = t->stays ? rows[i] : 0;
-		known = isfinite(rows[i]);
+		known = isfinite(rows[i]) && is_told(t, node, f->workloads);
 	}
 	return known;
 }

@@ -22,10 +22,11 @@ struct tw_workloads;
 struct tw_features {
 	struct tw_strs names;                /* of the columns, sorted */
 	unsigned char told[TW_FEATURES_MAX]; /* of features.c: which they are */
+	const struct tw_workloads *workloads;
 };
 
-/* What is told here; workloads NULL: no counters. *f must be all zero; it is yours:
- * tw_features_release(). */
+/* What is told here; workloads, which must outlive *f: NULL: no counters. *f must be all
+ * zero; it is yours: tw_features_release(). */
 int tw_features_open(struct tw_features *f, const struct tw_node *node,
 		     const struct tw_workloads *workloads, struct tw_err *err);
 void tw_features_release(struct tw_features *f);
