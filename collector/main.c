@@ -136,7 +136,8 @@ out:
 }
 
 #if TW_BPF
-/* What libbpf has to say is for whoever looks for a mistake: a verifier's log is one call. */
+/* What libbpf has to say is for whoever looks for a mistake: a verifier's log is one
+ * call. */
 __attribute__((format(printf, 2, 0))) static int
 log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {

@@ -64,14 +64,14 @@ def read_json(path):
         return json.load(f)
 
 
-def wait_until(condition, what, timeout=TIMEOUT_S):
+def wait_until(condition, what, timeout=TIMEOUT_S, pause_s=0.005):
     """Ask again and again; the pause only keeps the processor free."""
     pause = threading.Event()
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"still not so after {timeout} s: {what}")
-        pause.wait(0.005)
+        pause.wait(pause_s)
 
 
 def run_tallywatt(*args, timeout=TIMEOUT_S):
