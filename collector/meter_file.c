@@ -139,6 +139,14 @@ int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_
 	return 0;
 }
 
+/* ACPI's power meters know nothing at first, nor where firmware has not measured yet. */
+static bool will_tell(int fd)
+{
+	char c;
+
+	return fd >= 0 && pread(fd, &c, 1, 0) < 0 && errno == ENODATA;
+}
+
 int tw_zone_list_open(struct tw_zone_list *l, struct tw_err *err)
 {
 	uint64_t value;
@@ -153,7 +161,8 @@ int tw_zone_list_open(struct tw_zone_list *l, struct tw_err *err)
 		struct tw_err ignored = { 0 };
 
 		l->fd[i] = open(l->at[i].path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		any = any || tw_meter_number(l->at[i].path, &value, &ignored) == 0;
+		any = any || tw_meter_number(l->at[i].path, &value, &ignored) == 0 ||
+		      will_tell(l->fd[i]);
 	}
 	return any ? 0 : tw_meter_number(l->at[0].path, &value, err);
 }

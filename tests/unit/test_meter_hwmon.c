@@ -4,9 +4,24 @@
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* A file has a text at any time; a driver may have none. */
+static bool no_data;
+
+ssize_t __real_pread(int fd, void *buf, size_t len, off_t at);
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at);
+
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at)
+{
+	if (!no_data)
+		return __real_pread(fd, buf, len, at);
+	errno = ENODATA;
+	return -1;
+}
 
 static void write_sensor(const struct meter_fixture *f, int n, const char *chip,
 			 const char *file, const char *value)
@@ -47,6 +62,23 @@ static void an_acpi_power_meter_is_the_platform(void **state)
 	tree_write(f->dir, "class/hwmon/hwmon2/power1_average", "260000000\n");
 	meters_tick(f);
 	assert_int_equal(zone_energy(meters_zone(f, "power1", -2)), WATTS(510));
+}
+
+static void a_driver_without_data_is_a_meter_that_will_tell(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tree_write(f->dir, "class/hwmon/hwmon0/name", "power_meter\n");
+	tree_write(f->dir, "class/hwmon/hwmon0/power1_average", "\n");
+	no_data = true;
+	meters_open(f);
+	no_data = false;
+	assert_int_equal(meters_zones(f), 1);
+	meters_tick(f);
+	assert_untold(f, "power1", "want a number");
+	tree_write(f->dir, "class/hwmon/hwmon0/power1_average", "250000000\n");
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(250));
 }
 
 static void a_power_that_jumps_is_believed_when_it_is_told_again(void **state)
@@ -235,6 +267,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		METER_TEST(an_acpi_power_meter_is_the_platform),
+		METER_TEST(a_driver_without_data_is_a_meter_that_will_tell),
 		METER_TEST(a_power_that_jumps_is_believed_when_it_is_told_again),
 		METER_TEST(older_drivers_have_their_files_in_the_device),
 		METER_TEST(ampere_tells_its_cpus_and_io_by_socket),
