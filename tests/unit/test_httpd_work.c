@@ -155,6 +155,7 @@ static void those_that_are_too_many_are_told_so(void **state)
 		ask(&some[i], "/slow/some", "x");
 	/* One at a time is begun; those for whom there is no place do not wait. */
 	wait_for(&answered, 3);
+	wait_for(&server.begun, 1);
 	assert_int_equal(atomic_load(&server.begun), 1);
 	pthread_mutex_unlock(&server.gate);
 	for (size_t i = 0; i < count; i++) {
