@@ -256,10 +256,8 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 		fail_alloc_at(n);
 		rc = tw_redfish_parse_members(text, sizeof(text) - 1, &found, next, &err);
 		tw_strs_clear(&found);
-		if (!fail_alloc_hit())
+		if (!fail_alloc_told(rc, &err))
 			break;
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 	}
 }
 

@@ -217,11 +217,8 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 		bmc_set_up(&b, &r);
 		fail_alloc_at(n);
 		rc = tw_redfish_connect(&r, &err);
-		if (!fail_alloc_hit())
+		if (!fail_alloc_told(rc, &err))
 			break;
-		/* The text of an error is not worth a failure. */
-		assert_int_equal(rc, -1);
-		assert_int_equal(err.code, TW_NOMEM);
 	}
 }
 
