@@ -30,7 +30,8 @@ double tw_seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-uint64_t tw_charge_sum(const struct tw_charge *c)
+/* Of all kinds that are no part of another, in uJ. */
+static uint64_t sum_of(const struct tw_charge *c)
 {
 	static const enum tw_zone_kind apart[] = { TW_ZONE_PACKAGE, TW_ZONE_DRAM,
 						   TW_ZONE_GPU, TW_ZONE_OTHER };
@@ -45,7 +46,7 @@ uint64_t tw_charge_sum(const struct tw_charge *c)
 
 static uint64_t weight(const struct tw_exposure *x, const struct tw_workload *w)
 {
-	return x->by_energy ? tw_charge_sum(&w->charged) : w->used.cpu_ns;
+	return x->by_energy ? sum_of(&w->charged) : w->used.cpu_ns;
 }
 
 static int compare_down(const void *a, const void *b)
@@ -97,7 +98,7 @@ int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 /* A counter or a GPU may tell of a process before its CPU time does. */
 static bool has_used(const struct tw_workload *w)
 {
-	bool used = w->used.cpu_ns > 0 || tw_charge_sum(&w->charged) > 0;
+	bool used = w->used.cpu_ns > 0 || sum_of(&w->charged) > 0;
 
 	for (int i = 0; i < TW_COUNTER_COUNT; i++)
 		used = used || w->used.counter[i] > 0;

@@ -69,10 +69,6 @@ struct tw_shown {
 	struct tw_buf labels;
 };
 
-/* Energy of all kinds that are no part of another: package, dram, gpu and
- * other, in uJ. */
-uint64_t tw_charge_sum(const struct tw_charge *c);
-
 /* The name of the meter of a kind, as long as it tells it; else NULL. Sensors of which it
  * is not known what they are have none: their energy is not given to workloads. */
 const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind);

@@ -26,8 +26,6 @@ enum {
 	TW_NVML_MEMORY = 20,
 };
 
-#define TW_NVML_TEXT 96 /* of a name or UUID: NVML_DEVICE_UUID_V2_BUFFER_SIZE */
-
 #define TW_NVML_UNKNOWN (~0ULL) /* NVML_VALUE_NOT_AVAILABLE */
 
 /* nvmlUtilization_t: percent of the last sample's time. */

@@ -59,7 +59,8 @@ static int write_zone(const char *dir, const char *name, uint64_t uj, struct tw_
 	return write_number(dir, "energy_uj", uj % (TW_POWERCAP_RANGE_UJ + 1), err);
 }
 
-int tw_powercap_write(const char *dir, const bool tells[TW_ZONE_KIND_COUNT],
+/* Kinds that are told in tells[], with the energy that c has of each. */
+static int write_tree(const char *dir, const bool tells[TW_ZONE_KIND_COUNT],
 		      const struct tw_charge *c, struct tw_err *err)
 {
 	const char *last = "";
@@ -110,7 +111,7 @@ static int write_vm(const struct tw_collector *c, const bool *tells,
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", c->vm_power_dir, w->who->id) >=
 	    sizeof(dir))
 		return tw_fail(err, TW_INVALID, "'%s' is too long", c->vm_power_dir);
-	return tw_powercap_write(dir, tells, &w->charged, err);
+	return write_tree(dir, tells, &w->charged, err);
 }
 
 int tw_powercap_tick(const struct tw_collector *c, struct tw_err *err)
@@ -123,7 +124,7 @@ int tw_powercap_tick(const struct tw_collector *c, struct tw_err *err)
 	if (c->powercap_out != NULL) {
 		const struct tw_charge node = charge_of_node(c->power);
 
-		failed = tw_powercap_write(c->powercap_out, tells, &node, err) < 0;
+		failed = write_tree(c->powercap_out, tells, &node, err) < 0;
 	}
 	if (c->vm_power_dir == NULL)
 		return failed ? -1 : 0;

@@ -24,10 +24,6 @@ struct tw_err;
 /* Of a virtual counter: the next value after it is 0. */
 #define TW_POWERCAP_RANGE_UJ UINT64_C(262143328850)
 
-/* Kinds that are told in tells[], with the energy that c has of each. */
-int tw_powercap_write(const char *dir, const bool tells[TW_ZONE_KIND_COUNT],
-		      const struct tw_charge *c, struct tw_err *err);
-
 /* A tree of the machine below c->powercap_out, and one of each VM below
  * c->vm_power_dir/ID; whichever are not NULL. The first failure is told, after all were
  * tried. */

@@ -24,11 +24,6 @@ static const double limits_w[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_GPU] = 4000,     [TW_ZONE_OTHER] = 50000, [TW_ZONE_SENSOR] = 50000,
 };
 
-double tw_zone_limit_w(enum tw_zone_kind kind)
-{
-	return limits_w[kind];
-}
-
 static struct tw_span untold(const char *why)
 {
 	return (struct tw_span){ .why = why };

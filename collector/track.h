@@ -43,7 +43,4 @@ struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 			     const struct tw_reading *r, uint64_t now_ns,
 			     uint64_t tick_ns);
 
-/* W that a zone of a kind never has. */
-double tw_zone_limit_w(enum tw_zone_kind kind);
-
 #endif /* TW_COLLECTOR_TRACK_H */

@@ -4,8 +4,8 @@
 
 /*
  * The table of workloads: processes, and what they belong to. Every nanosecond of CPU
- *time that a source of tasks tells is in exactly one process and one cgroup, so that the
- *sums over either level are the machine's:
+ * time that a source of tasks tells is in exactly one process and one cgroup, so that the
+ * sums over either level are the machine's:
  *
  *	process -> cgroup
  *	process -> owner (a container or a VM, or none) -> pod (or none)
@@ -14,7 +14,7 @@
  * ended without being seen one by one are a pseudo process of their cgroup, tgid 0.
  *
  * Workloads are never moved in memory. One that has ended stays until it has been
- *scraped, or for keep_ms, and no more than ended_max of them.
+ * scraped, or for keep_ms, and no more than ended_max of them.
  */
 
 #include "collector/cgroup.h"

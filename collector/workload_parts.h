@@ -166,9 +166,6 @@ struct tw_task_sink tw_workloads_sink(struct tw_workloads *t);
 /* What was not told one by one, and who is missing: after the source has been read. */
 void tw_workloads_settle(struct tw_workloads *t);
 
-/* It lives no more. */
-void tw_process_end(struct tw_workloads *t, struct tw_process *p);
-
 /* ---- workload_unseen.c ---- */
 
 /* CPU time of what was not seen at all, to its cgroup: where a source tells no ends. */

@@ -71,7 +71,8 @@ static void queue_ended(struct tw_workloads *t, struct tw_process *p)
 	t->ended_count++;
 }
 
-void tw_process_end(struct tw_workloads *t, struct tw_process *p)
+/* It lives no more. */
+static void end_process(struct tw_workloads *t, struct tw_process *p)
 {
 	if (p->w.ended)
 		return;
@@ -127,7 +128,7 @@ static void on_ended(void *arg, const struct tw_task *task)
 	}
 	update_program(p, task);
 	tw_process_take(t, p, task->cpu_ns);
-	tw_process_end(t, p);
+	end_process(t, p);
 }
 
 /* Whose a process was that is first heard of as it moves: its parent's, who made it. */
@@ -247,10 +248,10 @@ static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 	struct tw_group *g = (struct tw_group *)p->w.cgroup;
 
 	if (!t->source->tells_ends) {
-		tw_process_end(t, p);
+		end_process(t, p);
 	} else if (t->now_ns - p->seen_ns > MISSING_NS) {
 		g->lost_ns += p->counted_ns;
-		tw_process_end(t, p);
+		end_process(t, p);
 	} else {
 		g->missing_ns += p->counted_ns;
 	}

@@ -2,16 +2,16 @@
 /*
  * CPU time of processes that no look at /proc has seen: those that begin and end between
  * two ticks, the last moments of others, and what hidepid hides. The kernel counts it
- *with their cgroup, so it is charged there, to the process "ended":
+ * with their cgroup, so it is charged there, to the process "ended":
  *
  *	own(g)	= growth of g's total less that of the cgroups known below it
  *	owed(g)	= owed(g) + own(g) - growth of what was charged in g
  *
  * /proc tells times in ticks of some ms, cut off, so each living process of a cgroup may
  * owe two of those (user and system); what is above that is charged. A process that moves
- *is followed late: its time is missing in one cgroup and too much in another, so that no
- *more is charged in all than all of them owe together. Time of a cgroup that came and
- *went unknown is that of the nearest above it.
+ * is followed late: its time is missing in one cgroup and too much in another, so that no
+ * more is charged in all than all of them owe together. Time of a cgroup that came and
+ * went unknown is that of the nearest above it.
  */
 #include "collector/proc_stat.h"
 #include "collector/workload_parts.h"

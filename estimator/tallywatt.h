@@ -6,9 +6,10 @@
  * libtallywatt: watts from a power model, in the process that asks.
  *
  *	char why[TALLYWATT_ERROR_SIZE];
- *	struct tallywatt_model *m = tallywatt_open("XgboostFitTrainer_0.zip", why,
- *sizeof(why)); double x[] = { 1000, 50 }, watts[TALLYWATT_COMPONENTS_MAX];
+ *	double x[] = { 1000, 50 }, watts[TALLYWATT_COMPONENTS_MAX];
+ *	struct tallywatt_model *m;
  *
+ *	m = tallywatt_open("XgboostFitTrainer_0.zip", why, sizeof(why));
  *	if (m == NULL || tallywatt_predict(m, x, 1, 2, watts) < 0)
  *		..
  *	tallywatt_close(m);
