@@ -5,6 +5,7 @@
 #include "lib/fileset.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -129,6 +130,21 @@ static int write_empty(char **data, size_t *len, struct tw_err *err)
 	return 0;
 }
 
+/*
+ * libzip 1.7.3 finds out in the first call what a source must be able to do, without a
+ * lock: a second thread, at the same time, may be told that its archive is read-only.
+ */
+static zip_t *open_new(zip_source_t *src, zip_error_t *e)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	zip_t *z;
+
+	pthread_mutex_lock(&lock);
+	z = zip_open_from_source(src, ZIP_CREATE | ZIP_TRUNCATE, e);
+	pthread_mutex_unlock(&lock);
+	return z;
+}
+
 int tw_zip_write(const struct tw_fileset *s, char **data, size_t *len, struct tw_err *err)
 {
 	zip_source_t *src = NULL;
@@ -145,7 +161,7 @@ int tw_zip_write(const struct tw_fileset *s, char **data, size_t *len, struct tw
 		goto out;
 	}
 	zip_source_keep(src); /* zip_close() drops its own reference */
-	z = zip_open_from_source(src, ZIP_CREATE | ZIP_TRUNCATE, &e);
+	z = open_new(src, &e);
 	if (z == NULL) {
 		zip_source_free(src);
 		fail_zip(err, &e, "archive");

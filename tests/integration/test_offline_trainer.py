@@ -265,7 +265,7 @@ class KilledWhilePublishing(Case):
             trainer.stop(signal.SIGKILL)
             client.close()
             digest = self.digest(db)
-            self.assertIn(digest, digests, f"kill {i} left part of a pipeline")
+            self.assertIn(digest, digests, f"kill {i} left another pipeline:\n{trainer.log()}")
             seen.add(digest)
         # Left-overs of those that were killed go away with the next publication.
         trainer = self.start_http("tw-trainer", "--model-db", db)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Alone in a program: nothing may have packed an archive before the threads do. */
+#include "tests/unit/tw_test.h"
+
+#include "lib/err.h"
+#include "lib/fileset.h"
+#include "lib/zip.h"
+#include "tests/unit/zip_bytes.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define PROCESSES 200
+
+struct packer {
+	const struct tw_fileset *files;
+	atomic_int *waiting;
+	int rc;
+};
+
+static void *pack(void *arg)
+{
+	struct packer *p = arg;
+	struct tw_err err = { 0 };
+	char *data = NULL;
+	size_t len;
+
+	/* Awake when the last one comes, so that all begin at once. */
+	atomic_fetch_sub(p->waiting, 1);
+	while (atomic_load(p->waiting) > 0)
+		;
+	p->rc = tw_zip_write(p->files, &data, &len, &err);
+	free(data);
+	return NULL;
+}
+
+/* In a process that has packed nothing yet. Returns how many threads failed. */
+static int pack_first(const struct tw_fileset *files)
+{
+	atomic_int waiting = THREADS;
+	struct packer packer[THREADS];
+	pthread_t thread[THREADS];
+	int failed = 0;
+
+	for (int i = 0; i < THREADS; i++) {
+		packer[i] = (struct packer){ files, &waiting, -1 };
+		if (pthread_create(&thread[i], NULL, pack, &packer[i]) != 0)
+			_exit(99);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		failed += packer[i].rc < 0;
+	}
+	return failed;
+}
+
+static void the_first_archives_may_be_packed_at_the_same_time(void **state)
+{
+	struct tw_fileset files = { 0 };
+
+	(void)state;
+	zip_add_to(&files, "a", "1", 1);
+	for (int i = 0; i < PROCESSES; i++) {
+		const pid_t child = fork();
+		int status;
+
+		if (child == 0)
+			_exit(pack_first(&files));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+	tw_fileset_clear(&files);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_archives_may_be_packed_at_the_same_time),
+	};
+
+	return cmocka_run_group_tests_name("zip_threads", tests, NULL, NULL);
+}
