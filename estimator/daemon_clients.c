@@ -72,8 +72,9 @@ static void update(struct tw_estimator *e, struct tw_watched *w)
 	struct epoll_event ev = { .events = tw_session_events(w->session),
 				  .data = { .ptr = w } };
 	const uint64_t deadline_ms = tw_session_deadline_ms(w->session);
-	struct tw_err err = { 0 };
+	struct tw_err err;
 
+	tw_err_clear(&err);
 	if (deadline_ms < e->look_ms)
 		e->look_ms = deadline_ms;
 	set_busy(e, w, tw_session_busy(w->session));

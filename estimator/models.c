@@ -65,8 +65,10 @@ static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
 	    !same_text(k->trainer, r->trainer) || !same_text(k->filter, r->filter) ||
 	    k->metrics.count != r->metrics.count)
 		return false;
+	/* Most clients send them sorted, too. */
 	for (size_t i = 0; i < r->metrics.count; i++)
-		if (!tw_strs_has(&k->metrics, r->metrics.at[i]))
+		if (strcmp(k->metrics.at[i], r->metrics.at[i]) != 0 &&
+		    !tw_strs_has(&k->metrics, r->metrics.at[i]))
 			return false;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include "estimator/request_system.h"
 #include "estimator/request_times.h"
 #include "estimator/request_values.h"
+#include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/jsax.h"
 
@@ -47,9 +48,10 @@ struct tw_request_parser {
 	struct tw_jsax *jsax;
 	size_t bytes; /* of this request */
 	enum field field;
-	bool seen[FIELD_COUNT];
+	unsigned seen; /* 1 << enum field */
 	bool done;
-	char *output, *source;
+	struct tw_arena arena; /* of the request's texts */
+	const char *output, *source;
 	unsigned components, named; /* asked for, and how many names were given */
 	struct tw_values values;
 	struct tw_request_system system;
@@ -65,9 +67,12 @@ static int fail_type(const char *name, const char *want, const struct tw_jsax_ev
 }
 
 /* A string, or null for none. */
-static int take_text(char **to, const char *name, const struct tw_jsax_event *e,
-		     struct tw_err *err)
+static int take_text(struct tw_request_parser *p, const char **to,
+		     const struct tw_jsax_event *e, struct tw_err *err)
 {
+	const char *name = field_names[p->field];
+	char *copy;
+
 	if (e->type == TW_JSAX_NULL)
 		return 0;
 	if (e->type != TW_JSAX_TEXT)
@@ -77,16 +82,20 @@ static int take_text(char **to, const char *name, const struct tw_jsax_event *e,
 			       name, TW_REQUEST_TEXT_MAX);
 	if (e->len == 0)
 		return 0;
-	*to = strndup(e->text, e->len);
-	if (*to == NULL)
+	copy = tw_arena_get(&p->arena, e->len + 1);
+	if (copy == NULL)
 		return tw_fail(err, TW_NOMEM, "%s", name);
+	memcpy(copy, e->text, e->len);
+	copy[e->len] = '\0';
+	*to = copy;
 	return 0;
 }
 
 /* A list of different names, or null for none. */
-static int take_name(struct tw_strs *to, const char *name, const struct tw_jsax_event *e,
-		     struct tw_err *err)
+static int take_name(struct tw_request_parser *p, struct tw_strs *to,
+		     const struct tw_jsax_event *e, struct tw_err *err)
 {
+	const char *name = field_names[p->field];
 	char at[64];
 
 	if (e->depth == 1) {
@@ -105,7 +114,7 @@ static int take_name(struct tw_strs *to, const char *name, const struct tw_jsax_
 	if (to->count == TW_REQUEST_METRICS_MAX)
 		return tw_fail(err, TW_INVALID, "%s: more than %d", name,
 			       TW_REQUEST_METRICS_MAX);
-	if (tw_strs_add(to, e->text, e->len, err) < 0)
+	if (tw_strs_add_in(to, &p->arena, e->text, e->len, err) < 0)
 		return tw_err_wrap(err, "%s[%zu]", name, to->count);
 	if (tw_strs_find(to, to->at[to->count - 1]) != (ptrdiff_t)to->count - 1)
 		return tw_fail(err, TW_INVALID, "%s[%zu]: '%s' is there twice", name,
@@ -179,18 +188,28 @@ static int take_component(struct tw_request_parser *p, const struct tw_jsax_even
 	return 0;
 }
 
+static bool is_field(const struct tw_jsax_event *e, enum field f)
+{
+	return strlen(field_names[f]) == e->len &&
+	       memcmp(field_names[f], e->text, e->len) == 0;
+}
+
+/* Clients send the fields in order: the next one is tried first. */
 static int take_key(struct tw_request_parser *p, const struct tw_jsax_event *e,
 		    struct tw_err *err)
 {
-	for (int i = 0; i < FIELD_COUNT && e->len > 0; i++) {
-		if (field_names[i][0] != e->text[0] || strlen(field_names[i]) != e->len ||
-		    memcmp(field_names[i], e->text, e->len) != 0)
+	const unsigned next = p->seen != 0 ? (unsigned)p->field + 1 : 0;
+
+	for (unsigned i = 0; i < FIELD_COUNT; i++) {
+		const enum field f = (enum field)((next + i) % FIELD_COUNT);
+
+		if (!is_field(e, f))
 			continue;
-		if (p->seen[i])
+		if ((p->seen & 1u << f) != 0)
 			return tw_fail(err, TW_INVALID, "%s: given twice",
-				       field_names[i]);
-		p->seen[i] = true;
-		p->field = (enum field)i;
+				       field_names[f]);
+		p->seen |= 1u << f;
+		p->field = f;
 		return 0;
 	}
 	p->field = FIELD_UNKNOWN;
@@ -200,25 +219,23 @@ static int take_key(struct tw_request_parser *p, const struct tw_jsax_event *e,
 static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e,
 		      struct tw_err *err)
 {
-	const char *name = p->field < FIELD_COUNT ? field_names[p->field] : "";
-
 	switch (p->field) {
 	case FIELD_METRICS:
-		return take_name(&p->request.metrics, name, e, err);
+		return take_name(p, &p->request.metrics, e, err);
 	case FIELD_VALUES:
 		return take_row_value(p, e, err);
 	case FIELD_OUTPUT:
-		return take_text(&p->output, name, e, err);
+		return take_text(p, &p->output, e, err);
 	case FIELD_SOURCE:
-		return take_text(&p->source, name, e, err);
+		return take_text(p, &p->source, e, err);
 	case FIELD_SYSTEM_FEATURES:
-		return take_name(&p->system.names, name, e, err);
+		return take_name(p, &p->system.names, e, err);
 	case FIELD_SYSTEM_VALUES:
 		return tw_request_system_value(&p->system, e, err);
 	case FIELD_TRAINER:
-		return take_text(&p->request.trainer, name, e, err);
+		return take_text(p, &p->request.trainer, e, err);
 	case FIELD_FILTER:
-		return take_text(&p->request.filter, name, e, err);
+		return take_text(p, &p->request.filter, e, err);
 	case FIELD_VERSION:
 		return take_version(p, e, err);
 	case FIELD_COMPONENTS:
@@ -312,22 +329,23 @@ const struct tw_request *tw_request_parser_request(const struct tw_request_parse
 	return &p->request;
 }
 
-static void clear(struct tw_request_parser *p)
-{
-	tw_strs_clear(&p->request.metrics);
-	free(p->request.trainer);
-	free(p->request.filter);
-	free(p->output);
-	free(p->source);
-	tw_request_times_release(&p->times);
-}
-
 void tw_request_parser_reset(struct tw_request_parser *p)
 {
-	clear(p);
-	tw_request_system_release(&p->system);
+	const struct tw_strs metrics = { .at = p->request.metrics.at,
+					 .size = p->request.metrics.size };
+
+	p->bytes = 0;
+	p->seen = 0;
+	p->done = false;
+	p->output = NULL;
+	p->source = NULL;
+	p->components = 0;
+	p->named = 0;
+	p->request = (struct tw_request){ .metrics = metrics };
+	tw_arena_reset(&p->arena);
 	tw_values_reset(&p->values);
-	*p = (struct tw_request_parser){ .jsax = p->jsax, .values = p->values };
+	tw_request_system_reset(&p->system);
+	tw_request_times_release(&p->times);
 	tw_jsax_reset(p->jsax);
 }
 
@@ -339,6 +357,7 @@ int tw_request_parser_new(struct tw_request_parser **out, struct tw_err *err)
 
 	if (p == NULL)
 		return tw_fail(err, TW_NOMEM, "request parser");
+	p->system.arena = &p->arena;
 	if (tw_jsax_new(&limits, take_event, p, &p->jsax, err) < 0) {
 		free(p);
 		return -1;
@@ -351,9 +370,11 @@ void tw_request_parser_free(struct tw_request_parser *p)
 {
 	if (p == NULL)
 		return;
-	clear(p);
-	tw_request_system_release(&p->system);
+	tw_strs_drop(&p->request.metrics);
 	tw_values_release(&p->values);
+	tw_request_system_release(&p->system);
+	tw_request_times_release(&p->times);
+	tw_arena_release(&p->arena);
 	tw_jsax_free(p->jsax);
 	free(p);
 }

@@ -47,8 +47,8 @@ struct tw_request {
 	const struct tw_strs *series;
 	enum tw_output output;
 	const struct tw_energy_source *source;
-	char *trainer;       /* NULL: any */
-	char *filter;        /* NULL: none */
+	const char *trainer; /* NULL: any */
+	const char *filter;  /* NULL: none */
 	unsigned version;    /* 1, or 2 for who wants to know more */
 	unsigned components; /* of version 2: 1 << enum tw_component; 0: as they come */
 };

@@ -8,17 +8,18 @@
 
 #include <string.h>
 
-static int add_system_text(struct tw_strs *to, const struct tw_jsax_event *e,
+static int add_system_text(struct tw_request_system *s, const struct tw_jsax_event *e,
 			   struct tw_err *err)
 {
 	char number[TW_DOUBLE_TEXT];
 
 	if (e->type == TW_JSAX_NUMBER)
-		return tw_strs_add(to, number, tw_format_double(number, e->number), err);
+		return tw_strs_add_in(&s->texts, s->arena, number,
+				      tw_format_double(number, e->number), err);
 	if (e->type == TW_JSAX_TEXT && e->len <= TW_REQUEST_TEXT_MAX &&
 	    memchr(e->text, '\0', e->len) == NULL)
-		return tw_strs_add(to, e->text, e->len, err);
-	return tw_strs_adds(to, "", err);
+		return tw_strs_add_in(&s->texts, s->arena, e->text, e->len, err);
+	return tw_strs_add_in(&s->texts, s->arena, "", 0, err);
 }
 
 int tw_request_system_value(struct tw_request_system *s, const struct tw_jsax_event *e,
@@ -36,7 +37,7 @@ int tw_request_system_value(struct tw_request_system *s, const struct tw_jsax_ev
 	if (v->in_row == TW_REQUEST_METRICS_MAX)
 		return tw_fail(err, TW_INVALID, "system_values: more than %d",
 			       TW_REQUEST_METRICS_MAX);
-	if (add_system_text(&s->texts, e, err) < 0)
+	if (add_system_text(s, e, err) < 0)
 		return -1;
 	if (e->type == TW_JSAX_NUMBER)
 		return tw_values_add(v, e->number, err);
@@ -66,7 +67,8 @@ int tw_request_system_finish(struct tw_request_system *s, struct tw_request *r,
 		if (r->metrics.count == TW_REQUEST_METRICS_MAX)
 			return tw_fail(err, TW_INVALID, "metrics: more than %d",
 				       TW_REQUEST_METRICS_MAX);
-		if (tw_strs_adds(&r->metrics, s->names.at[i], err) < 0)
+		if (tw_strs_add_in(&r->metrics, s->arena, s->names.at[i],
+				   strlen(s->names.at[i]), err) < 0)
 			return -1;
 		x[count++] = x[i];
 	}
@@ -79,9 +81,16 @@ int tw_request_system_finish(struct tw_request_system *s, struct tw_request *r,
 	return 0;
 }
 
+void tw_request_system_reset(struct tw_request_system *s)
+{
+	s->names.count = 0;
+	s->texts.count = 0;
+	tw_values_reset(&s->values);
+}
+
 void tw_request_system_release(struct tw_request_system *s)
 {
-	tw_strs_clear(&s->names);
-	tw_strs_clear(&s->texts);
+	tw_strs_drop(&s->names);
+	tw_strs_drop(&s->texts);
 	tw_values_release(&s->values);
 }

@@ -10,12 +10,14 @@
 #include "estimator/request_values.h"
 #include "lib/strs.h"
 
+struct tw_arena;
 struct tw_err;
 struct tw_jsax_event;
 struct tw_request;
 
-/* As they come. All zero bytes is none. */
+/* As they come. All zero bytes, but for the arena, is none. */
 struct tw_request_system {
+	struct tw_arena *arena; /* which the texts of names and texts are in */
 	struct tw_strs names;
 	struct tw_strs texts;
 	struct tw_values values; /* one row */
@@ -32,6 +34,8 @@ int tw_request_system_value(struct tw_request_system *s, const struct tw_jsax_ev
 int tw_request_system_finish(struct tw_request_system *s, struct tw_request *r,
 			     struct tw_err *err);
 
+/* None again, with the memory that a usual request takes. */
+void tw_request_system_reset(struct tw_request_system *s);
 void tw_request_system_release(struct tw_request_system *s);
 
 #endif /* TW_ESTIMATOR_REQUEST_SYSTEM_H */

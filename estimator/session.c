@@ -106,10 +106,11 @@ static bool take(struct tw_session *s, const char *data, size_t len, size_t *at,
 	while (*at < len && !blocked(s)) {
 		const size_t rest = len - *at,
 			     piece = rest < TW_SESSION_PIECE ? rest : TW_SESSION_PIECE;
-		struct tw_err err = { 0 };
+		struct tw_err err;
 		size_t used = 0;
 		bool done = false;
 
+		tw_err_clear(&err);
 		if (tw_session_owes(s) && (!flush(s, now_ms) || blocked(s)))
 			return blocked(s);
 		if (tw_request_parser_feed(s->parser, data + *at, piece, &used, &done,

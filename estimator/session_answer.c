@@ -56,9 +56,10 @@ static bool keep_reply(struct tw_session *s)
 static bool go_on_reply(struct tw_session *s, struct tw_reply *reply)
 {
 	const struct tw_request *r = tw_request_parser_request(s->parser);
-	struct tw_err err = { 0 };
+	struct tw_err err;
 	bool done = false;
 
+	tw_err_clear(&err);
 	if (tw_reply_go_on(reply, s->turn_ns, &done, &err) < 0) {
 		tw_session_end_reply(s);
 		return refuse(s, &err);
@@ -94,8 +95,9 @@ static uint64_t user_of(const struct tw_session *s, const struct tw_request *r)
 bool tw_session_answer(struct tw_session *s, uint64_t now_ms)
 {
 	const struct tw_request *r = tw_request_parser_request(s->parser);
-	struct tw_err err = { 0 };
+	struct tw_err err;
 
+	tw_err_clear(&err);
 	switch (tw_models_find(s->desk->models, r, &s->served, &err)) {
 	case TW_MODELS_READY:
 		break;

@@ -141,6 +141,7 @@ static void append(struct tw_trees *t, const struct tw_tree_arrays *a,
 	}
 	t->tree[t->count++] = (struct tw_tree_root){ .at = base, .depth = w->depth };
 	t->nodes += w->found;
+	t->steps += w->depth;
 }
 
 int tw_trees_add(struct tw_trees *t, const struct tw_tree_arrays *a, size_t features,
@@ -176,11 +177,7 @@ out:
 
 uint64_t tw_trees_row_ns(const struct tw_trees *t)
 {
-	uint64_t steps = 0;
-
-	for (size_t i = 0; i < t->count; i++)
-		steps += t->tree[i].depth;
-	return steps / 2;
+	return t->steps / 2;
 }
 
 void tw_trees_release(struct tw_trees *t)

@@ -53,6 +53,7 @@ struct tw_trees {
 	size_t nodes, nodes_size;
 	struct tw_tree_root *tree;
 	size_t count, count_size;
+	size_t steps; /* of a row, down all trees */
 	float base;
 };
 

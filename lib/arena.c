@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define CHUNK_MIN ((size_t)4 << 10)
+#define CHUNK_MIN ((size_t)1 << 10)
 #define CHUNK_MAX ((size_t)256 << 10)
 
 struct tw_arena_chunk {
@@ -44,6 +44,14 @@ void *tw_arena_get(struct tw_arena *a, size_t len)
 	at = (char *)a->chunk->data + a->used;
 	a->used += len;
 	return at;
+}
+
+void tw_arena_reset(struct tw_arena *a)
+{
+	if (a->chunk != NULL && a->chunk->older == NULL && a->size <= CHUNK_MIN)
+		a->used = 0;
+	else
+		tw_arena_release(a);
 }
 
 void tw_arena_release(struct tw_arena *a)

@@ -36,6 +36,13 @@ struct tw_err {
 	char text[TW_ERR_TEXT];
 };
 
+/* No error again. The same as { 0 }, and faster: for what runs for each request. */
+static inline void tw_err_clear(struct tw_err *err)
+{
+	err->code = TW_OK;
+	err->text[0] = '\0';
+}
+
 /*
  * Record a failure. Always returns -1, so that it can be returned as is. With TW_NOMEM
  * the text is for what there was no memory; ": out of memory" is added.

@@ -55,27 +55,6 @@ struct tw_jsax {
 	struct tw_jstring string;
 };
 
-const char *tw_jsax_type_name(enum tw_jsax_type type)
-{
-	switch (type) {
-	case TW_JSAX_OBJECT:
-		return "an object";
-	case TW_JSAX_ARRAY:
-		return "an array";
-	case TW_JSAX_TEXT:
-		return "a string";
-	case TW_JSAX_NUMBER:
-		return "a number";
-	case TW_JSAX_TRUE:
-	case TW_JSAX_FALSE:
-		return "a boolean";
-	case TW_JSAX_NULL:
-		return "null";
-	default:
-		return "the end";
-	}
-}
-
 int tw_jsax_new(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
 		struct tw_jsax **out, struct tw_err *err)
 {
@@ -179,6 +158,25 @@ static int take_string(struct tw_jsax *p, const char *data, size_t len, size_t *
 	e.text = p->string.text;
 	e.len = p->string.text_len;
 	e.offset = p->token_at;
+	return emit(p, &e, err);
+}
+
+/* Most strings lie whole in a piece and need no decoding. data is behind the quote. */
+static int take_new_string(struct tw_jsax *p, const char *data, size_t len, size_t *at,
+			   struct tw_err *err)
+{
+	const size_t plain = tw_jstring_plain(data + *at, len - *at);
+	struct tw_jsax_event e = { .type = p->is_key ? TW_JSAX_KEY : TW_JSAX_TEXT,
+				   .text = data + *at,
+				   .len = plain,
+				   .offset = p->token_at };
+
+	if (plain == len - *at || data[*at + plain] != '"' || plain > p->string.limit) {
+		p->token = TOKEN_STRING;
+		tw_jstring_begin(&p->string);
+		return take_string(p, data, len, at, err);
+	}
+	*at += plain + 1;
 	return emit(p, &e, err);
 }
 
@@ -318,10 +316,8 @@ static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *a
 	switch (c) {
 	case '"':
 		p->is_key = (p->want & WANT_KEY) != 0;
-		p->token = TOKEN_STRING;
-		tw_jstring_begin(&p->string);
 		++*at;
-		return take_string(p, data, len, at, err);
+		return take_new_string(p, data, len, at, err);
 	case '{':
 	case '[':
 		++*at;

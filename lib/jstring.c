@@ -42,6 +42,11 @@ static size_t skip_plain(const char *data, size_t i, size_t stop)
 	return i;
 }
 
+size_t tw_jstring_plain(const char *data, size_t len)
+{
+	return skip_plain(data, 0, len);
+}
+
 void tw_jstring_begin(struct tw_jstring *s)
 {
 	s->len = 0;

@@ -30,6 +30,12 @@ struct tw_jstring {
 	unsigned char utf8_left, utf8_min, utf8_max; /* of the next byte */
 };
 
+/*
+ * How many bytes from the start of data stand for themselves in a string: if the next one
+ * is the closing quote, they are all of it.
+ */
+size_t tw_jstring_plain(const char *data, size_t len);
+
 /* Behind the opening quote. */
 void tw_jstring_begin(struct tw_jstring *s);
 

@@ -44,6 +44,7 @@ lib-src += lib/httpd_work.c
 lib-src += lib/intern.c
 lib-src += lib/jnumber.c
 lib-src += lib/jsax.c
+lib-src += lib/jsax_type.c
 lib-src += lib/jsax_whole.c
 lib-src += lib/json.c
 lib-src += lib/json_file.c

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/strs.h"
 
+#include "lib/arena.h"
 #include "lib/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
+/* Room for one more text, which may be copied. */
+static int prepare(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
 {
-	char *copy;
-
 	if (len > 0 && memchr(s, '\0', len) != NULL)
 		return tw_fail(err, TW_INVALID, "text with a NUL byte");
 	if (l->count == l->size) {
@@ -21,7 +21,12 @@ int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err
 		l->at = at;
 		l->size = size;
 	}
-	copy = malloc(len + 1);
+	return 0;
+}
+
+static int put(struct tw_strs *l, char *copy, const char *s, size_t len,
+	       struct tw_err *err)
+{
 	if (copy == NULL)
 		return tw_fail(err, TW_NOMEM, "text of %zu bytes", len);
 	if (len > 0)
@@ -29,6 +34,19 @@ int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err
 	copy[len] = '\0';
 	l->at[l->count++] = copy;
 	return 0;
+}
+
+int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
+{
+	return prepare(l, s, len, err) < 0 ? -1 : put(l, malloc(len + 1), s, len, err);
+}
+
+int tw_strs_add_in(struct tw_strs *l, struct tw_arena *a, const char *s, size_t len,
+		   struct tw_err *err)
+{
+	return prepare(l, s, len, err) < 0
+		       ? -1
+		       : put(l, tw_arena_get(a, len + 1), s, len, err);
 }
 
 int tw_strs_adds(struct tw_strs *l, const char *s, struct tw_err *err)
@@ -97,6 +115,12 @@ void tw_strs_clear(struct tw_strs *l)
 {
 	for (size_t i = 0; i < l->count; i++)
 		free(l->at[i]);
+	free(l->at);
+	*l = (struct tw_strs){ 0 };
+}
+
+void tw_strs_drop(struct tw_strs *l)
+{
 	free(l->at);
 	*l = (struct tw_strs){ 0 };
 }

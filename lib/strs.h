@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct tw_arena;
 struct tw_err;
 
 struct tw_strs {
@@ -23,6 +24,13 @@ int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err
 
 /* As above, for a whole C string. */
 int tw_strs_adds(struct tw_strs *l, const char *s, struct tw_err *err);
+
+/*
+ * The same, with the copy in an arena. A list has texts of one kind only; this kind is
+ * freed with tw_strs_drop(), or filled again from a count of 0.
+ */
+int tw_strs_add_in(struct tw_strs *l, struct tw_arena *a, const char *s, size_t len,
+		   struct tw_err *err);
 
 /* Place of s, or -1. Linear: for short lists. */
 ptrdiff_t tw_strs_find(const struct tw_strs *l, const char *s);
@@ -39,5 +47,8 @@ void tw_strs_sort(struct tw_strs *l);
 
 /* Free the texts; the list is empty and reusable afterwards. */
 void tw_strs_clear(struct tw_strs *l);
+
+/* The same for a list whose texts are not its own. */
+void tw_strs_drop(struct tw_strs *l);
 
 #endif /* TW_STRS_H */

@@ -356,9 +356,8 @@ static void the_last_good_copy_serves_while_the_server_is_gone(void **state)
 	assert_string_equal(in_use[0]->from, f.server.url);
 	tw_models_release(f.models, in_use[0]);
 	/* Other wishes have other copies. */
-	f.request.trainer = strdup("Other");
+	f.request.trainer = "Other";
 	expect_model(&f, "");
-	free(f.request.trainer);
 	free(keep);
 	tear_down(&f);
 }
@@ -388,9 +387,8 @@ static void a_configured_url_serves_where_the_server_does_not(void **state)
 	expect_model(&f, "");
 	/* And of another trainer. */
 	f.request.output = TW_ABS_POWER;
-	f.request.trainer = strdup("OfDatabase");
+	f.request.trainer = "OfDatabase";
 	expect_model(&f, "OfDatabase_0");
-	free(f.request.trainer);
 	tear_down(&f);
 	tw_init_urls_release(&urls);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/strs.h"
 #include "tests/unit/fail_alloc.h"
@@ -83,6 +84,52 @@ static void a_copy_is_its_own_and_sorting_is_by_bytes(void **state)
 	tw_strs_sort(&l);
 }
 
+static void texts_in_an_arena_are_forgotten_together_and_take_no_new_memory(void **state)
+{
+	static const char *const texts[] = { "cpu_time", "", "instructions" };
+	struct tw_arena arena = { 0 };
+	struct tw_strs l = { 0 };
+	struct tw_err err = { 0 };
+	char *first = NULL;
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < 3; i++)
+			assert_int_equal(tw_strs_add_in(&l, &arena, texts[i],
+							strlen(texts[i]), &err),
+					 0);
+		assert_int_equal(l.count, 3);
+		for (size_t i = 0; i < 3; i++)
+			assert_string_equal(l.at[i], texts[i]);
+		assert_true(first == NULL || first == l.at[0]);
+		first = l.at[0];
+		l.count = 0;
+		tw_arena_reset(&arena);
+	}
+	assert_int_equal(tw_strs_add_in(&l, &arena, "a\0b", 3, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_int_equal(l.count, 0);
+	tw_strs_drop(&l);
+	tw_arena_release(&arena);
+}
+
+static void an_arena_keeps_little_when_it_is_reset(void **state)
+{
+	struct tw_arena arena = { 0 };
+
+	(void)state;
+	tw_arena_reset(&arena);
+	assert_null(arena.chunk);
+	assert_non_null(tw_arena_get(&arena, 100));
+	tw_arena_reset(&arena);
+	assert_non_null(arena.chunk);
+	assert_int_equal(arena.used, 0);
+	assert_non_null(tw_arena_get(&arena, 100000));
+	tw_arena_reset(&arena);
+	assert_null(arena.chunk);
+	tw_arena_release(&arena);
+}
+
 static void every_failed_allocation_is_reported_and_keeps_the_list(void **state)
 {
 	(void)state;
@@ -114,6 +161,9 @@ int main(void)
 		cmocka_unit_test(a_nul_inside_is_refused),
 		cmocka_unit_test(splitting_drops_blanks_and_empty_parts),
 		cmocka_unit_test(a_copy_is_its_own_and_sorting_is_by_bytes),
+		cmocka_unit_test(
+			texts_in_an_arena_are_forgotten_together_and_take_no_new_memory),
+		cmocka_unit_test(an_arena_keeps_little_when_it_is_reset),
 		cmocka_unit_test(every_failed_allocation_is_reported_and_keeps_the_list),
 	};
 

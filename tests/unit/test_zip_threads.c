@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 4
-#define PROCESSES 200
+#define THREADS 2
+#define PROCESSES 300
 
 struct packer {
 	const struct tw_fileset *files;
