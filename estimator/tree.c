@@ -86,7 +86,7 @@ static int reserve(struct tw_trees *t, size_t nodes, struct tw_err *err)
 			       TW_TREE_NODES_MAX, TW_TREE_COUNT_MAX);
 	if (need > t->nodes_size) {
 		const size_t size = need + t->nodes_size;
-		struct tw_tree_node *node = realloc(t->node, size * sizeof(*node));
+		uint64_t *node = realloc(t->node, size * sizeof(*node));
 		float *leaf;
 
 		if (node == NULL)
@@ -110,12 +110,10 @@ static int reserve(struct tw_trees *t, size_t nodes, struct tw_err *err)
 	return 0;
 }
 
-static struct tw_tree_node make_node(uint32_t right, size_t slot, float split)
+static uint64_t make_node(uint32_t right, size_t slot, float split)
 {
-	return (struct tw_tree_node){
-		.split = tw_tree_key(split),
-		.link = right << TW_TREE_SLOT_BITS | (uint32_t)slot,
-	};
+	return (uint64_t)tw_tree_key(split) << 32 | (uint64_t)right << TW_TREE_SLOT_BITS |
+	       slot;
 }
 
 /*

@@ -14,6 +14,12 @@
  * pointing at themselves. So every row takes the same number of steps down a tree and
  * several rows go down together without a branch. Values are compared as integers of
  * the same order: the carry of that comparison is added to the child's place.
+ *
+ * A node, from its highest bit: tw_tree_key() of the split value, 32 bits; the right
+ * child's place, 23, the left child is before it; the slot of the feature's key, 9. Each
+ * feature f has two slots, which differ where it is missing: 2f holds a key below all
+ * splits then, 2f + 1 one above. A row's key has ones below its 32 bits, so that it is
+ * compared with the node as a whole.
  */
 
 #include <stddef.h>
@@ -28,16 +34,6 @@ struct tw_rows;
 #define TW_TREE_COUNT_MAX 10000
 #define TW_TREE_DEPTH_MAX 64
 
-/*
- * link, bits 9 to 31: the right child's place; the left child is before it. Bits 0 to 8:
- * the slot of the feature's key. Each feature f has two, which differ where it is
- * missing: 2f holds a key below all splits then, 2f + 1 one above.
- */
-struct tw_tree_node {
-	uint32_t split; /* tw_tree_key() of the split value */
-	uint32_t link;
-};
-
 #define TW_TREE_SLOTS (2 * TW_TREE_FEATURES_MAX)
 #define TW_TREE_SLOT_BITS 9
 
@@ -48,7 +44,7 @@ struct tw_tree_root {
 
 /* All zero bytes is an ensemble without trees. */
 struct tw_trees {
-	struct tw_tree_node *node;
+	uint64_t *node;
 	float *leaf; /* by place of node; 0 where it is no leaf */
 	size_t nodes, nodes_size;
 	struct tw_tree_root *tree;

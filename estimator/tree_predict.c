@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Rows that are taken together; their keys lie slot by slot. */
-#define BLOCK 32
 /*
  * Rows, or trees, that go down side by side: their loads overlap. Loops over them are
  * unrolled (GCC does not by itself at -O2), so that places stay in registers.
@@ -16,20 +14,26 @@
 #define LANES 16
 #define FEW 4
 
-#define SLOT_MASK (((uint32_t)1 << TW_TREE_SLOT_BITS) - 1)
+#define SLOT_MASK ((UINT64_C(1) << TW_TREE_SLOT_BITS) - 1)
 
+/* Rows that are taken together; their keys lie slot by slot. */
 struct block {
-	uint32_t key[TW_TREE_SLOTS * BLOCK]; /* slot s of row r: key[s * BLOCK + r] */
-	float sum[BLOCK];
+	uint64_t key[TW_TREE_SLOTS * LANES]; /* slot s of row r: key[s * LANES + r] */
+	float sum[LANES];
 	size_t rows;
 };
+
+static inline uint64_t row_key(uint32_t key)
+{
+	return (uint64_t)key << 32 | UINT32_MAX;
+}
 
 /*
  * Keys of a feature's two slots, `stride` apart. As XGBoost sees a value: a float.
  * Infinity, which a large double becomes, is on the same side of every finite split as
  * the largest float, and only that passes a leaf.
  */
-static inline void put_keys(uint32_t *key, size_t stride, const struct tw_rows *in,
+static inline void put_keys(uint64_t *key, size_t stride, const struct tw_rows *in,
 			    size_t feature, size_t row)
 {
 	const uint32_t column =
@@ -37,10 +41,10 @@ static inline void put_keys(uint32_t *key, size_t stride, const struct tw_rows *
 	const double v = column != UINT32_MAX ? in->x[row * in->stride + column] : NAN;
 
 	if (isnan(v)) {
-		key[0] = TW_TREE_KEY_LEFT;
-		key[stride] = TW_TREE_KEY_RIGHT;
+		key[0] = row_key(TW_TREE_KEY_LEFT);
+		key[stride] = row_key(TW_TREE_KEY_RIGHT);
 	} else {
-		key[0] = tw_tree_key(v < FLT_MAX ? (float)v : FLT_MAX);
+		key[0] = row_key(tw_tree_key(v < FLT_MAX ? (float)v : FLT_MAX));
 		key[stride] = key[0];
 	}
 }
@@ -49,28 +53,26 @@ static void load_block(struct block *b, const struct tw_rows *in, size_t feature
 		       size_t first)
 {
 	for (size_t f = 0; f < features; f++) {
-		uint32_t *key = &b->key[2 * f * BLOCK];
+		uint64_t *key = &b->key[2 * f * LANES];
 
 		for (size_t r = 0; r < b->rows; r++)
-			put_keys(key + r, BLOCK, in, f, first + r);
-		/* Rows are taken LANES at a time. */
-		for (size_t r = b->rows; r % LANES != 0; r++)
-			key[r] = key[BLOCK + r] = 0;
+			put_keys(key + r, LANES, in, f, first + r);
+		for (size_t r = b->rows; r < LANES; r++)
+			key[r] = key[LANES + r] = 0;
 	}
 }
 
 /* Keys of a row are `stride` apart. */
-static inline uint32_t step(const struct tw_tree_node *node, uint32_t at,
-			    const uint32_t *key, size_t stride)
+static inline uint32_t step(const uint64_t *node, uint32_t at, const uint64_t *key,
+			    size_t stride)
 {
-	const struct tw_tree_node n = node[at];
-	const uint32_t k = key[(n.link & SLOT_MASK) * stride];
+	const uint64_t n = node[at];
 
-	return (n.link >> TW_TREE_SLOT_BITS) - (k < n.split);
+	return ((uint32_t)n >> TW_TREE_SLOT_BITS) - (key[(n & SLOT_MASK) * stride] < n);
 }
 
 /* One tree, LANES rows. */
-static inline void add_tree(const struct tw_trees *t, size_t tree, const uint32_t *key,
+static inline void add_tree(const struct tw_trees *t, size_t tree, const uint64_t *key,
 			    float *sum)
 {
 	uint32_t at[LANES];
@@ -81,7 +83,7 @@ static inline void add_tree(const struct tw_trees *t, size_t tree, const uint32_
 	for (uint32_t d = t->tree[tree].depth; d > 0; d--)
 #pragma GCC unroll 16
 		for (size_t k = 0; k < LANES; k++)
-			at[k] = step(t->node, at[k], key + k, BLOCK);
+			at[k] = step(t->node, at[k], key + k, LANES);
 #pragma GCC unroll 16
 	for (size_t k = 0; k < LANES; k++)
 		sum[k] += t->leaf[at[k]];
@@ -89,16 +91,15 @@ static inline void add_tree(const struct tw_trees *t, size_t tree, const uint32_
 
 static void predict_block(const struct tw_trees *t, struct block *b)
 {
-	for (size_t r = 0; r < BLOCK; r++)
+	for (size_t r = 0; r < LANES; r++)
 		b->sum[r] = t->base;
 	for (size_t i = 0; i < t->count; i++)
-		for (size_t r = 0; r < b->rows; r += LANES)
-			add_tree(t, i, b->key + r, b->sum + r);
+		add_tree(t, i, b->key, b->sum);
 }
 
 /* Some trees, one row; their number is known where this is inlined. */
 static inline float add_trees(const struct tw_trees *t, size_t first, size_t lanes,
-			      const uint32_t *key, float sum)
+			      const uint64_t *key, float sum)
 {
 	uint32_t at[LANES], depth = 0;
 
@@ -121,7 +122,7 @@ static inline float add_trees(const struct tw_trees *t, size_t first, size_t lan
 static float predict_row(const struct tw_trees *t, size_t features,
 			 const struct tw_rows *in, size_t row)
 {
-	uint32_t key[TW_TREE_SLOTS];
+	uint64_t key[TW_TREE_SLOTS];
 	float sum = t->base;
 	size_t i = 0;
 
@@ -144,7 +145,7 @@ static size_t predict_blocks(const struct tw_trees *t, size_t features,
 	size_t done = 0;
 
 	for (; in->rows - done >= LANES / 2; done += b.rows) {
-		b.rows = in->rows - done < BLOCK ? in->rows - done : BLOCK;
+		b.rows = in->rows - done < LANES ? in->rows - done : LANES;
 		load_block(&b, in, features, done);
 		predict_block(t, &b);
 		for (size_t r = 0; r < b.rows; r++)
