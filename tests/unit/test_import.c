@@ -2,6 +2,8 @@
 /* Old pipelines as sets of files; real ones are in tests/integration. */
 #include "tests/unit/tw_test.h"
 
+#include "estimator/categories.h"
+#include "estimator/predictor.h"
 #include "lib/err.h"
 #include "lib/fileset.h"
 #include "lib/strs.h"
@@ -9,17 +11,23 @@
 #include "model-db/import_find.h"
 #include "model-db/import_model.h"
 #include "model-db/manifest.h"
+#include "model-db/model.h"
 #include "model-db/pipeline_check.h"
 #include "tests/unit/fail_alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GROUP "rapl/AbsPower/BPFOnly/"
-#define LINEAR(feature)                                                               \
+#define WEIGHTS(categories, feature, more)                                            \
 	"{\"package\":{\"All_Weights\":{\"Bias_Weight\":7,\"Categorical_Variables\":" \
-	"{},\"Numerical_Variables\":{\"" feature                                      \
-	"\":{\"scale\":2000,\"mean\":0,\"variance\":0,\"weight\":3}}}}}"
+	"{" categories "},\"Numerical_Variables\":{\"" feature                        \
+	"\":{\"scale\":2000,\"mean\":0,\"variance\":0,\"weight\":3}}" more "}}}"
+#define LINEAR(feature) WEIGHTS("", feature, "")
+#define ARCHITECTURES                                              \
+	"\"cpu_architecture\":{\"Sandy Bridge\":{\"weight\":1.5}," \
+	"\"Broadwell\":{\"weight\":-2}}"
 
 struct file {
 	const char *name, *text;
@@ -159,6 +167,9 @@ static void ours_has_a_manifest_or_a_creator(void **state)
 
 struct outcomes {
 	size_t of[TW_IMPORT_OUTCOMES];
+	char why[256];  /* of the last */
+	double watts;   /* of the last model, for a row of 4 ms on a Sandy Bridge */
+	double unknown; /* the same, on a machine of which nothing is known */
 };
 
 static void told(void *arg, const char *model, enum tw_import_outcome outcome,
@@ -168,18 +179,34 @@ static void told(void *arg, const char *model, enum tw_import_outcome outcome,
 
 	(void)model;
 	assert_true(*why != '\0');
+	snprintf(o->why, sizeof(o->why), "%s", why);
 	o->of[outcome]++;
 }
 
 static int look(void *arg, const struct tw_model *m, struct tw_err *err)
 {
-	(void)arg;
-	(void)m;
-	(void)err;
+	static const char *const name = "cpu_architecture", *const value = "Sandy Bridge";
+	const struct tw_categories given = { .names = &name,
+					     .values = &value,
+					     .count = 1 };
+	const double x = 4;
+	struct tw_rows row = { .x = &x, .rows = 1, .stride = 1, .categories = &given };
+	const struct tw_predictor *p = tw_predictor_find(m->info.predictor);
+	struct outcomes *o = arg;
+	void *state = NULL;
+
+	if (p->load(m->part[0].text, m->part[0].len, &m->part[0].features, &state, err) <
+	    0)
+		return -1;
+	p->predict(state, &row, &o->watts);
+	row.categories = NULL;
+	p->predict(state, &row, &o->unknown);
+	p->free(state);
 	return 0;
 }
 
-static int import(struct tw_fileset *out, struct outcomes *o, struct tw_err *err)
+static int import(const struct file *files, size_t count, struct tw_fileset *out,
+		  struct outcomes *o, struct tw_err *err)
 {
 	const struct tw_import_listener listener = { .told = told,
 						     .look = look,
@@ -187,7 +214,7 @@ static int import(struct tw_fileset *out, struct outcomes *o, struct tw_err *err
 	struct tw_fileset old = { 0 };
 	int rc = -1;
 
-	if (fill(both, COUNT(both), &old, err) < 0 ||
+	if (fill(files, count, &old, err) < 0 ||
 	    tw_import_pipeline(&old, out, &listener, err) < 0)
 		goto out;
 	rc = 0;
@@ -200,12 +227,12 @@ static void weights_alone_are_a_model_with_the_tables_errors(void **state)
 {
 	const struct tw_fileset_file *f;
 	struct tw_fileset out = { 0 };
-	struct outcomes o = { { 0 } };
+	struct outcomes o = { 0 };
 	struct tw_err err = { 0 };
 	size_t models;
 
 	(void)state;
-	if (import(&out, &o, &err) < 0)
+	if (import(both, COUNT(both), &out, &o, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(o.of[TW_IMPORT_USABLE], 1);
 	assert_int_equal(o.of[TW_IMPORT_KEPT], 1);
@@ -223,17 +250,59 @@ static void weights_alone_are_a_model_with_the_tables_errors(void **state)
 	tw_fileset_clear(&out);
 }
 
+/* The first file of a pipeline is the model. */
+static int import_one(const char *name, const char *text, struct outcomes *o,
+		      struct tw_err *err)
+{
+	const struct file files[] = { { name, text }, both[0], both[1] };
+	struct tw_fileset out = { 0 };
+	int rc = import(files, COUNT(files), &out, o, err);
+
+	tw_fileset_clear(&out);
+	return rc;
+}
+
+static void categories_of_weights_are_imported_and_count(void **state)
+{
+	struct outcomes o = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (import_one(GROUP "SGDRegressorTrainer_1.json",
+		       WEIGHTS(ARCHITECTURES, "bpf_cpu_time_us", ""), &o, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(o.of[TW_IMPORT_USABLE], 1);
+	/* Bias, 4 ms of a scale of 2000 us, and the category. */
+	assert_true(o.watts == 7 + 3 * 2 + 1.5);
+	assert_true(o.unknown == 7 + 3 * 2);
+}
+
+static void categories_of_a_curve_are_not_left_out_in_silence(void **state)
+{
+	struct outcomes o = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(import_one(GROUP "LogarithmicRegressionTrainer_1.json",
+				    WEIGHTS(ARCHITECTURES, "bpf_cpu_time_us",
+					    ",\"CurveFit_Weights\":[1,2,3]"),
+				    &o, &err),
+			 -1);
+	assert_string_equal(err.text, "of 1 models none can be used");
+	assert_non_null(strstr(o.why, "package: it has categories"));
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	(void)state;
 	for (int n = 1;; n++) {
 		struct tw_fileset out = { 0 };
-		struct outcomes o = { { 0 } };
+		struct outcomes o = { 0 };
 		struct tw_err err = { 0 };
 		int rc;
 
 		fail_alloc_at(n);
-		rc = import(&out, &o, &err);
+		rc = import(both, COUNT(both), &out, &o, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			tw_fileset_clear(&out);
@@ -282,6 +351,8 @@ int main(void)
 		cmocka_unit_test(a_set_with_one_place_becomes_it),
 		cmocka_unit_test(ours_has_a_manifest_or_a_creator),
 		cmocka_unit_test(weights_alone_are_a_model_with_the_tables_errors),
+		cmocka_unit_test(categories_of_weights_are_imported_and_count),
+		cmocka_unit_test(categories_of_a_curve_are_not_left_out_in_silence),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(places_and_names_report_failed_allocations),
 	};
