@@ -61,6 +61,13 @@ for use in ("cgroupfs_cpu_usage_us", "cgroupfs_user_cpu_usage_us",
             "kubelet_cpu_usage", "kubelet_memory_bytes"):
     OLD[f"kepler_container_{use}_total"] = ("counter", LEVELS["container"])
 
+# What promtool complains of: names of Kepler's own, which whoever asks for them must find.
+UNITS = "metric names should not contain abbreviated units"
+COMPLAINTS = {(f"kepler_{level}_bpf_cpu_time_ms_total", UNITS) for level in LEVELS}
+COMPLAINTS_OLD = {(f"kepler_{level}_bpf_cpu_time_us_total", UNITS) for level in LEVELS} | {
+    (f"kepler_container_cgroupfs_{use}_us_total", UNITS)
+    for use in ("cpu_usage", "user_cpu_usage", "system_cpu_usage")}
+
 # The only name that both have; the older one's labels are told where both are asked for.
 BOTH = "kepler_node_gpu_joules_total"
 

@@ -3,6 +3,7 @@
 import os
 import re
 
+import promtool
 from harness import BIN, Case, call, sanitized, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
@@ -37,6 +38,15 @@ class Metered(Case):
                               float(match[3])))
         return found
 
+    def check_promtool(self, daemon, wanted=frozenset()):
+        """Prometheus' tool has these complaints of the text, and reads all of OpenMetrics."""
+        promtool.need_promtool()
+        self.assertEqual(promtool.complaints(self.metrics(daemon)), wanted)
+        text = self.metrics(daemon, promtool.OPENMETRICS)
+        told = self.parse(text)
+        self.assertEqual(len(told), len(re.findall("^[^#]", text, re.M)))
+        self.assertCountEqual(promtool.read_back(self.dir, text), promtool.as_stored(told))
+
     def joules(self, daemon, name, **labels):
         return sum(value for n, has, value in self.samples(daemon)
                    if n == name and all(has[k] == v for k, v in labels.items()))
@@ -68,10 +78,10 @@ class Metered(Case):
         self.write("proc/vmstat", "pgfault 7\n")
         self.write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\n"
                                    "model name : A \"Xeon\"\nphysical id : 1\ncore id : 2\n")
-        os.makedirs(self.path("sys/fs/cgroup"))
+        os.makedirs(self.path("sys/fs/cgroup"), exist_ok=True)
         self.write("sys/fs/cgroup/cgroup.controllers", "cpu\n")
         self.rapl(1000000)
-        os.makedirs(self.path("sys/class/hwmon/hwmon0"))
+        os.makedirs(self.path("sys/class/hwmon/hwmon0"), exist_ok=True)
         self.write("sys/class/hwmon/hwmon0/name", "power_meter\n")
         self.write("sys/class/hwmon/hwmon0/power1_average", "90000000\n")
         return ["--proc", self.path("proc"), "--sys", self.path("sys"),

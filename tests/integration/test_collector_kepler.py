@@ -7,7 +7,8 @@ import subprocess
 import unittest
 
 from harness import need, shared, wait_until
-from kepler_series import BOTH, COUNTED, KEPLER, LEGACY, LEVELS, OLD, as_found, find
+from kepler_series import (BOTH, COMPLAINTS, COMPLAINTS_OLD, COUNTED, KEPLER, LEGACY,
+                           LEVELS, OLD, as_found, find)
 from metered import RANGE, Metered
 from test_collector import bpf_works
 
@@ -194,6 +195,16 @@ class Kepler(Metered):
     def test_of_both_together_only_one_name_is_the_older_s(self):
         self.check_series({**KEPLER, **LEGACY}, "kepler,kepler-legacy")
 
+    def test_promtool_complains_of_kepler_s_own_names_only(self):
+        for names, wanted in (("kepler", set()), ("kepler-legacy", COMPLAINTS),
+                              ("kepler,kepler-legacy", COMPLAINTS),
+                              ("kepler-0.5", COMPLAINTS | COMPLAINTS_OLD),
+                              ("kepler,kepler-0.5", COMPLAINTS | COMPLAINTS_OLD)):
+            with self.subTest(names):
+                daemon = self.run_machine("--compat", names)
+                self.check_promtool(daemon, wanted)
+                daemon.stop()
+
     def container(self):
         """A real one, with a process that runs; its pid."""
         path = os.path.join(CPUACCT, f"tallywatt-test-{os.getpid()}")
@@ -211,7 +222,8 @@ class Kepler(Metered):
             f.write(str(child.pid))
         return child.pid
 
-    def test_what_is_counted_is_told_at_each_level_and_no_more(self):
+    def run_counted(self):
+        """On this machine, with what only its kernel can count; ready once all is told."""
         need("bpf", bpf_works())
         need("cgroups", os.access(CPUACCT, os.W_OK))
         self.container()
@@ -223,16 +235,19 @@ class Kepler(Metered):
                                  "--filter=no", "--cgroups", "v1", "--meters", "fake",
                                  "--top=0", "--counters", "software", "--trace",
                                  "page-cache,softirqs", "--compat", "kepler-legacy")
+        wait_until(lambda: COUNTED.keys() <= self.found(daemon).keys(), "all is told",
+                   timeout=30)
+        return daemon
 
-        def all_told():
-            found = self.found(daemon)
-            return COUNTED.keys() <= found.keys()
-        wait_until(all_told, "all is told", timeout=30)
-        found = {name: it for name, it in self.found(daemon).items()
+    def test_what_is_counted_is_told_at_each_level_and_no_more(self):
+        found = {name: it for name, it in self.found(self.run_counted()).items()
                  if name in COUNTED or "_joules" not in name}
         wanted = {name: it for name, it in {**LEGACY, **COUNTED}.items()
                   if "_joules" not in name}
         self.assertEqual(found, as_found(wanted))
+
+    def test_promtool_complains_of_no_count(self):
+        self.check_promtool(self.run_counted(), COMPLAINTS)
 
 
 def expand(name):
