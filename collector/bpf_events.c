@@ -2,6 +2,7 @@
 #include "collector/bpf_events.h"
 
 #include "bpf/exits.skel.h"
+#include "collector/bpf_fail.h"
 #include "collector/tasks.h"
 #include "lib/err.h"
 
@@ -68,10 +69,10 @@ static int load(struct tw_bpf_events *e, const struct tw_task_config *c,
 	bpf_map__set_max_entries(e->skel->maps.events, bytes);
 	errnum = -exits_bpf__load(e->skel);
 	if (errnum != 0)
-		return tw_fail_errno(err, errnum, "cannot load the BPF programs");
+		return tw_bpf_fail(err, errnum, "cannot load the BPF programs");
 	errnum = -exits_bpf__attach(e->skel);
 	if (errnum != 0)
-		return tw_fail_errno(err, errnum, "cannot attach the BPF programs");
+		return tw_bpf_fail(err, errnum, "cannot attach the BPF programs");
 	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.events), on_event, e, NULL);
 	if (e->ring == NULL)
 		return tw_fail_errno(err, errno, "cannot map the BPF ring buffer");

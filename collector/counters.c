@@ -2,6 +2,7 @@
 #include "collector/counters.h"
 
 #include "bpf/counters.skel.h"
+#include "collector/bpf_fail.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 
@@ -125,12 +126,12 @@ static int attach(struct tw_counters *c, struct tw_err *err)
 				 (uint32_t)c->cpus * c->kinds.count);
 	errnum = -counters_bpf__load(c->skel);
 	if (errnum != 0)
-		return tw_fail_errno(err, errnum, "cannot load the BPF counters");
+		return tw_bpf_fail(err, errnum, "cannot load the BPF counters");
 	if (fill_map(c, err) < 0)
 		return -1;
 	errnum = -counters_bpf__attach(c->skel);
 	if (errnum != 0)
-		return tw_fail_errno(err, errnum, "cannot attach the BPF counters");
+		return tw_bpf_fail(err, errnum, "cannot attach the BPF counters");
 	return 0;
 }
 

@@ -98,6 +98,7 @@ collector-src += collector/counts.c
 collector-src += collector/traces.c
 $(O)/collector/traces.o: $(O)/gen/bpf/traces.skel.h
 collector-src += collector/bpf_events.c
+collector-src += collector/bpf_fail.c
 collector-src += collector/tasks_iter.c
 collector-src += collector/tasks_walk.c
 # They include generated headers, which must exist before they are compiled.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/iter.skel.h"
 #include "collector/bpf_events.h"
+#include "collector/bpf_fail.h"
 #include "collector/tasks.h"
 #include "collector/tasks_parts.h"
 #include "lib/err.h"
@@ -132,7 +133,7 @@ static int load(struct iter *it, const struct tw_task_config *c, struct tw_err *
 	if (errnum == 0)
 		errnum = -iter_bpf__attach(it->skel);
 	if (errnum != 0)
-		return tw_fail_errno(err, errnum, "cannot load the BPF iterator");
+		return tw_bpf_fail(err, errnum, "cannot load the BPF iterator");
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/walk.skel.h"
 #include "collector/bpf_events.h"
+#include "collector/bpf_fail.h"
 #include "collector/tasks.h"
 #include "collector/tasks_parts.h"
 #include "lib/err.h"
@@ -48,7 +49,7 @@ static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *e
 		return -1;
 	errnum = -walk_bpf__load(w->skel);
 	if (errnum != 0)
-		return tw_fail_errno(err, errnum, "cannot load the BPF walk");
+		return tw_bpf_fail(err, errnum, "cannot load the BPF walk");
 	map = mmap(NULL, w->max * sizeof(*w->task), PROT_READ, MAP_SHARED,
 		   bpf_map__fd(w->skel->maps.tasks), 0);
 	if (map == MAP_FAILED)

@@ -2,6 +2,7 @@
 #include "collector/traces.h"
 
 #include "bpf/traces.skel.h"
+#include "collector/bpf_fail.h"
 #include "lib/err.h"
 
 #include <bpf/bpf.h>
@@ -13,18 +14,18 @@
 
 /* Something to see, and the programs that can see it, the best first: one is loaded. */
 static const struct hook {
-	const char *what;
+	const char *failure;
 	enum tw_trace trace;
 	const char *program[6];
 } hooks[] = {
-	{ "reads of the page cache",
+	{ "cannot see reads of the page cache",
 	  TW_TRACE_PAGE_CACHE,
 	  { "on_folio_accessed", "on_page_accessed", "on_folio_accessed_probe",
 	    "on_page_accessed_probe", "on_pages_got" } },
-	{ "writes to the page cache",
+	{ "cannot see writes to the page cache",
 	  TW_TRACE_PAGE_CACHE,
 	  { "on_folio_dirty", "on_page_dirty" } },
-	{ "softirqs", TW_TRACE_SOFTIRQS, { "on_softirq" } },
+	{ "cannot see softirqs", TW_TRACE_SOFTIRQS, { "on_softirq" } },
 };
 
 static const struct tw_counts_kinds kinds = {
@@ -99,7 +100,7 @@ static int open_hook(struct tw_traces *t, const struct hook *h, struct tw_err *e
 		if (errnum == 0)
 			return 0;
 	}
-	return tw_fail_errno(err, errnum, "cannot see %s", h->what);
+	return tw_bpf_fail(err, errnum, h->failure);
 }
 
 int tw_traces_open(struct tw_traces **out, struct tw_err *err)

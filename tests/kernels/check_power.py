@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from harness import BIN
+from harness import BIN, need
 from inside import Inside, read, tell, wait_until
 
 INTERVAL = "power1_average_interval"
@@ -23,6 +23,10 @@ def remove(*names):
 
 
 class Metering(Inside):
+    def setUp(self):
+        super().setUp()
+        need("modules", os.path.isdir(f"/lib/modules/{os.uname().release}"))
+
     def meter(self, name):
         """What a probe tells of one."""
         return next(m for m in self.probe()["meters"] if m["name"] == name)

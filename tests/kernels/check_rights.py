@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from harness import BIN, need
-from inside import LOAD, Inside, read
+from inside import LOAD, PERF, Inside, read
 
 
 class Filter(Inside):
@@ -17,7 +17,8 @@ class Filter(Inside):
         script = self.write("start", f"#!/bin/sh\nexec strace -f -qq -o {trace} -e "
                             f"status=failed {BIN}/tw-collector \"$@\"\n")
         os.chmod(script, 0o755)
-        daemon = self.start_http(script, "--interval", "1s", "--counters", "software",
+        daemon = self.start_http(script, "--interval", "1s", "--counters",
+                                 "software" if os.path.exists(PERF) else "off",
                                  "--trace", "page-cache,softirqs", "--powercap-out",
                                  self.path("out"))
         self.wait_ticks(daemon)

@@ -3,7 +3,9 @@
 import os
 import subprocess
 
-from inside import LOAD, V1, V2, Cgroup, Inside, sources, wait_until
+from harness import need
+from inside import BTF, LOAD, V1, V2, Cgroup, sources
+from seen import EXACT_S, Seen
 
 # A load, and what of its cgroup's CPU time must be seen.
 LOADS = (("true", ("true", "100")), ("storm", ("storm", "4", "60")),
@@ -16,7 +18,7 @@ TRIES = 3
 PROC_S, PROC_PART = 0.08, 0.02
 
 
-class Sources(Inside):
+class Sources(Seen):
     def test_a_probe_tells_what_this_kernel_allows(self):
         found = self.probe()
         there = [s["name"] for s in found["tasks"] if s["there"]]
@@ -78,48 +80,21 @@ class Sources(Inside):
         return self.collect("--bpf", {"bpf-walk": "walk", "bpf-iter": "iter",
                                       "proc": "off"}[source], *args)
 
-    def seen_of(self, daemon, cgroup, args):
-        """What part of a load's CPU time the collector tells, and that time: of what ran
-        between two moments at which nothing of the cgroup did, so that both know it all."""
-        shell = subprocess.Popen(
-            ["sh", "-c", "echo; read x; \"$@\" >/dev/null; echo; read x", "sh", LOAD, *args],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=cgroup.enter)
-        shell.stdout.readline()
-        self.wait_ticks(daemon)
-        kernel, ours = cgroup.usage_ns(), self.cgroup_s(daemon, cgroup)
-        shell.stdin.write(b"\n")
-        shell.stdin.flush()
-        shell.stdout.readline()
-        self.wait_ticks(daemon, 10)
-        seconds = (cgroup.usage_ns() - kernel) / 1e9
-        self.wait_for_ends(lambda: self.cgroup_s(daemon, cgroup) - ours >= seconds - 1e-6)
-        seen = self.cgroup_s(daemon, cgroup) - ours
-        shell.communicate()
-        return seen / seconds, seconds
-
-    @staticmethod
-    def wait_for_ends(told):
-        """They come after an RCU grace period, which emulation may make long."""
-        try:
-            wait_until(told, "ends come", timeout=5)
-        except AssertionError:
-            pass
-
     def test_what_ended_is_told_to_the_microsecond(self):
         for source in sources()[:-1]:
             daemon = self.collect_from(source)
             off_us = []
             with Cgroup(V2, f"exact-{source}") as cgroup:
-                while len(off_us) < TRIES and (not off_us or abs(off_us[-1]) >= 3):
+                while len(off_us) < TRIES and (not off_us or abs(off_us[-1]) >= 1e6 * EXACT_S):
                     part, seconds = self.seen_of(daemon, cgroup, ("storm", "2", "50"))
                     off_us.append((part - 1) * seconds * 1e6)
             self.show(**{f"us off after 100 ends, {source}":
                          ", then ".join(f"{off:.1f}" for off in off_us)})
-            # cpu.stat is whole microseconds, twice.
-            self.assertLess(abs(off_us[-1]), 3)
+            self.assertLess(abs(off_us[-1]), 1e6 * EXACT_S)
             daemon.stop()
 
     def test_names_that_find_no_room_lose_no_time(self):
+        need("BTF", os.path.exists(BTF))
         daemon = self.collect("--events-max", "64", "--interval", "10s")
         with Cgroup(V2, "overflow") as cgroup:
             cgroup.run(LOAD, "storm", "4", "60")

@@ -13,6 +13,8 @@ from metered import Metered
 
 LOAD = "/tw/bin/tests/bench/collector_load"
 BTF = "/sys/kernel/btf/vmlinux"
+# Where there is perf_event_open().
+PERF = "/proc/sys/kernel/perf_event_paranoid"
 V2 = "/sys/fs/cgroup"
 V1 = "/sys/fs/cgroup/cpuacct"
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual machine with a kernel of its own, by software emulation: it boots, runs
-tests/kernels/guest.py as its first process and tells what came out of each check, a line
-of JSON each, by its second serial port."""
+"""A virtual machine with a kernel of its own, by software emulation or in user mode: it
+boots, runs tests/kernels/guest.py as its first process and tells what came out of each
+check, a line of JSON each, by its second serial port."""
 import json
 import os
 import selectors
+import signal
 import subprocess
-import time
 
 QEMU = "qemu-system-x86_64"
 # Emulation on a busy machine is slow: nothing is told for so long only by what hangs.
@@ -21,15 +21,21 @@ class Machine:
     def __init__(self, kernel, initrd, console, devices=()):
         self.told = []
         self.console = console
-        command = [QEMU, "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", "2", "-m", "1536",
-                   "-display", "none", "-nodefaults", "-no-reboot", "-nic", "none",
-                   "-serial", f"file:{console}",
-                   "-chardev", "stdio,id=told,signal=off", "-serial", "chardev:told",
-                   "-kernel", kernel, "-initrd", initrd,
-                   "-append", "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check loglevel=4 rdinit=/tw/init",
-                   *devices]
-        self.qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.errors = console + ".errors"
+        with open(self.errors, "wb") as errors:
+            self.process = subprocess.Popen(
+                self.command(kernel, initrd, devices), stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
+
+    def command(self, kernel, initrd, devices):
+        return [QEMU, "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", "2", "-m", "1536",
+                "-display", "none", "-nodefaults", "-no-reboot", "-nic", "none",
+                "-serial", f"file:{self.console}",
+                "-chardev", "stdio,id=told,signal=off", "-serial", "chardev:told",
+                "-kernel", kernel, "-initrd", initrd,
+                "-append", "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check "
+                           "loglevel=4 rdinit=/tw/init",
+                *devices]
 
     def run(self, on_line):
         """Whether it came to its end by itself."""
@@ -48,23 +54,33 @@ class Machine:
         """Those of the second serial port; ends with the machine or when it is silent."""
         data = b""
         with selectors.DefaultSelector() as selector:
-            selector.register(self.qemu.stdout, selectors.EVENT_READ)
+            selector.register(self.process.stdout, selectors.EVENT_READ)
             while selector.select(SILENCE_S):
-                more = os.read(self.qemu.stdout.fileno(), 65536)
+                more = os.read(self.process.stdout.fileno(), 65536)
                 if not more:
                     return
                 *whole, data = (data + more).split(b"\n")
                 yield from (line for line in whole if line.strip())
 
     def stop(self):
-        if self.qemu.poll() is None:
-            self.qemu.terminate()
-            try:
-                self.qemu.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                self.qemu.kill()
-        self.errors = self.qemu.communicate()[1].decode(errors="replace")
+        """All of its processes: a kernel in user mode has one for each of its own."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
 
     def last_words(self):
-        with open(self.console, encoding="utf-8", errors="replace") as f:
-            return self.errors + f.read()[-4000:]
+        words = ""
+        for path in filter(os.path.exists, (self.errors, self.console)):
+            with open(path, encoding="utf-8", errors="replace") as f:
+                words += f.read()[-4000:]
+        return words
+
+
+class UserMode(Machine):
+    """A kernel that is a program of this machine: one processor and no devices. Its console
+    is its standard error."""
+
+    def command(self, kernel, initrd, devices):
+        return [kernel, "mem=1536M", f"initrd={initrd}", "rdinit=/tw/init", "panic=-1",
+                f"uml_dir={os.path.dirname(self.console)}/", "con=null", "con0=null,fd:2",
+                "ssl=null", "ssl1=null,fd:1"]

@@ -19,11 +19,11 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tests/integration")]
 from archive import OPTIONAL, PROGRAMS, Archive
 from bmc import Controller
 from harness import BIN, need
-from machine import QEMU, Machine
+from machine import QEMU, Machine, UserMode
 
 KERNELS = os.environ.get("KERNELS", "")
-CHECKS = os.environ.get("CHECKS", "check_tasks check_counts check_rights check_power "
-                        "check_lockdown").split()
+CHECKS = os.environ.get("CHECKS", "check_tasks check_btf check_counts check_rights "
+                        "check_power check_lockdown").split()
 OURS = ("tw-collector", "tw-ask", "tw-fetch", "tallywatt", "tests/bench/collector_load")
 ACCOUNTS = {"passwd": "root:x:0:0:root:/root:/bin/sh\n"
                       "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
@@ -47,15 +47,23 @@ def base_archive():
     return archive
 
 
+def kernel_of(folder):
+    """What is booted, and as what kind of machine; None: there is no kernel."""
+    for name, machine in (("vmlinuz", Machine), ("linux", UserMode)):
+        path = os.path.join(folder, name)
+        if os.path.exists(path) and (machine is UserMode or shutil.which(QEMU)):
+            return path, machine
+    return None
+
+
 def kernels():
-    """Directories of KERNELS with a kernel, the oldest release first."""
+    """Directories of KERNELS with a kernel that can be booted, the oldest release first."""
     def numbers(path):
         return [int(n) for n in re.findall(r"\d+", os.path.basename(path))]
     if not os.path.isdir(KERNELS):
         return []
     found = [os.path.join(KERNELS, name) for name in os.listdir(KERNELS)]
-    return sorted((k for k in found if os.path.exists(os.path.join(k, "vmlinuz"))),
-                  key=numbers)
+    return sorted(filter(kernel_of, found), key=numbers)
 
 
 def checks():
@@ -79,8 +87,9 @@ class Booted:
         archive = base_archive()
         archive.tree(os.path.join(kernel, "lib"), "/usr/lib")
         archive.write(initrd)
-        self.machine = Machine(os.path.join(kernel, "vmlinuz"), initrd,
-                               os.path.join(folder, "console"), self.devices(folder))
+        path, machine = kernel_of(kernel)
+        self.machine = machine(path, initrd, os.path.join(folder, "console"),
+                               self.devices(folder))
         try:
             self.ended = self.machine.run(self.take)
             self.last_words = self.machine.last_words()
@@ -141,7 +150,7 @@ class Needed(unittest.TestCase):
 
 def load_tests(loader, _tests, _pattern):
     suite = loader.loadTestsFromTestCase(Needed)
-    for kernel in kernels() if shutil.which(QEMU) else []:
+    for kernel in kernels():
         def method(name):
             return lambda self: self.check(name)
         tests = {"test_" + name.replace(".", "_"): method(name) for name in checks()}
