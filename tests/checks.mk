@@ -109,7 +109,7 @@ test-model-server := model_server server_cases pull foreign server_setup server_
 test-estimator := estimator models library estimator_faults estimator_clients
 test-offline-trainer := offline_trainer main_job
 test-collector := collector collector_power collector_kepler collector_meters \
-	collector_models collector_asked top
+	collector_models collector_asked collector_names top
 
 integration := test-pipeline test-sources test-model-server test-estimator \
 	test-offline-trainer test-collector

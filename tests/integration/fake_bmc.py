@@ -7,6 +7,7 @@ is what goes wrong: a status for each request, "garbage", "slow" or None.
 import base64
 import http.server
 import json
+import socket
 import ssl
 import threading
 
@@ -171,15 +172,19 @@ class Server(http.server.ThreadingHTTPServer):
         """Clients that do not believe a certificate go away; that is theirs to say."""
 
 
+class Server6(Server):
+    address_family = socket.AF_INET6
+
+
 class Controller:
     """Listens until close(). certificate: (file, key file), or None for http."""
 
-    def __init__(self, certificate=None, port=0):
+    def __init__(self, certificate=None, port=0, host="127.0.0.1"):
         self.tree, self.sessions, self.asked = {}, {}, []
         self.trouble, self.makes_sessions, self.basic = None, True, True
         self.logins, self.redirect = 0, None  # redirect: where logins are sent
         self.over = threading.Event()
-        self.server = Server(("127.0.0.1", port), Handler)
+        self.server = (Server6 if ":" in host else Server)((host, port), Handler)
         self.server.bmc = self
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"

@@ -52,6 +52,20 @@ class Asked(Metered):
         first = below(daemon.proc.pid)
         return first, [p for pid in first for p in below(pid)]
 
+    def login_file(self, password=PASSWORD, mode=0o600):
+        path = self.write("login", f"# of the controller\nuser = {USER}\npassword = {password}\n")
+        os.chmod(path, mode)
+        return path
+
+    def kubelet(self):
+        server = Kubelet()
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        return server, f"http://127.0.0.1:{server.server_address[1]}"
+
 
 class Redfish(Asked):
     def controller(self, certificate=None, port=0):
@@ -59,11 +73,6 @@ class Redfish(Asked):
         self.addCleanup(bmc.close)
         bmc.have((chassis("1U"), {"Power": power(344.5)}))
         return bmc
-
-    def login_file(self, password=PASSWORD, mode=0o600):
-        path = self.write("login", f"# of the controller\nuser = {USER}\npassword = {password}\n")
-        os.chmod(path, mode)
-        return path
 
     def ask(self, bmc, *args):
         more = ["--redfish-insecure"] if bmc.url.startswith("http:") else []
@@ -382,15 +391,6 @@ class Pods(http.server.BaseHTTPRequestHandler):
 
 class Names(Asked):
     CONTAINER = "ab" * 32
-
-    def kubelet(self):
-        server = Kubelet()
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(thread.join)
-        self.addCleanup(server.shutdown)
-        return server, f"http://127.0.0.1:{server.server_address[1]}"
 
     def ask(self, *args):
         self.write("token", "t0ken\n")
