@@ -115,17 +115,24 @@ static void update_program(struct tw_process *p, const struct tw_task *task)
 
 /* ---- what a source tells ---- */
 
+/*
+ * A child is on the list of tasks before it has its parent's cgroup: one that was seen in
+ * that moment and then never again was taken for the root's.
+ */
 static void on_ended(void *arg, const struct tw_task *task)
 {
 	struct tw_workloads *t = arg;
 	struct tw_process *p = tw_process_find(t, task->tgid, task->start_ns);
+	struct tw_group *g = tw_group_get(t, task->cgroup_id, 0);
 
 	if (p == NULL)
-		p = add_process(t, task, tw_group_get(t, task->cgroup_id, 0));
+		p = add_process(t, task, g);
 	if (p == NULL) {
 		t->dropped++;
 		return;
 	}
+	if (g != NULL && task->cgroup_id != 0 && !p->w.ended)
+		enter_group(p, g);
 	update_program(p, task);
 	tw_process_take(t, p, task->cpu_ns);
 	end_process(t, p);

@@ -240,6 +240,29 @@ static void what_a_new_process_ran_before_a_move_is_its_parents(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 35);
 }
 
+/* The kernel gives a child its parent's cgroup after it has put it on the list of tasks.
+ */
+static void a_child_seen_before_it_has_its_cgroup_ends_in_its_own(void **state)
+{
+	struct fixture *f = *state;
+
+	say(ALIVE, 8, LATER + 2, 1, 0);
+	tick(f);
+	say(ENDED, 8, LATER + 2, 2, 60);
+	tick(f);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 0);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 60);
+	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 8), 60);
+	assert_int_equal(find(f->t, TW_LEVEL_CGROUP, 1)->members, 0);
+	assert_int_equal(find(f->t, TW_LEVEL_CGROUP, 2)->members, 0);
+	/* Without a cgroup it stays where it was. */
+	say(ALIVE, 9, LATER + 3, 2, 10);
+	tick(f);
+	say(ENDED, 9, LATER + 3, 0, 30);
+	tick(f);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 90);
+}
+
 /* Processes that live on are seen in a walk; these are in none, and no end is told. */
 static void those_lost_with_their_cgroup_are_told_once(void **state)
 {
@@ -570,6 +593,7 @@ int main(void)
 		TEST(what_a_new_process_ran_before_a_move_is_its_parents),
 		TEST(those_lost_with_their_cgroup_are_told_once),
 		TEST(one_lost_after_a_move_is_told_once),
+		TEST(a_child_seen_before_it_has_its_cgroup_ends_in_its_own),
 		TEST(what_ended_stays_until_it_was_scraped),
 		TEST(one_that_ends_after_a_scrape_waits_for_the_next),
 		TEST(those_that_are_too_many_give_what_they_had_to_their_cgroup),
