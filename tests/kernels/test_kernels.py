@@ -22,8 +22,8 @@ from harness import BIN, need
 from machine import QEMU, Machine, UserMode
 
 KERNELS = os.environ.get("KERNELS", "")
-CHECKS = os.environ.get("CHECKS", "check_tasks check_btf check_counts check_rights "
-                        "check_power check_lockdown").split()
+CHECKS = os.environ.get("CHECKS", "check_tasks check_btf check_counts check_events "
+                        "check_rights check_power check_lockdown").split()
 OURS = ("tw-collector", "tw-ask", "tw-fetch", "tallywatt", "tests/bench/collector_load")
 ACCOUNTS = {"passwd": "root:x:0:0:root:/root:/bin/sh\n"
                       "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
