@@ -12,7 +12,8 @@ LOADS = (("true", ("true", "100")), ("storm", ("storm", "4", "60")),
          ("pipe", ("pipe", "5000")), ("threads", ("threads", "5000")),
          ("spin", ("spin", "800")), ("short", ("short", "200")))
 LEAST, MOST = 0.999, 1.001
-# Seldom an end is not told, of some hundreds: once more, then, and the table has each.
+# From /proc a load that begins or ends at a tick may be seen less of, and by BPF one of short
+# threads, seldom: once more, then, and the table has each.
 TRIES = 3
 # /proc has 10 ms, of user and of kernel: of so much is not known whose it is.
 PROC_S, PROC_PART = 0.08, 0.02
@@ -83,14 +84,11 @@ class Sources(Seen):
     def test_what_ended_is_told_to_the_microsecond(self):
         for source in sources()[:-1]:
             daemon = self.collect_from(source)
-            off_us = []
             with Cgroup(V2, f"exact-{source}") as cgroup:
-                while len(off_us) < TRIES and (not off_us or abs(off_us[-1]) >= 1e6 * EXACT_S):
-                    part, seconds = self.seen_of(daemon, cgroup, ("storm", "2", "50"))
-                    off_us.append((part - 1) * seconds * 1e6)
-            self.show(**{f"us off after 100 ends, {source}":
-                         ", then ".join(f"{off:.1f}" for off in off_us)})
-            self.assertLess(abs(off_us[-1]), 1e6 * EXACT_S)
+                part, seconds = self.seen_of(daemon, cgroup, ("storm", "2", "50"))
+            off_us = (part - 1) * seconds * 1e6
+            self.show(**{f"us off after 100 ends, {source}": f"{off_us:.1f}"})
+            self.assertLess(abs(off_us), 1e6 * EXACT_S)
             daemon.stop()
 
     def test_names_that_find_no_room_lose_no_time(self):
