@@ -66,6 +66,26 @@ static int fail_type(const char *name, const char *want, const struct tw_jsax_ev
 		       tw_jsax_type_name(e->type));
 }
 
+/* The same of an entry of a list, which hardly any request has. */
+__attribute__((cold)) static int fail_entry(const char *name, size_t i, const char *want,
+					    const struct tw_jsax_event *e,
+					    struct tw_err *err)
+{
+	char at[64];
+
+	snprintf(at, sizeof(at), "%s[%zu]", name, i);
+	return fail_type(at, want, e, err);
+}
+
+__attribute__((cold)) static int
+fail_value(const struct tw_values *v, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	char at[64];
+
+	snprintf(at, sizeof(at), "values[%zu][%zu]", v->rows, v->in_row);
+	return fail_type(at, "a number", e, err);
+}
+
 /* A string, or null for none. */
 static int take_text(struct tw_request_parser *p, const char **to,
 		     const struct tw_jsax_event *e, struct tw_err *err)
@@ -96,7 +116,6 @@ static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 		     const struct tw_jsax_event *e, struct tw_err *err)
 {
 	const char *name = field_names[p->field];
-	char at[64];
 
 	if (e->depth == 1) {
 		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END ||
@@ -104,10 +123,8 @@ static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 			return 0;
 		return fail_type(name, "an array", e, err);
 	}
-	if (e->type != TW_JSAX_TEXT) {
-		snprintf(at, sizeof(at), "%s[%zu]", name, to->count);
-		return fail_type(at, "a string", e, err);
-	}
+	if (e->type != TW_JSAX_TEXT)
+		return fail_entry(name, to->count, "a string", e, err);
 	if (e->len == 0 || e->len > TW_FEATURE_NAME_MAX)
 		return tw_fail(err, TW_INVALID, "%s[%zu]: %zu bytes, want 1 to %d", name,
 			       to->count, e->len, TW_FEATURE_NAME_MAX);
@@ -126,7 +143,6 @@ static int take_row_value(struct tw_request_parser *p, const struct tw_jsax_even
 			  struct tw_err *err)
 {
 	struct tw_values *v = &p->values;
-	char at[64];
 
 	if (e->depth == 1) {
 		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END)
@@ -138,15 +154,13 @@ static int take_row_value(struct tw_request_parser *p, const struct tw_jsax_even
 			return tw_values_end_row(v, err);
 		if (e->type == TW_JSAX_ARRAY)
 			return 0;
-		snprintf(at, sizeof(at), "values[%zu]", v->rows);
-		return fail_type(at, "an array", e, err);
+		return fail_entry("values", v->rows, "an array", e, err);
 	}
 	if (e->type == TW_JSAX_NUMBER)
 		return tw_values_add(v, e->number, err);
 	if (e->type == TW_JSAX_NULL)
 		return tw_values_add_missing(v, err);
-	snprintf(at, sizeof(at), "values[%zu][%zu]", v->rows, v->in_row);
-	return fail_type(at, "a number", e, err);
+	return fail_value(v, e, err);
 }
 
 /* A version to come has keys that we know nothing of: it is refused. */
