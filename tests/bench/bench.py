@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the parts of make bench share: run and measure, tables, goals."""
+import math
 import os
 import shutil
 import statistics
@@ -73,6 +74,20 @@ def median(values):
     return statistics.median(values)
 
 
+def median_interval(values, sure=0.95):
+    """What the median is between, as sure as that, whatever the values' distribution is.
+
+    Of n values that do not depend on each other, how many are below the true median is
+    binomial (n, 1/2): so it is between the k-th and the k-th from the end.
+    """
+    ordered, n, below, k = sorted(values), len(values), 0.0, 0
+    while (below := below + math.comb(n, k) / 2 ** n) <= (1 - sure) / 2:
+        k += 1
+    if k == 0:
+        raise Failed(f"{n} values are too few to be {sure:.0%} sure of their median")
+    return ordered[k - 1], ordered[n - k]
+
+
 def peak_mib_of(pid):
     """VmHWM of a process that is running."""
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
@@ -126,6 +141,23 @@ class Goals:
 
     def at_most(self, what, value, most, unit=""):
         self._tell(what, value, unit, value <= most, "less", most)
+
+    def _tell_interval(self, what, interval, unit, met, missed, limit):
+        word = "met" if met else "MISSED" if missed else "OPEN"
+        print(f"{word:6}  {what}: between {interval[0]:.4g} and {interval[1]:.4g}"
+              f"{unit and ' ' + unit}, want {limit}", flush=True)
+        self.missed += not met
+
+    def surely_at_least(self, what, interval, least, unit=""):
+        """Met or missed only if all of the interval is. Else it is open: no success."""
+        low, high = interval
+        self._tell_interval(what, interval, unit, low >= least, high < least,
+                            f"{least:g} or more")
+
+    def surely_at_most(self, what, interval, most, unit=""):
+        low, high = interval
+        self._tell_interval(what, interval, unit, high <= most, low > most,
+                            f"{most:g} or less")
 
     def exit(self):
         sys.exit(1 if self.missed else 0)

@@ -11,9 +11,11 @@
  *	collector_load pages N        N reads of pages that are cached
  *	collector_load packets N      N packets to itself
  *	collector_load sleepers N     N processes that sleep until stdin ends
+ *	collector_load lines pipe     as pipe, for each line "N" of stdin; or threads
  *
  * Prints the CPU ns of itself and its children: for pipe and threads by switch, for pages
- * and packets by each.
+ * and packets by each. Lines are all for the same two, and answered by their CPU ns by
+ * switch.
  */
 #include "lib/err.h"
 #include "lib/num.h"
@@ -70,51 +72,127 @@ static void stay_on_one_cpu(void)
 
 struct ends {
 	int in, out;
-	uint32_t n;
-	int first;
 };
 
-static void *pass_on(void *arg)
+struct pair {
+	struct ends ours, other;
+	pthread_t thread;
+	pid_t pid;       /* 0: the other one is a thread */
+	clockid_t clock; /* of the other process */
+};
+
+/* Until nobody has the other end. */
+static void *pass_back(void *arg)
 {
 	const struct ends *e = arg;
-	char byte = 0;
+	char byte;
 
-	for (uint32_t i = 0; i < e->n; i++)
-		if ((e->first && write(e->out, &byte, 1) != 1) ||
-		    read(e->in, &byte, 1) != 1 ||
-		    (!e->first && write(e->out, &byte, 1) != 1))
+	while (read(e->in, &byte, 1) == 1)
+		if (write(e->out, &byte, 1) != 1)
 			die("pipe");
 	return NULL;
 }
 
-static void pass_between(uint32_t n, int with_threads)
+static void pair_open(struct pair *p, int with_threads)
 {
 	int there[2], back[2];
-	struct ends a, b;
-	pthread_t thread;
-	pid_t pid;
 
-	stay_on_one_cpu();
 	if (pipe(there) < 0 || pipe(back) < 0)
 		die("pipe");
-	a = (struct ends){ back[0], there[1], n, 1 };
-	b = (struct ends){ there[0], back[1], n, 0 };
+	p->ours = (struct ends){ back[0], there[1] };
+	p->other = (struct ends){ there[0], back[1] };
+	p->pid = 0;
 	if (with_threads) {
-		if (pthread_create(&thread, NULL, pass_on, &b) != 0)
+		if (pthread_create(&p->thread, NULL, pass_back, &p->other) != 0)
 			die("pthread_create");
-		pass_on(&a);
-		pthread_join(thread, NULL);
 		return;
 	}
-	pid = fork();
-	if (pid < 0)
+	p->pid = fork();
+	if (p->pid < 0)
 		die("fork");
-	if (pid == 0) {
-		pass_on(&b);
+	if (p->pid == 0) {
+		close(p->ours.out);
+		pass_back(&p->other);
 		_exit(0);
 	}
-	pass_on(&a);
-	waitpid(pid, NULL, 0);
+	if (clock_getcpuclockid(p->pid, &p->clock) != 0)
+		die("clock_getcpuclockid");
+}
+
+static void pair_close(struct pair *p)
+{
+	close(p->ours.out);
+	if (p->pid == 0)
+		pthread_join(p->thread, NULL);
+	else
+		waitpid(p->pid, NULL, 0);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	if (clock_gettime(clock, &t) < 0)
+		die("clock_gettime");
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Of both of them, as the scheduler accounts it. */
+static uint64_t pair_ns(const struct pair *p)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) +
+	       (p->pid != 0 ? clock_ns(p->clock) : 0);
+}
+
+static void pair_pass(const struct pair *p, uint32_t n)
+{
+	char byte = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (write(p->ours.out, &byte, 1) != 1 || read(p->ours.in, &byte, 1) != 1)
+			die("pipe");
+}
+
+static void pass_between(uint32_t n, int with_threads)
+{
+	struct pair p;
+
+	stay_on_one_cpu();
+	pair_open(&p, with_threads);
+	pair_pass(&p, n);
+	pair_close(&p);
+}
+
+/*
+ * What differs from pair to pair (where their pages are, and so what shares a set of a
+ * cache) is the same for all lines.
+ */
+static int serve_lines(const char *what)
+{
+	const int threads = strcmp(what, "threads") == 0;
+	struct tw_err err = { 0 };
+	struct pair p;
+	char line[16];
+	uint32_t n;
+
+	if (!threads && strcmp(what, "pipe") != 0)
+		return -1;
+	stay_on_one_cpu();
+	pair_open(&p, threads);
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		const uint64_t start = pair_ns(&p);
+
+		line[strcspn(line, "\n")] = '\0';
+		if (tw_parse_u32(line, 1, UINT32_MAX, &n, &err) < 0) {
+			fprintf(stderr, "collector_load: %s\n", err.text);
+			exit(2);
+		}
+		pair_pass(&p, n);
+		printf("%.3f\n", (double)(pair_ns(&p) - start) / (2.0 * n));
+		fflush(stdout);
+	}
+	pair_close(&p);
+	return 0;
 }
 
 static void run_true(uint32_t n, uint32_t unused)
@@ -295,6 +373,8 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	uint32_t n = 0, m = 0;
 
+	if (argc == 3 && strcmp(argv[1], "lines") == 0 && serve_lines(argv[2]) == 0)
+		return 0;
 	if (load == NULL || tw_parse_u32(argv[2], 1, UINT32_MAX, &n, &err) < 0 ||
 	    (argc > 3 && tw_parse_u32(argv[3], 1, UINT32_MAX, &m, &err) < 0)) {
 		fprintf(stderr, "usage: collector_load WHAT N [M]\n");
