@@ -11,7 +11,7 @@ import bench
 from collector_capture import measure_capture, measure_overflow
 from collector_run import skip
 from collector_switch_cost import measure_counters, measure_switches, measure_traces
-from collector_tick_cost import measure_growth, measure_ticks
+from collector_tick_cost import measure_all, measure_growth, measure_ticks
 
 
 def main():
@@ -26,6 +26,7 @@ def main():
              "capture": lambda s: measure_capture(s, goals),
              "overflow": lambda s: measure_overflow(s, goals),
              "ticks": lambda s: measure_ticks(s, goals),
+             "scrapes": lambda s: measure_all(s, goals),
              "growth": lambda s: measure_growth(goals)}
     with bench.Scratch() as scratch:
         for name in sys.argv[1:] or parts:
