@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHUNK_MIN ((size_t)1 << 10)
 #define CHUNK_MAX ((size_t)256 << 10)
@@ -44,6 +45,18 @@ void *tw_arena_get(struct tw_arena *a, size_t len)
 	at = (char *)a->chunk->data + a->used;
 	a->used += len;
 	return at;
+}
+
+char *tw_arena_text(struct tw_arena *a, const char *text, size_t len)
+{
+	char *copy = len < SIZE_MAX ? tw_arena_get(a, len + 1) : NULL;
+
+	if (copy == NULL)
+		return NULL;
+	if (len > 0)
+		memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
 }
 
 void tw_arena_reset(struct tw_arena *a)

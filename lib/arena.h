@@ -19,6 +19,9 @@ struct tw_arena {
 /* len bytes, aligned for any number; NULL if there is no memory. */
 void *tw_arena_get(struct tw_arena *a, size_t len);
 
+/* A copy of text[0..len) with a NUL behind it; NULL if there is no memory. */
+char *tw_arena_text(struct tw_arena *a, const char *text, size_t len);
+
 /* Forget all, and keep what memory a few small things take. */
 void tw_arena_reset(struct tw_arena *a);
 

@@ -80,12 +80,9 @@ const void *tw_intern(struct tw_intern *t, const void *data, size_t len,
 	if (e->data != NULL)
 		return e->data;
 
-	copy = tw_arena_get(&t->arena, len + 1);
+	copy = tw_arena_text(&t->arena, data, len);
 	if (copy == NULL)
 		goto no_memory;
-	if (len > 0)
-		memcpy(copy, data, len);
-	copy[len] = '\0';
 	*e = (struct tw_intern_entry){ .data = copy, .len = len, .hash = hash };
 	t->count++;
 	return copy;

@@ -23,10 +23,12 @@ static uint64_t zero_bytes(uint64_t w)
 	return (w - ONES) & ~w;
 }
 
-/* Place of the first byte of data[i..stop) that is not plain; eight at a time. */
-static size_t skip_plain(const char *data, size_t i, size_t stop)
+/* Eight at a time. */
+size_t tw_jstring_plain(const char *data, size_t len)
 {
-	for (; stop - i >= 8; i += 8) {
+	size_t i = 0;
+
+	for (; len - i >= 8; i += 8) {
 		uint64_t w, odd;
 
 		memcpy(&w, data + i, sizeof(w));
@@ -37,14 +39,9 @@ static size_t skip_plain(const char *data, size_t i, size_t stop)
 		if (odd != 0)
 			return i + (size_t)__builtin_ctzll(odd) / 8;
 	}
-	while (i < stop && is_plain((unsigned char)data[i]))
+	while (i < len && is_plain((unsigned char)data[i]))
 		i++;
 	return i;
-}
-
-size_t tw_jstring_plain(const char *data, size_t len)
-{
-	return skip_plain(data, 0, len);
 }
 
 void tw_jstring_begin(struct tw_jstring *s)
@@ -252,7 +249,8 @@ int tw_jstring_feed(struct tw_jstring *s, const char *data, size_t len, uint64_t
 		if (s->high != 0 && data[i] != '\\')
 			return fail_surrogate(offset + i, err);
 		if (s->utf8_left == 0)
-			i = skip_plain(data, i, len - run > room ? run + room : len);
+			i += tw_jstring_plain(data + i,
+					      (len - run > room ? run + room : len) - i);
 		if (i == len)
 			break;
 		full = i - run == room;

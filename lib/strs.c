@@ -24,29 +24,36 @@ static int prepare(struct tw_strs *l, const char *s, size_t len, struct tw_err *
 	return 0;
 }
 
-static int put(struct tw_strs *l, char *copy, const char *s, size_t len,
-	       struct tw_err *err)
+/* copy: NULL if there was no memory for it. */
+static int put(struct tw_strs *l, char *copy, size_t len, struct tw_err *err)
 {
 	if (copy == NULL)
 		return tw_fail(err, TW_NOMEM, "text of %zu bytes", len);
-	if (len > 0)
-		memcpy(copy, s, len);
-	copy[len] = '\0';
 	l->at[l->count++] = copy;
 	return 0;
 }
 
 int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
 {
-	return prepare(l, s, len, err) < 0 ? -1 : put(l, malloc(len + 1), s, len, err);
+	char *copy;
+
+	if (prepare(l, s, len, err) < 0)
+		return -1;
+	copy = malloc(len + 1);
+	if (copy != NULL) {
+		if (len > 0)
+			memcpy(copy, s, len);
+		copy[len] = '\0';
+	}
+	return put(l, copy, len, err);
 }
 
 int tw_strs_add_in(struct tw_strs *l, struct tw_arena *a, const char *s, size_t len,
 		   struct tw_err *err)
 {
-	return prepare(l, s, len, err) < 0
-		       ? -1
-		       : put(l, tw_arena_get(a, len + 1), s, len, err);
+	if (prepare(l, s, len, err) < 0)
+		return -1;
+	return put(l, tw_arena_text(a, s, len), len, err);
 }
 
 int tw_strs_adds(struct tw_strs *l, const char *s, struct tw_err *err)
