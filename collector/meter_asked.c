@@ -50,13 +50,15 @@ static void take_zone(struct asked *s, const struct tw_ask_message *m)
 	s->found = m->place + 1;
 }
 
+/* None is younger than now, whatever the helper says. */
 static void take_power(struct asked *s, const struct tw_ask_message *m)
 {
 	struct answer *a = &s->answer[m->place];
+	const uint64_t now = tw_now_ns();
 
 	a->told = true;
 	a->power_w = m->power_w;
-	a->taken_ns = m->taken_ns;
+	a->taken_ns = m->taken_ns < now ? m->taken_ns : now;
 	a->sample = ++s->samples;
 	s->zone[m->place].window_ms = m->window_ms;
 }
@@ -163,14 +165,15 @@ static void read_answer(const struct asked *s, struct answer *a, uint64_t now,
 void tw_asked_read(void *state, struct tw_reading *out)
 {
 	struct asked *s = state;
-	const uint64_t now = tw_now_ns();
 	struct tw_ask_message m;
+	uint64_t now;
 
 	for (int i = 0; i < MESSAGES_MAX && tw_ask_next(s->ask, &m); i++) {
 		take(s, &m);
 		if (tw_ask_fd(s->ask) < 0)
 			break;
 	}
+	now = tw_now_ns(); /* after those that came just now */
 	for (size_t i = 0; i < s->told; i++)
 		read_answer(s, &s->answer[i], now, &out[i]);
 }

@@ -140,6 +140,22 @@ static void an_answer_holds_only_so_long(void **state)
 	tw_asked_close(asked);
 }
 
+/* Nor is it too old because it seems to come from later. */
+static void an_answer_from_later_holds_as_one_of_now(void **state)
+{
+	void *asked = open_told("tomorrow", 60000);
+	struct tw_reading r[2];
+
+	(void)state;
+	tw_asked_read(asked, r);
+	assert_true(r[0].there);
+	assert_float_equal(r[0].power_w, 100, 0);
+	tw_asked_close(asked);
+	asked = open_told("tomorrow", 50);
+	read_until(asked, r, is_too_old);
+	tw_asked_close(asked);
+}
+
 static void a_failure_is_that_of_all_zones(void **state)
 {
 	void *asked = open_told("failed", 60000);
@@ -299,15 +315,20 @@ static void tell_zone(int fd, uint32_t place, const char *name)
 	scripted_ask_tell(fd, &m);
 }
 
+static void tell_power_at(int fd, uint32_t place, double power_w, uint64_t taken_ns)
+{
+	const struct tw_ask_message m = { .kind = TW_ASK_POWER,
+					  .place = place,
+					  .power_w = power_w,
+					  .taken_ns = taken_ns,
+					  .window_ms = 30000 };
+
+	scripted_ask_tell(fd, &m);
+}
+
 static void tell_power(int fd, uint32_t place, double power_w)
 {
-	struct tw_ask_message m = { .kind = TW_ASK_POWER,
-				    .place = place,
-				    .power_w = power_w,
-				    .window_ms = 30000 };
-
-	m.taken_ns = tw_now_ns();
-	scripted_ask_tell(fd, &m);
+	tell_power_at(fd, place, power_w, tw_now_ns());
 }
 
 static void tell_failed(int fd, const char *why, bool lasting)
@@ -365,6 +386,8 @@ static void play(int fd, const char *settings)
 		tell_failed(fd, "not supported", true);
 	} else if (strstr(settings, TELLS "busy") != NULL) {
 		tell_failed(fd, "busy", false);
+	} else if (strstr(settings, TELLS "tomorrow") != NULL) {
+		tell_power_at(fd, 0, 100, tw_now_ns() + UINT64_C(86400000000000));
 	} else if (strstr(settings, TELLS "rubbish") != NULL) {
 		tell_rubbish(fd);
 	} else if (strstr(settings, TELLS "short") != NULL) {
@@ -381,6 +404,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_first_answer_is_waited_for),
 		cmocka_unit_test(zones_come_later_behind_those_there_were),
 		cmocka_unit_test(an_answer_holds_only_so_long),
+		cmocka_unit_test(an_answer_from_later_holds_as_one_of_now),
 		cmocka_unit_test(a_failure_is_that_of_all_zones),
 		cmocka_unit_test(
 			what_a_machine_has_not_got_is_no_meter_unless_it_was_asked_for),
