@@ -225,12 +225,13 @@ $(O)/$(solib): $(O)/estimator/tallywatt.o $(O)/libtw.a estimator/tallywatt.map
 $(O)/libtallywatt.so: $(O)/$(solib)
 	$(Q)ln -sf $(solib) $@
 
-# One object, in which only what the header names can be seen from outside.
+# One object, in which only what the header names can be seen from outside: so it has no
+# second copy of all for link time optimisation, which distributions' flags would make.
 OBJCOPY ?= objcopy
 $(O)/libtallywatt.a: $(O)/estimator/tallywatt.o $(O)/libtw.a
 	$(call say,AR,$@)
-	$(Q)$(CC) -r -nostdlib $^ -o $(O)/libtallywatt.o
-	$(Q)$(OBJCOPY) --localize-hidden $(O)/libtallywatt.o
+	$(Q)$(CC) -fno-lto -r -nostdlib $^ -o $(O)/libtallywatt.o
+	$(Q)$(OBJCOPY) --localize-hidden --remove-section='.gnu.*lto_*' $(O)/libtallywatt.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(O)/libtallywatt.o
 
 $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
