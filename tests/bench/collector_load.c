@@ -8,6 +8,8 @@
  *	collector_load storm P N      P at a time, N each
  *	collector_load spin MS        runs so long
  *	collector_load short N        N threads, one after the other
+ *	collector_load crowds N       N processes, one after the other, of 64 threads that
+ *	                              run a part of the scheduler's tick and end with it
  *	collector_load pages N        N reads of pages that are cached
  *	collector_load packets N      N packets to itself
  *	collector_load sleepers N     N processes that sleep until stdin ends
@@ -19,10 +21,10 @@
  */
 #include "lib/err.h"
 #include "lib/num.h"
+#include "tests/bench/pair.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +34,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static uint64_t cpu_ns(void)
 {
@@ -53,111 +49,11 @@ static uint64_t cpu_ns(void)
 		       1000;
 }
 
-/* The last CPU that we may use, so that each byte that is passed on is a switch. */
-static void stay_on_one_cpu(void)
-{
-	cpu_set_t set, one;
-
-	CPU_ZERO(&one);
-	if (sched_getaffinity(0, sizeof(set), &set) < 0)
-		die("sched_getaffinity");
-	for (int i = CPU_SETSIZE - 1; i >= 0; i--)
-		if (CPU_ISSET(i, &set)) {
-			CPU_SET(i, &one);
-			break;
-		}
-	if (sched_setaffinity(0, sizeof(one), &one) < 0)
-		die("sched_setaffinity");
-}
-
-struct ends {
-	int in, out;
-};
-
-struct pair {
-	struct ends ours, other;
-	pthread_t thread;
-	pid_t pid;       /* 0: the other one is a thread */
-	clockid_t clock; /* of the other process */
-};
-
-/* Until nobody has the other end. */
-static void *pass_back(void *arg)
-{
-	const struct ends *e = arg;
-	char byte;
-
-	while (read(e->in, &byte, 1) == 1)
-		if (write(e->out, &byte, 1) != 1)
-			die("pipe");
-	return NULL;
-}
-
-static void pair_open(struct pair *p, int with_threads)
-{
-	int there[2], back[2];
-
-	if (pipe(there) < 0 || pipe(back) < 0)
-		die("pipe");
-	p->ours = (struct ends){ back[0], there[1] };
-	p->other = (struct ends){ there[0], back[1] };
-	p->pid = 0;
-	if (with_threads) {
-		if (pthread_create(&p->thread, NULL, pass_back, &p->other) != 0)
-			die("pthread_create");
-		return;
-	}
-	p->pid = fork();
-	if (p->pid < 0)
-		die("fork");
-	if (p->pid == 0) {
-		close(p->ours.out);
-		pass_back(&p->other);
-		_exit(0);
-	}
-	if (clock_getcpuclockid(p->pid, &p->clock) != 0)
-		die("clock_getcpuclockid");
-}
-
-static void pair_close(struct pair *p)
-{
-	close(p->ours.out);
-	if (p->pid == 0)
-		pthread_join(p->thread, NULL);
-	else
-		waitpid(p->pid, NULL, 0);
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	if (clock_gettime(clock, &t) < 0)
-		die("clock_gettime");
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* Of both of them, as the scheduler accounts it. */
-static uint64_t pair_ns(const struct pair *p)
-{
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) +
-	       (p->pid != 0 ? clock_ns(p->clock) : 0);
-}
-
-static void pair_pass(const struct pair *p, uint32_t n)
-{
-	char byte = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (write(p->ours.out, &byte, 1) != 1 || read(p->ours.in, &byte, 1) != 1)
-			die("pipe");
-}
-
 static void pass_between(uint32_t n, int with_threads)
 {
 	struct pair p;
 
-	stay_on_one_cpu();
+	pair_stay_on_one_cpu();
 	pair_open(&p, with_threads);
 	pair_pass(&p, n);
 	pair_close(&p);
@@ -177,7 +73,7 @@ static int serve_lines(const char *what)
 
 	if (!threads && strcmp(what, "pipe") != 0)
 		return -1;
-	stay_on_one_cpu();
+	pair_stay_on_one_cpu();
 	pair_open(&p, threads);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		const uint64_t start = pair_ns(&p);
@@ -267,6 +163,41 @@ static void run_threads(uint32_t n, uint32_t unused)
 	}
 }
 
+/* No call into the kernel, which brings a thread's time up to date at each. */
+static void *take_steps(void *arg)
+{
+	for (volatile uint32_t i = 0; i < 100000; i++)
+		;
+	return arg;
+}
+
+static void run_crowd(void)
+{
+	pthread_t thread[64];
+
+	for (size_t i = 0; i < 64; i++)
+		if (pthread_create(&thread[i], NULL, take_steps, NULL) != 0)
+			die("pthread_create");
+	for (size_t i = 0; i < 64; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void run_crowds(uint32_t n, uint32_t unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < n; i++) {
+		const pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork");
+		if (pid == 0) {
+			run_crowd();
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
 /* Two pages by turns, which are never in one folio. */
 static void read_pages(uint32_t n, uint32_t unused)
 {
@@ -348,6 +279,7 @@ static const struct load {
 	void (*run)(uint32_t n, uint32_t m);
 	unsigned events; /* each of N is so many; 0: none are told */
 } loads[] = {
+	{ "crowds", run_crowds, 0 },
 	{ "packets", send_packets, 1 },
 	{ "pages", read_pages, 1 },
 	{ "pipe", pass_between_processes, 2 },
