@@ -13,9 +13,10 @@
 
 /* tw_task.flags */
 #define TW_TASK_KERNEL 1u /* a thread of the kernel */
-#define TW_TASK_THREAD                                                   \
-	2u /* bpf/iter.bpf.c: one more thread of tgid, cpu_ns is its own \
-	    */
+/* bpf/iter.bpf.c: one more thread of tgid, cpu_ns is its own. */
+#define TW_TASK_THREAD 2u
+/* Its end was told before, with less. */
+#define TW_TASK_AGAIN 4u
 
 /*
  * A process (a thread group) as it was seen. Totals since its start, all of its threads
@@ -37,18 +38,20 @@ _Static_assert(sizeof(struct tw_task) == 56, "shared with BPF");
 
 /* What has happened to a process, or to a cgroup. */
 enum tw_event_kind {
-	TW_EVENT_ENDED,  /* it has, and its total is final */
+	TW_EVENT_ENDED,  /* it has; its total is final unless threads are awaited */
 	TW_EVENT_MOVED,  /* it came to task.cgroup_id when its total was task.cpu_ns */
 	TW_EVENT_CGROUP, /* a cgroup was made */
 };
 
 struct tw_task_event {
-	__u32 kind; /* enum tw_event_kind */
-	__u32 reserved;
+	__u32 kind;    /* enum tw_event_kind */
+	__u32 awaited; /* 1: threads of it may add to the map "dead" yet */
+	__u64 signal;  /* of tw_group_key; 0 if nothing is awaited */
+	__u64 at_ns;   /* CLOCK_MONOTONIC; 0 if nothing is awaited */
 	struct tw_task task;
 };
 
-_Static_assert(sizeof(struct tw_task_event) == 64, "shared with BPF");
+_Static_assert(sizeof(struct tw_task_event) == 80, "shared with BPF");
 
 #define TW_CGROUP_EVENT_PATH 496
 

@@ -69,9 +69,10 @@ static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
 
 /*
  * The task's time is final now. The time of its process's ended threads, with it. Adding
- * and reading are two steps: one that does both takes Linux 5.12.
+ * and reading are two steps: one that does both takes Linux 5.12. A leader without an
+ * entry is kept in one only if threads of it are awaited.
  */
-static __always_inline __u64 add_dead(struct task_struct *t)
+static __always_inline __u64 add_dead(struct task_struct *t, _Bool awaited)
 {
 	struct tw_group_key key = group_key_of(t);
 	__u64 ran_ns = t->se.sum_exec_runtime, *sum_ns;
@@ -81,8 +82,7 @@ static __always_inline __u64 add_dead(struct task_struct *t)
 		__sync_fetch_and_add(sum_ns, ran_ns);
 		return *sum_ns;
 	}
-	/* The leader is the last: without an entry there were no others. */
-	if (t->pid != t->tgid)
+	if (t->pid != t->tgid || awaited)
 		bpf_map_update_elem(&dead, &key, &ran_ns, BPF_NOEXIST);
 	return ran_ns;
 }
@@ -91,17 +91,23 @@ static __always_inline __u64 add_dead(struct task_struct *t)
  * The last use of a task has gone, one RCU grace period after it was taken off the list
  * of tasks: whoever reads these events first and then walks the list counts nothing
  * twice. The leader is released last, and the signal struct is held until after this.
+ *
+ * But each CPU goes through its own grace periods' work: threads that ended on others
+ * may follow the leader, some milliseconds later. Their time is in "dead" then, together
+ * with the leader's, for the collector to take.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *t)
 {
 	struct tw_group_key key = group_key_of(t);
-	__u64 cpu_ns, dead_ns = add_dead(t);
+	_Bool awaited = t->signal->sigcnt.refs.counter > 1;
+	__u64 cpu_ns, dead_ns = add_dead(t, awaited);
 	struct tw_task_event *e;
 
 	if (t->pid != t->tgid)
 		return 0;
-	bpf_map_delete_elem(&dead, &key);
+	if (!awaited)
+		bpf_map_delete_elem(&dead, &key);
 	cpu_ns = t->signal->sum_sched_runtime;
 	if (dead_ns > cpu_ns)
 		cpu_ns = dead_ns;
@@ -111,7 +117,9 @@ int BPF_PROG(on_free, struct task_struct *t)
 		return 0;
 	}
 	e->kind = TW_EVENT_ENDED;
-	e->reserved = 0;
+	e->awaited = awaited;
+	e->signal = awaited ? key.signal : 0;
+	e->at_ns = awaited ? bpf_ktime_get_ns() : 0;
 	fill_task(&e->task, t);
 	e->task.cpu_ns = cpu_ns;
 	bpf_ringbuf_submit(e, wake_flags());
@@ -135,7 +143,9 @@ int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct 
 		return 0;
 	}
 	e->kind = TW_EVENT_MOVED;
-	e->reserved = 0;
+	e->awaited = 0;
+	e->signal = 0;
+	e->at_ns = 0;
 	fill_task(&e->task, t);
 	e->task.parent = t->real_parent->tgid;
 	e->task.cpu_ns = dead_ns_of(t) + t->se.sum_exec_runtime;

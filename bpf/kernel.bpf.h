@@ -38,7 +38,16 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct refcount_struct {
+	atomic_t refs;
+} refcount_t;
+
 struct signal_struct {
+	refcount_t sigcnt; /* tasks that are not freed yet; held by others at times */
 	unsigned long long sum_sched_runtime; /* of threads that ended */
 };
 

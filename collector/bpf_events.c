@@ -4,15 +4,21 @@
 #include "bpf/exits.skel.h"
 #include "collector/bpf_fail.h"
 #include "collector/tasks.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define EVENTS_MAX 4096
+
+/* Ends of which threads are awaited, and how long: some milliseconds are usual. */
+#define AWAITED_MAX 512
+#define AWAIT_NS UINT64_C(50000000)
 
 /* A ring buffer puts a header of 8 bytes before each event. */
 #define EVENT_BYTES (sizeof(struct tw_task_event) + 8)
@@ -22,11 +28,66 @@ struct tw_bpf_events {
 	struct ring_buffer *ring;
 	const struct tw_task_sink *sink; /* while draining */
 	uint64_t lost_told;              /* of tw_lost */
+	struct tw_task_event awaited[AWAITED_MAX];
+	size_t awaiteds;
 };
+
+/* What its threads have run that were freed by now. Whether that is more than was known.
+ */
+static bool take_dead(const struct tw_bpf_events *e, struct tw_task_event *t)
+{
+	const struct tw_group_key key = { t->signal, t->task.tgid };
+	const int fd = bpf_map__fd(e->skel->maps.dead);
+	uint64_t ns;
+
+	if (bpf_map_lookup_elem(fd, &key, &ns) != 0)
+		return false;
+	bpf_map_delete_elem(fd, &key);
+	if (ns <= t->task.cpu_ns)
+		return false;
+	t->task.cpu_ns = ns;
+	return true;
+}
+
+static void tell_end(const struct tw_bpf_events *e, const struct tw_task *t)
+{
+	if (e->sink->ended != NULL)
+		e->sink->ended(e->sink->arg, t);
+}
+
+static void on_ended(struct tw_bpf_events *e, const struct tw_task_event *t)
+{
+	struct tw_task_event known = *t;
+
+	if (t->awaited != 0 && e->awaiteds < AWAITED_MAX)
+		e->awaited[e->awaiteds++] = *t;
+	else if (t->awaited != 0)
+		take_dead(e, &known);
+	tell_end(e, &known.task);
+}
+
+/* Of those that were awaited long enough. */
+static void tell_late(struct tw_bpf_events *e)
+{
+	const uint64_t now_ns = tw_now_ns();
+	size_t left = 0;
+
+	for (size_t i = 0; i < e->awaiteds; i++) {
+		struct tw_task_event *t = &e->awaited[i];
+
+		if (t->at_ns + AWAIT_NS > now_ns) {
+			e->awaited[left++] = *t;
+		} else if (take_dead(e, t)) {
+			t->task.flags |= TW_TASK_AGAIN;
+			tell_end(e, &t->task);
+		}
+	}
+	e->awaiteds = left;
+}
 
 static int on_event(void *ctx, void *data, size_t size)
 {
-	const struct tw_bpf_events *e = ctx;
+	struct tw_bpf_events *e = ctx;
 	const struct tw_task_sink *s = e->sink;
 	const struct tw_task_event *t = data;
 	const struct tw_cgroup_event *c = data;
@@ -35,8 +96,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		s->cgroup(s->arg, c->cgroup_id, c->path);
 	if (size != sizeof(*t))
 		return 0;
-	if (t->kind == TW_EVENT_ENDED && s->ended != NULL)
-		s->ended(s->arg, &t->task);
+	if (t->kind == TW_EVENT_ENDED)
+		on_ended(e, t);
 	if (t->kind == TW_EVENT_MOVED && s->moved != NULL)
 		s->moved(s->arg, &t->task);
 	return 0;
@@ -148,6 +209,7 @@ void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sin
 {
 	e->sink = sink;
 	ring_buffer__consume(e->ring);
+	tell_late(e);
 	if (e->lost_told != lost_now(e) && sink->overflowed != NULL)
 		tell_overflow(e);
 	e->sink = NULL;

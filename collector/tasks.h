@@ -30,7 +30,8 @@ struct tw_roots;
  */
 struct tw_task_sink {
 	void *arg;
-	/* It has ended; t has its final total. */
+	/* It has ended; t has its total. Threads that the kernel frees later may make it
+	 * more: then that is told too, with the flag TW_TASK_AGAIN. */
 	void (*ended)(void *arg, const struct tw_task *t);
 	/* It came to t's cgroup when its total was t's. */
 	void (*moved)(void *arg, const struct tw_task *t);

@@ -187,13 +187,13 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 
 	t->now_ns = now_ns;
 	t->shown.count = 0;
-	expire(t);
 	tw_groups_tick(t);
 	tw_cgroup_tree_tick(t->tree);
 	t->seen = 0;
 	t->looks = LOOKS;
 	if (t->source->read(t->tasks, &sink, err) < 0)
 		return -1;
+	expire(t); /* now that what ended at the last tick has all its time */
 	if (t->config.counters != NULL &&
 	    tw_counters_read(t->config.counters, tw_workloads_counted, t, err) < 0)
 		return -1;

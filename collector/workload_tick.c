@@ -115,6 +115,18 @@ static void update_program(struct tw_process *p, const struct tw_task *task)
 
 /* ---- what a source tells ---- */
 
+/* One that was scraped, and is forgotten, has had most of it. */
+static void on_ended_again(struct tw_workloads *t, const struct tw_task *task)
+{
+	struct tw_process *p = tw_process_find(t, task->tgid, task->start_ns);
+
+	if (p == NULL)
+		return;
+	tw_process_take(t, p, task->cpu_ns);
+	if (p->w.ended)
+		p->w.ended_at = t->tick + 1; /* it waits for the next scrape */
+}
+
 /*
  * A child is on the list of tasks before it has its parent's cgroup: one that was seen in
  * that moment and then never again was taken for the root's.
@@ -123,8 +135,13 @@ static void on_ended(void *arg, const struct tw_task *task)
 {
 	struct tw_workloads *t = arg;
 	struct tw_process *p = tw_process_find(t, task->tgid, task->start_ns);
-	struct tw_group *g = tw_group_get(t, task->cgroup_id, 0);
+	struct tw_group *g;
 
+	if ((task->flags & TW_TASK_AGAIN) != 0) {
+		on_ended_again(t, task);
+		return;
+	}
+	g = tw_group_get(t, task->cgroup_id, 0);
 	if (p == NULL)
 		p = add_process(t, task, g);
 	if (p == NULL) {

@@ -120,6 +120,7 @@ ifneq ($(unlisted),)
 $(error no target runs $(unlisted))
 endif
 
+test-collector: $(O)/tests/bench/collector_load
 $(integration): all $(fakes)
 	@$(test-env) $(run) python $(call script,$@)
 

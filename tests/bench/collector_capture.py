@@ -19,7 +19,8 @@ CAPTURES = (("10,000 processes", ("true", "10000"), 0.995),
             ("pipe, 2,000,000 switches", ("pipe", "1000000"), 0.999),
             ("threads, 3,000,000 switches", ("threads", "1500000"), 0.999),
             ("spin 5 s", ("spin", "5000"), 0.999),
-            ("3,000 short threads", ("short", "3000"), 0.999))
+            ("3,000 short threads", ("short", "3000"), 0.999),
+            ("200 processes of 64 threads", ("crowds", "200"), 0.999))
 
 
 def find_cgroups():

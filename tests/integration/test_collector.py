@@ -30,6 +30,19 @@ def may_unshare():
                           stderr=subprocess.DEVNULL).returncode == 0
 
 
+def write(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+
+
+def removed(path):
+    try:
+        os.rmdir(path)
+        return True
+    except OSError:
+        return False
+
+
 class Collector(Case):
     def collect(self, *args):
         # A sanitizer looks for leaks with what the filter refuses.
@@ -106,6 +119,48 @@ class Collector(Case):
 
     def test_the_iterator_sees_a_process_that_ended(self):
         self.check_ended("iter")
+
+    def cpuacct(self):
+        """A cgroup of v1 of its own, which counts CPU time exactly: its directory."""
+        path = f"/sys/fs/cgroup/cpuacct/tallywatt-test-{os.getpid()}"
+        try:
+            os.mkdir(path)
+        except OSError:
+            need("cgroups", False)
+        self.addCleanup(wait_until, lambda: removed(path), "the cgroup is empty")
+        return path
+
+    def test_threads_that_are_freed_after_their_process_count(self):
+        """The kernel frees tasks CPU by CPU; what it adds up itself is too little by then."""
+        need("bpf", bpf_works())
+        path = self.cpuacct()
+        daemon = self.collect("--cgroups", "v1")
+        load = subprocess.Popen(
+            ["sh", "-c", 'echo; while read x; do "$0" crowds 20 >/dev/null; echo; done',
+             os.path.join(BIN, "tests/bench/collector_load")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            preexec_fn=lambda: write(os.path.join(path, "cgroup.procs"), "0"))
+        self.addCleanup(load.communicate)
+
+        def used():
+            """The kernel's and ours, once no more comes."""
+            load.stdout.readline()
+            self.wait_ticks(daemon)
+            self.wait_ticks(daemon)
+            ours = sum(value for name, labels, value in self.samples(daemon)
+                       if name == "tallywatt_cgroup_cpu_seconds_total" and
+                       labels["cgroup"] == "/" + os.path.basename(path))
+            with open(os.path.join(path, "cpuacct.usage"), encoding="ascii") as f:
+                return int(f.read()) / 1e9, ours
+
+        parts = []
+        while len(parts) < 5 and max(parts, default=0) < 0.999:
+            before = used() if not parts else after
+            load.stdin.write(b"\n")
+            load.stdin.flush()
+            after = used()
+            parts.append((after[1] - before[1]) / (after[0] - before[0]))
+        self.assertGreaterEqual(max(parts), 0.999, parts)
 
     def test_without_bpf_processes_that_live_are_seen(self):
         daemon = self.collect("--bpf", "off")

@@ -10,7 +10,8 @@ from seen import EXACT_S, Seen
 # A load, and what of its cgroup's CPU time must be seen.
 LOADS = (("true", ("true", "100")), ("storm", ("storm", "4", "60")),
          ("pipe", ("pipe", "5000")), ("threads", ("threads", "5000")),
-         ("spin", ("spin", "800")), ("short", ("short", "200")))
+         ("spin", ("spin", "800")), ("short", ("short", "200")),
+         ("crowds", ("crowds", "10")))
 LEAST, MOST = 0.999, 1.001
 # From /proc a load that begins or ends at a tick may be seen less of, and by BPF one of short
 # threads, seldom: once more, then, and the table has each.

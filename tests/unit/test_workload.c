@@ -340,6 +340,35 @@ static void one_that_ends_after_a_scrape_waits_for_the_next(void **state)
 	assert_non_null(find(f->t, TW_LEVEL_PROCESS, 9));
 }
 
+/* Threads that were freed late make it more, once. */
+static void an_end_that_is_told_again_waits_for_the_next_scrape(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_workload *w;
+
+	say(ENDED, 9, LATER + 5, 3, 44);
+	tick(f);
+	tw_workloads_scraped(f->t);
+	say(ENDED, 9, LATER + 5, 3, 60);
+	script[0].task.flags = TW_TASK_AGAIN;
+	tick(f);
+	assert_int_equal(slices_ns(f), 16);
+	w = find(f->t, TW_LEVEL_PROCESS, 9);
+	assert_non_null(w);
+	assert_int_equal(w->used.cpu_ns, 60);
+	tick(f);
+	assert_non_null(find(f->t, TW_LEVEL_PROCESS, 9));
+	tw_workloads_scraped(f->t);
+	tick(f);
+	assert_null(find(f->t, TW_LEVEL_PROCESS, 9));
+	/* Who is forgotten does not come back. */
+	say(ENDED, 9, LATER + 5, 3, 70);
+	script[0].task.flags = TW_TASK_AGAIN;
+	tick(f);
+	assert_null(find(f->t, TW_LEVEL_PROCESS, 9));
+	assert_int_equal(slices_ns(f), 0);
+}
+
 static void those_that_are_too_many_give_what_they_had_to_their_cgroup(void **state)
 {
 	struct fixture *f = *state;
@@ -596,6 +625,7 @@ int main(void)
 		TEST(a_child_seen_before_it_has_its_cgroup_ends_in_its_own),
 		TEST(what_ended_stays_until_it_was_scraped),
 		TEST(one_that_ends_after_a_scrape_waits_for_the_next),
+		TEST(an_end_that_is_told_again_waits_for_the_next_scrape),
 		TEST(those_that_are_too_many_give_what_they_had_to_their_cgroup),
 		TEST(a_cgroups_path_says_whose_its_processes_are),
 		TEST(a_process_is_a_vm_by_its_command_line),
