@@ -9,15 +9,12 @@
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/scripted_tasks.h"
+#include "tests/unit/workload_fixture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-#define MS UINT64_C(1000000)
-#define S (1000 * MS)
-#define LATER (UINT64_C(1) << 60)
 
 #define GROUPS 4
 #define PROCESSES 24
@@ -36,10 +33,9 @@ struct process {
 };
 
 struct machine {
-	char *dir;
-	struct tw_workloads *t;
+	struct workload_fixture f;
 	struct tw_task_source source;
-	uint64_t now_ns, id[GROUPS];
+	uint64_t id[GROUPS];
 	uint64_t ran_ns[GROUPS]; /* without what is below */
 	uint64_t began_ns;       /* of all, when the table was opened */
 	struct process process[PROCESSES];
@@ -72,7 +68,7 @@ static void write_totals(const struct machine *m)
 		snprintf(path, sizeof(path), "fs/cgroup%s/cpu.stat", paths[g]);
 		snprintf(text, sizeof(text), "usage_usec %" PRIu64 "\nuser_usec 0\n",
 			 ns / 1000);
-		tree_write(m->dir, path, text);
+		tree_write(m->f.dir, path, text);
 	}
 }
 
@@ -94,13 +90,9 @@ static void say_living(const struct machine *m)
 
 static void tick(struct machine *m)
 {
-	struct tw_err err = { 0 };
-
 	write_totals(m);
 	say_living(m);
-	m->now_ns += S;
-	if (tw_workloads_tick(m->t, m->now_ns, &err) < 0)
-		fail_msg("%s", err.text);
+	workloads_tick(&m->f);
 }
 
 static void set_up(struct machine *m)
@@ -111,13 +103,12 @@ static void set_up(struct machine *m)
 	};
 	struct tw_err err = { 0 };
 
-	*m = (struct machine){ .dir = scratch_new(),
+	*m = (struct machine){ .f = { .dir = scratch_new(), .now_ns = LATER },
 			       .source = scripted_tasks,
-			       .now_ns = LATER,
 			       .tgid = 100 };
 	m->source.tells_ends = false;
-	roots = (struct tw_roots){ .proc = m->dir, .sys = m->dir, .dev = m->dir };
-	tree_write(m->dir, "fs/cgroup/cgroup.controllers", "cpu\n");
+	roots = (struct tw_roots){ .proc = m->f.dir, .sys = m->f.dir, .dev = m->f.dir };
+	tree_write(m->f.dir, "fs/cgroup/cgroup.controllers", "cpu\n");
 	for (int g = 0; g < GROUPS; g++)
 		m->ran_ns[g] = random_ns(100 * S);
 	write_totals(m);
@@ -125,12 +116,12 @@ static void set_up(struct machine *m)
 		char path[1024];
 		struct stat st;
 
-		snprintf(path, sizeof(path), "%s/fs/cgroup%s", m->dir, paths[g]);
+		snprintf(path, sizeof(path), "%s/fs/cgroup%s", m->f.dir, paths[g]);
 		assert_int_equal(stat(path, &st), 0);
 		m->id[g] = st.st_ino;
 	}
 	script_len = 0;
-	if (tw_workloads_open(&c, &m->t, &err) < 0)
+	if (tw_workloads_open(&c, &m->f.t, &err) < 0)
 		fail_msg("%s", err.text);
 	m->began_ns = all_ns(m);
 	tick(m);
@@ -138,8 +129,8 @@ static void set_up(struct machine *m)
 
 static void tear_down(struct machine *m)
 {
-	tw_workloads_close(m->t);
-	scratch_free(m->dir);
+	tw_workloads_close(m->f.t);
+	scratch_free(m->f.dir);
 }
 
 /* A second of births, deaths and work, some of which nobody can have seen. */
@@ -152,7 +143,7 @@ static void live(struct machine *m)
 		if (p->tgid == 0 && rand() % 4 == 0)
 			*p = (struct process){ .tgid = ++m->tgid,
 					       .group = rand() % GROUPS,
-					       .start_ns = m->now_ns };
+					       .start_ns = m->f.now_ns };
 		if (p->tgid == 0)
 			continue;
 		p->ran_ns += ns;
@@ -170,7 +161,7 @@ static uint64_t check_level(struct machine *m, enum tw_level level)
 	const struct tw_workload *w = NULL;
 	uint64_t sum = 0;
 
-	while ((w = tw_workloads_next(m->t, level, w)) != NULL) {
+	while ((w = tw_workloads_next(m->f.t, level, w)) != NULL) {
 		assert_true(w->serial < SERIALS);
 		assert_true(w->used.cpu_ns >= m->seen[w->serial]);
 		m->seen[w->serial] = w->used.cpu_ns;
@@ -211,7 +202,7 @@ static void all_that_ran_is_charged_and_never_more_and_nothing_falls(void **stat
 			fail_msg("tick %d: %" PRIu64 " ns are missing", i,
 				 ran_ns - told_ns);
 	}
-	tw_workloads_stats(m.t, &stats);
+	tw_workloads_stats(m.f.t, &stats);
 	assert_true(stats.unseen_ns > 10 * S);
 	assert_true(stats.folded > 0);
 	assert_int_equal(stats.dropped, 0);
@@ -231,10 +222,9 @@ static void what_cannot_be_read_for_a_while_is_charged_when_it_can(void **state)
 	assert_in_range(check_level(&m, TW_LEVEL_CGROUP), ran_ns - 4000, ran_ns + 4000);
 	m.ran_ns[2] += 3 * S;
 	write_totals(&m);
-	tree_remove(m.dir, "fs/cgroup/c.slice/cpu.stat");
-	tree_write(m.dir, "fs/cgroup/c.slice/cpu.stat", "rubbish\n");
-	m.now_ns += S;
-	assert_int_equal(tw_workloads_tick(m.t, m.now_ns, &(struct tw_err){ 0 }), 0);
+	tree_remove(m.f.dir, "fs/cgroup/c.slice/cpu.stat");
+	tree_write(m.f.dir, "fs/cgroup/c.slice/cpu.stat", "rubbish\n");
+	workloads_tick(&m.f);
 	assert_in_range(check_level(&m, TW_LEVEL_CGROUP), ran_ns - 4000, ran_ns + 4000);
 	tick(&m);
 	ran_ns = all_ns(&m) - m.began_ns;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Those that ended: when they are told, lost, forgotten and folded. */
+#include "lib/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/scripted_tasks.h"
+#include "tests/unit/tw_test.h"
+#include "tests/unit/workload_fixture.h"
+
+#include <stdbool.h>
+
+/* Processes that live on are seen in a walk; these are in none, and no end is told. */
+static void those_lost_with_their_cgroup_are_told_once(void **state)
+{
+	struct workload_fixture *f = *state;
+	const struct tw_workload *rest;
+
+	say(ALIVE, 7, LATER + 1, 1, 100);
+	say(ALIVE, 8, LATER + 1, 1, 100);
+	workloads_tick(f);
+	/* 7 ended with 130, and three others with 10 each, and room for none of them. */
+	say(OVERFLOW, 4, 0, 1, 160);
+	say(ALIVE, 8, LATER + 1, 1, 100);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 60);
+	rest = workload_find(f->t, TW_LEVEL_PROCESS, 0);
+	assert_non_null(rest);
+	assert_int_equal(rest->used.cpu_ns, 60);
+	assert_string_equal(rest->comm, "ended");
+	/* After its time 7 counts as ended, and nothing is told again. */
+	for (int i = 0; i < 15; i++) {
+		say(ALIVE, 8, LATER + 1, 1, 100);
+		workloads_tick(f);
+		assert_int_equal(slices_ns(f), 0);
+	}
+	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, 7)->ended);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 260);
+}
+
+/* It came, moved and was lost between two ticks: what it had before is not told twice. */
+static void one_lost_after_a_move_is_told_once(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(ALIVE, 7, LATER + 1, 2, 0);
+	workloads_tick(f);
+	say(MOVED, 8, LATER + 2, 1, 40);
+	script[0].task.parent = 7;
+	say(OVERFLOW, 1, 0, 1, 100);
+	say(ALIVE, 7, LATER + 1, 2, 0);
+	workloads_tick(f);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 40);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 60);
+}
+
+static void what_ended_stays_until_it_was_scraped(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say_path(3, "/system.slice/docker-" HEX ".scope");
+	say(ENDED, 9, LATER + 5, 3, 44);
+	workloads_tick(f);
+	for (int i = 0; i < 5; i++)
+		workloads_tick(f);
+	assert_non_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_CONTAINER), 1);
+	tw_workloads_scraped(f->t);
+	for (int i = 0; i < 10; i++) {
+		workloads_tick(f);
+		tw_workloads_scraped(f->t);
+	}
+	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
+	assert_null(workload_find(f->t, TW_LEVEL_CGROUP, 3));
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_CONTAINER), 0);
+}
+
+static void one_that_ends_after_a_scrape_waits_for_the_next(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(ENDED, 9, LATER + 5, 3, 44);
+	tw_workloads_drain(f->t);
+	tw_workloads_scraped(f->t);
+	workloads_tick(f);
+	workloads_tick(f);
+	assert_non_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
+}
+
+/* Threads that were freed late make it more, once. */
+static void an_end_that_is_told_again_waits_for_the_next_scrape(void **state)
+{
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w;
+
+	say(ENDED, 9, LATER + 5, 3, 44);
+	workloads_tick(f);
+	tw_workloads_scraped(f->t);
+	say(ENDED, 9, LATER + 5, 3, 60);
+	script[0].task.flags = TW_TASK_AGAIN;
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 16);
+	w = workload_find(f->t, TW_LEVEL_PROCESS, 9);
+	assert_non_null(w);
+	assert_int_equal(w->used.cpu_ns, 60);
+	workloads_tick(f);
+	assert_non_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
+	tw_workloads_scraped(f->t);
+	workloads_tick(f);
+	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
+	/* Who is forgotten does not come back. */
+	say(ENDED, 9, LATER + 5, 3, 70);
+	script[0].task.flags = TW_TASK_AGAIN;
+	workloads_tick(f);
+	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
+	assert_int_equal(slices_ns(f), 0);
+}
+
+static void those_that_are_too_many_give_what_they_had_to_their_cgroup(void **state)
+{
+	struct workload_fixture *f = *state;
+	struct tw_workloads_stats stats;
+
+	tw_workloads_close(f->t);
+	f->t = workloads_open(f->dir, 10);
+	workloads_tick(f);
+	for (uint32_t i = 1; i <= 100; i++)
+		say(ENDED, i, LATER + i, 3, 7);
+	workloads_tick(f);
+	workloads_tick(f);
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_PROCESS), 11);
+	assert_int_equal(workloads_sum(f->t, TW_LEVEL_PROCESS), 700);
+	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 0), 630);
+	tw_workloads_stats(f->t, &stats);
+	assert_int_equal(stats.folded, 90);
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	for (int n = 1;; n++) {
+		struct tw_workloads *t = workloads_open(f->dir, 10);
+		struct tw_err err = { 0 };
+		bool hit;
+
+		assert_int_equal(tw_workloads_tick(t, LATER, &err), 0);
+		say_path(3, "/docker/" HEX);
+		say(ALIVE, 7, LATER + 1, 3, 100);
+		fail_alloc_at(n);
+		assert_int_equal(tw_workloads_tick(t, LATER + S, &err), 0);
+		hit = fail_alloc_hit();
+		say(ALIVE, 7, LATER + 1, 3, 150);
+		assert_int_equal(tw_workloads_tick(t, LATER + 2 * S, &err), 0);
+		assert_int_equal(workloads_sum(t, TW_LEVEL_PROCESS), 150);
+		assert_int_equal(workloads_sum(t, TW_LEVEL_CGROUP), 150);
+		tw_workloads_close(t);
+		if (!hit)
+			break;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORKLOAD_TEST(those_lost_with_their_cgroup_are_told_once),
+		WORKLOAD_TEST(one_lost_after_a_move_is_told_once),
+		WORKLOAD_TEST(what_ended_stays_until_it_was_scraped),
+		WORKLOAD_TEST(one_that_ends_after_a_scrape_waits_for_the_next),
+		WORKLOAD_TEST(an_end_that_is_told_again_waits_for_the_next_scrape),
+		WORKLOAD_TEST(those_that_are_too_many_give_what_they_had_to_their_cgroup),
+		WORKLOAD_TEST(without_memory_nothing_is_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose a process is: its time, energy and counts go there. */
+#include "collector/workload_parts.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "tests/unit/scripted_tasks.h"
+#include "tests/unit/tw_test.h"
+#include "tests/unit/workload_fixture.h"
+
+#include <stdio.h>
+
+static void a_cgroups_path_says_whose_its_processes_are(void **state)
+{
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w;
+
+	say_path(3,
+		 "/kubepods.slice/kubepods-pod8f3b1c52_7e0d_4b59_9a4e_0d1c2b3a4f5e.slice/"
+		 "cri-containerd-" HEX ".scope");
+	say_path(4,
+		 "/kubepods.slice/kubepods-pod8f3b1c52_7e0d_4b59_9a4e_0d1c2b3a4f5e.slice/"
+		 "cri-containerd-" HEX ".scope/inner");
+	say(ALIVE, 7, LATER + 1, 3, 100);
+	say(ALIVE, 8, LATER + 1, 4, 10);
+	workloads_tick(f);
+	w = tw_workloads_next(f->t, TW_LEVEL_CONTAINER, NULL);
+	assert_non_null(w);
+	assert_null(w->next);
+	assert_string_equal(w->who->id, HEX);
+	assert_int_equal(w->used.cpu_ns, 110);
+	assert_int_equal(w->members, 2);
+	assert_ptr_equal(w->pod, tw_workloads_next(f->t, TW_LEVEL_POD, NULL));
+	assert_string_equal(w->pod->who->pod_uid, "8f3b1c52-7e0d-4b59-9a4e-0d1c2b3a4f5e");
+	assert_int_equal(w->pod->used.cpu_ns, 110);
+	assert_int_equal(w->pod->members, 2);
+}
+
+static void write_proc(const struct workload_fixture *f, const char *pid,
+		       const char *name, const char *data, size_t len)
+{
+	struct tw_err err = { 0 };
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", f->dir, pid);
+	if (tw_dir_make(path, &err) < 0)
+		fail_msg("%s", err.text);
+	snprintf(path, sizeof(path), "%s/%s/%s", f->dir, pid, name);
+	if (tw_file_replace(path, data, len, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void a_process_is_a_vm_by_its_command_line(void **state)
+{
+	static const char command[] = "kvm\0-name\0web\0-uuid\0"
+				      "11111111-2222-3333-4444-555555555555";
+	static const char stat[] =
+		"77 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1";
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w;
+
+	write_proc(f, "77", "cmdline", command, sizeof(command));
+	write_proc(f, "77", "stat", stat, sizeof(stat) - 1);
+	/* The same tgid, but another process: pids of another namespace, say. */
+	write_proc(f, "78", "cmdline", command, sizeof(command));
+	write_proc(f, "78", "stat", stat, sizeof(stat) - 1);
+	for (uint64_t i = 1; i <= 3; i++) {
+		say(ALIVE, 77, 5 * S, 1, 100 * i);
+		say(ALIVE, 78, 6 * S, 1, 100 * i);
+		workloads_tick(f);
+	}
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 1);
+	w = tw_workloads_next(f->t, TW_LEVEL_VM, NULL);
+	assert_string_equal(w->who->id, "11111111-2222-3333-4444-555555555555");
+	assert_string_equal(w->who->name, "web");
+	assert_string_equal(w->who->runtime, "qemu");
+	assert_int_equal(w->members, 1);
+	assert_int_equal(w->used.cpu_ns, 200);
+	assert_ptr_equal(workload_find(f->t, TW_LEVEL_PROCESS, 77)->owner, w);
+	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 78)->owner);
+}
+
+static void energy_goes_to_all_that_a_slice_is_of(void **state)
+{
+	struct tw_charge charge = { { 0 }, { 0 } };
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w;
+	const struct tw_slice *s;
+	size_t count;
+
+	say_path(3, "/docker/" HEX);
+	say(ALIVE, 7, LATER + 1, 3, 100);
+	workloads_tick(f);
+	s = tw_workloads_slices(f->t, &count);
+	assert_int_equal(count, 1);
+	charge.dynamic_uj[TW_ZONE_PACKAGE] = 11;
+	charge.idle_uj[TW_ZONE_DRAM] = 5;
+	tw_workloads_charge(f->t, s, &charge);
+	tw_workloads_charge(f->t, s, &charge);
+	w = workload_find(f->t, TW_LEVEL_PROCESS, 7);
+	assert_int_equal(w->charged.dynamic_uj[TW_ZONE_PACKAGE], 22);
+	assert_int_equal(w->cgroup->charged.idle_uj[TW_ZONE_DRAM], 10);
+	assert_int_equal(w->owner->charged.dynamic_uj[TW_ZONE_PACKAGE], 22);
+	assert_int_equal(tw_workloads_ticked(f->t, w)->idle_uj[TW_ZONE_DRAM], 10);
+	workloads_tick(f);
+	assert_int_equal(tw_workloads_ticked(f->t, w)->idle_uj[TW_ZONE_DRAM], 0);
+	assert_int_equal(w->charged.idle_uj[TW_ZONE_DRAM], 10);
+}
+
+/* By tgid: of the one that lives, or that ended since the last tick. */
+static void counts_are_the_processes_of_their_tgids(void **state)
+{
+	const uint64_t more[TW_COUNTER_COUNT] = { [TW_COUNTER_CYCLES] = 1000 };
+	const uint64_t none[TW_COUNTER_COUNT] = { 0 };
+	struct workload_fixture *f = *state;
+	const struct tw_slice *s;
+	size_t count;
+
+	say(ALIVE, 7, LATER + 1, 1, 100);
+	say(ENDED, 9, LATER + 1, 1, 100);
+	workloads_tick(f);
+	say(ENDED, 8, LATER + 2, 1, 50);
+	tw_workloads_drain(f->t);
+	assert_int_equal(tw_workloads_counted(f->t, 7, more, false), TW_WHOSE_LIVING);
+	assert_int_equal(tw_workloads_counted(f->t, 7, none, false), TW_WHOSE_LIVING);
+	assert_int_equal(tw_workloads_counted(f->t, 8, more, false), TW_WHOSE_ENDED);
+	assert_int_equal(tw_workloads_counted(f->t, 9, more, true), TW_WHOSE_UNKNOWN);
+	assert_int_equal(tw_workloads_counted(f->t, 10, more, false), TW_WHOSE_UNKNOWN);
+	assert_int_equal(tw_workloads_counted(f->t, 10, more, true), TW_WHOSE_UNKNOWN);
+	assert_int_equal(tw_workloads_counted(f->t, 10, none, true), TW_WHOSE_UNKNOWN);
+	say(ALIVE, 7, LATER + 1, 1, 100);
+	workloads_tick(f);
+	s = tw_workloads_slices(f->t, &count);
+	assert_int_equal(count, 3);
+	/* Who is not known, or not any more, counts all the same. */
+	assert_int_equal(s[2].process->tgid, 0);
+	assert_int_equal(s[2].cgroup->cgroup_id, 0);
+	assert_int_equal(s[2].used.counter[TW_COUNTER_CYCLES], 2000);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(s[i].used.counter[TW_COUNTER_CYCLES], 1000);
+	assert_int_equal(
+		workload_find(f->t, TW_LEVEL_CGROUP, 1)->used.counter[TW_COUNTER_CYCLES],
+		2000);
+	assert_int_equal(
+		workload_find(f->t, TW_LEVEL_PROCESS, 9)->used.counter[TW_COUNTER_CYCLES],
+		0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORKLOAD_TEST(a_cgroups_path_says_whose_its_processes_are),
+		WORKLOAD_TEST(a_process_is_a_vm_by_its_command_line),
+		WORKLOAD_TEST(energy_goes_to_all_that_a_slice_is_of),
+		WORKLOAD_TEST(counts_are_the_processes_of_their_tgids),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

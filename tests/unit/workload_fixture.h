@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TEST_WORKLOAD_FIXTURE_H
+#define TW_TEST_WORKLOAD_FIXTURE_H
+
+/* A table of workloads over tasks that a test tells, with scripted_tasks.h. */
+
+#include "collector/workload.h"
+
+#include <stdint.h>
+
+#define MS UINT64_C(1000000)
+#define S (1000 * MS)
+/* No process of a script began before the table was opened. */
+#define LATER (UINT64_C(1) << 60)
+/* The name of a container. */
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+struct workload_fixture {
+	char *dir; /* all roots */
+	struct tw_workloads *t;
+	uint64_t now_ns;
+};
+
+/* For cmocka: *state is a struct workload_fixture, whose table has ticked once. */
+int workloads_setup(void **state);
+int workloads_teardown(void **state);
+#define WORKLOAD_TEST(name) \
+	cmocka_unit_test_setup_teardown(name, workloads_setup, workloads_teardown)
+
+/* One more table of scripted tasks, below dir; yours. */
+struct tw_workloads *workloads_open(const char *dir, uint32_t ended_max);
+
+/* A second later, with what the script says. */
+void workloads_tick(struct workload_fixture *f);
+
+/* CPU time of all of a level. */
+uint64_t workloads_sum(const struct tw_workloads *t, enum tw_level level);
+
+/* A process by its tgid, others by the number of their cgroup. NULL: none. */
+const struct tw_workload *workload_find(const struct tw_workloads *t, enum tw_level level,
+					uint64_t key);
+
+/* CPU time of one; 0 where there is none. */
+uint64_t used_by(const struct workload_fixture *f, enum tw_level level, uint64_t key);
+
+/* CPU time of the last tick. */
+uint64_t slices_ns(const struct workload_fixture *f);
+
+#endif /* TW_TEST_WORKLOAD_FIXTURE_H */
