@@ -16,6 +16,7 @@ test-wrap-test_publish_killed := open openat mkdir write fsync rename renameat2 
 test-wrap-test_publish := renameat2
 # Registers that are not in files.
 test-wrap-test_meter_msr := pread
+test-wrap-test_meter_msr_faults := pread
 test-wrap-test_meter_hwmon := pread
 test-wrap-test_file := fsync rename
 test-wrap-test_fit_xgboost := XGBoosterUpdateOneIter XGBGetLastError
