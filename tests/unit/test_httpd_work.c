@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +18,43 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Handlers that take long: /slow waits for the gate. */
+#define CLIENTS (TW_HTTPD_WORK_MAX + 3)
 
+/* One that asks on a thread of its own. */
+struct client {
+	pthread_t thread;
+	bool asks; /* its thread is there */
+	const char *body;
+	char url[128];
+	unsigned status;
+	char text[128];
+};
+
+/*
+ * Handlers that take long: /slow waits for the gate. A test that fails is left at once,
+ * so what is shut, asked or closed is here, for its tear-down.
+ */
 static struct {
 	struct tw_httpd *httpd;
 	pthread_mutex_t gate;
-	atomic_int begun;
+	bool shut, closing;
+	pthread_t closer;
+	atomic_int begun, answered;
+	struct client client[CLIENTS];
 } server = { .gate = PTHREAD_MUTEX_INITIALIZER };
+
+static void shut_gate(void)
+{
+	pthread_mutex_lock(&server.gate);
+	server.shut = true;
+}
+
+static void open_gate(void)
+{
+	if (server.shut)
+		pthread_mutex_unlock(&server.gate);
+	server.shut = false;
+}
 
 static void get_quick(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
@@ -57,15 +88,40 @@ static const struct tw_http_route *const routes[] = {
 				       .slow = true },
 };
 
-static void start(void)
+static int setup(void **state)
 {
 	const struct tw_httpd_config c = {
 		.listen = "127.0.0.1:0", .routes = routes, .route_count = 2, .threads = 1
 	};
 	struct tw_err err = { 0 };
 
+	(void)state;
 	atomic_store(&server.begun, 0);
+	atomic_store(&server.answered, 0);
 	assert_int_equal(tw_httpd_open(&c, &server.httpd, &err), 0);
+	return 0;
+}
+
+static void join(struct client *k)
+{
+	if (k->asks)
+		pthread_join(k->thread, NULL);
+	k->asks = false;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	open_gate();
+	for (size_t i = 0; i < CLIENTS; i++)
+		join(&server.client[i]);
+	if (server.closing)
+		pthread_join(server.closer, NULL);
+	else
+		tw_httpd_close(server.httpd);
+	server.closing = false;
+	server.httpd = NULL;
+	return 0;
 }
 
 static void wait_for(atomic_int *value, int want)
@@ -76,17 +132,6 @@ static void wait_for(atomic_int *value, int want)
 		nanosleep(&pause, NULL);
 	assert_true(atomic_load(value) >= want);
 }
-
-/* One that asks on a thread of its own. */
-struct client {
-	pthread_t thread;
-	const char *body;
-	char url[128];
-	unsigned status;
-	char text[128];
-};
-
-static atomic_int answered;
 
 static void *call(void *arg)
 {
@@ -103,21 +148,28 @@ static void *call(void *arg)
 		snprintf(k->text, sizeof(k->text), "%s", a.body);
 	}
 	tw_http_answer_release(&a);
-	atomic_fetch_add(&answered, 1);
+	atomic_fetch_add(&server.answered, 1);
 	return NULL;
 }
 
-static void ask(struct client *k, const char *path, const char *body)
+static struct client *ask(const char *path, const char *body)
 {
+	struct client *k = server.client;
+
+	while (k < server.client + CLIENTS && k->asks)
+		k++;
+	assert_true(k < server.client + CLIENTS);
 	*k = (struct client){ .body = body };
 	snprintf(k->url, sizeof(k->url), "http://%s%s", tw_httpd_address(server.httpd),
 		 path);
 	assert_int_equal(pthread_create(&k->thread, NULL, call, k), 0);
+	k->asks = true;
+	return k;
 }
 
 static void is_answered(struct client *k, unsigned status, const char *text)
 {
-	pthread_join(k->thread, NULL);
+	join(k);
 	assert_int_equal(k->status, status);
 	if (strstr(k->text, text) == NULL)
 		fail_msg("%s, want %s", k->text, text);
@@ -125,57 +177,43 @@ static void is_answered(struct client *k, unsigned status, const char *text)
 
 static void others_of_the_thread_do_not_wait(void **state)
 {
-	struct client slow, quick;
+	struct client *slow;
 
 	(void)state;
-	start();
-	pthread_mutex_lock(&server.gate);
-	ask(&slow, "/slow/one", "body");
+	shut_gate();
+	slow = ask("/slow/one", "body");
 	wait_for(&server.begun, 1);
-	for (int i = 0; i < 50; i++) {
-		ask(&quick, "/quick", NULL);
-		is_answered(&quick, 200, "quick");
-	}
-	pthread_mutex_unlock(&server.gate);
-	is_answered(&slow, 200, "one body ");
-	tw_httpd_close(server.httpd);
+	for (int i = 0; i < 50; i++)
+		is_answered(ask("/quick", NULL), 200, "quick");
+	open_gate();
+	is_answered(slow, 200, "one body ");
 }
 
 static void those_that_are_too_many_are_told_so(void **state)
 {
-	struct client some[TW_HTTPD_WORK_MAX + 3];
-	const size_t count = sizeof(some) / sizeof(some[0]);
 	size_t done = 0, refused = 0;
 
 	(void)state;
-	start();
-	atomic_store(&answered, 0);
-	pthread_mutex_lock(&server.gate);
-	for (size_t i = 0; i < count; i++)
-		ask(&some[i], "/slow/some", "x");
+	shut_gate();
+	for (size_t i = 0; i < CLIENTS; i++)
+		ask("/slow/some", "x");
 	/* One at a time is begun; those for whom there is no place do not wait. */
-	wait_for(&answered, 3);
+	wait_for(&server.answered, 3);
 	wait_for(&server.begun, 1);
 	assert_int_equal(atomic_load(&server.begun), 1);
-	pthread_mutex_unlock(&server.gate);
-	for (size_t i = 0; i < count; i++) {
-		pthread_join(some[i].thread, NULL);
-		done += some[i].status == 200;
-		refused += some[i].status == 503 &&
-			   strstr(some[i].text, "too many requests of this kind at a "
-						"time") != NULL;
+	open_gate();
+	for (size_t i = 0; i < CLIENTS; i++) {
+		struct client *k = &server.client[i];
+
+		join(k);
+		done += k->status == 200;
+		refused += k->status == 503 &&
+			   strstr(k->text, "too many requests of this kind at a time") !=
+				   NULL;
 	}
 	assert_int_equal(done, TW_HTTPD_WORK_MAX);
 	assert_int_equal(refused, 3);
-	ask(&some[0], "/slow/again", "y");
-	is_answered(&some[0], 200, "again y");
-	tw_httpd_close(server.httpd);
-}
-
-static void *close_server(void *arg)
-{
-	tw_httpd_close(arg);
-	return NULL;
+	is_answered(ask("/slow/again", "y"), 200, "again y");
 }
 
 /* A connection that sends its request and is gone. */
@@ -197,46 +235,48 @@ static void ask_and_leave(void)
 
 static void a_client_that_leaves_leaves_nothing(void **state)
 {
-	struct client after;
-
 	(void)state;
-	start();
 	for (int i = 0; i < 3 * TW_HTTPD_WORK_MAX; i++) {
 		ask_and_leave();
 		wait_for(&server.begun, i + 1);
 	}
-	ask(&after, "/slow/after", "z");
-	is_answered(&after, 200, "after z");
-	tw_httpd_close(server.httpd);
+	is_answered(ask("/slow/after", "z"), 200, "after z");
+}
+
+static void *close_server(void *arg)
+{
+	tw_httpd_close(arg);
+	return NULL;
 }
 
 static void at_the_end_what_waits_is_told_so(void **state)
 {
-	struct client first, second;
-	pthread_t closer;
+	struct client *first, *second;
 
 	(void)state;
-	start();
-	pthread_mutex_lock(&server.gate);
-	ask(&first, "/slow/first", "1");
+	shut_gate();
+	first = ask("/slow/first", "1");
 	wait_for(&server.begun, 1);
-	ask(&second, "/slow/second", "2");
-	assert_int_equal(pthread_create(&closer, NULL, close_server, server.httpd), 0);
-	pthread_mutex_unlock(&server.gate);
-	is_answered(&first, 200, "first 1");
+	second = ask("/slow/second", "2");
+	assert_int_equal(pthread_create(&server.closer, NULL, close_server, server.httpd),
+			 0);
+	server.closing = true;
+	open_gate();
+	is_answered(first, 200, "first 1");
 	/* It may have been begun, have waited, or have come too late to be heard. */
-	pthread_join(second.thread, NULL);
-	assert_true(second.status == 200 || second.status == 503 || second.status == 0);
-	pthread_join(closer, NULL);
+	join(second);
+	assert_true(second->status == 200 || second->status == 503 ||
+		    second->status == 0);
 }
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(others_of_the_thread_do_not_wait),
-		cmocka_unit_test(those_that_are_too_many_are_told_so),
-		cmocka_unit_test(a_client_that_leaves_leaves_nothing),
-		cmocka_unit_test(at_the_end_what_waits_is_told_so),
+		TEST(others_of_the_thread_do_not_wait),
+		TEST(those_that_are_too_many_are_told_so),
+		TEST(a_client_that_leaves_leaves_nothing),
+		TEST(at_the_end_what_waits_is_told_so),
 	};
 
 	return cmocka_run_group_tests_name("httpd_work", tests, http_begin, NULL);
