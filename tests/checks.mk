@@ -95,9 +95,10 @@ check-bpf: $(if $(filter 1,$(BPF)),$(bpf-objects))
 		echo "SKIPPED: check-bpf: a build without BPF")
 	@$(run) python tests/checks/test_check_bpf.py
 
-# The counting of results, and the installing of packages.
+# The counting of results, the installing of packages, and what benches judge by.
 check-tools:
-	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py
+	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py \
+		tests/checks/test_bench.py
 
 # ---- tests with running programs -------------------------------------------
 

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What benches judge by: between what a median is, and which goals are met."""
+import contextlib
+import io
+import math
+import os
+import random
+import sys
+import unittest
+
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path.insert(0, os.path.join(TESTS, "bench"))
+import bench  # noqa: E402
+
+
+def places(n):
+    """Of n values: which of them, from 1, the median is between."""
+    return bench.median_interval(range(1, n + 1))
+
+
+def surely_between(n, first, last):
+    """Whether the median is between these places in 19 of 20 cases: if first or more of the
+    n values, but fewer than last, are below it."""
+    return 20 * sum(math.comb(n, k) for k in range(first, last)) >= 19 * 2 ** n
+
+
+class MedianInterval(unittest.TestCase):
+    def test_of_six_it_is_between_all_of_them(self):
+        self.assertEqual(bench.median_interval([3, 9, 1, 7, 5, 8]), (1, 9))
+
+    def test_five_are_too_few(self):
+        for n in range(6):
+            with self.assertRaisesRegex(bench.Failed, f"^{n} values are too few to be "
+                                                      "95% sure of their median$"):
+                bench.median_interval([1.0] * n)
+
+    def test_places_are_those_of_tables_of_the_sign_test(self):
+        for n, low, high in ((6, 1, 6), (8, 1, 8), (9, 2, 8), (10, 2, 9), (12, 3, 10),
+                             (15, 4, 12), (20, 6, 15), (25, 8, 18), (30, 10, 21)):
+            self.assertEqual(places(n), (low, high))
+
+    def test_it_is_as_wide_as_it_must_be_and_no_wider(self):
+        for n in range(6, 301):
+            low, high = places(n)
+            self.assertEqual(low + high, n + 1)
+            self.assertTrue(surely_between(n, low, high), n)
+            self.assertFalse(surely_between(n, low + 1, high - 1), n)
+
+    def test_who_wants_to_be_surer_gets_a_wider_one(self):
+        values = range(1, 31)
+        self.assertEqual(bench.median_interval(values, sure=0.99), (8, 23))
+        self.assertEqual(bench.median_interval(values, sure=0.5), (13, 18))
+        with self.assertRaisesRegex(bench.Failed, "^6 values are too few to be 99% sure"):
+            bench.median_interval(range(6), sure=0.99)
+
+    def test_values_keep_their_order_and_may_be_equal(self):
+        values = [2, 1, 2, 2, 3, 2, 2]
+        self.assertEqual(bench.median_interval(values), (1, 3))
+        self.assertEqual(values, [2, 1, 2, 2, 3, 2, 2])
+        self.assertEqual(bench.median_interval([4.5] * 9), (4.5, 4.5))
+
+    def test_the_true_median_is_in_it_as_often_as_it_says(self):
+        # A distribution that is far from symmetric: its median is 1/8, its mean 1/4.
+        draw = random.Random(1)
+        for n in (6, 9, 15):
+            inside = 0
+            for _ in range(2000):
+                low, high = bench.median_interval([draw.random() ** 3 for _ in range(n)])
+                inside += low <= 0.125 <= high
+            self.assertGreaterEqual(inside / 2000, 0.95, n)
+
+
+class Goals(unittest.TestCase):
+    def told(self, judge):
+        """The lines that are printed, and the status that a part exits with."""
+        goals, out = bench.Goals(), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            judge(goals)
+            with self.assertRaises(SystemExit) as end:
+                goals.exit()
+        return out.getvalue().splitlines(), end.exception.code
+
+    def test_what_is_at_its_goal_meets_it(self):
+        def judge(goals):
+            goals.at_least("rate", 150, 150, "MB/s")
+            goals.at_most("memory", 0.4, 0.4, "GiB")
+        self.assertEqual(self.told(judge), (["met     rate: 150 MB/s, want 150 or more",
+                                             "met     memory: 0.4 GiB, want 0.4 or less"],
+                                            0))
+
+    def test_what_misses_its_goal_says_by_how_much(self):
+        def judge(goals):
+            goals.at_least("rate", 75, 150, "MB/s")
+            goals.at_most("growth", 1, 0)
+        self.assertEqual(self.told(judge),
+                         (["MISSED  rate: 75 MB/s, want 150 or more: missed by 50.0%",
+                           "MISSED  growth: 1, want 0 or less"], 1))
+
+    def test_surely_at_least_is_met_if_all_of_the_interval_is(self):
+        for interval in ((15, 20), (15.5, 20), (15, 15)):
+            lines, status = self.told(lambda g, i=interval: g.surely_at_least("x", i, 15))
+            self.assertEqual((lines[0][:8], status), ("met     ", 0))
+
+    def test_surely_at_least_is_missed_only_if_none_of_it_is(self):
+        lines, status = self.told(lambda g: g.surely_at_least("x", (10, 14.5), 15, "ns"))
+        self.assertEqual(lines, ["MISSED  x: between 10 and 14.5 ns, want 15 or more"])
+        self.assertEqual(status, 1)
+
+    def test_surely_at_most_is_met_if_all_of_the_interval_is(self):
+        for interval in ((-5, 15), (-5, 14.5), (15, 15)):
+            lines, status = self.told(lambda g, i=interval: g.surely_at_most("x", i, 15))
+            self.assertEqual((lines[0][:8], status), ("met     ", 0))
+
+    def test_surely_at_most_is_missed_only_if_none_of_it_is(self):
+        lines, status = self.told(lambda g: g.surely_at_most("x", (15.5, 20), 15, "ns"))
+        self.assertEqual(lines, ["MISSED  x: between 15.5 and 20 ns, want 15 or less"])
+        self.assertEqual(status, 1)
+
+    def test_what_may_be_either_is_open_and_no_success(self):
+        for judge in (lambda g: g.surely_at_least("x", (14, 16), 15),
+                      lambda g: g.surely_at_least("x", (14, 15), 15),
+                      lambda g: g.surely_at_most("x", (14, 16), 15),
+                      lambda g: g.surely_at_most("x", (15, 16), 15)):
+            lines, status = self.told(judge)
+            self.assertEqual((lines[0][:8], status), ("OPEN    ", 1))
+
+    def test_one_that_is_not_met_among_others_is_enough(self):
+        def judge(goals):
+            goals.surely_at_most("a", (1, 2), 15)
+            goals.surely_at_most("b", (14, 16), 15)
+            goals.at_most("c", 1, 15)
+        lines, status = self.told(judge)
+        self.assertEqual([line.split()[0] for line in lines], ["met", "OPEN", "met"])
+        self.assertEqual(status, 1)
+
+    def test_without_any_that_is_not_met_a_part_succeeds(self):
+        self.assertEqual(self.told(lambda goals: None), ([], 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
