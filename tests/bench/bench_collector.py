@@ -9,7 +9,7 @@ import sys
 
 import bench
 from collector_capture import measure_capture, measure_overflow
-from collector_run import skip
+from collector_run import refuse_others, skip
 from collector_switch_cost import measure_counters, measure_switches, measure_traces
 from collector_tick_cost import measure_all, measure_growth, measure_ticks
 
@@ -19,6 +19,7 @@ def main():
         skip("not root")
     if not os.path.exists(os.path.join(bench.HELPERS, "empty_switch")):
         skip("built without BPF")
+    refuse_others()
     goals = bench.Goals()
     parts = {"switches": lambda s: measure_switches(s, goals),
              "counters": lambda s: measure_counters(s, goals),

@@ -25,6 +25,27 @@ def read(path):
         return f.read()
 
 
+def running(name, proc="/proc"):
+    """Processes by that name, without those that only wait to be reaped."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir(proc)):
+        try:
+            with open(f"{proc}/{pid}/stat", "rb") as f:
+                comm, rest = f.read().split(b"(", 1)[1].rsplit(b")", 1)
+        except OSError:  # it is gone
+            continue
+        if comm == name.encode() and rest.split()[0] not in (b"Z", b"X"):
+            found.append(int(pid))
+    return sorted(found)
+
+
+def refuse_others(proc="/proc"):
+    """Ticks of another tw-collector would be in all that is measured."""
+    if others := running("tw-collector", proc):
+        sys.exit("bench-collector: another tw-collector runs, whose ticks would be measured, "
+                 f"too: pid {', '.join(map(str, others))}")
+
+
 class Collector:
     """A running tw-collector."""
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What benches judge by: between what a median is, and which goals are met."""
+"""What benches judge by: where a median is, which goals are met, and who is in the way."""
 import contextlib
 import io
 import math
 import os
 import random
 import sys
+import tempfile
 import unittest
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(TESTS, "bench"))
 import bench  # noqa: E402
+import collector_run  # noqa: E402
 
 
 def places(n):
@@ -135,6 +137,47 @@ class Goals(unittest.TestCase):
 
     def test_without_any_that_is_not_met_a_part_succeeds(self):
         self.assertEqual(self.told(lambda goals: None), ([], 0))
+
+
+class Others(unittest.TestCase):
+    """Collectors that run beside those which are measured, by a made-up /proc."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.proc = folder.name
+        os.mkdir(os.path.join(self.proc, "sys"))
+
+    def process(self, pid, comm, state=b"S"):
+        os.mkdir(os.path.join(self.proc, str(pid)))
+        with open(os.path.join(self.proc, str(pid), "stat"), "wb") as f:
+            f.write(b"%d (%s) %s 1 1 1 0 -1\n" % (pid, comm, state))
+
+    def refused(self):
+        with self.assertRaises(SystemExit) as end:
+            collector_run.refuse_others(self.proc)
+        return end.exception.code
+
+    def test_another_collector_is_refused_by_its_pid(self):
+        self.process(7, b"sh")
+        self.process(42, b"tw-collector", b"R")
+        self.assertEqual(self.refused(), "bench-collector: another tw-collector runs, whose "
+                         "ticks would be measured, too: pid 42")
+
+    def test_all_that_there_are_are_named(self):
+        # The second is stopped, and may go on at any time.
+        for pid, state in ((1000, b"S"), (42, b"T"), (7, b"D")):
+            self.process(pid, b"tw-collector", state)
+        self.assertTrue(self.refused().endswith(": pid 7, 42, 1000"))
+
+    def test_what_is_none_is_not_refused(self):
+        self.process(1, b"tw-collect")
+        self.process(2, b"tw-collector2")
+        self.process(3, b"a) (tw-collector) S (b")
+        self.process(4, b"\xff\n)")
+        self.process(5, b"tw-collector", b"Z")  # it has ended
+        os.mkdir(os.path.join(self.proc, "6"))  # it is gone while we look
+        collector_run.refuse_others(self.proc)
 
 
 if __name__ == "__main__":
