@@ -16,9 +16,12 @@
 
 #define EVENTS_MAX 4096
 
-/* Ends of which threads are awaited, and how long: some milliseconds are usual. */
+/*
+ * Ends of which threads are awaited, and how long. They come within milliseconds, unless
+ * RCU has to wait for a CPU.
+ */
 #define AWAITED_MAX 512
-#define AWAIT_NS UINT64_C(50000000)
+#define AWAIT_NS UINT64_C(2000000000)
 
 /* A ring buffer puts a header of 8 bytes before each event. */
 #define EVENT_BYTES (sizeof(struct tw_task_event) + 8)
@@ -32,21 +35,29 @@ struct tw_bpf_events {
 	size_t awaiteds;
 };
 
-/* What its threads have run that were freed by now. Whether that is more than was known.
- */
-static bool take_dead(const struct tw_bpf_events *e, struct tw_task_event *t)
+static struct tw_group_key key_of(const struct tw_task_event *t)
 {
-	const struct tw_group_key key = { t->signal, t->task.tgid };
-	const int fd = bpf_map__fd(e->skel->maps.dead);
+	return (struct tw_group_key){ t->signal, t->task.tgid };
+}
+
+/* Whether its threads that were freed by now make it more. */
+static bool add_late(const struct tw_bpf_events *e, struct tw_task_event *t)
+{
+	const struct tw_group_key key = key_of(t);
 	uint64_t ns;
 
-	if (bpf_map_lookup_elem(fd, &key, &ns) != 0)
-		return false;
-	bpf_map_delete_elem(fd, &key);
-	if (ns <= t->task.cpu_ns)
+	if (bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.dead), &key, &ns) != 0 ||
+	    ns <= t->task.cpu_ns)
 		return false;
 	t->task.cpu_ns = ns;
 	return true;
+}
+
+static void forget_dead(const struct tw_bpf_events *e, const struct tw_task_event *t)
+{
+	const struct tw_group_key key = key_of(t);
+
+	bpf_map_delete_elem(bpf_map__fd(e->skel->maps.dead), &key);
 }
 
 static void tell_end(const struct tw_bpf_events *e, const struct tw_task *t)
@@ -59,14 +70,16 @@ static void on_ended(struct tw_bpf_events *e, const struct tw_task_event *t)
 {
 	struct tw_task_event known = *t;
 
-	if (t->awaited != 0 && e->awaiteds < AWAITED_MAX)
+	if (t->awaited != 0 && e->awaiteds < AWAITED_MAX) {
 		e->awaited[e->awaiteds++] = *t;
-	else if (t->awaited != 0)
-		take_dead(e, &known);
+	} else if (t->awaited != 0) {
+		add_late(e, &known);
+		forget_dead(e, t);
+	}
 	tell_end(e, &known.task);
 }
 
-/* Of those that were awaited long enough. */
+/* Those of which more was freed since, once more. */
 static void tell_late(struct tw_bpf_events *e)
 {
 	const uint64_t now_ns = tw_now_ns();
@@ -75,12 +88,14 @@ static void tell_late(struct tw_bpf_events *e)
 	for (size_t i = 0; i < e->awaiteds; i++) {
 		struct tw_task_event *t = &e->awaited[i];
 
-		if (t->at_ns + AWAIT_NS > now_ns) {
-			e->awaited[left++] = *t;
-		} else if (take_dead(e, t)) {
+		if (add_late(e, t)) {
 			t->task.flags |= TW_TASK_AGAIN;
 			tell_end(e, &t->task);
 		}
+		if (t->at_ns + AWAIT_NS > now_ns)
+			e->awaited[left++] = *t;
+		else
+			forget_dead(e, t);
 	}
 	e->awaiteds = left;
 }

@@ -6,7 +6,7 @@
 #	make test-kernels KERNELS=/var/tmp/kernels
 #	make test-kernels KERNELS=... CHECKS=check_power.Acpi
 
-test-kernels: all $(O)/tests/bench/collector_load
+test-kernels: all $(O)/tests/bench/collector_load $(O)/tests/bench/empty_switch
 	@$(test-env) KERNELS="$(KERNELS)" $(if $(CHECKS),CHECKS="$(CHECKS)") $(run) python \
 		tests/kernels/test_kernels.py
 

@@ -8,7 +8,7 @@ import subprocess
 import bench
 from collector_run import LOAD, Collector, read
 
-ROUNDS = 90
+ROUNDS = int(os.environ.get("TW_BENCH_ROUNDS", "90"))
 # There and back, some 5 us each: until what a change left to be done is over, until a
 # block's own caches are warm, a block, and one that is longer than 100 ms.
 SETTLE, WARM, BLOCK, BLOCK_OF_A_TICK = 2500, 1000, 4000, 22000
@@ -82,6 +82,7 @@ def measure_round(variants, base, more):
     try:
         for name in random.sample(sorted(variants), len(variants)):
             attach, trips = variants[name]
+            blocks(pairs, SETTLE)
             before = blocks(pairs, trips)
             with attach():
                 blocks(pairs, SETTLE)

@@ -18,6 +18,8 @@ CPU = "max,la57=off,vendor=GenuineIntel,family=6,model=85,stepping=4"
 class Machine:
     """Runs to its end; then `told` has what it told and `console` what its kernel wrote."""
 
+    processors = ("-accel", "tcg,thread=multi", "-smp", "2")
+
     def __init__(self, kernel, initrd, console, devices=()):
         self.told = []
         self.console = console
@@ -28,7 +30,7 @@ class Machine:
                 stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
 
     def command(self, kernel, initrd, devices):
-        return [QEMU, "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", "2", "-m", "1536",
+        return [QEMU, *self.processors, "-cpu", CPU, "-m", "1536",
                 "-display", "none", "-nodefaults", "-no-reboot", "-nic", "none",
                 "-serial", f"file:{self.console}",
                 "-chardev", "stdio,id=told,signal=off", "-serial", "chardev:told",
@@ -74,6 +76,13 @@ class Machine:
             with open(path, encoding="utf-8", errors="replace") as f:
                 words += f.read()[-4000:]
         return words
+
+
+class Counting(Machine):
+    """Of one processor, whose clock is the count of its instructions, a nanosecond each:
+    what takes so long there takes so many of them, whatever else runs here."""
+
+    processors = ("-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off")
 
 
 class UserMode(Machine):
