@@ -91,34 +91,36 @@ static int serve_lines(const char *what)
 	return 0;
 }
 
-static void run_true(uint32_t n, uint32_t unused)
+/* One after the other. */
+static void run_children(uint32_t n, void (*run)(void))
 {
-	(void)unused;
 	for (uint32_t i = 0; i < n; i++) {
 		const pid_t pid = fork();
 
 		if (pid < 0)
 			die("fork");
 		if (pid == 0) {
-			execl("/bin/true", "true", (char *)NULL);
-			_exit(1);
+			run();
+			_exit(0);
 		}
 		waitpid(pid, NULL, 0);
 	}
 }
 
-/* Processes that do nothing. */
-static void fork_storm(uint32_t n)
+static void become_true(void)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		const pid_t pid = fork();
+	execl("/bin/true", "true", (char *)NULL);
+	_exit(1);
+}
 
-		if (pid < 0)
-			die("fork");
-		if (pid == 0)
-			_exit(0);
-		waitpid(pid, NULL, 0);
-	}
+static void run_true(uint32_t n, uint32_t unused)
+{
+	(void)unused;
+	run_children(n, become_true);
+}
+
+static void run_nothing(void)
+{
 }
 
 static void run_storms(uint32_t parallel, uint32_t n)
@@ -129,7 +131,7 @@ static void run_storms(uint32_t parallel, uint32_t n)
 		if (pid < 0)
 			die("fork");
 		if (pid == 0) {
-			fork_storm(n);
+			run_children(n, run_nothing);
 			_exit(0);
 		}
 	}
@@ -185,17 +187,7 @@ static void run_crowd(void)
 static void run_crowds(uint32_t n, uint32_t unused)
 {
 	(void)unused;
-	for (uint32_t i = 0; i < n; i++) {
-		const pid_t pid = fork();
-
-		if (pid < 0)
-			die("fork");
-		if (pid == 0) {
-			run_crowd();
-			_exit(0);
-		}
-		waitpid(pid, NULL, 0);
-	}
+	run_children(n, run_crowd);
 }
 
 /* Two pages by turns, which are never in one folio. */
