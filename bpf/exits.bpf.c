@@ -75,16 +75,18 @@ static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
 static __always_inline __u64 add_dead(struct task_struct *t, _Bool awaited)
 {
 	struct tw_group_key key = group_key_of(t);
-	__u64 ran_ns = t->se.sum_exec_runtime, *sum_ns;
+	__u64 ran_ns = t->se.sum_exec_runtime, none_ns = 0, *sum_ns;
 
 	sum_ns = bpf_map_lookup_elem(&dead, &key);
-	if (sum_ns) {
-		__sync_fetch_and_add(sum_ns, ran_ns);
-		return *sum_ns;
+	if (!sum_ns && (t->pid != t->tgid || awaited)) {
+		/* Another CPU may be doing the same: its entry is as good. */
+		bpf_map_update_elem(&dead, &key, &none_ns, BPF_NOEXIST);
+		sum_ns = bpf_map_lookup_elem(&dead, &key);
 	}
-	if (t->pid != t->tgid || awaited)
-		bpf_map_update_elem(&dead, &key, &ran_ns, BPF_NOEXIST);
-	return ran_ns;
+	if (!sum_ns)
+		return ran_ns;
+	__sync_fetch_and_add(sum_ns, ran_ns);
+	return *sum_ns;
 }
 
 /*
