@@ -15,8 +15,6 @@
 #define TW_TASK_KERNEL 1u /* a thread of the kernel */
 /* bpf/iter.bpf.c: one more thread of tgid, cpu_ns is its own. */
 #define TW_TASK_THREAD 2u
-/* Its end was told before, with less. */
-#define TW_TASK_AGAIN 4u
 
 /*
  * A process (a thread group) as it was seen. Totals since its start, all of its threads

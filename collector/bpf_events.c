@@ -60,12 +60,6 @@ static void forget_dead(const struct tw_bpf_events *e, const struct tw_task_even
 	bpf_map_delete_elem(bpf_map__fd(e->skel->maps.dead), &key);
 }
 
-static void tell_end(const struct tw_bpf_events *e, const struct tw_task *t)
-{
-	if (e->sink->ended != NULL)
-		e->sink->ended(e->sink->arg, t);
-}
-
 static void on_ended(struct tw_bpf_events *e, const struct tw_task_event *t)
 {
 	struct tw_task_event known = *t;
@@ -76,10 +70,11 @@ static void on_ended(struct tw_bpf_events *e, const struct tw_task_event *t)
 		add_late(e, &known);
 		forget_dead(e, t);
 	}
-	tell_end(e, &known.task);
+	if (e->sink->ended != NULL)
+		e->sink->ended(e->sink->arg, &known.task);
 }
 
-/* Those of which more was freed since, once more. */
+/* Of whom more was freed since. */
 static void tell_late(struct tw_bpf_events *e)
 {
 	const uint64_t now_ns = tw_now_ns();
@@ -87,11 +82,10 @@ static void tell_late(struct tw_bpf_events *e)
 
 	for (size_t i = 0; i < e->awaiteds; i++) {
 		struct tw_task_event *t = &e->awaited[i];
+		const uint64_t told_ns = t->task.cpu_ns;
 
-		if (add_late(e, t)) {
-			t->task.flags |= TW_TASK_AGAIN;
-			tell_end(e, &t->task);
-		}
+		if (add_late(e, t) && e->sink->late != NULL)
+			e->sink->late(e->sink->arg, &t->task, t->task.cpu_ns - told_ns);
 		if (t->at_ns + AWAIT_NS > now_ns)
 			e->awaited[left++] = *t;
 		else

@@ -30,9 +30,10 @@ struct tw_roots;
  */
 struct tw_task_sink {
 	void *arg;
-	/* It has ended; t has its total. Threads that the kernel frees later may make it
-	 * more: then that is told too, with the flag TW_TASK_AGAIN. */
 	void (*ended)(void *arg, const struct tw_task *t);
+	/* Of one that was told to have ended the kernel has freed threads since: its
+	 * total is so much more. */
+	void (*late)(void *arg, const struct tw_task *t, uint64_t more_ns);
 	/* It came to t's cgroup when its total was t's. */
 	void (*moved)(void *arg, const struct tw_task *t);
 	/* A cgroup was made. The path is from the root of its hierarchy, perhaps cut. */

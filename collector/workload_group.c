@@ -249,24 +249,27 @@ void tw_group_told(struct tw_workloads *t, uint64_t cgroup_id, const char *path)
 		set_path(t, g, path, 0);
 }
 
-struct tw_process *tw_group_rest(struct tw_workloads *t, struct tw_group *g)
+static struct tw_process *make_rest(struct tw_workloads *t, struct tw_group *g)
 {
-	struct tw_process *p;
+	struct tw_process *p = tw_process_new(t);
 
-	if (g->rest != NULL)
-		return g->rest;
-	p = tw_process_new(t);
 	if (p == NULL)
 		return NULL;
 	memcpy(p->w.comm, "ended", sizeof("ended"));
 	p->w.cgroup = &g->w;
-	p->w.owner = g->w.owner;
-	if (!tw_level_add(t, &p->w)) {
-		tw_process_free(t, p);
-		return NULL;
-	}
-	g->rest = p;
-	return p;
+	if (tw_level_add(t, &p->w))
+		return p;
+	tw_process_free(t, p);
+	return NULL;
+}
+
+struct tw_process *tw_group_rest(struct tw_workloads *t, struct tw_group *g)
+{
+	if (g->rest == NULL)
+		g->rest = make_rest(t, g);
+	if (g->rest != NULL)
+		g->rest->w.owner = g->w.owner;
+	return g->rest;
 }
 
 /* ---- what is gone ---- */

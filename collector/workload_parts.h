@@ -158,6 +158,9 @@ struct tw_workload *tw_slice_outside(struct tw_workloads *t, const struct tw_sli
 /* Its total is known to be so much by now. */
 void tw_process_take(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns);
 
+/* So much that is in no total. False without memory: then nothing has changed. */
+bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns);
+
 /* ---- workload_tick.c ---- */
 
 /* The sink for t->source. */

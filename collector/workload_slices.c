@@ -71,12 +71,10 @@ static void add_all(struct tw_workloads *t, struct tw_slice *s,
 	add_use(tw_slice_outside(t, s), use);
 }
 
-/* False without memory: then nothing has changed. */
-static bool add_time(struct tw_workloads *t, struct tw_process *p, struct tw_group *g,
-		     uint64_t cpu_ns)
+bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns)
 {
 	const struct tw_usage use = { .cpu_ns = cpu_ns };
-	struct tw_slice *s = slice_of(t, p, g);
+	struct tw_slice *s = slice_of(t, p, (struct tw_group *)p->w.cgroup);
 
 	if (s == NULL) {
 		t->dropped++;
@@ -92,9 +90,7 @@ static bool add_time(struct tw_workloads *t, struct tw_process *p, struct tw_gro
  */
 void tw_process_take(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns)
 {
-	struct tw_group *g = (struct tw_group *)p->w.cgroup;
-
-	if (total_ns > p->counted_ns && add_time(t, p, g, total_ns - p->counted_ns))
+	if (total_ns > p->counted_ns && tw_process_more(t, p, total_ns - p->counted_ns))
 		p->counted_ns = total_ns;
 }
 

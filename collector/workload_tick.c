@@ -115,18 +115,6 @@ static void update_program(struct tw_process *p, const struct tw_task *task)
 
 /* ---- what a source tells ---- */
 
-/* One that was scraped, and is forgotten, has had most of it. */
-static void on_ended_again(struct tw_workloads *t, const struct tw_task *task)
-{
-	struct tw_process *p = tw_process_find(t, task->tgid, task->start_ns);
-
-	if (p == NULL)
-		return;
-	tw_process_take(t, p, task->cpu_ns);
-	if (p->w.ended)
-		p->w.ended_at = t->tick + 1; /* it waits for the next scrape */
-}
-
 /*
  * A child is on the list of tasks before it has its parent's cgroup: one that was seen in
  * that moment and then never again was taken for the root's.
@@ -135,13 +123,8 @@ static void on_ended(void *arg, const struct tw_task *task)
 {
 	struct tw_workloads *t = arg;
 	struct tw_process *p = tw_process_find(t, task->tgid, task->start_ns);
-	struct tw_group *g;
+	struct tw_group *g = tw_group_get(t, task->cgroup_id, 0);
 
-	if ((task->flags & TW_TASK_AGAIN) != 0) {
-		on_ended_again(t, task);
-		return;
-	}
-	g = tw_group_get(t, task->cgroup_id, 0);
 	if (p == NULL)
 		p = add_process(t, task, g);
 	if (p == NULL) {
@@ -153,6 +136,26 @@ static void on_ended(void *arg, const struct tw_task *task)
 	update_program(p, task);
 	tw_process_take(t, p, task->cpu_ns);
 	end_process(t, p);
+}
+
+/* What comes too late even for a process that is forgotten is its cgroup's. */
+static void on_late(void *arg, const struct tw_task *task, uint64_t more_ns)
+{
+	struct tw_workloads *t = arg;
+	struct tw_process *p = tw_process_find(t, task->tgid, task->start_ns);
+	struct tw_group *g;
+
+	if (p != NULL) {
+		tw_process_take(t, p, task->cpu_ns);
+		p->w.ended_at = t->tick + 1; /* it waits for the next scrape */
+		return;
+	}
+	g = tw_group_get(t, task->cgroup_id, 0);
+	p = g != NULL ? tw_group_rest(t, g) : NULL;
+	if (p == NULL)
+		t->dropped++;
+	else
+		tw_process_more(t, p, more_ns);
 }
 
 /* Whose a process was that is first heard of as it moves: its parent's, who made it. */
@@ -255,6 +258,7 @@ struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
 {
 	return (struct tw_task_sink){ .arg = t,
 				      .ended = on_ended,
+				      .late = on_late,
 				      .moved = on_moved,
 				      .cgroup = on_cgroup,
 				      .overflowed = on_overflow,
@@ -297,7 +301,6 @@ static void settle_rest(struct tw_workloads *t, struct tw_group *g)
 		t->dropped++;
 		return;
 	}
-	rest->w.owner = g->w.owner;
 	tw_process_take(t, rest, g->overflow_ns - known_ns);
 }
 

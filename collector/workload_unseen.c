@@ -145,8 +145,7 @@ static void charge(struct tw_workloads *t, struct tw_group *g, uint64_t ns)
 		t->dropped++;
 		return;
 	}
-	rest->w.owner = g->w.owner;
-	tw_process_take(t, rest, rest->counted_ns + ns);
+	tw_process_more(t, rest, ns);
 	/* What there was no memory for is owed still. */
 	g->unseen.owed_ns -= (int64_t)(g->w.used.cpu_ns - before_ns);
 	t->unseen_ns += g->w.used.cpu_ns - before_ns;

@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum told_kind { ALIVE, ENDED, MOVED, CGROUP, OVERFLOW };
+enum told_kind { ALIVE, ENDED, LATE, MOVED, CGROUP, OVERFLOW };
 
 struct told {
 	enum told_kind kind;
 	struct tw_task task;
 	const char *path;
+	uint64_t more_ns; /* LATE */
 };
 
 #define SCRIPT_MAX 4096

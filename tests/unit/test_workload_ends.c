@@ -86,16 +86,17 @@ static void one_that_ends_after_a_scrape_waits_for_the_next(void **state)
 }
 
 /* Threads that were freed late make it more, once. */
-static void an_end_that_is_told_again_waits_for_the_next_scrape(void **state)
+static void what_comes_late_waits_for_the_next_scrape(void **state)
 {
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
 
+	say(ALIVE, 8, LATER + 1, 3, 0); /* its cgroup stays */
 	say(ENDED, 9, LATER + 5, 3, 44);
 	workloads_tick(f);
 	tw_workloads_scraped(f->t);
-	say(ENDED, 9, LATER + 5, 3, 60);
-	script[0].task.flags = TW_TASK_AGAIN;
+	say(LATE, 9, LATER + 5, 3, 60);
+	script[0].more_ns = 16;
 	workloads_tick(f);
 	assert_int_equal(slices_ns(f), 16);
 	w = workload_find(f->t, TW_LEVEL_PROCESS, 9);
@@ -106,12 +107,13 @@ static void an_end_that_is_told_again_waits_for_the_next_scrape(void **state)
 	tw_workloads_scraped(f->t);
 	workloads_tick(f);
 	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
-	/* Who is forgotten does not come back. */
-	say(ENDED, 9, LATER + 5, 3, 70);
-	script[0].task.flags = TW_TASK_AGAIN;
+	/* Who is forgotten does not come back; nor do threads of it lose their time. */
+	say(LATE, 9, LATER + 5, 3, 70);
+	script[0].more_ns = 10;
 	workloads_tick(f);
 	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
-	assert_int_equal(slices_ns(f), 0);
+	assert_int_equal(slices_ns(f), 10);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 70);
 }
 
 static void those_that_are_too_many_give_what_they_had_to_their_cgroup(void **state)
@@ -165,7 +167,7 @@ int main(void)
 		WORKLOAD_TEST(one_lost_after_a_move_is_told_once),
 		WORKLOAD_TEST(what_ended_stays_until_it_was_scraped),
 		WORKLOAD_TEST(one_that_ends_after_a_scrape_waits_for_the_next),
-		WORKLOAD_TEST(an_end_that_is_told_again_waits_for_the_next_scrape),
+		WORKLOAD_TEST(what_comes_late_waits_for_the_next_scrape),
 		WORKLOAD_TEST(those_that_are_too_many_give_what_they_had_to_their_cgroup),
 		WORKLOAD_TEST(without_memory_nothing_is_lost),
 	};
