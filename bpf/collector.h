@@ -36,6 +36,7 @@ _Static_assert(sizeof(struct tw_task) == 56, "shared with BPF");
 
 /* What has happened to a process, or to a cgroup. */
 enum tw_event_kind {
+	TW_EVENT_LEFT,   /* no walk will see it any more; its end follows */
 	TW_EVENT_ENDED,  /* it has; its total is final unless threads are awaited */
 	TW_EVENT_MOVED,  /* it came to task.cgroup_id when its total was task.cpu_ns */
 	TW_EVENT_CGROUP, /* a cgroup was made */

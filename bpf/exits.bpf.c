@@ -129,6 +129,32 @@ int BPF_PROG(on_free, struct task_struct *t)
 }
 
 /*
+ * The task is taken off the list of tasks. RCU may be slow, under a storm of ends or by
+ * choice: until it is freed this is where its time is known. Left out where events have
+ * little room, and where a kernel has no trampolines.
+ */
+SEC("fentry/release_task")
+int BPF_PROG(on_release, struct task_struct *t)
+{
+	struct tw_task_event *e;
+
+	if (t->pid != t->tgid ||
+	    bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > 2 * tw_wake_bytes)
+		return 0;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e)
+		return 0;
+	e->kind = TW_EVENT_LEFT;
+	e->awaited = 0;
+	e->signal = 0;
+	e->at_ns = 0;
+	fill_task(&e->task, t);
+	e->task.cpu_ns = dead_ns_of(t) + t->se.sum_exec_runtime;
+	bpf_ringbuf_submit(e, wake_flags());
+	return 0;
+}
+
+/*
  * The task has its new cgroup already. Of a process with several threads this is the
  * leader's time and that of threads that ended; the others' follows at the next walk.
  */

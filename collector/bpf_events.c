@@ -18,10 +18,10 @@
 
 /*
  * Ends of which threads are awaited, and how long. They come within milliseconds, unless
- * RCU has to wait for a CPU.
+ * RCU has to wait for a CPU; where Linux is lazy it takes 10 s.
  */
-#define AWAITED_MAX 512
-#define AWAIT_NS UINT64_C(2000000000)
+#define AWAITED_MAX 2048
+#define AWAIT_NS UINT64_C(12000000000)
 
 /* A ring buffer puts a header of 8 bytes before each event. */
 #define EVENT_BYTES (sizeof(struct tw_task_event) + 8)
@@ -105,6 +105,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		s->cgroup(s->arg, c->cgroup_id, c->path);
 	if (size != sizeof(*t))
 		return 0;
+	if (t->kind == TW_EVENT_LEFT && s->left != NULL)
+		s->left(s->arg, &t->task);
 	if (t->kind == TW_EVENT_ENDED)
 		on_ended(e, t);
 	if (t->kind == TW_EVENT_MOVED && s->moved != NULL)
@@ -124,7 +126,7 @@ static uint32_t ring_bytes(uint32_t events)
 	return (uint32_t)bytes;
 }
 
-static int load(struct tw_bpf_events *e, const struct tw_task_config *c,
+static int load(struct tw_bpf_events *e, const struct tw_task_config *c, bool releases,
 		struct tw_err *err)
 {
 	const uint32_t bytes = ring_bytes(c->events_max);
@@ -137,12 +139,18 @@ static int load(struct tw_bpf_events *e, const struct tw_task_config *c,
 	e->skel->rodata->tw_cgroup_hierarchy = c->cgroup_hierarchy;
 	e->skel->rodata->tw_wake_bytes = bytes / 4;
 	bpf_map__set_max_entries(e->skel->maps.events, bytes);
+	bpf_program__set_autoload(e->skel->progs.on_release, releases);
 	errnum = -exits_bpf__load(e->skel);
 	if (errnum != 0)
 		return tw_bpf_fail(err, errnum, "cannot load the BPF programs");
 	errnum = -exits_bpf__attach(e->skel);
 	if (errnum != 0)
 		return tw_bpf_fail(err, errnum, "cannot attach the BPF programs");
+	return 0;
+}
+
+static int open_ring(struct tw_bpf_events *e, struct tw_err *err)
+{
 	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.events), on_event, e, NULL);
 	if (e->ring == NULL)
 		return tw_fail_errno(err, errno, "cannot map the BPF ring buffer");
@@ -153,10 +161,18 @@ int tw_bpf_events_open(const struct tw_task_config *c, struct tw_bpf_events **ou
 		       struct tw_err *err)
 {
 	struct tw_bpf_events *e = calloc(1, sizeof(*e));
+	int rc;
 
 	if (e == NULL)
 		return tw_fail(err, TW_NOMEM, "BPF events");
-	if (load(e, c, err) < 0) {
+	rc = load(e, c, true, err);
+	if (rc < 0) {
+		exits_bpf__destroy(e->skel);
+		rc = load(e, c, false, err);
+	}
+	if (rc == 0)
+		rc = open_ring(e, err);
+	if (rc < 0) {
 		tw_bpf_events_close(e);
 		return -1;
 	}

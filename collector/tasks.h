@@ -30,6 +30,9 @@ struct tw_roots;
  */
 struct tw_task_sink {
 	void *arg;
+	/* It is not told as living any more, and has run so much; ended() follows. Not
+	 * every source tells it, nor of each process. */
+	void (*left)(void *arg, const struct tw_task *t);
 	void (*ended)(void *arg, const struct tw_task *t);
 	/* Of one that was told to have ended the kernel has freed threads since: its
 	 * total is so much more. */

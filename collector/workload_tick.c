@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* How long one that is not seen may yet be told to have ended. */
-#define MISSING_NS UINT64_C(10000000000)
+/* How long one that is not seen may yet be told to have ended: RCU may wait 10 s. */
+#define MISSING_NS UINT64_C(30000000000)
 
 /* A source that does not tell of moves is asked again for each process so often. */
 #define MOVED_TICKS 16
@@ -119,9 +119,8 @@ static void update_program(struct tw_process *p, const struct tw_task *task)
  * A child is on the list of tasks before it has its parent's cgroup: one that was seen in
  * that moment and then never again was taken for the root's.
  */
-static void on_ended(void *arg, const struct tw_task *task)
+static struct tw_process *take_last(struct tw_workloads *t, const struct tw_task *task)
 {
-	struct tw_workloads *t = arg;
 	struct tw_process *p = tw_process_find(t, task->tgid, task->start_ns);
 	struct tw_group *g = tw_group_get(t, task->cgroup_id, 0);
 
@@ -129,13 +128,26 @@ static void on_ended(void *arg, const struct tw_task *task)
 		p = add_process(t, task, g);
 	if (p == NULL) {
 		t->dropped++;
-		return;
+		return NULL;
 	}
 	if (g != NULL && task->cgroup_id != 0 && !p->w.ended)
 		enter_group(p, g);
 	update_program(p, task);
 	tw_process_take(t, p, task->cpu_ns);
-	end_process(t, p);
+	return p;
+}
+
+static void on_left(void *arg, const struct tw_task *task)
+{
+	take_last(arg, task);
+}
+
+static void on_ended(void *arg, const struct tw_task *task)
+{
+	struct tw_process *p = take_last(arg, task);
+
+	if (p != NULL)
+		end_process(arg, p);
 }
 
 /* What comes too late even for a process that is forgotten is its cgroup's. */
@@ -257,6 +269,7 @@ static void on_alive(void *arg, const struct tw_task *task)
 struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
 {
 	return (struct tw_task_sink){ .arg = t,
+				      .left = on_left,
 				      .ended = on_ended,
 				      .late = on_late,
 				      .moved = on_moved,

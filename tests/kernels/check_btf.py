@@ -58,7 +58,7 @@ class WithoutBtf(Seen):
                           and not name.startswith("tallywatt_node_")])
         self.assertEqual(self.value(daemon, "tallywatt_collector_ticks_failed_total"), 0)
         with Cgroup(V2, "without-btf") as cgroup:
-            part, _ = self.seen_of(daemon, cgroup, ("spin", "800"))
+            _, part, _ = self.seen_of(daemon, cgroup, ("spin", "800"))
         self.show(seen_without_btf=f"{part:.2%}")
         self.assertTrue(LEAST < part < MOST, part)
 

@@ -19,6 +19,7 @@ class Machine:
     """Runs to its end; then `told` has what it told and `console` what its kernel wrote."""
 
     processors = ("-accel", "tcg,thread=multi", "-smp", "2")
+    options = ""  # of the kernel
 
     def __init__(self, kernel, initrd, console, devices=()):
         self.told = []
@@ -36,7 +37,7 @@ class Machine:
                 "-chardev", "stdio,id=told,signal=off", "-serial", "chardev:told",
                 "-kernel", kernel, "-initrd", initrd,
                 "-append", "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check "
-                           "loglevel=4 rdinit=/tw/init",
+                           f"loglevel=4 rdinit=/tw/init {self.options}",
                 *devices]
 
     def run(self, on_line):
@@ -83,6 +84,12 @@ class Counting(Machine):
     what takes so long there takes so many of them, whatever else runs here."""
 
     processors = ("-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off")
+
+
+class Offloaded(Machine):
+    """Threads do what RCU has put off."""
+
+    options = "rcu_nocbs=all"
 
 
 class UserMode(Machine):

@@ -19,8 +19,9 @@ class Seen(Inside):
         self.late = []
 
     def seen_of(self, daemon, cgroup, args):
-        """What part of a load's CPU time the collector tells, and that time: of what ran
-        between two moments at which nothing of the cgroup did, so that both know it all."""
+        """What part of a load's CPU time the collector tells, after ten ticks and in the end,
+        and that time: of what ran between two moments at which nothing of the cgroup did, so
+        that both know it all."""
         shell = subprocess.Popen(
             ["sh", "-c", "echo; read x; \"$@\" >/dev/null; echo; read x", "sh", LOAD, *args],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=cgroup.enter)
@@ -33,13 +34,14 @@ class Seen(Inside):
         shell.stdout.readline()
         self.wait_ticks(daemon, 10)
         seconds = (cgroup.usage_ns() - kernel) / 1e9
+        seen = [self.cgroup_s(daemon, cgroup) - ours]
         if not proc:
             self.wait_for_ends(lambda: seconds - (self.cgroup_s(daemon, cgroup) - ours)
                                < max(EXACT_S, seconds * 1e-5))
-        seen = self.cgroup_s(daemon, cgroup) - ours
+        seen.append(self.cgroup_s(daemon, cgroup) - ours)
         shell.communicate()
         self.show_losses(daemon)
-        return seen / seconds, seconds
+        return seen[0] / seconds, seen[1] / seconds, seconds
 
     def show_losses(self, daemon):
         """What the collector knows that it has lost, and ends that came late."""

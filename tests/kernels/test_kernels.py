@@ -19,12 +19,14 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tests/integration")]
 from archive import OPTIONAL, PROGRAMS, Archive
 from bmc import Controller
 from harness import BIN, need
-from machine import QEMU, Counting, Machine, UserMode
+from machine import QEMU, Counting, Machine, Offloaded, UserMode
 
 KERNELS = os.environ.get("KERNELS", "")
 CHECKS = os.environ.get("CHECKS", "check_tasks check_btf check_counts check_events "
-                        "check_rights check_power check_lockdown check_switch").split()
-COUNTED = [name for name in CHECKS if name.startswith("check_switch")]
+                        "check_rights check_power check_lockdown check_offloaded "
+                        "check_switch").split()
+# Those that take a machine of their own.
+APART = {"check_offloaded": Offloaded, "check_switch": Counting}
 OURS = ("tw-collector", "tw-ask", "tw-fetch", "tallywatt", "tests/bench/collector_load",
         "tests/bench/empty_switch")
 ACCOUNTS = {"passwd": "root:x:0:0:root:/root:/bin/sh\n"
@@ -59,6 +61,11 @@ def kernel_of(folder):
     return None
 
 
+def apart(name):
+    """The kind of machine that a check has for itself, or None."""
+    return APART.get(name.split(".")[0])
+
+
 def kernels():
     """Directories of KERNELS with a kernel that can be booted, the oldest release first."""
     def numbers(path):
@@ -90,9 +97,9 @@ class Booted:
         path, machine = kernel_of(kernel)
         self.bmc = Controller(os.path.join(folder, "bmc"))
         try:
-            self.boot(path, machine, [name for name in CHECKS if name not in COUNTED])
-            if machine is Machine:
-                self.boot(path, Counting, COUNTED)
+            self.boot(path, machine, [name for name in CHECKS if not apart(name)])
+            for kind in APART.values() if machine is Machine else ():
+                self.boot(path, kind, [name for name in CHECKS if apart(name) is kind])
         finally:
             self.bmc.close()
 
@@ -143,8 +150,8 @@ class Kernel(unittest.TestCase):
         cls.booted.append(cls.machine)
 
     def check(self, name):
-        if name.startswith(tuple(COUNTED)) and kernel_of(self.kernel)[1] is UserMode:
-            self.skipTest("in user mode no instructions are counted")
+        if apart(name) and kernel_of(self.kernel)[1] is UserMode:
+            self.skipTest("not in user mode")
         result = self.machine.results.get(name)
         if result is None:
             self.fail(f"the machine did not come to this:\n{self.machine.last_words}")

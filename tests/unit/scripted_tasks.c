@@ -28,6 +28,8 @@ static void tell(const struct tw_task_sink *sink, bool living)
 			sink->alive(sink->arg, &e->task);
 		else if (e->kind == ENDED)
 			sink->ended(sink->arg, &e->task);
+		else if (e->kind == LEFT)
+			sink->left(sink->arg, &e->task);
 		else if (e->kind == LATE)
 			sink->late(sink->arg, &e->task, e->more_ns);
 		else if (e->kind == MOVED)

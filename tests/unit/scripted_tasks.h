@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum told_kind { ALIVE, ENDED, LATE, MOVED, CGROUP, OVERFLOW };
+enum told_kind { ALIVE, LEFT, ENDED, LATE, MOVED, CGROUP, OVERFLOW };
 
 struct told {
 	enum told_kind kind;

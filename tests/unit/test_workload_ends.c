@@ -27,7 +27,7 @@ static void those_lost_with_their_cgroup_are_told_once(void **state)
 	assert_int_equal(rest->used.cpu_ns, 60);
 	assert_string_equal(rest->comm, "ended");
 	/* After its time 7 counts as ended, and nothing is told again. */
-	for (int i = 0; i < 15; i++) {
+	for (int i = 0; i < 35; i++) {
 		say(ALIVE, 8, LATER + 1, 1, 100);
 		workloads_tick(f);
 		assert_int_equal(slices_ns(f), 0);
@@ -50,6 +50,43 @@ static void one_lost_after_a_move_is_told_once(void **state)
 	workloads_tick(f);
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 40);
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 60);
+}
+
+/* Its time counts at once, and what its end has more when that comes. */
+static void one_that_left_is_told_once(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(LEFT, 9, LATER + 5, 3, 44);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 44);
+	assert_false(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
+	/* RCU may be lazy for so long. */
+	for (int i = 0; i < 12; i++) {
+		workloads_tick(f);
+		tw_workloads_scraped(f->t);
+	}
+	say(ENDED, 9, LATER + 5, 3, 46);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 2);
+	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 46);
+}
+
+static void one_that_left_and_is_lost_is_told_once(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(LEFT, 9, LATER + 5, 3, 44);
+	say(OVERFLOW, 1, 0, 3, 46);
+	workloads_tick(f);
+	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 9), 44);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 46);
+	for (int i = 0; i < 35; i++) {
+		workloads_tick(f);
+		assert_int_equal(slices_ns(f), 0);
+	}
+	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
 }
 
 static void what_ended_stays_until_it_was_scraped(void **state)
@@ -165,6 +202,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKLOAD_TEST(those_lost_with_their_cgroup_are_told_once),
 		WORKLOAD_TEST(one_lost_after_a_move_is_told_once),
+		WORKLOAD_TEST(one_that_left_is_told_once),
+		WORKLOAD_TEST(one_that_left_and_is_lost_is_told_once),
 		WORKLOAD_TEST(what_ended_stays_until_it_was_scraped),
 		WORKLOAD_TEST(one_that_ends_after_a_scrape_waits_for_the_next),
 		WORKLOAD_TEST(what_comes_late_waits_for_the_next_scrape),
