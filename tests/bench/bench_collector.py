@@ -17,7 +17,7 @@ from collector_tick_cost import measure_all, measure_growth, measure_ticks
 def main():
     if os.geteuid() != 0:
         skip("not root")
-    if not os.path.exists(os.path.join(bench.HELPERS, "empty_switch")):
+    if not os.path.exists(os.path.join(bench.HELPERS, "attach_programs")):
         skip("built without BPF")
     refuse_others()
     goals = bench.Goals()

@@ -1,38 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a context switch and a traced event cost with tw-collector."""
+import contextlib
 import json
 import os
 import random
+import signal
 import subprocess
+import time
 
 import bench
 from collector_run import LOAD, Collector, read
 
-ROUNDS = int(os.environ.get("TW_BENCH_ROUNDS", "90"))
+ROUNDS = int(os.environ.get("TW_BENCH_ROUNDS", "45"))
+# Of each comparison in a round, whose median counts.
+TURNS = 4
 # There and back, some 5 us each: until what a change left to be done is over, until a
 # block's own caches are warm, a block, and one that is longer than 100 ms.
 SETTLE, WARM, BLOCK, BLOCK_OF_A_TICK = 2500, 1000, 4000, 22000
+SETTLE_S = 0.5  # what loading programs leaves behind takes longer
 TRIPS = 50000
 TRACE_ROUNDS = 11
 EVENTS = 50000
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
-OURS = ("on_free", "on_attach", "on_mkdir")
+OURS = ("on_free", "on_release", "on_attach", "on_mkdir")
 LOADS = ("pipe", "threads")
-RECKONED = {"reckoned: a tick each 3 s": 1 / 3, "reckoned: each second": 1}  # ticks a second
+# What attach_programs attaches; and that with so many ticks a second.
+PROGRAMS = {"elsewhere": "a program elsewhere", "empty": "an empty program", "ours": "tw-collector's"}
+TICKS, WHOLE = "ticks, ten a second", "tw-collector, ten a second"
+RECKONED = {"these and a tick each 3 s": 1 / 3, "these and one each second": 1}
 
 
-class Empty:
-    """The empty program at sched_switch."""
+class Programs:
+    """attach_programs, and what is attached by it."""
+
+    def __init__(self):
+        self.proc = subprocess.Popen([os.path.join(bench.HELPERS, "attach_programs")],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self):
-        self.proc = subprocess.Popen([os.path.join(bench.HELPERS, "empty_switch")],
-                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        if self.proc.stdout.readline() != b"attached\n":
-            raise bench.Failed("empty_switch cannot attach")
         return self
 
     def __exit__(self, *_):
         self.proc.communicate()
+
+    def attach(self, name):
+        self.proc.stdin.write(name + "\n")
+        self.proc.stdin.flush()
+        if self.proc.stdout.readline() != name + "\n":
+            raise bench.Failed(f"attach_programs cannot attach: {name}")
 
 
 # ---- what a context switch costs, end to end ----------------------------------
@@ -40,15 +55,11 @@ class Empty:
 # From block to block a switch takes some 20 ns more or less, whether blocks last 5 ms or
 # 500 ms, and for seconds at a time 600 ns more, as does a system call that does nothing:
 # the machine itself is slower then. So longer blocks do not help. Many short ones do, each
-# beside those as long right before and after it, with nothing attached, of the same two.
-
-class Nothing:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
+# beside those as long right before and after it, of the same two.
+#
+# Programs stay loaded and are attached and detached, which takes no time. A tw-collector
+# stays, too, and ticks or is stopped: what it adds by itself is the last comparison of a
+# round, of which there is one only.
 
 class Pair:
     """Two that pass a byte to and fro, on the last CPU."""
@@ -69,70 +80,100 @@ class Pair:
 
 
 class Beside(Collector):
-    """A collector on the CPU of the load, which ticks as often as it can."""
+    """A collector on the CPU of the load, which ticks as often as it can, or not."""
 
     def __init__(self, scratch):
         super().__init__(scratch, interval="100ms")
         os.sched_setaffinity(self.proc.pid, {max(os.sched_getaffinity(0))})
+        self.tick("none")
+
+    def tick(self, name):
+        self.proc.send_signal(signal.SIGSTOP if name == "none" else signal.SIGCONT)
+
+    def __exit__(self, *args):
+        self.tick(TICKS)
+        super().__exit__(*args)
 
 
-def measure_round(variants, base, more):
-    """One block of each variant; two new processes and threads for all of them."""
-    pairs = {load: Pair(load) for load in LOADS}
-    try:
-        for name in random.sample(sorted(variants), len(variants)):
-            attach, trips = variants[name]
-            blocks(pairs, SETTLE)
-            before = blocks(pairs, trips)
-            with attach():
-                blocks(pairs, SETTLE)
-                during = blocks(pairs, trips)
-            blocks(pairs, SETTLE)
-            after = blocks(pairs, trips)
-            for load in LOADS:
-                base[load].append(before[load])
-                more[load][name].append(during[load] - (before[load] + after[load]) / 2)
-    finally:
-        for pair in pairs.values():
-            pair.close()
-
-
-def blocks(pairs, trips):
+def settled(pairs, trips):
+    """A block of each load, once what a change left to be done is over."""
+    for pair in pairs.values():
+        pair.ns(SETTLE)
     return {load: pair.ns(trips) for load, pair in pairs.items()}
 
 
-def measure_switches(scratch, goals):
-    print(f"\nCPU ns by context switch: {ROUNDS} blocks of each, and what they take more "
-          "than those\nright before and after, with nothing attached: median, and what it is "
-          "between (95 % sure)")
-    variants = {"nothing": (Nothing, BLOCK), "empty program": (Empty, BLOCK),
-                "collector": (lambda: Collector(scratch, interval="3s"), BLOCK),
-                "10 ticks a second": (lambda: Beside(scratch), BLOCK_OF_A_TICK)}
-    base = {load: [] for load in LOADS}
-    more = {load: {name: [] for name in variants} for load in LOADS}
-    for _ in range(ROUNDS):
-        measure_round(variants, base, more)
-    for load in LOADS:
+def take_turns(pairs, trips, names, switch, base):
+    """What a switch takes more by name: blocks while it is on beside those right before and
+    after, when it is off."""
+    more = {name: {load: [] for load in LOADS} for name in names}
+    before = settled(pairs, trips)
+    for name in random.sample(sorted(names) * TURNS, len(names) * TURNS):
+        switch(name)
+        during = settled(pairs, trips)
+        switch("none")
+        after = settled(pairs, trips)
+        for load in LOADS:
+            base[load].append(before[load])
+            more[name][load].append(during[load] - (before[load] + after[load]) / 2)
+        before = after
+    return {name: {load: bench.median(ns) for load, ns in by_load.items()}
+            for name, by_load in more.items()}
+
+
+def measure_daemon(pairs, scratch):
+    """What its ticks take more, and all of it: programs that are attached, and ticks."""
+    before = settled(pairs, BLOCK_OF_A_TICK)
+    with Beside(scratch) as collector:
+        time.sleep(SETTLE_S)
+        stopped = {load: [] for load in LOADS}
+        more = take_turns(pairs, BLOCK_OF_A_TICK, [TICKS], collector.tick, stopped)
+    after = settled(pairs, BLOCK_OF_A_TICK)
+    more[WHOLE] = {load: bench.median(stopped[load]) + more[TICKS][load]
+                   - (before[load] + after[load]) / 2 for load in LOADS}
+    return more
+
+
+def measure_round(programs, scratch, base):
+    """All that is compared, by two new processes and two new threads."""
+    pairs = {load: Pair(load) for load in LOADS}
+    try:
+        more = take_turns(pairs, BLOCK, PROGRAMS, programs.attach, base)
+        more.update(measure_daemon(pairs, scratch))
+    finally:
+        for pair in pairs.values():
+            pair.close()
+    for name, rate in RECKONED.items():
         # What ticks add goes with how many there are.
-        pairs = list(zip(more[load]["collector"], more[load]["10 ticks a second"]))
-        for name, rate in RECKONED.items():
-            more[load][name] = [c + (t - c) * rate / 10 for c, t in pairs]
-    table = bench.Table(("load", -8, ""), ("attached", -27, ""), ("nothing", 8, ".0f"),
+        more[name] = {load: more["ours"][load] + more[TICKS][load] * rate / 10
+                      for load in LOADS}
+    return more
+
+
+def measure_switches(scratch, goals):
+    print(f"\nCPU ns by context switch: {ROUNDS} rounds of {TURNS} turns, and what blocks "
+          "take more than those\nright before and after: median, and what it is between "
+          "(95 % sure)")
+    base = {load: [] for load in LOADS}
+    with Programs() as programs:
+        rounds = [measure_round(programs, scratch, base) for _ in range(ROUNDS)]
+    table = bench.Table(("load", -8, ""), ("with", -27, ""), ("nothing", 8, ".0f"),
                         ("more", 7, ".1f"), ("between", 14, ""), ("quartiles", 14, ""))
     for load in LOADS:
-        for name, ns in more[load].items():
-            tell_more(table, goals, load, name, bench.median(base[load]), ns)
+        for name in rounds[0]:
+            tell_more(table, goals, load, name, bench.median(base[load]),
+                      [more[name][load] for more in rounds])
     measure_programs(scratch, goals)
 
 
 def tell_more(table, goals, load, name, base, ns):
     sure, ns = bench.median_interval(ns), sorted(ns)
-    table.row(load, name, base, bench.median(ns), f"{sure[0]:.1f}..{sure[1]:.1f}",
+    shown = PROGRAMS.get(name, name)
+    table.row(load, shown, base, bench.median(ns), f"{sure[0]:.1f}..{sure[1]:.1f}",
               f"{ns[len(ns) // 4]:.0f}..{ns[3 * len(ns) // 4]:.0f}")
-    if name == "empty program":  # what is known to cost is seen
-        goals.surely_at_least(f"{load}, {name}: ns more by switch", sure, 15, "ns")
+    if name == "empty":  # what is known to cost is seen
+        goals.surely_at_least(f"{load}, {shown}: ns more by switch", sure, 15, "ns")
     elif name in RECKONED:
-        goals.surely_at_most(f"{load}, {name}: ns more by switch", sure, 15, "ns")
+        goals.surely_at_most(f"{load}, {shown}: ns more by switch", sure, 15, "ns")
 
 
 def program_stats(names=OURS):
@@ -164,6 +205,13 @@ def measure_programs(scratch, goals):
     goals.at_most("BPF run time by switch", ns, 1, "ns")
 
 
+@contextlib.contextmanager
+def empty_program():
+    with Programs() as programs:
+        programs.attach("empty")
+        yield
+
+
 def ns_a_run(variant, name, load):
     """Of a program at each switch, while a load runs."""
     with variant():
@@ -184,7 +232,7 @@ def measure_counters(scratch, goals):
         for load in ("pipe", "threads"):
             empty, ours = [], []
             for _ in range(5):
-                empty.append(ns_a_run(Empty, "empty_switch", load))
+                empty.append(ns_a_run(empty_program, "empty_switch", load))
                 ours.append(ns_a_run(lambda: Collector(scratch, "--counters", "software",
                                                        interval="3s"), "on_switch", load))
             empty, ours = bench.median(empty), bench.median(ours)

@@ -68,7 +68,9 @@ class Switch(Inside):
             daemon.stop()
 
     def with_empty_program(self, pair):
-        with subprocess.Popen([os.path.join(BIN, "tests/bench/empty_switch")],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as empty:
-            self.assertEqual(empty.stdout.readline(), b"attached\n")
+        with subprocess.Popen([os.path.join(BIN, "tests/bench/attach_programs")],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as empty:
+            empty.stdin.write("empty\n")
+            empty.stdin.flush()
+            self.assertEqual(empty.stdout.readline(), "empty\n")
             return pair.measure()

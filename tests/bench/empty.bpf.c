@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The least that a program at each context switch costs: one that does nothing. */
+/* Programs that do nothing: the least that one costs at each context switch, and one
+ * where hardly anything passes. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -7,6 +8,12 @@ char LICENSE[] SEC("license") = "GPL";
 
 SEC("tp_btf/sched_switch")
 int empty_switch(void *ctx)
+{
+	return 0;
+}
+
+SEC("tp_btf/cgroup_mkdir")
+int empty_mkdir(void *ctx)
 {
 	return 0;
 }
