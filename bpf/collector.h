@@ -13,8 +13,7 @@
 
 /* tw_task.flags */
 #define TW_TASK_KERNEL 1u /* a thread of the kernel */
-/* bpf/iter.bpf.c: one more thread of tgid, cpu_ns is its own. */
-#define TW_TASK_THREAD 2u
+#define TW_TASK_THREAD 2u /* of a thread that is not the leader; struct tw_thread */
 
 /*
  * A process (a thread group) as it was seen. Totals since its start, all of its threads
@@ -33,6 +32,17 @@ struct tw_task {
 };
 
 _Static_assert(sizeof(struct tw_task) == 56, "shared with BPF");
+
+/*
+ * A thread as bpf/iter.bpf.c saw it: task.cpu_ns is its own, and the rest of task is its
+ * process's, of which only a leader knows more than start_ns and tgid.
+ */
+struct tw_thread {
+	struct tw_task task;
+	__u64 dead_ns; /* of the threads of its process that had ended */
+};
+
+_Static_assert(sizeof(struct tw_thread) == 64, "shared with BPF");
 
 /* What has happened to a process, or to a cgroup. */
 enum tw_event_kind {

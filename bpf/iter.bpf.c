@@ -10,26 +10,26 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* A leader's record has the threads that ended; the others have only themselves. */
+/* Ended threads first: one that ends in between is in neither. */
 SEC("iter/task")
 int dump_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
-	struct tw_task r = {};
+	struct tw_thread r = {};
 
 	/* The idle task's is no work. */
 	if (!t || t->pid == 0)
 		return 0;
+	r.dead_ns = dead_ns_of(t);
 	if (t->pid == t->tgid) {
-		r.cpu_ns = dead_ns_of(t);
-		fill_task(&r, t);
-		r.parent = t->real_parent->tgid;
+		fill_task(&r.task, t);
+		r.task.parent = t->real_parent->tgid;
 	} else {
-		r.start_ns = t->group_leader->start_boottime;
-		r.tgid = t->tgid;
-		r.flags = TW_TASK_THREAD;
+		r.task.start_ns = t->group_leader->start_boottime;
+		r.task.tgid = t->tgid;
+		r.task.flags = TW_TASK_THREAD;
 	}
-	r.cpu_ns += t->se.sum_exec_runtime;
+	r.task.cpu_ns = t->se.sum_exec_runtime;
 	bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
 	return 0;
 }

@@ -72,7 +72,11 @@ static int grow(struct iter *it, struct tw_err *err)
 	return 0;
 }
 
-static int take(struct iter *it, const struct tw_task *r, struct tw_err *err)
+/*
+ * Threads that had ended when the first of a process was seen: one that was seen itself
+ * may be among those that later ones tell of, where ids have begun anew.
+ */
+static int take(struct iter *it, const struct tw_thread *r, struct tw_err *err)
 {
 	uint32_t *place;
 	struct tw_task *t;
@@ -80,23 +84,24 @@ static int take(struct iter *it, const struct tw_task *r, struct tw_err *err)
 
 	if (it->count == it->size && grow(it, err) < 0)
 		return -1;
-	place = find_place(it, r->tgid);
+	place = find_place(it, r->task.tgid);
 	if (*place == 0) {
-		it->task[it->count++] = *r;
+		it->task[it->count] = r->task;
+		it->task[it->count++].cpu_ns += r->dead_ns;
 		*place = (uint32_t)it->count;
 		return 0;
 	}
 	t = &it->task[*place - 1];
-	cpu_ns = t->cpu_ns + r->cpu_ns;
-	if ((r->flags & TW_TASK_THREAD) == 0)
-		*t = *r;
+	cpu_ns = t->cpu_ns + r->task.cpu_ns;
+	if ((r->task.flags & TW_TASK_THREAD) == 0)
+		*t = r->task;
 	t->cpu_ns = cpu_ns;
 	return 0;
 }
 
 static int read_records(struct iter *it, int fd, struct tw_err *err)
 {
-	struct tw_task buf[READ_BYTES / sizeof(struct tw_task)];
+	struct tw_thread buf[READ_BYTES / sizeof(struct tw_thread)];
 	size_t have = 0;
 
 	for (;;) {

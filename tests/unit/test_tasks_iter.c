@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the task iterator tells of threads that are not behind their leader. */
+#include "tests/unit/tw_test.h"
+
+#include "collector/roots.h"
+#include "collector/tasks.h"
+#include "lib/err.h"
+#include "tests/unit/fork_as.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+
+/* So many processes have ids between those of a leader and of its threads. */
+#define SLEEPERS 400
+
+/* Children end by themselves, should the test be killed. */
+#define ALARM_S 300
+
+static const struct tw_roots roots = { .proc = "/proc", .sys = "/sys", .dev = "/dev" };
+
+static void skip_test(const char *what, const char *why)
+{
+	const char *require = getenv("TW_REQUIRE");
+
+	if (require != NULL && strstr(require, "bpf") != NULL)
+		fail_msg("TW_REQUIRE names bpf: %s: %s", what, why);
+	printf("SKIPPED: test_tasks_iter: %s: %s\n", what, why);
+	skip();
+}
+
+static void *open_source(const struct tw_task_source *s)
+{
+	const struct tw_task_config c = { .roots = &roots };
+	struct tw_err err = { 0 };
+	void *source = NULL;
+
+	if (s == NULL)
+		skip_test("bpf-iter", "built without BPF");
+	else if (s->open(&c, &source, &err) < 0)
+		skip_test(s->name, err.text);
+	return source;
+}
+
+static void on_alive(void *arg, const struct tw_task *t)
+{
+	struct tw_task *told = arg;
+
+	if (t->tgid == told->tgid)
+		*told = *t;
+}
+
+static void *run_thread(void *arg)
+{
+	struct timespec t;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while ((uint64_t)t.tv_nsec < *(uint64_t *)arg);
+	return NULL;
+}
+
+static uint64_t ns_of(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+	assert_int_equal(clock_gettime(clock, &t), 0);
+	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+static pid_t highest_id(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/pid_max", "r");
+	int most = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &most), 1);
+	fclose(f);
+	return most - 1;
+}
+
+/* A child whose id is the highest that is free below *id; -1: ids cannot be chosen. */
+static pid_t fork_below(pid_t *id)
+{
+	pid_t pid;
+
+	do
+		pid = fork_as(--*id);
+	while (pid < 0 && errno == EEXIST && *id > 1);
+	return pid;
+}
+
+/* One thread after the other; not for ever, should nobody be left to end it. */
+static void run_threads(uint64_t ns)
+{
+	pthread_t thread;
+
+	alarm(ALARM_S);
+	while (pthread_create(&thread, NULL, run_thread, &ns) == 0)
+		pthread_join(thread, NULL);
+	_exit(1);
+}
+
+static void start_sleepers(pid_t *pid, size_t count, pid_t *id)
+{
+	for (size_t i = 0; i < count; i++) {
+		pid[i] = fork_below(id);
+		if (pid[i] == 0) {
+			alarm(ALARM_S);
+			pause();
+			_exit(0);
+		}
+	}
+}
+
+static void kill_child(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* How often the source tells more than it had run, by half a thread or more. */
+static int count_told_twice(const struct tw_task_source *s, void *source, pid_t pid,
+			    uint64_t thread_ns)
+{
+	struct tw_task told = { .tgid = (uint32_t)pid };
+	const struct tw_task_sink sink = { .arg = &told, .alive = on_alive };
+	struct tw_err err = { 0 };
+	int twice = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		if (s->read(source, &sink, &err) < 0)
+			fail_msg("%s: %s", s->name, err.text);
+		twice += told.cpu_ns > ns_of(pid) + thread_ns / 2;
+	}
+	return twice;
+}
+
+/*
+ * Where ids have begun anew the iterator passes threads before their leader, and others
+ * in between: one that ends meanwhile is one that lives or one that ended, never both.
+ */
+static void a_thread_that_ends_in_a_walk_is_told_once(void **state)
+{
+	const struct tw_task_source *s = tw_task_source_find("bpf-iter");
+	void *source = open_source(s);
+	pid_t id = highest_id() + 1, pid, sleeper[SLEEPERS];
+	int twice;
+
+	(void)state;
+	pid = fork_below(&id);
+	if (pid == 0)
+		run_threads(4 * MS);
+	if (pid < 0) {
+		s->close(source);
+		skip_test("process ids cannot be chosen", strerror(errno));
+	}
+	start_sleepers(sleeper, SLEEPERS, &id);
+	twice = count_told_twice(s, source, pid, 4 * MS);
+	kill_child(pid);
+	for (size_t i = 0; i < SLEEPERS; i++)
+		kill_child(sleeper[i]);
+	s->close(source);
+	assert_int_equal(twice, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_that_ends_in_a_walk_is_told_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
