@@ -301,7 +301,8 @@ int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
 	if (tw_counts_begin(&c->counts, err) < 0)
 		return -1;
 	count_what_runs(c);
-	if (read_rows(c, err) < 0 || read_spilled(c, err) < 0)
+	/* Rows last: one that gives way in between is in neither, not in both. */
+	if (read_spilled(c, err) < 0 || read_rows(c, err) < 0)
 		return -1;
 	cpu = find_lost(c);
 	if (cpu >= 0)

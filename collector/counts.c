@@ -14,6 +14,7 @@
 struct tw_count_total {
 	uint32_t tgid; /* 0: free */
 	bool in_map;
+	bool absent;           /* from this read, not from the one before */
 	unsigned char unknown; /* reads in which nobody knew it */
 	uint64_t now[TW_COUNTS_MAX], told[TW_COUNTS_MAX];
 	uint64_t map_now[TW_COUNTS_MAX]; /* what of now is in the map */
@@ -75,15 +76,33 @@ int tw_counts_add(struct tw_counts *c, uint32_t tgid, const struct tw_counts_of 
 	return 0;
 }
 
+/*
+ * The entry of one that was in the read before; NULL: it is gone. One whose only row is
+ * on its way from one map to the other is in neither, and is back at the next read.
+ */
+static struct tw_count_total *find_again(struct tw_counts *c,
+					 const struct tw_count_total *old)
+{
+	struct tw_count_total *t = find(&c->now, old->tgid);
+
+	if (t->tgid != 0)
+		return t;
+	if (old->absent || c->now.count + 1 >= c->now.size)
+		return NULL;
+	t->tgid = old->tgid;
+	t->absent = true;
+	c->now.count++;
+	return t;
+}
+
 /* What was told before belongs to the tgid, whichever process it was. */
 static void take_told(struct tw_counts *c)
 {
 	for (size_t i = 0; i < c->before.size; i++) {
 		const struct tw_count_total *old = &c->before.at[i];
-		struct tw_count_total *t =
-			old->tgid != 0 ? find(&c->now, old->tgid) : NULL;
+		struct tw_count_total *t = old->tgid != 0 ? find_again(c, old) : NULL;
 
-		if (t == NULL || t->tgid == 0)
+		if (t == NULL)
 			continue;
 		memcpy(t->told, old->told, sizeof(t->told));
 		t->unknown = old->unknown;
@@ -142,7 +161,7 @@ void tw_counts_tell(struct tw_counts *c, const struct tw_counts_kinds *kinds, in
 
 	take_told(c);
 	for (size_t i = 0; i < c->now.size; i++)
-		if (c->now.at[i].tgid != 0)
+		if (c->now.at[i].tgid != 0 && !c->now.at[i].absent)
 			tell(kinds, &c->now.at[i], map, counted, arg);
 	told = c->before;
 	c->before = c->now;

@@ -2,10 +2,12 @@
 test-src := $(sort $(wildcard tests/unit/test_*.c))
 # What a build without BPF has not got.
 ifneq ($(BPF),1)
-test-src := $(filter-out tests/unit/test_counts.c,$(test-src))
+test-src := $(filter-out tests/unit/test_counts.c tests/unit/test_counters_moved.c,\
+	$(test-src))
 endif
 # The map of a program.
 test-wrap-test_counts := bpf_map_delete_elem
+test-wrap-test_counters_moved := bpf_map_lookup_elem bpf_map_get_next_key
 fuzz-src := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # Linked into every unit test.
 test-support := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)))

@@ -106,6 +106,26 @@ static void a_total_that_is_seen_lower_for_a_moment_is_made_up_for(void **state)
 	tw_counts_release(&c);
 }
 
+/* A row that is on its way from one map to the other is in neither. */
+static void one_that_is_absent_once_is_not_told_anew(void **state)
+{
+	struct listener l = { .calls = 0 };
+	struct tw_counts c = { .now = { .at = NULL } };
+	const uint64_t seen[] = { 100, 0, 110, 0, 0, 120 };
+	const uint64_t told[] = { 100, 100, 110, 110, 110, 230 };
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		begin(&c);
+		add(&c, 2, 1, 0, false);
+		if (seen[i] != 0)
+			add(&c, 1, seen[i], 0, false);
+		tw_counts_tell(&c, &kinds, 7, hear, &l);
+		assert_int_equal(l.told[1][TW_COUNTER_CYCLES], told[i]);
+	}
+	tw_counts_release(&c);
+}
+
 static void who_has_ended_is_deleted_from_the_map_where_it_is_in_it(void **state)
 {
 	struct listener l = { .whose = { [3] = TW_WHOSE_ENDED, [4] = TW_WHOSE_ENDED } };
@@ -223,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_of_a_total_add_up_and_differences_are_told),
 		cmocka_unit_test(a_total_that_is_seen_lower_for_a_moment_is_made_up_for),
+		cmocka_unit_test(one_that_is_absent_once_is_not_told_anew),
 		cmocka_unit_test(who_has_ended_is_deleted_from_the_map_where_it_is_in_it),
 		cmocka_unit_test(who_is_not_known_is_told_again_and_then_no_more),
 		cmocka_unit_test(what_is_told_adds_up_to_the_totals_and_never_falls),
