@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,22 +50,34 @@ static int open_proc(const struct tw_task_config *c, void **state, struct tw_err
 	return 0;
 }
 
-/* One that ends while it is looked at is none that is unreadable. */
-static void read_process(struct proc *p, const char *pid, const struct tw_task_sink *sink)
+/* Of this program or the machine: it says nothing of a process. */
+static bool is_shortage(int errnum)
 {
-	struct tw_err err = { 0 };
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
+/* One that ends while it is looked at is none that is unreadable. */
+static int read_process(struct proc *p, const char *pid, const struct tw_task_sink *sink,
+			struct tw_err *err)
+{
+	struct tw_err why = { 0 };
 	char path[32], text[STAT_MAX];
 	struct tw_task t;
 	size_t len;
 
 	snprintf(path, sizeof(path), "%.10s/stat", pid);
-	if (tw_file_read_at(dirfd(p->dir), path, text, sizeof(text), &len, &err) < 0 ||
-	    tw_proc_stat_parse(text, len, p->ticks_per_s, &t, &err) < 0) {
-		p->unreadable += err.code == TW_DENIED || err.code == TW_PARSE;
-		return;
+	errno = 0;
+	if (tw_file_read_at(dirfd(p->dir), path, text, sizeof(text), &len, &why) < 0 &&
+	    is_shortage(errno))
+		return tw_fail_errno(err, errno, "cannot read '%s'", path);
+	if (why.code != TW_OK ||
+	    tw_proc_stat_parse(text, len, p->ticks_per_s, &t, &why) < 0) {
+		p->unreadable += why.code == TW_DENIED || why.code == TW_PARSE;
+		return 0;
 	}
 	if (sink->alive != NULL)
 		sink->alive(sink->arg, &t);
+	return 0;
 }
 
 static int read_proc(void *state, const struct tw_task_sink *sink, struct tw_err *err)
@@ -75,8 +88,9 @@ static int read_proc(void *state, const struct tw_task_sink *sink, struct tw_err
 
 	rewinddir(p->dir);
 	while (errno = 0, (d = readdir(p->dir)) != NULL)
-		if (tw_parse_u64(d->d_name, strlen(d->d_name), &pid))
-			read_process(p, d->d_name, sink);
+		if (tw_parse_u64(d->d_name, strlen(d->d_name), &pid) &&
+		    read_process(p, d->d_name, sink, err) < 0)
+			return -1;
 	if (errno != 0)
 		return tw_fail_errno(err, errno, "cannot read the list of processes");
 	return 0;

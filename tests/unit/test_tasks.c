@@ -260,6 +260,28 @@ static void proc_tells_of_a_child_that_runs(void **state)
 	check_child("proc");
 }
 
+/* Or all would have ended, and have begun anew a moment later. */
+static void proc_fails_where_it_cannot_open_files(void **state)
+{
+	const struct tw_task_source *s = tw_task_source_find("proc");
+	void *source = open_source(s, 0, 0);
+	const struct tw_task_sink sink = { .arg = NULL };
+	struct rlimit before, none;
+	struct tw_err err = { 0 };
+	int rc;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	rc = s->read(source, &sink, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	s->close(source);
+	assert_int_equal(rc, -1);
+	assert_int_equal(err.code, TW_IO);
+	assert_non_null(strstr(err.text, "/stat': "));
+}
+
 static void *run_thread(void *arg)
 {
 	struct timespec t;
@@ -464,6 +486,7 @@ int main(void)
 		cmocka_unit_test(the_walk_tells_of_a_child_that_runs_and_ends),
 		cmocka_unit_test(the_iterator_tells_of_a_child_that_runs_and_ends),
 		cmocka_unit_test(proc_tells_of_a_child_that_runs),
+		cmocka_unit_test(proc_fails_where_it_cannot_open_files),
 		cmocka_unit_test(threads_are_counted_with_their_process),
 		cmocka_unit_test(many_walks_tell_what_one_tells),
 		cmocka_unit_test(what_does_not_fit_is_told_as_a_sum),
