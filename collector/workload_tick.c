@@ -229,6 +229,8 @@ static struct tw_group *group_now(struct tw_workloads *t, const struct tw_proces
 		if (p != NULL && (t->tick + task->tgid) % MOVED_TICKS != 0)
 			return (struct tw_group *)p->w.cgroup;
 		id = tw_cgroup_tree_id(t->tree, task->tgid);
+		if (p != NULL && id == 0)
+			return (struct tw_group *)p->w.cgroup;
 	}
 	return tw_group_get(t, id, task->tgid);
 }

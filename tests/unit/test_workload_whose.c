@@ -79,6 +79,25 @@ static void a_process_is_a_vm_by_its_command_line(void **state)
 	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 78)->owner);
 }
 
+/* As /proc has it: of one that is ending there is none to read. */
+static void one_whose_cgroup_cannot_be_read_stays_in_its_own(void **state)
+{
+	static const char line[] = "0::/docker/" HEX "\n";
+	struct workload_fixture *f = *state;
+
+	write_proc(f, "9", "cgroup", line, sizeof(line) - 1);
+	say(ALIVE, 9, LATER + 5, 0, 30);
+	workloads_tick(f);
+	write_proc(f, "9", "cgroup", "", 0);
+	for (uint64_t i = 1; i <= 16; i++) {
+		say(ALIVE, 9, LATER + 5, 0, 30 + i);
+		workloads_tick(f);
+	}
+	assert_int_equal(workloads_sum(f->t, TW_LEVEL_CONTAINER), 46);
+	assert_string_equal(workload_find(f->t, TW_LEVEL_PROCESS, 9)->cgroup->path,
+			    "/docker/" HEX);
+}
+
 static void energy_goes_to_all_that_a_slice_is_of(void **state)
 {
 	struct tw_charge charge = { { 0 }, { 0 } };
@@ -150,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKLOAD_TEST(a_cgroups_path_says_whose_its_processes_are),
 		WORKLOAD_TEST(a_process_is_a_vm_by_its_command_line),
+		WORKLOAD_TEST(one_whose_cgroup_cannot_be_read_stays_in_its_own),
 		WORKLOAD_TEST(energy_goes_to_all_that_a_slice_is_of),
 		WORKLOAD_TEST(counts_are_the_processes_of_their_tgids),
 	};
