@@ -73,6 +73,9 @@ struct tw_cgroup_event {
 
 _Static_assert(sizeof(struct tw_cgroup_event) == 512, "shared with BPF");
 
+/* Cgroups of which such sums are kept one by one. */
+#define TW_OVERFLOW_MAX 4096
+
 /*
  * What of a cgroup was not told one by one, since there was no room for events:
  * their number and the totals of their CPU time, from their start.

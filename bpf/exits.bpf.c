@@ -27,7 +27,7 @@ struct {
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, TW_OVERFLOW_MAX);
 	__type(key, __u64);
 	__type(value, struct tw_task_overflow);
 } overflow SEC(".maps");

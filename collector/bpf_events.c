@@ -26,11 +26,22 @@
 /* A ring buffer puts a header of 8 bytes before each event. */
 #define EVENT_BYTES (sizeof(struct tw_task_event) + 8)
 
+/* Cgroups whose overflow was told, by hash: at most half of the places are taken. */
+#define TOLD_PLACES (2 * TW_OVERFLOW_MAX)
+
+struct told {
+	bool taken;
+	uint64_t cgroup_id;
+	struct tw_task_overflow total;
+};
+
 struct tw_bpf_events {
 	struct exits_bpf *skel;
 	struct ring_buffer *ring;
 	const struct tw_task_sink *sink; /* while draining */
 	uint64_t lost_told;              /* of tw_lost */
+	struct told told[TOLD_PLACES];
+	struct tw_task_overflow rest_told;
 	struct tw_task_event awaited[AWAITED_MAX];
 	size_t awaiteds;
 };
@@ -210,10 +221,33 @@ static uint64_t lost_now(const struct tw_bpf_events *e)
 	return __atomic_load_n(&e->skel->bss->tw_lost, __ATOMIC_RELAXED);
 }
 
+static struct told *told_of(struct tw_bpf_events *e, uint64_t cgroup_id)
+{
+	size_t i = (size_t)(cgroup_id * UINT64_C(0x9e3779b97f4a7c15) >> 32) % TOLD_PLACES;
+
+	while (e->told[i].taken && e->told[i].cgroup_id != cgroup_id)
+		i = (i + 1) % TOLD_PLACES;
+	e->told[i].taken = true;
+	e->told[i].cgroup_id = cgroup_id;
+	return &e->told[i];
+}
+
+/* What the total is more than it was told. */
+static void tell_more(const struct tw_bpf_events *e, uint64_t cgroup_id,
+		      struct tw_task_overflow *told, const struct tw_task_overflow *total)
+{
+	const struct tw_task_overflow more = { .cpu_ns = total->cpu_ns - told->cpu_ns,
+					       .ended = total->ended - told->ended };
+
+	if (more.cpu_ns == 0 && more.ended == 0)
+		return;
+	*told = *total;
+	e->sink->overflowed(e->sink->arg, cgroup_id, &more);
+}
+
 static void tell_overflow(struct tw_bpf_events *e)
 {
 	const int fd = bpf_map__fd(e->skel->maps.overflow);
-	const struct tw_task_sink *s = e->sink;
 	struct tw_task_overflow total;
 	uint64_t id, *before = NULL;
 
@@ -221,13 +255,12 @@ static void tell_overflow(struct tw_bpf_events *e)
 	e->lost_told = lost_now(e);
 	while (bpf_map_get_next_key(fd, before, &id) == 0) {
 		if (bpf_map_lookup_elem(fd, &id, &total) == 0)
-			s->overflowed(s->arg, id, &total);
+			tell_more(e, id, &told_of(e, id)->total, &total);
 		before = &id;
 	}
 	total.cpu_ns = e->skel->bss->tw_rest_cpu_ns;
 	total.ended = e->skel->bss->tw_rest_ended;
-	if (total.ended != 0)
-		s->overflowed(s->arg, 0, &total);
+	tell_more(e, 0, &e->rest_told, &total);
 }
 
 void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sink)

@@ -41,10 +41,10 @@ struct tw_task_sink {
 	void (*moved)(void *arg, const struct tw_task *t);
 	/* A cgroup was made. The path is from the root of its hierarchy, perhaps cut. */
 	void (*cgroup)(void *arg, uint64_t cgroup_id, const char *path);
-	/* Processes of a cgroup ended of which nothing else was told: how many and their
-	 * totals, all since the source was opened. cgroup_id 0: of any. */
+	/* More processes of a cgroup ended of which no end was told: how many and their
+	 * totals. cgroup_id 0: of any. */
 	void (*overflowed)(void *arg, uint64_t cgroup_id,
-			   const struct tw_task_overflow *total);
+			   const struct tw_task_overflow *more);
 	void (*alive)(void *arg, const struct tw_task *t);
 };
 

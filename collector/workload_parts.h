@@ -24,6 +24,7 @@ struct tw_process {
 	uint64_t counted_ns; /* of its total; never falls */
 	uint64_t seen_at;    /* tick in which it was last told as living; 0: never yet */
 	uint64_t seen_ns;
+	uint32_t missing;  /* ticks since then in which it was in no walk */
 	uint64_t slice_at; /* tick in which slice is its place among the slices */
 	size_t slice;
 	uint32_t execs;
@@ -47,7 +48,7 @@ struct tw_group {
 	struct tw_identity who;
 	char path[TW_CGROUP_PATH];
 	struct tw_process *rest; /* processes that were not seen one by one; or NULL */
-	uint64_t overflow_ns;    /* as last told */
+	uint64_t overflow_ns;    /* of ends that were not told one by one */
 	uint64_t missing_ns;     /* counted of those that are neither seen nor ended */
 	uint64_t lost_ns;        /* counted of those that were missing for good */
 	uint64_t look_at;        /* tick to see whether the directory is gone */

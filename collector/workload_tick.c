@@ -7,6 +7,9 @@
 /* How long one that is not seen may yet be told to have ended: RCU may wait 10 s. */
 #define MISSING_NS UINT64_C(30000000000)
 
+/* In no fewer ticks: a machine that sleeps or a collector that is stopped ticks not. */
+#define MISSING_TICKS 4
+
 /* A source that does not tell of moves is asked again for each process so often. */
 #define MOVED_TICKS 16
 
@@ -204,7 +207,7 @@ static void on_cgroup(void *arg, uint64_t cgroup_id, const char *path)
 }
 
 static void on_overflow(void *arg, uint64_t cgroup_id,
-			const struct tw_task_overflow *total)
+			const struct tw_task_overflow *more)
 {
 	struct tw_workloads *t = arg;
 	struct tw_group *g = tw_group_get(t, cgroup_id, 0);
@@ -213,7 +216,7 @@ static void on_overflow(void *arg, uint64_t cgroup_id,
 		t->dropped++;
 		return;
 	}
-	g->overflow_ns = total->cpu_ns;
+	g->overflow_ns += more->cpu_ns;
 	t->overflowed = true;
 }
 
@@ -264,6 +267,7 @@ static void on_alive(void *arg, const struct tw_task *task)
 	}
 	p->seen_at = t->tick + 1;
 	p->seen_ns = t->now_ns;
+	p->missing = 0;
 	t->seen++;
 	tw_process_take(t, p, task->cpu_ns);
 }
@@ -292,7 +296,7 @@ static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 
 	if (!t->source->tells_ends) {
 		end_process(t, p);
-	} else if (t->now_ns - p->seen_ns > MISSING_NS) {
+	} else if (++p->missing >= MISSING_TICKS && t->now_ns - p->seen_ns > MISSING_NS) {
 		g->lost_ns += p->counted_ns;
 		end_process(t, p);
 	} else {

@@ -34,9 +34,8 @@ struct told {
 	uint32_t tgid;
 	struct tw_task alive, ended;
 	size_t alive_count, ended_count, others;
-	struct child *crowd;    /* CROWD of them, or NULL */
-	uint64_t lost_ns, lost; /* of the last time any were told */
-	bool fresh;
+	struct child *crowd; /* CROWD of them, or NULL */
+	uint64_t lost_ns, lost;
 };
 
 static void on_alive(void *arg, const struct tw_task *t)
@@ -68,9 +67,6 @@ static void on_overflow(void *arg, uint64_t cgroup_id, const struct tw_task_over
 	struct told *told = arg;
 
 	(void)cgroup_id;
-	if (told->fresh)
-		told->lost = told->lost_ns = 0;
-	told->fresh = false;
 	told->lost += o->ended;
 	told->lost_ns += o->cpu_ns;
 }
@@ -84,7 +80,6 @@ static void read_source(const struct tw_task_source *s, void *source, struct tol
 	struct tw_err err = { 0 };
 
 	told->others = 0;
-	told->fresh = true;
 	if (s->read(source, &sink, &err) < 0)
 		fail_msg("%s: %s", s->name, err.text);
 }

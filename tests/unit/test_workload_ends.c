@@ -89,6 +89,46 @@ static void one_that_left_and_is_lost_is_told_once(void **state)
 	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
 }
 
+/* The machine slept, or the collector was stopped: RCU has had no more time than before.
+ */
+static void one_that_ends_after_a_long_pause_is_not_given_up(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(ALIVE, 9, LATER + 5, 3, 30);
+	workloads_tick(f);
+	f->now_ns += 60 * S;
+	say(LEFT, 9, LATER + 5, 3, 44);
+	say(OVERFLOW, 20, 0, 3, 100);
+	workloads_tick(f);
+	assert_false(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
+	say(ENDED, 9, LATER + 5, 3, 46);
+	workloads_tick(f);
+	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 9), 46);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 146);
+}
+
+/* The cgroup is forgotten, and then others of it end for which there is no room. */
+static void what_was_lost_with_a_cgroup_that_is_gone_is_told_once(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(OVERFLOW, 1, 0, 3, 60);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 60);
+	for (int i = 0; i < 10; i++) {
+		tw_workloads_scraped(f->t);
+		workloads_tick(f);
+	}
+	assert_null(workload_find(f->t, TW_LEVEL_CGROUP, 3));
+	say(OVERFLOW, 1, 0, 3, 10);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 10);
+	say(OVERFLOW, 1, 0, 3, 5);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 5);
+}
+
 static void what_ended_stays_until_it_was_scraped(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -204,6 +244,8 @@ int main(void)
 		WORKLOAD_TEST(one_lost_after_a_move_is_told_once),
 		WORKLOAD_TEST(one_that_left_is_told_once),
 		WORKLOAD_TEST(one_that_left_and_is_lost_is_told_once),
+		WORKLOAD_TEST(one_that_ends_after_a_long_pause_is_not_given_up),
+		WORKLOAD_TEST(what_was_lost_with_a_cgroup_that_is_gone_is_told_once),
 		WORKLOAD_TEST(what_ended_stays_until_it_was_scraped),
 		WORKLOAD_TEST(one_that_ends_after_a_scrape_waits_for_the_next),
 		WORKLOAD_TEST(what_comes_late_waits_for_the_next_scrape),
