@@ -130,6 +130,26 @@ static int open_process(const struct tw_workloads *t, uint32_t tgid, uint64_t st
 	return dir;
 }
 
+/* Its scope is told as it is made, and found before its program runs: then a VM is known
+ * by its name. What it had till then stays with that. */
+static void name_vm(struct tw_workloads *t, struct tw_process *p,
+		    const struct tw_identity *said)
+{
+	struct tw_group *g = (struct tw_group *)p->w.cgroup;
+	struct tw_workload *owner;
+
+	if (g->who.kind != TW_OWNER_VM || p->w.owner != g->w.owner ||
+	    said->id[0] == '\0' || strcmp(said->id, g->who.id) == 0 ||
+	    strcmp(said->name, g->who.name) != 0)
+		return;
+	memcpy(g->who.id, said->id, sizeof(g->who.id));
+	owner = owner_of(t, &g->who);
+	if (owner == NULL)
+		return;
+	tw_owner_set(&g->w, owner, 0);
+	tw_owner_set(&p->w, owner, 1);
+}
+
 void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 {
 	const int dir = open_process(t, p->w.tgid, p->w.start_ns);
@@ -143,8 +163,12 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 	read_program(dir, &p->w);
 	len = read_command(dir, text, sizeof(text));
 	close(dir);
-	if (p->w.owner != NULL || !tw_identity_of_command(text, len, &who))
+	if (!tw_identity_of_command(text, len, &who))
 		return;
+	if (p->w.owner != NULL) {
+		name_vm(t, p, &who);
+		return;
+	}
 	if (who.id[0] == '\0')
 		snprintf(who.id, sizeof(who.id), "pid-%u", p->w.tgid);
 	tw_owner_set(&p->w, owner_of(t, &who), 1);

@@ -33,6 +33,8 @@ static void enter_group(struct tw_process *p, struct tw_group *g)
 	g->w.members++;
 	g->w.ended = false;
 	p->w.cgroup = &g->w;
+	if (g->who.kind == TW_OWNER_VM)
+		p->looked = false; /* it may know its machine's uuid */
 }
 
 static struct tw_process *add_process(struct tw_workloads *t, const struct tw_task *task,

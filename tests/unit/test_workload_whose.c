@@ -98,6 +98,41 @@ static void one_whose_cgroup_cannot_be_read_stays_in_its_own(void **state)
 			    "/docker/" HEX);
 }
 
+/* A scope is told as it is made, before there is a process in it. */
+static void a_vm_of_a_scope_has_the_uuid_of_its_process_whenever_that_came(void **state)
+{
+	static const char scope[] = "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope";
+	static const char command[] = "kvm\0-name\0guest=web,debug-threads=on\0-uuid\0"
+				      "11111111-2222-3333-4444-555555555555";
+	static const char stat[] =
+		"77 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1";
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w;
+
+	write_proc(f, "77", "cmdline", command, sizeof(command));
+	write_proc(f, "77", "stat", stat, sizeof(stat) - 1);
+	say_path(3, scope);
+	say(MOVED, 77, 5 * S, 3, 100);
+	tw_workloads_drain(f->t);
+	for (uint64_t i = 2; i <= 4; i++) {
+		say(ALIVE, 77, 5 * S, 3, 100 * i);
+		workloads_tick(f);
+	}
+	w = workload_find(f->t, TW_LEVEL_PROCESS, 77)->owner;
+	assert_non_null(w);
+	assert_string_equal(w->who->id, "11111111-2222-3333-4444-555555555555");
+	assert_string_equal(w->who->name, "web");
+	assert_int_equal(w->members, 1);
+	/* What it had before is not lost, and goes when it was told. */
+	assert_int_equal(workloads_sum(f->t, TW_LEVEL_VM), 300);
+	for (int i = 0; i < 3; i++) {
+		tw_workloads_scraped(f->t);
+		say(ALIVE, 77, 5 * S, 3, 400);
+		workloads_tick(f);
+	}
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 1);
+}
+
 static void energy_goes_to_all_that_a_slice_is_of(void **state)
 {
 	struct tw_charge charge = { { 0 }, { 0 } };
@@ -170,6 +205,8 @@ int main(void)
 		WORKLOAD_TEST(a_cgroups_path_says_whose_its_processes_are),
 		WORKLOAD_TEST(a_process_is_a_vm_by_its_command_line),
 		WORKLOAD_TEST(one_whose_cgroup_cannot_be_read_stays_in_its_own),
+		WORKLOAD_TEST(
+			a_vm_of_a_scope_has_the_uuid_of_its_process_whenever_that_came),
 		WORKLOAD_TEST(energy_goes_to_all_that_a_slice_is_of),
 		WORKLOAD_TEST(counts_are_the_processes_of_their_tgids),
 	};
