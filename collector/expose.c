@@ -120,13 +120,23 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 	return NULL;
 }
 
+/* Whether one that has ended has the labels that Kepler gives to w. */
+static bool waits_for_another(const struct tw_exposure *x, const struct tw_workload *w)
+{
+	const struct tw_workload *before = tw_workloads_earlier(x->c->workloads, w);
+
+	return before != NULL && before->owner == w->owner &&
+	       strcmp(before->comm, w->comm) == 0;
+}
+
 const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 						enum tw_level level,
 						const struct tw_workload *w)
 {
 	do
 		w = tw_exposure_next(x, level, w);
-	while (w != NULL && level == TW_LEVEL_PROCESS && w->tgid == 0);
+	while (w != NULL && level == TW_LEVEL_PROCESS &&
+	       (w->tgid == 0 || waits_for_another(x, w)));
 	return w;
 }
 

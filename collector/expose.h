@@ -48,7 +48,11 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 					   enum tw_level level,
 					   const struct tw_workload *w);
 
-/* The same without what was not seen one by one: Kepler's labels do not tell it apart. */
+/*
+ * The same without what Kepler's labels do not tell apart: what was not seen one by one,
+ * and a process whose pid and name one that has ended had. The earlier is told first, and
+ * is gone at the next scrape: a counter that begins again then loses nothing.
+ */
 const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 						enum tw_level level,
 						const struct tw_workload *w);

@@ -158,6 +158,17 @@ static const char *bmc_id(const struct tw_exposure *x, const struct tw_power_zon
 	return host != NULL ? host + 3 : "";
 }
 
+/* What a chassis is called; of several power meters of one name, what is read. */
+static const char *chassis_id(const struct tw_power_zone *z, size_t count, size_t at)
+{
+	for (size_t i = 0; i < count; i++)
+		if (i != at && z[i].zone->kind == TW_ZONE_PLATFORM &&
+		    z[i].meter == z[at].meter &&
+		    strcmp(z[i].zone->name, z[at].zone->name) == 0)
+			return z[at].zone->path;
+	return z[at].zone->name;
+}
+
 static void expose_usage(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family ratio = { "kepler_node_cpu_usage_ratio",
@@ -179,7 +190,7 @@ static void expose_usage(const struct tw_exposure *x)
 		l.count = 0;
 		tw_labels_add(&l, "source", z[i].meter->name);
 		tw_labels_add(&l, "bmc_id", bmc_id(x, &z[i], shown));
-		tw_labels_add(&l, "chassis_id", z[i].zone->name);
+		tw_labels_add(&l, "chassis_id", chassis_id(z, count, i));
 		sample(x, &l, z[i].power_w);
 	}
 }

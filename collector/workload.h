@@ -142,6 +142,10 @@ struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_leve
 				      const struct tw_workload *w);
 size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level);
 
+/* An earlier process of the pid of this one that is still told; NULL: none. */
+const struct tw_workload *tw_workloads_earlier(const struct tw_workloads *t,
+					       const struct tw_workload *process);
+
 /*
  * What is in no container, together: the kernel's own threads, or all others. Its
  * counters grow with what ran, like those of a container; who is NULL.

@@ -119,6 +119,16 @@ struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid
 	return (struct tw_process *)ended;
 }
 
+const struct tw_workload *tw_workloads_earlier(const struct tw_workloads *t,
+					       const struct tw_workload *process)
+{
+	const struct tw_workload *w = chain(&t->level[TW_LEVEL_PROCESS], process->tgid);
+
+	while (w != NULL && (w->tgid != process->tgid || w->serial >= process->serial))
+		w = w->hash_next;
+	return w;
+}
+
 struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id)
 {
 	struct tw_workload *w = chain(&t->level[TW_LEVEL_CGROUP], cgroup_id);

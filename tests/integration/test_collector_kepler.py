@@ -4,9 +4,10 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
-from harness import need, shared, wait_until
+from harness import call, need, shared, wait_until
 from kepler_series import (BOTH, COMPLAINTS, COMPLAINTS_OLD, COUNTED, KEPLER, LEGACY,
                            LEVELS, OLD, as_found, find)
 from metered import RANGE, Metered
@@ -175,6 +176,51 @@ class Kepler(Metered):
             self.assertEqual(sum_uj("container") + waiting, sum_uj("node"), zone)
         self.assertEqual(sum(v for n, _, v in samples if n == container),
                          sum(v for n, _, v in samples if n == process))
+
+    def assert_no_series_twice(self, daemon, pid="", seconds=0.0):
+        """Of one scrape; the process of that pid has had so much CPU time."""
+        told = [((name, *sorted(has.items())), value)
+                for name, has, value in self.samples(daemon)]
+        names = [name for name, _ in told]
+        self.assertEqual([name for name in names if names.count(name) > 1], [])
+        self.assertEqual(sum(value for name, value in told if ("pid", pid) in name
+                             and name[0] == "kepler_process_cpu_seconds_total"), seconds)
+
+    def test_two_meters_of_one_name_are_two_series(self):
+        machine = self.machine()
+        os.makedirs(self.path("sys/class/hwmon/hwmon1"))
+        self.write("sys/class/hwmon/hwmon1/name", "power_meter\n")
+        self.write("sys/class/hwmon/hwmon1/power1_average", "70000000\n")
+        daemon = self.collect("--compat", "kepler,kepler-legacy", *machine)
+        wait_until(lambda: len(self.labels(daemon, "kepler_platform_watts")) == 2, "it ticks")
+        self.assert_no_series_twice(daemon)
+
+    def run_shell(self, start, ticks):
+        """Process 13; with another start it is another one."""
+        os.makedirs(self.path("proc/13"), exist_ok=True)
+        self.write("proc/13/cgroup", "0::/\n")
+        self.exchange("proc/13/stat", f"13 (sh) S 1 1 1 0 -1 0 1 2 3 4 {ticks} 0 0 0 20 0 1 0 "
+                                      f"{start} 1\n")
+
+    def shells(self, daemon):
+        """(ended, CPU time in ms) of each process 13. To ask for that is no scrape."""
+        told = call(daemon, "GET", "/api/v1/power?level=process").json()["workloads"]
+        return [(w["ended"], w["cpu_time_ms"]) for w in told if w["pid"] == "13"]
+
+    def test_a_pid_that_is_used_again_is_told_after_the_one_before(self):
+        start = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 100) + 100000
+        self.run_shell(start, 1)
+        daemon = self.run_machine("--compat", "kepler,kepler-legacy")
+        self.run_shell(start, 51)
+        wait_until(lambda: self.shells(daemon) == [(False, 500)], "it has run")
+        self.run_shell(start + 1, 0)
+        wait_until(lambda: self.shells(daemon) == [(True, 500)], "it has ended")
+        self.run_shell(start + 1, 30)
+        wait_until(lambda: self.shells(daemon) == [(True, 500), (False, 300)],
+                   "the next has run")
+        self.assert_no_series_twice(daemon, pid="13", seconds=0.5)
+        wait_until(lambda: self.shells(daemon) == [(False, 300)], "the first is forgotten")
+        self.assert_no_series_twice(daemon, pid="13", seconds=0.3)
 
     def test_all_series_of_0_5_are_told_where_they_are_asked_for(self):
         daemon = self.check_series({**LEGACY, **OLD}, "kepler-0.5")
