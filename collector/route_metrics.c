@@ -7,6 +7,8 @@
 #include "lib/err.h"
 #include "lib/expo.h"
 
+#include <string.h>
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- the collector itself ---- */
@@ -119,7 +121,9 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	tw_workloads_scraped(c->workloads);
+	/* Who asks for the head only has not been told. */
+	if (strcmp(q->method, "HEAD") != 0)
+		tw_workloads_scraped(c->workloads);
 	r->content_type = tw_expo_content_type(e.format);
 	tw_http_reply_take(r, body, len);
 }

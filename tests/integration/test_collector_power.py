@@ -62,6 +62,27 @@ class Power(Metered):
             f.write("1200000\n")
         wait_until(lambda: abs(self.node_joules(daemon) - 0.2) < 1e-9, "it is read")
 
+    def test_who_asks_for_the_head_only_has_not_scraped(self):
+        daemon = self.collect(*self.machine())
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        self.run_processes(200)
+
+        def process():
+            told = call(daemon, "GET", "/api/v1/power?level=process").json()["workloads"]
+            return [w for w in told if w["pid"] == "11"]
+
+        def ticks():
+            return call(daemon, "GET", "/healthz").json()["ticks"]
+
+        wait_until(lambda: process() and process()[0]["cpu_time_ms"] == 1000, "it has run")
+        shutil.rmtree(self.path("proc/11"))
+        wait_until(lambda: process()[0]["ended"], "it has ended")
+        self.assertEqual(call(daemon, "HEAD", "/metrics").status, 200)
+        since = ticks()
+        wait_until(lambda: ticks() > since + 5, "ticks go on")
+        self.assertEqual(self.joules(daemon, "tallywatt_process_cpu_seconds_total", pid="11"),
+                         1)
+
     def start_vm(self):
         """A process that looks like qemu, stopped; its pid."""
         vm = subprocess.Popen(["qemu-system-x86_64", "-c", "while :; do :; done", "-name",
