@@ -10,6 +10,7 @@
 
 #include "collector/expose.h"
 #include "collector/node.h"
+#include "collector/powercap.h"
 #include "collector/processors.h"
 #include "collector/roots.h"
 

@@ -218,6 +218,7 @@ void tw_collector_parts_close(struct tw_collector *c)
 	tw_attribution_close(c->attribution);
 	tw_node_release(&c->node);
 	tw_processors_release(&c->processors);
+	tw_powercap_release(&c->powercap);
 	tw_workloads_close(c->workloads);
 	tw_counters_close(c->counters);
 	tw_traces_close(c->traces);

@@ -2,6 +2,7 @@
 #include "collector/powercap.h"
 
 #include "collector/collector.h"
+#include "collector/meter_file.h"
 #include "collector/power.h"
 #include "collector/workload.h"
 #include "lib/err.h"
@@ -9,16 +10,18 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PATH_BYTES 1024
 
-/* Where a kind is in the tree; the first of a place that is told has it. */
+/* Where a kind is in the tree; the first of a place that there is a meter of has it, be
+ * it told or not: no counter is of two meters in turn. */
 static const struct place {
 	enum tw_zone_kind kind;
 	const char *at, *name;
-} places[] = {
+} places[TW_POWERCAP_PLACES] = {
 	{ TW_ZONE_PACKAGE, "intel-rapl:0", "package-0" },
 	{ TW_ZONE_CORE, "intel-rapl:0:0", "core" },
 	{ TW_ZONE_UNCORE, "intel-rapl:0:1", "uncore" },
@@ -26,8 +29,6 @@ static const struct place {
 	{ TW_ZONE_PSYS, "intel-rapl:1", "psys" },
 	{ TW_ZONE_PLATFORM, "intel-rapl:1", "psys" },
 };
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static int write_number(const char *dir, const char *file, uint64_t value,
 			struct tw_err *err)
@@ -59,24 +60,44 @@ static int write_zone(const char *dir, const char *name, uint64_t uj, struct tw_
 	return write_number(dir, "energy_uj", uj % (TW_POWERCAP_RANGE_UJ + 1), err);
 }
 
-/* Kinds that are told in tells[], with the energy that c has of each. */
-static int write_tree(const char *dir, const bool tells[TW_ZONE_KIND_COUNT],
-		      const struct tw_charge *c, struct tw_err *err)
+/* What a counter has from whoever wrote it before, so that readers see no fall. One that
+ * is no counter of ours begins at 0. */
+static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
 {
-	const char *last = "";
+	struct tw_err why = { 0 };
+	char path[PATH_BYTES + 32];
 
-	for (size_t i = 0; i < COUNT(places); i++) {
+	snprintf(path, sizeof(path), "%s/energy_uj", dir);
+	if (tw_meter_number(path, out, &why) == 0 && *out <= TW_POWERCAP_RANGE_UJ)
+		return 0;
+	if (why.code != TW_OK && why.code != TW_NOTFOUND && why.code != TW_PARSE &&
+	    why.code != TW_INVALID)
+		return tw_fail(err, why.code, "%s", why.text);
+	*out = 0;
+	return 0;
+}
+
+/* Places that are told, with the energy that e has of each. */
+static int write_tree(const char *dir, const bool tells[TW_POWERCAP_PLACES],
+		      const struct tw_charge *e, struct tw_powercap_tree *tree,
+		      struct tw_err *err)
+{
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
 		const struct place *p = &places[i];
 		char path[PATH_BYTES];
 
-		if (!tells[p->kind] || strcmp(p->at, last) == 0)
+		if (!tells[i])
 			continue;
-		last = p->at;
 		if ((size_t)snprintf(path, sizeof(path), "%s/class/powercap/%s", dir,
 				     p->at) >= sizeof(path))
 			return tw_fail(err, TW_INVALID, "'%s' is too long", dir);
+		if (!tree->based[i] && read_base(path, &tree->base_uj[i], err) < 0)
+			return -1;
+		tree->based[i] = true;
 		if (write_zone(path, p->name,
-			       c->dynamic_uj[p->kind] + c->idle_uj[p->kind], err) < 0)
+			       tree->base_uj[i] + e->dynamic_uj[p->kind] +
+				       e->idle_uj[p->kind],
+			       err) < 0)
 			return -1;
 	}
 	return 0;
@@ -100,36 +121,89 @@ static struct tw_charge charge_of_node(const struct tw_power *p)
 	return sum;
 }
 
-/* A VM that has ended keeps its tree: what it had is not to be given to another. */
-static int write_vm(const struct tw_collector *c, const bool *tells,
+/* The tree of a VM, new if need be; NULL without memory. */
+static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
+					const struct tw_workload *w)
+{
+	struct tw_powercap_tree *vm;
+
+	for (size_t i = 0; i < p->vms; i++)
+		if (p->vm[i].serial == w->serial)
+			return &p->vm[i];
+	vm = realloc(p->vm, (p->vms + 1) * sizeof(*vm));
+	if (vm == NULL)
+		return NULL;
+	p->vm = vm;
+	vm[p->vms] = (struct tw_powercap_tree){ .serial = w->serial };
+	return &vm[p->vms++];
+}
+
+/* Those of VMs that are not told any more. The files stay: who starts again with that id
+ * goes on from there. */
+static void forget_trees(struct tw_powercap *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->vms; i++)
+		if (p->vm[i].seen)
+			p->vm[kept++] = p->vm[i];
+	p->vms = kept;
+	for (size_t i = 0; i < kept; i++)
+		p->vm[i].seen = false;
+}
+
+static int write_vm(struct tw_collector *c, const bool *tells,
 		    const struct tw_workload *w, struct tw_err *err)
 {
+	struct tw_powercap_tree *tree = tree_of(&c->powercap, w);
 	char dir[PATH_BYTES];
 
+	if (tree == NULL)
+		return tw_fail(err, TW_NOMEM, "tree of a VM");
+	tree->seen = true;
+	if (w->ended)
+		return 0;
 	if (tw_name_check("id of a VM", w->who->id, strlen(w->who->id), err) < 0)
 		return -1;
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", c->vm_power_dir, w->who->id) >=
 	    sizeof(dir))
 		return tw_fail(err, TW_INVALID, "'%s' is too long", c->vm_power_dir);
-	return write_tree(dir, tells, &w->charged, err);
+	return write_tree(dir, tells, &w->charged, tree, err);
 }
 
-int tw_powercap_tick(const struct tw_collector *c, struct tw_err *err)
+static bool is_told(const struct tw_power *p, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(places[k].at, places[i].at) == 0 &&
+		    tw_power_meter(p, places[k].kind) != NULL)
+			return false;
+	return tw_power_tells(p, places[i].kind);
+}
+
+int tw_powercap_tick(struct tw_collector *c, struct tw_err *err)
 {
 	const struct tw_workload *w = NULL;
-	bool tells[TW_ZONE_KIND_COUNT], failed = false;
+	bool tells[TW_POWERCAP_PLACES], failed = false;
 
-	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
-		tells[i] = tw_power_tells(c->power, (enum tw_zone_kind)i);
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
+		tells[i] = is_told(c->power, i);
 	if (c->powercap_out != NULL) {
 		const struct tw_charge node = charge_of_node(c->power);
 
-		failed = write_tree(c->powercap_out, tells, &node, err) < 0;
+		failed = write_tree(c->powercap_out, tells, &node, &c->powercap.node,
+				    err) < 0;
 	}
 	if (c->vm_power_dir == NULL)
 		return failed ? -1 : 0;
 	while ((w = tw_workloads_next(c->workloads, TW_LEVEL_VM, w)) != NULL)
-		if (!w->ended && write_vm(c, tells, w, err) < 0)
+		if (write_vm(c, tells, w, err) < 0)
 			failed = true;
+	forget_trees(&c->powercap);
 	return failed ? -1 : 0;
+}
+
+void tw_powercap_release(struct tw_powercap *p)
+{
+	free(p->vm);
+	*p = (struct tw_powercap){ .vms = 0 };
 }

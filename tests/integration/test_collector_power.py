@@ -124,6 +124,43 @@ class Power(Metered):
         used = self.settled(at_host) - before
         self.assertAlmostEqual(self.settled(lambda: self.node_joules(guest)) / used, 1, 3)
 
+    @staticmethod
+    def counter(tree, zone="intel-rapl:0"):
+        """What a virtual tree says of a zone, in uJ; 0 before it is there."""
+        try:
+            with open(f"{tree}/class/powercap/{zone}/energy_uj", encoding="ascii") as f:
+                return int(f.read())
+        except FileNotFoundError:
+            return 0
+
+    def test_a_virtual_counter_goes_on_after_a_restart(self):
+        tree, trees = self.path("tree"), self.path("trees")
+        last = dict.fromkeys((tree, f"{trees}/{VM}"), 0)
+        self.start_vm()
+        for _ in range(2):
+            daemon = self.collect("--meters", "fake", "--powercap-out", tree,
+                                  "--vm-power-dir", trees)
+            for of, uj in last.items():
+                wait_until(lambda of=of, uj=uj: self.counter(of) != uj, "it is written")
+                self.assertGreater(self.counter(of), uj)
+            wait_until(lambda: all(self.counter(of) > uj + 1000000
+                                   for of, uj in last.items()), "it grows")
+            daemon.stop()
+            last = {of: self.counter(of) for of in last}
+
+    def test_a_virtual_counter_is_of_one_meter_only(self):
+        daemon = self.collect(*self.machine(), "--powercap-out", self.path("tree"))
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        self.rapl(1500000)
+        wait_until(lambda: self.counter(self.path("tree"), "intel-rapl:1") == 500000,
+                   "psys is written")
+        os.rename(self.path("sys/class/powercap/intel-rapl:1"), self.path("away"))
+        wait_until(lambda: self.node_joules(daemon, "psys") == 0, "psys is gone")
+        before = self.joules(daemon, "tallywatt_node_energy_joules_total", zone="platform")
+        wait_until(lambda: self.joules(daemon, "tallywatt_node_energy_joules_total",
+                                       zone="platform") > before + 20, "the platform goes on")
+        self.assertEqual(self.counter(self.path("tree"), "intel-rapl:1"), 500000)
+
     def test_node_exporter_reads_the_virtual_tree(self):
         need("node_exporter", shutil.which("prometheus-node-exporter") is not None)
         daemon = self.collect("--meters", "fake", "--powercap-out", self.path("tree"))
