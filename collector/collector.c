@@ -5,6 +5,7 @@
 #include "collector/power.h"
 #include "collector/powercap.h"
 #include "collector/workload.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <time.h>
@@ -65,10 +66,11 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		      struct tw_err *err)
 {
 	const uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
-		       now_ns = tw_boot_ns();
+		       now_ns = tw_boot_ns(), awake_ns = tw_now_ns();
 	int rc = -1;
 
-	c->elapsed_ns = c->now_ns != 0 ? now_ns - c->now_ns : 0;
+	c->elapsed_ns = c->awake_ns != 0 ? awake_ns - c->awake_ns : 0;
+	c->awake_ns = awake_ns;
 	c->now_ns = now_ns;
 	c->stats.missed += missed;
 	c->stats.lag_ns = lag_ns;

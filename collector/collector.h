@@ -51,8 +51,10 @@ struct tw_collector {
 	struct tw_processors processors; /* none: not known */
 	struct tw_show show;
 	const char *powercap_out, *vm_power_dir; /* trees to write; NULL: none */
+	struct tw_powercap powercap;             /* what is known of these */
 	uint64_t now_ns;                         /* since boot, of the last tick */
-	uint64_t elapsed_ns;                     /* between the last two; 0 before */
+	uint64_t awake_ns;   /* the same without the time that the machine slept */
+	uint64_t elapsed_ns; /* of that, between the last two; 0 before */
 	struct tw_collector_stats stats;
 };
 

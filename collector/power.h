@@ -57,8 +57,12 @@ int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 		  struct tw_err *err);
 void tw_power_close(struct tw_power *p); /* NULL is fine */
 
-/* Read all zones, at a load of the processors from 0 to 1. No allocation, but where a
- * meter has found zones. */
+/*
+ * Read all zones, at a load of the processors from 0 to 1. now_ns goes on while the
+ * machine sleeps, tick_ns is without that time: a power is not of it, and what a counter
+ * shows after a long one may have begun again. No allocation, but where a meter has found
+ * zones.
+ */
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load);
 
 /* Of the last tick: energy that is told by process, which is a part of its kind's. */

@@ -3,6 +3,7 @@
 #include "collector/exporter.h"
 #include "collector/workload.h"
 #include "lib/buf.h"
+#include "lib/clock.h"
 
 #include <inttypes.h>
 
@@ -12,7 +13,7 @@
 /* Ticks come, and see something. */
 static bool well(const struct tw_collector *c)
 {
-	const uint64_t since_ms = (tw_boot_ns() - c->now_ns) / UINT64_C(1000000);
+	const uint64_t since_ms = (tw_now_ns() - c->awake_ns) / UINT64_C(1000000);
 
 	return c->stats.ticks > 0 && since_ms <= LATE_TICKS * c->interval_ms + 1000;
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A tick: what its time is. */
+#include "tests/unit/tw_test.h"
+
+#include "collector/attribute.h"
+#include "collector/collector.h"
+#include "collector/power.h"
+#include "lib/err.h"
+#include "tests/unit/meter_tree.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/scripted_tasks.h"
+#include "tests/unit/workload_fixture.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define RANGE 262143328850ull
+
+static uint64_t awake_ns, slept_ns;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
+
+/* Of this machine; it may sleep. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
+{
+	const uint64_t ns = clock == CLOCK_MONOTONIC  ? awake_ns
+			    : clock == CLOCK_BOOTTIME ? awake_ns + slept_ns
+						      : 0;
+
+	*out = (struct timespec){ .tv_sec = (time_t)(ns / S), .tv_nsec = (long)(ns % S) };
+	return 0;
+}
+
+struct machine {
+	char *dir;
+	struct tw_collector c;
+};
+
+static void tick(struct machine *m)
+{
+	struct tw_err err = { 0 };
+
+	awake_ns += 3 * S;
+	if (tw_collector_tick(&m->c, 0, 0, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void write_package(const struct machine *m, unsigned long long uj)
+{
+	tree_rapl(m->dir, "class/powercap/intel-rapl:0", "package-0", uj, RANGE);
+}
+
+static int setup(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+	struct tw_power_config pc = { .meter = { .roots = &m->c.roots,
+						 .node = &m->c.node,
+						 .nvml = "/nonexistent" } };
+	struct tw_err err = { 0 };
+
+	assert_non_null(m);
+	script_len = 0;
+	awake_ns = 1000 * S;
+	slept_ns = 0;
+	m->dir = scratch_new();
+	m->c.roots = (struct tw_roots){ .proc = m->dir, .sys = m->dir, .dev = m->dir };
+	m->c.workloads = workloads_open(m->dir, 1000);
+	tree_write(m->dir, "class/hwmon/hwmon0/name", "power_meter\n");
+	tree_write(m->dir, "class/hwmon/hwmon0/power1_average", "100000000\n");
+	write_package(m, RANGE / 2);
+	if (tw_node_open(&m->c.node, &m->c.roots, &err) < 0 ||
+	    tw_attribution_open(TW_IDLE_BY_USE, &m->c.attribution, &err) < 0 ||
+	    tw_power_open(&pc, &m->c.power, &err) < 0)
+		fail_msg("%s", err.text);
+	tick(m);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct machine *m = *state;
+
+	tw_power_close(m->c.power);
+	tw_attribution_close(m->c.attribution);
+	tw_node_release(&m->c.node);
+	tw_workloads_close(m->c.workloads);
+	scratch_free(m->dir);
+	free(m);
+	return 0;
+}
+
+static const struct tw_power_zone *zone_of(const struct machine *m,
+					   enum tw_zone_kind kind)
+{
+	size_t count, i = 0;
+	const struct tw_power_zone *z = tw_power_zones(m->c.power, &count);
+
+	while (i < count && z[i].zone->kind != kind)
+		i++;
+	assert_true(i < count);
+	return &z[i];
+}
+
+static uint64_t energy_of(const struct machine *m, enum tw_zone_kind kind)
+{
+	const struct tw_power_zone *z = zone_of(m, kind);
+
+	return z->dynamic_uj + z->idle_uj;
+}
+
+static void a_power_is_not_of_the_time_that_the_machine_slept(void **state)
+{
+	struct machine *m = *state;
+
+	tick(m);
+	assert_int_equal(energy_of(m, TW_ZONE_PLATFORM), 300000000);
+	slept_ns += 8 * 3600 * S;
+	tick(m);
+	assert_int_equal(energy_of(m, TW_ZONE_PLATFORM), 600000000);
+	assert_float_equal(zone_of(m, TW_ZONE_PLATFORM)->power_w, 100, 1e-9);
+	assert_int_equal(m->c.elapsed_ns, 3 * S);
+}
+
+static void a_counter_that_began_again_while_the_machine_slept_did_not_wrap(void **state)
+{
+	struct machine *m = *state;
+
+	write_package(m, RANGE / 2 + 3000000);
+	tick(m);
+	assert_int_equal(energy_of(m, TW_ZONE_PACKAGE), 3000000);
+	slept_ns += 8 * 3600 * S;
+	write_package(m, 2000000);
+	tick(m);
+	assert_false(zone_of(m, TW_ZONE_PACKAGE)->told);
+	assert_int_equal(energy_of(m, TW_ZONE_PACKAGE), 3000000);
+	write_package(m, 5000000);
+	tick(m);
+	assert_int_equal(energy_of(m, TW_ZONE_PACKAGE), 6000000);
+	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->power_w, 1, 1e-9);
+}
+
+/* It may have come late: that was not asleep, and nobody knows better. */
+static void a_tick_that_is_late_is_of_the_time_that_it_took(void **state)
+{
+	struct machine *m = *state;
+
+	awake_ns += 27 * S;
+	write_package(m, RANGE / 2 + 60000000);
+	tick(m);
+	assert_int_equal(energy_of(m, TW_ZONE_PLATFORM), 3000000000);
+	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->power_w, 2, 1e-9);
+}
+
+#define TICK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TICK_TEST(a_power_is_not_of_the_time_that_the_machine_slept),
+		TICK_TEST(
+			a_counter_that_began_again_while_the_machine_slept_did_not_wrap),
+		TICK_TEST(a_tick_that_is_late_is_of_the_time_that_it_took),
+	};
+
+	return cmocka_run_group_tests_name("collector", tests, NULL, NULL);
+}
