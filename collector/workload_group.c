@@ -298,8 +298,8 @@ struct tw_process *tw_group_rest(struct tw_workloads *t, struct tw_group *g)
 
 /* ---- what is gone ---- */
 
-/* Nothing that points to it is left, and a scraper has seen the last of it. */
-static bool may_go(const struct tw_workloads *t, struct tw_workload *w)
+/* Nothing that points to it is left. */
+static bool is_over(const struct tw_workloads *t, struct tw_workload *w)
 {
 	if (w->members > 0) {
 		w->ended = false;
@@ -310,8 +310,40 @@ static bool may_go(const struct tw_workloads *t, struct tw_workload *w)
 		w->ended_at = t->tick + 1;
 		return false;
 	}
-	return w->refs == 0 && w->ended_at <= t->tick &&
-	       (w->ended_at <= t->scraped || w->used.cpu_ns == 0);
+	return w->refs == 0 && w->ended_at <= t->tick;
+}
+
+/* A scraper has seen the last of it. */
+static bool is_told(const struct tw_workloads *t, const struct tw_workload *w)
+{
+	return w->ended_at <= t->scraped || w->used.cpu_ns == 0;
+}
+
+/* If not, it waits, unless too many did: the first of them give place. */
+static bool may_go(struct tw_workloads *t, const struct tw_workload *w)
+{
+	struct tw_level_list *l = &t->level[w->level];
+
+	if (is_told(t, w))
+		return true;
+	l->waiting++;
+	return l->excess > 0;
+}
+
+static void count_waiting(struct tw_workloads *t, enum tw_level level)
+{
+	struct tw_level_list *l = &t->level[level];
+
+	l->excess =
+		l->waiting > t->config.ended_max ? l->waiting - t->config.ended_max : 0;
+	l->waiting = 0;
+}
+
+/* It goes now. */
+static void give_place(struct tw_workloads *t, const struct tw_workload *w)
+{
+	if (!is_told(t, w))
+		t->level[w->level].excess--;
 }
 
 static void remove_group(struct tw_workloads *t, struct tw_group *g)
@@ -330,21 +362,25 @@ static void tick_group(struct tw_workloads *t, struct tw_group *g)
 {
 	if (g->w.path != NULL && (t->tick + g->w.serial) % SHARES_TICKS == 0)
 		read_shares(t, g);
-	if (!may_go(t, &g->w) || t->tick < g->look_at)
+	if (!is_over(t, &g->w) || !may_go(t, &g->w) || t->tick < g->look_at)
 		return;
 	g->look_at = t->tick + GONE_TICKS;
-	if (g->w.path == NULL || tw_cgroup_tree_gone(t->tree, g->path))
-		remove_group(t, g);
+	if (g->w.path != NULL && !tw_cgroup_tree_gone(t->tree, g->path))
+		return;
+	give_place(t, &g->w);
+	remove_group(t, g);
 }
 
 static void tick_owners(struct tw_workloads *t, enum tw_level level)
 {
 	struct tw_workload *next;
 
+	count_waiting(t, level);
 	for (struct tw_workload *w = t->level[level].first; w != NULL; w = next) {
 		next = w->next;
-		if (!may_go(t, w))
+		if (!is_over(t, w) || !may_go(t, w))
 			continue;
+		give_place(t, w);
 		if (w->pod != NULL)
 			w->pod->refs--;
 		tw_level_remove(t, w);
@@ -356,6 +392,7 @@ void tw_groups_tick(struct tw_workloads *t)
 {
 	struct tw_workload *next;
 
+	count_waiting(t, TW_LEVEL_CGROUP);
 	for (struct tw_workload *w = t->level[TW_LEVEL_CGROUP].first; w != NULL;
 	     w = next) {
 		next = w->next;

@@ -17,6 +17,9 @@ struct tw_level_list {
 	size_t count;
 	struct tw_workload **bucket; /* by the key's hash; NULL: no keys */
 	size_t size;                 /* a power of two, or 0 */
+	/* Of those that are gone and were not told to a scraper: how many there are in
+	 * this tick, and were too many in the last. */
+	size_t waiting, excess;
 };
 
 struct tw_process {

@@ -7,6 +7,7 @@
 #include "tests/unit/workload_fixture.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Processes that live on are seen in a walk; these are in none, and no end is told. */
 static void those_lost_with_their_cgroup_are_told_once(void **state)
@@ -237,6 +238,31 @@ static void without_memory_nothing_is_lost(void **state)
 	}
 }
 
+/* Where nobody scrapes, containers and cgroups that are gone are not kept for good. */
+static void cgroups_that_are_gone_are_no_more_than_may_wait(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	tw_workloads_close(f->t);
+	f->t = workloads_open(f->dir, 10);
+	workloads_tick(f);
+	for (unsigned i = 0; i < 100; i++) {
+		char path[96];
+
+		snprintf(path, sizeof(path), "/docker/%04x%s", i, HEX + 4);
+		say_path(100 + i, path);
+		say(ENDED, 1000 + i, LATER + 1, 100 + i, 10);
+		workloads_tick(f);
+	}
+	for (int i = 0; i < 20; i++)
+		workloads_tick(f);
+	/* Ten of each level wait, and those that they belong to. */
+	assert_in_range(tw_workloads_count(f->t, TW_LEVEL_CGROUP), 10, 21);
+	assert_in_range(tw_workloads_count(f->t, TW_LEVEL_CONTAINER), 10, 31);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 199), 10);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 100), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +276,7 @@ int main(void)
 		WORKLOAD_TEST(one_that_ends_after_a_scrape_waits_for_the_next),
 		WORKLOAD_TEST(what_comes_late_waits_for_the_next_scrape),
 		WORKLOAD_TEST(those_that_are_too_many_give_what_they_had_to_their_cgroup),
+		WORKLOAD_TEST(cgroups_that_are_gone_are_no_more_than_may_wait),
 		WORKLOAD_TEST(without_memory_nothing_is_lost),
 	};
 
