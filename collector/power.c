@@ -25,7 +25,7 @@ struct tw_power {
 	size_t zones;
 	struct tw_reading *reading; /* of one meter: as many as all have zones */
 	const struct tw_meter *of[TW_ZONE_KIND_COUNT];
-	bool tells[TW_ZONE_KIND_COUNT];
+	bool tells[TW_ZONE_KIND_COUNT], tells_some[TW_ZONE_KIND_COUNT];
 	struct tw_charge ticked;
 	struct tw_uses uses;
 	bool has_other;
@@ -259,7 +259,11 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
 		add_energy(p, o, i, r, &s, r->own_load ? r->load : load);
-	else if (p->of[z->zone->kind] == z->meter)
+	if (p->of[z->zone->kind] != z->meter)
+		return;
+	if (s.told)
+		p->tells_some[z->zone->kind] = true;
+	else
 		p->tells[z->zone->kind] = false;
 }
 
@@ -320,8 +324,10 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 {
 	memset(&p->ticked, 0, sizeof(p->ticked));
 	p->uses.count = 0;
-	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
 		p->tells[i] = p->of[i] != NULL;
+		p->tells_some[i] = false;
+	}
 	for (size_t m = 0; m < p->meters; m++) {
 		struct open_meter *o = &p->meter[m];
 
@@ -354,6 +360,11 @@ const struct tw_charge *tw_power_ticked(const struct tw_power *p)
 bool tw_power_tells(const struct tw_power *p, enum tw_zone_kind kind)
 {
 	return p->tells[kind];
+}
+
+bool tw_power_tells_use(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return kind == TW_ZONE_GPU ? p->tells_some[kind] : p->tells[kind];
 }
 
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind)

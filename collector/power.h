@@ -77,6 +77,10 @@ const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 /* Whether all zones of a kind were told in the last tick, and there is one. */
 bool tw_power_tells(const struct tw_power *p, enum tw_zone_kind kind);
 
+/* Whether what workloads have of a kind is all that they used: of GPUs, whose energy is
+ * that of their own users, also where others of them are not told. */
+bool tw_power_tells_use(const struct tw_power *p, enum tw_zone_kind kind);
+
 /* The meter of a kind; NULL: none. */
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind);
 

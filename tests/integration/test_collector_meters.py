@@ -95,6 +95,27 @@ class Meters(Metered):
         self.gpus(gpu(step + 7))
         wait_until(lambda: self.node_joules(daemon, "gpu") > 0, "it is back")
 
+    def test_a_gpu_that_is_lost_takes_no_other_one_with_it(self):
+        def gpus(step, of_b):
+            return (f"gpu GPU-a H100\nenergy {1000 * step}\nbusy 80\nuse 11 {step} 60 0 0\n"
+                    f"gpu GPU-b H100\nenergy 1000\n{of_b}")
+        step = 1
+        daemon = self.collect("--compat", "kepler-legacy", *self.machine(),
+                              *self.gpus(gpus(step, "")))
+
+        def more():
+            nonlocal step
+            step += 1
+            self.gpus(gpus(step, "lost\n"))
+            return self.gpu_joules(daemon, 11) >= 3
+        wait_until(more, "it is attributed")
+        self.check_sums(daemon, "gpu")
+        self.assertGreaterEqual(self.joules(daemon, "kepler_process_gpu_joules_total", pid="11",
+                                            source="nvml"), 3)
+        self.assertEqual([(has["uuid"], value) for name, has, value in self.samples(daemon)
+                          if name == "tallywatt_meter_up" and has["zone"] == "gpu"],
+                         [("GPU-a", 1), ("GPU-b", 0)])
+
     def test_promtool_has_no_complaint(self):
         gpu = "gpu GPU-a A100\npower 50000\ngpu GPU-b A100\npower 60000\n"
         daemon = self.collect(*self.machine(), "--compat", "kepler", *self.gpus(gpu))
