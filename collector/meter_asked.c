@@ -26,6 +26,10 @@ struct asked {
 	} answer[ZONES_MAX];
 	size_t told;  /* zones that zones() tells */
 	size_t found; /* zones that there are */
+	bool named;   /* by the helper; the first has no more than a path before */
+	/* Which zone each of the helper's places is: it begins anew where it looks for
+	 * them again. ZONES_MAX: none, for want of room. */
+	size_t at[ZONES_MAX], places;
 	uint64_t samples;
 };
 
@@ -35,45 +39,82 @@ static void set_missing(struct answer *a, const char *why)
 	snprintf(a->why, sizeof(a->why), "%s", why);
 }
 
-static void take_zone(struct asked *s, const struct tw_ask_message *m)
+static void add_zone(struct asked *s, const char *name, const char *path)
 {
-	struct tw_zone *z = &s->zone[m->place];
+	struct tw_zone *z = &s->zone[s->found];
 
-	snprintf(z->name, sizeof(z->name), "%s", m->of.zone.name);
-	snprintf(z->path, sizeof(z->path), "%s", m->of.zone.path);
-	if (m->place < s->found)
-		return;
-	z->kind = TW_ZONE_PLATFORM;
-	z->tells_power = true;
-	z->package = -1;
-	set_missing(&s->answer[m->place], "not asked yet");
-	s->found = m->place + 1;
+	*z = (struct tw_zone){ .kind = TW_ZONE_PLATFORM,
+			       .tells_power = true,
+			       .package = -1 };
+	snprintf(z->name, sizeof(z->name), "%s", name);
+	snprintf(z->path, sizeof(z->path), "%s", path);
+	set_missing(&s->answer[s->found++], "not asked yet");
+}
+
+/* The zone that was called so, and is none of the places that are known; else ZONES_MAX.
+ */
+static size_t find_zone(const struct asked *s, const char *name)
+{
+	for (size_t i = 0; i < s->found; i++) {
+		bool taken = strcmp(s->zone[i].name, name) != 0;
+
+		for (size_t k = 0; k < s->places; k++)
+			taken = taken || s->at[k] == i;
+		if (!taken)
+			return i;
+	}
+	return ZONES_MAX;
+}
+
+/* A zone stays what it is called: what has another name is another one. */
+static void take_zone(struct asked *s, const struct tw_ask_zone *told, uint32_t place)
+{
+	size_t i;
+
+	if (place == 0) {
+		s->places = 0;
+		for (i = 0; i < s->found; i++)
+			set_missing(&s->answer[i], "not among those that were found");
+	}
+	if (!s->named) {
+		s->found = 0;
+		s->named = true;
+	}
+	i = find_zone(s, told->name);
+	if (i == ZONES_MAX && s->found < ZONES_MAX) {
+		i = s->found;
+		add_zone(s, told->name, told->path);
+	}
+	s->at[place] = i;
+	s->places = place + 1;
+	if (i < ZONES_MAX)
+		set_missing(&s->answer[i], "not asked yet");
 }
 
 /* None is younger than now, whatever the helper says. */
-static void take_power(struct asked *s, const struct tw_ask_message *m)
+static void take_power(struct asked *s, size_t zone, const struct tw_ask_message *m)
 {
-	struct answer *a = &s->answer[m->place];
+	struct answer *a = &s->answer[zone];
 	const uint64_t now = tw_now_ns();
 
 	a->told = true;
 	a->power_w = m->power_w;
 	a->taken_ns = m->taken_ns < now ? m->taken_ns : now;
 	a->sample = ++s->samples;
-	s->zone[m->place].window_ms = m->window_ms;
+	s->zone[zone].window_ms = m->window_ms;
 }
 
 /* Zones are told one by one, from 0 on, and before their answers. */
 static void take(struct asked *s, const struct tw_ask_message *m)
 {
-	const bool known = m->place < s->found;
+	const size_t zone = m->place < s->places ? s->at[m->place] : ZONES_MAX;
 
-	if (m->kind == TW_ASK_ZONE && m->place <= s->found && m->place < ZONES_MAX)
-		take_zone(s, m);
-	else if (m->kind == TW_ASK_POWER && known)
-		take_power(s, m);
-	else if (m->kind == TW_ASK_MISSING && known)
-		set_missing(&s->answer[m->place], m->why);
+	if (m->kind == TW_ASK_ZONE && m->place <= s->places && m->place < ZONES_MAX)
+		take_zone(s, &m->of.zone, m->place);
+	else if (m->kind == TW_ASK_POWER && zone < ZONES_MAX)
+		take_power(s, zone, m);
+	else if (m->kind == TW_ASK_MISSING && zone < ZONES_MAX)
+		set_missing(&s->answer[zone], m->why);
 	else if (m->kind == TW_ASK_FAILED)
 		for (size_t i = 0; i < s->found; i++)
 			set_missing(&s->answer[i], m->why);
@@ -104,7 +145,6 @@ int tw_asked_open(const struct tw_meter_config *c, const struct tw_asked_config 
 		  void **state, struct tw_err *err)
 {
 	struct asked *s = calloc(1, sizeof(*s));
-	struct tw_ask_message first = { .kind = TW_ASK_ZONE };
 	int rc = -1;
 
 	if (s == NULL) {
@@ -113,10 +153,8 @@ int tw_asked_open(const struct tw_meter_config *c, const struct tw_asked_config 
 		goto out;
 	}
 	s->hold_ns = asked->hold_ms * UINT64_C(1000000);
-	snprintf(first.of.zone.name, sizeof(first.of.zone.name), "platform");
-	snprintf(first.of.zone.path, sizeof(first.of.zone.path), "%.*s", TW_ASK_PATH - 1,
-		 asked->path);
-	take(s, &first);
+	add_zone(s, "platform", asked->path);
+	s->places = 1;
 	if (tw_ask_open(c->ask, asked->job, asked->settings, &s->ask, err) < 0 ||
 	    take_first(s, asked, err) < 0)
 		goto out;

@@ -129,6 +129,32 @@ static void zones_come_later_behind_those_there_were(void **state)
 	tw_asked_close(asked);
 }
 
+static bool has_the_second_again(const struct tw_reading *r)
+{
+	return r[1].there && r[1].power_w > 200;
+}
+
+/* After its restart a controller has found the second of two only. */
+static void a_zone_stays_what_it_was_called_whatever_is_found_again(void **state)
+{
+	void *asked = open_told("again", 60000);
+	struct tw_reading r[2] = { { .there = false } };
+	const struct tw_zone *z;
+	size_t count;
+
+	(void)state;
+	read_until(asked, r, has_the_second_again);
+	assert_false(tw_asked_grown(asked));
+	z = tw_asked_zones(asked, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(z[0].name, "1U");
+	assert_false(r[0].there);
+	assert_string_equal(r[0].why, "not among those that were found");
+	assert_string_equal(z[1].name, "2U");
+	assert_float_equal(r[1].power_w, 250, 0);
+	tw_asked_close(asked);
+}
+
 static void an_answer_holds_only_so_long(void **state)
 {
 	void *asked = open_told("two", 50);
@@ -382,6 +408,13 @@ static void play(int fd, const char *settings)
 		tell_zone(fd, 1, "2U");
 		tell_power(fd, 0, 100);
 		tell_power(fd, 1, 200);
+	} else if (strstr(settings, TELLS "again") != NULL) {
+		tell_zone(fd, 0, "1U");
+		tell_zone(fd, 1, "2U");
+		tell_power(fd, 0, 100);
+		tell_power(fd, 1, 200);
+		tell_zone(fd, 0, "2U");
+		tell_power(fd, 0, 250);
 	} else if (strstr(settings, TELLS "failed") != NULL) {
 		tell_failed(fd, "not supported", true);
 	} else if (strstr(settings, TELLS "busy") != NULL) {
@@ -403,6 +436,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_answer_is_waited_for),
 		cmocka_unit_test(zones_come_later_behind_those_there_were),
+		cmocka_unit_test(a_zone_stays_what_it_was_called_whatever_is_found_again),
 		cmocka_unit_test(an_answer_holds_only_so_long),
 		cmocka_unit_test(an_answer_from_later_holds_as_one_of_now),
 		cmocka_unit_test(a_failure_is_that_of_all_zones),
