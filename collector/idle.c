@@ -76,7 +76,8 @@ void tw_idle_learn(struct tw_idle *i, uint64_t energy_uj, uint64_t over_ns, doub
 	i->energy_uj += (double)energy_uj;
 	i->load_ns += load * (double)over_ns;
 	i->over_ns += over_ns;
-	if (i->over_ns < SAMPLE_NS)
+	/* What comes at once after a time without is of that time, too. */
+	if (i->over_ns < SAMPLE_NS || energy_uj == 0)
 		return;
 	mean = i->load_ns / (double)i->over_ns;
 	bin = (int)(mean * TW_IDLE_BINS);

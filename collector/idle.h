@@ -26,7 +26,7 @@ struct tw_idle {
 
 /*
  * The zone had energy_uj in over_ns at a load of 0 to 1. Samples are made of at least a
- * second.
+ * second, and end with energy: a counter may be renewed less often than it is read.
  */
 void tw_idle_learn(struct tw_idle *i, uint64_t energy_uj, uint64_t over_ns, double load);
 

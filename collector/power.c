@@ -235,10 +235,12 @@ static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 	if (load >= 0 && !r->idle_told)
 		tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
 	z->idle_w = r->idle_told ? r->idle_w : z->idle.idle_w;
-	idle_uj = (uint64_t)(z->idle_w * (double)s->over_ns / 1e3);
+	if (s->of_ns == 0)
+		return; /* nothing new: it has the power that it had */
+	idle_uj = (uint64_t)(z->idle_w * (double)s->of_ns / 1e3);
 	if (idle_uj > s->energy_uj)
 		idle_uj = s->energy_uj;
-	z->power_w = (double)s->energy_uj * 1e3 / (double)s->over_ns;
+	z->power_w = (double)s->energy_uj * 1e3 / (double)s->of_ns;
 	z->idle_uj += idle_uj;
 	z->dynamic_uj += s->energy_uj - idle_uj;
 	if (p->of[kind] != z->meter || kind == TW_ZONE_SENSOR)

@@ -33,7 +33,7 @@ static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t now_ns)
 {
 	t->based = true;
 	t->before_uj = energy_uj;
-	t->read_ns = now_ns;
+	t->read_ns = t->since_ns = now_ns;
 }
 
 static bool is_possible(const struct tw_zone *z, uint64_t energy_uj, uint64_t over_ns)
@@ -54,6 +54,17 @@ static bool grown(const struct tw_track *t, const struct tw_zone *z, uint64_t no
 	return is_possible(z, *out, over_ns);
 }
 
+/* What a counter has grown since is of: it may be renewed less often than it is read. One
+ * that stands still for longer is that of something without power, or was dead. */
+static uint64_t moves_over(const struct tw_track *t, const struct tw_zone *z,
+			   uint64_t now_ns)
+{
+	const uint64_t since_ns = now_ns - t->since_ns;
+
+	return z->kind == TW_ZONE_UNCORE || since_ns > STILL_MAX_NS ? now_ns - t->read_ns
+								    : since_ns;
+}
+
 static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
 				   uint64_t now_ns, uint64_t over_ns)
 {
@@ -62,13 +73,16 @@ static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
 		return untold("its counter has not moved yet");
 	if (now_ns - t->moved_ns > STILL_MAX_NS && z->kind != TW_ZONE_UNCORE)
 		return untold("its counter stands still");
-	return (struct tw_span){ .told = true, .over_ns = over_ns };
+	return (struct tw_span){ .told = true,
+				 .over_ns = over_ns,
+				 .of_ns = z->kind == TW_ZONE_UNCORE ? over_ns : 0 };
 }
 
 static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 				  uint64_t now_uj, uint64_t now_ns, uint64_t tick_ns)
 {
 	const uint64_t over_ns = t->based ? now_ns - t->read_ns : 0;
+	const uint64_t of_ns = moves_over(t, z, now_ns);
 	uint64_t energy_uj;
 	bool wrapped;
 
@@ -87,7 +101,7 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 	}
 	if (now_uj == t->before_uj)
 		return stands_still(t, z, now_ns, over_ns);
-	if (!grown(t, z, now_uj, over_ns, &energy_uj, &wrapped)) {
+	if (!grown(t, z, now_uj, of_ns, &energy_uj, &wrapped)) {
 		begin(t, now_uj, now_ns);
 		t->resets++;
 		return untold("its counter was set to another value");
@@ -96,9 +110,9 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 	t->wraps += wrapped;
 	t->moved = true;
 	t->moved_ns = now_ns;
-	return (struct tw_span){ .told = true,
-				 .energy_uj = energy_uj,
-				 .over_ns = over_ns };
+	return (struct tw_span){
+		.told = true, .energy_uj = energy_uj, .over_ns = over_ns, .of_ns = of_ns
+	};
 }
 
 static bool is_step(const struct tw_track *t, double power_w)
@@ -145,9 +159,9 @@ static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
 	uj = power_w * (double)tick_ns / 1e3 + t->carry_uj;
 	energy_uj = (uint64_t)uj;
 	t->carry_uj = uj - (double)energy_uj;
-	return (struct tw_span){ .told = true,
-				 .energy_uj = energy_uj,
-				 .over_ns = tick_ns };
+	return (struct tw_span){
+		.told = true, .energy_uj = energy_uj, .over_ns = tick_ns, .of_ns = tick_ns
+	};
 }
 
 struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,

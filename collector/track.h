@@ -19,8 +19,9 @@ struct tw_track {
 	bool doubted; /* the last power, of that sample */
 	uint64_t doubted_sample;
 	uint64_t before_uj, read_ns, moved_ns;
-	double power_w;  /* the last that was believed; 0: none */
-	double carry_uj; /* parts of an uJ that power has left over */
+	uint64_t since_ns; /* when before_uj was first read */
+	double power_w;    /* the last that was believed; 0: none */
+	double carry_uj;   /* parts of an uJ that power has left over */
 	/* Since the start. */
 	uint64_t wraps;   /* counters that were 0 again as they should */
 	uint64_t resets;  /* and as they should not: energy is lost */
@@ -31,7 +32,9 @@ struct tw_track {
 struct tw_span {
 	bool told; /* false: why not; the others are 0 */
 	uint64_t energy_uj;
-	uint64_t over_ns;
+	uint64_t over_ns; /* since the last reading */
+	/* What the energy is of: since the counter moved before; 0: it has not now. */
+	uint64_t of_ns;
 	const char *why;
 };
 

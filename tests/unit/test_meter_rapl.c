@@ -132,6 +132,50 @@ static void a_counter_that_wraps_in_mid_interval_loses_nothing(void **state)
 	assert_int_equal(meters_zone(f, "package-0", 0)->track.wraps, 1);
 }
 
+/* What a host writes each 3 s, read each second: 10 W and no load. */
+static void a_counter_that_is_renewed_seldom_is_of_all_the_time_between(void **state)
+{
+	struct meter_fixture *f = *state;
+	const struct tw_power_zone *z;
+	uint64_t idle_uj;
+
+	tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", WATTS(5), RANGE);
+	meters_open(f);
+	for (unsigned i = 0; i < 90; i++) {
+		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", WATTS(5 + i / 3 * 30),
+			  RANGE);
+		f->now_ns += S;
+		tw_power_tick(f->power, f->now_ns, S, 0.01);
+		z = meters_zone(f, "package-0", 0);
+		if (z->told && i > 5)
+			assert_float_equal(z->power_w, 10, 1e-9);
+	}
+	assert_float_equal(z->idle_w, 10, 1e-6);
+	idle_uj = z->idle_uj;
+	for (unsigned i = 90; i < 93; i++) {
+		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", WATTS(5 + i / 3 * 30),
+			  RANGE);
+		meters_tick(f);
+	}
+	assert_in_range(z->idle_uj - idle_uj, WATTS(30) - 2, WATTS(30));
+}
+
+/* 1 kW that a host writes each 10 s is more than a package could have in a second. */
+static void a_counter_that_is_renewed_seldom_may_step_far(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", WATTS(5), RANGE);
+	meters_open(f);
+	for (unsigned i = 0; i < 30; i++) {
+		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0",
+			  WATTS(5 + i / 10 * 10000), RANGE);
+		meters_tick(f);
+	}
+	assert_int_equal(zone_energy(meters_zone(f, "package-0", 0)), WATTS(20000));
+	assert_int_equal(meters_zone(f, "package-0", 0)->track.resets, 0);
+}
+
 static void a_counter_that_is_reset_is_a_gap_and_no_energy(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -284,6 +328,8 @@ int main(void)
 		METER_TEST(psys_is_no_package_and_the_mmio_twin_is_left_out),
 		METER_TEST(zones_within_zones_and_links_to_them_are_the_same),
 		METER_TEST(a_counter_that_wraps_in_mid_interval_loses_nothing),
+		METER_TEST(a_counter_that_is_renewed_seldom_is_of_all_the_time_between),
+		METER_TEST(a_counter_that_is_renewed_seldom_may_step_far),
 		METER_TEST(a_counter_that_is_reset_is_a_gap_and_no_energy),
 		METER_TEST(files_that_vanish_and_come_back_are_said_to_be_gone),
 		METER_TEST(what_may_not_be_read_is_passed_over_with_the_reason),

@@ -179,7 +179,7 @@ static void short_ticks_make_samples_of_a_second(void **state)
 	(void)state;
 	for (int n = 0; n < 50; n++) {
 		assert_float_equal(i.idle_w, 0, 0);
-		tw_idle_learn(&i, n % 10 == 0 ? 10000000 : 0, S / 10, 0);
+		tw_idle_learn(&i, n % 10 == 9 ? 10000000 : 0, S / 10, 0);
 	}
 	assert_float_equal(i.idle_w, 10, 1e-6);
 }
