@@ -123,9 +123,9 @@ _Static_assert(sizeof(struct tw_counts_of) == 32, "shared with BPF");
 
 /* The same of one CPU. */
 struct tw_count {
-	struct tw_counts_of of;
 	__u32 tgid; /* 0: free */
 	__u32 reserved;
+	struct tw_counts_of of;
 };
 
 _Static_assert(sizeof(struct tw_count) == 40, "shared with BPF");

@@ -65,9 +65,12 @@ static __always_inline struct tw_count *row_of(struct tw_count_cpu *c, __u32 tgi
 		return row;
 	if (row->tgid != 0)
 		spill(row);
-	row->tgid = tgid;
+	/* Who reads them meanwhile finds none of the old one's counts under a new tgid.
+	 */
 	for (int i = 0; i < TW_COUNTS_MAX; i++)
 		row->of.count[i] = 0;
+	barrier();
+	row->tgid = tgid;
 	return row;
 }
 
