@@ -249,7 +249,7 @@ static void cgroups_that_are_gone_are_no_more_than_may_wait(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		char path[96];
 
-		snprintf(path, sizeof(path), "/docker/%04x%s", i, HEX + 4);
+		snprintf(path, sizeof(path), "/docker/%04x%s", i, &HEX[4]);
 		say_path(100 + i, path);
 		say(ENDED, 1000 + i, LATER + 1, 100 + i, 10);
 		workloads_tick(f);
