@@ -128,6 +128,18 @@ int BPF_PROG(on_free, struct task_struct *t)
 	return 0;
 }
 
+/* Of one that is not freed yet: the leader's time, and that of threads that ended. */
+static __always_inline void fill_event(struct tw_task_event *e, __u32 kind,
+				       struct task_struct *t)
+{
+	e->kind = kind;
+	e->awaited = 0;
+	e->signal = 0;
+	e->at_ns = 0;
+	fill_task(&e->task, t);
+	e->task.cpu_ns = dead_ns_of(t) + t->se.sum_exec_runtime;
+}
+
 /*
  * The task is taken off the list of tasks. RCU may be slow, under a storm of ends or by
  * choice: until it is freed this is where its time is known. Left out where events have
@@ -144,12 +156,7 @@ int BPF_PROG(on_release, struct task_struct *t)
 	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 	if (!e)
 		return 0;
-	e->kind = TW_EVENT_LEFT;
-	e->awaited = 0;
-	e->signal = 0;
-	e->at_ns = 0;
-	fill_task(&e->task, t);
-	e->task.cpu_ns = dead_ns_of(t) + t->se.sum_exec_runtime;
+	fill_event(e, TW_EVENT_LEFT, t);
 	bpf_ringbuf_submit(e, wake_flags());
 	return 0;
 }
@@ -170,13 +177,8 @@ int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct 
 		__sync_fetch_and_add(&tw_untold, 1);
 		return 0;
 	}
-	e->kind = TW_EVENT_MOVED;
-	e->awaited = 0;
-	e->signal = 0;
-	e->at_ns = 0;
-	fill_task(&e->task, t);
+	fill_event(e, TW_EVENT_MOVED, t);
 	e->task.parent = t->real_parent->tgid;
-	e->task.cpu_ns = dead_ns_of(t) + t->se.sum_exec_runtime;
 	bpf_ringbuf_submit(e, wake_flags());
 	return 0;
 }

@@ -49,20 +49,27 @@ static void write_proc(const struct workload_fixture *f, const char *pid,
 		fail_msg("%s", err.text);
 }
 
+/* Process 77, which began at 5 s, whatever pid it has. */
+static void write_kvm(const struct workload_fixture *f, const char *pid,
+		      const char *command, size_t len)
+{
+	static const char stat[] =
+		"77 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1";
+
+	write_proc(f, pid, "cmdline", command, len);
+	write_proc(f, pid, "stat", stat, sizeof(stat) - 1);
+}
+
 static void a_process_is_a_vm_by_its_command_line(void **state)
 {
 	static const char command[] = "kvm\0-name\0web\0-uuid\0"
 				      "11111111-2222-3333-4444-555555555555";
-	static const char stat[] =
-		"77 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1";
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
 
-	write_proc(f, "77", "cmdline", command, sizeof(command));
-	write_proc(f, "77", "stat", stat, sizeof(stat) - 1);
+	write_kvm(f, "77", command, sizeof(command));
 	/* The same tgid, but another process: pids of another namespace, say. */
-	write_proc(f, "78", "cmdline", command, sizeof(command));
-	write_proc(f, "78", "stat", stat, sizeof(stat) - 1);
+	write_kvm(f, "78", command, sizeof(command));
 	for (uint64_t i = 1; i <= 3; i++) {
 		say(ALIVE, 77, 5 * S, 1, 100 * i);
 		say(ALIVE, 78, 6 * S, 1, 100 * i);
@@ -104,13 +111,10 @@ static void a_vm_of_a_scope_has_the_uuid_of_its_process_whenever_that_came(void 
 	static const char scope[] = "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope";
 	static const char command[] = "kvm\0-name\0guest=web,debug-threads=on\0-uuid\0"
 				      "11111111-2222-3333-4444-555555555555";
-	static const char stat[] =
-		"77 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1";
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
 
-	write_proc(f, "77", "cmdline", command, sizeof(command));
-	write_proc(f, "77", "stat", stat, sizeof(stat) - 1);
+	write_kvm(f, "77", command, sizeof(command));
 	say_path(3, scope);
 	say(MOVED, 77, 5 * S, 3, 100);
 	tw_workloads_drain(f->t);
