@@ -105,6 +105,17 @@ const struct tw_feature *tw_feature_find(const char *name)
 	return NULL;
 }
 
+bool tw_feature_is_work(const char *name)
+{
+	static const char *const states[] = { "cpu_scaling_frequency_hertz",
+					      "node_info" };
+
+	for (size_t i = 0; i < COUNT(states); i++)
+		if (strcmp(states[i], name) == 0)
+			return false;
+	return true;
+}
+
 size_t tw_feature_group_count(void)
 {
 	return COUNT(groups);

@@ -42,6 +42,12 @@ enum tw_output {
 
 const struct tw_feature *tw_feature_find(const char *name);
 
+/*
+ * Whether the feature is a rate of work, which is 0 at rest. A clock frequency and the
+ * node's name are not. A feature that is not known here counts as work.
+ */
+bool tw_feature_is_work(const char *name);
+
 size_t tw_feature_group_count(void);
 const struct tw_feature_group *tw_feature_group_at(size_t i);
 

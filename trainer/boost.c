@@ -3,6 +3,7 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "lib/feature.h"
 #include "trainer/samples.h"
 #include "trainer/trainer.h"
 
@@ -81,6 +82,33 @@ static double mean(const struct tw_samples *s)
 	return sum;
 }
 
+/* "(1,1,0)": power does not fall with the first two features, the third is free. */
+static char *monotone_text(const struct tw_samples *s)
+{
+	struct tw_buf b = { 0 };
+
+	for (size_t c = 0; c < s->cols; c++)
+		tw_buf_addf(&b, "%s%d", c > 0 ? "," : "(",
+			    tw_feature_find(s->features[c]) != NULL &&
+				    tw_feature_is_work(s->features[c]));
+	tw_buf_adds(&b, ")");
+	return tw_buf_detach(&b, NULL);
+}
+
+static int set_monotone(BoosterHandle booster, const struct tw_samples *s,
+			struct tw_err *err)
+{
+	char *text = monotone_text(s);
+	int rc;
+
+	if (text == NULL)
+		return tw_fail(err, TW_NOMEM, "xgboost: %zu features", s->cols);
+	rc = check(XGBoosterSetParam(booster, "monotone_constraints", text),
+		   "monotone_constraints", err);
+	free(text);
+	return rc;
+}
+
 static int set_parameters(BoosterHandle booster, const struct tw_boost *how,
 			  const struct tw_samples *s, uint64_t seed, struct tw_err *err)
 {
@@ -107,7 +135,7 @@ static int set_parameters(BoosterHandle booster, const struct tw_boost *how,
 		if (check(XGBoosterSetParam(booster, params[i][0], params[i][1]),
 			  params[i][0], err) < 0)
 			return -1;
-	return 0;
+	return how->monotone ? set_monotone(booster, s, err) : 0;
 }
 
 static int boost(BoosterHandle booster, DMatrixHandle matrix, int rounds,

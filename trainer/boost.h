@@ -23,6 +23,8 @@ struct tw_boost {
 	const char *lambda; /* shrinks the values of leaves */
 	bool from_mean;     /* where trees start: the mean power, or */
 	double start_w;
+	/* Power does not fall where a known rate of work rises (lib/feature.h). */
+	bool monotone;
 };
 
 /* Append XGBoost's own JSON. Constant power starts from itself, and needs no trees. */

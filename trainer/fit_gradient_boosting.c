@@ -12,6 +12,7 @@ static const struct tw_boost how = {
 	.max_depth = "3",
 	.lambda = "0",
 	.from_mean = true,
+	.monotone = true,
 };
 
 static int fit_gradient_boosting(const struct tw_samples *s, uint64_t seed,

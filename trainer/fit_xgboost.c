@@ -13,6 +13,7 @@ static const struct tw_boost how = {
 	.max_depth = "6",
 	.lambda = "1",
 	.start_w = 0.5,
+	.monotone = true,
 };
 
 static int fit_xgboost(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,

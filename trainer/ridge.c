@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 #include "trainer/design.h"
+#include "trainer/nnls.h"
 
 #include <float.h>
 #include <gsl/gsl_errno.h>
@@ -132,22 +133,100 @@ static void solve(struct ridge *s, double lambda)
 	}
 }
 
+/* Choose lambda. 0: all columns are constant. */
+static int prepare(struct ridge *s, const struct tw_design *d, double *lambda,
+		   struct tw_err *err)
+{
+	if (ridge_init(s, d, err) < 0 || decompose(s, d, err) < 0)
+		return -1;
+	*lambda = s->sigma[0] > 0.0 ? choose_lambda(s, d) : 0.0;
+	return 0;
+}
+
 int tw_ridge_solve(const struct tw_design *d, double *weight, struct tw_err *err)
 {
 	struct ridge ridge = { 0 };
+	double lambda;
 	int rc = -1;
 
-	if (ridge_init(&ridge, d, err) < 0 || decompose(&ridge, d, err) < 0)
+	if (prepare(&ridge, d, &lambda, err) < 0)
 		goto out;
-	if (ridge.sigma[0] > 0.0)
-		solve(&ridge, choose_lambda(&ridge, d));
-	else
-		for (size_t j = 0; j < ridge.n; j++)
-			ridge.w[j] = 0.0;
-	memcpy(weight, ridge.w, ridge.n * sizeof(*weight));
+	memset(weight, 0, d->cols * sizeof(*weight));
+	if (lambda > 0.0) {
+		solve(&ridge, lambda);
+		memcpy(weight, ridge.w, ridge.n * sizeof(*weight));
+	}
 
 	rc = 0;
 out:
 	free(ridge.length);
+	return rc;
+}
+
+/*
+ * The penalty as further rows of a least squares problem, reduced to n rows:
+ *
+ *	|| c - A v ||^2 + lambda^2 || v ||^2  =  || (c, 0) - (A, lambda I) v ||^2
+ *
+ * A takes the place of s->u. x: 2n x n, y: 2n, tau: n.
+ */
+static int augment(const struct ridge *s, const struct tw_design *d, double lambda,
+		   double *x, double *y, double *tau_room, struct tw_err *err)
+{
+	const size_t n = s->n;
+	gsl_matrix_view qr = gsl_matrix_view_array(x, 2 * n, n);
+	gsl_vector_view v = gsl_vector_view_array(y, 2 * n);
+	gsl_vector_view tau = gsl_vector_view_array(tau_room, n);
+	int status;
+
+	for (size_t j = 0; j < n; j++) {
+		for (size_t i = 0; i <= j && s->length[j] > 0.0; i++)
+			x[i * n + j] = d->r[i * n + j] / s->length[j];
+		x[(n + j) * n + j] = lambda;
+		y[j] = d->c[j];
+	}
+	status = gsl_linalg_QR_decomp(&qr.matrix, &tau.vector);
+	if (status == GSL_SUCCESS)
+		status = gsl_linalg_QR_QTvec(&qr.matrix, &tau.vector, &v.vector);
+	if (status != GSL_SUCCESS)
+		return tw_fail(err, TW_INVALID, "ridge regression: %s",
+			       gsl_strerror(status));
+	/* Below the diagonal are Householder vectors. */
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < i; j++)
+			x[i * n + j] = 0.0;
+	return 0;
+}
+
+int tw_ridge_solve_non_negative(const struct tw_design *d, double *weight,
+				struct tw_err *err)
+{
+	struct ridge ridge = { 0 };
+	const size_t n = d->cols;
+	double *x = calloc(2 * n * n + 3 * n, sizeof(*x));
+	double lambda;
+	int rc = -1;
+
+	if (x == NULL) {
+		tw_fail(err, TW_NOMEM, "ridge regression of %zu columns", n);
+		goto out;
+	}
+	if (prepare(&ridge, d, &lambda, err) < 0)
+		goto out;
+	memset(weight, 0, n * sizeof(*weight));
+	if (lambda > 0.0) {
+		double *y = x + 2 * n * n;
+
+		if (augment(&ridge, d, lambda, x, y, y + 2 * n, err) < 0 ||
+		    tw_nnls(n, x, y, weight, err) < 0)
+			goto out;
+	}
+	for (size_t j = 0; j < n; j++)
+		weight[j] = ridge.length[j] > 0.0 ? weight[j] / ridge.length[j] : 0.0;
+
+	rc = 0;
+out:
+	free(ridge.length);
+	free(x);
 	return rc;
 }

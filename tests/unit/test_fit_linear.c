@@ -115,21 +115,27 @@ static void a_falling_line_becomes_its_mean(void **state)
 	assert_true(l.slope[0] == 0.0);
 }
 
+/* Column cols is the constant. */
+static double value_at(const struct tw_samples *s, size_t r, size_t c)
+{
+	return c == s->cols ? 1.0 : s->x[r * s->cols + c];
+}
+
 /* Lawson and Hanson's problem by trying all active sets, with normal equations. */
 static bool solve_set(const struct tw_samples *s, unsigned set, struct line *out)
 {
 	double a[COLS_MAX + 1][COLS_MAX + 2] = { 0 };
-	size_t column[COLS_MAX + 1], k = 1;
+	size_t column[COLS_MAX + 1], k = 0;
 
-	for (size_t c = 0; c < s->cols; c++)
+	for (size_t c = 0; c <= s->cols; c++)
 		if (set & (1u << c))
 			column[k++] = c;
 	for (size_t r = 0; r < s->rows; r++)
 		for (size_t i = 0; i < k; i++) {
-			const double xi = i ? s->x[r * s->cols + column[i]] : 1.0;
+			const double xi = value_at(s, r, column[i]);
 
 			for (size_t j = 0; j < k; j++)
-				a[i][j] += xi * (j ? s->x[r * s->cols + column[j]] : 1.0);
+				a[i][j] += xi * value_at(s, r, column[j]);
 			a[i][k] += xi * s->y[r];
 		}
 	for (size_t i = 0; i < k; i++) {
@@ -150,11 +156,13 @@ static bool solve_set(const struct tw_samples *s, unsigned set, struct line *out
 			for (size_t j = k + 1; r != i && j-- > i;)
 				a[r][j] -= a[i][j] * (a[r][i] / a[i][i]);
 	}
-	*out = (struct line){ .bias = a[0][k] / a[0][0] };
-	for (size_t i = 1; i < k; i++) {
-		out->slope[column[i]] = a[i][k] / a[i][i];
-		if (out->slope[column[i]] < 0.0)
+	*out = (struct line){ 0 };
+	for (size_t i = 0; i < k; i++) {
+		const double w = a[i][k] / a[i][i];
+
+		if (w < 0.0)
 			return false;
+		*(column[i] == s->cols ? &out->bias : &out->slope[column[i]]) = w;
 	}
 	return true;
 }
@@ -169,7 +177,7 @@ static void it_is_as_good_as_the_best_of_all_active_sets(void **state)
 {
 	double x[ROWS_MAX * COLS_MAX], y[ROWS_MAX];
 	uint64_t seed = 42;
-	size_t bounded = 0;
+	size_t bounded = 0, through_zero = 0;
 
 	(void)state;
 	for (int trial = 0; trial < 300; trial++) {
@@ -186,13 +194,13 @@ static void it_is_as_good_as_the_best_of_all_active_sets(void **state)
 		struct line got, l;
 
 		for (size_t r = 0; r < s.rows; r++) {
-			y[r] = 20.0 * uniform(&seed);
+			y[r] = 20.0 * uniform(&seed) - trial % 3;
 			for (size_t c = 0; c < s.cols; c++) {
 				x[r * s.cols + c] = uniform(&seed) * (c + 1.0) - 0.5;
 				y[r] += x[r * s.cols + c] * (c % 2 ? -6.0 : 4.0);
 			}
 		}
-		for (unsigned set = 0; set < 1u << s.cols; set++)
+		for (unsigned set = 0; set < 2u << s.cols; set++)
 			if (solve_set(&s, set, &l))
 				best = fmin(best, squares(&s, &l));
 		got = fit(&tw_trainer_linear, &s);
@@ -200,10 +208,13 @@ static void it_is_as_good_as_the_best_of_all_active_sets(void **state)
 			assert_true(got.slope[c] >= 0.0);
 			bounded += got.slope[c] == 0.0;
 		}
+		assert_true(got.bias >= 0.0);
+		through_zero += got.bias == 0.0;
 		assert_near(squares(&s, &got), best, 1e-9 * best);
 	}
-	/* The bound was put to the test. */
+	/* The bounds were put to the test. */
 	assert_true(bounded > 100);
+	assert_in_range(through_zero, 10, 290);
 }
 
 static void collinear_columns_share_the_slope(void **state)

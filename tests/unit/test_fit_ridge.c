@@ -47,11 +47,11 @@ static double uniform(uint64_t *seed)
 	return (double)(*seed >> 11) / 9007199254740992.0;
 }
 
-static void an_exact_line_is_recovered_with_negative_weights(void **state)
+static void an_exact_line_is_recovered(void **state)
 {
-	/* y = 30 - 2 a + 0.5 b */
+	/* y = 10 + 2 a + 0.5 b */
 	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8, 4, 1, 7, 7 };
-	static const double y[] = { 30, 30, 27, 28, 22.5, 19.5 };
+	static const double y[] = { 10, 14, 15, 20, 18.5, 27.5 };
 	static const double at[] = { 0, 0, 1, 0, 0, 1, 10, 10 };
 	const struct tw_samples s = { 6, 2, x, y, names, TW_PACKAGE, false, 0, NULL };
 	double out[4];
@@ -59,10 +59,41 @@ static void an_exact_line_is_recovered_with_negative_weights(void **state)
 	(void)state;
 	fit_and_predict(&s, at, 4, out);
 	/* The smallest lambda of the grid shrinks by 1e-12. */
-	assert_near(out[0], 30, 1e-9);
-	assert_near(out[1], 28, 1e-9);
-	assert_near(out[2], 30.5, 1e-9);
-	assert_near(out[3], 15, 1e-9);
+	assert_near(out[0], 10, 1e-9);
+	assert_near(out[1], 12, 1e-9);
+	assert_near(out[2], 10.5, 1e-9);
+	assert_near(out[3], 35, 1e-9);
+}
+
+/* Kepler makes 1.8e16 W of a power below 0. */
+static void power_neither_falls_nor_is_negative(void **state)
+{
+	enum { N = 30, COLS = 3 };
+	static const double at[] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+	double x[N * COLS], y[N], out[4];
+	const struct tw_samples s = { N, COLS, x, y, names, TW_PACKAGE, false, 0, NULL };
+	uint64_t seed = 3;
+	size_t bounded = 0, through_zero = 0;
+
+	(void)state;
+	for (int trial = 0; trial < 100; trial++) {
+		for (size_t r = 0; r < N; r++) {
+			y[r] = 3 * uniform(&seed) - trial % 2;
+			for (size_t c = 0; c < COLS; c++) {
+				x[r * COLS + c] = uniform(&seed);
+				y[r] += x[r * COLS + c] * (c == 1 ? -2 : 3);
+			}
+		}
+		fit_and_predict(&s, at, 4, out);
+		assert_true(out[0] >= 0);
+		through_zero += out[0] == 0;
+		for (size_t c = 0; c < COLS; c++) {
+			assert_true(out[1 + c] >= out[0]);
+			bounded += out[1 + c] == out[0];
+		}
+	}
+	assert_in_range(bounded, 50, 250);
+	assert_in_range(through_zero, 5, 95);
 }
 
 /*
@@ -167,7 +198,8 @@ static void bad_samples_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_exact_line_is_recovered_with_negative_weights),
+		cmocka_unit_test(an_exact_line_is_recovered),
+		cmocka_unit_test(power_neither_falls_nor_is_negative),
 		cmocka_unit_test(shrinkage_is_that_of_generalised_cross_validation),
 		cmocka_unit_test(collinear_columns_share_the_slope),
 		cmocka_unit_test(constant_power_or_features_give_the_constant),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/linear_text.h"
+#include "trainer/linear.h"
 
 #include "lib/buf.h"
 #include "lib/err.h"
@@ -9,6 +9,7 @@
 #include "trainer/trainer.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -53,4 +54,35 @@ int tw_linear_text(const struct tw_samples *s, const struct tw_design *d,
 	if (tw_buf_failed(text))
 		return tw_fail(err, TW_NOMEM, "weights of %zu features", s->cols);
 	return 0;
+}
+
+int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
+		  bool non_negative, struct tw_buf *text, struct tw_err *err)
+{
+	struct tw_samples samples = *s;
+	struct tw_design design = { 0 };
+	double *weight = calloc(s->cols, sizeof(*weight));
+	int rc = -1;
+
+	if (weight == NULL) {
+		tw_fail(err, TW_NOMEM, "linear fit of %zu columns", s->cols);
+		goto out;
+	}
+	if (tw_design_init(&design, &samples, err) < 0 || solve(&design, weight, err) < 0)
+		goto out;
+	if (non_negative && tw_design_bias(&design, weight) < 0.0) {
+		tw_design_release(&design);
+		samples.from_zero = true;
+		if (tw_design_init(&design, &samples, err) < 0 ||
+		    solve(&design, weight, err) < 0)
+			goto out;
+	}
+	if (tw_linear_text(s, &design, weight, text, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	free(weight);
+	tw_design_release(&design);
+	return rc;
 }
