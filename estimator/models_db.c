@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/clock.h"
+#include "estimator/certificate.h"
 #include "estimator/models_entry.h"
 #include "estimator/power_model.h"
+#include "lib/clock.h"
 #include "lib/daemon.h"
 #include "lib/err.h"
 #include "lib/log.h"
@@ -119,6 +120,14 @@ static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 
 		if (tw_choose(w->index, wanted, &choice, err) < 0)
 			return -1;
+		if (wanted->trainer == NULL &&
+		    tw_index_prove(w->index, choice.entry, tw_certify_model, &why) < 0) {
+			if (why.code == TW_NOMEM)
+				return tw_fail(err, why.code, "%s", why.text);
+			tw_log_warn("model left out, its trainer is not named: %s",
+				    why.text);
+			continue;
+		}
 		path = choice.entry->zip_path;
 		*out = tw_models_share(w->m, w->db->origin, path, w->generation);
 		if (*out != NULL || load_model(w, path, &e->key, out, &why) == 0)

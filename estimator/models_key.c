@@ -18,7 +18,9 @@ static int copy_text(char **to, const char *from, struct tw_err *err)
 int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
 		     struct tw_wanted *out, struct tw_err *err)
 {
-	struct tw_wanted w = { .ensembles = true,
+	struct tw_wanted w = { .classes = true,
+			       .ensembles = true,
+			       .trees = true,
 			       .source = k->source,
 			       .output = k->output,
 			       .node_type = -1,

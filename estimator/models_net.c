@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models_net.h"
 
+#include "estimator/certificate.h"
 #include "estimator/init_urls.h"
 #include "estimator/kept.h"
 #include "estimator/models_entry.h"
@@ -94,6 +95,20 @@ static int check_trainer(const struct tw_models_key *k, const struct tw_power_mo
 		       info->name, k->trainer);
 }
 
+/* A URL is the user's own choice of a model: a warning is enough. */
+static int check_fitness(const struct wish *w, const struct tw_power_model *p,
+			 struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+
+	if (w->e->key.trainer != NULL || tw_certify_default(p, &why) == 0)
+		return 0;
+	if (w->origin == TW_ORIGIN_SERVER || why.code == TW_NOMEM)
+		return tw_fail(err, why.code, "%s", why.text);
+	tw_log_warn("model of '%s' is used although it is unfit: %s", w->from, why.text);
+	return 0;
+}
+
 /* Without memory it is as if it had not been kept: whoever wants it sees NULL. */
 static void keep_zip(struct tw_served *s, const char *data, size_t len)
 {
@@ -117,7 +132,7 @@ static int make_served(const struct net *n, const struct wish *w, const char *da
 	    tw_model_from_files(&files, &model, err) < 0 ||
 	    tw_power_model_new(&model, &p, err) < 0 ||
 	    tw_models_check(&w->e->key, p, err) < 0 ||
-	    check_trainer(&w->e->key, p, err) < 0) {
+	    check_trainer(&w->e->key, p, err) < 0 || check_fitness(w, p, err) < 0) {
 		tw_err_wrap(err, "answer of '%s'", w->from);
 		goto out;
 	}

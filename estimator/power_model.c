@@ -15,6 +15,7 @@
 
 struct tw_power_model {
 	struct tw_model model;
+	bool borrowed; /* the model is another's */
 	const struct tw_predictor *predictor;
 	void *state[TW_COMPONENT_COUNT]; /* of each of the model's parts */
 };
@@ -26,6 +27,8 @@ static int load_part(struct tw_power_model *p, size_t i, struct tw_err *err)
 	if (p->predictor->load(part->text, part->len, &part->features, &p->state[i],
 			       err) < 0)
 		return tw_err_wrap(err, "%s", tw_component_name(part->component));
+	if (p->borrowed)
+		return 0;
 	/* Only the predictor's form is needed from here on. */
 	free(part->text);
 	part->text = NULL;
@@ -47,21 +50,43 @@ static int load_parts(struct tw_power_model *p, struct tw_err *err)
 	return 0;
 }
 
-int tw_power_model_new(struct tw_model *m, struct tw_power_model **out,
-		       struct tw_err *err)
+static int make(const struct tw_model *m, bool borrowed, struct tw_power_model **out,
+		struct tw_err *err)
 {
 	struct tw_power_model *p = calloc(1, sizeof(*p));
 
-	if (p == NULL) {
-		tw_fail(err, TW_NOMEM, "model '%s'", m->info.name);
-		tw_model_release(m);
-		*m = (struct tw_model){ 0 };
-		return -1;
-	}
+	if (p == NULL)
+		return tw_fail(err, TW_NOMEM, "model '%s'", m->info.name);
 	p->model = *m;
+	p->borrowed = borrowed;
+	*out = p;
+	if (load_parts(p, err) < 0)
+		return tw_err_wrap(err, "model '%s'", p->model.info.name);
+	return 0;
+}
+
+int tw_power_model_new(struct tw_model *m, struct tw_power_model **out,
+		       struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+	const int rc = make(m, false, &p, err);
+
+	if (p == NULL)
+		tw_model_release(m);
 	*m = (struct tw_model){ 0 };
-	if (load_parts(p, err) < 0) {
-		tw_err_wrap(err, "model '%s'", p->model.info.name);
+	if (rc < 0)
+		tw_power_model_free(p);
+	else
+		*out = p;
+	return rc;
+}
+
+int tw_power_model_borrow(const struct tw_model *m, struct tw_power_model **out,
+			  struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+
+	if (make(m, true, &p, err) < 0) {
 		tw_power_model_free(p);
 		return -1;
 	}
@@ -121,7 +146,8 @@ void tw_power_model_free(struct tw_power_model *p)
 	for (size_t i = 0; i < p->model.parts; i++)
 		if (p->state[i] != NULL)
 			p->predictor->free(p->state[i]);
-	tw_model_release(&p->model);
+	if (!p->borrowed)
+		tw_model_release(&p->model);
 	free(p);
 }
 

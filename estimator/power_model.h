@@ -17,6 +17,10 @@ struct tw_power_model;
 int tw_power_model_new(struct tw_model *m, struct tw_power_model **out,
 		       struct tw_err *err);
 
+/* Without taking it: m and all that it owns must outlive *out. */
+int tw_power_model_borrow(const struct tw_model *m, struct tw_power_model **out,
+			  struct tw_err *err);
+
 /* From a directory or a zip file. */
 int tw_power_model_load(const char *path, struct tw_power_model **out,
 			struct tw_err *err);

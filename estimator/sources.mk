@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 estimator-src += estimator/answer.c
 estimator-src += estimator/categories.c
+estimator-src += estimator/certificate.c
 estimator-src += estimator/asker.c
 estimator-src += estimator/client.c
 estimator-src += estimator/daemon.c

@@ -2,6 +2,7 @@
 #include "estimator/tallywatt.h"
 
 #include "estimator/categories.h"
+#include "estimator/certificate.h"
 #include "estimator/power_model.h"
 #include "estimator/series.h"
 #include "lib/err.h"
@@ -124,13 +125,15 @@ static int load_best(const char *database, const struct tw_wanted *w,
 
 		if (tw_choose(index, w, &choice, err) < 0)
 			goto out;
-		if (load(choice.entry->zip_path, out, &why) == 0)
-			break;
+		if (tw_index_prove(index, choice.entry, tw_certify_model, &why) == 0) {
+			if (load(choice.entry->zip_path, out, &why) == 0)
+				break;
+			tw_index_give_up(index, choice.entry);
+		}
 		if (why.code == TW_NOMEM) {
 			tw_fail(err, TW_NOMEM, "%s", why.text);
 			goto out;
 		}
-		tw_index_give_up(index, choice.entry);
 	}
 	rc = 0;
 out:
@@ -143,7 +146,9 @@ struct tallywatt_model *tallywatt_open_best(const char *database, const char *ou
 					    const char *const *features, size_t count,
 					    char *error, size_t error_size)
 {
-	struct tw_wanted w = { .ensembles = true,
+	struct tw_wanted w = { .classes = true,
+			       .ensembles = true,
+			       .trees = true,
 			       .node_type = -1,
 			       .loose_node_type = true,
 			       .client = TW_CLIENT_CURRENT };

@@ -105,25 +105,45 @@ void tw_choosing_release(struct tw_choosing *c)
 	*c = (struct tw_choosing){ 0 };
 }
 
-bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entry *kind)
+static bool accepts_weights(const struct tw_choosing *c,
+			    const struct tw_index_entry *kind)
 {
 	const struct tw_wanted *w = c->w;
 
-	if (!w->weight)
-		return w->ensembles || w->trainer != NULL || !tw_index_is_ensemble(kind);
 	if (!tw_index_has_weights(kind, w->client))
+		return false;
+	/* Kepler takes the weights of trees for 0 W, without a word. */
+	if (tw_index_is_trees(kind) && !w->trees)
 		return false;
 	/* Of a curve, only if the client takes the curve's metric for it. */
 	if (kind->first_metric != NULL)
 		return kind->first_metric == c->first_metric;
-	/* Who does not name the trainer gets what every client can use. */
+	/* A client that does not name the trainer gets what every client can use. */
 	return w->trainer != NULL || tw_index_has_weights(kind, TW_CLIENT_0_7);
 }
 
-const char *tw_choosing_refusal(const struct tw_wanted *w)
+bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entry *kind)
 {
-	return w->weight ? "no weights for this client"
-			 : "only ensembles, which this client does not read";
+	const struct tw_wanted *w = c->w;
+
+	if (c->only_shares && !kind->serves_shares)
+		return false;
+	if (w->weight)
+		return accepts_weights(c, kind);
+	if (c->only_trees && !tw_index_is_trees(kind))
+		return false;
+	if (w->trainer != NULL)
+		return true;
+	return kind->fitness != TW_UNFIT && (w->ensembles || !tw_index_is_ensemble(kind));
+}
+
+const char *tw_choosing_refusal(const struct tw_choosing *c,
+				const struct tw_index_entry *kind)
+{
+	if (kind->fitness == TW_UNFIT)
+		return kind->unfit_why;
+	return c->w->weight ? "no weights for this client"
+			    : "only ensembles, which this client does not read";
 }
 
 bool tw_choosing_strict(const struct tw_choosing *c)
@@ -147,6 +167,8 @@ bool tw_choosing_given_up(const struct tw_choosing *c, const struct tw_index_ent
 {
 	if (c->w != NULL && c->w->weight)
 		return tw_index_given_up_weights(c->x, e, c->w->client);
+	if (c->w == NULL || c->w->trainer == NULL)
+		return tw_index_given_up_default(c->x, e);
 	return tw_index_given_up(c->x, e);
 }
 
@@ -305,8 +327,7 @@ static int search_spec(const struct tw_choosing *c, struct tw_choice *out,
 	return search_similar(c, TW_SIMILAR_ENOUGH, false, out, err);
 }
 
-int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
-		       struct tw_err *err)
+static int choose(const struct tw_choosing *c, struct tw_choice *out, struct tw_err *err)
 {
 	struct tw_choice choice = { 0 };
 
@@ -329,6 +350,43 @@ int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
 	if (choice.entry == NULL && !tw_choosing_strict(c)) {
 		choice.entry = search_all(c, tw_choosing_by_nothing(c));
 		choice.match = TW_MATCH_ANY;
+	}
+	*out = choice;
+	return 0;
+}
+
+/*
+ * Trees of a whole machine are flat near rest, where a small machine works all the time:
+ * its power would be 0.
+ */
+static bool is_share(const struct tw_wanted *w, const struct tw_index_machine *m)
+{
+	return w->output == TW_ABS_POWER && w->trainer == NULL && w->spec.cores > 0 &&
+	       2 * (uint64_t)w->spec.cores <= m->spec.cores;
+}
+
+int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
+		       struct tw_err *err)
+{
+	struct tw_choosing some = *c; /* borrows all that c owns */
+	struct tw_choice choice = { 0 };
+
+	some.only_trees = !c->w->weight && !c->w->classes && c->w->trainer == NULL;
+	if (choose(&some, &choice, err) < 0)
+		return -1;
+	if (choice.entry == NULL && some.only_trees) {
+		some.only_trees = false;
+		if (choose(&some, &choice, err) < 0)
+			return -1;
+	}
+	if (choice.entry != NULL && !choice.entry->serves_shares &&
+	    is_share(c->w, choice.entry->machine)) {
+		const struct tw_index_entry *e;
+
+		some.only_shares = true;
+		e = search_machine(&some, choice.entry->machine);
+		if (e != NULL)
+			choice.entry = e;
 	}
 	*out = choice;
 	return 0;
@@ -381,6 +439,8 @@ tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 			const struct tw_index_entry *e;
 
 			s.part = shelf->first_part + k;
+			if (o->part[s.part].sample->fitness == TW_UNFIT)
+				continue;
 			e = search(&c, &s, best);
 			if (e != NULL)
 				best = e;

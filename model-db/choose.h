@@ -6,16 +6,24 @@
  * Which model answers a request: the keys of POST /model (docs/wire.md).
  *
  * Candidates are the models of the wanted source and output whose features the client
- * can all measure, that pass trainer, pipeline, node type and filter, and that have what
- * is wanted: weights of curves only where the request's first metric is the curve's,
- * other weights that are not plain (model-db/weights.h) only by the trainer's name, and
- * ensembles, which kepler-model-server's estimator cannot read, only by that or by a
- * client that says that it can. Among them the order is: those of the node type asked
- * for; those of machines that agree with all that is known of the machine, then of those
- * that resemble it, the most alike first; then, for weights of AbsPower, those that give
- * power at zero use (model-db/weights.h); then the index's order of preference
- * (model-db/index_rank.h). A total order, so that the same database and request always
- * give the same model.
+ * can all measure, that pass trainer, pipeline, node type and filter, and that the client
+ * can use:
+ *
+ * - weights: of fit models only (model-db/fitness.h). Weights of a curve only if the
+ *   request's first metric is the curve's; weights that are not plain
+ *   (model-db/weights.h) only by the trainer's name; trees only for clients that name
+ *   them in model_classes.
+ * - a zip: a client that names no trainer gets no unfit model. A client that sends no
+ *   model_classes gets trees where there are any, because kepler-model-server's
+ *   estimator unpacks no other class; and never an ensemble.
+ *
+ * Among them the order is: models of the node type asked for; models of machines that
+ * agree with all that is known of the machine, then of machines that resemble it, the
+ * most alike first; then, for weights of AbsPower, models that give power at zero use
+ * (model-db/weights.h); then the index's order of preference (model-db/index_rank.h). A
+ * machine with at most half the cores of the model's machine gets a model whose parts
+ * add up roughly, if there is one of the same machine. A total order, so that the same
+ * database and request always give the same model.
  *
  * The time that a choice takes grows with the logarithm of the number of models, but for
  * what a filter passes over.
@@ -46,7 +54,9 @@ struct tw_wanted {
 	bool loose_node_type;
 	struct tw_machine_spec spec;
 	bool weight;    /* weights wanted, else the zip */
-	bool ensembles; /* a zip may be an ensemble: the client said that it reads them */
+	bool classes;   /* the client said which model classes it reads */
+	bool ensembles; /* it said that it reads ensembles */
+	bool trees;     /* it said that it reads trees ("xgboost") */
 	enum tw_client client;
 };
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 /* What the models of a group failed that came farthest, in this order. */
-enum stage { NO_MODEL, METRICS, PIPELINE, TRAINER, NODE_TYPE, WEIGHTS, FILTER, BROKEN };
+enum stage { NO_MODEL, METRICS, PIPELINE, TRAINER, NODE_TYPE, UNUSABLE, FILTER, BROKEN };
 
 struct reason {
 	enum stage stage;
-	const char *detail; /* the metric, or the filter's attribute */
+	const char *detail; /* the metric, the refusal, or the filter's attribute */
 };
 
 /* The first model of any kind on a shelf that a search finds; only of kinds that are
@@ -97,7 +97,8 @@ static int judge(const struct tw_choosing *c, size_t shelf, struct reason *out,
 		return -1;
 	if (!found)
 		goto out;
-	r.stage = WEIGHTS;
+	r.stage = UNUSABLE;
+	r.detail = tw_choosing_refusal(c, find_first(c, shelf, s, false));
 	e = find_first(c, shelf, s, true);
 	if (e == NULL)
 		goto out;
@@ -126,8 +127,8 @@ static void add_reason(struct tw_buf *b, const struct tw_wanted *w,
 		else
 			tw_buf_adds(b, "none for this machine");
 		break;
-	case WEIGHTS:
-		tw_buf_adds(b, tw_choosing_refusal(w));
+	case UNUSABLE:
+		tw_buf_adds(b, r->detail);
 		break;
 	case FILTER:
 		tw_buf_addf(b, "filter '%.40s' not passed", r->detail);

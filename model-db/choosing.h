@@ -22,6 +22,7 @@ struct tw_choosing {
 	const char *first_metric;
 	uint32_t *shelf; /* those whose features are all among the metrics */
 	size_t shelves;
+	bool only_trees, only_shares; /* a first try, among these alone */
 };
 
 /* *c must be all zero; release it also after a failure. */
@@ -33,8 +34,9 @@ void tw_choosing_release(struct tw_choosing *c);
 const char *tw_choosing_missing(const struct tw_choosing *c,
 				const struct tw_index_entry *e);
 
-/* Why those of a kind are not accepted: "no weights for this client", .. */
-const char *tw_choosing_refusal(const struct tw_wanted *w);
+/* Why a model of this kind is not accepted: "no weights for this client", .. */
+const char *tw_choosing_refusal(const struct tw_choosing *c,
+				const struct tw_index_entry *kind);
 
 /* Whether models of this one's kind have what is wanted. */
 bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entry *kind);

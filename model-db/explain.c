@@ -66,7 +66,7 @@ static bool add_failure(const struct tw_choosing *c, const struct tw_index_entry
 	else if (tw_choosing_strict(c) && w->node_type < 0 && similarity_of(c, e) < 1)
 		tw_buf_adds(b, "of another machine");
 	else if (!tw_choosing_accepts(c, e))
-		tw_buf_adds(b, tw_choosing_refusal(w));
+		tw_buf_adds(b, tw_choosing_refusal(c, e));
 	else if (!tw_filter_pass(&c->filter, e, &detail))
 		tw_buf_addf(b, "filter '%s' not passed", detail);
 	else if (tw_choosing_given_up(c, e))

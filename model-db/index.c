@@ -33,6 +33,7 @@ static int make_states(struct tw_index *x, struct tw_err *err)
 			atomic_init(&x->state[i].weights[c], NULL);
 		atomic_init(&x->state[i].zip, NULL);
 		atomic_init(&x->state[i].checked, false);
+		atomic_init(&x->state[i].proved, false);
 		atomic_init(&x->state[i].given_up, 0);
 	}
 	return 0;

@@ -15,6 +15,7 @@
 
 #include "lib/energy.h"
 #include "lib/feature.h"
+#include "model-db/fitness.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
 #include "profiler/spec.h"
@@ -58,9 +59,12 @@ struct tw_index_entry {
 	uint64_t zip_bytes; /* of the file */
 	uint64_t zip_sum;   /* tw_zip_list_sum() */
 
-	unsigned weights_for;     /* tw_weights_clients() */
+	unsigned weights_for;     /* tw_weights_clients(); 0 of an unfit model */
 	const char *first_metric; /* tw_weights_first_metric() */
-	bool floor;               /* tw_weights_floor() */
+	bool floor;               /* struct tw_weights_shape */
+	enum tw_fitness fitness;
+	const char *unfit_why;
+	bool serves_shares; /* also a machine that is a small share of the model's */
 
 	const struct tw_index_machine *machine;
 	uint32_t rank; /* place in the order of preference: docs/model-db.md, "Choice" */

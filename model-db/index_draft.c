@@ -38,17 +38,32 @@ static int check_place(const struct tw_model_info *i, const struct tw_index_plac
 	return 0;
 }
 
+/* Weights add up; of other models the certificate tells. */
+static bool serves_shares(const struct tw_model *m)
+{
+	const json_t *v =
+		json_object_get(m->info.metadata, TW_CERTIFICATE_SHARE_DEVIATION);
+
+	if (strcmp(m->info.predictor, "linear") == 0)
+		return true;
+	return json_is_number(v) && json_number_value(v) <= TW_SHARE_DEVIATION_MAX;
+}
+
 /* Weights that no client can use are no failure: there are none. */
 static int read_weights(struct tw_index_draft *d, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
 
-	if (tw_weights_floor(&d->model, &d->floor, err) < 0)
-		return -1;
-	if (tw_weights_first_metric(&d->model, &d->first_metric, &why) == 0)
-		d->weights_for = tw_weights_clients(&d->model);
-	else if (why.code != TW_UNSUPPORTED)
+	if (tw_weights_first_metric(&d->model, &d->first_metric, &why) < 0 &&
+	    why.code != TW_UNSUPPORTED)
 		return tw_fail(err, why.code, "%s", why.text);
+	if (tw_weights_shape(&d->model, &d->shape, err) < 0)
+		return -1;
+	d->fitness = tw_model_fitness(&d->model.info, &d->shape, &d->unfit_why);
+	d->serves_shares = serves_shares(&d->model);
+	if (why.code == TW_OK && d->fitness == TW_FIT &&
+	    (!d->shape.known || d->shape.non_negative))
+		d->weights_for = tw_weights_clients(&d->model);
 	return 0;
 }
 

@@ -6,8 +6,10 @@
  * What an index reads of one model's zip. For model-db/index*.c only.
  */
 
+#include "model-db/fitness.h"
 #include "model-db/index_walk.h"
 #include "model-db/model.h"
+#include "model-db/weights.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +24,10 @@ struct tw_index_draft {
 	uint64_t zip_bytes, zip_sum;
 	unsigned weights_for;
 	char *first_metric;
-	bool floor;
+	struct tw_weights_shape shape;
+	enum tw_fitness fitness;
+	const char *unfit_why;
+	bool serves_shares;
 };
 
 /* *out must be all zero; it is yours, also after a failure. */

@@ -25,6 +25,7 @@ struct tw_index_state {
 	_Atomic(struct tw_index_kept *) weights[TW_CLIENT_COUNT];
 	_Atomic(struct tw_index_kept *) zip;
 	atomic_bool checked;  /* its zip is whole */
+	atomic_bool proved;   /* tw_index_prove() */
 	atomic_uint given_up; /* a bit for each client, and one for all */
 };
 

@@ -41,8 +41,14 @@ static int compare_kinds(const struct tw_index_entry *a, const struct tw_index_e
 		return a->weights_for < b->weights_for ? -1 : 1;
 	if (a->floor != b->floor)
 		return a->floor ? 1 : -1;
-	if (tw_index_is_ensemble(a) != tw_index_is_ensemble(b))
-		return tw_index_is_ensemble(a) ? 1 : -1;
+	if (a->fitness != b->fitness)
+		return a->fitness < b->fitness ? -1 : 1;
+	if (a->unfit_why != b->unfit_why)
+		return compare_pointers(a->unfit_why, b->unfit_why);
+	if (a->serves_shares != b->serves_shares)
+		return a->serves_shares ? 1 : -1;
+	if (a->predictor != b->predictor)
+		return compare_pointers(a->predictor, b->predictor);
 	return compare_pointers(a->first_metric, b->first_metric);
 }
 

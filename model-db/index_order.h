@@ -6,10 +6,10 @@
  * The models of an index in the order of preference, and where in it those that a request
  * may have begin: a few binary searches find the best, however many there are.
  *
- * A shelf is the models of one source, output, group and set of features; a kind, what
- * of weights they have: weights_for, floor, first_metric, whether it is an ensemble. A
- * part is those of one kind on a shelf. A search is in one part, in one scope, and for
- * one trainer or any.
+ * A shelf is the models of one source, output, group and set of features. A kind is
+ * whatever decides which clients may have a model: predictor, fitness, serves_shares,
+ * weights_for, floor, first_metric. A part is those of one kind on a shelf. A search is
+ * in one part, in one scope, and for one trainer or any.
  */
 
 #include <stdbool.h>

@@ -138,7 +138,10 @@ int tw_index_pack(struct tw_index *x, const char *pipeline, const char *path,
 		.zip_bytes = d->zip_bytes,
 		.zip_sum = d->zip_sum,
 		.weights_for = d->weights_for,
-		.floor = d->floor,
+		.floor = d->shape.floor,
+		.fitness = d->fitness,
+		.unfit_why = d->unfit_why,
+		.serves_shares = d->serves_shares,
 	};
 
 	if (keep_names(x, pipeline, d, &e, err) < 0 ||

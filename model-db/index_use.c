@@ -43,6 +43,11 @@ bool tw_index_is_ensemble(const struct tw_index_entry *e)
 	return strcmp(e->predictor, "ensemble") == 0;
 }
 
+bool tw_index_is_trees(const struct tw_index_entry *e)
+{
+	return strcmp(e->predictor, "xgboost") == 0;
+}
+
 /* ---- the whole model ---- */
 
 static int changed(struct tw_err *err)
@@ -258,6 +263,7 @@ int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 /* ---- broken ones ---- */
 
 #define WHOLE (1u << TW_CLIENT_COUNT)
+#define DEFAULT (WHOLE << 1)
 
 static bool has_failed(const struct tw_index *x, const struct tw_index_entry *e,
 		       unsigned bits)
@@ -285,6 +291,16 @@ void tw_index_give_up_weights(struct tw_index *x, const struct tw_index_entry *e
 	note_failure(x, e, 1u << client);
 }
 
+void tw_index_give_up_default(struct tw_index *x, const struct tw_index_entry *e)
+{
+	note_failure(x, e, DEFAULT);
+}
+
+bool tw_index_given_up_default(const struct tw_index *x, const struct tw_index_entry *e)
+{
+	return has_failed(x, e, WHOLE | DEFAULT);
+}
+
 bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e)
 {
 	return has_failed(x, e, WHOLE);
@@ -294,4 +310,31 @@ bool tw_index_given_up_weights(const struct tw_index *x, const struct tw_index_e
 			       enum tw_client client)
 {
 	return has_failed(x, e, WHOLE | 1u << client);
+}
+
+/* ---- fitness ---- */
+
+int tw_index_prove(struct tw_index *x, const struct tw_index_entry *e,
+		   tw_index_prove_fn *prove, struct tw_err *err)
+{
+	struct tw_index_state *s = state_of(x, e);
+	struct tw_model m = { 0 };
+
+	if (e->fitness == TW_FIT ||
+	    atomic_load_explicit(&s->proved, memory_order_acquire))
+		return 0;
+	if (e->fitness == TW_UNFIT)
+		return tw_fail(err, TW_INVALID, "model '%s': %s", e->name, e->unfit_why);
+	if (tw_index_read_model(e, &m, err) < 0) {
+		if (err->code != TW_NOMEM)
+			tw_index_give_up(x, e);
+		return -1;
+	}
+	if (prove(&m, err) < 0) {
+		if (err->code != TW_NOMEM)
+			tw_index_give_up_default(x, e);
+		return tw_err_wrap(err, "'%s'", e->zip_path);
+	}
+	atomic_store_explicit(&s->proved, true, memory_order_release);
+	return 0;
 }

@@ -33,6 +33,9 @@ bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client)
 /* Whether it is a model that only Tallywatt's estimator reads. */
 bool tw_index_is_ensemble(const struct tw_index_entry *e);
 
+/* Whether it is in XGBoost's own form, which kepler-model-server's estimator reads. */
+bool tw_index_is_trees(const struct tw_index_entry *e);
+
 /*
  * The weights, as tw_weights_write() writes them. A failure other than TW_NOMEM is the
  * model's: tw_index_give_up().
@@ -57,6 +60,18 @@ int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
 int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 		 struct tw_index_text *out, int *fd, struct tw_err *err);
 
+/* Takes m. Fails if the model must not be chosen for a client that names no trainer. */
+typedef int tw_index_prove_fn(struct tw_model *m, struct tw_err *err);
+
+/*
+ * Check that a model may be chosen for a client that names no trainer. The first call for
+ * a model of TW_FITNESS_UNKNOWN reads it, asks prove, and keeps the answer. After a
+ * failure other than TW_NOMEM the model is given up, for such clients or, if it cannot be
+ * read, as a whole.
+ */
+int tw_index_prove(struct tw_index *x, const struct tw_index_entry *e,
+		   tw_index_prove_fn *prove, struct tw_err *err);
+
 /*
  * A model has failed in use, and is chosen no more from this index: not at all, or, if it
  * was its weights that failed as TW_UNSUPPORTED, for weights of this client.
@@ -65,7 +80,12 @@ void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e);
 void tw_index_give_up_weights(struct tw_index *x, const struct tw_index_entry *e,
 			      enum tw_client client);
 
+/* For clients that name no trainer, it is chosen no more. */
+void tw_index_give_up_default(struct tw_index *x, const struct tw_index_entry *e);
+
 bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e);
+/* Also if it is given up as a whole. */
+bool tw_index_given_up_default(const struct tw_index *x, const struct tw_index_entry *e);
 /* Also if it is given up as a whole. */
 bool tw_index_given_up_weights(const struct tw_index *x, const struct tw_index_entry *e,
 			       enum tw_client client);

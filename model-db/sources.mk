@@ -5,6 +5,7 @@ model-db-src += model-db/choose_reason.c
 model-db-src += model-db/curve.c
 model-db-src += model-db/explain.c
 model-db-src += model-db/filter.c
+model-db-src += model-db/fitness.c
 model-db-src += model-db/import.c
 model-db-src += model-db/import_convert.c
 model-db-src += model-db/import_figures.c

@@ -84,26 +84,69 @@ static int write_curve(const struct tw_model_part *p, struct tw_buf *out,
 	return 0;
 }
 
-static int linear_at_zero(const struct tw_model_part *p, double *out, struct tw_err *err)
+/* The sum that is least where each variable takes its least weight. */
+static double least_of_categories(const json_t *categorical)
 {
-	const json_t *all;
-	json_t *v;
+	json_t *variables = (json_t *)(uintptr_t)categorical; /* only read */
+	const char *name, *value;
+	json_t *values, *v;
+	double sum = 0.0;
+
+	json_object_foreach(variables, name, values) {
+		double least = 0.0; /* of a value that is not listed */
+
+		json_object_foreach(values, value, v)
+			least = fmin(least,
+				     json_number_value(json_object_get(v, "weight")));
+		sum += least;
+	}
+	return sum;
+}
+
+static int linear_shape(const struct tw_model_part *p, struct tw_weights_shape *out,
+			struct tw_err *err)
+{
+	const json_t *all, *categories;
+	bool falls = false, rises = false;
+	const char *name;
+	json_t *v, *feature;
+	double bias;
 
 	if (tw_linear_read(p, &v, err) < 0)
 		return -1;
 	all = json_object_get(v, "All_Weights");
-	*out = json_number_value(json_object_get(all, "Bias_Weight"));
+	categories = json_object_get(all, "Categorical_Variables");
+	bias = json_number_value(json_object_get(all, "Bias_Weight"));
+	json_object_foreach(json_object_get(all, "Numerical_Variables"), name, feature) {
+		const double w = json_number_value(json_object_get(feature, "weight"));
+
+		rises |= w > 0.0;
+		falls |= w < 0.0;
+	}
+	*out = (struct tw_weights_shape){
+		.floor = bias > 0.0,
+		.non_negative = !falls && bias + least_of_categories(categories) >= 0.0,
+		.rises = rises && !falls,
+		.additive = !falls && bias == 0.0 && json_object_size(categories) == 0,
+	};
 	json_decref(v);
 	return 0;
 }
 
-static int curve_at_zero(const struct tw_model_part *p, double *out, struct tw_err *err)
+/* Curves are monotone, and x is 1 at the most use of the training. */
+static int curve_shape(const struct tw_model_part *p, struct tw_weights_shape *out,
+		       struct tw_err *err)
 {
 	struct tw_curve c;
+	double rest, end;
 
 	if (read_curve(p, &c, err) < 0)
 		return -1;
-	*out = tw_curve_watts(&c, 0.0);
+	rest = tw_curve_watts(&c, 0.0);
+	end = tw_curve_watts(&c, 2 * c.scale);
+	*out = (struct tw_weights_shape){ .floor = rest > 0.0,
+					  .non_negative = rest >= 0.0 && end >= rest,
+					  .rises = end > rest };
 	return 0;
 }
 
@@ -113,11 +156,12 @@ static const struct kind {
 	bool plain;
 	int (*write)(const struct tw_model_part *p, struct tw_buf *out,
 		     struct tw_err *err);
-	/* Watts where there is no use; NULL: of no interest. */
-	int (*at_zero)(const struct tw_model_part *p, double *out, struct tw_err *err);
+	/* Of one component; NULL: its weights are not small. */
+	int (*shape)(const struct tw_model_part *p, struct tw_weights_shape *out,
+		     struct tw_err *err);
 } kinds[] = {
-	{ CURVEFIT, false, write_curve, curve_at_zero },
-	{ "linear", true, write_linear, linear_at_zero },
+	{ CURVEFIT, false, write_curve, curve_shape },
+	{ "linear", true, write_linear, linear_shape },
 	{ "xgboost", false, write_xgboost, NULL },
 };
 
@@ -150,7 +194,7 @@ bool tw_weights_small(const struct tw_model_info *i)
 {
 	const struct kind *k = find_predictor(i->predictor);
 
-	return k != NULL && k->at_zero != NULL;
+	return k != NULL && k->shape != NULL;
 }
 
 /*
@@ -186,21 +230,33 @@ int tw_weights_first_metric(const struct tw_model *m, char **out, struct tw_err 
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "name of a metric");
 }
 
-/* The package's or the platform's power. */
-int tw_weights_floor(const struct tw_model *m, bool *out, struct tw_err *err)
+int tw_weights_shape(const struct tw_model *m, struct tw_weights_shape *out,
+		     struct tw_err *err)
 {
 	const struct kind *k = find_kind(m);
-	double watts = 0.0;
+	struct tw_weights_shape all = { .known = true,
+					.non_negative = true,
+					.additive = true };
 
-	for (size_t i = 0; i < m->parts && k != NULL && k->at_zero != NULL; i++) {
-		const struct tw_model_part *p = &m->part[i];
-
-		if (p->component != TW_PACKAGE && p->component != TW_PLATFORM)
-			continue;
-		if (k->at_zero(p, &watts, err) < 0)
-			return -1;
+	if (k == NULL || k->shape == NULL || m->parts == 0) {
+		*out = (struct tw_weights_shape){ 0 };
+		return 0;
 	}
-	*out = watts > 0.0;
+	for (size_t i = 0; i < m->parts; i++) {
+		const enum tw_component c = m->part[i].component;
+		struct tw_weights_shape s;
+
+		if (k->shape(&m->part[i], &s, err) < 0)
+			return -1;
+		all.non_negative &= s.non_negative;
+		all.additive &= s.additive;
+		if (c != TW_PACKAGE && c != TW_PLATFORM)
+			continue;
+		all.floor = s.floor;
+		all.rises = s.rises;
+	}
+	all.rises &= all.non_negative;
+	*out = all;
 	return 0;
 }
 
@@ -330,6 +386,7 @@ int tw_weights_write(const struct tw_model *m, enum tw_client client, struct tw_
 		     struct tw_err *err)
 {
 	const struct kind *k = find_kind(m);
+	struct tw_weights_shape shape;
 	char *metric;
 
 	if (k == NULL)
@@ -343,6 +400,12 @@ int tw_weights_write(const struct tw_model *m, enum tw_client client, struct tw_
 	if (tw_weights_first_metric(m, &metric, err) < 0)
 		return -1;
 	free(metric);
+	if (tw_weights_shape(m, &shape, err) < 0)
+		return -1;
+	if (shape.known && !shape.non_negative)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "model '%s': its weights give negative power",
+			       m->info.name);
 	if (client == TW_CLIENT_0_5_TOTAL)
 		return write_total(m, out, err);
 	return write_components(m, k, client, out, err);

@@ -48,11 +48,21 @@ bool tw_weights_small(const struct tw_model_info *i);
  */
 unsigned tw_weights_clients(const struct tw_model *m);
 
-/*
- * Whether weights give power where there is no use: those that do not make all dynamic
- * power 0 in Kepler up to 0.7.12. Those of trees, which it does not compute, do not.
- */
-int tw_weights_floor(const struct tw_model *m, bool *out, struct tw_err *err);
+/* What the power that weights give does as the use of a machine grows. */
+struct tw_weights_shape {
+	bool known; /* the model is a small set of weights; else all else is false */
+	/*
+	 * Package or platform has power without use. Kepler up to 0.7.12 has no dynamic
+	 * power at all without it.
+	 */
+	bool floor;
+	bool non_negative; /* every component, whatever the use */
+	bool rises;        /* that, and package or platform rises with use */
+	bool additive;     /* every component: non-negative weights and no constant */
+};
+
+int tw_weights_shape(const struct tw_model *m, struct tw_weights_shape *out,
+		     struct tw_err *err);
 
 /*
  * The metric that a request must name first for the client to compute the weights right:
@@ -64,6 +74,8 @@ int tw_weights_first_metric(const struct tw_model *m, char **out, struct tw_err 
 /*
  * Append the weights as the client takes them. TW_UNSUPPORTED if there are none for
  * it: only plain weights exist for old clients, a platform's power only as a total.
+ * Weights that give negative power are refused: Kepler converts power to an unsigned
+ * integer, so -77 W becomes 1.8e16 W there.
  */
 int tw_weights_write(const struct tw_model *m, enum tw_client client, struct tw_buf *out,
 		     struct tw_err *err);

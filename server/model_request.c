@@ -132,14 +132,19 @@ static int take_metric(struct reader *r, const struct tw_jsax_event *e,
 	return 0;
 }
 
-/* Kinds that the client reads. Others than ensembles are given to who does not say. */
+static bool is_text(const struct tw_jsax_event *e, const char *text)
+{
+	return e->type == TW_JSAX_TEXT && e->len == strlen(text) &&
+	       memcmp(e->text, text, e->len) == 0;
+}
+
+/* Model classes that the client reads. */
 static int take_class(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
 {
-	static const char name[] = "ensemble";
-
 	(void)err;
-	r->w.ensembles |= e->type == TW_JSAX_TEXT && e->len == sizeof(name) - 1 &&
-			  memcmp(e->text, name, e->len) == 0;
+	r->w.classes = true;
+	r->w.ensembles |= is_text(e, "ensemble");
+	r->w.trees |= is_text(e, "xgboost");
 	return 0;
 }
 

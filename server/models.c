@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/models.h"
 
+#include "estimator/certificate.h"
 #include "lib/err.h"
 #include "lib/httpd.h"
 #include "model-db/index.h"
@@ -71,6 +72,14 @@ size_t tw_models_served(struct tw_models *m)
 	return count;
 }
 
+static void tell(struct tw_models *m, const struct tw_err *why)
+{
+	pthread_mutex_lock(&m->log_lock);
+	tw_log_warn_limited(&m->unreadable,
+			    "cannot use a model, continuing without it: %s", why->text);
+	pthread_mutex_unlock(&m->log_lock);
+}
+
 void tw_models_give_up(struct tw_models *m, struct tw_index *x,
 		       const struct tw_index_entry *e, const enum tw_client *client,
 		       const struct tw_err *why)
@@ -82,8 +91,14 @@ void tw_models_give_up(struct tw_models *m, struct tw_index *x,
 	else
 		tw_index_give_up(x, e);
 	atomic_fetch_add(&m->given_up, 1);
-	pthread_mutex_lock(&m->log_lock);
-	tw_log_warn_limited(&m->unreadable,
-			    "cannot use a model, continuing without it: %s", why->text);
-	pthread_mutex_unlock(&m->log_lock);
+	tell(m, why);
+}
+
+bool tw_models_prove(struct tw_models *m, struct tw_index *x,
+		     const struct tw_index_entry *e, struct tw_err *why)
+{
+	if (tw_index_prove(x, e, tw_certify_model, why) == 0)
+		return true;
+	tell(m, why);
+	return false;
 }

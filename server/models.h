@@ -60,4 +60,11 @@ void tw_models_give_up(struct tw_models *m, struct tw_index *x,
 		       const struct tw_index_entry *e, const enum tw_client *client,
 		       const struct tw_err *why);
 
+/*
+ * False: the model must not be sent to a client that names no trainer, because its power
+ * does not rise with load. It is logged once, and chosen no more for such clients.
+ */
+bool tw_models_prove(struct tw_models *m, struct tw_index *x,
+		     const struct tw_index_entry *e, struct tw_err *why);
+
 #endif /* TW_SERVER_MODELS_H */

@@ -59,6 +59,12 @@ static int answer(struct tw_models *models, struct tw_index *x, const struct tw_
 		if (tw_choose(x, w, &choice, err) < 0)
 			return -1;
 		e = choice.entry;
+		if (!w->weight && w->trainer == NULL &&
+		    !tw_models_prove(models, x, e, &why)) {
+			if (why.code == TW_NOMEM)
+				return tw_fail(err, TW_NOMEM, "%s", why.text);
+			continue;
+		}
 		if (send_model(x, e, w, r, &why) == 0) {
 			tw_log_debug("model chosen model=%s pipeline=%s group=%s "
 				     "match=%s weight=%d client=%d",

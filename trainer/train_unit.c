@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_unit.h"
 
-#include "estimator/predictor.h"
+#include "estimator/certificate.h"
+#include "estimator/power_model.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
 #include "trainer/samples.h"
@@ -10,6 +11,9 @@
 #include "trainer/validate.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define CERTIFICATE_ROWS 16
 
 void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *data,
 			const struct tw_trainer *trainer)
@@ -297,6 +301,35 @@ static void judge_extra(struct tw_train_unit *u, size_t extra)
 	}
 }
 
+/* On rays to the corners of the data and to some of its rows, from first to last. */
+static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+	const size_t count = d->d.rows < CERTIFICATE_ROWS ? d->d.rows : CERTIFICATE_ROWS;
+	double *rows = calloc(count * d->cols, sizeof(*rows));
+	struct tw_power_model *p = NULL;
+	struct tw_certificate c;
+	int rc = -1;
+
+	if (rows == NULL) {
+		tw_fail(err, TW_NOMEM, "certificate of %s", u->model.info.name);
+		goto out;
+	}
+	for (size_t i = 0; i < count; i++)
+		memcpy(rows + i * d->cols, d->x + i * d->d.rows / count * d->cols,
+		       d->cols * sizeof(*rows));
+	if (tw_power_model_borrow(&u->model, &p, err) < 0 ||
+	    tw_certify(p, rows, count, &c, err) < 0 ||
+	    tw_certificate_write(&c, u->model.info.metadata, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_power_model_free(p);
+	free(rows);
+	return rc;
+}
+
 static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 {
 	const struct tw_err *failure;
@@ -313,7 +346,8 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 		judge_extra(u, i);
 	if (tw_train_model(u, job, &u->model, &u->err) < 0)
 		return;
-	if (tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)
+	if (add_certificate(u, &u->err) < 0 ||
+	    tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)
 		return;
 	add_validation(u, &u->err);
 }

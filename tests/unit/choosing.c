@@ -41,7 +41,8 @@ static const struct sample alt[] = {
 	{ .source = "redfish",
 	  .group = "BPFOnly",
 	  .mae_w = 1,
-	  .text = "{\"All_Weights\":{\"Bias_Weight\":0,\"Numerical_Variables\":{}}}",
+	  .text = "{\"All_Weights\":{\"Bias_Weight\":0,\"Numerical_Variables\":{"
+		  "\"bpf_cpu_time_ms\":{\"scale\":1000,\"weight\":1}}}}",
 	  .metadata = "{\"package_r2\":0.9,\"package_p95\":2,"
 		      "\"dram_r2\":0.7,\"dram_p95\":3,\"core_r2\":null}" },
 	{ .source = "redfish", .group = "BPFOnly", .mae_w = 2, .node_type = 7 },
@@ -118,7 +119,9 @@ int choosing_ask(const struct tw_index *x, const struct choosing *q,
 		.loose_node_type = !q->strict,
 		.spec = q->spec,
 		.weight = q->weight,
+		.classes = !q->no_classes,
 		.ensembles = q->ensembles,
+		.trees = q->trees,
 		.client = q->client,
 	};
 	struct tw_err ours = { 0 };

@@ -23,6 +23,8 @@ struct choosing {
 	bool strict;
 	bool weight;
 	bool ensembles;
+	bool no_classes; /* model_classes is not given */
+	bool trees;
 	enum tw_client client;
 	struct tw_machine_spec spec;
 };

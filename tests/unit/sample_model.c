@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 #include "lib/fileset.h"
+#include "model-db/fitness.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/tw_test.h"
 
@@ -15,7 +16,10 @@ static const char * or (const char *text, const char *otherwise)
 	return text != NULL ? text : otherwise;
 }
 
-/* Bias 10; feature i has scale 1000 and weight i + 1. Or trees that are none. */
+/*
+ * Bias 10, or 0 of a workload; feature i has scale 1000 and weight i + 1. Or trees that
+ * cannot be read.
+ */
 static char *component_text(const struct sample *s, const struct tw_feature_group *g)
 {
 	char text[4096];
@@ -26,8 +30,9 @@ static char *component_text(const struct sample *s, const struct tw_feature_grou
 	if (strcmp(or (s->predictor, "linear"), "linear") != 0)
 		return strdup("{\"learner\":{\"trees\":[0.5,1e-3]}}");
 	used = (size_t)snprintf(text, sizeof(text),
-				"{\"All_Weights\":{\"Bias_Weight\":10,"
-				"\"Categorical_Variables\":{},\"Numerical_Variables\":{");
+				"{\"All_Weights\":{\"Bias_Weight\":%d,"
+				"\"Categorical_Variables\":{},\"Numerical_Variables\":{",
+				s->output == TW_DYN_POWER ? 0 : 10);
 	for (size_t i = 0; i < g->count; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 					 "%s\"%s\":{\"scale\":1000,\"mean\":0,"
@@ -55,6 +60,16 @@ static void add_part(const struct sample *s, const struct tw_feature_group *g,
 	p->len = strlen(p->text);
 }
 
+/* A model whose text tells nothing has a certificate, so that it may be chosen. */
+static const char *metadata_of(const struct sample *s)
+{
+	if (s->metadata != NULL)
+		return s->metadata;
+	return strcmp(or (s->predictor, "linear"), "linear") == 0 ? "{}"
+	       : s->output == TW_DYN_POWER ? "{\"" TW_CERTIFICATE_ADDITIVE "\":true}"
+					   : "{\"" TW_CERTIFICATE_RISES "\":true}";
+}
+
 void sample_model(const struct sample *s, struct tw_model *out)
 {
 	const struct tw_feature_group *g =
@@ -79,7 +94,7 @@ void sample_model(const struct sample *s, struct tw_model *out)
 			1, sizeof(i->name) - 1);
 	for (size_t f = 0; f < g->count; f++)
 		assert_int_equal(tw_strs_adds(&i->features, g->features[f], &err), 0);
-	i->metadata = json_loads(or (s->metadata, "{}"), 0, NULL);
+	i->metadata = json_loads(metadata_of(s), 0, NULL);
 	assert_non_null(i->metadata);
 	if (i->source->components[0] == TW_PLATFORM) {
 		add_part(s, g, TW_PLATFORM, out);

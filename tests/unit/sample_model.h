@@ -14,8 +14,10 @@ struct sample {
 	long long node_type;
 	double mae_w; /* 1.5; NAN is undefined */
 	struct tw_machine_spec spec;
-	const char *text;     /* of every component; or what fits the predictor */
-	const char *metadata; /* JSON object of further keys; NULL: none */
+	const char *text; /* of every component; or what fits the predictor */
+	/* JSON object of further keys; NULL: a certificate where the text tells nothing
+	 */
+	const char *metadata;
 };
 
 /* A model of the group's features. *out must be all zero; it is yours. */

@@ -169,6 +169,10 @@ static bool is_candidate(const struct tw_wanted *w, const struct tw_filter *f,
 		return false;
 	if (w->weight && w->trainer == NULL && strcmp(e->predictor, "linear") != 0)
 		return false;
+	if (w->weight && tw_index_is_trees(e) && !w->trees)
+		return false;
+	if (!w->weight && w->trainer == NULL && e->fitness == TW_UNFIT)
+		return false;
 	return tw_filter_pass(f, e, NULL);
 }
 
@@ -190,8 +194,21 @@ static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
 	return a->rank < b->rank;
 }
 
-static const struct tw_index_entry *look_at_all(const struct tw_index *x,
-						const struct tw_wanted *w)
+/* Of trees, of models that serve shares of one machine, or of all. */
+struct among {
+	bool trees;
+	const struct tw_index_machine *shares_of;
+};
+
+static bool is_among(const struct among *a, const struct tw_index_entry *e)
+{
+	if (a->trees && !tw_index_is_trees(e))
+		return false;
+	return a->shares_of == NULL || (e->machine == a->shares_of && e->serves_shares);
+}
+
+static const struct tw_index_entry *
+look_among(const struct tw_index *x, const struct tw_wanted *w, const struct among *a)
 {
 	const struct tw_index_entry *best = NULL;
 	struct tw_filter f = { 0 };
@@ -201,11 +218,30 @@ static const struct tw_index_entry *look_at_all(const struct tw_index *x,
 	for (size_t i = 0; i < tw_index_count(x); i++) {
 		const struct tw_index_entry *e = tw_index_at(x, i);
 
-		if (is_candidate(w, &f, e) && (best == NULL || better(w, e, best)))
+		if (is_among(a, e) && is_candidate(w, &f, e) &&
+		    (best == NULL || better(w, e, best)))
 			best = e;
 	}
 	tw_filter_release(&f);
 	return best;
+}
+
+static const struct tw_index_entry *look_at_all(const struct tw_index *x,
+						const struct tw_wanted *w)
+{
+	struct among a = { .trees = !w->weight && !w->classes && w->trainer == NULL };
+	const struct tw_index_entry *best = look_among(x, w, &a), *share;
+
+	if (best == NULL && a.trees) {
+		a.trees = false;
+		best = look_among(x, w, &a);
+	}
+	if (best == NULL || w->trainer != NULL || w->spec.cores == 0 ||
+	    2 * w->spec.cores > best->machine->spec.cores || best->serves_shares)
+		return best;
+	a.shares_of = best->machine;
+	share = look_among(x, w, &a);
+	return share != NULL ? share : best;
 }
 
 /* ---- */
@@ -220,7 +256,9 @@ static struct tw_wanted draw_request(unsigned *seed)
 	struct tw_wanted w = { .source = tw_energy_source_find("rapl-sysfs"),
 			       .node_type = -1,
 			       .loose_node_type = draw(seed, 3) > 0,
-			       .weight = draw(seed, 2) == 0 };
+			       .weight = draw(seed, 2) == 0,
+			       .classes = draw(seed, 2) == 0,
+			       .trees = draw(seed, 2) == 0 };
 	struct tw_err err = { 0 };
 
 	assert_int_equal(
@@ -313,7 +351,8 @@ static void a_model_that_is_given_up_makes_room_for_the_next(void **state)
 	char *db = scratch_new();
 	struct tw_wanted w = { .source = tw_energy_source_find("rapl-sysfs"),
 			       .node_type = -1,
-			       .loose_node_type = true };
+			       .loose_node_type = true,
+			       .classes = true };
 	struct tw_choice choice;
 	struct tw_index *x;
 	struct tw_err err = { 0 };

@@ -77,6 +77,11 @@ static const struct {
 	  TW_NOTFOUND,
 	  "no model of AbsPower for hmc: BPFOnly: none of trainer "
 	  "'ExponentialRegressionTrainer'; Basic: no weights for this client; " },
+	{ { .weight = true, .trainer = "XgboostFitTrainer" },
+	  TW_NOTFOUND,
+	  "no model of AbsPower for rapl-sysfs: BPFOnly: none of trainer "
+	  "'XgboostFitTrainer'; Basic: none of trainer 'XgboostFitTrainer'; CounterOnly: "
+	  "no weights for this client; " },
 	{ { .source = "acpi", .filter = "mae:19.9" },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for acpi: BPFOnly: filter 'mae' not passed; no models in "

@@ -65,7 +65,7 @@ static const char acpi_answer[] =
 
 static void a_model_that_is_published_is_taken_up_and_a_broken_one_is_not(void **state)
 {
-	static const char swapped[] = "{\"powers\":{\"package\":[7,7],\"dram\":[7,7]},"
+	static const char swapped[] = "{\"powers\":{\"package\":[8,7],\"dram\":[8,7]},"
 				      "\"msg\":\"\",\"core_ratio\":1}\n";
 	struct sample s = four_cores;
 	struct fixture f;
@@ -76,7 +76,7 @@ static void a_model_that_is_published_is_taken_up_and_a_broken_one_is_not(void *
 	ask(&f, simple, simple_answer);
 	s.spec.cores = 0;
 	s.text = "{\"All_Weights\":{\"Bias_Weight\":7,\"Numerical_Variables\":{"
-		 "\"cpu_cycles\":{\"scale\":1,\"weight\":0},"
+		 "\"cpu_cycles\":{\"scale\":1000,\"weight\":1},"
 		 "\"cpu_instructions\":{\"scale\":1,\"weight\":0},"
 		 "\"cache_miss\":{\"scale\":1,\"weight\":0}}}}";
 	publish(&f, "first", &s);

@@ -211,7 +211,7 @@ static void curves_are_for_current_clients_only(void **state)
 	char *text = write_weights(&s, TW_CLIENT_CURRENT), *metric = NULL;
 	struct tw_model m = { 0 };
 	struct tw_err err = { 0 };
-	bool floor = false;
+	struct tw_weights_shape shape;
 
 	(void)state;
 	assert_string_equal(text, "{\"model_name\":\"ExponentialRegressionTrainer_0\","
@@ -227,8 +227,9 @@ static void curves_are_for_current_clients_only(void **state)
 	assert_int_equal(tw_weights_first_metric(&m, &metric, &err), 0);
 	assert_string_equal(metric, "bpf_cpu_time_ms");
 	free(metric);
-	assert_int_equal(tw_weights_floor(&m, &floor, &err), 0);
-	assert_true(floor);
+	assert_int_equal(tw_weights_shape(&m, &shape, &err), 0);
+	assert_true(shape.known && shape.floor && shape.rises && shape.non_negative);
+	assert_false(shape.additive);
 	tw_model_release(&m);
 }
 
@@ -320,7 +321,7 @@ static void mean_and_variance_follow_from_the_scale(void **state)
 		.source = "acpi",
 		.text = "{\"All_Weights\":{\"Categorical_Variables\":null,\"Numerical_"
 			"Variables\":"
-			"{\"bpf_cpu_time_ms\":{\"scale\":0.5,\"mean\":3,\"weight\":-2e-3}"
+			"{\"bpf_cpu_time_ms\":{\"scale\":0.5,\"mean\":3,\"weight\":2e-3}"
 			","
 			"\"bpf_page_cache_hit\":{\"scale\":0,\"weight\":7}}}}",
 	};
@@ -331,9 +332,47 @@ static void mean_and_variance_follow_from_the_scale(void **state)
 		text, "{\"platform\":{\"All_Weights\":{\"Bias_Weight\":0,"
 		      "\"Categorical_Variables\":{},\"Numerical_Variables\":{"
 		      "\"bpf_cpu_time_ms\":{\"scale\":0.5,\"mean\":0,\"variance\":0.25,"
-		      "\"weight\":-0.002},\"bpf_page_cache_hit\":{\"scale\":1,\"mean\":0,"
+		      "\"weight\":0.002},\"bpf_page_cache_hit\":{\"scale\":1,\"mean\":0,"
 		      "\"variance\":1,\"weight\":0}}}}}");
 	free(text);
+}
+
+static void weights_that_give_negative_power_are_refused(void **state)
+{
+	static const char *const texts[] = {
+		"{\"All_Weights\":{\"Bias_Weight\":-1,\"Numerical_Variables\":{"
+		"\"bpf_cpu_time_ms\":{\"scale\":1,\"weight\":1}}}}",
+		"{\"All_Weights\":{\"Bias_Weight\":50,\"Numerical_Variables\":{"
+		"\"bpf_cpu_time_ms\":{\"scale\":1,\"weight\":-1e-3}}}}",
+		"{\"All_Weights\":{\"Bias_Weight\":1,\"Categorical_Variables\":"
+		"{\"cpu_architecture\":{\"Sky Lake\":{\"weight\":-1.5}}},"
+		"\"Numerical_Variables\":{}}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const struct sample s = { .group = "BPFOnly", .text = texts[i] };
+		struct tw_weights_shape shape;
+		struct tw_model m = { 0 };
+		struct tw_err err = { 0 };
+
+		sample_model(&s, &m);
+		assert_int_equal(tw_weights_shape(&m, &shape, &err), 0);
+		assert_true(shape.known);
+		assert_false(shape.non_negative || shape.rises || shape.additive);
+		tw_model_release(&m);
+		for (int c = 0; c < TW_CLIENT_COUNT; c++)
+			assert_refused(&s, (enum tw_client)c, TW_UNSUPPORTED,
+				       "its weights give negative power");
+	}
+	assert_refused(&(struct sample){ .source = "acpi",
+					 .group = "BPFOnly",
+					 .trainer = "LogarithmicRegressionTrainer",
+					 .predictor = "curvefit",
+					 .text = CURVE("logarithmic", "bpf_cpu_time_ms",
+						       "[-3,4,70]") },
+		       TW_CLIENT_CURRENT, TW_UNSUPPORTED,
+		       "its weights give negative power");
 }
 
 static void categories_are_kept(void **state)
@@ -447,6 +486,7 @@ int main(void)
 		cmocka_unit_test(curves_of_two_metrics_have_no_weights),
 		cmocka_unit_test(only_some_kinds_have_weights),
 		cmocka_unit_test(mean_and_variance_follow_from_the_scale),
+		cmocka_unit_test(weights_that_give_negative_power_are_refused),
 		cmocka_unit_test(categories_are_kept),
 		cmocka_unit_test(weights_that_crash_clients_are_refused),
 		cmocka_unit_test(every_failed_allocation_is_reported),

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/fitness.h"
+
+#include "model-db/model.h"
+#include "model-db/weights.h"
+
+#include <string.h>
+
+static enum tw_fitness unfit(const char **why, const char *reason)
+{
+	*why = reason;
+	return TW_UNFIT;
+}
+
+/* The isolator that leaves idle power to the workloads: 89 W for each idle container. */
+static bool has_idle_in_target(const struct tw_model_info *i)
+{
+	const char *isolator =
+		json_string_value(json_object_get(i->metadata, "isolator"));
+
+	return isolator != NULL && strcmp(isolator, "NoneIsolator") == 0;
+}
+
+static enum tw_fitness judge_dynamic(const struct tw_model_info *i,
+				     const struct tw_weights_shape *shape,
+				     const char **why)
+{
+	const bool additive =
+		shape->known ? shape->additive
+			     : json_is_true(json_object_get(i->metadata,
+							    TW_CERTIFICATE_ADDITIVE));
+
+	if (has_idle_in_target(i))
+		return unfit(why, TW_FITNESS_IDLE);
+	return additive ? TW_FIT : unfit(why, TW_FITNESS_NOT_ADDITIVE);
+}
+
+/* Weights of either sign may still rise on the rows that there are. */
+static enum tw_fitness judge_absolute(const struct tw_model_info *i,
+				      const struct tw_weights_shape *shape,
+				      const char **why)
+{
+	const json_t *rises = json_object_get(i->metadata, TW_CERTIFICATE_RISES);
+
+	if (shape->rises || json_is_true(rises))
+		return TW_FIT;
+	return json_is_false(rises) ? unfit(why, TW_FITNESS_FALLS) : TW_FITNESS_UNKNOWN;
+}
+
+enum tw_fitness tw_model_fitness(const struct tw_model_info *i,
+				 const struct tw_weights_shape *shape, const char **why)
+{
+	*why = NULL;
+	return i->output == TW_DYN_POWER ? judge_dynamic(i, shape, why)
+					 : judge_absolute(i, shape, why);
+}
