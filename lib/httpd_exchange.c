@@ -155,7 +155,6 @@ static enum MHD_Result hand_over(struct exchange *e, struct MHD_Connection *c,
 {
 	struct tw_http_reply r = { 0 };
 
-	tw_guard_answering(e->connection);
 	e->job = tw_httpd_work_add(e->server->work, q);
 	if (e->job != NULL)
 		return MHD_YES;
@@ -179,6 +178,8 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 		.params = &e->params,
 	};
 
+	/* The request is complete. The next deadline is set in queue_reply(). */
+	tw_guard_working(e->connection);
 	if (e->refused != 0)
 		return answer_refused(e, c, path);
 	if (e->job != NULL) {

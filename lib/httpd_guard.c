@@ -15,10 +15,13 @@
 /* How often the guard looks. */
 #define LOOK_MS 1000
 
+/* The deadline of a connection that has none. */
+#define NEVER_MS UINT64_MAX
+
 struct tw_guarded {
 	int fd;
 	void *owner;
-	atomic_ullong until_ms; /* when it is ended */
+	atomic_ullong until_ms; /* when it is ended, or NEVER_MS */
 	struct tw_guarded *before, *after;
 };
 
@@ -70,21 +73,26 @@ static uint64_t wait_for(const struct tw_guarded *c, uint64_t now)
 {
 	const uint64_t until = atomic_load_explicit(&c->until_ms, memory_order_relaxed);
 
+	if (until == NEVER_MS)
+		return NEVER_MS;
 	return until >= now ? until - now + 1 : LOOK_MS;
 }
 
 int tw_guard_wait_ms(struct tw_guard *g)
 {
 	const uint64_t now = tw_now_ms();
-	uint64_t least = INT_MAX;
-	bool any;
+	uint64_t least = NEVER_MS;
 
 	pthread_mutex_lock(&g->lock);
-	any = g->first != NULL;
-	for (const struct tw_guarded *c = g->first; c != NULL; c = c->after)
-		least = wait_for(c, now) < least ? wait_for(c, now) : least;
+	for (const struct tw_guarded *c = g->first; c != NULL; c = c->after) {
+		const uint64_t wait = wait_for(c, now);
+
+		least = wait < least ? wait : least;
+	}
 	pthread_mutex_unlock(&g->lock);
-	return any ? (int)least : -1;
+	if (least == NEVER_MS)
+		return -1;
+	return least < INT_MAX ? (int)least : INT_MAX;
 }
 
 int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err)
@@ -188,6 +196,12 @@ void tw_guard_received(struct tw_guarded *c, size_t bytes)
 		atomic_fetch_add_explicit(&c->until_ms,
 					  bytes / 1024 * TW_GUARD_MS_PER_KIB,
 					  memory_order_relaxed);
+}
+
+void tw_guard_working(struct tw_guarded *c)
+{
+	if (c != NULL)
+		set_limit(c, NEVER_MS);
 }
 
 void tw_guard_answering(struct tw_guarded *c)

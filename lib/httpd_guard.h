@@ -8,7 +8,8 @@
  *
  * A client has TW_GUARD_HEAD_MS from its connection, or its last answer, to the end of
  * its headers; the same again for its body, and TW_GUARD_MS_PER_KIB for each KiB of that
- * which has come; and TW_GUARD_ANSWER_MS to take its answer.
+ * which has come; and TW_GUARD_ANSWER_MS to take its answer. While the server works on
+ * the answer the connection has no deadline: the client can do nothing but wait.
  */
 
 #include <stdbool.h>
@@ -32,7 +33,7 @@ int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err);
 /* End what is late. */
 void tw_guard_look(struct tw_guard *g);
 
-/* Until there is something to look for; -1: nothing is open. */
+/* Until the next deadline; -1: no connection has one. */
 int tw_guard_wait_ms(struct tw_guard *g);
 
 void tw_guard_close(struct tw_guard *g); /* NULL is fine; no connection may be left */
@@ -47,6 +48,7 @@ void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c); /* NULL is fine */
 void tw_guard_waiting(struct tw_guarded *c);
 void tw_guard_receiving(struct tw_guarded *c);
 void tw_guard_received(struct tw_guarded *c, size_t bytes);
+void tw_guard_working(struct tw_guarded *c);
 void tw_guard_answering(struct tw_guarded *c);
 
 #endif /* TW_HTTPD_GUARD_H */

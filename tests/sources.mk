@@ -24,8 +24,9 @@ test-wrap-test_meter_hwmon := pread
 test-wrap-test_file := fsync rename
 test-wrap-test_fit_xgboost := XGBoosterUpdateOneIter XGBGetLastError
 test-wrap-test_fileset := fsync
-# Its clock.
+# Their clock.
 test-wrap-test_httpd_guard := tw_now_ms
+test-wrap-test_httpd_deadline := tw_now_ms
 # The controller of tests/unit/test_ipmi.c.
 ifeq ($(FREEIPMI),1)
 test-wrap-test_ipmi := ipmi_ctx_open_inband ipmi_cmd_raw

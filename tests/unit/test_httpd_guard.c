@@ -100,6 +100,33 @@ static void who_sends_fast_enough_or_takes_an_answer_has_longer(void **state)
 	tear_down(&f, c);
 }
 
+static void while_the_server_works_there_is_no_deadline(void **state)
+{
+	struct tw_guarded *c, *other;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	c = tw_guard_add(f.guard, f.end[0], NULL);
+	assert_non_null(c);
+	tw_guard_receiving(c);
+	tw_guard_working(c);
+	assert_int_equal(tw_guard_wait_ms(f.guard), -1);
+	now_ms += UINT64_C(1000) * 86400 * 365;
+	tw_guard_look(f.guard);
+	assert_false(is_ended(&f));
+	/* Another connection has its deadline. */
+	other = tw_guard_add(f.guard, f.end[0], NULL);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
+	tw_guard_drop(f.guard, other);
+	tw_guard_answering(c);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_ANSWER_MS + 1);
+	now_ms += TW_GUARD_ANSWER_MS + 1;
+	tw_guard_look(f.guard);
+	assert_true(is_ended(&f));
+	tear_down(&f, c);
+}
+
 static void the_first_that_is_late_is_looked_for(void **state)
 {
 	struct tw_guarded *first, *second;
@@ -121,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_thread_who_polls_is_told_when_to_look),
 		cmocka_unit_test(who_sends_fast_enough_or_takes_an_answer_has_longer),
+		cmocka_unit_test(while_the_server_works_there_is_no_deadline),
 		cmocka_unit_test(the_first_that_is_late_is_looked_for),
 	};
 
