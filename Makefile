@@ -9,7 +9,7 @@
 #   make BUILD=asan      with AddressSanitizer and UBSan, in build/asan
 #   make bench           measure speed, size and accuracy
 #   make check           unit tests, fuzz corpora and the checks; no programs are started
-#   make install         to $(DESTDIR)$(prefix)
+#   make install         to $(DESTDIR)$(prefix); configuration to $(DESTDIR)$(sysconfdir)
 #   make format          lay out the sources with clang-format 14
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
@@ -32,6 +32,9 @@ datarootdir ?= $(prefix)/share
 pkgdatadir  ?= $(datarootdir)/tallywatt
 helperdir   ?= $(libexecdir)/tallywatt
 mandir      ?= $(datarootdir)/man
+# As everybody has it: /etc for the usual prefixes, else below the prefix.
+sysconfdir  ?= $(if $(filter /usr /usr/local,$(prefix)),/etc,$(prefix)/etc)
+confdir     ?= $(sysconfdir)/tallywatt
 unitdir     ?= $(prefix)/lib/systemd/system
 tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 INSTALL     ?= install
@@ -283,6 +286,11 @@ models    := $(shell find model-db/models -type f 2>/dev/null)
 units     := $(wildcard etc/systemd/*.service etc/systemd/*.socket)
 confs     := $(wildcard etc/tallywatt/*.conf)
 
+# Units and configurations name where things were installed. DESTDIR is no part of that.
+placed := sed -e 's|@bindir@|$(bindir)|g' -e 's|@confdir@|$(confdir)|g' \
+	-e 's|@pkgdatadir@|$(pkgdatadir)|g'
+examples := $(pkgdatadir)/examples
+
 install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(helperdir) $(DESTDIR)$(pkgdatadir)/models
 	$(INSTALL) -m 755 $(programs:%=$(O)/%) $(DESTDIR)$(bindir)
@@ -300,11 +308,20 @@ install: all
 		d=$(DESTDIR)$(pkgdatadir)/$$(dirname $${f#model-db/}); \
 		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
 	$(INSTALL) -d $(DESTDIR)$(unitdir) $(DESTDIR)$(tmpfilesdir) \
-		$(DESTDIR)$(pkgdatadir)/examples
-	@set -e; for f in $(units); do \
-		sed 's|@bindir@|$(bindir)|' $$f >$(DESTDIR)$(unitdir)/$$(basename $$f); done
+		$(DESTDIR)$(examples) $(DESTDIR)$(confdir)
+	$(INSTALL) -m 644 $(units) $(DESTDIR)$(unitdir)
+	$(INSTALL) -m 644 $(confs) $(DESTDIR)$(examples)
+	$(placed) -i $(units:etc/systemd/%=$(DESTDIR)$(unitdir)/%) \
+		$(confs:etc/tallywatt/%=$(DESTDIR)$(examples)/%)
 	$(INSTALL) -m 644 etc/tmpfiles.d/tallywatt.conf $(DESTDIR)$(tmpfilesdir)
-	$(INSTALL) -m 644 $(confs) $(DESTDIR)$(pkgdatadir)/examples
+	@# A configuration that is there is its administrator's.
+	@set -e; for f in $(notdir $(confs)); do \
+		new=$(DESTDIR)$(examples)/$$f; there=$(DESTDIR)$(confdir)/$$f; \
+		if [ ! -e $$there ] && [ ! -L $$there ]; then \
+			echo "$(INSTALL) -m 644 $$new $$there"; \
+			$(INSTALL) -m 644 $$new $$there; \
+		elif ! cmp -s $$new $$there; then \
+			echo "kept $$there; the sample is $$new"; fi; done
 
 uninstall:
 	rm -f $(programs:%=$(DESTDIR)$(bindir)/%)
@@ -315,6 +332,11 @@ uninstall:
 	@for f in $(man-pages); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
 	rm -f $(patsubst etc/systemd/%,$(DESTDIR)$(unitdir)/%,$(units))
 	rm -f $(DESTDIR)$(tmpfilesdir)/tallywatt.conf
+	@for f in $(notdir $(confs)); do there=$(DESTDIR)$(confdir)/$$f; \
+		if cmp -s $(DESTDIR)$(examples)/$$f $$there; then \
+			echo "rm -f $$there"; rm -f $$there; \
+		elif [ -e $$there ]; then echo "kept $$there"; fi; done
+	@rmdir $(DESTDIR)$(confdir) 2>/dev/null || :
 	rm -rf $(DESTDIR)$(pkgdatadir)
 
 dist:
