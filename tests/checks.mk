@@ -102,7 +102,7 @@ check-tools:
 
 # ---- tests with running programs -------------------------------------------
 
-test-pipeline := pipeline schemas packages publishing publish import import_database
+test-pipeline := pipeline install schemas packages publishing publish import import_database
 # Where responses come from: Prometheus and exporters.
 test-sources := query query_faults record
 test-model-server := model_server server_cases pull foreign server_setup server_fuzz \
