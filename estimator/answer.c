@@ -13,14 +13,14 @@
 #define BLOCK 32
 
 int tw_answer_check(enum tw_component c, const double *watts, size_t first, size_t rows,
-		    bool *some, struct tw_err *err)
+		    bool *nonzero, struct tw_err *err)
 {
 	for (size_t r = 0; r < rows; r++) {
 		if (!(watts[r] >= 0.0 && watts[r] <= TW_ANSWER_WATTS_MAX))
 			return tw_fail(err, TW_INVALID, "%s of row %zu is %g W",
 				       tw_component_name(c), first + r, watts[r]);
 		/* As llround() has it below: half of a milliwatt is one. */
-		*some = *some || watts[r] * 1000.0 >= 0.5;
+		*nonzero = *nonzero || watts[r] * 1000.0 >= 0.5;
 	}
 	return 0;
 }

@@ -7,8 +7,9 @@
  *
  *	{"powers":{"package":[41.2,3.1]},"msg":"","core_ratio":1}
  *
- * Kepler reads 4096 bytes once: numbers have at most 3 decimals, and components that
- * are 0 in every row are left out. A component may be written some rows at a time.
+ * Kepler reads 4096 bytes once: numbers have at most 3 decimals, and the caller leaves
+ * out components that are 0 in every row, except the main one (estimator/reply.c). A
+ * component may be written some rows at a time.
  */
 
 #include "lib/energy.h"
@@ -30,10 +31,11 @@ struct tw_answer {
 
 /*
  * Whether the answer may have these values, of rows first, first + 1 .. of a component;
- * TW_INVALID if not. *some is set where one of them does not come out as 0, else left.
+ * TW_INVALID if not. Sets *nonzero if one of them is written as other than 0; never
+ * clears it.
  */
 int tw_answer_check(enum tw_component c, const double *watts, size_t first, size_t rows,
-		    bool *some, struct tw_err *err);
+		    bool *nonzero, struct tw_err *err);
 
 /* Begin an answer at the end of out. */
 void tw_answer_begin(struct tw_answer *a, struct tw_buf *out);

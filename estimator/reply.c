@@ -50,6 +50,24 @@ static size_t rows_of_step(const struct tw_power_model *m)
 	return rows < 1 ? 1 : rows > TW_REPLY_ROWS ? TW_REPLY_ROWS : (size_t)rows;
 }
 
+/*
+ * Kepler 0.7.12 reads entry 0 of the powers of an idle request, which is 0 in all rows,
+ * and panics if `powers` is empty. The main component, package or platform, is therefore
+ * always told. A model without one tells its first component instead: Kepler takes the
+ * number of rows from any array, and a package that is absent as 0.
+ */
+static void tell_main(struct tw_reply *p)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->wanteds; i++)
+		if (p->wanted[i].component == TW_PACKAGE ||
+		    p->wanted[i].component == TW_PLATFORM)
+			at = i;
+	if (p->wanteds > 0)
+		p->wanted[at].told = true;
+}
+
 int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 		   const struct tw_served *served, const struct tw_reply_series *of,
 		   struct tw_buf *out, struct tw_err *err)
@@ -70,9 +88,10 @@ int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 			continue;
 		p->wanted[p->wanteds].part = i;
 		p->wanted[p->wanteds].component = c;
-		/* Who asks for it by name gets it, 0 or not. */
-		p->wanted[p->wanteds++].some = r->components != 0;
+		/* A component that is asked for by name is told even if it is 0. */
+		p->wanted[p->wanteds++].told = r->components != 0;
 	}
+	tell_main(p);
 	if (reserve(p, err) < 0)
 		return -1;
 	return tw_reply_rows_begin(&p->rows, r, tw_power_model_back(served->model), of,
@@ -122,7 +141,7 @@ static int predict(struct tw_reply *p, size_t *count, struct tw_err *err)
 			return -1;
 		tw_power_model_predict(model, p->wanted[i].part, &rows, watts);
 		if (tw_answer_check(p->wanted[i].component, watts, p->row, rows.rows,
-				    &p->wanted[i].some, err) < 0)
+				    &p->wanted[i].told, err) < 0)
 			return tw_err_wrap(err, "model '%s'",
 					   tw_power_model_info(model)->name);
 	}
@@ -244,10 +263,10 @@ static size_t lists_of(const struct tw_reply *p)
 									    : p->wanteds;
 }
 
-/* Components that are 0 in all rows have no powers, but what is told of their errors. */
+/* Other components that are 0 in all rows have errors and intervals, but no powers. */
 static bool is_left_out(const struct tw_reply *p)
 {
-	return p->stage == TW_REPLY_POWERS && !p->wanted[p->at].some;
+	return p->stage == TW_REPLY_POWERS && !p->wanted[p->at].told;
 }
 
 /* False: that was the last. */

@@ -33,8 +33,8 @@ struct tw_reply {
 	struct {
 		size_t part; /* of the model */
 		enum tw_component component;
-		bool some;            /* it is not 0 in every row */
-	} wanted[TW_COMPONENT_COUNT]; /* components that are told */
+		bool told;            /* its powers are in the answer */
+	} wanted[TW_COMPONENT_COUNT]; /* those asked for, or all */
 	size_t wanteds;
 	struct tw_reply_rows rows;
 	double *watts;          /* of the wanted, one behind the other */

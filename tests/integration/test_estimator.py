@@ -80,6 +80,12 @@ class Estimator(Case):
         self.check_answer(answer, zeros)
         self.assertEqual(len(set(answer["powers"]["package"])), 1)
 
+    def test_zero_rows_keep_the_main_component(self):
+        # Kepler 0.7.12 reads entry 0 of the idle power of its processes.
+        zeros = [[0.0] * len(COUNTER_ONLY)] * 5
+        powers = self.ask(zeros, output_type="DynPower")["powers"]
+        self.assertEqual(powers, {"package": [0] * 5})
+
     def test_the_order_of_metrics_is_the_clients(self):
         rows = rows_of(self.machine, 3)
         turned = ask_estimator(self.sockets[0], power_request(

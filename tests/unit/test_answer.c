@@ -12,11 +12,11 @@
 static int add(struct tw_answer *a, enum tw_component c, const double *watts, size_t rows,
 	       struct tw_err *err)
 {
-	bool some = false;
+	bool nonzero = false;
 
-	if (tw_answer_check(c, watts, 0, rows, &some, err) < 0)
+	if (tw_answer_check(c, watts, 0, rows, &nonzero, err) < 0)
 		return -1;
-	if (!some)
+	if (!nonzero)
 		return 0;
 	tw_answer_component(a, c);
 	/* In pieces: it does not matter in which. */
@@ -53,7 +53,7 @@ static void components_that_are_zero_in_every_row_are_left_out(void **state)
 
 	(void)state;
 	tw_answer_begin(&a, &b);
-	assert_int_equal(add(&a, TW_PACKAGE, zero, 3, &err), 0);
+	assert_int_equal(add(&a, TW_DRAM, zero, 3, &err), 0);
 	assert_int_equal(add(&a, TW_CORE, some, 3, &err), 0);
 	assert_int_equal(add(&a, TW_UNCORE, zero, 3, &err), 0);
 	tw_answer_ratio(&a, "0.5");
@@ -62,13 +62,38 @@ static void components_that_are_zero_in_every_row_are_left_out(void **state)
 		b.data,
 		"{\"powers\":{\"core\":[0,0,0.001]},\"msg\":\"\",\"core_ratio\":0.5}\n");
 	tw_buf_clear(&b);
+}
 
-	/* powers is an object even then. */
+static void what_rounds_to_zero_is_not_told_from_zero(void **state)
+{
+	static const double zero[] = { 0, 0.0004, -0.0 }, some[] = { 0.0005, 0 };
+	struct tw_err err = { 0 };
+	bool nonzero = false;
+
+	(void)state;
+	assert_int_equal(tw_answer_check(TW_CORE, zero, 0, 3, &nonzero, &err), 0);
+	assert_false(nonzero);
+	assert_int_equal(tw_answer_check(TW_CORE, some, 0, 2, &nonzero, &err), 0);
+	assert_true(nonzero);
+	/* The rows that follow do not take it back. */
+	assert_int_equal(tw_answer_check(TW_CORE, zero, 2, 3, &nonzero, &err), 0);
+	assert_true(nonzero);
+}
+
+static void an_array_of_zeros_has_an_entry_for_each_row(void **state)
+{
+	static const double zero[] = { 0, 0.0004, -0.0 };
+	struct tw_buf b = { 0 };
+	struct tw_answer a;
+
+	(void)state;
 	tw_answer_begin(&a, &b);
-	assert_int_equal(add(&a, TW_PACKAGE, zero, 3, &err), 0);
+	tw_answer_component(&a, TW_PACKAGE);
+	tw_answer_rows(&a, zero, 3);
 	tw_answer_ratio(&a, "2.25");
 	tw_answer_end(&a);
-	assert_string_equal(b.data, "{\"powers\":{},\"msg\":\"\",\"core_ratio\":2.25}\n");
+	assert_string_equal(b.data, "{\"powers\":{\"package\":[0,0,0]},\"msg\":\"\","
+				    "\"core_ratio\":2.25}\n");
 	tw_buf_clear(&b);
 }
 
@@ -164,6 +189,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_contracts_answer_comes_out_to_the_byte),
 		cmocka_unit_test(components_that_are_zero_in_every_row_are_left_out),
+		cmocka_unit_test(what_rounds_to_zero_is_not_told_from_zero),
+		cmocka_unit_test(an_array_of_zeros_has_an_entry_for_each_row),
 		cmocka_unit_test(numbers_have_at_most_three_decimals_and_no_zeros_behind),
 		cmocka_unit_test(numbers_read_back_within_half_a_milliwatt),
 		cmocka_unit_test(what_is_no_power_is_refused),

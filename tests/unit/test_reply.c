@@ -32,19 +32,41 @@ static char *nearest_of(size_t points)
 	return text;
 }
 
+static struct tw_power_model *load(struct tw_model *m)
+{
+	struct tw_power_model *p = NULL;
+	struct tw_err err = { 0 };
+
+	if (tw_power_model_new(m, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
 static struct tw_power_model *make(const char *predictor, const char *text)
 {
 	const struct sample s = { .source = "acpi",
 				  .predictor = predictor,
 				  .text = text };
-	struct tw_power_model *p = NULL;
 	struct tw_model m = { 0 };
-	struct tw_err err = { 0 };
 
 	sample_model(&s, &m);
-	if (tw_power_model_new(&m, &p, &err) < 0)
-		fail_msg("%s", err.text);
-	return p;
+	return load(&m);
+}
+
+/* Package and dram, linear and without idle power: 0 where there is no use. */
+#define NO_IDLE                                                               \
+	"{\"All_Weights\":{\"Bias_Weight\":0,\"Categorical_Variables\":{},"   \
+	"\"Numerical_Variables\":{\"cache_miss\":{\"scale\":1,\"weight\":1}," \
+	"\"cpu_cycles\":{\"scale\":1,\"weight\":0},"                          \
+	"\"cpu_instructions\":{\"scale\":1,\"weight\":0}}}}"
+
+static void make_without_idle(const char *source, struct tw_model *out)
+{
+	const struct sample s = { .source = source,
+				  .output = TW_DYN_POWER,
+				  .text = NO_IDLE };
+
+	sample_model(&s, out);
 }
 
 /* How many turns, each of them over before it begins, a reply of ROWS rows takes. */
@@ -99,11 +121,56 @@ static void each_row_of_a_costly_model_gives_others_their_turn(void **state)
 	free(text);
 }
 
+static void an_idle_request_is_answered_with_the_packages_zeros(void **state)
+{
+	struct tw_model m = { 0 };
+	struct tw_power_model *p;
+
+	(void)state;
+	make_without_idle("rapl-sysfs", &m);
+	p = load(&m);
+	turns_of(
+		p,
+		"{\"powers\":{\"package\":[0,0,0,0,0]},\"msg\":\"\",\"core_ratio\":1}\n");
+	tw_power_model_free(p);
+}
+
+static void an_idle_request_is_answered_with_the_platforms_zeros(void **state)
+{
+	struct tw_model m = { 0 };
+	struct tw_power_model *p;
+
+	(void)state;
+	make_without_idle("acpi", &m);
+	p = load(&m);
+	turns_of(p, "{\"powers\":{\"platform\":[0,0,0,0,0]},\"msg\":\"\",\"core_ratio\":"
+		    "1}\n");
+	tw_power_model_free(p);
+}
+
+static void a_model_without_a_package_tells_its_first_component(void **state)
+{
+	struct tw_model m = { 0 };
+	struct tw_power_model *p;
+
+	(void)state;
+	make_without_idle("rapl-sysfs", &m);
+	m.part[0].component = TW_CORE;
+	m.part[1].component = TW_DRAM;
+	p = load(&m);
+	turns_of(p,
+		 "{\"powers\":{\"core\":[0,0,0,0,0]},\"msg\":\"\",\"core_ratio\":1}\n");
+	tw_power_model_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_few_rows_of_a_cheap_model_take_one_turn),
 		cmocka_unit_test(each_row_of_a_costly_model_gives_others_their_turn),
+		cmocka_unit_test(an_idle_request_is_answered_with_the_packages_zeros),
+		cmocka_unit_test(an_idle_request_is_answered_with_the_platforms_zeros),
+		cmocka_unit_test(a_model_without_a_package_tells_its_first_component),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
