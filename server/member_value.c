@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *tw_member_describe(const struct tw_jsax_event *e)
 {
@@ -65,6 +66,22 @@ int tw_member_bool(const char *name, const struct tw_jsax_event *e, bool *out,
 		*out = e->type == TW_JSAX_TRUE;
 	else if (e->type != TW_JSAX_NULL)
 		return tw_member_fail_type(name, "true or false", e, err);
+	return 0;
+}
+
+static bool is_word(const struct tw_jsax_event *e, const char *word)
+{
+	return strlen(word) == e->len && strncasecmp(e->text, word, e->len) == 0;
+}
+
+int tw_member_bool_word(const char *name, const struct tw_jsax_event *e, bool *out,
+			struct tw_err *err)
+{
+	if (e->type != TW_JSAX_TEXT)
+		return tw_member_bool(name, e, out, err);
+	if (!is_word(e, "true") && !is_word(e, "false"))
+		return tw_member_fail_type(name, "true or false", e, err);
+	*out = is_word(e, "true");
 	return 0;
 }
 

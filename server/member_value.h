@@ -34,6 +34,10 @@ int tw_member_text(const char *name, const struct tw_jsax_event *e, char **out,
 int tw_member_bool(const char *name, const struct tw_jsax_event *e, bool *out,
 		   struct tw_err *err);
 
+/* The same, or its name as text in any case: "true", "False". */
+int tw_member_bool_word(const char *name, const struct tw_jsax_event *e, bool *out,
+			struct tw_err *err);
+
 /* Whether the number is written without a point and an exponent in the document. */
 bool tw_member_is_whole(const struct tw_jsax_event *e, const char *document);
 

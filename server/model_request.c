@@ -93,7 +93,7 @@ static int take_weight(struct reader *r, const struct tw_jsax_event *e,
 		       struct tw_err *err)
 {
 	r->weight_given = e->type != TW_JSAX_NULL;
-	return tw_member_bool(r->member->name, e, &r->w.weight, err);
+	return tw_member_bool_word(r->member->name, e, &r->w.weight, err);
 }
 
 static int take_list(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)

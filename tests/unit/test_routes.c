@@ -96,7 +96,7 @@ static void the_zip_is_the_best_model(void **state)
 static void what_cannot_be_served_says_why(void **state)
 {
 	(void)state;
-	running_refuses("/model", "{" ABS ",\"weight\":\"false\"}", 400,
+	running_refuses("/model", "{" ABS ",\"weight\":\"yes\"}", 400,
 			"request.weight: expected");
 	running_refuses("/model", "{" ABS ",\"filter\":\"mae\"}", 400, "filter 'mae'");
 	running_refuses("/model", "{" ABS ",\"filter\":\"mae:0.5\"}", 404,
