@@ -275,6 +275,25 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 	return take_field(p, e, err);
 }
 
+/* A client may call features by old names: Kepler up to 0.5.3. */
+static int replace_old_names(struct tw_request_parser *p, struct tw_err *err)
+{
+	struct tw_strs *metrics = &p->request.metrics;
+
+	for (size_t i = 0; i < metrics->count; i++) {
+		const struct tw_feature_old *old = tw_feature_old_alias(metrics, i);
+		char *name;
+
+		if (old == NULL)
+			continue;
+		name = tw_arena_text(&p->arena, old->feature, strlen(old->feature));
+		if (name == NULL)
+			return tw_fail(err, TW_NOMEM, "metrics[%zu]", i);
+		metrics->at[i] = name;
+	}
+	return 0;
+}
+
 static int finish(struct tw_request_parser *p, struct tw_err *err)
 {
 	struct tw_request *r = &p->request;
@@ -295,7 +314,8 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 	if (r->source == NULL)
 		return tw_fail(err, TW_INVALID, "source: '%.64s' is not known",
 			       p->source);
-	if (tw_request_system_finish(&p->system, r, err) < 0)
+	if (replace_old_names(p, err) < 0 ||
+	    tw_request_system_finish(&p->system, r, err) < 0)
 		return -1;
 	r->x = p->values.x;
 	r->rows = p->values.rows;

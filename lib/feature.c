@@ -30,6 +30,23 @@ static const struct tw_feature features[] = {
 	{ "node_page_faults", "faults/s" },
 };
 
+/*
+ * cpu_instr and irq_* are the names in requests of Kepler up to 0.5.3
+ * (pkg/config/types.go); the others are of its metrics and of old models.
+ */
+static const struct tw_feature_old old_names[] = {
+	{ "block_irq", "bpf_block_irq", 1.0 },
+	{ "bpf_cpu_time_us", "bpf_cpu_time_ms", 1e-3 },
+	{ "cpu_instr", "cpu_instructions", 1.0 },
+	{ "irq_block", "bpf_block_irq", 1.0 },
+	{ "irq_net_rx", "bpf_net_rx_irq", 1.0 },
+	{ "irq_net_tx", "bpf_net_tx_irq", 1.0 },
+	{ "net_rx_irq", "bpf_net_rx_irq", 1.0 },
+	{ "net_tx_irq", "bpf_net_tx_irq", 1.0 },
+};
+
+_Static_assert(COUNT(old_names) <= 32, "sets of old names are bits of an unsigned");
+
 static const char *const accelerator_only[] = { "accelerator_intel_qat" };
 static const char *const basic[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit",
 				     "cache_miss", "cpu_cycles", "cpu_instructions" };
@@ -114,6 +131,34 @@ bool tw_feature_is_work(const char *name)
 		if (strcmp(states[i], name) == 0)
 			return false;
 	return true;
+}
+
+size_t tw_feature_old_count(void)
+{
+	return COUNT(old_names);
+}
+
+const struct tw_feature_old *tw_feature_old_at(size_t i)
+{
+	assert(i < COUNT(old_names));
+	return &old_names[i];
+}
+
+const struct tw_feature_old *tw_feature_old_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(old_names); i++)
+		if (strcmp(old_names[i].name, name) == 0)
+			return &old_names[i];
+	return NULL;
+}
+
+const struct tw_feature_old *tw_feature_old_alias(const struct tw_strs *names, size_t i)
+{
+	const struct tw_feature_old *old = tw_feature_old_find(names->at[i]);
+
+	if (old == NULL || old->factor != 1.0 || tw_strs_has(names, old->feature))
+		return NULL;
+	return old;
 }
 
 size_t tw_feature_group_count(void)

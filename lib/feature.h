@@ -48,6 +48,25 @@ const struct tw_feature *tw_feature_find(const char *name);
  */
 bool tw_feature_is_work(const char *name);
 
+/* What earlier releases of Kepler call a feature. */
+struct tw_feature_old {
+	const char *name, *feature;
+	double factor; /* from its unit to the feature's */
+};
+
+/* Sorted by name; at most 32. */
+size_t tw_feature_old_count(void);
+const struct tw_feature_old *tw_feature_old_at(size_t i);
+
+/* NULL if it is no old name. */
+const struct tw_feature_old *tw_feature_old_find(const char *name);
+
+/*
+ * The old name that names->at[i] is, if it can be replaced by the feature's: the unit is
+ * the same and the list does not have the feature itself. Else NULL.
+ */
+const struct tw_feature_old *tw_feature_old_alias(const struct tw_strs *names, size_t i);
+
 size_t tw_feature_group_count(void);
 const struct tw_feature_group *tw_feature_group_at(size_t i);
 

@@ -44,7 +44,8 @@ struct tw_index;
 struct tw_index_entry;
 
 struct tw_wanted {
-	struct tw_strs metrics; /* what the client can measure */
+	struct tw_strs metrics; /* what the client can measure; the names of today */
+	unsigned old_names;     /* metrics that it calls otherwise: server/old_names.h */
 	const struct tw_energy_source *source;
 	enum tw_output output;
 	char *trainer;       /* NULL: any. Exact */

@@ -15,29 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of earlier releases; the factor makes their unit ours. */
-static const struct {
-	const char *old, *name;
-	double factor;
-} renamed[] = {
-	{ "block_irq", "bpf_block_irq", 1.0 },
-	{ "bpf_cpu_time_us", "bpf_cpu_time_ms", 1e-3 },
-	{ "cpu_instr", "cpu_instructions", 1.0 },
-	{ "net_rx_irq", "bpf_net_rx_irq", 1.0 },
-	{ "net_tx_irq", "bpf_net_tx_irq", 1.0 },
-};
-
 const char *tw_import_feature(const char *name, double *factor)
 {
-	*factor = 1.0;
-	if (tw_feature_find(name) != NULL)
-		return name;
-	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
-		if (strcmp(renamed[i].old, name) == 0) {
-			*factor = renamed[i].factor;
-			return renamed[i].name;
-		}
-	return NULL;
+	const struct tw_feature_old *old = tw_feature_old_find(name);
+
+	*factor = old != NULL ? old->factor : 1.0;
+	if (old != NULL)
+		return old->feature;
+	return tw_feature_find(name) != NULL ? name : NULL;
 }
 
 /* What Numerical_Variables say of a feature of ours. */

@@ -6,6 +6,7 @@
 #include "lib/num.h"
 #include "model-db/choose.h"
 #include "server/member_value.h"
+#include "server/old_names.h"
 #include "server/output_name.h"
 
 #include <stdint.h>
@@ -334,6 +335,10 @@ static int complete(struct reader *r, struct tw_err *err)
 			       TW_REQUEST_METRICS_MAX);
 	if (!r->weight_given)
 		r->w.weight = r->output->weight;
+	/* The features of a zip have fixed names: a client with other names cannot use
+	 * it. */
+	if (r->w.weight && tw_old_names_replace(&r->w.metrics, &r->w.old_names, err) < 0)
+		return tw_err_wrap(err, WHERE);
 	if (r->w.source == NULL)
 		r->w.source = tw_energy_source_wanted(NULL);
 	return 0;

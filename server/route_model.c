@@ -6,6 +6,7 @@
 #include "model-db/index.h"
 #include "model-db/index_use.h"
 #include "server/model_request.h"
+#include "server/old_names.h"
 #include "server/routes.h"
 #include "server/send_zip.h"
 #include "server/service.h"
@@ -22,15 +23,35 @@ static void let_go(void *index)
 	tw_index_unref(index);
 }
 
+/* Clients that use old names are few: their weights are written for each request. */
+static int send_renamed(struct tw_index_text *t, unsigned old_names,
+			struct tw_http_reply *r, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+
+	if (tw_old_names_restore(t->text, t->len, old_names, &b, err) < 0) {
+		tw_buf_clear(&b);
+		return -1;
+	}
+	tw_http_reply_buf(r, &b);
+	return 0;
+}
+
 /* The index's own text, and a reference for as long as it is being sent. */
 static int send_weights(struct tw_index *x, const struct tw_index_entry *e,
 			const struct tw_wanted *w, struct tw_http_reply *r,
 			struct tw_err *err)
 {
 	struct tw_index_text t = { 0 };
+	int sent;
 
 	if (tw_index_weights(x, e, w->client, &t, err) < 0)
 		return -1;
+	if (w->old_names != 0) {
+		sent = send_renamed(&t, w->old_names, r, err);
+		tw_index_text_release(&t);
+		return sent;
+	}
 	if (t.own != NULL)
 		tw_http_reply_lend(r, t.text, t.len, free, t.own);
 	else

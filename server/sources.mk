@@ -5,6 +5,7 @@ server-src += server/member_value.c
 server-src += server/model_metrics.c
 server-src += server/model_request.c
 server-src += server/models.c
+server-src += server/old_names.c
 server-src += server/output_name.c
 server-src += server/pull.c
 server-src += server/pull_metrics.c

@@ -86,6 +86,12 @@ class Estimator(Case):
         powers = self.ask(zeros, output_type="DynPower")["powers"]
         self.assertEqual(powers, {"package": [0] * 5})
 
+    def test_features_may_have_their_old_names(self):
+        rows = rows_of(self.machine, 3)
+        old = ["cpu_instr" if f == "cpu_instructions" else f for f in COUNTER_ONLY]
+        self.check_answer(ask_estimator(self.sockets[0], power_request(
+            old, rows, trainer_name=TRAINER)), rows)
+
     def test_the_order_of_metrics_is_the_clients(self):
         rows = rows_of(self.machine, 3)
         turned = ask_estimator(self.sockets[0], power_request(

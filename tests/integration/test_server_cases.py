@@ -3,7 +3,8 @@
 
 A case is a request's body and what is wanted of the answer: status; model (by name) or pipeline;
 keys, sorted, of the JSON; zip; detail, a part of an error's; mw: a component's power in mW for
-features, by the formulas of docs/wire.md, "Weights"; spec, parts of the machine_spec.
+features, by the formulas of docs/wire.md, "Weights"; numerical, the features that a component
+has weights of, sorted; spec, parts of the machine_spec.
 """
 import io
 import json
@@ -123,6 +124,9 @@ class Clients(Case):
             self.assertEqual(body["model_name"], want["model"])
         if "spec" in want:
             self.assertEqual(body["machine_spec"], want["spec"])
+        for component, names in want.get("numerical", {}).items():
+            numerical = body[component]["All_Weights"]["Numerical_Variables"]
+            self.assertEqual(sorted(numerical), names, component)
         for component, features, mw in want.get("mw", ()):
             got = milliwatts(body.get("model_name", "SGDRegressorTrainer_0"),
                              body[component], request["metrics"][0], features)

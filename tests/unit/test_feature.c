@@ -47,6 +47,23 @@ static void features_of_a_group_are_known_sorted_and_short(void **state)
 	assert_string_equal(tw_feature_find("bpf_cpu_time_ms")->unit, "ms/s");
 }
 
+static void old_names_are_sorted_and_of_features(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < tw_feature_old_count(); i++) {
+		const struct tw_feature_old *old = tw_feature_old_at(i);
+
+		assert_ptr_equal(tw_feature_old_find(old->name), old);
+		assert_null(tw_feature_find(old->name));
+		assert_non_null(tw_feature_find(old->feature));
+		assert_true(old->factor > 0);
+		if (i > 0)
+			assert_true(strcmp(tw_feature_old_at(i - 1)->name, old->name) <
+				    0);
+	}
+	assert_null(tw_feature_old_find("cpu_instructions"));
+}
+
 static void a_group_is_valid_where_all_its_features_are(void **state)
 {
 	const struct tw_feature_group *g = tw_feature_group_find("CounterOnly");
@@ -81,6 +98,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_are_sorted_unique_and_findable),
 		cmocka_unit_test(features_of_a_group_are_known_sorted_and_short),
+		cmocka_unit_test(old_names_are_sorted_and_of_features),
 		cmocka_unit_test(a_group_is_valid_where_all_its_features_are),
 		cmocka_unit_test(outputs_have_names_both_ways),
 	};

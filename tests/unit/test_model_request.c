@@ -309,6 +309,30 @@ static void numbers_and_lengths_have_limits(void **state)
 	free(text);
 }
 
+static void old_names_are_taken_where_weights_are_wanted(void **state)
+{
+	struct tw_wanted w = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse("{\"metrics\":[\"cpu_instr\"],"
+			       "\"output_type\":\"DynComponentModelWeight\"}",
+			       &w, &err),
+			 0);
+	assert_string_equal(w.metrics.at[0], "cpu_instructions");
+	assert_true(w.old_names != 0);
+	tw_wanted_release(&w);
+
+	/* The client of a zip could not bind the feature. */
+	assert_int_equal(parse("{\"metrics\":[\"cpu_instr\"],\"weight\":false,"
+			       "\"output_type\":\"DynPower\"}",
+			       &w, &err),
+			 0);
+	assert_string_equal(w.metrics.at[0], "cpu_instr");
+	assert_int_equal(w.old_names, 0);
+	tw_wanted_release(&w);
+}
+
 static void a_name_of_300_bytes_is_just_a_name(void **state)
 {
 	struct tw_wanted w = { 0 };
@@ -340,8 +364,8 @@ static void bytes_behind_the_length_are_not_read(void **state)
 static void every_failed_allocation_is_reported(void **state)
 {
 	static const char text[] =
-		"{\"output_type\":\"AbsPower\",\"metrics\":[\"a\",\"b\"],"
-		"\"trainer_name\":\"t\",\"pipeline_name\":\"p\","
+		"{\"output_type\":\"AbsPower\",\"metrics\":[\"a\",\"cpu_instr\"],"
+		"\"trainer_name\":\"t\",\"pipeline_name\":\"p\",\"weight\":true,"
 		"\"filter\":\"mae:1\"}";
 	int failures = 0;
 
@@ -359,7 +383,7 @@ static void every_failed_allocation_is_reported(void **state)
 		}
 		failures++;
 	}
-	assert_true(failures >= 6);
+	assert_true(failures >= 7);
 }
 
 int main(void)
@@ -370,6 +394,7 @@ int main(void)
 		cmocka_unit_test(each_generation_is_told_by_its_keys),
 		cmocka_unit_test(what_is_malformed_is_refused_with_its_place),
 		cmocka_unit_test(numbers_and_lengths_have_limits),
+		cmocka_unit_test(old_names_are_taken_where_weights_are_wanted),
 		cmocka_unit_test(a_name_of_300_bytes_is_just_a_name),
 		cmocka_unit_test(bytes_behind_the_length_are_not_read),
 		cmocka_unit_test(every_failed_allocation_is_reported),

@@ -75,6 +75,25 @@ static void keplers_request_is_read_however_it_is_cut(void **state)
 	}
 }
 
+static void old_names_of_features_are_those_of_today(void **state)
+{
+	static const char text[] =
+		"{\"metrics\":[\"cpu_instr\",\"irq_block\",\"block_irq\",\"cpu_time\"],"
+		"\"values\":[[1,2,3,4]],\"output_type\":\"DynPower\"}";
+	static const char *const want[] = { "cpu_instructions", "bpf_block_irq",
+					    "block_irq", "cpu_time" };
+	const struct tw_request *r;
+	struct outcome o;
+
+	(void)state;
+	r = take(&o, text, sizeof(text));
+	assert_int_equal(r->metrics.count, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(r->metrics.at[i], want[i]);
+	assert_true(r->x[0] == 1 && r->x[1] == 2);
+	tw_request_parser_free(o.parser);
+}
+
 static void keys_come_in_any_order_and_unknown_ones_are_passed_over(void **state)
 {
 	static const char text[] =
@@ -473,6 +492,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keplers_request_is_read_however_it_is_cut),
+		cmocka_unit_test(old_names_of_features_are_those_of_today),
 		cmocka_unit_test(keys_come_in_any_order_and_unknown_ones_are_passed_over),
 		cmocka_unit_test(who_asks_for_version_2_may_name_components),
 		cmocka_unit_test(versions_and_components_that_are_not_known_are_refused),
