@@ -114,7 +114,13 @@ static bool is_version(const char *word)
 	       word[1 + strspn(word + 1, "0123456789")] == '\0';
 }
 
-/* "4-bit", "multi-core"; but "96-core" tells. */
+/* "core", "cores" */
+static bool is_core(const char *word)
+{
+	return strcmp(word, "core") == 0 || strcmp(word, "cores") == 0;
+}
+
+/* "4-bit", "multi-core", "96-core", "64-cores": a spec has the number of cores apart. */
 static bool is_kind(const char *word)
 {
 	const char *dash = strchr(word, '-');
@@ -123,7 +129,7 @@ static bool is_kind(const char *word)
 		return false;
 	if (strcmp(dash, "-bit") == 0)
 		return is_digit(word[0]);
-	return strcmp(dash, "-core") == 0 && is_letter(word[0]);
+	return is_core(dash + 1);
 }
 
 /* "ghz", "2.4ghz" */
@@ -196,6 +202,18 @@ void tw_processor_name(const char *brand, size_t len, char out[TW_SPEC_TEXT])
 	/* One letter names no processor. */
 	if (n.len < 2)
 		out[0] = '\0';
+}
+
+void tw_processor_drop_cores(char *name)
+{
+	char *core = strrchr(name, '_'), *count = core;
+
+	if (core == NULL || !is_core(core + 1))
+		return;
+	while (count > name && is_digit(count[-1]))
+		count--;
+	if (count < core && count > name + 1 && count[-1] == '_')
+		count[-1] = '\0';
 }
 
 void tw_vendor_name(const char *vendor, size_t len, char out[TW_SPEC_TEXT])

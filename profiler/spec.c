@@ -4,6 +4,7 @@
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/num.h"
+#include "profiler/name.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -92,7 +93,11 @@ int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *
 			continue;
 		if (mark_seen(seen, i, where, key, err) < 0)
 			return -1;
-		return take_text(v, where, key, (char *)s + texts[i].offset, err);
+		if (take_text(v, where, key, (char *)s + texts[i].offset, err) < 0)
+			return -1;
+		/* One form for requests, databases and this machine. */
+		tw_processor_drop_cores(s->processor);
+		return 0;
 	}
 	for (size_t i = 0; i < COUNT(figures); i++) {
 		uint32_t figure = 0;

@@ -29,6 +29,7 @@ struct tw_machine_spec {
 /*
  * From the wire's object (docs/wire.md): any key may be missing, null, 0 or -1; numbers
  * may come as text ("4") or as 4.0. A number that is none is TW_INVALID with its path.
+ * The processor is taken without a number of cores (tw_processor_drop_cores()).
  * `where` is for errors.
  */
 int tw_machine_spec_from_json(const json_t *obj, const char *where,

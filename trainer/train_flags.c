@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "profiler/name.h"
 #include "trainer/cmd_rows.h"
 #include "trainer/names.h"
 #include "trainer/smooth.h"
@@ -145,7 +146,10 @@ static int set_spec(const struct tw_train_flags *f, struct tw_machine_spec *s,
 	set_figure(&s->threads_per_core, f->threads_per_core);
 	if (set_text(s->vendor, "vendor", f->vendor, err) < 0)
 		return -1;
-	return set_text(s->processor, "processor", f->processor, err);
+	if (set_text(s->processor, "processor", f->processor, err) < 0)
+		return -1;
+	tw_processor_drop_cores(s->processor);
+	return 0;
 }
 
 int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,

@@ -18,7 +18,7 @@
 #define CLOSE 1e-9
 
 /* What kepler-model-server calls wrongly, and what is right (its fault is in golden's
- * README): names cut at "(TM)", words run together. */
+ * README): names cut at "(TM)", words run together, numbers of cores. */
 static const struct {
 	const char *brand, *want;
 } better[] = {
@@ -30,6 +30,12 @@ static const struct {
 	{ "AMD Opteron(tm) Processor 6376", "amd_opteron_6376" },
 	{ "Intel(R) Atom(TM) CPU  C3558  @ 2.20GHz", "intel_atom_c3558" },
 	{ "QEMU Virtual CPU version 2.5+", "qemu_virtual_version_2.5+" },
+	/* With the number of cores kepler-model-server does not find its own database's
+	 * EPYC types: those are amd_epyc_9654. */
+	{ "AMD EPYC 9654 96-Core Processor", "amd_epyc_9654" },
+	{ "AMD Ryzen 7 5800X 8-Core Processor", "amd_ryzen_7_5800x" },
+	{ "AMD Ryzen Threadripper PRO 3995WX 64-Cores",
+	  "amd_ryzen_threadripper_pro_3995wx" },
 };
 
 static const char *find_better(const char *brand)
@@ -138,7 +144,11 @@ static void a_processor_is_named_by_what_tells_it_from_others(void **state)
 		expect_processor(better[i].brand, better[i].want);
 	expect_processor("Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz",
 			 "intel_xeon_e5_2686v4");
-	expect_processor("AMD EPYC 9654 96-Core Processor", "amd_epyc_9654_96_core");
+	expect_processor("AMD EPYC 9754 128-Core Processor", "amd_epyc_9754");
+	expect_processor("AMD EPYC 8-Core Processor", "amd_epyc");
+	expect_processor("AMD Ryzen Threadripper 2950X 16-Core Processor",
+			 "amd_ryzen_threadripper_2950x");
+	expect_processor("96-Core Processor", "");
 	expect_processor("AMD EPYC-Rome Processor", "amd_epyc_rome");
 	expect_processor("Quad-Core AMD Opteron(tm) Processor 2356", "amd_opteron_2356");
 	expect_processor("AMD Ryzen 7 5700G with Radeon Graphics", "amd_ryzen_7_5700g");
@@ -182,6 +192,143 @@ static void what_does_not_fit_is_left_out_by_whole_words(void **state)
 	assert_string_equal(name, "amd_epyc");
 }
 
+static void a_number_of_cores_is_cut_off_the_end(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "amd_epyc_9654_96_core", "amd_epyc_9654" },
+		{ "amd_ryzen_threadripper_pro_3995wx_64_cores",
+		  "amd_ryzen_threadripper_pro_3995wx" },
+		{ "amd_epyc_9654", "amd_epyc_9654" },
+		{ "amd_epyc", "amd_epyc" },
+		{ "intel_core", "intel_core" },
+		{ "96_core_amd", "96_core_amd" },
+		{ "amd_core", "amd_core" },
+		{ "epyc9654_core", "epyc9654_core" },
+		{ "96_core", "96_core" },
+		{ "_96_core", "_96_core" },
+		{ "_core", "_core" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char name[TW_SPEC_TEXT];
+
+		snprintf(name, sizeof(name), "%s", cases[i][0]);
+		tw_processor_drop_cores(name);
+		assert_string_equal(name, cases[i][1]);
+	}
+}
+
+/* ---- the EPYC types of published SPECpower results ---- */
+
+#define EPYC "AMD EPYC "
+#define TYPES_MAX 64
+
+struct epyc_type {
+	char model[16]; /* "7742" */
+	int cores;      /* of a chip */
+};
+
+static void add_type(struct epyc_type *types, size_t *count, const char *name, int cores)
+{
+	char model[16] = "";
+
+	assert_int_equal(sscanf(name, EPYC "%15[0-9A-Z]", model), 1);
+	for (size_t i = 0; i < *count; i++)
+		if (strcmp(types[i].model, model) == 0)
+			return;
+	assert_true(*count < TYPES_MAX);
+	memcpy(types[*count].model, model, sizeof(model));
+	types[(*count)++].cores = cores;
+}
+
+/* Field n, from 0, of a line of CSV with quoted fields; up to 127 bytes of it. */
+static void get_field(const char *line, int n, char out[128])
+{
+	bool quoted = false;
+	size_t len = 0;
+
+	for (const char *p = line; *p != '\0' && *p != '\n' && n >= 0; p++) {
+		if (*p == '"')
+			quoted = !quoted;
+		else if (*p == ',' && !quoted)
+			n--;
+		else if (n == 0 && len < 127)
+			out[len++] = *p;
+	}
+	out[len] = '\0';
+}
+
+static size_t read_types(struct epyc_type *types)
+{
+	enum { NAME = 5, CHIPS = 11, CORES = 12 };
+	char path[512], name[128], chips[128], cores[128], *data;
+	struct tw_err err = { 0 };
+	size_t len, count = 0;
+
+	shared_path(path, sizeof(path), "data/specpower/specpower.csv");
+	if (tw_file_read(path, 1 << 20, &data, &len, &err) < 0)
+		fail_msg("%s", err.text);
+	for (const char *line = data; line != NULL && *line != '\0';
+	     line = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : NULL) {
+		get_field(line, NAME, name);
+		get_field(line, CHIPS, chips);
+		get_field(line, CORES, cores);
+		if (strncmp(name, EPYC, strlen(EPYC)) == 0)
+			add_type(
+				types, &count, name,
+				(int)(strtol(cores, NULL, 10) / strtol(chips, NULL, 10)));
+	}
+	free(data);
+	return count;
+}
+
+/* As a client sends it, or a database has it. */
+static void name_in_a_spec(const char *name, char out[TW_SPEC_TEXT])
+{
+	struct tw_machine_spec s;
+	struct tw_err err = { 0 };
+	json_t *v = json_pack("{s:s}", "processor", name);
+
+	assert_non_null(v);
+	assert_int_equal(tw_machine_spec_from_json(v, "spec", &s, &err), 0);
+	memcpy(out, s.processor, TW_SPEC_TEXT);
+	json_decref(v);
+}
+
+static void every_epyc_of_specpower_is_found_by_what_it_calls_itself(void **state)
+{
+	struct epyc_type types[TYPES_MAX];
+	const size_t count = read_types(types);
+	size_t found = 0, asked = 0;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		char brand[128], old[128], model[16], want[64], got[TW_SPEC_TEXT];
+
+		memcpy(model, types[i].model, sizeof(model));
+		for (char *p = model; *p != '\0'; p++)
+			*p = (char)(*p >= 'A' && *p <= 'Z' ? *p - 'A' + 'a' : *p);
+		snprintf(want, sizeof(want), "amd_epyc_%s", model);
+		/* /proc/cpuinfo */
+		snprintf(brand, sizeof(brand), EPYC "%.15s %d-Core Processor",
+			 types[i].model, types[i].cores);
+		tw_processor_name(brand, strlen(brand), got);
+		found += strcmp(got, want) == 0;
+		/* Kepler */
+		snprintf(old, sizeof(old), "%s_%d_core", want, types[i].cores);
+		name_in_a_spec(old, got);
+		asked += strcmp(got, want) == 0;
+	}
+	print_message("EPYC types of SPECpower: %zu; found by brand %zu, by Kepler's "
+		      "name %zu\n",
+		      count, found, asked);
+	assert_true(count >= 9);
+	assert_int_equal(found, count);
+	assert_int_equal(asked, count);
+}
+
 static void a_vendor_is_its_first_word(void **state)
 {
 	(void)state;
@@ -217,6 +364,9 @@ int main(void)
 		cmocka_unit_test(similarities_are_those_of_kepler_model_server),
 		cmocka_unit_test(a_processor_is_named_by_what_tells_it_from_others),
 		cmocka_unit_test(what_does_not_fit_is_left_out_by_whole_words),
+		cmocka_unit_test(a_number_of_cores_is_cut_off_the_end),
+		cmocka_unit_test(
+			every_epyc_of_specpower_is_found_by_what_it_calls_itself),
 		cmocka_unit_test(a_vendor_is_its_first_word),
 		cmocka_unit_test(similarity_of_texts_has_no_edge),
 	};

@@ -76,12 +76,48 @@ static double expected_uncertainty(const char *name, bool loose, double golden)
 	return golden;
 }
 
+/*
+ * Its names have numbers of cores ("amd_ryzen_7_5800x_8_core"), which we cut off when we
+ * read them; its similarities count their letters. The formulas are compared on its
+ * names.
+ */
+static void set_golden_name(const json_t *spec, struct tw_machine_spec *s)
+{
+	const char *name = json_string_value(json_object_get(spec, "processor"));
+
+	if (name != NULL)
+		snprintf(s->processor, sizeof(s->processor), "%s", name);
+}
+
+static struct tw_machine_spec golden_spec(const json_t *obj)
+{
+	struct tw_machine_spec s = parse_spec(obj);
+
+	set_golden_name(obj, &s);
+	return s;
+}
+
+static void read_golden_types(struct tw_node_types *out)
+{
+	json_t *obj = read_shared("data/node_type_index.json");
+
+	take_types(json_incref(obj), out);
+	for (size_t i = 0; i < out->count; i++) {
+		char key[16];
+
+		snprintf(key, sizeof(key), "%u", out->at[i].number);
+		set_golden_name(json_object_get(json_object_get(obj, key), "attrs"),
+				&out->at[i].spec);
+	}
+	json_decref(obj);
+}
+
 static void expect_choice(const json_t *golden, const struct tw_node_types *types,
 			  bool loose)
 {
 	const char *name = json_string_value(json_object_get(golden, "name"));
 	const json_t *want = json_object_get(golden, loose ? "loose" : "strict");
-	const struct tw_machine_spec s = parse_spec(json_object_get(golden, "spec"));
+	const struct tw_machine_spec s = golden_spec(json_object_get(golden, "spec"));
 	const double number = json_number_value(json_array_get(want, 0));
 	const double uncertainty = expected_uncertainty(
 		name, loose, json_number_value(json_array_get(want, 1)));
@@ -103,7 +139,7 @@ static void expect_choice(const json_t *golden, const struct tw_node_types *type
 
 static void expect_similarities(const json_t *golden, const struct tw_node_types *types)
 {
-	const struct tw_machine_spec s = parse_spec(json_object_get(golden, "spec"));
+	const struct tw_machine_spec s = golden_spec(json_object_get(golden, "spec"));
 	const json_t *all = json_object_get(golden, "similarity");
 
 	assert_int_equal(json_object_size(all), types->count);
@@ -124,7 +160,7 @@ static void choices_are_those_of_kepler_model_server(void **state)
 	size_t i, seen = 0;
 
 	(void)state;
-	take_types(read_shared("data/node_type_index.json"), &types);
+	read_golden_types(&types);
 	json_array_foreach(golden, i, v) {
 		/* The other collection is not part of the recorded data. */
 		if (strcmp(json_string_value(json_object_get(v, "collection")),

@@ -52,6 +52,21 @@ static void the_wires_object_is_read_and_written(void **state)
 	json_decref(v);
 }
 
+static void a_processor_is_read_without_its_number_of_cores(void **state)
+{
+	struct tw_machine_spec s =
+		read_spec("{\"processor\":\"amd_epyc_9654_96_core\",\"cores\":192}");
+
+	(void)state;
+	assert_string_equal(s.processor, "amd_epyc_9654");
+	assert_int_equal(s.cores, 192);
+	/* Whatever comes first. */
+	s = read_spec(
+		"{\"processor\":\"amd_epyc_7763_64_core\",\"vendor\":\"x_1_core\"}");
+	assert_string_equal(s.processor, "amd_epyc_7763");
+	assert_string_equal(s.vendor, "x_1_core");
+}
+
 static void what_is_missing_null_zero_or_minus_one_is_unknown(void **state)
 {
 	static const char *const texts[] = {
@@ -132,6 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_wires_object_is_read_and_written),
+		cmocka_unit_test(a_processor_is_read_without_its_number_of_cores),
 		cmocka_unit_test(what_is_missing_null_zero_or_minus_one_is_unknown),
 		cmocka_unit_test(numbers_may_be_text_or_have_a_point),
 		cmocka_unit_test(what_is_no_number_is_refused_with_its_path),
