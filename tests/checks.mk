@@ -107,7 +107,7 @@ test-pipeline := pipeline install schemas packages publishing publish import imp
 test-sources := query query_faults record
 test-model-server := model_server server_cases pull foreign server_setup server_fuzz \
 	server_stress
-test-estimator := estimator models library estimator_faults estimator_clients
+test-estimator := estimator models library estimator_faults estimator_clients kepler_client
 test-offline-trainer := offline_trainer main_job
 test-collector := collector collector_power collector_kepler collector_meters \
 	collector_models collector_asked collector_names top
