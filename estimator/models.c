@@ -58,10 +58,39 @@ static bool same_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
-		     uint64_t hash)
+/* Whether a metric that `is` accepts is above 0 in any row. */
+static bool is_used(const struct tw_request *r, bool (*is)(const char *name))
 {
-	if (k->hash != hash || k->output != r->output || k->source != r->source ||
+	const size_t width = r->metrics.count - r->systems;
+
+	for (size_t i = 0; i < width; i++)
+		for (size_t row = 0; is(r->metrics.at[i]) && row < r->rows; row++)
+			if (r->x[row * width + i] > 0)
+				return true;
+	return false;
+}
+
+/*
+ * Whether the counters that a request lists count nothing. Rows at rest do not tell, and
+ * must be answered by the model of the rows before them: so what the last rows under load
+ * have shown holds. Lock held.
+ */
+static bool lacks_counters(struct tw_models *m, const struct tw_request *r)
+{
+	if (!tw_feature_list_unproven(&r->metrics))
+		return false;
+	if (is_used(r, tw_feature_is_counter))
+		m->counters_seen = true;
+	else if (is_used(r, tw_feature_is_work))
+		m->counters_seen = false;
+	return !m->counters_seen;
+}
+
+static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
+		     bool unproven, uint64_t hash)
+{
+	if (k->hash != hash || k->counters_unproven != unproven ||
+	    k->output != r->output || k->source != r->source ||
 	    !same_text(k->trainer, r->trainer) || !same_text(k->filter, r->filter) ||
 	    k->metrics.count != r->metrics.count)
 		return false;
@@ -82,7 +111,8 @@ static int copy_text(char **to, const char *from, struct tw_err *err)
 }
 
 static int make_entry(const struct tw_models *m, const struct tw_request *r,
-		      uint64_t hash, struct tw_models_entry **out, struct tw_err *err)
+		      bool unproven, uint64_t hash, struct tw_models_entry **out,
+		      struct tw_err *err)
 {
 	struct tw_models_entry *e = calloc(1, sizeof(*e));
 
@@ -92,6 +122,7 @@ static int make_entry(const struct tw_models *m, const struct tw_request *r,
 	e->key.output = r->output;
 	e->key.source = r->source;
 	e->key.hash = hash;
+	e->key.counters_unproven = unproven;
 	if (copy_text(&e->key.trainer, r->trainer, err) < 0 ||
 	    copy_text(&e->key.filter, r->filter, err) < 0 ||
 	    tw_strs_copy(&e->key.metrics, &r->metrics, err) < 0) {
@@ -156,13 +187,15 @@ enum tw_models_state tw_models_find(struct tw_models *m, const struct tw_request
 	const uint64_t hash = hash_metrics(&r->metrics);
 	enum tw_models_state state = TW_MODELS_NONE;
 	struct tw_models_entry *e = NULL;
+	bool unproven;
 
 	pthread_mutex_lock(&m->lock);
+	unproven = lacks_counters(m, r);
 	for (size_t i = 0; i < m->count && e == NULL; i++)
-		if (key_fits(&m->entry[i]->key, r, hash))
+		if (key_fits(&m->entry[i]->key, r, unproven, hash))
 			e = m->entry[i];
 	if (e == NULL) {
-		if (make_entry(m, r, hash, &e, why) < 0)
+		if (make_entry(m, r, unproven, hash, &e, why) < 0)
 			goto out;
 		add_entry(m, e);
 		for (size_t i = 0; i < m->dbs; i++)

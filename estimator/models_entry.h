@@ -28,6 +28,7 @@ struct tw_models_key {
 	const struct tw_energy_source *source;
 	char *trainer, *filter; /* NULL: any */
 	struct tw_strs metrics; /* sorted */
+	bool counters_unproven; /* as in struct tw_wanted */
 	uint64_t hash;
 };
 
@@ -64,6 +65,8 @@ struct tw_models {
 	bool stop;
 	struct tw_models_counts counts;
 	uint64_t uses;
+	/* The last rows under load had values of counters: this machine has them. */
+	bool counters_seen;
 	struct tw_models_entry *entry[TW_MODELS_KEYS_MAX];
 	size_t count;
 

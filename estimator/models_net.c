@@ -77,7 +77,8 @@ static char *make_kept_key(const struct net *n, const struct wish *w)
 	tw_buf_addf(&b, " trainer=%s filter=%s", k->trainer != NULL ? k->trainer : "",
 		    k->filter != NULL ? k->filter : "");
 	for (size_t i = 0; i < k->metrics.count; i++)
-		tw_buf_addf(&b, " %s", k->metrics.at[i]);
+		if (!k->counters_unproven || !tw_feature_is_counter(k->metrics.at[i]))
+			tw_buf_addf(&b, " %s", k->metrics.at[i]);
 	for (size_t i = 0; i < b.len; i++)
 		if (b.data[i] == '\n')
 			b.data[i] = ' ';

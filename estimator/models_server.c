@@ -60,10 +60,14 @@ static char *make_body(const struct tw_wanted *w, size_t *len)
 {
 	struct tw_buf b = { 0 };
 	json_t *spec = tw_machine_spec_to_json(&w->spec);
+	const char *separator = "";
 
 	tw_buf_adds(&b, "{\"metrics\":[");
 	for (size_t i = 0; i < w->metrics.count; i++) {
-		tw_buf_adds(&b, i > 0 ? "," : "");
+		if (w->counters_unproven && tw_feature_is_counter(w->metrics.at[i]))
+			continue;
+		tw_buf_adds(&b, separator);
+		separator = ",";
 		tw_buf_add_json_text(&b, w->metrics.at[i], strlen(w->metrics.at[i]));
 	}
 	tw_buf_adds(&b, "],\"weight\":false,\"node_type\":-1,\"model_classes\":[");

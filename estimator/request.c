@@ -108,7 +108,7 @@ static int take_text(struct tw_request_parser *p, const char **to,
 	return 0;
 }
 
-/* A list of different names, or null for none. */
+/* A list of names, or null for none. Kepler 0.6 lists block_devices_used twice. */
 static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 		     const struct tw_jsax_event *e, struct tw_err *err)
 {
@@ -130,9 +130,6 @@ static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 			       TW_REQUEST_METRICS_MAX);
 	if (tw_strs_add_in(to, &p->arena, e->text, e->len, err) < 0)
 		return tw_err_wrap(err, "%s[%zu]", name, to->count);
-	if (tw_strs_find(to, to->at[to->count - 1]) != (ptrdiff_t)to->count - 1)
-		return tw_fail(err, TW_INVALID, "%s[%zu]: '%s' is there twice", name,
-			       to->count - 1, to->at[to->count - 1]);
 	return 0;
 }
 

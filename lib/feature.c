@@ -133,6 +133,23 @@ bool tw_feature_is_work(const char *name)
 	return true;
 }
 
+bool tw_feature_is_counter(const char *name)
+{
+	static const char *const counters[] = { "cache_miss", "cpu_cycles",
+						"cpu_instructions" };
+
+	for (size_t i = 0; i < COUNT(counters); i++)
+		if (strcmp(counters[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool tw_feature_list_unproven(const struct tw_strs *names)
+{
+	return tw_strs_has(names, "cpu_ref_cycles") &&
+	       tw_strs_has(names, "bpf_cpu_time_ms");
+}
+
 size_t tw_feature_old_count(void)
 {
 	return COUNT(old_names);

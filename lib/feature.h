@@ -48,6 +48,16 @@ const struct tw_feature *tw_feature_find(const char *name);
  */
 bool tw_feature_is_work(const char *name);
 
+/* Whether it is read from a processor's counters, which most virtual machines lack. */
+bool tw_feature_is_counter(const char *name);
+
+/*
+ * Kepler 0.8 and 0.9 list all metrics and send 0 for counters that the machine lacks.
+ * True of such a list: it has cpu_ref_cycles, which no model uses, and bpf_cpu_time_ms,
+ * which Kepler 0.6 calls otherwise. The list then does not prove that there are counters.
+ */
+bool tw_feature_list_unproven(const struct tw_strs *names);
+
 /* What earlier releases of Kepler call a feature. */
 struct tw_feature_old {
 	const char *name, *feature;

@@ -46,7 +46,7 @@ const char *tw_choosing_missing(const struct tw_choosing *c,
 	return NULL;
 }
 
-/* Metrics that no model has are passed over. */
+/* Metrics that no model has, or that are not proved, are passed over. */
 static int take_metrics(struct tw_choosing *c, struct tw_err *err)
 {
 	const struct tw_strs *metrics = &c->w->metrics;
@@ -59,6 +59,8 @@ static int take_metrics(struct tw_choosing *c, struct tw_err *err)
 
 		if (i == 0)
 			c->first_metric = own;
+		if (c->w->counters_unproven && tw_feature_is_counter(metrics->at[i]))
+			continue;
 		if (own != NULL)
 			c->metric[c->metrics++] = own;
 	}

@@ -46,6 +46,8 @@ struct tw_index_entry;
 struct tw_wanted {
 	struct tw_strs metrics; /* what the client can measure; the names of today */
 	unsigned old_names;     /* metrics that it calls otherwise: server/old_names.h */
+	/* It may lack the counters among them (lib/feature.h): no model of these. */
+	bool counters_unproven;
 	const struct tw_energy_source *source;
 	enum tw_output output;
 	char *trainer;       /* NULL: any. Exact */

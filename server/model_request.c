@@ -335,6 +335,8 @@ static int complete(struct reader *r, struct tw_err *err)
 			       TW_REQUEST_METRICS_MAX);
 	if (!r->weight_given)
 		r->w.weight = r->output->weight;
+	/* A client that lists its classes is ours, or one that knows the difference. */
+	r->w.counters_unproven = !r->w.classes && tw_feature_list_unproven(&r->w.metrics);
 	/* The features of a zip have fixed names: a client with other names cannot use
 	 * it. */
 	if (r->w.weight && tw_old_names_replace(&r->w.metrics, &r->w.old_names, err) < 0)

@@ -108,6 +108,52 @@ static void a_model_that_appears_later_is_found(void **state)
 	tear_down(&f);
 }
 
+#define ALL_METRICS                                                        \
+	"\"metrics\":[\"cpu_cycles\",\"cpu_instructions\",\"cache_miss\"," \
+	"\"cpu_ref_cycles\",\"bpf_cpu_time_ms\",\"bpf_net_tx_irq\","       \
+	"\"bpf_net_rx_irq\",\"bpf_block_irq\",\"bpf_page_cache_hit\"]"
+#define KEPLER_09(row) \
+	"{" ALL_METRICS ",\"values\":[" row "],\"output_type\":\"AbsPower\"}"
+#define AT_REST KEPLER_09("[0,0,0,0,0,0,0,0,0]")
+
+/* Kepler 0.9 lists counters that its virtual machine lacks: 10 W at any load. */
+static void counters_that_count_nothing_are_not_chosen(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	publish(&f, "vm",
+		&(struct sample){
+			.group = "BPFOnly", .mae_w = 20, .spec = { .cores = 4 } });
+	start(&f);
+	ask(&f, AT_REST, POWERS("10"));
+	ask(&f, KEPLER_09("[0,0,0,0,2000,0,0,0,0]"), POWERS("12"));
+	ask(&f, AT_REST, POWERS("10"));
+	/* With a counter that counts, it is the better model, also at rest. */
+	ask(&f, KEPLER_09("[1000,1000,1000,0,2000,0,0,0,0]"), POWERS("16"));
+	ask(&f, AT_REST, POWERS("10"));
+	ask(&f, KEPLER_09("[0,0,0,0,1000,0,0,0,0]"), POWERS("11"));
+	ask(&f, AT_REST, POWERS("10"));
+	tear_down(&f);
+}
+
+/* Kepler 0.6 names block_devices_used twice. */
+static void a_metric_may_be_named_twice(void **state)
+{
+	static const char request[] =
+		"{\"metrics\":[\"x\",\"cpu_instructions\",\"x\",\"cache_miss\","
+		"\"cpu_cycles\"],\"values\":[[5,1000,6,1000,1000]],"
+		"\"output_type\":\"AbsPower\"}";
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	start(&f);
+	ask(&f, request, POWERS("16"));
+	tear_down(&f);
+}
+
 static void more_wishes_than_are_remembered_are_answered_too(void **state)
 {
 	struct fixture f;
@@ -211,6 +257,8 @@ int main(void)
 		cmocka_unit_test(
 			a_model_that_is_published_is_taken_up_and_a_broken_one_is_not),
 		cmocka_unit_test(a_model_that_appears_later_is_found),
+		cmocka_unit_test(counters_that_count_nothing_are_not_chosen),
+		cmocka_unit_test(a_metric_may_be_named_twice),
 		cmocka_unit_test(more_wishes_than_are_remembered_are_answered_too),
 		cmocka_unit_test(a_socket_that_was_left_behind_is_replaced),
 		cmocka_unit_test(a_socket_in_use_and_a_file_are_left_alone),

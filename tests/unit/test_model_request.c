@@ -74,7 +74,7 @@ static void every_key_may_be_given(void **state)
 	assert_string_equal(w.source->name, "acpi");
 	assert_false(w.weight);
 	assert_false(w.loose_node_type);
-	assert_true(w.ensembles);
+	assert_true(w.classes && w.ensembles && !w.trees);
 	assert_string_equal(w.trainer, "T");
 	assert_string_equal(w.filter, "mae:10;features:a,b");
 	assert_string_equal(w.pipeline, "p-1");
@@ -256,6 +256,38 @@ static const struct refusal {
 	  "request.machine_spec.cores: 'abc' is not a number" },
 };
 
+/* Kepler 0.8 and 0.9 list counters whether the machine has them or not. */
+static void a_list_of_all_metrics_proves_no_counters(void **state)
+{
+	static const struct {
+		const char *text;
+		bool unproven;
+	} cases[] = {
+		{ "{\"metrics\":[\"cpu_cycles\",\"cpu_ref_cycles\",\"bpf_cpu_time_ms\"],"
+		  "\"output_type\":\"AbsPower\"}",
+		  true },
+		{ "{\"metrics\":[\"cpu_cycles\",\"cpu_ref_cycles\",\"bpf_cpu_time_ms\"],"
+		  "\"output_type\":\"AbsPower\",\"model_classes\":[\"linear\"]}",
+		  false },
+		{ "{\"metrics\":[\"cpu_cycles\",\"cpu_ref_cycles\",\"bpf_cpu_time_us\"],"
+		  "\"output_type\":\"AbsPower\"}",
+		  false },
+		{ "{\"metrics\":[\"cpu_cycles\",\"bpf_cpu_time_ms\"],"
+		  "\"output_type\":\"AbsPower\"}",
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_wanted w = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(parse(cases[i].text, &w, &err), 0);
+		assert_int_equal(w.counters_unproven, cases[i].unproven);
+		tw_wanted_release(&w);
+	}
+}
+
 static void what_is_malformed_is_refused_with_its_place(void **state)
 {
 	(void)state;
@@ -392,6 +424,7 @@ int main(void)
 		cmocka_unit_test(keplers_own_request_is_understood),
 		cmocka_unit_test(every_key_may_be_given),
 		cmocka_unit_test(each_generation_is_told_by_its_keys),
+		cmocka_unit_test(a_list_of_all_metrics_proves_no_counters),
 		cmocka_unit_test(what_is_malformed_is_refused_with_its_place),
 		cmocka_unit_test(numbers_and_lengths_have_limits),
 		cmocka_unit_test(old_names_are_taken_where_weights_are_wanted),

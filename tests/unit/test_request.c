@@ -361,8 +361,6 @@ static void wrong_requests_are_refused_and_the_place_named(void **state)
 	REFUSE("{\"metrics\":[\"a\",\"\"]}", TW_INVALID, "metrics[1]: 0 bytes");
 	REFUSE("{\"metrics\":[\"a\\u0000b\"]}", TW_INVALID,
 	       "metrics[0]: text with a NUL");
-	REFUSE("{\"metrics\":[\"a\",\"b\",\"a\"]}", TW_INVALID,
-	       "metrics[2]: 'a' is there twice");
 	REFUSE("{\"metrics\":[\"a\"]," OUTPUT "}", TW_INVALID,
 	       "values: missing or without rows");
 	REFUSE("{\"metrics\":[\"a\"],\"values\":[]," OUTPUT "}", TW_INVALID,
