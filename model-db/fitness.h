@@ -25,9 +25,9 @@ struct tw_weights_shape;
 
 /*
  * Up to this deviation (struct tw_certificate) a model of a whole machine serves a
- * machine that is a small share of it: the worst answer is twice the true one, or none.
+ * machine that is a small share of it. At 1 the answer could be nothing.
  */
-#define TW_SHARE_DEVIATION_MAX 1.0
+#define TW_SHARE_DEVIATION_MAX 0.5
 
 enum tw_fitness {
 	TW_FITNESS_UNKNOWN, /* AbsPower without a certificate */
