@@ -156,18 +156,21 @@ out:
 	return rc;
 }
 
+/* Weights that no client can use are left out: those that give negative power. */
 static int add_weights(const struct tw_model *m, struct tw_fileset *files,
 		       struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
+	struct tw_err why = { 0 };
 	char *text;
 	size_t len;
 
 	if (!tw_weights_plain(m))
 		return 0;
-	if (tw_weights_write(m, TW_CLIENT_0_7, &b, err) < 0) {
+	if (tw_weights_write(m, TW_CLIENT_0_7, &b, &why) < 0) {
 		tw_buf_clear(&b);
-		return -1;
+		return why.code == TW_UNSUPPORTED ? 0
+						  : tw_fail(err, why.code, "%s", why.text);
 	}
 	text = tw_buf_detach(&b, &len);
 	if (text == NULL)

@@ -71,7 +71,7 @@ class WebConfig(Case):
         wait_until(changed, "the new certificate is used")
         # A large answer, and one that is no TLS at all.
         model = "/api/v1/models/nx12-rapl/rapl-sysfs/AbsPower/CounterOnly/XgboostFitTrainer_0/zip"
-        self.assertGreater(len(self.ask(server, "b", model).body), 100000)
+        self.assertGreater(len(self.ask(server, "b", model).body), 50000)
         with self.assertRaises((ConnectionError, http.client.HTTPException)):
             call(server, "GET", "/livez")
 
