@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# One Makefile, no recursion. Each directory lists its files in sources.mk.
+# One Makefile, no recursion. A room is a directory; its sources are found by wildcard. Its
+# sources.mk, where it has one, says which programs it makes and which files are left out.
 #
 #   make                 all programs, in build/release
 #   make demo            install what is missing, build, run the main job
@@ -150,8 +151,12 @@ tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSIO
 programs :=
 # Programs that only ours start.
 helpers :=
-dirs := lib profiler model-db estimator isolator trainer server bpf collector
-include $(dirs:%=%/sources.mk)
+# Sources of what is not built here.
+left-out :=
+rooms := lib profiler model-db estimator isolator trainer server bpf collector cli
+include $(wildcard $(rooms:%=%/sources.mk))
+# $(call files,h): those of a kind in all rooms.
+files = $(sort $(foreach r,$(rooms),$(wildcard $r/*.$(1) $r/*/*.$(1))))
 include tests/sources.mk
 
 # ---- libtallywatt ----------------------------------------------------------
@@ -164,11 +169,13 @@ library-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) -lm
 
 all: $(programs:%=$(O)/%) $(helpers:%=$(O)/%) $(library)
 
-lib-objs := $(patsubst %.c,$(O)/%.o,$(foreach d,$(dirs),$($d-src)))
+mains    := $(foreach p,$(programs) $(helpers),$($(p)-src))
+lib-objs := $(patsubst %.c,$(O)/%.o,\
+	$(filter-out $(mains) $(left-out) %.bpf.c,$(call files,c)))
 all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
 	$(foreach p,$(programs) $(helpers),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
 	tests/fuzz/replay.c tests/fake/nvml.c)
-headers  := $(filter-out %.bpf.h,$(foreach d,$(dirs) tests/unit,$(wildcard $d/*.h)))
+headers  := $(filter-out %.bpf.h,$(call files,h) $(wildcard tests/unit/*.h))
 
 # ---- how to make it --------------------------------------------------------
 
@@ -218,12 +225,12 @@ $(O)/gen/%.skel.h: $(O)/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
 
-$(O)/$(solib): $(O)/estimator/tallywatt.o $(O)/libtw.a estimator/tallywatt.map
+$(O)/$(solib): $(O)/estimator/libtallywatt.o $(O)/libtw.a estimator/tallywatt.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) \
 		-Wl,-soname,$(solib) -Wl,--version-script,estimator/tallywatt.map \
 		$(if $(filter release,$(BUILD)),-Wl$(,)--no-undefined) \
-		$(O)/estimator/tallywatt.o $(O)/libtw.a $(library-libs) $(LDLIBS) -o $@
+		$(O)/estimator/libtallywatt.o $(O)/libtw.a $(library-libs) $(LDLIBS) -o $@
 
 $(O)/libtallywatt.so: $(O)/$(solib)
 	$(Q)ln -sf $(solib) $@
@@ -231,7 +238,7 @@ $(O)/libtallywatt.so: $(O)/$(solib)
 # One object, in which only what the header names can be seen from outside: so it has no
 # second copy of all for link time optimisation, which distributions' flags would make.
 OBJCOPY ?= objcopy
-$(O)/libtallywatt.a: $(O)/estimator/tallywatt.o $(O)/libtw.a
+$(O)/libtallywatt.a: $(O)/estimator/libtallywatt.o $(O)/libtw.a
 	$(call say,AR,$@)
 	$(Q)$(CC) -fno-lto -r -nostdlib $^ -o $(O)/libtallywatt.o
 	$(Q)$(OBJCOPY) --localize-hidden --remove-section='.gnu.*lto_*' $(O)/libtallywatt.o

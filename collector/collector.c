@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector.h"
 
-#include "collector/attribute.h"
-#include "collector/power.h"
+#include "collector/power/attribute.h"
+#include "collector/power/power.h"
 #include "collector/powercap.h"
-#include "collector/workload.h"
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
 
 #include <time.h>
 
@@ -16,11 +16,6 @@ static uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
-uint64_t tw_boot_ns(void)
-{
-	return clock_ns(CLOCK_BOOTTIME);
 }
 
 /* What all that ran used in this tick. */

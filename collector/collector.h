@@ -8,11 +8,11 @@
  * so that an answer always shows a whole tick.
  */
 
-#include "collector/expose.h"
-#include "collector/node.h"
+#include "collector/power/node.h"
 #include "collector/powercap.h"
-#include "collector/processors.h"
-#include "collector/roots.h"
+#include "collector/show.h"
+#include "collector/system/processors.h"
+#include "collector/system/roots.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,8 +61,5 @@ struct tw_collector {
 /* One tick, lag_ns after its time, with so many missed before it. */
 int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		      struct tw_err *err);
-
-/* Since boot, with the time that the machine slept; of a clock that nobody sets. */
-uint64_t tw_boot_ns(void);
 
 #endif /* TW_COLLECTOR_COLLECTOR_H */

@@ -2,13 +2,13 @@
 #include "collector/loop.h"
 
 #include "collector/collector.h"
-#include "collector/estimates.h"
-#include "collector/pods.h"
-#include "collector/workload.h"
-#include "lib/clock.h"
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/httpd.h"
+#include "collector/power/estimates.h"
+#include "collector/workloads/pods.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd.h"
+#include "lib/program/daemon.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tw-collector: what each workload of this machine uses. */
 #include "collector/collector.h"
-#include "collector/exporter.h"
+#include "collector/expose/exporter.h"
 #include "collector/loop.h"
 #include "collector/parts.h"
-#include "collector/power.h"
-#include "collector/privilege.h"
+#include "collector/power/power.h"
 #include "collector/rights.h"
 #include "collector/settings.h"
-#include "collector/tasks.h"
-#include "collector/workload.h"
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "lib/log.h"
-#include "lib/opt.h"
+#include "collector/system/privilege.h"
+#include "collector/workloads/tasks.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd.h"
+#include "lib/program/daemon.h"
+#include "lib/program/log.h"
+#include "lib/program/opt.h"
 
 #include <linux/capability.h>
 #include <stdarg.h>

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/parts.h"
 
-#include "collector/ask.h"
-#include "collector/attribute.h"
+#include "collector/ask/ask.h"
 #include "collector/collector.h"
-#include "collector/counters.h"
-#include "collector/estimates.h"
-#include "collector/model_keeper.h"
-#include "collector/pods.h"
-#include "collector/power.h"
+#include "collector/power/attribute.h"
+#include "collector/power/estimates.h"
+#include "collector/power/model_keeper.h"
+#include "collector/power/power.h"
 #include "collector/settings.h"
-#include "collector/tasks.h"
-#include "collector/traces.h"
-#include "collector/workload.h"
+#include "collector/workloads/counters.h"
+#include "collector/workloads/pods.h"
+#include "collector/workloads/tasks.h"
+#include "collector/workloads/traces.h"
+#include "collector/workloads/workload.h"
 #include "estimator/init_urls.h"
 #include "estimator/models.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <unistd.h>
 

@@ -16,8 +16,9 @@ struct tw_err;
 typedef void tw_passed_over(void *arg, const char *what, const struct tw_err *why);
 
 /*
- * Start the keeper of models (collector/model_keeper.h) where a server or a database is
- * to be asked: before anything is opened. *fd is yours, or as it was: there is none.
+ * Start the keeper of models (collector/power/model_keeper.h) where a server or a
+ * database is to be asked: before anything is opened. *fd is yours, or as it was: there
+ * is none.
  */
 int tw_collector_keeper_start(const struct tw_collector_settings *s, int *fd,
 			      struct tw_err *err);

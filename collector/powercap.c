@@ -2,11 +2,11 @@
 #include "collector/powercap.h"
 
 #include "collector/collector.h"
-#include "collector/meter_file.h"
-#include "collector/power.h"
-#include "collector/workload.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "collector/meters/meter_file.h"
+#include "collector/power/power.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

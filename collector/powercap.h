@@ -14,7 +14,7 @@
  * last collector left them: a fall would be taken for a wrap. Best on a tmpfs.
  */
 
-#include "collector/zone.h"
+#include "collector/meters/zone.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/probe.h"
 
-#include "collector/cgroup.h"
-#include "collector/counters.h"
-#include "collector/privilege.h"
-#include "collector/tasks.h"
-#include "collector/usage.h"
-#include "lib/err.h"
+#include "collector/system/privilege.h"
+#include "collector/workloads/cgroup.h"
+#include "collector/workloads/counters.h"
+#include "collector/workloads/tasks.h"
+#include "collector/workloads/usage.h"
+#include "lib/core/err.h"
 
 #include <linux/capability.h>
 #include <string.h>

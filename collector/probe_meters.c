@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meters are opened side by side and looked at as often as the caller waits. */
-#include "collector/ask.h"
-#include "collector/estimates.h"
-#include "collector/meter.h"
-#include "collector/node.h"
+#include "collector/ask/ask.h"
+#include "collector/meters/meter.h"
+#include "collector/power/estimates.h"
+#include "collector/power/node.h"
 #include "collector/probe.h"
-#include "collector/roots.h"
-#include "collector/track.h"
-#include "lib/err.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/track.h"
+#include "lib/core/err.h"
 
 #include <stdlib.h>
 

@@ -2,16 +2,12 @@
 #include "collector/rights.h"
 
 #include "collector/collector.h"
-#include "collector/privilege.h"
 #include "collector/settings.h"
-#include "collector/tasks.h"
-#include "collector/workload.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "collector/system/privilege.h"
+#include "collector/workloads/tasks.h"
+#include "collector/workloads/workload.h"
 
-#include <errno.h>
 #include <linux/capability.h>
-#include <pwd.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -29,24 +25,6 @@ static uint64_t capabilities(const struct tw_collector *c)
 	return keep;
 }
 
-int tw_rights_give_directory(const char *dir, const char *user, struct tw_err *err)
-{
-	const struct passwd *pw;
-
-	if (dir == NULL)
-		return 0;
-	if (tw_dir_make(dir, err) < 0)
-		return -1;
-	if (geteuid() != 0 || user == NULL)
-		return 0;
-	pw = getpwnam(user);
-	if (pw == NULL)
-		return tw_fail(err, TW_NOTFOUND, "no user '%s'", user);
-	if (chown(dir, pw->pw_uid, pw->pw_gid) < 0)
-		return tw_fail_errno(err, errno, "cannot give '%s' to '%s'", dir, user);
-	return 0;
-}
-
 int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_settings *s,
 		   bool *filtered, struct tw_err *err)
 {
@@ -56,8 +34,8 @@ int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_setti
 					.may_write = c->powercap_out != NULL ||
 						     c->vm_power_dir != NULL };
 
-	if (tw_rights_give_directory(c->powercap_out, s->user, err) < 0 ||
-	    tw_rights_give_directory(c->vm_power_dir, s->user, err) < 0)
+	if (tw_give_directory(c->powercap_out, s->user, err) < 0 ||
+	    tw_give_directory(c->vm_power_dir, s->user, err) < 0)
 		return -1;
 	return tw_privilege_drop(&p, filtered, err);
 }

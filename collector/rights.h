@@ -13,16 +13,10 @@ struct tw_collector_settings;
 struct tw_err;
 
 /*
- * Give up all but what c needs to go on (collector/privilege.h). Directories that c
- * writes to are made, and the new user's. *filtered: whether system calls are.
+ * Give up all but what c needs to go on (collector/system/privilege.h). Directories that
+ * c writes to are made, and the new user's. *filtered: whether system calls are.
  */
 int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_settings *s,
 		   bool *filtered, struct tw_err *err);
-
-/*
- * Files are written after root is given up: make a directory, and make it the new user's
- * where there is root to do so. NULL is fine for dir.
- */
-int tw_rights_give_directory(const char *dir, const char *user, struct tw_err *err);
 
 #endif /* TW_COLLECTOR_RIGHTS_H */

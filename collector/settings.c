@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/settings.h"
 
-#include "collector/attribute.h"
-#include "collector/cgroup.h"
-#include "collector/estimates.h"
-#include "lib/daemon.h"
-#include "lib/log.h"
+#include "collector/power/attribute.h"
+#include "collector/power/estimates.h"
+#include "collector/workloads/cgroup.h"
+#include "lib/program/daemon.h"
+#include "lib/program/log.h"
 
 static const char *const bpf_names[] = { "auto", "off", "walk", "iter", NULL };
 static const char *const counters_names[] = { "auto", "off", "software", NULL };

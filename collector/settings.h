@@ -6,9 +6,9 @@
  * What tw-collector was told: its options, checked.
  */
 
-#include "collector/ask_options.h"
-#include "lib/opt.h"
-#include "lib/strs.h"
+#include "collector/ask/ask_options.h"
+#include "lib/core/strs.h"
+#include "lib/program/opt.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,14 +2,14 @@
 /* What the types of options do not refuse, and what follows from the rest. */
 #include "collector/settings.h"
 
-#include "collector/estimates.h"
-#include "collector/expose.h"
-#include "collector/meter.h"
-#include "collector/traces.h"
+#include "collector/meters/meter.h"
+#include "collector/power/estimates.h"
+#include "collector/show.h"
+#include "collector/workloads/traces.h"
 #include "estimator/init_urls.h"
 #include "estimator/models.h"
-#include "lib/err.h"
-#include "lib/kepler_key.h"
+#include "lib/core/err.h"
+#include "lib/program/kepler_key.h"
 
 #include <stdlib.h>
 #include <string.h>

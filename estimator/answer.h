@@ -12,7 +12,7 @@
  * component may be written some rows at a time.
  */
 
-#include "lib/energy.h"
+#include "lib/field/energy.h"
 
 #include <stdbool.h>
 #include <stddef.h>

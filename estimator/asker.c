@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/asker.h"
 
-#include "lib/clock.h"
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,10 +3,10 @@
 
 #include "estimator/history.h"
 #include "estimator/scrapes.h"
-#include "lib/clock.h"
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/program/daemon.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -41,7 +41,7 @@ int tw_estimator_open(const struct tw_estimator_config *c, struct tw_estimator *
 /* Where metrics are, or NULL. Lives as long as e. */
 const char *tw_estimator_metrics(const struct tw_estimator *e);
 
-/* Until signal_fd (lib/daemon.h) says stop, or is readable and no signalfd. */
+/* Until signal_fd (lib/program/daemon.h) says stop, or is readable and no signalfd. */
 int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err);
 
 /* Close all and remove the sockets' files. NULL is fine. */

@@ -2,9 +2,9 @@
 #include "estimator/daemon_parts.h"
 
 #include "estimator/users.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/log.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/program/log.h"
 
 #include <errno.h>
 #include <stdlib.h>

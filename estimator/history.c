@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/history.h"
 
-#include "estimator/series.h"
-#include "lib/err.h"
-#include "lib/hash.h"
+#include "estimator/predict/series.h"
+#include "lib/core/err.h"
+#include "lib/core/hash.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

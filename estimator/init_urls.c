@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/init_urls.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <stdlib.h>
 #include <string.h>

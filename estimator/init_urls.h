@@ -13,8 +13,8 @@
  *	CONTAINER    DynPower; PROCESS where there is none for CONTAINER
  */
 
-#include "lib/energy.h"
-#include "lib/feature.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <stdbool.h>
 

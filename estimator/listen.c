@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/listen.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,12 +2,12 @@
 #include "estimator/daemon.h"
 #include "estimator/init_urls.h"
 #include "estimator/settings.h"
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/fetch.h"
-#include "lib/kepler_key.h"
-#include "lib/log.h"
-#include "lib/systemd.h"
+#include "lib/core/err.h"
+#include "lib/http/fetch.h"
+#include "lib/program/daemon.h"
+#include "lib/program/kepler_key.h"
+#include "lib/program/log.h"
+#include "lib/program/systemd.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

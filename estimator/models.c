@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models.h"
 
-#include "lib/clock.h"
 #include "estimator/models_entry.h"
-#include "estimator/power_model.h"
+#include "estimator/predict/power_model.h"
 #include "estimator/request.h"
-#include "lib/hash.h"
+#include "lib/core/clock.h"
+#include "lib/core/hash.h"
 
 #include <stdlib.h>
 #include <string.h>

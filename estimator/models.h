@@ -15,9 +15,9 @@
  * The functions here are for one thread, that of the requests.
  */
 
-#include "lib/energy.h"
-#include "lib/feature.h"
-#include "lib/num.h"
+#include "lib/core/num.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ struct tw_request;
 /* Sets of wishes that are remembered; the one not asked for longest is forgotten. */
 #define TW_MODELS_KEYS_MAX 64
 
-/* Who makes HTTP calls: lib/fetch.h, or a test. */
+/* Who makes HTTP calls: lib/http/fetch.h, or a test. */
 struct tw_models_http {
 	/* As tw_http_call(); from another thread than the requests'. */
 	int (*call)(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,

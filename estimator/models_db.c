@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/certificate.h"
 #include "estimator/models_entry.h"
-#include "estimator/power_model.h"
-#include "lib/clock.h"
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/log.h"
-#include "model-db/choose.h"
-#include "model-db/index.h"
-#include "model-db/index_use.h"
-#include "model-db/watch.h"
+#include "estimator/predict/certificate.h"
+#include "estimator/predict/power_model.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/program/daemon.h"
+#include "lib/program/log.h"
+#include "model-db/index/choose.h"
+#include "model-db/index/index.h"
+#include "model-db/index/index_use.h"
+#include "model-db/index/watch.h"
 
 #include <poll.h>
 #include <stdio.h>

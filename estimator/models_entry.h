@@ -11,9 +11,9 @@
  */
 
 #include "estimator/models.h"
-#include "lib/err.h"
-#include "lib/http.h"
-#include "lib/strs.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/http/http.h"
 
 #include <pthread.h>
 #include <stdbool.h>

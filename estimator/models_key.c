@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models_entry.h"
-#include "estimator/power_model.h"
-#include "model-db/choose.h"
+#include "estimator/predict/power_model.h"
+#include "model-db/index/choose.h"
 #include "model-db/model_check.h"
 
 #include <stdlib.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models_net.h"
 
-#include "estimator/certificate.h"
 #include "estimator/init_urls.h"
 #include "estimator/kept.h"
 #include "estimator/models_entry.h"
-#include "estimator/power_model.h"
-#include "lib/buf.h"
-#include "lib/daemon.h"
-#include "lib/fileset.h"
-#include "lib/hash.h"
-#include "lib/http.h"
-#include "lib/log.h"
-#include "lib/zip.h"
+#include "estimator/predict/certificate.h"
+#include "estimator/predict/power_model.h"
+#include "lib/core/buf.h"
+#include "lib/core/hash.h"
+#include "lib/http/http.h"
+#include "lib/program/daemon.h"
+#include "lib/program/log.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models_entry.h"
 #include "estimator/models_net.h"
-#include "estimator/predictor.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/http.h"
-#include "lib/json.h"
-#include "lib/kepler_key.h"
-#include "model-db/choose.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/http.h"
+#include "lib/json/json.h"
+#include "lib/program/kepler_key.h"
+#include "model-db/index/choose.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/question.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/num.h"
-#include "lib/strs.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * it (docs/wire.md, "Estimator socket"; docs/tw-estimator.md, "Version 2").
  */
 
-#include "lib/energy.h"
+#include "lib/field/energy.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,13 +2,13 @@
 #include "estimator/reply.h"
 
 #include "estimator/models.h"
-#include "estimator/power_model.h"
+#include "estimator/predict/power_model.h"
 #include "estimator/request.h"
-#include "lib/buf.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/num.h"
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
 
 #include <inttypes.h>
 #include <math.h>

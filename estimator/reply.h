@@ -62,7 +62,7 @@ int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 		   struct tw_buf *out, struct tw_err *err);
 
 /*
- * Go on until the reply is whole (*done) or the clock (lib/clock.h) is past
+ * Go on until the reply is whole (*done) or the clock (lib/core/clock.h) is past
  * until_ns, one step at least. After a failure out is of no use.
  */
 int tw_reply_go_on(struct tw_reply *p, uint64_t until_ns, bool *done, struct tw_err *err);

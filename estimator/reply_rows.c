@@ -2,10 +2,10 @@
 #include "estimator/reply_rows.h"
 
 #include "estimator/history.h"
-#include "estimator/predictor.h"
+#include "estimator/predict/predictor.h"
 #include "estimator/request.h"
-#include "lib/err.h"
-#include "lib/hash.h"
+#include "lib/core/err.h"
+#include "lib/core/hash.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * when rows are of and the model looks back, it is one at a time, with those before it.
  */
 
-#include "estimator/series.h"
+#include "estimator/predict/series.h"
 
 #include <stdbool.h>
 #include <stddef.h>

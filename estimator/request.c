@@ -4,9 +4,9 @@
 #include "estimator/request_system.h"
 #include "estimator/request_times.h"
 #include "estimator/request_values.h"
-#include "lib/arena.h"
-#include "lib/err.h"
-#include "lib/jsax.h"
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+#include "lib/json/jsax.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
  * as their bytes arrive. A request ends where its JSON ends: what follows is the next.
  */
 
-#include "estimator/categories.h"
-#include "lib/energy.h"
-#include "lib/feature.h"
-#include "lib/strs.h"
+#include "estimator/predict/categories.h"
+#include "lib/core/strs.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <stdbool.h>
 #include <stddef.h>

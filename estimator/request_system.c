@@ -2,9 +2,9 @@
 #include "estimator/request_system.h"
 
 #include "estimator/request.h"
-#include "lib/err.h"
-#include "lib/jsax.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/jsax.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  */
 
 #include "estimator/request_values.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
 
 struct tw_arena;
 struct tw_err;

@@ -2,8 +2,8 @@
 #include "estimator/request_times.h"
 
 #include "estimator/request.h"
-#include "lib/err.h"
-#include "lib/jsax.h"
+#include "lib/core/err.h"
+#include "lib/json/jsax.h"
 
 #include <math.h>
 #include <stdlib.h>

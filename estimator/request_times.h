@@ -10,7 +10,7 @@
  * one for all rows or one for each (docs/tw-estimator.md, "Series").
  */
 
-#include "lib/strs.h"
+#include "lib/core/strs.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 #include "estimator/request_values.h"
 
 #include "estimator/request.h"
-#include "lib/err.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
 
 #include <math.h>
 #include <stdlib.h>

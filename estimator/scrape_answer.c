@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/scrapes.h"
-#include "lib/buf.h"
+#include "lib/core/buf.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/scrapes.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/httpd_listen.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd_listen.h"
 
 #include <errno.h>
 #include <fcntl.h>

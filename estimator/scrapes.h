@@ -8,7 +8,7 @@
  * one more closes the oldest, so that none can hold up the next.
  */
 
-#include "lib/expo.h"
+#include "lib/http/expo.h"
 
 #include <stddef.h>
 

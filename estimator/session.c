@@ -4,9 +4,9 @@
 #include "estimator/models.h"
 #include "estimator/reply.h"
 #include "estimator/request.h"
-#include "lib/buf.h"
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 
 #include "estimator/reply.h"
 #include "estimator/stats.h"
-#include "lib/log.h"
+#include "lib/program/log.h"
 
 #include <stdbool.h>
 #include <stddef.h>

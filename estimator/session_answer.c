@@ -3,7 +3,7 @@
 
 #include "estimator/models.h"
 #include "estimator/request.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

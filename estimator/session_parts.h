@@ -7,7 +7,7 @@
  */
 
 #include "estimator/session.h"
-#include "lib/buf.h"
+#include "lib/core/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>

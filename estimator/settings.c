@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/settings.h"
 
-#include "lib/err.h"
-#include "lib/log.h"
+#include "lib/core/err.h"
+#include "lib/program/log.h"
 
 #include <stddef.h>
 

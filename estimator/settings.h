@@ -8,8 +8,8 @@
 
 #include "estimator/listen.h"
 #include "estimator/users.h"
-#include "lib/opt.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/program/opt.h"
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
 
 #include "estimator/history.h"
 #include "estimator/models.h"
-#include "estimator/power_model.h"
-#include "lib/expo.h"
+#include "estimator/predict/power_model.h"
+#include "lib/http/expo.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/users.h"
 
-#include "lib/err.h"
-#include "lib/num.h"
-#include "lib/strs.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/core/strs.h"
 
 #include <errno.h>
 #include <grp.h>

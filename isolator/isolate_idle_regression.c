@@ -10,8 +10,8 @@
  */
 #include "isolator/idle_power.h"
 #include "isolator/isolator.h"
-#include "lib/err.h"
-#include "lib/feature.h"
+#include "lib/core/err.h"
+#include "lib/field/feature.h"
 
 #include <math.h>
 #include <stdio.h>

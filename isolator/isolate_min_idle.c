@@ -9,7 +9,7 @@
  */
 #include "isolator/isolator.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
  */
 #include "isolator/isolator.h"
 #include "isolator/workload.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "profiler/profile.h"
 
 #include <assert.h>

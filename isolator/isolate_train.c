@@ -13,11 +13,11 @@
  * Rows that judge take no part in the choice; the model has not seen them unless its
  * pipeline is of the same recording.
  */
-#include "estimator/power_model.h"
+#include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
 #include "isolator/workload.h"
-#include "lib/err.h"
-#include "lib/feature.h"
+#include "lib/core/err.h"
+#include "lib/field/feature.h"
 
 #include <math.h>
 #include <stdlib.h>

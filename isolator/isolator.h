@@ -12,9 +12,9 @@
  * isolator/registry.c and describe it in docs/pipelines.md.
  */
 
-#include "lib/dataset.h"
-#include "lib/energy.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/field/dataset.h"
+#include "lib/field/energy.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
  * packages' least watts.
  */
 #include "isolator/isolator.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <stdlib.h>
 #include <string.h>

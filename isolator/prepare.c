@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "isolator/isolator.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/curve.h"
 
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
 
 #include <assert.h>
 #include <float.h>

@@ -7,7 +7,7 @@
  * given of fit models only, named or not, because Kepler computes with them itself.
  *
  * Models that are a few weights are judged by these, others by their certificate, which
- * stands in their metadata (estimator/certificate.h).
+ * stands in their metadata (estimator/predict/certificate.h).
  */
 
 struct tw_model_info;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/manifest.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/json.h"
-#include "lib/sha256.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/sha256.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
 
 #include <stdbool.h>
 #include <stdint.h>

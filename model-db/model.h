@@ -8,13 +8,13 @@
  * A model predicts the power of each energy component of one source, from the
  * features of one group, for one kind of machine. Its files are JSON only: nothing in
  * them is executed. Reading a model is reading untrusted input. What a component's
- * text means is known to the predictor that the model names (estimator/predictor.h),
- * not to this room.
+ * text means is known to the predictor that the model names
+ * (estimator/predict/predictor.h), not to this room.
  */
 
-#include "lib/energy.h"
-#include "lib/feature.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 #include "profiler/spec.h"
 
 #include <jansson.h>

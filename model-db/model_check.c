@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/model_check.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/jsax.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/json/jsax.h"
 #include "model-db/model.h"
 
 #include <math.h>

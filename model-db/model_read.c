@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/model.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/json.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
 #include "model-db/model_check.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/model.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/json.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
 #include "model-db/model_check.h"
 #include "model-db/weights.h"
 
@@ -169,8 +169,9 @@ static int add_weights(const struct tw_model *m, struct tw_fileset *files,
 		return 0;
 	if (tw_weights_write(m, TW_CLIENT_0_7, &b, &why) < 0) {
 		tw_buf_clear(&b);
-		return why.code == TW_UNSUPPORTED ? 0
-						  : tw_fail(err, why.code, "%s", why.text);
+		return why.code == TW_UNSUPPORTED
+			       ? 0
+			       : tw_fail(err, why.code, "%s", why.text);
 	}
 	text = tw_buf_detach(&b, &len);
 	if (text == NULL)

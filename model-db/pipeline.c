@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/pipeline.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/json.h"
-#include "lib/zip.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/summary.h"
 #include "model-db/weights.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/pipeline_profile.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/json.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
 #include "profiler/profile.h"
 
 #include <stdlib.h>

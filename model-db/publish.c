@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/pipeline.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/json.h"
-#include "lib/strs.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
 #include "model-db/publish.h"
 #include "profiler/node_types.h"

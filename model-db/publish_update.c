@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Apart from publish.c, so that who only publishes needs nothing that writes archives. */
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/pipeline.h"
 #include "model-db/pipeline_merge.h"
 #include "model-db/publish.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Without libsodium. */
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "model-db/signature.h"
 
 bool tw_signature_available(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/base64.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "lib/core/base64.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "model-db/signature.h"
 #include "model-db/signature_text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/signature_text.h"
 
-#include "lib/base64.h"
-#include "lib/err.h"
+#include "lib/core/base64.h"
+#include "lib/core/err.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

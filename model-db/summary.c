@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/summary.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/num.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
 #include "model-db/model.h"
 #include "profiler/node_types.h"
 

@@ -7,8 +7,8 @@
  * old programs and people's scripts read them (docs/model-db.md).
  */
 
-#include "lib/energy.h"
-#include "lib/feature.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <jansson.h>
 #include <stddef.h>

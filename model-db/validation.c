@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/validation.h"
 
-#include "lib/buf.h"
-#include "lib/csv.h"
-#include "lib/err.h"
-#include "lib/feature.h"
-#include "lib/file.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/field/csv.h"
+#include "lib/field/feature.h"
 #include "model-db/pipeline.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
  * many are kept, evenly chosen over time; the figures in the metadata are of all.
  */
 
-#include "lib/dataset.h"
+#include "lib/field/dataset.h"
 
 #include <stddef.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/weights.h"
 
-#include "lib/base64.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/num.h"
+#include "lib/core/base64.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
 #include "model-db/curve.h"
 #include "model-db/model.h"
 #include "model-db/weights_linear.h"

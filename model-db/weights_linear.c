@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/weights_linear.h"
 
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "model-db/model.h"
 
 #include <math.h>

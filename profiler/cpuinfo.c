@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/cpuinfo.h"
 
-#include "lib/num.h"
+#include "lib/core/num.h"
 #include "profiler/arm.h"
 #include "profiler/name.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/cpus.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/discover.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/cpus.h"
 #include "profiler/name.h"

@@ -8,7 +8,7 @@
  * pipeline's file node_type_index.json is this (docs/model-db.md).
  */
 
-#include "lib/strs.h"
+#include "lib/core/strs.h"
 #include "profiler/spec.h"
 
 #include <jansson.h>

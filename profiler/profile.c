@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/profile.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <math.h>
 #include <stdlib.h>

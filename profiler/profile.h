@@ -13,9 +13,9 @@
  *	 "max_scaler": {"0": {"CounterOnly": {"cpu_cycles": 5.3e10}}}}
  */
 
-#include "lib/energy.h"
-#include "lib/feature.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <jansson.h>
 #include <stdint.h>

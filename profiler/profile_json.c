@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
 #include "profiler/profile.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/spec.h"
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
 #include "profiler/name.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/api_json.h"
 
-#include "lib/buf.h"
-#include "lib/json.h"
-#include "lib/num.h"
-#include "model-db/index.h"
+#include "lib/core/buf.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
+#include "model-db/index/index.h"
 
 #include <inttypes.h>
 #include <math.h>

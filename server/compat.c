@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/compat.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/kepler_key.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/program/kepler_key.h"
 #include "server/routes.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * for tw-server.
  */
 
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 struct tw_err;
 

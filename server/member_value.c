@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/member_value.h"
 
-#include "lib/err.h"
-#include "lib/jsax.h"
+#include "lib/core/err.h"
+#include "lib/json/jsax.h"
 
 #include <stdlib.h>
 #include <string.h>

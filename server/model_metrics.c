@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/model_metrics.h"
 
-#include "lib/err.h"
-#include "lib/expo.h"
-#include "lib/json.h"
-#include "model-db/index.h"
-#include "model-db/index_use.h"
+#include "lib/core/err.h"
+#include "lib/http/expo.h"
+#include "lib/json/json.h"
+#include "model-db/index/index.h"
+#include "model-db/index/index_use.h"
 
 #include <math.h>
 #include <stdio.h>

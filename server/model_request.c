@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/model_request.h"
 
-#include "lib/err.h"
-#include "lib/jsax.h"
-#include "lib/num.h"
-#include "model-db/choose.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/jsax.h"
+#include "model-db/index/choose.h"
 #include "server/member_value.h"
 #include "server/old_names.h"
 #include "server/output_name.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/models.h"
 
-#include "estimator/certificate.h"
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "model-db/index.h"
-#include "model-db/index_use.h"
+#include "estimator/predict/certificate.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd.h"
+#include "model-db/index/index.h"
+#include "model-db/index/index_use.h"
 
 #include <sched.h>
 

@@ -9,7 +9,7 @@
  * are between two steps of taking a reference.
  */
 
-#include "lib/log.h"
+#include "lib/program/log.h"
 #include "model-db/weights.h"
 
 #include <pthread.h>

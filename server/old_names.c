@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/old_names.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/feature.h"
-#include "lib/json.h"
-#include "lib/strs.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/field/feature.h"
+#include "lib/json/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,10 @@
 
 /*
  * Requests for weights that call features by the names of Kepler up to 0.5.3
- * (lib/feature.h). A model is chosen by the names of today, so that the rule for the
- * first metric of curves holds as well; the answer has the client's names, because the
- * client looks weights up by its own metrics and takes 0 for one that it does not find.
+ * (lib/field/feature.h). A model is chosen by the names of today, so that the rule for
+ * the first metric of curves holds as well; the answer has the client's names, because
+ * the client looks weights up by its own metrics and takes 0 for one that it does not
+ * find.
  */
 
 #include <stddef.h>

@@ -7,7 +7,7 @@
  * (docs/wire.md, "Client generations").
  */
 
-#include "model-db/choose.h"
+#include "model-db/index/choose.h"
 
 #include <stdbool.h>
 #include <stddef.h>

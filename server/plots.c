@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/plots.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "model-db/card.h"
-#include "model-db/index.h"
-#include "model-db/plot.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "model-db/index/index.h"
+#include "model-db/report/card.h"
+#include "model-db/report/plot.h"
 #include "model-db/validation.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * validation (model-db/validation.h) have any power.
  */
 
-#include "lib/dataset.h"
+#include "lib/field/dataset.h"
 
 struct tw_card_plot;
 struct tw_err;

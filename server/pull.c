@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull.h"
 
-#include "lib/clock.h"
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/fetch.h"
-#include "lib/log.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/http/fetch.h"
+#include "lib/program/daemon.h"
+#include "lib/program/log.h"
 #include "server/pull_record.h"
 #include "server/pull_source.h"
 #include "server/pull_take.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull_record.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/hash.h"
-#include "lib/json.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/hash.h"
+#include "lib/json/json.h"
 #include "model-db/manifest.h"
 #include "server/pull_source.h"
 

@@ -5,12 +5,13 @@
 /*
  * What is remembered of a pipeline that was pulled, in <db>/.pull, which readers of the
  * database pass over: <pipeline>.json, and <pipeline>.<sum of the URL>.part while it
- * comes (lib/download.h). A pipeline is ours to replace only while its manifest is the
- * one that we put there: what somebody else put there, or rolled back, is not touched.
+ * comes (lib/http/download.h). A pipeline is ours to replace only while its manifest is
+ * the one that we put there: what somebody else put there, or rolled back, is not
+ * touched.
  */
 
-#include "lib/http.h"
-#include "lib/sha256.h"
+#include "lib/core/sha256.h"
+#include "lib/http/http.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull_source.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/strs.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
 
 #include <stdlib.h>
 #include <string.h>

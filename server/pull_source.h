@@ -8,7 +8,7 @@
  * name below another URL or path, to which ".zip" is added.
  */
 
-#include "lib/url.h"
+#include "lib/http/url.h"
 
 #include <stdbool.h>
 #include <stddef.h>

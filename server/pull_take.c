@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull_take.h"
 
-#include "lib/download.h"
-#include "lib/err.h"
-#include "lib/fetch.h"
-#include "lib/fileset.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/http/download.h"
+#include "lib/http/fetch.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/manifest.h"
 #include "model-db/publish.h"
 #include "server/pull_record.h"
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As what is published over HTTP; what it unpacks to has the limits of lib/zip.h. */
+/* As what is published over HTTP; what it unpacks to has the limits of lib/zip/zip.h. */
 #define ZIP_MAX ((size_t)256 << 20)
 #define STALL_MS 30000
 

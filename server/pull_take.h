@@ -8,7 +8,7 @@
  * place in one step. Whatever fails, what was in place stays.
  */
 
-#include "lib/http.h"
+#include "lib/http/http.h"
 
 #include <pthread.h>
 #include <stdbool.h>

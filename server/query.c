@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/query.h"
 
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "lib/num.h"
-#include "model-db/index.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/http/httpd.h"
+#include "model-db/index/index.h"
 
 #include <string.h>
 

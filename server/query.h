@@ -7,9 +7,9 @@
  * says nothing.
  */
 
-#include "lib/energy.h"
-#include "lib/feature.h"
-#include "model-db/filter.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
+#include "model-db/index/filter.h"
 
 #include <stdbool.h>
 #include <stdint.h>

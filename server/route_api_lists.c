@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/buf.h"
-#include "model-db/filter.h"
-#include "model-db/index.h"
+#include "lib/core/buf.h"
+#include "model-db/index/filter.h"
+#include "model-db/index/index.h"
 #include "server/api_json.h"
 #include "server/query.h"
 #include "server/routes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/buf.h"
-#include "model-db/index.h"
+#include "lib/core/buf.h"
+#include "model-db/index/index.h"
 #include "server/routes.h"
 #include "server/service.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/buf.h"
-#include "lib/json.h"
-#include "lib/log.h"
+#include "lib/core/buf.h"
+#include "lib/json/json.h"
+#include "lib/program/log.h"
 #include "server/routes.h"
 #include "server/service.h"
 #include "server/uploads.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Packed; the limits of what it unpacks to are those of lib/zip.h. */
+/* Packed; the limits of what it unpacks to are those of lib/zip/zip.h. */
 #define PIPELINE_BYTES_MAX ((size_t)256 << 20)
 
 static int allow(void *app, const struct tw_http_request *q, struct tw_err *err)

@@ -6,7 +6,7 @@
  * What tw-server answers. Handlers get a struct tw_service * as their app.
  */
 
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 extern const struct tw_http_route tw_route_api_card;
 extern const struct tw_http_route tw_route_api_model;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/send_foreign.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/httpd.h"
-#include "lib/http_range.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/http_range.h"
+#include "lib/http/httpd.h"
 #include "model-db/pipeline_check.h"
 #include "server/send_zip.h"
 #include "server/service.h"

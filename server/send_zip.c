@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/send_zip.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "lib/http_range.h"
-#include "model-db/index.h"
-#include "model-db/index_use.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/http_range.h"
+#include "lib/http/httpd.h"
+#include "model-db/index/index.h"
+#include "model-db/index/index_use.h"
 
 #include <inttypes.h>
 #include <stdio.h>

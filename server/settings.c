@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/settings.h"
 
-#include "lib/log.h"
+#include "lib/program/log.h"
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
  * The options of tw-server.
  */
 
-#include "lib/opt.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/program/opt.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/show.h"
 
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "model-db/index.h"
-#include "model-db/index_use.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd.h"
+#include "model-db/index/index.h"
+#include "model-db/index/index_use.h"
 #include "server/service.h"
 
 const struct tw_index_entry *tw_show_find(const struct tw_index *x,

@@ -34,7 +34,7 @@ void tw_show_entry(struct tw_service *s, struct tw_index *x,
 		   const struct tw_index_entry *e, const struct tw_http_request *q,
 		   struct tw_http_reply *r, tw_show_fn *fn);
 
-/* For a handler of lib/httpd.h, whose parameters it gets. */
+/* For a handler of lib/http/httpd.h, whose parameters it gets. */
 void tw_show_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r,
 		   tw_show_fn *fn);
 

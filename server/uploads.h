@@ -46,7 +46,8 @@ int tw_uploads_take(const struct tw_uploads *u, const char *name, const char *zi
 /*
  * What is asked of a set before it is published, and no more. Then one of
  * kepler-model-server, in the set itself or in its only directory, becomes ours
- * (model-db/import.h): *models_out of it can be used, *kept_out are kept as they are.
+ * (model-db/import/import.h): *models_out of it can be used, *kept_out are kept as they
+ * are.
  */
 int tw_uploads_check_any(const struct tw_uploads *u, struct tw_fileset *pipeline,
 			 size_t *models_out, size_t *kept_out, struct tw_err *err);

@@ -4,7 +4,7 @@
 run := $(PYTHON) tests/run.py
 # Nothing is written outside $(O).
 export PYTHONDONTWRITEBYTECODE := 1
-source-files = $(sort $(foreach d,$(dirs) docs/examples tests/unit tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
+source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
 test-env = TW_BIN=$(abspath $(O))
 

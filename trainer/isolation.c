@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/isolation.h"
 
-#include "estimator/power_model.h"
+#include "estimator/predict/power_model.h"
 #include "isolator/workload.h"
-#include "lib/err.h"
-#include "model-db/index_walk.h"
-#include "trainer/extract.h"
-#include "trainer/machines.h"
+#include "lib/core/err.h"
+#include "model-db/index/index_walk.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/machines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "lib/kepler_key.h"
-#include "lib/log.h"
-#include "lib/opt.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd.h"
+#include "lib/program/daemon.h"
+#include "lib/program/kepler_key.h"
+#include "lib/program/log.h"
+#include "lib/program/opt.h"
+#include "trainer/extract/guest.h"
 #include "trainer/service.h"
-#include "trainer/guest.h"
 
 #include <errno.h>
 #include <gsl/gsl_errno.h>

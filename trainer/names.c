@@ -2,12 +2,12 @@
 #include "trainer/names.h"
 
 #include "isolator/isolator.h"
-#include "lib/buf.h"
-#include "lib/energy.h"
-#include "lib/err.h"
-#include "lib/feature.h"
-#include "lib/strs.h"
-#include "trainer/trainer.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
+#include "trainer/fit/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/publishing.h"
 
-#include "estimator/predictor.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/http.h"
-#include "lib/json.h"
-#include "lib/zip.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/http.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/pipeline_check.h"
 

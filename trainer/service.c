@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/service.h"
 
-#include "lib/err.h"
-#include "lib/log.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/program/log.h"
+#include "lib/zip/zip.h"
 #include "model-db/pipeline.h"
 #include "profiler/node_types.h"
 #include "trainer/train.h"

@@ -9,8 +9,8 @@
  * and those beyond are told to come again. What fails publishes nothing.
  */
 
-#include "lib/httpd.h"
-#include "trainer/extract.h"
+#include "lib/http/httpd.h"
+#include "trainer/extract/extract.h"
 
 #include <stddef.h>
 #include <stdint.h>

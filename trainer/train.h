@@ -15,12 +15,12 @@
  */
 
 #include "isolator/isolator.h"
-#include "lib/fileset.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/zip/fileset.h"
 #include "profiler/spec.h"
-#include "trainer/extract.h"
+#include "trainer/extract/extract.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/isolation.h"
-#include "trainer/trainer.h"
 
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/thirdparty.h"
 #include "trainer/train_arguments.h"
-#include "trainer/thirdparty.h"
 
-#include "lib/buf.h"
-#include "trainer/smooth.h"
+#include "lib/core/buf.h"
+#include "trainer/extract/smooth.h"
 #include "trainer/train.h"
 
 /* The text, or null where it is empty. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_data.h"
 
+#include "trainer/fit/validate.h"
 #include "trainer/train.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_profile.h"
-#include "trainer/validate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,12 +10,12 @@
  * train and is applied to all. A failure is kept with the data, since others go on.
  */
 
-#include "lib/dataset.h"
-#include "lib/err.h"
-#include "lib/feature.h"
+#include "lib/core/err.h"
+#include "lib/field/dataset.h"
+#include "lib/field/feature.h"
 #include "profiler/profile.h"
-#include "trainer/folds.h"
-#include "trainer/trainer.h"
+#include "trainer/fit/folds.h"
+#include "trainer/fit/trainer.h"
 
 #include <jansson.h>
 

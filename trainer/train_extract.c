@@ -2,7 +2,7 @@
 /* Rows of a tw_train_data: the first of its two steps. */
 #include "trainer/train_data.h"
 
-#include "trainer/smooth.h"
+#include "trainer/extract/smooth.h"
 #include "trainer/train.h"
 #include "trainer/train_machines.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_machines.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "profiler/node_types.h"
-#include "trainer/prom.h"
+#include "trainer/extract/prom.h"
 #include "trainer/train.h"
 
 #include <stdlib.h>

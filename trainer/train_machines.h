@@ -9,7 +9,7 @@
  */
 
 #include "profiler/spec.h"
-#include "trainer/machines.h"
+#include "trainer/extract/machines.h"
 
 #include <stdbool.h>
 

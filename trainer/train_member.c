@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_member.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "trainer/hints.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "trainer/extract/hints.h"
+#include "trainer/extract/prom.h"
+#include "trainer/extract/smooth.h"
 #include "trainer/names.h"
-#include "trainer/prom.h"
-#include "trainer/smooth.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * by event. A part of trainer/train_request.c.
  */
 
-#include "lib/jsax.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/json/jsax.h"
 #include "trainer/train_request.h"
 
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_model.h"
 
-#include "lib/buf.h"
-#include "lib/date.h"
-#include "lib/json.h"
+#include "lib/core/buf.h"
+#include "lib/core/date.h"
+#include "lib/json/json.h"
 #include "model-db/model_check.h"
-#include "trainer/smooth.h"
+#include "trainer/extract/smooth.h"
 #include "trainer/train.h"
 #include "trainer/train_arguments.h"
 #include "trainer/train_machines.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_pack.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "model-db/pipeline.h"
 #include "trainer/train.h"
 #include "trainer/train_arguments.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_profile.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "model-db/pipeline_profile.h"
 #include "trainer/isolation.h"
 #include "trainer/train_data.h"

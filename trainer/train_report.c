@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_report.h"
 
-#include "lib/buf.h"
+#include "lib/core/buf.h"
 #include "trainer/train.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_request.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
+#include "trainer/extract/prom.h"
+#include "trainer/extract/smooth.h"
 #include "trainer/names.h"
-#include "trainer/prom.h"
-#include "trainer/smooth.h"
 #include "trainer/train_member.h"
 
 #include <stdlib.h>

@@ -8,9 +8,9 @@
  * passed over; known ones must be what they should be, once.
  */
 
-#include "lib/energy.h"
-#include "lib/strs.h"
-#include "trainer/thirdparty.h"
+#include "lib/core/strs.h"
+#include "lib/field/energy.h"
+#include "trainer/extract/thirdparty.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_scores.h"
 
-#include "lib/json.h"
+#include "lib/json/json.h"
 #include "trainer/train_unit.h"
 
 #include <math.h>

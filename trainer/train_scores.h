@@ -7,7 +7,7 @@
  * They are flat: kepler-model-server's estimator takes every object for a model.
  */
 
-#include "lib/energy.h"
+#include "lib/field/energy.h"
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_unit.h"
 
-#include "estimator/certificate.h"
-#include "estimator/power_model.h"
+#include "estimator/predict/certificate.h"
+#include "estimator/predict/power_model.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
-#include "trainer/samples.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/validate.h"
 #include "trainer/train.h"
 #include "trainer/train_model.h"
-#include "trainer/validate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,12 +8,12 @@
  * several threads take in any order.
  */
 
-#include "lib/buf.h"
-#include "lib/fileset.h"
+#include "lib/core/buf.h"
+#include "lib/zip/fileset.h"
 #include "model-db/model.h"
-#include "trainer/score.h"
+#include "trainer/fit/score.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/train_data.h"
-#include "trainer/trainer.h"
 
 struct tw_train_job;
 

@@ -9,18 +9,18 @@
  * the same columns (accuracy/blocked.csv). All feature columns of a file are used.
  */
 
-#include "lib/buf.h"
-#include "lib/csv.h"
-#include "lib/dataset.h"
-#include "lib/energy.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/num.h"
-#include "lib/pool.h"
-#include "trainer/samples.h"
-#include "trainer/score.h"
-#include "trainer/trainer.h"
-#include "trainer/validate.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
+#include "lib/core/pool.h"
+#include "lib/field/csv.h"
+#include "lib/field/dataset.h"
+#include "lib/field/energy.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/score.h"
+#include "trainer/fit/trainer.h"
+#include "trainer/fit/validate.h"
 
 #include <glob.h>
 #include <gsl/gsl_errno.h>

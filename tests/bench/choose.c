@@ -4,9 +4,9 @@
  * exact node type, by machine spec, for any machine, for a machine whose processor is not
  * there, and for what is not there at all. The median of rounds.
  */
-#include "lib/err.h"
-#include "model-db/choose.h"
-#include "model-db/index.h"
+#include "lib/core/err.h"
+#include "model-db/index/choose.h"
+#include "model-db/index/index.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,8 +19,8 @@
  * and packets by each. Lines are all for the same two, and answered by their CPU ns by
  * switch.
  */
-#include "lib/err.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "tests/bench/pair.h"
 
 #include <arpa/inet.h>

@@ -5,10 +5,10 @@
  * scrape after every fifth. Prints resident KiB after a tenth of them and after all.
  */
 #include "collector/collector.h"
-#include "collector/roots.h"
-#include "collector/workload.h"
-#include "lib/err.h"
-#include "lib/num.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,12 +4,12 @@
  * x 2 outputs, in one pipeline. Models are whole and have metadata as ours; their numbers
  * are made up, the same in every run.
  */
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/num.h"
-#include "lib/zip.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/model_check.h"
 

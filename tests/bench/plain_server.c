@@ -4,10 +4,10 @@
  * there is to be had at most. GET /plain answers 200 bytes from memory, POST /plain/{n}
  * takes a body and answers n.
  */
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "lib/num.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/http/httpd.h"
+#include "lib/program/daemon.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -7,10 +7,10 @@
  * Output, one line for each size of a batch: rows, ours, XGBoost's. The answers must be
  * the same to the bit.
  */
-#include "estimator/registry.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/strs.h"
+#include "estimator/predict/registry.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
 
 #include <stdint.h>
 #include <stdio.h>

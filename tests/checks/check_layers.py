@@ -4,29 +4,33 @@
 
     check_layers.py ROOT
 
-The table is under the heading "Layers": a row for each room, its first column the room,
-its last the rooms that it may include. Names file and line of each include that is not
-allowed, and each room that the table does not know.
+The table is under the heading "Layers": a row for each folder with sources, its first
+column the folder, its last the folders that it may include. A folder of the same room
+stands for the files directly in it, a folder of another room for all below it. A file
+main.c, or one whose name ends in _main.c, may include its whole room.
+
+Names file and line of each include that is not allowed, and each folder that the table does
+not know.
 """
 import os
 import re
 import sys
 
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
-ROOM = re.compile(r"`([\w-]+)/`")
+FOLDER = re.compile(r"`([\w-]+(?:/[\w-]+)*)/`")
 
 
 def read_table(path):
-    """Room -> the set of rooms that it may include, itself among them."""
+    """Folder -> the folders that it may include."""
     table, inside = {}, False
     with open(path, encoding="utf-8") as f:
         for line in f:
             if line.startswith("#"):
                 inside = line.strip("# \n") == "Layers"
             cells = line.strip().strip("|").split("|")
-            room = ROOM.fullmatch(cells[0].strip())
-            if inside and room:
-                table[room.group(1)] = {room.group(1), *ROOM.findall(cells[-1])}
+            folder = FOLDER.fullmatch(cells[0].strip())
+            if inside and folder:
+                table[folder.group(1)] = FOLDER.findall(cells[-1])
     return table
 
 
@@ -37,20 +41,29 @@ def sources(root, room):
                 yield os.path.relpath(os.path.join(folder, name), root)
 
 
+def is_allowed(path, target, allowed):
+    """Whether the file at path may include the file target."""
+    folder, other = os.path.dirname(path), os.path.dirname(target)
+    room = path.split("/")[0]
+    if folder == other:
+        return True
+    if other.split("/")[0] != room:
+        return any(other == a or other.startswith(a + "/") for a in allowed)
+    return other in allowed or os.path.basename(path) == "main.c" or path.endswith("_main.c")
+
+
 def check_file(root, path, allowed):
     """Errors of one file."""
-    room = path.split(os.sep)[0]
     with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
         for number, line in enumerate(f, 1):
             include = INCLUDE.match(line)
             if not include:
                 continue
             target = include.group(1)
-            other = target.split("/")[0]
             if "/" not in target:
                 yield f'{path}:{number}: "{target}" is not a path from the top'
-            elif other not in allowed:
-                yield f'{path}:{number}: {room}/ may not include "{target}"'
+            elif not is_allowed(path, target, allowed):
+                yield f'{path}:{number}: {os.path.dirname(path)}/ may not include "{target}"'
 
 
 def check(root):
@@ -58,16 +71,18 @@ def check(root):
     table = read_table(doc)
     if not table:
         return [f"{doc}: no table under the heading 'Layers'"]
-    errors = [f"{doc}: {room}/ may include {other}/, of which the table has no row"
-              for room in sorted(table) for other in sorted(table[room] - set(table))]
+    rooms = {folder.split("/")[0] for folder in table}
+    errors = [f"{doc}: {folder}/ may include {other}/, of which the table has no row"
+              for folder in sorted(table)
+              for other in table[folder] if other not in table and other not in rooms]
     for room in sorted(os.listdir(root)):
         files = [] if room.startswith(".") or room in ("build", "tests") \
             else list(sources(root, room))
-        if files and room not in table:
-            errors.append(f"{doc}: the table has no row for {room}/")
-            continue
+        missing = sorted({os.path.dirname(path) for path in files} - set(table))
+        errors += [f"{doc}: the table has no row for {folder}/" for folder in missing]
         for path in files:
-            errors += check_file(root, path, table[room])
+            if os.path.dirname(path) in table:
+                errors += check_file(root, path, table[os.path.dirname(path)])
     return errors
 
 

@@ -17,7 +17,7 @@
  * Before all of them, "code N" is what nvmlInit_v2() returns, and "driver N" which driver
  * is loaded: what was initialised with another one knows no GPU.
  */
-#include "collector/nvml.h"
+#include "collector/meters/nvml.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/question.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

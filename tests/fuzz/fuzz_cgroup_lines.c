@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/cgroup.h"
-#include "collector/cgroup_use.h"
+#include "collector/workloads/cgroup.h"
+#include "collector/workloads/cgroup_use.h"
 
 #include <stdint.h>
 #include <stdlib.h>

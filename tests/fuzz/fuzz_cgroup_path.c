@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/identity.h"
+#include "collector/workloads/identity.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/buf.h"
-#include "lib/csv.h"
-#include "lib/dataset.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/field/csv.h"
+#include "lib/field/dataset.h"
 
 #include <stdint.h>
 #include <stdlib.h>

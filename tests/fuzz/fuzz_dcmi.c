@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/dcmi.h"
-#include "lib/err.h"
+#include "collector/ask/dcmi.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/num.h"
-#include "trainer/exposition.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "trainer/extract/exposition.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/strs.h"
-#include "lib/zip.h"
-#include "model-db/import.h"
-#include "model-db/import_find.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
+#include "model-db/import/import.h"
+#include "model-db/import/import_find.h"
 #include "model-db/pipeline_check.h"
 #include "trainer/publishing.h"
 

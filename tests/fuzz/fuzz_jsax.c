@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "lib/jsax.h"
+#include "lib/core/err.h"
+#include "lib/json/jsax.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "lib/fileset.h"
+#include "lib/core/err.h"
+#include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "model-db/choose.h"
-#include "model-db/filter.h"
+#include "lib/core/err.h"
+#include "model-db/index/choose.h"
+#include "model-db/index/filter.h"
 #include "server/model_request.h"
 
 #include <stdint.h>

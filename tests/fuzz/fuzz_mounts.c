@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/privilege.h"
+#include "collector/system/privilege.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/meter_file.h"
-#include "collector/node.h"
-#include "lib/err.h"
+#include "collector/meters/meter_file.h"
+#include "collector/power/node.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

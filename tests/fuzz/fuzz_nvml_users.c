@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/nvml_users.h"
-#include "lib/err.h"
+#include "collector/meters/nvml_users.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "lib/opt.h"
-#include "lib/opt_file.h"
-#include "lib/opt_value.h"
+#include "lib/core/err.h"
+#include "lib/program/opt.h"
+#include "lib/program/opt_file.h"
+#include "lib/program/opt_value.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/pods_parse.h"
-#include "lib/err.h"
+#include "collector/ask/pods_parse.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

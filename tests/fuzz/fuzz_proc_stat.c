@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/collector.h"
-#include "collector/proc_stat.h"
-#include "lib/err.h"
+#include "collector/system/proc_stat.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/processors.h"
-#include "collector/rapl.h"
-#include "lib/err.h"
+#include "collector/meters/rapl.h"
+#include "collector/system/processors.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "profiler/profile.h"
 
 #include <stdint.h>

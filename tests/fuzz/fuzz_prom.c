@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "isolator/isolator.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "trainer/extract.h"
-#include "trainer/machines.h"
-#include "trainer/prom.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/machines.h"
+#include "trainer/extract/prom.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/redfish.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "collector/ask/redfish.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 
 #include <math.h>
 #include <stdint.h>

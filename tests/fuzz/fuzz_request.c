@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/request.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <math.h>
 #include <stdint.h>

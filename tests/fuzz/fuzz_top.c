@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "trainer/top_view.h"
+#include "cli/top_view.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "trainer/train_request.h"
 
 #include <stdint.h>

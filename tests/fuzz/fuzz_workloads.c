@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "trainer/workloads.h"
+#include "lib/core/err.h"
+#include "trainer/fit/workloads.h"
 
 #include <stdint.h>
 #include <stdlib.h>

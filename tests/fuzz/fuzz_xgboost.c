@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/predictor.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 
 #include <math.h>
 #include <stdint.h>

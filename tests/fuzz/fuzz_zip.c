@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 
 #include <stdint.h>
 #include <stdlib.h>

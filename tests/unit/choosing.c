@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/choosing.h"
 
-#include "lib/err.h"
-#include "model-db/choose.h"
-#include "model-db/index.h"
+#include "lib/core/err.h"
+#include "model-db/index/choose.h"
+#include "model-db/index/index.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"

@@ -4,7 +4,7 @@
 
 /* A database of two pipelines, "lab" and "alt", and requests to choose from it. */
 
-#include "model-db/choose.h"
+#include "model-db/index/choose.h"
 
 struct tw_err;
 struct tw_index;

@@ -2,7 +2,7 @@
 #ifndef TW_TEST_HTTP_CALLS_H
 #define TW_TEST_HTTP_CALLS_H
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 struct tw_http_call;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/loaded_index.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 /* The index of a test's database, and what was refused while it was made. */
 
-#include "model-db/index.h"
+#include "model-db/index/index.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/meter_fixture.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"

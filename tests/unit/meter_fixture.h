@@ -4,10 +4,10 @@
 
 /* Meters over a tree of a test, through the zones that come of it. */
 
-#include "collector/meter.h"
-#include "collector/node.h"
-#include "collector/power.h"
-#include "collector/roots.h"
+#include "collector/meters/meter.h"
+#include "collector/power/node.h"
+#include "collector/power/power.h"
+#include "collector/system/roots.h"
 
 #include <stdbool.h>
 #include <stddef.h>

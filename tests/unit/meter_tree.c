@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/meter_tree.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/tw_test.h"
 
 #include <stdio.h>

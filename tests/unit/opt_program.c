@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/opt_program.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/opt.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/program/log.h"
+#include "lib/program/opt.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 

@@ -4,8 +4,8 @@
 
 /* A program with an option of each type. */
 
-#include "lib/opt.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
+#include "lib/program/opt.h"
 
 struct tw_err;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/predictor_load.h"
 
-#include "estimator/predictor.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/tw_test.h"
 

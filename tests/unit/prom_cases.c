@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/prom_cases.h"
 
-#include "lib/buf.h"
-#include "lib/csv.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/field/csv.h"
 #include "tests/unit/tw_test.h"
-#include "trainer/extract.h"
-#include "trainer/prom.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/running_estimator.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 

@@ -8,7 +8,7 @@
  */
 
 #include "estimator/daemon.h"
-#include "lib/strs.h"
+#include "lib/core/strs.h"
 #include "tests/unit/sample_model.h"
 
 #include <pthread.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/running_server.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/http.h"
-#include "lib/httpd_stats.h"
-#include "model-db/index.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/http.h"
+#include "lib/http/httpd_stats.h"
+#include "lib/zip/fileset.h"
+#include "model-db/index/index.h"
 #include "model-db/pipeline.h"
 #include "server/routes.h"
 #include "tests/unit/http_calls.h"

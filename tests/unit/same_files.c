@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/same_files.h"
 
-#include "lib/fileset.h"
+#include "lib/zip/fileset.h"
 #include "tests/unit/tw_test.h"
 
 void same_files(const struct tw_fileset *a, const struct tw_fileset *b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sample_model.h"
 
-#include "lib/err.h"
-#include "lib/fileset.h"
+#include "lib/core/err.h"
+#include "lib/zip/fileset.h"
 #include "model-db/fitness.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/tw_test.h"

@@ -4,7 +4,7 @@
 
 /* A management controller by pages of a test, behind tw_redfish_config.call. */
 
-#include "collector/redfish_client.h"
+#include "collector/ask/redfish_client.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 
 /* A source of tasks that tells what a test says. */
 
-#include "collector/tasks.h"
+#include "collector/workloads/tasks.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/answer.h"
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/ask_filter.h"
+#include "collector/ask/ask_filter.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
 
 #include <arpa/inet.h>

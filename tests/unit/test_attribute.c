@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/attribute.h"
-#include "collector/roots.h"
-#include "collector/track.h"
-#include "collector/workload.h"
-#include "lib/err.h"
+#include "collector/power/attribute.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/track.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"

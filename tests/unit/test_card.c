@@ -4,11 +4,11 @@
  */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "model-db/card.h"
-#include "model-db/plot.h"
-#include "model-db/svg.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "model-db/report/card.h"
+#include "model-db/report/plot.h"
+#include "model-db/report/svg.h"
 #include "model-db/validation.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"

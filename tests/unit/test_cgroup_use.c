@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/cgroup_use.h"
+#include "collector/workloads/cgroup_use.h"
 
-#include "collector/cgroup.h"
-#include "collector/proc_stat.h"
-#include "collector/roots.h"
-#include "lib/err.h"
+#include "collector/system/proc_stat.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/cgroup.h"
+#include "lib/core/err.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "model-db/choose.h"
-#include "model-db/filter.h"
-#include "model-db/index.h"
+#include "lib/core/err.h"
+#include "model-db/index/choose.h"
+#include "model-db/index/filter.h"
+#include "model-db/index/index.h"
 #include "tests/unit/choosing.h"
 #include "tests/unit/fail_alloc.h"
 

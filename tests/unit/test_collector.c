@@ -2,10 +2,10 @@
 /* A tick: what its time is. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/attribute.h"
 #include "collector/collector.h"
-#include "collector/power.h"
-#include "lib/err.h"
+#include "collector/power/attribute.h"
+#include "collector/power/power.h"
+#include "lib/core/err.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/scripted_tasks.h"

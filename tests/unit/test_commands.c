@@ -2,11 +2,11 @@
 /* What the commands of tallywatt do with wrong use, and where their output cannot go. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/opt.h"
+#include "cli/command.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/program/opt.h"
 #include "tests/unit/scratch.h"
-#include "trainer/command.h"
 
 #include <gsl/gsl_errno.h>
 #include <stdio.h>

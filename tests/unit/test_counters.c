@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/counters.h"
-#include "lib/err.h"
+#include "collector/workloads/counters.h"
+#include "lib/core/err.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* Counts that go from one map of the program to the other while both are read. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/counters.h"
-#include "lib/err.h"
+#include "collector/workloads/counters.h"
+#include "lib/core/err.h"
 #include "tests/unit/fork_as.h"
 
 #include <bpf/bpf.h>

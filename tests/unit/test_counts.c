@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/counts.h"
-#include "lib/err.h"
+#include "collector/workloads/counts.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdint.h>

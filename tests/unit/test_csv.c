@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/csv.h"
-#include "lib/dataset.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/field/csv.h"
+#include "lib/field/dataset.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/predictor.h"
-#include "lib/err.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/err.h"
 #include "model-db/curve.h"
 #include "tests/unit/predictor_load.h"
 

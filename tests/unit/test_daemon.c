@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/daemon.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/program/daemon.h"
 #include "tests/unit/scratch.h"
 
 #include <fcntl.h>

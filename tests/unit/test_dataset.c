@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/dataset.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
+#include "lib/field/dataset.h"
 #include "tests/unit/fail_alloc.h"
 
 static int fill(struct tw_dataset *d, struct tw_err *err)

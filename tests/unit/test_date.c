@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/date.h"
-#include "lib/err.h"
+#include "lib/core/date.h"
+#include "lib/core/err.h"
 
 #include <stdio.h>
 #include <string.h>

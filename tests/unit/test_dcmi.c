@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/dcmi.h"
-#include "lib/err.h"
+#include "collector/ask/dcmi.h"
+#include "lib/core/err.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/download.h"
-#include "lib/err.h"
-#include "lib/http.h"
-#include "lib/http_head.h"
-#include "lib/http_range.h"
-#include "lib/httpd.h"
-#include "lib/url.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/download.h"
+#include "lib/http/http.h"
+#include "lib/http/http_head.h"
+#include "lib/http/http_range.h"
+#include "lib/http/httpd.h"
+#include "lib/http/url.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/http_calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/energy.h"
+#include "lib/field/energy.h"
 
 #include <string.h>
 

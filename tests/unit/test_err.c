@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <errno.h>
 #include <string.h>

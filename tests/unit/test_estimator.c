@@ -3,8 +3,8 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/client.h"
-#include "lib/err.h"
-#include "lib/log.h"
+#include "lib/core/err.h"
+#include "lib/program/log.h"
 #include "tests/unit/running_estimator.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/accept.h"
-#include "lib/buf.h"
-#include "lib/expo.h"
+#include "lib/core/buf.h"
+#include "lib/http/accept.h"
+#include "lib/http/expo.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/dataset.h"
-#include "lib/err.h"
+#include "cli/export.h"
+#include "lib/core/err.h"
+#include "lib/field/dataset.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/same_files.h"
 #include "tests/unit/train_fixture.h"
-#include "trainer/export.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

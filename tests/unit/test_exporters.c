@@ -2,10 +2,10 @@
 /* Extraction by the schemas beside kepler-legacy, and of one machine of several. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "trainer/extract.h"
-#include "trainer/prom.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
 
 #include <math.h>
 #include <string.h>

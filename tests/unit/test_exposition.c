@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/num.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/exposition.h"
+#include "trainer/extract/exposition.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 /* Beside tests/cases/prom (test_prom) and the golden files (test_golden). */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/extract.h"
-#include "trainer/prom.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
 
 #include <math.h>
 #include <stdio.h>

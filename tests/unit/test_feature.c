@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/feature.h"
-#include "lib/strs.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/field/feature.h"
 
 #include <string.h>
 

@@ -2,11 +2,11 @@
 /* Calls by a child: scripts take the part of tw-fetch. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/fetch.h"
-#include "lib/fetch_pass.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/fetch.h"
+#include "lib/http/fetch_pass.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 

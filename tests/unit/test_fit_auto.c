@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/predictor.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/extra_trees.h"
-#include "trainer/registry.h"
-#include "trainer/validate.h"
+#include "trainer/fit/extra_trees.h"
+#include "trainer/fit/registry.h"
+#include "trainer/fit/validate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "trainer/registry.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "trainer/fit/registry.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/predictor.h"
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "tests/unit/predictor_load.h"
-#include "trainer/trainer.h"
+#include "trainer/fit/trainer.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

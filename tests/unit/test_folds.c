@@ -4,13 +4,13 @@
  */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/train_fixture.h"
-#include "trainer/folds.h"
+#include "trainer/fit/folds.h"
+#include "trainer/fit/workloads.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
-#include "trainer/workloads.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

@@ -3,13 +3,13 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
-#include "lib/csv.h"
-#include "lib/dataset.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/field/csv.h"
+#include "lib/field/dataset.h"
 #include "tests/unit/shared.h"
-#include "trainer/extract.h"
-#include "trainer/prom.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
 
 #include <dirent.h>
 #include <math.h>

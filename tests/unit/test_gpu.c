@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Energy of GPUs, from their users to workloads. */
-#include "collector/attribute.h"
-#include "collector/roots.h"
-#include "collector/uses.h"
-#include "collector/workload.h"
-#include "lib/err.h"
+#include "collector/power/attribute.h"
+#include "collector/power/uses.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/scripted_tasks.h"

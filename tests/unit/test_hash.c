@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/hash.h"
+#include "lib/core/hash.h"
 
 /* Vectors of its authors (isthe.com/chongo/tech/comp/fnv). */
 static void the_authors_vectors_come_out(void **state)

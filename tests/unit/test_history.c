@@ -3,9 +3,9 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/history.h"
-#include "estimator/predictor.h"
-#include "estimator/series.h"
-#include "lib/err.h"
+#include "estimator/predict/predictor.h"
+#include "estimator/predict/series.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/http.h"
-#include "lib/httpd.h"
-#include "lib/strs.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/http/http.h"
+#include "lib/http/httpd.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/http_calls.h"
 

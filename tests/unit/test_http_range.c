@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/http_range.h"
+#include "lib/http/http_range.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/http.h"
-#include "lib/httpd.h"
+#include "lib/core/err.h"
+#include "lib/http/http.h"
+#include "lib/http/httpd.h"
 #include "tests/unit/http_calls.h"
 
 #include <microhttpd.h>

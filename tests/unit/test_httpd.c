@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/httpd.h"
-#include "lib/httpd_reply.h"
+#include "lib/http/httpd.h"
+#include "lib/http/httpd_reply.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/toy_server.h"
 

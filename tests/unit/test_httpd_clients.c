@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 #include "tests/unit/toy_server.h"
 
 #include <pthread.h>

@@ -5,11 +5,11 @@
  */
 #include "tests/unit/tw_test.h"
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/httpd.h"
-#include "lib/httpd_exchange.h"
-#include "lib/httpd_guard.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd.h"
+#include "lib/http/httpd_exchange.h"
+#include "lib/http/httpd_guard.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

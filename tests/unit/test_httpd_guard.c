@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/httpd_guard.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd_guard.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/identity.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "collector/workloads/identity.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

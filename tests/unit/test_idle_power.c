@@ -2,7 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/idle_power.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "model-db/index.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "model-db/index/index.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "model-db/index.h"
+#include "lib/core/err.h"
+#include "model-db/index/index.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"

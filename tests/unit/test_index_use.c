@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/zip.h"
-#include "model-db/index.h"
-#include "model-db/index_use.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
+#include "model-db/index/index.h"
+#include "model-db/index/index_use.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"

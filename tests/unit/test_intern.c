@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/intern.h"
+#include "lib/core/err.h"
+#include "lib/core/intern.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdint.h>

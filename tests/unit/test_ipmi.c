@@ -2,9 +2,9 @@
 /* The job "ipmi": wrapped functions of libfreeipmi take the controller's part. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/ask_job.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "collector/ask/ask_job.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 

@@ -3,8 +3,8 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
-#include "lib/csv.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
+#include "lib/field/csv.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/power_model.h"
+#include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
 #include "isolator/workload.h"
-#include "lib/csv.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
+#include "lib/field/csv.h"
 #include "profiler/profile.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/strs.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdlib.h>

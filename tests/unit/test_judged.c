@@ -4,17 +4,17 @@
  */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/power_model.h"
+#include "cli/judged.h"
+#include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
-#include "lib/buf.h"
-#include "lib/csv.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/field/csv.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/train_fixture.h"
-#include "trainer/judged.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/kepler_key.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/program/kepler_key.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 

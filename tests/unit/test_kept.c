@@ -3,8 +3,8 @@
 
 #include "estimator/init_urls.h"
 #include "estimator/kept.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/log.h"
+#include "lib/program/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/extract.h"
-#include "trainer/machines.h"
-#include "trainer/prom.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/machines.h"
+#include "trainer/extract/prom.h"
 
 #include <stdio.h>
 #include <stdlib.h>

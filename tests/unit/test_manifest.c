@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/base64.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/sha256.h"
+#include "lib/core/base64.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/sha256.h"
+#include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
 #include "tests/unit/fail_alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meters together: order, choice, the simulated one. */
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meter_fixture.h"
 #include "tests/unit/meter_tree.h"

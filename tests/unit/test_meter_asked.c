@@ -2,14 +2,14 @@
 /* Zones that a helper tells of: the test's own program takes its part. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/ask.h"
-#include "collector/ask_options.h"
-#include "collector/meter_asked.h"
-#include "collector/node.h"
-#include "collector/power.h"
-#include "collector/roots.h"
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "collector/ask/ask.h"
+#include "collector/ask/ask_options.h"
+#include "collector/meters/meter_asked.h"
+#include "collector/power/node.h"
+#include "collector/power/power.h"
+#include "collector/system/roots.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scripted_ask.h"
 

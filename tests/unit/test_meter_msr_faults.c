@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RAPL by registers that fail, vanish, are not there or may not be read. */
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meter_fixture.h"
 #include "tests/unit/meter_tree.h"

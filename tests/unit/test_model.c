@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/fileset.h"
+#include "lib/core/err.h"
+#include "lib/zip/fileset.h"
 #include "model-db/model.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/same_files.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "model-db/choose.h"
+#include "lib/core/err.h"
+#include "model-db/index/choose.h"
 #include "server/model_request.h"
 #include "tests/unit/fail_alloc.h"
 

@@ -4,16 +4,16 @@
 
 #include "estimator/init_urls.h"
 #include "estimator/models.h"
-#include "estimator/power_model.h"
+#include "estimator/predict/power_model.h"
 #include "estimator/request.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/http.h"
-#include "lib/httpd.h"
-#include "lib/json.h"
-#include "lib/log.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/http.h"
+#include "lib/http/httpd.h"
+#include "lib/json/json.h"
+#include "lib/program/log.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
@@ -140,7 +140,7 @@ static void set_up(struct fixture *f)
 	f->request.source = tw_energy_source_find("rapl-sysfs");
 }
 
-/* In this process: lib/fetch.h has tests of its own. */
+/* In this process: lib/http/fetch.h has tests of its own. */
 static int call_here(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
 		     struct tw_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/idle.h"
-#include "collector/node.h"
-#include "collector/roots.h"
-#include "lib/err.h"
+#include "collector/power/idle.h"
+#include "collector/power/node.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/json.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/json/json.h"
 #include "profiler/node_choice.h"
 #include "profiler/node_types.h"
 #include "profiler/similarity.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/predictor.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/trainer.h"
+#include "trainer/fit/trainer.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

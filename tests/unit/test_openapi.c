@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/http.h"
+#include "lib/http/http.h"
 #include "server/routes.h"
 #include "tests/unit/running_server.h"
 

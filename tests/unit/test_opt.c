@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/log.h"
-#include "lib/opt.h"
-#include "lib/opt_file.h"
+#include "lib/core/err.h"
+#include "lib/program/log.h"
+#include "lib/program/opt.h"
+#include "lib/program/opt_file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/opt_program.h"
 #include "tests/unit/scratch.h"

@@ -2,14 +2,14 @@
 /* Packages told apart: power of each, and their shares. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/csv.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/field/csv.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/prom_cases.h"
-#include "trainer/extract.h"
-#include "trainer/prom.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
 
 #include <math.h>
 #include <stdio.h>

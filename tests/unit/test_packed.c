@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/arena.h"
-#include "lib/err.h"
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/packed.h"
+#include "trainer/extract/packed.h"
 
 #include <string.h>
 

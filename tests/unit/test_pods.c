@@ -2,13 +2,13 @@
 /* Names of pods: lists as bytes, and the table that the collector keeps. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/ask.h"
-#include "collector/ask_options.h"
-#include "collector/pods.h"
-#include "collector/pods_parse.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "collector/ask/ask.h"
+#include "collector/ask/ask_options.h"
+#include "collector/ask/pods_parse.h"
+#include "collector/workloads/pods.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scripted_ask.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/pool.h"
+#include "lib/core/pool.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/power_model.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/zip.h"
+#include "estimator/predict/power_model.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"

@@ -3,12 +3,12 @@
 #include "tests/unit/tw_test.h"
 
 #if TW_LIBSVM
-#include "estimator/registry.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/strs.h"
-#include "trainer/points_text.h"
-#include "trainer/trainer.h"
+#include "estimator/predict/registry.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "trainer/fit/points_text.h"
+#include "trainer/fit/trainer.h"
 
 #include <libsvm/svm.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/probe.h"
-#include "collector/roots.h"
-#include "lib/err.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"

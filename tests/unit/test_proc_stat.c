@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/proc_stat.h"
-#include "collector/tasks.h"
-#include "lib/err.h"
+#include "collector/system/proc_stat.h"
+#include "collector/workloads/tasks.h"
+#include "lib/core/err.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/processors.h"
+#include "collector/system/processors.h"
 
-#include "collector/microarch.h"
-#include "collector/roots.h"
-#include "lib/err.h"
+#include "collector/meters/microarch.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/tw_test.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/prom_cases.h"
 #include "tests/unit/shared.h"
-#include "trainer/extract.h"
-#include "trainer/prom.h"
-#include "trainer/schema.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
+#include "trainer/extract/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>

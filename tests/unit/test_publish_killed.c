@@ -5,7 +5,7 @@
  */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/versions.h"

@@ -2,9 +2,9 @@
 /* Where pipelines are pulled from, and what is remembered of them. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/strs.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "server/pull_record.h"
 #include "server/pull_source.h"
 #include "tests/unit/fail_alloc.h"

@@ -2,9 +2,9 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/asker.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/running_estimator.h"
 

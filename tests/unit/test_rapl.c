@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/rapl.h"
+#include "collector/meters/rapl.h"
 
-#include "collector/processors.h"
-#include "lib/err.h"
+#include "collector/system/processors.h"
+#include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
 
 #include <string.h>

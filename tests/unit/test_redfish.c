@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/redfish.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/strs.h"
+#include "collector/ask/redfish.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <math.h>

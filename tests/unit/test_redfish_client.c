@@ -2,9 +2,9 @@
 /* A conversation with a controller: a script takes its part. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/redfish_client.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "collector/ask/redfish_client.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scripted_bmc.h"
 

@@ -2,8 +2,8 @@
 /* The sum of power supplies, where a controller tells nothing else. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/redfish_client.h"
-#include "lib/err.h"
+#include "collector/ask/redfish_client.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scripted_bmc.h"
 

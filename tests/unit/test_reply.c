@@ -2,11 +2,11 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/models.h"
-#include "estimator/power_model.h"
+#include "estimator/predict/power_model.h"
 #include "estimator/reply.h"
 #include "estimator/request.h"
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "tests/unit/sample_model.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/http.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/http.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "tests/unit/running_server.h"
 

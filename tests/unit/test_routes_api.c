@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/http.h"
-#include "lib/httpd.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/http.h"
+#include "lib/http/httpd.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/running_server.h"
 

@@ -2,8 +2,8 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/workload.h"
-#include "lib/feature.h"
-#include "trainer/schema.h"
+#include "lib/field/feature.h"
+#include "trainer/extract/schema.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ static void every_metric_means_something_that_we_know(void **state)
 	}
 }
 
-/* trainer/machines.c follows them from one schema's series to another's. */
+/* trainer/extract/machines.c follows them from one schema's series to another's. */
 static void machines_are_told_by_the_same_labels_in_every_schema(void **state)
 {
 	const char *const *first = tw_schema_at(0)->machine_labels;

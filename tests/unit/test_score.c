@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/score.h"
+#include "trainer/fit/score.h"
 
 #include <math.h>
 

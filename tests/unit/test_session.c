@@ -2,8 +2,8 @@
 /* Clients of the estimator. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/log.h"
+#include "lib/core/buf.h"
+#include "lib/program/log.h"
 #include "tests/unit/running_estimator.h"
 
 #include <poll.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/csv.h"
-#include "lib/dataset.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
+#include "lib/field/csv.h"
+#include "lib/field/dataset.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/smooth.h"
+#include "trainer/extract/smooth.h"
 
 #include <string.h>
 

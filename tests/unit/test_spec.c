@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "profiler/spec.h"
 
 #include <stdlib.h>

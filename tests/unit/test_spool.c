@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
-#include "trainer/series_reader.h"
-#include "trainer/spool.h"
+#include "trainer/extract/series_reader.h"
+#include "trainer/extract/spool.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/roots.h"
-#include "collector/tasks.h"
-#include "lib/err.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/tasks.h"
+#include "lib/core/err.h"
 
 #include <pthread.h>
 #include <sched.h>

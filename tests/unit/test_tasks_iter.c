@@ -2,9 +2,9 @@
 /* What the task iterator tells of threads that are not behind their leader. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/roots.h"
-#include "collector/tasks.h"
-#include "lib/err.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/tasks.h"
+#include "lib/core/err.h"
 #include "tests/unit/fork_as.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/extract.h"
-#include "trainer/prom.h"
-#include "trainer/thirdparty.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
+#include "trainer/extract/thirdparty.h"
 
 #include <stdio.h>
 #include <string.h>

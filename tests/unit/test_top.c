@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "cli/top_view.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/top_view.h"
 
 #include <math.h>
 #include <stdlib.h>

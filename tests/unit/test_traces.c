@@ -2,8 +2,8 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 
-#include "collector/traces.h"
-#include "lib/err.h"
+#include "collector/workloads/traces.h"
+#include "lib/core/err.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/feature.h"
-#include "lib/file.h"
+#include "cli/train_input.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/field/feature.h"
 #include "tests/unit/scratch.h"
-#include "trainer/train_input.h"
 #include "trainer/train_report.h"
 
 #include <math.h>

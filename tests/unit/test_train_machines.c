@@ -2,11 +2,11 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/train_fixture.h"
-#include "trainer/prom.h"
+#include "trainer/extract/prom.h"
 #include "trainer/train.h"
 #include "trainer/train_machines.h"
 

@@ -2,9 +2,9 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/prom.h"
+#include "trainer/extract/prom.h"
 #include "trainer/train_request.h"
 
 #include <stdio.h>

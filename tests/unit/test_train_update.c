@@ -5,16 +5,16 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/zip.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/zip/zip.h"
 #include "model-db/pipeline.h"
 #include "profiler/node_types.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/train_fixture.h"
-#include "trainer/prom.h"
+#include "trainer/extract/prom.h"
 #include "trainer/train.h"
 
 #include <gsl/gsl_errno.h>

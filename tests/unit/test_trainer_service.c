@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/fileset.h"
-#include "lib/http.h"
-#include "lib/httpd.h"
-#include "lib/zip.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/http.h"
+#include "lib/http/httpd.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "tests/unit/scratch.h"
 #include "trainer/service.h"
 

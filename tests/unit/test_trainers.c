@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/predictor.h"
+#include "estimator/predict/predictor.h"
 #include "isolator/isolator.h"
-#include "lib/energy.h"
-#include "lib/err.h"
-#include "lib/feature.h"
-#include "lib/file.h"
-#include "lib/strs.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 #include "tests/unit/fail_alloc.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/names.h"
-#include "trainer/samples.h"
-#include "trainer/trainer.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/users.h"
-#include "lib/err.h"
-#include "lib/strs.h"
-#include "lib/systemd.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/program/systemd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

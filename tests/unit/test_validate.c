@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/registry.h"
-#include "trainer/validate.h"
+#include "trainer/fit/registry.h"
+#include "trainer/fit/validate.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "model-db/watch.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "model-db/index/watch.h"
 #include "tests/unit/scratch.h"
 
 #include <poll.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/web_config.h"
-#include "lib/web_tls.h"
-#include "lib/web_users.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/web_config.h"
+#include "lib/http/web_tls.h"
+#include "lib/http/web_users.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <string.h>

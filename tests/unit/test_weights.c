@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/buf.h"
-#include "lib/err.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "model-db/weights.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"

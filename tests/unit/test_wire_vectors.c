@@ -2,9 +2,9 @@
 /* The vectors of docs/wire.md, "Weights", that were observed in Kepler 0.7.12. */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/registry.h"
-#include "lib/err.h"
-#include "lib/strs.h"
+#include "estimator/predict/registry.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
 
 #include <string.h>
 

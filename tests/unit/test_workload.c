@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose the time of a tick is, and what moves leave behind. */
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/scripted_tasks.h"
 #include "tests/unit/tw_test.h"
 #include "tests/unit/workload_fixture.h"

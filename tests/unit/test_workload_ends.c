@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Those that ended: when they are told, lost, forgotten and folded. */
-#include "lib/err.h"
+#include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scripted_tasks.h"
 #include "tests/unit/tw_test.h"

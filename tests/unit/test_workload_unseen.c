@@ -2,10 +2,10 @@
 /* What no look at /proc has seen, by cgroups whose totals a test knows. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/proc_stat.h"
-#include "collector/roots.h"
-#include "collector/workload.h"
-#include "lib/err.h"
+#include "collector/system/proc_stat.h"
+#include "collector/system/roots.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/scripted_tasks.h"

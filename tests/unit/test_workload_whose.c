@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a process is: its time, energy and counts go there. */
-#include "collector/workload_parts.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "collector/workloads/workload_parts.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/scripted_tasks.h"
 #include "tests/unit/tw_test.h"
 #include "tests/unit/workload_fixture.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "tests/unit/zip_bytes.h"
 
 #include <stdio.h>

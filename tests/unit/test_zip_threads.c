@@ -2,9 +2,9 @@
 /* Alone in a program: nothing may have packed an archive before the threads do. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/err.h"
-#include "lib/fileset.h"
-#include "lib/zip.h"
+#include "lib/core/err.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "tests/unit/zip_bytes.h"
 
 #include <pthread.h>

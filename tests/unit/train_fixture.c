@@ -2,13 +2,13 @@
 #include "tests/unit/train_fixture.h"
 
 #include "isolator/isolator.h"
-#include "lib/buf.h"
-#include "lib/dataset.h"
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/field/dataset.h"
+#include "lib/json/json.h"
 #include "tests/unit/same_files.h"
 #include "tests/unit/tw_test.h"
-#include "trainer/prom.h"
+#include "trainer/extract/prom.h"
 
 #include <string.h>
 

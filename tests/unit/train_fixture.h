@@ -6,7 +6,7 @@
  * Data, jobs and results of trainings under test.
  */
 
-#include "lib/dataset.h"
+#include "lib/field/dataset.h"
 #include "trainer/train.h"
 
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/workload_fixture.h"
 
-#include "collector/roots.h"
-#include "lib/err.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/scripted_tasks.h"
 #include "tests/unit/tw_test.h"

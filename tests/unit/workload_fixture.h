@@ -4,7 +4,7 @@
 
 /* A table of workloads over tasks that a test tells, with scripted_tasks.h. */
 
-#include "collector/workload.h"
+#include "collector/workloads/workload.h"
 
 #include <stdint.h>
 

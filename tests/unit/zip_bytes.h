@@ -4,7 +4,7 @@
 
 /* Archives as ours are, and as a stranger may make them. */
 
-#include "lib/err.h"
+#include "lib/core/err.h"
 
 #include <stddef.h>
 #include <sys/types.h>

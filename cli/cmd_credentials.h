@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_CMD_CREDENTIALS_H
+#define TW_TRAINER_CMD_CREDENTIALS_H
+
+/*
+ * What the commands that ask over HTTP share: who asks, and whom they believe. Passwords
+ * and tokens come from files or the environment, never from the command line, which every
+ * user of the machine can read.
+ */
+
+#include "lib/core/strs.h"
+#include "lib/http/http.h"
+#include "lib/program/opt.h"
+
+struct tw_err;
+
+/* As the options were given. */
+struct tw_credentials_config {
+	char *user, *password_file, *token_file, *headers_file;
+	char *ca_file, *cert_file, *key_file;
+	bool insecure;
+};
+
+#define TW_CREDENTIALS_FILE(config, flag, field, line)                             \
+	{                                                                          \
+		.name = flag, .type = TW_OPT_TEXT,                                 \
+		.offset = offsetof(config, web.field), .arg = "FILE", .help = line \
+	}
+
+/* Rows of an option table; config has a struct tw_credentials_config named web. */
+#define TW_CREDENTIALS_OPTS(config, insecure_env)                                        \
+	{ .name = "user",                                                                \
+	  .type = TW_OPT_TEXT,                                                           \
+	  .offset = offsetof(config, web.user),                                          \
+	  .arg = "NAME",                                                                 \
+	  .help = "basic authentication; the password is in TW_HTTP_PASSWORD or "        \
+		  "--password-file" },                                                   \
+		TW_CREDENTIALS_FILE(config, "password-file", password_file,              \
+				    "it holds the password"),                            \
+		TW_CREDENTIALS_FILE(config, "token-file", token_file,                    \
+				    "it holds a bearer token; else TW_HTTP_TOKEN does"), \
+		TW_CREDENTIALS_FILE(config, "headers-file", headers_file,                \
+				    "more headers to send, a line each: Name: value"),   \
+		TW_CREDENTIALS_FILE(config, "ca-file", ca_file,                          \
+				    "certificates to believe instead of the system's"),  \
+		TW_CREDENTIALS_FILE(config, "cert-file", cert_file,                      \
+				    "our own certificate"),                              \
+		TW_CREDENTIALS_FILE(config, "key-file", key_file, "its key"),            \
+	{                                                                                \
+		.name = "insecure", .env = insecure_env, .type = TW_OPT_BOOL,            \
+		.offset = offsetof(config, web.insecure),                                \
+		.help = "believe whoever answers: certificates are not checked"          \
+	}
+
+/* The texts behind access. All zero bytes is none. */
+struct tw_credentials {
+	struct tw_http_access access;
+	char *password, *token;
+	struct tw_strs headers;
+};
+
+/*
+ * Read what the options name. headers_env is an environment variable with more headers,
+ * as lines or as a JSON object; or NULL. What is not checked is said on stderr, in the
+ * name of program.
+ */
+int tw_credentials_open(struct tw_credentials *w, const struct tw_credentials_config *c,
+			const char *headers_env, const char *program, struct tw_err *err);
+void tw_credentials_release(struct tw_credentials *w);
+
+#endif /* TW_TRAINER_CMD_CREDENTIALS_H */

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
+#include "cli/command.h"
+#include "estimator/client.h"
+#include "estimator/predict/power_model.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/core/strs.h"
+#include "lib/field/csv.h"
+#include "lib/field/dataset.h"
+#include "lib/field/feature.h"
+#include "lib/program/opt.h"
+#include "model-db/model_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config {
+	char *socket, *model;
+	char *metrics, *values, *csv;
+	unsigned output;
+	char *source, *trainer, *filter;
+};
+
+static const char *const outputs[] = { "AbsPower", "DynPower", NULL };
+
+#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
+
+static const struct tw_opt options[] = {
+	TEXT("socket", socket, "PATH", "ask the estimator at this socket"),
+	TEXT("model", model, "DIR|ZIP", "use this model, without an estimator"),
+	TEXT("metrics", metrics, "NAME,..", "features, in the order of the values"),
+	TEXT("values", values, "X,..[;X,..]", "rows of values; ';' between rows"),
+	TEXT("csv", csv, "FILE", "rows from a file with a header, instead"),
+	{ .name = "output-type",
+	  .type = TW_OPT_CHOICE,
+	  .offset = offsetof(struct config, output),
+	  .fallback = "AbsPower",
+	  .arg = "TYPE",
+	  .help = "AbsPower (a node) or DynPower (a workload); with --socket",
+	  .choices = outputs },
+	TEXT("source", source, "NAME", "energy source [rapl-sysfs]; with --socket"),
+	TEXT("trainer", trainer, "NAME", "only a model of this trainer; with --socket"),
+	TEXT("filter", filter, "FILTER", "\"mae:10;features:a,b\"; with --socket"),
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt estimate",
+	.summary = "print the watts that a model gives for rows of features",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+struct table {
+	struct tw_strs metrics;
+	double *x;
+	int64_t *time_ms; /* of a file's rows, which are a series; NULL: rows alone */
+	size_t rows;
+};
+
+static void table_release(struct table *t)
+{
+	tw_strs_clear(&t->metrics);
+	free(t->x);
+	free(t->time_ms);
+}
+
+static int read_row(const char *text, size_t row, struct table *t, struct tw_err *err)
+{
+	struct tw_strs cells = { 0 };
+	const size_t cols = t->metrics.count;
+	int rc = -1;
+
+	if (tw_strs_split(&cells, text, err) < 0)
+		goto out;
+	if (cells.count != cols) {
+		tw_fail(err, TW_INVALID, "--values, row %zu: %zu values for %zu metrics",
+			row, cells.count, cols);
+		goto out;
+	}
+	for (size_t c = 0; c < cols; c++) {
+		if (tw_parse_double(cells.at[c], strlen(cells.at[c]),
+				    &t->x[row * cols + c]))
+			continue;
+		tw_fail(err, TW_INVALID, "--values, row %zu: '%s' is not a number", row,
+			cells.at[c]);
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_strs_clear(&cells);
+	return rc;
+}
+
+static int read_values(const struct config *c, struct table *t, struct tw_err *err)
+{
+	char *text = strdup(c->values), *at = text, *row;
+	int rc = -1;
+
+	if (text == NULL) {
+		tw_fail(err, TW_NOMEM, "--values");
+		goto out;
+	}
+	if (tw_strs_split(&t->metrics, c->metrics, err) < 0)
+		goto out;
+	if (t->metrics.count == 0) {
+		tw_fail(err, TW_INVALID, "--metrics: no names");
+		goto out;
+	}
+	for (size_t i = 0; i < t->metrics.count; i++)
+		if (tw_strs_find(&t->metrics, t->metrics.at[i]) != (ptrdiff_t)i) {
+			tw_fail(err, TW_INVALID, "--metrics: '%s' is there twice",
+				t->metrics.at[i]);
+			goto out;
+		}
+	/* Each value has a byte of its own, and one between it and the next. */
+	t->x = calloc(strlen(text) + 1, sizeof(*t->x));
+	if (t->x == NULL) {
+		tw_fail(err, TW_NOMEM, "--values");
+		goto out;
+	}
+	while ((row = strsep(&at, ";")) != NULL)
+		if (read_row(row, t->rows, t, err) < 0)
+			goto out;
+		else
+			t->rows++;
+	rc = 0;
+out:
+	free(text);
+	return rc;
+}
+
+static int fill_table(const struct tw_dataset *d, struct table *t, struct tw_err *err)
+{
+	t->rows = d->rows;
+	t->x = calloc(d->rows * d->cols + 1, sizeof(*t->x));
+	t->time_ms = calloc(d->rows + 1, sizeof(*t->time_ms));
+	if (t->x == NULL || t->time_ms == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", d->rows);
+	memcpy(t->time_ms, d->time_ms, d->rows * sizeof(*t->time_ms));
+	for (size_t c = 0; c < d->cols; c++) {
+		if (tw_strs_adds(&t->metrics, d->col[c].name, err) < 0)
+			return -1;
+		for (size_t r = 0; r < d->rows; r++)
+			t->x[r * d->cols + c] = d->col[c].v[r];
+	}
+	return 0;
+}
+
+static int read_csv(const char *path, struct table *t, struct tw_err *err)
+{
+	struct tw_dataset d = { 0 };
+	int rc = -1;
+
+	if (tw_csv_load(path, &d, err) < 0 || fill_table(&d, t, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_dataset_release(&d);
+	return rc;
+}
+
+static int use_model(const struct config *c, const struct table *t, struct tw_watts *out,
+		     struct tw_err *err)
+{
+	uint32_t place[TW_MODEL_FEATURES_MAX];
+	const struct tw_rows rows = {
+		.x = t->x,
+		.rows = t->rows,
+		.stride = t->metrics.count,
+		.place = place,
+		.time_ms = t->time_ms,
+	};
+	struct tw_power_model *p = NULL;
+	int rc = -1;
+
+	if (tw_power_model_load(c->model, &p, err) < 0)
+		goto out;
+	for (size_t i = 0; i < tw_power_model_parts(p); i++) {
+		double **watts = &out->of[tw_power_model_component(p, i)];
+
+		if (tw_power_model_bind(p, i, &t->metrics, place, err) < 0)
+			goto out;
+		*watts = calloc(t->rows, sizeof(**watts));
+		if (*watts == NULL) {
+			tw_fail(err, TW_NOMEM, "%zu rows", t->rows);
+			goto out;
+		}
+		tw_power_model_predict(p, i, &rows, *watts);
+	}
+	rc = 0;
+out:
+	tw_power_model_free(p);
+	return rc;
+}
+
+static int use_socket(const struct config *c, const struct table *t, struct tw_watts *out,
+		      struct tw_err *err)
+{
+	return tw_estimator_ask(c->socket,
+				&(struct tw_question){ .metrics = &t->metrics,
+						       .x = t->x,
+						       .rows = t->rows,
+						       .output = outputs[c->output],
+						       .source = c->source,
+						       .trainer = c->trainer,
+						       .filter = c->filter },
+				out, err);
+}
+
+static void print(const struct tw_watts *w, size_t rows)
+{
+	printf("%8s", "row");
+	for (int c = 0; c < TW_COMPONENT_COUNT; c++)
+		if (w->of[c] != NULL)
+			printf(" %12s", tw_component_name((enum tw_component)c));
+	printf("\n");
+	for (size_t r = 0; r < rows; r++) {
+		printf("%8zu", r);
+		for (int c = 0; c < TW_COMPONENT_COUNT; c++)
+			if (w->of[c] != NULL)
+				printf(" %12.3f", w->of[c][r]);
+		printf("\n");
+	}
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+
+	if ((c->socket != NULL) == (c->model != NULL))
+		return tw_fail(err, TW_INVALID, "one of --socket and --model is wanted");
+	if (c->csv != NULL && (c->metrics != NULL || c->values != NULL))
+		return tw_fail(err, TW_INVALID, "--csv and --metrics do not go together");
+	if (c->csv == NULL && (c->metrics == NULL || c->values == NULL))
+		return tw_fail(err, TW_INVALID,
+			       "rows are wanted: --metrics and --values, or --csv");
+	return 0;
+}
+
+static int estimate(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	struct tw_watts watts = { 0 };
+	struct table t = { 0 };
+	int rc = -1;
+
+	if ((c->csv != NULL ? read_csv(c->csv, &t, err) : read_values(c, &t, err)) < 0)
+		goto out;
+	if (t.rows == 0) {
+		tw_fail(err, TW_INVALID, "no rows");
+		goto out;
+	}
+	if ((c->model != NULL ? use_model : use_socket)(c, &t, &watts, err) < 0)
+		goto out;
+	print(&watts, t.rows);
+	rc = 0;
+out:
+	tw_watts_release(&watts);
+	table_release(&t);
+	return rc;
+}
+
+const struct tw_command tw_command_estimate = {
+	.name = "estimate",
+	.summary = "watts for rows of features, by a model or an estimator",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = estimate,
+};

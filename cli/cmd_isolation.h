@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_CMD_ISOLATION_H
+#define TW_TRAINER_CMD_ISOLATION_H
+
+/*
+ * What the commands that isolate share: what the isolator is told, by options.
+ */
+
+#include "lib/program/opt.h"
+#include "trainer/isolation.h"
+
+struct tw_err;
+struct tw_prom;
+
+/* Texts of options, as they were given. */
+struct tw_isolation_texts {
+	char *idle, *profile, *target_hints, *bg_hints, *abs_pipeline;
+};
+
+/* Rows of an option table; config has a struct tw_isolation_texts named isolation. */
+#define TW_ISOLATION_OPTS(config)                                                     \
+	{ .name = "idle",                                                             \
+	  .type = TW_OPT_TEXT,                                                        \
+	  .offset = offsetof(config, isolation.idle),                                 \
+	  .arg = "FILE",                                                              \
+	  .help = "response of the machine at rest, for ProfileBackgroundIsolator" }, \
+		{ .name = "profile",                                                  \
+		  .type = TW_OPT_TEXT,                                                \
+		  .offset = offsetof(config, isolation.profile),                      \
+		  .arg = "FILE",                                                      \
+		  .help = "or its profile.json, as tallywatt profile writes it" },    \
+		{ .name = "target-hints",                                             \
+		  .type = TW_OPT_TEXT,                                                \
+		  .offset = offsetof(config, isolation.target_hints),                 \
+		  .arg = "TEXTS",                                                     \
+		  .help = "for TrainIsolator: parts of the names of workloads that "  \
+			  "count, separated by commas" },                             \
+		{ .name = "bg-hints",                                                 \
+		  .type = TW_OPT_TEXT,                                                \
+		  .offset = offsetof(config, isolation.bg_hints),                     \
+		  .arg = "TEXTS",                                                     \
+		  .help = "or of those that are background" },                        \
+	{                                                                             \
+		.name = "abs-pipeline", .type = TW_OPT_TEXT,                          \
+		.offset = offsetof(config, isolation.abs_pipeline), .arg = "NAME",    \
+		.help = "for TrainIsolator: pipeline of the model database whose "    \
+			"AbsPower models say what the background draws"               \
+	}
+
+/* What the texts name, read. All zero bytes is empty. */
+struct tw_isolation_input {
+	struct tw_isolation_config config;
+	struct tw_prom *idle;
+	struct tw_profile profile;
+};
+
+/* model_db may be NULL. *in must be all zero; it is yours, on failure too. */
+int tw_isolation_read(const struct tw_isolation_texts *texts, const char *model_db,
+		      struct tw_isolation_input *in, struct tw_err *err);
+
+void tw_isolation_input_release(struct tw_isolation_input *in);
+
+#endif /* TW_TRAINER_CMD_ISOLATION_H */

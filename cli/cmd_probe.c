@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
+#include "cli/command.h"
+#include "collector/ask/ask_options.h"
+#include "collector/probe.h"
+#include "collector/system/roots.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "lib/program/opt.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define LOOK_NS 1000000
+
+/* Between two questions to a management controller. */
+#define ASK_MS 1000
+#define WATCH_MAX_MS 600000
+
+struct config {
+	char *proc, *sys, *dev, *powercap, *model, *nvml;
+	uint64_t watch_ms;
+	bool json;
+	struct tw_redfish_options redfish;
+};
+
+static const struct tw_opt options[] = {
+	TW_OPTS_MACHINE(struct config),
+	TW_OPT_MACHINE_DIR(struct config, "dev", dev, "/dev", "its /dev"),
+	{ .name = "powercap",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, powercap),
+	  .arg = "DIR",
+	  .help = "where powercap is, if not below --sys" },
+	{ .name = "model",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model),
+	  .arg = "PATH",
+	  .help = "a trained model that is to estimate" },
+	{ .name = "nvml",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, nvml),
+	  .fallback = "libnvidia-ml.so.1",
+	  .arg = "FILE",
+	  .help = "the library of NVIDIA's driver" },
+	TW_OPTS_REDFISH(struct config),
+	{ .name = "watch",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct config, watch_ms),
+	  .fallback = "2s",
+	  .arg = "TIME",
+	  .help = "look at meters for so long, at most 10m" },
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, json),
+	  .help = "print a JSON object instead of a table" },
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt probe",
+	.summary = "Tell what this machine offers to tw-collector, and what is missing.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static uint64_t wait_a_little(void *arg)
+{
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	struct timespec now;
+
+	(void)arg;
+	nanosleep(&look, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the table ---- */
+
+static const char *text(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+static bool holds(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+/* "1.0 ms", or "-" of what is not known. */
+static void add_number(struct tw_buf *b, const json_t *o, const char *key,
+		       const char *unit)
+{
+	const json_t *v = json_object_get(o, key);
+
+	if (json_is_null(v))
+		tw_buf_adds(b, "-");
+	else
+		tw_buf_addf(b, "%.1f %s", json_real_value(v), unit);
+}
+
+static void add_zones(struct tw_buf *b, const json_t *zones)
+{
+	const json_t *z;
+	size_t i;
+
+	json_array_foreach(zones, i, z) {
+		tw_buf_addf(b, "    %-10s %-16s ", text(z, "zone"), text(z, "name"));
+		add_number(b, z, "watts", "W");
+		tw_buf_adds(b, ", updated every ");
+		add_number(b, z, "update_ms", "ms");
+		tw_buf_addf(b, ": %s%s%s%s%s\n", text(z, "covers"),
+			    holds(z, "there") ? "" : "; ", text(z, "why"),
+			    text(z, "note")[0] != '\0' ? "; " : "", text(z, "note"));
+	}
+}
+
+/* name, whether it is there, and third: what it is, or why it is not there. */
+static void add_list(struct tw_buf *b, const json_t *doc, const char *key,
+		     const char *third)
+{
+	const json_t *e;
+	size_t i;
+
+	tw_buf_addf(b, "%s\n", key);
+	json_array_foreach(json_object_get(doc, key), i, e) {
+		const bool there = holds(e, "there");
+		const char *why = text(e, "why");
+
+		tw_buf_addf(b, "  %-20s %-4s %s%s\n", text(e, "name"),
+			    there ? "yes" : "no",
+			    !there && why != NULL ? why
+			    : third != NULL       ? text(e, third)
+						  : "",
+			    holds(e, "used") ? " (used)" : "");
+		add_zones(b, json_object_get(e, "zones"));
+	}
+}
+
+static void add_sums(struct tw_buf *b, const json_t *doc)
+{
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "sums"), i, s) {
+		tw_buf_addf(b, "  %s of %s", text(s, "whole"), text(s, "meter"));
+		if (json_integer_value(json_object_get(s, "package")) >= 0)
+			tw_buf_addf(b, ", %" JSON_INTEGER_FORMAT,
+				    json_integer_value(json_object_get(s, "package")));
+		tw_buf_adds(b, ": parts ");
+		add_number(b, s, "parts_watts", "W");
+		tw_buf_adds(b, holds(s, "fits") ? " within " : " are MORE than ");
+		add_number(b, s, "whole_watts", "W\n");
+	}
+}
+
+static void add_table(struct tw_buf *b, const json_t *doc)
+{
+	const json_t *line;
+	size_t i;
+
+	add_list(b, doc, "meters", "summary");
+	add_sums(b, doc);
+	add_list(b, doc, "tasks", "summary");
+	add_list(b, doc, "counters", NULL);
+	tw_buf_addf(b, "cgroups\n  %s\n", text(doc, "cgroups"));
+	add_list(b, doc, "rights", "for");
+	if (json_array_size(json_object_get(doc, "advice")) > 0)
+		tw_buf_adds(b, "advice\n");
+	json_array_foreach(json_object_get(doc, "advice"), i, line)
+		tw_buf_addf(b, "  %s\n", json_string_value(line));
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+
+	if (c->watch_ms > WATCH_MAX_MS)
+		return tw_fail(err, TW_INVALID, "--watch: want at most 10m");
+	return tw_redfish_options_check(&c->redfish, err);
+}
+
+static int probe(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	const struct tw_roots roots = { c->proc, c->sys, c->dev, c->powercap };
+	struct tw_redfish_options redfish = c->redfish;
+	const struct tw_probe_config pc = { .roots = &roots,
+					    .model = c->model,
+					    .nvml = c->nvml,
+					    .redfish = &redfish,
+					    .watch_ms = (uint32_t)c->watch_ms,
+					    .wait = wait_a_little };
+	struct tw_buf b = { 0 };
+	json_t *doc = NULL;
+	int rc = -1;
+
+	redfish.interval_ms = ASK_MS;
+	if (tw_probe(&pc, &doc, err) < 0)
+		goto out;
+	if (c->json)
+		tw_buf_add_json_pretty(&b, doc);
+	else
+		add_table(&b, doc);
+	if (tw_command_print(&b, "table", err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	json_decref(doc);
+	return rc;
+}
+
+const struct tw_command tw_command_probe = {
+	.name = "probe",
+	.summary = "tell what this machine offers to tw-collector",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = probe,
+};

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/json/json.h"
+#include "lib/program/opt.h"
+#include "trainer/extract/machines.h"
+#include "trainer/extract/prom.h"
+#include "trainer/isolation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct config {
+	char *input, *machine, *output;
+};
+
+static const struct tw_opt options[] = {
+	{ .name = "input",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, input),
+	  .arg = "FILE",
+	  .required = true,
+	  .help = "Prometheus response of the machine at rest" },
+	{ .name = "machine",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, machine),
+	  .arg = "NAME",
+	  .help = "only this machine; else each, a node type of its own" },
+	{ .name = "output",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, output),
+	  .arg = "FILE",
+	  .help = "write the profile here instead of to stdout" },
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt profile",
+	.summary = "Tell what machines at rest draw, and what runs on them.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static int read_profile(const struct config *c, struct tw_profile *out,
+			struct tw_err *err)
+{
+	struct tw_machines machines = { 0 };
+	struct tw_prom *p = NULL;
+	size_t count;
+	int rc = -1;
+
+	if (tw_prom_read(c->input, &p, err) < 0 ||
+	    tw_machines_find(p, &machines, err) < 0)
+		goto out;
+	count = c->machine == NULL && machines.count > 1 ? machines.count : 1;
+	for (size_t i = 0; i < count; i++)
+		if (tw_profile_add_response(out, p,
+					    count > 1 ? machines.name[i] : c->machine,
+					    (uint32_t)i, err) < 0)
+			goto out;
+	rc = 0;
+out:
+	tw_machines_release(&machines);
+	tw_prom_free(p);
+	return rc;
+}
+
+static int write_text(const char *path, const struct tw_buf *text, struct tw_err *err)
+{
+	if (path == NULL)
+		return tw_command_print(text, "profile", err);
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "profile");
+	return tw_file_replace(path, text->data, text->len, err);
+}
+
+static int profile(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	struct tw_profile p = { 0 };
+	struct tw_buf text = { 0 };
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (read_profile(c, &p, err) < 0) {
+		tw_err_wrap(err, "'%s'", c->input);
+		goto out;
+	}
+	doc = tw_profile_to_json(&p);
+	if (doc == NULL) {
+		tw_fail(err, TW_NOMEM, "profile");
+		goto out;
+	}
+	tw_buf_add_json_pretty(&text, doc);
+	if (write_text(c->output, &text, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	json_decref(doc);
+	tw_buf_clear(&text);
+	tw_profile_release(&p);
+	return rc;
+}
+
+const struct tw_command tw_command_profile = {
+	.name = "profile",
+	.summary = "tell what machines at rest draw",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.work = profile,
+};

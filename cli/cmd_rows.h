@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_CMD_ROWS_H
+#define TW_TRAINER_CMD_ROWS_H
+
+/*
+ * Rows that the option tables of several commands have, each with the fields of the
+ * configuration that they fill.
+ */
+
+#include "lib/program/opt.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/smooth.h"
+
+/* A text of one's own, and one that the command cannot be without. */
+#define TW_OPT_ROW(config, flag, field, what, line)                                   \
+	{                                                                             \
+		.name = flag, .type = TW_OPT_TEXT, .offset = offsetof(config, field), \
+		.arg = what, .help = line                                             \
+	}
+#define TW_OPT_ROW_REQUIRED(config, flag, field, what, line)                          \
+	{                                                                             \
+		.name = flag, .type = TW_OPT_TEXT, .offset = offsetof(config, field), \
+		.arg = what, .help = line, .required = true                           \
+	}
+
+#define TW_OPT_MACHINE_DIR(config, flag, field, preset, line)                         \
+	{                                                                             \
+		.name = flag, .type = TW_OPT_TEXT, .offset = offsetof(config, field), \
+		.fallback = preset, .arg = "DIR", .help = line                        \
+	}
+
+/* The kernel's files of the machine that is looked at. */
+#define TW_OPTS_MACHINE(config)                                                   \
+	TW_OPT_MACHINE_DIR(config, "proc", proc, "/proc", "the machine's /proc"), \
+		TW_OPT_MACHINE_DIR(config, "sys", sys, "/sys", "its /sys")
+
+/* Where a pipeline is to be put. */
+#define TW_OPT_TO(config)                                                          \
+	{                                                                          \
+		.name = "to", .env = "TW_MODEL_DB", .type = TW_OPT_TEXT,           \
+		.offset = offsetof(config, to), .arg = "URL|DB", .required = true, \
+		.help = "a tw-server that takes pipelines, or a model database's " \
+			"directory"                                                \
+	}
+
+/* How the series of a response are taken: an unsigned and a bool. */
+#define TW_OPTS_SERIES(config, resets_field, vm_metrics_field)                      \
+	{ .name = "resets",                                                         \
+	  .type = TW_OPT_CHOICE,                                                    \
+	  .offset = offsetof(config, resets_field),                                 \
+	  .fallback = "refuse",                                                     \
+	  .arg = "HOW",                                                             \
+	  .choices = tw_resets_names,                                               \
+	  .help = "where a counter falls: refuse the data, or carry the rate on" }, \
+	{                                                                           \
+		.name = "vm-metrics", .type = TW_OPT_BOOL,                          \
+		.offset = offsetof(config, vm_metrics_field),                       \
+		.help = "take the series of job \"vm\""                             \
+	}
+
+/* Whether the rows are smoothed, an unsigned, and over how many times, a uint32_t. */
+#define TW_OPTS_EXTRACTOR(config, extractor_field, window_field)                        \
+	{ .name = "extractor",                                                          \
+	  .type = TW_OPT_CHOICE,                                                        \
+	  .offset = offsetof(config, extractor_field),                                  \
+	  .fallback = "default",                                                        \
+	  .arg = "NAME",                                                                \
+	  .choices = tw_extractor_names,                                                \
+	  .help = "default, or smooth: means over the last times" },                    \
+	{                                                                               \
+		.name = "smooth-window", .type = TW_OPT_U32,                            \
+		.offset = offsetof(config, window_field), .fallback = "30", .arg = "N", \
+		.help = "how many times, with --extractor smooth", .min = 1,            \
+		.max = TW_SMOOTH_WINDOW_MAX                                             \
+	}
+
+#endif /* TW_TRAINER_CMD_ROWS_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_CMD_TABLE_H
+#define TW_TRAINER_CMD_TABLE_H
+
+/*
+ * What the commands that make tables share: how to read a response, where the table goes.
+ */
+
+#include "cli/cmd_rows.h"
+#include "lib/program/opt.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/smooth.h"
+#include "trainer/extract/thirdparty.h"
+
+struct tw_dataset;
+struct tw_err;
+
+/* Texts of options, as they were given; resets and compat are the enums' numbers. */
+struct tw_table_config {
+	char *input, *source, *group, *machine, *output;
+	struct tw_strs names; /* of third-party metrics */
+	struct tw_thirdparty thirdparty;
+	unsigned resets, compat, extractor;
+	uint32_t window;
+	bool vm_metrics;
+};
+
+/* By enum tw_compat, for options; ended by NULL. */
+extern const char *const tw_compat_names[];
+
+/* Rows of an option table; config has a struct tw_table_config named table. */
+#define TW_TABLE_OPTS(config)                                                           \
+	{ .name = "input",                                                              \
+	  .type = TW_OPT_TEXT,                                                          \
+	  .offset = offsetof(config, table.input),                                      \
+	  .arg = "FILE",                                                                \
+	  .help = "Prometheus response to extract from" },                              \
+		{ .name = "source",                                                     \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, table.source),                             \
+		  .fallback = "rapl-sysfs",                                             \
+		  .arg = "SOURCE",                                                      \
+		  .help = "energy source" },                                            \
+		{ .name = "group",                                                      \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, table.group),                              \
+		  .arg = "GROUP",                                                       \
+		  .help = "feature group" },                                            \
+		{ .name = "thirdparty-metrics",                                         \
+		  .type = TW_OPT_LIST,                                                  \
+		  .offset = offsetof(config, table.names),                              \
+		  .arg = "NAMES",                                                       \
+		  .help = "metrics that are features besides those of the group" },     \
+		{ .name = "compat",                                                     \
+		  .type = TW_OPT_CHOICE,                                                \
+		  .offset = offsetof(config, table.compat),                             \
+		  .fallback = "none",                                                   \
+		  .arg = "WHOSE",                                                       \
+		  .help = "none, or kms: kepler-model-server's arithmetic, mean steps " \
+			  "and all",                                                    \
+		  .choices = tw_compat_names },                                         \
+		TW_OPTS_SERIES(config, table.resets, table.vm_metrics),                 \
+		TW_OPTS_EXTRACTOR(config, table.extractor, table.window),               \
+		{ .name = "machine",                                                    \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(config, table.machine),                            \
+		  .arg = "NAME",                                                        \
+		  .help = "which one, where the response holds several" },              \
+	{                                                                               \
+		.name = "output", .type = TW_OPT_TEXT,                                  \
+		.offset = offsetof(config, table.output), .arg = "FILE",                \
+		.help = "write the table here instead of to stdout"                     \
+	}
+
+/* Look up what the texts name. What is wrong here is wrong use. Ends with
+ * tw_table_release(), after a failure too. */
+int tw_table_args(struct tw_table_config *c, enum tw_level level,
+		  struct tw_extract_args *out, struct tw_err *err);
+
+/* Smooth the rows where the config says so. */
+int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
+		    struct tw_err *err);
+
+/* Read and extract the response. *out must be empty; it is yours. */
+int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
+		     struct tw_dataset *out, struct tw_err *err);
+
+/* As CSV into a file, replacing it, or to stdout where path is NULL. */
+int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err);
+
+/* What tw_table_args() made. */
+void tw_table_release(struct tw_table_config *c);
+
+#endif /* TW_TRAINER_CMD_TABLE_H */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_isolation.h"
+#include "cli/command.h"
+#include "cli/train_flags.h"
+#include "cli/train_input.h"
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/program/opt.h"
+#include "lib/zip/zip.h"
+#include "model-db/pipeline.h"
+#include "profiler/node_types.h"
+#include "trainer/train.h"
+#include "trainer/train_report.h"
+#include "trainer/train_until.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Seconds until the first word on how far it is, and between words. */
+#define PATIENCE_S 5
+#define PROGRESS_S 2
+
+struct config {
+	struct tw_train_flags flags;
+	/* What they ask for. */
+	struct tw_train_job job;
+	bool keep; /* going until */
+	struct tw_until until;
+};
+
+/* What is published is what the zip has: with --model-db the whole pipeline. */
+static int publish(const struct tw_train_flags *f, struct tw_train_result *r,
+		   struct tw_err *err)
+{
+	char *zip = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (f->model_db != NULL &&
+	    (f->replace
+		     ? tw_pipeline_publish(f->model_db, f->name, &r->pipeline, err)
+		     : tw_pipeline_update(f->model_db, f->name, &r->pipeline, err)) < 0)
+		goto out;
+	if (f->output != NULL) {
+		if (tw_zip_write(&r->pipeline, &zip, &len, err) < 0 ||
+		    tw_file_replace(f->output, zip, len, err) < 0)
+			goto out;
+	}
+
+	rc = 0;
+out:
+	free(zip);
+	return rc;
+}
+
+/* How far it is, on stderr: results are for stdout. */
+static void tell_step(void *arg, const struct tw_until_outcome *at,
+		      const struct tw_train_result *r, const struct tw_err *why)
+{
+	(void)arg;
+	fprintf(stderr, "with %u %% of the data: ", 100 * at->shares / TW_UNTIL_SHARES);
+	if (r == NULL)
+		fprintf(stderr, "%s\n", why->text);
+	else if (at->reached)
+		fprintf(stderr, "accurate enough\n");
+	else
+		fprintf(stderr,
+			"%s %s of node type %zu has no model that is accurate enough\n",
+			at->missing->source, at->missing->output, at->missing->node_type);
+}
+
+static int make_models(const struct config *c, struct tw_train_result *r,
+		       struct tw_until_outcome *o, struct tw_err *err)
+{
+	if (!c->keep)
+		return tw_train(&c->job, r, err);
+	return tw_train_until(&c->job, &c->until, tell_step, NULL, r, o, err);
+}
+
+static int print_report(const struct config *c, const struct tw_train_result *r,
+			const struct tw_train_times *t, const struct tw_until_outcome *o,
+			struct tw_err *err)
+{
+	struct tw_buf report = { 0 };
+	int rc;
+
+	tw_train_report(r, t, &report);
+	if (c->keep)
+		tw_until_report(&c->until, o, &report);
+	rc = tw_command_print(&report, "report", err);
+	tw_buf_clear(&report);
+	return rc;
+}
+
+/* When to say the next word, ns; several threads take turns. */
+struct progress {
+	uint64_t start;
+	_Atomic uint64_t next;
+};
+
+static void show_progress(void *arg, size_t fits, size_t of)
+{
+	struct progress *p = arg;
+	const uint64_t now = tw_now_ns();
+	uint64_t next = p->next;
+
+	if (now < next || !atomic_compare_exchange_strong(&p->next, &next,
+							  now + PROGRESS_S * 1000000000u))
+		return;
+	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", fits, of,
+		(double)(now - p->start) / 1e9);
+}
+
+static int train(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+	const struct tw_train_flags *f = &c->flags;
+	struct tw_until_outcome outcome = { 0 };
+	struct tw_train_result result = { 0 };
+	struct tw_isolation_input isolation = { 0 };
+	struct tw_train_input in = { 0 };
+	struct tw_node_types known = { 0 };
+	struct tw_train_times times = { 0 };
+	const uint64_t start = tw_now_ns();
+	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
+	uint64_t before;
+	int rc = -1;
+
+	if (f->model_db != NULL && !f->replace &&
+	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
+		goto out;
+	c->job.known = &known;
+	c->job.progress = show_progress;
+	c->job.progress_arg = &progress;
+	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
+		goto out;
+	c->job.isolation = isolation.config;
+	if (c->job.isolation.abs_pipeline == NULL)
+		c->job.isolation.abs_pipeline = f->name;
+	if (tw_train_flags_read(f, &c->job, &in, err) < 0)
+		goto out;
+	times.parse_ns = tw_now_ns() - start;
+	if (make_models(c, &result, &outcome, err) < 0)
+		goto out;
+	before = tw_now_ns();
+	if (publish(f, &result, err) < 0)
+		goto out;
+	times.publish_ns = tw_now_ns() - before;
+	times.total_ns = tw_now_ns() - start;
+	if (print_report(c, &result, &times, &outcome, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_train_result_release(&result);
+	tw_train_input_release(&in);
+	tw_node_types_release(&known);
+	tw_isolation_input_release(&isolation);
+	return rc;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+
+	if (tw_train_flags_job(&c->flags, &c->job, err) < 0)
+		return -1;
+	return tw_train_flags_until(&c->flags, &c->until, &c->keep, err);
+}
+
+static void release(void *config)
+{
+	struct config *c = config;
+
+	tw_train_job_release(&c->flags, &c->job);
+}
+
+const struct tw_command tw_command_train = {
+	.name = "train",
+	.summary = "train a pipeline of power models",
+	.opts = &tw_train_opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = train,
+	.release = release,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_isolation.h"
+#include "cli/cmd_rows.h"
+#include "cli/command.h"
+#include "cli/judged.h"
+#include "estimator/predict/power_model.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "lib/program/opt.h"
+#include "trainer/extract/extract.h"
+#include "trainer/fit/workloads.h"
+#include "trainer/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config {
+	struct tw_strs models;
+	char *input, *machine, *isolator, *workloads, *model_db;
+	struct tw_isolation_texts isolation;
+	unsigned resets;
+	bool vm_metrics, json;
+	struct tw_judge judge;
+};
+
+#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
+
+static const struct tw_opt options[] = {
+	{ .name = "model",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, models),
+	  .arg = "DIR|ZIP,..",
+	  .required = true,
+	  .help = "the models to judge" },
+	TW_OPT_ROW_REQUIRED(struct config, "input", input, "FILE",
+			    "by this Prometheus response, or table (CSV)"),
+	TEXT("machine", machine, "NAME", "which one, where the response holds several"),
+	TEXT("isolator", isolator, "NAME",
+	     "for DynPower; else the one that the model was trained with"),
+	TW_ISOLATION_OPTS(struct config),
+	TEXT("model-db", model_db, "DIR", "where --abs-pipeline is"),
+	TEXT("workloads", workloads, "FILE",
+	     "by each of these workloads too: CSV with workload, start, end"),
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, json),
+	  .help = "print JSON" },
+	TW_OPTS_SERIES(struct config, resets, vm_metrics),
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt validate",
+	.summary = "Judge models by measurements.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static int check_use(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+	struct tw_judge *j = &c->judge;
+
+	j->machine = c->machine;
+	j->resets = (enum tw_resets)c->resets;
+	j->vm_metrics = c->vm_metrics;
+	if (c->isolator != NULL)
+		return tw_names_isolator(c->isolator, &j->isolator, err);
+	return 0;
+}
+
+static int judge_one(const struct config *c, const struct tw_judge *j, const char *path,
+		     struct tw_buf *text, json_t *list, struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+	struct tw_judged judged = { 0 };
+	json_t *obj;
+	int rc = -1;
+
+	if (tw_power_model_load(path, &p, err) < 0)
+		goto out;
+	if (tw_judge_model(j, p, &judged, err) < 0) {
+		tw_err_wrap(err, "'%.80s'", path);
+		goto out;
+	}
+	if (c->json) {
+		obj = tw_judged_to_json(&judged, path, c->input);
+		if (json_array_append_new(list, obj) < 0) {
+			tw_fail(err, TW_NOMEM, "figures of '%s'", path);
+			goto out;
+		}
+	} else {
+		tw_judged_to_text(&judged, path, text);
+	}
+
+	rc = 0;
+out:
+	tw_judged_release(&judged);
+	tw_power_model_free(p);
+	return rc;
+}
+
+/* A model that cannot be read is told when it is judged. */
+static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_err *err)
+{
+	for (size_t i = 0; i < c->models.count; i++) {
+		struct tw_power_model *p = NULL;
+		struct tw_err ignored = { 0 };
+		int status;
+
+		if (tw_power_model_load(c->models.at[i], &p, &ignored) < 0)
+			continue;
+		status = tw_judge_metrics(p, out, err);
+		tw_power_model_free(p);
+		if (status < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Models that cannot be judged do not keep the others from it. */
+static int judge(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+	struct tw_judge *j = &c->judge;
+	struct tw_isolation_input isolation = { 0 };
+	json_t *list = json_array();
+	struct tw_buf out = { 0 };
+	struct tw_strs metrics = { 0 };
+	int rc = -1;
+
+	if (list_metrics(c, &metrics, err) < 0 ||
+	    tw_judge_read(j, c->input, &metrics, err) < 0 ||
+	    tw_isolation_read(&c->isolation, c->model_db, &isolation, err) < 0)
+		goto out;
+	j->isolation = &isolation.config;
+	if (c->workloads != NULL &&
+	    tw_workloads_load(c->workloads, &j->workloads, err) < 0)
+		goto out;
+	for (size_t i = 0; i < c->models.count; i++) {
+		struct tw_err why = { 0 };
+
+		if (judge_one(c, j, c->models.at[i], &out, list, &why) == 0)
+			continue;
+		/* The first is the reason; the others are told as they come. */
+		if (err->code != TW_OK)
+			fprintf(stderr, "tallywatt validate: %s\n", why.text);
+		tw_fail(err, why.code, "%s", why.text);
+	}
+	if (c->json)
+		tw_buf_add_json_pretty(&out, list);
+	if (list == NULL) {
+		tw_fail(err, TW_NOMEM, "report");
+		goto out;
+	}
+	if (tw_command_print(&out, "report", err) < 0)
+		goto out;
+
+	rc = err->code == TW_OK ? 0 : -1;
+out:
+	tw_isolation_input_release(&isolation);
+	json_decref(list);
+	tw_strs_clear(&metrics);
+	tw_buf_clear(&out);
+	return rc;
+}
+
+static void release(void *config)
+{
+	struct config *c = config;
+
+	tw_judge_release(&c->judge);
+}
+
+const struct tw_command tw_command_validate = {
+	.name = "validate",
+	.summary = "judge models by measurements",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = judge,
+	.release = release,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/program/kepler_key.h"
+#include "lib/program/opt.h"
+#include "trainer/extract/guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int tw_command_operand(char **operand, size_t count, const char *what, const char **out,
+		       struct tw_err *err)
+{
+	if (count != 1)
+		return tw_fail(err, TW_INVALID, "%zu operands, want %s", count, what);
+	*out = operand[0];
+	return 0;
+}
+
+int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err)
+{
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "%s", what);
+	if (text->len > 0)
+		fwrite(text->data, 1, text->len, stdout);
+	return 0;
+}
+
+static int prepare(const struct tw_command *c, int argc, char **argv, void *config,
+		   enum tw_opts_action *action, struct tw_err *err)
+{
+	int rest;
+
+	if (tw_kepler_keys_load(tw_guest_keys, err) < 0 ||
+	    (c->old_keys != NULL && tw_kepler_keys_load(c->old_keys, err) < 0))
+		return -1;
+	if (tw_opts_parse(c->opts, argc, argv, config, action, &rest, err) < 0)
+		return -1;
+	if (*action == TW_OPTS_EXIT)
+		return 0;
+	if (c->operands != NULL &&
+	    c->operands(config, argv + rest, (size_t)(argc - rest), err) < 0)
+		return -1;
+	if (tw_opts_check_required(c->opts, config, err) < 0)
+		return -1;
+	return c->check != NULL ? c->check(config, err) : 0;
+}
+
+static int work(const struct tw_command *c, void *config, struct tw_err *err)
+{
+	if (c->work(config, err) < 0)
+		return -1;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return tw_fail(err, TW_IO, "cannot write to stdout");
+	return 0;
+}
+
+int tw_command_run(const struct tw_command *c, int argc, char **argv)
+{
+	void *config = calloc(1, c->config_size + 1);
+	enum tw_opts_action action = TW_OPTS_EXIT;
+	struct tw_err err = { 0 };
+	int status = TW_EXIT_USAGE;
+
+	if (config == NULL) {
+		tw_fail(&err, TW_NOMEM, "options");
+		goto out;
+	}
+	if (prepare(c, argc, argv, config, &action, &err) < 0)
+		goto out;
+	status = TW_EXIT_OK;
+	if (action == TW_OPTS_RUN && work(c, config, &err) < 0)
+		status = TW_EXIT_FAILED;
+out:
+	if (status != TW_EXIT_OK)
+		fprintf(stderr, "%s: %s\n", c->opts->program, err.text);
+	if (config != NULL && c->release != NULL)
+		c->release(config);
+	if (config != NULL)
+		tw_opts_release(c->opts, config);
+	free(config);
+	return status;
+}

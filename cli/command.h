@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_COMMAND_H
+#define TW_TRAINER_COMMAND_H
+
+/*
+ * Commands of the program `tallywatt`: one file each, trainer/cmd_<name>.c, in the
+ * array of cli/main.c.
+ */
+
+#include <stddef.h>
+
+struct tw_buf;
+struct tw_err;
+struct tw_opts;
+
+/*
+ * What a command does between its options and its exit status. config is config_size
+ * bytes, zeroed, then filled by opts; the steps go in this order, and each may be NULL
+ * but work; between operands and check, options that are required must have come. What
+ * fails is told in one line on stderr. Results go to stdout, which is flushed and checked
+ * for all of them afterwards.
+ */
+struct tw_command {
+	const char *name;
+	const char *summary;
+	const struct tw_opts *opts;
+	size_t config_size;
+	/* Environment variables that older programs keep as files
+	 * (lib/program/kepler_key.h); ended by NULL. */
+	const char *const *old_keys;
+	/* What is left of argv, and lives as long: for opts that have operands. */
+	int (*operands)(void *config, char **operand, size_t count, struct tw_err *err);
+	int (*check)(void *config, struct tw_err *err); /* wrong use: exit status 2 */
+	int (*work)(void *config, struct tw_err *err);  /* failure: 1 */
+	/* What the steps left in config besides the options; after a failure too. */
+	void (*release)(void *config);
+};
+
+/* The only operand that there may be; "3 operands, want <what>" if there is not one. */
+int tw_command_operand(char **operand, size_t count, const char *what, const char **out,
+		       struct tw_err *err);
+
+/*
+ * Put a text on stdout. Fails with TW_NOMEM, naming what it is, where there was no memory
+ * for it; that stdout takes it is checked at the end of the command.
+ */
+int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err);
+
+/* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
+int tw_command_run(const struct tw_command *c, int argc, char **argv);
+
+extern const struct tw_command tw_command_estimate;
+extern const struct tw_command tw_command_export;
+extern const struct tw_command tw_command_extract;
+extern const struct tw_command tw_command_import;
+extern const struct tw_command tw_command_isolate;
+extern const struct tw_command tw_command_models;
+extern const struct tw_command tw_command_publish;
+extern const struct tw_command tw_command_query;
+extern const struct tw_command tw_command_record;
+extern const struct tw_command tw_command_probe;
+extern const struct tw_command tw_command_profile;
+extern const struct tw_command tw_command_rollback;
+extern const struct tw_command tw_command_spec;
+extern const struct tw_command tw_command_top;
+extern const struct tw_command tw_command_train;
+extern const struct tw_command tw_command_trainers;
+extern const struct tw_command tw_command_validate;
+
+#endif /* TW_TRAINER_COMMAND_H */

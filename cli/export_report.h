@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_EXPORT_REPORT_H
+#define TW_TRAINER_EXPORT_REPORT_H
+
+/*
+ * The texts of an export: its README, and an error report for each node type, in the
+ * layout of kepler-model-db.
+ */
+
+#include "cli/export.h"
+#include "model-db/model.h"
+#include "model-db/pipeline_merge.h"
+
+struct tw_buf;
+struct tw_fileset;
+struct tw_node_type;
+struct tw_node_types;
+
+struct tw_export_report {
+	const struct tw_export_args *args;
+	const struct tw_model *models; /* as tw_export_sort() leaves them */
+	size_t count, left_out;
+	const struct tw_node_types *types;
+	const struct tw_fileset *files; /* so far: what there is to link to */
+};
+
+/* "rapl-sysfs/AbsPower/BPFOnly/SGDRegressorTrainer_0". */
+void tw_export_base(const struct tw_model *m, char *out, size_t size);
+
+/* By source, output, node type, group, and error. */
+void tw_export_sort(struct tw_model *models, size_t count);
+
+/* The pipeline's node types that have a model here. *out must be empty; it is yours. */
+int tw_export_node_types(const struct tw_fileset *pipeline, const struct tw_model *models,
+			 size_t count, struct tw_node_types *out, struct tw_err *err);
+
+void tw_export_readme(const struct tw_export_report *r, struct tw_buf *out);
+void tw_export_error_report(const struct tw_export_report *r,
+			    const struct tw_node_type *type, struct tw_buf *out);
+
+#endif /* TW_TRAINER_EXPORT_REPORT_H */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top_rows.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 1000000
+#define ID_MAX 12
+
+const char *const tw_top_sort_names[] = {
+	"watts", "cpu", "joules", "time", "name", NULL
+};
+
+/* ---- reading ---- */
+
+static const char *text_of(const json_t *w, const char *key)
+{
+	const char *text = json_string_value(json_object_get(w, key));
+
+	return text != NULL ? text : "";
+}
+
+static double number_of(const json_t *w, const char *key)
+{
+	const json_t *v = json_object_get(w, key);
+
+	return json_is_number(v) ? json_number_value(v) : 0;
+}
+
+/* The members by which levels tell their workloads apart. */
+static char *key_of(const json_t *w)
+{
+	static const char *const parts[] = { "pid",          "serial", "cgroup_id",
+					     "container_id", "pod_id", "vm_id" };
+	struct tw_buf b = { 0 };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		tw_buf_addf(&b, "%s/", text_of(w, parts[i]));
+	return tw_buf_detach(&b, NULL);
+}
+
+static const char *first_of(const json_t *w, const char *const *keys)
+{
+	for (; *keys != NULL; keys++)
+		if (text_of(w, *keys)[0] != '\0')
+			return text_of(w, *keys);
+	return "";
+}
+
+static char *id_of(const json_t *w)
+{
+	/* A process has the ids of what it is in, too. */
+	static const char *const ids[] = { "pid",   "cgroup_id", "container_id",
+					   "vm_id", "pod_id",    NULL };
+
+	return strndup(first_of(w, ids), ID_MAX);
+}
+
+static char *name_of(const json_t *w)
+{
+	static const char *const names[] = { "command", "cgroup", "vm_name", "runtime",
+					     "pod_id",  "vm_id",  NULL };
+	struct tw_buf b = { 0 };
+
+	tw_buf_adds(&b, first_of(w, names));
+	if (text_of(w, "pid")[0] != '\0')
+		tw_buf_addf(&b, "  %s", text_of(w, "cgroup"));
+	return tw_buf_detach(&b, NULL);
+}
+
+/* Zones that are parts of others are not added up; a whole machine's only if no part is
+ * told. */
+struct sums {
+	double dynamic_w, idle_w, joules;
+	bool any;
+};
+
+static void add_sum(struct sums *s, const json_t *z)
+{
+	s->any = true;
+	s->dynamic_w += number_of(z, "dynamic_watts");
+	s->idle_w += number_of(z, "idle_watts");
+	s->joules += number_of(z, "dynamic_joules") + number_of(z, "idle_joules");
+}
+
+static void read_zones(const json_t *w, struct tw_top_row *row, bool *estimated)
+{
+	static const char *const shown[TW_TOP_ZONES] = { "package", "dram", "gpu" };
+	struct sums parts = { .any = false }, whole = { .any = false };
+	const struct sums *s;
+	const json_t *z;
+	size_t i;
+
+	for (int k = 0; k < TW_TOP_ZONES; k++)
+		row->zone_w[k] = NAN;
+	json_array_foreach(json_object_get(w, "zones"), i, z) {
+		const char *zone = text_of(z, "zone");
+
+		*estimated = *estimated || json_is_true(json_object_get(z, "estimated"));
+		for (int k = 0; k < TW_TOP_ZONES; k++)
+			if (strcmp(zone, shown[k]) == 0)
+				row->zone_w[k] = number_of(z, "dynamic_watts") +
+						 number_of(z, "idle_watts");
+		if (strcmp(zone, "package") == 0 || strcmp(zone, "dram") == 0 ||
+		    strcmp(zone, "gpu") == 0 || strcmp(zone, "other") == 0)
+			add_sum(&parts, z);
+		else if (strcmp(zone, "platform") == 0 ||
+			 (strcmp(zone, "psys") == 0 && !whole.any))
+			add_sum(&whole, z);
+	}
+	s = parts.any ? &parts : &whole;
+	row->dynamic_w = s->any ? s->dynamic_w : NAN;
+	row->idle_w = s->any ? s->idle_w : NAN;
+	row->watts = row->dynamic_w + row->idle_w;
+	row->joules = s->any ? s->joules : NAN;
+}
+
+static int read_row(const json_t *w, struct tw_top_row *row, bool *estimated,
+		    struct tw_err *err)
+{
+	if (!json_is_object(w))
+		return tw_fail(err, TW_PARSE, "expected an object, got %s",
+			       tw_json_type_name(w));
+	row->key = key_of(w);
+	row->id = id_of(w);
+	row->name = name_of(w);
+	if (row->key == NULL || row->id == NULL || row->name == NULL)
+		return tw_fail(err, TW_NOMEM, "row");
+	row->cpu_ms = number_of(w, "cpu_time_ms");
+	row->cpu = NAN;
+	row->ended = json_is_true(json_object_get(w, "ended"));
+	read_zones(w, row, estimated);
+	return 0;
+}
+
+int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
+		     struct tw_err *err)
+{
+	struct tw_top_rows r = { .count = 0 };
+	const json_t *list, *w;
+	json_t *root = NULL;
+	int rc = -1;
+	size_t i;
+
+	if (tw_json_parse(data, len, "answer", &root, err) < 0 ||
+	    tw_json_number(root, "answer", "elapsed_seconds", false, &r.elapsed_s, err) <
+		    0 ||
+	    tw_json_array(root, "answer", "workloads", false, &list, err) < 0)
+		goto out;
+	if (json_array_size(list) > ROWS_MAX) {
+		tw_fail(err, TW_INVALID, "answer: more than %d workloads", ROWS_MAX);
+		goto out;
+	}
+	r.at = calloc(json_array_size(list) + 1, sizeof(*r.at));
+	if (r.at == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu workloads", json_array_size(list));
+		goto out;
+	}
+	json_array_foreach(list, i, w) {
+		if (read_row(w, &r.at[r.count++], &r.estimated, err) < 0) {
+			tw_err_wrap(err, "answer.workloads[%zu]", i);
+			goto out;
+		}
+	}
+	*out = r;
+	r = (struct tw_top_rows){ .count = 0 };
+	rc = 0;
+out:
+	tw_top_rows_release(&r);
+	json_decref(root);
+	return rc;
+}
+
+void tw_top_rows_release(struct tw_top_rows *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->at[i].key);
+		free(r->at[i].id);
+		free(r->at[i].name);
+	}
+	free(r->at);
+	*r = (struct tw_top_rows){ .count = 0 };
+}
+
+/* ---- order ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct tw_top_row *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+void tw_top_rows_compare(struct tw_top_rows *r, struct tw_top_rows *before, double wall_s)
+{
+	if (before->count == 0 || !(wall_s > 0))
+		return;
+	qsort(before->at, before->count, sizeof(*before->at), by_key);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct tw_top_row *was =
+			bsearch(&r->at[i], before->at, before->count, sizeof(*before->at),
+				by_key);
+
+		/* One that is new has used all of it since. */
+		r->at[i].cpu = (r->at[i].cpu_ms - (was != NULL ? was->cpu_ms : 0)) / 1e3 /
+			       wall_s;
+	}
+}
+
+static double figure(const struct tw_top_row *r, enum tw_top_sort by)
+{
+	const double value = by == TW_TOP_BY_WATTS    ? r->watts
+			     : by == TW_TOP_BY_CPU    ? r->cpu
+			     : by == TW_TOP_BY_JOULES ? r->joules
+						      : r->cpu_ms;
+
+	return isnan(value) ? -1 : value;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct tw_top_row *x = a, *y = b;
+	const enum tw_top_sort by = *(const enum tw_top_sort *)arg;
+	double first, second;
+
+	if (by == TW_TOP_BY_NAME && strcmp(x->name, y->name) != 0)
+		return strcmp(x->name, y->name);
+	first = figure(x, by);
+	second = figure(y, by);
+	if (by != TW_TOP_BY_NAME && first != second)
+		return first > second ? -1 : 1;
+	return by_key(a, b);
+}
+
+void tw_top_rows_sort(struct tw_top_rows *r, enum tw_top_sort by, bool reverse)
+{
+	if (r->count == 0)
+		return;
+	qsort_r(r->at, r->count, sizeof(*r->at), compare, &by);
+	for (size_t i = 0; reverse && i < r->count / 2; i++) {
+		const struct tw_top_row other = r->at[i];
+
+		r->at[i] = r->at[r->count - 1 - i];
+		r->at[r->count - 1 - i] = other;
+	}
+}

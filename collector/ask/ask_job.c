@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/ask/ask_job.h"
+
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define DOUBLINGS_MAX 6
+
+static const struct tw_ask_job *const jobs[] = {
+	&tw_ask_ipmi,
+	&tw_ask_pods,
+	&tw_ask_redfish,
+};
+
+const struct tw_ask_job *tw_ask_job_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
+		if (strcmp(jobs[i]->name, name) == 0)
+			return jobs[i];
+	return NULL;
+}
+
+struct tw_ask_message tw_ask_message(enum tw_ask_kind kind)
+{
+	return (struct tw_ask_message){ .kind = kind, .taken_ns = tw_now_ns() };
+}
+
+bool tw_ask_tell(int fd, const struct tw_ask_message *m)
+{
+	ssize_t n;
+
+	do
+		n = send(fd, m, sizeof(*m), MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(*m);
+}
+
+bool tw_ask_tell_failed(int fd, const struct tw_err *why, bool lasting)
+{
+	struct tw_ask_message m = tw_ask_message(TW_ASK_FAILED);
+
+	m.lasting = lasting || why->code == TW_UNSUPPORTED || why->code == TW_DENIED ||
+		    why->code == TW_NOTFOUND;
+	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why->text);
+	return tw_ask_tell(fd, &m);
+}
+
+/* Both ends are closed, or the other one will send no more. */
+static bool is_closed(short events)
+{
+	return (events & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+bool tw_ask_is_over(void *arg)
+{
+	struct pollfd p = { .fd = *(int *)arg, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) > 0 && is_closed(p.revents);
+}
+
+/* All that have asked are answered together. */
+static bool take_bytes(int fd)
+{
+	bool any = false;
+	char byte;
+
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) > 0)
+		any = true;
+	return any;
+}
+
+/* Until then, or something is sent where POLLIN is waited for. False if it is closed. */
+static bool wait_for(int fd, short events, uint64_t until_ns)
+{
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = events | POLLRDHUP };
+		const uint64_t now = tw_now_ns();
+		int n;
+
+		if (now >= until_ns)
+			return true;
+		n = poll(&p, 1, (int)((until_ns - now) / 1000000 + 1));
+		if (n < 0 && errno != EINTR)
+			return false;
+		if (n > 0 && is_closed(p.revents))
+			return false;
+		if (n > 0 && (p.revents & POLLIN) != 0 && take_bytes(fd))
+			return true;
+	}
+}
+
+bool tw_ask_pause(int fd, uint64_t ms, uint64_t least_ms)
+{
+	const uint64_t began_ns = tw_now_ns();
+	const uint64_t least_ns = (least_ms < ms ? least_ms : ms) * 1000000;
+
+	/* Who asks before that is heard after it. */
+	return wait_for(fd, 0, began_ns + least_ns) &&
+	       wait_for(fd, POLLIN, began_ns + ms * 1000000);
+}
+
+uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms)
+{
+	const unsigned doublings = failures < 1                   ? 0
+				   : failures - 1 < DOUBLINGS_MAX ? failures - 1
+								  : DOUBLINGS_MAX;
+	const uint64_t ms = min_ms << doublings;
+
+	return ms < max_ms ? ms : max_ms;
+}

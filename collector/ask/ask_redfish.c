@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job "redfish": the power of the chassis of a management controller. */
+#include "collector/ask/ask_job.h"
+#include "collector/ask/redfish_client.h"
+#include "collector/system/credentials.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BACKOFF_MAX_MS 60000
+
+/* In a row, before everything is looked for again. */
+#define FAILURES_MAX 3
+
+/* Who gives a wrong password again and again is locked out. */
+#define DENIED_MS 300000
+
+struct job {
+	struct tw_redfish redfish;
+	struct tw_login login;
+	const char *login_file; /* NULL: none */
+	struct tw_strs chassis;
+	struct tw_http
+		*http; /* keeps the connection: a handshake takes a controller long */
+	uint64_t interval_ms;
+	int fd;
+	unsigned failures;
+	/* Where energy is all that is told: its last change. */
+	struct step {
+		bool seen, changed;
+		double energy_j, power_w;
+		uint64_t taken_ns, window_ms;
+	} step[TW_REDFISH_CHASSIS_MAX];
+};
+
+/* ---- settings ---- */
+
+static int read_auth(const json_t *settings, enum tw_redfish_auth *out,
+		     struct tw_err *err)
+{
+	const char *name;
+
+	if (tw_json_text(settings, "settings", "auth", false, &name, err) < 0)
+		return -1;
+	for (int i = 0; tw_redfish_auth_names[i] != NULL; i++)
+		if (strcmp(tw_redfish_auth_names[i], name) == 0) {
+			*out = (enum tw_redfish_auth)i;
+			return 0;
+		}
+	return tw_fail(err, TW_INVALID, "settings.auth: '%.16s'", name);
+}
+
+static int read_settings(const json_t *settings, struct job *j, struct tw_err *err)
+{
+	struct tw_redfish_config *c = &j->redfish.config;
+	long long interval_ms, timeout_ms;
+
+	if (tw_json_text(settings, "settings", "url", false, &c->url, err) < 0 ||
+	    tw_json_text(settings, "settings", "login", true, &j->login_file, err) < 0 ||
+	    tw_json_text(settings, "settings", "ca", true, &c->ca_file, err) < 0 ||
+	    tw_json_bool(settings, "settings", "insecure", false, &c->insecure, err) <
+		    0 ||
+	    tw_json_strs(settings, "settings", "chassis", true, &j->chassis, err) < 0 ||
+	    tw_json_int(settings, "settings", "interval_ms", false, 1, INT32_MAX,
+			&interval_ms, err) < 0 ||
+	    tw_json_int(settings, "settings", "timeout_ms", false, 1, INT32_MAX,
+			&timeout_ms, err) < 0 ||
+	    read_auth(settings, &c->auth, err) < 0)
+		return -1;
+	j->interval_ms = (uint64_t)interval_ms;
+	c->timeout_ms = (uint64_t)timeout_ms;
+	c->chassis = &j->chassis;
+	return 0;
+}
+
+/* It may have been changed; where it cannot be read any more, the old one is good. */
+static int read_login(struct job *j, struct tw_err *err)
+{
+	struct tw_redfish_config *c = &j->redfish.config;
+	struct tw_err why = { 0 };
+
+	if (j->login_file == NULL)
+		return 0;
+	if (tw_login_read(j->login_file, &j->login, &why) < 0 && c->user == NULL)
+		return tw_fail(err, why.code, "%s", why.text);
+	c->user = j->login.user;
+	c->password = j->login.password;
+	return 0;
+}
+
+static void close_job(void *state)
+{
+	struct job *j = state;
+
+	if (j == NULL)
+		return;
+	tw_strs_clear(&j->chassis);
+	explicit_bzero(&j->login, sizeof(j->login));
+	free(j);
+}
+
+static int open_job(const json_t *settings, void **state, struct tw_err *err)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	if (j == NULL)
+		return tw_fail(err, TW_NOMEM, "redfish");
+	if (read_settings(settings, j, err) < 0 || read_login(j, err) < 0) {
+		close_job(j);
+		return -1;
+	}
+	*state = j;
+	return 0;
+}
+
+/* ---- telling ---- */
+
+static bool tell_zones(struct job *j)
+{
+	memset(j->step, 0, sizeof(j->step));
+	for (size_t i = 0; i < j->redfish.sources; i++) {
+		const struct tw_redfish_source *s = &j->redfish.source[i];
+		struct tw_ask_message m = tw_ask_message(TW_ASK_ZONE);
+
+		m.place = (uint32_t)i;
+		snprintf(m.of.zone.name, sizeof(m.of.zone.name), "%s", s->id);
+		snprintf(m.of.zone.path, sizeof(m.of.zone.path), "%s", s->path);
+		if (!tw_ask_tell(j->fd, &m))
+			return false;
+	}
+	return true;
+}
+
+static bool tell_missing(const struct job *j, size_t i, const char *why)
+{
+	struct tw_ask_message m = tw_ask_message(TW_ASK_MISSING);
+
+	m.place = (uint32_t)i;
+	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why);
+	return tw_ask_tell(j->fd, &m);
+}
+
+/*
+ * Counters of energy step by as much as some 0.1 kWh: what there is between two steps is
+ * the power of the time between them. One that falls, or that waits three times as long
+ * as it did before, begins anew.
+ */
+static bool take_step(struct step *s, double energy_j, struct tw_ask_message *m)
+{
+	const uint64_t over_ns = m->taken_ns - s->taken_ns;
+
+	if (!s->seen || energy_j < s->energy_j ||
+	    (s->window_ms != 0 && over_ns / 3000000 > s->window_ms)) {
+		*s = (struct step){ .seen = true, .energy_j = energy_j };
+		s->taken_ns = m->taken_ns;
+		return false;
+	}
+	if (energy_j > s->energy_j) {
+		if (s->changed) {
+			s->power_w = (energy_j - s->energy_j) * 1e9 / (double)over_ns;
+			s->window_ms = over_ns / 1000000;
+		}
+		s->changed = true;
+		s->energy_j = energy_j;
+		s->taken_ns = m->taken_ns;
+	}
+	m->power_w = s->power_w;
+	m->window_ms = s->window_ms;
+	return s->power_w > 0;
+}
+
+static bool tell_power(struct job *j, size_t i, const struct tw_redfish_power *power)
+{
+	struct tw_ask_message m = tw_ask_message(TW_ASK_POWER);
+
+	m.place = (uint32_t)i;
+	m.window_ms = power->window_ms;
+	m.power_w = power->power_w;
+	if (isnan(power->power_w) && !take_step(&j->step[i], power->energy_j, &m))
+		return tell_missing(j, i, "it tells energy only, waiting for it to grow");
+	return tw_ask_tell(j->fd, &m);
+}
+
+/* ---- asking ---- */
+
+static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
+		struct tw_err *err)
+{
+	const struct job *j = arg;
+	struct tw_http_call kept = *c;
+
+	kept.session = j->http;
+	return tw_http_call(&kept, out, err);
+}
+
+/* False: all that there is has failed, and the last reason is in why. */
+static bool read_all(struct job *j, struct tw_err *why)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < j->redfish.sources; i++) {
+		struct tw_redfish_power power;
+		struct tw_err err = { 0 };
+		bool told;
+
+		if (tw_redfish_read(&j->redfish, &j->redfish.source[i], &power, &err) ==
+		    0) {
+			any = true;
+			told = tell_power(j, i, &power);
+		} else {
+			*why = err;
+			told = tell_missing(j, i, err.text);
+		}
+		if (!told)
+			break;
+	}
+	return any;
+}
+
+static bool connect_now(struct job *j, struct tw_err *why)
+{
+	if (read_login(j, why) == 0 && tw_redfish_connect(&j->redfish, why) == 0 &&
+	    tell_zones(j))
+		return true;
+	tw_redfish_logout(&j->redfish);
+	return false;
+}
+
+/* One round; the time until the next. *connected goes from one to the other. */
+static uint64_t ask(struct job *j, bool *connected)
+{
+	struct tw_err why = { 0 };
+
+	*connected = *connected || connect_now(j, &why);
+	if (!*connected)
+		tw_ask_tell_failed(j->fd, &why, false);
+	if (*connected && read_all(j, &why)) {
+		j->failures = 0;
+		return j->interval_ms;
+	}
+	j->failures++;
+	/* What is known of it may be of its last firmware. */
+	if (*connected && (j->failures >= FAILURES_MAX || why.code == TW_DENIED)) {
+		tw_redfish_logout(&j->redfish);
+		*connected = false;
+	}
+	return why.code == TW_DENIED
+		       ? DENIED_MS
+		       : tw_ask_backoff_ms(j->failures, j->interval_ms, BACKOFF_MAX_MS);
+}
+
+static void run_job(void *state, int fd)
+{
+	struct job *j = state;
+	struct tw_err err = { 0 };
+	bool connected = false;
+	uint64_t wait_ms;
+
+	j->fd = fd;
+	j->redfish.config.call = call;
+	j->redfish.config.call_arg = j;
+	j->redfish.config.stopped = tw_ask_is_over;
+	j->redfish.config.stopped_arg = &j->fd;
+	if (tw_http_init(&err) < 0 || tw_http_open(&j->http, &err) < 0) {
+		tw_ask_tell_failed(fd, &err, false);
+		return;
+	}
+	do
+		wait_ms = ask(j, &connected);
+	while (tw_ask_pause(fd, wait_ms, wait_ms));
+	tw_redfish_logout(&j->redfish);
+	tw_http_close(j->http);
+}
+
+const struct tw_ask_job tw_ask_redfish = {
+	.name = "redfish",
+	.net = true,
+	.open = open_job,
+	.run = run_job,
+	.close = close_job,
+};

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/ask/redfish.h"
+
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A page of a collection. */
+#define MEMBERS_MAX 1024
+
+const char *const tw_redfish_auth_names[] = { "auto", "session", "basic", NULL };
+
+/*
+ * A link is a path on the server that was asked, and nothing else: credentials go where
+ * it leads.
+ */
+static bool is_path(const char *text)
+{
+	if (text[0] != '/' || text[1] == '/' || strlen(text) >= TW_REDFISH_PATH)
+		return false;
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text <= 0x20 || (unsigned char)*text > 0x7e ||
+		    *text == '#')
+			return false;
+	return true;
+}
+
+/* obj[key]["@odata.id"]; out becomes "" where there is none. */
+static int read_link(const json_t *obj, const char *where, const char *key,
+		     char out[TW_REDFISH_PATH], struct tw_err *err)
+{
+	const json_t *link = NULL;
+	const char *text = "";
+	char place[96];
+
+	snprintf(place, sizeof(place), "%s.%s", where, key);
+	if (tw_json_object(obj, where, key, true, &link, err) < 0 ||
+	    (link != NULL &&
+	     tw_json_text(link, place, "@odata.id", true, &text, err) < 0))
+		return -1;
+	if (text[0] != '\0' && !is_path(text))
+		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", place,
+			       text);
+	snprintf(out, TW_REDFISH_PATH, "%s", text);
+	return 0;
+}
+
+static bool is_printable(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
+			return false;
+	return true;
+}
+
+static int read_root(const json_t *doc, struct tw_redfish_root *out, struct tw_err *err)
+{
+	const json_t *links = NULL;
+
+	if (read_link(doc, "root", "Chassis", out->chassis, err) < 0 ||
+	    tw_json_object(doc, "root", "Links", true, &links, err) < 0)
+		return -1;
+	if (links != NULL &&
+	    read_link(links, "root.Links", "Sessions", out->sessions, err) < 0)
+		return -1;
+	if (out->chassis[0] == '\0')
+		return tw_fail(err, TW_NOTFOUND, "root.Chassis: missing");
+	return 0;
+}
+
+int tw_redfish_parse_root(const char *data, size_t len, struct tw_redfish_root *out,
+			  struct tw_err *err)
+{
+	struct tw_redfish_root root = { .chassis = "" };
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(data, len, "root", &doc, err) < 0 ||
+	    read_root(doc, &root, err) < 0)
+		goto out;
+
+	*out = root;
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+static int add_member(const json_t *member, size_t i, struct tw_strs *out,
+		      struct tw_err *err)
+{
+	const char *path = "";
+	char where[32];
+
+	snprintf(where, sizeof(where), "Members[%zu]", i);
+	if (tw_json_text(member, where, "@odata.id", false, &path, err) < 0)
+		return -1;
+	if (!is_path(path))
+		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", where,
+			       path);
+	return tw_strs_adds(out, path, err);
+}
+
+int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
+			     char next[TW_REDFISH_PATH], struct tw_err *err)
+{
+	const json_t *members = NULL;
+	const char *more = "";
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(data, len, "collection", &doc, err) < 0 ||
+	    tw_json_array(doc, "collection", "Members", false, &members, err) < 0 ||
+	    tw_json_text(doc, "collection", "Members@odata.nextLink", true, &more, err) <
+		    0)
+		goto out;
+	if (json_array_size(members) > MEMBERS_MAX) {
+		tw_fail(err, TW_INVALID, "Members: more than %d", MEMBERS_MAX);
+		goto out;
+	}
+	for (size_t i = 0; i < json_array_size(members); i++)
+		if (add_member(json_array_get(members, i), i, out, err) < 0)
+			goto out;
+	if (more[0] != '\0' && !is_path(more)) {
+		tw_fail(err, TW_INVALID, "Members@odata.nextLink: '%.64s' is no path",
+			more);
+		goto out;
+	}
+
+	snprintf(next, TW_REDFISH_PATH, "%s", more);
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+/*
+ * Chassis.ChassisType of what is inside of a machine, and which the machine's own chassis
+ * has in its power.
+ */
+static bool is_part_type(const char *type)
+{
+	static const char *const types[] = { "Card",      "Cartridge", "Component",
+					     "Expansion", "Module",    "IPBasedDrive" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
+static int read_chassis(const json_t *doc, struct tw_redfish_chassis *out,
+			struct tw_err *err)
+{
+	const json_t *links = NULL;
+	const char *id = "", *type = "";
+
+	if (tw_json_text(doc, "chassis", "Id", false, &id, err) < 0 ||
+	    tw_json_text(doc, "chassis", "ChassisType", true, &type, err) < 0 ||
+	    read_link(doc, "chassis", "Power", out->power, err) < 0 ||
+	    read_link(doc, "chassis", "EnvironmentMetrics", out->metrics, err) < 0 ||
+	    read_link(doc, "chassis", "PowerSubsystem", out->subsystem, err) < 0 ||
+	    tw_json_object(doc, "chassis", "Links", true, &links, err) < 0)
+		return -1;
+	if (links != NULL &&
+	    read_link(links, "chassis.Links", "ContainedBy", out->contained_by, err) < 0)
+		return -1;
+	if (id[0] == '\0' || strlen(id) >= TW_REDFISH_ID || !is_printable(id))
+		return tw_fail(err, TW_INVALID,
+			       "chassis.Id: want 1 to %d printable bytes",
+			       TW_REDFISH_ID - 1);
+	snprintf(out->id, sizeof(out->id), "%s", id);
+	out->part = is_part_type(type);
+	return 0;
+}
+
+int tw_redfish_parse_chassis(const char *data, size_t len, struct tw_redfish_chassis *out,
+			     struct tw_err *err)
+{
+	struct tw_redfish_chassis chassis = { .id = "" };
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(data, len, "chassis", &doc, err) < 0 ||
+	    read_chassis(doc, &chassis, err) < 0)
+		goto out;
+
+	*out = chassis;
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+/* ---- power supplies ---- */
+
+int tw_redfish_parse_subsystem(const char *data, size_t len,
+			       char supplies[TW_REDFISH_PATH], struct tw_err *err)
+{
+	char path[TW_REDFISH_PATH];
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(data, len, "subsystem", &doc, err) < 0 ||
+	    read_link(doc, "subsystem", "PowerSupplies", path, err) < 0)
+		goto out;
+	if (path[0] == '\0') {
+		tw_fail(err, TW_NOTFOUND, "subsystem.PowerSupplies: missing");
+		goto out;
+	}
+
+	memcpy(supplies, path, sizeof(path));
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+static int read_supply(const json_t *doc, char metrics[TW_REDFISH_PATH],
+		       struct tw_err *err)
+{
+	const json_t *status = NULL;
+	const char *state = "";
+
+	if (tw_json_object(doc, "supply", "Status", true, &status, err) < 0 ||
+	    (status != NULL &&
+	     tw_json_text(status, "supply.Status", "State", true, &state, err) < 0) ||
+	    read_link(doc, "supply", "Metrics", metrics, err) < 0)
+		return -1;
+	if (strcmp(state, "Absent") == 0 || strcmp(state, "Disabled") == 0)
+		metrics[0] = '\0';
+	else if (metrics[0] == '\0')
+		return tw_fail(err, TW_NOTFOUND, "supply.Metrics: missing");
+	return 0;
+}
+
+int tw_redfish_parse_supply(const char *data, size_t len, char metrics[TW_REDFISH_PATH],
+			    struct tw_err *err)
+{
+	char path[TW_REDFISH_PATH];
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(data, len, "supply", &doc, err) < 0 ||
+	    read_supply(doc, path, err) < 0)
+		goto out;
+
+	memcpy(metrics, path, sizeof(path));
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+/* {"error":{"message":..,"@Message.ExtendedInfo":[{"Message":..}]}} */
+void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size)
+{
+	struct tw_err ignored = { 0 };
+	const json_t *error = NULL, *more = NULL;
+	const char *text = "";
+	json_t *doc = NULL;
+
+	out[0] = '\0';
+	if (tw_json_parse(data, len, "error", &doc, &ignored) < 0)
+		return;
+	if (tw_json_object(doc, "", "error", false, &error, &ignored) == 0) {
+		tw_json_text(error, "", "message", true, &text, &ignored);
+		tw_json_array(error, "", "@Message.ExtendedInfo", true, &more, &ignored);
+	}
+	if (more != NULL && json_array_size(more) > 0)
+		tw_json_text(json_array_get(more, 0), "", "Message", true, &text,
+			     &ignored);
+	snprintf(out, size, "%s", text);
+	json_decref(doc);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/expose/expose.h"
+
+#include "collector/collector.h"
+#include "collector/power/power.h"
+#include "lib/core/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tw_text(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+const char *tw_mode_name(bool idle)
+{
+	return idle ? "idle" : "dynamic";
+}
+
+double tw_joules(uint64_t uj)
+{
+	return (double)uj / 1e6;
+}
+
+double tw_seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+/* Of all kinds that are no part of another, in uJ. */
+static uint64_t sum_of(const struct tw_charge *c)
+{
+	static const enum tw_zone_kind apart[] = { TW_ZONE_PACKAGE, TW_ZONE_DRAM,
+						   TW_ZONE_GPU, TW_ZONE_OTHER };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++)
+		sum += c->dynamic_uj[apart[i]] + c->idle_uj[apart[i]];
+	return sum;
+}
+
+/* ---- what is shown ---- */
+
+static uint64_t weight(const struct tw_exposure *x, const struct tw_workload *w)
+{
+	return x->by_energy ? sum_of(&w->charged) : w->used.cpu_ns;
+}
+
+static int compare_down(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* What the top one that is left out has, and 1 more. */
+static int find_least(struct tw_exposure *x, enum tw_level level, struct tw_err *err)
+{
+	const size_t count = tw_workloads_count(x->c->workloads, level),
+		     top = x->c->show.top;
+	const struct tw_workload *w = NULL;
+	uint64_t *all;
+	size_t n = 0;
+
+	x->least[level] = x->by_energy && x->c->show.min_uj > 0 ? x->c->show.min_uj : 1;
+	if (top == 0 || count <= top)
+		return 0;
+	all = calloc(count, sizeof(*all));
+	if (all == NULL)
+		return tw_fail(err, TW_NOMEM, "choice of %zu workloads", count);
+	while (n < count && (w = tw_workloads_next(x->c->workloads, level, w)) != NULL)
+		all[n++] = weight(x, w);
+	qsort(all, n, sizeof(*all), compare_down);
+	if (n > top && all[top] >= x->least[level])
+		x->least[level] = all[top] + 1;
+	free(all);
+	return 0;
+}
+
+int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
+		      struct tw_expo *e, struct tw_err *err)
+{
+	*x = (struct tw_exposure){
+		.c = c,
+		.e = e,
+		.by_energy = tw_power_meter(c->power, TW_ZONE_PACKAGE) != NULL ||
+			     tw_power_meter(c->power, TW_ZONE_DRAM) != NULL,
+	};
+	return find_least(x, TW_LEVEL_PROCESS, err) < 0 ||
+			       find_least(x, TW_LEVEL_CGROUP, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/* A counter or a GPU may tell of a process before its CPU time does. */
+static bool has_used(const struct tw_workload *w)
+{
+	bool used = w->used.cpu_ns > 0 || sum_of(&w->charged) > 0;
+
+	for (int i = 0; i < TW_COUNTER_COUNT; i++)
+		used = used || w->used.counter[i] > 0;
+	return used;
+}
+
+const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
+					   enum tw_level level,
+					   const struct tw_workload *w)
+{
+	/* With no limits, what ran before the first energy was told is shown, too. */
+	const bool limited = x->least[level] > 1;
+
+	if (!x->c->show.level[level])
+		return NULL;
+	while ((w = tw_workloads_next(x->c->workloads, level, w)) != NULL)
+		if (limited ? weight(x, w) >= x->least[level] : has_used(w))
+			return w;
+	return NULL;
+}
+
+/* Whether one that has ended has the labels that Kepler gives to w. */
+static bool waits_for_another(const struct tw_exposure *x, const struct tw_workload *w)
+{
+	const struct tw_workload *before = tw_workloads_earlier(x->c->workloads, w);
+
+	return before != NULL && before->owner == w->owner &&
+	       strcmp(before->comm, w->comm) == 0;
+}
+
+const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
+						enum tw_level level,
+						const struct tw_workload *w)
+{
+	do
+		w = tw_exposure_next(x, level, w);
+	while (w != NULL && level == TW_LEVEL_PROCESS &&
+	       (w->tgid == 0 || waits_for_another(x, w)));
+	return w;
+}
+
+const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind)
+{
+	return kind != TW_ZONE_SENSOR && tw_power_tells_use(x->c->power, kind)
+		       ? tw_power_meter(x->c->power, kind)->name
+		       : NULL;
+}
+
+bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	return z->told && tw_power_meter(x->c->power, z->zone->kind) == z->meter;
+}
+
+bool tw_source_estimates(const char *source)
+{
+	return strcmp(source, tw_meter_model.name) == 0;
+}
+
+/* ---- labels ---- */
+
+void tw_labels_add(struct tw_labels *l, const char *name, const char *value)
+{
+	if (l->count < TW_LABELS_MAX)
+		l->at[l->count++] = (struct tw_expo_label){ name, tw_text(value) };
+}
+
+const char *tw_owner_id(const struct tw_workload *w, enum tw_level level)
+{
+	return w->owner != NULL && w->owner->level == level ? w->owner->who->id : "";
+}
+
+static void label_process(struct tw_labels *l, const struct tw_workload *w)
+{
+	snprintf(l->text[0], sizeof(l->text[0]), "%" PRIu32, w->tgid);
+	snprintf(l->text[1], sizeof(l->text[1]), "%" PRIu64, w->serial);
+	tw_labels_add(l, "pid", l->text[0]);
+	tw_labels_add(l, "serial", l->text[1]);
+	tw_labels_add(l, "command", w->comm);
+	tw_labels_add(l, "cgroup", w->cgroup->path);
+}
+
+static void label_cgroup(struct tw_labels *l, const struct tw_workload *w)
+{
+	snprintf(l->text[0], sizeof(l->text[0]), "%" PRIu64, w->cgroup_id);
+	tw_labels_add(l, "cgroup_id", l->text[0]);
+	tw_labels_add(l, "cgroup", w->path);
+	tw_labels_add(l, "unit", w->who->unit);
+}
+
+static void label_pod(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "pod_id", w->who->pod_uid);
+	tw_labels_add(l, "pod_name", w->pod_name);
+	tw_labels_add(l, "namespace", w->pod_namespace);
+}
+
+void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
+{
+	l->count = 0;
+	switch (w->level) {
+	case TW_LEVEL_PROCESS:
+	case TW_LEVEL_CGROUP:
+		if (w->level == TW_LEVEL_PROCESS)
+			label_process(l, w);
+		else
+			label_cgroup(l, w);
+		tw_labels_add(l, "container_id", tw_owner_id(w, TW_LEVEL_CONTAINER));
+		tw_labels_add(l, "vm_id", tw_owner_id(w, TW_LEVEL_VM));
+		break;
+	case TW_LEVEL_CONTAINER:
+		tw_labels_add(l, "container_id", w->who->id);
+		tw_labels_add(l, "runtime", w->who->runtime);
+		tw_labels_add(l, "container_name", w->container_name);
+		label_pod(l, w);
+		break;
+	case TW_LEVEL_POD:
+		label_pod(l, w);
+		break;
+	default:
+		tw_labels_add(l, "vm_id", w->who->id);
+		tw_labels_add(l, "vm_name", w->who->name);
+		tw_labels_add(l, "hypervisor", w->who->runtime);
+		break;
+	}
+}

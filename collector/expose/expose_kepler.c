@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workloads under names and labels of Kepler 0.10 and later. Its joules of workloads are
+ * the dynamic part: idle energy is the node's.
+ */
+#include "collector/collector.h"
+#include "collector/expose/expose.h"
+#include "collector/power/power.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE, TW_ZONE_UNCORE,
+					   TW_ZONE_DRAM, TW_ZONE_PSYS };
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define JOULES(name, text)                            \
+	{                                             \
+		name, TW_EXPO_COUNTER, "joules", text \
+	}
+#define WATTS(name, text)                          \
+	{                                          \
+		name, TW_EXPO_GAUGE, "watts", text \
+	}
+#define LEVEL(level, what)                                                          \
+	{                                                                           \
+		.joules = JOULES("kepler_" level "_cpu_joules_total",               \
+				 "Dynamic energy of " what "."),                    \
+		.watts = WATTS("kepler_" level "_cpu_watts",                        \
+			       "Dynamic power of " what "."),                       \
+		.seconds = { "kepler_" level "_cpu_seconds_total", TW_EXPO_COUNTER, \
+			     "seconds", "CPU time of " what "." },                  \
+	}
+
+static const struct {
+	struct tw_expo_family joules, watts, seconds;
+} families[TW_LEVEL_COUNT] = {
+	[TW_LEVEL_PROCESS] = LEVEL("process", "a process"),
+	[TW_LEVEL_CONTAINER] = LEVEL("container", "a container"),
+	[TW_LEVEL_POD] = LEVEL("pod", "a pod"),
+	[TW_LEVEL_VM] = LEVEL("vm", "a virtual machine"),
+};
+
+static void label_process(struct tw_labels *l, const struct tw_workload *w)
+{
+	const bool container = tw_owner_id(w, TW_LEVEL_CONTAINER)[0] != '\0',
+		   vm = tw_owner_id(w, TW_LEVEL_VM)[0] != '\0';
+
+	snprintf(l->text[0], sizeof(l->text[0]), "%u", w->tgid);
+	tw_labels_add(l, "pid", l->text[0]);
+	tw_labels_add(l, "comm", w->comm);
+	tw_labels_add(l, "exe", w->path);
+	tw_labels_add(l, "type", container ? "container" : vm ? "vm" : "regular");
+	tw_labels_add(l, "container_id", tw_owner_id(w, TW_LEVEL_CONTAINER));
+	tw_labels_add(l, "vm_id", tw_owner_id(w, TW_LEVEL_VM));
+}
+
+static void label_container(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "container_id", w->who->id);
+	tw_labels_add(l, "container_name", w->container_name);
+	tw_labels_add(l, "runtime",
+		      w->who->runtime != NULL ? w->who->runtime : "unknown");
+	tw_labels_add(l, "pod_id", w->who->pod_uid);
+}
+
+static void label_pod(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "pod_id", w->who->pod_uid);
+	tw_labels_add(l, "pod_name", w->pod_name);
+	tw_labels_add(l, "pod_namespace", w->pod_namespace);
+}
+
+/* It names what runs a VM, not the program before it. */
+static const char *hypervisor(const struct tw_identity *who)
+{
+	static const char *const by_kvm[] = { "qemu", "firecracker", "cloud-hypervisor" };
+
+	for (size_t i = 0; who->runtime != NULL && i < COUNT(by_kvm); i++)
+		if (strcmp(who->runtime, by_kvm[i]) == 0)
+			return "kvm";
+	return who->runtime != NULL ? who->runtime : "unknown";
+}
+
+static void label_vm(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "vm_id", w->who->id);
+	tw_labels_add(l, "vm_name", w->who->name);
+	tw_labels_add(l, "hypervisor", hypervisor(w->who));
+}
+
+/* Those that are part of all its series. */
+static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
+	[TW_LEVEL_PROCESS] = label_process,
+	[TW_LEVEL_CONTAINER] = label_container,
+	[TW_LEVEL_POD] = label_pod,
+	[TW_LEVEL_VM] = label_vm,
+};
+
+/* ---- workloads ---- */
+
+/* zone NULL: none is told; state: it is, of those that have ended or not. */
+static struct tw_expo_text more_labels(const struct tw_exposure *x, struct tw_buf *b,
+				       const char *zone, bool state, bool ended)
+{
+	struct tw_labels l = { .count = 0 };
+
+	if (state)
+		tw_labels_add(&l, "state", ended ? "terminated" : "running");
+	if (zone != NULL)
+		tw_labels_add(&l, "zone", zone);
+	tw_labels_add(&l, "node_name", x->c->show.node_name);
+	return tw_shown_text(x, b, l.at, l.count);
+}
+
+/* Of a workload, in units of 1 / 10^decimals. */
+struct figure {
+	unsigned decimals;
+	uint64_t (*of)(const struct tw_exposure *x, const struct tw_workload *w,
+		       enum tw_zone_kind kind);
+};
+
+static uint64_t uj_of(const struct tw_exposure *x, const struct tw_workload *w,
+		      enum tw_zone_kind kind)
+{
+	(void)x;
+	return w->charged.dynamic_uj[kind];
+}
+
+static uint64_t uw_of(const struct tw_exposure *x, const struct tw_workload *w,
+		      enum tw_zone_kind kind)
+{
+	const struct tw_charge *c = tw_workloads_ticked(x->c->workloads, w);
+
+	return (uint64_t)((double)c->dynamic_uj[kind] * 1e9 / (double)x->c->elapsed_ns +
+			  0.5);
+}
+
+static uint64_t ns_of(const struct tw_exposure *x, const struct tw_workload *w,
+		      enum tw_zone_kind kind)
+{
+	(void)x;
+	(void)kind;
+	return w->used.cpu_ns;
+}
+
+static const struct figure energy = { 6, uj_of }, power = { 6, uw_of },
+			   time_used = { 9, ns_of };
+
+static void expose_figure(const struct tw_exposure *x, const struct tw_shown *s,
+			  const struct figure *f, enum tw_zone_kind kind,
+			  const char *zone, bool state)
+{
+	struct tw_buf b[2] = { { 0 }, { 0 } };
+	const struct tw_expo_text more[] = { more_labels(x, &b[0], zone, state, false),
+					     more_labels(x, &b[1], zone, state, true) };
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct tw_workload *w = s->of[i].w;
+
+		tw_shown_say(x, s, i, &more[w->ended], f->of(x, w, kind), f->decimals);
+	}
+	tw_buf_clear(&b[0]);
+	tw_buf_clear(&b[1]);
+}
+
+static void expose_zones(const struct tw_exposure *x, const struct tw_shown *s,
+			 const struct figure *f)
+{
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (tw_exposure_source(x, kinds[i]) != NULL)
+			expose_figure(x, s, f, kinds[i], tw_zone_kind_name(kinds[i]),
+				      true);
+}
+
+static void expose_level(const struct tw_exposure *x, enum tw_level level)
+{
+	struct tw_shown s = { .count = 0 };
+
+	if (!x->c->show.level[level])
+		return;
+	tw_shown_add_level(&s, x, level, true, label_of[level]);
+	tw_expo_family(x->e, &families[level].joules);
+	expose_zones(x, &s, &energy);
+	if (x->c->elapsed_ns > 0) {
+		tw_expo_family(x->e, &families[level].watts);
+		expose_zones(x, &s, &power);
+	}
+	if (level == TW_LEVEL_PROCESS || level == TW_LEVEL_CONTAINER) {
+		tw_expo_family(x->e, &families[level].seconds);
+		expose_figure(x, &s, &time_used, TW_ZONE_PACKAGE, NULL,
+			      level == TW_LEVEL_CONTAINER);
+	}
+	tw_shown_release(&s);
+}
+
+void tw_expose_kepler(const struct tw_exposure *x)
+{
+	static const enum tw_level levels[] = { TW_LEVEL_PROCESS, TW_LEVEL_CONTAINER,
+						TW_LEVEL_POD, TW_LEVEL_VM };
+
+	tw_expose_kepler_node(x);
+	for (size_t i = 0; i < COUNT(levels); i++)
+		expose_level(x, levels[i]);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What estimates are worth: whose they are, their errors, and where they are no good. */
+#include "collector/collector.h"
+#include "collector/expose/expose.h"
+#include "collector/power/estimates.h"
+#include "collector/power/node.h"
+#include "estimator/predict/power_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* "XgboostFitTrainer_0" is of "XgboostFitTrainer". */
+static void trainer_of(const struct tw_estimate *s, char *out, size_t size)
+{
+	const char *name = tw_estimate_model(s), *end = strrchr(name, '_');
+	const int len = end != NULL ? (int)(end - name) : (int)strlen(name);
+
+	if (!s->by_estimator && s->model != NULL)
+		snprintf(out, size, "%s", tw_power_model_info(s->model)->trainer);
+	else
+		snprintf(out, size, "%.*s", len, name);
+}
+
+/* Whose numbers they are; "source" is the meter, so the model's has a longer name. */
+static void label_model(struct tw_labels *l, const struct tw_estimate *s)
+{
+	l->count = 0;
+	tw_labels_add(l, "energy_source", s->source->name);
+	tw_labels_add(l, "model", tw_estimate_model(s));
+}
+
+/* ---- who tells ---- */
+
+static void expose_info(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family info = {
+		"tallywatt_model_info", TW_EXPO_INFO, NULL,
+		"The model that estimates, and where it is from."
+	};
+
+	tw_expo_family(x->e, &info);
+	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
+		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
+		const struct tw_model_info *m = s.model != NULL && !s.by_estimator
+							? tw_power_model_info(s.model)
+							: NULL;
+		char trainer[TW_WORTH_TEXT];
+		struct tw_labels l;
+
+		if (m == NULL && !s.by_estimator)
+			continue;
+		trainer_of(&s, trainer, sizeof(trainer));
+		label_model(&l, &s);
+		tw_labels_add(&l, "source", "model");
+		tw_labels_add(&l, "trainer", trainer);
+		tw_labels_add(&l, "features", m != NULL ? m->group->name : "");
+		tw_labels_add(&l, "by", s.by_estimator ? "estimator" : "collector");
+		tw_labels_add(&l, "origin", s.by_estimator ? s.worth.origin : s.origin);
+		tw_labels_add(&l, "from", s.by_estimator ? s.worth.from : s.from);
+		tw_labels_add(&l, "idle",
+			      tw_estimates_hide_idle(x->c->estimates) ? "hidden"
+								      : "scaled");
+		tw_expo_count(x->e, l.at, l.count, 1);
+	}
+}
+
+/* ---- one number of each estimate ---- */
+
+static double core_ratio_of(const struct tw_estimate *s)
+{
+	return s->core_ratio;
+}
+
+static double mape_of(const struct tw_estimate *s)
+{
+	return s->by_estimator ? NAN : tw_power_model_info(s->model)->mape_percent / 100;
+}
+
+static double confirmed_of(const struct tw_estimate *s)
+{
+	return s->by_estimator || s->confirmed_s == 0 ? NAN : (double)s->confirmed_s;
+}
+
+static double rows_of(const struct tw_estimate *s)
+{
+	return (double)s->rows;
+}
+
+static double rows_outside_of(const struct tw_estimate *s)
+{
+	return (double)s->rows_outside;
+}
+
+static double outside_of(const struct tw_estimate *s)
+{
+	return tw_seconds(s->outside_ns);
+}
+
+static double is_outside(const struct tw_estimate *s)
+{
+	return s->told ? s->outside : NAN;
+}
+
+static double loads_of(const struct tw_estimate *s)
+{
+	return (double)s->loads;
+}
+
+static double failures_of(const struct tw_estimate *s)
+{
+	return (double)s->failures;
+}
+
+static double failing_of(const struct tw_estimate *s)
+{
+	return (double)s->failing;
+}
+
+/* NaN is not shown. */
+static const struct model_metric {
+	struct tw_expo_family family;
+	double (*value)(const struct tw_estimate *s);
+	bool of_model; /* and not there without one */
+} metrics[] = {
+	{ { "tallywatt_model_core_ratio", TW_EXPO_GAUGE, "ratio",
+	    "Cores of this machine / of the one the model was trained on; 1: unknown." },
+	  core_ratio_of,
+	  true },
+	{ { "tallywatt_model_mape_ratio", TW_EXPO_GAUGE, "ratio",
+	    "Mean error of the model in its validation, as a part of the power: its "
+	    "worst component's." },
+	  mape_of,
+	  true },
+	{ { "tallywatt_model_confirmed_timestamp_seconds", TW_EXPO_GAUGE, "seconds",
+	    "When its origin last said that this is the model." },
+	  confirmed_of,
+	  true },
+	{ { "tallywatt_model_extrapolating", TW_EXPO_GAUGE, NULL,
+	    "Whether the last tick was beyond what the model was trained on: its error "
+	    "is not known then." },
+	  is_outside,
+	  true },
+	{ { "tallywatt_model_estimates_total", TW_EXPO_COUNTER, NULL,
+	    "Ticks that were estimated." },
+	  rows_of,
+	  false },
+	{ { "tallywatt_model_extrapolated_estimates_total", TW_EXPO_COUNTER, NULL,
+	    "Those of them that were beyond what the model was trained on." },
+	  rows_outside_of,
+	  false },
+	{ { "tallywatt_model_extrapolated_seconds_total", TW_EXPO_COUNTER, "seconds",
+	    "How long those were." },
+	  outside_of,
+	  false },
+	{ { "tallywatt_model_loads_total", TW_EXPO_COUNTER, NULL,
+	    "Models that were taken into use." },
+	  loads_of,
+	  false },
+	{ { "tallywatt_model_failures_total", TW_EXPO_COUNTER, NULL,
+	    "Models that could not be used, and answers that there were none." },
+	  failures_of,
+	  false },
+	{ { "tallywatt_model_refresh_failing", TW_EXPO_GAUGE, NULL,
+	    "Origins of models that were asked in vain the last time." },
+	  failing_of,
+	  false },
+};
+
+/* Counters go on whatever the model is: they are the source's. */
+static void expose_metric(const struct tw_exposure *x, const struct model_metric *m)
+{
+	tw_expo_family(x->e, &m->family);
+	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
+		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
+		struct tw_labels l = { .count = 0 };
+
+		if (m->of_model && s.model == NULL && !s.by_estimator)
+			continue;
+		if (m->of_model)
+			label_model(&l, &s);
+		else
+			tw_labels_add(&l, "energy_source", s.source->name);
+		if (!isnan(m->value(&s)))
+			tw_expo_sample(x->e, l.at, l.count, m->value(&s));
+	}
+}
+
+/* ---- by zone, and by feature ---- */
+
+static void expose_error(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family mae = {
+		"tallywatt_model_mae_watts", TW_EXPO_GAUGE, "watts",
+		"Mean of the absolute error on rows that the model had not seen."
+	};
+	size_t zones;
+	const struct tw_zone *z = tw_estimates_zones(x->c->estimates, &zones);
+
+	tw_expo_family(x->e, &mae);
+	for (size_t i = 0; i < zones; i++) {
+		const struct tw_estimate s = tw_estimates_of_zone(x->c->estimates, &z[i]);
+		const double watts = tw_estimates_mae(x->c->estimates, &z[i]);
+		struct tw_labels l;
+
+		if (isnan(watts))
+			continue;
+		label_model(&l, &s);
+		tw_labels_add(&l, "zone", tw_zone_kind_name(z[i].kind));
+		tw_expo_sample(x->e, l.at, l.count, watts);
+	}
+}
+
+static void expose_ranges_of(const struct tw_exposure *x, const struct tw_estimate *s,
+			     bool most)
+{
+	for (size_t p = 0; p < tw_power_model_parts(s->model); p++) {
+		const char *name;
+		double min, max;
+
+		for (size_t f = 0;
+		     (name = tw_power_model_range(s->model, p, f, &min, &max)) != NULL;
+		     f++) {
+			struct tw_labels l;
+
+			if (isnan(min))
+				continue;
+			label_model(&l, s);
+			tw_labels_add(
+				&l, "zone",
+				tw_component_name(tw_power_model_component(s->model, p)));
+			tw_labels_add(&l, "feature", name);
+			tw_expo_sample(x->e, l.at, l.count, most ? max : min);
+		}
+	}
+}
+
+/* Between them the model's error is what its validation says. */
+static void expose_ranges(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family range[] = {
+		{ "tallywatt_model_feature_minimum", TW_EXPO_GAUGE, NULL,
+		  "The least of a feature that the model was trained on, a second." },
+		{ "tallywatt_model_feature_maximum", TW_EXPO_GAUGE, NULL,
+		  "The most of a feature that the model was trained on, a second." },
+	};
+
+	for (size_t most = 0; most < COUNT(range); most++) {
+		tw_expo_family(x->e, &range[most]);
+		for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
+			const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
+
+			if (s.model != NULL && !s.by_estimator)
+				expose_ranges_of(x, &s, most != 0);
+		}
+	}
+}
+
+static void expose_asked(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family families[] = {
+		{ "tallywatt_collector_estimator_answers_total", TW_EXPO_COUNTER, NULL,
+		  "Answers of the estimator's socket." },
+		{ "tallywatt_collector_estimator_failures_total", TW_EXPO_COUNTER, NULL,
+		  "Questions to it that had no answer in time." },
+	};
+	const struct tw_estimator_counts *asked = tw_estimates_asked(x->c->estimates);
+
+	if (asked == NULL)
+		return;
+	tw_expo_family(x->e, &families[0]);
+	tw_expo_count(x->e, NULL, 0, asked->answers);
+	tw_expo_family(x->e, &families[1]);
+	tw_expo_count(x->e, NULL, 0, asked->failures);
+}
+
+void tw_expose_models(const struct tw_exposure *x)
+{
+	if (x->c->estimates == NULL)
+		return;
+	expose_info(x);
+	for (size_t i = 0; i < COUNT(metrics); i++)
+		expose_metric(x, &metrics[i]);
+	expose_error(x);
+	expose_ranges(x);
+	expose_asked(x);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/collector.h"
+#include "collector/expose/expose.h"
+#include "collector/power/attribute.h"
+#include "collector/power/node.h"
+#include "collector/power/power.h"
+#include "collector/workloads/pods.h"
+
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct tw_expo_family zone_energy = {
+	"tallywatt_node_energy_joules_total", TW_EXPO_COUNTER, "joules",
+	"Energy of the machine, by zone and mode. Zones overlap."
+};
+static const struct tw_expo_family zone_power = { "tallywatt_node_power_watts",
+						  TW_EXPO_GAUGE, "watts",
+						  "Power in the last tick." };
+static const struct tw_expo_family zone_idle = {
+	"tallywatt_node_idle_power_watts", TW_EXPO_GAUGE, "watts",
+	"Power without load, as it was learned."
+};
+static const struct tw_expo_family zone_up = { "tallywatt_meter_up", TW_EXPO_GAUGE, NULL,
+					       "Whether a zone was told in the last "
+					       "tick, and why not." };
+static const struct tw_expo_family zone_lost[] = {
+	{ "tallywatt_meter_wraps_total", TW_EXPO_COUNTER, NULL,
+	  "Counters of energy that were 0 again, as they should." },
+	{ "tallywatt_meter_resets_total", TW_EXPO_COUNTER, NULL,
+	  "Counters of energy that were set or gone: what they had is lost." },
+	{ "tallywatt_meter_refused_total", TW_EXPO_COUNTER, NULL,
+	  "Readings that cannot be." },
+};
+
+static const struct tw_expo_family zone_info = {
+	"tallywatt_meter_info", TW_EXPO_INFO, NULL,
+	"What a zone tells: energy, or power that is an average over so many seconds."
+};
+
+/* Which zone of which meter it is. */
+static void label_zone(struct tw_labels *l, const struct tw_power_zone *z)
+{
+	l->count = 0;
+	tw_labels_add(l, "zone", tw_zone_kind_name(z->zone->kind));
+	tw_labels_add(l, "name", z->zone->name);
+	tw_labels_add(l, "path", z->zone->path);
+	if (z->zone->package >= 0) {
+		snprintf(l->text[0], sizeof(l->text[0]), "%d", z->zone->package);
+		tw_labels_add(l, "package", l->text[0]);
+	}
+	if (z->zone->kind == TW_ZONE_GPU) {
+		tw_labels_add(l, "gpu", z->zone->gpu.index);
+		tw_labels_add(l, "uuid", z->zone->gpu.uuid);
+	}
+	tw_labels_add(l, "source", z->meter->name);
+}
+
+static void expose_energy(const struct tw_exposure *x, const struct tw_power_zone *z,
+			  size_t count)
+{
+	tw_expo_family(x->e, &zone_energy);
+	for (size_t i = 0; i < count; i++) {
+		struct tw_labels l;
+
+		if (!tw_exposure_believes(x, &z[i]))
+			continue;
+		label_zone(&l, &z[i]);
+		tw_labels_add(&l, "mode", tw_mode_name(false));
+		tw_expo_sample(x->e, l.at, l.count, tw_joules(z[i].dynamic_uj));
+		l.at[l.count - 1].value = tw_mode_name(true);
+		tw_expo_sample(x->e, l.at, l.count, tw_joules(z[i].idle_uj));
+	}
+}
+
+static double power_of(const struct tw_power_zone *z)
+{
+	return z->power_w;
+}
+
+static double idle_of(const struct tw_power_zone *z)
+{
+	return z->idle_w;
+}
+
+/* W of zones that are told; what is 0 is not known, unless it is reckoned. */
+static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone *z,
+			 size_t count, const struct tw_expo_family *family,
+			 double (*watts)(const struct tw_power_zone *))
+{
+	tw_expo_family(x->e, family);
+	for (size_t i = 0; i < count; i++) {
+		struct tw_labels l;
+
+		if (!z[i].told || !(watts(&z[i]) > 0 || z[i].zone->estimated))
+			continue;
+		label_zone(&l, &z[i]);
+		tw_expo_sample(x->e, l.at, l.count, watts(&z[i]));
+	}
+}
+
+/* window_seconds is "" where the meter does not say. */
+static void expose_info(const struct tw_exposure *x, const struct tw_power_zone *z,
+			size_t count)
+{
+	tw_expo_family(x->e, &zone_info);
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t ms = z[i].zone->window_ms;
+		struct tw_labels l;
+
+		label_zone(&l, &z[i]);
+		l.text[1][0] = '\0';
+		if (ms != 0)
+			snprintf(l.text[1], sizeof(l.text[1]), "%g", (double)ms / 1e3);
+		tw_labels_add(&l, "tells", z[i].zone->tells_power ? "power" : "energy");
+		tw_labels_add(&l, "window_seconds", l.text[1]);
+		tw_expo_count(x->e, l.at, l.count, 1);
+	}
+}
+
+static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z,
+		      size_t count)
+{
+	tw_expo_family(x->e, &zone_up);
+	for (size_t i = 0; i < count; i++) {
+		struct tw_labels l;
+
+		label_zone(&l, &z[i]);
+		tw_labels_add(&l, "reason", z[i].why);
+		tw_expo_count(x->e, l.at, l.count, z[i].told);
+	}
+	for (size_t f = 0; f < COUNT(zone_lost); f++) {
+		tw_expo_family(x->e, &zone_lost[f]);
+		for (size_t i = 0; i < count; i++) {
+			const uint64_t value[] = { z[i].track.wraps, z[i].track.resets,
+						   z[i].track.refused };
+			struct tw_labels l;
+
+			label_zone(&l, &z[i]);
+			tw_expo_count(x->e, l.at, l.count, value[f]);
+		}
+	}
+}
+
+/* ---- what the kernel counts ---- */
+
+static void expose_counts(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family cpu = {
+		"tallywatt_node_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
+		"Time of the machine's processors, by mode."
+	};
+	static const struct tw_expo_family counters[] = {
+		{ "tallywatt_node_context_switches_total", TW_EXPO_COUNTER, NULL,
+		  "Context switches." },
+		{ "tallywatt_node_interrupts_total", TW_EXPO_COUNTER, NULL,
+		  "Interrupts." },
+		{ "tallywatt_node_page_faults_total", TW_EXPO_COUNTER, NULL,
+		  "Page faults." },
+	};
+	static const struct tw_expo_family softirqs = { "tallywatt_node_softirqs_total",
+							TW_EXPO_COUNTER, NULL,
+							"Softirqs, by vector." };
+	const struct tw_node *n = &x->c->node;
+	const uint64_t value[] = { n->total.context_switches, n->total.interrupts,
+				   n->total.page_faults };
+
+	if (!n->there)
+		return;
+	tw_expo_family(x->e, &cpu);
+	for (int i = 0; i < TW_CPU_MODE_COUNT; i++) {
+		const struct tw_expo_label l = { "mode",
+						 tw_cpu_mode_name((enum tw_cpu_mode)i) };
+
+		tw_expo_sample(x->e, &l, 1, (double)n->total.cpu_ms[i] / 1e3);
+	}
+	for (size_t i = 0; i < COUNT(counters); i++) {
+		tw_expo_family(x->e, &counters[i]);
+		tw_expo_count(x->e, NULL, 0, value[i]);
+	}
+	tw_expo_family(x->e, &softirqs);
+	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++) {
+		const struct tw_expo_label l = { "vector",
+						 tw_softirq_name((enum tw_softirq)i) };
+
+		tw_expo_count(x->e, &l, 1, n->total.softirqs[i]);
+	}
+}
+
+static void expose_frequencies(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family family = {
+		"tallywatt_node_cpu_frequency_hertz", TW_EXPO_GAUGE, "hertz",
+		"Frequency of a processor."
+	};
+	const struct tw_node *n = &x->c->node;
+
+	if (n->frequencies == 0)
+		return;
+	tw_expo_family(x->e, &family);
+	for (size_t i = 0; i < n->frequencies; i++) {
+		char cpu[24];
+		const struct tw_expo_label l = { "cpu", cpu };
+
+		snprintf(cpu, sizeof(cpu), "%zu", i);
+		if (n->hz[i] != 0)
+			tw_expo_count(x->e, &l, 1, n->hz[i]);
+	}
+}
+
+/* ---- attribution ---- */
+
+static void expose_attribution(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family waiting = {
+		"tallywatt_node_unattributed_joules", TW_EXPO_GAUGE, "joules",
+		"Energy that no workload was given yet."
+	};
+	static const struct tw_expo_family errors = {
+		"tallywatt_collector_attribution_errors_total", TW_EXPO_COUNTER, NULL,
+		"Sums of energy that were not what they were made of."
+	};
+	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
+
+	tw_expo_family(x->e, &errors);
+	tw_expo_count(x->e, NULL, 0, s->errors);
+	tw_expo_family(x->e, &waiting);
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		const struct tw_expo_label l = {
+			"zone", tw_zone_kind_name((enum tw_zone_kind)kind)
+		};
+
+		if (tw_exposure_source(x, (enum tw_zone_kind)kind) != NULL)
+			tw_expo_sample(x->e, &l, 1,
+				       tw_joules(s->waiting.dynamic_uj[kind] +
+						 s->waiting.idle_uj[kind]));
+	}
+}
+
+/* ---- names ---- */
+
+static void expose_pods(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family up = {
+		"tallywatt_pod_names_up", TW_EXPO_GAUGE, NULL,
+		"Whether names of pods were told when they were last asked for, and why "
+		"not."
+	};
+	static const struct tw_expo_family known = { "tallywatt_pod_names", TW_EXPO_GAUGE,
+						     NULL,
+						     "Containers and pods whose names "
+						     "are known." };
+	static const struct tw_expo_family counts[] = {
+		{ "tallywatt_pod_names_answers_total", TW_EXPO_COUNTER, NULL,
+		  "Times that they were told." },
+		{ "tallywatt_pod_names_failures_total", TW_EXPO_COUNTER, NULL,
+		  "Times that they were not." },
+		{ "tallywatt_pod_names_left_out_total", TW_EXPO_COUNTER, NULL,
+		  "Names for which there was no room." },
+	};
+	const struct tw_pods_stats *s = tw_pods_stats(x->c->pods);
+	const struct tw_expo_label reason = { "reason", s->why };
+	const uint64_t value[] = { s->rounds, s->failures, s->left_out };
+
+	tw_expo_family(x->e, &up);
+	tw_expo_count(x->e, &reason, 1, s->up);
+	tw_expo_family(x->e, &known);
+	tw_expo_count(x->e, NULL, 0, s->known);
+	for (size_t i = 0; i < COUNT(counts); i++) {
+		tw_expo_family(x->e, &counts[i]);
+		tw_expo_count(x->e, NULL, 0, value[i]);
+	}
+}
+
+void tw_expose_node(const struct tw_exposure *x)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+
+	if (count > 0) {
+		expose_energy(x, z, count);
+		expose_watts(x, z, count, &zone_power, power_of);
+		expose_watts(x, z, count, &zone_idle, idle_of);
+		expose_up(x, z, count);
+		expose_info(x, z, count);
+		expose_attribution(x);
+	}
+	expose_counts(x);
+	expose_frequencies(x);
+	if (x->c->pods != NULL)
+		expose_pods(x);
+}

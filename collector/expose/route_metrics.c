@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/collector.h"
+#include "collector/expose/exporter.h"
+#include "collector/expose/expose.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/expo.h"
+
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- the collector itself ---- */
+
+static const struct tw_expo_family own_info = {
+	.name = "tallywatt_collector_info",
+	.type = TW_EXPO_INFO,
+	.help = "Where tasks and their cgroups are read.",
+};
+
+/* One number without labels each. */
+static const struct tw_expo_family own[] = {
+	{ "tallywatt_collector_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
+	  "CPU time of the collector." },
+	{ "tallywatt_collector_tick_cpu_seconds", TW_EXPO_GAUGE, "seconds",
+	  "CPU time of the last tick." },
+	{ "tallywatt_collector_tick_lag_seconds", TW_EXPO_GAUGE, "seconds",
+	  "How late the last tick began." },
+	{ "tallywatt_collector_tick_time_seconds", TW_EXPO_GAUGE, "seconds",
+	  "When the last tick began: seconds since boot." },
+	{ "tallywatt_collector_ticks_total", TW_EXPO_COUNTER, NULL, "Ticks." },
+	{ "tallywatt_collector_ticks_missed_total", TW_EXPO_COUNTER, NULL,
+	  "Ticks that fell out because one before took too long." },
+	{ "tallywatt_collector_ticks_failed_total", TW_EXPO_COUNTER, NULL,
+	  "Ticks whose tasks could not be read." },
+	{ "tallywatt_collector_processes_lost_total", TW_EXPO_COUNTER, NULL,
+	  "Ended processes that are known by their cgroup only." },
+	{ "tallywatt_collector_processes_folded_total", TW_EXPO_COUNTER, NULL,
+	  "Ended processes that gave place before a scrape." },
+	{ "tallywatt_collector_unseen_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
+	  "CPU time that is known by its cgroup only, where tasks come from /proc." },
+	{ "tallywatt_collector_processes_unreadable_total", TW_EXPO_COUNTER, NULL,
+	  "Reads of processes that were denied." },
+	{ "tallywatt_collector_events_untold_total", TW_EXPO_COUNTER, NULL,
+	  "Moves and new cgroups that were not told for want of room." },
+	{ "tallywatt_collector_events_dropped_total", TW_EXPO_COUNTER, NULL,
+	  "Events without effect, for want of memory." },
+	{ "tallywatt_collector_counts_failed_total", TW_EXPO_COUNTER, NULL,
+	  "Reads of the processors' counters that failed." },
+	{ "tallywatt_collector_counts_lost_total", TW_EXPO_COUNTER, NULL,
+	  "Times that a process was on a CPU whose counts found no room." },
+	{ "tallywatt_collector_traces_lost_total", TW_EXPO_COUNTER, NULL,
+	  "Traced events of processes that found no room." },
+};
+
+static void write_own(struct tw_expo *e, const struct tw_collector *c)
+{
+	const struct tw_expo_label labels[] = {
+		{ "tasks", tw_workloads_source(c->workloads) },
+		{ "cgroups", tw_workloads_cgroups(c->workloads) },
+	};
+	struct tw_workloads_stats w;
+
+	tw_workloads_stats(c->workloads, &w);
+	const double value[COUNT(own)] = {
+		tw_seconds(c->stats.cpu_ns),
+		tw_seconds(c->stats.tick_cpu_ns),
+		tw_seconds(c->stats.lag_ns),
+		tw_seconds(c->now_ns),
+		(double)c->stats.ticks,
+		(double)c->stats.missed,
+		(double)c->stats.failed,
+		(double)w.tasks.lost,
+		(double)w.folded,
+		tw_seconds(w.unseen_ns),
+		(double)w.tasks.unreadable,
+		(double)w.tasks.untold,
+		(double)w.dropped,
+		(double)w.counter_reads_failed,
+		(double)w.counts_lost,
+		(double)w.traces_lost,
+	};
+
+	tw_expo_family(e, &own_info);
+	tw_expo_count(e, labels, COUNT(labels), 1);
+	for (size_t i = 0; i < COUNT(own); i++) {
+		tw_expo_family(e, &own[i]);
+		tw_expo_sample(e, NULL, 0, value[i]);
+	}
+}
+
+static void answer_metrics(void *app, const struct tw_http_request *q,
+			   struct tw_http_reply *r)
+{
+	struct tw_collector *c = app;
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b,
+			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	struct tw_err err = { 0 };
+	struct tw_exposure x;
+	char *body;
+	size_t len;
+
+	if (tw_exposure_begin(&x, c, &e, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	tw_expose_workloads(&x);
+	tw_expose_node(&x);
+	tw_expose_models(&x);
+	write_own(&e, c);
+	if (c->show.kepler)
+		tw_expose_kepler(&x);
+	if (c->show.kepler_legacy)
+		tw_expose_kepler_legacy(&x);
+	tw_expo_end(&e);
+	body = tw_buf_detach(&b, &len);
+	if (body == NULL) {
+		tw_fail(&err, TW_NOMEM, "answer");
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	/* Who asks for the head only has not been told. */
+	if (strcmp(q->method, "HEAD") != 0)
+		tw_workloads_scraped(c->workloads);
+	r->content_type = tw_expo_content_type(e.format);
+	tw_http_reply_take(r, body, len);
+}
+
+const struct tw_http_route tw_route_collector_metrics = {
+	.method = "GET",
+	.path = "/metrics",
+	.handle = answer_metrics,
+};

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/power?level=: energy and power as JSON. */
+#include "collector/collector.h"
+#include "collector/expose/exporter.h"
+#include "collector/expose/expose.h"
+#include "collector/power/estimates.h"
+#include "collector/power/power.h"
+#include "lib/core/buf.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* One of several: a comma before all but the first. */
+static void begin_member(struct tw_buf *b, bool *first)
+{
+	if (!*first)
+		tw_buf_adds(b, ",");
+	*first = false;
+}
+
+static void add_text(struct tw_buf *b, const char *key, const char *value)
+{
+	tw_buf_addf(b, "\"%s\":", key);
+	tw_buf_add_json_text(b, value, strlen(value));
+}
+
+static void add_number(struct tw_buf *b, const char *key, double value)
+{
+	tw_buf_addf(b, "\"%s\":", key);
+	tw_buf_add_double(b, value);
+}
+
+/* What no meter has measured says so. */
+static void add_source(struct tw_buf *b, const char *source)
+{
+	add_text(b, "source", source);
+	tw_buf_addf(b, ",\"estimated\":%s",
+		    tw_source_estimates(source) ? "true" : "false");
+}
+
+static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
+			const struct tw_charge *total, const struct tw_charge *ticked,
+			enum tw_zone_kind kind)
+{
+	const double per_s = x->c->elapsed_ns > 0 ? 1e3 / (double)x->c->elapsed_ns : 0;
+
+	tw_buf_addf(b, "{");
+	add_text(b, "zone", tw_zone_kind_name(kind));
+	tw_buf_adds(b, ",");
+	add_number(b, "dynamic_joules", tw_joules(total->dynamic_uj[kind]));
+	tw_buf_adds(b, ",");
+	add_number(b, "idle_joules", tw_joules(total->idle_uj[kind]));
+	tw_buf_adds(b, ",");
+	add_number(b, "dynamic_watts", (double)ticked->dynamic_uj[kind] * per_s);
+	tw_buf_adds(b, ",");
+	add_number(b, "idle_watts", (double)ticked->idle_uj[kind] * per_s);
+	tw_buf_adds(b, ",");
+	add_source(b, tw_exposure_source(x, kind));
+	tw_buf_adds(b, "}");
+}
+
+static void add_workload(struct tw_buf *b, const struct tw_exposure *x,
+			 const struct tw_workload *w)
+{
+	const struct tw_charge *ticked = tw_workloads_ticked(x->c->workloads, w);
+	struct tw_labels l;
+	bool first = true;
+
+	tw_labels_of(&l, w);
+	tw_buf_adds(b, "{");
+	for (size_t i = 0; i < l.count; i++) {
+		begin_member(b, &first);
+		add_text(b, l.at[i].name, l.at[i].value);
+	}
+	tw_buf_addf(b, ",\"ended\":%s,", w->ended ? "true" : "false");
+	add_number(b, "cpu_time_ms", (double)w->used.cpu_ns / 1e6);
+	tw_buf_adds(b, ",\"zones\":[");
+	first = true;
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		if (tw_exposure_source(x, (enum tw_zone_kind)kind) == NULL)
+			continue;
+		begin_member(b, &first);
+		add_zone_of(b, x, &w->charged, ticked, (enum tw_zone_kind)kind);
+	}
+	tw_buf_adds(b, "]}");
+}
+
+static void add_node_zone(struct tw_buf *b, const struct tw_power_zone *z)
+{
+	tw_buf_adds(b, "{");
+	add_text(b, "zone", tw_zone_kind_name(z->zone->kind));
+	tw_buf_adds(b, ",");
+	add_text(b, "name", z->zone->name);
+	tw_buf_adds(b, ",");
+	add_text(b, "path", z->zone->path);
+	tw_buf_adds(b, ",");
+	add_source(b, z->meter->name);
+	tw_buf_adds(b, ",");
+	if (z->told) {
+		add_number(b, "dynamic_joules", tw_joules(z->dynamic_uj));
+		tw_buf_adds(b, ",");
+		add_number(b, "idle_joules", tw_joules(z->idle_uj));
+		tw_buf_adds(b, ",");
+		add_number(b, "watts", z->power_w);
+	} else {
+		add_text(b, "missing", z->why);
+	}
+	tw_buf_adds(b, "}");
+}
+
+/* The node as the one workload of its level. */
+static void add_node(struct tw_buf *b, const struct tw_exposure *x)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+
+	tw_buf_adds(b, "{");
+	add_text(b, "node_name", tw_text(x->c->show.node_name));
+	tw_buf_adds(b, ",\"zones\":[");
+	for (size_t i = 0; i < count; i++) {
+		tw_buf_adds(b, i > 0 ? "," : "");
+		add_node_zone(b, &z[i]);
+	}
+	tw_buf_adds(b, "]}");
+}
+
+static void add_model(struct tw_buf *b, const struct tw_estimates *e, size_t i)
+{
+	const struct tw_estimate s = tw_estimates_at(e, i);
+	const struct tw_zone *z;
+	bool first = true;
+	size_t zones;
+
+	tw_buf_adds(b, "{");
+	add_text(b, "energy_source", s.source->name);
+	tw_buf_adds(b, ",");
+	add_text(b, "model", tw_estimate_model(&s));
+	tw_buf_adds(b, ",");
+	add_text(b, "origin", s.by_estimator ? s.worth.origin : s.origin);
+	tw_buf_adds(b, ",");
+	add_text(b, "from", s.by_estimator ? s.worth.from : s.from);
+	tw_buf_addf(b, ",\"by\":\"%s\",\"idle\":\"%s\",\"extrapolating\":%s,",
+		    s.by_estimator ? "estimator" : "collector",
+		    tw_estimates_hide_idle(e) ? "hidden" : "scaled",
+		    s.told && s.outside ? "true" : "false");
+	add_number(b, "core_ratio", s.core_ratio);
+	tw_buf_addf(b,
+		    ",\"estimates\":%" PRIu64 ",\"extrapolated\":%" PRIu64
+		    ",\"mae_watts\":{",
+		    s.rows, s.rows_outside);
+	z = tw_estimates_zones(e, &zones);
+	for (size_t k = 0; k < zones; k++) {
+		const double mae_w = tw_estimates_mae(e, &z[k]);
+
+		if (tw_estimates_of_zone(e, &z[k]).source != s.source || isnan(mae_w))
+			continue;
+		begin_member(b, &first);
+		add_number(b, tw_zone_kind_name(z[k].kind), mae_w);
+	}
+	tw_buf_adds(b, "}");
+	if (s.why[0] != '\0') {
+		tw_buf_adds(b, ",");
+		add_text(b, "failure", s.why);
+	}
+	tw_buf_adds(b, "}");
+}
+
+/* What the estimates among the zones are worth. */
+static void add_models(struct tw_buf *b, const struct tw_collector *c)
+{
+	tw_buf_adds(b, ",\"models\":[");
+	for (size_t i = 0; c->estimates != NULL && i < tw_estimates_count(c->estimates);
+	     i++) {
+		tw_buf_adds(b, i > 0 ? "," : "");
+		add_model(b, c->estimates, i);
+	}
+	tw_buf_adds(b, "]");
+}
+
+/* -1: the node; TW_LEVEL_COUNT: no such level. */
+static int level_of(const char *name)
+{
+	int level = 0;
+
+	if (name == NULL || strcmp(name, "node") == 0)
+		return -1;
+	while (level < TW_LEVEL_COUNT &&
+	       strcmp(tw_level_name((enum tw_level)level), name) != 0)
+		level++;
+	return level;
+}
+
+static void answer_power(void *app, const struct tw_http_request *q,
+			 struct tw_http_reply *r)
+{
+	const struct tw_collector *c = app;
+	const int level = level_of(tw_http_query(q, "level"));
+	const struct tw_workload *w = NULL;
+	struct tw_exposure x;
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+	bool first = true;
+
+	if (level == TW_LEVEL_COUNT)
+		tw_fail(&err, TW_INVALID,
+			"level: want node, cgroup, container, pod, vm or process");
+	if (level == TW_LEVEL_COUNT || tw_exposure_begin(&x, c, NULL, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	tw_buf_adds(&b, "{");
+	add_number(&b, "elapsed_seconds", tw_seconds(c->elapsed_ns));
+	tw_buf_adds(&b, ",\"workloads\":[");
+	if (level < 0)
+		add_node(&b, &x);
+	while (level >= 0 &&
+	       (w = tw_exposure_next(&x, (enum tw_level)level, w)) != NULL) {
+		begin_member(&b, &first);
+		add_workload(&b, &x, w);
+	}
+	tw_buf_adds(&b, "]");
+	add_models(&b, c);
+	tw_buf_adds(&b, "}");
+	tw_http_reply_buf(r, &b);
+}
+
+const struct tw_http_route tw_route_collector_power = {
+	.method = "GET",
+	.path = "/api/v1/power",
+	.handle = answer_power,
+};

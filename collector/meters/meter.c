@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/meters/meter.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Most trusted first: of a kind of zone, the first that has it is believed. */
+static const struct tw_meter *const meters[] = {
+	&tw_meter_rapl_sysfs, &tw_meter_rapl_msr, &tw_meter_xgene,
+	&tw_meter_amd_energy, &tw_meter_acpi,     &tw_meter_ipmi,
+	&tw_meter_redfish,    &tw_meter_nvml,     &tw_meter_hwmon,
+	&tw_meter_hwmon_any,  &tw_meter_model,    &tw_meter_fake,
+};
+
+#define COUNT (sizeof(meters) / sizeof(meters[0]))
+
+size_t tw_meter_count(void)
+{
+	return COUNT;
+}
+
+const struct tw_meter *tw_meter_at(size_t i)
+{
+	assert(i < COUNT);
+	return meters[i];
+}
+
+const struct tw_meter *tw_meter_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (strcmp(meters[i]->name, name) == 0)
+			return meters[i];
+	return NULL;
+}

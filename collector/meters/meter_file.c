@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/meters/meter_file.h"
+
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 128
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+int tw_meter_parse(const char *data, size_t len, uint64_t *out, struct tw_err *err)
+{
+	while (len > 0 && is_blank(data[len - 1]))
+		len--;
+	if (!tw_parse_u64(data, len, out))
+		return tw_fail(err, TW_PARSE, "want a number");
+	return 0;
+}
+
+int tw_meter_number(const char *path, uint64_t *out, struct tw_err *err)
+{
+	char text[LINE_MAX_BYTES];
+	size_t len;
+
+	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, err) < 0)
+		return -1;
+	if (tw_meter_parse(text, len, out, err) < 0)
+		return tw_err_wrap(err, "'%s'", path);
+	return 0;
+}
+
+int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err)
+{
+	char text[LINE_MAX_BYTES];
+	size_t len;
+
+	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, err) < 0)
+		return -1;
+	len = strcspn(text, "\n");
+	while (len > 0 && is_blank(text[len - 1]))
+		len--;
+	if (len == 0 || len >= size)
+		return tw_fail(err, TW_PARSE, "'%s': want a name of 1 to %zu bytes", path,
+			       size - 1);
+	for (size_t i = 0; i < len; i++)
+		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+	out[len] = '\0';
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const unsigned *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int tw_meter_list(const char *dir, const char *prefix, unsigned *at, size_t max,
+		  size_t *count, struct tw_err *err)
+{
+	const size_t len = strlen(prefix);
+	const struct dirent *d;
+	DIR *open_dir = opendir(dir);
+	uint64_t n;
+
+	if (open_dir == NULL)
+		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
+	*count = 0;
+	while (*count < max && (d = readdir(open_dir)) != NULL)
+		if (strncmp(d->d_name, prefix, len) == 0 &&
+		    tw_parse_u64(d->d_name + len, strlen(d->d_name + len), &n) &&
+		    n < UINT32_MAX)
+			at[(*count)++] = (unsigned)n;
+	closedir(open_dir);
+	qsort(at, *count, sizeof(*at), compare_numbers);
+	return 0;
+}
+
+/* By its path, so that a file that was replaced is seen; else by what is open. */
+static int read_number(const char *path, int fd, uint64_t *out, struct tw_err *err)
+{
+	struct tw_err denied = { 0 };
+	char text[LINE_MAX_BYTES];
+	ssize_t len;
+
+	if (tw_meter_number(path, out, &denied) == 0)
+		return 0;
+	len = denied.code == TW_DENIED && fd >= 0 ? pread(fd, text, sizeof(text), 0) : -1;
+	if (len < 0)
+		return tw_fail(err, denied.code, "%s", denied.text);
+	if (tw_meter_parse(text, (size_t)len, out, err) < 0)
+		return tw_err_wrap(err, "'%s'", path);
+	return 0;
+}
+
+/* In units of a millionth. */
+static void read_zone(const struct tw_zone *z, int fd, struct tw_reading *out)
+{
+	struct tw_err err = { 0 };
+	uint64_t value;
+
+	*out = (struct tw_reading){ 0 };
+	if (read_number(z->path, fd, &value, &err) < 0) {
+		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
+			 err.text);
+		return;
+	}
+	out->there = true;
+	if (z->tells_power)
+		out->power_w = (double)value / 1e6;
+	else
+		out->energy_uj = value;
+}
+
+int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_err *err)
+{
+	struct tw_zone *at;
+
+	if (l->count == TW_ZONES_MAX)
+		return tw_fail(err, TW_INVALID, "'%s': more than %d zones", z->path,
+			       TW_ZONES_MAX);
+	at = realloc(l->at, (l->count + 1) * sizeof(*at));
+	if (at == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	l->at = at;
+	l->at[l->count++] = *z;
+	return 0;
+}
+
+/* ACPI's power meters know nothing at first, nor where firmware has not measured yet. */
+static bool will_tell(int fd)
+{
+	char c;
+
+	return fd >= 0 && pread(fd, &c, 1, 0) < 0 && errno == ENODATA;
+}
+
+int tw_zone_list_open(struct tw_zone_list *l, struct tw_err *err)
+{
+	uint64_t value;
+	bool any = false;
+
+	if (l->count == 0)
+		return tw_fail(err, TW_NOTFOUND, "no zones");
+	l->fd = malloc(l->count * sizeof(*l->fd));
+	if (l->fd == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	for (size_t i = 0; i < l->count; i++) {
+		struct tw_err ignored = { 0 };
+
+		l->fd[i] = open(l->at[i].path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		any = any || tw_meter_number(l->at[i].path, &value, &ignored) == 0 ||
+		      will_tell(l->fd[i]);
+	}
+	return any ? 0 : tw_meter_number(l->at[0].path, &value, err);
+}
+
+const struct tw_zone *tw_zone_list_zones(const void *state, size_t *count)
+{
+	const struct tw_zone_list *l = state;
+
+	*count = l->count;
+	return l->at;
+}
+
+void tw_zone_list_read(void *state, struct tw_reading *out)
+{
+	const struct tw_zone_list *l = state;
+
+	for (size_t i = 0; i < l->count; i++)
+		read_zone(&l->at[i], l->fd[i], &out[i]);
+}
+
+void tw_zone_list_close(void *state)
+{
+	struct tw_zone_list *l = state;
+
+	if (l == NULL)
+		return;
+	for (size_t i = 0; l->fd != NULL && i < l->count; i++)
+		if (l->fd[i] >= 0)
+			close(l->fd[i]);
+	free(l->fd);
+	free(l->at);
+	free(l);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sensors of hwmon: Documentation/hwmon/sysfs-interface. powerN_average and powerN_input
+ * are in uW, energyN_input in uJ. What a sensor covers is known by its chip only: a table
+ * says so. Those of chips that are not in it are told one by one, by the meter hwmon-any:
+ * they may be a part of another or the whole of it, so nothing is ever made of them. What
+ * goes into a battery and out of it is no use of energy, and not told.
+ */
+#include "collector/meters/meter.h"
+#include "collector/meters/meter_file.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SENSORS_MAX 256
+#define DEVICES_MAX 128
+
+/* "/hwmonN/device/powerN_average_interval" */
+#define LONGEST 80
+
+/* What sensors of a chip are, by the beginning of their label. */
+struct chip {
+	const char *meter; /* whose */
+	const char *name;  /* of hwmonN/name */
+	const char *label; /* "": any, or none */
+	enum tw_zone_kind kind;
+	const char *vendor; /* of a GPU */
+};
+
+#define ANY "hwmon-any"
+
+static const struct chip chips[] = {
+	/* drivers/hwmon/acpi_power_meter.c: the machine, by its firmware */
+	{ "acpi", "power_meter", "", TW_ZONE_PLATFORM, NULL },
+	/* drivers/hwmon/amd_energy.c */
+	{ "amd_energy", "amd_energy", "Ecore", TW_ZONE_CORE, NULL },
+	{ "amd_energy", "amd_energy", "Esocket", TW_ZONE_PACKAGE, NULL },
+	/* drivers/hwmon/xgene-hwmon.c */
+	{ "ampere-xgene-hwmon", "apm_xgene", "CPU power", TW_ZONE_PACKAGE, NULL },
+	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE, NULL },
+	{ "hwmon", "amdgpu", "", TW_ZONE_GPU, "amd" },
+	{ "hwmon", "corsairpsu", "power total", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE, NULL },
+	{ "hwmon", "i915", "", TW_ZONE_GPU, "intel" },
+	{ "hwmon", "ibmpowernv", "System", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", "nouveau", "", TW_ZONE_GPU, "nvidia" },
+	{ "hwmon", "xe", "pkg", TW_ZONE_GPU, "intel" },
+};
+
+/* Best first: a sensor is read from one of them. */
+static const struct form {
+	const char *prefix, *suffix;
+	bool power;
+} forms[] = {
+	{ "energy", "_input", false },
+	{ "power", "_average", true },
+	{ "power", "_input", true },
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Whether the first line of dir/file is one of these, which end with NULL. */
+static bool has_line(const char *dir, const char *file, const char *const *lines)
+{
+	struct tw_err ignored = { 0 };
+	char path[TW_ZONE_PATH], line[TW_ZONE_NAME];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path) ||
+	    tw_meter_line(path, line, sizeof(line), &ignored) < 0)
+		return false;
+	while (*lines != NULL && strcmp(*lines, line) != 0)
+		lines++;
+	return *lines != NULL;
+}
+
+/* A GPU in the processor: what it tells is in the package's energy, or is that. Of
+ * amdgpu's only these have a voltage of the northbridge. */
+static bool is_inside(const char *dir, const char *name)
+{
+	static const char *const northbridge[] = { "vddnb", NULL };
+
+	return strcmp(name, "amdgpu") == 0 && has_line(dir, "in1_label", northbridge);
+}
+
+/* Batteries, chargers and the like: Documentation/ABI/testing/sysfs-class-power. */
+static bool is_supply(const char *dir)
+{
+	static const char *const types[] = { "Battery", "Mains",    "UPS",
+					     "USB",     "Wireless", NULL };
+
+	return has_line(dir, "device/type", types) || has_line(dir, "type", types);
+}
+
+static bool is_known(const char *name)
+{
+	for (size_t i = 0; i < COUNT(chips); i++)
+		if (strcmp(chips[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* What a sensor is to a meter; NULL: nothing. */
+static const struct chip *find_chip(const char *meter, const char *dir, const char *name,
+				    const char *label)
+{
+	static const struct chip any = { ANY, "", "", TW_ZONE_SENSOR, NULL };
+	const bool inside = is_inside(dir, name);
+
+	if (strcmp(meter, ANY) == 0)
+		return is_known(name) && !inside ? NULL : &any;
+	for (size_t i = 0; !inside && i < COUNT(chips); i++)
+		if (strcmp(chips[i].meter, meter) == 0 &&
+		    strcmp(chips[i].name, name) == 0 &&
+		    strncmp(chips[i].label, label, strlen(chips[i].label)) == 0)
+			return &chips[i];
+	return NULL;
+}
+
+/* How sensor n is told; NULL if there is none. */
+static const struct form *find_form(const char *dir, unsigned n)
+{
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		char path[TW_ZONE_PATH];
+
+		snprintf(path, sizeof(path), "%s/%s%u%s", dir, forms[i].prefix, n,
+			 forms[i].suffix);
+		if (access(path, F_OK) == 0)
+			return &forms[i];
+	}
+	return NULL;
+}
+
+/* Its label; "power1" or the like where it has none. */
+static void read_label(const char *dir, const struct form *f, unsigned n, char *out,
+		       size_t size)
+{
+	struct tw_err ignored = { 0 };
+	char path[TW_ZONE_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s%u_label", dir, f->prefix, n);
+	if (tw_meter_line(path, out, size, &ignored) < 0)
+		snprintf(out, size, "%s%u", f->prefix, n);
+}
+
+static int add_sensor(struct tw_zone_list *l, const char *meter, const char *name,
+		      const char *dir, unsigned n, int package, struct tw_err *err)
+{
+	const struct form *f = find_form(dir, n);
+	struct tw_zone z = { .package = package };
+	struct tw_err ignored = { 0 };
+	const struct chip *chip;
+	char path[TW_ZONE_PATH], label[TW_ZONE_NAME];
+
+	if (f == NULL)
+		return 0;
+	read_label(dir, f, n, label, sizeof(label));
+	chip = find_chip(meter, dir, name, label);
+	if (chip == NULL)
+		return 0;
+	z.kind = chip->kind;
+	z.tells_power = f->power;
+	if (chip->kind == TW_ZONE_SENSOR)
+		snprintf(z.name, sizeof(z.name), "%.30s:%.30s", name, label);
+	else
+		snprintf(z.name, sizeof(z.name), "%s", label);
+	if (chip->kind == TW_ZONE_SENSOR || chip->kind == TW_ZONE_GPU)
+		z.package = -1;
+	if (chip->kind == TW_ZONE_GPU)
+		snprintf(z.gpu.index, sizeof(z.gpu.index), "%d", package);
+	z.gpu.vendor = chip->vendor;
+	if ((size_t)snprintf(z.path, sizeof(z.path), "%s/%s%u%s", dir, f->prefix, n,
+			     f->suffix) >= sizeof(z.path))
+		return tw_fail(err, TW_INVALID, "'%s' is too long", dir);
+	snprintf(path, sizeof(path), "%s/%s%u_average_interval", dir, f->prefix, n);
+	if (tw_meter_number(path, &z.window_ms, &ignored) < 0)
+		z.window_ms = 0;
+	return tw_zone_list_add(l, &z, err);
+}
+
+/*
+ * hwmonN, or its device, where older drivers have their files. The nth directory of a
+ * chip is the nth package.
+ */
+static int add_device(struct tw_zone_list *l, const char *meter, const char *dir,
+		      int *package, struct tw_err *err)
+{
+	struct tw_err ignored = { 0 };
+	const size_t had = l->count;
+	char name[TW_ZONE_NAME], path[TW_ZONE_PATH];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/name", dir) >= sizeof(path) ||
+	    tw_meter_line(path, name, sizeof(name), &ignored) < 0 || is_supply(dir))
+		return 0;
+	for (unsigned n = 1; n <= SENSORS_MAX; n++)
+		if (add_sensor(l, meter, name, dir, n, *package, err) < 0)
+			return -1;
+	*package += l->count > had;
+	return 0;
+}
+
+static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
+		       const char *meter, struct tw_err *err)
+{
+	char dir[TW_ZONE_PATH], device[TW_ZONE_PATH];
+	unsigned at[DEVICES_MAX];
+	size_t count = 0;
+	int package = 0;
+
+	if ((size_t)snprintf(dir, sizeof(dir), "%s/class/hwmon", c->roots->sys) >=
+	    sizeof(dir) - LONGEST)
+		return tw_fail(err, TW_INVALID, "'%s' is too long", c->roots->sys);
+	if (tw_meter_list(dir, "hwmon", at, DEVICES_MAX, &count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const size_t had = l->count;
+
+		snprintf(device, sizeof(device), "%.160s/hwmon%u", dir, at[i]);
+		if (add_device(l, meter, device, &package, err) < 0)
+			return -1;
+		if (l->count > had)
+			continue;
+		snprintf(device, sizeof(device), "%.160s/hwmon%u/device", dir, at[i]);
+		if (add_device(l, meter, device, &package, err) < 0)
+			return -1;
+	}
+	if (l->count == 0)
+		return tw_fail(err, TW_NOTFOUND, "no sensor of %s below '%s'", meter,
+			       dir);
+	return tw_zone_list_open(l, err);
+}
+
+static int open_chip(const struct tw_meter_config *c, const char *meter, void **state,
+		     struct tw_err *err)
+{
+	struct tw_zone_list *l = calloc(1, sizeof(*l));
+
+	if (l == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	if (add_devices(l, c, meter, err) < 0) {
+		tw_zone_list_close(l);
+		return -1;
+	}
+	*state = l;
+	return 0;
+}
+
+#define HWMON_METER(id, text, about)                                        \
+	static int open_##id(const struct tw_meter_config *c, void **state, \
+			     struct tw_err *err)                            \
+	{                                                                   \
+		return open_chip(c, text, state, err);                      \
+	}                                                                   \
+	const struct tw_meter tw_meter_##id = {                             \
+		.name = text,                                               \
+		.summary = about,                                           \
+		.open = open_##id,                                          \
+		.zones = tw_zone_list_zones,                                \
+		.read = tw_zone_list_read,                                  \
+		.close = tw_zone_list_close,                                \
+	}
+
+HWMON_METER(acpi, "acpi", "ACPI's power meter: the machine's power by its firmware");
+HWMON_METER(amd_energy, "amd_energy", "AMD's energy counters of cores and sockets");
+HWMON_METER(hwmon, "hwmon", "other sensors of hwmon that are known");
+HWMON_METER(hwmon_any, ANY, "sensors of hwmon of which it is not known what they cover");
+HWMON_METER(xgene, "ampere-xgene-hwmon", "Ampere's power of CPU and IO");

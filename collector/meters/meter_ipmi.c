@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/meters/meter.h"
+#include "collector/meters/meter_asked.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 2000
+#define HOLD_MORE_MS 10000
+
+/* As ipmi_devintf makes them, and as it did once. */
+static const char *const devices[] = { "ipmi0", "ipmi/0", "ipmidev/0" };
+
+static int find_device(const struct tw_meter_config *c, char *out, size_t size,
+		       struct tw_err *err)
+{
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		if ((size_t)snprintf(out, size, "%s/%s", c->roots->dev, devices[i]) >=
+		    size)
+			return tw_fail(err, TW_INVALID, "'%.64s' is too long",
+				       c->roots->dev);
+		if (access(out, F_OK) == 0)
+			return access(out, R_OK | W_OK) == 0
+				       ? 0
+				       : tw_fail_errno(err, errno, "'%s'", out);
+	}
+	return tw_fail(err, TW_NOTFOUND,
+		       "'%s/ipmi0' is not there (modprobe ipmi_si, "
+		       "ipmi_devintf)",
+		       c->roots->dev);
+}
+
+static int open_ipmi(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	struct tw_asked_config asked = { .job = "ipmi", .patience_ms = PATIENCE_MS };
+	char device[TW_ZONE_PATH];
+
+	if (!TW_FREEIPMI)
+		return tw_fail(err, TW_UNSUPPORTED, "built without libfreeipmi");
+	if (find_device(c, device, sizeof(device), err) < 0)
+		return -1;
+	asked.settings = json_pack("{s:s,s:I}", "device", device, "interval_ms",
+				   (json_int_t)c->ipmi_interval_ms);
+	asked.path = device;
+	asked.hold_ms = 2 * c->ipmi_interval_ms + HOLD_MORE_MS;
+	return tw_asked_open(c, &asked, state, err);
+}
+
+const struct tw_meter tw_meter_ipmi = {
+	.name = "ipmi",
+	.summary = "the machine, by its management controller over IPMI (DCMI)",
+	.open = open_ipmi,
+	.zones = tw_asked_zones,
+	.grown = tw_asked_grown,
+	.read = tw_asked_read,
+	.close = tw_asked_close,
+};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPUs of NVIDIA: their energy counters, or their power where there are none (before
+ * Volta), and which processes used them. One that is lost is looked for again at each
+ * tick; where all are, as after the driver was loaded again, the library begins anew. In
+ * MIG mode energy is of the whole GPU, and use is known by memory only.
+ */
+#include "collector/meters/meter.h"
+#include "collector/meters/nvml.h"
+#include "collector/meters/nvml_users.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "libnvidia-ml.so.1"
+
+#define GPUS_MAX 64
+
+/* Between two beginnings of the library: one without a driver takes some ms. */
+#define ANEW_NS UINT64_C(10000000000)
+
+#define UJ_PER_MJ UINT64_C(1000) /* millijoule */
+
+struct gpu {
+	tw_nvml_device device;
+	struct tw_nvml_users users;
+};
+
+struct gpus {
+	struct tw_nvml *nvml;
+	struct tw_zone zone[GPUS_MAX];
+	struct gpu gpu[GPUS_MAX]; /* of each zone */
+	size_t count;
+	uint64_t anew_ns; /* not before then is the library begun anew */
+};
+
+static bool has_energy(const struct tw_nvml *n, tw_nvml_device d)
+{
+	unsigned long long mj;
+
+	return n->energy_mj != NULL && n->energy_mj(d, &mj) == TW_NVML_OK;
+}
+
+static bool is_divided(const struct tw_nvml *n, tw_nvml_device d)
+{
+	unsigned now, pending;
+
+	return n->mig_mode != NULL && n->mig_mode(d, &now, &pending) == TW_NVML_OK &&
+	       now != 0;
+}
+
+static void describe(const struct tw_nvml *n, tw_nvml_device d, unsigned index,
+		     struct tw_zone *z)
+{
+	*z = (struct tw_zone){ .kind = TW_ZONE_GPU,
+			       .package = -1,
+			       .tells_power = !has_energy(n, d) };
+	snprintf(z->name, sizeof(z->name), "gpu-%u", index);
+	snprintf(z->gpu.index, sizeof(z->gpu.index), "%u", index);
+	z->gpu.vendor = "nvidia";
+	if (n->uuid(d, z->gpu.uuid, sizeof(z->gpu.uuid)) != TW_NVML_OK)
+		z->gpu.uuid[0] = '\0';
+	if (n->name(d, z->gpu.model, sizeof(z->gpu.model)) != TW_NVML_OK)
+		z->gpu.model[0] = '\0';
+	snprintf(z->path, sizeof(z->path), "nvml:%s",
+		 z->gpu.uuid[0] != '\0' ? z->gpu.uuid : z->gpu.index);
+	if (is_divided(n, d))
+		z->note = "in MIG mode: energy is of the whole GPU, use is known by "
+			  "memory only";
+}
+
+/* One of them may be out of order while the others are not: why says what it has. */
+static int add_gpus(struct gpus *g, struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+	unsigned count;
+	const int code = g->nvml->count(&count);
+
+	if (code != TW_NVML_OK)
+		return tw_nvml_fail(g->nvml, code, "number of GPUs", err);
+	for (unsigned i = 0; i < count && g->count < GPUS_MAX; i++) {
+		struct gpu *gpu = &g->gpu[g->count];
+		const int got = g->nvml->by_index(i, &gpu->device);
+		char what[16];
+
+		snprintf(what, sizeof(what), "GPU %u", i);
+		if (got != TW_NVML_OK) {
+			tw_nvml_fail(g->nvml, got, what, &why);
+			continue;
+		}
+		describe(g->nvml, gpu->device, i, &g->zone[g->count++]);
+		if (tw_nvml_users_open(&gpu->users, g->nvml, gpu->device, err) < 0)
+			return -1;
+	}
+	if (g->count == 0)
+		return why.code != TW_OK ? tw_fail(err, why.code, "%s", why.text)
+					 : tw_fail(err, TW_NOTFOUND, "no GPU");
+	return 0;
+}
+
+static void close_gpus(void *state)
+{
+	struct gpus *g = state;
+
+	if (g == NULL)
+		return;
+	for (size_t i = 0; i < g->count; i++)
+		tw_nvml_users_release(&g->gpu[i].users);
+	tw_nvml_close(g->nvml);
+	free(g);
+}
+
+/* The energy of a GPU, or its power. False: code says why. */
+static bool read_gpu(const struct gpus *g, size_t i, struct tw_reading *out, int *code)
+{
+	const struct gpu *gpu = &g->gpu[i];
+	unsigned long long mj = 0;
+	unsigned mw = 0;
+
+	if (g->zone[i].tells_power)
+		*code = g->nvml->power_mw(gpu->device, &mw);
+	else
+		*code = g->nvml->energy_mj(gpu->device, &mj);
+	out->power_w = mw / 1e3;
+	out->energy_uj = mj * UJ_PER_MJ;
+	return *code == TW_NVML_OK;
+}
+
+static void read_load(const struct gpus *g, size_t i, struct tw_reading *out)
+{
+	struct tw_nvml_utilization u;
+
+	out->own_load = true;
+	out->load = -1;
+	if (g->nvml->utilization != NULL &&
+	    g->nvml->utilization(g->gpu[i].device, &u) == TW_NVML_OK && u.gpu <= 100)
+		out->load = u.gpu / 100.0;
+}
+
+/* After a reset a GPU has another handle, if it has come back. */
+static void find_again(struct gpus *g, size_t i)
+{
+	tw_nvml_device device;
+
+	if (g->zone[i].gpu.uuid[0] != '\0' &&
+	    g->nvml->by_uuid(g->zone[i].gpu.uuid, &device) == TW_NVML_OK)
+		g->gpu[i].device = device;
+}
+
+/* What it has open is of a driver that is there no more. */
+static void begin_anew(struct gpus *g)
+{
+	const uint64_t now = tw_now_ns();
+
+	if (now < g->anew_ns)
+		return;
+	g->anew_ns = now + ANEW_NS;
+	g->nvml->shutdown();
+	if (g->nvml->init() != TW_NVML_OK)
+		return;
+	for (size_t i = 0; i < g->count; i++)
+		find_again(g, i);
+}
+
+static void read_gpus(void *state, struct tw_reading *out)
+{
+	struct gpus *g = state;
+	bool any = false;
+
+	for (size_t i = 0; i < g->count; i++) {
+		struct tw_err why = { 0 };
+		int code;
+
+		out[i] = (struct tw_reading){ 0 };
+		out[i].there = read_gpu(g, i, &out[i], &code);
+		any = any || out[i].there;
+		if (out[i].there) {
+			read_load(g, i, &out[i]);
+			tw_nvml_users_read(&g->gpu[i].users, g->nvml, g->gpu[i].device);
+			continue;
+		}
+		tw_nvml_fail(g->nvml, code, g->zone[i].name, &why);
+		snprintf(out[i].why, sizeof(out[i].why), "%.*s",
+			 (int)sizeof(out[i].why) - 1, why.text);
+		find_again(g, i);
+	}
+	if (!any)
+		begin_anew(g);
+}
+
+/*
+ * All is read once now, while there are the rights for it: the library opens a device
+ * when it is first asked for it.
+ */
+static int open_gpus(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	struct tw_reading first[GPUS_MAX];
+	struct gpus *g = calloc(1, sizeof(*g));
+
+	if (g == NULL)
+		return tw_fail(err, TW_NOMEM, "GPUs");
+	if (tw_nvml_open(c->nvml != NULL ? c->nvml : LIBRARY, &g->nvml, err) < 0 ||
+	    add_gpus(g, err) < 0) {
+		close_gpus(g);
+		return -1;
+	}
+	read_gpus(g, first);
+	*state = g;
+	return 0;
+}
+
+static const struct tw_zone *zones_of_gpus(const void *state, size_t *count)
+{
+	const struct gpus *g = state;
+
+	*count = g->count;
+	return g->zone;
+}
+
+static const struct tw_zone_user *users_of_gpu(const void *state, size_t zone,
+					       size_t *count)
+{
+	const struct gpus *g = state;
+
+	*count = g->gpu[zone].users.count;
+	return g->gpu[zone].users.at;
+}
+
+const struct tw_meter tw_meter_nvml = {
+	.name = "nvml",
+	.summary = "GPUs of NVIDIA, by the library of their driver",
+	.open = open_gpus,
+	.zones = zones_of_gpus,
+	.read = read_gpus,
+	.users = users_of_gpu,
+	.close = close_gpus,
+};

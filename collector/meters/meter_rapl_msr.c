@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RAPL by its registers, which the module msr shows as /dev/cpu/N/msr: 8 bytes at the
+ * register's number. It is for where powercap is not. Opening one takes root's files and
+ * CAP_SYS_RAWIO, reading it nothing: they are kept open.
+ *
+ * One CPU is asked for each package or die, and where cores count by themselves one of
+ * each core, which wakes it; where it is switched off, another one. A register that
+ * cannot be read, or is 0, is not there: so does powercap decide it.
+ */
+#include "collector/meters/meter.h"
+#include "collector/meters/meter_file.h"
+#include "collector/meters/rapl.h"
+#include "collector/meters/topology.h"
+#include "collector/system/processors.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What comes behind either root. */
+#define LONGEST TW_TOPOLOGY_LONGEST
+
+/* CPUs that are kept open for a register: one may go offline. */
+#define ASKED_MAX 4
+
+/* What zone i of the list reads: the same register by any of these. */
+struct counter {
+	uint32_t at;
+	struct tw_rapl_unit unit;
+	struct {
+		unsigned cpu;
+		int fd;
+	} asked[ASKED_MAX];
+	size_t count, now; /* which of them answered last */
+};
+
+struct msr {
+	struct tw_zone_list zones;
+	struct counter *counter; /* of each */
+	char dir[TW_ZONE_PATH];  /* "/dev/cpu" */
+};
+
+/* What is being looked for. */
+struct search {
+	struct msr *m;
+	const struct tw_rapl *rapl;
+	const struct tw_topology *cpus;
+	unsigned told;     /* of the configuration */
+	bool machine;      /* what there is once has been found */
+	struct tw_err why; /* the first that could not be read */
+};
+
+/* ---- registers ---- */
+
+static int open_cpu(const struct msr *m, unsigned cpu, struct tw_err *err)
+{
+	char path[TW_ZONE_PATH + 24];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%u/msr", m->dir, cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 ? fd : tw_fail_errno(err, errno, "cannot open '%s'", path);
+}
+
+static int read_register(const struct msr *m, int fd, unsigned cpu, uint32_t at,
+			 uint64_t *out, struct tw_err *err)
+{
+	uint64_t value;
+	const ssize_t len = pread(fd, &value, sizeof(value), (off_t)at);
+
+	if (len < 0)
+		return tw_fail_errno(err, errno, "register 0x%" PRIx32 " of '%s/%u/msr'",
+				     at, m->dir, cpu);
+	if (len != (ssize_t)sizeof(value))
+		return tw_fail(err, TW_IO, "register 0x%" PRIx32 " of '%s/%u/msr' is cut",
+			       at, m->dir, cpu);
+	*out = value;
+	return 0;
+}
+
+/* ---- where the processors are ---- */
+
+/* Whether two have one register of that scope. */
+static bool is_shared(const struct search *s, const struct tw_place *a,
+		      const struct tw_place *b, enum tw_rapl_scope scope)
+{
+	if (scope == TW_RAPL_MACHINE)
+		return true;
+	if (a->package != b->package)
+		return false;
+	return scope == TW_RAPL_CORE ? a->core == b->core && a->die == b->die
+				     : !s->rapl->by_die || a->die == b->die;
+}
+
+/* Whether a processor before i has it. */
+static bool is_taken(const struct search *s, size_t i, enum tw_rapl_scope scope)
+{
+	for (size_t n = 0; n < i; n++)
+		if (is_shared(s, &s->cpus->at[n], &s->cpus->at[i], scope))
+			return true;
+	return false;
+}
+
+/* ---- zones ---- */
+
+static void name_zone(const struct search *s, const struct tw_place *c,
+		      const struct tw_rapl_register *r, struct tw_zone *z)
+{
+	const char *kind = tw_zone_kind_name(r->kind);
+
+	if (r->scope == TW_RAPL_CORE)
+		snprintf(z->name, sizeof(z->name), "%s-%d", kind, c->core);
+	else if (r->kind != TW_ZONE_PACKAGE)
+		snprintf(z->name, sizeof(z->name), "%s", kind);
+	else if (s->rapl->by_die && s->cpus->dies)
+		snprintf(z->name, sizeof(z->name), "%s-%d-die-%d", kind, c->package,
+			 c->die);
+	else
+		snprintf(z->name, sizeof(z->name), "%s-%d", kind, c->package);
+	z->kind = r->kind;
+	z->package = r->scope == TW_RAPL_MACHINE ? -1 : c->package;
+	snprintf(z->path, sizeof(z->path), "%.200s/%u/msr:0x%" PRIx32, s->m->dir,
+		 c->number, r->at);
+}
+
+/* Others that have it, for when the first is switched off. */
+static void add_others(struct search *s, const struct tw_place *first,
+		       const struct tw_rapl_register *r, struct counter *to)
+{
+	for (size_t i = 0; i < s->cpus->count && to->count < ASKED_MAX; i++) {
+		const struct tw_place *c = &s->cpus->at[i];
+		struct tw_err ignored = { 0 };
+		int fd;
+
+		if (c->number == first->number || !is_shared(s, first, c, r->scope))
+			continue;
+		fd = open_cpu(s->m, c->number, &ignored);
+		if (fd < 0)
+			continue;
+		to->asked[to->count].cpu = c->number;
+		to->asked[to->count++].fd = fd;
+	}
+}
+
+/* fd is taken over. */
+static int add_counter(struct search *s, const struct tw_place *c,
+		       const struct tw_rapl_register *r, uint64_t unit, int fd,
+		       struct tw_err *err)
+{
+	struct msr *m = s->m;
+	const size_t count = m->zones.count;
+	const struct tw_rapl_unit u = tw_rapl_unit_of(s->rapl, r->kind, unit);
+	struct tw_zone z = { .range_uj = tw_rapl_range_uj(u) };
+	struct counter *counter = realloc(m->counter, (count + 1) * sizeof(*counter));
+
+	if (counter == NULL) {
+		close(fd);
+		return tw_fail(err, TW_NOMEM, "registers");
+	}
+	m->counter = counter;
+	name_zone(s, c, r, &z);
+	if (tw_zone_list_add(&m->zones, &z, err) < 0) {
+		close(fd);
+		return -1;
+	}
+	counter[count] = (struct counter){ .at = r->at, .unit = u, .count = 1 };
+	counter[count].asked[0].cpu = c->number;
+	counter[count].asked[0].fd = fd;
+	add_others(s, c, r, &counter[count]);
+	return 0;
+}
+
+/* 0, too, if the register is not there. */
+static int try_register(struct search *s, const struct tw_place *c,
+			const struct tw_rapl_register *r, struct tw_err *err)
+{
+	uint64_t unit, value;
+	const int fd = open_cpu(s->m, c->number, &s->why);
+
+	if (fd < 0)
+		return 0;
+	if (read_register(s->m, fd, c->number, s->rapl->unit_at, &unit, &s->why) < 0 ||
+	    read_register(s->m, fd, c->number, r->at, &value, &s->why) < 0 ||
+	    (value & UINT32_MAX) == 0) {
+		close(fd);
+		return 0;
+	}
+	s->machine = s->machine || r->scope == TW_RAPL_MACHINE;
+	return add_counter(s, c, r, unit, fd, err);
+}
+
+/* What the machine has once is looked for in each package. */
+static bool is_wanted(const struct search *s, size_t i, const struct tw_rapl_register *r)
+{
+	if ((s->told >> r->kind & 1) != 0)
+		return false;
+	if (r->scope == TW_RAPL_MACHINE)
+		return !s->machine && !is_taken(s, i, TW_RAPL_PACKAGE);
+	return !is_taken(s, i, r->scope);
+}
+
+static int find_counters(struct search *s, struct tw_err *err)
+{
+	bool wanted = false;
+
+	for (size_t i = 0; i < s->cpus->count; i++) {
+		for (size_t n = 0; n < s->rapl->regs; n++) {
+			const struct tw_rapl_register *r = &s->rapl->reg[n];
+
+			if (!is_wanted(s, i, r))
+				continue;
+			wanted = true;
+			if (try_register(s, &s->cpus->at[i], r, err) < 0)
+				return -1;
+		}
+	}
+	if (s->m->zones.count > 0)
+		return 0;
+	if (!wanted)
+		return tw_fail(err, TW_UNSUPPORTED, "powercap tells all that it could");
+	if (s->why.code == TW_NOTFOUND)
+		return tw_fail(err, TW_NOTFOUND, "%s (module msr)", s->why.text);
+	if (s->why.code != TW_OK)
+		return tw_fail(err, s->why.code, "%s", s->why.text);
+	return tw_fail(err, TW_NOTFOUND, "all registers are 0");
+}
+
+/* ---- the meter ---- */
+
+static void close_msr(void *state)
+{
+	struct msr *m = state;
+
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->zones.count; i++)
+		for (size_t k = 0; k < m->counter[i].count; k++)
+			close(m->counter[i].asked[k].fd);
+	free(m->counter);
+	free(m->zones.at);
+	free(m);
+}
+
+static int find_rapl(const struct tw_roots *roots, struct tw_rapl *out,
+		     struct tw_err *err)
+{
+	struct tw_processors p = { 0 };
+	const struct tw_processor none = { .number = "" };
+	int rc = -1;
+
+	if (tw_processors_read(roots, &p, err) < 0 ||
+	    tw_rapl_find(p.count > 0 ? &p.at[0] : &none, out, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_processors_release(&p);
+	return rc;
+}
+
+static int open_msr(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	struct msr *m = calloc(1, sizeof(*m));
+	struct tw_topology cpus = { .count = 0 };
+	struct tw_rapl rapl;
+	struct search s = { .m = m, .rapl = &rapl, .cpus = &cpus, .told = c->told };
+	int rc = -1;
+
+	if (m == NULL)
+		return tw_fail(err, TW_NOMEM, "registers");
+	if (strlen(c->roots->dev) >= sizeof(m->dir) - LONGEST ||
+	    strlen(c->roots->sys) >= sizeof(m->dir) - LONGEST) {
+		tw_fail(err, TW_INVALID, "'%s' or '%s' is too long", c->roots->dev,
+			c->roots->sys);
+		goto out;
+	}
+	snprintf(m->dir, sizeof(m->dir), "%s/cpu", c->roots->dev);
+	if (find_rapl(c->roots, &rapl, err) < 0 ||
+	    tw_topology_read(c->roots->sys, &cpus, err) < 0 || find_counters(&s, err) < 0)
+		goto out;
+
+	*state = m;
+	m = NULL;
+	rc = 0;
+out:
+	tw_topology_release(&cpus);
+	close_msr(m);
+	return rc;
+}
+
+static const struct tw_zone *zones_of_msr(const void *state, size_t *count)
+{
+	const struct msr *m = state;
+
+	return tw_zone_list_zones(&m->zones, count);
+}
+
+/* By its path, so that one that is gone is seen; by what is open where that is denied. */
+static int read_asked(const struct msr *m, const struct counter *c, size_t k,
+		      uint64_t *out, struct tw_err *err)
+{
+	const unsigned cpu = c->asked[k].cpu;
+	struct tw_err gone = { 0 };
+	const int fresh = open_cpu(m, cpu, &gone);
+	int rc;
+
+	if (fresh < 0 && gone.code != TW_DENIED)
+		return tw_fail(err, gone.code, "%s", gone.text);
+	rc = read_register(m, fresh >= 0 ? fresh : c->asked[k].fd, cpu, c->at, out, err);
+	if (fresh >= 0)
+		close(fresh);
+	return rc;
+}
+
+/* Who answered last, else the others in turn: all have the same counter. */
+static void read_counter(const struct msr *m, struct counter *c, struct tw_reading *out)
+{
+	const size_t first = c->now;
+	struct tw_err why = { 0 };
+	uint64_t value = 0;
+
+	*out = (struct tw_reading){ .there = false };
+	for (size_t i = 0; i < c->count && !out->there; i++) {
+		struct tw_err err = { 0 };
+		const size_t k = (first + i) % c->count;
+
+		out->there = read_asked(m, c, k, &value, &err) == 0;
+		if (out->there)
+			c->now = k;
+		else if (i == 0)
+			why = err;
+	}
+	if (out->there)
+		out->energy_uj = tw_rapl_uj(c->unit, value);
+	else
+		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
+			 why.text);
+}
+
+static void read_msr(void *state, struct tw_reading *out)
+{
+	struct msr *m = state;
+
+	for (size_t i = 0; i < m->zones.count; i++)
+		read_counter(m, &m->counter[i], &out[i]);
+}
+
+const struct tw_meter tw_meter_rapl_msr = {
+	.name = "rapl-msr",
+	.summary = "RAPL energy counters by the processor's registers",
+	.twin = "rapl-sysfs",
+	.open = open_msr,
+	.zones = zones_of_msr,
+	.read = read_msr,
+	.close = close_msr,
+};

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RAPL by powercap: Documentation/power/powercap. A directory for each zone,
+ * intel-rapl:N of a package (or a die, or psys) and intel-rapl:N:M of its parts; AMD's
+ * are named the same. They are side by side below /sys/class/powercap, or one within the
+ * other below /sys/devices/virtual/powercap. intel-rapl-mmio has the same counters once
+ * more and is left out. So is "core" of AMD's processors: Linux shows the counter of one
+ * core there (drivers/powercap/intel_rapl_msr.c, as of 6.12).
+ */
+#include "collector/meters/meter.h"
+#include "collector/meters/meter_file.h"
+#include "collector/meters/rapl.h"
+#include "collector/system/processors.h"
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "intel-rapl"
+#define DEPTH_MAX 3
+
+/* A zone's directory: intel-rapl:top:part. */
+struct place {
+	uint32_t top, part; /* part: UINT32_MAX if it is a top itself */
+	char path[TW_ZONE_PATH];
+	char name[TW_ZONE_NAME];
+};
+
+struct places {
+	struct place *at;
+	size_t count;
+};
+
+static bool parse_index(const char *s, size_t len, uint32_t *out)
+{
+	uint64_t v;
+
+	if (!tw_parse_u64(s, len, &v) || v >= UINT32_MAX)
+		return false;
+	*out = (uint32_t)v;
+	return true;
+}
+
+/* "intel-rapl:1", "intel-rapl:1:0". */
+static bool parse_place(const char *name, struct place *p)
+{
+	const char *top = name + strlen(PREFIX) + 1, *colon;
+
+	if (strncmp(name, PREFIX ":", strlen(PREFIX) + 1) != 0)
+		return false;
+	p->part = UINT32_MAX;
+	colon = strchr(top, ':');
+	if (colon == NULL)
+		return parse_index(top, strlen(top), &p->top);
+	return parse_index(top, (size_t)(colon - top), &p->top) &&
+	       parse_index(colon + 1, strlen(colon + 1), &p->part);
+}
+
+static bool is_known(const struct places *l, const struct place *p)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->at[i].top == p->top && l->at[i].part == p->part)
+			return true;
+	return false;
+}
+
+static int add_place(struct places *l, const struct place *p, struct tw_err *err)
+{
+	struct place *at;
+
+	if (l->count == TW_ZONES_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d zones", TW_ZONES_MAX);
+	at = realloc(l->at, (l->count + 1) * sizeof(*at));
+	if (at == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	l->at = at;
+	l->at[l->count++] = *p;
+	return 0;
+}
+
+/* A zone that has no name is none: what is in its place is not ours to guess. */
+static int take_place(struct places *l, const char *path, struct place *p,
+		      struct tw_err *err)
+{
+	struct tw_err ignored = { 0 };
+	char file[TW_ZONE_PATH + 8];
+
+	snprintf(p->path, sizeof(p->path), "%s", path);
+	snprintf(file, sizeof(file), "%s/name", path);
+	if (is_known(l, p) || tw_meter_line(file, p->name, sizeof(p->name), &ignored) < 0)
+		return 0;
+	return add_place(l, p, err);
+}
+
+static int find_places(struct places *l, const char *dir, int depth, struct tw_err *err)
+{
+	const struct dirent *d;
+	DIR *open_dir = opendir(dir);
+	int rc = -1;
+
+	if (open_dir == NULL)
+		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
+	while ((d = readdir(open_dir)) != NULL) {
+		const bool zone = strncmp(d->d_name, PREFIX ":", strlen(PREFIX) + 1) == 0;
+		struct tw_err ignored = { 0 };
+		char path[TW_ZONE_PATH];
+		struct place p;
+
+		if (!zone && strcmp(d->d_name, PREFIX) != 0)
+			continue;
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, d->d_name) >=
+		    sizeof(path)) {
+			tw_fail(err, TW_INVALID, "a path below '%s' is too long", dir);
+			goto out;
+		}
+		if (zone && parse_place(d->d_name, &p) &&
+		    take_place(l, path, &p, err) < 0)
+			goto out;
+		if (depth > 1 && find_places(l, path, depth - 1, &ignored) < 0 &&
+		    ignored.code == TW_NOMEM) {
+			tw_fail(err, TW_NOMEM, "zones");
+			goto out;
+		}
+	}
+
+	rc = 0;
+out:
+	closedir(open_dir);
+	return rc;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->top != y->top)
+		return x->top < y->top ? -1 : 1;
+	/* A top, UINT32_MAX, goes before its parts. */
+	if (x->part != y->part)
+		return x->part + 1 < y->part + 1 ? -1 : 1;
+	return 0;
+}
+
+static bool kind_of(const char *name, enum tw_zone_kind *out)
+{
+	static const struct {
+		const char *name;
+		enum tw_zone_kind kind;
+	} known[] = {
+		{ "core", TW_ZONE_CORE },
+		{ "uncore", TW_ZONE_UNCORE },
+		{ "dram", TW_ZONE_DRAM },
+		{ "psys", TW_ZONE_PSYS },
+	};
+
+	if (strncmp(name, "package-", 8) == 0) {
+		*out = TW_ZONE_PACKAGE;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(name, known[i].name) == 0) {
+			*out = known[i].kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "package-1", "package-1-die-0". */
+static int package_of(const char *name)
+{
+	uint32_t package;
+
+	if (strncmp(name, "package-", 8) != 0)
+		return -1;
+	name += 8;
+	return parse_index(name, strcspn(name, "-"), &package) && package < 4096
+		       ? (int)package
+		       : -1;
+}
+
+/* Whether "core" is a single one. What a host gives its guests is no driver's. */
+static int counts_one_core(const struct tw_roots *roots, bool *out, struct tw_err *err)
+{
+	struct tw_processors p = { 0 };
+	struct tw_err why = { 0 };
+
+	*out = false;
+	if (roots->powercap != NULL)
+		return 0;
+	if (tw_processors_read(roots, &p, &why) == 0)
+		*out = p.count > 0 && tw_rapl_is_amd(&p.at[0]);
+	tw_processors_release(&p);
+	return why.code == TW_NOMEM ? tw_fail(err, TW_NOMEM, "%s", why.text) : 0;
+}
+
+/* The zone of a place, in that package. */
+static int add_zone(struct tw_zone_list *l, const struct place *p, int package,
+		    bool one_core, struct tw_err *err)
+{
+	struct tw_zone z = { .package = package };
+	struct tw_err ignored = { 0 };
+	char file[TW_ZONE_PATH + 24];
+
+	if (!kind_of(p->name, &z.kind) || (one_core && z.kind == TW_ZONE_CORE))
+		return 0;
+	snprintf(z.name, sizeof(z.name), "%s", p->name);
+	if ((size_t)snprintf(z.path, sizeof(z.path), "%s/energy_uj", p->path) >=
+	    sizeof(z.path))
+		return tw_fail(err, TW_INVALID, "'%s' is too long", p->path);
+	snprintf(file, sizeof(file), "%s/max_energy_range_uj", p->path);
+	if (tw_meter_number(file, &z.range_uj, &ignored) < 0)
+		z.range_uj = 0;
+	return tw_zone_list_add(l, &z, err);
+}
+
+static int add_zones(struct tw_zone_list *l, struct places *p, bool one_core,
+		     struct tw_err *err)
+{
+	int package = -1;
+
+	if (p->count > 0)
+		qsort(p->at, p->count, sizeof(*p->at), compare_places);
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->at[i].part == UINT32_MAX || p->at[i].top != p->at[i - (i > 0)].top)
+			package = package_of(p->at[i].name);
+		if (add_zone(l, &p->at[i], package, one_core, err) < 0)
+			return -1;
+	}
+	if (l->count == 0)
+		return tw_fail(err, TW_NOTFOUND, "no RAPL zones");
+	return 0;
+}
+
+static int open_rapl(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	struct tw_zone_list *l = calloc(1, sizeof(*l));
+	struct places places = { 0 };
+	char dir[TW_ZONE_PATH];
+	bool one_core;
+	int n, rc = -1;
+
+	if (l == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	n = c->roots->powercap != NULL
+		    ? snprintf(dir, sizeof(dir), "%s", c->roots->powercap)
+		    : snprintf(dir, sizeof(dir), "%s/class/powercap", c->roots->sys);
+	if (n < 0 || (size_t)n >= sizeof(dir)) {
+		tw_fail(err, TW_INVALID, "path of %d bytes", n);
+		goto out;
+	}
+	if (find_places(&places, dir, DEPTH_MAX, err) < 0 ||
+	    counts_one_core(c->roots, &one_core, err) < 0 ||
+	    add_zones(l, &places, one_core, err) < 0 || tw_zone_list_open(l, err) < 0)
+		goto out;
+
+	*state = l;
+	l = NULL;
+	rc = 0;
+out:
+	free(places.at);
+	tw_zone_list_close(l);
+	return rc;
+}
+
+const struct tw_meter tw_meter_rapl_sysfs = {
+	.name = "rapl-sysfs",
+	.summary = "RAPL energy counters of Linux' powercap",
+	.open = open_rapl,
+	.zones = tw_zone_list_zones,
+	.read = tw_zone_list_read,
+	.close = tw_zone_list_close,
+};

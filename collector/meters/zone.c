@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/meters/zone.h"
+
+static const char *const names[TW_ZONE_KIND_COUNT] = {
+	[TW_ZONE_PACKAGE] = "package", [TW_ZONE_CORE] = "core",
+	[TW_ZONE_UNCORE] = "uncore",   [TW_ZONE_DRAM] = "dram",
+	[TW_ZONE_PSYS] = "psys",       [TW_ZONE_PLATFORM] = "platform",
+	[TW_ZONE_GPU] = "gpu",         [TW_ZONE_OTHER] = "other",
+	[TW_ZONE_SENSOR] = "sensor",
+};
+
+const char *tw_zone_kind_name(enum tw_zone_kind kind)
+{
+	return names[kind];
+}
+
+void tw_charge_add(struct tw_charge *to, const struct tw_charge *more)
+{
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
+		to->dynamic_uj[i] += more->dynamic_uj[i];
+		to->idle_uj[i] += more->idle_uj[i];
+	}
+}

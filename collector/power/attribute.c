@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/power/attribute.h"
+
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* CPU shares of what has asked for none: those of one CPU. */
+#define USUAL_SHARES 1024
+
+/* Weights by share have so many parts of a share. */
+#define SHARE_PARTS 1048576.0
+
+const char *const tw_idle_by_names[] = { "use", "share", NULL };
+
+/* CPU time of a cgroup or container in a tick. */
+struct group_use {
+	const struct tw_workload *group;
+	uint64_t cpu_ns;
+};
+
+struct tw_attribution {
+	enum tw_idle_by idle_by;
+	struct tw_attribution_stats stats;
+	/* For each slice. */
+	uint64_t *weight, *out_uj;
+	struct tw_part *room;
+	struct tw_charge *charge;
+	size_t size;
+	struct group_use *group; /* a hash table of twice the size or more */
+	size_t groups;
+};
+
+int tw_attribution_open(enum tw_idle_by idle_by, struct tw_attribution **out,
+			struct tw_err *err)
+{
+	struct tw_attribution *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return tw_fail(err, TW_NOMEM, "attribution");
+	a->idle_by = idle_by;
+	*out = a;
+	return 0;
+}
+
+static void free_room(struct tw_attribution *a)
+{
+	free(a->weight);
+	free(a->out_uj);
+	free(a->room);
+	free(a->charge);
+	free(a->group);
+	a->weight = a->out_uj = NULL;
+	a->room = NULL;
+	a->charge = NULL;
+	a->group = NULL;
+	a->size = a->groups = 0;
+}
+
+void tw_attribution_close(struct tw_attribution *a)
+{
+	if (a == NULL)
+		return;
+	free_room(a);
+	free(a);
+}
+
+const struct tw_attribution_stats *tw_attribution_stats(const struct tw_attribution *a)
+{
+	return &a->stats;
+}
+
+static int make_room(struct tw_attribution *a, size_t count, struct tw_err *err)
+{
+	size_t size = 256;
+
+	if (count <= a->size)
+		return 0;
+	while (size < count)
+		size *= 2;
+	free_room(a);
+	a->weight = calloc(size, sizeof(*a->weight));
+	a->out_uj = calloc(size, sizeof(*a->out_uj));
+	a->room = calloc(size, sizeof(*a->room));
+	a->charge = calloc(size, sizeof(*a->charge));
+	a->group = calloc(2 * size, sizeof(*a->group));
+	if (a->weight == NULL || a->out_uj == NULL || a->room == NULL ||
+	    a->charge == NULL || a->group == NULL) {
+		free_room(a);
+		return tw_fail(err, TW_NOMEM, "attribution to %zu processes", count);
+	}
+	a->size = size;
+	a->groups = 2 * size;
+	return 0;
+}
+
+/* ---- weights ---- */
+
+static uint64_t cpu_time(const struct tw_usage *u)
+{
+	return u->cpu_ns;
+}
+
+static uint64_t work(const struct tw_usage *u)
+{
+	return u->counter[TW_COUNTER_CYCLES] + u->counter[TW_COUNTER_INSTRUCTIONS];
+}
+
+static uint64_t misses(const struct tw_usage *u)
+{
+	return u->counter[TW_COUNTER_CACHE_MISSES];
+}
+
+/* What tells best who a kind's energy was for; CPU time where nothing of it is told. */
+static uint64_t (*const best_usage[TW_ZONE_KIND_COUNT])(const struct tw_usage *) = {
+	[TW_ZONE_PACKAGE] = work,    [TW_ZONE_CORE] = work,
+	[TW_ZONE_UNCORE] = cpu_time, [TW_ZONE_DRAM] = misses,
+	[TW_ZONE_PSYS] = cpu_time,   [TW_ZONE_PLATFORM] = cpu_time,
+	[TW_ZONE_OTHER] = cpu_time,
+};
+
+/* False: they are all 0. */
+static bool weigh(struct tw_attribution *a, const struct tw_slice *s, size_t count,
+		  uint64_t (*usage)(const struct tw_usage *))
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		a->weight[i] = usage(&s[i].used);
+		any = any || a->weight[i] != 0;
+	}
+	return any;
+}
+
+/* Who has asked for shares: the container, else the cgroup. */
+static const struct tw_workload *sharer(const struct tw_slice *s)
+{
+	return s->owner != NULL && s->owner->cpu_shares != 0 ? s->owner : s->cgroup;
+}
+
+static struct group_use *use_of(struct tw_attribution *a, const struct tw_workload *group)
+{
+	size_t at = (size_t)(group->serial * UINT64_C(0x9e3779b97f4a7c15)) % a->groups;
+
+	while (a->group[at].group != NULL && a->group[at].group != group)
+		at = (at + 1) % a->groups;
+	return &a->group[at];
+}
+
+/* A cgroup's shares, divided by CPU time within it. */
+static void weigh_by_share(struct tw_attribution *a, const struct tw_slice *s,
+			   size_t count)
+{
+	memset(a->group, 0, a->groups * sizeof(*a->group));
+	for (size_t i = 0; i < count; i++) {
+		struct group_use *g = use_of(a, sharer(&s[i]));
+
+		g->group = sharer(&s[i]);
+		g->cpu_ns += s[i].used.cpu_ns;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct group_use *g = use_of(a, sharer(&s[i]));
+		const uint32_t shares =
+			g->group->cpu_shares != 0 ? g->group->cpu_shares : USUAL_SHARES;
+
+		a->weight[i] = g->cpu_ns == 0 ? 0
+					      : (uint64_t)(SHARE_PARTS * shares *
+							   (double)s[i].used.cpu_ns /
+							   (double)g->cpu_ns);
+	}
+}
+
+/* ---- energy ---- */
+
+/* Where in struct tw_charge a kind and mode is. */
+static uint64_t *energy_of(struct tw_charge *c, int kind, bool idle)
+{
+	return idle ? &c->idle_uj[kind] : &c->dynamic_uj[kind];
+}
+
+/* One kind and mode, to the slices by the weights that there are. */
+static void give(struct tw_attribution *a, size_t count, int kind, bool idle)
+{
+	uint64_t *waiting = energy_of(&a->stats.waiting, kind, idle);
+	uint64_t sum = 0;
+
+	if (*waiting == 0 ||
+	    !tw_share_out(*waiting, a->weight, count, a->out_uj, a->room))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		*energy_of(&a->charge[i], kind, idle) = a->out_uj[i];
+		sum += a->out_uj[i];
+	}
+	*energy_of(&a->stats.given, kind, idle) += sum;
+	a->stats.errors += sum != *waiting;
+	*waiting = 0;
+}
+
+/* What slices have of it, whole microjoules of its own users; never more than there is.
+ */
+static void give_gpu(struct tw_attribution *a, const struct tw_slice *s, size_t count,
+		     bool idle)
+{
+	uint64_t *waiting = energy_of(&a->stats.waiting, TW_ZONE_GPU, idle);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += idle ? s[i].gpu_idle_uj : s[i].gpu_dynamic_uj;
+	if (sum > *waiting) {
+		a->stats.errors++;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		*energy_of(&a->charge[i], TW_ZONE_GPU, idle) =
+			idle ? s[i].gpu_idle_uj : s[i].gpu_dynamic_uj;
+	*energy_of(&a->stats.given, TW_ZONE_GPU, idle) += sum;
+	*waiting -= sum;
+}
+
+static void give_dynamic(struct tw_attribution *a, const struct tw_slice *s, size_t count)
+{
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		if (best_usage[kind] == NULL)
+			continue;
+		if (!weigh(a, s, count, best_usage[kind]))
+			weigh(a, s, count, cpu_time);
+		give(a, count, kind, false);
+	}
+}
+
+static void give_idle(struct tw_attribution *a, const struct tw_slice *s, size_t count)
+{
+	if (a->idle_by == TW_IDLE_BY_SHARE)
+		weigh_by_share(a, s, count);
+	else
+		weigh(a, s, count, cpu_time);
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		if (best_usage[kind] != NULL)
+			give(a, count, kind, true);
+}
+
+int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
+		 const struct tw_charge *energy, struct tw_err *err)
+{
+	size_t count;
+	const struct tw_slice *s = tw_workloads_slices(t, &count);
+
+	tw_charge_add(&a->stats.waiting, energy);
+	if (count == 0)
+		return 0;
+	if (make_room(a, count, err) < 0)
+		return -1;
+	memset(a->charge, 0, count * sizeof(*a->charge));
+	give_dynamic(a, s, count);
+	give_idle(a, s, count);
+	give_gpu(a, s, count, false);
+	give_gpu(a, s, count, true);
+	for (size_t i = 0; i < count; i++)
+		tw_workloads_charge(t, &s[i], &a->charge[i]);
+	return 0;
+}

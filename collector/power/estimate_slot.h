@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_ESTIMATE_SLOT_H
+#define TW_COLLECTOR_ESTIMATE_SLOT_H
+
+/*
+ * Inside of estimates.h: the model of one energy source in this process, and what has
+ * become of it.
+ */
+
+#include "collector/power/estimates.h"
+#include "collector/power/features.h"
+#include "collector/power/model_file.h"
+#include "lib/core/err.h"
+
+#include <stdint.h>
+
+/* Watts by component, of the last tick and of a machine that does nothing. */
+struct tw_predicted {
+	bool has[TW_COMPONENT_COUNT];
+	double power_w[TW_COMPONENT_COUNT], rest_w[TW_COMPONENT_COUNT];
+	bool outside;
+	double core_ratio;
+};
+
+/* All zero bytes but for the source and a ratio of 1: nothing is known of it yet. */
+struct tw_slot {
+	const struct tw_energy_source *source;
+	struct tw_power_model *model; /* NULL: none yet */
+	int part[TW_COMPONENT_COUNT]; /* of the model; -1: it has none */
+	uint32_t place[TW_COMPONENT_COUNT][TW_FEATURES_MAX];
+	struct tw_model_file file; /* path NULL: the model is not from a file */
+	char origin[32], from[512];
+	double core_ratio;
+	int64_t confirmed_s;
+	uint64_t loads, failures;
+	unsigned failing;
+	char why[TW_ERR_TEXT];
+	/* Of the last tick, and since the start; as in struct tw_estimate. */
+	bool told, by_estimator, outside;
+	struct tw_worth worth;
+	uint64_t rows, rows_outside, ns, outside_ns;
+};
+
+/*
+ * Use another model, which is taken, even on failure: one that is not for this source, or
+ * not of a machine as a whole, or wants what is not told here, leaves that before it.
+ */
+int tw_slot_take(struct tw_slot *s, struct tw_power_model *model,
+		 const struct tw_features *f, uint32_t cores, struct tw_err *err);
+
+/* Into the log. */
+void tw_slot_tell_loaded(const struct tw_slot *s);
+
+/* What the model says to two rows of tw_features_read(). There must be one. */
+void tw_slot_predict(const struct tw_slot *s, const double *rows, size_t columns,
+		     struct tw_predicted *out);
+
+/* Count what was told in a tick. */
+void tw_slot_count(struct tw_slot *s, bool outside, uint64_t elapsed_ns);
+
+/* Keep why something of it failed, and count it. */
+void tw_slot_failed(struct tw_slot *s, const char *why);
+
+void tw_slot_release(struct tw_slot *s);
+
+#endif /* TW_COLLECTOR_ESTIMATE_SLOT_H */

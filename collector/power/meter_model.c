@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Power by trained models, where there is no meter: collector/power/estimates.h. */
+#include "collector/meters/meter.h"
+#include "collector/power/estimates.h"
+#include "lib/core/err.h"
+
+static int open_model(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	if (c->estimates == NULL)
+		return tw_fail(err, TW_NOTFOUND, "no model is given");
+	*state = c->estimates;
+	return 0;
+}
+
+static const struct tw_zone *zones_of_model(const void *state, size_t *count)
+{
+	return tw_estimates_zones(state, count);
+}
+
+static void read_model(void *state, struct tw_reading *out)
+{
+	tw_estimates_read(state, out);
+}
+
+/* Whoever opened the estimates closes them. */
+static void close_model(void *state)
+{
+	(void)state;
+}
+
+const struct tw_meter tw_meter_model = {
+	.name = "model",
+	.summary = "an estimate by a trained model: no measurement",
+	.open = open_model,
+	.zones = zones_of_model,
+	.read = read_model,
+	.close = close_model,
+};

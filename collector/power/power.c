@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/power/power.h"
+
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define METERS_MAX 16
+
+/* A meter that is open; its zones are from first on. */
+struct open_meter {
+	const struct tw_meter *meter;
+	void *state;
+	size_t first, count;
+	bool growing; /* it has more zones than there is room for */
+};
+
+struct tw_power {
+	struct open_meter meter[METERS_MAX];
+	size_t meters;
+	struct tw_power_zone *zone;
+	size_t zones;
+	struct tw_reading *reading; /* of one meter: as many as all have zones */
+	const struct tw_meter *of[TW_ZONE_KIND_COUNT];
+	bool tells[TW_ZONE_KIND_COUNT], tells_some[TW_ZONE_KIND_COUNT];
+	struct tw_charge ticked;
+	struct tw_uses uses;
+	bool has_other;
+	size_t other; /* place of that zone */
+	int64_t owed_dynamic_uj, owed_idle_uj;
+};
+
+/* Room for more zones behind those of m, with those of other meters behind them. */
+static int make_room(struct tw_power *p, const struct open_meter *m, size_t more,
+		     struct tw_err *err)
+{
+	const size_t at = m->first + m->count, all = p->zones + more;
+	struct tw_reading *reading = realloc(p->reading, (all + 1) * sizeof(*reading));
+	struct tw_power_zone *zone;
+
+	if (reading == NULL)
+		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
+	p->reading = reading;
+	zone = realloc(p->zone, (all + 1) * sizeof(*zone));
+	if (zone == NULL)
+		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
+	p->zone = zone;
+	memmove(&zone[at + more], &zone[at], (p->zones - at) * sizeof(*zone));
+	memset(&zone[at], 0, more * sizeof(*zone));
+	p->zones = all;
+	if (p->has_other && p->other >= at)
+		p->other += more;
+	for (size_t i = 0; i < p->meters; i++)
+		if (&p->meter[i] != m && p->meter[i].first >= at)
+			p->meter[i].first += more;
+	return 0;
+}
+
+/* Those that a meter has found; it may have had some before. */
+static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
+{
+	size_t count;
+	const struct tw_zone *z = m->meter->zones(m->state, &count);
+
+	if (make_room(p, m, count - m->count, err) < 0)
+		return -1;
+	for (size_t i = m->count; i < count; i++) {
+		struct tw_power_zone *to = &p->zone[m->first + i];
+
+		to->zone = &z[i];
+		to->meter = m->meter;
+		snprintf(to->why, sizeof(to->why), "not read yet");
+		if (p->of[z[i].kind] == NULL)
+			p->of[z[i].kind] = m->meter;
+	}
+	m->count = count;
+	return 0;
+}
+
+/* Kinds that the meter of a name is believed of. */
+static unsigned kinds_of(const struct tw_power *p, const char *name)
+{
+	unsigned kinds = 0;
+
+	for (int i = 0; name != NULL && i < TW_ZONE_KIND_COUNT; i++)
+		if (p->of[i] != NULL && strcmp(p->of[i]->name, name) == 0)
+			kinds |= 1u << i;
+	return kinds;
+}
+
+static int open_meter(struct tw_power *p, const struct tw_power_config *c,
+		      const struct tw_meter *meter, struct tw_err *err)
+{
+	struct open_meter *m = &p->meter[p->meters];
+	struct tw_meter_config mc = c->meter;
+
+	*m = (struct open_meter){ .meter = meter, .first = p->zones };
+	mc.told = kinds_of(p, meter->twin);
+	if (meter->open(&mc, &m->state, err) < 0)
+		return tw_err_wrap(err, "%s", meter->name);
+	p->meters++;
+	return add_zones(p, m, err);
+}
+
+/* What cannot be opened is passed over, but for want of memory. */
+static int open_any(struct tw_power *p, const struct tw_power_config *c,
+		    struct tw_err *err)
+{
+	for (size_t i = 0; i < tw_meter_count(); i++) {
+		const struct tw_meter *meter = tw_meter_at(i);
+		struct tw_err why = { 0 };
+
+		if (meter->asked || open_meter(p, c, meter, &why) == 0)
+			continue;
+		if (why.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "meters");
+		if (c->passed != NULL)
+			c->passed(c->passed_arg, meter->name, &why);
+	}
+	return 0;
+}
+
+/* In the order of trust, whatever the order of their names. */
+static int open_named(struct tw_power *p, const struct tw_power_config *c,
+		      struct tw_err *err)
+{
+	for (size_t i = 0; i < c->meters->count; i++)
+		if (tw_meter_find(c->meters->at[i]) == NULL)
+			return tw_fail(err, TW_NOTFOUND, "no meter '%s'",
+				       c->meters->at[i]);
+	for (size_t i = 0; i < tw_meter_count(); i++)
+		if (tw_strs_has(c->meters, tw_meter_at(i)->name) &&
+		    open_meter(p, c, tw_meter_at(i), err) < 0)
+			return -1;
+	return 0;
+}
+
+static const struct tw_zone other_zone = {
+	.kind = TW_ZONE_OTHER,
+	.package = -1,
+	.name = "other",
+	.path = "platform - package - dram - gpu",
+};
+
+/* What is made of several meters is worth what the least trusted of them is. */
+static const struct tw_meter *least_trusted(const struct tw_power *p)
+{
+	static const enum tw_zone_kind kinds[] = { TW_ZONE_PLATFORM, TW_ZONE_PACKAGE,
+						   TW_ZONE_DRAM, TW_ZONE_GPU };
+	const struct tw_meter *least = NULL;
+
+	for (size_t i = 0; i < tw_meter_count(); i++)
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			if (p->of[kinds[k]] == tw_meter_at(i))
+				least = tw_meter_at(i);
+	return least;
+}
+
+/* Once there is what it is made of: some meters find their zones later. */
+static int add_other(struct tw_power *p, struct tw_err *err)
+{
+	struct tw_power_zone *zone;
+
+	if (p->of[TW_ZONE_PLATFORM] == NULL || p->of[TW_ZONE_PACKAGE] == NULL)
+		return 0;
+	if (!p->has_other) {
+		zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
+		if (zone == NULL)
+			return tw_fail(err, TW_NOMEM, "zones");
+		p->zone = zone;
+		p->other = p->zones++;
+		p->has_other = true;
+		zone[p->other] = (struct tw_power_zone){ .zone = &other_zone };
+	}
+	p->of[TW_ZONE_OTHER] = p->zone[p->other].meter = least_trusted(p);
+	return 0;
+}
+
+int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
+		  struct tw_err *err)
+{
+	struct tw_power *p = calloc(1, sizeof(*p));
+	const bool named = c->meters != NULL && c->meters->count > 0;
+
+	if (p == NULL)
+		return tw_fail(err, TW_NOMEM, "meters");
+	if ((named ? open_named(p, c, err) : open_any(p, c, err)) < 0 ||
+	    add_other(p, err) < 0) {
+		tw_power_close(p);
+		return -1;
+	}
+	*out = p;
+	return 0;
+}
+
+void tw_power_close(struct tw_power *p)
+{
+	if (p == NULL)
+		return;
+	for (size_t i = 0; i < p->meters; i++)
+		p->meter[i].meter->close(p->meter[i].state);
+	free(p->zone);
+	free(p->reading);
+	tw_uses_release(&p->uses);
+	free(p);
+}
+
+/* Energy of a zone that is believed, to whoever its meter says used it. */
+static void add_uses(struct tw_power *p, const struct open_meter *o, size_t zone,
+		     uint64_t dynamic_uj, uint64_t idle_uj)
+{
+	const struct tw_zone_user *user;
+	size_t count;
+
+	if (o->meter->users == NULL)
+		return;
+	user = o->meter->users(o->state, zone, &count);
+	tw_uses_add(&p->uses, user, count, dynamic_uj, idle_uj);
+}
+
+/*
+ * Energy of zone i of a meter into what is there without load and what is there by it.
+ * Of a load that is not known (below 0) nothing is learned.
+ */
+static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
+		       const struct tw_reading *r, const struct tw_span *s, double load)
+{
+	struct tw_power_zone *z = &p->zone[o->first + i];
+	const enum tw_zone_kind kind = z->zone->kind;
+	uint64_t idle_uj;
+
+	if (load >= 0 && !r->idle_told)
+		tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
+	z->idle_w = r->idle_told ? r->idle_w : z->idle.idle_w;
+	if (s->of_ns == 0)
+		return; /* nothing new: it has the power that it had */
+	idle_uj = (uint64_t)(z->idle_w * (double)s->of_ns / 1e3);
+	if (idle_uj > s->energy_uj)
+		idle_uj = s->energy_uj;
+	z->power_w = (double)s->energy_uj * 1e3 / (double)s->of_ns;
+	z->idle_uj += idle_uj;
+	z->dynamic_uj += s->energy_uj - idle_uj;
+	if (p->of[kind] != z->meter || kind == TW_ZONE_SENSOR)
+		return;
+	p->ticked.idle_uj[kind] += idle_uj;
+	p->ticked.dynamic_uj[kind] += s->energy_uj - idle_uj;
+	add_uses(p, o, i, s->energy_uj - idle_uj, idle_uj);
+}
+
+static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
+		      uint64_t now_ns, uint64_t tick_ns, double load)
+{
+	struct tw_power_zone *z = &p->zone[o->first + i];
+	const struct tw_reading *r = &p->reading[i];
+	const struct tw_span s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
+
+	z->told = s.told;
+	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
+	if (s.told)
+		add_energy(p, o, i, r, &s, r->own_load ? r->load : load);
+	if (p->of[z->zone->kind] != z->meter)
+		return;
+	if (s.told)
+		p->tells_some[z->zone->kind] = true;
+	else
+		p->tells[z->zone->kind] = false;
+}
+
+/* What of platform no other kind has. */
+static uint64_t rest_of(const uint64_t *uj, int64_t *owed_uj)
+{
+	const uint64_t parts = uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU];
+	const int64_t rest = *owed_uj + (int64_t)uj[TW_ZONE_PLATFORM] - (int64_t)parts;
+
+	*owed_uj = rest < 0 ? rest : 0;
+	return rest > 0 ? (uint64_t)rest : 0;
+}
+
+/* A part that is there and is not told now would be taken for the rest. */
+static bool tells_rest(const struct tw_power *p)
+{
+	return p->tells[TW_ZONE_PLATFORM] && p->tells[TW_ZONE_PACKAGE] &&
+	       (p->of[TW_ZONE_DRAM] == NULL || p->tells[TW_ZONE_DRAM]) &&
+	       (p->of[TW_ZONE_GPU] == NULL || p->tells[TW_ZONE_GPU]);
+}
+
+static void tick_other(struct tw_power *p, uint64_t tick_ns)
+{
+	struct tw_power_zone *z;
+	uint64_t dynamic_uj, idle_uj;
+
+	if (!p->has_other)
+		return;
+	z = &p->zone[p->other];
+	z->told = p->tells[TW_ZONE_OTHER] = tells_rest(p) && tick_ns > 0;
+	snprintf(z->why, sizeof(z->why), "%s",
+		 z->told ? "" : "platform, or a part of it, is not told");
+	if (!z->told)
+		return;
+	dynamic_uj = rest_of(p->ticked.dynamic_uj, &p->owed_dynamic_uj);
+	idle_uj = rest_of(p->ticked.idle_uj, &p->owed_idle_uj);
+	p->ticked.dynamic_uj[TW_ZONE_OTHER] = dynamic_uj;
+	p->ticked.idle_uj[TW_ZONE_OTHER] = idle_uj;
+	z->dynamic_uj += dynamic_uj;
+	z->idle_uj += idle_uj;
+	z->power_w = (double)(dynamic_uj + idle_uj) * 1e3 / (double)tick_ns;
+	z->idle_w = (double)idle_uj * 1e3 / (double)tick_ns;
+}
+
+/* Whether there is a place for each of its zones. Allocates where zones were found. */
+static bool has_room(struct tw_power *p, struct open_meter *o)
+{
+	struct tw_err ignored = { 0 };
+
+	if (o->meter->grown != NULL && o->meter->grown(o->state))
+		o->growing = true;
+	if (o->growing && add_zones(p, o, &ignored) == 0 && add_other(p, &ignored) == 0)
+		o->growing = false;
+	return !o->growing;
+}
+
+void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
+{
+	memset(&p->ticked, 0, sizeof(p->ticked));
+	p->uses.count = 0;
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
+		p->tells[i] = p->of[i] != NULL;
+		p->tells_some[i] = false;
+	}
+	for (size_t m = 0; m < p->meters; m++) {
+		struct open_meter *o = &p->meter[m];
+
+		if (!has_room(p, o))
+			continue;
+		o->meter->read(o->state, p->reading);
+		for (size_t i = 0; i < o->count; i++)
+			tick_zone(p, o, i, now_ns, tick_ns, load);
+	}
+	tick_other(p, tick_ns);
+}
+
+const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count)
+{
+	*count = p->zones;
+	return p->zone;
+}
+
+const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count)
+{
+	*count = p->uses.count;
+	return p->uses.at;
+}
+
+const struct tw_charge *tw_power_ticked(const struct tw_power *p)
+{
+	return &p->ticked;
+}
+
+bool tw_power_tells(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return p->tells[kind];
+}
+
+bool tw_power_tells_use(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return kind == TW_ZONE_GPU ? p->tells_some[kind] : p->tells[kind];
+}
+
+const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return p->of[kind];
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/system/virtual.h"
+
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CPUINFO_MAX ((size_t)16 << 20)
+
+/* In sys_vendor of DMI. */
+static const char *const makers[] = { "QEMU",   "KVM",
+				      "VMware", "innotek",
+				      "Xen",    "Parallels",
+				      "Bochs",  "Apple Virtualization" };
+
+static bool path_of(char *out, const char *dir, const char *name)
+{
+	return snprintf(out, PATH_MAX, "%s/%s", dir, name) < PATH_MAX;
+}
+
+static bool exists(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	return path_of(path, dir, name) && access(path, F_OK) == 0;
+}
+
+/* As a word of the first line that begins with "flags". */
+static bool has_flag(const char *proc)
+{
+	struct tw_err ignored = { 0 };
+	char path[PATH_MAX], *text = NULL, *flags, *word;
+	bool found = false;
+	size_t len;
+
+	if (!path_of(path, proc, "cpuinfo") ||
+	    tw_file_read(path, CPUINFO_MAX, &text, &len, &ignored) < 0)
+		return false;
+	flags = strstr(text, "\nflags");
+	if (flags != NULL) {
+		flags[1 + strcspn(flags + 1, "\n")] = '\0';
+		word = strstr(flags, " hypervisor");
+		found = word != NULL && (word[11] == ' ' || word[11] == '\0');
+	}
+	free(text);
+	return found;
+}
+
+static bool is_made_by_one(const char *sys)
+{
+	struct tw_err ignored = { 0 };
+	char path[PATH_MAX], maker[256];
+	size_t len;
+
+	if (!path_of(path, sys, "class/dmi/id/sys_vendor") ||
+	    tw_file_read_at(AT_FDCWD, path, maker, sizeof(maker), &len, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (strncmp(maker, makers[i], strlen(makers[i])) == 0)
+			return true;
+	return false;
+}
+
+bool tw_is_virtual(const char *proc, const char *sys)
+{
+	return has_flag(proc) || exists(proc, "device-tree/hypervisor") ||
+	       exists(sys, "hypervisor/type") || is_made_by_one(sys);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/workloads/bpf_events.h"
+
+#include "bpf/exits.skel.h"
+#include "collector/workloads/bpf_fail.h"
+#include "collector/workloads/tasks.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EVENTS_MAX 4096
+
+/*
+ * Ends of which threads are awaited, and how long. They come within milliseconds, unless
+ * RCU has to wait for a CPU; where Linux is lazy it takes 10 s.
+ */
+#define AWAITED_MAX 2048
+#define AWAIT_NS UINT64_C(12000000000)
+
+/* A ring buffer puts a header of 8 bytes before each event. */
+#define EVENT_BYTES (sizeof(struct tw_task_event) + 8)
+
+/* Cgroups whose overflow was told, by hash: at most half of the places are taken. */
+#define TOLD_PLACES (2 * TW_OVERFLOW_MAX)
+
+struct told {
+	bool taken;
+	uint64_t cgroup_id;
+	struct tw_task_overflow total;
+};
+
+struct tw_bpf_events {
+	struct exits_bpf *skel;
+	struct ring_buffer *ring;
+	const struct tw_task_sink *sink; /* while draining */
+	uint64_t lost_told;              /* of tw_lost */
+	struct told told[TOLD_PLACES];
+	struct tw_task_overflow rest_told;
+	struct tw_task_event awaited[AWAITED_MAX];
+	size_t awaiteds;
+};
+
+static struct tw_group_key key_of(const struct tw_task_event *t)
+{
+	return (struct tw_group_key){ t->signal, t->task.tgid };
+}
+
+/* Whether its threads that were freed by now make it more. */
+static bool add_late(const struct tw_bpf_events *e, struct tw_task_event *t)
+{
+	const struct tw_group_key key = key_of(t);
+	uint64_t ns;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.dead), &key, &ns) != 0 ||
+	    ns <= t->task.cpu_ns)
+		return false;
+	t->task.cpu_ns = ns;
+	return true;
+}
+
+static void forget_dead(const struct tw_bpf_events *e, const struct tw_task_event *t)
+{
+	const struct tw_group_key key = key_of(t);
+
+	bpf_map_delete_elem(bpf_map__fd(e->skel->maps.dead), &key);
+}
+
+static void on_ended(struct tw_bpf_events *e, const struct tw_task_event *t)
+{
+	struct tw_task_event known = *t;
+
+	if (t->awaited != 0 && e->awaiteds < AWAITED_MAX) {
+		e->awaited[e->awaiteds++] = *t;
+	} else if (t->awaited != 0) {
+		add_late(e, &known);
+		forget_dead(e, t);
+	}
+	if (e->sink->ended != NULL)
+		e->sink->ended(e->sink->arg, &known.task);
+}
+
+/* Of whom more was freed since. */
+static void tell_late(struct tw_bpf_events *e)
+{
+	const uint64_t now_ns = tw_now_ns();
+	size_t left = 0;
+
+	for (size_t i = 0; i < e->awaiteds; i++) {
+		struct tw_task_event *t = &e->awaited[i];
+		const uint64_t told_ns = t->task.cpu_ns;
+
+		if (add_late(e, t) && e->sink->late != NULL)
+			e->sink->late(e->sink->arg, &t->task, t->task.cpu_ns - told_ns);
+		if (t->at_ns + AWAIT_NS > now_ns)
+			e->awaited[left++] = *t;
+		else
+			forget_dead(e, t);
+	}
+	e->awaiteds = left;
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	struct tw_bpf_events *e = ctx;
+	const struct tw_task_sink *s = e->sink;
+	const struct tw_task_event *t = data;
+	const struct tw_cgroup_event *c = data;
+
+	if (size == sizeof(*c) && c->kind == TW_EVENT_CGROUP && s->cgroup != NULL)
+		s->cgroup(s->arg, c->cgroup_id, c->path);
+	if (size != sizeof(*t))
+		return 0;
+	if (t->kind == TW_EVENT_LEFT && s->left != NULL)
+		s->left(s->arg, &t->task);
+	if (t->kind == TW_EVENT_ENDED)
+		on_ended(e, t);
+	if (t->kind == TW_EVENT_MOVED && s->moved != NULL)
+		s->moved(s->arg, &t->task);
+	return 0;
+}
+
+/* The size of a ring buffer is a power of two of whole pages. */
+static uint32_t ring_bytes(uint32_t events)
+{
+	const uint64_t wanted =
+		(uint64_t)(events != 0 ? events : EVENTS_MAX) * EVENT_BYTES;
+	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	while (bytes < wanted && bytes < UINT32_C(1) << 30)
+		bytes *= 2;
+	return (uint32_t)bytes;
+}
+
+static int load(struct tw_bpf_events *e, const struct tw_task_config *c, bool releases,
+		struct tw_err *err)
+{
+	const uint32_t bytes = ring_bytes(c->events_max);
+	int errnum;
+
+	e->skel = exits_bpf__open();
+	if (e->skel == NULL)
+		return tw_fail_errno(err, errno, "cannot open the BPF programs");
+	e->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
+	e->skel->rodata->tw_cgroup_hierarchy = c->cgroup_hierarchy;
+	e->skel->rodata->tw_wake_bytes = bytes / 4;
+	bpf_map__set_max_entries(e->skel->maps.events, bytes);
+	bpf_program__set_autoload(e->skel->progs.on_release, releases);
+	errnum = -exits_bpf__load(e->skel);
+	if (errnum != 0)
+		return tw_bpf_fail(err, errnum, "cannot load the BPF programs");
+	errnum = -exits_bpf__attach(e->skel);
+	if (errnum != 0)
+		return tw_bpf_fail(err, errnum, "cannot attach the BPF programs");
+	return 0;
+}
+
+static int open_ring(struct tw_bpf_events *e, struct tw_err *err)
+{
+	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.events), on_event, e, NULL);
+	if (e->ring == NULL)
+		return tw_fail_errno(err, errno, "cannot map the BPF ring buffer");
+	return 0;
+}
+
+int tw_bpf_events_open(const struct tw_task_config *c, struct tw_bpf_events **out,
+		       struct tw_err *err)
+{
+	struct tw_bpf_events *e = calloc(1, sizeof(*e));
+	int rc;
+
+	if (e == NULL)
+		return tw_fail(err, TW_NOMEM, "BPF events");
+	rc = load(e, c, true, err);
+	if (rc < 0) {
+		exits_bpf__destroy(e->skel);
+		rc = load(e, c, false, err);
+	}
+	if (rc == 0)
+		rc = open_ring(e, err);
+	if (rc < 0) {
+		tw_bpf_events_close(e);
+		return -1;
+	}
+	*out = e;
+	return 0;
+}
+
+void tw_bpf_events_close(struct tw_bpf_events *e)
+{
+	if (e == NULL)
+		return;
+	ring_buffer__free(e->ring);
+	exits_bpf__destroy(e->skel);
+	free(e);
+}
+
+int tw_bpf_events_share(const struct tw_bpf_events *e, struct bpf_map *dead,
+			struct tw_err *err)
+{
+	const int errnum = -bpf_map__reuse_fd(dead, bpf_map__fd(e->skel->maps.dead));
+
+	if (errnum != 0)
+		return tw_fail_errno(err, errnum, "cannot share a BPF map");
+	return 0;
+}
+
+int tw_bpf_events_fd(const struct tw_bpf_events *e)
+{
+	return bpf_map__fd(e->skel->maps.events);
+}
+
+/* The kernel changes it at any time. */
+static uint64_t lost_now(const struct tw_bpf_events *e)
+{
+	return __atomic_load_n(&e->skel->bss->tw_lost, __ATOMIC_RELAXED);
+}
+
+static struct told *told_of(struct tw_bpf_events *e, uint64_t cgroup_id)
+{
+	size_t i = (size_t)(cgroup_id * UINT64_C(0x9e3779b97f4a7c15) >> 32) % TOLD_PLACES;
+
+	while (e->told[i].taken && e->told[i].cgroup_id != cgroup_id)
+		i = (i + 1) % TOLD_PLACES;
+	e->told[i].taken = true;
+	e->told[i].cgroup_id = cgroup_id;
+	return &e->told[i];
+}
+
+/* What the total is more than it was told. */
+static void tell_more(const struct tw_bpf_events *e, uint64_t cgroup_id,
+		      struct tw_task_overflow *told, const struct tw_task_overflow *total)
+{
+	const struct tw_task_overflow more = { .cpu_ns = total->cpu_ns - told->cpu_ns,
+					       .ended = total->ended - told->ended };
+
+	if (more.cpu_ns == 0 && more.ended == 0)
+		return;
+	*told = *total;
+	e->sink->overflowed(e->sink->arg, cgroup_id, &more);
+}
+
+static void tell_overflow(struct tw_bpf_events *e)
+{
+	const int fd = bpf_map__fd(e->skel->maps.overflow);
+	struct tw_task_overflow total;
+	uint64_t id, *before = NULL;
+
+	/* Read first: what is lost from here on is told the next time too. */
+	e->lost_told = lost_now(e);
+	while (bpf_map_get_next_key(fd, before, &id) == 0) {
+		if (bpf_map_lookup_elem(fd, &id, &total) == 0)
+			tell_more(e, id, &told_of(e, id)->total, &total);
+		before = &id;
+	}
+	total.cpu_ns = e->skel->bss->tw_rest_cpu_ns;
+	total.ended = e->skel->bss->tw_rest_ended;
+	tell_more(e, 0, &e->rest_told, &total);
+}
+
+void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sink)
+{
+	e->sink = sink;
+	ring_buffer__consume(e->ring);
+	tell_late(e);
+	if (e->lost_told != lost_now(e) && sink->overflowed != NULL)
+		tell_overflow(e);
+	e->sink = NULL;
+}
+
+void tw_bpf_events_stats(const struct tw_bpf_events *e, struct tw_task_stats *out)
+{
+	*out = (struct tw_task_stats){ .lost = e->skel->bss->tw_lost,
+				       .untold = e->skel->bss->tw_untold };
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/workloads/cgroup.h"
+
+#include "collector/system/roots.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/hash.h"
+#include "lib/core/num.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Directories that one look through the tree opens at most, and how deep they are. */
+#define LOOK_MAX 20000
+#define DEPTH_MAX 32
+
+/* /proc/PID/cgroup has a line for each hierarchy. */
+#define CGROUP_TEXT 16384
+
+const char *const tw_cgroup_choice_names[] = { "auto", "v1", "v2", NULL };
+
+struct tw_cgroup_tree {
+	const char *name;
+	char *proc;
+	char *top;    /* where the hierarchy is mounted; NULL: nowhere */
+	char *shares; /* where the controller cpu is */
+	char *memory; /* and v1's controller memory */
+	bool v1;
+	int hierarchy;
+	bool looked; /* through the tree, in this tick */
+};
+
+/* ---- finding the hierarchy ---- */
+
+/* v1's directory may have the names of several controllers. */
+static const char *const v1_places[] = { "cpuacct", "cpu,cpuacct", "cpuacct,cpu" };
+static const char *const v1_shares[] = { "cpu", "cpu,cpuacct", "cpuacct,cpu" };
+static const char *const v1_memory[] = { "memory" };
+static const char *const v2_places[] = { "fs/cgroup", "fs/cgroup/unified" };
+
+static int find_place(const struct tw_roots *roots, const char *folder,
+		      const char *const *places, size_t count, const char *file,
+		      char **out, struct tw_err *err)
+{
+	for (size_t i = 0; i < count && *out == NULL; i++) {
+		char *top = NULL, path[PATH_MAX];
+
+		if (tw_path_join(&top, err, roots->sys, folder, places[i], NULL) < 0)
+			return -1;
+		snprintf(path, sizeof(path), "%s/%s", top, file);
+		if (faccessat(AT_FDCWD, path, F_OK, 0) == 0)
+			*out = top;
+		else
+			free(top);
+	}
+	return 0;
+}
+
+/* "cpuacct 2 1 1": name, hierarchy, cgroups, enabled. */
+static int read_hierarchy(const char *text)
+{
+	const char *line = strstr(text, "\ncpuacct\t"), *end;
+	uint64_t n;
+
+	if (line == NULL)
+		return 0;
+	line += strlen("\ncpuacct\t");
+	end = line + strspn(line, "0123456789");
+	return tw_parse_u64(line, (size_t)(end - line), &n) && n < INT_MAX ? (int)n : 0;
+}
+
+static int find_v1(struct tw_cgroup_tree *t, const struct tw_roots *roots,
+		   struct tw_err *err)
+{
+	struct tw_err absent = { 0 };
+	char path[PATH_MAX], text[4096];
+	size_t len;
+
+	if (find_place(roots, "fs/cgroup", v1_places, 3, "cpuacct.usage", &t->top, err) <
+		    0 ||
+	    t->top == NULL)
+		return t->top == NULL && err->code == TW_OK ? 0 : -1;
+	t->v1 = true;
+	t->name = "v1 cpuacct";
+	snprintf(path, sizeof(path), "%s/cgroups", roots->proc);
+	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &absent) == 0)
+		t->hierarchy = read_hierarchy(text);
+	return find_place(roots, "fs/cgroup", v1_shares, 3, "cpu.shares", &t->shares,
+			  err) < 0
+		       ? -1
+		       : find_place(roots, "fs/cgroup", v1_memory, 1,
+				    "memory.usage_in_bytes", &t->memory, err);
+}
+
+static int find_v2(struct tw_cgroup_tree *t, const struct tw_roots *roots, size_t places,
+		   struct tw_err *err)
+{
+	if (find_place(roots, ".", v2_places, places, "cgroup.controllers", &t->top,
+		       err) < 0)
+		return -1;
+	if (t->top != NULL)
+		t->name = "v2";
+	return 0;
+}
+
+static int find(struct tw_cgroup_tree *t, const struct tw_roots *roots,
+		enum tw_cgroup_choice choice, struct tw_err *err)
+{
+	if (choice == TW_CGROUPS_AUTO && find_v2(t, roots, 1, err) < 0)
+		return -1;
+	if (choice != TW_CGROUPS_V2 && t->top == NULL && find_v1(t, roots, err) < 0)
+		return -1;
+	if (choice != TW_CGROUPS_V1 && t->top == NULL && find_v2(t, roots, 2, err) < 0)
+		return -1;
+	if (choice != TW_CGROUPS_AUTO && t->top == NULL)
+		return tw_fail(err, TW_NOTFOUND, "no cgroups %s below '%s/fs/cgroup'",
+			       tw_cgroup_choice_names[choice], roots->sys);
+	return 0;
+}
+
+int tw_cgroup_tree_open(const struct tw_roots *roots, enum tw_cgroup_choice choice,
+			struct tw_cgroup_tree **out, struct tw_err *err)
+{
+	struct tw_cgroup_tree *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return tw_fail(err, TW_NOMEM, "cgroups");
+	t->name = "none";
+	t->proc = strdup(roots->proc);
+	if (t->proc == NULL)
+		tw_fail(err, TW_NOMEM, "cgroups");
+	if (t->proc == NULL || find(t, roots, choice, err) < 0) {
+		tw_cgroup_tree_close(t);
+		return -1;
+	}
+	*out = t;
+	return 0;
+}
+
+void tw_cgroup_tree_close(struct tw_cgroup_tree *t)
+{
+	if (t == NULL)
+		return;
+	free(t->memory);
+	free(t->shares);
+	free(t->top);
+	free(t->proc);
+	free(t);
+}
+
+const char *tw_cgroup_tree_name(const struct tw_cgroup_tree *t)
+{
+	return t->name;
+}
+
+bool tw_cgroup_tree_is_v1(const struct tw_cgroup_tree *t)
+{
+	return t->v1;
+}
+
+int tw_cgroup_tree_hierarchy(const struct tw_cgroup_tree *t)
+{
+	return t->hierarchy;
+}
+
+void tw_cgroup_tree_tick(struct tw_cgroup_tree *t)
+{
+	t->looked = false;
+}
+
+/* ---- paths and ids ---- */
+
+bool tw_cgroup_line_find(const char *text, size_t len, int hierarchy,
+			 char out[TW_CGROUP_PATH])
+{
+	static const char deleted[] = " (deleted)";
+	const char *end = text + len;
+	uint64_t number;
+
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+		const char *colon, *path;
+		size_t n;
+
+		stop = stop != NULL ? stop : end;
+		next = stop < end ? stop + 1 : end;
+		colon = memchr(line, ':', (size_t)(stop - line));
+		if (colon == NULL ||
+		    !tw_parse_u64(line, (size_t)(colon - line), &number) ||
+		    number != (uint64_t)hierarchy)
+			continue;
+		path = memchr(colon + 1, ':', (size_t)(stop - colon - 1));
+		if (path == NULL || path + 1 == stop || path[1] != '/')
+			return false;
+		n = (size_t)(stop - ++path);
+		if (n > sizeof(deleted) - 1 && memcmp(stop - (sizeof(deleted) - 1),
+						      deleted, sizeof(deleted) - 1) == 0)
+			n -= sizeof(deleted) - 1;
+		if (n >= TW_CGROUP_PATH || memchr(path, '\0', n) != NULL)
+			return false;
+		memcpy(out, path, n);
+		out[n] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static bool read_path(const struct tw_cgroup_tree *t, uint32_t tgid,
+		      char out[TW_CGROUP_PATH])
+{
+	char path[PATH_MAX], text[CGROUP_TEXT];
+	struct tw_err err = { 0 };
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/%u/cgroup", t->proc, tgid);
+	return tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &err) == 0 &&
+	       tw_cgroup_line_find(text, len, t->hierarchy, out);
+}
+
+/* The id of a path, 0 with errno if its directory cannot be seen. */
+static uint64_t id_of_path(const struct tw_cgroup_tree *t, const char *path)
+{
+	char whole[PATH_MAX];
+	struct stat st;
+
+	errno = ENOENT;
+	if (t->top == NULL ||
+	    snprintf(whole, sizeof(whole), "%s%s", t->top, path) >= (int)sizeof(whole) ||
+	    stat(whole, &st) < 0)
+		return 0;
+	return st.st_ino;
+}
+
+/* Look through the directories below path[0..len), which is changed and put back. */
+static bool look_below(const struct tw_cgroup_tree *t, char *path, size_t len, int depth,
+		       uint64_t id, size_t *left)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *d;
+	bool found = false;
+
+	if (dir == NULL)
+		return false;
+	while (!found && *left > 0 && (d = readdir(dir)) != NULL) {
+		if (d->d_type != DT_DIR || d->d_name[0] == '.' ||
+		    len + strlen(d->d_name) + 2 > PATH_MAX)
+			continue;
+		--*left;
+		path[len] = '/';
+		strcpy(path + len + 1, d->d_name);
+		found = d->d_ino == id ||
+			(depth < DEPTH_MAX &&
+			 look_below(t, path, len + 1 + strlen(d->d_name), depth + 1, id,
+				    left));
+		if (!found)
+			path[len] = '\0';
+	}
+	closedir(dir);
+	return found;
+}
+
+static bool look_through(struct tw_cgroup_tree *t, uint64_t id, char out[TW_CGROUP_PATH])
+{
+	size_t left = LOOK_MAX, top;
+	char path[PATH_MAX];
+
+	if (t->top == NULL || t->looked)
+		return false;
+	t->looked = true;
+	top = (size_t)snprintf(path, sizeof(path), "%s", t->top);
+	if (top >= sizeof(path) || !look_below(t, path, top, 0, id, &left) ||
+	    strlen(path + top) >= TW_CGROUP_PATH)
+		return false;
+	strcpy(out, path + top);
+	return true;
+}
+
+bool tw_cgroup_tree_path(struct tw_cgroup_tree *t, uint64_t id, uint32_t tgid,
+			 char out[TW_CGROUP_PATH])
+{
+	char path[TW_CGROUP_PATH];
+	uint64_t seen;
+
+	if (id_of_path(t, "/") == id) {
+		strcpy(out, "/");
+		return true;
+	}
+	if (tgid != 0 && read_path(t, tgid, path)) {
+		seen = id_of_path(t, path);
+		/* Not to be seen from here: a container's view of its host. */
+		if (seen == id || (seen == 0 && errno == ENOENT)) {
+			strcpy(out, path);
+			return true;
+		}
+	}
+	return look_through(t, id, out);
+}
+
+/* A hash, with the bit that no inode has. */
+static uint64_t number_of(const char *path)
+{
+	return tw_hash(path, strlen(path)) | UINT64_C(1) << 63;
+}
+
+uint64_t tw_cgroup_tree_id(struct tw_cgroup_tree *t, uint32_t tgid)
+{
+	char path[TW_CGROUP_PATH];
+	uint64_t id;
+
+	if (!read_path(t, tgid, path))
+		return 0;
+	id = id_of_path(t, path);
+	return id != 0 ? id : number_of(path);
+}
+
+bool tw_cgroup_tree_gone(const struct tw_cgroup_tree *t, const char *path)
+{
+	return id_of_path(t, path) == 0 && errno == ENOENT;
+}
+
+/* v2's weight 1..10000 in v1's shares 2..262144, as container runtimes convert them. */
+static uint64_t shares_of_weight(uint64_t weight)
+{
+	return weight < 1 || weight > 10000 ? 0 : 2 + (weight - 1) * 262142 / 9999;
+}
+
+uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path)
+{
+	const char *top = t->v1 ? t->shares : t->top;
+	struct tw_err err = { 0 };
+	char whole[PATH_MAX], text[64];
+	uint64_t n;
+	size_t len;
+
+	if (top == NULL ||
+	    snprintf(whole, sizeof(whole), "%s%s/%s", top, path,
+		     t->v1 ? "cpu.shares" : "cpu.weight") >= (int)sizeof(whole) ||
+	    tw_file_read_at(AT_FDCWD, whole, text, sizeof(text), &len, &err) < 0 ||
+	    !tw_parse_u64(text, strcspn(text, "\n"), &n))
+		return 0;
+	if (!t->v1)
+		n = shares_of_weight(n);
+	return n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+bool tw_cgroup_tree_read(const struct tw_cgroup_tree *t, bool memory, const char *path,
+			 const char *name, char *text, size_t size, size_t *len)
+{
+	const char *top = memory && t->v1 ? t->memory : t->top;
+	struct tw_err err = { 0 };
+	char whole[PATH_MAX];
+
+	return top != NULL &&
+	       snprintf(whole, sizeof(whole), "%s%s/%s", top, path, name) <
+		       (int)sizeof(whole) &&
+	       tw_file_read_at(AT_FDCWD, whole, text, size, len, &err) == 0;
+}
+
+bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
+			   uint64_t *out)
+{
+	static const char usage[] = "usage_usec ";
+	char text[4096];
+	uint64_t us;
+	size_t len;
+
+	if (t->v1)
+		return tw_cgroup_tree_read(t, false, path, "cpuacct.usage", text,
+					   sizeof(text), &len) &&
+		       tw_parse_u64(text, strcspn(text, "\n"), out);
+	/* Of the machine's own root it has interrupts, too; a namespace's has a type. */
+	if (strcmp(path, "/") == 0 &&
+	    !tw_cgroup_tree_read(t, false, path, "cgroup.type", text, sizeof(text), &len))
+		return false;
+	if (!tw_cgroup_tree_read(t, false, path, "cpu.stat", text, sizeof(text), &len) ||
+	    strncmp(text, usage, strlen(usage)) != 0 ||
+	    !tw_parse_u64(text + strlen(usage), strcspn(text + strlen(usage), "\n"),
+			  &us) ||
+	    us > UINT64_MAX / 1000)
+		return false;
+	*out = us * 1000;
+	return true;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/workloads/counters.h"
+
+#include "bpf/counters.skel.h"
+#include "collector/workloads/bpf_fail.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct tw_counters {
+	struct counters_bpf *skel;
+	int cpus;
+	int *event; /* cpu * count + i; -1: none */
+	struct tw_counts_kinds kinds;
+	struct tw_count_cpu *cpu; /* as read */
+	struct tw_counts counts;
+	struct cpu_state *state; /* of each CPU */
+	bool lost;               /* events of a CPU: nothing is counted any more */
+};
+
+struct cpu_state {
+	bool off;            /* it was, as the events were opened */
+	bool ran;            /* it answered this read */
+	uint64_t enabled_ns; /* of its events, at the last read that it answered, */
+	uint64_t since_ns;   /* and since when it is that */
+};
+
+static const struct {
+	enum tw_counter counter;
+	uint64_t hardware, software;
+	bool standin;
+} kinds[] = {
+	{ TW_COUNTER_CYCLES, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_SW_CPU_CLOCK, true },
+	{ TW_COUNTER_REF_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES, 0, false },
+	{ TW_COUNTER_INSTRUCTIONS, PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_SW_TASK_CLOCK,
+	  true },
+	{ TW_COUNTER_CACHE_MISSES, PERF_COUNT_HW_CACHE_MISSES, PERF_COUNT_SW_PAGE_FAULTS,
+	  true },
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Events whose time does not go on for so long are lost. */
+#define STILL_NS UINT64_C(1000000000)
+
+/* ---- opening ---- */
+
+static int open_event(size_t kind, bool software, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = software ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
+		.config = software ? kinds[kind].software : kinds[kind].hardware,
+		.read_format =
+			PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A kind of event is there if one CPU has it; events are side by side for each CPU. */
+static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
+{
+	int errnum = 0;
+
+	for (int cpu = 0; cpu < c->cpus; cpu++)
+		for (uint32_t i = 0; i < KINDS; i++)
+			c->event[cpu * (int)KINDS + (int)i] = -1;
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		bool there = false;
+
+		if (software && !kinds[kind].standin)
+			continue;
+		for (int cpu = 0; cpu < c->cpus; cpu++) {
+			const int fd = open_event(kind, software, cpu);
+
+			if (fd < 0) {
+				errnum = errno;
+				c->state[cpu].off |= errno == ENODEV;
+			}
+			there = there || fd >= 0;
+			c->event[cpu * (int)KINDS + (int)c->kinds.count] = fd;
+		}
+		if (there)
+			c->kinds.kind[c->kinds.count++] = kinds[kind].counter;
+	}
+	if (c->kinds.count == 0)
+		return tw_fail_errno(err, errnum, "no counters of the processor");
+	return 0;
+}
+
+static int fill_map(const struct tw_counters *c, struct tw_err *err)
+{
+	const int map = bpf_map__fd(c->skel->maps.counters);
+
+	for (int cpu = 0; cpu < c->cpus; cpu++)
+		for (uint32_t i = 0; i < c->kinds.count; i++) {
+			const uint32_t place = (uint32_t)cpu * c->kinds.count + i;
+			const int fd = c->event[cpu * (int)KINDS + (int)i];
+
+			if (fd >= 0 && bpf_map_update_elem(map, &place, &fd, 0) < 0)
+				return tw_fail_errno(err, errno,
+						     "cannot set up counters");
+		}
+	return 0;
+}
+
+static int attach(struct tw_counters *c, struct tw_err *err)
+{
+	int errnum;
+
+	c->skel = counters_bpf__open();
+	if (c->skel == NULL)
+		return tw_fail_errno(err, errno, "cannot open the BPF counters");
+	c->skel->rodata->tw_counters = c->kinds.count;
+	bpf_program__set_autoattach(c->skel->progs.count_now, false);
+	bpf_map__set_max_entries(c->skel->maps.counters,
+				 (uint32_t)c->cpus * c->kinds.count);
+	errnum = -counters_bpf__load(c->skel);
+	if (errnum != 0)
+		return tw_bpf_fail(err, errnum, "cannot load the BPF counters");
+	if (fill_map(c, err) < 0)
+		return -1;
+	errnum = -counters_bpf__attach(c->skel);
+	if (errnum != 0)
+		return tw_bpf_fail(err, errnum, "cannot attach the BPF counters");
+	return 0;
+}
+
+static int open_all(struct tw_counters *c, bool software, struct tw_err *err)
+{
+	c->cpus = libbpf_num_possible_cpus();
+	if (c->cpus <= 0)
+		return tw_fail_errno(err, -c->cpus, "cannot count the CPUs");
+	c->event = calloc((size_t)c->cpus * KINDS, sizeof(*c->event));
+	c->cpu = calloc((size_t)c->cpus, sizeof(*c->cpu));
+	c->state = calloc((size_t)c->cpus, sizeof(*c->state));
+	if (c->event == NULL || c->cpu == NULL || c->state == NULL)
+		return tw_fail(err, TW_NOMEM, "counters of %d CPUs", c->cpus);
+	if (open_events(c, software, err) < 0)
+		return -1;
+	return attach(c, err);
+}
+
+int tw_counters_open(bool software, struct tw_counters **out, struct tw_err *err)
+{
+	struct tw_counters *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return tw_fail(err, TW_NOMEM, "counters");
+	if (open_all(c, software, err) < 0) {
+		tw_counters_close(c);
+		return -1;
+	}
+	*out = c;
+	return 0;
+}
+
+void tw_counters_close(struct tw_counters *c)
+{
+	if (c == NULL)
+		return;
+	counters_bpf__destroy(c->skel);
+	for (int i = 0; c->event != NULL && c->cpus > 0 && i < c->cpus * (int)KINDS; i++)
+		if (c->event[i] > 0)
+			close(c->event[i]);
+	tw_counts_release(&c->counts);
+	free(c->event);
+	free(c->cpu);
+	free(c->state);
+	free(c);
+}
+
+bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter)
+{
+	for (uint32_t i = 0; i < c->kinds.count; i++)
+		if (c->kinds.kind[i] == counter)
+			return !c->lost;
+	return false;
+}
+
+void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *lost)
+{
+	*failed = c->skel->bss->tw_reads_failed;
+	*lost = c->skel->bss->tw_counts_lost;
+}
+
+/* ---- reading ---- */
+
+/* A CPU that is off has nothing to add. */
+static void count_what_runs(struct tw_counters *c)
+{
+	const int fd = bpf_program__fd(c->skel->progs.count_now);
+
+	for (int cpu = 0; cpu < c->cpus; cpu++) {
+		struct bpf_test_run_opts opts = { .sz = sizeof(opts),
+						  .flags = BPF_F_TEST_RUN_ON_CPU,
+						  .cpu = (uint32_t)cpu };
+
+		c->state[cpu].ran = bpf_prog_test_run_opts(fd, &opts) == 0;
+	}
+}
+
+/* The latest of its events' times, all of which go on while it is on. */
+static uint64_t enabled_ns_of(const struct tw_counters *c, int cpu)
+{
+	uint64_t latest_ns = 0;
+
+	for (uint32_t i = 0; i < c->kinds.count; i++)
+		if (c->cpu[cpu].start[i].enabled > latest_ns)
+			latest_ns = c->cpu[cpu].start[i].enabled;
+	return latest_ns;
+}
+
+/* A clock of the kernel may go by its timer's ticks, and two reads follow each other. */
+static bool stands_still(struct cpu_state *s, uint64_t enabled_ns, uint64_t now_ns)
+{
+	if (enabled_ns == 0 || enabled_ns != s->enabled_ns) {
+		s->enabled_ns = enabled_ns;
+		s->since_ns = now_ns;
+	}
+	return now_ns - s->since_ns >= STILL_NS;
+}
+
+/*
+ * Linux takes the events off a CPU that goes, and does not bring them back with it: they
+ * can be read, and stand still. A CPU that was off at the start has none. To open them
+ * takes rights that were given up. -1: all is well.
+ */
+static int find_lost(struct tw_counters *c)
+{
+	const uint64_t now_ns = tw_now_ns();
+
+	for (int cpu = 0; cpu < c->cpus; cpu++) {
+		struct cpu_state *s = &c->state[cpu];
+
+		if (!s->ran)
+			s->since_ns = now_ns;
+		else if (s->off || stands_still(s, enabled_ns_of(c, cpu), now_ns))
+			return cpu;
+	}
+	return -1;
+}
+
+/* Counts of some CPUs would give others' energy to who ran there. */
+static int lose(struct tw_counters *c, int cpu, struct tw_err *err)
+{
+	c->lost = true;
+	counters_bpf__detach(c->skel);
+	return tw_fail(err, TW_UNSUPPORTED,
+		       "CPU %d came back without its counters: nothing is counted until "
+		       "tw-collector is started again",
+		       cpu);
+}
+
+static int read_rows(struct tw_counters *c, struct tw_err *err)
+{
+	const uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.cpus), &zero, c->cpu) < 0)
+		return tw_fail_errno(err, errno, "cannot read counts");
+	for (int cpu = 0; cpu < c->cpus; cpu++)
+		for (int i = 0; i < TW_COUNT_ROWS; i++) {
+			const struct tw_count *row = &c->cpu[cpu].row[i];
+
+			if (row->tgid != 0 && tw_counts_add(&c->counts, row->tgid,
+							    &row->of, false, err) < 0)
+				return -1;
+		}
+	return 0;
+}
+
+static int read_spilled(struct tw_counters *c, struct tw_err *err)
+{
+	const int fd = bpf_map__fd(c->skel->maps.spilled);
+	uint32_t tgid, *before = NULL;
+	struct tw_counts_of of;
+
+	for (; bpf_map_get_next_key(fd, before, &tgid) == 0; before = &tgid)
+		if (bpf_map_lookup_elem(fd, &tgid, &of) == 0 &&
+		    tw_counts_add(&c->counts, tgid, &of, true, err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
+		     struct tw_err *err)
+{
+	int cpu;
+
+	if (c->lost)
+		return 0;
+	if (tw_counts_begin(&c->counts, err) < 0)
+		return -1;
+	count_what_runs(c);
+	/* Rows last: one that gives way in between is in neither, not in both. */
+	if (read_spilled(c, err) < 0 || read_rows(c, err) < 0)
+		return -1;
+	cpu = find_lost(c);
+	if (cpu >= 0)
+		return lose(c, cpu, err);
+	tw_counts_tell(&c->counts, &c->kinds, bpf_map__fd(c->skel->maps.spilled), counted,
+		       arg);
+	return 0;
+}

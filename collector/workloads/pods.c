@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/workloads/pods.h"
+
+#include "collector/ask/ask.h"
+#include "collector/ask/ask_options.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/hash.h"
+#include "lib/http/http.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUCKETS 4096
+
+/* Messages that are taken at a time: the tick is not to wait. */
+#define DRAIN_MAX 4096
+
+/* Its texts lie behind it. */
+struct entry {
+	struct entry *next;
+	uint64_t round; /* in which it was last told */
+	const char *id;
+	struct tw_pod_names names;
+};
+
+struct tw_pods {
+	struct tw_ask *ask;
+	struct entry *bucket[BUCKETS];
+	struct tw_pods_stats stats;
+};
+
+/* ---- the table ---- */
+
+static struct entry **place_of(const struct tw_pods *p, const char *id)
+{
+	/* The table's own, whoever looks. */
+	struct entry **at =
+		(struct entry **)(uintptr_t)&p->bucket[tw_hash(id, strlen(id)) % BUCKETS];
+
+	while (*at != NULL && strcmp((*at)->id, id) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
+static char *add_text(char *to, const char **out, const char *text)
+{
+	const size_t len = strlen(text) + 1;
+
+	*out = memcpy(to, text, len);
+	return to + len;
+}
+
+static struct entry *make_entry(const struct tw_ask_names *n)
+{
+	const size_t len = strlen(n->id) + strlen(n->pod) + strlen(n->name_space) +
+			   strlen(n->container) + 4;
+	struct entry *e = malloc(sizeof(*e) + len);
+	char *at;
+
+	if (e == NULL)
+		return NULL;
+	e->next = NULL;
+	at = add_text((char *)(e + 1), &e->id, n->id);
+	at = add_text(at, &e->names.pod, n->pod);
+	at = add_text(at, &e->names.name_space, n->name_space);
+	add_text(at, &e->names.container, n->container);
+	return e;
+}
+
+static bool is_same(const struct entry *e, const struct tw_ask_names *n)
+{
+	return strcmp(e->names.pod, n->pod) == 0 &&
+	       strcmp(e->names.name_space, n->name_space) == 0 &&
+	       strcmp(e->names.container, n->container) == 0;
+}
+
+static void remove_at(struct tw_pods *p, struct entry **at)
+{
+	struct entry *e = *at;
+
+	*at = e->next;
+	free(e);
+	p->stats.known--;
+}
+
+/* Names of an id do not change, but for a static pod's whose file was. */
+static void take_names(struct tw_pods *p, const struct tw_ask_names *n)
+{
+	struct entry **at = place_of(p, n->id), *e;
+
+	if (*at != NULL && !is_same(*at, n)) {
+		remove_at(p, at);
+		at = place_of(p, n->id);
+	}
+	if (*at == NULL) {
+		e = p->stats.known < TW_PODS_MAX ? make_entry(n) : NULL;
+		if (e == NULL) {
+			p->stats.left_out++;
+			return;
+		}
+		*at = e;
+		p->stats.known++;
+	}
+	(*at)->round = p->stats.rounds;
+}
+
+/* A round more than it is told: whoever ended may be looked for just now. */
+static void end_round(struct tw_pods *p)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct entry **at = &p->bucket[i];
+
+		while (*at != NULL)
+			if ((*at)->round + 1 < p->stats.rounds)
+				remove_at(p, at);
+			else
+				at = &(*at)->next;
+	}
+	p->stats.rounds++;
+	p->stats.up = true;
+	p->stats.why[0] = '\0';
+}
+
+/* ---- asking ---- */
+
+/* Where Kubernetes puts what a pod may show of itself. */
+#define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+/* The one that is given, else the service account's, if it is there; else NULL. */
+static const char *file_of(const char *given, const char *account)
+{
+	if (given != NULL)
+		return given;
+	return access(account, R_OK) == 0 ? account : NULL;
+}
+
+int tw_pods_options_check(const struct tw_pods_options *o, struct tw_err *err)
+{
+	const char *const urls[] = { o->kubelet, o->kube_api };
+
+	if (o->kubelet != NULL && o->kube_api != NULL)
+		return tw_fail(err, TW_INVALID,
+			       "--kubelet and --kube-api: want one of both");
+	for (int i = 0; i < 2; i++)
+		if (urls[i] != NULL && strncmp(urls[i], "https://", 8) != 0 &&
+		    (!o->insecure || strncmp(urls[i], "http://", 7) != 0))
+			return tw_fail(err, TW_INVALID,
+				       "%s: want https://ADDR (http:// is for "
+				       "--kube-insecure)",
+				       i == 0 ? "--kubelet" : "--kube-api");
+	return 0;
+}
+
+static void add_url(struct tw_buf *url, const struct tw_pods_options *o, const char *node)
+{
+	const char *base = o->kubelet != NULL ? o->kubelet : o->kube_api;
+	size_t len = strlen(base);
+
+	while (len > 0 && base[len - 1] == '/')
+		len--;
+	tw_buf_add(url, base, len);
+	if (o->kubelet != NULL) {
+		tw_buf_adds(url, "/pods");
+	} else {
+		tw_buf_adds(url, "/api/v1/pods?fieldSelector=spec.nodeName%3D");
+		tw_http_escape(url, node);
+	}
+}
+
+int tw_pods_open(const struct tw_pods_options *o, const char *node,
+		 const struct tw_ask_config *ask, struct tw_pods **out,
+		 struct tw_err *err)
+{
+	struct tw_pods *p = calloc(1, sizeof(*p));
+	struct tw_buf url = { 0 };
+	int rc = -1;
+
+	if (p == NULL) {
+		tw_fail(err, TW_NOMEM, "pods");
+		goto out;
+	}
+	add_url(&url, o, node);
+	if (tw_buf_failed(&url)) {
+		tw_fail(err, TW_NOMEM, "pods");
+		goto out;
+	}
+	if (tw_ask_open(ask, "pods",
+			json_pack("{s:s,s:s*,s:s*,s:b,s:I}", "url", url.data, "token",
+				  file_of(o->token, ACCOUNT "token"), "ca",
+				  file_of(o->ca, ACCOUNT "ca.crt"), "insecure",
+				  o->insecure, "interval_ms", (json_int_t)o->interval_ms),
+			&p->ask, err) < 0)
+		goto out;
+	snprintf(p->stats.why, sizeof(p->stats.why), "not asked yet");
+
+	*out = p;
+	p = NULL;
+	rc = 0;
+out:
+	tw_buf_clear(&url);
+	tw_pods_close(p);
+	return rc;
+}
+
+void tw_pods_close(struct tw_pods *p)
+{
+	if (p == NULL)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (p->bucket[i] != NULL)
+			remove_at(p, &p->bucket[i]);
+	tw_ask_close(p->ask);
+	free(p);
+}
+
+int tw_pods_fd(const struct tw_pods *p)
+{
+	return tw_ask_fd(p->ask);
+}
+
+void tw_pods_drain(struct tw_pods *p)
+{
+	struct tw_ask_message m;
+
+	for (int i = 0; i < DRAIN_MAX && tw_ask_next(p->ask, &m); i++) {
+		if (m.kind == TW_ASK_NAMES)
+			take_names(p, &m.of.names);
+		else if (m.kind == TW_ASK_ALL_NAMES)
+			end_round(p);
+		if (m.kind != TW_ASK_FAILED)
+			continue;
+		p->stats.failures += tw_ask_fd(p->ask) >= 0 || p->stats.up;
+		p->stats.up = false;
+		snprintf(p->stats.why, sizeof(p->stats.why), "%s", m.why);
+		if (tw_ask_fd(p->ask) < 0)
+			return;
+	}
+}
+
+bool tw_pods_find(const struct tw_pods *p, const char *id, struct tw_pod_names *out)
+{
+	const struct entry *e = *place_of(p, id);
+
+	if (e != NULL)
+		*out = e->names;
+	return e != NULL;
+}
+
+void tw_pods_want(struct tw_pods *p)
+{
+	tw_ask_again(p->ask);
+}
+
+const struct tw_pods_stats *tw_pods_stats(const struct tw_pods *p)
+{
+	return &p->stats;
+}

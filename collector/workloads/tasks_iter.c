@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/iter.skel.h"
+#include "collector/workloads/bpf_events.h"
+#include "collector/workloads/bpf_fail.h"
+#include "collector/workloads/tasks.h"
+#include "collector/workloads/tasks_parts.h"
+#include "lib/core/err.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One read of the kernel's file gives at most 8 pages of records. */
+#define READ_BYTES 32768
+
+/*
+ * Records of a walk. The threads of a process are not side by side, nor surely behind
+ * their leader, so a table finds the process of a thread.
+ */
+struct iter {
+	struct tw_bpf_events *events;
+	struct iter_bpf *skel;
+	struct tw_task *task; /* processes first seen of a walk, in that order */
+	size_t count, size;
+	uint32_t *place;   /* by hash of tgid: in task, + 1; 0: free */
+	size_t place_size; /* a power of two, at least twice size */
+};
+
+static void close_iter(void *state)
+{
+	struct iter *it = state;
+
+	if (it == NULL)
+		return;
+	iter_bpf__destroy(it->skel);
+	tw_bpf_events_close(it->events);
+	free(it->task);
+	free(it->place);
+	free(it);
+}
+
+/* The place of a tgid, or the free one where it belongs. */
+static uint32_t *find_place(const struct iter *it, uint32_t tgid)
+{
+	size_t i = tgid * UINT32_C(2654435761) & (it->place_size - 1);
+
+	while (it->place[i] != 0 && it->task[it->place[i] - 1].tgid != tgid)
+		i = (i + 1) & (it->place_size - 1);
+	return &it->place[i];
+}
+
+static int grow(struct iter *it, struct tw_err *err)
+{
+	const size_t size = it->size != 0 ? it->size * 2 : 1024;
+	struct tw_task *task = realloc(it->task, size * sizeof(*task));
+	uint32_t *place;
+
+	if (task == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu processes", size);
+	it->task = task;
+	place = calloc(size * 2, sizeof(*place));
+	if (place == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu processes", size);
+	free(it->place);
+	it->place = place;
+	it->place_size = size * 2;
+	it->size = size;
+	for (size_t i = 0; i < it->count; i++)
+		*find_place(it, it->task[i].tgid) = (uint32_t)i + 1;
+	return 0;
+}
+
+/*
+ * Threads that had ended when the first of a process was seen: one that was seen itself
+ * may be among those that later ones tell of, where ids have begun anew.
+ */
+static int take(struct iter *it, const struct tw_thread *r, struct tw_err *err)
+{
+	uint32_t *place;
+	struct tw_task *t;
+	uint64_t cpu_ns;
+
+	if (it->count == it->size && grow(it, err) < 0)
+		return -1;
+	place = find_place(it, r->task.tgid);
+	if (*place == 0) {
+		it->task[it->count] = r->task;
+		it->task[it->count++].cpu_ns += r->dead_ns;
+		*place = (uint32_t)it->count;
+		return 0;
+	}
+	t = &it->task[*place - 1];
+	cpu_ns = t->cpu_ns + r->task.cpu_ns;
+	if ((r->task.flags & TW_TASK_THREAD) == 0)
+		*t = r->task;
+	t->cpu_ns = cpu_ns;
+	return 0;
+}
+
+static int read_records(struct iter *it, int fd, struct tw_err *err)
+{
+	struct tw_thread buf[READ_BYTES / sizeof(struct tw_thread)];
+	size_t have = 0;
+
+	for (;;) {
+		const ssize_t n = read(fd, (char *)buf + have, sizeof(buf) - have);
+		size_t whole;
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return tw_fail_errno(err, errno, "cannot read the BPF iterator");
+		if (n == 0)
+			return 0;
+		have += (size_t)n;
+		whole = have / sizeof(buf[0]);
+		for (size_t i = 0; i < whole; i++)
+			if (take(it, &buf[i], err) < 0)
+				return -1;
+		have -= whole * sizeof(buf[0]);
+		memmove(buf, &buf[whole], have);
+	}
+}
+
+static int load(struct iter *it, const struct tw_task_config *c, struct tw_err *err)
+{
+	int errnum;
+
+	it->skel = iter_bpf__open();
+	if (it->skel == NULL)
+		return tw_fail_errno(err, errno, "cannot open the BPF iterator");
+	it->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
+	if (tw_bpf_events_share(it->events, it->skel->maps.dead, err) < 0)
+		return -1;
+	errnum = -iter_bpf__load(it->skel);
+	if (errnum == 0)
+		errnum = -iter_bpf__attach(it->skel);
+	if (errnum != 0)
+		return tw_bpf_fail(err, errnum, "cannot load the BPF iterator");
+	return 0;
+}
+
+static int open_iter(const struct tw_task_config *c, void **state, struct tw_err *err)
+{
+	struct iter *it = calloc(1, sizeof(*it));
+
+	if (it == NULL)
+		return tw_fail(err, TW_NOMEM, "BPF iterator");
+	if (tw_bpf_events_open(c, &it->events, err) < 0 || load(it, c, err) < 0) {
+		close_iter(it);
+		return -1;
+	}
+	*state = it;
+	return 0;
+}
+
+/*
+ * Events first: what they tell of has left the list of tasks. A thread whose leader is
+ * not in the walk belongs to a process that began after its place had been passed.
+ */
+static int read_iter(void *state, const struct tw_task_sink *sink, struct tw_err *err)
+{
+	struct iter *it = state;
+	int fd = -1, rc = -1;
+
+	tw_bpf_events_drain(it->events, sink);
+	it->count = 0;
+	if (it->place != NULL)
+		memset(it->place, 0, it->place_size * sizeof(*it->place));
+	fd = bpf_iter_create(bpf_link__fd(it->skel->links.dump_task));
+	if (fd < 0) {
+		tw_fail_errno(err, errno, "cannot open the BPF iterator");
+		goto out;
+	}
+	if (read_records(it, fd, err) < 0)
+		goto out;
+	for (size_t i = 0; i < it->count && sink->alive != NULL; i++)
+		if ((it->task[i].flags & TW_TASK_THREAD) == 0)
+			sink->alive(sink->arg, &it->task[i]);
+
+	rc = 0;
+out:
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int fd_of_iter(const void *state)
+{
+	const struct iter *it = state;
+
+	return tw_bpf_events_fd(it->events);
+}
+
+static void drain_iter(void *state, const struct tw_task_sink *sink)
+{
+	struct iter *it = state;
+
+	tw_bpf_events_drain(it->events, sink);
+}
+
+static void stats_of_iter(const void *state, struct tw_task_stats *out)
+{
+	const struct iter *it = state;
+
+	tw_bpf_events_stats(it->events, out);
+}
+
+const struct tw_task_source tw_task_source_iter = {
+	.name = "bpf-iter",
+	.summary = "the kernel's BPF task iterator: exact, 0.6 us a task",
+	.tells_ends = true,
+	.open = open_iter,
+	.read = read_iter,
+	.fd = fd_of_iter,
+	.drain = drain_iter,
+	.stats = stats_of_iter,
+	.close = close_iter,
+};

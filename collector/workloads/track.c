@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/workloads/track.h"
+
+#define S UINT64_C(1000000000)
+
+/* After so long, and so many ticks, a counter may have been 0 more than once. */
+#define GAP_MAX_NS (60 * S)
+#define GAP_MAX_TICKS 10
+
+/* Counters are renewed each ms to each 2 s: what came at once may be of so long. */
+#define BURST_NS (2 * S)
+
+/* A counter of something that has power does not stand still for so long. */
+#define STILL_MAX_NS (30 * S)
+
+/* A power so many times and so far above the last one is believed if it is told twice. */
+#define STEP_TIMES 10.0
+#define STEP_W 50.0
+
+/* Well above the largest there is: a package 0.5 kW, a server 20 kW. */
+static const double limits_w[TW_ZONE_KIND_COUNT] = {
+	[TW_ZONE_PACKAGE] = 2000, [TW_ZONE_CORE] = 2000,   [TW_ZONE_UNCORE] = 1000,
+	[TW_ZONE_DRAM] = 1000,    [TW_ZONE_PSYS] = 10000,  [TW_ZONE_PLATFORM] = 50000,
+	[TW_ZONE_GPU] = 4000,     [TW_ZONE_OTHER] = 50000, [TW_ZONE_SENSOR] = 50000,
+};
+
+static struct tw_span untold(const char *why)
+{
+	return (struct tw_span){ .why = why };
+}
+
+static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t now_ns)
+{
+	t->based = true;
+	t->before_uj = energy_uj;
+	t->read_ns = t->since_ns = now_ns;
+}
+
+static bool is_possible(const struct tw_zone *z, uint64_t energy_uj, uint64_t over_ns)
+{
+	const uint64_t ns = over_ns > BURST_NS ? over_ns : BURST_NS;
+
+	return (double)energy_uj * 1e3 / (double)ns < limits_w[z->kind];
+}
+
+/* False: from before to now it was set to 0, or to whatever. */
+static bool grown(const struct tw_track *t, const struct tw_zone *z, uint64_t now_uj,
+		  uint64_t over_ns, uint64_t *out, bool *wrapped)
+{
+	*wrapped = now_uj < t->before_uj;
+	if (*wrapped && (z->range_uj == 0 || t->before_uj > z->range_uj))
+		return false;
+	*out = *wrapped ? z->range_uj - t->before_uj + now_uj + 1 : now_uj - t->before_uj;
+	return is_possible(z, *out, over_ns);
+}
+
+/* What a counter has grown since is of: it may be renewed less often than it is read. One
+ * that stands still for longer is that of something without power, or was dead. */
+static uint64_t moves_over(const struct tw_track *t, const struct tw_zone *z,
+			   uint64_t now_ns)
+{
+	const uint64_t since_ns = now_ns - t->since_ns;
+
+	return z->kind == TW_ZONE_UNCORE || since_ns > STILL_MAX_NS ? now_ns - t->read_ns
+								    : since_ns;
+}
+
+static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
+				   uint64_t now_ns, uint64_t over_ns)
+{
+	t->read_ns = now_ns;
+	if (!t->moved)
+		return untold("its counter has not moved yet");
+	if (now_ns - t->moved_ns > STILL_MAX_NS && z->kind != TW_ZONE_UNCORE)
+		return untold("its counter stands still");
+	return (struct tw_span){ .told = true,
+				 .over_ns = over_ns,
+				 .of_ns = z->kind == TW_ZONE_UNCORE ? over_ns : 0 };
+}
+
+static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
+				  uint64_t now_uj, uint64_t now_ns, uint64_t tick_ns)
+{
+	const uint64_t over_ns = t->based ? now_ns - t->read_ns : 0;
+	const uint64_t of_ns = moves_over(t, z, now_ns);
+	uint64_t energy_uj;
+	bool wrapped;
+
+	if (z->range_uj != 0 && now_uj > z->range_uj) {
+		t->refused++;
+		return untold("its counter is above its range");
+	}
+	if (!t->based) {
+		begin(t, now_uj, now_ns);
+		return untold("read once only");
+	}
+	if (over_ns > GAP_MAX_NS && over_ns > GAP_MAX_TICKS * tick_ns) {
+		begin(t, now_uj, now_ns);
+		t->resets++;
+		return untold("it was gone for too long");
+	}
+	if (now_uj == t->before_uj)
+		return stands_still(t, z, now_ns, over_ns);
+	if (!grown(t, z, now_uj, of_ns, &energy_uj, &wrapped)) {
+		begin(t, now_uj, now_ns);
+		t->resets++;
+		return untold("its counter was set to another value");
+	}
+	begin(t, now_uj, now_ns);
+	t->wraps += wrapped;
+	t->moved = true;
+	t->moved_ns = now_ns;
+	return (struct tw_span){
+		.told = true, .energy_uj = energy_uj, .over_ns = over_ns, .of_ns = of_ns
+	};
+}
+
+static bool is_step(const struct tw_track *t, double power_w)
+{
+	return t->power_w > 0 && power_w > STEP_TIMES * t->power_w &&
+	       power_w > t->power_w + STEP_W;
+}
+
+/* An answer that is read twice has been told once. */
+static bool is_doubtful(struct tw_track *t, const struct tw_reading *r)
+{
+	const bool again =
+		t->doubted && (r->sample == 0 || r->sample != t->doubted_sample);
+
+	if (!is_step(t, r->power_w) || again)
+		return false;
+	t->refused += !t->doubted;
+	t->doubted = true;
+	t->doubted_sample = r->sample;
+	return true;
+}
+
+static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
+				 const struct tw_reading *r, uint64_t tick_ns)
+{
+	const double power_w = r->power_w;
+	uint64_t energy_uj;
+	double uj;
+
+	if (!(power_w > 0) && !(z->estimated && power_w == 0)) {
+		t->refused++;
+		return untold("it tells 0 W");
+	}
+	if (!(power_w < limits_w[z->kind])) {
+		t->refused++;
+		return untold("it tells more W than there can be");
+	}
+	if (!z->estimated && is_doubtful(t, r))
+		return untold("its power jumped: waiting for another reading");
+	t->doubted = false;
+	t->power_w = power_w;
+	if (tick_ns == 0)
+		return untold("read once only");
+	uj = power_w * (double)tick_ns / 1e3 + t->carry_uj;
+	energy_uj = (uint64_t)uj;
+	t->carry_uj = uj - (double)energy_uj;
+	return (struct tw_span){
+		.told = true, .energy_uj = energy_uj, .over_ns = tick_ns, .of_ns = tick_ns
+	};
+}
+
+struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
+			     const struct tw_reading *r, uint64_t now_ns,
+			     uint64_t tick_ns)
+{
+	if (!r->there)
+		return untold(r->why);
+	if (z->tells_power)
+		return take_power(t, z, r, tick_ns);
+	return take_energy(t, z, r->energy_uj, now_ns, tick_ns);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPU time of processes that no look at /proc has seen: those that begin and end between
+ * two ticks, the last moments of others, and what hidepid hides. The kernel counts it
+ * with their cgroup, so it is charged there, to the process "ended":
+ *
+ *	own(g)	= growth of g's total less that of the cgroups known below it
+ *	owed(g)	= owed(g) + own(g) - growth of what was charged in g
+ *
+ * /proc tells times in ticks of some ms, cut off, so each living process of a cgroup may
+ * owe two of those (user and system); what is above that is charged. A process that moves
+ * is followed late: its time is missing in one cgroup and too much in another, so that no
+ * more is charged in all than all of them owe together. Time of a cgroup that came and
+ * went unknown is that of the nearest above it.
+ */
+#include "collector/system/proc_stat.h"
+#include "collector/workloads/workload_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So that what is below a cgroup comes right behind it. */
+static int compare_paths(const char *a, const char *b)
+{
+	while (*a == *b && *a != '\0') {
+		a++;
+		b++;
+	}
+	if (*a == *b)
+		return 0;
+	if (*a == '\0' || *b == '\0')
+		return *a == '\0' ? -1 : 1;
+	if (*a == '/' || *b == '/')
+		return *a == '/' ? -1 : 1;
+	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return compare_paths((*(struct tw_group *const *)a)->path,
+			     (*(struct tw_group *const *)b)->path);
+}
+
+static bool is_below(const char *path, const char *top)
+{
+	const size_t len = strlen(top);
+
+	return strcmp(top, "/") == 0 ||
+	       (strncmp(path, top, len) == 0 && path[len] == '/');
+}
+
+/* Cgroups whose path is known, in order. Without memory none. */
+static size_t list_groups(struct tw_workloads *t)
+{
+	const size_t all = t->level[TW_LEVEL_CGROUP].count;
+	size_t count = 0;
+
+	if (all > t->paths_size) {
+		struct tw_group **at =
+			realloc(t->paths, 2 * all * sizeof(struct tw_group *));
+
+		if (at == NULL)
+			return 0;
+		t->paths = at;
+		t->paths_size = 2 * all;
+	}
+	for (struct tw_workload *w = t->level[TW_LEVEL_CGROUP].first; w != NULL;
+	     w = w->next) {
+		struct tw_group *g = (struct tw_group *)w;
+
+		if (g->path[0] != '\0')
+			t->paths[count++] = g;
+	}
+	if (count > 1)
+		qsort(t->paths, count, sizeof(struct tw_group *), by_path);
+	return count;
+}
+
+static struct tw_group *above(struct tw_group *before, const struct tw_group *g)
+{
+	while (before != NULL && !is_below(g->path, before->path))
+		before = before->unseen.above;
+	return before;
+}
+
+/*
+ * What the kernel counted since the last tick. Of a cgroup that is new all of it, but not
+ * more than those above had: it may be one that was there and empty.
+ */
+static void read_growth(const struct tw_workloads *t, struct tw_group *g)
+{
+	struct tw_unseen *u = &g->unseen;
+	const uint64_t before_ns = u->total_ns;
+	/* One that could not be read for a while goes on from where it was. */
+	const bool known = u->known || before_ns > 0;
+
+	u->grown_ns = 0;
+	u->known = tw_cgroup_tree_cpu_ns(t->tree, g->path, &u->total_ns);
+	if (!u->known)
+		return;
+	if (known) {
+		u->grown_ns = u->total_ns > before_ns ? u->total_ns - before_ns : 0;
+	} else if (t->tick > 0 && u->above != NULL && u->above->unseen.known) {
+		u->grown_ns = u->above->unseen.grown_ns < u->total_ns
+				      ? u->above->unseen.grown_ns
+				      : u->total_ns;
+	} else {
+		/* What was charged until now was of before, too. */
+		u->charged_ns = g->w.used.cpu_ns;
+	}
+}
+
+/* own - charged, of each; what cannot be read is its parent's. Those below come first. */
+static int64_t settle_owed(struct tw_workloads *t, size_t count)
+{
+	int64_t all_ns = 0;
+
+	for (size_t i = 0; i < count; i++)
+		t->paths[i]->unseen.own_ns = (int64_t)t->paths[i]->unseen.grown_ns;
+	for (size_t i = count; i-- > 0;) {
+		struct tw_group *g = t->paths[i];
+		struct tw_unseen *u = &g->unseen;
+
+		u->owed_ns += u->own_ns - (int64_t)(g->w.used.cpu_ns - u->charged_ns);
+		u->charged_ns = g->w.used.cpu_ns;
+		if (u->above != NULL)
+			u->above->unseen.own_ns -= (int64_t)u->grown_ns;
+		if (!u->known && u->above != NULL) {
+			u->above->unseen.own_ns += u->owed_ns;
+			u->owed_ns = 0;
+		} else if (!u->known) {
+			u->owed_ns = 0;
+		}
+		all_ns += u->owed_ns;
+	}
+	return all_ns;
+}
+
+static void charge(struct tw_workloads *t, struct tw_group *g, uint64_t ns)
+{
+	struct tw_process *rest = tw_group_rest(t, g);
+	const uint64_t before_ns = g->w.used.cpu_ns;
+
+	if (rest == NULL) {
+		t->dropped++;
+		return;
+	}
+	tw_process_more(t, rest, ns);
+	/* What there was no memory for is owed still. */
+	g->unseen.owed_ns -= (int64_t)(g->w.used.cpu_ns - before_ns);
+	t->unseen_ns += g->w.used.cpu_ns - before_ns;
+	g->unseen.charged_ns = g->w.used.cpu_ns;
+}
+
+void tw_workloads_unseen(struct tw_workloads *t)
+{
+	const int64_t cut_ns = 2 * INT64_C(1000000000) / tw_proc_ticks_per_s();
+	struct tw_group *before = NULL;
+	int64_t all_ns;
+	size_t count;
+
+	if (t->source->tells_ends)
+		return;
+	count = list_groups(t);
+	for (size_t i = 0; i < count; i++) {
+		struct tw_group *g = t->paths[i];
+
+		g->unseen.above = above(before, g);
+		read_growth(t, g);
+		before = g;
+	}
+	all_ns = settle_owed(t, count);
+	for (size_t i = 0; i < count && all_ns > 0; i++) {
+		const int64_t more_ns =
+			t->paths[i]->unseen.owed_ns - cut_ns * t->paths[i]->w.members;
+		const int64_t ns = more_ns < all_ns ? more_ns : all_ns;
+
+		if (ns <= 0)
+			continue;
+		charge(t, t->paths[i], (uint64_t)ns);
+		all_ns -= ns;
+	}
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/predict/derived.h"
+#include "estimator/predict/registry.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A weighted sum of other models, over columns derived from the features:
+ *
+ *	watts = bias + sum over members of weight * member(columns)
+ *
+ * within [floor, ceiling]. There are two forms in one file: `alone` takes a row by
+ * itself; `series` (may be absent) takes rows of a series that have a row of it before
+ * them, and may look back.
+ *
+ *	{"ensemble": {"floor": a, "ceiling": b, "step_ms": t, "alone": F, "series": F}}
+ *	F: {"bias": b, "columns": [[feature, from, to], ..], "members": [M, ..]}
+ *	M: {"weight": w, "columns": [i, ..], "predictor": "trees", "model": {..}}
+ */
+#define ROOT "ensemble"
+#define MEMBERS_MAX 64
+#define BLOCK 16 /* rows whose columns are computed at a time */
+
+struct member {
+	const struct tw_predictor *predictor;
+	void *state;
+	double weight;
+	uint32_t *place; /* its features, among the form's columns */
+};
+
+struct form {
+	struct tw_derived *column;
+	size_t columns;
+	struct member *member;
+	size_t members;
+	double bias;
+	size_t back; /* the farthest row that a column looks at */
+};
+
+struct ensemble {
+	struct form alone, series; /* series without members: there is none */
+	double floor, ceiling, step_ms;
+};
+
+static void form_release(struct form *f)
+{
+	for (size_t i = 0; i < f->members; i++) {
+		if (f->member[i].state != NULL)
+			f->member[i].predictor->free(f->member[i].state);
+		free(f->member[i].place);
+	}
+	free(f->member);
+	free(f->column);
+}
+
+static void free_state(void *state)
+{
+	struct ensemble *e = state;
+
+	if (e == NULL)
+		return;
+	form_release(&e->alone);
+	form_release(&e->series);
+	free(e);
+}
+
+/* ---- reading ---- */
+
+/* m->place, and the names that the member knows its columns by. */
+static int read_places(const json_t *obj, const char *where, const struct form *f,
+		       const struct tw_strs *features, struct member *m,
+		       struct tw_strs *names, struct tw_err *err)
+{
+	char name[TW_DERIVED_NAME];
+	const json_t *list;
+
+	if (tw_json_array(obj, where, "columns", false, &list, err) < 0)
+		return -1;
+	if (json_array_size(list) > TW_DERIVED_MAX)
+		return tw_fail(err, TW_INVALID, "%s.columns: %zu, limit is %d", where,
+			       json_array_size(list), TW_DERIVED_MAX);
+	m->place = calloc(json_array_size(list) + 1, sizeof(*m->place));
+	if (m->place == NULL)
+		return tw_fail(err, TW_NOMEM, "%s.columns", where);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *v = json_array_get(list, i);
+
+		if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+		    (size_t)json_integer_value(v) >= f->columns)
+			return tw_fail(
+				err, TW_INVALID,
+				"%s.columns[%zu]: expected the place of one of %zu "
+				"columns",
+				where, i, f->columns);
+		m->place[i] = (uint32_t)json_integer_value(v);
+		tw_derived_name(&f->column[m->place[i]],
+				(const char *const *)features->at, name);
+		if (tw_strs_adds(names, name, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Any predictor but this one: nothing is nested in itself. */
+static int read_predictor(const json_t *obj, const char *where, struct member *m,
+			  struct tw_err *err)
+{
+	const char *name;
+
+	if (tw_json_text(obj, where, "predictor", false, &name, err) < 0)
+		return -1;
+	m->predictor = tw_predictor_find(name);
+	if (m->predictor == NULL || m->predictor == &tw_predictor_ensemble)
+		return tw_fail(err, TW_UNSUPPORTED, "%s.predictor: no '%.64s' in it",
+			       where, name);
+	return 0;
+}
+
+static int read_member(const json_t *obj, const char *where, const struct form *f,
+		       const struct tw_strs *features, struct member *m,
+		       struct tw_err *err)
+{
+	struct tw_strs names = { 0 };
+	struct tw_buf text = { 0 };
+	const json_t *model;
+	int rc = -1;
+
+	if (!json_is_object(obj)) {
+		tw_fail(err, TW_PARSE, "%s: expected an object, got %s", where,
+			tw_json_type_name(obj));
+		goto out;
+	}
+	if (tw_json_number(obj, where, "weight", false, &m->weight, err) < 0 ||
+	    read_predictor(obj, where, m, err) < 0 ||
+	    read_places(obj, where, f, features, m, &names, err) < 0 ||
+	    tw_json_object(obj, where, "model", false, &model, err) < 0)
+		goto out;
+	tw_buf_add_json(&text, model);
+	if (tw_buf_failed(&text)) {
+		tw_fail(err, TW_NOMEM, "%s.model", where);
+		goto out;
+	}
+	if (m->predictor->load(text.data, text.len, &names, &m->state, err) < 0) {
+		tw_err_wrap(err, "%s.model", where);
+		goto out;
+	}
+
+	rc = 0;
+out:
+	tw_buf_clear(&text);
+	tw_strs_clear(&names);
+	return rc;
+}
+
+static int read_columns(const json_t *obj, const char *where, size_t features,
+			uint32_t back, struct form *f, struct tw_err *err)
+{
+	struct tw_derived column[TW_DERIVED_MAX];
+
+	if (tw_derived_read(obj, where, "columns", features, back, column, &f->columns,
+			    err) < 0)
+		return -1;
+	f->column = calloc(f->columns + 1, sizeof(*f->column));
+	if (f->column == NULL)
+		return tw_fail(err, TW_NOMEM, "%s.columns", where);
+	memcpy(f->column, column, f->columns * sizeof(*column));
+	for (size_t i = 0; i < f->columns; i++)
+		if (f->column[i].to > f->back)
+			f->back = f->column[i].to;
+	return 0;
+}
+
+static int read_form(const json_t *obj, const char *where, uint32_t back,
+		     const struct tw_strs *features, struct form *f, struct tw_err *err)
+{
+	const json_t *list;
+	char place[128];
+
+	if (tw_json_number(obj, where, "bias", false, &f->bias, err) < 0 ||
+	    read_columns(obj, where, features->count, back, f, err) < 0 ||
+	    tw_json_array(obj, where, "members", false, &list, err) < 0)
+		return -1;
+	if (json_array_size(list) == 0 || json_array_size(list) > MEMBERS_MAX)
+		return tw_fail(err, TW_INVALID, "%s.members: %zu, want 1 to %d", where,
+			       json_array_size(list), MEMBERS_MAX);
+	f->member = calloc(json_array_size(list), sizeof(*f->member));
+	if (f->member == NULL)
+		return tw_fail(err, TW_NOMEM, "%s.members", where);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		snprintf(place, sizeof(place), "%s.members[%zu]", where, i);
+		f->members++;
+		if (read_member(json_array_get(list, i), place, f, features,
+				&f->member[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_ensemble(const json_t *root, const struct tw_strs *features,
+			 struct ensemble *e, struct tw_err *err)
+{
+	const json_t *obj, *alone, *series = NULL;
+
+	if (tw_json_object(root, "", ROOT, false, &obj, err) < 0 ||
+	    tw_json_number(obj, ROOT, "floor", false, &e->floor, err) < 0 ||
+	    tw_json_number(obj, ROOT, "ceiling", false, &e->ceiling, err) < 0 ||
+	    tw_json_object(obj, ROOT, "alone", false, &alone, err) < 0 ||
+	    tw_json_object(obj, ROOT, "series", true, &series, err) < 0)
+		return -1;
+	if (!(e->floor <= e->ceiling))
+		return tw_fail(err, TW_INVALID, ROOT ": floor %g is above ceiling %g",
+			       e->floor, e->ceiling);
+	if (read_form(alone, ROOT ".alone", 0, features, &e->alone, err) < 0)
+		return -1;
+	if (series == NULL)
+		return 0;
+	if (tw_json_number(obj, ROOT, "step_ms", false, &e->step_ms, err) < 0)
+		return -1;
+	if (e->step_ms <= 0.0)
+		return tw_fail(err, TW_INVALID, ROOT ".step_ms: %g, want more than 0",
+			       e->step_ms);
+	return read_form(series, ROOT ".series", TW_DERIVED_BACK_MAX, features,
+			 &e->series, err);
+}
+
+static int load(const char *text, size_t len, const struct tw_strs *features,
+		void **state, struct tw_err *err)
+{
+	struct ensemble *e = NULL;
+	json_t *root = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(text, len, "", &root, err) < 0)
+		goto out;
+	e = calloc(1, sizeof(*e));
+	if (e == NULL) {
+		tw_fail(err, TW_NOMEM, ROOT);
+		goto out;
+	}
+	if (read_ensemble(root, features, e, err) < 0)
+		goto out;
+
+	*state = e;
+	e = NULL;
+	rc = 0;
+out:
+	free_state(e);
+	json_decref(root);
+	return rc;
+}
+
+/* ---- predicting ---- */
+
+/* Up to BLOCK rows, all of one form. */
+static void predict_block(const struct form *f, const struct tw_rows *in, size_t first,
+			  size_t rows, const size_t *history, double *watts)
+{
+	double x[BLOCK * TW_DERIVED_MAX], part[BLOCK];
+	struct tw_rows columns = {
+		.x = x, .rows = rows, .stride = f->columns, .categories = in->categories
+	};
+
+	for (size_t r = 0; r < rows; r++) {
+		for (size_t c = 0; c < f->columns; c++)
+			x[r * f->columns + c] = tw_derived_value(&f->column[c], in,
+								 first + r, history[r]);
+		watts[r] = f->bias;
+	}
+	for (size_t i = 0; i < f->members; i++) {
+		const struct member *m = &f->member[i];
+
+		columns.place = m->place;
+		m->predictor->predict(m->state, &columns, part);
+		for (size_t r = 0; r < rows; r++)
+			watts[r] += m->weight * part[r];
+	}
+}
+
+static const struct form *form_of(const struct ensemble *e, const struct tw_rows *in,
+				  size_t r, size_t *history)
+{
+	*history = e->series.members > 0
+			   ? tw_derived_history(in, r, e->step_ms, e->series.back)
+			   : 0;
+	return *history > 0 ? &e->series : &e->alone;
+}
+
+static void predict(const void *state, const struct tw_rows *in, double *watts)
+{
+	const struct ensemble *e = state;
+	size_t history[BLOCK], rows;
+
+	for (size_t first = 0; first < in->rows; first += rows) {
+		const struct form *f = form_of(e, in, first, &history[0]);
+
+		for (rows = 1; rows < BLOCK && first + rows < in->rows; rows++)
+			if (form_of(e, in, first + rows, &history[rows]) != f)
+				break;
+		predict_block(f, in, first, rows, history, watts + first);
+		for (size_t r = first; r < first + rows; r++)
+			watts[r] = isnan(watts[r])
+					   ? e->floor
+					   : fmin(fmax(watts[r], e->floor), e->ceiling);
+	}
+}
+
+static size_t back(const void *state)
+{
+	const struct ensemble *e = state;
+
+	return e->series.back;
+}
+
+static uint64_t form_ns(const struct form *f)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < f->members; i++)
+		sum += tw_predictor_row_ns(f->member[i].predictor, f->member[i].state);
+	return sum;
+}
+
+static uint64_t row_ns(const void *state)
+{
+	const struct ensemble *e = state;
+	const uint64_t alone = form_ns(&e->alone), series = form_ns(&e->series);
+
+	return alone > series ? alone : series;
+}
+
+const struct tw_predictor tw_predictor_ensemble = {
+	.name = "ensemble",
+	.summary = "a weighted sum of models, with a form that looks back in a series",
+	.load = load,
+	.predict = predict,
+	.free = free_state,
+	.back = back,
+	.row_ns = row_ns,
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/predict/categories.h"
+#include "estimator/predict/registry.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * Linear model, in the form in which Kepler takes weights (docs/wire.md):
+ *
+ *	watts = bias + sum of categories + sum_j weight_j * x_j / scale_j
+ *
+ * where a term is 0 if its scale is 0 or its feature is absent or NaN.
+ *
+ *	{"All_Weights": {"Bias_Weight": b, "Categorical_Variables": {..},
+ *	                 "Numerical_Variables": {"<feature>": {"scale": s, "weight": w}}}}
+ *
+ * Exactly the model's features must be there; categories: estimator/predict/categories.h.
+ */
+struct linear {
+	double bias;
+	struct tw_category_weights categories;
+	size_t count;
+	double slope[]; /* weight / scale; 0 where scale is 0 */
+};
+
+#define ROOT "All_Weights"
+#define NUMERIC ROOT ".Numerical_Variables"
+
+static int read_slope(const json_t *numeric, const char *feature, double *out,
+		      struct tw_err *err)
+{
+	char where[sizeof(NUMERIC) + 128];
+	const json_t *entry;
+	double scale, weight;
+
+	if (tw_json_object(numeric, NUMERIC, feature, false, &entry, err) < 0)
+		return -1;
+	snprintf(where, sizeof(where), NUMERIC ".%s", feature);
+	if (tw_json_number(entry, where, "scale", false, &scale, err) < 0 ||
+	    tw_json_number(entry, where, "weight", false, &weight, err) < 0)
+		return -1;
+	if (scale < 0.0)
+		return tw_fail(err, TW_INVALID, "%s.scale: %g is below 0", where, scale);
+	*out = scale != 0.0 ? weight / scale : 0.0;
+	if (!isfinite(*out))
+		return tw_fail(err, TW_INVALID, "%s: weight / scale is not finite",
+			       where);
+	return 0;
+}
+
+static int read_linear(const json_t *root, const struct tw_strs *features,
+		       struct linear *l, struct tw_err *err)
+{
+	const json_t *weights, *numeric;
+
+	if (tw_json_object(root, "", ROOT, false, &weights, err) < 0 ||
+	    tw_json_number(weights, ROOT, "Bias_Weight", true, &l->bias, err) < 0 ||
+	    tw_category_weights_read(weights, ROOT, "Categorical_Variables",
+				     &l->categories, err) < 0 ||
+	    tw_json_object(weights, ROOT, "Numerical_Variables", false, &numeric, err) <
+		    0)
+		return -1;
+	for (l->count = 0; l->count < features->count; l->count++)
+		if (read_slope(numeric, features->at[l->count], &l->slope[l->count],
+			       err) < 0)
+			return -1;
+	if (json_object_size(numeric) != l->count)
+		return tw_fail(err, TW_INVALID,
+			       NUMERIC ": %zu features, the model has %zu",
+			       json_object_size(numeric), l->count);
+	return 0;
+}
+
+static void free_state(void *state)
+{
+	struct linear *l = state;
+
+	if (l == NULL)
+		return;
+	tw_category_weights_release(&l->categories);
+	free(l);
+}
+
+static int load(const char *text, size_t len, const struct tw_strs *features,
+		void **state, struct tw_err *err)
+{
+	json_t *root = NULL;
+	struct linear *l = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(text, len, "", &root, err) < 0)
+		goto out;
+	l = calloc(1, sizeof(*l) + features->count * sizeof(l->slope[0]));
+	if (l == NULL) {
+		tw_fail(err, TW_NOMEM, "linear model of %zu features", features->count);
+		goto out;
+	}
+	if (read_linear(root, features, l, err) < 0)
+		goto out;
+	*state = l;
+	l = NULL;
+	rc = 0;
+out:
+	free_state(l);
+	json_decref(root);
+	return rc;
+}
+
+static void predict(const void *state, const struct tw_rows *in, double *watts)
+{
+	const struct linear *l = state;
+	const double bias =
+		l->bias + tw_category_weights_sum(&l->categories, in->categories);
+
+	for (size_t r = 0; r < in->rows; r++)
+		watts[r] = bias;
+	for (size_t c = 0; c < l->count; c++) {
+		const uint32_t column = in->place != NULL ? in->place[c] : (uint32_t)c;
+		const double *x = in->x + column;
+
+		if (column == UINT32_MAX)
+			continue;
+		for (size_t r = 0; r < in->rows; r++) {
+			const double v = x[r * in->stride];
+
+			watts[r] += isnan(v) ? 0.0 : l->slope[c] * v;
+		}
+	}
+}
+
+const struct tw_predictor tw_predictor_linear = {
+	.name = "linear",
+	.summary = "a bias and a weight for each feature",
+	.load = load,
+	.predict = predict,
+	.free = free_state,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/clock.h"
+
+#include <time.h>
+
+static uint64_t read_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+uint64_t tw_now_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t tw_boot_ns(void)
+{
+	return read_ns(CLOCK_BOOTTIME);
+}
+
+uint64_t tw_now_ms(void)
+{
+	return tw_now_ns() / 1000000;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/num.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num_digits.h"
+
+#include <errno.h>
+#include <float.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longest number text that is read; the digits beyond 17 hardly matter, but count. */
+#define NUMBER_MAX 768
+
+/* Powers of ten that a double holds exactly. */
+static const double exact_powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+				       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+				       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+
+#define EXACT_POWER_MAX 22
+#define EXACT_MANTISSA_MAX ((uint64_t)1 << 53)
+#define MANTISSA_DIGITS 19 /* as many as always fit 64 bits */
+
+static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
+static locale_t c_locale; /* written once; (locale_t)0 only without memory */
+
+static void make_locale(void)
+{
+	c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+}
+
+static locale_t use_c_locale(void)
+{
+	pthread_once(&locale_once, make_locale);
+	return c_locale != (locale_t)0 ? uselocale(c_locale) : (locale_t)0;
+}
+
+static void leave_c_locale(locale_t before)
+{
+	if (before != (locale_t)0)
+		uselocale(before);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* What the grammar has found: value = mantissa * 10^exponent, if `exact`. */
+struct scanned {
+	uint64_t mantissa;
+	int exponent;
+	bool negative;
+	bool exact; /* all digits are in the mantissa */
+};
+
+/* Digits from s on, into the mantissa, which may overflow. Returns the first other. */
+static const char *scan_digits(const char *s, const char *end, uint64_t *mantissa)
+{
+	uint64_t m = *mantissa;
+
+	for (; s < end && is_digit(*s); s++)
+		m = m * 10 + (uint64_t)(*s - '0');
+	*mantissa = m;
+	return s;
+}
+
+/* NULL: there is none. */
+static const char *scan_exponent(const char *s, const char *end, struct scanned *n)
+{
+	bool negative = false;
+	const char *start;
+	int value = 0;
+
+	if (s < end && (*s == '+' || *s == '-'))
+		negative = *s++ == '-';
+	for (start = s; s < end && is_digit(*s); s++)
+		if (value < 10000)
+			value = value * 10 + (*s - '0');
+	n->exponent += negative ? -value : value;
+	return s > start ? s : NULL;
+}
+
+/*
+ * JSON's grammar: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+ * Returns where it ends; NULL if it is no number.
+ */
+static const char *scan(const char *s, const char *end, struct scanned *n)
+{
+	const char *start, *point;
+	ptrdiff_t digits;
+
+	*n = (struct scanned){ 0 };
+	if (s < end && *s == '-') {
+		n->negative = true;
+		s++;
+	}
+	start = s;
+	s = scan_digits(s, end, &n->mantissa);
+	digits = s - start;
+	if (digits == 0 || (digits > 1 && *start == '0'))
+		return NULL;
+	if (s < end && *s == '.') {
+		point = ++s;
+		s = scan_digits(s, end, &n->mantissa);
+		if (s == point)
+			return NULL;
+		digits += s - point;
+		n->exponent -= s - point < 10000 ? (int)(s - point) : 10000;
+	}
+	/* Zeros in front count too: then the slow way is taken without need. */
+	n->exact = digits <= MANTISSA_DIGITS;
+	if (s < end && (*s == 'e' || *s == 'E'))
+		return scan_exponent(s + 1, end, n);
+	return s;
+}
+
+/* Correctly rounded by the C library, for what is out of the fast path's reach. */
+static bool parse_slowly(const char *s, size_t len, double *out)
+{
+	char text[NUMBER_MAX + 1];
+	locale_t before;
+	double v;
+
+	if (len > NUMBER_MAX)
+		return false;
+	memcpy(text, s, len);
+	text[len] = '\0';
+	before = use_c_locale();
+	v = strtod(text, NULL);
+	leave_c_locale(before);
+	if (!isfinite(v))
+		return false;
+	*out = v;
+	return true;
+}
+
+static bool convert(const struct scanned *n, const char *s, size_t len, double *out)
+{
+	double v;
+
+	/* Mantissa and power are exact, so one operation rounds once (Clinger 1990). */
+	if (!n->exact || n->mantissa > EXACT_MANTISSA_MAX ||
+	    n->exponent > EXACT_POWER_MAX || n->exponent < -EXACT_POWER_MAX)
+		return parse_slowly(s, len, out);
+	v = (double)n->mantissa;
+	if (n->exponent >= 0)
+		v *= exact_powers[n->exponent];
+	else
+		v /= exact_powers[-n->exponent];
+	*out = n->negative ? -v : v;
+	return true;
+}
+
+size_t tw_scan_double(const char *s, size_t len, double *out)
+{
+	struct scanned n;
+	const char *end = scan(s, s + len, &n);
+
+	return end != NULL && convert(&n, s, (size_t)(end - s), out) ? (size_t)(end - s)
+								     : 0;
+}
+
+bool tw_parse_double(const char *s, size_t len, double *out)
+{
+	struct scanned n;
+
+	return scan(s, s + len, &n) == s + len && convert(&n, s, len, out);
+}
+
+static bool is_text(const char *s, size_t len, const char *text)
+{
+	return len == strlen(text) && memcmp(s, text, len) == 0;
+}
+
+bool tw_parse_sample(const char *s, size_t len, double *out)
+{
+	if (is_text(s, len, "NaN")) {
+		*out = NAN;
+		return true;
+	}
+	if (is_text(s, len, "+Inf") || is_text(s, len, "Inf") ||
+	    is_text(s, len, "-Inf")) {
+		*out = s[0] == '-' ? -INFINITY : INFINITY;
+		return true;
+	}
+	if (len > 1 && s[0] == '+' && s[1] != '-') {
+		s++;
+		len--;
+	}
+	return tw_parse_double(s, len, out);
+}
+
+int tw_parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out,
+		 struct tw_err *err)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	if (!is_digit(s[0]) || *end != '\0' || errno != 0 || v < min || v > max)
+		return tw_fail(err, TW_INVALID,
+			       "'%.64s' is not a number from %" PRIu32 " to %" PRIu32, s,
+			       min, max);
+	*out = (uint32_t)v;
+	return 0;
+}
+
+bool tw_parse_u64(const char *s, size_t len, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		const unsigned digit = (unsigned)(unsigned char)s[i] - '0';
+
+		if (digit > 9 || v > (UINT64_MAX - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	if (len == 0)
+		return false;
+	*out = v;
+	return true;
+}
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static int parse_with_unit(const char *s, const struct unit *units, size_t count,
+			   const char *what, uint64_t *out, struct tw_err *err)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	if (is_digit(s[0]) && errno == 0) {
+		for (size_t i = 0; i < count; i++) {
+			if (strcmp(end, units[i].name) != 0 ||
+			    v > UINT64_MAX / units[i].factor)
+				continue;
+			*out = v * units[i].factor;
+			return 0;
+		}
+	}
+	return tw_fail(err, TW_INVALID, "'%.64s' is not %s", s, what);
+}
+
+int tw_parse_duration_ms(const char *s, uint64_t *out, struct tw_err *err)
+{
+	static const struct unit units[] = {
+		{ "", 1000 },       { "ms", 1 },          { "s", 1000 },
+		{ "m", 60 * 1000 }, { "h", 3600 * 1000 },
+	};
+
+	return parse_with_unit(s, units, sizeof(units) / sizeof(units[0]),
+			       "a duration such as 250ms, 3s, 2m or 1h", out, err);
+}
+
+int tw_parse_size_bytes(const char *s, uint64_t *out, struct tw_err *err)
+{
+	static const struct unit units[] = {
+		{ "", 1 },
+		{ "KiB", (uint64_t)1 << 10 },
+		{ "MiB", (uint64_t)1 << 20 },
+		{ "GiB", (uint64_t)1 << 30 },
+	};
+
+	return parse_with_unit(s, units, sizeof(units) / sizeof(units[0]),
+			       "a size such as 4096, 64KiB or 1MiB", out, err);
+}
+
+size_t tw_format_double(char out[TW_DOUBLE_TEXT], double v)
+{
+	int len = (int)tw_format_digits(out, v);
+	locale_t before;
+
+	if (len > 0)
+		return (size_t)len;
+	before = use_c_locale();
+	/* 15 digits are the shortest, zeros left out, but where a double has fewer. */
+	for (int digits = fabs(v) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
+		len = snprintf(out, TW_DOUBLE_TEXT, "%.*g", digits, v);
+		if (digits == 17 || strtod(out, NULL) == v)
+			break;
+	}
+	leave_c_locale(before);
+	return (size_t)len;
+}
+
+void tw_buf_add_double(struct tw_buf *b, double v)
+{
+	char text[TW_DOUBLE_TEXT];
+
+	tw_buf_add(b, text, tw_format_double(text, v));
+}

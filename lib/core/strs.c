@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/strs.h"
+
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more text, which may be copied. */
+static int prepare(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
+{
+	if (len > 0 && memchr(s, '\0', len) != NULL)
+		return tw_fail(err, TW_INVALID, "text with a NUL byte");
+	if (l->count == l->size) {
+		size_t size = l->size != 0 ? l->size * 2 : 8;
+		char **at = realloc(l->at, size * sizeof(*at));
+
+		if (at == NULL)
+			return tw_fail(err, TW_NOMEM, "list of %zu texts", size);
+		l->at = at;
+		l->size = size;
+	}
+	return 0;
+}
+
+/* copy: NULL if there was no memory for it. */
+static int put(struct tw_strs *l, char *copy, size_t len, struct tw_err *err)
+{
+	if (copy == NULL)
+		return tw_fail(err, TW_NOMEM, "text of %zu bytes", len);
+	l->at[l->count++] = copy;
+	return 0;
+}
+
+int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
+{
+	char *copy;
+
+	if (prepare(l, s, len, err) < 0)
+		return -1;
+	copy = malloc(len + 1);
+	if (copy != NULL) {
+		if (len > 0)
+			memcpy(copy, s, len);
+		copy[len] = '\0';
+	}
+	return put(l, copy, len, err);
+}
+
+int tw_strs_add_in(struct tw_strs *l, struct tw_arena *a, const char *s, size_t len,
+		   struct tw_err *err)
+{
+	if (prepare(l, s, len, err) < 0)
+		return -1;
+	return put(l, tw_arena_text(a, s, len), len, err);
+}
+
+int tw_strs_adds(struct tw_strs *l, const char *s, struct tw_err *err)
+{
+	return tw_strs_add(l, s, strlen(s), err);
+}
+
+ptrdiff_t tw_strs_find(const struct tw_strs *l, const char *s)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(l->at[i], s) == 0)
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+bool tw_strs_has(const struct tw_strs *l, const char *s)
+{
+	return tw_strs_find(l, s) >= 0;
+}
+
+int tw_strs_split(struct tw_strs *l, const char *text, struct tw_err *err)
+{
+	while (*text != '\0') {
+		size_t len, skip = strspn(text, " \t");
+
+		text += skip;
+		len = strcspn(text, ",");
+		skip = len;
+		while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+			len--;
+		if (len > 0 && tw_strs_add(l, text, len, err) < 0)
+			return -1;
+		text += skip;
+		text += *text == ',';
+	}
+	return 0;
+}
+
+int tw_strs_copy(struct tw_strs *to, const struct tw_strs *from, struct tw_err *err)
+{
+	struct tw_strs copy = { 0 };
+
+	for (size_t i = 0; i < from->count; i++) {
+		if (tw_strs_adds(&copy, from->at[i], err) < 0) {
+			tw_strs_clear(&copy);
+			return -1;
+		}
+	}
+	tw_strs_clear(to);
+	*to = copy;
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void tw_strs_sort(struct tw_strs *l)
+{
+	if (l->count > 1)
+		qsort(l->at, l->count, sizeof(l->at[0]), by_text);
+}
+
+void tw_strs_clear(struct tw_strs *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->at[i]);
+	free(l->at);
+	*l = (struct tw_strs){ 0 };
+}
+
+void tw_strs_drop(struct tw_strs *l)
+{
+	free(l->at);
+	*l = (struct tw_strs){ 0 };
+}

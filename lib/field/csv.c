@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/field/csv.h"
+
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/intern.h"
+#include "lib/core/num.h"
+#include "lib/field/csv_cell.h"
+#include "lib/field/dataset.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Seconds since the epoch that still are a date: the year 5138. */
+#define TIME_MAX_S 1e11
+
+/* Names of the 0.6 generation. Their values are in today's units, whatever they say. */
+static const struct {
+	const char *old, *name;
+} renamed[] = {
+	{ "bpf_cpu_time_us", "bpf_cpu_time_ms" },
+	{ "cpu_instr", "cpu_instructions" },
+};
+
+enum kind {
+	KIND_IGNORED,
+	KIND_TIME,
+	KIND_ID,
+	KIND_VALUE,
+};
+
+struct table {
+	enum kind kind[TW_CSV_COLS_MAX];
+	const char *name[TW_CSV_COLS_MAX]; /* in texts */
+	double *value[TW_CSV_COLS_MAX];    /* columns of data; KIND_VALUE */
+	size_t cols;
+	bool has_time, has_id;
+	struct tw_intern texts; /* names and ids */
+	const char **id;        /* of each row; equal ids have equal addresses */
+	struct tw_dataset data;
+};
+
+static const char *canonical_name(const char *name)
+{
+	for (size_t i = 0; i < COUNT(renamed); i++)
+		if (strcmp(renamed[i].old, name) == 0)
+			return renamed[i].name;
+	return name;
+}
+
+static int add_name(struct table *t, const struct tw_csv_cells *c, struct tw_err *err)
+{
+	const char *name = tw_intern(&t->texts, c->text, c->text_len, err);
+	enum kind kind = KIND_VALUE;
+
+	if (name == NULL)
+		return -1;
+	if (t->cols == TW_CSV_COLS_MAX)
+		return tw_fail(err, TW_INVALID, "line 1: more than %d columns",
+			       TW_CSV_COLS_MAX);
+	if (strlen(name) != c->text_len || (name[0] == '\0' && t->cols > 0))
+		return tw_fail(err, TW_INVALID, "line 1: column %zu has no name",
+			       t->cols + 1);
+	if (name[0] == '\0')
+		kind = KIND_IGNORED;
+	else if (strcmp(name, "timestamp") == 0)
+		kind = KIND_TIME;
+	else if (strcmp(name, "id") == 0)
+		kind = KIND_ID;
+	if ((kind == KIND_TIME && t->has_time) || (kind == KIND_ID && t->has_id))
+		return tw_fail(err, TW_INVALID, "line 1: column '%s' twice", name);
+	t->has_time |= kind == KIND_TIME;
+	t->has_id |= kind == KIND_ID;
+	t->kind[t->cols] = kind;
+	t->name[t->cols++] = canonical_name(name);
+	return 0;
+}
+
+static int read_header(struct table *t, struct tw_csv_cells *c, struct tw_err *err)
+{
+	while (tw_csv_cells_next(c, err)) {
+		if (add_name(t, c, err) < 0)
+			return -1;
+		if (!c->ends_row)
+			continue;
+		if (!t->has_time)
+			return tw_fail(err, TW_PARSE, "line 1: no column 'timestamp'");
+		return 0;
+	}
+	return tw_fail(err, TW_PARSE, "line 1: no header");
+}
+
+/* Rows that follow; c is a copy of the reader's place. */
+static int count_rows(struct tw_csv_cells c, size_t cols, size_t *rows,
+		      struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+	size_t cells = 0, n = 0;
+	int rc = -1;
+
+	c.unquoted = (struct tw_buf){ 0 };
+	while (tw_csv_cells_next(&c, &why)) {
+		cells++;
+		if (!c.ends_row)
+			continue;
+		if (cells != cols) {
+			tw_fail(err, TW_PARSE, "line %zu: %zu cells, the header has %zu",
+				c.row_line, cells, cols);
+			goto out;
+		}
+		if (++n > TW_CSV_ROWS_MAX) {
+			tw_fail(err, TW_INVALID, "more than %zu rows", TW_CSV_ROWS_MAX);
+			goto out;
+		}
+		cells = 0;
+	}
+	if (why.code != TW_OK) {
+		*err = why;
+		goto out;
+	}
+	*rows = n;
+	rc = 0;
+out:
+	tw_csv_cells_release(&c);
+	return rc;
+}
+
+static int fail_cell(const struct table *t, const struct tw_csv_cells *c, size_t col,
+		     const char *what, struct tw_err *err)
+{
+	return tw_fail(err, TW_PARSE, "line %zu, column '%s': '%.*s' is not a %s",
+		       c->row_line, t->name[col],
+		       c->text_len < 60 ? (int)c->text_len : 60, c->text, what);
+}
+
+static int read_cell(struct table *t, const struct tw_csv_cells *c, size_t row,
+		     size_t col, struct tw_err *err)
+{
+	double v;
+
+	switch (t->kind[col]) {
+	case KIND_ID:
+		t->id[row] = tw_intern(&t->texts, c->text, c->text_len, err);
+		if (t->id[row] == NULL)
+			return -1;
+		if (strlen(t->id[row]) != c->text_len)
+			return tw_fail(err, TW_PARSE, "line %zu: id with a NUL byte",
+				       c->row_line);
+		return 0;
+	case KIND_TIME:
+		if (!tw_parse_double(c->text, c->text_len, &v) || v < 0 || v > TIME_MAX_S)
+			return fail_cell(t, c, col, "time in seconds", err);
+		t->data.time_ms[row] = (int64_t)(v * 1e3 + 0.5);
+		return 0;
+	case KIND_VALUE:
+		if (!tw_parse_double(c->text, c->text_len, &t->value[col][row]))
+			return fail_cell(t, c, col, "number", err);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int read_rows(struct table *t, struct tw_csv_cells *c, struct tw_err *err)
+{
+	for (size_t row = 0; row < t->data.rows; row++) {
+		for (size_t col = 0; col < t->cols; col++) {
+			if (!tw_csv_cells_next(c, err))
+				return -1;
+			if (read_cell(t, c, row, col, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/* What decides the place of a row. */
+struct order {
+	int64_t time_ms;
+	const char *id;
+	size_t row;
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+
+	return x == y ? 0 : strcmp(x, y);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->time_ms != y->time_ms)
+		return x->time_ms < y->time_ms ? -1 : 1;
+	return x->id == y->id ? 0 : strcmp(x->id, y->id);
+}
+
+static void reorder(const struct order *order, size_t rows, double *v, double *spare)
+{
+	memcpy(spare, v, rows * sizeof(*v));
+	for (size_t r = 0; r < rows; r++)
+		v[r] = spare[order[r].row];
+}
+
+/* Numbers for the ids, in order of their texts. */
+static int number_ids(struct table *t, struct tw_err *err)
+{
+	size_t rows = t->data.rows, n = 0;
+	const char **sorted = calloc(rows + 1, sizeof(*sorted));
+	int rc = -1;
+
+	if (sorted == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu ids", rows);
+		goto out;
+	}
+	memcpy(sorted, t->id, rows * sizeof(*sorted));
+	qsort(sorted, rows, sizeof(*sorted), compare_texts);
+	for (size_t r = 0; r < rows; r++) {
+		if (r > 0 && sorted[r] == sorted[r - 1])
+			continue;
+		if (tw_strs_adds(&t->data.ids, sorted[r], err) < 0)
+			goto out;
+		sorted[n++] = sorted[r];
+	}
+	for (size_t r = 0; r < rows; r++) {
+		const char **at =
+			bsearch(&t->id[r], sorted, n, sizeof(*sorted), compare_texts);
+
+		t->data.id[r] = (uint32_t)(at - sorted);
+	}
+	rc = 0;
+out:
+	free(sorted);
+	return rc;
+}
+
+static int sort_rows(struct table *t, struct tw_err *err)
+{
+	size_t rows = t->data.rows;
+	struct order *order = calloc(rows + 1, sizeof(*order));
+	double *spare = calloc(rows + 1, sizeof(*spare));
+	int rc = -1;
+
+	if (order == NULL || spare == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu rows", rows);
+		goto out;
+	}
+	for (size_t r = 0; r < rows; r++)
+		order[r] = (struct order){ t->data.time_ms[r], t->has_id ? t->id[r] : "",
+					   r };
+	qsort(order, rows, sizeof(*order), compare_rows);
+	for (size_t r = 0; r < rows; r++) {
+		if (r > 0 && compare_rows(&order[r], &order[r - 1]) == 0) {
+			tw_fail(err, TW_INVALID,
+				"row %zu repeats row %zu: time %" PRId64 " ms%s%.60s",
+				order[r].row + 1, order[r - 1].row + 1, order[r].time_ms,
+				t->has_id ? ", id " : "", order[r].id);
+			goto out;
+		}
+		t->data.time_ms[r] = order[r].time_ms;
+		if (t->has_id)
+			t->id[r] = order[r].id;
+	}
+	for (size_t i = 0; i < t->data.cols; i++)
+		reorder(order, rows, t->data.col[i].v, spare);
+	rc = 0;
+out:
+	free(spare);
+	free(order);
+	return rc;
+}
+
+static int make_columns(struct table *t, size_t rows, struct tw_err *err)
+{
+	if (tw_dataset_init(&t->data, rows, t->has_id, err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->cols; i++)
+		if (t->kind[i] == KIND_VALUE &&
+		    tw_dataset_add(&t->data, t->name[i], &t->value[i], err) < 0)
+			return tw_err_wrap(err, "line 1");
+	t->id = calloc(rows + 1, sizeof(*t->id));
+	if (t->id == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", rows);
+	return 0;
+}
+
+int tw_csv_read(const char *data, size_t len, struct tw_dataset *out, struct tw_err *err)
+{
+	struct tw_csv_cells cells = { .data = data, .len = len };
+	struct table *t = calloc(1, sizeof(*t));
+	size_t rows;
+	int rc = -1;
+
+	if (t == NULL) {
+		tw_fail(err, TW_NOMEM, "table");
+		goto out;
+	}
+	if (read_header(t, &cells, err) < 0 ||
+	    count_rows(cells, t->cols, &rows, err) < 0 ||
+	    make_columns(t, rows, err) < 0 || read_rows(t, &cells, err) < 0 ||
+	    sort_rows(t, err) < 0 || (t->has_id && number_ids(t, err) < 0))
+		goto out;
+	*out = t->data;
+	t->data = (struct tw_dataset){ 0 };
+	rc = 0;
+out:
+	tw_csv_cells_release(&cells);
+	if (t != NULL) {
+		tw_dataset_release(&t->data);
+		tw_intern_release(&t->texts);
+		free(t->id);
+	}
+	free(t);
+	return rc;
+}
+
+int tw_csv_load(const char *path, struct tw_dataset *out, struct tw_err *err)
+{
+	char *data = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(path, TW_CSV_BYTES_MAX, &data, &len, err) < 0)
+		goto out;
+	if (tw_csv_read(data, len, out, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(data);
+	return rc;
+}

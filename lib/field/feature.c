@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/field/feature.h"
+
+#include "lib/core/strs.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct tw_feature features[] = {
+	{ "accelerator_intel_qat", "utilisation" },
+	{ "bpf_block_irq", "softirqs/s" },
+	{ "bpf_cpu_time_ms", "ms/s" },
+	{ "bpf_net_rx_irq", "softirqs/s" },
+	{ "bpf_net_tx_irq", "softirqs/s" },
+	{ "bpf_page_cache_hit", "hits/s" },
+	{ "cache_miss", "events/s" },
+	{ "cpu_cycles", "events/s" },
+	{ "cpu_instructions", "events/s" },
+	{ "cpu_scaling_frequency_hertz", "Hz" },
+	{ "node_context_switches", "switches/s" },
+	{ "node_cpu_irq_ms", "ms/s" },
+	{ "node_cpu_nice_ms", "ms/s" },
+	{ "node_cpu_softirq_ms", "ms/s" },
+	{ "node_cpu_system_ms", "ms/s" },
+	{ "node_cpu_user_ms", "ms/s" },
+	{ "node_info", "" },
+	{ "node_interrupts", "interrupts/s" },
+	{ "node_page_faults", "faults/s" },
+};
+
+/*
+ * cpu_instr and irq_* are the names in requests of Kepler up to 0.5.3
+ * (pkg/config/types.go); the others are of its metrics and of old models.
+ */
+static const struct tw_feature_old old_names[] = {
+	{ "block_irq", "bpf_block_irq", 1.0 },
+	{ "bpf_cpu_time_us", "bpf_cpu_time_ms", 1e-3 },
+	{ "cpu_instr", "cpu_instructions", 1.0 },
+	{ "irq_block", "bpf_block_irq", 1.0 },
+	{ "irq_net_rx", "bpf_net_rx_irq", 1.0 },
+	{ "irq_net_tx", "bpf_net_tx_irq", 1.0 },
+	{ "net_rx_irq", "bpf_net_rx_irq", 1.0 },
+	{ "net_tx_irq", "bpf_net_tx_irq", 1.0 },
+};
+
+_Static_assert(COUNT(old_names) <= 32, "sets of old names are bits of an unsigned");
+
+static const char *const accelerator_only[] = { "accelerator_intel_qat" };
+static const char *const basic[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit",
+				     "cache_miss", "cpu_cycles", "cpu_instructions" };
+static const char *const bpf_irq[] = { "bpf_block_irq", "bpf_cpu_time_ms",
+				       "bpf_net_rx_irq", "bpf_net_tx_irq",
+				       "bpf_page_cache_hit" };
+static const char *const bpf_only[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit" };
+static const char *const counter_irq[] = { "bpf_block_irq",  "bpf_net_rx_irq",
+					   "bpf_net_tx_irq", "cache_miss",
+					   "cpu_cycles",     "cpu_instructions" };
+static const char *const counter_only[] = { "cache_miss", "cpu_cycles",
+					    "cpu_instructions" };
+static const char *const full[] = { "accelerator_intel_qat",
+				    "bpf_block_irq",
+				    "bpf_cpu_time_ms",
+				    "bpf_net_rx_irq",
+				    "bpf_net_tx_irq",
+				    "bpf_page_cache_hit",
+				    "cache_miss",
+				    "cpu_cycles",
+				    "cpu_instructions",
+				    "cpu_scaling_frequency_hertz",
+				    "node_info" };
+static const char *const node_cpu[] = { "node_context_switches", "node_cpu_irq_ms",
+					"node_cpu_nice_ms",      "node_cpu_softirq_ms",
+					"node_cpu_system_ms",    "node_cpu_user_ms",
+					"node_interrupts",       "node_page_faults" };
+static const char *const node_cpu_freq[] = { "cpu_scaling_frequency_hertz",
+					     "node_context_switches",
+					     "node_cpu_irq_ms",
+					     "node_cpu_nice_ms",
+					     "node_cpu_softirq_ms",
+					     "node_cpu_system_ms",
+					     "node_cpu_user_ms",
+					     "node_interrupts",
+					     "node_page_faults" };
+static const char *const workload_only[] = { "accelerator_intel_qat",
+					     "bpf_block_irq",
+					     "bpf_cpu_time_ms",
+					     "bpf_net_rx_irq",
+					     "bpf_net_tx_irq",
+					     "bpf_page_cache_hit",
+					     "cache_miss",
+					     "cpu_cycles",
+					     "cpu_instructions" };
+
+static const struct tw_feature_group groups[] = {
+	{ "AcceleratorOnly", accelerator_only, COUNT(accelerator_only), false },
+	{ "BPFIRQ", bpf_irq, COUNT(bpf_irq), false },
+	{ "BPFOnly", bpf_only, COUNT(bpf_only), false },
+	{ "Basic", basic, COUNT(basic), false },
+	{ "CounterIRQCombined", counter_irq, COUNT(counter_irq), false },
+	{ "CounterOnly", counter_only, COUNT(counter_only), false },
+	{ "Full", full, COUNT(full), false },
+	{ "NodeCPU", node_cpu, COUNT(node_cpu), true },
+	{ "NodeCPUFreq", node_cpu_freq, COUNT(node_cpu_freq), true },
+	{ "ThirdParty", NULL, 0, false },
+	{ "WorkloadOnly", workload_only, COUNT(workload_only), false },
+};
+
+static const char *const outputs[] = {
+	[TW_ABS_POWER] = "AbsPower",
+	[TW_DYN_POWER] = "DynPower",
+};
+
+_Static_assert(COUNT(outputs) == TW_OUTPUT_COUNT, "every output needs a name");
+
+const struct tw_feature *tw_feature_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(features); i++)
+		if (strcmp(features[i].name, name) == 0)
+			return &features[i];
+	return NULL;
+}
+
+bool tw_feature_is_work(const char *name)
+{
+	static const char *const states[] = { "cpu_scaling_frequency_hertz",
+					      "node_info" };
+
+	for (size_t i = 0; i < COUNT(states); i++)
+		if (strcmp(states[i], name) == 0)
+			return false;
+	return true;
+}
+
+bool tw_feature_is_counter(const char *name)
+{
+	static const char *const counters[] = { "cache_miss", "cpu_cycles",
+						"cpu_instructions" };
+
+	for (size_t i = 0; i < COUNT(counters); i++)
+		if (strcmp(counters[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool tw_feature_list_unproven(const struct tw_strs *names)
+{
+	return tw_strs_has(names, "cpu_ref_cycles") &&
+	       tw_strs_has(names, "bpf_cpu_time_ms");
+}
+
+size_t tw_feature_old_count(void)
+{
+	return COUNT(old_names);
+}
+
+const struct tw_feature_old *tw_feature_old_at(size_t i)
+{
+	assert(i < COUNT(old_names));
+	return &old_names[i];
+}
+
+const struct tw_feature_old *tw_feature_old_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(old_names); i++)
+		if (strcmp(old_names[i].name, name) == 0)
+			return &old_names[i];
+	return NULL;
+}
+
+const struct tw_feature_old *tw_feature_old_alias(const struct tw_strs *names, size_t i)
+{
+	const struct tw_feature_old *old = tw_feature_old_find(names->at[i]);
+
+	if (old == NULL || old->factor != 1.0 || tw_strs_has(names, old->feature))
+		return NULL;
+	return old;
+}
+
+size_t tw_feature_group_count(void)
+{
+	return COUNT(groups);
+}
+
+const struct tw_feature_group *tw_feature_group_at(size_t i)
+{
+	assert(i < COUNT(groups));
+	return &groups[i];
+}
+
+const struct tw_feature_group *tw_feature_group_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(groups); i++)
+		if (strcmp(groups[i].name, name) == 0)
+			return &groups[i];
+	return NULL;
+}
+
+bool tw_feature_group_valid(const struct tw_feature_group *g, const struct tw_strs *names)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (!tw_strs_has(names, g->features[i]))
+			return false;
+	return true;
+}
+
+const char *tw_output_name(enum tw_output o)
+{
+	assert((unsigned)o < TW_OUTPUT_COUNT);
+	return outputs[o];
+}
+
+bool tw_output_find(const char *name, enum tw_output *out)
+{
+	for (size_t i = 0; i < COUNT(outputs); i++) {
+		if (strcmp(outputs[i], name) == 0) {
+			*out = (enum tw_output)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_name(const char *const *names, size_t cols, const char *name,
+		      size_t *out)
+{
+	for (size_t c = 0; c < cols; c++)
+		if (strcmp(names[c], name) == 0) {
+			*out = c;
+			return true;
+		}
+	return false;
+}
+
+size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component c)
+{
+	static const char *const compute[] = { "cpu_instructions", "bpf_cpu_time_ms",
+					       "node_cpu_user_ms" };
+	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit",
+					      "node_page_faults" };
+	const char *const *wanted = c == TW_DRAM ? memory : compute;
+	size_t place = 0;
+
+	for (size_t i = 0; i < 3 && !find_name(names, cols, wanted[i], &place); i++)
+		continue;
+	return place;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/http.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/http_head.h"
+#include "lib/http/http_setup.h"
+#include "lib/http/url.h"
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_MAX ((size_t)64 << 20)
+#define REASON_MAX ((size_t)64 << 10)
+
+struct tw_http {
+	CURL *handle;
+};
+
+/* An answer as it comes. */
+struct receiver {
+	const struct tw_http_call *call;
+	CURL *handle;
+	struct tw_buf body;
+	struct tw_http_head head;
+	size_t max, taken;
+	bool begun;
+	bool over, refused;   /* by the sink */
+	struct tw_err reason; /* of that */
+};
+
+int tw_http_init(struct tw_err *err)
+{
+	CURLcode e = curl_global_init(CURL_GLOBAL_DEFAULT);
+
+	if (e != CURLE_OK)
+		return tw_fail(err, TW_UNSUPPORTED, "libcurl: %s", curl_easy_strerror(e));
+	return 0;
+}
+
+int tw_http_open(struct tw_http **out, struct tw_err *err)
+{
+	struct tw_http *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "HTTP client");
+	s->handle = curl_easy_init();
+	if (s->handle == NULL) {
+		free(s);
+		return tw_fail(err, TW_NOMEM, "HTTP client");
+	}
+	*out = s;
+	return 0;
+}
+
+void tw_http_close(struct tw_http *s)
+{
+	if (s == NULL)
+		return;
+	curl_easy_cleanup(s->handle);
+	free(s);
+}
+
+static long status_of(CURL *h)
+{
+	long status = 0;
+
+	return curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status
+										 : 0;
+}
+
+static bool goes_to_sink(const struct receiver *r)
+{
+	const long status = r->call->sink != NULL ? status_of(r->handle) : 0;
+
+	return status == 200 || (status == 206 && r->call->from > 0);
+}
+
+static int begin(struct receiver *r)
+{
+	struct tw_http_answer head = { .status = (unsigned)status_of(r->handle),
+				       .from = r->head.from };
+
+	r->begun = true;
+	if (head.status == 206 && head.from != r->call->from)
+		return tw_fail(&r->reason, TW_INVALID,
+			       "asked from byte %llu on, it sends from %llu on",
+			       (unsigned long long)r->call->from,
+			       (unsigned long long)head.from);
+	memcpy(head.etag, r->head.etag, sizeof(head.etag));
+	return r->call->begin != NULL
+		       ? r->call->begin(r->call->sink_arg, &head, &r->reason)
+		       : 0;
+}
+
+/* libcurl counts anything but n as a failure. */
+static size_t receive(char *data, size_t size, size_t n, void *arg)
+{
+	struct receiver *r = arg;
+
+	(void)size; /* always 1 */
+	if (n > r->max - r->taken) {
+		r->over = true;
+		return 0;
+	}
+	r->taken += n;
+	if (goes_to_sink(r)) {
+		r->refused = (!r->begun && begin(r) < 0) ||
+			     r->call->sink(r->call->sink_arg, data, n, &r->reason) < 0;
+		return r->refused ? 0 : n;
+	}
+	if (r->call->sink != NULL && r->body.len + n > REASON_MAX)
+		return n; /* enough of an error's text */
+	tw_buf_add(&r->body, data, n);
+	return tw_buf_failed(&r->body) ? 0 : n;
+}
+
+static size_t take_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct receiver *r = arg;
+	const struct tw_http_call *c = r->call;
+
+	(void)size; /* always 1 */
+	tw_http_head_take(&r->head, line, n);
+	for (size_t i = 0; i < c->wanted_count; i++)
+		tw_http_header_take(&c->wanted[i], line, n);
+	return n;
+}
+
+/* What becomes of the answer is ours to see. */
+static CURLcode set_receiver(CURL *h, struct receiver *r)
+{
+	CURLcode e = curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, receive);
+
+	if (e == CURLE_OK)
+		e = curl_easy_setopt(h, CURLOPT_WRITEDATA, r);
+	if (e == CURLE_OK)
+		e = curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, take_header);
+	if (e == CURLE_OK)
+		e = curl_easy_setopt(h, CURLOPT_HEADERDATA, r);
+	return e;
+}
+
+static int fail_call(struct tw_err *err, enum tw_code code, const struct tw_http_call *c,
+		     const char *why)
+{
+	char url[TW_URL_SHOWN];
+
+	const char *method = c->method != NULL ? c->method
+			     : c->body != NULL ? "POST"
+					       : "GET";
+
+	return tw_fail(err, code, "%s %s: %s", method, tw_url_show(c->url, url), why);
+}
+
+static enum tw_code code_of(CURLcode e)
+{
+	switch (e) {
+	case CURLE_OUT_OF_MEMORY:
+		return TW_NOMEM;
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		return TW_INVALID;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CERTPROBLEM:
+		return TW_DENIED;
+	default:
+		return TW_IO;
+	}
+}
+
+static int fail_curl(struct tw_err *err, CURLcode e, const struct tw_http_call *c,
+		     const struct receiver *r, const char *text)
+{
+	if (r->refused)
+		return fail_call(err, r->reason.code, c, r->reason.text);
+	if (r->over)
+		return fail_call(err, TW_INVALID, c, "the answer is over the limit");
+	if (e == CURLE_ABORTED_BY_CALLBACK)
+		return fail_call(err, TW_IO, c, "stopped");
+	return fail_call(err, tw_buf_failed(&r->body) ? TW_NOMEM : code_of(e), c,
+			 *text != '\0' ? text : curl_easy_strerror(e));
+}
+
+/* "application/zip; x=y" is "application/zip". */
+static void copy_type(CURL *h, char out[static 64])
+{
+	const char *type = NULL;
+	size_t len = 0;
+
+	if (curl_easy_getinfo(h, CURLINFO_CONTENT_TYPE, &type) == CURLE_OK &&
+	    type != NULL)
+		len = strcspn(type, "; \t");
+	if (len > 63)
+		len = 63;
+	if (len > 0)
+		memcpy(out, type, len);
+	out[len] = '\0';
+}
+
+static int take_answer(CURL *h, struct receiver *r, struct tw_http_answer *out,
+		       struct tw_err *err)
+{
+	struct tw_http_answer answer = { 0 };
+	curl_off_t wait_s = 0;
+	const long status = status_of(h);
+
+	if (status == 0)
+		return fail_call(err, TW_IO, r->call, "no status");
+	if (curl_easy_getinfo(h, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
+		answer.retry_after_s = (uint64_t)wait_s;
+	answer.status = (unsigned)status;
+	copy_type(h, answer.content_type);
+	memcpy(answer.etag, r->head.etag, sizeof(answer.etag));
+	answer.from = r->head.from;
+	answer.body = tw_buf_detach(&r->body, &answer.len);
+	if (answer.body == NULL)
+		return fail_call(err, TW_NOMEM, r->call, "out of memory");
+	*out = answer;
+	return 0;
+}
+
+int tw_http_call(const struct tw_http_call *c, struct tw_http_answer *out,
+		 struct tw_err *err)
+{
+	struct receiver r = { .call = c,
+			      .max = c->answer_max != 0 ? c->answer_max : ANSWER_MAX };
+	char text[CURL_ERROR_SIZE] = "";
+	struct curl_slist *headers = NULL;
+	CURLcode e;
+	CURL *h;
+	int rc = -1;
+
+	h = c->session != NULL ? c->session->handle : curl_easy_init();
+	if (h == NULL) {
+		tw_fail(err, TW_NOMEM, "HTTP client");
+		goto out;
+	}
+	r.handle = h;
+	curl_easy_reset(h); /* keeps the connections */
+	e = curl_easy_setopt(h, CURLOPT_ERRORBUFFER, text);
+	if (e == CURLE_OK)
+		e = tw_http_setup(h, c, &headers);
+	if (e == CURLE_OK)
+		e = set_receiver(h, &r);
+	if (e == CURLE_OK)
+		e = curl_easy_perform(h);
+	if (e != CURLE_OK) {
+		fail_curl(err, e, c, &r, text);
+		goto out;
+	}
+	if (take_answer(h, &r, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&r.body);
+	curl_slist_free_all(headers);
+	if (h != NULL && c->session == NULL)
+		curl_easy_cleanup(h);
+	else if (h != NULL)
+		curl_easy_reset(h); /* what it was told to use is gone now */
+	return rc;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/httpd.h"
+
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/http/httpd_exchange.h"
+#include "lib/http/httpd_guard.h"
+#include "lib/http/httpd_listen.h"
+#include "lib/http/httpd_stats.h"
+#include "lib/http/httpd_work.h"
+#include "lib/http/web.h"
+
+#include <limits.h>
+#include <microhttpd.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 1024
+#define IDLE_TIMEOUT_MS 10000
+#define BODY_MAX ((size_t)1 << 20)
+#define CLOSE_WAIT_S 5
+
+static void on_connection(void *cls, struct MHD_Connection *c, void **context,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct tw_httpd *s = cls;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = i != NULL ? tw_guard_add(s->guard, i->connect_fd, s) : NULL;
+		tw_http_stats_connection(s->config.stats, 1);
+	} else {
+		tw_guard_drop(s->guard, *context);
+		*context = NULL;
+		tw_http_stats_connection(s->config.stats, -1);
+	}
+}
+
+/* Decode "%41" in place. A NUL would cut the text short, and what follows go unseen. */
+static size_t unescape(void *cls, struct MHD_Connection *c, char *s)
+{
+	size_t len = MHD_http_unescape(s);
+
+	(void)cls;
+	(void)c;
+	for (char *nul = memchr(s, '\0', len); nul != NULL; nul = memchr(s, '\0', len))
+		*nul = '\1';
+	return len;
+}
+
+static unsigned cpu_count(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) < 1)
+		return 1;
+	return (unsigned)CPU_COUNT(&set);
+}
+
+/* The library gives no more than the session, which leads to the connection. */
+static int get_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
+			   int authority_count, const gnutls_pk_algorithm_t *algorithms,
+			   int algorithm_count, gnutls_pcert_st **chain, unsigned *count,
+			   gnutls_privkey_t *key)
+{
+	struct MHD_Connection *c = gnutls_session_get_ptr(session);
+	const struct tw_guarded *connection = c != NULL ? tw_exchange_guarded(c) : NULL;
+	const struct tw_httpd *s;
+
+	(void)authorities;
+	(void)authority_count;
+	(void)algorithms;
+	(void)algorithm_count;
+	if (connection == NULL)
+		return -1;
+	s = tw_guard_owner(connection);
+	return tw_web_certificate(s->web, chain, count, key);
+}
+
+static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
+{
+	const struct tw_httpd_config *c = &s->config;
+	unsigned flags =
+		c->callers_thread ? 0u : MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
+	const bool tls = s->web != NULL && tw_web_tls(s->web);
+	const char *ca = tls ? tw_web_client_ca(s->web) : NULL;
+	unsigned pool = c->threads != 0 ? c->threads : cpu_count();
+
+	if (c->callers_thread)
+		pool = 0;
+	if (pool > c->connections_max)
+		pool = c->connections_max;
+	if (c->thread_per_connection) {
+		flags |= MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
+		pool = 0;
+	} else {
+		flags |= MHD_USE_EPOLL;
+	}
+	if (tls)
+		flags |= MHD_USE_TLS;
+	if (s->work != NULL)
+		flags |= MHD_ALLOW_SUSPEND_RESUME;
+	return MHD_start_daemon(
+		flags, 0, NULL, NULL, tw_exchange_request, s, MHD_OPTION_LISTEN_SOCKET,
+		fd, MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
+		MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)((c->idle_timeout_ms + 999) / 1000),
+		MHD_OPTION_NOTIFY_COMPLETED, tw_exchange_completed, s,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, s, MHD_OPTION_THREAD_POOL_SIZE,
+		pool > 1 ? pool : 0u,
+		/* The list ends at the first of these that is not wanted. */
+		tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, get_certificate,
+		MHD_OPTION_HTTPS_PRIORITIES, tls ? tw_web_priorities(s->web) : NULL,
+		ca != NULL ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, ca,
+		MHD_OPTION_END);
+}
+
+static void set_defaults(struct tw_httpd_config *c)
+{
+	if (c->connections_max == 0)
+		c->connections_max = CONNECTIONS_MAX;
+	if (c->idle_timeout_ms == 0)
+		c->idle_timeout_ms = IDLE_TIMEOUT_MS;
+	if (c->body_max == 0)
+		c->body_max = BODY_MAX;
+}
+
+/* Where each connection has a thread, or all requests have one, slow ones do as well. */
+static bool needs_work(const struct tw_httpd_config *c)
+{
+	bool slow = false;
+
+	for (size_t i = 0; i < c->route_count; i++)
+		slow |= c->routes[i]->slow;
+	return slow && !c->thread_per_connection && !c->callers_thread;
+}
+
+int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
+		  struct tw_err *err)
+{
+	struct tw_httpd *s;
+	int fd;
+
+	s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "HTTP server");
+	s->config = *c;
+	set_defaults(&s->config);
+	atomic_init(&s->in_progress, 0);
+	atomic_init(&s->closing, false);
+
+	if (c->web_config != NULL &&
+	    tw_web_open(c->web_config, c->web_changed, c->app, &s->web, err) < 0)
+		goto fail;
+	if (needs_work(c) && tw_httpd_work_open(c->app, &s->work, err) < 0)
+		goto fail;
+	if (tw_guard_open(!c->callers_thread, &s->guard, err) < 0 ||
+	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
+			    : tw_listen(c->listen, &fd, s->address, err)) < 0)
+		goto fail;
+	s->daemon = start_daemon(s, fd);
+	if (s->daemon == NULL) {
+		/* The library has closed fd. */
+		tw_fail(err, TW_IO, "cannot start an HTTP server on '%s'", s->address);
+		goto fail;
+	}
+	*out = s;
+	return 0;
+fail:
+	tw_httpd_close(s);
+	return -1;
+}
+
+const char *tw_httpd_address(const struct tw_httpd *s)
+{
+	return s->address;
+}
+
+int tw_httpd_fd(const struct tw_httpd *s)
+{
+	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+int tw_httpd_timeout_ms(const struct tw_httpd *s)
+{
+	const int guard_ms = tw_guard_wait_ms(s->guard);
+	unsigned long long ms;
+
+	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES)
+		return guard_ms;
+	if (guard_ms >= 0 && ms > (unsigned long long)guard_ms)
+		return guard_ms;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+void tw_httpd_run(struct tw_httpd *s)
+{
+	tw_guard_look(s->guard);
+	MHD_run(s->daemon);
+}
+
+/* Once, at the end: looking again and again costs the requests nothing. */
+static void wait_idle(struct tw_httpd *s)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	uint64_t until;
+
+	atomic_store(&s->closing, true);
+	/* The library takes no connection that is suspended to its end. */
+	tw_httpd_work_stop(s->work);
+	until = tw_now_ns() + CLOSE_WAIT_S * UINT64_C(1000000000);
+	while (atomic_load(&s->in_progress) > 0 && tw_now_ns() < until) {
+		/* Nobody else does. */
+		if (s->config.callers_thread)
+			MHD_run(s->daemon);
+		nanosleep(&pause, NULL);
+	}
+}
+
+void tw_httpd_close(struct tw_httpd *s)
+{
+	int fd;
+
+	if (s == NULL)
+		return;
+	if (s->daemon != NULL) {
+		fd = MHD_quiesce_daemon(s->daemon);
+		if (fd >= 0)
+			close(fd);
+		wait_idle(s);
+		MHD_stop_daemon(s->daemon);
+	}
+	tw_httpd_work_close(s->work);
+	tw_guard_close(s->guard);
+	tw_web_close(s->web);
+	free(s);
+}

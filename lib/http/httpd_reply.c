@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/httpd.h"
+
+#include "lib/core/buf.h"
+#include "lib/http/httpd_pack.h"
+#include "lib/http/httpd_reply.h"
+#include "lib/json/json.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* By enum tw_code. */
+static const unsigned statuses[TW_CODE_COUNT] = {
+	[TW_OK] = 200,       [TW_NOMEM] = 503, /* may pass: the client may come again */
+	[TW_IO] = 500,       [TW_PARSE] = 400,       [TW_INVALID] = 400,
+	[TW_NOTFOUND] = 404, [TW_UNSUPPORTED] = 501, [TW_DENIED] = 403,
+};
+
+unsigned tw_http_status(enum tw_code code)
+{
+	return (size_t)code < TW_CODE_COUNT ? statuses[code] : 500;
+}
+
+void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
+			void (*release)(void *arg), void *arg)
+{
+	if (r->file)
+		close(r->fd);
+	r->file = false;
+	if (r->release != NULL)
+		r->release(r->release_arg);
+	r->body = body;
+	r->len = len;
+	r->release = release;
+	r->release_arg = arg;
+}
+
+void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len)
+{
+	tw_http_reply_lend(r, body, len, free, body);
+}
+
+void tw_http_reply_file(struct tw_http_reply *r, int fd, uint64_t at, size_t len)
+{
+	tw_http_reply_lend(r, NULL, len, NULL, NULL);
+	r->file = true;
+	r->fd = fd;
+	r->file_at = at;
+}
+
+void tw_http_reply_buf(struct tw_http_reply *r, struct tw_buf *b)
+{
+	size_t len;
+	char *body = tw_buf_detach(b, &len);
+
+	if (body != NULL)
+		tw_http_reply_take(r, body, len);
+	else
+		r->failed = true;
+}
+
+void tw_http_reply_header(struct tw_http_reply *r, const char *name, const char *value)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_strs_adds(&r->headers, name, &err) < 0 ||
+	    tw_strs_adds(&r->headers, value, &err) < 0)
+		r->failed = true;
+}
+
+void tw_http_reply_problem(struct tw_http_reply *r, unsigned status, const char *detail)
+{
+	static const char no_memory[] =
+		"{\"title\":\"Service Unavailable\",\"status\":503,"
+		"\"detail\":\"out of memory\"}";
+	struct tw_buf b = { 0 };
+	const char *title = MHD_get_reason_phrase_for(status);
+	char *body;
+	size_t len;
+
+	tw_buf_adds(&b, "{\"title\":");
+	tw_buf_add_json_text(&b, title, strlen(title));
+	tw_buf_addf(&b, ",\"status\":%u,\"detail\":", status);
+	tw_buf_add_json_text(&b, detail, strlen(detail));
+	tw_buf_adds(&b, "}");
+	body = tw_buf_detach(&b, &len);
+
+	free(r->attachment);
+	r->attachment = NULL;
+	r->failed = false;
+	r->content_type = "application/problem+json";
+	r->status = body != NULL ? status : 503;
+	if (body != NULL)
+		tw_http_reply_take(r, body, len);
+	else
+		tw_http_reply_lend(r, no_memory, sizeof(no_memory) - 1, NULL, NULL);
+}
+
+void tw_http_reply_error(struct tw_http_reply *r, const struct tw_err *err)
+{
+	tw_http_reply_problem(r, tw_http_status(err->code), err->text);
+}
+
+void tw_http_reply_release(struct tw_http_reply *r)
+{
+	free(r->attachment);
+	r->attachment = NULL;
+	tw_strs_clear(&r->headers);
+	tw_http_reply_lend(r, NULL, 0, NULL, NULL);
+}
+
+/* Content-Disposition, with nothing in the file name that could end the header or quotes.
+ */
+static int add_attachment(struct MHD_Response *m, const char *name)
+{
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	tw_buf_adds(&b, "attachment; filename=\"");
+	for (const char *p = name; *p != '\0'; p++)
+		tw_buf_add(&b, *p < ' ' || *p == '"' || *p == '\\' || *p == 127 ? "_" : p,
+			   1);
+	tw_buf_adds(&b, "\"");
+	if (!tw_buf_failed(&b) &&
+	    MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_DISPOSITION, b.data) ==
+		    MHD_YES)
+		rc = 0;
+	tw_buf_clear(&b);
+	return rc;
+}
+
+static void release_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static struct MHD_Response *make_file(struct tw_http_reply *r)
+{
+	struct MHD_Response *m =
+		MHD_create_response_from_fd_at_offset64(r->len, r->fd, r->file_at);
+
+	/* The file is the response's now. */
+	if (m != NULL)
+		r->file = false;
+	return m;
+}
+
+static struct MHD_Response *make_text(struct tw_http_reply *r)
+{
+	/* The library only reads the body, whatever its parameter's type says. */
+	struct MHD_Response *m = MHD_create_response_from_buffer_with_free_callback_cls(
+		r->len, (void *)(uintptr_t)(r->len != 0 ? r->body : ""),
+		r->release != NULL ? r->release : release_nothing, r->release_arg);
+
+	/* So is the body, which is released with it. */
+	if (m != NULL)
+		r->release = NULL;
+	return m;
+}
+
+static int add_header(struct MHD_Response *m, const char *name, const char *value)
+{
+	return MHD_add_response_header(m, name, value) == MHD_YES ? 0 : -1;
+}
+
+static int add_headers(struct MHD_Response *m, const struct tw_http_reply *r)
+{
+	const char *type = r->content_type != NULL ? r->content_type : "application/json";
+
+	if (r->len > 0 && add_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, type) < 0)
+		return -1;
+	if (r->attachment != NULL && add_attachment(m, r->attachment) < 0)
+		return -1;
+	if (r->status == MHD_HTTP_SERVICE_UNAVAILABLE &&
+	    add_header(m, MHD_HTTP_HEADER_RETRY_AFTER, "5") < 0)
+		return -1;
+	for (size_t i = 0; i + 1 < r->headers.count; i += 2)
+		if (add_header(m, r->headers.at[i], r->headers.at[i + 1]) < 0)
+			return -1;
+	return 0;
+}
+
+struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
+					const char *accept_encoding)
+{
+	struct MHD_Response *m;
+
+	if (r->failed)
+		tw_http_reply_problem(r, 503, "out of memory");
+	tw_http_reply_pack(r, accept_encoding);
+	m = r->file ? make_file(r) : make_text(r);
+	if (m != NULL && add_headers(m, r) < 0) {
+		MHD_destroy_response(m);
+		m = NULL;
+	}
+	tw_http_reply_release(r);
+	return m;
+}

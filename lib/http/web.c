@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/web.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/web_tls.h"
+#include "lib/http/web_users.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define LOOK_MS 1000
+#define PEM_BYTES_MAX ((size_t)1 << 20)
+#define CHAIN_MAX 16
+#define FILES 3
+
+/* What a file was when it was read. */
+struct stamp {
+	struct timespec changed;
+	off_t size;
+	ino_t ino;
+};
+
+/* A certificate with its key. Handshakes may use an old one a while longer: all are kept.
+ */
+struct identity {
+	struct identity *before;
+	gnutls_pcert_st chain[CHAIN_MAX];
+	unsigned count;
+	gnutls_privkey_t key;
+};
+
+struct tw_web {
+	char *path;
+	tw_web_changed_fn *changed;
+	void *arg;
+	bool tls;
+	char *client_ca;
+	char *priorities;
+
+	atomic_ullong looked_ms;
+	pthread_mutex_t lock; /* of all below */
+	struct tw_web_config config;
+	struct stamp stamp[FILES];
+	struct identity *identity;
+	struct tw_web_users *users;
+};
+
+/* ---- files ---- */
+
+static struct stamp stamp_of(const char *path)
+{
+	struct stamp s = { .size = -1 };
+	struct stat st;
+
+	if (path != NULL && stat(path, &st) == 0)
+		s = (struct stamp){ .changed = st.st_mtim,
+				    .size = st.st_size,
+				    .ino = st.st_ino };
+	return s;
+}
+
+static void stamp_all(const struct tw_web *w, const struct tw_web_config *c,
+		      struct stamp out[FILES])
+{
+	out[0] = stamp_of(w->path);
+	out[1] = stamp_of(c->cert_file);
+	out[2] = stamp_of(c->key_file);
+}
+
+static bool same_stamp(const struct stamp *a, const struct stamp *b)
+{
+	return a->changed.tv_sec == b->changed.tv_sec &&
+	       a->changed.tv_nsec == b->changed.tv_nsec && a->size == b->size &&
+	       a->ino == b->ino;
+}
+
+/* ---- certificates ---- */
+
+static void free_identity(struct identity *i)
+{
+	if (i == NULL)
+		return;
+	for (unsigned c = 0; c < i->count; c++)
+		gnutls_pcert_deinit(&i->chain[c]);
+	if (i->key != NULL)
+		gnutls_privkey_deinit(i->key);
+	free(i);
+}
+
+static int fail_tls(int e, const char *path, struct tw_err *err)
+{
+	return tw_fail(err, e == GNUTLS_E_MEMORY_ERROR ? TW_NOMEM : TW_INVALID,
+		       "'%s': %s", path, gnutls_strerror(e));
+}
+
+static int read_chain(const char *path, struct identity *i, struct tw_err *err)
+{
+	unsigned count = CHAIN_MAX;
+	gnutls_datum_t pem;
+	char *data;
+	size_t len;
+	int e;
+
+	if (tw_file_read(path, PEM_BYTES_MAX, &data, &len, err) < 0)
+		return -1;
+	pem = (gnutls_datum_t){ (unsigned char *)data, (unsigned)len };
+	e = gnutls_pcert_list_import_x509_raw(i->chain, &count, &pem, GNUTLS_X509_FMT_PEM,
+					      GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);
+	free(data);
+	if (e < 0)
+		return fail_tls(e, path, err);
+	i->count = count;
+	return 0;
+}
+
+static int read_key(const char *path, struct identity *i, struct tw_err *err)
+{
+	gnutls_datum_t pem;
+	char *data;
+	size_t len;
+	int e;
+
+	if (tw_file_read(path, PEM_BYTES_MAX, &data, &len, err) < 0)
+		return -1;
+	pem = (gnutls_datum_t){ (unsigned char *)data, (unsigned)len };
+	e = gnutls_privkey_init(&i->key);
+	if (e >= 0)
+		e = gnutls_privkey_import_x509_raw(i->key, &pem, GNUTLS_X509_FMT_PEM,
+						   NULL, 0);
+	gnutls_memset(data, 0, len);
+	free(data);
+	return e < 0 ? fail_tls(e, path, err) : 0;
+}
+
+static int read_identity(const struct tw_web_config *c, struct identity **out,
+			 struct tw_err *err)
+{
+	struct identity *i = calloc(1, sizeof(*i));
+	int rc = -1;
+
+	if (i == NULL) {
+		tw_fail(err, TW_NOMEM, "certificate");
+		goto out;
+	}
+	if (read_chain(c->cert_file, i, err) < 0 || read_key(c->key_file, i, err) < 0)
+		goto out;
+
+	*out = i;
+	i = NULL;
+	rc = 0;
+out:
+	free_identity(i);
+	return rc;
+}
+
+/* ---- the whole ---- */
+
+/* Everything is read before anything is replaced. The lock is held, or w is nobody
+ * else's. */
+static int load(struct tw_web *w, struct tw_err *err)
+{
+	struct tw_web_config c = { 0 };
+	struct tw_web_users *users = NULL;
+	struct identity *identity = NULL;
+	struct stamp stamp[FILES];
+	int rc = -1;
+
+	if (tw_web_config_read(w->path, &c, err) < 0)
+		goto out;
+	stamp_all(w, &c, stamp);
+	if (c.cert_file != NULL && read_identity(&c, &identity, err) < 0)
+		goto out;
+	if (tw_web_users_new(&c.users, &users, err) < 0)
+		goto out;
+	if (w->identity != NULL && identity == NULL) {
+		tw_fail(err, TW_UNSUPPORTED, "TLS cannot be switched off while running");
+		goto out;
+	}
+
+	tw_web_config_release(&w->config);
+	w->config = c;
+	c = (struct tw_web_config){ 0 };
+	memcpy(w->stamp, stamp, sizeof(stamp));
+	tw_web_users_free(w->users);
+	w->users = users;
+	users = NULL;
+	if (identity != NULL) {
+		identity->before = w->identity;
+		w->identity = identity;
+		identity = NULL;
+	}
+	rc = 0;
+out:
+	free_identity(identity);
+	tw_web_users_free(users);
+	tw_web_config_release(&c);
+	return rc;
+}
+
+/* Of several threads one looks. */
+static void look_again(struct tw_web *w)
+{
+	unsigned long long looked = atomic_load(&w->looked_ms);
+	const uint64_t now = tw_now_ms();
+	struct stamp stamp[FILES];
+	struct tw_err err = { 0 };
+	bool same = true;
+
+	if (now - looked < LOOK_MS ||
+	    !atomic_compare_exchange_strong(&w->looked_ms, &looked, now))
+		return;
+	pthread_mutex_lock(&w->lock);
+	stamp_all(w, &w->config, stamp);
+	for (size_t i = 0; i < FILES; i++)
+		same = same && same_stamp(&stamp[i], &w->stamp[i]);
+	if (!same) {
+		const int rc = load(w, &err);
+
+		/* A broken file is told once, not each second. */
+		if (rc < 0)
+			memcpy(w->stamp, stamp, sizeof(stamp));
+		if (w->changed != NULL)
+			w->changed(w->arg, rc < 0 ? &err : NULL);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int name_priorities(struct tw_web *w, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+
+	if (tw_web_tls_priorities(&w->config, &b, err) < 0) {
+		tw_buf_clear(&b);
+		return tw_err_wrap(err, "%s", w->path);
+	}
+	w->priorities = tw_buf_detach(&b, NULL);
+	return 0;
+}
+
+int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
+		struct tw_web **out, struct tw_err *err)
+{
+	struct tw_web *w = calloc(1, sizeof(*w));
+	size_t len;
+
+	if (w == NULL)
+		return tw_fail(err, TW_NOMEM, "web configuration");
+	pthread_mutex_init(&w->lock, NULL);
+	w->changed = changed;
+	w->arg = arg;
+	atomic_init(&w->looked_ms, tw_now_ms());
+	w->path = strdup(path);
+	if (w->path == NULL) {
+		tw_fail(err, TW_NOMEM, "web configuration");
+		goto fail;
+	}
+	if (load(w, err) < 0 || (w->config.client_ca_file != NULL &&
+				 tw_file_read(w->config.client_ca_file, PEM_BYTES_MAX,
+					      &w->client_ca, &len, err) < 0))
+		goto fail;
+	w->tls = w->identity != NULL;
+	if (name_priorities(w, err) < 0)
+		goto fail;
+	*out = w;
+	return 0;
+fail:
+	tw_web_close(w);
+	return -1;
+}
+
+void tw_web_close(struct tw_web *w)
+{
+	if (w == NULL)
+		return;
+	while (w->identity != NULL) {
+		struct identity *before = w->identity->before;
+
+		free_identity(w->identity);
+		w->identity = before;
+	}
+	tw_web_users_free(w->users);
+	tw_web_config_release(&w->config);
+	pthread_mutex_destroy(&w->lock);
+	free(w->priorities);
+	free(w->client_ca);
+	free(w->path);
+	free(w);
+}
+
+bool tw_web_tls(const struct tw_web *w)
+{
+	return w->tls;
+}
+
+const char *tw_web_client_ca(const struct tw_web *w)
+{
+	return w->client_ca;
+}
+
+const char *tw_web_priorities(const struct tw_web *w)
+{
+	return w->priorities;
+}
+
+int tw_web_certificate(struct tw_web *w, gnutls_pcert_st **chain, unsigned *count,
+		       gnutls_privkey_t *key)
+{
+	look_again(w);
+	pthread_mutex_lock(&w->lock);
+	*chain = w->identity->chain;
+	*count = w->identity->count;
+	*key = w->identity->key;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+enum tw_web_access tw_web_access(struct tw_web *w, const char *authorization)
+{
+	struct tw_web_users *users;
+	enum tw_web_access access;
+
+	look_again(w);
+	pthread_mutex_lock(&w->lock);
+	users = tw_web_users_ref(w->users);
+	pthread_mutex_unlock(&w->lock);
+	access = tw_web_users_check(users, authorization);
+	tw_web_users_free(users);
+	return access;
+}
+
+int tw_web_headers(struct tw_web *w,
+		   int (*fn)(void *arg, const char *name, const char *value), void *arg)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; i + 1 < w->config.headers.count && rc == 0; i += 2)
+		rc = fn(arg, w->config.headers.at[i], w->config.headers.at[i + 1]);
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}

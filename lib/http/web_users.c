@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/web_users.h"
+
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+
+#include <crypt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+/* bcrypt looks at 72 bytes of a password; "name:password" in base64. */
+#define PAIR_MAX 512
+#define REMEMBERED 64
+#define WAIT_NS 300000000
+
+/* For who is not known the same work is done, so that time does not tell who is. */
+static const char nobody[] =
+	"$2b$10$7EqJtq98hPqEX7fNZaFWoOa5T2u1b9Fq0cV3lK8Q9u3rQ2j0s8e9W";
+
+struct known {
+	char pair[PAIR_MAX]; /* "": free */
+	bool allowed;
+};
+
+struct tw_web_users {
+	atomic_uint refs;
+	struct tw_strs pairs;
+	pthread_mutex_t lock;     /* of what is remembered */
+	pthread_mutex_t checking; /* held for as long as a check takes */
+	struct known known[REMEMBERED];
+	size_t next;
+	struct crypt_data crypt;
+};
+
+int tw_web_users_new(const struct tw_strs *pairs, struct tw_web_users **out,
+		     struct tw_err *err)
+{
+	struct tw_web_users *u = calloc(1, sizeof(*u));
+
+	if (u == NULL)
+		return tw_fail(err, TW_NOMEM, "users");
+	atomic_init(&u->refs, 1);
+	pthread_mutex_init(&u->lock, NULL);
+	pthread_mutex_init(&u->checking, NULL);
+	if (tw_strs_copy(&u->pairs, pairs, err) < 0) {
+		tw_web_users_free(u);
+		return -1;
+	}
+	*out = u;
+	return 0;
+}
+
+struct tw_web_users *tw_web_users_ref(struct tw_web_users *u)
+{
+	atomic_fetch_add(&u->refs, 1);
+	return u;
+}
+
+void tw_web_users_free(struct tw_web_users *u)
+{
+	if (u == NULL || atomic_fetch_sub(&u->refs, 1) != 1)
+		return;
+	tw_strs_clear(&u->pairs);
+	pthread_mutex_destroy(&u->lock);
+	pthread_mutex_destroy(&u->checking);
+	explicit_bzero(u->known, sizeof(u->known));
+	free(u);
+}
+
+static int digit(char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *p = c != '\0' ? strchr(digits, c) : NULL;
+
+	return p != NULL ? (int)(p - digits) : -1;
+}
+
+/* Base64 (RFC 4648, section 4) of a text without NUL; false if it is none, or too long.
+ */
+static bool decode(const char *s, char out[PAIR_MAX])
+{
+	uint32_t bits = 0;
+	size_t have = 0, n = 0;
+
+	for (; digit(*s) >= 0; s++) {
+		bits = bits << 6 | (uint32_t)digit(*s);
+		have += 6;
+		if (have < 8)
+			continue;
+		have -= 8;
+		if (n + 1 == PAIR_MAX)
+			return false;
+		out[n] = (char)(bits >> have & 0xff);
+		if (out[n++] == '\0')
+			return false;
+	}
+	out[n] = '\0';
+	return s[strspn(s, "=")] == '\0';
+}
+
+/* "Basic bmFtZTpwYXNzd29yZA==" */
+static bool read_pair(const char *authorization, char out[PAIR_MAX])
+{
+	if (authorization == NULL || strncasecmp(authorization, "Basic ", 6) != 0)
+		return false;
+	authorization += 6;
+	authorization += strspn(authorization, " ");
+	return decode(authorization, out) && strchr(out, ':') != NULL;
+}
+
+/* In a time that does not tell where they differ. */
+static bool same_text(const char *a, const char *b)
+{
+	const size_t len = strlen(b);
+	unsigned char differ = strlen(a) != len;
+
+	for (size_t i = 0; i < len && a[i] != '\0'; i++)
+		differ |= (unsigned char)(a[i] ^ b[i]);
+	return differ == 0;
+}
+
+static bool recall(struct tw_web_users *u, const char *pair, bool *allowed)
+{
+	bool known = false;
+
+	pthread_mutex_lock(&u->lock);
+	for (size_t i = 0; i < REMEMBERED; i++) {
+		if (u->known[i].pair[0] != '\0' && same_text(u->known[i].pair, pair)) {
+			*allowed = u->known[i].allowed;
+			known = true;
+		}
+	}
+	pthread_mutex_unlock(&u->lock);
+	return known;
+}
+
+/* Whoever guesses must not push out those who know: they have the other half. */
+static void remember(struct tw_web_users *u, const char *pair, bool allowed)
+{
+	struct known *k;
+
+	pthread_mutex_lock(&u->lock);
+	k = &u->known[(u->next++ % (REMEMBERED / 2)) * 2 + allowed];
+	strcpy(k->pair, pair);
+	k->allowed = allowed;
+	pthread_mutex_unlock(&u->lock);
+}
+
+static bool check_password(struct tw_web_users *u, const char *pair)
+{
+	const char *password = strchr(pair, ':') + 1;
+	const size_t len = (size_t)(password - 1 - pair);
+	const char *hash = nobody, *result;
+	bool found = false;
+
+	for (size_t i = 0; i + 1 < u->pairs.count; i += 2) {
+		if (strlen(u->pairs.at[i]) == len &&
+		    memcmp(u->pairs.at[i], pair, len) == 0) {
+			hash = u->pairs.at[i + 1];
+			found = true;
+		}
+	}
+	result = crypt_r(password, hash, &u->crypt);
+	return found && result != NULL && same_text(result, hash);
+}
+
+/* Not for long: a thread that waits answers nobody. */
+static bool wait_for_turn(struct tw_web_users *u)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += WAIT_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	return pthread_mutex_timedlock(&u->checking, &until) == 0;
+}
+
+enum tw_web_access tw_web_users_check(struct tw_web_users *u, const char *authorization)
+{
+	char pair[PAIR_MAX];
+	bool allowed;
+
+	if (u->pairs.count == 0)
+		return TW_WEB_ALLOWED;
+	if (!read_pair(authorization, pair))
+		return TW_WEB_UNKNOWN;
+	if (!recall(u, pair, &allowed)) {
+		if (!wait_for_turn(u))
+			return TW_WEB_BUSY;
+		/* It may have been checked meanwhile. */
+		if (!recall(u, pair, &allowed)) {
+			allowed = check_password(u, pair);
+			remember(u, pair, allowed);
+		}
+		pthread_mutex_unlock(&u->checking);
+	}
+	return allowed ? TW_WEB_ALLOWED : TW_WEB_UNKNOWN;
+}

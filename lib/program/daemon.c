@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/program/daemon.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+int tw_signals_open(int *fd, struct tw_err *err)
+{
+	sigset_t set;
+	int sfd, errnum;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	errnum = pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (errnum != 0)
+		return tw_fail_errno(err, errnum, "cannot block signals");
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return tw_fail_errno(err, errno, "cannot ignore SIGPIPE");
+	sfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (sfd < 0)
+		return tw_fail_errno(err, errno, "cannot open signalfd");
+	*fd = sfd;
+	return 0;
+}
+
+enum tw_signal tw_signals_next(int fd)
+{
+	struct signalfd_siginfo info;
+
+	if (read(fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return TW_SIGNAL_NONE;
+	return info.ssi_signo == SIGHUP ? TW_SIGNAL_RELOAD : TW_SIGNAL_STOP;
+}
+
+/*
+ * systemd's protocol, sd_notify(3): a datagram to the socket that NOTIFY_SOCKET names,
+ * '@' in front for an abstract one. Nobody listening is no failure of ours.
+ */
+static void notify(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	size_t len;
+	int fd;
+
+	if (path == NULL || (path[0] != '/' && path[0] != '@'))
+		return;
+	len = strlen(path);
+	if (len >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, len);
+	if (path[0] == '@')
+		to.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	(void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&to,
+		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+	close(fd);
+}
+
+int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (ready_file != NULL) {
+		tw_buf_addf(&b, "%s\n", text);
+		if (tw_buf_failed(&b)) {
+			tw_fail(err, TW_NOMEM, "ready file '%s'", ready_file);
+			goto out;
+		}
+		if (tw_file_replace(ready_file, b.data, b.len, err) < 0)
+			goto out;
+	}
+	notify("READY=1");
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
+}
+
+/* systemd wants to know since when, so that it does not take an old READY=1 for the new.
+ */
+void tw_daemon_reloading(void)
+{
+	struct timespec t;
+	char text[64];
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
+		 (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+	notify(text);
+}
+
+void tw_daemon_reloaded(void)
+{
+	notify("READY=1");
+}
+
+uint64_t tw_daemon_watchdog_ms(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	struct tw_err ignored = { 0 };
+	uint32_t us, wanted;
+
+	if (usec == NULL || tw_parse_u32(usec, 2000, UINT32_MAX, &us, &ignored) < 0)
+		return 0;
+	if (pid != NULL && (tw_parse_u32(pid, 1, INT32_MAX, &wanted, &ignored) < 0 ||
+			    wanted != (uint32_t)getpid()))
+		return 0;
+	return us / 2000;
+}
+
+void tw_daemon_alive(void)
+{
+	notify("WATCHDOG=1");
+}
+
+void tw_daemon_stopping(const char *ready_file)
+{
+	notify("STOPPING=1");
+	if (ready_file != NULL)
+		unlink(ready_file);
+}
+
+void tw_daemon_trim(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/import/import.h"
+
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
+#include "model-db/import/import_model.h"
+#include "model-db/model.h"
+#include "model-db/pipeline.h"
+#include "model-db/pipeline_check.h"
+#include "profiler/node_types.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct importing {
+	const struct tw_fileset *old;
+	struct tw_fileset *out;
+	struct tw_node_types types;
+	json_t *metadata;
+	struct tw_model *models;
+	size_t count, size, seen;
+	const struct tw_import_listener *listener;
+};
+
+/* ---- one by one ---- */
+
+static int keep_model(struct importing *im, struct tw_model *m, struct tw_err *err)
+{
+	if (im->count == im->size) {
+		const size_t size = im->size != 0 ? 2 * im->size : 64;
+		struct tw_model *at = realloc(im->models, size * sizeof(*at));
+
+		if (at == NULL)
+			return tw_fail(err, TW_NOMEM, "%zu models", size);
+		im->models = at;
+		im->size = size;
+	}
+	if (tw_pipeline_add_model(im->out, m, err) < 0)
+		return -1;
+	im->models[im->count++] = *m;
+	*m = (struct tw_model){ 0 };
+	return 0;
+}
+
+static int keep_file(struct importing *im, const struct tw_fileset_file *f,
+		     struct tw_err *err)
+{
+	char name[TW_IMPORT_PLACE + 160];
+
+	if (snprintf(name, sizeof(name), TW_PIPELINE_FOREIGN "/%s", f->name) >=
+	    (int)sizeof(name))
+		return tw_fail(err, TW_INVALID, "'%.64s..': the name is too long",
+			       f->name);
+	return tw_fileset_add(im->out, name, f->data, f->len, err);
+}
+
+/* All that there is of the model: "<base>.zip", "<base>.json", "<base>/..". */
+static int keep_foreign(struct importing *im, const char *base, struct tw_err *err)
+{
+	const size_t len = strlen(base);
+
+	for (size_t i = 0; i < im->old->count; i++) {
+		const struct tw_fileset_file *f = &im->old->at[i];
+		const char *more = f->name + len;
+
+		if (strncmp(f->name, base, len) != 0)
+			continue;
+		if ((strcmp(more, ".zip") == 0 || strcmp(more, ".json") == 0 ||
+		     more[0] == '/') &&
+		    keep_file(im, f, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void tell(const struct importing *im, const char *base, enum tw_import_outcome o,
+		 const char *why)
+{
+	im->listener->told(im->listener->arg, base, o, why);
+}
+
+/* Want of memory alone ends all. */
+static int import_model(struct importing *im, const char *base, struct tw_err *err)
+{
+	struct tw_import_found found = { .base = "" };
+	struct tw_err why = { 0 };
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	im->seen++;
+	if (tw_import_look_at(im->old, base, &found, &why) < 0) {
+		if (why.code == TW_NOMEM) {
+			tw_fail(err, TW_NOMEM, "'%s'", base);
+			goto out;
+		}
+		tell(im, base, TW_IMPORT_REFUSED, why.text);
+	} else if (tw_import_convert(im->old, &im->types, &found, &m, &why) == 0 &&
+		   im->listener->look(im->listener->arg, &m, &why) == 0) {
+		tell(im, base, TW_IMPORT_USABLE, m.info.predictor);
+		if (keep_model(im, &m, err) < 0)
+			goto out;
+	} else if (why.code == TW_NOMEM) {
+		tw_fail(err, TW_NOMEM, "'%s'", base);
+		goto out;
+	} else {
+		if (keep_foreign(im, base, err) < 0)
+			goto out;
+		tell(im, base, TW_IMPORT_KEPT, why.text);
+	}
+	rc = 0;
+out:
+	tw_model_release(&m);
+	tw_import_found_release(&found);
+	return rc;
+}
+
+static int parse(const struct tw_fileset *s, const char *name, json_t **out,
+		 struct tw_err *err)
+{
+	const struct tw_fileset_file *f = tw_fileset_find(s, name);
+
+	return tw_json_parse(f->data, f->len, name, out, err);
+}
+
+/* What releases before 0.7 do not have: node types, and at first a metadata.json. */
+static int read_common(struct importing *im, struct tw_err *err)
+{
+	json_t *index = NULL;
+	int rc = -1;
+
+	if (tw_fileset_find(im->old, "metadata.json") == NULL)
+		im->metadata = json_object();
+	else if (parse(im->old, "metadata.json", &im->metadata, err) < 0)
+		goto out;
+	if (im->metadata == NULL) {
+		tw_fail(err, TW_NOMEM, "metadata.json");
+		goto out;
+	}
+	if (tw_fileset_find(im->old, "node_type_index.json") != NULL &&
+	    (parse(im->old, "node_type_index.json", &index, err) < 0 ||
+	     tw_node_types_from_json(index, "node_type_index.json", &im->types, err) < 0))
+		goto out;
+	rc = 0;
+out:
+	json_decref(index);
+	return rc;
+}
+
+int tw_import_pipeline(struct tw_fileset *old, struct tw_fileset *out,
+		       const struct tw_import_listener *listener, struct tw_err *err)
+{
+	struct importing im = { .old = old, .out = out, .listener = listener };
+	struct tw_strs bases = { 0 };
+	int rc = -1;
+
+	tw_fileset_sort(old);
+	if (read_common(&im, err) < 0 || tw_import_list(old, &bases, err) < 0)
+		goto out;
+	for (size_t i = 0; i < bases.count; i++)
+		if (import_model(&im, bases.at[i], err) < 0)
+			goto out;
+	if (im.count == 0) {
+		tw_fail(err, TW_INVALID, "of %zu models none can be used", im.seen);
+		goto out;
+	}
+	if (tw_pipeline_add_index(out, im.metadata, &im.types, im.models, im.count, err) <
+	    0)
+		goto out;
+	rc = 0;
+out:
+	tw_strs_clear(&bases);
+	for (size_t i = 0; i < im.count; i++)
+		tw_model_release(&im.models[i]);
+	free(im.models);
+	tw_node_types_release(&im.types);
+	json_decref(im.metadata);
+	if (rc < 0)
+		tw_fileset_clear(out);
+	return rc;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/index/index_walk.h"
+
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
+#include "model-db/pipeline.h"
+#include "model-db/pipeline_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct walk {
+	tw_index_found_fn *found;
+	tw_index_refused_fn *refused;
+	void *arg;
+	struct tw_index_place at;
+};
+
+/* The levels below the database, each told by its name. */
+enum level { PIPELINE, SOURCE, OUTPUT, GROUP, MODEL };
+
+static void refuse(const struct walk *w, const char *path, const struct tw_err *why)
+{
+	w->refused(w->arg, path, why);
+}
+
+static int list_names(const char *dir, struct tw_strs *out, struct tw_err *err)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	int rc = -1;
+
+	if (d == NULL)
+		return tw_fail_errno(err, errno, "cannot read '%s'", dir);
+	while ((errno = 0, e = readdir(d)) != NULL)
+		if (e->d_name[0] != '.' && tw_strs_adds(out, e->d_name, err) < 0)
+			goto out;
+	if (errno != 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", dir);
+		goto out;
+	}
+	tw_strs_sort(out);
+
+	rc = 0;
+out:
+	closedir(d);
+	return rc;
+}
+
+/* What the name says at this level; fails if it says nothing. */
+static int take_name(struct walk *w, enum level level, const char *name,
+		     struct tw_err *err)
+{
+	size_t len = strlen(name);
+
+	switch (level) {
+	case PIPELINE:
+		w->at.pipeline = name;
+		return tw_name_check("pipeline name", name, len, err);
+	case SOURCE:
+		w->at.source = tw_energy_source_find(name);
+		if (w->at.source == NULL)
+			return tw_fail(err, TW_INVALID, "no such energy source");
+		return 0;
+	case OUTPUT:
+		if (!tw_output_find(name, &w->at.output))
+			return tw_fail(err, TW_INVALID, "no such output type");
+		return 0;
+	case GROUP:
+		w->at.group = tw_feature_group_find(name);
+		if (w->at.group == NULL)
+			return tw_fail(err, TW_INVALID, "no such feature group");
+		return 0;
+	case MODEL:
+		break;
+	}
+	if (len - strlen(".zip") >= sizeof(w->at.name))
+		return tw_fail(err, TW_INVALID, "the name is too long");
+	snprintf(w->at.name, sizeof(w->at.name), "%.*s", (int)(len - strlen(".zip")),
+		 name);
+	return 0;
+}
+
+static bool is_zip(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && strcmp(name + len - 4, ".zip") == 0;
+}
+
+/* Whether the path is for this level; what is neither that nor foreign is refused. */
+static bool wanted(const struct walk *w, enum level level, const char *path,
+		   const char *name)
+{
+	struct tw_err why = { 0 };
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		tw_fail_errno(&why, errno, "cannot look at it");
+	else if (S_ISLNK(st.st_mode))
+		tw_fail(&why, TW_INVALID, "is a link");
+	else if (level == SOURCE && strcmp(name, TW_PIPELINE_REPORTS) == 0)
+		return false;
+	else
+		return level == MODEL ? S_ISREG(st.st_mode) && is_zip(name)
+				      : S_ISDIR(st.st_mode);
+	refuse(w, path, &why);
+	return false;
+}
+
+static int walk_dir(struct walk *w, enum level level, const char *dir,
+		    struct tw_err *err);
+
+static int walk_name(struct walk *w, enum level level, const char *path, const char *name,
+		     struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+
+	if (!wanted(w, level, path, name))
+		return 0;
+	if (level == SOURCE && strcmp(name, TW_PIPELINE_FOREIGN) == 0)
+		return 0;
+	if (take_name(w, level, name, &why) < 0) {
+		refuse(w, path, &why);
+		return 0;
+	}
+	if (level < MODEL)
+		return walk_dir(w, level + 1, path, err);
+	w->at.path = path;
+	return w->found(w->arg, &w->at, err);
+}
+
+static int walk_names(struct walk *w, enum level level, const char *dir,
+		      const struct tw_strs *names, struct tw_err *err)
+{
+	char *path = NULL;
+	int rc = -1;
+
+	for (size_t i = 0; i < names->count; i++) {
+		free(path);
+		path = NULL;
+		if (tw_path_join(&path, err, dir, names->at[i], NULL) < 0 ||
+		    walk_name(w, level, path, names->at[i], err) < 0)
+			goto out;
+	}
+
+	rc = 0;
+out:
+	free(path);
+	return rc;
+}
+
+/* A directory that cannot be read is refused, but for the database itself. */
+static int walk_dir(struct walk *w, enum level level, const char *dir, struct tw_err *err)
+{
+	struct tw_strs names = { 0 };
+	struct tw_err why = { 0 };
+	int rc = -1;
+
+	if (list_names(dir, &names, &why) < 0) {
+		if (why.code == TW_NOMEM ||
+		    (level == PIPELINE && why.code != TW_NOTFOUND)) {
+			tw_fail(err, why.code, "%s", why.text);
+			goto out;
+		}
+		if (level > PIPELINE)
+			refuse(w, dir, &why);
+	} else if (walk_names(w, level, dir, &names, err) < 0) {
+		goto out;
+	}
+
+	rc = 0;
+out:
+	tw_strs_clear(&names);
+	return rc;
+}
+
+int tw_index_walk(const char *db, tw_index_found_fn *found, tw_index_refused_fn *refused,
+		  void *arg, struct tw_err *err)
+{
+	struct walk w = { .found = found, .refused = refused, .arg = arg };
+
+	return walk_dir(&w, PIPELINE, db, err);
+}

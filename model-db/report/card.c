@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/report/card.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
+#include "model-db/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How rows were kept from the models that predicted them (docs/accuracy.md). */
+static const struct {
+	const char *name;  /* of the card's object */
+	const char *infix; /* "package_workload_mae" */
+	const char *title;
+} schemes[] = {
+	{ "blocked", "", "Blocks of time" },
+	{ "workload", "workload_", "One workload left out" },
+	{ "shuffled", "shuffled_",
+	  "Shuffled rows (too good; only to compare with others' tables)" },
+};
+
+#define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+
+static const struct {
+	const char *key, *title;
+	int decimals;
+	double factor;
+} figures[] = {
+	{ "mae", "MAE (W)", 2, 1 },
+	{ "rmse", "RMSE (W)", 2, 1 },
+	{ "r2", "R²", 3, 1 },
+	{ "bias", "Bias (W)", 2, 1 },
+	{ "idle_bias", "Idle bias (W)", 2, 1 },
+	{ "p95", "95 % within (W)", 2, 1 },
+	{ "mape", "MAPE (%)", 1, 1 },
+	{ "mape_floor", "of rows above (W)", 2, 1 },
+	{ "mape_left_out", "rows left out (%)", 1, 100 },
+};
+
+#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+
+/* Metadata's value of a component's figure; NULL where it has none. */
+static const json_t *figure(const struct tw_model_info *i, enum tw_component c,
+			    size_t scheme, size_t f)
+{
+	char key[96];
+
+	snprintf(key, sizeof(key), "%s_%s%s", tw_component_name(c), schemes[scheme].infix,
+		 figures[f].key);
+	return json_object_get(i->metadata, key);
+}
+
+static bool has_scheme(const struct tw_model *m, size_t scheme)
+{
+	for (size_t p = 0; p < m->parts; p++)
+		if (figure(&m->info, m->part[p].component, scheme, 0) != NULL)
+			return true;
+	return false;
+}
+
+/* ---- JSON ---- */
+
+static json_t *errors_json(const struct tw_model *m, enum tw_component c)
+{
+	json_t *all = json_object();
+
+	for (size_t s = 0; s < SCHEMES; s++) {
+		json_t *one;
+
+		if (!has_scheme(m, s))
+			continue;
+		one = json_object();
+		for (size_t f = 0; f < FIGURES; f++) {
+			const json_t *v = figure(&m->info, c, s, f);
+
+			if (v != NULL && json_object_set_new(one, figures[f].key,
+							     json_deep_copy(v)) < 0) {
+				json_decref(one);
+				one = NULL;
+			}
+		}
+		if (json_object_set_new(all, schemes[s].name, one) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static json_t *features_json(const struct tw_model_part *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->features.count; i++) {
+		const struct tw_feature *f = tw_feature_find(p->features.at[i]);
+		json_t *one = json_pack("{s:s, s:s?}", "name", p->features.at[i], "unit",
+					f != NULL ? f->unit : NULL);
+
+		if (p->feature_min != NULL &&
+		    (json_object_set_new(one, "min", json_real(p->feature_min[i])) < 0 ||
+		     json_object_set_new(one, "max", json_real(p->feature_max[i])) < 0)) {
+			json_decref(one);
+			one = NULL;
+		}
+		if (json_array_append_new(list, one) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *components_json(const struct tw_model *m)
+{
+	json_t *all = json_object();
+
+	for (size_t p = 0; p < m->parts; p++) {
+		const enum tw_component c = m->part[p].component;
+		json_t *one =
+			json_pack("{s:o, s:o}", "features", features_json(&m->part[p]),
+				  "errors", errors_json(m, c));
+
+		if (json_object_set_new(all, tw_component_name(c), one) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+json_t *tw_card_json(const struct tw_model *m)
+{
+	const struct tw_model_info *i = &m->info;
+	json_t *metadata = json_deep_copy(i->metadata);
+
+	/* Of a model that was never written there is none. */
+	if (i->metadata == NULL)
+		metadata = json_object();
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}",
+			 "model_name", i->name, "trainer", i->trainer, "model_class",
+			 i->predictor, "energy_source", i->source->name, "output_type",
+			 tw_output_name(i->output), "feature_group", i->group->name,
+			 "node_type", (json_int_t)i->node_type, "features",
+			 tw_json_texts(&i->features), "machine_spec",
+			 tw_machine_spec_to_json(&i->spec), "components",
+			 components_json(m), "metadata", metadata);
+}
+
+/* ---- Markdown ---- */
+
+void tw_card_add_cell(struct tw_buf *b, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (strchr("|\\`*<>[]&", *text) != NULL)
+			tw_buf_adds(b, "\\");
+		tw_buf_add(b, (unsigned char)*text < ' ' ? " " : text, 1);
+	}
+}
+
+void tw_card_add_figure(struct tw_buf *b, double v, int decimals)
+{
+	if (isfinite(v))
+		tw_buf_addf(b, "%.*f", decimals, v);
+	else
+		tw_buf_adds(b, "-");
+}
+
+static void add_row(struct tw_buf *b, const char *name, const char *text)
+{
+	if (text == NULL || text[0] == '\0')
+		return;
+	tw_buf_addf(b, "| %s | ", name);
+	tw_card_add_cell(b, text);
+	tw_buf_adds(b, " |\n");
+}
+
+static void add_number_row(struct tw_buf *b, const char *name, double v)
+{
+	char text[TW_DOUBLE_TEXT];
+
+	if (!isfinite(v) || v == 0.0)
+		return;
+	tw_format_double(text, v);
+	add_row(b, name, text);
+}
+
+static const char *text_of(const struct tw_model_info *i, const char *key)
+{
+	return json_string_value(json_object_get(i->metadata, key));
+}
+
+static double number_of(const struct tw_model_info *i, const char *key)
+{
+	const json_t *v = json_object_get(i->metadata, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void add_what(const struct tw_model_info *i, struct tw_buf *b)
+{
+	tw_buf_adds(b, "# ");
+	tw_card_add_cell(b, i->name);
+	tw_buf_addf(b, "\n\nPredicts the %s in watts.\n\n| | |\n|---|---|\n",
+		    i->output == TW_DYN_POWER
+			    ? "power of a workload above the machine's idle power"
+			    : "power of a machine, idle power included,");
+	add_row(b, "energy source", i->source->name);
+	add_row(b, "output type", tw_output_name(i->output));
+	add_row(b, "feature group", i->group->name);
+	add_row(b, "trainer", i->trainer);
+	add_row(b, "predictor", i->predictor);
+	tw_buf_addf(b, "| node type | %lld |\n", i->node_type);
+	add_row(b, "isolator", text_of(i, "isolator"));
+	add_row(b, "made by", text_of(i, "creator"));
+}
+
+static void add_machine(const struct tw_model_info *i, struct tw_buf *b)
+{
+	const struct tw_machine_spec *s = &i->spec;
+
+	tw_buf_adds(b, "\n## Machine\n\n");
+	if (!tw_machine_spec_known(s)) {
+		tw_buf_adds(b, "Not known.\n");
+		return;
+	}
+	tw_buf_adds(b, "| | |\n|---|---|\n");
+	add_row(b, "vendor", s->vendor);
+	add_row(b, "processor", s->processor);
+	add_number_row(b, "logical CPUs", s->cores);
+	add_number_row(b, "chips", s->chips);
+	add_number_row(b, "threads a core", s->threads_per_core);
+	add_number_row(b, "memory (GiB)", s->memory_gib);
+	add_number_row(b, "frequency (MHz)", s->frequency_mhz);
+}
+
+static void add_data(const struct tw_model_info *i, struct tw_buf *b)
+{
+	tw_buf_adds(b, "\n## Training data\n\n");
+	if (!isfinite(number_of(i, "data_rows"))) {
+		tw_buf_adds(b, "Not told.\n");
+		return;
+	}
+	tw_buf_adds(b, "| | |\n|---|---|\n");
+	add_row(b, "from", text_of(i, "data_origin"));
+	add_number_row(b, "rows", number_of(i, "data_rows"));
+	add_row(b, "first", text_of(i, "data_first"));
+	add_row(b, "last", text_of(i, "data_last"));
+	add_number_row(b, "median step (s)", number_of(i, "data_step_s"));
+}
+
+static void add_scheme(const struct tw_model *m, size_t s, struct tw_buf *b)
+{
+	char key[64];
+
+	tw_buf_addf(b, "\n### %s\n\n", schemes[s].title);
+	snprintf(key, sizeof(key), "%sfolds", s == 0 ? "validation_" : schemes[s].infix);
+	if (isfinite(number_of(&m->info, key)))
+		tw_buf_addf(b,
+			    "%.0f parts, each predicted by a model that was trained "
+			    "without it.\n\n",
+			    number_of(&m->info, key));
+	tw_buf_adds(b, "| |");
+	for (size_t f = 0; f < FIGURES; f++)
+		tw_buf_addf(b, " %s |", figures[f].title);
+	tw_buf_adds(b, "\n|---|");
+	for (size_t f = 0; f < FIGURES; f++)
+		tw_buf_adds(b, "--:|");
+	tw_buf_adds(b, "\n");
+	for (size_t p = 0; p < m->parts; p++) {
+		tw_buf_addf(b, "| %s |", tw_component_name(m->part[p].component));
+		for (size_t f = 0; f < FIGURES; f++) {
+			const json_t *v = figure(&m->info, m->part[p].component, s, f);
+
+			tw_buf_adds(b, " ");
+			tw_card_add_figure(b,
+					   json_is_number(v)
+						   ? figures[f].factor *
+							     json_number_value(v)
+						   : NAN,
+					   figures[f].decimals);
+			tw_buf_adds(b, " |");
+		}
+		tw_buf_adds(b, "\n");
+	}
+}
+
+static void add_errors(const struct tw_model *m, struct tw_buf *b)
+{
+	tw_buf_adds(b, "\n## Errors\n\nOn rows that the model did not see. MAE ");
+	tw_card_add_figure(b, m->info.mae_w, 2);
+	tw_buf_adds(b, " W, MAPE ");
+	tw_card_add_figure(b, m->info.mape_percent, 1);
+	tw_buf_adds(b, " %: the largest over the components.\n");
+	for (size_t s = 0; s < SCHEMES; s++)
+		if (has_scheme(m, s))
+			add_scheme(m, s, b);
+}
+
+/* Whether every component has the features and ranges of the first. */
+static bool all_alike(const struct tw_model *m)
+{
+	const struct tw_model_part *first = &m->part[0];
+
+	for (size_t p = 1; p < m->parts; p++) {
+		const struct tw_model_part *other = &m->part[p];
+
+		if (other->features.count != first->features.count ||
+		    (other->feature_min == NULL) != (first->feature_min == NULL))
+			return false;
+		for (size_t i = 0; i < first->features.count; i++) {
+			if (strcmp(other->features.at[i], first->features.at[i]) != 0)
+				return false;
+			if (first->feature_min != NULL &&
+			    (other->feature_min[i] != first->feature_min[i] ||
+			     other->feature_max[i] != first->feature_max[i]))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void add_part_features(const struct tw_model_part *p, const char *component,
+			      struct tw_buf *b)
+{
+	for (size_t i = 0; i < p->features.count; i++) {
+		const struct tw_feature *f = tw_feature_find(p->features.at[i]);
+
+		tw_buf_addf(b, "| %s | ", component);
+		tw_card_add_cell(b, p->features.at[i]);
+		tw_buf_addf(b, " | %s |", f != NULL ? f->unit : "");
+		if (p->feature_min != NULL)
+			tw_buf_addf(b, " %.6g | %.6g |\n", p->feature_min[i],
+				    p->feature_max[i]);
+		else
+			tw_buf_adds(b, " - | - |\n");
+	}
+}
+
+static void add_limits(const struct tw_model *m, struct tw_buf *b)
+{
+	const bool alike = all_alike(m);
+
+	tw_buf_adds(
+		b, "\n## Features and their range\n\n"
+		   "Beyond what it was trained on, a prediction is an extrapolation.\n\n"
+		   "| component | feature | unit | from | to |\n|---|---|---|--:|--:|\n");
+	for (size_t p = 0; p < (alike ? 1 : m->parts); p++)
+		add_part_features(&m->part[p],
+				  alike && m->parts > 1
+					  ? "all"
+					  : tw_component_name(m->part[p].component),
+				  b);
+}
+
+int tw_card_markdown(const struct tw_model *m, const struct tw_card_plot *plots,
+		     size_t count, struct tw_buf *out, struct tw_err *err)
+{
+	add_what(&m->info, out);
+	add_machine(&m->info, out);
+	add_data(&m->info, out);
+	add_errors(m, out);
+	add_limits(m, out);
+	tw_buf_adds(out,
+		    "\nWhat the errors are on another machine or another workload is not "
+		    "known.\n");
+	if (count > 0)
+		tw_buf_adds(out, "\n## Plots\n\nRows that the model did not see.\n");
+	for (size_t i = 0; i < count; i++)
+		tw_buf_addf(out, "\n![%s](%s)\n", plots[i].title, plots[i].href);
+	if (tw_buf_failed(out))
+		return tw_fail(err, TW_NOMEM, "card of model '%s'", m->info.name);
+	return 0;
+}

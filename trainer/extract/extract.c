@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/extract.h"
+
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "trainer/extract/extract_parts.h"
+#include "trainer/extract/machines.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More features than any group has. */
+#define FEATURES_MAX 64
+
+/* Of a row that is not made yet. */
+#define NO_TIME INT64_MIN
+
+const char *const tw_resets_names[] = {
+	[TW_RESETS_REFUSE] = "refuse",
+	[TW_RESETS_CARRY] = "carry",
+	NULL,
+};
+
+int tw_machine_check(struct tw_machine *m, const struct tw_schema *schema,
+		     const struct tw_series *s, struct tw_err *err)
+{
+	for (size_t i = 0; m != NULL && schema->machine_labels[i] != NULL; i++) {
+		const char *value = tw_series_label(s, schema->machine_labels[i]);
+
+		assert(i < TW_MACHINE_LABELS_MAX);
+		if (m->label[i] == NULL)
+			m->label[i] = value;
+		if (value == NULL || value == m->label[i])
+			continue;
+		return tw_fail(
+			err, TW_INVALID,
+			"response holds 2 machines or more (%s '%.60s' and '%.60s'): "
+			"want one of them (--machine)",
+			schema->machine_labels[i], m->label[i], value);
+	}
+	return 0;
+}
+
+int tw_series_check_resets(const struct tw_series *s, const char *metric,
+			   struct tw_err *err)
+{
+	char labels[96], at[TW_DOUBLE_TEXT], from[TW_DOUBLE_TEXT], to[TW_DOUBLE_TEXT];
+
+	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
+	struct tw_unpack values = tw_unpack_begin(&s->value);
+	double before, value = 0, time_ms;
+
+	if (tw_packed_rises(&s->value))
+		return 0;
+	do {
+		before = value;
+		value = tw_unpack_next(&values);
+		time_ms = tw_unpack_next(&times);
+	} while (value >= before);
+	tw_series_describe(s, labels, sizeof(labels));
+	tw_format_double(at, time_ms / 1e3);
+	tw_format_double(from, before);
+	tw_format_double(to, value);
+	return tw_fail(err, TW_INVALID,
+		       "%s (%s): counter falls from %s to %s at time %s; "
+		       "--resets carry accepts it",
+		       metric, labels, from, to, at);
+}
+
+static int fail_empty(const struct tw_power *power, const struct tw_counters *workloads,
+		      struct tw_err *err)
+{
+	double first = INFINITY, last = 0;
+
+	for (size_t i = 0; i < workloads->count; i++) {
+		const struct tw_packed *times = &workloads->at[i].series->time_ms;
+
+		first = fmin(first, tw_packed_first(times));
+		last = fmax(last, tw_packed_last(times));
+	}
+	if (power->times == 0)
+		return tw_fail(err, TW_INVALID,
+			       "no row is left: power is known at no time (two samples "
+			       "of each component are needed, and one above 0 W)");
+	return tw_fail(err, TW_INVALID,
+		       "no row is left: power is known from %" PRId64 " to %" PRId64
+		       ", features from %" PRId64 " to %" PRId64 " (seconds)",
+		       power->time_ms[0] / 1000, power->time_ms[power->times - 1] / 1000,
+		       (int64_t)first / 1000, (int64_t)last / 1000);
+}
+
+/* An extraction on its way. */
+struct job {
+	const struct tw_extract_args *args;
+	bool by_id; /* a row is of a container */
+	enum tw_component component[TW_COMPONENT_COUNT];
+	size_t components;
+	struct tw_packages packages;
+	struct tw_power power;
+	struct tw_machine guest; /* power of a VM is its host's: another by name */
+	struct tw_counters workloads;
+	struct tw_rates rates;
+	struct tw_metric_series feature[FEATURES_MAX];
+	size_t features;
+	/* Row of each time of power; at container level, of its next workload. */
+	size_t *row;
+	struct tw_dataset out;
+	double *column[FEATURES_MAX]; /* of out: the features' */
+};
+
+/*
+ * Rows of each time. A row of the node is made for each time and kept if a workload was
+ * there; rows of containers are counted first, so that they can be put in order.
+ */
+static int count_rows(struct job *j, size_t *rows, struct tw_err *err)
+{
+	size_t total = 0;
+
+	if (!j->by_id) {
+		for (; total < j->power.times; total++)
+			j->row[total] = total;
+		*rows = total;
+		return 0;
+	}
+	for (size_t i = 0; i < j->workloads.count;) {
+		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, NULL, NULL,
+				  err) < 0)
+			return -1;
+		for (size_t n = 0; n < j->rates.count; n++)
+			j->row[j->rates.at[n]]++;
+	}
+	for (size_t k = 0; k < j->power.times; k++) {
+		const size_t count = j->row[k];
+
+		j->row[k] = total;
+		total += count;
+	}
+	*rows = total;
+	return 0;
+}
+
+/* The rows that the workload just read was in. */
+static int end_workload(struct job *j, const char *id, struct tw_err *err)
+{
+	if (j->by_id && j->rates.count > 0 && tw_strs_adds(&j->out.ids, id, err) < 0)
+		return -1;
+	for (size_t n = 0; n < j->rates.count; n++) {
+		const size_t k = j->rates.at[n], row = j->row[k];
+
+		j->out.time_ms[row] = j->power.time_ms[k];
+		if (j->by_id) {
+			j->out.id[row] = (uint32_t)(j->out.ids.count - 1);
+			j->row[k]++;
+		}
+	}
+	return 0;
+}
+
+/* Drop the rows of times at which nobody was there: they have no time yet. */
+static void drop_rows(struct job *j)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < j->out.rows; row++) {
+		if (j->out.time_ms[row] == NO_TIME)
+			continue;
+		for (size_t f = 0; f < j->features; f++)
+			j->column[f][n] = j->column[f][row];
+		j->out.time_ms[n++] = j->out.time_ms[row];
+	}
+	j->out.rows = n;
+}
+
+static int fill_rows(struct job *j, struct tw_err *err)
+{
+	for (size_t row = 0; row < j->out.rows; row++)
+		j->out.time_ms[row] = NO_TIME;
+	for (size_t i = 0; i < j->workloads.count;) {
+		const char *id = j->workloads.at[i].key;
+
+		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, j->column,
+				  j->row, err) < 0 ||
+		    end_workload(j, id, err) < 0)
+			return -1;
+	}
+	drop_rows(j);
+	return 0;
+}
+
+/* Times are in order in both: walk them together. */
+static void fill_power(const struct job *j, const double *from, double *watts)
+{
+	size_t k = 0;
+
+	for (size_t row = 0; row < j->out.rows; row++) {
+		while (j->power.time_ms[k] < j->out.time_ms[row])
+			k++;
+		watts[row] = from[k];
+	}
+}
+
+static int add_power_columns(struct job *j, struct tw_err *err)
+{
+	for (size_t i = 0; i < j->power.columns; i++) {
+		const struct tw_power_column *c = &j->power.column[i];
+		char name[TW_PACKAGE_COLUMN_SIZE];
+		double *v;
+
+		if (c->package != NULL)
+			tw_package_power_column(c->component, c->package, name);
+		if (tw_dataset_add(&j->out,
+				   c->package != NULL ? name
+						      : tw_power_column(c->component),
+				   &v, err) < 0)
+			return -1;
+		fill_power(j, c->watts, v);
+	}
+	return tw_dataset_add(&j->out, "node_type", NULL, err);
+}
+
+static bool has_package(const struct job *j)
+{
+	for (size_t k = 0; k < j->components; k++)
+		if (j->component[k] == TW_PACKAGE)
+			return true;
+	return false;
+}
+
+/* Of packages that are not told apart there is one, whose share is all. */
+static int add_shares(struct job *j, struct tw_err *err)
+{
+	double *v;
+
+	if (j->packages.count > 0)
+		return tw_shares_add(&j->packages, j->args,
+				     j->args->vm_metrics ? &j->guest : NULL, &j->out,
+				     err);
+	if (!has_package(j))
+		return 0;
+	if (tw_dataset_add(&j->out, TW_RATIO_PREFIX "package", &v, err) < 0)
+		return -1;
+	for (size_t row = 0; row < j->out.rows; row++)
+		v[row] = 1.0;
+	return 0;
+}
+
+static int add_feature_column(struct job *j, size_t f, struct tw_err *err)
+{
+	if (tw_dataset_add(&j->out, j->feature[f].metric->feature, &j->column[f], err) <
+	    0)
+		return -1;
+	for (size_t row = 0; j->feature[f].own && row < j->out.rows; row++)
+		j->column[f][row] = NAN;
+	return 0;
+}
+
+static int make_dataset(struct job *j, struct tw_err *err)
+{
+	size_t rows;
+
+	j->row = calloc(j->power.times + 1, sizeof(*j->row));
+	if (j->row == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
+	if (tw_rates_init(&j->rates, &j->power, err) < 0)
+		return -1;
+	for (size_t f = 0; f < j->features; f++)
+		j->rates.own_aside |= !j->feature[f].of_node;
+	if (count_rows(j, &rows, err) < 0)
+		return -1;
+	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)
+		return -1;
+	for (size_t f = 0; f < j->features; f++)
+		if (add_feature_column(j, f, err) < 0)
+			return -1;
+	if (fill_rows(j, err) < 0 ||
+	    tw_own_metric_settle(j->feature, j->features, &j->out, err) < 0)
+		return -1;
+	if (j->out.rows == 0)
+		return fail_empty(&j->power, &j->workloads, err);
+	if (add_power_columns(j, err) < 0)
+		return -1;
+	return add_shares(j, err);
+}
+
+/* The wanted metrics as the response has them, power and rates by them. */
+static int find_parts(struct job *j, const struct tw_prom *p, struct tw_err *err)
+{
+	const struct tw_extract_args *a = j->args;
+	const struct tw_schema *schema = tw_extract_schema(p, a);
+
+	if (tw_extract_check(p, schema, a, err) < 0)
+		return -1;
+	j->features = tw_extract_features(p, schema, a->group, j->feature);
+	j->components = tw_extract_components(p, schema, a->source, j->component);
+	if (tw_packages_find(p, schema, a, j->component, j->components, &j->packages,
+			     err) < 0 ||
+	    tw_power_extract(p, schema, a, j->component, j->components, &j->packages,
+			     &j->power, err) < 0)
+		return -1;
+	if (tw_workloads_find(j->feature, j->features, a,
+			      a->vm_metrics ? &j->guest : NULL, &j->workloads, err) < 0)
+		return -1;
+	if (!j->by_id)
+		return 0;
+	return tw_own_metric_check(j->feature, j->features, &j->workloads, err);
+}
+
+/* The one machine that is wanted; *one stays NULL where the response is of it alone. */
+static int select_machine(const struct tw_machines *m, const struct tw_prom *p,
+			  const char *name, struct tw_prom **one, struct tw_err *err)
+{
+	if (name != NULL)
+		return tw_machines_select(m, p, name, one, err);
+	if (m->count > 1)
+		return tw_fail(err, TW_INVALID,
+			       "response holds 2 machines or more ('%.60s' and '%.60s'): "
+			       "want one of them (--machine)",
+			       m->name[0], m->name[1]);
+	return 0;
+}
+
+static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
+		       struct tw_err *err)
+{
+	const struct tw_feature_group *g = a->group;
+
+	if (g->count == 0)
+		return tw_fail(err, TW_INVALID,
+			       "%s has the metrics that you name, and none is named "
+			       "(--thirdparty-metrics)",
+			       g->name);
+	if (g->count > FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%s: %zu features, limit is %d", g->name,
+			       g->count, FEATURES_MAX);
+	if (a->level == TW_LEVEL_CONTAINER && tw_extract_of_node(p, g))
+		return tw_fail(err, TW_INVALID, "%s is of a node%s: it has no containers",
+			       g->name, g->of_node ? "" : " with these metrics");
+	return 0;
+}
+
+int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
+	       struct tw_dataset *out, struct tw_err *err)
+{
+	struct tw_machines machines = { 0 };
+	struct tw_prom *one = NULL;
+	struct job j = { .args = a };
+	int rc = -1;
+
+	if (check_group(p, a, err) < 0)
+		goto out;
+	j.by_id = a->level != TW_LEVEL_NODE && !tw_extract_of_node(p, a->group);
+	if (!a->apart && (tw_machines_find(p, &machines, err) < 0 ||
+			  select_machine(&machines, p, a->machine, &one, err) < 0))
+		goto out;
+	if (find_parts(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
+		goto out;
+	*out = j.out;
+	j.out = (struct tw_dataset){ 0 };
+	rc = 0;
+out:
+	tw_dataset_release(&j.out);
+	free(j.row);
+	tw_rates_release(&j.rates);
+	tw_counters_release(&j.workloads);
+	tw_power_release(&j.power);
+	tw_prom_free(one);
+	tw_machines_release(&machines);
+	return rc;
+}

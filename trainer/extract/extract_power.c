@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/extract_parts.h"
+
+#include "lib/core/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Watts of one component, and of those packages of it that are told apart. */
+struct curve {
+	enum tw_component component;
+	int64_t *time_ms;
+	size_t count, room;
+	/* Columns of room: the component's, and those of its packages. */
+	double *watts;
+	const char *package[1 + TW_PACKAGES_MAX]; /* of a column; NULL: all */
+	size_t columns;
+};
+
+static void release_curve(struct curve *c)
+{
+	free(c->time_ms);
+	free(c->watts);
+	*c = (struct curve){ 0 };
+}
+
+static double *column_at(const struct curve *c, size_t column)
+{
+	return c->watts + column * c->room;
+}
+
+static int check_resets(const struct tw_metric_series *m, const struct tw_extract_args *a,
+			struct tw_err *err)
+{
+	const struct tw_series *s;
+	size_t i = 0;
+
+	if (m->metric->kind != TW_METRIC_ENERGY || a->resets != TW_RESETS_REFUSE ||
+	    a->compat != TW_COMPAT_NONE)
+		return 0;
+	while ((s = tw_metric_series_next(m, &i)) != NULL)
+		if (tw_series_check_resets(s, m->metric->name, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Energy series of the component and source, of one package or of all (NULL), as counters
+ * told apart by their units. */
+static int find_counters(const struct tw_metric_series *m, const char *package,
+			 struct tw_counters *out, struct tw_err *err)
+{
+	const struct tw_series *s;
+	size_t i = 0;
+
+	while ((s = tw_metric_series_next(m, &i)) != NULL) {
+		if (package != NULL &&
+		    tw_series_label(s, m->schema->package_label) != package)
+			continue;
+		if (tw_counters_add(out, m->schema->unit_labels, 0, s, err) < 0)
+			return -1;
+	}
+	tw_counters_sort(out);
+	return 0;
+}
+
+static size_t count_keys(const struct tw_counters *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i = tw_counters_next(c, i))
+		n++;
+	return n;
+}
+
+/* Drop the times at which a counter is missing: their sum is not the component's. */
+static size_t keep_whole(struct tw_track *t, size_t keys, int64_t *time_ms,
+			 double *joules)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->at[i].keys < keys)
+			continue;
+		time_ms[n] = t->at[i].time_ms;
+		joules[n++] = t->at[i].value;
+	}
+	return n;
+}
+
+/*
+ * Energy to power, in place:
+ *
+ *	P[i] = (E[i] - E[i-1]) / step,	step = t[i] - t[i-1]
+ *
+ * or, as kepler-model-server has it, the mean of all steps. Where energy falls, the power
+ * before it goes on (0 at first). The first time falls away: drop_first_time().
+ */
+static void derive(const struct curve *c, double *watts, double factor,
+		   enum tw_compat compat)
+{
+	double mean_s, last = 0;
+
+	if (c->count < 2)
+		return;
+	mean_s = (double)(c->time_ms[c->count - 1] - c->time_ms[0]) / 1e3 /
+		 (double)(c->count - 1);
+	for (size_t i = 1; i < c->count; i++) {
+		double step_s = (double)(c->time_ms[i] - c->time_ms[i - 1]) / 1e3;
+		double joules = (watts[i] - watts[i - 1]) * factor;
+
+		if (joules >= 0)
+			last = joules / (compat == TW_COMPAT_KMS ? mean_s : step_s);
+		/* The energy of i - 1 is not needed any more. */
+		watts[i - 1] = last;
+	}
+}
+
+/* A gauge has no difference; its first time falls away, as no rate is known there. */
+static void shift(const struct curve *c, double *watts, double factor)
+{
+	for (size_t i = 1; i < c->count; i++)
+		watts[i - 1] = watts[i] * factor;
+}
+
+static void drop_first_time(struct curve *c)
+{
+	c->count -= c->count > 0;
+	memmove(c->time_ms, c->time_ms + 1, c->count * sizeof(*c->time_ms));
+}
+
+/*
+ * Joules of one package at the times of the curve, which the sum over all packages has,
+ * and so each of them. Nothing where the component is not told of it.
+ */
+static int add_package(struct curve *c, const struct tw_metric_series *m,
+		       const char *package, struct tw_err *err)
+{
+	double *joules = column_at(c, c->columns);
+	struct tw_counters counters = { 0 };
+	struct tw_track track = { 0 };
+	size_t n = 0;
+	int rc = -1;
+
+	if (find_counters(m, package, &counters, err) < 0 ||
+	    tw_track_join(&track, counters.at, counters.count, err) < 0)
+		goto out;
+	for (size_t i = 0; i < track.count && n < c->count; i++)
+		if (track.at[i].time_ms == c->time_ms[n])
+			joules[n++] = track.at[i].value;
+	/* Labels of other units may hide one: 'a/b' and 'c' look like 'a' and 'b/c'. */
+	if (counters.count > 0 && n < c->count) {
+		tw_fail(err, TW_INVALID,
+			"%s: package '%s' has no sample at %" PRId64
+			" ms, and the sum over packages has",
+			m->metric->name, package, c->time_ms[n]);
+		goto out;
+	}
+	if (counters.count > 0)
+		c->package[c->columns++] = package;
+	rc = 0;
+out:
+	tw_track_release(&track);
+	tw_counters_release(&counters);
+	return rc;
+}
+
+/* Joules of the component, at the times that it is whole. */
+static int begin_curve(struct curve *c, const struct tw_metric_series *m,
+		       enum tw_compat compat, size_t packages, struct tw_err *err)
+{
+	struct tw_counters counters = { 0 };
+	struct tw_track track = { 0 };
+	int rc = -1;
+
+	if (find_counters(m, NULL, &counters, err) < 0 ||
+	    tw_track_join(&track, counters.at, counters.count, err) < 0)
+		goto out;
+	c->room = track.count + 1;
+	c->time_ms = calloc(c->room, sizeof(*c->time_ms));
+	c->watts = calloc(c->room * (1 + packages), sizeof(*c->watts));
+	if (c->time_ms == NULL || c->watts == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu samples of power", track.count);
+		goto out;
+	}
+	c->count = keep_whole(&track, compat == TW_COMPAT_KMS ? 0 : count_keys(&counters),
+			      c->time_ms, c->watts);
+	c->columns = 1;
+	rc = 0;
+out:
+	tw_track_release(&track);
+	tw_counters_release(&counters);
+	return rc;
+}
+
+static int make_curve(const struct tw_metric_series *m, const struct tw_extract_args *a,
+		      const struct tw_packages *packages, struct curve *out,
+		      struct tw_err *err)
+{
+	if (check_resets(m, a, err) < 0 ||
+	    begin_curve(out, m, a->compat, packages->count, err) < 0)
+		return -1;
+	for (size_t k = 0; k < packages->count; k++)
+		if (add_package(out, m, packages->name[k], err) < 0)
+			return -1;
+	for (size_t i = 0; i < out->columns; i++) {
+		if (m->metric->kind == TW_METRIC_POWER)
+			shift(out, column_at(out, i), m->metric->factor);
+		else
+			derive(out, column_at(out, i), m->metric->factor, a->compat);
+	}
+	drop_first_time(out);
+	return 0;
+}
+
+/* Advance each curve to the next time that all of them have; false at the end. */
+static bool find_common(const struct curve *c, size_t count, size_t *at)
+{
+	size_t same = 0;
+
+	while (same < count) {
+		same = 0;
+		for (size_t k = 0; k < count; k++) {
+			int64_t first = at[0] < c[0].count ? c[0].time_ms[at[0]] : 0;
+
+			while (at[k] < c[k].count && c[k].time_ms[at[k]] < first)
+				at[k]++;
+			if (at[k] == c[k].count)
+				return false;
+			if (c[k].time_ms[at[k]] > first) {
+				/* The first has no such time: take its next. */
+				at[0]++;
+				break;
+			}
+			same++;
+		}
+	}
+	return true;
+}
+
+/* Columns of all curves: the components, then their packages. */
+static int add_columns(const struct curve *c, size_t count, struct tw_power *out,
+		       struct tw_err *err)
+{
+	const size_t room = c[0].count + 1;
+	size_t columns = 0, n = count;
+
+	for (size_t k = 0; k < count; k++)
+		columns += c[k].columns;
+	out->time_ms = calloc(room, sizeof(*out->time_ms));
+	out->column = calloc(columns, sizeof(*out->column));
+	out->memory = calloc(room * columns, sizeof(*out->memory));
+	if (out->time_ms == NULL || out->column == NULL || out->memory == NULL)
+		return tw_fail(err, TW_NOMEM, "power at %zu times", c[0].count);
+	for (size_t k = 0; k < count; k++)
+		for (size_t i = 0; i < c[k].columns; i++)
+			out->column[i == 0 ? k : n++] =
+				(struct tw_power_column){ c[k].component, c[k].package[i],
+							  NULL };
+	for (size_t i = 0; i < columns; i++)
+		out->column[i].watts = out->memory + i * room;
+	out->columns = columns;
+	return 0;
+}
+
+/* Put the curves beside each other; times without any power are dropped. */
+static int join_curves(const struct curve *c, size_t count, struct tw_power *out,
+		       struct tw_err *err)
+{
+	size_t at[TW_COMPONENT_COUNT] = { 0 };
+
+	if (add_columns(c, count, out, err) < 0)
+		return -1;
+	for (; find_common(c, count, at); at[0]++) {
+		bool any = false;
+		size_t n = count;
+
+		for (size_t k = 0; k < count; k++) {
+			for (size_t i = 0; i < c[k].columns; i++)
+				out->column[i == 0 ? k : n++].watts[out->times] =
+					column_at(&c[k], i)[at[k]];
+			any |= column_at(&c[k], 0)[at[k]] != 0;
+		}
+		out->time_ms[out->times] = c[0].time_ms[at[0]];
+		out->times += any;
+	}
+	return 0;
+}
+
+int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
+		     const struct tw_extract_args *a, const enum tw_component *component,
+		     size_t components, const struct tw_packages *packages,
+		     struct tw_power *out, struct tw_err *err)
+{
+	struct curve curve[TW_COMPONENT_COUNT] = { 0 };
+	struct tw_power power = { 0 };
+	int rc = -1;
+
+	for (size_t k = 0; k < components; k++) {
+		const struct tw_metric_series m =
+			tw_energy_series(p, schema, component[k], a->source);
+
+		curve[k].component = component[k];
+		if (make_curve(&m, a, packages, &curve[k], err) < 0)
+			goto out;
+	}
+	if (join_curves(curve, components, &power, err) < 0)
+		goto out;
+	*out = power;
+	power = (struct tw_power){ 0 };
+	rc = 0;
+out:
+	for (size_t k = 0; k < TW_COMPONENT_COUNT; k++)
+		release_curve(&curve[k]);
+	tw_power_release(&power);
+	return rc;
+}
+
+void tw_power_release(struct tw_power *p)
+{
+	free(p->time_ms);
+	free(p->column);
+	free(p->memory);
+	*p = (struct tw_power){ 0 };
+}

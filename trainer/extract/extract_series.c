@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/extract_parts.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- series of a metric ---- */
+
+static bool is_feature(const struct tw_schema_metric *m, const char *feature)
+{
+	return (m->kind == TW_METRIC_FEATURE || m->kind == TW_METRIC_LEVEL) &&
+	       strcmp(m->feature, feature) == 0;
+}
+
+static bool is_power(const struct tw_schema_metric *m, enum tw_component c,
+		     const struct tw_energy_source *source)
+{
+	return (m->kind == TW_METRIC_ENERGY || m->kind == TW_METRIC_POWER) &&
+	       m->component == c &&
+	       (m->source == NULL || strcmp(m->source, source->name) == 0);
+}
+
+/* Whether the series is of the metric, and of the source where one is asked for. */
+static bool is_of(const struct tw_series *s, const struct tw_schema *schema,
+		  const struct tw_schema_metric *m, const struct tw_energy_source *source)
+{
+	const char *text;
+
+	if (m->label != NULL) {
+		text = tw_series_label(s, m->label);
+		if (text == NULL)
+			return false;
+		if (m->within ? strstr(text, m->value) == NULL
+			      : strcmp(text, m->value) != 0)
+			return false;
+	}
+	if (source == NULL || m->source != NULL)
+		return true;
+	text = tw_series_label(s, schema->source_label);
+	return text != NULL && strcmp(tw_schema_source(schema, text), source->name) == 0;
+}
+
+const struct tw_series *tw_metric_series_next(const struct tw_metric_series *m, size_t *i)
+{
+	while (*i < m->count) {
+		const struct tw_series *s = &m->series[(*i)++];
+
+		if (is_of(s, m->schema, m->metric, m->source))
+			return s;
+	}
+	return NULL;
+}
+
+static struct tw_metric_series find_series(const struct tw_prom *p,
+					   const struct tw_schema *schema,
+					   const struct tw_schema_metric *metric,
+					   const struct tw_energy_source *source)
+{
+	struct tw_metric_series m = { .schema = schema,
+				      .metric = metric,
+				      .source = source };
+
+	m.series = tw_prom_series(p, metric->name, &m.count);
+	return m;
+}
+
+static bool is_empty(const struct tw_metric_series *m)
+{
+	size_t i = 0;
+
+	return tw_metric_series_next(m, &i) == NULL;
+}
+
+/* Series that all say a container are of workloads. */
+static bool is_of_workloads(const struct tw_metric_series *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (tw_series_label(&m->series[i], "container_id") == NULL)
+			return false;
+	return true;
+}
+
+/* What no schema has a name for is a metric that the user named. */
+static struct tw_metric_series find_own(const struct tw_prom *p,
+					const struct tw_schema *schema, const char *name)
+{
+	struct tw_metric_series m = { .schema = schema, .own = true };
+
+	if (tw_feature_find(name) != NULL)
+		return (struct tw_metric_series){ 0 };
+	m.metric = tw_prom_own_metric(p, name);
+	m.series = tw_prom_series(p, name, &m.count);
+	m.of_node = !is_of_workloads(&m);
+	return m;
+}
+
+/* The first metric of the schema that the response has series of, for a feature. */
+static struct tw_metric_series
+find_feature(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
+{
+	for (size_t i = 0; i < schema->metric_count; i++) {
+		struct tw_metric_series m;
+
+		if (!is_feature(&schema->metrics[i], feature))
+			continue;
+		m = find_series(p, schema, &schema->metrics[i], NULL);
+		if (!is_empty(&m))
+			return m;
+	}
+	return find_own(p, schema, feature);
+}
+
+struct tw_metric_series tw_energy_series(const struct tw_prom *p,
+					 const struct tw_schema *schema,
+					 enum tw_component c,
+					 const struct tw_energy_source *source)
+{
+	for (size_t i = 0; i < schema->metric_count; i++) {
+		struct tw_metric_series m;
+
+		if (!is_power(&schema->metrics[i], c, source))
+			continue;
+		m = find_series(p, schema, &schema->metrics[i], source);
+		if (!is_empty(&m))
+			return m;
+	}
+	return (struct tw_metric_series){ 0 };
+}
+
+/* ---- what a response has ---- */
+
+static bool has_feature(const struct tw_prom *p, const struct tw_schema *schema,
+			const char *feature)
+{
+	return find_feature(p, schema, feature).metric != NULL;
+}
+
+static bool has_component(const struct tw_prom *p, const struct tw_schema *schema,
+			  enum tw_component c, const struct tw_energy_source *source)
+{
+	return tw_energy_series(p, schema, c, source).metric != NULL;
+}
+
+/* How many components of a source must be there: the first that many. */
+static size_t count_needed(const struct tw_schema *schema,
+			   const struct tw_energy_source *source)
+{
+	return schema->some_components ? 1 : source->count;
+}
+
+/* Whether the response would have the feature if it could. */
+static bool is_needed(const struct tw_schema *schema, const char *feature)
+{
+	for (size_t i = 0; schema->untold != NULL && schema->untold[i] != NULL; i++)
+		if (strcmp(schema->untold[i], feature) == 0)
+			return false;
+	return true;
+}
+
+static bool has_group(const struct tw_prom *p, const struct tw_schema *schema,
+		      const struct tw_feature_group *g)
+{
+	bool any = false;
+
+	for (size_t f = 0; f < g->count; f++) {
+		if (has_feature(p, schema, g->features[f]))
+			any = true;
+		else if (is_needed(schema, g->features[f]))
+			return false;
+	}
+	return any;
+}
+
+static bool has_source(const struct tw_prom *p, const struct tw_schema *schema,
+		       const struct tw_energy_source *source)
+{
+	for (size_t k = 0; k < count_needed(schema, source); k++)
+		if (!has_component(p, schema, source->components[k], source))
+			return false;
+	return true;
+}
+
+bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g)
+{
+	for (size_t f = 0; f < g->count; f++)
+		if (find_own(p, NULL, g->features[f]).of_node)
+			return true;
+	return g->of_node;
+}
+
+bool tw_extract_has_group(const struct tw_prom *p, const struct tw_feature_group *g)
+{
+	for (size_t i = 0; i < tw_schema_count(); i++)
+		if (has_group(p, tw_schema_at(i), g))
+			return true;
+	return false;
+}
+
+bool tw_extract_has_source(const struct tw_prom *p, const struct tw_energy_source *s)
+{
+	for (size_t i = 0; i < tw_schema_count(); i++)
+		if (has_source(p, tw_schema_at(i), s))
+			return true;
+	return false;
+}
+
+bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group *g,
+			 const struct tw_energy_source *s)
+{
+	for (size_t i = 0; i < tw_schema_count(); i++)
+		if (has_group(p, tw_schema_at(i), g) && has_source(p, tw_schema_at(i), s))
+			return true;
+	return false;
+}
+
+/* ---- the schema of an extraction ---- */
+
+/* Of what is wanted, how much the response has, and how much the schema has a name for.
+ */
+struct fit {
+	size_t there, known;
+};
+
+static struct fit measure_features(const struct tw_prom *p,
+				   const struct tw_schema *schema,
+				   const struct tw_feature_group *group)
+{
+	struct fit fit = { 0 };
+
+	for (size_t f = 0; f < group->count; f++) {
+		bool known = false;
+
+		for (size_t i = 0; i < schema->metric_count; i++)
+			known |= is_feature(&schema->metrics[i], group->features[f]);
+		fit.known += known;
+		fit.there += has_feature(p, schema, group->features[f]);
+	}
+	/* Some are as good as all where the others cannot be there. */
+	if (has_group(p, schema, group))
+		fit.there = group->count;
+	return fit;
+}
+
+static struct fit measure_power(const struct tw_prom *p, const struct tw_schema *schema,
+				const struct tw_energy_source *source)
+{
+	struct fit fit = { 0 };
+
+	for (size_t k = 0; k < source->count; k++) {
+		bool known = false;
+
+		for (size_t i = 0; i < schema->metric_count; i++)
+			known |= is_power(&schema->metrics[i], source->components[k],
+					  source);
+		fit.known += known;
+		fit.there += has_component(p, schema, source->components[k], source);
+	}
+	if (has_source(p, schema, source))
+		fit.there = source->count;
+	return fit;
+}
+
+static struct fit measure_fit(const struct tw_prom *p, const struct tw_schema *schema,
+			      const struct tw_extract_args *a)
+{
+	const struct fit features = measure_features(p, schema, a->group);
+	const struct fit power = measure_power(p, schema, a->source);
+
+	return (struct fit){ features.there + power.there, features.known + power.known };
+}
+
+const struct tw_schema *tw_extract_schema(const struct tw_prom *p,
+					  const struct tw_extract_args *a)
+{
+	const struct tw_schema *best = tw_schema_at(0);
+	struct fit most = measure_fit(p, best, a);
+
+	for (size_t i = 1; i < tw_schema_count(); i++) {
+		const struct fit fit = measure_fit(p, tw_schema_at(i), a);
+
+		if (fit.there < most.there ||
+		    (fit.there == most.there && fit.known <= most.known))
+			continue;
+		most = fit;
+		best = tw_schema_at(i);
+	}
+	return best;
+}
+
+size_t tw_extract_features(const struct tw_prom *p, const struct tw_schema *schema,
+			   const struct tw_feature_group *group,
+			   struct tw_metric_series *out)
+{
+	size_t count = 0;
+
+	for (size_t f = 0; f < group->count; f++) {
+		out[count] = find_feature(p, schema, group->features[f]);
+		count += out[count].metric != NULL;
+	}
+	return count;
+}
+
+size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *schema,
+			     const struct tw_energy_source *source,
+			     enum tw_component out[TW_COMPONENT_COUNT])
+{
+	size_t count = 0;
+
+	for (size_t k = 0; k < source->count; k++)
+		if (has_component(p, schema, source->components[k], source))
+			out[count++] = source->components[k];
+	return count;
+}
+
+/* ---- what it lacks ---- */
+
+/* As the schema calls it, or as we do. */
+static void name_feature(struct tw_buf *out, const struct tw_schema *s,
+			 const char *feature)
+{
+	for (size_t i = 0; i < s->metric_count; i++) {
+		const struct tw_schema_metric *m = &s->metrics[i];
+
+		if (!is_feature(m, feature))
+			continue;
+		tw_buf_addf(out, ", %s", m->name);
+		if (m->label != NULL)
+			tw_buf_addf(out, "{%s=\"%s\"}", m->label, m->value);
+		return;
+	}
+	tw_buf_addf(out, ", %s", feature);
+}
+
+static void name_component(struct tw_buf *out, const struct tw_schema *s,
+			   enum tw_component c, const struct tw_energy_source *source)
+{
+	for (size_t i = 0; i < s->metric_count; i++) {
+		const struct tw_schema_metric *m = &s->metrics[i];
+
+		if (!is_power(m, c, source))
+			continue;
+		tw_buf_addf(out, ", %s", m->name);
+		if (m->label != NULL)
+			tw_buf_addf(out, "{%s=\"%s\"}", m->label, m->value);
+		else if (m->source == NULL)
+			tw_buf_addf(out, "{%s=\"%s\"}", s->source_label, source->name);
+		return;
+	}
+	tw_buf_addf(out, ", %s of %s", tw_component_name(c), source->name);
+}
+
+int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
+		     const struct tw_extract_args *a, struct tw_err *err)
+{
+	struct tw_buf names = { 0 };
+	int rc = -1;
+
+	for (size_t f = 0; f < a->group->count; f++)
+		if (!has_feature(p, schema, a->group->features[f]) &&
+		    is_needed(schema, a->group->features[f]))
+			name_feature(&names, schema, a->group->features[f]);
+	for (size_t k = 0; k < count_needed(schema, a->source); k++)
+		if (!has_component(p, schema, a->source->components[k], a->source))
+			name_component(&names, schema, a->source->components[k],
+				       a->source);
+	if (tw_buf_failed(&names)) {
+		tw_fail(err, TW_NOMEM, "list of metrics");
+		goto out;
+	}
+	if (names.len > 0) {
+		tw_fail(err, TW_NOTFOUND, "response has no series of %s", names.data + 2);
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_buf_clear(&names);
+	return rc;
+}

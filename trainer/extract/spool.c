@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/spool.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "trainer/extract/spool_store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file without a name in the directory of path. */
+static int open_nameless(const char *path, int *out, struct tw_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = NULL, *name = NULL;
+	int fd, rc = -1;
+
+	dir = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+	if (dir == NULL || asprintf(&name, "%s/.tallywatt-XXXXXX", dir) < 0) {
+		name = NULL;
+		tw_fail(err, TW_NOMEM, "'%s'", path);
+		goto out;
+	}
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		/* Not every file system can; NFS cannot. */
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(name);
+	}
+	if (fd < 0) {
+		tw_fail_errno(err, errno, "cannot make a temporary file in '%s'", dir);
+		goto out;
+	}
+
+	*out = fd;
+	rc = 0;
+out:
+	free(dir);
+	free(name);
+	return rc;
+}
+
+int tw_spool_new(const char *path, struct tw_spool **out, struct tw_err *err)
+{
+	struct tw_spool *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "series of '%s'", path);
+	if (open_nameless(path, &s->fd, err) < 0) {
+		free(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+void tw_spool_free(struct tw_spool *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		free(s->series[i].held);
+	free(s->series);
+	free(s->index);
+	tw_intern_release(&s->texts);
+	close(s->fd);
+	free(s);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct tw_spool_label *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* The labels as JSON, in order of name. */
+static int format_labels(struct tw_spool_label *label, size_t labels, struct tw_buf *text,
+			 struct tw_err *err)
+{
+	if (labels > 0)
+		qsort(label, labels, sizeof(*label), by_name);
+	tw_buf_adds(text, "{");
+	for (size_t i = 0; i < labels; i++) {
+		if (i > 0 && strcmp(label[i - 1].name, label[i].name) == 0)
+			return tw_fail(err, TW_INVALID, "two labels '%.64s'",
+				       label[i].name);
+		tw_buf_adds(text, i > 0 ? "," : "");
+		tw_buf_add_json_text(text, label[i].name, strlen(label[i].name));
+		tw_buf_adds(text, ":");
+		tw_buf_add_json_text(text, label[i].value, strlen(label[i].value));
+	}
+	tw_buf_adds(text, "}");
+	return tw_buf_failed(text) ? tw_fail(err, TW_NOMEM, "labels") : 0;
+}
+
+static const char *intern(struct tw_spool *s, const char *text, size_t len,
+			  struct tw_err *err)
+{
+	size_t before = s->texts.count;
+	const char *kept = tw_intern(&s->texts, text, len, err);
+
+	if (kept != NULL && s->texts.count > before)
+		s->text_bytes += len;
+	return kept;
+}
+
+/* Addresses of interned texts are ours: nobody can choose them to collide. */
+static size_t hash(const char *metric, const char *labels)
+{
+	uint64_t h = (uint64_t)(uintptr_t)metric * UINT64_C(0x9e3779b97f4a7c15);
+
+	h = (h ^ (h >> 29)) + (uint64_t)(uintptr_t)labels;
+	h *= UINT64_C(0xbf58476d1ce4e5b9);
+	return (size_t)(h ^ (h >> 32));
+}
+
+/* Where the series is in the index, or the free place where it would be. */
+static size_t find_place(const struct tw_spool *s, const char *metric, const char *labels)
+{
+	size_t at = hash(metric, labels) & (s->index_size - 1);
+
+	while (s->index[at] != 0) {
+		const struct tw_spool_series *x = &s->series[s->index[at] - 1];
+
+		if (x->metric == metric && x->labels == labels)
+			break;
+		at = (at + 1) & (s->index_size - 1);
+	}
+	return at;
+}
+
+/* Room for one more series, and an index that is half empty. */
+static int grow(struct tw_spool *s, struct tw_err *err)
+{
+	size_t size = s->size != 0 ? 2 * s->size : 64;
+	struct tw_spool_series *series;
+	uint32_t *index;
+
+	if (s->count < s->size)
+		return 0;
+	series = realloc(s->series, size * sizeof(*series));
+	if (series == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu series", size);
+	s->series = series;
+	index = calloc(2 * size, sizeof(*index));
+	if (index == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu series", size);
+	free(s->index);
+	s->index = index;
+	s->index_size = 2 * size;
+	s->size = size;
+	for (size_t i = 0; i < s->count; i++)
+		index[find_place(s, series[i].metric, series[i].labels)] =
+			(uint32_t)(i + 1);
+	return 0;
+}
+
+static int add_series(struct tw_spool *s, const char *metric, const char *labels,
+		      struct tw_err *err)
+{
+	if (s->count >= TW_SPOOL_SERIES_MAX || s->text_bytes > TW_SPOOL_TEXT_MAX)
+		return tw_fail(err, TW_INVALID,
+			       "more series than the limit: %zu, or %zu MiB of labels",
+			       TW_SPOOL_SERIES_MAX, TW_SPOOL_TEXT_MAX >> 20);
+	if (grow(s, err) < 0)
+		return -1;
+	s->series[s->count++] =
+		(struct tw_spool_series){ .metric = metric, .labels = labels };
+	s->index[find_place(s, metric, labels)] = (uint32_t)s->count;
+	return 0;
+}
+
+int tw_spool_series(struct tw_spool *s, const char *metric, struct tw_spool_label *label,
+		    size_t labels, size_t *out, struct tw_err *err)
+{
+	const char *name, *text;
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (format_labels(label, labels, &b, err) < 0)
+		goto out;
+	name = intern(s, metric, strlen(metric), err);
+	text = name != NULL ? intern(s, b.data, b.len, err) : NULL;
+	if (text == NULL)
+		goto out;
+	if (s->index_size == 0 || s->index[find_place(s, name, text)] == 0)
+		if (add_series(s, name, text, err) < 0)
+			goto out;
+
+	*out = s->index[find_place(s, name, text)] - 1;
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
+}
+
+bool tw_spool_last(const struct tw_spool *s, size_t series, int64_t *time_ms)
+{
+	if (s->series[series].samples == 0)
+		return false;
+	*time_ms = s->series[series].last_ms;
+	return true;
+}
+
+static uint64_t take_place(struct tw_spool *s)
+{
+	uint64_t place = s->end;
+
+	s->end += sizeof(struct tw_spool_block);
+	return place;
+}
+
+static int write_block(const struct tw_spool *s, uint64_t place,
+		       const struct tw_spool_block *block, struct tw_err *err)
+{
+	const char *at = (const char *)block;
+	size_t left = sizeof(*block);
+
+	while (left > 0) {
+		ssize_t n = pwrite(s->fd, at, left, (off_t)place);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return tw_fail_errno(err, errno,
+					     "cannot write the temporary file");
+		at += n;
+		place += (uint64_t)n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+/* What is held goes to its place, which says where the next one will be. */
+static int put_held(struct tw_spool *s, struct tw_spool_series *x, struct tw_err *err)
+{
+	uint64_t next = take_place(s);
+
+	x->held->next = next;
+	if (write_block(s, x->place, x->held, err) < 0)
+		return -1;
+	x->place = next;
+	x->held->count = 0;
+	return 0;
+}
+
+static int hold(struct tw_spool *s, struct tw_spool_series *x, struct tw_err *err)
+{
+	x->held = calloc(1, sizeof(*x->held));
+	if (x->held == NULL)
+		return tw_fail(err, TW_NOMEM, "samples of '%s'", x->metric);
+	if (x->samples == 0)
+		x->first = x->place = take_place(s);
+	return 0;
+}
+
+int tw_spool_add(struct tw_spool *s, size_t series, int64_t time_ms, double value,
+		 struct tw_err *err)
+{
+	struct tw_spool_series *x = &s->series[series];
+
+	assert(isfinite(value));
+	if (x->samples > 0 && time_ms <= x->last_ms)
+		return tw_fail(err, TW_INVALID,
+			       "%s: a sample at %" PRId64 " ms behind one at %" PRId64
+			       " ms",
+			       x->metric, time_ms, x->last_ms);
+	if (x->held == NULL && hold(s, x, err) < 0)
+		return -1;
+	if (x->held->count == TW_SPOOL_BLOCK_SAMPLES && put_held(s, x, err) < 0)
+		return -1;
+	x->held->time_ms[x->held->count] = time_ms;
+	x->held->value[x->held->count++] = value;
+	x->last_ms = time_ms;
+	x->samples++;
+	x->grew = true;
+	return 0;
+}
+
+int tw_spool_settle(struct tw_spool *s, struct tw_err *err)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct tw_spool_series *x = &s->series[i];
+
+		if (x->held != NULL && !x->grew) {
+			if (x->held->count > 0 && put_held(s, x, err) < 0)
+				return -1;
+			free(x->held);
+			x->held = NULL;
+		}
+		x->grew = false;
+	}
+	return 0;
+}

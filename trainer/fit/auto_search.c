@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/auto_search.h"
+
+#include "trainer/fit/auto_learner.h"
+#include "trainer/fit/samples.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/*
+ * Features stay unless they plainly harm, and the error without them is below this share
+ * of that with them. What a few folds say of a feature is mostly chance, and more than
+ * that is known: that it was thought worth measuring.
+ */
+#define DROP_BELOW 0.95
+
+/*
+ * Features that may go, all of a kind at once, by a part of their names: what runs beside
+ * the work, or counts it a second time. Counters of the processor, its time and what a
+ * user added stay.
+ */
+static const char *const kinds[] = { "_irq",       "cgroupfs_",        "kubelet_",
+				     "page_cache", "context_switches", "interrupts",
+				     "page_faults" };
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Windows of earlier rows, from .. to back. */
+struct window {
+	unsigned char from, to;
+};
+
+static const struct lags {
+	struct window at[8];
+	size_t count;
+	bool main_only; /* of the feature that best tells the load */
+} lags[] = {
+	{ { { 1, 1 } }, 1, false },
+	{ { { 1, 1 }, { 2, 2 }, { 3, 3 } }, 3, false },
+	{ { { 1, 1 }, { 2, 2 }, { 0, 2 }, { 0, 4 }, { 0, 9 } }, 5, false },
+	{ { { 1, 1 }, { 2, 2 }, { 3, 3 }, { 0, 2 }, { 0, 4 }, { 0, 9 } }, 6, false },
+	{ { { 1, 1 }, { 2, 2 }, { 3, 3 }, { 0, 2 }, { 0, 4 }, { 0, 9 } }, 6, true },
+};
+
+#define LAGS (sizeof(lags) / sizeof(lags[0]))
+
+static void add_column(struct tw_auto_columns *c, struct tw_derived d)
+{
+	if (c->count < TW_DERIVED_MAX)
+		c->at[c->count++] = d;
+}
+
+static bool varies(const struct tw_samples *s, size_t feature)
+{
+	for (size_t r = 1; r < s->rows; r++)
+		if (s->x[r * s->cols + feature] != s->x[feature])
+			return true;
+	return false;
+}
+
+/* Features that are always the same tell nothing; one column there must be. */
+static void plain_columns(const struct tw_samples *s, struct tw_auto_columns *out)
+{
+	for (size_t c = 0; c < s->cols; c++)
+		if (varies(s, c))
+			add_column(out, (struct tw_derived){ (uint32_t)c, 0, 0,
+							     TW_DERIVED_NONE });
+	if (out->count == 0)
+		add_column(out, (struct tw_derived){ 0, 0, 0, TW_DERIVED_NONE });
+}
+
+/* ---- features ---- */
+
+/* The columns that are not of a kind. */
+static struct tw_auto_columns without(const struct tw_auto_trials *t,
+				      const struct tw_auto_columns *c, const char *kind)
+{
+	struct tw_auto_columns less = { 0 };
+
+	for (size_t i = 0; i < c->count; i++)
+		if (strstr(t->samples->features[c->at[i].feature], kind) == NULL)
+			add_column(&less, c->at[i]);
+	return less;
+}
+
+/* Drop the kind without which the error is least, if that convinces. *at is the trial. */
+static int drop_one(struct tw_auto_trials *t, size_t *at, bool *dropped,
+		    struct tw_err *err)
+{
+	const struct tw_auto_columns c = t->at[*at].columns;
+	size_t best = *at;
+
+	for (size_t i = 0; i < KINDS; i++) {
+		const struct tw_auto_columns less = without(t, &c, kinds[i]);
+		size_t place;
+
+		if (less.count == 0 || less.count == c.count)
+			continue;
+		if (tw_auto_try(t, TW_AUTO_PROBE, tw_auto_trees_at(0), &less, &place,
+				err) < 0)
+			return -1;
+		if (t->at[place].err.code == TW_OK &&
+		    tw_auto_better(&t->at[place], &t->at[*at], DROP_BELOW) &&
+		    (best == *at || t->at[place].mae < t->at[best].mae))
+			best = place;
+	}
+	*dropped = best != *at;
+	*at = best;
+	return 0;
+}
+
+/* Events per unit of load: instructions per cycle, misses per instruction, .. */
+static int try_ratios(struct tw_auto_trials *t, const struct tw_auto_columns *chosen,
+		      struct tw_err *err)
+{
+	const struct tw_samples *s = t->samples;
+	const uint32_t load =
+		(uint32_t)tw_main_feature(s->features, s->cols, s->component);
+	struct tw_auto_columns c = *chosen;
+
+	for (size_t i = 0; i < chosen->count; i++)
+		if (chosen->at[i].feature != load)
+			add_column(&c, (struct tw_derived){ chosen->at[i].feature, 0, 0,
+							    load });
+	if (c.count == chosen->count)
+		return 0;
+	return tw_auto_try(t, TW_AUTO_OTHER, tw_auto_trees_at(0), &c, NULL, err);
+}
+
+static int try_others(struct tw_auto_trials *t, const struct tw_auto_columns *c,
+		      struct tw_err *err)
+{
+	for (size_t i = 0; i < tw_auto_others_count(); i++)
+		if (tw_auto_other_at(i) != NULL &&
+		    tw_auto_try(t, TW_AUTO_OTHER, tw_auto_other_at(i), c, NULL, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* All but the first, which chose the columns. */
+static int try_trees(struct tw_auto_trials *t, const struct tw_auto_columns *c,
+		     struct tw_err *err)
+{
+	for (size_t i = 1; i < tw_auto_trees_count(); i++)
+		if (tw_auto_try(t, TW_AUTO_USUAL, tw_auto_trees_at(i), c, NULL, err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_auto_search_alone(struct tw_auto_trials *t, struct tw_auto_columns *chosen,
+			 struct tw_err *err)
+{
+	struct tw_auto_columns c = { 0 };
+	bool dropped = true;
+	size_t at;
+
+	plain_columns(t->samples, &c);
+	if (tw_auto_try(t, TW_AUTO_PROBE, tw_auto_trees_at(0), &c, &at, err) < 0)
+		return -1;
+	while (dropped && t->at[at].err.code == TW_OK)
+		if (drop_one(t, &at, &dropped, err) < 0)
+			return -1;
+	c = t->at[at].columns;
+	t->at[at].standing = TW_AUTO_USUAL;
+	if (try_trees(t, &c, err) < 0 || try_ratios(t, &c, err) < 0 ||
+	    try_others(t, &c, err) < 0)
+		return -1;
+	*chosen = c;
+	return 0;
+}
+
+/* ---- series ---- */
+
+static struct tw_auto_columns look_back(const struct tw_samples *s,
+					const struct tw_auto_columns *chosen,
+					const struct lags *l)
+{
+	const size_t load = tw_main_feature(s->features, s->cols, s->component);
+	struct tw_auto_columns c = *chosen;
+
+	for (size_t i = 0; i < chosen->count; i++) {
+		if (l->main_only && chosen->at[i].feature != load)
+			continue;
+		for (size_t k = 0; k < l->count; k++)
+			add_column(&c, (struct tw_derived){ chosen->at[i].feature,
+							    l->at[k].from, l->at[k].to,
+							    TW_DERIVED_NONE });
+	}
+	return c;
+}
+
+int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns *chosen,
+			  struct tw_err *err)
+{
+	for (size_t i = 0; i < LAGS; i++) {
+		const struct tw_auto_columns c = look_back(t->samples, chosen, &lags[i]);
+
+		/* Of one feature it is what the others' is. */
+		if (lags[i].main_only && chosen->count == 1)
+			continue;
+		if (c.count > chosen->count &&
+		    tw_auto_try(t, TW_AUTO_USUAL, tw_auto_trees_at(0), &c, NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}

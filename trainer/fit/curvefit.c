@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/curvefit.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/field/feature.h"
+#include "lib/json/json.h"
+#include "model-db/curve.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multifit_nlinear.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ *	minimise over p  sum over rows (y - h v(p, x) - b)^2,   h >= 0,  low <= p <= high
+ *
+ * h and b are those of linear least squares for each p (variable projection: G. H.
+ * Golub, V. Pereyra, SIAM J. Numer. Anal. 10(2), 1973), so that Levenberg-Marquardt (GSL)
+ * has only the shape to find, from several starts. Bounds are kept by
+ *
+ *	p = low + (high - low) (1 + sin t) / 2
+ *
+ * and t is free. x is the feature divided by its largest value, power is divided by its
+ * largest magnitude, so that one set of bounds and tolerances does for all units.
+ */
+struct problem {
+	size_t rows;
+	double *x, *y, *v; /* rows; v is scratch */
+	double scale, y_scale;
+	const struct tw_shape *shape;
+};
+
+struct solution {
+	const struct tw_shape *shape;
+	double param[TW_SHAPE_PARAMS_MAX];
+	double height, base, square;
+};
+
+#define ITERATIONS 60
+#define TOLERANCE 1e-9
+
+static int problem_init(struct problem *p, const struct tw_samples *s, size_t column,
+			struct tw_err *err)
+{
+	p->rows = s->rows;
+	p->x = calloc(3 * s->rows, sizeof(*p->x));
+	if (p->x == NULL)
+		return tw_fail(err, TW_NOMEM, "curve through %zu rows", s->rows);
+	p->y = p->x + s->rows;
+	p->v = p->y + s->rows;
+	for (size_t r = 0; r < s->rows; r++) {
+		p->x[r] = fmax(s->x[r * s->cols + column], 0.0);
+		p->scale = fmax(p->scale, p->x[r]);
+		p->y_scale = fmax(p->y_scale, fabs(s->y[r]));
+	}
+	/* The inverse of a smaller one is not finite. */
+	p->scale = p->scale > 1e-300 ? p->scale : 1.0;
+	p->y_scale = p->y_scale > 1e-300 ? p->y_scale : 1.0;
+	for (size_t r = 0; r < s->rows; r++) {
+		p->x[r] /= p->scale;
+		p->y[r] = s->y[r] / p->y_scale;
+	}
+	return 0;
+}
+
+/* Height, base and what they leave, for the parameters; the values stay in p->v. */
+static void project(const struct problem *p, struct solution *s)
+{
+	const double n = (double)p->rows;
+	double v_mean = 0.0, y_mean = 0.0, vv = 0.0, vy = 0.0;
+
+	for (size_t r = 0; r < p->rows; r++) {
+		p->v[r] = p->shape->value(s->param, p->x[r]);
+		v_mean += p->v[r] / n;
+		y_mean += p->y[r] / n;
+	}
+	for (size_t r = 0; r < p->rows; r++) {
+		const double d = p->v[r] - v_mean;
+
+		vv += d * d;
+		vy += d * (p->y[r] - y_mean);
+	}
+	s->height = vv > 1e-20 * n && vy > 0.0 ? vy / vv : 0.0;
+	s->base = y_mean - s->height * v_mean;
+	s->square = 0.0;
+	for (size_t r = 0; r < p->rows; r++) {
+		const double d = p->y[r] - s->base - s->height * p->v[r];
+
+		s->square += d * d;
+	}
+}
+
+static void bound(const struct tw_shape *shape, const gsl_vector *t, double *param)
+{
+	for (size_t i = 0; i < shape->params; i++) {
+		const struct tw_shape_param *q = &shape->param[i];
+
+		param[i] = q->low +
+			   (q->high - q->low) * (1.0 + sin(gsl_vector_get(t, i))) / 2.0;
+	}
+}
+
+static int residuals(const gsl_vector *t, void *arg, gsl_vector *f)
+{
+	const struct problem *p = arg;
+	struct solution s = { 0 };
+
+	bound(p->shape, t, s.param);
+	project(p, &s);
+	for (size_t r = 0; r < p->rows; r++)
+		gsl_vector_set(f, r, s.height * p->v[r] + s.base - p->y[r]);
+	return GSL_SUCCESS;
+}
+
+/* From one start. What GSL gives up on is no failure: the place it came to is judged. */
+static void descend(const struct problem *p, gsl_multifit_nlinear_workspace *w,
+		    const double *start, struct solution *best)
+{
+	gsl_multifit_nlinear_fdf problem = {
+		.f = residuals,
+		.n = p->rows,
+		.p = p->shape->params,
+		.params = (void *)(uintptr_t)p,
+	};
+	double room[TW_SHAPE_PARAMS_MAX];
+	gsl_vector_view t = gsl_vector_view_array(room, p->shape->params);
+	struct solution s = { .shape = p->shape };
+	int info;
+
+	for (size_t i = 0; i < p->shape->params; i++) {
+		const struct tw_shape_param *q = &p->shape->param[i];
+
+		room[i] = asin(2.0 * (start[i] - q->low) / (q->high - q->low) - 1.0);
+	}
+	if (gsl_multifit_nlinear_init(&t.vector, &problem, w) != GSL_SUCCESS)
+		return;
+	gsl_multifit_nlinear_driver(ITERATIONS, TOLERANCE, TOLERANCE, 0.0, NULL, NULL,
+				    &info, w);
+	bound(p->shape, gsl_multifit_nlinear_position(w), s.param);
+	project(p, &s);
+	if (s.square < best->square)
+		*best = s;
+}
+
+static int try_starts(struct problem *p, struct solution *best, struct tw_err *err)
+{
+	const gsl_multifit_nlinear_parameters how =
+		gsl_multifit_nlinear_default_parameters();
+	const struct tw_shape *shape = p->shape;
+	const struct tw_shape_param *second = &shape->param[1];
+	const size_t inner = shape->params > 1 ? second->starts : 1;
+	gsl_multifit_nlinear_workspace *w = gsl_multifit_nlinear_alloc(
+		gsl_multifit_nlinear_trust, &how, p->rows, shape->params);
+
+	if (w == NULL)
+		return tw_fail(err, TW_NOMEM, "curve through %zu rows", p->rows);
+	for (size_t i = 0; i < shape->param[0].starts; i++)
+		for (size_t j = 0; j < inner; j++)
+			descend(p, w,
+				(double[]){ shape->param[0].start[i], second->start[j] },
+				best);
+	gsl_multifit_nlinear_free(w);
+	return 0;
+}
+
+/* Level, which every shape can be, where no fit is better. */
+static void start_level(const struct problem *p, struct solution *s)
+{
+	s->shape = p->shape;
+	for (size_t i = 0; i < p->shape->params; i++)
+		s->param[i] = p->shape->param[i].start[0];
+	project(p, s);
+}
+
+static int write_text(const struct problem *p, const struct solution *s,
+		      const char *feature, struct tw_buf *text, struct tw_err *err)
+{
+	const struct tw_curve_kind *kind = tw_curve_kind_find(s->shape->curve);
+	double weight[TW_CURVE_WEIGHTS_MAX];
+
+	s->shape->weights(s->param, s->height * p->y_scale, s->base * p->y_scale, weight);
+	tw_buf_addf(text, "{\"curve\":\"%s\",\"All_Weights\":{", kind->name);
+	tw_buf_adds(text, "\"Categorical_Variables\":{},\"Numerical_Variables\":{");
+	tw_buf_add_json_text(text, feature, strlen(feature));
+	tw_buf_adds(text, ":{\"scale\":");
+	tw_buf_add_double(text, p->scale);
+	tw_buf_adds(text, "}},\"CurveFit_Weights\":[");
+	for (size_t i = 0; i < kind->weights; i++) {
+		if (!isfinite(weight[i]))
+			return tw_fail(err, TW_INVALID, "weight %zu is not finite", i);
+		tw_buf_adds(text, i > 0 ? "," : "");
+		tw_buf_add_double(text, weight[i]);
+	}
+	tw_buf_adds(text, "]}}");
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "curve of '%s'", feature);
+	return 0;
+}
+
+int tw_curvefit(const struct tw_samples *s, const struct tw_shape *shapes, size_t count,
+		struct tw_buf *text, struct tw_err *err)
+{
+	struct problem p = { .shape = &shapes[0] };
+	struct solution best = { 0 };
+	size_t column;
+	int rc = -1;
+
+	if (tw_samples_check(s, TW_CURVEFIT_ROWS_MIN, err) < 0)
+		goto out;
+	column = tw_main_feature(s->features, s->cols, s->component);
+	if (problem_init(&p, s, column, err) < 0)
+		goto out;
+	start_level(&p, &best);
+	for (size_t i = 0; i < count; i++) {
+		p.shape = &shapes[i];
+		if (try_starts(&p, &best, err) < 0)
+			goto out;
+	}
+	if (write_text(&p, &best, s->features[column], text, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	free(p.x);
+	return rc;
+}

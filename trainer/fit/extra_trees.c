@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/extra_trees.h"
+
+#include "estimator/predict/tree.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "trainer/fit/random.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Thresholds tried at a node, at least. */
+#define DRAWS 8
+#define DEPTH_MAX 60
+/* Leaves of a tree, at most: a model stays of a size that is read and walked at once. */
+#define LEAVES_MAX 1024
+
+_Static_assert(DEPTH_MAX <= TW_TREE_DEPTH_MAX, "a tree must fit the predictor");
+
+/* All that growing a tree needs. Values are floats, as the predictor compares them. */
+struct grower {
+	const struct tw_extra_trees *how;
+	size_t rows, cols;
+	size_t leaf;  /* rows of a leaf, at least */
+	size_t draws; /* thresholds of a feature */
+	float *x;     /* feature by feature: x[c * rows + r] */
+	double *y;
+	uint32_t *row;  /* a node's rows are a part of it */
+	double *sorted; /* of a leaf */
+	struct tw_random random;
+
+	int32_t *split; /* of the tree, in preorder; -1: a leaf */
+	float *value;
+	size_t nodes;
+};
+
+/* Rows from .. to of g->row, and their sum. */
+struct node {
+	size_t from, to;
+	double sum;
+	unsigned depth;
+};
+
+struct choice {
+	int32_t feature; /* -1: no split */
+	float threshold;
+	double gain;
+	double left_sum;
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static double leaf_value(struct grower *g, const struct node *n)
+{
+	const size_t count = n->to - n->from;
+
+	if (!g->how->median)
+		return n->sum / (double)count;
+	for (size_t i = 0; i < count; i++)
+		g->sorted[i] = g->y[g->row[n->from + i]];
+	qsort(g->sorted, count, sizeof(*g->sorted), compare_doubles);
+	return count % 2 != 0 ? g->sorted[count / 2]
+			      : (g->sorted[count / 2 - 1] + g->sorted[count / 2]) / 2.0;
+}
+
+static bool range_of(const struct grower *g, const struct node *n, const float *x,
+		     float *low, float *high)
+{
+	*low = *high = x[g->row[n->from]];
+	for (size_t i = n->from + 1; i < n->to; i++) {
+		const float v = x[g->row[i]];
+
+		*low = v < *low ? v : *low;
+		*high = v > *high ? v : *high;
+	}
+	return *low < *high;
+}
+
+/* Above low, so that both sides have rows; at most high. */
+static float draw(struct grower *g, float low, float high)
+{
+	const double share = tw_random_share(&g->random);
+	double t;
+
+	if (g->how->by_size && low >= 0.0f)
+		t = expm1(log1p(low) + share * (log1p(high) - log1p(low)));
+	else
+		t = (double)low + share * ((double)high - (double)low);
+	return (float)t > low ? fminf((float)t, high) : nextafterf(low, high);
+}
+
+static void try_threshold(const struct grower *g, const struct node *n, size_t feature,
+			  float threshold, struct choice *best)
+{
+	const float *x = g->x + feature * g->rows;
+	double left = 0.0, right, gain;
+	size_t lefts = 0, rights;
+
+	for (size_t i = n->from; i < n->to; i++) {
+		const uint32_t r = g->row[i];
+		const bool is_left = x[r] < threshold;
+
+		left += is_left ? g->y[r] : 0.0;
+		lefts += is_left;
+	}
+	rights = n->to - n->from - lefts;
+	if (lefts < g->leaf || rights < g->leaf)
+		return;
+	right = n->sum - left;
+	gain = left * left / (double)lefts + right * right / (double)rights;
+	if (gain > best->gain)
+		*best = (struct choice){ (int32_t)feature, threshold, gain, left };
+}
+
+static struct choice choose(struct grower *g, const struct node *n)
+{
+	const double count = (double)(n->to - n->from);
+	/* Of no split, and a little more: what rounding may gain is no gain. */
+	struct choice best = { -1, 0.0f, n->sum * n->sum / count * (1.0 + 1e-12), 0.0 };
+	float low, high;
+
+	if (n->to - n->from < 2 * g->leaf || n->depth == DEPTH_MAX)
+		return best;
+	for (size_t c = 0; c < g->cols; c++) {
+		if (!range_of(g, n, g->x + c * g->rows, &low, &high))
+			continue;
+		for (size_t i = 0; i < g->draws; i++)
+			try_threshold(g, n, c, draw(g, low, high), &best);
+	}
+	return best;
+}
+
+/* Rows below the threshold to the front. Returns where the others begin. */
+static size_t part_rows(struct grower *g, const struct node *n, const struct choice *c)
+{
+	const float *x = g->x + (size_t)c->feature * g->rows;
+	size_t front = n->from, back = n->to;
+
+	while (front < back) {
+		const uint32_t r = g->row[front];
+
+		if (x[r] < c->threshold) {
+			front++;
+		} else {
+			g->row[front] = g->row[--back];
+			g->row[back] = r;
+		}
+	}
+	return front;
+}
+
+static void grow(struct grower *g, const struct node *n)
+{
+	const struct choice c = choose(g, n);
+	const size_t at = g->nodes++;
+	size_t middle;
+
+	g->split[at] = c.feature;
+	if (c.feature < 0) {
+		g->value[at] = (float)(leaf_value(g, n) / g->how->trees);
+		return;
+	}
+	g->value[at] = c.threshold;
+	middle = part_rows(g, n, &c);
+	grow(g, &(struct node){ n->from, middle, c.left_sum, n->depth + 1 });
+	grow(g, &(struct node){ middle, n->to, n->sum - c.left_sum, n->depth + 1 });
+}
+
+static void add_tree(const struct grower *g, struct tw_buf *text)
+{
+	tw_buf_adds(text, "{\"split\":[");
+	for (size_t i = 0; i < g->nodes; i++)
+		tw_buf_addf(text, i > 0 ? ",%d" : "%d", (int)g->split[i]);
+	tw_buf_adds(text, "],\"value\":[");
+	/* Nine digits are a float, to the bit. */
+	for (size_t i = 0; i < g->nodes; i++)
+		tw_buf_addf(text, i > 0 ? ",%.9g" : "%.9g", (double)g->value[i]);
+	tw_buf_adds(text, "]}");
+}
+
+static void grow_tree(struct grower *g, uint64_t seed, unsigned tree)
+{
+	struct node root = { .to = g->rows };
+
+	g->random = tw_random_init(seed, tree);
+	g->nodes = 0;
+	for (size_t r = 0; r < g->rows; r++) {
+		g->row[r] = (uint32_t)r;
+		root.sum += g->y[r];
+	}
+	grow(g, &root);
+}
+
+/*
+ * Where zero features are 0 W, a leaf of such rows is added. Thresholds between it and
+ * the least load are drawn evenly, so that the mean of the trees rises evenly there.
+ */
+static int grower_init(struct grower *g, const struct tw_samples *s, struct tw_err *err)
+{
+	const size_t least = s->rows / LEAVES_MAX;
+	size_t rows;
+
+	g->leaf = least > g->how->leaf ? least : g->how->leaf;
+	rows = g->rows = s->rows + (s->from_zero ? g->leaf : 0);
+	g->cols = s->cols;
+	g->draws = (DRAWS + s->cols - 1) / s->cols;
+	g->x = calloc(rows * s->cols, sizeof(*g->x));
+	g->y = calloc(rows, sizeof(*g->y));
+	g->row = calloc(rows, sizeof(*g->row));
+	g->sorted = calloc(rows, sizeof(*g->sorted));
+	g->split = calloc(2 * rows, sizeof(*g->split));
+	g->value = calloc(2 * rows, sizeof(*g->value));
+	if (g->x == NULL || g->y == NULL || g->row == NULL || g->sorted == NULL ||
+	    g->split == NULL || g->value == NULL)
+		return tw_fail(err, TW_NOMEM, "trees on %zu x %zu samples", s->rows,
+			       s->cols);
+	memcpy(g->y, s->y, s->rows * sizeof(*g->y));
+	for (size_t c = 0; c < s->cols; c++)
+		for (size_t r = 0; r < s->rows; r++)
+			g->x[c * rows + r] = (float)s->x[r * s->cols + c];
+	return 0;
+}
+
+static void grower_release(struct grower *g)
+{
+	free(g->x);
+	free(g->y);
+	free(g->row);
+	free(g->sorted);
+	free(g->split);
+	free(g->value);
+}
+
+int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
+		   uint64_t seed, struct tw_buf *text, struct tw_err *err)
+{
+	struct grower g = { .how = how };
+	int rc = -1;
+
+	if (tw_samples_check(s, 1, err) < 0 || grower_init(&g, s, err) < 0)
+		goto out;
+	tw_buf_adds(text, "{\"trees\":{\"base\":0,\"forest\":[");
+	for (unsigned i = 0; i < how->trees; i++) {
+		grow_tree(&g, seed, i);
+		tw_buf_adds(text, i > 0 ? "," : "");
+		add_tree(&g, text);
+	}
+	tw_buf_adds(text, "]}}");
+	if (tw_buf_failed(text)) {
+		tw_fail(err, TW_NOMEM, "model of %u trees", how->trees);
+		goto out;
+	}
+
+	rc = 0;
+out:
+	grower_release(&g);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "trainer/fit/points_text.h"
+#include "trainer/fit/registry.h"
+#include "trainer/fit/samples.h"
+
+/*
+ * The mean power of the six nearest training rows, by Euclid's distance of the features,
+ * each divided by its largest magnitude (E. Fix, J. L. Hodges, Discriminatory Analysis:
+ * Nonparametric Discrimination, 1951). There is nothing to fit: the rows are the model.
+ */
+#define NEIGHBOURS 6
+/* What a prediction looks at, and a model carries; of more rows, an even choice. */
+#define ROWS_MAX 8192
+
+static int fit_knn(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+		   struct tw_err *err)
+{
+	struct tw_scaled d = { 0 };
+	int rc = -1;
+
+	(void)seed;
+	if (tw_samples_check(s, tw_trainer_knn.min_rows, err) < 0 ||
+	    tw_scaled_init(&d, s, ROWS_MAX, err) < 0)
+		goto out;
+	tw_buf_addf(text, "{\"knn\":{\"neighbors\":%zu,",
+		    d.rows < NEIGHBOURS ? d.rows : NEIGHBOURS);
+	tw_points_text(&d, d.y, text);
+	tw_buf_adds(text, "}}");
+	if (tw_buf_failed(text)) {
+		tw_fail(err, TW_NOMEM, "model of %zu rows", d.rows);
+		goto out;
+	}
+
+	rc = 0;
+out:
+	tw_scaled_release(&d);
+	return rc;
+}
+
+const struct tw_trainer tw_trainer_knn = {
+	.name = "KNeighborsRegressorTrainer",
+	.summary = "the mean of the six nearest training rows",
+	.predictor = "knn",
+	.min_rows = 2,
+	.fit = fit_knn,
+};

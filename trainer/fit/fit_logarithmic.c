@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/curvefit.h"
+#include "trainer/fit/registry.h"
+
+#include <math.h>
+
+/*
+ * watts = a ln(b x + 1) + c, as Kepler computes it (docs/wire.md, "Weights"), a and b
+ * not below 0: power that rises, ever slower. The shape's parameter is ln b. The fit:
+ * trainer/fit/curvefit.c.
+ */
+static double value(const double *param, double x)
+{
+	return log1p(exp(param[0]) * x);
+}
+
+static void to_weights(const double *param, double height, double base, double *weight)
+{
+	weight[0] = height;
+	weight[1] = exp(param[0]);
+	weight[2] = base;
+}
+
+/* b from 0.001 to 1e6. */
+static const struct tw_shape shape = {
+	.curve = "logarithmic",
+	.param = { { .low = -6.9, .high = 13.8, .start = { -2, 1, 4, 8 }, .starts = 4 } },
+	.params = 1,
+	.value = value,
+	.weights = to_weights,
+};
+
+static int fit_logarithmic(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+			   struct tw_err *err)
+{
+	(void)seed;
+	return tw_curvefit(s, &shape, 1, text, err);
+}
+
+const struct tw_trainer tw_trainer_logarithmic = {
+	.name = "LogarithmicRegressionTrainer",
+	.summary = "a ln(b x + 1) + c of the main feature",
+	.predictor = "curvefit",
+	.min_rows = TW_CURVEFIT_ROWS_MIN,
+	.fit = fit_logarithmic,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "trainer/fit/design.h"
+#include "trainer/fit/registry.h"
+#include "trainer/fit/ridge.h"
+#include "trainer/fit/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * A polynomial of degree 2 with interactions:
+ *
+ *	y = b + sum_j l_j z_j + sum_{j <= k} q_jk z_j z_k,    z_j = x_j / s_j
+ *
+ * with s_j the largest |x_j|. It is linear in its coefficients: the columns z_j and
+ * z_j z_k go through the ridge regression of trainer/fit/ridge.c, which the many and
+ *nearly collinear products need (G. H. Golub, M. Heath, G. Wahba, Technometrics 21(2),
+ *1979).
+ */
+
+/* A decomposition of all products; 560 columns are a second of work. */
+#define FEATURES_MAX 32
+/* Products that stay below this count nothing: their weights would be without bounds. */
+#define PRODUCT_MIN 1e-9
+
+struct polynomial {
+	size_t cols; /* of the features */
+	size_t terms;
+	double *scale;  /* cols */
+	double *weight; /* terms */
+	double *x;      /* rows * terms */
+};
+
+static void measure(struct polynomial *p, const struct tw_samples *s)
+{
+	for (size_t c = 0; c < s->cols; c++) {
+		double largest = 0.0;
+
+		for (size_t r = 0; r < s->rows; r++)
+			largest = fmax(largest, fabs(s->x[r * s->cols + c]));
+		p->scale[c] = largest > 0.0 ? largest : 1.0;
+	}
+}
+
+/* The terms of a row, in the order of the text. */
+static void expand_row(const struct polynomial *p, const double *x, double *term)
+{
+	size_t t = p->cols;
+
+	for (size_t j = 0; j < p->cols; j++)
+		term[j] = x[j] / p->scale[j];
+	for (size_t j = 0; j < p->cols; j++)
+		for (size_t k = j; k < p->cols; k++)
+			term[t++] = term[j] * term[k];
+}
+
+static void drop_small_products(struct polynomial *p, size_t rows)
+{
+	for (size_t t = p->cols; t < p->terms; t++) {
+		double largest = 0.0;
+
+		for (size_t r = 0; r < rows; r++)
+			largest = fmax(largest, fabs(p->x[r * p->terms + t]));
+		for (size_t r = 0; r < rows && largest < PRODUCT_MIN; r++)
+			p->x[r * p->terms + t] = 0.0;
+	}
+}
+
+static int polynomial_init(struct polynomial *p, const struct tw_samples *s,
+			   struct tw_err *err)
+{
+	if (s->cols > FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "polynomial of %zu features, limit is %d",
+			       s->cols, FEATURES_MAX);
+	p->cols = s->cols;
+	p->terms = s->cols + s->cols * (s->cols + 1) / 2;
+	p->scale = calloc(p->cols, sizeof(*p->scale));
+	p->weight = calloc(p->terms, sizeof(*p->weight));
+	p->x = calloc(s->rows, p->terms * sizeof(*p->x));
+	if (p->scale == NULL || p->weight == NULL || p->x == NULL)
+		return tw_fail(err, TW_NOMEM, "polynomial of %zu rows, %zu terms",
+			       s->rows, p->terms);
+	measure(p, s);
+	for (size_t r = 0; r < s->rows; r++)
+		expand_row(p, s->x + r * s->cols, p->x + r * p->terms);
+	drop_small_products(p, s->rows);
+	return 0;
+}
+
+static int add_list(struct tw_buf *text, const char *key, const double *v, size_t count,
+		    struct tw_err *err)
+{
+	tw_buf_addf(text, ",\"%s\":[", key);
+	for (size_t i = 0; i < count; i++) {
+		if (!isfinite(v[i]))
+			return tw_fail(err, TW_INVALID, "%s %zu is not finite", key, i);
+		tw_buf_adds(text, i > 0 ? "," : "");
+		tw_buf_add_double(text, v[i]);
+	}
+	tw_buf_adds(text, "]");
+	return 0;
+}
+
+static int write_text(const struct polynomial *p, double bias, struct tw_buf *text,
+		      struct tw_err *err)
+{
+	if (!isfinite(bias))
+		return tw_fail(err, TW_INVALID, "the constant is not finite");
+	tw_buf_adds(text, "{\"polynomial\":{\"bias\":");
+	tw_buf_add_double(text, bias);
+	if (add_list(text, "scale", p->scale, p->cols, err) < 0 ||
+	    add_list(text, "linear", p->weight, p->cols, err) < 0 ||
+	    add_list(text, "quadratic", p->weight + p->cols, p->terms - p->cols, err) < 0)
+		return -1;
+	tw_buf_adds(text, "}}");
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "polynomial of %zu terms", p->terms);
+	return 0;
+}
+
+static int fit_polynomial(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+			  struct tw_err *err)
+{
+	struct polynomial p = { 0 };
+	struct tw_design design = { 0 };
+	struct tw_samples expanded = *s;
+	double bias;
+	int rc = -1;
+
+	(void)seed;
+	if (tw_samples_check(s, tw_trainer_polynomial.min_rows, err) < 0 ||
+	    polynomial_init(&p, s, err) < 0)
+		goto out;
+	expanded.x = p.x;
+	expanded.cols = p.terms;
+	if (tw_design_init(&design, &expanded, err) < 0 ||
+	    tw_ridge_solve(&design, p.weight, err) < 0)
+		goto out;
+	bias = tw_design_bias(&design, p.weight);
+	for (size_t t = 0; t < p.terms; t++)
+		p.weight[t] /= design.scale[t];
+	if (write_text(&p, bias, text, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_design_release(&design);
+	free(p.x);
+	free(p.weight);
+	free(p.scale);
+	return rc;
+}
+
+const struct tw_trainer tw_trainer_polynomial = {
+	.name = "PolynomialRegressionTrainer",
+	.summary = "degree 2 with interactions, shrunk by cross validation",
+	.predictor = "polynomial",
+	.min_rows = 2,
+	.fit = fit_polynomial,
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/linear.h"
+#include "trainer/fit/registry.h"
+#include "trainer/fit/ridge.h"
+#include "trainer/fit/samples.h"
+
+/*
+ * A constant and a weight for each feature by ridge regression. Neither is negative:
+ * Kepler computes with the weights and converts the sum to unsigned milliwatts, so a
+ * negative power becomes 1.8e16 W there.
+ */
+static int fit_ridge(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+		     struct tw_err *err)
+{
+	(void)seed;
+	if (tw_samples_check(s, tw_trainer_ridge.min_rows, err) < 0)
+		return -1;
+	return tw_linear_fit(s, tw_ridge_solve_non_negative, true, text, err);
+}
+
+const struct tw_trainer tw_trainer_ridge = {
+	.name = "SGDRegressorTrainer",
+	.summary =
+		"linear, none negative, shrunk by generalised cross validation (ridge)",
+	.predictor = "linear",
+	.min_rows = 2,
+	.fit = fit_ridge,
+};

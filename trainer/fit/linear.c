@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/linear.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
+#include "trainer/fit/design.h"
+#include "trainer/fit/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * mean and variance are for clients before Kepler 0.6, which compute
+ * (x - mean) / sqrt(variance): the same as x / scale.
+ */
+static void add_feature(struct tw_buf *text, const char *name, double scale,
+			double weight)
+{
+	tw_buf_add_json_text(text, name, strlen(name));
+	tw_buf_adds(text, ":{\"scale\":");
+	tw_buf_add_double(text, scale);
+	tw_buf_adds(text, ",\"mean\":0,\"variance\":");
+	tw_buf_add_double(text, scale * scale);
+	tw_buf_adds(text, ",\"weight\":");
+	tw_buf_add_double(text, weight);
+	tw_buf_adds(text, "}");
+}
+
+int tw_linear_text(const struct tw_samples *s, const struct tw_design *d,
+		   const double *weight, struct tw_buf *text, struct tw_err *err)
+{
+	const double bias = tw_design_bias(d, weight);
+
+	if (!isfinite(bias))
+		return tw_fail(err, TW_INVALID, "the constant is not finite");
+	for (size_t c = 0; c < s->cols; c++)
+		if (!isfinite(weight[c]))
+			return tw_fail(err, TW_INVALID,
+				       "the weight of '%s' is not finite",
+				       s->features[c]);
+
+	tw_buf_adds(text, "{\"All_Weights\":{\"Bias_Weight\":");
+	tw_buf_add_double(text, bias);
+	tw_buf_adds(text, ",\"Categorical_Variables\":{},\"Numerical_Variables\":{");
+	for (size_t c = 0; c < s->cols; c++) {
+		if (c > 0)
+			tw_buf_adds(text, ",");
+		add_feature(text, s->features[c], d->scale[c], weight[c]);
+	}
+	tw_buf_adds(text, "}}}");
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "weights of %zu features", s->cols);
+	return 0;
+}
+
+int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
+		  bool non_negative, struct tw_buf *text, struct tw_err *err)
+{
+	struct tw_samples samples = *s;
+	struct tw_design design = { 0 };
+	double *weight = calloc(s->cols, sizeof(*weight));
+	int rc = -1;
+
+	if (weight == NULL) {
+		tw_fail(err, TW_NOMEM, "linear fit of %zu columns", s->cols);
+		goto out;
+	}
+	if (tw_design_init(&design, &samples, err) < 0 || solve(&design, weight, err) < 0)
+		goto out;
+	if (non_negative && tw_design_bias(&design, weight) < 0.0) {
+		tw_design_release(&design);
+		samples.from_zero = true;
+		if (tw_design_init(&design, &samples, err) < 0 ||
+		    solve(&design, weight, err) < 0)
+			goto out;
+	}
+	if (tw_linear_text(s, &design, weight, text, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	free(weight);
+	tw_design_release(&design);
+	return rc;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/points_text.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "trainer/fit/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int tw_scaled_init(struct tw_scaled *out, const struct tw_samples *s, size_t rows_max,
+		   struct tw_err *err)
+{
+	out->rows = s->rows < rows_max ? s->rows : rows_max;
+	out->cols = s->cols;
+	out->scale = calloc(s->cols, sizeof(*out->scale));
+	out->z = calloc(out->rows, s->cols * sizeof(*out->z));
+	out->y = calloc(out->rows, sizeof(*out->y));
+	if (out->scale == NULL || out->z == NULL || out->y == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu x %zu points", out->rows, out->cols);
+
+	for (size_t c = 0; c < s->cols; c++) {
+		double largest = 0.0;
+
+		for (size_t r = 0; r < s->rows; r++)
+			largest = fmax(largest, fabs(s->x[r * s->cols + c]));
+		/* The inverse of a smaller one is not finite. */
+		out->scale[c] = largest > 1e-300 ? largest : 1.0;
+	}
+	for (size_t r = 0; r < out->rows; r++) {
+		const size_t from = r * s->rows / out->rows;
+
+		for (size_t c = 0; c < s->cols; c++)
+			out->z[r * s->cols + c] =
+				s->x[from * s->cols + c] / out->scale[c];
+		out->y[r] = s->y[from];
+	}
+	return 0;
+}
+
+void tw_scaled_release(struct tw_scaled *d)
+{
+	free(d->scale);
+	free(d->z);
+	free(d->y);
+	*d = (struct tw_scaled){ 0 };
+}
+
+static void add_list(struct tw_buf *text, const double *v, size_t count)
+{
+	tw_buf_adds(text, "[");
+	for (size_t i = 0; i < count; i++) {
+		tw_buf_adds(text, i > 0 ? "," : "");
+		tw_buf_add_double(text, v[i]);
+	}
+	tw_buf_adds(text, "]");
+}
+
+void tw_points_text(const struct tw_scaled *d, const double *value, struct tw_buf *text)
+{
+	const char *separator = "";
+
+	tw_buf_adds(text, "\"scale\":");
+	add_list(text, d->scale, d->cols);
+	tw_buf_adds(text, ",\"points\":[");
+	for (size_t r = 0; r < d->rows; r++) {
+		if (isnan(value[r]))
+			continue;
+		tw_buf_adds(text, separator);
+		add_list(text, d->z + r * d->cols, d->cols);
+		separator = ",";
+	}
+	tw_buf_adds(text, "],\"values\":[");
+	separator = "";
+	for (size_t r = 0; r < d->rows; r++) {
+		if (isnan(value[r]))
+			continue;
+		tw_buf_adds(text, separator);
+		tw_buf_add_double(text, value[r]);
+		separator = ",";
+	}
+	tw_buf_adds(text, "]");
+}
