@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tallywatt: one-shot commands over the same libraries as the daemons. */
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
 
@@ -9,8 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Sorted by name. */
 static const struct tw_command *const commands[] = {
@@ -24,7 +23,7 @@ static const struct tw_command *const commands[] = {
 
 static const struct tw_command *find_command(const char *name)
 {
-	for (size_t i = 0; i < COUNT(commands); i++)
+	for (size_t i = 0; i < TW_COUNT(commands); i++)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	return NULL;
@@ -37,7 +36,7 @@ static int print_help(void)
 	       "How many watts a machine and its workloads use: data, models and "
 	       "answers.\n\n"
 	       "Commands (tallywatt COMMAND --help tells more):\n");
-	for (size_t i = 0; i < COUNT(commands); i++)
+	for (size_t i = 0; i < TW_COUNT(commands); i++)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	return fflush(stdout) == 0 ? TW_EXIT_OK : TW_EXIT_FAILED;
 }

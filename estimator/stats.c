@@ -4,13 +4,12 @@
 #include "estimator/history.h"
 #include "estimator/models.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/http/expo.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const double bounds_s[TW_STATS_BOUNDS] = { 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4,
 						  5e-4, 1e-3,   1e-2, 1e-1, 1.0 };
@@ -115,16 +114,16 @@ static void write_origins(struct tw_expo *e, const struct tw_models_counts *c)
 	const struct tw_expo_family *const families[] = { &asked, &failed, &loaded,
 							  &failing };
 
-	for (size_t f = 0; f < COUNT(families); f++) {
+	for (size_t f = 0; f < TW_COUNT(families); f++) {
 		tw_expo_family(e, families[f]);
 		for (int o = 0; o < TW_ORIGIN_COUNT; o++) {
 			const struct tw_expo_label label = {
 				"origin", tw_origin_name((enum tw_origin)o)
 			};
-			const uint64_t values[COUNT(families)] = { c->of[o].asked,
-								   c->of[o].failed,
-								   c->of[o].loaded,
-								   c->of[o].failing };
+			const uint64_t values[TW_COUNT(families)] = { c->of[o].asked,
+								      c->of[o].failed,
+								      c->of[o].loaded,
+								      c->of[o].failing };
 
 			tw_expo_count(e, &label, 1, values[f]);
 		}
@@ -144,7 +143,7 @@ static void write_model(struct tw_expo *e, const struct tw_served *s, double val
 		{ "from", s->from },
 	};
 
-	tw_expo_sample(e, labels, COUNT(labels), value);
+	tw_expo_sample(e, labels, TW_COUNT(labels), value);
 }
 
 /* Two series of the same labels would make a scraper drop all. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Sorted by name. */
 static const struct tw_isolator *const isolators[] = {
@@ -14,18 +13,18 @@ static const struct tw_isolator *const isolators[] = {
 
 size_t tw_isolator_count(void)
 {
-	return COUNT(isolators);
+	return TW_COUNT(isolators);
 }
 
 const struct tw_isolator *tw_isolator_at(size_t i)
 {
-	assert(i < COUNT(isolators));
+	assert(i < TW_COUNT(isolators));
 	return isolators[i];
 }
 
 const struct tw_isolator *tw_isolator_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT(isolators); i++)
+	for (size_t i = 0; i < TW_COUNT(isolators); i++)
 		if (strcmp(isolators[i]->name, name) == 0)
 			return isolators[i];
 	return NULL;

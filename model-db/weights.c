@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/weights.h"
 
+#include "lib/core/array.h"
 #include "lib/core/base64.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define CURVEFIT "curvefit"
 
 static int write_linear(const struct tw_model_part *p, struct tw_buf *out,
@@ -167,7 +167,7 @@ static const struct kind {
 
 static const struct kind *find_predictor(const char *name)
 {
-	for (size_t i = 0; i < COUNT(kinds); i++)
+	for (size_t i = 0; i < TW_COUNT(kinds); i++)
 		if (strcmp(kinds[i].predictor, name) == 0)
 			return &kinds[i];
 	return NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/arm.h"
 
-#include <stddef.h>
+#include "lib/core/array.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include <stddef.h>
 
 /* Implementer codes are those of the Arm Architecture Reference Manual, MIDR_EL1. */
 static const struct {
@@ -35,7 +35,7 @@ static const struct {
 
 const char *tw_arm_vendor(uint32_t implementer)
 {
-	for (size_t i = 0; i < COUNT(vendors); i++)
+	for (size_t i = 0; i < TW_COUNT(vendors); i++)
 		if (vendors[i].implementer == implementer)
 			return vendors[i].name;
 	return NULL;
@@ -43,7 +43,7 @@ const char *tw_arm_vendor(uint32_t implementer)
 
 const char *tw_arm_part(uint32_t implementer, uint32_t part)
 {
-	for (size_t i = 0; i < COUNT(parts); i++)
+	for (size_t i = 0; i < TW_COUNT(parts); i++)
 		if (parts[i].implementer == implementer && parts[i].part == part)
 			return parts[i].name;
 	return NULL;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/name.h"
 
+#include "lib/core/array.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define WORD_MAX TW_SPEC_TEXT
 
 /* Marks that belong to a word but not to its name. */
@@ -54,7 +55,7 @@ static char lower(char c)
 /* The length of the mark at t, or 0. */
 static size_t mark_length(const struct text *t)
 {
-	for (size_t i = 0; i < COUNT(marks); i++) {
+	for (size_t i = 0; i < TW_COUNT(marks); i++) {
 		const size_t len = strlen(marks[i]);
 
 		if ((size_t)(t->end - t->at) >= len &&
@@ -188,9 +189,9 @@ void tw_processor_name(const char *brand, size_t len, char out[TW_SPEC_TEXT])
 
 	out[0] = '\0';
 	while (next_word(&t, word)) {
-		if (is_one_of(enders, COUNT(enders), word))
+		if (is_one_of(enders, TW_COUNT(enders), word))
 			break;
-		if (is_one_of(fillers, COUNT(fillers), word) || is_kind(word))
+		if (is_one_of(fillers, TW_COUNT(fillers), word) || is_kind(word))
 			continue;
 		if (is_frequency(word)) {
 			if (!is_digit(word[0]))

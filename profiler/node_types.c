@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/node_types.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define WHERE_TEXT 256
 #define FILE_MAX ((size_t)64 << 20)
 
@@ -107,7 +107,7 @@ static json_t *attrs_to_json(const struct tw_machine_spec *spec)
 {
 	json_t *all = tw_machine_spec_to_json(spec), *some = json_object();
 
-	for (size_t i = 0; all != NULL && i < COUNT(attrs); i++) {
+	for (size_t i = 0; all != NULL && i < TW_COUNT(attrs); i++) {
 		json_t *v = json_object_get(all, attrs[i]);
 
 		if (v != NULL && json_object_set(some, attrs[i], v) < 0)

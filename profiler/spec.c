@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/spec.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
@@ -9,8 +10,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Larger figures are no machine's. */
 #define FIGURE_MAX 1e9
@@ -88,7 +87,7 @@ int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *
 			 const struct tw_spec_value *v, const char *where,
 			 struct tw_err *err)
 {
-	for (size_t i = 0; i < COUNT(texts); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		if (strcmp(key, texts[i].key) != 0)
 			continue;
 		if (mark_seen(seen, i, where, key, err) < 0)
@@ -99,12 +98,12 @@ int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *
 		tw_processor_drop_cores(s->processor);
 		return 0;
 	}
-	for (size_t i = 0; i < COUNT(figures); i++) {
+	for (size_t i = 0; i < TW_COUNT(figures); i++) {
 		uint32_t figure = 0;
 
 		if (strcmp(key, figures[i].key) != 0)
 			continue;
-		if (mark_seen(seen, COUNT(texts) + i, where, key, err) < 0 ||
+		if (mark_seen(seen, TW_COUNT(texts) + i, where, key, err) < 0 ||
 		    take_figure(v, where, key, figures[i].whole, &figure, err) < 0)
 			return -1;
 		memcpy((char *)s + figures[i].offset, &figure, sizeof(figure));
@@ -142,14 +141,14 @@ json_t *tw_machine_spec_to_json(const struct tw_machine_spec *s)
 {
 	json_t *obj = json_object();
 
-	for (size_t i = 0; obj != NULL && i < COUNT(texts); i++) {
+	for (size_t i = 0; obj != NULL && i < TW_COUNT(texts); i++) {
 		const char *text = (const char *)s + texts[i].offset;
 
 		if (text[0] != '\0' &&
 		    json_object_set_new(obj, texts[i].key, json_string(text)) < 0)
 			goto fail;
 	}
-	for (size_t i = 0; obj != NULL && i < COUNT(figures); i++) {
+	for (size_t i = 0; obj != NULL && i < TW_COUNT(figures); i++) {
 		uint32_t v;
 
 		memcpy(&v, (const char *)s + figures[i].offset, sizeof(v));

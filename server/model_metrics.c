@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/model_metrics.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/expo.h"
 #include "lib/json/json.h"
@@ -10,8 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct tw_expo_family info = {
 	.name = "tw_model_info",

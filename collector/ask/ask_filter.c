@@ -2,6 +2,7 @@
 #include "collector/ask/ask_filter.h"
 
 #include "collector/system/seccomp.h"
+#include "lib/core/array.h"
 
 #include <fcntl.h>
 #include <linux/ipmi.h>
@@ -12,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ALLOW SECCOMP_RET_ALLOW
 #define KILL SECCOMP_RET_KILL_PROCESS
 
@@ -195,27 +195,30 @@ static const struct tw_seccomp_rule of_socket[] = {
 
 static void allow_net(struct tw_seccomp *s)
 {
-	tw_seccomp_list(s, speaking, COUNT(speaking), ALLOW);
-	tw_seccomp_when(s, SYS_socket, 0, families, COUNT(families), KILL);
-	tw_seccomp_when(s, SYS_openat, 2, reading, COUNT(reading), KILL);
+	tw_seccomp_list(s, speaking, TW_COUNT(speaking), ALLOW);
+	tw_seccomp_when(s, SYS_socket, 0, families, TW_COUNT(families), KILL);
+	tw_seccomp_when(s, SYS_openat, 2, reading, TW_COUNT(reading), KILL);
 #ifdef SYS_open
-	tw_seccomp_when(s, SYS_open, 1, reading, COUNT(reading), KILL);
+	tw_seccomp_when(s, SYS_open, 1, reading, TW_COUNT(reading), KILL);
 #endif
-	tw_seccomp_when(s, SYS_clone, 0, threads, COUNT(threads), KILL);
-	tw_seccomp_when(s, SYS_mmap, 2, not_both, COUNT(not_both), ALLOW);
-	tw_seccomp_when(s, SYS_mprotect, 2, not_both, COUNT(not_both), ALLOW);
-	tw_seccomp_when(s, SYS_ioctl, 1, of_socket, COUNT(of_socket), TW_SECCOMP_REFUSE);
+	tw_seccomp_when(s, SYS_clone, 0, threads, TW_COUNT(threads), KILL);
+	tw_seccomp_when(s, SYS_mmap, 2, not_both, TW_COUNT(not_both), ALLOW);
+	tw_seccomp_when(s, SYS_mprotect, 2, not_both, TW_COUNT(not_both), ALLOW);
+	tw_seccomp_when(s, SYS_ioctl, 1, of_socket, TW_COUNT(of_socket),
+			TW_SECCOMP_REFUSE);
 }
 
 static void allow_device(struct tw_seccomp *s)
 {
 	static const int others[] = { SYS_socket, SYS_connect, SYS_bind, SYS_clone };
 
-	tw_seccomp_list(s, others, COUNT(others), KILL);
-	tw_seccomp_when(s, SYS_openat, 2, reading, COUNT(reading), KILL);
-	tw_seccomp_when(s, SYS_mmap, 2, no_code, COUNT(no_code), TW_SECCOMP_REFUSE);
-	tw_seccomp_when(s, SYS_mprotect, 2, no_code, COUNT(no_code), TW_SECCOMP_REFUSE);
-	tw_seccomp_when(s, SYS_ioctl, 1, of_device, COUNT(of_device), TW_SECCOMP_REFUSE);
+	tw_seccomp_list(s, others, TW_COUNT(others), KILL);
+	tw_seccomp_when(s, SYS_openat, 2, reading, TW_COUNT(reading), KILL);
+	tw_seccomp_when(s, SYS_mmap, 2, no_code, TW_COUNT(no_code), TW_SECCOMP_REFUSE);
+	tw_seccomp_when(s, SYS_mprotect, 2, no_code, TW_COUNT(no_code),
+			TW_SECCOMP_REFUSE);
+	tw_seccomp_when(s, SYS_ioctl, 1, of_device, TW_COUNT(of_device),
+			TW_SECCOMP_REFUSE);
 }
 
 int tw_ask_filter_install(enum tw_ask_stage stage, bool net, bool *filtered,
@@ -224,15 +227,16 @@ int tw_ask_filter_install(enum tw_ask_stage stage, bool net, bool *filtered,
 	struct tw_seccomp s;
 
 	tw_seccomp_begin(&s);
-	tw_seccomp_list(&s, always, COUNT(always), ALLOW);
+	tw_seccomp_list(&s, always, TW_COUNT(always), ALLOW);
 	if (stage == TW_ASK_KEEPS)
-		tw_seccomp_list(&s, keeping, COUNT(keeping), ALLOW);
-	tw_seccomp_when(&s, SYS_prlimit64, 2, at_zero, COUNT(at_zero), TW_SECCOMP_REFUSE);
+		tw_seccomp_list(&s, keeping, TW_COUNT(keeping), ALLOW);
+	tw_seccomp_when(&s, SYS_prlimit64, 2, at_zero, TW_COUNT(at_zero),
+			TW_SECCOMP_REFUSE);
 	if (net)
 		allow_net(&s);
 	else
 		allow_device(&s);
-	tw_seccomp_list(&s, never, COUNT(never), KILL);
-	tw_seccomp_list(&s, unknown, COUNT(unknown), TW_SECCOMP_UNKNOWN);
+	tw_seccomp_list(&s, never, TW_COUNT(never), KILL);
+	tw_seccomp_list(&s, unknown, TW_COUNT(unknown), TW_SECCOMP_UNKNOWN);
 	return tw_seccomp_install(&s, TW_SECCOMP_REFUSE, filtered, err);
 }

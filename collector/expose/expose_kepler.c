@@ -6,6 +6,7 @@
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
 #include "collector/power/power.h"
+#include "lib/core/array.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,6 @@
 static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE, TW_ZONE_UNCORE,
 					   TW_ZONE_DRAM, TW_ZONE_PSYS };
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define JOULES(name, text)                            \
 	{                                             \
 		name, TW_EXPO_COUNTER, "joules", text \
@@ -76,7 +76,7 @@ static const char *hypervisor(const struct tw_identity *who)
 {
 	static const char *const by_kvm[] = { "qemu", "firecracker", "cloud-hypervisor" };
 
-	for (size_t i = 0; who->runtime != NULL && i < COUNT(by_kvm); i++)
+	for (size_t i = 0; who->runtime != NULL && i < TW_COUNT(by_kvm); i++)
 		if (strcmp(who->runtime, by_kvm[i]) == 0)
 			return "kvm";
 	return who->runtime != NULL ? who->runtime : "unknown";
@@ -167,7 +167,7 @@ static void expose_figure(const struct tw_exposure *x, const struct tw_shown *s,
 static void expose_zones(const struct tw_exposure *x, const struct tw_shown *s,
 			 const struct figure *f)
 {
-	for (size_t i = 0; i < COUNT(kinds); i++)
+	for (size_t i = 0; i < TW_COUNT(kinds); i++)
 		if (tw_exposure_source(x, kinds[i]) != NULL)
 			expose_figure(x, s, f, kinds[i], tw_zone_kind_name(kinds[i]),
 				      true);
@@ -200,6 +200,6 @@ void tw_expose_kepler(const struct tw_exposure *x)
 						TW_LEVEL_POD, TW_LEVEL_VM };
 
 	tw_expose_kepler_node(x);
-	for (size_t i = 0; i < COUNT(levels); i++)
+	for (size_t i = 0; i < TW_COUNT(levels); i++)
 		expose_level(x, levels[i]);
 }

@@ -8,12 +8,11 @@
 #include "collector/expose/expose.h"
 #include "collector/meters/microarch.h"
 #include "collector/power/power.h"
+#include "lib/core/array.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Kinds that have a name there. */
 static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
@@ -41,7 +40,7 @@ static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 
 static const struct legacy_level {
 	enum tw_level level;
-	struct tw_expo_family zone[COUNT(kinds)];
+	struct tw_expo_family zone[TW_COUNT(kinds)];
 	struct tw_expo_family total; /* name NULL: none */
 } levels[] = {
 	{ TW_LEVEL_CONTAINER, ZONES("container"), TOTAL("container") },
@@ -49,7 +48,7 @@ static const struct legacy_level {
 	{ TW_LEVEL_VM, ZONES("vm"), { .name = NULL } },
 };
 
-static const struct tw_expo_family node_zones[COUNT(kinds)] = ZONES("node");
+static const struct tw_expo_family node_zones[TW_COUNT(kinds)] = ZONES("node");
 
 /* What is in no container; the second is the kernel's own threads. */
 static const struct {
@@ -137,7 +136,7 @@ static void expose_modes(const struct tw_exposure *x, const struct tw_shown *s,
 static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
 			  const struct legacy_level *v)
 {
-	for (size_t i = 0; i < COUNT(kinds); i++) {
+	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
 		const char *source = tw_exposure_source(x, kinds[i]);
 
 		if (source == NULL)
@@ -270,8 +269,8 @@ static void expose_info(const struct tw_exposure *x)
 void tw_expose_kepler_legacy(const struct tw_exposure *x)
 {
 	expose_info(x);
-	for (size_t i = 0; i < COUNT(kinds); i++)
+	for (size_t i = 0; i < TW_COUNT(kinds); i++)
 		expose_node_zone(x, i);
-	for (size_t i = 0; i < COUNT(levels); i++)
+	for (size_t i = 0; i < TW_COUNT(levels); i++)
 		expose_level(x, &levels[i]);
 }

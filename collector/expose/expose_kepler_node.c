@@ -4,11 +4,11 @@
 #include "collector/expose/expose.h"
 #include "collector/power/node.h"
 #include "collector/power/power.h"
+#include "lib/core/array.h"
 #include "lib/http/url.h"
 
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define JOULES(name, text)                            \
 	{                                             \
 		name, TW_EXPO_COUNTER, "joules", text \
@@ -106,7 +106,7 @@ static void expose_node(const struct tw_exposure *x)
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
-	for (size_t m = 0; m < COUNT(node_metrics); m++) {
+	for (size_t m = 0; m < TW_COUNT(node_metrics); m++) {
 		tw_expo_family(x->e, &node_metrics[m].family);
 		for (size_t i = 0; i < count; i++) {
 			struct tw_labels l = { .count = 0 };
@@ -128,7 +128,7 @@ static void expose_gpus(const struct tw_exposure *x)
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
-	for (size_t m = x->c->show.kepler_legacy; m < COUNT(gpu_metrics); m++) {
+	for (size_t m = x->c->show.kepler_legacy; m < TW_COUNT(gpu_metrics); m++) {
 		tw_expo_family(x->e, &gpu_metrics[m].family);
 		for (size_t i = 0; i < count; i++) {
 			const struct tw_zone_gpu *gpu = &z[i].zone->gpu;

@@ -3,10 +3,9 @@
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
 #include "collector/workloads/cgroup_use.h"
+#include "lib/core/array.h"
 
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* In the order of COUNTERS(). */
 static const enum tw_counter counters[] = {
@@ -33,7 +32,7 @@ static const enum tw_counter counters[] = {
 	}
 
 static const struct {
-	struct tw_expo_family counter[COUNT(counters)], ms, us;
+	struct tw_expo_family counter[TW_COUNT(counters)], ms, us;
 } families[TW_LEVEL_COUNT] = {
 #define LEVEL(name)                                                                  \
 	{                                                                            \
@@ -81,7 +80,7 @@ static void expose_old(const struct tw_exposure *x, const struct tw_shown *s,
 	struct tw_buf b = { 0 };
 	const struct tw_expo_text more = tw_shown_text(x, &b, &source, 1);
 
-	for (size_t k = 0; k < COUNT(old); k++) {
+	for (size_t k = 0; k < TW_COUNT(old); k++) {
 		const struct old *o = &old[k];
 
 		tw_expo_family(x->e, &o->family);
@@ -127,7 +126,7 @@ void tw_expose_kepler_usage(const struct tw_exposure *x, const struct tw_shown *
 	struct tw_buf b = { 0 };
 	const struct tw_expo_text bpf = tw_shown_text(x, &b, &source, 1);
 
-	for (size_t k = 0; k < COUNT(counters); k++) {
+	for (size_t k = 0; k < TW_COUNT(counters); k++) {
 		if (!tw_workloads_counts(x->c->workloads, counters[k]))
 			continue;
 		tw_expo_family(x->e, &families[level].counter[k]);

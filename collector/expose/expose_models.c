@@ -5,12 +5,11 @@
 #include "collector/power/estimates.h"
 #include "collector/power/node.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* "XgboostFitTrainer_0" is of "XgboostFitTrainer". */
 static void trainer_of(const struct tw_estimate *s, char *out, size_t size)
@@ -247,7 +246,7 @@ static void expose_ranges(const struct tw_exposure *x)
 		  "The most of a feature that the model was trained on, a second." },
 	};
 
-	for (size_t most = 0; most < COUNT(range); most++) {
+	for (size_t most = 0; most < TW_COUNT(range); most++) {
 		tw_expo_family(x->e, &range[most]);
 		for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
 			const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
@@ -281,7 +280,7 @@ void tw_expose_models(const struct tw_exposure *x)
 	if (x->c->estimates == NULL)
 		return;
 	expose_info(x);
-	for (size_t i = 0; i < COUNT(metrics); i++)
+	for (size_t i = 0; i < TW_COUNT(metrics); i++)
 		expose_metric(x, &metrics[i]);
 	expose_error(x);
 	expose_ranges(x);

@@ -5,10 +5,9 @@
 #include "collector/power/node.h"
 #include "collector/power/power.h"
 #include "collector/workloads/pods.h"
+#include "lib/core/array.h"
 
 #include <stdio.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct tw_expo_family zone_energy = {
 	"tallywatt_node_energy_joules_total", TW_EXPO_COUNTER, "joules",
@@ -129,7 +128,7 @@ static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z
 		tw_labels_add(&l, "reason", z[i].why);
 		tw_expo_count(x->e, l.at, l.count, z[i].told);
 	}
-	for (size_t f = 0; f < COUNT(zone_lost); f++) {
+	for (size_t f = 0; f < TW_COUNT(zone_lost); f++) {
 		tw_expo_family(x->e, &zone_lost[f]);
 		for (size_t i = 0; i < count; i++) {
 			const uint64_t value[] = { z[i].track.wraps, z[i].track.resets,
@@ -174,7 +173,7 @@ static void expose_counts(const struct tw_exposure *x)
 
 		tw_expo_sample(x->e, &l, 1, (double)n->total.cpu_ms[i] / 1e3);
 	}
-	for (size_t i = 0; i < COUNT(counters); i++) {
+	for (size_t i = 0; i < TW_COUNT(counters); i++) {
 		tw_expo_family(x->e, &counters[i]);
 		tw_expo_count(x->e, NULL, 0, value[i]);
 	}
@@ -266,7 +265,7 @@ static void expose_pods(const struct tw_exposure *x)
 	tw_expo_count(x->e, &reason, 1, s->up);
 	tw_expo_family(x->e, &known);
 	tw_expo_count(x->e, NULL, 0, s->known);
-	for (size_t i = 0; i < COUNT(counts); i++) {
+	for (size_t i = 0; i < TW_COUNT(counts); i++) {
 		tw_expo_family(x->e, &counts[i]);
 		tw_expo_count(x->e, NULL, 0, value[i]);
 	}

@@ -3,13 +3,12 @@
 #include "collector/expose/exporter.h"
 #include "collector/expose/expose.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/expo.h"
 
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- the collector itself ---- */
 
@@ -63,7 +62,7 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 	struct tw_workloads_stats w;
 
 	tw_workloads_stats(c->workloads, &w);
-	const double value[COUNT(own)] = {
+	const double value[TW_COUNT(own)] = {
 		tw_seconds(c->stats.cpu_ns),
 		tw_seconds(c->stats.tick_cpu_ns),
 		tw_seconds(c->stats.lag_ns),
@@ -83,8 +82,8 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 	};
 
 	tw_expo_family(e, &own_info);
-	tw_expo_count(e, labels, COUNT(labels), 1);
-	for (size_t i = 0; i < COUNT(own); i++) {
+	tw_expo_count(e, labels, TW_COUNT(labels), 1);
+	for (size_t i = 0; i < TW_COUNT(own); i++) {
 		tw_expo_family(e, &own[i]);
 		tw_expo_sample(e, NULL, 0, value[i]);
 	}

@@ -9,6 +9,7 @@
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <stdio.h>
@@ -61,8 +62,6 @@ static const struct form {
 	{ "power", "_input", true },
 };
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* Whether the first line of dir/file is one of these, which end with NULL. */
 static bool has_line(const char *dir, const char *file, const char *const *lines)
 {
@@ -97,7 +96,7 @@ static bool is_supply(const char *dir)
 
 static bool is_known(const char *name)
 {
-	for (size_t i = 0; i < COUNT(chips); i++)
+	for (size_t i = 0; i < TW_COUNT(chips); i++)
 		if (strcmp(chips[i].name, name) == 0)
 			return true;
 	return false;
@@ -112,7 +111,7 @@ static const struct chip *find_chip(const char *meter, const char *dir, const ch
 
 	if (strcmp(meter, ANY) == 0)
 		return is_known(name) && !inside ? NULL : &any;
-	for (size_t i = 0; !inside && i < COUNT(chips); i++)
+	for (size_t i = 0; !inside && i < TW_COUNT(chips); i++)
 		if (strcmp(chips[i].meter, meter) == 0 &&
 		    strcmp(chips[i].name, name) == 0 &&
 		    strncmp(chips[i].label, label, strlen(chips[i].label)) == 0)
@@ -123,7 +122,7 @@ static const struct chip *find_chip(const char *meter, const char *dir, const ch
 /* How sensor n is told; NULL if there is none. */
 static const struct form *find_form(const char *dir, unsigned n)
 {
-	for (size_t i = 0; i < COUNT(forms); i++) {
+	for (size_t i = 0; i < TW_COUNT(forms); i++) {
 		char path[TW_ZONE_PATH];
 
 		snprintf(path, sizeof(path), "%s/%s%u%s", dir, forms[i].prefix, n,

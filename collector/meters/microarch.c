@@ -2,13 +2,13 @@
 #include "collector/meters/microarch.h"
 
 #include "collector/system/processors.h"
+#include "lib/core/array.h"
 #include "lib/core/num.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ANY UINT32_MAX
 
 /*
@@ -81,7 +81,7 @@ const char *tw_microarch_name(const struct tw_processor *p)
 	const uint32_t family = number_of(p->family), model = number_of(p->model_number),
 		       stepping = number_of(p->stepping);
 
-	for (size_t i = 0; i < COUNT(known); i++)
+	for (size_t i = 0; i < TW_COUNT(known); i++)
 		if (family == known[i].family && model == known[i].model &&
 		    stepping <= known[i].last && strcmp(p->vendor, known[i].vendor) == 0)
 			return known[i].name;

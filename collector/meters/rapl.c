@@ -2,12 +2,11 @@
 #include "collector/meters/rapl.h"
 
 #include "collector/system/processors.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define COUNTER_BITS 32
 
@@ -73,7 +72,7 @@ static void find_model(const struct tw_processor *p, struct tw_rapl *r)
 {
 	const uint64_t model = number_or_0(p->model_number);
 
-	for (size_t i = 0; i < COUNT(models); i++) {
+	for (size_t i = 0; i < TW_COUNT(models); i++) {
 		if (models[i].model != model || number_or_0(p->family) != 6)
 			continue;
 		r->dram_nj = models[i].dram_nj;
@@ -85,7 +84,7 @@ static void find_model(const struct tw_processor *p, struct tw_rapl *r)
 
 int tw_rapl_find(const struct tw_processor *p, struct tw_rapl *out, struct tw_err *err)
 {
-	struct tw_rapl r = { .unit_at = 0x606, .reg = intel, .regs = COUNT(intel) };
+	struct tw_rapl r = { .unit_at = 0x606, .reg = intel, .regs = TW_COUNT(intel) };
 
 	if (has_vendor(p, "GenuineIntel")) {
 		find_model(p, &r);
@@ -93,7 +92,7 @@ int tw_rapl_find(const struct tw_processor *p, struct tw_rapl *out, struct tw_er
 		/* What Linux calls a die there is a part that does not count. */
 		r = (struct tw_rapl){ .unit_at = 0xc0010299,
 				      .reg = amd,
-				      .regs = COUNT(amd) };
+				      .regs = TW_COUNT(amd) };
 	} else {
 		return tw_fail(err, TW_UNSUPPORTED,
 			       "no registers are known of processors '%s', family '%s'",

@@ -3,13 +3,12 @@
 #include "collector/system/privilege.h"
 
 #include "collector/system/seccomp.h"
+#include "lib/core/array.h"
 
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const int always[] = {
 	/* files and descriptors */
@@ -163,12 +162,12 @@ static void allow(struct tw_seccomp *s, const int *calls, size_t count)
 
 static void allow_bpf(struct tw_seccomp *s)
 {
-	struct tw_seccomp_rule rules[COUNT(bpf_commands)];
+	struct tw_seccomp_rule rules[TW_COUNT(bpf_commands)];
 
-	for (size_t i = 0; i < COUNT(bpf_commands); i++)
+	for (size_t i = 0; i < TW_COUNT(bpf_commands); i++)
 		rules[i] = (struct tw_seccomp_rule){ UINT32_MAX, bpf_commands[i],
 						     SECCOMP_RET_ALLOW };
-	tw_seccomp_when(s, SYS_bpf, 0, rules, COUNT(rules), TW_SECCOMP_REFUSE);
+	tw_seccomp_when(s, SYS_bpf, 0, rules, TW_COUNT(rules), TW_SECCOMP_REFUSE);
 }
 
 int tw_filter_install(const struct tw_privilege *p, bool *filtered, struct tw_err *err)
@@ -177,15 +176,15 @@ int tw_filter_install(const struct tw_privilege *p, bool *filtered, struct tw_er
 	struct tw_seccomp s;
 
 	tw_seccomp_begin(&s);
-	allow(&s, always, COUNT(always));
+	allow(&s, always, TW_COUNT(always));
 	if (p->may_write) {
-		allow(&s, opening, COUNT(opening));
-		allow(&s, writing, COUNT(writing));
+		allow(&s, opening, TW_COUNT(opening));
+		allow(&s, writing, TW_COUNT(writing));
 	}
 	if (p->may_start)
-		allow(&s, starting, COUNT(starting));
+		allow(&s, starting, TW_COUNT(starting));
 	if (!p->may_write)
-		tw_seccomp_when(&s, SYS_openat, 2, reading, COUNT(reading),
+		tw_seccomp_when(&s, SYS_openat, 2, reading, TW_COUNT(reading),
 				TW_SECCOMP_REFUSE);
 	allow_bpf(&s);
 	return tw_seccomp_install(&s, TW_SECCOMP_REFUSE, filtered, err);

@@ -3,14 +3,13 @@
 
 #include "bpf/traces.skel.h"
 #include "collector/workloads/bpf_fail.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Something to see, and the programs that can see it, the best first: one is loaded. */
 static const struct hook {
@@ -46,7 +45,7 @@ const char *const tw_trace_names[] = {
 #define BATCH 1024
 
 struct tw_traces {
-	struct traces_bpf *skel[COUNT(hooks)]; /* they share the first one's map */
+	struct traces_bpf *skel[TW_COUNT(hooks)]; /* they share the first one's map */
 	size_t count;
 	bool there[TW_TRACE_COUNT];
 	struct tw_counts counts;
@@ -95,7 +94,7 @@ static int open_hook(struct tw_traces *t, const struct hook *h, struct tw_err *e
 {
 	int errnum = ENOENT;
 
-	for (size_t i = 0; i < COUNT(h->program) && h->program[i] != NULL; i++) {
+	for (size_t i = 0; i < TW_COUNT(h->program) && h->program[i] != NULL; i++) {
 		errnum = try_program(t, h->program[i]);
 		if (errnum == 0)
 			return 0;
@@ -113,7 +112,7 @@ int tw_traces_add(struct tw_traces *t, enum tw_trace trace, struct tw_err *err)
 {
 	const size_t before = t->count;
 
-	for (size_t i = 0; i < COUNT(hooks); i++)
+	for (size_t i = 0; i < TW_COUNT(hooks); i++)
 		if (hooks[i].trace == trace && open_hook(t, &hooks[i], err) < 0) {
 			while (t->count > before)
 				traces_bpf__destroy(t->skel[--t->count]);

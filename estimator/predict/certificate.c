@@ -2,6 +2,7 @@
 #include "estimator/predict/certificate.h"
 
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
@@ -11,13 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* Places on a ray. Near rest they are close together: there trees have their steps. */
 static const double places[] = { 0,       1.0 / 256, 1.0 / 64, 1.0 / 32, 1.0 / 16,
 				 1.0 / 8, 3.0 / 16,  1.0 / 4,  5.0 / 16, 3.0 / 8,
 				 1.0 / 2, 5.0 / 8,   3.0 / 4,  7.0 / 8,  1 };
-#define PLACES COUNT(places)
+#define PLACES TW_COUNT(places)
 
 /* Shares of a machine, and where they are among the places. */
 static const struct share {
@@ -64,7 +63,7 @@ static double of_busy_machine(const struct tw_model_info *info, const char *feat
 {
 	const double cores = info->spec.cores > 0 ? info->spec.cores : CORES;
 
-	for (size_t i = 0; i < COUNT(busy_core); i++)
+	for (size_t i = 0; i < TW_COUNT(busy_core); i++)
 		if (strcmp(busy_core[i].feature, feature) == 0)
 			return busy_core[i].value * cores;
 	return 0;
@@ -160,7 +159,7 @@ static void judge_ray(const double *watts, bool main, bool must_rise,
 		c->rises = false;
 	if (rest > ZERO_W)
 		c->additive = false;
-	for (size_t i = 0; i < COUNT(shares); i++) {
+	for (size_t i = 0; i < TW_COUNT(shares); i++) {
 		const double part = watts[shares[i].place] - rest;
 		const double deviation =
 			end > rest ? fabs(shares[i].k * part / (end - rest) - 1) : NAN;

@@ -2,6 +2,7 @@
 #include "estimator/predict/xgboost_text.h"
 
 #include "estimator/predict/tree.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/jsax.h"
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define DEPTH_MAX 64
 #define TEXT_MAX 64 /* of a text that matters, with its NUL */
@@ -64,7 +63,7 @@ static const struct member {
 	{ AT_TREE, "split_conditions", TW_JSAX_ARRAY, VALUE, false },
 };
 
-_Static_assert(COUNT(members) <= 32, "reader.seen has a bit for each");
+_Static_assert(TW_COUNT(members) <= 32, "reader.seen has a bit for each");
 
 static const char *const paths[] = {
 	[AT_TOP] = "",
@@ -117,7 +116,7 @@ static int take_key(struct reader *r, const struct tw_jsax_event *e, struct tw_e
 	char path[96];
 
 	r->next = NULL;
-	for (size_t i = 0; i < COUNT(members); i++) {
+	for (size_t i = 0; i < TW_COUNT(members); i++) {
 		const struct member *m = &members[i];
 
 		if (m->in != in || strlen(m->key) != e->len ||
@@ -137,7 +136,7 @@ static int check_members(const struct reader *r, enum place in, struct tw_err *e
 {
 	char path[96];
 
-	for (size_t i = 0; i < COUNT(members); i++)
+	for (size_t i = 0; i < TW_COUNT(members); i++)
 		if (members[i].in == in && !members[i].optional &&
 		    (r->seen >> i & 1) == 0)
 			return tw_fail(err, TW_PARSE, "%s: missing",
@@ -156,7 +155,7 @@ static int begin_tree(struct reader *r, const struct tw_jsax_event *e, struct tw
 	if (r->trees->count >= TW_TREE_COUNT_MAX)
 		return tw_fail(err, TW_INVALID, "%strees: more than %d", paths[AT_MODEL],
 			       TW_TREE_COUNT_MAX);
-	for (size_t i = 0; i < COUNT(members); i++)
+	for (size_t i = 0; i < TW_COUNT(members); i++)
 		if (members[i].in == AT_TREE)
 			r->seen &= ~(UINT32_C(1) << i);
 	for (size_t l = 0; l < LISTS; l++)
@@ -237,7 +236,7 @@ static int check_lists(const struct reader *r, struct tw_err *err)
 	if (nodes == 0)
 		return tw_fail(err, TW_INVALID, "%strees[%zu]: 0 nodes", paths[AT_MODEL],
 			       r->trees->count);
-	for (size_t i = 0; i < COUNT(members); i++) {
+	for (size_t i = 0; i < TW_COUNT(members); i++) {
 		const struct member *m = &members[i];
 
 		if (m->in == AT_TREE && (r->seen >> i & 1) != 0 &&
@@ -354,9 +353,9 @@ static int check_learner(struct reader *r, struct tw_err *err)
 	for (enum place in = AT_TOP; in <= AT_MODEL; in++)
 		if (check_members(r, in, err) < 0)
 			return -1;
-	if (check_name(r->text[OBJECTIVE], objectives, COUNT(objectives), AT_OBJECTIVE,
+	if (check_name(r->text[OBJECTIVE], objectives, TW_COUNT(objectives), AT_OBJECTIVE,
 		       err) < 0 ||
-	    check_name(r->text[BOOSTER], boosters, COUNT(boosters), AT_BOOSTER, err) <
+	    check_name(r->text[BOOSTER], boosters, TW_COUNT(boosters), AT_BOOSTER, err) <
 		    0 ||
 	    read_number(r, BASE_SCORE, "base_score", &base, err) < 0 ||
 	    read_number(r, NUM_FEATURE, "num_feature", &features, err) < 0 ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/field/csv.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/intern.h"
@@ -11,8 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Seconds since the epoch that still are a date: the year 5138. */
 #define TIME_MAX_S 1e11
@@ -45,7 +44,7 @@ struct table {
 
 static const char *canonical_name(const char *name)
 {
-	for (size_t i = 0; i < COUNT(renamed); i++)
+	for (size_t i = 0; i < TW_COUNT(renamed); i++)
 		if (strcmp(renamed[i].old, name) == 0)
 			return renamed[i].name;
 	return name;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/field/energy.h"
 
+#include "lib/core/array.h"
+
 #include <assert.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const names[] = {
 	[TW_PACKAGE] = "package", [TW_CORE] = "core",         [TW_UNCORE] = "uncore",
 	[TW_DRAM] = "dram",       [TW_PLATFORM] = "platform",
 };
 
-_Static_assert(COUNT(names) == TW_COMPONENT_COUNT, "every component needs a name");
+_Static_assert(TW_COUNT(names) == TW_COMPONENT_COUNT, "every component needs a name");
 
 static const enum tw_component rapl[] = { TW_PACKAGE, TW_CORE, TW_UNCORE, TW_DRAM };
 /* The collector's simulation. */
@@ -19,14 +19,14 @@ static const enum tw_component fake[] = { TW_PACKAGE, TW_CORE, TW_DRAM };
 static const enum tw_component platform[] = { TW_PLATFORM };
 
 static const struct tw_energy_source sources[] = {
-	{ "acpi", platform, COUNT(platform) },
-	{ "fake", fake, COUNT(fake) },
-	{ "hmc", platform, COUNT(platform) },
-	{ "psys", platform, COUNT(platform) },
-	{ "rapl-msr", rapl, COUNT(rapl) },
-	{ "rapl-sysfs", rapl, COUNT(rapl) },
-	{ "redfish", platform, COUNT(platform) },
-	{ "trained_power_model", rapl, COUNT(rapl) },
+	{ "acpi", platform, TW_COUNT(platform) },
+	{ "fake", fake, TW_COUNT(fake) },
+	{ "hmc", platform, TW_COUNT(platform) },
+	{ "psys", platform, TW_COUNT(platform) },
+	{ "rapl-msr", rapl, TW_COUNT(rapl) },
+	{ "rapl-sysfs", rapl, TW_COUNT(rapl) },
+	{ "redfish", platform, TW_COUNT(platform) },
+	{ "trained_power_model", rapl, TW_COUNT(rapl) },
 };
 
 const char *tw_component_name(enum tw_component c)
@@ -37,7 +37,7 @@ const char *tw_component_name(enum tw_component c)
 
 bool tw_component_find(const char *name, enum tw_component *out)
 {
-	for (size_t i = 0; i < COUNT(names); i++) {
+	for (size_t i = 0; i < TW_COUNT(names); i++) {
 		if (strcmp(names[i], name) == 0) {
 			*out = (enum tw_component)i;
 			return true;
@@ -48,18 +48,18 @@ bool tw_component_find(const char *name, enum tw_component *out)
 
 size_t tw_energy_source_count(void)
 {
-	return COUNT(sources);
+	return TW_COUNT(sources);
 }
 
 const struct tw_energy_source *tw_energy_source_at(size_t i)
 {
-	assert(i < COUNT(sources));
+	assert(i < TW_COUNT(sources));
 	return &sources[i];
 }
 
 const struct tw_energy_source *tw_energy_source_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT(sources); i++)
+	for (size_t i = 0; i < TW_COUNT(sources); i++)
 		if (strcmp(sources[i].name, name) == 0)
 			return &sources[i];
 	return NULL;

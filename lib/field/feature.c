@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/field/feature.h"
 
+#include "lib/core/array.h"
 #include "lib/core/strs.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct tw_feature features[] = {
 	{ "accelerator_intel_qat", "utilisation" },
@@ -45,7 +44,7 @@ static const struct tw_feature_old old_names[] = {
 	{ "net_tx_irq", "bpf_net_tx_irq", 1.0 },
 };
 
-_Static_assert(COUNT(old_names) <= 32, "sets of old names are bits of an unsigned");
+_Static_assert(TW_COUNT(old_names) <= 32, "sets of old names are bits of an unsigned");
 
 static const char *const accelerator_only[] = { "accelerator_intel_qat" };
 static const char *const basic[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit",
@@ -94,17 +93,17 @@ static const char *const workload_only[] = { "accelerator_intel_qat",
 					     "cpu_instructions" };
 
 static const struct tw_feature_group groups[] = {
-	{ "AcceleratorOnly", accelerator_only, COUNT(accelerator_only), false },
-	{ "BPFIRQ", bpf_irq, COUNT(bpf_irq), false },
-	{ "BPFOnly", bpf_only, COUNT(bpf_only), false },
-	{ "Basic", basic, COUNT(basic), false },
-	{ "CounterIRQCombined", counter_irq, COUNT(counter_irq), false },
-	{ "CounterOnly", counter_only, COUNT(counter_only), false },
-	{ "Full", full, COUNT(full), false },
-	{ "NodeCPU", node_cpu, COUNT(node_cpu), true },
-	{ "NodeCPUFreq", node_cpu_freq, COUNT(node_cpu_freq), true },
+	{ "AcceleratorOnly", accelerator_only, TW_COUNT(accelerator_only), false },
+	{ "BPFIRQ", bpf_irq, TW_COUNT(bpf_irq), false },
+	{ "BPFOnly", bpf_only, TW_COUNT(bpf_only), false },
+	{ "Basic", basic, TW_COUNT(basic), false },
+	{ "CounterIRQCombined", counter_irq, TW_COUNT(counter_irq), false },
+	{ "CounterOnly", counter_only, TW_COUNT(counter_only), false },
+	{ "Full", full, TW_COUNT(full), false },
+	{ "NodeCPU", node_cpu, TW_COUNT(node_cpu), true },
+	{ "NodeCPUFreq", node_cpu_freq, TW_COUNT(node_cpu_freq), true },
 	{ "ThirdParty", NULL, 0, false },
-	{ "WorkloadOnly", workload_only, COUNT(workload_only), false },
+	{ "WorkloadOnly", workload_only, TW_COUNT(workload_only), false },
 };
 
 static const char *const outputs[] = {
@@ -112,11 +111,11 @@ static const char *const outputs[] = {
 	[TW_DYN_POWER] = "DynPower",
 };
 
-_Static_assert(COUNT(outputs) == TW_OUTPUT_COUNT, "every output needs a name");
+_Static_assert(TW_COUNT(outputs) == TW_OUTPUT_COUNT, "every output needs a name");
 
 const struct tw_feature *tw_feature_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT(features); i++)
+	for (size_t i = 0; i < TW_COUNT(features); i++)
 		if (strcmp(features[i].name, name) == 0)
 			return &features[i];
 	return NULL;
@@ -127,7 +126,7 @@ bool tw_feature_is_work(const char *name)
 	static const char *const states[] = { "cpu_scaling_frequency_hertz",
 					      "node_info" };
 
-	for (size_t i = 0; i < COUNT(states); i++)
+	for (size_t i = 0; i < TW_COUNT(states); i++)
 		if (strcmp(states[i], name) == 0)
 			return false;
 	return true;
@@ -138,7 +137,7 @@ bool tw_feature_is_counter(const char *name)
 	static const char *const counters[] = { "cache_miss", "cpu_cycles",
 						"cpu_instructions" };
 
-	for (size_t i = 0; i < COUNT(counters); i++)
+	for (size_t i = 0; i < TW_COUNT(counters); i++)
 		if (strcmp(counters[i], name) == 0)
 			return true;
 	return false;
@@ -152,18 +151,18 @@ bool tw_feature_list_unproven(const struct tw_strs *names)
 
 size_t tw_feature_old_count(void)
 {
-	return COUNT(old_names);
+	return TW_COUNT(old_names);
 }
 
 const struct tw_feature_old *tw_feature_old_at(size_t i)
 {
-	assert(i < COUNT(old_names));
+	assert(i < TW_COUNT(old_names));
 	return &old_names[i];
 }
 
 const struct tw_feature_old *tw_feature_old_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT(old_names); i++)
+	for (size_t i = 0; i < TW_COUNT(old_names); i++)
 		if (strcmp(old_names[i].name, name) == 0)
 			return &old_names[i];
 	return NULL;
@@ -180,18 +179,18 @@ const struct tw_feature_old *tw_feature_old_alias(const struct tw_strs *names, s
 
 size_t tw_feature_group_count(void)
 {
-	return COUNT(groups);
+	return TW_COUNT(groups);
 }
 
 const struct tw_feature_group *tw_feature_group_at(size_t i)
 {
-	assert(i < COUNT(groups));
+	assert(i < TW_COUNT(groups));
 	return &groups[i];
 }
 
 const struct tw_feature_group *tw_feature_group_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT(groups); i++)
+	for (size_t i = 0; i < TW_COUNT(groups); i++)
 		if (strcmp(groups[i].name, name) == 0)
 			return &groups[i];
 	return NULL;
@@ -213,7 +212,7 @@ const char *tw_output_name(enum tw_output o)
 
 bool tw_output_find(const char *name, enum tw_output *out)
 {
-	for (size_t i = 0; i < COUNT(outputs); i++) {
+	for (size_t i = 0; i < TW_COUNT(outputs); i++) {
 		if (strcmp(outputs[i], name) == 0) {
 			*out = (enum tw_output)i;
 			return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/httpd_stats.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/expo.h"
 #include "lib/http/httpd.h"
@@ -8,8 +9,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The statuses that are answered, and 0 for any other. */
 static const unsigned statuses[] = { 200, 201, 202, 204, 206, 304, 400, 401, 403, 404,
@@ -38,8 +37,8 @@ static const struct tw_expo_family connections = {
 };
 
 struct route_stats {
-	atomic_ullong by_status[COUNT(statuses)];
-	atomic_ullong by_time[COUNT(bounds_s) + 1];
+	atomic_ullong by_status[TW_COUNT(statuses)];
+	atomic_ullong by_time[TW_COUNT(bounds_s) + 1];
 	atomic_ullong sum_ns;
 };
 
@@ -88,9 +87,9 @@ void tw_http_stats_add(struct tw_http_stats *s, const struct tw_http_route *rout
 		return;
 	while (r < s->count && s->routes[r] != route)
 		r++;
-	while (code + 1 < COUNT(statuses) && statuses[code] != status)
+	while (code + 1 < TW_COUNT(statuses) && statuses[code] != status)
 		code++;
-	while (time < COUNT(bounds_s) && (double)ns > bounds_s[time] * 1e9)
+	while (time < TW_COUNT(bounds_s) && (double)ns > bounds_s[time] * 1e9)
 		time++;
 	add(&s->at[r].by_status[code], 1);
 	add(&s->at[r].by_time[time], 1);
@@ -115,7 +114,7 @@ static const char *route_method(const struct tw_http_stats *s, size_t r)
 
 static void write_requests(const struct tw_http_stats *s, size_t r, struct tw_expo *e)
 {
-	for (size_t i = 0; i < COUNT(statuses); i++) {
+	for (size_t i = 0; i < TW_COUNT(statuses); i++) {
 		const uint64_t n = get(&s->at[r].by_status[i]);
 		char status[16];
 		const struct tw_expo_label labels[] = { { "method", route_method(s, r) },
@@ -124,7 +123,7 @@ static void write_requests(const struct tw_http_stats *s, size_t r, struct tw_ex
 
 		snprintf(status, sizeof(status), "%u", statuses[i]);
 		if (n > 0)
-			tw_expo_count(e, labels, COUNT(labels), n);
+			tw_expo_count(e, labels, TW_COUNT(labels), n);
 	}
 }
 
@@ -132,15 +131,16 @@ static void write_times(const struct tw_http_stats *s, size_t r, struct tw_expo 
 {
 	const struct tw_expo_label labels[] = { { "method", route_method(s, r) },
 						{ "route", route_name(s, r) } };
-	uint64_t count_of[COUNT(bounds_s) + 1], total = 0;
+	uint64_t count_of[TW_COUNT(bounds_s) + 1], total = 0;
 
-	for (size_t i = 0; i < COUNT(count_of); i++) {
+	for (size_t i = 0; i < TW_COUNT(count_of); i++) {
 		count_of[i] = get(&s->at[r].by_time[i]);
 		total += count_of[i];
 	}
 	if (total > 0)
-		tw_expo_histogram(e, labels, COUNT(labels), bounds_s, COUNT(bounds_s),
-				  count_of, (double)get(&s->at[r].sum_ns) / 1e9);
+		tw_expo_histogram(e, labels, TW_COUNT(labels), bounds_s,
+				  TW_COUNT(bounds_s), count_of,
+				  (double)get(&s->at[r].sum_ns) / 1e9);
 }
 
 void tw_http_stats_write(const struct tw_http_stats *s, struct tw_expo *e)

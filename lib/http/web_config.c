@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/web_config.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/web_line.h"
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define DEPTH_MAX 3
 
 /* The mappings that a line is in, by their keys. */
@@ -37,7 +37,7 @@ static int take_version(const char *value, enum tw_tls_version *out, struct tw_e
 {
 	static const char *const names[] = { "TLS10", "TLS11", "TLS12", "TLS13" };
 
-	for (size_t i = 0; i < COUNT(names); i++) {
+	for (size_t i = 0; i < TW_COUNT(names); i++) {
 		if (strcmp(names[i], value) == 0) {
 			*out = (enum tw_tls_version)i;
 			return 0;
@@ -80,7 +80,7 @@ static const struct {
 
 static int fail_key(const char *key, struct tw_err *err)
 {
-	for (size_t i = 0; i < COUNT(not_done); i++)
+	for (size_t i = 0; i < TW_COUNT(not_done); i++)
 		if (strcmp(not_done[i].key, key) == 0)
 			return tw_fail(err, TW_UNSUPPORTED, "not done here: %s",
 				       not_done[i].why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/web_tls.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -9,8 +10,6 @@
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* By the names of Go's crypto/tls, as Prometheus' exporters take them: those that it does
  * not call insecure. */
@@ -52,7 +51,7 @@ static const char *const versions[] = { "1.0", "1.1", "1.2", "1.3" };
 
 static const struct suite *find_suite(const char *name)
 {
-	for (size_t i = 0; i < COUNT(suites); i++)
+	for (size_t i = 0; i < TW_COUNT(suites); i++)
 		if (strcmp(suites[i].name, name) == 0)
 			return &suites[i];
 	return NULL;
@@ -89,7 +88,7 @@ static bool has_cipher(const struct tw_strs *list, const char *cipher)
 
 static int check_pairs(const struct tw_strs *list, struct tw_err *err)
 {
-	for (size_t i = 0; i < COUNT(suites); i++) {
+	for (size_t i = 0; i < TW_COUNT(suites); i++) {
 		const struct suite *s = &suites[i];
 
 		if (s->exchange != NULL && has_exchange(list, s->exchange) &&
@@ -127,9 +126,9 @@ static int add_curves(const struct tw_strs *list, struct tw_buf *out, struct tw_
 	for (size_t i = 0; i < list->count; i++) {
 		size_t c = 0;
 
-		while (c < COUNT(curves) && strcmp(curves[c].name, list->at[i]) != 0)
+		while (c < TW_COUNT(curves) && strcmp(curves[c].name, list->at[i]) != 0)
 			c++;
-		if (c == COUNT(curves))
+		if (c == TW_COUNT(curves))
 			return tw_fail(err, TW_UNSUPPORTED,
 				       "curve_preferences: '%.64s' is not CurveP256, "
 				       "CurveP384, CurveP521 or X25519",

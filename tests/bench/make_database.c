@@ -4,6 +4,7 @@
  * x 2 outputs, in one pipeline. Models are whole and have metadata as ours; their numbers
  * are made up, the same in every run.
  */
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TYPES_MAX 100000
 
 static const char *const groups[] = { "BPFOnly", "Basic", "CounterOnly" };
@@ -122,7 +122,7 @@ static json_t *make_metadata(const struct tw_energy_source *source, unsigned *se
 	char key[64];
 
 	for (size_t c = 0; c < source->count; c++) {
-		for (size_t f = 0; f < COUNT(figures); f++) {
+		for (size_t f = 0; f < TW_COUNT(figures); f++) {
 			snprintf(key, sizeof(key), "%s_%s",
 				 tw_component_name(source->components[c]), figures[f]);
 			json_object_set_new(obj, key,
@@ -215,7 +215,7 @@ static void make_directories(const char *db)
 	char path[1024];
 
 	for (int o = 0; o < TW_OUTPUT_COUNT; o++) {
-		for (size_t g = 0; g < COUNT(groups); g++) {
+		for (size_t g = 0; g < TW_COUNT(groups); g++) {
 			snprintf(path, sizeof(path), "%s/generated/rapl-sysfs/%s/%s", db,
 				 tw_output_name((enum tw_output)o), groups[g]);
 			if (tw_dir_make(path, &err) < 0)
@@ -236,8 +236,8 @@ int main(int argc, char **argv)
 	}
 	make_directories(argv[1]);
 	for (unsigned type = 0; type < types; type++)
-		for (size_t t = 0; t < COUNT(trainers); t++)
-			for (size_t g = 0; g < COUNT(groups); g++)
+		for (size_t t = 0; t < TW_COUNT(trainers); t++)
+			for (size_t g = 0; g < TW_COUNT(groups); g++)
 				for (int o = 0; o < TW_OUTPUT_COUNT; o++) {
 					struct tw_model m = { 0 };
 

@@ -8,6 +8,8 @@
  * time), after which another takes its place. Same arguments, same bytes. As bytes go it
  * is like a recording; it follows no power law (tests/generate_response.py does).
  */
+#include "lib/core/array.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +38,6 @@ static const struct metric energy[] = {
 	{ "core", 90000, 3 }, { "dram", 30000, 3 },      { "package", 200000, 3 },
 	{ "uncore", 0, 3 },   { "platform", 600000, 3 },
 };
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 struct shape {
 	uint64_t samples, containers, life, machines;
@@ -126,7 +126,7 @@ static void put_container(const char *name, const struct metric *m,
 		       "%" PRIu64 "-%" PRIu64 "\"}",
 		       next_random(&state), next_random(&state), next_random(&state),
 		       next_random(&state), place, place, id);
-		put_values(m, id * COUNT(usage) + (uint64_t)(m - usage), from, to);
+		put_values(m, id * TW_COUNT(usage) + (uint64_t)(m - usage), from, to);
 		from = to;
 		to += life;
 	}
@@ -166,7 +166,7 @@ static void put_energy(const struct metric *m, const struct shape *shape)
 			put_values(m, (uint64_t)n, 0, shape->samples);
 		}
 	}
-	put_text(m == &energy[COUNT(energy) - 1] ? "]\n" : "],\n");
+	put_text(m == &energy[TW_COUNT(energy) - 1] ? "]\n" : "],\n");
 }
 
 int main(int argc, char **argv)
@@ -185,9 +185,9 @@ int main(int argc, char **argv)
 	shape.machines = strtoull(argv[4], NULL, 10);
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	put_text("{\n");
-	for (size_t i = 0; i < COUNT(usage); i++)
+	for (size_t i = 0; i < TW_COUNT(usage); i++)
 		put_usage(&usage[i], &shape);
-	for (size_t i = 0; i < COUNT(energy); i++)
+	for (size_t i = 0; i < TW_COUNT(energy); i++)
 		put_energy(&energy[i], &shape);
 	put_text("}\n");
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/choosing.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
@@ -10,8 +11,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define CURVE(name, weights)                                                     \
 	"{\"curve\":\"" name "\",\"All_Weights\":{\"CurveFit_Weights\":" weights \
@@ -80,13 +79,13 @@ int choosing_set_up(void **state)
 	const struct tw_index_preference prefer = { .pipelines = &pipelines };
 	struct tw_err err = { 0 };
 
-	sample_publish(db, "lab", lab, COUNT(lab));
-	sample_publish(db, "alt", alt, COUNT(alt));
+	sample_publish(db, "lab", lab, TW_COUNT(lab));
+	sample_publish(db, "alt", alt, TW_COUNT(alt));
 	assert_int_equal(tw_strs_adds(&pipelines, "lab", &err), 0);
 	if (tw_index_load_preferring(db, &prefer, NULL, NULL, &x, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_strs_clear(&pipelines);
-	assert_int_equal(tw_index_count(x), COUNT(lab) + COUNT(alt));
+	assert_int_equal(tw_index_count(x), TW_COUNT(lab) + TW_COUNT(alt));
 	scratch_free(db);
 	*state = x;
 	return 0;

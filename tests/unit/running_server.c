@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/running_server.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/http.h"
@@ -19,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 struct running_server running = { .service = TW_SERVICE_EMPTY };
 
 static const struct sample samples[] = {
@@ -33,20 +32,20 @@ static const struct sample samples[] = {
 
 void running_publish(void)
 {
-	struct tw_model m[COUNT(samples)] = { 0 };
+	struct tw_model m[TW_COUNT(samples)] = { 0 };
 	json_t *metadata = json_pack("{s:s}", "name", "one");
 	struct tw_fileset files = { 0 };
 	struct tw_err err = { 0 };
 
 	assert_non_null(metadata);
-	for (size_t i = 0; i < COUNT(samples); i++) {
+	for (size_t i = 0; i < TW_COUNT(samples); i++) {
 		sample_model(&samples[i], &m[i]);
 		assert_int_equal(tw_pipeline_add_model(&files, &m[i], &err), 0);
 	}
 	assert_int_equal(
-		tw_pipeline_add_summary(&files, metadata, m, COUNT(samples), &err), 0);
+		tw_pipeline_add_summary(&files, metadata, m, TW_COUNT(samples), &err), 0);
 	assert_int_equal(tw_pipeline_publish(running.db, "one", &files, &err), 0);
-	for (size_t i = 0; i < COUNT(samples); i++)
+	for (size_t i = 0; i < TW_COUNT(samples); i++)
 		tw_model_release(&m[i]);
 	json_decref(metadata);
 	tw_fileset_clear(&files);

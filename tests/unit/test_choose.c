@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"
@@ -10,8 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The answer: "pipeline/group/name". */
 static const struct {
@@ -165,7 +164,7 @@ static const struct {
 
 static void requests_get_the_model_that_is_right_for_them(void **state)
 {
-	for (size_t i = 0; i < COUNT(answers); i++) {
+	for (size_t i = 0; i < TW_COUNT(answers); i++) {
 		const struct tw_index_entry *e = NULL;
 		struct tw_err err = { 0 };
 		char got[256];

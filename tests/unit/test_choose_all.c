@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -28,7 +29,6 @@
  * made by looking at all models, on random databases and requests.
  */
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define REQUESTS 3000
 
 static const char *const pipelines[] = { "alpha", "beta", "gamma" };
@@ -67,7 +67,7 @@ static struct tw_machine_spec draw_spec(unsigned *seed)
 	struct tw_machine_spec s = { 0 };
 
 	snprintf(s.processor, sizeof(s.processor), "%s",
-		 processors[draw(seed, COUNT(processors))]);
+		 processors[draw(seed, TW_COUNT(processors))]);
 	s.cores = 8 * draw(seed, 4);
 	s.chips = draw(seed, 3);
 	s.memory_gib = 64 * draw(seed, 2);
@@ -98,15 +98,15 @@ static void write_zip(const char *db, const char *pipeline, const struct sample 
 
 static void write_models(const char *db, unsigned *seed)
 {
-	for (size_t p = 0; p < COUNT(pipelines); p++) {
+	for (size_t p = 0; p < TW_COUNT(pipelines); p++) {
 		for (unsigned type = 0; type < 4; type++) {
 			const struct tw_machine_spec spec = draw_spec(seed);
 
 			for (int n = 0; n < 6; n++) {
-				const size_t t = draw(seed, COUNT(trainers));
+				const size_t t = draw(seed, TW_COUNT(trainers));
 				char metadata[128];
 				struct sample s = {
-					.group = groups[draw(seed, COUNT(groups))],
+					.group = groups[draw(seed, TW_COUNT(groups))],
 					.trainer = trainers[t].trainer,
 					.predictor = trainers[t].predictor,
 					.text = trainers[t].text,
@@ -262,16 +262,17 @@ static struct tw_wanted draw_request(unsigned *seed)
 	struct tw_err err = { 0 };
 
 	assert_int_equal(
-		tw_strs_split(&w.metrics, metrics[draw(seed, COUNT(metrics))], &err), 0);
-	w.filter = copy(filters[draw(seed, COUNT(filters))]);
+		tw_strs_split(&w.metrics, metrics[draw(seed, TW_COUNT(metrics))], &err),
+		0);
+	w.filter = copy(filters[draw(seed, TW_COUNT(filters))]);
 	if (draw(seed, 3) == 0)
 		w.node_type = draw(seed, 6);
 	if (draw(seed, 2) == 0)
 		w.spec = draw_spec(seed);
 	if (draw(seed, 4) == 0)
-		w.pipeline = copy(pipelines[draw(seed, COUNT(pipelines))]);
+		w.pipeline = copy(pipelines[draw(seed, TW_COUNT(pipelines))]);
 	if (draw(seed, 4) == 0)
-		w.trainer = copy(trainers[draw(seed, COUNT(trainers))].trainer);
+		w.trainer = copy(trainers[draw(seed, TW_COUNT(trainers))].trainer);
 	return w;
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
 #include "tests/unit/choosing.h"
 
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct {
 	struct choosing q;
@@ -125,7 +124,7 @@ static const struct {
 
 static void what_nothing_matches_is_told_group_by_group(void **state)
 {
-	for (size_t i = 0; i < COUNT(refusals); i++) {
+	for (size_t i = 0; i < TW_COUNT(refusals); i++) {
 		const struct tw_index_entry *e = NULL;
 		struct tw_err err = { 0 };
 

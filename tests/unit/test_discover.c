@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "profiler/cpuinfo.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MACHINES "tests/data/proc-sys/"
 #define CPU_DIR "sys/devices/system/cpu/"
 
@@ -120,7 +120,7 @@ static void recorded_machines_are_what_they_are(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_machine_spec s = { 0 };
 		struct tw_err err = { 0 };
 		const struct tw_machine_spec *want = &cases[i].want;
@@ -233,7 +233,7 @@ static void a_malformed_file_is_named(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const char *const files[][2] = {
 			{ CPU_DIR "present", "0\n" },
 			{ cases[i].name, cases[i].text },
@@ -277,7 +277,7 @@ static void cpuinfo_takes_any_bytes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const size_t len = strlen(cases[i].text);
 		/* The sanitizer sees what is read behind it. */
 		char *exact = malloc(len > 0 ? len : 1);

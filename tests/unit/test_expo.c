@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/http/accept.h"
 #include "lib/http/expo.h"
@@ -9,8 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct tw_expo_family requests = { .name = "tw_requests_total",
 						.type = TW_EXPO_COUNTER,
@@ -43,7 +42,7 @@ static void write_all(struct tw_expo *e)
 	tw_expo_sample(e, odd, 1, NAN);
 	tw_expo_sample(e, odd, 0, -INFINITY);
 	tw_expo_family(e, &seconds);
-	tw_expo_histogram(e, route, 1, bound, COUNT(bound), count_of, 0.25);
+	tw_expo_histogram(e, route, 1, bound, TW_COUNT(bound), count_of, 0.25);
 	tw_expo_histogram(e, NULL, 0, NULL, 0, count_of, INFINITY);
 	tw_expo_family(e, &model);
 	tw_expo_sample(e, odd, 1, 1);
@@ -100,7 +99,7 @@ static void openmetrics_names_families_without_the_samples_part(void **state)
 
 	(void)state;
 	write_all(&e);
-	for (size_t i = 0; i < COUNT(want); i++)
+	for (size_t i = 0; i < TW_COUNT(want); i++)
 		if (strstr(b.data, want[i]) == NULL)
 			fail_msg("'%s' is not in\n%s", want[i], b.data);
 	assert_string_equal(b.data + b.len - 6, "# EOF\n");
@@ -134,7 +133,7 @@ static void the_format_is_the_one_that_is_liked_best(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		if (tw_expo_wanted(cases[i].accept) != cases[i].want)
 			fail_msg("'%s'", cases[i].accept);
 	assert_string_equal(tw_expo_content_type(TW_EXPO_TEXT),
@@ -161,7 +160,7 @@ static void a_coding_is_liked_as_its_header_says(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		if (fabs(tw_accept_coding(cases[i].accept, "gzip") - cases[i].want) >
 		    1e-9)
 			fail_msg("'%s'", cases[i].accept);
@@ -212,7 +211,7 @@ static void fixed_numbers_are_exact(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_buf b = { 0 };
 		struct tw_expo e = { .out = &b, .family = &power };
 		char want[64];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/http/http_range.h"
 
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ETAG "\"abc\""
 #define SIZE 1000
 
@@ -48,7 +48,7 @@ static void a_part_is_what_the_header_asks_for(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_http_range r = { 0 };
 		const enum tw_http_wants got =
 			tw_http_wants(cases[i].none_match, cases[i].if_range,

@@ -4,6 +4,7 @@
 
 #include "estimator/predict/categories.h"
 #include "estimator/predict/predictor.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/zip/fileset.h"
@@ -48,8 +49,6 @@ static const struct file both[] = {
 	{ GROUP "SVRRegressorTrainer_1.zip", "no zip" },
 };
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static int fill(const struct file *files, size_t count, struct tw_fileset *out,
 		struct tw_err *err)
 {
@@ -77,7 +76,7 @@ static void places_are_where_sources_and_outputs_lie(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct file f = { cases[i].name, "x" };
 		struct tw_fileset s = { 0 };
 		struct tw_strs places = { 0 };
@@ -103,13 +102,13 @@ static void names_are_as_short_as_they_can_be(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(places); i++)
+	for (size_t i = 0; i < TW_COUNT(places); i++)
 		assert_int_equal(tw_strs_adds(&l, places[i], &err), 0);
 	assert_int_equal(tw_strs_adds(&l, "", &err), 0);
 	assert_int_equal(tw_import_names(&l, "self", &out, &err), 0);
-	for (size_t i = 0; i < COUNT(names); i++)
+	for (size_t i = 0; i < TW_COUNT(names); i++)
 		assert_string_equal(out.at[i], names[i]);
-	assert_string_equal(out.at[COUNT(names)], "self");
+	assert_string_equal(out.at[TW_COUNT(names)], "self");
 	tw_strs_clear(&out);
 	tw_strs_clear(&l);
 }
@@ -126,7 +125,7 @@ static void a_set_with_one_place_becomes_it(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(fill(files, COUNT(files), &s, &err), 0);
+	assert_int_equal(fill(files, TW_COUNT(files), &s, &err), 0);
 	assert_int_equal(tw_import_enter(&s, &err), 0);
 	assert_int_equal(s.count, 2);
 	assert_non_null(tw_fileset_find(&s, "metadata.json"));
@@ -153,7 +152,7 @@ static void ours_has_a_manifest_or_a_creator(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_fileset s = { 0 };
 		struct tw_err err = { 0 };
 
@@ -232,7 +231,7 @@ static void weights_alone_are_a_model_with_the_tables_errors(void **state)
 	size_t models;
 
 	(void)state;
-	if (import(both, COUNT(both), &out, &o, &err) < 0)
+	if (import(both, TW_COUNT(both), &out, &o, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(o.of[TW_IMPORT_USABLE], 1);
 	assert_int_equal(o.of[TW_IMPORT_KEPT], 1);
@@ -256,7 +255,7 @@ static int import_one(const char *name, const char *text, struct outcomes *o,
 {
 	const struct file files[] = { { name, text }, both[0], both[1] };
 	struct tw_fileset out = { 0 };
-	int rc = import(files, COUNT(files), &out, o, err);
+	int rc = import(files, TW_COUNT(files), &out, o, err);
 
 	tw_fileset_clear(&out);
 	return rc;
@@ -302,7 +301,7 @@ static void every_failed_allocation_is_reported(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = import(both, COUNT(both), &out, &o, &err);
+		rc = import(both, TW_COUNT(both), &out, &o, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			tw_fileset_clear(&out);
@@ -329,7 +328,7 @@ static void places_and_names_report_failed_allocations(void **state)
 		int rc = -1;
 
 		fail_alloc_at(n);
-		if (fill(files, COUNT(files), &s, &err) == 0 &&
+		if (fill(files, TW_COUNT(files), &s, &err) == 0 &&
 		    tw_import_places(&s, &places, &err) == 0 &&
 		    tw_import_names(&places, "self", &names, &err) == 0 &&
 		    tw_import_move(&s, places.at[0], &inner, &err) == 0)

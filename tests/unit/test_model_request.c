@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
 #include "server/model_request.h"
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static int parse(const char *text, struct tw_wanted *out, struct tw_err *err)
 {
@@ -148,7 +147,7 @@ static const struct meaning {
 static void each_generation_is_told_by_its_keys(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(meanings); i++) {
+	for (size_t i = 0; i < TW_COUNT(meanings); i++) {
 		const struct meaning *m = &meanings[i];
 		struct tw_wanted w = { 0 };
 		struct tw_err err = { 0 };
@@ -291,7 +290,7 @@ static void a_list_of_all_metrics_proves_no_counters(void **state)
 static void what_is_malformed_is_refused_with_its_place(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(refusals); i++) {
+	for (size_t i = 0; i < TW_COUNT(refusals); i++) {
 		const struct refusal *r = &refusals[i];
 		struct tw_wanted w = { 0 }, zero = { 0 };
 		struct tw_err err = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/json.h"
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 /* kepler-model-server's figures were written with all their digits. */
 #define CLOSE 1e-9
 
@@ -40,7 +40,7 @@ static const struct {
 
 static const char *find_better(const char *brand)
 {
-	for (size_t i = 0; i < COUNT(better); i++)
+	for (size_t i = 0; i < TW_COUNT(better); i++)
 		if (strcmp(better[i].brand, brand) == 0)
 			return better[i].want;
 	return NULL;
@@ -98,7 +98,7 @@ static void processors_have_the_names_of_published_databases(void **state)
 		expect_processor(brand, want != NULL ? want : json_string_value(v));
 	}
 	/* A case that is not in the table would not be looked at. */
-	assert_int_equal(corrected, COUNT(better));
+	assert_int_equal(corrected, TW_COUNT(better));
 	json_decref(golden);
 }
 
@@ -140,7 +140,7 @@ static void similarities_are_those_of_kepler_model_server(void **state)
 static void a_processor_is_named_by_what_tells_it_from_others(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(better); i++)
+	for (size_t i = 0; i < TW_COUNT(better); i++)
 		expect_processor(better[i].brand, better[i].want);
 	expect_processor("Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz",
 			 "intel_xeon_e5_2686v4");
@@ -211,7 +211,7 @@ static void a_number_of_cores_is_cut_off_the_end(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char name[TW_SPEC_TEXT];
 
 		snprintf(name, sizeof(name), "%s", cases[i][0]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/json.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 /* Both sum a few doubles of about 1, in another order. */
 #define CLOSE 1e-9
 
@@ -226,7 +226,7 @@ static void a_choice_is_the_formulas_result(void **state)
 
 	(void)state;
 	parse_types(sample_text, &types);
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_node_choice *want = &cases[i].want;
 		struct tw_node_choice got = { 0 };
 
@@ -259,7 +259,7 @@ static void what_is_given_as_unknown_is_not_known(void **state)
 
 	(void)state;
 	parse_types(sample_text, &types);
-	for (size_t i = 0; i < COUNT(specs); i++) {
+	for (size_t i = 0; i < TW_COUNT(specs); i++) {
 		json_t *obj = json_loads(specs[i], 0, NULL);
 		const struct tw_machine_spec s = parse_spec(obj);
 		struct tw_node_choice got;
@@ -386,7 +386,7 @@ static void a_malformed_index_is_refused_with_its_place(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		json_t *obj = json_loads(cases[i].text, 0, NULL);
 		struct tw_node_types types = { 0 };
 		struct tw_err err = { 0 };

@@ -2,13 +2,12 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/arena.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "trainer/extract/packed.h"
 
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Bit for bit: -0 is not 0. */
 static void assert_comes_back(const struct tw_packed *p, const double *v, size_t count)
@@ -53,7 +52,7 @@ static void numbers_take_the_bytes_that_their_differences_need(void **state)
 	struct tw_arena arena = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_packed p = pack(&arena, cases[i].v, 4);
 
 		assert_false(p.as_is);
@@ -77,7 +76,7 @@ static void other_numbers_are_kept_as_they_are(void **state)
 	struct tw_arena arena = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(odd); i++)
+	for (size_t i = 0; i < TW_COUNT(odd); i++)
 		assert_true(pack(&arena, odd[i], 3).as_is);
 	tw_arena_release(&arena);
 }
@@ -88,9 +87,9 @@ static void any_number_of_numbers_can_be_packed(void **state)
 	struct tw_arena arena = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(v); i++)
+	for (size_t i = 0; i < TW_COUNT(v); i++)
 		v[i] = (double)(i * i * i) / 1000;
-	for (size_t n = 0; n <= COUNT(v); n++)
+	for (size_t n = 0; n <= TW_COUNT(v); n++)
 		pack(&arena, v, n);
 	tw_arena_release(&arena);
 }
@@ -110,7 +109,7 @@ static void it_is_told_whether_numbers_rise(void **state)
 	struct tw_arena arena = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_packed p = pack(&arena, cases[i].v, 3);
 
 		assert_int_equal(tw_packed_rises(&p), cases[i].rises);
@@ -126,7 +125,7 @@ static void packing_fails_without_memory(void **state)
 	const double *const v[] = { whole, odd };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(v); i++) {
+	for (size_t i = 0; i < TW_COUNT(v); i++) {
 		struct tw_packed p = { .count = 77 };
 		struct tw_arena arena = { 0 };
 		struct tw_err err = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
@@ -13,8 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct sample samples[] = {
 	{ .mae_w = 2.5, .metadata = "{\"package_mae\":2.5,\"dram_mae\":0.25}" },
@@ -36,17 +35,17 @@ static const struct sample samples[] = {
 static const char metadata_text[] =
 	"{\"name\":\"p\",\"machines\":{\"2\":[\"left\",\"right\"],\"7\":[\"gone\"]}}";
 
-static void make_models(struct tw_model models[COUNT(samples)])
+static void make_models(struct tw_model models[TW_COUNT(samples)])
 {
-	for (size_t i = 0; i < COUNT(samples); i++) {
+	for (size_t i = 0; i < TW_COUNT(samples); i++) {
 		models[i] = (struct tw_model){ 0 };
 		sample_model(&samples[i], &models[i]);
 	}
 }
 
-static void release_models(struct tw_model models[COUNT(samples)])
+static void release_models(struct tw_model models[TW_COUNT(samples)])
 {
-	for (size_t i = 0; i < COUNT(samples); i++)
+	for (size_t i = 0; i < TW_COUNT(samples); i++)
 		tw_model_release(&models[i]);
 }
 
@@ -57,10 +56,10 @@ static int make_pipeline(const struct tw_model *models, struct tw_fileset *out,
 	int rc = -1;
 
 	assert_non_null(metadata);
-	for (size_t i = 0; i < COUNT(samples); i++)
+	for (size_t i = 0; i < TW_COUNT(samples); i++)
 		if (tw_pipeline_add_model(out, &models[i], err) < 0)
 			goto out;
-	if (tw_pipeline_add_summary(out, metadata, models, COUNT(samples), err) < 0)
+	if (tw_pipeline_add_summary(out, metadata, models, TW_COUNT(samples), err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -70,7 +69,7 @@ out:
 
 static void sample_pipeline(struct tw_fileset *out)
 {
-	struct tw_model models[COUNT(samples)];
+	struct tw_model models[TW_COUNT(samples)];
 	struct tw_err err = { 0 };
 
 	make_models(models);
@@ -118,7 +117,7 @@ static void the_layout_is_that_of_the_wire_contract(void **state)
 
 	(void)state;
 	sample_pipeline(&p);
-	for (size_t i = 0; i < COUNT(names); i++)
+	for (size_t i = 0; i < TW_COUNT(names); i++)
 		find(&p, names[i]);
 	/* 4 linear of 7 files, one of a platform of 6, trees of 5, and 5 about all. */
 	assert_int_equal(p.count, 4 * 7 + 6 + 5 + 5);
@@ -240,7 +239,7 @@ static void a_repeated_model_is_refused_by_name(void **state)
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	struct tw_model models[COUNT(samples)];
+	struct tw_model models[TW_COUNT(samples)];
 	int failures = 0;
 
 	(void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/http.h"
@@ -17,8 +18,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static void without_models_every_path_still_answers(void **state)
 {
@@ -219,11 +218,11 @@ static void requests_do_not_notice_a_reload(void **state)
 	atomic_int left = 400;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(thread); i++)
+	for (size_t i = 0; i < TW_COUNT(thread); i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, ask_often, &left), 0);
 	while (atomic_load(&left) > 0)
 		running_load();
-	for (size_t i = 0; i < COUNT(thread); i++)
+	for (size_t i = 0; i < TW_COUNT(thread); i++)
 		pthread_join(thread[i], NULL);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/web_config.h"
@@ -10,7 +11,6 @@
 
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 /* "secret", at bcrypt's lowest cost. */
 #define HASH "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 
@@ -142,7 +142,7 @@ static void what_is_not_understood_is_refused_with_its_line(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_web_config c = { 0 };
 		struct tw_err err = { 0 };
 
@@ -190,7 +190,7 @@ static void suites_and_curves_are_what_gnutls_is_told(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_web_config c = { 0 };
 		struct tw_err err = { 0 };
 		struct tw_buf b = { 0 };
@@ -255,7 +255,7 @@ static void who_gives_name_and_password_may(void **state)
 	(void)state;
 	assert_int_equal(parse("basic_auth_users:\n  alice: " HASH "\n", &c, &err), 0);
 	assert_int_equal(tw_web_users_new(&c.users, &u, &err), 0);
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		if (tw_web_users_check(u, cases[i].header) != cases[i].want)
 			fail_msg("case %zu", i);
 	memset(huge, 'A', sizeof(huge));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/schema.h"
 
+#include "lib/core/array.h"
+
 #include <assert.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Sorted by name. */
 static const struct tw_schema *const schemas[] = {
@@ -16,12 +16,12 @@ static const struct tw_schema *const schemas[] = {
 
 size_t tw_schema_count(void)
 {
-	return COUNT(schemas);
+	return TW_COUNT(schemas);
 }
 
 const struct tw_schema *tw_schema_at(size_t i)
 {
-	assert(i < COUNT(schemas));
+	assert(i < TW_COUNT(schemas));
 	return schemas[i];
 }
 
@@ -32,7 +32,7 @@ static bool equal(const char *text, const char *name, size_t len)
 
 static const struct tw_schema *find_by_metric(const char *name, size_t len)
 {
-	for (size_t i = 0; i < COUNT(schemas); i++)
+	for (size_t i = 0; i < TW_COUNT(schemas); i++)
 		for (size_t j = 0; j < schemas[i]->metric_count; j++)
 			if (equal(schemas[i]->metrics[j].name, name, len))
 				return schemas[i];
@@ -68,7 +68,7 @@ bool tw_schema_has_label(const char *name, size_t len)
 {
 	if (memchr(name, '\0', len) != NULL)
 		return false;
-	for (size_t i = 0; i < COUNT(schemas); i++) {
+	for (size_t i = 0; i < TW_COUNT(schemas); i++) {
 		const struct tw_schema *s = schemas[i];
 
 		if ((s->source_label != NULL && equal(s->source_label, name, len)) ||

@@ -4,9 +4,8 @@
  * RAPL zone. Zones overlap (core and uncore are within package, all within psys): each
  * is a component of its own and none is added to another.
  */
+#include "lib/core/array.h"
 #include "trainer/extract/schema.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define ZONE(text, whose, what)                                                   \
 	{                                                                         \
@@ -56,7 +55,7 @@ const struct tw_schema tw_schema_kepler = {
 	.summary = "Kepler 0.10 and later: kepler_*_cpu_seconds_total, "
 		   "kepler_node_cpu_joules_total",
 	.metrics = metrics,
-	.metric_count = COUNT(metrics),
+	.metric_count = TW_COUNT(metrics),
 	.some_components = true,
 	.untold = untold,
 	.source_label = "source",

@@ -3,9 +3,8 @@
  * Kepler 0.5 to 0.9: counters of containers, and node energy split by mode (dynamic
  * and idle, which add up) and package.
  */
+#include "lib/core/array.h"
 #include "trainer/extract/schema.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define FEATURE(metric, canonical, times)                                               \
 	{                                                                               \
@@ -64,12 +63,12 @@ const struct tw_schema tw_schema_kepler_legacy = {
 	.summary =
 		"Kepler 0.5 to 0.9: kepler_container_*_total, kepler_node_*_joules_total",
 	.metrics = metrics,
-	.metric_count = COUNT(metrics),
+	.metric_count = TW_COUNT(metrics),
 	.source_label = "source",
 	.package_label = "package",
 	.package_use_label = "pkg_id",
 	.sources = sources,
-	.source_count = COUNT(sources),
+	.source_count = TW_COUNT(sources),
 	.id_labels = id_labels,
 	.unit_labels = unit_labels,
 	.machine_labels = machine_labels,

@@ -3,9 +3,8 @@
  * node_exporter: what a node's processors do, by mode, and its energy. There are no
  * workloads; a "workload" of the extraction is a CPU, and only their sum means something.
  */
+#include "lib/core/array.h"
 #include "trainer/extract/schema.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define MODE(text)                                                                 \
 	{                                                                          \
@@ -65,7 +64,7 @@ const struct tw_schema tw_schema_node_exporter = {
 	.name = "node-exporter",
 	.summary = "node_exporter: node_cpu_seconds_total, node_rapl_*_joules_total",
 	.metrics = metrics,
-	.metric_count = COUNT(metrics),
+	.metric_count = TW_COUNT(metrics),
 	.some_components = true,
 	.id_labels = id_labels,
 	.unit_labels = unit_labels,

@@ -4,9 +4,8 @@
  * and idle, which add up), workloads at the levels of process, container and VM, and the
  * node's processors by mode.
  */
+#include "lib/core/array.h"
 #include "trainer/extract/schema.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define USE(level, metric, canonical, times)                                     \
 	{                                                                        \
@@ -79,7 +78,7 @@ const struct tw_schema tw_schema_tallywatt = {
 	.name = "tallywatt",
 	.summary = "this project's collector: tallywatt_*",
 	.metrics = metrics,
-	.metric_count = COUNT(metrics),
+	.metric_count = TW_COUNT(metrics),
 	.some_components = true,
 	.untold = untold,
 	.source_label = "source",
