@@ -12,6 +12,7 @@
 #   make check           unit tests, fuzz corpora and the checks; no programs are started
 #   make install         to $(DESTDIR)$(prefix); configuration to $(DESTDIR)$(sysconfdir)
 #   make format          lay out the sources with clang-format 14
+#   make t/NAME          build and run one unit or integration test: make t/num
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
 #   make BPF=0           the collector without its BPF programs;  make FREEIPMI=0  without IPMI
@@ -57,6 +58,9 @@ else
 Q := @
 say = @printf '  %-8s %s\n' $(1) $(2)
 endif
+
+# Objects come from ccache where it is installed. CCACHE= does without.
+CCACHE ?= $(if $(findstring ccache,$(CC)),,$(shell command -v ccache 2>/dev/null))
 
 # ---- flags -----------------------------------------------------------------
 # CFLAGS, CPPFLAGS and LDFLAGS belong to the person who builds. Ours are tw-*.
@@ -190,7 +194,7 @@ $(O)/flags: FORCE
 $(O)/%.o: %.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $(tw-cppflags) $(CPPFLAGS) \
+	$(Q)$(CCACHE) $(CC) $(tw-cflags) $(CFLAGS) $(tw-cppflags) $(CPPFLAGS) \
 		-MMD -MP -c $< -o $@
 
 $(O)/libtw.a: $(lib-objs)
@@ -261,9 +265,15 @@ $(fakes): $(O)/tests/fake/nvml.o
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $^ -o $@
 
-# Allocation goes through tests/unit/fail_alloc.c, which can fail the nth call.
+# An archive: a test is linked with what it uses of the fixtures and no more.
+$(O)/libtest.a: $(test-support:%.c=$(O)/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Allocation goes through tests/unit/fail_alloc.c, which can fail the nth call. It is
+# linked whatever the test uses: the objects of libtw.a call it, too.
 wrap := malloc calloc realloc strdup
-$(tests): $(O)/%: $(O)/%.o $(test-support:%.c=$(O)/%.o) $(O)/libtw.a
+$(tests): $(O)/%: $(O)/%.o $(O)/tests/unit/fail_alloc.o $(O)/libtest.a $(O)/libtw.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $^ \
 		$(wrap:%=-Wl,--wrap=%) $(test-wrap-$(@F):%=-Wl,--wrap=%) \

@@ -19,10 +19,12 @@ test:
 	@etc/deps test
 	@$(MAKE) --no-print-directory test-run
 
-# Those of the longest first. TEST_JOBS=N runs so many at a time.
+# The longest first. TEST_JOBS=N runs N at a time.
 TEST_JOBS := 1
-test-targets := test-model-server test-collector test-pipeline check test-estimator \
-	test-sources test-offline-trainer
+# The checks among them: `check`, or less.
+check := check
+test-targets := test-collector test-collector-power test-model-server test-collector-names \
+	test-pipeline $(check) test-server-load test-estimator test-sources test-offline-trainer
 test-run: all build-tests
 	@$(MAKE) --no-print-directory -k -j$(TEST_JOBS) --output-sync=$(if \
 		$(filter 1,$(TEST_JOBS)),none,target) $(test-targets)
@@ -34,9 +36,19 @@ demo:
 demo-run: all
 	@$(test-env) $(PYTHON) tests/demo.py $(if $(filter 1,$(KEEP)),--keep)
 
+# One test by its name: make t/num runs tests/unit/test_num.c, make t/top starts programs.
+t/%:
+	@$(MAKE) --no-print-directory $(if $(wildcard tests/unit/test_$*.c),\
+		$(O)/tests/unit/test_$* $(fakes),all $(fakes) $(O)/tests/bench/collector_load)
+	@$(test-env) $(run) $(if $(wildcard tests/unit/test_$*.c),\
+		unit $(O)/tests/unit/test_$*,python tests/integration/test_$*.py)
+
 # ---- checks without running programs ---------------------------------------
 
-check: check-unit check-fuzz check-headers check-layers check-docs check-format check-data \
+# Those that are of the build, and those that are of the sources alone.
+check: check-build check-sources
+check-build: check-unit check-fuzz
+check-sources: check-headers check-layers check-structure check-docs check-format check-data \
 	check-tools check-bpf
 
 build-tests: $(tests) $(fuzzers) $(fakes)
@@ -49,16 +61,18 @@ check-fuzz: $(fuzzers)
 
 # Every header compiles alone, twice over.
 check-headers:
-	@$(run) one check-headers sh -c 'for h in $(headers); do \
-		printf "#include \"%s\"\n#include \"%s\"\nextern int tw_x;\n" $$h $$h | \
-		$(CC) -std=c11 -Wall -Wextra -Werror $$0 -fsyntax-only -x c - || \
-		{ echo "$$h does not compile alone" >&2; exit 1; }; done' \
-		'$(subst ','\'',$(filter-out -D%,$(tw-cppflags))) -D_GNU_SOURCE'
+	@$(run) one check-headers tests/checks/check_headers '$(CC)' \
+		'$(subst ','\'',$(filter-out -D%,$(tw-cppflags))) -D_GNU_SOURCE' $(headers)
 
 # No room includes what the table of docs/architecture.md does not let it.
 check-layers:
 	@$(run) one check-layers $(PYTHON) tests/checks/check_layers.py .
 	@$(run) python tests/checks/test_check_layers.py
+
+# No cycle of modules, no header of one file, no struct tag of two meanings.
+check-structure:
+	@$(run) one check-structure $(PYTHON) tests/checks/check_structure.py .
+	@$(run) python tests/checks/test_check_structure.py
 
 # Every registered name, option and route is documented.
 check-docs: all
@@ -69,10 +83,8 @@ check-docs: all
 CLANG_FORMAT ?= clang-format-14
 check-format:
 	@if command -v $(CLANG_FORMAT) >/dev/null; then \
-		$(run) one check-format sh -c 'bad=0; for f in $(source-files); do \
-			$(CLANG_FORMAT) $$f | cmp -s - $$f || \
-			{ echo "$$f: not laid out: make format" >&2; bad=1; }; \
-			done; exit $$bad'; \
+		$(run) one check-format sh -c 'printf "%s\n" "$$@" | \
+			xargs -P 2 -n 40 $(CLANG_FORMAT) --dry-run -Werror' sh $(source-files); \
 	else \
 		case ",$(TW_REQUIRE)," in *,clang-format,*) \
 			echo "check-format: TW_REQUIRE names clang-format, which is missing" >&2; \
@@ -105,15 +117,16 @@ check-tools:
 test-pipeline := pipeline install schemas packages publishing publish import import_database
 # Where responses come from: Prometheus and exporters.
 test-sources := query query_faults record
-test-model-server := model_server server_cases pull foreign server_setup server_fuzz \
-	server_stress
+test-model-server := model_server server_cases pull foreign server_setup
+test-server-load := server_fuzz server_stress
 test-estimator := estimator models library estimator_faults estimator_clients kepler_client
 test-offline-trainer := offline_trainer main_job
-test-collector := collector collector_power collector_kepler collector_meters \
-	collector_models collector_asked collector_names top
+test-collector := collector collector_kepler
+test-collector-power := collector_power collector_meters
+test-collector-names := collector_models collector_asked collector_names top
 
-integration := test-pipeline test-sources test-model-server test-estimator \
-	test-offline-trainer test-collector
+integration := test-pipeline test-sources test-model-server test-server-load test-estimator \
+	test-offline-trainer test-collector test-collector-power test-collector-names
 script = $(patsubst %,tests/integration/test_%.py,$($(1)))
 unlisted := $(filter-out $(foreach t,$(integration),$(call script,$(t))),\
 	$(wildcard tests/integration/test_*.py))
@@ -121,10 +134,10 @@ ifneq ($(unlisted),)
 $(error no target runs $(unlisted))
 endif
 
-test-collector: $(O)/tests/bench/collector_load
+test-collector test-collector-power test-collector-names: $(O)/tests/bench/collector_load
 $(integration): all $(fakes)
 	@$(test-env) $(run) python $(call script,$@)
 
-.PHONY: deps test test-run demo demo-run check build-tests check-unit check-fuzz \
-	check-headers check-layers check-docs check-format check-data check-tools check-bpf \
+.PHONY: deps test test-run demo demo-run check check-build check-sources build-tests \
+	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format check-data check-tools check-bpf \
 	format $(integration)

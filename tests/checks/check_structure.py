@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measure the sources, and fail on what a stranger would stumble over.
+
+    check_structure.py ROOT
+
+Prints files, lines, the median and the largest .c file. Fails on a cycle of modules (a module
+is a .c and a .h of one name), on a header with fewer than two includers, and on a struct tag
+with two definitions. Public headers, which only programs of others include, are exempt.
+"""
+import collections
+import os
+import re
+import statistics
+import sys
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+TAG = re.compile(r"^struct (tw_\w+) \{", re.M)
+PUBLIC = ("estimator/tallywatt.h",)
+NOT_ROOMS = ("build", "docs", "etc", "tests", "web")
+
+
+def read_sources(root):
+    """Path -> text of each .c and .h of the rooms, then of tests and examples."""
+    product, other = {}, {}
+    for folder, folders, names in os.walk(root):
+        place = os.path.relpath(folder, root)
+        folders[:] = [f for f in sorted(folders) if not f.startswith(".") and f != "build"]
+        for name in sorted(names):
+            path = os.path.normpath(os.path.join(place, name))
+            if not name.endswith((".c", ".h")) or os.sep not in path:
+                continue
+            with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+                text = f.read()
+            (other if path.split(os.sep)[0] in NOT_ROOMS else product)[path] = text
+    return product, other
+
+
+def module(path):
+    return path.rsplit(".", 1)[0]
+
+
+def find_cycles(edges):
+    """Strongly connected components of more than one module (Tarjan's method)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(start):
+        work = [(start, iter(sorted(edges.get(start, ()))))]
+        number[start] = low[start] = len(number)
+        stack.append(start)
+        while work:
+            node, following = work[-1]
+            for other in following:
+                if other not in number:
+                    number[other] = low[other] = len(number)
+                    stack.append(other)
+                    work.append((other, iter(sorted(edges.get(other, ())))))
+                    break
+                if other in stack:
+                    low[node] = min(low[node], number[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    component = stack[stack.index(node):]
+                    del stack[stack.index(node):]
+                    if len(component) > 1:
+                        found.append(sorted(component))
+
+    for node in sorted(edges):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def check(root):
+    """The figures, and the errors."""
+    product, other = read_sources(root)
+    edges, users = collections.defaultdict(set), collections.defaultdict(set)
+    tags = collections.defaultdict(list)
+    for path, text in {**product, **other}.items():
+        for target in INCLUDE.findall(text):
+            users[target].add(path)
+            if path in product and target in product and module(target) != module(path):
+                edges[module(path)].add(module(target))
+    for path, text in product.items():
+        for tag in TAG.findall(text):
+            tags[tag].append(path)
+    errors = [f"cycle of modules: {' '.join(c)}" for c in find_cycles(edges)]
+    errors += [f"{path}: a header with {len(users[path])} includers; merge it"
+               for path in product
+               if path.endswith(".h") and path not in PUBLIC and len(users[path]) < 2]
+    errors += [f"struct {tag} is defined in {' and '.join(paths)}"
+               for tag, paths in sorted(tags.items()) if len(paths) > 1]
+    lengths = {path: text.count("\n") for path, text in product.items()}
+    c = {path: n for path, n in lengths.items() if path.endswith(".c")}
+    longest = max(c, key=lambda path: (c[path], path), default="")
+    figures = (f"{len(product)} files, {sum(lengths.values())} lines; .c: median "
+               f"{statistics.median(c.values()) if c else 0:g}, largest {longest} "
+               f"{c.get(longest, 0)}")
+    return figures, errors
+
+
+def main(argv):
+    if len(argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    figures, errors = check(argv[1])
+    print(figures)
+    for line in errors:
+        print(line, file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
