@@ -141,3 +141,9 @@ $(integration): all $(fakes)
 .PHONY: deps test test-run demo demo-run check check-build check-sources build-tests \
 	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format check-data check-tools check-bpf \
 	format $(integration)
+
+# The picture of docs/architecture.md, with graphviz.
+pictures: docs/architecture.svg
+docs/%.svg: docs/%.dot
+	dot -Tsvg $< -o $@
+.PHONY: pictures
