@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_CMD_CREDENTIALS_H
-#define TW_TRAINER_CMD_CREDENTIALS_H
+#ifndef TW_CLI_CMD_CREDENTIALS_H
+#define TW_CLI_CMD_CREDENTIALS_H
 
 /*
  * What the commands that ask over HTTP share: who asks, and whom they believe. Passwords
@@ -68,4 +68,4 @@ int tw_credentials_open(struct tw_credentials *w, const struct tw_credentials_co
 			const char *headers_env, const char *program, struct tw_err *err);
 void tw_credentials_release(struct tw_credentials *w);
 
-#endif /* TW_TRAINER_CMD_CREDENTIALS_H */
+#endif /* TW_CLI_CMD_CREDENTIALS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_CMD_ISOLATION_H
-#define TW_TRAINER_CMD_ISOLATION_H
+#ifndef TW_CLI_CMD_ISOLATION_H
+#define TW_CLI_CMD_ISOLATION_H
 
 /*
  * What the commands that isolate share: what the isolator is told, by options.
@@ -60,4 +60,4 @@ int tw_isolation_read(const struct tw_isolation_texts *texts, const char *model_
 
 void tw_isolation_input_release(struct tw_isolation_input *in);
 
-#endif /* TW_TRAINER_CMD_ISOLATION_H */
+#endif /* TW_CLI_CMD_ISOLATION_H */

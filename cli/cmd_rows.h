@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_CMD_ROWS_H
-#define TW_TRAINER_CMD_ROWS_H
+#ifndef TW_CLI_CMD_ROWS_H
+#define TW_CLI_CMD_ROWS_H
 
 /*
  * Rows that the option tables of several commands have, each with the fields of the
@@ -74,4 +74,4 @@
 		.max = TW_SMOOTH_WINDOW_MAX                                             \
 	}
 
-#endif /* TW_TRAINER_CMD_ROWS_H */
+#endif /* TW_CLI_CMD_ROWS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_CMD_TABLE_H
-#define TW_TRAINER_CMD_TABLE_H
+#ifndef TW_CLI_CMD_TABLE_H
+#define TW_CLI_CMD_TABLE_H
 
 /*
  * What the commands that make tables share: how to read a response, where the table goes.
@@ -91,4 +91,4 @@ int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *
 /* What tw_table_args() made. */
 void tw_table_release(struct tw_table_config *c);
 
-#endif /* TW_TRAINER_CMD_TABLE_H */
+#endif /* TW_CLI_CMD_TABLE_H */

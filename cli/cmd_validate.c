@@ -2,7 +2,7 @@
 #include "cli/cmd_isolation.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "cli/judged.h"
+#include "cli/evaluate.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -22,7 +22,7 @@ struct config {
 	struct tw_isolation_texts isolation;
 	unsigned resets;
 	bool vm_metrics, json;
-	struct tw_judge judge;
+	struct tw_evaluation judge;
 };
 
 #define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
@@ -60,7 +60,7 @@ static const struct tw_opts opts = {
 static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
-	struct tw_judge *j = &c->judge;
+	struct tw_evaluation *j = &c->judge;
 
 	j->machine = c->machine;
 	j->resets = (enum tw_resets)c->resets;
@@ -70,33 +70,34 @@ static int check_use(void *config, struct tw_err *err)
 	return 0;
 }
 
-static int judge_one(const struct config *c, const struct tw_judge *j, const char *path,
-		     struct tw_buf *text, json_t *list, struct tw_err *err)
+static int judge_one(const struct config *c, const struct tw_evaluation *j,
+		     const char *path, struct tw_buf *text, json_t *list,
+		     struct tw_err *err)
 {
 	struct tw_power_model *p = NULL;
-	struct tw_judged judged = { 0 };
+	struct tw_evaluated judged = { 0 };
 	json_t *obj;
 	int rc = -1;
 
 	if (tw_power_model_load(path, &p, err) < 0)
 		goto out;
-	if (tw_judge_model(j, p, &judged, err) < 0) {
+	if (tw_evaluate_model(j, p, &judged, err) < 0) {
 		tw_err_wrap(err, "'%.80s'", path);
 		goto out;
 	}
 	if (c->json) {
-		obj = tw_judged_to_json(&judged, path, c->input);
+		obj = tw_evaluated_to_json(&judged, path, c->input);
 		if (json_array_append_new(list, obj) < 0) {
 			tw_fail(err, TW_NOMEM, "figures of '%s'", path);
 			goto out;
 		}
 	} else {
-		tw_judged_to_text(&judged, path, text);
+		tw_evaluated_to_text(&judged, path, text);
 	}
 
 	rc = 0;
 out:
-	tw_judged_release(&judged);
+	tw_evaluated_release(&judged);
 	tw_power_model_free(p);
 	return rc;
 }
@@ -111,7 +112,7 @@ static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_e
 
 		if (tw_power_model_load(c->models.at[i], &p, &ignored) < 0)
 			continue;
-		status = tw_judge_metrics(p, out, err);
+		status = tw_evaluation_metrics(p, out, err);
 		tw_power_model_free(p);
 		if (status < 0)
 			return -1;
@@ -123,7 +124,7 @@ static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_e
 static int judge(void *config, struct tw_err *err)
 {
 	struct config *c = config;
-	struct tw_judge *j = &c->judge;
+	struct tw_evaluation *j = &c->judge;
 	struct tw_isolation_input isolation = { 0 };
 	json_t *list = json_array();
 	struct tw_buf out = { 0 };
@@ -131,7 +132,7 @@ static int judge(void *config, struct tw_err *err)
 	int rc = -1;
 
 	if (list_metrics(c, &metrics, err) < 0 ||
-	    tw_judge_read(j, c->input, &metrics, err) < 0 ||
+	    tw_evaluation_read(j, c->input, &metrics, err) < 0 ||
 	    tw_isolation_read(&c->isolation, c->model_db, &isolation, err) < 0)
 		goto out;
 	j->isolation = &isolation.config;
@@ -170,7 +171,7 @@ static void release(void *config)
 {
 	struct config *c = config;
 
-	tw_judge_release(&c->judge);
+	tw_evaluation_release(&c->judge);
 }
 
 const struct tw_command tw_command_validate = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_COMMAND_H
-#define TW_TRAINER_COMMAND_H
+#ifndef TW_CLI_COMMAND_H
+#define TW_CLI_COMMAND_H
 
 /*
  * Commands of the program `tallywatt`: one file each, trainer/cmd_<name>.c, in the
@@ -67,4 +67,4 @@ extern const struct tw_command tw_command_train;
 extern const struct tw_command tw_command_trainers;
 extern const struct tw_command tw_command_validate;
 
-#endif /* TW_TRAINER_COMMAND_H */
+#endif /* TW_CLI_COMMAND_H */

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_EXPORT_REPORT_H
-#define TW_TRAINER_EXPORT_REPORT_H
+#ifndef TW_CLI_EXPORT_REPORT_H
+#define TW_CLI_EXPORT_REPORT_H
 
 /*
  * The texts of an export: its README, and an error report for each node type, in the
  * layout of kepler-model-db.
  */
 
-#include "cli/export.h"
 #include "model-db/model.h"
 #include "model-db/pipeline_merge.h"
+
+#include <stddef.h>
 
 struct tw_buf;
 struct tw_fileset;
 struct tw_node_type;
 struct tw_node_types;
+
+struct tw_export_args {
+	const char *name;        /* of the pipeline */
+	double max_mae_w;        /* leave models with larger errors out; NaN: none */
+	double max_mape_percent; /* an error that is not defined is not within it */
+	const char *publisher;   /* or NULL */
+};
 
 struct tw_export_report {
 	const struct tw_export_args *args;
@@ -38,4 +46,4 @@ void tw_export_readme(const struct tw_export_report *r, struct tw_buf *out);
 void tw_export_error_report(const struct tw_export_report *r,
 			    const struct tw_node_type *type, struct tw_buf *out);
 
-#endif /* TW_TRAINER_EXPORT_REPORT_H */
+#endif /* TW_CLI_EXPORT_REPORT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_TOP_ROWS_H
-#define TW_TRAINER_TOP_ROWS_H
+#ifndef TW_CLI_TOP_ROWS_H
+#define TW_CLI_TOP_ROWS_H
 
 /*
  * What tw-collector answers to GET /api/v1/power, as rows to look at: `tallywatt top`.
@@ -59,4 +59,4 @@ void tw_top_rows_compare(struct tw_top_rows *r, struct tw_top_rows *before,
 /* Largest first, names from A; ties by key. */
 void tw_top_rows_sort(struct tw_top_rows *r, enum tw_top_sort by, bool reverse);
 
-#endif /* TW_TRAINER_TOP_ROWS_H */
+#endif /* TW_CLI_TOP_ROWS_H */

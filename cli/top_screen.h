@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_TOP_SCREEN_H
-#define TW_TRAINER_TOP_SCREEN_H
+#ifndef TW_CLI_TOP_SCREEN_H
+#define TW_CLI_TOP_SCREEN_H
 
 /*
  * A terminal that is drawn over and read key by key. What it was before is put back at
@@ -38,4 +38,4 @@ int tw_screen_draw(struct tw_screen *s, const struct tw_buf *text, struct tw_err
 /* Until something happens, at most wait_ms. */
 enum tw_screen_event tw_screen_wait(struct tw_screen *s, uint64_t wait_ms, int *key);
 
-#endif /* TW_TRAINER_TOP_SCREEN_H */
+#endif /* TW_CLI_TOP_SCREEN_H */

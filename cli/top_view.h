@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_TOP_VIEW_H
-#define TW_TRAINER_TOP_VIEW_H
+#ifndef TW_CLI_TOP_VIEW_H
+#define TW_CLI_TOP_VIEW_H
 
 /*
  * The picture that `tallywatt top` shows: lines of text, no longer than they may be.
@@ -42,4 +42,4 @@ void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
  */
 size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns);
 
-#endif /* TW_TRAINER_TOP_VIEW_H */
+#endif /* TW_CLI_TOP_VIEW_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_TRAIN_FLAGS_H
-#define TW_TRAINER_TRAIN_FLAGS_H
+#ifndef TW_CLI_TRAIN_FLAGS_H
+#define TW_CLI_TRAIN_FLAGS_H
 
 /*
  * The options of `tallywatt train`, and the training that they ask for.
@@ -57,4 +57,4 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
  * are as tw_opts_parse() filled them. */
 void tw_train_job_release(struct tw_train_flags *f, struct tw_train_job *job);
 
-#endif /* TW_TRAINER_TRAIN_FLAGS_H */
+#endif /* TW_CLI_TRAIN_FLAGS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_TRAIN_INPUT_H
-#define TW_TRAINER_TRAIN_INPUT_H
+#ifndef TW_CLI_TRAIN_INPUT_H
+#define TW_CLI_TRAIN_INPUT_H
 
 /*
  * What `tallywatt train` reads: Prometheus responses, or tables that were extracted
@@ -57,4 +57,4 @@ int tw_train_input_specs(struct tw_train_input *in, const struct tw_strs *files,
 
 void tw_train_input_release(struct tw_train_input *in);
 
-#endif /* TW_TRAINER_TRAIN_INPUT_H */
+#endif /* TW_CLI_TRAIN_INPUT_H */

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/tw_test.h"
 
-#include "cli/judged.h"
+#include "cli/evaluate.h"
 #include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
 #include "lib/core/buf.h"
@@ -43,7 +43,7 @@ static struct tw_power_model *make_model(enum tw_output output, const char *meta
 }
 
 /* The data as a file of a scratch directory, read for judging. */
-static void read_data(const struct tw_dataset *d, struct tw_judge *j)
+static void read_data(const struct tw_dataset *d, struct tw_evaluation *j)
 {
 	char *dir = scratch_new(), *path = NULL;
 	struct tw_buf b = { 0 };
@@ -52,7 +52,7 @@ static void read_data(const struct tw_dataset *d, struct tw_judge *j)
 	tw_csv_write(d, &b);
 	assert_int_equal(tw_path_join(&path, &err, dir, "t.csv", NULL), 0);
 	assert_int_equal(tw_file_replace(path, b.data, b.len, &err), 0);
-	if (tw_judge_read(j, path, NULL, &err) < 0)
+	if (tw_evaluation_read(j, path, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_buf_clear(&b);
 	free(path);
@@ -63,14 +63,14 @@ static void a_right_model_is_right_and_a_wrong_component_is_told(void **state)
 {
 	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
 	struct tw_dataset d = { 0 };
-	struct tw_judged g = { 0 };
-	struct tw_judge j = { 0 };
+	struct tw_evaluated g = { 0 };
+	struct tw_evaluation j = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
 	train_make_table(&d, 40);
 	read_data(&d, &j);
-	assert_int_equal(tw_judge_model(&j, p, &g, &err), 0);
+	assert_int_equal(tw_evaluate_model(&j, p, &g, &err), 0);
 	assert_null(g.isolator);
 	assert_int_equal(g.all.rows, 40);
 	assert_int_equal(g.all.components, 2);
@@ -79,8 +79,8 @@ static void a_right_model_is_right_and_a_wrong_component_is_told(void **state)
 	/* dram draws 5 W, and the law is the package's. */
 	assert_int_equal(g.all.component[1], TW_DRAM);
 	assert_true(g.all.score[1].bias > 14.9);
-	tw_judged_release(&g);
-	tw_judge_release(&j);
+	tw_evaluated_release(&g);
+	tw_evaluation_release(&j);
 	tw_dataset_release(&d);
 	tw_power_model_free(p);
 }
@@ -90,23 +90,23 @@ static void a_model_of_workloads_is_judged_above_idle_power(void **state)
 	struct tw_power_model *p = make_model(TW_DYN_POWER, "{\"isolator\":"
 							    "\"NoneIsolator\"}");
 	struct tw_dataset d = { 0 };
-	struct tw_judged own = { 0 }, other = { 0 };
-	struct tw_judge j = { 0 };
+	struct tw_evaluated own = { 0 }, other = { 0 };
+	struct tw_evaluation j = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
 	train_make_table(&d, 40);
 	read_data(&d, &j);
-	assert_int_equal(tw_judge_model(&j, p, &own, &err), 0);
+	assert_int_equal(tw_evaluate_model(&j, p, &own, &err), 0);
 	assert_string_equal(own.isolator->name, "NoneIsolator");
 	assert_true(own.all.score[0].mae < 1e-9);
 	j.isolator = tw_isolator_find("MinIdleIsolator");
-	assert_int_equal(tw_judge_model(&j, p, &other, &err), 0);
+	assert_int_equal(tw_evaluate_model(&j, p, &other, &err), 0);
 	/* 20 W are taken away, which the model still has. */
 	assert_true(fabs(other.all.score[0].bias - 20) < 1e-9);
-	tw_judged_release(&own);
-	tw_judged_release(&other);
-	tw_judge_release(&j);
+	tw_evaluated_release(&own);
+	tw_evaluated_release(&other);
+	tw_evaluation_release(&j);
 	tw_dataset_release(&d);
 	tw_power_model_free(p);
 }
@@ -118,22 +118,22 @@ static void rows_that_the_model_may_have_seen_are_counted(void **state)
 		make_model(TW_ABS_POWER, "{\"data_first\":\"2023-11-14T22:13:20.000Z\","
 					 "\"data_last\":\"2023-11-14T22:13:50.000Z\"}");
 	struct tw_dataset d = { 0 };
-	struct tw_judged g = { 0 };
-	struct tw_judge j = { 0 };
+	struct tw_evaluated g = { 0 };
+	struct tw_evaluation j = { 0 };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
 	train_make_table(&d, 40);
 	read_data(&d, &j);
-	assert_int_equal(tw_judge_model(&j, p, &g, &err), 0);
+	assert_int_equal(tw_evaluate_model(&j, p, &g, &err), 0);
 	assert_int_equal(g.all.seen, 11);
-	tw_judged_to_text(&g, "m_0.zip", &text);
+	tw_evaluated_to_text(&g, "m_0.zip", &text);
 	assert_non_null(strstr(text.data, "11 of 40 rows are of the time of its training "
 					  "data"));
 	tw_buf_clear(&text);
-	tw_judged_release(&g);
-	tw_judge_release(&j);
+	tw_evaluated_release(&g);
+	tw_evaluation_release(&j);
 	tw_dataset_release(&d);
 	tw_power_model_free(p);
 }
@@ -144,8 +144,8 @@ static void each_workload_is_judged_by_itself(void **state)
 				   "high,1700000030,1700000060\nnever,1,2\n";
 	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
 	struct tw_dataset d = { 0 };
-	struct tw_judged g = { 0 };
-	struct tw_judge j = { 0 };
+	struct tw_evaluated g = { 0 };
+	struct tw_evaluation j = { 0 };
 	struct tw_err err = { 0 };
 	const json_t *workloads;
 	json_t *obj;
@@ -156,19 +156,19 @@ static void each_workload_is_judged_by_itself(void **state)
 		tw_dataset_find(&d, "package_power")[r] += 7;
 	read_data(&d, &j);
 	assert_int_equal(tw_workloads_read(runs, strlen(runs), &j.workloads, &err), 0);
-	assert_int_equal(tw_judge_model(&j, p, &g, &err), 0);
+	assert_int_equal(tw_evaluate_model(&j, p, &g, &err), 0);
 	assert_true(g.by_workload[0].score[0].mae < 1e-9);
 	assert_true(fabs(g.by_workload[1].score[0].bias + 7) < 1e-9);
 	assert_int_equal(g.by_workload[2].rows, 0);
-	obj = tw_judged_to_json(&g, "m", "t.csv");
+	obj = tw_evaluated_to_json(&g, "m", "t.csv");
 	workloads = json_object_get(obj, "workloads");
 	assert_int_equal(json_object_size(workloads), 2);
 	assert_int_equal(json_integer_value(json_object_get(
 				 json_object_get(workloads, "high"), "rows")),
 			 10);
 	json_decref(obj);
-	tw_judged_release(&g);
-	tw_judge_release(&j);
+	tw_evaluated_release(&g);
+	tw_evaluation_release(&j);
 	tw_dataset_release(&d);
 	tw_power_model_free(p);
 }
@@ -177,9 +177,9 @@ static void what_is_missing_is_named(void **state)
 {
 	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
 	struct tw_err no_feature = { 0 }, no_power = { 0 }, err = { 0 }, absent = { 0 };
-	struct tw_judge without = { 0 }, powerless = { 0 }, none = { 0 };
+	struct tw_evaluation without = { 0 }, powerless = { 0 }, none = { 0 };
 	struct tw_dataset d = { 0 };
-	struct tw_judged g = { 0 };
+	struct tw_evaluated g = { 0 };
 
 	(void)state;
 	assert_int_equal(tw_dataset_init(&d, 3, false, &err), 0);
@@ -187,19 +187,20 @@ static void what_is_missing_is_named(void **state)
 		d.time_ms[r] = 1000 * r;
 	assert_int_equal(tw_dataset_add(&d, "cpu_cycles", NULL, &err), 0);
 	read_data(&d, &without);
-	assert_int_equal(tw_judge_model(&without, p, &g, &no_feature), -1);
+	assert_int_equal(tw_evaluate_model(&without, p, &g, &no_feature), -1);
 	assert_int_equal(no_feature.code, TW_NOTFOUND);
 	assert_non_null(strstr(no_feature.text, "cache_miss"));
 	assert_int_equal(tw_dataset_add(&d, "cache_miss", NULL, &err), 0);
 	assert_int_equal(tw_dataset_add(&d, "cpu_instructions", NULL, &err), 0);
 	read_data(&d, &powerless);
-	assert_int_equal(tw_judge_model(&powerless, p, &g, &no_power), -1);
+	assert_int_equal(tw_evaluate_model(&powerless, p, &g, &no_power), -1);
 	assert_string_equal(no_power.text,
 			    "the data has power of none of the model's components");
-	assert_int_equal(tw_judge_read(&none, "/nonexistent/x.json", NULL, &absent), -1);
+	assert_int_equal(tw_evaluation_read(&none, "/nonexistent/x.json", NULL, &absent),
+			 -1);
 	assert_non_null(strstr(absent.text, "/nonexistent/x.json"));
-	tw_judge_release(&without);
-	tw_judge_release(&powerless);
+	tw_evaluation_release(&without);
+	tw_evaluation_release(&powerless);
 	tw_dataset_release(&d);
 	tw_power_model_free(p);
 }
@@ -208,26 +209,26 @@ static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_power_model *p = make_model(TW_DYN_POWER, NULL);
 	struct tw_dataset d = { 0 };
-	struct tw_judge j = { 0 };
+	struct tw_evaluation j = { 0 };
 	int failures = 0;
 
 	(void)state;
 	train_make_table(&d, 8);
 	read_data(&d, &j);
 	for (int n = 1;; n++) {
-		struct tw_judged g = { 0 };
+		struct tw_evaluated g = { 0 };
 		struct tw_err err = { 0 };
 		int status;
 
 		fail_alloc_at(n);
-		status = tw_judge_model(&j, p, &g, &err);
-		tw_judged_release(&g);
+		status = tw_evaluate_model(&j, p, &g, &err);
+		tw_evaluated_release(&g);
 		if (!fail_alloc_told(status, &err))
 			break;
 		failures++;
 	}
 	assert_true(failures > 20);
-	tw_judge_release(&j);
+	tw_evaluation_release(&j);
 	tw_dataset_release(&d);
 	tw_power_model_free(p);
 }

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/evaluate.h"
+
+#include "estimator/predict/power_model.h"
+#include "isolator/isolator.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
+#include "lib/field/csv.h"
+#include "trainer/extract/prom.h"
+#include "trainer/names.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the recording ---- */
+
+static int looks_like_json(const char *path, bool *out, struct tw_err *err)
+{
+	FILE *f = fopen(path, "re");
+	int c;
+
+	if (f == NULL)
+		return tw_fail_errno(err, errno, "cannot open '%s'", path);
+	do
+		c = fgetc(f);
+	while (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+	*out = c == '{';
+	fclose(f);
+	return 0;
+}
+
+int tw_evaluation_metrics(const struct tw_power_model *p, struct tw_strs *out,
+			  struct tw_err *err)
+{
+	const struct tw_strs *features = &tw_power_model_info(p)->features;
+
+	for (size_t i = 0; i < features->count; i++)
+		if (tw_feature_find(features->at[i]) == NULL &&
+		    !tw_strs_has(out, features->at[i]) &&
+		    tw_strs_adds(out, features->at[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_evaluation_read(struct tw_evaluation *j, const char *path,
+		       const struct tw_strs *more, struct tw_err *err)
+{
+	bool json = false;
+
+	if (looks_like_json(path, &json, err) < 0)
+		return -1;
+	if (json)
+		return tw_prom_read_more(path, more, &j->response, err);
+	if (j->machine != NULL)
+		return tw_fail(err, TW_INVALID,
+			       "'%s' is a table, which is of one machine", path);
+	return tw_csv_load(path, &j->table, err);
+}
+
+void tw_evaluation_release(struct tw_evaluation *j)
+{
+	tw_prom_free(j->response);
+	tw_dataset_release(&j->table);
+	tw_workloads_release(&j->workloads);
+	*j = (struct tw_evaluation){ 0 };
+}
+
+/* ---- rows as the model's training would have taken them ---- */
+
+/* What its group has, or more: metrics that the user named. */
+static struct tw_feature_group group_of(const struct tw_model_info *i)
+{
+	struct tw_feature_group g = *i->group;
+
+	for (size_t f = 0; f < i->features.count; f++) {
+		if (tw_feature_find(i->features.at[f]) != NULL)
+			continue;
+		g.features = (const char *const *)i->features.at;
+		g.count = i->features.count;
+	}
+	return g;
+}
+
+static int get_rows(const struct tw_evaluation *j, const struct tw_model_info *i,
+		    struct tw_dataset *out, struct tw_err *err)
+{
+	const struct tw_feature_group group = group_of(i);
+	const struct tw_extract_args args = {
+		.source = i->source,
+		.group = &group,
+		.level = i->output == TW_DYN_POWER ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
+		.resets = j->resets,
+		.vm_metrics = j->vm_metrics,
+		.machine = j->machine,
+	};
+
+	if (j->response != NULL)
+		return tw_extract(j->response, &args, out, err);
+	return tw_dataset_copy(&j->table, NULL, out, err);
+}
+
+static int find_isolator(const struct tw_evaluation *j, const struct tw_model_info *i,
+			 const struct tw_isolator **out, struct tw_err *err)
+{
+	const char *name = json_string_value(json_object_get(i->metadata, "isolator"));
+
+	*out = j->isolator;
+	if (*out != NULL)
+		return 0;
+	return tw_names_isolator(name != NULL ? name : TW_ISOLATOR_DEFAULT, out, err);
+}
+
+/* It learns from the very rows that it is applied to: no model is made of them. */
+static int isolate(const struct tw_evaluation *j, const struct tw_isolator *it,
+		   const struct tw_model_info *i, struct tw_dataset *d,
+		   struct tw_err *err)
+{
+	static const struct tw_isolation_config nothing;
+	const struct tw_isolation_machine machine = { j->machine, 0 };
+	struct tw_isolation isolation = { 0 };
+	struct tw_dataset one = { 0 };
+	void *state = NULL;
+	int rc = -1;
+
+	if (tw_isolation_init(it, j->isolation != NULL ? j->isolation : &nothing,
+			      &machine, 1, &isolation, err) < 0 ||
+	    tw_isolate_prepare(it, &isolation.args, d, &one, err) < 0)
+		goto out;
+	if (it->fit(&isolation.args, &one, i->source, &state, err) < 0 ||
+	    it->apply(state, &one, err) < 0) {
+		tw_err_wrap(err, "%s", it->name);
+		goto out;
+	}
+	tw_dataset_release(d);
+	*d = one;
+	one = (struct tw_dataset){ 0 };
+	rc = 0;
+out:
+	it->free(state);
+	tw_isolation_release(&isolation);
+	tw_dataset_release(&one);
+	return rc;
+}
+
+/* ---- judging ---- */
+
+static int judge_workload(const struct tw_evaluation *j, const struct tw_power_model *p,
+			  const struct tw_dataset *d, uint32_t name,
+			  struct tw_model_score *out, struct tw_err *err)
+{
+	struct tw_dataset part = { 0 };
+	bool *keep = calloc(d->rows + 1, sizeof(*keep));
+	size_t rows = 0;
+	int rc = -1;
+
+	if (keep == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu rows", d->rows);
+		goto out;
+	}
+	for (size_t r = 0; r < d->rows; r++) {
+		keep[r] = tw_workloads_at(&j->workloads, d->time_ms[r]) == name;
+		rows += keep[r];
+	}
+	if (rows > 0 && (tw_dataset_copy(d, keep, &part, err) < 0 ||
+			 tw_model_score(p, &part, out, err) < 0))
+		goto out;
+
+	rc = 0;
+out:
+	tw_dataset_release(&part);
+	free(keep);
+	return rc;
+}
+
+static int judge_workloads(const struct tw_evaluation *j, const struct tw_power_model *p,
+			   const struct tw_dataset *d, struct tw_evaluated *g,
+			   struct tw_err *err)
+{
+	g->workloads = &j->workloads.names;
+	g->by_workload = calloc(g->workloads->count + 1, sizeof(*g->by_workload));
+	if (g->by_workload == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu workloads", g->workloads->count);
+	for (size_t i = 0; i < g->workloads->count; i++)
+		if (judge_workload(j, p, d, (uint32_t)i, &g->by_workload[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_evaluate_model(const struct tw_evaluation *j, const struct tw_power_model *p,
+		      struct tw_evaluated *out, struct tw_err *err)
+{
+	const struct tw_model_info *info = tw_power_model_info(p);
+	struct tw_evaluated g = { .model = p };
+	struct tw_dataset d = { 0 };
+	int rc = -1;
+
+	if (get_rows(j, info, &d, err) < 0)
+		goto out;
+	if (info->output == TW_DYN_POWER &&
+	    (find_isolator(j, info, &g.isolator, err) < 0 ||
+	     isolate(j, g.isolator, info, &d, err) < 0))
+		goto out;
+	if (tw_model_score(p, &d, &g.all, err) < 0 ||
+	    judge_workloads(j, p, &d, &g, err) < 0)
+		goto out;
+
+	*out = g;
+	g = (struct tw_evaluated){ 0 };
+	rc = 0;
+out:
+	tw_evaluated_release(&g);
+	tw_dataset_release(&d);
+	return rc;
+}
+
+void tw_evaluated_release(struct tw_evaluated *g)
+{
+	free(g->by_workload);
+	*g = (struct tw_evaluated){ 0 };
+}
+
+/* ---- text ---- */
+
+static void add_figure(struct tw_buf *b, double v)
+{
+	if (isfinite(v))
+		tw_buf_addf(b, " %9.3f", v);
+	else
+		tw_buf_addf(b, " %9s", "-");
+}
+
+static void add_row(struct tw_buf *b, const char *workload, enum tw_component c,
+		    const struct tw_score *s, double trained)
+{
+	const double v[] = { s->mae,       s->rmse, s->r2,   s->bias,
+			     s->idle_bias, s->p95,  s->mape, 100.0 * s->mape_left_out,
+			     trained };
+
+	tw_buf_addf(b, "  %-16s %-8s %6zu", workload, tw_component_name(c), s->rows);
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		add_figure(b, v[i]);
+	tw_buf_adds(b, "\n");
+}
+
+/* What the model's own training says: the metadata's figure of the component. */
+static double trained_mae(const struct tw_power_model *p, enum tw_component c)
+{
+	for (size_t i = 0; i < tw_power_model_parts(p); i++)
+		if (tw_power_model_component(p, i) == c)
+			return tw_power_model_figure(p, i, "mae");
+	return NAN;
+}
+
+static void add_warnings(const struct tw_model_score *s, struct tw_buf *b)
+{
+	if (s->outside > 0)
+		tw_buf_addf(b,
+			    "  %zu of %zu rows are beyond what it was trained on: there "
+			    "it extrapolates\n",
+			    s->outside, s->rows);
+	if (s->seen > 0)
+		tw_buf_addf(b,
+			    "  %zu of %zu rows are of the time of its training data: if "
+			    "it has seen them, these errors are too small\n",
+			    s->seen, s->rows);
+}
+
+void tw_evaluated_to_text(const struct tw_evaluated *g, const char *path,
+			  struct tw_buf *out)
+{
+	const struct tw_model_info *i = tw_power_model_info(g->model);
+
+	tw_buf_addf(out, "%s: %s, %s, %s", path, i->source->name,
+		    tw_output_name(i->output), i->group->name);
+	if (g->isolator != NULL)
+		tw_buf_addf(out, ", %s", g->isolator->name);
+	tw_buf_addf(out, "\n  %-16s %-8s %6s %9s %9s %9s %9s %9s %9s %9s %9s %9s\n",
+		    "workload", "component", "rows", "MAE W", "RMSE W", "R2", "bias W",
+		    "idle W", "p95 W", "MAPE %", "left out%", "trained W");
+	for (size_t c = 0; c < g->all.components; c++)
+		add_row(out, "-", g->all.component[c], &g->all.score[c],
+			trained_mae(g->model, g->all.component[c]));
+	for (size_t w = 0; w < g->workloads->count; w++) {
+		const struct tw_model_score *s = &g->by_workload[w];
+
+		for (size_t c = 0; c < s->components; c++)
+			add_row(out, g->workloads->at[w], s->component[c], &s->score[c],
+				NAN);
+	}
+	add_warnings(&g->all, out);
+}
+
+/* ---- JSON ---- */
+
+static json_t *scores_to_json(const struct tw_evaluated *g,
+			      const struct tw_model_score *s, bool trained)
+{
+	json_t *all = json_object();
+
+	for (size_t c = 0; c < s->components; c++) {
+		const double mae = trained_mae(g->model, s->component[c]);
+		json_t *one = tw_score_to_json(&s->score[c]);
+
+		if ((trained && json_object_set_new(one, "trained_mae",
+						    isfinite(mae) ? json_real(mae)
+								  : json_null()) < 0) ||
+		    json_object_set_new(all, tw_component_name(s->component[c]), one) <
+			    0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static json_t *workloads_to_json(const struct tw_evaluated *g)
+{
+	json_t *all = json_object();
+
+	for (size_t w = 0; w < g->workloads->count; w++) {
+		const struct tw_model_score *s = &g->by_workload[w];
+		json_t *one;
+
+		if (s->rows == 0)
+			continue;
+		one = json_pack("{s:I, s:I, s:o}", "rows", (json_int_t)s->rows,
+				"rows_outside", (json_int_t)s->outside, "components",
+				scores_to_json(g, s, false));
+		if (json_object_set_new(all, g->workloads->at[w], one) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+json_t *tw_evaluated_to_json(const struct tw_evaluated *g, const char *path,
+			     const char *input)
+{
+	const struct tw_model_info *i = tw_power_model_info(g->model);
+
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:I, s:I, s:I, s:o, s:o}", "model",
+		path, "model_name", i->name, "input", input, "energy_source",
+		i->source->name, "output_type", tw_output_name(i->output),
+		"feature_group", i->group->name, "isolator",
+		g->isolator != NULL ? g->isolator->name : NULL, "rows",
+		(json_int_t)g->all.rows, "rows_outside", (json_int_t)g->all.outside,
+		"rows_of_training_time", (json_int_t)g->all.seen, "components",
+		scores_to_json(g, &g->all, true), "workloads", workloads_to_json(g));
+}
