@@ -172,16 +172,25 @@ static void judge_ray(const double *watts, bool main, bool must_rise,
 	}
 }
 
-/* Half of one row and half of another, alone and together. */
+/*
+ * Half of one row and half of another, alone and together. What is no work is that of
+ * the first row in all three: it cannot be added.
+ */
 static void judge_sum(const struct judging *j, size_t part, size_t a, size_t b,
 		      struct tw_certificate *c)
 {
+	const struct tw_strs *features = &tw_power_model_info(j->p)->features;
 	double x[3 * TW_MODEL_FEATURES_MAX], watts[3];
 
 	scale_row(j, j->row + a * j->cols, 0.5, x);
 	scale_row(j, j->row + b * j->cols, 0.5, x + j->cols);
-	for (size_t i = 0; i < j->cols; i++)
-		x[2 * j->cols + i] = x[i] + x[j->cols + i];
+	for (size_t i = 0; i < j->cols; i++) {
+		const bool work = tw_feature_is_work(features->at[i]);
+
+		if (!work)
+			x[j->cols + i] = x[i];
+		x[2 * j->cols + i] = work ? x[i] + x[j->cols + i] : x[i];
+	}
 	predict(j, part, x, 3, watts);
 	if (fabs(watts[0] + watts[1] - watts[2]) > SUM_ERROR_MAX * watts[2] + ZERO_W)
 		c->additive = false;
