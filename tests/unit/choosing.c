@@ -69,6 +69,36 @@ static const struct sample alt[] = {
 	  .trainer = "AutoTrainer",
 	  .predictor = "ensemble",
 	  .mae_w = 1 },
+	/* A machine of 32 cores: trees first, whose shares may add up or not. */
+	{ .source = "fake",
+	  .trainer = "XgboostFitTrainer",
+	  .predictor = "xgboost",
+	  .node_type = 9,
+	  .mae_w = 1,
+	  .metadata = "{\"certificate_rises\":true,\"certificate_share_deviation\":2}",
+	  .spec = { .cores = 32 } },
+	{ .source = "fake", .node_type = 9, .mae_w = 5, .spec = { .cores = 32 } },
+	{ .source = "fake",
+	  .trainer = "XgboostFitTrainer",
+	  .predictor = "xgboost",
+	  .group = "BPFOnly",
+	  .node_type = 9,
+	  .mae_w = 1,
+	  .metadata = "{\"certificate_rises\":true,\"certificate_share_deviation\":0.5}",
+	  .spec = { .cores = 32 } },
+	{ .source = "fake",
+	  .output = TW_DYN_POWER,
+	  .node_type = 9,
+	  .metadata = "{\"isolator\":\"NoneIsolator\"}",
+	  .spec = { .cores = 32 } },
+	{ .source = "fake",
+	  .output = TW_DYN_POWER,
+	  .group = "BPFOnly",
+	  .node_type = 9,
+	  .text = "{\"All_Weights\":{\"Bias_Weight\":62.8,\"Numerical_Variables\":{"
+		  "\"bpf_cpu_time_ms\":{\"scale\":1000,\"weight\":1},"
+		  "\"bpf_page_cache_hit\":{\"scale\":1000,\"weight\":1}}}}",
+	  .spec = { .cores = 32 } },
 };
 
 int choosing_set_up(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/certificate.h"
-#include "estimator/power_model.h"
-#include "lib/err.h"
+#include "estimator/predict/certificate.h"
+#include "estimator/predict/power_model.h"
+#include "lib/core/err.h"
 #include "model-db/fitness.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"

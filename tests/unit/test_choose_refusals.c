@@ -81,6 +81,19 @@ static const struct {
 	  "no model of AbsPower for rapl-sysfs: BPFOnly: none of trainer "
 	  "'XgboostFitTrainer'; Basic: none of trainer 'XgboostFitTrainer'; CounterOnly: "
 	  "no weights for this client; " },
+	{ { .source = "fake", .output = TW_DYN_POWER },
+	  TW_NOTFOUND,
+	  "no model of DynPower for fake: BPFOnly: power of the parts is not that of the "
+	  "whole; CounterOnly: idle power is in its target; no models in" },
+	/* Not as weights either, whoever asks: Kepler computes with them itself. */
+	{ { .source = "fake",
+	    .output = TW_DYN_POWER,
+	    .metrics = COUNTERS,
+	    .weight = true,
+	    .trainer = "SGDRegressorTrainer" },
+	  TW_NOTFOUND,
+	  "no model of DynPower for fake: BPFOnly: needs metric 'bpf_cpu_time_ms'; "
+	  "CounterOnly: idle power is in its target; no models in" },
 	{ { .source = "acpi", .filter = "mae:19.9" },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for acpi: BPFOnly: filter 'mae' not passed; no models in "

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "estimator/predict/certificate.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/fitness.h"
+#include "model-db/index/choose.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
@@ -224,6 +228,206 @@ static void a_small_zip_is_kept_once_it_was_asked_for(void **state)
 	scratch_free(db);
 }
 
+/* ---- models without a certificate ---- */
+
+/* Below 100 of bpf_cpu_time_ms, below 5e5, above: watts a, b and c. */
+#define TREE(a, b, c)                                                                 \
+	"{\"learner\":{\"learner_model_param\":{\"base_score\":\"0\",\"num_class\":"  \
+	"\"0\",\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"}," \
+	"\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{\"trees\":[{"           \
+	"\"left_children\":[1,-1,3,-1,-1],\"right_children\":[2,-1,4,-1,-1],"         \
+	"\"split_indices\":[0,0,0,0,0],\"default_left\":[1,0,0,0,0],"                 \
+	"\"split_type\":[0,0,0,0,0],\"split_conditions\":[100," a ",5e5," b "," c     \
+	"]}]}}}}"
+
+#define TREES_OF_PLATFORM(name, watts, mae)                                            \
+	{                                                                              \
+		.source = "acpi", .group = "BPFOnly", .trainer = name,                 \
+		.predictor = "xgboost", .text = watts, .metadata = "{}", .mae_w = mae, \
+	}
+
+/* The better its error, the sooner it is chosen. */
+static const struct sample unproved[] = {
+	TREES_OF_PLATFORM("FallsTrainer", TREE("105", "33", "103"), 1),
+	TREES_OF_PLATFORM("RisesTrainer", TREE("33", "50", "103"), 2),
+	TREES_OF_PLATFORM("BrokenTrainer", NULL, 3),
+	{ .source = "acpi",
+	  .group = "BPFOnly",
+	  .trainer = "XgboostFitTrainer",
+	  .predictor = "xgboost",
+	  .output = TW_DYN_POWER,
+	  .metadata = "{}" },
+};
+
+static int proofs;
+
+static int count_proofs(struct tw_model *m, struct tw_err *err)
+{
+	proofs++;
+	return tw_certify_model(m, err);
+}
+
+static const struct tw_index_entry *entry_of(const struct tw_index *x,
+					     const char *trainer)
+{
+	for (size_t i = 0; i < tw_index_count(x); i++)
+		if (strcmp(tw_index_at(x, i)->trainer, trainer) == 0)
+			return tw_index_at(x, i);
+	fail_msg("no model of %s", trainer);
+	return NULL;
+}
+
+/* The trainer of the model that is chosen, or NULL. */
+static const char *chosen(const struct tw_index *x, const char *trainer)
+{
+	struct tw_wanted w = { .source = tw_energy_source_find("acpi"),
+			       .node_type = -1,
+			       .loose_node_type = true,
+			       .classes = true };
+	struct tw_choice choice = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(
+		tw_strs_split(&w.metrics, "bpf_cpu_time_ms,bpf_page_cache_hit", &err), 0);
+	w.trainer = trainer != NULL ? strdup(trainer) : NULL;
+	if (tw_choose(x, &w, &choice, &err) < 0)
+		assert_int_equal(err.code, TW_NOTFOUND);
+	tw_wanted_release(&w);
+	return choice.entry != NULL ? choice.entry->trainer : NULL;
+}
+
+static void a_model_without_a_certificate_is_proved_once(void **state)
+{
+	char *db = scratch_new();
+	const struct tw_index_entry *e;
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	sample_publish(db, "a", unproved, 4);
+	x = load_index(db, &r);
+	e = entry_of(x, "RisesTrainer");
+	assert_int_equal(e->fitness, TW_FITNESS_UNKNOWN);
+	proofs = 0;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(tw_index_prove(x, e, count_proofs, &err), 0);
+	assert_int_equal(proofs, 1);
+	assert_false(tw_index_given_up_default(x, e));
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+static void a_model_that_falls_is_given_to_who_names_its_trainer(void **state)
+{
+	char *db = scratch_new();
+	const struct tw_index_entry *e;
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	sample_publish(db, "a", unproved, 4);
+	x = load_index(db, &r);
+	assert_string_equal(chosen(x, NULL), "FallsTrainer");
+	e = entry_of(x, "FallsTrainer");
+	assert_int_equal(tw_index_prove(x, e, count_proofs, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_non_null(strstr(err.text, "FallsTrainer_0.zip"));
+	assert_non_null(strstr(err.text, TW_FITNESS_FALLS));
+	assert_true(tw_index_given_up_default(x, e));
+	assert_false(tw_index_given_up(x, e));
+	assert_string_equal(chosen(x, NULL), "RisesTrainer");
+	assert_string_equal(chosen(x, "FallsTrainer"), "FallsTrainer");
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+/* Its trees have no form that a predictor reads. Its files are whole. */
+static void a_model_that_cannot_be_asked_is_given_up_by_default(void **state)
+{
+	char *db = scratch_new(), path[512];
+	const struct tw_index_entry *broken, *gone;
+	struct tw_err err = { 0 }, why = { 0 };
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	sample_publish(db, "a", unproved, 4);
+	x = load_index(db, &r);
+	broken = entry_of(x, "BrokenTrainer");
+	assert_int_equal(tw_index_prove(x, broken, count_proofs, &err), -1);
+	assert_int_equal(err.code, TW_PARSE);
+	assert_true(tw_index_given_up_default(x, broken));
+	/* A file that has gone is given up as a whole. */
+	gone = entry_of(x, "RisesTrainer");
+	snprintf(path, sizeof(path), "%s", gone->zip_path);
+	assert_int_equal(remove(path), 0);
+	assert_int_equal(tw_index_prove(x, gone, count_proofs, &why), -1);
+	assert_int_equal(why.code, TW_NOTFOUND);
+	assert_true(tw_index_given_up(x, gone));
+	assert_null(chosen(x, "RisesTrainer"));
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+static void what_the_index_knows_is_not_proved_again(void **state)
+{
+	static const struct sample known[] = {
+		{ .trainer = "FitTrainer", .source = "acpi", .group = "BPFOnly" },
+	};
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	sample_publish(db, "a", known, 1);
+	sample_publish(db, "b", unproved + 3, 1);
+	x = load_index(db, &r);
+	proofs = 0;
+	assert_int_equal(entry_of(x, "FitTrainer")->fitness, TW_FIT);
+	assert_int_equal(tw_index_prove(x, entry_of(x, "FitTrainer"), count_proofs, &err),
+			 0);
+	assert_int_equal(entry_of(x, "XgboostFitTrainer")->fitness, TW_UNFIT);
+	assert_int_equal(
+		tw_index_prove(x, entry_of(x, "XgboostFitTrainer"), count_proofs, &err),
+		-1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text,
+			    "model 'XgboostFitTrainer_0': " TW_FITNESS_NOT_ADDITIVE);
+	assert_int_equal(proofs, 0);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+static void a_proof_without_memory_gives_up_nothing(void **state)
+{
+	char *db = scratch_new();
+	const struct tw_index_entry *e;
+	struct tw_index *x;
+	struct refused r;
+	int failures = 0;
+
+	(void)state;
+	sample_publish(db, "a", unproved, 4);
+	x = load_index(db, &r);
+	e = entry_of(x, "RisesTrainer");
+	for (int n = 1;; n++, failures++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_index_prove(x, e, tw_certify_model, &err);
+		if (!fail_alloc_told(rc, &err))
+			break;
+		assert_false(tw_index_given_up_default(x, e));
+	}
+	assert_true(failures > 10);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +438,11 @@ int main(void)
 			a_component_that_cannot_be_read_is_refused_with_its_model),
 		cmocka_unit_test(a_zip_is_opened_if_it_is_what_it_was),
 		cmocka_unit_test(a_small_zip_is_kept_once_it_was_asked_for),
+		cmocka_unit_test(a_model_without_a_certificate_is_proved_once),
+		cmocka_unit_test(a_model_that_falls_is_given_to_who_names_its_trainer),
+		cmocka_unit_test(a_model_that_cannot_be_asked_is_given_up_by_default),
+		cmocka_unit_test(what_the_index_knows_is_not_proved_again),
+		cmocka_unit_test(a_proof_without_memory_gives_up_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
