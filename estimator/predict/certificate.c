@@ -48,7 +48,6 @@ struct judging {
 	const struct tw_power_model *p;
 	size_t cols;
 	double *corner; /* the most of each feature */
-	double *rest;   /* of the corner */
 	double *row;    /* ends of rays: rows * cols */
 	size_t rows;
 	uint32_t place[TW_MODEL_FEATURES_MAX]; /* columns of the part that is judged */
@@ -94,15 +93,12 @@ static int make_rows(struct judging *j, const double *given, size_t count,
 
 	j->cols = features->count;
 	j->rows = 1 + j->cols + count;
-	j->corner = calloc((2 + j->rows) * j->cols, sizeof(*j->corner));
+	j->corner = calloc((1 + j->rows) * j->cols, sizeof(*j->corner));
 	if (j->corner == NULL)
 		return tw_fail(err, TW_NOMEM, "certificate");
-	j->rest = j->corner + j->cols;
-	j->row = j->rest + j->cols;
-	for (size_t i = 0; i < j->cols; i++) {
+	j->row = j->corner + j->cols;
+	for (size_t i = 0; i < j->cols; i++)
 		j->corner[i] = most_of(j->p, features->at[i]);
-		j->rest[i] = tw_feature_is_work(features->at[i]) ? 0 : j->corner[i];
-	}
 	for (size_t r = 0; r <= j->cols; r++) {
 		memcpy(j->row + r * j->cols, j->corner, j->cols * sizeof(*j->row));
 		if (r > 0)
