@@ -87,7 +87,7 @@ static void reload(struct server *s)
 	if (there)
 		tw_log_info("models loaded db=%s count=%zu", s->config->model_db,
 			    tw_index_count(index));
-	tw_models_take(&service->models, index);
+	tw_catalog_take(&service->catalog, index);
 	atomic_store(&service->refused, left_out);
 	atomic_store(&service->load_us, (unsigned long long)(now_us() - start_us));
 	atomic_store(&service->loaded_s, (long long)time(NULL));
@@ -294,7 +294,7 @@ static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_e
 static void close_service(struct server *s)
 {
 	tw_pulls_close(s->pulls);
-	tw_models_take(&s->service.models, NULL);
+	tw_catalog_take(&s->service.catalog, NULL);
 	tw_watch_close(&s->watch);
 	tw_uploads_free(s->uploads);
 	tw_strs_clear(&s->prefer);

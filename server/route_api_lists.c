@@ -108,7 +108,7 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 		   write_fn *write)
 {
 	struct tw_service *service = app;
-	struct tw_index *x = tw_models_current(&service->models);
+	struct tw_index *x = tw_catalog_current(&service->catalog);
 	struct selection s = { 0 };
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };

@@ -183,7 +183,7 @@ static tw_show_fn *split_file(const char *file, char *name, size_t size)
 static void get_file(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	struct tw_service *s = app;
-	struct tw_index *x = tw_models_ref(&s->models, r);
+	struct tw_index *x = tw_catalog_ref(&s->catalog, r);
 	const struct tw_index_entry *e = NULL;
 	char name[TW_MODEL_NAME_MAX];
 	struct tw_err err = { 0 };
@@ -207,7 +207,7 @@ static void get_pipeline(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
 	struct tw_service *s = app;
-	struct tw_index *x = tw_models_ref(&s->models, r);
+	struct tw_index *x = tw_catalog_ref(&s->catalog, r);
 	const struct tw_index_pipeline *p;
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };

@@ -89,7 +89,7 @@ static void get_best_models(void *app, const struct tw_http_request *q,
 	/* As in POST /model. */
 	if (s.source == NULL)
 		s.source = tw_energy_source_wanted(NULL);
-	if ((x = tw_models_ref(&service->models, r)) != NULL) {
+	if ((x = tw_catalog_ref(&service->catalog, r)) != NULL) {
 		if (answer(x, &s, r, &err) < 0)
 			tw_http_reply_error(r, &err);
 	}

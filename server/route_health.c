@@ -13,7 +13,7 @@ static void answer_alive(void *app, const struct tw_http_request *q,
 
 	(void)q;
 	tw_buf_addf(&b, "{\"status\":\"ok\",\"models\":%zu}",
-		    tw_models_served(&s->models));
+		    tw_catalog_count(&s->catalog));
 	tw_http_reply_buf(r, &b);
 }
 
@@ -22,7 +22,7 @@ static void answer_ready(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
 	struct tw_service *s = app;
-	struct tw_index *index = tw_models_ref(&s->models, r);
+	struct tw_index *index = tw_catalog_ref(&s->catalog, r);
 
 	if (index == NULL)
 		return;

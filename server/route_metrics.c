@@ -79,7 +79,7 @@ static void write_reloads(const struct tw_service *s, struct tw_expo *e)
 	write_one(e, &load_time, (double)atomic_load(&s->load_us) / 1e6);
 	write_one(e, &refused, (double)atomic_load(&s->refused));
 	tw_expo_family(e, &given_up);
-	tw_expo_count(e, NULL, 0, atomic_load(&s->models.given_up));
+	tw_expo_count(e, NULL, 0, atomic_load(&s->catalog.given_up));
 }
 
 static void write_index(const struct tw_service *s, struct tw_index *x, struct tw_expo *e)
@@ -96,7 +96,7 @@ static void get_metrics(void *app, const struct tw_http_request *q,
 	static const struct tw_expo_label version[] = { { "program", "tw-server" },
 							{ "version", TW_VERSION } };
 	struct tw_service *s = app;
-	struct tw_index *x = tw_models_current(&s->models);
+	struct tw_index *x = tw_catalog_current(&s->catalog);
 	struct tw_buf b = { 0 };
 	struct tw_expo e = { .out = &b,
 			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };

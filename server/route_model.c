@@ -69,8 +69,8 @@ static int send_model(struct tw_index *x, const struct tw_index_entry *e,
 
 /* The best model that can be sent: one that turns out to be broken makes room for the
  * next. */
-static int answer(struct tw_models *models, struct tw_index *x, const struct tw_wanted *w,
-		  struct tw_http_reply *r, struct tw_err *err)
+static int answer(struct tw_catalog *catalog, struct tw_index *x,
+		  const struct tw_wanted *w, struct tw_http_reply *r, struct tw_err *err)
 {
 	for (;;) {
 		struct tw_choice choice;
@@ -81,7 +81,7 @@ static int answer(struct tw_models *models, struct tw_index *x, const struct tw_
 			return -1;
 		e = choice.entry;
 		if (!w->weight && w->trainer == NULL &&
-		    !tw_models_prove(models, x, e, &why)) {
+		    !tw_catalog_prove(catalog, x, e, &why)) {
 			if (why.code == TW_NOMEM)
 				return tw_fail(err, TW_NOMEM, "%s", why.text);
 			continue;
@@ -96,10 +96,10 @@ static int answer(struct tw_models *models, struct tw_index *x, const struct tw_
 		}
 		if (why.code == TW_NOMEM)
 			return tw_fail(err, TW_NOMEM, "%s", why.text);
-		tw_models_give_up(models, x, e,
-				  w->weight && why.code == TW_UNSUPPORTED ? &w->client
-									  : NULL,
-				  &why);
+		tw_catalog_give_up(catalog, x, e,
+				   w->weight && why.code == TW_UNSUPPORTED ? &w->client
+									   : NULL,
+				   &why);
 	}
 }
 
@@ -126,7 +126,7 @@ static int explain(const struct tw_index *x, const struct tw_wanted *w,
 static void post_model(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r)
 {
-	struct tw_models *models = &((struct tw_service *)app)->models;
+	struct tw_catalog *catalog = &((struct tw_service *)app)->catalog;
 	struct tw_wanted w = { 0 };
 	struct tw_err err = { 0 };
 	struct tw_index *x;
@@ -135,10 +135,10 @@ static void post_model(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	x = tw_models_ref(models, r);
+	x = tw_catalog_ref(catalog, r);
 	if (x != NULL) {
 		if ((wants_explanation(q) ? explain(x, &w, r, &err)
-					  : answer(models, x, &w, r, &err)) < 0)
+					  : answer(catalog, x, &w, r, &err)) < 0)
 			tw_http_reply_error(r, &err);
 	}
 	tw_index_unref(x);

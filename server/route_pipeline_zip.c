@@ -204,7 +204,7 @@ static void find_and_send(struct tw_service *s, const char *pipeline,
 	const struct packing p = { .model_db = s->model_db,
 				   .pipeline = pipeline,
 				   .foreign = s->serve_foreign ? foreign : FOREIGN_NOT };
-	struct tw_index *x = tw_models_ref(&s->models, r);
+	struct tw_index *x = tw_catalog_ref(&s->catalog, r);
 	struct tw_err err = { 0 };
 
 	if (x == NULL)

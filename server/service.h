@@ -6,7 +6,7 @@
  * What the routes of tw-server share: the app that their handlers get.
  */
 
-#include "server/models.h"
+#include "server/catalog.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct tw_pulls;
 struct tw_uploads;
 
 struct tw_service {
-	struct tw_models models;
+	struct tw_catalog catalog;
 	struct tw_http_stats *http; /* NULL: not counted */
 	const struct tw_uploads *uploads;
 	struct tw_pulls *pulls; /* NULL: nothing is pulled */
@@ -33,9 +33,10 @@ struct tw_service {
 	atomic_ullong load_us; /* how long it took */
 };
 
-#define TW_SERVICE_EMPTY                                                                \
-	{                                                                               \
-		.models = TW_MODELS_EMPTY, .packing = ATOMIC_FLAG_INIT, .reload_fd = -1 \
+#define TW_SERVICE_EMPTY                                                  \
+	{                                                                 \
+		.catalog = TW_CATALOG_EMPTY, .packing = ATOMIC_FLAG_INIT, \
+		.reload_fd = -1                                           \
 	}
 
 #endif /* TW_SERVER_SERVICE_H */

@@ -53,7 +53,7 @@ void tw_show_entry(struct tw_service *s, struct tw_index *x,
 		return;
 	/* What is asked for by name has no next best. Its path is for the log. */
 	if (why.code != TW_NOMEM && why.code != TW_UNSUPPORTED)
-		tw_models_give_up(&s->models, x, e, NULL, &why);
+		tw_catalog_give_up(&s->catalog, x, e, NULL, &why);
 	tw_fail(&err, why.code, "model '%s' of pipeline '%s' %s", e->name, e->pipeline,
 		why.code == TW_UNSUPPORTED ? "has no weights" : "cannot be read");
 	tw_http_reply_problem(r, status_of(why.code), err.text);
@@ -63,7 +63,7 @@ void tw_show_model(void *app, const struct tw_http_request *q, struct tw_http_re
 		   tw_show_fn *fn)
 {
 	struct tw_service *s = app;
-	struct tw_index *x = tw_models_ref(&s->models, r);
+	struct tw_index *x = tw_catalog_ref(&s->catalog, r);
 	const struct tw_index_entry *e;
 	struct tw_err err = { 0 };
 

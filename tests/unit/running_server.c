@@ -57,7 +57,7 @@ void running_load(void)
 	struct tw_err err = { 0 };
 
 	assert_int_equal(tw_index_load(running.db, NULL, NULL, &index, &err), 0);
-	tw_models_take(&running.service.models, index);
+	tw_catalog_take(&running.service.catalog, index);
 }
 
 int running_start(void **state)
@@ -89,7 +89,7 @@ int running_stop(void **state)
 {
 	(void)state;
 	tw_httpd_close(running.httpd);
-	tw_models_take(&running.service.models, NULL);
+	tw_catalog_take(&running.service.catalog, NULL);
 	tw_http_stats_free(running.service.http);
 	free(running.db);
 	scratch_free(running.dir);

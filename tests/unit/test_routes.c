@@ -138,10 +138,10 @@ static void a_model_that_cannot_be_read_makes_room_for_the_next(void **state)
 	assert_int_equal(remove(path), 0);
 	a = running_ask("/model", best);
 	assert_int_equal(a.status, 200);
-	assert_int_equal(atomic_load(&running.service.models.given_up), 1);
+	assert_int_equal(atomic_load(&running.service.catalog.given_up), 1);
 	tw_http_answer_release(&a);
 	running_refuses("/model", only, 404, "CounterOnly: its models cannot be read");
-	assert_int_equal(atomic_load(&running.service.models.given_up), 1);
+	assert_int_equal(atomic_load(&running.service.catalog.given_up), 1);
 	keys_are("{" ABS ",\"weight\":true}", "model_name mae package dram ");
 	free(path);
 	running_publish();
