@@ -21,7 +21,7 @@ void tw_api_add_text(struct tw_buf *b, const char *key, const char *text)
 	add_string(b, text);
 }
 
-/* null where it is not finite. */
+/* null if the number is not finite. */
 static void add_number(struct tw_buf *b, const char *key, double v)
 {
 	tw_buf_addf(b, ",\"%s\":", key);
@@ -43,7 +43,7 @@ static void add_spec(struct tw_buf *b, const char *key,
 	json_decref(v);
 }
 
-/* Names of an index's models are plain: nothing in them needs to be escaped in a URL. */
+/* The index has plain names only: a URL needs no escapes. */
 static void add_url(struct tw_buf *b, const struct tw_index_entry *e)
 {
 	tw_buf_addf(b, ",\"url\":\"/api/v1/models/%s/%s/%s/%s/%s\"", e->pipeline,
@@ -84,7 +84,7 @@ void tw_api_add_node_type(struct tw_buf *b, const struct tw_index_machine *m)
 	tw_buf_addf(b, ",\"members\":%zu", m->members);
 }
 
-/* Which of a pipeline's models are of this source and output. */
+/* The range of a pipeline's models with this source and output. */
 static size_t count_models(const struct tw_index *x, const struct tw_index_pipeline *p,
 			   const struct tw_energy_source *source, enum tw_output output)
 {

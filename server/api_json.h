@@ -2,10 +2,7 @@
 #ifndef TW_SERVER_API_JSON_H
 #define TW_SERVER_API_JSON_H
 
-/*
- * What /api/v1 tells of models, node types and pipelines, as JSON: docs/tw-server.md,
- * "API".
- */
+/* Models, node types and pipelines as JSON, for /api/v1 (docs/tw-server.md, "API"). */
 
 struct tw_buf;
 struct tw_index;

@@ -28,7 +28,7 @@ int tw_compat_load(struct tw_err *err)
 				     err);
 }
 
-/* One more path of a route, unless it is its own. */
+/* Add a path to a route, unless the route has it. */
 static int add_path(struct tw_compat_routes *r, size_t i,
 		    const struct tw_http_route *route, const char *path, size_t *count,
 		    struct tw_err *err)

@@ -3,8 +3,8 @@
 #define TW_SERVER_COMPAT_H
 
 /*
- * The keys that configure kepler-model-server (docs/wire.md, "Keys of the old programs"),
- * for tw-server.
+ * Configuration keys of kepler-model-server (docs/wire.md, "Keys of the old programs") as
+ * defaults of tw-server.
  */
 
 #include "lib/http/httpd.h"
@@ -12,13 +12,13 @@
 struct tw_err;
 
 /*
- * Take what the old keys say, from files and the environment, as the defaults of our own
- * environment variables: MODEL_PATH, or MNT_PATH with /models behind it, as TW_MODEL_DB,
- * and MODEL_SERVER_PORT as TW_SERVER_LISTEN. Before options are read and threads started.
+ * Take the old keys from files and the environment as defaults of our own variables:
+ * MODEL_PATH, or MNT_PATH with /models appended, as TW_MODEL_DB; MODEL_SERVER_PORT as
+ * TW_SERVER_LISTEN. Call it before options are read and threads are started.
  */
 int tw_compat_load(struct tw_err *err);
 
-/* Routes with other paths, beside those that they always have. All zero bytes: none. */
+/* Routes with additional paths. All zero bytes: no such routes. */
 struct tw_compat_routes {
 	const struct tw_http_route **at;
 	struct tw_http_route copy[2];
@@ -26,8 +26,8 @@ struct tw_compat_routes {
 };
 
 /*
- * All of tw_server_routes(), and POST /model and GET /best-models at these paths as well,
- * where they are given (NULL: not). *out is yours, also after a failure:
+ * All of tw_server_routes(), and POST /model and GET /best-models at these additional
+ * paths (NULL: no additional path). *out is yours, also after a failure:
  * tw_compat_routes_release().
  */
 int tw_compat_routes_make(const char *model_path, const char *best_models_path,

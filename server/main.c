@@ -26,14 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* From the last change to the reload, and at most from the first. */
+/* Delay of a reload after the last change, and its limit after the first. */
 #define QUIET_MS 100
 #define QUIET_MAX_MS 1000
 
-/* How often to look for a database that is not there. */
+/* Interval of looking for a database directory that does not exist. */
 #define MISSING_MS 1000
 
-/* What is open beside connections and what they are sent. */
+/* File descriptors beside connections and the files sent to them. */
 #define FILES_MORE 64
 
 struct server {
@@ -44,7 +44,7 @@ struct server {
 	struct tw_strs prefer;
 	struct tw_watch watch;
 	int signals;
-	bool missing; /* the database was, when it was last looked for */
+	bool missing; /* the database did not exist at the last look */
 };
 
 static void refused(void *arg, const char *path, const struct tw_err *why)
@@ -61,7 +61,7 @@ static int64_t now_us(void)
 	return (int64_t)(tw_now_ns() / 1000);
 }
 
-/* Watched first, then read: what comes in between is seen. */
+/* Watch the directory before reading it, so that no change is missed. */
 static void reload(struct server *s)
 {
 	struct tw_service *service = &s->service;
@@ -95,7 +95,7 @@ static void reload(struct server *s)
 	tw_daemon_trim();
 }
 
-/* The file is looked at when there is something to answer, by the thread that does. */
+/* A worker thread reads the file again when a request arrives. */
 static void web_changed(void *app, const struct tw_err *why)
 {
 	(void)app;
@@ -107,7 +107,7 @@ static void web_changed(void *app, const struct tw_err *why)
 			     why->text);
 }
 
-/* True: stop. */
+/* Return true on a signal to stop. */
 static bool take_signals(struct server *s)
 {
 	enum tw_signal signal;
@@ -123,7 +123,7 @@ static bool take_signals(struct server *s)
 	return false;
 }
 
-/* Whether somebody asked by POST /-/reload. */
+/* Whether POST /-/reload was called. */
 static bool take_request(const struct server *s)
 {
 	uint64_t count;
@@ -132,15 +132,15 @@ static bool take_request(const struct server *s)
 	       (ssize_t)sizeof(count);
 }
 
-/* What the loop waits for beside its descriptors. */
+/* Times that the loop waits for. */
 struct timing {
-	int64_t first_us; /* since when there are changes to load; 0: none */
-	int64_t due_us;   /* when to load; 0: not */
-	int64_t alive_us; /* when to tell the watchdog; 0: never */
+	int64_t first_us; /* time of the first change that is not loaded; 0: none */
+	int64_t due_us;   /* time of the next reload; 0: none */
+	int64_t alive_us; /* time of the next watchdog message; 0: never */
 	int64_t alive_every_us;
 };
 
-/* Publishers touch several names: wait until they are quiet, but not for ever. */
+/* Publishers change several names: wait until they are done, up to a limit. */
 static void note_change(struct timing *t)
 {
 	const int64_t now = now_us();
@@ -179,7 +179,7 @@ static void do_what_is_due(struct server *s, struct timing *t)
 	t->due_us = 0;
 }
 
-/* Signals, requests to reload and changes of the database, until it is time to stop. */
+/* Handle signals, reload requests and changes of the database until a stop. */
 static int watch_and_wait(struct server *s, struct tw_err *err)
 {
 	struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN },
@@ -203,7 +203,7 @@ static int watch_and_wait(struct server *s, struct tw_err *err)
 	}
 }
 
-/* Connections are files, and so are the zips that they are sent. */
+/* Each connection needs a descriptor, and another for the zip that it is sent. */
 static void raise_file_limit(uint32_t connections)
 {
 	const rlim_t want = 2 * (rlim_t)connections + FILES_MORE;
@@ -217,7 +217,7 @@ static void raise_file_limit(uint32_t connections)
 			    (unsigned long long)l.rlim_cur);
 }
 
-/* The socket that systemd opened for us, if it did, instead of --listen. */
+/* Use the socket that systemd passed, if any, instead of --listen. */
 static int take_socket(struct tw_httpd_config *c, struct tw_err *err)
 {
 	unsigned count;
@@ -248,7 +248,7 @@ static int open_uploads(struct server *s, struct tw_err *err)
 	return 0;
 }
 
-/* Its threads come after the signals are blocked for them. */
+/* Start threads after signals are blocked, so that they inherit the mask. */
 static int open_pulls(struct server *s, struct tw_err *err)
 {
 	const struct tw_pulls_config c = {
@@ -267,7 +267,7 @@ static int open_pulls(struct server *s, struct tw_err *err)
 	return 0;
 }
 
-/* What the routes work on; ends with close_service(), after a failure too. */
+/* Set up the state of the routes. close_service() releases it, also after a failure. */
 static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_err *err)
 {
 	const struct tw_server_settings *config = s->config;
@@ -333,7 +333,7 @@ static int serve(struct server *s, struct tw_err *err)
 
 	rc = 0;
 out:
-	/* Another's ready file is not ours to remove. */
+	/* Remove only our own ready file. */
 	if (ready)
 		tw_daemon_stopping(s->config->ready_file);
 	tw_httpd_close(httpd);

@@ -3,9 +3,9 @@
 #define TW_SERVER_MEMBER_VALUE_H
 
 /*
- * The value of a request's member, as the parser tells it: a text, true or false, a whole
- * number. null is none. Errors are TW_PARSE and name the member: "request.weight:
- * expected true or false, got a string".
+ * The value of a member of a request, read from parser events. null counts as absent.
+ * Errors are TW_PARSE and name the member: "request.weight: expected true or false, got a
+ * string".
  */
 
 #include <stdbool.h>
@@ -13,32 +13,32 @@
 struct tw_err;
 struct tw_jsax_event;
 
-/* What members are of, in errors. */
+/* Prefix of members in errors. */
 #define TW_REQUEST_WHERE "request"
 
-/* "a list", "true": what came, for errors. */
+/* The type of the value, for errors: "a list", "true". */
 const char *tw_member_describe(const struct tw_jsax_event *e);
 
-/* Fails: expected `want`, got what came. */
+/* Fail with "expected `want`, got <type>". */
 int tw_member_fail_type(const char *name, const char *want, const struct tw_jsax_event *e,
 			struct tw_err *err);
 
-/* That it is a text without a NUL. */
+/* Check that the value is text without a NUL. */
 int tw_member_check_text(const char *name, const struct tw_jsax_event *e,
 			 struct tw_err *err);
 
-/* A copy into *out, yours; an empty text is as good as none. */
+/* Copy the text to *out, which is yours. An empty text counts as absent. */
 int tw_member_text(const char *name, const struct tw_jsax_event *e, char **out,
 		   struct tw_err *err);
 
 int tw_member_bool(const char *name, const struct tw_jsax_event *e, bool *out,
 		   struct tw_err *err);
 
-/* The same, or its name as text in any case: "true", "False". */
+/* A boolean, or its name as text in any case: "true", "False". */
 int tw_member_bool_word(const char *name, const struct tw_jsax_event *e, bool *out,
 			struct tw_err *err);
 
-/* Whether the number is written without a point and an exponent in the document. */
+/* Whether the document writes the number without a point and without an exponent. */
 bool tw_member_is_whole(const struct tw_jsax_event *e, const char *document);
 
 #endif /* TW_SERVER_MEMBER_VALUE_H */

@@ -15,7 +15,7 @@
 static const struct tw_expo_family info = {
 	.name = "tw_model_info",
 	.type = TW_EXPO_INFO,
-	.help = "A model that is served.",
+	.help = "A served model.",
 };
 
 static const struct tw_expo_family mae = {
@@ -43,10 +43,10 @@ static const struct tw_expo_family weight = {
 static const struct tw_expo_family left_out = {
 	.name = "tw_models_without_series",
 	.type = TW_EXPO_GAUGE,
-	.help = "Models in the index that have no series of their own here: too many.",
+	.help = "Models without series of their own, because there are too many models.",
 };
 
-/* What a series of a model is told by, and room for what a family adds. */
+/* Labels of a model's series, and room for those of a family. */
 struct labels {
 	struct tw_expo_label at[10];
 	size_t count;
@@ -128,8 +128,10 @@ static void write_weights(struct tw_index *x, const struct tw_index_entry *e,
 	json_t *doc = NULL, *v;
 	const char *key;
 
-	/* Plain weights are those that all clients since 0.5.4 take. One that cannot be
-	 * read is given up by who asks for it. */
+	/*
+	 * Only plain weights, which all clients since 0.5.4 take. Skip weights that
+	 * cannot be read.
+	 */
 	if (!tw_index_has_weights(e, TW_CLIENT_0_7) ||
 	    tw_index_weights(x, e, TW_CLIENT_0_7, &text, &err) < 0)
 		return;

@@ -3,8 +3,9 @@
 #define TW_SERVER_MODEL_METRICS_H
 
 /*
- * The models of an index as metrics: one info series and the errors of each, and on
- * request the weights of linear ones, as the old programs' exporter posted them.
+ * Metrics of the models in the index: an info series and the errors of each model; with
+ * --weights-metrics also the weights of linear models, as the exporter of the old
+ * programs has them.
  */
 
 #include <stdbool.h>
@@ -12,8 +13,10 @@
 struct tw_expo;
 struct tw_index;
 
-/* Of more models than these, only the most preferred are written; how many are not is
- * said. */
+/*
+ * Limit of models with series of their own. The most preferred models get them;
+ * tw_models_without_series counts the others.
+ */
 #define TW_MODEL_METRICS_MAX 1000
 
 void tw_model_metrics_write(struct tw_index *x, bool weights, struct tw_expo *e);

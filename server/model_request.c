@@ -14,18 +14,18 @@
 #include <string.h>
 
 /*
- * A request is read as it is parsed: it is small, comes often, and would cost more as a
- * tree of allocated values than everything else that is done for it.
+ * Read the request from parser events: building a tree of values would cost more than all
+ * other work for it.
  */
 
 #define WHERE TW_REQUEST_WHERE
 
-/* No database has more node types. */
+/* Far above the number of node types of any database. */
 #define NODE_TYPE_MAX 1000000
 
 #define DEPTH_MAX 64
 
-/* The keys that are known; others are passed over. */
+/* The known keys; others are ignored. */
 enum key {
 	KEY_FILTER,
 	KEY_LOOSE_NODE_TYPE,
@@ -43,26 +43,27 @@ enum key {
 
 struct member;
 
-/* A request while it is read. */
+/* The state of the reader. */
 struct reader {
 	const char *data;
 	struct tw_wanted w;
 	const struct tw_output_name *output; /* NULL: not given yet */
 	bool weight_given;
-	size_t metrics; /* entries */
+	size_t metrics; /* number of entries of "metrics" */
 
-	const struct member *member; /* whose value comes; NULL: it is not known */
-	char spec_key[24];           /* the same in "machine_spec"; longer ones are not */
-	unsigned seen, spec_seen;    /* a bit for each key */
-	bool refused;                /* by what follows, not by the parser */
+	const struct member
+		*member;   /* the member whose value follows; NULL: an unknown key */
+	char spec_key[24]; /* the key within "machine_spec"; empty if it is longer */
+	unsigned seen, spec_seen; /* a bit for each key */
+	bool refused;             /* a reader function failed, not the parser */
 };
 
 typedef int take_fn(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err);
 
 struct member {
 	const char *name;
-	take_fn *take; /* its value, or that value's beginning */
-	take_fn *each; /* what is inside of that, one level deep; NULL: nothing can be */
+	take_fn *take; /* its value, or the start of a list or object */
+	take_fn *each; /* an entry of that list or object; NULL: entries are ignored */
 };
 
 /* ---- keys ---- */
@@ -117,7 +118,7 @@ static int take_metric(struct reader *r, const struct tw_jsax_event *e,
 {
 	const size_t i = r->metrics++;
 
-	/* Counted, for the error at the end. */
+	/* Keep counting for the error at the end. */
 	if (i >= TW_REQUEST_METRICS_MAX)
 		return 0;
 	if (e->type != TW_JSAX_TEXT)
@@ -149,7 +150,7 @@ static int take_class(struct reader *r, const struct tw_jsax_event *e, struct tw
 	return 0;
 }
 
-/* A whole number, or its text; -1 and "" are any. */
+/* Read a whole number, or its text; -1 and "" mean any. */
 static int take_node_type(struct reader *r, const struct tw_jsax_event *e,
 			  struct tw_err *err)
 {
@@ -322,7 +323,7 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 	return 0;
 }
 
-/* What only the whole of it tells. */
+/* Checks that need the whole request. */
 static int complete(struct reader *r, struct tw_err *err)
 {
 	if (r->output == NULL)
@@ -335,10 +336,9 @@ static int complete(struct reader *r, struct tw_err *err)
 			       TW_REQUEST_METRICS_MAX);
 	if (!r->weight_given)
 		r->w.weight = r->output->weight;
-	/* A client that lists its classes is ours, or one that knows the difference. */
+	/* A client that lists model classes knows its counters. */
 	r->w.counters_unproven = !r->w.classes && tw_feature_list_unproven(&r->w.metrics);
-	/* The features of a zip have fixed names: a client with other names cannot use
-	 * it. */
+	/* A zip has fixed names of features: a client with old names cannot use it. */
 	if (r->w.weight && tw_old_names_replace(&r->w.metrics, &r->w.old_names, err) < 0)
 		return tw_err_wrap(err, WHERE);
 	if (r->w.source == NULL)
@@ -347,8 +347,8 @@ static int complete(struct reader *r, struct tw_err *err)
 }
 
 /*
- * Who asks, by the keys that each generation sends (docs/wire.md, "Client generations").
- * Kepler from 0.7.12 never sets the node type and sends 0: that is any.
+ * Recognise the client by the keys that its generation sends (docs/wire.md, "Client
+ * generations"). Kepler from 0.7.12 on always sends node type 0, which means any.
  */
 static void tell_client(struct reader *r)
 {

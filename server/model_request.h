@@ -3,9 +3,9 @@
 #define TW_SERVER_MODEL_REQUEST_H
 
 /*
- * The body of POST /model (docs/wire.md): what each generation of clients sends, as the
- * one thing that it means. Keys that are not known are passed over; one that is known
- * must be of its type.
+ * The body of POST /model (docs/wire.md). Each generation of clients sends other keys;
+ * the parser maps them to one request. Unknown keys are ignored; a known key must have
+ * its type.
  */
 
 #include <stddef.h>
@@ -13,11 +13,11 @@
 struct tw_err;
 struct tw_wanted;
 
-/* Most entries of "metrics". */
+/* Limit of entries of "metrics". */
 #define TW_REQUEST_METRICS_MAX 256
 
 /*
- * data[0..len) into *out, which must be all zero; it is yours: tw_wanted_release().
+ * Parse data[0..len) into *out, which must be all zero; it is yours: tw_wanted_release().
  * Errors are TW_PARSE or TW_INVALID and name the key: "request.weight: expected true or
  * false, ..".
  */

@@ -39,7 +39,7 @@ static int rename_key(json_t *obj, const char *from, const char *to)
 	return json_object_del(obj, from);
 }
 
-/* Of a component, or of the bare object that totals are sent as. */
+/* A component's weights, or the bare object of totals. */
 static int rename_variables(json_t *component, unsigned replaced)
 {
 	json_t *numeric = json_object_get(json_object_get(component, "All_Weights"),

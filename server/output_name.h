@@ -3,7 +3,7 @@
 #define TW_SERVER_OUTPUT_NAME_H
 
 /*
- * Every name that an output type ever had in a request, and what it tells of the client
+ * All names of output types in requests, and the client generation that each name implies
  * (docs/wire.md, "Client generations").
  */
 
@@ -15,8 +15,8 @@
 struct tw_output_name {
 	const char *name;
 	enum tw_output output;
-	bool weight;           /* what it asked for before there was a key "weight" */
-	enum tw_client client; /* what Kepler up to 0.5.3 takes as its weights */
+	bool weight;           /* implied value of "weight", before that key existed */
+	enum tw_client client; /* implied form of the weights, for Kepler up to 0.5.3 */
 };
 
 /* NULL if there is none. */

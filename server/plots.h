@@ -3,8 +3,8 @@
 #define TW_SERVER_PLOTS_H
 
 /*
- * Which plots there are of a model: each plot of each component of which the rows of its
- * validation (model-db/validation.h) have any power.
+ * The plots of a model: each kind of plot, for each component whose validation rows
+ * (model-db/validation.h) have power above 0.
  */
 
 #include "lib/field/dataset.h"
@@ -24,15 +24,15 @@ struct tw_plots {
 };
 
 /*
- * *out must be all zero; it is yours. A model without rows has no plots, which is no
- * failure. The errors name no path: they are for clients.
+ * *out must be all zero; it is yours. A model without validation rows has no plots; that
+ * is no failure. Errors name no path, because clients see them.
  */
 int tw_plots_load(const struct tw_index_entry *e, struct tw_plots *out,
 		  struct tw_err *err);
 void tw_plots_release(struct tw_plots *p);
 
 /*
- * The same for a card: where they are, seen from it. *out is yours, and so is each href:
+ * The plots as links of a model card, relative to it. *out and each href are yours:
  * tw_plots_free_shown().
  */
 int tw_plots_show(const struct tw_plots *p, struct tw_card_plot **out,

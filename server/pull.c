@@ -19,21 +19,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* After failures: 1 s, twice as long each time, and never more than some ten minutes. */
+/* Pause after a failure: 1 s, doubled each time, up to ten minutes. */
 #define RETRY_MIN_MS UINT64_C(1000)
 #define RETRY_DOUBLINGS 9
 #define RETRY_AFTER_MAX_S UINT64_C(3600)
 
-/* One source and its thread. All but the first three is behind the lock. */
+/* A source and its thread. The lock guards all but the first three members. */
 struct pull {
 	struct tw_pulls *all;
 	const struct tw_pull_source *source;
 	pthread_t thread;
 	struct tw_pull_status status;
-	bool there;        /* a pipeline of its name is in place */
-	unsigned failures; /* in a row */
+	bool there;        /* the database has a pipeline of this name */
+	unsigned failures; /* consecutive */
 	char refused[TW_HTTP_ETAG_MAX];
-	char told[TW_ERR_TEXT]; /* the last reason in the log: each is told once */
+	char told[TW_ERR_TEXT]; /* the last logged reason; each is logged once */
 };
 
 struct tw_pulls {
@@ -44,12 +44,12 @@ struct tw_pulls {
 	int reload_fd;
 	struct pull *pull;
 	size_t started;
-	pthread_mutex_t turn; /* of unpacking */
+	pthread_mutex_t turn; /* held while unpacking */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* stop, or again */
+	pthread_cond_t changed; /* signals stop and again */
 	bool stop;
-	unsigned asked; /* counts tw_pulls_again() */
-	uint64_t seed;  /* of the pauses */
+	unsigned asked; /* number of calls of tw_pulls_again() */
+	uint64_t seed;  /* seed of the random part of pauses */
 };
 
 static const char *const states[TW_PULL_STATES] = {
@@ -81,7 +81,7 @@ static void tell_taken(const struct pull *u, const struct tw_pull_result *r)
 	tell_models(u->all);
 }
 
-/* What lasts is said once, not at each attempt. why: a text of an error, or "". */
+/* Log a lasting state once, not at each attempt. why: the text of an error, or "". */
 static void tell_trouble(struct pull *u, const char *what, const char *why)
 {
 	const char *news = *why != '\0' ? why : what;
@@ -160,21 +160,21 @@ static void note(struct pull *u, const struct tw_pull_result *r, const struct tw
 
 /* ---- when ---- */
 
-/* A tenth more or less, so that many servers do not ask all at once. */
+/* Vary by a tenth, so that many servers do not ask at the same time. */
 static uint64_t spread(struct tw_pulls *p, uint64_t ms)
 {
 	p->seed = p->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
 	return ms - ms / 10 + (p->seed >> 33) % (ms / 5 + 1);
 }
 
-/* Asking whether it is still what was refused costs nobody anything. */
+/* A conditional request is cheap, so keep asking for the rejected version. */
 static bool asks_soon(const struct tw_pull_result *r)
 {
 	return r->outcome == TW_PULL_FAILED ||
 	       (r->outcome == TW_PULL_REFUSED && r->etag[0] != '\0');
 }
 
-/* UINT64_MAX: not before somebody asks. */
+/* UINT64_MAX: only on request. */
 static uint64_t pause_ms(struct pull *u, const struct tw_pull_result *r)
 {
 	const uint64_t refresh_ms = u->all->refresh_ms;
@@ -192,7 +192,7 @@ static uint64_t pause_ms(struct pull *u, const struct tw_pull_result *r)
 			      << (times < RETRY_DOUBLINGS ? times : RETRY_DOUBLINGS));
 }
 
-/* With the lock: until it is time, somebody asks, or all ends. */
+/* Wait, with the lock held, for the time, a request or the stop. */
 static void wait_for(struct tw_pulls *p, uint64_t ms, unsigned asked)
 {
 	const uint64_t due = ms != UINT64_MAX ? tw_now_ms() + ms : UINT64_MAX;
@@ -242,7 +242,7 @@ static bool all_local(const struct tw_pull_sources *s)
 	return true;
 }
 
-/* By the clock of tw_now_ms(). */
+/* CLOCK_MONOTONIC, as tw_now_ms(). */
 static int make_condition(pthread_cond_t *c)
 {
 	pthread_condattr_t attr;

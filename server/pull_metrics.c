@@ -9,13 +9,13 @@
 static const struct tw_expo_family state = {
 	.name = "tw_pull_state",
 	.type = TW_EXPO_GAUGE,
-	.help = "1 for the state that the pull of a pipeline is in.",
+	.help = "1 for the current state of the pull of a pipeline.",
 };
 
 static const struct tw_expo_family attempts = {
 	.name = "tw_pull_attempts_total",
 	.type = TW_EXPO_COUNTER,
-	.help = "How often its source was asked.",
+	.help = "Requests to the source.",
 };
 
 static const struct tw_expo_family failures = {
@@ -27,24 +27,24 @@ static const struct tw_expo_family failures = {
 static const struct tw_expo_family taken = {
 	.name = "tw_pull_taken_total",
 	.type = TW_EXPO_COUNTER,
-	.help = "How often another version was put in place.",
+	.help = "Versions that were published.",
 };
 
 static const struct tw_expo_family bytes = {
 	.name = "tw_pull_bytes_total",
 	.type = TW_EXPO_COUNTER,
 	.unit = "bytes",
-	.help = "What was downloaded whole.",
+	.help = "Bytes of complete downloads.",
 };
 
 static const struct tw_expo_family confirmed = {
 	.name = "tw_pull_confirmed_timestamp_seconds",
 	.type = TW_EXPO_GAUGE,
 	.unit = "seconds",
-	.help = "When the source last said that what is in place is what it has.",
+	.help = "Time at which the source last confirmed the published version.",
 };
 
-/* Name and source, and room for one more. */
+/* Labels pipeline and from, and room for a third. */
 struct labels {
 	struct tw_expo_label at[3];
 };

@@ -2,14 +2,12 @@
 #ifndef TW_SERVER_PULL_METRICS_H
 #define TW_SERVER_PULL_METRICS_H
 
-/*
- * What is pulled, as metrics.
- */
+/* Metrics of the pulled pipelines. */
 
 struct tw_expo;
 struct tw_pulls;
 
-/* p may be NULL: nothing is pulled, and nothing written. */
+/* p may be NULL: then nothing is written. */
 void tw_pull_metrics_write(struct tw_pulls *p, struct tw_expo *e);
 
 #endif /* TW_SERVER_PULL_METRICS_H */

@@ -25,7 +25,7 @@
 #define RECORD_MAX 4096
 #define MANIFEST_MAX ((size_t)64 << 20)
 #define CREATOR "tallywatt " TW_VERSION
-/* A name and a sum: "<pipeline>.0123456789abcdef.part". */
+/* "<pipeline>.0123456789abcdef.part". */
 #define NAME_TEXT 192
 #define SUM_TEXT 17
 

@@ -12,14 +12,14 @@
 #define ZIP ".zip"
 #define FILE_URL "file://"
 
-/* kepler-model-server 0.7.11's: util/loader.py, default_pipelines. */
+/* default_pipelines of kepler-model-server 0.7.11, util/loader.py. */
 #define KEPLER_MODEL_DB                                                               \
 	"https://raw.githubusercontent.com/sustainable-computing-io/kepler-model-db/" \
 	"main/models/v0.7"
 static const char *const published[] = { "ec2-0.7.11", "specpower-0.7.11" };
 static const char trained[] = "std_v0.7.11";
 
-/* Of "NAME=WHERE" the length of NAME; 0 where there is none. */
+/* The length of NAME in "NAME=WHERE"; 0 without a NAME. */
 static size_t name_length(const char *entry)
 {
 	const size_t len = strcspn(entry, "=");
@@ -29,7 +29,7 @@ static size_t name_length(const char *entry)
 										 : 0;
 }
 
-/* Behind "scheme://host". */
+/* The path behind "scheme://host". */
 static const char *path_of(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -38,7 +38,7 @@ static const char *path_of(const char *url)
 	return host + strcspn(host, "/?#");
 }
 
-/* The last part of the path, without ".zip". */
+/* The last part of the path without ".zip". */
 static int name_of(const char *from, bool local, char **out, struct tw_err *err)
 {
 	size_t end, start;
@@ -58,7 +58,7 @@ static int name_of(const char *from, bool local, char **out, struct tw_err *err)
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");
 }
 
-/* The URL or path that an entry means. */
+/* The URL or path of an entry. */
 static int locate(const char *where, const char *top, char **out, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
@@ -104,7 +104,7 @@ static int add_source(struct tw_pull_sources *out, const char *entry, const char
 	if (out->count == TW_PULL_SOURCES_MAX)
 		return tw_fail(err, TW_INVALID, "--pull: more than %d pipelines",
 			       TW_PULL_SOURCES_MAX);
-	/* Counted at once: what there is of it is released with the others. */
+	/* Count the entry first, so that a failure releases its parts. */
 	if (read_source(entry, top, &out->at[out->count++], err) < 0)
 		return tw_err_wrap(err, "--pull");
 	for (size_t i = 0; i + 1 < out->count; i++)
@@ -116,7 +116,7 @@ static int add_source(struct tw_pull_sources *out, const char *entry, const char
 	return 0;
 }
 
-/* The directory that tops name in the configurations that there are. */
+/* The directory that MODEL_TOPURL names in existing configurations. */
 static bool is_kepler_model_db(const char *top)
 {
 	const size_t len = strlen(KEPLER_MODEL_DB);

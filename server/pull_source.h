@@ -3,9 +3,9 @@
 #define TW_SERVER_PULL_SOURCE_H
 
 /*
- * Where pipelines are pulled from (docs/tw-server.md, "Pulling"): a list whose entries
- * are [NAME=]WHERE, and WHERE is a URL, a path that begins with '/' (or file://), or a
- * name below another URL or path, to which ".zip" is added.
+ * Sources of pulled pipelines (docs/tw-server.md, "Pulling"): a list of [NAME=]WHERE.
+ * WHERE is a URL, a path that begins with '/' (or file://), or a name; ".zip" is appended
+ * to a name, which is relative to another URL or path.
  */
 
 #include "lib/http/url.h"
@@ -19,7 +19,7 @@ struct tw_strs;
 #define TW_PULL_SOURCES_MAX 64
 
 struct tw_pull_source {
-	char *pipeline; /* the name that it gets */
+	char *pipeline; /* name in the database */
 	char *from;     /* URL, or path of a zip or directory */
 	bool local;
 	char shown[TW_URL_SHOWN]; /* without secrets */
@@ -31,9 +31,9 @@ struct tw_pull_sources {
 };
 
 /*
- * top: what names are below; NULL: none. With an empty list and a top these are the
- * pipelines that kepler-model-server takes from there. *out must be all zero; it is
- * yours, on failure too: tw_pull_sources_release(). TW_INVALID names the entry.
+ * top: base of names; NULL: no base. With an empty list and a top the sources are the
+ * default pipelines of kepler-model-server. *out must be all zero; it is yours, also
+ * after a failure: tw_pull_sources_release(). TW_INVALID names the entry.
  */
 int tw_pull_sources_read(const struct tw_strs *list, const char *top,
 			 struct tw_pull_sources *out, struct tw_err *err);

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As what is published over HTTP; what it unpacks to has the limits of lib/zip/zip.h. */
+/* Limit of the zip, as for uploads; lib/zip/zip.h limits its contents. */
 #define ZIP_MAX ((size_t)256 << 20)
 #define STALL_MS 30000
 
@@ -28,13 +28,13 @@ struct attempt {
 	const struct tw_pull_source *s;
 	const char *refused;
 	struct tw_pull_result *out;
-	struct tw_pull_record record; /* of what is in place */
-	bool there;                   /* there is a pipeline in place */
+	struct tw_pull_record record; /* of the published version */
+	bool there;                   /* the database has a pipeline of this name */
 };
 
 /* ---- what is in place ---- */
 
-/* Whether it is ours to replace. */
+/* Whether a pull may replace the pipeline. */
 static int look(struct attempt *a, bool *ours, struct tw_err *err)
 {
 	char digest[TW_SHA256_TEXT];
@@ -48,7 +48,7 @@ static int look(struct attempt *a, bool *ours, struct tw_err *err)
 	return 0;
 }
 
-/* Between the first look and the publishers' turn somebody may have published. */
+/* Another publisher may have been faster: look again under the publishers' lock. */
 static int look_again(void *arg, const char *path, struct tw_err *err)
 {
 	const struct attempt *a = arg;
@@ -72,7 +72,7 @@ static int fail_take(struct attempt *a, enum tw_pull_outcome outcome)
 	return -1;
 }
 
-/* The set, checked, as it will be in place. */
+/* Check the files, and convert them to what will be published. */
 static int check(struct attempt *a, struct tw_fileset *files, struct tw_err *err)
 {
 	if (tw_uploads_check_any(a->m->uploads, files, &a->out->models, &a->out->kept,
@@ -113,7 +113,7 @@ static int put(struct attempt *a, const struct tw_fileset *files, const char *et
 	return tw_pull_record_write(a->m->model_db, a->s, &fresh, err);
 }
 
-/* files are consumed. */
+/* Consumes files. */
 static int check_and_put(struct attempt *a, struct tw_fileset *files, const char *etag,
 			 struct tw_err *err)
 {
@@ -169,7 +169,7 @@ static int take_part(struct attempt *a, int fd, const char *etag, struct tw_err 
 		fail_take(a, err->code == TW_NOMEM ? TW_PULL_FAILED : TW_PULL_REFUSED);
 		goto out;
 	}
-	free(zip); /* before the rest takes its own memory */
+	free(zip); /* free it before the next step needs memory */
 	zip = NULL;
 	if (check_and_put(a, &files, etag, err) < 0)
 		goto out;
@@ -183,7 +183,7 @@ out:
 	return rc;
 }
 
-/* What the source has, if it is not what is in place, and not what was refused. */
+/* Download the version of the source, unless it is the published or the rejected one. */
 static const char *known_tag(const struct attempt *a)
 {
 	if (a->refused[0] != '\0')
@@ -230,7 +230,7 @@ static int download(struct attempt *a, int fd, struct tw_err *err)
 
 	(void)!fstat(fd, &before);
 	if (tw_fetch_save(a->m->fetch, &call, fd, &answer, err) < 0) {
-		/* Over the limit, and so it would be again. */
+		/* It is above the limit, and will be at the next attempt. */
 		fail_take(a, err->code == TW_INVALID ? TW_PULL_REFUSED : TW_PULL_FAILED);
 		if (a->out->outcome == TW_PULL_REFUSED)
 			tw_pull_part_remove(a->m->model_db, a->s);

@@ -3,9 +3,9 @@
 #define TW_SERVER_PULL_TAKE_H
 
 /*
- * One attempt to pull a pipeline: ask whether there is another than the one in place,
- * download it, check it whole as one that is published (server/uploads.h), put it in
- * place in one step. Whatever fails, what was in place stays.
+ * One attempt to pull a pipeline: ask the source whether it has another version, download
+ * it, check it as an upload (server/uploads.h), and publish it in one step. After a
+ * failure the database has the version from before.
  */
 
 #include "lib/http/http.h"
@@ -19,38 +19,38 @@ struct tw_fetch;
 struct tw_pull_source;
 struct tw_uploads;
 
-/* What attempts of all sources share. */
+/* Shared by the attempts of all sources. */
 struct tw_pull_means {
 	const char *model_db;
 	const struct tw_uploads *uploads;
-	struct tw_fetch *fetch; /* NULL where all sources are local */
+	struct tw_fetch *fetch; /* NULL if all sources are local */
 	uint64_t timeout_ms;    /* of a download */
-	pthread_mutex_t
-		*turn; /* one is unpacked and checked at a time: that takes memory */
+	pthread_mutex_t *turn;  /* held while unpacking and checking, which take memory */
 };
 
 enum tw_pull_outcome {
-	TW_PULL_TAKEN,     /* another one is in place */
-	TW_PULL_UNCHANGED, /* it is the one that is in place */
-	TW_PULL_LOCAL,     /* what is in place is somebody else's, and left alone */
-	TW_PULL_FAILED,    /* may be over when tried again */
-	TW_PULL_REFUSED,   /* what is there cannot be taken; trying again is of no use */
+	TW_PULL_TAKEN,     /* a new version is published */
+	TW_PULL_UNCHANGED, /* the source has the published version */
+	TW_PULL_LOCAL,     /* another publisher's pipeline is there; it is left alone */
+	TW_PULL_FAILED,    /* a later attempt may succeed */
+	TW_PULL_REFUSED,   /* the version is rejected; another attempt would fail, too */
 };
 
 struct tw_pull_result {
 	enum tw_pull_outcome outcome;
-	bool there;             /* a pipeline of the name is in place */
-	uint64_t from, bytes;   /* downloaded: from which byte on, and how many then */
-	uint64_t retry_after_s; /* as the server asks; 0: it does not */
-	size_t models, kept;    /* TW_PULL_TAKEN: usable ones; others' that are kept */
-	/* TW_PULL_REFUSED: of what was refused. Given to the next attempt. */
+	bool there;             /* the database has a pipeline of this name */
+	uint64_t from, bytes;   /* first byte and number of bytes downloaded */
+	uint64_t retry_after_s; /* Retry-After of the server; 0: absent */
+	size_t models, kept; /* TW_PULL_TAKEN: models that can be used, and foreign files
+				that are kept */
+	/* TW_PULL_REFUSED: tag of the rejected version, for the next attempt */
 	char etag[TW_HTTP_ETAG_MAX];
 };
 
 /*
- * refused: the tag of what was refused the last time, or "". *err says why, for
- * TW_PULL_FAILED and TW_PULL_REFUSED; for the latter it is untouched where the source
- * still has what was refused.
+ * refused: the tag of the version that was rejected last, or "". *err has the reason for
+ * TW_PULL_FAILED and TW_PULL_REFUSED. It is untouched if the source still has the
+ * rejected version.
  */
 void tw_pull_take(const struct tw_pull_means *m, const struct tw_pull_source *s,
 		  const char *refused, struct tw_pull_result *out, struct tw_err *err);

@@ -2,10 +2,7 @@
 #ifndef TW_SERVER_QUERY_H
 #define TW_SERVER_QUERY_H
 
-/*
- * The query arguments by which models are selected. An argument that is absent or empty
- * says nothing.
- */
+/* Query arguments that select models. An absent or empty argument selects all. */
 
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
@@ -29,18 +26,18 @@ struct tw_query {
 };
 
 /*
- * "energy-source", "output-type", "feature-group", "node-type", "pipeline", "trainer",
- * "filter". *out must be all zero; release it, also after a failure. Errors name the
- * argument.
+ * Read "energy-source", "output-type", "feature-group", "node-type", "pipeline",
+ * "trainer" and "filter". *out must be all zero; release it, also after a failure. Errors
+ * name the argument.
  */
 int tw_query_parse(const struct tw_http_request *q, struct tw_query *out,
 		   struct tw_err *err);
 void tw_query_release(struct tw_query *q);
 
-/* Whether the model is among the selected. */
+/* Whether the arguments select the model. */
 bool tw_query_has(const struct tw_query *q, const struct tw_index_entry *e);
 
-/* A whole number; *out stays as it is if the argument is absent or empty. */
+/* Read a whole number. *out is unchanged if the argument is absent or empty. */
 int tw_query_number(const struct tw_http_request *q, const char *name, uint32_t min,
 		    uint32_t max, uint32_t *out, struct tw_err *err);
 

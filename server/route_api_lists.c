@@ -15,7 +15,7 @@
 #define PAGE 100
 #define PAGE_MAX 1000
 
-/* Which part of a list is wanted, and how far it is. */
+/* The page of a list, and the position in it. */
 struct page {
 	uint32_t offset, limit;
 	size_t total, written;
@@ -29,7 +29,7 @@ static int take_page(const struct tw_http_request *q, struct page *p, struct tw_
 	return tw_query_number(q, "limit", 1, PAGE_MAX, &p->limit, err);
 }
 
-/* Count an element; true: it is on the page, and its separator is written. */
+/* Count an element. True: it is on the page, and its separator is written. */
 static bool on_page(struct page *p, struct tw_buf *b)
 {
 	const size_t i = p->total++;
@@ -51,7 +51,7 @@ static void end_list(struct page *p, struct tw_buf *b)
 		tw_buf_adds(b, "null}");
 }
 
-/* Which elements are wanted, and how they are written. */
+/* The selected elements, and the function that writes each. */
 struct selection {
 	struct tw_query q;
 	struct page page;

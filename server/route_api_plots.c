@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 /*
- * /api/v1: plots of a model, drawn from the rows of its validation when they are asked
- * for. Rows that are not there or broken are no fault of the model, which is served.
+ * /api/v1: plots of a model, drawn from its validation rows on request. A model whose
+ * rows are missing or broken is served nevertheless.
  */
 
 #define ETAG_TEXT 24
@@ -50,7 +50,7 @@ static int list_plots(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-/* TW_NOTFOUND: the error says which of them there is not. */
+/* TW_NOTFOUND: the error names the part that does not exist. */
 static int draw(const struct tw_index_entry *e, const struct tw_http_request *q,
 		struct tw_buf *out, struct tw_err *err)
 {
@@ -87,7 +87,7 @@ out:
 	return rc;
 }
 
-/* The tag is of the picture: weak, since the same may be sent by gzip. */
+/* A weak tag: gzip may send other bytes of the same picture. */
 static void send_plot(const struct tw_http_request *q, struct tw_buf *b,
 		      struct tw_http_reply *r)
 {

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* /api/v1: one pipeline, one model, and what there is of a model. */
+/* /api/v1: one pipeline, one model, and the parts of a model. */
 
 static int show_model(struct tw_index *x, const struct tw_index_entry *e,
 		      const struct tw_http_request *q, struct tw_http_reply *r,
@@ -65,7 +65,7 @@ static int show_weights(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-/* With plots, if it has rows that they can be drawn from. */
+/* Plots need validation rows. */
 static int write_markdown(const struct tw_index_entry *e, const struct tw_model *m,
 			  struct tw_buf *b, struct tw_err *err)
 {
@@ -88,7 +88,7 @@ out:
 	return rc;
 }
 
-/* As JSON for who likes that better than Markdown. */
+/* JSON if the Accept header prefers it to Markdown. */
 static int write_card(const struct tw_index_entry *e, const struct tw_model *m,
 		      bool as_json, struct tw_buf *b, struct tw_err *err)
 {
@@ -158,7 +158,7 @@ static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_r
 	tw_show_model(app, q, r, show_zip);
 }
 
-/* "<model>.zip" or "<model>.json", as files of kepler-model-db are called. */
+/* Split "<model>.zip" or "<model>.json", the file names of kepler-model-db. */
 static tw_show_fn *split_file(const char *file, char *name, size_t size)
 {
 	static const struct {
@@ -179,7 +179,7 @@ static tw_show_fn *split_file(const char *file, char *name, size_t size)
 	return NULL;
 }
 
-/* A model of ours by its file's name; else another program's file. */
+/* Reply with a model of ours, else with a foreign file of that name. */
 static void get_file(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	struct tw_service *s = app;

@@ -20,7 +20,7 @@ static bool any_model_has(const struct tw_index *x, const char *attribute)
 	return false;
 }
 
-/* A filter by what no model has would silently pass none. */
+/* Reject an attribute that no model has: it would filter nothing. */
 static int check_filter(const struct tw_index *x, const struct tw_filter *f,
 			struct tw_err *err)
 {
@@ -86,7 +86,7 @@ static void get_best_models(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		goto out;
 	}
-	/* As in POST /model. */
+	/* The default is that of POST /model. */
 	if (s.source == NULL)
 		s.source = tw_energy_source_wanted(NULL);
 	if ((x = tw_catalog_ref(&service->catalog, r)) != NULL) {

@@ -4,7 +4,7 @@
 #include "server/routes.h"
 #include "server/service.h"
 
-/* The process answers. How many models it has is told, but none is no illness. */
+/* Liveness: the process answers. It is alive without models, too. */
 static void answer_alive(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
@@ -17,7 +17,7 @@ static void answer_alive(void *app, const struct tw_http_request *q,
 	tw_http_reply_buf(r, &b);
 }
 
-/* The process has something to answer with. */
+/* Readiness: there are models. */
 static void answer_ready(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {

@@ -14,7 +14,7 @@
 static const struct tw_expo_family build = {
 	.name = "tw_build_info",
 	.type = TW_EXPO_INFO,
-	.help = "The program that answers.",
+	.help = "Version of the program.",
 };
 
 static const struct tw_expo_family models = {
@@ -32,13 +32,14 @@ static const struct tw_expo_family pipelines = {
 static const struct tw_expo_family refused = {
 	.name = "tw_models_refused",
 	.type = TW_EXPO_GAUGE,
-	.help = "Files and directories left out by the last reload: the log says why.",
+	.help = "Files and directories that the last reload rejected; the log has the "
+		"reasons.",
 };
 
 static const struct tw_expo_family given_up = {
 	.name = "tw_models_given_up_total",
 	.type = TW_EXPO_COUNTER,
-	.help = "Models that were found broken in use.",
+	.help = "Models that failed in use and are served no more.",
 };
 
 static const struct tw_expo_family reloads = {
@@ -51,14 +52,14 @@ static const struct tw_expo_family loaded = {
 	.name = "tw_loaded_timestamp_seconds",
 	.type = TW_EXPO_GAUGE,
 	.unit = "seconds",
-	.help = "When the index that is served was made.",
+	.help = "Time at which the served index was made.",
 };
 
 static const struct tw_expo_family load_time = {
 	.name = "tw_load_seconds",
 	.type = TW_EXPO_GAUGE,
 	.unit = "seconds",
-	.help = "How long that took.",
+	.help = "Duration of making the served index.",
 };
 
 static void write_one(struct tw_expo *e, const struct tw_expo_family *f, double value)

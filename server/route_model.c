@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request is some hundred bytes. */
+/* A real request has some hundred bytes. */
 #define BODY_MAX ((size_t)64 * 1024)
 
 static void let_go(void *index)
@@ -23,7 +23,7 @@ static void let_go(void *index)
 	tw_index_unref(index);
 }
 
-/* Clients that use old names are few: their weights are written for each request. */
+/* Weights with old names are rare; they are written for each request. */
 static int send_renamed(struct tw_index_text *t, unsigned old_names,
 			struct tw_http_reply *r, struct tw_err *err)
 {
@@ -37,7 +37,7 @@ static int send_renamed(struct tw_index_text *t, unsigned old_names,
 	return 0;
 }
 
-/* The index's own text, and a reference for as long as it is being sent. */
+/* The text belongs to the index: hold a reference to it until it is sent. */
 static int send_weights(struct tw_index *x, const struct tw_index_entry *e,
 			const struct tw_wanted *w, struct tw_http_reply *r,
 			struct tw_err *err)
@@ -67,8 +67,7 @@ static int send_model(struct tw_index *x, const struct tw_index_entry *e,
 			 : tw_send_zip(x, e, NULL, r, err);
 }
 
-/* The best model that can be sent: one that turns out to be broken makes room for the
- * next. */
+/* Send the best model. If it turns out to be broken, give it up and choose again. */
 static int answer(struct tw_catalog *catalog, struct tw_index *x,
 		  const struct tw_wanted *w, struct tw_http_reply *r, struct tw_err *err)
 {

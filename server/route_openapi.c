@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/routes.h"
 
-/* server/openapi.json; a test holds it against the table of routes. */
+/* server/openapi.json. A test compares it with the table of routes. */
 static const char document[] = {
 #include <openapi.inc>
 };

@@ -19,18 +19,17 @@
 #include <string.h>
 
 /*
- * A pipeline whole, as a zip: for other servers to pull, and as kepler-model-server pulls
- * it, below what is its MODEL_TOPURL. Other programs' files are in it only where they are
- * passed through.
+ * A whole pipeline as a zip, for other servers and for kepler-model-server, whose
+ * MODEL_TOPURL it serves. Foreign files are included only with --serve-foreign.
  */
 
 #define MANIFEST_MAX ((size_t)64 << 20)
 
-/* How others' files are in the zip. */
+/* The place of foreign files in the zip. */
 enum foreign {
 	FOREIGN_NOT,
-	FOREIGN_AS_KEPT, /* below foreign/: the manifest fits */
-	FOREIGN_IN_PLACE /* where old programs look for them */
+	FOREIGN_AS_KEPT, /* below foreign/, as the manifest lists them */
+	FOREIGN_IN_PLACE /* where the old programs look for them */
 };
 
 struct packing {
@@ -51,7 +50,7 @@ static bool is_manifest(const char *name)
 	       strcmp(name, TW_MANIFEST_SIGNATURE) == 0;
 }
 
-/* Moves a file of the directory's set into the one that is packed. */
+/* Move a file from the directory's set to the zip's. */
 static int move_file(struct tw_fileset_file *f, const char *name, struct tw_fileset *to,
 		     struct tw_err *err)
 {
@@ -61,7 +60,7 @@ static int move_file(struct tw_fileset_file *f, const char *name, struct tw_file
 	return tw_fileset_take(to, name, data, f->len, err);
 }
 
-/* What is in place of ours goes before what is kept of others. */
+/* A file of ours precedes a foreign file of the same name. */
 static int arrange(const struct packing *p, struct tw_fileset *from,
 		   struct tw_fileset *to, struct tw_err *err)
 {
@@ -113,7 +112,10 @@ out:
 	return rc;
 }
 
-/* By the manifest, and so before anything is packed; false: it has none. */
+/*
+ * The tag follows from the manifest, so that it is known before packing. False: the
+ * pipeline has no manifest.
+ */
 static bool tag_of(const struct packing *p, char etag[TW_ETAG_TEXT])
 {
 	char digest[TW_SHA256_TEXT], *path = NULL, *text = NULL;
@@ -140,7 +142,7 @@ static void tag_of_bytes(const char *data, size_t len, char etag[TW_ETAG_TEXT])
 	snprintf(etag, TW_ETAG_TEXT, "\"%.32s\"", digest);
 }
 
-/* It may be hundreds of times what the server needs otherwise. */
+/* A zip may need hundreds of times the memory of everything else. */
 static void let_go(void *data)
 {
 	free(data);
@@ -176,7 +178,7 @@ static void send_packed(const struct packing *p, const struct tw_http_request *q
 	r->failed |= r->attachment == NULL;
 }
 
-/* Packing takes the memory of the whole: one at a time. */
+/* Pack one pipeline at a time: each takes its whole size in memory. */
 static void send_pipeline(struct tw_service *s, const struct packing *p,
 			  const struct tw_http_request *q, struct tw_http_reply *r)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Packed; the limits of what it unpacks to are those of lib/zip/zip.h. */
+/* Limit of the zip; lib/zip/zip.h has the limits of its contents. */
 #define PIPELINE_BYTES_MAX ((size_t)256 << 20)
 
 static int allow(void *app, const struct tw_http_request *q, struct tw_err *err)
@@ -20,7 +20,7 @@ static int allow(void *app, const struct tw_http_request *q, struct tw_err *err)
 	return tw_uploads_allow(s->uploads, tw_http_header(q, "Authorization"), err);
 }
 
-/* Whoever sees the directory change does the same: it is said here to be sure. */
+/* Request a reload. The directory watch does so, too, where it works. */
 static void reload(const struct tw_service *s)
 {
 	const uint64_t one = 1;

@@ -5,7 +5,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* The main thread reads the database; requests that come before it does are one. */
+/*
+ * The main thread reloads. Requests that arrive before it does are served by one reload.
+ */
 static void post_reload(void *app, const struct tw_http_request *q,
 			struct tw_http_reply *r)
 {

@@ -2,9 +2,7 @@
 #ifndef TW_SERVER_ROUTES_H
 #define TW_SERVER_ROUTES_H
 
-/*
- * What tw-server answers. Handlers get a struct tw_service * as their app.
- */
+/* The routes of tw-server. Their handlers get a struct tw_service * as app. */
 
 #include "lib/http/httpd.h"
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One part further down; dir is closed. Links are not followed. */
+/* Open the next part of the path and close dir. Symbolic links are not followed. */
 static int enter(int dir, const char *name, int flags)
 {
 	int fd = -1;
@@ -28,7 +28,7 @@ static int enter(int dir, const char *name, int flags)
 	return fd;
 }
 
-/* -1: there is none. */
+/* -1 if there is no such file. */
 static int open_file(const struct tw_service *s, const struct tw_http_request *q)
 {
 	static const char *const parts[] = { "source", "output", "group", "file" };
@@ -62,7 +62,7 @@ static void send_file(int fd, const struct stat *st, const struct tw_http_reques
 	enum tw_http_wants wants;
 	char etag[TW_ETAG_TEXT];
 
-	/* Files of a pipeline are never edited: another one is another inode. */
+	/* The inode identifies the content: published files are never edited. */
 	snprintf(etag, sizeof(etag), "\"%" PRIx64 "-%" PRIx64 "-%" PRIx64 "\"",
 		 (uint64_t)st->st_ino,
 		 (uint64_t)st->st_mtim.tv_sec * 1000000000 +

@@ -3,9 +3,9 @@
 #define TW_SERVER_SEND_FOREIGN_H
 
 /*
- * Files of other programs, which imported pipelines keep below "foreign/": they may be
- * pickles, which run what is in them where they are loaded. So they are passed through
- * only where the server was told to (--serve-foreign).
+ * Files of kepler-model-server that imported pipelines keep below "foreign/". Pickles
+ * among them execute code when they are loaded, so the server sends them only with
+ * --serve-foreign.
  */
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ struct tw_http_request;
 struct tw_service;
 
 /*
- * Answer with the file that the request's {pipeline}, {source}, {output}, {group} and
- * {file} name, or with 403 where there is one and it may not be passed through. False,
- * and no answer, where there is none.
+ * Reply with the file that {pipeline}, {source}, {output}, {group} and {file} of the
+ * request name, or with 403 if sending is not allowed. False, without a reply, if there
+ * is no such file.
  */
 bool tw_send_foreign(const struct tw_service *s, const struct tw_http_request *q,
 		     struct tw_http_reply *r);

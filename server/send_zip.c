@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Of the archive's content: the same on every server that has the same file. */
+/* The tag is of the content: equal on all servers with the same file. */
 static void format_etag(const struct tw_index_entry *e, char etag[TW_ETAG_TEXT])
 {
 	snprintf(etag, TW_ETAG_TEXT, "\"%016" PRIx64 "-%" PRIx64 "\"", e->zip_sum,
@@ -100,7 +100,10 @@ int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
 
 	format_etag(e, etag);
 	wants = tw_send_wants(q, etag, e->zip_bytes, &range);
-	/* Before the head: what fails leaves the answer as it was. */
+	/*
+	 * Open the file before the head is set, so that a failure leaves the reply
+	 * unchanged.
+	 */
 	if ((wants == TW_HTTP_WHOLE || wants == TW_HTTP_PART) &&
 	    send_file(x, e, &range, r, err) < 0)
 		return -1;

@@ -14,22 +14,21 @@ struct tw_index;
 struct tw_index_entry;
 
 /*
- * Answer with the model's zip, straight from its file, as an attachment. With q (else
- * NULL) its If-None-Match, If-Range and Range headers are heeded: RFC 9110, sections 13
- * and 14.
+ * Reply with the model's zip as an attachment, sent from its file. With q (else NULL) the
+ * headers If-None-Match, If-Range and Range apply: RFC 9110, sections 13 and 14.
  */
 int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
 		const struct tw_http_request *q, struct tw_http_reply *r,
 		struct tw_err *err);
 
-/* Room for an entity tag of ours. */
+/* Size of an entity tag with its NUL. */
 #define TW_ETAG_TEXT 64
 
-/* What q (NULL: all of it) wants of size bytes with this tag; *range is of its body. */
+/* The part of size bytes with this tag that q asks for (NULL: all); *range gets it. */
 enum tw_http_wants tw_send_wants(const struct tw_http_request *q, const char *etag,
 				 uint64_t size, struct tw_http_range *range);
 
-/* Say so: status and headers. True if the range is to be the answer's body. */
+/* Set status and headers of the reply. True if the range is its body. */
 bool tw_send_head(struct tw_http_reply *r, enum tw_http_wants wants, const char *etag,
 		  uint64_t size, const struct tw_http_range *range);
 

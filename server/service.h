@@ -2,9 +2,7 @@
 #ifndef TW_SERVER_SERVICE_H
 #define TW_SERVER_SERVICE_H
 
-/*
- * What the routes of tw-server share: the app that their handlers get.
- */
+/* State shared by the routes of tw-server: the app that handlers get. */
 
 #include "server/catalog.h"
 
@@ -17,20 +15,20 @@ struct tw_uploads;
 
 struct tw_service {
 	struct tw_catalog catalog;
-	struct tw_http_stats *http; /* NULL: not counted */
+	struct tw_http_stats *http; /* NULL: requests are not counted */
 	const struct tw_uploads *uploads;
-	struct tw_pulls *pulls; /* NULL: nothing is pulled */
+	struct tw_pulls *pulls; /* NULL: no pipeline is pulled */
 	const char *model_db;
-	bool serve_foreign;   /* other programs\' files are passed through */
-	atomic_flag packing;  /* a pipeline is being packed for somebody */
-	int reload_fd;        /* an eventfd: write to reload; -1: cannot */
-	bool weights_metrics; /* weights as gauges */
+	bool serve_foreign;   /* send files of kepler-model-server, pickles among them */
+	atomic_flag packing;  /* set while a pipeline is packed */
+	int reload_fd;        /* an eventfd: write to it to reload; -1: no reload */
+	bool weights_metrics; /* --weights-metrics */
 
 	/* Written by the main thread. */
 	atomic_ullong reloads, reloads_failed;
 	atomic_ullong refused; /* models left out by the last reload */
-	atomic_llong loaded_s; /* when that was: seconds since 1970 */
-	atomic_ullong load_us; /* how long it took */
+	atomic_llong loaded_s; /* time of the last reload, s since the epoch */
+	atomic_ullong load_us; /* duration of the last reload */
 };
 
 #define TW_SERVICE_EMPTY                                                  \

@@ -51,7 +51,7 @@ void tw_show_entry(struct tw_service *s, struct tw_index *x,
 
 	if (fn(x, e, q, r, &why) == 0)
 		return;
-	/* What is asked for by name has no next best. Its path is for the log. */
+	/* A model asked for by name has no substitute. The log has its path. */
 	if (why.code != TW_NOMEM && why.code != TW_UNSUPPORTED)
 		tw_catalog_give_up(&s->catalog, x, e, NULL, &why);
 	tw_fail(&err, why.code, "model '%s' of pipeline '%s' %s", e->name, e->pipeline,

@@ -3,8 +3,8 @@
 #define TW_SERVER_SHOW_H
 
 /*
- * Routes of one model, whose path begins with TW_SHOW_MODEL: the model is found by its
- * place, or the answer says which part of that names nothing.
+ * Routes of one model. The path begins with TW_SHOW_MODEL; an error names the part of the
+ * path that does not exist.
  */
 
 struct tw_err;
@@ -17,15 +17,17 @@ struct tw_service;
 #define TW_SHOW_MODEL "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
 
 /*
- * What is told of a model. A failure is the model's: it is given up, and answered 500;
- * TW_UNSUPPORTED, that it has no weights, 404.
+ * Write the reply about a model. TW_UNSUPPORTED, for a model without weights, is a 404.
+ * After another failure the model is given up, and the reply is a 500.
  */
 typedef int tw_show_fn(struct tw_index *x, const struct tw_index_entry *e,
 		       const struct tw_http_request *q, struct tw_http_reply *r,
 		       struct tw_err *err);
 
-/* The model of that name at the place that the path says. NULL: an error says which part
- * of the path names nothing. */
+/*
+ * Find the model that the path names. NULL: the error names the part of the path that
+ * does not exist.
+ */
 const struct tw_index_entry *tw_show_find(const struct tw_index *x,
 					  const struct tw_http_request *q,
 					  const char *name, struct tw_err *err);
@@ -34,7 +36,7 @@ void tw_show_entry(struct tw_service *s, struct tw_index *x,
 		   const struct tw_index_entry *e, const struct tw_http_request *q,
 		   struct tw_http_reply *r, tw_show_fn *fn);
 
-/* For a handler of lib/http/httpd.h, whose parameters it gets. */
+/* For handlers (lib/http/httpd.h), with their parameters. */
 void tw_show_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r,
 		   tw_show_fn *fn);
 

@@ -24,7 +24,7 @@
 
 struct tw_uploads {
 	char *model_db;
-	struct tw_strs secrets; /* tokens, and user:password */
+	struct tw_strs secrets; /* lines of the file: tokens and user:password */
 	struct tw_strs keys;
 	bool require_signature;
 };
@@ -99,7 +99,7 @@ void tw_uploads_free(struct tw_uploads *u)
 
 /* ---- who ---- */
 
-/* In a time that does not tell how much of it was right. */
+/* Compare in constant time. */
 static bool same(const char *secret, const char *given, size_t len)
 {
 	const size_t n = strlen(secret);
@@ -152,7 +152,7 @@ int tw_uploads_allow(const struct tw_uploads *u, const char *authorization,
 
 /* ---- what ---- */
 
-/* What clients would be given of it can be written. */
+/* Check that the weights for clients can be written. */
 static int look(void *arg, const struct tw_model *m, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };

@@ -3,9 +3,9 @@
 #define TW_SERVER_UPLOADS_H
 
 /*
- * Pipelines that come over the network: who may send them, and what is asked of them
- * before any of it is seen. Off unless configured. Thread-safe: what is read at the start
- * is not changed.
+ * Pipelines sent over the network: who may send them, and the checks before anything of
+ * them is published. Off unless configured. Thread-safe: the settings do not change after
+ * the start.
  */
 
 #include <stdbool.h>
@@ -18,9 +18,9 @@ struct tw_uploads;
 
 struct tw_uploads_config {
 	const char *model_db;
-	/* Lines, each a token or user:password; NULL: nobody may send. */
+	/* Lines, each a token or user:password; NULL: publishing is off. */
 	const char *auth_file;
-	const struct tw_strs *keys; /* files or base64, as minisign has them */
+	const struct tw_strs *keys; /* files or base64 texts, in minisign's format */
 	bool require_signature;
 };
 
@@ -30,24 +30,23 @@ int tw_uploads_new(const struct tw_uploads_config *c, struct tw_uploads **out,
 void tw_uploads_free(struct tw_uploads *u); /* NULL is fine */
 
 /*
- * Whether a request with this Authorization header (NULL: none) may send. TW_UNSUPPORTED
- * where publishing is off; TW_DENIED.
+ * Whether a request with this Authorization header (NULL: none) may publish.
+ * TW_UNSUPPORTED if publishing is off; TW_DENIED.
  */
 int tw_uploads_allow(const struct tw_uploads *u, const char *authorization,
 		     struct tw_err *err);
 
 /*
- * A zip, checked whole, then published. *models_out is how many models it has. Takes as
- * long as its size asks.
+ * Check a zip as a whole, then publish it. *models_out is its number of models. The time
+ * grows with its size.
  */
 int tw_uploads_take(const struct tw_uploads *u, const char *name, const char *zip,
 		    size_t len, size_t *models_out, struct tw_err *err);
 
 /*
- * What is asked of a set before it is published, and no more. Then one of
- * kepler-model-server, in the set itself or in its only directory, becomes ours
- * (model-db/import/import.h): *models_out of it can be used, *kept_out are kept as they
- * are.
+ * Check a set of files as before publishing. A pipeline of kepler-model-server in the
+ * set, or in its only directory, is converted (model-db/import/import.h). *models_out is
+ * the number of usable models, *kept_out of files that are kept unchanged.
  */
 int tw_uploads_check_any(const struct tw_uploads *u, struct tw_fileset *pipeline,
 			 size_t *models_out, size_t *kept_out, struct tw_err *err);
