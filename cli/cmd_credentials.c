@@ -12,7 +12,7 @@
 
 #define SECRET_MAX_BYTES ((size_t)64 << 10)
 
-/* Editors and `echo` leave a newline behind a secret. */
+/* Strip the newline that editors and `echo` append. */
 static size_t without_newline(const char *text, size_t len)
 {
 	if (len > 0 && text[len - 1] == '\n')
@@ -22,7 +22,7 @@ static size_t without_newline(const char *text, size_t len)
 	return len;
 }
 
-/* From the file, else from the environment; NULL where there is neither. */
+/* The secret of the file, else of the environment; NULL if neither is given. */
 static int read_secret(const char *file, const char *env, char **out, struct tw_err *err)
 {
 	char *text = NULL;
@@ -52,7 +52,7 @@ static int read_secret(const char *file, const char *env, char **out, struct tw_
 	return 0;
 }
 
-/* "Name: value"; the value is not shown, it may be a secret. */
+/* Check "Name: value". Errors do not show the value, which may be secret. */
 static int add_header(struct tw_strs *out, const char *line, size_t len,
 		      struct tw_err *err)
 {

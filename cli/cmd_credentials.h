@@ -3,7 +3,7 @@
 #define TW_CLI_CMD_CREDENTIALS_H
 
 /*
- * What the commands that ask over HTTP share: who asks, and whom they believe. Passwords
+ * Credentials and trusted certificates of the commands that call HTTP servers. Passwords
  * and tokens come from files or the environment, never from the command line, which every
  * user of the machine can read.
  */
@@ -14,7 +14,7 @@
 
 struct tw_err;
 
-/* As the options were given. */
+/* The options as given. */
 struct tw_credentials_config {
 	char *user, *password_file, *token_file, *headers_file;
 	char *ca_file, *cert_file, *key_file;
@@ -27,7 +27,7 @@ struct tw_credentials_config {
 		.offset = offsetof(config, web.field), .arg = "FILE", .help = line \
 	}
 
-/* Rows of an option table; config has a struct tw_credentials_config named web. */
+/* Rows of an option table. The config has a struct tw_credentials_config named web. */
 #define TW_CREDENTIALS_OPTS(config, insecure_env)                                        \
 	{ .name = "user",                                                                \
 	  .type = TW_OPT_TEXT,                                                           \
@@ -52,7 +52,7 @@ struct tw_credentials_config {
 		.help = "believe whoever answers: certificates are not checked"          \
 	}
 
-/* The texts behind access. All zero bytes is none. */
+/* The texts that access points to. All zero bytes: none. */
 struct tw_credentials {
 	struct tw_http_access access;
 	char *password, *token;
@@ -60,9 +60,9 @@ struct tw_credentials {
 };
 
 /*
- * Read what the options name. headers_env is an environment variable with more headers,
- * as lines or as a JSON object; or NULL. What is not checked is said on stderr, in the
- * name of program.
+ * Read the files and variables that the options name. headers_env is an environment
+ * variable with more headers, as lines or as a JSON object; or NULL. Disabled checks are
+ * reported on stderr under the name of program.
  */
 int tw_credentials_open(struct tw_credentials *w, const struct tw_credentials_config *c,
 			const char *headers_env, const char *program, struct tw_err *err);

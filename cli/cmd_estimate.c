@@ -47,7 +47,7 @@ static const struct tw_opt options[] = {
 
 static const struct tw_opts opts = {
 	.program = "tallywatt estimate",
-	.summary = "print the watts that a model gives for rows of features",
+	.summary = "Predict the watts of rows of features.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -55,7 +55,8 @@ static const struct tw_opts opts = {
 struct table {
 	struct tw_strs metrics;
 	double *x;
-	int64_t *time_ms; /* of a file's rows, which are a series; NULL: rows alone */
+	int64_t *time_ms; /* times of a file's rows, which form a series; NULL: single
+			     rows */
 	size_t rows;
 };
 
@@ -114,7 +115,7 @@ static int read_values(const struct config *c, struct table *t, struct tw_err *e
 				t->metrics.at[i]);
 			goto out;
 		}
-	/* Each value has a byte of its own, and one between it and the next. */
+	/* Each value takes a byte and a separator, at least. */
 	t->x = calloc(strlen(text) + 1, sizeof(*t->x));
 	if (t->x == NULL) {
 		tw_fail(err, TW_NOMEM, "--values");
@@ -264,7 +265,7 @@ out:
 
 const struct tw_command tw_command_estimate = {
 	.name = "estimate",
-	.summary = "watts for rows of features, by a model or an estimator",
+	.summary = "predict watts from rows of features",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

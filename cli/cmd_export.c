@@ -29,7 +29,7 @@ static const struct tw_opt options[] = {
 	  .fallback = TW_MODEL_DB,
 	  .offset = offsetof(struct config, model_db),
 	  .arg = "DIR",
-	  .help = "the model database" },
+	  .help = "directory of the model database" },
 	TW_OPT_ROW_REQUIRED(struct config, "name", name, "NAME", "the pipeline"),
 	TW_OPT_ROW_REQUIRED(struct config, "output", output, "DIR",
 			    "where the pipeline's directory is to be"),
@@ -40,7 +40,7 @@ static const struct tw_opt options[] = {
 
 static const struct tw_opts opts = {
 	.program = "tallywatt export",
-	.summary = "Make a pipeline ready to be published: tables, model cards, plots.",
+	.summary = "Prepare a pipeline for publication: tables, model cards, plots.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -97,7 +97,7 @@ out:
 
 const struct tw_command tw_command_export = {
 	.name = "export",
-	.summary = "make a pipeline ready to be published",
+	.summary = "prepare a pipeline for publication",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -12,7 +12,7 @@ struct config {
 	struct tw_extract_args args;
 };
 
-/* In the order of enum tw_level. */
+/* Names by enum tw_level. */
 static const char *const level_names[] = { "node", "container", NULL };
 
 static const struct tw_opt options[] = {
@@ -22,13 +22,14 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, level),
 	  .fallback = "node",
 	  .arg = "LEVEL",
-	  .help = "node or container: what a row is of",
+	  .help = "level of a row: node or container",
 	  .choices = level_names },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt extract",
-	.summary = "Make a table of feature rates and watts from a Prometheus response.",
+	.summary =
+		"Extract a table of feature rates and watts from a Prometheus response.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -67,7 +68,7 @@ static void release(void *config)
 
 const struct tw_command tw_command_extract = {
 	.name = "extract",
-	.summary = "make a table from a Prometheus response",
+	.summary = "extract a table from a Prometheus response",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

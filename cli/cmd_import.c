@@ -37,30 +37,30 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, to),
 	  .arg = "DB",
 	  .required = true,
-	  .help = "the model database's directory" },
+	  .help = "directory of the model database" },
 	{ .name = "name",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, name),
 	  .arg = "NAME",
-	  .help = "of the pipeline; else that of its directory, zip or URL" },
+	  .help = "name of the pipeline [name of its directory, zip or URL]" },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt import",
 	.operands = "DIR|ZIP|URL",
-	.summary = "Make pipelines of kepler-model-server ours: one, or a database.",
+	.summary = "Convert pipelines of kepler-model-server: one, or a database.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-/* A pipeline, or several, on their way. */
+/* The state of an import. */
 struct importing {
 	const struct config *config;
-	const char *prefix; /* of models' names in the report: "", or which pipeline's */
-	size_t of[TW_IMPORT_OUTCOMES];    /* of the pipeline */
-	size_t total[TW_IMPORT_OUTCOMES]; /* of all */
-	size_t failed;                    /* pipelines */
+	const char *prefix; /* prefix of model names in the report: "", or the pipeline */
+	size_t of[TW_IMPORT_OUTCOMES];    /* counts of the pipeline */
+	size_t total[TW_IMPORT_OUTCOMES]; /* counts of all pipelines */
+	size_t failed;                    /* number of pipelines that failed */
 };
 
 static void tell(void *arg, const char *model, enum tw_import_outcome outcome,
@@ -140,7 +140,7 @@ out:
 	return rc;
 }
 
-/* The set of one place: of the whole that was read, or of the directory. */
+/* The files of one pipeline: part of those already read, or read from its directory. */
 static int take_place(const struct config *c, struct tw_fileset *all, const char *place,
 		      struct tw_fileset *out, struct tw_err *err)
 {
@@ -158,7 +158,7 @@ out:
 	return rc;
 }
 
-/* Of several one that fails does not keep the others back. */
+/* With several pipelines, a failure of one does not stop the others. */
 static int import_place(struct importing *im, struct tw_fileset *all, const char *place,
 			const char *name, struct tw_err *err)
 {
@@ -200,7 +200,7 @@ static int import_places(const struct config *c, struct tw_fileset *all,
 				 c->from, im.failed, places->count);
 }
 
-/* What the pipelines are to be called: --name, or where they are. */
+/* The names of the pipelines: --name, or the names of their places. */
 static int name_places(const struct config *c, const struct tw_strs *places,
 		       struct tw_strs *out, struct tw_err *err)
 {
@@ -224,7 +224,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Where the pipelines are. A directory is not read for that, the others have to be. */
+/* Find the pipelines. A directory is only listed; other sources are read. */
 static int find_places(const struct config *c, struct tw_fileset *all,
 		       struct tw_strs *places, struct tw_err *err)
 {
@@ -265,7 +265,7 @@ out:
 
 const struct tw_command tw_command_import = {
 	.name = "import",
-	.summary = "make pipelines of kepler-model-server ours",
+	.summary = "convert kepler-model-server pipelines",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -16,9 +16,9 @@ struct config {
 	bool list;
 	struct tw_isolation_texts isolation;
 	struct tw_table_config table;
-	/* What they name. */
+	/* The objects that the options name. */
 	const struct tw_isolator *named;
-	struct tw_extract_args args; /* source only, with --csv */
+	struct tw_extract_args args; /* only the source, with --csv */
 };
 
 static const struct tw_opt options[] = {
@@ -26,7 +26,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, isolator),
 	  .arg = "NAME",
-	  .help = "what tells the workloads' power from the rest" },
+	  .help = "isolator to apply" },
 	{ .name = "list",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, list),
@@ -35,20 +35,20 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, csv),
 	  .arg = "FILE",
-	  .help = "a table that was extracted before, instead of --input" },
+	  .help = "extracted table, instead of --input" },
 	TW_ISOLATION_OPTS(struct config),
 	{ .name = "model-db",
 	  .env = "TW_MODEL_DB",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, model_db),
 	  .arg = "DIR",
-	  .help = "the model database of --abs-pipeline" },
+	  .help = "model database of --abs-pipeline" },
 	TW_TABLE_OPTS(struct config),
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt isolate",
-	.summary = "Take from a table's power what is not its workloads'.",
+	.summary = "Separate workload power from idle and background power.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -78,7 +78,7 @@ static int read_table(const struct config *c, struct tw_dataset *out, struct tw_
 	return tw_table_extract(&c->table, &c->args, out, err);
 }
 
-/* Learn from the rows and apply to them, in place. */
+/* Fit the isolator to the rows and apply it in place. */
 static int apply(const struct config *c, const struct tw_isolation *isolation,
 		 struct tw_dataset *d, struct tw_err *err)
 {
@@ -144,7 +144,7 @@ static void release(void *config)
 
 const struct tw_command tw_command_isolate = {
 	.name = "isolate",
-	.summary = "take idle power and background away",
+	.summary = "separate workload power from idle and background power",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Of a profile: some hundred machines. */
+/* Limit of a profile: some hundred machines. */
 #define PROFILE_BYTES_MAX (256 << 10)
 
 static int read_profile(const char *path, struct tw_profile *out, struct tw_err *err)

@@ -2,9 +2,7 @@
 #ifndef TW_CLI_CMD_ISOLATION_H
 #define TW_CLI_CMD_ISOLATION_H
 
-/*
- * What the commands that isolate share: what the isolator is told, by options.
- */
+/* Options of the isolator, shared by the commands that isolate. */
 
 #include "lib/program/opt.h"
 #include "trainer/isolation.h"
@@ -12,12 +10,12 @@
 struct tw_err;
 struct tw_prom;
 
-/* Texts of options, as they were given. */
+/* The options as given. */
 struct tw_isolation_texts {
 	char *idle, *profile, *target_hints, *bg_hints, *abs_pipeline;
 };
 
-/* Rows of an option table; config has a struct tw_isolation_texts named isolation. */
+/* Rows of an option table. The config has a struct tw_isolation_texts named isolation. */
 #define TW_ISOLATION_OPTS(config)                                                     \
 	{ .name = "idle",                                                             \
 	  .type = TW_OPT_TEXT,                                                        \
@@ -47,14 +45,14 @@ struct tw_isolation_texts {
 			"AbsPower models say what the background draws"               \
 	}
 
-/* What the texts name, read. All zero bytes is empty. */
+/* The files that the options name, read. All zero bytes is empty. */
 struct tw_isolation_input {
 	struct tw_isolation_config config;
 	struct tw_prom *idle;
 	struct tw_profile profile;
 };
 
-/* model_db may be NULL. *in must be all zero; it is yours, on failure too. */
+/* model_db may be NULL. *in must be all zero; it is yours, also after a failure. */
 int tw_isolation_read(const struct tw_isolation_texts *texts, const char *model_db,
 		      struct tw_isolation_input *in, struct tw_err *err);
 

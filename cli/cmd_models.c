@@ -50,7 +50,7 @@ static void print_model(const struct tw_index_entry *e)
 	       tw_output_name(e->output), e->group->name, e->name, mae, mape);
 }
 
-/* Fails where a model is broken, after listing the others. */
+/* List all models. Fail at the end if a model is broken. */
 static int list(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
@@ -58,7 +58,10 @@ static int list(void *config, struct tw_err *err)
 	struct tw_index *x = NULL;
 	size_t broken = 0;
 
-	/* To a server an absent database is an empty one; here it is a slip. */
+	/*
+	 * A server may start before its database exists; here a missing directory is a
+	 * mistake.
+	 */
 	if (access(db, F_OK) < 0)
 		return tw_fail_errno(err, errno, "cannot read '%s'", db);
 	if (tw_index_load(db, refused, &broken, &x, err) < 0)

@@ -14,7 +14,7 @@
 
 #define LOOK_NS 1000000
 
-/* Between two questions to a management controller. */
+/* Interval of requests to a management controller. */
 #define ASK_MS 1000
 #define WATCH_MAX_MS 600000
 
@@ -32,25 +32,25 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, powercap),
 	  .arg = "DIR",
-	  .help = "where powercap is, if not below --sys" },
+	  .help = "powercap directory [below --sys]" },
 	{ .name = "model",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, model),
 	  .arg = "PATH",
-	  .help = "a trained model that is to estimate" },
+	  .help = "trained model for estimates" },
 	{ .name = "nvml",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, nvml),
 	  .fallback = "libnvidia-ml.so.1",
 	  .arg = "FILE",
-	  .help = "the library of NVIDIA's driver" },
+	  .help = "path of libnvidia-ml" },
 	TW_OPTS_REDFISH(struct config),
 	{ .name = "watch",
 	  .type = TW_OPT_DURATION_MS,
 	  .offset = offsetof(struct config, watch_ms),
 	  .fallback = "2s",
 	  .arg = "TIME",
-	  .help = "look at meters for so long, at most 10m" },
+	  .help = "watch the meters for this time, at most 10m" },
 	{ .name = "json",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, json),
@@ -59,7 +59,7 @@ static const struct tw_opt options[] = {
 
 static const struct tw_opts opts = {
 	.program = "tallywatt probe",
-	.summary = "Tell what this machine offers to tw-collector, and what is missing.",
+	.summary = "Report the meters and counters that tw-collector finds here.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -87,7 +87,7 @@ static bool holds(const json_t *o, const char *key)
 	return json_is_true(json_object_get(o, key));
 }
 
-/* "1.0 ms", or "-" of what is not known. */
+/* "1.0 ms", or "-" if unknown. */
 static void add_number(struct tw_buf *b, const json_t *o, const char *key,
 		       const char *unit)
 {
@@ -115,7 +115,7 @@ static void add_zones(struct tw_buf *b, const json_t *zones)
 	}
 }
 
-/* name, whether it is there, and third: what it is, or why it is not there. */
+/* Print a name, whether the item exists, and its description or the reason. */
 static void add_list(struct tw_buf *b, const json_t *doc, const char *key,
 		     const char *third)
 {
@@ -213,7 +213,7 @@ out:
 
 const struct tw_command tw_command_probe = {
 	.name = "probe",
-	.summary = "tell what this machine offers to tw-collector",
+	.summary = "report the meters and counters of this machine",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

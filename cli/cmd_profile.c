@@ -27,17 +27,17 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, machine),
 	  .arg = "NAME",
-	  .help = "only this machine; else each, a node type of its own" },
+	  .help = "only this machine [all, each a node type]" },
 	{ .name = "output",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, output),
 	  .arg = "FILE",
-	  .help = "write the profile here instead of to stdout" },
+	  .help = "output file [stdout]" },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt profile",
-	.summary = "Tell what machines at rest draw, and what runs on them.",
+	.summary = "Report the power of machines at rest, and their workloads.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -105,7 +105,7 @@ out:
 
 const struct tw_command tw_command_profile = {
 	.name = "profile",
-	.summary = "tell what machines at rest draw",
+	.summary = "report the power of machines at rest",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = profile,

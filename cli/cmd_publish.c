@@ -33,40 +33,40 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, name),
 	  .arg = "NAME",
-	  .help = "of the pipeline; else that of the directory or zip" },
+	  .help = "name of the pipeline [name of the directory or zip]" },
 	{ .name = "sign",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, sign),
 	  .arg = "FILE",
-	  .help = "sign it with this secret key of minisign's" },
+	  .help = "sign with this minisign secret key" },
 	{ .name = "sign-password-file",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, sign_password_file),
 	  .arg = "FILE",
-	  .help = "the key's password; else TW_SIGN_PASSWORD has it" },
+	  .help = "file with the password of the key [TW_SIGN_PASSWORD]" },
 	{ .name = "public-key",
 	  .env = "TW_PUBLIC_KEYS",
 	  .type = TW_OPT_LIST,
 	  .offset = offsetof(struct config, keys),
 	  .arg = "KEY|FILE",
-	  .help = "believe signatures of these keys only" },
+	  .help = "accept signatures of these keys only" },
 	{ .name = "require-signature",
 	  .env = "TW_REQUIRE_SIGNATURE",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, require_signature),
-	  .help = "refuse a pipeline that none of the public keys signed" },
+	  .help = "reject a pipeline that no public key signed" },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt publish",
 	.operands = "DIR|ZIP",
-	.summary = "Check a pipeline, sign it perhaps, and put it into a model database.",
+	.summary = "Check a pipeline, sign it on request, and publish it.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-/* From the file or the environment; NULL: none. *out is yours. */
+/* The password of the file or the environment; NULL: none. *out is yours. */
 static int read_password(const char *path, char **out, struct tw_err *err)
 {
 	const char *set = getenv("TW_SIGN_PASSWORD");
@@ -177,7 +177,7 @@ static int check_use(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_publish = {
 	.name = "publish",
-	.summary = "put a pipeline into a model database or a server's",
+	.summary = "publish a pipeline to a model database or a server",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -22,7 +22,7 @@ struct config {
 	uint32_t points;
 	bool progress;
 	struct tw_credentials_config web;
-	struct tw_prom_range range; /* that start, end, last and step give */
+	struct tw_prom_range range; /* computed from start, end, last and step */
 	struct tw_credentials access;
 };
 
@@ -66,7 +66,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, points),
 	  .fallback = "11000",
 	  .arg = "N",
-	  .help = "samples of a series that the server gives at once",
+	  .help = "samples of a series that the server returns at once",
 	  .min = 1,
 	  .max = 10000000 },
 	DURATION("timeout", NULL, timeout_ms, "150s", "of one request"),
@@ -77,11 +77,11 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, answer_max),
 	  .fallback = "2GiB",
 	  .arg = "SIZE",
-	  .help = "largest answer to one request" },
+	  .help = "limit of one reply" },
 	{ .name = "progress",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, progress),
-	  .help = "say how far it is, even where stderr is no terminal" },
+	  .help = "print progress even if stderr is no terminal" },
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
 };
 
@@ -107,7 +107,7 @@ static void say(const char *text)
 	fprintf(stderr, "tallywatt query: %s\n", text);
 }
 
-/* On a terminal one line that changes. */
+/* On a terminal, overwrite one line. */
 static void show_progress(void *arg, const char *metric, size_t number, size_t metrics,
 			  double part)
 {
@@ -213,7 +213,7 @@ static void release(void *config)
 
 const struct tw_command tw_command_query = {
 	.name = "query",
-	.summary = "write a response from a Prometheus server",
+	.summary = "record a response from a Prometheus server",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.old_keys = old_keys,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the operands name. */
+/* The targets that the operands name. */
 struct targets {
 	struct tw_target at[TW_RECORD_TARGETS_MAX];
 	size_t count;
@@ -42,7 +42,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, output),
 	  .arg = "FILE",
 	  .required = true,
-	  .help = "write the response here" },
+	  .help = "output file" },
 	DURATION("interval", interval_ms, "3s", "from one look to the next"),
 	DURATION("for", for_ms, NULL, "end after so long; else when interrupted"),
 	DURATION("save-every", save_ms, "10m",
@@ -50,35 +50,35 @@ static const struct tw_opt options[] = {
 	{ .name = "append",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, append),
-	  .help = "go on with the series that the file has" },
+	  .help = "continue the series of the file" },
 	{ .name = "metric",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, metric),
 	  .arg = "REGEX",
-	  .help = "metrics by name, instead of those that a schema knows" },
+	  .help = "names of metrics, instead of those of a schema" },
 	{ .name = "thirdparty-metrics",
 	  .type = TW_OPT_LIST,
 	  .offset = offsetof(struct config, thirdparty),
 	  .arg = "NAMES",
-	  .help = "metrics besides, separated by commas" },
+	  .help = "additional metrics, separated by commas" },
 	DURATION("timeout", timeout_ms, "10s", "of one look"),
 	{ .name = "max-answer",
 	  .type = TW_OPT_SIZE_BYTES,
 	  .offset = offsetof(struct config, answer_max),
 	  .fallback = "64MiB",
 	  .arg = "SIZE",
-	  .help = "largest answer of an exporter" },
+	  .help = "limit of a reply of an exporter" },
 	{ .name = "progress",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, progress),
-	  .help = "say what was recorded, even where stderr is no terminal" },
+	  .help = "print progress even if stderr is no terminal" },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt record",
 	.operands = "[NAME=]URL...",
-	.summary = "Write a response file from exporters, asking each every few seconds.",
+	.summary = "Scrape exporters at an interval and write a response file.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -185,7 +185,7 @@ static void release(void *config)
 
 const struct tw_command tw_command_record = {
 	.name = "record",
-	.summary = "write a response from exporters, without Prometheus",
+	.summary = "record a response from exporters, without Prometheus",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -24,7 +24,7 @@ static const struct tw_opt options[] = {
 static const struct tw_opts opts = {
 	.program = "tallywatt rollback",
 	.operands = "PIPELINE",
-	.summary = "Exchange a pipeline and the version of it that was there before.",
+	.summary = "Exchange a pipeline with its previous version.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -55,7 +55,7 @@ out:
 
 const struct tw_command tw_command_rollback = {
 	.name = "rollback",
-	.summary = "bring a pipeline's previous version back",
+	.summary = "restore the previous version of a pipeline",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -3,15 +3,15 @@
 #define TW_CLI_CMD_ROWS_H
 
 /*
- * Rows that the option tables of several commands have, each with the fields of the
- * configuration that they fill.
+ * Rows shared by the option tables of several commands. Each names the member of the
+ * config that it fills.
  */
 
 #include "lib/program/opt.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/smooth.h"
 
-/* A text of one's own, and one that the command cannot be without. */
+/* An optional and a required text. */
 #define TW_OPT_ROW(config, flag, field, what, line)                                   \
 	{                                                                             \
 		.name = flag, .type = TW_OPT_TEXT, .offset = offsetof(config, field), \
@@ -29,12 +29,12 @@
 		.fallback = preset, .arg = "DIR", .help = line                        \
 	}
 
-/* The kernel's files of the machine that is looked at. */
+/* Roots of the machine's kernel files. */
 #define TW_OPTS_MACHINE(config)                                                   \
 	TW_OPT_MACHINE_DIR(config, "proc", proc, "/proc", "the machine's /proc"), \
 		TW_OPT_MACHINE_DIR(config, "sys", sys, "/sys", "its /sys")
 
-/* Where a pipeline is to be put. */
+/* The destination of a pipeline. */
 #define TW_OPT_TO(config)                                                          \
 	{                                                                          \
 		.name = "to", .env = "TW_MODEL_DB", .type = TW_OPT_TEXT,           \
@@ -43,7 +43,7 @@
 			"directory"                                                \
 	}
 
-/* How the series of a response are taken: an unsigned and a bool. */
+/* How to read the series of a response: an unsigned and a bool. */
 #define TW_OPTS_SERIES(config, resets_field, vm_metrics_field)                      \
 	{ .name = "resets",                                                         \
 	  .type = TW_OPT_CHOICE,                                                    \
@@ -58,7 +58,7 @@
 		.help = "take the series of job \"vm\""                             \
 	}
 
-/* Whether the rows are smoothed, an unsigned, and over how many times, a uint32_t. */
+/* Whether to smooth rows, an unsigned, and over how many samples, a uint32_t. */
 #define TW_OPTS_EXTRACTOR(config, extractor_field, window_field)                        \
 	{ .name = "extractor",                                                          \
 	  .type = TW_OPT_CHOICE,                                                        \

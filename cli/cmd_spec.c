@@ -22,12 +22,12 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, node_types),
 	  .arg = "FILE",
-	  .help = "say which of this node_type_index.json it is, instead" },
+	  .help = "print the node type of this machine in this node_type_index.json" },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt spec",
-	.summary = "Print what this machine is, as models are matched to machines.",
+	.summary = "Print the machine spec by which models are chosen.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -56,7 +56,7 @@ out:
 	return rc;
 }
 
-/* Takes the document. */
+/* Takes over the document. */
 static int print_document(json_t *doc, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
@@ -93,7 +93,7 @@ static int print_spec(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_spec = {
 	.name = "spec",
-	.summary = "print what this machine is",
+	.summary = "print the spec of this machine",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = print_spec,

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* Of a table that are made into text at a time. */
+/* Rows that are formatted at a time. */
 #define PIECE_ROWS 1024
 
 const char *const tw_compat_names[] = {
@@ -79,7 +79,7 @@ out:
 	return rc;
 }
 
-/* Rows from *row on as text, which is empty at the end; *row moves behind them. */
+/* Format rows from *row on and advance *row. Empty text: the end. */
 static int next_piece(const struct tw_dataset *d, size_t *row, struct tw_buf *text,
 		      struct tw_err *err)
 {

@@ -3,7 +3,7 @@
 #define TW_CLI_CMD_TABLE_H
 
 /*
- * What the commands that make tables share: how to read a response, where the table goes.
+ * Options of the commands that write tables: how to read a response, and the output file.
  */
 
 #include "cli/cmd_rows.h"
@@ -15,20 +15,20 @@
 struct tw_dataset;
 struct tw_err;
 
-/* Texts of options, as they were given; resets and compat are the enums' numbers. */
+/* The options as given; resets and compat are enumerators. */
 struct tw_table_config {
 	char *input, *source, *group, *machine, *output;
-	struct tw_strs names; /* of third-party metrics */
+	struct tw_strs names; /* names of third-party metrics */
 	struct tw_thirdparty thirdparty;
 	unsigned resets, compat, extractor;
 	uint32_t window;
 	bool vm_metrics;
 };
 
-/* By enum tw_compat, for options; ended by NULL. */
+/* Names by enum tw_compat; ended by NULL. */
 extern const char *const tw_compat_names[];
 
-/* Rows of an option table; config has a struct tw_table_config named table. */
+/* Rows of an option table. The config has a struct tw_table_config named table. */
 #define TW_TABLE_OPTS(config)                                                           \
 	{ .name = "input",                                                              \
 	  .type = TW_OPT_TEXT,                                                          \
@@ -72,12 +72,14 @@ extern const char *const tw_compat_names[];
 		.help = "write the table here instead of to stdout"                     \
 	}
 
-/* Look up what the texts name. What is wrong here is wrong use. Ends with
- * tw_table_release(), after a failure too. */
+/*
+ * Look up the names. A failure is wrong use of the command. Call tw_table_release() in
+ * any case.
+ */
 int tw_table_args(struct tw_table_config *c, enum tw_level level,
 		  struct tw_extract_args *out, struct tw_err *err);
 
-/* Smooth the rows where the config says so. */
+/* Smooth the rows if the config asks for it. */
 int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
 		    struct tw_err *err);
 
@@ -85,10 +87,10 @@ int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
 int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
 		     struct tw_dataset *out, struct tw_err *err);
 
-/* As CSV into a file, replacing it, or to stdout where path is NULL. */
+/* Write CSV to a file, which it replaces, or to stdout if path is NULL. */
 int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err);
 
-/* What tw_table_args() made. */
+/* Free the result of tw_table_args(). */
 void tw_table_release(struct tw_table_config *c);
 
 #endif /* TW_CLI_CMD_TABLE_H */

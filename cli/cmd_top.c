@@ -22,12 +22,12 @@ struct config {
 	char *url;
 	unsigned level, by;
 	bool reverse, batch;
-	uint32_t iterations; /* 0: until it is stopped */
-	uint32_t rows;       /* 0: all */
+	uint32_t iterations; /* 0: no limit */
+	uint32_t rows;       /* 0: all rows */
 	uint64_t interval_ms;
 };
 
-/* A level, and the key that chooses it. */
+/* A level and its key. */
 static const char *const level_names[] = { "process", "cgroup", "container",
 					   "pod",     "vm",     NULL };
 static const char level_keys[] = "pgcov";
@@ -39,14 +39,14 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, url),
 	  .fallback = "http://127.0.0.1:8103",
 	  .arg = "URL",
-	  .help = "of a running tw-collector" },
+	  .help = "URL of a running tw-collector" },
 	{ .name = "level",
 	  .letter = 'l',
 	  .type = TW_OPT_CHOICE,
 	  .offset = offsetof(struct config, level),
 	  .fallback = "process",
 	  .arg = "LEVEL",
-	  .help = "process, cgroup, container, pod or vm",
+	  .help = "level: process, cgroup, container, pod or vm",
 	  .choices = level_names },
 	{ .name = "sort",
 	  .letter = 'o',
@@ -54,20 +54,20 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, by),
 	  .fallback = "watts",
 	  .arg = "COLUMN",
-	  .help = "watts, cpu, joules, time or name",
+	  .help = "order: watts, cpu, joules, time or name",
 	  .choices = tw_top_sort_names },
 	{ .name = "reverse",
 	  .letter = 'r',
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, reverse),
-	  .help = "the least first" },
+	  .help = "reverse the order" },
 	{ .name = "delay",
 	  .letter = 'd',
 	  .type = TW_OPT_DURATION_MS,
 	  .offset = offsetof(struct config, interval_ms),
 	  .fallback = "3s",
 	  .arg = "TIME",
-	  .help = "between two pictures: seconds, or as 500ms" },
+	  .help = "interval of updates: seconds, or as 500ms" },
 	{ .name = "batch",
 	  .letter = 'b',
 	  .type = TW_OPT_BOOL,
@@ -79,18 +79,18 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, iterations),
 	  .fallback = "0",
 	  .arg = "N",
-	  .help = "end after so many pictures; 0: never" },
+	  .help = "number of updates; 0: no limit" },
 	{ .name = "rows",
 	  .type = TW_OPT_U32,
 	  .offset = offsetof(struct config, rows),
 	  .fallback = "0",
 	  .arg = "N",
-	  .help = "so many with --batch; 0: all" },
+	  .help = "number of rows with --batch; 0: all" },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt top",
-	.summary = "Show what takes the power of a machine on which tw-collector runs.",
+	.summary = "Show the power of the workloads of a machine, live.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -106,7 +106,7 @@ static int check_use(void *config, struct tw_err *err)
 		       : tw_fail(err, TW_INVALID, "--delay: want 100ms or more");
 }
 
-/* What is shown, and how. */
+/* The state of the display. */
 struct top {
 	const struct config *c;
 	struct tw_http *session;
@@ -114,8 +114,8 @@ struct top {
 	char *node;
 	struct tw_top_rows rows;
 	unsigned level;
-	uint64_t at_ms;       /* when rows were asked for; 0: not yet */
-	struct tw_err failed; /* the last attempt to ask */
+	uint64_t at_ms;       /* time of the last rows; 0: none yet */
+	struct tw_err failed; /* time of the last attempt */
 };
 
 /* ---- asking ---- */
@@ -170,7 +170,7 @@ out:
 	return rc;
 }
 
-/* Of another level there is nothing to compare with. */
+/* After a change of level there are no rows to compare with. */
 static int ask_rows(struct top *t, bool same_level, struct tw_err *err)
 {
 	struct tw_http_answer a = { 0 };
@@ -237,8 +237,7 @@ static int run_batch(struct top *t, struct tw_err *err)
 		tw_buf_clear(&b);
 		if (failed < 0)
 			return -1;
-		/* A reader of a pipe is not to wait for more; one that is gone ends it.
-		 */
+		/* Flush for readers of a pipe. A failure ends the program. */
 		if (fflush(stdout) != 0)
 			return tw_fail(err, TW_IO, "cannot write");
 	}
@@ -255,7 +254,7 @@ static void scroll(struct top *t, ptrdiff_t by)
 	t->view.from = to < 0 ? 0 : (size_t)to > last ? last : (size_t)to;
 }
 
-/* True: another level, which is to be asked for. */
+/* Return true if the key selects another level. */
 static bool choose_level(struct top *t, int key)
 {
 	const char *at = key > 0 && key < 128 ? strchr(level_keys, key) : NULL;
@@ -267,7 +266,7 @@ static bool choose_level(struct top *t, int key)
 	return true;
 }
 
-/* False: end. *again: ask at once. */
+/* Return false to quit. *again: request new rows at once. */
 static bool take_key(struct top *t, int key, bool *again)
 {
 	const ptrdiff_t page =
@@ -289,7 +288,7 @@ static bool take_key(struct top *t, int key, bool *again)
 	return key != 'q' && key != 'Q';
 }
 
-/* What fails is shown above what there was, and tried again. */
+/* Show an error above the last rows, and try again later. */
 static void ask_again(struct top *t, bool same_level)
 {
 	struct tw_err err = { 0 };
@@ -346,7 +345,7 @@ static int show_on_screen(struct top *t, struct tw_err *err)
 	struct tw_screen *s = NULL;
 	int rc;
 
-	/* A wrong URL is told before the screen is cleared. */
+	/* Report a wrong URL before the screen is cleared. */
 	if (ask(t, false, err) < 0 || tw_screen_open(&s, err) < 0)
 		return -1;
 	t->view.color = true;
@@ -379,7 +378,7 @@ out:
 
 const struct tw_command tw_command_top = {
 	.name = "top",
-	.summary = "show what takes a machine's power",
+	.summary = "show the power of workloads, live",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -19,19 +19,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Seconds until the first word on how far it is, and between words. */
+/* Seconds until the first progress line, and between progress lines. */
 #define PATIENCE_S 5
 #define PROGRESS_S 2
 
 struct config {
 	struct tw_train_flags flags;
-	/* What they ask for. */
+	/* The job that the options describe. */
 	struct tw_train_job job;
-	bool keep; /* going until */
+	bool keep; /* --keep-until is given */
 	struct tw_until until;
 };
 
-/* What is published is what the zip has: with --model-db the whole pipeline. */
+/* With --model-db the zip gets the whole published pipeline. */
 static int publish(const struct tw_train_flags *f, struct tw_train_result *r,
 		   struct tw_err *err)
 {
@@ -56,7 +56,7 @@ out:
 	return rc;
 }
 
-/* How far it is, on stderr: results are for stdout. */
+/* Print progress on stderr; results go to stdout. */
 static void tell_step(void *arg, const struct tw_until_outcome *at,
 		      const struct tw_train_result *r, const struct tw_err *why)
 {
@@ -95,7 +95,7 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 	return rc;
 }
 
-/* When to say the next word, ns; several threads take turns. */
+/* Time of the next progress line, ns, shared by the threads. */
 struct progress {
 	uint64_t start;
 	_Atomic uint64_t next;

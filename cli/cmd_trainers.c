@@ -8,7 +8,7 @@
 
 #define LINE "%-33s %s\n"
 
-/* No options but those that every program has; nothing is kept. */
+/* Only the common options; the config is unused. */
 static const struct tw_opts opts = {
 	.program = "tallywatt trainers",
 	.summary = "List the trainers of this build.",

@@ -33,7 +33,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, models),
 	  .arg = "DIR|ZIP,..",
 	  .required = true,
-	  .help = "the models to judge" },
+	  .help = "models to evaluate" },
 	TW_OPT_ROW_REQUIRED(struct config, "input", input, "FILE",
 			    "by this Prometheus response, or table (CSV)"),
 	TEXT("machine", machine, "NAME", "which one, where the response holds several"),
@@ -52,7 +52,7 @@ static const struct tw_opt options[] = {
 
 static const struct tw_opts opts = {
 	.program = "tallywatt validate",
-	.summary = "Judge models by measurements.",
+	.summary = "Evaluate models against a recording.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -102,7 +102,7 @@ out:
 	return rc;
 }
 
-/* A model that cannot be read is told when it is judged. */
+/* Skip a model that cannot be read; the evaluation reports it. */
 static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_err *err)
 {
 	for (size_t i = 0; i < c->models.count; i++) {
@@ -120,7 +120,7 @@ static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_e
 	return 0;
 }
 
-/* Models that cannot be judged do not keep the others from it. */
+/* A model that fails does not stop the others. */
 static int judge(void *config, struct tw_err *err)
 {
 	struct config *c = config;
@@ -144,7 +144,10 @@ static int judge(void *config, struct tw_err *err)
 
 		if (judge_one(c, j, c->models.at[i], &out, list, &why) == 0)
 			continue;
-		/* The first is the reason; the others are told as they come. */
+		/*
+		 * The first failure becomes the error; each failure is printed when it
+		 * happens.
+		 */
 		if (err->code != TW_OK)
 			fprintf(stderr, "tallywatt validate: %s\n", why.text);
 		tw_fail(err, why.code, "%s", why.text);
@@ -176,7 +179,7 @@ static void release(void *config)
 
 const struct tw_command tw_command_validate = {
 	.name = "validate",
-	.summary = "judge models by measurements",
+	.summary = "evaluate models against a recording",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

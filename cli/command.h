@@ -2,10 +2,7 @@
 #ifndef TW_CLI_COMMAND_H
 #define TW_CLI_COMMAND_H
 
-/*
- * Commands of the program `tallywatt`: one file each, trainer/cmd_<name>.c, in the
- * array of cli/main.c.
- */
+/* The commands of `tallywatt`: a file each, cli/cmd_<name>.c, listed in cli/main.c. */
 
 #include <stddef.h>
 
@@ -14,29 +11,31 @@ struct tw_err;
 struct tw_opts;
 
 /*
- * What a command does between its options and its exit status. config is config_size
- * bytes, zeroed, then filled by opts; the steps go in this order, and each may be NULL
- * but work; between operands and check, options that are required must have come. What
- * fails is told in one line on stderr. Results go to stdout, which is flushed and checked
- * for all of them afterwards.
+ * The steps of a command after its options, in this order: operands, check, work,
+ * release. Each but work may be NULL. config is config_size zeroed bytes, which opts
+ * fill. Required options are checked after operands. A failure is printed in one line on
+ * stderr. Results go to stdout, which is flushed and checked afterwards.
  */
 struct tw_command {
 	const char *name;
 	const char *summary;
 	const struct tw_opts *opts;
 	size_t config_size;
-	/* Environment variables that older programs keep as files
-	 * (lib/program/kepler_key.h); ended by NULL. */
+	/*
+	 * Environment variables that the old programs read from files
+	 * (lib/program/kepler_key.h); ended by NULL.
+	 */
 	const char *const *old_keys;
-	/* What is left of argv, and lives as long: for opts that have operands. */
+	/* The operands of argv, which outlive the command. */
 	int (*operands)(void *config, char **operand, size_t count, struct tw_err *err);
-	int (*check)(void *config, struct tw_err *err); /* wrong use: exit status 2 */
-	int (*work)(void *config, struct tw_err *err);  /* failure: 1 */
-	/* What the steps left in config besides the options; after a failure too. */
+	int (*check)(void *config,
+		     struct tw_err *err); /* failure: wrong use, exit status 2 */
+	int (*work)(void *config, struct tw_err *err); /* failure: exit status 1 */
+	/* Free the results of the steps in config; called after a failure, too. */
 	void (*release)(void *config);
 };
 
-/* The only operand that there may be; "3 operands, want <what>" if there is not one. */
+/* The only operand. Any other number is an error: "3 operands, want <what>". */
 int tw_command_operand(char **operand, size_t count, const char *what, const char **out,
 		       struct tw_err *err);
 

@@ -72,7 +72,7 @@ void tw_evaluation_release(struct tw_evaluation *j)
 
 /* ---- rows as the model's training would have taken them ---- */
 
-/* What its group has, or more: metrics that the user named. */
+/* The features of the group, and metrics that the user named. */
 static struct tw_feature_group group_of(const struct tw_model_info *i)
 {
 	struct tw_feature_group g = *i->group;
@@ -115,7 +115,9 @@ static int find_isolator(const struct tw_evaluation *j, const struct tw_model_in
 	return tw_names_isolator(name != NULL ? name : TW_ISOLATOR_DEFAULT, out, err);
 }
 
-/* It learns from the very rows that it is applied to: no model is made of them. */
+/*
+ * The isolator is fitted to the rows that it is applied to: no model is trained on them.
+ */
 static int isolate(const struct tw_evaluation *j, const struct tw_isolator *it,
 		   const struct tw_model_info *i, struct tw_dataset *d,
 		   struct tw_err *err)
@@ -247,7 +249,7 @@ static void add_row(struct tw_buf *b, const char *workload, enum tw_component c,
 	tw_buf_adds(b, "\n");
 }
 
-/* What the model's own training says: the metadata's figure of the component. */
+/* The figure of the model's own validation, from its metadata. */
 static double trained_mae(const struct tw_power_model *p, enum tw_component c)
 {
 	for (size_t i = 0; i < tw_power_model_parts(p); i++)

@@ -18,10 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest path in an export. */
+/* Limit of a path in an export, with its NUL. */
 #define PATH_TEXT (8 * TW_MODEL_NAME_MAX)
 
-/* An export in the making. */
+/* The state of an export. */
 struct making {
 	const struct tw_export_args *args;
 	const struct tw_fileset *from;
@@ -35,7 +35,7 @@ static bool is_within(const struct tw_model_info *i, const struct tw_export_args
 	return isnan(a->max_mape_percent) || i->mape_percent <= a->max_mape_percent;
 }
 
-/* The models within the limits to the front, the others behind them. */
+/* Move the models within the limits to the front; return their number. */
 static size_t pick(struct tw_pipeline_models *m, const struct tw_export_args *a)
 {
 	size_t count = 0;
@@ -62,7 +62,7 @@ static int add_buf(struct making *x, const char *path, struct tw_buf *b,
 	return tw_fileset_take(&x->files, path, text, len, err);
 }
 
-/* A file of the pipeline as it is; one that is not there is left out. */
+/* Copy a file of the pipeline, if it exists. */
 static int carry(struct making *x, const char *path, struct tw_err *err)
 {
 	const struct tw_fileset_file *f = tw_fileset_find(x->from, path);
@@ -97,7 +97,7 @@ static int add_plot(struct making *x, const struct tw_model *m, const char *base
 	return add_buf(x, path, &b, err);
 }
 
-/* Of the components that draw any power. Counts what it makes in *count. */
+/* Add plots of the components with power above 0; count them in *count. */
 static int add_plots(struct making *x, const struct tw_model *m, const char *base,
 		     struct tw_card_plot *shown, size_t *count, struct tw_err *err)
 {
@@ -236,7 +236,7 @@ static int add_reports(struct making *x, const struct tw_export_report *r,
 	return add_buf(x, "README.md", &b, err);
 }
 
-/* Of the node types only those that a model is left of. */
+/* Keep only the node types of the remaining models. */
 static int add_whole(struct making *x, const struct tw_model *models, size_t count,
 		     struct tw_export_counts *counts, struct tw_err *err)
 {

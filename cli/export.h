@@ -20,8 +20,8 @@ struct tw_export_counts {
 };
 
 /*
- * From the pipeline's files (model-db/pipeline.h). *out must be empty; it is yours.
- * TW_NOTFOUND where no model is within the limits.
+ * pipeline: the files of a pipeline (model-db/pipeline.h). *out must be empty; it is
+ * yours. TW_NOTFOUND if no model is within the limits.
  */
 int tw_export(const struct tw_fileset *pipeline, const struct tw_export_args *a,
 	      struct tw_fileset *out, struct tw_export_counts *counts,

@@ -126,7 +126,10 @@ static void add_attrs(struct tw_buf *b, const struct tw_machine_spec *s)
 		tw_buf_addf(b, v[i] != 0 ? " %u |" : " - |", v[i]);
 }
 
-/* A link to a file of the model, where there is one. up: from where the text is. */
+/*
+ * Add a link to a file of the model, if it exists. up: relative path from the text to the
+ * top.
+ */
 static void add_link(const struct tw_export_report *r, const struct tw_model *m,
 		     const char *up, const char *suffix, const char *words,
 		     struct tw_buf *b)
@@ -197,8 +200,10 @@ static void add_limits(const struct tw_export_report *r, struct tw_buf *b)
 		       "time that the model did not see.\n\n");
 }
 
-/* The models of one source and output with those weights that clients compute with
- * themselves, or all of them. */
+/*
+ * Add the models of a source and output: only those whose weights clients compute with,
+ * or all.
+ */
 static void add_table(const struct tw_export_report *r, const struct tw_node_type *type,
 		      const struct tw_model *of, bool weights, struct tw_buf *b)
 {
@@ -266,7 +271,9 @@ static void add_node_types(const struct tw_export_report *r, struct tw_buf *b)
 	}
 }
 
-/* Models are in order of node type, group and error: the first of each group is best. */
+/*
+ * Models are sorted by node type, group and error: the first of each group is the best.
+ */
 static bool is_best(const struct tw_export_report *r, size_t i)
 {
 	const struct tw_model *m = &r->models[i], *before = m - 1;
@@ -292,7 +299,7 @@ static void add_curve(const struct tw_export_report *r, const struct tw_model *m
 	}
 }
 
-/* The best of each group, and the power curve of the best of all. */
+/* Add the best model of each group, and the power curve of the best of all. */
 static void add_best(const struct tw_export_report *r, size_t from, struct tw_buf *b)
 {
 	const struct tw_model *best = &r->models[from];

@@ -3,8 +3,8 @@
 #define TW_CLI_EXPORT_REPORT_H
 
 /*
- * The texts of an export: its README, and an error report for each node type, in the
- * layout of kepler-model-db.
+ * The README of an export and its error report for each node type, in the layout of
+ * kepler-model-db.
  */
 
 #include "model-db/model.h"
@@ -18,27 +18,28 @@ struct tw_node_type;
 struct tw_node_types;
 
 struct tw_export_args {
-	const char *name;        /* of the pipeline */
-	double max_mae_w;        /* leave models with larger errors out; NaN: none */
-	double max_mape_percent; /* an error that is not defined is not within it */
+	const char *name; /* name of the pipeline */
+	double max_mae_w; /* limits: models with larger errors are left out; NaN: no limit
+			   */
+	double max_mape_percent; /* an undefined error is above any limit */
 	const char *publisher;   /* or NULL */
 };
 
 struct tw_export_report {
 	const struct tw_export_args *args;
-	const struct tw_model *models; /* as tw_export_sort() leaves them */
+	const struct tw_model *models; /* sorted by tw_export_sort() */
 	size_t count, left_out;
 	const struct tw_node_types *types;
-	const struct tw_fileset *files; /* so far: what there is to link to */
+	const struct tw_fileset *files; /* the files so far, as targets of links */
 };
 
 /* "rapl-sysfs/AbsPower/BPFOnly/SGDRegressorTrainer_0". */
 void tw_export_base(const struct tw_model *m, char *out, size_t size);
 
-/* By source, output, node type, group, and error. */
+/* Sort by source, output, node type, group and error. */
 void tw_export_sort(struct tw_model *models, size_t count);
 
-/* The pipeline's node types that have a model here. *out must be empty; it is yours. */
+/* The node types of these models. *out must be empty; it is yours. */
 int tw_export_node_types(const struct tw_fileset *pipeline, const struct tw_model *models,
 			 size_t count, struct tw_node_types *out, struct tw_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tallywatt: one-shot commands over the same libraries as the daemons. */
+/* tallywatt: one command a run, on the libraries of the daemons. */
 #include "cli/command.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
@@ -35,7 +35,7 @@ static int print_help(void)
 	       "       tallywatt --help | --version\n"
 	       "How many watts a machine and its workloads use: data, models and "
 	       "answers.\n\n"
-	       "Commands (tallywatt COMMAND --help tells more):\n");
+	       "Commands (tallywatt COMMAND --help lists its options):\n");
 	for (size_t i = 0; i < TW_COUNT(commands); i++)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	return fflush(stdout) == 0 ? TW_EXIT_OK : TW_EXIT_FAILED;
@@ -46,11 +46,11 @@ int main(int argc, char **argv)
 	const struct tw_command *command;
 	struct tw_err err = { 0 };
 
-	/* Its default handler aborts. */
+	/* GSL's default error handler aborts. */
 	gsl_set_error_handler_off();
-	/* Large tables go back to the kernel once they are free, wherever they lay. */
+	/* Return freed large tables to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
-	/* A reader that goes away is an error to report, not a signal. */
+	/* A closed pipe is an error to report, not a signal. */
 	signal(SIGPIPE, SIG_IGN);
 
 	if (argc < 2) {

@@ -32,7 +32,7 @@ static double number_of(const json_t *w, const char *key)
 	return json_is_number(v) ? json_number_value(v) : 0;
 }
 
-/* The members by which levels tell their workloads apart. */
+/* The members that identify a workload, by level. */
 static char *key_of(const json_t *w)
 {
 	static const char *const parts[] = { "pid",          "serial", "cgroup_id",
@@ -54,7 +54,7 @@ static const char *first_of(const json_t *w, const char *const *keys)
 
 static char *id_of(const json_t *w)
 {
-	/* A process has the ids of what it is in, too. */
+	/* A process also has the ids of its cgroup, container and pod. */
 	static const char *const ids[] = { "pid",   "cgroup_id", "container_id",
 					   "vm_id", "pod_id",    NULL };
 
@@ -73,8 +73,10 @@ static char *name_of(const json_t *w)
 	return tw_buf_detach(&b, NULL);
 }
 
-/* Zones that are parts of others are not added up; a whole machine's only if no part is
- * told. */
+/*
+ * Do not add zones that are parts of others. Use the whole machine's zone only if no part
+ * is reported.
+ */
 struct sums {
 	double dynamic_w, idle_w, joules;
 	bool any;
@@ -206,7 +208,7 @@ void tw_top_rows_compare(struct tw_top_rows *r, struct tw_top_rows *before, doub
 			bsearch(&r->at[i], before->at, before->count, sizeof(*before->at),
 				by_key);
 
-		/* One that is new has used all of it since. */
+		/* A new workload has used all its CPU time since. */
 		r->at[i].cpu = (r->at[i].cpu_ms - (was != NULL ? was->cpu_ms : 0)) / 1e3 /
 			       wall_s;
 	}

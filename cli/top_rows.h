@@ -3,8 +3,8 @@
 #define TW_CLI_TOP_ROWS_H
 
 /*
- * What tw-collector answers to GET /api/v1/power, as rows to look at: `tallywatt top`.
- * Answers are foreign: nothing in them reaches a terminal but as text.
+ * Rows of `tallywatt top`, from the replies of tw-collector to GET /api/v1/power. Replies
+ * are foreign: their texts reach the terminal only as printable text.
  */
 
 #include <stdbool.h>
@@ -13,17 +13,17 @@
 
 struct tw_err;
 
-/* Watts of zones that are told apart; what is not known is NaN. */
+/* Watts by zone; NaN if unknown. */
 enum tw_top_zone { TW_TOP_PACKAGE, TW_TOP_DRAM, TW_TOP_GPU, TW_TOP_ZONES };
 
 struct tw_top_row {
-	char *key;  /* what it is the next time, too */
-	char *id;   /* pid, or the beginning of an id */
-	char *name; /* command, path of a cgroup, runtime, ... */
+	char *key;  /* identity across replies */
+	char *id;   /* pid, or the first characters of an id */
+	char *name; /* detail: command, cgroup path, runtime, ... */
 	double watts, dynamic_w, idle_w, joules;
 	double zone_w[TW_TOP_ZONES];
 	double cpu_ms;
-	double cpu; /* CPUs used since the last answer; NaN: not known */
+	double cpu; /* CPUs used since the last reply; NaN: unknown */
 	bool ended;
 };
 
@@ -31,8 +31,8 @@ struct tw_top_row {
 struct tw_top_rows {
 	struct tw_top_row *at;
 	size_t count;
-	double elapsed_s; /* what watts are the mean of */
-	bool estimated;   /* some are a model's */
+	double elapsed_s; /* interval of the mean watts */
+	bool estimated;   /* a model estimated some of them */
 };
 
 enum tw_top_sort {
@@ -47,16 +47,16 @@ enum tw_top_sort {
 /* "watts", "cpu", "joules", "time", "name", NULL. */
 extern const char *const tw_top_sort_names[];
 
-/* The answer for a level but node. *out must be all zero; it is yours. */
+/* Parse the reply for any level but node. *out must be all zero; it is yours. */
 int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
 		     struct tw_err *err);
 void tw_top_rows_release(struct tw_top_rows *r);
 
-/* CPUs that rows used in wall_s since before, which is sorted anew. */
+/* Compute the CPUs used in wall_s since before, which is sorted. */
 void tw_top_rows_compare(struct tw_top_rows *r, struct tw_top_rows *before,
 			 double wall_s);
 
-/* Largest first, names from A; ties by key. */
+/* Sort: largest first, names alphabetically, ties by key. */
 void tw_top_rows_sort(struct tw_top_rows *r, enum tw_top_sort by, bool reverse);
 
 #endif /* TW_CLI_TOP_ROWS_H */

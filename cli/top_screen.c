@@ -16,7 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Another screen, and no cursor; and back. */
+/* Switch to the alternate screen without a cursor, and back. */
 #define ENTER "\033[?1049h\033[?25l"
 #define LEAVE "\033[?25h\033[?1049l"
 
@@ -25,7 +25,7 @@ struct tw_screen {
 	sigset_t mask;
 	int signals;
 	bool entered;
-	char typed[64]; /* and not taken yet */
+	char typed[64]; /* read, but not yet consumed */
 	size_t typed_len;
 };
 
@@ -112,8 +112,10 @@ void tw_screen_size(const struct tw_screen *s, size_t *columns, size_t *lines)
 	*lines = w.ws_row;
 }
 
-/* From the top left on; what is below the last line goes. No newline at the end: it
- * would scroll. */
+/*
+ * Draw from the top left and clear the rest. The last line has no newline, because it
+ * would scroll.
+ */
 int tw_screen_draw(struct tw_screen *s, const struct tw_buf *text, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
@@ -136,7 +138,7 @@ out:
 	return rc;
 }
 
-/* Stopped, then gone on with. False: the terminal is gone. */
+/* Stop the process until SIGCONT. False: the terminal is gone. */
 static bool stop(struct tw_screen *s)
 {
 	struct tw_err err = { 0 };
@@ -157,7 +159,7 @@ static enum tw_screen_event take_signal(struct tw_screen *s)
 	return info.ssi_signo == SIGWINCH ? TW_SCREEN_RESIZED : TW_SCREEN_END;
 }
 
-/* The first key of what was typed, and how many bytes it is. */
+/* Decode the first key, and its number of bytes. */
 static int key_of(const char *text, size_t len, size_t *bytes)
 {
 	static const struct {
@@ -175,13 +177,13 @@ static int key_of(const char *text, size_t len, size_t *bytes)
 	*bytes = 1;
 	if (text[0] != '\033')
 		return (unsigned char)text[0];
-	/* One that is not known is what is there up to the next. */
+	/* Skip an unknown escape sequence up to the next ESC. */
 	while (*bytes < len && text[*bytes] != '\033')
 		(*bytes)++;
 	return TW_KEY_OTHER;
 }
 
-/* There is something typed. */
+/* Input is available. */
 static int take_key(struct tw_screen *s)
 {
 	size_t bytes;

@@ -3,8 +3,8 @@
 #define TW_CLI_TOP_SCREEN_H
 
 /*
- * A terminal that is drawn over and read key by key. What it was before is put back at
- * the end, at a signal that ends the program, and while it is stopped (^Z).
+ * A terminal in raw mode: drawn as a whole, read by key. Its settings are restored at the
+ * end, at a fatal signal, and while the program is stopped (^Z).
  */
 
 #include <stdbool.h>
@@ -19,23 +19,23 @@ enum tw_screen_event {
 	TW_SCREEN_TIMEOUT,
 	TW_SCREEN_KEY,
 	TW_SCREEN_RESIZED,
-	TW_SCREEN_END, /* a signal, or the end of the terminal */
+	TW_SCREEN_END, /* a signal, or the terminal closed */
 };
 
-/* Arrows and the like, as keys. */
+/* Escape sequences as keys. */
 enum { TW_KEY_UP = 256, TW_KEY_DOWN, TW_KEY_PAGE_UP, TW_KEY_PAGE_DOWN, TW_KEY_OTHER };
 
-/* Of standard input and output. *out is yours: tw_screen_close(). */
+/* Open the terminal of stdin and stdout. *out is yours: tw_screen_close(). */
 int tw_screen_open(struct tw_screen **out, struct tw_err *err);
 void tw_screen_close(struct tw_screen *s); /* NULL is fine */
 
-/* As it is now; 80 and 24 where the terminal does not know. */
+/* The current size; 80 by 24 if the terminal does not report it. */
 void tw_screen_size(const struct tw_screen *s, size_t *columns, size_t *lines);
 
-/* Show this, and nothing else. */
+/* Replace the contents of the screen. */
 int tw_screen_draw(struct tw_screen *s, const struct tw_buf *text, struct tw_err *err);
 
-/* Until something happens, at most wait_ms. */
+/* Wait for a key or an event, at most wait_ms. */
 enum tw_screen_event tw_screen_wait(struct tw_screen *s, uint64_t wait_ms, int *key);
 
 #endif /* TW_CLI_TOP_SCREEN_H */

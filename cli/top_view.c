@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Columns of a terminal from which on all figures are shown. */
+/* Columns from which on all figures fit. */
 #define WIDE 110
 #define ID_COLUMNS 12
 #define INVERSE "\033[7m"
@@ -17,7 +17,7 @@
 
 /* ---- text ---- */
 
-/* The code point at p, and its bytes; 0 bytes: no UTF-8. */
+/* Decode the code point at p; 0 bytes: not UTF-8. */
 static uint32_t decode(const unsigned char *p, size_t *bytes)
 {
 	const size_t n = p[0] < 0x80   ? 1
@@ -38,7 +38,7 @@ static uint32_t decode(const unsigned char *p, size_t *bytes)
 	return c;
 }
 
-/* What moves the cursor, turns the direction of text round, or cannot be seen. */
+/* Control, bidirectional and invisible characters. */
 static bool is_printable(uint32_t c)
 {
 	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && c != 0xad &&
@@ -47,7 +47,7 @@ static bool is_printable(uint32_t c)
 	       c != 0xfeff && !(c >= 0xfff0 && c <= 0xfffb) && c < 0xe0000;
 }
 
-/* Columns: East Asian wide characters and emoji take two. */
+/* Width in columns: East Asian wide characters and emoji take two. */
 static size_t width_of(uint32_t c)
 {
 	return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
@@ -82,8 +82,10 @@ size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns)
 	return used;
 }
 
-/* What was there before goes first: behind a line that is full it would be its last
- * character. */
+/*
+ * Clear the line before writing it: clearing after a full line would erase its last
+ * character.
+ */
 static void begin_line(struct tw_buf *b, const struct tw_top_view *v)
 {
 	tw_buf_adds(b, v->color ? "\033[K" : "");
@@ -96,7 +98,7 @@ static void add_line(struct tw_buf *b, const struct tw_top_view *v, const char *
 	tw_buf_adds(b, "\n");
 }
 
-/* Whether there is room for what not everybody needs, beside names. */
+/* Whether there is room for the optional columns. */
 static bool is_wide(const struct tw_top_view *v)
 {
 	return v->columns == 0 || v->columns >= WIDE;
@@ -104,7 +106,7 @@ static bool is_wide(const struct tw_top_view *v)
 
 /* ---- the machine ---- */
 
-/* "package 12.3 W (fake)": of each kind, dies and sockets together. */
+/* "package 12.3 W (fake)": the sum by kind of zone, over dies and sockets. */
 static void add_node_zones(struct tw_buf *b, const json_t *zones)
 {
 	const char *done = "";
@@ -139,7 +141,7 @@ static void add_node_zones(struct tw_buf *b, const json_t *zones)
 		tw_buf_adds(b, "no meter tells its power");
 }
 
-/* An estimate is never shown without saying so. */
+/* Mark estimates. */
 static void add_models(struct tw_buf *b, const json_t *models)
 {
 	const json_t *m, *mae;
@@ -199,7 +201,7 @@ static void add_figure(struct tw_buf *b, double value, int width, int decimals)
 		tw_buf_addf(b, " %*.*f", width, decimals, value);
 }
 
-/* As top's: minutes, seconds, hundredths. */
+/* The format of top: minutes, seconds, hundredths. */
 static void add_time(struct tw_buf *b, double ms)
 {
 	const double s = ms / 1e3;

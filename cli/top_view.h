@@ -2,43 +2,41 @@
 #ifndef TW_CLI_TOP_VIEW_H
 #define TW_CLI_TOP_VIEW_H
 
-/*
- * The picture that `tallywatt top` shows: lines of text, no longer than they may be.
- */
+/* The screen of `tallywatt top` as lines of text of limited width. */
 
 #include "cli/top_rows.h"
 
 struct tw_buf;
 struct tw_err;
 
-/* Lines above the rows: the machine, keys or a message, the names of columns. */
+/* Lines above the rows: node power, keys or a message, column names. */
 #define TW_TOP_HEAD 3
 
 struct tw_top_view {
-	const char *node;    /* what the machine draws: tw_top_node_line() */
+	const char *node;    /* node power: tw_top_node_line() */
 	const char *level;   /* "process" */
-	const char *message; /* a line in place of keys, or NULL */
+	const char *message; /* message instead of the keys, or NULL */
 	enum tw_top_sort by;
 	bool reverse;
-	size_t from;    /* the first row that is shown */
-	size_t columns; /* of the terminal; 0: lines are as long as they are */
-	size_t lines;   /* with the head; 0: all */
+	size_t from;    /* the first visible row */
+	size_t columns; /* width of the terminal; 0: unlimited */
+	size_t lines;   /* height with the head; 0: all rows */
 	bool color;
 };
 
 /*
- * What the machine draws, of the answer for level node: "vm: package 12.3 W (fake), ..";
- * estimates say so, and with what error. *out is yours (free()).
+ * The line of node power, from the reply for level node: "vm: package 12.3 W (fake), ..".
+ * An estimate is marked, with its error. *out is yours (free()).
  */
 int tw_top_node_line(const char *data, size_t len, char **out, struct tw_err *err);
 
-/* Appended to b, a newline after each line; failures stick to it. */
+/* Append the lines to b, each with a newline. b keeps a failure. */
 void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
 		 struct tw_buf *b);
 
 /*
- * text as a terminal may have it, at most so many columns (0: no limit): what is no
- * printable character is '?'. Returns the columns it takes.
+ * Append text for a terminal, at most so many columns (0: no limit). '?' replaces bytes
+ * that are not printable. Returns the number of columns.
  */
 size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns);
 

@@ -53,18 +53,18 @@ static const struct tw_opt options[] = {
 	  .fallback = TW_ISOLATOR_DEFAULT,
 	  .offset = offsetof(struct tw_train_flags, isolator),
 	  .arg = "NAME",
-	  .help = "what tells the workloads' power from the rest" },
+	  .help = "isolator of DynPower models" },
 	TW_ISOLATION_OPTS(struct tw_train_flags),
 	{ .name = "model-db",
 	  .env = "TW_MODEL_DB",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_train_flags, model_db),
 	  .arg = "DIR",
-	  .help = "publish in this model database" },
+	  .help = "publish to this model database" },
 	{ .name = "replace",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, replace),
-	  .help = "replace the whole pipeline; else add to it" },
+	  .help = "replace the pipeline instead of adding to it" },
 	TEXT("output", output, "FILE", "write the pipeline as a zip"),
 	TEXT("origin", origin, "TEXT", "where the data is from; else the file's name"),
 	TEXT("machine", machine, "NAME",
@@ -90,7 +90,7 @@ static const struct tw_opt options[] = {
 	{ .name = "shuffled",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, shuffled),
-	  .help = "judge by shuffled rows too, to compare with others' figures" },
+	  .help = "report errors of shuffled rows, too, for comparison" },
 	TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),
 	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics),
 };
@@ -104,7 +104,7 @@ const struct tw_opts tw_train_opts = {
 
 /* ---- what to do ---- */
 
-/* The names given for an output type: its own, else those for both, else all. */
+/* The trainers of an output type: its own option, else --trainers, else all. */
 static int list_trainers(const char *own, const char *both, struct tw_strs *out,
 			 struct tw_err *err)
 {
@@ -135,7 +135,7 @@ static void set_figure(uint32_t *out, uint32_t given)
 		*out = given;
 }
 
-/* What the flags say goes before what --spec says. */
+/* Flags override --spec. */
 static int set_spec(const struct tw_train_flags *f, struct tw_machine_spec *s,
 		    struct tw_err *err)
 {

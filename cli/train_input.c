@@ -16,7 +16,7 @@
 
 #define SPEC_MAX 65536
 
-/* The last part of a path. */
+/* The file name of a path. */
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -34,8 +34,8 @@ static int keep_name(struct tw_train_input *in, const char *name, size_t len,
 }
 
 /*
- * Take NAME= off a file's text; *name is NULL where there is none. What is behind a '/'
- * is no name.
+ * Split NAME= from a file's text; *name is NULL without it. A text with '/' before '='
+ * has no name.
  */
 static int split_name(struct tw_train_input *in, const char *text, const char **name,
 		      const char **path, struct tw_err *err)
@@ -111,7 +111,7 @@ static int find_group(struct tw_train_input *in, const char *text,
 	return 0;
 }
 
-/* The last table's rows go to an earlier one of its group, if there is one. */
+/* Append the rows of the last table to an earlier table of its group, if any. */
 static int join_group(struct tw_train_input *in, struct tw_err *err)
 {
 	struct tw_train_table *last = &in->table[in->tables - 1], *t = in->table;
@@ -155,7 +155,7 @@ int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 		base = base_name(path);
 		if (keep_name(in, base, strlen(base), &t->origin, err) < 0)
 			return -1;
-		/* Counted first: what a failed read leaves is released too. */
+		/* Count the entry first, so that a failed read is released, too. */
 		in->tables++;
 		if (tw_csv_load(path, d, err) < 0)
 			return -1;

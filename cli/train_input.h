@@ -3,8 +3,8 @@
 #define TW_CLI_TRAIN_INPUT_H
 
 /*
- * What `tallywatt train` reads: Prometheus responses, or tables that were extracted
- * before, and what the machines are that were measured.
+ * The input of `tallywatt train`: Prometheus responses, or extracted tables, and the
+ * specs of the measured machines.
  */
 
 #include "lib/field/dataset.h"
@@ -16,32 +16,32 @@ struct tw_err;
 struct tw_prom;
 struct tw_thirdparty;
 
-/* All zero bytes is nothing. */
+/* All zero bytes is empty. */
 struct tw_train_input {
 	struct tw_train_response *response;
-	struct tw_prom **prom; /* of the responses */
+	struct tw_prom **prom; /* names of the responses' files */
 	size_t responses;
-	struct tw_dataset *data; /* of the tables */
+	struct tw_dataset *data; /* names of the tables' files */
 	struct tw_train_table *table;
 	size_t tables;
-	struct tw_train_spec *spec; /* of named machines */
+	struct tw_train_spec *spec; /* specs of named machines */
 	size_t specs;
-	struct tw_strs names; /* of machines and files */
+	struct tw_strs names; /* names of machines and files */
 	struct tw_workloads workloads;
-	const struct tw_thirdparty *thirdparty; /* set by who fills it; or NULL */
+	const struct tw_thirdparty *thirdparty; /* set by the caller; or NULL */
 };
 
 /*
- * Each of files is PATH or MACHINE=PATH. *in is yours, on failure too; so with the
- * others.
+ * Read files, each PATH or MACHINE=PATH. *in is yours, also after a failure, as in the
+ * functions below.
  */
 int tw_train_input_responses(struct tw_train_input *in, const struct tw_strs *files,
 			     struct tw_err *err);
 
 /*
- * Each of files is PATH or GROUP=PATH; where it names no group, `group` (may be NULL)
- * holds. Several of a group become one table, in order of time. Features of a group that
- * a table lacks are told in warnings, a line each.
+ * Read tables, each PATH or GROUP=PATH; `group` (may be NULL) is the default. Tables of
+ * one group become one table in order of time. A warning names features of a group that a
+ * table lacks.
  */
 int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 		       const struct tw_energy_source *source,
@@ -49,8 +49,8 @@ int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 		       struct tw_err *err);
 
 /*
- * Each of files is PATH or MACHINE=PATH, with "here" for this machine. Without a name it
- * is of the one machine that there is: *one, which is left as it was where there is none.
+ * Read specs, each PATH or MACHINE=PATH; the path "here" is this machine. A spec without
+ * a name is that of the only machine, *one, which is unchanged without such a spec.
  */
 int tw_train_input_specs(struct tw_train_input *in, const struct tw_strs *files,
 			 struct tw_machine_spec *one, struct tw_err *err);
