@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
 
+#include "lib/core/array.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -18,8 +20,7 @@ static const char *const names[] = {
 	[TW_DENIED] = "denied",
 };
 
-_Static_assert(sizeof(names) / sizeof(names[0]) == TW_CODE_COUNT,
-	       "every tw_code needs a name");
+_Static_assert(TW_COUNT(names) == TW_CODE_COUNT, "every tw_code needs a name");
 
 static enum tw_code code_from_errno(int errnum)
 {

@@ -3,13 +3,16 @@
 
 #include "lib/core/err.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -226,4 +229,283 @@ int tw_name_check(const char *what, const char *name, size_t len, struct tw_err 
 		       "%s '%s': want 1 to %d letters, digits, '-', '_', '+', ':', '@' "
 		       "and '.', which is not the first",
 		       what, shown, NAME_MAX_BYTES);
+}
+
+#define PATH_TEXT 4096
+
+/* The directory that a path is in: "." for a bare name. */
+static int sync_parent(const char *path, struct tw_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_TEXT];
+	size_t len;
+
+	if (slash == NULL)
+		return tw_dir_sync(".", err);
+	len = slash == path ? 1 : (size_t)(slash - path);
+	if (len >= sizeof(dir))
+		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	return tw_dir_sync(dir, err);
+}
+
+/* To rename over a device or a link would take it away from everybody. */
+static int check_replaceable(const char *path, struct tw_err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return tw_fail(err, TW_INVALID,
+			       "cannot replace '%s': it is not a regular file", path);
+	return 0;
+}
+
+/* The process id is not enough: in a container it is 1 each time. */
+static int name_neighbour(const char *path, char **out, struct tw_err *err)
+{
+	uint64_t chance;
+	char *name = NULL;
+
+	if (strlen(path) >= PATH_TEXT)
+		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
+	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+		return tw_fail_errno(err, errno, "cannot name a file beside '%s'", path);
+	if (asprintf(&name, "%s.%ld-%016" PRIx64 ".tmp", path, (long)getpid(), chance) <
+	    0)
+		return tw_fail(err, TW_NOMEM, "'%s'", path);
+	*out = name;
+	return 0;
+}
+
+int tw_replace_open(struct tw_replace *r, const char *path, struct tw_err *err)
+{
+	struct tw_replace opened = { .fd = -1 };
+	int rc = -1;
+
+	if (check_replaceable(path, err) < 0 ||
+	    name_neighbour(path, &opened.tmp, err) < 0)
+		goto out;
+	opened.path = strdup(path);
+	if (opened.path == NULL) {
+		tw_fail(err, TW_NOMEM, "'%s'", path);
+		goto out;
+	}
+	opened.fd = open(opened.tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			 0644);
+	if (opened.fd < 0) {
+		tw_fail_errno(err, errno, "cannot create '%s'", opened.tmp);
+		goto out;
+	}
+
+	*r = opened;
+	opened = (struct tw_replace){ .fd = -1 };
+	rc = 0;
+out:
+	free(opened.path);
+	free(opened.tmp);
+	return rc;
+}
+
+int tw_replace_write(struct tw_replace *r, const void *data, size_t len,
+		     struct tw_err *err)
+{
+	return tw_fd_write(r->fd, data, len, r->tmp, err);
+}
+
+int tw_replace_commit(struct tw_replace *r, struct tw_err *err)
+{
+	int fd = r->fd, rc = -1;
+
+	r->fd = -1;
+	if (fsync(fd) < 0) {
+		tw_fail_errno(err, errno, "cannot write '%s'", r->tmp);
+		close(fd);
+		goto out;
+	}
+	if (close(fd) < 0) {
+		tw_fail_errno(err, errno, "cannot close '%s'", r->tmp);
+		goto out;
+	}
+	if (rename(r->tmp, r->path) < 0) {
+		tw_fail_errno(err, errno, "cannot replace '%s'", r->path);
+		goto out;
+	}
+	r->tmp[0] = '\0'; /* it has its name */
+	if (sync_parent(r->path, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_replace_abort(r);
+	return rc;
+}
+
+void tw_replace_abort(struct tw_replace *r)
+{
+	if (r->tmp == NULL)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->tmp[0] != '\0')
+		unlink(r->tmp);
+	free(r->path);
+	free(r->tmp);
+	*r = (struct tw_replace){ 0 };
+}
+
+int tw_file_replace(const char *path, const void *data, size_t len, struct tw_err *err)
+{
+	struct tw_replace r = { 0 };
+
+	if (tw_replace_open(&r, path, err) < 0)
+		return -1;
+	if (tw_replace_write(&r, data, len, err) < 0) {
+		tw_replace_abort(&r);
+		return -1;
+	}
+	return tw_replace_commit(&r, err);
+}
+
+/* Deepest tree that is removed; each level holds a descriptor. */
+#define TREE_DEPTH_MAX 64
+
+static int make_one(const char *path, struct tw_err *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0755) == 0 ||
+	    (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+		return 0;
+	return tw_fail_errno(err, errno, "cannot make directory '%s'", path);
+}
+
+int tw_dir_make(const char *path, struct tw_err *err)
+{
+	char *copy = strdup(path);
+	int rc = -1;
+
+	if (copy == NULL)
+		return tw_fail(err, TW_NOMEM, "directory '%s'", path);
+	for (char *p = copy + 1; copy[0] != '\0' && *p != '\0'; p++) {
+		if (*p != '/' || p[-1] == '/')
+			continue;
+		*p = '\0';
+		if (make_one(copy, err) < 0)
+			goto out;
+		*p = '/';
+	}
+	if (make_one(copy, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(copy);
+	return rc;
+}
+
+int tw_dir_sync(const char *path, struct tw_err *err)
+{
+	int fd, rc = -1;
+
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		tw_fail_errno(err, errno, "cannot open '%s'", path);
+		goto out;
+	}
+	/* Some file systems cannot sync a directory and say EINVAL: nothing to be done.
+	 */
+	if (fsync(fd) < 0 && errno != EINVAL) {
+		tw_fail_errno(err, errno, "cannot sync '%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int remove_at(int dirfd, const char *name, int depth, struct tw_err *err);
+
+/* Takes fd over. */
+static int remove_children(int fd, const char *name, int depth, struct tw_err *err)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *e;
+	int rc = -1;
+
+	if (dir == NULL) {
+		tw_fail_errno(err, errno, "cannot read directory '%s'", name);
+		close(fd);
+		return -1;
+	}
+	while ((errno = 0, e = readdir(dir)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (remove_at(fd, e->d_name, depth + 1, err) < 0)
+			goto out;
+	}
+	if (errno != 0) {
+		tw_fail_errno(err, errno, "cannot read directory '%s'", name);
+		goto out;
+	}
+	rc = 0;
+out:
+	closedir(dir);
+	return rc;
+}
+
+static int remove_at(int dirfd, const char *name, int depth, struct tw_err *err)
+{
+	int fd;
+
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return tw_fail_errno(err, errno, "cannot remove '%s'", name);
+	if (depth >= TREE_DEPTH_MAX)
+		return tw_fail(err, TW_INVALID, "directory '%s' is too deep to remove",
+			       name);
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return tw_fail_errno(err, errno, "cannot open '%s'", name);
+	if (remove_children(fd, name, depth, err) < 0)
+		return -1;
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return tw_fail_errno(err, errno, "cannot remove '%s'", name);
+	return 0;
+}
+
+int tw_tree_remove(const char *path, struct tw_err *err)
+{
+	return remove_at(AT_FDCWD, path, 0, err);
+}
+
+int tw_path_join(char **out, struct tw_err *err, ...)
+{
+	size_t len = 0, at = 0;
+	const char *part;
+	va_list ap;
+	char *path;
+
+	va_start(ap, err);
+	while ((part = va_arg(ap, const char *)) != NULL)
+		len += strlen(part) + 1;
+	va_end(ap);
+
+	path = malloc(len + 1);
+	if (path == NULL)
+		return tw_fail(err, TW_NOMEM, "path of %zu bytes", len);
+	va_start(ap, err);
+	while ((part = va_arg(ap, const char *)) != NULL) {
+		size_t n = strlen(part);
+
+		if (at > 0 && path[at - 1] != '/')
+			path[at++] = '/';
+		memcpy(path + at, part, n);
+		at += n;
+	}
+	va_end(ap);
+	path[at] = '\0';
+	*out = path;
+	return 0;
 }
