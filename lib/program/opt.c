@@ -1,14 +1,288 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/program/opt.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "lib/program/opt_file.h"
-#include "lib/program/opt_value.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
+#include "lib/core/strs.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#define CONFIG_BYTES_MAX ((size_t)1 << 20)
+
+/* Text between two places of the file. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct span trim(struct span s)
+{
+	while (s.len > 0 && is_blank(s.at[0])) {
+		s.at++;
+		s.len--;
+	}
+	while (s.len > 0 && is_blank(s.at[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+static bool is_option(const struct tw_opts *o, struct span name)
+{
+	for (size_t i = 0; i < o->count; i++)
+		if (strlen(o->opt[i].name) == name.len &&
+		    memcmp(o->opt[i].name, name.at, name.len) == 0)
+			return true;
+	return false;
+}
+
+static int take_line(struct span line, const struct tw_opts *o, struct tw_strs *out,
+		     struct tw_err *err)
+{
+	const char *equals;
+	struct span name, value;
+
+	line = trim(line);
+	if (line.len == 0 || line.at[0] == '#')
+		return 0;
+	equals = memchr(line.at, '=', line.len);
+	if (equals == NULL)
+		return tw_fail(err, TW_PARSE, "want 'name = value'");
+	name = trim((struct span){ line.at, (size_t)(equals - line.at) });
+	value = trim(
+		(struct span){ equals + 1, line.len - (size_t)(equals + 1 - line.at) });
+	if (!is_option(o, name))
+		return tw_fail(err, TW_INVALID, "no option '%.*s'",
+			       (int)(name.len < 64 ? name.len : 64), name.at);
+	if (tw_strs_add(out, name.at, name.len, err) < 0)
+		return -1;
+	if (tw_opt_file_find(out, out->at[out->count - 1]) != NULL)
+		return tw_fail(err, TW_INVALID, "option '%s' is there twice",
+			       out->at[out->count - 1]);
+	return tw_strs_add(out, value.at, value.len, err);
+}
+
+int tw_opt_file_parse(const char *path, const char *data, size_t len,
+		      const struct tw_opts *o, struct tw_strs *out, struct tw_err *err)
+{
+	struct tw_strs list = { 0 };
+	size_t at = 0;
+
+	for (size_t number = 1; at < len; number++) {
+		const char *end = memchr(data + at, '\n', len - at);
+		size_t n = end != NULL ? (size_t)(end - (data + at)) : len - at;
+
+		if (take_line((struct span){ data + at, n }, o, &list, err) < 0) {
+			tw_strs_clear(&list);
+			return tw_err_wrap(err, "%s:%zu", path, number);
+		}
+		at += n + 1;
+	}
+	*out = list;
+	return 0;
+}
+
+int tw_opt_file_read(const char *path, const struct tw_opts *o, struct tw_strs *out,
+		     struct tw_err *err)
+{
+	char *data = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (tw_file_read(path, CONFIG_BYTES_MAX, &data, &len, err) < 0 ||
+	    tw_opt_file_parse(path, data, len, o, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(data);
+	return rc;
+}
+
+const char *tw_opt_file_find(const struct tw_strs *file, const char *name)
+{
+	for (size_t i = 0; i + 1 < file->count; i += 2)
+		if (strcmp(file->at[i], name) == 0)
+			return file->at[i + 1];
+	return NULL;
+}
+
+static void *field(const struct tw_opt *x, void *config)
+{
+	return (char *)config + x->offset;
+}
+
+static const void *const_field(const struct tw_opt *x, const void *config)
+{
+	return (const char *)config + x->offset;
+}
+
+static bool is_list(const struct tw_opt *x)
+{
+	return x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
+}
+
+static int set_bool(const char *text, bool *out, struct tw_err *err)
+{
+	static const char *const yes[] = { "yes", "true", "1", "on" };
+	static const char *const no[] = { "no", "false", "0", "off" };
+
+	for (size_t i = 0; i < TW_COUNT(yes); i++) {
+		/* The old programs' files have "True". */
+		if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+			*out = strcasecmp(text, yes[i]) == 0;
+			return 0;
+		}
+	}
+	return tw_fail(err, TW_INVALID, "'%.64s' is neither yes nor no", text);
+}
+
+static int set_text(const char *text, char **out, struct tw_err *err)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL)
+		return tw_fail(err, TW_NOMEM, "text of %zu bytes", strlen(text));
+	free(*out);
+	*out = copy;
+	return 0;
+}
+
+/* "ADDR:PORT", "[ADDR]:PORT", ":PORT"; whether ADDR can be bound shows when it is. */
+static int set_listen(const char *text, char **out, struct tw_err *err)
+{
+	const char *colon = strrchr(text, ':');
+	struct tw_err unused = { 0 };
+	bool bracketed, plain;
+	uint32_t port;
+
+	if (colon == NULL || tw_parse_u32(colon + 1, 0, 65535, &port, &unused) < 0)
+		return tw_fail(err, TW_INVALID, "'%.64s' is not ADDR:PORT", text);
+	bracketed = colon - text > 2 && text[0] == '[' && colon[-1] == ']';
+	plain = strcspn(text, ":[]") == (size_t)(colon - text);
+	if (!bracketed && !plain)
+		return tw_fail(err, TW_INVALID, "'%.64s' is not ADDR:PORT", text);
+	return set_text(text, out, err);
+}
+
+static int set_choice(const struct tw_opt *x, const char *text, unsigned *out,
+		      struct tw_err *err)
+{
+	char known[128] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; x->choices[i] != NULL; i++) {
+		if (strcmp(x->choices[i], text) == 0) {
+			*out = i;
+			return 0;
+		}
+		if (used < sizeof(known))
+			used += (size_t)snprintf(known + used, sizeof(known) - used,
+						 "%s%s", i > 0 ? ", " : "",
+						 x->choices[i]);
+	}
+	return tw_fail(err, TW_INVALID, "'%.64s' is none of %s", text, known);
+}
+
+int tw_opt_set(const struct tw_opt *x, const char *text, void *config, struct tw_err *err)
+{
+	void *at = field(x, config);
+
+	switch (x->type) {
+	case TW_OPT_BOOL:
+		return set_bool(text, at, err);
+	case TW_OPT_U32:
+		return tw_parse_u32(text, x->min, x->max != 0 ? x->max : UINT32_MAX, at,
+				    err);
+	case TW_OPT_DURATION_MS:
+		return tw_parse_duration_ms(text, at, err);
+	case TW_OPT_SIZE_BYTES:
+		return tw_parse_size_bytes(text, at, err);
+	case TW_OPT_LISTEN:
+		return set_listen(text, at, err);
+	case TW_OPT_CHOICE:
+		return set_choice(x, text, at, err);
+	case TW_OPT_LIST:
+		return tw_strs_split(at, text, err);
+	case TW_OPT_TEXTS:
+		return tw_strs_adds(at, text, err);
+	case TW_OPT_TEXT:
+		break;
+	}
+	return set_text(text, at, err);
+}
+
+static bool is_given(const struct tw_opt *x, const void *config)
+{
+	const void *at = const_field(x, config);
+
+	return is_list(x) ? ((const struct tw_strs *)at)->count > 0
+			  : *(char *const *)at != NULL;
+}
+
+static void print_list(const char *name, const struct tw_strs *l, FILE *out)
+{
+	fprintf(out, l->count > 0 ? "%s = " : "# %s =", name);
+	for (size_t i = 0; i < l->count; i++)
+		fprintf(out, "%s%s", i > 0 ? "," : "", l->at[i]);
+	fprintf(out, "\n");
+}
+
+static void print_setting(const struct tw_opt *x, const void *config, FILE *out)
+{
+	const void *at = const_field(x, config);
+
+	switch (x->type) {
+	case TW_OPT_BOOL:
+		fprintf(out, "%s = %s\n", x->name, *(const bool *)at ? "yes" : "no");
+		break;
+	case TW_OPT_U32:
+		fprintf(out, "%s = %" PRIu32 "\n", x->name, *(const uint32_t *)at);
+		break;
+	case TW_OPT_DURATION_MS:
+		fprintf(out, "%s = %" PRIu64 "ms\n", x->name, *(const uint64_t *)at);
+		break;
+	case TW_OPT_SIZE_BYTES:
+		fprintf(out, "%s = %" PRIu64 "\n", x->name, *(const uint64_t *)at);
+		break;
+	case TW_OPT_CHOICE:
+		fprintf(out, "%s = %s\n", x->name, x->choices[*(const unsigned *)at]);
+		break;
+	case TW_OPT_LIST:
+	case TW_OPT_TEXTS:
+		print_list(x->name, at, out);
+		break;
+	case TW_OPT_TEXT:
+	case TW_OPT_LISTEN:
+		if (*(char *const *)at != NULL)
+			fprintf(out, "%s = %s\n", x->name, *(char *const *)at);
+		else
+			fprintf(out, "# %s =\n", x->name);
+		break;
+	}
+}
+
+static void release_value(const struct tw_opt *x, void *config)
+{
+	char **text = field(x, config);
+
+	if (is_list(x))
+		tw_strs_clear(field(x, config));
+	if (x->type != TW_OPT_TEXT && x->type != TW_OPT_LISTEN)
+		return;
+	free(*text);
+	*text = NULL;
+}
 
 /* What getopt_long() returns for the options that every program has. */
 enum {
@@ -35,7 +309,7 @@ static const struct option common[] = {
 	{ "check-config", no_argument, NULL, OPT_CHECK_CONFIG },
 };
 
-#define COMMON (sizeof(common) / sizeof(common[0]))
+#define COMMON (TW_COUNT(common))
 
 /* The table as getopt_long() wants it. */
 static struct option *long_options(const struct tw_opts *o)
@@ -108,7 +382,7 @@ static int take_flag(const struct tw_opt *x, const char *text, const char **flag
 		     void *config, struct tw_err *err)
 {
 	*flag = text;
-	if (tw_opt_adds(x) && tw_opt_set(x, text, config, err) < 0)
+	if (is_list(x) && tw_opt_set(x, text, config, err) < 0)
 		return tw_err_wrap(err, "--%s", x->name);
 	return 0;
 }
@@ -197,7 +471,7 @@ static void print_help(const struct tw_opts *o)
 	       o->summary);
 	for (size_t i = 0; i < o->count; i++)
 		print_option(width, &o->opt[i]);
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(always); i++)
 		print_option(width, &always[i]);
 	puts("\nA flag goes before the environment, that before the file, that before "
 	     "[the "
@@ -211,7 +485,7 @@ static int set_one(const struct tw_opt *x, const char *flag, const char *file,
 	const char *env = x->env != NULL ? getenv(x->env) : NULL;
 
 	if (flag != NULL) {
-		if (!tw_opt_adds(x) && tw_opt_set(x, flag, config, err) < 0)
+		if (!is_list(x) && tw_opt_set(x, flag, config, err) < 0)
 			return tw_err_wrap(err, "--%s", x->name);
 	} else if (env != NULL && env[0] != '\0') {
 		if (tw_opt_set(x, env, config, err) < 0)
@@ -280,7 +554,7 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		tw_version_print(o->program);
 	else if (l.print_config)
 		for (size_t i = 0; i < o->count; i++)
-			tw_opt_print(&o->opt[i], config, stdout);
+			print_setting(&o->opt[i], config, stdout);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		tw_fail(err, TW_IO, "cannot write to stdout");
 		goto out;
@@ -302,7 +576,7 @@ int tw_opts_check_required(const struct tw_opts *o, const void *config,
 			   struct tw_err *err)
 {
 	for (size_t i = 0; i < o->count; i++)
-		if (o->opt[i].required && !tw_opt_is_given(&o->opt[i], config))
+		if (o->opt[i].required && !is_given(&o->opt[i], config))
 			return tw_fail(err, TW_INVALID, "--%s is missing",
 				       o->opt[i].name);
 	return 0;
@@ -311,5 +585,5 @@ int tw_opts_check_required(const struct tw_opts *o, const void *config,
 void tw_opts_release(const struct tw_opts *o, void *config)
 {
 	for (size_t i = 0; i < o->count; i++)
-		tw_opt_release(&o->opt[i], config);
+		release_value(&o->opt[i], config);
 }

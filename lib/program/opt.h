@@ -13,6 +13,8 @@
  * --check-config; they need no row.
  */
 
+#include "lib/core/strs.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -76,6 +78,27 @@ int tw_opts_check_required(const struct tw_opts *o, const void *config,
 
 /* Free the texts that config owns. */
 void tw_opts_release(const struct tw_opts *o, void *config);
+
+/*
+ * One option's value from text into its field of config. A text that the field had is
+ * freed; to a list the text is added.
+ */
+int tw_opt_set(const struct tw_opt *x, const char *text, void *config,
+	       struct tw_err *err);
+
+/*
+ * Read a configuration file into a list of name, value, name, value. An unknown or
+ * repeated name is refused: "etc/x.conf:7: no option 'lisen'".
+ */
+int tw_opt_file_read(const char *path, const struct tw_opts *o, struct tw_strs *out,
+		     struct tw_err *err);
+
+/* The same from text in memory; path is for errors. */
+int tw_opt_file_parse(const char *path, const char *data, size_t len,
+		      const struct tw_opts *o, struct tw_strs *out, struct tw_err *err);
+
+/* The value, or NULL. Lives as long as the list. */
+const char *tw_opt_file_find(const struct tw_strs *file, const char *name);
 
 /*
  * What --version prints after the program's name and version: libraries and parts

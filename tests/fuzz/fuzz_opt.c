@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
-#include "lib/program/opt_file.h"
-#include "lib/program/opt_value.h"
 
 #include <stdint.h>
 #include <stdlib.h>
