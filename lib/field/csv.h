@@ -8,9 +8,11 @@
  * quoting. A first column without a name (pandas' index) is passed over.
  */
 
+#include "lib/core/buf.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
-struct tw_buf;
 struct tw_dataset;
 struct tw_err;
 
@@ -39,5 +41,28 @@ void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out);
 /* The same in pieces: the header in front of row 0, and rows from..to. */
 void tw_csv_write_rows(const struct tw_dataset *d, size_t from, size_t to,
 		       struct tw_buf *out);
+
+/*
+ * Cells of comma-separated text (RFC 4180), one after the other; blank lines are
+ * passed over. All zero bytes but for data and len is at the beginning.
+ */
+struct tw_csv_cells {
+	const char *data;
+	size_t len;
+	size_t at;
+	size_t line;     /* line ends behind us */
+	size_t row_line; /* where the row began, from 1 */
+
+	/* The last cell; valid until the next. Not NUL-terminated. */
+	const char *text;
+	size_t text_len;
+	bool ends_row;
+	struct tw_buf unquoted;
+};
+
+/* False at the end of the text, and on failure. */
+bool tw_csv_cells_next(struct tw_csv_cells *c, struct tw_err *err);
+
+void tw_csv_cells_release(struct tw_csv_cells *c);
 
 #endif /* TW_CSV_H */

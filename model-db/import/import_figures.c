@@ -2,7 +2,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
-#include "lib/field/csv_cell.h"
+#include "lib/field/csv.h"
 #include "model-db/import/import_model.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/field/csv_cell.h"
+#include "lib/field/csv.h"
 
 #include <jansson.h>
 #include <stdbool.h>
