@@ -4,8 +4,13 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Each part of the path must be a plain name. */
 static int check_name(const char *name, struct tw_err *err)
@@ -145,4 +150,182 @@ void tw_fileset_clear(struct tw_fileset *s)
 	}
 	free(s->at);
 	*s = (struct tw_fileset){ 0 };
+}
+
+#define DEPTH_MAX 16
+#define PATH_TEXT 4096
+
+struct reading {
+	struct tw_fileset *set;
+	const struct tw_fileset_limits *limits;
+	size_t total_bytes;
+};
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Bytes that the next file may have; 0 as a limit means none. */
+static size_t room(const struct reading *r)
+{
+	size_t max = SIZE_MAX - 1;
+
+	if (r->limits->file_bytes != 0)
+		max = least(max, r->limits->file_bytes);
+	if (r->limits->total_bytes != 0)
+		max = least(max, r->limits->total_bytes - r->total_bytes);
+	return max;
+}
+
+static int read_file(struct reading *r, const char *path, const char *name,
+		     struct tw_err *err)
+{
+	char *data;
+	size_t len;
+
+	if (r->limits->files != 0 && r->set->count >= r->limits->files)
+		return tw_fail(err, TW_INVALID, "more than %zu files", r->limits->files);
+	if (tw_file_read(path, room(r), &data, &len, err) < 0)
+		return -1;
+	r->total_bytes += len;
+	return tw_fileset_take(r->set, name, data, len, err);
+}
+
+static int read_level(struct reading *r, const char *dir, const char *prefix, int depth,
+		      struct tw_err *err);
+
+static int read_entry(struct reading *r, const char *dir, const char *prefix,
+		      const char *entry, int depth, struct tw_err *err)
+{
+	char path[PATH_TEXT], name[PATH_TEXT];
+	struct stat st;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry) >= sizeof(path) ||
+	    (size_t)snprintf(name, sizeof(name), "%s%s", prefix, entry) >= sizeof(name))
+		return tw_fail(err, TW_INVALID, "path below '%.64s' is too long", dir);
+	if (lstat(path, &st) < 0)
+		return tw_fail_errno(err, errno, "cannot read '%s'", path);
+	if (S_ISREG(st.st_mode))
+		return read_file(r, path, name, err);
+	if (!S_ISDIR(st.st_mode))
+		return tw_fail(err, TW_INVALID, "'%s' is a link or special file", path);
+	if (depth >= DEPTH_MAX)
+		return tw_fail(err, TW_INVALID, "'%s' is more than %d deep", path,
+			       DEPTH_MAX);
+	if (strlen(name) + 1 >= sizeof(name))
+		return tw_fail(err, TW_INVALID, "path below '%.64s' is too long", dir);
+	strcat(name, "/");
+	return read_level(r, path, name, depth + 1, err);
+}
+
+static int read_level(struct reading *r, const char *dir, const char *prefix, int depth,
+		      struct tw_err *err)
+{
+	struct dirent *e;
+	int rc = -1;
+	DIR *d;
+
+	d = opendir(dir);
+	if (d == NULL)
+		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
+	while ((errno = 0, e = readdir(d)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (read_entry(r, dir, prefix, e->d_name, depth, err) < 0)
+			goto out;
+	}
+	if (errno != 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", dir);
+		goto out;
+	}
+	rc = 0;
+out:
+	closedir(d);
+	return rc;
+}
+
+int tw_fileset_read_dir(struct tw_fileset *s, const char *dir,
+			const struct tw_fileset_limits *limits, struct tw_err *err)
+{
+	struct tw_fileset set = { 0 };
+	struct reading r = { .set = &set, .limits = limits };
+
+	if (read_level(&r, dir, "", 0, err) < 0) {
+		tw_fileset_clear(&set);
+		return -1;
+	}
+	tw_fileset_sort(&set);
+	*s = set;
+	return 0;
+}
+
+/*
+ * Sync each directory of a file's path below root once its last file is written: in a
+ * sorted set, once the next name is not below it any more.
+ */
+static int sync_left(const char *root, const char *name, const char *next,
+		     struct tw_err *err)
+{
+	char path[PATH_TEXT];
+
+	for (size_t len = strlen(name); len > 0; len--) {
+		if (name[len] != '/' ||
+		    (next != NULL && strncmp(name, next, len + 1) == 0))
+			continue;
+		snprintf(path, sizeof(path), "%s/%.*s", root, (int)len, name);
+		if (tw_dir_sync(path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int write_file(const char *root, const struct tw_fileset_file *f,
+		      struct tw_err *err)
+{
+	char path[PATH_TEXT];
+	size_t dir;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, f->name) >= sizeof(path))
+		return tw_fail(err, TW_INVALID, "path of '%s' is too long", f->name);
+	dir = (size_t)(strrchr(path, '/') - path);
+	path[dir] = '\0';
+	if (tw_dir_make(path, err) < 0)
+		return -1;
+	path[dir] = '/';
+	return tw_file_create(path, f->data, f->len, err);
+}
+
+int tw_fileset_write_dir(const struct tw_fileset *s, const char *dir, struct tw_err *err)
+{
+	struct tw_fileset sorted = *s;
+	int rc = -1;
+
+	/* Only the order is ours; the files stay the set's. */
+	sorted.at = malloc((s->count + 1) * sizeof(*sorted.at));
+	if (sorted.at == NULL) {
+		tw_fail(err, TW_NOMEM, "set of %zu files", s->count);
+		goto out;
+	}
+	if (s->count > 0)
+		memcpy(sorted.at, s->at, s->count * sizeof(*sorted.at));
+	tw_fileset_sort(&sorted);
+
+	if (mkdir(dir, 0755) < 0) {
+		tw_fail_errno(err, errno, "cannot make directory '%s'", dir);
+		goto out;
+	}
+	for (size_t i = 0; i < sorted.count; i++) {
+		const char *next = i + 1 < sorted.count ? sorted.at[i + 1].name : NULL;
+
+		if (write_file(dir, &sorted.at[i], err) < 0 ||
+		    sync_left(dir, sorted.at[i].name, next, err) < 0)
+			goto out;
+	}
+	if (tw_dir_sync(dir, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(sorted.at);
+	return rc;
 }

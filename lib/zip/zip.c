@@ -2,11 +2,14 @@
 #include "lib/zip/zip.h"
 
 #include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/hash.h"
 #include "lib/zip/fileset.h"
-#include "lib/zip/zip_list.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 /* zlib's input is const where this is set. */
 #define ZLIB_CONST
 #include <zlib.h>
@@ -30,6 +33,315 @@ const struct tw_fileset_limits tw_zip_pipeline_limits = {
 	.total_bytes = 1024 * MIB,
 	.ratio = 200,
 };
+
+/* Below this a member's ratio says nothing: a page of zeros is no bomb. */
+#define RATIO_FREE_BYTES ((size_t)64 * 1024)
+
+/* The record at an archive's end. All numbers of an archive are little endian. */
+#define END_MAGIC "PK\5\6"
+#define END_BYTES 22
+#define END_COUNT_AT 10
+#define END_SIZE_AT 12
+#define END_OFFSET_AT 16
+#define END_COMMENT_AT 20
+#define END_COMMENT_MAX 65535
+#define END64_MAGIC "PK\6\7"
+#define END64_BYTES 20
+
+/* A member in the directory. */
+#define ENTRY_MAGIC "PK\1\2"
+#define ENTRY_BYTES 46
+#define ENTRY_FLAGS_AT 8
+#define ENTRY_METHOD_AT 10
+#define ENTRY_CRC_AT 16
+#define ENTRY_PACKED_AT 20
+#define ENTRY_LEN_AT 24
+#define ENTRY_NAME_AT 28
+#define ENTRY_EXTRA_AT 30
+#define ENTRY_COMMENT_AT 32
+#define ENTRY_ATTRIBUTES_AT 38
+#define ENTRY_OFFSET_AT 42
+
+#define FLAG_ENCRYPTED 1u
+#define FLAG_SIZES_BEHIND 8u /* the local header has none */
+
+/* The same before its bytes: what the directory says of it must be there again. */
+#define LOCAL_MAGIC "PK\3\4"
+#define LOCAL_BYTES 30
+#define LOCAL_FLAGS_AT 6
+#define LOCAL_METHOD_AT 8
+#define LOCAL_CRC_AT 14
+#define LOCAL_NAME_AT 26
+#define LOCAL_EXTRA_AT 28
+
+static uint32_t read_u16(const char *p)
+{
+	return (uint32_t)(unsigned char)p[0] | (uint32_t)(unsigned char)p[1] << 8;
+}
+
+static uint32_t read_u32(const char *p)
+{
+	return read_u16(p) | read_u16(p + 2) << 16;
+}
+
+/* The directory's bytes and what was declared of its members so far. */
+struct reader {
+	const char *data;
+	size_t start, end; /* of the directory in data */
+	size_t count;      /* of members, by the end record */
+	const struct tw_fileset_limits *limits;
+	size_t bytes, packed;
+};
+
+/*
+ * There must be exactly one end record: which of several counts would be a matter of
+ * taste. Archives within our limits need no zip64.
+ */
+static int find_end(const char *data, size_t len, size_t *at, struct tw_err *err)
+{
+	size_t start = 0, found = 0;
+
+	if (len < END_BYTES)
+		return tw_fail(err, TW_PARSE, "archive: %zu bytes are too few for a zip",
+			       len);
+	if (len > END_BYTES + END_COMMENT_MAX)
+		start = len - END_BYTES - END_COMMENT_MAX;
+	for (size_t i = start; i <= len - END_BYTES; i++) {
+		if (memcmp(data + i, END_MAGIC, 4) != 0 ||
+		    read_u16(data + i + END_COMMENT_AT) != len - i - END_BYTES)
+			continue;
+		if (i >= END64_BYTES &&
+		    memcmp(data + i - END64_BYTES, END64_MAGIC, 4) == 0)
+			return tw_fail(err, TW_UNSUPPORTED,
+				       "archive: zip64 is not taken");
+		*at = i;
+		found++;
+	}
+	if (found == 0)
+		return tw_fail(err, TW_PARSE, "archive: not a zip, or cut short");
+	if (found > 1)
+		return tw_fail(err, TW_PARSE, "archive: %zu ends, want one", found);
+	return 0;
+}
+
+static int read_end(const char *data, size_t len, struct reader *r, struct tw_err *err)
+{
+	size_t at = 0, size;
+
+	if (find_end(data, len, &at, err) < 0)
+		return -1;
+	r->data = data;
+	r->count = read_u16(data + at + END_COUNT_AT);
+	size = read_u32(data + at + END_SIZE_AT);
+	r->start = read_u32(data + at + END_OFFSET_AT);
+	r->end = at;
+	if (r->limits->files != 0 && r->count > r->limits->files)
+		return tw_fail(err, TW_INVALID, "archive: %zu members, limit is %zu",
+			       r->count, r->limits->files);
+	if (size > at || r->start != at - size || size / ENTRY_BYTES < r->count)
+		return tw_fail(err, TW_PARSE,
+			       "archive: the directory is not where its end says");
+	return 0;
+}
+
+/* Every part of the path must be a plain name; a directory's ends in '/'. */
+static int check_path(const char *name, struct tw_err *err)
+{
+	const char *part = name;
+
+	if (*part == '\0')
+		return tw_fail(err, TW_INVALID, "archive: member without a name");
+	do {
+		size_t len = strcspn(part, "/");
+
+		if (tw_name_check("archive member", part, len, err) < 0)
+			return -1;
+		part += len;
+		part += *part == '/';
+	} while (*part != '\0');
+	return 0;
+}
+
+/* What kind of thing it is, and how it is packed. */
+static int read_kind(const char *entry, struct tw_zip_member *m, struct tw_err *err)
+{
+	const mode_t mode = (mode_t)read_u16(entry + ENTRY_ATTRIBUTES_AT + 2) & S_IFMT;
+	const uint32_t method = read_u16(entry + ENTRY_METHOD_AT);
+
+	m->directory = m->name[strlen(m->name) - 1] == '/';
+	if (mode != 0 && mode != (m->directory ? S_IFDIR : S_IFREG))
+		return tw_fail(err, TW_INVALID,
+			       "archive member '%s': a link or special file", m->name);
+	if ((read_u16(entry + ENTRY_FLAGS_AT) & FLAG_ENCRYPTED) != 0)
+		return tw_fail(err, TW_UNSUPPORTED, "archive member '%s': encrypted",
+			       m->name);
+	if (method != TW_ZIP_STORED && method != TW_ZIP_DEFLATED)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "archive member '%s': packing method %u", m->name, method);
+	m->method = (enum tw_zip_method)method;
+	return 0;
+}
+
+static int check_size(struct reader *r, const struct tw_zip_member *m, struct tw_err *err)
+{
+	const struct tw_fileset_limits *l = r->limits;
+
+	if (l->file_bytes != 0 && m->len > l->file_bytes)
+		return tw_fail(err, TW_INVALID,
+			       "archive member '%s': %zu bytes, limit is %zu", m->name,
+			       m->len, l->file_bytes);
+	if (m->packed_len > r->start - r->packed)
+		return tw_fail(err, TW_PARSE, "archive member '%s': overlaps another",
+			       m->name);
+	if (l->ratio != 0 && m->len > RATIO_FREE_BYTES &&
+	    m->len / l->ratio > m->packed_len)
+		return tw_fail(err, TW_INVALID,
+			       "archive member '%s': %zu bytes packed in %zu, limit is "
+			       "%zu times",
+			       m->name, m->len, m->packed_len, l->ratio);
+	if (l->total_bytes != 0 && m->len > l->total_bytes - r->bytes)
+		return tw_fail(err, TW_INVALID, "archive: more than %zu bytes unpacked",
+			       l->total_bytes);
+	r->bytes += m->len;
+	r->packed += m->packed_len;
+	return 0;
+}
+
+/* The header before the member's bytes, which must say the same. */
+static int read_local(const struct reader *r, const char *entry, struct tw_zip_member *m,
+		      struct tw_err *err)
+{
+	const size_t at = read_u32(entry + ENTRY_OFFSET_AT);
+	const size_t name_len = read_u16(entry + ENTRY_NAME_AT);
+	const char *local = r->data + at;
+	size_t head;
+
+	if (at > r->start || r->start - at < LOCAL_BYTES + name_len ||
+	    memcmp(local, LOCAL_MAGIC, 4) != 0)
+		return tw_fail(err, TW_PARSE,
+			       "archive member '%s': not where the directory says",
+			       m->name);
+	if (read_u16(local + LOCAL_NAME_AT) != name_len ||
+	    memcmp(local + LOCAL_BYTES, entry + ENTRY_BYTES, name_len) != 0 ||
+	    read_u16(local + LOCAL_METHOD_AT) != (uint32_t)m->method ||
+	    ((read_u16(local + LOCAL_FLAGS_AT) & FLAG_SIZES_BEHIND) == 0 &&
+	     memcmp(local + LOCAL_CRC_AT, entry + ENTRY_CRC_AT, 12) != 0))
+		return tw_fail(err, TW_PARSE,
+			       "archive member '%s': not what the directory says",
+			       m->name);
+	head = LOCAL_BYTES + name_len + read_u16(local + LOCAL_EXTRA_AT);
+	if (r->start - at < head || m->packed_len > r->start - at - head)
+		return tw_fail(err, TW_PARSE, "archive member '%s': cut short", m->name);
+	m->packed = local + head;
+	return 0;
+}
+
+static int copy_name(const char *entry, struct tw_zip_member *m, struct tw_err *err)
+{
+	const size_t len = read_u16(entry + ENTRY_NAME_AT);
+
+	if (memchr(entry + ENTRY_BYTES, '\0', len) != NULL)
+		return tw_fail(err, TW_INVALID, "archive: a member's name has a NUL");
+	m->name = strndup(entry + ENTRY_BYTES, len);
+	if (m->name == NULL)
+		return tw_fail(err, TW_NOMEM, "archive member");
+	return check_path(m->name, err);
+}
+
+/* The entry at *at, which moves on behind it. */
+static int read_entry(struct reader *r, size_t *at, struct tw_zip_member *m,
+		      struct tw_err *err)
+{
+	const char *entry = r->data + *at;
+	size_t size = ENTRY_BYTES;
+
+	if (r->end - *at < ENTRY_BYTES || memcmp(entry, ENTRY_MAGIC, 4) != 0)
+		return tw_fail(err, TW_PARSE, "archive: the directory is broken");
+	size += read_u16(entry + ENTRY_NAME_AT) + read_u16(entry + ENTRY_EXTRA_AT) +
+		read_u16(entry + ENTRY_COMMENT_AT);
+	if (r->end - *at < size)
+		return tw_fail(err, TW_PARSE, "archive: the directory is cut short");
+	if (copy_name(entry, m, err) < 0 || read_kind(entry, m, err) < 0)
+		return -1;
+	m->crc = read_u32(entry + ENTRY_CRC_AT);
+	m->packed_len = read_u32(entry + ENTRY_PACKED_AT);
+	m->len = read_u32(entry + ENTRY_LEN_AT);
+	if (check_size(r, m, err) < 0 || read_local(r, entry, m, err) < 0)
+		return -1;
+	*at += size;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct tw_zip_member *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* In order of name, as archives of ours are: repeated names come to lie together. */
+static int check_names(struct tw_zip_list *d, struct tw_err *err)
+{
+	if (d->count > 1)
+		qsort(d->at, d->count, sizeof(d->at[0]), by_name);
+	for (size_t i = 1; i < d->count; i++)
+		if (strcmp(d->at[i - 1].name, d->at[i].name) == 0)
+			return tw_fail(err, TW_INVALID,
+				       "archive: two members of one name");
+	return 0;
+}
+
+int tw_zip_list_read(const char *data, size_t len, const struct tw_fileset_limits *limits,
+		     struct tw_zip_list *out, struct tw_err *err)
+{
+	struct reader r = { .limits = limits };
+	size_t at;
+
+	if (read_end(data, len, &r, err) < 0)
+		return -1;
+	out->at = calloc(r.count + 1, sizeof(*out->at));
+	if (out->at == NULL)
+		return tw_fail(err, TW_NOMEM, "archive of %zu members", r.count);
+	at = r.start;
+	while (out->count < r.count)
+		if (read_entry(&r, &at, &out->at[out->count++], err) < 0)
+			return -1;
+	if (at != r.end)
+		return tw_fail(err, TW_PARSE, "archive: more members than its end says");
+	return check_names(out, err);
+}
+
+const struct tw_zip_member *tw_zip_list_find(const struct tw_zip_list *l,
+					     const char *name)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(l->at[i].name, name) == 0)
+			return &l->at[i];
+	return NULL;
+}
+
+uint64_t tw_zip_list_sum(const struct tw_zip_list *l)
+{
+	uint64_t sum = TW_HASH_START;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct tw_zip_member *m = &l->at[i];
+		const uint64_t len = m->len;
+
+		sum = tw_hash_add(sum, m->name, strlen(m->name) + 1);
+		sum = tw_hash_add(sum, &len, sizeof(len));
+		sum = tw_hash_add(sum, &m->crc, sizeof(m->crc));
+	}
+	return sum;
+}
+
+void tw_zip_list_release(struct tw_zip_list *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		free(d->at[i].name);
+	free(d->at);
+	*d = (struct tw_zip_list){ 0 };
+}
 
 static int fail_length(const struct tw_zip_member *m, const char *how, struct tw_err *err)
 {
@@ -150,5 +462,30 @@ int tw_zip_read(const char *data, size_t len, const struct tw_fileset_limits *li
 out:
 	tw_fileset_clear(&set);
 	tw_zip_list_release(&dir);
+	return rc;
+}
+
+int tw_zip_read_path(const char *path, size_t bytes_max,
+		     const struct tw_fileset_limits *limits, struct tw_fileset *out,
+		     struct tw_err *err)
+{
+	char *data = NULL;
+	struct stat st;
+	size_t len;
+	int rc = -1;
+
+	if (stat(path, &st) < 0)
+		return tw_fail_errno(err, errno, "cannot read '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return tw_fileset_read_dir(out, path, limits, err);
+	if (tw_file_read(path, bytes_max, &data, &len, err) < 0)
+		goto out;
+	if (tw_zip_read(data, len, limits, out, err) < 0) {
+		tw_err_wrap(err, "'%s'", path);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(data);
 	return rc;
 }

@@ -4,7 +4,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/zip/zip.h"
-#include "lib/zip/zip_list.h"
 #include "model-db/weights.h"
 
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
-#include "lib/zip/zip_list.h"
 #include "model-db/index/index_draft.h"
 #include "model-db/index/index_impl.h"
 
