@@ -13,7 +13,7 @@ struct tw_arena_chunk {
 	uint64_t data[];
 };
 
-/* A chunk with room for len bytes; each is larger than the last, up to CHUNK_MAX. */
+/* Add a chunk for len bytes. Chunk sizes double up to CHUNK_MAX. */
 static int add_chunk(struct tw_arena *a, size_t len)
 {
 	size_t size = a->size < CHUNK_MIN ? CHUNK_MIN : a->size * 2;

@@ -28,7 +28,7 @@ void tw_buf_add_base64(struct tw_buf *b, const void *data, size_t len)
 	}
 }
 
-/* Six bits, or -1. */
+/* The value of a digit, 0 to 63, or -1. */
 static int digit(char c)
 {
 	const char *p = c != '\0' ? strchr(digits, c) : NULL;
@@ -36,7 +36,7 @@ static int digit(char c)
 	return p != NULL ? (int)(p - digits) : -1;
 }
 
-/* How many bytes four characters stand for; -1: none, since they are no base64. */
+/* Decode four characters into up to three bytes. Return the count, or -1. */
 static int read_four(const char *s, bool last, unsigned char out[3])
 {
 	const int pad = last && s[3] == '=' ? 1 + (s[2] == '=') : 0;
@@ -49,8 +49,7 @@ static int read_four(const char *s, bool last, unsigned char out[3])
 			return -1;
 		v = v << 6 | (unsigned)d;
 	}
-	/* Bits to spare must be none: each text has one meaning, each meaning one text.
-	 */
+	/* Reject non-zero spare bits, so that an encoding is unique. */
 	if ((v & ((1u << 8 * pad) - 1)) != 0)
 		return -1;
 	for (int i = 0; i < 3; i++)
@@ -66,8 +65,8 @@ int tw_base64_read(const char *text, size_t len, char **out, size_t *out_len,
 	size_t n = 0;
 
 	if (len % 4 != 0)
-		return tw_fail(err, TW_PARSE, "%zu characters of base64, want fours",
-			       len);
+		return tw_fail(err, TW_PARSE,
+			       "base64 of %zu characters: expected a multiple of 4", len);
 	data = malloc(len / 4 * 3 + 1);
 	if (data == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu characters of base64", len);
@@ -76,7 +75,8 @@ int tw_base64_read(const char *text, size_t len, char **out, size_t *out_len,
 
 		if (got < 0) {
 			free(data);
-			return tw_fail(err, TW_PARSE, "byte %zu: not base64", at);
+			return tw_fail(err, TW_PARSE, "byte %zu: not a base64 character",
+				       at);
 		}
 		memcpy(data + n, three, (size_t)got);
 		n += (size_t)got;

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* CLOCK_MONOTONIC: stops while the machine is suspended. */
+/* CLOCK_MONOTONIC, in ms or ns. It stops while the machine is suspended. */
 uint64_t tw_now_ms(void);
 uint64_t tw_now_ns(void);
 
-/* CLOCK_BOOTTIME: since boot, with the time that the machine was suspended. */
+/* CLOCK_BOOTTIME in ns: time since boot, including suspend. */
 uint64_t tw_boot_ns(void);
 
 #endif /* TW_CLOCK_H */

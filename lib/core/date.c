@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What is left of the text, and whether all so far was as it must be. */
+/* The rest of the text. good becomes false at the first mistake. */
 struct cursor {
 	const char *at;
 	bool good;
@@ -42,7 +42,7 @@ static void take_one_of(struct cursor *c, const char *chars)
 		c->good = false;
 }
 
-/* ".123456" as milliseconds. */
+/* Parse ".123456", if present, as milliseconds. */
 static int take_fraction_ms(struct cursor *c)
 {
 	int ms = 0, weight = 100;
@@ -56,7 +56,7 @@ static int take_fraction_ms(struct cursor *c)
 	return ms;
 }
 
-/* "Z" or "+01:00", as minutes. */
+/* Parse "Z" or "+01:00" as minutes. */
 static int take_zone(struct cursor *c)
 {
 	int sign, hours, minutes;
@@ -81,7 +81,7 @@ static int days_of_month(int year, int month)
 	return days[month - 1] + (month == 2 && leap ? 1 : 0);
 }
 
-/* Days since 1970-01-01, by the proleptic Gregorian calendar; year >= 1970. */
+/* Days since 1970-01-01 in the proleptic Gregorian calendar, for year >= 1970. */
 static int64_t days_since_epoch(int year, int month, int day)
 {
 	int64_t y = year - 1;
@@ -109,7 +109,8 @@ static bool parse_rfc3339(const char *s, int64_t *out)
 	take_one_of(&c, ":");
 	minute = take_number(&c, 2, 0, 59);
 	take_one_of(&c, ":");
-	second = take_number(&c, 2, 0, 60); /* a leap second is the next one's first */
+	/* 60: a leap second counts as the first second of the next minute. */
+	second = take_number(&c, 2, 0, 60);
 	ms = take_fraction_ms(&c);
 	zone = take_zone(&c);
 	if (!c.good || *c.at != '\0')
@@ -132,7 +133,7 @@ int tw_parse_date_ms(const char *s, int64_t *out, struct tw_err *err)
 	}
 	if (!parse_rfc3339(s, &ms))
 		return tw_fail(err, TW_INVALID,
-			       "'%.64s' is no time such as 2026-11-21T12:00:00Z or "
+			       "'%.64s' is not a time such as 2026-11-21T12:00:00Z or "
 			       "1795262400",
 			       s);
 	*out = ms;

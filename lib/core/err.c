@@ -50,8 +50,8 @@ const char *tw_code_name(enum tw_code code)
 }
 
 /*
- * Texts quote what came from outside: an error stays one line whatever that was. The
- * last character may have been cut in two: UTF-8 stays whole too.
+ * Replace control bytes: texts quote untrusted input, and an error must stay one line.
+ * Remove a UTF-8 sequence that truncation cut.
  */
 static void keep_one_line(char text[TW_ERR_TEXT])
 {
@@ -68,7 +68,7 @@ static void keep_one_line(char text[TW_ERR_TEXT])
 		text[cut - 1] = '\0';
 }
 
-/* Callers say for what there was no memory; a rewritten text says so already. */
+/* A text copied from another TW_NOMEM error already has the words. */
 static void add_no_memory(char text[TW_ERR_TEXT])
 {
 	static const char why[] = "out of memory";

@@ -80,7 +80,7 @@ out:
 	return rc;
 }
 
-/* What the kernel makes as it is read has no size: read on until it ends. */
+/* Files below /proc have size 0: read until the end. */
 static int read_growing(int fd, const char *path, size_t max, char **data, size_t *len,
 			struct tw_err *err)
 {
@@ -129,7 +129,7 @@ int tw_file_read(const char *path, size_t max, char **data, size_t *len,
 	size_t have;
 	int fd, rc = -1;
 
-	/* Non-blocking: a FIFO without a writer must not hold us up. */
+	/* O_NONBLOCK: opening a FIFO without a writer must not block. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		tw_fail_errno(err, errno, "cannot open '%s'", path);
@@ -215,7 +215,7 @@ int tw_name_check(const char *what, const char *name, size_t len, struct tw_err 
 	if (plain)
 		return 0;
 
-	/* The name is foreign: show it cut short and without control bytes. */
+	/* The name is untrusted: truncate it and escape control bytes. */
 	for (size_t i = 0; i < len && i < 32; i++) {
 		unsigned char c = (unsigned char)name[i];
 
@@ -226,14 +226,14 @@ int tw_name_check(const char *what, const char *name, size_t len, struct tw_err 
 	}
 	snprintf(shown + used, sizeof(shown) - used, "%s", len > 32 ? "..." : "");
 	return tw_fail(err, TW_INVALID,
-		       "%s '%s': want 1 to %d letters, digits, '-', '_', '+', ':', '@' "
-		       "and '.', which is not the first",
+		       "%s '%s': expected 1 to %d letters, digits, '-', '_', '+', ':', "
+		       "'@' or '.', not starting with '.'",
 		       what, shown, NAME_MAX_BYTES);
 }
 
 #define PATH_TEXT 4096
 
-/* The directory that a path is in: "." for a bare name. */
+/* fsync the directory of a path; "." for a bare name. */
 static int sync_parent(const char *path, struct tw_err *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -244,13 +244,14 @@ static int sync_parent(const char *path, struct tw_err *err)
 		return tw_dir_sync(".", err);
 	len = slash == path ? 1 : (size_t)(slash - path);
 	if (len >= sizeof(dir))
-		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
+		return tw_fail(err, TW_INVALID, "path of %zu bytes is too long",
+			       strlen(path));
 	memcpy(dir, path, len);
 	dir[len] = '\0';
 	return tw_dir_sync(dir, err);
 }
 
-/* To rename over a device or a link would take it away from everybody. */
+/* Renaming over a device or a link would destroy it. */
 static int check_replaceable(const char *path, struct tw_err *err)
 {
 	struct stat st;
@@ -261,14 +262,15 @@ static int check_replaceable(const char *path, struct tw_err *err)
 	return 0;
 }
 
-/* The process id is not enough: in a container it is 1 each time. */
+/* Random bytes too: in a container the process id is always 1. */
 static int name_neighbour(const char *path, char **out, struct tw_err *err)
 {
 	uint64_t chance;
 	char *name = NULL;
 
 	if (strlen(path) >= PATH_TEXT)
-		return tw_fail(err, TW_INVALID, "path of %zu bytes", strlen(path));
+		return tw_fail(err, TW_INVALID, "path of %zu bytes is too long",
+			       strlen(path));
 	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
 		return tw_fail_errno(err, errno, "cannot name a file beside '%s'", path);
 	if (asprintf(&name, "%s.%ld-%016" PRIx64 ".tmp", path, (long)getpid(), chance) <
@@ -331,7 +333,7 @@ int tw_replace_commit(struct tw_replace *r, struct tw_err *err)
 		tw_fail_errno(err, errno, "cannot replace '%s'", r->path);
 		goto out;
 	}
-	r->tmp[0] = '\0'; /* it has its name */
+	r->tmp[0] = '\0'; /* renamed: nothing to unlink */
 	if (sync_parent(r->path, err) < 0)
 		goto out;
 	rc = 0;
@@ -366,7 +368,7 @@ int tw_file_replace(const char *path, const void *data, size_t len, struct tw_er
 	return tw_replace_commit(&r, err);
 }
 
-/* Deepest tree that is removed; each level holds a descriptor. */
+/* Deepest tree to remove. Each level keeps a descriptor open. */
 #define TREE_DEPTH_MAX 64
 
 static int make_one(const char *path, struct tw_err *err)
@@ -411,8 +413,7 @@ int tw_dir_sync(const char *path, struct tw_err *err)
 		tw_fail_errno(err, errno, "cannot open '%s'", path);
 		goto out;
 	}
-	/* Some file systems cannot sync a directory and say EINVAL: nothing to be done.
-	 */
+	/* EINVAL: the file system cannot sync a directory. */
 	if (fsync(fd) < 0 && errno != EINVAL) {
 		tw_fail_errno(err, errno, "cannot sync '%s'", path);
 		goto out;
@@ -426,7 +427,7 @@ out:
 
 static int remove_at(int dirfd, const char *name, int depth, struct tw_err *err);
 
-/* Takes fd over. */
+/* Closes fd. */
 static int remove_children(int fd, const char *name, int depth, struct tw_err *err)
 {
 	DIR *dir = fdopendir(fd);

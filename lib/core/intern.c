@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Odd constant of the golden ratio: spreads a word over the upper bits. */
+/* 2^64 / golden ratio, odd: multiplying by it spreads a word over the upper bits. */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -31,8 +31,8 @@ static uint64_t hash_bytes(const unsigned char *data, size_t len, uint64_t seed)
 	return mix(h, seed);
 }
 
-/* Where the bytes are, or where they would go. */
-static struct tw_intern_entry *find_place(struct tw_intern_entry *entry, size_t size,
+/* Linear probing: the entry of the bytes, or the free entry for them. */
+static struct tw_intern_entry *find_entry(struct tw_intern_entry *entry, size_t size,
 					  const void *data, size_t len, uint64_t hash)
 {
 	for (size_t i = hash & (size - 1);; i = (i + 1) & (size - 1)) {
@@ -51,14 +51,14 @@ static int grow(struct tw_intern *t)
 
 	if (entry == NULL)
 		return -1;
-	/* A seed that input cannot know: nobody chooses texts that collide. */
+	/* A random seed, so that input cannot be chosen to collide. */
 	if (t->size == 0 && getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
 		t->seed = (uint64_t)(uintptr_t)entry;
 	for (size_t i = 0; i < t->size; i++) {
 		struct tw_intern_entry *e = &t->entry[i];
 
 		if (e->data != NULL)
-			*find_place(entry, size, e->data, e->len, e->hash) = *e;
+			*find_entry(entry, size, e->data, e->len, e->hash) = *e;
 	}
 	free(t->entry);
 	t->entry = entry;
@@ -76,7 +76,7 @@ const void *tw_intern(struct tw_intern *t, const void *data, size_t len,
 	if (t->count + 1 > t->size / 2 && grow(t) < 0)
 		goto no_memory;
 	hash = hash_bytes(data, len, t->seed);
-	e = find_place(t->entry, t->size, data, len, hash);
+	e = find_entry(t->entry, t->size, data, len, hash);
 	if (e->data != NULL)
 		return e->data;
 
@@ -88,7 +88,7 @@ const void *tw_intern(struct tw_intern *t, const void *data, size_t len,
 	return copy;
 
 no_memory:
-	tw_fail(err, TW_NOMEM, "text or list of %zu bytes", len);
+	tw_fail(err, TW_NOMEM, "interned string of %zu bytes", len);
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ const void *tw_intern_find(const struct tw_intern *t, const void *data, size_t l
 {
 	if (t->size == 0)
 		return NULL;
-	return find_place(t->entry, t->size, data, len, hash_bytes(data, len, t->seed))
+	return find_entry(t->entry, t->size, data, len, hash_bytes(data, len, t->seed))
 		->data;
 }
 

@@ -3,8 +3,9 @@
 #define TW_INTERN_H
 
 /*
- * Equal bytes kept once: two texts, or two lists of time stamps, are equal exactly
- * if their addresses are. All zero bytes is an empty table.
+ * An intern table: keeps one copy of equal byte strings (texts, arrays of time stamps).
+ * Two interned strings are equal if and only if their addresses are. All zero bytes is an
+ * empty table. Not thread-safe.
  */
 
 #include "lib/core/arena.h"
@@ -15,7 +16,7 @@
 struct tw_err;
 
 struct tw_intern_entry {
-	const void *data; /* NULL: free */
+	const void *data; /* NULL: the slot is free */
 	size_t len;
 	uint64_t hash;
 };
@@ -28,13 +29,13 @@ struct tw_intern {
 };
 
 /*
- * The table's copy of data[0..len), made if it is new; aligned for any number and with a
- * NUL behind it. Lives as long as the table. NULL without memory.
+ * Return the table's copy of data[0..len), and make it if needed. The copy is aligned to
+ * 8 and NUL-terminated, and lives as long as the table. NULL if out of memory.
  */
 const void *tw_intern(struct tw_intern *t, const void *data, size_t len,
 		      struct tw_err *err);
 
-/* The table's copy, or NULL if it has none. */
+/* Return the table's copy, or NULL if there is none. */
 const void *tw_intern_find(const struct tw_intern *t, const void *data, size_t len);
 
 void tw_intern_release(struct tw_intern *t);

@@ -17,20 +17,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest number text that is read; the digits beyond 17 hardly matter, but count. */
+/* Longest number to parse. Correct rounding can depend on up to 767 digits. */
 #define NUMBER_MAX 768
 
-/* Powers of ten that a double holds exactly. */
+/* Powers of ten that are exact as a double. */
 static const double exact_powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
 				       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 				       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
 #define EXACT_POWER_MAX 22
 #define EXACT_MANTISSA_MAX ((uint64_t)1 << 53)
-#define MANTISSA_DIGITS 19 /* as many as always fit 64 bits */
+#define MANTISSA_DIGITS 19 /* any number of 19 digits fits 64 bits */
 
 static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
-static locale_t c_locale; /* written once; (locale_t)0 only without memory */
+static locale_t c_locale; /* written once; (locale_t)0 if out of memory */
 
 static void make_locale(void)
 {
@@ -54,15 +54,15 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* What the grammar has found: value = mantissa * 10^exponent, if `exact`. */
+/* A scanned number: mantissa * 10^exponent if exact is true. */
 struct scanned {
 	uint64_t mantissa;
 	int exponent;
 	bool negative;
-	bool exact; /* all digits are in the mantissa */
+	bool exact; /* the mantissa has all digits */
 };
 
-/* Digits from s on, into the mantissa, which may overflow. Returns the first other. */
+/* Append digits to the mantissa, which may overflow. Return the first non-digit. */
 static const char *scan_digits(const char *s, const char *end, uint64_t *mantissa)
 {
 	uint64_t m = *mantissa;
@@ -73,7 +73,7 @@ static const char *scan_digits(const char *s, const char *end, uint64_t *mantiss
 	return s;
 }
 
-/* NULL: there is none. */
+/* Scan the exponent after 'e'. NULL if it has no digits. */
 static const char *scan_exponent(const char *s, const char *end, struct scanned *n)
 {
 	bool negative = false;
@@ -91,7 +91,7 @@ static const char *scan_exponent(const char *s, const char *end, struct scanned 
 
 /*
  * JSON's grammar: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
- * Returns where it ends; NULL if it is no number.
+ * Return the end of the number, or NULL if there is none.
  */
 static const char *scan(const char *s, const char *end, struct scanned *n)
 {
@@ -116,14 +116,14 @@ static const char *scan(const char *s, const char *end, struct scanned *n)
 		digits += s - point;
 		n->exponent -= s - point < 10000 ? (int)(s - point) : 10000;
 	}
-	/* Zeros in front count too: then the slow way is taken without need. */
+	/* Leading zeros count: 0.000..1 takes the slow path without need. */
 	n->exact = digits <= MANTISSA_DIGITS;
 	if (s < end && (*s == 'e' || *s == 'E'))
 		return scan_exponent(s + 1, end, n);
 	return s;
 }
 
-/* Correctly rounded by the C library, for what is out of the fast path's reach. */
+/* The slow path: the C library rounds correctly. */
 static bool parse_slowly(const char *s, size_t len, double *out)
 {
 	char text[NUMBER_MAX + 1];
@@ -147,7 +147,7 @@ static bool convert(const struct scanned *n, const char *s, size_t len, double *
 {
 	double v;
 
-	/* Mantissa and power are exact, so one operation rounds once (Clinger 1990). */
+	/* Mantissa and power are exact, so the result is rounded once (Clinger 1990). */
 	if (!n->exact || n->mantissa > EXACT_MANTISSA_MAX ||
 	    n->exponent > EXACT_POWER_MAX || n->exponent < -EXACT_POWER_MAX)
 		return parse_slowly(s, len, out);
@@ -287,10 +287,11 @@ __extension__ typedef unsigned __int128 u128;
 
 #define DIGITS_MIN 15
 #define DIGITS_MAX 17
-#define LEAST 1e-3 /* so that powers of ten fit 64 bits */
-#define MOST 1e15  /* so that there is a point, and s > 0 */
-#define MANTISSA 53
+#define LEAST 1e-3 /* keeps powers of ten within 64 bits */
+#define MOST 1e15  /* keeps the point within DIGITS_MIN digits, and shift > 0 */
+#define MANTISSA_BITS 53
 
+/* Where the decimal point moves by one place. */
 static const double bounds[] = { 1e-2, 1e-1, 1e0, 1e1,  1e2,  1e3,  1e4,  1e5, 1e6,
 				 1e7,  1e8,  1e9, 1e10, 1e11, 1e12, 1e13, 1e14 };
 
@@ -326,14 +327,14 @@ static struct parts take_apart(double v)
 	struct parts p = { .point = -2 };
 	int exponent;
 
-	p.f = (uint64_t)ldexp(frexp(v, &exponent), MANTISSA);
-	p.shift = MANTISSA - exponent;
+	p.f = (uint64_t)ldexp(frexp(v, &exponent), MANTISSA_BITS);
+	p.shift = MANTISSA_BITS - exponent;
 	for (size_t i = 0; i < TW_COUNT(bounds) && v >= bounds[i]; i++)
 		p.point++;
 	return p;
 }
 
-/* The first digits, rounded to even; whether they lead back to v in *same. */
+/* The first digits of v, ties to even. *same: whether they parse back to v. */
 static uint64_t round_to(const struct parts *p, int digits, bool *same)
 {
 	const u128 power = powers[digits - p->point], whole = p->f * power;
@@ -343,12 +344,12 @@ static uint64_t round_to(const struct parts *p, int digits, bool *same)
 	bool up = rest > half || (rest == half && (d & 1) != 0);
 	const u128 off = up ? one - rest : rest;
 
-	/* A tie goes to the even one, which v is if its f is. */
+	/* A parser resolves a tie to the even mantissa. */
 	*same = 2 * off < power || (2 * off == power && (p->f & 1) == 0);
 	return d + up;
 }
 
-/* Put the point in, leave the zeros behind it out. */
+/* Write the digits with their point, without trailing zeros of the fraction. */
 static size_t put_digits(char *out, uint64_t d, int digits, int point)
 {
 	char text[DIGITS_MAX];
@@ -374,13 +375,12 @@ static size_t put_digits(char *out, uint64_t d, int digits, int point)
 }
 
 /*
- * The text of tw_format_double() for the doubles that tables are full of: zero, and
- * magnitudes from 0.001 to below 1e15. Returns 0 for others, and where rounding gives a
- * digit more.
+ * Format zero and magnitudes from 0.001 to below 1e15 in integer arithmetic. Return 0 for
+ * other values, and where rounding carries into one more digit.
  *
- * In integers, which are exact: a double is f * 2^-s, f < 2^53; its first n digits are
- * f * 10^q >> s, rounded, and lead back to it if they are less than half of its last
- * place off. (The C library's printf and strtod, twice or thrice, take 50 times as long.)
+ * A double is f * 2^-shift with f < 2^53. Its first n digits are f * 10^q >> shift,
+ * rounded. They parse back to the double if they are off by less than half of its last
+ * place. Both are exact in 128 bits.
  */
 static size_t format_digits(char *out, double v)
 {
@@ -397,8 +397,8 @@ static size_t format_digits(char *out, double v)
 	out[sign] = '0';
 	if (size != 0) {
 		p = take_apart(size);
-		/* Those below a power of two are nearer: not for us. */
-		if (p.f == (uint64_t)1 << (MANTISSA - 1) && size != rint(size))
+		/* Doubles below a power of two lie closer: use the C library. */
+		if (p.f == (uint64_t)1 << (MANTISSA_BITS - 1) && size != rint(size))
 			return 0;
 		for (digits = DIGITS_MIN; !same && digits <= DIGITS_MAX; digits++)
 			d = round_to(&p, digits, &same);
@@ -430,7 +430,7 @@ size_t tw_format_double(char out[TW_DOUBLE_TEXT], double v)
 	if (len > 0)
 		return (size_t)len;
 	before = use_c_locale();
-	/* 15 digits are the shortest, zeros left out, but where a double has fewer. */
+	/* %g drops trailing zeros; only subnormals can have fewer than 15 digits. */
 	for (int digits = fabs(v) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
 		len = snprintf(out, TW_DOUBLE_TEXT, "%.*g", digits, v);
 		if (digits == 17 || strtod(out, NULL) == v)

@@ -7,7 +7,7 @@
 
 #define BLOCK 64
 
-/* FIPS 180-4, 4.2.2: the cube roots of the first 64 primes. */
+/* FIPS 180-4, 4.2.2: fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t k[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
 	0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
@@ -22,12 +22,12 @@ static const uint32_t k[64] = {
 	0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t turn(uint32_t x, unsigned bits)
+static uint32_t rotate_right(uint32_t x, unsigned bits)
 {
 	return x >> bits | x << (32 - bits);
 }
 
-/* 6.2.2, steps 1 to 4. */
+/* FIPS 180-4, 6.2.2, steps 1 to 4. */
 static void add_block(uint32_t h[8], const unsigned char *p)
 {
 	uint32_t w[64], v[8];
@@ -38,16 +38,19 @@ static void add_block(uint32_t h[8], const unsigned char *p)
 	for (size_t t = 16; t < 64; t++) {
 		const uint32_t a = w[t - 15], b = w[t - 2];
 
-		w[t] = (turn(b, 17) ^ turn(b, 19) ^ b >> 10) + w[t - 7] +
-		       (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[t - 16];
+		w[t] = (rotate_right(b, 17) ^ rotate_right(b, 19) ^ b >> 10) + w[t - 7] +
+		       (rotate_right(a, 7) ^ rotate_right(a, 18) ^ a >> 3) + w[t - 16];
 	}
 	memcpy(v, h, sizeof(v));
 	for (size_t t = 0; t < 64; t++) {
 		const uint32_t a = v[0], e = v[4];
-		const uint32_t t1 = v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
-				    ((e & v[5]) ^ (~e & v[6])) + k[t] + w[t];
-		const uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
-				    ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+		const uint32_t t1 =
+			v[7] +
+			(rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) +
+			((e & v[5]) ^ (~e & v[6])) + k[t] + w[t];
+		const uint32_t t2 =
+			(rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) +
+			((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
 
 		memmove(v + 1, v, 7 * sizeof(v[0]));
 		v[4] += t1;
@@ -59,7 +62,7 @@ static void add_block(uint32_t h[8], const unsigned char *p)
 
 static void compute(const void *data, size_t len, unsigned char out[TW_SHA256_BYTES])
 {
-	/* 5.3.3: the square roots of the first 8 primes. */
+	/* FIPS 180-4, 5.3.3: from the square roots of the first 8 primes. */
 	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 			  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
 	const unsigned char *p = data;
@@ -69,7 +72,7 @@ static void compute(const void *data, size_t len, unsigned char out[TW_SHA256_BY
 
 	for (size_t at = 0; at < whole; at += BLOCK)
 		add_block(h, p + at);
-	/* 5.1.1: a one, zeros, and the length in bits. */
+	/* FIPS 180-4, 5.1.1: pad with a one bit, zeros and the length in bits. */
 	if (rest > 0)
 		memcpy(last, p + whole, rest);
 	last[rest] = 0x80;

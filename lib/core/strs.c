@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more text, which may be copied. */
+/* Check the text and make room for one more entry. */
 static int prepare(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
 {
 	if (len > 0 && memchr(s, '\0', len) != NULL)
-		return tw_fail(err, TW_INVALID, "text with a NUL byte");
+		return tw_fail(err, TW_INVALID, "text contains a NUL byte");
 	if (l->count == l->size) {
 		size_t size = l->size != 0 ? l->size * 2 : 8;
 		char **at = realloc(l->at, size * sizeof(*at));
@@ -24,7 +24,7 @@ static int prepare(struct tw_strs *l, const char *s, size_t len, struct tw_err *
 	return 0;
 }
 
-/* copy: NULL if there was no memory for it. */
+/* Append copy, which is NULL if the allocation failed. */
 static int put(struct tw_strs *l, char *copy, size_t len, struct tw_err *err)
 {
 	if (copy == NULL)

@@ -3,8 +3,8 @@
 #define TW_STRS_H
 
 /*
- * A list of strings that owns its texts: feature names, workload ids, trainers.
- * All zero bytes is an empty list.
+ * A list of strings: feature names, workload ids, names of trainers. The list owns its
+ * texts, except those of tw_strs_add_in(). All zero bytes is an empty list.
  */
 
 #include <stdbool.h>
@@ -16,39 +16,40 @@ struct tw_err;
 struct tw_strs {
 	char **at;
 	size_t count;
-	size_t size; /* allocated places */
+	size_t size; /* allocated entries */
 };
 
-/* Append a copy of s[0..len). A NUL inside is refused as TW_INVALID. */
+/* Append a copy of s[0..len). A NUL byte in s is rejected as TW_INVALID. */
 int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err);
 
-/* As above, for a whole C string. */
+/* Append a copy of a C string. */
 int tw_strs_adds(struct tw_strs *l, const char *s, struct tw_err *err);
 
 /*
- * The same, with the copy in an arena. A list has texts of one kind only; this kind is
- * freed with tw_strs_drop(), or filled again from a count of 0.
+ * As tw_strs_add(), with the copy in an arena. Do not mix both kinds in one list. Free
+ * such a list with tw_strs_drop(), or set count to 0 to fill it again.
  */
 int tw_strs_add_in(struct tw_strs *l, struct tw_arena *a, const char *s, size_t len,
 		   struct tw_err *err);
 
-/* Place of s, or -1. Linear: for short lists. */
+/* Index of s, or -1. A linear search. */
 ptrdiff_t tw_strs_find(const struct tw_strs *l, const char *s);
 
 bool tw_strs_has(const struct tw_strs *l, const char *s);
 
-/* Split "a, b,c" at commas; blanks around a part are dropped, empty parts too. */
+/* Append the items of "a, b,c". Blanks around items and empty items are dropped. */
 int tw_strs_split(struct tw_strs *l, const char *text, struct tw_err *err);
 
+/* Replace the texts of `to` by copies. On failure `to` is unchanged. */
 int tw_strs_copy(struct tw_strs *to, const struct tw_strs *from, struct tw_err *err);
 
 /* Sort by strcmp. */
 void tw_strs_sort(struct tw_strs *l);
 
-/* Free the texts; the list is empty and reusable afterwards. */
+/* Free the list and its texts. The list is empty and reusable afterwards. */
 void tw_strs_clear(struct tw_strs *l);
 
-/* The same for a list whose texts are not its own. */
+/* Free a list whose texts are in an arena. */
 void tw_strs_drop(struct tw_strs *l);
 
 #endif /* TW_STRS_H */

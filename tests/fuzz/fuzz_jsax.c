@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
+#include "lib/core/hash.h"
 #include "lib/json/jsax.h"
 
 #include <stdint.h>
@@ -9,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What happened: the events as a sum, and how it ended. */
+/* The result of a parse: a hash of the events, and how the parse ended. */
 struct outcome {
 	uint64_t sum;
 	size_t events, used;
@@ -19,9 +20,7 @@ struct outcome {
 
 static void add(struct outcome *o, const void *data, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		o->sum = (o->sum ^ ((const unsigned char *)data)[i]) *
-			 UINT64_C(1099511628211);
+	o->sum = tw_hash_add(o->sum, data, len);
 }
 
 static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
@@ -50,7 +49,7 @@ static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 	return 0;
 }
 
-/* piece: bytes at a time; 0: as many as `seed` says, another number each time. */
+/* piece: bytes a call; 0: a pseudo-random number for each call, from seed. */
 static void run(const char *data, size_t len, size_t piece, uint32_t seed,
 		struct outcome *out)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-static void dates_are_known_times(void **state)
+static void dates_parse_to_known_times(void **state)
 {
 	static const struct {
 		const char *text;
@@ -56,7 +56,7 @@ static void each_day_of_four_hundred_years_is_a_day_later(void **state)
 	}
 }
 
-static void what_is_no_time_is_refused(void **state)
+static void texts_that_are_not_times_are_rejected(void **state)
 {
 	static const char *const cases[] = {
 		"",
@@ -89,12 +89,12 @@ static void what_is_no_time_is_refused(void **state)
 
 		if (tw_parse_date_ms(cases[i], &ms, &err) == 0 || err.code != TW_INVALID)
 			fail_msg("'%s' is taken", cases[i]);
-		assert_non_null(strstr(err.text, "is no time"));
+		assert_non_null(strstr(err.text, "is not a time"));
 		assert_true(ms == 7);
 	}
 }
 
-static void what_is_written_reads_back(void **state)
+static void formatted_times_parse_back(void **state)
 {
 	static const int64_t ms[] = { 0, 1, 1695361428999, TW_DATE_MAX_MS };
 	char text[TW_DATE_TEXT];
@@ -118,10 +118,10 @@ static void what_is_written_reads_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dates_are_known_times),
+		cmocka_unit_test(dates_parse_to_known_times),
 		cmocka_unit_test(each_day_of_four_hundred_years_is_a_day_later),
-		cmocka_unit_test(what_is_no_time_is_refused),
-		cmocka_unit_test(what_is_written_reads_back),
+		cmocka_unit_test(texts_that_are_not_times_are_rejected),
+		cmocka_unit_test(formatted_times_parse_back),
 	};
 
 	return cmocka_run_group_tests_name("date", tests, NULL, NULL);

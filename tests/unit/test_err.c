@@ -27,7 +27,7 @@ static void errno_gives_code_and_text(void **state)
 	assert_string_equal(err.text, "cannot open '/x': No such file or directory");
 }
 
-static void without_memory_the_text_says_so_once(void **state)
+static void out_of_memory_is_in_the_text_once(void **state)
 {
 	struct tw_err err = { 0 }, again = { 0 };
 
@@ -61,7 +61,7 @@ static void an_error_stays_one_line(void **state)
 				      "?': key 'a?level=error?[2J?'");
 }
 
-static void a_text_that_is_too_long_is_cut_between_characters(void **state)
+static void a_long_text_is_truncated_between_characters(void **state)
 {
 	char text[TW_ERR_TEXT + 8];
 	struct tw_err err = { 0 };
@@ -79,10 +79,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_failure_wins),
 		cmocka_unit_test(errno_gives_code_and_text),
-		cmocka_unit_test(without_memory_the_text_says_so_once),
+		cmocka_unit_test(out_of_memory_is_in_the_text_once),
 		cmocka_unit_test(wrap_adds_context_and_keeps_code),
 		cmocka_unit_test(an_error_stays_one_line),
-		cmocka_unit_test(a_text_that_is_too_long_is_cut_between_characters),
+		cmocka_unit_test(a_long_text_is_truncated_between_characters),
 	};
 
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);

@@ -142,7 +142,7 @@ static void creating_does_not_overwrite_nor_follow_a_link(void **state)
 	free(path);
 }
 
-static void reading_has_a_limit_and_wants_a_regular_file(void **state)
+static void reading_has_a_limit_and_needs_a_regular_file(void **state)
 {
 	char *path = scratch_path(*state, "f"), *fifo = scratch_path(*state, "fifo");
 	const struct {
@@ -255,7 +255,7 @@ static void removing_a_tree_leaves_what_links_point_to(void **state)
 	free(keep);
 }
 
-static void a_tree_that_is_too_deep_is_refused(void **state)
+static void a_tree_that_is_too_deep_is_not_removed(void **state)
 {
 	char path[512];
 	struct tw_err err = { 0 };
@@ -285,7 +285,7 @@ static void paths_are_joined_with_one_slash(void **state)
 	assert_int_equal(err.code, TW_NOMEM);
 }
 
-static void names_that_are_no_plain_part_of_a_path_are_refused(void **state)
+static void names_that_are_unsafe_in_a_path_are_rejected(void **state)
 {
 	static const struct {
 		const char *name;
@@ -323,11 +323,11 @@ static void names_that_are_no_plain_part_of_a_path_are_refused(void **state)
 
 		memset(longer, '\x01', sizeof(longer));
 		assert_int_equal(tw_name_check("name", longer, len, &err), -1);
-		assert_non_null(strstr(err.text, "\\x01...': want 1 to 128 letters"));
+		assert_non_null(strstr(err.text, "\\x01...': expected 1 to 128 letters"));
 	}
 }
 
-static void plain_names_are_taken(void **state)
+static void plain_names_are_accepted(void **state)
 {
 	static const char *const good[] = { "a",    "std_v0.7.11", "AbsPower",
 					    "a..b", "x+y:z@1",     "-" };
@@ -343,7 +343,7 @@ static void plain_names_are_taken(void **state)
 }
 
 /* Of a file that is written in pieces. */
-static void a_reader_sees_the_old_file_until_all_pieces_are_there(void **state)
+static void a_reader_sees_the_old_file_until_the_commit(void **state)
 {
 	char *path = scratch_path(*state, "f");
 	struct tw_replace r = { 0 };
@@ -414,7 +414,7 @@ int main(void)
 			creating_does_not_overwrite_nor_follow_a_link, setup,
 			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
-			reading_has_a_limit_and_wants_a_regular_file, setup,
+			reading_has_a_limit_and_needs_a_regular_file, setup,
 			scratch_tear_down),
 		cmocka_unit_test(a_file_without_a_size_is_read_until_it_ends),
 		cmocka_unit_test_setup_teardown(directories_are_made_with_their_parents,
@@ -422,17 +422,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			removing_a_tree_leaves_what_links_point_to, setup,
 			scratch_tear_down),
-		cmocka_unit_test_setup_teardown(a_tree_that_is_too_deep_is_refused, setup,
-						scratch_tear_down),
+		cmocka_unit_test_setup_teardown(a_tree_that_is_too_deep_is_not_removed,
+						setup, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(paths_are_joined_with_one_slash, setup,
 						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
-			names_that_are_no_plain_part_of_a_path_are_refused, setup,
+			names_that_are_unsafe_in_a_path_are_rejected, setup,
 			scratch_tear_down),
-		cmocka_unit_test_setup_teardown(plain_names_are_taken, setup,
+		cmocka_unit_test_setup_teardown(plain_names_are_accepted, setup,
 						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
-			a_reader_sees_the_old_file_until_all_pieces_are_there, setup,
+			a_reader_sees_the_old_file_until_the_commit, setup,
 			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(failed_allocations_are_reported, setup,
 						scratch_tear_down),

@@ -4,7 +4,7 @@
 #include "lib/core/hash.h"
 
 /* Vectors of its authors (isthe.com/chongo/tech/comp/fnv). */
-static void the_authors_vectors_come_out(void **state)
+static void the_authors_test_vectors_match(void **state)
 {
 	(void)state;
 	assert_true(tw_hash("", 0) == UINT64_C(0xcbf29ce484222325));
@@ -15,7 +15,7 @@ static void the_authors_vectors_come_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_authors_vectors_come_out),
+		cmocka_unit_test(the_authors_test_vectors_match),
 	};
 
 	return cmocka_run_group_tests_name("hash", tests, NULL, NULL);

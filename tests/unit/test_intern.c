@@ -34,7 +34,7 @@ static void equal_bytes_have_one_address(void **state)
 	assert_int_equal(t.count, 0);
 }
 
-static void a_prefix_and_nothing_are_texts_of_their_own(void **state)
+static void a_prefix_and_the_empty_text_are_distinct(void **state)
 {
 	struct tw_intern t = { 0 };
 	struct tw_err err = { 0 };
@@ -50,7 +50,7 @@ static void a_prefix_and_nothing_are_texts_of_their_own(void **state)
 	tw_intern_release(&t);
 }
 
-static void large_things_fit_too(void **state)
+static void large_texts_are_interned(void **state)
 {
 	static char big[1 << 20];
 	struct tw_intern t = { 0 };
@@ -87,7 +87,7 @@ static void every_failed_allocation_is_reported(void **state)
 	}
 }
 
-static void what_is_not_there_is_not_found(void **state)
+static void unknown_texts_are_not_found(void **state)
 {
 	struct tw_intern t = { 0 };
 	struct tw_err err = { 0 };
@@ -106,10 +106,10 @@ static void what_is_not_there_is_not_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_there_is_not_found),
+		cmocka_unit_test(unknown_texts_are_not_found),
 		cmocka_unit_test(equal_bytes_have_one_address),
-		cmocka_unit_test(a_prefix_and_nothing_are_texts_of_their_own),
-		cmocka_unit_test(large_things_fit_too),
+		cmocka_unit_test(a_prefix_and_the_empty_text_are_distinct),
+		cmocka_unit_test(large_texts_are_interned),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

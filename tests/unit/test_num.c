@@ -64,7 +64,7 @@ static void every_bit_pattern_survives_the_round_trip(void **state)
 	assert_true(shorter > ROUNDS / 4);
 }
 
-static void numbers_of_all_forms_are_rounded_as_strtod_does(void **state)
+static void numbers_of_all_forms_round_like_strtod(void **state)
 {
 	uint64_t seed = 2;
 	char text[80];
@@ -82,7 +82,7 @@ static void numbers_of_all_forms_are_rounded_as_strtod_does(void **state)
 	}
 }
 
-static void fractions_are_rounded_as_strtod_does(void **state)
+static void fractions_round_like_strtod(void **state)
 {
 	uint64_t seed = 3;
 	char text[80];
@@ -98,7 +98,7 @@ static void fractions_are_rounded_as_strtod_does(void **state)
 	}
 }
 
-static void hard_cases_are_rounded_right(void **state)
+static void halfway_and_extreme_cases_round_correctly(void **state)
 {
 	static const char *const texts[] = {
 		"0",
@@ -129,7 +129,7 @@ static void hard_cases_are_rounded_right(void **state)
 		assert_reads_as_strtod(texts[i]);
 }
 
-static void only_what_json_calls_a_number_is_taken(void **state)
+static void only_numbers_of_jsons_grammar_are_accepted(void **state)
 {
 	static const char *const bad[] = { "",       "-",   "+1",    ".5",  "1.",
 					   "01",     "-01", "1e",    "1e+", "0x10",
@@ -146,7 +146,7 @@ static void only_what_json_calls_a_number_is_taken(void **state)
 	assert_true(v == 7.0);
 }
 
-static void nothing_behind_the_length_is_read(void **state)
+static void no_byte_after_the_length_is_read(void **state)
 {
 	char *text = malloc(3);
 	double v = 0.0;
@@ -160,7 +160,7 @@ static void nothing_behind_the_length_is_read(void **state)
 	free(text);
 }
 
-static void a_number_of_a_thousand_digits_is_refused(void **state)
+static void a_number_of_a_thousand_digits_is_rejected(void **state)
 {
 	char text[1000];
 	double v = 7.0;
@@ -193,7 +193,7 @@ static void samples_may_be_nan_or_infinite(void **state)
 	assert_false(tw_parse_sample("nan", 3, &v));
 }
 
-static void doubles_are_written_short(void **state)
+static void doubles_have_the_shortest_text(void **state)
 {
 	static const struct {
 		double v;
@@ -236,7 +236,7 @@ static void assert_like_the_library(double v)
 	assert_string_equal(text, want);
 }
 
-static void doubles_are_written_as_the_library_writes_them(void **state)
+static void doubles_have_the_text_of_the_c_library(void **state)
 {
 	static const double edges[] = { 1e-3, 1e-2, 1e-1,  1.0,    10.0,
 					1e14, 1e15, 1e16,  1e17,   123e12,
@@ -325,7 +325,7 @@ static void durations_and_sizes_have_units(void **state)
 	assert_int_equal(v, (uint64_t)2 << 30);
 }
 
-static void wrong_units_and_overflows_are_refused(void **state)
+static void wrong_units_and_overflows_are_rejected(void **state)
 {
 	static const char *const durations[] = {
 		"", "s", "1.5s", "-1s", "3 s", "3d", "18446744073709551615s"
@@ -356,19 +356,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_pattern_survives_the_round_trip),
-		cmocka_unit_test(numbers_of_all_forms_are_rounded_as_strtod_does),
-		cmocka_unit_test(fractions_are_rounded_as_strtod_does),
-		cmocka_unit_test(hard_cases_are_rounded_right),
-		cmocka_unit_test(only_what_json_calls_a_number_is_taken),
-		cmocka_unit_test(nothing_behind_the_length_is_read),
-		cmocka_unit_test(a_number_of_a_thousand_digits_is_refused),
+		cmocka_unit_test(numbers_of_all_forms_round_like_strtod),
+		cmocka_unit_test(fractions_round_like_strtod),
+		cmocka_unit_test(halfway_and_extreme_cases_round_correctly),
+		cmocka_unit_test(only_numbers_of_jsons_grammar_are_accepted),
+		cmocka_unit_test(no_byte_after_the_length_is_read),
+		cmocka_unit_test(a_number_of_a_thousand_digits_is_rejected),
 		cmocka_unit_test(samples_may_be_nan_or_infinite),
-		cmocka_unit_test(doubles_are_written_short),
-		cmocka_unit_test(doubles_are_written_as_the_library_writes_them),
+		cmocka_unit_test(doubles_have_the_shortest_text),
+		cmocka_unit_test(doubles_have_the_text_of_the_c_library),
 		cmocka_unit_test(the_locale_changes_nothing),
 		cmocka_unit_test(whole_numbers_must_be_in_range),
 		cmocka_unit_test(durations_and_sizes_have_units),
-		cmocka_unit_test(wrong_units_and_overflows_are_refused),
+		cmocka_unit_test(wrong_units_and_overflows_are_rejected),
 	};
 
 	return cmocka_run_group_tests_name("num", tests, NULL, NULL);

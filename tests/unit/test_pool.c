@@ -39,7 +39,7 @@ static void every_task_runs_once_with_any_number_of_threads(void **state)
 	}
 }
 
-static void no_task_is_no_work(void **state)
+static void zero_tasks_run_nothing(void **state)
 {
 	(void)state;
 	tw_pool_run(0, 4, work, NULL);
@@ -60,7 +60,7 @@ static void meet(void *arg, size_t i)
 		;
 }
 
-static void two_threads_work_at_once(void **state)
+static void two_threads_run_at_once(void **state)
 {
 	struct meeting m = { 0 };
 
@@ -73,8 +73,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_task_runs_once_with_any_number_of_threads),
-		cmocka_unit_test(no_task_is_no_work),
-		cmocka_unit_test(two_threads_work_at_once),
+		cmocka_unit_test(zero_tasks_run_nothing),
+		cmocka_unit_test(two_threads_run_at_once),
 	};
 
 	return cmocka_run_group_tests_name("pool", tests, NULL, NULL);

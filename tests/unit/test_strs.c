@@ -30,7 +30,7 @@ static void texts_are_copied_and_found(void **state)
 	assert_false(tw_strs_has(&l, "beta"));
 }
 
-static void a_nul_inside_is_refused(void **state)
+static void texts_with_a_nul_are_rejected(void **state)
 {
 	struct tw_strs l = { 0 };
 	struct tw_err err = { 0 };
@@ -38,7 +38,7 @@ static void a_nul_inside_is_refused(void **state)
 	(void)state;
 	assert_int_equal(tw_strs_add(&l, "a\0b", 3, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
-	assert_string_equal(err.text, "text with a NUL byte");
+	assert_string_equal(err.text, "text contains a NUL byte");
 	assert_int_equal(l.count, 0);
 	tw_strs_clear(&l);
 }
@@ -63,7 +63,7 @@ static void splitting_drops_blanks_and_empty_parts(void **state)
 	tw_strs_clear(&l);
 }
 
-static void a_copy_is_its_own_and_sorting_is_by_bytes(void **state)
+static void a_copy_is_independent_and_sorting_is_by_bytes(void **state)
 {
 	struct tw_strs l = { 0 }, copy = { 0 };
 	struct tw_err err = { 0 };
@@ -84,7 +84,7 @@ static void a_copy_is_its_own_and_sorting_is_by_bytes(void **state)
 	tw_strs_sort(&l);
 }
 
-static void texts_in_an_arena_are_forgotten_together_and_take_no_new_memory(void **state)
+static void a_reset_arena_holds_texts_without_new_memory(void **state)
 {
 	static const char *const texts[] = { "cpu_time", "", "instructions" };
 	struct tw_arena arena = { 0 };
@@ -113,7 +113,7 @@ static void texts_in_an_arena_are_forgotten_together_and_take_no_new_memory(void
 	tw_arena_release(&arena);
 }
 
-static void an_arena_keeps_little_when_it_is_reset(void **state)
+static void a_reset_arena_keeps_only_a_small_chunk(void **state)
 {
 	struct tw_arena arena = { 0 };
 
@@ -158,12 +158,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_copied_and_found),
-		cmocka_unit_test(a_nul_inside_is_refused),
+		cmocka_unit_test(texts_with_a_nul_are_rejected),
 		cmocka_unit_test(splitting_drops_blanks_and_empty_parts),
-		cmocka_unit_test(a_copy_is_its_own_and_sorting_is_by_bytes),
-		cmocka_unit_test(
-			texts_in_an_arena_are_forgotten_together_and_take_no_new_memory),
-		cmocka_unit_test(an_arena_keeps_little_when_it_is_reset),
+		cmocka_unit_test(a_copy_is_independent_and_sorting_is_by_bytes),
+		cmocka_unit_test(a_reset_arena_holds_texts_without_new_memory),
+		cmocka_unit_test(a_reset_arena_keeps_only_a_small_chunk),
 		cmocka_unit_test(every_failed_allocation_is_reported_and_keeps_the_list),
 	};
 
