@@ -32,7 +32,7 @@ int tw_jnumber_end(struct tw_jnumber *n, uint64_t offset, struct tw_err *err)
 	return tw_parse_double(n->text, len, &n->value) ? 0 : fail(offset, err);
 }
 
-/* Part of a number that began in an earlier piece, or may go on in the next. */
+/* Copy a number that spans pieces, or may continue in the next one. */
 static int gather(struct tw_jnumber *n, const char *data, size_t len, uint64_t offset,
 		  size_t *used, bool *ended, struct tw_err *err)
 {

@@ -3,10 +3,10 @@
 #define TW_JNUMBER_H
 
 /*
- * Decoder of JSON numbers that come in pieces; a part of lib/jsax.
+ * Decodes a JSON number whose text may arrive in several pieces. For lib/json/jsax.c.
  *
- * A number that lies whole in one piece, with a byte behind it, is not copied. All zero
- * bytes is ready for the first.
+ * A number that lies within one piece, with a byte after it, is not copied. All zero
+ * bytes is ready for the first number.
  */
 
 #include <stdbool.h>
@@ -19,22 +19,23 @@ struct tw_err;
 #define TW_JNUMBER_MAX 1024
 
 struct tw_jnumber {
-	double value; /* once it has ended */
-	size_t len;   /* of what came in earlier pieces */
+	double value; /* valid once the number has ended */
+	size_t len;   /* bytes of earlier pieces, in text */
 	char text[TW_JNUMBER_MAX];
 };
 
-/* Forget what came. */
+/* Drop a partial number. */
 void tw_jnumber_begin(struct tw_jnumber *n);
 
 /*
- * Take the bytes that belong to the number: *used of them. *ended once a byte behind it
- * is there. offset is where the number begins in the document, for the errors.
+ * Take the bytes of data[0..len) that belong to the number. *used is their count. *ended
+ * becomes true at a byte that does not belong to it. offset is the number's place in the
+ * document, for errors.
  */
 int tw_jnumber_feed(struct tw_jnumber *n, const char *data, size_t len, uint64_t offset,
 		    size_t *used, bool *ended, struct tw_err *err);
 
-/* There are no more bytes. */
+/* End the number at the end of the input. */
 int tw_jnumber_end(struct tw_jnumber *n, uint64_t offset, struct tw_err *err);
 
 #endif /* TW_JNUMBER_H */

@@ -13,17 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What may come next. */
+/* Tokens that may come next. */
 enum {
 	WANT_VALUE = 1u << 0,
 	WANT_KEY = 1u << 1,
 	WANT_END = 1u << 2,
 	WANT_COLON = 1u << 3,
 	WANT_COMMA = 1u << 4,
-	SPACE = 1u << 5, /* is never wanted, and always skipped */
+	SPACE = 1u << 5, /* a class of bytes only: white space is always skipped */
 };
 
-/* What is being read, perhaps since an earlier piece. */
+/* The token in progress; it may have begun in an earlier piece. */
 enum token {
 	TOKEN_NONE,
 	TOKEN_STRING,
@@ -45,7 +45,7 @@ struct tw_jsax {
 	void *arg;
 	unsigned depth_max;
 
-	uint64_t offset;   /* of the piece being taken */
+	uint64_t offset;   /* of the current piece */
 	uint64_t token_at; /* offset of the token's first byte */
 	uint64_t arrays;   /* bit d: the container at depth d is an array */
 	unsigned depth;
@@ -111,7 +111,7 @@ static bool in_array(const struct tw_jsax *p)
 	return p->depth > 0 && (p->arrays >> (p->depth - 1) & 1) != 0;
 }
 
-/* Hand over an event; the value's bytes are all taken. */
+/* Report an event. All bytes of its token are consumed. */
 static int emit(struct tw_jsax *p, struct tw_jsax_event *e, struct tw_err *err)
 {
 	e->depth = p->depth;
@@ -164,7 +164,7 @@ static int take_string(struct tw_jsax *p, const char *data, size_t len, size_t *
 	return emit(p, &e, err);
 }
 
-/* Most strings lie whole in a piece and need no decoding. data is behind the quote. */
+/* The fast path: most strings lie within a piece and need no decoding. */
 static int take_new_string(struct tw_jsax *p, const char *data, size_t len, size_t *at,
 			   struct tw_err *err)
 {
@@ -252,8 +252,8 @@ static int close_container(struct tw_jsax *p, bool array, uint64_t offset,
 	return emit(p, &e, err);
 }
 
-/* What a byte is, where a token may begin. */
-static const unsigned char kinds[256] = {
+/* The tokens that a byte can begin. */
+static const unsigned char classes[256] = {
 	['"'] = WANT_VALUE | WANT_KEY,
 	[','] = WANT_COMMA,
 	[':'] = WANT_COLON,
@@ -281,27 +281,27 @@ static const unsigned char kinds[256] = {
 	['\r'] = SPACE,
 };
 
-static unsigned kind_of(char c)
+static unsigned class_of(char c)
 {
-	return kinds[(unsigned char)c];
+	return classes[(unsigned char)c];
 }
 
-/* Over white space, and separators where they are wanted. False: the piece ends. */
+/* Skip white space and expected separators. False at the end of the piece. */
 static bool skip_to_token(struct tw_jsax *p, const char *data, size_t len, size_t *at)
 {
 	for (; *at < len; ++*at) {
-		const unsigned kind = kind_of(data[*at]);
+		const unsigned class = class_of(data[*at]);
 
-		if (kind == SPACE)
+		if (class == SPACE)
 			continue;
-		if ((kind & p->want & (WANT_COMMA | WANT_COLON)) == 0)
+		if ((class & p->want & (WANT_COMMA | WANT_COLON)) == 0)
 			return true;
-		p->want = kind == WANT_COMMA && !in_array(p) ? WANT_KEY : WANT_VALUE;
+		p->want = class == WANT_COMMA && !in_array(p) ? WANT_KEY : WANT_VALUE;
 	}
 	return false;
 }
 
-/* A token, or as much of it as the piece has. */
+/* Begin the next token. */
 static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *at,
 		      struct tw_err *err)
 {
@@ -313,7 +313,7 @@ static int take_first(struct tw_jsax *p, const char *data, size_t len, size_t *a
 	c = data[*at];
 	offset = p->offset + *at;
 	p->started = true;
-	if ((kind_of(c) & p->want) == 0)
+	if ((class_of(c) & p->want) == 0)
 		return fail_unexpected(p, offset, err);
 	p->token_at = offset;
 	switch (c) {
@@ -425,11 +425,11 @@ const char *tw_jsax_type_name(enum tw_jsax_type type)
 	}
 }
 
-#define PIECE ((size_t)256 << 10)
+#define PIECE_BYTES ((size_t)256 << 10)
 
-/* Behind the document's end only white space is fine. */
-static int feed(struct tw_jsax *p, const char *data, size_t len, uint64_t offset,
-		struct tw_err *err)
+/* Feed a piece of a single document: only white space may follow the document. */
+static int feed_single(struct tw_jsax *p, const char *data, size_t len, uint64_t offset,
+		       struct tw_err *err)
 {
 	size_t used = 0;
 
@@ -438,7 +438,7 @@ static int feed(struct tw_jsax *p, const char *data, size_t len, uint64_t offset
 	for (; used < len; used++)
 		if (data[used] == '\0' || strchr(" \t\r\n", data[used]) == NULL)
 			return tw_fail(err, TW_PARSE,
-				       "byte %" PRIu64 ": text behind the end",
+				       "byte %" PRIu64 ": text after the end",
 				       offset + used);
 	return 0;
 }
@@ -449,8 +449,8 @@ int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg
 	struct tw_jsax *p = NULL;
 	int rc = -1;
 
-	if (tw_jsax_new(limits, fn, arg, &p, err) < 0 || feed(p, data, len, 0, err) < 0 ||
-	    tw_jsax_end(p, err) < 0)
+	if (tw_jsax_new(limits, fn, arg, &p, err) < 0 ||
+	    feed_single(p, data, len, 0, err) < 0 || tw_jsax_end(p, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -463,7 +463,7 @@ static int feed_file(struct tw_jsax *p, int fd, char *piece, struct tw_err *err)
 	uint64_t offset = 0;
 
 	for (;;) {
-		ssize_t n = read(fd, piece, PIECE);
+		ssize_t n = read(fd, piece, PIECE_BYTES);
 
 		if (n == 0)
 			return tw_jsax_end(p, err);
@@ -471,7 +471,7 @@ static int feed_file(struct tw_jsax *p, int fd, char *piece, struct tw_err *err)
 			continue;
 		if (n < 0)
 			return tw_fail_errno(err, errno, "cannot read");
-		if (feed(p, piece, (size_t)n, offset, err) < 0)
+		if (feed_single(p, piece, (size_t)n, offset, err) < 0)
 			return -1;
 		offset += (uint64_t)n;
 	}
@@ -481,7 +481,7 @@ int tw_jsax_read(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
 		 const char *path, struct tw_err *err)
 {
 	struct tw_jsax *p = NULL;
-	char *piece = malloc(PIECE);
+	char *piece = malloc(PIECE_BYTES);
 	int fd = -1, rc = -1;
 
 	if (piece == NULL) {

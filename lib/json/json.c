@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nesting is checked before jansson sees the text: its parser recurses. */
+/* Limit the nesting before jansson parses the text: its parser recurses. */
 static int check_depth(const char *data, size_t len, const char *where,
 		       struct tw_err *err)
 {
@@ -55,7 +55,7 @@ int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
 	if (v == NULL && json_error_code(&e) == json_error_out_of_memory)
 		return tw_fail(err, TW_NOMEM, "%s: %zu bytes of JSON", where, len);
 	if (v == NULL) {
-		/* jansson quotes the text near the mistake as it is. */
+		/* jansson's text quotes the input: replace control bytes. */
 		for (char *p = e.text; *p != '\0'; p++)
 			if ((unsigned char)*p < 0x20 || *p == 0x7f)
 				*p = '?';
@@ -240,13 +240,13 @@ out:
 	return rc;
 }
 
-/* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
+/* Length of the UTF-8 sequence at s, or 0 if it is invalid (RFC 3629). */
 static size_t utf8_length(const unsigned char *s, size_t len)
 {
 	static const struct {
-		unsigned char first, last, low,
-			high; /* of the first byte, of the second */
-		unsigned char bytes;
+		unsigned char first, last; /* range of the first byte */
+		unsigned char low, high;   /* range of the second byte */
+		unsigned char bytes;       /* of the whole sequence */
 	} forms[] = {
 		{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
 		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
@@ -294,7 +294,7 @@ void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len)
 	tw_buf_adds(b, "\"");
 }
 
-/* indent < 0: on one line. */
+/* Start a line; nothing if indent < 0, which means all on one line. */
 static void new_line(struct tw_buf *b, int indent)
 {
 	if (indent >= 0)
@@ -311,7 +311,7 @@ static void add_object(struct tw_buf *b, const json_t *v, int indent)
 	void *at;
 
 	tw_buf_adds(b, "{");
-	/* jansson iterates in the order of insertion; it takes no const object. */
+	/* jansson iterates in the order of insertion. It takes no const object. */
 	for (at = json_object_iter((json_t *)(uintptr_t)v); at != NULL;
 	     at = json_object_iter_next((json_t *)(uintptr_t)v, at)) {
 		key = json_object_iter_key(at);
@@ -328,7 +328,7 @@ static void add_object(struct tw_buf *b, const json_t *v, int indent)
 	tw_buf_adds(b, "}");
 }
 
-/* Lists of plain values stay on one line: feature ranges, names. */
+/* An array of plain values (names, feature ranges) stays on one line. */
 static void add_array(struct tw_buf *b, const json_t *v, int indent)
 {
 	const json_t *first = json_array_get(v, 0);
@@ -348,7 +348,7 @@ static void add_array(struct tw_buf *b, const json_t *v, int indent)
 	tw_buf_adds(b, "]");
 }
 
-/* "-0" would be read as a whole number, which has no sign at zero. */
+/* Write -0.0: readers take "-0" as the integer 0 and lose the sign. */
 static void add_real(struct tw_buf *b, double v)
 {
 	tw_buf_add_double(b, v);

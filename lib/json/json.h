@@ -3,14 +3,16 @@
 #define TW_JSON_H
 
 /*
- * Access to small JSON documents (jansson) with errors that name the place:
- * "metadata.json: package.features[2]: expected a string, got a number".
+ * Small JSON documents: jansson's values, read with errors that name the place
+ * ("metadata.json: package.features[2]: expected a string, got a number"), and written
+ * with the shortest numbers. Large documents go through lib/json/jsax.h.
  *
- * `where` is the path so far, for the errors only; members add ".key", elements
- * "[i]". Getters never write *out on failure. With `optional` true an absent or null
- * member is no failure and leaves *out as it was.
+ * `where` is the path to the value, for errors only; getters append ".key" or "[i]". A
+ * getter writes *out on success only. With `optional`, an absent or null member is not a
+ * failure and leaves *out unchanged. Values are borrowed from obj.
  *
- * Large documents (Prometheus responses, estimator requests) go through lib/json/jsax.h.
+ * Written by own code and not by json_dumpb(), which writes 17 digits of every number:
+ * tw_buf_add_double() writes the shortest text that reads back the same.
  */
 
 #include <jansson.h>
@@ -21,17 +23,17 @@ struct tw_buf;
 struct tw_err;
 struct tw_strs;
 
-/* Deepest nesting that is accepted. */
+/* Deepest nesting that tw_json_parse() accepts. */
 #define TW_JSON_DEPTH_MAX 64
 
-/* Parse data[0..len); duplicate keys are refused. *out is yours: json_decref(). */
+/* Parse data[0..len). Duplicate keys are rejected. *out is yours: json_decref(). */
 int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
 		  struct tw_err *err);
 
-/* The same of a file of at most bytes_max. */
+/* Parse a file of at most bytes_max. */
 int tw_json_read(const char *path, size_t bytes_max, json_t **out, struct tw_err *err);
 
-/* "an object", "a string", ... for errors. */
+/* "an object", "a string", ...: for errors. */
 const char *tw_json_type_name(const json_t *v);
 
 int tw_json_member(const json_t *obj, const char *where, const char *key, bool optional,
@@ -40,30 +42,31 @@ int tw_json_object(const json_t *obj, const char *where, const char *key, bool o
 		   const json_t **out, struct tw_err *err);
 int tw_json_array(const json_t *obj, const char *where, const char *key, bool optional,
 		  const json_t **out, struct tw_err *err);
-/* Lives as long as obj. */
+/* *out lives as long as obj. */
 int tw_json_text(const json_t *obj, const char *where, const char *key, bool optional,
 		 const char **out, struct tw_err *err);
-/* Finite. Integers are taken. */
+/* A finite number, integer or not. */
 int tw_json_number(const json_t *obj, const char *where, const char *key, bool optional,
 		   double *out, struct tw_err *err);
+/* An integer from min to max. */
 int tw_json_int(const json_t *obj, const char *where, const char *key, bool optional,
 		long long min, long long max, long long *out, struct tw_err *err);
 int tw_json_bool(const json_t *obj, const char *where, const char *key, bool optional,
 		 bool *out, struct tw_err *err);
-/* A list of strings, appended to *out. */
+/* Append a list of strings to *out. */
 int tw_json_strs(const json_t *obj, const char *where, const char *key, bool optional,
 		 struct tw_strs *out, struct tw_err *err);
 
-/* The list as an array of strings. NULL without memory, or where one is not UTF-8. */
+/* Make an array of strings. NULL if out of memory, or if a text is not UTF-8. */
 json_t *tw_json_texts(const struct tw_strs *l);
 
-/* Append a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
+/* Append s[0..len) as a quoted JSON string. Invalid UTF-8 becomes U+FFFD. */
 void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len);
 
-/* Append a document, keys in the order of insertion, no spaces, shortest numbers. */
+/* Append a document without white space; keys in the order of insertion. */
 void tw_buf_add_json(struct tw_buf *b, const json_t *v);
 
-/* As above, two spaces of indent and a newline at the end: for files. */
+/* As tw_buf_add_json(), indented by two spaces and with a final newline: for files. */
 void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v);
 
 #endif /* TW_JSON_H */

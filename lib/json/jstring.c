@@ -11,19 +11,22 @@
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGH UINT64_C(0x8080808080808080)
 
-/* Whether a byte stands for itself in a string. */
+/* Whether a byte needs no decoding and no check of UTF-8. */
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* High bit set in the first byte of w that is zero; above it, in those too, perhaps. */
+/*
+ * Set the high bit of the lowest zero byte of w. Bits of higher bytes may be wrong, bits
+ * of lower ones are not. (https://graphics.stanford.edu/~seander/bithacks.html)
+ */
 static uint64_t zero_bytes(uint64_t w)
 {
 	return (w - ONES) & ~w;
 }
 
-/* Eight at a time. */
+/* Tests eight bytes at a time. */
 size_t tw_jstring_plain(const char *data, size_t len)
 {
 	size_t i = 0;
@@ -59,7 +62,7 @@ static int fail_long(const struct tw_jstring *s, uint64_t offset, struct tw_err 
 		       offset, s->limit);
 }
 
-/* The caller has seen to the limit. */
+/* The caller has checked the limit. */
 static int append(struct tw_jstring *s, const char *data, size_t len, struct tw_err *err)
 {
 	if (len == 0)
@@ -116,7 +119,7 @@ static int fail_surrogate(uint64_t offset, struct tw_err *err)
 	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": half a surrogate pair", offset);
 }
 
-/* A \u has its four digits. */
+/* A \u escape is complete: combine surrogates, append the code point. */
 static int end_code(struct tw_jstring *s, uint64_t offset, struct tw_err *err)
 {
 	uint32_t code = s->code, high = s->high;
@@ -172,7 +175,7 @@ static int step_escape(struct tw_jstring *s, char c, uint64_t offset, struct tw_
 	return append_code(s, (uint32_t)to[at - from], offset, err);
 }
 
-/* First byte of a sequence: how many follow, and the range of the second (RFC 3629). */
+/* The first byte gives the length and the range of the second byte (RFC 3629). */
 static bool begin_utf8(struct tw_jstring *s, unsigned char c)
 {
 	s->utf8_min = 0x80;
@@ -193,7 +196,7 @@ static bool begin_utf8(struct tw_jstring *s, unsigned char c)
 	return true;
 }
 
-static bool go_on_utf8(struct tw_jstring *s, unsigned char c)
+static bool continue_utf8(struct tw_jstring *s, unsigned char c)
 {
 	if (c < s->utf8_min || c > s->utf8_max)
 		return false;
@@ -203,11 +206,11 @@ static bool go_on_utf8(struct tw_jstring *s, unsigned char c)
 	return true;
 }
 
-/* A byte that is neither plain nor part of an escape, nor the closing quote. */
-static int step_odd(struct tw_jstring *s, unsigned char c, uint64_t offset,
-		    struct tw_err *err)
+/* Check a byte that is not plain, not part of an escape and not the closing quote. */
+static int check_byte(struct tw_jstring *s, unsigned char c, uint64_t offset,
+		      struct tw_err *err)
 {
-	if (s->utf8_left > 0 ? !go_on_utf8(s, c) : c >= 0x80 && !begin_utf8(s, c))
+	if (s->utf8_left > 0 ? !continue_utf8(s, c) : c >= 0x80 && !begin_utf8(s, c))
 		return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": not UTF-8", offset);
 	if (c < 0x20)
 		return tw_fail(err, TW_PARSE,
@@ -233,7 +236,7 @@ static int end_string(struct tw_jstring *s, const char *run, size_t len,
 int tw_jstring_feed(struct tw_jstring *s, const char *data, size_t len, uint64_t offset,
 		    size_t *used, bool *ended, struct tw_err *err)
 {
-	size_t i = 0, run = 0; /* data[run..i) is decoded, and not yet in buf */
+	size_t i = 0, run = 0; /* data[run..i) is checked, but not copied to buf */
 
 	*ended = false;
 	while (i < len) {
@@ -268,7 +271,7 @@ int tw_jstring_feed(struct tw_jstring *s, const char *data, size_t len, uint64_t
 			run = ++i;
 			continue;
 		}
-		if (step_odd(s, (unsigned char)data[i], offset + i, err) < 0)
+		if (check_byte(s, (unsigned char)data[i], offset + i, err) < 0)
 			return -1;
 		i++;
 	}

@@ -106,7 +106,7 @@ static void escapes_and_utf8_are_decoded(void **state)
 	expect("\"0123456789abcdef\"", "t0@0=0123456789abcdef ");
 }
 
-static void a_nul_may_be_escaped_into_a_text(void **state)
+static void an_escaped_nul_is_decoded(void **state)
 {
 	static const char want[] = "t0@0=a\0b ";
 	char *got = events("\"a\\u0000b\"", 10, 3, NULL);
@@ -116,7 +116,7 @@ static void a_nul_may_be_escaped_into_a_text(void **state)
 	free(got);
 }
 
-static void bad_texts_are_refused_where_they_are_bad(void **state)
+static void bad_strings_are_rejected_with_their_offset(void **state)
 {
 	(void)state;
 	expect("\"a\001b\"", "! parse: byte 2: control character in a text");
@@ -136,7 +136,7 @@ static void bad_texts_are_refused_where_they_are_bad(void **state)
 	       "! parse: byte 21: text of more than 16 bytes");
 }
 
-static void bad_structure_is_refused_where_it_is_bad(void **state)
+static void bad_structure_is_rejected_with_its_offset(void **state)
 {
 	(void)state;
 	expect("", "! parse: byte 0: cut short before a value");
@@ -157,7 +157,7 @@ static void bad_structure_is_refused_where_it_is_bad(void **state)
 	       "[0@0 [1@1 [2@2 [3@3 [4@4 ! parse: byte 5: nested deeper than 5");
 }
 
-static void bad_numbers_are_refused(void **state)
+static void bad_numbers_are_rejected(void **state)
 {
 	static const char *const bad[] = { "01", "1.", "-",   "+1",
 					   ".5", "1e", "1-2", "1e999" };
@@ -174,7 +174,7 @@ static void bad_numbers_are_refused(void **state)
 	}
 }
 
-static void a_number_of_endless_digits_is_refused(void **state)
+static void a_number_of_endless_digits_is_rejected(void **state)
 {
 	char text[2000];
 
@@ -189,7 +189,7 @@ static void a_number_of_endless_digits_is_refused(void **state)
 	}
 }
 
-static void a_cut_document_says_in_what(void **state)
+static void a_truncated_document_names_the_open_token(void **state)
 {
 	(void)state;
 	expect("{\"a", "{0@0 ! parse: byte 3: cut short in a key");
@@ -200,7 +200,7 @@ static void a_cut_document_says_in_what(void **state)
 	expect("{\"a\":", "{0@0 k1@1=a ! parse: byte 5: cut short in an object");
 }
 
-static void bytes_behind_the_document_are_not_taken(void **state)
+static void bytes_after_the_document_are_not_consumed(void **state)
 {
 	static const char *const texts[] = { "{} {}", "12,", "\"a\"x", "truetrue" };
 	static const size_t ends[] = { 2, 2, 3, 4 };
@@ -222,7 +222,7 @@ static void the_callback_can_stop_the_parser(void **state)
 	expect("[\"stop\",1]", "[0@0 t1@1=stop ! invalid: stopped by the test");
 }
 
-static void it_can_be_used_again_after_a_failure(void **state)
+static void a_parser_can_be_reset_after_a_failure(void **state)
 {
 	struct tw_err err = { 0 }, fresh = { 0 };
 	struct tw_buf b = { 0 };
@@ -286,15 +286,15 @@ int main(void)
 		cmocka_unit_test(events_come_in_order_with_depth_and_offset),
 		cmocka_unit_test(scalars_are_documents),
 		cmocka_unit_test(escapes_and_utf8_are_decoded),
-		cmocka_unit_test(a_nul_may_be_escaped_into_a_text),
-		cmocka_unit_test(bad_texts_are_refused_where_they_are_bad),
-		cmocka_unit_test(bad_structure_is_refused_where_it_is_bad),
-		cmocka_unit_test(bad_numbers_are_refused),
-		cmocka_unit_test(a_number_of_endless_digits_is_refused),
-		cmocka_unit_test(a_cut_document_says_in_what),
-		cmocka_unit_test(bytes_behind_the_document_are_not_taken),
+		cmocka_unit_test(an_escaped_nul_is_decoded),
+		cmocka_unit_test(bad_strings_are_rejected_with_their_offset),
+		cmocka_unit_test(bad_structure_is_rejected_with_its_offset),
+		cmocka_unit_test(bad_numbers_are_rejected),
+		cmocka_unit_test(a_number_of_endless_digits_is_rejected),
+		cmocka_unit_test(a_truncated_document_names_the_open_token),
+		cmocka_unit_test(bytes_after_the_document_are_not_consumed),
 		cmocka_unit_test(the_callback_can_stop_the_parser),
-		cmocka_unit_test(it_can_be_used_again_after_a_failure),
+		cmocka_unit_test(a_parser_can_be_reset_after_a_failure),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -19,7 +19,7 @@ static json_t *parse(const char *text)
 	return v;
 }
 
-static void bad_json_is_refused_with_its_place(void **state)
+static void bad_json_is_rejected_with_its_place(void **state)
 {
 	static const struct {
 		const char *text;
@@ -55,7 +55,7 @@ static void bad_json_is_refused_with_its_place(void **state)
 	assert_null(v);
 }
 
-static void depth_is_limited_but_brackets_in_texts_do_not_count(void **state)
+static void depth_is_limited_and_brackets_in_strings_do_not_count(void **state)
 {
 	struct tw_err err = { 0 };
 	char text[300];
@@ -243,7 +243,7 @@ static void documents_are_written_in_order_and_read_back(void **state)
 	json_decref(v);
 }
 
-static void texts_that_are_no_utf8_are_made_so(void **state)
+static void invalid_utf8_is_replaced(void **state)
 {
 	static const struct {
 		const char *in;
@@ -292,14 +292,14 @@ static void failed_allocations_of_lists_are_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_json_is_refused_with_its_place),
-		cmocka_unit_test(depth_is_limited_but_brackets_in_texts_do_not_count),
+		cmocka_unit_test(bad_json_is_rejected_with_its_place),
+		cmocka_unit_test(depth_is_limited_and_brackets_in_strings_do_not_count),
 		cmocka_unit_test(a_million_brackets_do_no_harm),
 		cmocka_unit_test(getters_find_values_of_their_type),
 		cmocka_unit_test(errors_name_the_path),
 		cmocka_unit_test(absent_optional_members_leave_the_value),
 		cmocka_unit_test(documents_are_written_in_order_and_read_back),
-		cmocka_unit_test(texts_that_are_no_utf8_are_made_so),
+		cmocka_unit_test(invalid_utf8_is_replaced),
 		cmocka_unit_test(failed_allocations_of_lists_are_reported),
 	};
 

@@ -175,7 +175,7 @@ static const struct refusal {
 } refusals[] = {
 	{ "", TW_PARSE, "request: byte 0: cut short before a value" },
 	{ "{", TW_PARSE, "request: byte 1: cut short in an object" },
-	{ "{" ABS "}}", TW_PARSE, "request: byte 39: text behind the end" },
+	{ "{" ABS "}}", TW_PARSE, "request: byte 39: text after the end" },
 	{ "{" ABS ",}", TW_PARSE, "request: byte 39: expected a key" },
 	{ "[]", TW_PARSE, "request: expected an object, got a list" },
 	{ "null", TW_PARSE, "request: expected an object, got null" },

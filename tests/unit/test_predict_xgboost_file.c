@@ -180,7 +180,7 @@ static void what_is_not_one_document_is_refused(void **state)
 	refuse_text("", "byte 0");
 	refuse_text("[]", "expected an object, got an array");
 	refuse_text(HEAD TREE, "cut short");
-	refuse_text(HEAD TREE TAIL " x", "text behind the end");
+	refuse_text(HEAD TREE TAIL " x", "text after the end");
 	refuse_text(HEAD "7" TAIL, "trees[0]: expected an object, got a number");
 	refuse_text("{\"learner\":{},\"learner\":{}}", "learner: there twice");
 	/* What does not matter may be anything, nested too. */

@@ -281,7 +281,7 @@ static void what_is_no_response_is_refused(void **state)
 		  "expected a time and a number in quotes" },
 		{ "{\"m\":[{\"metric\":{},\"values\":[[1,\"1\"],[1,\"2\"]]}]}",
 		  "m: a sample at 1000 ms behind one at 1000 ms" },
-		{ "{} x", "byte 3: text behind the end" },
+		{ "{} x", "byte 3: text after the end" },
 	};
 	struct fixture *f = *state;
 
