@@ -2,11 +2,13 @@
 #include "lib/program/daemon.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
@@ -16,7 +18,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 int tw_signals_open(int *fd, struct tw_err *err)
@@ -50,8 +51,8 @@ enum tw_signal tw_signals_next(int fd)
 }
 
 /*
- * systemd's protocol, sd_notify(3): a datagram to the socket that NOTIFY_SOCKET names,
- * '@' in front for an abstract one. Nobody listening is no failure of ours.
+ * sd_notify(3): send a datagram to the socket in NOTIFY_SOCKET; '@' starts an abstract
+ * name. Failures are ignored: the daemon works without a service manager.
  */
 static void notify(const char *state)
 {
@@ -97,16 +98,13 @@ out:
 	return rc;
 }
 
-/* systemd wants to know since when, so that it does not take an old READY=1 for the new.
- */
+/* The time lets systemd tell the READY=1 of this reload from an earlier one. */
 void tw_daemon_reloading(void)
 {
-	struct timespec t;
 	char text[64];
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
-		 (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+		 tw_now_ns() / 1000);
 	notify(text);
 }
 

@@ -3,8 +3,8 @@
 #define TW_DAEMON_H
 
 /*
- * What every daemon's main() does around its work: signals as a file descriptor,
- * readiness, SIGPIPE ignored. Foreground only; systemd daemonises.
+ * The frame of a daemon: signals as a file descriptor, readiness and watchdog messages to
+ * systemd. Daemons stay in the foreground.
  */
 
 #include <stddef.h>
@@ -13,42 +13,42 @@
 struct tw_err;
 
 /*
- * Block SIGTERM, SIGINT and SIGHUP in this thread and those started after it, ignore
- * SIGPIPE, and return a signalfd (O_CLOEXEC, non-blocking) in *fd.
+ * Block SIGTERM, SIGINT and SIGHUP in this thread and the threads started later, ignore
+ * SIGPIPE, and open a signalfd (O_CLOEXEC, non-blocking) in *fd.
  */
 int tw_signals_open(int *fd, struct tw_err *err);
 
+/* SIGTERM and SIGINT stop the daemon, SIGHUP makes it reload. */
 enum tw_signal { TW_SIGNAL_NONE, TW_SIGNAL_STOP, TW_SIGNAL_RELOAD };
 
-/* The next signal waiting on fd. */
+/* Read the next pending signal from fd. Does not block. */
 enum tw_signal tw_signals_next(int fd);
 
 /*
- * Tell the world that requests are answered: write text (the bound address) and a
- * newline to ready_file atomically if it is not NULL, and READY=1 to NOTIFY_SOCKET if
- * set.
+ * Report that the daemon answers requests. Writes text (the bound address) and a newline
+ * to ready_file atomically, unless it is NULL. Sends READY=1 to NOTIFY_SOCKET, if set.
  */
 int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err);
 
-/* RELOADING=1 to NOTIFY_SOCKET; READY=1 once it is done. */
+/* Report the begin and the end of a reload: RELOADING=1, READY=1. */
 void tw_daemon_reloading(void);
 void tw_daemon_reloaded(void);
 
 /*
- * How often systemd wants to hear WATCHDOG=1 from this process, at least: half of what
- * WATCHDOG_USEC says, in ms; 0 if it does not.
+ * The longest interval in ms between calls of tw_daemon_alive(): half of WATCHDOG_USEC.
+ * 0 if the watchdog is off or is for another process.
  */
 uint64_t tw_daemon_watchdog_ms(void);
 
-/* WATCHDOG=1 to NOTIFY_SOCKET. */
+/* Send WATCHDOG=1 to NOTIFY_SOCKET. */
 void tw_daemon_alive(void);
 
-/* STOPPING=1 to NOTIFY_SOCKET, and remove the ready file. */
+/* Send STOPPING=1 to NOTIFY_SOCKET, and remove the ready file. */
 void tw_daemon_stopping(const char *ready_file);
 
 /*
- * Give memory that is free back to the system. Loading a model takes many times what the
- * model keeps, and the C library holds on to it.
+ * Return free memory to the system. Loading a model needs many times the memory that the
+ * model keeps, and glibc does not return it.
  */
 void tw_daemon_trim(void);
 

@@ -24,7 +24,8 @@ static int path_beside(const char *name, char **out, struct tw_err *err)
 	self[n] = '\0';
 	slash = strrchr(self, '/');
 	if (slash == NULL)
-		return tw_fail(err, TW_NOTFOUND, "'%s' is no path", self);
+		return tw_fail(err, TW_NOTFOUND, "/proc/self/exe: '%s' is not a path",
+			       self);
 	*slash = '\0';
 	return tw_path_join(out, err, self, name, NULL);
 }
@@ -73,7 +74,7 @@ static int set_signals(posix_spawnattr_t *attr)
 int tw_helper_start(const char *program, const char *name, const int *file, size_t files,
 		    pid_t *pid)
 {
-	/* argv is not const, but nothing writes there. */
+	/* posix_spawn() takes no const argv, but does not write to it. */
 	char *argv[] = { (char *)(uintptr_t)name, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;

@@ -3,7 +3,8 @@
 #define TW_HELPER_H
 
 /*
- * Helpers: programs that only ours start, for what shall not be in a daemon itself.
+ * Helper programs (tw-fetch, tw-ask): separate processes for work with risks that a
+ * daemon should not take in its own process.
  */
 
 #include <stddef.h>
@@ -12,17 +13,16 @@
 struct tw_err;
 
 /*
- * The path of a helper: in the directory of this very program, so that a build can be run
- * where it lies, else where make install puts it. Whether it is there is not asked. *out
- * is yours.
+ * Find the path of a helper: in the directory of this program (a build runs in place),
+ * else in the directory of `make install`. The latter path is returned even if there is
+ * no such file. *out is yours.
  */
 int tw_helper_find(const char *name, char **out, struct tw_err *err);
 
 /*
- * Start a program that is called name, without arguments; its descriptors from 0 on are
- * to be file[0..files), each its own number or one above all of them. It has the signals
- * of a program that was just started, whatever its parent blocks or ignores. 0 or an
- * errno value.
+ * Start program with argv { name }. Its descriptors 0, 1, ... are file[0..files). Each
+ * file[i] must be i itself or at least `files`. Signals are unblocked, and SIGPIPE has
+ * its default action. Return 0 or an errno value.
  */
 int tw_helper_start(const char *program, const char *name, const int *file, size_t files,
 		    pid_t *pid);

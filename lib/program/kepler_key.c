@@ -11,7 +11,7 @@
 
 #define VALUE_MAX_BYTES ((size_t)64 << 10)
 
-/* Editors and `echo` leave a newline. */
+/* Editors and `echo` append a newline. */
 static void trim_end(char *text, size_t len)
 {
 	while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL)
@@ -55,7 +55,7 @@ int tw_kepler_keys_load(const char *const *keys, struct tw_err *err)
 }
 
 int tw_kepler_key_default(const char *variable, const char *before, const char *key,
-			  const char *behind, struct tw_err *err)
+			  const char *after, struct tw_err *err)
 {
 	const char *value = getenv(key);
 	struct tw_buf b = { 0 };
@@ -63,7 +63,7 @@ int tw_kepler_key_default(const char *variable, const char *before, const char *
 
 	if (value == NULL || *value == '\0' || getenv(variable) != NULL)
 		return 0;
-	tw_buf_addf(&b, "%s%s%s", before, value, behind);
+	tw_buf_addf(&b, "%s%s%s", before, value, after);
 	if (tw_buf_failed(&b) || setenv(variable, b.data, 0) < 0) {
 		tw_fail(err, TW_NOMEM, "%s", key);
 		goto out;

@@ -3,31 +3,30 @@
 #define TW_KEPLER_KEY_H
 
 /*
- * Keys that configure the old programs: environment variables, and files of the same
- * names in the directory CONFIG_PATH (default /etc/kepler/kepler.config), which go first
- * (docs/wire.md).
+ * Configuration keys of Kepler's model server and estimator (docs/wire.md): environment
+ * variables, and files of the same names in the directory CONFIG_PATH (default
+ * /etc/kepler/kepler.config). A file overrides the variable.
  */
 
 struct tw_err;
 
 /*
- * Put what the files say into the environment, from where options take it
- * (lib/program/opt.h). keys is ended by NULL; a file that is not there is fine. Before
- * threads are started.
+ * Copy the values of existing files into the environment, where the options find them
+ * (lib/program/opt.h). keys ends with NULL. Call before threads are started.
  */
 int tw_kepler_keys_load(const char *const *keys, struct tw_err *err);
 
 /*
- * Take before + value + behind of an old key as the value of a variable of ours, where
- * that is not set and the key is.
+ * If `key` is set and `variable` is not, set `variable` to before + value of key + after.
+ * Call after tw_kepler_keys_load().
  */
 int tw_kepler_key_default(const char *variable, const char *before, const char *key,
-			  const char *behind, struct tw_err *err);
+			  const char *after, struct tw_err *err);
 
-/* Ended by NULL: where the model database is, by MODEL_PATH, or below MNT_PATH. */
+/* The keys that locate the model database: MODEL_PATH, MNT_PATH. Ends with NULL. */
 extern const char *const tw_kepler_model_db_keys[];
 
-/* Those as TW_MODEL_DB, where that is not set. After they are loaded. */
+/* Set TW_MODEL_DB, if it is not set, to MODEL_PATH or to "models" below MNT_PATH. */
 int tw_kepler_model_db_default(struct tw_err *err);
 
 #endif /* TW_KEPLER_KEY_H */

@@ -3,6 +3,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
+#include "lib/core/date.h"
 #include "lib/json/json.h"
 
 #include <errno.h>
@@ -19,16 +20,16 @@
 const char *const tw_log_level_names[] = { "error", "warn", "info", "debug", NULL };
 const char *const tw_log_format_names[] = { "logfmt", "json", NULL };
 
-/* syslog's numbers, which the journal takes as a prefix. */
+/* syslog priorities; the journal reads them from a "<N>" prefix. */
 static const int priorities[] = { 3, 4, 6, 7 };
 
-/* The only state of the project that is not in a struct: set once, by main(). */
+/* Global state, set once by main(). */
 static const char *log_program = "tallywatt";
 static enum tw_log_level log_level = TW_LOG_INFO;
 static enum tw_log_format log_format = TW_LOG_LOGFMT;
 static bool log_journal;
 
-/* systemd.exec(5): JOURNAL_STREAM is "device:inode" of what stderr was connected to. */
+/* systemd.exec(5): JOURNAL_STREAM is "device:inode" of the journal's stream. */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -53,13 +54,11 @@ void tw_log_init(const char *program, enum tw_log_level level, enum tw_log_forma
 static void add_time(struct tw_buf *b)
 {
 	struct timespec now;
-	struct tm tm;
-	char text[32];
+	char text[TW_DATE_TEXT];
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	tw_buf_addf(b, "%s.%03ldZ", text, now.tv_nsec / 1000000);
+	tw_format_date_ms((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, text);
+	tw_buf_adds(b, text);
 }
 
 static void add_line(struct tw_buf *b, enum tw_log_level level, const char *msg)
@@ -132,7 +131,7 @@ void tw_log_warn_limited(struct tw_log_limit *l, const char *fmt, ...)
 		return;
 	}
 	if (l->dropped > 0)
-		tw_log_warn("%llu lines like the next were left out",
+		tw_log_warn("%llu similar lines were suppressed",
 			    (unsigned long long)l->dropped);
 	l->last_ms = now;
 	l->dropped = 0;

@@ -16,7 +16,7 @@
 
 #define CONFIG_BYTES_MAX ((size_t)1 << 20)
 
-/* Text between two places of the file. */
+/* A range of the file's text. */
 struct span {
 	const char *at;
 	size_t len;
@@ -58,17 +58,17 @@ static int take_line(struct span line, const struct tw_opts *o, struct tw_strs *
 		return 0;
 	equals = memchr(line.at, '=', line.len);
 	if (equals == NULL)
-		return tw_fail(err, TW_PARSE, "want 'name = value'");
+		return tw_fail(err, TW_PARSE, "expected 'name = value'");
 	name = trim((struct span){ line.at, (size_t)(equals - line.at) });
 	value = trim(
 		(struct span){ equals + 1, line.len - (size_t)(equals + 1 - line.at) });
 	if (!is_option(o, name))
-		return tw_fail(err, TW_INVALID, "no option '%.*s'",
+		return tw_fail(err, TW_INVALID, "unknown option '%.*s'",
 			       (int)(name.len < 64 ? name.len : 64), name.at);
 	if (tw_strs_add(out, name.at, name.len, err) < 0)
 		return -1;
 	if (tw_opt_file_find(out, out->at[out->count - 1]) != NULL)
-		return tw_fail(err, TW_INVALID, "option '%s' is there twice",
+		return tw_fail(err, TW_INVALID, "option '%s' is given twice",
 			       out->at[out->count - 1]);
 	return tw_strs_add(out, value.at, value.len, err);
 }
@@ -127,6 +127,7 @@ static const void *const_field(const struct tw_opt *x, const void *config)
 	return (const char *)config + x->offset;
 }
 
+/* Whether tw_opt_set() appends to the field instead of replacing it. */
 static bool is_list(const struct tw_opt *x)
 {
 	return x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
@@ -138,7 +139,7 @@ static int set_bool(const char *text, bool *out, struct tw_err *err)
 	static const char *const no[] = { "no", "false", "0", "off" };
 
 	for (size_t i = 0; i < TW_COUNT(yes); i++) {
-		/* The old programs' files have "True". */
+		/* In any case: kepler-model-server's files have "True". */
 		if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
 			*out = strcasecmp(text, yes[i]) == 0;
 			return 0;
@@ -158,7 +159,7 @@ static int set_text(const char *text, char **out, struct tw_err *err)
 	return 0;
 }
 
-/* "ADDR:PORT", "[ADDR]:PORT", ":PORT"; whether ADDR can be bound shows when it is. */
+/* Check the form only: "ADDR:PORT", "[ADDR]:PORT" or ":PORT". */
 static int set_listen(const char *text, char **out, struct tw_err *err)
 {
 	const char *colon = strrchr(text, ':');
@@ -191,7 +192,7 @@ static int set_choice(const struct tw_opt *x, const char *text, unsigned *out,
 						 "%s%s", i > 0 ? ", " : "",
 						 x->choices[i]);
 	}
-	return tw_fail(err, TW_INVALID, "'%.64s' is none of %s", text, known);
+	return tw_fail(err, TW_INVALID, "'%.64s' is not one of %s", text, known);
 }
 
 int tw_opt_set(const struct tw_opt *x, const char *text, void *config, struct tw_err *err)
@@ -284,19 +285,19 @@ static void release_value(const struct tw_opt *x, void *config)
 	*text = NULL;
 }
 
-/* What getopt_long() returns for the options that every program has. */
+/* Return values of getopt_long() for the options of every program. */
 enum {
 	OPT_HELP = 'h',
 	OPT_VERSION = 'V',
 	OPT_CONFIG = 256,
 	OPT_PRINT_CONFIG,
 	OPT_CHECK_CONFIG,
-	OPT_FIRST, /* + place in the table */
+	OPT_FIRST, /* plus the index in the table */
 };
 
-/* What the command line says. */
+/* The parsed command line. */
 struct line {
-	const char **flag; /* by place in the table; NULL: not given */
+	const char **flag; /* text by index in the table; NULL: not given */
 	const char *config;
 	bool help, version, print_config, check_config;
 };
@@ -311,7 +312,7 @@ static const struct option common[] = {
 
 #define COMMON (TW_COUNT(common))
 
-/* The table as getopt_long() wants it. */
+/* The table for getopt_long(); free() it. */
 static struct option *long_options(const struct tw_opts *o)
 {
 	struct option *all = calloc(o->count + COMMON + 1, sizeof(*all));
@@ -330,7 +331,7 @@ static struct option *long_options(const struct tw_opts *o)
 	return all;
 }
 
-/* ":hVn:b": what has a letter; free() it. */
+/* The short options for getopt_long(), ":hVn:b"; free() them. */
 static char *letters(const struct tw_opts *o)
 {
 	char *out = malloc(4 + 2 * o->count);
@@ -350,7 +351,7 @@ static char *letters(const struct tw_opts *o)
 	return out;
 }
 
-/* The place of the option of a letter; -1: none. */
+/* Index of the option with a letter, or -1. */
 static int find_letter(const struct tw_opts *o, int c)
 {
 	for (size_t i = 0; i < o->count; i++)
@@ -364,7 +365,7 @@ static int fail_use(int c, char *const *argv, struct tw_err *err)
 	if (c == ':')
 		return tw_fail(err, TW_INVALID, "option '%.64s' needs a value",
 			       argv[optind - 1]);
-	/* -h and -V are known: with a value, it was their long form. */
+	/* -h and -V are known, so optopt stands for --help=x or --version=x. */
 	if (optopt != 0 && optopt < OPT_CONFIG && optopt != OPT_HELP &&
 	    optopt != OPT_VERSION)
 		return tw_fail(err, TW_INVALID, "unknown option '-%c' (see --help)",
@@ -377,7 +378,7 @@ static int fail_use(int c, char *const *argv, struct tw_err *err)
 		       argv[optind - 1]);
 }
 
-/* Of a flag that comes again the last value holds; a list has those of all. */
+/* A repeated flag overrides its earlier value. Lists collect the values of all flags. */
 static int take_flag(const struct tw_opt *x, const char *text, const char **flag,
 		     void *config, struct tw_err *err)
 {
@@ -393,7 +394,7 @@ static int read_line(const struct tw_opts *o, const struct option *all,
 {
 	int c, at;
 
-	optind = 0; /* GNU: start anew, commands are parsed after their program */
+	optind = 0; /* GNU: restart the scan; a program and its command both parse */
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, short_ones, all, NULL)) != -1) {
 		switch (c) {
@@ -424,7 +425,7 @@ static int read_line(const struct tw_opts *o, const struct option *all,
 	return 0;
 }
 
-/* "--listen ADDR:PORT", "-n, --iterations N"; as long as it is with out NULL. */
+/* Write "-n, --iterations N" to out. Return its length, also if out is NULL. */
 static int name_option(char *out, size_t size, const struct tw_opt *x)
 {
 	const char letter[] = { '-', x->letter, ',', ' ', '\0' };
@@ -473,14 +474,12 @@ static void print_help(const struct tw_opts *o)
 		print_option(width, &o->opt[i]);
 	for (size_t i = 0; i < TW_COUNT(always); i++)
 		print_option(width, &always[i]);
-	puts("\nA flag goes before the environment, that before the file, that before "
-	     "[the "
-	     "default].");
+	puts("\nPrecedence: flag, environment variable, configuration file, [default].");
 }
 
-/* One setting: the first place that has it wins. */
-static int set_one(const struct tw_opt *x, const char *flag, const char *file,
-		   void *config, struct tw_err *err)
+/* Set an option from the source of the highest precedence. */
+static int apply_setting(const struct tw_opt *x, const char *flag, const char *file,
+			 void *config, struct tw_err *err)
 {
 	const char *env = x->env != NULL ? getenv(x->env) : NULL;
 
@@ -500,8 +499,8 @@ static int set_one(const struct tw_opt *x, const char *flag, const char *file,
 	return 0;
 }
 
-static int settle(const struct tw_opts *o, const struct line *l, void *config,
-		  struct tw_err *err)
+static int apply_settings(const struct tw_opts *o, const struct line *l, void *config,
+			  struct tw_err *err)
 {
 	const char *path = l->config != NULL ? l->config : getenv("TW_CONFIG");
 	struct tw_strs file = { 0 };
@@ -512,7 +511,7 @@ static int settle(const struct tw_opts *o, const struct line *l, void *config,
 	for (size_t i = 0; i < o->count; i++) {
 		const char *text = tw_opt_file_find(&file, o->opt[i].name);
 
-		if (set_one(&o->opt[i], l->flag[i], text, config, err) < 0)
+		if (apply_setting(&o->opt[i], l->flag[i], text, config, err) < 0)
 			goto out;
 	}
 	rc = 0;
@@ -539,7 +538,7 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 	if (read_line(o, all, short_ones, argc, argv, config, &l, err) < 0)
 		goto out;
 	if (!l.help && !l.version) {
-		if (settle(o, &l, config, err) < 0)
+		if (apply_settings(o, &l, config, err) < 0)
 			goto out;
 		if (o->operands == NULL && optind < argc) {
 			tw_fail(err, TW_INVALID, "unexpected operand '%.64s'",

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The protocol's first descriptor. */
+/* SD_LISTEN_FDS_START */
 #define FIRST_FD 3
 
-static void forget(void)
+static void clear_environment(void)
 {
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
@@ -50,6 +50,6 @@ int tw_systemd_sockets(int *first, unsigned *count, struct tw_err *err)
 	*count = fds;
 	rc = 0;
 out:
-	forget();
+	clear_environment();
 	return rc;
 }

@@ -3,8 +3,7 @@
 #define TW_SYSTEMD_H
 
 /*
- * Sockets that systemd, or whoever speaks its protocol, opened for this process:
- * sd_listen_fds(3). Telling it when the daemon is ready is in lib/program/daemon.h.
+ * Socket activation, sd_listen_fds(3). Readiness is in lib/program/daemon.h.
  */
 
 struct tw_err;
@@ -12,9 +11,10 @@ struct tw_err;
 #define TW_SYSTEMD_SOCKETS_MAX 64
 
 /*
- * How many there are: descriptors *first, *first + 1, .., which are yours and O_CLOEXEC
- * from now on. *count is 0 where none are for this process. Once, before threads are
- * started: the environment is cleared, so that children do not take them for theirs.
+ * Take the sockets that systemd opened for this process: descriptors *first to
+ * *first + *count - 1, which are yours and become O_CLOEXEC. *count is 0 without socket
+ * activation. Call once, before threads are started: the variables LISTEN_* are unset, so
+ * that child processes do not use them.
  */
 int tw_systemd_sockets(int *first, unsigned *count, struct tw_err *err);
 

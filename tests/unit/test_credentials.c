@@ -91,8 +91,9 @@ static void what_is_no_login_is_refused(void **state)
 		{ "", ": no user", TW_NOTFOUND },
 		{ "user = me\n", ": no password", TW_NOTFOUND },
 		{ "user =\npassword = x\n", ": no user", TW_NOTFOUND },
-		{ "user = me\npasword = x\n", ":2: no option 'pasword'", TW_INVALID },
-		{ "me:x\n", ":1: want 'name = value'", TW_PARSE },
+		{ "user = me\npasword = x\n", ":2: unknown option 'pasword'",
+		  TW_INVALID },
+		{ "me:x\n", ":1: expected 'name = value'", TW_PARSE },
 	};
 	struct fixture *f = *state;
 

@@ -29,7 +29,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void signals_come_through_the_descriptor(void **state)
+static void signals_are_read_from_the_descriptor(void **state)
 {
 	struct tw_err err = { 0 };
 	struct sigaction pipe_action;
@@ -51,7 +51,7 @@ static void signals_come_through_the_descriptor(void **state)
 	close(fd);
 }
 
-static void the_ready_file_comes_and_goes(void **state)
+static void the_ready_file_is_written_and_removed(void **state)
 {
 	struct tw_err err = { 0 };
 	char path[512], *text = NULL;
@@ -67,7 +67,7 @@ static void the_ready_file_comes_and_goes(void **state)
 	tw_daemon_stopping(NULL);
 }
 
-static void a_ready_file_that_cannot_be_is_an_error(void **state)
+static void a_ready_file_that_cannot_be_written_is_an_error(void **state)
 {
 	struct tw_err err = { 0 };
 
@@ -108,7 +108,7 @@ static void assert_notified(const char *name)
 	close(fd);
 }
 
-static void systemd_is_told_on_a_path(void **state)
+static void systemd_is_notified_on_a_path(void **state)
 {
 	char name[100];
 
@@ -116,7 +116,7 @@ static void systemd_is_told_on_a_path(void **state)
 	assert_notified(name);
 }
 
-static void systemd_is_told_on_an_abstract_socket(void **state)
+static void systemd_is_notified_on_an_abstract_socket(void **state)
 {
 	char name[100];
 
@@ -125,7 +125,7 @@ static void systemd_is_told_on_an_abstract_socket(void **state)
 	assert_notified(name);
 }
 
-static void a_notify_socket_that_is_none_is_no_failure(void **state)
+static void a_missing_notify_socket_is_ignored(void **state)
 {
 	static const char *const names[] = { "", "relative", "/nonexistent/notify",
 					     "vsock:2:1234" };
@@ -147,18 +147,18 @@ static void a_notify_socket_that_is_none_is_no_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(signals_come_through_the_descriptor,
+		cmocka_unit_test_setup_teardown(signals_are_read_from_the_descriptor,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(the_ready_file_comes_and_goes, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_ready_file_that_cannot_be_is_an_error,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(systemd_is_told_on_a_path, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(systemd_is_told_on_an_abstract_socket,
+		cmocka_unit_test_setup_teardown(the_ready_file_is_written_and_removed,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			a_notify_socket_that_is_none_is_no_failure, setup, teardown),
+			a_ready_file_that_cannot_be_written_is_an_error, setup, teardown),
+		cmocka_unit_test_setup_teardown(systemd_is_notified_on_a_path, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(systemd_is_notified_on_an_abstract_socket,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_missing_notify_socket_is_ignored, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("daemon", tests, NULL, NULL);

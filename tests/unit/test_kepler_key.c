@@ -38,7 +38,7 @@ static void write_key(const char *dir, const char *text)
 	free(path);
 }
 
-static void a_file_goes_before_the_environment(void **state)
+static void a_file_overrides_the_environment(void **state)
 {
 	struct tw_err err = { 0 };
 
@@ -53,7 +53,7 @@ static void a_file_goes_before_the_environment(void **state)
 	assert_string_equal(getenv("TW_TEST_OTHER"), "as it was");
 }
 
-static void what_is_no_file_is_an_error(void **state)
+static void a_key_that_is_a_directory_is_an_error(void **state)
 {
 	struct tw_err err = { 0 };
 	char *path = NULL;
@@ -66,7 +66,7 @@ static void what_is_no_file_is_an_error(void **state)
 	free(path);
 }
 
-static void no_directory_is_fine(void **state)
+static void a_missing_directory_is_ignored(void **state)
 {
 	struct tw_err err = { 0 };
 
@@ -97,9 +97,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_file_goes_before_the_environment),
-		TEST(what_is_no_file_is_an_error),
-		TEST(no_directory_is_fine),
+		TEST(a_file_overrides_the_environment),
+		TEST(a_key_that_is_a_directory_is_an_error),
+		TEST(a_missing_directory_is_ignored),
 		TEST(every_failed_allocation_is_reported),
 	};
 

@@ -65,7 +65,7 @@ static void a_line_has_time_level_and_a_quoted_message(void **state)
 						   "msg=\"model 'm1' is \\\"old\\\"\"\n");
 }
 
-static void lines_below_the_level_are_left_out(void **state)
+static void lines_below_the_level_are_dropped(void **state)
 {
 	(void)state;
 	tw_log_init("tw-test", TW_LOG_WARN, TW_LOG_LOGFMT);
@@ -109,7 +109,7 @@ static void json_lines_are_json(void **state)
 	json_decref(v);
 }
 
-static void under_the_journal_a_priority_stands_for_the_time(void **state)
+static void under_the_journal_a_priority_replaces_the_time(void **state)
 {
 	struct stat st;
 	char stream[64];
@@ -128,7 +128,7 @@ static void under_the_journal_a_priority_stands_for_the_time(void **state)
 	without_time(taken());
 }
 
-static void repeated_warnings_are_counted_not_written(void **state)
+static void repeated_warnings_are_counted_and_suppressed(void **state)
 {
 	struct tw_log_limit l = { 0 };
 	const char *text;
@@ -141,7 +141,7 @@ static void repeated_warnings_are_counted_not_written(void **state)
 	l.dropped = 5;
 	tw_log_warn_limited(&l, "second");
 	text = taken();
-	assert_non_null(strstr(text, "5 lines like the next were left out"));
+	assert_non_null(strstr(text, "5 similar lines were suppressed"));
 	assert_non_null(strstr(text, "second"));
 	assert_int_equal(l.dropped, 0);
 	for (int i = 0; i < 100; i++)
@@ -163,16 +163,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_line_has_time_level_and_a_quoted_message, setup, teardown),
-		cmocka_unit_test_setup_teardown(lines_below_the_level_are_left_out, setup,
+		cmocka_unit_test_setup_teardown(lines_below_the_level_are_dropped, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(foreign_text_cannot_forge_a_line, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(json_lines_are_json, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			under_the_journal_a_priority_stands_for_the_time, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(repeated_warnings_are_counted_not_written,
-						setup, teardown),
+			under_the_journal_a_priority_replaces_the_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			repeated_warnings_are_counted_and_suppressed, setup, teardown),
 		cmocka_unit_test_setup_teardown(errno_survives_a_line, setup, teardown),
 	};
 

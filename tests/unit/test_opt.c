@@ -15,7 +15,7 @@
 
 static const char *const no_words[] = { NULL };
 
-static void defaults_hold_where_nothing_is_said(void **state)
+static void defaults_apply_if_nothing_is_given(void **state)
 {
 	enum tw_opts_action action = TW_OPTS_EXIT;
 	struct tw_err err = { 0 };
@@ -35,7 +35,7 @@ static void defaults_hold_where_nothing_is_said(void **state)
 	assert_null(c.listen);
 }
 
-static void flag_goes_before_environment_before_file(void **state)
+static void a_flag_overrides_the_environment_which_overrides_the_file(void **state)
 {
 	char *path = opt_write_file(
 		*state, "# here\n\nthreads = 3\n  interval=1m\r\ndir = a b\n");
@@ -84,7 +84,7 @@ static void a_boolean_flag_needs_no_value(void **state)
 	}
 }
 
-static void a_letter_is_as_good_as_a_name(void **state)
+static void a_short_flag_equals_its_long_flag(void **state)
 {
 	static const struct tw_opt lettered[] = {
 		{ .name = "fast",
@@ -136,7 +136,7 @@ static void a_letter_is_as_good_as_a_name(void **state)
 	}
 }
 
-static void texts_are_kept_as_they_are_given(void **state)
+static void texts_are_kept_unsplit(void **state)
 {
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
@@ -152,7 +152,7 @@ static void texts_are_kept_as_they_are_given(void **state)
 	assert_int_equal(c.texts.count, 0);
 }
 
-static void yes_and_no_are_taken_in_any_case(void **state)
+static void yes_and_no_are_accepted_in_any_case(void **state)
 {
 	static const char *const words[] = { "--fast=True", "--fast=YES", "--fast=oN",
 					     "--fast=1" };
@@ -171,7 +171,7 @@ static void yes_and_no_are_taken_in_any_case(void **state)
 	tw_opts_release(&opt_program, &c);
 }
 
-static void wrong_use_is_named(void **state)
+static void errors_name_the_wrong_use(void **state)
 {
 	static const struct {
 		const char *word;
@@ -188,7 +188,7 @@ static void wrong_use_is_named(void **state)
 		{ "--body-limit=1KB",
 		  "--body-limit: '1KB' is not a size such as 4096, 64KiB or 1MiB" },
 		{ "--log-level=loud",
-		  "--log-level: 'loud' is none of error, warn, info, debug" },
+		  "--log-level: 'loud' is not one of error, warn, info, debug" },
 		{ "--listen=8100", "--listen: '8100' is not ADDR:PORT" },
 		{ "--listen=a:65536", "--listen: 'a:65536' is not ADDR:PORT" },
 		{ "--listen=::1:80", "--listen: '::1:80' is not ADDR:PORT" },
@@ -210,7 +210,7 @@ static void wrong_use_is_named(void **state)
 	}
 }
 
-static void addresses_of_all_forms_are_taken(void **state)
+static void addresses_of_all_forms_are_accepted(void **state)
 {
 	static const char *const words[] = { "--listen=:0", "--listen=[::1]:80",
 					     "--listen=localhost:65535" };
@@ -227,16 +227,16 @@ static void addresses_of_all_forms_are_taken(void **state)
 	}
 }
 
-static void a_bad_line_of_the_file_is_named(void **state)
+static void errors_name_the_bad_line_of_the_file(void **state)
 {
 	static const struct {
 		const char *text;
 		const char *want;
 	} cases[] = {
-		{ "threads = 3\nlisen = x\n", "x.conf:2: no option 'lisen'" },
-		{ "\n\nthreads\n", "x.conf:3: want 'name = value'" },
+		{ "threads = 3\nlisen = x\n", "x.conf:2: unknown option 'lisen'" },
+		{ "\n\nthreads\n", "x.conf:3: expected 'name = value'" },
 		{ "threads = 3\nthreads = 4\n",
-		  "x.conf:2: option 'threads' is there twice" },
+		  "x.conf:2: option 'threads' is given twice" },
 		{ "threads = 0\n",
 		  "configuration: threads: '0' is not a number from 1 to 64" },
 	};
@@ -255,7 +255,7 @@ static void a_bad_line_of_the_file_is_named(void **state)
 	}
 }
 
-static void a_list_has_the_parts_of_each_flag(void **state)
+static void a_list_collects_the_items_of_each_flag(void **state)
 {
 	enum tw_opts_action action;
 	struct tw_err err = { 0 };
@@ -276,7 +276,7 @@ static void a_list_has_the_parts_of_each_flag(void **state)
 	tw_opts_release(&opt_program, &c);
 }
 
-static void check_config_still_refuses_what_is_wrong(void **state)
+static void check_config_rejects_bad_values(void **state)
 {
 	enum tw_opts_action action = TW_OPTS_RUN;
 	struct tw_err err = { 0 };
@@ -291,7 +291,7 @@ static void check_config_still_refuses_what_is_wrong(void **state)
 	assert_int_equal(err.code, TW_INVALID);
 }
 
-static void what_is_required_must_have_come(void **state)
+static void missing_required_options_are_named(void **state)
 {
 	static const struct tw_opt rows[] = {
 		{ .name = "dir",
@@ -351,28 +351,29 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(defaults_hold_where_nothing_is_said,
+		cmocka_unit_test_setup_teardown(defaults_apply_if_nothing_is_given,
 						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(flag_goes_before_environment_before_file,
-						opt_set_up, scratch_tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_flag_overrides_the_environment_which_overrides_the_file,
+			opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_boolean_flag_needs_no_value, opt_set_up,
 						scratch_tear_down),
-		cmocka_unit_test(a_letter_is_as_good_as_a_name),
-		cmocka_unit_test_setup_teardown(texts_are_kept_as_they_are_given,
-						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(yes_and_no_are_taken_in_any_case,
-						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(wrong_use_is_named, opt_set_up,
+		cmocka_unit_test(a_short_flag_equals_its_long_flag),
+		cmocka_unit_test_setup_teardown(texts_are_kept_unsplit, opt_set_up,
 						scratch_tear_down),
-		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_taken,
+		cmocka_unit_test_setup_teardown(yes_and_no_are_accepted_in_any_case,
 						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(a_bad_line_of_the_file_is_named,
+		cmocka_unit_test_setup_teardown(errors_name_the_wrong_use, opt_set_up,
+						scratch_tear_down),
+		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_accepted,
 						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(a_list_has_the_parts_of_each_flag,
+		cmocka_unit_test_setup_teardown(errors_name_the_bad_line_of_the_file,
 						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(check_config_still_refuses_what_is_wrong,
+		cmocka_unit_test_setup_teardown(a_list_collects_the_items_of_each_flag,
 						opt_set_up, scratch_tear_down),
-		cmocka_unit_test(what_is_required_must_have_come),
+		cmocka_unit_test_setup_teardown(check_config_rejects_bad_values,
+						opt_set_up, scratch_tear_down),
+		cmocka_unit_test(missing_required_options_are_named),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
 						opt_set_up, scratch_tear_down),
 	};

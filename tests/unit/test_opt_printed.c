@@ -39,7 +39,7 @@ static char *printed(const char *dir, const char *const *words)
 	return text;
 }
 
-static void what_print_config_prints_can_be_read_back(void **state)
+static void the_output_of_print_config_can_be_read_back(void **state)
 {
 	char *first, *second, *path;
 
@@ -57,7 +57,7 @@ static void what_print_config_prints_can_be_read_back(void **state)
 	free(first);
 }
 
-static void help_tells_of_every_option_in_one_column(void **state)
+static void help_lists_every_option_in_one_column(void **state)
 {
 	char *text = printed(*state, WORDS("--help"));
 
@@ -79,7 +79,7 @@ static void help_tells_of_every_option_in_one_column(void **state)
 	free(text);
 }
 
-static void help_that_cannot_be_written_is_a_failure(void **state)
+static void a_failed_write_of_help_is_a_failure(void **state)
 {
 	enum tw_opts_action action = TW_OPTS_RUN;
 	struct tw_err err = { 0 };
@@ -99,7 +99,7 @@ static void help_that_cannot_be_written_is_a_failure(void **state)
 	assert_string_equal(err.text, "cannot write to stdout");
 }
 
-static void version_names_the_parts_of_the_build(void **state)
+static void version_names_the_optional_libraries(void **state)
 {
 	char *text = printed(*state, WORDS("-V"));
 
@@ -116,13 +116,14 @@ static void version_names_the_parts_of_the_build(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_print_config_prints_can_be_read_back,
+		cmocka_unit_test_setup_teardown(
+			the_output_of_print_config_can_be_read_back, opt_set_up,
+			scratch_tear_down),
+		cmocka_unit_test_setup_teardown(help_lists_every_option_in_one_column,
 						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(help_tells_of_every_option_in_one_column,
+		cmocka_unit_test_setup_teardown(a_failed_write_of_help_is_a_failure,
 						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(help_that_cannot_be_written_is_a_failure,
-						opt_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(version_names_the_parts_of_the_build,
+		cmocka_unit_test_setup_teardown(version_names_the_optional_libraries,
 						opt_set_up, scratch_tear_down),
 	};
 
