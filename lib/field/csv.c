@@ -21,7 +21,7 @@ static int check_length(const struct tw_csv_cells *c, size_t len, struct tw_err 
 		       c->line + 1, len, TW_CSV_CELL_MAX);
 }
 
-/* The text between quotes; c->at is behind the opening one. */
+/* Read a quoted cell; c->at is after the opening quote. */
 static int take_quoted(struct tw_csv_cells *c, struct tw_err *err)
 {
 	size_t line = c->line;
@@ -33,7 +33,7 @@ static int take_quoted(struct tw_csv_cells *c, struct tw_err *err)
 
 		quote = memchr(from, '"', c->len - c->at);
 		if (quote == NULL)
-			return tw_fail(err, TW_PARSE, "line %zu: quote that does not end",
+			return tw_fail(err, TW_PARSE, "line %zu: unterminated quote",
 				       line + 1);
 		n = (size_t)(quote - from);
 		for (size_t i = 0; i < n; i++)
@@ -67,12 +67,12 @@ static int take_bare(struct tw_csv_cells *c, struct tw_err *err)
 		n--;
 	c->text_len = n;
 	if (memchr(c->text, '"', n) != NULL)
-		return tw_fail(err, TW_PARSE, "line %zu: quote inside a cell",
+		return tw_fail(err, TW_PARSE, "line %zu: quote inside an unquoted cell",
 			       c->line + 1);
 	return check_length(c, n, err);
 }
 
-/* At the beginning of a row: nothing but a line end is no row. */
+/* Skip blank lines, at the start of a row. */
 static void skip_blank_lines(struct tw_csv_cells *c)
 {
 	while (c->at < c->len) {
@@ -91,7 +91,7 @@ bool tw_csv_cells_next(struct tw_csv_cells *c, struct tw_err *err)
 		skip_blank_lines(c);
 		c->row_line = c->line + 1;
 	}
-	/* A comma at the very end has one more cell behind it. */
+	/* A final comma is followed by an empty cell. */
 	if (c->at == c->len && (c->at == 0 || c->ends_row))
 		return false;
 	if (c->at < c->len && c->data[c->at] == '"') {
@@ -104,7 +104,8 @@ bool tw_csv_cells_next(struct tw_csv_cells *c, struct tw_err *err)
 		return false;
 	}
 	if (c->at < c->len && c->data[c->at] != ',' && c->data[c->at] != '\n') {
-		tw_fail(err, TW_PARSE, "line %zu: text behind a quote", c->line + 1);
+		tw_fail(err, TW_PARSE, "line %zu: text after a closing quote",
+			c->line + 1);
 		return false;
 	}
 	c->ends_row = c->at == c->len || c->data[c->at] == '\n';
@@ -118,10 +119,10 @@ void tw_csv_cells_release(struct tw_csv_cells *c)
 	tw_buf_clear(&c->unquoted);
 }
 
-/* Seconds since the epoch that still are a date: the year 5138. */
+/* Latest time in seconds since the epoch: the year 5138. */
 #define TIME_MAX_S 1e11
 
-/* Names of the 0.6 generation. Their values are in today's units, whatever they say. */
+/* Column names of Kepler 0.6. The values are in today's units, ms even for "_us". */
 static const struct {
 	const char *old, *name;
 } renamed[] = {
@@ -129,21 +130,21 @@ static const struct {
 	{ "cpu_instr", "cpu_instructions" },
 };
 
-enum kind {
-	KIND_IGNORED,
-	KIND_TIME,
-	KIND_ID,
-	KIND_VALUE,
+enum column {
+	COLUMN_IGNORED,
+	COLUMN_TIME,
+	COLUMN_ID,
+	COLUMN_VALUE,
 };
 
 struct table {
-	enum kind kind[TW_CSV_COLS_MAX];
-	const char *name[TW_CSV_COLS_MAX]; /* in texts */
-	double *value[TW_CSV_COLS_MAX];    /* columns of data; KIND_VALUE */
+	enum column type[TW_CSV_COLS_MAX];
+	const char *name[TW_CSV_COLS_MAX]; /* interned in texts */
+	double *value[TW_CSV_COLS_MAX];    /* in data; of COLUMN_VALUE */
 	size_t cols;
 	bool has_time, has_id;
 	struct tw_intern texts; /* names and ids */
-	const char **id;        /* of each row; equal ids have equal addresses */
+	const char **id;        /* of each row; interned in texts */
 	struct tw_dataset data;
 };
 
@@ -158,7 +159,7 @@ static const char *canonical_name(const char *name)
 static int add_name(struct table *t, const struct tw_csv_cells *c, struct tw_err *err)
 {
 	const char *name = tw_intern(&t->texts, c->text, c->text_len, err);
-	enum kind kind = KIND_VALUE;
+	enum column type = COLUMN_VALUE;
 
 	if (name == NULL)
 		return -1;
@@ -169,16 +170,16 @@ static int add_name(struct table *t, const struct tw_csv_cells *c, struct tw_err
 		return tw_fail(err, TW_INVALID, "line 1: column %zu has no name",
 			       t->cols + 1);
 	if (name[0] == '\0')
-		kind = KIND_IGNORED;
+		type = COLUMN_IGNORED;
 	else if (strcmp(name, "timestamp") == 0)
-		kind = KIND_TIME;
+		type = COLUMN_TIME;
 	else if (strcmp(name, "id") == 0)
-		kind = KIND_ID;
-	if ((kind == KIND_TIME && t->has_time) || (kind == KIND_ID && t->has_id))
-		return tw_fail(err, TW_INVALID, "line 1: column '%s' twice", name);
-	t->has_time |= kind == KIND_TIME;
-	t->has_id |= kind == KIND_ID;
-	t->kind[t->cols] = kind;
+		type = COLUMN_ID;
+	if ((type == COLUMN_TIME && t->has_time) || (type == COLUMN_ID && t->has_id))
+		return tw_fail(err, TW_INVALID, "line 1: column '%s' is repeated", name);
+	t->has_time |= type == COLUMN_TIME;
+	t->has_id |= type == COLUMN_ID;
+	t->type[t->cols] = type;
 	t->name[t->cols++] = canonical_name(name);
 	return 0;
 }
@@ -197,7 +198,7 @@ static int read_header(struct table *t, struct tw_csv_cells *c, struct tw_err *e
 	return tw_fail(err, TW_PARSE, "line 1: no header");
 }
 
-/* Rows that follow; c is a copy of the reader's place. */
+/* Count the rows from here to the end. c is a copy, so the reader does not advance. */
 static int count_rows(struct tw_csv_cells c, size_t cols, size_t *rows,
 		      struct tw_err *err)
 {
@@ -245,8 +246,8 @@ static int read_cell(struct table *t, const struct tw_csv_cells *c, size_t row,
 {
 	double v;
 
-	switch (t->kind[col]) {
-	case KIND_ID:
+	switch (t->type[col]) {
+	case COLUMN_ID:
 		t->id[row] = tw_intern(&t->texts, c->text, c->text_len, err);
 		if (t->id[row] == NULL)
 			return -1;
@@ -254,12 +255,12 @@ static int read_cell(struct table *t, const struct tw_csv_cells *c, size_t row,
 			return tw_fail(err, TW_PARSE, "line %zu: id with a NUL byte",
 				       c->row_line);
 		return 0;
-	case KIND_TIME:
+	case COLUMN_TIME:
 		if (!tw_parse_double(c->text, c->text_len, &v) || v < 0 || v > TIME_MAX_S)
 			return fail_cell(t, c, col, "time in seconds", err);
 		t->data.time_ms[row] = (int64_t)(v * 1e3 + 0.5);
 		return 0;
-	case KIND_VALUE:
+	case COLUMN_VALUE:
 		if (!tw_parse_double(c->text, c->text_len, &t->value[col][row]))
 			return fail_cell(t, c, col, "number", err);
 		return 0;
@@ -281,7 +282,7 @@ static int read_rows(struct table *t, struct tw_csv_cells *c, struct tw_err *err
 	return 0;
 }
 
-/* What decides the place of a row. */
+/* The sort key of a row, and its number in the file. */
 struct order {
 	int64_t time_ms;
 	const char *id;
@@ -311,7 +312,7 @@ static void reorder(const struct order *order, size_t rows, double *v, double *s
 		v[r] = spare[order[r].row];
 }
 
-/* Numbers for the ids, in order of their texts. */
+/* Number the ids in order of their texts. */
 static int number_ids(struct table *t, struct tw_err *err)
 {
 	size_t rows = t->data.rows, n = 0;
@@ -384,7 +385,7 @@ static int make_columns(struct table *t, size_t rows, struct tw_err *err)
 	if (tw_dataset_init(&t->data, rows, t->has_id, err) < 0)
 		return -1;
 	for (size_t i = 0; i < t->cols; i++)
-		if (t->kind[i] == KIND_VALUE &&
+		if (t->type[i] == COLUMN_VALUE &&
 		    tw_dataset_add(&t->data, t->name[i], &t->value[i], err) < 0)
 			return tw_err_wrap(err, "line 1");
 	t->id = calloc(rows + 1, sizeof(*t->id));

@@ -40,15 +40,15 @@ bool tw_is_package_power(const char *column, enum tw_component c)
 	const size_t len = strlen(column), prefix = sizeof(PACKAGE_PREFIX) - 1;
 	const size_t tail_len = strlen(tail);
 
-	/* One byte at least for the package, and '_' behind it. */
+	/* At least one byte for the package, and '_' after it. */
 	return len > prefix + tail_len + 1 &&
 	       strncmp(column, PACKAGE_PREFIX, prefix) == 0 &&
 	       column[len - tail_len - 1] == '_' &&
 	       strcmp(column + len - tail_len, tail) == 0;
 }
 
-/* Zeroed places for count values; at least one, so that NULL is always a failure. */
-static void *make_places(size_t count, size_t size)
+/* Allocate zeroed values; at least one, so that NULL always means failure. */
+static void *alloc_values(size_t count, size_t size)
 {
 	return calloc(count > 0 ? count : 1, size);
 }
@@ -57,9 +57,9 @@ int tw_dataset_init(struct tw_dataset *d, size_t rows, bool with_id, struct tw_e
 {
 	struct tw_dataset fresh = { .rows = rows };
 
-	fresh.time_ms = make_places(rows, sizeof(*fresh.time_ms));
+	fresh.time_ms = alloc_values(rows, sizeof(*fresh.time_ms));
 	if (with_id)
-		fresh.id = make_places(rows, sizeof(*fresh.id));
+		fresh.id = alloc_values(rows, sizeof(*fresh.id));
 	if (fresh.time_ms == NULL || (with_id && fresh.id == NULL)) {
 		tw_dataset_release(&fresh);
 		return tw_fail(err, TW_NOMEM, "dataset of %zu rows", rows);
@@ -74,14 +74,14 @@ int tw_dataset_add(struct tw_dataset *d, const char *name, double **out,
 	struct tw_column *col, c;
 
 	if (tw_dataset_find(d, name) != NULL)
-		return tw_fail(err, TW_INVALID, "column '%s' twice", name);
+		return tw_fail(err, TW_INVALID, "column '%s' is repeated", name);
 	col = realloc(d->col, (d->cols + 1) * sizeof(*col));
 	if (col == NULL)
 		return tw_fail(err, TW_NOMEM, "column '%s'", name);
 	d->col = col;
 
 	c.name = strdup(name);
-	c.v = make_places(d->rows, sizeof(*c.v));
+	c.v = alloc_values(d->rows, sizeof(*c.v));
 	if (c.name == NULL || c.v == NULL) {
 		free(c.name);
 		free(c.v);
@@ -210,33 +210,34 @@ void tw_dataset_release(struct tw_dataset *d)
 	*d = (struct tw_dataset){ 0 };
 }
 
-/* Where a row of the whole comes from. */
-struct place {
+/* A row of the merged dataset and its origin. */
+struct origin {
 	int64_t time_ms;
-	uint32_t part;
+	uint32_t source;
 	size_t row;
 };
 
 static int by_time(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct origin *x = a, *y = b;
 
 	if (x->time_ms != y->time_ms)
 		return x->time_ms < y->time_ms ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
+	return (x->source > y->source) - (x->source < y->source);
 }
 
-static int find_places(const struct tw_dataset *const *parts, size_t count, size_t rows,
-		       struct place **out, struct tw_err *err)
+static int sort_rows(const struct tw_dataset *const *recordings, size_t count,
+		     size_t rows, struct origin **out, struct tw_err *err)
 {
-	struct place *p = calloc(rows + 1, sizeof(*p));
+	struct origin *p = calloc(rows + 1, sizeof(*p));
 	size_t n = 0;
 
 	if (p == NULL)
 		return tw_fail(err, TW_NOMEM, "order of %zu rows", rows);
 	for (size_t i = 0; i < count; i++)
-		for (size_t r = 0; r < parts[i]->rows; r++)
-			p[n++] = (struct place){ parts[i]->time_ms[r], (uint32_t)i, r };
+		for (size_t r = 0; r < recordings[i]->rows; r++)
+			p[n++] = (struct origin){ recordings[i]->time_ms[r], (uint32_t)i,
+						  r };
 	qsort(p, rows, sizeof(*p), by_time);
 	for (size_t r = 1; r < rows; r++) {
 		if (p[r].time_ms != p[r - 1].time_ms)
@@ -244,7 +245,7 @@ static int find_places(const struct tw_dataset *const *parts, size_t count, size
 		tw_fail(err, TW_INVALID,
 			"recordings %" PRIu32 " and %" PRIu32
 			" both have a row at %" PRId64 " ms",
-			p[r - 1].part + 1, p[r].part + 1, p[r].time_ms);
+			p[r - 1].source + 1, p[r].source + 1, p[r].time_ms);
 		free(p);
 		return -1;
 	}
@@ -252,18 +253,18 @@ static int find_places(const struct tw_dataset *const *parts, size_t count, size
 	return 0;
 }
 
-static bool all_have(const struct tw_dataset *const *parts, size_t count,
+static bool all_have(const struct tw_dataset *const *recordings, size_t count,
 		     const char *column)
 {
 	for (size_t i = 1; i < count; i++)
-		if (tw_dataset_find(parts[i], column) == NULL)
+		if (tw_dataset_find(recordings[i], column) == NULL)
 			return false;
 	return true;
 }
 
-static int add_column(const struct tw_dataset *const *parts, size_t count,
-		      const char *name, const struct place *place, struct tw_dataset *to,
-		      struct tw_err *err)
+static int add_column(const struct tw_dataset *const *recordings, size_t count,
+		      const char *name, const struct origin *origin,
+		      struct tw_dataset *to, struct tw_err *err)
 {
 	const double **from = calloc(count, sizeof(*from));
 	double *v;
@@ -276,9 +277,9 @@ static int add_column(const struct tw_dataset *const *parts, size_t count,
 	if (tw_dataset_add(to, name, &v, err) < 0)
 		goto out;
 	for (size_t i = 0; i < count; i++)
-		from[i] = tw_dataset_find(parts[i], name);
+		from[i] = tw_dataset_find(recordings[i], name);
 	for (size_t r = 0; r < to->rows; r++)
-		v[r] = from[place[r].part][place[r].row];
+		v[r] = from[origin[r].source][origin[r].row];
 
 	rc = 0;
 out:
@@ -286,55 +287,56 @@ out:
 	return rc;
 }
 
-static uint32_t *list_parts(const struct place *place, size_t rows, struct tw_err *err)
+static uint32_t *list_sources(const struct origin *origin, size_t rows,
+			      struct tw_err *err)
 {
-	uint32_t *part = calloc(rows + 1, sizeof(*part));
+	uint32_t *source = calloc(rows + 1, sizeof(*source));
 
-	if (part == NULL)
-		tw_fail(err, TW_NOMEM, "parts of %zu rows", rows);
-	for (size_t r = 0; part != NULL && r < rows; r++)
-		part[r] = place[r].part;
-	return part;
+	if (source == NULL)
+		tw_fail(err, TW_NOMEM, "sources of %zu rows", rows);
+	for (size_t r = 0; source != NULL && r < rows; r++)
+		source[r] = origin[r].source;
+	return source;
 }
 
-int tw_dataset_join(const struct tw_dataset *const *parts, size_t count,
-		    struct tw_dataset *out, uint32_t **part, struct tw_err *err)
+int tw_dataset_join(const struct tw_dataset *const *recordings, size_t count,
+		    struct tw_dataset *out, uint32_t **source, struct tw_err *err)
 {
-	struct tw_dataset whole = { 0 };
-	struct place *place = NULL;
+	struct tw_dataset merged = { 0 };
+	struct origin *origin = NULL;
 	uint32_t *from = NULL;
 	size_t rows = 0;
 	int rc = -1;
 
 	for (size_t i = 0; i < count; i++)
-		rows += parts[i]->rows;
-	if (find_places(parts, count, rows, &place, err) < 0 ||
-	    tw_dataset_init(&whole, rows, parts[0]->id != NULL, err) < 0 ||
-	    tw_strs_copy(&whole.ids, &parts[0]->ids, err) < 0)
+		rows += recordings[i]->rows;
+	if (sort_rows(recordings, count, rows, &origin, err) < 0 ||
+	    tw_dataset_init(&merged, rows, recordings[0]->id != NULL, err) < 0 ||
+	    tw_strs_copy(&merged.ids, &recordings[0]->ids, err) < 0)
 		goto out;
 	for (size_t r = 0; r < rows; r++)
-		whole.time_ms[r] = place[r].time_ms;
-	for (size_t c = 0; c < parts[0]->cols; c++) {
-		const char *name = parts[0]->col[c].name;
+		merged.time_ms[r] = origin[r].time_ms;
+	for (size_t c = 0; c < recordings[0]->cols; c++) {
+		const char *name = recordings[0]->col[c].name;
 
-		if (all_have(parts, count, name) &&
-		    add_column(parts, count, name, place, &whole, err) < 0)
+		if (all_have(recordings, count, name) &&
+		    add_column(recordings, count, name, origin, &merged, err) < 0)
 			goto out;
 	}
-	from = list_parts(place, rows, err);
+	from = list_sources(origin, rows, err);
 	if (from == NULL)
 		goto out;
 
-	*out = whole;
-	whole = (struct tw_dataset){ 0 };
-	if (part != NULL) {
-		*part = from;
+	*out = merged;
+	merged = (struct tw_dataset){ 0 };
+	if (source != NULL) {
+		*source = from;
 		from = NULL;
 	}
 	rc = 0;
 out:
 	free(from);
-	free(place);
-	tw_dataset_release(&whole);
+	free(origin);
+	tw_dataset_release(&merged);
 	return rc;
 }

@@ -14,7 +14,7 @@ static const char *const names[] = {
 _Static_assert(TW_COUNT(names) == TW_COMPONENT_COUNT, "every component needs a name");
 
 static const enum tw_component rapl[] = { TW_PACKAGE, TW_CORE, TW_UNCORE, TW_DRAM };
-/* The collector's simulation. */
+/* The simulated meter of tw-collector. */
 static const enum tw_component fake[] = { TW_PACKAGE, TW_CORE, TW_DRAM };
 static const enum tw_component platform[] = { TW_PLATFORM };
 

@@ -3,7 +3,7 @@
 #define TW_ENERGY_H
 
 /*
- * Energy components (what is powered) and energy sources (who measures it).
+ * Energy components (parts of a node that use power) and energy sources (the meters).
  */
 
 #include <stdbool.h>
@@ -20,11 +20,11 @@ enum tw_component {
 
 struct tw_energy_source {
 	const char *name; /* "rapl-sysfs": in metrics, paths and models */
-	const enum tw_component *components;
+	const enum tw_component *components; /* that it measures */
 	size_t count;
 };
 
-/* "package", "core", "uncore", "dram", "platform": as in files and answers. */
+/* The name in files and answers: "package", "core", "uncore", "dram", "platform". */
 const char *tw_component_name(enum tw_component c);
 
 /* False if there is no component of that name. */
@@ -33,12 +33,12 @@ bool tw_component_find(const char *name, enum tw_component *out);
 size_t tw_energy_source_count(void);
 const struct tw_energy_source *tw_energy_source_at(size_t i);
 
-/* By its exact name; NULL if there is none. */
+/* Find a source by its exact name. NULL if there is none. */
 const struct tw_energy_source *tw_energy_source_find(const char *name);
 
 /*
- * The source that a client's text means: NULL, "" and anything with "rapl" in it
- * is rapl-sysfs, else the exact name. NULL if there is none.
+ * Find the source that a client asks for. NULL, "" and texts that contain "rapl" mean
+ * rapl-sysfs; other texts must be exact names. NULL if there is none.
  */
 const struct tw_energy_source *tw_energy_source_wanted(const char *text);
 

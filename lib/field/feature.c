@@ -30,8 +30,8 @@ static const struct tw_feature features[] = {
 };
 
 /*
- * cpu_instr and irq_* are the names in requests of Kepler up to 0.5.3
- * (pkg/config/types.go); the others are of its metrics and of old models.
+ * cpu_instr and irq_* occur in requests of Kepler up to 0.5.3 (pkg/config/types.go). The
+ * other names occur in its metrics and in old models.
  */
 static const struct tw_feature_old old_names[] = {
 	{ "block_irq", "bpf_block_irq", 1.0 },
@@ -44,7 +44,8 @@ static const struct tw_feature_old old_names[] = {
 	{ "net_tx_irq", "bpf_net_tx_irq", 1.0 },
 };
 
-_Static_assert(TW_COUNT(old_names) <= 32, "sets of old names are bits of an unsigned");
+_Static_assert(TW_COUNT(old_names) <= 32,
+	       "a set of old names is a bit mask in an unsigned");
 
 static const char *const accelerator_only[] = { "accelerator_intel_qat" };
 static const char *const basic[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit",
@@ -238,10 +239,10 @@ size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component 
 					       "node_cpu_user_ms" };
 	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit",
 					      "node_page_faults" };
-	const char *const *wanted = c == TW_DRAM ? memory : compute;
-	size_t place = 0;
+	const char *const *preferred = c == TW_DRAM ? memory : compute;
+	size_t column = 0;
 
-	for (size_t i = 0; i < 3 && !find_name(names, cols, wanted[i], &place); i++)
+	for (size_t i = 0; i < 3 && !find_name(names, cols, preferred[i], &column); i++)
 		continue;
-	return place;
+	return column;
 }

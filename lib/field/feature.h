@@ -3,12 +3,12 @@
 #define TW_FEATURE_H
 
 /*
- * The field's vocabulary of features and feature groups.
+ * Features, feature groups and output types of models.
  *
- * A feature is a canonical name with a unit ("cpu_cycles", events/s); a group is
- * the set of features that one kind of machine can measure. Names and groups are
- * part of the wire contract (docs/wire.md, "Features"). The features of a group
- * are in strcmp order, which is the order of columns in datasets and models.
+ * A feature is a canonical name with a unit ("cpu_cycles", events/s). A group is the set
+ * of features that one kind of machine can measure. Names and groups are part of the wire
+ * contract (docs/wire.md, "Features"). The features of a group are in strcmp() order,
+ * which is the order of columns in datasets and models.
  */
 
 #include "lib/field/energy.h"
@@ -18,62 +18,64 @@
 
 struct tw_strs;
 
-/* The longest feature name that is accepted anywhere. */
+/* Longest feature name, in bytes. */
 #define TW_FEATURE_NAME_MAX 127
 
 struct tw_feature {
 	const char *name; /* canonical */
-	const char *unit; /* of the value a predictor takes: "events/s", "ms/s" */
+	const char *unit; /* of a predictor's input: "events/s", "ms/s" */
 };
 
 struct tw_feature_group {
 	const char *name; /* "CounterOnly" */
 	const char *const *features;
-	size_t count; /* 0: of what the user names, "ThirdParty" */
-	bool of_node; /* features of a node only: no workload has them */
+	size_t count; /* 0 for "ThirdParty": the user names the features */
+	bool of_node; /* only nodes have these features, workloads do not */
 };
 
-/* What an output of a model is about. */
+/* The power that a model predicts. */
 enum tw_output {
-	TW_ABS_POWER, /* "AbsPower": a node, idle power included */
-	TW_DYN_POWER, /* "DynPower": a workload, above idle */
+	TW_ABS_POWER, /* "AbsPower": power of a node, idle power included */
+	TW_DYN_POWER, /* "DynPower": power of a workload, above idle */
 	TW_OUTPUT_COUNT
 };
 
+/* NULL if there is no feature of that name. */
 const struct tw_feature *tw_feature_find(const char *name);
 
 /*
- * Whether the feature is a rate of work, which is 0 at rest. A clock frequency and the
- * node's name are not. A feature that is not known here counts as work.
+ * Whether a feature is a rate of work, which is 0 on an idle machine. Clock frequency and
+ * node name are not. Unknown features count as work.
  */
 bool tw_feature_is_work(const char *name);
 
-/* Whether it is read from a processor's counters, which most virtual machines lack. */
+/* Whether a feature needs hardware counters, which most virtual machines lack. */
 bool tw_feature_is_counter(const char *name);
 
 /*
- * Kepler 0.8 and 0.9 list all metrics and send 0 for counters that the machine lacks.
- * True of such a list: it has cpu_ref_cycles, which no model uses, and bpf_cpu_time_ms,
- * which Kepler 0.6 calls otherwise. The list then does not prove that there are counters.
+ * Whether a list of metrics comes from Kepler 0.8 or 0.9, which list all metrics and send
+ * 0 for counters that the machine lacks. Such a list does not prove that the machine has
+ * counters. It is recognised by cpu_ref_cycles, which no model uses, together with
+ * bpf_cpu_time_ms, which has another name in Kepler 0.6.
  */
 bool tw_feature_list_unproven(const struct tw_strs *names);
 
-/* What earlier releases of Kepler call a feature. */
+/* A feature's name in earlier releases of Kepler. */
 struct tw_feature_old {
 	const char *name, *feature;
-	double factor; /* from its unit to the feature's */
+	double factor; /* converts the old unit to the feature's */
 };
 
-/* Sorted by name; at most 32. */
+/* Old names, sorted; at most 32. */
 size_t tw_feature_old_count(void);
 const struct tw_feature_old *tw_feature_old_at(size_t i);
 
-/* NULL if it is no old name. */
+/* NULL if name is not an old name. */
 const struct tw_feature_old *tw_feature_old_find(const char *name);
 
 /*
- * The old name that names->at[i] is, if it can be replaced by the feature's: the unit is
- * the same and the list does not have the feature itself. Else NULL.
+ * The entry of the old name names->at[i], if the feature's name can replace it: the units
+ * are equal and the list lacks the feature itself. Else NULL.
  */
 const struct tw_feature_old *tw_feature_old_alias(const struct tw_strs *names, size_t i);
 
@@ -83,16 +85,17 @@ const struct tw_feature_group *tw_feature_group_at(size_t i);
 /* NULL if there is no group of that name. */
 const struct tw_feature_group *tw_feature_group_find(const char *name);
 
-/* Whether every feature of the group is among names. */
+/* Whether names has every feature of the group. */
 bool tw_feature_group_valid(const struct tw_feature_group *g,
 			    const struct tw_strs *names);
 
 /*
- * Column of the feature that best tells the load of a component: what orders rows for
- * the idle bias. The first column if none of the usual ones is there.
+ * Index of the feature that best represents the load of a component; the idle bias sorts
+ * rows by it. 0 if none of the usual features is present.
  */
 size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component c);
 
+/* "AbsPower", "DynPower": as in files and answers. */
 const char *tw_output_name(enum tw_output o);
 
 /* False if there is no output type of that name. */

@@ -50,7 +50,7 @@ static void columns_are_read_by_name(void **state)
 	tw_dataset_release(&d);
 }
 
-static void rows_are_put_in_order_of_time_and_id(void **state)
+static void rows_are_sorted_by_time_and_id(void **state)
 {
 	struct tw_dataset d = { 0 };
 	const double *v;
@@ -66,7 +66,7 @@ static void rows_are_put_in_order_of_time_and_id(void **state)
 	tw_dataset_release(&d);
 }
 
-static void an_index_without_a_name_is_passed_over(void **state)
+static void an_index_without_a_name_is_skipped(void **state)
 {
 	struct tw_dataset d = { 0 };
 
@@ -77,7 +77,7 @@ static void an_index_without_a_name_is_passed_over(void **state)
 	tw_dataset_release(&d);
 }
 
-static void old_names_are_read_as_the_canonical_ones(void **state)
+static void old_names_become_canonical_names(void **state)
 {
 	struct tw_dataset d = { 0 };
 
@@ -116,16 +116,17 @@ static void a_header_alone_is_an_empty_table(void **state)
 	tw_dataset_release(&d);
 }
 
-static void bad_tables_are_refused_with_line_and_column(void **state)
+static void bad_tables_are_rejected_with_line_and_column(void **state)
 {
 	(void)state;
 	refuse("", TW_PARSE, "line 1: no header");
 	refuse("a,b\n1,2\n", TW_PARSE, "line 1: no column 'timestamp'");
 	refuse("timestamp,\n1,2\n", TW_INVALID, "line 1: column 2 has no name");
-	refuse("timestamp,x,x\n", TW_INVALID, "line 1: column 'x' twice");
-	refuse("timestamp,timestamp\n", TW_INVALID, "line 1: column 'timestamp' twice");
+	refuse("timestamp,x,x\n", TW_INVALID, "line 1: column 'x' is repeated");
+	refuse("timestamp,timestamp\n", TW_INVALID,
+	       "line 1: column 'timestamp' is repeated");
 	refuse("timestamp,bpf_cpu_time_us,bpf_cpu_time_ms\n", TW_INVALID,
-	       "line 1: column 'bpf_cpu_time_ms' twice");
+	       "line 1: column 'bpf_cpu_time_ms' is repeated");
 	refuse("timestamp,x\n1,2\n\n3\n", TW_PARSE, "line 4: 1 cells, the header has 2");
 	refuse("timestamp,x\n1,2,\n", TW_PARSE, "line 2: 3 cells, the header has 2");
 	refuse("timestamp,cpu_cycles\n1,2\n2,abc\n", TW_PARSE,
@@ -139,16 +140,16 @@ static void bad_tables_are_refused_with_line_and_column(void **state)
 	       "line 2, column 'timestamp': '2023-12-13' is not a time in seconds");
 	refuse("timestamp,x\n-1,1\n", TW_PARSE,
 	       "line 2, column 'timestamp': '-1' is not a time in seconds");
-	refuse("timestamp,x\n1,\"2\n", TW_PARSE, "line 2: quote that does not end");
-	refuse("timestamp,x\n1,\"2\"3\n", TW_PARSE, "line 2: text behind a quote");
-	refuse("timestamp,x\n1,2\"\n", TW_PARSE, "line 2: quote inside a cell");
+	refuse("timestamp,x\n1,\"2\n", TW_PARSE, "line 2: unterminated quote");
+	refuse("timestamp,x\n1,\"2\"3\n", TW_PARSE, "line 2: text after a closing quote");
+	refuse("timestamp,x\n1,2\"\n", TW_PARSE, "line 2: quote inside an unquoted cell");
 	refuse("timestamp,x\n5,1\n4,1\n5,2\n", TW_INVALID,
 	       "row 3 repeats row 1: time 5000 ms");
 	refuse("timestamp,id,x\n5,a,1\n5,a,1\n", TW_INVALID,
 	       "row 2 repeats row 1: time 5000 ms, id a");
 }
 
-static void too_large_tables_are_refused(void **state)
+static void tables_over_the_limits_are_rejected(void **state)
 {
 	struct tw_buf text = { 0 };
 
@@ -166,7 +167,7 @@ static void too_large_tables_are_refused(void **state)
 	tw_buf_clear(&text);
 }
 
-static void what_is_written_reads_back(void **state)
+static void a_written_table_reads_back(void **state)
 {
 	static const char text[] = "timestamp,id,x,\"odd, \"\"name\"\"\"\n"
 				   "1695361428,a/b,0.1,1e+300\n"
@@ -214,14 +215,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_read_by_name),
-		cmocka_unit_test(rows_are_put_in_order_of_time_and_id),
-		cmocka_unit_test(an_index_without_a_name_is_passed_over),
-		cmocka_unit_test(old_names_are_read_as_the_canonical_ones),
+		cmocka_unit_test(rows_are_sorted_by_time_and_id),
+		cmocka_unit_test(an_index_without_a_name_is_skipped),
+		cmocka_unit_test(old_names_become_canonical_names),
 		cmocka_unit_test(quotes_line_ends_and_blank_lines_are_understood),
 		cmocka_unit_test(a_header_alone_is_an_empty_table),
-		cmocka_unit_test(bad_tables_are_refused_with_line_and_column),
-		cmocka_unit_test(too_large_tables_are_refused),
-		cmocka_unit_test(what_is_written_reads_back),
+		cmocka_unit_test(bad_tables_are_rejected_with_line_and_column),
+		cmocka_unit_test(tables_over_the_limits_are_rejected),
+		cmocka_unit_test(a_written_table_reads_back),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -37,7 +37,7 @@ static void columns_start_as_zeros_and_are_found_by_name(void **state)
 	assert_null(tw_dataset_find(&d, "cpu_cycles"));
 }
 
-static void columns_can_be_dropped_and_added_anew(void **state)
+static void columns_can_be_removed_and_added_again(void **state)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -53,7 +53,7 @@ static void columns_can_be_dropped_and_added_anew(void **state)
 	tw_dataset_release(&d);
 }
 
-static void a_repeated_column_is_refused(void **state)
+static void a_repeated_column_is_rejected(void **state)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -62,12 +62,12 @@ static void a_repeated_column_is_refused(void **state)
 	assert_int_equal(fill(&d, &err), 0);
 	assert_int_equal(tw_dataset_add(&d, "cpu_cycles", NULL, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
-	assert_string_equal(err.text, "column 'cpu_cycles' twice");
+	assert_string_equal(err.text, "column 'cpu_cycles' is repeated");
 	assert_int_equal(d.cols, 2);
 	tw_dataset_release(&d);
 }
 
-static void copy_keeps_the_wanted_rows_with_their_ids(void **state)
+static void a_copy_has_the_selected_rows_with_their_ids(void **state)
 {
 	struct tw_dataset d = { 0 }, some = { 0 }, all = { 0 };
 	const bool keep[] = { true, false, true };
@@ -90,7 +90,7 @@ static void copy_keeps_the_wanted_rows_with_their_ids(void **state)
 	tw_dataset_release(&all);
 }
 
-static void no_rows_are_a_dataset_too(void **state)
+static void a_dataset_may_have_no_rows(void **state)
 {
 	struct tw_dataset d = { 0 }, copy = { 0 };
 	struct tw_err err = { 0 };
@@ -113,7 +113,7 @@ static void every_component_has_its_column(void **state)
 	assert_string_equal(tw_power_column(TW_PLATFORM), "platform_power");
 }
 
-static void power_of_a_package_has_a_column_that_says_so(void **state)
+static void power_columns_of_a_package_are_recognised(void **state)
 {
 	char name[TW_PACKAGE_COLUMN_SIZE];
 
@@ -135,7 +135,7 @@ static void power_of_a_package_has_a_column_that_says_so(void **state)
 			    "package_01234567890123456789012345678901_platform_power");
 }
 
-static void rows_are_dropped_in_place_with_their_ids(void **state)
+static void rows_are_removed_in_place_with_their_ids(void **state)
 {
 	static const bool keep[] = { false, true, true };
 	struct tw_dataset d = { 0 };
@@ -181,13 +181,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_start_as_zeros_and_are_found_by_name),
-		cmocka_unit_test(columns_can_be_dropped_and_added_anew),
-		cmocka_unit_test(a_repeated_column_is_refused),
-		cmocka_unit_test(copy_keeps_the_wanted_rows_with_their_ids),
-		cmocka_unit_test(no_rows_are_a_dataset_too),
+		cmocka_unit_test(columns_can_be_removed_and_added_again),
+		cmocka_unit_test(a_repeated_column_is_rejected),
+		cmocka_unit_test(a_copy_has_the_selected_rows_with_their_ids),
+		cmocka_unit_test(a_dataset_may_have_no_rows),
 		cmocka_unit_test(every_component_has_its_column),
-		cmocka_unit_test(power_of_a_package_has_a_column_that_says_so),
-		cmocka_unit_test(rows_are_dropped_in_place_with_their_ids),
+		cmocka_unit_test(power_columns_of_a_package_are_recognised),
+		cmocka_unit_test(rows_are_removed_in_place_with_their_ids),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void components_have_names_both_ways(void **state)
+static void components_are_named_and_found_by_name(void **state)
 {
 	static const char *const names[] = { "package", "core", "uncore", "dram",
 					     "platform" };
@@ -52,7 +52,7 @@ static void rapl_measures_parts_and_acpi_the_platform(void **state)
 	assert_int_equal(acpi->components[0], TW_PLATFORM);
 }
 
-static void what_a_client_means_is_found(void **state)
+static void a_clients_text_selects_the_source(void **state)
 {
 	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
 
@@ -68,10 +68,10 @@ static void what_a_client_means_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(components_have_names_both_ways),
+		cmocka_unit_test(components_are_named_and_found_by_name),
 		cmocka_unit_test(sources_are_complete_sorted_and_findable),
 		cmocka_unit_test(rapl_measures_parts_and_acpi_the_platform),
-		cmocka_unit_test(what_a_client_means_is_found),
+		cmocka_unit_test(a_clients_text_selects_the_source),
 	};
 
 	return cmocka_run_group_tests_name("energy", tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void old_names_are_sorted_and_of_features(void **state)
 	assert_null(tw_feature_old_find("cpu_instructions"));
 }
 
-static void a_group_is_valid_where_all_its_features_are(void **state)
+static void a_group_is_valid_if_all_its_features_are_present(void **state)
 {
 	const struct tw_feature_group *g = tw_feature_group_find("CounterOnly");
 	struct tw_strs names = { 0 };
@@ -79,7 +79,7 @@ static void a_group_is_valid_where_all_its_features_are(void **state)
 	tw_strs_clear(&names);
 }
 
-static void outputs_have_names_both_ways(void **state)
+static void outputs_are_named_and_found_by_name(void **state)
 {
 	enum tw_output o = TW_ABS_POWER;
 
@@ -99,8 +99,8 @@ int main(void)
 		cmocka_unit_test(groups_are_sorted_unique_and_findable),
 		cmocka_unit_test(features_of_a_group_are_known_sorted_and_short),
 		cmocka_unit_test(old_names_are_sorted_and_of_features),
-		cmocka_unit_test(a_group_is_valid_where_all_its_features_are),
-		cmocka_unit_test(outputs_have_names_both_ways),
+		cmocka_unit_test(a_group_is_valid_if_all_its_features_are_present),
+		cmocka_unit_test(outputs_are_named_and_found_by_name),
 	};
 
 	return cmocka_run_group_tests_name("feature", tests, NULL, NULL);
