@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Each part of the path must be a plain name. */
+/* Check each component of the path. */
 static int check_name(const char *name, struct tw_err *err)
 {
 	const char *part = name;
@@ -51,7 +51,7 @@ int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t l
 	if (check_name(name, err) < 0)
 		goto fail;
 	if (tw_fileset_find(s, name) != NULL) {
-		tw_fail(err, TW_INVALID, "file '%s' is there twice", name);
+		tw_fail(err, TW_INVALID, "file '%s' is given twice", name);
 		goto fail;
 	}
 	copy = strdup(name);
@@ -124,7 +124,7 @@ int tw_fileset_merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_e
 
 		if (d == 0) {
 			free(all);
-			return tw_fail(err, TW_INVALID, "file '%s' is there twice",
+			return tw_fail(err, TW_INVALID, "file '%s' is in both sets",
 				       to->at[i].name);
 		}
 		if (d < 0) {
@@ -166,8 +166,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Bytes that the next file may have; 0 as a limit means none. */
-static size_t room(const struct reading *r)
+/* Largest size of the next file; a limit of 0 means no limit. */
+static size_t bytes_left(const struct reading *r)
 {
 	size_t max = SIZE_MAX - 1;
 
@@ -186,7 +186,7 @@ static int read_file(struct reading *r, const char *path, const char *name,
 
 	if (r->limits->files != 0 && r->set->count >= r->limits->files)
 		return tw_fail(err, TW_INVALID, "more than %zu files", r->limits->files);
-	if (tw_file_read(path, room(r), &data, &len, err) < 0)
+	if (tw_file_read(path, bytes_left(r), &data, &len, err) < 0)
 		return -1;
 	r->total_bytes += len;
 	return tw_fileset_take(r->set, name, data, len, err);
@@ -261,11 +261,11 @@ int tw_fileset_read_dir(struct tw_fileset *s, const char *dir,
 }
 
 /*
- * Sync each directory of a file's path below root once its last file is written: in a
- * sorted set, once the next name is not below it any more.
+ * fsync each directory of a file's path below root that is complete. The set is sorted,
+ * so a directory is complete if the next name is not below it.
  */
-static int sync_left(const char *root, const char *name, const char *next,
-		     struct tw_err *err)
+static int sync_complete_dirs(const char *root, const char *name, const char *next,
+			      struct tw_err *err)
 {
 	char path[PATH_TEXT];
 
@@ -301,7 +301,7 @@ int tw_fileset_write_dir(const struct tw_fileset *s, const char *dir, struct tw_
 	struct tw_fileset sorted = *s;
 	int rc = -1;
 
-	/* Only the order is ours; the files stay the set's. */
+	/* Sort a copy of the entries; the files stay in the set. */
 	sorted.at = malloc((s->count + 1) * sizeof(*sorted.at));
 	if (sorted.at == NULL) {
 		tw_fail(err, TW_NOMEM, "set of %zu files", s->count);
@@ -319,7 +319,7 @@ int tw_fileset_write_dir(const struct tw_fileset *s, const char *dir, struct tw_
 		const char *next = i + 1 < sorted.count ? sorted.at[i + 1].name : NULL;
 
 		if (write_file(dir, &sorted.at[i], err) < 0 ||
-		    sync_left(dir, sorted.at[i].name, next, err) < 0)
+		    sync_complete_dirs(dir, sorted.at[i].name, next, err) < 0)
 			goto out;
 	}
 	if (tw_dir_sync(dir, err) < 0)

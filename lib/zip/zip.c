@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-/* zlib's input is const where this is set. */
+/* Makes zlib's input pointers const. */
 #define ZLIB_CONST
 #include <zlib.h>
 
 #define MIB ((size_t)1 << 20)
 
 /*
- * Measured: XGBoost's JSON of real data packs 4 times, 2000 trees of a constant label 93
- * times. Deflate's own limit, which bombs come near, is 1032.
+ * Ratios, measured: XGBoost's JSON of real data packs 4:1, 2000 trees of a constant label
+ * 93:1. Deflate's maximum, which zip bombs approach, is 1032:1.
  */
 const struct tw_fileset_limits tw_zip_model_limits = {
 	.files = 64,
@@ -34,10 +34,10 @@ const struct tw_fileset_limits tw_zip_pipeline_limits = {
 	.ratio = 200,
 };
 
-/* Below this a member's ratio says nothing: a page of zeros is no bomb. */
+/* Smaller members are exempt from the ratio: a page of zeros is not a zip bomb. */
 #define RATIO_FREE_BYTES ((size_t)64 * 1024)
 
-/* The record at an archive's end. All numbers of an archive are little endian. */
+/* The end record (APPNOTE.TXT 4.3.16). All numbers are little endian. */
 #define END_MAGIC "PK\5\6"
 #define END_BYTES 22
 #define END_COUNT_AT 10
@@ -48,7 +48,7 @@ const struct tw_fileset_limits tw_zip_pipeline_limits = {
 #define END64_MAGIC "PK\6\7"
 #define END64_BYTES 20
 
-/* A member in the directory. */
+/* A member's entry in the central directory (4.3.12). */
 #define ENTRY_MAGIC "PK\1\2"
 #define ENTRY_BYTES 46
 #define ENTRY_FLAGS_AT 8
@@ -63,9 +63,9 @@ const struct tw_fileset_limits tw_zip_pipeline_limits = {
 #define ENTRY_OFFSET_AT 42
 
 #define FLAG_ENCRYPTED 1u
-#define FLAG_SIZES_BEHIND 8u /* the local header has none */
+#define FLAG_SIZES_BEHIND 8u /* sizes follow the data; the local header has none */
 
-/* The same before its bytes: what the directory says of it must be there again. */
+/* The local header before a member's bytes (4.3.7). It must match the directory. */
 #define LOCAL_MAGIC "PK\3\4"
 #define LOCAL_BYTES 30
 #define LOCAL_FLAGS_AT 6
@@ -84,18 +84,18 @@ static uint32_t read_u32(const char *p)
 	return read_u16(p) | read_u16(p + 2) << 16;
 }
 
-/* The directory's bytes and what was declared of its members so far. */
+/* The central directory, and the sums of the sizes declared so far. */
 struct reader {
 	const char *data;
 	size_t start, end; /* of the directory in data */
-	size_t count;      /* of members, by the end record */
+	size_t count;      /* of members, from the end record */
 	const struct tw_fileset_limits *limits;
 	size_t bytes, packed;
 };
 
 /*
- * There must be exactly one end record: which of several counts would be a matter of
- * taste. Archives within our limits need no zip64.
+ * Find the end record. Several end records are rejected: readers disagree which one
+ * counts.
  */
 static int find_end(const char *data, size_t len, size_t *at, struct tw_err *err)
 {
@@ -113,14 +113,16 @@ static int find_end(const char *data, size_t len, size_t *at, struct tw_err *err
 		if (i >= END64_BYTES &&
 		    memcmp(data + i - END64_BYTES, END64_MAGIC, 4) == 0)
 			return tw_fail(err, TW_UNSUPPORTED,
-				       "archive: zip64 is not taken");
+				       "archive: zip64 is not supported");
 		*at = i;
 		found++;
 	}
 	if (found == 0)
-		return tw_fail(err, TW_PARSE, "archive: not a zip, or cut short");
+		return tw_fail(err, TW_PARSE,
+			       "archive: no end record: not a zip, or cut short");
 	if (found > 1)
-		return tw_fail(err, TW_PARSE, "archive: %zu ends, want one", found);
+		return tw_fail(err, TW_PARSE, "archive: %zu end records, expected one",
+			       found);
 	return 0;
 }
 
@@ -139,12 +141,13 @@ static int read_end(const char *data, size_t len, struct reader *r, struct tw_er
 		return tw_fail(err, TW_INVALID, "archive: %zu members, limit is %zu",
 			       r->count, r->limits->files);
 	if (size > at || r->start != at - size || size / ENTRY_BYTES < r->count)
-		return tw_fail(err, TW_PARSE,
-			       "archive: the directory is not where its end says");
+		return tw_fail(
+			err, TW_PARSE,
+			"archive: the end record gives a wrong place for the directory");
 	return 0;
 }
 
-/* Every part of the path must be a plain name; a directory's ends in '/'. */
+/* Check each component of a member's path. A directory ends in '/'. */
 static int check_path(const char *name, struct tw_err *err)
 {
 	const char *part = name;
@@ -162,8 +165,8 @@ static int check_path(const char *name, struct tw_err *err)
 	return 0;
 }
 
-/* What kind of thing it is, and how it is packed. */
-static int read_kind(const char *entry, struct tw_zip_member *m, struct tw_err *err)
+/* Read the file type and the packing method. */
+static int read_type(const char *entry, struct tw_zip_member *m, struct tw_err *err)
 {
 	const mode_t mode = (mode_t)read_u16(entry + ENTRY_ATTRIBUTES_AT + 2) & S_IFMT;
 	const uint32_t method = read_u16(entry + ENTRY_METHOD_AT);
@@ -177,7 +180,8 @@ static int read_kind(const char *entry, struct tw_zip_member *m, struct tw_err *
 			       m->name);
 	if (method != TW_ZIP_STORED && method != TW_ZIP_DEFLATED)
 		return tw_fail(err, TW_UNSUPPORTED,
-			       "archive member '%s': packing method %u", m->name, method);
+			       "archive member '%s': packing method %u is not supported",
+			       m->name, method);
 	m->method = (enum tw_zip_method)method;
 	return 0;
 }
@@ -207,7 +211,7 @@ static int check_size(struct reader *r, const struct tw_zip_member *m, struct tw
 	return 0;
 }
 
-/* The header before the member's bytes, which must say the same. */
+/* Check that the local header matches the entry, and find the member's bytes. */
 static int read_local(const struct reader *r, const char *entry, struct tw_zip_member *m,
 		      struct tw_err *err)
 {
@@ -219,7 +223,7 @@ static int read_local(const struct reader *r, const char *entry, struct tw_zip_m
 	if (at > r->start || r->start - at < LOCAL_BYTES + name_len ||
 	    memcmp(local, LOCAL_MAGIC, 4) != 0)
 		return tw_fail(err, TW_PARSE,
-			       "archive member '%s': not where the directory says",
+			       "archive member '%s': no header where the directory says",
 			       m->name);
 	if (read_u16(local + LOCAL_NAME_AT) != name_len ||
 	    memcmp(local + LOCAL_BYTES, entry + ENTRY_BYTES, name_len) != 0 ||
@@ -227,7 +231,7 @@ static int read_local(const struct reader *r, const char *entry, struct tw_zip_m
 	    ((read_u16(local + LOCAL_FLAGS_AT) & FLAG_SIZES_BEHIND) == 0 &&
 	     memcmp(local + LOCAL_CRC_AT, entry + ENTRY_CRC_AT, 12) != 0))
 		return tw_fail(err, TW_PARSE,
-			       "archive member '%s': not what the directory says",
+			       "archive member '%s': header and directory differ",
 			       m->name);
 	head = LOCAL_BYTES + name_len + read_u16(local + LOCAL_EXTRA_AT);
 	if (r->start - at < head || m->packed_len > r->start - at - head)
@@ -248,7 +252,7 @@ static int copy_name(const char *entry, struct tw_zip_member *m, struct tw_err *
 	return check_path(m->name, err);
 }
 
-/* The entry at *at, which moves on behind it. */
+/* Read the entry at *at and advance *at. */
 static int read_entry(struct reader *r, size_t *at, struct tw_zip_member *m,
 		      struct tw_err *err)
 {
@@ -261,7 +265,7 @@ static int read_entry(struct reader *r, size_t *at, struct tw_zip_member *m,
 		read_u16(entry + ENTRY_COMMENT_AT);
 	if (r->end - *at < size)
 		return tw_fail(err, TW_PARSE, "archive: the directory is cut short");
-	if (copy_name(entry, m, err) < 0 || read_kind(entry, m, err) < 0)
+	if (copy_name(entry, m, err) < 0 || read_type(entry, m, err) < 0)
 		return -1;
 	m->crc = read_u32(entry + ENTRY_CRC_AT);
 	m->packed_len = read_u32(entry + ENTRY_PACKED_AT);
@@ -279,7 +283,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* In order of name, as archives of ours are: repeated names come to lie together. */
+/* Sort by name, so that repeated names are neighbours. */
 static int check_names(struct tw_zip_list *d, struct tw_err *err)
 {
 	if (d->count > 1)
@@ -287,7 +291,7 @@ static int check_names(struct tw_zip_list *d, struct tw_err *err)
 	for (size_t i = 1; i < d->count; i++)
 		if (strcmp(d->at[i - 1].name, d->at[i].name) == 0)
 			return tw_fail(err, TW_INVALID,
-				       "archive: two members of one name");
+				       "archive: two members have the same name");
 	return 0;
 }
 
@@ -307,7 +311,8 @@ int tw_zip_list_read(const char *data, size_t len, const struct tw_fileset_limit
 		if (read_entry(&r, &at, &out->at[out->count++], err) < 0)
 			return -1;
 	if (at != r.end)
-		return tw_fail(err, TW_PARSE, "archive: more members than its end says");
+		return tw_fail(err, TW_PARSE,
+			       "archive: more members than the end record says");
 	return check_names(out, err);
 }
 
@@ -359,8 +364,8 @@ static int copy_stored(const struct tw_zip_member *m, char *out, struct tw_err *
 }
 
 /*
- * Sizes that are declared may lie: no byte more than declared is ever unpacked. out
- * has room for one more, which tells whether there would be.
+ * Unpack at most one byte more than declared: declared sizes may be wrong. out has
+ * m->len + 1 bytes.
  */
 static int inflate_all(z_stream *z, const struct tw_zip_member *m, char *out,
 		       struct tw_err *err)
@@ -390,7 +395,7 @@ static int unpack_deflated(const struct tw_zip_member *m, char *out, struct tw_e
 	z_stream z = { 0 };
 	int rc = -1;
 
-	/* Minus: the bare stream, without zlib's header. */
+	/* A negative number of bits: a raw stream without zlib's header. */
 	if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
 		return tw_fail(err, TW_NOMEM, "archive member '%s'", m->name);
 	if (inflate_all(&z, m, out, err) < 0)
@@ -401,7 +406,6 @@ out:
 	return rc;
 }
 
-/* The NUL goes where the one too many would have gone. */
 int tw_zip_unpack(const struct tw_zip_member *m, char **out, struct tw_err *err)
 {
 	char *data = malloc(m->len + 1);

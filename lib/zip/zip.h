@@ -3,11 +3,15 @@
 #define TW_ZIP_H
 
 /*
- * Zip archives in memory: read here with zlib, written with libzip. What only reads needs
- * no libzip, whose other formats bring in five libraries. Archives are untrusted: names
- * that leave the archive, links, repeated names, encrypted members and archives that
- * unpack to more than the limits are refused before anything of them is used. So is
- * zip64, which nothing within the limits needs.
+ * Zip archives in memory (APPNOTE.TXT 6.3): read with zlib, written with libzip.
+ *
+ * Archives are untrusted. Before any member is unpacked, the central directory is
+ * checked: names that leave the archive, links, repeated names, encrypted members and
+ * sizes over the limits are rejected. zip64 is not supported: no archive within the
+ * limits needs it.
+ *
+ * The reader does not use libzip, so that programs that only read need not link it and
+ * the five libraries of its other formats. The writer is in lib/zip/zip_write.c.
  */
 
 #include <stdbool.h>
@@ -18,39 +22,37 @@ struct tw_err;
 struct tw_fileset;
 struct tw_fileset_limits;
 
-/* Limits for one model, and for a whole pipeline with the models zipped in it. */
+/* Limits for a model, and for a pipeline that contains zipped models. */
 extern const struct tw_fileset_limits tw_zip_model_limits;
 extern const struct tw_fileset_limits tw_zip_pipeline_limits;
 
-/* Unpack data[0..len) into an empty set. Directory members are passed over. */
+/* Unpack data[0..len) into an empty set. Members that are directories are skipped. */
 int tw_zip_read(const char *data, size_t len, const struct tw_fileset_limits *limits,
 		struct tw_fileset *out, struct tw_err *err);
 
-/* The same of an archive's file of at most bytes_max, or of a directory that holds the
- * members as files. */
+/*
+ * As tw_zip_read(), from an archive file of at most bytes_max, or from a directory that
+ * contains the members as files.
+ */
 int tw_zip_read_path(const char *path, size_t bytes_max,
 		     const struct tw_fileset_limits *limits, struct tw_fileset *out,
 		     struct tw_err *err);
 
 /*
- * Pack a set. The same set gives the same bytes: members in order of name, time
- * stamps 1980-01-01, mode 0644. *data is yours (free()).
+ * Pack a set. Equal sets give equal bytes: members are sorted by name, have the time
+ * stamp 1980-01-01 and mode 0644. *data is yours (free()).
  */
 int tw_zip_write(const struct tw_fileset *s, char **data, size_t *len,
 		 struct tw_err *err);
 
-/*
- * The central directory of an archive (APPNOTE.TXT 6.3, 4.3.7, 4.3.12, 4.3.16), for
- * a reader of a few members only. It is returned only if every member may be read within
- * the limits, going by what is declared.
- */
+/* The list of members, for callers that unpack only some of them. */
 enum tw_zip_method { TW_ZIP_STORED = 0, TW_ZIP_DEFLATED = 8 };
 
 struct tw_zip_member {
-	char *name;         /* owned; its parts are plain names */
-	const char *packed; /* in the archive */
+	char *name;         /* owned; its components pass tw_name_check() */
+	const char *packed; /* borrowed from the archive */
 	size_t packed_len;
-	size_t len; /* as declared */
+	size_t len; /* declared, unpacked */
 	uint32_t crc;
 	enum tw_zip_method method;
 	bool directory;
@@ -62,25 +64,27 @@ struct tw_zip_list {
 };
 
 /*
- * *out must be all zero; it is yours, on failure too: tw_zip_list_release(). It points
- * into data. No two members have one name.
+ * Read the central directory of data[0..len), sorted by name. Fails if a declared size
+ * exceeds the limits. *out must be all zero and must be released, also after a failure.
+ * Members point into data. Names are unique.
  */
 int tw_zip_list_read(const char *data, size_t len, const struct tw_fileset_limits *limits,
 		     struct tw_zip_list *out, struct tw_err *err);
 
-/* NULL if there is no member of that name. */
+/* Find a member by name. NULL if there is none. */
 const struct tw_zip_member *tw_zip_list_find(const struct tw_zip_list *l,
 					     const char *name);
 
 /*
- * A sum of names, lengths and check sums of all members: archives of the same files have
- * the same, others another. No proof against forgery.
+ * A hash of the names, lengths and CRCs of all members. Archives of equal files have
+ * equal hashes. It does not detect forgery.
  */
 uint64_t tw_zip_list_sum(const struct tw_zip_list *l);
 
-/* Unpack a member: *out is yours (free()), with a NUL behind its len bytes. */
+/* Unpack a member. *out is yours (free()): len bytes and a NUL. */
 int tw_zip_unpack(const struct tw_zip_member *m, char **out, struct tw_err *err);
 
+/* Free the list. It is empty afterwards. */
 void tw_zip_list_release(struct tw_zip_list *l);
 
 #endif /* TW_ZIP_H */

@@ -13,26 +13,26 @@
 #include <sys/stat.h>
 #include <zip.h>
 
-/* An archive's end record, which is all of an empty archive. */
+/* The end record. An empty archive consists of it alone. */
 #define EMPTY_BYTES 22
 
-/* 1980-01-01 in the archive's form: the same in every time zone. */
+/* 1980-01-01 in MS-DOS format, independent of the time zone. */
 #define DOS_DATE ((1980 - 1980) << 9 | 1 << 5 | 1)
 #define DOS_TIME 0
 
-/* libzip's own choice is 9: four times the time, for a sixteenth less. */
+/* libzip's default, 9, takes four times as long and saves 6 % of the bytes. */
 #define DEFLATE_LEVEL 5
 
-/* Z_MEM_ERROR of zlib.h, which is not needed for anything else here. */
+/* Z_MEM_ERROR of zlib.h. */
 #define ZLIB_MEM_ERROR (-4)
 
-/* "what: libzip's text". */
+/* Fail with "what: libzip's text". */
 static int fail_zip(struct tw_err *err, zip_error_t *e, const char *what)
 {
-	const int what_failed = zip_error_code_zip(e);
-	const bool no_memory = what_failed == ZIP_ER_MEMORY ||
-			       (what_failed == ZIP_ER_ZLIB &&
-				zip_error_code_system(e) == ZLIB_MEM_ERROR);
+	const int code = zip_error_code_zip(e);
+	const bool no_memory =
+		code == ZIP_ER_MEMORY ||
+		(code == ZIP_ER_ZLIB && zip_error_code_system(e) == ZLIB_MEM_ERROR);
 
 	return tw_fail(err, no_memory ? TW_NOMEM : TW_IO, "%s: %s", what,
 		       zip_error_strerror(e));
@@ -86,7 +86,7 @@ out:
 	return rc;
 }
 
-/* What zip_close() left in the source. */
+/* Copy the archive that zip_close() wrote to the source. */
 static int take_bytes(zip_source_t *src, char **data, size_t *len, struct tw_err *err)
 {
 	char *copy = NULL;
@@ -117,7 +117,7 @@ out:
 	return rc;
 }
 
-/* An archive without members is its end record alone; libzip would write nothing. */
+/* libzip writes nothing for an archive without members: write the end record. */
 static int write_empty(char **data, size_t *len, struct tw_err *err)
 {
 	char *end = calloc(1, EMPTY_BYTES + 1);
@@ -131,8 +131,8 @@ static int write_empty(char **data, size_t *len, struct tw_err *err)
 }
 
 /*
- * libzip 1.7.3 finds out in the first call what a source must be able to do, without a
- * lock: a second thread, at the same time, may be told that its archive is read-only.
+ * libzip 1.7.3 initialises static variables in the first call, without a lock. A second
+ * thread at that moment may fail with "read-only archive".
  */
 static zip_t *open_new(zip_source_t *src, zip_error_t *e)
 {

@@ -201,9 +201,9 @@ class OverHttp(Case):
         yield "upwards", zip_of({**good, "../x": b"x"}), "'..'"
         yield "absolute", zip_of({**good, "/etc/x": b"x"}), "archive member"
         yield "link", link.getvalue(), "metadata.json"
-        yield "twice", twice.getvalue(), "two members of one name"
+        yield "twice", twice.getvalue(), "two members have the same name"
         yield "case twins", zip_of({**good, "METADATA.json": b"{}"}), "only in the case"
-        yield "100,000 entries", many.getvalue(), "zip64 is not taken"
+        yield "100,000 entries", many.getvalue(), "zip64 is not supported"
         yield "no models", zip_of({"metadata.json": b"{}"}), "no model"
         yield "no metadata", zip_of({n: d for n, d in good.items() if n != "metadata.json"}), \
             "no metadata.json"

@@ -54,7 +54,7 @@ static void assert_same(const struct tw_fileset *a, const struct tw_fileset *b)
 	}
 }
 
-static void what_is_written_is_read_back_sorted(void **state)
+static void a_written_set_is_read_back_sorted(void **state)
 {
 	static const char *const names[] = { "a", "b-x", "b/c/two", "b/one" };
 	const struct tw_fileset_limits none = { 0 };
@@ -96,7 +96,7 @@ static void a_failed_sync_anywhere_is_reported(void **state)
 	tw_fileset_clear(&s);
 }
 
-static void bad_and_repeated_names_are_refused(void **state)
+static void bad_and_repeated_names_are_rejected(void **state)
 {
 	static const char *const bad[] = { "",     "/a",     "a/",   "a//b",
 					   "../a", "a/../b", "a/.b", "a\nb" };
@@ -115,7 +115,7 @@ static void bad_and_repeated_names_are_refused(void **state)
 	assert_int_equal(tw_fileset_add(&s, "a/b", "x", 1, &twice), 0);
 	assert_int_equal(tw_fileset_add(&s, "a/b", "y", 1, &twice), -1);
 	assert_int_equal(twice.code, TW_INVALID);
-	assert_string_equal(twice.text, "file 'a/b' is there twice");
+	assert_string_equal(twice.text, "file 'a/b' is given twice");
 	tw_fileset_clear(&s);
 }
 
@@ -153,7 +153,7 @@ static void limits_hold_when_reading(void **state)
 	tw_fileset_clear(&s);
 }
 
-static void links_in_a_directory_are_refused(void **state)
+static void links_in_a_directory_are_rejected(void **state)
 {
 	const struct tw_fileset_limits none = { 0 };
 	struct tw_fileset back = { 0 };
@@ -188,15 +188,15 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_written_is_read_back_sorted,
-						setup, scratch_tear_down),
+		cmocka_unit_test_setup_teardown(a_written_set_is_read_back_sorted, setup,
+						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_failed_sync_anywhere_is_reported, setup,
 						scratch_tear_down),
-		cmocka_unit_test_setup_teardown(bad_and_repeated_names_are_refused, setup,
-						scratch_tear_down),
+		cmocka_unit_test_setup_teardown(bad_and_repeated_names_are_rejected,
+						setup, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(limits_hold_when_reading, setup,
 						scratch_tear_down),
-		cmocka_unit_test_setup_teardown(links_in_a_directory_are_refused, setup,
+		cmocka_unit_test_setup_teardown(links_in_a_directory_are_rejected, setup,
 						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
 						setup, scratch_tear_down),

@@ -25,7 +25,7 @@ static size_t patch(struct zip_bytes *b, const char *from, const char *to, size_
 	return n;
 }
 
-static void a_repeated_name_is_refused(void **state)
+static void a_repeated_name_is_rejected(void **state)
 {
 	const struct zip_member m[] = { { .name = "aa", .text = "1" },
 					{ .name = "ab", .text = "2" } };
@@ -34,11 +34,11 @@ static void a_repeated_name_is_refused(void **state)
 	(void)state;
 	assert_int_equal(patch(&b, "ab", "aa", 2), 2);
 	zip_refuses(&b, &tw_zip_model_limits, TW_INVALID,
-		    "archive: two members of one name");
+		    "archive: two members have the same name");
 	free(b.data);
 }
 
-static void ten_thousand_members_are_refused_by_the_number_alone(void **state)
+static void ten_thousand_members_are_rejected_by_their_count(void **state)
 {
 	struct tw_fileset in = { 0 };
 	struct zip_bytes b;
@@ -76,7 +76,7 @@ static struct zip_bytes pack_zeros(size_t files, size_t size)
 	return b;
 }
 
-static void what_unpacks_a_thousandfold_is_refused(void **state)
+static void a_ratio_of_a_thousand_is_rejected(void **state)
 {
 	struct zip_bytes b = pack_zeros(1, 2 << 20);
 	struct tw_fileset out = { 0 };
@@ -111,7 +111,7 @@ static void each_size_has_its_limit(void **state)
 }
 
 /* Sizes stand in the local header and in the directory: both lie alike. */
-static void a_size_that_lies_gains_nothing(void **state)
+static void a_wrong_declared_size_is_rejected(void **state)
 {
 	struct zip_bytes b = pack_zeros(1, 0x2345);
 
@@ -125,7 +125,7 @@ static void a_size_that_lies_gains_nothing(void **state)
 	free(b.data);
 }
 
-static void a_changed_byte_is_found_by_the_sum(void **state)
+static void a_changed_byte_fails_the_crc(void **state)
 {
 	const struct zip_member m = { .name = "m",
 				      .text = "text",
@@ -138,7 +138,7 @@ static void a_changed_byte_is_found_by_the_sum(void **state)
 	free(b.data);
 }
 
-static void every_cut_is_refused(void **state)
+static void every_truncation_is_rejected(void **state)
 {
 	const struct zip_member m[] = { { .name = "a", .text = "some text" },
 					{ .name = "b", .text = "more text" } };
@@ -158,7 +158,7 @@ static void every_cut_is_refused(void **state)
 }
 
 /* The member's own header is first in the archive, the directory's entry behind it. */
-static void a_directory_that_lies_is_found_out(void **state)
+static void a_directory_that_differs_from_the_headers_is_rejected(void **state)
 {
 	const struct zip_member m = { .name = "m",
 				      .text = "text",
@@ -172,11 +172,11 @@ static void a_directory_that_lies_is_found_out(void **state)
 	assert_non_null(end);
 	b.data[30] = 'x';
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
-		    "archive member 'm': not what the directory says");
+		    "archive member 'm': header and directory differ");
 	b.data[30] = 'm';
 	entry[42] = 1; /* where the member is */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
-		    "archive member 'm': not where the directory says");
+		    "archive member 'm': no header where the directory says");
 	entry[42] = 0;
 	entry[0] = 'Q';
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
@@ -184,15 +184,15 @@ static void a_directory_that_lies_is_found_out(void **state)
 	entry[0] = 'P';
 	end[10] = 0; /* how many there are */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
-		    "archive: more members than its end says");
+		    "archive: more members than the end record says");
 	end[10] = 1;
 	end[16]++; /* where the directory is */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
-		    "archive: the directory is not where its end says");
+		    "archive: the end record gives a wrong place for the directory");
 	free(b.data);
 }
 
-static void an_archive_has_one_end_and_no_zip64(void **state)
+static void two_end_records_and_zip64_are_rejected(void **state)
 {
 	static const char locator[20] = "PK\6\7";
 	static const char end[22] = "PK\5\6";
@@ -203,27 +203,28 @@ static void an_archive_has_one_end_and_no_zip64(void **state)
 	memcpy(b.data + 20, end, 22);
 	b.len = 42;
 	zip_refuses(&b, &tw_zip_model_limits, TW_UNSUPPORTED,
-		    "archive: zip64 is not taken");
+		    "archive: zip64 is not supported");
 	memcpy(b.data, end, 22);
 	memcpy(b.data + 22, end, 22);
 	b.data[20] = 22; /* the second is the first one's comment */
 	b.len = 44;
-	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE, "archive: 2 ends, want one");
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive: 2 end records, expected one");
 	free(b.data);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_repeated_name_is_refused),
-		cmocka_unit_test(ten_thousand_members_are_refused_by_the_number_alone),
-		cmocka_unit_test(what_unpacks_a_thousandfold_is_refused),
+		cmocka_unit_test(a_repeated_name_is_rejected),
+		cmocka_unit_test(ten_thousand_members_are_rejected_by_their_count),
+		cmocka_unit_test(a_ratio_of_a_thousand_is_rejected),
 		cmocka_unit_test(each_size_has_its_limit),
-		cmocka_unit_test(a_size_that_lies_gains_nothing),
-		cmocka_unit_test(a_changed_byte_is_found_by_the_sum),
-		cmocka_unit_test(every_cut_is_refused),
-		cmocka_unit_test(a_directory_that_lies_is_found_out),
-		cmocka_unit_test(an_archive_has_one_end_and_no_zip64),
+		cmocka_unit_test(a_wrong_declared_size_is_rejected),
+		cmocka_unit_test(a_changed_byte_fails_the_crc),
+		cmocka_unit_test(every_truncation_is_rejected),
+		cmocka_unit_test(a_directory_that_differs_from_the_headers_is_rejected),
+		cmocka_unit_test(two_end_records_and_zip64_are_rejected),
 	};
 
 	return cmocka_run_group_tests_name("zip lies", tests, NULL, NULL);

@@ -58,7 +58,7 @@ static int pack_first(const struct tw_fileset *files)
 	return failed;
 }
 
-static void the_first_archives_may_be_packed_at_the_same_time(void **state)
+static void the_first_archives_can_be_packed_in_parallel(void **state)
 {
 	struct tw_fileset files = { 0 };
 
@@ -80,7 +80,7 @@ static void the_first_archives_may_be_packed_at_the_same_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_archives_may_be_packed_at_the_same_time),
+		cmocka_unit_test(the_first_archives_can_be_packed_in_parallel),
 	};
 
 	return cmocka_run_group_tests_name("zip_threads", tests, NULL, NULL);
