@@ -3,8 +3,9 @@
 #define TW_ESTIMATOR_REQUEST_H
 
 /*
- * PowerRequests, the estimator's questions (docs/wire.md, "Estimator socket"), parsed
- * as their bytes arrive. A request ends where its JSON ends: what follows is the next.
+ * A PowerRequest, which asks the estimator for watts (docs/wire.md, "Estimator socket"),
+ * and its parser. The parser takes bytes as they arrive. A request ends with its JSON
+ * object; the next byte belongs to the next request.
  */
 
 #include "estimator/predict/categories.h"
@@ -25,54 +26,57 @@ struct tw_request_parser;
 #define TW_REQUEST_VALUES_MAX ((size_t)1 << 21)
 #define TW_REQUEST_TEXT_MAX 1024
 #define TW_REQUEST_VERSION_MAX 2
-/* Rows of a request whose series are named, and the names. */
+/* Limits of a request that names series: names in a request, bytes of a name. */
 #define TW_REQUEST_SERIES_MAX 10000
 #define TW_REQUEST_SERIES_NAME_MAX 256
 
 struct tw_request {
-	/* Columns of x: "metrics", then those system features that have a number. */
+	/* Names of the columns: "metrics", then the numeric system features. */
 	struct tw_strs metrics;
-	double *x; /* row major, without the system features; NaN where the value is null
-		    */
+	/* Row major, without the system features; NaN where the value is null. */
+	double *x;
 	size_t rows;
-	/* Values of the last `systems` metrics, the same in every row. */
+	/* Values of the last `systems` metrics; they hold for every row. */
 	const double *system;
 	size_t systems;
-	/* All system features, as texts; "": not known, or too long. */
+	/* All system features as texts. "" is an unknown or overlong value. */
 	struct tw_categories categories;
-	/* Of version 2: when each row is of; NULL: rows stand alone. */
+	/* Version 2: the time of each row. NULL: rows are independent of each other. */
 	const int64_t *time_ms;
-	/* The series that all rows are of, or that of each row. Empty: rows are a series.
+	/*
+	 * Names of series: one for all rows, or one for each row. Empty: the rows are a
+	 * series of their own. Valid where time_ms is set.
 	 */
 	const struct tw_strs *series;
 	enum tw_output output;
 	const struct tw_energy_source *source;
 	const char *trainer; /* NULL: any */
 	const char *filter;  /* NULL: none */
-	unsigned version;    /* 1, or 2 for who wants to know more */
-	unsigned components; /* of version 2: 1 << enum tw_component; 0: as they come */
+	unsigned version;    /* 1 or 2; the answer to version 2 has more keys */
+	unsigned components; /* version 2: set of 1 << enum tw_component; 0: all */
 };
 
 int tw_request_parser_new(struct tw_request_parser **out, struct tw_err *err);
 
 /*
- * Take the next bytes; *used is how many belonged to this request. *done: it is whole
- * and in tw_request_parser_request(). Errors name the place: "values[3][2]: expected a
- * number, got a string". After a failure only tw_request_parser_reset() may follow.
+ * Parse the next bytes. *used is the number of bytes that belong to this request. *done:
+ * the request is complete, see tw_request_parser_request(). Errors name the place:
+ * "values[3][2]: expected a number, got a string". After a failure the parser accepts
+ * only tw_request_parser_reset() and tw_request_parser_free().
  */
 int tw_request_parser_feed(struct tw_request_parser *p, const char *data, size_t len,
 			   size_t *used, bool *done, struct tw_err *err);
 
-/* Whether a request has begun and is not done. */
+/* True between the first byte of a request and its last. */
 bool tw_request_parser_started(const struct tw_request_parser *p);
 
-/* As far as is known yet, whole or not: 1 where it has not said. */
+/* The version as far as it is read, also of an incomplete request; 1 by default. */
 unsigned tw_request_parser_version(const struct tw_request_parser *p);
 
-/* Lives until the next reset. */
+/* The complete request. Borrowed; valid until the next reset. */
 const struct tw_request *tw_request_parser_request(const struct tw_request_parser *p);
 
-/* Ready for the next request. */
+/* Prepare for the next request. */
 void tw_request_parser_reset(struct tw_request_parser *p);
 
 void tw_request_parser_free(struct tw_request_parser *p); /* NULL is fine */
