@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/daemon.h"
+#include "estimator/estimator.h"
 #include "estimator/init_urls.h"
 #include "estimator/settings.h"
 #include "lib/core/err.h"

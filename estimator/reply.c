@@ -7,8 +7,8 @@
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "model-db/model_check.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,11 +17,17 @@
 #include <string.h>
 #include <time.h>
 
+/* Aim of the time that a step of predictions takes. */
 #define STEP_NS 40000
+
+/* Bytes of a formatted power: a comma, TW_REPLY_WATTS_MAX in mW, a point. */
+#define POWER_BYTES_MAX 24
+/* Powers that are formatted before they are appended to the reply. */
+#define POWERS_BLOCK 32
 
 static int reserve(struct tw_reply *p, struct tw_err *err)
 {
-	const size_t rows = p->r->rows, watts = rows * p->wanteds;
+	const size_t rows = p->r->rows, watts = rows * p->columns;
 
 	if (watts > p->watts_size) {
 		free(p->watts);
@@ -42,43 +48,46 @@ static int reserve(struct tw_reply *p, struct tw_err *err)
 	return 0;
 }
 
-/* As many rows at once as a turn can bear; the costliest models' go one by one. */
+/* The number of rows that the model predicts in about STEP_NS; at least one. */
 static size_t rows_of_step(const struct tw_power_model *m)
 {
 	const uint64_t rows = STEP_NS / (tw_power_model_row_ns(m) + 1);
 
-	return rows < 1 ? 1 : rows > TW_REPLY_ROWS ? TW_REPLY_ROWS : (size_t)rows;
+	if (rows < 1)
+		return 1;
+	return rows > TW_REQUEST_ROWS_BATCH ? TW_REQUEST_ROWS_BATCH : (size_t)rows;
 }
 
 /*
- * Kepler 0.7.12 reads entry 0 of the powers of an idle request, which is 0 in all rows,
- * and panics if `powers` is empty. The main component, package or platform, is therefore
- * always told. A model without one tells its first component instead: Kepler takes the
- * number of rows from any array, and a package that is absent as 0.
+ * Write the main component, package or platform, even if it is 0 in all rows: Kepler
+ * 0.7.12 reads entry 0 of the powers and panics if `powers` is empty. For a model without
+ * a main component write the first one: Kepler takes the number of rows from any list and
+ * takes an absent package as 0.
  */
-static void tell_main(struct tw_reply *p)
+static void write_main_component(struct tw_reply *p)
 {
-	size_t at = 0;
+	size_t main = 0;
 
-	for (size_t i = 0; i < p->wanteds; i++)
-		if (p->wanted[i].component == TW_PACKAGE ||
-		    p->wanted[i].component == TW_PLATFORM)
-			at = i;
-	if (p->wanteds > 0)
-		p->wanted[at].told = true;
+	for (size_t i = 0; i < p->columns; i++)
+		if (p->column[i].component == TW_PACKAGE ||
+		    p->column[i].component == TW_PLATFORM)
+			main = i;
+	if (p->columns > 0)
+		p->column[main].written = true;
 }
 
 int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
-		   const struct tw_served *served, const struct tw_reply_series *of,
+		   const struct tw_served *served, const struct tw_series_scope *scope,
 		   struct tw_buf *out, struct tw_err *err)
 {
 	p->r = r;
 	p->served = served;
 	p->out = out;
-	p->wanteds = 0;
+	p->columns = 0;
 	p->stage = TW_REPLY_PREDICT;
-	p->at = 0;
+	p->list = 0;
 	p->row = 0;
+	p->any_powers = false;
 	p->extrapolated = 0;
 	p->step_rows = rows_of_step(served->model);
 	for (size_t i = 0; i < tw_power_model_parts(served->model); i++) {
@@ -86,67 +95,86 @@ int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 
 		if (r->components != 0 && (r->components & 1u << c) == 0)
 			continue;
-		p->wanted[p->wanteds].part = i;
-		p->wanted[p->wanteds].component = c;
-		/* A component that is asked for by name is told even if it is 0. */
-		p->wanted[p->wanteds++].told = r->components != 0;
+		p->column[p->columns].part = i;
+		p->column[p->columns].component = c;
+		/* A component that the request names is written even if it is 0. */
+		p->column[p->columns++].written = r->components != 0;
 	}
-	tell_main(p);
+	write_main_component(p);
 	if (reserve(p, err) < 0)
 		return -1;
-	return tw_reply_rows_begin(&p->rows, r, tw_power_model_back(served->model), of,
-				   err);
+	return tw_request_rows_begin(&p->rows, r, tw_power_model_back(served->model),
+				     scope, err);
 }
 
-static double *watts_of(const struct tw_reply *p, size_t wanted)
+/* ---- predicting ---- */
+
+static double *watts_of(const struct tw_reply *p, size_t column)
 {
-	return p->watts + wanted * p->r->rows;
+	return p->watts + column * p->r->rows;
 }
 
-/* Of all parts, also those that are not wanted: what is told is about the model. */
+/* Mark rows outside the training range of any component, requested or not. */
 static int mark_outside(struct tw_reply *p, struct tw_rows *rows, struct tw_err *err)
 {
+	const struct tw_power_model *model = p->served->model;
 	uint32_t place[TW_MODEL_FEATURES_MAX];
 
 	memset(p->outside + p->row, 0, rows->rows);
 	rows->place = place;
-	for (size_t i = 0; i < tw_power_model_parts(p->served->model); i++) {
-		if (tw_power_model_bind(p->served->model, i, &p->r->metrics, place, err) <
-		    0)
+	for (size_t i = 0; i < tw_power_model_parts(model); i++) {
+		if (tw_power_model_bind(model, i, &p->r->metrics, place, err) < 0)
 			return -1;
-		tw_power_model_mark_outside(p->served->model, i, rows,
-					    p->outside + p->row);
+		tw_power_model_mark_outside(model, i, rows, p->outside + p->row);
 	}
 	return 0;
 }
 
-/* All components of up to *count rows; *count is how many it was. */
+/* Reject predictions that are no power; set written if one of them is not written as 0.
+ */
+static int check_watts(struct tw_reply *p, size_t column, size_t rows, struct tw_err *err)
+{
+	const double *watts = watts_of(p, column) + p->row;
+
+	for (size_t r = 0; r < rows; r++) {
+		if (!(watts[r] >= 0.0 && watts[r] <= TW_REPLY_WATTS_MAX))
+			return tw_fail(err, TW_INVALID,
+				       "model '%s': %s of row %zu is %g W",
+				       tw_power_model_info(p->served->model)->name,
+				       tw_component_name(p->column[column].component),
+				       p->row + r, watts[r]);
+		/* write_powers() rounds half a milliwatt up. */
+		p->column[column].written |= watts[r] * 1000.0 >= 0.5;
+	}
+	return 0;
+}
+
+/* Predict all columns of up to *count rows; *count becomes the number of rows done. */
 static int predict(struct tw_reply *p, size_t *count, struct tw_err *err)
 {
 	const struct tw_power_model *model = p->served->model;
 	uint32_t place[TW_MODEL_FEATURES_MAX];
 	struct tw_rows rows;
 
-	if (tw_reply_rows_get(&p->rows, p->row, *count, &rows, err) < 0)
+	if (tw_request_rows_get(&p->rows, p->row, *count, &rows, err) < 0)
 		return -1;
 	*count = rows.rows;
 	if (p->r->version >= 2 && mark_outside(p, &rows, err) < 0)
 		return -1;
 	rows.place = place;
-	for (size_t i = 0; i < p->wanteds; i++) {
-		double *watts = watts_of(p, i) + p->row;
-
-		if (tw_power_model_bind(model, p->wanted[i].part, &p->r->metrics, place,
+	for (size_t i = 0; i < p->columns; i++) {
+		if (tw_power_model_bind(model, p->column[i].part, &p->r->metrics, place,
 					err) < 0)
 			return -1;
-		tw_power_model_predict(model, p->wanted[i].part, &rows, watts);
-		if (tw_answer_check(p->wanted[i].component, watts, p->row, rows.rows,
-				    &p->wanted[i].told, err) < 0)
-			return tw_err_wrap(err, "model '%s'",
-					   tw_power_model_info(model)->name);
+		tw_power_model_predict(model, p->column[i].part, &rows,
+				       watts_of(p, i) + p->row);
+		if (check_watts(p, i, rows.rows, err) < 0)
+			return -1;
 	}
 	return 0;
 }
+
+/* ---- writing ---- */
 
 static void add_text(struct tw_buf *b, const char *key, const char *text)
 {
@@ -154,7 +182,7 @@ static void add_text(struct tw_buf *b, const char *key, const char *text)
 	tw_buf_add_json_text(b, text, strlen(text));
 }
 
-/* W with three decimals; null where it is not known. */
+/* Watts with three decimals; null if unknown. */
 static void add_watts(struct tw_buf *b, double w)
 {
 	if (isfinite(w))
@@ -163,23 +191,70 @@ static void add_watts(struct tw_buf *b, double w)
 		tw_buf_adds(b, "null");
 }
 
-static double figure(const struct tw_reply *p, size_t wanted, const char *name)
+/* Format milliwatts as watts without trailing zeros: 41200 is "41.2". */
+static size_t format_mw(char *out, uint64_t mw)
 {
-	return tw_power_model_figure(p->served->model, p->wanted[wanted].part, name);
+	char digits[20];
+	size_t n = 0, len = 0;
+	unsigned fraction = (unsigned)(mw % 1000);
+	uint64_t whole = mw / 1000;
+
+	do
+		digits[n++] = (char)('0' + whole % 10);
+	while ((whole /= 10) > 0);
+	while (n > 0)
+		out[len++] = digits[--n];
+	if (fraction > 0)
+		out[len++] = '.';
+	for (unsigned unit = 100; fraction > 0; unit /= 10) {
+		out[len++] = (char)('0' + fraction / unit);
+		fraction %= unit;
+	}
+	return len;
+}
+
+static void write_powers(struct tw_reply *p, size_t count)
+{
+	const double *watts = watts_of(p, p->list) + p->row;
+	char text[POWERS_BLOCK * POWER_BYTES_MAX];
+	size_t len = 0;
+
+	if (p->row == 0)
+		tw_buf_addf(p->out, "%s\"%s\":[", p->any_powers ? "," : "",
+			    tw_component_name(p->column[p->list].component));
+	p->any_powers = true;
+	for (size_t r = 0; r < count; r++) {
+		if (len > sizeof(text) - POWER_BYTES_MAX) {
+			tw_buf_add(p->out, text, len);
+			len = 0;
+		}
+		if (p->row + r > 0)
+			text[len++] = ',';
+		len += format_mw(text + len, (uint64_t)llround(watts[r] * 1000.0));
+	}
+	tw_buf_add(p->out, text, len);
+	if (p->row + count == p->r->rows)
+		tw_buf_adds(p->out, "]");
+}
+
+static double figure(const struct tw_reply *p, size_t column, const char *name)
+{
+	return tw_power_model_figure(p->served->model, p->column[column].part, name);
 }
 
 /*
- * Of each row the least and the most that 95 % of the rows were within, which the model
- * had not seen. Where it extrapolates nothing is known of its errors: null.
+ * The interval of each row is the prediction plus and minus the 95th percentile of the
+ * error on rows that the model was not trained on. It is null if the model extrapolates,
+ * because its error is unknown there.
  */
-static void add_intervals(struct tw_reply *p, size_t count)
+static void write_intervals(struct tw_reply *p, size_t count)
 {
-	const double error_95 = figure(p, p->at, "p95");
-	const double *watts = watts_of(p, p->at);
+	const double error_95 = figure(p, p->list, "p95");
+	const double *watts = watts_of(p, p->list);
 
 	if (p->row == 0)
-		tw_buf_addf(p->out, "%s\"%s\":[", p->at > 0 ? "," : "",
-			    tw_component_name(p->wanted[p->at].component));
+		tw_buf_addf(p->out, "%s\"%s\":[", p->list > 0 ? "," : "",
+			    tw_component_name(p->column[p->list].component));
 	for (size_t r = p->row; r < p->row + count; r++) {
 		tw_buf_adds(p->out, r > 0 ? "," : "");
 		if (p->outside[r] != 0 || !isfinite(error_95)) {
@@ -196,12 +271,19 @@ static void add_intervals(struct tw_reply *p, size_t count)
 		tw_buf_adds(p->out, "]");
 }
 
-static void add_errors(struct tw_reply *p)
+static void write_outside(struct tw_reply *p, size_t count)
+{
+	for (size_t r = p->row; r < p->row + count; r++)
+		if (p->outside[r] != 0)
+			tw_buf_addf(p->out, "%s%zu", p->extrapolated++ > 0 ? "," : "", r);
+}
+
+static void write_errors(struct tw_reply *p)
 {
 	tw_buf_adds(p->out, ",\"errors\":{");
-	for (size_t i = 0; i < p->wanteds; i++) {
+	for (size_t i = 0; i < p->columns; i++) {
 		tw_buf_addf(p->out, "%s\"%s\":{\"mae\":", i > 0 ? "," : "",
-			    tw_component_name(p->wanted[i].component));
+			    tw_component_name(p->column[i].component));
 		add_watts(p->out, figure(p, i, "mae"));
 		tw_buf_adds(p->out, ",\"p95\":");
 		add_watts(p->out, figure(p, i, "p95"));
@@ -210,7 +292,7 @@ static void add_errors(struct tw_reply *p)
 	tw_buf_adds(p->out, "}");
 }
 
-static void add_origin(struct tw_reply *p)
+static void write_origin(struct tw_reply *p)
 {
 	const int64_t age_s =
 		(int64_t)time(NULL) - (int64_t)atomic_load(&p->served->confirmed_s);
@@ -222,8 +304,8 @@ static void add_origin(struct tw_reply *p)
 	tw_buf_addf(p->out, ",\"age_s\":%" PRId64 "}", age_s > 0 ? age_s : 0);
 }
 
-/* What comes behind the first version's keys, up to the intervals. */
-static void add_model(struct tw_reply *p)
+/* The keys of version 2 that describe the model. */
+static void write_model(struct tw_reply *p)
 {
 	const struct tw_model_info *info = tw_power_model_info(p->served->model);
 
@@ -231,74 +313,74 @@ static void add_model(struct tw_reply *p)
 	add_text(p->out, "model", info->name);
 	tw_buf_adds(p->out, ",");
 	add_text(p->out, "source", info->source->name);
-	add_origin(p);
-	add_errors(p);
-	tw_buf_adds(p->out, ",\"intervals\":{");
+	write_origin(p);
+	write_errors(p);
 }
 
-static void add_outside(struct tw_reply *p, size_t count)
-{
-	char text[32];
+/* ---- steps ---- */
 
-	for (size_t r = p->row; r < p->row + count; r++) {
-		if (p->outside[r] == 0)
-			continue;
-		snprintf(text, sizeof(text), "%s%zu", p->extrapolated > 0 ? "," : "", r);
-		tw_buf_adds(p->out, text);
-		p->extrapolated++;
-	}
-}
-
-static void add_powers(struct tw_reply *p, size_t count)
-{
-	if (p->row == 0)
-		tw_answer_component(&p->answer, p->wanted[p->at].component);
-	tw_answer_rows(&p->answer, watts_of(p, p->at) + p->row, count);
-}
-
-/* How many lists of rows a stage has. */
+/* The number of lists that a stage goes through; each has r->rows rows. */
 static size_t lists_of(const struct tw_reply *p)
 {
-	return p->stage == TW_REPLY_PREDICT || p->stage == TW_REPLY_OUTSIDE ? 1
-									    : p->wanteds;
+	return p->stage == TW_REPLY_POWERS || p->stage == TW_REPLY_INTERVALS ? p->columns
+									     : 1;
 }
 
-/* Other components that are 0 in all rows have errors and intervals, but no powers. */
-static bool is_left_out(const struct tw_reply *p)
+/* Begin the next stage, and write the text between the two. */
+static void next_stage(struct tw_reply *p)
 {
-	return p->stage == TW_REPLY_POWERS && !p->wanted[p->at].told;
-}
-
-/* False: that was the last. */
-static bool next_stage(struct tw_reply *p)
-{
-	p->at = 0;
-	switch (p->stage++) {
+	switch (p->stage) {
 	case TW_REPLY_PREDICT:
-		tw_answer_begin(&p->answer, p->out);
-		return true;
+		tw_buf_adds(p->out, "{\"powers\":{");
+		p->stage = TW_REPLY_POWERS;
+		break;
 	case TW_REPLY_POWERS:
-		tw_answer_ratio(&p->answer, p->served->core_ratio);
-		if (p->r->version < 2)
+		tw_buf_addf(p->out, "},\"msg\":\"\",\"core_ratio\":%s",
+			    p->served->core_ratio);
+		if (p->r->version < 2) {
+			tw_buf_adds(p->out, "}\n");
+			p->stage = TW_REPLY_DONE;
 			break;
-		add_model(p);
-		return true;
+		}
+		write_model(p);
+		tw_buf_adds(p->out, ",\"intervals\":{");
+		p->stage = TW_REPLY_INTERVALS;
+		break;
 	case TW_REPLY_INTERVALS:
 		tw_buf_adds(p->out, "},\"outside\":[");
-		return true;
+		p->stage = TW_REPLY_OUTSIDE;
+		break;
 	case TW_REPLY_OUTSIDE:
-		tw_buf_addf(p->out, "],\"extrapolated\":%zu", p->extrapolated);
+		tw_buf_addf(p->out, "],\"extrapolated\":%zu}\n", p->extrapolated);
+		p->stage = TW_REPLY_DONE;
+		break;
+	case TW_REPLY_DONE:
 		break;
 	}
-	tw_answer_end(&p->answer);
-	return false;
+	p->list = 0;
 }
 
-/* Some rows of a list. */
+/* Go to the next list, or to a list of a later stage. */
+static void next_list(struct tw_reply *p)
+{
+	p->row = 0;
+	p->list++;
+	while (p->stage != TW_REPLY_DONE) {
+		if (p->list == lists_of(p))
+			next_stage(p);
+		else if (p->stage == TW_REPLY_POWERS && !p->column[p->list].written)
+			p->list++;
+		else
+			break;
+	}
+}
+
+/* Predict or write some rows of a list. */
 static int step(struct tw_reply *p, struct tw_err *err)
 {
 	const size_t rest = p->r->rows - p->row;
-	const size_t most = p->stage == TW_REPLY_PREDICT ? p->step_rows : TW_REPLY_ROWS;
+	const size_t most =
+		p->stage == TW_REPLY_PREDICT ? p->step_rows : TW_REQUEST_ROWS_BATCH;
 	size_t count = rest < most ? rest : most;
 
 	switch (p->stage) {
@@ -307,44 +389,35 @@ static int step(struct tw_reply *p, struct tw_err *err)
 			return -1;
 		break;
 	case TW_REPLY_POWERS:
-		add_powers(p, count);
+		write_powers(p, count);
 		break;
 	case TW_REPLY_INTERVALS:
-		add_intervals(p, count);
+		write_intervals(p, count);
 		break;
 	case TW_REPLY_OUTSIDE:
-		add_outside(p, count);
+		write_outside(p, count);
 		break;
+	case TW_REPLY_DONE:
+		return 0;
 	}
 	p->row += count;
-	if (p->row == p->r->rows) {
-		p->row = 0;
-		p->at++;
-	}
+	if (p->row == p->r->rows)
+		next_list(p);
 	return 0;
 }
 
 int tw_reply_go_on(struct tw_reply *p, uint64_t until_ns, bool *done, struct tw_err *err)
 {
-	*done = false;
-	for (;;) {
-		if (p->at == lists_of(p)) {
-			if (!next_stage(p)) {
-				*done = true;
-				break;
-			}
-		} else if (is_left_out(p)) {
-			p->at++;
-		} else {
-			if (step(p, err) < 0)
-				return -1;
-			/* Small ones do not even look at the clock. */
-			if (p->r->rows > p->step_rows / 4 && tw_now_ns() > until_ns)
-				break;
-		}
-	}
+	/* A cheap reply takes one pass and does not read the clock. */
+	const bool cheap = p->r->rows <= p->step_rows / 4;
+
+	do
+		if (step(p, err) < 0)
+			return -1;
+	while (p->stage != TW_REPLY_DONE && (cheap || tw_now_ns() <= until_ns));
 	if (tw_buf_failed(p->out))
 		return tw_fail(err, TW_NOMEM, "answer of %zu rows", p->r->rows);
+	*done = p->stage == TW_REPLY_DONE;
 	return 0;
 }
 
@@ -357,7 +430,7 @@ void tw_reply_refuse(struct tw_buf *out, const struct tw_err *why)
 
 void tw_reply_release(struct tw_reply *p)
 {
-	tw_reply_rows_release(&p->rows);
+	tw_request_rows_release(&p->rows);
 	free(p->watts);
 	free(p->outside);
 	*p = (struct tw_reply){ 0 };

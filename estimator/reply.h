@@ -3,17 +3,23 @@
 #define TW_ESTIMATOR_REPLY_H
 
 /*
- * The reply to a whole request, with a model that answers it: the answer of
- * estimator/answer.h, and for who asks for version 2 what the watts are worth
+ * The reply to a complete request, predicted by one model (docs/wire.md, "Estimator
+ * socket"):
+ *
+ *	{"powers":{"package":[41.2,3.1]},"msg":"","core_ratio":1}
+ *
+ * A reply to version 2 has more keys, which describe the model and its errors
  * (docs/tw-estimator.md, "Version 2").
  *
- * It is made in steps of some rows each, so that a large request leaves others their
- * turn.
+ * Old versions of Kepler read 4096 bytes once. Numbers therefore have at most 3 decimals,
+ * and a component that is 0 in every row is left out, except the main component.
+ *
+ * A reply is written in steps of some rows each, so that a large request does not delay
+ * other clients. A small request of a cheap model takes one pass.
  */
 
-#include "estimator/answer.h"
-#include "estimator/reply_rows.h"
-#include "model-db/model_check.h"
+#include "estimator/request_rows.h"
+#include "lib/field/energy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,50 +30,56 @@ struct tw_err;
 struct tw_request;
 struct tw_served;
 
-/* All zero bytes is none; may be moved. */
+/* A prediction above this is rejected. */
+#define TW_REPLY_WATTS_MAX 1e9
+
+/* All zero bytes is valid and empty; may be moved. */
 struct tw_reply {
 	const struct tw_request *r;
 	const struct tw_served *served;
 	struct tw_buf *out;
-	struct tw_answer answer;
+	/* The requested components, or all components of the model. */
 	struct {
-		size_t part; /* of the model */
+		size_t part; /* index among the model's components */
 		enum tw_component component;
-		bool told;            /* its powers are in the answer */
-	} wanted[TW_COMPONENT_COUNT]; /* those asked for, or all */
-	size_t wanteds;
-	struct tw_reply_rows rows;
-	double *watts;          /* of the wanted, one behind the other */
-	unsigned char *outside; /* rows that are extrapolated */
+		bool written; /* its powers are in the reply */
+	} column[TW_COMPONENT_COUNT];
+	size_t columns;
+	struct tw_request_rows rows;
+	double *watts;          /* column by column, r->rows each */
+	unsigned char *outside; /* of each row: 1 if the model extrapolates */
 	size_t watts_size, outside_size;
+	size_t step_rows; /* rows predicted in one step */
 
-	/* What is next: a list of the stage, and its row. */
+	/* The next step: a stage, a list of the stage, a row of the list. */
 	enum {
 		TW_REPLY_PREDICT,
 		TW_REPLY_POWERS,
 		TW_REPLY_INTERVALS,
-		TW_REPLY_OUTSIDE
+		TW_REPLY_OUTSIDE,
+		TW_REPLY_DONE
 	} stage;
-	size_t at, row;
-	size_t step_rows;    /* predicted in one go */
-	size_t extrapolated; /* rows written so far */
+	size_t list, row;
+	bool any_powers;     /* the powers of a component have been written */
+	size_t extrapolated; /* entries of "outside" written so far */
 };
 
 /*
- * Begin a reply at the end of out, in the memory that p has. r, served, out and the
- * history must outlive it. After a failure out is of no use.
+ * Begin a reply at the end of out. p keeps its memory from an earlier reply. r, served,
+ * out and the history must outlive the reply. After a failure the contents of out are
+ * undefined.
  */
 int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
-		   const struct tw_served *served, const struct tw_reply_series *of,
+		   const struct tw_served *served, const struct tw_series_scope *scope,
 		   struct tw_buf *out, struct tw_err *err);
 
 /*
- * Go on until the reply is whole (*done) or the clock (lib/core/clock.h) is past
- * until_ns, one step at least. After a failure out is of no use.
+ * Continue until the reply is complete (*done) or tw_now_ns() is past until_ns; do at
+ * least one step. After a failure the contents of out are undefined.
  */
 int tw_reply_go_on(struct tw_reply *p, uint64_t until_ns, bool *done, struct tw_err *err);
 
-/* For version 2: there are no watts, and why. */
+/* Write a reply of version 2 without watts; its msg is the reason. */
 void tw_reply_refuse(struct tw_buf *out, const struct tw_err *why);
 
 void tw_reply_release(struct tw_reply *p);

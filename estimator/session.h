@@ -3,11 +3,12 @@
 #define TW_ESTIMATOR_SESSION_H
 
 /*
- * One client's connection: requests are read as they come, each is answered in
- * order with one write. Nothing here waits; the daemon's loop says when to go on.
+ * The connection of one client. A session reads requests as they arrive, answers them in
+ * order, and writes each answer with one call where the socket takes it. Sessions never
+ * block; the event loop (estimator/estimator.h) calls them when there is work.
  *
- * While an answer has not been taken by the client, or a model is awaited, nothing more
- * is read: a client that does not read holds one answer's memory, no more.
+ * A session reads nothing while it waits for a model or the client has not taken the
+ * last answer. A client that does not read therefore costs the memory of one answer.
  */
 
 #include "estimator/reply.h"
@@ -23,19 +24,18 @@ struct tw_history;
 struct tw_models;
 struct tw_session;
 
-/* Bytes that are taken from a connection at a time, and those of them parsed at a time.
- */
+/* Bytes read from a connection at once, and bytes of them parsed at once. */
 #define TW_SESSION_CHUNK ((size_t)32 * 1024)
 #define TW_SESSION_PIECE ((size_t)4 * 1024)
-/* Bytes that are sent to a client in a turn. */
+/* Bytes sent to a client in a turn. */
 #define TW_SESSION_SEND ((size_t)128 * 1024)
 
-/* What the sessions of one thread share. */
-struct tw_session_desk {
+/* State shared by all sessions of a thread. */
+struct tw_session_shared {
 	struct tw_models *models;
-	uint64_t idle_ms;       /* a connection without a byte for so long is closed */
-	uint64_t request_ms;    /* a request that has begun is whole in this time */
-	uint64_t model_wait_ms; /* the first request for a model waits so long */
+	uint64_t idle_ms;       /* close a connection without traffic after this */
+	uint64_t request_ms;    /* time limit of a request, from its first byte */
+	uint64_t model_wait_ms; /* longest wait of a request for a model */
 	struct tw_history *history;
 	struct tw_log_limit log;
 	struct tw_stats stats;
@@ -43,42 +43,46 @@ struct tw_session_desk {
 	char chunk[TW_SESSION_CHUNK];
 };
 
-void tw_session_desk_release(struct tw_session_desk *d);
+void tw_session_shared_release(struct tw_session_shared *s);
 
-/* fd: non-blocking; taken, even on failure. desk must outlive the session. */
-int tw_session_new(int fd, struct tw_session_desk *desk, uint64_t now_ms,
+/*
+ * Start a session on fd, which is non-blocking. The session owns fd, even after a
+ * failure. shared must outlive the session.
+ */
+int tw_session_new(int fd, struct tw_session_shared *shared, uint64_t now_ms,
 		   struct tw_session **out, struct tw_err *err);
 
 /*
- * Go on as far as possible, for a turn of about turn_ns: tw_session_busy() then. False:
- * the connection is over, free it. hung_up: the client is gone, no answer can reach it.
+ * Do all work that is possible in a turn of about turn_ns; if work remains, the session
+ * is busy (tw_session_busy()). hung_up: the client has closed the connection. Returns
+ * false if the connection is over; free the session then.
  */
 bool tw_session_run(struct tw_session *s, uint64_t now_ns, uint64_t turn_ns,
 		    bool hung_up);
 
 /*
- * Whether there is an answer that is still to be sent: tw_session_send(). The loop runs
- * other sessions first, so that a client which asks on several connections is woken
- * once for all. False from tw_session_send(): the connection is over.
+ * True if an answer is ready for tw_session_send(). The loop runs the other sessions
+ * first: a client with several connections is then woken once for all its answers.
+ * tw_session_send() returns false if the connection is over.
  */
-bool tw_session_owes(const struct tw_session *s);
+bool tw_session_has_answer(const struct tw_session *s);
 bool tw_session_send(struct tw_session *s, uint64_t now_ms);
 
-/* It has more to do than fitted its turn, and waits for nothing but the next one. */
+/* True if work remains that did not fit into the turn. */
 bool tw_session_busy(const struct tw_session *s);
 
-/* It is in the middle of a large request: it may wait for its turn with the busy ones. */
+/* True in the middle of a large request, which may wait with the busy sessions. */
 bool tw_session_is_large(const struct tw_session *s);
 
-/* EPOLLIN, EPOLLOUT or neither. */
+/* The epoll events to watch: EPOLLIN, EPOLLOUT or 0. */
 uint32_t tw_session_events(const struct tw_session *s);
 
 bool tw_session_waits_for_model(const struct tw_session *s);
 
-/* When to run it even if nothing happens. */
+/* Run the session at this time even without an event. */
 uint64_t tw_session_deadline_ms(const struct tw_session *s);
 
-/* When a byte last came or went. */
+/* Time of the last byte received or sent. */
 uint64_t tw_session_active_ms(const struct tw_session *s);
 
 void tw_session_free(struct tw_session *s); /* NULL is fine */

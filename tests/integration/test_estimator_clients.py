@@ -157,7 +157,7 @@ class Clients(Case):
             except (BrokenPipeError, ConnectionResetError):
                 pass
             self.assertLess(sent, len(data))
-        self.assertIn("not whole after", self.estimator.log())
+        self.assertIn("incomplete after", self.estimator.log())
         self.still_answers()
 
     def test_who_never_reads_a_thousand_answers_costs_one_answers_memory(self):

@@ -7,7 +7,7 @@
  * its clients are in the test's. What goes wrong fails the test.
  */
 
-#include "estimator/daemon.h"
+#include "estimator/estimator.h"
 #include "lib/core/strs.h"
 #include "tests/unit/sample_model.h"
 

@@ -9,11 +9,13 @@
 #include "lib/core/err.h"
 #include "tests/unit/sample_model.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ROWS 5
 
-/* The nearest of so many points, which are all the same. */
+/* A knn model of so many points, which are all the same. */
 static char *nearest_of(size_t points)
 {
 	struct tw_buf b = { 0 };
@@ -69,32 +71,208 @@ static void make_without_idle(const char *source, struct tw_model *out)
 	sample_model(&s, out);
 }
 
-/* How many turns, each of them over before it begins, a reply of ROWS rows takes. */
-static size_t turns_of(struct tw_power_model *m, const char *want)
+/* The reply to rows of cache_miss, cpu_cycles and cpu_instructions, and its turns. */
+struct outcome {
+	struct tw_buf text;
+	size_t turns;
+	int rc;
+	struct tw_err err;
+};
+
+/* Each turn is over before it begins. */
+static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct outcome *o)
 {
-	static double x[3 * ROWS];
 	struct tw_served served = { .model = m, .core_ratio = "1" };
-	struct tw_request r = { .x = x, .rows = ROWS, .version = 1 };
+	struct tw_request r = { .x = x, .rows = rows, .version = 1 };
 	struct tw_reply reply = { 0 };
-	struct tw_buf out = { 0 };
-	struct tw_err err = { 0 };
-	size_t turns = 0;
 	bool done = false;
 
-	assert_int_equal(
-		tw_strs_split(&r.metrics, "cache_miss,cpu_cycles,cpu_instructions", &err),
-		0);
-	assert_int_equal(tw_reply_begin(&reply, &r, &served,
-					&(struct tw_reply_series){ 0 }, &out, &err),
+	*o = (struct outcome){ 0 };
+	assert_int_equal(tw_strs_split(&r.metrics,
+				       "cache_miss,cpu_cycles,cpu_instructions", &o->err),
 			 0);
-	for (; !done; turns++)
-		assert_int_equal(tw_reply_go_on(&reply, 0, &done, &err), 0);
-	tw_buf_add(&out, "", 1);
-	assert_string_equal(out.data, want);
+	assert_int_equal(tw_reply_begin(&reply, &r, &served,
+					&(struct tw_series_scope){ 0 }, &o->text,
+					&o->err),
+			 0);
+	for (; !done && o->rc == 0; o->turns++)
+		o->rc = tw_reply_go_on(&reply, 0, &done, &o->err);
+	tw_buf_add(&o->text, "", 1);
 	tw_reply_release(&reply);
-	tw_buf_clear(&out);
 	tw_strs_clear(&r.metrics);
-	return turns;
+}
+
+/* The number of turns that a reply to ROWS rows without use takes. */
+static size_t turns_of(struct tw_power_model *m, const char *want)
+{
+	double x[3 * ROWS] = { 0 };
+	struct outcome o;
+
+	reply_to(m, x, ROWS, &o);
+	assert_int_equal(o.rc, 0);
+	assert_string_equal(o.text.data, want);
+	tw_buf_clear(&o.text);
+	return o.turns;
+}
+
+/* A package of as many watts as cache_miss, a dram of as many as cpu_cycles. */
+static struct tw_power_model *make_of_two(void)
+{
+	struct tw_model m = { 0 };
+
+	make_without_idle("rapl-sysfs", &m);
+	free(m.part[1].text);
+	m.part[1].text = strdup(
+		"{\"All_Weights\":{\"Bias_Weight\":0,\"Categorical_Variables\":{},"
+		"\"Numerical_Variables\":{\"cache_miss\":{\"scale\":1,\"weight\":0},"
+		"\"cpu_cycles\":{\"scale\":1,\"weight\":1},"
+		"\"cpu_instructions\":{\"scale\":1,\"weight\":0}}}}");
+	assert_non_null(m.part[1].text);
+	m.part[1].len = strlen(m.part[1].text);
+	return load(&m);
+}
+
+/* A platform of as many watts as cache_miss. */
+static struct tw_power_model *make_of_one(void)
+{
+	struct tw_model m = { 0 };
+
+	make_without_idle("acpi", &m);
+	return load(&m);
+}
+
+static void expect_of_two(const double (*watts)[2], size_t rows, const char *want)
+{
+	struct tw_power_model *m = make_of_two();
+	double x[3 * ROWS] = { 0 };
+	struct outcome o;
+
+	for (size_t r = 0; r < rows; r++) {
+		x[3 * r] = watts[r][0];
+		x[3 * r + 1] = watts[r][1];
+	}
+	reply_to(m, x, rows, &o);
+	assert_int_equal(o.rc, 0);
+	assert_string_equal(o.text.data, want);
+	tw_buf_clear(&o.text);
+	tw_power_model_free(m);
+}
+
+static void reply_of_one(const double *watts, size_t rows, struct outcome *o)
+{
+	struct tw_power_model *m = make_of_one();
+	double *x = calloc(rows, 3 * sizeof(*x));
+
+	assert_non_null(x);
+	for (size_t r = 0; r < rows; r++)
+		x[3 * r] = watts[r];
+	reply_to(m, x, rows, o);
+	free(x);
+	tw_power_model_free(m);
+}
+
+static void a_reply_is_the_wire_contracts_to_the_byte(void **state)
+{
+	static const double watts[][2] = { { 41.2, 8.25 }, { 3.1, 0.5 } };
+
+	(void)state;
+	expect_of_two(watts, 2,
+		      "{\"powers\":{\"package\":[41.2,3.1],\"dram\":[8.25,0.5]},"
+		      "\"msg\":\"\",\"core_ratio\":1}\n");
+}
+
+static void components_that_are_zero_in_every_row_are_left_out(void **state)
+{
+	static const double zero[][2] = { { 1, 0 }, { 2, 0.0004 }, { 3, -0.0 } };
+	static const double some[][2] = { { 1, 0 }, { 2, 0.0005 }, { 3, 0 } };
+
+	(void)state;
+	expect_of_two(
+		zero, 3,
+		"{\"powers\":{\"package\":[1,2,3]},\"msg\":\"\",\"core_ratio\":1}\n");
+	expect_of_two(some, 3,
+		      "{\"powers\":{\"package\":[1,2,3],\"dram\":[0,0.001,0]},"
+		      "\"msg\":\"\",\"core_ratio\":1}\n");
+}
+
+static void numbers_have_at_most_three_decimals_and_no_trailing_zeros(void **state)
+{
+	static const double watts[] = { 0,       1,          10,
+					0.1,     0.01,       0.001,
+					0.1239,  1.5e-9,     1000000,
+					99.9996, 12345.6789, 100.05,
+					0.12,    7.002,      TW_REPLY_WATTS_MAX };
+	struct outcome o;
+
+	(void)state;
+	reply_of_one(watts, sizeof(watts) / sizeof(watts[0]), &o);
+	assert_string_equal(o.text.data,
+			    "{\"powers\":{\"platform\":[0,1,10,0.1,0.01,0.001,0.124,0,"
+			    "1000000,100,12345.679,100.05,0.12,7.002,1000000000]},"
+			    "\"msg\":\"\",\"core_ratio\":1}\n");
+	tw_buf_clear(&o.text);
+}
+
+static void numbers_read_back_within_half_a_milliwatt(void **state)
+{
+	(void)state;
+	for (double w = 0.0007; w < 1e8; w *= 1.37) {
+		struct outcome o;
+		char *end;
+
+		reply_of_one(&w, 1, &o);
+		assert_true(fabs(strtod(strchr(o.text.data, '[') + 1, &end) - w) <
+			    0.000501);
+		assert_int_equal(*end, ']');
+		tw_buf_clear(&o.text);
+	}
+}
+
+static void a_prediction_that_is_no_power_fails_the_reply(void **state)
+{
+	static const double bad[] = { INFINITY, 2e9 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const double watts[] = { 1, bad[i] };
+		struct outcome o;
+
+		reply_of_one(watts, 2, &o);
+		assert_int_equal(o.rc, -1);
+		assert_int_equal(o.err.code, TW_INVALID);
+		assert_non_null(strstr(o.err.text, "platform of row 1 is "));
+		tw_buf_clear(&o.text);
+	}
+}
+
+/* 0 * infinity is NaN. */
+static void a_prediction_of_nan_fails_the_reply(void **state)
+{
+	struct tw_power_model *m = make_of_two();
+	double x[] = { 1, INFINITY, 0 };
+	struct outcome o;
+
+	(void)state;
+	reply_to(m, x, 1, &o);
+	assert_int_equal(o.rc, -1);
+	assert_non_null(strstr(o.err.text, "package of row 0 is "));
+	tw_buf_clear(&o.text);
+	tw_power_model_free(m);
+}
+
+/* docs/wire.md: a client that reads 4096 bytes gets some 570 rows of one component. */
+static void a_reply_of_570_rows_fits_into_one_read_of_old_clients(void **state)
+{
+	double watts[570];
+	struct outcome o;
+
+	(void)state;
+	for (size_t i = 0; i < 570; i++)
+		watts[i] = 1.345 + (double)(i % 90) / 10.0;
+	reply_of_one(watts, 570, &o);
+	assert_int_equal(o.rc, 0);
+	assert_true(o.text.len - 1 <= 4096);
+	tw_buf_clear(&o.text);
 }
 
 static void a_few_rows_of_a_cheap_model_take_one_turn(void **state)
@@ -108,7 +286,7 @@ static void a_few_rows_of_a_cheap_model_take_one_turn(void **state)
 	tw_power_model_free(m);
 }
 
-static void each_row_of_a_costly_model_gives_others_their_turn(void **state)
+static void each_row_of_a_costly_model_takes_a_turn(void **state)
 {
 	char *text = nearest_of(20000);
 	struct tw_power_model *m = make("knn", text);
@@ -121,7 +299,7 @@ static void each_row_of_a_costly_model_gives_others_their_turn(void **state)
 	free(text);
 }
 
-static void an_idle_request_is_answered_with_the_packages_zeros(void **state)
+static void a_reply_of_zeros_has_the_package(void **state)
 {
 	struct tw_model m = { 0 };
 	struct tw_power_model *p;
@@ -135,7 +313,7 @@ static void an_idle_request_is_answered_with_the_packages_zeros(void **state)
 	tw_power_model_free(p);
 }
 
-static void an_idle_request_is_answered_with_the_platforms_zeros(void **state)
+static void a_reply_of_zeros_has_the_platform(void **state)
 {
 	struct tw_model m = { 0 };
 	struct tw_power_model *p;
@@ -148,7 +326,7 @@ static void an_idle_request_is_answered_with_the_platforms_zeros(void **state)
 	tw_power_model_free(p);
 }
 
-static void a_model_without_a_package_tells_its_first_component(void **state)
+static void a_reply_of_zeros_without_a_package_has_the_first_component(void **state)
 {
 	struct tw_model m = { 0 };
 	struct tw_power_model *p;
@@ -166,11 +344,20 @@ static void a_model_without_a_package_tells_its_first_component(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reply_is_the_wire_contracts_to_the_byte),
+		cmocka_unit_test(components_that_are_zero_in_every_row_are_left_out),
+		cmocka_unit_test(
+			numbers_have_at_most_three_decimals_and_no_trailing_zeros),
+		cmocka_unit_test(numbers_read_back_within_half_a_milliwatt),
+		cmocka_unit_test(a_prediction_that_is_no_power_fails_the_reply),
+		cmocka_unit_test(a_prediction_of_nan_fails_the_reply),
+		cmocka_unit_test(a_reply_of_570_rows_fits_into_one_read_of_old_clients),
 		cmocka_unit_test(a_few_rows_of_a_cheap_model_take_one_turn),
-		cmocka_unit_test(each_row_of_a_costly_model_gives_others_their_turn),
-		cmocka_unit_test(an_idle_request_is_answered_with_the_packages_zeros),
-		cmocka_unit_test(an_idle_request_is_answered_with_the_platforms_zeros),
-		cmocka_unit_test(a_model_without_a_package_tells_its_first_component),
+		cmocka_unit_test(each_row_of_a_costly_model_takes_a_turn),
+		cmocka_unit_test(a_reply_of_zeros_has_the_package),
+		cmocka_unit_test(a_reply_of_zeros_has_the_platform),
+		cmocka_unit_test(
+			a_reply_of_zeros_without_a_package_has_the_first_component),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

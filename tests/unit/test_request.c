@@ -2,7 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
-#include "estimator/reply_rows.h"
+#include "estimator/request_rows.h"
 #include "estimator/request.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -262,7 +262,7 @@ static void version_1_knows_of_no_series(void **state)
 static void many_system_features_are_put_behind_many_rows(void **state)
 {
 	enum { ROWS = 8000, FEATURES = TW_REQUEST_METRICS_MAX - 1 };
-	struct tw_reply_rows rows = { 0 };
+	struct tw_request_rows rows = { 0 };
 	struct tw_buf b = { 0 };
 	const struct tw_request *r;
 	struct tw_err err = { 0 };
@@ -284,12 +284,12 @@ static void many_system_features_are_put_behind_many_rows(void **state)
 	assert_int_equal(r->metrics.count, TW_REQUEST_METRICS_MAX);
 	assert_int_equal(r->rows, ROWS);
 	assert_int_equal(
-		tw_reply_rows_begin(&rows, r, 0, &(struct tw_reply_series){ 0 }, &err),
+		tw_request_rows_begin(&rows, r, 0, &(struct tw_series_scope){ 0 }, &err),
 		0);
 	for (size_t i = 0; i < ROWS; i += 50) {
 		struct tw_rows some;
 
-		assert_int_equal(tw_reply_rows_get(&rows, i, 50, &some, &err), 0);
+		assert_int_equal(tw_request_rows_get(&rows, i, 50, &some, &err), 0);
 		assert_int_equal(some.rows, 50);
 		for (size_t k = 0; k < 50; k++) {
 			const double *row = some.x + k * some.stride;
@@ -299,7 +299,7 @@ static void many_system_features_are_put_behind_many_rows(void **state)
 				assert_true(row[f + 1] == (double)(10000 + f));
 		}
 	}
-	tw_reply_rows_release(&rows);
+	tw_request_rows_release(&rows);
 	tw_request_parser_free(o.parser);
 	tw_buf_clear(&b);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/reply_rows.h"
+#include "estimator/request_rows.h"
 
 #include "estimator/history.h"
 #include "estimator/predict/predictor.h"
@@ -11,28 +11,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By their order too. */
-static uint64_t sum_names(const struct tw_strs *names)
+/* Names in another order have another hash. */
+static uint64_t hash_names(const struct tw_strs *names)
 {
-	uint64_t sum = names->count;
+	uint64_t hash = names->count;
 
 	for (size_t i = 0; i < names->count; i++)
-		sum = sum * 31 + tw_hash(names->at[i], strlen(names->at[i]));
-	return sum;
+		hash = hash * 31 + tw_hash(names->at[i], strlen(names->at[i]));
+	return hash;
 }
 
-int tw_reply_rows_begin(struct tw_reply_rows *b, const struct tw_request *r, size_t back,
-			const struct tw_reply_series *of, struct tw_err *err)
+int tw_request_rows_begin(struct tw_request_rows *b, const struct tw_request *r,
+			  size_t back, const struct tw_series_scope *scope,
+			  struct tw_err *err)
 {
-	const size_t need = TW_REPLY_ROWS * r->metrics.count;
+	const size_t need = TW_REQUEST_ROWS_BATCH * r->metrics.count;
 	double *x;
 
 	b->r = r;
-	b->of = *of;
+	b->scope = *scope;
 	b->back = r->time_ms != NULL ? back : 0;
-	tw_recent_rows_release(&b->own);
+	tw_recent_rows_release(&b->unnamed);
 	if (b->back > 0)
-		b->columns = sum_names(&r->metrics);
+		b->columns = hash_names(&r->metrics);
 	if (r->systems == 0 || need <= b->size)
 		return 0;
 	x = realloc(b->x, need * sizeof(*x));
@@ -43,8 +44,8 @@ int tw_reply_rows_begin(struct tw_reply_rows *b, const struct tw_request *r, siz
 	return 0;
 }
 
-static void get_plain(struct tw_reply_rows *b, size_t first, size_t count,
-		      struct tw_rows *out)
+static void get_independent(struct tw_request_rows *b, size_t first, size_t count,
+			    struct tw_rows *out)
 {
 	const struct tw_request *r = b->r;
 	const size_t cols = r->metrics.count, own = cols - r->systems;
@@ -62,32 +63,32 @@ static void get_plain(struct tw_reply_rows *b, size_t first, size_t count,
 	out->stride = cols;
 }
 
-static int find_series(struct tw_reply_rows *b, size_t row, struct tw_recent_rows **out,
+static int find_series(struct tw_request_rows *b, size_t row, struct tw_recent_rows **out,
 		       struct tw_err *err)
 {
 	const struct tw_strs *names = b->r->series;
 	const size_t cols = b->r->metrics.count;
 
 	if (names->count == 0) {
-		*out = &b->own;
-		return tw_recent_rows_reserve(&b->own, cols, b->back, err);
+		*out = &b->unnamed;
+		return tw_recent_rows_reserve(&b->unnamed, cols, b->back, err);
 	}
 	return tw_history_find(
-		b->of.history,
+		b->scope.history,
 		&(struct tw_history_key){ .name = names->at[names->count > 1 ? row : 0],
-					  .user = b->of.user,
+					  .user = b->scope.user,
 					  .columns = b->columns,
 					  .cols = cols },
 		b->back, out, err);
 }
 
-int tw_reply_rows_get(struct tw_reply_rows *b, size_t first, size_t most,
-		      struct tw_rows *out, struct tw_err *err)
+int tw_request_rows_get(struct tw_request_rows *b, size_t first, size_t most,
+			struct tw_rows *out, struct tw_err *err)
 {
 	struct tw_recent_rows *series;
 
-	assert(most > 0 && most <= TW_REPLY_ROWS && first + most <= b->r->rows);
-	get_plain(b, first, b->back > 0 ? 1 : most, out);
+	assert(most > 0 && most <= TW_REQUEST_ROWS_BATCH && first + most <= b->r->rows);
+	get_independent(b, first, b->back > 0 ? 1 : most, out);
 	if (b->back > 0) {
 		if (find_series(b, first, &series, err) < 0)
 			return -1;
@@ -98,9 +99,9 @@ int tw_reply_rows_get(struct tw_reply_rows *b, size_t first, size_t most,
 	return 0;
 }
 
-void tw_reply_rows_release(struct tw_reply_rows *b)
+void tw_request_rows_release(struct tw_request_rows *b)
 {
 	free(b->x);
-	tw_recent_rows_release(&b->own);
-	*b = (struct tw_reply_rows){ 0 };
+	tw_recent_rows_release(&b->unnamed);
+	*b = (struct tw_request_rows){ 0 };
 }
