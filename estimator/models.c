@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models.h"
 
+#include "estimator/init_urls.h"
 #include "estimator/models_entry.h"
 #include "estimator/predict/power_model.h"
 #include "estimator/request.h"
 #include "lib/core/clock.h"
 #include "lib/core/hash.h"
+#include "model-db/index/choose.h"
+#include "model-db/model_check.h"
+#include "profiler/cpus.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-void tw_models_wake(int fd)
+/* Make an eventfd readable. A write that fails is an overflow: it is readable already. */
+static void wake(int fd)
 {
 	static const uint64_t one = 1;
 
-	/* It cannot fail but by overflow, and then it is readable. */
 	if (write(fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* Lock held. */
-static void unref_served(struct tw_served *s)
+/* ---- keys ---- */
+
+static void key_release(struct tw_models_key *k)
 {
-	if (s == NULL || --s->refs > 0)
-		return;
-	tw_power_model_free(s->model);
-	free(s->from);
-	free(s->zip);
-	free(s);
+	free(k->trainer);
+	free(k->filter);
+	tw_strs_clear(&k->metrics);
 }
 
-/* Lock held. */
-void tw_models_unref_entry(struct tw_models_entry *e)
+static int copy_text(char **to, const char *from, struct tw_err *err)
 {
-	if (--e->refs > 0)
-		return;
-	for (int o = 0; o < TW_ORIGIN_COUNT; o++)
-		unref_served(e->from[o].served);
-	tw_models_key_release(&e->key);
-	free(e);
+	if (from == NULL)
+		return 0;
+	*to = strdup(from);
+	return *to != NULL ? 0 : tw_fail(err, TW_NOMEM, "key of a model");
 }
 
-/* Of each name, added up: the order of metrics does not matter. */
+/* The sum of the names' hashes, so that the order of the metrics does not matter. */
 static uint64_t hash_metrics(const struct tw_strs *metrics)
 {
 	uint64_t sum = metrics->count;
@@ -58,7 +59,7 @@ static bool same_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Whether a metric that `is` accepts is above 0 in any row. */
+/* True if any row has a value above 0 of a metric that `is` accepts. */
 static bool is_used(const struct tw_request *r, bool (*is)(const char *name))
 {
 	const size_t width = r->metrics.count - r->systems;
@@ -71,9 +72,9 @@ static bool is_used(const struct tw_request *r, bool (*is)(const char *name))
 }
 
 /*
- * Whether the counters that a request lists count nothing. Rows at rest do not tell, and
- * must be answered by the model of the rows before them: so what the last rows under load
- * have shown holds. Lock held.
+ * True if the request lists hardware counters that this machine does not count. Idle rows
+ * do not prove that, and they must be answered by the model of the rows before them. The
+ * result therefore follows from the last rows under load. Call with the lock held.
  */
 static bool lacks_counters(struct tw_models *m, const struct tw_request *r)
 {
@@ -94,7 +95,7 @@ static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
 	    !same_text(k->trainer, r->trainer) || !same_text(k->filter, r->filter) ||
 	    k->metrics.count != r->metrics.count)
 		return false;
-	/* Most clients send them sorted, too. */
+	/* Most clients send the metrics sorted, as the key has them. */
 	for (size_t i = 0; i < r->metrics.count; i++)
 		if (strcmp(k->metrics.at[i], r->metrics.at[i]) != 0 &&
 		    !tw_strs_has(&k->metrics, r->metrics.at[i]))
@@ -102,12 +103,76 @@ static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
 	return true;
 }
 
-static int copy_text(char **to, const char *from, struct tw_err *err)
+static bool has_origin(const struct tw_models *m, enum tw_origin o,
+		       const struct tw_models_key *k)
 {
-	if (from == NULL)
-		return 0;
-	*to = strdup(from);
-	return *to != NULL ? 0 : tw_fail(err, TW_NOMEM, "key of a model");
+	if (o == TW_ORIGIN_SERVER)
+		return m->config.server_url != NULL;
+	/* A URL has one model, so it cannot choose by a filter. */
+	if (o == TW_ORIGIN_URL)
+		return m->config.init_urls != NULL && k->filter == NULL &&
+		       tw_init_urls_find(m->config.init_urls, k->output, k->source) !=
+			       NULL;
+	for (size_t i = 0; i < m->dbs; i++)
+		if (m->db[i].origin == o)
+			return true;
+	return false;
+}
+
+int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
+		     struct tw_wanted *out, struct tw_err *err)
+{
+	struct tw_wanted w = { .classes = true,
+			       .ensembles = true,
+			       .trees = true,
+			       .source = k->source,
+			       .output = k->output,
+			       .counters_unproven = k->counters_unproven,
+			       .node_type = -1,
+			       .loose_node_type = true,
+			       .spec = { .cores = m->cores },
+			       .client = TW_CLIENT_CURRENT };
+
+	if (tw_strs_copy(&w.metrics, &k->metrics, err) < 0 ||
+	    copy_text(&w.trainer, k->trainer, err) < 0 ||
+	    copy_text(&w.filter, k->filter, err) < 0) {
+		tw_wanted_release(&w);
+		return -1;
+	}
+	*out = w;
+	return 0;
+}
+
+int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *p,
+		    struct tw_err *err)
+{
+	const struct tw_model_info *info = tw_power_model_info(p);
+	uint32_t place[TW_MODEL_FEATURES_MAX];
+
+	if (info->output != k->output)
+		return tw_fail(err, TW_INVALID, "model '%s' is for %s, not %s",
+			       info->name, tw_output_name(info->output),
+			       tw_output_name(k->output));
+	if (info->source != k->source)
+		return tw_fail(err, TW_INVALID, "model '%s' is for %s, not %s",
+			       info->name, info->source->name, k->source->name);
+	for (size_t i = 0; i < tw_power_model_parts(p); i++)
+		if (tw_power_model_bind(p, i, &k->metrics, place, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- entries ---- */
+
+/* Call with the lock held. */
+static void unref_entry(struct tw_models_entry *e)
+{
+	if (--e->refs > 0)
+		return;
+	for (int o = 0; o < TW_ORIGIN_COUNT; o++)
+		tw_served_unref(e->from[o].served);
+	key_release(&e->key);
+	free(e);
 }
 
 static int make_entry(const struct tw_models *m, const struct tw_request *r,
@@ -126,12 +191,12 @@ static int make_entry(const struct tw_models *m, const struct tw_request *r,
 	if (copy_text(&e->key.trainer, r->trainer, err) < 0 ||
 	    copy_text(&e->key.filter, r->filter, err) < 0 ||
 	    tw_strs_copy(&e->key.metrics, &r->metrics, err) < 0) {
-		tw_models_unref_entry(e);
+		unref_entry(e);
 		return -1;
 	}
 	tw_strs_sort(&e->key.metrics);
 	for (int o = 0; o < TW_ORIGIN_COUNT; o++) {
-		const bool has = tw_models_has(m, (enum tw_origin)o, &e->key);
+		const bool has = has_origin(m, (enum tw_origin)o, &e->key);
 
 		e->from[o].tried = !has;
 		e->from[o].due_ms = has ? 0 : UINT64_MAX;
@@ -140,7 +205,7 @@ static int make_entry(const struct tw_models *m, const struct tw_request *r,
 	return 0;
 }
 
-/* Lock held. */
+/* Call with the lock held. */
 static void add_entry(struct tw_models *m, struct tw_models_entry *e)
 {
 	size_t place = m->count, oldest = 0;
@@ -149,7 +214,7 @@ static void add_entry(struct tw_models *m, struct tw_models_entry *e)
 		for (size_t i = 1; i < m->count; i++)
 			if (m->entry[i]->used < m->entry[oldest]->used)
 				oldest = i;
-		tw_models_unref_entry(m->entry[oldest]);
+		unref_entry(m->entry[oldest]);
 		place = oldest;
 	} else {
 		m->count++;
@@ -157,27 +222,35 @@ static void add_entry(struct tw_models *m, struct tw_models_entry *e)
 	m->entry[place] = e;
 }
 
-/* Lock held. */
+/* The model that answers the requests of an entry, or NULL. Call with the lock held. */
+static struct tw_served *serving(const struct tw_models_entry *e)
+{
+	for (int o = 0; o < TW_ORIGIN_COUNT; o++)
+		if (e->from[o].served != NULL)
+			return e->from[o].served;
+	return NULL;
+}
+
+/* Call with the lock held. */
 static enum tw_models_state entry_state(const struct tw_models_entry *e,
 					struct tw_served **out, struct tw_err *why)
 {
-	bool tried = true;
+	struct tw_served *served = serving(e);
 
-	for (int o = 0; o < TW_ORIGIN_COUNT; o++) {
-		if (e->from[o].served != NULL) {
-			*out = e->from[o].served;
-			(*out)->refs++;
-			return TW_MODELS_READY;
-		}
-		tried = tried && e->from[o].tried;
+	if (served != NULL) {
+		served->refs++;
+		*out = served;
+		return TW_MODELS_READY;
 	}
-	if (!tried)
-		return TW_MODELS_PENDING;
+	for (int o = 0; o < TW_ORIGIN_COUNT; o++)
+		if (!e->from[o].tried)
+			return TW_MODELS_PENDING;
 	for (int o = 0; o < TW_ORIGIN_COUNT; o++)
 		if (e->from[o].why.code != TW_OK)
 			tw_fail(why, e->from[o].why.code, "%s", e->from[o].why.text);
 	if (why->code == TW_OK)
-		tw_fail(why, TW_NOTFOUND, "neither a model database nor a model server");
+		tw_fail(why, TW_NOTFOUND,
+			"no model database and no model server are configured");
 	return TW_MODELS_NONE;
 }
 
@@ -199,7 +272,7 @@ enum tw_models_state tw_models_find(struct tw_models *m, const struct tw_request
 			goto out;
 		add_entry(m, e);
 		for (size_t i = 0; i < m->dbs; i++)
-			tw_models_wake(m->db[i].work_fd);
+			wake(m->db[i].work_fd);
 		pthread_cond_signal(&m->net_work);
 	}
 	e->used = ++m->uses;
@@ -212,9 +285,11 @@ out:
 void tw_models_release(struct tw_models *m, struct tw_served *s)
 {
 	pthread_mutex_lock(&m->lock);
-	unref_served(s);
+	tw_served_unref(s);
 	pthread_mutex_unlock(&m->lock);
 }
+
+/* ---- for the threads ---- */
 
 struct tw_models_entry *tw_models_due(struct tw_models *m, enum tw_origin o,
 				      uint64_t *next_ms)
@@ -228,44 +303,13 @@ struct tw_models_entry *tw_models_due(struct tw_models *m, enum tw_origin o,
 		if (e->from[o].due_ms <= now) {
 			e->from[o].due_ms = UINT64_MAX;
 			e->refs++;
-			m->counts.of[o].asked++;
+			m->counts[o].lookups++;
 			return e;
 		}
 		if (e->from[o].due_ms < *next_ms)
 			*next_ms = e->from[o].due_ms;
 	}
 	return NULL;
-}
-
-static double core_ratio(const struct tw_models *m, const struct tw_power_model *p)
-{
-	const uint32_t cores = tw_power_model_info(p)->spec.cores;
-
-	return m->cores > 0 && cores > 0 ? (double)m->cores / (double)cores : 1.0;
-}
-
-int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, enum tw_origin o,
-		    const char *from, uint64_t generation, struct tw_served **out,
-		    struct tw_err *err)
-{
-	struct tw_served *s = calloc(1, sizeof(*s));
-
-	if (s == NULL) {
-		tw_power_model_free(p);
-		return tw_fail(err, TW_NOMEM, "model");
-	}
-	*s = (struct tw_served){ .model = p,
-				 .origin = o,
-				 .confirmed_s = (int_least64_t)time(NULL),
-				 .refs = 1,
-				 .generation = generation };
-	s->core_ratio[tw_format_double(s->core_ratio, core_ratio(m, p))] = '\0';
-	if (copy_text(&s->from, from, err) < 0) {
-		unref_served(s);
-		return -1;
-	}
-	*out = s;
-	return 0;
 }
 
 struct tw_served *tw_models_share(struct tw_models *m, enum tw_origin o, const char *from,
@@ -287,7 +331,21 @@ struct tw_served *tw_models_share(struct tw_models *m, enum tw_origin o, const c
 	return found;
 }
 
-/* It may have been made due in the meantime. Lock held. */
+static double core_ratio(const struct tw_models *m, const struct tw_power_model *p)
+{
+	const uint32_t cores = tw_power_model_info(p)->spec.cores;
+
+	return m->cores > 0 && cores > 0 ? (double)m->cores / (double)cores : 1.0;
+}
+
+int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, enum tw_origin o,
+		    const char *from, uint64_t generation, struct tw_served **out,
+		    struct tw_err *err)
+{
+	return tw_served_new(p, o, from, generation, core_ratio(m, p), out, err);
+}
+
+/* Plan a lookup unless one was planned in the meantime. Call with the lock held. */
 static void make_due(struct tw_models_entry *e, enum tw_origin o, uint64_t retry_ms)
 {
 	if (e->from[o].due_ms == UINT64_MAX && retry_ms != UINT64_MAX)
@@ -300,20 +358,20 @@ void tw_models_put(struct tw_models *m, struct tw_models_entry *e, enum tw_origi
 	pthread_mutex_lock(&m->lock);
 	e->from[o].tried = true;
 	if (served != NULL) {
-		unref_served(e->from[o].served);
+		tw_served_unref(e->from[o].served);
 		e->from[o].served = served;
 		e->from[o].failures = 0;
-		m->counts.of[o].loaded++;
+		m->counts[o].loaded++;
 		e->from[o].why = (struct tw_err){ 0 };
 	} else {
 		e->from[o].failures++;
-		m->counts.of[o].failed++;
+		m->counts[o].failed++;
 		e->from[o].why = *why;
 	}
 	make_due(e, o, retry_ms);
-	tw_models_unref_entry(e);
+	unref_entry(e);
 	pthread_mutex_unlock(&m->lock);
-	tw_models_wake(m->changed_fd);
+	wake(m->changed_fd);
 }
 
 void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
@@ -325,15 +383,61 @@ void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_o
 	if (e->from[o].served != NULL)
 		atomic_store(&e->from[o].served->confirmed_s, (int_least64_t)time(NULL));
 	make_due(e, o, retry_ms);
-	tw_models_unref_entry(e);
+	unref_entry(e);
 	pthread_mutex_unlock(&m->lock);
 }
 
 void tw_models_all_due(struct tw_models *m, enum tw_origin o)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (tw_models_has(m, o, &m->entry[i]->key))
+		if (has_origin(m, o, &m->entry[i]->key))
 			m->entry[i]->from[o].due_ms = 0;
+}
+
+/* ---- counts ---- */
+
+void tw_models_count(struct tw_models *m, struct tw_models_counts *out)
+{
+	pthread_mutex_lock(&m->lock);
+	*out = (struct tw_models_counts){ .keep_failures = m->keep_failures };
+	for (int o = 0; o < TW_ORIGIN_COUNT; o++) {
+		out->of[o].lookups = m->counts[o].lookups;
+		out->of[o].failed = m->counts[o].failed;
+		out->of[o].loaded = m->counts[o].loaded;
+	}
+	for (size_t i = 0; i < m->count; i++)
+		for (int o = 0; o < TW_ORIGIN_COUNT; o++) {
+			out->of[o].serving += m->entry[i]->from[o].served != NULL;
+			out->of[o].failing += m->entry[i]->from[o].failures > 0;
+		}
+	pthread_mutex_unlock(&m->lock);
+}
+
+size_t tw_models_in_use(struct tw_models *m, struct tw_served **out)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < m->count; i++) {
+		struct tw_served *s = serving(m->entry[i]);
+		size_t k = 0;
+
+		while (k < count && out[k] != s)
+			k++;
+		if (s == NULL || k < count)
+			continue;
+		s->refs++;
+		out[count++] = s;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return count;
+}
+
+/* ---- opening and closing ---- */
+
+int tw_models_fd(const struct tw_models *m)
+{
+	return m->changed_fd;
 }
 
 void tw_models_reload(struct tw_models *m)
@@ -341,10 +445,119 @@ void tw_models_reload(struct tw_models *m)
 	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; i < m->dbs; i++) {
 		m->db[i].reload = true;
-		tw_models_wake(m->db[i].work_fd);
+		wake(m->db[i].work_fd);
 	}
 	tw_models_all_due(m, TW_ORIGIN_SERVER);
 	tw_models_all_due(m, TW_ORIGIN_URL);
 	pthread_cond_signal(&m->net_work);
 	pthread_mutex_unlock(&m->lock);
+}
+
+static int start(struct tw_models *m, void *(*run)(void *), void *arg, struct tw_err *err)
+{
+	const int e = pthread_create(&m->thread[m->threads], NULL, run, arg);
+
+	if (e != 0)
+		return tw_fail_errno(err, e, "cannot start a thread");
+	m->threads++;
+	return 0;
+}
+
+static int add_db(struct tw_models *m, enum tw_origin o, const char *dir,
+		  struct tw_err *err)
+{
+	struct tw_models_db *db = &m->db[m->dbs];
+
+	if (dir == NULL)
+		return 0;
+	*db = (struct tw_models_db){ .m = m, .origin = o, .dir = dir };
+	db->work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (db->work_fd < 0)
+		return tw_fail_errno(err, errno, "cannot make an eventfd");
+	m->dbs++;
+	return 0;
+}
+
+static int start_threads(struct tw_models *m, struct tw_err *err)
+{
+	for (size_t i = 0; i < m->dbs; i++)
+		if (start(m, tw_models_run_db, &m->db[i], err) < 0)
+			return -1;
+	if (m->config.server_url == NULL && m->config.init_urls == NULL)
+		return 0;
+	return start(m, tw_models_run_net, m, err);
+}
+
+static int init_lock(struct tw_models *m, struct tw_err *err)
+{
+	pthread_condattr_t attr;
+
+	if (pthread_condattr_init(&attr) != 0)
+		return tw_fail(err, TW_NOMEM, "models");
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&m->net_work, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&m->lock, NULL);
+	return 0;
+}
+
+int tw_models_open(const struct tw_models_config *c, struct tw_models **out,
+		   struct tw_err *err)
+{
+	struct tw_models *m = calloc(1, sizeof(*m));
+	struct tw_err unknown = { 0 };
+	int rc = -1;
+
+	if (m == NULL)
+		return tw_fail(err, TW_NOMEM, "models");
+	if (init_lock(m, err) < 0) {
+		free(m);
+		return -1;
+	}
+	m->config = *c;
+	if (m->config.server_path == NULL)
+		m->config.server_path = "/model";
+	/* If the number is unknown, core_ratio is 1, as docs/wire.md requires. */
+	if (tw_cores_discover(c->sys, &m->cores, &unknown) < 0)
+		m->cores = 0;
+	m->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (m->changed_fd < 0) {
+		tw_fail_errno(err, errno, "cannot make an eventfd");
+		goto out;
+	}
+	if (add_db(m, TW_ORIGIN_DB, c->model_db, err) < 0 ||
+	    add_db(m, TW_ORIGIN_SHIPPED, c->shipped_db, err) < 0 ||
+	    start_threads(m, err) < 0)
+		goto out;
+	*out = m;
+	m = NULL;
+	rc = 0;
+out:
+	tw_models_close(m);
+	return rc;
+}
+
+void tw_models_close(struct tw_models *m)
+{
+	if (m == NULL)
+		return;
+	pthread_mutex_lock(&m->lock);
+	m->stop = true;
+	pthread_cond_signal(&m->net_work);
+	pthread_mutex_unlock(&m->lock);
+	for (size_t i = 0; i < m->dbs; i++)
+		wake(m->db[i].work_fd);
+	if (m->config.http.stop != NULL)
+		m->config.http.stop(m->config.http.arg);
+	for (unsigned i = 0; i < m->threads; i++)
+		pthread_join(m->thread[i], NULL);
+	for (size_t i = 0; i < m->count; i++)
+		unref_entry(m->entry[i]);
+	if (m->changed_fd >= 0)
+		close(m->changed_fd);
+	for (size_t i = 0; i < m->dbs; i++)
+		close(m->db[i].work_fd);
+	pthread_cond_destroy(&m->net_work);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
 }

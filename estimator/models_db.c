@@ -17,14 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A model database's thread. */
+/* The thread of a model database (estimator/models_entry.h). */
 
-/* Several changes in a row are one. */
+/* Reload once the directory is quiet for QUIET_MS, but wait at most QUIET_MAX_MS. */
 #define QUIET_MS 200
 #define QUIET_MAX_MS 2000
-/* While there is no directory to watch. */
+/* Poll at this interval while there is no directory to watch. */
 #define RETRY_MS 10000
 
+/* State of the thread. */
 struct watcher {
 	struct tw_models *m;
 	struct tw_models_db *db;
@@ -34,6 +35,7 @@ struct watcher {
 	struct tw_watch watch;
 };
 
+/* Models that failed to load with the index. */
 struct refused {
 	size_t count;
 	char first[512];
@@ -54,7 +56,7 @@ static void load_index(struct watcher *w)
 	struct refused refused = { 0 };
 	struct tw_err err = { 0 };
 
-	/* Before the directory is read, so that nothing is missed in between. */
+	/* Watch before reading, so that no change in between is missed. */
 	tw_watch_directory(&w->watch, w->db->dir);
 	if (tw_index_load(w->db->dir, count_refused, &refused, &fresh, &err) < 0) {
 		tw_log_warn_limited(&w->log,
@@ -65,13 +67,14 @@ static void load_index(struct watcher *w)
 	}
 	if (w->index != NULL && tw_index_count(w->index) + tw_index_count(fresh) == 0 &&
 	    refused.count == 0) {
-		tw_index_unref(fresh); /* there is still nothing */
+		tw_index_unref(fresh); /* the database is still empty */
 		return;
 	}
 	if (refused.count > 0)
-		tw_log_warn_limited(&w->log,
-				    "%zu models of the database left out, the first: %s",
-				    refused.count, refused.first);
+		tw_log_warn_limited(
+			&w->log,
+			"%zu models of the database were left out, the first: %s",
+			refused.count, refused.first);
 	if (w->index == NULL || tw_index_count(w->index) != tw_index_count(fresh))
 		tw_log_info("model database '%s' read, %zu models", w->db->dir,
 			    tw_index_count(fresh));
@@ -104,8 +107,8 @@ static int load_model(const struct watcher *w, const char *path,
 }
 
 /*
- * The best model that can be used: one that turns out to be broken makes room for the
- * next, but where it is the one in use: then that stays.
+ * Load the best model for an entry; if that fails, try the next best. If the model in use
+ * fails to load again, fail, so that it stays in use.
  */
 static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 		       const struct tw_wanted *wanted, struct tw_served **out,
@@ -124,7 +127,8 @@ static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 		    tw_index_prove(w->index, choice.entry, tw_certify_model, &why) < 0) {
 			if (why.code == TW_NOMEM)
 				return tw_fail(err, why.code, "%s", why.text);
-			tw_log_warn("model left out, its trainer is not named: %s",
+			tw_log_warn("model left out, because it is not fit to be a "
+				    "default: %s",
 				    why.text);
 			continue;
 		}
@@ -135,7 +139,7 @@ static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 		if (why.code == TW_NOMEM ||
 		    (used != NULL && strcmp(used->from, path) == 0))
 			return tw_fail(err, why.code, "%s", why.text);
-		tw_log_warn("cannot use a model, continuing without it: %s", why.text);
+		tw_log_warn("cannot load a model, trying the next best: %s", why.text);
 		tw_index_give_up(w->index, choice.entry);
 	}
 }
@@ -147,7 +151,7 @@ static int find_model(const struct watcher *w, const struct tw_models_entry *e,
 	int rc = -1;
 
 	if (w->index == NULL) {
-		tw_fail(err, TW_NOTFOUND, "no model database");
+		tw_fail(err, TW_NOTFOUND, "the model database could not be read");
 		goto out;
 	}
 	if (tw_models_wanted(w->m, &e->key, &wanted, err) < 0 ||
@@ -172,7 +176,7 @@ static void serve(struct watcher *w, struct tw_models_entry *e)
 	tw_models_put(w->m, e, w->db->origin, served, &err, UINT64_MAX);
 }
 
-/* Until the directory has been quiet for a while. */
+/* Wait until the directory has been quiet for a while. */
 static void settle(struct watcher *w)
 {
 	const uint64_t until = tw_now_ms() + QUIET_MAX_MS;
@@ -182,7 +186,7 @@ static void settle(struct watcher *w)
 		tw_watch_changed(&w->watch);
 }
 
-/* Wait for work or for a change; false: stop. */
+/* Wait for a new entry or a change of the directory. False: stop. */
 static bool wait_for_work(struct watcher *w)
 {
 	struct pollfd p[] = { { .fd = w->db->work_fd, .events = POLLIN },
@@ -192,7 +196,7 @@ static bool wait_for_work(struct watcher *w)
 	uint64_t wakes;
 	bool stop;
 
-	/* How often it was woken does not matter. */
+	/* The number of wake-ups does not matter. */
 	if (ready > 0 && p[0].revents != 0)
 		(void)!read(p[0].fd, &wakes, sizeof(wakes));
 	if (changed)
@@ -207,14 +211,14 @@ static bool wait_for_work(struct watcher *w)
 	return !stop;
 }
 
-void *tw_models_run_db(void *models_db)
+void *tw_models_run_db(void *arg)
 {
-	struct tw_models_db *db = models_db;
+	struct tw_models_db *db = arg;
 	struct watcher w = { .m = db->m, .db = db, .watch = TW_WATCH_NONE };
 	struct tw_err err = { 0 };
 
 	if (tw_watch_open(&w.watch, &err) < 0)
-		tw_log_warn("%s, continuing with a look each %d s", err.text,
+		tw_log_warn("%s: polling the model database every %d s", err.text,
 			    RETRY_MS / 1000);
 	load_index(&w);
 	do {

@@ -3,16 +3,20 @@
 #define TW_ESTIMATOR_MODELS_ENTRY_H
 
 /*
- * Inside of models.h: what its threads share.
+ * Private to models.c, models_db.c and models_net.c: the table that their threads share.
  *
- * An entry is one set of wishes and the models found for it. Its key never changes;
- * all else of it, and of struct tw_models, is under the lock. The two workers take an
- * entry that is due (which holds it), work without the lock, and put the outcome.
+ * An entry is a key and the models found for it, one for each origin. Keys and the
+ * configuration are immutable; the lock protects the rest. A thread takes an entry that
+ * is due with tw_models_due(), works without the lock, and hands the result back with
+ * tw_models_put() or tw_models_confirm(), which drop the reference.
  */
 
-#include "estimator/models.h"
+#include "estimator/models_config.h"
+#include "estimator/served.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/field/energy.h"
+#include "lib/field/feature.h"
 #include "lib/http/http.h"
 
 #include <pthread.h>
@@ -20,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_index;
+struct tw_power_model;
 struct tw_wanted;
 
 struct tw_models_key {
@@ -29,55 +33,54 @@ struct tw_models_key {
 	char *trainer, *filter; /* NULL: any */
 	struct tw_strs metrics; /* sorted */
 	bool counters_unproven; /* as in struct tw_wanted */
-	uint64_t hash;
+	uint64_t hash;          /* of metrics */
 };
 
 struct tw_models_entry {
 	struct tw_models_key key;
 	unsigned refs;
-	uint64_t used; /* greater: later */
+	uint64_t used; /* value of uses at the last request */
 	struct {
-		struct tw_served *served; /* the last good one, or NULL */
+		struct tw_served *served; /* the last model that loaded, or NULL */
 		bool tried;
-		uint64_t due_ms;   /* UINT64_MAX: not again */
+		uint64_t due_ms;   /* next lookup; UINT64_MAX: none is planned */
 		unsigned failures; /* since the last success */
-		/* Of what served was made of; of the network's thread only: */
-		uint64_t sum;
+		struct tw_err why; /* reason of the last failure */
+		/* Hash and ETag of the zip of served; for the network thread only. */
+		uint64_t hash;
 		char etag[TW_HTTP_ETAG_MAX];
-		struct tw_err why; /* of the last failure */
 	} from[TW_ORIGIN_COUNT];
 };
 
-/* A database and the thread that reads it. */
+/* A database and its thread. */
 struct tw_models_db {
 	struct tw_models *m;
 	enum tw_origin origin;
 	const char *dir;
-	int work_fd; /* to the thread: an eventfd */
-	bool reload; /* it is to be read again */
+	int work_fd; /* an eventfd that wakes the thread */
+	bool reload; /* read the database again */
 };
 
 #define TW_MODELS_DBS 2
 
 struct tw_models {
 	pthread_mutex_t lock;
-	pthread_cond_t net_work; /* CLOCK_MONOTONIC */
+	pthread_cond_t net_work; /* wakes the network thread; CLOCK_MONOTONIC */
 	bool stop;
-	struct tw_models_counts counts;
-	uint64_t uses;
-	/* The last rows under load had values of counters: this machine has them. */
+	struct {
+		uint64_t lookups, failed, loaded;
+	} counts[TW_ORIGIN_COUNT];
+	uint64_t keep_failures;
+	uint64_t uses; /* requests so far */
+	/* The last rows under load had counts of hardware counters. */
 	bool counters_seen;
 	struct tw_models_entry *entry[TW_MODELS_KEYS_MAX];
 	size_t count;
 
-	/* Set once, before the threads are started. */
-	const char *server_url, *server_path, *keep_dir;
-	const struct tw_init_urls *init_urls;
-	uint64_t refresh_ms;
-	bool keep_zips;
-	struct tw_models_http http;
+	/* Set before the threads start. */
+	struct tw_models_config config;
 	uint32_t cores; /* 0: unknown */
-	int changed_fd; /* to the thread of the requests */
+	int changed_fd; /* an eventfd that wakes the thread of the requests */
 	struct tw_models_db db[TW_MODELS_DBS];
 	size_t dbs;
 	pthread_t thread[TW_MODELS_DBS + 1];
@@ -85,60 +88,50 @@ struct tw_models {
 };
 
 /*
- * An entry for which the origin is to be asked now, held; NULL if there is none, and
- * then *next_ms is when there will be (UINT64_MAX: not by time). Lock held.
+ * Take a reference to an entry for which the origin is to be asked now. NULL: there is
+ * none, and *next_ms is the time of the next one (UINT64_MAX: none is planned). Call with
+ * the lock held.
  */
 struct tw_models_entry *tw_models_due(struct tw_models *m, enum tw_origin o,
 				      uint64_t *next_ms);
 
-/* Whether the origin can have models for the key. */
-bool tw_models_has(const struct tw_models *m, enum tw_origin o,
-		   const struct tw_models_key *k);
-
 /*
- * A model to be served; p is taken, even on failure. from and generation tell
- * tw_models_share() that it is the same.
+ * Make a model that can serve. p is taken, even on failure. tw_models_share() finds the
+ * model again by from and generation.
  */
 int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, enum tw_origin o,
 		    const char *from, uint64_t generation, struct tw_served **out,
 		    struct tw_err *err);
 
-/* One that another entry already has, counted, or NULL. Takes the lock. */
+/* Take a reference to a model that another entry has already; or NULL. Takes the lock. */
 struct tw_served *tw_models_share(struct tw_models *m, enum tw_origin o, const char *from,
 				  uint64_t generation);
 
 /*
- * The outcome for an entry from tw_models_due(): a model (taken), or NULL and the
- * reason. retry_ms UINT64_MAX: not again unless something changes. Takes the lock.
+ * Hand back an entry with a new model (taken), or with NULL and the reason of the
+ * failure. Plan the next lookup after retry_ms; UINT64_MAX: only after a change. Takes
+ * the lock.
  */
 void tw_models_put(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
 		   struct tw_served *served, const struct tw_err *why, uint64_t retry_ms);
 
-/* The outcome is that the model in place is the one still. Takes the lock. */
+/* Hand back an entry whose model the origin has confirmed. Takes the lock. */
 void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
 		       uint64_t retry_ms);
 
-/* Ask the origin again for all entries. Lock held. */
+/* Plan a lookup of all entries now. Call with the lock held. */
 void tw_models_all_due(struct tw_models *m, enum tw_origin o);
 
-/* The key as the rest of the project asks for models. out must be all zero. */
+/* The key in the form of model-db/index/choose.h. out must be all zero. */
 int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
 		     struct tw_wanted *out, struct tw_err *err);
 
-/* Whether a model answers what the key asks: its output and source, from its metrics. */
+/* Fail unless the model has the output, source and features of the key. */
 int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *p,
 		    struct tw_err *err);
 
-void tw_models_key_release(struct tw_models_key *k);
-
-/* Make a worker's eventfd readable. */
-void tw_models_wake(int fd);
-
-/* Lock held. */
-void tw_models_unref_entry(struct tw_models_entry *e);
-
-/* The threads. */
-void *tw_models_run_db(void *models_db);
-void *tw_models_run_net(void *models);
+/* The threads; arg is a struct tw_models_db, or the struct tw_models. */
+void *tw_models_run_db(void *arg);
+void *tw_models_run_net(void *arg);
 
 #endif /* TW_ESTIMATOR_MODELS_ENTRY_H */

@@ -1,59 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/models_net.h"
-
 #include "estimator/init_urls.h"
-#include "estimator/kept.h"
+#include "estimator/model_cache.h"
 #include "estimator/models_entry.h"
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/buf.h"
 #include "lib/core/hash.h"
 #include "lib/http/http.h"
+#include "lib/json/json.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/index/choose.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /*
- * The thread that asks the model server and the configured URLs. What they send is kept
- * on disk once it has proved to be a model; after a start that is served first, until
- * they have been asked.
+ * The network thread (estimator/models_entry.h). It asks the model server and the
+ * configured URLs. A model that they send is written to the cache on disk. After a start
+ * the cached model serves until the server has answered.
  */
+
+/* Time limit of a call. */
+#define CALL_MS 4000
 
 #define RETRY_MIN_MS 1000
 #define RETRY_MAX_MS 60000
 #define RETRY_DOUBLINGS 6
 #define RETRY_AFTER_MAX_S UINT64_C(3600)
-/* A model in a zip; the zip's own limits are about what is in it. */
+/* Bytes of a zip; tw_zip_model_limits limits its contents. */
 #define ZIP_MAX ((size_t)64 << 20)
 
 struct net {
 	struct tw_models *m;
 	struct tw_log_limit log;
-	uint64_t seed; /* of the pauses */
+	uint64_t seed; /* of the random part of pauses */
 };
 
-/* What is asked of whom. */
-struct wish {
+/* A lookup of an entry at an origin. */
+struct lookup {
 	struct tw_models_entry *e;
 	enum tw_origin origin;
-	char *from; /* without a password, for the log */
+	char *from; /* the URL without its password, for logs */
 };
 
-static const char *url_of(const struct tw_models *m, const struct wish *w)
+static const char *url_of(const struct tw_models *m, const struct lookup *l)
 {
-	return w->origin == TW_ORIGIN_SERVER
-		       ? m->server_url
-		       : tw_init_urls_find(m->init_urls, w->e->key.output,
-					   w->e->key.source);
+	return l->origin == TW_ORIGIN_SERVER
+		       ? m->config.server_url
+		       : tw_init_urls_find(m->config.init_urls, l->e->key.output,
+					   l->e->key.source);
 }
 
 /* "http://user:secret@host/x" is "http://host/x". */
-static char *without_secret(const char *url)
+static char *without_password(const char *url)
 {
 	const char *host = strstr(url, "://");
 	const char *at;
@@ -66,14 +70,14 @@ static char *without_secret(const char *url)
 	return tw_buf_detach(&b, NULL);
 }
 
-/* What a kept copy is found by: all that was asked for, and where. */
-static char *make_kept_key(const struct net *n, const struct wish *w)
+/* The key of a cached model: the whole key of the entry, and the URL. */
+static char *make_cache_key(const struct net *n, const struct lookup *l)
 {
-	const struct tw_models_key *k = &w->e->key;
-	struct tw_buf b = { .limit = TW_KEPT_KEY_MAX };
+	const struct tw_models_key *k = &l->e->key;
+	struct tw_buf b = { .limit = TW_MODEL_CACHE_KEY_MAX };
 
-	tw_buf_addf(&b, "%s %s %s %s", tw_origin_name(w->origin),
-		    tw_output_name(k->output), k->source->name, url_of(n->m, w));
+	tw_buf_addf(&b, "%s %s %s %s", tw_origin_name(l->origin),
+		    tw_output_name(k->output), k->source->name, url_of(n->m, l));
 	tw_buf_addf(&b, " trainer=%s filter=%s", k->trainer != NULL ? k->trainer : "",
 		    k->filter != NULL ? k->filter : "");
 	for (size_t i = 0; i < k->metrics.count; i++)
@@ -96,21 +100,22 @@ static int check_trainer(const struct tw_models_key *k, const struct tw_power_mo
 		       info->name, k->trainer);
 }
 
-/* A URL is the user's own choice of a model: a warning is enough. */
-static int check_fitness(const struct wish *w, const struct tw_power_model *p,
+/* Reject an unfit model of a server. Warn about one of a URL, which the user chose. */
+static int check_fitness(const struct lookup *l, const struct tw_power_model *p,
 			 struct tw_err *err)
 {
 	struct tw_err why = { 0 };
 
-	if (w->e->key.trainer != NULL || tw_certify_default(p, &why) == 0)
+	if (l->e->key.trainer != NULL || tw_certify_default(p, &why) == 0)
 		return 0;
-	if (w->origin == TW_ORIGIN_SERVER || why.code == TW_NOMEM)
+	if (l->origin == TW_ORIGIN_SERVER || why.code == TW_NOMEM)
 		return tw_fail(err, why.code, "%s", why.text);
-	tw_log_warn("model of '%s' is used although it is unfit: %s", w->from, why.text);
+	tw_log_warn("the model of '%s' is used although it is unfit: %s", l->from,
+		    why.text);
 	return 0;
 }
 
-/* Without memory it is as if it had not been kept: whoever wants it sees NULL. */
+/* Without memory the zip stays NULL. */
 static void keep_zip(struct tw_served *s, const char *data, size_t len)
 {
 	s->zip = malloc(len);
@@ -120,8 +125,8 @@ static void keep_zip(struct tw_served *s, const char *data, size_t len)
 	s->zip_len = len;
 }
 
-/* A model that answers the wish, from a zip's bytes. */
-static int make_served(const struct net *n, const struct wish *w, const char *data,
+/* Load a model from the bytes of a zip, and check that it answers the key. */
+static int make_served(const struct net *n, const struct lookup *l, const char *data,
 		       size_t len, struct tw_served **out, struct tw_err *err)
 {
 	struct tw_fileset files = { 0 };
@@ -132,20 +137,20 @@ static int make_served(const struct net *n, const struct wish *w, const char *da
 	if (tw_zip_read(data, len, &tw_zip_model_limits, &files, err) < 0 ||
 	    tw_model_from_files(&files, &model, err) < 0 ||
 	    tw_power_model_new(&model, &p, err) < 0 ||
-	    tw_models_check(&w->e->key, p, err) < 0 ||
-	    check_trainer(&w->e->key, p, err) < 0 || check_fitness(w, p, err) < 0) {
-		tw_err_wrap(err, "answer of '%s'", w->from);
+	    tw_models_check(&l->e->key, p, err) < 0 ||
+	    check_trainer(&l->e->key, p, err) < 0 || check_fitness(l, p, err) < 0) {
+		tw_err_wrap(err, "answer of '%s'", l->from);
 		goto out;
 	}
 	tw_log_info("model loaded name=%s output=%s source=%s from='%s'",
-		    tw_power_model_info(p)->name, tw_output_name(w->e->key.output),
-		    w->e->key.source->name, w->from);
-	if (tw_models_serve(n->m, p, w->origin, w->from, 0, out, err) < 0) {
+		    tw_power_model_info(p)->name, tw_output_name(l->e->key.output),
+		    l->e->key.source->name, l->from);
+	if (tw_models_serve(n->m, p, l->origin, l->from, 0, out, err) < 0) {
 		p = NULL;
 		goto out;
 	}
 	p = NULL;
-	if (n->m->keep_zips)
+	if (n->m->config.keep_zips)
 		keep_zip(*out, data, len);
 	rc = 0;
 out:
@@ -154,59 +159,146 @@ out:
 	return rc;
 }
 
-/* Of the model that is served, or NULL. */
-static const char *etag_of(const struct wish *w)
+/* The ETag of the model that serves, or NULL. */
+static const char *etag_of(const struct lookup *l)
 {
-	return w->e->from[w->origin].served != NULL &&
-			       w->e->from[w->origin].etag[0] != '\0'
-		       ? w->e->from[w->origin].etag
+	return l->e->from[l->origin].served != NULL &&
+			       l->e->from[l->origin].etag[0] != '\0'
+		       ? l->e->from[l->origin].etag
 		       : NULL;
 }
 
-static int ask(const struct net *n, const struct wish *w, struct tw_http_answer *out,
+/* ---- requests ---- */
+
+static void add_text(struct tw_buf *b, const char *key, const char *text)
+{
+	tw_buf_addf(b, ",\"%s\":", key);
+	tw_buf_add_json_text(b, text, strlen(text));
+}
+
+static char *make_body(const struct tw_wanted *w, size_t *len)
+{
+	struct tw_buf b = { 0 };
+	json_t *spec = tw_machine_spec_to_json(&w->spec);
+	const char *separator = "";
+
+	tw_buf_adds(&b, "{\"metrics\":[");
+	for (size_t i = 0; i < w->metrics.count; i++) {
+		if (w->counters_unproven && tw_feature_is_counter(w->metrics.at[i]))
+			continue;
+		tw_buf_adds(&b, separator);
+		separator = ",";
+		tw_buf_add_json_text(&b, w->metrics.at[i], strlen(w->metrics.at[i]));
+	}
+	tw_buf_adds(&b, "],\"weight\":false,\"node_type\":-1,\"model_classes\":[");
+	for (size_t i = 0; i < tw_predictor_count(); i++)
+		tw_buf_addf(&b, "%s\"%s\"", i > 0 ? "," : "", tw_predictor_at(i)->name);
+	tw_buf_adds(&b, "]");
+	add_text(&b, "output_type", tw_output_name(w->output));
+	add_text(&b, "source", w->source->name);
+	add_text(&b, "trainer_name", w->trainer != NULL ? w->trainer : "");
+	add_text(&b, "filter", w->filter != NULL ? w->filter : "");
+	if (spec != NULL) {
+		tw_buf_adds(&b, ",\"machine_spec\":");
+		tw_buf_add_json(&b, spec);
+	}
+	tw_buf_adds(&b, "}");
+	json_decref(spec);
+	return tw_buf_detach(&b, len);
+}
+
+/* Append the route to a URL without a path, such as "http://host:8100". */
+static int make_url(const char *url, const char *route, char **out, struct tw_err *err)
+{
+	const char *scheme = strstr(url, "://");
+	const char *path = strchr(scheme != NULL ? scheme + 3 : url, '/');
+	struct tw_buf b = { 0 };
+
+	tw_buf_adds(&b, url);
+	if (path == NULL)
+		tw_buf_addf(&b, "/%s", route + (*route == '/'));
+	else if (path[1] == '\0')
+		tw_buf_adds(&b, route + (*route == '/'));
+	*out = tw_buf_detach(&b, NULL);
+	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "URL");
+}
+
+/* Send POST /model with "weight":false (docs/wire.md). Any HTTP status is a success. */
+static int ask_server(const struct tw_models *m, const struct tw_models_key *k,
+		      const char *etag, struct tw_http_answer *out, struct tw_err *err)
+{
+	struct tw_http_call call = { .timeout_ms = CALL_MS };
+	struct tw_wanted wanted = { 0 };
+	char *url = NULL, *body = NULL;
+	int rc = -1;
+
+	if (make_url(m->config.server_url, m->config.server_path, &url, err) < 0 ||
+	    tw_models_wanted(m, k, &wanted, err) < 0)
+		goto out;
+	body = make_body(&wanted, &call.body_len);
+	if (body == NULL) {
+		tw_fail(err, TW_NOMEM, "request to the model server");
+		goto out;
+	}
+	call.url = url;
+	call.etag = etag;
+	call.body = body;
+	if (m->config.http.call(m->config.http.arg, &call, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_wanted_release(&wanted);
+	free(body);
+	free(url);
+	return rc;
+}
+
+static int ask(const struct net *n, const struct lookup *l, struct tw_http_answer *out,
 	       struct tw_err *err)
 {
 	const struct tw_models *m = n->m;
-	const char *etag = etag_of(w);
-	const struct tw_http_call get = { .url = url_of(m, w),
+	const char *etag = etag_of(l);
+	const struct tw_http_call get = { .url = url_of(m, l),
 					  .etag = etag,
-					  .timeout_ms = TW_MODELS_CALL_MS,
+					  .timeout_ms = CALL_MS,
 					  .answer_max = ZIP_MAX };
 
-	if ((w->origin == TW_ORIGIN_SERVER
-		     ? tw_models_ask_server(m, &w->e->key, etag, out, err)
-		     : m->http.call(m->http.arg, &get, out, err)) < 0)
+	if ((l->origin == TW_ORIGIN_SERVER
+		     ? ask_server(m, &l->e->key, etag, out, err)
+		     : m->config.http.call(m->config.http.arg, &get, out, err)) < 0)
 		return -1;
 	if (out->status == 200 || (out->status == 304 && etag != NULL))
 		return 0;
 	return tw_fail(err, out->status == 404 ? TW_NOTFOUND : TW_IO,
-		       "'%s' answers %u: %.150s", w->from, out->status,
+		       "'%s' answers %u: %.150s", l->from, out->status,
 		       out->len > 0 ? out->body : "");
 }
 
-/* What cannot be kept is served all the same. */
-static void keep(struct net *n, const struct wish *w, const char *data, size_t len)
+/* Write a model to the cache. The model serves even if that fails. */
+static void write_cache(struct net *n, const struct lookup *l, const char *data,
+			size_t len)
 {
 	struct tw_err err = { 0 };
 	char *key;
 
-	if (n->m->keep_dir == NULL)
+	if (n->m->config.keep_dir == NULL)
 		return;
-	key = make_kept_key(n, w);
+	key = make_cache_key(n, l);
 	if (key == NULL)
-		tw_fail(&err, TW_NOMEM, "key of a copy");
-	if (key == NULL || tw_kept_write(n->m->keep_dir, key, data, len, &err) < 0) {
-		tw_log_warn_limited(&n->log, "no copy of the model is kept, going on: %s",
+		tw_fail(&err, TW_NOMEM, "key of a cached model");
+	if (key == NULL ||
+	    tw_model_cache_write(n->m->config.keep_dir, key, data, len, &err) < 0) {
+		tw_log_warn_limited(&n->log, "cannot write a model to the cache: %s",
 				    err.text);
 		pthread_mutex_lock(&n->m->lock);
-		n->m->counts.keep_failures++;
+		n->m->keep_failures++;
 		pthread_mutex_unlock(&n->m->lock);
 	}
 	free(key);
 }
 
-/* The copy that an earlier run kept; it is asked for at once all the same. */
-static bool serve_kept(struct net *n, const struct wish *w)
+/* Serve the cached model of an earlier run, and plan a lookup at once. */
+static bool serve_cached(struct net *n, const struct lookup *l)
 {
 	struct tw_served *served = NULL;
 	struct tw_err err = { 0 };
@@ -215,32 +307,33 @@ static bool serve_kept(struct net *n, const struct wish *w)
 	size_t len;
 	bool found = false;
 
-	if (n->m->keep_dir == NULL || w->e->from[w->origin].tried)
+	if (n->m->config.keep_dir == NULL || l->e->from[l->origin].tried)
 		return false;
-	key = make_kept_key(n, w);
+	key = make_cache_key(n, l);
 	if (key != NULL &&
-	    tw_kept_read(n->m->keep_dir, key, ZIP_MAX, &data, &len, &time_s, &err) == 0 &&
-	    make_served(n, w, data, len, &served, &err) == 0) {
+	    tw_model_cache_read(n->m->config.keep_dir, key, ZIP_MAX, &data, &len, &time_s,
+				&err) == 0 &&
+	    make_served(n, l, data, len, &served, &err) == 0) {
 		atomic_store(&served->confirmed_s, time_s);
-		w->e->from[w->origin].sum = tw_hash(data, len);
-		tw_models_put(n->m, w->e, w->origin, served, &err, 0);
+		l->e->from[l->origin].hash = tw_hash(data, len);
+		tw_models_put(n->m, l->e, l->origin, served, &err, 0);
 		found = true;
 	} else if (err.code != TW_OK && err.code != TW_NOTFOUND) {
-		tw_log_warn_limited(&n->log, "kept copy: %s", err.text);
+		tw_log_warn_limited(&n->log, "cannot read a cached model: %s", err.text);
 	}
 	free(data);
 	free(key);
 	return found;
 }
 
-/* A tenth more or less, so that many machines do not ask all at once. */
+/* Vary a pause by 10 %, so that many machines do not ask at the same time. */
 static uint64_t spread(struct net *n, uint64_t ms)
 {
 	n->seed = n->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
 	return ms - ms / 10 + (n->seed >> 33) % (ms / 5 + 1);
 }
 
-/* A server that says when it wants to be asked again is heard, within reason. */
+/* Respect Retry-After up to RETRY_AFTER_MAX_S; otherwise double the pause. */
 static uint64_t pause_ms(struct net *n, unsigned failures, uint64_t retry_after_s)
 {
 	if (retry_after_s > 0)
@@ -251,71 +344,72 @@ static uint64_t pause_ms(struct net *n, unsigned failures, uint64_t retry_after_
 						    : RETRY_MAX_MS);
 }
 
-/* What fails is said at the first attempt, not at each. */
-static void tell_failure(struct net *n, const struct wish *w, const struct tw_err *err)
+/* Warn about the first failure in a row only. */
+static void log_failure(struct net *n, const struct lookup *l, const struct tw_err *err)
 {
-	const char *output = tw_output_name(w->e->key.output);
-	const char *source = w->e->key.source->name;
+	const char *output = tw_output_name(l->e->key.output);
+	const char *source = l->e->key.source->name;
 
-	if (w->e->from[w->origin].failures > 0)
+	if (l->e->from[l->origin].failures > 0)
 		tw_log_debug("no model from the %s output=%s source=%s: %s",
-			     tw_origin_name(w->origin), output, source, err->text);
+			     tw_origin_name(l->origin), output, source, err->text);
 	else
 		tw_log_warn_limited(&n->log,
 				    "no model from the %s output=%s source=%s, trying "
 				    "again%s: %s",
-				    tw_origin_name(w->origin), output, source,
-				    w->e->from[w->origin].served != NULL
-					    ? ", continuing with the one there is"
+				    tw_origin_name(l->origin), output, source,
+				    l->e->from[l->origin].served != NULL
+					    ? ", continuing with the loaded model"
 					    : "",
 				    err->text);
 }
 
-static void serve_asked(struct net *n, const struct wish *w)
+static void serve_fetched(struct net *n, const struct lookup *l)
 {
-	const uint64_t again_ms =
-		n->m->refresh_ms != 0 ? spread(n, n->m->refresh_ms) : UINT64_MAX;
+	const uint64_t again_ms = n->m->config.refresh_ms != 0
+					  ? spread(n, n->m->config.refresh_ms)
+					  : UINT64_MAX;
 	struct tw_http_answer answer = { 0 };
 	struct tw_served *served = NULL;
 	struct tw_err err = { 0 };
-	uint64_t sum;
+	uint64_t hash;
 
-	if (ask(n, w, &answer, &err) < 0)
+	if (ask(n, l, &answer, &err) < 0)
 		goto failed;
-	sum = tw_hash(answer.body, answer.len);
-	if (answer.status == 304 ||
-	    (w->e->from[w->origin].served != NULL && w->e->from[w->origin].sum == sum)) {
-		tw_models_confirm(n->m, w->e, w->origin, again_ms);
+	hash = tw_hash(answer.body, answer.len);
+	if (answer.status == 304 || (l->e->from[l->origin].served != NULL &&
+				     l->e->from[l->origin].hash == hash)) {
+		tw_models_confirm(n->m, l->e, l->origin, again_ms);
 		goto out;
 	}
-	if (make_served(n, w, answer.body, answer.len, &served, &err) < 0)
+	if (make_served(n, l, answer.body, answer.len, &served, &err) < 0)
 		goto failed;
-	keep(n, w, answer.body, answer.len);
-	w->e->from[w->origin].sum = sum;
-	memcpy(w->e->from[w->origin].etag, answer.etag, sizeof(answer.etag));
-	tw_models_put(n->m, w->e, w->origin, served, &err, again_ms);
+	write_cache(n, l, answer.body, answer.len);
+	l->e->from[l->origin].hash = hash;
+	memcpy(l->e->from[l->origin].etag, answer.etag, sizeof(answer.etag));
+	tw_models_put(n->m, l->e, l->origin, served, &err, again_ms);
 	goto out;
 failed:
-	tell_failure(n, w, &err);
-	tw_models_put(n->m, w->e, w->origin, NULL, &err,
-		      pause_ms(n, w->e->from[w->origin].failures, answer.retry_after_s));
+	log_failure(n, l, &err);
+	tw_models_put(n->m, l->e, l->origin, NULL, &err,
+		      pause_ms(n, l->e->from[l->origin].failures, answer.retry_after_s));
 out:
 	tw_http_answer_release(&answer);
 }
 
 static void serve(struct net *n, struct tw_models_entry *e, enum tw_origin o)
 {
-	struct wish w = { .e = e, .origin = o };
+	struct lookup l = { .e = e, .origin = o };
 
-	w.from = without_secret(url_of(n->m, &w));
-	if (w.from == NULL) {
+	l.from = without_password(url_of(n->m, &l));
+	if (l.from == NULL) {
 		const struct tw_err err = { .code = TW_NOMEM, .text = "out of memory" };
 
 		tw_models_put(n->m, e, o, NULL, &err, pause_ms(n, 0, 0));
-	} else if (!serve_kept(n, &w)) {
-		serve_asked(n, &w);
+	} else if (!serve_cached(n, &l)) {
+		serve_fetched(n, &l);
 	}
-	free(w.from);
+	free(l.from);
 	tw_daemon_trim();
 }
 
@@ -330,9 +424,9 @@ static void wait_until(struct tw_models *m, uint64_t ms)
 		pthread_cond_timedwait(&m->net_work, &m->lock, &t);
 }
 
-void *tw_models_run_net(void *models)
+void *tw_models_run_net(void *arg)
 {
-	struct tw_models *m = models;
+	struct tw_models *m = arg;
 	struct net n = { .m = m, .seed = (uint64_t)time(NULL) };
 
 	pthread_mutex_lock(&m->lock);

@@ -120,7 +120,7 @@ static void write_origins(struct tw_expo *e, const struct tw_models_counts *c)
 			const struct tw_expo_label label = {
 				"origin", tw_origin_name((enum tw_origin)o)
 			};
-			const uint64_t values[TW_COUNT(families)] = { c->of[o].asked,
+			const uint64_t values[TW_COUNT(families)] = { c->of[o].lookups,
 								      c->of[o].failed,
 								      c->of[o].loaded,
 								      c->of[o].failing };

@@ -214,7 +214,7 @@ class Faults(Case):
         self.start_estimator("--model-server", server.url, "--keep", keep)
         answer = ask_estimator(self.socket, power_request(FEATURES, [ROW], version=2))
         self.assertEqual(answer["powers"], {})
-        self.assertIn("kept copy", self.estimator.log())
+        self.assertIn("cannot read a cached model", self.estimator.log())
 
     # ---- the disk --------------------------------------------------------------
 

@@ -154,7 +154,7 @@ static void a_metric_may_be_named_twice(void **state)
 	tear_down(&f);
 }
 
-static void more_wishes_than_are_remembered_are_answered_too(void **state)
+static void more_keys_than_are_remembered_are_answered_too(void **state)
 {
 	struct fixture f;
 
@@ -259,7 +259,7 @@ int main(void)
 		cmocka_unit_test(a_model_that_appears_later_is_found),
 		cmocka_unit_test(counters_that_count_nothing_are_not_chosen),
 		cmocka_unit_test(a_metric_may_be_named_twice),
-		cmocka_unit_test(more_wishes_than_are_remembered_are_answered_too),
+		cmocka_unit_test(more_keys_than_are_remembered_are_answered_too),
 		cmocka_unit_test(a_socket_that_was_left_behind_is_replaced),
 		cmocka_unit_test(a_socket_in_use_and_a_file_are_left_alone),
 		cmocka_unit_test(our_client_gets_the_watts_or_hears_that_there_are_none),

@@ -323,7 +323,7 @@ static void the_same_answer_is_no_new_model(void **state)
 	answer_model(&f.server, &(struct sample){ .trainer = "OfServer" });
 	f.config.server_path = "other";
 	start(&f);
-	while (counts.of[TW_ORIGIN_SERVER].asked < 5) {
+	while (counts.of[TW_ORIGIN_SERVER].lookups < 5) {
 		expect_model(&f, "OfServer_0");
 		tw_models_count(f.models, &counts);
 	}
@@ -355,7 +355,7 @@ static void the_last_good_copy_serves_while_the_server_is_gone(void **state)
 	assert_int_equal(in_use[0]->origin, TW_ORIGIN_SERVER);
 	assert_string_equal(in_use[0]->from, f.server.url);
 	tw_models_release(f.models, in_use[0]);
-	/* Other wishes have other copies. */
+	/* Another key has another cached model. */
 	f.request.trainer = "Other";
 	expect_model(&f, "");
 	free(keep);
@@ -426,7 +426,8 @@ static void without_server_and_database_there_is_none_and_a_reason(void **state)
 	assert_int_equal(tw_models_find(f.models, &f.request, &served, &err),
 			 TW_MODELS_NONE);
 	assert_int_equal(err.code, TW_NOTFOUND);
-	assert_string_equal(err.text, "neither a model database nor a model server");
+	assert_string_equal(err.text,
+			    "no model database and no model server are configured");
 	tear_down(&f);
 }
 

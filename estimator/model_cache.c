@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/kept.h"
+#include "estimator/model_cache.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "<sum of the key>.kept": the key and a newline, then the data. */
+/* A file "<hash of the key>.kept" has the key, a newline and the data. */
 #define SUFFIX ".kept"
 #define NAME_BYTES (16 + sizeof(SUFFIX))
 
@@ -33,14 +33,14 @@ static int make_path(const char *dir, const char *key, char **out, struct tw_err
 	return tw_path_join(out, err, dir, name, NULL);
 }
 
-static bool is_kept(const char *name)
+static bool is_cache_file(const char *name)
 {
 	const size_t len = strlen(name);
 
 	return len == NAME_BYTES - 1 && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* Make room for one more. What cannot be looked at is left. */
+/* Make room for one more file. Files without access are skipped. */
 static void remove_oldest(const char *dir)
 {
 	char oldest[NAME_BYTES] = "";
@@ -53,21 +53,21 @@ static void remove_oldest(const char *dir)
 	if (d == NULL)
 		return;
 	while ((e = readdir(d)) != NULL) {
-		if (!is_kept(e->d_name) ||
+		if (!is_cache_file(e->d_name) ||
 		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (count++ == 0 || st.st_mtime < time) {
-			memcpy(oldest, e->d_name, NAME_BYTES); /* is_kept() */
+			memcpy(oldest, e->d_name, NAME_BYTES); /* is_cache_file() */
 			time = st.st_mtime;
 		}
 	}
-	if (count >= TW_KEPT_FILES_MAX)
+	if (count >= TW_MODEL_CACHE_FILES_MAX)
 		unlinkat(dirfd(d), oldest, 0);
 	closedir(d);
 }
 
-int tw_kept_write(const char *dir, const char *key, const void *data, size_t len,
-		  struct tw_err *err)
+int tw_model_cache_write(const char *dir, const char *key, const void *data, size_t len,
+			 struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
 	char *path = NULL;
@@ -92,8 +92,8 @@ out:
 	return rc;
 }
 
-int tw_kept_read(const char *dir, const char *key, size_t max, char **data, size_t *len,
-		 int64_t *time_s, struct tw_err *err)
+int tw_model_cache_read(const char *dir, const char *key, size_t max, char **data,
+			size_t *len, int64_t *time_s, struct tw_err *err)
 {
 	const size_t key_len = strlen(key);
 	char *path = NULL, *text = NULL;
@@ -102,13 +102,13 @@ int tw_kept_read(const char *dir, const char *key, size_t max, char **data, size
 	int rc = -1;
 
 	if (make_path(dir, key, &path, err) < 0 ||
-	    tw_file_read(path, TW_KEPT_KEY_MAX + max, &text, &n, err) < 0)
+	    tw_file_read(path, TW_MODEL_CACHE_KEY_MAX + max, &text, &n, err) < 0)
 		goto out;
 	if (n <= key_len || memcmp(text, key, key_len) != 0 || text[key_len] != '\n') {
-		tw_fail(err, TW_NOTFOUND, "'%s' is of another key", path);
+		tw_fail(err, TW_NOTFOUND, "'%s' has another key", path);
 		goto out;
 	}
-	memmove(text, text + key_len + 1, n - key_len); /* the NUL too */
+	memmove(text, text + key_len + 1, n - key_len); /* with the NUL */
 
 	*time_s = stat(path, &st) == 0 ? (int64_t)st.st_mtime : 0;
 	*len = n - key_len - 1;

@@ -2,7 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/init_urls.h"
-#include "estimator/kept.h"
+#include "estimator/model_cache.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"
@@ -22,20 +22,21 @@ static void what_is_kept_is_found_by_its_key_alone(void **state)
 	size_t len = 0;
 
 	(void)state;
-	assert_int_equal(tw_kept_write(dir, "key one", "a\nb\0c", 5, &err), 0);
-	assert_int_equal(tw_kept_write(dir, "key two", "", 0, &err), 0);
-	assert_int_equal(tw_kept_read(dir, "key one", 100, &data, &len, &time_s, &err),
-			 0);
+	assert_int_equal(tw_model_cache_write(dir, "key one", "a\nb\0c", 5, &err), 0);
+	assert_int_equal(tw_model_cache_write(dir, "key two", "", 0, &err), 0);
+	assert_int_equal(
+		tw_model_cache_read(dir, "key one", 100, &data, &len, &time_s, &err), 0);
 	assert_int_equal(len, 5);
 	assert_memory_equal(data, "a\nb\0c", 6);
 	assert_true(time_s <= time(NULL) && time_s > time(NULL) - 600);
 	free(data);
-	assert_int_equal(tw_kept_read(dir, "key two", 100, &data, &len, &time_s, &err),
-			 0);
+	assert_int_equal(
+		tw_model_cache_read(dir, "key two", 100, &data, &len, &time_s, &err), 0);
 	assert_int_equal(len, 0);
 	free(data);
 	data = NULL;
-	assert_int_equal(tw_kept_read(dir, "key", 100, &data, &len, &time_s, &err), -1);
+	assert_int_equal(tw_model_cache_read(dir, "key", 100, &data, &len, &time_s, &err),
+			 -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_null(data);
 	scratch_free(dir);
@@ -60,11 +61,11 @@ static void so_many_are_kept_and_no_more(void **state)
 	char key[32];
 
 	(void)state;
-	for (int i = 0; i < TW_KEPT_FILES_MAX + 10; i++) {
+	for (int i = 0; i < TW_MODEL_CACHE_FILES_MAX + 10; i++) {
 		snprintf(key, sizeof(key), "key %d", i);
-		assert_int_equal(tw_kept_write(dir, key, "x", 1, &err), 0);
+		assert_int_equal(tw_model_cache_write(dir, key, "x", 1, &err), 0);
 	}
-	assert_int_equal(count_files(dir), TW_KEPT_FILES_MAX);
+	assert_int_equal(count_files(dir), TW_MODEL_CACHE_FILES_MAX);
 	scratch_free(dir);
 }
 
@@ -73,7 +74,7 @@ static void a_place_that_cannot_be_written_is_named(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_kept_write("/proc/nowhere", "k", "x", 1, &err), -1);
+	assert_int_equal(tw_model_cache_write("/proc/nowhere", "k", "x", 1, &err), -1);
 	assert_non_null(strstr(err.text, "/proc/nowhere"));
 }
 
@@ -90,9 +91,9 @@ static void every_failed_allocation_is_reported(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_kept_write(dir, "k", "x", 1, &err);
+		rc = tw_model_cache_write(dir, "k", "x", 1, &err);
 		if (rc == 0)
-			rc = tw_kept_read(dir, "k", 9, &data, &len, &time_s, &err);
+			rc = tw_model_cache_read(dir, "k", 9, &data, &len, &time_s, &err);
 		free(data);
 		if (!fail_alloc_told(rc, &err))
 			break;
