@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Of some rows: what is longer is no answer to them. */
+/* Bytes of an answer; the requests have few rows. */
 #define ANSWER_MAX ((size_t)1 << 20)
 
 struct tw_asker {
@@ -29,7 +29,7 @@ int tw_asker_open(const char *socket, struct tw_asker **out, struct tw_err *err)
 
 	if (len == 0 || len >= sizeof(a->address.sun_path))
 		return tw_fail(err, TW_INVALID,
-			       "socket '%s': a path of 1 to %zu bytes is wanted", socket,
+			       "socket '%s': expected a path of 1 to %zu bytes", socket,
 			       sizeof(a->address.sun_path) - 1);
 	a = calloc(1, sizeof(*a));
 	if (a == NULL)
@@ -59,7 +59,7 @@ void tw_asker_close(struct tw_asker *a)
 	free(a);
 }
 
-/* A local socket connects at once, or its queue is full. */
+/* Connect if necessary. A Unix socket connects at once, or its queue is full. */
 static int dial(struct tw_asker *a, struct tw_err *err)
 {
 	if (a->fd >= 0)
@@ -70,14 +70,15 @@ static int dial(struct tw_asker *a, struct tw_err *err)
 	if (connect(a->fd, (const struct sockaddr *)&a->address, sizeof(a->address)) == 0)
 		return 0;
 	if (errno == ENOENT || errno == ECONNREFUSED)
-		tw_fail(err, TW_NOTFOUND, "nobody answers on '%s'", a->address.sun_path);
+		tw_fail(err, TW_NOTFOUND, "no program listens on '%s'",
+			a->address.sun_path);
 	else
 		tw_fail_errno(err, errno, "cannot connect to '%s'", a->address.sun_path);
 	hang_up(a);
 	return -1;
 }
 
-/* Until the socket is ready for what is wanted of it. */
+/* Wait until the socket is readable or writable. */
 static int wait_for(const struct tw_asker *a, short events, uint64_t until_ms,
 		    struct tw_err *err)
 {
@@ -90,9 +91,11 @@ static int wait_for(const struct tw_asker *a, short events, uint64_t until_ms,
 		if (ready > 0)
 			return 0;
 		if (ready < 0 && errno != EINTR)
-			return tw_fail_errno(err, errno, "estimator");
+			return tw_fail_errno(err, errno, "cannot wait for '%s'",
+					     a->address.sun_path);
 		if (tw_now_ms() >= until_ms)
-			return tw_fail(err, TW_IO, "no answer from '%s' in time",
+			return tw_fail(err, TW_IO,
+				       "no answer from '%s' before the deadline",
 				       a->address.sun_path);
 	}
 }
@@ -116,7 +119,7 @@ static int send_request(struct tw_asker *a, uint64_t until_ms, struct tw_err *er
 	return 0;
 }
 
-/* An answer is a line. */
+/* Read an answer, which is one line. */
 static int receive_answer(struct tw_asker *a, uint64_t until_ms, struct tw_err *err)
 {
 	char chunk[4096];
@@ -125,7 +128,7 @@ static int receive_answer(struct tw_asker *a, uint64_t until_ms, struct tw_err *
 		const ssize_t n = recv(a->fd, chunk, sizeof(chunk), 0);
 
 		if (n == 0)
-			return tw_fail(err, TW_IO, "'%s' has hung up",
+			return tw_fail(err, TW_IO, "'%s' has closed the connection",
 				       a->address.sun_path);
 		if (n > 0)
 			tw_buf_add(&a->answer, chunk, (size_t)n);
@@ -133,17 +136,18 @@ static int receive_answer(struct tw_asker *a, uint64_t until_ms, struct tw_err *
 			if (wait_for(a, POLLIN, until_ms, err) < 0)
 				return -1;
 		} else if (errno != EINTR) {
-			return tw_fail_errno(err, errno, "cannot hear '%s'",
+			return tw_fail_errno(err, errno, "cannot receive from '%s'",
 					     a->address.sun_path);
 		}
 		if (tw_buf_failed(&a->answer))
-			return tw_fail(err, TW_IO, "answer of '%s' over %zu bytes",
+			return tw_fail(err, TW_IO,
+				       "the answer of '%s' is longer than %zu bytes",
 				       a->address.sun_path, ANSWER_MAX);
 	}
 	return 0;
 }
 
-/* What was read before stays as room. */
+/* Empty a buffer, but keep its memory. */
 static void empty(struct tw_buf *b)
 {
 	if (tw_buf_failed(b))
@@ -161,7 +165,7 @@ static int exchange(struct tw_asker *a, uint64_t until_ms, struct tw_err *err)
 	return -1;
 }
 
-/* A kept connection may be one that was closed, or of an estimator that is gone. */
+/* If a kept connection fails, connect again: the estimator may have closed it. */
 static int exchange_again(struct tw_asker *a, uint64_t until_ms, struct tw_err *err)
 {
 	const bool kept = a->fd >= 0;
@@ -180,11 +184,11 @@ int tw_asker_ask(struct tw_asker *a, const struct tw_question *q, unsigned wait_
 		 struct tw_watts *out, struct tw_worth *worth, struct tw_err *err)
 {
 	const uint64_t until_ms = tw_now_ms() + wait_ms;
-	struct tw_question asked = *q;
+	struct tw_question request = *q;
 
-	asked.version = 2;
+	request.version = 2;
 	empty(&a->request);
-	tw_question_write(&asked, &a->request);
+	tw_question_write(&request, &a->request);
 	if (tw_buf_failed(&a->request))
 		return tw_fail(err, TW_NOMEM, "request of %zu rows", q->rows);
 	if (exchange_again(a, until_ms, err) < 0)

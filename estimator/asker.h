@@ -3,9 +3,9 @@
 #define TW_ESTIMATOR_ASKER_H
 
 /*
- * A client of the estimator's socket that keeps its connection and waits for no longer
- * than it is told to. An answer that comes late is never taken for that of a later
- * question: the connection is given up. For one thread.
+ * A client of the estimator's socket that keeps its connection between requests and has a
+ * deadline for each. A late answer cannot be mistaken for the answer to a later request,
+ * because the connection is closed at the deadline. For one thread.
  */
 
 #include "estimator/question.h"
@@ -13,14 +13,14 @@
 struct tw_asker; /* opaque */
 struct tw_err;
 
-/* Does not connect yet. *out is yours: tw_asker_close(). */
+/* Make a client; the first request connects. Close *out with tw_asker_close(). */
 int tw_asker_open(const char *socket, struct tw_asker **out, struct tw_err *err);
 void tw_asker_close(struct tw_asker *a); /* NULL is fine */
 
 /*
- * One question of version 2, answered within wait_ms. *out must be all zero; it is yours:
- * tw_watts_release(). TW_NOTFOUND: it has no model, or nobody listens; TW_IO: too late,
- * or the connection ended.
+ * Send a request of version 2 and read its answer within wait_ms. *out must be all zero;
+ * release it with tw_watts_release(). TW_NOTFOUND: the estimator has no model, or no
+ * program listens. TW_IO: the deadline passed, or the connection ended.
  */
 int tw_asker_ask(struct tw_asker *a, const struct tw_question *q, unsigned wait_ms,
 		 struct tw_watts *out, struct tw_worth *worth, struct tw_err *err);

@@ -23,7 +23,7 @@ static int open_connection(const char *path, int *out, struct tw_err *err)
 
 	if (len == 0 || len >= sizeof(a.sun_path))
 		return tw_fail(err, TW_INVALID,
-			       "socket '%s': a path of 1 to %zu bytes is wanted", path,
+			       "socket '%s': expected a path of 1 to %zu bytes", path,
 			       sizeof(a.sun_path) - 1);
 	memcpy(a.sun_path, path, len);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -55,7 +55,7 @@ static int send_all(int fd, const char *data, size_t len, struct tw_err *err)
 	return 0;
 }
 
-/* An answer is a line. */
+/* Read an answer, which is one line. */
 static int receive_line(int fd, struct tw_buf *out, struct tw_err *err)
 {
 	char chunk[16384];

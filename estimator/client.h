@@ -3,7 +3,8 @@
 #define TW_ESTIMATOR_CLIENT_H
 
 /*
- * The other end of the estimator's socket: one question, one answer, waiting.
+ * A blocking client of the estimator's socket for one request. Daemons use
+ * estimator/asker.h.
  */
 
 #include "estimator/question.h"
@@ -11,8 +12,9 @@
 struct tw_err;
 
 /*
- * Ask the estimator at a socket. *out must be all zero; it is yours:
- * tw_watts_release(). TW_NOTFOUND: it has no answer (its log says why).
+ * Connect, send a request of version 1 and read the answer. Each socket operation may
+ * take 10 s. *out must be all zero; release it with tw_watts_release(). TW_NOTFOUND: the
+ * estimator closed the connection without an answer; its log has the reason.
  */
 int tw_estimator_ask(const char *socket, const struct tw_question *q,
 		     struct tw_watts *out, struct tw_err *err);

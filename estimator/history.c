@@ -12,23 +12,23 @@
 
 #define BUCKETS 1024
 
-struct remembered {
-	LIST_ENTRY(remembered) bucket;
-	TAILQ_ENTRY(remembered) use;
+struct stored {
+	LIST_ENTRY(stored) bucket;
+	TAILQ_ENTRY(stored) use;
 	struct tw_recent_rows series;
 	size_t bytes;
 	uint64_t hash, user, columns;
 	char name[];
 };
 
-TAILQ_HEAD(uses, remembered);
-LIST_HEAD(bucket, remembered);
+TAILQ_HEAD(uses, stored);
+LIST_HEAD(bucket, stored);
 
 struct tw_history {
 	struct bucket bucket[BUCKETS];
-	struct uses uses; /* the one not asked for longest first */
+	struct uses uses; /* the series not used for longest is first */
 	size_t count, bytes, bytes_max;
-	uint64_t forgotten;
+	uint64_t dropped;
 };
 
 int tw_history_new(size_t bytes, struct tw_history **out, struct tw_err *err)
@@ -43,7 +43,7 @@ int tw_history_new(size_t bytes, struct tw_history **out, struct tw_err *err)
 	return 0;
 }
 
-static void forget(struct tw_history *h, struct remembered *r)
+static void drop(struct tw_history *h, struct stored *r)
 {
 	LIST_REMOVE(r, bucket);
 	TAILQ_REMOVE(&h->uses, r, use);
@@ -61,25 +61,24 @@ static uint64_t hash_of(const struct tw_history_key *k)
 	return tw_hash(parts, sizeof(parts));
 }
 
-static bool is_of(const struct remembered *r, const struct tw_history_key *k,
-		  uint64_t hash)
+static bool has_key(const struct stored *r, const struct tw_history_key *k, uint64_t hash)
 {
 	return r->hash == hash && r->user == k->user && r->columns == k->columns &&
 	       r->series.cols == k->cols && strcmp(r->name, k->name) == 0;
 }
 
-/* What a series takes, the struct and the allocator's own included, about. */
+/* Approximate memory of a series, with 64 bytes for the allocator. */
 static size_t bytes_of(const struct tw_history_key *k, size_t back)
 {
-	return sizeof(struct remembered) + strlen(k->name) + 64 +
+	return sizeof(struct stored) + strlen(k->name) + 64 +
 	       (back + 1) * (k->cols * sizeof(double) + sizeof(int64_t));
 }
 
 static int add(struct tw_history *h, const struct tw_history_key *k, uint64_t hash,
-	       size_t back, struct remembered **out, struct tw_err *err)
+	       size_t back, struct stored **out, struct tw_err *err)
 {
 	const size_t len = strlen(k->name);
-	struct remembered *r = calloc(1, sizeof(*r) + len + 1);
+	struct stored *r = calloc(1, sizeof(*r) + len + 1);
 
 	if (r == NULL)
 		return tw_fail(err, TW_NOMEM, "series '%.64s'", k->name);
@@ -101,9 +100,9 @@ static int add(struct tw_history *h, const struct tw_history_key *k, uint64_t ha
 	return 0;
 }
 
-/* A model that looks back further may have come. */
-static int grow(struct tw_history *h, struct remembered *r,
-		const struct tw_history_key *k, size_t back, struct tw_err *err)
+/* Make room if the model looks back further than earlier ones; mark the use. */
+static int grow(struct tw_history *h, struct stored *r, const struct tw_history_key *k,
+		size_t back, struct tw_err *err)
 {
 	if (back + 1 > r->series.room) {
 		if (tw_recent_rows_reserve(&r->series, k->cols, back, err) < 0)
@@ -120,21 +119,21 @@ int tw_history_find(struct tw_history *h, const struct tw_history_key *k, size_t
 		    struct tw_recent_rows **out, struct tw_err *err)
 {
 	const uint64_t hash = hash_of(k);
-	struct remembered *r;
+	struct stored *r;
 
 	if (bytes_of(k, back) > h->bytes_max)
 		return tw_fail(err, TW_INVALID,
-			       "series '%.64s': %zu bytes, %zu are for all", k->name,
-			       bytes_of(k, back), h->bytes_max);
+			       "series '%.64s': %zu bytes, --series-memory allows %zu",
+			       k->name, bytes_of(k, back), h->bytes_max);
 	LIST_FOREACH(r, &h->bucket[hash % BUCKETS], bucket)
-	if (is_of(r, k, hash))
+	if (has_key(r, k, hash))
 		break;
 	if ((r != NULL ? grow(h, r, k, back, err) : add(h, k, hash, back, &r, err)) < 0)
 		return -1;
-	/* It is the last of them, and fits by itself. */
+	/* This series is the last of the queue and fits, so the loop ends before it. */
 	while (h->bytes > h->bytes_max) {
-		forget(h, TAILQ_FIRST(&h->uses));
-		h->forgotten++;
+		drop(h, TAILQ_FIRST(&h->uses));
+		h->dropped++;
 	}
 	*out = &r->series;
 	return 0;
@@ -145,9 +144,9 @@ size_t tw_history_count(const struct tw_history *h)
 	return h->count;
 }
 
-uint64_t tw_history_forgotten(const struct tw_history *h)
+uint64_t tw_history_dropped(const struct tw_history *h)
 {
-	return h->forgotten;
+	return h->dropped;
 }
 
 void tw_history_free(struct tw_history *h)
@@ -155,6 +154,6 @@ void tw_history_free(struct tw_history *h)
 	if (h == NULL)
 		return;
 	while (!TAILQ_EMPTY(&h->uses))
-		forget(h, TAILQ_FIRST(&h->uses));
+		drop(h, TAILQ_FIRST(&h->uses));
 	free(h);
 }

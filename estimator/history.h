@@ -3,8 +3,8 @@
 #define TW_ESTIMATOR_HISTORY_H
 
 /*
- * The series that clients have named, within a bound of memory: the one not asked for
- * longest is forgotten first.
+ * The last rows of the series that clients have named, for models that look back. Memory
+ * is limited: the series not used for longest is dropped first.
  */
 
 #include <stddef.h>
@@ -14,27 +14,30 @@ struct tw_err;
 struct tw_history;
 struct tw_recent_rows;
 
-/* What a series is known by. The same name of another user or with other columns is
- * another. */
+/*
+ * The identity of a series. The same name sent by another user, or with other columns, is
+ * another series.
+ */
 struct tw_history_key {
 	const char *name;
-	uint64_t user;    /* who asks */
-	uint64_t columns; /* a sum of their names */
-	size_t cols;
+	uint64_t user;    /* of the client */
+	uint64_t columns; /* hash of the column names */
+	size_t cols;      /* number of columns */
 };
 
+/* bytes: the memory for all series. */
 int tw_history_new(size_t bytes, struct tw_history **out, struct tw_err *err);
 
 /*
- * The series of that key, new or known, with room for `back` rows and one more. It lives
- * until the next call. TW_INVALID: it alone is larger than what there may be.
+ * Find or create a series with room for `back` rows and the newest. *out is borrowed and
+ * valid until the next call. TW_INVALID: the series alone exceeds the memory.
  */
 int tw_history_find(struct tw_history *h, const struct tw_history_key *k, size_t back,
 		    struct tw_recent_rows **out, struct tw_err *err);
 
-/* How many there are, and how many have been forgotten. */
+/* The number of series, and the total of dropped series. */
 size_t tw_history_count(const struct tw_history *h);
-uint64_t tw_history_forgotten(const struct tw_history *h);
+uint64_t tw_history_dropped(const struct tw_history *h);
 
 void tw_history_free(struct tw_history *h); /* NULL is fine */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/init_urls.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum { TOTAL, COMPONENTS };
 static const struct {
 	const char *key;
 	enum tw_output output;
-	int kind;
+	int components;
 } keys[] = {
 	{ "NODE_TOTAL_INIT_URL", TW_ABS_POWER, TOTAL },
 	{ "NODE_COMPONENTS_INIT_URL", TW_ABS_POWER, COMPONENTS },
@@ -23,8 +24,6 @@ static const struct {
 	{ "PROCESS_TOTAL_INIT_URL", TW_DYN_POWER, TOTAL },
 	{ "PROCESS_COMPONENTS_INIT_URL", TW_DYN_POWER, COMPONENTS },
 };
-
-#define KEYS (sizeof(keys) / sizeof(keys[0]))
 
 const char *const tw_init_urls_keys[] = {
 	"MODEL_CONFIG",
@@ -37,10 +36,10 @@ const char *const tw_init_urls_keys[] = {
 	NULL,
 };
 
-_Static_assert(sizeof(tw_init_urls_keys) / sizeof(tw_init_urls_keys[0]) == KEYS + 2,
-	       "MODEL_CONFIG, all of the keys, and the end");
+_Static_assert(TW_COUNT(tw_init_urls_keys) == TW_COUNT(keys) + 2,
+	       "MODEL_CONFIG, all keys, NULL");
 
-/* What is between the blanks around it; nothing is no value. */
+/* Copy a text without the blanks around it; *out stays NULL for an empty text. */
 static int copy_trimmed(const char *text, size_t len, char **out, struct tw_err *err)
 {
 	while (len > 0 && strchr(BLANKS, text[0]) != NULL) {
@@ -55,7 +54,7 @@ static int copy_trimmed(const char *text, size_t len, char **out, struct tw_err 
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "configuration");
 }
 
-/* The value of "KEY=value" among lines. */
+/* Find the value of a line "KEY=value". */
 static int find_line(const char *lines, const char *key, char **out, struct tw_err *err)
 {
 	const size_t key_len = strlen(key);
@@ -76,11 +75,11 @@ static int check_url(const char *key, const char *url, struct tw_err *err)
 {
 	if (strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0)
 		return 0;
-	return tw_fail(err, TW_INVALID, "%s: '%.128s' is not http:// or https://", key,
-		       url);
+	return tw_fail(err, TW_INVALID, "%s: '%.128s' is not an http:// or https:// URL",
+		       key, url);
 }
 
-/* A line of MODEL_CONFIG goes before a variable of its own. */
+/* A line of MODEL_CONFIG takes precedence over a variable. */
 static int read_url(const char *lines, const char *key, char **url, struct tw_err *err)
 {
 	const char *value = getenv(key);
@@ -97,8 +96,8 @@ int tw_init_urls_read(struct tw_init_urls *out, struct tw_err *err)
 {
 	const char *lines = getenv("MODEL_CONFIG");
 
-	for (size_t i = 0; i < KEYS; i++) {
-		char **url = &out->of[keys[i].output][keys[i].kind];
+	for (size_t i = 0; i < TW_COUNT(keys); i++) {
+		char **url = &out->of[keys[i].output][keys[i].components];
 
 		if (*url == NULL && read_url(lines, keys[i].key, url, err) < 0)
 			return -1;

@@ -3,14 +3,14 @@
 #define TW_ESTIMATOR_INIT_URLS_H
 
 /*
- * Where a first model of each kind is, as kepler-model-server's users configure it
- * (docs/wire.md, "Keys of the old programs"): NODE_TOTAL_INIT_URL and the like, as lines
- * of MODEL_CONFIG or by themselves, in the environment.
+ * URLs of initial models, as users of kepler-model-server configure them (docs/wire.md,
+ * "Keys of the old programs"): NODE_TOTAL_INIT_URL and others, in environment variables
+ * or in lines of the variable MODEL_CONFIG.
  *
- *	TOTAL        a source of the platform's power (acpi)
- *	COMPONENTS   one of package, core, uncore and dram (rapl)
+ *	TOTAL        an energy source of the platform (acpi)
+ *	COMPONENTS   an energy source of package, core, uncore and dram (rapl)
  *	NODE         AbsPower
- *	CONTAINER    DynPower; PROCESS where there is none for CONTAINER
+ *	CONTAINER    DynPower; PROCESS is used if CONTAINER is not set
  */
 
 #include "lib/field/energy.h"
@@ -24,20 +24,17 @@ struct tw_init_urls {
 	char *of[TW_OUTPUT_COUNT][2]; /* TOTAL, COMPONENTS; NULL: none */
 };
 
-/* The keys of the configuration, for tw_kepler_keys_load(); ended by NULL. */
+/* The names of the variables, for tw_kepler_keys_load(); ends with NULL. */
 extern const char *const tw_init_urls_keys[];
 
-/*
- * As the environment says. *out must be all zero; it is yours, on failure too:
- * tw_init_urls_release().
- */
+/* Read the environment. *out must be all zero; release it, on failure too. */
 int tw_init_urls_read(struct tw_init_urls *out, struct tw_err *err);
 
-/* NULL: none. */
+/* The URL for an output and a source, or NULL. */
 const char *tw_init_urls_find(const struct tw_init_urls *u, enum tw_output output,
 			      const struct tw_energy_source *source);
 
-/* Whether there is one at all. */
+/* True if any URL is configured. */
 bool tw_init_urls_any(const struct tw_init_urls *u);
 
 void tw_init_urls_release(struct tw_init_urls *u);

@@ -15,13 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-_Static_assert(TW_COMPONENT_COUNT <= TALLYWATT_COMPONENTS_MAX, "a promise of the header");
+_Static_assert(TW_COMPONENT_COUNT <= TALLYWATT_COMPONENTS_MAX,
+	       "TALLYWATT_COMPONENTS_MAX is too small");
 
 struct tallywatt_model {
 	struct tw_power_model *model;
 	const struct tw_model_info *info;
 	size_t parts;
-	uint32_t *place[TW_COMPONENT_COUNT]; /* of each part's features in a row */
+	uint32_t *place[TW_COMPONENT_COUNT]; /* columns of each part's features */
 };
 
 const char *tallywatt_version(void)
@@ -29,7 +30,7 @@ const char *tallywatt_version(void)
 	return TW_VERSION;
 }
 
-static void tell(const struct tw_err *err, char *error, size_t size)
+static void copy_error(const struct tw_err *err, char *error, size_t size)
 {
 	if (error != NULL && size > 0)
 		snprintf(error, size, "%s", err->text);
@@ -86,15 +87,14 @@ struct tallywatt_model *tallywatt_open(const char *path, char *error, size_t err
 	struct tw_err err = { 0 };
 
 	if (path == NULL)
-		tw_fail(&err, TW_INVALID, "no path of a model");
+		tw_fail(&err, TW_INVALID, "path is NULL");
 	else
 		load(path, &m, &err);
 	if (m == NULL)
-		tell(&err, error, error_size);
+		copy_error(&err, error, error_size);
 	return m;
 }
 
-/* Foreign texts as what is wanted. */
 static int make_wanted(const char *output, const char *source,
 		       const char *const *features, size_t count, struct tw_wanted *w,
 		       struct tw_err *err)
@@ -156,11 +156,11 @@ struct tallywatt_model *tallywatt_open_best(const char *database, const char *ou
 	struct tw_err err = { 0 };
 
 	if (database == NULL || (features == NULL && count > 0))
-		tw_fail(&err, TW_INVALID, "no database, or no features");
+		tw_fail(&err, TW_INVALID, "database or features is NULL");
 	else if (make_wanted(output, source, features, count, &w, &err) == 0)
 		load_best(database, &w, &m, &err);
 	if (m == NULL)
-		tell(&err, error, error_size);
+		copy_error(&err, error, error_size);
 	tw_wanted_release(&w);
 	return m;
 }
@@ -298,7 +298,7 @@ int tallywatt_series_predict(struct tallywatt_series *s, int64_t time_ms, const 
 	return 0;
 }
 
-/* Whether one row is beyond what one of the parts was trained on. */
+/* True if a feature of the row is outside the training range of any component. */
 static bool is_outside(const struct tallywatt_model *m, const double *row)
 {
 	for (size_t i = 0; i < m->parts; i++) {

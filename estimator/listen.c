@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Connections that wait to be taken; the kernel may allow fewer (net.core.somaxconn). */
+/* Connections waiting for accept(); net.core.somaxconn may lower the limit. */
 #define BACKLOG 4096
 
 static int make_address(const char *path, struct sockaddr_un *a, struct tw_err *err)
@@ -22,7 +22,7 @@ static int make_address(const char *path, struct sockaddr_un *a, struct tw_err *
 
 	if (len == 0 || len >= sizeof(a->sun_path))
 		return tw_fail(err, TW_INVALID,
-			       "socket '%s': a path of 1 to %zu bytes is wanted", path,
+			       "socket '%s': expected a path of 1 to %zu bytes", path,
 			       sizeof(a->sun_path) - 1);
 	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	memcpy(a->sun_path, path, len);
@@ -35,7 +35,7 @@ static int open_socket(int *fd, struct tw_err *err)
 	return *fd >= 0 ? 0 : tw_fail_errno(err, errno, "cannot make a socket");
 }
 
-/* Remove a socket on which nobody answers. */
+/* Remove a socket file on which no program answers. */
 static int remove_stale(const char *path, const struct sockaddr_un *a, struct tw_err *err)
 {
 	struct stat st;
@@ -44,8 +44,7 @@ static int remove_stale(const char *path, const struct sockaddr_un *a, struct tw
 	if (lstat(path, &st) < 0)
 		return tw_fail_errno(err, errno, "socket '%s'", path);
 	if (!S_ISSOCK(st.st_mode))
-		return tw_fail(err, TW_INVALID, "'%s' is there and is not a socket",
-			       path);
+		return tw_fail(err, TW_INVALID, "'%s' exists and is not a socket", path);
 	if (open_socket(&fd, err) < 0)
 		return -1;
 	failure = connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 ? errno : 0;
@@ -76,13 +75,13 @@ static int bind_path(int fd, const char *path, const struct sockaddr_un *a,
 	return 0;
 }
 
-/* Nobody can connect before listen(). */
+/* Call before listen(), so that no client connects with the wrong rights. */
 static int set_rights(const char *path, const struct tw_listener_rights *r,
 		      struct tw_err *err)
 {
 	if ((r->user != (uid_t)-1 || r->group != (gid_t)-1) &&
 	    lchown(path, r->user, r->group) < 0)
-		return tw_fail_errno(err, errno, "cannot give '%s' to its owner", path);
+		return tw_fail_errno(err, errno, "cannot change the owner of '%s'", path);
 	if (chmod(path, r->mode) < 0)
 		return tw_fail_errno(err, errno, "cannot set the mode of '%s'", path);
 	return 0;
@@ -99,14 +98,12 @@ int tw_listener_adopt(int fd, struct tw_listener *out, struct tw_err *err)
 	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 ||
 	    (flags = fcntl(fd, F_GETFL)) < 0 ||
 	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
-		tw_fail_errno(err, errno, "descriptor %d that was passed", fd);
+		tw_fail_errno(err, errno, "passed descriptor %d", fd);
 		goto fail;
 	}
 	if (a.ss_family != AF_UNIX || type != SOCK_STREAM || listening == 0) {
 		tw_fail(err, TW_INVALID,
-			"descriptor %d that was passed is no listening Unix stream "
-			"socket",
-			fd);
+			"passed descriptor %d is not a listening Unix stream socket", fd);
 		goto fail;
 	}
 	*out = (struct tw_listener){ .fd = fd };

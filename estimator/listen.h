@@ -3,7 +3,7 @@
 #define TW_ESTIMATOR_LISTEN_H
 
 /*
- * A listening Unix socket at a path.
+ * Listening Unix stream sockets, by path or passed by systemd.
  */
 
 #include <stddef.h>
@@ -13,12 +13,12 @@ struct tw_err;
 
 struct tw_listener {
 	int fd;     /* -1: none */
-	char *path; /* owned; NULL: the file is somebody else's */
-	dev_t dev;  /* of the socket file that is ours */
+	char *path; /* owned; NULL: the socket was passed, and its file is left alone */
+	dev_t dev;  /* identity of the socket file that was made */
 	ino_t ino;
 };
 
-/* Who may use a socket's file. -1: as it comes. */
+/* Mode and owner of a socket file. -1: leave the owner or group as it is. */
 struct tw_listener_rights {
 	mode_t mode;
 	uid_t user;
@@ -26,20 +26,20 @@ struct tw_listener_rights {
 };
 
 /*
- * A listening Unix stream socket that is open already; fd is taken, even on failure.
- * Its file is left alone.
+ * Take over an open listening Unix stream socket. fd is taken, even on failure; its file
+ * is left alone.
  */
 int tw_listener_adopt(int fd, struct tw_listener *out, struct tw_err *err);
 
 /*
- * Bind, set owner and mode, listen. A socket that an earlier program left is replaced;
- * one on which somebody answers is not, nor is anything else that is no socket. *out is
- * yours: tw_listener_close().
+ * Bind a path, set owner and mode, listen. A stale socket file is replaced. A socket on
+ * which another program answers, or a file that is no socket, is an error. Close *out
+ * with tw_listener_close().
  */
 int tw_listener_open(const char *path, const struct tw_listener_rights *rights,
 		     struct tw_listener *out, struct tw_err *err);
 
-/* Close, and remove the path if it is still ours. */
+/* Close the socket, and remove its file unless another program has replaced it. */
 void tw_listener_close(struct tw_listener *l);
 
 #endif /* TW_ESTIMATOR_LISTEN_H */

@@ -18,10 +18,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Descriptors that are no connections: sockets, epoll, inotify, files being read. */
+/* Descriptors besides connections: sockets, epoll, inotify, files. */
 #define OTHER_FDS 64
 
-/* The first request for a model may wait so long for it. */
+/* Longest wait of a request for a model. */
 #define MODEL_WAIT_MS 2000
 
 static const char *given(const char *text)
@@ -29,7 +29,7 @@ static const char *given(const char *text)
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* As many connections as are wanted and descriptors allow. */
+/* Raise RLIMIT_NOFILE for the wanted connections, and return how many it allows. */
 static size_t limit_connections(size_t wanted)
 {
 	struct rlimit l;
@@ -47,7 +47,7 @@ static size_t limit_connections(size_t wanted)
 	return l.rlim_cur > 2 * OTHER_FDS ? (size_t)l.rlim_cur - OTHER_FDS : OTHER_FDS;
 }
 
-/* Set where a server or a URL is to be asked. */
+/* Start the HTTP helper if a server or a URL is configured. */
 static int open_http(struct tw_models_config *c, struct tw_fetch **fetch,
 		     struct tw_err *err)
 {
@@ -61,26 +61,26 @@ static int open_http(struct tw_models_config *c, struct tw_fetch **fetch,
 	return 0;
 }
 
-/* The directory, if there is one: what is part of an installation does not come later. */
+/* The directory, or NULL if it does not exist: an installation does not add it later. */
 static const char *existing(const char *dir)
 {
 	return given(dir) != NULL && access(dir, F_OK) == 0 ? dir : NULL;
 }
 
-/* Sockets that are passed go before paths. */
-static int take_sockets(const struct tw_settings_made *made,
+/* Sockets passed by systemd are used instead of paths. */
+static int take_sockets(const struct tw_settings_parsed *parsed,
 			struct tw_estimator_config *config, struct tw_err *err)
 {
-	config->sockets = &made->sockets;
-	config->rights = made->rights;
+	config->sockets = &parsed->sockets;
+	config->rights = parsed->rights;
 	return tw_systemd_sockets(&config->passed_first, &config->passed, err);
 }
 
-static int serve(const struct tw_settings *s, const struct tw_settings_made *made,
+static int serve(const struct tw_settings *s, const struct tw_settings_parsed *parsed,
 		 struct tw_err *err)
 {
 	struct tw_estimator_config config = {
-		.users = made->users.count > 0 ? &made->users : NULL,
+		.users = parsed->users.count > 0 ? &parsed->users : NULL,
 		.metrics = given(s->metrics),
 		.connections = limit_connections(s->connections),
 		.idle_ms = s->idle_ms,
@@ -100,8 +100,8 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 	struct tw_fetch *fetch = NULL;
 	int signals = -1, rc = -1;
 
-	if (tw_signals_open(&signals, err) < 0 || take_sockets(made, &config, err) < 0 ||
-	    tw_init_urls_read(&urls, err) < 0)
+	if (tw_signals_open(&signals, err) < 0 ||
+	    take_sockets(parsed, &config, err) < 0 || tw_init_urls_read(&urls, err) < 0)
 		goto out;
 	config.models.init_urls = tw_init_urls_any(&urls) ? &urls : NULL;
 	if (open_http(&config.models, &fetch, err) < 0 ||
@@ -109,7 +109,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_made *mad
 	    tw_daemon_ready(s->ready_file, s->sockets, err) < 0)
 		goto out;
 	if (config.passed > 0)
-		tw_log_info("answering on %u sockets that were passed", config.passed);
+		tw_log_info("answering on %u sockets passed by systemd", config.passed);
 	else
 		tw_log_info("answering on '%s'", s->sockets);
 	if (tw_estimator_metrics(e) != NULL)
@@ -129,8 +129,8 @@ out:
 }
 
 /*
- * What a large request took goes back to the system with it, and grows without being
- * copied. glibc would raise this threshold with each such block.
+ * Return the memory of large requests to the system, and let it grow by mremap() without
+ * copies. By default glibc raises the threshold with each large block that is freed.
  */
 static void give_back_large_blocks(void)
 {
@@ -142,7 +142,7 @@ static void give_back_large_blocks(void)
 int main(int argc, char **argv)
 {
 	struct tw_settings s = { 0 };
-	struct tw_settings_made made = { 0 };
+	struct tw_settings_parsed parsed = { 0 };
 	struct tw_err err = { 0 };
 	enum tw_opts_action action;
 	int rest, status = TW_EXIT_USAGE;
@@ -157,12 +157,12 @@ int main(int argc, char **argv)
 		status = TW_EXIT_OK;
 		goto out;
 	}
-	if (tw_settings_make(&s, &made, &err) < 0)
+	if (tw_settings_parse(&s, &parsed, &err) < 0)
 		goto usage;
 	tw_log_init("tw-estimator", s.log_level, s.log_format);
 	give_back_large_blocks();
 	status = TW_EXIT_OK;
-	if (serve(&s, &made, &err) < 0) {
+	if (serve(&s, &parsed, &err) < 0) {
 		tw_log_error("%s", err.text);
 		status = TW_EXIT_FAILED;
 	}
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 usage:
 	fprintf(stderr, "tw-estimator: %s\n", err.text);
 out:
-	tw_settings_made_release(&made);
+	tw_settings_parsed_release(&parsed);
 	tw_opts_release(&tw_settings_opts, &s);
 	return status;
 }

@@ -103,7 +103,7 @@ static int read_text(const json_t *obj, const char *where, const char *key, char
 	return 0;
 }
 
-/* "errors" names what the model is of, though all of it may be 0 W. */
+/* "errors" has all components of the model; "powers" leaves out those of 0 W. */
 static int read_errors(const json_t *root, struct tw_worth *w, struct tw_err *err)
 {
 	const json_t *errors;
@@ -121,7 +121,7 @@ static int read_errors(const json_t *root, struct tw_worth *w, struct tw_err *er
 	return 0;
 }
 
-/* Whether the first row is among those that extrapolate. */
+/* Set *out if the first row is outside the training range. */
 static int read_outside(const json_t *root, bool *out, struct tw_err *err)
 {
 	const json_t *list;
@@ -156,14 +156,14 @@ static int read_worth(const json_t *root, struct tw_worth *out, struct tw_err *e
 	    read_outside(root, &w.outside, err) < 0 || read_errors(root, &w, err) < 0)
 		return -1;
 	if (!(w.core_ratio > 0 && w.core_ratio < CORE_RATIO_MAX))
-		return tw_fail(err, TW_PARSE, "answer.core_ratio: %g cannot be",
+		return tw_fail(err, TW_PARSE, "answer.core_ratio: %g is out of range",
 			       w.core_ratio);
 	w.age_s = (uint64_t)age_s;
 	*out = w;
 	return 0;
 }
 
-/* Version 2 says why it has no watts. */
+/* An answer of version 2 without powers has the reason in msg. */
 static int check_refused(const json_t *root, const json_t *powers, struct tw_err *err)
 {
 	const char *why = NULL;

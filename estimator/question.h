@@ -3,8 +3,8 @@
 #define TW_ESTIMATOR_QUESTION_H
 
 /*
- * What is asked on the estimator's socket and what is answered, as the one who asks has
- * it (docs/wire.md, "Estimator socket"; docs/tw-estimator.md, "Version 2").
+ * The client's side of the estimator's socket: writing a request and reading its answer
+ * (docs/wire.md, "Estimator socket"; docs/tw-estimator.md, "Version 2").
  */
 
 #include "lib/field/energy.h"
@@ -25,10 +25,10 @@ struct tw_question {
 	const char *source;  /* NULL: the estimator's default */
 	const char *trainer; /* NULL: any */
 	const char *filter;  /* NULL: none */
-	unsigned version;    /* 2: what the watts are worth is wanted, too */
+	unsigned version;    /* 2: the answer describes the model, too */
 };
 
-/* Watts of each row by component; NULL: it is 0 in all of them. */
+/* Watts of each row, by component. NULL: the component is 0 in all rows, or unknown. */
 struct tw_watts {
 	double *of[TW_COMPONENT_COUNT];
 	size_t rows;
@@ -36,25 +36,25 @@ struct tw_watts {
 
 #define TW_WORTH_TEXT 256
 
-/* What an answer of version 2 is worth. */
+/* The model of an answer of version 2, and its errors. */
 struct tw_worth {
-	char model[TW_WORTH_TEXT]; /* its name; cut where it is longer */
+	char model[TW_WORTH_TEXT]; /* name, truncated */
 	char origin[32];           /* "server", "database", .. */
 	char from[TW_WORTH_TEXT];
-	double core_ratio;                /* 1: not known */
-	double mae_w[TW_COMPONENT_COUNT]; /* NaN: not known */
-	bool has[TW_COMPONENT_COUNT];     /* what the model is of */
-	uint64_t age_s; /* since the origin last said that this is the model */
-	bool outside;   /* the first row is beyond what it was trained on */
+	double core_ratio;                /* 1: unknown */
+	double mae_w[TW_COMPONENT_COUNT]; /* mean absolute error; NaN: unknown */
+	bool has[TW_COMPONENT_COUNT];     /* the model predicts the component */
+	uint64_t age_s;                   /* since the origin last confirmed the model */
+	bool outside; /* the first row is outside the training range */
 };
 
-/* The request at the end of out; failures stick to it. */
+/* Append the request to out; check tw_buf_failed() afterwards. */
 void tw_question_write(const struct tw_question *q, struct tw_buf *out);
 
 /*
- * An answer to so many rows: untrusted. *out must be all zero; it is yours:
- * tw_watts_release(). worth is filled for version 2, NULL for 1. TW_NOTFOUND: there is no
- * model, and why.
+ * Read an untrusted answer to a request of `rows` rows. *out must be all zero; release it
+ * with tw_watts_release(). worth is NULL for version 1. TW_NOTFOUND: the estimator has no
+ * model; the error has its reason.
  */
 int tw_answer_read(const char *data, size_t len, size_t rows, struct tw_watts *out,
 		   struct tw_worth *worth, struct tw_err *err);

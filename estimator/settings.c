@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/settings.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 
@@ -13,78 +14,78 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_settings, sockets),
 	  .fallback = "/tmp/estimator.socket,/tmp/estimator.sock",
 	  .arg = "PATH[,PATH]",
-	  .help = "answer on these Unix sockets" },
+	  .help = "paths of the Unix sockets to listen on" },
 	{ .name = "socket-mode",
 	  .env = "TW_ESTIMATOR_SOCKET_MODE",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_settings, socket_mode),
 	  .fallback = "0660",
 	  .arg = "MODE",
-	  .help = "permissions of the sockets, octal" },
+	  .help = "permissions of the socket files, octal" },
 	{ .name = "socket-owner",
 	  .env = "TW_ESTIMATOR_SOCKET_OWNER",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_settings, owner),
 	  .arg = "[USER][:GROUP]",
-	  .help = "whose the sockets are; as they come if not given" },
+	  .help = "owner and group of the socket files (default: those of the process)" },
 	{ .name = "allow-users",
 	  .env = "TW_ESTIMATOR_ALLOW_USERS",
 	  .type = TW_OPT_LIST,
 	  .offset = offsetof(struct tw_settings, users),
 	  .arg = "USER[,USER]",
-	  .help = "answer only processes of these users and of root" },
+	  .help = "accept only clients of these users and of root (default: all)" },
 	{ .name = "model-db",
 	  .env = "TW_MODEL_DB",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_settings, model_db),
 	  .arg = "DIR",
-	  .help = "model database" },
+	  .help = "directory of the model database" },
 	{ .name = "shipped-models",
 	  .env = "TW_SHIPPED_MODELS",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_settings, shipped_models),
 	  .fallback = TW_MODEL_DB,
 	  .arg = "DIR",
-	  .help = "model database for what nobody else has; empty for none" },
+	  .help = "model database of last resort; empty for none" },
 	{ .name = "model-server",
 	  .env = "MODEL_SERVER_URL",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_settings, model_server),
 	  .arg = "URL",
-	  .help = "model server, asked before the database" },
+	  .help = "URL of a model server; its models take precedence over the database" },
 	{ .name = "refresh",
 	  .env = "TW_ESTIMATOR_REFRESH",
 	  .type = TW_OPT_DURATION_MS,
 	  .offset = offsetof(struct tw_settings, refresh_ms),
 	  .fallback = "1h",
 	  .arg = "TIME",
-	  .help = "how often servers are asked again; 0 for once" },
+	  .help = "interval at which servers are asked again; 0 for once" },
 	{ .name = "keep",
 	  .env = "CACHE_DIRECTORY",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_settings, keep),
 	  .arg = "DIR",
-	  .help = "keep the last good copies of servers' models here" },
+	  .help = "cache of the last good models of servers, for restarts" },
 	{ .name = "sys",
 	  .env = "TW_SYS",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_settings, sys),
 	  .fallback = "/sys",
 	  .arg = "DIR",
-	  .help = "where the kernel's sysfs is" },
+	  .help = "mount point of sysfs" },
 	{ .name = "metrics-listen",
 	  .env = "TW_ESTIMATOR_METRICS_LISTEN",
 	  .type = TW_OPT_LISTEN,
 	  .offset = offsetof(struct tw_settings, metrics),
 	  .arg = "ADDR:PORT",
-	  .help = "answer GET /metrics here; nowhere if not given" },
+	  .help = "address of GET /metrics (default: off)" },
 	{ .name = "connections",
 	  .env = "TW_ESTIMATOR_CONNECTIONS",
 	  .type = TW_OPT_U32,
 	  .offset = offsetof(struct tw_settings, connections),
 	  .fallback = "512",
 	  .arg = "N",
-	  .help = "open at once; beyond, the one idle longest is closed",
+	  .help = "limit of open connections; one more closes the one idle longest",
 	  .min = 1,
 	  .max = 100000 },
 	{ .name = "idle-timeout",
@@ -93,30 +94,30 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_settings, idle_ms),
 	  .fallback = "60s",
 	  .arg = "TIME",
-	  .help = "close a connection on which nothing moves for so long" },
+	  .help = "close a connection without traffic after this time" },
 	{ .name = "request-timeout",
 	  .env = "TW_ESTIMATOR_REQUEST_TIMEOUT",
 	  .type = TW_OPT_DURATION_MS,
 	  .offset = offsetof(struct tw_settings, request_ms),
 	  .fallback = "10s",
 	  .arg = "TIME",
-	  .help = "close a connection whose request is not whole after so long" },
+	  .help = "close a connection whose request is incomplete after this time" },
 	{ .name = "series-memory",
 	  .env = "TW_ESTIMATOR_SERIES_MEMORY",
 	  .type = TW_OPT_SIZE_BYTES,
 	  .offset = offsetof(struct tw_settings, series_bytes),
 	  .fallback = "4MiB",
 	  .arg = "SIZE",
-	  .help = "remember so much of series that clients name" },
+	  .help = "memory for the last rows of named series" },
 	TW_OPT_READY_FILE(struct tw_settings),
 	TW_OPTS_LOG(struct tw_settings),
 };
 
 const struct tw_opts tw_settings_opts = {
 	.program = "tw-estimator",
-	.summary = "answer feature rows with watts on a Unix socket",
+	.summary = "estimate power from feature rows, over a Unix socket",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int parse_mode(const char *text, mode_t *out, struct tw_err *err)
@@ -127,8 +128,10 @@ static int parse_mode(const char *text, mode_t *out, struct tw_err *err)
 	for (i = 0; text[i] >= '0' && text[i] <= '7' && i < 5; i++)
 		mode = mode * 8 + (mode_t)(text[i] - '0');
 	if (i == 0 || text[i] != '\0' || mode > 0777)
-		return tw_fail(err, TW_INVALID, "--socket-mode '%s' is not 0 to 0777",
-			       text);
+		return tw_fail(
+			err, TW_INVALID,
+			"--socket-mode '%s': expected an octal mode from 0 to 0777",
+			text);
 	*out = mode;
 	return 0;
 }
@@ -145,23 +148,23 @@ static int make_rights(const struct tw_settings *s, struct tw_listener_rights *r
 	return 0;
 }
 
-int tw_settings_make(const struct tw_settings *s, struct tw_settings_made *out,
-		     struct tw_err *err)
+int tw_settings_parse(const struct tw_settings *s, struct tw_settings_parsed *out,
+		      struct tw_err *err)
 {
 	if (make_rights(s, &out->rights, err) < 0 ||
 	    tw_strs_split(&out->sockets, s->sockets, err) < 0)
 		return -1;
 	if (out->sockets.count == 0)
-		return tw_fail(err, TW_INVALID, "--socket: no path given");
+		return tw_fail(err, TW_INVALID, "--socket: expected at least one path");
 	if (tw_users_read(&s->users, &out->users, err) < 0)
 		return tw_err_wrap(err, "--allow-users");
 	if (s->idle_ms == 0 || s->request_ms == 0)
-		return tw_fail(err, TW_INVALID, "--%s-timeout 0: a time is wanted",
+		return tw_fail(err, TW_INVALID, "--%s-timeout 0: expected more than 0",
 			       s->idle_ms == 0 ? "idle" : "request");
 	return 0;
 }
 
-void tw_settings_made_release(struct tw_settings_made *m)
+void tw_settings_parsed_release(struct tw_settings_parsed *m)
 {
 	tw_strs_clear(&m->sockets);
 	tw_users_release(&m->users);

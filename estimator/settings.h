@@ -33,19 +33,19 @@ struct tw_settings {
 
 extern const struct tw_opts tw_settings_opts;
 
-/* What is made of them. */
-struct tw_settings_made {
+/* The options whose texts need parsing. */
+struct tw_settings_parsed {
 	struct tw_strs sockets;
 	struct tw_listener_rights rights;
 	struct tw_users users;
 };
 
 /*
- * *out must be all zero; it is yours, on failure too: tw_settings_made_release().
- * TW_INVALID for wrong use.
+ * Parse and check the options. *out must be all zero; release it, on failure too.
+ * TW_INVALID: an option has a wrong value.
  */
-int tw_settings_make(const struct tw_settings *s, struct tw_settings_made *out,
-		     struct tw_err *err);
-void tw_settings_made_release(struct tw_settings_made *m);
+int tw_settings_parse(const struct tw_settings *s, struct tw_settings_parsed *out,
+		      struct tw_err *err);
+void tw_settings_parsed_release(struct tw_settings_parsed *m);
 
 #endif /* TW_ESTIMATOR_SETTINGS_H */

@@ -20,66 +20,64 @@ static const char *const reasons[TW_REFUSED_COUNT] = {
 	[TW_REFUSED_LATE] = "late",
 };
 
-static const struct tw_expo_family connections = {
-	"tallywatt_estimator_connections_total", TW_EXPO_COUNTER, NULL,
-	"Connections that were accepted."
+static const struct tw_expo_family accepted = { "tallywatt_estimator_connections_total",
+						TW_EXPO_COUNTER, NULL,
+						"Accepted connections." };
+static const struct tw_expo_family denied = {
+	"tallywatt_estimator_denied_total", TW_EXPO_COUNTER, NULL,
+	"Connections refused because --allow-users does not list the user."
 };
-static const struct tw_expo_family denied = { "tallywatt_estimator_denied_total",
-					      TW_EXPO_COUNTER, NULL,
-					      "Connections of users who may not ask." };
 static const struct tw_expo_family crowded_out = {
 	"tallywatt_estimator_crowded_out_total", TW_EXPO_COUNTER, NULL,
-	"Idle connections that were closed to make room."
+	"Idle connections closed because --connections was reached."
 };
 static const struct tw_expo_family open_now = { "tallywatt_estimator_connections",
 						TW_EXPO_GAUGE, NULL,
-						"Connections that are open." };
+						"Open connections." };
 static const struct tw_expo_family answers = { "tallywatt_estimator_answers_total",
 					       TW_EXPO_COUNTER, NULL,
-					       "Requests that were answered." };
+					       "Answered requests." };
 static const struct tw_expo_family rows = { "tallywatt_estimator_rows_total",
 					    TW_EXPO_COUNTER, NULL,
-					    "Rows of those requests." };
-static const struct tw_expo_family refused = { "tallywatt_estimator_refused_total",
-					       TW_EXPO_COUNTER, NULL,
-					       "Requests that got no watts, by reason." };
+					    "Rows of answered requests." };
+static const struct tw_expo_family refused = {
+	"tallywatt_estimator_refused_total", TW_EXPO_COUNTER, NULL,
+	"Requests answered without watts, by reason."
+};
 static const struct tw_expo_family took = {
 	"tallywatt_estimator_answer_seconds", TW_EXPO_HISTOGRAM, "seconds",
-	"Time from a request's last byte to its answer's."
+	"Time from the last byte of a request to the last byte of its answer."
 };
-static const struct tw_expo_family asked = {
-	"tallywatt_estimator_model_lookups_total", TW_EXPO_COUNTER, NULL,
-	"How often an origin of models was asked for one."
-};
+static const struct tw_expo_family lookups = { "tallywatt_estimator_model_lookups_total",
+					       TW_EXPO_COUNTER, NULL,
+					       "Lookups of models, by origin." };
 static const struct tw_expo_family failed = {
 	"tallywatt_estimator_model_failures_total", TW_EXPO_COUNTER, NULL,
-	"How often it had none that could be used."
+	"Lookups that found no usable model, by origin."
 };
 static const struct tw_expo_family loaded = { "tallywatt_estimator_model_loads_total",
 					      TW_EXPO_COUNTER, NULL,
-					      "Models that were loaded from it." };
+					      "Models loaded, by origin." };
 static const struct tw_expo_family failing = {
 	"tallywatt_estimator_models_failing", TW_EXPO_GAUGE, NULL,
-	"Sets of wishes for which it fails for now."
+	"Keys of the model table whose last lookup failed, by origin."
 };
 static const struct tw_expo_family series = { "tallywatt_estimator_series", TW_EXPO_GAUGE,
-					      NULL,
-					      "Series whose last rows are remembered." };
-static const struct tw_expo_family forgotten = {
+					      NULL, "Series with remembered rows." };
+static const struct tw_expo_family dropped = {
 	"tallywatt_estimator_series_forgotten_total", TW_EXPO_COUNTER, NULL,
-	"Series forgotten for want of memory."
+	"Series dropped because --series-memory was full."
 };
 static const struct tw_expo_family keep_failures = {
 	"tallywatt_estimator_keep_failures_total", TW_EXPO_COUNTER, NULL,
-	"Copies of models that could not be kept on disk."
+	"Models that could not be written to the directory of --keep."
 };
-static const struct tw_expo_family model_info = {
-	"tallywatt_estimator_model_info", TW_EXPO_INFO, NULL,
-	"A model that requests are answered with."
-};
+static const struct tw_expo_family model_info = { "tallywatt_estimator_model_info",
+						  TW_EXPO_INFO, NULL,
+						  "A model that answers requests." };
 static const struct tw_expo_family model_age = {
 	"tallywatt_estimator_model_age_seconds", TW_EXPO_GAUGE, "seconds",
-	"Since its origin last said that this is the model."
+	"Time since the origin last confirmed the model."
 };
 
 void tw_stats_took(struct tw_stats *s, uint64_t ns)
@@ -111,7 +109,7 @@ static void write_refused(struct tw_expo *e, const struct tw_stats *s)
 
 static void write_origins(struct tw_expo *e, const struct tw_models_counts *c)
 {
-	const struct tw_expo_family *const families[] = { &asked, &failed, &loaded,
+	const struct tw_expo_family *const families[] = { &lookups, &failed, &loaded,
 							  &failing };
 
 	for (size_t f = 0; f < TW_COUNT(families); f++) {
@@ -146,7 +144,7 @@ static void write_model(struct tw_expo *e, const struct tw_served *s, double val
 	tw_expo_sample(e, labels, TW_COUNT(labels), value);
 }
 
-/* Two series of the same labels would make a scraper drop all. */
+/* A scraper rejects the whole scrape if two series have the same labels. */
 static bool is_same(const struct tw_served *a, const struct tw_served *b)
 {
 	const struct tw_model_info *x = tw_power_model_info(a->model);
@@ -157,7 +155,7 @@ static bool is_same(const struct tw_served *a, const struct tw_served *b)
 	       strcmp(x->name, y->name) == 0 && strcmp(a->from, b->from) == 0;
 }
 
-/* The models without those of the same labels as one before; they are released. */
+/* Release the models whose labels equal those of an earlier one. */
 static size_t drop_same(struct tw_models *m, struct tw_served **used, size_t count)
 {
 	size_t kept = 0;
@@ -198,7 +196,7 @@ void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_histo
 	struct tw_models_counts counts;
 
 	tw_models_count(m, &counts);
-	write_count(e, &connections, s->connections);
+	write_count(e, &accepted, s->connections);
 	write_count(e, &open_now, open);
 	write_count(e, &denied, s->denied);
 	write_count(e, &crowded_out, s->crowded_out);
@@ -208,7 +206,7 @@ void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_histo
 	tw_expo_family(e, &took);
 	tw_expo_histogram(e, NULL, 0, bounds_s, TW_STATS_BOUNDS, s->took, s->took_s);
 	write_count(e, &series, tw_history_count(h));
-	write_count(e, &forgotten, tw_history_forgotten(h));
+	write_count(e, &dropped, tw_history_dropped(h));
 	write_origins(e, &counts);
 	write_models(e, m);
 }

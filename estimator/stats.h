@@ -3,8 +3,8 @@
 #define TW_ESTIMATOR_STATS_H
 
 /*
- * What the estimator did since its start, and its metrics (docs/tw-estimator.md,
- * "Metrics"). Counted by the one thread that answers. All zero bytes is a start.
+ * Counters of the estimator, and its metrics (docs/tw-estimator.md, "Metrics"). For the
+ * thread that answers requests. All zero bytes is a valid start.
  */
 
 #include <stddef.h>
@@ -17,9 +17,9 @@ struct tw_models;
 #define TW_STATS_BOUNDS 10
 
 enum tw_refusal {
-	TW_REFUSED_MALFORMED, /* it is no request */
-	TW_REFUSED_NO_MODEL,
-	TW_REFUSED_LATE, /* it was not whole in time */
+	TW_REFUSED_MALFORMED, /* invalid JSON, or invalid values */
+	TW_REFUSED_NO_MODEL,  /* no usable model, or its prediction failed */
+	TW_REFUSED_LATE,      /* incomplete at the deadline */
 	TW_REFUSED_COUNT
 };
 
@@ -27,14 +27,15 @@ struct tw_stats {
 	uint64_t connections, denied, crowded_out;
 	uint64_t answers, rows;
 	uint64_t refused[TW_REFUSED_COUNT];
-	/* Time from a request's last byte to its answer's. */
+	/* Histogram of the time from the last byte of a request to that of its answer. */
 	uint64_t took[TW_STATS_BOUNDS + 1];
 	double took_s;
 };
 
+/* Count an answer that took ns. */
 void tw_stats_took(struct tw_stats *s, uint64_t ns);
 
-/* open: connections that there are. */
+/* Write all metrics. open: the number of open connections. */
 void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_history *h,
 		    struct tw_models *m, struct tw_expo *e);
 

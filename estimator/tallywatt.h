@@ -3,7 +3,8 @@
 #define TALLYWATT_H
 
 /*
- * libtallywatt: watts from a power model, in the process that asks.
+ * libtallywatt: estimates the power of a machine or a workload with a power model, in the
+ * calling process.
  *
  *	char why[TALLYWATT_ERROR_SIZE];
  *	double x[] = { 1000, 50 }, watts[TALLYWATT_COMPONENTS_MAX];
@@ -14,13 +15,13 @@
  *		..
  *	tallywatt_close(m);
  *
- * A model predicts the power of each of its components from its features: rates, in the
- * units of docs/wire.md, "Features" (events/s, ms/s). It is immutable: any number of
- * threads may use one. Predicting neither allocates nor takes locks.
+ * A model predicts the power of each of its components from its features, which are rates
+ * in the units of docs/wire.md, "Features" (events/s, ms/s). A model is immutable; any
+ * number of threads may use it. Predicting neither allocates nor takes locks.
  *
- * Nothing here prints, exits, or changes the process' state. The functions, their names
- * and the types of their arguments stay as they are within a version of the shared object
- * (libtallywatt.so.0); what is added gets a new name.
+ * The library does not print, exit or change the state of the process. Names and argument
+ * types of functions do not change within a version of the shared object
+ * (libtallywatt.so.0); additions get new names.
  */
 
 #include <stddef.h>
@@ -36,29 +37,29 @@ extern "C" {
 #define TALLYWATT_API
 #endif
 
-/* Room for every reason that is given. */
+/* Bytes that hold every error text. */
 #define TALLYWATT_ERROR_SIZE 512
-/* No model has more components. */
+/* The most components that a model can have. */
 #define TALLYWATT_COMPONENTS_MAX 8
 
 struct tallywatt_model;
 
-/* "0.1.0". */
+/* The version of the library: "0.1.0". */
 TALLYWATT_API const char *tallywatt_version(void);
 
 /*
- * A model from its zip or from its directory (docs/model-format.md). Files are not
- * trusted. NULL where it cannot be read; the reason, one line, is then in error, if that
- * is not NULL.
+ * Read a model from its zip or its directory (docs/model-format.md). Files are untrusted.
+ * Returns NULL if the model cannot be read, with the reason, one line, in error; error
+ * may be NULL.
  */
 TALLYWATT_API struct tallywatt_model *tallywatt_open(const char *path, char *error,
 						     size_t error_size);
 
 /*
- * The best model of a database (docs/model-db.md, "Choice") for who can measure these
- * features. output: "AbsPower" (a node, idle power included) or "DynPower" (a workload,
- * above idle). source: who measured it, "rapl-sysfs", "acpi", ..; NULL: rapl-sysfs.
- * A model that cannot be read makes room for the next best.
+ * Read the best model of a database (docs/model-db.md, "Choice") that needs only these
+ * features. output: "AbsPower" (a node, with idle power) or "DynPower" (a workload, above
+ * idle). source: the energy source of the training, "rapl-sysfs", "acpi", ..; NULL:
+ * rapl-sysfs. If a model cannot be read, the next best is tried.
  */
 TALLYWATT_API struct tallywatt_model *
 tallywatt_open_best(const char *database, const char *output, const char *source,
@@ -71,20 +72,21 @@ TALLYWATT_API void tallywatt_close(struct tallywatt_model *m); /* NULL is fine *
 TALLYWATT_API const char *tallywatt_name(const struct tallywatt_model *m);
 TALLYWATT_API const char *tallywatt_output(const struct tallywatt_model *m);
 TALLYWATT_API const char *tallywatt_source(const struct tallywatt_model *m);
-/* Logical processors of the machine that it was trained on; 0: unknown. */
+/* Logical processors of the training machine; 0: unknown. */
 TALLYWATT_API unsigned tallywatt_cores(const struct tallywatt_model *m);
 
-/* What a row consists of, in order. NULL beyond the last. */
+/* The features of a row, in order. NULL if i is out of range. */
 TALLYWATT_API size_t tallywatt_feature_count(const struct tallywatt_model *m);
 TALLYWATT_API const char *tallywatt_feature(const struct tallywatt_model *m, size_t i);
 
-/* What it predicts: "package", "core", "uncore", "dram", "platform". NULL beyond. */
+/* Components: "package", "core", "uncore", "dram", "platform". NULL if i is out of range.
+ */
 TALLYWATT_API size_t tallywatt_component_count(const struct tallywatt_model *m);
 TALLYWATT_API const char *tallywatt_component(const struct tallywatt_model *m, size_t i);
 
 /*
- * Errors of a component on rows that the model had not seen, in W (docs/accuracy.md):
- * the mean of |error|, and what 95 % of |error| are below. NaN: not known.
+ * Errors of a component on rows outside the training set, in W (docs/accuracy.md): the
+ * mean and the 95th percentile of |error|. NaN: unknown.
  */
 TALLYWATT_API double tallywatt_mean_error(const struct tallywatt_model *m,
 					  size_t component);
@@ -92,17 +94,18 @@ TALLYWATT_API double tallywatt_error_95(const struct tallywatt_model *m,
 					size_t component);
 
 /*
- * Row r has its feature f at x[r * stride + f]; NaN: not known. Component c of row r, in
- * W and not negative, goes to watts[c * rows + r]: component_count * rows places.
- * stride is feature_count at least. -1 where an argument is none of these.
+ * Predict `rows` rows. Feature f of row r is x[r * stride + f]; NaN: unknown. The power
+ * of component c of row r, in W and never negative, is written to watts[c * rows + r];
+ * watts has component_count * rows elements. stride is at least feature_count. Returns -1
+ * for an invalid argument.
  */
 TALLYWATT_API int tallywatt_predict(const struct tallywatt_model *m, const double *x,
 				    size_t rows, size_t stride, double *watts);
 
 /*
- * The same with what is known that is no number, the same for all rows: names[i] has
- * values[i], "cpu_architecture" has "Sandy Bridge". Models that have weights for such
- * categories use them, others leave them alone.
+ * The same with categories, which hold for all rows: names[i], such as
+ * "cpu_architecture", has the value values[i], such as "Sandy Bridge". Models without
+ * weights of categories ignore them.
  */
 TALLYWATT_API int tallywatt_predict_known(const struct tallywatt_model *m,
 					  const char *const *names,
@@ -111,14 +114,14 @@ TALLYWATT_API int tallywatt_predict_known(const struct tallywatt_model *m,
 					  double *watts);
 
 /*
- * How many rows of a series before a row the model looks at, for better watts. 0: it
- * takes each row by itself, in a series too.
+ * The number of earlier rows of a series that the model uses for a better estimate. 0:
+ * the model predicts each row by itself.
  */
 TALLYWATT_API size_t tallywatt_back(const struct tallywatt_model *m);
 
 /*
- * A series: rows of one machine or workload as time goes by. Not for several threads at
- * once; m must outlive it. NULL without memory.
+ * A series: the rows of one machine or workload over time. For one thread at a time; m
+ * must outlive it. tallywatt_series_new() returns NULL without memory.
  */
 struct tallywatt_series;
 
@@ -127,17 +130,17 @@ tallywatt_series_new(const struct tallywatt_model *m);
 TALLYWATT_API void tallywatt_series_free(struct tallywatt_series *s); /* NULL is fine */
 
 /*
- * Watts of the next row, x[feature_count], at a time in ms: watts[component_count]. Rows
- * that came before at about the step that the model was trained with are looked back at.
- * A row of the same time takes the place of the last one; one from before it begins the
- * series anew. -1 where an argument is NULL.
+ * Predict the next row, x[feature_count], at a time in ms, into watts[component_count].
+ * The model uses the earlier rows whose distance is about the step that it was trained
+ * with. A row of the same time replaces the last one; a row of an earlier time restarts
+ * the series. Returns -1 if an argument is NULL.
  */
 TALLYWATT_API int tallywatt_series_predict(struct tallywatt_series *s, int64_t time_ms,
 					   const double *x, double *watts);
 
 /*
- * How many of the rows have a feature beyond what the model was trained on: there it
- * extrapolates. outside[rows], if not NULL, is 1 for those and 0 for others.
+ * Count the rows for which the model extrapolates: a feature is outside its training
+ * range. outside[rows], if not NULL, is set to 1 for those rows and to 0 for the others.
  */
 TALLYWATT_API size_t tallywatt_extrapolated(const struct tallywatt_model *m,
 					    const double *x, size_t rows, size_t stride,

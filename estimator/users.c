@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* A number is taken as it is: it needs no entry, and no look into files. */
+/* A number needs no entry in passwd or group. */
 static bool is_number(const char *text, uint32_t *out)
 {
 	struct tw_err err = { 0 };
@@ -100,7 +100,8 @@ int tw_users_check_peer(const struct tw_users *u, int fd, struct tw_err *err)
 	socklen_t len = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return tw_fail_errno(err, errno, "who connects");
+		return tw_fail_errno(err, errno,
+				     "cannot read the credentials of the client");
 	for (size_t i = 0; i < u->count; i++)
 		if (u->id[i] == peer.uid)
 			return 0;

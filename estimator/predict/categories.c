@@ -77,7 +77,7 @@ int tw_category_weights_read(const json_t *obj, const char *where, const char *k
 	return 0;
 }
 
-/* The value of a name, or NULL. */
+/* The value of a category, or NULL. */
 static const char *value_of(const struct tw_categories *given, const char *name)
 {
 	for (size_t i = 0; i < given->count; i++)

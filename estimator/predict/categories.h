@@ -3,13 +3,12 @@
 #define TW_ESTIMATOR_CATEGORIES_H
 
 /*
- * Weights of categories, the part of linear models that is about what is no number
- * (docs/wire.md, "Weights"):
+ * Weights of categories in linear models (docs/wire.md, "Weights"). A category is a
+ * feature whose value is a text:
  *
  *	"Categorical_Variables": {"cpu_architecture": {"Sandy Bridge": {"weight": w}}}
  *
- * A variable adds the weight of the value that it has; nothing where it has another, or
- * none.
+ * A category adds the weight of its value. An unlisted or unknown value adds nothing.
  */
 
 #include <jansson.h>
@@ -17,10 +16,10 @@
 
 struct tw_err;
 
-/* Values of all variables together. */
+/* Values of all categories of a model together. */
 #define TW_CATEGORY_WEIGHTS_MAX 4096
 
-/* What rows have in common that is no number: value i is of name i. */
+/* Categories of a request; names[i] has values[i] in all rows. */
 struct tw_categories {
 	const char *const *names, *const *values;
 	size_t count;
@@ -28,20 +27,20 @@ struct tw_categories {
 
 struct tw_category_weight;
 
-/* All zero bytes is none. */
+/* All zero bytes is an empty list. */
 struct tw_category_weights {
 	struct tw_category_weight *at;
 	size_t count;
 };
 
 /*
- * obj[key], which may be absent or null. *out must be all zero; it is yours, on failure
- * too: tw_category_weights_release().
+ * Read obj[key], which may be absent or null. *out must be all zero; release it, on
+ * failure too.
  */
 int tw_category_weights_read(const json_t *obj, const char *where, const char *key,
 			     struct tw_category_weights *out, struct tw_err *err);
 
-/* The sum over the variables. given NULL: nothing is known. */
+/* The sum of the weights of the given categories. NULL: none are known. */
 double tw_category_weights_sum(const struct tw_category_weights *w,
 			       const struct tw_categories *given);
 

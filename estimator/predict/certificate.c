@@ -12,27 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places on a ray. Near rest they are close together: there trees have their steps. */
+/* Factors of a ray. They are denser near 0, where trees have most of their steps. */
 static const double places[] = { 0,       1.0 / 256, 1.0 / 64, 1.0 / 32, 1.0 / 16,
 				 1.0 / 8, 3.0 / 16,  1.0 / 4,  5.0 / 16, 3.0 / 8,
 				 1.0 / 2, 5.0 / 8,   3.0 / 4,  7.0 / 8,  1 };
 #define PLACES TW_COUNT(places)
 
-/* Shares of a machine, and where they are among the places. */
+/* A machine cut into k parts; place is the index of 1 / k in places. */
 static const struct share {
 	double k;
 	size_t place;
 } shares[] = { { 2, 10 }, { 8, 5 }, { 32, 3 } };
 
 #define FALL_MAX 0.01
-#define RISE_MIN 1e-6 /* of the power at the end */
+#define RISE_MIN 1e-6 /* share of the power at the end of the ray */
 #define SUM_ERROR_MAX 0.02
 #define ZERO_W 1e-3
 
-/* Cores of a machine that does not say. */
+/* Cores of a machine whose specification has none. */
 #define CORES 16
 
-/* A busy core, for models without ranges: the unit is that of lib/field/feature.h. */
+/* Features of a busy core, in the units of lib/field/feature.h. */
 static const struct busy {
 	const char *feature;
 	double value;
@@ -47,10 +47,10 @@ static const struct busy {
 struct judging {
 	const struct tw_power_model *p;
 	size_t cols;
-	double *corner; /* the most of each feature */
+	double *corner; /* the maximum of each feature */
 	double *row;    /* ends of rays: rows * cols */
 	size_t rows;
-	uint32_t place[TW_MODEL_FEATURES_MAX]; /* columns of the part that is judged */
+	uint32_t place[TW_MODEL_FEATURES_MAX]; /* columns of the tested part */
 };
 
 static bool is_main(enum tw_component c)
@@ -68,7 +68,7 @@ static double of_busy_machine(const struct tw_model_info *info, const char *feat
 	return 0;
 }
 
-/* The largest value that any part was trained on. */
+/* The maximum of a feature in the training ranges of all parts. */
 static double most_of(const struct tw_power_model *p, const char *feature)
 {
 	double most = NAN;
@@ -110,7 +110,7 @@ static int make_rows(struct judging *j, const double *given, size_t count,
 	return 0;
 }
 
-/* x * t, but for what is no work. */
+/* Multiply the features that count work by t. */
 static void scale_row(const struct judging *j, const double *x, double t, double *out)
 {
 	const struct tw_strs *features = &tw_power_model_info(j->p)->features;
@@ -129,7 +129,7 @@ static void predict(const struct judging *j, size_t part, const double *x, size_
 	tw_power_model_predict(j->p, part, &in, watts);
 }
 
-/* Power at the places of the ray to row r. */
+/* Predict the ray to row r. */
 static void predict_ray(const struct judging *j, size_t part, size_t r, double *watts)
 {
 	double x[PLACES * TW_MODEL_FEATURES_MAX];
@@ -169,8 +169,8 @@ static void judge_ray(const double *watts, bool main, bool must_rise,
 }
 
 /*
- * Half of one row and half of another, alone and together. What is no work is that of
- * the first row in all three: it cannot be added.
+ * Compare the power of half of row a plus half of row b with the sum of their powers.
+ * Features that are no work keep the values of row a, because they cannot be added.
  */
 static void judge_sum(const struct judging *j, size_t part, size_t a, size_t b,
 		      struct tw_certificate *c)

@@ -23,7 +23,7 @@ void tw_derived_name(const struct tw_derived *d, const char *const *features,
 		snprintf(out + at, TW_DERIVED_NAME - at, "@%u", d->from);
 }
 
-/* list[i], from 0 to max. */
+/* Read list[i], an integer from 0 to max. */
 static int read_place(const json_t *list, size_t i, const char *where, json_int_t max,
 		      uint32_t *out, struct tw_err *err)
 {

@@ -3,8 +3,8 @@
 #define TW_ESTIMATOR_LISTS_H
 
 /*
- * Lists of numbers in components' files, read strictly, and rows scaled by them: what
- * several predictors share.
+ * Helpers of several predictors: strict readers of lists of numbers in a component's
+ * file, and scaling of rows.
  */
 
 #include <jansson.h>
@@ -13,15 +13,15 @@
 struct tw_err;
 struct tw_rows;
 
-/* obj[key]: a list of exactly count finite numbers. Errors name where.key[i]. */
+/* Read obj[key], a list of exactly count finite numbers. Errors name where.key[i]. */
 int tw_list_read(const json_t *obj, const char *where, const char *key, size_t count,
 		 double *out, struct tw_err *err);
 
-/* As above, and none is below 0: an element of 0 becomes an inverse of 0. */
+/* Read a list of scales, none below 0, as inverses. The inverse of 0 is 0. */
 int tw_list_read_inverse_scales(const json_t *obj, const char *where, const char *key,
 				size_t count, double *out, struct tw_err *err);
 
-/* z[count]: row r times the inverse scales; 0 where a feature is absent or NaN. */
+/* Scale row r into z[count]. An absent or NaN feature is 0. */
 void tw_rows_scale(const struct tw_rows *in, size_t r, const double *inverse,
 		   size_t count, double *z);
 

@@ -37,7 +37,7 @@ int tw_points_read(const json_t *obj, const char *where, size_t cols,
 	const json_t *list;
 
 	if (cols == 0 || cols > TW_POINTS_FEATURES_MAX)
-		return tw_fail(err, TW_INVALID, "%zu features, 1 to %d can be", cols,
+		return tw_fail(err, TW_INVALID, "%zu features, expected 1 to %d", cols,
 			       TW_POINTS_FEATURES_MAX);
 	if (tw_json_array(obj, where, "points", false, &list, err) < 0)
 		return -1;

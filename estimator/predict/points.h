@@ -3,8 +3,8 @@
 #define TW_ESTIMATOR_POINTS_H
 
 /*
- * Points in the space of the scaled features, each with a value: what models consist of
- * that compare a row with rows they were trained on.
+ * Points in the space of scaled features, each with a value. Models that compare a row
+ * with training rows (knn, svr) consist of them.
  *
  *	"scale": [s_0, ..], "points": [[z_0, ..], ..], "values": [v_0, ..]
  */
@@ -19,16 +19,16 @@ struct tw_err;
 
 struct tw_points {
 	size_t count, cols;
-	double *inverse; /* cols: 1 / scale; 0 where that is 0 */
+	double *inverse; /* cols: 1 / scale, or 0 if scale is 0 */
 	double *z;       /* count * cols, row by row */
 	double *value;   /* count */
 };
 
-/* *out must be all zero; it is yours, on failure too: tw_points_release(). */
+/* *out must be all zero; release it, on failure too. */
 int tw_points_read(const json_t *obj, const char *where, size_t cols,
 		   struct tw_points *out, struct tw_err *err);
 
-/* Squared distance of a scaled row to a point: a number or infinity, never NaN. */
+/* Squared Euclidean distance of a scaled row to a point; may be infinite, never NaN. */
 double tw_points_distance(const struct tw_points *p, size_t point, const double *z);
 
 void tw_points_release(struct tw_points *p);

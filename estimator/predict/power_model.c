@@ -15,9 +15,9 @@
 
 struct tw_power_model {
 	struct tw_model model;
-	bool borrowed; /* the model is another's */
+	bool borrowed; /* the caller owns what model points to */
 	const struct tw_predictor *predictor;
-	void *state[TW_COMPONENT_COUNT]; /* of each of the model's parts */
+	void *state[TW_COMPONENT_COUNT]; /* of each part */
 };
 
 static int load_part(struct tw_power_model *p, size_t i, struct tw_err *err)
@@ -29,7 +29,7 @@ static int load_part(struct tw_power_model *p, size_t i, struct tw_err *err)
 		return tw_err_wrap(err, "%s", tw_component_name(part->component));
 	if (p->borrowed)
 		return 0;
-	/* Only the predictor's form is needed from here on. */
+	/* The predictor's state replaces the text. */
 	free(part->text);
 	part->text = NULL;
 	part->len = 0;
@@ -166,7 +166,7 @@ enum tw_component tw_power_model_component(const struct tw_power_model *p, size_
 	return p->model.part[part].component;
 }
 
-/* Names mostly come in the model's order. -1: it is not there. */
+/* Try the model's own order first, in which most names come. -1: not found. */
 static ptrdiff_t column_of(const struct tw_strs *names, const char *feature, size_t guess)
 {
 	if (guess < names->count && strcmp(names->at[guess], feature) == 0)
@@ -249,7 +249,7 @@ void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
 		for (size_t r = 0; r < in->rows; r++) {
 			const double v = in->x[r * in->stride + column];
 
-			/* Not so for NaN. */
+			/* Both comparisons are false for NaN. */
 			outside[r] |= v < m->feature_min[f] || v > m->feature_max[f];
 		}
 	}

@@ -3,8 +3,8 @@
 #define TW_ESTIMATOR_POWER_MODEL_H
 
 /*
- * A model ready to predict: every component of it loaded into its predictor.
- * Immutable; may be used from several threads.
+ * A model whose components are loaded into its predictor. Immutable; may be used from
+ * several threads. A part is a component of the model, counted from 0.
  */
 
 #include "estimator/predict/predictor.h"
@@ -13,11 +13,11 @@
 
 struct tw_power_model;
 
-/* Takes the value (m is all zero afterwards, even on failure). *out is yours. */
+/* m is taken: all zero afterwards, even on failure. *out is yours. */
 int tw_power_model_new(struct tw_model *m, struct tw_power_model **out,
 		       struct tw_err *err);
 
-/* Without taking it: m and all that it owns must outlive *out. */
+/* m is borrowed and must outlive *out. */
 int tw_power_model_borrow(const struct tw_model *m, struct tw_power_model **out,
 			  struct tw_err *err);
 
@@ -27,49 +27,48 @@ int tw_power_model_load(const char *path, struct tw_power_model **out,
 
 void tw_power_model_free(struct tw_power_model *p); /* NULL is fine */
 
-/* What the model says of itself. Lives as long as the model. */
+/* The metadata of the model. Lives as long as the model. */
 const struct tw_model_info *tw_power_model_info(const struct tw_power_model *p);
 
-/* Its components, in the order of the model. */
+/* The number of components, and a component in the order of the model. */
 size_t tw_power_model_parts(const struct tw_power_model *p);
 enum tw_component tw_power_model_component(const struct tw_power_model *p, size_t part);
 
 /*
- * Where the features of a part are among names: place[] for struct tw_rows, which
- * has info->features.count places at least. Fails with TW_NOTFOUND naming the first that
- * is missing.
+ * Find the features of a part among names. Sets place[], with room for at least
+ * info->features.count entries, for struct tw_rows. TW_NOTFOUND names a missing feature.
  */
 int tw_power_model_bind(const struct tw_power_model *p, size_t part,
 			const struct tw_strs *names, uint32_t *place, struct tw_err *err);
 
-/* Watts of one part for each row. Negative predictions are 0. */
+/* Predict the watts of a part for each row. A negative prediction becomes 0. */
 void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			    const struct tw_rows *in, double *watts);
 
-/* How many rows of a series before a row the model looks at: 0, it takes rows alone. */
+/* The number of earlier rows of a series that the model uses; 0: none. */
 size_t tw_power_model_back(const struct tw_power_model *p);
 
-/* About how long a row takes, all parts. */
+/* Estimated time to predict all parts of a row, in ns. */
 uint64_t tw_power_model_row_ns(const struct tw_power_model *p);
 
 /*
- * A figure of a part's validation: "mae", "p95", .. (docs/accuracy.md). NaN where the
- * metadata has none.
+ * An error figure of a part: "mae", "p95", .. (docs/accuracy.md). NaN if the metadata has
+ * none.
  */
 double tw_power_model_figure(const struct tw_power_model *p, size_t part,
 			     const char *name);
 
 /*
- * Set outside[r] to 1 for each row with a feature below or above all that the part was
- * trained on; others stay as they are. What is missing is not outside, nor is anything
- * where the model does not say.
+ * Set outside[r] to 1 for each row with a feature outside its training range; leave the
+ * other entries unchanged. A missing feature is inside, and so is every feature if the
+ * model has no training ranges.
  */
 void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
 				 const struct tw_rows *in, unsigned char *outside);
 
 /*
- * A feature of a part, from 0; NULL behind the last. *min and *max are the least and the
- * most of it that the part was trained on; NaN where the model does not say.
+ * The name of feature i of a part; NULL if i is out of range. *min and *max are the ends
+ * of its training range; NaN if the model has none.
  */
 const char *tw_power_model_range(const struct tw_power_model *p, size_t part, size_t i,
 				 double *min, double *max);

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 /*
- * A curve of one of the component's features: model-db/curve.h has the formulas and
- * reads the file. The other features count nothing.
+ * A curve of one feature. model-db/curve.h has the formulas and reads the file. The other
+ * features are ignored.
  */
 struct curvefit {
 	struct tw_curve curve;
-	size_t feature; /* place among the component's */
+	size_t feature; /* index among the component's features */
 };
 
 static int load(const char *text, size_t len, const struct tw_strs *features,

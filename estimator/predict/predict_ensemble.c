@@ -12,13 +12,13 @@
 #include <string.h>
 
 /*
- * A weighted sum of other models, over columns derived from the features:
+ * A weighted sum of models over columns that are derived from the features:
  *
  *	watts = bias + sum over members of weight * member(columns)
  *
- * within [floor, ceiling]. There are two forms in one file: `alone` takes a row by
- * itself; `series` (may be absent) takes rows of a series that have a row of it before
- * them, and may look back.
+ * clamped to [floor, ceiling]. A file has two forms. `alone` predicts a row by itself.
+ * `series`, which is optional, predicts a row that has an earlier row in its series, and
+ * may use earlier rows.
  *
  *	{"ensemble": {"floor": a, "ceiling": b, "step_ms": t, "alone": F, "series": F}}
  *	F: {"bias": b, "columns": [[feature, from, to], ..], "members": [M, ..]}
@@ -32,7 +32,7 @@ struct member {
 	const struct tw_predictor *predictor;
 	void *state;
 	double weight;
-	uint32_t *place; /* its features, among the form's columns */
+	uint32_t *place; /* columns of the form that are its features */
 };
 
 struct form {
@@ -41,11 +41,11 @@ struct form {
 	struct member *member;
 	size_t members;
 	double bias;
-	size_t back; /* the farthest row that a column looks at */
+	size_t back; /* the most rows that a column looks back */
 };
 
 struct ensemble {
-	struct form alone, series; /* series without members: there is none */
+	struct form alone, series; /* a series without members is absent */
 	double floor, ceiling, step_ms;
 };
 
@@ -73,7 +73,7 @@ static void free_state(void *state)
 
 /* ---- reading ---- */
 
-/* m->place, and the names that the member knows its columns by. */
+/* Read m->place; add the names of these columns, as the member's features. */
 static int read_places(const json_t *obj, const char *where, const struct form *f,
 		       const struct tw_strs *features, struct member *m,
 		       struct tw_strs *names, struct tw_err *err)
@@ -108,7 +108,7 @@ static int read_places(const json_t *obj, const char *where, const struct form *
 	return 0;
 }
 
-/* Any predictor but this one: nothing is nested in itself. */
+/* Reject an ensemble in an ensemble. */
 static int read_predictor(const json_t *obj, const char *where, struct member *m,
 			  struct tw_err *err)
 {
@@ -118,8 +118,8 @@ static int read_predictor(const json_t *obj, const char *where, struct member *m
 		return -1;
 	m->predictor = tw_predictor_find(name);
 	if (m->predictor == NULL || m->predictor == &tw_predictor_ensemble)
-		return tw_fail(err, TW_UNSUPPORTED, "%s.predictor: no '%.64s' in it",
-			       where, name);
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "%s.predictor: '%.64s' is not supported", where, name);
 	return 0;
 }
 
@@ -258,7 +258,7 @@ out:
 
 /* ---- predicting ---- */
 
-/* Up to BLOCK rows, all of one form. */
+/* Predict up to BLOCK rows of one form. */
 static void predict_block(const struct form *f, const struct tw_rows *in, size_t first,
 			  size_t rows, const size_t *history, double *watts)
 {
@@ -283,6 +283,7 @@ static void predict_block(const struct form *f, const struct tw_rows *in, size_t
 	}
 }
 
+/* The form that predicts row r; *history is its number of earlier rows. */
 static const struct form *form_of(const struct ensemble *e, const struct tw_rows *in,
 				  size_t r, size_t *history)
 {

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 /*
- * The mean power of the nearest training rows, by Euclid's distance of scaled features;
- * of equal distances the first row is nearer.
+ * k nearest neighbours: the mean power of the training rows with the smallest Euclidean
+ * distance of scaled features. Of rows at the same distance the first is taken.
  *
  *	{"knn": {"neighbors": k, "scale": [..], "points": [[..], ..], "values": [..]}}
  *
- * A scaled feature is 0 where the scale is 0 or the feature is absent or NaN.
+ * A scaled feature is 0 if its scale is 0 or the feature is absent or NaN.
  */
 #define ROOT "knn"
 #define NEIGHBOURS_MAX 64
@@ -81,7 +81,7 @@ out:
 	return rc;
 }
 
-/* Keep the list sorted, the farthest last. */
+/* Insert a neighbour into the list, which is sorted by distance. */
 static void insert(struct neighbour *list, size_t count, struct neighbour n)
 {
 	size_t i = count - 1;
@@ -122,7 +122,7 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 	}
 }
 
-/* A nanosecond a feature of each point. */
+/* About 1 ns for each feature of each point. */
 static uint64_t row_ns(const void *state)
 {
 	const struct knn *k = state;

@@ -10,16 +10,17 @@
 #include <stdlib.h>
 
 /*
- * Linear model, in the form in which Kepler takes weights (docs/wire.md):
+ * A linear model, in the format of weights that Kepler reads (docs/wire.md):
  *
  *	watts = bias + sum of categories + sum_j weight_j * x_j / scale_j
  *
- * where a term is 0 if its scale is 0 or its feature is absent or NaN.
+ * A term is 0 if its scale is 0 or its feature is absent or NaN.
  *
  *	{"All_Weights": {"Bias_Weight": b, "Categorical_Variables": {..},
  *	                 "Numerical_Variables": {"<feature>": {"scale": s, "weight": w}}}}
  *
- * Exactly the model's features must be there; categories: estimator/predict/categories.h.
+ * Numerical_Variables has exactly the model's features. For Categorical_Variables see
+ * estimator/predict/categories.h.
  */
 struct linear {
 	double bias;

@@ -16,15 +16,15 @@
  *	{"polynomial": {"bias": b, "scale": [s_0, ..], "linear": [l_0, ..],
  *	                "quadratic": [q_00, q_01, .., q_11, q_12, ..]}}
  *
- * z_j is 0 where the scale is 0 or the feature is absent or NaN.
+ * z_j is 0 if the scale is 0 or the feature is absent or NaN.
  */
 #define FEATURES_MAX 256
 
 struct polynomial {
 	double bias;
 	size_t count;
-	double *linear, *quadratic; /* in the room behind inverse */
-	double inverse[];           /* 1 / scale; 0 where that is 0 */
+	double *linear, *quadratic; /* point behind inverse, in the same allocation */
+	double inverse[];           /* 1 / scale, or 0 if scale is 0 */
 };
 
 #define ROOT "polynomial"

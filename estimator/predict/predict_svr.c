@@ -17,7 +17,7 @@
  *	{"svr": {"bias": b, "gamma": g, "scale": [..], "points": [[..], ..],
  *	         "values": [v_0, ..]}}
  *
- * A scaled feature z_j is 0 where the scale is 0 or the feature is absent or NaN.
+ * A scaled feature z_j is 0 if the scale is 0 or the feature is absent or NaN.
  */
 #define ROOT "svr"
 
@@ -89,7 +89,7 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 	}
 }
 
-/* A nanosecond a feature of each point, ten an exponential. */
+/* About 1 ns for each feature of each point, and 10 ns for an exponential. */
 static uint64_t row_ns(const void *state)
 {
 	const struct svr *s = state;

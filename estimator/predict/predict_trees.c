@@ -11,13 +11,14 @@
 #include <stdlib.h>
 
 /*
- * The sum of regression trees; the mean of trees has leaves divided by their number.
+ * A sum of regression trees. For a mean of trees, the trainer divides the leaves by the
+ * number of trees.
  *
  *	{"trees": {"base": b, "forest": [{"split": [..], "value": [..]}, ..]}}
  *
- * A tree's nodes are in preorder: a node, all of its left side, all of its right side.
- * split is the place of a feature, or -1 for a leaf; value is the threshold (a row goes
- * left where it is below), or the leaf's watts.
+ * The nodes of a tree are in preorder: a node, its left subtree, its right subtree. split
+ * is the index of a feature, or -1 for a leaf. value is the threshold (a row goes left if
+ * its feature is below), or the watts of a leaf.
  */
 #define ROOT "trees"
 
@@ -26,9 +27,9 @@ struct trees {
 	size_t features;
 };
 
-/* A tree's arrays, and the splits on the way down that wait for their right side. */
+/* The arrays of a tree, and a stack of the splits whose right child is not read yet. */
 struct nodes {
-	int32_t *left, *right, *feature, *missing_left, *waiting;
+	int32_t *left, *right, *feature, *missing_left, *open;
 	float *value;
 };
 
@@ -48,7 +49,7 @@ static void nodes_release(struct nodes *n)
 	free(n->right);
 	free(n->feature);
 	free(n->missing_left);
-	free(n->waiting);
+	free(n->open);
 	free(n->value);
 }
 
@@ -58,10 +59,10 @@ static int nodes_init(struct nodes *n, size_t count, struct tw_err *err)
 	n->right = calloc(count, sizeof(*n->right));
 	n->feature = calloc(count, sizeof(*n->feature));
 	n->missing_left = calloc(count, sizeof(*n->missing_left));
-	n->waiting = calloc(count, sizeof(*n->waiting));
+	n->open = calloc(count, sizeof(*n->open));
 	n->value = calloc(count, sizeof(*n->value));
 	if (n->left == NULL || n->right == NULL || n->feature == NULL ||
-	    n->missing_left == NULL || n->waiting == NULL || n->value == NULL)
+	    n->missing_left == NULL || n->open == NULL || n->value == NULL)
 		return tw_fail(err, TW_NOMEM, "tree of %zu nodes", count);
 	return 0;
 }
@@ -74,7 +75,7 @@ static int read_node(const json_t *split, const json_t *value, const char *where
 	if (!json_is_integer(s) || json_integer_value(s) < -1 ||
 	    json_integer_value(s) >= TW_TREE_FEATURES_MAX)
 		return tw_fail(err, TW_INVALID,
-			       "%s.split[%zu]: expected -1 or the place of a feature",
+			       "%s.split[%zu]: expected -1 or the index of a feature",
 			       where, i);
 	if (!json_is_number(v) || !(fabs(json_number_value(v)) <= FLT_MAX))
 		return tw_fail(err, TW_INVALID,
@@ -86,28 +87,30 @@ static int read_node(const json_t *split, const json_t *value, const char *where
 	return 0;
 }
 
-/* A node is its parent's left child, or closes the last split that lacks a right one. */
+/* A node behind a split is its left child; a node behind a leaf is the right child of the
+ * last split on the stack. */
 static int read_nodes(const json_t *split, const json_t *value, const char *where,
 		      struct nodes *n, struct tw_err *err)
 {
 	const size_t count = json_array_size(split);
-	size_t waiting = 0;
+	size_t depth = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (read_node(split, value, where, i, n, err) < 0)
 			return -1;
 		if (i > 0 && n->feature[i - 1] != -1) {
 			n->left[i - 1] = (int32_t)i;
-			n->waiting[waiting++] = (int32_t)i - 1;
+			n->open[depth++] = (int32_t)i - 1;
 		} else if (i > 0) {
-			if (waiting == 0)
-				return tw_fail(err, TW_INVALID,
-					       "%s: node %zu is behind the tree's end",
-					       where, i);
-			n->right[n->waiting[--waiting]] = (int32_t)i;
+			if (depth == 0)
+				return tw_fail(
+					err, TW_INVALID,
+					"%s: node %zu is behind the end of the tree",
+					where, i);
+			n->right[n->open[--depth]] = (int32_t)i;
 		}
 	}
-	if (waiting > 0 || n->feature[count - 1] != -1)
+	if (depth > 0 || n->feature[count - 1] != -1)
 		return tw_fail(err, TW_INVALID, "%s: the tree lacks nodes", where);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /*
- * Boosted trees from XGBoost's own JSON.
+ * Boosted trees in XGBoost's JSON.
  *
  *	watts = base_score + sum over trees of the leaf that the row falls into
  *
@@ -18,8 +18,8 @@
 struct xgboost {
 	struct tw_trees trees;
 	size_t features;
-	bool level;   /* no tree has a split, as for a component that was always 0 .. */
-	double watts; /* .. so that this is every row's sum */
+	bool constant; /* no tree has a split, as for a component that was always 0 */
+	double watts;  /* of every row, if constant */
 };
 
 static void free_state(void *state)
@@ -32,7 +32,8 @@ static void free_state(void *state)
 	free(x);
 }
 
-static void settle_level(struct xgboost *x)
+/* Replace trees without splits by their sum. */
+static void find_constant(struct xgboost *x)
 {
 	static const double zeros[TW_TREE_FEATURES_MAX];
 	const struct tw_rows row = { .x = zeros, .rows = 1, .stride = x->features };
@@ -41,7 +42,7 @@ static void settle_level(struct xgboost *x)
 		return;
 	tw_trees_predict(&x->trees, x->features, &row, &x->watts);
 	tw_trees_release(&x->trees);
-	x->level = true;
+	x->constant = true;
 }
 
 static int load(const char *text, size_t len, const struct tw_strs *features,
@@ -60,7 +61,7 @@ static int load(const char *text, size_t len, const struct tw_strs *features,
 		free_state(x);
 		return -1;
 	}
-	settle_level(x);
+	find_constant(x);
 	*state = x;
 	return 0;
 }
@@ -69,7 +70,7 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 {
 	const struct xgboost *x = state;
 
-	if (!x->level) {
+	if (!x->constant) {
 		tw_trees_predict(&x->trees, x->features, in, watts);
 		return;
 	}

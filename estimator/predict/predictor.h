@@ -3,14 +3,14 @@
 #define TW_ESTIMATOR_PREDICTOR_H
 
 /*
- * Predictors: each evaluates one kind of model, component by component.
+ * Predictors. Each evaluates one kind of model, component by component.
  *
- * A model names its predictor (metadata's model_class). To add one, write
- * estimator/predict_<name>.c with a `const struct tw_predictor`, name it in
- * estimator/predict/registry.c and describe it in docs/model-format.md.
+ * A model names its predictor in its metadata (model_class). To add a predictor, write
+ * estimator/predict/predict_<name>.c with a `const struct tw_predictor`, list it in
+ * estimator/predict/registry.c and describe its file in docs/model-format.md.
  *
- * State is immutable after load and may be used from several threads. Predicting
- * does not allocate and cannot fail.
+ * A state is immutable after load and may be used from several threads. Predicting does
+ * not allocate and cannot fail.
  */
 
 #include <stddef.h>
@@ -27,11 +27,11 @@ struct tw_rows {
 	size_t stride;
 	/* Column of each of the model's features; UINT32_MAX: absent. NULL: 0, 1, 2.. */
 	const uint32_t *place;
-	/* Of each row, rising: a series. NULL: each row stands alone. */
+	/* Rising times of the rows of a series. NULL: rows are independent. */
 	const int64_t *time_ms;
-	/* Rows of the series before x and time_ms, to look back at. */
+	/* Number of earlier rows, which lie before x and time_ms in memory. */
 	size_t before;
-	/* What is no number, the same for all rows; NULL: nothing is known. */
+	/* Categories, which hold for all rows; NULL: none are known. */
 	const struct tw_categories *categories;
 };
 
@@ -39,16 +39,16 @@ struct tw_predictor {
 	const char *name; /* stable: stored in model files */
 	const char *summary;
 
-	/* text is a component's file: untrusted. features are its inputs, in order. */
+	/* text is a component's file, untrusted; features are its inputs, in order. */
 	int (*load)(const char *text, size_t len, const struct tw_strs *features,
 		    void **state, struct tw_err *err);
-	/* watts[rows]. An absent or NaN feature is what the kind makes of it. */
+	/* Set watts[rows]. Each predictor defines the effect of absent and NaN features.
+	 */
 	void (*predict)(const void *state, const struct tw_rows *in, double *watts);
 	void (*free)(void *state); /* NULL is fine */
-	/* How many rows of a series before a row it looks at. NULL: none. */
+	/* The number of earlier rows of a series that a prediction uses. NULL: 0. */
 	size_t (*back)(const void *state);
-	/* About how long a row takes, so that others' turns come. NULL: next to nothing.
-	 */
+	/* Estimated time of a row in ns, for fair turns. NULL: negligible. */
 	uint64_t (*row_ns)(const void *state);
 };
 
@@ -61,7 +61,7 @@ static inline uint64_t tw_predictor_row_ns(const struct tw_predictor *p,
 size_t tw_predictor_count(void);
 const struct tw_predictor *tw_predictor_at(size_t i);
 
-/* NULL if there is no predictor of that name. */
+/* NULL: there is no predictor of that name. */
 const struct tw_predictor *tw_predictor_find(const char *name);
 
 #endif /* TW_ESTIMATOR_PREDICTOR_H */

@@ -3,8 +3,8 @@
 #define TW_ESTIMATOR_SERIES_H
 
 /*
- * The last rows of a series, for models that look back: as many as such a model looks at,
- * and the newest.
+ * The last rows of a series, for models that look back: the newest row, and as many
+ * earlier rows as the model uses.
  */
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 struct tw_err;
 struct tw_rows;
 
-/* All zero bytes is empty, and without room. */
+/* All zero bytes is an empty series without room. */
 struct tw_recent_rows {
 	size_t cols;
 	size_t room, rows; /* oldest first */
@@ -21,17 +21,17 @@ struct tw_recent_rows {
 	int64_t *time_ms;
 };
 
-/* Room for `back` rows and the newest. After a failure s is as it was. */
+/* Make room for `back` rows and the newest. A failure leaves s unchanged. */
 int tw_recent_rows_reserve(struct tw_recent_rows *s, size_t cols, size_t back,
 			   struct tw_err *err);
 
 /*
- * The newest row. One of the same time takes the place of the last; one from before it
- * begins the series anew: a clock was set back.
+ * Add the newest row. A row of the same time replaces the last one. A row of an earlier
+ * time restarts the series: the clock was set back.
  */
 void tw_recent_rows_add(struct tw_recent_rows *s, int64_t time_ms, const double *row);
 
-/* The newest row with those before it, in out but for place and categories. */
+/* Set all of out except place and categories: the newest row and those before it. */
 void tw_recent_rows_newest(const struct tw_recent_rows *s, struct tw_rows *out);
 
 void tw_recent_rows_release(struct tw_recent_rows *s);

@@ -17,10 +17,10 @@
  */
 
 _Static_assert(TW_TREE_NODES_MAX < UINT32_MAX >> TW_TREE_SLOT_BITS,
-	       "a place must fit into the link");
-_Static_assert(TW_TREE_SLOTS <= 1 << TW_TREE_SLOT_BITS, "a slot must fit into the link");
+	       "the place of a child must fit into a node");
+_Static_assert(TW_TREE_SLOTS <= 1 << TW_TREE_SLOT_BITS, "a slot must fit into a node");
 
-/* What a walk over a tree needs beside the arrays. */
+/* State of a breadth-first walk over the arrays of a tree. */
 struct walk {
 	uint32_t *order; /* node of the arrays, by its new place in the tree */
 	uint32_t *child; /* new place of a split's left child, by new place */
@@ -61,7 +61,7 @@ static int visit(const struct tw_tree_arrays *a, size_t features, struct walk *w
 	return check_child(a, w, node, a->right[node], err);
 }
 
-/* Level by level, so that siblings come to lie side by side. */
+/* Walk level by level, so that siblings get adjacent places. */
 static int walk_tree(const struct tw_tree_arrays *a, size_t features, struct walk *w,
 		     struct tw_err *err)
 {
@@ -126,8 +126,9 @@ static uint64_t make_node(uint32_t right, size_t slot, float split)
 }
 
 /*
- * A leaf is a split that every row passes to the left, and its left child is itself:
- * values are clamped below infinity, and what is missing goes left.
+ * Append the nodes of the walk. A leaf is a split whose left child is the leaf itself.
+ * All rows go left there, because values are clamped below infinity and a missing feature
+ * goes left.
  */
 static void append(struct tw_trees *t, const struct tw_tree_arrays *a,
 		   const struct walk *w)
@@ -185,15 +186,16 @@ out:
 /* ---- predicting ---- */
 
 /*
- * Rows, or trees, that go down side by side: their loads overlap. Loops over them are
- * unrolled (GCC does not by itself at -O2), so that places stay in registers.
+ * Rows, or trees, that descend together, so that their memory accesses overlap. Loops
+ * over lanes are unrolled by pragma, so that places stay in registers; GCC does not
+ * unroll them at -O2.
  */
 #define LANES 16
 #define FEW 4
 
 #define SLOT_MASK ((UINT64_C(1) << TW_TREE_SLOT_BITS) - 1)
 
-/* Rows that are taken together; their keys lie slot by slot. */
+/* Rows that descend together. */
 struct block {
 	uint64_t key[TW_TREE_SLOTS * LANES]; /* slot s of row r: key[s * LANES + r] */
 	float sum[LANES];
@@ -206,9 +208,9 @@ static inline uint64_t row_key(uint32_t key)
 }
 
 /*
- * Keys of a feature's two slots, `stride` apart. As XGBoost sees a value: a float.
- * Infinity, which a large double becomes, is on the same side of every finite split as
- * the largest float, and only that passes a leaf.
+ * Set the keys of a feature's two slots, which are `stride` apart. A value is rounded to
+ * a float, as in XGBoost. FLT_MAX replaces infinity: both are on the same side of every
+ * finite split, but only FLT_MAX stays in a leaf.
  */
 static inline void put_keys(uint64_t *key, size_t stride, const struct tw_rows *in,
 			    size_t feature, size_t row)
@@ -239,7 +241,7 @@ static void load_block(struct block *b, const struct tw_rows *in, size_t feature
 	}
 }
 
-/* Keys of a row are `stride` apart. */
+/* The child of a node that a row goes to. The keys of a row are `stride` apart. */
 static inline uint32_t step(const uint64_t *node, uint32_t at, const uint64_t *key,
 			    size_t stride)
 {
@@ -248,7 +250,7 @@ static inline uint32_t step(const uint64_t *node, uint32_t at, const uint64_t *k
 	return ((uint32_t)n >> TW_TREE_SLOT_BITS) - (key[(n & SLOT_MASK) * stride] < n);
 }
 
-/* One tree, LANES rows. */
+/* Add the leaves of one tree for LANES rows. */
 static inline void add_tree(const struct tw_trees *t, size_t tree, const uint64_t *key,
 			    float *sum)
 {
@@ -274,7 +276,7 @@ static void predict_block(const struct tw_trees *t, struct block *b)
 		add_tree(t, i, b->key, b->sum);
 }
 
-/* Some trees, one row; their number is known where this is inlined. */
+/* Add the leaves of some trees for one row. lanes is a constant where this is inlined. */
 static inline float add_trees(const struct tw_trees *t, size_t first, size_t lanes,
 			      const uint64_t *key, float sum)
 {
@@ -314,7 +316,7 @@ static float predict_row(const struct tw_trees *t, size_t features,
 	return sum;
 }
 
-/* As many rows as are worth a block. */
+/* Predict rows in blocks while at least half a block remains. Returns the rows done. */
 static size_t predict_blocks(const struct tw_trees *t, size_t features,
 			     const struct tw_rows *in, double *watts)
 {

@@ -3,23 +3,23 @@
 #define TW_ESTIMATOR_TREE_H
 
 /*
- * An ensemble of regression trees: a base value plus, for each tree in order, the
- * value of the leaf that a row falls into, all in float.
+ * An ensemble of regression trees. A prediction is the base value plus, for each tree in
+ * order, the value of the leaf that the row reaches. All values are floats.
  *
- * A split sends a row left if its feature, as a float, is below the split value, right
- * if not, and where the split says if it is missing (NaN). That is what XGBoost
- * computes, to the bit.
+ * At a split a row goes left if its feature, as a float, is below the split value, and
+ * right otherwise. For a missing feature (NaN) the split has a default side. The results
+ * equal XGBoost's to the bit.
  *
- * All trees are one flat array: nodes of 8 bytes, siblings side by side, leaves
- * pointing at themselves. So every row takes the same number of steps down a tree and
- * several rows go down together without a branch. Values are compared as integers of
- * the same order: the carry of that comparison is added to the child's place.
+ * All trees are in one array of 8-byte nodes. Siblings are adjacent, and a leaf points at
+ * itself. Every row therefore takes the same number of steps down a tree, and several
+ * rows descend together without a branch. Values are compared as integers of the same
+ * order; the carry of the comparison selects the child.
  *
- * A node, from its highest bit: tw_tree_key() of the split value, 32 bits; the right
- * child's place, 23, the left child is before it; the slot of the feature's key, 9. Each
- * feature f has two slots, which differ where it is missing: 2f holds a key below all
- * splits then, 2f + 1 one above. A row's key has ones below its 32 bits, so that it is
- * compared with the node as a whole.
+ * The bits of a node, from the highest: 32 bits tw_tree_key() of the split value; 23 bits
+ * place of the right child, behind its left sibling; 9 bits slot of the feature's key.
+ * Each feature f has two slots, which differ only if the feature is missing: slot 2f then
+ * has a key below all splits, slot 2f + 1 a key above. The low 32 bits of a row's key are
+ * ones, so that the key can be compared with the whole node.
  */
 
 #include <stddef.h>
@@ -39,23 +39,23 @@ struct tw_rows;
 
 struct tw_tree_root {
 	uint32_t at;
-	uint32_t depth; /* steps to the deepest leaf */
+	uint32_t depth; /* steps from the root to the deepest leaf */
 };
 
 /* All zero bytes is an ensemble without trees. */
 struct tw_trees {
 	uint64_t *node;
-	float *leaf; /* by place of node; 0 where it is no leaf */
+	float *leaf; /* by place of the node; 0 for a split */
 	size_t nodes, nodes_size;
 	struct tw_tree_root *tree;
 	size_t count, count_size;
-	size_t steps; /* of a row, down all trees */
+	size_t steps; /* of a row, over all trees */
 	float base;
 };
 
 /*
- * A float as an integer of the same order; zeros are equal. NaN has none. All others are
- * between the two keys of what is missing.
+ * Map a float to an integer of the same order; both zeros map to the same one. NaN is not
+ * allowed. The results lie between the two keys of a missing feature.
  */
 static inline uint32_t tw_tree_key(float v)
 {
@@ -69,7 +69,7 @@ static inline uint32_t tw_tree_key(float v)
 #define TW_TREE_KEY_LEFT 0
 #define TW_TREE_KEY_RIGHT UINT32_MAX
 
-/* A tree as foreign files give it: arrays over its nodes, the root first. */
+/* A tree as files have it: arrays over its nodes, the root first. */
 struct tw_tree_arrays {
 	size_t nodes;
 	const int32_t *left, *right; /* -1: the node is a leaf */
@@ -78,22 +78,22 @@ struct tw_tree_arrays {
 	const float *value; /* split or leaf */
 };
 
-/* A node that was cut off; it may be without a parent. */
+/* Value of feature for a pruned node, which may have no parent. */
 #define TW_TREE_CUT INT32_MAX
 
 /*
- * Append a tree over `features` features. It is refused if it is not one: a child
- * out of range, a node with two parents or none, a feature out of range, a value that
- * is not finite, deeper than TW_TREE_DEPTH_MAX. Errors name the node.
+ * Append a tree over `features` features. Rejects arrays that are not a tree: a child or
+ * a feature is out of range, a node has two parents or none, a value is not finite, the
+ * tree is deeper than TW_TREE_DEPTH_MAX. Errors name the node.
  */
 int tw_trees_add(struct tw_trees *t, const struct tw_tree_arrays *a, size_t features,
 		 struct tw_err *err);
 
-/* watts[rows]. features is how many the trees were made over. */
+/* Set watts[rows]. features is the number that the trees were added with. */
 void tw_trees_predict(const struct tw_trees *t, size_t features, const struct tw_rows *in,
 		      double *watts);
 
-/* About how long a row takes: half a nanosecond a step. */
+/* Estimated time of a row: half a nanosecond for each step. */
 uint64_t tw_trees_row_ns(const struct tw_trees *t);
 
 void tw_trees_release(struct tw_trees *t);

@@ -15,14 +15,14 @@
 #include <string.h>
 
 #define DEPTH_MAX 64
-#define TEXT_MAX 64 /* of a text that matters, with its NUL */
+#define TEXT_MAX 64 /* bytes of a text member, with its NUL */
 
-/* Lists of a tree, over its nodes. "split_conditions" holds the values of leaves too. */
+/* Lists of a tree, over its nodes. VALUE is "split_conditions": splits and leaves. */
 enum list { LEFT, RIGHT, FEATURE, MISSING_LEFT, SPLIT_TYPE, VALUE, LISTS };
 
 enum text { BASE_SCORE, NUM_FEATURE, NUM_CLASS, NUM_TARGET, OBJECTIVE, BOOSTER, TEXTS };
 
-/* Containers that matter; whatever is in others is passed over. */
+/* Containers with members of interest; the others are skipped. */
 enum place {
 	AT_TOP,
 	AT_LEARNER,
@@ -35,12 +35,13 @@ enum place {
 	AT_LIST
 };
 
-/* Members that matter, by where they are. */
+/* Members of interest, by container. */
 static const struct member {
 	enum place in;
 	const char *key;
 	enum tw_jsax_type type;
-	unsigned is; /* enum place of a container, enum text or enum list of others */
+	unsigned is; /* enum place of a container; enum text or enum list of other members
+		      */
 	bool optional;
 } members[] = {
 	{ AT_TOP, "learner", TW_JSAX_OBJECT, AT_LEARNER, false },
@@ -63,7 +64,7 @@ static const struct member {
 	{ AT_TREE, "split_conditions", TW_JSAX_ARRAY, VALUE, false },
 };
 
-_Static_assert(TW_COUNT(members) <= 32, "reader.seen has a bit for each");
+_Static_assert(TW_COUNT(members) <= 32, "reader.seen has a bit for each member");
 
 static const char *const paths[] = {
 	[AT_TOP] = "",
@@ -78,7 +79,7 @@ static const char *const objectives[] = { "reg:absoluteerror", "reg:pseudohubere
 					  "reg:squarederror" };
 static const char *const boosters[] = { "gbtree" };
 
-/* One list; its memory serves all trees. */
+/* A list; its memory is reused for the next tree. */
 struct values {
 	union {
 		int32_t *i;
@@ -90,12 +91,12 @@ struct values {
 struct reader {
 	struct tw_trees *trees;
 	size_t features;
-	enum place at[DEPTH_MAX];   /* of the container at each depth */
-	const struct member *next;  /* whose value comes; NULL: passed over */
-	const struct member *list;  /* that is being filled */
-	unsigned skip;              /* 1 + depth of the container being passed over */
-	uint32_t seen;              /* members, by bit; those of AT_TREE for one tree */
-	char text[TEXTS][TEXT_MAX]; /* cut to fit: no longer one is of use */
+	enum place at[DEPTH_MAX];  /* of the container at each depth */
+	const struct member *next; /* the member whose value is next; NULL: skip it */
+	const struct member *list; /* the list that is being read */
+	unsigned skip;             /* 1 + depth of the container being skipped; 0: none */
+	uint32_t seen; /* a bit for each member; those of AT_TREE for the current tree */
+	char text[TEXTS][TEXT_MAX]; /* truncated; no valid text is longer */
 	struct values values[LISTS];
 };
 
@@ -123,7 +124,7 @@ static int take_key(struct reader *r, const struct tw_jsax_event *e, struct tw_e
 		    memcmp(m->key, e->text, e->len) != 0)
 			continue;
 		if ((r->seen >> i & 1) != 0)
-			return tw_fail(err, TW_PARSE, "%s: there twice",
+			return tw_fail(err, TW_PARSE, "%s: given twice",
 				       path_of(r, m, path));
 		r->seen |= UINT32_C(1) << i;
 		r->next = m;
@@ -131,7 +132,7 @@ static int take_key(struct reader *r, const struct tw_jsax_event *e, struct tw_e
 	return 0;
 }
 
-/* Fails naming the first member of a container that has not come. */
+/* Fail if a required member of a container is missing. */
 static int check_members(const struct reader *r, enum place in, struct tw_err *err)
 {
 	char path[96];
@@ -171,7 +172,7 @@ static int grow(struct values *l, struct tw_err *err)
 
 	if (l->count < l->size)
 		return 0;
-	/* Both kinds of value have four bytes. */
+	/* int32_t and float have the same size. */
 	v = realloc(l->v.i, size * sizeof(*v));
 	if (v == NULL)
 		return tw_fail(err, TW_NOMEM, "tree of %zu nodes", size);
@@ -180,7 +181,7 @@ static int grow(struct values *l, struct tw_err *err)
 	return 0;
 }
 
-_Static_assert(sizeof(int32_t) == sizeof(float), "struct values grows by one size");
+_Static_assert(sizeof(int32_t) == sizeof(float), "struct values has one element size");
 
 static int take_integer(struct reader *r, const struct tw_jsax_event *e, int32_t *out,
 			struct tw_err *err)
@@ -345,7 +346,7 @@ static int check_name(const char *name, const char *const *known, size_t count,
 		       name);
 }
 
-/* What the learner says of itself, once all has been read. */
+/* Check the parameters of the learner at the end of the document. */
 static int check_learner(struct reader *r, struct tw_err *err)
 {
 	double base, features, classes, targets = 1;

@@ -3,11 +3,11 @@
 #define TW_ESTIMATOR_XGBOOST_TEXT_H
 
 /*
- * XGBoost's own JSON, as XGBoost 1.6 to 2.1 write it, read as a stream: memory is that of
- * the trees and of one tree's arrays.
+ * A reader of XGBoost's JSON, as XGBoost 1.6 to 2.1 write it. It reads a stream, so it
+ * needs the memory of the trees and of the arrays of one tree.
  *
- * Taken is gbtree with a regression objective that leaves the sum of the leaves as it is,
- * one output, no categorical splits. All else is refused, naming the place:
+ * The reader accepts gbtree with one output, no categorical splits, and a regression
+ * objective that does not transform the sum of the leaves. Other errors name the place:
  * "learner.gradient_booster.model.trees[3].left_children[2]: out of range".
  */
 
@@ -16,7 +16,7 @@
 struct tw_err;
 struct tw_trees;
 
-/* text[0..len) into an empty ensemble over `features` features. */
+/* Read text[0..len) into an empty ensemble over `features` features. */
 int tw_xgboost_read(const char *text, size_t len, size_t features, struct tw_trees *out,
 		    struct tw_err *err);
 

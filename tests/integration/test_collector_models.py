@@ -333,7 +333,7 @@ class Models(Case):
         reasons = {has["reason"] for n, has, v in self.samples(daemon)
                    if n == "tallywatt_meter_up" and v == 0 and has["zone"] != "other"}
         self.assertEqual(len(reasons), 1)
-        self.assertIn("nobody answers on", reasons.pop())
+        self.assertIn("no program listens on", reasons.pop())
 
 
 if __name__ == "__main__":

@@ -250,7 +250,7 @@ class Clients(Case):
         self.assertTrue(os.path.exists(self.socket))
         self.assertFalse(os.path.exists(self.path("unused")))
         with open(log, encoding="utf-8") as f:
-            self.assertIn("1 sockets that were passed", f.read())
+            self.assertIn("1 sockets passed by systemd", f.read())
 
     def test_what_is_no_user_is_wrong_use(self):
         for option, value, said in (("--allow-users", "no such", "--allow-users: user"),

@@ -264,7 +264,7 @@ class Library(Case):
         lib = self.load()
         why = ctypes.create_string_buffer(512)
         self.assertFalse(lib.tallywatt_open(None, why, ctypes.c_size_t(512)))
-        self.assertEqual(why.value, b"no path of a model")
+        self.assertEqual(why.value, b"path is NULL")
         lib.tallywatt_close(None)
 
 

@@ -209,7 +209,7 @@ static void a_socket_in_use_and_a_file_are_left_alone(void **state)
 	write_file(f.top, "s", "mine");
 	err = (struct tw_err){ 0 };
 	assert_int_equal(tw_estimator_open(&f.config, &second, &err), -1);
-	assert_non_null(strstr(err.text, "is there and is not a socket"));
+	assert_non_null(strstr(err.text, "exists and is not a socket"));
 	assert_int_equal(unlink(f.path), 0);
 	tear_down(&f);
 }

@@ -86,7 +86,7 @@ static void series_are_known_by_name_user_and_columns(void **state)
 			 0);
 	assert_string_equal(add(other, 3, 5), "5");
 	assert_int_equal(tw_history_count(h), 4);
-	assert_int_equal(tw_history_forgotten(h), 0);
+	assert_int_equal(tw_history_dropped(h), 0);
 	tw_history_free(h);
 }
 
@@ -107,7 +107,7 @@ static void what_was_not_asked_for_longest_is_forgotten(void **state)
 	}
 	count = tw_history_count(h);
 	assert_in_range(count, 3, 20);
-	assert_int_equal(tw_history_forgotten(h), 1001 - count);
+	assert_int_equal(tw_history_dropped(h), 1001 - count);
 	assert_string_equal(add(find(h, "kept", 0), 2, 2), "1 2");
 	assert_string_equal(add(find(h, "s999", 0), 2, 2), "999 2");
 	assert_string_equal(add(find(h, "s0", 0), 2, 2), "2");
@@ -126,7 +126,7 @@ static void a_series_that_is_too_large_is_refused(void **state)
 	assert_int_equal(tw_history_find(h, &key, 255, &s, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_non_null(strstr(err.text, "series 'a': "));
-	assert_non_null(strstr(err.text, " bytes, 4096 are for all"));
+	assert_non_null(strstr(err.text, " bytes, --series-memory allows 4096"));
 	assert_int_equal(tw_history_count(h), 0);
 	tw_history_free(h);
 }

@@ -157,7 +157,7 @@ static void what_is_no_url_is_refused(void **state)
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(
 		err.text,
-		"NODE_TOTAL_INIT_URL: '/etc/passwd' is not http:// or https://");
+		"NODE_TOTAL_INIT_URL: '/etc/passwd' is not an http:// or https:// URL");
 	tw_init_urls_release(&u);
 }
 

@@ -182,7 +182,7 @@ static void what_is_not_one_document_is_refused(void **state)
 	refuse_text(HEAD TREE, "cut short");
 	refuse_text(HEAD TREE TAIL " x", "text after the end");
 	refuse_text(HEAD "7" TAIL, "trees[0]: expected an object, got a number");
-	refuse_text("{\"learner\":{},\"learner\":{}}", "learner: there twice");
+	refuse_text("{\"learner\":{},\"learner\":{}}", "learner: given twice");
 	/* What does not matter may be anything, nested too. */
 	assert_int_equal(load_text("{\"a\":[{\"learner\":[1]}]," /**/
 				   "\"b\":{\"trees\":[{}]}," HEAD_REST TREE TAIL "\n",
