@@ -288,7 +288,7 @@ static void accept_clients(struct tw_estimator *e, int listener)
 	} while (tw_now_ns() < until_ns);
 }
 
-/* Run the clients whose deadline has passed; with models also those that wait for one. */
+/* Run the clients whose deadline has passed. models: run those that wait for one, too. */
 static void run_due(struct tw_estimator *e, bool models)
 {
 	const uint64_t now_ms = tw_now_ms();
@@ -334,8 +334,7 @@ static void models_changed(struct tw_estimator *e, int fd)
 		run_due(e, true);
 }
 
-/* Handle an event. Returns false on a stop signal; any other signal reloads the models.
- */
+/* Handle an event. False: a stop signal; any other signal reloads the models. */
 static bool handle(struct tw_estimator *e, struct watch *w, uint32_t events)
 {
 	switch (w->type) {

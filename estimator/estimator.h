@@ -21,8 +21,7 @@ struct tw_users;
 struct tw_estimator_config {
 	const struct tw_strs *sockets; /* paths; at least one if passed is 0 */
 	struct tw_listener_rights rights;
-	/* Listening sockets passed by systemd, instead of paths: first descriptor, count.
-	 */
+	/* Sockets passed by systemd, used instead of paths: first descriptor, count. */
 	int passed_first;
 	unsigned passed;
 	const char *metrics; /* "ADDR:PORT" of GET /metrics, or NULL */

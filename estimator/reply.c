@@ -130,8 +130,7 @@ static int mark_outside(struct tw_reply *p, struct tw_rows *rows, struct tw_err 
 	return 0;
 }
 
-/* Reject predictions that are no power; set written if one of them is not written as 0.
- */
+/* Reject predictions that are no power; mark columns that are not 0 as written. */
 static int check_watts(struct tw_reply *p, size_t column, size_t rows, struct tw_err *err)
 {
 	const double *watts = watts_of(p, column) + p->row;

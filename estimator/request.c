@@ -438,7 +438,9 @@ static int take_text(struct tw_request_parser *p, const char **to,
 	return 0;
 }
 
-/* Read a list of names; null is an empty list. Kepler 0.6 lists block_devices_used twice.
+/*
+ * Read a list of names; null is an empty list. A name may be listed twice: Kepler 0.6
+ * does so with block_devices_used.
  */
 static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 		     const struct tw_jsax_event *e, struct tw_err *err)

@@ -174,7 +174,10 @@ static bool go_on_reply(struct tw_session *s, struct tw_reply *reply)
 	return true;
 }
 
-/* Users do not share series. UINT64_MAX: the request has none. */
+/*
+ * Users do not share series. UINT64_MAX: the request has no times, or the user is
+ * unknown.
+ */
 static uint64_t user_of(const struct tw_session *s, const struct tw_request *r)
 {
 	struct ucred peer = { .uid = (uid_t)-1 };

@@ -87,8 +87,10 @@ static int read_node(const json_t *split, const json_t *value, const char *where
 	return 0;
 }
 
-/* A node behind a split is its left child; a node behind a leaf is the right child of the
- * last split on the stack. */
+/*
+ * A node behind a split is its left child. A node behind a leaf is the right child of the
+ * last split on the stack.
+ */
 static int read_nodes(const json_t *split, const json_t *value, const char *where,
 		      struct nodes *n, struct tw_err *err)
 {

@@ -42,8 +42,7 @@ struct tw_predictor {
 	/* text is a component's file, untrusted; features are its inputs, in order. */
 	int (*load)(const char *text, size_t len, const struct tw_strs *features,
 		    void **state, struct tw_err *err);
-	/* Set watts[rows]. Each predictor defines the effect of absent and NaN features.
-	 */
+	/* Set watts[rows]. A predictor defines what an absent feature does. */
 	void (*predict)(const void *state, const struct tw_rows *in, double *watts);
 	void (*free)(void *state); /* NULL is fine */
 	/* The number of earlier rows of a series that a prediction uses. NULL: 0. */

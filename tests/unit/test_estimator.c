@@ -18,7 +18,7 @@
 static const char simple[] = SIMPLE;
 static const char simple_answer[] = SIMPLE_ANSWER;
 
-static void a_connection_without_a_byte_is_closed_in_time(void **state)
+static void a_silent_connection_is_closed_at_its_deadline(void **state)
 {
 	struct fixture f;
 	int fd;
@@ -36,7 +36,7 @@ static void a_connection_without_a_byte_is_closed_in_time(void **state)
 	tear_down(&f);
 }
 
-static void over_the_limit_the_connection_idle_longest_makes_room(void **state)
+static void over_the_limit_the_connection_idle_longest_is_closed(void **state)
 {
 	struct fixture f;
 	int fd[3];
@@ -63,7 +63,7 @@ static const char acpi[] = REQUEST("[0,0,0]", ",\"source\":\"acpi\"");
 static const char acpi_answer[] =
 	"{\"powers\":{\"platform\":[10]},\"msg\":\"\",\"core_ratio\":1}\n";
 
-static void a_model_that_is_published_is_taken_up_and_a_broken_one_is_not(void **state)
+static void a_published_model_is_loaded_and_a_broken_one_is_not(void **state)
 {
 	static const char swapped[] = "{\"powers\":{\"package\":[8,7],\"dram\":[8,7]},"
 				      "\"msg\":\"\",\"core_ratio\":1}\n";
@@ -117,7 +117,7 @@ static void a_model_that_appears_later_is_found(void **state)
 #define AT_REST KEPLER_09("[0,0,0,0,0,0,0,0,0]")
 
 /* Kepler 0.9 lists counters that its virtual machine lacks: 10 W at any load. */
-static void counters_that_count_nothing_are_not_chosen(void **state)
+static void a_model_of_counters_is_not_chosen_if_they_are_always_zero(void **state)
 {
 	struct fixture f;
 
@@ -139,7 +139,7 @@ static void counters_that_count_nothing_are_not_chosen(void **state)
 }
 
 /* Kepler 0.6 names block_devices_used twice. */
-static void a_metric_may_be_named_twice(void **state)
+static void a_metric_may_be_listed_twice(void **state)
 {
 	static const char request[] =
 		"{\"metrics\":[\"x\",\"cpu_instructions\",\"x\",\"cache_miss\","
@@ -171,7 +171,7 @@ static void more_keys_than_are_remembered_are_answered_too(void **state)
 	tear_down(&f);
 }
 
-static void a_socket_that_was_left_behind_is_replaced(void **state)
+static void a_stale_socket_is_replaced(void **state)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct fixture f;
@@ -191,7 +191,7 @@ static void a_socket_that_was_left_behind_is_replaced(void **state)
 	tear_down(&f);
 }
 
-static void a_socket_in_use_and_a_file_are_left_alone(void **state)
+static void a_socket_in_use_and_a_regular_file_are_not_replaced(void **state)
 {
 	struct tw_estimator *second = NULL;
 	struct tw_err err = { 0 };
@@ -214,7 +214,7 @@ static void a_socket_in_use_and_a_file_are_left_alone(void **state)
 	tear_down(&f);
 }
 
-static void our_client_gets_the_watts_or_hears_that_there_are_none(void **state)
+static void the_blocking_client_gets_watts_or_an_error(void **state)
 {
 	static const double x[] = { 1000, 1000, 1000, 0, 0, NAN };
 	struct tw_strs metrics = { 0 };
@@ -252,17 +252,17 @@ static void our_client_gets_the_watts_or_hears_that_there_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_without_a_byte_is_closed_in_time),
-		cmocka_unit_test(over_the_limit_the_connection_idle_longest_makes_room),
-		cmocka_unit_test(
-			a_model_that_is_published_is_taken_up_and_a_broken_one_is_not),
+		cmocka_unit_test(a_silent_connection_is_closed_at_its_deadline),
+		cmocka_unit_test(over_the_limit_the_connection_idle_longest_is_closed),
+		cmocka_unit_test(a_published_model_is_loaded_and_a_broken_one_is_not),
 		cmocka_unit_test(a_model_that_appears_later_is_found),
-		cmocka_unit_test(counters_that_count_nothing_are_not_chosen),
-		cmocka_unit_test(a_metric_may_be_named_twice),
+		cmocka_unit_test(
+			a_model_of_counters_is_not_chosen_if_they_are_always_zero),
+		cmocka_unit_test(a_metric_may_be_listed_twice),
 		cmocka_unit_test(more_keys_than_are_remembered_are_answered_too),
-		cmocka_unit_test(a_socket_that_was_left_behind_is_replaced),
-		cmocka_unit_test(a_socket_in_use_and_a_file_are_left_alone),
-		cmocka_unit_test(our_client_gets_the_watts_or_hears_that_there_are_none),
+		cmocka_unit_test(a_stale_socket_is_replaced),
+		cmocka_unit_test(a_socket_in_use_and_a_regular_file_are_not_replaced),
+		cmocka_unit_test(the_blocking_client_gets_watts_or_an_error),
 	};
 
 	/* Much is refused here. */

@@ -44,7 +44,7 @@ static const char *add(struct tw_recent_rows *s, int64_t time_ms, double value)
 	return text;
 }
 
-static void a_series_has_its_last_rows(void **state)
+static void a_series_keeps_its_last_rows(void **state)
 {
 	struct tw_recent_rows s = { 0 };
 	struct tw_err err = { 0 };
@@ -67,7 +67,7 @@ static void a_series_has_its_last_rows(void **state)
 	tw_recent_rows_release(&s);
 }
 
-static void series_are_known_by_name_user_and_columns(void **state)
+static void name_user_and_columns_identify_a_series(void **state)
 {
 	struct tw_history *h = NULL;
 	struct tw_recent_rows *other = NULL;
@@ -90,7 +90,7 @@ static void series_are_known_by_name_user_and_columns(void **state)
 	tw_history_free(h);
 }
 
-static void what_was_not_asked_for_longest_is_forgotten(void **state)
+static void the_series_not_used_for_longest_is_dropped(void **state)
 {
 	struct tw_history *h = NULL;
 	struct tw_err err = { 0 };
@@ -160,9 +160,9 @@ static void running_out_of_memory_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_series_has_its_last_rows),
-		cmocka_unit_test(series_are_known_by_name_user_and_columns),
-		cmocka_unit_test(what_was_not_asked_for_longest_is_forgotten),
+		cmocka_unit_test(a_series_keeps_its_last_rows),
+		cmocka_unit_test(name_user_and_columns_identify_a_series),
+		cmocka_unit_test(the_series_not_used_for_longest_is_dropped),
 		cmocka_unit_test(a_series_that_is_too_large_is_refused),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-static void what_is_kept_is_found_by_its_key_alone(void **state)
+static void data_is_found_by_its_key_only(void **state)
 {
 	char *dir = scratch_new(), *data = NULL;
 	struct tw_err err = { 0 };
@@ -54,7 +54,7 @@ static size_t count_files(const char *dir)
 	return count;
 }
 
-static void so_many_are_kept_and_no_more(void **state)
+static void the_oldest_file_is_removed_at_the_limit(void **state)
 {
 	char *dir = scratch_new();
 	struct tw_err err = { 0 };
@@ -69,7 +69,7 @@ static void so_many_are_kept_and_no_more(void **state)
 	scratch_free(dir);
 }
 
-static void a_place_that_cannot_be_written_is_named(void **state)
+static void an_error_names_the_directory_that_cannot_be_written(void **state)
 {
 	struct tw_err err = { 0 };
 
@@ -103,7 +103,7 @@ static void every_failed_allocation_is_reported(void **state)
 
 /* ---- the configured URLs ---------------------------------------------------- */
 
-static void lines_of_the_configuration_say_which_url_is_for_what(void **state)
+static void lines_of_model_config_assign_urls(void **state)
 {
 	static char lines[] = "NODE_TOTAL_ESTIMATOR=true\r\n"
 			      "  NODE_TOTAL_INIT_URL= http://h/a \n\n"
@@ -125,7 +125,7 @@ static void lines_of_the_configuration_say_which_url_is_for_what(void **state)
 	tw_init_urls_release(&u);
 }
 
-static void a_line_goes_before_a_variable(void **state)
+static void a_line_of_model_config_precedes_a_variable(void **state)
 {
 	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
 	struct tw_init_urls u = { 0 };
@@ -144,7 +144,7 @@ static void a_line_goes_before_a_variable(void **state)
 	unsetenv("MODEL_CONFIG");
 }
 
-static void what_is_no_url_is_refused(void **state)
+static void a_text_that_is_no_url_is_refused(void **state)
 {
 	static char lines[] = "NODE_TOTAL_INIT_URL=/etc/passwd";
 	struct tw_init_urls u = { 0 };
@@ -164,13 +164,13 @@ static void what_is_no_url_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_kept_is_found_by_its_key_alone),
-		cmocka_unit_test(so_many_are_kept_and_no_more),
-		cmocka_unit_test(a_place_that_cannot_be_written_is_named),
+		cmocka_unit_test(data_is_found_by_its_key_only),
+		cmocka_unit_test(the_oldest_file_is_removed_at_the_limit),
+		cmocka_unit_test(an_error_names_the_directory_that_cannot_be_written),
 		cmocka_unit_test(every_failed_allocation_is_reported),
-		cmocka_unit_test(lines_of_the_configuration_say_which_url_is_for_what),
-		cmocka_unit_test(a_line_goes_before_a_variable),
-		cmocka_unit_test(what_is_no_url_is_refused),
+		cmocka_unit_test(lines_of_model_config_assign_urls),
+		cmocka_unit_test(a_line_of_model_config_precedes_a_variable),
+		cmocka_unit_test(a_text_that_is_no_url_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("kept", tests, NULL, NULL);

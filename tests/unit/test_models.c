@@ -197,7 +197,7 @@ static void expect_model(struct fixture *f, const char *name)
 	fail_msg("'%s' is not served", name);
 }
 
-static void the_servers_model_goes_before_the_databases(void **state)
+static void a_model_of_the_server_precedes_one_of_the_database(void **state)
 {
 	struct fixture f;
 	struct tw_err err = { 0 };
@@ -225,7 +225,7 @@ static void the_servers_model_goes_before_the_databases(void **state)
 	tear_down(&f);
 }
 
-static void where_the_server_has_none_the_databases_model_serves(void **state)
+static void the_database_serves_if_the_server_has_no_model(void **state)
 {
 	struct fixture f;
 
@@ -237,7 +237,7 @@ static void where_the_server_has_none_the_databases_model_serves(void **state)
 	tear_down(&f);
 }
 
-static void what_the_server_sends_is_checked(void **state)
+static void invalid_models_of_the_server_are_rejected(void **state)
 {
 	static const struct sample wrong[] = {
 		{ .trainer = "Wrong", .output = TW_DYN_POWER },
@@ -263,7 +263,7 @@ static void what_the_server_sends_is_checked(void **state)
 }
 
 /* Without its server the old estimator ended at the first request. */
-static void a_server_that_comes_back_is_asked_again(void **state)
+static void an_unreachable_server_is_asked_again(void **state)
 {
 	struct fixture f;
 	char address[64];
@@ -286,7 +286,7 @@ static void stop(struct fixture *f)
 	f->models = NULL;
 }
 
-static void a_server_is_asked_again_and_its_rubbish_changes_nothing(void **state)
+static void a_bad_answer_to_a_refresh_changes_nothing(void **state)
 {
 	struct fixture f;
 	unsigned calls;
@@ -312,7 +312,7 @@ static void a_server_is_asked_again_and_its_rubbish_changes_nothing(void **state
 	tear_down(&f);
 }
 
-static void the_same_answer_is_no_new_model(void **state)
+static void an_unchanged_answer_keeps_the_model(void **state)
 {
 	struct tw_models_counts counts = { 0 };
 	struct fixture f;
@@ -333,7 +333,7 @@ static void the_same_answer_is_no_new_model(void **state)
 	tear_down(&f);
 }
 
-static void the_last_good_copy_serves_while_the_server_is_gone(void **state)
+static void the_cached_model_serves_while_the_server_is_down(void **state)
 {
 	struct tw_served *in_use[TW_MODELS_KEYS_MAX];
 	struct tw_err err = { 0 };
@@ -362,7 +362,7 @@ static void the_last_good_copy_serves_while_the_server_is_gone(void **state)
 	tear_down(&f);
 }
 
-static void a_configured_url_serves_where_the_server_does_not(void **state)
+static void a_configured_url_serves_if_the_server_has_no_model(void **state)
 {
 	struct tw_init_urls urls = { 0 };
 	struct tw_err err = { 0 };
@@ -393,7 +393,7 @@ static void a_configured_url_serves_where_the_server_does_not(void **state)
 	tw_init_urls_release(&urls);
 }
 
-static void what_ships_serves_where_nobody_else_has_one(void **state)
+static void the_shipped_database_is_the_last_resort(void **state)
 {
 	struct tw_err err = { 0 };
 	struct fixture f;
@@ -413,7 +413,7 @@ static void what_ships_serves_where_nobody_else_has_one(void **state)
 	tear_down(&f);
 }
 
-static void without_server_and_database_there_is_none_and_a_reason(void **state)
+static void without_any_origin_the_error_says_so(void **state)
 {
 	const struct tw_models_config c = { .sys = "/nonexistent" };
 	struct tw_served *served = NULL;
@@ -434,16 +434,16 @@ static void without_server_and_database_there_is_none_and_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_servers_model_goes_before_the_databases),
-		cmocka_unit_test(where_the_server_has_none_the_databases_model_serves),
-		cmocka_unit_test(what_the_server_sends_is_checked),
-		cmocka_unit_test(a_server_that_comes_back_is_asked_again),
-		cmocka_unit_test(a_server_is_asked_again_and_its_rubbish_changes_nothing),
-		cmocka_unit_test(the_same_answer_is_no_new_model),
-		cmocka_unit_test(the_last_good_copy_serves_while_the_server_is_gone),
-		cmocka_unit_test(a_configured_url_serves_where_the_server_does_not),
-		cmocka_unit_test(what_ships_serves_where_nobody_else_has_one),
-		cmocka_unit_test(without_server_and_database_there_is_none_and_a_reason),
+		cmocka_unit_test(a_model_of_the_server_precedes_one_of_the_database),
+		cmocka_unit_test(the_database_serves_if_the_server_has_no_model),
+		cmocka_unit_test(invalid_models_of_the_server_are_rejected),
+		cmocka_unit_test(an_unreachable_server_is_asked_again),
+		cmocka_unit_test(a_bad_answer_to_a_refresh_changes_nothing),
+		cmocka_unit_test(an_unchanged_answer_keeps_the_model),
+		cmocka_unit_test(the_cached_model_serves_while_the_server_is_down),
+		cmocka_unit_test(a_configured_url_serves_if_the_server_has_no_model),
+		cmocka_unit_test(the_shipped_database_is_the_last_resort),
+		cmocka_unit_test(without_any_origin_the_error_says_so),
 	};
 	struct tw_err err = { 0 };
 

@@ -29,7 +29,7 @@ static struct tw_power_model *make(const struct sample *s)
 	return p;
 }
 
-static void each_part_predicts_from_the_columns_it_is_bound_to(void **state)
+static void a_part_predicts_from_its_bound_columns(void **state)
 {
 	static const double x[] = { 7, 1000, 2000, 3000, 7, 0, 0, 0 };
 	struct tw_power_model *p =
@@ -93,7 +93,7 @@ static void negative_predictions_are_zero(void **state)
 	tw_power_model_free(p);
 }
 
-static void what_no_predictor_reads_is_refused(void **state)
+static void a_model_that_its_predictor_rejects_is_refused(void **state)
 {
 	static const struct {
 		struct sample sample;
@@ -189,10 +189,10 @@ static void running_out_of_memory_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_part_predicts_from_the_columns_it_is_bound_to),
+		cmocka_unit_test(a_part_predicts_from_its_bound_columns),
 		cmocka_unit_test(a_missing_feature_is_named),
 		cmocka_unit_test(negative_predictions_are_zero),
-		cmocka_unit_test(what_no_predictor_reads_is_refused),
+		cmocka_unit_test(a_model_that_its_predictor_rejects_is_refused),
 		cmocka_unit_test(a_model_is_loaded_from_a_directory_and_from_a_zip),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};

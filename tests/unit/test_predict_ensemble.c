@@ -83,7 +83,7 @@ static void members_are_weighted_and_summed(void **state)
 		MEMBER("1", "0", "linear", LINEAR("a@1", "1")) "," MEMBER( \
 			"10", "1", "linear", LINEAR("a@0-2", "1"))))
 
-static void a_series_looks_back_and_its_twin_does_not(void **state)
+static void only_rows_of_a_series_use_earlier_rows(void **state)
 {
 	static const double x[] = { 1, 0, 2, 0, 6, 0, 7, 0, 50, 0, 51, 0 };
 	/* The fifth row begins anew: what comes before it is too long ago. */
@@ -103,7 +103,7 @@ static void a_series_looks_back_and_its_twin_does_not(void **state)
 	assert_null(tw_predictor_find("linear")->back);
 }
 
-static void rows_before_the_first_are_looked_back_at(void **state)
+static void earlier_rows_may_lie_before_the_first_row(void **state)
 {
 	static const double x[] = { 1, 0, 2, 0, 6, 0, 7, 0 };
 	static const int64_t time_ms[] = { 0, 1000, 2500, 3000 };
@@ -116,7 +116,7 @@ static void rows_before_the_first_are_looked_back_at(void **state)
 	check("ensemble", LOOKS_BACK, &in, series);
 }
 
-static void many_rows_are_what_they_are_one_by_one(void **state)
+static void a_batch_predicts_the_same_as_single_rows(void **state)
 {
 	double x[2 * 50], want[50];
 	int64_t time_ms[50];
@@ -138,7 +138,7 @@ static void many_rows_are_what_they_are_one_by_one(void **state)
 	      want);
 }
 
-static void what_is_predicted_stays_within_the_limits(void **state)
+static void predictions_are_clamped_to_floor_and_ceiling(void **state)
 {
 	static const double x[] = { 1e300, 0, -1e300, 0, NAN, 0, INFINITY, 0, 12, 0 };
 	static const double want[] = { 1000, 0, 0, 0, 12 };
@@ -152,7 +152,7 @@ static void what_is_predicted_stays_within_the_limits(void **state)
 	check("ensemble", ENSEMBLE(ALONE), &in, absent);
 }
 
-static void what_is_no_model_is_refused_and_named(void **state)
+static void errors_of_invalid_models_name_the_place(void **state)
 {
 	static const struct {
 		const char *predictor, *text;
@@ -242,7 +242,7 @@ static void what_is_no_model_is_refused_and_named(void **state)
 	}
 }
 
-static void memory_that_runs_out_is_an_error(void **state)
+static void running_out_of_memory_is_reported(void **state)
 {
 	(void)state;
 	predictor_check_memory("trees", "a,b", TREES(TREE "," TREE));
@@ -254,12 +254,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_in_preorder_are_walked_and_summed),
 		cmocka_unit_test(members_are_weighted_and_summed),
-		cmocka_unit_test(a_series_looks_back_and_its_twin_does_not),
-		cmocka_unit_test(rows_before_the_first_are_looked_back_at),
-		cmocka_unit_test(many_rows_are_what_they_are_one_by_one),
-		cmocka_unit_test(what_is_predicted_stays_within_the_limits),
-		cmocka_unit_test(what_is_no_model_is_refused_and_named),
-		cmocka_unit_test(memory_that_runs_out_is_an_error),
+		cmocka_unit_test(only_rows_of_a_series_use_earlier_rows),
+		cmocka_unit_test(earlier_rows_may_lie_before_the_first_row),
+		cmocka_unit_test(a_batch_predicts_the_same_as_single_rows),
+		cmocka_unit_test(predictions_are_clamped_to_floor_and_ceiling),
+		cmocka_unit_test(errors_of_invalid_models_name_the_place),
+		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 
 	return cmocka_run_group_tests_name("predict_ensemble", tests, NULL, NULL);

@@ -32,7 +32,7 @@ static double watts_of(const void *model, const double *x, const uint32_t *place
 	return watts;
 }
 
-static void entries_are_complete_sorted_and_findable(void **state)
+static void the_registry_is_complete_sorted_and_searchable(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < tw_predictor_count(); i++) {
@@ -49,7 +49,7 @@ static void entries_are_complete_sorted_and_findable(void **state)
 	assert_null(tw_predictor_find(""));
 }
 
-static void the_vector_of_the_wire_contract_is_met(void **state)
+static void the_test_vector_of_the_wire_contract_is_met(void **state)
 {
 	static const double x[] = { 1000, 0 };
 	struct tw_err err = { 0 };
@@ -107,7 +107,7 @@ static void categories_add_the_weight_of_their_value(void **state)
 	tw_predictor_find("linear")->free(model);
 }
 
-static void absent_and_nan_features_count_as_nothing(void **state)
+static void absent_and_nan_features_count_as_zero(void **state)
 {
 	static const double x[] = { 500, 4 }, gap[] = { NAN, 4 };
 	static const uint32_t swapped[] = { 1, 0 }, absent[] = { 0, UINT32_MAX };
@@ -123,7 +123,7 @@ static void absent_and_nan_features_count_as_nothing(void **state)
 	tw_predictor_find("linear")->free(model);
 }
 
-static void a_scale_of_zero_and_a_bias_of_null_are_nothing(void **state)
+static void a_scale_of_zero_and_a_bias_of_null_count_as_zero(void **state)
 {
 	static const double x[] = { 5, 4 };
 	struct tw_err err = { 0 };
@@ -149,7 +149,7 @@ static void refuse(const char *text, enum tw_code code, const char *why)
 	assert_null(model);
 }
 
-static void what_is_no_linear_model_is_refused_and_named(void **state)
+static void errors_of_invalid_models_name_the_place(void **state)
 {
 	(void)state;
 	refuse("", TW_PARSE, "");
@@ -186,12 +186,12 @@ static void running_out_of_memory_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entries_are_complete_sorted_and_findable),
-		cmocka_unit_test(the_vector_of_the_wire_contract_is_met),
+		cmocka_unit_test(the_registry_is_complete_sorted_and_searchable),
+		cmocka_unit_test(the_test_vector_of_the_wire_contract_is_met),
 		cmocka_unit_test(categories_add_the_weight_of_their_value),
-		cmocka_unit_test(absent_and_nan_features_count_as_nothing),
-		cmocka_unit_test(a_scale_of_zero_and_a_bias_of_null_are_nothing),
-		cmocka_unit_test(what_is_no_linear_model_is_refused_and_named),
+		cmocka_unit_test(absent_and_nan_features_count_as_zero),
+		cmocka_unit_test(a_scale_of_zero_and_a_bias_of_null_count_as_zero),
+		cmocka_unit_test(errors_of_invalid_models_name_the_place),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 

@@ -25,7 +25,7 @@ static void *load(const char *name, const char *text, struct tw_err *err)
 	return model;
 }
 
-static void the_nearest_are_averaged(void **state)
+static void knn_averages_the_nearest_points(void **state)
 {
 	/* b has scale 0, so that 5 and 9 are as far: of equals the first ones count. */
 	static const double x[] = { 0, 0, 1.9, 7, 6, 1, NAN, 3, 1e300, 0, -1e300, NAN };
@@ -46,7 +46,7 @@ static void the_nearest_are_averaged(void **state)
 	p->free(model);
 }
 
-static void support_vectors_are_summed(void **state)
+static void svr_sums_its_support_vectors(void **state)
 {
 	static const double x[] = { 2, 0, 0, 2, NAN, 1, 1e300, 0 };
 	static const uint32_t absent[] = { UINT32_MAX, 1 };
@@ -71,7 +71,7 @@ static void support_vectors_are_summed(void **state)
 	p->free(model);
 }
 
-static void what_is_no_model_is_refused_and_named(void **state)
+static void errors_of_invalid_models_name_the_place(void **state)
 {
 	static const struct {
 		const char *predictor, *text;
@@ -128,9 +128,9 @@ static void running_out_of_memory_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_nearest_are_averaged),
-		cmocka_unit_test(support_vectors_are_summed),
-		cmocka_unit_test(what_is_no_model_is_refused_and_named),
+		cmocka_unit_test(knn_averages_the_nearest_points),
+		cmocka_unit_test(svr_sums_its_support_vectors),
+		cmocka_unit_test(errors_of_invalid_models_name_the_place),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 

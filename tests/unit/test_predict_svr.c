@@ -33,7 +33,7 @@ static void make_rows(double *x, double *y)
 	}
 }
 
-static void the_predictor_is_equal_to_libsvms_own_to_a_billionth(void **state)
+static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 {
 	static double x[ROWS * COLS], y[ROWS], watts[ROWS];
 	static struct svm_node nodes[ROWS][COLS + 1], *rows[ROWS];
@@ -91,7 +91,7 @@ static void the_predictor_is_equal_to_libsvms_own_to_a_billionth(void **state)
 
 #else
 
-static void the_predictor_is_equal_to_libsvms_own_to_a_billionth(void **state)
+static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 {
 	(void)state;
 	skip();
@@ -102,7 +102,7 @@ static void the_predictor_is_equal_to_libsvms_own_to_a_billionth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_predictor_is_equal_to_libsvms_own_to_a_billionth),
+		cmocka_unit_test(predictions_equal_those_of_libsvm_to_a_billionth),
 	};
 
 	return cmocka_run_group_tests_name("predict_svr", tests, NULL, NULL);

@@ -245,7 +245,7 @@ static void compare(const struct shape *s)
 	release(&b);
 }
 
-static void answers_are_those_of_xgboost_to_the_bit(void **state)
+static void predictions_equal_those_of_xgboost_to_the_bit(void **state)
 {
 	static const struct shape shapes[] = {
 		{ "1", "0", "reg:squarederror", 100, 1, 1, 0.0, false },
@@ -266,7 +266,7 @@ static void answers_are_those_of_xgboost_to_the_bit(void **state)
 		compare(&shapes[i]);
 }
 
-static void trees_that_were_pruned_are_read(void **state)
+static void pruned_trees_are_read(void **state)
 {
 	(void)state;
 	compare(&(struct shape){ "6", "2000", "reg:squarederror", 100, 4, 1, 0.1,
@@ -293,8 +293,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #if TW_XGBOOST
-		cmocka_unit_test(answers_are_those_of_xgboost_to_the_bit),
-		cmocka_unit_test(trees_that_were_pruned_are_read),
+		cmocka_unit_test(predictions_equal_those_of_xgboost_to_the_bit),
+		cmocka_unit_test(pruned_trees_are_read),
 		cmocka_unit_test(a_constant_target_and_a_model_without_trees_work),
 #else
 		cmocka_unit_test(the_build_has_xgboost_to_compare_with),

@@ -33,7 +33,7 @@ static int load_text(const char *text, void **out, struct tw_err *err)
 	return predictor_load("xgboost", "f0,f1", text, out, err);
 }
 
-static void a_small_model_gives_known_answers(void **state)
+static void a_small_model_predicts_known_values(void **state)
 {
 	static const double x[] = { 0, 4, 0, 5, 2, 5, 0, NAN, NAN, 6, 1e300, 1e300 };
 	static const double want[] = { 1.5, 10.5, 100.5, 1.5, 100.5, 100.5 };
@@ -50,7 +50,7 @@ static void a_small_model_gives_known_answers(void **state)
 	xgboost()->free(model);
 }
 
-static void columns_are_found_by_place_and_absent_ones_are_missing(void **state)
+static void columns_are_found_by_place_and_absent_columns_are_missing(void **state)
 {
 	static const double x[] = { 7, 7, 4, 0 };
 	static const uint32_t swapped[] = { 3, 2 }, absent[] = { 3, UINT32_MAX };
@@ -93,7 +93,7 @@ static void refuse_tree(const char *from, const char *to, enum tw_code code,
 	assert_null(state);
 }
 
-static void what_is_no_tree_is_refused_and_named(void **state)
+static void errors_of_invalid_trees_name_the_node(void **state)
 {
 	(void)state;
 	refuse_tree("[1,-1,3", "[0,-1,3", TW_INVALID, "trees[0]: node 0: child 0 of 5");
@@ -143,7 +143,7 @@ static void refuse_head(const char *from, const char *to, enum tw_code code,
 	assert_null(state);
 }
 
-static void other_kinds_of_booster_are_refused_and_named(void **state)
+static void errors_of_other_boosters_name_them(void **state)
 {
 	(void)state;
 	refuse_head("gbtree", "dart", TW_UNSUPPORTED,
@@ -171,7 +171,7 @@ static void refuse_text(const char *model, const char *text)
 	assert_null(state);
 }
 
-static void what_is_not_one_document_is_refused(void **state)
+static void text_that_is_not_one_document_is_refused(void **state)
 {
 	struct tw_err err = { 0 };
 	void *model = NULL;
@@ -200,11 +200,12 @@ static void running_out_of_memory_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_small_model_gives_known_answers),
-		cmocka_unit_test(columns_are_found_by_place_and_absent_ones_are_missing),
-		cmocka_unit_test(what_is_no_tree_is_refused_and_named),
-		cmocka_unit_test(other_kinds_of_booster_are_refused_and_named),
-		cmocka_unit_test(what_is_not_one_document_is_refused),
+		cmocka_unit_test(a_small_model_predicts_known_values),
+		cmocka_unit_test(
+			columns_are_found_by_place_and_absent_columns_are_missing),
+		cmocka_unit_test(errors_of_invalid_trees_name_the_node),
+		cmocka_unit_test(errors_of_other_boosters_name_them),
+		cmocka_unit_test(text_that_is_not_one_document_is_refused),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 

@@ -28,7 +28,7 @@ static char name_a[] = "a", name_b[] = "b";
 static char *names[] = { name_a, name_b };
 static const struct tw_strs metrics = { .at = names, .count = 2 };
 
-static void a_question_is_a_request_of_its_version(void **state)
+static void a_question_is_written_as_a_request_of_its_version(void **state)
 {
 	const double x[] = { 1, NAN, 0.5, -2 };
 	struct tw_question q = { .metrics = &metrics,
@@ -52,7 +52,7 @@ static void a_question_is_a_request_of_its_version(void **state)
 	tw_buf_clear(&b);
 }
 
-static void an_answer_says_what_it_is_worth(void **state)
+static void an_answer_of_version_2_describes_the_model(void **state)
 {
 	static const char text[] = ANSWER("\"package\":[4.5,0]", "0,1");
 	struct tw_watts w = { .rows = 0 };
@@ -74,7 +74,7 @@ static void an_answer_says_what_it_is_worth(void **state)
 	tw_watts_release(&w);
 }
 
-static void what_is_no_answer_is_refused(void **state)
+static void invalid_answers_are_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -139,7 +139,7 @@ static const struct tw_question question = {
 	.metrics = &features, .x = rows, .rows = 2, .output = "AbsPower"
 };
 
-static void a_connection_is_kept_and_made_again(void **state)
+static void a_connection_is_kept_and_reopened(void **state)
 {
 	struct fixture f;
 	struct tw_asker *a = NULL;
@@ -192,7 +192,7 @@ static int listen_in_silence(const char *path)
 	return fd;
 }
 
-static void nobody_is_waited_for_longer_than_said(void **state)
+static void a_request_fails_at_its_deadline(void **state)
 {
 	struct tw_watts w = { .rows = 0 };
 	struct tw_worth worth;
@@ -221,12 +221,12 @@ static void nobody_is_waited_for_longer_than_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_question_is_a_request_of_its_version),
-		cmocka_unit_test(an_answer_says_what_it_is_worth),
-		cmocka_unit_test(what_is_no_answer_is_refused),
+		cmocka_unit_test(a_question_is_written_as_a_request_of_its_version),
+		cmocka_unit_test(an_answer_of_version_2_describes_the_model),
+		cmocka_unit_test(invalid_answers_are_refused),
 		cmocka_unit_test(every_failed_allocation_of_an_answer_is_reported),
-		cmocka_unit_test(a_connection_is_kept_and_made_again),
-		cmocka_unit_test(nobody_is_waited_for_longer_than_said),
+		cmocka_unit_test(a_connection_is_kept_and_reopened),
+		cmocka_unit_test(a_request_fails_at_its_deadline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static const struct tw_request *take(struct outcome *o, const char *text, size_t
 	return tw_request_parser_request(o->parser);
 }
 
-static void keplers_request_is_read_however_it_is_cut(void **state)
+static void a_request_of_kepler_is_parsed_from_pieces_of_any_size(void **state)
 {
 	(void)state;
 	for (size_t piece = 1; piece <= sizeof(kepler); piece += piece < 8 ? 1 : 50) {
@@ -75,7 +75,7 @@ static void keplers_request_is_read_however_it_is_cut(void **state)
 	}
 }
 
-static void old_names_of_features_are_those_of_today(void **state)
+static void old_feature_names_become_current_names(void **state)
 {
 	static const char text[] =
 		"{\"metrics\":[\"cpu_instr\",\"irq_block\",\"block_irq\",\"cpu_time\"],"
@@ -94,7 +94,7 @@ static void old_names_of_features_are_those_of_today(void **state)
 	tw_request_parser_free(o.parser);
 }
 
-static void keys_come_in_any_order_and_unknown_ones_are_passed_over(void **state)
+static void keys_come_in_any_order_and_unknown_keys_are_skipped(void **state)
 {
 	static const char text[] =
 		"{\"x\":{\"values\":[1,{\"metrics\":null}]},\"values\":[[null,4]],\"y\":["
@@ -116,7 +116,7 @@ static void keys_come_in_any_order_and_unknown_ones_are_passed_over(void **state
 	tw_request_parser_free(o.parser);
 }
 
-static void who_asks_for_version_2_may_name_components(void **state)
+static void a_request_of_version_2_may_name_components(void **state)
 {
 	static const char text[] =
 		"{\"components\":[\"dram\",\"package\"],\"metrics\":[\"a\"],"
@@ -147,7 +147,7 @@ static void who_asks_for_version_2_may_name_components(void **state)
 	}
 }
 
-static void versions_and_components_that_are_not_known_are_refused(void **state)
+static void unknown_versions_and_components_are_refused(void **state)
 {
 	static const struct {
 		const char *text, *error;
@@ -223,7 +223,7 @@ static void system_features_are_categories_too(void **state)
 	"{\"version\":2,\"metrics\":[\"a\"],\"values\":[" rows "],\"output_type\":" \
 	"\"AbsPower\"" more "}"
 
-static void series_and_times_are_of_all_rows_or_of_each(void **state)
+static void series_and_times_have_one_entry_or_one_for_each_row(void **state)
 {
 	static const char *const texts[] = {
 		ROWS("[1],[2]", ",\"series\":[\"x\",\"y\"],\"time_ms\":7"),
@@ -247,7 +247,7 @@ static void series_and_times_are_of_all_rows_or_of_each(void **state)
 	}
 }
 
-static void version_1_knows_of_no_series(void **state)
+static void version_1_ignores_series(void **state)
 {
 	static const char text[] =
 		"{\"metrics\":[\"a\"],\"values\":[[1]],\"output_type\":\"AbsPower\","
@@ -259,7 +259,7 @@ static void version_1_knows_of_no_series(void **state)
 	tw_request_parser_free(o.parser);
 }
 
-static void many_system_features_are_put_behind_many_rows(void **state)
+static void system_features_are_appended_to_every_row(void **state)
 {
 	enum { ROWS = 8000, FEATURES = TW_REQUEST_METRICS_MAX - 1 };
 	struct tw_request_rows rows = { 0 };
@@ -347,7 +347,7 @@ static void refuse(const char *text, size_t len, enum tw_code code, const char *
 #define REFUSE(text, code, why) refuse(text, sizeof(text) - 1, code, why)
 #define OUTPUT "\"output_type\":\"AbsPower\""
 
-static void wrong_requests_are_refused_and_the_place_named(void **state)
+static void errors_of_invalid_requests_name_the_place(void **state)
 {
 	(void)state;
 	REFUSE("[]", TW_PARSE, "request: expected an object, got an array");
@@ -398,7 +398,7 @@ static void wrong_requests_are_refused_and_the_place_named(void **state)
 	       TW_PARSE, "nested deeper than 32");
 }
 
-static void limits_are_kept(void **state)
+static void requests_beyond_a_limit_are_refused(void **state)
 {
 	struct tw_buf b = { 0 };
 
@@ -453,7 +453,7 @@ static void running_out_of_memory_is_reported(void **state)
 	}
 }
 
-static void series_that_make_no_sense_are_refused(void **state)
+static void invalid_series_are_refused(void **state)
 {
 	(void)state;
 	REFUSE(ROWS("[1],[2]", ",\"series\":\"x\""), TW_INVALID,
@@ -489,20 +489,20 @@ static void series_that_make_no_sense_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keplers_request_is_read_however_it_is_cut),
-		cmocka_unit_test(old_names_of_features_are_those_of_today),
-		cmocka_unit_test(keys_come_in_any_order_and_unknown_ones_are_passed_over),
-		cmocka_unit_test(who_asks_for_version_2_may_name_components),
-		cmocka_unit_test(versions_and_components_that_are_not_known_are_refused),
+		cmocka_unit_test(a_request_of_kepler_is_parsed_from_pieces_of_any_size),
+		cmocka_unit_test(old_feature_names_become_current_names),
+		cmocka_unit_test(keys_come_in_any_order_and_unknown_keys_are_skipped),
+		cmocka_unit_test(a_request_of_version_2_may_name_components),
+		cmocka_unit_test(unknown_versions_and_components_are_refused),
 		cmocka_unit_test(numeric_system_features_become_columns),
-		cmocka_unit_test(many_system_features_are_put_behind_many_rows),
+		cmocka_unit_test(system_features_are_appended_to_every_row),
 		cmocka_unit_test(system_features_are_categories_too),
-		cmocka_unit_test(series_and_times_are_of_all_rows_or_of_each),
-		cmocka_unit_test(version_1_knows_of_no_series),
-		cmocka_unit_test(series_that_make_no_sense_are_refused),
+		cmocka_unit_test(series_and_times_have_one_entry_or_one_for_each_row),
+		cmocka_unit_test(version_1_ignores_series),
+		cmocka_unit_test(invalid_series_are_refused),
 		cmocka_unit_test(a_request_ends_where_its_json_ends),
-		cmocka_unit_test(wrong_requests_are_refused_and_the_place_named),
-		cmocka_unit_test(limits_are_kept),
+		cmocka_unit_test(errors_of_invalid_requests_name_the_place),
+		cmocka_unit_test(requests_beyond_a_limit_are_refused),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 

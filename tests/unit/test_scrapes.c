@@ -34,7 +34,7 @@ static void answers(const char *head, const char *status)
 	tw_buf_clear(&b);
 }
 
-static void metrics_are_at_one_place_and_only_to_get(void **state)
+static void only_get_metrics_is_answered(void **state)
 {
 	(void)state;
 	answers("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n");
@@ -50,7 +50,7 @@ static void metrics_are_at_one_place_and_only_to_get(void **state)
 	answers("  HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ");
 }
 
-static void the_format_is_the_one_that_is_asked_for(void **state)
+static void the_accept_header_selects_the_format(void **state)
 {
 	static const char head[] =
 		"GET /metrics HTTP/1.1\r\naccept:  application/openmetrics-text; "
@@ -92,7 +92,7 @@ static void run_until_readable(struct tw_scrapes *s, int client)
 }
 
 /* Clients that say nothing: as many as there is room for, and one more. */
-static void those_who_say_nothing_hold_up_nobody(void **state)
+static void silent_connections_do_not_block_a_scraper(void **state)
 {
 	int silent[TW_SCRAPES_MAX + 1], client;
 	struct tw_scrapes *s = NULL;
@@ -124,9 +124,9 @@ static void those_who_say_nothing_hold_up_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(metrics_are_at_one_place_and_only_to_get),
-		cmocka_unit_test(the_format_is_the_one_that_is_asked_for),
-		cmocka_unit_test(those_who_say_nothing_hold_up_nobody),
+		cmocka_unit_test(only_get_metrics_is_answered),
+		cmocka_unit_test(the_accept_header_selects_the_format),
+		cmocka_unit_test(silent_connections_do_not_block_a_scraper),
 	};
 
 	return cmocka_run_group_tests_name("scrapes", tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void a_request_is_answered_to_the_byte(void **state)
 }
 
 /* The sample says nothing of its errors, and of the features' range only what it saw. */
-static void who_asks_for_version_2_is_told_what_the_watts_are_worth(void **state)
+static void an_answer_of_version_2_describes_the_model(void **state)
 {
 	static const char request[] = REQUEST("[1000,1000,1000]", ",\"version\":2");
 	struct fixture f;
@@ -53,7 +53,7 @@ static void who_asks_for_version_2_is_told_what_the_watts_are_worth(void **state
 	tear_down(&f);
 }
 
-static void who_asks_for_version_2_is_told_why_there_is_no_answer(void **state)
+static void an_answer_of_version_2_without_watts_has_a_reason(void **state)
 {
 	static const char other[] = "{\"version\":2,\"metrics\":[\"a\"],\"values\":[[1]],"
 				    "\"output_type\":\"AbsPower\"}";
@@ -84,7 +84,7 @@ static void who_asks_for_version_2_is_told_why_there_is_no_answer(void **state)
 	tear_down(&f);
 }
 
-static void a_request_that_is_not_whole_in_time_is_given_up(void **state)
+static void an_incomplete_request_is_refused_at_its_deadline(void **state)
 {
 	struct fixture f;
 	char *text;
@@ -105,7 +105,7 @@ static void a_request_that_is_not_whole_in_time_is_given_up(void **state)
 }
 
 /* In the old estimator it was right in the first, then always 1. */
-static void the_ratio_of_cores_is_the_same_in_every_answer(void **state)
+static void every_answer_has_the_same_core_ratio(void **state)
 {
 	struct fixture f;
 
@@ -182,7 +182,7 @@ static void clients_that_connect_and_close_do_no_harm(void **state)
 }
 
 /* In the old estimator "}" in a string ended a request, and invalid UTF-8 the program. */
-static void braces_in_strings_and_broken_text_do_no_harm(void **state)
+static void braces_in_strings_and_invalid_json_do_no_harm(void **state)
 {
 	static const char bad[][24] = {
 		"{\"a\":\"\xff\"}", "{\"a\":\"\xc3", "}",
@@ -235,7 +235,7 @@ static void without_a_model_the_connection_is_closed_without_an_answer(void **st
 }
 
 /* In the old estimator a slow client blocked all. */
-static void slow_and_silent_clients_do_not_hold_up_others(void **state)
+static void slow_and_silent_clients_do_not_delay_others(void **state)
 {
 	struct fixture f;
 	int fd[200];
@@ -258,7 +258,7 @@ static void slow_and_silent_clients_do_not_hold_up_others(void **state)
 	tear_down(&f);
 }
 
-static void a_client_that_never_reads_does_not_hold_up_others(void **state)
+static void a_client_that_never_reads_does_not_delay_others(void **state)
 {
 	struct fixture f;
 	size_t sent = 0;
@@ -293,7 +293,7 @@ static void a_client_that_never_reads_does_not_hold_up_others(void **state)
 }
 
 /* 100,000 rows, behind which others do not wait and the next request does. */
-static void a_huge_request_is_answered_in_order_and_does_not_hold_up_others(void **state)
+static void a_huge_request_is_answered_in_order_and_does_not_delay_others(void **state)
 {
 	enum { ROWS = 100000 };
 	struct tw_buf request = { 0 }, powers = { 0 };
@@ -347,7 +347,7 @@ static void a_huge_request_is_answered_in_order_and_does_not_hold_up_others(void
 }
 
 /* Its memory is given back, and the one that goes on is not harmed. */
-static void who_leaves_in_the_middle_of_a_huge_answer_does_no_harm(void **state)
+static void a_client_that_hangs_up_during_a_huge_answer_does_no_harm(void **state)
 {
 	struct tw_buf request = { 0 };
 	struct fixture f;
@@ -412,7 +412,7 @@ static void ask_series(const struct fixture *f, const char *request, const char 
 	close(fd);
 }
 
-static void rows_of_a_series_are_looked_back_at(void **state)
+static void a_prediction_uses_earlier_rows_of_its_series(void **state)
 {
 	struct fixture f;
 
@@ -462,22 +462,23 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_is_answered_to_the_byte),
-		cmocka_unit_test(the_ratio_of_cores_is_the_same_in_every_answer),
-		cmocka_unit_test(who_asks_for_version_2_is_told_what_the_watts_are_worth),
-		cmocka_unit_test(who_asks_for_version_2_is_told_why_there_is_no_answer),
-		cmocka_unit_test(a_request_that_is_not_whole_in_time_is_given_up),
+		cmocka_unit_test(every_answer_has_the_same_core_ratio),
+		cmocka_unit_test(an_answer_of_version_2_describes_the_model),
+		cmocka_unit_test(an_answer_of_version_2_without_watts_has_a_reason),
+		cmocka_unit_test(an_incomplete_request_is_refused_at_its_deadline),
 		cmocka_unit_test(a_request_may_come_byte_by_byte),
 		cmocka_unit_test(ten_requests_in_one_write_are_answered_in_order),
 		cmocka_unit_test(clients_that_connect_and_close_do_no_harm),
-		cmocka_unit_test(braces_in_strings_and_broken_text_do_no_harm),
+		cmocka_unit_test(braces_in_strings_and_invalid_json_do_no_harm),
 		cmocka_unit_test(
 			without_a_model_the_connection_is_closed_without_an_answer),
-		cmocka_unit_test(slow_and_silent_clients_do_not_hold_up_others),
-		cmocka_unit_test(a_client_that_never_reads_does_not_hold_up_others),
+		cmocka_unit_test(slow_and_silent_clients_do_not_delay_others),
+		cmocka_unit_test(a_client_that_never_reads_does_not_delay_others),
 		cmocka_unit_test(
-			a_huge_request_is_answered_in_order_and_does_not_hold_up_others),
-		cmocka_unit_test(who_leaves_in_the_middle_of_a_huge_answer_does_no_harm),
-		cmocka_unit_test(rows_of_a_series_are_looked_back_at),
+			a_huge_request_is_answered_in_order_and_does_not_delay_others),
+		cmocka_unit_test(
+			a_client_that_hangs_up_during_a_huge_answer_does_no_harm),
+		cmocka_unit_test(a_prediction_uses_earlier_rows_of_its_series),
 	};
 
 	/* Much is refused here. */

@@ -80,7 +80,7 @@ static void an_unknown_owner_is_refused(void **state)
 	}
 }
 
-static void the_peer_must_be_listed_or_root(void **state)
+static void a_peer_is_accepted_if_listed_or_root(void **state)
 {
 	const uid_t me = geteuid();
 	uid_t listed[] = { 4711, me };
@@ -109,7 +109,7 @@ static void set_passed(pid_t pid, const char *fds)
 	setenv("LISTEN_FDS", fds, 1);
 }
 
-static void sockets_are_taken_where_they_are_for_this_process(void **state)
+static void sockets_of_systemd_are_used_if_the_pid_matches(void **state)
 {
 	struct tw_err err = { 0 };
 	unsigned count = 9;
@@ -134,8 +134,8 @@ int main(void)
 		cmocka_unit_test(users_are_names_or_numbers),
 		cmocka_unit_test(an_owner_is_a_user_a_group_or_both),
 		cmocka_unit_test(an_unknown_owner_is_refused),
-		cmocka_unit_test(the_peer_must_be_listed_or_root),
-		cmocka_unit_test(sockets_are_taken_where_they_are_for_this_process),
+		cmocka_unit_test(a_peer_is_accepted_if_listed_or_root),
+		cmocka_unit_test(sockets_of_systemd_are_used_if_the_pid_matches),
 	};
 
 	return cmocka_run_group_tests_name("users", tests, NULL, NULL);
