@@ -68,7 +68,10 @@ static int receive_line(int fd, struct tw_buf *out, struct tw_err *err)
 		if (n < 0)
 			return tw_fail_errno(err, errno, "cannot receive the answer");
 		if (n == 0)
-			return tw_fail(err, TW_NOTFOUND, "the estimator has no answer");
+			return tw_fail(err, TW_NOTFOUND,
+				       "the estimator closed the connection without an "
+				       "answer; its log has the "
+				       "reason");
 		tw_buf_add(out, chunk, (size_t)n);
 		if (tw_buf_failed(out))
 			return tw_fail(err, TW_NOMEM, "answer over %zu bytes",

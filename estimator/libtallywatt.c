@@ -100,8 +100,10 @@ static int make_wanted(const char *output, const char *source,
 		       struct tw_err *err)
 {
 	if (output == NULL || !tw_output_find(output, &w->output))
-		return tw_fail(err, TW_INVALID, "output '%.64s' is not known",
-			       output != NULL ? output : "");
+		return tw_fail(
+			err, TW_INVALID,
+			"output '%.64s' is not known, expected AbsPower or DynPower",
+			output != NULL ? output : "");
 	w->source = tw_energy_source_wanted(source);
 	if (w->source == NULL)
 		return tw_fail(err, TW_INVALID, "source '%.64s' is not known", source);

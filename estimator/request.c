@@ -300,7 +300,8 @@ static int times_add_series(struct row_times *t, const struct tw_jsax_event *e,
 	if (e->type != TW_JSAX_TEXT)
 		return fail_entry("series", t->series.count, "a string", e, err);
 	if (e->len == 0 || e->len > TW_REQUEST_SERIES_NAME_MAX)
-		return tw_fail(err, TW_INVALID, "series[%zu]: %zu bytes, want 1 to %d",
+		return tw_fail(err, TW_INVALID,
+			       "series[%zu]: %zu bytes, expected 1 to %d",
 			       t->series.count, e->len, TW_REQUEST_SERIES_NAME_MAX);
 	if (t->series.count == TW_REQUEST_SERIES_MAX)
 		return tw_fail(err, TW_INVALID, "series: more than %d",
@@ -336,7 +337,7 @@ static int times_add_time(struct row_times *t, const struct tw_jsax_event *e,
 	if (!(e->number >= 0.0 && e->number <= TIME_MAX_MS) ||
 	    e->number != trunc(e->number))
 		return tw_fail(err, TW_INVALID,
-			       "time_ms[%zu]: %g is no whole number of milliseconds",
+			       "time_ms[%zu]: %g is not an integer number of ms",
 			       t->count, e->number);
 	if (t->count == TW_REQUEST_ROWS_MAX)
 		return tw_fail(err, TW_INVALID, "time_ms: more than %d",
@@ -361,7 +362,7 @@ static int check_order(const struct row_times *t, size_t rows, struct tw_err *er
 	for (size_t i = 1; i < rows; i++)
 		if (t->time_ms[i] <= t->time_ms[i - 1])
 			return tw_fail(err, TW_INVALID,
-				       "time_ms[%zu]: not after the one before", i);
+				       "time_ms[%zu]: not after the time before it", i);
 	return 0;
 }
 
@@ -384,7 +385,7 @@ static int times_finish(struct row_times *t, struct tw_request *r, struct tw_err
 	if (t->count == 0 && t->series.count == 0)
 		return 0;
 	if (t->count == 0)
-		return tw_fail(err, TW_INVALID, "time_ms: missing, there are series");
+		return tw_fail(err, TW_INVALID, "time_ms: missing, but series is given");
 	if (check_count("time_ms", t->count, r->rows, err) < 0)
 		return -1;
 	if (t->series.count > 0 &&
@@ -454,8 +455,8 @@ static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 	if (e->type != TW_JSAX_TEXT)
 		return fail_entry(name, to->count, "a string", e, err);
 	if (e->len == 0 || e->len > TW_FEATURE_NAME_MAX)
-		return tw_fail(err, TW_INVALID, "%s[%zu]: %zu bytes, want 1 to %d", name,
-			       to->count, e->len, TW_FEATURE_NAME_MAX);
+		return tw_fail(err, TW_INVALID, "%s[%zu]: %zu bytes, expected 1 to %d",
+			       name, to->count, e->len, TW_FEATURE_NAME_MAX);
 	if (to->count == TW_REQUEST_METRICS_MAX)
 		return tw_fail(err, TW_INVALID, "%s: more than %d", name,
 			       TW_REQUEST_METRICS_MAX);
@@ -501,7 +502,7 @@ static int take_version(struct tw_request_parser *p, const struct tw_jsax_event 
 			p->request.version = v;
 			return 0;
 		}
-	return tw_fail(err, TW_INVALID, "version: %g is not 1 to %d", e->number,
+	return tw_fail(err, TW_INVALID, "version: %g, expected 1 to %d", e->number,
 		       TW_REQUEST_VERSION_MAX);
 }
 
@@ -634,7 +635,9 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 	if (p->output == NULL)
 		return tw_fail(err, TW_INVALID, "output_type: missing");
 	if (!tw_output_find(p->output, &r->output))
-		return tw_fail(err, TW_INVALID, "output_type: '%.64s' is not known",
+		return tw_fail(err, TW_INVALID,
+			       "output_type: '%.64s' is not known, expected AbsPower or "
+			       "DynPower",
 			       p->output);
 	r->source = tw_energy_source_wanted(p->source);
 	if (r->source == NULL)

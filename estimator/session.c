@@ -209,7 +209,7 @@ static bool answer_request(struct tw_session *s, uint64_t now_ms)
 		}
 		if (now_ms < s->wait_until_ms)
 			return true;
-		tw_fail(&err, TW_NOTFOUND, "there is no model yet");
+		tw_fail(&err, TW_NOTFOUND, "the model has not loaded yet, try again");
 		/* fall through */
 	case TW_MODELS_NONE:
 		s->waits_for_model = false;

@@ -188,8 +188,8 @@ static int read_form(const json_t *obj, const char *where, uint32_t back,
 	    tw_json_array(obj, where, "members", false, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) == 0 || json_array_size(list) > MEMBERS_MAX)
-		return tw_fail(err, TW_INVALID, "%s.members: %zu, want 1 to %d", where,
-			       json_array_size(list), MEMBERS_MAX);
+		return tw_fail(err, TW_INVALID, "%s.members: %zu, expected 1 to %d",
+			       where, json_array_size(list), MEMBERS_MAX);
 	f->member = calloc(json_array_size(list), sizeof(*f->member));
 	if (f->member == NULL)
 		return tw_fail(err, TW_NOMEM, "%s.members", where);
@@ -224,7 +224,7 @@ static int read_ensemble(const json_t *root, const struct tw_strs *features,
 	if (tw_json_number(obj, ROOT, "step_ms", false, &e->step_ms, err) < 0)
 		return -1;
 	if (e->step_ms <= 0.0)
-		return tw_fail(err, TW_INVALID, ROOT ".step_ms: %g, want more than 0",
+		return tw_fail(err, TW_INVALID, ROOT ".step_ms: %g, expected more than 0",
 			       e->step_ms);
 	return read_form(series, ROOT ".series", TW_DERIVED_BACK_MAX, features,
 			 &e->series, err);

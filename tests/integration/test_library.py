@@ -175,7 +175,8 @@ class Library(Case):
         self.assertFalse(best(b"AbsPower", b"hmc", names))
         self.assertIn(b"no model of AbsPower for hmc", why.value)
         self.assertFalse(best(b"NoPower", None, names))
-        self.assertEqual(why.value, b"output 'NoPower' is not known")
+        self.assertEqual(why.value, b"output 'NoPower' is not known, expected AbsPower or "
+                                    b"DynPower")
         self.assertFalse(best(b"AbsPower", None, names[:1]))
         self.assertIn(b"needs metric", why.value)
 

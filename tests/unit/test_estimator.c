@@ -240,7 +240,9 @@ static void the_blocking_client_gets_watts_or_an_error(void **state)
 	q.output = "DynPower";
 	assert_int_equal(tw_estimator_ask(f.path, &q, &watts, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
-	assert_string_equal(err.text, "the estimator has no answer");
+	assert_string_equal(err.text,
+			    "the estimator closed the connection without an answer; its "
+			    "log has the reason");
 	tear_down(&f);
 
 	err = (struct tw_err){ 0 };

@@ -152,8 +152,8 @@ static void unknown_versions_and_components_are_refused(void **state)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "{\"version\":3", "version: 3 is not 1 to 2" },
-		{ "{\"version\":1.5", "version: 1.5 is not 1 to 2" },
+		{ "{\"version\":3", "version: 3, expected 1 to 2" },
+		{ "{\"version\":1.5", "version: 1.5, expected 1 to 2" },
 		{ "{\"version\":\"2\"", "version: expected a number, got a string" },
 		{ "{\"version\":[2]", "version: expected a number, got an array" },
 		{ "{\"components\":{}", "components: expected an array, got an object" },
@@ -457,23 +457,23 @@ static void invalid_series_are_refused(void **state)
 {
 	(void)state;
 	REFUSE(ROWS("[1],[2]", ",\"series\":\"x\""), TW_INVALID,
-	       "time_ms: missing, there are series");
+	       "time_ms: missing, but series is given");
 	REFUSE(ROWS("[1],[2]", ",\"series\":\"x\",\"time_ms\":5"), TW_INVALID,
 	       "time_ms: 1 for 2 rows of a series");
 	REFUSE(ROWS("[1],[2]", ",\"time_ms\":5"), TW_INVALID,
 	       "time_ms: 1 for 2 rows of a series");
 	REFUSE(ROWS("[1],[2]", ",\"time_ms\":[5,5]"), TW_INVALID,
-	       "time_ms[1]: not after the one before");
+	       "time_ms[1]: not after the time before it");
 	REFUSE(ROWS("[1],[2]", ",\"time_ms\":[5,6,7]"), TW_INVALID,
 	       "time_ms: 3 for 2 rows");
 	REFUSE(ROWS("[1],[2]", ",\"time_ms\":5,\"series\":[\"a\",\"b\",\"c\"]"),
 	       TW_INVALID, "series: 3 for 2 rows");
 	REFUSE(ROWS("[1]", ",\"time_ms\":[-1]"), TW_INVALID,
-	       "time_ms[0]: -1 is no whole number of milliseconds");
+	       "time_ms[0]: -1 is not an integer number of ms");
 	REFUSE(ROWS("[1]", ",\"time_ms\":[0.5]"), TW_INVALID,
-	       "time_ms[0]: 0.5 is no whole number of milliseconds");
+	       "time_ms[0]: 0.5 is not an integer number of ms");
 	REFUSE(ROWS("[1]", ",\"time_ms\":1e300"), TW_INVALID,
-	       "time_ms[0]: 1e+300 is no whole number of milliseconds");
+	       "time_ms[0]: 1e+300 is not an integer number of ms");
 	REFUSE(ROWS("[1]", ",\"time_ms\":\"5\""), TW_PARSE,
 	       "time_ms[0]: expected a number, got a string");
 	REFUSE(ROWS("[1]", ",\"time_ms\":[[5]]"), TW_PARSE,
@@ -481,7 +481,7 @@ static void invalid_series_are_refused(void **state)
 	REFUSE(ROWS("[1]", ",\"series\":5"), TW_PARSE,
 	       "series[0]: expected a string, got a number");
 	REFUSE(ROWS("[1]", ",\"series\":[\"\"]"), TW_INVALID,
-	       "series[0]: 0 bytes, want 1 to 256");
+	       "series[0]: 0 bytes, expected 1 to 256");
 	REFUSE(ROWS("[1]", ",\"series\":{\"a\":1}"), TW_PARSE,
 	       "series[0]: expected a string, got an object");
 }
