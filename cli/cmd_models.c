@@ -3,6 +3,7 @@
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,6 +8,7 @@
 #include "lib/program/log.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"
 #include "model-db/index/watch.h"
 

@@ -9,6 +9,7 @@
 #include "lib/program/log.h"
 #include "lib/program/systemd.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 #include "model-db/index/watch.h"
 #include "server/compat.h"
 #include "server/pull.h"

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/index/choose.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "model-db/index/choosing.h"
-#include "model-db/index/index_impl.h"
+#include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
- * Above this two machines have a processor of one name: with another name the most is
- * 10/16/2 for its letters and 6/16 for all figures.
+ * The most that machines with different processors can reach: 10/16/2 for the letters of
+ * the name and 6/16 for the figures (profiler/similarity.h).
  */
-#define SAME_PROCESSOR_FROM 0.6875
+#define OTHER_PROCESSOR_MAX 0.6875
 
 static const char *const match_names[] = {
 	[TW_MATCH_ANY] = "any",
@@ -27,339 +26,147 @@ const char *tw_match_name(enum tw_match m)
 	return match_names[m];
 }
 
-/* ---- the request in terms of the index ---- */
-
-static int by_address(const void *a, const void *b)
-{
-	const char *const *x = a, *const *y = b;
-
-	return ((uintptr_t)*x > (uintptr_t)*y) - ((uintptr_t)*x < (uintptr_t)*y);
-}
-
-const char *tw_choosing_missing(const struct tw_choosing *c,
-				const struct tw_index_entry *e)
-{
-	for (size_t i = 0; i < e->feature_count; i++)
-		if (c->metrics == 0 || bsearch(&e->features[i], c->metric, c->metrics,
-					       sizeof(*c->metric), by_address) == NULL)
-			return e->features[i];
-	return NULL;
-}
-
-/* Metrics that no model has, or that are not proved, are passed over. */
-static int take_metrics(struct tw_choosing *c, struct tw_err *err)
-{
-	const struct tw_strs *metrics = &c->w->metrics;
-
-	c->metric = calloc(metrics->count + 1, sizeof(*c->metric));
-	if (c->metric == NULL)
-		return tw_fail(err, TW_NOMEM, "choice of a model");
-	for (size_t i = 0; i < metrics->count; i++) {
-		const char *own = tw_index_own_text(c->x, metrics->at[i]);
-
-		if (i == 0)
-			c->first_metric = own;
-		if (c->w->counters_unproven && tw_feature_is_counter(metrics->at[i]))
-			continue;
-		if (own != NULL)
-			c->metric[c->metrics++] = own;
-	}
-	qsort(c->metric, c->metrics, sizeof(*c->metric), by_address);
-	return 0;
-}
-
-static int take_shelves(struct tw_choosing *c, struct tw_err *err)
-{
-	const struct tw_index_orders *o = &c->x->orders;
-
-	c->shelf = calloc(o->shelves + 1, sizeof(*c->shelf));
-	if (c->shelf == NULL)
-		return tw_fail(err, TW_NOMEM, "choice of a model");
-	for (size_t i = 0; i < o->shelves; i++) {
-		const struct tw_index_entry *e = o->shelf[i].sample;
-
-		if (e->source == c->w->source && e->output == c->w->output &&
-		    tw_choosing_missing(c, e) == NULL)
-			c->shelf[c->shelves++] = (uint32_t)i;
-	}
-	return 0;
-}
-
-int tw_choosing_begin(struct tw_choosing *c, const struct tw_index *x,
-		      const struct tw_wanted *w, struct tw_err *err)
-{
-	c->x = x;
-	c->w = w;
-	if (w->pipeline != NULL)
-		c->pipeline = tw_index_own_text(x, w->pipeline);
-	if (w->trainer != NULL)
-		c->trainer = tw_index_own_text(x, w->trainer);
-	if (tw_filter_parse(w->filter, &c->filter, err) < 0 || take_metrics(c, err) < 0)
-		return -1;
-	return take_shelves(c, err);
-}
-
-void tw_choosing_release(struct tw_choosing *c)
-{
-	tw_filter_release(&c->filter);
-	free(c->metric);
-	free(c->shelf);
-	*c = (struct tw_choosing){ 0 };
-}
-
-static bool accepts_weights(const struct tw_choosing *c,
-			    const struct tw_index_entry *kind)
-{
-	const struct tw_wanted *w = c->w;
-
-	if (!tw_index_has_weights(kind, w->client))
-		return false;
-	/* Kepler takes the weights of trees for 0 W, without a word. */
-	if (tw_index_is_trees(kind) && !w->trees)
-		return false;
-	/* Of a curve, only if the client takes the curve's metric for it. */
-	if (kind->first_metric != NULL)
-		return kind->first_metric == c->first_metric;
-	/* A client that does not name the trainer gets what every client can use. */
-	return w->trainer != NULL || tw_index_has_weights(kind, TW_CLIENT_0_7);
-}
-
-bool tw_choosing_accepts(const struct tw_choosing *c, const struct tw_index_entry *kind)
-{
-	const struct tw_wanted *w = c->w;
-
-	if (c->only_shares && !kind->serves_shares)
-		return false;
-	if (w->weight)
-		return accepts_weights(c, kind);
-	if (c->only_trees && !tw_index_is_trees(kind))
-		return false;
-	if (w->trainer != NULL)
-		return true;
-	return kind->fitness != TW_UNFIT && (w->ensembles || !tw_index_is_ensemble(kind));
-}
-
-const char *tw_choosing_refusal(const struct tw_choosing *c,
-				const struct tw_index_entry *kind)
-{
-	if (kind->fitness == TW_UNFIT)
-		return kind->unfit_why;
-	return c->w->weight ? "no weights for this client"
-			    : "only ensembles, which this client does not read";
-}
-
-bool tw_choosing_strict(const struct tw_choosing *c)
-{
-	return !c->w->loose_node_type &&
-	       (c->w->node_type >= 0 || tw_machine_spec_known(&c->w->spec));
-}
-
 /* ---- search ---- */
 
-/* Machines apart. */
-static bool is_better(const struct tw_choosing *c, const struct tw_index_entry *a,
-		      const struct tw_index_entry *b)
+/* How well a machine fits a request. All zero: as well as any other. */
+struct fit {
+	bool node_type;    /* it has the node type that was asked for */
+	double similarity; /* 0: less than TW_SIMILAR_ENOUGH, or not compared */
+	size_t members;    /* of a similar machine's node type */
+};
+
+/* The best model so far. */
+struct best {
+	struct fit fit;
+	const struct tw_index_entry *entry;
+};
+
+static int compare_fits(const struct fit *a, const struct fit *b)
 {
-	if (c->w->weight && c->w->output == TW_ABS_POWER && a->floor != b->floor)
-		return a->floor;
-	return a->rank < b->rank;
+	if (a->node_type != b->node_type)
+		return a->node_type ? 1 : -1;
+	if (a->similarity < b->similarity || a->similarity > b->similarity)
+		return a->similarity > b->similarity ? 1 : -1;
+	return (a->members > b->members) - (a->members < b->members);
 }
 
-bool tw_choosing_given_up(const struct tw_choosing *c, const struct tw_index_entry *e)
+static enum tw_match match_of(const struct fit *f)
 {
-	if (c->w != NULL && c->w->weight)
-		return tw_index_given_up_weights(c->x, e, c->w->client);
-	if (c->w == NULL || c->w->trainer == NULL)
-		return tw_index_given_up_default(c->x, e);
-	return tw_index_given_up(c->x, e);
+	if (f->node_type)
+		return TW_MATCH_NODE_TYPE;
+	if (f->similarity >= 1)
+		return TW_MATCH_SPEC;
+	return f->similarity > 0 ? TW_MATCH_SIMILAR : TW_MATCH_ANY;
 }
 
-/* The best of one part, or NULL. */
-static const struct tw_index_entry *search(const struct tw_choosing *c,
-					   const struct tw_index_search *s,
-					   const struct tw_index_entry *best)
+static struct fit fit_of(const struct tw_matcher *m,
+			 const struct tw_index_machine *machine, const struct fit *best)
 {
-	size_t count;
-	const uint32_t *list = tw_index_range(c->x, s, &count);
+	const struct tw_wanted *w = m->wanted;
+	struct fit f = { .node_type = w->node_type >= 0 &&
+				      w->node_type == machine->node_type };
 
-	for (size_t i = 0; i < count; i++) {
-		const struct tw_index_entry *e;
+	if (f.node_type || best->node_type || !m->spec_known)
+		return f;
+	f.similarity = tw_matcher_similarity(m, machine);
+	if (f.similarity >= TW_SIMILAR_ENOUGH)
+		f.members = machine->members;
+	else
+		f.similarity = 0;
+	return f;
+}
 
-		/* The rest comes later still: no need to look at the models themselves.
-		 */
-		if (best != NULL && best->rank < list[i])
-			return NULL;
-		e = c->x->orders.by_rank[list[i]];
-		if (!tw_choosing_given_up(c, e) && tw_filter_pass(&c->filter, e, NULL))
-			return e;
+static bool wants_idle_power(const struct tw_wanted *w)
+{
+	return w->weight && w->output == TW_ABS_POWER;
+}
+
+/* Whether a later model whose machine fits as well cannot be better. */
+static bool is_final(const struct tw_matcher *m, const struct tw_index_entry *e)
+{
+	return e->idle_power || !wants_idle_power(m->wanted);
+}
+
+/* The models of a family, which fit equally well, come in order of preference. */
+static void search_family(const struct tw_matcher *m, const struct tw_index_family *f,
+			  const struct fit *fit, struct best *best)
+{
+	bool better = best->entry == NULL || compare_fits(fit, &best->fit) > 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct tw_index_entry *e = f->model[i];
+		const char *detail;
+
+		if (!better && !e->idle_power)
+			continue;
+		if (tw_matcher_check(m, e, &detail) != TW_MATCHES)
+			continue;
+		*best = (struct best){ *fit, e };
+		if (is_final(m, e))
+			return;
+		better = false;
 	}
-	return NULL;
 }
 
-/* Whether models of a part go before the best so far, or after it, whatever their rank.
+static bool is_of_request(const struct tw_matcher *m, const struct tw_index_family *f)
+{
+	const struct tw_wanted *w = m->wanted;
+
+	return f->source == w->source && f->output == w->output &&
+	       (w->pipeline == NULL || f->machine->pipeline == m->pipeline) &&
+	       (m->shares_of == NULL || f->machine == m->shares_of);
+}
+
+/*
+ * Scan the families. They come in order of rank, so of equal fits the first is better.
+ * processor: NULL, or only machines with this processor.
  */
-static int compare_floors(const struct tw_choosing *c, const struct tw_index_entry *part,
-			  const struct tw_index_entry *best)
+static struct best scan(const struct tw_matcher *m, const char *processor)
 {
-	if (best == NULL || !c->w->weight || c->w->output != TW_ABS_POWER)
-		return 0;
-	return (int)part->floor - (int)best->floor;
-}
+	const bool all_fit_equally = m->wanted->node_type < 0 && !m->spec_known;
+	struct best best = { 0 };
 
-/* The best of a scope, which is that of s, or NULL. */
-static const struct tw_index_entry *search_all(const struct tw_choosing *c,
-					       struct tw_index_search s)
-{
-	const struct tw_index_orders *o = &c->x->orders;
-	const struct tw_index_entry *best = NULL;
+	for (size_t i = 0; i < m->index->family_count; i++) {
+		const struct tw_index_family *f = &m->index->family[i];
+		struct fit fit;
+		int d;
 
-	s.trainer = c->trainer;
-	for (size_t i = 0; i < c->shelves; i++) {
-		const struct tw_index_shelf *shelf = &o->shelf[c->shelf[i]];
-
-		for (size_t k = 0; k < shelf->parts; k++) {
-			const struct tw_index_entry *sample, *e;
-			int floors;
-
-			s.part = shelf->first_part + k;
-			sample = o->part[s.part].sample;
-			floors = compare_floors(c, sample, best);
-			if (floors < 0 || !tw_choosing_accepts(c, sample))
-				continue;
-			e = search(c, &s, floors > 0 ? NULL : best);
-			if (e != NULL)
-				best = e;
-		}
+		if (!is_of_request(m, f) ||
+		    (processor != NULL && f->machine->processor != processor))
+			continue;
+		fit = fit_of(m, f->machine, &best.fit);
+		if (m->exact_machine && match_of(&fit) < TW_MATCH_SPEC)
+			continue;
+		d = best.entry == NULL ? 1 : compare_fits(&fit, &best.fit);
+		if (d < 0 || (d == 0 && is_final(m, best.entry)))
+			continue;
+		search_family(m, f, &fit, &best);
+		if (best.entry != NULL && is_final(m, best.entry) &&
+		    (best.fit.node_type || all_fit_equally))
+			break;
 	}
 	return best;
 }
 
-struct tw_index_search tw_choosing_by_number(const struct tw_choosing *c)
+static struct best search(const struct tw_matcher *m)
 {
-	const struct tw_index_machine *m;
+	const struct tw_wanted *w = m->wanted;
+	struct best best = { 0 };
 
-	if (c->pipeline == NULL)
-		return (struct tw_index_search){ .scope = TW_IN_NODE_TYPE,
-						 .value = (uint32_t)c->w->node_type };
-	m = tw_index_machine_find(c->x, c->pipeline, c->w->node_type);
-	return (struct tw_index_search){ .scope = TW_IN_MACHINE,
-					 .value = tw_index_machine_value(c->x, m) };
-}
-
-struct tw_index_search tw_choosing_by_nothing(const struct tw_choosing *c)
-{
-	if (c->pipeline == NULL)
-		return (struct tw_index_search){ .scope = TW_IN_ALL };
-	return (struct tw_index_search){ .scope = TW_IN_PIPELINE,
-					 .value = tw_index_pipeline_value(c->x,
-									  c->pipeline) };
-}
-
-static const struct tw_index_entry *search_node_type(const struct tw_choosing *c)
-{
-	return search_all(c, tw_choosing_by_number(c));
-}
-
-static const struct tw_index_entry *search_machine(const struct tw_choosing *c,
-						   const struct tw_index_machine *m)
-{
-	const struct tw_index_search s = { .scope = TW_IN_MACHINE,
-					   .value = tw_index_machine_value(c->x, m) };
-
-	if (c->pipeline != NULL && c->pipeline != m->pipeline)
-		return NULL;
-	return search_all(c, s);
-}
-
-/* Whether b is no worse a machine than a, which comes before it in the list. */
-static bool as_good(const struct tw_index_similar *a, const struct tw_index_similar *b)
-{
-	return b->similarity >= a->similarity &&
-	       b->machine->members == a->machine->members;
-}
-
-/* The best model of the first machines of the list that have any. */
-static void search_list(const struct tw_choosing *c, const struct tw_index_similar *list,
-			size_t count, struct tw_choice *out)
-{
-	const bool strict = tw_choosing_strict(c);
-
-	for (size_t from = 0, to; from < count && out->entry == NULL; from = to) {
-		if (strict && list[from].similarity < 1)
-			return;
-		for (to = from; to < count && as_good(&list[from], &list[to]); to++) {
-			const struct tw_index_entry *e =
-				search_machine(c, list[to].machine);
-
-			if (e != NULL &&
-			    (out->entry == NULL || is_better(c, e, out->entry)))
-				out->entry = e;
-		}
-		if (out->entry != NULL)
-			out->match = list[from].similarity < 1 ? TW_MATCH_SIMILAR
-							       : TW_MATCH_SPEC;
-	}
-}
-
-static int search_similar(const struct tw_choosing *c, double least, bool one_processor,
-			  struct tw_choice *out, struct tw_err *err)
-{
-	struct tw_index_similar *list;
-	size_t count;
-
-	if (tw_index_similar(c->x, &c->w->spec, least, one_processor, &list, &count,
-			     err) < 0)
-		return -1;
-	search_list(c, list, count, out);
-	free(list);
-	return 0;
-}
-
-/* Machines of the same processor first: mostly there is no need to look at others. */
-static int search_spec(const struct tw_choosing *c, struct tw_choice *out,
-		       struct tw_err *err)
-{
-	if (!tw_machine_spec_known(&c->w->spec))
-		return 0;
-	if (c->w->spec.processor[0] != '\0' &&
-	    search_similar(c, SAME_PROCESSOR_FROM, true, out, err) < 0)
-		return -1;
-	if (out->entry != NULL)
-		return 0;
-	return search_similar(c, TW_SIMILAR_ENOUGH, false, out, err);
-}
-
-static int choose(const struct tw_choosing *c, struct tw_choice *out, struct tw_err *err)
-{
-	struct tw_choice choice = { 0 };
-
-	/* One that the index does not know is no model's. */
-	if ((c->w->pipeline != NULL && c->pipeline == NULL) ||
-	    (c->w->trainer != NULL && c->trainer == NULL)) {
-		*out = choice;
-		return 0;
-	}
-	if (c->w->node_type >= 0) {
-		choice.entry = search_node_type(c);
-		choice.match = TW_MATCH_NODE_TYPE;
-		if (choice.entry == NULL && !c->w->loose_node_type) {
-			*out = choice;
-			return 0;
-		}
-	}
-	if (choice.entry == NULL && search_spec(c, &choice, err) < 0)
-		return -1;
-	if (choice.entry == NULL && !tw_choosing_strict(c)) {
-		choice.entry = search_all(c, tw_choosing_by_nothing(c));
-		choice.match = TW_MATCH_ANY;
-	}
-	*out = choice;
-	return 0;
+	/* No model has a trainer that the index does not know. */
+	if (w->trainer != NULL && m->trainer == NULL)
+		return best;
+	/* Most requests find their processor and need not compute other similarities. */
+	if (w->node_type < 0 && m->processor != NULL)
+		best = scan(m, m->processor);
+	if (best.fit.similarity > OTHER_PROCESSOR_MAX)
+		return best;
+	return scan(m, NULL);
 }
 
 /*
- * Trees of a whole machine are flat near rest, where a small machine works all the time:
- * its power would be 0.
+ * Whether the request's machine is at most half of m. A small machine works in the range
+ * where trees of a whole machine are flat: they would predict no power for it.
  */
 static bool is_share(const struct tw_wanted *w, const struct tw_index_machine *m)
 {
@@ -367,95 +174,189 @@ static bool is_share(const struct tw_wanted *w, const struct tw_index_machine *m
 	       2 * (uint64_t)w->spec.cores <= m->spec.cores;
 }
 
-int tw_choosing_choose(const struct tw_choosing *c, struct tw_choice *out,
-		       struct tw_err *err)
+void tw_choose_matching(struct tw_matcher *m, struct tw_choice *out)
 {
-	struct tw_choosing some = *c; /* borrows all that c owns */
-	struct tw_choice choice = { 0 };
+	const struct tw_wanted *w = m->wanted;
+	struct best best, share;
 
-	some.only_trees = !c->w->weight && !c->w->classes && c->w->trainer == NULL;
-	if (choose(&some, &choice, err) < 0)
-		return -1;
-	if (choice.entry == NULL && some.only_trees) {
-		some.only_trees = false;
-		if (choose(&some, &choice, err) < 0)
-			return -1;
+	m->only_trees = !w->weight && !w->classes && w->trainer == NULL;
+	best = search(m);
+	if (best.entry == NULL && m->only_trees) {
+		m->only_trees = false;
+		best = search(m);
 	}
-	if (choice.entry != NULL && !choice.entry->serves_shares &&
-	    is_share(c->w, choice.entry->machine)) {
-		const struct tw_index_entry *e;
-
-		some.only_shares = true;
-		e = search_machine(&some, choice.entry->machine);
-		if (e != NULL)
-			choice.entry = e;
+	*out = (struct tw_choice){ best.entry, match_of(&best.fit) };
+	if (best.entry != NULL && !best.entry->serves_shares &&
+	    is_share(w, best.entry->machine)) {
+		m->shares_of = best.entry->machine;
+		share = search(m);
+		if (share.entry != NULL)
+			out->entry = share.entry;
+		m->shares_of = NULL;
 	}
-	*out = choice;
-	return 0;
+	m->only_trees = false;
 }
 
 int tw_choose(const struct tw_index *x, const struct tw_wanted *w, struct tw_choice *out,
 	      struct tw_err *err)
 {
-	struct tw_choosing c = { 0 };
+	struct tw_matcher m = { 0 };
 	struct tw_choice choice;
 	int rc = -1;
 
-	if (tw_choosing_begin(&c, x, w, err) < 0 ||
-	    tw_choosing_choose(&c, &choice, err) < 0)
+	if (tw_matcher_begin(&m, x, w, err) < 0)
 		goto out;
+	tw_choose_matching(&m, &choice);
 	if (choice.entry == NULL) {
-		tw_choosing_not_found(&c, err);
+		tw_choose_not_found(&m, err);
 		goto out;
 	}
 
 	*out = choice;
 	rc = 0;
 out:
-	tw_choosing_release(&c);
+	tw_matcher_release(&m);
 	return rc;
 }
 
-/* Shelves are few, and so are their kinds. */
+/* The first model of the group that is fit, passes the filter and can be read. */
+static const struct tw_index_entry *find_best(const struct tw_index *x,
+					      const struct tw_index_family *f,
+					      const struct tw_feature_group *group,
+					      const struct tw_filter *filter)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct tw_index_entry *e = f->model[i];
+
+		if (e->group == group && e->fitness != TW_UNFIT &&
+		    tw_filter_pass(filter, e, NULL) && !tw_index_given_up_default(x, e))
+			return e;
+	}
+	return NULL;
+}
+
 const struct tw_index_entry *
 tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 	       enum tw_output output, const struct tw_feature_group *group,
 	       long long node_type, const struct tw_filter *filter)
 {
-	const struct tw_choosing c = { .x = x, .filter = *filter };
-	const struct tw_index_orders *o = &x->orders;
-	const struct tw_index_entry *best = NULL;
-	struct tw_index_search s = { .scope = TW_IN_ALL };
+	for (size_t i = 0; i < x->family_count; i++) {
+		const struct tw_index_family *f = &x->family[i];
+		const struct tw_index_entry *e;
 
-	if (node_type >= 0) {
-		s.scope = TW_IN_NODE_TYPE;
-		s.value = (uint32_t)node_type;
-	}
-	for (size_t i = 0; i < o->shelves; i++) {
-		const struct tw_index_shelf *shelf = &o->shelf[i];
-
-		if (shelf->sample->source != source || shelf->sample->output != output ||
-		    shelf->sample->group != group)
+		if (f->source != source || f->output != output ||
+		    (node_type >= 0 && f->machine->node_type != node_type))
 			continue;
-		for (size_t k = 0; k < shelf->parts; k++) {
-			const struct tw_index_entry *e;
-
-			s.part = shelf->first_part + k;
-			if (o->part[s.part].sample->fitness == TW_UNFIT)
-				continue;
-			e = search(&c, &s, best);
-			if (e != NULL)
-				best = e;
-		}
+		e = find_best(x, f, group, filter);
+		if (e != NULL)
+			return e;
 	}
-	return best;
+	return NULL;
 }
 
-void tw_wanted_release(struct tw_wanted *w)
+/* ---- why no model matches ---- */
+
+/* The mismatch of the model of a group that passed the most checks; 0: no model. */
+struct reason {
+	enum tw_mismatch mismatch;
+	const char *detail;
+};
+
+static void add_reason(struct tw_buf *b, const struct tw_wanted *w,
+		       const struct reason *r)
 {
-	tw_strs_clear(&w->metrics);
-	free(w->trainer);
-	free(w->pipeline);
-	free(w->filter);
-	*w = (struct tw_wanted){ 0 };
+	switch (r->mismatch) {
+	case TW_MISMATCH_METRIC:
+		tw_buf_addf(b, "needs metric '%.40s'", r->detail);
+		break;
+	case TW_MISMATCH_PIPELINE:
+		tw_buf_addf(b, "none in pipeline '%.40s'", w->pipeline);
+		break;
+	case TW_MISMATCH_TRAINER:
+		tw_buf_addf(b, "none of trainer '%.40s'", w->trainer);
+		break;
+	case TW_MISMATCH_MACHINE:
+		if (w->node_type >= 0)
+			tw_buf_addf(b, "none for node type %lld", w->node_type);
+		else
+			tw_buf_adds(b, "none for this machine");
+		break;
+	case TW_MISMATCH_CLIENT:
+		tw_buf_adds(b, r->detail);
+		break;
+	case TW_MISMATCH_FILTER:
+		tw_buf_addf(b, "filter '%.40s' not passed", r->detail);
+		break;
+	case TW_MISMATCH_BROKEN:
+	case TW_MATCHES: /* it was given up since the search */
+		tw_buf_adds(b, "its models cannot be read");
+		break;
+	}
+}
+
+static bool is_worth_naming(const struct tw_feature_group *g, const struct tw_wanted *w)
+{
+	/* Most clients measure no features of the node, and no group of the user's own.
+	 */
+	return g->count > 0 && (!g->of_node || tw_feature_group_valid(g, &w->metrics));
+}
+
+/* "BPFOnly: needs metric 'a'; Basic: none of trainer 'b'; no models in Full". */
+static void add_reasons(struct tw_buf *b, const struct tw_wanted *w,
+			const struct reason *reasons)
+{
+	const char *separator = ": ", *none = "; no models in ";
+
+	for (size_t g = 0; g < tw_feature_group_count(); g++) {
+		if (reasons[g].mismatch == 0)
+			continue;
+		tw_buf_addf(b, "%s%s: ", separator, tw_feature_group_at(g)->name);
+		add_reason(b, w, &reasons[g]);
+		separator = "; ";
+	}
+	for (size_t g = 0; b->len > 0 && g < tw_feature_group_count(); g++) {
+		const struct tw_feature_group *group = tw_feature_group_at(g);
+
+		if (reasons[g].mismatch != 0 || !is_worth_naming(group, w))
+			continue;
+		tw_buf_addf(b, "%s%s", none, group->name);
+		none = ", ";
+	}
+}
+
+static void find_reasons(const struct tw_matcher *m, const struct tw_index_family *f,
+			 struct reason *reasons)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct tw_index_entry *e = f->model[i];
+		struct reason *so_far = &reasons[e->group - tw_feature_group_at(0)];
+		struct reason r;
+
+		r.mismatch = tw_matcher_check(m, e, &r.detail);
+		if (r.mismatch > so_far->mismatch)
+			*so_far = r;
+	}
+}
+
+int tw_choose_not_found(const struct tw_matcher *m, struct tw_err *err)
+{
+	struct reason *reasons = calloc(tw_feature_group_count(), sizeof(*reasons));
+	const struct tw_wanted *w = m->wanted;
+	struct tw_buf b = { 0 };
+
+	if (reasons == NULL)
+		return tw_fail(err, TW_NOMEM, "choice of a model");
+	for (size_t i = 0; i < m->index->family_count; i++) {
+		const struct tw_index_family *f = &m->index->family[i];
+
+		if (f->source == w->source && f->output == w->output)
+			find_reasons(m, f, reasons);
+	}
+	add_reasons(&b, w, reasons);
+	tw_fail(err, tw_buf_failed(&b) ? TW_NOMEM : TW_NOTFOUND,
+		"no model of %s for %s%s", tw_output_name(w->output), w->source->name,
+		b.data != NULL ? b.data : ": there are none of this source");
+	tw_buf_clear(&b);
+	free(reasons);
+	return -1;
 }

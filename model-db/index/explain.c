@@ -5,8 +5,8 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
-#include "model-db/index/choosing.h"
-#include "model-db/index/index_impl.h"
+#include "model-db/index/choose.h"
+#include "model-db/index/index.h"
 #include "profiler/node_choice.h"
 #include "profiler/similarity.h"
 
@@ -18,7 +18,7 @@ static void add_text(struct tw_buf *b, const char *text)
 	tw_buf_add_json_text(b, text, strlen(text));
 }
 
-/* null where a number is not defined. */
+/* null for a number that is not defined. */
 static void add_number(struct tw_buf *b, double v)
 {
 	if (isfinite(v))
@@ -27,53 +27,50 @@ static void add_number(struct tw_buf *b, double v)
 		tw_buf_adds(b, "null");
 }
 
-/* How alike the machines are, as a choice counts it. */
-static double similarity_of(const struct tw_choosing *c, const struct tw_index_entry *e)
+/* Similarity as a choice counts it: less than TW_SIMILAR_ENOUGH counts as 0. */
+static double similarity_in_choice(const struct tw_matcher *m,
+				   const struct tw_index_entry *e)
 {
-	const struct tw_machine_spec *spec = &c->w->spec;
-
-	return tw_node_equal(spec, &e->machine->spec)
-		       ? 1
-		       : tw_similarity(spec, &e->machine->spec);
-}
-
-/* What it is worth in a choice: too little is none. */
-static double counted(const struct tw_choosing *c, const struct tw_index_entry *e)
-{
-	const double s = similarity_of(c, e);
+	const double s = tw_matcher_similarity(m, e->machine);
 
 	return s >= TW_SIMILAR_ENOUGH ? s : 0;
 }
 
 /* ---- why a model is no candidate ---- */
 
-/* False: it is one. */
-static bool add_failure(const struct tw_choosing *c, const struct tw_index_entry *e,
-			struct tw_buf *b)
+/* Append the reason; false if the model is a candidate. */
+static bool add_mismatch(const struct tw_matcher *m, const struct tw_index_entry *e,
+			 struct tw_buf *b)
 {
-	const struct tw_wanted *w = c->w;
-	const char *detail = tw_choosing_missing(c, e);
+	const char *detail;
 
-	if (detail != NULL)
+	switch (tw_matcher_check(m, e, &detail)) {
+	case TW_MISMATCH_METRIC:
 		tw_buf_addf(b, "needs metric '%s'", detail);
-	else if (w->pipeline != NULL && c->pipeline != e->pipeline)
+		return true;
+	case TW_MISMATCH_PIPELINE:
 		tw_buf_adds(b, "of another pipeline");
-	else if (w->trainer != NULL && c->trainer != e->trainer)
+		return true;
+	case TW_MISMATCH_TRAINER:
 		tw_buf_adds(b, "of another trainer");
-	else if (tw_choosing_strict(c) && w->node_type >= 0 &&
-		 w->node_type != e->node_type)
-		tw_buf_adds(b, "of another node type");
-	else if (tw_choosing_strict(c) && w->node_type < 0 && similarity_of(c, e) < 1)
-		tw_buf_adds(b, "of another machine");
-	else if (!tw_choosing_accepts(c, e))
-		tw_buf_adds(b, tw_choosing_refusal(c, e));
-	else if (!tw_filter_pass(&c->filter, e, &detail))
+		return true;
+	case TW_MISMATCH_MACHINE:
+		tw_buf_adds(b, m->wanted->node_type >= 0 ? "of another node type"
+							 : "of another machine");
+		return true;
+	case TW_MISMATCH_CLIENT:
+		tw_buf_adds(b, detail);
+		return true;
+	case TW_MISMATCH_FILTER:
 		tw_buf_addf(b, "filter '%s' not passed", detail);
-	else if (tw_choosing_given_up(c, e))
+		return true;
+	case TW_MISMATCH_BROKEN:
 		tw_buf_adds(b, "it cannot be read");
-	else
-		return false;
-	return true;
+		return true;
+	case TW_MATCHES:
+		break;
+	}
+	return false;
 }
 
 /* ---- why a candidate lost ---- */
@@ -97,12 +94,13 @@ static void add_rank(const struct tw_index *x, const struct tw_index_entry *e,
 		tw_buf_adds(b, "its name comes later");
 }
 
-static void add_loss(const struct tw_choosing *c, const struct tw_index_entry *e,
+static void add_loss(const struct tw_matcher *m, const struct tw_index_entry *e,
 		     const struct tw_index_entry *best, struct tw_buf *b)
 {
-	const struct tw_wanted *w = c->w;
+	const struct tw_wanted *w = m->wanted;
 	const bool by_number = w->node_type >= 0 && best->node_type == w->node_type;
-	const double s = counted(c, e), best_s = counted(c, best);
+	const double s = similarity_in_choice(m, e),
+		     best_s = similarity_in_choice(m, best);
 
 	if (by_number && e->node_type != w->node_type)
 		tw_buf_adds(b, "of another node type");
@@ -110,15 +108,16 @@ static void add_loss(const struct tw_choosing *c, const struct tw_index_entry *e
 		tw_buf_adds(b, "its machine is less similar");
 	else if (!by_number && best_s > 0 && e->machine->members < best->machine->members)
 		tw_buf_adds(b, "fewer machines of its type were measured");
-	else if (w->weight && w->output == TW_ABS_POWER && !e->floor && best->floor)
+	else if (w->weight && w->output == TW_ABS_POWER && !e->idle_power &&
+		 best->idle_power)
 		tw_buf_adds(b, "it gives no power where there is no use");
 	else
-		add_rank(c->x, e, best, b);
+		add_rank(m->index, e, best, b);
 }
 
 /* ---- JSON ---- */
 
-static void add_model(const struct tw_choosing *c, const struct tw_index_entry *e,
+static void add_model(const struct tw_matcher *m, const struct tw_index_entry *e,
 		      struct tw_buf *b)
 {
 	tw_buf_adds(b, "\"pipeline\":");
@@ -131,21 +130,22 @@ static void add_model(const struct tw_choosing *c, const struct tw_index_entry *
 	tw_buf_adds(b, ",\"mape\":");
 	add_number(b, e->mape_percent);
 	tw_buf_adds(b, ",\"similarity\":");
-	if (tw_machine_spec_known(&c->w->spec))
-		add_number(b, similarity_of(c, e));
+	if (tw_machine_spec_known(&m->wanted->spec))
+		add_number(b, tw_matcher_similarity(m, e->machine));
 	else
 		tw_buf_adds(b, "null");
 }
 
-/* How sure it is that the machine is of the chosen type, among those of its pipeline. */
-static void add_certainty(const struct tw_choosing *c, const struct tw_index_entry *e,
+/* The certainty that the machine is of the chosen node type of its pipeline. */
+static void add_certainty(const struct tw_matcher *m, const struct tw_index_entry *e,
 			  struct tw_buf *b)
 {
-	const struct tw_index_pipeline *p = tw_index_pipeline_find(c->x, e->pipeline);
+	const struct tw_index_pipeline *p = tw_index_pipeline_find(m->index, e->pipeline);
 	struct tw_node_choice choice;
 
-	if (!tw_machine_spec_known(&c->w->spec) || p == NULL ||
-	    !tw_node_judge(&p->types, &c->w->spec, (uint32_t)e->node_type, &choice)) {
+	if (!tw_machine_spec_known(&m->wanted->spec) || p == NULL ||
+	    !tw_node_judge(&p->types, &m->wanted->spec, (uint32_t)e->node_type,
+			   &choice)) {
 		tw_buf_adds(b, ",\"uncertainty\":null,\"looseness\":null");
 		return;
 	}
@@ -155,16 +155,16 @@ static void add_certainty(const struct tw_choosing *c, const struct tw_index_ent
 	add_number(b, choice.looseness);
 }
 
-static void add_candidate(const struct tw_choosing *c, const struct tw_index_entry *e,
+static void add_candidate(const struct tw_matcher *m, const struct tw_index_entry *e,
 			  const struct tw_index_entry *best, struct tw_buf *b)
 {
 	struct tw_buf why = { 0 };
 
-	/* One may just have been found broken: then there is no best. */
-	if (e != best && !add_failure(c, e, &why) && best != NULL)
-		add_loss(c, e, best, &why);
+	/* best is NULL if another request just found the last candidate broken. */
+	if (e != best && !add_mismatch(m, e, &why) && best != NULL)
+		add_loss(m, e, best, &why);
 	tw_buf_adds(b, "{");
-	add_model(c, e, b);
+	add_model(m, e, b);
 	tw_buf_adds(b, ",\"lost\":");
 	if (e == best)
 		tw_buf_adds(b, "null");
@@ -175,23 +175,23 @@ static void add_candidate(const struct tw_choosing *c, const struct tw_index_ent
 	tw_buf_clear(&why);
 }
 
-static void add_candidates(const struct tw_choosing *c, const struct tw_index_entry *best,
+static void add_candidates(const struct tw_matcher *m, const struct tw_index_entry *best,
 			   struct tw_buf *b)
 {
-	size_t told = 0, left_out = 0;
+	size_t listed = 0, left_out = 0;
 
 	tw_buf_adds(b, ",\"candidates\":[");
-	for (size_t i = 0; i < c->x->count; i++) {
-		const struct tw_index_entry *e = c->x->orders.by_rank[i];
+	for (size_t i = 0; i < m->index->count; i++) {
+		const struct tw_index_entry *e = m->index->by_rank[i];
 
-		if (e->source != c->w->source || e->output != c->w->output)
+		if (e->source != m->wanted->source || e->output != m->wanted->output)
 			continue;
-		if (told == TW_EXPLAIN_MAX && e != best) {
+		if (listed == TW_EXPLAIN_MAX && e != best) {
 			left_out++;
 			continue;
 		}
-		tw_buf_adds(b, told++ > 0 ? "," : "");
-		add_candidate(c, e, best, b);
+		tw_buf_adds(b, listed++ > 0 ? "," : "");
+		add_candidate(m, e, best, b);
 	}
 	tw_buf_addf(b, "],\"left_out\":%zu}", left_out);
 }
@@ -199,28 +199,28 @@ static void add_candidates(const struct tw_choosing *c, const struct tw_index_en
 int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_buf *out,
 	       struct tw_err *err)
 {
-	struct tw_choosing c = { 0 };
+	struct tw_matcher m = { 0 };
 	struct tw_choice choice;
 	struct tw_err why = { 0 };
 	int rc = -1;
 
-	if (tw_choosing_begin(&c, x, w, err) < 0 ||
-	    tw_choosing_choose(&c, &choice, err) < 0)
+	if (tw_matcher_begin(&m, x, w, err) < 0)
 		goto out;
+	tw_choose_matching(&m, &choice);
 	if (choice.entry == NULL) {
-		tw_choosing_not_found(&c, &why);
+		tw_choose_not_found(&m, &why);
 		tw_buf_adds(out, "{\"chosen\":null,\"error\":");
 		add_text(out, why.text);
 	} else {
 		tw_buf_adds(out, "{\"chosen\":{");
-		add_model(&c, choice.entry, out);
+		add_model(&m, choice.entry, out);
 		tw_buf_addf(out, ",\"match\":\"%s\"", tw_match_name(choice.match));
-		add_certainty(&c, choice.entry, out);
+		add_certainty(&m, choice.entry, out);
 		tw_buf_adds(out, "}");
 	}
-	add_candidates(&c, choice.entry, out);
+	add_candidates(&m, choice.entry, out);
 	rc = 0;
 out:
-	tw_choosing_release(&c);
+	tw_matcher_release(&m);
 	return rc;
 }

@@ -10,7 +10,7 @@
 
 static const char blanks[] = " \t";
 
-/* Blanks off both ends of s[0..len). */
+/* Skip the blanks at both ends of s[0..len). */
 static const char *trim(const char *s, size_t *len)
 {
 	size_t skip = 0;
@@ -49,7 +49,7 @@ out:
 	return rc;
 }
 
-/* part[0..len), trimmed and not empty, into a part that is all zero. */
+/* Parse part[0..len), trimmed and not empty. *out must be all zero. */
 static int parse_part(const char *part, size_t len, struct tw_filter_part *out,
 		      struct tw_err *err)
 {

@@ -3,8 +3,8 @@
 #define TW_MODEL_DB_FILTER_H
 
 /*
- * What a client asks of a model's figures: "mae:10;features:a,b" (docs/wire.md).
- * All zero bytes is a filter that every model passes.
+ * A request's limits for the figures of a model: "mae:10;features:a,b" (docs/wire.md).
+ * Every model passes a filter of all zero bytes.
  */
 
 #include "lib/core/strs.h"
@@ -18,12 +18,9 @@ struct tw_index_entry;
 #define TW_FILTER_PARTS_MAX 32
 
 struct tw_filter_part {
-	/*
-	 * "features", or a key of metadata.json with a number, or else a figure of its
-	 * validation: the worst of the components that have it.
-	 */
+	/* "features", or a figure of the model: tw_index_figure() */
 	char *attribute;
-	double threshold;    /* abs_max_corr and r2: at least; others: at most */
+	double threshold;    /* the minimum of abs_max_corr and r2, else the maximum */
 	struct tw_strs only; /* features: the model may use only these */
 };
 
@@ -33,14 +30,15 @@ struct tw_filter {
 };
 
 /*
- * text may be NULL. Blanks around a part and its halves are passed over. A malformed
- * part is TW_INVALID and named. *out must be all zero; it is yours: tw_filter_release().
+ * Parse a filter; text may be NULL. Blanks around parts, attributes and thresholds are
+ * ignored. TW_INVALID names a malformed part. *out must be all zero; it is yours:
+ * tw_filter_release().
  */
 int tw_filter_parse(const char *text, struct tw_filter *out, struct tw_err *err);
 
 /*
- * Whether the model passes every part; a model without the attribute does not. If it does
- * not, *failed (may be NULL) is the attribute of the part; it lives as long as f.
+ * Whether the model passes every part. A model without the attribute fails. *failed (may
+ * be NULL) is the attribute of the part that the model fails; it lives as long as f.
  */
 bool tw_filter_pass(const struct tw_filter *f, const struct tw_index_entry *e,
 		    const char **failed);

@@ -1,90 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/index/index.h"
 
-#include "lib/core/err.h"
-#include "model-db/index/index_impl.h"
-#include "model-db/index/index_load.h"
-
 #include <assert.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_place(const void *a, const void *b)
-{
-	const struct tw_index_entry *x = a, *y = b;
-	int d = strcmp(x->pipeline, y->pipeline);
-
-	if (d == 0)
-		d = strcmp(x->source->name, y->source->name);
-	if (d == 0)
-		d = (int)x->output - (int)y->output;
-	if (d == 0)
-		d = strcmp(x->group->name, y->group->name);
-	return d != 0 ? d : strcmp(x->name, y->name);
-}
-
-static int make_states(struct tw_index *x, struct tw_err *err)
-{
-	x->state = calloc(x->count + 1, sizeof(*x->state));
-	if (x->state == NULL)
-		return tw_fail(err, TW_NOMEM, "index of %zu models", x->count);
-	for (size_t i = 0; i < x->count; i++) {
-		for (int c = 0; c < TW_CLIENT_COUNT; c++)
-			atomic_init(&x->state[i].weights[c], NULL);
-		atomic_init(&x->state[i].zip, NULL);
-		atomic_init(&x->state[i].checked, false);
-		atomic_init(&x->state[i].proved, false);
-		atomic_init(&x->state[i].given_up, 0);
-	}
-	return 0;
-}
-
-static int take_preference(struct tw_index *x, const struct tw_index_preference *p,
-			   struct tw_err *err)
-{
-	const char *key = p != NULL && p->error != NULL ? p->error : "mae";
-
-	x->error_key = tw_intern(&x->texts, key, strlen(key), err);
-	return x->error_key != NULL ? 0 : -1;
-}
-
-int tw_index_load_preferring(const char *db, const struct tw_index_preference *prefer,
-			     tw_index_refused_fn *refused, void *arg,
-			     struct tw_index **out, struct tw_err *err)
-{
-	struct tw_index *x = calloc(1, sizeof(*x));
-	int rc = -1;
-
-	if (x == NULL) {
-		tw_fail(err, TW_NOMEM, "index of '%s'", db);
-		goto out;
-	}
-	atomic_init(&x->refs, 1);
-	atomic_init(&x->kept_bytes, 0);
-	atomic_init(&x->any_given_up, false);
-	if (tw_index_read_models(x, db, refused, arg, err) < 0)
-		goto out;
-	if (x->count > 0)
-		qsort(x->entry, x->count, sizeof(x->entry[0]), by_place);
-	if (take_preference(x, prefer, err) < 0 || make_states(x, err) < 0 ||
-	    tw_index_read_pipelines(x, db, refused, arg, err) < 0 ||
-	    tw_index_machines_make(x, err) < 0 ||
-	    tw_index_orders_make(x, prefer != NULL ? prefer->pipelines : NULL, err) < 0)
-		goto out;
-
-	*out = x;
-	x = NULL;
-	rc = 0;
-out:
-	tw_index_unref(x);
-	return rc;
-}
-
-int tw_index_load(const char *db, tw_index_refused_fn *refused, void *arg,
-		  struct tw_index **out, struct tw_err *err)
-{
-	return tw_index_load_preferring(db, NULL, refused, arg, out, err);
-}
+/* The longest name that a figure of a component can have. */
+#define NAME_MAX_BYTES 160
 
 const char *tw_index_error_key(const struct tw_index *x)
 {
@@ -100,6 +24,26 @@ const struct tw_index_entry *tw_index_at(const struct tw_index *x, size_t i)
 {
 	assert(i < x->count);
 	return &x->entry[i];
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct tw_index_entry *x = a, *y = b;
+	int d = strcmp(x->pipeline, y->pipeline);
+
+	if (d == 0)
+		d = strcmp(x->source->name, y->source->name);
+	if (d == 0)
+		d = (int)x->output - (int)y->output;
+	if (d == 0)
+		d = strcmp(x->group->name, y->group->name);
+	return d != 0 ? d : strcmp(x->name, y->name);
+}
+
+void tw_index_sort(struct tw_index *x)
+{
+	if (x->count > 0)
+		qsort(x->entry, x->count, sizeof(x->entry[0]), by_place);
 }
 
 const struct tw_index_entry *tw_index_find(const struct tw_index *x, const char *pipeline,
@@ -147,6 +91,102 @@ const struct tw_index_pipeline *tw_index_pipeline_find(const struct tw_index *x,
 	return bsearch(&want, x->pipeline, x->pipeline_count, sizeof(want), by_pipeline);
 }
 
+size_t tw_index_machine_count(const struct tw_index *x)
+{
+	return x->machine_count;
+}
+
+const struct tw_index_machine *tw_index_machine_at(const struct tw_index *x, size_t i)
+{
+	assert(i < x->machine_count);
+	return &x->machine[i];
+}
+
+bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client)
+{
+	return (e->weights_for & 1u << client) != 0;
+}
+
+bool tw_index_is_ensemble(const struct tw_index_entry *e)
+{
+	return strcmp(e->predictor, "ensemble") == 0;
+}
+
+bool tw_index_is_trees(const struct tw_index_entry *e)
+{
+	return strcmp(e->predictor, "xgboost") == 0;
+}
+
+/* ---- figures ---- */
+
+static int compare_names(const void *name, const void *place)
+{
+	const char *const *other = place;
+
+	return strcmp(name, *other);
+}
+
+/* NaN if there is no figure of this name. */
+static double find_figure(const struct tw_index_entry *e, const char *name)
+{
+	const char *const *place =
+		e->figure_count > 0 ? bsearch(name, e->figure_names, e->figure_count,
+					      sizeof(e->figure_names[0]), compare_names)
+				    : NULL;
+
+	return place != NULL ? e->figures[place - e->figure_names] : NAN;
+}
+
+bool tw_index_figure_more_is_better(const char *name)
+{
+	return strcmp(name, "abs_max_corr") == 0 || strcmp(name, "r2") == 0;
+}
+
+/* The worst of "<component>_<name>" over the components that define it. */
+static double find_worst(const struct tw_index_entry *e, const char *name)
+{
+	const bool more = tw_index_figure_more_is_better(name);
+	char key[NAME_MAX_BYTES];
+	double worst = NAN;
+
+	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
+		double d;
+
+		snprintf(key, sizeof(key), "%s_%s",
+			 tw_component_name((enum tw_component)c), name);
+		d = find_figure(e, key);
+		if (isnan(worst) || (more ? d < worst : d > worst))
+			worst = d;
+	}
+	return worst;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t len = strlen(s), n = strlen(end);
+
+	return len >= n && strcmp(s + len - n, end) == 0;
+}
+
+double tw_index_figure(const struct tw_index_entry *e, const char *name)
+{
+	double d;
+
+	if (strcmp(name, "mae") == 0)
+		return e->mae_w;
+	if (strcmp(name, "mape") == 0)
+		return e->mape_percent;
+	d = find_figure(e, name);
+	if (isnan(d))
+		return find_worst(e, name);
+	/* kepler-model-server writes -1 for an error that it could not compute. */
+	if (d < 0 && (ends_with(name, "mae") || ends_with(name, "mape")))
+		return NAN;
+	return d;
+}
+
+/* ---- references ---- */
+
 struct tw_index *tw_index_ref(struct tw_index *x)
 {
 	atomic_fetch_add_explicit(&x->refs, 1, memory_order_relaxed);
@@ -171,8 +211,9 @@ void tw_index_unref(struct tw_index *x)
 		free(x->pipeline[i].metadata);
 		tw_node_types_release(&x->pipeline[i].types);
 	}
-	tw_index_orders_release(&x->orders);
-	tw_index_machines_release(&x->machines);
+	free(x->family);
+	free(x->by_rank);
+	free(x->machine);
 	free(x->pipeline);
 	free(x->state);
 	free(x->entry);

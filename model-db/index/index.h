@@ -3,55 +3,60 @@
 #define TW_MODEL_DB_INDEX_H
 
 /*
- * The model database in memory: what there is, made from the directories alone, so
- * that losing it loses nothing. Immutable after it is made, but for what is found out
- * about models in use (model-db/index/index_use.h); counted references let a reload
- * swap it under requests in progress.
+ * The model database in memory. It is made from the database's directories alone
+ * (model-db/index/index_load.h), so losing it loses nothing.
  *
- * Of a model the index reads what a choice needs: metadata.json and, of kinds whose
- * components are a few hundred bytes, what their weights say. The rest is looked at when
- * the model is used.
+ * An index does not change after it is loaded, except for the state of models in use
+ * (model-db/index/index_use.h). References are counted: a reload swaps the index while
+ * requests still use the old one.
+ *
+ * Of each model the index holds what a choice needs: the metadata, and the facts about
+ * its weights if the components are small. The rest is read when the model is used.
  */
 
+#include "lib/core/arena.h"
+#include "lib/core/intern.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
+#include "profiler/similarity.h"
 #include "profiler/spec.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_err;
-struct tw_index;
-struct tw_strs;
+/* Bytes of one model's zip. */
+#define TW_INDEX_ZIP_BYTES_MAX ((size_t)64 << 20)
 
-/* A machine that models are of: a node type of a pipeline. */
+/* A machine that models were trained on: a node type of a pipeline. */
 struct tw_index_machine {
 	const char *pipeline;
 	long long node_type;
 	/* From node_type_index.json, else from its models; all zero: unknown. */
 	struct tw_machine_spec spec;
-	size_t members; /* machines of this type that were measured; at least 1 */
+	const char *processor;     /* spec.processor, interned */
+	struct tw_letters letters; /* of the processor */
+	size_t members;            /* measured machines of this type; at least 1 */
 };
 
-/* Texts of an index are kept once: equal texts have equal addresses. */
+/* Texts of an index are interned: equal texts have equal addresses. */
 struct tw_index_entry {
 	const char *pipeline;
 	const char *name, *trainer, *predictor;
 	const struct tw_energy_source *source;
 	enum tw_output output;
 	const struct tw_feature_group *group;
-	const char *const *features; /* of all components together, sorted */
+	const char *const *features; /* of all components, sorted; interned, too */
 	size_t feature_count;
 	long long node_type;
-	const struct tw_machine_spec *spec; /* as the model itself has it */
+	const struct tw_machine_spec *spec; /* as the model's metadata has it */
 	double mae_w, mape_percent;         /* NAN: not defined */
-	double error; /* by which models of a machine are compared: the lower the better
-		       */
-	const char *const *figure_names; /* sorted: metadata's other numbers */
+	double error; /* compares the models of a machine; lower is better */
+	const char *const *figure_names; /* sorted: the other numbers of the metadata */
 	const double *figures;
 	size_t figure_count;
 
@@ -61,51 +66,79 @@ struct tw_index_entry {
 
 	unsigned weights_for;     /* tw_weights_clients(); 0 of an unfit model */
 	const char *first_metric; /* tw_weights_first_metric() */
-	bool floor;               /* struct tw_weights_shape */
+	bool idle_power;          /* struct tw_weights_shape */
 	enum tw_fitness fitness;
 	const char *unfit_why;
-	bool serves_shares; /* also a machine that is a small share of the model's */
+	bool serves_shares; /* also serves a machine that is a small share of its own */
 
 	const struct tw_index_machine *machine;
 	uint32_t rank; /* place in the order of preference: docs/model-db.md, "Choice" */
-	uint32_t kind, part; /* model-db/index/index_order.h */
+};
+
+/* The models of one machine, source and output: neighbours in the order of preference. */
+struct tw_index_family {
+	const struct tw_index_machine *machine;
+	const struct tw_energy_source *source;
+	enum tw_output output;
+	const struct tw_index_entry *const *model; /* the most preferred first */
+	size_t count;
 };
 
 struct tw_index_pipeline {
 	const char *name;
-	char *metadata; /* metadata.json as it is; NULL: none */
+	char *metadata; /* bytes of metadata.json; NULL: there is no such file */
 	size_t metadata_len;
 	struct tw_node_types types; /* node_type_index.json */
-	size_t first, count;        /* its models */
+	size_t first, count;        /* its models: tw_index_at(first) .. */
 };
 
-/* A broken model is left out and told to this; the others are served. */
-typedef void tw_index_refused_fn(void *arg, const char *path, const struct tw_err *why);
-
-/* What is preferred (docs/model-db.md, "Choice"). All zero bytes: as it is by itself. */
-struct tw_index_preference {
-	const struct tw_strs *pipelines; /* these, in this order; NULL: none */
-	const char *error; /* models of a machine by this figure; NULL: "mae" */
+/* A text that stays in memory with the index. */
+struct tw_index_cached {
+	size_t len;
+	char text[];
 };
 
-/*
- * Read <db>/<pipeline>/<source>/<output>/<group>/<model>.zip. An empty or absent
- * database is an empty index. prefer may be NULL. *out is yours: tw_index_unref().
- */
-int tw_index_load_preferring(const char *db, const struct tw_index_preference *prefer,
-			     tw_index_refused_fn *refused, void *arg,
-			     struct tw_index **out, struct tw_err *err);
+/* The state of a model in use, for model-db/index/index_use.c only. */
+struct tw_index_state {
+	_Atomic(struct tw_index_cached *) weights[TW_CLIENT_COUNT];
+	_Atomic(struct tw_index_cached *) zip;
+	atomic_bool checked;  /* the zip was read and is whole */
+	atomic_bool proved;   /* tw_index_prove() succeeded */
+	atomic_uint given_up; /* a bit for each client, one for defaults, one for all */
+};
 
-/* The same without preference. */
-int tw_index_load(const char *db, tw_index_refused_fn *refused, void *arg,
-		  struct tw_index **out, struct tw_err *err);
+/* Fields are for model-db/index; other rooms call the functions below. */
+struct tw_index {
+	atomic_uint refs;
+	struct tw_intern texts;
+	struct tw_arena arena;
 
-/* The figure that tw_index_entry.error is of. */
+	struct tw_index_entry *entry; /* by pipeline, source, output, group, name */
+	size_t count;
+	size_t size;                  /* allocated entries */
+	struct tw_index_state *state; /* parallel to entry */
+	atomic_size_t cached_bytes;
+	atomic_bool any_given_up; /* false: no state needs a look */
+
+	struct tw_index_pipeline *pipeline; /* by name */
+	size_t pipeline_count;
+	struct tw_index_machine *machine; /* by pipeline, then node type */
+	size_t machine_count;
+
+	const char *error_key;
+	const struct tw_index_entry **by_rank;
+	struct tw_index_family *family; /* in order of rank */
+	size_t family_count;
+};
+
+/* The figure that tw_index_entry.error is made from. */
 const char *tw_index_error_key(const struct tw_index *x);
 
 size_t tw_index_count(const struct tw_index *x);
 /* In order of pipeline, source, output, group, name. Lives as long as the index. */
 const struct tw_index_entry *tw_index_at(const struct tw_index *x, size_t i);
+/* Bring the entries into that order; for model-db/index/index_load.c only. */
+void tw_index_sort(struct tw_index *x);
 /* NULL if there is no such model. */
 const struct tw_index_entry *tw_index_find(const struct tw_index *x, const char *pipeline,
 					   const struct tw_energy_source *source,
@@ -113,23 +146,32 @@ const struct tw_index_entry *tw_index_find(const struct tw_index *x, const char 
 					   const struct tw_feature_group *group,
 					   const char *name);
 
-/* Those that have models, in order of name. */
+/* Pipelines with at least one model, in order of name. */
 size_t tw_index_pipeline_count(const struct tw_index *x);
 const struct tw_index_pipeline *tw_index_pipeline_at(const struct tw_index *x, size_t i);
 const struct tw_index_pipeline *tw_index_pipeline_find(const struct tw_index *x,
 						       const char *name);
 
-/* In order of pipeline, then number. */
+/* In order of pipeline, then node type. */
 size_t tw_index_machine_count(const struct tw_index *x);
 const struct tw_index_machine *tw_index_machine_at(const struct tw_index *x, size_t i);
 
+/* Whether the model has weights for the client. */
+bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client);
+
+/* Whether only Tallywatt's own estimator reads the model. */
+bool tw_index_is_ensemble(const struct tw_index_entry *e);
+
+/* Whether it is in XGBoost's own form, which kepler-model-server's estimator reads. */
+bool tw_index_is_trees(const struct tw_index_entry *e);
+
 /*
- * A number of the model's metadata, or NaN: mae, mape, any other by its key, or else the
- * worst of the components' figures of that name ("r2": package_r2, dram_r2 ..).
+ * A number of the model's metadata by its key; else the worst of the components' figures
+ * of that name ("r2": package_r2, dram_r2 ..); else NaN.
  */
 double tw_index_figure(const struct tw_index_entry *e, const char *name);
 
-/* Of figures of this name the larger is the better one. */
+/* Whether a larger figure of this name is better: abs_max_corr and r2. */
 bool tw_index_figure_more_is_better(const char *name);
 
 struct tw_index *tw_index_ref(struct tw_index *x); /* thread-safe */

@@ -3,17 +3,34 @@
 #define TW_MODEL_DB_INDEX_LOAD_H
 
 /*
- * An index's models and pipelines, from the directories. For model-db/index*.c only.
+ * Reads a model database into an index:
+ * <db>/<pipeline>/<source>/<output>/<group>/<model>.zip, and each pipeline's
+ * metadata.json and node_type_index.json.
  */
 
 #include "model-db/index/index.h"
+#include "model-db/index/index_walk.h"
 
-/* All models, in the order in which they were found. Only want of memory is a failure. */
-int tw_index_read_models(struct tw_index *x, const char *db, tw_index_refused_fn *refused,
-			 void *arg, struct tw_err *err);
+struct tw_err;
+struct tw_strs;
 
-/* What the pipelines of the models, which are in order of place, say of themselves. */
-int tw_index_read_pipelines(struct tw_index *x, const char *db,
-			    tw_index_refused_fn *refused, void *arg, struct tw_err *err);
+/* The order of preference (docs/model-db.md, "Choice"). All zero bytes: the default. */
+struct tw_index_preference {
+	const struct tw_strs *pipelines; /* these first, in this order; NULL: none */
+	const char *error; /* compares the models of a machine; NULL: "mae" */
+};
+
+/*
+ * Load the database at db. An empty or absent database is an empty index. A broken model
+ * is left out and reported to refused (may be NULL); the others are served. prefer may be
+ * NULL. *out is yours: tw_index_unref().
+ */
+int tw_index_load_preferring(const char *db, const struct tw_index_preference *prefer,
+			     tw_index_refused_fn *refused, void *arg,
+			     struct tw_index **out, struct tw_err *err);
+
+/* The same with the default order of preference. */
+int tw_index_load(const char *db, tw_index_refused_fn *refused, void *arg,
+		  struct tw_index **out, struct tw_err *err);
 
 #endif /* TW_MODEL_DB_INDEX_LOAD_H */

@@ -3,24 +3,102 @@
 
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "model-db/index/index_impl.h"
+#include "model-db/index/index.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a machine's models of one source and output are worth together. */
-struct worth {
+/* ---- machines ---- */
+
+static const struct tw_node_type *find_type(const struct tw_index_pipeline *p,
+					    long long number)
+{
+	for (size_t i = 0; i < p->types.count; i++)
+		if (p->types.at[i].number == number)
+			return &p->types.at[i];
+	return NULL;
+}
+
+/* The pipeline's list of node types goes before the metadata of a model. */
+static int describe(struct tw_index *x, const struct tw_index_entry *e,
+		    struct tw_index_machine *m, struct tw_err *err)
+{
+	const struct tw_index_pipeline *p = tw_index_pipeline_find(x, e->pipeline);
+	const struct tw_node_type *type = p != NULL ? find_type(p, e->node_type) : NULL;
+
+	m->pipeline = e->pipeline;
+	m->node_type = e->node_type;
+	m->members = type != NULL && type->members.count > 0 ? type->members.count : 1;
+	if (type != NULL && tw_machine_spec_known(&type->spec))
+		m->spec = type->spec;
+	else
+		m->spec = *e->spec;
+	tw_letters_of(m->spec.processor, &m->letters);
+	m->processor =
+		tw_intern(&x->texts, m->spec.processor, strlen(m->spec.processor), err);
+	return m->processor != NULL ? 0 : -1;
+}
+
+static int by_machine(const void *a, const void *b)
+{
+	const struct tw_index_entry *const *p = a, *const *q = b;
+	const struct tw_index_entry *x = *p, *y = *q;
+
+	if (x->pipeline != y->pipeline)
+		return strcmp(x->pipeline, y->pipeline);
+	if (x->node_type != y->node_type)
+		return x->node_type < y->node_type ? -1 : 1;
+	/* Models that know their machine's spec come first. */
+	if (tw_machine_spec_known(x->spec) != tw_machine_spec_known(y->spec))
+		return tw_machine_spec_known(x->spec) ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static bool same_machine(const struct tw_index_entry *a, const struct tw_index_entry *b)
+{
+	return a->pipeline == b->pipeline && a->node_type == b->node_type;
+}
+
+int tw_index_find_machines(struct tw_index *x, struct tw_err *err)
+{
+	struct tw_index_entry **sorted = calloc(x->count + 1, sizeof(*sorted));
+	int rc = -1;
+
+	x->machine = calloc(x->count + 1, sizeof(*x->machine));
+	if (sorted == NULL || x->machine == NULL) {
+		tw_fail(err, TW_NOMEM, "machines of %zu models", x->count);
+		goto out;
+	}
+	for (size_t i = 0; i < x->count; i++)
+		sorted[i] = &x->entry[i];
+	qsort(sorted, x->count, sizeof(*sorted), by_machine);
+	for (size_t i = 0; i < x->count; i++) {
+		if ((i == 0 || !same_machine(sorted[i - 1], sorted[i])) &&
+		    describe(x, sorted[i], &x->machine[x->machine_count++], err) < 0)
+			goto out;
+		sorted[i]->machine = &x->machine[x->machine_count - 1];
+	}
+	rc = 0;
+out:
+	free(sorted);
+	return rc;
+}
+
+/* ---- order of preference ---- */
+
+/* What the order of preference compares families by. */
+struct merit {
 	size_t preference;
 	bool few_rows;
 	double error_percent; /* the lowest; HUGE_VAL: not defined */
 	double rows;
 };
 
-/* A model with what it is sorted by. */
+/* A model and the merit of its family. */
 struct ranked {
 	struct tw_index_entry *entry;
-	struct worth worth;
+	struct merit merit;
 };
 
 static int compare_doubles(double a, double b)
@@ -36,7 +114,7 @@ static double or_last(double error)
 static int compare_families(const struct tw_index_entry *a,
 			    const struct tw_index_entry *b)
 {
-	/* Machines lie in order of pipeline, then number. */
+	/* Machines are sorted by pipeline, then node type. */
 	if (a->machine != b->machine)
 		return a->machine < b->machine ? -1 : 1;
 	if (a->source != b->source)
@@ -63,7 +141,7 @@ static int compare_models(const struct tw_index_entry *a, const struct tw_index_
 	return d != 0 ? d : strcmp(a->group->name, b->group->name);
 }
 
-static int compare_worth(const struct worth *a, const struct worth *b)
+static int compare_merits(const struct merit *a, const struct merit *b)
 {
 	if (a->preference != b->preference)
 		return a->preference < b->preference ? -1 : 1;
@@ -77,7 +155,7 @@ static int compare_worth(const struct worth *a, const struct worth *b)
 static int by_preference(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	int d = compare_worth(&x->worth, &y->worth);
+	int d = compare_merits(&x->merit, &y->merit);
 
 	if (d == 0)
 		d = compare_families(x->entry, y->entry);
@@ -91,11 +169,11 @@ static size_t find_preference(const struct tw_strs *prefer, const char *pipeline
 	return place >= 0 ? (size_t)place : SIZE_MAX;
 }
 
-/* Of list[0..count), which are one machine's of one source and output. */
-static struct worth weigh(const struct ranked *list, size_t count,
+/* The merit of the family list[0..count). */
+static struct merit weigh(const struct ranked *list, size_t count,
 			  const struct tw_strs *prefer)
 {
-	struct worth w = { .preference = find_preference(prefer, list->entry->pipeline),
+	struct merit w = { .preference = find_preference(prefer, list->entry->pipeline),
 			   .error_percent = HUGE_VAL };
 
 	for (size_t i = 0; i < count; i++) {
@@ -114,18 +192,18 @@ static struct worth weigh(const struct ranked *list, size_t count,
 static void weigh_all(struct ranked *list, size_t count, const struct tw_strs *prefer)
 {
 	for (size_t from = 0, to; from < count; from = to) {
-		struct worth w;
+		struct merit w;
 
 		for (to = from + 1; to < count; to++)
 			if (by_family(&list[from], &list[to]) != 0)
 				break;
 		w = weigh(list + from, to - from, prefer);
 		for (size_t i = from; i < to; i++)
-			list[i].worth = w;
+			list[i].merit = w;
 	}
 }
 
-/* Lower is better, whatever the figure. */
+/* Lower is better for every figure: the sign of r2 and the like is changed. */
 static double error_of(const struct tw_index *x, const struct tw_index_entry *e)
 {
 	const double figure = tw_index_figure(e, x->error_key);
@@ -133,24 +211,53 @@ static double error_of(const struct tw_index *x, const struct tw_index_entry *e)
 	return tw_index_figure_more_is_better(x->error_key) ? -figure : figure;
 }
 
-int tw_index_rank(const struct tw_index *x, const struct tw_strs *prefer,
-		  struct tw_index_entry **all, struct tw_err *err)
+static int list_families(struct tw_index *x, struct tw_err *err)
+{
+	struct tw_index_family *f = NULL;
+
+	x->family = calloc(x->count + 1, sizeof(*x->family));
+	if (x->family == NULL)
+		return tw_fail(err, TW_NOMEM, "families of %zu models", x->count);
+	for (size_t i = 0; i < x->count; i++) {
+		const struct tw_index_entry *e = x->by_rank[i];
+
+		if (i == 0 || compare_families(x->by_rank[i - 1], e) != 0) {
+			f = &x->family[x->family_count++];
+			*f = (struct tw_index_family){ .machine = e->machine,
+						       .source = e->source,
+						       .output = e->output,
+						       .model = &x->by_rank[i] };
+		}
+		f->count++;
+	}
+	return 0;
+}
+
+int tw_index_rank(struct tw_index *x, const struct tw_strs *prefer, struct tw_err *err)
 {
 	struct ranked *list = calloc(x->count + 1, sizeof(*list));
+	int rc = -1;
 
-	if (list == NULL)
-		return tw_fail(err, TW_NOMEM, "order of %zu models", x->count);
+	x->by_rank = calloc(x->count + 1, sizeof(*x->by_rank));
+	if (list == NULL || x->by_rank == NULL) {
+		tw_fail(err, TW_NOMEM, "order of %zu models", x->count);
+		goto out;
+	}
 	for (size_t i = 0; i < x->count; i++) {
-		all[i]->error = error_of(x, all[i]);
-		list[i].entry = all[i];
+		x->entry[i].error = error_of(x, &x->entry[i]);
+		list[i].entry = &x->entry[i];
 	}
 	qsort(list, x->count, sizeof(*list), by_family);
 	weigh_all(list, x->count, prefer);
 	qsort(list, x->count, sizeof(*list), by_preference);
 	for (size_t i = 0; i < x->count; i++) {
-		all[i] = list[i].entry;
-		all[i]->rank = (uint32_t)i;
+		x->by_rank[i] = list[i].entry;
+		list[i].entry->rank = (uint32_t)i;
 	}
+	if (list_families(x, err) < 0)
+		goto out;
+	rc = 0;
+out:
 	free(list);
-	return 0;
+	return rc;
 }

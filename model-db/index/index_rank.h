@@ -3,30 +3,36 @@
 #define TW_MODEL_DB_INDEX_RANK_H
 
 /*
- * The order in which models are preferred by who says nothing of his machine. For
- * model-db/index*.c only.
+ * The machines of an index and the order of preference among its models, which decides
+ * for a client that says nothing of its machine.
  *
- * Errors in watts compare models of one machine; between a server and a small board they
- * say which draws less. So machines are ordered first, for each source and output: those
- * of the pipelines in `prefer`, in that order; those measured well, by TW_RANK_ROWS_MIN
- * samples or more; the lowest relative error of their models; the most samples; the name
- * of the pipeline; the number. Then the models of a machine: lowest error (mae, or the
- * figure that was chosen instead), fewest features,
- * name, group. What is not defined comes last.
+ * Errors in watts compare models of one machine only: those of a server are larger than
+ * those of a small board. So families (the models of one machine, source and output) are
+ * ordered first:
+ * 1. those of the pipelines in `prefer`, in that order;
+ * 2. those with at least TW_RANK_ROWS_MIN samples;
+ * 3. by the lowest relative error of their models;
+ * 4. by the most samples;
+ * 5. by pipeline, then node type.
+ *
+ * The models of a family are ordered by error (mae, or the figure that replaces it), then
+ * by fewest features, name and group. Figures that are not defined come last.
  */
-
-#include <stddef.h>
 
 struct tw_err;
 struct tw_index;
-struct tw_index_entry;
 struct tw_strs;
 
-/* Fewer samples than these say little, however small their error. */
+/* The relative error of fewer samples is not reliable. */
 #define TW_RANK_ROWS_MIN 1000
 
-/* Sort all of the index's entries and set their rank. */
-int tw_index_rank(const struct tw_index *x, const struct tw_strs *prefer,
-		  struct tw_index_entry **all, struct tw_err *err);
+/* List the machines of the entries, which are sorted, and set each entry's machine. */
+int tw_index_find_machines(struct tw_index *x, struct tw_err *err);
+
+/*
+ * Rank the entries, whose machines are known: make by_rank and the families, set each
+ * entry's error and rank. prefer may be NULL.
+ */
+int tw_index_rank(struct tw_index *x, const struct tw_strs *prefer, struct tw_err *err);
 
 #endif /* TW_MODEL_DB_INDEX_RANK_H */

@@ -6,8 +6,9 @@
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
-#include "model-db/index/index_draft.h"
-#include "model-db/index/index_impl.h"
+#include "lib/zip/zip_list.h"
+#include "model-db/index/index.h"
+#include "model-db/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is kept: one text, and all together. */
-#define KEPT_BYTES_MAX ((size_t)64 << 10)
-#define KEPT_BYTES_ALL ((size_t)16 << 20)
+/* Limits of the cache: one text, and all texts of an index. */
+#define CACHED_BYTES_MAX ((size_t)64 << 10)
+#define CACHED_BYTES_ALL ((size_t)16 << 20)
 
 static struct tw_index_state *state_of(const struct tw_index *x,
 				       const struct tw_index_entry *e)
@@ -32,21 +33,6 @@ void tw_index_text_release(struct tw_index_text *t)
 	*t = (struct tw_index_text){ 0 };
 }
 
-bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client)
-{
-	return (e->weights_for & 1u << client) != 0;
-}
-
-bool tw_index_is_ensemble(const struct tw_index_entry *e)
-{
-	return strcmp(e->predictor, "ensemble") == 0;
-}
-
-bool tw_index_is_trees(const struct tw_index_entry *e)
-{
-	return strcmp(e->predictor, "xgboost") == 0;
-}
-
 /* ---- the whole model ---- */
 
 static int changed(struct tw_err *err)
@@ -54,7 +40,7 @@ static int changed(struct tw_err *err)
 	return tw_fail(err, TW_NOTFOUND, "it has changed since the index was made");
 }
 
-/* The archive must be the one that the index knows. */
+/* The archive must be the one that the index was made from. */
 static int check_sum(const struct tw_index_entry *e, const char *data, size_t len,
 		     struct tw_err *err)
 {
@@ -90,7 +76,7 @@ out:
 	return rc;
 }
 
-/* The archive, checked whole. *data is the caller's; *out must be all zero. */
+/* Read and check the whole archive. *data is the caller's; *out must be all zero. */
 static int read_zip(const struct tw_index_entry *e, char **data, size_t *len,
 		    struct tw_model *out, struct tw_err *err)
 {
@@ -120,23 +106,23 @@ int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
 
 /* ---- weights ---- */
 
-/* True: the index has taken the text over. */
-static bool keep(struct tw_index *x, _Atomic(struct tw_index_kept *) *place,
-		 struct tw_index_kept *text)
+/* True if the index took the text over. */
+static bool cache(struct tw_index *x, _Atomic(struct tw_index_cached *) *place,
+		  struct tw_index_cached *text)
 {
-	struct tw_index_kept *expected = NULL;
+	struct tw_index_cached *expected = NULL;
 	const size_t size = sizeof(*text) + text->len + 1;
 
-	if (text->len > KEPT_BYTES_MAX)
+	if (text->len > CACHED_BYTES_MAX)
 		return false;
-	if (atomic_fetch_add_explicit(&x->kept_bytes, size, memory_order_relaxed) +
+	if (atomic_fetch_add_explicit(&x->cached_bytes, size, memory_order_relaxed) +
 			    size <=
-		    KEPT_BYTES_ALL &&
+		    CACHED_BYTES_ALL &&
 	    atomic_compare_exchange_strong_explicit(
 		    place, &expected, text, memory_order_acq_rel, memory_order_acquire))
 		return true;
-	/* There is no room, or another request was faster. */
-	atomic_fetch_sub_explicit(&x->kept_bytes, size, memory_order_relaxed);
+	/* The cache is full, or another request was faster. */
+	atomic_fetch_sub_explicit(&x->cached_bytes, size, memory_order_relaxed);
 	return false;
 }
 
@@ -166,9 +152,9 @@ int tw_index_weights(struct tw_index *x, const struct tw_index_entry *e,
 		     enum tw_client client, struct tw_index_text *out, struct tw_err *err)
 {
 	struct tw_index_state *s = state_of(x, e);
-	struct tw_index_kept *text =
+	struct tw_index_cached *text =
 		atomic_load_explicit(&s->weights[client], memory_order_acquire);
-	const struct tw_index_kept none = { 0 };
+	const struct tw_index_cached none = { 0 };
 	struct tw_buf b = { 0 };
 	size_t len;
 	char *own;
@@ -183,31 +169,31 @@ int tw_index_weights(struct tw_index *x, const struct tw_index_entry *e,
 		return -1;
 	}
 	own = tw_buf_detach(&b, &len);
-	text = (struct tw_index_kept *)(void *)own;
+	text = (struct tw_index_cached *)(void *)own;
 	text->len = len - sizeof(none);
 	*out = (struct tw_index_text){ .text = text->text, .len = text->len, .own = own };
-	if (keep(x, &s->weights[client], text))
+	if (cache(x, &s->weights[client], text))
 		out->own = NULL;
 	return 0;
 }
 
 /* ---- zips ---- */
 
-static void keep_zip(struct tw_index *x, struct tw_index_state *s, const char *data,
-		     size_t len)
+static void cache_zip(struct tw_index *x, struct tw_index_state *s, const char *data,
+		      size_t len)
 {
-	struct tw_index_kept *text;
+	struct tw_index_cached *text;
 
-	/* Without memory it is not kept. */
-	if (len > KEPT_BYTES_MAX || (text = malloc(sizeof(*text) + len + 1)) == NULL)
+	/* Without memory the zip is not cached. */
+	if (len > CACHED_BYTES_MAX || (text = malloc(sizeof(*text) + len + 1)) == NULL)
 		return;
 	text->len = len;
 	memcpy(text->text, data, len);
-	if (!keep(x, &s->zip, text))
+	if (!cache(x, &s->zip, text))
 		free(text);
 }
 
-/* The first time, whether there is a model in it that can be used. */
+/* Check at the first use that the zip holds a model that loads. */
 static int check_zip(struct tw_index *x, const struct tw_index_entry *e,
 		     struct tw_err *err)
 {
@@ -220,7 +206,7 @@ static int check_zip(struct tw_index *x, const struct tw_index_entry *e,
 		return 0;
 	if (read_zip(e, &data, &len, &m, err) < 0)
 		return -1;
-	keep_zip(x, s, data, len);
+	cache_zip(x, s, data, len);
 	tw_model_release(&m);
 	free(data);
 	atomic_store_explicit(&s->checked, true, memory_order_release);
@@ -247,7 +233,7 @@ static int open_zip(const struct tw_index_entry *e, int *fd, struct tw_err *err)
 int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 		 struct tw_index_text *out, int *fd, struct tw_err *err)
 {
-	const struct tw_index_kept *text;
+	const struct tw_index_cached *text;
 
 	if (check_zip(x, e, err) < 0)
 		return -1;
@@ -259,7 +245,7 @@ int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-/* ---- broken ones ---- */
+/* ---- models that failed in use ---- */
 
 #define WHOLE (1u << TW_CLIENT_COUNT)
 #define DEFAULT (WHOLE << 1)

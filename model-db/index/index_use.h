@@ -3,9 +3,9 @@
 #define TW_MODEL_DB_INDEX_USE_H
 
 /*
- * Models of an index in use: their weights, their files, and whether they are broken
- * after all. Thread-safe, without locks. Plain weights, which are small and often asked
- * for, are made when they are first asked for and kept, up to a limit for all together.
+ * Models of an index in use: their weights, their zips, and whether they failed.
+ * Thread-safe, without locks. Weights and small zips are cached at their first use, up to
+ * a limit for the whole index.
  */
 
 #include "model-db/weights.h"
@@ -18,69 +18,62 @@ struct tw_index;
 struct tw_index_entry;
 struct tw_model;
 
-/* A text of the index, or the caller's own: tw_index_text_release(). */
+/* A text: the index's or the caller's. tw_index_text_release() in both cases. */
 struct tw_index_text {
 	const char *text;
 	size_t len;
-	char *own; /* NULL: the index's */
+	char *own; /* NULL: the index owns the text */
 };
 
 void tw_index_text_release(struct tw_index_text *t);
 
-/* Whether the model has weights for the client. */
-bool tw_index_has_weights(const struct tw_index_entry *e, enum tw_client client);
-
-/* Whether it is a model that only Tallywatt's estimator reads. */
-bool tw_index_is_ensemble(const struct tw_index_entry *e);
-
-/* Whether it is in XGBoost's own form, which kepler-model-server's estimator reads. */
-bool tw_index_is_trees(const struct tw_index_entry *e);
-
 /*
- * The weights, as tw_weights_write() writes them. A failure other than TW_NOMEM is the
- * model's: tw_index_give_up().
+ * The weights as tw_weights_write() writes them. After a failure other than TW_NOMEM,
+ * call tw_index_give_up() and choose again.
  */
 int tw_index_weights(struct tw_index *x, const struct tw_index_entry *e,
 		     enum tw_client client, struct tw_index_text *out,
 		     struct tw_err *err);
 
 /*
- * The whole model, read from its zip again and checked to be that of the index. *out must
- * be all zero; it is yours: tw_model_release(). TW_NOTFOUND if the file has gone since
- * the index was made.
+ * Read the whole model from its zip. *out must be all zero; it is yours:
+ * tw_model_release(). TW_NOTFOUND if the file was removed or changed since the index was
+ * made.
  */
 int tw_index_read_model(const struct tw_index_entry *e, struct tw_model *out,
 			struct tw_err *err);
 
 /*
- * The model's zip: kept in memory, if it is small, as *out with fd -1; else opened for
- * reading: *fd is yours. The first time for each model it is read and checked whole;
- * later a file that has changed since fails as TW_NOTFOUND.
+ * The model's zip: a small one from memory in *out, with *fd -1; else opened for reading:
+ * *fd is yours. The first call for a model reads and checks the whole zip. TW_NOTFOUND if
+ * the file was removed or changed since the index was made.
  */
 int tw_index_zip(struct tw_index *x, const struct tw_index_entry *e,
 		 struct tw_index_text *out, int *fd, struct tw_err *err);
 
-/* Takes m. Fails if the model must not be chosen for a client that names no trainer. */
+/*
+ * Test a whole model, which it takes over. Fails if the model must not serve a client
+ * that names no trainer.
+ */
 typedef int tw_index_prove_fn(struct tw_model *m, struct tw_err *err);
 
 /*
- * Check that a model may be chosen for a client that names no trainer. The first call for
- * a model of TW_FITNESS_UNKNOWN reads it, asks prove, and keeps the answer. After a
- * failure other than TW_NOMEM the model is given up, for such clients or, if it cannot be
- * read, as a whole.
+ * Check that a model may serve a client that names no trainer. The first call for a model
+ * of TW_FITNESS_UNKNOWN reads it and calls prove; the result is kept. A failure other
+ * than TW_NOMEM gives the model up: for such clients, or altogether if it cannot be read.
  */
 int tw_index_prove(struct tw_index *x, const struct tw_index_entry *e,
 		   tw_index_prove_fn *prove, struct tw_err *err);
 
 /*
- * A model has failed in use, and is chosen no more from this index: not at all, or, if it
- * was its weights that failed as TW_UNSUPPORTED, for weights of this client.
+ * Give up a model that failed in use: this index does not choose it any more. After its
+ * weights failed as TW_UNSUPPORTED, give up the weights for this client only.
  */
 void tw_index_give_up(struct tw_index *x, const struct tw_index_entry *e);
 void tw_index_give_up_weights(struct tw_index *x, const struct tw_index_entry *e,
 			      enum tw_client client);
 
-/* For clients that name no trainer, it is chosen no more. */
+/* Give it up for clients that name no trainer. */
 void tw_index_give_up_default(struct tw_index *x, const struct tw_index_entry *e);
 
 bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e);

@@ -21,7 +21,7 @@ struct walk {
 	struct tw_index_place at;
 };
 
-/* The levels below the database, each told by its name. */
+/* The levels of directories below the database. */
 enum level { PIPELINE, SOURCE, OUTPUT, GROUP, MODEL };
 
 static void refuse(const struct walk *w, const char *path, const struct tw_err *why)
@@ -52,7 +52,7 @@ out:
 	return rc;
 }
 
-/* What the name says at this level; fails if it says nothing. */
+/* Take the name's meaning at this level; fails if the name is unknown. */
 static int take_name(struct walk *w, enum level level, const char *name,
 		     struct tw_err *err)
 {
@@ -93,7 +93,7 @@ static bool is_zip(const char *name)
 	return len > 4 && strcmp(name + len - 4, ".zip") == 0;
 }
 
-/* Whether the path is for this level; what is neither that nor foreign is refused. */
+/* Whether the path is of this level. Symbolic links are refused. */
 static bool wanted(const struct walk *w, enum level level, const char *path,
 		   const char *name)
 {
@@ -155,7 +155,7 @@ out:
 	return rc;
 }
 
-/* A directory that cannot be read is refused, but for the database itself. */
+/* A directory that cannot be read is refused; the database itself fails the walk. */
 static int walk_dir(struct walk *w, enum level level, const char *dir, struct tw_err *err)
 {
 	struct tw_strs names = { 0 };

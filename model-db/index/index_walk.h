@@ -6,18 +6,17 @@
  * A walk through a model database's directories, in order of names:
  * <db>/<pipeline>/<source>/<output>/<group>/<model>.zip.
  *
- * Names with a dot in front, and plain files that are no model's zip, are passed over.
- * Links below the database are refused: its content is what is in it.
+ * The walk ignores names that start with a dot, and files other than zips. It refuses
+ * symbolic links below the database.
  */
 
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
-#include "model-db/index/index.h"
 #include "model-db/model.h"
 
 struct tw_err;
 
-/* Where a model's zip is; what the directories' names say. Borrowed. */
+/* A model's zip and the names of the directories above it. Borrowed. */
 struct tw_index_place {
 	const char *path;
 	const char *pipeline;
@@ -27,12 +26,15 @@ struct tw_index_place {
 	char name[TW_MODEL_NAME_MAX];
 };
 
+/* Called with a path that does not belong into a database, or a model that is broken. */
+typedef void tw_index_refused_fn(void *arg, const char *path, const struct tw_err *why);
+
 typedef int tw_index_found_fn(void *arg, const struct tw_index_place *at,
 			      struct tw_err *err);
 
 /*
- * found's failure ends the walk. refused is told of a path that is no part of a
- * database; the walk goes on. A database that is not there is an empty one.
+ * Call found for each model; its failure ends the walk. A refused path does not end the
+ * walk. An absent database is an empty one.
  */
 int tw_index_walk(const char *db, tw_index_found_fn *found, tw_index_refused_fn *refused,
 		  void *arg, struct tw_err *err);

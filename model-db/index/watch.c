@@ -27,14 +27,14 @@ bool tw_watch_directory(struct tw_watch *w, const char *dir)
 {
 	int wd = inotify_add_watch(w->fd, dir, NAMES | DIRECTORY);
 
-	/* A directory that was replaced by another of its name has a new number. */
+	/* A directory that replaced another one has a new watch descriptor. */
 	if (w->wd >= 0 && w->wd != wd)
 		inotify_rm_watch(w->fd, w->wd);
 	w->wd = wd;
 	return wd >= 0;
 }
 
-/* Whether this event says something about the directory that is watched now. */
+/* Whether the event concerns the directory that is watched now. */
 static bool take_event(struct tw_watch *w, const struct inotify_event *e)
 {
 	if ((e->mask & IN_Q_OVERFLOW) != 0)
@@ -42,7 +42,7 @@ static bool take_event(struct tw_watch *w, const struct inotify_event *e)
 	if (e->wd != w->wd)
 		return false;
 	if ((e->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
-		/* Moved away it would still be watched; removed, it no longer is. */
+		/* inotify still watches a directory that was moved away. */
 		inotify_rm_watch(w->fd, w->wd);
 		w->wd = -1;
 		return true;

@@ -3,9 +3,9 @@
 #define TW_MODEL_DB_WATCH_H
 
 /*
- * Whether pipelines come to and go from a model database (inotify). Pipelines are put
- * into place and taken away by a rename, so only the database's own names are watched;
- * names with a dot in front are a publisher's work in progress.
+ * Reports that pipelines were added to or removed from a model database (inotify).
+ * Publishing renames whole pipelines, so watching the database's directory is enough.
+ * Names that start with a dot are a publisher's work in progress and ignored.
  */
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 struct tw_err;
 
 struct tw_watch {
-	int fd; /* readable when something happened; -1: none */
-	int wd; /* -1: the directory is not there */
+	int fd; /* readable when there are events; -1: closed */
+	int wd; /* -1: no directory is watched */
 };
 
 #define TW_WATCH_NONE              \
@@ -22,13 +22,13 @@ struct tw_watch {
 		.fd = -1, .wd = -1 \
 	}
 
-/* Start to watch nothing. Yours: tw_watch_close(). */
+/* Open a watch on no directory yet. Yours: tw_watch_close(). */
 int tw_watch_open(struct tw_watch *w, struct tw_err *err);
 
 /* Watch this directory instead; false if it cannot be watched. */
 bool tw_watch_directory(struct tw_watch *w, const char *dir);
 
-/* Take what happened: true if the database may have changed or is gone. */
+/* Read the events; true if the database may have changed or is gone. */
 bool tw_watch_changed(struct tw_watch *w);
 
 void tw_watch_close(struct tw_watch *w);

@@ -7,6 +7,7 @@
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

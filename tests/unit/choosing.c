@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"

@@ -5,6 +5,7 @@
 /* The index of a test's database, and what was refused while it was made. */
 
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 
 #include <stddef.h>
 

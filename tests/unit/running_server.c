@@ -8,6 +8,7 @@
 #include "lib/http/httpd_stats.h"
 #include "lib/zip/fileset.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 #include "model-db/pipeline.h"
 #include "server/routes.h"
 #include "tests/unit/http_calls.h"

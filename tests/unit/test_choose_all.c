@@ -12,7 +12,7 @@
 #include "model-db/index/explain.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
-#include "model-db/index/index_machines.h"
+#include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"
 #include "profiler/node_choice.h"
 #include "profiler/similarity.h"
@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 /*
- * The choice, which finds its model by a few binary searches, against the same choice
- * made by looking at all models, on random databases and requests.
+ * tw_choose(), which skips families that cannot win, against a comparison of all models,
+ * on random databases and requests.
  */
 
 #define REQUESTS 3000
@@ -131,7 +131,7 @@ static void write_models(const char *db, unsigned *seed)
 	}
 }
 
-/* ---- the choice by looking at all ---- */
+/* ---- the choice by comparing all models ---- */
 
 static bool measures(const struct tw_wanted *w, const struct tw_index_entry *e)
 {
@@ -189,8 +189,8 @@ static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
 		return a_like > b_like;
 	if (!a_type && a_like > 0 && a->machine->members != b->machine->members)
 		return a->machine->members > b->machine->members;
-	if (w->weight && a->floor != b->floor)
-		return a->floor;
+	if (w->weight && a->idle_power != b->idle_power)
+		return a->idle_power;
 	return a->rank < b->rank;
 }
 
@@ -276,7 +276,7 @@ static struct tw_wanted draw_request(unsigned *seed)
 	return w;
 }
 
-/* What is explained is what is chosen, and who lost has a reason. */
+/* The explanation names the chosen model, and a reason for every other one. */
 static void explains(const struct tw_index *x, const struct tw_wanted *w,
 		     const struct tw_index_entry *want)
 {
@@ -306,7 +306,7 @@ static void explains(const struct tw_index *x, const struct tw_wanted *w,
 	tw_buf_clear(&b);
 }
 
-static void the_choice_is_that_of_who_looks_at_all_models(void **state)
+static void the_choice_is_that_of_a_comparison_of_all_models(void **state)
 {
 	unsigned seed = 7;
 	size_t found = 0;
@@ -382,7 +382,7 @@ static void a_model_that_is_given_up_makes_room_for_the_next(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_choice_is_that_of_who_looks_at_all_models),
+		cmocka_unit_test(the_choice_is_that_of_a_comparison_of_all_models),
 		cmocka_unit_test(a_model_that_is_given_up_makes_room_for_the_next),
 	};
 

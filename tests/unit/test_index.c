@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"

@@ -3,6 +3,7 @@
 
 #include "lib/core/err.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
