@@ -10,7 +10,7 @@
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
 #include "lib/program/opt.h"
-#include "model-db/model_check.h"
+#include "model-db/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "lib/zip/zip.h"
 #include "model-db/import/import.h"
 #include "model-db/import/import_find.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "trainer/publishing.h"
 
 #include <stdbool.h>

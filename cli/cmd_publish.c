@@ -9,7 +9,7 @@
 #include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "model-db/signature.h"
 #include "trainer/publishing.h"
 

@@ -5,7 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/http/url.h"
 #include "lib/program/opt.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "trainer/publishing.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "lib/core/file.h"
 #include "lib/program/opt.h"
 #include "lib/zip/zip.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "profiler/node_types.h"
 #include "trainer/train.h"
 #include "trainer/train_report.h"

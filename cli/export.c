@@ -7,7 +7,6 @@
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "model-db/pipeline.h"
-#include "model-db/pipeline_profile.h"
 #include "model-db/report/card.h"
 #include "model-db/report/plot.h"
 #include "model-db/validation.h"

@@ -6,8 +6,8 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
+#include "model-db/model_files.h"
 #include "model-db/pipeline.h"
-#include "model-db/pipeline_profile.h"
 #include "profiler/node_types.h"
 
 #include <stdio.h>

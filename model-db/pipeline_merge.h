@@ -3,8 +3,8 @@
 #define TW_MODEL_DB_PIPELINE_MERGE_H
 
 /*
- * A pipeline that a training adds to: what it made goes before what was there, file by
- * file of a model, and what it did not make stays as it was, byte for byte.
+ * Merges a new training into an older version of its pipeline. A model of the new
+ * training replaces the older one with all its files. Other models stay, byte for byte.
  */
 
 #include <stddef.h>
@@ -14,12 +14,11 @@ struct tw_fileset;
 struct tw_model;
 
 /*
- * fresh becomes the whole: its models, those of old that it has not, and what is about
- * all of them made anew. Trainers and machines of metadata.json are those of both,
- * train_arguments.json is fresh's, and so is what
- * both tell in profile.json. TW_INVALID where a node type is not that machine's any
- * more, or where old has a model that cannot be read. What is left of old is its caller's
- * to clear; after a failure fresh is of no use.
+ * Make fresh the merged pipeline: its own models, the models that only old has, and
+ * common files made anew. metadata.json gets the trainers and machines of both;
+ * train_arguments.json is fresh's; profile.json prefers fresh. TW_INVALID if a node type
+ * number means different machines in the two, or a model of old does not load. Moves
+ * files out of old. After a failure fresh is of no use.
  */
 int tw_pipeline_merge(struct tw_fileset *fresh, struct tw_fileset *old,
 		      struct tw_err *err);
@@ -29,7 +28,7 @@ struct tw_pipeline_models {
 	size_t count;
 };
 
-/* All models of the set, from their zips. *out must be empty; it is yours. */
+/* Read all models of the set from their zips. *out must be empty; it is yours. */
 int tw_pipeline_read_models(const struct tw_fileset *pipeline,
 			    struct tw_pipeline_models *out, struct tw_err *err);
 

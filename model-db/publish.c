@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -7,8 +7,9 @@
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/manifest.h"
-#include "model-db/publish.h"
+#include "model-db/pipeline_merge.h"
 #include "profiler/node_types.h"
 
 #include <dirent.h>
@@ -268,4 +269,29 @@ int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *ou
 out:
 	free(path);
 	return rc;
+}
+
+/* What is there is added to the set. */
+static int add_old(void *pipeline, const char *path, struct tw_err *err)
+{
+	struct tw_fileset old = { 0 };
+	struct stat st;
+	int rc = -1;
+
+	if (lstat(path, &st) < 0 && errno == ENOENT)
+		return 0;
+	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) < 0 ||
+	    tw_pipeline_merge(pipeline, &old, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_fileset_clear(&old);
+	return rc;
+}
+
+int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
+		       struct tw_err *err)
+{
+	return tw_pipeline_publish_with(db, name, pipeline, add_old, pipeline, err);
 }

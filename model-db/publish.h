@@ -2,17 +2,57 @@
 #ifndef TW_MODEL_DB_PUBLISH_H
 #define TW_MODEL_DB_PUBLISH_H
 
-/* How a pipeline is put in place, for who must look at what is there before. */
+/*
+ * Puts pipelines into a model database. Publishing is atomic and durable: a reader, or a
+ * restart after a crash at any moment, sees the whole old or the whole new version.
+ * Publishers in several processes take turns by a lock on <db>/.lock.
+ *
+ * The previous version is kept as <db>/.old-<name>. Readers ignore names that start with
+ * a dot.
+ */
 
 struct tw_err;
 struct tw_fileset;
+struct tw_node_types;
 
-/* What is at path, if anything, before it is replaced and while nobody else can. */
+/*
+ * Publish the pipeline as <db>/<name>, replacing an older version. The name is checked
+ * (tw_name_check()). A set without a manifest (model-db/manifest.h) gets one. Removes the
+ * left-overs of a publisher that was killed. If a publisher is killed after its last
+ * rename, .old-<name> may be the version before the previous one.
+ */
+int tw_pipeline_publish(const char *db, const char *name,
+			const struct tw_fileset *pipeline, struct tw_err *err);
+
+/*
+ * Called with the lock held, before the version at path is replaced. There may be none.
+ * It may change the set that is published.
+ */
 typedef int tw_pipeline_meet_fn(void *arg, const char *path, struct tw_err *err);
 
-/* As tw_pipeline_publish(); meet, which may be NULL, may still change the set. */
+/* As tw_pipeline_publish(); a failure of meet (may be NULL) publishes nothing. */
 int tw_pipeline_publish_with(const char *db, const char *name,
 			     const struct tw_fileset *pipeline, tw_pipeline_meet_fn *meet,
 			     void *arg, struct tw_err *err);
+
+/*
+ * Merge the published pipeline of that name into the set (model-db/pipeline_merge.h) and
+ * publish the result, under one lock. After a failure the set is of no use.
+ */
+int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
+		       struct tw_err *err);
+
+/*
+ * Exchange the pipeline and its previous version atomically; a second call restores the
+ * first state. TW_NOTFOUND if there is no previous version.
+ */
+int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err);
+
+/*
+ * Read the node types of a published pipeline: a training continues their numbers. No
+ * types if there is no such pipeline. *out must be empty; it is yours.
+ */
+int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *out,
+		      struct tw_err *err);
 
 #endif /* TW_MODEL_DB_PUBLISH_H */

@@ -3,11 +3,12 @@
 #define TW_MODEL_DB_SIGNATURE_H
 
 /*
- * Ed25519 signatures in the format of minisign (https://jedisct1.github.io/minisign),
- * whose keys and tool work with ours and ours with it: prehashed by BLAKE2b-512 ("ED"),
- * and of others also the older kind that is not ("Ed").
+ * Ed25519 signatures of pipelines in the format of minisign
+ * (https://jedisct1.github.io/minisign). We write prehashed signatures (BLAKE2b-512,
+ * "ED") and also verify the older kind without a hash ("Ed").
  *
- * Built with libsodium; without it (SODIUM=0) each of these fails with TW_UNSUPPORTED.
+ * Signing and verifying need libsodium (signature_sodium.c). A build with SODIUM=0 uses
+ * signature_none.c, where they fail with TW_UNSUPPORTED.
  */
 
 #include <stdbool.h>
@@ -22,40 +23,67 @@ struct tw_strs;
 bool tw_signature_available(void);
 
 /*
- * Sign data with the secret key of a file that `minisign -G` wrote. password: NULL where
- * it has none. comment is the trusted one: a line. Appends the signature's file.
+ * Sign data with a secret key in the format of `minisign -G`. password is NULL if the key
+ * has none. comment is the trusted comment, one line. Appends the signature file.
  */
 int tw_signature_make(const char *key_text, size_t key_len, const char *password,
 		      const char *comment, const void *data, size_t len,
 		      struct tw_buf *out, struct tw_err *err);
 
 /*
- * Whether one of the public keys signed data. keys are as `minisign -p` prints them: the
- * 56 characters of base64. TW_DENIED names what does not fit: a key that is not known, or
- * data that was changed.
+ * Check that one of the public keys signed data. keys are in the form of `minisign -p`:
+ * 56 characters of base64. TW_DENIED: an unknown key, or changed data.
  */
 int tw_signature_check(const char *signature, size_t signature_len,
 		       const struct tw_strs *keys, const void *data, size_t len,
 		       struct tw_err *err);
 
 /*
- * What stands before anything of a pipeline is parsed: the signature of its manifest, by
- * one of keys, and then that the set is what the manifest lists. Without a signature
- * that is TW_DENIED where one is required; a signature there is is checked in any case
- * where there are keys, and a manifest that there is always.
+ * Check a pipeline before anything in it is parsed: first the signature of the manifest
+ * by one of keys, then the files against the manifest. A missing signature fails with
+ * TW_DENIED if required. A signature is checked if it is required or if there are keys;
+ * a manifest is always checked.
  */
 int tw_signature_check_pipeline(struct tw_fileset *pipeline, const struct tw_strs *keys,
 				bool required, struct tw_err *err);
 
-/* Add a manifest and its signature to the set, instead of those that are there. */
+/* Write the manifest and its signature into the set; replaces older ones. */
 int tw_signature_add(struct tw_fileset *pipeline, const char *key_text, size_t key_len,
 		     const char *password, struct tw_err *err);
 
-/*
- * Add the public key of a minisign.pub file, or the base64 itself, to keys. path is the
- * file's, or the text.
- */
+/* Append a public key to keys: path_or_key is a minisign.pub file or the base64. */
 int tw_signature_read_key(const char *path_or_key, struct tw_strs *keys,
 			  struct tw_err *err);
+
+/*
+ * minisign's files as bytes, without cryptography; for signature_sodium.c only. A key is
+ * a comment line and a line of base64; a signature has two such pairs.
+ */
+
+#define TW_MINISIGN_ID 8          /* key number */
+#define TW_MINISIGN_PUBLIC 42     /* "Ed", key number, 32 bytes of key */
+#define TW_MINISIGN_SECRET 158    /* docs/model-db.md, "Signatures" */
+#define TW_MINISIGN_SIGNATURE 74  /* "ED" or "Ed", key number, 64 bytes of signature */
+#define TW_MINISIGN_GLOBAL 64     /* signature of the signature and trusted comment */
+#define TW_MINISIGN_TEXT_MAX 4096 /* bytes of a file */
+
+struct tw_minisig {
+	unsigned char signature[TW_MINISIGN_SIGNATURE];
+	unsigned char global[TW_MINISIGN_GLOBAL];
+	const char *comment; /* borrowed; without "trusted comment: " */
+	size_t comment_len;
+};
+
+/* Decode a key file into exactly size bytes. what is for errors: "public key". */
+int tw_minisign_key(const char *what, const char *text, size_t len, unsigned char *out,
+		    size_t size, struct tw_err *err);
+
+/* Decode a signature file. *out borrows from text. */
+int tw_minisign_signature(const char *text, size_t len, struct tw_minisig *out,
+			  struct tw_err *err);
+
+/* Decode a line of base64 into exactly size bytes. */
+int tw_minisign_bytes(const char *what, const char *text, size_t len, unsigned char *out,
+		      size_t size, struct tw_err *err);
 
 #endif /* TW_MODEL_DB_SIGNATURE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Without libsodium. */
+/* Replaces signature_sodium.c in a build without libsodium. */
 #include "lib/core/err.h"
 #include "model-db/signature.h"
 

@@ -4,21 +4,20 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "model-db/signature.h"
-#include "model-db/signature_text.h"
 
 #include <sodium.h>
 #include <string.h>
 
-/* Where the parts of a public key and a signature are: kind 2, number 8, the rest. */
+/* Offsets in a public key and a signature: kind, key number, the rest. */
 #define KIND 2
 #define REST (KIND + TW_MINISIGN_ID)
 
-/* A secret key's file. */
+/* The decoded file of a secret key. */
 struct secret {
 	unsigned char kind[KIND], kdf[KIND], sum[KIND];
 	unsigned char salt[crypto_pwhash_scryptsalsa208sha256_SALTBYTES];
 	unsigned char ops[8], mem[8];
-	/* From here on xored with what scrypt makes of the password. */
+	/* The fields from here on are XORed with a scrypt stream of the password. */
 	unsigned char id[TW_MINISIGN_ID];
 	unsigned char key[crypto_sign_SECRETKEYBYTES];
 	unsigned char check[crypto_generichash_BYTES];
@@ -26,7 +25,7 @@ struct secret {
 _Static_assert(sizeof(struct secret) == TW_MINISIGN_SECRET, "minisign's file");
 
 #define HIDDEN offsetof(struct secret, id)
-/* Of scrypt; minisign itself takes 1 GiB. A file must not make us take more. */
+/* Limits of scrypt for untrusted key files; minisign itself uses 1 GiB. */
 #define MEMORY_MAX ((uint64_t)2 << 30)
 #define OPS_MAX ((uint64_t)1 << 27)
 
@@ -87,7 +86,7 @@ static int read_secret(const char *text, size_t len, const char *password,
 	} else if (memcmp(s->kdf, "\0\0", 2) != 0) {
 		return tw_fail(err, TW_UNSUPPORTED, "secret key: not minisign's");
 	} else {
-		return 0; /* minisign leaves the sum out where there is no password */
+		return 0; /* minisign writes no checksum without a password */
 	}
 	crypto_generichash_init(&h, NULL, 0, sizeof(check));
 	crypto_generichash_update(&h, s->kind, sizeof(s->kind));
@@ -99,13 +98,13 @@ static int read_secret(const char *text, size_t len, const char *password,
 	return 0;
 }
 
-/* What is signed of data: its BLAKE2b-512. */
+/* BLAKE2b-512, which a prehashed signature signs. */
 static void hash(const void *data, size_t len, unsigned char out[64])
 {
 	crypto_generichash(out, 64, data, len, NULL, 0);
 }
 
-/* The second signature, so that the trusted comment deserves its name. */
+/* The second signature, which covers the first one and the trusted comment. */
 static int sign_comment(const struct secret *s, const unsigned char *signature,
 			const char *comment, unsigned char out[TW_MINISIGN_GLOBAL],
 			struct tw_err *err)
@@ -155,7 +154,7 @@ out:
 	return rc;
 }
 
-/* Into out: the key of the number that the signature names. */
+/* Copy the key whose number the signature has to out. */
 static int find_key(const struct tw_minisig *s, const struct tw_strs *keys,
 		    unsigned char out[TW_MINISIGN_PUBLIC], struct tw_err *err)
 {

@@ -8,7 +8,7 @@
 #include "lib/zip/zip.h"
 #include "model-db/index/index.h"
 #include "model-db/manifest.h"
-#include "model-db/pipeline_check.h"
+#include "model-db/pipeline.h"
 #include "server/routes.h"
 #include "server/send_zip.h"
 #include "server/service.h"

@@ -5,7 +5,7 @@
 #include "lib/core/file.h"
 #include "lib/http/http_range.h"
 #include "lib/http/httpd.h"
-#include "model-db/pipeline_check.h"
+#include "model-db/pipeline.h"
 #include "server/send_zip.h"
 #include "server/service.h"
 

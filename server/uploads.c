@@ -12,7 +12,7 @@
 #include "model-db/import/import_find.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
-#include "model-db/pipeline_check.h"
+#include "model-db/publish.h"
 #include "model-db/signature.h"
 #include "model-db/weights.h"
 

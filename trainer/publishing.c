@@ -10,7 +10,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
-#include "model-db/pipeline_check.h"
+#include "model-db/pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

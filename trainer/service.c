@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "lib/zip/zip.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "profiler/node_types.h"
 #include "trainer/train.h"
 #include "trainer/train_request.h"

@@ -4,7 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/date.h"
 #include "lib/json/json.h"
-#include "model-db/model_check.h"
+#include "model-db/model.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/train.h"
 #include "trainer/train_arguments.h"

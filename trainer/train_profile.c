@@ -2,7 +2,7 @@
 #include "trainer/train_profile.h"
 
 #include "lib/core/err.h"
-#include "model-db/pipeline_profile.h"
+#include "model-db/pipeline.h"
 #include "trainer/isolation.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"

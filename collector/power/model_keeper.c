@@ -9,6 +9,7 @@
 #include "lib/core/strs.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/model_files.h"
 
 #include <errno.h>
 #include <stdio.h>

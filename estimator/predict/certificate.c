@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
-#include "model-db/model_check.h"
+#include "model-db/model.h"
 
 #include <math.h>
 #include <stdlib.h>

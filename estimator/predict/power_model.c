@@ -5,6 +5,7 @@
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/model_files.h"
 
 #include <errno.h>
 #include <math.h>

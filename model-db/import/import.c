@@ -8,7 +8,6 @@
 #include "model-db/import/import_model.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
-#include "model-db/pipeline_check.h"
 #include "profiler/node_types.h"
 
 #include <stdbool.h>

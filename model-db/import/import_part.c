@@ -7,7 +7,6 @@
 #include "lib/json/json.h"
 #include "model-db/curve.h"
 #include "model-db/model.h"
-#include "model-db/model_check.h"
 
 #include <float.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #include "model-db/index/index_rank.h"
 #include "model-db/index/index_walk.h"
 #include "model-db/model.h"
-#include "model-db/model_check.h"
+#include "model-db/model_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -260,7 +260,7 @@ static int pack(struct tw_index *x, const char *pipeline, const char *path,
 		.zip_bytes = d->zip_bytes,
 		.zip_sum = d->zip_sum,
 		.weights_for = d->weights_for,
-		.idle_power = d->shape.floor,
+		.idle_power = d->shape.idle_power,
 		.fitness = d->fitness,
 		.unfit_why = d->unfit_why,
 		.serves_shares = d->serves_shares,

@@ -9,6 +9,7 @@
 #include "lib/zip/zip_list.h"
 #include "model-db/index/index.h"
 #include "model-db/model.h"
+#include "model-db/model_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

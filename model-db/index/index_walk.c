@@ -5,7 +5,6 @@
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "model-db/pipeline.h"
-#include "model-db/pipeline_check.h"
 
 #include <dirent.h>
 #include <errno.h>

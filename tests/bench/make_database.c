@@ -12,7 +12,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
-#include "model-db/model_check.h"
+#include "model-db/model_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

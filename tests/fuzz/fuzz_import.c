@@ -5,7 +5,6 @@
 #include "lib/zip/zip.h"
 #include "model-db/import/import.h"
 #include "model-db/import/import_find.h"
-#include "model-db/pipeline_check.h"
 #include "trainer/publishing.h"
 
 #include <stdint.h>

@@ -4,6 +4,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
+#include "model-db/model_files.h"
 #include "model-db/weights.h"
 
 #include <jansson.h>

@@ -10,6 +10,7 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "server/routes.h"
 #include "tests/unit/http_calls.h"
 #include "tests/unit/sample_model.h"

@@ -5,6 +5,7 @@
 #include "lib/zip/fileset.h"
 #include "model-db/fitness.h"
 #include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "tests/unit/tw_test.h"
 
 #include <stdio.h>

@@ -14,6 +14,7 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"
+#include "model-db/model_files.h"
 #include "profiler/node_choice.h"
 #include "profiler/similarity.h"
 #include "tests/unit/sample_model.h"

@@ -13,7 +13,7 @@
 #include "model-db/import/import_model.h"
 #include "model-db/manifest.h"
 #include "model-db/model.h"
-#include "model-db/pipeline_check.h"
+#include "model-db/pipeline.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdio.h>

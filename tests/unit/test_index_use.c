@@ -10,7 +10,7 @@
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
-#include "tests/unit/fail_alloc.h"
+#include "model-db/model_files.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"

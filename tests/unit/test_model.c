@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/zip/fileset.h"
 #include "model-db/model.h"
+#include "model-db/model_files.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/same_files.h"
 #include "tests/unit/sample_model.h"

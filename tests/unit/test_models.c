@@ -14,7 +14,7 @@
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
-#include "model-db/pipeline.h"
+#include "model-db/model_files.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 

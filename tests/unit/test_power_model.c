@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/model_files.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"

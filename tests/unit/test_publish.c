@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/versions.h"

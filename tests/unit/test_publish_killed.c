@@ -6,7 +6,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/versions.h"
 

@@ -8,6 +8,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
+#include "model-db/model_files.h"
 #include "tests/unit/running_server.h"
 
 #include <jansson.h>

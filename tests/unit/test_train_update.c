@@ -9,7 +9,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/zip/zip.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "profiler/node_types.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"

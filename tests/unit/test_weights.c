@@ -228,7 +228,7 @@ static void curves_are_for_current_clients_only(void **state)
 	assert_string_equal(metric, "bpf_cpu_time_ms");
 	free(metric);
 	assert_int_equal(tw_weights_shape(&m, &shape, &err), 0);
-	assert_true(shape.known && shape.floor && shape.rises && shape.non_negative);
+	assert_true(shape.known && shape.idle_power && shape.rises && shape.non_negative);
 	assert_false(shape.additive);
 	tw_model_release(&m);
 }

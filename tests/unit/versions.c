@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
-#include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "tests/unit/tw_test.h"
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
-#include "model-db/model_check.h"
+#include "model-db/model.h"
 
 #include <stdlib.h>
 #include <string.h>
