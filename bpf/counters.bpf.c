@@ -7,7 +7,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "bpf/collector.h"
+#include "bpf/shared.h"
 #include "bpf/kernel.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -6,7 +6,7 @@
  * A kernel task as the collector's record. Included by each program once.
  */
 
-#include "bpf/collector.h"
+#include "bpf/shared.h"
 #include "bpf/kernel.bpf.h"
 
 #include <bpf/bpf_core_read.h>

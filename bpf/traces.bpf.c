@@ -8,7 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "bpf/collector.h"
+#include "bpf/shared.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -9,7 +9,7 @@
  *	tw_counts_begin(), tw_counts_add() for each part of a total, tw_counts_tell()
  */
 
-#include "bpf/collector.h"
+#include "bpf/shared.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@
  * Both BPF sources also see every process that ended, with its exact time.
  */
 
-#include "bpf/collector.h"
+#include "bpf/shared.h"
 
 #include <stdbool.h>
 #include <stddef.h>

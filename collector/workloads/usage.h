@@ -7,7 +7,7 @@
  * nothing used. Values only grow.
  */
 
-#include "bpf/collector.h"
+#include "bpf/shared.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/collector.h"
+#include "bpf/shared.h"
 #include "collector/system/proc_stat.h"
 #include "lib/core/err.h"
 

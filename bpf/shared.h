@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
-#ifndef TW_BPF_COLLECTOR_H
-#define TW_BPF_COLLECTOR_H
+#ifndef TW_BPF_SHARED_H
+#define TW_BPF_SHARED_H
 
 /*
  * What the BPF programs and the collector say to each other. Types of fixed size only,
@@ -159,4 +159,4 @@ enum tw_traced {
 	TW_TRACED_BLOCK_SOFTIRQS,
 };
 
-#endif /* TW_BPF_COLLECTOR_H */
+#endif /* TW_BPF_SHARED_H */
