@@ -2,7 +2,7 @@
 /* What workloads used, under the names of Kepler 0.5 to 0.9. */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
-#include "collector/workloads/cgroup_use.h"
+#include "collector/workloads/cgroup.h"
 #include "lib/core/array.h"
 
 #include <stdlib.h>

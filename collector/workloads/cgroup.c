@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/cgroup.h"
 
+#include "collector/system/proc_stat.h"
 #include "collector/system/roots.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -17,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Directories that one look through the tree opens at most, and how deep they are. */
-#define LOOK_MAX 20000
+/* Limits of a search: directories opened, and depth. */
+#define SEARCH_MAX 20000
 #define DEPTH_MAX 32
 
 /* /proc/PID/cgroup has a line for each hierarchy. */
@@ -29,17 +30,17 @@ const char *const tw_cgroup_choice_names[] = { "auto", "v1", "v2", NULL };
 struct tw_cgroup_tree {
 	const char *name;
 	char *proc;
-	char *top;    /* where the hierarchy is mounted; NULL: nowhere */
-	char *shares; /* where the controller cpu is */
-	char *memory; /* and v1's controller memory */
+	char *top;    /* mount point of the hierarchy that counts CPU time; NULL: none */
+	char *shares; /* of v1's controller cpu */
+	char *memory; /* of v1's controller memory */
 	bool v1;
 	int hierarchy;
-	bool looked; /* through the tree, in this tick */
+	bool searched; /* the tree was searched in this tick */
 };
 
 /* ---- finding the hierarchy ---- */
 
-/* v1's directory may have the names of several controllers. */
+/* A v1 hierarchy may combine controllers; its directory has all their names. */
 static const char *const v1_places[] = { "cpuacct", "cpu,cpuacct", "cpuacct,cpu" };
 static const char *const v1_shares[] = { "cpu", "cpu,cpuacct", "cpuacct,cpu" };
 static const char *const v1_memory[] = { "memory" };
@@ -172,7 +173,7 @@ int tw_cgroup_tree_hierarchy(const struct tw_cgroup_tree *t)
 
 void tw_cgroup_tree_tick(struct tw_cgroup_tree *t)
 {
-	t->looked = false;
+	t->searched = false;
 }
 
 /* ---- paths and ids ---- */
@@ -224,7 +225,7 @@ static bool read_path(const struct tw_cgroup_tree *t, uint32_t tgid,
 	       tw_cgroup_line_find(text, len, t->hierarchy, out);
 }
 
-/* The id of a path, 0 with errno if its directory cannot be seen. */
+/* The id of a path; 0 with errno set if its directory cannot be read. */
 static uint64_t id_of_path(const struct tw_cgroup_tree *t, const char *path)
 {
 	char whole[PATH_MAX];
@@ -238,9 +239,12 @@ static uint64_t id_of_path(const struct tw_cgroup_tree *t, const char *path)
 	return st.st_ino;
 }
 
-/* Look through the directories below path[0..len), which is changed and put back. */
-static bool look_below(const struct tw_cgroup_tree *t, char *path, size_t len, int depth,
-		       uint64_t id, size_t *left)
+/*
+ * Search the directories below path[0..len) for an inode. path is changed, and restored
+ * if nothing is found.
+ */
+static bool search_below(const struct tw_cgroup_tree *t, char *path, size_t len,
+			 int depth, uint64_t id, size_t *left)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *d;
@@ -257,8 +261,8 @@ static bool look_below(const struct tw_cgroup_tree *t, char *path, size_t len, i
 		strcpy(path + len + 1, d->d_name);
 		found = d->d_ino == id ||
 			(depth < DEPTH_MAX &&
-			 look_below(t, path, len + 1 + strlen(d->d_name), depth + 1, id,
-				    left));
+			 search_below(t, path, len + 1 + strlen(d->d_name), depth + 1, id,
+				      left));
 		if (!found)
 			path[len] = '\0';
 	}
@@ -266,16 +270,16 @@ static bool look_below(const struct tw_cgroup_tree *t, char *path, size_t len, i
 	return found;
 }
 
-static bool look_through(struct tw_cgroup_tree *t, uint64_t id, char out[TW_CGROUP_PATH])
+static bool search_tree(struct tw_cgroup_tree *t, uint64_t id, char out[TW_CGROUP_PATH])
 {
-	size_t left = LOOK_MAX, top;
+	size_t left = SEARCH_MAX, top;
 	char path[PATH_MAX];
 
-	if (t->top == NULL || t->looked)
+	if (t->top == NULL || t->searched)
 		return false;
-	t->looked = true;
+	t->searched = true;
 	top = (size_t)snprintf(path, sizeof(path), "%s", t->top);
-	if (top >= sizeof(path) || !look_below(t, path, top, 0, id, &left) ||
+	if (top >= sizeof(path) || !search_below(t, path, top, 0, id, &left) ||
 	    strlen(path + top) >= TW_CGROUP_PATH)
 		return false;
 	strcpy(out, path + top);
@@ -294,16 +298,16 @@ bool tw_cgroup_tree_path(struct tw_cgroup_tree *t, uint64_t id, uint32_t tgid,
 	}
 	if (tgid != 0 && read_path(t, tgid, path)) {
 		seen = id_of_path(t, path);
-		/* Not to be seen from here: a container's view of its host. */
+		/* The directory does not exist here: a container's view of its host. */
 		if (seen == id || (seen == 0 && errno == ENOENT)) {
 			strcpy(out, path);
 			return true;
 		}
 	}
-	return look_through(t, id, out);
+	return search_tree(t, id, out);
 }
 
-/* A hash, with the bit that no inode has. */
+/* A hash of the path, with a bit set that no inode number has. */
 static uint64_t number_of(const char *path)
 {
 	return tw_hash(path, strlen(path)) | UINT64_C(1) << 63;
@@ -325,7 +329,7 @@ bool tw_cgroup_tree_gone(const struct tw_cgroup_tree *t, const char *path)
 	return id_of_path(t, path) == 0 && errno == ENOENT;
 }
 
-/* v2's weight 1..10000 in v1's shares 2..262144, as container runtimes convert them. */
+/* Convert v2's weight 1..10000 to v1's shares 2..262144, as container runtimes do. */
 static uint64_t shares_of_weight(uint64_t weight)
 {
 	return weight < 1 || weight > 10000 ? 0 : 2 + (weight - 1) * 262142 / 9999;
@@ -350,8 +354,12 @@ uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path)
 	return n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-bool tw_cgroup_tree_read(const struct tw_cgroup_tree *t, bool memory, const char *path,
-			 const char *name, char *text, size_t size, size_t *len)
+/*
+ * Read a file of a cgroup: from v1's memory controller, or from the hierarchy that counts
+ * CPU time; v2 has one hierarchy for both. False if it cannot be read, or does not fit.
+ */
+static bool read_file(const struct tw_cgroup_tree *t, bool memory, const char *path,
+		      const char *name, char *text, size_t size, size_t *len)
 {
 	const char *top = memory && t->v1 ? t->memory : t->top;
 	struct tw_err err = { 0 };
@@ -372,14 +380,17 @@ bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
 	size_t len;
 
 	if (t->v1)
-		return tw_cgroup_tree_read(t, false, path, "cpuacct.usage", text,
-					   sizeof(text), &len) &&
+		return read_file(t, false, path, "cpuacct.usage", text, sizeof(text),
+				 &len) &&
 		       tw_parse_u64(text, strcspn(text, "\n"), out);
-	/* Of the machine's own root it has interrupts, too; a namespace's has a type. */
+	/*
+	 * The machine's root includes interrupts. The root of a cgroup namespace is no
+	 * root cgroup: it has a cgroup.type.
+	 */
 	if (strcmp(path, "/") == 0 &&
-	    !tw_cgroup_tree_read(t, false, path, "cgroup.type", text, sizeof(text), &len))
+	    !read_file(t, false, path, "cgroup.type", text, sizeof(text), &len))
 		return false;
-	if (!tw_cgroup_tree_read(t, false, path, "cpu.stat", text, sizeof(text), &len) ||
+	if (!read_file(t, false, path, "cpu.stat", text, sizeof(text), &len) ||
 	    strncmp(text, usage, strlen(usage)) != 0 ||
 	    !tw_parse_u64(text + strlen(usage), strcspn(text + strlen(usage), "\n"),
 			  &us) ||
@@ -387,4 +398,98 @@ bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
 		return false;
 	*out = us * 1000;
 	return true;
+}
+
+/* ---- usage ---- */
+
+#define TEXT_MAX 16384
+
+/* Source of a figure: a file with one number, or the line of a key. */
+struct place {
+	bool memory;
+	const char *file;
+	const char *key; /* NULL: the file is one number */
+	enum { AS_IS, NANOS, TICKS } unit;
+};
+
+#define INACTIVE_FILE TW_CGROUP_FIGURES /* subtracted from memory for the working set */
+
+static const struct place v2[TW_CGROUP_FIGURES + 1] = {
+	[TW_CGROUP_CPU_US] = { false, "cpu.stat", "usage_usec", AS_IS },
+	[TW_CGROUP_USER_US] = { false, "cpu.stat", "user_usec", AS_IS },
+	[TW_CGROUP_SYSTEM_US] = { false, "cpu.stat", "system_usec", AS_IS },
+	[TW_CGROUP_MEMORY_BYTES] = { true, "memory.current", NULL, AS_IS },
+	[TW_CGROUP_WORKING_SET_BYTES] = { true, "memory.current", NULL, AS_IS },
+	[INACTIVE_FILE] = { true, "memory.stat", "inactive_file", AS_IS },
+};
+
+static const struct place v1[TW_CGROUP_FIGURES + 1] = {
+	[TW_CGROUP_CPU_US] = { false, "cpuacct.usage", NULL, NANOS },
+	[TW_CGROUP_USER_US] = { false, "cpuacct.stat", "user", TICKS },
+	[TW_CGROUP_SYSTEM_US] = { false, "cpuacct.stat", "system", TICKS },
+	[TW_CGROUP_MEMORY_BYTES] = { true, "memory.usage_in_bytes", NULL, AS_IS },
+	[TW_CGROUP_WORKING_SET_BYTES] = { true, "memory.usage_in_bytes", NULL, AS_IS },
+	[INACTIVE_FILE] = { true, "memory.stat", "total_inactive_file", AS_IS },
+};
+
+bool tw_cgroup_stat_find(const char *text, size_t len, const char *key, uint64_t *out)
+{
+	const size_t n = strlen(key);
+	const char *end = text + len;
+
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+
+		stop = stop != NULL ? stop : end;
+		next = stop < end ? stop + 1 : end;
+		if ((size_t)(stop - line) > n && memcmp(line, key, n) == 0 &&
+		    line[n] == ' ')
+			return tw_parse_u64(line + n + 1, (size_t)(stop - line) - n - 1,
+					    out);
+	}
+	return false;
+}
+
+static bool in_micros(const struct place *p, uint64_t value, uint64_t *out)
+{
+	const uint64_t tick_us = 1000000 / (uint64_t)tw_proc_ticks_per_s();
+
+	if (p->unit == TICKS && value > UINT64_MAX / tick_us)
+		return false;
+	*out = p->unit == TICKS   ? value * tick_us
+	       : p->unit == NANOS ? value / 1000
+				  : value;
+	return true;
+}
+
+static bool read_place(const struct tw_cgroup_tree *t, const char *path,
+		       const struct place *p, uint64_t *out)
+{
+	char text[TEXT_MAX];
+	uint64_t value;
+	size_t len;
+
+	if (!read_file(t, p->memory, path, p->file, text, sizeof(text), &len))
+		return false;
+	if (p->key == NULL && len > 0 && text[len - 1] == '\n')
+		len--;
+	return (p->key != NULL ? tw_cgroup_stat_find(text, len, p->key, &value)
+			       : tw_parse_u64(text, len, &value)) &&
+	       in_micros(p, value, out);
+}
+
+void tw_cgroup_use_read(const struct tw_cgroup_tree *t, const char *path,
+			struct tw_cgroup_use *out)
+{
+	const struct place *places = tw_cgroup_tree_is_v1(t) ? v1 : v2;
+	uint64_t *set = &out->of[TW_CGROUP_WORKING_SET_BYTES], inactive;
+
+	for (int i = 0; i < TW_CGROUP_FIGURES; i++)
+		out->known[i] = read_place(t, path, &places[i], &out->of[i]);
+	/* The files are read one after the other and may disagree. */
+	if (out->known[TW_CGROUP_WORKING_SET_BYTES] &&
+	    read_place(t, path, &places[INACTIVE_FILE], &inactive))
+		*set = *set > inactive ? *set - inactive : 0;
+	else
+		out->known[TW_CGROUP_WORKING_SET_BYTES] = false;
 }

@@ -1,54 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/identity.h"
 
+#include "lib/core/array.h"
+
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
 #define CONTAINER_ID 64
 
-/* A part of the path between two '/'. */
-struct part {
+/* Text that is not NUL-terminated: an element of a path, or an argument. */
+struct text {
 	const char *at;
 	size_t len;
 };
 
-static bool starts_with(struct part p, const char *text)
+static bool starts_with(struct text p, const char *text)
 {
 	return p.len >= strlen(text) && memcmp(p.at, text, strlen(text)) == 0;
 }
 
-static bool ends_with(struct part p, const char *text)
+static bool ends_with(struct text p, const char *text)
 {
 	const size_t n = strlen(text);
 
 	return p.len >= n && memcmp(p.at + p.len - n, text, n) == 0;
 }
 
-static bool is(struct part p, const char *text)
+static bool equals(struct text p, const char *text)
 {
 	return p.len == strlen(text) && starts_with(p, text);
 }
 
-static bool has(struct part p, const char *text)
+static bool contains(struct text p, const char *text)
 {
 	return memmem(p.at, p.len, text, strlen(text)) != NULL;
 }
 
-static struct part without_end(struct part p, const char *end)
+static struct text without_end(struct text p, const char *end)
 {
 	if (ends_with(p, end))
 		p.len -= strlen(end);
 	return p;
 }
 
-static struct part from(struct part p, size_t n)
+static struct text skip(struct text p, size_t n)
 {
-	return (struct part){ p.at + n, p.len - n };
+	return (struct text){ p.at + n, p.len - n };
 }
 
-/* False, with nothing changed, for what is empty, too long or not printable. */
-static bool copy(struct part p, char *out, size_t size)
+/*
+ * Copy printable ASCII; false, with out unchanged, for text that is empty, too long or
+ * not printable.
+ */
+static bool copy(struct text p, char *out, size_t size)
 {
 	if (p.len == 0 || p.len >= size)
 		return false;
@@ -67,7 +72,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool all_hex(struct part p)
+static bool all_hex(struct text p)
 {
 	for (size_t i = 0; i < p.len; i++)
 		if (hex_digit(p.at[i]) < 0)
@@ -75,8 +80,8 @@ static bool all_hex(struct part p)
 	return p.len > 0;
 }
 
-/* "a\x2db" is "a-b": how systemd escapes a name in a unit's. */
-static bool copy_unescaped(struct part p, char *out, size_t size)
+/* Undo systemd's escapes of unit names: "a\x2db" is "a-b". */
+static bool copy_unescaped(struct text p, char *out, size_t size)
 {
 	char text[TW_NAME_TEXT];
 	size_t n = 0;
@@ -91,12 +96,12 @@ static bool copy_unescaped(struct part p, char *out, size_t size)
 			text[n] = p.at[i++];
 		}
 	}
-	return n < sizeof(text) && copy((struct part){ text, n }, out, size);
+	return n < sizeof(text) && copy((struct text){ text, n }, out, size);
 }
 
 /* ---- containers ---- */
 
-/* By what is before the id; the first that fits. */
+/* Runtimes by the text before the id; the first match counts. */
 static const struct {
 	const char *text, *runtime;
 } runtimes[] = {
@@ -109,43 +114,43 @@ static const struct {
 	{ "kata", "kata" },
 };
 
-static const char *find_runtime(struct part p)
+static const char *find_runtime(struct text p)
 {
-	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-		if (has(p, runtimes[i].text))
+	for (size_t i = 0; i < TW_COUNT(runtimes); i++)
+		if (contains(p, runtimes[i].text))
 			return runtimes[i].runtime;
 	return NULL;
 }
 
 /*
- * 64 hex digits at the end, with nothing, or a runtime's name and one of "-:_", before
- * them. A conmon is no container but watches one.
+ * 64 hex digits at the end, alone or after a runtime's name and one of "-:_". Podman's
+ * conmon is the monitor of a container, not a container.
  */
-static bool read_hex_container(struct part p, struct part parent, struct tw_identity *out)
+static bool read_hex_container(struct text p, struct text parent, struct tw_identity *out)
 {
-	struct part name = without_end(p, ".scope"), before;
+	struct text name = without_end(p, ".scope"), before;
 
 	if (name.len < CONTAINER_ID)
 		return false;
-	before = (struct part){ name.at, name.len - CONTAINER_ID };
-	if (!all_hex(from(name, before.len)) ||
+	before = (struct text){ name.at, name.len - CONTAINER_ID };
+	if (!all_hex(skip(name, before.len)) ||
 	    (before.len > 0 && strchr("-:_", before.at[before.len - 1]) == NULL) ||
-	    has(before, "conmon"))
+	    contains(before, "conmon"))
 		return false;
-	copy(from(name, before.len), out->id, sizeof(out->id));
+	copy(skip(name, before.len), out->id, sizeof(out->id));
 	out->kind = TW_OWNER_CONTAINER;
 	out->runtime = find_runtime(before.len > 0 ? before : parent);
 	return true;
 }
 
-/* "/lxc/web", "/lxc.payload/web" and "/lxc.payload.web"; "lxc.monitor" is the watcher. */
-static bool read_lxc(struct part p, struct part parent, struct tw_identity *out)
+/* "/lxc/web", "/lxc.payload/web" and "/lxc.payload.web"; "lxc.monitor" is the monitor. */
+static bool read_lxc(struct text p, struct text parent, struct tw_identity *out)
 {
-	struct part name = p;
+	struct text name = p;
 
 	if (starts_with(p, "lxc.payload."))
-		name = from(p, strlen("lxc.payload."));
-	else if (!is(parent, "lxc") && !is(parent, "lxc.payload"))
+		name = skip(p, strlen("lxc.payload."));
+	else if (!equals(parent, "lxc") && !equals(parent, "lxc.payload"))
 		return false;
 	if (!copy(name, out->id, sizeof(out->id)))
 		return false;
@@ -154,20 +159,20 @@ static bool read_lxc(struct part p, struct part parent, struct tw_identity *out)
 	return true;
 }
 
-/* ---- virtual machines, and containers that systemd-machined knows ---- */
+/* ---- virtual machines, and machines of systemd-machined ---- */
 
-/* "3-name" is the third machine since libvirt's start. */
-static struct part without_number(struct part p)
+/* libvirt writes "3-name" for the third machine since its start. */
+static struct text without_number(struct text p)
 {
 	size_t digits = 0;
 
 	while (digits < p.len && isdigit((unsigned char)p.at[digits]))
 		digits++;
-	return digits > 0 && digits < p.len && p.at[digits] == '-' ? from(p, digits + 1)
+	return digits > 0 && digits < p.len && p.at[digits] == '-' ? skip(p, digits + 1)
 								   : p;
 }
 
-static bool set_vm(struct part name, const char *runtime, struct tw_identity *out)
+static bool set_vm(struct text name, const char *runtime, struct tw_identity *out)
 {
 	char text[TW_ID_TEXT];
 
@@ -181,20 +186,20 @@ static bool set_vm(struct part name, const char *runtime, struct tw_identity *ou
 }
 
 /* machine-qemu\x2d3\x2dname.scope, machine-lxc\x2d..., machine-name.scope of nspawn. */
-static bool read_machine_scope(struct part p, struct tw_identity *out)
+static bool read_machine_scope(struct text p, struct tw_identity *out)
 {
 	char text[TW_NAME_TEXT];
-	struct part name;
+	struct text name;
 
 	if (!starts_with(p, "machine-") || !ends_with(p, ".scope") ||
-	    !copy_unescaped(without_end(from(p, 8), ".scope"), text, sizeof(text)))
+	    !copy_unescaped(without_end(skip(p, 8), ".scope"), text, sizeof(text)))
 		return false;
-	name = (struct part){ text, strlen(text) };
+	name = (struct text){ text, strlen(text) };
 	if (starts_with(name, "qemu-"))
-		return set_vm(without_number(from(name, 5)), "qemu", out);
+		return set_vm(without_number(skip(name, 5)), "qemu", out);
 	out->runtime = "systemd-nspawn";
 	if (starts_with(name, "lxc-")) {
-		name = without_number(from(name, 4));
+		name = without_number(skip(name, 4));
 		out->runtime = "lxc";
 	}
 	if (!copy(name, out->id, sizeof(out->id))) {
@@ -206,16 +211,16 @@ static bool read_machine_scope(struct part p, struct tw_identity *out)
 }
 
 /* /machine/qemu-3-name.libvirt-qemu, /qemu.slice/100.scope of Proxmox, /firecracker/id */
-static bool read_vm(struct part p, struct part parent, struct tw_identity *out)
+static bool read_vm(struct text p, struct text parent, struct tw_identity *out)
 {
 	if (ends_with(p, ".libvirt-qemu")) {
 		p = without_end(p, ".libvirt-qemu");
-		return set_vm(starts_with(p, "qemu-") ? without_number(from(p, 5)) : p,
+		return set_vm(starts_with(p, "qemu-") ? without_number(skip(p, 5)) : p,
 			      "qemu", out);
 	}
-	if (is(parent, "qemu.slice") && ends_with(p, ".scope"))
+	if (equals(parent, "qemu.slice") && ends_with(p, ".scope"))
 		return set_vm(without_end(p, ".scope"), "qemu", out);
-	if (is(parent, "firecracker"))
+	if (equals(parent, "firecracker"))
 		return set_vm(p, "firecracker", out);
 	return false;
 }
@@ -223,7 +228,7 @@ static bool read_vm(struct part p, struct part parent, struct tw_identity *out)
 /* ---- pods and units ---- */
 
 /* 8-4-4-4-12 hex digits, with '_' for '-' in a slice's name; or 32 of a static pod. */
-static bool read_uid(struct part p, char out[TW_UID_TEXT])
+static bool read_uid(struct text p, char out[TW_UID_TEXT])
 {
 	if (p.len == 32 && all_hex(p))
 		return copy(p, out, TW_UID_TEXT);
@@ -242,7 +247,7 @@ static bool read_uid(struct part p, char out[TW_UID_TEXT])
 }
 
 /* "pod<uid>", "kubepods-burstable-pod<uid>.slice", "...slice:cri-containerd:<id>" */
-static bool read_pod(struct part p, struct tw_identity *out)
+static bool read_pod(struct text p, struct tw_identity *out)
 {
 	const char *colon = memchr(p.at, ':', p.len);
 
@@ -250,14 +255,14 @@ static bool read_pod(struct part p, struct tw_identity *out)
 		p.len = (size_t)(colon - p.at);
 	p = without_end(p, ".slice");
 	if (starts_with(p, "pod"))
-		return read_uid(from(p, 3), out->pod_uid);
+		return read_uid(skip(p, 3), out->pod_uid);
 	for (size_t n = 36; n >= 32; n -= 4)
 		if (p.len > n + 4 && memcmp(p.at + p.len - n - 4, "-pod", 4) == 0)
-			return read_uid(from(p, p.len - n), out->pod_uid);
+			return read_uid(skip(p, p.len - n), out->pod_uid);
 	return false;
 }
 
-static bool is_unit(struct part p)
+static bool is_unit(struct text p)
 {
 	return ends_with(p, ".service") || ends_with(p, ".scope") ||
 	       ends_with(p, ".socket") || ends_with(p, ".mount") || ends_with(p, ".swap");
@@ -265,30 +270,30 @@ static bool is_unit(struct part p)
 
 /* ---- paths ---- */
 
-/* The part that ends at end, and where it began; a path begins with '/'. */
-static struct part last_part(const char *path, size_t end)
+/* The element of a path that ends at end; elements begin behind a slash. */
+static struct text last_element(const char *path, size_t end)
 {
 	const char *slash = memrchr(path, '/', end);
 	const size_t begin = slash != NULL ? (size_t)(slash - path) + 1 : 0;
 
-	return (struct part){ path + begin, end - begin };
+	return (struct text){ path + begin, end - begin };
 }
 
-static size_t parent_end(const char *path, struct part p)
+static size_t parent_end(const char *path, struct text p)
 {
 	return p.at > path ? (size_t)(p.at - path) - 1 : 0;
 }
 
 void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 {
-	struct part slice = { 0 }, p;
+	struct text slice = { 0 }, p;
 	struct tw_identity who = { 0 };
 
 	for (size_t end = len; end > 0; end = parent_end(path, p)) {
-		struct part parent;
+		struct text parent;
 
-		p = last_part(path, end);
-		parent = last_part(path, parent_end(path, p));
+		p = last_element(path, end);
+		parent = last_element(path, parent_end(path, p));
 		if (who.kind == TW_OWNER_NONE &&
 		    (read_hex_container(p, parent, &who) || read_lxc(p, parent, &who) ||
 		     read_machine_scope(p, &who) || read_vm(p, parent, &who)))
@@ -303,4 +308,215 @@ void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 	if (who.unit[0] == '\0')
 		copy(slice, who.unit, sizeof(who.unit));
 	*out = who;
+}
+
+/* ---- virtual machines by their command lines ---- */
+
+/* An iterator over NUL-terminated arguments. */
+struct args {
+	const char *at, *end;
+};
+
+/* The next argument and its length; NULL at the end. */
+static const char *next(struct args *a, size_t *len)
+{
+	const char *arg = a->at, *nul;
+
+	if (arg >= a->end)
+		return NULL;
+	nul = memchr(arg, '\0', (size_t)(a->end - arg));
+	nul = nul != NULL ? nul : a->end;
+	a->at = nul < a->end ? nul + 1 : a->end;
+	*len = (size_t)(nul - arg);
+	return arg;
+}
+
+static bool same(const char *arg, size_t len, const char *text)
+{
+	return equals((struct text){ arg, len }, text);
+}
+
+/*
+ * The value of an option: "-name x", "--name x" or "--name=x". False if arg is another
+ * one.
+ */
+static bool value_of(struct args *a, const char *arg, size_t len, const char *option,
+		     const char **value, size_t *value_len)
+{
+	const size_t n = strlen(option);
+
+	if (len == 0 || arg[0] != '-')
+		return false;
+	arg++;
+	len--;
+	if (len > 0 && arg[0] == '-') {
+		arg++;
+		len--;
+	}
+	if (same(arg, len, option)) {
+		*value = next(a, value_len);
+		return *value != NULL;
+	}
+	if (len <= n || memcmp(arg, option, n) != 0 || arg[n] != '=')
+		return false;
+	*value = arg + n + 1;
+	*value_len = len - n - 1;
+	return true;
+}
+
+/* The name of "guest=web,debug-threads=on" and of "web,process=x" is web. */
+static void copy_qemu_name(const char *text, size_t len, struct tw_identity *out)
+{
+	const char *comma;
+
+	if (len > 6 && memcmp(text, "guest=", 6) == 0) {
+		text += 6;
+		len -= 6;
+	}
+	comma = memchr(text, ',', len);
+	if (comma != NULL)
+		len = (size_t)(comma - text);
+	copy((struct text){ text, len }, out->name, sizeof(out->name));
+}
+
+/* The options of the qemu-system programs; distributions rename the programs. */
+static void read_qemu(struct args a, struct tw_identity *out)
+{
+	const char *arg, *value;
+	size_t len, n;
+
+	out->runtime = "qemu";
+	while ((arg = next(&a, &len)) != NULL) {
+		if (value_of(&a, arg, len, "uuid", &value, &n))
+			copy((struct text){ value, n }, out->id, sizeof(out->id));
+		else if (value_of(&a, arg, len, "name", &value, &n))
+			copy_qemu_name(value, n, out);
+		else if (value_of(&a, arg, len, "xen-domid", &value, &n))
+			out->runtime = "xen";
+	}
+}
+
+static void read_virtualbox(struct args a, struct tw_identity *out)
+{
+	const char *arg, *value;
+	size_t len, n;
+
+	out->runtime = "virtualbox";
+	while ((arg = next(&a, &len)) != NULL) {
+		if (value_of(&a, arg, len, "startvm", &value, &n))
+			copy((struct text){ value, n }, out->id, sizeof(out->id));
+		else if (value_of(&a, arg, len, "comment", &value, &n))
+			copy((struct text){ value, n }, out->name, sizeof(out->name));
+	}
+}
+
+/* The last operand is the configuration file: /vm/web/web.vmx. */
+static void read_vmware(struct args a, struct tw_identity *out)
+{
+	const char *arg, *slash;
+	size_t len;
+
+	out->runtime = "vmware";
+	while ((arg = next(&a, &len)) != NULL) {
+		if (len <= 4 || memcmp(arg + len - 4, ".vmx", 4) != 0)
+			continue;
+		slash = memrchr(arg, '/', len);
+		slash = slash != NULL ? slash + 1 : arg;
+		copy((struct text){ slash, (size_t)(arg + len - 4 - slash) }, out->name,
+		     sizeof(out->name));
+	}
+}
+
+static void read_firecracker(struct args a, struct tw_identity *out)
+{
+	const char *arg, *value;
+	size_t len, n;
+
+	out->runtime = "firecracker";
+	while ((arg = next(&a, &len)) != NULL)
+		if (value_of(&a, arg, len, "id", &value, &n))
+			copy((struct text){ value, n }, out->id, sizeof(out->id));
+}
+
+/* The VM has no name: use the file name of its API socket, without suffix. */
+static void read_cloud_hypervisor(struct args a, struct tw_identity *out)
+{
+	const char *arg, *value, *slash, *dot;
+	size_t len, n;
+
+	out->runtime = "cloud-hypervisor";
+	while ((arg = next(&a, &len)) != NULL) {
+		if (!value_of(&a, arg, len, "api-socket", &value, &n))
+			continue;
+		if (n > 5 && memcmp(value, "path=", 5) == 0) {
+			value += 5;
+			n -= 5;
+		}
+		slash = memrchr(value, '/', n);
+		if (slash != NULL) {
+			n -= (size_t)(slash + 1 - value);
+			value = slash + 1;
+		}
+		dot = memrchr(value, '.', n);
+		if (dot != NULL)
+			n = (size_t)(dot - value);
+		copy((struct text){ value, n }, out->name, sizeof(out->name));
+	}
+}
+
+/* Hypervisors by file name; a '*' at the end matches any rest. */
+static const struct {
+	const char *program;
+	void (*read)(struct args a, struct tw_identity *out);
+} hypervisors[] = {
+	{ "qemu-system-*", read_qemu },
+	{ "qemu-kvm", read_qemu },
+	{ "kvm", read_qemu },
+	{ "qemu-dm", read_qemu },
+	{ "VBoxHeadless", read_virtualbox },
+	{ "VirtualBoxVM", read_virtualbox },
+	{ "VirtualBox", read_virtualbox },
+	{ "vmware-vmx", read_vmware },
+	{ "vmware-vmx-debug", read_vmware },
+	{ "firecracker", read_firecracker },
+	{ "cloud-hypervisor", read_cloud_hypervisor },
+};
+
+static bool is_program(const char *name, size_t len, const char *pattern)
+{
+	const size_t n = strlen(pattern);
+
+	if (pattern[n - 1] == '*')
+		return len >= n && memcmp(name, pattern, n - 1) == 0;
+	return same(name, len, pattern);
+}
+
+bool tw_identity_of_command(const char *args, size_t len, struct tw_identity *out)
+{
+	struct args a = { args, args + len };
+	struct tw_identity who = { .kind = TW_OWNER_VM };
+	size_t program_len;
+	const char *program = next(&a, &program_len), *slash;
+
+	if (program == NULL)
+		return false;
+	slash = memrchr(program, '/', program_len);
+	if (slash != NULL) {
+		program_len -= (size_t)(slash + 1 - program);
+		program = slash + 1;
+	}
+	for (size_t i = 0; i < TW_COUNT(hypervisors); i++) {
+		if (!is_program(program, program_len, hypervisors[i].program))
+			continue;
+		hypervisors[i].read(a, &who);
+		/* VirtualBox without --startvm is the manager window, not a VM. */
+		if (who.id[0] == '\0' &&
+		    strcmp(hypervisors[i].program, "VirtualBox") == 0)
+			return false;
+		if (who.id[0] == '\0' && strlen(who.name) < sizeof(who.id))
+			strcpy(who.id, who.name);
+		*out = who;
+		return true;
+	}
+	return false;
 }

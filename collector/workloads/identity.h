@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_IDENTITY_H
 
 /*
- * Whose a process is, by the path of its cgroup or by its command line. Pure functions
- * over foreign bytes; what does not fit its field is no identity.
+ * The owner of a process, by its cgroup's path or its command line. Pure functions over
+ * untrusted bytes; text that does not fit its field is ignored.
  */
 
 #include <stdbool.h>
@@ -20,29 +20,28 @@ enum tw_owner_kind {
 #define TW_UID_TEXT 37   /* of pods */
 #define TW_NAME_TEXT 257 /* names of VMs and units */
 
-/* All zero bytes: nothing is known. Texts are NUL-terminated and printable ASCII. */
+/* All zero bytes: no owner. Texts are NUL-terminated printable ASCII. */
 struct tw_identity {
 	enum tw_owner_kind kind;
-	const char *runtime; /* "docker", "qemu", ...: static text; NULL: not known */
+	const char *runtime; /* "docker", "qemu", ...: static; NULL: unknown */
 	char id[TW_ID_TEXT]; /* container: 64 hex digits, or LXC's name; VM: uuid or name
 			      */
-	char name[TW_NAME_TEXT];   /* VM: its name; "" if not known */
-	char pod_uid[TW_UID_TEXT]; /* "" if in no pod; with '-', as Kubernetes writes it
-				    */
-	char unit[TW_NAME_TEXT];   /* innermost systemd unit: "ssh.service"; "" if none */
-	size_t owner_len; /* of the path: up to the end of what names the owner */
+	char name[TW_NAME_TEXT];   /* VM: its name; "": unknown */
+	char pod_uid[TW_UID_TEXT]; /* with '-', as Kubernetes writes it; "": in no pod */
+	char unit[TW_NAME_TEXT];   /* innermost systemd unit: "ssh.service"; "": none */
+	size_t owner_len; /* bytes of the path up to the end of the owner's element */
 };
 
 /*
- * By a cgroup's path from the root of its hierarchy. The deepest element that names a
- * container wins; what is nested below it belongs to it.
+ * Parse a cgroup's path from the root of its hierarchy. The deepest element that names a
+ * container wins; cgroups nested below belong to it.
  */
 void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out);
 
 /*
- * Whether a command line (arguments ended by NULs, as in /proc/PID/cmdline) is a virtual
- * machine's: qemu, VirtualBox, VMware, Xen, cloud-hypervisor, Firecracker. False leaves
- * *out as it was.
+ * Parse a command line (NUL-terminated arguments, as in /proc/PID/cmdline) of a virtual
+ * machine: qemu, VirtualBox, VMware, Xen, cloud-hypervisor, Firecracker. False, with *out
+ * unchanged, if it is another program.
  */
 bool tw_identity_of_command(const char *args, size_t len, struct tw_identity *out);
 

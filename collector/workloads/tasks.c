@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/tasks.h"
 
-#include "collector/workloads/tasks_parts.h"
-
 #include <string.h>
 
 static const struct tw_task_source *const sources[] = {

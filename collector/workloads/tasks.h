@@ -81,6 +81,11 @@ struct tw_task_source {
 	void (*close)(void *state); /* NULL is fine */
 };
 
+/* The sources. The two with BPF exist only in a build with BPF. */
+extern const struct tw_task_source tw_task_source_walk;
+extern const struct tw_task_source tw_task_source_iter;
+extern const struct tw_task_source tw_task_source_proc;
+
 /* In order of preference. Without BPF in the build there is only "proc". */
 size_t tw_task_source_count(void);
 const struct tw_task_source *tw_task_source_at(size_t i);

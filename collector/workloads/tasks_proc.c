@@ -2,7 +2,6 @@
 #include "collector/system/proc_stat.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/tasks.h"
-#include "collector/workloads/tasks_parts.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"

@@ -3,7 +3,6 @@
 #include "collector/workloads/bpf_events.h"
 #include "collector/workloads/bpf_fail.h"
 #include "collector/workloads/tasks.h"
-#include "collector/workloads/tasks_parts.h"
 #include "lib/core/err.h"
 
 #include <bpf/bpf.h>

@@ -3,18 +3,19 @@
 #define TW_COLLECTOR_WORKLOAD_H
 
 /*
- * The table of workloads: processes, and what they belong to. Every nanosecond of CPU
- * time that a source of tasks tells is in exactly one process and one cgroup, so that the
- * sums over either level are the machine's:
+ * The table of workloads: processes, and what they belong to. Each nanosecond of CPU time
+ * that a source reports is in exactly one process and one cgroup, so the sum over either
+ * level is the machine's:
  *
  *	process -> cgroup
- *	process -> owner (a container or a VM, or none) -> pod (or none)
+ *	process -> owner (a container, a VM, or NULL) -> pod (or NULL)
  *
- * A process that moves to another cgroup leaves there what it had used. Processes that
- * ended without being seen one by one are a pseudo process of their cgroup, tgid 0.
+ * When a process moves to another cgroup, its earlier usage stays with the old cgroup.
+ * Exited processes that had no event of their own are a pseudo process of their cgroup,
+ * tgid 0, comm "ended".
  *
- * Workloads are never moved in memory. One that has ended stays until it has been
- * scraped, or for keep_ms, and no more than ended_max of them.
+ * Workloads do not move in memory. An ended workload stays until it is scraped, for
+ * keep_ms at most, and at most ended_max of a level stay. One thread uses a table.
  */
 
 #include "collector/meters/zone.h"
@@ -48,30 +49,32 @@ const char *tw_level_name(enum tw_level level);
 
 struct tw_workload {
 	enum tw_level level;
-	bool ended;          /* no process of it lives */
-	bool kernel;         /* process: a thread of the kernel */
-	uint32_t tgid;       /* process; 0: those that were not seen one by one */
+	bool ended;          /* it has no living process */
+	bool kernel;         /* process: a kernel thread */
+	uint32_t tgid;       /* process; 0: the pseudo process of a cgroup */
 	uint64_t start_ns;   /* process: since boot */
 	uint64_t cgroup_id;  /* cgroup */
-	uint64_t serial;     /* never given to another workload */
-	uint32_t members;    /* processes that live, but for processes */
-	uint32_t cpu_shares; /* cgroup, container: 1024 is one CPU's; 0: not known */
+	uint64_t serial;     /* unique for the life of the table */
+	uint32_t members;    /* living processes; not of a process */
+	uint32_t cpu_shares; /* cgroup, container: 1024 is one CPU; 0: unknown */
 	char comm[TW_COMM_LEN];
 
-	struct tw_usage used;     /* since the collector began */
-	struct tw_charge charged; /* the same of energy */
+	struct tw_usage used;     /* since the collector started */
+	struct tw_charge charged; /* energy over the same time */
 
 	struct tw_workload *cgroup; /* of a process */
-	struct tw_workload *owner;  /* of a process or cgroup; NULL: the system's */
-	struct tw_workload *pod;    /* of a container; NULL: none */
+	struct tw_workload *owner;  /* of a process or cgroup; NULL: the system */
+	struct tw_workload *pod;    /* of a container; NULL: in no pod */
 
-	/* Cgroup, container: of the cgroup, from its root; process: its program's. NULL:
-	 * not known. */
+	/*
+	 * Cgroup, container: path of the cgroup from its root. Process: path of its
+	 * program. NULL: unknown.
+	 */
 	const char *path;
 	const struct tw_identity *who; /* cgroup, container, pod, VM */
 	const char *pod_name, *pod_namespace, *container_name; /* NULL: not known */
 
-	/* For collector/workload*.c. */
+	/* For collector/workloads/workload_*.c only. */
 	struct tw_charge ticked;
 	uint64_t ticked_at, ended_at; /* ticks */
 	uint32_t refs;
@@ -79,61 +82,68 @@ struct tw_workload {
 };
 
 /*
- * What ran in the last tick: a process in a cgroup, and what it used there. A process
- * that moved has several. This is what energy is attributed to.
+ * Usage of a process in a cgroup in one tick. A process that moved has several slices.
+ * Energy is attributed to slices.
  */
 struct tw_slice {
 	struct tw_usage used;                 /* in this tick */
-	uint64_t gpu_dynamic_uj, gpu_idle_uj; /* energy of GPUs while it used them */
+	uint64_t gpu_dynamic_uj, gpu_idle_uj; /* GPU energy */
 	struct tw_workload *process;
 	struct tw_workload *cgroup;
-	struct tw_workload *owner; /* NULL: the system's */
+	struct tw_workload *owner; /* NULL: the system */
 };
 
 struct tw_workloads_config {
 	const struct tw_roots *roots;
-	const struct tw_task_source *source; /* NULL: the first that can be opened */
-	bool bpf;                            /* of NULL: also those with BPF */
-	struct tw_counters *counters;        /* the caller's; NULL: none */
-	struct tw_traces *traces;            /* the caller's; NULL: none */
+	const struct tw_task_source *source; /* NULL: the first that opens */
+	bool bpf;                     /* with source NULL: try the BPF sources too */
+	struct tw_counters *counters; /* the caller's; NULL: none */
+	struct tw_traces *traces;     /* the caller's; NULL: none */
 	enum tw_cgroup_choice cgroups;
-	uint64_t keep_ms;    /* how long one that ended waits for a scrape */
-	uint32_t ended_max;  /* how many of a level wait */
+	uint64_t keep_ms;    /* how long an ended workload waits for a scrape */
+	uint32_t ended_max;  /* how many of a level may wait */
 	uint32_t events_max; /* of struct tw_task_config */
-	/* Told why a source is passed over; or NULL. */
+	/* Called with the reason when a source cannot be opened; may be NULL. */
 	void (*passed)(void *arg, const char *source, const struct tw_err *why);
 	void *passed_arg;
 };
 
-/* *out is yours: tw_workloads_close(). The first tick's slices are empty: a baseline. */
+/* Free *out with tw_workloads_close(). The first tick is a baseline and has no slices. */
 int tw_workloads_open(const struct tw_workloads_config *c, struct tw_workloads **out,
 		      struct tw_err *err);
 void tw_workloads_close(struct tw_workloads *t);
 
-/* Read the source and make the slices. After a failure there are none; the next tick has
- * what ran since. */
+/*
+ * Read the source and make the slices. A failed tick has no slices; the next tick
+ * includes its time.
+ */
 int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *err);
 
-/* The source's; tw_workloads_drain() when it is readable, -1: never. */
+/*
+ * Descriptor of the source, -1: it has none. Call tw_workloads_drain() when it is
+ * readable.
+ */
 int tw_workloads_fd(const struct tw_workloads *t);
 void tw_workloads_drain(struct tw_workloads *t);
 
-/* Of the last tick. */
+/* Slices of the last tick; valid until the next one. */
 const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t *count);
 
-/* Energy of a slice, to its process, cgroup, owner and pod: call it as often as needed.
+/*
+ * Add energy to the process, cgroup, owner and pod of a slice. May be called several
+ * times for a slice.
  */
 void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 			 const struct tw_charge *charge);
 
 /*
- * Energy of GPUs that a process used in the last tick, into a slice of it. False if it is
- * not known, or without memory.
+ * Add GPU energy of the last tick to a slice of the process. False if the process is
+ * unknown, or without memory.
  */
 bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynamic_uj,
 			  uint64_t idle_uj);
 
-/* What was charged to w since the last tick began; for watts. */
+/* Energy charged to w since the last tick began; for watts. */
 const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
 					    const struct tw_workload *w);
 
@@ -142,44 +152,44 @@ struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_leve
 				      const struct tw_workload *w);
 size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level);
 
-/* An earlier process of the pid of this one that is still told; NULL: none. */
+/* An earlier process with the same pid that is still in the table; NULL: none. */
 const struct tw_workload *tw_workloads_earlier(const struct tw_workloads *t,
 					       const struct tw_workload *process);
 
 /*
- * What is in no container, together: the kernel's own threads, or all others. Its
- * counters grow with what ran, like those of a container; who is NULL.
+ * The sum of all that is in no container: of kernel threads, or of everything else. It
+ * grows like a container's; its `who` is NULL.
  */
 const struct tw_workload *tw_workloads_outside(const struct tw_workloads *t, bool kernel);
 
-/* For what is told of cgroups beside their use. */
+/* The cgroup tree, for reading more of a cgroup than CPU time. */
 const struct tw_cgroup_tree *tw_workloads_tree(const struct tw_workloads *t);
 
 /*
- * Give containers and pods that have none their names, and have asked for those that are
- * not known yet. Allocates where there are new ones.
+ * Set the names of containers and pods, and request those that are not known yet.
+ * Allocates only for new names.
  */
 void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods);
 
-/* All levels have been told to a scraper: what had ended may go. */
+/* A scrape has read all levels: ended workloads may be removed. */
 void tw_workloads_scraped(struct tw_workloads *t);
 
 struct tw_workloads_stats {
 	struct tw_task_stats tasks;
-	uint64_t folded; /* processes that ended and gave place before a scrape: what they
-			  * had is their cgroup's pseudo process's */
-	uint64_t unseen_ns; /* CPU time that is known by its cgroup only, from /proc */
-	uint64_t dropped;   /* events without effect, for want of memory */
+	uint64_t folded;    /* exited processes removed before a scrape; their cgroup's
+			       pseudo process has their totals */
+	uint64_t unseen_ns; /* CPU time known only by cgroup, with source "proc" */
+	uint64_t dropped;   /* events that were ignored for want of memory */
 	uint64_t counter_reads_failed, counts_lost; /* of tw_counters_stats() */
 	uint64_t traces_lost;                       /* of tw_traces_lost() */
 };
 
-/* Whether a counter is part of what workloads used. */
+/* Whether a counter is part of the usage of workloads. */
 bool tw_workloads_counts(const struct tw_workloads *t, enum tw_counter counter);
 
 void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats *out);
 
-/* "bpf-walk", ...; "v2", ... */
+/* Names of the source ("bpf-walk", ...) and of the cgroup hierarchy ("v2", ...). */
 const char *tw_workloads_source(const struct tw_workloads *t);
 const char *tw_workloads_cgroups(const struct tw_workloads *t);
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups, and the containers, pods and VMs that they and processes belong to. */
-#include "collector/workloads/workload_parts.h"
-
+/*
+ * Cgroups, and the containers, pods and VMs that own them: creation, paths, names,
+ * removal.
+ */
 #include "collector/system/proc_stat.h"
+#include "collector/workloads/pods.h"
+#include "collector/workloads/workload_state.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <fcntl.h>
@@ -12,15 +16,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How often the path of a cgroup is looked for. */
+/* Look-ups of a cgroup's path before it stays unknown. */
 #define TRIES 3
 
-/* Ticks between two looks at shares, and at a directory that may be gone. */
+/*
+ * Ticks between two reads of CPU shares, and between two checks for a removed directory.
+ */
 #define SHARES_TICKS 32
 #define GONE_TICKS 4
 
-/* qemu's are the longest. */
+/* Bytes of a command line that are read; qemu's are the longest. */
 #define COMMAND_MAX 16384
+
+/* A container that so many answers lack (a sandbox) is not requested again. */
+#define WANTED_MAX 3
 
 /* ---- owners ---- */
 
@@ -43,6 +52,13 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 			old->pod->members -= members;
 	}
 	w->owner = owner;
+}
+
+void tw_owner_free(struct tw_owner *o)
+{
+	free((char *)(uintptr_t)o->w.path);
+	free(o->names);
+	free(o);
 }
 
 static struct tw_owner *make_owner(struct tw_workloads *t, enum tw_level level,
@@ -70,7 +86,10 @@ static struct tw_owner *get_owner(struct tw_workloads *t, enum tw_level level,
 	return o != NULL ? o : make_owner(t, level, who);
 }
 
-/* The container or VM, with its pod; NULL for the system, or without memory. */
+/*
+ * The container or VM of an identity, with its pod; NULL for the system, or without
+ * memory.
+ */
 static struct tw_workload *owner_of(struct tw_workloads *t, const struct tw_identity *who)
 {
 	struct tw_owner *o, *pod;
@@ -92,7 +111,7 @@ static struct tw_workload *owner_of(struct tw_workloads *t, const struct tw_iden
 
 /* ---- the command line ---- */
 
-/* As much as there is room for. */
+/* Reads at most size bytes; 0 if there is no command line. */
 static size_t read_command(int dir, char *buf, size_t size)
 {
 	int fd = openat(dir, "cmdline", O_RDONLY | O_CLOEXEC);
@@ -114,7 +133,7 @@ static void read_program(int dir, struct tw_workload *w)
 	w->path = n > 0 ? strndup(path, (size_t)n) : NULL;
 }
 
-/* /proc/PID, if it is still that process. */
+/* Open /proc/PID if it is still the process that began at start_ns; else -1. */
 static int open_process(const struct tw_workloads *t, uint32_t tgid, uint64_t start_ns)
 {
 	struct tw_err err = { 0 };
@@ -130,19 +149,21 @@ static int open_process(const struct tw_workloads *t, uint32_t tgid, uint64_t st
 	return dir;
 }
 
-/* Its scope is told as it is made, and found before its program runs: then a VM is known
- * by its name. What it had till then stays with that. */
+/*
+ * libvirt creates the scope before qemu runs, so the VM is known by name first. Its uuid
+ * replaces the name as id; earlier usage stays with the old id.
+ */
 static void name_vm(struct tw_workloads *t, struct tw_process *p,
-		    const struct tw_identity *said)
+		    const struct tw_identity *found)
 {
 	struct tw_group *g = (struct tw_group *)p->w.cgroup;
 	struct tw_workload *owner;
 
 	if (g->who.kind != TW_OWNER_VM || p->w.owner != g->w.owner ||
-	    said->id[0] == '\0' || strcmp(said->id, g->who.id) == 0 ||
-	    strcmp(said->name, g->who.name) != 0)
+	    found->id[0] == '\0' || strcmp(found->id, g->who.id) == 0 ||
+	    strcmp(found->name, g->who.name) != 0)
 		return;
-	memcpy(g->who.id, said->id, sizeof(g->who.id));
+	memcpy(g->who.id, found->id, sizeof(g->who.id));
 	owner = owner_of(t, &g->who);
 	if (owner == NULL)
 		return;
@@ -174,11 +195,11 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 	tw_owner_set(&p->w, owner_of(t, &who), 1);
 }
 
-/* libvirt's scope has a VM's name only; its process knows the uuid. */
+/* libvirt's scope names the VM; the uuid is in the process's command line. */
 static void complete_vm(struct tw_workloads *t, struct tw_identity *who, uint32_t tgid)
 {
 	char text[COMMAND_MAX];
-	struct tw_identity said;
+	struct tw_identity found;
 	int dir;
 
 	if (who->kind != TW_OWNER_VM || tgid == 0)
@@ -186,9 +207,9 @@ static void complete_vm(struct tw_workloads *t, struct tw_identity *who, uint32_
 	dir = open_process(t, tgid, 0);
 	if (dir < 0)
 		return;
-	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &said) &&
-	    said.id[0] != '\0' && strcmp(said.name, who->name) == 0)
-		memcpy(who->id, said.id, sizeof(who->id));
+	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &found) &&
+	    found.id[0] != '\0' && strcmp(found.name, who->name) == 0)
+		memcpy(who->id, found.id, sizeof(who->id));
 	close(dir);
 }
 
@@ -209,7 +230,7 @@ static void read_shares(struct tw_workloads *t, struct tw_group *g)
 		owner->path = strdup(path);
 }
 
-/* What is known by its path from now on. */
+/* Set the path of a cgroup, and by it its identity, owner and shares. */
 static void set_path(struct tw_workloads *t, struct tw_group *g, const char *path,
 		     uint32_t tgid)
 {
@@ -220,7 +241,7 @@ static void set_path(struct tw_workloads *t, struct tw_group *g, const char *pat
 	tw_identity_of_path(g->path, strlen(g->path), &g->who);
 	complete_vm(t, &g->who, tgid);
 	owner = owner_of(t, &g->who);
-	/* Its processes count as members, one by one. */
+	/* members 0: its processes are counted one by one. */
 	tw_owner_set(&g->w, owner, 0);
 	read_shares(t, g);
 }
@@ -261,7 +282,7 @@ struct tw_group *tw_group_get(struct tw_workloads *t, uint64_t cgroup_id, uint32
 	return g;
 }
 
-void tw_group_told(struct tw_workloads *t, uint64_t cgroup_id, const char *path)
+void tw_group_set_path(struct tw_workloads *t, uint64_t cgroup_id, const char *path)
 {
 	struct tw_group *g = tw_group_find(t, cgroup_id);
 
@@ -296,9 +317,9 @@ struct tw_process *tw_group_rest(struct tw_workloads *t, struct tw_group *g)
 	return g->rest;
 }
 
-/* ---- what is gone ---- */
+/* ---- removal ---- */
 
-/* Nothing that points to it is left. */
+/* True once w has no members and no references, a tick after it ended. */
 static bool is_over(const struct tw_workloads *t, struct tw_workload *w)
 {
 	if (w->members > 0) {
@@ -313,18 +334,21 @@ static bool is_over(const struct tw_workloads *t, struct tw_workload *w)
 	return w->refs == 0 && w->ended_at <= t->tick;
 }
 
-/* A scraper has seen the last of it. */
-static bool is_told(const struct tw_workloads *t, const struct tw_workload *w)
+/* The last values of w were scraped, or are zero. */
+static bool is_scraped(const struct tw_workloads *t, const struct tw_workload *w)
 {
 	return w->ended_at <= t->scraped || w->used.cpu_ns == 0;
 }
 
-/* If not, it waits, unless too many did: the first of them give place. */
+/*
+ * Whether w may be removed now; else it waits for a scrape. The oldest go first once more
+ * than ended_max wait.
+ */
 static bool may_go(struct tw_workloads *t, const struct tw_workload *w)
 {
 	struct tw_level_list *l = &t->level[w->level];
 
-	if (is_told(t, w))
+	if (is_scraped(t, w))
 		return true;
 	l->waiting++;
 	return l->excess > 0;
@@ -339,10 +363,10 @@ static void count_waiting(struct tw_workloads *t, enum tw_level level)
 	l->waiting = 0;
 }
 
-/* It goes now. */
-static void give_place(struct tw_workloads *t, const struct tw_workload *w)
+/* w is removed: one fewer exceeds ended_max. */
+static void remove_waiting(struct tw_workloads *t, const struct tw_workload *w)
 {
-	if (!is_told(t, w))
+	if (!is_scraped(t, w))
 		t->level[w->level].excess--;
 }
 
@@ -357,7 +381,10 @@ static void remove_group(struct tw_workloads *t, struct tw_group *g)
 	free(g);
 }
 
-/* A cgroup without processes stays while its directory does: it may have some again. */
+/*
+ * A cgroup without processes stays while its directory exists: it may get processes
+ * again.
+ */
 static void tick_group(struct tw_workloads *t, struct tw_group *g)
 {
 	if (g->w.path != NULL && (t->tick + g->w.serial) % SHARES_TICKS == 0)
@@ -367,7 +394,7 @@ static void tick_group(struct tw_workloads *t, struct tw_group *g)
 	g->look_at = t->tick + GONE_TICKS;
 	if (g->w.path != NULL && !tw_cgroup_tree_gone(t->tree, g->path))
 		return;
-	give_place(t, &g->w);
+	remove_waiting(t, &g->w);
 	remove_group(t, g);
 }
 
@@ -380,7 +407,7 @@ static void tick_owners(struct tw_workloads *t, enum tw_level level)
 		next = w->next;
 		if (!is_over(t, w) || !may_go(t, w))
 			continue;
-		give_place(t, w);
+		remove_waiting(t, w);
 		if (w->pod != NULL)
 			w->pod->refs--;
 		tw_level_remove(t, w);
@@ -401,4 +428,70 @@ void tw_groups_tick(struct tw_workloads *t)
 	tick_owners(t, TW_LEVEL_CONTAINER);
 	tick_owners(t, TW_LEVEL_VM);
 	tick_owners(t, TW_LEVEL_POD);
+}
+
+/* ---- names of containers and pods ---- */
+
+static char *add_text(char *to, const char **out, const char *text)
+{
+	const size_t len = strlen(text) + 1;
+
+	*out = len > 1 ? memcpy(to, text, len) : NULL;
+	return to + len;
+}
+
+/* Without memory the old names stay. */
+static void set_names(struct tw_owner *o, const struct tw_pod_names *n)
+{
+	char *at =
+		malloc(strlen(n->pod) + strlen(n->name_space) + strlen(n->container) + 3);
+
+	if (at == NULL)
+		return;
+	free(o->names);
+	o->names = at;
+	at = add_text(at, &o->w.pod_name, n->pod);
+	at = add_text(at, &o->w.pod_namespace, n->name_space);
+	add_text(at, &o->w.container_name, n->container);
+}
+
+/* Request the names once for each answer that lacks them. */
+static void request_names(struct tw_owner *o, struct tw_pods *pods)
+{
+	const uint64_t answers = tw_pods_stats(pods)->rounds;
+
+	if (o->wanted == WANTED_MAX || (o->wanted > 0 && o->wanted_at == answers))
+		return;
+	o->wanted++;
+	o->wanted_at = answers;
+	tw_pods_want(pods);
+}
+
+/* Name a container by its id; until that is known, by its pod's uid. */
+static void name_owner(struct tw_owner *o, struct tw_pods *pods)
+{
+	const bool container = o->w.level == TW_LEVEL_CONTAINER;
+	struct tw_pod_names names;
+
+	if (o->who.pod_uid[0] == '\0' || (o->names != NULL && !container) ||
+	    o->w.container_name != NULL)
+		return;
+	if (container && tw_pods_find(pods, o->who.id, &names)) {
+		set_names(o, &names);
+		return;
+	}
+	if (o->names == NULL && tw_pods_find(pods, o->who.pod_uid, &names))
+		set_names(o, &names);
+	if (container || o->names == NULL)
+		request_names(o, pods);
+}
+
+void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods)
+{
+	static const enum tw_level levels[] = { TW_LEVEL_CONTAINER, TW_LEVEL_POD };
+
+	for (size_t i = 0; i < TW_COUNT(levels); i++)
+		for (struct tw_workload *w = t->level[levels[i]].first; w != NULL;
+		     w = w->next)
+			name_owner((struct tw_owner *)w, pods);
 }

@@ -1,12 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/workloads/workload_parts.h"
+/* The table of workloads: opening it, its lists by level, look-ups. */
+#include "collector/system/roots.h"
+#include "collector/workloads/counters.h"
+#include "collector/workloads/traces.h"
+#include "collector/workloads/workload_state.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BUCKETS_MIN 256
 
-/* Containers, pods and VMs are found by their ids, by going through them all. */
+static const char *const level_names[TW_LEVEL_COUNT] = {
+	[TW_LEVEL_PROCESS] = "process",
+	[TW_LEVEL_CGROUP] = "cgroup",
+	[TW_LEVEL_CONTAINER] = "container",
+	[TW_LEVEL_POD] = "pod",
+	[TW_LEVEL_VM] = "vm",
+};
+
+const char *tw_level_name(enum tw_level level)
+{
+	return level_names[level];
+}
+
+/* ---- the lists of the levels ---- */
+
+/* Containers, pods and VMs are few: they are found by a linear search for their ids. */
 static bool has_key(enum tw_level level)
 {
 	return level == TW_LEVEL_PROCESS || level == TW_LEVEL_CGROUP;
@@ -27,7 +50,7 @@ static struct tw_workload *chain(const struct tw_level_list *l, uint64_t key)
 	return l->size != 0 ? l->bucket[bucket_of(l, key)] : NULL;
 }
 
-static void hang_in(struct tw_level_list *l, struct tw_workload *w)
+static void add_to_bucket(struct tw_level_list *l, struct tw_workload *w)
 {
 	struct tw_workload **b = &l->bucket[bucket_of(l, key_of(w))];
 
@@ -35,7 +58,7 @@ static void hang_in(struct tw_level_list *l, struct tw_workload *w)
 	*b = w;
 }
 
-/* One bucket for each, on average; they are never made fewer. */
+/* Keep the load factor at most 1; buckets never shrink. */
 static bool make_room(struct tw_level_list *l)
 {
 	const size_t size = l->size != 0 ? l->size * 2 : BUCKETS_MIN;
@@ -50,7 +73,7 @@ static bool make_room(struct tw_level_list *l)
 	l->bucket = bucket;
 	l->size = size;
 	for (struct tw_workload *w = l->first; w != NULL; w = w->next)
-		hang_in(l, w);
+		add_to_bucket(l, w);
 	return true;
 }
 
@@ -61,7 +84,7 @@ bool tw_level_add(struct tw_workloads *t, struct tw_workload *w)
 	if (has_key(w->level)) {
 		if (!make_room(l))
 			return false;
-		hang_in(l, w);
+		add_to_bucket(l, w);
 	}
 	w->serial = ++t->serial;
 	w->prev = l->last;
@@ -173,4 +196,166 @@ void tw_process_free(struct tw_workloads *t, struct tw_process *p)
 	p->w.path = NULL;
 	p->ended_next = t->free_processes;
 	t->free_processes = p;
+}
+
+/* ---- opening ---- */
+
+static int open_source(struct tw_workloads *t, const struct tw_task_source *s,
+		       struct tw_err *err)
+{
+	const struct tw_task_config c = {
+		.roots = t->config.roots,
+		.cgroup_v1 = tw_cgroup_tree_is_v1(t->tree),
+		.cgroup_hierarchy = tw_cgroup_tree_hierarchy(t->tree),
+		.events_max = t->config.events_max,
+	};
+
+	if (s->open(&c, &t->tasks, err) < 0)
+		return tw_err_wrap(err, "%s", s->name);
+	t->source = s;
+	return 0;
+}
+
+/* Open the first source that works. If all fail, err is the last one's reason. */
+static int probe_sources(struct tw_workloads *t, struct tw_err *err)
+{
+	const struct tw_workloads_config *c = &t->config;
+
+	for (size_t i = 0; i < tw_task_source_count(); i++) {
+		const struct tw_task_source *s = tw_task_source_at(i);
+		const bool last = i + 1 == tw_task_source_count();
+		struct tw_err why = { 0 };
+
+		if (!s->tells_ends || c->bpf) {
+			if (open_source(t, s, last ? err : &why) == 0)
+				return 0;
+			if (!last && c->passed != NULL)
+				c->passed(c->passed_arg, s->name, &why);
+		}
+	}
+	return -1;
+}
+
+static int open_all(struct tw_workloads *t, struct tw_err *err)
+{
+	const struct tw_workloads_config *c = &t->config;
+
+	if (tw_cgroup_tree_open(c->roots, c->cgroups, &t->tree, err) < 0)
+		return -1;
+	t->proc = open(c->roots->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->opened_ns = tw_boot_ns();
+	return c->source != NULL ? open_source(t, c->source, err) : probe_sources(t, err);
+}
+
+int tw_workloads_open(const struct tw_workloads_config *c, struct tw_workloads **out,
+		      struct tw_err *err)
+{
+	struct tw_workloads *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return tw_fail(err, TW_NOMEM, "workloads");
+	t->config = *c;
+	t->proc = -1;
+	for (int kernel = 0; kernel < 2; kernel++)
+		t->outside[kernel] = (struct tw_workload){ .level = TW_LEVEL_CONTAINER,
+							   .kernel = kernel };
+	if (open_all(t, err) < 0) {
+		tw_workloads_close(t);
+		return -1;
+	}
+	*out = t;
+	return 0;
+}
+
+static void free_all(struct tw_workloads *t, enum tw_level level)
+{
+	struct tw_workload *next;
+
+	for (struct tw_workload *w = t->level[level].first; w != NULL; w = next) {
+		next = w->next;
+		if (level == TW_LEVEL_PROCESS)
+			tw_process_free(t, (struct tw_process *)w);
+		else if (level == TW_LEVEL_CGROUP)
+			free(w);
+		else
+			tw_owner_free((struct tw_owner *)w);
+	}
+	free(t->level[level].bucket);
+}
+
+void tw_workloads_close(struct tw_workloads *t)
+{
+	if (t == NULL)
+		return;
+	if (t->source != NULL)
+		t->source->close(t->tasks);
+	for (int level = 0; level < TW_LEVEL_COUNT; level++)
+		free_all(t, level);
+	tw_cgroup_tree_close(t->tree);
+	if (t->proc >= 0)
+		close(t->proc);
+	tw_arena_release(&t->arena);
+	free(t->shown.at);
+	free(t->next.at);
+	free(t->paths);
+	free(t);
+}
+
+/* ---- queries ---- */
+
+struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_level level,
+				      const struct tw_workload *w)
+{
+	return w != NULL ? w->next : t->level[level].first;
+}
+
+size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level)
+{
+	return t->level[level].count;
+}
+
+const struct tw_workload *tw_workloads_outside(const struct tw_workloads *t, bool kernel)
+{
+	return &t->outside[kernel];
+}
+
+const struct tw_cgroup_tree *tw_workloads_tree(const struct tw_workloads *t)
+{
+	return t->tree;
+}
+
+void tw_workloads_scraped(struct tw_workloads *t)
+{
+	t->scraped = t->tick;
+}
+
+bool tw_workloads_counts(const struct tw_workloads *t, enum tw_counter counter)
+{
+	const struct tw_workloads_config *c = &t->config;
+
+	return (c->counters != NULL && tw_counters_have(c->counters, counter)) ||
+	       (c->traces != NULL && tw_traces_have(c->traces, counter));
+}
+
+void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats *out)
+{
+	*out = (struct tw_workloads_stats){ .folded = t->folded,
+					    .dropped = t->dropped,
+					    .unseen_ns = t->unseen_ns };
+	t->source->stats(t->tasks, &out->tasks);
+	if (t->config.counters != NULL)
+		tw_counters_stats(t->config.counters, &out->counter_reads_failed,
+				  &out->counts_lost);
+	if (t->config.traces != NULL)
+		out->traces_lost = tw_traces_lost(t->config.traces);
+}
+
+const char *tw_workloads_source(const struct tw_workloads *t)
+{
+	return t->source->name;
+}
+
+const char *tw_workloads_cgroups(const struct tw_workloads *t)
+{
+	return tw_cgroup_tree_name(t->tree);
 }

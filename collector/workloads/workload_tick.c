@@ -1,21 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a source of tasks tells, and what it does not: who lives, moves and ends. */
-#include "collector/workloads/workload_parts.h"
+/*
+ * A tick of the table: events and the walk of the source change the processes, and what
+ * they used becomes slices. CPU time differences are computed here only.
+ */
+#include "collector/workloads/counters.h"
+#include "collector/workloads/traces.h"
+#include "collector/workloads/workload_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* How long one that is not seen may yet be told to have ended: RCU may wait 10 s. */
+/* Wait this long for the exit of a process that no walk lists: RCU may wait 10 s. */
 #define MISSING_NS UINT64_C(30000000000)
 
-/* In no fewer ticks: a machine that sleeps or a collector that is stopped ticks not. */
+/* Wait at least this many ticks, because a suspended machine does not tick. */
 #define MISSING_TICKS 4
 
-/* A source that does not tell of moves is asked again for each process so often. */
+/* Ticks between look-ups of a process's cgroup, for sources that report no moves. */
 #define MOVED_TICKS 16
+
+/* Command lines that one tick reads: 10,000 processes take 50 ticks. */
+#define LOOKS 200
+
+/* ---- slices ---- */
+
+/* One more slice, not filled; NULL without memory. */
+static struct tw_slice *new_slice(struct tw_slices *s)
+{
+	if (s->count == s->size) {
+		const size_t size = s->size != 0 ? s->size * 2 : 256;
+		struct tw_slice *at = realloc(s->at, size * sizeof(*at));
+
+		if (at == NULL)
+			return NULL;
+		s->at = at;
+		s->size = size;
+	}
+	return &s->at[s->count++];
+}
+
+static struct tw_slice *slice_of(struct tw_workloads *t, struct tw_process *p,
+				 struct tw_group *g)
+{
+	struct tw_slice *s;
+
+	if (p->slice_at == t->tick + 1) {
+		s = &t->next.at[p->slice];
+		if (s->cgroup == &g->w && s->owner == p->w.owner)
+			return s;
+	}
+	s = new_slice(&t->next);
+	if (s == NULL)
+		return NULL;
+	*s = (struct tw_slice){ .process = &p->w, .cgroup = &g->w, .owner = p->w.owner };
+	p->slice_at = t->tick + 1;
+	p->slice = t->next.count - 1;
+	return s;
+}
+
+static void add_use(struct tw_workload *w, const struct tw_usage *use)
+{
+	if (w == NULL)
+		return;
+	tw_usage_add(&w->used, use);
+	/* Whatever runs is not over; tw_groups_tick() finds out when it is. */
+	if (w->level != TW_LEVEL_PROCESS)
+		w->ended = false;
+}
+
+/* The total outside containers that s counts for; NULL: s is in a container. */
+static struct tw_workload *outside_of(struct tw_workloads *t, const struct tw_slice *s)
+{
+	return s->owner != NULL && s->owner->level == TW_LEVEL_CONTAINER
+		       ? NULL
+		       : &t->outside[s->process->kernel];
+}
+
+/* Add to a slice and to every workload that contains it. */
+static void add_everywhere(struct tw_workloads *t, struct tw_slice *s,
+			   const struct tw_usage *use)
+{
+	tw_usage_add(&s->used, use);
+	add_use(s->process, use);
+	add_use(s->cgroup, use);
+	add_use(s->owner, use);
+	if (s->owner != NULL)
+		add_use(s->owner->pod, use);
+	add_use(outside_of(t, s), use);
+}
+
+bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns)
+{
+	const struct tw_usage use = { .cpu_ns = cpu_ns };
+	struct tw_slice *s = slice_of(t, p, (struct tw_group *)p->w.cgroup);
+
+	if (s == NULL) {
+		t->dropped++;
+		return false;
+	}
+	add_everywhere(t, s, &use);
+	return true;
+}
+
+/*
+ * A total may be lower than the one before: a thread that exits during the walk is in
+ * neither sum. The next walk makes up for it.
+ */
+static void take_total(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns)
+{
+	if (total_ns > p->counted_ns && tw_process_more(t, p, total_ns - p->counted_ns))
+		p->counted_ns = total_ns;
+}
+
+/* ---- counters ---- */
+
+/*
+ * For counts of a process that was never seen: the pseudo process of the unknown cgroup,
+ * id 0.
+ */
+static struct tw_process *unknown_process(struct tw_workloads *t)
+{
+	struct tw_group *g = tw_group_get(t, 0, 0);
+
+	return g != NULL ? tw_group_rest(t, g) : NULL;
+}
+
+/* tw_counted of the counters and traces. */
+enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
+				   const uint64_t more[TW_COUNTER_COUNT], bool last)
+{
+	struct tw_workloads *t = arg;
+	struct tw_process *p = tw_process_recent(t, tgid, t->tick + 1);
+	const enum tw_whose whose = p == NULL    ? TW_WHOSE_UNKNOWN
+				    : p->w.ended ? TW_WHOSE_ENDED
+						 : TW_WHOSE_LIVING;
+	struct tw_usage use = { 0 };
+	struct tw_slice *s;
+
+	memcpy(use.counter, more, sizeof(use.counter));
+	if (memcmp(&use, &(struct tw_usage){ 0 }, sizeof(use)) == 0 ||
+	    (p == NULL && !last))
+		return whose;
+	if (p == NULL)
+		p = unknown_process(t);
+	s = p != NULL ? slice_of(t, p, (struct tw_group *)p->w.cgroup) : NULL;
+	if (s == NULL)
+		t->dropped++;
+	else
+		add_everywhere(t, s, &use);
+	return whose;
+}
 
 /* ---- processes ---- */
 
-/* A group's owner is its processes'; one that is a VM by itself stays that. */
+/* Processes take the owner of their cgroup, except a process that is a VM by itself. */
 static void enter_group(struct tw_process *p, struct tw_group *g)
 {
 	struct tw_workload *old = p->w.cgroup, *owner = g->w.owner;
@@ -34,7 +172,7 @@ static void enter_group(struct tw_process *p, struct tw_group *g)
 	g->w.ended = false;
 	p->w.cgroup = &g->w;
 	if (g->who.kind == TW_OWNER_VM)
-		p->looked = false; /* it may know its machine's uuid */
+		p->looked = false; /* its command line may have the VM's uuid */
 }
 
 static struct tw_process *add_process(struct tw_workloads *t, const struct tw_task *task,
@@ -50,7 +188,7 @@ static struct tw_process *add_process(struct tw_workloads *t, const struct tw_ta
 	p->execs = task->execs;
 	p->seen_ns = t->now_ns;
 	memcpy(p->w.comm, task->comm, sizeof(p->w.comm));
-	/* What was before us is not ours to tell. */
+	/* Time before the collector started is not charged. */
 	if (task->start_ns < t->opened_ns || t->tick == 0)
 		p->counted_ns = task->cpu_ns;
 	if (!tw_level_add(t, &p->w)) {
@@ -76,7 +214,7 @@ static void queue_ended(struct tw_workloads *t, struct tw_process *p)
 	t->ended_count++;
 }
 
-/* It lives no more. */
+/* The process has exited. */
 static void end_process(struct tw_workloads *t, struct tw_process *p)
 {
 	if (p->w.ended)
@@ -94,7 +232,7 @@ static void end_process(struct tw_workloads *t, struct tw_process *p)
 	queue_ended(t, p);
 }
 
-/* One that was taken for gone, and is not. */
+/* A process that was given up but is in the walk again. */
 static void revive(struct tw_workloads *t, struct tw_process *p)
 {
 	p->w.ended = false;
@@ -107,7 +245,7 @@ static void revive(struct tw_workloads *t, struct tw_process *p)
 	t->living++;
 }
 
-/* The program that it is; another one is looked at anew. */
+/* After an exec the command line is read again. */
 static void update_program(struct tw_process *p, const struct tw_task *task)
 {
 	if (p->execs == task->execs &&
@@ -118,11 +256,13 @@ static void update_program(struct tw_process *p, const struct tw_task *task)
 	p->looked = false;
 }
 
-/* ---- what a source tells ---- */
+/* ---- events and records of a source ---- */
 
 /*
- * A child is on the list of tasks before it has its parent's cgroup: one that was seen in
- * that moment and then never again was taken for the root's.
+ * The last total of an exiting process.
+ *
+ * A child is on the task list before it is in its parent's cgroup: a process that was
+ * seen only at that moment was taken for one of the root cgroup, so correct its cgroup.
  */
 static struct tw_process *take_last(struct tw_workloads *t, const struct tw_task *task)
 {
@@ -138,7 +278,7 @@ static struct tw_process *take_last(struct tw_workloads *t, const struct tw_task
 	if (g != NULL && task->cgroup_id != 0 && !p->w.ended)
 		enter_group(p, g);
 	update_program(p, task);
-	tw_process_take(t, p, task->cpu_ns);
+	take_total(t, p, task->cpu_ns);
 	return p;
 }
 
@@ -155,7 +295,7 @@ static void on_ended(void *arg, const struct tw_task *task)
 		end_process(arg, p);
 }
 
-/* What comes too late even for a process that is forgotten is its cgroup's. */
+/* Time of a process that was already removed goes to its cgroup. */
 static void on_late(void *arg, const struct tw_task *task, uint64_t more_ns)
 {
 	struct tw_workloads *t = arg;
@@ -163,8 +303,8 @@ static void on_late(void *arg, const struct tw_task *task, uint64_t more_ns)
 	struct tw_group *g;
 
 	if (p != NULL) {
-		tw_process_take(t, p, task->cpu_ns);
-		p->w.ended_at = t->tick + 1; /* it waits for the next scrape */
+		take_total(t, p, task->cpu_ns);
+		p->w.ended_at = t->tick + 1; /* keep it for the next scrape */
 		return;
 	}
 	g = tw_group_get(t, task->cgroup_id, 0);
@@ -175,7 +315,10 @@ static void on_late(void *arg, const struct tw_task *task, uint64_t more_ns)
 		tw_process_more(t, p, more_ns);
 }
 
-/* Whose a process was that is first heard of as it moves: its parent's, who made it. */
+/*
+ * The cgroup that a process left, if the move is its first event: its parent's, because
+ * children start there.
+ */
 static struct tw_group *group_before(struct tw_workloads *t, const struct tw_task *task,
 				     struct tw_group *now)
 {
@@ -199,13 +342,13 @@ static void on_moved(void *arg, const struct tw_task *task)
 	}
 	if (p->w.ended)
 		return;
-	tw_process_take(t, p, task->cpu_ns);
+	take_total(t, p, task->cpu_ns);
 	enter_group(p, g);
 }
 
 static void on_cgroup(void *arg, uint64_t cgroup_id, const char *path)
 {
-	tw_group_told(arg, cgroup_id, path);
+	tw_group_set_path(arg, cgroup_id, path);
 }
 
 static void on_overflow(void *arg, uint64_t cgroup_id,
@@ -222,7 +365,7 @@ static void on_overflow(void *arg, uint64_t cgroup_id,
 	t->overflowed = true;
 }
 
-/* The cgroup that a living process is in; NULL without memory. */
+/* The cgroup of a living process; NULL without memory. */
 static struct tw_group *group_now(struct tw_workloads *t, const struct tw_process *p,
 				  const struct tw_task *task)
 {
@@ -240,7 +383,7 @@ static struct tw_group *group_now(struct tw_workloads *t, const struct tw_proces
 	return tw_group_get(t, id, task->tgid);
 }
 
-/* At a command line: not of one that may be another program in a moment. */
+/* Do not read the command line of a new process: it may exec in a moment. */
 static bool wants_look(const struct tw_workloads *t, const struct tw_process *p)
 {
 	return !p->looked && !p->w.kernel && t->looks > 0 && t->proc >= 0 &&
@@ -271,10 +414,10 @@ static void on_alive(void *arg, const struct tw_task *task)
 	p->seen_ns = t->now_ns;
 	p->missing = 0;
 	t->seen++;
-	tw_process_take(t, p, task->cpu_ns);
+	take_total(t, p, task->cpu_ns);
 }
 
-struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
+static struct tw_task_sink make_sink(struct tw_workloads *t)
 {
 	return (struct tw_task_sink){ .arg = t,
 				      .left = on_left,
@@ -286,11 +429,11 @@ struct tw_task_sink tw_workloads_sink(struct tw_workloads *t)
 				      .alive = on_alive };
 }
 
-/* ---- what a source did not tell ---- */
+/* ---- missing processes ---- */
 
 /*
- * One that is not seen has ended. Where ends are told, its own may still come; until
- * then, what it had counts as among what was lost with its cgroup.
+ * A process that is not in the walk has exited. Where the source reports exits, the event
+ * may still come; until then its counted time may be part of the overflow of its cgroup.
  */
 static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 {
@@ -307,7 +450,7 @@ static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 }
 
 /*
- * The totals of those that were lost with their cgroup, less what was counted of them
+ * Charge the totals of exits that had no event, less what was charged for those processes
  * while they lived.
  */
 static void settle_rest(struct tw_workloads *t, struct tw_group *g)
@@ -322,10 +465,11 @@ static void settle_rest(struct tw_workloads *t, struct tw_group *g)
 		t->dropped++;
 		return;
 	}
-	tw_process_take(t, rest, g->overflow_ns - known_ns);
+	take_total(t, rest, g->overflow_ns - known_ns);
 }
 
-void tw_workloads_settle(struct tw_workloads *t)
+/* After the source was read: end missing processes, charge overflowed exits. */
+static void settle(struct tw_workloads *t)
 {
 	struct tw_workload *w;
 
@@ -342,4 +486,170 @@ void tw_workloads_settle(struct tw_workloads *t)
 	if (t->overflowed)
 		for (w = t->level[TW_LEVEL_CGROUP].first; w != NULL; w = w->next)
 			settle_rest(t, (struct tw_group *)w);
+}
+
+/* ---- a tick ---- */
+
+static void remove_process(struct tw_workloads *t, struct tw_process *p)
+{
+	p->w.cgroup->refs--;
+	tw_owner_set(&p->w, NULL, 0);
+	tw_level_remove(t, &p->w);
+	tw_process_free(t, p);
+}
+
+/*
+ * Move the totals of an exited process to its cgroup's pseudo process, so that no sum
+ * falls.
+ */
+static void fold(struct tw_workloads *t, struct tw_process *p)
+{
+	struct tw_process *rest = tw_group_rest(t, (struct tw_group *)p->w.cgroup);
+
+	t->folded++;
+	if (rest == NULL) {
+		t->dropped++;
+		return;
+	}
+	tw_usage_add(&rest->w.used, &p->w.used);
+	tw_charge_add(&rest->w.charged, &p->w.charged);
+}
+
+/* Remove exited processes that were scraped, waited for keep_ms, or exceed ended_max. */
+static void expire(struct tw_workloads *t)
+{
+	struct tw_process *p;
+
+	while ((p = t->ended_first) != NULL && p->w.ended_at <= t->tick) {
+		const bool scraped = p->w.ended_at <= t->scraped;
+
+		if (p->w.ended && !scraped && t->ended_count <= t->config.ended_max &&
+		    t->now_ns - p->seen_ns < t->config.keep_ms * UINT64_C(1000000))
+			return;
+		t->ended_first = p->ended_next;
+		if (t->ended_first == NULL)
+			t->ended_last = NULL;
+		t->ended_count--;
+		p->queued = false;
+		if (!p->w.ended)
+			continue; /* it was revived */
+		if (!scraped)
+			fold(t, p);
+		remove_process(t, p);
+	}
+}
+
+int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *err)
+{
+	const struct tw_task_sink sink = make_sink(t);
+	struct tw_slices shown = t->shown;
+
+	t->now_ns = now_ns;
+	t->shown.count = 0;
+	tw_groups_tick(t);
+	tw_cgroup_tree_tick(t->tree);
+	t->seen = 0;
+	t->looks = LOOKS;
+	if (t->source->read(t->tasks, &sink, err) < 0)
+		return -1;
+	expire(t); /* processes that ended in the last tick have all their time now */
+	if (t->config.counters != NULL &&
+	    tw_counters_read(t->config.counters, tw_workloads_counted, t, err) < 0)
+		return -1;
+	if (t->config.traces != NULL &&
+	    tw_traces_read(t->config.traces, tw_workloads_counted, t, err) < 0)
+		return -1;
+	settle(t);
+	tw_workloads_unseen(t);
+	shown.count = 0;
+	t->shown = t->next;
+	t->next = shown;
+	t->tick++;
+	return 0;
+}
+
+int tw_workloads_fd(const struct tw_workloads *t)
+{
+	return t->source->fd(t->tasks);
+}
+
+void tw_workloads_drain(struct tw_workloads *t)
+{
+	const struct tw_task_sink sink = make_sink(t);
+
+	t->source->drain(t->tasks, &sink);
+}
+
+const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t *count)
+{
+	*count = t->shown.count;
+	return t->shown.at;
+}
+
+/* ---- GPU energy, known per process after the tick ---- */
+
+/* The process's slice of the last tick; an empty one if it did not run on a CPU. */
+static struct tw_slice *shown_slice_of(struct tw_workloads *t, struct tw_process *p)
+{
+	struct tw_slice *s = &t->shown.at[p->slice];
+
+	/* After a failed tick there are no slices. */
+	if (p->slice_at == t->tick && p->slice < t->shown.count && s->process == &p->w)
+		return s;
+	s = new_slice(&t->shown);
+	if (s == NULL)
+		return NULL;
+	*s = (struct tw_slice){ .process = &p->w,
+				.cgroup = p->w.cgroup,
+				.owner = p->w.owner };
+	p->slice_at = t->tick;
+	p->slice = t->shown.count - 1;
+	return s;
+}
+
+bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynamic_uj,
+			  uint64_t idle_uj)
+{
+	struct tw_process *p = tw_process_recent(t, tgid, t->tick);
+	struct tw_slice *s = p != NULL ? shown_slice_of(t, p) : NULL;
+
+	if (s == NULL)
+		return false;
+	s->gpu_dynamic_uj += dynamic_uj;
+	s->gpu_idle_uj += idle_uj;
+	return true;
+}
+
+/* ---- energy ---- */
+
+static void charge_one(const struct tw_workloads *t, struct tw_workload *w,
+		       const struct tw_charge *charge)
+{
+	if (w == NULL)
+		return;
+	if (w->ticked_at != t->tick) {
+		w->ticked = (struct tw_charge){ 0 };
+		w->ticked_at = t->tick;
+	}
+	tw_charge_add(&w->ticked, charge);
+	tw_charge_add(&w->charged, charge);
+}
+
+void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
+			 const struct tw_charge *charge)
+{
+	charge_one(t, s->process, charge);
+	charge_one(t, s->cgroup, charge);
+	charge_one(t, s->owner, charge);
+	if (s->owner != NULL)
+		charge_one(t, s->owner->pod, charge);
+	charge_one(t, outside_of(t, s), charge);
+}
+
+const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
+					    const struct tw_workload *w)
+{
+	static const struct tw_charge none = { { 0 }, { 0 } };
+
+	return w->ticked_at == t->tick ? &w->ticked : &none;
 }

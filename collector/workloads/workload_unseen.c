@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU time of processes that no look at /proc has seen: those that begin and end between
- * two ticks, the last moments of others, and what hidepid hides. The kernel counts it
- * with their cgroup, so it is charged there, to the process "ended":
+ * CPU time that no walk of /proc sees: processes that begin and exit between two ticks,
+ * the last moments of others, and what hidepid hides. The kernel counts it in their
+ * cgroup, so it is charged there, to the pseudo process "ended":
  *
- *	own(g)	= growth of g's total less that of the cgroups known below it
+ *	own(g)	= growth of g's total less the growth of the known cgroups below it
  *	owed(g)	= owed(g) + own(g) - growth of what was charged in g
  *
- * /proc tells times in ticks of some ms, cut off, so each living process of a cgroup may
- * owe two of those (user and system); what is above that is charged. A process that moves
- * is followed late: its time is missing in one cgroup and too much in another, so that no
- * more is charged in all than all of them owe together. Time of a cgroup that came and
- * went unknown is that of the nearest above it.
+ * /proc rounds times down to ticks of some ms, so each living process of a cgroup may
+ * lack two of them (user and system); only what exceeds that is charged. Moves are
+ * noticed late: the time is missing in one cgroup and too much in another, so the total
+ * charged is limited to the sum of owed over all cgroups. Time of a cgroup that came and
+ * went unseen counts for its nearest known ancestor.
  */
 #include "collector/system/proc_stat.h"
-#include "collector/workloads/workload_parts.h"
+#include "collector/workloads/workload_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* So that what is below a cgroup comes right behind it. */
+/* Order paths so that the descendants of a cgroup follow it directly. */
 static int compare_paths(const char *a, const char *b)
 {
 	while (*a == *b && *a != '\0') {
@@ -49,7 +49,7 @@ static bool is_below(const char *path, const char *top)
 	       (strncmp(path, top, len) == 0 && path[len] == '/');
 }
 
-/* Cgroups whose path is known, in order. Without memory none. */
+/* List the cgroups with known paths in t->paths, in order. 0 without memory. */
 static size_t list_groups(struct tw_workloads *t)
 {
 	const size_t all = t->level[TW_LEVEL_CGROUP].count;
@@ -84,14 +84,14 @@ static struct tw_group *above(struct tw_group *before, const struct tw_group *g)
 }
 
 /*
- * What the kernel counted since the last tick. Of a cgroup that is new all of it, but not
- * more than those above had: it may be one that was there and empty.
+ * Read g's total and its growth. A new cgroup counts from 0, but for at most its
+ * ancestor's growth: it may have existed before, without processes.
  */
 static void read_growth(const struct tw_workloads *t, struct tw_group *g)
 {
 	struct tw_unseen *u = &g->unseen;
 	const uint64_t before_ns = u->total_ns;
-	/* One that could not be read for a while goes on from where it was. */
+	/* A total that could not be read for a while continues from the last value. */
 	const bool known = u->known || before_ns > 0;
 
 	u->grown_ns = 0;
@@ -105,12 +105,15 @@ static void read_growth(const struct tw_workloads *t, struct tw_group *g)
 				      ? u->above->unseen.grown_ns
 				      : u->total_ns;
 	} else {
-		/* What was charged until now was of before, too. */
+		/* Charges so far belong to totals before this one. */
 		u->charged_ns = g->w.used.cpu_ns;
 	}
 }
 
-/* own - charged, of each; what cannot be read is its parent's. Those below come first. */
+/*
+ * Update owed of each cgroup, descendants first, and return the sum. A cgroup that cannot
+ * be read passes its owed time to its ancestor.
+ */
 static int64_t settle_owed(struct tw_workloads *t, size_t count)
 {
 	int64_t all_ns = 0;
@@ -146,7 +149,7 @@ static void charge(struct tw_workloads *t, struct tw_group *g, uint64_t ns)
 		return;
 	}
 	tw_process_more(t, rest, ns);
-	/* What there was no memory for is owed still. */
+	/* Time that could not be charged for want of memory is still owed. */
 	g->unseen.owed_ns -= (int64_t)(g->w.used.cpu_ns - before_ns);
 	t->unseen_ns += g->w.used.cpu_ns - before_ns;
 	g->unseen.charged_ns = g->w.used.cpu_ns;

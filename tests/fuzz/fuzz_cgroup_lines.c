@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/cgroup.h"
-#include "collector/workloads/cgroup_use.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/workloads/cgroup_use.h"
-
 #include "collector/system/proc_stat.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/cgroup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a process is: its time, energy and counts go there. */
-#include "collector/workloads/workload_parts.h"
+#include "collector/workloads/workload_state.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "tests/unit/scripted_tasks.h"

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_WORKLOAD_STATE_H
+#define TW_COLLECTOR_WORKLOAD_STATE_H
+
+/*
+ * The private state behind workload.h. Only collector/workloads/workload_*.c and their
+ * tests include it.
+ */
+
+#include "collector/workloads/counts.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/arena.h"
+
+/* The workloads of one level, in order of creation; processes and cgroups are hashed. */
+struct tw_level_list {
+	struct tw_workload *first, *last;
+	size_t count;
+	struct tw_workload **bucket; /* by hash of the key; NULL: the level has no key */
+	size_t size;                 /* a power of two, or 0 */
+	size_t waiting; /* ended workloads that wait for a scrape, counted this tick */
+	size_t excess;  /* how many of them exceeded ended_max in the last tick */
+};
+
+struct tw_process {
+	struct tw_workload w;
+	uint64_t counted_ns; /* part of its total that is charged; never falls */
+	uint64_t seen_at;    /* tick of the last walk that listed it; 0: none yet */
+	uint64_t seen_ns;    /* time of that tick */
+	uint32_t missing;    /* ticks since then */
+	uint64_t slice_at;   /* tick for which `slice` is valid */
+	size_t slice;        /* index of its latest slice */
+	uint32_t execs;
+	bool looked; /* its command line was read since its last exec */
+	bool queued; /* in the queue of ended processes */
+	struct tw_process *ended_next;
+};
+
+/* State of workload_unseen.c for a cgroup. All zero bytes: no total was read yet. */
+struct tw_unseen {
+	bool known;             /* total_ns was read in the last tick */
+	uint64_t total_ns;      /* the kernel's total, descendants included */
+	uint64_t grown_ns;      /* growth of total_ns in this tick */
+	uint64_t charged_ns;    /* the cgroup's used.cpu_ns at the last tick */
+	int64_t own_ns;         /* growth without the descendants' growth */
+	int64_t owed_ns;        /* kernel's time that is not charged yet */
+	struct tw_group *above; /* nearest ancestor with a known path, in this tick */
+};
+
+/* A cgroup. */
+struct tw_group {
+	struct tw_workload w;
+	struct tw_identity who;
+	char path[TW_CGROUP_PATH];
+	struct tw_process *rest; /* pseudo process "ended", or NULL */
+	uint64_t overflow_ns;    /* totals of exits that found no room for an event */
+	uint64_t missing_ns;     /* counted_ns of processes that are missing */
+	uint64_t lost_ns;        /* counted_ns of processes that were given up */
+	uint64_t look_at;        /* tick of the next check that the directory exists */
+	unsigned tries;          /* look-ups of its path so far */
+	struct tw_unseen unseen;
+};
+
+/* A container, pod or VM. */
+struct tw_owner {
+	struct tw_workload w;
+	struct tw_identity who;
+	char *names;        /* storage of w's names; NULL: no name is known */
+	unsigned wanted;    /* how many answers lacked its name */
+	uint64_t wanted_at; /* number of answers at the last request */
+};
+
+struct tw_slices {
+	struct tw_slice *at;
+	size_t count, size;
+};
+
+struct tw_workloads {
+	struct tw_workloads_config config;
+	const struct tw_task_source *source;
+	void *tasks; /* the source's state */
+	struct tw_cgroup_tree *tree;
+	int proc; /* directory; -1: not open */
+
+	struct tw_level_list level[TW_LEVEL_COUNT];
+	struct tw_workload outside[2]; /* outside containers; 1: kernel threads */
+	struct tw_arena arena;
+	struct tw_process *free_processes; /* linked by ended_next */
+	struct tw_process *ended_first, *ended_last;
+	size_t ended_count;
+	size_t living; /* processes */
+
+	struct tw_slices shown, next; /* of the last tick; of the current tick */
+	uint64_t tick;                /* the last completed tick */
+	uint64_t scraped;             /* the last tick that was scraped */
+	uint64_t serial;
+	uint64_t opened_ns, now_ns; /* since boot */
+	size_t seen;                /* processes in this tick's walk */
+	unsigned looks;             /* command lines that this tick may still read */
+	bool overflowed;            /* some cgroup has overflow_ns */
+	uint64_t folded, dropped;   /* see struct tw_workloads_stats */
+	uint64_t unseen_ns;
+	struct tw_group **paths; /* scratch of workload_unseen.c */
+	size_t paths_size;
+};
+
+/* ---- workload_table.c ---- */
+
+/* Append w to the list of its level. False without memory: then w is in no list. */
+bool tw_level_add(struct tw_workloads *t, struct tw_workload *w);
+void tw_level_remove(struct tw_workloads *t, struct tw_workload *w);
+
+/* start_ns 0: the living process of that tgid. NULL if there is none. */
+struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
+				   uint64_t start_ns);
+/* The living process of a tgid, else the one that ended in `tick`. */
+struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid,
+				     uint64_t tick);
+struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id);
+/* id: of a container or VM; the uid for a pod. */
+struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,
+			       const char *id);
+
+/* A zeroed process in no list; NULL without memory. */
+struct tw_process *tw_process_new(struct tw_workloads *t);
+void tw_process_free(struct tw_workloads *t, struct tw_process *p);
+
+/* ---- workload_group.c ---- */
+
+/*
+ * The cgroup of an id, created if it is new. tgid: a process in it, by which its path is
+ * found; 0: no such process lives. NULL without memory.
+ */
+struct tw_group *tw_group_get(struct tw_workloads *t, uint64_t cgroup_id, uint32_t tgid);
+
+/* Set the path that a cgroup's creation event carries. */
+void tw_group_set_path(struct tw_workloads *t, uint64_t cgroup_id, const char *path);
+
+/* The pseudo process "ended" of a cgroup, created if needed; NULL without memory. */
+struct tw_process *tw_group_rest(struct tw_workloads *t, struct tw_group *g);
+
+/* Once a tick: read CPU shares, find ended cgroups and owners, remove scraped ones. */
+void tw_groups_tick(struct tw_workloads *t);
+
+/* Read the process's command line and program; find out whether it is a VM. */
+void tw_process_look(struct tw_workloads *t, struct tw_process *p);
+
+/* Make w and its living processes (members) part of owner; NULL: of the system. */
+void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members);
+
+void tw_owner_free(struct tw_owner *o);
+
+/* ---- workload_tick.c ---- */
+
+/* Charge CPU time to p beyond its total. False without memory: nothing has changed. */
+bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns);
+
+/* A tw_counted: add counter differences to the process of tgid. For tests. */
+enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
+				   const uint64_t more[TW_COUNTER_COUNT], bool last);
+
+/* ---- workload_unseen.c ---- */
+
+/*
+ * Charge the CPU time of processes that the source did not see to their cgroups. Only for
+ * sources that report no exits.
+ */
+void tw_workloads_unseen(struct tw_workloads *t);
+
+#endif /* TW_COLLECTOR_WORKLOAD_STATE_H */
