@@ -102,6 +102,7 @@ ZLIB_LIBS    := $(call pc,--libs zlib)
 MHD_LIBS     := $(call pc,--libs libmicrohttpd gnutls libcrypt zlib)
 CURL_LIBS    := $(call pc,--libs libcurl)
 GSL_LIBS     := $(call pc,--libs gsl)
+SECCOMP_LIBS := $(call pc,--libs libseccomp)
 TEST_LIBS    := $(call pc,--libs cmocka)
 
 # XGBoost ships no pkg-config file: ask the compiler.
@@ -255,7 +256,8 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(FREEIPMI_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(FREEIPMI_LIBS) \
+	$(SECCOMP_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 

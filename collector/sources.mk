@@ -15,8 +15,8 @@ left-out += collector/ask/$(if $(filter 1,$(FREEIPMI)),ipmi_none,ipmi).c
 
 programs += tw-collector
 tw-collector-src := collector/main.c
-tw-collector-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(BPF_LIBS)
+tw-collector-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(BPF_LIBS) $(SECCOMP_LIBS)
 
 helpers += tw-ask
 tw-ask-src := collector/ask/main.c
-tw-ask-libs := $(JANSSON_LIBS) $(CURL_LIBS) $(FREEIPMI_LIBS)
+tw-ask-libs := $(JANSSON_LIBS) $(CURL_LIBS) $(FREEIPMI_LIBS) $(SECCOMP_LIBS)

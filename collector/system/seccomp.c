@@ -4,91 +4,134 @@
 #include "lib/core/err.h"
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define ARCH AUDIT_ARCH_RISCV64
-#else
-#define ARCH 0
-#endif
+/* The API level of libseccomp at which the kernel has SCMP_ACT_KILL_PROCESS. */
+#define API_KILL_PROCESS 3
 
-_Static_assert(EPERM == 1 && ENOSYS == 38, "TW_SECCOMP_REFUSE, TW_SECCOMP_UNKNOWN");
-
-static void add(struct tw_seccomp *s, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+uint32_t tw_seccomp_kill(void)
 {
-	if (s->len < TW_SECCOMP_MAX)
-		s->at[s->len] = (struct sock_filter)BPF_JUMP(code, k, yes, no);
-	s->len++;
+	return seccomp_api_get() >= API_KILL_PROCESS ? SCMP_ACT_KILL_PROCESS
+						     : SCMP_ACT_KILL_THREAD;
 }
 
-static void load(struct tw_seccomp *s, size_t offset)
+static void note(struct tw_seccomp *s, int rc)
 {
-	add(s, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+	if (rc < 0 && s->errnum == 0)
+		s->errnum = -rc;
 }
 
-static void decide(struct tw_seccomp *s, uint32_t action)
+void tw_seccomp_begin(struct tw_seccomp *s, uint32_t otherwise)
 {
-	add(s, BPF_RET | BPF_K, action, 0, 0);
+	*s = (struct tw_seccomp){ .context = seccomp_init(otherwise),
+				  .otherwise = otherwise };
+	if (s->context == NULL) {
+		s->errnum = ENOMEM;
+		return;
+	}
+	note(s, seccomp_attr_set(s->context, SCMP_FLTATR_ACT_BADARCH, otherwise));
+	note(s, seccomp_attr_set(s->context, SCMP_FLTATR_CTL_NNP, 0));
+	note(s, seccomp_attr_set(s->context, SCMP_FLTATR_CTL_TSYNC, 1));
 }
 
-void tw_seccomp_begin(struct tw_seccomp *s)
+/* False if an earlier rule names the call, or after a failure. */
+static bool claim(struct tw_seccomp *s, int call)
 {
-	s->len = 0;
-	load(s, offsetof(struct seccomp_data, arch));
-	add(s, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-	decide(s, TW_SECCOMP_REFUSE);
-	load(s, offsetof(struct seccomp_data, nr));
+	if (s->errnum != 0)
+		return false;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->named[i] == call)
+			return false;
+	if (s->count == TW_SECCOMP_CALLS_MAX) {
+		s->errnum = E2BIG;
+		return false;
+	}
+	s->named[s->count++] = call;
+	return true;
+}
+
+/*
+ * libseccomp rejects rules with the action that a call without a rule has. Where sockets
+ * are calls of socketcall() too (powerpc, s390), a filter cannot read their arguments:
+ * the first rule stands for all, and libseccomp rejects the others (EEXIST).
+ */
+static void add(struct tw_seccomp *s, uint32_t action, int call, unsigned count,
+		struct scmp_arg_cmp compare)
+{
+	int rc;
+
+	if (action == s->otherwise)
+		return;
+	rc = seccomp_rule_add_array(s->context, action, call, count, &compare);
+	if (rc != -EEXIST || count == 0)
+		note(s, rc);
 }
 
 void tw_seccomp_list(struct tw_seccomp *s, const int *calls, size_t count,
 		     uint32_t action)
 {
+	for (size_t i = 0; i < count; i++)
+		if (claim(s, calls[i]))
+			add(s, action, calls[i], 0, (struct scmp_arg_cmp){ 0 });
+}
+
+static bool is_among(uint64_t value, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (values[i] == value)
+			return true;
+	return false;
+}
+
+/*
+ * A rule compares an argument once, so "none of the values" is a rule for each number
+ * between them, and one for all above.
+ */
+void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,
+		       const uint64_t *values, size_t count, uint32_t otherwise)
+{
+	uint64_t largest = 0;
+
+	if (!claim(s, call))
+		return;
 	for (size_t i = 0; i < count; i++) {
-		add(s, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
-		decide(s, action);
+		add(s, SCMP_ACT_ALLOW, call, 1,
+		    SCMP_CMP(argument, SCMP_CMP_EQ, values[i]));
+		if (values[i] > largest)
+			largest = values[i];
+	}
+	if (otherwise == s->otherwise)
+		return;
+	for (uint64_t v = 0; v < largest; v++)
+		if (!is_among(v, values, count))
+			add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_EQ, v));
+	add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_GT, largest));
+}
+
+/* There is no comparison for "masked, not equal": it is a rule for each bit that differs.
+ */
+void tw_seccomp_mask(struct tw_seccomp *s, int call, unsigned argument, uint64_t mask,
+		     uint64_t value, uint32_t matched, uint32_t otherwise)
+{
+	if (!claim(s, call))
+		return;
+	add(s, matched, call, 1, SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, mask, value));
+	for (int i = 0; i < 64; i++) {
+		const uint64_t bit = mask & UINT64_C(1) << i;
+
+		if (bit != 0)
+			add(s, otherwise, call, 1,
+			    SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, bit, bit & ~value));
 	}
 }
 
-void tw_seccomp_when(struct tw_seccomp *s, int call, unsigned argument,
-		     const struct tw_seccomp_rule *rules, size_t count,
-		     uint32_t otherwise)
+int tw_seccomp_install(struct tw_seccomp *s, bool *filtered, struct tw_err *err)
 {
-	const size_t at = offsetof(struct seccomp_data, args) +
-			  argument * sizeof(uint64_t) +
-			  (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
-
-	/* Behind the rules and what is otherwise, if it is another call. */
-	add(s, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, (uint8_t)(4 * count + 1));
-	for (size_t i = 0; i < count; i++) {
-		load(s, at);
-		add(s, BPF_ALU | BPF_AND | BPF_K, rules[i].mask, 0, 0);
-		add(s, BPF_JMP | BPF_JEQ | BPF_K, rules[i].value, 0, 1);
-		decide(s, rules[i].action);
-	}
-	decide(s, otherwise);
-}
-
-int tw_seccomp_install(struct tw_seccomp *s, uint32_t otherwise, bool *filtered,
-		       struct tw_err *err)
-{
-	const struct sock_fprog prog = { .len = (unsigned short)(s->len + 1),
-					 .filter = s->at };
-
-	decide(s, otherwise);
-	*filtered = false;
-	if (ARCH == 0)
-		return 0;
-	if (s->len > TW_SECCOMP_MAX)
-		return tw_fail(err, TW_INVALID, "a filter of %d instructions", s->len);
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-		    &prog) != 0)
-		return tw_fail_errno(err, errno, "cannot filter system calls");
+	if (s->errnum == 0)
+		note(s, seccomp_load(s->context));
+	seccomp_release(s->context);
+	s->context = NULL;
+	if (s->errnum != 0)
+		return tw_fail_errno(err, s->errnum, "cannot filter system calls");
 	*filtered = true;
 	return 0;
 }

@@ -3,59 +3,64 @@
 #define TW_COLLECTOR_SECCOMP_H
 
 /*
- * Filters of system calls, as the kernel takes them. The first entry that has a call
- * decides:
+ * Filters of system calls, by libseccomp: it has the numbers of every architecture, also
+ * of calls that this one lacks (rules for those have no effect). The first rule that
+ * names a call decides; later rules of that call are ignored:
  *
- *	struct tw_seccomp s;
+ *	tw_seccomp_begin(&s, SCMP_ACT_ERRNO(EPERM));
+ *	tw_seccomp_list(&s, harmless, TW_COUNT(harmless), SCMP_ACT_ALLOW);
+ *	tw_seccomp_install(&s, &filtered, err);
  *
- *	tw_seccomp_begin(&s);
- *	tw_seccomp_list(&s, harmless, COUNT(harmless), SECCOMP_RET_ALLOW);
- *	tw_seccomp_install(&s, TW_SECCOMP_REFUSE, &filtered, err);
+ * A failure is kept in the object and returned by tw_seccomp_install().
  */
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
 
-/* Instructions: the most that a program of ours needs. */
-#define TW_SECCOMP_MAX 768
+/* Calls that one filter may name. */
+#define TW_SECCOMP_CALLS_MAX 512
 
 struct tw_seccomp {
-	struct sock_filter at[TW_SECCOMP_MAX];
-	unsigned short len;
+	scmp_filter_ctx context; /* NULL: not begun, or without memory */
+	uint32_t otherwise;
+	int errnum; /* of the first rule that libseccomp rejected, or 0 */
+	int named[TW_SECCOMP_CALLS_MAX]; /* calls that have a rule */
+	size_t count;
 };
 
-/* With EPERM; ENOSYS: the C library does without. */
-#define TW_SECCOMP_REFUSE (SECCOMP_RET_ERRNO | 1)
-#define TW_SECCOMP_UNKNOWN (SECCOMP_RET_ERRNO | 38)
+/* otherwise: what happens to calls without a rule, and to other architectures' calls. */
+void tw_seccomp_begin(struct tw_seccomp *s, uint32_t otherwise);
 
-/* What an argument, of which the low 32 bits are looked at, has to be. */
-struct tw_seccomp_rule {
-	uint32_t mask, value; /* (argument & mask) == value */
-	uint32_t action;      /* SECCOMP_RET_... */
-};
-
-/* Calls of another architecture are refused. */
-void tw_seccomp_begin(struct tw_seccomp *s);
-
+/* calls: SCMP_SYS(name). action: SCMP_ACT_.... */
 void tw_seccomp_list(struct tw_seccomp *s, const int *calls, size_t count,
 		     uint32_t action);
 
-/* The first rule that is met decides on a call; at most 60. */
-void tw_seccomp_when(struct tw_seccomp *s, int call, unsigned argument,
-		     const struct tw_seccomp_rule *rules, size_t count,
-		     uint32_t otherwise);
+/* A call whose argument is one of values, as 64 bits: allow it; else do `otherwise`. */
+void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,
+		       const uint64_t *values, size_t count, uint32_t otherwise);
+
+/* (argument & mask) == value, as 64 bits: do `matched`; else do `otherwise`. */
+void tw_seccomp_mask(struct tw_seccomp *s, int call, unsigned argument, uint64_t mask,
+		     uint64_t value, uint32_t matched, uint32_t otherwise);
 
 /*
- * For this process and its threads, for good; needs no_new_privs, and adds to filters
- * that there are. *filtered: false on an architecture of which the numbers of calls are
- * not known here.
+ * Install the filter for all threads of this process, irrevocably, in addition to filters
+ * that it has. Needs no_new_privs. *filtered is true on success. Releases s.
  */
-int tw_seccomp_install(struct tw_seccomp *s, uint32_t otherwise, bool *filtered,
-		       struct tw_err *err);
+int tw_seccomp_install(struct tw_seccomp *s, bool *filtered, struct tw_err *err);
+
+/* SCMP_ACT_KILL_PROCESS, or the thread where the kernel lacks that (before 4.14). */
+uint32_t tw_seccomp_kill(void);
+
+/* The argument of clone() with the flags: s390 has the stack first. */
+#if defined(__s390__)
+#define TW_SECCOMP_CLONE_FLAGS 1
+#else
+#define TW_SECCOMP_CLONE_FLAGS 0
+#endif
 
 #endif /* TW_COLLECTOR_SECCOMP_H */
