@@ -15,7 +15,7 @@ static const struct tw_opt names[] = { { .name = "user" }, { .name = "password" 
 
 static const struct tw_opts file_opts = { .program = "login", .opt = names, .count = 2 };
 
-/* A group may read it: who runs a service is often one of it. */
+/* The group may read it: service accounts are often members. */
 static int check_mode(const char *path, struct tw_err *err)
 {
 	struct stat st;

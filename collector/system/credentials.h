@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_CREDENTIALS_H
 
 /*
- * Secrets from files: never from the command line or the environment, which others can
- * see.
+ * Secrets are read from files, never from the command line or the environment, which
+ * other users can see.
  */
 
 #include <stdbool.h>
@@ -17,12 +17,15 @@ struct tw_login {
 };
 
 /*
- * A file "user = NAME", "password = TEXT". TW_DENIED where others may read it, or the
- * group may write it.
+ * Read a file with "user = NAME" and "password = TEXT". TW_DENIED if others may read it,
+ * or its group may write it.
  */
 int tw_login_read(const char *path, struct tw_login *out, struct tw_err *err);
 
-/* A token: the file's text without blanks at its end. Fails where it is empty. */
+/*
+ * Read a token: the file's text without trailing blanks. Fails for an empty file and for
+ * blanks inside.
+ */
 int tw_token_read(const char *path, char *out, size_t size, struct tw_err *err);
 
 #endif /* TW_COLLECTOR_CREDENTIALS_H */

@@ -33,7 +33,7 @@ uint32_t tw_proc_ticks_per_s(void)
 	return ticks > 0 ? (uint32_t)ticks : 100;
 }
 
-/* The fields behind the name; false if one that is wanted is no number. */
+/* Parse the fields behind the name; false if a field that is used is no number. */
 static bool read_fields(const char *p, const char *end, uint64_t field[FIELD_COUNT])
 {
 	for (int i = 3; i < FIELD_COUNT; i++) {
@@ -58,7 +58,7 @@ static bool read_fields(const char *p, const char *end, uint64_t field[FIELD_COU
 	return true;
 }
 
-/* The name is between the first '(' and the last ')': it may have any of both inside. */
+/* The name stands between the first '(' and the last ')', and may contain both. */
 static const char *read_comm(const char *data, size_t len, struct tw_task *out)
 {
 	const char *open = memchr(data, '(', len), *close = memrchr(data, ')', len);

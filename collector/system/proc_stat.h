@@ -2,9 +2,7 @@
 #ifndef TW_COLLECTOR_PROC_STAT_H
 #define TW_COLLECTOR_PROC_STAT_H
 
-/*
- * /proc/PID/stat: proc(5). Its times are in clock ticks.
- */
+/* Parser of /proc/PID/stat, see proc(5). Its times are in clock ticks. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +11,8 @@ struct tw_err;
 struct tw_task;
 
 /*
- * tgid, parent, flags, comm, start and CPU time, by ticks_per_s; neither cgroup nor
- * execs.
+ * Parse tgid, parent, flags, comm, start and CPU time; ticks_per_s converts the times.
+ * cgroup_id and execs stay 0.
  */
 int tw_proc_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
 		       struct tw_task *out, struct tw_err *err);
@@ -23,8 +21,8 @@ int tw_proc_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
 uint32_t tw_proc_ticks_per_s(void);
 
 /*
- * Whether /proc/PID, opened as dir, is the process that began at start_ns: pids are used
- * again, and those of another pid namespace mean something else.
+ * 0 if /proc/PID, opened as dir, is the process that began at start_ns; else -1: pids are
+ * reused, and a pid of another pid namespace is another process.
  */
 int tw_proc_is(int dir, uint64_t start_ns, struct tw_err *err);
 

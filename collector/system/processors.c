@@ -2,6 +2,7 @@
 #include "collector/system/processors.h"
 
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some 1.5 KiB a processor. */
+/* A processor takes about 1.5 KiB. */
 #define CPUINFO_MAX (64u << 20)
 
 #define FIELD(key, member)                                         \
@@ -20,7 +21,7 @@
 			sizeof(((struct tw_processor *)0)->member) \
 	}
 
-/* "processor" begins another one. */
+/* The line "processor" starts the next processor. */
 static const struct {
 	const char *key;
 	size_t offset, size;
@@ -31,7 +32,7 @@ static const struct {
 	FIELD("core id", core),      FIELD("stepping", stepping),
 };
 
-/* Without blanks around it. */
+/* Skip blanks at both ends; returns the length. */
 static size_t trim(const char **at, const char *end)
 {
 	while (*at < end && (**at == ' ' || **at == '\t'))
@@ -41,7 +42,7 @@ static size_t trim(const char **at, const char *end)
 	return (size_t)(end - *at);
 }
 
-/* What is no printable ASCII becomes '?': it goes into a label. */
+/* Replace bytes that are not printable ASCII by '?': the value becomes a label. */
 static void take_value(char *to, size_t size, const char *value, size_t len)
 {
 	size_t n = len < size - 1 ? len : size - 1;
@@ -78,7 +79,7 @@ static int take_line(struct tw_processors *p, const char *at, const char *end,
 	key_len = trim(&at, colon);
 	value = colon + 1;
 	len = trim(&value, end);
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(fields); i++) {
 		if (strlen(fields[i].key) != key_len ||
 		    memcmp(fields[i].key, at, key_len) != 0)
 			continue;

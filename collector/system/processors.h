@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_PROCESSORS_H
 
 /*
- * The processors of the machine, as /proc/cpuinfo names them, word for word: profiler/
- * has names that are made comparable.
+ * The processors of the machine, with the strings of /proc/cpuinfo unchanged. profiler/
+ * has names that can be compared between machines.
  */
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ struct tw_roots;
 
 #define TW_PROCESSORS_MAX 16384
 
-/* "" is not told: no architecture tells them all. */
+/* "": unknown. No architecture has all fields. */
 struct tw_processor {
 	char number[16];
 	char vendor[32];
@@ -26,18 +26,20 @@ struct tw_processor {
 	char core[16];
 };
 
-/* All zero bytes is none. */
+/* All zero bytes: no processors. */
 struct tw_processors {
 	struct tw_processor *at;
 	size_t count;
 };
 
-/* Of any bytes: lines in no known form are passed over, what is too long is cut. Fails
- * for want of memory, and beyond TW_PROCESSORS_MAX. */
+/*
+ * Parse the text of /proc/cpuinfo. Unknown lines are skipped, long values are cut. Fails
+ * without memory, and beyond TW_PROCESSORS_MAX processors.
+ */
 int tw_processors_parse(const char *data, size_t len, struct tw_processors *out,
 			struct tw_err *err);
 
-/* Of roots->proc. */
+/* Parse roots->proc/cpuinfo. */
 int tw_processors_read(const struct tw_roots *roots, struct tw_processors *out,
 		       struct tw_err *err);
 

@@ -3,15 +3,14 @@
 #define TW_COLLECTOR_ROOTS_H
 
 /*
- * Where the machine's own files are. Everything that the collector reads is below one of
- * these, so that a test can point it at a recorded tree, and a container at its host's.
- * Without a '/' at the end.
+ * The directories below which the collector reads all files of the machine. Tests set
+ * them to a recorded tree, containers to their host's. No trailing '/'.
  */
 struct tw_roots {
 	const char *proc;     /* "/proc" */
 	const char *sys;      /* "/sys" */
 	const char *dev;      /* "/dev": MSRs, IPMI */
-	const char *powercap; /* in place of "/sys/class/powercap"; NULL: not */
+	const char *powercap; /* replaces "/sys/class/powercap"; NULL: does not */
 };
 
 #endif /* TW_COLLECTOR_ROOTS_H */

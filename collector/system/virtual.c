@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/system/virtual.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 
@@ -13,11 +14,11 @@
 
 #define CPUINFO_MAX ((size_t)16 << 20)
 
-/* In sys_vendor of DMI. */
-static const char *const makers[] = { "QEMU",   "KVM",
-				      "VMware", "innotek",
-				      "Xen",    "Parallels",
-				      "Bochs",  "Apple Virtualization" };
+/* Prefixes of DMI's sys_vendor. */
+static const char *const vendors[] = { "QEMU",   "KVM",
+				       "VMware", "innotek",
+				       "Xen",    "Parallels",
+				       "Bochs",  "Apple Virtualization" };
 
 static bool path_of(char *out, const char *dir, const char *name)
 {
@@ -31,7 +32,7 @@ static bool exists(const char *dir, const char *name)
 	return path_of(path, dir, name) && access(path, F_OK) == 0;
 }
 
-/* As a word of the first line that begins with "flags". */
+/* Whether the first line "flags" has the word "hypervisor". */
 static bool has_flag(const char *proc)
 {
 	struct tw_err ignored = { 0 };
@@ -52,17 +53,17 @@ static bool has_flag(const char *proc)
 	return found;
 }
 
-static bool is_made_by_one(const char *sys)
+static bool has_vendor(const char *sys)
 {
 	struct tw_err ignored = { 0 };
-	char path[PATH_MAX], maker[256];
+	char path[PATH_MAX], vendor[256];
 	size_t len;
 
 	if (!path_of(path, sys, "class/dmi/id/sys_vendor") ||
-	    tw_file_read_at(AT_FDCWD, path, maker, sizeof(maker), &len, &ignored) < 0)
+	    tw_file_read_at(AT_FDCWD, path, vendor, sizeof(vendor), &len, &ignored) < 0)
 		return false;
-	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
-		if (strncmp(maker, makers[i], strlen(makers[i])) == 0)
+	for (size_t i = 0; i < TW_COUNT(vendors); i++)
+		if (strncmp(vendor, vendors[i], strlen(vendors[i])) == 0)
 			return true;
 	return false;
 }
@@ -70,5 +71,5 @@ static bool is_made_by_one(const char *sys)
 bool tw_is_virtual(const char *proc, const char *sys)
 {
 	return has_flag(proc) || exists(proc, "device-tree/hypervisor") ||
-	       exists(sys, "hypervisor/type") || is_made_by_one(sys);
+	       exists(sys, "hypervisor/type") || has_vendor(sys);
 }

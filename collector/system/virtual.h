@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Whether this machine is a virtual one, as far as it says so below proc and sys: the
- * processor's flag "hypervisor" (x86), a node of that name in the device tree (Arm),
- * Xen's directory, or the maker's name.
+ * Whether this machine is a virtual machine, by the files below proc and sys: the
+ * processor flag "hypervisor" (x86), a node of that name in the device tree (Arm), Xen's
+ * directory, or the vendor's name in DMI.
  */
 bool tw_is_virtual(const char *proc, const char *sys);
 
