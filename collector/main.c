@@ -49,7 +49,7 @@ static void tick_failed(const struct tw_err *why)
 static void tell_what_is_missing(const struct tw_collector *c)
 {
 	const bool bpf =
-		tw_task_source_find(tw_workloads_source(c->workloads))->tells_ends;
+		tw_task_source_find(tw_workloads_source(c->workloads))->reports_exits;
 	bool whole = false;
 
 	if (!bpf)

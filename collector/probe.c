@@ -58,7 +58,7 @@ static int probe_tasks(const struct tw_probe_config *c, struct found *f,
 
 		if (there) {
 			s->close(state);
-			f->ends = f->ends || s->tells_ends;
+			f->ends = f->ends || s->reports_exits;
 		}
 		if (there && f->source[0] == '\0')
 			copy(f->source, sizeof(f->source), s->name);

@@ -18,7 +18,7 @@ static uint64_t capabilities(const struct tw_collector *c)
 		tw_task_source_find(tw_workloads_source(c->workloads));
 	uint64_t keep = 0;
 
-	if (s->tells_ends || c->counters != NULL || c->traces != NULL)
+	if (s->reports_exits || c->counters != NULL || c->traces != NULL)
 		keep |= UINT64_C(1) << CAP_BPF;
 	if (tw_proc_is_hidden(&c->roots))
 		keep |= UINT64_C(1) << CAP_SYS_PTRACE;

@@ -17,19 +17,20 @@
 #define EVENTS_MAX 4096
 
 /*
- * Ends of which threads are awaited, and how long. They come within milliseconds, unless
- * RCU has to wait for a CPU; where Linux is lazy it takes 10 s.
+ * Exited processes whose last threads are not freed yet, and how long they are kept. RCU
+ * frees threads within milliseconds, unless it has to wait for a CPU; lazy RCU takes 10
+ * s.
  */
-#define AWAITED_MAX 2048
-#define AWAIT_NS UINT64_C(12000000000)
+#define LATE_MAX 2048
+#define LATE_NS UINT64_C(12000000000)
 
-/* A ring buffer puts a header of 8 bytes before each event. */
+/* Each event has a ring buffer header of 8 bytes. */
 #define EVENT_BYTES (sizeof(struct tw_task_event) + 8)
 
-/* Cgroups whose overflow was told, by hash: at most half of the places are taken. */
-#define TOLD_PLACES (2 * TW_OVERFLOW_MAX)
+/* Slots of the hash table of reported overflow: at most half of them are taken. */
+#define REPORTED_SLOTS (2 * TW_OVERFLOW_MAX)
 
-struct told {
+struct reported {
 	bool taken;
 	uint64_t cgroup_id;
 	struct tw_task_overflow total;
@@ -38,12 +39,12 @@ struct told {
 struct tw_bpf_events {
 	struct exits_bpf *skel;
 	struct ring_buffer *ring;
-	const struct tw_task_sink *sink; /* while draining */
-	uint64_t lost_told;              /* of tw_lost */
-	struct told told[TOLD_PLACES];
-	struct tw_task_overflow rest_told;
-	struct tw_task_event awaited[AWAITED_MAX];
-	size_t awaiteds;
+	const struct tw_task_sink *sink; /* set while draining */
+	uint64_t lost_reported;          /* tw_lost at the last report */
+	struct reported reported[REPORTED_SLOTS];
+	struct tw_task_overflow rest_reported;
+	struct tw_task_event late[LATE_MAX];
+	size_t late_count;
 };
 
 static struct tw_group_key key_of(const struct tw_task_event *t)
@@ -51,7 +52,7 @@ static struct tw_group_key key_of(const struct tw_task_event *t)
 	return (struct tw_group_key){ t->signal, t->task.tgid };
 }
 
-/* Whether its threads that were freed by now make it more. */
+/* Take the process's total from the map `dead`; true if it grew. */
 static bool add_late(const struct tw_bpf_events *e, struct tw_task_event *t)
 {
 	const struct tw_group_key key = key_of(t);
@@ -75,8 +76,8 @@ static void on_ended(struct tw_bpf_events *e, const struct tw_task_event *t)
 {
 	struct tw_task_event known = *t;
 
-	if (t->awaited != 0 && e->awaiteds < AWAITED_MAX) {
-		e->awaited[e->awaiteds++] = *t;
+	if (t->awaited != 0 && e->late_count < LATE_MAX) {
+		e->late[e->late_count++] = *t;
 	} else if (t->awaited != 0) {
 		add_late(e, &known);
 		forget_dead(e, t);
@@ -85,24 +86,27 @@ static void on_ended(struct tw_bpf_events *e, const struct tw_task_event *t)
 		e->sink->ended(e->sink->arg, &known.task);
 }
 
-/* Of whom more was freed since. */
-static void tell_late(struct tw_bpf_events *e)
+/*
+ * Report time of threads that were freed since, and forget processes that waited long
+ * enough.
+ */
+static void report_late(struct tw_bpf_events *e)
 {
 	const uint64_t now_ns = tw_now_ns();
 	size_t left = 0;
 
-	for (size_t i = 0; i < e->awaiteds; i++) {
-		struct tw_task_event *t = &e->awaited[i];
-		const uint64_t told_ns = t->task.cpu_ns;
+	for (size_t i = 0; i < e->late_count; i++) {
+		struct tw_task_event *t = &e->late[i];
+		const uint64_t before_ns = t->task.cpu_ns;
 
 		if (add_late(e, t) && e->sink->late != NULL)
-			e->sink->late(e->sink->arg, &t->task, t->task.cpu_ns - told_ns);
-		if (t->at_ns + AWAIT_NS > now_ns)
-			e->awaited[left++] = *t;
+			e->sink->late(e->sink->arg, &t->task, t->task.cpu_ns - before_ns);
+		if (t->at_ns + LATE_NS > now_ns)
+			e->late[left++] = *t;
 		else
 			forget_dead(e, t);
 	}
-	e->awaiteds = left;
+	e->late_count = left;
 }
 
 static int on_event(void *ctx, void *data, size_t size)
@@ -125,7 +129,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* The size of a ring buffer is a power of two of whole pages. */
+/* A ring buffer's size is a power of two and whole pages. */
 static uint32_t ring_bytes(uint32_t events)
 {
 	const uint64_t wanted =
@@ -215,61 +219,63 @@ int tw_bpf_events_fd(const struct tw_bpf_events *e)
 	return bpf_map__fd(e->skel->maps.events);
 }
 
-/* The kernel changes it at any time. */
+/* The BPF programs change it at any time. */
 static uint64_t lost_now(const struct tw_bpf_events *e)
 {
 	return __atomic_load_n(&e->skel->bss->tw_lost, __ATOMIC_RELAXED);
 }
 
-static struct told *told_of(struct tw_bpf_events *e, uint64_t cgroup_id)
+static struct reported *reported_of(struct tw_bpf_events *e, uint64_t cgroup_id)
 {
-	size_t i = (size_t)(cgroup_id * UINT64_C(0x9e3779b97f4a7c15) >> 32) % TOLD_PLACES;
+	size_t i =
+		(size_t)(cgroup_id * UINT64_C(0x9e3779b97f4a7c15) >> 32) % REPORTED_SLOTS;
 
-	while (e->told[i].taken && e->told[i].cgroup_id != cgroup_id)
-		i = (i + 1) % TOLD_PLACES;
-	e->told[i].taken = true;
-	e->told[i].cgroup_id = cgroup_id;
-	return &e->told[i];
+	while (e->reported[i].taken && e->reported[i].cgroup_id != cgroup_id)
+		i = (i + 1) % REPORTED_SLOTS;
+	e->reported[i].taken = true;
+	e->reported[i].cgroup_id = cgroup_id;
+	return &e->reported[i];
 }
 
-/* What the total is more than it was told. */
-static void tell_more(const struct tw_bpf_events *e, uint64_t cgroup_id,
-		      struct tw_task_overflow *told, const struct tw_task_overflow *total)
+/* Report the growth of a total since the last report. */
+static void report_growth(const struct tw_bpf_events *e, uint64_t cgroup_id,
+			  struct tw_task_overflow *before,
+			  const struct tw_task_overflow *total)
 {
-	const struct tw_task_overflow more = { .cpu_ns = total->cpu_ns - told->cpu_ns,
-					       .ended = total->ended - told->ended };
+	const struct tw_task_overflow more = { .cpu_ns = total->cpu_ns - before->cpu_ns,
+					       .ended = total->ended - before->ended };
 
 	if (more.cpu_ns == 0 && more.ended == 0)
 		return;
-	*told = *total;
+	*before = *total;
 	e->sink->overflowed(e->sink->arg, cgroup_id, &more);
 }
 
-static void tell_overflow(struct tw_bpf_events *e)
+static void report_overflow(struct tw_bpf_events *e)
 {
 	const int fd = bpf_map__fd(e->skel->maps.overflow);
 	struct tw_task_overflow total;
 	uint64_t id, *before = NULL;
 
-	/* Read first: what is lost from here on is told the next time too. */
-	e->lost_told = lost_now(e);
+	/* Read tw_lost first: exits lost from here on are reported the next time, too. */
+	e->lost_reported = lost_now(e);
 	while (bpf_map_get_next_key(fd, before, &id) == 0) {
 		if (bpf_map_lookup_elem(fd, &id, &total) == 0)
-			tell_more(e, id, &told_of(e, id)->total, &total);
+			report_growth(e, id, &reported_of(e, id)->total, &total);
 		before = &id;
 	}
 	total.cpu_ns = e->skel->bss->tw_rest_cpu_ns;
 	total.ended = e->skel->bss->tw_rest_ended;
-	tell_more(e, 0, &e->rest_told, &total);
+	report_growth(e, 0, &e->rest_reported, &total);
 }
 
 void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sink)
 {
 	e->sink = sink;
 	ring_buffer__consume(e->ring);
-	tell_late(e);
-	if (e->lost_told != lost_now(e) && sink->overflowed != NULL)
-		tell_overflow(e);
+	report_late(e);
+	if (e->lost_reported != lost_now(e) && sink->overflowed != NULL)
+		report_overflow(e);
 	e->sink = NULL;
 }
 

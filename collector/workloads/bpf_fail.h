@@ -5,9 +5,9 @@
 struct tw_err; /* lib/core/err.h */
 
 /*
- * A BPF program that could not be loaded or attached. Always -1. The reason is the
- * errno's, or TW_UNSUPPORTED where the kernel tells no types of its own: libbpf's errno
- * for that is ESRCH.
+ * Fail because a BPF program cannot be loaded or attached: always -1. The error is
+ * errnum's, or TW_UNSUPPORTED if the kernel has no BTF of its own, for which libbpf's
+ * errno is a misleading ESRCH.
  */
 int tw_bpf_fail(struct tw_err *err, int errnum, const char *what);
 

@@ -17,25 +17,26 @@
 struct tw_counters {
 	struct counters_bpf *skel;
 	int cpus;
-	int *event; /* cpu * count + i; -1: none */
+	int *event; /* [cpu * KINDS + i]; -1: none */
 	struct tw_counts_kinds kinds;
-	struct tw_count_cpu *cpu; /* as read */
+	struct tw_count_cpu *cpu; /* per-CPU values of the map, as read */
 	struct tw_counts counts;
-	struct cpu_state *state; /* of each CPU */
-	bool lost;               /* events of a CPU: nothing is counted any more */
+	struct cpu_state *state;
+	bool lost; /* a CPU lost its events: counting has stopped */
 };
 
 struct cpu_state {
-	bool off;            /* it was, as the events were opened */
-	bool ran;            /* it answered this read */
-	uint64_t enabled_ns; /* of its events, at the last read that it answered, */
-	uint64_t since_ns;   /* and since when it is that */
+	bool was_offline; /* offline when the events were opened */
+	bool online;      /* online at this read */
+	uint64_t
+		enabled_ns; /* enabled time of its events at the last read while online */
+	uint64_t since_ns;  /* when enabled_ns last changed */
 };
 
 static const struct {
 	enum tw_counter counter;
 	uint64_t hardware, software;
-	bool standin;
+	bool has_software;
 } kinds[] = {
 	{ TW_COUNTER_CYCLES, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_SW_CPU_CLOCK, true },
 	{ TW_COUNTER_REF_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES, 0, false },
@@ -47,7 +48,7 @@ static const struct {
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Events whose time does not go on for so long are lost. */
+/* Events whose enabled time stands still for so long are lost. */
 #define STILL_NS UINT64_C(1000000000)
 
 /* ---- opening ---- */
@@ -66,7 +67,9 @@ static int open_event(size_t kind, bool software, int cpu)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
-/* A kind of event is there if one CPU has it; events are side by side for each CPU. */
+/*
+ * A kind of event is available if one CPU has it. The descriptors of a CPU are adjacent.
+ */
 static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
 {
 	int errnum = 0;
@@ -77,14 +80,14 @@ static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
 	for (size_t kind = 0; kind < KINDS; kind++) {
 		bool there = false;
 
-		if (software && !kinds[kind].standin)
+		if (software && !kinds[kind].has_software)
 			continue;
 		for (int cpu = 0; cpu < c->cpus; cpu++) {
 			const int fd = open_event(kind, software, cpu);
 
 			if (fd < 0) {
 				errnum = errno;
-				c->state[cpu].off |= errno == ENODEV;
+				c->state[cpu].was_offline |= errno == ENODEV;
 			}
 			there = there || fd >= 0;
 			c->event[cpu * (int)KINDS + (int)c->kinds.count] = fd;
@@ -93,7 +96,8 @@ static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
 			c->kinds.kind[c->kinds.count++] = kinds[kind].counter;
 	}
 	if (c->kinds.count == 0)
-		return tw_fail_errno(err, errnum, "no counters of the processor");
+		return tw_fail_errno(err, errnum,
+				     "the processor has no counters that can be opened");
 	return 0;
 }
 
@@ -195,8 +199,8 @@ void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *
 
 /* ---- reading ---- */
 
-/* A CPU that is off has nothing to add. */
-static void count_what_runs(struct tw_counters *c)
+/* Count the running processes up to now. An offline CPU has no running process. */
+static void count_running(struct tw_counters *c)
 {
 	const int fd = bpf_program__fd(c->skel->progs.count_now);
 
@@ -205,11 +209,11 @@ static void count_what_runs(struct tw_counters *c)
 						  .flags = BPF_F_TEST_RUN_ON_CPU,
 						  .cpu = (uint32_t)cpu };
 
-		c->state[cpu].ran = bpf_prog_test_run_opts(fd, &opts) == 0;
+		c->state[cpu].online = bpf_prog_test_run_opts(fd, &opts) == 0;
 	}
 }
 
-/* The latest of its events' times, all of which go on while it is on. */
+/* The latest enabled time of its events; all of them advance while the CPU is online. */
 static uint64_t enabled_ns_of(const struct tw_counters *c, int cpu)
 {
 	uint64_t latest_ns = 0;
@@ -220,7 +224,10 @@ static uint64_t enabled_ns_of(const struct tw_counters *c, int cpu)
 	return latest_ns;
 }
 
-/* A clock of the kernel may go by its timer's ticks, and two reads follow each other. */
+/*
+ * The kernel's clock may advance by timer ticks, and two reads may follow closely: wait
+ * for STILL_NS.
+ */
 static bool stands_still(struct cpu_state *s, uint64_t enabled_ns, uint64_t now_ns)
 {
 	if (enabled_ns == 0 || enabled_ns != s->enabled_ns) {
@@ -231,9 +238,9 @@ static bool stands_still(struct cpu_state *s, uint64_t enabled_ns, uint64_t now_
 }
 
 /*
- * Linux takes the events off a CPU that goes, and does not bring them back with it: they
- * can be read, and stand still. A CPU that was off at the start has none. To open them
- * takes rights that were given up. -1: all is well.
+ * A CPU that lost its events, or -1. Linux removes the events of a CPU that goes offline
+ * and does not restore them: they can be read, but stand still. A CPU that was offline at
+ * the start has no events. Opening them again needs privileges that were dropped.
  */
 static int find_lost(struct tw_counters *c)
 {
@@ -242,15 +249,18 @@ static int find_lost(struct tw_counters *c)
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
 		struct cpu_state *s = &c->state[cpu];
 
-		if (!s->ran)
+		if (!s->online)
 			s->since_ns = now_ns;
-		else if (s->off || stands_still(s, enabled_ns_of(c, cpu), now_ns))
+		else if (s->was_offline || stands_still(s, enabled_ns_of(c, cpu), now_ns))
 			return cpu;
 	}
 	return -1;
 }
 
-/* Counts of some CPUs would give others' energy to who ran there. */
+/*
+ * Stop counting. Counts of some CPUs only would attribute energy of the others to
+ * processes that ran there.
+ */
 static int lose(struct tw_counters *c, int cpu, struct tw_err *err)
 {
 	c->lost = true;
@@ -300,14 +310,17 @@ int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
 		return 0;
 	if (tw_counts_begin(&c->counts, err) < 0)
 		return -1;
-	count_what_runs(c);
-	/* Rows last: one that gives way in between is in neither, not in both. */
+	count_running(c);
+	/*
+	 * Read rows after the spill map: a row that is spilled in between is missing
+	 * once, never counted twice.
+	 */
 	if (read_spilled(c, err) < 0 || read_rows(c, err) < 0)
 		return -1;
 	cpu = find_lost(c);
 	if (cpu >= 0)
 		return lose(c, cpu, err);
-	tw_counts_tell(&c->counts, &c->kinds, bpf_map__fd(c->skel->maps.spilled), counted,
-		       arg);
+	tw_counts_report(&c->counts, &c->kinds, bpf_map__fd(c->skel->maps.spilled),
+			 counted, arg);
 	return 0;
 }

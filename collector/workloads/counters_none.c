@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A build without BPF. */
+/* Counters and traces of a build without BPF: they cannot be opened. */
 #include "collector/workloads/counters.h"
 #include "collector/workloads/traces.h"
 

@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads in which somebody may yet be heard of. */
+/* Reads for which counts of an unknown process are kept. */
 #define UNKNOWN_MAX 3
 
-/* Of a process, all CPUs together. */
+/* Totals of a process, summed over all CPUs. */
 struct tw_count_total {
 	uint32_t tgid; /* 0: free */
 	bool in_map;
-	bool absent;           /* from this read, not from the one before */
-	unsigned char unknown; /* reads in which nobody knew it */
-	uint64_t now[TW_COUNTS_MAX], told[TW_COUNTS_MAX];
-	uint64_t map_now[TW_COUNTS_MAX]; /* what of now is in the map */
+	bool absent;           /* missing from this read, but not from the one before */
+	unsigned char unknown; /* reads in which the process was unknown */
+	uint64_t now[TW_COUNTS_MAX], reported[TW_COUNTS_MAX];
+	uint64_t map_now[TW_COUNTS_MAX]; /* the part of now that is in the map */
 };
 
-/* The entry of a tgid, or the free one where it belongs. */
+/* The slot of a tgid, or the free slot where it belongs. */
 static struct tw_count_total *find(const struct tw_count_totals *t, uint32_t tgid)
 {
 	size_t i = tgid * UINT32_C(2654435761) & (t->size - 1);
@@ -30,7 +30,7 @@ static struct tw_count_total *find(const struct tw_count_totals *t, uint32_t tgi
 	return &t->at[i];
 }
 
-/* At most half of the places are taken. */
+/* At most half of the slots are taken. */
 static int grow(struct tw_count_totals *t, struct tw_err *err)
 {
 	const struct tw_count_totals old = *t;
@@ -77,8 +77,8 @@ int tw_counts_add(struct tw_counts *c, uint32_t tgid, const struct tw_counts_of 
 }
 
 /*
- * The entry of one that was in the read before; NULL: it is gone. One whose only row is
- * on its way from one map to the other is in neither, and is back at the next read.
+ * The entry of a process of the last read; NULL: it is gone. A row that is moving from
+ * one map to the other is in neither, and is back at the next read.
  */
 static struct tw_count_total *find_again(struct tw_counts *c,
 					 const struct tw_count_total *old)
@@ -95,8 +95,8 @@ static struct tw_count_total *find_again(struct tw_counts *c,
 	return t;
 }
 
-/* What was told before belongs to the tgid, whichever process it was. */
-static void take_told(struct tw_counts *c)
+/* Reported totals belong to the tgid, even if the pid was reused. */
+static void take_reported(struct tw_counts *c)
 {
 	for (size_t i = 0; i < c->before.size; i++) {
 		const struct tw_count_total *old = &c->before.at[i];
@@ -104,7 +104,7 @@ static void take_told(struct tw_counts *c)
 
 		if (t == NULL)
 			continue;
-		memcpy(t->told, old->told, sizeof(t->told));
+		memcpy(t->reported, old->reported, sizeof(t->reported));
 		t->unknown = old->unknown;
 	}
 }
@@ -113,59 +113,60 @@ static void difference(const struct tw_counts_kinds *kinds,
 		       const struct tw_count_total *t, uint64_t more[TW_COUNTER_COUNT])
 {
 	memset(more, 0, TW_COUNTER_COUNT * sizeof(*more));
-	/* A row on its way from one map to the other may be in neither. */
+	/* A row that is moving between the maps may be missing from the sum. */
 	for (uint32_t i = 0; i < kinds->count; i++)
-		if (t->now[i] > t->told[i])
-			more[kinds->kind[i]] = t->now[i] - t->told[i];
+		if (t->now[i] > t->reported[i])
+			more[kinds->kind[i]] = t->now[i] - t->reported[i];
 }
 
 static void take(const struct tw_counts_kinds *kinds, struct tw_count_total *t)
 {
 	for (uint32_t i = 0; i < kinds->count; i++)
-		if (t->now[i] > t->told[i])
-			t->told[i] = t->now[i];
+		if (t->now[i] > t->reported[i])
+			t->reported[i] = t->now[i];
 }
 
-/* The map is for those that live. */
+/* Delete an ended process from the map: it is for living processes. */
 static void forget(struct tw_count_total *t, int map)
 {
 	if (!t->in_map || bpf_map_delete_elem(map, &t->tgid) < 0)
 		return;
 	for (int i = 0; i < TW_COUNTS_MAX; i++)
-		t->told[i] -= t->told[i] < t->map_now[i] ? t->told[i] : t->map_now[i];
+		t->reported[i] -=
+			t->reported[i] < t->map_now[i] ? t->reported[i] : t->map_now[i];
 }
 
-static void tell(const struct tw_counts_kinds *kinds, struct tw_count_total *t, int map,
-		 tw_counted *counted, void *arg)
+static void report(const struct tw_counts_kinds *kinds, struct tw_count_total *t, int map,
+		   tw_counted *counted, void *arg)
 {
 	const bool last = t->unknown + 1 >= UNKNOWN_MAX;
 	uint64_t more[TW_COUNTER_COUNT];
-	enum tw_whose whose;
+	enum tw_process_status whose;
 
 	difference(kinds, t, more);
 	whose = counted(arg, t->tgid, more, last);
-	if (whose == TW_WHOSE_UNKNOWN && !last) {
+	if (whose == TW_PROCESS_UNKNOWN && !last) {
 		t->unknown++;
 		return;
 	}
 	t->unknown = 0;
 	take(kinds, t);
-	if (whose != TW_WHOSE_LIVING)
+	if (whose != TW_PROCESS_LIVING)
 		forget(t, map);
 }
 
-void tw_counts_tell(struct tw_counts *c, const struct tw_counts_kinds *kinds, int map,
-		    tw_counted *counted, void *arg)
+void tw_counts_report(struct tw_counts *c, const struct tw_counts_kinds *kinds, int map,
+		      tw_counted *counted, void *arg)
 {
-	struct tw_count_totals told;
+	struct tw_count_totals swap;
 
-	take_told(c);
+	take_reported(c);
 	for (size_t i = 0; i < c->now.size; i++)
 		if (c->now.at[i].tgid != 0 && !c->now.at[i].absent)
-			tell(kinds, &c->now.at[i], map, counted, arg);
-	told = c->before;
+			report(kinds, &c->now.at[i], map, counted, arg);
+	swap = c->before;
 	c->before = c->now;
-	c->now = told;
+	c->now = swap;
 }
 
 void tw_counts_release(struct tw_counts *c)

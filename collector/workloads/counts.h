@@ -3,10 +3,10 @@
 #define TW_COLLECTOR_COUNTS_H
 
 /*
- * Totals by process id, as a BPF program keeps them, made differences since the last
- * read. For collector/workloads/counters.c and collector/workloads/traces.c:
+ * Differences between reads of the per-process totals that a BPF program keeps. For
+ * collector/workloads/counters.c and collector/workloads/traces.c:
  *
- *	tw_counts_begin(), tw_counts_add() for each part of a total, tw_counts_tell()
+ *	tw_counts_begin(), tw_counts_add() for each part of a total, tw_counts_report()
  */
 
 #include "bpf/shared.h"
@@ -18,44 +18,47 @@
 struct tw_err;
 struct tw_count_total;
 
-/* All zero bytes: none yet. */
+/* All zero bytes: nothing was read yet. */
 struct tw_counts {
 	struct tw_count_totals {
 		struct tw_count_total *at;
-		size_t count, size; /* size is a power of two, or 0 */
-	} now, before;              /* of this read; what was told of the last */
+		size_t count, size; /* size: a power of two, or 0 */
+	} now, before; /* of this read; of the last read, with what was reported */
 };
 
-/* What the counts of a program are, in its order. */
+/* The counters that a program's counts stand for, in its order. */
 struct tw_counts_kinds {
 	enum tw_counter kind[TW_COUNTS_MAX];
 	uint32_t count;
 };
 
-/* What is known of a process id. */
-enum tw_whose {
-	TW_WHOSE_LIVING,
-	TW_WHOSE_ENDED,
-	TW_WHOSE_UNKNOWN, /* what was told is not taken: it is told again */
+/* State of a process, as the receiver of counts knows it. */
+enum tw_process_status {
+	TW_PROCESS_LIVING,
+	TW_PROCESS_ENDED,
+	TW_PROCESS_UNKNOWN, /* the counts were not taken: report them again */
 };
 
 /*
- * Told what a process was counted since the last read. The end of one that came and went
- * between two reads may be heard of a little after its counts, so these are told again;
- * last: not any more, and UNKNOWN counts as ENDED.
+ * Receives a process's counts since the last read. The exit of a short-lived process may
+ * be reported after its counts, so counts of an unknown process are reported again at the
+ * next reads; `last`: not again, and UNKNOWN counts as ENDED.
  */
-typedef enum tw_whose tw_counted(void *arg, uint32_t tgid,
-				 const uint64_t more[TW_COUNTER_COUNT], bool last);
+typedef enum tw_process_status
+tw_counted(void *arg, uint32_t tgid, const uint64_t more[TW_COUNTER_COUNT], bool last);
 
 int tw_counts_begin(struct tw_counts *c, struct tw_err *err);
 
-/* Part of a total; map: it is the entry of a map from which it can be deleted. */
+/*
+ * Add part of a total. map: the part is an entry of the map, from which it can be
+ * deleted.
+ */
 int tw_counts_add(struct tw_counts *c, uint32_t tgid, const struct tw_counts_of *part,
 		  bool map, struct tw_err *err);
 
-/* Tell them all. The entries in map of who lives no more are deleted. */
-void tw_counts_tell(struct tw_counts *c, const struct tw_counts_kinds *kinds, int map,
-		    tw_counted *counted, void *arg);
+/* Report all differences. Deletes the entries of ended processes from map. */
+void tw_counts_report(struct tw_counts *c, const struct tw_counts_kinds *kinds, int map,
+		      tw_counted *counted, void *arg);
 
 void tw_counts_release(struct tw_counts *c);
 

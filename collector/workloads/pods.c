@@ -16,13 +16,13 @@
 
 #define BUCKETS 4096
 
-/* Messages that are taken at a time: the tick is not to wait. */
+/* Messages of one drain: it must not delay the tick. */
 #define DRAIN_MAX 4096
 
-/* Its texts lie behind it. */
+/* The texts are in the same allocation. */
 struct entry {
 	struct entry *next;
-	uint64_t round; /* in which it was last told */
+	uint64_t round; /* the last answer that had the id */
 	const char *id;
 	struct tw_pod_names names;
 };
@@ -37,7 +37,7 @@ struct tw_pods {
 
 static struct entry **place_of(const struct tw_pods *p, const char *id)
 {
-	/* The table's own, whoever looks. */
+	/* The slots are not const, even if the caller only searches. */
 	struct entry **at =
 		(struct entry **)(uintptr_t)&p->bucket[tw_hash(id, strlen(id)) % BUCKETS];
 
@@ -87,7 +87,7 @@ static void remove_at(struct tw_pods *p, struct entry **at)
 	p->stats.known--;
 }
 
-/* Names of an id do not change, but for a static pod's whose file was. */
+/* The names of an id change only for a static pod whose manifest changed. */
 static void take_names(struct tw_pods *p, const struct tw_ask_names *n)
 {
 	struct entry **at = place_of(p, n->id), *e;
@@ -108,7 +108,10 @@ static void take_names(struct tw_pods *p, const struct tw_ask_names *n)
 	(*at)->round = p->stats.rounds;
 }
 
-/* A round more than it is told: whoever ended may be looked for just now. */
+/*
+ * Keep an id for one answer longer than it is listed: its workload may be exiting just
+ * now.
+ */
 static void end_round(struct tw_pods *p)
 {
 	for (size_t i = 0; i < BUCKETS; i++) {
@@ -125,12 +128,12 @@ static void end_round(struct tw_pods *p)
 	p->stats.why[0] = '\0';
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* Where Kubernetes puts what a pod may show of itself. */
+/* Where Kubernetes mounts a pod's service account. */
 #define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-/* The one that is given, else the service account's, if it is there; else NULL. */
+/* The file that was given, else the service account's if it is readable, else NULL. */
 static const char *file_of(const char *given, const char *account)
 {
 	if (given != NULL)

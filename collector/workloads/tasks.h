@@ -3,16 +3,17 @@
 #define TW_COLLECTOR_TASKS_H
 
 /*
- * Where the CPU time of processes comes from. A source tells totals; differences are made
- * in one place, collector/workloads/workload.h. Sources are tried in the order of the
- *registry, by opening them and never by the kernel's version:
+ * Task sources: where the CPU time of processes comes from. A source reports totals; the
+ * table of workloads (collector/workloads/workload.h) computes the differences. Sources
+ * are tried in the order of the registry, by opening them and never by the kernel's
+ * version:
  *
  *	bpf-walk  one call into the kernel walks all tasks (Linux 6.7)
  *	bpf-iter  the kernel's task iterator is read (Linux 5.8)
- *	proc      /proc/PID/stat: no capability, to 10 ms, without those that began and
- *	          ended between two reads, and 50 times the cost
+ *	proc      /proc/PID/stat: needs no capability; resolution 10 ms; misses processes
+ *	          that begin and exit between two reads; 50 times the cost
  *
- * Both BPF sources also see every process that ended, with its exact time.
+ * Both BPF sources also report the exit of every process, with its exact time.
  */
 
 #include "bpf/shared.h"
@@ -25,57 +26,72 @@ struct tw_err;
 struct tw_roots;
 
 /*
- * What is told. Events come in the order of time, and before what lives: a process that
- * ended is not told as living after that. Any of the functions may be NULL.
+ * Callbacks of a source. Events come in order of time, and before the records of living
+ * processes: an exited process is not reported as living afterwards. Each callback may be
+ * NULL.
  */
 struct tw_task_sink {
 	void *arg;
-	/* It is not told as living any more, and has run so much; ended() follows. Not
-	 * every source tells it, nor of each process. */
+	/*
+	 * The process left the task list with this total; ended() follows. Not every
+	 * source reports it, and not for each process.
+	 */
 	void (*left)(void *arg, const struct tw_task *t);
 	void (*ended)(void *arg, const struct tw_task *t);
-	/* Of one that was told to have ended the kernel has freed threads since: its
-	 * total is so much more. */
+	/*
+	 * The kernel freed more threads of an ended process: its total grows by more_ns.
+	 */
 	void (*late)(void *arg, const struct tw_task *t, uint64_t more_ns);
-	/* It came to t's cgroup when its total was t's. */
+	/* The process moved to t's cgroup when its total was t's. */
 	void (*moved)(void *arg, const struct tw_task *t);
-	/* A cgroup was made. The path is from the root of its hierarchy, perhaps cut. */
+	/*
+	 * A cgroup was created. The path starts at the root of its hierarchy and may be
+	 * cut.
+	 */
 	void (*cgroup)(void *arg, uint64_t cgroup_id, const char *path);
-	/* More processes of a cgroup ended of which no end was told: how many and their
-	 * totals. cgroup_id 0: of any. */
+	/*
+	 * Exits of a cgroup's processes for which there was no room: their number and
+	 * totals. cgroup_id 0: exits of any cgroup.
+	 */
 	void (*overflowed)(void *arg, uint64_t cgroup_id,
 			   const struct tw_task_overflow *more);
 	void (*alive)(void *arg, const struct tw_task *t);
 };
 
-/* What a source has to say of itself. Counts since it was opened. */
+/* Statistics of a source since it was opened. */
 struct tw_task_stats {
-	uint64_t lost;       /* ended processes that are known by their cgroup only */
-	uint64_t untold;     /* moves and new cgroups that were not told */
-	uint64_t unreadable; /* processes that could not be read: hidepid, for one */
+	uint64_t lost;   /* exits that are known by cgroup only */
+	uint64_t untold; /* moves and new cgroups without an event */
+	uint64_t
+		unreadable; /* processes that cannot be read, under hidepid for example */
 };
 
 struct tw_task_config {
 	const struct tw_roots *roots;
-	bool cgroup_v1;       /* tell of v1's cpuacct's cgroups, not v2's */
+	bool cgroup_v1;       /* report cgroups of v1's cpuacct instead of v2's */
 	int cgroup_hierarchy; /* see tw_cgroup_tree_hierarchy() */
-	uint32_t events_max;  /* room for events between two reads; 0: 4096 */
-	uint32_t walk_max;    /* processes that one walk tells of; 0: 16384 */
+	uint32_t events_max;  /* events that fit between two reads; 0: 4096 */
+	uint32_t walk_max;    /* processes of one walk; 0: 16384 */
 };
 
 struct tw_task_source {
 	const char *name;
-	const char *summary; /* one line with its price */
-	bool tells_ends;     /* calls ended(), at the latest a second after the last walk
-			      * that a process was in */
-	/* *state is yours: close(). Says why it cannot be. */
+	const char *summary; /* one line, with its cost */
+	bool reports_exits;  /* calls ended(), at most a second after the last walk with
+			     the  process */
+	/* Free *state with close(). err says why the source cannot be used. */
 	int (*open)(const struct tw_task_config *c, void **state, struct tw_err *err);
-	/* Events and all that lives. After a failure nothing is lost: the next read tells
-	 * it. No allocation unless there are more processes than ever before. */
+	/*
+	 * Report events, then all living processes. After a failure nothing is lost: the
+	 * next read reports it. Allocates only for more processes than ever before.
+	 */
 	int (*read)(void *state, const struct tw_task_sink *sink, struct tw_err *err);
-	/* Becomes readable when events should be taken early, or -1. */
+	/*
+	 * A descriptor that becomes readable when events should be drained early; -1:
+	 * none.
+	 */
 	int (*fd)(const void *state);
-	/* Events only. */
+	/* Report events only. */
 	void (*drain)(void *state, const struct tw_task_sink *sink);
 	void (*stats)(const void *state, struct tw_task_stats *out);
 	void (*close)(void *state); /* NULL is fine */
@@ -86,11 +102,11 @@ extern const struct tw_task_source tw_task_source_walk;
 extern const struct tw_task_source tw_task_source_iter;
 extern const struct tw_task_source tw_task_source_proc;
 
-/* In order of preference. Without BPF in the build there is only "proc". */
+/* The registry, in order of preference. Without BPF in the build it has only "proc". */
 size_t tw_task_source_count(void);
 const struct tw_task_source *tw_task_source_at(size_t i);
 
-/* NULL if there is none. */
+/* NULL if there is no source of that name. */
 const struct tw_task_source *tw_task_source_find(const char *name);
 
 #endif /* TW_COLLECTOR_TASKS_H */

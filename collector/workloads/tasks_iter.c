@@ -11,20 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One read of the kernel's file gives at most 8 pages of records. */
+/* The kernel gives at most 8 pages of records in one read. */
 #define READ_BYTES 32768
 
 /*
- * Records of a walk. The threads of a process are not side by side, nor surely behind
- * their leader, so a table finds the process of a thread.
+ * Records of a walk. A process's threads are neither adjacent nor always behind their
+ * leader, so a hash table finds the process of a thread.
  */
 struct iter {
 	struct tw_bpf_events *events;
 	struct iter_bpf *skel;
-	struct tw_task *task; /* processes first seen of a walk, in that order */
+	struct tw_task *task; /* processes of the walk, in order of their first thread */
 	size_t count, size;
-	uint32_t *place;   /* by hash of tgid: in task, + 1; 0: free */
-	size_t place_size; /* a power of two, at least twice size */
+	uint32_t *slot;    /* hash table of tgids: index in task + 1; 0: free */
+	size_t slot_count; /* a power of two, at least twice size */
 };
 
 static void close_iter(void *state)
@@ -36,61 +36,62 @@ static void close_iter(void *state)
 	iter_bpf__destroy(it->skel);
 	tw_bpf_events_close(it->events);
 	free(it->task);
-	free(it->place);
+	free(it->slot);
 	free(it);
 }
 
-/* The place of a tgid, or the free one where it belongs. */
-static uint32_t *find_place(const struct iter *it, uint32_t tgid)
+/* The slot of a tgid, or the free slot where it belongs. */
+static uint32_t *find_slot(const struct iter *it, uint32_t tgid)
 {
-	size_t i = tgid * UINT32_C(2654435761) & (it->place_size - 1);
+	size_t i = tgid * UINT32_C(2654435761) & (it->slot_count - 1);
 
-	while (it->place[i] != 0 && it->task[it->place[i] - 1].tgid != tgid)
-		i = (i + 1) & (it->place_size - 1);
-	return &it->place[i];
+	while (it->slot[i] != 0 && it->task[it->slot[i] - 1].tgid != tgid)
+		i = (i + 1) & (it->slot_count - 1);
+	return &it->slot[i];
 }
 
 static int grow(struct iter *it, struct tw_err *err)
 {
 	const size_t size = it->size != 0 ? it->size * 2 : 1024;
 	struct tw_task *task = realloc(it->task, size * sizeof(*task));
-	uint32_t *place;
+	uint32_t *slot;
 
 	if (task == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu processes", size);
 	it->task = task;
-	place = calloc(size * 2, sizeof(*place));
-	if (place == NULL)
+	slot = calloc(size * 2, sizeof(*slot));
+	if (slot == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu processes", size);
-	free(it->place);
-	it->place = place;
-	it->place_size = size * 2;
+	free(it->slot);
+	it->slot = slot;
+	it->slot_count = size * 2;
 	it->size = size;
 	for (size_t i = 0; i < it->count; i++)
-		*find_place(it, it->task[i].tgid) = (uint32_t)i + 1;
+		*find_slot(it, it->task[i].tgid) = (uint32_t)i + 1;
 	return 0;
 }
 
 /*
- * Threads that had ended when the first of a process was seen: one that was seen itself
- * may be among those that later ones tell of, where ids have begun anew.
+ * Add a record. Time of exited threads (dead_ns) is taken from the process's first record
+ * only: later records may include a thread that the walk has already counted, when thread
+ * ids have wrapped around.
  */
 static int take(struct iter *it, const struct tw_thread *r, struct tw_err *err)
 {
-	uint32_t *place;
+	uint32_t *slot;
 	struct tw_task *t;
 	uint64_t cpu_ns;
 
 	if (it->count == it->size && grow(it, err) < 0)
 		return -1;
-	place = find_place(it, r->task.tgid);
-	if (*place == 0) {
+	slot = find_slot(it, r->task.tgid);
+	if (*slot == 0) {
 		it->task[it->count] = r->task;
 		it->task[it->count++].cpu_ns += r->dead_ns;
-		*place = (uint32_t)it->count;
+		*slot = (uint32_t)it->count;
 		return 0;
 	}
-	t = &it->task[*place - 1];
+	t = &it->task[*slot - 1];
 	cpu_ns = t->cpu_ns + r->task.cpu_ns;
 	if ((r->task.flags & TW_TASK_THREAD) == 0)
 		*t = r->task;
@@ -156,8 +157,8 @@ static int open_iter(const struct tw_task_config *c, void **state, struct tw_err
 }
 
 /*
- * Events first: what they tell of has left the list of tasks. A thread whose leader is
- * not in the walk belongs to a process that began after its place had been passed.
+ * Drain events first: their processes have left the task list. Threads without a leader
+ * in the walk belong to a process that began after its id was passed.
  */
 static int read_iter(void *state, const struct tw_task_sink *sink, struct tw_err *err)
 {
@@ -166,8 +167,8 @@ static int read_iter(void *state, const struct tw_task_sink *sink, struct tw_err
 
 	tw_bpf_events_drain(it->events, sink);
 	it->count = 0;
-	if (it->place != NULL)
-		memset(it->place, 0, it->place_size * sizeof(*it->place));
+	if (it->slot != NULL)
+		memset(it->slot, 0, it->slot_count * sizeof(*it->slot));
 	fd = bpf_iter_create(bpf_link__fd(it->skel->links.dump_task));
 	if (fd < 0) {
 		tw_fail_errno(err, errno, "cannot open the BPF iterator");
@@ -210,7 +211,7 @@ static void stats_of_iter(const void *state, struct tw_task_stats *out)
 const struct tw_task_source tw_task_source_iter = {
 	.name = "bpf-iter",
 	.summary = "the kernel's BPF task iterator: exact, 0.6 us a task",
-	.tells_ends = true,
+	.reports_exits = true,
 	.open = open_iter,
 	.read = read_iter,
 	.fd = fd_of_iter,

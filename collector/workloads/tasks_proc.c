@@ -49,13 +49,16 @@ static int open_proc(const struct tw_task_config *c, void **state, struct tw_err
 	return 0;
 }
 
-/* Of this program or the machine: it says nothing of a process. */
+/*
+ * Whether the error is a shortage of this process or the machine, not of the process that
+ * is read.
+ */
 static bool is_shortage(int errnum)
 {
 	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
-/* One that ends while it is looked at is none that is unreadable. */
+/* A process that exits while it is read does not count as unreadable. */
 static int read_process(struct proc *p, const char *pid, const struct tw_task_sink *sink,
 			struct tw_err *err)
 {
@@ -116,9 +119,10 @@ static void stats_of_proc(const void *state, struct tw_task_stats *out)
 
 const struct tw_task_source tw_task_source_proc = {
 	.name = "proc",
-	.summary = "/proc/PID/stat: to 10 ms, misses what begins and ends between two "
-		   "ticks, 10 to 20 us a task",
-	.tells_ends = false,
+	.summary =
+		"/proc/PID/stat: resolution 10 ms, misses processes that begin and exit "
+		"between two ticks, 10 to 20 us a task",
+	.reports_exits = false,
 	.open = open_proc,
 	.read = read_proc,
 	.fd = no_fd,

@@ -16,7 +16,7 @@
 struct walk {
 	struct tw_bpf_events *events;
 	struct walk_bpf *skel;
-	const struct tw_task *task; /* mapped; NULL: not yet */
+	const struct tw_task *task; /* mapped; NULL: not mapped yet */
 	uint32_t max;
 };
 
@@ -57,7 +57,7 @@ static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *e
 	return 0;
 }
 
-/* One call: *count is how many processes were found, those passed over too. */
+/* Run one walk. *count: processes found, including the `skip` that were passed over. */
 static int walk_once(struct walk *w, uint32_t skip, uint32_t *count, struct tw_err *err)
 {
 	struct bpf_test_run_opts opts = { .sz = sizeof(opts) };
@@ -90,8 +90,8 @@ static int open_walk(const struct tw_task_config *c, void **state, struct tw_err
 }
 
 /*
- * Events first: what they tell of has left the list of tasks. A process that ends or
- * begins between two walks may shift another out of both; that one is seen the next time.
+ * Drain events first: their processes have left the task list. A process that begins or
+ * exits between two walks may shift another one past both; the next tick sees that one.
  */
 static int read_walk(void *state, const struct tw_task_sink *sink, struct tw_err *err)
 {
@@ -134,7 +134,7 @@ static void stats_of_walk(const void *state, struct tw_task_stats *out)
 const struct tw_task_source tw_task_source_walk = {
 	.name = "bpf-walk",
 	.summary = "one BPF call walks all tasks: exact, 0.1 to 0.2 us a task",
-	.tells_ends = true,
+	.reports_exits = true,
 	.open = open_walk,
 	.read = read_walk,
 	.fd = fd_of_walk,

@@ -11,20 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Something to see, and the programs that can see it, the best first: one is loaded. */
+/*
+ * A hook, and the programs that can attach to it on some kernel, the best first. One of
+ * them is loaded.
+ */
 static const struct hook {
 	const char *failure;
 	enum tw_trace trace;
 	const char *program[6];
 } hooks[] = {
-	{ "cannot see reads of the page cache",
+	{ "cannot trace reads of the page cache",
 	  TW_TRACE_PAGE_CACHE,
 	  { "on_folio_accessed", "on_page_accessed", "on_folio_accessed_probe",
 	    "on_page_accessed_probe", "on_pages_got" } },
-	{ "cannot see writes to the page cache",
+	{ "cannot trace writes to the page cache",
 	  TW_TRACE_PAGE_CACHE,
 	  { "on_folio_dirty", "on_page_dirty" } },
-	{ "cannot see softirqs", TW_TRACE_SOFTIRQS, { "on_softirq" } },
+	{ "cannot trace softirqs", TW_TRACE_SOFTIRQS, { "on_softirq" } },
 };
 
 static const struct tw_counts_kinds kinds = {
@@ -41,13 +44,13 @@ const char *const tw_trace_names[] = {
 	[TW_TRACE_COUNT] = NULL,
 };
 
-/* One read of the map gives so many. */
+/* Entries of one batched read of the map. */
 #define BATCH 1024
 
 struct tw_traces {
-	struct traces_bpf *skel[TW_COUNT(hooks)]; /* they share the first one's map */
+	struct traces_bpf *skel[TW_COUNT(hooks)]; /* they share the map of the first */
 	size_t count;
-	bool there[TW_TRACE_COUNT];
+	bool attached[TW_TRACE_COUNT];
 	struct tw_counts counts;
 	uint32_t tgid[BATCH];
 	struct tw_counts_of of[BATCH];
@@ -68,7 +71,7 @@ static void choose_program(struct traces_bpf *skel, const char *name)
 		bpf_program__set_autoload(p, strcmp(bpf_program__name(p), name) == 0);
 }
 
-/* An errno, or 0. */
+/* Returns 0 or an errno. */
 static int try_program(struct tw_traces *t, const char *name)
 {
 	struct traces_bpf *skel = traces_bpf__open();
@@ -118,7 +121,7 @@ int tw_traces_add(struct tw_traces *t, enum tw_trace trace, struct tw_err *err)
 				traces_bpf__destroy(t->skel[--t->count]);
 			return -1;
 		}
-	t->there[trace] = true;
+	t->attached[trace] = true;
 	return 0;
 }
 
@@ -135,8 +138,8 @@ void tw_traces_close(struct tw_traces *t)
 bool tw_traces_have(const struct tw_traces *t, enum tw_counter counter)
 {
 	if (counter == TW_COUNTER_PAGE_CACHE_HITS)
-		return t->there[TW_TRACE_PAGE_CACHE];
-	return counter > TW_COUNTER_PAGE_CACHE_HITS && t->there[TW_TRACE_SOFTIRQS];
+		return t->attached[TW_TRACE_PAGE_CACHE];
+	return counter > TW_COUNTER_PAGE_CACHE_HITS && t->attached[TW_TRACE_SOFTIRQS];
 }
 
 uint64_t tw_traces_lost(const struct tw_traces *t)
@@ -179,6 +182,6 @@ int tw_traces_read(struct tw_traces *t, tw_counted *counted, void *arg,
 		return 0;
 	if (tw_counts_begin(&t->counts, err) < 0 || read_map(t, err) < 0)
 		return -1;
-	tw_counts_tell(&t->counts, &kinds, map_of(t), counted, arg);
+	tw_counts_report(&t->counts, &kinds, map_of(t), counted, arg);
 	return 0;
 }

@@ -3,21 +3,26 @@
 
 #define S UINT64_C(1000000000)
 
-/* After so long, and so many ticks, a counter may have been 0 more than once. */
+/* After such a gap a counter may have wrapped around more than once. */
 #define GAP_MAX_NS (60 * S)
 #define GAP_MAX_TICKS 10
 
-/* Counters are renewed each ms to each 2 s: what came at once may be of so long. */
+/*
+ * Counters are updated every 1 ms to 2 s, so a difference may be the energy of so long.
+ */
 #define BURST_NS (2 * S)
 
-/* A counter of something that has power does not stand still for so long. */
+/* A powered zone's counter does not stand still for so long. */
 #define STILL_MAX_NS (30 * S)
 
-/* A power so many times and so far above the last one is believed if it is told twice. */
+/*
+ * A power that exceeds the last one by both of these is accepted only if it is read
+ * twice.
+ */
 #define STEP_TIMES 10.0
 #define STEP_W 50.0
 
-/* Well above the largest there is: a package 0.5 kW, a server 20 kW. */
+/* Limits well above the largest hardware: a package 0.5 kW, a server 20 kW. */
 static const double limits_w[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_PACKAGE] = 2000, [TW_ZONE_CORE] = 2000,   [TW_ZONE_UNCORE] = 1000,
 	[TW_ZONE_DRAM] = 1000,    [TW_ZONE_PSYS] = 10000,  [TW_ZONE_PLATFORM] = 50000,
@@ -43,7 +48,10 @@ static bool is_possible(const struct tw_zone *z, uint64_t energy_uj, uint64_t ov
 	return (double)energy_uj * 1e3 / (double)ns < limits_w[z->kind];
 }
 
-/* False: from before to now it was set to 0, or to whatever. */
+/*
+ * Compute the growth since before_uj. False: the counter was reset, or set to another
+ * value.
+ */
 static bool grown(const struct tw_track *t, const struct tw_zone *z, uint64_t now_uj,
 		  uint64_t over_ns, uint64_t *out, bool *wrapped)
 {
@@ -54,10 +62,13 @@ static bool grown(const struct tw_track *t, const struct tw_zone *z, uint64_t no
 	return is_possible(z, *out, over_ns);
 }
 
-/* What a counter has grown since is of: it may be renewed less often than it is read. One
- * that stands still for longer is that of something without power, or was dead. */
-static uint64_t moves_over(const struct tw_track *t, const struct tw_zone *z,
-			   uint64_t now_ns)
+/*
+ * Time in which the growth was used: a counter may be updated less often than it is read.
+ * A counter that stood still for longer belonged to a zone without power, or did not
+ * work.
+ */
+static uint64_t growth_time(const struct tw_track *t, const struct tw_zone *z,
+			    uint64_t now_ns)
 {
 	const uint64_t since_ns = now_ns - t->since_ns;
 
@@ -82,7 +93,7 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 				  uint64_t now_uj, uint64_t now_ns, uint64_t tick_ns)
 {
 	const uint64_t over_ns = t->based ? now_ns - t->read_ns : 0;
-	const uint64_t of_ns = moves_over(t, z, now_ns);
+	const uint64_t of_ns = growth_time(t, z, now_ns);
 	uint64_t energy_uj;
 	bool wrapped;
 
@@ -121,7 +132,7 @@ static bool is_step(const struct tw_track *t, double power_w)
 	       power_w > t->power_w + STEP_W;
 }
 
-/* An answer that is read twice has been told once. */
+/* The same sample read twice is one reading. */
 static bool is_doubtful(struct tw_track *t, const struct tw_reading *r)
 {
 	const bool again =

@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_USAGE_H
 
 /*
- * What a workload has used: the vector by which energy is attributed. All zero bytes is
- * nothing used. Values only grow.
+ * Usage of a workload: the vector by which energy is attributed. All zero bytes: nothing
+ * used. Values only grow.
  */
 
 #include "bpf/shared.h"
@@ -19,7 +19,7 @@ struct tw_usage {
 /* to += more. */
 void tw_usage_add(struct tw_usage *to, const struct tw_usage *more);
 
-/* "cycles", "instructions", ...: as in options and labels. */
+/* Name in options and labels: "cycles", "instructions", ... */
 const char *tw_counter_name(enum tw_counter c);
 
 #endif /* TW_COLLECTOR_USAGE_H */

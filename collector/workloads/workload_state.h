@@ -155,8 +155,9 @@ void tw_owner_free(struct tw_owner *o);
 bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns);
 
 /* A tw_counted: add counter differences to the process of tgid. For tests. */
-enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
-				   const uint64_t more[TW_COUNTER_COUNT], bool last);
+enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
+					    const uint64_t more[TW_COUNTER_COUNT],
+					    bool last);
 
 /* ---- workload_unseen.c ---- */
 

@@ -226,7 +226,7 @@ static int probe_sources(struct tw_workloads *t, struct tw_err *err)
 		const bool last = i + 1 == tw_task_source_count();
 		struct tw_err why = { 0 };
 
-		if (!s->tells_ends || c->bpf) {
+		if (!s->reports_exits || c->bpf) {
 			if (open_source(t, s, last ? err : &why) == 0)
 				return 0;
 			if (!last && c->passed != NULL)

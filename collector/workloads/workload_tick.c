@@ -126,14 +126,15 @@ static struct tw_process *unknown_process(struct tw_workloads *t)
 }
 
 /* tw_counted of the counters and traces. */
-enum tw_whose tw_workloads_counted(void *arg, uint32_t tgid,
-				   const uint64_t more[TW_COUNTER_COUNT], bool last)
+enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
+					    const uint64_t more[TW_COUNTER_COUNT],
+					    bool last)
 {
 	struct tw_workloads *t = arg;
 	struct tw_process *p = tw_process_recent(t, tgid, t->tick + 1);
-	const enum tw_whose whose = p == NULL    ? TW_WHOSE_UNKNOWN
-				    : p->w.ended ? TW_WHOSE_ENDED
-						 : TW_WHOSE_LIVING;
+	const enum tw_process_status whose = p == NULL    ? TW_PROCESS_UNKNOWN
+					     : p->w.ended ? TW_PROCESS_ENDED
+							  : TW_PROCESS_LIVING;
 	struct tw_usage use = { 0 };
 	struct tw_slice *s;
 
@@ -439,7 +440,7 @@ static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 {
 	struct tw_group *g = (struct tw_group *)p->w.cgroup;
 
-	if (!t->source->tells_ends) {
+	if (!t->source->reports_exits) {
 		end_process(t, p);
 	} else if (++p->missing >= MISSING_TICKS && t->now_ns - p->seen_ns > MISSING_NS) {
 		g->lost_ns += p->counted_ns;

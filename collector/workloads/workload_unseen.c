@@ -162,7 +162,7 @@ void tw_workloads_unseen(struct tw_workloads *t)
 	int64_t all_ns;
 	size_t count;
 
-	if (t->source->tells_ends)
+	if (t->source->reports_exits)
 		return;
 	count = list_groups(t);
 	for (size_t i = 0; i < count; i++) {

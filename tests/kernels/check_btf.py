@@ -41,8 +41,8 @@ class WithoutBtf(Seen):
         for what in ("bpf-walk: cannot load the BPF programs",
                      "bpf-iter: cannot load the BPF programs",
                      # Where there are kprobes, reads are seen without.
-                     "--trace: page-cache: cannot see (reads of|writes to) the page cache",
-                     "--trace: softirqs: cannot see softirqs"):
+                     "--trace: page-cache: cannot trace (reads of|writes to) the page cache",
+                     "--trace: softirqs: cannot trace softirqs"):
             self.assertRegex(daemon.log(), f'msg="no {what}: {re.escape(WHY)}"')
         self.assertIn("without BPF: processes that begin and end between two ticks are not "
                       "seen", daemon.log())

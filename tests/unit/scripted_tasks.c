@@ -75,7 +75,7 @@ static void close_script(void *state)
 
 const struct tw_task_source scripted_tasks = {
 	.name = "scripted",
-	.tells_ends = true,
+	.reports_exits = true,
 	.open = open_script,
 	.read = read_script,
 	.fd = no_fd,

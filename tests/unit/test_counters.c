@@ -21,19 +21,19 @@ struct told {
 	uint64_t count[TW_COUNTER_COUNT], others;
 };
 
-static enum tw_whose on_counted(void *arg, uint32_t tgid,
-				const uint64_t more[TW_COUNTER_COUNT], bool last)
+static enum tw_process_status on_counted(void *arg, uint32_t tgid,
+					 const uint64_t more[TW_COUNTER_COUNT], bool last)
 {
 	struct told *told = arg;
 
 	(void)last;
 	if (tgid != told->tgid) {
 		told->others += more[TW_COUNTER_CYCLES];
-		return TW_WHOSE_LIVING;
+		return TW_PROCESS_LIVING;
 	}
 	for (int i = 0; i < TW_COUNTER_COUNT; i++)
 		told->count[i] += more[i];
-	return told->lives ? TW_WHOSE_LIVING : TW_WHOSE_ENDED;
+	return told->lives ? TW_PROCESS_LIVING : TW_PROCESS_ENDED;
 }
 
 static struct tw_counters *open_counters(void)

@@ -77,15 +77,15 @@ struct told {
 	uint64_t cycles;
 };
 
-static enum tw_whose on_counted(void *arg, uint32_t tgid,
-				const uint64_t more[TW_COUNTER_COUNT], bool last)
+static enum tw_process_status on_counted(void *arg, uint32_t tgid,
+					 const uint64_t more[TW_COUNTER_COUNT], bool last)
 {
 	struct told *told = arg;
 
 	(void)last;
 	if (tgid == told->tgid)
 		told->cycles += more[TW_COUNTER_CYCLES];
-	return TW_WHOSE_LIVING;
+	return TW_PROCESS_LIVING;
 }
 
 static void skip_test(const char *why)

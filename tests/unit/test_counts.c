@@ -31,20 +31,20 @@ static const struct tw_counts_kinds kinds = {
 
 /* What was told of each, and what is answered. */
 struct listener {
-	enum tw_whose whose[IDS];
+	enum tw_process_status whose[IDS];
 	uint64_t told[IDS][TW_COUNTER_COUNT]; /* taken */
 	unsigned calls, last;
 };
 
-static enum tw_whose hear(void *arg, uint32_t tgid, const uint64_t more[TW_COUNTER_COUNT],
-			  bool last)
+static enum tw_process_status hear(void *arg, uint32_t tgid,
+				   const uint64_t more[TW_COUNTER_COUNT], bool last)
 {
 	struct listener *l = arg;
 
 	assert_true(tgid < IDS);
 	l->calls++;
 	l->last += last;
-	if (l->whose[tgid] != TW_WHOSE_UNKNOWN || last)
+	if (l->whose[tgid] != TW_PROCESS_UNKNOWN || last)
 		for (int i = 0; i < TW_COUNTER_COUNT; i++)
 			l->told[tgid][i] += more[i];
 	return l->whose[tgid];
@@ -76,7 +76,7 @@ static void parts_of_a_total_add_up_and_differences_are_told(void **state)
 	add(&c, 1, 10, 1, false);
 	add(&c, 1, 5, 0, false);
 	add(&c, 2, 7, 0, true);
-	tw_counts_tell(&c, &kinds, 7, hear, &l);
+	tw_counts_report(&c, &kinds, 7, hear, &l);
 	assert_int_equal(l.told[1][TW_COUNTER_CYCLES], 15);
 	assert_int_equal(l.told[1][TW_COUNTER_CACHE_MISSES], 1);
 	assert_int_equal(l.told[2][TW_COUNTER_CYCLES], 7);
@@ -84,7 +84,7 @@ static void parts_of_a_total_add_up_and_differences_are_told(void **state)
 	assert_int_equal(l.told[1][TW_COUNTER_INSTRUCTIONS], 0);
 	begin(&c);
 	add(&c, 1, 100, 1, false);
-	tw_counts_tell(&c, &kinds, 7, hear, &l);
+	tw_counts_report(&c, &kinds, 7, hear, &l);
 	assert_int_equal(l.told[1][TW_COUNTER_CYCLES], 100);
 	assert_int_equal(l.told[1][TW_COUNTER_CACHE_MISSES], 1);
 	tw_counts_release(&c);
@@ -100,7 +100,7 @@ static void a_total_that_is_seen_lower_for_a_moment_is_made_up_for(void **state)
 	for (int i = 0; i < 3; i++) {
 		begin(&c);
 		add(&c, 1, seen[i], 0, false);
-		tw_counts_tell(&c, &kinds, 7, hear, &l);
+		tw_counts_report(&c, &kinds, 7, hear, &l);
 		assert_int_equal(l.told[1][TW_COUNTER_CYCLES], i < 2 ? 100 : 110);
 	}
 	tw_counts_release(&c);
@@ -120,7 +120,7 @@ static void one_that_is_absent_once_is_not_told_anew(void **state)
 		add(&c, 2, 1, 0, false);
 		if (seen[i] != 0)
 			add(&c, 1, seen[i], 0, false);
-		tw_counts_tell(&c, &kinds, 7, hear, &l);
+		tw_counts_report(&c, &kinds, 7, hear, &l);
 		assert_int_equal(l.told[1][TW_COUNTER_CYCLES], told[i]);
 	}
 	tw_counts_release(&c);
@@ -128,7 +128,8 @@ static void one_that_is_absent_once_is_not_told_anew(void **state)
 
 static void who_has_ended_is_deleted_from_the_map_where_it_is_in_it(void **state)
 {
-	struct listener l = { .whose = { [3] = TW_WHOSE_ENDED, [4] = TW_WHOSE_ENDED } };
+	struct listener l = { .whose = {
+				      [3] = TW_PROCESS_ENDED, [4] = TW_PROCESS_ENDED } };
 	struct tw_counts c = { .now = { .at = NULL } };
 
 	(void)state;
@@ -137,7 +138,7 @@ static void who_has_ended_is_deleted_from_the_map_where_it_is_in_it(void **state
 	add(&c, 3, 9, 0, true);
 	add(&c, 4, 9, 0, false);
 	add(&c, 5, 9, 0, true);
-	tw_counts_tell(&c, &kinds, 7, hear, &l);
+	tw_counts_report(&c, &kinds, 7, hear, &l);
 	assert_int_equal(deleted_count, 1);
 	assert_int_equal(deleted[0], 3);
 	tw_counts_release(&c);
@@ -145,27 +146,27 @@ static void who_has_ended_is_deleted_from_the_map_where_it_is_in_it(void **state
 
 static void who_is_not_known_is_told_again_and_then_no_more(void **state)
 {
-	struct listener l = { .whose = { [6] = TW_WHOSE_UNKNOWN } };
+	struct listener l = { .whose = { [6] = TW_PROCESS_UNKNOWN } };
 	struct tw_counts c = { .now = { .at = NULL } };
 
 	(void)state;
 	for (int read = 1; read <= 3; read++) {
 		begin(&c);
 		add(&c, 6, 40, 0, false);
-		tw_counts_tell(&c, &kinds, 7, hear, &l);
+		tw_counts_report(&c, &kinds, 7, hear, &l);
 		assert_int_equal(l.calls, read);
 		assert_int_equal(l.last, read == 3);
 		assert_int_equal(l.told[6][TW_COUNTER_CYCLES], read == 3 ? 40 : 0);
 	}
 	/* One that is heard of in time has all of it. */
-	l = (struct listener){ .whose = { [8] = TW_WHOSE_UNKNOWN } };
+	l = (struct listener){ .whose = { [8] = TW_PROCESS_UNKNOWN } };
 	begin(&c);
 	add(&c, 8, 40, 0, false);
-	tw_counts_tell(&c, &kinds, 7, hear, &l);
-	l.whose[8] = TW_WHOSE_LIVING;
+	tw_counts_report(&c, &kinds, 7, hear, &l);
+	l.whose[8] = TW_PROCESS_LIVING;
 	begin(&c);
 	add(&c, 8, 50, 0, false);
-	tw_counts_tell(&c, &kinds, 7, hear, &l);
+	tw_counts_report(&c, &kinds, 7, hear, &l);
 	assert_int_equal(l.told[8][TW_COUNTER_CYCLES], 50);
 	tw_counts_release(&c);
 }
@@ -194,7 +195,7 @@ static void what_is_told_adds_up_to_the_totals_and_never_falls(void **state)
 			if (seen > highest[id])
 				highest[id] = seen;
 		}
-		tw_counts_tell(&c, &kinds, 7, hear, &l);
+		tw_counts_report(&c, &kinds, 7, hear, &l);
 		for (uint32_t id = 1; id < IDS; id++)
 			assert_int_equal(l.told[id][TW_COUNTER_CYCLES], highest[id]);
 	}

@@ -200,9 +200,9 @@ static bool watch_child(const struct tw_task_source *s, void *source)
 	assert_int_equal(told.alive.flags, 0);
 	assert_string_equal(told.alive.comm, "test_tasks");
 	used_ns = end_child((pid_t)told.tgid, go);
-	if (s->tells_ends)
+	if (s->reports_exits)
 		ended = read_until_ended(s, source, &told);
-	if (s->tells_ends && ended) {
+	if (s->reports_exits && ended) {
 		/* Both are the scheduler's sum; one is cut to whole us. */
 		assert_about(told.ended.cpu_ns, used_ns, 2000);
 		assert_int_equal(told.ended.start_ns, told.alive.start_ns);

@@ -22,22 +22,22 @@
 
 struct told {
 	uint32_t tgid;
-	enum tw_whose whose; /* answered for it */
+	enum tw_process_status whose; /* answered for it */
 	uint64_t count[TW_COUNTER_COUNT];
 	unsigned calls, lasts;
 };
 
-static enum tw_whose on_counted(void *arg, uint32_t tgid,
-				const uint64_t more[TW_COUNTER_COUNT], bool last)
+static enum tw_process_status on_counted(void *arg, uint32_t tgid,
+					 const uint64_t more[TW_COUNTER_COUNT], bool last)
 {
 	struct told *told = arg;
 
 	if (tgid != told->tgid)
-		return TW_WHOSE_LIVING;
+		return TW_PROCESS_LIVING;
 	told->calls++;
 	told->lasts += last;
-	if (told->whose == TW_WHOSE_UNKNOWN && !last)
-		return TW_WHOSE_UNKNOWN;
+	if (told->whose == TW_PROCESS_UNKNOWN && !last)
+		return TW_PROCESS_UNKNOWN;
 	for (int i = 0; i < TW_COUNTER_COUNT; i++)
 		told->count[i] += more[i];
 	return told->whose;
@@ -95,7 +95,7 @@ static void read_pages(int fd)
 static void pages_of_the_cache_that_are_read_are_counted(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_PAGE_CACHE);
-	struct told told = { .tgid = (uint32_t)getpid(), .whose = TW_WHOSE_LIVING };
+	struct told told = { .tgid = (uint32_t)getpid(), .whose = TW_PROCESS_LIVING };
 	char *dir = scratch_new();
 	const int fd = open_cached(dir);
 
@@ -120,7 +120,7 @@ static void pages_of_the_cache_that_are_read_are_counted(void **state)
 static void one_that_ended_is_told_until_it_is_known(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_PAGE_CACHE);
-	struct told told = { .whose = TW_WHOSE_UNKNOWN };
+	struct told told = { .whose = TW_PROCESS_UNKNOWN };
 	char *dir = scratch_new();
 	const int fd = open_cached(dir);
 	const pid_t pid = fork();
@@ -154,7 +154,7 @@ static void one_that_ended_is_told_until_it_is_known(void **state)
 static void softirqs_are_counted_by_their_vector(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_SOFTIRQS);
-	struct told told = { .tgid = (uint32_t)getpid(), .whose = TW_WHOSE_LIVING };
+	struct told told = { .tgid = (uint32_t)getpid(), .whose = TW_PROCESS_LIVING };
 	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in self = { .sin_family = AF_INET,
 				    .sin_addr = { htonl(INADDR_LOOPBACK) } };

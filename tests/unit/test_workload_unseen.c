@@ -106,7 +106,7 @@ static void set_up(struct machine *m)
 	*m = (struct machine){ .f = { .dir = scratch_new(), .now_ns = LATER },
 			       .source = scripted_tasks,
 			       .tgid = 100 };
-	m->source.tells_ends = false;
+	m->source.reports_exits = false;
 	roots = (struct tw_roots){ .proc = m->f.dir, .sys = m->f.dir, .dev = m->f.dir };
 	tree_write(m->f.dir, "fs/cgroup/cgroup.controllers", "cpu\n");
 	for (int g = 0; g < GROUPS; g++)
