@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the processors count for each process. Counters are read where one process gives a
- * CPU to another, not where threads of one do, and when the collector asks.
+ * Counts hardware events per process. The program reads the counters when a CPU switches
+ * from one process to another, not between threads of one process, and when the collector
+ * asks.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -12,7 +13,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* How many counters there are; the event of counter i on a CPU is at cpu * this + i. */
+/* Number of counters. Counter i of a CPU is at index cpu * tw_counters + i of the map. */
 const volatile __u32 tw_counters = 1;
 
 struct {
@@ -29,7 +30,7 @@ struct {
 	__type(value, struct tw_count_cpu);
 } cpus SEC(".maps");
 
-/* What was in rows that gave way to another process's; it belongs to the total. */
+/* Counts of rows that were replaced by another process's; part of the totals. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -37,7 +38,7 @@ struct {
 	__type(value, struct tw_counts_of);
 } spilled SEC(".maps");
 
-/* Rows that did not fit there, and reads that failed. */
+/* Rows that found no room in `spilled`, and failed reads. */
 __u64 tw_counts_lost, tw_reads_failed;
 
 static __always_inline void spill(const struct tw_count *row)
@@ -47,7 +48,7 @@ static __always_inline void spill(const struct tw_count *row)
 
 	if (!sum && !bpf_map_update_elem(&spilled, &tgid, &row->of, BPF_NOEXIST))
 		return;
-	/* Perhaps another CPU was first. */
+	/* Another CPU may have created the entry. */
 	sum = sum ? sum : bpf_map_lookup_elem(&spilled, &tgid);
 	if (!sum) {
 		__sync_fetch_and_add(&tw_counts_lost, 1);
@@ -65,7 +66,9 @@ static __always_inline struct tw_count *row_of(struct tw_count_cpu *c, __u32 tgi
 		return row;
 	if (row->tgid != 0)
 		spill(row);
-	/* Who reads them meanwhile finds none of the old one's counts under a new tgid.
+	/*
+	 * Clear the counts before tgid changes, so that a concurrent reader never sees
+	 * the old process's counts under the new tgid.
 	 */
 	for (int i = 0; i < TW_COUNTS_MAX; i++)
 		row->of.count[i] = 0;
@@ -75,8 +78,8 @@ static __always_inline struct tw_count *row_of(struct tw_count_cpu *c, __u32 tgi
 }
 
 /*
- * Where events share the hardware, the part of the time that they counted stands for all.
- * Both times are those between the last two reads of times.
+ * While events share the hardware, scale by enabled / running time. Both are differences
+ * between the last two reads of times.
  */
 static __always_inline __u64 scale(__u64 count, struct tw_count_start *start,
 				   const struct bpf_perf_event_value *now)
@@ -92,20 +95,20 @@ static __always_inline __u64 scale(__u64 count, struct tw_count_start *start,
 	return running ? (count * ((enabled << 8) / running)) >> 8 : 0;
 }
 
-/* A read with times takes twice as long as one without. False: it failed. */
+/* Reading the times, too, doubles the cost. False: the read failed. */
 static __always_inline _Bool read_event(__u32 place, _Bool times,
 					struct bpf_perf_event_value *now)
 {
 	if (times)
 		return !bpf_perf_event_read_value(&counters, place, now, sizeof(*now));
 	now->counter = bpf_perf_event_read(&counters, place);
-	/* An error is one of the last 4095 numbers. */
+	/* Errors are the 4095 largest numbers. */
 	return now->counter < -4095ULL;
 }
 
 /*
- * What was counted since the last time is the CPU's process's. look: find out whether
- * events share the hardware; in between, times are read only where they did.
+ * Add the counts since the last call to the CPU's process. look: find out whether events
+ * share the hardware; calls between read times only if they did.
  */
 static __always_inline void count(struct tw_count_cpu *c, _Bool look)
 {
@@ -146,7 +149,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 	c = bpf_map_lookup_elem(&cpus, &zero);
 	if (!c)
 		return 0;
-	/* A switch that went unseen: nobody's. */
+	/* A switch was missed: the counts belong to no process. */
 	if (c->tgid != (__u32)prev->tgid)
 		c->tgid = 0;
 	count(c, 0);
@@ -154,7 +157,10 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 	return 0;
 }
 
-/* Called on each CPU before its counts are read, for what runs on and on. */
+/*
+ * The collector runs this on each CPU before it reads the counts, for processes that run
+ * without a switch.
+ */
 SEC("raw_tp/")
 int count_now(void *ctx)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a walk over the tasks that live cannot see: processes that ended, with all that
- * they had run; moves between cgroups; cgroups that were made. Nothing runs at a context
- * switch.
+ * Reports what a walk over living tasks misses: exits, with the total time of the
+ * process; moves between cgroups; new cgroups. No program runs at a context switch.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -12,10 +11,10 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The number of the hierarchy that these cgroups are in; v2's is 0. Set before load. */
+/* Number of the cgroup hierarchy; v2's is 0. Set before load. */
 const volatile int tw_cgroup_hierarchy = 0;
 
-/* Wake the reader when so many bytes wait for it. Set before load. */
+/* Wake the reader when so many bytes wait. Set before load. */
 const volatile __u64 tw_wake_bytes = 16384;
 
 struct {
@@ -23,8 +22,7 @@ struct {
 	__uint(max_entries, 32768); /* bytes, set before load */
 } events SEC(".maps");
 
-/* By cgroup: what did not fit into events. Entries are never deleted: totals only grow.
- */
+/* Per cgroup: exits without an event. Entries are never deleted, so totals only grow. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TW_OVERFLOW_MAX);
@@ -32,13 +30,13 @@ struct {
 	__type(value, struct tw_task_overflow);
 } overflow SEC(".maps");
 
-/* What did not fit there either. */
+/* Exits that found no room in `overflow` either. */
 __u64 tw_rest_cpu_ns, tw_rest_ended;
 
-/* How many of the ended are in overflow and the rest. */
+/* Number of exits in `overflow` and the rest. */
 __u64 tw_lost;
 
-/* Moves and cgroups that were not told, for want of room. */
+/* Moves and new cgroups without an event, for want of room. */
 __u64 tw_untold;
 
 static __always_inline __u64 wake_flags(void)
@@ -68,9 +66,9 @@ static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
 }
 
 /*
- * The task's time is final now. The time of its process's ended threads, with it. Adding
- * and reading are two steps: one that does both takes Linux 5.12. A leader without an
- * entry is kept in one only if threads of it are awaited.
+ * Add the final time of a freed task to its process's entry in `dead`, and return the
+ * entry's sum. Adding and reading are two steps, because one atomic step takes Linux
+ * 5.12. A leader gets a new entry only if threads are awaited.
  */
 static __always_inline __u64 add_dead(struct task_struct *t, _Bool awaited)
 {
@@ -79,7 +77,7 @@ static __always_inline __u64 add_dead(struct task_struct *t, _Bool awaited)
 
 	sum_ns = bpf_map_lookup_elem(&dead, &key);
 	if (!sum_ns && (t->pid != t->tgid || awaited)) {
-		/* Another CPU may be doing the same: its entry is as good. */
+		/* If another CPU created the entry meanwhile, use that. */
 		bpf_map_update_elem(&dead, &key, &none_ns, BPF_NOEXIST);
 		sum_ns = bpf_map_lookup_elem(&dead, &key);
 	}
@@ -90,13 +88,13 @@ static __always_inline __u64 add_dead(struct task_struct *t, _Bool awaited)
 }
 
 /*
- * The last use of a task has gone, one RCU grace period after it was taken off the list
- * of tasks: whoever reads these events first and then walks the list counts nothing
- * twice. The leader is released last, and the signal struct is held until after this.
+ * The last reference to a task is gone, one RCU grace period after it left the task list:
+ * a reader that takes these events first and then walks the list counts nothing twice.
+ * The leader is released last, and the signal struct is held until after this.
  *
- * But each CPU goes through its own grace periods' work: threads that ended on others
- * may follow the leader, some milliseconds later. Their time is in "dead" then, together
- * with the leader's, for the collector to take.
+ * But each CPU handles its own grace periods: threads that exited on other CPUs may be
+ * freed some milliseconds after the leader. Their time is in `dead` then, together with
+ * the leader's, and the collector takes it from there.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *t)
@@ -128,7 +126,10 @@ int BPF_PROG(on_free, struct task_struct *t)
 	return 0;
 }
 
-/* Of one that is not freed yet: the leader's time, and that of threads that ended. */
+/*
+ * An event of a process that is not freed yet: the leader's time and that of exited
+ * threads.
+ */
 static __always_inline void fill_event(struct tw_task_event *e, __u32 kind,
 				       struct task_struct *t)
 {
@@ -141,9 +142,9 @@ static __always_inline void fill_event(struct tw_task_event *e, __u32 kind,
 }
 
 /*
- * The task is taken off the list of tasks. RCU may be slow, under a storm of ends or by
- * choice: until it is freed this is where its time is known. Left out where events have
- * little room, and where a kernel has no trampolines.
+ * The task leaves the task list. RCU may be slow, under a storm of exits or because it is
+ * lazy, so this event reports the time before the task is freed. It is omitted while the
+ * ring buffer is short of room, and on kernels without BPF trampolines.
  */
 SEC("fentry/release_task")
 int BPF_PROG(on_release, struct task_struct *t)
@@ -162,8 +163,8 @@ int BPF_PROG(on_release, struct task_struct *t)
 }
 
 /*
- * The task has its new cgroup already. Of a process with several threads this is the
- * leader's time and that of threads that ended; the others' follows at the next walk.
+ * The task has its new cgroup already. For a process with several threads the time is the
+ * leader's and that of exited threads; the next walk adds the others.
  */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct *t)
@@ -183,7 +184,7 @@ int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct 
 	return 0;
 }
 
-/* So that a cgroup that is gone before anybody looks is known by its name. */
+/* Report the path now, for cgroups that are removed before the collector looks. */
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_mkdir, struct cgroup *made, const char *path)
 {

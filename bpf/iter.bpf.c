@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's task iterator, read as a file: a record for each thread, by ascending
- * thread ids, so that the threads of a process are not side by side (Linux 5.8).
+ * The kernel's task iterator, read as a file (Linux 5.8). It writes a record for each
+ * thread, in order of thread ids, so threads of a process are not adjacent.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -10,14 +10,16 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Ended threads first: one that ends in between is in neither. */
+/*
+ * Read the exited threads' time first: a thread that exits in between is in neither time.
+ */
 SEC("iter/task")
 int dump_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
 	struct tw_thread r = {};
 
-	/* The idle task's is no work. */
+	/* Skip the idle task. */
 	if (!t || t->pid == 0)
 		return 0;
 	r.dead_ns = dead_ns_of(t);

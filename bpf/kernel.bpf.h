@@ -3,9 +3,9 @@
 #define TW_BPF_KERNEL_H
 
 /*
- * The few kernel types that the programs touch, with only the fields that they read.
- * CO-RE finds the real offsets at load time, so no vmlinux.h is needed and the build does
- * not depend on the kernel of the build machine.
+ * The kernel types that the programs read, with only the fields that they use. CO-RE
+ * finds the real offsets at load time, so the build needs no vmlinux.h and does not
+ * depend on the build machine's kernel.
  */
 
 #include <linux/types.h>
@@ -30,7 +30,7 @@ struct cgroup_subsys_state {
 };
 
 struct css_set {
-	struct cgroup_subsys_state *subsys[1]; /* one for each v1 controller built in */
+	struct cgroup_subsys_state *subsys[1]; /* one for each v1 controller */
 	struct cgroup *dfl_cgrp;               /* v2 */
 };
 
@@ -47,12 +47,12 @@ typedef struct refcount_struct {
 } refcount_t;
 
 struct signal_struct {
-	refcount_t sigcnt; /* tasks that are not freed yet; held by others at times */
-	unsigned long long sum_sched_runtime; /* of threads that ended */
+	refcount_t sigcnt; /* tasks that are not freed yet; others may hold it, too */
+	unsigned long long sum_sched_runtime; /* of exited threads */
 };
 
 struct task_struct {
-	int pid; /* of the thread */
+	int pid; /* thread id */
 	int tgid;
 	unsigned int flags;
 	char comm[16];

@@ -3,8 +3,8 @@
 #define TW_BPF_SHARED_H
 
 /*
- * What the BPF programs and the collector say to each other. Types of fixed size only,
- * widest first, without implicit padding.
+ * The records and constants that the BPF programs and the collector share. Types have
+ * fixed sizes, the widest first, without implicit padding.
  */
 
 #include <linux/types.h>
@@ -12,21 +12,21 @@
 #define TW_COMM_LEN 16
 
 /* tw_task.flags */
-#define TW_TASK_KERNEL 1u /* a thread of the kernel */
-#define TW_TASK_THREAD 2u /* of a thread that is not the leader; struct tw_thread */
+#define TW_TASK_KERNEL 1u /* a kernel thread */
+#define TW_TASK_THREAD 2u /* not the group leader; in struct tw_thread */
 
 /*
- * A process (a thread group) as it was seen. Totals since its start, all of its threads
- * together, those that ended too. (tgid, start_ns) names a process for ever: the start
- * stays through an exec, and another process of the same tgid has a later one.
+ * A process (a thread group). Totals count from its start, over all of its threads,
+ * exited threads included. (tgid, start_ns) identifies a process for ever: an exec keeps
+ * the start, and a later process with the same tgid has a later start.
  */
 struct tw_task {
-	__u64 start_ns;  /* since boot, with the time that the machine slept */
-	__u64 cpu_ns;    /* run on CPUs, user and kernel */
-	__u64 cgroup_id; /* of its leader; 0: not known */
+	__u64 start_ns;  /* since boot, suspend included */
+	__u64 cpu_ns;    /* time on CPUs, user and kernel */
+	__u64 cgroup_id; /* of its leader; 0: unknown */
 	__u32 tgid;
-	__u32 parent; /* tgid; 0: not known */
-	__u32 execs;  /* how often it has become another program; 0: not known */
+	__u32 parent; /* tgid; 0: unknown */
+	__u32 execs;  /* number of execs; 0: unknown */
 	__u32 flags;
 	char comm[TW_COMM_LEN]; /* NUL-terminated */
 };
@@ -34,29 +34,30 @@ struct tw_task {
 _Static_assert(sizeof(struct tw_task) == 56, "shared with BPF");
 
 /*
- * A thread as bpf/iter.bpf.c saw it: task.cpu_ns is its own, and the rest of task is its
- * process's, of which only a leader knows more than start_ns and tgid.
+ * A thread in the records of bpf/iter.bpf.c. task.cpu_ns is the thread's own; the other
+ * fields are its process's, of which only a leader's record has more than start_ns and
+ * tgid.
  */
 struct tw_thread {
 	struct tw_task task;
-	__u64 dead_ns; /* of the threads of its process that had ended */
+	__u64 dead_ns; /* time of the process's exited threads */
 };
 
 _Static_assert(sizeof(struct tw_thread) == 64, "shared with BPF");
 
-/* What has happened to a process, or to a cgroup. */
+/* Kinds of events. */
 enum tw_event_kind {
-	TW_EVENT_LEFT,   /* no walk will see it any more; its end follows */
-	TW_EVENT_ENDED,  /* it has; its total is final unless threads are awaited */
-	TW_EVENT_MOVED,  /* it came to task.cgroup_id when its total was task.cpu_ns */
-	TW_EVENT_CGROUP, /* a cgroup was made */
+	TW_EVENT_LEFT,   /* it left the task list; ENDED follows */
+	TW_EVENT_ENDED,  /* it exited; its total is final unless threads are awaited */
+	TW_EVENT_MOVED,  /* it moved to task.cgroup_id with the total task.cpu_ns */
+	TW_EVENT_CGROUP, /* a cgroup was created */
 };
 
 struct tw_task_event {
 	__u32 kind;    /* enum tw_event_kind */
-	__u32 awaited; /* 1: threads of it may add to the map "dead" yet */
-	__u64 signal;  /* of tw_group_key; 0 if nothing is awaited */
-	__u64 at_ns;   /* CLOCK_MONOTONIC; 0 if nothing is awaited */
+	__u32 awaited; /* 1: threads that are freed later add to the map "dead" */
+	__u64 signal;  /* of tw_group_key; 0 unless awaited */
+	__u64 at_ns;   /* CLOCK_MONOTONIC; 0 unless awaited */
 	struct tw_task task;
 };
 
@@ -73,12 +74,12 @@ struct tw_cgroup_event {
 
 _Static_assert(sizeof(struct tw_cgroup_event) == 512, "shared with BPF");
 
-/* Cgroups of which such sums are kept one by one. */
+/* Cgroups with an overflow entry of their own. */
 #define TW_OVERFLOW_MAX 4096
 
 /*
- * What of a cgroup was not told one by one, since there was no room for events:
- * their number and the totals of their CPU time, from their start.
+ * Exits of a cgroup's processes that found no room for an event: their number and the sum
+ * of their totals.
  */
 struct tw_task_overflow {
 	__u64 cpu_ns;
@@ -87,7 +88,7 @@ struct tw_task_overflow {
 
 _Static_assert(sizeof(struct tw_task_overflow) == 16, "shared with BPF");
 
-/* Names a process in the kernel for as long as one of its threads is there. */
+/* Key of a process in the kernel, valid while one of its threads exists. */
 struct tw_group_key {
 	__u64 signal; /* address */
 	__u64 tgid;
@@ -95,33 +96,35 @@ struct tw_group_key {
 
 _Static_assert(sizeof(struct tw_group_key) == 16, "shared with BPF");
 
-/* What is counted for a process beside its time; which there are is found at start. */
+/* Counters of a process. The collector finds at start which of them exist. */
 enum tw_counter {
-	/* by the processor */
+	/* counted by the processor */
 	TW_COUNTER_CYCLES,
 	TW_COUNTER_REF_CYCLES,
 	TW_COUNTER_INSTRUCTIONS,
 	TW_COUNTER_CACHE_MISSES, /* of the last level */
-	/* by the kernel, where it is traced */
-	TW_COUNTER_PAGE_CACHE_HITS, /* pages that were there to read, and were written */
-	/* begun on a CPU that the process had: perhaps the work of others */
+	/* counted by the kernel, where it is traced */
+	TW_COUNTER_PAGE_CACHE_HITS, /* cached pages that were read, and pages written */
+	/* softirqs that began on the process's CPU, perhaps for another process */
 	TW_COUNTER_NET_TX_SOFTIRQS,
 	TW_COUNTER_NET_RX_SOFTIRQS,
 	TW_COUNTER_BLOCK_SOFTIRQS,
 	TW_COUNTER_COUNT
 };
 
-/* A program counts at most so many. */
+/* Counters of one program. */
 #define TW_COUNTS_MAX 4
 
-/* Of a process, since the program was attached; what each is, is the program's. */
+/*
+ * Counts of a process since the program was attached; the program defines their meaning.
+ */
 struct tw_counts_of {
 	__u64 count[TW_COUNTS_MAX];
 };
 
 _Static_assert(sizeof(struct tw_counts_of) == 32, "shared with BPF");
 
-/* The same of one CPU. */
+/* Counts of a process on one CPU. */
 struct tw_count {
 	__u32 tgid; /* 0: free */
 	__u32 reserved;
@@ -130,28 +133,31 @@ struct tw_count {
 
 _Static_assert(sizeof(struct tw_count) == 40, "shared with BPF");
 
-/* Rows of a CPU that are found without a search: a power of two. */
+/* Rows of a CPU, indexed by tgid: a power of two. */
 #define TW_COUNT_ROWS 256
 
-/* What an event showed at the last read, and its times at the last read of those. */
+/*
+ * Values of an event: its counter at the last read, and its times at the last read of
+ * times.
+ */
 struct tw_count_start {
 	__u64 counter;
 	__u64 enabled;
 	__u64 running;
-	__u64 shared; /* 1: it had the hardware for a part of the time only */
+	__u64 shared; /* 1: it counted for a part of the time only */
 };
 
-/* A CPU's own: never written by another, so nothing is atomic. */
+/* State of a CPU. Only that CPU writes it, so nothing is atomic. */
 struct tw_count_cpu {
 	struct tw_count_start start[TW_COUNTS_MAX];
-	__u32 tgid; /* whose it is since start; 0: the idle task's, or nobody knows */
+	__u32 tgid; /* process since the last read; 0: idle, or unknown */
 	__u32 reserved;
 	struct tw_count row[TW_COUNT_ROWS];
 };
 
 _Static_assert(sizeof(struct tw_count_cpu) <= 32768, "the most of a per-CPU value");
 
-/* The counts of bpf/traces.bpf.c. */
+/* Indexes of the counts of bpf/traces.bpf.c. */
 enum tw_traced {
 	TW_TRACED_PAGE_CACHE_HITS,
 	TW_TRACED_NET_TX_SOFTIRQS,

@@ -2,9 +2,7 @@
 #ifndef TW_BPF_TASK_H
 #define TW_BPF_TASK_H
 
-/*
- * A kernel task as the collector's record. Included by each program once.
- */
+/* Converts a kernel task to struct tw_task. Each program includes it once. */
 
 #include "bpf/shared.h"
 #include "bpf/kernel.bpf.h"
@@ -12,13 +10,13 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Tell of the cgroups of v1's cpuacct instead of v2's. Set before load. */
+/* Report cgroups of v1's cpuacct instead of v2's. Set before load. */
 const volatile _Bool tw_cgroup_v1 = 0;
 
-/* The value is the running kernel's. */
+/* CO-RE replaces the value by the running kernel's. */
 enum cgroup_subsys_id { cpuacct_cgrp_id };
 
-/* The inode of the cgroup's directory. */
+/* The cgroup's id: the inode number of its directory. */
 static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 {
 	struct css_set *set = t->cgroups;
@@ -26,7 +24,10 @@ static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 
 	if (!tw_cgroup_v1)
 		return set->dfl_cgrp->kn->id;
-	/* The place is a constant only once it is loaded: not by a typed pointer. */
+	/*
+	 * CO-RE makes the index a constant at load time only, so a typed pointer cannot
+	 * be used.
+	 */
 	bpf_probe_read_kernel(
 		&css, sizeof(css),
 		(void *)set + bpf_core_field_offset(set->subsys) +
@@ -36,10 +37,10 @@ static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 }
 
 /*
- * By process: the time of its threads that ended, as it was when each was freed. The
- * kernel adds a thread to sum_sched_runtime while it still runs its last microsecond,
- * which of a short thread is some percent. Processes without such threads have no entry;
- * one that had to give way costs those last microseconds.
+ * Per process: the time of its exited threads, read when each was freed. The kernel adds
+ * a thread to sum_sched_runtime while that still runs its last microsecond, which is some
+ * percent of a short thread's time. Processes without exited threads have no entry. If
+ * the LRU evicts an entry, those last microseconds are lost.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -55,8 +56,7 @@ static __always_inline struct tw_group_key group_key_of(struct task_struct *t)
 	return key;
 }
 
-/* The time of the threads that ended. Both are too small at times, and neither too large.
- */
+/* The time of exited threads. Either source may be too small, never too large. */
 static __always_inline __u64 dead_ns_of(struct task_struct *t)
 {
 	struct tw_group_key key = group_key_of(t);
@@ -66,7 +66,10 @@ static __always_inline __u64 dead_ns_of(struct task_struct *t)
 	return freed_ns && *freed_ns > sum_ns ? *freed_ns : sum_ns;
 }
 
-/* All but the parent, which only a task that lives surely has. t is a group's leader. */
+/*
+ * Fill in all fields but the parent, which only a living task is sure to have. t is a
+ * group leader.
+ */
 static __always_inline void fill_task(struct tw_task *out, struct task_struct *t)
 {
 	out->start_ns = t->start_boottime;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the kernel does for each process, counted where it does it: only where somebody
- * asked for it, since each of these events then costs a little. The functions that touch
- * the page cache have had several names; the collector loads what this kernel has.
+ * Counts kernel events per process. Each event costs a little, so the collector loads
+ * these programs only on request. The functions that touch the page cache have had
+ * several names; the collector loads those that this kernel has.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -12,7 +12,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* By process id. */
+/* Counts by process id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -20,10 +20,10 @@ struct {
 	__type(value, struct tw_counts_of);
 } traced SEC(".maps");
 
-/* Of processes that found no room there. */
+/* Counts of processes that found no room in `traced`. */
 struct tw_counts_of tw_rest;
 
-/* What the idle task is interrupted for is nobody's. */
+/* Interrupts of the idle task belong to no process. */
 static __always_inline void add(enum tw_traced what)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
@@ -46,7 +46,10 @@ static __always_inline void add(enum tw_traced what)
 		return 0;                       \
 	}
 
-/* A page that is read and was there. The last is one for each read(), Linux 6.11. */
+/*
+ * A page that is read from the cache. The last hook runs once for each read() (Linux
+ * 6.11).
+ */
 COUNT_PAGES("fentry/folio_mark_accessed", on_folio_accessed)
 COUNT_PAGES("fentry/mark_page_accessed", on_page_accessed)
 COUNT_PAGES("kprobe/folio_mark_accessed", on_folio_accessed_probe)

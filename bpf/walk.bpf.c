@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One call walks all tasks and leaves a record for each process in an array that the
+ * One call walks all tasks and writes a record for each process to an array that the
  * collector has mapped (Linux 6.7).
  */
 #include <linux/bpf.h>
@@ -10,7 +10,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Declared here: the bpftool of older distributions has none of these. */
+/* Declared here, because older distributions' headers lack them. */
 struct bpf_iter_task {
 	__u64 opaque[3];
 } __attribute__((aligned(8)));
@@ -32,10 +32,10 @@ struct {
 	__type(value, struct tw_task);
 } tasks SEC(".maps");
 
-/* How many processes to pass over first, and where to stop: the array's size. */
+/* Processes to skip first, and to record at most: the array's size. */
 __u32 tw_skip, tw_max;
 
-/* How many were found, the passed over among them; tw_skip + tw_max: perhaps more. */
+/* Processes found, skipped ones included; tw_skip + tw_max: there may be more. */
 __u32 tw_count;
 
 static __always_inline struct tw_task *record_at(__u32 process)
@@ -46,8 +46,8 @@ static __always_inline struct tw_task *record_at(__u32 process)
 }
 
 /*
- * The time of threads that ended first, then of those that live: one that ends in between
- * is in neither until the next walk, never in both.
+ * Read the time of exited threads first, then add living threads: a thread that exits in
+ * between is in neither until the next walk, never in both.
  */
 static __always_inline void start_process(struct task_struct *t)
 {
@@ -80,7 +80,7 @@ int walk_tasks(void *ctx)
 	bpf_rcu_read_lock();
 	bpf_iter_task_new(&it, 0, ALL_THREADS);
 	while ((t = bpf_iter_task_next(&it))) {
-		/* The idle task's is no work. */
+		/* Skip the idle task. */
 		if (t->pid == 0)
 			continue;
 		if (t->pid != t->tgid) {

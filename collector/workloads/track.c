@@ -29,7 +29,7 @@ static const double limits_w[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_GPU] = 4000,     [TW_ZONE_OTHER] = 50000, [TW_ZONE_SENSOR] = 50000,
 };
 
-static struct tw_span untold(const char *why)
+static struct tw_span no_span(const char *why)
 {
 	return (struct tw_span){ .why = why };
 }
@@ -81,9 +81,9 @@ static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
 {
 	t->read_ns = now_ns;
 	if (!t->moved)
-		return untold("its counter has not moved yet");
+		return no_span("its counter has not moved yet");
 	if (now_ns - t->moved_ns > STILL_MAX_NS && z->kind != TW_ZONE_UNCORE)
-		return untold("its counter stands still");
+		return no_span("its counter stands still");
 	return (struct tw_span){ .told = true,
 				 .over_ns = over_ns,
 				 .of_ns = z->kind == TW_ZONE_UNCORE ? over_ns : 0 };
@@ -99,23 +99,23 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 
 	if (z->range_uj != 0 && now_uj > z->range_uj) {
 		t->refused++;
-		return untold("its counter is above its range");
+		return no_span("its counter is above its range");
 	}
 	if (!t->based) {
 		begin(t, now_uj, now_ns);
-		return untold("read once only");
+		return no_span("read once only");
 	}
 	if (over_ns > GAP_MAX_NS && over_ns > GAP_MAX_TICKS * tick_ns) {
 		begin(t, now_uj, now_ns);
 		t->resets++;
-		return untold("it was gone for too long");
+		return no_span("its readings were gone for too long");
 	}
 	if (now_uj == t->before_uj)
 		return stands_still(t, z, now_ns, over_ns);
 	if (!grown(t, z, now_uj, of_ns, &energy_uj, &wrapped)) {
 		begin(t, now_uj, now_ns);
 		t->resets++;
-		return untold("its counter was set to another value");
+		return no_span("its counter was set to another value");
 	}
 	begin(t, now_uj, now_ns);
 	t->wraps += wrapped;
@@ -155,18 +155,18 @@ static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
 
 	if (!(power_w > 0) && !(z->estimated && power_w == 0)) {
 		t->refused++;
-		return untold("it tells 0 W");
+		return no_span("it reports 0 W");
 	}
 	if (!(power_w < limits_w[z->kind])) {
 		t->refused++;
-		return untold("it tells more W than there can be");
+		return no_span("it reports more W than there can be");
 	}
 	if (!z->estimated && is_doubtful(t, r))
-		return untold("its power jumped: waiting for another reading");
+		return no_span("its power jumped: waiting for another reading");
 	t->doubted = false;
 	t->power_w = power_w;
 	if (tick_ns == 0)
-		return untold("read once only");
+		return no_span("read once only");
 	uj = power_w * (double)tick_ns / 1e3 + t->carry_uj;
 	energy_uj = (uint64_t)uj;
 	t->carry_uj = uj - (double)energy_uj;
@@ -180,7 +180,7 @@ struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 			     uint64_t tick_ns)
 {
 	if (!r->there)
-		return untold(r->why);
+		return no_span(r->why);
 	if (z->tells_power)
 		return take_power(t, z, r, tick_ns);
 	return take_energy(t, z, r->energy_uj, now_ns, tick_ns);
