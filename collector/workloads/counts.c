@@ -141,17 +141,17 @@ static void report(const struct tw_counts_kinds *kinds, struct tw_count_total *t
 {
 	const bool last = t->unknown + 1 >= UNKNOWN_MAX;
 	uint64_t more[TW_COUNTER_COUNT];
-	enum tw_process_status whose;
+	enum tw_process_status status;
 
 	difference(kinds, t, more);
-	whose = counted(arg, t->tgid, more, last);
-	if (whose == TW_PROCESS_UNKNOWN && !last) {
+	status = counted(arg, t->tgid, more, last);
+	if (status == TW_PROCESS_UNKNOWN && !last) {
 		t->unknown++;
 		return;
 	}
 	t->unknown = 0;
 	take(kinds, t);
-	if (whose != TW_PROCESS_LIVING)
+	if (status != TW_PROCESS_LIVING)
 		forget(t, map);
 }
 

@@ -132,16 +132,16 @@ enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 {
 	struct tw_workloads *t = arg;
 	struct tw_process *p = tw_process_recent(t, tgid, t->tick + 1);
-	const enum tw_process_status whose = p == NULL    ? TW_PROCESS_UNKNOWN
-					     : p->w.ended ? TW_PROCESS_ENDED
-							  : TW_PROCESS_LIVING;
+	const enum tw_process_status status = p == NULL    ? TW_PROCESS_UNKNOWN
+					      : p->w.ended ? TW_PROCESS_ENDED
+							   : TW_PROCESS_LIVING;
 	struct tw_usage use = { 0 };
 	struct tw_slice *s;
 
 	memcpy(use.counter, more, sizeof(use.counter));
 	if (memcmp(&use, &(struct tw_usage){ 0 }, sizeof(use)) == 0 ||
 	    (p == NULL && !last))
-		return whose;
+		return status;
 	if (p == NULL)
 		p = unknown_process(t);
 	s = p != NULL ? slice_of(t, p, (struct tw_group *)p->w.cgroup) : NULL;
@@ -149,7 +149,7 @@ enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 		t->dropped++;
 	else
 		add_everywhere(t, s, &use);
-	return whose;
+	return status;
 }
 
 /* ---- processes ---- */
