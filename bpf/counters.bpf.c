@@ -8,8 +8,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "bpf/shared.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/shared.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -4,8 +4,8 @@
 
 /* Converts a kernel task to struct tw_task. Each program includes it once. */
 
-#include "bpf/shared.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/shared.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

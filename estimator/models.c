@@ -8,7 +8,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/hash.h"
 #include "model-db/index/choose.h"
-#include "model-db/model_check.h"
+#include "model-db/model.h"
 #include "profiler/cpus.h"
 
 #include <errno.h>

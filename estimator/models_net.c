@@ -14,6 +14,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/index/choose.h"
+#include "model-db/model_files.h"
 
 #include <stdlib.h>
 #include <string.h>

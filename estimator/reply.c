@@ -8,7 +8,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
-#include "model-db/model_check.h"
+#include "model-db/model.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
-#include "lib/field/csv_cell.h"
+#include "lib/field/csv.h"
 #include "lib/field/feature.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"

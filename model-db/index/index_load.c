@@ -6,7 +6,6 @@
 #include "lib/core/pool.h"
 #include "lib/json/json.h"
 #include "lib/zip/zip.h"
-#include "lib/zip/zip_list.h"
 #include "model-db/index/index_rank.h"
 #include "model-db/index/index_walk.h"
 #include "model-db/model.h"

@@ -6,7 +6,6 @@
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
-#include "lib/zip/zip_list.h"
 #include "model-db/index/index.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"

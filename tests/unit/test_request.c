@@ -2,8 +2,8 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
-#include "estimator/request_rows.h"
 #include "estimator/request.h"
+#include "estimator/request_rows.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
