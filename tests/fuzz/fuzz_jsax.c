@@ -82,7 +82,7 @@ static void run(const char *data, size_t len, size_t piece, uint32_t seed,
 	*out = o;
 }
 
-/* Property: however the bytes are cut, the same events and the same end. */
+/* Property: events and error do not depend on the sizes of the pieces. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Property: what is taken is written as JSON that is taken, and written the same again.
+/* Property: an accepted document is written as JSON that is accepted and written alike.
  */
 static void check_round_trip(const json_t *v)
 {

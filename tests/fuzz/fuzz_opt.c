@@ -46,7 +46,7 @@ static const struct tw_opts opts = {
 	.count = sizeof(table) / sizeof(table[0]),
 };
 
-/* Property: a file is refused with a reason, or each of its values can be looked at. */
+/* Property: a file is rejected with a reason, or each of its values can be found. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct config c = { 0 };

@@ -25,17 +25,17 @@ struct opt_config {
 
 extern const struct tw_opts opt_program;
 
-/* Arguments, in front of their NULL. */
+/* Arguments with a final NULL. */
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* tw_opts_parse() over words. */
+/* Call tw_opts_parse() with words as arguments. */
 int opt_parse(struct opt_config *c, enum tw_opts_action *action, struct tw_err *err,
 	      const char *const *words);
 
-/* For a test, with scratch_tear_down(): nothing is in the environment. */
+/* Unset the variables of the program. For tests with scratch_tear_down(). */
 int opt_set_up(void **state);
 
-/* A configuration file; its path, yours. */
+/* Write a configuration file. Return its path, yours. */
 char *opt_write_file(const char *dir, const char *text);
 
 #endif /* TW_TEST_OPT_PROGRAM_H */

@@ -14,7 +14,7 @@
 static void read_csv(const char *text, struct tw_dataset *d)
 {
 	struct tw_err err = { 0 };
-	/* No NUL behind it, so that a sanitizer sees reads past its end. */
+	/* A copy without a NUL, so that a sanitizer detects reads past its end. */
 	char *copy = malloc(strlen(text) + 1);
 
 	memcpy(copy, text, strlen(text));

@@ -77,7 +77,7 @@ static void a_ready_file_that_cannot_be_written_is_an_error(void **state)
 	assert_non_null(strstr(err.text, "/nonexistent/ready"));
 }
 
-/* name is as in NOTIFY_SOCKET: '@' in front is the abstract one. */
+/* name as in NOTIFY_SOCKET: '@' starts an abstract name. */
 static void assert_notified(const char *name)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };

@@ -128,7 +128,7 @@ static void power_columns_of_a_package_are_recognised(void **state)
 	assert_false(tw_is_package_power("package_core_power", TW_CORE));
 	assert_false(tw_is_package_power("core_power", TW_CORE));
 	assert_false(tw_is_package_power("", TW_CORE));
-	/* The longest name has room. */
+	/* The longest name fits. */
 	tw_package_power_column(TW_PLATFORM, "0123456789012345678901234567890123456789",
 				name);
 	assert_string_equal(name,

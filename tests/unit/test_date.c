@@ -38,7 +38,7 @@ static void dates_parse_to_known_times(void **state)
 	}
 }
 
-/* The C library's calendar is another. */
+/* Compare with the C library's calendar. */
 static void each_day_of_four_hundred_years_is_a_day_later(void **state)
 {
 	(void)state;

@@ -342,7 +342,7 @@ static void plain_names_are_accepted(void **state)
 	assert_int_equal(tw_name_check("name", longest, sizeof(longest), &err), 0);
 }
 
-/* Of a file that is written in pieces. */
+/* A file that tw_replace_write() writes in pieces. */
 static void a_reader_sees_the_old_file_until_the_commit(void **state)
 {
 	char *path = scratch_path(*state, "f");
@@ -369,7 +369,7 @@ static void a_reader_sees_the_old_file_until_the_commit(void **state)
 	assert_int_equal(tw_file_read(path, 10, &data, &len, &err), 0);
 	assert_string_equal(data, "newer");
 	free(data);
-	/* Nothing is beside it. */
+	/* No temporary file remains. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(*state), 0);
 	assert_int_equal(tw_dir_make(*state, &err), 0);

@@ -3,7 +3,7 @@
 
 #include "lib/core/hash.h"
 
-/* Vectors of its authors (isthe.com/chongo/tech/comp/fnv). */
+/* Test vectors of the authors (isthe.com/chongo/tech/comp/fnv). */
 static void the_authors_test_vectors_match(void **state)
 {
 	(void)state;

@@ -14,7 +14,7 @@
 
 static const struct tw_jsax_limits limits = { .depth = 5, .text_bytes = 16 };
 
-/* Each event as a word of text: easy to compare and to read. */
+/* Write each event as one word, so that tests compare texts. */
 static int record(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 {
 	static const char marks[] = { '{', '}', '[', ']', 'k', 't', 'n', 'T', 'F', 'N' };
@@ -33,7 +33,7 @@ static int record(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 	return 0;
 }
 
-/* Feed text in pieces of `piece` bytes; what happened as text, yours. */
+/* Feed text in pieces of `piece` bytes. Return events and error as text, yours. */
 static char *events(const char *text, size_t len, size_t piece, size_t *used_out)
 {
 	struct tw_err err = { 0 };
@@ -45,7 +45,7 @@ static char *events(const char *text, size_t len, size_t piece, size_t *used_out
 	assert_int_equal(tw_jsax_new(&limits, record, &b, &p, &err), 0);
 	while (rc == 0 && at < len && !tw_jsax_done(p)) {
 		size_t n = len - at < piece ? len - at : piece, used = 0;
-		/* A copy of its own, so that a sanitizer sees reads past it. */
+		/* A copy, so that a sanitizer detects reads past its end. */
 		char *copy = malloc(n);
 
 		memcpy(copy, text + at, n);
@@ -63,7 +63,7 @@ static char *events(const char *text, size_t len, size_t piece, size_t *used_out
 	return tw_buf_detach(&b, NULL);
 }
 
-/* The same whichever way the text is cut. */
+/* The events must not depend on the sizes of the pieces. */
 static void expect(const char *text, const char *want)
 {
 	size_t len = strlen(text);

@@ -46,7 +46,7 @@ static void bad_json_is_rejected_with_its_place(void **state)
 					       &v, &err),
 				 -1);
 		assert_int_equal(err.code, TW_PARSE);
-		/* jansson words the first case in its own way. */
+		/* Case 0 has jansson's own text. */
 		if (i > 0 && strstr(err.text, cases[i].want) == NULL)
 			fail_msg("'%s' lacks '%s'", err.text, cases[i].want);
 		for (const char *p = err.text; *p != '\0'; p++)
@@ -124,7 +124,7 @@ static void getters_find_values_of_their_type(void **state)
 	json_decref(v);
 }
 
-/* What one getter says about member "x" of a document. */
+/* The error of a getter for member "x" of a document. */
 static void assert_says(const char *doc, char kind, enum tw_code code, const char *want)
 {
 	json_t *v = parse(doc);

@@ -14,7 +14,7 @@
 
 static int stderr_saved, reader;
 
-/* From here on, stderr is a pipe that taken() reads. */
+/* Redirect stderr to a pipe that taken() reads. */
 static int setup(void **state)
 {
 	int fd[2];
@@ -48,7 +48,7 @@ static const char *taken(void)
 	return text;
 }
 
-/* Behind "time=2026-01-02T03:04:05.678Z ". */
+/* The line after "time=2026-01-02T03:04:05.678Z ". */
 static const char *without_time(const char *line)
 {
 	assert_int_equal(strncmp(line, "time=2", 6), 0);

@@ -16,7 +16,7 @@
 
 #define ROUNDS 250000
 
-/* splitmix64, Steele et al. 2014: the same numbers everywhere. */
+/* splitmix64 (Steele et al. 2014): a reproducible sequence. */
 static uint64_t next_random(uint64_t *seed)
 {
 	uint64_t z = *seed += 0x9e3779b97f4a7c15u;
@@ -223,7 +223,7 @@ static void doubles_have_the_shortest_text(void **state)
 	tw_buf_clear(&b);
 }
 
-/* By the C library: the fewest digits, from 15 on, that lead back. */
+/* The expected text by the C library: the fewest digits, from 15, that parse back. */
 static void assert_like_the_library(double v)
 {
 	char text[TW_DOUBLE_TEXT], want[TW_DOUBLE_TEXT];

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What parsing prints on stdout. */
+/* The output of tw_opts_parse() on stdout. */
 static char *printed(const char *dir, const char *const *words)
 {
 	enum tw_opts_action action = TW_OPTS_RUN;

@@ -49,7 +49,7 @@ struct meeting {
 	atomic_uint here;
 };
 
-/* Ends only if another thread is in it, too. */
+/* Returns only if another thread runs a task at the same time. */
 static void meet(void *arg, size_t i)
 {
 	struct meeting *m = arg;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zip.h>
 
-/* Replace every occurrence of one byte string by another of its length. */
+/* Replace every occurrence of a byte string by another of equal length. */
 static size_t patch(struct zip_bytes *b, const char *from, const char *to, size_t len)
 {
 	size_t n = 0;
@@ -110,7 +110,7 @@ static void each_size_has_its_limit(void **state)
 	free(b.data);
 }
 
-/* Sizes stand in the local header and in the directory: both lie alike. */
+/* Falsify the size in the local header and in the directory. */
 static void a_wrong_declared_size_is_rejected(void **state)
 {
 	struct zip_bytes b = pack_zeros(1, 0x2345);
@@ -157,7 +157,7 @@ static void every_truncation_is_rejected(void **state)
 	free(b.data);
 }
 
-/* The member's own header is first in the archive, the directory's entry behind it. */
+/* The local header is first in the archive; the directory follows the data. */
 static void a_directory_that_differs_from_the_headers_is_rejected(void **state)
 {
 	const struct zip_member m = { .name = "m",
@@ -174,7 +174,7 @@ static void a_directory_that_differs_from_the_headers_is_rejected(void **state)
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive member 'm': header and directory differ");
 	b.data[30] = 'm';
-	entry[42] = 1; /* where the member is */
+	entry[42] = 1; /* offset of the local header */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive member 'm': no header where the directory says");
 	entry[42] = 0;
@@ -182,11 +182,11 @@ static void a_directory_that_differs_from_the_headers_is_rejected(void **state)
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive: the directory is broken");
 	entry[0] = 'P';
-	end[10] = 0; /* how many there are */
+	end[10] = 0; /* number of members */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive: more members than the end record says");
 	end[10] = 1;
-	end[16]++; /* where the directory is */
+	end[16]++; /* offset of the directory */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive: the end record gives a wrong place for the directory");
 	free(b.data);
@@ -206,7 +206,7 @@ static void two_end_records_and_zip64_are_rejected(void **state)
 		    "archive: zip64 is not supported");
 	memcpy(b.data, end, 22);
 	memcpy(b.data + 22, end, 22);
-	b.data[20] = 22; /* the second is the first one's comment */
+	b.data[20] = 22; /* the second end record is the comment of the first */
 	b.len = 44;
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive: 2 end records, expected one");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alone in a program: nothing may have packed an archive before the threads do. */
+/* A program of its own: no archive may be packed before the threads start. */
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -29,7 +29,7 @@ static void *pack(void *arg)
 	char *data = NULL;
 	size_t len;
 
-	/* Awake when the last one comes, so that all begin at once. */
+	/* Wait for the last thread, so that all begin at once. */
 	atomic_fetch_sub(p->waiting, 1);
 	while (atomic_load(p->waiting) > 0)
 		;
@@ -38,7 +38,7 @@ static void *pack(void *arg)
 	return NULL;
 }
 
-/* In a process that has packed nothing yet. Returns how many threads failed. */
+/* Run in a process that has not packed yet. Return the number of failed threads. */
 static int pack_first(const struct tw_fileset *files)
 {
 	atomic_int waiting = THREADS;

@@ -2,7 +2,7 @@
 #ifndef TW_TEST_ZIP_BYTES_H
 #define TW_TEST_ZIP_BYTES_H
 
-/* Archives as ours are, and as a stranger may make them. */
+/* Archives as tw_zip_write() and as other programs make them. */
 
 #include "lib/core/err.h"
 
@@ -18,7 +18,7 @@ struct zip_bytes {
 	size_t len;
 };
 
-/* A member as a stranger may make it. */
+/* A member that another program may make. */
 struct zip_member {
 	const char *name;
 	const char *text;
@@ -27,13 +27,13 @@ struct zip_member {
 	zip_int32_t method;
 };
 
-/* data is free()d. */
+/* Make an archive. Its data is yours (free()). */
 struct zip_bytes zip_pack(const struct zip_member *m, size_t count);
 struct zip_bytes zip_write_set(const struct tw_fileset *s);
 
 void zip_add_to(struct tw_fileset *s, const char *name, const char *data, size_t len);
 
-/* They are not read, and this is why. */
+/* Assert that tw_zip_read() rejects the bytes with this code and text. */
 void zip_refuses(const struct zip_bytes *b, const struct tw_fileset_limits *limits,
 		 enum tw_code code, const char *text);
 
