@@ -6,11 +6,11 @@
  * A table of samples: a row a time stamp, named numeric columns.
  *
  * Columns are
- *   features           by canonical name ("cpu_cycles"), in the units of docs/wire.md
- *   power              in watts: "package_power"; of one package
- * "package_0_package_power" node_type packge_ratio_<p>   share of package p in the use of
- * the processors (the misspelling is that of users' files) package_usage      the use
- * that these are shares of
+ * - features by canonical name ("cpu_cycles"), in the units of docs/wire.md;
+ * - power in watts: "package_power", and of one package "package_0_package_power";
+ * - "node_type";
+ * - "packge_ratio_<package>", the package's share of the use of the processors (spelled
+ *   so in users' files), and "package_usage", the use that these are shares of.
  *
  * At node level there is one row a time stamp, at container level one a time stamp and
  * workload id. Rows are sorted by time, then by id. All zero bytes is an empty dataset.

@@ -30,7 +30,7 @@ enum tw_signal tw_signals_next(int fd);
  */
 int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err);
 
-/* Report the begin and the end of a reload: RELOADING=1, READY=1. */
+/* Report the start and the end of a reload: RELOADING=1, READY=1. */
 void tw_daemon_reloading(void);
 void tw_daemon_reloaded(void);
 
