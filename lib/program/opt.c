@@ -452,12 +452,12 @@ static void print_help(const struct tw_opts *o)
 	static const struct tw_opt always[] = {
 		{ .name = "config",
 		  .arg = "FILE",
-		  .help = "read lines 'name = value' of the options above",
+		  .help = "configuration file: lines 'name = value' of the options above",
 		  .env = "TW_CONFIG" },
 		{ .name = "print-config",
-		  .help = "print the settings in force and exit" },
+		  .help = "print the effective settings and exit" },
 		{ .name = "check-config", .help = "check the settings and exit" },
-		{ .name = "help", .help = "print this and exit; also -h" },
+		{ .name = "help", .help = "print this help and exit; also -h" },
 		{ .name = "version", .help = "print versions and exit; also -V" },
 	};
 	int width = (int)strlen("--print-config");
