@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/http.h"
+#include "lib/http/url.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
@@ -113,7 +114,7 @@ static int call(const char *url, const char *name, const char *more,
 		len--;
 	tw_buf_add(&b, url, len);
 	tw_buf_adds(&b, "/api/v1/pipelines/");
-	tw_http_escape(&b, name);
+	tw_url_escape(&b, name);
 	tw_buf_adds(&b, more);
 	if (tw_buf_failed(&b)) {
 		tw_fail(err, TW_NOMEM, "URL");

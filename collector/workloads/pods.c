@@ -7,6 +7,7 @@
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
 #include "lib/http/http.h"
+#include "lib/http/url.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -170,7 +171,7 @@ static void add_url(struct tw_buf *url, const struct tw_pods_options *o, const c
 		tw_buf_adds(url, "/pods");
 	} else {
 		tw_buf_adds(url, "/api/v1/pods?fieldSelector=spec.nodeName%3D");
-		tw_http_escape(url, node);
+		tw_url_escape(url, node);
 	}
 }
 

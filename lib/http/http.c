@@ -3,8 +3,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/http/http_head.h"
-#include "lib/http/http_setup.h"
+#include "lib/core/strs.h"
 #include "lib/http/url.h"
 
 #include <curl/curl.h>
@@ -14,13 +13,16 @@
 #include <string.h>
 
 #define ANSWER_MAX ((size_t)64 << 20)
+/* Of an error's body that is kept when a sink takes the others. */
 #define REASON_MAX ((size_t)64 << 10)
+#define TIMEOUT_MS 10000
+#define REDIRECTS_MAX 3L
 
 struct tw_http {
 	CURL *handle;
 };
 
-/* An answer as it comes. */
+/* State of a transfer. */
 struct receiver {
 	const struct tw_http_call *call;
 	CURL *handle;
@@ -28,8 +30,9 @@ struct receiver {
 	struct tw_http_head head;
 	size_t max, taken;
 	bool begun;
-	bool over, refused;   /* by the sink */
-	struct tw_err reason; /* of that */
+	bool over;            /* the body exceeds max */
+	bool refused;         /* begin or the sink failed */
+	struct tw_err reason; /* why they failed */
 };
 
 int tw_http_init(struct tw_err *err)
@@ -64,6 +67,184 @@ void tw_http_close(struct tw_http *s)
 	free(s);
 }
 
+/* ---- the call as options of libcurl ---- */
+
+/* libcurl calls this at least once a second. */
+static int check_stopped(void *arg, curl_off_t a, curl_off_t b, curl_off_t c,
+			 curl_off_t d)
+{
+	const struct tw_http_call *call = arg;
+
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	return call->stopped(call->stopped_arg) ? 1 : 0;
+}
+
+/* Set an option unless an earlier one failed; e keeps the first failure. */
+#define SET(option, value)                                      \
+	do {                                                    \
+		if (e == CURLE_OK)                              \
+			e = curl_easy_setopt(h, option, value); \
+	} while (0)
+
+static CURLcode allow_web_only(CURL *h)
+{
+	CURLcode e = CURLE_OK;
+
+#if LIBCURL_VERSION_NUM >= 0x075500
+	SET(CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+	SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	SET(CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	return e;
+}
+
+static bool has_secret(const struct tw_http_access *a)
+{
+	return a->user != NULL || a->token != NULL || a->cert_file != NULL ||
+	       (a->headers != NULL && a->headers->count > 0);
+}
+
+static CURLcode set_access(CURL *h, const struct tw_http_access *a)
+{
+	CURLcode e = CURLE_OK;
+
+	if (a->user != NULL) {
+		SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		SET(CURLOPT_USERNAME, a->user);
+		SET(CURLOPT_PASSWORD, a->password != NULL ? a->password : "");
+	}
+	if (a->token != NULL) {
+		SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+		SET(CURLOPT_XOAUTH2_BEARER, a->token);
+	}
+	if (has_secret(a))
+		SET(CURLOPT_FOLLOWLOCATION, 0L);
+	if (a->ca_file != NULL) {
+		SET(CURLOPT_CAINFO, a->ca_file);
+		SET(CURLOPT_CAPATH, (char *)NULL);
+	}
+	if (a->cert_file != NULL)
+		SET(CURLOPT_SSLCERT, a->cert_file);
+	if (a->key_file != NULL)
+		SET(CURLOPT_SSLKEY, a->key_file);
+	if (a->insecure) {
+		SET(CURLOPT_SSL_VERIFYPEER, 0L);
+		SET(CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+	return e;
+}
+
+static CURLcode set_common(CURL *h, const struct tw_http_call *c)
+{
+	long timeout_ms = c->timeout_ms != 0 ? (long)c->timeout_ms : TIMEOUT_MS;
+	long stall_s = (long)((c->stall_ms + 999) / 1000);
+	/* Connecting counts as a stall, too. */
+	long connect_ms =
+		stall_s > 0 && stall_s * 1000 < timeout_ms ? stall_s * 1000 : timeout_ms;
+	CURLcode e = allow_web_only(h);
+
+	SET(CURLOPT_URL, c->url);
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_TIMEOUT_MS, timeout_ms);
+	SET(CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
+	if (stall_s > 0) {
+		SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+		SET(CURLOPT_LOW_SPEED_TIME, stall_s);
+	}
+	if (c->stopped != NULL) {
+		SET(CURLOPT_NOPROGRESS, 0L);
+		SET(CURLOPT_XFERINFOFUNCTION, check_stopped);
+		SET(CURLOPT_XFERINFODATA, c);
+	}
+	SET(CURLOPT_FOLLOWLOCATION, 1L);
+	SET(CURLOPT_MAXREDIRS, REDIRECTS_MAX);
+	SET(CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
+	SET(CURLOPT_ACCEPT_ENCODING, c->plain ? "identity" : "gzip");
+	SET(CURLOPT_USERAGENT, "tallywatt/" TW_VERSION);
+	if (e == CURLE_OK && c->access != NULL)
+		e = set_access(h, c->access);
+	return e;
+}
+
+static bool add_header(struct curl_slist **list, const char *name, const char *value)
+{
+	struct tw_buf line = { 0 };
+	struct curl_slist *more = NULL;
+
+	tw_buf_addf(&line, "%s%s%s", name, value != NULL ? ": " : "",
+		    value != NULL ? value : "");
+	if (!tw_buf_failed(&line))
+		more = curl_slist_append(*list, line.data);
+	tw_buf_clear(&line);
+	if (more != NULL)
+		*list = more;
+	return more != NULL;
+}
+
+static bool add_range(struct curl_slist **list, const struct tw_http_call *c)
+{
+	char range[48];
+
+	snprintf(range, sizeof(range), "bytes=%llu-", (unsigned long long)c->from);
+	return add_header(list, "Range", range) &&
+	       add_header(list, "If-Range", c->if_range);
+}
+
+static CURLcode set_headers(CURL *h, const struct tw_http_call *c,
+			    struct curl_slist **list)
+{
+	const struct tw_strs *more = c->access != NULL ? c->access->headers : NULL;
+	const char *type = c->content_type != NULL ? c->content_type : "application/json";
+	CURLcode e = CURLE_OK;
+
+	if (c->body != NULL && !add_header(list, "Content-Type", type))
+		return CURLE_OUT_OF_MEMORY;
+	if (c->accept != NULL && !add_header(list, "Accept", c->accept))
+		return CURLE_OUT_OF_MEMORY;
+	if (c->etag != NULL && !add_header(list, "If-None-Match", c->etag))
+		return CURLE_OUT_OF_MEMORY;
+	if (c->from > 0 && !add_range(list, c))
+		return CURLE_OUT_OF_MEMORY;
+	for (size_t i = 0; more != NULL && i < more->count; i++)
+		if (!add_header(list, more->at[i], NULL))
+			return CURLE_OUT_OF_MEMORY;
+	if (*list != NULL)
+		SET(CURLOPT_HTTPHEADER, *list);
+	return e;
+}
+
+static CURLcode set_body(CURL *h, const struct tw_http_call *c)
+{
+	CURLcode e = CURLE_OK;
+
+	if (c->method != NULL)
+		SET(CURLOPT_CUSTOMREQUEST, c->method);
+	if (c->body == NULL)
+		return e;
+	SET(CURLOPT_POST, 1L);
+	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body_len);
+	SET(CURLOPT_POSTFIELDS, c->body);
+	return e;
+}
+
+static CURLcode set_call(CURL *h, const struct tw_http_call *c, struct curl_slist **list)
+{
+	CURLcode e = set_common(h, c);
+
+	if (e == CURLE_OK)
+		e = set_headers(h, c, list);
+	if (e == CURLE_OK)
+		e = set_body(h, c);
+	return e;
+}
+
+/* ---- the answer ---- */
+
 static long status_of(CURL *h)
 {
 	long status = 0;
@@ -87,7 +268,8 @@ static int begin(struct receiver *r)
 	r->begun = true;
 	if (head.status == 206 && head.from != r->call->from)
 		return tw_fail(&r->reason, TW_INVALID,
-			       "asked from byte %llu on, it sends from %llu on",
+			       "requested the range from byte %llu on, the server "
+			       "sends it from byte %llu on",
 			       (unsigned long long)r->call->from,
 			       (unsigned long long)head.from);
 	memcpy(head.etag, r->head.etag, sizeof(head.etag));
@@ -96,7 +278,7 @@ static int begin(struct receiver *r)
 		       : 0;
 }
 
-/* libcurl counts anything but n as a failure. */
+/* CURLOPT_WRITEFUNCTION: any result but n fails the transfer. */
 static size_t receive(char *data, size_t size, size_t n, void *arg)
 {
 	struct receiver *r = arg;
@@ -113,7 +295,7 @@ static size_t receive(char *data, size_t size, size_t n, void *arg)
 		return r->refused ? 0 : n;
 	}
 	if (r->call->sink != NULL && r->body.len + n > REASON_MAX)
-		return n; /* enough of an error's text */
+		return n; /* ignore the rest of an error's text */
 	tw_buf_add(&r->body, data, n);
 	return tw_buf_failed(&r->body) ? 0 : n;
 }
@@ -130,7 +312,6 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	return n;
 }
 
-/* What becomes of the answer is ours to see. */
 static CURLcode set_receiver(CURL *h, struct receiver *r)
 {
 	CURLcode e = curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, receive);
@@ -241,10 +422,10 @@ int tw_http_call(const struct tw_http_call *c, struct tw_http_answer *out,
 		goto out;
 	}
 	r.handle = h;
-	curl_easy_reset(h); /* keeps the connections */
+	curl_easy_reset(h); /* keeps open connections */
 	e = curl_easy_setopt(h, CURLOPT_ERRORBUFFER, text);
 	if (e == CURLE_OK)
-		e = tw_http_setup(h, c, &headers);
+		e = set_call(h, c, &headers);
 	if (e == CURLE_OK)
 		e = set_receiver(h, &r);
 	if (e == CURLE_OK)
@@ -262,6 +443,6 @@ out:
 	if (h != NULL && c->session == NULL)
 		curl_easy_cleanup(h);
 	else if (h != NULL)
-		curl_easy_reset(h); /* what it was told to use is gone now */
+		curl_easy_reset(h); /* its options point into this frame */
 	return rc;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/url.h"
 
+#include "lib/core/buf.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -28,4 +30,17 @@ const char *tw_url_show(const char *url, char out[TW_URL_SHOWN])
 		 (int)(scheme < SCHEME_MAX ? scheme : SCHEME_MAX), url,
 		 (int)(shown < REST_MAX ? shown : REST_MAX), host);
 	return out;
+}
+
+void tw_url_escape(struct tw_buf *b, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+		    (c >= 'a' && c <= 'z') || strchr("-_.~", c) != NULL)
+			tw_buf_add(b, text, 1);
+		else
+			tw_buf_addf(b, "%%%02X", c);
+	}
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+struct tw_buf;
+
 /* Whether it is http:// or https://. */
 bool tw_url_is(const char *text);
 
@@ -19,5 +21,9 @@ bool tw_url_is(const char *text);
  * a log, and cut where it is long. Returns out.
  */
 const char *tw_url_show(const char *url, char out[TW_URL_SHOWN]);
+
+/* Append text as part of a URL's query: letters, digits and "-_.~" as they are, all other
+ * bytes as %XX. */
+void tw_url_escape(struct tw_buf *b, const char *text);
 
 #endif /* TW_URL_H */

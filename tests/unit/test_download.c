@@ -5,7 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/http/download.h"
 #include "lib/http/http.h"
-#include "lib/http/http_head.h"
+#include "lib/http/http_answer.h"
 #include "lib/http/http_range.h"
 #include "lib/http/httpd.h"
 #include "lib/http/url.h"
@@ -232,7 +232,8 @@ static void the_limit_is_of_the_whole(void **state)
 static void a_part_that_was_not_asked_for_is_refused(void **state)
 {
 	(void)state;
-	fails("\"a\"\n0123", true, 100, "asked from byte 4 on, it sends from 5 on");
+	fails("\"a\"\n0123", true, 100,
+	      "requested the range from byte 4 on, the server sends it from byte 5 on");
 }
 
 static void a_head_tells_tag_and_place_and_nothing_malformed(void **state)

@@ -6,6 +6,7 @@
 #include "lib/core/strs.h"
 #include "lib/http/http.h"
 #include "lib/http/httpd.h"
+#include "lib/http/url.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/http_calls.h"
 
@@ -338,7 +339,7 @@ static void text_in_a_query_is_escaped_and_not_told(void **state)
 	struct tw_http_call c = { .url = url };
 
 	(void)state;
-	tw_http_escape(&b, "{a=\"\xc3\xa9 +&\"} aZ09-_.~");
+	tw_url_escape(&b, "{a=\"\xc3\xa9 +&\"} aZ09-_.~");
 	assert_string_equal(b.data, "%7Ba%3D%22%C3%A9%20%2B%26%22%7D%20aZ09-_.~");
 	tw_buf_clear(&b);
 	at("/zip?secret=1");

@@ -5,6 +5,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/http/url.h"
 #include "lib/json/jsax.h"
 #include "lib/json/json.h"
 #include "trainer/extract/prom_answer.h"
@@ -241,7 +242,7 @@ int tw_prom_client_names(struct tw_prom_client *c, const struct tw_strs *match,
 	tw_buf_addf(&url, "%s/label/__name__/values?", c->base);
 	tw_buf_adds(&url, "match%5B%5D=");
 	if (!tw_buf_failed(&selector))
-		tw_http_escape(&url, selector.data);
+		tw_url_escape(&url, selector.data);
 	add_time(&url, "start", range->start_ms);
 	add_time(&url, "end", range->end_ms);
 	if (tw_buf_failed(&url) || tw_buf_failed(&selector)) {
@@ -282,7 +283,7 @@ static int make_range_url(const struct tw_prom_client *c, const char *metric,
 	add_selector(&selector, "=", metric, match);
 	tw_buf_addf(url, "%s/query_range?query=", c->base);
 	if (!tw_buf_failed(&selector))
-		tw_http_escape(url, selector.data);
+		tw_url_escape(url, selector.data);
 	add_time(url, "start", range->start_ms);
 	add_time(url, "end", range->end_ms);
 	add_time(url, "step", range->step_ms);
