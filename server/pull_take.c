@@ -2,7 +2,7 @@
 #include "server/pull_take.h"
 
 #include "lib/core/err.h"
-#include "lib/http/download.h"
+#include "lib/http/download_file.h"
 #include "lib/http/fetch.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
@@ -160,7 +160,7 @@ static int take_part(struct attempt *a, int fd, const char *etag, struct tw_err 
 	int rc = -1;
 
 	pthread_mutex_lock(a->m->turn);
-	if (tw_download_read(fd, ZIP_MAX, &zip, &len, err) < 0) {
+	if (tw_download_file_read(fd, ZIP_MAX, &zip, &len, err) < 0) {
 		fail_take(a, TW_PULL_FAILED);
 		goto out;
 	}

@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/http/download_part.h"
+#include "lib/http/download_file.h"
 #include "lib/http/http.h"
 
 #include <errno.h>
@@ -11,22 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WHAT TW_DOWNLOAD_WHAT
-
-static int cut(int fd, off_t at, struct tw_err *err)
+static int truncate_at(int fd, off_t at, struct tw_err *err)
 {
 	if (ftruncate(fd, at) < 0 || lseek(fd, at, SEEK_SET) < 0)
-		return tw_fail_errno(err, errno, "cannot write the " WHAT);
+		return tw_fail_errno(err, errno, "cannot write the download");
 	return 0;
 }
 
-struct writing {
+struct writer {
 	int fd;
-	const struct tw_download_part *before;
+	const struct tw_download_file *before; /* the file before this call */
 	bool begun;
 };
 
-/* A weak tag names what is alike, not what has the same bytes. */
+/* Equal weak tags do not promise equal bytes (RFC 9110, section 8.8.1). */
 static bool is_strong(const char *etag)
 {
 	return etag[0] == '"';
@@ -34,39 +32,40 @@ static bool is_strong(const char *etag)
 
 static int begin(void *arg, const struct tw_http_answer *head, struct tw_err *err)
 {
-	struct writing *w = arg;
+	struct writer *w = arg;
 	char line[TW_HTTP_ETAG_MAX + 1] = "";
 	size_t len;
 
 	w->begun = true;
 	if (head->status == 206)
-		return cut(w->fd, (off_t)(w->before->line + w->before->bytes), err);
+		return truncate_at(w->fd, (off_t)(w->before->line_len + w->before->bytes),
+				   err);
 	if (is_strong(head->etag))
 		memcpy(line, head->etag, sizeof(head->etag));
 	len = strlen(line);
 	line[len] = '\n';
-	if (cut(w->fd, 0, err) < 0)
+	if (truncate_at(w->fd, 0, err) < 0)
 		return -1;
-	return tw_fd_write(w->fd, line, len + 1, WHAT, err);
+	return tw_fd_write(w->fd, line, len + 1, "download", err);
 }
 
 static int write_more(void *arg, const char *data, size_t len, struct tw_err *err)
 {
-	const struct writing *w = arg;
+	const struct writer *w = arg;
 
-	return tw_fd_write(w->fd, data, len, WHAT, err);
+	return tw_fd_write(w->fd, data, len, "download", err);
 }
 
 static int attempt(const struct tw_http_call *call, int fd,
-		   const struct tw_download_part *before, struct tw_http_answer *out,
+		   const struct tw_download_file *before, struct tw_http_answer *out,
 		   struct tw_err *err)
 {
-	struct writing w = { .fd = fd, .before = before };
+	struct writer w = { .fd = fd, .before = before };
 	struct tw_http_call c = *call;
 
 	if (is_strong(before->etag) && before->bytes > 0) {
 		if (c.answer_max <= before->bytes)
-			return tw_fail(err, TW_INVALID, "the " WHAT " is over %zu bytes",
+			return tw_fail(err, TW_INVALID, "the download is over %zu bytes",
 				       c.answer_max);
 		c.from = before->bytes;
 		c.if_range = before->etag;
@@ -78,7 +77,7 @@ static int attempt(const struct tw_http_call *call, int fd,
 	c.sink_arg = &w;
 	if (tw_http_call(&c, out, err) < 0)
 		return -1;
-	/* A body without a byte. */
+	/* An empty body does not reach the sink. */
 	return out->status == 200 && !w.begun ? begin(&w, out, err) : 0;
 }
 
@@ -86,19 +85,21 @@ int tw_download(const struct tw_http_call *call, int fd, struct tw_http_answer *
 		struct tw_err *err)
 {
 	struct tw_http_answer answer = { 0 };
-	struct tw_download_part part;
+	struct tw_download_file file;
 	int rc = -1;
 
-	if (tw_download_look(fd, &part, err) < 0)
+	if (tw_download_file_inspect(fd, &file, err) < 0)
 		return -1;
-	if (attempt(call, fd, &part, &answer, err) < 0)
+	if (attempt(call, fd, &file, &answer, err) < 0)
 		goto out;
-	if (answer.status == 416 && part.bytes > 0) {
-		/* There is nothing behind what is here: it was whole, or is another's. */
+	if (answer.status == 416 && file.bytes > 0) {
+		/*
+		 * 416: the file has as many bytes as the resource, or more. Start again.
+		 */
 		tw_http_answer_release(&answer);
 		answer = (struct tw_http_answer){ 0 };
-		part = (struct tw_download_part){ .line = 0 };
-		if (attempt(call, fd, &part, &answer, err) < 0)
+		file = (struct tw_download_file){ .line_len = 0 };
+		if (attempt(call, fd, &file, &answer, err) < 0)
 			goto out;
 	}
 	*out = answer;

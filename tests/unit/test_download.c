@@ -4,6 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/download.h"
+#include "lib/http/download_file.h"
 #include "lib/http/http.h"
 #include "lib/http/http_answer.h"
 #include "lib/http/http_range.h"
@@ -144,11 +145,11 @@ static void a_file_begins_with_the_tag_of_what_is_in_it(void **state)
 	offer("0123456789", "\"a\"");
 	assert_int_equal(download(fd, NULL, 10), 200);
 	assert_holds(fd, "\"a\"\n0123456789");
-	assert_int_equal(tw_download_read(fd, 10, &data, &len, &err), 0);
+	assert_int_equal(tw_download_file_read(fd, 10, &data, &len, &err), 0);
 	assert_int_equal(len, 10);
 	assert_string_equal(data, "0123456789");
 	free(data);
-	assert_int_equal(tw_download_read(fd, 9, &data, &len, &err), -1);
+	assert_int_equal(tw_download_file_read(fd, 9, &data, &len, &err), -1);
 	assert_string_equal(err.text, "the download is over 9 bytes");
 	close(fd);
 }
@@ -293,7 +294,7 @@ static void a_failed_allocation_is_reported(void **state)
 
 	(void)state;
 	fail_alloc_at(1);
-	assert_int_equal(tw_download_read(fd, 100, &data, &len, &err), -1);
+	assert_int_equal(tw_download_file_read(fd, 100, &data, &len, &err), -1);
 	assert_true(fail_alloc_hit());
 	assert_int_equal(err.code, TW_NOMEM);
 	assert_null(data);
