@@ -4,7 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/http/fetch_pass.h"
+#include "lib/http/fetch_message.h"
 #include "lib/program/helper.h"
 
 #include <errno.h>
@@ -20,20 +20,20 @@
 
 #define PROGRAM "tw-fetch"
 #define TIMEOUT_MS 10000
-/* What starting and ending take, beyond the call's own time. */
+/* Starting and ending the child takes time beyond that of the call. */
 #define GRACE_MS 2000
 #define ANSWER_MAX ((size_t)64 << 20)
 
 struct tw_fetch {
 	char *program;
-	int stop_fd; /* readable: no more calls */
+	int stop_fd; /* eventfd; readable: calls fail */
 };
 
-/* A child and its ends of the two pipes; -1: none. */
+/* A child process and our ends of its two pipes; -1: closed. */
 struct child {
 	pid_t pid;
-	int in, out; /* ours: to its standard input, from its standard output */
-	uint64_t until_ms;
+	int in, out;       /* to its standard input, from its standard output */
+	uint64_t until_ms; /* deadline */
 };
 
 int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err)
@@ -59,8 +59,7 @@ int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err
 		goto out;
 	}
 	if (access(f->program, X_OK) < 0) {
-		tw_fail_errno(err, errno, "'%s', which asks servers, cannot be run",
-			      f->program);
+		tw_fail_errno(err, errno, "cannot run '%s', the HTTP client", f->program);
 		goto out;
 	}
 
@@ -77,7 +76,7 @@ void tw_fetch_stop(void *fetch)
 	static const uint64_t one = 1;
 	const struct tw_fetch *f = fetch;
 
-	/* It cannot fail but by overflow, and then it is readable. */
+	/* A write fails only if the counter is full, and then stop_fd is readable. */
 	(void)!write(f->stop_fd, &one, sizeof(one));
 }
 
@@ -108,7 +107,7 @@ static int start(const struct tw_fetch *f, int file, struct child *c, struct tw_
 		tw_fail_errno(err, errno, "cannot make a pipe");
 		goto out;
 	}
-	/* A child that does not read shall not hold us up. */
+	/* A child that does not read must not block this thread. */
 	if (fcntl(in[1], F_SETFL, O_NONBLOCK) < 0) {
 		tw_fail_errno(err, errno, "pipe");
 		goto out;
@@ -136,7 +135,7 @@ out:
 	return rc;
 }
 
-/* Until the child is ready for what is wanted of it. */
+/* Wait until fd is ready for events; fail at the deadline or on tw_fetch_stop(). */
 static int wait_for(const struct tw_fetch *f, const struct child *c, int fd, short events,
 		    struct tw_err *err)
 {
@@ -147,7 +146,8 @@ static int wait_for(const struct tw_fetch *f, const struct child *c, int fd, sho
 		int ready;
 
 		if (now_ms >= c->until_ms)
-			return tw_fail(err, TW_IO, "'%s' takes too long", f->program);
+			return tw_fail(err, TW_IO, "'%s' did not answer in time",
+				       f->program);
 		ready = poll(p, 2, (int)(c->until_ms - now_ms));
 		if (ready < 0 && errno != EINTR)
 			return tw_fail_errno(err, errno, "'%s'", f->program);
@@ -168,7 +168,8 @@ static int send_call(const struct tw_fetch *f, struct child *c, const struct tw_
 			return -1;
 		n = write(c->in, b->data + sent, b->len - sent);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return tw_fail_errno(err, errno, "cannot tell '%s'", f->program);
+			return tw_fail_errno(err, errno, "cannot write the call to '%s'",
+					     f->program);
 		if (n > 0)
 			sent += (size_t)n;
 	}
@@ -187,9 +188,10 @@ static int receive_outcome(const struct tw_fetch *f, struct child *c, struct tw_
 			return -1;
 		n = read(c->out, chunk, sizeof(chunk));
 		if (n < 0 && errno != EINTR)
-			return tw_fail_errno(err, errno, "cannot hear '%s'", f->program);
+			return tw_fail_errno(err, errno, "cannot read the answer of '%s'",
+					     f->program);
 		if (n > 0 && (size_t)n > b->limit - b->len)
-			return tw_fail(err, TW_INVALID, "answer over %zu bytes",
+			return tw_fail(err, TW_INVALID, "the answer is over %zu bytes",
 				       b->limit);
 		if (n > 0)
 			tw_buf_add(b, chunk, (size_t)n);
@@ -199,13 +201,13 @@ static int receive_outcome(const struct tw_fetch *f, struct child *c, struct tw_
 	return 0;
 }
 
-static void end(struct child *c, bool well)
+static void end(struct child *c, bool success)
 {
 	close_fd(&c->in);
 	close_fd(&c->out);
 	if (c->pid <= 0)
 		return;
-	if (!well)
+	if (!success)
 		kill(c->pid, SIGKILL);
 	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -217,27 +219,27 @@ static int call_child(const struct tw_fetch *f, const struct tw_http_call *call,
 	const uint64_t timeout_ms = call->timeout_ms != 0 ? call->timeout_ms : TIMEOUT_MS;
 	const size_t max = call->answer_max != 0 ? call->answer_max : ANSWER_MAX;
 	struct child child = { .in = -1, .out = -1 };
-	struct tw_buf told = { .limit = TW_FETCH_HEAD_MAX + TW_FETCH_BODY_MAX };
-	struct tw_buf heard = { .limit = TW_FETCH_HEAD_MAX + max };
+	struct tw_buf request = { .limit = TW_FETCH_HEAD_MAX + TW_FETCH_BODY_MAX };
+	struct tw_buf response = { .limit = TW_FETCH_HEAD_MAX + max };
 	int rc = -1;
 
 	child.until_ms = tw_now_ms() + timeout_ms + GRACE_MS;
-	tw_fetch_write_call(&told, call, file >= 0);
-	if (tw_buf_failed(&told)) {
+	tw_fetch_write_call(&request, call, file >= 0);
+	if (tw_buf_failed(&request)) {
 		tw_fail(err, TW_NOMEM, "call of %zu bytes", call->body_len);
 		goto out;
 	}
-	if (start(f, file, &child, err) < 0 || send_call(f, &child, &told, err) < 0 ||
-	    receive_outcome(f, &child, &heard, err) < 0)
+	if (start(f, file, &child, err) < 0 || send_call(f, &child, &request, err) < 0 ||
+	    receive_outcome(f, &child, &response, err) < 0)
 		goto out;
-	if (tw_fetch_read_outcome(heard.len > 0 ? heard.data : "", heard.len, out, err) <
-	    0)
+	if (tw_fetch_read_outcome(response.len > 0 ? response.data : "", response.len,
+				  out, err) < 0)
 		goto out;
 	rc = 0;
 out:
 	end(&child, rc == 0);
-	tw_buf_clear(&told);
-	tw_buf_clear(&heard);
+	tw_buf_clear(&request);
+	tw_buf_clear(&response);
 	return rc;
 }
 

@@ -5,16 +5,14 @@
 /*
  * HTTP calls by a child process, tw-fetch.
  *
- * An HTTP client brings some forty libraries, 5 MiB of a daemon that is to be small,
- * for a call or two an hour. So the client is a program of its own, which lives for one
- * call; and what a server sends is met first by a process that has nothing to lose.
+ * libcurl loads some forty libraries, 5 MiB of memory, for one or two calls an hour. So
+ * the daemons start a program that lives for one call. The child also isolates them: it
+ * parses the server's bytes and holds none of the daemon's data.
  *
- * The child gets the call on its standard input and answers on its standard output:
- * a line of JSON, then the bytes of the body. A URL may have a password in it, so
- * nothing is told on the command line.
+ * The child reads the call from its standard input and writes the answer to its standard
+ * output (lib/http/fetch_message.h). The command line is empty, because a URL may contain
+ * a password and every user can read command lines.
  */
-
-#include <stddef.h>
 
 struct tw_err;
 struct tw_fetch;
@@ -22,34 +20,28 @@ struct tw_http_answer;
 struct tw_http_call;
 
 /*
- * program: the path of tw-fetch; NULL: beside this program, or where make install
- * puts it. TW_NOTFOUND if it is not there. *out is yours: tw_fetch_close().
+ * program: the path of tw-fetch; NULL: beside this program, or where make install puts
+ * it. TW_NOTFOUND if it is missing. *out is yours: tw_fetch_close().
  */
 int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err);
 
 /*
- * As tw_http_call(). f is a struct tw_fetch. May be called from several threads. The
- * child is killed where it takes longer than the call's time limit.
+ * As tw_http_call(). f is a struct tw_fetch. Several threads may call at a time. The
+ * child is killed if it runs longer than the call's time limit.
  */
 int tw_fetch_call(void *f, const struct tw_http_call *c, struct tw_http_answer *out,
 		  struct tw_err *err);
 
 /*
- * The same with the body into a file: as tw_download() (lib/http/download.h). The file is
- * the child's too until it has ended, so a lock on it tells whether one is at work.
+ * As tw_download() (lib/http/download.h). The child inherits fd and keeps it open until
+ * it exits, so a lock on the file lasts as long as the download.
  */
 int tw_fetch_save(void *f, const struct tw_http_call *c, int fd,
 		  struct tw_http_answer *out, struct tw_err *err);
 
-/* From now on calls fail, those under way too. From any thread. */
+/* Calls in progress and all later calls fail. From any thread. */
 void tw_fetch_stop(void *f);
 
 void tw_fetch_close(struct tw_fetch *f); /* NULL is fine */
-
-/*
- * The child's side: take one call from in, make it, tell the outcome to out. It ends
- * early where nobody is left to be told.
- */
-int tw_fetch_serve(int in, int out, struct tw_err *err);
 
 #endif /* TW_FETCH_H */

@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/fetch.h"
-#include "lib/http/fetch_pass.h"
+#include "lib/http/fetch_message.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 
@@ -106,8 +106,8 @@ static void an_outcome_that_is_none_is_refused(void **state)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "", "outcome: 0 bytes without a line" },
-		{ "{}", "outcome: 2 bytes without a line" },
+		{ "", "outcome: no line of JSON in 0 bytes" },
+		{ "{}", "outcome: no line of JSON in 2 bytes" },
 		{ "{}\n", "outcome.status: missing" },
 		{ "[]\n", "outcome: expected an object, got a list" },
 		{ "{\"status\":99}\n", "outcome.status: 99 is not from 100 to 999" },
@@ -168,11 +168,11 @@ static void a_child_that_dies_or_talks_rubbish_is_a_failure(void **state)
 {
 	(void)state;
 	fails_with("#!/bin/sh\nexec cat >/dev/null\n", TW_PARSE,
-		   "outcome: 0 bytes without a line");
+		   "outcome: no line of JSON in 0 bytes");
 	fails_with("#!/bin/sh\ncat >/dev/null; echo what; kill -9 $$\n", TW_PARSE,
 		   "outcome: line 1, column 4: invalid token near 'what'");
 	fails_with("#!/bin/sh\ncat >/dev/null; head -c 100000 /dev/zero\n", TW_INVALID,
-		   "answer over 66536 bytes");
+		   "the answer is over 66536 bytes");
 }
 
 static void *stop_soon(void *fetch)
@@ -205,9 +205,8 @@ static void a_program_that_is_not_there_is_named(void **state)
 	(void)state;
 	assert_int_equal(tw_fetch_open("/nowhere/tw-fetch", &fetch, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
-	assert_string_equal(err.text,
-			    "'/nowhere/tw-fetch', which asks servers, cannot be "
-			    "run: No such file or directory");
+	assert_string_equal(err.text, "cannot run '/nowhere/tw-fetch', the HTTP client: "
+				      "No such file or directory");
 	assert_null(fetch);
 }
 

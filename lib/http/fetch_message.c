@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/http/fetch_pass.h"
+#include "lib/http/fetch_message.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -54,7 +54,7 @@ void tw_fetch_write_failure(struct tw_buf *b, const struct tw_err *why)
 	tw_buf_adds(b, "}\n");
 }
 
-/* The line, and where the body begins. */
+/* Parse the line of JSON; *body is the offset of the body. */
 static int read_head(const char *data, size_t len, const char *what, json_t **root,
 		     size_t *body, struct tw_err *err)
 {
@@ -62,7 +62,8 @@ static int read_head(const char *data, size_t len, const char *what, json_t **ro
 		memchr(data, '\n', len < TW_FETCH_HEAD_MAX ? len : TW_FETCH_HEAD_MAX);
 
 	if (end == NULL)
-		return tw_fail(err, TW_PARSE, "%s: %zu bytes without a line", what, len);
+		return tw_fail(err, TW_PARSE, "%s: no line of JSON in %zu bytes", what,
+			       len);
 	if (tw_json_parse(data, (size_t)(end - data), what, root, err) < 0)
 		return -1;
 	*body = (size_t)(end - data) + 1;
