@@ -25,6 +25,17 @@
 #define BODY_MAX ((size_t)1 << 20)
 #define CLOSE_WAIT_S 5
 
+struct tw_httpd {
+	struct tw_httpd_config config;
+	struct MHD_Daemon *daemon;
+	char address[TW_LISTEN_TEXT];
+
+	struct tw_guard *guard;
+	struct tw_httpd_work *work; /* NULL: no queue of slow requests */
+	struct tw_web *web;         /* NULL: no web configuration */
+	struct tw_exchange_server exchange;
+};
+
 static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -42,7 +53,8 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 	}
 }
 
-/* Decode "%41" in place. A NUL would cut the text short, and what follows go unseen. */
+/* Decode "%41" in place. "%00" becomes 1, because a NUL would hide the rest of the path.
+ */
 static size_t unescape(void *cls, struct MHD_Connection *c, char *s)
 {
 	size_t len = MHD_http_unescape(s);
@@ -63,7 +75,7 @@ static unsigned cpu_count(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-/* The library gives no more than the session, which leads to the connection. */
+/* The session's pointer is the connection, by which the server is found. */
 static int get_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
 			   int authority_count, const gnutls_pk_algorithm_t *algorithms,
 			   int algorithm_count, gnutls_pcert_st **chain, unsigned *count,
@@ -107,15 +119,15 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 	if (s->work != NULL)
 		flags |= MHD_ALLOW_SUSPEND_RESUME;
 	return MHD_start_daemon(
-		flags, 0, NULL, NULL, tw_exchange_request, s, MHD_OPTION_LISTEN_SOCKET,
-		fd, MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
-		MHD_OPTION_CONNECTION_TIMEOUT,
+		flags, 0, NULL, NULL, tw_exchange_request, &s->exchange,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		c->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)((c->idle_timeout_ms + 999) / 1000),
-		MHD_OPTION_NOTIFY_COMPLETED, tw_exchange_completed, s,
+		MHD_OPTION_NOTIFY_COMPLETED, tw_exchange_completed, &s->exchange,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_UNESCAPE_CALLBACK, unescape, s, MHD_OPTION_THREAD_POOL_SIZE,
 		pool > 1 ? pool : 0u,
-		/* The list ends at the first of these that is not wanted. */
+		/* MHD_OPTION_END ends the list at the first unused option. */
 		tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, get_certificate,
 		MHD_OPTION_HTTPS_PRIORITIES, tls ? tw_web_priorities(s->web) : NULL,
 		ca != NULL ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, ca,
@@ -132,7 +144,7 @@ static void set_defaults(struct tw_httpd_config *c)
 		c->body_max = BODY_MAX;
 }
 
-/* Where each connection has a thread, or all requests have one, slow ones do as well. */
+/* Only event threads, which serve several connections, need a queue of slow requests. */
 static bool needs_work(const struct tw_httpd_config *c)
 {
 	bool slow = false;
@@ -140,6 +152,21 @@ static bool needs_work(const struct tw_httpd_config *c)
 	for (size_t i = 0; i < c->route_count; i++)
 		slow |= c->routes[i]->slow;
 	return slow && !c->thread_per_connection && !c->callers_thread;
+}
+
+static void share_with_requests(struct tw_httpd *s)
+{
+	struct tw_exchange_server *e = &s->exchange;
+
+	e->routes = s->config.routes;
+	e->route_count = s->config.route_count;
+	e->app = s->config.app;
+	e->body_max = s->config.body_max;
+	e->stats = s->config.stats;
+	e->work = s->work;
+	e->web = s->web;
+	atomic_init(&e->in_progress, 0);
+	atomic_init(&e->closing, false);
 }
 
 int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
@@ -153,8 +180,6 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		return tw_fail(err, TW_NOMEM, "HTTP server");
 	s->config = *c;
 	set_defaults(&s->config);
-	atomic_init(&s->in_progress, 0);
-	atomic_init(&s->closing, false);
 
 	if (c->web_config != NULL &&
 	    tw_web_open(c->web_config, c->web_changed, c->app, &s->web, err) < 0)
@@ -165,6 +190,7 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
 			    : tw_listen(c->listen, &fd, s->address, err)) < 0)
 		goto fail;
+	share_with_requests(s);
 	s->daemon = start_daemon(s, fd);
 	if (s->daemon == NULL) {
 		/* The library has closed fd. */
@@ -200,24 +226,29 @@ int tw_httpd_timeout_ms(const struct tw_httpd *s)
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
+void tw_httpd_end_late(struct tw_httpd *s)
+{
+	tw_guard_end_late(s->guard);
+}
+
 void tw_httpd_run(struct tw_httpd *s)
 {
-	tw_guard_look(s->guard);
+	tw_guard_end_late(s->guard);
 	MHD_run(s->daemon);
 }
 
-/* Once, at the end: looking again and again costs the requests nothing. */
+/* Wait until no request is in progress. Polling is enough: it runs once, at the end. */
 static void wait_idle(struct tw_httpd *s)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	uint64_t until;
 
-	atomic_store(&s->closing, true);
-	/* The library takes no connection that is suspended to its end. */
+	atomic_store(&s->exchange.closing, true);
+	/* The library does not finish suspended connections. */
 	tw_httpd_work_stop(s->work);
 	until = tw_now_ns() + CLOSE_WAIT_S * UINT64_C(1000000000);
-	while (atomic_load(&s->in_progress) > 0 && tw_now_ns() < until) {
-		/* Nobody else does. */
+	while (atomic_load(&s->exchange.in_progress) > 0 && tw_now_ns() < until) {
+		/* The caller, whose thread this is, does not poll now. */
 		if (s->config.callers_thread)
 			MHD_run(s->daemon);
 		nanosleep(&pause, NULL);

@@ -12,35 +12,25 @@
 #include "lib/http/httpd_work.h"
 #include "lib/http/web.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A request from its headers to the end of its answer. */
 struct exchange {
-	struct tw_httpd *server;
+	struct tw_exchange_server *server;
 	struct tw_guarded *connection;
-	const struct tw_http_route *route; /* NULL: refused */
+	const struct tw_http_route *route; /* NULL: no route matched */
 	size_t body_max;
-	size_t seen; /* bytes of the body, dropped ones too */
+	size_t seen; /* bytes of the body, including dropped ones */
 	struct tw_buf body;
 	struct tw_strs params;
 	uint64_t since_ns;
 	void *stream;
-	bool streaming;   /* stream is to be freed */
-	unsigned refused; /* the status, if the request is refused; 0 if not */
+	bool streaming;    /* stream must be freed */
+	unsigned rejected; /* the status of a rejected request; 0: accepted */
 	struct tw_err why;
-	struct tw_httpd_job *job; /* handled on the thread for what takes long */
+	struct tw_httpd_job *job; /* of a slow handler, or NULL */
 };
-
-const char *tw_http_query(const struct tw_http_request *q, const char *name)
-{
-	return MHD_lookup_connection_value(q->query, MHD_GET_ARGUMENT_KIND, name);
-}
-
-const char *tw_http_header(const struct tw_http_request *q, const char *name)
-{
-	return MHD_lookup_connection_value(q->query, MHD_HEADER_KIND, name);
-}
 
 struct tw_guarded *tw_exchange_guarded(struct MHD_Connection *c)
 {
@@ -50,12 +40,12 @@ struct tw_guarded *tw_exchange_guarded(struct MHD_Connection *c)
 	return i != NULL ? i->socket_context : NULL;
 }
 
-/* ---- refusing ---- */
+/* ---- rejecting ---- */
 
-/* The error is in e->why already; status 0 means by its code. */
-static void refuse(struct exchange *e, unsigned status)
+/* Answer with the error in e->why; status 0: the status of its code. */
+static void reject(struct exchange *e, unsigned status)
 {
-	e->refused = status != 0 ? status : tw_http_status(e->why.code);
+	e->rejected = status != 0 ? status : tw_http_status(e->why.code);
 	if (e->streaming)
 		e->route->body->free(e->stream);
 	e->streaming = false;
@@ -63,30 +53,31 @@ static void refuse(struct exchange *e, unsigned status)
 	tw_buf_clear(&e->body);
 }
 
-static void refuse_size(struct exchange *e, const char *size)
+static void reject_size(struct exchange *e, const char *size)
 {
 	tw_fail(&e->why, TW_INVALID, "body of %.20s bytes, limit is %zu", size,
 		e->body_max);
-	refuse(e, MHD_HTTP_CONTENT_TOO_LARGE);
+	reject(e, MHD_HTTP_CONTENT_TOO_LARGE);
 }
 
 static void find_route(struct exchange *e, const char *method, const char *path)
 {
-	bool known;
+	bool path_known;
 
-	e->route = tw_http_route_find(&e->server->config, method, path, &known);
+	e->route = tw_http_route_find(e->server->routes, e->server->route_count, method,
+				      path, &path_known);
 	if (e->route != NULL) {
 		if (e->route->body_max != 0)
 			e->body_max = e->route->body_max;
 		if (tw_http_route_params(e->route, path, &e->params, &e->why) < 0)
-			refuse(e, 0);
+			reject(e, 0);
 		return;
 	}
-	if (known)
+	if (path_known)
 		tw_fail(&e->why, TW_INVALID, "'%.64s' does not take %.16s", path, method);
 	else
 		tw_fail(&e->why, TW_NOTFOUND, "no such path: '%.128s'", path);
-	refuse(e, known ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND);
+	reject(e, path_known ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND);
 }
 
 /* ---- answering ---- */
@@ -109,17 +100,17 @@ static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 
 	if (m == NULL)
 		return MHD_NO;
-	tw_http_stats_add(e->server->config.stats, e->route, status,
-			  tw_now_ns() - e->since_ns);
+	tw_http_stats_add(e->server->stats, e->route, status, tw_now_ns() - e->since_ns);
 	if (closing && MHD_add_response_header(m, "Connection", "close") != MHD_YES)
 		goto out;
 	if (e->server->web != NULL && tw_web_headers(e->server->web, add_header, m) < 0)
 		goto out;
-	if (e->refused == MHD_HTTP_UNAUTHORIZED &&
+	if (e->rejected == MHD_HTTP_UNAUTHORIZED &&
 	    add_header(m, "WWW-Authenticate", "Basic realm=\"tallywatt\"") < 0)
 		goto out;
-	if (e->refused == MHD_HTTP_METHOD_NOT_ALLOWED) {
-		tw_http_route_methods(&e->server->config, path, &allow);
+	if (e->rejected == MHD_HTTP_METHOD_NOT_ALLOWED) {
+		tw_http_route_methods(e->server->routes, e->server->route_count, path,
+				      &allow);
 		if (tw_buf_failed(&allow) ||
 		    MHD_add_response_header(m, "Allow", allow.data) != MHD_YES)
 			goto out;
@@ -132,12 +123,12 @@ out:
 	return queued;
 }
 
-static enum MHD_Result answer_refused(struct exchange *e, struct MHD_Connection *c,
-				      const char *path)
+static enum MHD_Result answer_rejected(struct exchange *e, struct MHD_Connection *c,
+				       const char *path)
 {
 	struct tw_http_reply r = { 0 };
 
-	tw_http_reply_problem(&r, e->refused, e->why.text);
+	tw_http_reply_problem(&r, e->rejected, e->why.text);
 	return queue_reply(e, c, path, &r);
 }
 
@@ -149,9 +140,9 @@ static void drop_body(struct exchange *e)
 	tw_buf_clear(&e->body);
 }
 
-/* It comes back to answer() with a reply. */
-static enum MHD_Result hand_over(struct exchange *e, struct MHD_Connection *c,
-				 const struct tw_http_request *q)
+/* Once the job is done, the library calls answer() again. */
+static enum MHD_Result queue_slow(struct exchange *e, struct MHD_Connection *c,
+				  const struct tw_http_request *q)
 {
 	struct tw_http_reply r = { 0 };
 
@@ -178,25 +169,25 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 		.params = &e->params,
 	};
 
-	/* The request is complete. The next deadline is set in queue_reply(). */
+	/* The request is complete; queue_reply() sets the next deadline. */
 	tw_guard_working(e->connection);
-	if (e->refused != 0)
-		return answer_refused(e, c, path);
+	if (e->rejected != 0)
+		return answer_rejected(e, c, path);
 	if (e->job != NULL) {
 		drop_body(e);
 		return queue_reply(e, c, path, &e->job->reply);
 	}
 	if (e->route->slow && e->server->work != NULL)
-		return hand_over(e, c, &q);
-	e->route->handle(e->server->config.app, &q, &r);
+		return queue_slow(e, c, &q);
+	e->route->handle(e->server->app, &q, &r);
 	drop_body(e);
 	return queue_reply(e, c, path, &r);
 }
 
 /* ---- receiving ---- */
 
-/* With client_auth_type a certificate is wanted, and must be one of the file's. */
-static bool is_certified(const struct tw_httpd *s, struct MHD_Connection *c)
+/* Whether the client has a certificate of client_ca_file, if the server wants one. */
+static bool is_certified(const struct tw_exchange_server *s, struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *i;
 	unsigned status = 1;
@@ -217,7 +208,7 @@ static void check_access(struct exchange *e, struct MHD_Connection *c)
 		return;
 	if (!is_certified(e->server, c)) {
 		tw_fail(&e->why, TW_DENIED, "a client certificate is needed");
-		refuse(e, MHD_HTTP_FORBIDDEN);
+		reject(e, MHD_HTTP_FORBIDDEN);
 		return;
 	}
 	switch (tw_web_access(
@@ -226,18 +217,17 @@ static void check_access(struct exchange *e, struct MHD_Connection *c)
 		break;
 	case TW_WEB_UNKNOWN:
 		tw_fail(&e->why, TW_DENIED, "name and password are needed");
-		refuse(e, MHD_HTTP_UNAUTHORIZED);
+		reject(e, MHD_HTTP_UNAUTHORIZED);
 		break;
 	case TW_WEB_BUSY:
 		tw_fail(&e->why, TW_DENIED, "another password is being checked");
-		refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE);
+		reject(e, MHD_HTTP_SERVICE_UNAVAILABLE);
 		break;
 	}
 }
 
-/* What the route itself asks of who asks. */
-static void ask_route(struct exchange *e, struct MHD_Connection *c, const char *method,
-		      const char *path)
+static void check_route_access(struct exchange *e, struct MHD_Connection *c,
+			       const char *method, const char *path)
 {
 	const struct tw_http_request q = { .method = method,
 					   .path = path,
@@ -248,14 +238,13 @@ static void ask_route(struct exchange *e, struct MHD_Connection *c, const char *
 	const bool anonymous =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization") == NULL;
 
-	if (e->route->allow != NULL &&
-	    e->route->allow(e->server->config.app, &q, &e->why) < 0)
-		refuse(e,
+	if (e->route->allow != NULL && e->route->allow(e->server->app, &q, &e->why) < 0)
+		reject(e,
 		       e->why.code == TW_DENIED && anonymous ? MHD_HTTP_UNAUTHORIZED : 0);
 }
 
-/* Headers are there, the body is not. */
-static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
+/* Called after the headers, before the body. */
+static enum MHD_Result begin(struct tw_exchange_server *s, struct MHD_Connection *c,
 			     const char *method, const char *path, void **state)
 {
 	const char *length =
@@ -266,7 +255,7 @@ static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 	if (e == NULL)
 		return MHD_NO;
 	e->server = s;
-	e->body_max = s->config.body_max;
+	e->body_max = s->body_max;
 	e->since_ns = tw_now_ns();
 	e->connection = tw_exchange_guarded(c);
 	tw_guard_receiving(e->connection);
@@ -274,20 +263,20 @@ static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 	*state = e;
 
 	check_access(e, c);
-	if (e->refused == 0)
+	if (e->rejected == 0)
 		find_route(e, method, path);
-	if (e->refused == 0)
-		ask_route(e, c, method, path);
-	/* The library has checked that it is a number; one too large is ULLONG_MAX. */
+	if (e->rejected == 0)
+		check_route_access(e, c, method, path);
+	/* The library has checked the digits; strtoull() saturates. */
 	over = length != NULL && strtoull(length, NULL, 10) > e->body_max;
-	if (over && e->refused == 0)
-		refuse_size(e, length);
-	/* Without waiting for a byte of it; the library then closes the connection. */
+	if (over && e->rejected == 0)
+		reject_size(e, length);
+	/* An answer before the body makes the library close the connection. */
 	if (over)
-		return answer_refused(e, c, path);
-	if (e->refused == 0 && e->route->body != NULL) {
-		if (e->route->body->begin(s->config.app, &e->stream, &e->why) < 0)
-			refuse(e, 0);
+		return answer_rejected(e, c, path);
+	if (e->rejected == 0 && e->route->body != NULL) {
+		if (e->route->body->begin(s->app, &e->stream, &e->why) < 0)
+			reject(e, 0);
 		else
 			e->streaming = true;
 	}
@@ -295,9 +284,9 @@ static enum MHD_Result begin(struct tw_httpd *s, struct MHD_Connection *c,
 }
 
 /*
- * A piece of the body. The library cannot answer before the body's end, so what follows a
- * refusal is dropped; a body without a declared length that still goes on at twice the
- * limit ends the connection.
+ * Take a piece of the body. The library cannot answer in the middle of a body, so the
+ * rest of a rejected one is dropped. A chunked body that reaches twice the limit ends the
+ * connection.
  */
 static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t len)
 {
@@ -308,19 +297,19 @@ static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t l
 	over = e->seen > e->body_max;
 	if (over && e->seen / 2 > e->body_max)
 		return MHD_NO;
-	if (e->refused != 0)
+	if (e->rejected != 0)
 		return MHD_YES;
 	if (over) {
 		tw_fail(&e->why, TW_INVALID, "body of more than %zu bytes", e->body_max);
-		refuse(e, MHD_HTTP_CONTENT_TOO_LARGE);
+		reject(e, MHD_HTTP_CONTENT_TOO_LARGE);
 	} else if (e->streaming) {
 		if (e->route->body->feed(e->stream, data, len, &e->why) < 0)
-			refuse(e, 0);
+			reject(e, 0);
 	} else {
 		tw_buf_add(&e->body, data, len);
 		if (tw_buf_failed(&e->body)) {
 			tw_fail(&e->why, TW_NOMEM, "body of %zu bytes", e->seen);
-			refuse(e, 0);
+			reject(e, 0);
 		}
 	}
 	return MHD_YES;
@@ -342,12 +331,11 @@ enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c, const c
 	return taken;
 }
 
-/* Answered, or given up. */
 void tw_exchange_completed(void *cls, struct MHD_Connection *c, void **state,
 			   enum MHD_RequestTerminationCode how)
 {
 	struct exchange *e = *state;
-	struct tw_httpd *s = cls;
+	struct tw_exchange_server *s = cls;
 
 	(void)c;
 	(void)how;

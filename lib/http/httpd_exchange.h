@@ -3,38 +3,40 @@
 #define TW_HTTPD_EXCHANGE_H
 
 /*
- * A request from its headers to the end of its answer, as libmicrohttpd calls for it.
- * Between lib/http/httpd.c, which has the server, and lib/http/httpd_exchange.c.
+ * One request, from its headers to the end of its answer, as callbacks of libmicrohttpd.
+ * For lib/http/httpd.c.
  */
-
-#include "lib/http/httpd.h"
-#include "lib/http/httpd_listen.h"
 
 #include <microhttpd.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
-struct tw_guard;
 struct tw_guarded;
+struct tw_http_route;
+struct tw_http_stats;
 struct tw_httpd_work;
 struct tw_web;
 
-struct tw_httpd {
-	struct tw_httpd_config config;
-	struct MHD_Daemon *daemon;
-	char address[TW_LISTEN_TEXT];
-
-	struct tw_guard *guard;
-	struct tw_httpd_work *work; /* NULL: no route is slow */
-	struct tw_web *web;         /* NULL: everybody may, without TLS */
-	atomic_size_t in_progress;  /* requests */
-	atomic_bool closing;
+/* What all requests of a server share. Nothing in it is owned. */
+struct tw_exchange_server {
+	const struct tw_http_route *const *routes;
+	size_t route_count;
+	void *app;                   /* argument of handlers */
+	size_t body_max;             /* bytes */
+	struct tw_http_stats *stats; /* or NULL */
+	struct tw_httpd_work *work;  /* NULL: slow handlers need no thread of their own */
+	struct tw_web *web;          /* NULL: no TLS, no users */
+	atomic_size_t in_progress;   /* requests */
+	atomic_bool closing;         /* answers end their connections */
 };
 
-/* What guards the connection; NULL: nothing does. */
+/* The deadline of a connection; NULL: it has none. */
 struct tw_guarded *tw_exchange_guarded(struct MHD_Connection *c);
 
-/* MHD_AccessHandlerCallback and MHD_OPTION_NOTIFY_COMPLETED of a struct tw_httpd. */
+/*
+ * MHD_AccessHandlerCallback and MHD_OPTION_NOTIFY_COMPLETED; cls is a struct
+ * tw_exchange_server.
+ */
 enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c, const char *path,
 				    const char *method, const char *version,
 				    const char *data, size_t *len, void **state);

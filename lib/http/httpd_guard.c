@@ -12,21 +12,21 @@
 #include <sys/socket.h>
 #include <time.h>
 
-/* How often the guard looks. */
-#define LOOK_MS 1000
+/* Interval of the guard's thread. */
+#define INTERVAL_MS 1000
 
-/* The deadline of a connection that has none. */
+/* No deadline. */
 #define NEVER_MS UINT64_MAX
 
 struct tw_guarded {
 	int fd;
 	void *owner;
-	atomic_ullong until_ms; /* when it is ended, or NEVER_MS */
+	atomic_ullong until_ms; /* deadline, or NEVER_MS */
 	struct tw_guarded *before, *after;
 };
 
 struct tw_guard {
-	pthread_mutex_t lock; /* of the list, and of what it needs to stop */
+	pthread_mutex_t lock; /* guards the list and stop */
 	pthread_cond_t stopped;
 	struct tw_guarded *first;
 	bool stop;
@@ -34,8 +34,8 @@ struct tw_guard {
 	pthread_t thread;
 };
 
-/* The server's threads then see the end of the connection, and close it. */
-static void end_late(struct tw_guard *g)
+/* The server's threads then read an end of file and close the connection. */
+static void shut_down_late(struct tw_guard *g)
 {
 	const uint64_t now = tw_now_ms();
 
@@ -53,29 +53,29 @@ static void *run(void *arg)
 		struct timespec until;
 
 		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += LOOK_MS / 1000;
+		until.tv_sec += INTERVAL_MS / 1000;
 		pthread_cond_timedwait(&g->stopped, &g->lock, &until);
-		end_late(g);
+		shut_down_late(g);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return NULL;
 }
 
-void tw_guard_look(struct tw_guard *g)
+void tw_guard_end_late(struct tw_guard *g)
 {
 	pthread_mutex_lock(&g->lock);
-	end_late(g);
+	shut_down_late(g);
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* One that was ended is not waited for: it may take a while to go. */
+/* A late connection is already shut down, but may need a while to close. */
 static uint64_t wait_for(const struct tw_guarded *c, uint64_t now)
 {
 	const uint64_t until = atomic_load_explicit(&c->until_ms, memory_order_relaxed);
 
 	if (until == NEVER_MS)
 		return NEVER_MS;
-	return until >= now ? until - now + 1 : LOOK_MS;
+	return until >= now ? until - now + 1 : INTERVAL_MS;
 }
 
 int tw_guard_wait_ms(struct tw_guard *g)
@@ -102,7 +102,7 @@ int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err)
 	int e;
 
 	if (g == NULL)
-		return tw_fail(err, TW_NOMEM, "guard of connections");
+		return tw_fail(err, TW_NOMEM, "deadlines of connections");
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -135,7 +135,7 @@ void tw_guard_close(struct tw_guard *g)
 	free(g);
 }
 
-static void set_limit(struct tw_guarded *c, uint64_t until_ms)
+static void set_deadline(struct tw_guarded *c, uint64_t until_ms)
 {
 	atomic_store_explicit(&c->until_ms, until_ms, memory_order_relaxed);
 }
@@ -181,7 +181,7 @@ void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c)
 void tw_guard_waiting(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_limit(c, tw_now_ms() + TW_GUARD_HEAD_MS);
+		set_deadline(c, tw_now_ms() + TW_GUARD_HEAD_MS);
 }
 
 void tw_guard_receiving(struct tw_guarded *c)
@@ -189,7 +189,7 @@ void tw_guard_receiving(struct tw_guarded *c)
 	tw_guard_waiting(c);
 }
 
-/* Whoever sends as fast as that, or faster, gains time. */
+/* A client that sends 16 KiB/s or more never reaches the deadline. */
 void tw_guard_received(struct tw_guarded *c, size_t bytes)
 {
 	if (c != NULL)
@@ -201,11 +201,11 @@ void tw_guard_received(struct tw_guarded *c, size_t bytes)
 void tw_guard_working(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_limit(c, NEVER_MS);
+		set_deadline(c, NEVER_MS);
 }
 
 void tw_guard_answering(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_limit(c, tw_now_ms() + TW_GUARD_ANSWER_MS);
+		set_deadline(c, tw_now_ms() + TW_GUARD_ANSWER_MS);
 }

@@ -17,7 +17,7 @@
 
 #define BACKLOG 512
 
-/* "[::1]:80" is "::1" and "80". */
+/* "[::1]:80" gives host "::1" and port "80". */
 static int split_address(const char *address, char host[NI_MAXHOST], const char **port,
 			 struct tw_err *err)
 {
@@ -82,7 +82,7 @@ static int format_bound(int fd, char text[TW_LISTEN_TEXT], struct tw_err *err)
 	return 0;
 }
 
-/* The first address of the family that can be listened at; AF_INET6 also takes IPv4. */
+/* Listen on the first usable address of the family; AF_INET6 also accepts IPv4. */
 static int listen_family(const char *address, const char *host, const char *port,
 			 int family, int *out, struct tw_err *err)
 {
@@ -119,7 +119,7 @@ int tw_listen(const char *address, int *out, char text[TW_LISTEN_TEXT],
 
 	if (split_address(address, host, &port, err) < 0)
 		goto out;
-	/* Where there is no IPv6, all addresses are all of IPv4. */
+	/* Without a host: IPv6 and IPv4; on a kernel without IPv6: IPv4. */
 	if ((*host != '\0' ||
 	     listen_family(address, host, port, AF_INET6, &fd, &ignored) < 0) &&
 	    listen_family(address, host, port, *host != '\0' ? AF_UNSPEC : AF_INET, &fd,
@@ -144,7 +144,7 @@ int tw_listen_take(int fd, int *out, char text[TW_LISTEN_TEXT], struct tw_err *e
 	socklen_t len = sizeof(listening);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 || !listening)
-		return tw_fail(err, TW_INVALID, "descriptor %d is no socket that listens",
+		return tw_fail(err, TW_INVALID, "descriptor %d is not a listening socket",
 			       fd);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return tw_fail_errno(err, errno, "descriptor %d", fd);

@@ -3,10 +3,8 @@
 #define TW_HTTPD_LISTEN_H
 
 /*
- * A listening TCP socket from "ADDR:PORT". For lib/httpd*.c only.
+ * Listening TCP sockets. This module does not need libmicrohttpd.
  */
-
-#include <stddef.h>
 
 struct tw_err;
 
@@ -14,13 +12,15 @@ struct tw_err;
 #define TW_LISTEN_TEXT 96
 
 /*
- * "127.0.0.1:8100", "[::1]:0", "localhost:80", ":8100" (all addresses, of both families
- * where there are both). *fd is yours; text gets the address that was bound.
+ * Listen on "127.0.0.1:8100", "[::1]:0" or "localhost:80". ":8100" means all addresses,
+ * IPv6 and IPv4. *fd is yours; text gets the address that was bound.
  */
 int tw_listen(const char *address, int *fd, char text[TW_LISTEN_TEXT],
 	      struct tw_err *err);
 
-/* The same for a socket that listens already, as systemd passes it; only then it is *out.
+/*
+ * Use a socket that listens already, as systemd passes it. On success *out is fd and is
+ * yours.
  */
 int tw_listen_take(int fd, int *out, char text[TW_LISTEN_TEXT], struct tw_err *err);
 

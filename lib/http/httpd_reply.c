@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/http/httpd.h"
-
-#include "lib/core/buf.h"
-#include "lib/http/httpd_pack.h"
 #include "lib/http/httpd_reply.h"
+
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/http/accept.h"
 #include "lib/json/json.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
-/* By enum tw_code. */
 static const unsigned statuses[TW_CODE_COUNT] = {
-	[TW_OK] = 200,       [TW_NOMEM] = 503, /* may pass: the client may come again */
+	[TW_OK] = 200,       [TW_NOMEM] = 503, /* a retry may succeed */
 	[TW_IO] = 500,       [TW_PARSE] = 400,       [TW_INVALID] = 400,
 	[TW_NOTFOUND] = 404, [TW_UNSUPPORTED] = 501, [TW_DENIED] = 403,
 };
@@ -111,8 +111,7 @@ void tw_http_reply_release(struct tw_http_reply *r)
 	tw_http_reply_lend(r, NULL, 0, NULL, NULL);
 }
 
-/* Content-Disposition, with nothing in the file name that could end the header or quotes.
- */
+/* Content-Disposition; bytes that could end the header or the quotes become '_'. */
 static int add_attachment(struct MHD_Response *m, const char *name)
 {
 	struct tw_buf b = { 0 };
@@ -141,7 +140,7 @@ static struct MHD_Response *make_file(struct tw_http_reply *r)
 	struct MHD_Response *m =
 		MHD_create_response_from_fd_at_offset64(r->len, r->fd, r->file_at);
 
-	/* The file is the response's now. */
+	/* The response owns the file. */
 	if (m != NULL)
 		r->file = false;
 	return m;
@@ -149,12 +148,12 @@ static struct MHD_Response *make_file(struct tw_http_reply *r)
 
 static struct MHD_Response *make_text(struct tw_http_reply *r)
 {
-	/* The library only reads the body, whatever its parameter's type says. */
+	/* The library does not write to the body, although its type lets it. */
 	struct MHD_Response *m = MHD_create_response_from_buffer_with_free_callback_cls(
 		r->len, (void *)(uintptr_t)(r->len != 0 ? r->body : ""),
 		r->release != NULL ? r->release : release_nothing, r->release_arg);
 
-	/* So is the body, which is released with it. */
+	/* The response releases the body. */
 	if (m != NULL)
 		r->release = NULL;
 	return m;
@@ -182,6 +181,77 @@ static int add_headers(struct MHD_Response *m, const struct tw_http_reply *r)
 	return 0;
 }
 
+/* ---- compression ---- */
+
+/* Smaller bodies fit one packet; larger ones would occupy the thread for too long. */
+#define GZIP_MIN ((size_t)1400)
+#define GZIP_MAX ((size_t)8 << 20)
+
+/* 16 asks zlib for gzip's header. */
+#define GZIP_BITS (MAX_WBITS + 16)
+#define MEM_LEVEL 8
+
+static const char *const text_types[] = { "application/json",
+					  "application/problem+json",
+					  "application/openapi+json",
+					  "application/openmetrics-text",
+					  "image/svg+xml",
+					  "text/" };
+
+static bool is_text(const char *type)
+{
+	for (size_t i = 0; type != NULL && i < TW_COUNT(text_types); i++)
+		if (strncmp(type, text_types[i], strlen(text_types[i])) == 0)
+			return true;
+	return type == NULL;
+}
+
+/* malloc'ed. NULL if the body does not shrink by a tenth, or if there is no memory. */
+static char *gzip(const char *body, size_t len, size_t *packed_len)
+{
+	const size_t room = len - len / 10;
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)body,
+		       .avail_in = (uInt)len,
+		       .avail_out = (uInt)room };
+	char *packed = malloc(room);
+	bool whole = false;
+
+	if (packed == NULL)
+		return NULL;
+	z.next_out = (Bytef *)packed;
+	if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, GZIP_BITS, MEM_LEVEL,
+			 Z_DEFAULT_STRATEGY) == Z_OK) {
+		whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
+		*packed_len = z.total_out;
+		deflateEnd(&z);
+	}
+	if (!whole) {
+		free(packed);
+		return NULL;
+	}
+	return packed;
+}
+
+static void compress_body(struct tw_http_reply *r, const char *accept_encoding)
+{
+	size_t len;
+	char *packed;
+
+	if (r->file || r->len < GZIP_MIN || r->len > GZIP_MAX ||
+	    !is_text(r->content_type))
+		return;
+	tw_http_reply_header(r, "Vary", "Accept-Encoding");
+	if (tw_accept_coding(accept_encoding, "gzip") <= 0)
+		return;
+	packed = gzip(r->body, r->len, &len);
+	if (packed == NULL)
+		return;
+	tw_http_reply_header(r, "Content-Encoding", "gzip");
+	tw_http_reply_take(r, packed, len);
+}
+
+/* ---- the response ---- */
+
 struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
 					const char *accept_encoding)
 {
@@ -189,7 +259,7 @@ struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
 
 	if (r->failed)
 		tw_http_reply_problem(r, 503, "out of memory");
-	tw_http_reply_pack(r, accept_encoding);
+	compress_body(r, accept_encoding);
 	m = r->file ? make_file(r) : make_text(r);
 	if (m != NULL && add_headers(m, r) < 0) {
 		MHD_destroy_response(m);

@@ -3,20 +3,70 @@
 #define TW_HTTPD_REPLY_H
 
 /*
- * Replies as libmicrohttpd takes them. For lib/httpd*.c only.
+ * The reply of a handler: status, headers, and a body in memory or in a file. The server
+ * compresses text bodies if the client accepts gzip.
  */
 
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 struct MHD_Response;
-struct tw_http_reply;
+struct tw_buf;
+
+/* All zero bytes is a 200 without a body. */
+struct tw_http_reply {
+	unsigned status;          /* 0: 200 */
+	const char *content_type; /* static text; NULL: application/json */
+	char *attachment;         /* file name for Content-Disposition; owned, or NULL */
+	const char *body;
+	size_t len;
+	void (*release)(void *arg); /* called once the body is not needed; or NULL */
+	void *release_arg;
+	bool file; /* the body is len bytes of fd from file_at on */
+	int fd;    /* owned */
+	uint64_t file_at;
+	struct tw_strs headers; /* name, value, name, ..; owned */
+	bool failed;            /* an allocation failed: 503 */
+};
+
+/* The reply owns body (malloc'ed) from now on, and releases the body it had. */
+void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len);
+
+/* Borrow a body; the server calls release(arg) once it has been sent. */
+void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
+			void (*release)(void *arg), void *arg);
+
+/* Send len bytes of a regular file from offset at on. The reply owns fd. */
+void tw_http_reply_file(struct tw_http_reply *r, int fd, uint64_t at, size_t len);
+
+/* Add a header; name and value are copied. */
+void tw_http_reply_header(struct tw_http_reply *r, const char *name, const char *value);
+
+/* Take the text of a buffer, which is empty afterwards. A failed buffer gives 503. */
+void tw_http_reply_buf(struct tw_http_reply *r, struct tw_buf *b);
+
+/* Replace the body by problem+json (RFC 9457) with the error's status and text. */
+void tw_http_reply_error(struct tw_http_reply *r, const struct tw_err *err);
+
+/* The same for a status without an error code (413, 503). */
+void tw_http_reply_problem(struct tw_http_reply *r, unsigned status, const char *detail);
+
+/* The status for an error code. */
+unsigned tw_http_status(enum tw_code code);
 
 /*
- * Consumes what the reply owns, in any case. NULL without memory. accept_encoding is the
- * request's, or NULL: a text that is worth it is packed for who takes that.
+ * For the server: turn the reply into a response. It consumes what the reply owns, on
+ * failure too. accept_encoding is the request's header or NULL. NULL if an allocation
+ * failed.
  */
 struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
 					const char *accept_encoding);
 
-/* Free what the reply owns; its body is told to be not needed. */
+/* Free what the reply owns, and release its body. */
 void tw_http_reply_release(struct tw_http_reply *r);
 
 #endif /* TW_HTTPD_REPLY_H */

@@ -2,9 +2,20 @@
 #include "lib/http/httpd_route.h"
 
 #include "lib/core/buf.h"
-#include "lib/http/httpd.h"
+#include "lib/core/strs.h"
 
+#include <microhttpd.h>
 #include <string.h>
+
+const char *tw_http_query(const struct tw_http_request *q, const char *name)
+{
+	return MHD_lookup_connection_value(q->query, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *tw_http_header(const struct tw_http_request *q, const char *name)
+{
+	return MHD_lookup_connection_value(q->query, MHD_HEADER_KIND, name);
+}
 
 static bool answers_method(const struct tw_http_route *r, const char *method)
 {
@@ -12,30 +23,27 @@ static bool answers_method(const struct tw_http_route *r, const char *method)
 	       (strcmp(r->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
 }
 
-/* Length of the part of a path that begins at s. */
-static size_t part_length(const char *s)
+/* Length of the path segment that begins at s. */
+static size_t segment_length(const char *s)
 {
 	return strcspn(s, "/");
 }
 
-static bool is_param(const char *part, size_t len)
+static bool is_param(const char *segment, size_t len)
 {
-	return len > 2 && part[0] == '{' && part[len - 1] == '}';
+	return len > 2 && segment[0] == '{' && segment[len - 1] == '}';
 }
 
-/*
- * Whether the path is one of the route's; "{name}" is any text but an empty one. Most
- * routes differ from a path in their first bytes.
- */
-static bool fits(const char *route, const char *path)
+/* Byte by byte, because most routes differ from a path in their first bytes. */
+static bool matches(const char *route, const char *path)
 {
 	for (;; route++, path++) {
 		if (*route == '{') {
-			const size_t have = part_length(path);
+			const size_t have = segment_length(path);
 
 			if (have == 0)
 				return false;
-			route += part_length(route);
+			route += segment_length(route);
 			path += have;
 		}
 		if (*route != *path)
@@ -45,27 +53,26 @@ static bool fits(const char *route, const char *path)
 	}
 }
 
-/* A path without parameters goes before one with. */
-static bool fits_better(const struct tw_http_route *a, const struct tw_http_route *b)
+/* An exact path wins over one with parameters. */
+static bool is_better(const struct tw_http_route *a, const struct tw_http_route *b)
 {
 	return b == NULL ||
 	       (strchr(a->path, '{') == NULL && strchr(b->path, '{') != NULL);
 }
 
-const struct tw_http_route *tw_http_route_find(const struct tw_httpd_config *c,
-					       const char *method, const char *path,
-					       bool *known)
+const struct tw_http_route *tw_http_route_find(const struct tw_http_route *const *routes,
+					       size_t count, const char *method,
+					       const char *path, bool *path_known)
 {
 	const struct tw_http_route *best = NULL;
 
-	*known = false;
-	for (size_t i = 0; i < c->route_count; i++) {
-		if (!fits(c->routes[i]->path, path))
+	*path_known = false;
+	for (size_t i = 0; i < count; i++) {
+		if (!matches(routes[i]->path, path))
 			continue;
-		*known = true;
-		if (answers_method(c->routes[i], method) &&
-		    fits_better(c->routes[i], best))
-			best = c->routes[i];
+		*path_known = true;
+		if (answers_method(routes[i], method) && is_better(routes[i], best))
+			best = routes[i];
 	}
 	return best;
 }
@@ -76,7 +83,7 @@ int tw_http_route_params(const struct tw_http_route *r, const char *path,
 	const char *route = r->path;
 
 	while (*route != '\0' && *path != '\0') {
-		const size_t want = part_length(route), have = part_length(path);
+		const size_t want = segment_length(route), have = segment_length(path);
 
 		if (is_param(route, want) && tw_strs_add(out, path, have, err) < 0)
 			return -1;
@@ -98,13 +105,13 @@ const char *tw_http_param(const struct tw_http_request *q, const char *name)
 	return NULL;
 }
 
-void tw_http_route_methods(const struct tw_httpd_config *c, const char *path,
-			   struct tw_buf *out)
+void tw_http_route_methods(const struct tw_http_route *const *routes, size_t count,
+			   const char *path, struct tw_buf *out)
 {
-	for (size_t i = 0; i < c->route_count; i++) {
-		const struct tw_http_route *r = c->routes[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_http_route *r = routes[i];
 
-		if (fits(r->path, path))
+		if (matches(r->path, path))
 			tw_buf_addf(out, "%s%s%s", out->len > 0 ? ", " : "", r->method,
 				    strcmp(r->method, "GET") == 0 ? ", HEAD" : "");
 	}

@@ -4,13 +4,13 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/expo.h"
-#include "lib/http/httpd.h"
+#include "lib/http/httpd_route.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The statuses that are answered, and 0 for any other. */
+/* The last, 0, counts all other statuses. */
 static const unsigned statuses[] = { 200, 201, 202, 204, 206, 304, 400, 401, 403, 404,
 				     405, 409, 412, 413, 416, 500, 501, 503, 0 };
 
@@ -20,20 +20,20 @@ static const double bounds_s[] = { 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005
 static const struct tw_expo_family requests = {
 	.name = "tw_http_requests_total",
 	.type = TW_EXPO_COUNTER,
-	.help = "Requests that were answered, by route and status.",
+	.help = "Requests answered, by route and status.",
 };
 
 static const struct tw_expo_family seconds = {
 	.name = "tw_http_request_seconds",
 	.type = TW_EXPO_HISTOGRAM,
 	.unit = "seconds",
-	.help = "From a request's headers to the start of its answer.",
+	.help = "Time from the end of a request's headers to the start of its answer.",
 };
 
 static const struct tw_expo_family connections = {
 	.name = "tw_http_connections",
 	.type = TW_EXPO_GAUGE,
-	.help = "Connections that are open.",
+	.help = "Open connections.",
 };
 
 struct route_stats {
@@ -46,13 +46,13 @@ struct tw_http_stats {
 	const struct tw_http_route *const *routes;
 	size_t count;
 	atomic_long connections;
-	struct route_stats at[]; /* by route; the last for none */
+	struct route_stats at[]; /* by route; the last one: no route matched */
 };
 
 int tw_http_stats_new(const struct tw_http_route *const *routes, size_t count,
 		      struct tw_http_stats **out, struct tw_err *err)
 {
-	/* All zero bits are a zero of these types on every system that we know. */
+	/* C11 has atomic_init() for this; all bits zero work with gcc and clang. */
 	struct tw_http_stats *s = calloc(1, sizeof(*s) + (count + 1) * sizeof(s->at[0]));
 
 	if (s == NULL)

@@ -6,6 +6,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct tw_httpd_work {
@@ -13,28 +14,28 @@ struct tw_httpd_work {
 	pthread_t thread;
 	bool joined;
 
-	pthread_mutex_t lock; /* of what is below */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t more;
 	struct tw_httpd_job *first, **end;
-	size_t count; /* waiting and in progress */
+	size_t count; /* queued and in progress */
 	bool stop;
 };
 
-/* The connection's thread has the job from here on. */
 static void handle(struct tw_httpd_work *w, struct tw_httpd_job *job, bool stopping)
 {
 	if (stopping)
 		tw_http_reply_problem(&job->reply, MHD_HTTP_SERVICE_UNAVAILABLE,
-				      "the server stops");
+				      "the server is stopping");
 	else
 		job->request.route->handle(w->app, &job->request, &job->reply);
 	pthread_mutex_lock(&w->lock);
 	w->count--;
 	pthread_mutex_unlock(&w->lock);
+	/* From here on the job belongs to the connection's thread. */
 	MHD_resume_connection(job->request.query);
 }
 
-/* Waits for one. NULL: it is time to stop, and none is left. */
+/* Wait for a job. NULL: the thread stops and the queue is empty. */
 static struct tw_httpd_job *take(struct tw_httpd_work *w, bool *stopping)
 {
 	struct tw_httpd_job *job;
@@ -69,7 +70,7 @@ int tw_httpd_work_open(void *app, struct tw_httpd_work **out, struct tw_err *err
 	int e;
 
 	if (w == NULL)
-		return tw_fail(err, TW_NOMEM, "thread for requests that take long");
+		return tw_fail(err, TW_NOMEM, "queue of slow requests");
 	w->app = app;
 	w->end = &w->first;
 	pthread_mutex_init(&w->lock, NULL);

@@ -8,7 +8,6 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/httpd.h"
-#include "lib/http/httpd_exchange.h"
 #include "lib/http/httpd_guard.h"
 
 #include <arpa/inet.h>
@@ -168,7 +167,7 @@ static void ask_for_work(void)
 static void pass(uint64_t ms)
 {
 	atomic_fetch_add(&skipped_ms, ms);
-	tw_guard_look(at.httpd->guard);
+	tw_httpd_end_late(at.httpd);
 }
 
 /* Until the text has come, and no further. */

@@ -66,11 +66,11 @@ static void without_a_thread_who_polls_is_told_when_to_look(void **state)
 	assert_ptr_equal(tw_guard_owner(c), &f);
 	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
 	now_ms += TW_GUARD_HEAD_MS;
-	tw_guard_look(f.guard);
+	tw_guard_end_late(f.guard);
 	assert_false(is_ended(&f));
 	assert_int_equal(tw_guard_wait_ms(f.guard), 1);
 	now_ms += 1;
-	tw_guard_look(f.guard);
+	tw_guard_end_late(f.guard);
 	assert_true(is_ended(&f));
 	/* Until it is dropped nobody looks for it again and again. */
 	assert_int_equal(tw_guard_wait_ms(f.guard), 1000);
@@ -95,7 +95,7 @@ static void who_sends_fast_enough_or_takes_an_answer_has_longer(void **state)
 	now_ms += TW_GUARD_ANSWER_MS;
 	tw_guard_waiting(c);
 	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
-	tw_guard_look(f.guard);
+	tw_guard_end_late(f.guard);
 	assert_false(is_ended(&f));
 	tear_down(&f, c);
 }
@@ -113,7 +113,7 @@ static void while_the_server_works_there_is_no_deadline(void **state)
 	tw_guard_working(c);
 	assert_int_equal(tw_guard_wait_ms(f.guard), -1);
 	now_ms += UINT64_C(1000) * 86400 * 365;
-	tw_guard_look(f.guard);
+	tw_guard_end_late(f.guard);
 	assert_false(is_ended(&f));
 	/* Another connection has its deadline. */
 	other = tw_guard_add(f.guard, f.end[0], NULL);
@@ -122,7 +122,7 @@ static void while_the_server_works_there_is_no_deadline(void **state)
 	tw_guard_answering(c);
 	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_ANSWER_MS + 1);
 	now_ms += TW_GUARD_ANSWER_MS + 1;
-	tw_guard_look(f.guard);
+	tw_guard_end_late(f.guard);
 	assert_true(is_ended(&f));
 	tear_down(&f, c);
 }
