@@ -98,6 +98,7 @@ endif
 pc = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
 JANSSON_LIBS := $(call pc,--libs jansson)
 ZIP_LIBS     := $(call pc,--libs libzip zlib)
+YAML_LIBS    := $(call pc,--libs yaml-0.1)
 ZLIB_LIBS    := $(call pc,--libs zlib)
 MHD_LIBS     := $(call pc,--libs libmicrohttpd gnutls libcrypt zlib)
 CURL_LIBS    := $(call pc,--libs libcurl)
@@ -255,9 +256,8 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 
 # ---- tests -----------------------------------------------------------------
 
-all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(FREEIPMI_LIBS) \
-	$(SECCOMP_LIBS)
+all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(FREEIPMI_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 programs += tw-server
 tw-server-src := server/main.c
-tw-server-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(SODIUM_LIBS)
+tw-server-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(SODIUM_LIBS)
 
 # The description of the routes is a part of the program: its bytes as numbers.
 $(O)/gen/openapi.inc: server/openapi.json

@@ -8,5 +8,5 @@ endif
 
 programs += tw-trainer
 tw-trainer-src := trainer/main.c
-tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(GSL_LIBS) $(XGBOOST_LIBS) \
-	$(LIBSVM_LIBS)
+tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(GSL_LIBS) \
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS)

@@ -5,6 +5,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/http/web_config.h"
 #include "lib/http/web_tls.h"
 #include "lib/http/web_users.h"
 
@@ -17,20 +18,19 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define LOOK_MS 1000
+#define CHECK_MS 1000
 #define PEM_BYTES_MAX ((size_t)1 << 20)
 #define CHAIN_MAX 16
 #define FILES 3
 
-/* What a file was when it was read. */
+/* State of a file when it was read; size -1: it could not be found. */
 struct stamp {
-	struct timespec changed;
+	struct timespec mtime;
 	off_t size;
 	ino_t ino;
 };
 
-/* A certificate with its key. Handshakes may use an old one a while longer: all are kept.
- */
+/* A certificate with its key. Old ones stay, because handshakes may still use them. */
 struct identity {
 	struct identity *before;
 	gnutls_pcert_st chain[CHAIN_MAX];
@@ -46,8 +46,8 @@ struct tw_web {
 	char *client_ca;
 	char *priorities;
 
-	atomic_ullong looked_ms;
-	pthread_mutex_t lock; /* of all below */
+	atomic_ullong checked_ms; /* time of the last check for changes */
+	pthread_mutex_t lock;     /* guards the members below */
 	struct tw_web_config config;
 	struct stamp stamp[FILES];
 	struct identity *identity;
@@ -62,7 +62,7 @@ static struct stamp stamp_of(const char *path)
 	struct stat st;
 
 	if (path != NULL && stat(path, &st) == 0)
-		s = (struct stamp){ .changed = st.st_mtim,
+		s = (struct stamp){ .mtime = st.st_mtim,
 				    .size = st.st_size,
 				    .ino = st.st_ino };
 	return s;
@@ -78,8 +78,8 @@ static void stamp_all(const struct tw_web *w, const struct tw_web_config *c,
 
 static bool same_stamp(const struct stamp *a, const struct stamp *b)
 {
-	return a->changed.tv_sec == b->changed.tv_sec &&
-	       a->changed.tv_nsec == b->changed.tv_nsec && a->size == b->size &&
+	return a->mtime.tv_sec == b->mtime.tv_sec &&
+	       a->mtime.tv_nsec == b->mtime.tv_nsec && a->size == b->size &&
 	       a->ino == b->ino;
 }
 
@@ -162,10 +162,9 @@ out:
 	return rc;
 }
 
-/* ---- the whole ---- */
+/* ---- the configuration ---- */
 
-/* Everything is read before anything is replaced. The lock is held, or w is nobody
- * else's. */
+/* All files are read before anything is replaced. Call it with the lock held. */
 static int load(struct tw_web *w, struct tw_err *err)
 {
 	struct tw_web_config c = { 0 };
@@ -182,7 +181,8 @@ static int load(struct tw_web *w, struct tw_err *err)
 	if (tw_web_users_new(&c.users, &users, err) < 0)
 		goto out;
 	if (w->identity != NULL && identity == NULL) {
-		tw_fail(err, TW_UNSUPPORTED, "TLS cannot be switched off while running");
+		tw_fail(err, TW_UNSUPPORTED,
+			"TLS cannot be switched off while the server runs");
 		goto out;
 	}
 
@@ -206,17 +206,17 @@ out:
 	return rc;
 }
 
-/* Of several threads one looks. */
-static void look_again(struct tw_web *w)
+/* Of several threads that call at a time, one checks. */
+static void reload_if_changed(struct tw_web *w)
 {
-	unsigned long long looked = atomic_load(&w->looked_ms);
+	unsigned long long checked = atomic_load(&w->checked_ms);
 	const uint64_t now = tw_now_ms();
 	struct stamp stamp[FILES];
 	struct tw_err err = { 0 };
 	bool same = true;
 
-	if (now - looked < LOOK_MS ||
-	    !atomic_compare_exchange_strong(&w->looked_ms, &looked, now))
+	if (now - checked < CHECK_MS ||
+	    !atomic_compare_exchange_strong(&w->checked_ms, &checked, now))
 		return;
 	pthread_mutex_lock(&w->lock);
 	stamp_all(w, &w->config, stamp);
@@ -225,7 +225,7 @@ static void look_again(struct tw_web *w)
 	if (!same) {
 		const int rc = load(w, &err);
 
-		/* A broken file is told once, not each second. */
+		/* Report an invalid file once, not once a second. */
 		if (rc < 0)
 			memcpy(w->stamp, stamp, sizeof(stamp));
 		if (w->changed != NULL)
@@ -234,7 +234,7 @@ static void look_again(struct tw_web *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static int name_priorities(struct tw_web *w, struct tw_err *err)
+static int set_priorities(struct tw_web *w, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
 
@@ -257,7 +257,7 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 	pthread_mutex_init(&w->lock, NULL);
 	w->changed = changed;
 	w->arg = arg;
-	atomic_init(&w->looked_ms, tw_now_ms());
+	atomic_init(&w->checked_ms, tw_now_ms());
 	w->path = strdup(path);
 	if (w->path == NULL) {
 		tw_fail(err, TW_NOMEM, "web configuration");
@@ -268,7 +268,7 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 					      &w->client_ca, &len, err) < 0))
 		goto fail;
 	w->tls = w->identity != NULL;
-	if (name_priorities(w, err) < 0)
+	if (set_priorities(w, err) < 0)
 		goto fail;
 	*out = w;
 	return 0;
@@ -314,7 +314,7 @@ const char *tw_web_priorities(const struct tw_web *w)
 int tw_web_certificate(struct tw_web *w, gnutls_pcert_st **chain, unsigned *count,
 		       gnutls_privkey_t *key)
 {
-	look_again(w);
+	reload_if_changed(w);
 	pthread_mutex_lock(&w->lock);
 	*chain = w->identity->chain;
 	*count = w->identity->count;
@@ -328,7 +328,7 @@ enum tw_web_access tw_web_access(struct tw_web *w, const char *authorization)
 	struct tw_web_users *users;
 	enum tw_web_access access;
 
-	look_again(w);
+	reload_if_changed(w);
 	pthread_mutex_lock(&w->lock);
 	users = tw_web_users_ref(w->users);
 	pthread_mutex_unlock(&w->lock);

@@ -3,10 +3,9 @@
 #define TW_WEB_CONFIG_H
 
 /*
- * A web configuration file as Prometheus' exporters have it (--web.config.file): TLS,
- * headers of every answer, users. YAML, as far as such files need it: nested mappings by
- * indentation, lists with a line for each entry, plain and quoted texts, comments. What
- * is not known, or known but not done here, is refused.
+ * The web configuration file of Prometheus' exporters (--web.config.file of the
+ * exporter-toolkit): TLS, response headers, users. It is YAML, read by libyaml. Unknown
+ * and unsupported keys, duplicate keys, anchors, aliases and tags are rejected.
  */
 
 #include "lib/core/strs.h"
@@ -21,27 +20,27 @@ struct tw_err;
 /* Ascending. */
 enum tw_tls_version { TW_TLS_1_0, TW_TLS_1_1, TW_TLS_1_2, TW_TLS_1_3 };
 
-/* Texts are NULL where not given. All zero bytes is a file that says nothing. */
+/* A text that the file does not give is NULL. */
 struct tw_web_config {
-	char *cert_file, *key_file;   /* both: TLS */
-	char *client_ca_file;         /* clients must have a certificate of it */
+	char *cert_file, *key_file;   /* both or neither; both: TLS */
+	char *client_ca_file;         /* CA of the clients' certificates */
 	bool client_auth;             /* RequireAndVerifyClientCert */
-	enum tw_tls_version min, max; /* TLS12 and TLS13 where not given */
-	struct tw_strs cipher_suites; /* lib/http/web_tls.h; none: what is not weak */
-	struct tw_strs curves;        /* the same of curve_preferences */
+	enum tw_tls_version min, max; /* default: TLS12, TLS13 */
+	struct tw_strs cipher_suites; /* see lib/http/web_tls.h; empty: all secure ones */
+	struct tw_strs curves;        /* curve_preferences; empty: all secure ones */
 	bool servers_order;           /* prefer_server_cipher_suites */
 	struct tw_strs headers;       /* name, value, name, .. */
 	struct tw_strs users;         /* name, bcrypt hash, name, .. */
 };
 
 /*
- * data[0..len) into *out, which must be all zero; it is yours: tw_web_config_release().
- * Errors tell the line. Files are not looked for.
+ * Parse data[0..len). Errors name the line and the key. *out is yours:
+ * tw_web_config_release(). The files that it names are not opened.
  */
 int tw_web_config_parse(const char *data, size_t len, struct tw_web_config *out,
 			struct tw_err *err);
 
-/* The same of a file; paths in it are from its directory on. */
+/* Read and parse a file. Relative paths in it start at its directory. */
 int tw_web_config_read(const char *path, struct tw_web_config *out, struct tw_err *err);
 
 void tw_web_config_release(struct tw_web_config *c);

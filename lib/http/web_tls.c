@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* By the names of Go's crypto/tls, as Prometheus' exporters take them: those that it does
- * not call insecure. */
+/* Names as in Go's crypto/tls, as Prometheus' exporters use them; without those that it
+ * lists as insecure. */
 static const struct suite {
 	const char *name;
-	const char *exchange; /* NULL: TLS 1.3, which has them apart */
+	const char *exchange; /* NULL: TLS 1.3, whose suites have no key exchange */
 	const char *cipher;
 	const char *mac;
 } suites[] = {
@@ -61,9 +61,10 @@ static int check_names(const struct tw_strs *list, struct tw_err *err)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (find_suite(list->at[i]) == NULL)
-			return tw_fail(err, TW_UNSUPPORTED,
-				       "cipher_suites: '%.64s' is not known, or insecure",
-				       list->at[i]);
+			return tw_fail(
+				err, TW_UNSUPPORTED,
+				"cipher_suites: '%.64s' is not known or is insecure",
+				list->at[i]);
 	return 0;
 }
 
@@ -94,8 +95,8 @@ static int check_pairs(const struct tw_strs *list, struct tw_err *err)
 		if (s->exchange != NULL && has_exchange(list, s->exchange) &&
 		    has_cipher(list, s->cipher) && !tw_strs_has(list, s->name))
 			return tw_fail(err, TW_UNSUPPORTED,
-				       "cipher_suites: GnuTLS would allow %s as well: "
-				       "name it, too",
+				       "cipher_suites: GnuTLS would enable %s, too: "
+				       "add it to the list",
 				       s->name);
 	}
 	return 0;
@@ -138,7 +139,6 @@ static int add_curves(const struct tw_strs *list, struct tw_buf *out, struct tw_
 	return 0;
 }
 
-/* By the one who will have to work with it. */
 static int check_with_gnutls(const char *text, struct tw_err *err)
 {
 	gnutls_priority_t p;

@@ -3,7 +3,7 @@
 #define TW_WEB_TLS_H
 
 /*
- * What a web configuration says of TLS, in GnuTLS' words.
+ * The TLS settings of a web configuration as a priority string of GnuTLS.
  */
 
 struct tw_buf;
@@ -11,12 +11,12 @@ struct tw_err;
 struct tw_web_config;
 
 /*
- * Append a priority string: the versions from min to max, nothing that is known to be
- * weak, and of the rest what cipher_suites and curve_preferences name, in their order.
+ * Append a priority string: the versions from min to max, and the secure suites and
+ * curves. cipher_suites and curve_preferences narrow these down, and give their order.
  *
- * GnuTLS is told key exchanges and ciphers apart. So a list must have every pair of those
- * that are in it, or it is TW_UNSUPPORTED with the suite that is missing. Of TLS 1.3 the
- * suites with ciphers of the list are allowed.
+ * GnuTLS selects key exchanges and ciphers independently. A list that lacks one of the
+ * combinations is TW_UNSUPPORTED, and the error names the missing suite. Of TLS 1.3, the
+ * suites with the list's ciphers are enabled.
  */
 int tw_web_tls_priorities(const struct tw_web_config *c, struct tw_buf *out,
 			  struct tw_err *err);

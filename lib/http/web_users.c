@@ -13,26 +13,26 @@
 #include <strings.h>
 #include <time.h>
 
-/* bcrypt looks at 72 bytes of a password; "name:password" in base64. */
+/* Room for "name:password"; bcrypt reads 72 bytes of a password. */
 #define PAIR_MAX 512
-#define REMEMBERED 64
+#define CACHE_SIZE 64
 #define WAIT_NS 300000000
 
-/* For who is not known the same work is done, so that time does not tell who is. */
-static const char nobody[] =
+/* Checked for unknown names, so that the duration does not reveal which names exist. */
+static const char dummy_hash[] =
 	"$2b$10$7EqJtq98hPqEX7fNZaFWoOa5T2u1b9Fq0cV3lK8Q9u3rQ2j0s8e9W";
 
-struct known {
-	char pair[PAIR_MAX]; /* "": free */
+struct cached {
+	char pair[PAIR_MAX]; /* "name:password"; "": unused */
 	bool allowed;
 };
 
 struct tw_web_users {
 	atomic_uint refs;
 	struct tw_strs pairs;
-	pthread_mutex_t lock;     /* of what is remembered */
-	pthread_mutex_t checking; /* held for as long as a check takes */
-	struct known known[REMEMBERED];
+	pthread_mutex_t lock;     /* guards cache and next */
+	pthread_mutex_t checking; /* held during a check; guards crypt */
+	struct cached cache[CACHE_SIZE];
 	size_t next;
 	struct crypt_data crypt;
 };
@@ -68,7 +68,7 @@ void tw_web_users_free(struct tw_web_users *u)
 	tw_strs_clear(&u->pairs);
 	pthread_mutex_destroy(&u->lock);
 	pthread_mutex_destroy(&u->checking);
-	explicit_bzero(u->known, sizeof(u->known));
+	explicit_bzero(u->cache, sizeof(u->cache));
 	free(u);
 }
 
@@ -81,7 +81,8 @@ static int digit(char c)
 	return p != NULL ? (int)(p - digits) : -1;
 }
 
-/* Base64 (RFC 4648, section 4) of a text without NUL; false if it is none, or too long.
+/* Decode base64 (RFC 4648, section 4). False if it is malformed, has a NUL or is too
+ * long.
  */
 static bool decode(const char *s, char out[PAIR_MAX])
 {
@@ -104,7 +105,7 @@ static bool decode(const char *s, char out[PAIR_MAX])
 	return s[strspn(s, "=")] == '\0';
 }
 
-/* "Basic bmFtZTpwYXNzd29yZA==" */
+/* "Basic bmFtZTpwYXNzd29yZA==" gives "name:password". */
 static bool read_pair(const char *authorization, char out[PAIR_MAX])
 {
 	if (authorization == NULL || strncasecmp(authorization, "Basic ", 6) != 0)
@@ -114,7 +115,7 @@ static bool read_pair(const char *authorization, char out[PAIR_MAX])
 	return decode(authorization, out) && strchr(out, ':') != NULL;
 }
 
-/* In a time that does not tell where they differ. */
+/* The duration does not depend on where the texts differ. */
 static bool same_text(const char *a, const char *b)
 {
 	const size_t len = strlen(b);
@@ -125,30 +126,30 @@ static bool same_text(const char *a, const char *b)
 	return differ == 0;
 }
 
-static bool recall(struct tw_web_users *u, const char *pair, bool *allowed)
+static bool find_cached(struct tw_web_users *u, const char *pair, bool *allowed)
 {
-	bool known = false;
+	bool found = false;
 
 	pthread_mutex_lock(&u->lock);
-	for (size_t i = 0; i < REMEMBERED; i++) {
-		if (u->known[i].pair[0] != '\0' && same_text(u->known[i].pair, pair)) {
-			*allowed = u->known[i].allowed;
-			known = true;
+	for (size_t i = 0; i < CACHE_SIZE; i++) {
+		if (u->cache[i].pair[0] != '\0' && same_text(u->cache[i].pair, pair)) {
+			*allowed = u->cache[i].allowed;
+			found = true;
 		}
 	}
 	pthread_mutex_unlock(&u->lock);
-	return known;
+	return found;
 }
 
-/* Whoever guesses must not push out those who know: they have the other half. */
-static void remember(struct tw_web_users *u, const char *pair, bool allowed)
+/* Wrong passwords have half of the cache, so that guesses do not evict right ones. */
+static void add_to_cache(struct tw_web_users *u, const char *pair, bool allowed)
 {
-	struct known *k;
+	struct cached *c;
 
 	pthread_mutex_lock(&u->lock);
-	k = &u->known[(u->next++ % (REMEMBERED / 2)) * 2 + allowed];
-	strcpy(k->pair, pair);
-	k->allowed = allowed;
+	c = &u->cache[(u->next++ % (CACHE_SIZE / 2)) * 2 + allowed];
+	strcpy(c->pair, pair);
+	c->allowed = allowed;
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -156,7 +157,7 @@ static bool check_password(struct tw_web_users *u, const char *pair)
 {
 	const char *password = strchr(pair, ':') + 1;
 	const size_t len = (size_t)(password - 1 - pair);
-	const char *hash = nobody, *result;
+	const char *hash = dummy_hash, *result;
 	bool found = false;
 
 	for (size_t i = 0; i + 1 < u->pairs.count; i += 2) {
@@ -170,7 +171,7 @@ static bool check_password(struct tw_web_users *u, const char *pair)
 	return found && result != NULL && same_text(result, hash);
 }
 
-/* Not for long: a thread that waits answers nobody. */
+/* Wait at most WAIT_NS: a waiting thread serves no other connection. */
 static bool wait_for_turn(struct tw_web_users *u)
 {
 	struct timespec until;
@@ -193,13 +194,13 @@ enum tw_web_access tw_web_users_check(struct tw_web_users *u, const char *author
 		return TW_WEB_ALLOWED;
 	if (!read_pair(authorization, pair))
 		return TW_WEB_UNKNOWN;
-	if (!recall(u, pair, &allowed)) {
+	if (!find_cached(u, pair, &allowed)) {
 		if (!wait_for_turn(u))
 			return TW_WEB_BUSY;
-		/* It may have been checked meanwhile. */
-		if (!recall(u, pair, &allowed)) {
+		/* Another thread may have checked it meanwhile. */
+		if (!find_cached(u, pair, &allowed)) {
 			allowed = check_password(u, pair);
-			remember(u, pair, allowed);
+			add_to_cache(u, pair, allowed);
 		}
 		pthread_mutex_unlock(&u->checking);
 	}

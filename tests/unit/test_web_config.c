@@ -78,39 +78,95 @@ static void a_file_of_an_exporter_is_read(void **state)
 	tw_web_config_release(&c);
 }
 
-static void what_is_not_understood_is_refused_with_its_line(void **state)
+/* The same configuration in flow style, with escapes and a text over two lines. */
+static void flow_style_and_escapes_are_read(void **state)
+{
+	static const char text[] =
+		"%YAML 1.1\n"
+		"---\n"
+		"{tls_server_config: {cipher_suites: [A, \"B\\x43\"],\n"
+		"  cert_file: a, key_file: b},\n"
+		" http_server_config: {headers: {X-One: one\n"
+		"   and two, 'X-Two': '~'}},\n"
+		" basic_auth_users: {\"al\\u00e9\": \"" HASH "\"}}\n"
+		"...\n";
+	struct tw_web_config c = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (parse(text, &c, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(c.cipher_suites.count, 2);
+	assert_string_equal(c.cipher_suites.at[1], "BC");
+	assert_string_equal(c.headers.at[1], "one and two");
+	assert_string_equal(c.headers.at[3], "~");
+	assert_string_equal(c.users.at[0], "al\xc3\xa9");
+	tw_web_config_release(&c);
+}
+
+static void an_empty_section_is_no_section(void **state)
+{
+	static const char *const texts[] = {
+		"---\n",
+		"~\n",
+		"# nothing\n",
+		"tls_server_config:\nhttp_server_config: null\nbasic_auth_users: {}\n",
+		"tls_server_config:\n  cipher_suites:\n  curve_preferences: []\n",
+		"http_server_config:\n  headers:\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
+		struct tw_web_config c = { 0 };
+		struct tw_err err = { 0 };
+
+		if (parse(texts[i], &c, &err) < 0)
+			fail_msg("'%s': %s", texts[i], err.text);
+		assert_null(c.cert_file);
+		assert_int_equal(c.cipher_suites.count + c.headers.count + c.users.count,
+				 0);
+		tw_web_config_release(&c);
+	}
+}
+
+static void an_error_names_the_line_and_the_key(void **state)
 {
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-		{ "tls:\n", "line 1: tls: not known, or not done here" },
+		{ "tls:\n", "line 1: tls: unknown key" },
 		{ "tls_server_config:\n  cipher_suites:\n  - A\n  - A\n",
-		  "line 4: A: it is there twice" },
+		  "line 4: cipher_suites: 'A' twice" },
 		{ "tls_server_config:\n  cipher_suites:\n - A\n",
-		  "line 3: an entry of no list" },
-		{ "tls_server_config:\n  cipher_suites:\n  - A\n  min_version: TLS12\n  "
-		  "- "
-		  "B\n",
-		  "line 5: an entry of no list" },
+		  "line 3: did not find expected key while parsing a block mapping" },
 		{ "tls_server_config:\n  cipher_suites:\n  - - A\n",
-		  "line 3: only '- value' is taken" },
+		  "line 3: cipher_suites: want a text" },
 		{ "tls_server_config:\n  cipher_suites:\n  - A: B\n",
-		  "line 3: something behind a text" },
-		{ "- a\n", "line 1: an entry of no list" },
+		  "line 3: cipher_suites: want a text" },
+		{ "tls_server_config:\n  cipher_suites:\n  -\n",
+		  "line 3: cipher_suites: no value" },
+		{ "- a\n", "line 1: want 'key: value' lines" },
+		{ "key\n", "line 1: want 'key: value' lines" },
 		{ "tls_server_config:\n  curve_preferences: X\n",
-		  "line 2: curve_preferences: not known" },
+		  "line 2: curve_preferences: want a list" },
 		{ "tls_server_config:\n  prefer_server_cipher_suites: 1\n",
-		  "neither true nor false" },
+		  "line 2: prefer_server_cipher_suites: want true or false, not '1'" },
 		{ "tls_server_config:\n  cert: x\n",
-		  "line 2: cert: not done here: only files are read: see cert_file" },
+		  "line 2: cert: not supported: use cert_file" },
 		{ "tls_server_config:\n  client_allowed_sans:\n  - a\n",
-		  "client_allowed_sans: not done here: every certificate of" },
+		  "client_allowed_sans: not supported: every certificate of" },
 		{ "rate_limit:\n  burst: 1\n",
-		  "rate_limit: not done here: requests are not limited by rate" },
+		  "line 1: rate_limit: not supported: requests are not limited by rate" },
 		{ "tls_server_config:\n  cert_file: a\n",
-		  "tls_server_config: only one of cert_file, key_file" },
+		  "tls_server_config: cert_file and key_file go together" },
+		{ "tls_server_config:\n  cert_file:\n  key_file: b\n",
+		  "line 2: cert_file: no value" },
+		{ "tls_server_config:\n  cert_file: [a]\n",
+		  "line 2: cert_file: want a text" },
 		{ "tls_server_config:\n  cert_file: a\n  cert_file: b\n",
-		  "line 3: cert_file: it is there twice" },
+		  "line 3: cert_file: the key is there twice" },
+		{ "tls_server_config:\ntls_server_config:\n",
+		  "line 2: tls_server_config: the key is there twice" },
 		{ "tls_server_config:\n  cert_file: a\n  key_file: b\n  client_ca_file: "
 		  "c\n",
 		  "go together" },
@@ -119,26 +175,34 @@ static void what_is_not_understood_is_refused_with_its_line(void **state)
 		{ "tls_server_config:\n  min_version: SSL3\n", "'SSL3' is not TLS10" },
 		{ "tls_server_config:\n  max_version: TLS11\n",
 		  "min_version is above max_version" },
-		{ "basic_auth_users:\n  a: plain\n", "line 2: a: not a hash of bcrypt" },
+		{ "basic_auth_users:\n  a: plain\n", "line 2: a: not a bcrypt hash" },
 		{ "basic_auth_users:\n  a: " HASH "\n  a: " HASH "\n",
-		  "line 3: a: it is there twice" },
-		{ "basic_auth_users: x\n", "basic_auth_users: not known" },
+		  "line 3: a: the key is there twice" },
+		{ "basic_auth_users: x\n",
+		  "line 1: basic_auth_users: want 'key: value' lines" },
 		{ "basic_auth_users:\n   a: " HASH "\n b: " HASH "\n",
-		  "line 3: indented as nothing before it" },
+		  "line 3: did not find expected key" },
 		{ "http_server_config:\n  http2: maybe\n",
-		  "http2: neither true nor false" },
-		{ "http_server_config:\n  headers:\n    A: \"x\\n\"\n",
-		  "line 3: a control character or an escape in a text" },
+		  "line 2: http2: want true or false, not 'maybe'" },
+		{ "http_server_config:\n  headers:\n    A: 1\n    A: 2\n",
+		  "line 4: A: the key is there twice" },
+		{ "http_server_config:\n  headers:\n    A: {b: c}\n",
+		  "line 3: A: want a text" },
+		{ "http_server_config:\n  headers:\n    ? [A]\n    : b\n",
+		  "line 3: key of a mapping: want a text" },
 		{ "http_server_config:\n  headers:\n    A: \"x\n",
-		  "a quote that does not end" },
+		  "found unexpected end of stream while scanning a quoted scalar" },
 		{ "http_server_config:\n  headers:\n    A: 'x' y\n",
-		  "something behind a text" },
-		{ "http_server_config:\n\theaders:\n", "line 2: indented by a tab" },
-		{ "{a: b}\n", "only 'key: value' is taken" },
-		{ "tls_server_config:\n  cert_file: [a]\n",
-		  "only 'key: value' is taken" },
-		{ "key\n", "line 1: want 'key: value'" },
-		{ ":\n", "line 1: want 'key: value'" },
+		  "line 3: did not find expected key" },
+		{ "http_server_config:\n\theaders:\n",
+		  "line 2: found character that cannot start any token" },
+		{ "{a: b}\n", "line 1: a: unknown key" },
+		{ ":\n", "line 1: did not find expected key" },
+		{ "{~: b}\n", "line 1: key of a mapping: no value" },
+		{ "--- {}\n--- {}\n", "line 2: a second document" },
+		{ "{}\nx: y\n", "line 2: did not find expected <document start>" },
+		{ "\xff\n", "line 1: invalid leading UTF-8 octet" },
+		{ "\n\n#\x01\n", "line 3: control characters are not allowed" },
 	};
 
 	(void)state;
@@ -153,12 +217,102 @@ static void what_is_not_understood_is_refused_with_its_line(void **state)
 	}
 }
 
+/* A line break in a header would start another header. */
+static void control_characters_are_refused_however_they_are_written(void **state)
+{
+	static const char *const values[] = { "\"a\\r\\nSet-Cookie: b\"", "\"a\\0b\"",
+					      "\"a\\tb\"", "|\n      a\n", "\"\\x7f\"" };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(values); i++) {
+		struct tw_web_config c = { 0 };
+		struct tw_err err = { 0 };
+		struct tw_buf b = { 0 };
+
+		tw_buf_addf(&b, "http_server_config:\n  headers:\n    A: %s\n",
+			    values[i]);
+		assert_int_equal(parse(b.data, &c, &err), -1);
+		assert_string_equal(err.text, "line 3: A: a control character in a text");
+		assert_int_equal(err.code, TW_UNSUPPORTED);
+		tw_buf_clear(&b);
+	}
+}
+
+static void anchors_aliases_and_tags_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ "tls_server_config: &a\n  cert_file: b\n",
+		  "line 1: tls_server_config: anchors are not supported" },
+		{ "tls_server_config:\n  cert_file: &a b\n",
+		  "line 2: cert_file: anchors are not supported" },
+		{ "tls_server_config:\n  cipher_suites: &a [A]\n",
+		  "line 2: cipher_suites: anchors are not supported" },
+		{ "tls_server_config:\n  cert_file: *a\n",
+		  "line 2: cert_file: aliases are not supported" },
+		{ "http_server_config:\n  headers:\n    A: b\n    *a : b\n",
+		  "line 4: aliases are not supported" },
+		{ "tls_server_config: !!map\n  cert_file: b\n",
+		  "line 1: tls_server_config: tags are not supported" },
+		{ "tls_server_config:\n  cert_file: !!str b\n",
+		  "line 2: cert_file: tags are not supported" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_web_config c = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(parse(cases[i].text, &c, &err), -1);
+		assert_string_equal(err.text, cases[i].want);
+		assert_int_equal(err.code, TW_UNSUPPORTED);
+	}
+}
+
+/* head, count times the format of a number, tail. */
+static void assert_too_large(const char *head, const char *format, int count,
+			     const char *tail, const char *want)
+{
+	struct tw_web_config c = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+
+	tw_buf_adds(&b, head);
+	for (int i = 0; i < count; i++) {
+		tw_buf_addf(&b, "%.*s", (int)strcspn(format, "#"), format);
+		if (strchr(format, '#') != NULL)
+			tw_buf_addf(&b, "%d%s", i, strchr(format, '#') + 1);
+	}
+	tw_buf_adds(&b, tail);
+	assert_int_equal(parse(b.data, &c, &err), -1);
+	if (strstr(err.text, want) == NULL)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&b);
+}
+
+static void size_depth_and_counts_are_limited(void **state)
+{
+	(void)state;
+	assert_too_large("", "# a comment\n", 30000, "", "the file is over 262144 bytes");
+	assert_too_large("tls_server_config:\n  cert_file: ", "a", 1024, "\n",
+			 "line 2: cert_file: a text of more than 1023 bytes");
+	assert_too_large("tls_server_config:\n  ", "a", 1024, ": b\n",
+			 "line 2: key of a mapping: a text of more than 1023 bytes");
+	assert_too_large("tls_server_config:\n  cipher_suites:\n", "  - s#\n", 1001, "",
+			 "line 1003: cipher_suites: more than 1000 entries");
+	assert_too_large("http_server_config:\n  headers:\n", "    h#: v\n", 1001, "",
+			 "line 1003: h1000: more than 1000 entries");
+	assert_too_large("tls_server_config: ", "[", 200000, "", "line 1");
+	assert_too_large("", "{a: ", 50000, "", "line 1: a: unknown key");
+}
+
 #define GCM_128 "  - TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\n"
 #define GCM_256 "  - TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384\n"
 #define CBC_128 "  - TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA\n"
 #define EC_128 "  - TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256\n"
 
-static void suites_and_curves_are_what_gnutls_is_told(void **state)
+static void suites_and_curves_become_a_priority_string(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -179,12 +333,12 @@ static void suites_and_curves_are_what_gnutls_is_told(void **state)
 		  "X25519:"
 		  "+GROUP-SECP521R1:%SERVER_PRECEDENCE" },
 		{ "tls_server_config:\n  cipher_suites:\n" GCM_128 CBC_128,
-		  "tls_server_config: cipher_suites: GnuTLS would allow "
-		  "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 as well: name it, too" },
+		  "tls_server_config: cipher_suites: GnuTLS would enable "
+		  "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, too: add it to the list" },
 		{ "tls_server_config:\n  cipher_suites:\n" GCM_128 GCM_256 EC_128,
-		  "GnuTLS would allow TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 as well" },
+		  "GnuTLS would enable TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, too" },
 		{ "tls_server_config:\n  cipher_suites:\n  - TLS_RSA_WITH_RC4_128_SHA\n",
-		  "'TLS_RSA_WITH_RC4_128_SHA' is not known, or insecure" },
+		  "'TLS_RSA_WITH_RC4_128_SHA' is not known or is insecure" },
 		{ "tls_server_config:\n  curve_preferences:\n  - X448\n",
 		  "curve_preferences: 'X448' is not CurveP256" },
 	};
@@ -228,7 +382,7 @@ static void every_failed_allocation_is_reported(void **state)
 	assert_true(failures > 5);
 }
 
-static void who_gives_name_and_password_may(void **state)
+static void a_user_with_the_right_password_is_allowed(void **state)
 {
 	static const struct {
 		const char *header;
@@ -238,7 +392,7 @@ static void who_gives_name_and_password_may(void **state)
 		{ "", TW_WEB_UNKNOWN },
 		{ "Basic", TW_WEB_UNKNOWN },
 		{ "Basic YWxpY2U6c2VjcmV0", TW_WEB_ALLOWED },   /* alice:secret */
-		{ "basic   YWxpY2U6c2VjcmV0", TW_WEB_ALLOWED }, /* checked before */
+		{ "basic   YWxpY2U6c2VjcmV0", TW_WEB_ALLOWED }, /* cached */
 		{ "Basic YWxpY2U6d3Jvbmc=", TW_WEB_UNKNOWN },   /* alice:wrong */
 		{ "Basic YWxpY2U6d3Jvbmc=", TW_WEB_UNKNOWN },
 		{ "Basic Y2Fyb2w6c2VjcmV0", TW_WEB_UNKNOWN }, /* carol:secret */
@@ -274,10 +428,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_of_an_exporter_is_read),
-		cmocka_unit_test(what_is_not_understood_is_refused_with_its_line),
-		cmocka_unit_test(suites_and_curves_are_what_gnutls_is_told),
+		cmocka_unit_test(flow_style_and_escapes_are_read),
+		cmocka_unit_test(an_empty_section_is_no_section),
+		cmocka_unit_test(an_error_names_the_line_and_the_key),
+		cmocka_unit_test(control_characters_are_refused_however_they_are_written),
+		cmocka_unit_test(anchors_aliases_and_tags_are_refused),
+		cmocka_unit_test(size_depth_and_counts_are_limited),
+		cmocka_unit_test(suites_and_curves_become_a_priority_string),
 		cmocka_unit_test(every_failed_allocation_is_reported),
-		cmocka_unit_test(who_gives_name_and_password_may),
+		cmocka_unit_test(a_user_with_the_right_password_is_allowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
