@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* Text between two places of a header. */
 struct span {
 	const char *at;
 	size_t len;
@@ -30,20 +29,20 @@ static struct span trim(struct span s)
 	return s;
 }
 
-/* Cut the first part off *rest: what is before the separator, without blanks. */
-static struct span next_part(struct span *rest, char separator)
+/* Cut the text before the separator off *rest, without blanks around it. */
+static struct span next_field(struct span *rest, char separator)
 {
 	const char *end = memchr(rest->at, separator, rest->len);
-	struct span part = { rest->at,
-			     end != NULL ? (size_t)(end - rest->at) : rest->len };
-	const size_t used = part.len + (end != NULL);
+	struct span field = { rest->at,
+			      end != NULL ? (size_t)(end - rest->at) : rest->len };
+	const size_t used = field.len + (end != NULL);
 
 	rest->at += used;
 	rest->len -= used;
-	return trim(part);
+	return trim(field);
 }
 
-/* One element of a list: "text/plain;version=0.0.4;q=0.5". */
+/* An element of the list: "text/plain;version=0.0.4;q=0.5". */
 struct element {
 	struct span value;
 	struct span version; /* len 0: none */
@@ -52,11 +51,11 @@ struct element {
 
 static struct element read_element(struct span s)
 {
-	struct element e = { .value = next_part(&s, ';'), .weight = 1 };
+	struct element e = { .value = next_field(&s, ';'), .weight = 1 };
 
 	while (s.len > 0) {
-		struct span value = next_part(&s, ';');
-		struct span name = next_part(&value, '=');
+		struct span value = next_field(&s, ';');
+		struct span name = next_field(&value, '=');
 		double d;
 
 		if (value.len >= 2 && value.at[0] == '"')
@@ -72,10 +71,10 @@ static struct element read_element(struct span s)
 	return e;
 }
 
-/* 0: the type is not in the range; else the more the more specific. */
+/* 0: no match; a more specific media range gives a larger number. */
 static int match_range(struct span range, const char *type, const char *subtype)
 {
-	const struct span first = next_part(&range, '/');
+	const struct span first = next_field(&range, '/');
 
 	if (equals(first, type))
 		return equals(range, subtype) ? 3 : equals(range, "*") ? 2 : 0;
@@ -90,12 +89,12 @@ double tw_accept_weight(const char *accept, const char *type, const char *subtyp
 	int best = 0;
 
 	while (rest.len > 0) {
-		const struct element e = read_element(next_part(&rest, ','));
+		const struct element e = read_element(next_field(&rest, ','));
 		const int match = match_range(e.value, type, subtype);
 
 		if (version != NULL && e.version.len > 0 && !equals(e.version, version))
 			continue;
-		/* The same range twice: as it is liked best. */
+		/* Of equal ranges the largest weight counts. */
 		if (match == 0 || match < best || (match == best && e.weight < weight))
 			continue;
 		best = match;
@@ -110,7 +109,7 @@ double tw_accept_coding(const char *accept, const char *coding)
 	double any = 0;
 
 	while (rest.len > 0) {
-		const struct element e = read_element(next_part(&rest, ','));
+		const struct element e = read_element(next_field(&rest, ','));
 
 		if (equals(e.value, coding))
 			return e.weight;

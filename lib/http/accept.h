@@ -3,19 +3,19 @@
 #define TW_ACCEPT_H
 
 /*
- * What a client takes, by its Accept and Accept-Encoding headers (RFC 9110, section
- * 12.5). Headers are foreign: what is malformed in them is passed over.
+ * Content negotiation by the headers Accept and Accept-Encoding (RFC 9110, section 12.5).
+ * The headers are untrusted: malformed elements are ignored.
  */
 
 /*
- * How much an Accept header likes type/subtype, 0 to 1: the q of the most specific range
- * that it is in, 0 if it is in none, 1 if there is no header. A range with a parameter
- * "version" that is another does not count; NULL: versions do not matter.
+ * The weight q of type/subtype, 0 to 1: that of the most specific media range that
+ * matches it; 0 if none matches; 1 without a header (accept NULL). A media range with
+ * another "version" parameter does not match; version NULL: versions are not compared.
  */
 double tw_accept_weight(const char *accept, const char *type, const char *subtype,
 			const char *version);
 
-/* How much an Accept-Encoding header (NULL: none, 0) likes a coding. "*" is any. */
+/* The weight of a coding in an Accept-Encoding header; 0 without a header (NULL). */
 double tw_accept_coding(const char *accept, const char *coding);
 
 #endif /* TW_ACCEPT_H */

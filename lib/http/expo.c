@@ -18,7 +18,7 @@ static const char *const content_types[] = {
 /* 20 digits, a point and 18 zeros before them. */
 #define FIXED_TEXT 40
 
-/* A name's last part, which OpenMetrics counts as the sample's and not the family's. */
+/* In OpenMetrics these suffixes belong to the sample's name, not to the family's. */
 static const char *const suffixes[] = {
 	[TW_EXPO_COUNTER] = "_total",
 	[TW_EXPO_GAUGE] = "",
@@ -40,7 +40,7 @@ enum tw_expo_format tw_expo_wanted(const char *accept)
 	const double open =
 		tw_accept_weight(accept, "application", "openmetrics-text", "1.0.0");
 
-	/* Who says nothing, or takes anything, has not asked for it. */
+	/* A wildcard does not select OpenMetrics. */
 	if (accept == NULL || strcasestr(accept, "openmetrics-text") == NULL)
 		return TW_EXPO_TEXT;
 	return open > 0 && open >= text ? TW_EXPO_OPENMETRICS : TW_EXPO_TEXT;
@@ -52,8 +52,8 @@ const char *tw_expo_content_type(enum tw_expo_format format)
 }
 
 /*
- * U+FFFD for each byte that is not part of well-formed UTF-8: both formats are UTF-8, and
- * a scraper drops the whole exposition for one bad byte.
+ * Length of the UTF-8 character at s; 0: malformed, and the byte becomes U+FFFD. A
+ * scraper rejects the whole exposition for one malformed byte.
  */
 static size_t utf8_length(const unsigned char *s)
 {
@@ -67,14 +67,14 @@ static size_t utf8_length(const unsigned char *s)
 	for (size_t i = 1; i < len; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* Overlong forms, surrogates, and what is beyond U+10FFFF. */
+	/* Overlong forms, surrogates, and code points above U+10FFFF. */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
 		return 0;
 	return len;
 }
 
-/* How much of a text is written as it is: ASCII without what is escaped. */
+/* Length of the prefix without escaped or non-ASCII characters. */
 static size_t plain_length(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -84,7 +84,7 @@ static size_t plain_length(const char *text)
 	return (size_t)(p - (const unsigned char *)text);
 }
 
-/* In HELP of the text format a quote stays as it is. */
+/* quotes: escape them; HELP of the text format does not. */
 static void add_escaped(struct tw_buf *b, const char *text, bool quotes)
 {
 	for (const char *p = text; *p != '\0';) {
@@ -167,7 +167,7 @@ void tw_expo_sample(struct tw_expo *e, const struct tw_expo_label *labels, size_
 	tw_buf_adds(e->out, "\n");
 }
 
-/* value / 10^decimals without zeros at its end; returns the length. */
+/* value / 10^decimals without trailing zeros; returns the length. */
 static size_t format_fixed(char out[FIXED_TEXT], uint64_t value, unsigned decimals)
 {
 	char digits[FIXED_TEXT];
@@ -178,7 +178,7 @@ static size_t format_fixed(char out[FIXED_TEXT], uint64_t value, unsigned decima
 	do {
 		digits[count++] = (char)('0' + value % 10);
 		value /= 10;
-		/* The point, and a zero before it if there is no more. */
+		/* The loop adds the zero before the point if value is 0 by now. */
 		if (count == decimals)
 			digits[count++] = '.';
 	} while (value > 0 || count <= decimals + (decimals > 0));
@@ -226,7 +226,7 @@ void tw_expo_count(struct tw_expo *e, const struct tw_expo_label *labels, size_t
 	add_count(e, "", labels, count, NULL, value);
 }
 
-/* OpenMetrics wants a bound to look like a float: "1.0". */
+/* OpenMetrics requires a bound to be a float: "1.0". */
 static void format_bound(char out[TW_DOUBLE_TEXT + 2], double bound)
 {
 	const size_t len = tw_format_double(out, bound);

@@ -3,8 +3,8 @@
 #define TW_EXPO_H
 
 /*
- * What Prometheus scrapes: metrics as its text format 0.0.4, or as OpenMetrics 1.0 where
- * the scraper asks for that. One writer knows how the two differ:
+ * Metrics in the text format of Prometheus 0.0.4, or in OpenMetrics 1.0 if the scraper
+ * asks for it:
  *
  *	struct tw_expo e = { .out = &buf, .format = tw_expo_wanted(accept) };
  *
@@ -12,7 +12,8 @@
  *	tw_expo_sample(&e, labels, 2, 17);
  *	tw_expo_end(&e);
  *
- * Families are written whole, one after the other. Failures stick to the buffer.
+ * All samples of a family follow its tw_expo_family(). A failed allocation marks the
+ * buffer (lib/core/buf.h).
  */
 
 #include <stddef.h>
@@ -32,11 +33,11 @@ enum tw_expo_type {
 	TW_EXPO_INFO, /* a gauge that is always 1, for its labels */
 };
 
-/* A metric: a const entry. */
+/* A metric family: a const entry. */
 struct tw_expo_family {
 	/*
-	 * As scraped: a counter's ends in "_total", an info's in "_info", and before that
-	 * with the unit, if any.
+	 * Name of the samples. A counter's ends in "_total", an info's in "_info"; the
+	 * unit, if any, comes before that.
 	 */
 	const char *name;
 	enum tw_expo_type type;
@@ -46,10 +47,10 @@ struct tw_expo_family {
 
 struct tw_expo_label {
 	const char *name;  /* a plain identifier */
-	const char *value; /* any text; bytes that are no UTF-8 become U+FFFD */
+	const char *value; /* any text; malformed UTF-8 becomes U+FFFD */
 };
 
-/* Labels as they are written, made once for many samples. */
+/* Formatted labels, for use in many samples. */
 struct tw_expo_text {
 	const char *text; /* a="b",c="d" */
 	size_t len;
@@ -58,45 +59,46 @@ struct tw_expo_text {
 struct tw_expo {
 	struct tw_buf *out;
 	enum tw_expo_format format;
-	const struct tw_expo_family *family; /* the last one begun */
+	const struct tw_expo_family *family; /* of the samples that follow */
 };
 
-/* The format that an Accept header (NULL: none) likes best; text if it likes neither. */
+/* The format with the larger weight in an Accept header (NULL: none); else text. */
 enum tw_expo_format tw_expo_wanted(const char *accept);
 
 /* The Content-Type. */
 const char *tw_expo_content_type(enum tw_expo_format format);
 
-/* Begin a family: its HELP, TYPE and, in OpenMetrics, UNIT. f must outlive its samples.
- */
+/* Write HELP, TYPE and, in OpenMetrics, UNIT. f must live until its last sample. */
 void tw_expo_family(struct tw_expo *e, const struct tw_expo_family *f);
 
-/* A sample of the family, which is no histogram. */
+/* Write a sample. The family is not a histogram. */
 void tw_expo_sample(struct tw_expo *e, const struct tw_expo_label *labels, size_t count,
 		    double value);
 
-/* The same for a count, exact to 64 bits. */
+/* Write a sample of a 64 bit count, exactly. */
 void tw_expo_count(struct tw_expo *e, const struct tw_expo_label *labels, size_t count,
 		   uint64_t value);
 
-/* Append the text of labels to out. */
+/* Append formatted labels to out, for tw_expo_fixed(). */
 void tw_expo_add_labels(struct tw_buf *out, const struct tw_expo_label *labels,
 			size_t count);
 
-/* A sample of value / 10^decimals (at most 18), exact, with labels in several texts;
- * those that are empty are left out. */
+/*
+ * Write a sample of value / 10^decimals, exactly; decimals is at most 18. The labels are
+ * the concatenation of texts; empty ones are skipped.
+ */
 void tw_expo_fixed(struct tw_expo *e, const struct tw_expo_text *texts, size_t count,
 		   uint64_t value, unsigned decimals);
 
 /*
- * A histogram: count_of[i] observations were at most bound[i] and above the one before;
- * count_of[bounds] were above all. Written as Prometheus wants it: summed up.
+ * Write a histogram. count_of[i] observations are at most bound[i] and above bound[i -
+ * 1]; count_of[bounds] are above all bounds. The function cumulates them.
  */
 void tw_expo_histogram(struct tw_expo *e, const struct tw_expo_label *labels,
 		       size_t count, const double *bound, size_t bounds,
 		       const uint64_t *count_of, double sum);
 
-/* The end of the exposition; OpenMetrics wants it said. */
+/* End the exposition: OpenMetrics has an end marker. */
 void tw_expo_end(struct tw_expo *e);
 
 #endif /* TW_EXPO_H */

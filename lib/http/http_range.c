@@ -34,7 +34,7 @@ bool tw_http_etag_listed(const char *list, const char *etag)
 	return false;
 }
 
-/* Digits only; false if there are none, or too many. */
+/* Parse digits at *p. False if there are none, or if they overflow. */
 static bool read_number(const char **p, uint64_t *out)
 {
 	const char *start = *p;
@@ -89,7 +89,7 @@ enum tw_http_wants tw_http_wants(const char *if_none_match, const char *if_range
 {
 	if (if_none_match != NULL && tw_http_etag_listed(if_none_match, etag))
 		return TW_HTTP_NOTHING;
-	/* A date cannot be compared: there is none. Strong comparison: no "W/". */
+	/* Strong comparison: "W/" never matches. Nor does a date: resources have none. */
 	if (range_header == NULL || (if_range != NULL && strcmp(if_range, etag) != 0))
 		return TW_HTTP_WHOLE;
 	return read_range(range_header, size, range);

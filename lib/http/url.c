@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of scheme and "://", and of the rest. */
+/* Bytes shown of the scheme with "://", and of the rest. */
 #define SCHEME_MAX 16
 #define REST_MAX 128
 

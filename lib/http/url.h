@@ -2,23 +2,21 @@
 #ifndef TW_URL_H
 #define TW_URL_H
 
-/*
- * URLs as texts.
- */
+/* Text functions for URLs. */
 
 #include <stdbool.h>
 
 struct tw_buf;
 
-/* Whether it is http:// or https://. */
+/* Whether the text begins with http:// or https://. */
 bool tw_url_is(const char *text);
 
-/* Room for what is shown of a URL, with its NUL. */
+/* Room for tw_url_show(), with the NUL. */
 #define TW_URL_SHOWN 148
 
 /*
- * The URL as it may be shown: without user, password and query, which have no business in
- * a log, and cut where it is long. Returns out.
+ * The URL for a log: without user, password and query, which can be secrets, and
+ * truncated. Returns out.
  */
 const char *tw_url_show(const char *url, char out[TW_URL_SHOWN]);
 

@@ -26,7 +26,7 @@ struct parser {
 	const char *data;
 	struct tw_web_config *out;
 	size_t line;            /* of the event or of the syntax error */
-	char key[TEXT_MAX + 1]; /* that was read last; "": none */
+	char key[TEXT_MAX + 1]; /* last key read, or "" */
 };
 
 /* ---- events ---- */
@@ -49,14 +49,14 @@ static int fail_syntax(struct parser *p, struct tw_err *err)
 	if (y->error == YAML_MEMORY_ERROR)
 		return tw_fail(err, TW_NOMEM, "web configuration");
 	p->key[0] = '\0';
-	/* Only an error of the encoding has an offset and no line. */
+	/* An encoding error has an offset, the others have a line. */
 	p->line = y->error == YAML_READER_ERROR ? line_of(p->data, y->problem_offset)
 						: y->problem_mark.line + 1;
 	return tw_fail(err, TW_PARSE, "%s%s%s", y->problem, *context != '\0' ? " " : "",
 		       context);
 }
 
-/* An alias could make a small file large. */
+/* Reject aliases, which let a small file expand to a large one, and their anchors. */
 static int check_event(const yaml_event_t *e, struct tw_err *err)
 {
 	const yaml_char_t *anchor = NULL, *tag = NULL;
@@ -102,7 +102,7 @@ static bool is_null(const yaml_event_t *e)
 	return false;
 }
 
-/* *out lives as long as the event. */
+/* The current event as text; *out lives as long as the event. */
 static int read_text(const struct parser *p, const char **out, struct tw_err *err)
 {
 	const yaml_event_t *e = &p->event;
@@ -122,7 +122,7 @@ static int read_text(const struct parser *p, const char **out, struct tw_err *er
 	return 0;
 }
 
-/* *end: the mapping has ended, else its next key is in p->key. */
+/* Read the next key into p->key, or set *end at the end of the mapping. */
 static int next_key(struct parser *p, bool *end, struct tw_err *err)
 {
 	const char *key;
@@ -139,7 +139,7 @@ static int next_key(struct parser *p, bool *end, struct tw_err *err)
 	return 0;
 }
 
-/* *empty: there is none. */
+/* *empty: the value is null. */
 static int begin_mapping(const struct parser *p, bool *empty, struct tw_err *err)
 {
 	*empty = is_null(&p->event);
