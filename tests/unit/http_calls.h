@@ -6,10 +6,10 @@
 
 struct tw_http_call;
 
-/* Set-up of tests that call: no proxy of the environment comes between. */
+/* Set-up of tests that make calls: removes proxies from the environment. */
 int http_begin(void **state);
 
-/* The call fails: with this code, a text that begins like this and has that in it. */
+/* Assert that the call fails with this code and a text with this start and this part. */
 void http_fails(const struct tw_http_call *c, enum tw_code code, const char *start_text,
 		const char *within);
 

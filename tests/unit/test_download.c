@@ -20,10 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the server has, and how it says so. */
+/* The resource that the test server offers. */
 static struct {
 	const char *data, *etag;
-	bool lies; /* about where a part begins */
+	bool lies; /* send a wrong Content-Range */
 	unsigned asked;
 } offered;
 
@@ -94,7 +94,7 @@ static void offer(const char *data, const char *etag)
 	offered.asked = 0;
 }
 
-/* A file without a name, with this in it. */
+/* An unnamed file with this content. */
 static int file_with(const char *text)
 {
 	FILE *f = tmpfile();
@@ -119,7 +119,7 @@ static void assert_holds(int fd, const char *want)
 	assert_int_equal(st.st_size, strlen(want));
 }
 
-/* The status that it ends with. */
+/* Download the resource; return the status. */
 static unsigned download(int fd, const char *etag, size_t max)
 {
 	const struct tw_http_call c = { .url = url, .etag = etag, .answer_max = max };
@@ -134,7 +134,7 @@ static unsigned download(int fd, const char *etag, size_t max)
 	return status;
 }
 
-static void a_file_begins_with_the_tag_of_what_is_in_it(void **state)
+static void a_file_begins_with_its_entity_tag(void **state)
 {
 	struct tw_err err = { 0 };
 	int fd = file_with("");
@@ -154,7 +154,7 @@ static void a_file_begins_with_the_tag_of_what_is_in_it(void **state)
 	close(fd);
 }
 
-static void what_is_there_of_it_is_not_sent_again(void **state)
+static void a_download_resumes_after_the_received_bytes(void **state)
 {
 	static const struct {
 		const char *what, *before, *etag, *after;
@@ -185,7 +185,7 @@ static void what_is_there_of_it_is_not_sent_again(void **state)
 	}
 }
 
-static void what_is_known_already_leaves_the_file(void **state)
+static void a_304_leaves_the_file_unchanged(void **state)
 {
 	int fd = file_with("\"b\"\nxy");
 
@@ -196,7 +196,7 @@ static void what_is_known_already_leaves_the_file(void **state)
 	close(fd);
 }
 
-static void a_body_without_a_byte_is_one(void **state)
+static void an_empty_body_is_a_complete_download(void **state)
 {
 	int fd = file_with("\"b\"\nxy");
 
@@ -222,7 +222,7 @@ static void fails(const char *before, bool lies, size_t max, const char *text)
 	close(fd);
 }
 
-static void the_limit_is_of_the_whole(void **state)
+static void the_limit_includes_the_bytes_received_before(void **state)
 {
 	(void)state;
 	fails("", false, 9, "the answer is over the limit");
@@ -230,14 +230,14 @@ static void the_limit_is_of_the_whole(void **state)
 	fails("\"a\"\n0123456789", false, 9, "the download is over 9 bytes");
 }
 
-static void a_part_that_was_not_asked_for_is_refused(void **state)
+static void another_range_than_the_requested_one_is_rejected(void **state)
 {
 	(void)state;
 	fails("\"a\"\n0123", true, 100,
 	      "requested the range from byte 4 on, the server sends it from byte 5 on");
 }
 
-static void a_head_tells_tag_and_place_and_nothing_malformed(void **state)
+static void a_head_gives_tag_and_offset_and_ignores_malformed_lines(void **state)
 {
 	static const struct {
 		const char *line, *etag;
@@ -304,13 +304,13 @@ static void a_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_begins_with_the_tag_of_what_is_in_it),
-		cmocka_unit_test(what_is_there_of_it_is_not_sent_again),
-		cmocka_unit_test(what_is_known_already_leaves_the_file),
-		cmocka_unit_test(a_body_without_a_byte_is_one),
-		cmocka_unit_test(the_limit_is_of_the_whole),
-		cmocka_unit_test(a_part_that_was_not_asked_for_is_refused),
-		cmocka_unit_test(a_head_tells_tag_and_place_and_nothing_malformed),
+		cmocka_unit_test(a_file_begins_with_its_entity_tag),
+		cmocka_unit_test(a_download_resumes_after_the_received_bytes),
+		cmocka_unit_test(a_304_leaves_the_file_unchanged),
+		cmocka_unit_test(an_empty_body_is_a_complete_download),
+		cmocka_unit_test(the_limit_includes_the_bytes_received_before),
+		cmocka_unit_test(another_range_than_the_requested_one_is_rejected),
+		cmocka_unit_test(a_head_gives_tag_and_offset_and_ignores_malformed_lines),
 		cmocka_unit_test(a_url_is_shown_without_its_secrets),
 		cmocka_unit_test(a_failed_allocation_is_reported),
 	};

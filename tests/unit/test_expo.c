@@ -83,7 +83,7 @@ static void the_text_format_is_prometheus_0_0_4(void **state)
 	tw_buf_clear(&b);
 }
 
-static void openmetrics_names_families_without_the_samples_part(void **state)
+static void openmetrics_names_families_without_the_suffix(void **state)
 {
 	struct tw_buf b = { 0 };
 	struct tw_expo e = { .out = &b, .format = TW_EXPO_OPENMETRICS };
@@ -106,7 +106,7 @@ static void openmetrics_names_families_without_the_samples_part(void **state)
 	tw_buf_clear(&b);
 }
 
-static void the_format_is_the_one_that_is_liked_best(void **state)
+static void the_format_has_the_largest_weight(void **state)
 {
 	static const struct {
 		const char *accept;
@@ -140,7 +140,7 @@ static void the_format_is_the_one_that_is_liked_best(void **state)
 			    "text/plain; version=0.0.4; charset=utf-8");
 }
 
-static void a_coding_is_liked_as_its_header_says(void **state)
+static void a_coding_has_the_weight_of_its_header(void **state)
 {
 	static const struct {
 		const char *accept;
@@ -166,7 +166,7 @@ static void a_coding_is_liked_as_its_header_says(void **state)
 			fail_msg("'%s'", cases[i].accept);
 }
 
-static void without_memory_the_buffer_says_so(void **state)
+static void a_failed_allocation_marks_the_buffer(void **state)
 {
 	int failures = 0;
 
@@ -188,7 +188,7 @@ static void without_memory_the_buffer_says_so(void **state)
 	assert_true(failures > 1);
 }
 
-/* In decimal, as many digits as it takes and no more. */
+/* Decimal text without trailing zeros. */
 static void fixed_numbers_are_exact(void **state)
 {
 	static const struct {
@@ -223,7 +223,7 @@ static void fixed_numbers_are_exact(void **state)
 	}
 }
 
-static void labels_may_be_made_once_for_many_samples(void **state)
+static void formatted_labels_serve_many_samples(void **state)
 {
 	static const struct tw_expo_label labels[] = {
 		{ "name", "a\"b\\c\nd\xff\xc3\xa9" }, { "pid", "7" }
@@ -254,12 +254,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fixed_numbers_are_exact),
-		cmocka_unit_test(labels_may_be_made_once_for_many_samples),
+		cmocka_unit_test(formatted_labels_serve_many_samples),
 		cmocka_unit_test(the_text_format_is_prometheus_0_0_4),
-		cmocka_unit_test(openmetrics_names_families_without_the_samples_part),
-		cmocka_unit_test(the_format_is_the_one_that_is_liked_best),
-		cmocka_unit_test(a_coding_is_liked_as_its_header_says),
-		cmocka_unit_test(without_memory_the_buffer_says_so),
+		cmocka_unit_test(openmetrics_names_families_without_the_suffix),
+		cmocka_unit_test(the_format_has_the_largest_weight),
+		cmocka_unit_test(a_coding_has_the_weight_of_its_header),
+		cmocka_unit_test(a_failed_allocation_marks_the_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls by a child: scripts take the part of tw-fetch. */
+/* Calls by a child process. Shell scripts stand in for tw-fetch. */
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -46,7 +46,7 @@ static const struct tw_http_call post = { .url = "http://u:p@h/x",
 					  .timeout_ms = 20000,
 					  .answer_max = 1000 };
 
-static void a_call_and_its_answer_arrive_as_they_were_sent(void **state)
+static void calls_and_answers_survive_the_pipe_unchanged(void **state)
 {
 	struct tw_http_answer sent = { .status = 200,
 				       .body = (char[]){ "PK\0\n" },
@@ -86,7 +86,7 @@ static void a_call_and_its_answer_arrive_as_they_were_sent(void **state)
 	tw_buf_clear(&b);
 }
 
-static void a_failure_is_the_callers_own(void **state)
+static void a_failure_of_the_child_is_the_callers_failure(void **state)
 {
 	struct tw_http_answer answer = { 0 };
 	struct tw_err why = { 0 }, err = { 0 };
@@ -101,7 +101,7 @@ static void a_failure_is_the_callers_own(void **state)
 	tw_buf_clear(&b);
 }
 
-static void an_outcome_that_is_none_is_refused(void **state)
+static void a_malformed_outcome_is_rejected(void **state)
 {
 	static const struct {
 		const char *text, *error;
@@ -164,7 +164,7 @@ static void fails_with(const char *script, enum tw_code code, const char *text)
 	tear_down(&f);
 }
 
-static void a_child_that_dies_or_talks_rubbish_is_a_failure(void **state)
+static void a_child_that_dies_or_writes_rubbish_is_a_failure(void **state)
 {
 	(void)state;
 	fails_with("#!/bin/sh\nexec cat >/dev/null\n", TW_PARSE,
@@ -181,7 +181,7 @@ static void *stop_soon(void *fetch)
 	return NULL;
 }
 
-static void a_child_that_hangs_is_killed_when_it_is_to_stop(void **state)
+static void a_hanging_child_is_killed_on_stop(void **state)
 {
 	struct tw_http_answer answer = { 0 };
 	struct tw_err err = { 0 };
@@ -197,7 +197,7 @@ static void a_child_that_hangs_is_killed_when_it_is_to_stop(void **state)
 	tear_down(&f);
 }
 
-static void a_program_that_is_not_there_is_named(void **state)
+static void a_missing_program_is_named(void **state)
 {
 	struct tw_fetch *fetch = NULL;
 	struct tw_err err = { 0 };
@@ -233,13 +233,13 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_and_its_answer_arrive_as_they_were_sent),
-		cmocka_unit_test(a_failure_is_the_callers_own),
-		cmocka_unit_test(an_outcome_that_is_none_is_refused),
+		cmocka_unit_test(calls_and_answers_survive_the_pipe_unchanged),
+		cmocka_unit_test(a_failure_of_the_child_is_the_callers_failure),
+		cmocka_unit_test(a_malformed_outcome_is_rejected),
 		cmocka_unit_test(the_child_gets_the_call_and_its_answer_comes_back),
-		cmocka_unit_test(a_child_that_dies_or_talks_rubbish_is_a_failure),
-		cmocka_unit_test(a_child_that_hangs_is_killed_when_it_is_to_stop),
-		cmocka_unit_test(a_program_that_is_not_there_is_named),
+		cmocka_unit_test(a_child_that_dies_or_writes_rubbish_is_a_failure),
+		cmocka_unit_test(a_hanging_child_is_killed_on_stop),
+		cmocka_unit_test(a_missing_program_is_named),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

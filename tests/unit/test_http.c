@@ -42,7 +42,7 @@ static void get_nothing(void *app, const struct tw_http_request *q,
 	r->status = 204;
 }
 
-/* Who asks, and with what. */
+/* Echo the credentials and headers of the request. */
 static void get_headers(void *app, const struct tw_http_request *q,
 			struct tw_http_reply *r)
 {
@@ -104,7 +104,7 @@ static const char *at(const char *path)
 	return url;
 }
 
-static void headers_that_are_wanted_are_told(void **state)
+static void wanted_response_headers_are_filled_in(void **state)
 {
 	struct tw_http_header wanted[] = { { .name = "content-length" },
 					   { .name = "Content" },
@@ -123,7 +123,7 @@ static void headers_that_are_wanted_are_told(void **state)
 	tw_http_answer_release(&a);
 }
 
-static void a_method_needs_no_body(void **state)
+static void a_method_does_not_need_a_body(void **state)
 {
 	struct tw_http_call c = { .url = at("/nothing"), .method = "DELETE" };
 	struct tw_http_answer a = { 0 };
@@ -138,7 +138,7 @@ static void a_method_needs_no_body(void **state)
 	assert_int_equal(strncmp(err.text, "DELETE http://127.0.0.1:1/: ", 28), 0);
 }
 
-static void get_takes_status_type_and_bytes(void **state)
+static void get_returns_status_type_and_body(void **state)
 {
 	const struct tw_http_call c = { .url = at("/zip") };
 	struct tw_http_answer a = { 0 };
@@ -154,7 +154,7 @@ static void get_takes_status_type_and_bytes(void **state)
 	assert_null(a.body);
 }
 
-static void an_empty_answer_is_an_empty_text(void **state)
+static void an_empty_body_is_an_empty_string(void **state)
 {
 	const struct tw_http_call c = { .url = at("/nothing") };
 	struct tw_http_answer a = { 0 };
@@ -250,7 +250,7 @@ static void is_asked_with(const struct tw_http_access *access, const char *wante
 	tw_http_answer_release(&a);
 }
 
-static void who_asks_is_told(void **state)
+static void credentials_and_headers_are_sent(void **state)
 {
 	struct tw_strs headers = { 0 };
 	struct tw_err err = { 0 };
@@ -267,7 +267,7 @@ static void who_asks_is_told(void **state)
 	tw_strs_clear(&headers);
 }
 
-static void a_session_forgets_who_asked(void **state)
+static void a_session_does_not_keep_credentials(void **state)
 {
 	const struct tw_http_access access = { .token = "t0ken" };
 	struct tw_http_call c = { .url = at("/headers"), .access = &access };
@@ -302,7 +302,7 @@ static int refuse(void *arg, const char *data, size_t len, struct tw_err *err)
 	return tw_fail(err, TW_PARSE, "%zu bytes of rubbish", len);
 }
 
-static void a_sink_takes_the_body_of_a_200_only(void **state)
+static void a_sink_gets_the_body_of_a_200_only(void **state)
 {
 	struct tw_buf b = { 0 };
 	struct tw_http_call c = { .url = at("/zip"), .sink = collect, .sink_arg = &b };
@@ -333,7 +333,7 @@ static void a_sink_takes_the_body_of_a_200_only(void **state)
 	tw_buf_clear(&b);
 }
 
-static void text_in_a_query_is_escaped_and_not_told(void **state)
+static void query_text_is_escaped_and_not_in_errors(void **state)
 {
 	struct tw_buf b = { 0 };
 	struct tw_http_call c = { .url = url };
@@ -354,7 +354,8 @@ static void a_failed_allocation_is_reported(void **state)
 	int failures = 0;
 
 	(void)state;
-	/* The server's threads allocate too, so only the buffers of an unreachable one.
+	/* A server's threads would allocate as well, so this test calls an unreachable
+	 * one.
 	 */
 	tw_httpd_close(server);
 	server = NULL;
@@ -378,18 +379,18 @@ static void a_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers_that_are_wanted_are_told),
-		cmocka_unit_test(a_method_needs_no_body),
-		cmocka_unit_test(get_takes_status_type_and_bytes),
-		cmocka_unit_test(an_empty_answer_is_an_empty_text),
+		cmocka_unit_test(wanted_response_headers_are_filled_in),
+		cmocka_unit_test(a_method_does_not_need_a_body),
+		cmocka_unit_test(get_returns_status_type_and_body),
+		cmocka_unit_test(an_empty_body_is_an_empty_string),
 		cmocka_unit_test(post_sends_body_and_type),
 		cmocka_unit_test(a_large_post_arrives_whole),
 		cmocka_unit_test(any_status_is_an_answer),
 		cmocka_unit_test(an_answer_over_the_limit_is_an_error),
-		cmocka_unit_test(who_asks_is_told),
-		cmocka_unit_test(a_session_forgets_who_asked),
-		cmocka_unit_test(a_sink_takes_the_body_of_a_200_only),
-		cmocka_unit_test(text_in_a_query_is_escaped_and_not_told),
+		cmocka_unit_test(credentials_and_headers_are_sent),
+		cmocka_unit_test(a_session_does_not_keep_credentials),
+		cmocka_unit_test(a_sink_gets_the_body_of_a_200_only),
+		cmocka_unit_test(query_text_is_escaped_and_not_in_errors),
 		cmocka_unit_test(a_failed_allocation_is_reported),
 	};
 

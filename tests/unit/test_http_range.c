@@ -9,7 +9,7 @@
 #define ETAG "\"abc\""
 #define SIZE 1000
 
-static void a_part_is_what_the_header_asks_for(void **state)
+static void a_range_header_selects_the_range(void **state)
 {
 	static const struct {
 		const char *none_match, *if_range, *range;
@@ -63,7 +63,7 @@ static void a_part_is_what_the_header_asks_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_part_is_what_the_header_asks_for),
+		cmocka_unit_test(a_range_header_selects_the_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void other_schemes_are_refused(void **state)
 		   "GET http://", "");
 }
 
-/* A port at which nobody listens, or one that accepts and never answers. */
+/* A port that refuses connections, or one that accepts them and never answers. */
 static int dead_port(bool listening, int *port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
@@ -71,7 +71,7 @@ static void no_server_and_no_answer_are_errors_without_the_password(void **state
 	close(fd);
 }
 
-static void who_waits_can_be_stopped(void **state)
+static void a_waiting_call_can_be_stopped(void **state)
 {
 	int asked = 0, fd, port;
 	char url[128];
@@ -118,7 +118,7 @@ static enum MHD_Result redirect(void *cls, struct MHD_Connection *c, const char 
 	return ok;
 }
 
-static void redirects_are_few_and_stay_on_the_web(void **state)
+static void redirects_are_limited_and_stay_with_http(void **state)
 {
 	struct redirects r = { .left = 3, .to = "/again" };
 	struct MHD_Daemon *d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL,
@@ -141,7 +141,7 @@ static void redirects_are_few_and_stay_on_the_web(void **state)
 	r.left = 4;
 	http_fails(&c, TW_IO, "GET http://127.0.0.1:", "redirects");
 
-	/* What is for one server is for no other. */
+	/* A redirect must not take credentials to another server. */
 	r.left = 1;
 	assert_int_equal(tw_http_call(&secret, &a, &err), 0);
 	assert_int_equal(a.status, 302);
@@ -156,10 +156,10 @@ static void redirects_are_few_and_stay_on_the_web(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_waits_can_be_stopped),
+		cmocka_unit_test(a_waiting_call_can_be_stopped),
 		cmocka_unit_test(other_schemes_are_refused),
 		cmocka_unit_test(no_server_and_no_answer_are_errors_without_the_password),
-		cmocka_unit_test(redirects_are_few_and_stay_on_the_web),
+		cmocka_unit_test(redirects_are_limited_and_stay_with_http),
 	};
 
 	return cmocka_run_group_tests_name("http unreachable", tests, http_begin, NULL);

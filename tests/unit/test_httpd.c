@@ -59,7 +59,7 @@ static void unknown_paths_and_methods_are_problems(void **state)
 	toy_stop(&s);
 }
 
-static void a_nul_does_not_hide_what_follows(void **state)
+static void a_nul_does_not_hide_the_rest_of_a_path(void **state)
 {
 	struct toy_server s;
 
@@ -125,7 +125,7 @@ static void an_attachments_name_cannot_break_the_header(void **state)
 	toy_stop(&s);
 }
 
-static void addresses_are_checked_and_told(void **state)
+static void addresses_are_checked_and_reported(void **state)
 {
 	static const char *const bad[] = {
 		"",       "127.0.0.1", "127.0.0.1:x",  "1.2.3.4:65536",
@@ -213,12 +213,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(routes_are_found_by_path_and_method),
 		cmocka_unit_test(unknown_paths_and_methods_are_problems),
-		cmocka_unit_test(a_nul_does_not_hide_what_follows),
+		cmocka_unit_test(a_nul_does_not_hide_the_rest_of_a_path),
 		cmocka_unit_test(an_error_becomes_its_status_and_drops_the_body),
 		cmocka_unit_test(every_code_has_a_status),
 		cmocka_unit_test(a_lent_body_is_released_once),
 		cmocka_unit_test(an_attachments_name_cannot_break_the_header),
-		cmocka_unit_test(addresses_are_checked_and_told),
+		cmocka_unit_test(addresses_are_checked_and_reported),
 		cmocka_unit_test(a_port_in_use_is_an_error),
 		cmocka_unit_test(a_problem_needs_no_memory),
 		cmocka_unit_test(a_server_without_memory_is_an_error),

@@ -20,7 +20,7 @@ static void a_body_over_the_limit_is_refused_at_its_headers(void **state)
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		char request[128], body[128];
 
-		/* No byte of it is sent, and no "Connection: close" asked for. */
+		/* The request has no byte of its body, and no "Connection: close". */
 		snprintf(request, sizeof(request),
 			 "POST /echo HTTP/1.1\r\n" HOST "Content-Length: %s\r\n\r\n",
 			 lengths[i]);
@@ -34,7 +34,7 @@ static void a_body_over_the_limit_is_refused_at_its_headers(void **state)
 		    "POST /echo HTTP/1.1\r\nContent-Length: 10\r\n" CLOSE
 		    "\r\n0123456789",
 		    "200 OK", "0123456789");
-	/* A route may have its own. */
+	/* The limit of a route. */
 	toy_answers(&s,
 		    "POST /stream HTTP/1.1\r\nContent-Length: 11\r\n" CLOSE
 		    "\r\n0123456789A",
@@ -73,7 +73,7 @@ static void a_chunked_body_over_the_limit_is_refused(void **state)
 		    "413 ",
 		    "{\"title\":\"Content Too Large\",\"status\":413,"
 		    "\"detail\":\"body of more than 10 bytes\"}");
-	/* One that never ends is not listened to for ever. */
+	/* An endless body ends the connection. */
 	fd = toy_dial(&s);
 	toy_say(fd, "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST
 		    "\r\nB\r\n0123456789a\r\nB\r\n0123456789a\r\n");

@@ -30,7 +30,7 @@ static void a_slow_client_does_not_hold_up_another(void **state)
 	toy_stop(&s);
 }
 
-static void an_idle_client_is_hung_up_on(void **state)
+static void an_idle_connection_is_closed(void **state)
 {
 	struct toy_server s;
 	char *heard;
@@ -51,7 +51,7 @@ static void *ask_wait(void *arg)
 	return toy_ask(arg, "GET /wait HTTP/1.1\r\n" CLOSE "\r\n");
 }
 
-static void a_slow_handler_outlives_the_time_out_and_disturbs_nobody(void **state)
+static void a_slow_handler_has_no_time_out_and_delays_no_other_request(void **state)
 {
 	const struct timespec longer = { .tv_sec = 2, .tv_nsec = 200000000 };
 	pthread_t thread;
@@ -66,7 +66,7 @@ static void a_slow_handler_outlives_the_time_out_and_disturbs_nobody(void **stat
 	toy_wait_for(&s.app.waiting, 1);
 	toy_answers(&s, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n", "200 OK",
 		    "{\"hello\":1}");
-	nanosleep(&longer, NULL); /* the time-out itself is what is tested */
+	nanosleep(&longer, NULL); /* longer than the time-out */
 	pthread_mutex_unlock(&s.app.gate);
 	pthread_join(thread, &answer);
 	assert_non_null(strstr(answer, "\r\n\r\nwaited"));
@@ -114,7 +114,7 @@ static void connections_are_kept_and_limited(void **state)
 		toy_say(fd[i], "GET /lent HTTP/1.1\r\n" HOST "\r\n");
 		toy_hear_until(fd[i], "\r\n\r\nlent");
 	}
-	/* The third waits in the queue until one leaves. */
+	/* The third connection waits in the backlog until another one closes. */
 	fd[2] = toy_dial(&s);
 	toy_say(fd[2], "GET /hello HTTP/1.1\r\n" HOST "\r\n");
 	close(fd[0]);
@@ -128,9 +128,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slow_client_does_not_hold_up_another),
-		cmocka_unit_test(an_idle_client_is_hung_up_on),
+		cmocka_unit_test(an_idle_connection_is_closed),
 		cmocka_unit_test(
-			a_slow_handler_outlives_the_time_out_and_disturbs_nobody),
+			a_slow_handler_has_no_time_out_and_delays_no_other_request),
 		cmocka_unit_test(a_request_in_progress_ends_before_the_server_does),
 		cmocka_unit_test(connections_are_kept_and_limited),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Deadlines of a connection before, while and after the server works on its answer. The
- * clock of the guard is the test's, and so is the time at which it looks.
+ * test sets the guard's clock and makes it check.
  */
 #include "tests/unit/tw_test.h"
 
@@ -22,10 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* More than what the sockets of both ends take in. */
+/* More than the socket buffers of both ends hold. */
 #define BIG_BYTES ((size_t)64 << 20)
 
-/* How far the clock is ahead. */
+/* Added to the clock. */
 static atomic_ullong skipped_ms;
 
 uint64_t __real_tw_now_ms(void);
@@ -81,7 +81,7 @@ static void start(bool thread_per_connection)
 		.route_count = 2,
 		.threads = 1,
 		.thread_per_connection = thread_per_connection,
-		/* The library's own, by its own clock. */
+		/* The library's time-out, which uses another clock. */
 		.idle_timeout_ms = 60000,
 	};
 	struct tw_err err = { 0 };
@@ -116,7 +116,7 @@ static void open_gate(void)
 	at.shut = false;
 }
 
-/* A test that fails is left at once: what it left is ended here. */
+/* A failed assertion leaves the test at once, so this releases all it holds. */
 static int teardown(void **state)
 {
 	(void)state;
@@ -163,14 +163,14 @@ static void ask_for_work(void)
 	assert_int_equal(atomic_load(&at.begun), 1);
 }
 
-/* So much time passes; then the guard looks. */
+/* Advance the clock, then end late connections. */
 static void pass(uint64_t ms)
 {
 	atomic_fetch_add(&skipped_ms, ms);
 	tw_httpd_end_late(at.httpd);
 }
 
-/* Until the text has come, and no further. */
+/* Read up to and including the text. */
 static void hear_until(const char *end)
 {
 	char text[4096] = "";
@@ -183,7 +183,7 @@ static void hear_until(const char *end)
 	}
 }
 
-/* Whether the server has ended the connection, and nothing of it is left to be read. */
+/* Whether the server has closed the connection and all bytes have been read. */
 static bool is_ended(void)
 {
 	char byte;
@@ -206,13 +206,13 @@ static void no_deadline_runs_while_the_server_works(void **state)
 	hear_until("\r\n\r\nworked");
 }
 
-static void a_body_that_does_not_come_has_a_deadline(void **state)
+static void a_missing_body_has_a_deadline(void **state)
 {
 	(void)state;
 	dial();
 	say("POST /work HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
 	    "Content-Length: 2\r\n\r\n");
-	/* Its headers have been read. */
+	/* The server has read the headers. */
 	hear_until("100 Continue\r\n\r\n");
 	say("x");
 	pass(TW_GUARD_HEAD_MS - 1000);
@@ -237,7 +237,8 @@ static void the_deadline_of_the_answer_starts_with_its_first_byte(void **state)
 	say("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
 	hear_until("\r\n\r\n");
 	pass(TW_GUARD_ANSWER_MS - 1000);
-	/* The rest comes, but not all of it is taken before the end. */
+	/* The rest arrives, but the client does not read all of it before the deadline.
+	 */
 	while (taken < BIG_BYTES / 2 && (n = recv(at.fd, buffer, sizeof(buffer), 0)) > 0)
 		taken += (size_t)n;
 	assert_true(taken >= BIG_BYTES / 2);
@@ -255,7 +256,7 @@ static void after_the_answer_the_next_request_has_a_deadline(void **state)
 	(void)state;
 	ask_for_work();
 	hear_until("\r\n\r\nworked");
-	/* The client may have the answer before the server knows that it is sent. */
+	/* The client may read the answer before the server resets the deadline. */
 	for (int i = 0; i < 20000 && !is_ended(); i++) {
 		pass(TW_GUARD_HEAD_MS + 1);
 		nanosleep(&pause, NULL);
@@ -272,8 +273,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(no_deadline_runs_while_the_server_works, threads),
 		TEST(no_deadline_runs_while_the_server_works, work),
-		TEST(a_body_that_does_not_come_has_a_deadline, threads),
-		TEST(a_body_that_does_not_come_has_a_deadline, work),
+		TEST(a_missing_body_has_a_deadline, threads),
+		TEST(a_missing_body_has_a_deadline, work),
 		TEST(the_deadline_of_the_answer_starts_with_its_first_byte, threads),
 		TEST(the_deadline_of_the_answer_starts_with_its_first_byte, work),
 		TEST(after_the_answer_the_next_request_has_a_deadline, threads),

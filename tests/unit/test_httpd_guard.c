@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The clock is a test's. */
+/* The test sets the clock. */
 static uint64_t now_ms;
 
 uint64_t __wrap_tw_now_ms(void);
@@ -22,7 +22,7 @@ uint64_t __wrap_tw_now_ms(void)
 
 struct fixture {
 	struct tw_guard *guard;
-	int end[2]; /* the server's, the client's */
+	int end[2]; /* sockets of the server and the client */
 };
 
 static void set_up(struct fixture *f)
@@ -53,7 +53,7 @@ static bool is_ended(const struct fixture *f)
 	return n == 0;
 }
 
-static void without_a_thread_who_polls_is_told_when_to_look(void **state)
+static void without_a_thread_the_caller_gets_the_next_deadline(void **state)
 {
 	struct tw_guarded *c;
 	struct fixture f;
@@ -72,12 +72,12 @@ static void without_a_thread_who_polls_is_told_when_to_look(void **state)
 	now_ms += 1;
 	tw_guard_end_late(f.guard);
 	assert_true(is_ended(&f));
-	/* Until it is dropped nobody looks for it again and again. */
+	/* A late connection that is not dropped yet does not make the caller spin. */
 	assert_int_equal(tw_guard_wait_ms(f.guard), 1000);
 	tear_down(&f, c);
 }
 
-static void who_sends_fast_enough_or_takes_an_answer_has_longer(void **state)
+static void received_bytes_and_an_answer_extend_the_deadline(void **state)
 {
 	struct tw_guarded *c;
 	struct fixture f;
@@ -115,7 +115,7 @@ static void while_the_server_works_there_is_no_deadline(void **state)
 	now_ms += UINT64_C(1000) * 86400 * 365;
 	tw_guard_end_late(f.guard);
 	assert_false(is_ended(&f));
-	/* Another connection has its deadline. */
+	/* Another connection keeps its deadline. */
 	other = tw_guard_add(f.guard, f.end[0], NULL);
 	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
 	tw_guard_drop(f.guard, other);
@@ -127,7 +127,7 @@ static void while_the_server_works_there_is_no_deadline(void **state)
 	tear_down(&f, c);
 }
 
-static void the_first_that_is_late_is_looked_for(void **state)
+static void the_earliest_deadline_counts(void **state)
 {
 	struct tw_guarded *first, *second;
 	struct fixture f;
@@ -146,10 +146,10 @@ static void the_first_that_is_late_is_looked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_thread_who_polls_is_told_when_to_look),
-		cmocka_unit_test(who_sends_fast_enough_or_takes_an_answer_has_longer),
+		cmocka_unit_test(without_a_thread_the_caller_gets_the_next_deadline),
+		cmocka_unit_test(received_bytes_and_an_answer_extend_the_deadline),
 		cmocka_unit_test(while_the_server_works_there_is_no_deadline),
-		cmocka_unit_test(the_first_that_is_late_is_looked_for),
+		cmocka_unit_test(the_earliest_deadline_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,10 +20,10 @@
 
 #define CLIENTS (TW_HTTPD_WORK_MAX + 3)
 
-/* One that asks on a thread of its own. */
+/* A client with a thread of its own. */
 struct client {
 	pthread_t thread;
-	bool asks; /* its thread is there */
+	bool asks; /* its thread runs */
 	const char *body;
 	char url[128];
 	unsigned status;
@@ -31,8 +31,8 @@ struct client {
 };
 
 /*
- * Handlers that take long: /slow waits for the gate. A test that fails is left at once,
- * so what is shut, asked or closed is here, for its tear-down.
+ * The handler of /slow waits for the gate. A failed assertion leaves the test at once, so
+ * the tear-down must find here all that it has to release.
  */
 static struct {
 	struct tw_httpd *httpd;
@@ -63,7 +63,7 @@ static void get_quick(void *app, const struct tw_http_request *q, struct tw_http
 	tw_http_reply_lend(r, "quick", 5, NULL, NULL);
 }
 
-/* Its parameter, body and whether there was a header: all of it is still there. */
+/* Echo parameter, body and presence of a header: they must still be valid. */
 static void post_slow(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const char *header = tw_http_header(q, "User-Agent");
@@ -175,7 +175,7 @@ static void is_answered(struct client *k, unsigned status, const char *text)
 		fail_msg("%s, want %s", k->text, text);
 }
 
-static void others_of_the_thread_do_not_wait(void **state)
+static void a_slow_request_does_not_delay_the_event_thread(void **state)
 {
 	struct client *slow;
 
@@ -189,7 +189,7 @@ static void others_of_the_thread_do_not_wait(void **state)
 	is_answered(slow, 200, "one body ");
 }
 
-static void those_that_are_too_many_are_told_so(void **state)
+static void a_full_queue_answers_503(void **state)
 {
 	size_t done = 0, refused = 0;
 
@@ -197,7 +197,7 @@ static void those_that_are_too_many_are_told_so(void **state)
 	shut_gate();
 	for (size_t i = 0; i < CLIENTS; i++)
 		ask("/slow/some", "x");
-	/* One at a time is begun; those for whom there is no place do not wait. */
+	/* One handler runs at a time; requests beyond the queue do not wait. */
 	wait_for(&server.answered, 3);
 	wait_for(&server.begun, 1);
 	assert_int_equal(atomic_load(&server.begun), 1);
@@ -216,7 +216,7 @@ static void those_that_are_too_many_are_told_so(void **state)
 	is_answered(ask("/slow/again", "y"), 200, "again y");
 }
 
-/* A connection that sends its request and is gone. */
+/* Send a request and disconnect. */
 static void ask_and_leave(void)
 {
 	static const char text[] = "POST /slow/x HTTP/1.1\r\nHost: x\r\n"
@@ -233,7 +233,7 @@ static void ask_and_leave(void)
 	close(fd);
 }
 
-static void a_client_that_leaves_leaves_nothing(void **state)
+static void a_client_that_disconnects_leaks_nothing(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3 * TW_HTTPD_WORK_MAX; i++) {
@@ -249,7 +249,7 @@ static void *close_server(void *arg)
 	return NULL;
 }
 
-static void at_the_end_what_waits_is_told_so(void **state)
+static void queued_requests_are_answered_503_at_the_end(void **state)
 {
 	struct client *first, *second;
 
@@ -263,7 +263,7 @@ static void at_the_end_what_waits_is_told_so(void **state)
 	server.closing = true;
 	open_gate();
 	is_answered(first, 200, "first 1");
-	/* It may have been begun, have waited, or have come too late to be heard. */
+	/* The request may have started, have been queued, or have come too late. */
 	join(second);
 	assert_true(second->status == 200 || second->status == 503 ||
 		    second->status == 0);
@@ -273,10 +273,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(others_of_the_thread_do_not_wait),
-		TEST(those_that_are_too_many_are_told_so),
-		TEST(a_client_that_leaves_leaves_nothing),
-		TEST(at_the_end_what_waits_is_told_so),
+		TEST(a_slow_request_does_not_delay_the_event_thread),
+		TEST(a_full_queue_answers_503),
+		TEST(a_client_that_disconnects_leaks_nothing),
+		TEST(queued_requests_are_answered_503_at_the_end),
 	};
 
 	return cmocka_run_group_tests_name("httpd_work", tests, http_begin, NULL);
