@@ -42,7 +42,7 @@ int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err
 	int rc = -1;
 
 	if (f == NULL)
-		return tw_fail(err, TW_NOMEM, "fetch");
+		return tw_fail(err, TW_NOMEM, "HTTP client");
 	f->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (f->stop_fd < 0) {
 		tw_fail_errno(err, errno, "cannot make an eventfd");
@@ -55,7 +55,7 @@ int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err
 		f->program = strdup(program);
 	}
 	if (f->program == NULL) {
-		tw_fail(err, TW_NOMEM, "fetch");
+		tw_fail(err, TW_NOMEM, "HTTP client");
 		goto out;
 	}
 	if (access(f->program, X_OK) < 0) {
@@ -109,7 +109,7 @@ static int start(const struct tw_fetch *f, int file, struct child *c, struct tw_
 	}
 	/* A child that does not read must not block this thread. */
 	if (fcntl(in[1], F_SETFL, O_NONBLOCK) < 0) {
-		tw_fail_errno(err, errno, "pipe");
+		tw_fail_errno(err, errno, "cannot set up a pipe");
 		goto out;
 	}
 	files[STDIN_FILENO] = in[0];

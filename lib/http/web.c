@@ -164,7 +164,7 @@ out:
 
 /* ---- the configuration ---- */
 
-/* All files are read before anything is replaced. Call it with the lock held. */
+/* All files are read before anything is replaced. Needs the lock once w is shared. */
 static int load(struct tw_web *w, struct tw_err *err)
 {
 	struct tw_web_config c = { 0 };

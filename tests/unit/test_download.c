@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/download.h"
@@ -174,7 +175,7 @@ static void a_download_resumes_after_the_received_bytes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		int fd = file_with(cases[i].before);
 
 		offer("0123456789", cases[i].etag);
@@ -256,7 +257,7 @@ static void a_head_gives_tag_and_offset_and_ignores_malformed_lines(void **state
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_http_head h = { .etag = "old", .from = 3 };
 
 		tw_http_head_take(&h, "HTTP/1.1 200 OK\r\n", 17);
@@ -277,7 +278,7 @@ static void a_url_is_shown_without_its_secrets(void **state)
 	char out[TW_URL_SHOWN], lengthy[400];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		assert_string_equal(tw_url_show(cases[i][0], out), cases[i][1]);
 	memset(lengthy, 'x', sizeof(lengthy) - 1);
 	lengthy[sizeof(lengthy) - 1] = '\0';

@@ -2,6 +2,7 @@
 /* Calls by a child process. Shell scripts stand in for tw-fetch. */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -115,7 +116,7 @@ static void a_malformed_outcome_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_http_answer answer = { 0 };
 		struct tw_err err = { 0 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -84,8 +85,7 @@ static int start(void **state)
 {
 	const struct tw_httpd_config c = { .listen = "127.0.0.1:0",
 					   .routes = routes,
-					   .route_count =
-						   sizeof(routes) / sizeof(routes[0]) };
+					   .route_count = TW_COUNT(routes) };
 	struct tw_err err = { 0 };
 
 	return http_begin(state) < 0 || tw_httpd_open(&c, &server, &err) < 0 ? -1 : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/http.h"
 #include "lib/http/httpd.h"
@@ -26,7 +27,7 @@ static void other_schemes_are_refused(void **state)
 					    "ftp://127.0.0.1/x", "dict://127.0.0.1/" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(urls); i++) {
 		const struct tw_http_call c = { .url = urls[i] };
 
 		http_fails(&c, TW_INVALID, "GET ", urls[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/http/httpd.h"
 #include "lib/http/httpd_reply.h"
 #include "tests/unit/fail_alloc.h"
@@ -136,7 +137,7 @@ static void addresses_are_checked_and_reported(void **state)
 	struct toy_server s;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_err err = { 0 };
 
 		c.listen = bad[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/http/httpd.h"
 #include "tests/unit/toy_server.h"
 
@@ -17,7 +18,7 @@ static void a_body_over_the_limit_is_refused_at_its_headers(void **state)
 
 	(void)state;
 	toy_start(&s, (struct tw_httpd_config){ .body_max = 10 });
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(lengths); i++) {
 		char request[128], body[128];
 
 		/* The request has no byte of its body, and no "Connection: close". */
