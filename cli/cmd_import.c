@@ -121,7 +121,7 @@ static void tell_counts(const char *name, const size_t of[TW_IMPORT_OUTCOMES])
 static int import_one(struct importing *im, struct tw_fileset *old, const char *name,
 		      struct tw_err *err)
 {
-	const struct tw_import_listener listener = { .told = tell,
+	const struct tw_import_listener listener = { .report = tell,
 						     .look = tw_publishing_look,
 						     .arg = im };
 	struct tw_fileset pipeline = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/curve.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 
@@ -23,7 +24,7 @@ static double logarithmic(const double *w, double x)
 	return w[0] * log(fmin(w[1] * x, DBL_MAX) + 1.0) + w[2];
 }
 
-/* A / (1 + exp(-k (x - x0))) + off, where 0 times infinity is as good as infinity. */
+/* A / (1 + exp(-k (x - x0))) + off; fmin() also turns NaN of 0 * infinity to DBL_MAX. */
 static double logistic(const double *w, double x)
 {
 	return w[0] / (1.0 + exp(fmin(-w[2] * (x - w[1]), DBL_MAX))) + w[3];
@@ -36,22 +37,20 @@ static const struct tw_curve_kind kinds[] = {
 	{ "logistic", "LogisticRegressionTrainer", 4, logistic },
 };
 
-#define COUNT (sizeof(kinds) / sizeof(kinds[0]))
-
 size_t tw_curve_kind_count(void)
 {
-	return COUNT;
+	return TW_COUNT(kinds);
 }
 
 const struct tw_curve_kind *tw_curve_kind_at(size_t i)
 {
-	assert(i < COUNT);
+	assert(i < TW_COUNT(kinds));
 	return &kinds[i];
 }
 
 const struct tw_curve_kind *tw_curve_kind_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT; i++)
+	for (size_t i = 0; i < TW_COUNT(kinds); i++)
 		if (strcmp(kinds[i].name, name) == 0)
 			return &kinds[i];
 	return NULL;

@@ -3,14 +3,14 @@
 #define TW_MODEL_DB_CURVE_H
 
 /*
- * Curves of one feature, as Kepler computes them (docs/wire.md, "Weights"), and the files
- * of components that are one:
+ * Curves of one feature, as Kepler computes them (docs/wire.md, "Weights"), and the file
+ * of a component that is a curve:
  *
  *	{"curve": "exponential",
  *	 "All_Weights": {"Categorical_Variables": {}, "CurveFit_Weights": [a, b, c],
  *	                 "Numerical_Variables": {"<feature>": {"scale": s}}}}
  *
- * A client knows the formula by the trainer's name alone, so each belongs to one trainer.
+ * Clients choose the formula by the trainer's name, so each kind has one trainer.
  */
 
 #include <stddef.h>
@@ -24,7 +24,8 @@ struct tw_curve_kind {
 	const char *name;
 	const char *trainer;
 	size_t weights;
-	/* x is value / scale, finite and not below 0. May overflow, is never NaN. */
+	/* x is raw value / scale, finite and >= 0. The result may be infinite, not NaN.
+	 */
 	double (*value)(const double *weight, double x);
 };
 
@@ -40,11 +41,11 @@ const struct tw_curve_kind *tw_curve_kind_at(size_t i);
 /* NULL if there is no kind of that name. */
 const struct tw_curve_kind *tw_curve_kind_find(const char *name);
 
-/* Read a component's file: untrusted. `where` is for errors. */
+/* Read a component's untrusted file. `where` is for errors. */
 int tw_curve_read(const char *text, size_t len, const char *where, struct tw_curve *out,
 		  struct tw_err *err);
 
-/* Watts for a raw value of the feature; NaN and what is below 0 count as 0. */
+/* Power in watts for a raw value of the feature; NaN and negative values count as 0. */
 double tw_curve_watts(const struct tw_curve *c, double raw);
 
 #endif /* TW_MODEL_DB_CURVE_H */

@@ -12,7 +12,7 @@ static enum tw_fitness unfit(const char **why, const char *reason)
 	return TW_UNFIT;
 }
 
-/* The isolator that leaves idle power to the workloads: 89 W for each idle container. */
+/* NoneIsolator leaves idle power in the target: 89 W for each idle container. */
 static bool has_idle_in_target(const struct tw_model_info *i)
 {
 	const char *isolator =
@@ -21,9 +21,9 @@ static bool has_idle_in_target(const struct tw_model_info *i)
 	return isolator != NULL && strcmp(isolator, "NoneIsolator") == 0;
 }
 
-static enum tw_fitness judge_dynamic(const struct tw_model_info *i,
-				     const struct tw_weights_shape *shape,
-				     const char **why)
+static enum tw_fitness dynamic_fitness(const struct tw_model_info *i,
+				       const struct tw_weights_shape *shape,
+				       const char **why)
 {
 	const bool additive =
 		shape->known ? shape->additive
@@ -35,10 +35,10 @@ static enum tw_fitness judge_dynamic(const struct tw_model_info *i,
 	return additive ? TW_FIT : unfit(why, TW_FITNESS_NOT_ADDITIVE);
 }
 
-/* Weights of either sign may still rise on the rows that there are. */
-static enum tw_fitness judge_absolute(const struct tw_model_info *i,
-				      const struct tw_weights_shape *shape,
-				      const char **why)
+/* Weights of mixed sign may still rise over the training rows: see the certificate. */
+static enum tw_fitness absolute_fitness(const struct tw_model_info *i,
+					const struct tw_weights_shape *shape,
+					const char **why)
 {
 	const json_t *rises = json_object_get(i->metadata, TW_CERTIFICATE_RISES);
 
@@ -51,6 +51,6 @@ enum tw_fitness tw_model_fitness(const struct tw_model_info *i,
 				 const struct tw_weights_shape *shape, const char **why)
 {
 	*why = NULL;
-	return i->output == TW_DYN_POWER ? judge_dynamic(i, shape, why)
-					 : judge_absolute(i, shape, why);
+	return i->output == TW_DYN_POWER ? dynamic_fitness(i, shape, why)
+					 : absolute_fitness(i, shape, why);
 }

@@ -18,7 +18,7 @@ static bool is_own(const char *name)
 	       strcmp(name, TW_MANIFEST_SIGNATURE) == 0;
 }
 
-/* ---- written ---- */
+/* ---- writing ---- */
 
 static json_t *describe_file(const struct tw_fileset_file *f)
 {
@@ -88,7 +88,7 @@ int tw_manifest_add(struct tw_fileset *pipeline, struct tw_err *err)
 	return tw_fileset_take(pipeline, TW_MANIFEST_NAME, text, len, err);
 }
 
-/* ---- checked ---- */
+/* ---- checking ---- */
 
 static int check_file(const json_t *files, const struct tw_fileset_file *f,
 		      struct tw_err *err)
@@ -106,8 +106,8 @@ static int check_file(const json_t *files, const struct tw_fileset_file *f,
 		return tw_err_wrap(err, TW_MANIFEST_NAME);
 	if ((size_t)size != f->len)
 		return tw_fail(err, TW_INVALID,
-			       "'%s': %zu bytes, " TW_MANIFEST_NAME " says %lld", f->name,
-			       f->len, size);
+			       "'%s': %zu bytes, " TW_MANIFEST_NAME " lists %lld",
+			       f->name, f->len, size);
 	tw_sha256_text(f->data, f->len, digest);
 	if (strcmp(digest, listed) != 0)
 		return tw_fail(err, TW_INVALID,
@@ -116,7 +116,7 @@ static int check_file(const json_t *files, const struct tw_fileset_file *f,
 	return 0;
 }
 
-/* All that is there is listed: then what is listed and not there is what remains. */
+/* If each file is listed and the numbers agree, no listed file is missing. */
 static int check_files(const struct tw_fileset *s, const json_t *files,
 		       struct tw_err *err)
 {
@@ -132,11 +132,11 @@ static int check_files(const struct tw_fileset *s, const json_t *files,
 	}
 	if (json_object_size(files) == s->count - own)
 		return 0;
-	/* jansson's macro wants to change what it walks. */
+	/* The cast is for jansson's macro; it does not change files. */
 	json_object_foreach((json_t *)(uintptr_t)files, name, entry)
 		if (tw_fileset_find(s, name) == NULL)
 			return tw_fail(err, TW_INVALID,
-				       TW_MANIFEST_NAME ": '%s' is listed, not there",
+				       TW_MANIFEST_NAME ": '%s' is listed but missing",
 				       name);
 	return tw_fail(err, TW_INVALID, TW_MANIFEST_NAME ": lists itself");
 }

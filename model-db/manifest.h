@@ -3,8 +3,8 @@
 #define TW_MODEL_DB_MANIFEST_H
 
 /*
- * The manifest of a pipeline (docs/model-db.md, "Manifest"): every file of it with its
- * size and SHA-256. What is signed is the manifest, so that one signature is of all.
+ * The manifest of a pipeline (docs/model-db.md, "Manifest"): each file with its size and
+ * SHA-256. A signature of the manifest covers the whole pipeline.
  */
 
 struct tw_buf;
@@ -15,16 +15,16 @@ struct tw_fileset;
 #define TW_MANIFEST_SIGNATURE "manifest.json.minisig"
 #define TW_MANIFEST_VERSION 1
 
-/* Append the manifest of the set; its own files are passed over. */
+/* Append the manifest of the set. Manifest and signature are not listed. */
 int tw_manifest_write(const struct tw_fileset *pipeline, struct tw_buf *out,
 		      struct tw_err *err);
 
-/* Put a manifest into the set, instead of one that is there and of its signature. */
+/* Write a manifest into the set; removes an older one and its signature. */
 int tw_manifest_add(struct tw_fileset *pipeline, struct tw_err *err);
 
 /*
- * Whether the set is exactly what its manifest lists. TW_NOTFOUND if it has none;
- * TW_INVALID names the file that is missing, not listed, or another than listed.
+ * Check that the set has exactly the files that its manifest lists. TW_NOTFOUND if it has
+ * no manifest; TW_INVALID names the file that is missing, not listed or changed.
  */
 int tw_manifest_check(struct tw_fileset *pipeline, struct tw_err *err);
 

@@ -91,7 +91,7 @@ static bool good_feature(const char *name)
 	return true;
 }
 
-/* where: "metadata.json.features". */
+/* where is for errors: "metadata.json.features". */
 static int check_features(const struct tw_strs *l, const char *where, struct tw_err *err)
 {
 	if (l->count == 0 || l->count > TW_MODEL_FEATURES_MAX)
@@ -123,13 +123,14 @@ int tw_model_check_info(const struct tw_model_info *i, struct tw_err *err)
 				       "metadata.json: features are not sorted by name");
 	if (i->mae_w < 0 || isinf(i->mae_w) || i->mape_percent < 0 ||
 	    isinf(i->mape_percent))
-		return tw_fail(err, TW_INVALID,
-			       "metadata.json: mae %g, mape %g are no errors", i->mae_w,
-			       i->mape_percent);
+		return tw_fail(
+			err, TW_INVALID,
+			"metadata.json: mae %g, mape %g: expected numbers of at least 0",
+			i->mae_w, i->mape_percent);
 	return 0;
 }
 
-/* Forgets the events: all that matters is that it is JSON, and an object. */
+/* Check only that the text is a JSON object; ignore its contents. */
 static int want_object(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 {
 	(void)arg;

@@ -19,13 +19,13 @@
 
 static const char metadata_name[] = "metadata.json";
 
-/* Where the files of a model come from. */
+/* Reads the files of a model by name. */
 struct reader {
 	tw_model_file_fn *file;
 	void *arg;
 };
 
-/* The file of a foreign name, which must be a plain name in this very set. */
+/* Read a file whose name is untrusted: it must be a plain name. */
 static int get_file(const struct reader *r, const char *where, const char *name,
 		    size_t max, char **data, size_t *len, struct tw_err *err)
 {
@@ -56,7 +56,7 @@ out:
 	return rc;
 }
 
-/* Feature engineering of the old programs: pickles, which are not read. */
+/* kepler-model-server's fe_files are pickles, which we never open. */
 static int refuse_fe_files(const json_t *obj, const char *where, struct tw_err *err)
 {
 	const json_t *list = NULL;
@@ -64,10 +64,10 @@ static int refuse_fe_files(const json_t *obj, const char *where, struct tw_err *
 	if (tw_json_array(obj, where, "fe_files", true, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) > 0)
-		return tw_fail(
-			err, TW_UNSUPPORTED,
-			"%s.fe_files: %zu files of feature engineering, none can be read",
-			where, json_array_size(list));
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "%s.fe_files: %zu files of feature engineering; pickles "
+			       "are not supported",
+			       where, json_array_size(list));
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int read_name(const json_t *obj, const char *key, char out[TW_MODEL_NAME_
 	return 0;
 }
 
-/* trainer and node_type are in the name too; where they are given they must agree. */
+/* The name contains trainer and node_type; tw_model_check_info() compares them. */
 static int read_identity(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
 {
 	size_t len;
@@ -102,7 +102,7 @@ static int read_identity(const json_t *obj, struct tw_model_info *i, struct tw_e
 			   TW_MODEL_NODE_TYPE_MAX, &i->node_type, err);
 }
 
-/* Where the model belongs. Old files do not say: their place in the database does. */
+/* Read the directory levels of the model: source, group, output. */
 static int read_place(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
 {
 	const char *text;
@@ -134,7 +134,7 @@ static int read_errors(const json_t *obj, struct tw_model_info *i, struct tw_err
 	if (tw_json_number(obj, metadata_name, "mae", true, &i->mae_w, err) < 0 ||
 	    tw_json_number(obj, metadata_name, "mape", true, &i->mape_percent, err) < 0)
 		return -1;
-	/* The old programs' way to say that there is none. */
+	/* kepler-model-server writes -1 for an undefined error. */
 	if (i->mape_percent == -1)
 		i->mape_percent = NAN;
 	return 0;
@@ -219,7 +219,7 @@ static int read_part(const struct reader *r, const json_t *obj, const char *wher
 			err);
 }
 
-/* <name>.json: component -> where its text is and what it takes. */
+/* Read <name>.json: for each component its file, features and ranges. */
 static int read_parts(const struct reader *r, json_t *obj, const char *file,
 		      struct tw_model *m, struct tw_err *err)
 {
@@ -295,7 +295,7 @@ out:
 	return rc;
 }
 
-/* A copy of a file of the set. */
+/* tw_model_file_fn of a set of files: copies the file. */
 static int copy_file(void *arg, const char *name, size_t max, char **data, size_t *len,
 		     struct tw_err *err)
 {
@@ -318,7 +318,7 @@ static int copy_file(void *arg, const char *name, size_t max, char **data, size_
 int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
 			struct tw_err *err)
 {
-	/* The set is only read. */
+	/* copy_file() does not change the set. */
 	const struct reader r = { .file = copy_file, .arg = (void *)(uintptr_t)files };
 	struct tw_model m = { 0 };
 	int rc = -1;
@@ -337,7 +337,7 @@ out:
 
 /* ---- writing ---- */
 
-/* A number, or null where there is none. */
+/* A number; null if it is not finite. */
 static json_t *number(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
@@ -356,14 +356,14 @@ static json_t *numbers(const double *v, size_t count)
 	return list;
 }
 
-/* Sticky: a value or member that could not be made is told once, by *failed. */
+/* Set *failed if v is NULL or there is no memory; otherwise leave it. */
 static void set(json_t *obj, const char *key, json_t *v, bool *failed)
 {
 	if (json_object_set_new(obj, key, v) < 0)
 		*failed = true;
 }
 
-/* The file's text, indented. */
+/* Add the value as an indented JSON file. */
 static int add_json(struct tw_fileset *files, const char *name, const json_t *v,
 		    struct tw_err *err)
 {
@@ -396,8 +396,7 @@ static void set_derived(json_t *obj, const struct tw_model_info *i, bool *failed
 	set(obj, "node_type", json_integer(i->node_type), failed);
 	set(obj, "mae", number(i->mae_w), failed);
 	set(obj, "mape", number(i->mape_percent), failed);
-	/* Always taken from the fields: an old one must not come back from the metadata.
-	 */
+	/* add_metadata() never copies an older machine_spec from the metadata. */
 	if (tw_machine_spec_known(&i->spec))
 		set(obj, "machine_spec", tw_machine_spec_to_json(&i->spec), failed);
 }
@@ -480,7 +479,7 @@ out:
 	return rc;
 }
 
-/* Weights that no client can use are left out: those that give negative power. */
+/* Leave out weights that can give negative power: no client can use them. */
 static int add_weights(const struct tw_model *m, struct tw_fileset *files,
 		       struct tw_err *err)
 {

@@ -21,7 +21,7 @@
 
 /* ---- models and summary ---- */
 
-/* Longest path in a pipeline: source, output, group, two model names. */
+/* The longest path in a pipeline has source, output, group and two model names. */
 #define PATH_TEXT (4 * TW_MODEL_NAME_MAX)
 
 static int add_zip(struct tw_fileset *pipeline, const char *base,
@@ -187,7 +187,7 @@ out:
 
 /* ---- profile.json ---- */
 
-/* Nothing is added where the pipeline has none. */
+/* Add the entries of the pipeline's profile.json, if it has one. */
 static int join_from(struct tw_profile *to, const struct tw_fileset *pipeline,
 		     struct tw_err *err)
 {
@@ -261,7 +261,7 @@ out:
 
 /* ---- checks ---- */
 
-/* <source>/<output>/<group>/<model>.zip: so many slashes. */
+/* Slashes in <source>/<output>/<group>/<model>.zip. */
 #define MODEL_SLASHES 3
 
 struct checking {
@@ -277,8 +277,8 @@ static int by_letters(const void *a, const void *b)
 	return strcasecmp(*x, *y);
 }
 
-/* On a file system that does not tell cases apart, one of the two would be lost. */
-static int refuse_case_twins(const struct tw_fileset *s, struct tw_err *err)
+/* On a case-insensitive file system one of two such files would be lost. */
+static int refuse_case_conflicts(const struct tw_fileset *s, struct tw_err *err)
 {
 	const char **names = calloc(s->count + 1, sizeof(*names));
 	int rc = -1;
@@ -401,8 +401,8 @@ int tw_pipeline_check(struct tw_fileset *pipeline, tw_pipeline_look_fn *look, vo
 	struct checking c = { .look = look, .arg = arg };
 
 	tw_fileset_sort(pipeline);
-	if (refuse_case_twins(pipeline, err) < 0 || check_metadata(pipeline, err) < 0 ||
-	    check_node_types(pipeline, err) < 0)
+	if (refuse_case_conflicts(pipeline, err) < 0 ||
+	    check_metadata(pipeline, err) < 0 || check_node_types(pipeline, err) < 0)
 		return -1;
 	for (size_t i = 0; i < pipeline->count; i++)
 		if (is_model(pipeline->at[i].name) &&

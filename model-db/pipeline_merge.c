@@ -16,7 +16,7 @@
 
 #define ZIP_SUFFIX ".zip"
 
-/* ---- which files ---- */
+/* ---- files of models ---- */
 
 static bool is_model_zip(const char *name)
 {
@@ -27,8 +27,8 @@ static bool is_model_zip(const char *name)
 }
 
 /*
- * How much of a file's name is its model's: "a/b/c/m_0.zip", "a/b/c/m_0.json" and
- * "a/b/c/m_0/metadata.json" are all of "a/b/c/m_0".
+ * The length of the model's base in a file's name: "a/b/c/m_0.zip", "a/b/c/m_0.json" and
+ * "a/b/c/m_0/metadata.json" have the base "a/b/c/m_0".
  */
 static size_t base_len(const char *name)
 {
@@ -50,7 +50,7 @@ static size_t base_len(const char *name)
 	return whole;
 }
 
-/* Whether the set has a model of the same base. */
+/* Whether the set has a model with the base of this file. */
 static bool has_model_of(const struct tw_fileset *sorted, const char *name)
 {
 	const size_t len = base_len(name);
@@ -73,9 +73,9 @@ static bool has_model_of(const struct tw_fileset *sorted, const char *name)
 	return false;
 }
 
-/* The files of old models that fresh has not made again; none about all of them. */
-static int carry_models(struct tw_fileset *fresh, struct tw_fileset *old,
-			struct tw_err *err)
+/* Move the files of models that only old has to fresh; leave the common files. */
+static int move_models(struct tw_fileset *fresh, struct tw_fileset *old,
+		       struct tw_err *err)
 {
 	struct tw_fileset kept = { 0 };
 	int rc = -1;
@@ -100,7 +100,7 @@ out:
 	return rc;
 }
 
-/* ---- what is about all of them ---- */
+/* ---- common files ---- */
 
 static int parse(const struct tw_fileset *s, const char *name, json_t **out,
 		 struct tw_err *err)
@@ -112,7 +112,7 @@ static int parse(const struct tw_fileset *s, const char *name, json_t **out,
 	return tw_json_parse(f->data, f->len, name, out, err);
 }
 
-/* The texts of both lists, the old ones first. */
+/* Set to's list to the texts of both lists, old's first, each once. */
 static int join_lists(json_t *to, const json_t *old, const char *key, struct tw_err *err)
 {
 	struct tw_strs all = { 0 };
@@ -139,7 +139,7 @@ out:
 	return rc;
 }
 
-/* Times are texts that sort as they should: the sooner or the later one stays. */
+/* Keep the earlier (sign 1) or later (sign -1) of two ISO times, compared as texts. */
 static int join_time(json_t *to, const json_t *old, const char *key, int sign,
 		     struct tw_err *err)
 {
@@ -194,8 +194,8 @@ out:
 }
 
 /*
- * A number must still be that of the machine for which fresh has it: somebody else may
- * have added machines since fresh was begun.
+ * Check that both pipelines number the machines of fresh alike: another training may have
+ * added machines since this one read the node types.
  */
 static int check_node_types(const struct tw_node_types *old,
 			    const struct tw_node_types *fresh, struct tw_err *err)
@@ -215,8 +215,8 @@ static int check_node_types(const struct tw_node_types *old,
 		if (number == n->number)
 			continue;
 		tw_fail(err, TW_INVALID,
-			"the pipeline was changed meanwhile: what is node type %u here "
-			"is %u there; train again",
+			"the pipeline was changed meanwhile: node type %u of this "
+			"training is %u there; train again",
 			n->number, number);
 		goto out;
 	}
@@ -293,9 +293,10 @@ int tw_pipeline_read_models(const struct tw_fileset *pipeline,
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- merge ---- */
 
-static void drop_tops(struct tw_fileset *s)
+/* Drop the common files that tw_pipeline_add_index() makes anew. */
+static void drop_common_files(struct tw_fileset *s)
 {
 	size_t kept = 0;
 
@@ -325,10 +326,10 @@ int tw_pipeline_merge(struct tw_fileset *fresh, struct tw_fileset *old,
 	    join_metadata(metadata, was, err) < 0 ||
 	    join_node_types(fresh, old, &types, err) < 0 ||
 	    tw_pipeline_join_profile(fresh, old, err) < 0 ||
-	    carry_models(fresh, old, err) < 0 ||
+	    move_models(fresh, old, err) < 0 ||
 	    tw_pipeline_read_models(fresh, &models, err) < 0)
 		goto out;
-	drop_tops(fresh);
+	drop_common_files(fresh);
 	if (tw_pipeline_add_index(fresh, metadata, &types, models.at, models.count, err) <
 	    0)
 		goto out;

@@ -23,13 +23,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is being written, and after the exchange the old one. Readers pass dots over. */
+/* The new version while it is written; after the exchange the previous one. */
 #define NEW_PREFIX ".new-"
-/* The version before, for tw_pipeline_rollback(). */
+/* The previous version, for tw_pipeline_rollback(). */
 #define OLD_PREFIX ".old-"
 
-/* Wait for our turn. The lock ends with the descriptor, so also with the process. */
-static int take_turn(const char *db, int *fd_out, struct tw_err *err)
+/* Wait for the lock. The kernel releases it with the descriptor or the process. */
+static int lock_database(const char *db, int *fd_out, struct tw_err *err)
 {
 	char *path = NULL;
 	int fd = -1, rc = -1;
@@ -81,7 +81,7 @@ out:
 	return rc;
 }
 
-/* Of publishers that were killed: it is our turn, so nobody is writing them. */
+/* Remove .new-* of killed publishers: we hold the lock, so no other writes them. */
 static int remove_left_overs(const char *db, struct tw_err *err)
 {
 	struct tw_strs names = { 0 };
@@ -105,7 +105,7 @@ out:
 	return rc;
 }
 
-/* There is an old one: both names change their meaning in one step. */
+/* Exchange two directories in one step. */
 static int exchange(const char *fresh, const char *path, struct tw_err *err)
 {
 	if (renameat2(AT_FDCWD, fresh, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
@@ -128,15 +128,15 @@ static int put_in_place(const char *fresh, const char *path, struct tw_err *err)
 		return exchange(fresh, path, err);
 	}
 	if (errno != ENOENT)
-		return tw_fail_errno(err, errno, "cannot look at '%s'", path);
+		return tw_fail_errno(err, errno, "cannot stat '%s'", path);
 	if (rename(fresh, path) < 0)
 		return tw_fail_errno(err, errno, "cannot make '%s'", path);
 	return 0;
 }
 
 /*
- * After an exchange fresh has what was there before. It becomes the previous version, in
- * one step; what that was takes its place, and is removed by who removes fresh.
+ * After an exchange, fresh holds the previous version: rename it to old in one step. If
+ * old existed, fresh then holds the version before it, which the caller removes.
  */
 static int keep_previous(const char *fresh, const char *old, struct tw_err *err)
 {
@@ -145,11 +145,11 @@ static int keep_previous(const char *fresh, const char *old, struct tw_err *err)
 	if (lstat(fresh, &st) < 0)
 		return errno == ENOENT
 			       ? 0
-			       : tw_fail_errno(err, errno, "cannot look at '%s'", fresh);
+			       : tw_fail_errno(err, errno, "cannot stat '%s'", fresh);
 	return put_in_place(fresh, old, err);
 }
 
-/* Of what is published without one; of what came with one it was checked. */
+/* Write a manifest, unless the set has one: that was checked when it was received. */
 static int write_manifest(const struct tw_fileset *pipeline, const char *fresh,
 			  struct tw_err *err)
 {
@@ -189,7 +189,7 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 	    tw_path_join(&old, err, db, old_name, NULL) < 0 ||
 	    tw_path_join(&path, err, db, name, NULL) < 0 || tw_dir_make(db, err) < 0)
 		goto out;
-	if (take_turn(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
+	if (lock_database(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
 		goto out;
 	if (meet != NULL && meet(arg, path, err) < 0)
 		goto out;
@@ -201,8 +201,8 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 
 	rc = 0;
 out:
-	/* What failed, or the one before the previous. If that does not work, the next
-	 * publisher tries. */
+	/* Remove the version that failed or the one before the previous. The next
+	 * publisher retries. */
 	if (lock >= 0) {
 		tw_tree_remove(fresh, &ignored);
 		close(lock);
@@ -231,7 +231,8 @@ int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err)
 		return -1;
 	snprintf(old_name, sizeof(old_name), OLD_PREFIX "%s", name);
 	if (tw_path_join(&old, err, db, old_name, NULL) < 0 ||
-	    tw_path_join(&path, err, db, name, NULL) < 0 || take_turn(db, &lock, err) < 0)
+	    tw_path_join(&path, err, db, name, NULL) < 0 ||
+	    lock_database(db, &lock, err) < 0)
 		goto out;
 	if (lstat(old, &st) < 0 && errno == ENOENT) {
 		tw_fail(err, TW_NOTFOUND, "there is no previous version");
@@ -271,7 +272,7 @@ out:
 	return rc;
 }
 
-/* What is there is added to the set. */
+/* Merge the published version into the set. */
 static int add_old(void *pipeline, const char *path, struct tw_err *err)
 {
 	struct tw_fileset old = { 0 };

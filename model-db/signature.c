@@ -109,8 +109,7 @@ int tw_minisign_signature(const char *text, size_t len, struct tw_minisig *out,
 	    !next_line(&text, &len, &signature) || !next_line(&text, &len, &trusted) ||
 	    !skip_prefix(&trusted, "trusted comment: ") ||
 	    !next_line(&text, &len, &global))
-		return tw_fail(err, TW_PARSE,
-			       "signature: not the four lines of minisign");
+		return tw_fail(err, TW_PARSE, "signature: want minisign's four lines");
 	if (tw_minisign_bytes("signature", signature.at, signature.len, s.signature,
 			      sizeof(s.signature), err) < 0 ||
 	    tw_minisign_bytes("signature of the comment", global.at, global.len, s.global,

@@ -36,8 +36,9 @@ bool tw_signature_available(void)
 
 static int start(struct tw_err *err)
 {
-	return sodium_init() >= 0 ? 0
-				  : tw_fail(err, TW_UNSUPPORTED, "libsodium: no start");
+	return sodium_init() >= 0
+		       ? 0
+		       : tw_fail(err, TW_UNSUPPORTED, "libsodium does not start");
 }
 
 static uint64_t little_endian(const unsigned char p[8])
@@ -56,7 +57,7 @@ static int unhide(struct secret *s, const char *password, struct tw_err *err)
 
 	if (ops > OPS_MAX || mem > MEMORY_MAX)
 		return tw_fail(err, TW_INVALID,
-			       "secret key: its password asks for too much work");
+			       "secret key: its scrypt parameters exceed our limits");
 	if (crypto_pwhash_scryptsalsa208sha256(stream, sizeof(stream), password,
 					       strlen(password), s->salt, ops,
 					       (size_t)mem) != 0)
@@ -77,14 +78,16 @@ static int read_secret(const char *text, size_t len, const char *password,
 			    err) < 0)
 		return -1;
 	if (memcmp(s->kind, "Ed", 2) != 0 || memcmp(s->sum, "B2", 2) != 0)
-		return tw_fail(err, TW_UNSUPPORTED, "secret key: not minisign's");
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "secret key: not in minisign's format");
 	if (memcmp(s->kdf, "Sc", 2) == 0) {
 		if (password == NULL)
 			return tw_fail(err, TW_DENIED, "secret key: it has a password");
 		if (unhide(s, password, err) < 0)
 			return -1;
 	} else if (memcmp(s->kdf, "\0\0", 2) != 0) {
-		return tw_fail(err, TW_UNSUPPORTED, "secret key: not minisign's");
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "secret key: not in minisign's format");
 	} else {
 		return 0; /* minisign writes no checksum without a password */
 	}
@@ -165,7 +168,8 @@ static int find_key(const struct tw_minisig *s, const struct tw_strs *keys,
 		if (memcmp(out + KIND, s->signature + KIND, TW_MINISIGN_ID) == 0)
 			return 0;
 	}
-	return tw_fail(err, TW_DENIED, "signed by a key that is none of the %zu believed",
+	return tw_fail(err, TW_DENIED,
+		       "signed by an unknown key: none of the %zu trusted keys",
 		       keys->count);
 }
 
@@ -196,11 +200,12 @@ int tw_signature_check(const char *signature, size_t signature_len,
 		message = digest;
 		len = sizeof(digest);
 	} else if (memcmp(s.signature, "Ed", KIND) != 0) {
-		return tw_fail(err, TW_UNSUPPORTED, "signature: not of Ed25519");
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "signature: not an Ed25519 signature");
 	}
 	if (crypto_sign_verify_detached(s.signature + REST, message, len, key + REST) !=
 	    0)
-		return tw_fail(err, TW_DENIED, "the signature is not of this file");
+		return tw_fail(err, TW_DENIED, "the signature does not match this file");
 	if (!check_comment(&s, key + REST))
 		return tw_fail(err, TW_DENIED,
 			       "the trusted comment is not the one that was signed");

@@ -36,7 +36,7 @@ static void add_number(struct tw_buf *b, double v)
 	tw_buf_adds(b, ",");
 }
 
-/* "['a', 'b']": a feature's name holds neither blanks nor quotes in any known data. */
+/* "['a', 'b']" with the quotes of CSV. */
 static void add_features(struct tw_buf *b, const struct tw_strs *l)
 {
 	tw_buf_adds(b, "\"[");
@@ -105,7 +105,7 @@ int tw_summary_table(const struct tw_model *models, size_t count,
 	return 0;
 }
 
-/* The spec that speaks for a node type: the first that is known. */
+/* The first known spec among the models of a node type. */
 static const struct tw_machine_spec *find_spec(const struct tw_model *models,
 					       size_t count, long long node_type)
 {
@@ -118,7 +118,7 @@ static const struct tw_machine_spec *find_spec(const struct tw_model *models,
 	return &unknown;
 }
 
-/* Names of machines from metadata's "machines". */
+/* Add the names of machines in metadata's "machines". */
 static int add_members(struct tw_node_type *type, const json_t *metadata,
 		       struct tw_err *err)
 {

@@ -3,8 +3,8 @@
 #define TW_MODEL_DB_SUMMARY_H
 
 /*
- * What a pipeline says of its models together: the tables and the node types, as the
- * old programs and people's scripts read them (docs/model-db.md).
+ * Tables and node types of a pipeline's models, in the forms that kepler-model-server and
+ * its users' scripts read (docs/model-db.md).
  */
 
 #include "lib/field/energy.h"
@@ -19,17 +19,17 @@ struct tw_model;
 struct tw_node_types;
 
 /*
- * Append the CSV of the models of one source and output, by group, then error, then
- * name. `features` is written as a Python list, an undefined figure as nothing.
+ * Append a CSV of the models of one source and output, sorted by group, error and name.
+ * `features` is a Python list; an undefined figure is an empty cell.
  */
 int tw_summary_table(const struct tw_model *models, size_t count,
 		     const struct tw_energy_source *source, enum tw_output output,
 		     struct tw_buf *out, struct tw_err *err);
 
 /*
- * The node types of these models: each as the first model of it whose spec is known has
- * it, members from metadata's "machines" ({"0":["name"]}), if any. *out must be empty; it
- * is the caller's to release.
+ * List the node types of the models. The spec of each is the first known spec among its
+ * models; the members come from metadata's "machines" ({"0":["name"]}). *out must be
+ * empty; it is yours.
  */
 int tw_summary_node_types(const json_t *metadata, const struct tw_model *models,
 			  size_t count, struct tw_node_types *out, struct tw_err *err);

@@ -210,7 +210,7 @@ static int add_weights(json_t *sum, json_t *more, struct tw_err *err)
 	if (json_object_size(json_object_get(sum, "Categorical_Variables")) > 0 ||
 	    json_object_size(json_object_get(more, "Categorical_Variables")) > 0)
 		return tw_fail(err, TW_UNSUPPORTED,
-			       "weights of categories have no total");
+			       "weights of categories cannot be added to a total");
 	if (!isfinite(bias))
 		return tw_fail(err, TW_INVALID, "the sum of the biases is out of range");
 	if (json_object_set_new(sum, "Bias_Weight", json_real(bias)) < 0)
@@ -442,10 +442,10 @@ int tw_weights_first_metric(const struct tw_model *m, char **out, struct tw_err 
 		if (read_curve(&m->part[i], &c, err) < 0)
 			return tw_err_wrap(err, "weights of model '%s'", m->info.name);
 		if (strcmp(c.kind->trainer, m->info.trainer) != 0)
-			return tw_fail(
-				err, TW_UNSUPPORTED,
-				"model '%s': clients know no %s curve by this name",
-				m->info.name, c.kind->name);
+			return tw_fail(err, TW_UNSUPPORTED,
+				       "model '%s': clients compute no %s curve for this "
+				       "trainer",
+				       m->info.name, c.kind->name);
 		if (i > 0 && strcmp(feature, c.feature) != 0)
 			return tw_fail(err, TW_UNSUPPORTED,
 				       "model '%s': its components need both '%s' and "

@@ -230,7 +230,7 @@ static void count_outcome(void *arg, const char *model, enum tw_import_outcome o
 static int convert(struct tw_fileset *pipeline, size_t *kept_out, struct tw_err *err)
 {
 	size_t of[TW_IMPORT_OUTCOMES] = { 0 };
-	const struct tw_import_listener listener = { .told = count_outcome,
+	const struct tw_import_listener listener = { .report = count_outcome,
 						     .look = look,
 						     .arg = of };
 	struct tw_fileset ours = { 0 };

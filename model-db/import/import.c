@@ -25,7 +25,7 @@ struct importing {
 	const struct tw_import_listener *listener;
 };
 
-/* ---- one by one ---- */
+/* ---- one model ---- */
 
 static int keep_model(struct importing *im, struct tw_model *m, struct tw_err *err)
 {
@@ -57,7 +57,7 @@ static int keep_file(struct importing *im, const struct tw_fileset_file *f,
 	return tw_fileset_add(im->out, name, f->data, f->len, err);
 }
 
-/* All that there is of the model: "<base>.zip", "<base>.json", "<base>/..". */
+/* Copy all files of the model: "<base>.zip", "<base>.json", "<base>/..". */
 static int keep_foreign(struct importing *im, const char *base, struct tw_err *err)
 {
 	const size_t len = strlen(base);
@@ -76,13 +76,13 @@ static int keep_foreign(struct importing *im, const char *base, struct tw_err *e
 	return 0;
 }
 
-static void tell(const struct importing *im, const char *base, enum tw_import_outcome o,
-		 const char *why)
+static void report(const struct importing *im, const char *base, enum tw_import_outcome o,
+		   const char *why)
 {
-	im->listener->told(im->listener->arg, base, o, why);
+	im->listener->report(im->listener->arg, base, o, why);
 }
 
-/* Want of memory alone ends all. */
+/* Only TW_NOMEM ends the import; other failures are reported. */
 static int import_model(struct importing *im, const char *base, struct tw_err *err)
 {
 	struct tw_import_found found = { .base = "" };
@@ -96,10 +96,10 @@ static int import_model(struct importing *im, const char *base, struct tw_err *e
 			tw_fail(err, TW_NOMEM, "'%s'", base);
 			goto out;
 		}
-		tell(im, base, TW_IMPORT_REFUSED, why.text);
+		report(im, base, TW_IMPORT_REFUSED, why.text);
 	} else if (tw_import_convert(im->old, &im->types, &found, &m, &why) == 0 &&
 		   im->listener->look(im->listener->arg, &m, &why) == 0) {
-		tell(im, base, TW_IMPORT_USABLE, m.info.predictor);
+		report(im, base, TW_IMPORT_USABLE, m.info.predictor);
 		if (keep_model(im, &m, err) < 0)
 			goto out;
 	} else if (why.code == TW_NOMEM) {
@@ -108,7 +108,7 @@ static int import_model(struct importing *im, const char *base, struct tw_err *e
 	} else {
 		if (keep_foreign(im, base, err) < 0)
 			goto out;
-		tell(im, base, TW_IMPORT_KEPT, why.text);
+		report(im, base, TW_IMPORT_KEPT, why.text);
 	}
 	rc = 0;
 out:
@@ -125,7 +125,7 @@ static int parse(const struct tw_fileset *s, const char *name, json_t **out,
 	return tw_json_parse(f->data, f->len, name, out, err);
 }
 
-/* What releases before 0.7 do not have: node types, and at first a metadata.json. */
+/* Read the common files. Releases before 0.7 lack node types, some metadata.json. */
 static int read_common(struct importing *im, struct tw_err *err)
 {
 	json_t *index = NULL;
@@ -163,7 +163,7 @@ int tw_import_pipeline(struct tw_fileset *old, struct tw_fileset *out,
 		if (import_model(&im, bases.at[i], err) < 0)
 			goto out;
 	if (im.count == 0) {
-		tw_fail(err, TW_INVALID, "of %zu models none can be used", im.seen);
+		tw_fail(err, TW_INVALID, "none of the %zu models can be used", im.seen);
 		goto out;
 	}
 	if (tw_pipeline_add_index(out, im.metadata, &im.types, im.models, im.count, err) <

@@ -24,7 +24,7 @@ const struct tw_energy_source *tw_import_source(const char *name)
 
 /* ---- in a set ---- */
 
-/* The part of a name that begins at `at`, as a text of its own. */
+/* Copy the path component that begins at `at`. */
 static bool part_at(const char *at, char *out, size_t size)
 {
 	const size_t len = strcspn(at, "/");
@@ -36,7 +36,7 @@ static bool part_at(const char *at, char *out, size_t size)
 	return true;
 }
 
-/* Whether what begins here is <source>/<output>/<group>/<file>. */
+/* Whether the path is <source>/<output>/<group>/<file>. */
 static bool is_model_path(const char *at)
 {
 	char part[64];
@@ -52,7 +52,7 @@ static bool is_model_path(const char *at)
 	return *at++ == '/' && strchr(at, '/') != NULL;
 }
 
-/* The length of the place before it, without its '/'; false: it is no model's file. */
+/* The length of the place in a file's name. False if the file belongs to no model. */
 static bool find_place(const char *name, size_t *len)
 {
 	for (const char *at = name; at != NULL; at = strchr(at, '/')) {
@@ -150,7 +150,7 @@ out:
 
 /* ---- names ---- */
 
-/* The last `parts` parts of a place. */
+/* The last `parts` components of a place. */
 static const char *tail(const char *place, size_t parts)
 {
 	const char *at = place + strlen(place);
@@ -209,7 +209,7 @@ int tw_import_names(const struct tw_strs *places, const char *self, struct tw_st
 	return 0;
 }
 
-/* ---- whose ---- */
+/* ---- origin ---- */
 
 bool tw_import_is_old(struct tw_fileset *s)
 {
@@ -245,7 +245,7 @@ static bool is_directory(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Directories, whose names are ones that a pipeline's may have. */
+/* List the subdirectories whose names are valid for a pipeline. */
 static int list(const char *dir, struct tw_strs *out, struct tw_err *err)
 {
 	DIR *d = opendir(dir);
@@ -278,7 +278,7 @@ out:
 	return rc;
 }
 
-/* Whether one of the names is a source that has an output below it. */
+/* Whether one of the names is a source with a directory of an output. */
 static int is_place(const char *dir, const struct tw_strs *names, bool *out,
 		    struct tw_err *err)
 {

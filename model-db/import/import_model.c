@@ -25,7 +25,7 @@
 #define SGD "SGDRegressorTrainer_"
 #define GROUP_WEIGHTS "weight.json"
 
-/* ---- where models are ---- */
+/* ---- list of models ---- */
 
 static bool ends_with(const char *name, size_t len, const char *end)
 {
@@ -34,7 +34,7 @@ static bool ends_with(const char *name, size_t len, const char *end)
 	return len > n && strncmp(name + len - n, end, n) == 0;
 }
 
-/* The beginning of the part that begins so many slashes further; NULL: it has fewer. */
+/* The path component after this many slashes; NULL if there are fewer. */
 static const char *part_of(const char *name, int slashes)
 {
 	for (; slashes > 0 && name != NULL; slashes--) {
@@ -44,7 +44,7 @@ static const char *part_of(const char *name, int slashes)
 	return name;
 }
 
-/* <source>/<output>/..: others' directories are not looked into. */
+/* Whether the path begins with a known source. */
 static bool is_placed(const char *name)
 {
 	char source[64];
@@ -57,7 +57,7 @@ static bool is_placed(const char *name)
 	return tw_import_source(source) != NULL;
 }
 
-/* The length of the base that a file tells of; 0: of none. */
+/* The length of the model's base in a file's name; 0 if it belongs to no model. */
 static size_t base_length(const char *name)
 {
 	const char *model = part_of(name, 3), *below;
@@ -79,7 +79,7 @@ static size_t base_length(const char *name)
 	return ends_with(model, strlen(model), ".json") ? len - strlen(".json") : 0;
 }
 
-/* "<group>/weight.json": the length of the group; else 0. */
+/* The length of the group in "<group>/weight.json"; 0 for other names. */
 static size_t group_length(const char *name)
 {
 	const char *model = part_of(name, 3);
@@ -89,7 +89,7 @@ static size_t group_length(const char *name)
 		       : 0;
 }
 
-/* l is sorted: whether one of it begins so. */
+/* Whether a text of the list begins with the prefix. */
 static bool has_prefix(const struct tw_strs *l, const char *prefix)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -108,7 +108,7 @@ static int add_group(const char *name, size_t len, struct tw_strs *bases,
 		return 0;
 	if (has_prefix(bases, base))
 		return 0;
-	strcat(base, "1"); /* there is room: see above */
+	strcat(base, "1"); /* snprintf() left room for it */
 	return tw_strs_adds(bases, base, err);
 }
 
@@ -140,9 +140,9 @@ out:
 	return rc;
 }
 
-/* ---- what there is of one ---- */
+/* ---- files of one model ---- */
 
-/* The document, where it is there and can be read. TW_NOMEM alone is a failure. */
+/* Parse a file into *out, unless it is set, absent or malformed. */
 static int parse(const struct tw_fileset *s, const char *name, json_t **out,
 		 struct tw_err *err)
 {
@@ -155,7 +155,7 @@ static int parse(const struct tw_fileset *s, const char *name, json_t **out,
 	return why.code == TW_NOMEM ? tw_fail(err, TW_NOMEM, "'%s'", name) : 0;
 }
 
-/* By release: beside the zip, in its directory, one for the group. */
+/* Weights are beside the zip, in its directory or in the group, by release. */
 static int find_weights(const struct tw_fileset *old, struct tw_import_found *f,
 			struct tw_err *err)
 {
@@ -202,14 +202,14 @@ static int read_files(const struct tw_fileset *old, struct tw_import_found *f,
 	return tw_zip_read(zip->data, zip->len, &tw_zip_model_limits, &f->files, err);
 }
 
-/* The features of weights, in the order in which the first component has them. */
+/* The features of the weights, in the order of the first component. */
 static json_t *list_features(const json_t *weights)
 {
 	json_t *out = json_array(), *component, *value;
 	const json_t *variables = NULL;
 	const char *name;
 
-	/* jansson's macro wants to change what it walks. */
+	/* The casts are for jansson's macro; it does not change the weights. */
 	json_object_foreach((json_t *)(uintptr_t)weights, name, component) {
 		variables = json_object_get(json_object_get(component, "All_Weights"),
 					    "Numerical_Variables");
@@ -264,8 +264,6 @@ void tw_import_found_release(struct tw_import_found *f)
 }
 
 /* ---- figures of the pipeline's table ---- */
-
-/* Figures of a model in the table of an old pipeline (model-db/import/import_model.h). */
 
 #define CELL_MAX 128
 
@@ -386,9 +384,7 @@ out:
 
 /* ---- conversion ---- */
 
-/* An old model in our form (model-db/import/import_model.h). */
-
-/* ---- what it is ---- */
+/* ---- metadata ---- */
 
 static int read_place(struct tw_model_info *i, const char *base, struct tw_err *err)
 {
@@ -470,12 +466,13 @@ static int read_info(const struct tw_node_types *types, const struct tw_import_f
 			   err) < 0)
 		return -1;
 	if (i->mape_percent < 0.0)
-		i->mape_percent = NAN; /* -1: the old way to say that there is none */
+		i->mape_percent =
+			NAN; /* kepler-model-server writes -1 if it is undefined */
 	read_spec(types, i);
 	return read_features(i, reordered, err);
 }
 
-/* ---- its components ---- */
+/* ---- components ---- */
 
 static int convert_weights(const struct tw_import_found *c, struct tw_model *m,
 			   struct tw_err *err)
@@ -495,8 +492,9 @@ static int convert_weights(const struct tw_import_found *c, struct tw_model *m,
 }
 
 /*
- * The scales are in a pickle. Models of the same directory and node type were fitted to
- * the same rows by the same scaler: those of them that have weights tell it in JSON.
+ * Find the features' scales, which kepler-model-server keeps in a pickle. Models of the
+ * same directory and node type share one scaler, and the JSON of those with weights has
+ * its scales.
  */
 static int find_scales(const struct tw_fileset *old, const struct tw_import_found *c,
 		       const struct tw_model *m, double *scale, struct tw_err *err)
@@ -533,7 +531,7 @@ static int find_scales(const struct tw_fileset *old, const struct tw_import_foun
 			return 0;
 	}
 	return tw_fail(err, TW_UNSUPPORTED,
-		       "its scales are in a pickle, and no weights beside it tell them");
+		       "its scales are in a pickle, and no model beside it has weights");
 }
 
 static int convert_trees(const struct tw_fileset *old, const struct tw_import_found *c,
@@ -558,7 +556,7 @@ static int convert_trees(const struct tw_fileset *old, const struct tw_import_fo
 	return 0;
 }
 
-/* A model of ours among the old ones: nothing is to be converted, and never twice. */
+/* Take a model that already has our format: it needs no conversion. */
 static int take_ours(const struct tw_import_found *c, struct tw_model *m,
 		     struct tw_err *err)
 {
@@ -594,8 +592,9 @@ int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *
 	} else if (convert_trees(old, c, m, err) < 0) {
 		return -1;
 	}
-	/* Trees count their features, the others name them. */
+	/* Trees refer to features by number, so their order must not change. */
 	if (reordered && strcmp(m->info.predictor, "xgboost") == 0)
-		return tw_fail(err, TW_UNSUPPORTED, "trees of features in another order");
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "its trees refer to features in another order");
 	return tw_model_check(m, err);
 }

@@ -2,10 +2,7 @@
 #ifndef TW_MODEL_DB_IMPORT_MODEL_H
 #define TW_MODEL_DB_IMPORT_MODEL_H
 
-/*
- * One model of a pipeline of kepler-model-server, as it is found and as it becomes ours.
- * For model-db/import*.c only.
- */
+/* One model of kepler-model-server's pipeline: its files and their conversion. */
 
 #include "lib/zip/fileset.h"
 
@@ -21,32 +18,32 @@ struct tw_strs;
 
 struct tw_import_found {
 	char base[TW_IMPORT_PLACE];  /* "<source>/<output>/<group>/<model>" */
-	char group[TW_IMPORT_PLACE]; /* without the model */
-	/* Of the zip <base>.zip, or where there is none, what is below <base>/. */
+	char group[TW_IMPORT_PLACE]; /* base without the model */
+	/* Contents of <base>.zip; if there is no zip, the files below <base>/. */
 	struct tw_fileset files;
 	json_t *metadata; /* NULL: none */
 	json_t *weights;  /* NULL: none */
 };
 
 /*
- * Append where models are, sorted: where there is <base>.zip, <base>.json, or
- * <base>/metadata.json or weight.json; and <group>/weight.json is SGDRegressorTrainer_1
- * of a group that has no other of that trainer, as releases before 0.6 have it.
+ * Append the bases of all models, sorted. A model has <base>.zip, <base>.json,
+ * <base>/metadata.json or <base>/weight.json. Releases before 0.6 wrote the weights of
+ * SGDRegressorTrainer_1 as <group>/weight.json.
  */
 int tw_import_list(const struct tw_fileset *old, struct tw_strs *out, struct tw_err *err);
 
 /*
- * What there is of the model. A model of which there are weights alone gets a metadata of
- * what these and the pipeline's table tell. Fails where the zip is broken. *out must be
- * all zero; it is yours, on failure too: tw_import_found_release().
+ * Collect the model's files. If it has weights but no metadata, make metadata from them
+ * and the pipeline's table. Fails if the zip is broken. *out must be all zero; it is
+ * yours, also after a failure: tw_import_found_release().
  */
 int tw_import_look_at(const struct tw_fileset *old, const char *base,
 		      struct tw_import_found *out, struct tw_err *err);
 void tw_import_found_release(struct tw_import_found *f);
 
 /*
- * The model in our form, checked. old is sorted. TW_UNSUPPORTED and others say what
- * cannot be taken. *out must be all zero; it is yours, on failure too:
+ * Convert the model and check the result. old must be sorted. Errors name the unsupported
+ * or broken part. *out must be all zero; it is yours, also after a failure:
  * tw_model_release().
  */
 int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *types,

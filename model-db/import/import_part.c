@@ -24,7 +24,7 @@ const char *tw_import_feature(const char *name, double *factor)
 	return tw_feature_find(name) != NULL ? name : NULL;
 }
 
-/* What Numerical_Variables say of a feature of ours. */
+/* A feature's entry in Numerical_Variables, in our units. */
 struct variable {
 	double scale, mean, weight;
 };
@@ -53,7 +53,7 @@ static int read_variable(const json_t *numeric, const char *feature, struct vari
 	    tw_json_number(entry, name, "variance", true, &variance, err) < 0 ||
 	    tw_json_number(entry, name, "weight", true, &v.weight, err) < 0)
 		return -1;
-	/* Before 0.7: (x - mean) / sqrt(variance). */
+	/* Releases before 0.7 scale by (x - mean) / sqrt(variance). */
 	if (isnan(v.scale))
 		v.scale = sqrt(variance);
 	else
@@ -85,9 +85,9 @@ int tw_import_scales(const json_t *component, const struct tw_model *m, double *
 	return 0;
 }
 
-/* ---- parts ---- */
+/* ---- weights ---- */
 
-/* Takes text, even on failure. Parts come in the order of components. */
+/* Add a component; takes text over, even on failure. Call in order of components. */
 static int take_part(struct tw_model *m, const char *name, char *text, size_t len,
 		     struct tw_err *err)
 {
@@ -95,7 +95,7 @@ static int take_part(struct tw_model *m, const char *name, char *text, size_t le
 
 	if (!tw_component_find(name, &p->component)) {
 		free(text);
-		return tw_fail(err, TW_UNSUPPORTED, "'%s' is no component", name);
+		return tw_fail(err, TW_UNSUPPORTED, "'%s' is not a component", name);
 	}
 	p->text = text;
 	p->len = len;
@@ -103,7 +103,7 @@ static int take_part(struct tw_model *m, const char *name, char *text, size_t le
 	return tw_strs_copy(&p->features, &m->info.features, err);
 }
 
-/* Takes the document, which may be NULL. */
+/* Add a component with the document as its text; takes doc over. NULL: no memory. */
 static int take_document(struct tw_model *m, const char *name, json_t *doc,
 			 struct tw_err *err)
 {
@@ -120,7 +120,7 @@ static int take_document(struct tw_model *m, const char *name, json_t *doc,
 	return take_part(m, name, text, len, err);
 }
 
-/* categorical: NULL for none; what is in it is looked at when the model is loaded. */
+/* categorical may be NULL; its contents are checked when the model is loaded. */
 static int import_linear(const json_t *all, const json_t *numeric, json_t *categorical,
 			 const char *name, struct tw_model *m, struct tw_err *err)
 {
@@ -176,7 +176,7 @@ static int import_curve(json_t *list, const json_t *numeric, const char *name,
 	struct variable v;
 
 	if (kind == NULL)
-		return tw_fail(err, TW_UNSUPPORTED, "no curve is known of %s",
+		return tw_fail(err, TW_UNSUPPORTED, "%s has no known curve",
 			       m->info.trainer);
 	(void)tw_component_find(name, &c);
 	feature = f->at[tw_main_feature((const char *const *)f->at, f->count, c)];
@@ -243,7 +243,7 @@ int tw_import_weights_part(const json_t *component, const char *name, struct tw_
 
 /* ---- trees ---- */
 
-/* One tree's thresholds: only those of nodes with children; a leaf's is its value. */
+/* Scale the thresholds of inner nodes. A leaf's "threshold" is its value. */
 static int scale_tree(json_t *tree, const double *scale, size_t features,
 		      struct tw_err *err)
 {
@@ -253,7 +253,7 @@ static int scale_tree(json_t *tree, const double *scale, size_t features,
 	const size_t n = json_array_size(conditions);
 
 	if (json_array_size(left) != n || json_array_size(indices) != n || n == 0)
-		return tw_fail(err, TW_PARSE, "a tree's lists are not of one length");
+		return tw_fail(err, TW_PARSE, "a tree's lists differ in length");
 	for (size_t i = 0; i < n; i++) {
 		const json_int_t f = json_integer_value(json_array_get(indices, i));
 		const double t = json_number_value(json_array_get(conditions, i));
@@ -285,7 +285,7 @@ int tw_import_trees_part(const char *text, size_t len, const double *scale,
 	if (json_unpack(doc, "{s:{s:{s:{s:o}}}}", "learner", "gradient_booster", "model",
 			"trees", &trees) < 0 ||
 	    !json_is_array(trees)) {
-		tw_fail(err, TW_PARSE, "%s: no trees of XGBoost", name);
+		tw_fail(err, TW_PARSE, "%s: expected XGBoost's trees", name);
 		goto fail;
 	}
 	json_array_foreach(trees, i, tree)

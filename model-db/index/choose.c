@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /*
- * The most that machines with different processors can reach: 10/16/2 for the letters of
- * the name and 6/16 for the figures (profiler/similarity.h).
+ * The highest similarity of machines with different processors: 10/16/2 for the letters
+ * of the name and 6/16 for the figures (profiler/similarity.h).
  */
 #define OTHER_PROCESSOR_MAX 0.6875
 
@@ -81,13 +81,13 @@ static bool wants_idle_power(const struct tw_wanted *w)
 	return w->weight && w->output == TW_ABS_POWER;
 }
 
-/* Whether a later model whose machine fits as well cannot be better. */
+/* Whether no later model of an equally good fit can be better. */
 static bool is_final(const struct tw_matcher *m, const struct tw_index_entry *e)
 {
 	return e->idle_power || !wants_idle_power(m->wanted);
 }
 
-/* The models of a family, which fit equally well, come in order of preference. */
+/* Search the models of a family. They fit equally well and are sorted by rank. */
 static void search_family(const struct tw_matcher *m, const struct tw_index_family *f,
 			  const struct fit *fit, struct best *best)
 {
@@ -153,7 +153,7 @@ static struct best search(const struct tw_matcher *m)
 	const struct tw_wanted *w = m->wanted;
 	struct best best = { 0 };
 
-	/* No model has a trainer that the index does not know. */
+	/* The index knows the trainers of all its models. */
 	if (w->trainer != NULL && m->trainer == NULL)
 		return best;
 	/* Most requests find their processor and need not compute other similarities. */
@@ -256,7 +256,7 @@ tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 
 /* ---- why no model matches ---- */
 
-/* The mismatch of the model of a group that passed the most checks; 0: no model. */
+/* The mismatch of the model of a group that passed most checks. 0: no model. */
 struct reason {
 	enum tw_mismatch mismatch;
 	const char *detail;

@@ -110,7 +110,7 @@ static void add_loss(const struct tw_matcher *m, const struct tw_index_entry *e,
 		tw_buf_adds(b, "fewer machines of its type were measured");
 	else if (w->weight && w->output == TW_ABS_POWER && !e->idle_power &&
 		 best->idle_power)
-		tw_buf_adds(b, "it gives no power where there is no use");
+		tw_buf_adds(b, "it gives no power at zero use");
 	else
 		add_rank(m->index, e, best, b);
 }

@@ -64,10 +64,10 @@ static int check_place(const struct tw_model_info *i, const struct tw_index_plac
 {
 	if (i->source != at->source || i->output != at->output || i->group != at->group)
 		return tw_fail(
-			err, TW_INVALID, "the model says that it belongs to %s/%s/%s",
+			err, TW_INVALID, "metadata.json places the model in %s/%s/%s",
 			i->source->name, tw_output_name(i->output), i->group->name);
 	if (strcmp(i->name, at->name) != 0)
-		return tw_fail(err, TW_INVALID, "the model says that its name is '%s'",
+		return tw_fail(err, TW_INVALID, "metadata.json has the model name '%s'",
 			       i->name);
 	return 0;
 }

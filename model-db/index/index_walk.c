@@ -100,9 +100,9 @@ static bool wanted(const struct walk *w, enum level level, const char *path,
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		tw_fail_errno(&why, errno, "cannot look at it");
+		tw_fail_errno(&why, errno, "cannot stat it");
 	else if (S_ISLNK(st.st_mode))
-		tw_fail(&why, TW_INVALID, "is a link");
+		tw_fail(&why, TW_INVALID, "is a symbolic link");
 	else if (level == SOURCE && strcmp(name, TW_PIPELINE_REPORTS) == 0)
 		return false;
 	else

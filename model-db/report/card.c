@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/report/card.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -11,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How rows were kept from the models that predicted them (docs/accuracy.md). */
+/* Ways to split rows into training and test rows (docs/accuracy.md). */
 static const struct {
-	const char *name;  /* of the card's object */
-	const char *infix; /* "package_workload_mae" */
+	const char *name;  /* key in the card's JSON */
+	const char *infix; /* in metadata's keys: "package_workload_mae" */
 	const char *title;
 } schemes[] = {
 	{ "blocked", "", "Blocks of time" },
@@ -22,8 +23,6 @@ static const struct {
 	{ "shuffled", "shuffled_",
 	  "Shuffled rows (too good; only to compare with others' tables)" },
 };
-
-#define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
 
 static const struct {
 	const char *key, *title;
@@ -41,9 +40,7 @@ static const struct {
 	{ "mape_left_out", "rows left out (%)", 1, 100 },
 };
 
-#define FIGURES (sizeof(figures) / sizeof(figures[0]))
-
-/* Metadata's value of a component's figure; NULL where it has none. */
+/* The figure's value in the metadata; NULL if it has none. */
 static const json_t *figure(const struct tw_model_info *i, enum tw_component c,
 			    size_t scheme, size_t f)
 {
@@ -68,13 +65,13 @@ static json_t *errors_json(const struct tw_model *m, enum tw_component c)
 {
 	json_t *all = json_object();
 
-	for (size_t s = 0; s < SCHEMES; s++) {
+	for (size_t s = 0; s < TW_COUNT(schemes); s++) {
 		json_t *one;
 
 		if (!has_scheme(m, s))
 			continue;
 		one = json_object();
-		for (size_t f = 0; f < FIGURES; f++) {
+		for (size_t f = 0; f < TW_COUNT(figures); f++) {
 			const json_t *v = figure(&m->info, c, s, f);
 
 			if (v != NULL && json_object_set_new(one, figures[f].key,
@@ -137,7 +134,7 @@ json_t *tw_card_json(const struct tw_model *m)
 	const struct tw_model_info *i = &m->info;
 	json_t *metadata = json_deep_copy(i->metadata);
 
-	/* Of a model that was never written there is none. */
+	/* A model that was never written has no metadata. */
 	if (i->metadata == NULL)
 		metadata = json_object();
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}",
@@ -200,7 +197,7 @@ static double number_of(const struct tw_model_info *i, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static void add_what(const struct tw_model_info *i, struct tw_buf *b)
+static void add_summary(const struct tw_model_info *i, struct tw_buf *b)
 {
 	tw_buf_adds(b, "# ");
 	tw_card_add_cell(b, i->name);
@@ -241,7 +238,7 @@ static void add_data(const struct tw_model_info *i, struct tw_buf *b)
 {
 	tw_buf_adds(b, "\n## Training data\n\n");
 	if (!isfinite(number_of(i, "data_rows"))) {
-		tw_buf_adds(b, "Not told.\n");
+		tw_buf_adds(b, "Not known.\n");
 		return;
 	}
 	tw_buf_adds(b, "| | |\n|---|---|\n");
@@ -264,15 +261,15 @@ static void add_scheme(const struct tw_model *m, size_t s, struct tw_buf *b)
 			    "without it.\n\n",
 			    number_of(&m->info, key));
 	tw_buf_adds(b, "| |");
-	for (size_t f = 0; f < FIGURES; f++)
+	for (size_t f = 0; f < TW_COUNT(figures); f++)
 		tw_buf_addf(b, " %s |", figures[f].title);
 	tw_buf_adds(b, "\n|---|");
-	for (size_t f = 0; f < FIGURES; f++)
+	for (size_t f = 0; f < TW_COUNT(figures); f++)
 		tw_buf_adds(b, "--:|");
 	tw_buf_adds(b, "\n");
 	for (size_t p = 0; p < m->parts; p++) {
 		tw_buf_addf(b, "| %s |", tw_component_name(m->part[p].component));
-		for (size_t f = 0; f < FIGURES; f++) {
+		for (size_t f = 0; f < TW_COUNT(figures); f++) {
 			const json_t *v = figure(&m->info, m->part[p].component, s, f);
 
 			tw_buf_adds(b, " ");
@@ -295,12 +292,12 @@ static void add_errors(const struct tw_model *m, struct tw_buf *b)
 	tw_buf_adds(b, " W, MAPE ");
 	tw_card_add_figure(b, m->info.mape_percent, 1);
 	tw_buf_adds(b, " %: the largest over the components.\n");
-	for (size_t s = 0; s < SCHEMES; s++)
+	for (size_t s = 0; s < TW_COUNT(schemes); s++)
 		if (has_scheme(m, s))
 			add_scheme(m, s, b);
 }
 
-/* Whether every component has the features and ranges of the first. */
+/* Whether all components have the same features and ranges. */
 static bool all_alike(const struct tw_model *m)
 {
 	const struct tw_model_part *first = &m->part[0];
@@ -359,7 +356,7 @@ static void add_limits(const struct tw_model *m, struct tw_buf *b)
 int tw_card_markdown(const struct tw_model *m, const struct tw_card_plot *plots,
 		     size_t count, struct tw_buf *out, struct tw_err *err)
 {
-	add_what(&m->info, out);
+	add_summary(&m->info, out);
 	add_machine(&m->info, out);
 	add_data(&m->info, out);
 	add_errors(m, out);

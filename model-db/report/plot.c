@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/report/plot.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Told apart by who does not see colours as well: one is dark, one is light. */
+/* One dark and one light colour, for readers who are colour-blind. */
 #define MEASURED "#223a5e"
 #define PREDICTED "#e8743b"
 
@@ -126,7 +127,7 @@ static const struct tw_plot plots[] = {
 
 size_t tw_plot_count(void)
 {
-	return sizeof(plots) / sizeof(plots[0]);
+	return TW_COUNT(plots);
 }
 
 const struct tw_plot *tw_plot_at(size_t i)

@@ -2,9 +2,7 @@
 #ifndef TW_MODEL_DB_PLOT_H
 #define TW_MODEL_DB_PLOT_H
 
-/*
- * Plots of a model's validation, as SVG: a registry of what there is to see.
- */
+/* Plots of a model's validation rows, as SVG: the registry of plots. */
 
 #include "lib/field/energy.h"
 
@@ -15,10 +13,10 @@ struct tw_dataset;
 struct tw_err;
 
 struct tw_plot {
-	const char *name;  /* "power-curve": in file names and addresses */
+	const char *name;  /* in file names and URLs: "power-curve" */
 	const char *title; /* "Power curve" */
 
-	/* Append the SVG; d as in model-db/validation.h, with both columns of c. */
+	/* Append the SVG. d: model-db/validation.h; it has both columns of c. */
 	int (*draw)(const struct tw_dataset *d, enum tw_component c, const char *title,
 		    struct tw_buf *out, struct tw_err *err);
 };
@@ -30,8 +28,8 @@ const struct tw_plot *tw_plot_at(size_t i);
 const struct tw_plot *tw_plot_find(const char *name);
 
 /*
- * The plot of one component of a model, whose name is put into the title. TW_NOTFOUND
- * where the validation has not the component.
+ * Append the plot of one component; model is for the title. TW_NOTFOUND if the validation
+ * rows lack the component.
  */
 int tw_plot_draw(const struct tw_plot *p, const struct tw_dataset *d, enum tw_component c,
 		 const char *model, struct tw_buf *out, struct tw_err *err);

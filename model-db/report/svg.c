@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/report/svg.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/num.h"
 
 #include <math.h>
 
-/* Of the picture, and of the field within it. */
+/* Pixels: size of the picture, and edges of the plot area. */
 #define WIDTH 640
 #define HEIGHT 400
 #define LEFT 70
@@ -14,14 +15,14 @@
 #define TOP 50
 #define BOTTOM 345
 
-/* About as many ticks as are asked for, at 1, 2 or 5 times a power of ten. */
+/* The approximate number of ticks, at 1, 2 or 5 times a power of ten. */
 #define TICKS 6
 
 struct axis {
 	double low, high, step;
 };
 
-static void stretch(struct axis *a, const double *v, size_t count)
+static void include_values(struct axis *a, const double *v, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!isfinite(v[i]))
@@ -31,8 +32,8 @@ static void stretch(struct axis *a, const double *v, size_t count)
 	}
 }
 
-/* Whole steps around all values; of one value, or of none, some room. */
-static void settle(struct axis *a, bool zero)
+/* Extend the axis to whole steps; give a single value or no value some room. */
+static void round_axis(struct axis *a, bool zero)
 {
 	double rough, power;
 
@@ -57,7 +58,7 @@ static void settle(struct axis *a, bool zero)
 	a->high = ceil(a->high / a->step) * a->step;
 }
 
-/* Tenths of a pixel, as whole numbers: no locale, and no digits that tell nothing. */
+/* A coordinate in tenths of a pixel: an integer, so independent of the locale. */
 static long place(const struct axis *a, double v, int from, int to)
 {
 	return lround(10.0 * (from + (v - a->low) / (a->high - a->low) * (to - from)));
@@ -96,7 +97,7 @@ static void add_text(struct tw_buf *b, const char *s)
 	}
 }
 
-/* "20G": what is large by its unit. */
+/* A tick's label, large values with a unit: "20G". */
 static void add_label(struct tw_buf *b, double v, double step)
 {
 	static const struct {
@@ -110,7 +111,7 @@ static void add_label(struct tw_buf *b, double v, double step)
 		tw_buf_adds(b, "0");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(units); i++) {
 		if (large < units[i].unit)
 			continue;
 		tw_buf_add_double(b,
@@ -172,7 +173,7 @@ static void add_grid(struct tw_buf *b, const struct axis *x, const struct axis *
 	tw_buf_adds(b, "</g>\n");
 }
 
-/* Dots are strokes without length, whose caps are round: a few bytes each. */
+/* A dot is a stroke of length 0 with a round cap: a few bytes. */
 static void add_series(struct tw_buf *b, const struct tw_svg_series *s,
 		       const struct axis *x, const struct axis *y)
 {
@@ -216,11 +217,11 @@ void tw_svg_chart(const struct tw_svg_chart *c, struct tw_buf *out)
 	struct axis x = { .low = INFINITY, .high = -INFINITY }, y = x;
 
 	for (size_t i = 0; i < c->count; i++) {
-		stretch(&x, c->series[i].x, c->series[i].count);
-		stretch(&y, c->series[i].y, c->series[i].count);
+		include_values(&x, c->series[i].x, c->series[i].count);
+		include_values(&y, c->series[i].y, c->series[i].count);
 	}
-	settle(&x, c->zero_x);
-	settle(&y, c->zero_y);
+	round_axis(&x, c->zero_x);
+	round_axis(&y, c->zero_y);
 
 	tw_buf_addf(out,
 		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "

@@ -3,8 +3,8 @@
 #define TW_MODEL_DB_SVG_H
 
 /*
- * A chart of two axes as SVG: small, without scripts and fonts of its own. The same
- * values give the same bytes.
+ * Draws a chart with two axes as a small SVG, without scripts or fonts. The same values
+ * give the same bytes.
  */
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 struct tw_buf;
 
-/* Values along both axes; borrowed. NaN is left out. */
+/* Points of a series; borrowed. Points with NaN are left out. */
 struct tw_svg_series {
 	const char *label;  /* in the legend */
 	const char *colour; /* "#4477aa" */
@@ -25,7 +25,7 @@ struct tw_svg_chart {
 	const char *title, *x_label, *y_label;
 	const struct tw_svg_series *series;
 	size_t count;
-	bool zero_y; /* the axis has 0 */
+	bool zero_y; /* the axis includes 0 */
 	bool zero_x;
 };
 

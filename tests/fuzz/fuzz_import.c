@@ -57,7 +57,7 @@ static void import_place(struct tw_fileset *all, const char *place)
 	struct tw_fileset old = { 0 }, out = { 0 };
 	struct tw_err err = { 0 };
 	size_t usable = 0, models = 0;
-	const struct tw_import_listener listener = { .told = told,
+	const struct tw_import_listener listener = { .report = told,
 						     .look = tw_publishing_look,
 						     .arg = &usable };
 

@@ -222,7 +222,7 @@ class Import(Case):
     def test_what_is_broken_is_refused_and_an_unknown_group_kept(self):
         base = "rapl/AbsPower/KubeletOnly/SGDRegressorTrainer_1"
         top = self.old_pipeline(base, {}, {"model_name": "x", "features": []}, {})
-        self.assertIn("of 1 models none can be used",
+        self.assertIn("none of the 1 models can be used",
                       run_refused(self, "import", top, "--to", self.path("db")))
         self.assertFalse(os.path.exists(self.path("db")))
 

@@ -145,7 +145,7 @@ class Databases(Case):
         files = self.database()
         files["v0.7/bad/rapl-sysfs/AbsPower/BPFOnly/X_0.json"] = KUBELET
         lines, told = self.run_import(self.lay("models", files), code=1)
-        self.assertIn("failed   bad: of 1 models none can be used", lines)
+        self.assertIn("failed   bad: none of the 1 models can be used", lines)
         self.assertIn("1 of 4 pipelines could not be imported", told)
         self.assertEqual(len(told.splitlines()), 1)
         self.assertEqual(sorted(n for n in os.listdir(self.path("db")) if n[0] != "."),

@@ -45,7 +45,7 @@ static void assert_has(const char *text, const char *part)
 		fail_msg("'%s' is not in:\n%s", part, text);
 }
 
-static void a_card_tells_each_component_by_each_scheme(void **state)
+static void a_card_lists_each_component_by_each_scheme(void **state)
 {
 	struct tw_model m = { 0 };
 	char *card;
@@ -65,7 +65,7 @@ static void a_card_tells_each_component_by_each_scheme(void **state)
 	tw_model_release(&m);
 }
 
-static void foreign_text_is_no_markup(void **state)
+static void text_of_a_model_is_escaped_in_markdown(void **state)
 {
 	struct tw_model m = { 0 };
 	char *card;
@@ -134,7 +134,7 @@ static void write_rows(size_t rows, struct tw_buf *out)
 	tw_dataset_release(&d);
 }
 
-static void few_rows_are_all_kept_and_many_evenly(void **state)
+static void rows_beyond_the_limit_are_thinned_evenly(void **state)
 {
 	static const size_t rows[] = { 3, 400, 401, 5000 };
 
@@ -159,7 +159,7 @@ static void few_rows_are_all_kept_and_many_evenly(void **state)
 	}
 }
 
-static void what_is_no_validation_is_refused(void **state)
+static void csv_without_validation_columns_is_refused(void **state)
 {
 	static const char half[] = "timestamp,package_power\n1,2\n";
 	struct tw_err no_pair = { 0 }, no_csv = { 0 }, absent = { 0 };
@@ -209,7 +209,7 @@ static void each_plot_is_one_small_picture(void **state)
 }
 
 /* 0 to 10 on an axis of 555 pixels from 70 on: 5 is at 347.5. */
-static void a_dot_is_where_it_should_be(void **state)
+static void a_dot_has_the_coordinates_of_its_value(void **state)
 {
 	static const double x[] = { 0, 5, 10, NAN }, y[] = { 0, 50, 100, 1 };
 	const struct tw_svg_series s = { "s", "#000", false, x, y, 4 };
@@ -223,7 +223,7 @@ static void a_dot_is_where_it_should_be(void **state)
 }
 
 /* One value, none, huge ones, negative ones: always a picture with numbers in it. */
-static void odd_values_make_a_picture_too(void **state)
+static void constant_and_undefined_values_are_drawn(void **state)
 {
 	static const double odd[][2] = { { 0, 0 },           { 5, 5 },
 					 { -1e300, 1e300 },  { -3, -2 },
@@ -286,14 +286,14 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_card_tells_each_component_by_each_scheme),
-		cmocka_unit_test(foreign_text_is_no_markup),
+		cmocka_unit_test(a_card_lists_each_component_by_each_scheme),
+		cmocka_unit_test(text_of_a_model_is_escaped_in_markdown),
 		cmocka_unit_test(a_card_as_json_has_what_the_model_has),
-		cmocka_unit_test(few_rows_are_all_kept_and_many_evenly),
-		cmocka_unit_test(what_is_no_validation_is_refused),
+		cmocka_unit_test(rows_beyond_the_limit_are_thinned_evenly),
+		cmocka_unit_test(csv_without_validation_columns_is_refused),
 		cmocka_unit_test(each_plot_is_one_small_picture),
-		cmocka_unit_test(a_dot_is_where_it_should_be),
-		cmocka_unit_test(odd_values_make_a_picture_too),
+		cmocka_unit_test(a_dot_has_the_coordinates_of_its_value),
+		cmocka_unit_test(constant_and_undefined_values_are_drawn),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -192,7 +192,7 @@ static const struct {
 	  "lab/BPFOnly/LinearRegressionTrainer_0" },
 };
 
-static void requests_get_the_model_that_is_right_for_them(void **state)
+static void each_request_gets_the_expected_model(void **state)
 {
 	for (size_t i = 0; i < TW_COUNT(answers); i++) {
 		const struct tw_index_entry *e = NULL;
@@ -209,7 +209,7 @@ static void requests_get_the_model_that_is_right_for_them(void **state)
 	}
 }
 
-static void the_best_of_a_group_is_told(void **state)
+static void the_best_model_of_a_group_is_found(void **state)
 {
 	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
 	const struct tw_feature_group *counters = tw_feature_group_find("CounterOnly");
@@ -258,8 +258,8 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_get_the_model_that_is_right_for_them),
-		cmocka_unit_test(the_best_of_a_group_is_told),
+		cmocka_unit_test(each_request_gets_the_expected_model),
+		cmocka_unit_test(the_best_model_of_a_group_is_found),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -348,7 +348,7 @@ static void the_choice_is_that_of_a_comparison_of_all_models(void **state)
 	assert_in_range(found, REQUESTS, 3 * REQUESTS - REQUESTS / 2);
 }
 
-static void a_model_that_is_given_up_makes_room_for_the_next(void **state)
+static void the_next_model_is_chosen_after_one_is_given_up(void **state)
 {
 	char *db = scratch_new();
 	struct tw_wanted w = { .source = tw_energy_source_find("rapl-sysfs"),
@@ -384,7 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_choice_is_that_of_a_comparison_of_all_models),
-		cmocka_unit_test(a_model_that_is_given_up_makes_room_for_the_next),
+		cmocka_unit_test(the_next_model_is_chosen_after_one_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

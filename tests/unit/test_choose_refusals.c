@@ -135,7 +135,7 @@ static const struct {
 	  "filter 'features: ,': no features behind ':'" },
 };
 
-static void what_nothing_matches_is_told_group_by_group(void **state)
+static void an_error_names_the_reason_for_each_group(void **state)
 {
 	for (size_t i = 0; i < TW_COUNT(refusals); i++) {
 		const struct tw_index_entry *e = NULL;
@@ -151,7 +151,7 @@ static void what_nothing_matches_is_told_group_by_group(void **state)
 	}
 }
 
-static void a_minus_one_of_the_old_programs_passes_no_filter(void **state)
+static void an_error_of_minus_one_passes_no_filter(void **state)
 {
 	const struct choosing q = { .filter = "package_mape:100" };
 	const struct tw_index_entry *e;
@@ -182,8 +182,8 @@ static void a_filter_has_a_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_nothing_matches_is_told_group_by_group),
-		cmocka_unit_test(a_minus_one_of_the_old_programs_passes_no_filter),
+		cmocka_unit_test(an_error_names_the_reason_for_each_group),
+		cmocka_unit_test(an_error_of_minus_one_passes_no_filter),
 		cmocka_unit_test(a_filter_has_a_limit),
 	};
 

@@ -34,7 +34,7 @@ static void kinds_are_sorted_and_findable(void **state)
 }
 
 /* What Kepler 0.7.12 answered, in mW, cut off (docs/wire.md). */
-static void the_vectors_of_the_wire_contract_are_met(void **state)
+static void curves_match_the_vectors_of_the_wire_contract(void **state)
 {
 	static const struct {
 		const char *text;
@@ -84,7 +84,7 @@ static void no_value_gives_nan(void **state)
 		}
 }
 
-static void what_is_no_curve_is_refused_and_named(void **state)
+static void a_malformed_curve_is_refused_with_its_place(void **state)
 {
 	static const struct {
 		const char *text;
@@ -135,7 +135,7 @@ static int load(const char *text, const char *names, void **out, struct tw_err *
 	return predictor_load("curvefit", names, text, out, err);
 }
 
-static void the_predictor_takes_the_feature_where_it_is(void **state)
+static void the_predictor_finds_the_feature_by_name(void **state)
 {
 	static const double x[] = { 5, 1000, 7, 0 };
 	static const uint32_t here[] = { 0, 1 }, absent[] = { 0, UINT32_MAX };
@@ -171,10 +171,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_are_sorted_and_findable),
-		cmocka_unit_test(the_vectors_of_the_wire_contract_are_met),
+		cmocka_unit_test(curves_match_the_vectors_of_the_wire_contract),
 		cmocka_unit_test(no_value_gives_nan),
-		cmocka_unit_test(what_is_no_curve_is_refused_and_named),
-		cmocka_unit_test(the_predictor_takes_the_feature_where_it_is),
+		cmocka_unit_test(a_malformed_curve_is_refused_with_its_place),
+		cmocka_unit_test(the_predictor_finds_the_feature_by_name),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 

@@ -61,7 +61,7 @@ static int fill(const struct file *files, size_t count, struct tw_fileset *out,
 
 /* ---- places and names ---- */
 
-static void places_are_where_sources_and_outputs_lie(void **state)
+static void places_are_directories_above_source_and_output(void **state)
 {
 	static const struct {
 		const char *name, *place; /* NULL: none */
@@ -92,7 +92,7 @@ static void places_are_where_sources_and_outputs_lie(void **state)
 	}
 }
 
-static void names_are_as_short_as_they_can_be(void **state)
+static void names_are_the_shortest_unique_suffixes(void **state)
 {
 	static const char *const places[] = { "a/x/std", "b/x/std", "ec2", "c/other",
 					      "d/ec2" };
@@ -113,7 +113,7 @@ static void names_are_as_short_as_they_can_be(void **state)
 	tw_strs_clear(&l);
 }
 
-static void a_set_with_one_place_becomes_it(void **state)
+static void a_set_is_replaced_by_the_files_of_its_one_place(void **state)
 {
 	static const struct file files[] = {
 		{ "a/b/" GROUP "X_0.json", "x" },
@@ -138,7 +138,7 @@ static void a_set_with_one_place_becomes_it(void **state)
 	assert_string_equal(err.text, "no pipeline: there is no model");
 }
 
-static void ours_has_a_manifest_or_a_creator(void **state)
+static void our_pipelines_have_a_manifest_or_a_creator(void **state)
 {
 	static const struct {
 		struct file file;
@@ -207,7 +207,7 @@ static int look(void *arg, const struct tw_model *m, struct tw_err *err)
 static int import(const struct file *files, size_t count, struct tw_fileset *out,
 		  struct outcomes *o, struct tw_err *err)
 {
-	const struct tw_import_listener listener = { .told = told,
+	const struct tw_import_listener listener = { .report = told,
 						     .look = look,
 						     .arg = o };
 	struct tw_fileset old = { 0 };
@@ -222,7 +222,7 @@ out:
 	return rc;
 }
 
-static void weights_alone_are_a_model_with_the_tables_errors(void **state)
+static void weights_without_metadata_take_errors_from_the_table(void **state)
 {
 	const struct tw_fileset_file *f;
 	struct tw_fileset out = { 0 };
@@ -276,7 +276,7 @@ static void categories_of_weights_are_imported_and_count(void **state)
 	assert_true(o.unknown == 7 + 3 * 2);
 }
 
-static void categories_of_a_curve_are_not_left_out_in_silence(void **state)
+static void a_curve_with_categories_is_refused(void **state)
 {
 	struct outcomes o = { 0 };
 	struct tw_err err = { 0 };
@@ -287,7 +287,7 @@ static void categories_of_a_curve_are_not_left_out_in_silence(void **state)
 					    ",\"CurveFit_Weights\":[1,2,3]"),
 				    &o, &err),
 			 -1);
-	assert_string_equal(err.text, "of 1 models none can be used");
+	assert_string_equal(err.text, "none of the 1 models can be used");
 	assert_non_null(strstr(o.why, "package: it has categories"));
 }
 
@@ -345,13 +345,13 @@ static void places_and_names_report_failed_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places_are_where_sources_and_outputs_lie),
-		cmocka_unit_test(names_are_as_short_as_they_can_be),
-		cmocka_unit_test(a_set_with_one_place_becomes_it),
-		cmocka_unit_test(ours_has_a_manifest_or_a_creator),
-		cmocka_unit_test(weights_alone_are_a_model_with_the_tables_errors),
+		cmocka_unit_test(places_are_directories_above_source_and_output),
+		cmocka_unit_test(names_are_the_shortest_unique_suffixes),
+		cmocka_unit_test(a_set_is_replaced_by_the_files_of_its_one_place),
+		cmocka_unit_test(our_pipelines_have_a_manifest_or_a_creator),
+		cmocka_unit_test(weights_without_metadata_take_errors_from_the_table),
 		cmocka_unit_test(categories_of_weights_are_imported_and_count),
-		cmocka_unit_test(categories_of_a_curve_are_not_left_out_in_silence),
+		cmocka_unit_test(a_curve_with_categories_is_refused),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(places_and_names_report_failed_allocations),
 	};

@@ -97,20 +97,18 @@ static void move(const char *db, const char *from, const char *to)
 	assert_int_equal(rename(old, new), 0);
 }
 
-static void what_is_broken_or_foreign_is_refused_and_the_rest_served(void **state)
+static void broken_models_are_refused_and_the_others_served(void **state)
 {
 	static const char *const want[] = {
 		"/bad name: pipeline name 'bad name'",
 		"/p/rapl-sysfs/AbsPower/AllOfThem: no such feature group",
 		"/p/rapl-sysfs/AbsPower/CounterOnly/Broken_0.zip: ",
 		"/p/rapl-sysfs/AbsPower/CounterOnly/Empty_0.zip: ",
-		"/p/rapl-sysfs/AbsPower/CounterOnly/Link_0.zip: is a link",
-		"/p/rapl-sysfs/AbsPower/CounterOnly/Renamed_0.zip: the model says that "
-		"its name "
-		"is 'SGDRegressorTrainer_10'",
-		"/p/rapl-sysfs/DynPower/BPFOnly/SGDRegressorTrainer_0.zip: the model "
-		"says that it "
-		"belongs to rapl-sysfs/DynPower/CounterOnly",
+		"/p/rapl-sysfs/AbsPower/CounterOnly/Link_0.zip: is a symbolic link",
+		"/p/rapl-sysfs/AbsPower/CounterOnly/Renamed_0.zip: metadata.json "
+		"has the model name 'SGDRegressorTrainer_10'",
+		"/p/rapl-sysfs/DynPower/BPFOnly/SGDRegressorTrainer_0.zip: "
+		"metadata.json places the model in rapl-sysfs/DynPower/CounterOnly",
 		"/p/rapl-sysfs/ThirdPower: no such output type",
 		"/p/sunlight: no such energy source",
 	};
@@ -151,7 +149,7 @@ static void what_is_broken_or_foreign_is_refused_and_the_rest_served(void **stat
 	scratch_free(db);
 }
 
-static void what_a_pipeline_says_of_itself_is_there(void **state)
+static void metadata_and_node_types_of_a_pipeline_are_read(void **state)
 {
 	char *db = scratch_new();
 	const struct tw_index_pipeline *p;
@@ -192,7 +190,7 @@ static void what_a_pipeline_says_of_itself_is_there(void **state)
 	scratch_free(db);
 }
 
-static void a_database_that_cannot_be_read_is_a_failure(void **state)
+static void an_unreadable_database_fails(void **state)
 {
 	char *db = scratch_new(), path[512];
 	struct tw_index *x = NULL;
@@ -219,7 +217,7 @@ static void count_old(void *arg, const char *path, const struct tw_err *why)
 }
 
 /* Their files do not tell where they belong, and bring pickles along. */
-static void models_of_the_old_program_are_refused_one_by_one(void **state)
+static void unconverted_models_of_kepler_model_server_are_refused(void **state)
 {
 	struct tw_index *x = NULL;
 	struct tw_err err = { 0 };
@@ -249,7 +247,7 @@ static void *hold_and_drop(void *arg)
 	return NULL;
 }
 
-static void the_last_reference_frees_whoever_drops_it(void **state)
+static void the_last_unref_in_any_thread_frees_the_index(void **state)
 {
 	char *db = scratch_new();
 	pthread_t thread[3];
@@ -301,12 +299,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(models_are_found_in_order),
 		cmocka_unit_test(an_absent_or_empty_database_is_an_empty_index),
-		cmocka_unit_test(
-			what_is_broken_or_foreign_is_refused_and_the_rest_served),
-		cmocka_unit_test(what_a_pipeline_says_of_itself_is_there),
-		cmocka_unit_test(a_database_that_cannot_be_read_is_a_failure),
-		cmocka_unit_test(models_of_the_old_program_are_refused_one_by_one),
-		cmocka_unit_test(the_last_reference_frees_whoever_drops_it),
+		cmocka_unit_test(broken_models_are_refused_and_the_others_served),
+		cmocka_unit_test(metadata_and_node_types_of_a_pipeline_are_read),
+		cmocka_unit_test(an_unreadable_database_fails),
+		cmocka_unit_test(unconverted_models_of_kepler_model_server_are_refused),
+		cmocka_unit_test(the_last_unref_in_any_thread_frees_the_index),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -46,7 +46,7 @@ static void digests_are_those_of_the_standard(void **state)
 	}
 }
 
-static void base64_reads_back_and_nothing_else_is_taken(void **state)
+static void base64_reads_back_and_other_text_is_refused(void **state)
 {
 	static const char *const bad[] = { "A",    "AA=",  "A===", "AA=A",    "AB==",
 					   "AAB=", "AA A", "AAA*", "AA==AAAA" };
@@ -117,7 +117,7 @@ static void a_set_is_exactly_what_its_manifest_lists(void **state)
 	refused(&s, TW_INVALID, "'a': its SHA-256 is not that of manifest.json");
 	make(&s);
 	s.at[0].len--;
-	refused(&s, TW_INVALID, "'a': 2 bytes, manifest.json says 3");
+	refused(&s, TW_INVALID, "'a': 2 bytes, manifest.json lists 3");
 	make(&s);
 	assert_int_equal(tw_fileset_add(&s, "more", "", 0, &err), 0);
 	refused(&s, TW_INVALID, "manifest.json: 'more' is not listed");
@@ -125,7 +125,7 @@ static void a_set_is_exactly_what_its_manifest_lists(void **state)
 	free(s.at[0].name);
 	free(s.at[0].data);
 	s.at[0] = s.at[--s.count];
-	refused(&s, TW_INVALID, "manifest.json: 'a' is listed, not there");
+	refused(&s, TW_INVALID, "manifest.json: 'a' is listed but missing");
 	assert_int_equal(tw_fileset_add(&s, "a", "", 0, &err), 0);
 	refused(&s, TW_NOTFOUND, "there is no manifest.json");
 	assert_int_equal(tw_fileset_add(&s, "manifest.json",
@@ -138,7 +138,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(digests_are_those_of_the_standard),
-		cmocka_unit_test(base64_reads_back_and_nothing_else_is_taken),
+		cmocka_unit_test(base64_reads_back_and_other_text_is_refused),
 		cmocka_unit_test(a_set_is_exactly_what_its_manifest_lists),
 	};
 

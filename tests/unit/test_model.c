@@ -48,7 +48,7 @@ static const char *text_of(const struct tw_fileset *files, const char *name)
 	return f->data;
 }
 
-static void what_is_written_reads_back_as_the_same_model(void **state)
+static void a_written_model_reads_back_unchanged(void **state)
 {
 	const struct sample s = {
 		.group = "BPFOnly",
@@ -138,7 +138,7 @@ static void a_model_that_is_not_linear_has_no_weight_file(void **state)
 	tw_fileset_clear(&files);
 }
 
-static void the_fields_win_over_further_metadata(void **state)
+static void fields_go_before_further_metadata(void **state)
 {
 	const struct sample s = {
 		.metadata = "{\"mae\":99,\"node_type\":5,\"machine_spec\":{\"cores\":8},"
@@ -221,7 +221,8 @@ static const struct bad bad_files[] = {
 	{ META, "\"format_version\": 1", "\"format_version\": 2", TW_UNSUPPORTED,
 	  "format_version: 2, want 1" },
 	{ META, "\"fe_files\": []", "\"fe_files\": [\"scaler.pkl\"]", TW_UNSUPPORTED,
-	  "metadata.json.fe_files: 1 files of feature engineering, none can be read" },
+	  "metadata.json.fe_files: 1 files of feature engineering; pickles are not "
+	  "supported" },
 	{ META, "\"model_name\": \"SGDRegressorTrainer_0\"", "\"model_name\": 3",
 	  TW_PARSE, "metadata.json.model_name: expected a string, got a number" },
 	{ META, "SGDRegressorTrainer_0", "SGDRegressorTrainer", TW_INVALID,
@@ -250,7 +251,8 @@ static const struct bad bad_files[] = {
 	{ META, "CounterOnly", "Some", TW_INVALID,
 	  "metadata.json.feature_group: 'Some' is not known" },
 	{ META, "\"mae\": 1.5", "\"mae\": -1.5", TW_INVALID, "mae -1.5, mape 12.25" },
-	{ META, "\"mape\": 12.25", "\"mape\": -2", TW_INVALID, "are no errors" },
+	{ META, "\"mape\": 12.25", "\"mape\": -2", TW_INVALID,
+	  "expected numbers of at least 0" },
 	{ META, "\"mae\": 1.5", "\"mae\": \"1.5\"", TW_PARSE, "metadata.json.mae" },
 	{ META, "\"mae\": 1.5", "\"mae\": 1e999", TW_PARSE, "metadata.json" },
 	{ META, "\"cpu_cycles\"", "\"cache_miss\"", TW_INVALID,
@@ -325,7 +327,7 @@ static void bad_files_are_refused_with_file_and_place(void **state)
 	tw_fileset_clear(&files);
 }
 
-static void old_files_may_leave_out_what_their_name_says(void **state)
+static void files_may_omit_trainer_and_node_type_of_the_name(void **state)
 {
 	static const char *const cut[] = {
 		"  \"trainer\": \"SGDRegressorTrainer\",\n",
@@ -366,7 +368,7 @@ static void an_old_mape_of_minus_one_is_undefined(void **state)
 	tw_fileset_clear(&files);
 }
 
-static void a_component_without_ranges_is_taken(void **state)
+static void a_component_without_ranges_is_read(void **state)
 {
 	struct tw_fileset files = { 0 };
 	struct tw_model m = { 0 }, again = { 0 };
@@ -468,15 +470,15 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_reads_back_as_the_same_model),
+		cmocka_unit_test(a_written_model_reads_back_unchanged),
 		cmocka_unit_test(the_files_are_those_of_the_wire_contract),
 		cmocka_unit_test(a_model_that_is_not_linear_has_no_weight_file),
-		cmocka_unit_test(the_fields_win_over_further_metadata),
+		cmocka_unit_test(fields_go_before_further_metadata),
 		cmocka_unit_test(an_undefined_error_is_null_and_not_a_number),
 		cmocka_unit_test(bad_files_are_refused_with_file_and_place),
-		cmocka_unit_test(old_files_may_leave_out_what_their_name_says),
+		cmocka_unit_test(files_may_omit_trainer_and_node_type_of_the_name),
 		cmocka_unit_test(an_old_mape_of_minus_one_is_undefined),
-		cmocka_unit_test(a_component_without_ranges_is_taken),
+		cmocka_unit_test(a_component_without_ranges_is_read),
 		cmocka_unit_test(a_model_that_breaks_the_rules_is_not_written),
 		cmocka_unit_test(too_many_features_are_refused),
 		cmocka_unit_test(every_failed_allocation_is_reported),

@@ -153,7 +153,7 @@ static void zip_and_directory_hold_the_same_files(void **state)
 	tw_fileset_clear(&p);
 }
 
-static void tables_are_by_group_and_error(void **state)
+static void tables_are_sorted_by_group_and_error(void **state)
 {
 	struct tw_fileset p = { 0 };
 
@@ -186,7 +186,7 @@ static void tables_are_by_group_and_error(void **state)
 	tw_fileset_clear(&p);
 }
 
-static void node_types_tell_attributes_and_members(void **state)
+static void node_types_have_attributes_and_members(void **state)
 {
 	struct tw_fileset p = { 0 };
 	json_t *got, *want;
@@ -264,8 +264,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_layout_is_that_of_the_wire_contract),
 		cmocka_unit_test(zip_and_directory_hold_the_same_files),
-		cmocka_unit_test(tables_are_by_group_and_error),
-		cmocka_unit_test(node_types_tell_attributes_and_members),
+		cmocka_unit_test(tables_are_sorted_by_group_and_error),
+		cmocka_unit_test(node_types_have_attributes_and_members),
 		cmocka_unit_test(the_same_models_give_the_same_bytes),
 		cmocka_unit_test(a_repeated_model_is_refused_by_name),
 		cmocka_unit_test(every_failed_allocation_is_reported),

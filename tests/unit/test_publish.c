@@ -59,7 +59,7 @@ static void a_name_that_is_a_path_is_refused_and_nothing_made(void **state)
 	scratch_free(top);
 }
 
-static void without_an_atomic_exchange_the_old_one_stays(void **state)
+static void without_an_atomic_exchange_the_old_version_stays(void **state)
 {
 	const int answers[] = { EINVAL, ENOSYS };
 	char *db = scratch_new();
@@ -152,7 +152,7 @@ static void *publish_often(void *arg)
 	return NULL;
 }
 
-static void publishers_at_once_take_turns(void **state)
+static void concurrent_publishers_take_turns(void **state)
 {
 	struct publisher p[3] = { 0 };
 	char *db = scratch_new();
@@ -175,7 +175,7 @@ static void publishers_at_once_take_turns(void **state)
 	scratch_free(db);
 }
 
-static void every_failed_allocation_leaves_the_old_one(void **state)
+static void every_failed_allocation_leaves_the_old_version(void **state)
 {
 	struct tw_fileset files = { 0 };
 	char *db = scratch_new();
@@ -209,12 +209,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_that_is_a_path_is_refused_and_nothing_made),
-		cmocka_unit_test(without_an_atomic_exchange_the_old_one_stays),
+		cmocka_unit_test(without_an_atomic_exchange_the_old_version_stays),
 		cmocka_unit_test(a_file_in_the_pipelines_place_is_left_alone),
 		cmocka_unit_test(the_previous_version_is_kept_and_comes_back),
 		cmocka_unit_test(an_empty_pipeline_is_refused),
-		cmocka_unit_test(publishers_at_once_take_turns),
-		cmocka_unit_test(every_failed_allocation_leaves_the_old_one),
+		cmocka_unit_test(concurrent_publishers_take_turns),
+		cmocka_unit_test(every_failed_allocation_leaves_the_old_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

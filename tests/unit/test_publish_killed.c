@@ -143,7 +143,7 @@ static bool publish_and_die(const char *db, int version, int n)
 	return false;
 }
 
-static void killed_anywhere_a_first_pipeline_is_there_wholly_or_not_at_all(void **state)
+static void a_kill_leaves_a_first_pipeline_whole_or_absent(void **state)
 {
 	bool none = false, whole = false;
 	int n = 1;
@@ -170,7 +170,7 @@ static void killed_anywhere_a_first_pipeline_is_there_wholly_or_not_at_all(void 
 	assert_in_range(n, 15, 1000);
 }
 
-static void killed_anywhere_the_old_pipeline_or_the_new_one_is_there(void **state)
+static void a_kill_leaves_the_old_or_the_new_pipeline(void **state)
 {
 	bool old = false, fresh = false;
 	char *db = scratch_new();
@@ -199,7 +199,7 @@ static void killed_anywhere_the_old_pipeline_or_the_new_one_is_there(void **stat
 }
 
 /* Whoever is killed while rolling back leaves one of the two, and both are kept. */
-static void killed_anywhere_a_rollback_is_done_or_not(void **state)
+static void a_kill_leaves_a_rollback_done_or_not_started(void **state)
 {
 	char *db = scratch_new();
 	bool killed = true;
@@ -231,11 +231,9 @@ static void killed_anywhere_a_rollback_is_done_or_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			killed_anywhere_a_first_pipeline_is_there_wholly_or_not_at_all),
-		cmocka_unit_test(
-			killed_anywhere_the_old_pipeline_or_the_new_one_is_there),
-		cmocka_unit_test(killed_anywhere_a_rollback_is_done_or_not),
+		cmocka_unit_test(a_kill_leaves_a_first_pipeline_whole_or_absent),
+		cmocka_unit_test(a_kill_leaves_the_old_or_the_new_pipeline),
+		cmocka_unit_test(a_kill_leaves_a_rollback_done_or_not_started),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static bool changed(struct place *p)
 	return tw_watch_changed(&p->watch) && told;
 }
 
-static void pipelines_that_come_and_go_are_seen(void **state)
+static void added_and_removed_pipelines_are_noticed(void **state)
 {
 	struct place p;
 
@@ -65,7 +65,7 @@ static void pipelines_that_come_and_go_are_seen(void **state)
 	stop(&p);
 }
 
-static void a_database_that_is_not_there_is_not_watched(void **state)
+static void an_absent_database_is_not_watched(void **state)
 {
 	struct place p;
 
@@ -80,7 +80,7 @@ static void a_database_that_is_not_there_is_not_watched(void **state)
 	stop(&p);
 }
 
-static void a_database_that_goes_away_is_noticed(void **state)
+static void a_removed_database_is_noticed(void **state)
 {
 	struct place p;
 
@@ -98,7 +98,7 @@ static void a_database_that_goes_away_is_noticed(void **state)
 	stop(&p);
 }
 
-static void another_directory_of_the_name_takes_its_place(void **state)
+static void a_replaced_directory_is_watched(void **state)
 {
 	struct tw_err err = { 0 };
 	struct place p;
@@ -121,7 +121,7 @@ static void another_directory_of_the_name_takes_its_place(void **state)
 	stop(&p);
 }
 
-static void a_file_is_no_database(void **state)
+static void a_file_is_not_watched_as_a_database(void **state)
 {
 	struct tw_err err = { 0 };
 	struct place p;
@@ -136,11 +136,11 @@ static void a_file_is_no_database(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pipelines_that_come_and_go_are_seen),
-		cmocka_unit_test(a_database_that_is_not_there_is_not_watched),
-		cmocka_unit_test(a_database_that_goes_away_is_noticed),
-		cmocka_unit_test(another_directory_of_the_name_takes_its_place),
-		cmocka_unit_test(a_file_is_no_database),
+		cmocka_unit_test(added_and_removed_pipelines_are_noticed),
+		cmocka_unit_test(an_absent_database_is_not_watched),
+		cmocka_unit_test(a_removed_database_is_noticed),
+		cmocka_unit_test(a_replaced_directory_is_watched),
+		cmocka_unit_test(a_file_is_not_watched_as_a_database),
 	};
 
 	return cmocka_run_group_tests_name("watch", tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void clients_before_0_7_12_get_component_keys_only(void **state)
 	free(text);
 }
 
-static void clients_before_0_5_4_say_pkg(void **state)
+static void clients_before_0_5_4_get_the_key_pkg(void **state)
 {
 	char *text = write_weights(&bpf, TW_CLIENT_0_5);
 
@@ -148,7 +148,7 @@ static void a_total_predicts_what_its_components_predict_together(void **state)
 	tw_model_release(&m);
 }
 
-static void a_platform_is_bare_as_a_total_and_unknown_to_old_components(void **state)
+static void clients_before_0_5_4_get_a_platform_only_as_a_total(void **state)
 {
 	const struct sample s = { .source = "acpi", .group = "BPFOnly" };
 	char *text = write_weights(&s, TW_CLIENT_0_5_TOTAL);
@@ -234,7 +234,7 @@ static void curves_are_for_current_clients_only(void **state)
 }
 
 /* What clients would crash on or compute wrong (docs/wire.md). */
-static void curves_that_clients_get_wrong_are_refused(void **state)
+static void curves_that_clients_compute_wrongly_are_refused(void **state)
 {
 	static const struct {
 		const char *trainer, *text;
@@ -243,7 +243,7 @@ static void curves_that_clients_get_wrong_are_refused(void **state)
 	} cases[] = {
 		{ "LogisticRegressionTrainer",
 		  CURVE("exponential", "bpf_cpu_time_ms", "[2,1.5,7]"), TW_UNSUPPORTED,
-		  "clients know no exponential curve by this name" },
+		  "clients compute no exponential curve for this trainer" },
 		{ "ExponentialRegressionTrainer",
 		  CURVE("exponential", "bpf_cpu_time_ms", "[2,1.5]"), TW_INVALID,
 		  "CurveFit_Weights: 2 weights, exponential has 3" },
@@ -475,14 +475,13 @@ int main(void)
 		cmocka_unit_test(current_clients_get_name_spec_and_error_too),
 		cmocka_unit_test(an_undefined_error_and_an_unknown_machine_are_left_out),
 		cmocka_unit_test(clients_before_0_7_12_get_component_keys_only),
-		cmocka_unit_test(clients_before_0_5_4_say_pkg),
+		cmocka_unit_test(clients_before_0_5_4_get_the_key_pkg),
 		cmocka_unit_test(a_total_is_the_sum_of_package_and_dram),
 		cmocka_unit_test(a_total_predicts_what_its_components_predict_together),
-		cmocka_unit_test(
-			a_platform_is_bare_as_a_total_and_unknown_to_old_components),
+		cmocka_unit_test(clients_before_0_5_4_get_a_platform_only_as_a_total),
 		cmocka_unit_test(trees_are_base64_and_for_current_clients_only),
 		cmocka_unit_test(curves_are_for_current_clients_only),
-		cmocka_unit_test(curves_that_clients_get_wrong_are_refused),
+		cmocka_unit_test(curves_that_clients_compute_wrongly_are_refused),
 		cmocka_unit_test(curves_of_two_metrics_have_no_weights),
 		cmocka_unit_test(only_some_kinds_have_weights),
 		cmocka_unit_test(mean_and_variance_follow_from_the_scale),
