@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose DB: microseconds of a choice in a database of make_database's, for requests by
- * exact node type, by machine spec, for any machine, for a machine whose processor is not
- * there, and for what is not there at all. The median of rounds.
+ * choose DB: microseconds of a choice in a database of make_database, for requests by
+ * node type, by machine spec, for any machine, for a machine whose processor the database
+ * does not have, and for a trainer that it does not have. The median of rounds.
  */
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
