@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 programs += tallywatt
 tallywatt-src := cli/main.c
-tallywatt-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
+tallywatt-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
 	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(SECCOMP_LIBS)

@@ -15,7 +15,7 @@ left-out += collector/ask/$(if $(filter 1,$(FREEIPMI)),ipmi_none,ipmi).c
 
 programs += tw-collector
 tw-collector-src := collector/main.c
-tw-collector-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(BPF_LIBS) $(SECCOMP_LIBS)
+tw-collector-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(BPF_LIBS) $(SECCOMP_LIBS)
 
 helpers += tw-ask
 tw-ask-src := collector/ask/main.c
