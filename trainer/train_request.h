@@ -3,9 +3,9 @@
 #define TW_TRAINER_TRAIN_REQUEST_H
 
 /*
- * The body of POST /train (docs/wire.md), read as a stream: what is wrong with a small
- * member is told as soon as that member has been read, without the rest. Unknown keys are
- * passed over; known ones must be what they should be, once.
+ * The body of POST /train (docs/wire.md), parsed as a stream. An invalid member is
+ * rejected as soon as it has been read, before the rest of the body. Unknown keys are
+ * skipped. A known key must have the right type and may appear once.
  */
 
 #include "lib/core/strs.h"
@@ -20,35 +20,40 @@ struct tw_err;
 struct tw_isolator;
 struct tw_prom;
 
-/* Most names in a list of trainers. */
+/* Limit of names in each list of the request. */
 #define TW_TRAIN_REQUEST_TRAINERS_MAX 64
 
 struct tw_train_request {
-	char *name; /* of the pipeline; checked */
+	char *name; /* name of the pipeline, checked with tw_name_check() */
 	const struct tw_energy_source *source;
-	struct tw_strs abs_trainers, dyn_trainers; /* known names; not both empty */
+	struct tw_strs abs_trainers,
+		dyn_trainers; /* known names; at least one of both lists has entries */
 	const struct tw_isolator *isolator;
-	struct tw_strs target_hints, bg_hints; /* for the isolator */
-	uint32_t smooth;    /* window of the smooth extractor; 0: the default one */
-	char *abs_pipeline; /* whose models the isolator uses; checked, or NULL */
+	struct tw_strs target_hints, bg_hints; /* hints for the isolator */
+	uint32_t smooth; /* window of the smooth extractor, rows; 0: default extractor */
+	char *abs_pipeline; /* pipeline whose AbsPower models the isolator uses; or NULL
+			     */
 	bool vm_metrics;
 	struct tw_thirdparty thirdparty;
 	struct tw_prom *response;
-	struct tw_prom *idle; /* NULL where there is none */
+	struct tw_prom *idle; /* response of the idle machines; or NULL */
 };
 
 void tw_train_request_release(struct tw_train_request *q);
 
 struct tw_train_reader;
 
-/* *out is yours: tw_train_reader_free(). */
+/* A reader of one request. *out is yours: tw_train_reader_free(). */
 int tw_train_reader_new(struct tw_train_reader **out, struct tw_err *err);
 
-/* The next bytes of the body. After a failure the reader only takes _free. */
+/* Parse the next bytes of the body. After a failure only _free may be called. */
 int tw_train_reader_feed(struct tw_train_reader *r, const char *data, size_t len,
 			 struct tw_err *err);
 
-/* No more bytes. *out must be all zero; it is yours: tw_train_request_release(). */
+/*
+ * Finish parsing at the end of the body. TW_INVALID names a missing member. *out must be
+ * all zero; it is yours: tw_train_request_release().
+ */
 int tw_train_reader_end(struct tw_train_reader *r, struct tw_train_request *out,
 			struct tw_err *err);
 

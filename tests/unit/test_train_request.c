@@ -157,7 +157,7 @@ static const struct bad bad[] = {
 	{ "[]", "expected an object", TW_PARSE },
 	{ "7 ", "expected an object", TW_PARSE },
 	{ "{\"name\":\"a\"", "byte 11: cut short", TW_PARSE },
-	{ "{} {}", "text behind the request's end", TW_PARSE },
+	{ "{} {}", "data after the end of the request", TW_PARSE },
 	{ "{}", "name: missing", TW_INVALID },
 	{ NAMED("\"../x\""), "pipeline name '../x': ", TW_INVALID },
 	{ NAMED("\"/x\""), "pipeline name '/x': ", TW_INVALID },
@@ -176,7 +176,7 @@ static const struct bad bad[] = {
 	{ WITH("\"energy_source\":\"sun\""),
 	  "energy_source: no energy source 'sun'; there are ", TW_INVALID },
 	{ WITH("\"energy_source\":[]"), "energy_source: expected a string", TW_INVALID },
-	{ WITH("\"energy_source\":\"a\\u0000\""), "energy_source: NUL", TW_INVALID },
+	{ WITH("\"energy_source\":\"a\\u0000\""), "energy_source: the text contains a NUL byte", TW_INVALID },
 	{ WITH("\"use_vm_metrics\":\"false\""), "use_vm_metrics: expected true or false",
 	  TW_INVALID },
 	{ WITH("\"prome_response\":" SERIES), "prom_response: given twice", TW_INVALID },
@@ -237,7 +237,7 @@ static const struct bad bad[] = {
 	{ "{\"thirdparty_metrics\":[\"a-b\"]",
 	  "thirdparty_metrics: 'a-b' is no name of a metric", TW_INVALID },
 	{ "{\"prom_response\":" SERIES ",\"thirdparty_metrics\":[\"a\"]",
-	  "thirdparty_metrics: want it before prom_response", TW_INVALID },
+	  "thirdparty_metrics: must come before prom_response", TW_INVALID },
 	{ TRAINED("\"isolator\":null,\"isolator\":null"), "trainer.isolator: given twice",
 	  TW_INVALID },
 };
@@ -305,7 +305,7 @@ static void too_many_trainers_are_refused(void **state)
 	for (int i = 0; i < TW_TRAIN_REQUEST_TRAINERS_MAX; i++)
 		strcat(text, ",\"a\"");
 	assert_int_equal(read_request(text, strlen(text), 64, &q, &err), -1);
-	assert_string_equal(err.text, "trainer.abs_trainers: more than 64");
+	assert_string_equal(err.text, "trainer.abs_trainers: more than 64 names");
 }
 
 /* A client need not send a gigabyte to be told of its name. */
