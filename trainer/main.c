@@ -6,7 +6,7 @@
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/guest.h"
-#include "trainer/service.h"
+#include "trainer/train_service.h"
 
 #include <errno.h>
 #include <gsl/gsl_errno.h>
@@ -104,7 +104,7 @@ static void wait_for_stop(int signals)
 
 static int serve(const struct config *c, struct tw_err *err)
 {
-	const struct tw_service_config service_config = {
+	const struct tw_train_service_config service_config = {
 		.model_db = c->model_db,
 		.resets = (enum tw_resets)c->resets,
 		.threads = c->threads,
@@ -113,19 +113,19 @@ static int serve(const struct config *c, struct tw_err *err)
 	};
 	struct tw_httpd_config httpd_config = {
 		.listen = c->listen,
-		.routes = tw_service_routes,
-		.route_count = tw_service_route_count,
+		.routes = tw_train_service_routes,
+		.route_count = tw_train_service_route_count,
 		.thread_per_connection = true,
 		.connections_max = CONNECTIONS_MAX,
 		.body_max = c->max_body,
 	};
-	struct tw_service *service = NULL;
+	struct tw_train_service *service = NULL;
 	struct tw_httpd *httpd = NULL;
 	int signals = -1, rc = -1;
 
 	/* Signals first: threads started later must not take them. */
 	if (tw_signals_open(&signals, err) < 0 ||
-	    tw_service_new(&service_config, &service, err) < 0)
+	    tw_train_service_new(&service_config, &service, err) < 0)
 		goto out;
 	httpd_config.app = service;
 	if (tw_httpd_open(&httpd_config, &httpd, err) < 0 ||
@@ -137,12 +137,12 @@ static int serve(const struct config *c, struct tw_err *err)
 	wait_for_stop(signals);
 	tw_log_info("stopping");
 	tw_daemon_stopping(c->ready_file);
-	tw_service_stop(service);
+	tw_train_service_stop(service);
 
 	rc = 0;
 out:
 	tw_httpd_close(httpd);
-	tw_service_free(service);
+	tw_train_service_free(service);
 	if (signals >= 0)
 		close(signals);
 	return rc;

@@ -9,7 +9,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "tests/unit/scratch.h"
-#include "trainer/service.h"
+#include "trainer/train_service.h"
 
 #include <gsl/gsl_errno.h>
 #include <pthread.h>
@@ -23,18 +23,20 @@
 /* A service on a free port, with a model database of its own. */
 struct running {
 	char *dir;
-	struct tw_service *service;
+	struct tw_train_service *service;
 	struct tw_httpd *httpd;
 	char url[128];
 };
 
 static void start(struct running *r, unsigned queue)
 {
-	struct tw_service_config config = { .threads = 1, .seed = 1, .queue = queue };
+	struct tw_train_service_config config = { .threads = 1,
+						  .seed = 1,
+						  .queue = queue };
 	struct tw_httpd_config httpd = {
 		.listen = "127.0.0.1:0",
-		.routes = tw_service_routes,
-		.route_count = tw_service_route_count,
+		.routes = tw_train_service_routes,
+		.route_count = tw_train_service_route_count,
 		.thread_per_connection = true,
 		.body_max = 1 << 20,
 	};
@@ -42,7 +44,7 @@ static void start(struct running *r, unsigned queue)
 
 	r->dir = scratch_new();
 	config.model_db = r->dir;
-	assert_int_equal(tw_service_new(&config, &r->service, &err), 0);
+	assert_int_equal(tw_train_service_new(&config, &r->service, &err), 0);
 	httpd.app = r->service;
 	if (tw_httpd_open(&httpd, &r->httpd, &err) < 0)
 		fail_msg("%s", err.text);
@@ -52,7 +54,7 @@ static void start(struct running *r, unsigned queue)
 static void stop(struct running *r)
 {
 	tw_httpd_close(r->httpd);
-	tw_service_free(r->service);
+	tw_train_service_free(r->service);
 	scratch_free(r->dir);
 }
 
@@ -217,7 +219,7 @@ static void a_service_that_stops_ends_one_training_and_begins_no_other(void **st
 		client[i] = (struct client){ &r, body, len, 0 };
 		assert_int_equal(pthread_create(&thread[i], NULL, ask, &client[i]), 0);
 	}
-	tw_service_stop(r.service);
+	tw_train_service_stop(r.service);
 	/* Nobody is left waiting for a turn. */
 	for (int i = 0; i < CLIENTS; i++) {
 		pthread_join(thread[i], NULL);

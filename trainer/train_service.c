@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/service.h"
+#include "trainer/train_service.h"
 
 #include "lib/core/err.h"
 #include "lib/program/log.h"
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tw_service {
-	struct tw_service_config config;
+struct tw_train_service {
+	struct tw_train_service_config config;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool busy, stopping;
@@ -27,7 +27,7 @@ struct tw_service {
 
 /* ---- turns ---- */
 
-static bool take_turn(struct tw_service *s)
+static bool take_turn(struct tw_train_service *s)
 {
 	bool taken = false;
 
@@ -44,7 +44,7 @@ static bool take_turn(struct tw_service *s)
 	return taken;
 }
 
-static void end_turn(struct tw_service *s)
+static void end_turn(struct tw_train_service *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->busy = false;
@@ -52,7 +52,7 @@ static void end_turn(struct tw_service *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void tw_service_stop(struct tw_service *s)
+void tw_train_service_stop(struct tw_train_service *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->stopping = true;
@@ -104,8 +104,8 @@ static void log_result(const char *name, const struct tw_train_result *r)
 }
 
 /* The pipeline's zip, published before it is answered. */
-static int make_pipeline(struct tw_service *s, struct tw_train_request *q, char **zip,
-			 size_t *len, struct tw_err *err)
+static int make_pipeline(struct tw_train_service *s, struct tw_train_request *q,
+			 char **zip, size_t *len, struct tw_err *err)
 {
 	const struct tw_train_response response = { .prom = q->response,
 						    .origin = "POST /train" };
@@ -161,7 +161,7 @@ out:
 }
 
 /* Anybody can cause these lines: not more than one a second. */
-static void log_refusal(struct tw_service *s, const char *why)
+static void log_refusal(struct tw_train_service *s, const char *why)
 {
 	pthread_mutex_lock(&s->lock);
 	tw_log_warn_limited(&s->refusals, "training refused: %s", why);
@@ -169,7 +169,7 @@ static void log_refusal(struct tw_service *s, const char *why)
 }
 
 /* What the data lacks is the request's fault: 404 would speak of the path. */
-static void refuse(struct tw_service *s, struct tw_http_reply *r,
+static void refuse(struct tw_train_service *s, struct tw_http_reply *r,
 		   const struct tw_err *err)
 {
 	log_refusal(s, err->text);
@@ -190,7 +190,7 @@ static void answer_zip(struct tw_http_reply *r, const char *name, char *zip, siz
 static void handle_train(void *app, const struct tw_http_request *request,
 			 struct tw_http_reply *r)
 {
-	struct tw_service *s = app;
+	struct tw_train_service *s = app;
 	struct tw_train_request q = { 0 };
 	struct tw_err err = { 0 };
 	char *zip;
@@ -250,16 +250,17 @@ static const struct tw_http_route route_health = {
 	.handle = handle_health,
 };
 
-const struct tw_http_route *const tw_service_routes[] = { &route_health, &route_train };
-const size_t tw_service_route_count =
-	sizeof(tw_service_routes) / sizeof(tw_service_routes[0]);
+const struct tw_http_route *const tw_train_service_routes[] = { &route_health,
+								&route_train };
+const size_t tw_train_service_route_count =
+	sizeof(tw_train_service_routes) / sizeof(tw_train_service_routes[0]);
 
 /* ---- the service ---- */
 
-int tw_service_new(const struct tw_service_config *config, struct tw_service **out,
-		   struct tw_err *err)
+int tw_train_service_new(const struct tw_train_service_config *config,
+			 struct tw_train_service **out, struct tw_err *err)
 {
-	struct tw_service *s = calloc(1, sizeof(*s));
+	struct tw_train_service *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return tw_fail(err, TW_NOMEM, "training service");
@@ -270,7 +271,7 @@ int tw_service_new(const struct tw_service_config *config, struct tw_service **o
 	return 0;
 }
 
-void tw_service_free(struct tw_service *s)
+void tw_train_service_free(struct tw_train_service *s)
 {
 	if (s == NULL)
 		return;
