@@ -1,11 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/auto_search.h"
 
-#include "trainer/fit/auto_learner.h"
+#include "lib/core/array.h"
+#include "lib/field/feature.h"
+#include "trainer/fit/extra_trees.h"
 #include "trainer/fit/samples.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#define TREES 32
+
+#define LEARNER(id, text, ...)                                                     \
+	static int fit_##id(const struct tw_samples *s, uint64_t seed,             \
+			    struct tw_buf *out, struct tw_err *err)                \
+	{                                                                          \
+		static const struct tw_extra_trees how = { .trees = TREES,         \
+							   __VA_ARGS__ };          \
+                                                                                   \
+		return tw_extra_trees(s, &how, seed, out, err);                    \
+	}                                                                          \
+	static const struct tw_trainer id = {                                      \
+		.name = text, .predictor = "trees", .min_rows = 1, .fit = fit_##id \
+	}
+
+LEARNER(median_5, "trees, medians of 5 rows", .leaf = 5, .median = true);
+LEARNER(median_3, "trees, medians of 3 rows", .leaf = 3, .median = true);
+LEARNER(median_9, "trees, medians of 9 rows", .leaf = 9, .median = true);
+LEARNER(mean_5, "trees, means of 5 rows", .leaf = 5);
+LEARNER(log_5, "trees by logarithm, medians of 5 rows", .leaf = 5, .median = true,
+	.by_size = true);
+
+static const struct tw_trainer *const trees[] = { &median_5, &median_3, &median_9,
+						  &mean_5, &log_5 };
+
+static const char *const others[] = {
+	"LinearRegressionTrainer",
+	"SGDRegressorTrainer",
+	"PolynomialRegressionTrainer",
+	"KNeighborsRegressorTrainer",
+	"LogarithmicRegressionTrainer",
+	"SVRRegressorTrainer",
+	"XgboostFitTrainer",
+};
 
 /*
  * Features stay unless they plainly harm, and the error without them is below this share
@@ -23,8 +59,6 @@ static const char *const kinds[] = { "_irq",       "cgroupfs_",        "kubelet_
 				     "page_cache", "context_switches", "interrupts",
 				     "page_faults" };
 
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
 /* Windows of earlier rows, from .. to back. */
 struct window {
 	unsigned char from, to;
@@ -41,8 +75,6 @@ static const struct lags {
 	{ { { 1, 1 }, { 2, 2 }, { 3, 3 }, { 0, 2 }, { 0, 4 }, { 0, 9 } }, 6, false },
 	{ { { 1, 1 }, { 2, 2 }, { 3, 3 }, { 0, 2 }, { 0, 4 }, { 0, 9 } }, 6, true },
 };
-
-#define LAGS (sizeof(lags) / sizeof(lags[0]))
 
 static void add_column(struct tw_auto_columns *c, struct tw_derived d)
 {
@@ -90,14 +122,13 @@ static int drop_one(struct tw_auto_trials *t, size_t *at, bool *dropped,
 	const struct tw_auto_columns c = t->at[*at].columns;
 	size_t best = *at;
 
-	for (size_t i = 0; i < KINDS; i++) {
+	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
 		const struct tw_auto_columns less = without(t, &c, kinds[i]);
 		size_t place;
 
 		if (less.count == 0 || less.count == c.count)
 			continue;
-		if (tw_auto_try(t, TW_AUTO_PROBE, tw_auto_trees_at(0), &less, &place,
-				err) < 0)
+		if (tw_auto_try(t, TW_AUTO_PROBE, trees[0], &less, &place, err) < 0)
 			return -1;
 		if (t->at[place].err.code == TW_OK &&
 		    tw_auto_better(&t->at[place], &t->at[*at], DROP_BELOW) &&
@@ -124,16 +155,19 @@ static int try_ratios(struct tw_auto_trials *t, const struct tw_auto_columns *ch
 							    load });
 	if (c.count == chosen->count)
 		return 0;
-	return tw_auto_try(t, TW_AUTO_OTHER, tw_auto_trees_at(0), &c, NULL, err);
+	return tw_auto_try(t, TW_AUTO_OTHER, trees[0], &c, NULL, err);
 }
 
 static int try_others(struct tw_auto_trials *t, const struct tw_auto_columns *c,
 		      struct tw_err *err)
 {
-	for (size_t i = 0; i < tw_auto_others_count(); i++)
-		if (tw_auto_other_at(i) != NULL &&
-		    tw_auto_try(t, TW_AUTO_OTHER, tw_auto_other_at(i), c, NULL, err) < 0)
+	for (size_t i = 0; i < TW_COUNT(others); i++) {
+		const struct tw_trainer *learner = tw_trainer_find(others[i]);
+
+		if (learner != NULL &&
+		    tw_auto_try(t, TW_AUTO_OTHER, learner, c, NULL, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -141,8 +175,8 @@ static int try_others(struct tw_auto_trials *t, const struct tw_auto_columns *c,
 static int try_trees(struct tw_auto_trials *t, const struct tw_auto_columns *c,
 		     struct tw_err *err)
 {
-	for (size_t i = 1; i < tw_auto_trees_count(); i++)
-		if (tw_auto_try(t, TW_AUTO_USUAL, tw_auto_trees_at(i), c, NULL, err) < 0)
+	for (size_t i = 1; i < TW_COUNT(trees); i++)
+		if (tw_auto_try(t, TW_AUTO_USUAL, trees[i], c, NULL, err) < 0)
 			return -1;
 	return 0;
 }
@@ -155,7 +189,7 @@ int tw_auto_search_alone(struct tw_auto_trials *t, struct tw_auto_columns *chose
 	size_t at;
 
 	plain_columns(t->samples, &c);
-	if (tw_auto_try(t, TW_AUTO_PROBE, tw_auto_trees_at(0), &c, &at, err) < 0)
+	if (tw_auto_try(t, TW_AUTO_PROBE, trees[0], &c, &at, err) < 0)
 		return -1;
 	while (dropped && t->at[at].err.code == TW_OK)
 		if (drop_one(t, &at, &dropped, err) < 0)
@@ -192,14 +226,14 @@ static struct tw_auto_columns look_back(const struct tw_samples *s,
 int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns *chosen,
 			  struct tw_err *err)
 {
-	for (size_t i = 0; i < LAGS; i++) {
+	for (size_t i = 0; i < TW_COUNT(lags); i++) {
 		const struct tw_auto_columns c = look_back(t->samples, chosen, &lags[i]);
 
 		/* Of one feature it is what the others' is. */
 		if (lags[i].main_only && chosen->count == 1)
 			continue;
 		if (c.count > chosen->count &&
-		    tw_auto_try(t, TW_AUTO_USUAL, tw_auto_trees_at(0), &c, NULL, err) < 0)
+		    tw_auto_try(t, TW_AUTO_USUAL, trees[0], &c, NULL, err) < 0)
 			return -1;
 	}
 	return 0;

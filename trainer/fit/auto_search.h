@@ -6,7 +6,7 @@
  * Which trials AutoTrainer makes, in which order.
  */
 
-#include "trainer/fit/auto_trial.h"
+#include "trainer/fit/auto_trials.h"
 
 /*
  * Of rows that stand alone: which features to keep, then every learner on those.

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/auto_trials.h"
+
+#include "estimator/predict/predictor.h"
+#include "lib/core/err.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/validate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* ---- columns and rows ---- */
+
+static struct tw_rows rows_of(const struct tw_samples *s)
+{
+	return (struct tw_rows){
+		.x = s->x, .rows = s->rows, .stride = s->cols, .time_ms = s->time_ms
+	};
+}
+
+int tw_auto_rows_init(struct tw_auto_rows *out, const struct tw_samples *s,
+		      double step_ms, size_t most, struct tw_err *err)
+{
+	const struct tw_rows in = rows_of(s);
+	size_t count = 0;
+
+	out->at = malloc((s->rows + 1) * sizeof(*out->at));
+	if (out->at == NULL)
+		return tw_fail(err, TW_NOMEM, "choice of %zu rows", s->rows);
+	for (size_t r = 0; r < s->rows; r++)
+		if (step_ms == 0.0 || tw_derived_history(&in, r, step_ms, 1) > 0)
+			out->at[count++] = (uint32_t)r;
+	out->count = count < most ? count : most;
+	for (size_t i = 0; i < out->count; i++)
+		out->at[i] = out->at[i * count / out->count];
+	out->step_ms = step_ms;
+	return 0;
+}
+
+static int compare_int64(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+int tw_auto_step(const struct tw_samples *s, double *step_ms, struct tw_err *err)
+{
+	int64_t *step;
+
+	*step_ms = 0.0;
+	if (s->time_ms == NULL || s->rows < 2)
+		return 0;
+	step = malloc(s->rows * sizeof(*step));
+	if (step == NULL)
+		return tw_fail(err, TW_NOMEM, "steps of %zu rows", s->rows);
+	/* Differences wrap where foreign time stamps are far apart; such are no steps. */
+	for (size_t r = 1; r < s->rows; r++)
+		step[r - 1] =
+			(int64_t)((uint64_t)s->time_ms[r] - (uint64_t)s->time_ms[r - 1]);
+	qsort(step, s->rows - 1, sizeof(*step), compare_int64);
+	*step_ms = fmax(0.0, (double)step[(s->rows - 1) / 2]);
+	free(step);
+	return 0;
+}
+
+int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
+			const struct tw_auto_rows *rows, const struct tw_auto_columns *c,
+			struct tw_err *err)
+{
+	const struct tw_rows in = rows_of(s);
+
+	out->x = malloc((rows->count * c->count + 1) * sizeof(*out->x));
+	out->y = malloc((rows->count + 1) * sizeof(*out->y));
+	out->names = malloc((c->count + 1) * sizeof(*out->names));
+	out->name = malloc((c->count + 1) * sizeof(*out->name));
+	if (out->x == NULL || out->y == NULL || out->names == NULL || out->name == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows of %zu columns", rows->count,
+			       c->count);
+	for (size_t i = 0; i < rows->count; i++) {
+		const size_t r = rows->at[i];
+		const size_t history = rows->step_ms > 0.0
+					       ? tw_derived_history(&in, r, rows->step_ms,
+								    TW_DERIVED_BACK_MAX)
+					       : 0;
+
+		for (size_t k = 0; k < c->count; k++) {
+			const double v = tw_derived_value(&c->at[k], &in, r, history);
+
+			out->x[i * c->count + k] =
+				fmin(fmax(v, -TW_SAMPLE_MAX), TW_SAMPLE_MAX);
+		}
+		out->y[i] = s->y[r];
+	}
+	for (size_t k = 0; k < c->count; k++) {
+		tw_derived_name(&c->at[k], s->features, out->names[k]);
+		out->name[k] = out->names[k];
+	}
+	out->samples = (struct tw_samples){ .rows = rows->count,
+					    .cols = c->count,
+					    .x = out->x,
+					    .y = out->y,
+					    .features = out->name,
+					    .component = s->component,
+					    .from_zero = s->from_zero,
+					    .overlap = s->overlap };
+	return 0;
+}
+
+void tw_auto_design_release(struct tw_auto_design *d)
+{
+	free(d->x);
+	free(d->y);
+	free(d->names);
+	free(d->name);
+	*d = (struct tw_auto_design){ 0 };
+}
+
+/* ---- trials ---- */
+
+/* Inner folds in which a trial must be better to be plainly so. */
+#define MOST_FOLDS 3
+
+static double mean_error(const struct tw_auto_trial *trial, const double *measured,
+			 size_t from, size_t to)
+{
+	double mae = 0.0;
+
+	for (size_t r = from; r < to; r++)
+		mae += fabs(trial->predicted[r] - measured[r]) / (double)(to - from);
+	return mae;
+}
+
+static int judge(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
+		 const struct tw_auto_design *d, struct tw_err *err)
+{
+	const size_t rows = t->rows.count,
+		     folds = rows < TW_AUTO_FOLDS ? rows : TW_AUTO_FOLDS;
+
+	for (size_t f = 0; f < folds; f++) {
+		const struct tw_fold fold = tw_fold_at(rows, folds, f);
+
+		if (tw_validate_fold(trial->learner, &d->samples, fold, t->seed,
+				     trial->predicted + fold.from, NULL, err) < 0)
+			return -1;
+		trial->fold_mae[f] = mean_error(trial, d->y, fold.from, fold.to);
+	}
+	trial->mae = mean_error(trial, d->y, 0, rows);
+	if (!isfinite(trial->mae))
+		return tw_fail(err, TW_INVALID, "predictions are no numbers");
+	return 0;
+}
+
+static int add(struct tw_auto_trials *t, struct tw_err *err)
+{
+	struct tw_auto_trial *at;
+
+	if (t->count == t->size) {
+		const size_t size = t->size != 0 ? 2 * t->size : 32;
+
+		at = realloc(t->at, size * sizeof(*at));
+		if (at == NULL)
+			return tw_fail(err, TW_NOMEM, "%zu trials", size);
+		t->at = at;
+		t->size = size;
+	}
+	t->at[t->count++] = (struct tw_auto_trial){ 0 };
+	return 0;
+}
+
+int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_standing standing,
+		const struct tw_trainer *learner, const struct tw_auto_columns *columns,
+		size_t *place, struct tw_err *err)
+{
+	struct tw_auto_design d = { 0 };
+	struct tw_auto_trial *trial;
+	int rc = -1;
+
+	if (add(t, err) < 0)
+		return -1;
+	trial = &t->at[t->count - 1];
+	trial->standing = standing;
+	trial->learner = learner;
+	trial->columns = *columns;
+	trial->predicted = calloc(t->rows.count + 1, sizeof(*trial->predicted));
+	if (trial->predicted == NULL) {
+		tw_fail(err, TW_NOMEM, "predictions of %zu rows", t->rows.count);
+		goto out;
+	}
+	if (tw_auto_design_init(&d, t->samples, &t->rows, columns, err) < 0)
+		goto out;
+	if (judge(t, trial, &d, &trial->err) < 0 && trial->err.code == TW_NOMEM) {
+		*err = trial->err;
+		goto out;
+	}
+	if (place != NULL)
+		*place = t->count - 1;
+
+	rc = 0;
+out:
+	tw_auto_design_release(&d);
+	return rc;
+}
+
+bool tw_auto_better(const struct tw_auto_trial *a, const struct tw_auto_trial *b,
+		    double share)
+{
+	size_t smaller = 0;
+
+	for (size_t f = 0; f < TW_AUTO_FOLDS; f++)
+		smaller += a->fold_mae[f] < b->fold_mae[f];
+	return a->mae < share * b->mae && smaller >= MOST_FOLDS;
+}
+
+double tw_auto_measured(const struct tw_auto_trials *t, size_t row)
+{
+	return t->samples->y[t->rows.at[row]];
+}
+
+void tw_auto_trials_release(struct tw_auto_trials *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->at[i].predicted);
+	free(t->at);
+	free(t->rows.at);
+	*t = (struct tw_auto_trials){ 0 };
+}
+
+/* ---- blends ---- */
+
+/* Hardly worse than the best: an error of up to this times its. */
+#define HARDLY_WORSE 1.05
+
+/* An unusual one must be plainly better than the best usual one, below this share. */
+#define PLAINLY_BETTER 0.85
+
+/* The best usual trial; NULL if all failed. */
+static const struct tw_auto_trial *best_usual(const struct tw_auto_trials *t)
+{
+	const struct tw_auto_trial *best = NULL;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct tw_auto_trial *at = &t->at[i];
+
+		if (at->standing == TW_AUTO_USUAL && at->err.code == TW_OK &&
+		    (best == NULL || at->mae < best->mae))
+			best = at;
+	}
+	return best;
+}
+
+/* Whether a trial may be added. */
+static bool eligible(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
+		     size_t trial, const struct tw_auto_trial *usual)
+{
+	const struct tw_auto_trial *at = &t->at[trial];
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->trial[i] == trial)
+			return false;
+	if (at->err.code != TW_OK || at->standing == TW_AUTO_PROBE)
+		return false;
+	return at->standing == TW_AUTO_USUAL || usual == NULL ||
+	       tw_auto_better(at, usual, PLAINLY_BETTER);
+}
+
+/* The next trial in the order of errors, then of numbers; false if there is none. */
+static bool find_next(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
+		      size_t *out)
+{
+	const struct tw_auto_trial *usual = best_usual(t);
+	double least = INFINITY;
+	bool found = false;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (!eligible(t, b, i, usual) || !(t->at[i].mae < least))
+			continue;
+		least = t->at[i].mae;
+		*out = i;
+		found = true;
+	}
+	return found;
+}
+
+double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
+			 size_t row)
+{
+	double watts = 0.0;
+
+	for (size_t i = 0; i < b->count; i++)
+		watts += t->at[b->trial[i]].predicted[row] / (double)b->count;
+	return watts;
+}
+
+int tw_auto_blend(const struct tw_auto_trials *t, size_t most, struct tw_auto_blend *out,
+		  struct tw_err *err)
+{
+	const double rows = (double)t->rows.count;
+	struct tw_auto_blend b = { 0 };
+	size_t next;
+
+	assert(most <= TW_AUTO_MEMBERS_MAX);
+	while (b.count < most && find_next(t, &b, &next)) {
+		if (b.count > 0 && t->at[next].mae > HARDLY_WORSE * t->at[b.trial[0]].mae)
+			break;
+		b.trial[b.count++] = next;
+	}
+	if (b.count == 0)
+		return tw_fail(err, t->at[0].err.code, "%s", t->at[0].err.text);
+	for (size_t r = 0; r < t->rows.count; r++)
+		b.mae +=
+			fabs(tw_auto_blend_row(t, &b, r) - tw_auto_measured(t, r)) / rows;
+	*out = b;
+	return 0;
+}
