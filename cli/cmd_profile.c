@@ -55,7 +55,7 @@ static int read_profile(const struct config *c, struct tw_profile *out,
 		goto out;
 	count = c->machine == NULL && machines.count > 1 ? machines.count : 1;
 	for (size_t i = 0; i < count; i++)
-		if (tw_profile_add_response(out, p,
+		if (tw_profile_add_response(out, p, &machines,
 					    count > 1 ? machines.name[i] : c->machine,
 					    (uint32_t)i, err) < 0)
 			goto out;

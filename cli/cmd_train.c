@@ -12,7 +12,7 @@
 #include "model-db/publish.h"
 #include "profiler/node_types.h"
 #include "trainer/train.h"
-#include "trainer/train_report.h"
+#include "trainer/train_result.h"
 #include "trainer/train_until.h"
 
 #include <stdatomic.h>
@@ -87,7 +87,7 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 	struct tw_buf report = { 0 };
 	int rc;
 
-	tw_train_report(r, t, &report);
+	tw_train_result_report(r, t, &report);
 	if (c->keep)
 		tw_until_report(&c->until, o, &report);
 	rc = tw_command_print(&report, "report", err);

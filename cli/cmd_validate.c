@@ -9,7 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/extract.h"
-#include "trainer/fit/workloads.h"
+#include "trainer/fit/workload_runs.h"
 #include "trainer/names.h"
 
 #include <stdio.h>
@@ -137,7 +137,7 @@ static int judge(void *config, struct tw_err *err)
 		goto out;
 	j->isolation = &isolation.config;
 	if (c->workloads != NULL &&
-	    tw_workloads_load(c->workloads, &j->workloads, err) < 0)
+	    tw_workload_runs_load(c->workloads, &j->workloads, err) < 0)
 		goto out;
 	for (size_t i = 0; i < c->models.count; i++) {
 		struct tw_err why = { 0 };

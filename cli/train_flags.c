@@ -9,6 +9,7 @@
 #include "lib/core/file.h"
 #include "profiler/name.h"
 #include "trainer/extract/smooth.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/names.h"
 #include "trainer/train.h"
 #include "trainer/train_until.h"
@@ -230,7 +231,7 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
 			struct tw_train_input *in, struct tw_err *err)
 {
 	if (f->workloads != NULL && !job->by_response) {
-		if (tw_workloads_load(f->workloads, &in->workloads, err) < 0)
+		if (tw_workload_runs_load(f->workloads, &in->workloads, err) < 0)
 			return -1;
 		job->workloads = &in->workloads;
 	}

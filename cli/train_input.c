@@ -214,6 +214,6 @@ void tw_train_input_release(struct tw_train_input *in)
 	free(in->table);
 	free(in->spec);
 	tw_strs_clear(&in->names);
-	tw_workloads_release(&in->workloads);
+	tw_workload_runs_release(&in->workloads);
 	*in = (struct tw_train_input){ 0 };
 }

@@ -8,7 +8,7 @@
  */
 
 #include "lib/field/dataset.h"
-#include "trainer/fit/workloads.h"
+#include "trainer/fit/workload_runs.h"
 #include "trainer/train.h"
 
 struct tw_buf;

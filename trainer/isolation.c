@@ -7,6 +7,7 @@
 #include "model-db/index/index_walk.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/machines.h"
+#include "trainer/extract/prom.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,16 +84,22 @@ static const struct tw_feature_group *find_group(const struct tw_prom *idle,
 	return found;
 }
 
-int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
-			    const char *machine, uint32_t node_type, struct tw_err *err)
+/*
+ * Add the rows of each energy source. Sources and groups are those of the whole response,
+ * so that a machine that lacks a metric of one fails. `one` has a single machine if
+ * apart.
+ */
+static int add_sources(struct tw_profile *p, const struct tw_prom *idle,
+		       const struct tw_prom *one, bool apart, uint32_t node_type,
+		       struct tw_err *err)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < tw_energy_source_count(); i++) {
 		struct tw_extract_args args = {
 			.source = tw_energy_source_at(i),
-			.machine = machine,
-			/* At rest a rate that goes on for a step is no worse. */
+			.apart = apart,
+			/* An idle machine's rate hardly changes in one step. */
 			.resets = TW_RESETS_CARRY,
 		};
 
@@ -100,7 +107,7 @@ int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
 		if (args.group == NULL)
 			continue;
 		args.level = args.group->of_node ? TW_LEVEL_NODE : TW_LEVEL_CONTAINER;
-		if (add_extracted(p, idle, &args, node_type, err) < 0)
+		if (add_extracted(p, one, &args, node_type, err) < 0)
 			return tw_err_wrap(err, "%s", args.source->name);
 		any = true;
 	}
@@ -111,7 +118,23 @@ int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
 	return 0;
 }
 
-/* The machine at rest that is the data's: the one of its name, or the only one. */
+int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
+			    const struct tw_machines *machines, const char *name,
+			    uint32_t node_type, struct tw_err *err)
+{
+	/* tw_extract() rejects several machines without a name. */
+	const bool apart = name != NULL || machines->count <= 1;
+	struct tw_prom *one = NULL;
+	int status;
+
+	if (name != NULL && tw_machines_select(machines, idle, name, &one, err) < 0)
+		return -1;
+	status = add_sources(p, idle, one != NULL ? one : idle, apart, node_type, err);
+	tw_prom_free(one);
+	return status;
+}
+
+/* Find the idle machine of a machine of the data: by its name, or the only one. */
 static int find_machine(const struct tw_machines *rest, const char *name, bool only,
 			const char **out, struct tw_err *err)
 {
@@ -141,8 +164,8 @@ static int add_machines(struct tw_isolation *s, const struct tw_prom *idle,
 		const char *name = NULL;
 
 		if (find_machine(&rest, machine[i].name, machines == 1, &name, err) < 0 ||
-		    tw_profile_add_response(&s->own, idle, name, machine[i].node_type,
-					    err) < 0)
+		    tw_profile_add_response(&s->own, idle, &rest, name,
+					    machine[i].node_type, err) < 0)
 			goto out;
 	}
 	rc = 0;

@@ -11,6 +11,7 @@
 #include "profiler/profile.h"
 
 struct tw_err;
+struct tw_machines;
 struct tw_prom;
 
 /* Borrowed; all zero bytes say nothing. */
@@ -52,11 +53,13 @@ struct tw_isolator_args tw_isolation_args(const struct tw_isolation *isolation,
 void tw_isolation_release(struct tw_isolation *isolation);
 
 /*
- * Add what one machine of a response draws and runs at rest to a profile, as a node type.
- * machine may be NULL where the response holds one. TW_NOTFOUND where it has no energy
- * source and feature group.
+ * Add the power and the workloads of one idle machine to a profile, as a node type.
+ * machines are those of the response (tw_machines_find()). name is one of them, or NULL
+ * if there is one only. TW_NOTFOUND if the response has no energy source and feature
+ * group.
  */
 int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
-			    const char *machine, uint32_t node_type, struct tw_err *err);
+			    const struct tw_machines *machines, const char *name,
+			    uint32_t node_type, struct tw_err *err);
 
 #endif /* TW_TRAINER_ISOLATION_H */

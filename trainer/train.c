@@ -3,20 +3,16 @@
 
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/core/pool.h"
-#include "lib/json/json.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/thirdparty.h"
-#include "trainer/names.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_pack.h"
 #include "trainer/train_unit.h"
 
-#include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Numbers that the data of a batch may have. What is small is trained all at once, so
@@ -24,6 +20,25 @@
  * memory.
  */
 #define BATCH_CELLS ((size_t)8 << 20)
+
+/* A step of a unit, as the pool counts them. */
+struct step {
+	size_t unit, step;
+};
+
+struct training {
+	const struct tw_train_job *job;
+	struct tw_train_machines machines;
+	struct tw_isolation isolation;
+	struct tw_train_data *data;
+	size_t datas;
+	size_t from, to; /* of data: the batch */
+	struct tw_train_unit *unit;
+	size_t unit_from, units; /* those of the batch, behind those of others */
+	struct step *step;
+	size_t steps;
+	atomic_size_t done; /* of them */
+};
 
 /* Time since *from, which moves on to now. */
 static uint64_t lap_ns(uint64_t *from)
@@ -34,87 +49,33 @@ static uint64_t lap_ns(uint64_t *from)
 	return lap;
 }
 
-static bool is_utf8(const char *text)
+/* ---- plan ---- */
+
+static int init_isolation(struct training *t, struct tw_err *err)
 {
-	json_t *v = json_string(text);
+	const struct tw_train_machines *m = &t->machines;
+	const struct tw_train_job *job = t->job;
+	/* Tables are of one machine without a name. */
+	const size_t count = m->count > 0 ? m->count : 1;
+	struct tw_isolation_machine *machine;
+	int status;
 
-	json_decref(v);
-	return v != NULL;
-}
-
-/* Names get into the metadata, which is JSON. */
-static int check_inputs(const struct tw_train_job *job, struct tw_err *err)
-{
-	for (size_t i = 0; i < job->response_count; i++) {
-		const struct tw_train_response *r = &job->responses[i];
-
-		if ((r->origin != NULL && !is_utf8(r->origin)) ||
-		    (r->machine != NULL && !is_utf8(r->machine)))
-			return tw_fail(err, TW_INVALID,
-				       "the name of response %zu is not UTF-8", i + 1);
-	}
-	for (size_t i = 0; i < job->table_count; i++)
-		if (job->tables[i].origin != NULL && !is_utf8(job->tables[i].origin))
-			return tw_fail(err, TW_INVALID,
-				       "the name of table %zu is not UTF-8", i + 1);
-	if (job->machine != NULL && !is_utf8(job->machine))
-		return tw_fail(err, TW_INVALID, "the machine's name is not UTF-8");
-	return 0;
-}
-
-static bool has_metric(const struct tw_train_job *job, const char *name)
-{
-	size_t count;
-
-	for (size_t i = 0; i < job->response_count; i++)
-		if (tw_prom_series(job->responses[i].prom, name, &count) != NULL)
-			return true;
-	for (size_t i = 0; i < job->table_count; i++)
-		if (tw_dataset_find(job->tables[i].data, name) != NULL)
-			return true;
-	return false;
-}
-
-/* What nobody asked for may be missing; what was named may not. */
-static int check_thirdparty(const struct tw_train_job *job, struct tw_err *err)
-{
-	const struct tw_strs *names;
-
-	if (job->thirdparty == NULL)
+	if (job->dyn_trainers.count == 0)
 		return 0;
-	names = &job->thirdparty->names;
-	for (size_t i = 0; i < names->count; i++)
-		if (!has_metric(job, names->at[i]))
-			return tw_fail(err, TW_NOTFOUND,
-				       "third-party metric '%s': %s has it", names->at[i],
-				       job->table_count > 0 ? "no table" : "no response");
-	return 0;
+	machine = calloc(count, sizeof(*machine));
+	if (machine == NULL)
+		return tw_fail(err, TW_NOMEM, "names of %zu machines", count);
+	for (size_t i = 0; i < m->count; i++)
+		machine[i] =
+			(struct tw_isolation_machine){ m->at[i].name,
+						       (uint32_t)m->at[i].node_type };
+	status = tw_isolation_init(job->isolator, &job->isolation, machine, count,
+				   &t->isolation, err);
+	free(machine);
+	return status;
 }
 
-static int check_job(const struct tw_train_job *job, struct tw_err *err)
-{
-	assert(job->isolator != NULL);
-	if (tw_name_check("pipeline name", job->name, strlen(job->name), err) < 0)
-		return -1;
-	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
-		return tw_fail(err, TW_INVALID,
-			       "no trainers, for AbsPower or for DynPower");
-	if (job->origin != NULL && !is_utf8(job->origin))
-		return tw_fail(err, TW_INVALID, "the data's origin is not UTF-8");
-	if (check_inputs(job, err) < 0 || check_thirdparty(job, err) < 0)
-		return -1;
-	if (!is_utf8(job->spec.vendor) || !is_utf8(job->spec.processor))
-		return tw_fail(err, TW_INVALID,
-			       "the machine's vendor or processor is not UTF-8");
-	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0 ||
-	    tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err) < 0)
-		return -1;
-	return 0;
-}
-
-/* ---- what to train on ---- */
-
-static void add_data(struct tw_training *t, struct tw_train_data data)
+static void add_data(struct training *t, struct tw_train_data data)
 {
 	const struct tw_strs *const wanted[] = { &t->job->abs_trainers,
 						 &t->job->dyn_trainers };
@@ -138,7 +99,7 @@ static const struct tw_feature_group *group_at(const struct tw_train_job *job, s
 	return tw_thirdparty_group(job->thirdparty, g);
 }
 
-static void plan_machine(struct tw_training *t, size_t machine)
+static void plan_machine(struct training *t, size_t machine)
 {
 	const struct tw_train_machine *m = &t->machines.at[machine];
 
@@ -156,7 +117,7 @@ static void plan_machine(struct tw_training *t, size_t machine)
 	}
 }
 
-static int plan(struct tw_training *t, struct tw_err *err)
+static int plan(struct training *t, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
 	size_t most = 2 * job->table_count;
@@ -182,7 +143,7 @@ static int plan(struct tw_training *t, struct tw_err *err)
 
 /* ---- stages ---- */
 
-static bool is_twin(const struct tw_training *t, size_t i)
+static bool is_twin(const struct training *t, size_t i)
 {
 	return i > t->from && i < t->to &&
 	       tw_train_data_is_twin(&t->data[i - 1], &t->data[i], t->job);
@@ -190,7 +151,7 @@ static bool is_twin(const struct tw_training *t, size_t i)
 
 static void extract_one(void *arg, size_t i)
 {
-	struct tw_training *t = arg;
+	struct training *t = arg;
 	struct tw_train_data *d = &t->data[t->from + i];
 
 	if (is_twin(t, t->from + i))
@@ -202,14 +163,14 @@ static void extract_one(void *arg, size_t i)
 
 static void isolate_one(void *arg, size_t i)
 {
-	struct tw_training *t = arg;
+	struct training *t = arg;
 
 	tw_train_data_isolate(&t->data[t->from + i], t->job);
 }
 
 static void fit_one(void *arg, size_t i)
 {
-	struct tw_training *t = arg;
+	struct training *t = arg;
 
 	size_t done;
 
@@ -221,17 +182,17 @@ static void fit_one(void *arg, size_t i)
 
 static void finish_one(void *arg, size_t i)
 {
-	struct tw_training *t = arg;
+	struct training *t = arg;
 
 	tw_train_unit_finish(&t->unit[t->unit_from + i], t->job);
 }
 
-static const struct tw_strs *trainers_of(const struct tw_training *t, enum tw_output o)
+static const struct tw_strs *trainers_of(const struct training *t, enum tw_output o)
 {
 	return o == TW_DYN_POWER ? &t->job->dyn_trainers : &t->job->abs_trainers;
 }
 
-static int make_units(struct tw_training *t, struct tw_err *err)
+static int make_units(struct training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
@@ -244,7 +205,7 @@ static int make_units(struct tw_training *t, struct tw_err *err)
 }
 
 /* Those of the batch. */
-static void begin_units(struct tw_training *t)
+static void begin_units(struct training *t)
 {
 	t->unit_from = t->units;
 	for (size_t i = t->from; i < t->to; i++) {
@@ -256,7 +217,7 @@ static void begin_units(struct tw_training *t)
 	}
 }
 
-static int make_steps(struct tw_training *t, struct tw_err *err)
+static int make_steps(struct training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
@@ -271,7 +232,7 @@ static int make_steps(struct tw_training *t, struct tw_err *err)
 		const size_t steps = tw_train_unit_steps(&t->unit[i]);
 
 		for (size_t k = 0; k < steps; k++)
-			t->step[t->steps++] = (struct tw_train_step){ i, k };
+			t->step[t->steps++] = (struct step){ i, k };
 	}
 	return 0;
 }
@@ -280,7 +241,7 @@ static int make_steps(struct tw_training *t, struct tw_err *err)
  * What lacks a metric is left out. Data that is wrong in itself (a counter that falls,
  * no common time) is refused as a whole: a pipeline without it would hide that.
  */
-static int check_data(const struct tw_training *t, struct tw_err *err)
+static int check_data(const struct training *t, struct tw_err *err)
 {
 	for (size_t i = t->from; i < t->to; i++) {
 		const struct tw_train_data *d = &t->data[i];
@@ -296,7 +257,7 @@ static int check_data(const struct tw_training *t, struct tw_err *err)
 	return 0;
 }
 
-static void release(struct tw_training *t)
+static void release(struct training *t)
 {
 	for (size_t i = 0; i < t->units; i++)
 		tw_train_unit_release(&t->unit[i]);
@@ -322,7 +283,7 @@ static size_t count_cells(const struct tw_train_data *d)
 }
 
 /* The data from t->to on that are trained at once: one at least. */
-static void begin_batch(struct tw_training *t)
+static void begin_batch(struct training *t)
 {
 	const size_t most = t->job->batch_cells > 0 ? t->job->batch_cells : BATCH_CELLS;
 	size_t cells = 0;
@@ -333,8 +294,7 @@ static void begin_batch(struct tw_training *t)
 	while (t->to < t->datas && cells + count_cells(&t->data[t->to]) <= most);
 }
 
-static int train_batch(struct tw_training *t, struct tw_train_result *r,
-		       struct tw_err *err)
+static int train_batch(struct training *t, struct tw_train_result *r, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
 	const size_t datas = t->to - t->from;
@@ -361,15 +321,14 @@ static int train_batch(struct tw_training *t, struct tw_train_result *r,
 int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	     struct tw_err *err)
 {
-	struct tw_training t = { .job = job };
+	struct training t = { .job = job };
 	struct tw_train_result r = { 0 };
 	uint64_t lap;
 	int rc = -1;
 
-	if (check_job(job, err) < 0 ||
+	if (tw_train_job_check(job, err) < 0 ||
 	    tw_train_machines_find(job, &t.machines, err) < 0 ||
-	    tw_train_machines_isolation(&t.machines, job, &t.isolation, err) < 0 ||
-	    plan(&t, err) < 0 || make_units(&t, err) < 0)
+	    init_isolation(&t, err) < 0 || plan(&t, err) < 0 || make_units(&t, err) < 0)
 		goto out;
 	while (t.to < t.datas) {
 		begin_batch(&t);
@@ -377,7 +336,14 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 			goto out;
 	}
 	lap = tw_now_ns();
-	if (tw_train_pack(&t, &r, err) < 0)
+	if (tw_train_pack(&(struct tw_train_outcome){ .job = job,
+						      .machines = &t.machines,
+						      .isolation = &t.isolation,
+						      .data = t.data,
+						      .datas = t.datas,
+						      .unit = t.unit,
+						      .units = t.units },
+			  &r, err) < 0)
 		goto out;
 	r.pack_ns += lap_ns(&lap);
 
@@ -388,11 +354,4 @@ out:
 	tw_train_result_release(&r);
 	release(&t);
 	return rc;
-}
-
-void tw_train_result_release(struct tw_train_result *r)
-{
-	tw_fileset_clear(&r->pipeline);
-	free(r->row);
-	*r = (struct tw_train_result){ 0 };
 }

@@ -96,4 +96,8 @@ void tw_train_data_drop(struct tw_train_data *t);
 
 void tw_train_data_release(struct tw_train_data *t);
 
+/* "2023-09-19T09:27:43.000Z"; null outside the years of the calendar. NULL without
+ * memory. */
+json_t *tw_train_data_instant(int64_t ms);
+
 #endif /* TW_TRAINER_TRAIN_DATA_H */

@@ -4,7 +4,8 @@
 #include "lib/core/err.h"
 #include "profiler/node_types.h"
 #include "trainer/extract/prom.h"
-#include "trainer/train.h"
+#include "trainer/extract/extract.h"
+#include "trainer/train_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,8 @@ static int add_machine(struct tw_train_machines *m, const char *name,
 	return 0;
 }
 
-static int add_part(struct tw_train_machines *m, const char *name, size_t input,
-		    const struct tw_prom *response, struct tw_err *err)
+static int add_part(struct tw_train_machines *m, const char *name,
+		    struct tw_train_part part, struct tw_err *err)
 {
 	struct tw_train_machine *machine;
 	struct tw_train_part *more;
@@ -65,7 +66,7 @@ static int add_part(struct tw_train_machines *m, const char *name, size_t input,
 	if (more == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu responses", machine->parts + 1);
 	machine->part = more;
-	more[machine->parts++] = (struct tw_train_part){ response, input };
+	more[machine->parts++] = part;
 	return 0;
 }
 
@@ -100,7 +101,8 @@ static int take_apart(struct tw_train_machines *m, size_t input,
 	if (own == NULL || tw_machines_split(of, response, own, err) < 0)
 		return -1;
 	for (size_t i = 0; i < of->count; i++)
-		if (add_part(m, of->name[i], input, own[i], err) < 0)
+		if (add_part(m, of->name[i],
+			     (struct tw_train_part){ own[i], input, true }, err) < 0)
 			return -1;
 	return 0;
 }
@@ -113,7 +115,7 @@ static int take_one(struct tw_train_machines *m, size_t input,
 	if (own == NULL ||
 	    tw_machines_select(&m->of[input], response, name, own, err) < 0)
 		return -1;
-	return add_part(m, name, input, *own, err);
+	return add_part(m, name, (struct tw_train_part){ *own, input, true }, err);
 }
 
 static int add_response(struct tw_train_machines *m, const struct tw_train_job *job,
@@ -121,10 +123,12 @@ static int add_response(struct tw_train_machines *m, const struct tw_train_job *
 {
 	const struct tw_train_response *r = &job->responses[input];
 	const struct tw_machines *of = &m->of[input];
+	struct tw_train_part part = { .response = r->prom, .input = input };
 
 	if (tw_machines_find(r->prom, &m->of[input], err) < 0)
 		return -1;
 	m->responses = input + 1;
+	part.one_machine = of->count <= 1;
 	if (r->machine != NULL && of->count > 1)
 		return tw_fail(
 			err, TW_INVALID,
@@ -132,12 +136,12 @@ static int add_response(struct tw_train_machines *m, const struct tw_train_job *
 			r->machine, of->count);
 	if (job->machine != NULL && !same_name(job->machine, r->machine))
 		return take_one(m, input, r->prom, job->machine, err);
-	/* Guests are not divided among hosts: several hosts are refused later. */
+	/* Guests have no host: with vm_metrics, extraction rejects several machines. */
 	if (of->count > 1 && !job->vm_metrics)
 		return take_apart(m, input, r->prom, err);
 	if (r->machine != NULL || of->count != 1)
-		return add_part(m, r->machine, input, r->prom, err);
-	return add_part(m, of->name[0], input, r->prom, err);
+		return add_part(m, r->machine, part, err);
+	return add_part(m, of->name[0], part, err);
 }
 
 /* Of several responses one at least must have the machine that is wanted. */
@@ -266,30 +270,6 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 		if (part_has(m->part[i].response, job, source, group))
 			return true;
 	return false;
-}
-
-int tw_train_machines_isolation(const struct tw_train_machines *m,
-				const struct tw_train_job *job, struct tw_isolation *out,
-				struct tw_err *err)
-{
-	/* Tables are of one machine without a name. */
-	const size_t count = m->count > 0 ? m->count : 1;
-	struct tw_isolation_machine *machine;
-	int status;
-
-	if (job->dyn_trainers.count == 0)
-		return 0;
-	machine = calloc(count, sizeof(*machine));
-	if (machine == NULL)
-		return tw_fail(err, TW_NOMEM, "names of %zu machines", count);
-	for (size_t i = 0; i < m->count; i++)
-		machine[i] =
-			(struct tw_isolation_machine){ m->at[i].name,
-						       (uint32_t)m->at[i].node_type };
-	status = tw_isolation_init(job->isolator, &job->isolation, machine, count, out,
-				   err);
-	free(machine);
-	return status;
 }
 
 void tw_train_machines_release(struct tw_train_machines *m)

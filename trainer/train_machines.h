@@ -16,7 +16,6 @@
 struct tw_energy_source;
 struct tw_err;
 struct tw_feature_group;
-struct tw_isolation;
 struct tw_prom;
 struct tw_train_job;
 
@@ -26,7 +25,8 @@ struct tw_train_job;
 /* What one response has of a machine. */
 struct tw_train_part {
 	const struct tw_prom *response;
-	size_t input; /* its place among the job's */
+	size_t input;     /* index of the response in the job */
+	bool one_machine; /* no series is of another machine; guests may be in it */
 };
 
 struct tw_train_machine {
@@ -47,6 +47,9 @@ struct tw_train_machines {
 	size_t owned;
 };
 
+/* For an error: the response, or a machine, without any data. */
+#define TW_TRAIN_NO_DATA "no energy source and feature group of which %s has all metrics"
+
 /* *out must be all zero; it is yours, and lives no longer than the job. */
 int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machines *out,
 			   struct tw_err *err);
@@ -56,14 +59,6 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 			    const struct tw_train_job *job,
 			    const struct tw_energy_source *source,
 			    const struct tw_feature_group *group);
-
-/*
- * What the isolator of the job is told (trainer/isolation.h); nothing where there is
- * nothing for it to do. *out must be all zero; it is yours.
- */
-int tw_train_machines_isolation(const struct tw_train_machines *m,
-				const struct tw_train_job *job, struct tw_isolation *out,
-				struct tw_err *err);
 
 void tw_train_machines_release(struct tw_train_machines *m);
 

@@ -2,24 +2,30 @@
 #include "trainer/train_pack.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "model-db/model_check.h"
 #include "model-db/pipeline.h"
-#include "trainer/train.h"
-#include "trainer/train_arguments.h"
+#include "model-db/pipeline_profile.h"
+#include "trainer/extract/smooth.h"
+#include "trainer/isolation.h"
 #include "trainer/train_data.h"
-#include "trainer/train_model.h"
-#include "trainer/train_profile.h"
+#include "trainer/train_job.h"
+#include "trainer/train_machines.h"
+#include "trainer/train_result.h"
 #include "trainer/train_unit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Rows of machines that there is no data of. */
-static void add_machines_without(const struct tw_training *t, struct tw_train_result *out)
+static void add_machines_without(const struct tw_train_outcome *t,
+				 struct tw_train_result *out)
 {
-	for (size_t i = 0; i < t->machines.count; i++) {
-		const struct tw_train_machine *m = &t->machines.at[i];
+	for (size_t i = 0; i < t->machines->count; i++) {
+		const struct tw_train_machine *m = &t->machines->at[i];
 		struct tw_train_row *row = &out->row[out->rows];
 		bool any = false;
 
@@ -51,13 +57,13 @@ static int note_extras(const struct tw_train_unit *u, struct tw_train_row *row,
 	return 0;
 }
 
-static int make_rows(const struct tw_training *t, struct tw_train_result *out,
+static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *out,
 		     struct tw_err *err)
 {
-	out->row = calloc(t->units + t->machines.count, sizeof(*out->row));
+	out->row = calloc(t->units + t->machines->count, sizeof(*out->row));
 	if (out->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows of results", t->units);
-	out->machines = t->machines.count;
+	out->machines = t->machines->count;
 	for (size_t i = 0; i < t->units; i++) {
 		const struct tw_train_unit *u = &t->unit[i];
 		struct tw_train_row *row = &out->row[out->rows++];
@@ -90,11 +96,75 @@ static int make_rows(const struct tw_training *t, struct tw_train_result *out,
 	return 0;
 }
 
-static int add_summary(const struct tw_training *t, struct tw_train_result *out,
+/* ---- metadata.json ---- */
+
+/* From the earliest to the latest row of all data; null where there is none. */
+static json_t *describe_times(const struct tw_train_data *data, size_t count,
+			      const struct tw_train_job *job)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < count; i++) {
+		if (data[i].err.code != TW_OK)
+			continue;
+		first = data[i].first_ms < first ? data[i].first_ms : first;
+		last = data[i].last_ms > last ? data[i].last_ms : last;
+	}
+	return json_pack("{s:o, s:o, s:o}", "origin", tw_train_job_origins(job), "first",
+			 tw_train_data_instant(first), "last",
+			 tw_train_data_instant(last));
+}
+
+/* Add {"0":["node-a"]}: names of the machines by node type, where any is told. */
+static int add_machines(json_t *metadata, const struct tw_train_data *data, size_t count)
+{
+	json_t *machines = json_object();
+	char type[32];
+	int rc = -1;
+
+	for (size_t i = 0; i < count; i++) {
+		if (data[i].machine->name == NULL || data[i].err.code != TW_OK)
+			continue;
+		snprintf(type, sizeof(type), "%zu", data[i].machine->node_type);
+		if (json_object_set_new(machines, type,
+					json_pack("[s]", data[i].machine->name)) < 0)
+			goto out;
+	}
+	if (machines == NULL || (json_object_size(machines) > 0 &&
+				 json_object_set(metadata, "machines", machines) < 0))
+		goto out;
+
+	rc = 0;
+out:
+	json_decref(machines);
+	return rc;
+}
+
+static json_t *make_metadata(const struct tw_train_job *job,
+			     const struct tw_train_data *data, size_t count)
+{
+	json_t *metadata;
+
+	metadata = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:s, s:o}",
+			     "format_version", TW_MODEL_FORMAT, "name", job->name,
+			     "isolator", job->isolator->name, "extractor",
+			     tw_extractor_names[job->smooth > 0], "abs_trainers",
+			     tw_json_texts(&job->abs_trainers), "dyn_trainers",
+			     tw_json_texts(&job->dyn_trainers), "seed",
+			     (json_int_t)job->seed, "creator", "tallywatt " TW_VERSION,
+			     "data", describe_times(data, count, job));
+	if (metadata != NULL && add_machines(metadata, data, count) < 0) {
+		json_decref(metadata);
+		return NULL;
+	}
+	return metadata;
+}
+
+static int add_summary(const struct tw_train_outcome *t, struct tw_train_result *out,
 		       struct tw_err *err)
 {
 	struct tw_model *models = calloc(out->models, sizeof(*models));
-	json_t *metadata = tw_train_metadata(t->job, t->data, t->datas);
+	json_t *metadata = make_metadata(t->job, t->data, t->datas);
 	size_t count = 0;
 	int rc = -1;
 
@@ -119,7 +189,7 @@ out:
 static int add_arguments(const struct tw_train_job *job, struct tw_train_result *out,
 			 struct tw_err *err)
 {
-	json_t *arguments = tw_train_arguments(job);
+	json_t *arguments = tw_train_job_arguments(job);
 	struct tw_buf b = { 0 };
 	char *text = NULL;
 	size_t len = 0;
@@ -134,7 +204,47 @@ static int add_arguments(const struct tw_train_job *job, struct tw_train_result 
 	return tw_fileset_take(&out->pipeline, "train_arguments.json", text, len, err);
 }
 
-static int pack(const struct tw_training *t, struct tw_train_result *out,
+/* ---- profile.json ---- */
+
+/* Rows of all workloads; of DynPower some may be left out as background. */
+static bool is_whole(const struct tw_train_data *d)
+{
+	return d->err.code == TW_OK && d->output == TW_ABS_POWER;
+}
+
+static int add_profile(const struct tw_train_data *data, size_t count,
+		       const struct tw_isolation *isolation, struct tw_fileset *out,
+		       struct tw_err *err)
+{
+	const struct tw_profile *rest = isolation->args.profile;
+	struct tw_profile p = { 0 }, all = { 0 };
+	bool whole = false;
+	int rc = -1;
+
+	for (size_t i = 0; i < count; i++)
+		whole |= is_whole(&data[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_train_data *d = &data[i];
+
+		if (d->err.code == TW_OK && is_whole(d) == whole &&
+		    tw_profile_update(&p, &d->profile, err) < 0)
+			goto out;
+	}
+	/* What was recorded at rest goes before what was found in the data. */
+	if ((rest != NULL && tw_profile_join(&all, rest, err) < 0) ||
+	    tw_profile_join(&all, &p, err) < 0 ||
+	    tw_pipeline_set_profile(out, &all, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_profile_release(&p);
+	tw_profile_release(&all);
+	return rc;
+}
+
+/* ---- the files ---- */
+
+static int pack(const struct tw_train_outcome *t, struct tw_train_result *out,
 		struct tw_err *err)
 {
 	for (size_t i = 0; i < t->units; i++)
@@ -142,13 +252,13 @@ static int pack(const struct tw_training *t, struct tw_train_result *out,
 		    tw_fileset_merge(&out->pipeline, &t->unit[i].files, err) < 0)
 			return -1;
 	if (add_summary(t, out, err) < 0 || add_arguments(t->job, out, err) < 0 ||
-	    tw_train_profile(t->data, t->datas, &t->isolation, &out->pipeline, err) < 0)
+	    add_profile(t->data, t->datas, t->isolation, &out->pipeline, err) < 0)
 		return -1;
 	tw_fileset_sort(&out->pipeline);
 	return 0;
 }
 
-int tw_train_pack(const struct tw_training *t, struct tw_train_result *out,
+int tw_train_pack(const struct tw_train_outcome *t, struct tw_train_result *out,
 		  struct tw_err *err)
 {
 	if (make_rows(t, out, err) < 0)

@@ -3,45 +3,36 @@
 #define TW_TRAINER_TRAIN_PACK_H
 
 /*
- * A training in progress, and the last of its stages: a row for each model, and the files
- * of the pipeline. A part of trainer/train.c.
+ * The last stage of a training: the rows of the result and the files of the pipeline.
  */
 
-#include "trainer/isolation.h"
-#include "trainer/train_machines.h"
-
-#include <stdatomic.h>
+#include <stddef.h>
 
 struct tw_err;
+struct tw_isolation;
 struct tw_train_data;
 struct tw_train_job;
+struct tw_train_machines;
 struct tw_train_result;
 struct tw_train_unit;
 
-/* Of whom: the response, or a machine of it. */
-#define TW_TRAIN_NO_DATA "no energy source and feature group of which %s has all metrics"
-
-/* A step of a unit, as the pool counts them. */
-struct tw_train_step {
-	size_t unit, step;
-};
-
-struct tw_training {
+/* The outcome of the stages before; all borrowed. Every unit is finished. */
+struct tw_train_outcome {
 	const struct tw_train_job *job;
-	struct tw_train_machines machines;
-	struct tw_isolation isolation;
-	struct tw_train_data *data;
+	const struct tw_train_machines *machines;
+	const struct tw_isolation *isolation;
+	const struct tw_train_data *data;
 	size_t datas;
-	size_t from, to; /* of data: the batch */
-	struct tw_train_unit *unit;
-	size_t unit_from, units; /* those of the batch, behind those of others */
-	struct tw_train_step *step;
-	size_t steps;
-	atomic_size_t done; /* of them */
+	struct tw_train_unit *unit; /* packing takes their files */
+	size_t units;
 };
 
-/* After all units are finished. *out is the caller's to release, after a failure too. */
-int tw_train_pack(const struct tw_training *t, struct tw_train_result *out,
+/*
+ * Add rows and files to *out, which the caller releases, after a failure too. Fails if no
+ * unit has a model, or if one failed for lack of memory: a pipeline must not depend on
+ * how much memory there was.
+ */
+int tw_train_pack(const struct tw_train_outcome *o, struct tw_train_result *out,
 		  struct tw_err *err);
 
 #endif /* TW_TRAINER_TRAIN_PACK_H */

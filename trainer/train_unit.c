@@ -3,13 +3,20 @@
 
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/buf.h"
+#include "lib/json/json.h"
+#include "model-db/model_check.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
+#include "trainer/extract/smooth.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
-#include "trainer/train.h"
-#include "trainer/train_model.h"
+#include "trainer/train_job.h"
+#include "trainer/train_machines.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,6 +337,272 @@ out:
 	return rc;
 }
 
+/* ---- metadata and model ---- */
+
+/* Watts and percents to four decimals. */
+static double rounded(double v)
+{
+	return round(v * 1e4) / 1e4;
+}
+
+static json_t *rounded_json(double v)
+{
+	return isfinite(v) ? json_real(rounded(v)) : json_null();
+}
+
+static int set(json_t *obj, const char *infix, const char *name, json_t *v)
+{
+	char key[96];
+
+	snprintf(key, sizeof(key), "%s_%s", infix, name);
+	return json_object_set_new(obj, key, v);
+}
+
+static int add_scores(json_t *metadata, const char *infix, enum tw_component c,
+		      const struct tw_score *score)
+{
+	json_t *figures = tw_score_to_json(score), *v;
+	int rc = figures != NULL ? 0 : -1;
+	const char *name;
+	char key[96];
+
+	json_object_foreach(figures, name, v) {
+		snprintf(key, sizeof(key), "%s_%s%s", tw_component_name(c), infix, name);
+		if (json_object_set(metadata, key, v) < 0)
+			rc = -1;
+	}
+	json_decref(figures);
+	return rc;
+}
+
+static int add_extra_scores(json_t *metadata, const struct tw_train_unit *u, size_t extra)
+{
+	const struct tw_folds *f = &u->data->extra[extra];
+	double mae = NAN, mape = NAN;
+	char infix[32];
+
+	if (u->extra_err[extra].code != TW_OK)
+		return set(metadata, f->scheme, "mae", json_null());
+	snprintf(infix, sizeof(infix), "%s_", f->scheme);
+	for (size_t c = 0; c < u->data->components; c++) {
+		const struct tw_score *s = &u->extra[extra][c];
+
+		if (add_scores(metadata, infix, u->data->component[c], s) < 0)
+			return -1;
+		mae = fmax(mae, s->mae);
+		mape = fmax(mape, s->mape);
+	}
+	if (f->names.count > 0 &&
+	    set(metadata, f->scheme, "names", tw_json_texts(&f->names)) < 0)
+		return -1;
+	if (set(metadata, f->scheme, "folds", json_integer((json_int_t)f->count)) < 0 ||
+	    set(metadata, f->scheme, "rows",
+		json_integer((json_int_t)u->extra[extra][0].rows)) < 0 ||
+	    set(metadata, f->scheme, "mae", rounded_json(mae)) < 0)
+		return -1;
+	return set(metadata, f->scheme, "mape", rounded_json(mape));
+}
+
+/* "a.json,b.json": what the inputs that the data is from call themselves. */
+static json_t *origin_of(const struct tw_train_data *d, const struct tw_train_job *job)
+{
+	struct tw_buf b = { 0 };
+	json_t *text;
+
+	if (job->origin != NULL)
+		return json_string(job->origin);
+	if (d->table != NULL)
+		return d->table->origin != NULL ? json_string(d->table->origin)
+						: json_null();
+	for (size_t i = 0; i < job->response_count; i++) {
+		bool any = false;
+
+		for (size_t r = 0; !any && r < d->d.rows; r++)
+			any = d->input[r] == i;
+		if (any && job->responses[i].origin != NULL)
+			tw_buf_addf(&b, "%s%s", b.len > 0 ? "," : "",
+				    job->responses[i].origin);
+	}
+	text = b.data != NULL ? json_string(b.data) : json_null();
+	if (tw_buf_failed(&b)) {
+		json_decref(text);
+		text = NULL;
+	}
+	tw_buf_clear(&b);
+	return text;
+}
+
+static int compare_int64(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The median step between rows, in seconds. */
+static json_t *median_step(const struct tw_dataset *d)
+{
+	const size_t n = d->rows - 1;
+	int64_t *step = malloc((n + 1) * sizeof(*step));
+	json_t *v;
+
+	if (step == NULL)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		step[i] = d->time_ms[i + 1] - d->time_ms[i];
+	qsort(step, n, sizeof(*step), compare_int64);
+	v = json_real((double)step[n / 2] / 1000.0);
+	free(step);
+	return v;
+}
+
+/* "package_choice": how the trainer came to the component's text. */
+static int describe_choice(json_t *obj, const struct tw_train_unit *u, size_t c)
+{
+	const struct tw_buf *text = &u->text[c];
+	json_t *lines = NULL;
+	struct tw_err err = { 0 };
+	char key[64];
+
+	if (u->trainer->explain == NULL)
+		return 0;
+	if (u->trainer->explain(text->data, text->len, &lines, &err) < 0)
+		return -1;
+	snprintf(key, sizeof(key), "%s_choice", tw_component_name(u->data->component[c]));
+	return json_object_set_new(obj, key, lines);
+}
+
+static int describe_component(json_t *obj, const struct tw_train_unit *u, size_t c)
+{
+	const enum tw_component component = u->data->component[c];
+
+	if (add_scores(obj, "", component, &u->score[c]) < 0)
+		return -1;
+	if (u->predicted_series != NULL &&
+	    add_scores(obj, "series_", component, &u->score_series[c]) < 0)
+		return -1;
+	return describe_choice(obj, u, c);
+}
+
+/*
+ * Flat, without an object in it: kepler-model-server's estimator takes every object of
+ * metadata.json for a model.
+ */
+static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job *job)
+{
+	const struct tw_train_data *data = u->data;
+	const struct tw_dataset *d = &data->d;
+	json_t *obj;
+	bool failed;
+
+	obj = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:s}",
+			"validation_scheme", "blocked", "validation_folds",
+			(json_int_t)data->folds, "data_rows", (json_int_t)d->rows,
+			"data_first", tw_train_data_instant(d->time_ms[0]), "data_last",
+			tw_train_data_instant(d->time_ms[d->rows - 1]), "data_step_s",
+			median_step(d), "data_origin", origin_of(data, job), "seed",
+			(json_int_t)job->seed, "creator", "tallywatt " TW_VERSION);
+	failed = obj == NULL;
+	for (size_t c = 0; c < data->components; c++)
+		failed |= describe_component(obj, u, c) < 0;
+	for (size_t i = 0; i < data->extras; i++)
+		failed |= add_extra_scores(obj, u, i) < 0;
+	if (data->output == TW_DYN_POWER)
+		failed |= json_object_set_new(obj, "isolator",
+					      json_string(job->isolator->name)) < 0 ||
+			  json_object_update(obj, data->learnt) < 0;
+	if (failed) {
+		json_decref(obj);
+		return NULL;
+	}
+	return obj;
+}
+
+/* The largest over the components for which the figure is defined. */
+static void set_errors(struct tw_model_info *info, const struct tw_train_unit *u)
+{
+	info->mae_w = 0.0;
+	info->mape_percent = NAN;
+	for (size_t c = 0; c < u->data->components; c++) {
+		info->mae_w = fmax(info->mae_w, rounded(u->score[c].mae));
+		info->mape_percent = fmax(info->mape_percent, rounded(u->score[c].mape));
+	}
+}
+
+static int add_features(struct tw_strs *to, const struct tw_train_data *d,
+			struct tw_err *err)
+{
+	for (size_t i = 0; i < d->cols; i++)
+		if (tw_strs_adds(to, d->feature[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
+		    const struct tw_train_job *job, struct tw_err *err)
+{
+	snprintf(info->name, sizeof(info->name), "%s_%zu", u->trainer->name,
+		 u->data->machine->node_type);
+	snprintf(info->trainer, sizeof(info->trainer), "%s", u->trainer->name);
+	snprintf(info->predictor, sizeof(info->predictor), "%s", u->trainer->predictor);
+	info->source = u->data->source;
+	info->output = u->data->output;
+	info->group = u->data->group;
+	info->node_type = (long long)u->data->machine->node_type;
+	info->spec = u->data->machine->spec;
+	set_errors(info, u);
+	if (add_features(&info->features, u->data, err) < 0)
+		return -1;
+	info->metadata = describe(u, job);
+	if (info->metadata == NULL)
+		return tw_fail(err, TW_NOMEM, "metadata of %s", info->name);
+	return 0;
+}
+
+static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
+		    struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+
+	p->component = d->component[c];
+	p->text = tw_buf_detach(&u->text[c], &p->len);
+	p->feature_min = malloc(d->cols * sizeof(*p->feature_min));
+	p->feature_max = malloc(d->cols * sizeof(*p->feature_max));
+	if (p->text == NULL || p->feature_min == NULL || p->feature_max == NULL)
+		return tw_fail(err, TW_NOMEM, "%s of %s", tw_component_name(p->component),
+			       u->trainer->name);
+	for (size_t i = 0; i < d->cols; i++) {
+		p->feature_min[i] = p->feature_max[i] = d->x[i];
+		for (size_t r = 1; r < d->d.rows; r++) {
+			p->feature_min[i] =
+				fmin(p->feature_min[i], d->x[r * d->cols + i]);
+			p->feature_max[i] =
+				fmax(p->feature_max[i], d->x[r * d->cols + i]);
+		}
+	}
+	return add_features(&p->features, d, err);
+}
+
+static int make_model(struct tw_train_unit *u, const struct tw_train_job *job,
+		      struct tw_model *out, struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	if (set_info(&m.info, u, job, err) < 0)
+		goto out;
+	for (size_t c = 0; c < u->data->components; c++)
+		if (set_part(&m.part[m.parts++], u, c, err) < 0)
+			goto out;
+
+	*out = m;
+	m = (struct tw_model){ 0 };
+	rc = 0;
+out:
+	tw_model_release(&m);
+	return rc;
+}
+
 static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 {
 	const struct tw_err *failure;
@@ -344,7 +617,7 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 			return;
 	for (size_t i = 0; i < u->data->extras; i++)
 		judge_extra(u, i);
-	if (tw_train_model(u, job, &u->model, &u->err) < 0)
+	if (make_model(u, job, &u->model, &u->err) < 0)
 		return;
 	if (add_certificate(u, &u->err) < 0 ||
 	    tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)

@@ -8,7 +8,7 @@
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/train_fixture.h"
 #include "trainer/fit/folds.h"
-#include "trainer/fit/workloads.h"
+#include "trainer/fit/workload_runs.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
 
@@ -16,17 +16,17 @@
 #include <math.h>
 #include <string.h>
 
-static void read_workloads(const char *text, struct tw_workloads *w)
+static void read_workloads(const char *text, struct tw_workload_runs *w)
 {
 	struct tw_err err = { 0 };
 
-	if (tw_workloads_read(text, strlen(text), w, &err) < 0)
+	if (tw_workload_runs_read(text, strlen(text), w, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
 static void a_workload_is_found_by_time(void **state)
 {
-	struct tw_workloads w = { 0 };
+	struct tw_workload_runs w = { 0 };
 
 	(void)state;
 	read_workloads("note,end,workload,start\n"
@@ -35,16 +35,16 @@ static void a_workload_is_found_by_time(void **state)
 		       ",300,coremark,200\n",
 		       &w);
 	assert_int_equal(w.names.count, 2);
-	assert_int_equal(tw_workloads_at(&w, 99999), UINT32_MAX);
-	assert_int_equal(tw_workloads_at(&w, 100000), 1);
-	assert_int_equal(tw_workloads_at(&w, 100499), 1);
-	assert_int_equal(tw_workloads_at(&w, 100500), UINT32_MAX);
-	assert_int_equal(tw_workloads_at(&w, 250000), 1);
-	assert_int_equal(tw_workloads_at(&w, 1695361428000), 0);
-	assert_int_equal(tw_workloads_at(&w, 1695361438499), 0);
-	assert_int_equal(tw_workloads_at(&w, 1695361438500), UINT32_MAX);
+	assert_int_equal(tw_workload_runs_at(&w, 99999), UINT32_MAX);
+	assert_int_equal(tw_workload_runs_at(&w, 100000), 1);
+	assert_int_equal(tw_workload_runs_at(&w, 100499), 1);
+	assert_int_equal(tw_workload_runs_at(&w, 100500), UINT32_MAX);
+	assert_int_equal(tw_workload_runs_at(&w, 250000), 1);
+	assert_int_equal(tw_workload_runs_at(&w, 1695361428000), 0);
+	assert_int_equal(tw_workload_runs_at(&w, 1695361438499), 0);
+	assert_int_equal(tw_workload_runs_at(&w, 1695361438500), UINT32_MAX);
 	assert_string_equal(w.names.at[0], "stress");
-	tw_workloads_release(&w);
+	tw_workload_runs_release(&w);
 }
 
 static void a_wrong_table_is_refused_by_line(void **state)
@@ -73,12 +73,12 @@ static void a_wrong_table_is_refused_by_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct tw_workloads w = { 0 };
+		struct tw_workload_runs w = { 0 };
 		struct tw_err err = { 0 };
 
-		assert_int_equal(
-			tw_workloads_read(cases[i].text, strlen(cases[i].text), &w, &err),
-			-1);
+		assert_int_equal(tw_workload_runs_read(cases[i].text,
+						       strlen(cases[i].text), &w, &err),
+				 -1);
 		if (strstr(err.text, cases[i].error) == NULL)
 			fail_msg("'%s' is not in '%s'", cases[i].error, err.text);
 		assert_int_equal(w.count, 0);
@@ -88,7 +88,7 @@ static void a_wrong_table_is_refused_by_line(void **state)
 static void rows_of_no_workload_are_in_no_fold(void **state)
 {
 	static const int64_t time_ms[] = { 0, 1000, 2000, 3000, 4000, 5000 };
-	struct tw_workloads w = { 0 };
+	struct tw_workload_runs w = { 0 };
 	struct tw_folds f = { 0 };
 	struct tw_err err = { 0 };
 
@@ -105,7 +105,7 @@ static void rows_of_no_workload_are_in_no_fold(void **state)
 	assert_int_equal(f.of[3], TW_FOLD_NONE);
 	assert_int_equal(f.of[4], 0);
 	tw_folds_release(&f);
-	tw_workloads_release(&w);
+	tw_workload_runs_release(&w);
 }
 
 static void one_workload_alone_cannot_be_left_out(void **state)
@@ -162,7 +162,7 @@ static void a_workload_that_was_left_out_is_judged_without_it(void **state)
 {
 	struct training t;
 	struct tw_train_result r = { 0 };
-	struct tw_workloads w = { 0 };
+	struct tw_workload_runs w = { 0 };
 	struct tw_err err = { 0 };
 	json_t *m;
 
@@ -196,7 +196,7 @@ static void a_workload_that_was_left_out_is_judged_without_it(void **state)
 	assert_true(json_is_real(json_object_get(m, "package_shuffled_mae")));
 	json_decref(m);
 	tw_train_result_release(&r);
-	tw_workloads_release(&w);
+	tw_workload_runs_release(&w);
 	train_tear_down(&t);
 }
 
@@ -235,7 +235,7 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 	struct training t;
 	const struct tw_train_machine machine = { 0 };
 	struct tw_train_data data;
-	struct tw_workloads w = { 0 };
+	struct tw_workload_runs w = { 0 };
 	double *package;
 
 	(void)state;
@@ -258,7 +258,7 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 	assert_true(tw_train_data_samples(&data, 6, 0).y[39] == 29);
 	assert_true(tw_train_data_samples(&data, 5, 0).y[39] == 39);
 	tw_train_data_release(&data);
-	tw_workloads_release(&w);
+	tw_workload_runs_release(&w);
 	train_tear_down(&t);
 }
 
@@ -266,7 +266,7 @@ static void what_cannot_be_judged_is_told_and_the_model_stays(void **state)
 {
 	struct training t;
 	struct tw_train_result r = { 0 };
-	struct tw_workloads w = { 0 };
+	struct tw_workload_runs w = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
@@ -279,14 +279,14 @@ static void what_cannot_be_judged_is_told_and_the_model_stays(void **state)
 	assert_int_equal(r.models, 1);
 	assert_string_equal(r.row[0].note, "1 workloads have rows: none can be left out");
 	tw_train_result_release(&r);
-	tw_workloads_release(&w);
+	tw_workload_runs_release(&w);
 	train_tear_down(&t);
 }
 
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct training t;
-	struct tw_workloads w = { 0 };
+	struct tw_workload_runs w = { 0 };
 	struct tw_err setup = { 0 };
 	int failures = 0;
 
@@ -303,11 +303,11 @@ static void every_failed_allocation_is_reported(void **state)
 		int status;
 
 		fail_alloc_at(n);
-		status = tw_workloads_read(text, strlen(text), &w, &err);
+		status = tw_workload_runs_read(text, strlen(text), &w, &err);
 		t.job.workloads = &w;
 		if (status == 0)
 			status = tw_train(&t.job, &r, &err);
-		tw_workloads_release(&w);
+		tw_workload_runs_release(&w);
 		tw_train_result_release(&r);
 		if (!fail_alloc_told(status, &err))
 			break;

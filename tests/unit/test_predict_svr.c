@@ -7,7 +7,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "trainer/fit/points_text.h"
+#include "trainer/fit/scaled_rows.h"
 #include "trainer/fit/trainer.h"
 
 #include <libsvm/svm.h>
@@ -47,7 +47,7 @@ static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 					   .C = 10,
 					   .p = 0.1,
 					   .shrinking = 1 };
-	struct tw_scaled d = { 0 };
+	struct tw_scaled_rows d = { 0 };
 	struct tw_samples samples = { .x = x, .y = y, .rows = ROWS, .cols = COLS };
 	struct tw_strs features = { 0 };
 	struct tw_buf text = { 0 };
@@ -57,7 +57,7 @@ static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 
 	(void)state;
 	make_rows(x, y);
-	assert_int_equal(tw_scaled_init(&d, &samples, ROWS, &err), 0);
+	assert_int_equal(tw_scaled_rows_init(&d, &samples, ROWS, &err), 0);
 	for (size_t r = 0; r < ROWS; r++) {
 		rows[r] = nodes[r];
 		value[r] = NAN;
@@ -71,7 +71,7 @@ static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 		value[model->sv_indices[i] - 1] = model->sv_coef[0][i];
 	tw_buf_adds(&text, "{\"svr\":{\"bias\":");
 	tw_buf_addf(&text, "%.17g,\"gamma\":%.17g,", -model->rho[0], GAMMA);
-	tw_points_text(&d, value, &text);
+	tw_scaled_rows_text(&d, value, &text);
 	tw_buf_adds(&text, "}}");
 	assert_int_equal(tw_strs_split(&features, "a,b", &err), 0);
 	if (tw_predictor_svr.load(text.data, text.len, &features, &predictor, &err) < 0)
@@ -86,7 +86,7 @@ static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 	svm_free_and_destroy_model(&model);
 	tw_strs_clear(&features);
 	tw_buf_clear(&text);
-	tw_scaled_release(&d);
+	tw_scaled_rows_release(&d);
 }
 
 #else

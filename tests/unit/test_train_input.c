@@ -7,7 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/field/feature.h"
 #include "tests/unit/scratch.h"
-#include "trainer/train_report.h"
+#include "trainer/train_result.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void the_report_has_models_failures_and_times(void **state)
 	struct tw_buf out = { 0 };
 
 	(void)state;
-	tw_train_report(&r, &t, &out);
+	tw_train_result_report(&r, &t, &out);
 	assert_non_null(
 		strstr(out.data,
 		       " A                                    1.250    10.50    187\n"));

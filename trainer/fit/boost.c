@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
 #include "trainer/fit/samples.h"
-#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -8,7 +8,6 @@
 #include "lib/json/json.h"
 #include "model-db/curve.h"
 #include "trainer/fit/samples.h"
-#include "trainer/fit/trainer.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>

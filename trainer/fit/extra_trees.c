@@ -6,7 +6,6 @@
 #include "lib/core/err.h"
 #include "trainer/fit/random.h"
 #include "trainer/fit/samples.h"
-#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "trainer/fit/points_text.h"
+#include "trainer/fit/scaled_rows.h"
 #include "trainer/fit/registry.h"
 #include "trainer/fit/samples.h"
 
@@ -17,16 +17,16 @@
 static int fit_knn(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
 		   struct tw_err *err)
 {
-	struct tw_scaled d = { 0 };
+	struct tw_scaled_rows d = { 0 };
 	int rc = -1;
 
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_knn.min_rows, err) < 0 ||
-	    tw_scaled_init(&d, s, ROWS_MAX, err) < 0)
+	    tw_scaled_rows_init(&d, s, ROWS_MAX, err) < 0)
 		goto out;
 	tw_buf_addf(text, "{\"knn\":{\"neighbors\":%zu,",
 		    d.rows < NEIGHBOURS ? d.rows : NEIGHBOURS);
-	tw_points_text(&d, d.y, text);
+	tw_scaled_rows_text(&d, d.y, text);
 	tw_buf_adds(text, "}}");
 	if (tw_buf_failed(text)) {
 		tw_fail(err, TW_NOMEM, "model of %zu rows", d.rows);
@@ -35,7 +35,7 @@ static int fit_knn(const struct tw_samples *s, uint64_t seed, struct tw_buf *tex
 
 	rc = 0;
 out:
-	tw_scaled_release(&d);
+	tw_scaled_rows_release(&d);
 	return rc;
 }
 

@@ -2,7 +2,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "trainer/fit/points_text.h"
+#include "trainer/fit/scaled_rows.h"
 #include "trainer/fit/registry.h"
 #include "trainer/fit/samples.h"
 
@@ -29,7 +29,7 @@
 #define CACHE_MB 64
 
 struct svr {
-	struct tw_scaled d;
+	struct tw_scaled_rows d;
 	double y_mean, y_scale;
 	double gamma;
 	struct svm_node *nodes; /* rows * (cols + 1) */
@@ -139,7 +139,7 @@ static int write_text(const struct svr *s, double bias, struct tw_buf *text,
 	tw_buf_adds(text, ",\"gamma\":");
 	tw_buf_add_double(text, s->gamma);
 	tw_buf_adds(text, ",");
-	tw_points_text(&s->d, s->value, text);
+	tw_scaled_rows_text(&s->d, s->value, text);
 	tw_buf_adds(text, "}}");
 	if (tw_buf_failed(text))
 		return tw_fail(err, TW_NOMEM, "model of %zu rows", s->d.rows);
@@ -155,7 +155,7 @@ static int fit_svr(const struct tw_samples *s, uint64_t seed, struct tw_buf *tex
 
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_svr.min_rows, err) < 0 ||
-	    tw_scaled_init(&svr.d, s, ROWS_MAX, err) < 0)
+	    tw_scaled_rows_init(&svr.d, s, ROWS_MAX, err) < 0)
 		goto out;
 	measure_power(&svr);
 	measure_features(&svr);
@@ -173,7 +173,7 @@ out:
 	free(svr.value);
 	free(svr.row);
 	free(svr.nodes);
-	tw_scaled_release(&svr.d);
+	tw_scaled_rows_release(&svr.d);
 	return rc;
 }
 

@@ -2,9 +2,10 @@
 #include "trainer/fit/folds.h"
 
 #include "lib/core/err.h"
+#include "trainer/fit/random.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
-#include "trainer/fit/workloads.h"
+#include "trainer/fit/workload_runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ out:
 	return rc;
 }
 
-int tw_folds_by_workload(const struct tw_workloads *w, const int64_t *time_ms,
+int tw_folds_by_workload(const struct tw_workload_runs *w, const int64_t *time_ms,
 			 size_t rows, struct tw_folds *out, struct tw_err *err)
 {
 	struct tw_folds f = { 0 };
@@ -70,7 +71,7 @@ int tw_folds_by_workload(const struct tw_workloads *w, const int64_t *time_ms,
 	if (begin("workload", rows, &f, err) < 0)
 		goto out;
 	for (size_t r = 0; r < rows; r++)
-		f.of[r] = tw_workloads_at(w, time_ms[r]);
+		f.of[r] = tw_workload_runs_at(w, time_ms[r]);
 	if (number_folds(&f, (const char *const *)w->names.at, w->names.count, rows,
 			 err) < 0)
 		goto out;
@@ -104,20 +105,11 @@ out:
 	return rc;
 }
 
-/* SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014). */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
 /* R. Fisher, F. Yates: whichever remainder is a little too likely does no harm here. */
 int tw_folds_shuffled(size_t rows, size_t folds, uint64_t seed, struct tw_folds *out,
 		      struct tw_err *err)
 {
+	struct tw_random random = { .state = seed };
 	struct tw_folds f = { 0 };
 
 	if (begin("shuffled", rows, &f, err) < 0)
@@ -126,7 +118,7 @@ int tw_folds_shuffled(size_t rows, size_t folds, uint64_t seed, struct tw_folds 
 	for (size_t r = 0; r < rows; r++)
 		f.of[r] = (uint32_t)(r % f.count);
 	for (size_t r = rows; r > 1; r--) {
-		const size_t other = next_random(&seed) % r;
+		const size_t other = tw_random_next(&random) % r;
 		const uint32_t kept = f.of[r - 1];
 
 		f.of[r - 1] = f.of[other];

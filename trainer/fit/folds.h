@@ -16,7 +16,7 @@
 struct tw_err;
 struct tw_samples;
 struct tw_trainer;
-struct tw_workloads;
+struct tw_workload_runs;
 
 /* Of a row that is predicted in no fold: it always trains. */
 #define TW_FOLD_NONE UINT32_MAX
@@ -33,7 +33,7 @@ struct tw_folds {
  * A fold for each workload that has rows. Two at least are wanted, or one and rows of
  * none: TW_INVALID. *out must be all zero; it is yours. So with the others.
  */
-int tw_folds_by_workload(const struct tw_workloads *w, const int64_t *time_ms,
+int tw_folds_by_workload(const struct tw_workload_runs *w, const int64_t *time_ms,
 			 size_t rows, struct tw_folds *out, struct tw_err *err);
 
 /* A fold for each recording; names has one for each number in `recording`. */

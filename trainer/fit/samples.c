@@ -2,7 +2,6 @@
 #include "trainer/fit/samples.h"
 
 #include "lib/core/err.h"
-#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -6,12 +6,29 @@
  * What holds for all samples before any trainer sees them.
  */
 
-#include "lib/field/feature.h"
+#include "lib/field/energy.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
-struct tw_samples;
+
+/* Targets and the matrix that explains them, row by row. Borrowed. */
+struct tw_samples {
+	size_t rows;
+	size_t cols;
+	const double *x;             /* rows * cols, row major, raw units */
+	const double *y;             /* rows, watts */
+	const char *const *features; /* cols names */
+	enum tw_component component; /* whose watts they are */
+	/* Zero features are 0 W by definition: what is linear has no constant. */
+	bool from_zero;
+	/* So many rows next to one have samples in common with it: they do not train a
+	 * model that it judges. */
+	size_t overlap;
+	const int64_t *time_ms; /* of each row, rising; NULL: not known */
+};
 
 /*
  * The largest magnitude of a feature or a power. Far above anything that is

@@ -13,7 +13,7 @@
  * byte, whatever the number of threads around it. It is reentrant.
  */
 
-#include "lib/field/energy.h"
+#include "trainer/fit/samples.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,22 +22,6 @@
 
 struct tw_buf;
 struct tw_err;
-
-/* Targets and the matrix that explains them, row by row. Borrowed. */
-struct tw_samples {
-	size_t rows;
-	size_t cols;
-	const double *x;             /* rows * cols, row major, raw units */
-	const double *y;             /* rows, watts */
-	const char *const *features; /* cols names */
-	enum tw_component component; /* whose watts they are */
-	/* Zero features are 0 W by definition: what is linear has no constant. */
-	bool from_zero;
-	/* So many rows next to one have samples in common with it: they do not train a
-	 * model that it judges. */
-	size_t overlap;
-	const int64_t *time_ms; /* of each row, rising; NULL: not known */
-};
 
 struct tw_trainer {
 	const char *name;    /* "LinearRegressionTrainer": in requests and model names */

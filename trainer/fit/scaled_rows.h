@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_POINTS_TEXT_H
-#define TW_TRAINER_POINTS_TEXT_H
+#ifndef TW_TRAINER_SCALED_ROWS_H
+#define TW_TRAINER_SCALED_ROWS_H
 
 /*
  * Training rows as points in the space of the scaled features, and how models that are
@@ -13,7 +13,7 @@ struct tw_buf;
 struct tw_err;
 struct tw_samples;
 
-struct tw_scaled {
+struct tw_scaled_rows {
 	size_t rows, cols;
 	double *scale; /* cols: largest magnitude; 1 where all are 0 */
 	double *z;     /* rows * cols: x / scale */
@@ -22,17 +22,18 @@ struct tw_scaled {
 
 /*
  * Of more than rows_max rows, so many that lie evenly among them. s has been checked.
- * *out must be all zero; it is yours, on failure too: tw_scaled_release().
+ * *out must be all zero; it is yours, on failure too: tw_scaled_rows_release().
  */
-int tw_scaled_init(struct tw_scaled *out, const struct tw_samples *s, size_t rows_max,
-		   struct tw_err *err);
+int tw_scaled_rows_init(struct tw_scaled_rows *out, const struct tw_samples *s,
+			size_t rows_max, struct tw_err *err);
 
-void tw_scaled_release(struct tw_scaled *d);
+void tw_scaled_rows_release(struct tw_scaled_rows *d);
 
 /*
  * Append "scale":[..],"points":[..],"values":[..] of the rows whose value is not left
  * out: value[row], or NaN to leave it out.
  */
-void tw_points_text(const struct tw_scaled *d, const double *value, struct tw_buf *text);
+void tw_scaled_rows_text(const struct tw_scaled_rows *d, const double *value,
+			 struct tw_buf *text);
 
-#endif /* TW_TRAINER_POINTS_TEXT_H */
+#endif /* TW_TRAINER_SCALED_ROWS_H */

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/train_report.h"
+#include "trainer/train_result.h"
 
 #include "lib/core/buf.h"
-#include "trainer/train.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+void tw_train_result_release(struct tw_train_result *r)
+{
+	tw_fileset_clear(&r->pipeline);
+	free(r->row);
+	*r = (struct tw_train_result){ 0 };
+}
 
 static void add_row(const struct tw_train_row *row, struct tw_buf *out)
 {
@@ -31,8 +38,8 @@ static void add_time(const char *name, uint64_t ns, struct tw_buf *out)
 	tw_buf_addf(out, "%s %.1f ms", name, (double)ns / 1e6);
 }
 
-void tw_train_report(const struct tw_train_result *r, const struct tw_train_times *t,
-		     struct tw_buf *out)
+void tw_train_result_report(const struct tw_train_result *r,
+			    const struct tw_train_times *t, struct tw_buf *out)
 {
 	tw_buf_addf(out, "%-12s %-8s %-18s %-33s %8s %8s %6s\n", "source", "output",
 		    "group", "trainer", "MAE W", "MAPE %", "rows");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/fit/workloads.h"
+#include "trainer/fit/workload_runs.h"
 
 #include "lib/core/date.h"
 #include "lib/core/err.h"
@@ -46,7 +46,7 @@ static int check_name(const char *name, struct tw_err *err)
 	return 0;
 }
 
-static int add_run(struct tw_workloads *w, const struct row *row, struct tw_err *err)
+static int add_run(struct tw_workload_runs *w, const struct row *row, struct tw_err *err)
 {
 	struct tw_workload_run run, *more;
 	ptrdiff_t name;
@@ -59,8 +59,9 @@ static int add_run(struct tw_workloads *w, const struct row *row, struct tw_err 
 	if (run.to_ms <= run.from_ms)
 		return tw_fail(err, TW_INVALID, "'%.60s' ends before it begins",
 			       row->cell[WORKLOAD]);
-	if (w->count == TW_WORKLOADS_MAX)
-		return tw_fail(err, TW_INVALID, "more than %d runs", TW_WORKLOADS_MAX);
+	if (w->count == TW_WORKLOAD_RUNS_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d runs",
+			       TW_WORKLOAD_RUNS_MAX);
 	name = tw_strs_find(&w->names, row->cell[WORKLOAD]);
 	if (name < 0) {
 		name = (ptrdiff_t)w->names.count;
@@ -137,7 +138,7 @@ static int by_time(const void *a, const void *b)
 	return (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
 }
 
-static int put_in_order(struct tw_workloads *w, struct tw_err *err)
+static int put_in_order(struct tw_workload_runs *w, struct tw_err *err)
 {
 	if (w->count == 0)
 		return tw_fail(err, TW_INVALID, "it names no workload");
@@ -150,18 +151,18 @@ static int put_in_order(struct tw_workloads *w, struct tw_err *err)
 	return 0;
 }
 
-int tw_workloads_read(const char *data, size_t len, struct tw_workloads *out,
-		      struct tw_err *err)
+int tw_workload_runs_read(const char *data, size_t len, struct tw_workload_runs *out,
+			  struct tw_err *err)
 {
 	struct tw_csv_cells cells = { .data = data, .len = len };
-	struct tw_workloads w = { 0 };
+	struct tw_workload_runs w = { 0 };
 	int place[HEADER_MAX], rc = -1;
 	struct tw_err why = { 0 };
 	size_t count = 0;
 
-	if (len > TW_WORKLOADS_BYTES_MAX)
+	if (len > TW_WORKLOAD_RUNS_BYTES_MAX)
 		return tw_fail(err, TW_INVALID, "%zu bytes, limit is %zu", len,
-			       TW_WORKLOADS_BYTES_MAX);
+			       TW_WORKLOAD_RUNS_BYTES_MAX);
 	if (read_header(&cells, place, &count, err) < 0)
 		goto out;
 	while (tw_csv_cells_next(&cells, &why)) {
@@ -181,23 +182,24 @@ int tw_workloads_read(const char *data, size_t len, struct tw_workloads *out,
 		goto out;
 
 	*out = w;
-	w = (struct tw_workloads){ 0 };
+	w = (struct tw_workload_runs){ 0 };
 	rc = 0;
 out:
 	tw_csv_cells_release(&cells);
-	tw_workloads_release(&w);
+	tw_workload_runs_release(&w);
 	return rc;
 }
 
-int tw_workloads_load(const char *path, struct tw_workloads *out, struct tw_err *err)
+int tw_workload_runs_load(const char *path, struct tw_workload_runs *out,
+			  struct tw_err *err)
 {
 	char *data = NULL;
 	size_t len;
 	int rc = -1;
 
-	if (tw_file_read(path, TW_WORKLOADS_BYTES_MAX, &data, &len, err) < 0)
+	if (tw_file_read(path, TW_WORKLOAD_RUNS_BYTES_MAX, &data, &len, err) < 0)
 		goto out;
-	if (tw_workloads_read(data, len, out, err) < 0) {
+	if (tw_workload_runs_read(data, len, out, err) < 0) {
 		tw_err_wrap(err, "'%.100s'", path);
 		goto out;
 	}
@@ -208,7 +210,7 @@ out:
 	return rc;
 }
 
-uint32_t tw_workloads_at(const struct tw_workloads *w, int64_t time_ms)
+uint32_t tw_workload_runs_at(const struct tw_workload_runs *w, int64_t time_ms)
 {
 	size_t low = 0, high = w->count;
 
@@ -225,9 +227,9 @@ uint32_t tw_workloads_at(const struct tw_workloads *w, int64_t time_ms)
 							  : UINT32_MAX;
 }
 
-void tw_workloads_release(struct tw_workloads *w)
+void tw_workload_runs_release(struct tw_workload_runs *w)
 {
 	tw_strs_clear(&w->names);
 	free(w->run);
-	*w = (struct tw_workloads){ 0 };
+	*w = (struct tw_workload_runs){ 0 };
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_WORKLOADS_H
-#define TW_TRAINER_WORKLOADS_H
+#ifndef TW_TRAINER_WORKLOAD_RUNS_H
+#define TW_TRAINER_WORKLOAD_RUNS_H
 
 /*
  * What ran when: names with a beginning and an end, by which rows are told apart.
@@ -17,8 +17,8 @@
 
 struct tw_err;
 
-#define TW_WORKLOADS_MAX 10000
-#define TW_WORKLOADS_BYTES_MAX ((size_t)4 << 20)
+#define TW_WORKLOAD_RUNS_MAX 10000
+#define TW_WORKLOAD_RUNS_BYTES_MAX ((size_t)4 << 20)
 
 struct tw_workload_run {
 	int64_t from_ms, to_ms;
@@ -26,7 +26,7 @@ struct tw_workload_run {
 };
 
 /* All zero bytes is none. */
-struct tw_workloads {
+struct tw_workload_runs {
 	struct tw_strs names;        /* as they first come */
 	struct tw_workload_run *run; /* in order of time */
 	size_t count;
@@ -36,15 +36,16 @@ struct tw_workloads {
  * Runs that overlap, or that end before they begin, are TW_INVALID. Errors name the line.
  * *out must be all zero; it is yours.
  */
-int tw_workloads_read(const char *data, size_t len, struct tw_workloads *out,
-		      struct tw_err *err);
+int tw_workload_runs_read(const char *data, size_t len, struct tw_workload_runs *out,
+			  struct tw_err *err);
 
 /* As above, from a file, which errors name. */
-int tw_workloads_load(const char *path, struct tw_workloads *out, struct tw_err *err);
+int tw_workload_runs_load(const char *path, struct tw_workload_runs *out,
+			  struct tw_err *err);
 
 /* The place in names of what ran at a time; UINT32_MAX: nothing. */
-uint32_t tw_workloads_at(const struct tw_workloads *w, int64_t time_ms);
+uint32_t tw_workload_runs_at(const struct tw_workload_runs *w, int64_t time_ms);
 
-void tw_workloads_release(struct tw_workloads *w);
+void tw_workload_runs_release(struct tw_workload_runs *w);
 
-#endif /* TW_TRAINER_WORKLOADS_H */
+#endif /* TW_TRAINER_WORKLOAD_RUNS_H */

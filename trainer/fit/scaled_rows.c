@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/fit/points_text.h"
+#include "trainer/fit/scaled_rows.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-int tw_scaled_init(struct tw_scaled *out, const struct tw_samples *s, size_t rows_max,
-		   struct tw_err *err)
+int tw_scaled_rows_init(struct tw_scaled_rows *out, const struct tw_samples *s,
+			size_t rows_max, struct tw_err *err)
 {
 	out->rows = s->rows < rows_max ? s->rows : rows_max;
 	out->cols = s->cols;
@@ -39,12 +39,12 @@ int tw_scaled_init(struct tw_scaled *out, const struct tw_samples *s, size_t row
 	return 0;
 }
 
-void tw_scaled_release(struct tw_scaled *d)
+void tw_scaled_rows_release(struct tw_scaled_rows *d)
 {
 	free(d->scale);
 	free(d->z);
 	free(d->y);
-	*d = (struct tw_scaled){ 0 };
+	*d = (struct tw_scaled_rows){ 0 };
 }
 
 static void add_list(struct tw_buf *text, const double *v, size_t count)
@@ -57,7 +57,8 @@ static void add_list(struct tw_buf *text, const double *v, size_t count)
 	tw_buf_adds(text, "]");
 }
 
-void tw_points_text(const struct tw_scaled *d, const double *value, struct tw_buf *text)
+void tw_scaled_rows_text(const struct tw_scaled_rows *d, const double *value,
+			 struct tw_buf *text)
 {
 	const char *separator = "";
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_TRAIN_RESULT_H
+#define TW_TRAINER_TRAIN_RESULT_H
+
+/*
+ * The result of a training: the files of the pipeline and a row for each model.
+ */
+
+#include "lib/zip/fileset.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_buf;
+
+/* One model that was made, or was not. */
+struct tw_train_row {
+	const char *source, *output, *group, *trainer; /* static texts; "-": of none */
+	const char *machine; /* the response's text; NULL: not told */
+	size_t node_type;
+	double mae_w, mape_percent; /* as in the metadata */
+	size_t rows;
+	char failure[256]; /* "" if there is a model */
+	char note[256];    /* what of the validation could not be done; "" if nothing */
+};
+
+struct tw_train_result {
+	struct tw_fileset pipeline; /* model-db/pipeline.h */
+	struct tw_train_row *row;
+	size_t rows;
+	size_t models;   /* rows without a failure */
+	size_t machines; /* node types */
+	/* Wall time of the stages, ns. Fit and validate run on several threads. */
+	uint64_t extract_ns, isolate_ns, fit_ns, pack_ns;
+};
+
+void tw_train_result_release(struct tw_train_result *r);
+
+/* Wall times of the stages around tw_train(), ns. */
+struct tw_train_times {
+	uint64_t parse_ns, publish_ns, total_ns;
+};
+
+/*
+ * Append the result as text for people: a line for each row, and a line with the times of
+ * the stages.
+ */
+void tw_train_result_report(const struct tw_train_result *r,
+			    const struct tw_train_times *t, struct tw_buf *out);
+
+#endif /* TW_TRAINER_TRAIN_RESULT_H */
