@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a response at rest ---- */
+/* ---- idle responses ---- */
 
 static int add_names(struct tw_profile *p, const struct tw_dataset *d, uint32_t node_type,
 		     struct tw_err *err)
@@ -68,7 +68,7 @@ out:
 	return rc;
 }
 
-/* A group that the response has beside the source, of workloads if there is one. */
+/* A feature group that the response has, with the source; of workloads, if possible. */
 static const struct tw_feature_group *find_group(const struct tw_prom *idle,
 						 const struct tw_energy_source *source)
 {
@@ -174,7 +174,7 @@ out:
 	return rc;
 }
 
-/* ---- a pipeline's models ---- */
+/* ---- models of a pipeline ---- */
 
 struct loading {
 	struct tw_isolation *to;
@@ -199,8 +199,8 @@ static int load_model(void *arg, const struct tw_index_place *at, struct tw_err 
 	return 0;
 }
 
-/* What is no part of a database is none of ours. */
-static void pass_over(void *arg, const char *path, const struct tw_err *why)
+/* Skip database entries that do not load. */
+static void skip_entry(void *arg, const char *path, const struct tw_err *why)
 {
 	(void)arg;
 	(void)path;
@@ -212,7 +212,7 @@ static int load_models(struct tw_isolation *s, const struct tw_isolation_config 
 {
 	struct loading l = { s, c->abs_pipeline };
 
-	if (tw_index_walk(c->model_db, load_model, pass_over, &l, err) < 0)
+	if (tw_index_walk(c->model_db, load_model, skip_entry, &l, err) < 0)
 		return -1;
 	if (s->models == 0)
 		return tw_fail(err, TW_INVALID,
@@ -222,7 +222,7 @@ static int load_models(struct tw_isolation *s, const struct tw_isolation_config 
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- isolation ---- */
 
 static int check_needs(const struct tw_isolator *isolator,
 		       const struct tw_isolation_config *c, struct tw_err *err)

@@ -3,8 +3,8 @@
 #define TW_TRAINER_ISOLATION_H
 
 /*
- * What an isolator is told beside its data, got from where requests and commands say it
- * is: a response of the machines at rest, a profile, a pipeline of the model database.
+ * The inputs of an isolator beside its data: a response of the idle machines, a profile,
+ * or the AbsPower models of a pipeline. Requests and commands say where these are.
  */
 
 #include "isolator/isolator.h"
@@ -14,15 +14,15 @@ struct tw_err;
 struct tw_machines;
 struct tw_prom;
 
-/* Borrowed; all zero bytes say nothing. */
+/* All pointers are borrowed. All zero bytes: no inputs. */
 struct tw_isolation_config {
 	struct tw_strs target_hints, bg_hints;
-	const char *model_db, *abs_pipeline; /* whose AbsPower models; both or neither */
-	const struct tw_prom *idle;          /* machines at rest; or */
-	const struct tw_profile *profile;    /* what is known of them */
+	const char *model_db, *abs_pipeline; /* pipeline of the AbsPower models */
+	const struct tw_prom *idle;          /* response of the idle machines; or */
+	const struct tw_profile *profile;    /* profile of the machines */
 };
 
-/* A machine of the data: its name, NULL where there is one and none is told. */
+/* A machine of the data. name may be NULL if there is one machine. */
 struct tw_isolation_machine {
 	const char *name;
 	uint32_t node_type;
@@ -30,23 +30,23 @@ struct tw_isolation_machine {
 
 /* All zero bytes is empty. */
 struct tw_isolation {
-	struct tw_isolator_args args; /* but for the node type */
-	struct tw_profile own;        /* of config's idle response */
+	struct tw_isolator_args args; /* without the node type */
+	struct tw_profile own;        /* profile of the idle response */
 	struct tw_power_model **model;
 	size_t models;
 };
 
 /*
- * Get what the isolator needs. The machines of the data are found in the idle response
- * by their names. *out must be all
- * zero; it is yours, and config must outlive it. TW_INVALID names what is missing.
+ * Load the inputs that the isolator needs. The machines of the data are looked up by name
+ * in the idle response. TW_INVALID names a missing input. *out must be all zero; it is
+ * yours and must stay where it is: tw_isolation_release(). config must outlive it.
  */
 int tw_isolation_init(const struct tw_isolator *isolator,
 		      const struct tw_isolation_config *config,
 		      const struct tw_isolation_machine *machine, size_t machines,
 		      struct tw_isolation *out, struct tw_err *err);
 
-/* For data of a node type; isolation may be NULL. */
+/* Arguments for data of a node type. isolation may be NULL. */
 struct tw_isolator_args tw_isolation_args(const struct tw_isolation *isolation,
 					  uint32_t node_type);
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Threads are cheap, memory is not: each connection may hold a whole response. */
+/* Each connection may hold a whole response in memory. */
 #define CONNECTIONS_MAX 64
 
 struct config {
@@ -32,20 +32,20 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, listen),
 	  .fallback = "127.0.0.1:8102",
 	  .arg = "ADDR:PORT",
-	  .help = "where to answer" },
+	  .help = "address and port to listen on" },
 	{ .name = "model-db",
 	  .env = "TW_MODEL_DB",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, model_db),
 	  .arg = "DIR",
-	  .help = "publish pipelines in this model database" },
+	  .help = "model database to publish pipelines in" },
 	{ .name = "resets",
 	  .env = "TW_TRAINER_RESETS",
 	  .type = TW_OPT_CHOICE,
 	  .offset = offsetof(struct config, resets),
 	  .fallback = "refuse",
 	  .arg = "HOW",
-	  .help = "where a counter falls: refuse the data, or carry the rate on",
+	  .help = "on a counter reset: refuse the data, or carry the last rate on",
 	  .choices = tw_resets_names },
 	{ .name = "threads",
 	  .env = "TW_TRAINER_THREADS",
@@ -53,7 +53,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, threads),
 	  .fallback = "0",
 	  .arg = "N",
-	  .help = "threads of a training; 0: one a CPU",
+	  .help = "threads of a training; 0: as many as CPUs",
 	  .max = 1024 },
 	{ .name = "queue",
 	  .env = "TW_TRAINER_QUEUE",
@@ -61,7 +61,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, queue),
 	  .fallback = "4",
 	  .arg = "N",
-	  .help = "requests that may wait while one trains",
+	  .help = "requests that may wait while a training runs",
 	  .max = CONNECTIONS_MAX },
 	{ .name = "max-body",
 	  .env = "TW_TRAINER_MAX_BODY",
@@ -69,14 +69,14 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, max_body),
 	  .fallback = "256MiB",
 	  .arg = "SIZE",
-	  .help = "largest request" },
+	  .help = "limit of a request body, such as 64MiB" },
 	{ .name = "seed",
 	  .env = "TW_TRAINER_SEED",
 	  .type = TW_OPT_U32,
 	  .offset = offsetof(struct config, seed),
 	  .fallback = "1",
 	  .arg = "N",
-	  .help = "same data, same seed: same models, byte for byte",
+	  .help = "seed of random choices; same data and seed give the same models",
 	  .max = UINT32_MAX },
 	TW_OPT_READY_FILE(struct config),
 	TW_OPTS_LOG(struct config),
@@ -89,7 +89,7 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-/* Until it is told to stop. */
+/* Return on a stop signal. */
 static void wait_for_stop(int signals)
 {
 	struct pollfd p = { .fd = signals, .events = POLLIN };
@@ -123,7 +123,7 @@ static int serve(const struct config *c, struct tw_err *err)
 	struct tw_httpd *httpd = NULL;
 	int signals = -1, rc = -1;
 
-	/* Signals first: threads started later must not take them. */
+	/* Block signals first: threads inherit the mask. */
 	if (tw_signals_open(&signals, err) < 0 ||
 	    tw_train_service_new(&service_config, &service, err) < 0)
 		goto out;
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 
 	/* GSL's default handler aborts the process. */
 	gsl_set_error_handler_off();
-	/* Large tables go back to the kernel once they are free, wherever they lay. */
+	/* Allocate large tables by mmap, so that free() returns them to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 
 	if (tw_kepler_keys_load(tw_kepler_model_db_keys, &err) < 0 ||

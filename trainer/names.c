@@ -32,11 +32,10 @@ static const char *source_at(size_t i)
 	return tw_energy_source_at(i)->name;
 }
 
-/* Bytes of an error that names may take: the rest is for what is around them. */
+/* Limit of the name list in an error text, bytes. */
 #define LIST_MAX 150
 
-/* How many letters to insert, drop or change (V. Levenshtein, 1966); long texts are cut.
- */
+/* Edit distance (V. Levenshtein, 1966) of the first 64 bytes of each text. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[65], n = strnlen(b, 64);
@@ -58,7 +57,7 @@ static size_t distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* A known name, and how far it is from the one that was given. */
+/* A known name and its edit distance from the unknown one. */
 struct near {
 	const char *name;
 	size_t distance, place;
@@ -73,8 +72,7 @@ static int by_distance(const void *a, const void *b)
 	return (x->place > y->place) - (x->place < y->place);
 }
 
-/* "a, b and 8 more": all of them in order, or else the nearest ones that there is room
- * for. */
+/* Append "a, b and 8 more": all names in order, or the nearest within LIST_MAX bytes. */
 static void list_names(struct near *known, size_t count, struct tw_buf *out)
 {
 	size_t len = 0, shown = 0;
@@ -94,7 +92,7 @@ static void list_names(struct near *known, size_t count, struct tw_buf *out)
 		tw_buf_addf(out, " and %zu more", count - shown);
 }
 
-/* "no trainer 'x'; there are a, b". */
+/* Fail with "no trainer 'x'; there are a, b". */
 static int unknown(const char *what, const char *name, size_t count,
 		   const char *(*at)(size_t i), struct tw_err *err)
 {

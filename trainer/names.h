@@ -3,8 +3,8 @@
 #define TW_TRAINER_NAMES_H
 
 /*
- * Names that a request or a command line gives, looked up: TW_INVALID with the
- * name and those that are known where there is none.
+ * Lookup of names from a request or a command line. An unknown name is TW_INVALID; the
+ * text quotes it and lists known names. The results are static.
  */
 
 struct tw_energy_source;
@@ -14,7 +14,7 @@ struct tw_isolator;
 struct tw_strs;
 struct tw_trainer;
 
-/* What isolates where nobody says. */
+/* The isolator if the request or the command line names none. */
 #define TW_ISOLATOR_DEFAULT "IdleRegressionIsolator"
 
 int tw_names_trainer(const char *name, const struct tw_trainer **out, struct tw_err *err);
@@ -23,11 +23,12 @@ int tw_names_isolator(const char *name, const struct tw_isolator **out,
 int tw_names_group(const char *name, const struct tw_feature_group **out,
 		   struct tw_err *err);
 
-/* As a client means it: see tw_energy_source_wanted(). */
+/* Find the source that a client means: tw_energy_source_wanted(). text may be NULL. */
 int tw_names_source(const char *text, const struct tw_energy_source **out,
 		    struct tw_err *err);
 
-/* Each is a trainer's name, none is there twice. what: "abs_trainers". */
+/* Check that each name is a trainer's and given once. what is the list's name in errors.
+ */
 int tw_names_trainers(const struct tw_strs *names, const char *what, struct tw_err *err);
 
 #endif /* TW_TRAINER_NAMES_H */

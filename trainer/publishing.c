@@ -42,7 +42,7 @@ int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *
 	return tw_zip_read_path(path, ZIP_MAX, &tw_zip_pipeline_limits, out, err);
 }
 
-/* ---- checked ---- */
+/* ---- check ---- */
 
 static int load_part(const struct tw_predictor *p, const struct tw_model_part *part,
 		     struct tw_err *err)
@@ -75,7 +75,7 @@ int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
 	return tw_pipeline_check(pipeline, tw_publishing_look, NULL, models_out, err);
 }
 
-/* ---- sent ---- */
+/* ---- send ---- */
 
 static enum tw_code code_of(unsigned status)
 {
@@ -86,8 +86,9 @@ static enum tw_code code_of(unsigned status)
 	return status >= 500 ? TW_IO : TW_INVALID;
 }
 
-/* The server's own reason, where it gives one. */
-static int refused(const struct tw_http_answer *a, const char *url, struct tw_err *err)
+/* Fail with the status, and with the detail of the answer if it is problem+json. */
+static int fail_status(const struct tw_http_answer *a, const char *url,
+		       struct tw_err *err)
 {
 	struct tw_err none = { 0 };
 	const char *detail = "";
@@ -124,7 +125,7 @@ static int call(const char *url, const char *name, const char *more,
 	if (tw_http_init(err) < 0 || tw_http_call(&c, &answer, err) < 0)
 		goto out;
 	if (answer.status < 200 || answer.status > 299) {
-		refused(&answer, b.data, err);
+		fail_status(&answer, b.data, err);
 		goto out;
 	}
 	rc = 0;

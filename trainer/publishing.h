@@ -3,8 +3,8 @@
 #define TW_TRAINER_PUBLISHING_H
 
 /*
- * Pipelines on their way into a model database: the whole of it is checked before any of
- * it is seen, then it is put in place in one step, here or by a server.
+ * Publishing of pipelines: read a pipeline, check all of it, send it to a tw-server. A
+ * model database gets a pipeline only after the whole has been checked.
  */
 
 #include <stddef.h>
@@ -15,30 +15,31 @@ struct tw_http_access;
 struct tw_model;
 struct tw_strs;
 
-/* The name of a pipeline by where it is from: "/a/ec2.zip" and "/a/ec2/" are "ec2". */
+/* Derive the pipeline's name from its path: "/a/ec2.zip" and "/a/ec2/" give "ec2". */
 int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *err);
 
-/* A directory, or a zip file, into an empty set. */
+/* Read a directory or a zip file of at most 1 GiB. *out must be empty. */
 int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *err);
 
 /*
- * As tw_pipeline_check(), and each model is loaded into its predictor: what is published
- * can be evaluated.
+ * Check as tw_pipeline_check() does, and load each model into its predictor, so that
+ * every published model can be evaluated. *models_out is the number of models.
  */
 int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
 			struct tw_err *err);
 
-/* The look of the above at one model: a tw_pipeline_look_fn. */
+/* Check one model: load its parts into the predictor. A tw_pipeline_look_fn; arg is
+ * unused. */
 int tw_publishing_look(void *arg, const struct tw_model *m, struct tw_err *err);
 
 /*
- * PUT <url>/api/v1/pipelines/<name> with the set as a zip. TW_DENIED where the server
- * refuses who asks, TW_INVALID where it refuses what is sent: with its reason.
+ * PUT the pipeline as a zip to <url>/api/v1/pipelines/<name>. Fails with the server's
+ * reason: TW_DENIED for 401 and 403, TW_NOTFOUND for 404, TW_IO for 5xx, else TW_INVALID.
  */
 int tw_publishing_send(const char *url, const char *name, const struct tw_fileset *s,
 		       const struct tw_http_access *access, struct tw_err *err);
 
-/* POST <url>/api/v1/pipelines/<name>/rollback. */
+/* POST <url>/api/v1/pipelines/<name>/rollback: restore the previous version. */
 int tw_publishing_send_rollback(const char *url, const char *name,
 				const struct tw_http_access *access, struct tw_err *err);
 

@@ -15,13 +15,13 @@
 #include <stdlib.h>
 
 /*
- * Numbers that the data of a batch may have. What is small is trained all at once, so
- * that no thread waits for another; what is large bit by bit, so that it fits into
+ * Limit of numbers (doubles) in the data of a batch. Small data is trained in one batch,
+ * so that all threads have work. Large data takes several batches, so that it fits into
  * memory.
  */
 #define BATCH_CELLS ((size_t)8 << 20)
 
-/* A step of a unit, as the pool counts them. */
+/* One fit: a step of a unit. */
 struct step {
 	size_t unit, step;
 };
@@ -32,15 +32,15 @@ struct training {
 	struct tw_isolation isolation;
 	struct tw_train_data *data;
 	size_t datas;
-	size_t from, to; /* of data: the batch */
+	size_t from, to; /* the data of the batch */
 	struct tw_train_unit *unit;
-	size_t unit_from, units; /* those of the batch, behind those of others */
+	size_t unit_from, units; /* the batch's units are unit_from to units - 1 */
 	struct step *step;
 	size_t steps;
-	atomic_size_t done; /* of them */
+	atomic_size_t done; /* finished steps of all batches */
 };
 
-/* Time since *from, which moves on to now. */
+/* Time since *from; sets *from to now. */
 static uint64_t lap_ns(uint64_t *from)
 {
 	const uint64_t now = tw_now_ns(), lap = now - *from;
@@ -55,7 +55,7 @@ static int init_isolation(struct training *t, struct tw_err *err)
 {
 	const struct tw_train_machines *m = &t->machines;
 	const struct tw_train_job *job = t->job;
-	/* Tables are of one machine without a name. */
+	/* Tables have one machine, which may have no name. */
 	const size_t count = m->count > 0 ? m->count : 1;
 	struct tw_isolation_machine *machine;
 	int status;
@@ -89,7 +89,8 @@ static void add_data(struct training *t, struct tw_train_data data)
 	}
 }
 
-/* A group with the names, if it is asked for or has nothing else. */
+/* The group i, with the job's third-party metrics if the job names it or it has no
+ * others. */
 static const struct tw_feature_group *group_at(const struct tw_train_job *job, size_t i)
 {
 	const struct tw_feature_group *g = tw_feature_group_at(i);
@@ -143,10 +144,10 @@ static int plan(struct training *t, struct tw_err *err)
 
 /* ---- stages ---- */
 
-static bool is_twin(const struct training *t, size_t i)
+static bool shares_rows(const struct training *t, size_t i)
 {
 	return i > t->from && i < t->to &&
-	       tw_train_data_is_twin(&t->data[i - 1], &t->data[i], t->job);
+	       tw_train_data_same_rows(&t->data[i - 1], &t->data[i], t->job);
 }
 
 static void extract_one(void *arg, size_t i)
@@ -154,10 +155,10 @@ static void extract_one(void *arg, size_t i)
 	struct training *t = arg;
 	struct tw_train_data *d = &t->data[t->from + i];
 
-	if (is_twin(t, t->from + i))
+	if (shares_rows(t, t->from + i))
 		return;
 	tw_train_data_extract(d, t->job);
-	if (is_twin(t, t->from + i + 1))
+	if (shares_rows(t, t->from + i + 1))
 		tw_train_data_copy(d + 1, d);
 }
 
@@ -204,7 +205,7 @@ static int make_units(struct training *t, struct tw_err *err)
 	return 0;
 }
 
-/* Those of the batch. */
+/* Make the units of the batch. */
 static void begin_units(struct training *t)
 {
 	t->unit_from = t->units;
@@ -238,8 +239,8 @@ static int make_steps(struct training *t, struct tw_err *err)
 }
 
 /*
- * What lacks a metric is left out. Data that is wrong in itself (a counter that falls,
- * no common time) is refused as a whole: a pipeline without it would hide that.
+ * Data that lacks a metric is left out. Invalid data (a counter reset, no common time)
+ * fails the training: a pipeline without that data would hide the fault.
  */
 static int check_data(const struct training *t, struct tw_err *err)
 {
@@ -272,17 +273,18 @@ static void release(struct training *t)
 
 /* ---- batches ---- */
 
-/* Numbers in the tables of one data, at most: as extracted, and as each fold sees it. */
+/* Upper bound of numbers in one data: the extracted columns, and x and y of the splits.
+ */
 static size_t count_cells(const struct tw_train_data *d)
 {
 	size_t rows = d->table != NULL ? d->table->data->rows : 0;
 
-	for (size_t i = 0; d->table == NULL && i < d->machine->parts; i++)
-		rows += tw_prom_longest(d->machine->part[i].response);
+	for (size_t i = 0; d->table == NULL && i < d->machine->recordings; i++)
+		rows += tw_prom_longest(d->machine->recording[i].response);
 	return rows * 2 * (d->group->count + 4 * d->source->count);
 }
 
-/* The data from t->to on that are trained at once: one at least. */
+/* Choose the next batch: data from t->to on, at least one. */
 static void begin_batch(struct training *t)
 {
 	const size_t most = t->job->batch_cells > 0 ? t->job->batch_cells : BATCH_CELLS;

@@ -22,8 +22,8 @@ uint32_t tw_train_data_node_type(const struct tw_train_data *t)
 /* ---- extraction ---- */
 
 /*
- * Whether the isolator tells workloads apart. Where it does not, sums over all of them
- * are extracted: the same as tw_isolate_prepare() makes of their rows.
+ * Whether the isolator needs a row for each workload. Other isolators get sums over
+ * workloads from extraction, which equal those of tw_isolate_prepare().
  */
 static bool by_workload(const struct tw_train_data *t, const struct tw_train_job *job)
 {
@@ -36,7 +36,7 @@ static bool is_prepared(const struct tw_train_data *t, const struct tw_train_job
 }
 
 static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
-		   const struct tw_train_part *part, struct tw_dataset *out,
+		   const struct tw_train_recording *rec, struct tw_dataset *out,
 		   struct tw_err *err)
 {
 	const struct tw_extract_args args = {
@@ -45,15 +45,15 @@ static int extract(const struct tw_train_data *t, const struct tw_train_job *job
 		.level = by_workload(t, job) ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
 		.resets = job->resets,
 		.vm_metrics = job->vm_metrics,
-		.apart = part->one_machine,
+		.apart = rec->one_machine,
 	};
 
-	return tw_extract(part->response, &args, out, err);
+	return tw_extract(rec->response, &args, out, err);
 }
 
-/* One row a time stamp, from one recording. */
+/* Get one row a time stamp from one recording, or from the table if rec is NULL. */
 static int get_rows(const struct tw_train_data *t, const struct tw_train_job *job,
-		    const struct tw_train_part *part, struct tw_dataset *out,
+		    const struct tw_train_recording *rec, struct tw_dataset *out,
 		    struct tw_err *err)
 {
 	const struct tw_isolator_args args =
@@ -61,10 +61,10 @@ static int get_rows(const struct tw_train_data *t, const struct tw_train_job *jo
 	struct tw_dataset d = { 0 };
 	int status;
 
-	if (part == NULL)
+	if (rec == NULL)
 		status = tw_dataset_copy(t->table->data, NULL, &d, err);
 	else
-		status = extract(t, job, part, &d, err);
+		status = extract(t, job, rec, &d, err);
 	if (status < 0)
 		return -1;
 	if (!is_prepared(t, job)) {
@@ -73,14 +73,14 @@ static int get_rows(const struct tw_train_data *t, const struct tw_train_job *jo
 		status = tw_isolate_prepare(job->isolator, &args, &d, out, err);
 		tw_dataset_release(&d);
 	}
-	/* Summed over workloads first: one that ends is still in the means after it. */
+	/* Sum over workloads first, so that an ended workload stays in the means. */
 	if (status < 0 || job->smooth == 0 || tw_smooth(out, job->smooth, err) == 0)
 		return status;
 	tw_dataset_release(out);
 	return -1;
 }
 
-/* Rows of each recording that has the metrics, and which of the inputs it is. */
+/* Rows of each recording that has the metrics, and its index in the job. */
 struct recordings {
 	struct tw_dataset *d;
 	const struct tw_dataset **at;
@@ -93,17 +93,17 @@ static int extract_all(struct tw_train_data *t, const struct tw_train_job *job,
 {
 	struct tw_err absent = { 0 };
 
-	for (size_t i = 0; i < t->machine->parts; i++) {
-		const struct tw_train_part *part = &t->machine->part[i];
+	for (size_t i = 0; i < t->machine->recordings; i++) {
+		const struct tw_train_recording *rec = &t->machine->recording[i];
 		struct tw_err why = { 0 };
 
-		if (get_rows(t, job, part, &r->d[r->count], &why) == 0) {
+		if (get_rows(t, job, rec, &r->d[r->count], &why) == 0) {
 			r->at[r->count] = &r->d[r->count];
-			r->input[r->count++] = (uint32_t)part->input;
+			r->input[r->count++] = (uint32_t)rec->input;
 			continue;
 		}
-		if (t->machine->parts > 1)
-			tw_err_wrap(&why, "'%.80s'", job->responses[part->input].origin);
+		if (t->machine->recordings > 1)
+			tw_err_wrap(&why, "'%.80s'", job->responses[rec->input].origin);
 		if (why.code != TW_NOTFOUND)
 			return tw_fail(err, why.code, "%s", why.text);
 		tw_fail(&absent, why.code, "%s", why.text);
@@ -120,7 +120,7 @@ static int join(struct tw_train_data *t, struct recordings *r, struct tw_err *er
 		t->input = calloc(r->d[0].rows, sizeof(*t->input));
 		if (t->input == NULL)
 			return tw_fail(err, TW_NOMEM, "%zu rows", r->d[0].rows);
-		/* It may be large: taken, not copied. */
+		/* Take the rows instead of copying them: they may be large. */
 		t->d = r->d[0];
 		r->d[0] = (struct tw_dataset){ 0 };
 	}
@@ -129,16 +129,16 @@ static int join(struct tw_train_data *t, struct recordings *r, struct tw_err *er
 	return 0;
 }
 
-static int extract_parts(struct tw_train_data *t, const struct tw_train_job *job,
-			 struct tw_err *err)
+static int extract_recordings(struct tw_train_data *t, const struct tw_train_job *job,
+			      struct tw_err *err)
 {
-	const size_t parts = t->machine->parts;
-	struct recordings r = { calloc(parts, sizeof(*r.d)), calloc(parts, sizeof(*r.at)),
-				calloc(parts, sizeof(*r.input)), 0 };
+	const size_t count = t->machine->recordings;
+	struct recordings r = { calloc(count, sizeof(*r.d)), calloc(count, sizeof(*r.at)),
+				calloc(count, sizeof(*r.input)), 0 };
 	int rc = -1;
 
 	if (r.d == NULL || r.at == NULL || r.input == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu recordings", parts);
+		tw_fail(err, TW_NOMEM, "%zu recordings", count);
 		goto out;
 	}
 	if (extract_all(t, job, &r, err) < 0 || join(t, &r, err) < 0)
@@ -159,31 +159,31 @@ void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *j
 	if (t->table != NULL)
 		get_rows(t, job, NULL, &t->d, &t->err);
 	else
-		extract_parts(t, job, &t->err);
+		extract_recordings(t, job, &t->err);
 	if (job->shares > 0)
 		t->d.rows = t->d.rows * job->share / job->shares;
 }
 
-bool tw_train_data_is_twin(const struct tw_train_data *a, const struct tw_train_data *b,
-			   const struct tw_train_job *job)
+bool tw_train_data_same_rows(const struct tw_train_data *a, const struct tw_train_data *b,
+			     const struct tw_train_job *job)
 {
 	return a->table == NULL && b->table == NULL && a->machine == b->machine &&
 	       a->source == b->source && a->group == b->group && !is_prepared(a, job) &&
 	       !is_prepared(b, job);
 }
 
-void tw_train_data_copy(struct tw_train_data *t, const struct tw_train_data *twin)
+void tw_train_data_copy(struct tw_train_data *t, const struct tw_train_data *from)
 {
-	const size_t bytes = twin->d.rows * sizeof(*t->input);
+	const size_t bytes = from->d.rows * sizeof(*t->input);
 
-	t->err = twin->err;
-	if (t->err.code != TW_OK || tw_dataset_copy(&twin->d, NULL, &t->d, &t->err) < 0)
+	t->err = from->err;
+	if (t->err.code != TW_OK || tw_dataset_copy(&from->d, NULL, &t->d, &t->err) < 0)
 		return;
 	t->input = malloc(bytes);
 	if (t->input == NULL)
-		tw_fail(&t->err, TW_NOMEM, "%zu rows", twin->d.rows);
+		tw_fail(&t->err, TW_NOMEM, "%zu rows", from->d.rows);
 	else
-		memcpy(t->input, twin->input, bytes);
+		memcpy(t->input, from->input, bytes);
 }
 
 /* ---- columns and power ---- */
@@ -224,10 +224,10 @@ static int fill_x(struct tw_train_data *t, struct tw_err *err)
 	return 0;
 }
 
-/* Absolute power is the same in each view: one block serves all. */
-static double *power_at(const struct tw_train_data *t, size_t view, size_t component)
+/* AbsPower is the same in each split and stored once. */
+static double *power_at(const struct tw_train_data *t, size_t split, size_t component)
 {
-	const size_t block = t->output == TW_DYN_POWER ? view : 0;
+	const size_t block = t->output == TW_DYN_POWER ? split : 0;
 
 	return t->y + (block * t->components + component) * t->d.rows;
 }
@@ -240,7 +240,7 @@ static void fill_power(struct tw_train_data *t, const struct tw_dataset *d, size
 		       d->rows * sizeof(*t->y));
 }
 
-/* What was learnt from the whole is told in the models' metadata. */
+/* Get the isolator's metadata for the models. */
 static int describe(struct tw_train_data *t, const struct tw_isolator *isolator,
 		    const void *state, struct tw_err *err)
 {
@@ -252,7 +252,7 @@ static int describe(struct tw_train_data *t, const struct tw_isolator *isolator,
 	return isolator->describe(state, t->learnt, err);
 }
 
-/* keep: the rows that the isolator learns from. */
+/* Fit the isolator on the rows of keep and isolate the power of all rows. */
 static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isolator,
 			const bool *keep, size_t fold, struct tw_err *err)
 {
@@ -268,7 +268,7 @@ static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isola
 		tw_err_wrap(err, "%s", isolator->name);
 		goto out;
 	}
-	/* It may be large: not both at a time. */
+	/* Both copies may be large: free the first before the second is made. */
 	tw_dataset_release(&training);
 	if (tw_dataset_copy(&t->d, NULL, &all, err) < 0)
 		goto out;
@@ -288,21 +288,21 @@ out:
 	return rc;
 }
 
-/* The rows that train in a view. */
-static void keep_outside(const struct tw_train_data *t, size_t view, bool *keep)
+/* Mark the training rows of a split. */
+static void keep_outside(const struct tw_train_data *t, size_t split, bool *keep)
 {
 	memset(keep, true, t->d.rows * sizeof(*keep));
-	if (view < t->folds) {
+	if (split < t->folds) {
 		const struct tw_fold fold = tw_fold_widen(
-			tw_fold_at(t->d.rows, t->folds, view), t->overlap, t->d.rows);
+			tw_fold_at(t->d.rows, t->folds, split), t->overlap, t->d.rows);
 
 		memset(keep + fold.from, false, (fold.to - fold.from) * sizeof(*keep));
-	} else if (view > t->folds) {
+	} else if (split > t->folds) {
 		uint32_t fold;
-		const size_t extra = tw_train_data_extra(t, view, &fold);
+		const size_t alt = tw_train_data_alt(t, split, &fold);
 
 		for (size_t r = 0; r < t->d.rows; r++)
-			keep[r] = t->extra[extra].of[r] != fold;
+			keep[r] = t->alt[alt].of[r] != fold;
 	}
 }
 
@@ -316,7 +316,7 @@ static int isolate(struct tw_train_data *t, const struct tw_isolator *isolator,
 		tw_fail(err, TW_NOMEM, "isolation of %zu rows", t->d.rows);
 		goto out;
 	}
-	for (size_t v = 0; v < tw_train_data_views(t); v++) {
+	for (size_t v = 0; v < tw_train_data_splits(t); v++) {
 		keep_outside(t, v, keep);
 		if (isolate_fold(t, isolator, keep, v, err) < 0)
 			goto out;
@@ -328,23 +328,23 @@ out:
 	return rc;
 }
 
-/* ---- other folds ---- */
+/* ---- splits ---- */
 
-size_t tw_train_data_views(const struct tw_train_data *t)
+size_t tw_train_data_splits(const struct tw_train_data *t)
 {
-	size_t views = t->folds + 1;
+	size_t splits = t->folds + 1;
 
-	for (size_t i = 0; i < t->extras; i++)
-		views += t->extra[i].count;
-	return views;
+	for (size_t i = 0; i < t->alts; i++)
+		splits += t->alt[i].count;
+	return splits;
 }
 
-size_t tw_train_data_extra(const struct tw_train_data *t, size_t view, uint32_t *fold)
+size_t tw_train_data_alt(const struct tw_train_data *t, size_t split, uint32_t *fold)
 {
-	size_t at = view - t->folds - 1, i = 0;
+	size_t at = split - t->folds - 1, i = 0;
 
-	while (at >= t->extra[i].count)
-		at -= t->extra[i++].count;
+	while (at >= t->alt[i].count)
+		at -= t->alt[i++].count;
 	*fold = (uint32_t)at;
 	return i;
 }
@@ -365,32 +365,32 @@ static int fold_by_response(struct tw_train_data *t, const struct tw_train_job *
 	return status;
 }
 
-/* What cannot be had does not stop the rest: it is told with each model. */
-static void make_extras(struct tw_train_data *t, const struct tw_train_job *job)
+/* A failure is kept in alt_err, which the rows of the result report. */
+static void make_alt_folds(struct tw_train_data *t, const struct tw_train_job *job)
 {
-	struct tw_folds *next = &t->extra[0];
-	struct tw_err *err = &t->extra_err;
+	struct tw_folds *next = &t->alt[0];
+	struct tw_err *err = &t->alt_err;
 
 	if (job->workloads != NULL) {
 		if (tw_folds_by_workload(job->workloads, t->d.time_ms, t->d.rows, next,
 					 err) == 0)
-			t->extras++;
+			t->alts++;
 	} else if (job->by_response && t->input != NULL) {
 		if (fold_by_response(t, job, next, err) == 0)
-			t->extras++;
+			t->alts++;
 	}
-	next = &t->extra[t->extras];
+	next = &t->alt[t->alts];
 	if (job->shuffled &&
 	    tw_folds_shuffled(t->d.rows, t->folds, job->seed, next, err) == 0)
-		t->extras++;
+		t->alts++;
 }
 
 /* ---- profile ---- */
 
-/* One row in that many is at rest. */
-#define REST_SHARE 20
+/* The rows with the least use count as idle: one row of this many. */
+#define IDLE_SHARE 20
 
-/* A row's use, and its power in turn. */
+/* A row index with the row's use, to sort by. */
 struct row {
 	double use;
 	size_t at;
@@ -405,19 +405,19 @@ static int compare_rows(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static int add_rest(struct tw_profile *p, const struct tw_train_data *d,
-		    struct tw_err *err)
+static int add_idle_power(struct tw_profile *p, const struct tw_train_data *d,
+			  struct tw_err *err)
 {
 	const size_t rows = d->d.rows;
-	const size_t rest = rows / REST_SHARE > 0 ? rows / REST_SHARE : 1;
+	const size_t idle_rows = rows / IDLE_SHARE > 0 ? rows / IDLE_SHARE : 1;
 	const double *use = tw_dataset_find(
 		&d->d, d->feature[tw_main_feature(d->feature, d->cols, TW_PACKAGE)]);
 	struct row *row = calloc(rows, sizeof(*row));
-	double *part = calloc(rest, sizeof(*part));
+	double *idle = calloc(idle_rows, sizeof(*idle));
 	int rc = -1;
 
-	if (row == NULL || part == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu rows at rest", rest);
+	if (row == NULL || idle == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu idle rows", idle_rows);
 		goto out;
 	}
 	for (size_t r = 0; r < rows; r++)
@@ -427,17 +427,17 @@ static int add_rest(struct tw_profile *p, const struct tw_train_data *d,
 		const double *watts =
 			tw_dataset_find(&d->d, tw_power_column(d->component[c]));
 
-		for (size_t i = 0; i < rest; i++)
-			part[i] = watts[row[i].at];
+		for (size_t i = 0; i < idle_rows; i++)
+			idle[i] = watts[row[i].at];
 		if (tw_profile_add_power(p, d->source, d->component[c],
-					 (uint32_t)d->machine->node_type, part, rest,
+					 (uint32_t)d->machine->node_type, idle, idle_rows,
 					 err) < 0)
 			goto out;
 	}
 	rc = 0;
 out:
 	free(row);
-	free(part);
+	free(idle);
 	return rc;
 }
 
@@ -460,7 +460,7 @@ static int add_scalers(struct tw_profile *p, const struct tw_train_data *d,
 static int make_profile(const struct tw_train_data *d, struct tw_profile *out,
 			struct tw_err *err)
 {
-	if (add_rest(out, d, err) < 0)
+	if (add_idle_power(out, d, err) < 0)
 		return -1;
 	return add_scalers(out, d, err);
 }
@@ -488,8 +488,8 @@ static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 	t->last_ms = t->d.time_ms[rows - 1];
 	t->folds = job->folds > 0 ? job->folds : FOLDS_DEFAULT;
 	t->folds = t->folds < rows ? t->folds : rows;
-	make_extras(t, job);
-	blocks = t->output == TW_DYN_POWER ? tw_train_data_views(t) : 1;
+	make_alt_folds(t, job);
+	blocks = t->output == TW_DYN_POWER ? tw_train_data_splits(t) : 1;
 	t->y = calloc(rows, blocks * t->components * sizeof(*t->y));
 	if (t->y == NULL) {
 		tw_fail(&t->err, TW_NOMEM, "power of %zu rows", rows);
@@ -512,14 +512,14 @@ void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *j
 	tw_dataset_clear_columns(&t->d);
 }
 
-struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t view,
+struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t split,
 					size_t component)
 {
 	return (struct tw_samples){
 		.rows = t->d.rows,
 		.cols = t->cols,
 		.x = t->x,
-		.y = power_at(t, view, component),
+		.y = power_at(t, split, component),
 		.features = t->feature,
 		.component = t->component[component],
 		.from_zero = t->from_zero,
@@ -537,8 +537,8 @@ void tw_train_data_feature(const struct tw_train_data *t, size_t col, double *ou
 void tw_train_data_drop(struct tw_train_data *t)
 {
 	tw_dataset_release(&t->d);
-	for (size_t i = 0; i < t->extras; i++)
-		tw_folds_release(&t->extra[i]);
+	for (size_t i = 0; i < t->alts; i++)
+		tw_folds_release(&t->alt[i]);
 	free(t->input);
 	free(t->x);
 	free(t->y);

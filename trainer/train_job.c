@@ -21,7 +21,7 @@ static bool is_utf8(const char *text)
 	return v != NULL;
 }
 
-/* Names get into the metadata, which is JSON. */
+/* Names become part of metadata, which is JSON. */
 static int check_inputs(const struct tw_train_job *job, struct tw_err *err)
 {
 	for (size_t i = 0; i < job->response_count; i++) {
@@ -54,7 +54,7 @@ static bool has_metric(const struct tw_train_job *job, const char *name)
 	return false;
 }
 
-/* What nobody asked for may be missing; what was named may not. */
+/* A third-party metric that the job names must exist; other metrics may be missing. */
 static int check_thirdparty(const struct tw_train_job *job, struct tw_err *err)
 {
 	const struct tw_strs *names;
@@ -93,7 +93,7 @@ int tw_train_job_check(const struct tw_train_job *job, struct tw_err *err)
 
 /* ---- JSON ---- */
 
-/* The text, or null where it is empty. */
+/* The text as JSON, null if it is empty. Clears the buffer. */
 static json_t *take_text(struct tw_buf *b)
 {
 	json_t *text = NULL;

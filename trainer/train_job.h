@@ -22,61 +22,71 @@ struct tw_prom;
 struct tw_thirdparty;
 struct tw_workload_runs;
 
-/* Node-level data that was extracted before. */
+/* A table of node-level rows that were extracted earlier. */
 struct tw_train_table {
 	const struct tw_energy_source *source;
 	const struct tw_feature_group *group;
-	const struct tw_dataset *data; /* features: those of the group that it has */
-	const char *origin;            /* what to call it: its file's name, or NULL */
+	const struct tw_dataset *data; /* has at least one feature of the group */
+	const char *origin;            /* file name for metadata and errors, or NULL */
 };
 
-/* One recording, of one machine or of several. */
+/* A Prometheus response with the series of one machine or of several. */
 struct tw_train_response {
 	const struct tw_prom *prom;
-	const char *machine; /* whose it is, where it does not tell itself; or NULL */
-	const char *origin;  /* what to call it: its file's name; NULL only if alone */
+	const char *machine; /* name for a response without machine labels; or NULL */
+	const char *origin;  /* file name; NULL only if there is one response */
 };
 
-/* What one of several machines is. */
+/* The spec of one of several machines. */
 struct tw_train_spec {
 	const char *machine;
 	struct tw_machine_spec spec;
 };
 
 struct tw_train_job {
-	const char *name; /* of the pipeline; checked */
+	const char *name; /* of the pipeline */
 	const struct tw_train_response *responses;
 	size_t response_count;
-	const struct tw_train_table *tables; /* instead of responses: of one machine */
+	/* Instead of responses; all tables are of one machine. */
+	const struct tw_train_table *tables;
 	size_t table_count;
-	const struct tw_energy_source *source;  /* NULL: each that the response has */
-	const struct tw_feature_group *group;   /* NULL: each that the response has */
-	const struct tw_thirdparty *thirdparty; /* beside those of its groups; or NULL */
-	struct tw_strs abs_trainers, dyn_trainers; /* names; empty: no such models */
+	const struct tw_energy_source *source;  /* NULL: every source of the response */
+	const struct tw_feature_group *group;   /* NULL: every group of the response */
+	const struct tw_thirdparty *thirdparty; /* third-party metrics; or NULL */
+	/* Names of trainers. An empty list: no models of that output type. */
+	struct tw_strs abs_trainers, dyn_trainers;
 	const struct tw_isolator *isolator;
-	struct tw_isolation_config isolation; /* what it is told beside the data */
+	struct tw_isolation_config isolation; /* inputs of the isolator */
 	enum tw_resets resets;
-	uint32_t smooth;     /* window of the smooth extractor; 0: the default one */
-	bool vm_metrics;     /* then there is one machine, or one is named */
-	const char *machine; /* only this one, or that of tables; NULL: all */
-	struct tw_machine_spec spec; /* of the one machine that was measured, if known */
-	const struct tw_train_spec *specs; /* of several */
+	uint32_t smooth; /* window of the smooth extractor, rows; 0: default extractor */
+	/* Train on guests, job="vm". Then there is one machine, or ->machine names one.
+	 */
+	bool vm_metrics;
+	/* Train on this machine only, NULL: on all. Name of the tables' machine, or NULL.
+	 */
+	const char *machine;
+	struct tw_machine_spec spec;       /* if there is one machine */
+	const struct tw_train_spec *specs; /* of several machines */
 	size_t spec_count;
-	const struct tw_node_types *known; /* of the pipeline that is added to, or NULL */
-	const char *origin; /* where all data is from; NULL: as each calls itself */
+	/* Node types of the pipeline that the models are added to, or NULL. */
+	const struct tw_node_types *known;
+	const char *origin; /* of all data in the metadata; NULL: that of each input */
 	uint64_t seed;
-	unsigned threads; /* 0: one a CPU */
-	unsigned folds;   /* 0: 5 */
-	/* Numbers that data trained at the same time may have: for tests. 0: 64 MiB. */
+	unsigned threads; /* 0: as many as CPUs */
+	unsigned folds;   /* blocks of time; 0: 5 */
+	/* Limit of numbers in memory for data trained at the same time. 0: 8 Mi. */
 	size_t batch_cells;
-	/* Called after each fit, from any of the threads; NULL: nobody asks. */
+	/* Called after each fit, from any thread; may be NULL. `of` is of the batch. */
 	void (*progress)(void *arg, size_t fits, size_t of);
 	void *progress_arg;
-	/* Judge by leaving workloads out too: these, or each response as one; or by
-	 * shuffled rows. */
+	/*
+	 * Alternative folds to validate with, too: one for each of these workloads or
+	 * for each response, and shuffled rows.
+	 */
 	const struct tw_workload_runs *workloads;
 	bool by_response, shuffled;
-	unsigned share, shares; /* only the first share / shares of the rows; 0: all */
+	/* Train on the first share / shares of the rows. shares 0: on all. */
+	unsigned share, shares;
 };
 
 /*

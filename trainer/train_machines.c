@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names are few; a machine without one is itself only. */
+/* NULL equals NULL only: a machine without a name. */
 static bool same_name(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
@@ -54,25 +54,25 @@ static int add_machine(struct tw_train_machines *m, const char *name,
 	return 0;
 }
 
-static int add_part(struct tw_train_machines *m, const char *name,
-		    struct tw_train_part part, struct tw_err *err)
+static int add_recording(struct tw_train_machines *m, const char *name,
+			 struct tw_train_recording rec, struct tw_err *err)
 {
 	struct tw_train_machine *machine;
-	struct tw_train_part *more;
+	struct tw_train_recording *more;
 
 	if (add_machine(m, name, &machine, err) < 0)
 		return -1;
-	more = realloc(machine->part, (machine->parts + 1) * sizeof(*more));
+	more = realloc(machine->recording, (machine->recordings + 1) * sizeof(*more));
 	if (more == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu responses", machine->parts + 1);
-	machine->part = more;
-	more[machine->parts++] = part;
+		return tw_fail(err, TW_NOMEM, "%zu responses", machine->recordings + 1);
+	machine->recording = more;
+	more[machine->recordings++] = rec;
 	return 0;
 }
 
 /* ---- responses ---- */
 
-/* Room for `count` more responses of our own, all NULL. */
+/* Make room for `count` more responses of m->own, all NULL. Returns the first. */
 static struct tw_prom **more_own(struct tw_train_machines *m, size_t count,
 				 struct tw_err *err)
 {
@@ -88,8 +88,8 @@ static struct tw_prom **more_own(struct tw_train_machines *m, size_t count,
 	return more + m->owned - count;
 }
 
-static int take_apart(struct tw_train_machines *m, size_t input,
-		      const struct tw_prom *response, struct tw_err *err)
+static int split_response(struct tw_train_machines *m, size_t input,
+			  const struct tw_prom *response, struct tw_err *err)
 {
 	const struct tw_machines *of = &m->of[input];
 	struct tw_prom **own;
@@ -101,21 +101,24 @@ static int take_apart(struct tw_train_machines *m, size_t input,
 	if (own == NULL || tw_machines_split(of, response, own, err) < 0)
 		return -1;
 	for (size_t i = 0; i < of->count; i++)
-		if (add_part(m, of->name[i],
-			     (struct tw_train_part){ own[i], input, true }, err) < 0)
+		if (add_recording(m, of->name[i],
+				  (struct tw_train_recording){ own[i], input, true },
+				  err) < 0)
 			return -1;
 	return 0;
 }
 
-static int take_one(struct tw_train_machines *m, size_t input,
-		    const struct tw_prom *response, const char *name, struct tw_err *err)
+static int select_machine(struct tw_train_machines *m, size_t input,
+			  const struct tw_prom *response, const char *name,
+			  struct tw_err *err)
 {
 	struct tw_prom **own = more_own(m, 1, err);
 
 	if (own == NULL ||
 	    tw_machines_select(&m->of[input], response, name, own, err) < 0)
 		return -1;
-	return add_part(m, name, (struct tw_train_part){ *own, input, true }, err);
+	return add_recording(m, name, (struct tw_train_recording){ *own, input, true },
+			     err);
 }
 
 static int add_response(struct tw_train_machines *m, const struct tw_train_job *job,
@@ -123,28 +126,28 @@ static int add_response(struct tw_train_machines *m, const struct tw_train_job *
 {
 	const struct tw_train_response *r = &job->responses[input];
 	const struct tw_machines *of = &m->of[input];
-	struct tw_train_part part = { .response = r->prom, .input = input };
+	struct tw_train_recording rec = { .response = r->prom, .input = input };
 
 	if (tw_machines_find(r->prom, &m->of[input], err) < 0)
 		return -1;
 	m->responses = input + 1;
-	part.one_machine = of->count <= 1;
+	rec.one_machine = of->count <= 1;
 	if (r->machine != NULL && of->count > 1)
 		return tw_fail(
 			err, TW_INVALID,
 			"response is said to be of '%.60s', and holds %zu machines",
 			r->machine, of->count);
 	if (job->machine != NULL && !same_name(job->machine, r->machine))
-		return take_one(m, input, r->prom, job->machine, err);
+		return select_machine(m, input, r->prom, job->machine, err);
 	/* Guests have no host: with vm_metrics, extraction rejects several machines. */
 	if (of->count > 1 && !job->vm_metrics)
-		return take_apart(m, input, r->prom, err);
+		return split_response(m, input, r->prom, err);
 	if (r->machine != NULL || of->count != 1)
-		return add_part(m, r->machine, part, err);
-	return add_part(m, of->name[0], part, err);
+		return add_recording(m, r->machine, rec, err);
+	return add_recording(m, of->name[0], rec, err);
 }
 
-/* Of several responses one at least must have the machine that is wanted. */
+/* A response without the job's machine is skipped; at least one must have it. */
 static int add_responses(struct tw_train_machines *m, const struct tw_train_job *job,
 			 struct tw_err *err)
 {
@@ -166,7 +169,7 @@ static int add_responses(struct tw_train_machines *m, const struct tw_train_job 
 	return 0;
 }
 
-/* ---- what they are ---- */
+/* ---- specs and node types ---- */
 
 static int set_specs(struct tw_train_machines *m, const struct tw_train_job *job,
 		     struct tw_err *err)
@@ -192,7 +195,7 @@ static int set_specs(struct tw_train_machines *m, const struct tw_train_job *job
 	return 0;
 }
 
-/* By the pipeline's own node types where it has some; new ones are added. */
+/* Number the machines by the pipeline's known node types; new ones follow. */
 static int set_node_types(struct tw_train_machines *m, const struct tw_train_job *job,
 			  struct tw_err *err)
 {
@@ -244,11 +247,11 @@ out:
 	return rc;
 }
 
-/* ---- what to train on ---- */
+/* ---- sources and groups ---- */
 
-static bool part_has(const struct tw_prom *p, const struct tw_train_job *job,
-		     const struct tw_energy_source *source,
-		     const struct tw_feature_group *group)
+static bool recording_has(const struct tw_prom *p, const struct tw_train_job *job,
+			  const struct tw_energy_source *source,
+			  const struct tw_feature_group *group)
 {
 	bool has_source = tw_extract_has_source(p, source);
 	bool has_group = tw_extract_has_group(p, group);
@@ -257,7 +260,7 @@ static bool part_has(const struct tw_prom *p, const struct tw_train_job *job,
 		return false;
 	if (job->group != NULL ? job->group != group : !has_group)
 		return false;
-	/* What two exporters tell is not put together. */
+	/* Energy and features of different exporters are not combined. */
 	return !has_source || !has_group || tw_extract_has_both(p, group, source);
 }
 
@@ -266,8 +269,8 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 			    const struct tw_energy_source *source,
 			    const struct tw_feature_group *group)
 {
-	for (size_t i = 0; i < m->parts; i++)
-		if (part_has(m->part[i].response, job, source, group))
+	for (size_t i = 0; i < m->recordings; i++)
+		if (recording_has(m->recording[i].response, job, source, group))
 			return true;
 	return false;
 }
@@ -275,7 +278,7 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 void tw_train_machines_release(struct tw_train_machines *m)
 {
 	for (size_t i = 0; i < m->count; i++)
-		free(m->at[i].part);
+		free(m->at[i].recording);
 	for (size_t i = 0; i < m->owned; i++)
 		tw_prom_free(m->own[i]);
 	for (size_t i = 0; i < m->responses; i++)

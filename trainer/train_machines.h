@@ -3,9 +3,10 @@
 #define TW_TRAINER_TRAIN_MACHINES_H
 
 /*
- * The machines of a training: each with its name, what it is, its node type in the
- * pipeline, and its part of each response, which is the response that it alone would
- * give.
+ * The machines of a training: name, spec, node type in the pipeline, and recordings. A
+ * recording is the part of one response that belongs to the machine. It equals the
+ * response that the machine alone would give. The machines of each response are found
+ * here, once; later stages get recordings.
  */
 
 #include "profiler/spec.h"
@@ -19,42 +20,48 @@ struct tw_feature_group;
 struct tw_prom;
 struct tw_train_job;
 
-/* Most machines of one training. */
+/* Limit of machines in one training. */
 #define TW_TRAIN_MACHINES_MAX 1024
 
-/* What one response has of a machine. */
-struct tw_train_part {
+/* The series of one machine in one response. */
+struct tw_train_recording {
 	const struct tw_prom *response;
 	size_t input;     /* index of the response in the job */
-	bool one_machine; /* no series is of another machine; guests may be in it */
+	bool one_machine; /* no series is of another machine; may have guests */
 };
 
 struct tw_train_machine {
-	const char *name; /* a response's text, or the job's; NULL: not told */
+	const char *name; /* text of the response or the job; NULL: no name */
 	struct tw_machine_spec spec;
 	size_t node_type;
-	struct tw_train_part *part; /* in order of input; none where there are tables */
-	size_t parts;
+	struct tw_train_recording *recording; /* in order of input; none of tables */
+	size_t recordings;
 };
 
 /* All zero bytes is none. */
 struct tw_train_machines {
-	struct tw_train_machine *at; /* in order of name; one without a name first */
+	struct tw_train_machine *at; /* in order of name; no name is first */
 	size_t count;
-	struct tw_machines *of; /* of each response */
+	struct tw_machines *of; /* machines of each response */
 	size_t responses;
-	struct tw_prom **own; /* taken apart */
+	struct tw_prom **own; /* responses split by machine */
 	size_t owned;
 };
 
-/* For an error: the response, or a machine, without any data. */
+/* Text of an error; %s is "the response" or "the machine". */
 #define TW_TRAIN_NO_DATA "no energy source and feature group of which %s has all metrics"
 
-/* *out must be all zero; it is yours, and lives no longer than the job. */
+/*
+ * *out must be all zero; it is yours: tw_train_machines_release(). It borrows from the
+ * job. TW_NOTFOUND if no response has the machine that the job names.
+ */
 int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machines *out,
 			   struct tw_err *err);
 
-/* Whether to train on a source and group: those of the job, or all that there are. */
+/*
+ * Whether to train on a source and group: the job names them, or names none and a
+ * recording has both.
+ */
 bool tw_train_machine_wants(const struct tw_train_machine *m,
 			    const struct tw_train_job *job,
 			    const struct tw_energy_source *source,

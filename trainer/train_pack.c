@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Rows of machines that there is no data of. */
+/* Add a row for each machine without data. */
 static void add_machines_without(const struct tw_train_outcome *t,
 				 struct tw_train_result *out)
 {
@@ -42,14 +42,14 @@ static void add_machines_without(const struct tw_train_outcome *t,
 	}
 }
 
-/* Why figures that were asked for are missing. */
-static int note_extras(const struct tw_train_unit *u, struct tw_train_row *row,
-		       struct tw_err *err)
+/* Note the reason if requested scores are missing. */
+static int note_alt_failures(const struct tw_train_unit *u, struct tw_train_row *row,
+			     struct tw_err *err)
 {
-	const struct tw_err *why = &u->data->extra_err;
+	const struct tw_err *why = &u->data->alt_err;
 
-	for (size_t i = 0; why->code == TW_OK && i < u->data->extras; i++)
-		why = &u->extra_err[i];
+	for (size_t i = 0; why->code == TW_OK && i < u->data->alts; i++)
+		why = &u->alt_err[i];
 	if (why->code == TW_NOMEM)
 		return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer, why->text);
 	if (why->code != TW_OK)
@@ -83,7 +83,7 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 			snprintf(row->failure, sizeof(row->failure), "%s", u->err.text);
 			continue;
 		}
-		if (note_extras(u, row, err) < 0)
+		if (note_alt_failures(u, row, err) < 0)
 			return -1;
 		row->mae_w = u->model.info.mae_w;
 		row->mape_percent = u->model.info.mape_percent;
@@ -98,7 +98,7 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 
 /* ---- metadata.json ---- */
 
-/* From the earliest to the latest row of all data; null where there is none. */
+/* The origin, and the times of the earliest and the latest row of all data. */
 static json_t *describe_times(const struct tw_train_data *data, size_t count,
 			      const struct tw_train_job *job)
 {
@@ -115,7 +115,7 @@ static json_t *describe_times(const struct tw_train_data *data, size_t count,
 			 tw_train_data_instant(last));
 }
 
-/* Add {"0":["node-a"]}: names of the machines by node type, where any is told. */
+/* Add {"0":["node-a"]}, the names of machines by node type, unless none has a name. */
 static int add_machines(json_t *metadata, const struct tw_train_data *data, size_t count)
 {
 	json_t *machines = json_object();
@@ -172,7 +172,7 @@ static int add_summary(const struct tw_train_outcome *t, struct tw_train_result 
 		tw_fail(err, TW_NOMEM, "summary of pipeline '%s'", t->job->name);
 		goto out;
 	}
-	/* Borrowed, as they are needed: the units keep them. */
+	/* Shallow copies: the units own the models. */
 	for (size_t i = 0; i < t->units; i++)
 		if (t->unit[i].err.code == TW_OK)
 			models[count++] = t->unit[i].model;
@@ -206,17 +206,21 @@ static int add_arguments(const struct tw_train_job *job, struct tw_train_result 
 
 /* ---- profile.json ---- */
 
-/* Rows of all workloads; of DynPower some may be left out as background. */
+/* AbsPower rows sum over all workloads; DynPower rows may lack background workloads. */
 static bool is_whole(const struct tw_train_data *d)
 {
 	return d->err.code == TW_OK && d->output == TW_ABS_POWER;
 }
 
+/*
+ * Add profile.json from the profiles of all data. The isolation's idle profile replaces
+ * the idle power of the data, which is that of the 5 % of rows with the least use.
+ */
 static int add_profile(const struct tw_train_data *data, size_t count,
 		       const struct tw_isolation *isolation, struct tw_fileset *out,
 		       struct tw_err *err)
 {
-	const struct tw_profile *rest = isolation->args.profile;
+	const struct tw_profile *idle = isolation->args.profile;
 	struct tw_profile p = { 0 }, all = { 0 };
 	bool whole = false;
 	int rc = -1;
@@ -230,8 +234,8 @@ static int add_profile(const struct tw_train_data *data, size_t count,
 		    tw_profile_update(&p, &d->profile, err) < 0)
 			goto out;
 	}
-	/* What was recorded at rest goes before what was found in the data. */
-	if ((rest != NULL && tw_profile_join(&all, rest, err) < 0) ||
+	/* A recorded idle profile has precedence over idle rows of the data. */
+	if ((idle != NULL && tw_profile_join(&all, idle, err) < 0) ||
 	    tw_profile_join(&all, &p, err) < 0 ||
 	    tw_pipeline_set_profile(out, &all, err) < 0)
 		goto out;

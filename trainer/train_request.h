@@ -26,13 +26,12 @@ struct tw_prom;
 struct tw_train_request {
 	char *name; /* name of the pipeline, checked with tw_name_check() */
 	const struct tw_energy_source *source;
-	struct tw_strs abs_trainers,
-		dyn_trainers; /* known names; at least one of both lists has entries */
+	/* Known names. At least one of both lists has entries. */
+	struct tw_strs abs_trainers, dyn_trainers;
 	const struct tw_isolator *isolator;
 	struct tw_strs target_hints, bg_hints; /* hints for the isolator */
 	uint32_t smooth; /* window of the smooth extractor, rows; 0: default extractor */
-	char *abs_pipeline; /* pipeline whose AbsPower models the isolator uses; or NULL
-			     */
+	char *abs_pipeline; /* pipeline with the isolator's models; or NULL */
 	bool vm_metrics;
 	struct tw_thirdparty thirdparty;
 	struct tw_prom *response;

@@ -13,19 +13,20 @@
 
 struct tw_buf;
 
-/* One model that was made, or was not. */
+/* One model, or the reason why it could not be made. */
 struct tw_train_row {
-	const char *source, *output, *group, *trainer; /* static texts; "-": of none */
-	const char *machine; /* the response's text; NULL: not told */
+	/* Static texts. "-" in all four: the machine has no data. */
+	const char *source, *output, *group, *trainer;
+	const char *machine; /* text of the response or the job; NULL: no name */
 	size_t node_type;
-	double mae_w, mape_percent; /* as in the metadata */
+	double mae_w, mape_percent; /* largest of the components, as in the metadata */
 	size_t rows;
 	char failure[256]; /* "" if there is a model */
-	char note[256];    /* what of the validation could not be done; "" if nothing */
+	char note[256];    /* why alternative validation failed, or "" */
 };
 
 struct tw_train_result {
-	struct tw_fileset pipeline; /* model-db/pipeline.h */
+	struct tw_fileset pipeline; /* layout: model-db/pipeline.h */
 	struct tw_train_row *row;
 	size_t rows;
 	size_t models;   /* rows without a failure */

@@ -25,8 +25,9 @@ struct tw_train_service {
 	struct tw_log_limit refusals;
 };
 
-/* ---- turns ---- */
+/* ---- queue ---- */
 
+/* Wait until no training runs. False: the queue is full, or the service stops. */
 static bool take_turn(struct tw_train_service *s)
 {
 	bool taken = false;
@@ -103,7 +104,7 @@ static void log_result(const char *name, const struct tw_train_result *r)
 		    r->fit_ns / 1000000, r->pack_ns / 1000000);
 }
 
-/* The pipeline's zip, published before it is answered. */
+/* Train, publish and zip. *zip is the caller's to free. */
 static int make_pipeline(struct tw_train_service *s, struct tw_train_request *q,
 			 char **zip, size_t *len, struct tw_err *err)
 {
@@ -160,7 +161,7 @@ out:
 	return rc;
 }
 
-/* Anybody can cause these lines: not more than one a second. */
+/* Any client can cause these lines, so their rate is limited. */
 static void log_refusal(struct tw_train_service *s, const char *why)
 {
 	pthread_mutex_lock(&s->lock);
@@ -168,7 +169,7 @@ static void log_refusal(struct tw_train_service *s, const char *why)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* What the data lacks is the request's fault: 404 would speak of the path. */
+/* Missing metrics are an error of the request: 400, because 404 means the path. */
 static void refuse(struct tw_train_service *s, struct tw_http_reply *r,
 		   const struct tw_err *err)
 {
@@ -209,12 +210,13 @@ static void handle_train(void *app, const struct tw_http_request *request,
 		else
 			answer_zip(r, q.name, zip, len);
 	} else {
-		tw_log_warn("pipeline '%s': too many trainings wait, or the program "
-			    "stops: sent away",
-			    q.name);
+		tw_log_warn(
+			"pipeline '%s': answered 503: the queue is full (--queue), or "
+			"the program stops",
+			q.name);
 		tw_http_reply_problem(r, 503,
-				      "other trainings wait for their turn, or the "
-				      "program stops");
+				      "the queue of trainings is full, or the program "
+				      "stops; try again later");
 	}
 	tw_train_request_release(&q);
 }

@@ -30,9 +30,9 @@ void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *dat
 	u->err = data->err;
 	if (u->err.code != TW_OK)
 		return;
-	u->step_err = calloc(data->components * tw_train_data_views(data),
+	u->step_err = calloc(data->components * tw_train_data_splits(data),
 			     sizeof(*u->step_err));
-	u->predicted = calloc((1 + data->extras) * data->components * data->d.rows,
+	u->predicted = calloc((1 + data->alts) * data->components * data->d.rows,
 			      sizeof(*u->predicted));
 	if (u->step_err == NULL || u->predicted == NULL)
 		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
@@ -46,40 +46,40 @@ void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *dat
 
 size_t tw_train_unit_steps(const struct tw_train_unit *u)
 {
-	return u->err.code == TW_OK ? u->data->components * tw_train_data_views(u->data)
+	return u->err.code == TW_OK ? u->data->components * tw_train_data_splits(u->data)
 				    : 0;
 }
 
-/* What was predicted of a component: of the blocks of time, or of extra - 1. */
-static double *predicted_of(const struct tw_train_unit *u, size_t extra, size_t c)
+/* Predictions of a component: of the blocks of time (alt 0), or of the folds alt - 1. */
+static double *predicted_of(const struct tw_train_unit *u, size_t alt, size_t c)
 {
-	return u->predicted + (extra * u->data->components + c) * u->data->d.rows;
+	return u->predicted + (alt * u->data->components + c) * u->data->d.rows;
 }
 
-static void step_extra(struct tw_train_unit *u, size_t view, size_t c,
-		       const struct tw_train_job *job, struct tw_err *err)
+static void validate_alt(struct tw_train_unit *u, size_t split, size_t c,
+			 const struct tw_train_job *job, struct tw_err *err)
 {
-	const struct tw_samples s = tw_train_data_samples(u->data, view, c);
+	const struct tw_samples s = tw_train_data_samples(u->data, split, c);
 	uint32_t fold;
-	const size_t extra = tw_train_data_extra(u->data, view, &fold);
+	const size_t alt = tw_train_data_alt(u->data, split, &fold);
 
-	tw_folds_validate(&u->data->extra[extra], fold, u->trainer, &s, job->seed,
-			  predicted_of(u, 1 + extra, c), err);
+	tw_folds_validate(&u->data->alt[alt], fold, u->trainer, &s, job->seed,
+			  predicted_of(u, 1 + alt, c), err);
 }
 
 void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 			const struct tw_train_job *job)
 {
 	const struct tw_train_data *d = u->data;
-	const size_t views = tw_train_data_views(d);
-	const size_t c = step / views, f = step % views;
+	const size_t splits = tw_train_data_splits(d);
+	const size_t c = step / splits, f = step % splits;
 	const struct tw_samples s = tw_train_data_samples(d, f, c);
 	struct tw_err *err = &u->step_err[step];
 	double *series = NULL;
 	struct tw_fold fold;
 
 	if (f > d->folds) {
-		step_extra(u, f, c, job, err);
+		validate_alt(u, f, c, job, err);
 	} else if (f == d->folds) {
 		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
 	} else {
@@ -93,7 +93,7 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
 }
 
-/* Power of each row as its fold saw it. */
+/* Power of each row in the split that holds the row out. */
 static void fill_measured(const struct tw_train_data *d, size_t c, double *measured)
 {
 	for (size_t f = 0; f < d->folds; f++) {
@@ -105,7 +105,7 @@ static void fill_measured(const struct tw_train_data *d, size_t c, double *measu
 	}
 }
 
-static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err)
+static int score_component(struct tw_train_unit *u, size_t c, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 	const size_t rows = d->d.rows;
@@ -114,7 +114,7 @@ static int judge_component(struct tw_train_unit *u, size_t c, struct tw_err *err
 	int rc = -1;
 
 	if (measured == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", rows);
+		return tw_fail(err, TW_NOMEM, "%zu rows to validate", rows);
 	load = measured + rows;
 	tw_train_data_feature(d, main, load);
 	fill_measured(d, c, measured);
@@ -148,7 +148,7 @@ static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *
 	return 0;
 }
 
-/* Times of the rows that are kept, and their folds, which are blocks in order. */
+/* Set times and folds of the rows that validation keeps. Blocks are in order of time. */
 static void fill_folds(const struct tw_train_data *d, struct tw_dataset *v, double *fold)
 {
 	size_t f = 0;
@@ -163,7 +163,7 @@ static void fill_folds(const struct tw_train_data *d, struct tw_dataset *v, doub
 	}
 }
 
-/* model-db/validation.h; of those rows only that it keeps. */
+/* Fill the table of model-db/validation.h with the rows that it keeps. */
 static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 			   struct tw_err *err)
 {
@@ -219,11 +219,13 @@ out:
 	return rc;
 }
 
-/* The first failure of a step; of a component's, that of the whole, whose rows are the
- * data's. */
+/*
+ * The first failure of a step. Of one component, the fit on all rows comes first: row
+ * numbers in its text are those of the data.
+ */
 static const struct tw_err *find_failure(const struct tw_train_unit *u)
 {
-	const size_t each = tw_train_data_views(u->data);
+	const size_t each = tw_train_data_splits(u->data);
 
 	for (size_t c = 0; c < u->data->components; c++)
 		for (size_t f = u->data->folds + 1; f-- > 0;)
@@ -232,50 +234,49 @@ static const struct tw_err *find_failure(const struct tw_train_unit *u)
 	return NULL;
 }
 
-/* ---- other folds ---- */
+/* ---- scores of alternative folds ---- */
 
-/* The rows that a fold of extra has predicted, for the score. */
-struct judged {
+/* The rows that alternative folds hold out. */
+struct scored {
 	double *measured, *predicted, *load;
 	size_t rows;
 };
 
-static int gather(const struct tw_train_unit *u, size_t extra, size_t c,
-		  struct judged *out, struct tw_err *err)
+static int gather(const struct tw_train_unit *u, size_t alt, size_t c, struct scored *out,
+		  struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
-	const struct tw_folds *f = &d->extra[extra];
+	const struct tw_folds *f = &d->alt[alt];
 	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
 	size_t first = d->folds + 1;
 
 	out->measured = calloc(3 * d->d.rows + 1, sizeof(*out->measured));
 	if (out->measured == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", d->d.rows);
+		return tw_fail(err, TW_NOMEM, "%zu rows to validate", d->d.rows);
 	out->predicted = out->measured + d->d.rows;
 	out->load = out->predicted + d->d.rows;
-	for (size_t i = 0; i < extra; i++)
-		first += d->extra[i].count;
+	for (size_t i = 0; i < alt; i++)
+		first += d->alt[i].count;
 	for (size_t r = 0; r < d->d.rows; r++) {
 		if (f->of[r] == TW_FOLD_NONE)
 			continue;
 		out->measured[out->rows] =
 			tw_train_data_samples(d, first + f->of[r], c).y[r];
-		out->predicted[out->rows] = predicted_of(u, 1 + extra, c)[r];
+		out->predicted[out->rows] = predicted_of(u, 1 + alt, c)[r];
 		out->load[out->rows++] = d->x[r * d->cols + main];
 	}
 	return 0;
 }
 
-static int judge_extra_component(struct tw_train_unit *u, size_t extra, size_t c,
-				 struct tw_err *err)
+static int score_alt_component(struct tw_train_unit *u, size_t alt, size_t c,
+			       struct tw_err *err)
 {
-	struct judged j = { 0 };
+	struct scored j = { 0 };
 	int rc = -1;
 
-	if (gather(u, extra, c, &j, err) < 0)
+	if (gather(u, alt, c, &j, err) < 0)
 		goto out;
-	if (tw_score(j.measured, j.predicted, j.load, j.rows, &u->extra[extra][c], err) <
-	    0) {
+	if (tw_score(j.measured, j.predicted, j.load, j.rows, &u->alt[alt][c], err) < 0) {
 		tw_err_wrap(err, "%s", tw_component_name(u->data->component[c]));
 		goto out;
 	}
@@ -286,11 +287,11 @@ out:
 	return rc;
 }
 
-/* A failure leaves the model without these figures, and no more than that. */
-static void judge_extra(struct tw_train_unit *u, size_t extra)
+/* A failure leaves these scores out of the model's metadata. */
+static void score_alt(struct tw_train_unit *u, size_t alt)
 {
-	const size_t each = tw_train_data_views(u->data);
-	struct tw_err *err = &u->extra_err[extra];
+	const size_t each = tw_train_data_splits(u->data);
+	struct tw_err *err = &u->alt_err[alt];
 
 	for (size_t c = 0; c < u->data->components; c++) {
 		for (size_t v = u->data->folds + 1; v < each; v++) {
@@ -298,17 +299,17 @@ static void judge_extra(struct tw_train_unit *u, size_t extra)
 			uint32_t fold;
 
 			if (why->code != TW_OK &&
-			    tw_train_data_extra(u->data, v, &fold) == extra) {
+			    tw_train_data_alt(u->data, v, &fold) == alt) {
 				*err = *why;
 				return;
 			}
 		}
-		if (judge_extra_component(u, extra, c, err) < 0)
+		if (score_alt_component(u, alt, c, err) < 0)
 			return;
 	}
 }
 
-/* On rays to the corners of the data and to some of its rows, from first to last. */
+/* Certify the model on rays to the corners of the data and to rows spread over it. */
 static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
@@ -358,6 +359,10 @@ static int set(json_t *obj, const char *infix, const char *name, json_t *v)
 	return json_object_set_new(obj, key, v);
 }
 
+/*
+ * Add a component's scores as flat keys: "package_mae", "package_r2" and so on. infix is
+ * "", "workload_", "shuffled_" or "series_". -1 without memory.
+ */
 static int add_scores(json_t *metadata, const char *infix, enum tw_component c,
 		      const struct tw_score *score)
 {
@@ -375,17 +380,22 @@ static int add_scores(json_t *metadata, const char *infix, enum tw_component c,
 	return rc;
 }
 
-static int add_extra_scores(json_t *metadata, const struct tw_train_unit *u, size_t extra)
+/*
+ * Add the scores of alternative folds, and "workload_folds", "workload_rows",
+ * "workload_mae", "workload_mape" and the names of the workloads. If validation failed,
+ * add "workload_mae": null only.
+ */
+static int add_alt_scores(json_t *metadata, const struct tw_train_unit *u, size_t alt)
 {
-	const struct tw_folds *f = &u->data->extra[extra];
+	const struct tw_folds *f = &u->data->alt[alt];
 	double mae = NAN, mape = NAN;
 	char infix[32];
 
-	if (u->extra_err[extra].code != TW_OK)
+	if (u->alt_err[alt].code != TW_OK)
 		return set(metadata, f->scheme, "mae", json_null());
 	snprintf(infix, sizeof(infix), "%s_", f->scheme);
 	for (size_t c = 0; c < u->data->components; c++) {
-		const struct tw_score *s = &u->extra[extra][c];
+		const struct tw_score *s = &u->alt[alt][c];
 
 		if (add_scores(metadata, infix, u->data->component[c], s) < 0)
 			return -1;
@@ -397,13 +407,13 @@ static int add_extra_scores(json_t *metadata, const struct tw_train_unit *u, siz
 		return -1;
 	if (set(metadata, f->scheme, "folds", json_integer((json_int_t)f->count)) < 0 ||
 	    set(metadata, f->scheme, "rows",
-		json_integer((json_int_t)u->extra[extra][0].rows)) < 0 ||
+		json_integer((json_int_t)u->alt[alt][0].rows)) < 0 ||
 	    set(metadata, f->scheme, "mae", rounded_json(mae)) < 0)
 		return -1;
 	return set(metadata, f->scheme, "mape", rounded_json(mape));
 }
 
-/* "a.json,b.json": what the inputs that the data is from call themselves. */
+/* "a.json,b.json": origins of the inputs that have rows in the data. */
 static json_t *origin_of(const struct tw_train_data *d, const struct tw_train_job *job)
 {
 	struct tw_buf b = { 0 };
@@ -456,7 +466,7 @@ static json_t *median_step(const struct tw_dataset *d)
 	return v;
 }
 
-/* "package_choice": how the trainer came to the component's text. */
+/* Add "package_choice": the trainer's explanation of its choices. */
 static int describe_choice(json_t *obj, const struct tw_train_unit *u, size_t c)
 {
 	const struct tw_buf *text = &u->text[c];
@@ -485,8 +495,8 @@ static int describe_component(json_t *obj, const struct tw_train_unit *u, size_t
 }
 
 /*
- * Flat, without an object in it: kepler-model-server's estimator takes every object of
- * metadata.json for a model.
+ * Metadata has no nested objects: the estimator of kepler-model-server treats each object
+ * in metadata.json as a model.
  */
 static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job *job)
 {
@@ -505,8 +515,8 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 	failed = obj == NULL;
 	for (size_t c = 0; c < data->components; c++)
 		failed |= describe_component(obj, u, c) < 0;
-	for (size_t i = 0; i < data->extras; i++)
-		failed |= add_extra_scores(obj, u, i) < 0;
+	for (size_t i = 0; i < data->alts; i++)
+		failed |= add_alt_scores(obj, u, i) < 0;
 	if (data->output == TW_DYN_POWER)
 		failed |= json_object_set_new(obj, "isolator",
 					      json_string(job->isolator->name)) < 0 ||
@@ -518,7 +528,7 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 	return obj;
 }
 
-/* The largest over the components for which the figure is defined. */
+/* The largest error over the components whose error is defined. */
 static void set_errors(struct tw_model_info *info, const struct tw_train_unit *u)
 {
 	info->mae_w = 0.0;
@@ -613,10 +623,10 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 		return;
 	}
 	for (size_t c = 0; c < u->data->components; c++)
-		if (judge_component(u, c, &u->err) < 0)
+		if (score_component(u, c, &u->err) < 0)
 			return;
-	for (size_t i = 0; i < u->data->extras; i++)
-		judge_extra(u, i);
+	for (size_t i = 0; i < u->data->alts; i++)
+		score_alt(u, i);
 	if (make_model(u, job, &u->model, &u->err) < 0)
 		return;
 	if (add_certificate(u, &u->err) < 0 ||

@@ -3,9 +3,9 @@
 #define TW_TRAINER_TRAIN_UNIT_H
 
 /*
- * One model in the making: a trainer on some data, its components fitted on all rows and
- * judged on blocked folds. The fits are independent of each other: steps, which
- * several threads take in any order.
+ * One model in the making: a trainer on one tw_train_data. Each component is fitted on
+ * all rows and validated on the splits. A step is one fit; steps are independent of each
+ * other, and several threads run them in any order.
  */
 
 #include "lib/core/buf.h"
@@ -20,35 +20,37 @@ struct tw_train_job;
 struct tw_train_unit {
 	const struct tw_train_data *data;
 	const struct tw_trainer *trainer;
-	struct tw_err err; /* why there is no model */
+	struct tw_err err; /* the reason if there is no model */
 
-	struct tw_err *step_err; /* one a step */
+	struct tw_err *step_err; /* for each step */
 	struct tw_buf text[TW_COMPONENT_COUNT];
-	/* By the blocks of time, then by each of the data's extra: each component: rows.
+	/*
+	 * Held-out predictions of each component: d.rows numbers each. Those of the
+	 * blocks of time come first, then those of each alternative folds.
 	 */
 	double *predicted;
 	struct tw_score score[TW_COMPONENT_COUNT];
-	struct tw_score extra[TW_TRAIN_EXTRA_FOLDS][TW_COMPONENT_COUNT];
-	struct tw_err extra_err[TW_TRAIN_EXTRA_FOLDS]; /* why there are no such scores */
-	/* The same of rows as a series; NULL where that is nothing to the predictor. */
+	struct tw_score alt[TW_TRAIN_ALT_FOLDS_MAX][TW_COMPONENT_COUNT];
+	struct tw_err alt_err[TW_TRAIN_ALT_FOLDS_MAX]; /* why scores are missing */
+	/* The same of rows as a series; NULL if the predictor ignores earlier rows. */
 	double *predicted_series;
 	struct tw_score score_series[TW_COMPONENT_COUNT];
 	struct tw_model model;
-	struct tw_fileset files; /* of the pipeline */
+	struct tw_fileset files; /* the model's files in the pipeline */
 };
 
-/* Room for the steps. A failure, as that of the data, is kept in u->err. */
+/* Allocate the steps. A failure of it or of the data is kept in u->err. */
 void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *data,
 			const struct tw_trainer *trainer);
 
-/* 0 where there is nothing to do. */
+/* Number of steps; 0 after a failure. */
 size_t tw_train_unit_steps(const struct tw_train_unit *u);
 
-/* Thread-safe against the unit's other steps. */
+/* Run one step. Thread-safe with respect to other steps of the unit. */
 void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 			const struct tw_train_job *job);
 
-/* After all steps: judge, and make the model and its files. What was predicted goes. */
+/* After all steps: compute scores, make the model and its files, free the predictions. */
 void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job);
 
 void tw_train_unit_release(struct tw_train_unit *u);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what is wanted ---- */
+/* ---- the wanted accuracy ---- */
 
 static double *figure_of(struct tw_until *u, const char *name, size_t len)
 {
@@ -33,7 +33,8 @@ static int parse_part(const char *part, struct tw_until *u, struct tw_err *err)
 	if (!isnan(*figure))
 		return tw_fail(err, TW_INVALID, "'%.60s': given twice", part);
 	if (!tw_parse_double(colon + 1, strlen(colon + 1), &v) || v < 0.0)
-		return tw_fail(err, TW_INVALID, "'%.60s': want a number from 0 on", part);
+		return tw_fail(err, TW_INVALID,
+			       "'%.60s': want a number that is not negative", part);
 	*figure = v;
 	return 0;
 }
@@ -47,7 +48,8 @@ int tw_until_parse(const char *text, struct tw_until *out, struct tw_err *err)
 	if (tw_strs_split(&parts, text, err) < 0)
 		goto out;
 	if (parts.count == 0) {
-		tw_fail(err, TW_INVALID, "names no accuracy");
+		tw_fail(err, TW_INVALID,
+			"no accuracy given: want mae:WATTS, mape:PERCENT or both");
 		goto out;
 	}
 	for (size_t i = 0; i < parts.count; i++)
@@ -61,7 +63,7 @@ out:
 	return rc;
 }
 
-/* ---- whether it is reached ---- */
+/* ---- the models' accuracy ---- */
 
 static bool is_within(const struct tw_until *u, const struct tw_train_row *row)
 {
@@ -78,12 +80,13 @@ static bool same_kind(const struct tw_train_row *a, const struct tw_train_row *b
 	       strcmp(a->output, b->output) == 0;
 }
 
-/* The first row of whose machine, source and output no model is accurate enough. */
+/* The first row whose machine, source and output type have no accurate model. */
 static const struct tw_train_row *find_missing(const struct tw_until *u,
 					       const struct tw_train_result *r)
 {
 	for (size_t i = 0; i < r->rows; i++) {
-		bool any = strcmp(r->row[i].trainer, "-") == 0; /* there is no data */
+		bool any =
+			strcmp(r->row[i].trainer, "-") == 0; /* a machine without data */
 
 		for (size_t k = 0; !any && k < r->rows; k++)
 			any = same_kind(&r->row[i], &r->row[k]) &&
@@ -108,7 +111,7 @@ int tw_train_until(const struct tw_train_job *job, const struct tw_until *until,
 
 		part.share = ++o.shares;
 		if (tw_train(&part, &r, &why) < 0) {
-			/* A little data may be too little; all of it is not. */
+			/* A share may be too small to train on: go on with more. */
 			if (o.shares == TW_UNTIL_SHARES || why.code == TW_NOMEM)
 				return tw_fail(err, why.code, "%s", why.text);
 			step(arg, &o, NULL, &why);

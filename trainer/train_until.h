@@ -3,41 +3,45 @@
 #define TW_TRAINER_TRAIN_UNTIL_H
 
 /*
- * Training on growing beginnings of the data, in order of time, until the models are
- * accurate enough or the data runs out: how much of a recording is needed.
+ * Training on a growing share of the data, from its start, until the models are accurate
+ * enough or the data ends. The result tells how long a recording has to be.
  */
 
 #include "trainer/train.h"
 
 struct tw_buf;
 
-/* In that many parts. */
+/* The share grows in this many steps. */
 #define TW_UNTIL_SHARES 10
 
-/* An accuracy that is wanted; NaN: of this figure none. */
+/* The wanted accuracy; NaN: no limit. */
 struct tw_until {
 	double mae_w, mape_percent;
 };
 
-/* "mae:10,mape:20", in any order, at least one. TW_INVALID names what is wrong. */
+/* Parse "mae:10,mape:20", in any order, at least one of both. TW_INVALID quotes the bad
+ * part. */
 int tw_until_parse(const char *text, struct tw_until *out, struct tw_err *err);
 
 struct tw_until_outcome {
 	bool reached;
-	unsigned shares; /* of TW_UNTIL_SHARES, that were trained on at the end */
-	/* Not reached: of whom no model is accurate enough. Static and the job's texts.
+	unsigned shares; /* shares of TW_UNTIL_SHARES in the last training */
+	/*
+	 * If not reached, a row of the machine, source and output that lack an accurate
+	 * model. It belongs to the result.
 	 */
 	const struct tw_train_row *missing;
 };
 
-/* Told of each step; r is NULL where no model could be made of so little, and why. */
+/* Called after each training. If the share was too small for any model, r is NULL and why
+ * is set. */
 typedef void tw_until_fn(void *arg, const struct tw_until_outcome *at,
 			 const struct tw_train_result *r, const struct tw_err *why);
 
 /*
- * tw_train() with the first of TW_UNTIL_SHARES parts of each machine's rows, then the
- * first two, and so on. Accurate enough is a model within both; it is reached where each
- * machine, source and output has one. *out is of the last training.
+ * Call tw_train() with the first 1 / TW_UNTIL_SHARES of each machine's rows, then with
+ * the first two, and so on. The accuracy is reached once each machine, source and output
+ * type has a model within both limits. *out is the result of the last training.
  */
 int tw_train_until(const struct tw_train_job *job, const struct tw_until *until,
 		   tw_until_fn *step, void *arg, struct tw_train_result *out,

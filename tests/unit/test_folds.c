@@ -253,7 +253,7 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 	tw_train_data_extract(&data, &t.job);
 	tw_train_data_isolate(&data, &t.job);
 	assert_int_equal(data.err.code, TW_OK);
-	assert_int_equal(tw_train_data_views(&data), 5 + 1 + 1);
+	assert_int_equal(tw_train_data_splits(&data), 5 + 1 + 1);
 	/* Without the first ten rows the least is 110 W. */
 	assert_true(tw_train_data_samples(&data, 6, 0).y[39] == 29);
 	assert_true(tw_train_data_samples(&data, 5, 0).y[39] == 39);

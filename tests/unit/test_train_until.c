@@ -16,11 +16,11 @@ static void an_accuracy_is_read_or_refused(void **state)
 	static const struct {
 		const char *text, *error;
 	} wrong[] = {
-		{ "", "names no accuracy" },
+		{ "", "no accuracy given" },
 		{ "mae", "'mae' is neither mae:WATTS nor mape:PERCENT" },
 		{ "rmse:1", "'rmse:1' is neither" },
-		{ "mae:x", "'mae:x': want a number from 0 on" },
-		{ "mae:-1", "'mae:-1': want a number from 0 on" },
+		{ "mae:x", "'mae:x': want a number that is not negative" },
+		{ "mae:-1", "'mae:-1': want a number that is not negative" },
 		{ "mae:1,mae:2", "'mae:2': given twice" },
 	};
 	struct tw_until u = { 0 };
