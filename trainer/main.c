@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/httpd.h"
 #include "lib/program/daemon.h"
@@ -86,7 +87,7 @@ static const struct tw_opts opts = {
 	.program = "tw-trainer",
 	.summary = "Train power models from Prometheus responses sent to it.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 /* Return on a stop signal. */

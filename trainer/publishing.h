@@ -28,8 +28,10 @@ int tw_publishing_read(const char *path, struct tw_fileset *out, struct tw_err *
 int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
 			struct tw_err *err);
 
-/* Check one model: load its parts into the predictor. A tw_pipeline_look_fn; arg is
- * unused. */
+/*
+ * Check one model: load its parts into the predictor. A tw_pipeline_look_fn; arg is
+ * unused.
+ */
 int tw_publishing_look(void *arg, const struct tw_model *m, struct tw_err *err);
 
 /*

@@ -89,8 +89,10 @@ static void add_data(struct training *t, struct tw_train_data data)
 	}
 }
 
-/* The group i, with the job's third-party metrics if the job names it or it has no
- * others. */
+/*
+ * The group i, with the job's third-party metrics if the job names it or it has no
+ * others.
+ */
 static const struct tw_feature_group *group_at(const struct tw_train_job *job, size_t i)
 {
 	const struct tw_feature_group *g = tw_feature_group_at(i);
@@ -273,8 +275,7 @@ static void release(struct training *t)
 
 /* ---- batches ---- */
 
-/* Upper bound of numbers in one data: the extracted columns, and x and y of the splits.
- */
+/* Upper bound of numbers in one data: extracted columns, x, and y of the splits. */
 static size_t count_cells(const struct tw_train_data *d)
 {
 	size_t rows = d->table != NULL ? d->table->data->rows : 0;

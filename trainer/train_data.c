@@ -477,7 +477,7 @@ static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 	t->rows = rows;
 	if (rows < TW_TRAIN_ROWS_MIN) {
 		tw_fail(&t->err, TW_INVALID,
-			"%zu rows, need at least %d to train and to judge", rows,
+			"%zu rows, need at least %d to train and to validate", rows,
 			TW_TRAIN_ROWS_MIN);
 		return;
 	}

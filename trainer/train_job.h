@@ -59,11 +59,9 @@ struct tw_train_job {
 	struct tw_isolation_config isolation; /* inputs of the isolator */
 	enum tw_resets resets;
 	uint32_t smooth; /* window of the smooth extractor, rows; 0: default extractor */
-	/* Train on guests, job="vm". Then there is one machine, or ->machine names one.
-	 */
+	/* Train on guests, job="vm". Needs one machine, or ->machine. */
 	bool vm_metrics;
-	/* Train on this machine only, NULL: on all. Name of the tables' machine, or NULL.
-	 */
+	/* The machine to train on, or NULL: all. Also the name of the tables' machine. */
 	const char *machine;
 	struct tw_machine_spec spec;       /* if there is one machine */
 	const struct tw_train_spec *specs; /* of several machines */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_service.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "lib/zip/zip.h"
@@ -254,8 +255,7 @@ static const struct tw_http_route route_health = {
 
 const struct tw_http_route *const tw_train_service_routes[] = { &route_health,
 								&route_train };
-const size_t tw_train_service_route_count =
-	sizeof(tw_train_service_routes) / sizeof(tw_train_service_routes[0]);
+const size_t tw_train_service_route_count = TW_COUNT(tw_train_service_routes);
 
 /* ---- the service ---- */
 

@@ -27,8 +27,10 @@ struct tw_train_service_config {
 	unsigned queue; /* limit of waiting requests */
 };
 
-/* The texts of config must outlive the service. *out is yours:
- * tw_train_service_free(). */
+/*
+ * The texts of config must outlive the service. *out is yours:
+ * tw_train_service_free().
+ */
 int tw_train_service_new(const struct tw_train_service_config *config,
 			 struct tw_train_service **out, struct tw_err *err);
 

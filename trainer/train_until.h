@@ -19,8 +19,10 @@ struct tw_until {
 	double mae_w, mape_percent;
 };
 
-/* Parse "mae:10,mape:20", in any order, at least one of both. TW_INVALID quotes the bad
- * part. */
+/*
+ * Parse "mae:10,mape:20", in any order, at least one of both. TW_INVALID quotes the bad
+ * part.
+ */
 int tw_until_parse(const char *text, struct tw_until *out, struct tw_err *err);
 
 struct tw_until_outcome {
@@ -33,8 +35,10 @@ struct tw_until_outcome {
 	const struct tw_train_row *missing;
 };
 
-/* Called after each training. If the share was too small for any model, r is NULL and why
- * is set. */
+/*
+ * Called after each training. If the share was too small for any model, r is NULL and why
+ * is set.
+ */
 typedef void tw_until_fn(void *arg, const struct tw_until_outcome *at,
 			 const struct tw_train_result *r, const struct tw_err *why);
 

@@ -299,12 +299,12 @@ static void bad_samples_are_refused(void **state)
 	none.cols = 0;
 	assert_refused(&none, "no features");
 	x[3] = NAN;
-	assert_refused(&s, "row 1, feature 'b': nan is no measurement");
+	assert_refused(&s, "row 1, feature 'b': nan is not finite or too large");
 	x[3] = 1e300;
-	assert_refused(&s, "row 1, feature 'b': 1e+300 is no measurement");
+	assert_refused(&s, "row 1, feature 'b': 1e+300 is not finite or too large");
 	x[3] = 4;
 	y[0] = INFINITY;
-	assert_refused(&s, "row 0, power: inf is no measurement");
+	assert_refused(&s, "row 0, power: inf is not finite or too large");
 }
 
 int main(void)

@@ -214,11 +214,11 @@ static void bad_samples_are_refused(void **state)
 	(void)state;
 	assert_int_equal(trainer()->fit(&s, 1, &text, &nan), -1);
 	assert_int_equal(nan.code, TW_INVALID);
-	assert_string_equal(nan.text, "row 1, feature 'c': nan is no measurement");
+	assert_string_equal(nan.text, "row 1, feature 'c': nan is not finite or too large");
 	x[5] = 6;
 	y[1] = 1e300;
 	assert_int_equal(trainer()->fit(&s, 1, &text, &huge), -1);
-	assert_string_equal(huge.text, "row 1, power: 1e+300 is no measurement");
+	assert_string_equal(huge.text, "row 1, power: 1e+300 is not finite or too large");
 	s.rows = 1;
 	assert_int_equal(trainer()->fit(&s, 1, &text, &one), -1);
 	assert_string_equal(one.text, "1 rows, need at least 2");

@@ -52,15 +52,15 @@ static void a_wrong_table_is_refused_by_line(void **state)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "", "it is empty" },
+		{ "", "the file is empty" },
 		{ "workload,start\n", "no column 'end'" },
-		{ "workload,start,end,end\n", "column 'end' twice" },
-		{ "workload,start,end\n", "it names no workload" },
-		{ "workload,start,end\na,1\n", "line 2: no end" },
-		{ "workload,start,end\n,1,2\n", "line 2: a workload without a name" },
-		{ "workload,start,end\n\xff,1,2\n", "line 2: a workload without a name" },
-		{ "workload,start,end\na,2,2\n", "line 2: 'a' ends before it begins" },
-		{ "workload,start,end\na,x,2\n", "line 2: 'x' is not a time such as" },
+		{ "workload,start,end,end\n", "column 'end' appears twice" },
+		{ "workload,start,end\n", "the file names no workload" },
+		{ "workload,start,end\na,1\n", "line 2: the row has no end" },
+		{ "workload,start,end\n,1,2\n", "line 2: the workload has no name" },
+		{ "workload,start,end\n\xff,1,2\n", "line 2: the workload has no name" },
+		{ "workload,start,end\na,2,2\n", "line 2: 'a' ends before it starts" },
+		{ "workload,start,end\na,x,2\n", "line 2: 'x' is no time such as" },
 		{ "workload,start,end\na,2023-13-22T05:43:48Z,2\n",
 		  "is not a time such as" },
 		{ "workload,start,end\na,2023-09-22T05:43:48,2\n",
@@ -93,7 +93,7 @@ static void rows_of_no_workload_are_in_no_fold(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	/* What runs when nothing was measured is no fold. */
+	/* A workload without rows gives no fold. */
 	read_workloads("workload,start,end\nlate,100,200\nb,4,5\na,1,3\n", &w);
 	assert_int_equal(tw_folds_by_workload(&w, time_ms, 6, &f, &err), 0);
 	assert_int_equal(f.count, 2);
@@ -118,7 +118,8 @@ static void one_workload_alone_cannot_be_left_out(void **state)
 	(void)state;
 	assert_int_equal(tw_folds_by_recording(recording, names, 2, 3, &f, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
-	assert_string_equal(err.text, "1 workloads have rows: none can be left out");
+	assert_string_equal(
+		err.text, "1 workloads have rows, need 2, or 1 and rows of no workload");
 	assert_null(f.of);
 }
 
@@ -277,7 +278,9 @@ static void what_cannot_be_judged_is_told_and_the_model_stays(void **state)
 		tw_strs_split(&t.job.abs_trainers, "LinearRegressionTrainer", &err), 0);
 	assert_int_equal(tw_train(&t.job, &r, &err), 0);
 	assert_int_equal(r.models, 1);
-	assert_string_equal(r.row[0].note, "1 workloads have rows: none can be left out");
+	assert_string_equal(
+		r.row[0].note,
+		"1 workloads have rows, need 2, or 1 and rows of no workload");
 	tw_train_result_release(&r);
 	tw_workload_runs_release(&w);
 	train_tear_down(&t);

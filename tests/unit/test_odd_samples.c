@@ -106,9 +106,9 @@ static void bad_samples_are_refused(void **state)
 		const char *want;
 	} cases[] = {
 		{ ROWS_OF(2, 3, nan_at_4, y, TW_PACKAGE),
-		  "row 1, feature 'b': nan is no measurement" },
+		  "row 1, feature 'b': nan is not finite or too large" },
 		{ ROWS_OF(2, 3, good, too_large, TW_PACKAGE),
-		  "row 1, power: 1e+300 is no measurement" },
+		  "row 1, power: 1e+300 is not finite or too large" },
 		{ ROWS_OF(1, 3, good, y, TW_PACKAGE), "1 rows, need at least 2" },
 		{ ROWS_OF(2, 0, good, y, TW_PACKAGE), "no features" },
 	};

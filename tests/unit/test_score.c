@@ -133,7 +133,7 @@ static void what_is_no_number_is_refused(void **state)
 	assert_int_equal(nan.code, TW_INVALID);
 	assert_string_equal(nan.text, "row 1: measured 2, predicted nan");
 	assert_int_equal(tw_score(y, p, NULL, 0, &s, &none), -1);
-	assert_string_equal(none.text, "no rows to judge by");
+	assert_string_equal(none.text, "no rows to score");
 	assert_int_equal(s.rows, 7);
 }
 

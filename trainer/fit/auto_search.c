@@ -44,22 +44,21 @@ static const char *const others[] = {
 };
 
 /*
- * Features stay unless they plainly harm, and the error without them is below this share
- * of that with them. What a few folds say of a feature is mostly chance, and more than
- * that is known: that it was thought worth measuring.
+ * Features are dropped only if the error without them is below this share of the error
+ * with them. Smaller differences on a few folds are mostly chance.
  */
 #define DROP_BELOW 0.95
 
 /*
- * Features that may go, all of a kind at once, by a part of their names: what runs beside
- * the work, or counts it a second time. Counters of the processor, its time and what a
- * user added stay.
+ * Parts of feature names: the features that match one may be dropped, together. They
+ * count system activity beside the work, or the work again. Processor counters, processor
+ * time and third-party metrics are always kept.
  */
 static const char *const kinds[] = { "_irq",       "cgroupfs_",        "kubelet_",
 				     "page_cache", "context_switches", "interrupts",
 				     "page_faults" };
 
-/* Windows of earlier rows, from .. to back. */
+/* A window of earlier rows: those `from` to `to` rows before a row. */
 struct window {
 	unsigned char from, to;
 };
@@ -67,7 +66,7 @@ struct window {
 static const struct lags {
 	struct window at[8];
 	size_t count;
-	bool main_only; /* of the feature that best tells the load */
+	bool main_only; /* columns of the main feature only (tw_main_feature()) */
 } lags[] = {
 	{ { { 1, 1 } }, 1, false },
 	{ { { 1, 1 }, { 2, 2 }, { 3, 3 } }, 3, false },
@@ -90,7 +89,7 @@ static bool varies(const struct tw_samples *s, size_t feature)
 	return false;
 }
 
-/* Features that are always the same tell nothing; one column there must be. */
+/* Drop constant features, but keep one column at least. */
 static void plain_columns(const struct tw_samples *s, struct tw_auto_columns *out)
 {
 	for (size_t c = 0; c < s->cols; c++)
@@ -103,7 +102,7 @@ static void plain_columns(const struct tw_samples *s, struct tw_auto_columns *ou
 
 /* ---- features ---- */
 
-/* The columns that are not of a kind. */
+/* The columns whose feature names do not match. */
 static struct tw_auto_columns without(const struct tw_auto_trials *t,
 				      const struct tw_auto_columns *c, const char *kind)
 {
@@ -115,7 +114,10 @@ static struct tw_auto_columns without(const struct tw_auto_trials *t,
 	return less;
 }
 
-/* Drop the kind without which the error is least, if that convinces. *at is the trial. */
+/*
+ * Drop the matching features without which the error is least, if it is clearly better.
+ * *at is the index of the trial to improve on, then of the better one.
+ */
 static int drop_one(struct tw_auto_trials *t, size_t *at, bool *dropped,
 		    struct tw_err *err)
 {
@@ -140,7 +142,7 @@ static int drop_one(struct tw_auto_trials *t, size_t *at, bool *dropped,
 	return 0;
 }
 
-/* Events per unit of load: instructions per cycle, misses per instruction, .. */
+/* Try ratios of features to the main feature, such as instructions per cycle. */
 static int try_ratios(struct tw_auto_trials *t, const struct tw_auto_columns *chosen,
 		      struct tw_err *err)
 {
@@ -155,7 +157,7 @@ static int try_ratios(struct tw_auto_trials *t, const struct tw_auto_columns *ch
 							    load });
 	if (c.count == chosen->count)
 		return 0;
-	return tw_auto_try(t, TW_AUTO_OTHER, trees[0], &c, NULL, err);
+	return tw_auto_try(t, TW_AUTO_ALTERNATIVE, trees[0], &c, NULL, err);
 }
 
 static int try_others(struct tw_auto_trials *t, const struct tw_auto_columns *c,
@@ -165,18 +167,18 @@ static int try_others(struct tw_auto_trials *t, const struct tw_auto_columns *c,
 		const struct tw_trainer *learner = tw_trainer_find(others[i]);
 
 		if (learner != NULL &&
-		    tw_auto_try(t, TW_AUTO_OTHER, learner, c, NULL, err) < 0)
+		    tw_auto_try(t, TW_AUTO_ALTERNATIVE, learner, c, NULL, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* All but the first, which chose the columns. */
+/* Try all trees but the first, which chose the columns. */
 static int try_trees(struct tw_auto_trials *t, const struct tw_auto_columns *c,
 		     struct tw_err *err)
 {
 	for (size_t i = 1; i < TW_COUNT(trees); i++)
-		if (tw_auto_try(t, TW_AUTO_USUAL, trees[i], c, NULL, err) < 0)
+		if (tw_auto_try(t, TW_AUTO_PREFERRED, trees[i], c, NULL, err) < 0)
 			return -1;
 	return 0;
 }
@@ -195,7 +197,7 @@ int tw_auto_search_alone(struct tw_auto_trials *t, struct tw_auto_columns *chose
 		if (drop_one(t, &at, &dropped, err) < 0)
 			return -1;
 	c = t->at[at].columns;
-	t->at[at].standing = TW_AUTO_USUAL;
+	t->at[at].role = TW_AUTO_PREFERRED;
 	if (try_trees(t, &c, err) < 0 || try_ratios(t, &c, err) < 0 ||
 	    try_others(t, &c, err) < 0)
 		return -1;
@@ -229,11 +231,11 @@ int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns
 	for (size_t i = 0; i < TW_COUNT(lags); i++) {
 		const struct tw_auto_columns c = look_back(t->samples, chosen, &lags[i]);
 
-		/* Of one feature it is what the others' is. */
+		/* With one feature, main_only gives the columns of the entry before. */
 		if (lags[i].main_only && chosen->count == 1)
 			continue;
 		if (c.count > chosen->count &&
-		    tw_auto_try(t, TW_AUTO_USUAL, trees[0], &c, NULL, err) < 0)
+		    tw_auto_try(t, TW_AUTO_PREFERRED, trees[0], &c, NULL, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -3,19 +3,19 @@
 #define TW_TRAINER_AUTO_SEARCH_H
 
 /*
- * Which trials AutoTrainer makes, in which order.
+ * The search of AutoTrainer: which trials it makes, and in which order.
  */
 
 #include "trainer/fit/auto_trials.h"
 
 /*
- * Of rows that stand alone: which features to keep, then every learner on those.
- * *chosen is what was kept.
+ * Search over independent rows: choose the features to keep, then try every learner on
+ * them. *chosen has the features that are kept.
  */
 int tw_auto_search_alone(struct tw_auto_trials *t, struct tw_auto_columns *chosen,
 			 struct tw_err *err);
 
-/* Of a series: which earlier rows to look at, then learners on those. */
+/* Search over a series: add columns of earlier rows to the chosen ones. */
 int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns *chosen,
 			  struct tw_err *err);
 

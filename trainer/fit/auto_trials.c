@@ -56,7 +56,7 @@ int tw_auto_step(const struct tw_samples *s, double *step_ms, struct tw_err *err
 	step = malloc(s->rows * sizeof(*step));
 	if (step == NULL)
 		return tw_fail(err, TW_NOMEM, "steps of %zu rows", s->rows);
-	/* Differences wrap where foreign time stamps are far apart; such are no steps. */
+	/* Unsigned, because steps of foreign time stamps may overflow. */
 	for (size_t r = 1; r < s->rows; r++)
 		step[r - 1] =
 			(int64_t)((uint64_t)s->time_ms[r] - (uint64_t)s->time_ms[r - 1]);
@@ -120,7 +120,7 @@ void tw_auto_design_release(struct tw_auto_design *d)
 
 /* ---- trials ---- */
 
-/* Inner folds in which a trial must be better to be plainly so. */
+/* A clearly better trial is better in at least this many inner folds. */
 #define MOST_FOLDS 3
 
 static double mean_error(const struct tw_auto_trial *trial, const double *measured,
@@ -133,8 +133,8 @@ static double mean_error(const struct tw_auto_trial *trial, const double *measur
 	return mae;
 }
 
-static int judge(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
-		 const struct tw_auto_design *d, struct tw_err *err)
+static int validate(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
+		    const struct tw_auto_design *d, struct tw_err *err)
 {
 	const size_t rows = t->rows.count,
 		     folds = rows < TW_AUTO_FOLDS ? rows : TW_AUTO_FOLDS;
@@ -149,7 +149,7 @@ static int judge(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
 	}
 	trial->mae = mean_error(trial, d->y, 0, rows);
 	if (!isfinite(trial->mae))
-		return tw_fail(err, TW_INVALID, "predictions are no numbers");
+		return tw_fail(err, TW_INVALID, "predictions are not finite");
 	return 0;
 }
 
@@ -170,7 +170,7 @@ static int add(struct tw_auto_trials *t, struct tw_err *err)
 	return 0;
 }
 
-int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_standing standing,
+int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_role role,
 		const struct tw_trainer *learner, const struct tw_auto_columns *columns,
 		size_t *place, struct tw_err *err)
 {
@@ -181,7 +181,7 @@ int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_standing standing,
 	if (add(t, err) < 0)
 		return -1;
 	trial = &t->at[t->count - 1];
-	trial->standing = standing;
+	trial->role = role;
 	trial->learner = learner;
 	trial->columns = *columns;
 	trial->predicted = calloc(t->rows.count + 1, sizeof(*trial->predicted));
@@ -191,7 +191,7 @@ int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_standing standing,
 	}
 	if (tw_auto_design_init(&d, t->samples, &t->rows, columns, err) < 0)
 		goto out;
-	if (judge(t, trial, &d, &trial->err) < 0 && trial->err.code == TW_NOMEM) {
+	if (validate(t, trial, &d, &trial->err) < 0 && trial->err.code == TW_NOMEM) {
 		*err = trial->err;
 		goto out;
 	}
@@ -230,52 +230,52 @@ void tw_auto_trials_release(struct tw_auto_trials *t)
 
 /* ---- blends ---- */
 
-/* Hardly worse than the best: an error of up to this times its. */
-#define HARDLY_WORSE 1.05
+/* A member's error is at most this factor times the error of the best trial. */
+#define MEMBER_ERROR_MAX 1.05
 
-/* An unusual one must be plainly better than the best usual one, below this share. */
-#define PLAINLY_BETTER 0.85
+/* An alternative's error must be below this share of the best preferred trial's. */
+#define CLEARLY_BETTER 0.85
 
-/* The best usual trial; NULL if all failed. */
-static const struct tw_auto_trial *best_usual(const struct tw_auto_trials *t)
+/* The best preferred trial; NULL if all failed. */
+static const struct tw_auto_trial *best_preferred(const struct tw_auto_trials *t)
 {
 	const struct tw_auto_trial *best = NULL;
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct tw_auto_trial *at = &t->at[i];
 
-		if (at->standing == TW_AUTO_USUAL && at->err.code == TW_OK &&
+		if (at->role == TW_AUTO_PREFERRED && at->err.code == TW_OK &&
 		    (best == NULL || at->mae < best->mae))
 			best = at;
 	}
 	return best;
 }
 
-/* Whether a trial may be added. */
+/* Whether a trial may become the next member. */
 static bool eligible(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
-		     size_t trial, const struct tw_auto_trial *usual)
+		     size_t trial, const struct tw_auto_trial *preferred)
 {
 	const struct tw_auto_trial *at = &t->at[trial];
 
 	for (size_t i = 0; i < b->count; i++)
 		if (b->trial[i] == trial)
 			return false;
-	if (at->err.code != TW_OK || at->standing == TW_AUTO_PROBE)
+	if (at->err.code != TW_OK || at->role == TW_AUTO_PROBE)
 		return false;
-	return at->standing == TW_AUTO_USUAL || usual == NULL ||
-	       tw_auto_better(at, usual, PLAINLY_BETTER);
+	return at->role == TW_AUTO_PREFERRED || preferred == NULL ||
+	       tw_auto_better(at, preferred, CLEARLY_BETTER);
 }
 
-/* The next trial in the order of errors, then of numbers; false if there is none. */
+/* Find the next member: the eligible trial with the least error, then index. */
 static bool find_next(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 		      size_t *out)
 {
-	const struct tw_auto_trial *usual = best_usual(t);
+	const struct tw_auto_trial *preferred = best_preferred(t);
 	double least = INFINITY;
 	bool found = false;
 
 	for (size_t i = 0; i < t->count; i++) {
-		if (!eligible(t, b, i, usual) || !(t->at[i].mae < least))
+		if (!eligible(t, b, i, preferred) || !(t->at[i].mae < least))
 			continue;
 		least = t->at[i].mae;
 		*out = i;
@@ -303,7 +303,8 @@ int tw_auto_blend(const struct tw_auto_trials *t, size_t most, struct tw_auto_bl
 
 	assert(most <= TW_AUTO_MEMBERS_MAX);
 	while (b.count < most && find_next(t, &b, &next)) {
-		if (b.count > 0 && t->at[next].mae > HARDLY_WORSE * t->at[b.trial[0]].mae)
+		if (b.count > 0 &&
+		    t->at[next].mae > MEMBER_ERROR_MAX * t->at[b.trial[0]].mae)
 			break;
 		b.trial[b.count++] = next;
 	}

@@ -27,22 +27,23 @@ struct tw_auto_columns {
 	size_t count;
 };
 
-/* Which rows: all, or those of a series that have a row before them. */
+/* Rows of the samples: all, or the rows of a series that have a row before them. */
 struct tw_auto_rows {
-	uint32_t *at; /* rows of the samples, rising */
+	uint32_t *at; /* indices of rows, ascending */
 	size_t count;
-	double step_ms; /* of a series; 0: none, rows stand alone */
+	double step_ms; /* step of the series; 0: rows are independent */
 };
 
-/* *out must be all zero; free ->at. At most `most`, evenly chosen. */
+/* Choose at most `most` rows, evenly spread. *out must be all zero; free ->at. */
 int tw_auto_rows_init(struct tw_auto_rows *out, const struct tw_samples *s,
 		      double step_ms, size_t most, struct tw_err *err);
 
-/* The median step between rows; 0 where there is none. */
+/* The median step between rows; 0 without time stamps, or with fewer than two rows. */
 int tw_auto_step(const struct tw_samples *s, double *step_ms, struct tw_err *err);
 
+/* Samples over derived columns. */
 struct tw_auto_design {
-	struct tw_samples samples; /* no time stamps: its rows stand alone */
+	struct tw_samples samples; /* without time stamps: rows are independent */
 	double *x, *y;
 	char (*names)[TW_DERIVED_NAME];
 	const char **name;
@@ -57,24 +58,24 @@ void tw_auto_design_release(struct tw_auto_design *d);
 
 /* ---- trials ---- */
 
-/* Inner folds: enough blocks to compare by, few enough to be quick. */
+/* Number of inner folds. More would compare better and take longer. */
 #define TW_AUTO_FOLDS 4
 
-/* What may become of a trial. */
-enum tw_auto_standing {
-	TW_AUTO_USUAL, /* a member, if it is among the best */
-	TW_AUTO_OTHER, /* only if it is plainly better than all usual ones */
-	TW_AUTO_PROBE  /* none: it was to learn something */
+/* When a trial may become a member of a blend. */
+enum tw_auto_role {
+	TW_AUTO_PREFERRED,   /* if it is among the best */
+	TW_AUTO_ALTERNATIVE, /* only if it is clearly better than every preferred trial */
+	TW_AUTO_PROBE        /* never: it only helps to choose columns */
 };
 
 struct tw_auto_trial {
-	enum tw_auto_standing standing;
+	enum tw_auto_role role;
 	const struct tw_trainer *learner;
 	struct tw_auto_columns columns;
-	double *predicted; /* of each row, by the fold that did not see it */
-	double mae;
-	double fold_mae[TW_AUTO_FOLDS]; /* of each inner fold */
-	struct tw_err err; /* why it is out of the question; TW_OK: it is not */
+	double *predicted; /* prediction of each row by the fold that holds it out */
+	double mae;        /* W */
+	double fold_mae[TW_AUTO_FOLDS]; /* mean absolute error of each inner fold, W */
+	struct tw_err err;              /* TW_OK, or the reason why the learner failed */
 };
 
 struct tw_auto_trials {
@@ -86,21 +87,21 @@ struct tw_auto_trials {
 };
 
 /*
- * Add one. Only a lack of memory is a failure: a learner that refuses the data
- * is a trial with an error. *place (may be NULL) is its number.
+ * Add a trial and validate it. If the learner rejects the data, the error is kept in the
+ * trial; only lack of memory fails the call. *place (may be NULL) is the trial's index.
  */
-int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_standing standing,
+int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_role role,
 		const struct tw_trainer *learner, const struct tw_auto_columns *columns,
 		size_t *place, struct tw_err *err);
 
 /*
- * Whether a trial is plainly better than another: its error is below that share of the
- * other's, and smaller in most inner folds. Both went well.
+ * Whether trial a is clearly better than b: its error is below share times the error of
+ * b, and smaller in most inner folds. Both must have no error.
  */
 bool tw_auto_better(const struct tw_auto_trial *a, const struct tw_auto_trial *b,
 		    double share);
 
-/* Measured power of the rows. */
+/* Measured power of a row of t->rows. */
 double tw_auto_measured(const struct tw_auto_trials *t, size_t row);
 
 void tw_auto_trials_release(struct tw_auto_trials *t);
@@ -110,16 +111,16 @@ void tw_auto_trials_release(struct tw_auto_trials *t);
 #define TW_AUTO_MEMBERS_MAX 4
 
 struct tw_auto_blend {
-	size_t trial[TW_AUTO_MEMBERS_MAX]; /* the best first; all of the same weight */
+	size_t trial[TW_AUTO_MEMBERS_MAX]; /* indices, the best first; equal weights */
 	size_t count;
-	double mae; /* of the mean, on the inner folds */
+	double mae; /* of the blend on the inner folds, W */
 };
 
-/* At most `most` of them. Fails with the first trial's error where all failed. */
+/* Choose at most `most` trials. If all failed, fails with the error of the first. */
 int tw_auto_blend(const struct tw_auto_trials *t, size_t most, struct tw_auto_blend *out,
 		  struct tw_err *err);
 
-/* What the blend says of a row on the inner folds. */
+/* Prediction of the blend for a row of t->rows on the inner folds. */
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/boost.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
@@ -22,7 +23,7 @@ static int check(int status, const char *what, struct tw_err *err)
 
 	if (status == 0)
 		return 0;
-	/* Only its first line: what follows is a stack trace. */
+	/* Take the first line; a stack trace follows. */
 	text = XGBGetLastError();
 	if (strstr(text, "std::bad_alloc") != NULL)
 		code = TW_NOMEM;
@@ -30,7 +31,7 @@ static int check(int status, const char *what, struct tw_err *err)
 		       text);
 }
 
-/* The library's unit is the float. */
+/* XGBoost computes with floats. */
 static int make_matrix(const struct tw_samples *s, DMatrixHandle *out, struct tw_err *err)
 {
 	float *x = malloc(s->rows * s->cols * sizeof(*x));
@@ -81,7 +82,7 @@ static double mean(const struct tw_samples *s)
 	return sum;
 }
 
-/* "(1,1,0)": power does not fall with the first two features, the third is free. */
+/* "(1,1,0)": power is monotone in the first two features, the third is unconstrained. */
 static char *monotone_text(const struct tw_samples *s)
 {
 	struct tw_buf b = { 0 };
@@ -130,7 +131,7 @@ static int set_parameters(BoosterHandle booster, const struct tw_boost *how,
 		 : how->from_mean ? mean(s)
 				  : how->start_w);
 	snprintf(seed_text, sizeof(seed_text), "%u", (unsigned)(seed & 0x7fffffff));
-	for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(params); i++)
 		if (check(XGBoosterSetParam(booster, params[i][0], params[i][1]),
 			  params[i][0], err) < 0)
 			return -1;
@@ -152,7 +153,7 @@ static int write_text(BoosterHandle booster, struct tw_buf *text, struct tw_err 
 	const char *data;
 	bst_ulong len;
 
-	/* The bytes live in the booster until its next call. */
+	/* The booster owns the bytes until its next call. */
 	if (check(XGBoosterSaveModelToBuffer(booster, "{\"format\":\"json\"}", &len,
 					     &data),
 		  "writing the model", err) < 0)
@@ -178,8 +179,7 @@ int tw_boost(const struct tw_samples *s, const struct tw_boost *how, uint64_t se
 		goto out;
 	if (set_parameters(booster, how, s, seed, err) < 0)
 		goto out;
-	/* Constant power needs no tree, but not every reader takes a model without one.
-	 */
+	/* Constant power needs no tree, but some readers reject a model without trees. */
 	if (boost(booster, matrix, constant(s) ? 1 : ROUNDS, err) < 0)
 		goto out;
 	if (write_text(booster, text, err) < 0)

@@ -5,8 +5,9 @@
 /*
  * Gradient boosted regression trees for squared error, by the XGBoost library: 100 trees,
  * each shrunk to a tenth, exact splits on raw feature values (T. Chen, C. Guestrin,
- * XGBoost: A Scalable Tree Boosting System, KDD 2016). One thread: the order of sums, and
- * so the text, is the same on every machine of a kind. Not in builds with XGBOOST=0.
+ * XGBoost: A Scalable Tree Boosting System, KDD 2016). The library gets one thread, so
+ * that sums are in a fixed order and the text is reproducible. Not in builds with
+ * XGBOOST=0.
  */
 
 #include <stdbool.h>
@@ -20,14 +21,14 @@ struct tw_samples;
 
 struct tw_boost {
 	const char *max_depth;
-	const char *lambda; /* shrinks the values of leaves */
-	bool from_mean;     /* where trees start: the mean power, or */
+	const char *lambda; /* L2 penalty on leaf values */
+	bool from_mean;     /* start from the mean power, else from */
 	double start_w;
-	/* Power does not fall where a known rate of work rises (lib/field/feature.h). */
+	/* Power is monotone in features that are rates of work (tw_feature_is_work()). */
 	bool monotone;
 };
 
-/* Append XGBoost's own JSON. Constant power starts from itself, and needs no trees. */
+/* Append the model in XGBoost's JSON. For constant power, trees start from that power. */
 int tw_boost(const struct tw_samples *s, const struct tw_boost *how, uint64_t seed,
 	     struct tw_buf *text, struct tw_err *err);
 

@@ -18,18 +18,19 @@
 /*
  *	minimise over p  sum over rows (y - h v(p, x) - b)^2,   h >= 0,  low <= p <= high
  *
- * h and b are those of linear least squares for each p (variable projection: G. H.
- * Golub, V. Pereyra, SIAM J. Numer. Anal. 10(2), 1973), so that Levenberg-Marquardt (GSL)
- * has only the shape to find, from several starts. Bounds are kept by
+ * Linear least squares gives h and b for each p (variable projection: G. H. Golub,
+ * V. Pereyra, SIAM J. Numer. Anal. 10(2), 1973). Levenberg-Marquardt (GSL) searches p
+ *from several starts. The substitution
  *
  *	p = low + (high - low) (1 + sin t) / 2
  *
- * and t is free. x is the feature divided by its largest value, power is divided by its
- * largest magnitude, so that one set of bounds and tolerances does for all units.
+ * keeps the bounds; t is unconstrained. x is the feature divided by its largest value,
+ *and y the power divided by its largest magnitude, so that bounds and tolerances have no
+ *unit.
  */
 struct problem {
 	size_t rows;
-	double *x, *y, *v; /* rows; v is scratch */
+	double *x, *y, *v; /* rows each; v is work space */
 	double scale, y_scale;
 	const struct tw_shape *shape;
 };
@@ -57,7 +58,7 @@ static int problem_init(struct problem *p, const struct tw_samples *s, size_t co
 		p->scale = fmax(p->scale, p->x[r]);
 		p->y_scale = fmax(p->y_scale, fabs(s->y[r]));
 	}
-	/* The inverse of a smaller one is not finite. */
+	/* The inverse of a smaller scale is not finite. */
 	p->scale = p->scale > 1e-300 ? p->scale : 1.0;
 	p->y_scale = p->y_scale > 1e-300 ? p->y_scale : 1.0;
 	for (size_t r = 0; r < s->rows; r++) {
@@ -67,7 +68,7 @@ static int problem_init(struct problem *p, const struct tw_samples *s, size_t co
 	return 0;
 }
 
-/* Height, base and what they leave, for the parameters; the values stay in p->v. */
+/* Get height, base and squared error for the parameters. Sets p->v. */
 static void project(const struct problem *p, struct solution *s)
 {
 	const double n = (double)p->rows;
@@ -116,7 +117,7 @@ static int residuals(const gsl_vector *t, void *arg, gsl_vector *f)
 	return GSL_SUCCESS;
 }
 
-/* From one start. What GSL gives up on is no failure: the place it came to is judged. */
+/* Search from one start. If GSL gives up, the last position is still a candidate. */
 static void descend(const struct problem *p, gsl_multifit_nlinear_workspace *w,
 		    const double *start, struct solution *best)
 {
@@ -167,7 +168,7 @@ static int try_starts(struct problem *p, struct solution *best, struct tw_err *e
 	return 0;
 }
 
-/* Level, which every shape can be, where no fit is better. */
+/* Start from the constant, which every shape includes. */
 static void start_level(const struct problem *p, struct solution *s)
 {
 	s->shape = p->shape;

@@ -35,7 +35,7 @@ static void measure_means(struct tw_design *d, const struct tw_samples *s)
 		d->y_mean += s->y[r] / n;
 }
 
-/* x has height rows: those below the samples' stay zero and change nothing. */
+/* x has `height` rows; rows beyond the samples' stay 0. */
 static void centre(const struct tw_design *d, const struct tw_samples *s, double *x,
 		   double *y)
 {

@@ -3,15 +3,15 @@
 #define TW_TRAINER_DESIGN_H
 
 /*
- * A linear least-squares problem with a free constant, or none where the samples go
- * from zero (trainer/fit/trainer.h), made small.
+ * A linear least-squares problem, reduced to cols x cols. It has a free constant unless
+ *the samples are from_zero (trainer/fit/samples.h).
  *
- * Columns are divided by their largest magnitude, columns and targets are centred
- * (which takes a free constant out of the problem), and a QR decomposition leaves
+ * Columns are divided by their largest magnitude. Columns and power are centred, which
+ * removes the constant. A QR decomposition then gives
  *
  *	|| y - X w ||^2  =  || c - R w ||^2 + rest,	R of cols x cols
  *
- * so that what follows does not depend on the number of rows any more.
+ * so that the cost of a solution does not depend on the number of rows.
  */
 
 #include <stddef.h>
@@ -21,21 +21,22 @@ struct tw_samples;
 
 struct tw_design {
 	size_t rows, cols;
-	double *scale; /* cols: largest magnitude of each column, 1 where it is all zero
-			*/
-	double *mean;  /* cols: of the scaled column; 0 where there is no constant */
+	double *scale; /* cols: largest magnitude of the column; 1 if it is all 0 */
+	double *mean;  /* cols: mean of the scaled column; 0 without a constant */
 	double y_mean;
-	double freedom; /* degrees that are left to the weights and the rest */
+	double freedom; /* degrees of freedom: rows, less one for the constant */
 	double *r;      /* cols * cols, row major, upper triangular */
 	double *c;      /* cols */
 	double rest;
 };
 
-/* s has been checked (trainer/fit/samples.h). *d must be all zero: tw_design_release().
+/*
+ * s has passed tw_samples_check(). *d must be all zero; it is yours, on failure too:
+ * tw_design_release().
  */
 int tw_design_init(struct tw_design *d, const struct tw_samples *s, struct tw_err *err);
 
-/* The constant that goes with the weights of the scaled columns. */
+/* The constant for given weights of the scaled columns, W. */
 double tw_design_bias(const struct tw_design *d, const double *weight);
 
 void tw_design_release(struct tw_design *d);

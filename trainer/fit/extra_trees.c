@@ -11,32 +11,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Thresholds tried at a node, at least. */
+/* Least number of thresholds tried at a node. */
 #define DRAWS 8
 #define DEPTH_MAX 60
-/* Leaves of a tree, at most: a model stays of a size that is read and walked at once. */
+/* Limit of leaves of a tree; it bounds the size of the model. */
 #define LEAVES_MAX 1024
 
 _Static_assert(DEPTH_MAX <= TW_TREE_DEPTH_MAX, "a tree must fit the predictor");
 
-/* All that growing a tree needs. Values are floats, as the predictor compares them. */
+/* State of growing a tree. Features are floats, because the predictor compares floats. */
 struct grower {
 	const struct tw_extra_trees *how;
 	size_t rows, cols;
-	size_t leaf;  /* rows of a leaf, at least */
-	size_t draws; /* thresholds of a feature */
-	float *x;     /* feature by feature: x[c * rows + r] */
+	size_t leaf;  /* least rows of a leaf */
+	size_t draws; /* thresholds drawn for each feature */
+	float *x;     /* column major: x[c * rows + r] */
 	double *y;
-	uint32_t *row;  /* a node's rows are a part of it */
-	double *sorted; /* of a leaf */
+	uint32_t *row;  /* row indices; each node owns a range */
+	double *sorted; /* work space of leaf_value() */
 	struct tw_random random;
 
-	int32_t *split; /* of the tree, in preorder; -1: a leaf */
+	int32_t *split; /* features of the tree's nodes in preorder; -1: a leaf */
 	float *value;
 	size_t nodes;
 };
 
-/* Rows from .. to of g->row, and their sum. */
+/* The range from .. to of g->row, and the sum of its power. */
 struct node {
 	size_t from, to;
 	double sum;
@@ -83,7 +83,7 @@ static bool range_of(const struct grower *g, const struct node *n, const float *
 	return *low < *high;
 }
 
-/* Above low, so that both sides have rows; at most high. */
+/* Draw a threshold above low, so that both sides have rows, and at most high. */
 static float draw(struct grower *g, float low, float high)
 {
 	const double share = tw_random_share(&g->random);
@@ -122,7 +122,7 @@ static void try_threshold(const struct grower *g, const struct node *n, size_t f
 static struct choice choose(struct grower *g, const struct node *n)
 {
 	const double count = (double)(n->to - n->from);
-	/* Of no split, and a little more: what rounding may gain is no gain. */
+	/* The gain without a split, with a margin for rounding. */
 	struct choice best = { -1, 0.0f, n->sum * n->sum / count * (1.0 + 1e-12), 0.0 };
 	float low, high;
 
@@ -137,7 +137,7 @@ static struct choice choose(struct grower *g, const struct node *n)
 	return best;
 }
 
-/* Rows below the threshold to the front. Returns where the others begin. */
+/* Move rows below the threshold to the front. Returns the first other row. */
 static size_t part_rows(struct grower *g, const struct node *n, const struct choice *c)
 {
 	const float *x = g->x + (size_t)c->feature * g->rows;
@@ -179,7 +179,7 @@ static void add_tree(const struct grower *g, struct tw_buf *text)
 	for (size_t i = 0; i < g->nodes; i++)
 		tw_buf_addf(text, i > 0 ? ",%d" : "%d", (int)g->split[i]);
 	tw_buf_adds(text, "],\"value\":[");
-	/* Nine digits are a float, to the bit. */
+	/* Nine digits identify a float. */
 	for (size_t i = 0; i < g->nodes; i++)
 		tw_buf_addf(text, i > 0 ? ",%.9g" : "%.9g", (double)g->value[i]);
 	tw_buf_adds(text, "]}");
@@ -199,8 +199,9 @@ static void grow_tree(struct grower *g, uint64_t seed, unsigned tree)
 }
 
 /*
- * Where zero features are 0 W, a leaf of such rows is added. Thresholds between it and
- * the least load are drawn evenly, so that the mean of the trees rises evenly there.
+ * With from_zero, add one leaf of rows with zero features and 0 W. Thresholds between
+ * these rows and the least load are uniform, so that the mean of the trees rises evenly
+ * there.
  */
 static int grower_init(struct grower *g, const struct tw_samples *s, struct tw_err *err)
 {

@@ -5,13 +5,12 @@
 /*
  * Extremely randomised trees (P. Geurts, D. Ernst, L. Wehenkel, Extremely Randomized
  * Trees, Machine Learning 63, 2006): the mean of regression trees, each grown on all
- * rows. At a node thresholds are drawn evenly between the smallest and the largest value
- * of each feature, and the draw that leaves the least squared error is taken.
+ * rows. At a node, thresholds are drawn uniformly between the smallest and the largest
+ * value of each feature; the threshold with the least squared error is taken.
  *
- * Ours draw several thresholds a feature where there are few features, and a leaf may be
- * the median of its rows: power is measured with spikes, and the error that counts is the
- * absolute one.
- * Of samples that are from_zero, zero features are 0 W.
+ * Differences from the paper: with few features, several thresholds are drawn for each,
+ * and a leaf may be the median of its rows, because measured power has spikes and models
+ * are compared by absolute error. For samples that are from_zero, zero features give 0 W.
  */
 
 #include <stdbool.h>
@@ -24,12 +23,12 @@ struct tw_samples;
 
 struct tw_extra_trees {
 	unsigned trees;
-	size_t leaf;  /* rows of a leaf, at least; more where there are very many rows */
-	bool median;  /* of a leaf's rows, instead of their mean */
-	bool by_size; /* draw thresholds evenly by their logarithm */
+	size_t leaf;  /* least rows of a leaf; larger for very many rows */
+	bool median;  /* a leaf is the median of its rows, else their mean */
+	bool by_size; /* draw thresholds uniformly on a logarithmic scale */
 };
 
-/* Append the file of a component that predictor "trees" reads. */
+/* Append the text of a component, which predictor "trees" reads. */
 int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
 		   uint64_t seed, struct tw_buf *text, struct tw_err *err);
 

@@ -14,34 +14,34 @@
 #include <string.h>
 
 /*
- * The best that was found for this data: columns, learners and their shares are chosen
- * by inner blocked folds of the rows given (trainer/auto_*.h). Whoever judges the
- * outcome on blocked folds holds the judging rows back, so that neither the fit nor
- * the choice has seen them: nested cross validation (S. Varma, R. Simon, Bias in Error
+ * AutoTrainer chooses columns and learners by inner blocked folds of its rows
+ * (trainer/fit/auto_search.h). The outer folds of the validation hold rows back from both
+ * the fit and the choice: nested cross validation (S. Varma, R. Simon, Bias in Error
  * Estimation when using Cross-Validation for Model Selection, BMC Bioinformatics 7,
  * 2006).
  *
- * Rows with time stamps give a second form that looks at earlier rows: temperature and
- * fans are slow, and meter and counters are not read at the same instant.
+ * The model has two forms. The form "alone" predicts a row by itself. Rows with time
+ * stamps give a second form, "series", that uses earlier rows, too: temperature and fans
+ * lag behind the load, and the meter and the counters are not read at the same instant.
  */
 
-/* What trials are made on; of more rows, an even choice. */
+/* Limit of rows in a trial; of more rows, an even selection. */
 #define TRIAL_ROWS_MAX 4096
-/* A series of fewer rows tells nothing of what earlier rows tell. */
+/* A shorter series cannot show whether earlier rows help. */
 #define SERIES_ROWS_MIN 16
 /*
- * A series' form is kept unless its error is above this times that of rows alone: that a
- * machine remembers is known beforehand, and a few folds do not disprove it.
+ * The series form is kept unless its error exceeds this factor times the error of the
+ * form for single rows. Power is known to lag; a few folds do not disprove it.
  */
-#define PLAINLY_WORSE 1.05
-/* Members of the mean, at most: of learners; of ways to look back, which differ less. */
+#define SERIES_ERROR_MAX 1.05
+/* Limits of members of each blend. Trials of a series differ less from each other. */
 #define ALONE_MEMBERS 2
 #define SERIES_MEMBERS 3
 
 struct fit {
 	struct tw_auto_trials alone, series;
 	struct tw_auto_blend alone_blend, series_blend;
-	bool looks_back; /* the series' form is worth it */
+	bool looks_back; /* the series form is kept */
 };
 
 static int search_alone(struct fit *f, const struct tw_samples *s, uint64_t seed,
@@ -55,7 +55,7 @@ static int search_alone(struct fit *f, const struct tw_samples *s, uint64_t seed
 	return tw_auto_blend(&f->alone, ALONE_MEMBERS, &f->alone_blend, err);
 }
 
-/* The error of the form for rows that stand alone, on the rows of the series. */
+/* Mean absolute error of the form "alone" on the rows of the series, W. */
 static double alone_error(const struct fit *f)
 {
 	double mae = 0.0;
@@ -96,16 +96,16 @@ static int search_series(struct fit *f, const struct tw_samples *s, uint64_t see
 		return 0;
 	if (tw_auto_blend(&f->series, SERIES_MEMBERS, &f->series_blend, err) < 0)
 		return -1;
-	f->looks_back = f->series_blend.mae < PLAINLY_WORSE * alone_error(f);
+	f->looks_back = f->series_blend.mae < SERIES_ERROR_MAX * alone_error(f);
 	return 0;
 }
 
 /* ---- text ---- */
 
-/* What members are fitted on, at most; of more rows, an even choice. */
+/* Limit of rows that members are fitted on; of more rows, an even selection. */
 #define FIT_ROWS_MAX 32768
 
-/* The place of a column; it is added if it is not there. */
+/* Index of a column in all; the column is added if it is missing. */
 static size_t place_of(struct tw_auto_columns *all, const struct tw_derived *d)
 {
 	size_t i = 0;
@@ -159,6 +159,7 @@ out:
 	return rc;
 }
 
+/* Fit the members on all rows and append {"bias":0,"members":[..],"columns":[..]}. */
 static int add_form(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 		    struct tw_buf *text, struct tw_err *err)
 {
@@ -185,13 +186,13 @@ out:
 	return rc;
 }
 
-/* ---- in words ---- */
+/* ---- explanation ---- */
 
-/* "a,b,c with a@1,a@0-2 and the same of the others": of all, or of one feature. */
+/* Append "a,b,c with a@1,a@0-2 and the same of the others". */
 static void add_names(const struct tw_auto_trials *t, const struct tw_auto_columns *c,
 		      struct tw_buf *line)
 {
-	const struct tw_derived *first = NULL; /* that looks back */
+	const struct tw_derived *first = NULL; /* the first column of earlier rows */
 	const char *separator = "";
 	char name[TW_DERIVED_NAME];
 	bool others = false;
@@ -240,6 +241,7 @@ static int explain_trial(const char *form, const struct tw_auto_trials *t,
 	return rc;
 }
 
+/* Append a line to list for each trial, and one for the choice. */
 static int explain_form(const char *form, const struct tw_auto_trials *t,
 			const struct tw_auto_blend *b, json_t *list, struct tw_err *err)
 {
@@ -267,7 +269,10 @@ out:
 	return rc;
 }
 
-/* From nothing to half the range above what was measured. */
+/*
+ * Limit predictions: at most half the measured range above the largest power, at least 0
+ * W or the least power if that is negative.
+ */
 static void add_limits(const struct tw_samples *s, struct tw_buf *text)
 {
 	double low = s->y[0], high = s->y[0];
@@ -371,7 +376,7 @@ out:
 
 const struct tw_trainer tw_trainer_auto = {
 	.name = "AutoTrainer",
-	.summary = "the best of trees and the others, chosen by nested blocked folds",
+	.summary = "the best of trees and other trainers, by nested blocked folds",
 	.predictor = "ensemble",
 	.min_rows = 2,
 	.slow = true,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "trainer/fit/curvefit.h"
 #include "trainer/fit/registry.h"
 
 #include <math.h>
 
 /*
- * watts = a exp(b x) + c, as Kepler computes it (docs/wire.md, "Weights"): rising, so
- * that a and b are both above 0 (power grows faster than load) or both below (it levels
- * off). The shape is (exp(b x) - 1) / b, which is x itself for small b; its parameter is
- * ln |b|. The fit: trainer/fit/curvefit.c.
+ * watts = a exp(b x) + c, as Kepler computes it (docs/wire.md, "Weights"). The curve
+ * rises, so a and b have the same sign: positive if power grows faster than load,
+ * negative if it levels off. The shape is (exp(b x) - 1) / b, which approaches x for
+ * small b. The parameter is ln |b|. trainer/fit/curvefit.c fits it.
  */
 static double value(double b, double x)
 {
@@ -62,7 +63,7 @@ static int fit_exponential(const struct tw_samples *s, uint64_t seed, struct tw_
 			   struct tw_err *err)
 {
 	(void)seed;
-	return tw_curvefit(s, shapes, sizeof(shapes) / sizeof(shapes[0]), text, err);
+	return tw_curvefit(s, shapes, TW_COUNT(shapes), text, err);
 }
 
 const struct tw_trainer tw_trainer_exponential = {

@@ -5,8 +5,8 @@
 /*
  * Boosted trees as scikit-learn's GradientBoostingRegressor grows them by default (J. H.
  * Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of
- * Statistics 29(5), 2001): depth 3 at most, from the mean power, and leaves that are
- * the mean of what is left, not shrunk. trainer/fit/boost.h grows them.
+ * Statistics 29(5), 2001): depth 3 at most, starting from the mean power, and leaves that
+ * are the mean residual, without a penalty. trainer/fit/boost.h grows them.
  */
 static const struct tw_boost how = {
 	.max_depth = "3",

@@ -6,12 +6,12 @@
 #include "trainer/fit/samples.h"
 
 /*
- * The mean power of the six nearest training rows, by Euclid's distance of the features,
+ * The mean power of the six nearest training rows, by Euclidean distance of the features,
  * each divided by its largest magnitude (E. Fix, J. L. Hodges, Discriminatory Analysis:
- * Nonparametric Discrimination, 1951). There is nothing to fit: the rows are the model.
+ * Nonparametric Discrimination, 1951). The model consists of the rows.
  */
 #define NEIGHBOURS 6
-/* What a prediction looks at, and a model carries; of more rows, an even choice. */
+/* Limit of rows in a model; of more rows, an even selection. */
 #define ROWS_MAX 8192
 
 static int fit_knn(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,

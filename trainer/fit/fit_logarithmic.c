@@ -6,8 +6,8 @@
 
 /*
  * watts = a ln(b x + 1) + c, as Kepler computes it (docs/wire.md, "Weights"), a and b
- * not below 0: power that rises, ever slower. The shape's parameter is ln b. The fit:
- * trainer/fit/curvefit.c.
+ * not negative: power that rises ever more slowly. The parameter of the shape is ln b.
+ * trainer/fit/curvefit.c fits it.
  */
 static double value(const double *param, double x)
 {

@@ -6,8 +6,8 @@
 
 /*
  * watts = A / (1 + exp(-k (x - x0))) + off, as Kepler computes it (docs/wire.md,
- * "Weights"), A not below 0: power between two levels. The shape's parameters are x0 and
- * ln k. The fit: trainer/fit/curvefit.c.
+ * "Weights"), A not negative: power between two levels. The parameters of the shape are
+ * x0 and ln k. trainer/fit/curvefit.c fits it.
  */
 static double value(const double *param, double x)
 {
@@ -22,7 +22,7 @@ static void to_weights(const double *param, double height, double base, double *
 	weight[3] = base;
 }
 
-/* x0 from -1 to 1.5, in parts of the largest x; k from 0.6 to 150. */
+/* x0 from -1 to 1.5, relative to the largest x; k from 0.6 to 150. */
 static const struct tw_shape shape = {
 	.curve = "logistic",
 	.param = { { .low = -1, .high = 1.5, .start = { 0, 0.25, 0.6 }, .starts = 3 },

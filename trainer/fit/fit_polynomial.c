@@ -16,18 +16,17 @@
  *	y = b + sum_j l_j z_j + sum_{j <= k} q_jk z_j z_k,    z_j = x_j / s_j
  *
  * with s_j the largest |x_j|. It is linear in its coefficients: the columns z_j and
- * z_j z_k go through the ridge regression of trainer/fit/ridge.c, which the many and
- *nearly collinear products need (G. H. Golub, M. Heath, G. Wahba, Technometrics 21(2),
- *1979).
+ * z_j z_k are fitted by the ridge regression of trainer/fit/ridge.h, because the products
+ * are many and nearly collinear.
  */
 
-/* A decomposition of all products; 560 columns are a second of work. */
+/* The decomposition of all products limits it: 560 columns take about a second. */
 #define FEATURES_MAX 32
-/* Products that stay below this count nothing: their weights would be without bounds. */
+/* Products whose magnitude stays below this are dropped: their weights would be huge. */
 #define PRODUCT_MIN 1e-9
 
 struct polynomial {
-	size_t cols; /* of the features */
+	size_t cols; /* number of features */
 	size_t terms;
 	double *scale;  /* cols */
 	double *weight; /* terms */
@@ -45,7 +44,7 @@ static void measure(struct polynomial *p, const struct tw_samples *s)
 	}
 }
 
-/* The terms of a row, in the order of the text. */
+/* Compute the terms of a row, in the order of the text. */
 static void expand_row(const struct polynomial *p, const double *x, double *term)
 {
 	size_t t = p->cols;

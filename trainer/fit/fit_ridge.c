@@ -5,9 +5,8 @@
 #include "trainer/fit/samples.h"
 
 /*
- * A constant and a weight for each feature by ridge regression. Neither is negative:
- * Kepler computes with the weights and converts the sum to unsigned milliwatts, so a
- * negative power becomes 1.8e16 W there.
+ * A constant and a weight for each feature by ridge regression. None is negative: Kepler
+ * converts the sum to unsigned milliwatts, so a negative power would become 1.8e16 W.
  */
 static int fit_ridge(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
 		     struct tw_err *err)
@@ -20,8 +19,7 @@ static int fit_ridge(const struct tw_samples *s, uint64_t seed, struct tw_buf *t
 
 const struct tw_trainer tw_trainer_ridge = {
 	.name = "SGDRegressorTrainer",
-	.summary =
-		"linear, none negative, shrunk by generalised cross validation (ridge)",
+	.summary = "linear, no negative weight or constant (ridge, cross validation)",
 	.predictor = "linear",
 	.min_rows = 2,
 	.fit = fit_ridge,

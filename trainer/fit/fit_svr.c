@@ -18,13 +18,13 @@
  *
  *	watts = m + d (b + sum_i a_i exp(-g |z - z_i|^2)),    |a_i| <= PENALTY
  *
- * with features divided by their largest magnitude, and power by its deviation d from
- * the mean m, so that PENALTY and TUBE are right for any machine. g is one over the
- * number of features times the variance of the z, scikit-learn's default.
+ * with features divided by their largest magnitude, and power by its standard deviation d
+ * around the mean m, so that PENALTY and TUBE suit any machine. g is one over the number
+ *of features times the variance of the z, the default of scikit-learn.
  */
 #define PENALTY 10.0
-#define TUBE 0.02 /* of the deviation: errors below it count nothing */
-/* The work grows with the square of the rows; of more, an even choice. */
+#define TUBE 0.02 /* relative to d: smaller errors are ignored */
+/* Limit of rows, because the work grows with their square; of more, an even selection. */
 #define ROWS_MAX 4096
 #define CACHE_MB 64
 
@@ -34,7 +34,7 @@ struct svr {
 	double gamma;
 	struct svm_node *nodes; /* rows * (cols + 1) */
 	struct svm_node **row;  /* rows */
-	double *value;          /* rows: NaN, or that of a support vector */
+	double *value;          /* rows: weight of a support vector, or NaN */
 };
 
 static void measure_power(struct svr *s)
@@ -49,7 +49,7 @@ static void measure_power(struct svr *s)
 	for (size_t r = 0; r < s->d.rows; r++)
 		sum += (s->d.y[r] - s->y_mean) * (s->d.y[r] - s->y_mean) / n;
 	s->y_scale = sqrt(sum);
-	/* Level but for rounding. */
+	/* Constant power, up to rounding. */
 	if (s->y_scale <= 1e-12 * largest)
 		s->y_scale = 0.0;
 }
@@ -88,17 +88,17 @@ static int make_nodes(struct svr *s, struct tw_err *err)
 	return 0;
 }
 
-static void say_nothing(const char *text)
+static void discard_text(const char *text)
 {
 	(void)text;
 }
 
 static void silence(void)
 {
-	svm_set_print_string_function(say_nothing);
+	svm_set_print_string_function(discard_text);
 }
 
-/* It tells its progress on stdout unless told otherwise, once for all threads. */
+/* libsvm prints progress to stdout by default. The setting is global: set it once. */
 static pthread_once_t silenced = PTHREAD_ONCE_INIT;
 
 static int train(struct svr *s, double *bias, struct tw_err *err)
@@ -162,7 +162,7 @@ static int fit_svr(const struct tw_samples *s, uint64_t seed, struct tw_buf *tex
 	bias = svr.y_mean;
 	if (make_nodes(&svr, err) < 0)
 		goto out;
-	/* Level power has no support vectors. */
+	/* Constant power has no support vectors. */
 	if (svr.y_scale > 0.0 && train(&svr, &bias, err) < 0)
 		goto out;
 	if (write_text(&svr, bias, text, err) < 0)

@@ -20,14 +20,14 @@ static int begin(const char *scheme, size_t rows, struct tw_folds *f, struct tw_
 }
 
 /*
- * From `of`, which has a place among names for each row: number those that have rows, in
- * the order of names.
+ * f->of has an index into names for each row. Replace it by a fold number: names that
+ * have rows are numbered in order.
  */
 static int number_folds(struct tw_folds *f, const char *const *names, size_t count,
 			size_t rows, struct tw_err *err)
 {
 	uint32_t *number = calloc(count + 1, sizeof(*number));
-	size_t judged = 0;
+	size_t held_out = 0;
 	int rc = -1;
 
 	if (number == NULL) {
@@ -38,7 +38,7 @@ static int number_folds(struct tw_folds *f, const char *const *names, size_t cou
 		if (f->of[r] == TW_FOLD_NONE)
 			continue;
 		number[f->of[r]] = 1;
-		judged++;
+		held_out++;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (number[i] == 0)
@@ -47,8 +47,10 @@ static int number_folds(struct tw_folds *f, const char *const *names, size_t cou
 		if (tw_strs_adds(&f->names, names[i], err) < 0)
 			goto out;
 	}
-	if (f->count == 0 || (f->count == 1 && judged == rows)) {
-		tw_fail(err, TW_INVALID, "%zu workloads have rows: none can be left out",
+	if (f->count == 0 || (f->count == 1 && held_out == rows)) {
+		tw_fail(err, TW_INVALID,
+			"%zu workloads have rows, need 2, or 1 and rows of no "
+			"workload",
 			f->count);
 		goto out;
 	}
@@ -105,7 +107,7 @@ out:
 	return rc;
 }
 
-/* R. Fisher, F. Yates: whichever remainder is a little too likely does no harm here. */
+/* Shuffle as R. Fisher and F. Yates do. The bias of the remainder is negligible. */
 int tw_folds_shuffled(size_t rows, size_t folds, uint64_t seed, struct tw_folds *out,
 		      struct tw_err *err)
 {
@@ -137,7 +139,7 @@ void tw_folds_release(struct tw_folds *f)
 
 /* ---- validation ---- */
 
-/* Rows in another order: those outside the fold in front, in order of time each. */
+/* Rows reordered: those outside the fold first, each part in order of time. */
 struct order {
 	size_t *row;
 	double *x, *y, *predicted;
@@ -183,8 +185,8 @@ int tw_folds_validate(const struct tw_folds *f, uint32_t k, const struct tw_trai
 		goto out;
 	ordered.x = o.x;
 	ordered.y = o.y;
-	ordered.overlap = 0;    /* rows that are neighbours now were none before */
-	ordered.time_ms = NULL; /* the order is not that of time */
+	ordered.overlap = 0;    /* adjacency is lost */
+	ordered.time_ms = NULL; /* rows are not in order of time */
 	fold = (struct tw_fold){ o.outside, s->rows };
 	if (tw_validate_fold(t, &ordered, fold, seed, o.predicted, NULL, err) < 0)
 		goto out;

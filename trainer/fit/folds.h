@@ -3,9 +3,9 @@
 #define TW_TRAINER_FOLDS_H
 
 /*
- * Other ways to keep rows from the models that predict them than blocks of time
- * (docs/accuracy.md): one workload left out, and shuffled rows, which are there to
- * compare with others' tables and for nothing else.
+ * Folds beside blocks of time (docs/accuracy.md): one fold for each workload, or folds of
+ * shuffled rows. Shuffled folds only serve to compare with tables of other publications,
+ * because adjacent rows are correlated.
  */
 
 #include "lib/core/strs.h"
@@ -18,38 +18,42 @@ struct tw_samples;
 struct tw_trainer;
 struct tw_workload_runs;
 
-/* Of a row that is predicted in no fold: it always trains. */
+/* A row that is in no fold: it trains every model and is never held out. */
 #define TW_FOLD_NONE UINT32_MAX
 
-/* All zero bytes is none. */
+/* All zero bytes: no folds. */
 struct tw_folds {
-	const char *scheme; /* "workload", "shuffled": part of the metadata's keys */
+	const char *scheme; /* "workload" or "shuffled"; prefix of metadata keys */
 	size_t count;
 	uint32_t *of;         /* the fold of each row */
-	struct tw_strs names; /* of the workloads, one a fold; else none */
+	struct tw_strs names; /* workload of each fold; empty if shuffled */
 };
 
 /*
- * A fold for each workload that has rows. Two at least are wanted, or one and rows of
- * none: TW_INVALID. *out must be all zero; it is yours. So with the others.
+ * A fold for each workload that has rows. TW_INVALID unless two workloads have rows, or
+ * one has and other rows are of no workload. *out must be all zero; it is yours:
+ * tw_folds_release().
  */
 int tw_folds_by_workload(const struct tw_workload_runs *w, const int64_t *time_ms,
 			 size_t rows, struct tw_folds *out, struct tw_err *err);
 
-/* A fold for each recording; names has one for each number in `recording`. */
+/*
+ * A fold for each recording. recording has an index into names for each row, or
+ * TW_FOLD_NONE. Errors and *out as above.
+ */
 int tw_folds_by_recording(const uint32_t *recording, const char *const *names,
 			  size_t count, size_t rows, struct tw_folds *out,
 			  struct tw_err *err);
 
-/* By a permutation that follows from the seed; sizes differ by one row at most. */
+/* Folds of shuffled rows; the seed gives the permutation. Sizes differ by one at most. */
 int tw_folds_shuffled(size_t rows, size_t folds, uint64_t seed, struct tw_folds *out,
 		      struct tw_err *err);
 
 void tw_folds_release(struct tw_folds *f);
 
 /*
- * As tw_validate_fold(): fit on the rows outside of fold k and predict those in it. Only
- * their places of predicted, which has s->rows, are written.
+ * Fit on the rows outside fold k and predict the rows in it, as tw_validate_fold() does.
+ * predicted has s->rows numbers; only those of rows in the fold are written.
  */
 int tw_folds_validate(const struct tw_folds *f, uint32_t k, const struct tw_trainer *t,
 		      const struct tw_samples *s, uint64_t seed, double *predicted,

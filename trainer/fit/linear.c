@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * mean and variance are for clients before Kepler 0.6, which compute
- * (x - mean) / sqrt(variance): the same as x / scale.
+ * Kepler before 0.6 computes (x - mean) / sqrt(variance) instead of x / scale. The mean
+ * and the variance here give the same value.
  */
 static void add_feature(struct tw_buf *text, const char *name, double scale,
 			double weight)

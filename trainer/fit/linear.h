@@ -3,8 +3,8 @@
 #define TW_TRAINER_LINEAR_H
 
 /*
- * Fits of linear components. Their file (docs/model-format.md) is also the form in which
- * Kepler takes weights.
+ * Linear fits of a component. The file format (docs/model-format.md) is that of the
+ * weights that Kepler reads.
  */
 
 #include <stdbool.h>
@@ -15,20 +15,20 @@ struct tw_err;
 struct tw_samples;
 
 /*
- * Append {"All_Weights":{..}} for watts = bias + sum weight[j] x_j / scale[j], with the
- * design's scales and the constant that goes with the weights.
+ * Append {"All_Weights":{..}} for watts = bias + sum weight[j] x_j / scale[j]. scale is
+ * that of the design, bias is tw_design_bias().
  */
 int tw_linear_text(const struct tw_samples *s, const struct tw_design *d,
 		   const double *weight, struct tw_buf *text, struct tw_err *err);
 
-/* weight[d->cols], of the scaled columns. */
+/* Compute weight[d->cols], the weights of the scaled columns. */
 typedef int tw_linear_solve_fn(const struct tw_design *d, double *weight,
 			       struct tw_err *err);
 
 /*
  * Make the design of the samples, solve it, and append the text. With non_negative, a
- * problem whose constant comes out negative is solved again without a constant. That is
- * the constrained optimum, because the problem is convex.
+ * solution with a negative constant is replaced by the solution without a constant. The
+ * problem is convex, so this is the optimum under the constraint.
  */
 int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
 		  bool non_negative, struct tw_buf *text, struct tw_err *err);

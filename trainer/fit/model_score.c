@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The data as the predictor takes it. */
+/* The data in the layout of the predictor. */
 struct table {
 	struct tw_strs names;
 	double *x;
@@ -33,7 +33,7 @@ static int make_table(const struct tw_dataset *d, struct table *t, struct tw_err
 	t->watts = calloc(d->rows + 1, sizeof(*t->watts));
 	t->outside = calloc(d->rows + 1, 1);
 	if (t->x == NULL || t->watts == NULL || t->outside == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to judge by", d->rows);
+		return tw_fail(err, TW_NOMEM, "%zu rows to score", d->rows);
 	for (size_t c = 0; c < d->cols; c++) {
 		if (tw_strs_adds(&t->names, d->col[c].name, err) < 0)
 			return -1;
@@ -43,7 +43,7 @@ static int make_table(const struct tw_dataset *d, struct table *t, struct tw_err
 	return 0;
 }
 
-/* What tells the load, among the model's features. */
+/* The main feature of the model for a component; NULL if the data lacks it. */
 static const double *load_of(const struct tw_power_model *p, const struct tw_dataset *d,
 			     enum tw_component c)
 {

@@ -3,8 +3,8 @@
 #define TW_TRAINER_MODEL_SCORE_H
 
 /*
- * How far any model is from any measurements: it predicts as it would be served, and is
- * judged as in docs/accuracy.md.
+ * Errors of a served model on a dataset (docs/accuracy.md). The predictions are those of
+ * the estimator.
  */
 
 #include "lib/field/energy.h"
@@ -16,17 +16,19 @@ struct tw_power_model;
 
 struct tw_model_score {
 	size_t rows;
-	size_t outside; /* with a feature beyond all that the model was trained on */
-	size_t seen;    /* of the time of its training data: errors on them flatter */
+	size_t outside; /* rows with a feature outside the range of the training data */
+	size_t seen;    /* rows within the time of the training data; their errors are too
+			   low */
+	/* The components that both the model and the data have, and the score of each. */
 	enum tw_component component[TW_COMPONENT_COUNT];
-	struct tw_score score[TW_COMPONENT_COUNT]; /* of each of these */
-	size_t components;                         /* that both model and data have */
+	struct tw_score score[TW_COMPONENT_COUNT];
+	size_t components;
 };
 
 /*
- * d has the model's features, and power above idle where the model is of DynPower.
- * TW_NOTFOUND, with its name, where a feature is missing, or where there is no component
- * that both have.
+ * d has the features of the model, and isolated power if the model is a DynPower one.
+ * TW_NOTFOUND if a feature is missing (the error names it), or if model and data have no
+ * component in common.
  */
 int tw_model_score(const struct tw_power_model *p, const struct tw_dataset *d,
 		   struct tw_model_score *out, struct tw_err *err);

@@ -13,18 +13,18 @@
 
 /*
  * The active-set method NNLS: C. L. Lawson, R. J. Hanson, Solving Least Squares
- * Problems, 1974, chapter 23. The unconstrained problems inside are solved by singular
- * value decomposition, so that collinear columns share a weight.
+ * Problems, 1974, chapter 23. Singular value decomposition solves the unconstrained
+ * subproblems, so that collinear columns share a weight.
  */
 struct nnls {
 	size_t n;
 	const double *r, *c;
 	double *w; /* the solution so far */
-	double *z; /* of the unconstrained problem on the free columns */
+	double *z; /* solution of the unconstrained problem on the free columns */
 	double *gradient;
-	bool *freed;  /* in the book's set P */
-	bool *barred; /* tried at this point, and did not get positive */
-	double *u, *v, *sigma, *work, *part; /* room for the decomposition */
+	bool *freed;  /* the column is in the book's set P */
+	bool *barred; /* the column got no positive weight at this point */
+	double *u, *v, *sigma, *work, *part; /* work space of the decomposition */
 	double tolerance;
 };
 
@@ -109,7 +109,7 @@ static int solve_free(struct nnls *s, struct tw_err *err)
 	return 0;
 }
 
-/* The column along which the error falls most, or n if there is none. */
+/* The column with the steepest descent of the error; n if the error cannot descend. */
 static size_t choose_column(struct nnls *s)
 {
 	size_t best = s->n;
@@ -134,8 +134,8 @@ static size_t choose_column(struct nnls *s)
 }
 
 /*
- * Go from w towards z until the first weight is 0, and fix that one. True if z
- * was reached.
+ * Move from w towards z until a weight becomes 0, and fix that weight. True if w reaches
+ * z.
  */
 static bool step(struct nnls *s)
 {
@@ -164,7 +164,10 @@ static bool step(struct nnls *s)
 
 static int solve(struct nnls *s, struct tw_err *err)
 {
-	/* The book's method ends by itself; rounding must not make it go round. */
+	/*
+	 * The method terminates in theory; with rounding it may cycle, so limit the
+	 * turns.
+	 */
 	for (size_t turn = 0; turn < 30 * (s->n + 1); turn++) {
 		const size_t j = choose_column(s);
 
@@ -184,7 +187,7 @@ static int solve(struct nnls *s, struct tw_err *err)
 			if (solve_free(s, err) < 0)
 				return -1;
 	}
-	return tw_fail(err, TW_INVALID, "least squares did not settle");
+	return tw_fail(err, TW_INVALID, "least squares did not converge");
 }
 
 int tw_nnls(size_t n, const double *r, const double *c, double *w, struct tw_err *err)

@@ -3,7 +3,7 @@
 #define TW_TRAINER_NNLS_H
 
 /*
- * Least squares with weights that are not negative:
+ * Non-negative least squares:
  *
  *	minimise  || c - R w ||^2	with w >= 0
  *
@@ -14,7 +14,7 @@
 
 struct tw_err;
 
-/* r: n x n, row major, upper triangular. c and w: n. */
+/* r: n x n, row major, upper triangular. c: n. w: n, the result. */
 int tw_nnls(size_t n, const double *r, const double *c, double *w, struct tw_err *err);
 
 #endif /* TW_TRAINER_NNLS_H */

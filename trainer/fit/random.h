@@ -3,8 +3,8 @@
 #define TW_TRAINER_RANDOM_H
 
 /*
- * Random numbers from a seed, the same everywhere: SplitMix64 (G. L. Steele, D. Lea,
- * C. H. Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+ * Random numbers from a seed, the same on every machine: SplitMix64 (G. L. Steele, D.
+ * Lea, C. H. Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
  */
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct tw_random {
 	uint64_t state;
 };
 
-/* A sequence of its own for each seed and stream. */
+/* Each seed and stream give a different sequence. */
 static inline struct tw_random tw_random_init(uint64_t seed, uint64_t stream)
 {
 	return (struct tw_random){ seed * 0xd1342543de82ef95u + stream };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/registry.h"
 
+#include "lib/core/array.h"
+
 #include <assert.h>
 #include <string.h>
 
-/* Alphabetical: this is the order of lists and of the documentation. */
+/* In alphabetical order, which is that of lists and of the documentation. */
 static const struct tw_trainer *const trainers[] = {
 	&tw_trainer_auto,
 	&tw_trainer_exponential,
@@ -25,22 +27,20 @@ static const struct tw_trainer *const trainers[] = {
 #endif
 };
 
-#define COUNT (sizeof(trainers) / sizeof(trainers[0]))
-
 size_t tw_trainer_count(void)
 {
-	return COUNT;
+	return TW_COUNT(trainers);
 }
 
 const struct tw_trainer *tw_trainer_at(size_t i)
 {
-	assert(i < COUNT);
+	assert(i < TW_COUNT(trainers));
 	return trainers[i];
 }
 
 const struct tw_trainer *tw_trainer_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT; i++)
+	for (size_t i = 0; i < TW_COUNT(trainers); i++)
 		if (strcmp(trainers[i]->name, name) == 0)
 			return trainers[i];
 	return NULL;

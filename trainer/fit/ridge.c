@@ -13,27 +13,27 @@
 #include <string.h>
 
 /*
- * Ridge regression, the constant apart.
+ * Ridge regression. The design has no constant.
  *
  *	minimise  || c - A v ||^2 + lambda^2 || v ||^2,   A = R D,  w = D v
  *
- * where D gives each centred column of R the length 1. With the singular value
+ * where D scales each centred column of R to length 1. With the singular value
  * decomposition A = U diag(s) V' and z = U'c,
  *
  *	v = V diag(s / (s^2 + lambda^2)) z
  *
- * lambda is the one that generalised cross validation prefers (G. H. Golub, M. Heath,
+ * lambda minimises the score of generalised cross validation (G. H. Golub, M. Heath,
  * G. Wahba, Technometrics 21(2), 1979):
  *
  *	G(lambda) = (rest + sum (f_i z_i)^2) / (m - sum (1 - f_i))^2,
  *	f_i = lambda^2 / (s_i^2 + lambda^2)
  *
- * with m degrees of freedom: rows, less one for the constant. It is looked for on
- * a grid, twenty to the decade, from 1e-6 to 100 times the largest singular value.
+ * with m degrees of freedom: rows, less one for the constant. The search is on a grid of
+ * twenty values a decade, from 1e-6 to 100 times the largest singular value.
  */
 struct ridge {
 	size_t n;
-	double *length; /* of the columns of R; 1 where a column is constant */
+	double *length; /* of the columns of R; 0 if a column is constant */
 	double *u, *v, *sigma, *z, *w;
 };
 
@@ -61,7 +61,7 @@ static int ridge_init(struct ridge *s, const struct tw_design *d, struct tw_err 
 		for (size_t i = 0; i <= j; i++)
 			sum += d->r[i * n + j] * d->r[i * n + j];
 		s->length[j] = sqrt(sum);
-		/* A constant column is rounding errors once it is centred. */
+		/* A centred constant column has rounding errors only. */
 		if (s->length[j] <= (double)d->rows * DBL_EPSILON)
 			s->length[j] = 0.0;
 		for (size_t i = 0; i <= j && s->length[j] > 0.0; i++)
@@ -88,7 +88,7 @@ static int decompose(struct ridge *s, const struct tw_design *d, struct tw_err *
 	return 0;
 }
 
-/* G(lambda), or infinity where no degree of freedom is left. */
+/* G(lambda), or infinity without degrees of freedom. */
 static double cross_validation(const struct ridge *s, const struct tw_design *d,
 			       double lambda)
 {
@@ -133,7 +133,7 @@ static void solve(struct ridge *s, double lambda)
 	}
 }
 
-/* Choose lambda. 0: all columns are constant. */
+/* Decompose and choose lambda; 0 if all columns are constant. */
 static int prepare(struct ridge *s, const struct tw_design *d, double *lambda,
 		   struct tw_err *err)
 {
@@ -164,11 +164,11 @@ out:
 }
 
 /*
- * The penalty as further rows of a least squares problem, reduced to n rows:
+ * Write the penalty as further rows of a least squares problem, reduced to n rows:
  *
  *	|| c - A v ||^2 + lambda^2 || v ||^2  =  || (c, 0) - (A, lambda I) v ||^2
  *
- * A takes the place of s->u. x: 2n x n, y: 2n, tau: n.
+ * x: 2n x n, y: 2n, tau: n.
  */
 static int augment(const struct ridge *s, const struct tw_design *d, double lambda,
 		   double *x, double *y, double *tau_room, struct tw_err *err)
@@ -191,7 +191,7 @@ static int augment(const struct ridge *s, const struct tw_design *d, double lamb
 	if (status != GSL_SUCCESS)
 		return tw_fail(err, TW_INVALID, "ridge regression: %s",
 			       gsl_strerror(status));
-	/* Below the diagonal are Householder vectors. */
+	/* Clear the Householder vectors below the diagonal. */
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < i; j++)
 			x[i * n + j] = 0.0;

@@ -23,13 +23,13 @@ int tw_samples_check(const struct tw_samples *s, size_t min_rows, struct tw_err 
 
 		for (size_t c = 0; c < s->cols; c++)
 			if (!good(x[c]))
-				return tw_fail(
-					err, TW_INVALID,
-					"row %zu, feature '%s': %g is no measurement", r,
-					s->features[c], x[c]);
+				return tw_fail(err, TW_INVALID,
+					       "row %zu, feature '%s': %g is not finite "
+					       "or too large",
+					       r, s->features[c], x[c]);
 		if (!good(s->y[r]))
 			return tw_fail(err, TW_INVALID,
-				       "row %zu, power: %g is no measurement", r,
+				       "row %zu, power: %g is not finite or too large", r,
 				       s->y[r]);
 	}
 	return 0;

@@ -3,7 +3,7 @@
 #define TW_TRAINER_SAMPLES_H
 
 /*
- * What holds for all samples before any trainer sees them.
+ * Samples: features and power of one energy component, the input of every trainer.
  */
 
 #include "lib/field/energy.h"
@@ -14,31 +14,33 @@
 
 struct tw_err;
 
-/* Targets and the matrix that explains them, row by row. Borrowed. */
+/* Power and features, row by row. All pointers are borrowed. */
 struct tw_samples {
 	size_t rows;
 	size_t cols;
 	const double *x;             /* rows * cols, row major, raw units */
-	const double *y;             /* rows, watts */
-	const char *const *features; /* cols names */
-	enum tw_component component; /* whose watts they are */
-	/* Zero features are 0 W by definition: what is linear has no constant. */
+	const double *y;             /* rows: power, W */
+	const char *const *features; /* cols: names */
+	enum tw_component component; /* component of the power */
+	/* Power is 0 W at zero features: a linear model has no constant. */
 	bool from_zero;
-	/* So many rows next to one have samples in common with it: they do not train a
-	 * model that it judges. */
+	/*
+	 * This many rows before and after a row share measurements with it. They must
+	 * not train a model that the row validates.
+	 */
 	size_t overlap;
-	const int64_t *time_ms; /* of each row, rising; NULL: not known */
+	const int64_t *time_ms; /* of each row, ascending; NULL: unknown */
 };
 
 /*
- * The largest magnitude of a feature or a power. Far above anything that is
- * measured; squares of it stay finite in double, the value itself in float.
+ * Limit of the magnitude of a feature or a power, far above any measurement. Its square
+ * is finite as a double, and the value itself as a float.
  */
 #define TW_SAMPLE_MAX 1e30
 
 /*
- * Refuse fewer rows than min_rows, no features, and values that are not finite or too
- * large, with TW_INVALID: "row 3, feature 'cpu_cycles': nan is no measurement".
+ * TW_INVALID for fewer than min_rows rows, for no features, and for values that are not
+ * finite or larger than TW_SAMPLE_MAX; the text names the row and the feature.
  */
 int tw_samples_check(const struct tw_samples *s, size_t min_rows, struct tw_err *err);
 

@@ -3,8 +3,8 @@
 #define TW_TRAINER_SCALED_ROWS_H
 
 /*
- * Training rows as points in the space of the scaled features, and how models that are
- * made of them are written (docs/model-format.md).
+ * Training rows with scaled features, and the text of models that consist of such rows
+ * (docs/model-format.md): nearest neighbours and support vectors.
  */
 
 #include <stddef.h>
@@ -15,14 +15,15 @@ struct tw_samples;
 
 struct tw_scaled_rows {
 	size_t rows, cols;
-	double *scale; /* cols: largest magnitude; 1 where all are 0 */
+	double *scale; /* cols: largest magnitude; 1 if all are 0 */
 	double *z;     /* rows * cols: x / scale */
-	double *y;     /* rows */
+	double *y;     /* rows: power, W */
 };
 
 /*
- * Of more than rows_max rows, so many that lie evenly among them. s has been checked.
- * *out must be all zero; it is yours, on failure too: tw_scaled_rows_release().
+ * Scale the rows of s; of more than rows_max rows, an even selection. s has passed
+ * tw_samples_check(). *out must be all zero; it is yours, on failure too:
+ * tw_scaled_rows_release().
  */
 int tw_scaled_rows_init(struct tw_scaled_rows *out, const struct tw_samples *s,
 			size_t rows_max, struct tw_err *err);
@@ -30,8 +31,8 @@ int tw_scaled_rows_init(struct tw_scaled_rows *out, const struct tw_samples *s,
 void tw_scaled_rows_release(struct tw_scaled_rows *d);
 
 /*
- * Append "scale":[..],"points":[..],"values":[..] of the rows whose value is not left
- * out: value[row], or NaN to leave it out.
+ * Append "scale":[..],"points":[..],"values":[..]. value has a number for each row; rows
+ * with NaN are left out.
  */
 void tw_scaled_rows_text(const struct tw_scaled_rows *d, const double *value,
 			 struct tw_buf *text);

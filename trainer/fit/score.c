@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A row's place in an order, and what it is ordered by. */
+/* A row index and the key to sort it by. */
 struct ranked {
 	double key;
 	size_t row;
@@ -21,7 +21,7 @@ static int compare_ranked(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* How many rows a share of them is, in percent: at least one. */
+/* Number of rows in a share, percent, rounded up. */
 static size_t part_of(size_t rows, size_t percent)
 {
 	return rows / 100 * percent + (rows % 100 * percent + 99) / 100;
@@ -31,7 +31,7 @@ static int check_rows(const double *measured, const double *predicted, size_t ro
 		      struct tw_err *err)
 {
 	if (rows == 0)
-		return tw_fail(err, TW_INVALID, "no rows to judge by");
+		return tw_fail(err, TW_INVALID, "no rows to score");
 	for (size_t i = 0; i < rows; i++)
 		if (!isfinite(measured[i]) || !isfinite(predicted[i]))
 			return tw_fail(err, TW_INVALID,
@@ -57,7 +57,7 @@ static void add_errors(const double *measured, const double *predicted,
 		spread += (measured[i] - mean) * (measured[i] - mean) / n;
 	}
 	s->rmse = sqrt(squares);
-	/* Below this a spread is the rounding of the mean. */
+	/* A smaller spread is rounding error. */
 	s->r2 = spread > 1e-24 * mean * mean ? 1.0 - squares / spread : NAN;
 }
 

@@ -3,14 +3,14 @@
 #define TW_TRAINER_H
 
 /*
- * Trainers: each fits one kind of model to samples of one energy component.
+ * A trainer fits one type of model to samples of one energy component.
  *
- * To add one, write trainer/fit_<name>.c with a `const struct tw_trainer`, name it in
- * trainer/fit/registry.c, and describe it in docs/trainers.md. The registry test and
- * `make check-docs` fail until all are done.
+ * To add a trainer, write trainer/fit/fit_<name>.c with a `const struct tw_trainer`, list
+ * it in trainer/fit/registry.c, and describe it in docs/trainers.md. The registry test
+ * and `make check-docs` fail until all are done.
  *
- * A fit is deterministic: the same samples and seed give the same text, byte for
- * byte, whatever the number of threads around it. It is reentrant.
+ * A fit is reentrant and deterministic: the same samples and seed give the same text,
+ * byte for byte, with any number of threads.
  */
 
 #include "trainer/fit/samples.h"
@@ -24,18 +24,18 @@ struct tw_buf;
 struct tw_err;
 
 struct tw_trainer {
-	const char *name;    /* "LinearRegressionTrainer": in requests and model names */
+	const char *name;    /* "LinearRegressionTrainer", in requests and model names */
 	const char *summary; /* one line, for --list */
-	const char *predictor; /* of estimator/ that reads the text */
-	size_t min_rows;       /* refuse fewer */
-	bool slow;             /* by name only: it is not one of "all trainers" */
+	const char *predictor; /* predictor of estimator/predict/ that reads the text */
+	size_t min_rows;       /* the fit rejects fewer rows */
+	bool slow;             /* "all" trainers excludes it; it must be named */
 
 	/* Append the component's file (JSON) to text. */
 	int (*fit)(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
 		   struct tw_err *err);
 	/*
-	 * How that text came about: a list of lines for the metadata; yours. NULL where
-	 * there is nothing to tell.
+	 * Get the choices that led to the text, a list of lines for the metadata. *lines
+	 * is yours. NULL for a trainer without choices.
 	 */
 	int (*explain)(const char *text, size_t len, json_t **lines, struct tw_err *err);
 };

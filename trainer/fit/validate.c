@@ -26,7 +26,7 @@ struct tw_fold tw_fold_widen(struct tw_fold fold, size_t overlap, size_t rows)
 	return fold;
 }
 
-/* Copy what of rows of `width` bytes is outside the block. */
+/* Copy the rows outside the block; a row has `width` bytes. */
 static void copy_outside(void *to, const void *from, size_t rows, size_t width,
 			 struct tw_fold fold)
 {
@@ -70,7 +70,7 @@ out:
 	return rc;
 }
 
-/* *state is the caller's: ->free of the predictor. */
+/* Load the text into the predictor. *state is the caller's: (*predictor)->free(). */
 static int read_back(const struct tw_trainer *t, const struct tw_samples *s,
 		     const struct tw_buf *text, const struct tw_predictor **predictor,
 		     void **state, struct tw_err *err)
@@ -110,7 +110,7 @@ static void predict(const struct tw_predictor *p, const void *state,
 	};
 
 	p->predict(state, &in, predicted);
-	/* As a model that is served does. NaN stays, for the score to refuse. */
+	/* A served model clamps at 0 W, too. NaN is kept: tw_score() rejects it. */
 	for (size_t i = 0; i < in.rows; i++)
 		if (predicted[i] < 0.0)
 			predicted[i] = 0.0;

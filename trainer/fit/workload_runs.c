@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns that are looked at. */
+/* The columns that are read. */
 enum { WORKLOAD, START, END, COLUMNS };
 
 static const char *const columns[COLUMNS] = { "workload", "start", "end" };
 
-/* One row being read. */
+/* The row that is being read. */
 struct row {
 	char cell[COLUMNS][256];
 	bool seen[COLUMNS];
@@ -27,7 +27,8 @@ static int take_cell(const struct tw_csv_cells *c, struct row *row, int column,
 {
 	if (c->text_len >= sizeof(row->cell[0]) ||
 	    memchr(c->text, '\0', c->text_len) != NULL)
-		return tw_fail(err, TW_INVALID, "%s of %zu bytes, or with a NUL",
+		return tw_fail(err, TW_INVALID,
+			       "%s of %zu bytes is too long, or contains NUL",
 			       columns[column], c->text_len);
 	memcpy(row->cell[column], c->text, c->text_len);
 	row->cell[column][c->text_len] = '\0';
@@ -35,14 +36,15 @@ static int take_cell(const struct tw_csv_cells *c, struct row *row, int column,
 	return 0;
 }
 
-/* Names get into metadata, which is JSON. */
+/* Names become part of metadata, which is JSON. */
 static int check_name(const char *name, struct tw_err *err)
 {
 	json_t *text = json_string(name);
 
 	json_decref(text);
 	if (text == NULL || name[0] == '\0')
-		return tw_fail(err, TW_INVALID, "a workload without a name in UTF-8");
+		return tw_fail(err, TW_INVALID,
+			       "the workload has no name, or a name that is not UTF-8");
 	return 0;
 }
 
@@ -57,7 +59,7 @@ static int add_run(struct tw_workload_runs *w, const struct row *row, struct tw_
 	    tw_parse_date_ms(row->cell[END], &run.to_ms, err) < 0)
 		return -1;
 	if (run.to_ms <= run.from_ms)
-		return tw_fail(err, TW_INVALID, "'%.60s' ends before it begins",
+		return tw_fail(err, TW_INVALID, "'%.60s' ends before it starts",
 			       row->cell[WORKLOAD]);
 	if (w->count == TW_WORKLOAD_RUNS_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d runs",
@@ -77,7 +79,7 @@ static int add_run(struct tw_workload_runs *w, const struct row *row, struct tw_
 	return 0;
 }
 
-/* Cells of one row; place says which column of ours each is, or COLUMNS. */
+/* Read the cells of one row. place maps each cell to a column, or to COLUMNS (skip). */
 static int read_row(struct tw_csv_cells *c, const int *place, size_t count,
 		    struct row *row, struct tw_err *err)
 {
@@ -93,7 +95,7 @@ static int read_row(struct tw_csv_cells *c, const int *place, size_t count,
 		return -1;
 	for (int i = 0; i < COLUMNS; i++)
 		if (!row->seen[i])
-			return tw_fail(err, TW_PARSE, "no %s", columns[i]);
+			return tw_fail(err, TW_PARSE, "the row has no %s", columns[i]);
 	return 0;
 }
 
@@ -105,7 +107,7 @@ static int read_header(struct tw_csv_cells *c, int *place, size_t *count,
 	bool seen[COLUMNS] = { false };
 
 	if (!tw_csv_cells_next(c, err))
-		return tw_fail(err, TW_PARSE, "it is empty");
+		return tw_fail(err, TW_PARSE, "the file is empty");
 	do {
 		int column = 0;
 
@@ -117,7 +119,7 @@ static int read_header(struct tw_csv_cells *c, int *place, size_t *count,
 			memcmp(columns[column], c->text, c->text_len) != 0))
 			column++;
 		if (column < COLUMNS && seen[column])
-			return tw_fail(err, TW_PARSE, "column '%s' twice",
+			return tw_fail(err, TW_PARSE, "column '%s' appears twice",
 				       columns[column]);
 		if (column < COLUMNS)
 			seen[column] = true;
@@ -141,7 +143,7 @@ static int by_time(const void *a, const void *b)
 static int put_in_order(struct tw_workload_runs *w, struct tw_err *err)
 {
 	if (w->count == 0)
-		return tw_fail(err, TW_INVALID, "it names no workload");
+		return tw_fail(err, TW_INVALID, "the file names no workload");
 	qsort(w->run, w->count, sizeof(*w->run), by_time);
 	for (size_t i = 1; i < w->count; i++)
 		if (w->run[i].from_ms < w->run[i - 1].to_ms)
@@ -214,7 +216,7 @@ uint32_t tw_workload_runs_at(const struct tw_workload_runs *w, int64_t time_ms)
 {
 	size_t low = 0, high = w->count;
 
-	/* The last run that has begun. */
+	/* Find the last run that has started. */
 	while (low < high) {
 		const size_t mid = low + (high - low) / 2;
 

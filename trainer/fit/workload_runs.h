@@ -3,11 +3,12 @@
 #define TW_TRAINER_WORKLOAD_RUNS_H
 
 /*
- * What ran when: names with a beginning and an end, by which rows are told apart.
+ * Runs of workloads: which workload ran from when to when. Rows are assigned to workloads
+ * by time, for validation by workload.
  *
- * CSV with the columns workload, start and end in any order, others passed over. Times
- * are as tw_parse_date_ms() takes them; the end is not part of it. A workload may be
- * there several times.
+ * The file is CSV with the columns workload, start and end, in any order; other columns
+ * are skipped. Times are as tw_parse_date_ms() reads them; the end is exclusive. A
+ * workload may have several runs.
  */
 
 #include "lib/core/strs.h"
@@ -22,28 +23,29 @@ struct tw_err;
 
 struct tw_workload_run {
 	int64_t from_ms, to_ms;
-	uint32_t name; /* its place in names */
+	uint32_t name; /* index in names */
 };
 
-/* All zero bytes is none. */
+/* All zero bytes: no runs. */
 struct tw_workload_runs {
-	struct tw_strs names;        /* as they first come */
+	struct tw_strs names;        /* in order of first appearance */
 	struct tw_workload_run *run; /* in order of time */
 	size_t count;
 };
 
 /*
- * Runs that overlap, or that end before they begin, are TW_INVALID. Errors name the line.
- * *out must be all zero; it is yours.
+ * Parse the CSV text. Runs that overlap, or that end before they start, are TW_INVALID;
+ * the error names the line. *out must be all zero; it is yours:
+ * tw_workload_runs_release().
  */
 int tw_workload_runs_read(const char *data, size_t len, struct tw_workload_runs *out,
 			  struct tw_err *err);
 
-/* As above, from a file, which errors name. */
+/* Parse a file. Errors name it. */
 int tw_workload_runs_load(const char *path, struct tw_workload_runs *out,
 			  struct tw_err *err);
 
-/* The place in names of what ran at a time; UINT32_MAX: nothing. */
+/* Index in names of the workload that ran at a time; UINT32_MAX: no workload. */
 uint32_t tw_workload_runs_at(const struct tw_workload_runs *w, int64_t time_ms);
 
 void tw_workload_runs_release(struct tw_workload_runs *w);
