@@ -159,15 +159,15 @@ int tw_names_source(const char *text, const struct tw_energy_source **out,
 	return 0;
 }
 
-int tw_names_trainers(const struct tw_strs *names, const char *what, struct tw_err *err)
+int tw_names_trainers(const struct tw_strs *names, const char *list, struct tw_err *err)
 {
 	const struct tw_trainer *t;
 
 	for (size_t i = 0; i < names->count; i++) {
 		if (tw_names_trainer(names->at[i], &t, err) < 0)
-			return tw_err_wrap(err, "%s[%zu]", what, i);
+			return tw_err_wrap(err, "%s[%zu]", list, i);
 		if (tw_strs_find(names, names->at[i]) != (ptrdiff_t)i)
-			return tw_fail(err, TW_INVALID, "%s[%zu]: '%s' twice", what, i,
+			return tw_fail(err, TW_INVALID, "%s[%zu]: '%s' twice", list, i,
 				       names->at[i]);
 	}
 	return 0;

@@ -27,7 +27,7 @@ int tw_names_group(const char *name, const struct tw_feature_group **out,
 int tw_names_source(const char *text, const struct tw_energy_source **out,
 		    struct tw_err *err);
 
-/* Check that each name is a trainer's and given once. Errors name the list what. */
-int tw_names_trainers(const struct tw_strs *names, const char *what, struct tw_err *err);
+/* Check that each name is a trainer's and given once. Errors call it `list`. */
+int tw_names_trainers(const struct tw_strs *names, const char *list, struct tw_err *err);
 
 #endif /* TW_TRAINER_NAMES_H */

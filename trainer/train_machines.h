@@ -38,7 +38,7 @@ struct tw_train_machine {
 	size_t recordings;
 };
 
-/* All zero bytes is none. */
+/* All zero bytes: no machines. */
 struct tw_train_machines {
 	struct tw_train_machine *at; /* in order of name; no name is first */
 	size_t count;

@@ -192,7 +192,8 @@ static void bad_samples_are_refused(void **state)
 	(void)state;
 	assert_int_equal(tw_trainer_ridge.fit(&s, 1, &text, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
-	assert_string_equal(err.text, "row 1, feature 'b': nan is not finite or too large");
+	assert_string_equal(err.text,
+			    "row 1, feature 'b': nan is not finite or too large");
 }
 
 int main(void)

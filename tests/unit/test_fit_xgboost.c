@@ -214,7 +214,8 @@ static void bad_samples_are_refused(void **state)
 	(void)state;
 	assert_int_equal(trainer()->fit(&s, 1, &text, &nan), -1);
 	assert_int_equal(nan.code, TW_INVALID);
-	assert_string_equal(nan.text, "row 1, feature 'c': nan is not finite or too large");
+	assert_string_equal(nan.text,
+			    "row 1, feature 'c': nan is not finite or too large");
 	x[5] = 6;
 	y[1] = 1e300;
 	assert_int_equal(trainer()->fit(&s, 1, &text, &huge), -1);

@@ -66,9 +66,8 @@ static void what_fails_leaves_the_others(void **state)
 	assert_int_equal(tw_train(&job, &r, &err), 0);
 	assert_int_equal(r.rows, 2);
 	assert_int_equal(r.models, 1);
-	assert_string_equal(
-		r.row[0].failure,
-		"package: row 3, feature 'cpu_cycles': 1e+300 is not finite or too large");
+	assert_string_equal(r.row[0].failure, "package: row 3, feature 'cpu_cycles': "
+					      "1e+300 is not finite or too large");
 	assert_string_equal(r.row[1].failure, "");
 	tw_train_result_release(&r);
 	tw_dataset_release(&good);
