@@ -257,7 +257,7 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(FREEIPMI_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(SECCOMP_LIBS) $(FREEIPMI_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 
