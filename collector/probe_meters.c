@@ -6,7 +6,7 @@
 #include "collector/power/node.h"
 #include "collector/probe.h"
 #include "collector/system/roots.h"
-#include "collector/workloads/track.h"
+#include "collector/power/track.h"
 #include "lib/core/err.h"
 
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "collector/meters/zone.h"
 #include "collector/power/idle.h"
 #include "collector/power/uses.h"
-#include "collector/workloads/track.h"
+#include "collector/power/track.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 #include "collector/power/attribute.h"
 #include "collector/system/roots.h"
-#include "collector/workloads/track.h"
+#include "collector/power/track.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"

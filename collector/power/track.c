@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/workloads/track.h"
+#include "collector/power/track.h"
 
 #define S UINT64_C(1000000000)
 
