@@ -32,7 +32,7 @@ static void expect(const struct tw_cgroup_use *use, enum tw_cgroup_figure figure
 	assert_int_equal(use->of[figure], value);
 }
 
-static void version_2_tells_all(void **state)
+static void version_2_has_all_figures(void **state)
 {
 	char *dir = scratch_new();
 	struct tw_cgroup_use use;
@@ -79,7 +79,7 @@ static void version_1_tells_it_of_three_controllers_and_in_other_units(void **st
 	scratch_free(dir);
 }
 
-static void what_cannot_be_read_is_not_known(void **state)
+static void a_file_that_cannot_be_read_is_unknown(void **state)
 {
 	char *dir = scratch_new();
 	struct tw_cgroup_use use;
@@ -135,10 +135,10 @@ static void a_line_is_found_by_its_whole_key(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(version_2_tells_all),
+		cmocka_unit_test(version_2_has_all_figures),
 		cmocka_unit_test(
 			version_1_tells_it_of_three_controllers_and_in_other_units),
-		cmocka_unit_test(what_cannot_be_read_is_not_known),
+		cmocka_unit_test(a_file_that_cannot_be_read_is_unknown),
 		cmocka_unit_test(a_line_is_found_by_its_whole_key),
 	};
 

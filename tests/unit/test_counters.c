@@ -87,7 +87,7 @@ static void assert_clock(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 }
 
 /* The stand-in for cycles is a clock, so what it counts is known. */
-static void what_a_process_runs_is_counted_up_to_now(void **state)
+static void a_running_process_is_counted_up_to_now(void **state)
 {
 	struct tw_counters *c = open_counters();
 	struct told told = { .tgid = (uint32_t)getpid(), .lives = true };
@@ -108,7 +108,7 @@ static void what_a_process_runs_is_counted_up_to_now(void **state)
 	tw_counters_close(c);
 }
 
-static void one_that_ended_is_told_once(void **state)
+static void an_ended_process_is_reported_once(void **state)
 {
 	struct tw_counters *c = open_counters();
 	struct told told = { 0 };
@@ -135,7 +135,7 @@ static void one_that_ended_is_told_once(void **state)
 }
 
 /* More than there are rows: they move from one map to the other. */
-static void many_processes_are_counted_each(void **state)
+static void many_processes_are_counted_separately(void **state)
 {
 	struct tw_counters *c = open_counters();
 	struct told told = { .lives = true };
@@ -163,9 +163,9 @@ static void many_processes_are_counted_each(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_process_runs_is_counted_up_to_now),
-		cmocka_unit_test(one_that_ended_is_told_once),
-		cmocka_unit_test(many_processes_are_counted_each),
+		cmocka_unit_test(a_running_process_is_counted_up_to_now),
+		cmocka_unit_test(an_ended_process_is_reported_once),
+		cmocka_unit_test(many_processes_are_counted_separately),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static bool find_ids(pid_t id[2])
 	return false;
 }
 
-static void a_row_that_gives_way_while_it_is_read_is_told_once(void **state)
+static void a_row_that_is_spilled_during_a_read_is_counted_once(void **state)
 {
 	struct tw_counters *c = open_counters();
 	struct told told = { 0 };
@@ -175,7 +175,7 @@ static void a_row_that_gives_way_while_it_is_read_is_told_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_row_that_gives_way_while_it_is_read_is_told_once),
+		cmocka_unit_test(a_row_that_is_spilled_during_a_read_is_counted_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void add(struct tw_counts *c, uint32_t tgid, uint64_t first, uint64_t sec
 	assert_int_equal(tw_counts_add(c, tgid, &of, map, &err), 0);
 }
 
-static void parts_of_a_total_add_up_and_differences_are_told(void **state)
+static void parts_of_a_total_add_up_and_differences_are_reported(void **state)
 {
 	struct listener l = { .calls = 0 };
 	struct tw_counts c = { .now = { .at = NULL } };
@@ -90,7 +90,7 @@ static void parts_of_a_total_add_up_and_differences_are_told(void **state)
 	tw_counts_release(&c);
 }
 
-static void a_total_that_is_seen_lower_for_a_moment_is_made_up_for(void **state)
+static void a_total_that_falls_for_one_read_is_made_up_for(void **state)
 {
 	struct listener l = { .calls = 0 };
 	struct tw_counts c = { .now = { .at = NULL } };
@@ -107,7 +107,7 @@ static void a_total_that_is_seen_lower_for_a_moment_is_made_up_for(void **state)
 }
 
 /* A row that is on its way from one map to the other is in neither. */
-static void one_that_is_absent_once_is_not_told_anew(void **state)
+static void an_entry_missing_from_one_read_is_not_reported_again(void **state)
 {
 	struct listener l = { .calls = 0 };
 	struct tw_counts c = { .now = { .at = NULL } };
@@ -126,7 +126,7 @@ static void one_that_is_absent_once_is_not_told_anew(void **state)
 	tw_counts_release(&c);
 }
 
-static void who_has_ended_is_deleted_from_the_map_where_it_is_in_it(void **state)
+static void an_ended_process_is_deleted_from_the_map(void **state)
 {
 	struct listener l = { .whose = {
 				      [3] = TW_PROCESS_ENDED, [4] = TW_PROCESS_ENDED } };
@@ -144,7 +144,7 @@ static void who_has_ended_is_deleted_from_the_map_where_it_is_in_it(void **state
 	tw_counts_release(&c);
 }
 
-static void who_is_not_known_is_told_again_and_then_no_more(void **state)
+static void counts_of_an_unknown_process_are_reported_three_times(void **state)
 {
 	struct listener l = { .whose = { [6] = TW_PROCESS_UNKNOWN } };
 	struct tw_counts c = { .now = { .at = NULL } };
@@ -172,7 +172,7 @@ static void who_is_not_known_is_told_again_and_then_no_more(void **state)
 }
 
 /* Of processes that live: whatever is seen when, what is told is the highest total. */
-static void what_is_told_adds_up_to_the_totals_and_never_falls(void **state)
+static void reported_differences_add_up_to_the_totals(void **state)
 {
 	struct listener l = { .calls = 0 };
 	struct tw_counts c = { .now = { .at = NULL } };
@@ -202,7 +202,7 @@ static void what_is_told_adds_up_to_the_totals_and_never_falls(void **state)
 	tw_counts_release(&c);
 }
 
-static void more_than_there_is_room_for_make_room(void **state)
+static void the_table_grows(void **state)
 {
 	struct tw_counts c = { .now = { .at = NULL } };
 	struct tw_counts_of of = { .count = { 1 } };
@@ -242,13 +242,13 @@ static void without_memory_it_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_of_a_total_add_up_and_differences_are_told),
-		cmocka_unit_test(a_total_that_is_seen_lower_for_a_moment_is_made_up_for),
-		cmocka_unit_test(one_that_is_absent_once_is_not_told_anew),
-		cmocka_unit_test(who_has_ended_is_deleted_from_the_map_where_it_is_in_it),
-		cmocka_unit_test(who_is_not_known_is_told_again_and_then_no_more),
-		cmocka_unit_test(what_is_told_adds_up_to_the_totals_and_never_falls),
-		cmocka_unit_test(more_than_there_is_room_for_make_room),
+		cmocka_unit_test(parts_of_a_total_add_up_and_differences_are_reported),
+		cmocka_unit_test(a_total_that_falls_for_one_read_is_made_up_for),
+		cmocka_unit_test(an_entry_missing_from_one_read_is_not_reported_again),
+		cmocka_unit_test(an_ended_process_is_deleted_from_the_map),
+		cmocka_unit_test(counts_of_an_unknown_process_are_reported_three_times),
+		cmocka_unit_test(reported_differences_add_up_to_the_totals),
+		cmocka_unit_test(the_table_grows),
 		cmocka_unit_test(without_memory_it_fails),
 	};
 

@@ -66,7 +66,7 @@ static void check_path(char *line)
 			 space + 1);
 }
 
-static void a_path_says_whose_it_is(void **state)
+static void a_path_gives_the_owner(void **state)
 {
 	(void)state;
 	assert_true(for_each_case(CASES "paths", check_path) > 50);
@@ -93,13 +93,13 @@ static void check_command(char *line)
 		fail_msg("%.*s:\n got %s\nwant %s", (int)len, line, got, tab + 1);
 }
 
-static void a_command_line_says_which_machine_it_runs(void **state)
+static void a_command_line_gives_the_virtual_machine(void **state)
 {
 	(void)state;
 	assert_true(for_each_case(CASES "commands", check_command) > 15);
 }
 
-static void what_names_the_owner_ends_where_it_says(void **state)
+static void owner_len_ends_at_the_owners_element(void **state)
 {
 	static const char path[] = "/lxc.payload.web/system.slice/ssh.service";
 	struct tw_identity who;
@@ -111,7 +111,7 @@ static void what_names_the_owner_ends_where_it_says(void **state)
 	assert_int_equal(who.owner_len, 0);
 }
 
-static void texts_that_are_too_long_or_not_printable_are_nothing(void **state)
+static void texts_too_long_or_not_printable_are_ignored(void **state)
 {
 	struct tw_identity who;
 	char path[600];
@@ -131,10 +131,10 @@ static void texts_that_are_too_long_or_not_printable_are_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_path_says_whose_it_is),
-		cmocka_unit_test(a_command_line_says_which_machine_it_runs),
-		cmocka_unit_test(what_names_the_owner_ends_where_it_says),
-		cmocka_unit_test(texts_that_are_too_long_or_not_printable_are_nothing),
+		cmocka_unit_test(a_path_gives_the_owner),
+		cmocka_unit_test(a_command_line_gives_the_virtual_machine),
+		cmocka_unit_test(owner_len_ends_at_the_owners_element),
+		cmocka_unit_test(texts_too_long_or_not_printable_are_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -272,7 +272,7 @@ static bool is_down(const struct tw_pods *p)
 	return !tw_pods_stats(p)->up && tw_pods_stats(p)->failures > 0;
 }
 
-static void names_stay_for_a_round_more_and_while_nobody_answers(void **state)
+static void names_stay_for_one_more_answer_and_while_none_comes(void **state)
 {
 	struct tw_pods *p = open_pods();
 	struct tw_pod_names n = { .pod = NULL };
@@ -347,7 +347,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_pod_of_too_many_containers_is_refused),
 		cmocka_unit_test(without_memory_a_parser_fails_and_leaks_nothing),
 		cmocka_unit_test(without_memory_a_table_is_not_opened),
-		cmocka_unit_test(names_stay_for_a_round_more_and_while_nobody_answers),
+		cmocka_unit_test(names_stay_for_one_more_answer_and_while_none_comes),
 	};
 
 	(void)argc;

@@ -36,7 +36,7 @@ static void a_name_may_have_spaces_and_parentheses(void **state)
 	assert_int_equal(t.flags, TW_TASK_KERNEL);
 }
 
-static void what_is_no_stat_line_is_refused(void **state)
+static void a_line_of_another_format_is_rejected(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -67,7 +67,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_may_have_spaces_and_parentheses),
-		cmocka_unit_test(what_is_no_stat_line_is_refused),
+		cmocka_unit_test(a_line_of_another_format_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static const char two[] = "processor\t: 0\n"
 			  "vendor_id\t: GenuineIntel\n"
 			  "physical id\t: 1\n";
 
-static void each_processor_has_its_own_words(void **state)
+static void each_processor_has_its_own_strings(void **state)
 {
 	struct tw_processors p = { 0 };
 	struct tw_err err = { 0 };
@@ -41,7 +41,7 @@ static void each_processor_has_its_own_words(void **state)
 	tw_processors_release(&p);
 }
 
-static void odd_bytes_are_passed_over_cut_or_marked(void **state)
+static void odd_bytes_are_skipped_cut_or_replaced(void **state)
 {
 	static const struct {
 		const char *text;
@@ -72,7 +72,7 @@ static void odd_bytes_are_passed_over_cut_or_marked(void **state)
 	}
 }
 
-static void more_than_there_can_be_are_refused(void **state)
+static void too_many_processors_are_rejected(void **state)
 {
 	static const char line[] = "processor : 1\n";
 	const size_t len = strlen(line), all = len * (TW_PROCESSORS_MAX + 1);
@@ -91,7 +91,7 @@ static void more_than_there_can_be_are_refused(void **state)
 	free(text);
 }
 
-static void a_proc_without_it_is_a_failure_that_names_it(void **state)
+static void a_missing_cpuinfo_is_named_in_the_error(void **state)
 {
 	const struct tw_roots roots = { .proc = "/nowhere" };
 	struct tw_processors p = { 0 };
@@ -103,7 +103,7 @@ static void a_proc_without_it_is_a_failure_that_names_it(void **state)
 	assert_non_null(strstr(err.text, "/nowhere/cpuinfo"));
 }
 
-static void without_memory_there_are_none(void **state)
+static void without_memory_it_fails(void **state)
 {
 	(void)state;
 	for (int n = 1;; n++) {
@@ -169,11 +169,11 @@ static void microarchitectures_have_kepler_s_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_processor_has_its_own_words),
-		cmocka_unit_test(odd_bytes_are_passed_over_cut_or_marked),
-		cmocka_unit_test(more_than_there_can_be_are_refused),
-		cmocka_unit_test(a_proc_without_it_is_a_failure_that_names_it),
-		cmocka_unit_test(without_memory_there_are_none),
+		cmocka_unit_test(each_processor_has_its_own_strings),
+		cmocka_unit_test(odd_bytes_are_skipped_cut_or_replaced),
+		cmocka_unit_test(too_many_processors_are_rejected),
+		cmocka_unit_test(a_missing_cpuinfo_is_named_in_the_error),
+		cmocka_unit_test(without_memory_it_fails),
 		cmocka_unit_test(microarchitectures_have_kepler_s_names),
 	};
 

@@ -237,19 +237,19 @@ static void check_child(const char *name)
 	s->close(source);
 }
 
-static void the_walk_tells_of_a_child_that_runs_and_ends(void **state)
+static void the_walk_reports_a_child_and_its_exit(void **state)
 {
 	(void)state;
 	check_child("bpf-walk");
 }
 
-static void the_iterator_tells_of_a_child_that_runs_and_ends(void **state)
+static void the_iterator_reports_a_child_and_its_exit(void **state)
 {
 	(void)state;
 	check_child("bpf-iter");
 }
 
-static void proc_tells_of_a_child_that_runs(void **state)
+static void proc_reports_a_running_child(void **state)
 {
 	(void)state;
 	check_child("proc");
@@ -320,7 +320,7 @@ static void threads_are_counted_with_their_process(void **state)
 	}
 }
 
-static void many_walks_tell_what_one_tells(void **state)
+static void several_small_walks_report_the_same_as_one(void **state)
 {
 	const struct tw_task_source *s = tw_task_source_find("bpf-walk");
 	struct told few = { .tgid = (uint32_t)getpid() }, all = few;
@@ -429,7 +429,7 @@ static uint64_t least_of_unnamed(struct child crowd[CROWD], uint64_t count)
  * many as are summed must have at least what as many of the least have used. A tenth may
  * be of processes of others, which count and have used less.
  */
-static void what_does_not_fit_is_told_as_a_sum(void **state)
+static void exits_without_room_are_reported_as_a_sum(void **state)
 {
 	const struct tw_task_source *s = tw_task_source_find("bpf-walk");
 	struct child crowd[CROWD];
@@ -478,13 +478,13 @@ static void a_source_is_found_by_its_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_walk_tells_of_a_child_that_runs_and_ends),
-		cmocka_unit_test(the_iterator_tells_of_a_child_that_runs_and_ends),
-		cmocka_unit_test(proc_tells_of_a_child_that_runs),
+		cmocka_unit_test(the_walk_reports_a_child_and_its_exit),
+		cmocka_unit_test(the_iterator_reports_a_child_and_its_exit),
+		cmocka_unit_test(proc_reports_a_running_child),
 		cmocka_unit_test(proc_fails_where_it_cannot_open_files),
 		cmocka_unit_test(threads_are_counted_with_their_process),
-		cmocka_unit_test(many_walks_tell_what_one_tells),
-		cmocka_unit_test(what_does_not_fit_is_told_as_a_sum),
+		cmocka_unit_test(several_small_walks_report_the_same_as_one),
+		cmocka_unit_test(exits_without_room_are_reported_as_a_sum),
 		cmocka_unit_test(a_source_is_found_by_its_name),
 	};
 

@@ -152,7 +152,7 @@ static int count_told_twice(const struct tw_task_source *s, void *source, pid_t 
  * Where ids have begun anew the iterator passes threads before their leader, and others
  * in between: one that ends meanwhile is one that lives or one that ended, never both.
  */
-static void a_thread_that_ends_in_a_walk_is_told_once(void **state)
+static void a_thread_that_exits_during_a_walk_is_counted_once(void **state)
 {
 	const struct tw_task_source *s = tw_task_source_find("bpf-iter");
 	void *source = open_source(s);
@@ -180,7 +180,7 @@ static void a_thread_that_ends_in_a_walk_is_told_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thread_that_ends_in_a_walk_is_told_once),
+		cmocka_unit_test(a_thread_that_exits_during_a_walk_is_counted_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ static void pages_of_the_cache_that_are_read_are_counted(void **state)
 }
 
 /* Who has ended and is not heard of at once is told again, and then for the last time. */
-static void one_that_ended_is_told_until_it_is_known(void **state)
+static void counts_of_an_ended_process_wait_for_its_exit(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_PAGE_CACHE);
 	struct told told = { .whose = TW_PROCESS_UNKNOWN };
@@ -179,7 +179,7 @@ static void softirqs_are_counted_by_their_vector(void **state)
 	tw_traces_close(t);
 }
 
-static void nothing_that_was_added_is_nothing_to_read(void **state)
+static void without_traces_a_read_reports_nothing(void **state)
 {
 	struct tw_traces *t = NULL;
 	struct told told = { .tgid = (uint32_t)getpid() };
@@ -200,9 +200,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_of_the_cache_that_are_read_are_counted),
-		cmocka_unit_test(one_that_ended_is_told_until_it_is_known),
+		cmocka_unit_test(counts_of_an_ended_process_wait_for_its_exit),
 		cmocka_unit_test(softirqs_are_counted_by_their_vector),
-		cmocka_unit_test(nothing_that_was_added_is_nothing_to_read),
+		cmocka_unit_test(without_traces_a_read_reports_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

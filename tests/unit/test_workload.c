@@ -31,7 +31,7 @@ static void differences_of_totals_are_slices(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 150);
 }
 
-static void what_ran_before_the_first_tick_is_not_told(void **state)
+static void time_before_the_first_tick_is_not_charged(void **state)
 {
 	struct workload_fixture *f = *state;
 	struct tw_workloads *fresh = workloads_open(f->dir, 10);
@@ -48,7 +48,7 @@ static void what_ran_before_the_first_tick_is_not_told(void **state)
 	tw_workloads_close(fresh);
 }
 
-static void one_that_began_and_ended_between_two_ticks_is_told(void **state)
+static void a_process_between_two_ticks_is_charged(void **state)
 {
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
@@ -62,7 +62,7 @@ static void one_that_began_and_ended_between_two_ticks_is_told(void **state)
 	assert_int_equal(slices_ns(f), 44);
 }
 
-static void a_used_tgid_is_another_process(void **state)
+static void a_reused_tgid_is_another_process(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -92,7 +92,7 @@ static void an_exec_keeps_the_process_and_changes_its_name(void **state)
 	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_PROCESS), 1);
 }
 
-static void a_move_leaves_behind_what_was_used(void **state)
+static void a_move_leaves_earlier_usage_in_the_old_cgroup(void **state)
 {
 	struct workload_fixture *f = *state;
 	const struct tw_slice *s;
@@ -114,7 +114,7 @@ static void a_move_leaves_behind_what_was_used(void **state)
 	assert_int_equal(workload_find(f->t, TW_LEVEL_CGROUP, 2)->members, 1);
 }
 
-static void what_a_new_process_ran_before_a_move_is_its_parents(void **state)
+static void time_before_the_first_move_is_the_parents_cgroups(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -130,7 +130,7 @@ static void what_a_new_process_ran_before_a_move_is_its_parents(void **state)
 }
 
 /* The kernel puts a child on the list of tasks before it gives it its parent's cgroup. */
-static void a_child_seen_before_it_has_its_cgroup_ends_in_its_own(void **state)
+static void a_child_seen_in_the_root_cgroup_exits_in_its_own(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -168,7 +168,7 @@ static uint32_t chance(uint32_t *seed, uint32_t n)
 }
 
 /* Births, deaths, moves, walks that miss one: nothing is lost, and nothing told twice. */
-static void all_that_ran_is_in_each_level_once(void **state)
+static void each_level_has_all_cpu_time_once(void **state)
 {
 	struct workload_fixture *f = *state;
 	struct player p[PLAYERS] = { { 0 } };
@@ -217,14 +217,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORKLOAD_TEST(differences_of_totals_are_slices),
-		WORKLOAD_TEST(what_ran_before_the_first_tick_is_not_told),
-		WORKLOAD_TEST(one_that_began_and_ended_between_two_ticks_is_told),
-		WORKLOAD_TEST(a_used_tgid_is_another_process),
+		WORKLOAD_TEST(time_before_the_first_tick_is_not_charged),
+		WORKLOAD_TEST(a_process_between_two_ticks_is_charged),
+		WORKLOAD_TEST(a_reused_tgid_is_another_process),
 		WORKLOAD_TEST(an_exec_keeps_the_process_and_changes_its_name),
-		WORKLOAD_TEST(a_move_leaves_behind_what_was_used),
-		WORKLOAD_TEST(what_a_new_process_ran_before_a_move_is_its_parents),
-		WORKLOAD_TEST(a_child_seen_before_it_has_its_cgroup_ends_in_its_own),
-		WORKLOAD_TEST(all_that_ran_is_in_each_level_once),
+		WORKLOAD_TEST(a_move_leaves_earlier_usage_in_the_old_cgroup),
+		WORKLOAD_TEST(time_before_the_first_move_is_the_parents_cgroups),
+		WORKLOAD_TEST(a_child_seen_in_the_root_cgroup_exits_in_its_own),
+		WORKLOAD_TEST(each_level_has_all_cpu_time_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* Processes that live on are seen in a walk; these are in none, and no end is told. */
-static void those_lost_with_their_cgroup_are_told_once(void **state)
+static void overflowed_exits_are_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
 	const struct tw_workload *rest;
@@ -38,7 +38,7 @@ static void those_lost_with_their_cgroup_are_told_once(void **state)
 }
 
 /* It came, moved and was lost between two ticks: what it had before is not told twice. */
-static void one_lost_after_a_move_is_told_once(void **state)
+static void an_overflowed_exit_after_a_move_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -54,7 +54,7 @@ static void one_lost_after_a_move_is_told_once(void **state)
 }
 
 /* Its time counts at once, and what its end has more when that comes. */
-static void one_that_left_is_told_once(void **state)
+static void a_released_process_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -74,7 +74,7 @@ static void one_that_left_is_told_once(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 46);
 }
 
-static void one_that_left_and_is_lost_is_told_once(void **state)
+static void a_released_process_whose_exit_overflows_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -92,7 +92,7 @@ static void one_that_left_and_is_lost_is_told_once(void **state)
 
 /* The machine slept, or the collector was stopped: RCU has had no more time than before.
  */
-static void one_that_ends_after_a_long_pause_is_not_given_up(void **state)
+static void a_process_is_kept_through_a_long_pause(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -110,7 +110,7 @@ static void one_that_ends_after_a_long_pause_is_not_given_up(void **state)
 }
 
 /* The cgroup is forgotten, and then others of it end for which there is no room. */
-static void what_was_lost_with_a_cgroup_that_is_gone_is_told_once(void **state)
+static void overflow_of_a_removed_cgroup_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -130,7 +130,7 @@ static void what_was_lost_with_a_cgroup_that_is_gone_is_told_once(void **state)
 	assert_int_equal(slices_ns(f), 5);
 }
 
-static void what_ended_stays_until_it_was_scraped(void **state)
+static void an_ended_process_stays_until_a_scrape(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -151,7 +151,7 @@ static void what_ended_stays_until_it_was_scraped(void **state)
 	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_CONTAINER), 0);
 }
 
-static void one_that_ends_after_a_scrape_waits_for_the_next(void **state)
+static void a_process_that_ends_after_a_scrape_waits_for_the_next(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -164,7 +164,7 @@ static void one_that_ends_after_a_scrape_waits_for_the_next(void **state)
 }
 
 /* Threads that were freed late make it more, once. */
-static void what_comes_late_waits_for_the_next_scrape(void **state)
+static void late_time_waits_for_the_next_scrape(void **state)
 {
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
@@ -194,7 +194,7 @@ static void what_comes_late_waits_for_the_next_scrape(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 70);
 }
 
-static void those_that_are_too_many_give_what_they_had_to_their_cgroup(void **state)
+static void ended_processes_over_the_limit_are_folded_into_their_cgroup(void **state)
 {
 	struct workload_fixture *f = *state;
 	struct tw_workloads_stats stats;
@@ -239,7 +239,7 @@ static void without_memory_nothing_is_lost(void **state)
 }
 
 /* Where nobody scrapes, containers and cgroups that are gone are not kept for good. */
-static void cgroups_that_are_gone_are_no_more_than_may_wait(void **state)
+static void waiting_cgroups_are_limited(void **state)
 {
 	struct workload_fixture *f = *state;
 
@@ -266,17 +266,18 @@ static void cgroups_that_are_gone_are_no_more_than_may_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKLOAD_TEST(those_lost_with_their_cgroup_are_told_once),
-		WORKLOAD_TEST(one_lost_after_a_move_is_told_once),
-		WORKLOAD_TEST(one_that_left_is_told_once),
-		WORKLOAD_TEST(one_that_left_and_is_lost_is_told_once),
-		WORKLOAD_TEST(one_that_ends_after_a_long_pause_is_not_given_up),
-		WORKLOAD_TEST(what_was_lost_with_a_cgroup_that_is_gone_is_told_once),
-		WORKLOAD_TEST(what_ended_stays_until_it_was_scraped),
-		WORKLOAD_TEST(one_that_ends_after_a_scrape_waits_for_the_next),
-		WORKLOAD_TEST(what_comes_late_waits_for_the_next_scrape),
-		WORKLOAD_TEST(those_that_are_too_many_give_what_they_had_to_their_cgroup),
-		WORKLOAD_TEST(cgroups_that_are_gone_are_no_more_than_may_wait),
+		WORKLOAD_TEST(overflowed_exits_are_charged_once),
+		WORKLOAD_TEST(an_overflowed_exit_after_a_move_is_charged_once),
+		WORKLOAD_TEST(a_released_process_is_charged_once),
+		WORKLOAD_TEST(a_released_process_whose_exit_overflows_is_charged_once),
+		WORKLOAD_TEST(a_process_is_kept_through_a_long_pause),
+		WORKLOAD_TEST(overflow_of_a_removed_cgroup_is_charged_once),
+		WORKLOAD_TEST(an_ended_process_stays_until_a_scrape),
+		WORKLOAD_TEST(a_process_that_ends_after_a_scrape_waits_for_the_next),
+		WORKLOAD_TEST(late_time_waits_for_the_next_scrape),
+		WORKLOAD_TEST(
+			ended_processes_over_the_limit_are_folded_into_their_cgroup),
+		WORKLOAD_TEST(waiting_cgroups_are_limited),
 		WORKLOAD_TEST(without_memory_nothing_is_lost),
 	};
 

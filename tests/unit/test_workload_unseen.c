@@ -180,7 +180,7 @@ static uint64_t slack_ns(const struct machine *m)
 	return ns;
 }
 
-static void all_that_ran_is_charged_and_never_more_and_nothing_falls(void **state)
+static void unseen_time_is_charged_once_and_no_total_falls(void **state)
 {
 	static struct machine m;
 	struct tw_workloads_stats stats;
@@ -209,7 +209,7 @@ static void all_that_ran_is_charged_and_never_more_and_nothing_falls(void **stat
 	tear_down(&m);
 }
 
-static void what_cannot_be_read_for_a_while_is_charged_when_it_can(void **state)
+static void a_cgroup_that_was_unreadable_is_charged_later(void **state)
 {
 	static struct machine m;
 	uint64_t ran_ns;
@@ -235,9 +235,8 @@ static void what_cannot_be_read_for_a_while_is_charged_when_it_can(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			all_that_ran_is_charged_and_never_more_and_nothing_falls),
-		cmocka_unit_test(what_cannot_be_read_for_a_while_is_charged_when_it_can),
+		cmocka_unit_test(unseen_time_is_charged_once_and_no_total_falls),
+		cmocka_unit_test(a_cgroup_that_was_unreadable_is_charged_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a process is: its time, energy and counts go there. */
+/* The owners of processes, which get their time, energy and counts. */
 #include "collector/workloads/workload_state.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static void a_cgroups_path_says_whose_its_processes_are(void **state)
+static void a_cgroups_path_gives_the_owner_of_its_processes(void **state)
 {
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
@@ -87,7 +87,7 @@ static void a_process_is_a_vm_by_its_command_line(void **state)
 }
 
 /* As /proc has it: of one that is ending there is none to read. */
-static void one_whose_cgroup_cannot_be_read_stays_in_its_own(void **state)
+static void a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup(void **state)
 {
 	static const char line[] = "0::/docker/" HEX "\n";
 	struct workload_fixture *f = *state;
@@ -106,7 +106,7 @@ static void one_whose_cgroup_cannot_be_read_stays_in_its_own(void **state)
 }
 
 /* A scope is told as it is made, before there is a process in it. */
-static void a_vm_of_a_scope_has_the_uuid_of_its_process_whenever_that_came(void **state)
+static void a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order(void **state)
 {
 	static const char scope[] = "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope";
 	static const char command[] = "kvm\0-name\0guest=web,debug-threads=on\0-uuid\0"
@@ -137,7 +137,7 @@ static void a_vm_of_a_scope_has_the_uuid_of_its_process_whenever_that_came(void 
 	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 1);
 }
 
-static void energy_goes_to_all_that_a_slice_is_of(void **state)
+static void energy_of_a_slice_is_added_at_each_level(void **state)
 {
 	struct tw_charge charge = { { 0 }, { 0 } };
 	struct workload_fixture *f = *state;
@@ -165,7 +165,7 @@ static void energy_goes_to_all_that_a_slice_is_of(void **state)
 }
 
 /* By tgid: of the one that lives, or that ended since the last tick. */
-static void counts_are_the_processes_of_their_tgids(void **state)
+static void counts_go_to_the_process_of_their_tgid(void **state)
 {
 	const uint64_t more[TW_COUNTER_COUNT] = { [TW_COUNTER_CYCLES] = 1000 };
 	const uint64_t none[TW_COUNTER_COUNT] = { 0 };
@@ -206,13 +206,12 @@ static void counts_are_the_processes_of_their_tgids(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKLOAD_TEST(a_cgroups_path_says_whose_its_processes_are),
+		WORKLOAD_TEST(a_cgroups_path_gives_the_owner_of_its_processes),
 		WORKLOAD_TEST(a_process_is_a_vm_by_its_command_line),
-		WORKLOAD_TEST(one_whose_cgroup_cannot_be_read_stays_in_its_own),
-		WORKLOAD_TEST(
-			a_vm_of_a_scope_has_the_uuid_of_its_process_whenever_that_came),
-		WORKLOAD_TEST(energy_goes_to_all_that_a_slice_is_of),
-		WORKLOAD_TEST(counts_are_the_processes_of_their_tgids),
+		WORKLOAD_TEST(a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup),
+		WORKLOAD_TEST(a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order),
+		WORKLOAD_TEST(energy_of_a_slice_is_added_at_each_level),
+		WORKLOAD_TEST(counts_go_to_the_process_of_their_tgid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/system/seccomp.h"
+
+#include "collector/system/privilege.h"
+#include "lib/core/array.h"
+#include "lib/core/err.h"
+#include "tests/unit/tw_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REFUSE SCMP_ACT_ERRNO(EPERM)
+#define KILLED (-1)
+#define FAILED 255
+
+/* Calls that a child needs to report its result. */
+static const int basic[] = { SCMP_SYS(exit_group), SCMP_SYS(exit), SCMP_SYS(close),
+			     SCMP_SYS(munmap),     SCMP_SYS(brk),  SCMP_SYS(mmap) };
+
+static int errno_of(long rc)
+{
+	return rc < 0 ? errno : 0;
+}
+
+/* Add rules, install the filter and call act() in a child: its errno, or KILLED. */
+static int run(void rules(struct tw_seccomp *s), int act(void))
+{
+	const pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct tw_err err = { 0 };
+		struct tw_seccomp s;
+		bool filtered = false;
+
+		prctl(PR_SET_DUMPABLE, 0);
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		tw_seccomp_begin(&s, REFUSE);
+		tw_seccomp_list(&s, basic, TW_COUNT(basic), SCMP_ACT_ALLOW);
+		rules(&s);
+		if (tw_seccomp_install(&s, &filtered, &err) < 0 || !filtered)
+			_exit(FAILED);
+		_exit(act());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status)) {
+		assert_int_equal(WTERMSIG(status), SIGSYS);
+		return KILLED;
+	}
+	return WEXITSTATUS(status);
+}
+
+static int call_getppid(void)
+{
+	/* getppid() does not set errno. */
+	return errno_of(syscall(SYS_getppid));
+}
+
+static int open_unix_socket(void)
+{
+	return errno_of(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+static int open_inet_socket(void)
+{
+	return errno_of(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+static int open_packet_socket(void)
+{
+	return errno_of(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+}
+
+static int open_for_reading(void)
+{
+	return errno_of(openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+static int open_for_writing(void)
+{
+	return errno_of(openat(AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC));
+}
+
+static int open_for_both(void)
+{
+	return errno_of(openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC));
+}
+
+static void no_rules(struct tw_seccomp *s)
+{
+	(void)s;
+}
+
+static void allow_then_kill_getppid(struct tw_seccomp *s)
+{
+	static const int calls[] = { SCMP_SYS(getppid) };
+
+	tw_seccomp_list(s, calls, 1, SCMP_ACT_ALLOW);
+	tw_seccomp_list(s, calls, 1, tw_seccomp_kill());
+}
+
+static void kill_then_allow_getppid(struct tw_seccomp *s)
+{
+	static const int calls[] = { SCMP_SYS(getppid) };
+
+	tw_seccomp_list(s, calls, 1, tw_seccomp_kill());
+	tw_seccomp_list(s, calls, 1, SCMP_ACT_ALLOW);
+}
+
+static const uint64_t families[] = { AF_UNIX, AF_INET6 };
+
+static void refuse_other_families(struct tw_seccomp *s)
+{
+	tw_seccomp_values(s, SCMP_SYS(socket), 0, families, TW_COUNT(families), REFUSE);
+}
+
+static void kill_other_families(struct tw_seccomp *s)
+{
+	tw_seccomp_values(s, SCMP_SYS(socket), 0, families, TW_COUNT(families),
+			  tw_seccomp_kill());
+}
+
+static void kill_writers(struct tw_seccomp *s)
+{
+	tw_seccomp_mask(s, SCMP_SYS(openat), 2, O_WRONLY | O_RDWR, 0, SCMP_ACT_ALLOW,
+			tw_seccomp_kill());
+}
+
+static void refuse_only_both(struct tw_seccomp *s)
+{
+	/* No open() has both bits, so everything is allowed. */
+	tw_seccomp_mask(s, SCMP_SYS(openat), 2, O_WRONLY | O_RDWR, O_WRONLY | O_RDWR,
+			REFUSE, SCMP_ACT_ALLOW);
+}
+
+/* Names of calls that this architecture may lack. */
+static void name_foreign_calls(struct tw_seccomp *s)
+{
+	static const int calls[] = { SCMP_SYS(socketcall), SCMP_SYS(_newselect),
+				     SCMP_SYS(open), SCMP_SYS(arch_prctl),
+				     SCMP_SYS(getppid) };
+
+	tw_seccomp_list(s, calls, TW_COUNT(calls), SCMP_ACT_ALLOW);
+}
+
+static void a_call_without_a_rule_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(run(no_rules, call_getppid), EPERM);
+}
+
+static void the_first_rule_for_a_call_decides(void **state)
+{
+	(void)state;
+	assert_int_equal(run(allow_then_kill_getppid, call_getppid), 0);
+	assert_int_equal(run(kill_then_allow_getppid, call_getppid), KILLED);
+}
+
+static void calls_of_other_architectures_are_ignored(void **state)
+{
+	(void)state;
+	assert_int_equal(run(name_foreign_calls, call_getppid), 0);
+}
+
+static void an_argument_must_be_one_of_the_values(void **state)
+{
+	(void)state;
+	assert_int_equal(run(refuse_other_families, open_unix_socket), 0);
+	assert_int_equal(run(refuse_other_families, open_inet_socket), EPERM);
+	assert_int_equal(run(refuse_other_families, open_packet_socket), EPERM);
+	assert_int_equal(run(kill_other_families, open_unix_socket), 0);
+	assert_int_equal(run(kill_other_families, open_inet_socket), KILLED);
+	assert_int_equal(run(kill_other_families, open_packet_socket), KILLED);
+}
+
+static void masked_bits_must_have_the_value(void **state)
+{
+	(void)state;
+	assert_int_equal(run(kill_writers, open_for_reading), 0);
+	assert_int_equal(run(kill_writers, open_for_writing), KILLED);
+	assert_int_equal(run(kill_writers, open_for_both), KILLED);
+	assert_int_equal(run(refuse_only_both, open_for_writing), 0);
+	assert_int_equal(run(refuse_only_both, open_for_both), 0);
+}
+
+/* The collector's own filter: 0, or the errno of act(). */
+static int run_as_collector(bool may_write, int act(void))
+{
+	const struct tw_privilege p = { .keep = UINT64_MAX,
+					.filter = true,
+					.may_write = may_write };
+	const pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct tw_err err = { 0 };
+		bool filtered = false;
+
+		if (tw_privilege_drop(&p, &filtered, &err) < 0 || !filtered)
+			_exit(FAILED);
+		_exit(act());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int start_a_program(void)
+{
+	static char name[] = "true";
+	char *const args[] = { name, NULL };
+
+	return errno_of(execve("/bin/true", args, args));
+}
+
+static void a_collector_reads_and_writes_what_it_may(void **state)
+{
+	(void)state;
+	assert_int_equal(run_as_collector(false, open_for_reading), 0);
+	assert_int_equal(run_as_collector(false, open_for_writing), EPERM);
+	assert_int_equal(run_as_collector(true, open_for_writing), 0);
+	assert_int_equal(run_as_collector(true, start_a_program), EPERM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_without_a_rule_is_refused),
+		cmocka_unit_test(the_first_rule_for_a_call_decides),
+		cmocka_unit_test(calls_of_other_architectures_are_ignored),
+		cmocka_unit_test(an_argument_must_be_one_of_the_values),
+		cmocka_unit_test(masked_bits_must_have_the_value),
+		cmocka_unit_test(a_collector_reads_and_writes_what_it_may),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
