@@ -2,7 +2,7 @@
 #ifndef TW_TEST_SCRIPTED_TASKS_H
 #define TW_TEST_SCRIPTED_TASKS_H
 
-/* A source of tasks that tells what a test says. */
+/* A task source that reports what a test has scripted. */
 
 #include "collector/workloads/tasks.h"
 
@@ -20,12 +20,12 @@ struct told {
 
 #define SCRIPT_MAX 4096
 
-/* What is told at the next read, and then forgotten. */
+/* Reported at the next read, then cleared. */
 extern struct told script[SCRIPT_MAX];
 extern size_t script_len;
 extern struct tw_task_stats script_stats;
 
-/* One more; what is ALIVE is not told at a drain. */
+/* Append to the script. ALIVE is reported by a read only, not by a drain. */
 void say(enum told_kind kind, uint32_t tgid, uint64_t start, uint64_t cgroup,
 	 uint64_t cpu_ns);
 void say_path(uint64_t cgroup, const char *path);

@@ -50,7 +50,7 @@ static void version_2_has_all_figures(void **state)
 	expect(&use, TW_CGROUP_SYSTEM_US, 1000001);
 	expect(&use, TW_CGROUP_MEMORY_BYTES, 1000000);
 	expect(&use, TW_CGROUP_WORKING_SET_BYTES, 600000);
-	/* They are read one after the other. */
+	/* The files are read one after the other. */
 	tree_write(dir, "fs/cgroup" BOX "/memory.stat", "inactive_file 1000001\n");
 	use = read_use(dir, BOX);
 	expect(&use, TW_CGROUP_WORKING_SET_BYTES, 0);
@@ -91,7 +91,7 @@ static void a_file_that_cannot_be_read_is_unknown(void **state)
 	use = read_use(dir, BOX);
 	for (int i = 0; i < TW_CGROUP_FIGURES; i++)
 		assert_false(use.known[i]);
-	/* Memory without its parts has no working set. */
+	/* Without memory.stat there is no working set. */
 	tree_write(dir, "fs/cgroup" BOX "/memory.current", "7");
 	use = read_use(dir, BOX);
 	expect(&use, TW_CGROUP_MEMORY_BYTES, 7);

@@ -77,16 +77,16 @@ static void burn(uint64_t ns)
 }
 
 /*
- * The clock that stands in for cycles runs while the process has the CPU: what interrupts
- * and other machines took of that is in it, and in no clock of the process. A switch that
- * the kernel hides from BPF is missing.
+ * The software event for cycles is a clock that runs while the process has the CPU,
+ * including interrupts and time stolen by the hypervisor, which no clock of the process
+ * includes. A switch that the kernel hides from BPF is missing.
  */
 static void assert_clock(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 {
 	assert_in_range(ns, least_ns / 2, most_ns * 2 + 10 * MS);
 }
 
-/* The stand-in for cycles is a clock, so what it counts is known. */
+/* The software event for cycles is a clock, so its count is known. */
 static void a_running_process_is_counted_up_to_now(void **state)
 {
 	struct tw_counters *c = open_counters();
@@ -134,7 +134,7 @@ static void an_ended_process_is_reported_once(void **state)
 	tw_counters_close(c);
 }
 
-/* More than there are rows: they move from one map to the other. */
+/* More processes than rows: rows move from one map to the other. */
 static void many_processes_are_counted_separately(void **state)
 {
 	struct tw_counters *c = open_counters();

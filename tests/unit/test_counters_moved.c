@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts that go from one map of the program to the other while both are read. */
+/* Counts that move from one map to the other while both are read. */
 #include "tests/unit/tw_test.h"
 
 #include "collector/workloads/counters.h"
@@ -19,7 +19,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Who has the rows' places next, once: between the reads of the two maps. */
+/* Runs processes that replace the rows, once, between the reads of the two maps. */
 static pid_t next_id;
 static int first_map = -1;
 
@@ -117,7 +117,7 @@ static void read_counters(struct tw_counters *c, struct told *told)
 		fail_msg("%s", err.text);
 }
 
-/* All rows of ours are one CPU's. */
+/* All rows of this test are on one CPU. */
 static void stay_on_this_cpu(void)
 {
 	cpu_set_t one;
@@ -163,9 +163,9 @@ static void a_row_that_is_spilled_during_a_read_is_counted_once(void **state)
 	next_id = id[1];
 	read_counters(c, &told);
 	assert_int_equal(next_id, 0);
-	/* It may have had its last moment just now. */
+	/* It may have run for the last time just now. */
 	assert_in_range(told.cycles, 0, 10 * MS);
-	/* Nor when it is seen again. */
+	/* Nor when it is in a read again. */
 	read_counters(c, &told);
 	read_counters(c, &told);
 	assert_in_range(told.cycles, 0, 10 * MS);

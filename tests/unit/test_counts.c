@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No kernel is asked: what is deleted of its map is written down. */
+/* The kernel is not involved: deletions from the map are recorded. */
 static uint32_t deleted[4096];
 static size_t deleted_count;
 
@@ -29,7 +29,7 @@ static const struct tw_counts_kinds kinds = {
 
 #define IDS 64
 
-/* What was told of each, and what is answered. */
+/* Reported counts of each process, and the answer to a report. */
 struct listener {
 	enum tw_process_status whose[IDS];
 	uint64_t told[IDS][TW_COUNTER_COUNT]; /* taken */
@@ -80,7 +80,7 @@ static void parts_of_a_total_add_up_and_differences_are_reported(void **state)
 	assert_int_equal(l.told[1][TW_COUNTER_CYCLES], 15);
 	assert_int_equal(l.told[1][TW_COUNTER_CACHE_MISSES], 1);
 	assert_int_equal(l.told[2][TW_COUNTER_CYCLES], 7);
-	/* What the program does not count is not told. */
+	/* Counters that the program does not count are not reported. */
 	assert_int_equal(l.told[1][TW_COUNTER_INSTRUCTIONS], 0);
 	begin(&c);
 	add(&c, 1, 100, 1, false);
@@ -106,7 +106,7 @@ static void a_total_that_falls_for_one_read_is_made_up_for(void **state)
 	tw_counts_release(&c);
 }
 
-/* A row that is on its way from one map to the other is in neither. */
+/* A row that is moving between the maps is in neither. */
 static void an_entry_missing_from_one_read_is_not_reported_again(void **state)
 {
 	struct listener l = { .calls = 0 };
@@ -158,7 +158,7 @@ static void counts_of_an_unknown_process_are_reported_three_times(void **state)
 		assert_int_equal(l.last, read == 3);
 		assert_int_equal(l.told[6][TW_COUNTER_CYCLES], read == 3 ? 40 : 0);
 	}
-	/* One that is heard of in time has all of it. */
+	/* A process whose exit comes in time gets all of its counts. */
 	l = (struct listener){ .whose = { [8] = TW_PROCESS_UNKNOWN } };
 	begin(&c);
 	add(&c, 8, 40, 0, false);
@@ -171,7 +171,7 @@ static void counts_of_an_unknown_process_are_reported_three_times(void **state)
 	tw_counts_release(&c);
 }
 
-/* Of processes that live: whatever is seen when, what is told is the highest total. */
+/* For living processes the reported sum is the highest total that was seen. */
 static void reported_differences_add_up_to_the_totals(void **state)
 {
 	struct listener l = { .calls = 0 };
@@ -188,7 +188,7 @@ static void reported_differences_add_up_to_the_totals(void **state)
 
 			total[id] += (uint64_t)(rand() % 1000);
 			seen = lower ? total[id] / 2 : total[id];
-			/* In parts, as CPUs and a map have it. */
+			/* In parts, as the CPUs and the map have them. */
 			rest = seen > 0 ? (uint64_t)rand() % seen : 0;
 			add(&c, id, rest, 0, rand() % 2 == 0);
 			add(&c, id, seen - rest, 0, false);

@@ -17,7 +17,7 @@ static const char *or_dash(const char *text)
 	return text != NULL && text[0] != '\0' ? text : "-";
 }
 
-/* Without a NUL behind it, so that a sanitizer sees reads past its end. */
+/* Without a trailing NUL, so that a sanitizer finds reads past the end. */
 static char *copy_of(const char *text, size_t len)
 {
 	char *copy = malloc(len + 1);
@@ -28,7 +28,7 @@ static char *copy_of(const char *text, size_t len)
 	return copy;
 }
 
-/* Each line that is no comment, to a function; counts them. */
+/* Call a function for each line but comments; returns their number. */
 static size_t for_each_case(const char *path, void (*check)(char *line))
 {
 	struct tw_err err = { 0 };

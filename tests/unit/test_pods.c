@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of pods: lists as bytes, and the table that the collector keeps. */
+/* Names of pods: parsing of lists, and the collector's table. */
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/ask.h"
@@ -30,7 +30,7 @@ static int write_line(void *arg, const struct tw_ask_names *n, struct tw_err *er
 	return 0;
 }
 
-/* What a list tells, in pieces of so many bytes. */
+/* The names in a list that is parsed in pieces of so many bytes. */
 static int parse(const char *data, size_t len, size_t piece, struct tw_buf *out,
 		 struct tw_err *err)
 {
@@ -69,7 +69,7 @@ static void all_containers_of_a_list_have_names(void **state)
 		"abababababab web-7d4b9c6f5d-x2x7p shop nginx\n"
 		"efefefefefef web-7d4b9c6f5d-x2x7p shop log-shipper\n"
 		"dededededede web-7d4b9c6f5d-x2x7p shop debugger-abcde\n"
-		/* By its own uid, and by the hash that its cgroup has. */
+		/* By its uid, and by the hash in its cgroup's path. */
 		"99999999-aaa kube-apiserver-node-7 kube-system -\n"
 		"0123456789ab kube-apiserver-node-7 kube-system -\n"
 		"121212121212 kube-apiserver-node-7 kube-system kube-apiserver\n"
@@ -105,7 +105,7 @@ static void what_is_told_of_a_pod(void **state)
 		{ POD(NAMED, ""), "u p n -\n" },
 		{ POD("\"name\":\"p\",\"uid\":\"u\"", ""), "" },
 		{ POD("\"namespace\":\"n\",\"uid\":\"u\"", ""), "" },
-		/* Not a name of Kubernetes. */
+		/* Not a valid Kubernetes name. */
 		{ POD("\"name\":\"a\\u0000b\",\"namespace\":\"n\",\"uid\":\"u\"", ""),
 		  "" },
 		{ POD("\"name\":\"\xc3\xa9\",\"namespace\":\"n\",\"uid\":\"u\"", ""),
@@ -248,7 +248,7 @@ static void without_memory_a_table_is_not_opened(void **state)
 	}
 }
 
-/* The helper's script is told by its URL's settings; here what comes is awaited. */
+/* The settings' URL selects the helper's script; wait for its messages. */
 static void drain_until(struct tw_pods *p, bool (*so)(const struct tw_pods *p))
 {
 	while (!so(p)) {
@@ -278,7 +278,7 @@ static void names_stay_for_one_more_answer_and_while_none_comes(void **state)
 	struct tw_pod_names n = { .pod = NULL };
 
 	(void)state;
-	/* The first round tells two, the others one of them. */
+	/* The first answer has two pods, later answers one of them. */
 	drain_until(p, one_round);
 	assert_true(tw_pods_stats(p)->up);
 	assert_true(tw_pods_find(p, "stays", &n));
@@ -292,7 +292,7 @@ static void names_stay_for_one_more_answer_and_while_none_comes(void **state)
 	drain_until(p, four_rounds);
 	assert_false(tw_pods_find(p, "goes", &n));
 	assert_true(tw_pods_find(p, "stays", &n));
-	/* A static pod whose file was changed. */
+	/* A static pod whose manifest changed. */
 	assert_string_equal(n.container, "apache");
 	assert_int_equal(tw_pods_stats(p)->known, 1);
 	tw_pods_want(p);
@@ -313,7 +313,7 @@ static void tell(int fd, const char *id, const char *container)
 	scripted_ask_tell(fd, &m);
 }
 
-/* The part of tw-ask. */
+/* A stand-in for tw-ask. */
 static void play(int fd, const char *settings)
 {
 	const struct tw_ask_message all = { .kind = TW_ASK_ALL_NAMES };

@@ -35,7 +35,7 @@ static void each_processor_has_its_own_strings(void **state)
 	assert_string_equal(p.at[0].core, "3");
 	assert_string_equal(p.at[1].number, "1");
 	assert_string_equal(p.at[1].package, "1");
-	/* One that does not tell it has not that of the one before. */
+	/* A processor without a field does not inherit the one before. */
 	assert_string_equal(p.at[1].model, "");
 	assert_string_equal(p.at[1].core, "");
 	tw_processors_release(&p);

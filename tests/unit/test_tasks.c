@@ -21,15 +21,15 @@
 
 static const struct tw_roots roots = { .proc = "/proc", .sys = "/sys", .dev = "/dev" };
 
-/* A child that has ended. */
+/* An exited child. */
 struct child {
 	uint32_t tgid;
-	uint64_t used_ns, told_ns; /* told_ns 0: its end was not told by its name */
+	uint64_t used_ns, told_ns; /* told_ns 0: its exit was not reported individually */
 };
 
 #define CROWD 400
 
-/* What a source told of one process and of a crowd, and how many others it told of. */
+/* Reports about one process and about a crowd, and the number of other reports. */
 struct told {
 	uint32_t tgid;
 	struct tw_task alive, ended;
@@ -84,7 +84,7 @@ static void read_source(const struct tw_task_source *s, void *source, struct tol
 		fail_msg("%s: %s", s->name, err.text);
 }
 
-/* The source, opened; skips where this machine or user has none. */
+/* Open the source; skip the test if this machine or user cannot. */
 static void *open_source(const struct tw_task_source *s, uint32_t walk_max,
 			 uint32_t events_max)
 {
@@ -104,7 +104,7 @@ static void *open_source(const struct tw_task_source *s, uint32_t walk_max,
 	return NULL;
 }
 
-/* What this process has run. */
+/* CPU time of this process. */
 static uint64_t own_ns(void)
 {
 	struct timespec t;
@@ -119,7 +119,7 @@ static void burn(uint64_t ns)
 		;
 }
 
-/* A child that runs for so long and waits for a byte, or for the end of the pipe. */
+/* A child that runs for a while and then waits for a byte or the end of the pipe. */
 static pid_t start_child(uint64_t ns, int *go)
 {
 	int down[2], up[2];
@@ -145,7 +145,7 @@ static pid_t start_child(uint64_t ns, int *go)
 	return pid;
 }
 
-/* Its CPU time as the kernel tells its parent. */
+/* Its CPU time as wait4() reports it. */
 static uint64_t wait_child(pid_t pid)
 {
 	struct rusage use;
@@ -169,7 +169,7 @@ static void assert_about(uint64_t ns, uint64_t want_ns, uint64_t slack_ns)
 			 (unsigned long long)want_ns);
 }
 
-/* Read until the end of the child has been told: it comes an RCU grace period late. */
+/* Read until the child's exit is reported: it comes an RCU grace period late. */
 static bool read_until_ended(const struct tw_task_source *s, void *source,
 			     struct told *told)
 {
@@ -182,7 +182,7 @@ static bool read_until_ended(const struct tw_task_source *s, void *source,
 	return told->ended_count == 1;
 }
 
-/* Whether its end was told, where the source tells of ends. */
+/* Whether its exit was reported, if the source reports exits. */
 static bool watch_child(const struct tw_task_source *s, void *source)
 {
 	struct told told = { 0 };
@@ -193,8 +193,7 @@ static bool watch_child(const struct tw_task_source *s, void *source)
 	told.tgid = (uint32_t)start_child(50 * MS, &go);
 	read_source(s, source, &told);
 	assert_int_equal(told.alive_count, 1);
-	/* What a task that runs has used is at most a tick old; /proc's is cut to 10 ms.
-	 */
+	/* A running task's time is at most a tick old; /proc rounds down to 10 ms. */
 	assert_about(told.alive.cpu_ns, 55 * MS, 30 * MS);
 	assert_int_equal(told.alive.parent, getpid());
 	assert_int_equal(told.alive.flags, 0);
@@ -203,7 +202,7 @@ static bool watch_child(const struct tw_task_source *s, void *source)
 	if (s->reports_exits)
 		ended = read_until_ended(s, source, &told);
 	if (s->reports_exits && ended) {
-		/* Both are the scheduler's sum; one is cut to whole us. */
+		/* Both are the scheduler's sum; one is rounded down to us. */
 		assert_about(told.ended.cpu_ns, used_ns, 2000);
 		assert_int_equal(told.ended.start_ns, told.alive.start_ns);
 		assert_int_equal(told.ended.cgroup_id, told.alive.cgroup_id);
@@ -215,7 +214,7 @@ static bool watch_child(const struct tw_task_source *s, void *source)
 	return ended;
 }
 
-/* The kernel of a virtual machine may hide an event from BPF, here and there. */
+/* A virtual machine's kernel may hide an event from BPF now and then. */
 #define CHILDREN_MAX 5
 
 static void check_child(const char *name)
@@ -255,7 +254,7 @@ static void proc_reports_a_running_child(void **state)
 	check_child("proc");
 }
 
-/* Or all would have ended, and have begun anew a moment later. */
+/* Otherwise all would have exited and started again a moment later. */
 static void proc_fails_where_it_cannot_open_files(void **state)
 {
 	const struct tw_task_source *s = tw_task_source_find("proc");
@@ -287,7 +286,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Those that live, and those that have ended. */
+/* Living processes, and exited ones. */
 static void threads_are_counted_with_their_process(void **state)
 {
 	uint64_t ns = 20 * MS;
@@ -342,7 +341,7 @@ static void several_small_walks_report_the_same_as_one(void **state)
 	s->close(large);
 }
 
-/* Its ends are handed to BPF in order where one CPU has waited for all of them. */
+/* Exits reach BPF in order if one CPU has waited for all of them. */
 static void stay_on_this_cpu(cpu_set_t *before)
 {
 	cpu_set_t one;
@@ -373,7 +372,7 @@ static void end_crowd(struct child crowd[CROWD])
 	}
 }
 
-/* Nothing is read meanwhile. Returns how many ends were not told by name. */
+/* Do not read meanwhile. Returns how many exits had no event. */
 static uint64_t wait_for_lost(const struct tw_task_source *s, void *source, uint64_t want)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -388,7 +387,7 @@ static uint64_t wait_for_lost(const struct tw_task_source *s, void *source, uint
 	return stats.lost;
 }
 
-/* Until one that ended after all others has been told. */
+/* Until a process that exited after all others is reported. */
 static bool read_to_the_end(const struct tw_task_source *s, void *source,
 			    struct told *told)
 {
@@ -409,7 +408,7 @@ static int by_use(const void *a, const void *b)
 	return (c->used_ns > d->used_ns) - (c->used_ns < d->used_ns);
 }
 
-/* The least that so many of those of whom no end was told have used. Sorts them. */
+/* The smallest sum of so many processes without an exit event. Sorts them. */
 static uint64_t least_of_unnamed(struct child crowd[CROWD], uint64_t count)
 {
 	uint64_t ns = 0;
@@ -424,10 +423,10 @@ static uint64_t least_of_unnamed(struct child crowd[CROWD], uint64_t count)
 }
 
 /*
- * More ends than there is room for: names are lost, time is not. An end that the kernel
- * of a virtual machine hides from BPF is in no sum: who it was cannot be known, so as
- * many as are summed must have at least what as many of the least have used. A tenth may
- * be of processes of others, which count and have used less.
+ * More exits than the ring buffer holds: names are lost, time is not. An exit that the
+ * virtual machine's kernel hides from BPF is in no sum, and it is unknown which one, so
+ * the sum must be at least that of the same number of smallest processes. A tenth may be
+ * other programs' processes, which used less.
  */
 static void exits_without_room_are_reported_as_a_sum(void **state)
 {
@@ -453,9 +452,9 @@ static void exits_without_room_are_reported_as_a_sum(void **state)
 	sched_setaffinity(0, sizeof(cpus), &cpus);
 	assert_true(all);
 	assert_true(lost >= 300);
-	/* Others end after the last of our reads. */
+	/* Others exit after the last read. */
 	assert_in_range(told.lost, lost, stats.lost);
-	/* A page of events is 56 of them, perhaps all of others. */
+	/* A page holds 56 events, possibly all of other programs. */
 	for (size_t i = 0; i < CROWD; i++)
 		if (crowd[i].told_ns != 0)
 			assert_about(crowd[i].told_ns, crowd[i].used_ns, 2000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the task iterator tells of threads that are not behind their leader. */
+/* Threads whose ids are below their leader's, as the task iterator lists them. */
 #include "tests/unit/tw_test.h"
 
 #include "collector/system/roots.h"
@@ -19,10 +19,10 @@
 
 #define MS UINT64_C(1000000)
 
-/* So many processes have ids between those of a leader and of its threads. */
+/* Processes with ids between those of a leader and of its threads. */
 #define SLEEPERS 400
 
-/* Children end by themselves, should the test be killed. */
+/* Children exit by themselves if the test is killed. */
 #define ALARM_S 300
 
 static const struct tw_roots roots = { .proc = "/proc", .sys = "/sys", .dev = "/dev" };
@@ -89,7 +89,7 @@ static pid_t highest_id(void)
 	return most - 1;
 }
 
-/* A child whose id is the highest that is free below *id; -1: ids cannot be chosen. */
+/* A child with the highest free id below id; -1: ids cannot be chosen. */
 static pid_t fork_below(pid_t *id)
 {
 	pid_t pid;
@@ -100,7 +100,7 @@ static pid_t fork_below(pid_t *id)
 	return pid;
 }
 
-/* One thread after the other; not for ever, should nobody be left to end it. */
+/* One thread after the other, for a limited time. */
 static void run_threads(uint64_t ns)
 {
 	pthread_t thread;
@@ -131,7 +131,7 @@ static void kill_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* How often the source tells more than it had run, by half a thread or more. */
+/* How often the source reports more than the process ran, by half a thread or more. */
 static int count_told_twice(const struct tw_task_source *s, void *source, pid_t pid,
 			    uint64_t thread_ns)
 {
@@ -149,8 +149,9 @@ static int count_told_twice(const struct tw_task_source *s, void *source, pid_t 
 }
 
 /*
- * Where ids have begun anew the iterator passes threads before their leader, and others
- * in between: one that ends meanwhile is one that lives or one that ended, never both.
+ * After ids have wrapped around, the iterator lists threads before their leader, and
+ * other processes in between: a thread that exits meanwhile is counted as living or as
+ * exited, never as both.
  */
 static void a_thread_that_exits_during_a_walk_is_counted_once(void **state)
 {

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Two places of a file that are never in one folio. */
+/* Two offsets of a file that are never in one folio. */
 #define FAR (8 << 20)
 
 #define TIMES 200
@@ -104,7 +104,7 @@ static void pages_of_the_cache_that_are_read_are_counted(void **state)
 	memset(told.count, 0, sizeof(told.count));
 	read_pages(fd);
 	read_traces(t, &told);
-	/* Whatever else a test's process reads is little. */
+	/* The test's process reads little else. */
 	assert_in_range(told.count[TW_COUNTER_PAGE_CACHE_HITS], TIMES, 2 * TIMES);
 	assert_int_equal(told.count[TW_COUNTER_NET_RX_SOFTIRQS], 0);
 	assert_true(tw_traces_have(t, TW_COUNTER_PAGE_CACHE_HITS));
@@ -116,7 +116,10 @@ static void pages_of_the_cache_that_are_read_are_counted(void **state)
 	tw_traces_close(t);
 }
 
-/* Who has ended and is not heard of at once is told again, and then for the last time. */
+/*
+ * Counts of a process whose exit is not known yet are reported again, then for the last
+ * time.
+ */
 static void counts_of_an_ended_process_wait_for_its_exit(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_PAGE_CACHE);
@@ -142,7 +145,7 @@ static void counts_of_an_ended_process_wait_for_its_exit(void **state)
 	assert_int_equal(told.lasts, 1);
 	hits = told.count[TW_COUNTER_PAGE_CACHE_HITS];
 	assert_in_range(hits, TIMES, 2 * TIMES);
-	/* It is gone from the map. */
+	/* It was deleted from the map. */
 	read_traces(t, &told);
 	assert_int_equal(told.calls, 3);
 	close(fd);
@@ -150,7 +153,7 @@ static void counts_of_an_ended_process_wait_for_its_exit(void **state)
 	tw_traces_close(t);
 }
 
-/* On the loopback device a packet is received by a softirq of who sends it. */
+/* On the loopback device the sender's softirq receives a packet. */
 static void softirqs_are_counted_by_their_vector(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_SOFTIRQS);
@@ -170,7 +173,10 @@ static void softirqs_are_counted_by_their_vector(void **state)
 		assert_int_equal(
 			sendto(fd, "x", 1, 0, (struct sockaddr *)&self, sizeof(self)), 1);
 	read_traces(t, &told);
-	/* Those of others may come between, and take some of ours along. */
+	/*
+	 * Softirqs of other processes may come between, and process some of these
+	 * packets.
+	 */
 	assert_in_range(told.count[TW_COUNTER_NET_RX_SOFTIRQS], TIMES / 2, 10 * TIMES);
 	assert_int_equal(told.count[TW_COUNTER_PAGE_CACHE_HITS], 0);
 	assert_true(tw_traces_have(t, TW_COUNTER_BLOCK_SOFTIRQS));

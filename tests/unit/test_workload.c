@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose the time of a tick is, and what moves leave behind. */
+/* Which process and cgroup get the time of a tick, and what a move leaves behind. */
 #include "lib/core/err.h"
 #include "tests/unit/scripted_tasks.h"
 #include "tests/unit/tw_test.h"
@@ -21,7 +21,7 @@ static void differences_of_totals_are_slices(void **state)
 	say(ALIVE, 7, LATER + 1, 1, 130);
 	workloads_tick(f);
 	assert_int_equal(slices_ns(f), 0);
-	/* A total that falls is made up for, and never told twice. */
+	/* A total that falls is made up for, and never charged twice. */
 	say(ALIVE, 7, LATER + 1, 1, 120);
 	workloads_tick(f);
 	say(ALIVE, 7, LATER + 1, 1, 150);
@@ -41,7 +41,7 @@ static void time_before_the_first_tick_is_not_charged(void **state)
 	assert_int_equal(tw_workloads_tick(fresh, LATER, &err), 0);
 	assert_int_equal(workloads_sum(fresh, TW_LEVEL_PROCESS), 0);
 	say(ALIVE, 7, LATER + 1, 1, 101);
-	/* It began before, and was not seen: its total is not ours. */
+	/* A process older than the table: its earlier total is not charged. */
 	say(ALIVE, 8, 1, 1, 5000);
 	assert_int_equal(tw_workloads_tick(fresh, LATER + S, &err), 0);
 	assert_int_equal(workloads_sum(fresh, TW_LEVEL_PROCESS), 1);
@@ -129,7 +129,7 @@ static void time_before_the_first_move_is_the_parents_cgroups(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 35);
 }
 
-/* The kernel puts a child on the list of tasks before it gives it its parent's cgroup. */
+/* The kernel adds a child to the task list before it is in its parent's cgroup. */
 static void a_child_seen_in_the_root_cgroup_exits_in_its_own(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -143,7 +143,7 @@ static void a_child_seen_in_the_root_cgroup_exits_in_its_own(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 8), 60);
 	assert_int_equal(workload_find(f->t, TW_LEVEL_CGROUP, 1)->members, 0);
 	assert_int_equal(workload_find(f->t, TW_LEVEL_CGROUP, 2)->members, 0);
-	/* Without a cgroup it stays where it was. */
+	/* An event without a cgroup changes no cgroup. */
 	say(ALIVE, 9, LATER + 3, 2, 10);
 	workloads_tick(f);
 	say(ENDED, 9, LATER + 3, 0, 30);
@@ -151,7 +151,7 @@ static void a_child_seen_in_the_root_cgroup_exits_in_its_own(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 2), 90);
 }
 
-/* ---- a machine of chance ---- */
+/* ---- random events ---- */
 
 #define PLAYERS 60
 #define CGROUPS 7
@@ -167,7 +167,7 @@ static uint32_t chance(uint32_t *seed, uint32_t n)
 	return (*seed >> 8) % n;
 }
 
-/* Births, deaths, moves, walks that miss one: nothing is lost, and nothing told twice. */
+/* Forks, exits, moves, incomplete walks: no time is lost or charged twice. */
 static void each_level_has_all_cpu_time_once(void **state)
 {
 	struct workload_fixture *f = *state;

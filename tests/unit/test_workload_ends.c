@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Those that ended: when they are told, lost, forgotten and folded. */
+/* Exited processes: when they are charged, given up, folded and removed. */
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scripted_tasks.h"
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Processes that live on are seen in a walk; these are in none, and no end is told. */
+/* Living processes are in a walk; these are in none, and have no exit event. */
 static void overflowed_exits_are_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -18,7 +18,7 @@ static void overflowed_exits_are_charged_once(void **state)
 	say(ALIVE, 7, LATER + 1, 1, 100);
 	say(ALIVE, 8, LATER + 1, 1, 100);
 	workloads_tick(f);
-	/* 7 ended with 130, and three others with 10 each, and room for none of them. */
+	/* Process 7 exited with 130, three others with 10 each; none has an event. */
 	say(OVERFLOW, 4, 0, 1, 160);
 	say(ALIVE, 8, LATER + 1, 1, 100);
 	workloads_tick(f);
@@ -27,7 +27,7 @@ static void overflowed_exits_are_charged_once(void **state)
 	assert_non_null(rest);
 	assert_int_equal(rest->used.cpu_ns, 60);
 	assert_string_equal(rest->comm, "ended");
-	/* After its time 7 counts as ended, and nothing is told again. */
+	/* After the waiting time 7 counts as exited, and nothing is charged again. */
 	for (int i = 0; i < 35; i++) {
 		say(ALIVE, 8, LATER + 1, 1, 100);
 		workloads_tick(f);
@@ -37,7 +37,10 @@ static void overflowed_exits_are_charged_once(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 260);
 }
 
-/* It came, moved and was lost between two ticks: what it had before is not told twice. */
+/*
+ * The process starts, moves and overflows between two ticks: time before the move is not
+ * charged twice.
+ */
 static void an_overflowed_exit_after_a_move_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -53,7 +56,7 @@ static void an_overflowed_exit_after_a_move_is_charged_once(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 1), 60);
 }
 
-/* Its time counts at once, and what its end has more when that comes. */
+/* Its time counts at release; the exit adds the rest. */
 static void a_released_process_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -62,7 +65,7 @@ static void a_released_process_is_charged_once(void **state)
 	workloads_tick(f);
 	assert_int_equal(slices_ns(f), 44);
 	assert_false(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
-	/* RCU may be lazy for so long. */
+	/* Lazy RCU takes so long. */
 	for (int i = 0; i < 12; i++) {
 		workloads_tick(f);
 		tw_workloads_scraped(f->t);
@@ -90,8 +93,7 @@ static void a_released_process_whose_exit_overflows_is_charged_once(void **state
 	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
 }
 
-/* The machine slept, or the collector was stopped: RCU has had no more time than before.
- */
+/* Suspended or stopped: RCU has made no progress meanwhile. */
 static void a_process_is_kept_through_a_long_pause(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -109,7 +111,7 @@ static void a_process_is_kept_through_a_long_pause(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 146);
 }
 
-/* The cgroup is forgotten, and then others of it end for which there is no room. */
+/* The cgroup is removed from the table; then more of its processes overflow. */
 static void overflow_of_a_removed_cgroup_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -163,13 +165,13 @@ static void a_process_that_ends_after_a_scrape_waits_for_the_next(void **state)
 	assert_non_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
 }
 
-/* Threads that were freed late make it more, once. */
+/* Threads that are freed late add their time once. */
 static void late_time_waits_for_the_next_scrape(void **state)
 {
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
 
-	say(ALIVE, 8, LATER + 1, 3, 0); /* its cgroup stays */
+	say(ALIVE, 8, LATER + 1, 3, 0); /* keeps the cgroup */
 	say(ENDED, 9, LATER + 5, 3, 44);
 	workloads_tick(f);
 	tw_workloads_scraped(f->t);
@@ -185,7 +187,7 @@ static void late_time_waits_for_the_next_scrape(void **state)
 	tw_workloads_scraped(f->t);
 	workloads_tick(f);
 	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
-	/* Who is forgotten does not come back; nor do threads of it lose their time. */
+	/* A removed process does not come back, and its late threads lose no time. */
 	say(LATE, 9, LATER + 5, 3, 70);
 	script[0].more_ns = 10;
 	workloads_tick(f);
@@ -238,7 +240,7 @@ static void without_memory_nothing_is_lost(void **state)
 	}
 }
 
-/* Where nobody scrapes, containers and cgroups that are gone are not kept for good. */
+/* Without scrapes, ended containers and cgroups are not kept for ever. */
 static void waiting_cgroups_are_limited(void **state)
 {
 	struct workload_fixture *f = *state;
@@ -256,7 +258,7 @@ static void waiting_cgroups_are_limited(void **state)
 	}
 	for (int i = 0; i < 20; i++)
 		workloads_tick(f);
-	/* Ten of each level wait, and those that they belong to. */
+	/* Ten of each level wait, and the workloads that contain them. */
 	assert_in_range(tw_workloads_count(f->t, TW_LEVEL_CGROUP), 10, 21);
 	assert_in_range(tw_workloads_count(f->t, TW_LEVEL_CONTAINER), 10, 31);
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 199), 10);

@@ -49,7 +49,7 @@ static void write_proc(const struct workload_fixture *f, const char *pid,
 		fail_msg("%s", err.text);
 }
 
-/* Process 77, which began at 5 s, whatever pid it has. */
+/* Process 77, which began at 5 s, in /proc/pid. */
 static void write_kvm(const struct workload_fixture *f, const char *pid,
 		      const char *command, size_t len)
 {
@@ -68,7 +68,7 @@ static void a_process_is_a_vm_by_its_command_line(void **state)
 	const struct tw_workload *w;
 
 	write_kvm(f, "77", command, sizeof(command));
-	/* The same tgid, but another process: pids of another namespace, say. */
+	/* The same tgid but another process, of another pid namespace for example. */
 	write_kvm(f, "78", command, sizeof(command));
 	for (uint64_t i = 1; i <= 3; i++) {
 		say(ALIVE, 77, 5 * S, 1, 100 * i);
@@ -86,7 +86,7 @@ static void a_process_is_a_vm_by_its_command_line(void **state)
 	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 78)->owner);
 }
 
-/* As /proc has it: of one that is ending there is none to read. */
+/* As in /proc: an exiting process has an empty command line. */
 static void a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup(void **state)
 {
 	static const char line[] = "0::/docker/" HEX "\n";
@@ -105,7 +105,7 @@ static void a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup(void **stat
 			    "/docker/" HEX);
 }
 
-/* A scope is told as it is made, before there is a process in it. */
+/* A scope's creation is reported before it has a process. */
 static void a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order(void **state)
 {
 	static const char scope[] = "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope";
@@ -127,7 +127,7 @@ static void a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order(void **sta
 	assert_string_equal(w->who->id, "11111111-2222-3333-4444-555555555555");
 	assert_string_equal(w->who->name, "web");
 	assert_int_equal(w->members, 1);
-	/* What it had before is not lost, and goes when it was told. */
+	/* Earlier usage stays with the old id, which goes after a scrape. */
 	assert_int_equal(workloads_sum(f->t, TW_LEVEL_VM), 300);
 	for (int i = 0; i < 3; i++) {
 		tw_workloads_scraped(f->t);
@@ -164,7 +164,9 @@ static void energy_of_a_slice_is_added_at_each_level(void **state)
 	assert_int_equal(w->charged.idle_uj[TW_ZONE_DRAM], 10);
 }
 
-/* By tgid: of the one that lives, or that ended since the last tick. */
+/*
+ * Counts go to the living process of a tgid, or the one that exited since the last tick.
+ */
 static void counts_go_to_the_process_of_their_tgid(void **state)
 {
 	const uint64_t more[TW_COUNTER_COUNT] = { [TW_COUNTER_CYCLES] = 1000 };
@@ -189,7 +191,7 @@ static void counts_go_to_the_process_of_their_tgid(void **state)
 	workloads_tick(f);
 	s = tw_workloads_slices(f->t, &count);
 	assert_int_equal(count, 3);
-	/* Who is not known, or not any more, counts all the same. */
+	/* Counts of unknown and removed processes are charged, too. */
 	assert_int_equal(s[2].process->tgid, 0);
 	assert_int_equal(s[2].cgroup->cgroup_id, 0);
 	assert_int_equal(s[2].used.counter[TW_COUNTER_CYCLES], 2000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no look at /proc has seen, by cgroups whose totals a test knows. */
+/* CPU time that no walk of /proc sees, charged by cgroups with known totals. */
 #include "tests/unit/tw_test.h"
 
 #include "collector/system/proc_stat.h"
@@ -21,7 +21,7 @@
 #define TICKS 300
 #define SERIALS 4096
 
-/* The second is below the first. */
+/* The second is a descendant of the first. */
 static const char *const paths[GROUPS] = { "/a.slice", "/a.slice/b.scope", "/c.slice",
 					   "/d.slice" };
 static const int above[GROUPS] = { -1, 0, -1, -1 };
@@ -36,11 +36,11 @@ struct machine {
 	struct workload_fixture f;
 	struct tw_task_source source;
 	uint64_t id[GROUPS];
-	uint64_t ran_ns[GROUPS]; /* without what is below */
-	uint64_t began_ns;       /* of all, when the table was opened */
+	uint64_t ran_ns[GROUPS]; /* without descendants */
+	uint64_t began_ns;       /* sum of all, when the table was opened */
 	struct process process[PROCESSES];
 	uint32_t tgid;
-	uint64_t seen[SERIALS]; /* of a workload, the last time */
+	uint64_t seen[SERIALS]; /* of a workload, at the last check */
 };
 
 static uint64_t random_ns(uint64_t below_ns)
@@ -72,7 +72,7 @@ static void write_totals(const struct machine *m)
 	}
 }
 
-/* Times are cut off, as /proc tells them. */
+/* Times are rounded down, as in /proc. */
 static void say_living(const struct machine *m)
 {
 	const uint64_t tick_ns = S / tw_proc_ticks_per_s();
@@ -133,7 +133,7 @@ static void tear_down(struct machine *m)
 	scratch_free(m->f.dir);
 }
 
-/* A second of births, deaths and work, some of which nobody can have seen. */
+/* A second of forks, exits and work, part of it unseen. */
 static void live(struct machine *m)
 {
 	for (int i = 0; i < PROCESSES; i++) {
@@ -155,7 +155,7 @@ static void live(struct machine *m)
 		m->ran_ns[g] += rand() % 3 == 0 ? random_ns(300 * MS) : 0;
 }
 
-/* The sum of a level; no counter of it has fallen. */
+/* The sum of a level; no workload's total has fallen. */
 static uint64_t check_level(struct machine *m, enum tw_level level)
 {
 	const struct tw_workload *w = NULL;
@@ -170,7 +170,7 @@ static uint64_t check_level(struct machine *m, enum tw_level level)
 	return sum;
 }
 
-/* What living processes may owe, cut off twice each, and microseconds of the totals. */
+/* What living processes may lack: two roundings each, and the microseconds of totals. */
 static uint64_t slack_ns(const struct machine *m)
 {
 	uint64_t ns = GROUPS * 1000;

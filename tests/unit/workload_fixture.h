@@ -2,7 +2,7 @@
 #ifndef TW_TEST_WORKLOAD_FIXTURE_H
 #define TW_TEST_WORKLOAD_FIXTURE_H
 
-/* A table of workloads over tasks that a test tells, with scripted_tasks.h. */
+/* A table of workloads over the tasks of scripted_tasks.h. */
 
 #include "collector/workloads/workload.h"
 
@@ -10,9 +10,9 @@
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
-/* No process of a script began before the table was opened. */
+/* Start times of scripted processes are after the table was opened. */
 #define LATER (UINT64_C(1) << 60)
-/* The name of a container. */
+/* The id of a container. */
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 struct workload_fixture {
@@ -27,23 +27,23 @@ int workloads_teardown(void **state);
 #define WORKLOAD_TEST(name) \
 	cmocka_unit_test_setup_teardown(name, workloads_setup, workloads_teardown)
 
-/* One more table of scripted tasks, below dir; yours. */
+/* Another table of scripted tasks, below dir. The caller closes it. */
 struct tw_workloads *workloads_open(const char *dir, uint32_t ended_max);
 
-/* A second later, with what the script says. */
+/* A tick, one second later, with the script. */
 void workloads_tick(struct workload_fixture *f);
 
-/* CPU time of all of a level. */
+/* The sum of a level's CPU time. */
 uint64_t workloads_sum(const struct tw_workloads *t, enum tw_level level);
 
-/* A process by its tgid, others by the number of their cgroup. NULL: none. */
+/* Find a process by its tgid, a cgroup by its id. NULL: none. */
 const struct tw_workload *workload_find(const struct tw_workloads *t, enum tw_level level,
 					uint64_t key);
 
-/* CPU time of one; 0 where there is none. */
+/* CPU time of a workload; 0 if there is none. */
 uint64_t used_by(const struct workload_fixture *f, enum tw_level level, uint64_t key);
 
-/* CPU time of the last tick. */
+/* CPU time of the last tick's slices. */
 uint64_t slices_ns(const struct workload_fixture *f);
 
 #endif /* TW_TEST_WORKLOAD_FIXTURE_H */
