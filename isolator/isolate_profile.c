@@ -8,7 +8,7 @@
  * as kepler-model-server has it. Nothing is learnt from the rows.
  */
 #include "isolator/isolator.h"
-#include "isolator/workload.h"
+#include "isolator/workload_name.h"
 #include "lib/core/err.h"
 #include "profiler/profile.h"
 

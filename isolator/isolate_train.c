@@ -15,7 +15,7 @@
  */
 #include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
-#include "isolator/workload.h"
+#include "isolator/workload_name.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
 

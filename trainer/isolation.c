@@ -2,7 +2,7 @@
 #include "trainer/isolation.h"
 
 #include "estimator/predict/power_model.h"
-#include "isolator/workload.h"
+#include "isolator/workload_name.h"
 #include "lib/core/err.h"
 #include "model-db/index/index_walk.h"
 #include "trainer/extract/extract.h"

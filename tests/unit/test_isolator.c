@@ -3,7 +3,7 @@
 
 #include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
-#include "isolator/workload.h"
+#include "isolator/workload_name.h"
 #include "lib/core/err.h"
 #include "lib/field/csv.h"
 #include "profiler/profile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "isolator/workload.h"
+#include "isolator/workload_name.h"
 #include "lib/field/feature.h"
 #include "trainer/extract/schema.h"
 

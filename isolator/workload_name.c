@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "isolator/workload.h"
+#include "isolator/workload_name.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_ISOLATOR_WORKLOAD_H
-#define TW_ISOLATOR_WORKLOAD_H
+#ifndef TW_ISOLATOR_WORKLOAD_NAME_H
+#define TW_ISOLATOR_WORKLOAD_NAME_H
 
 /*
  * Names of workloads in the ids of container-level rows. An id is what its exporter's
@@ -26,4 +26,4 @@ const char *tw_workload_name(const char *id, size_t *len);
  */
 bool tw_workload_matches(const char *id, const char *text);
 
-#endif /* TW_ISOLATOR_WORKLOAD_H */
+#endif /* TW_ISOLATOR_WORKLOAD_NAME_H */
