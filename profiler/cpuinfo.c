@@ -1,12 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/cpuinfo.h"
 
+#include "lib/core/array.h"
 #include "lib/core/num.h"
-#include "profiler/arm.h"
 #include "profiler/name.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
+
+/* ---- names of Arm processors, by the register MIDR_EL1 ---- */
+
+/* Implementer codes: Arm Architecture Reference Manual, MIDR_EL1. */
+static const struct {
+	uint32_t implementer;
+	const char *name;
+} vendors[] = {
+	{ 0x41, "arm" },      { 0x42, "broadcom" },  { 0x43, "cavium" },
+	{ 0x46, "fujitsu" },  { 0x48, "hisilicon" }, { 0x4e, "nvidia" },
+	{ 0x51, "qualcomm" }, { 0x61, "apple" },     { 0x70, "phytium" },
+	{ 0xc0, "ampere" },
+};
+
+/* Part numbers: the makers' technical reference manuals. */
+static const struct {
+	uint32_t implementer, part;
+	const char *name;
+} parts[] = {
+	{ 0x41, 0xd03, "Cortex-A53" },  { 0x41, 0xd04, "Cortex-A35" },
+	{ 0x41, 0xd05, "Cortex-A55" },  { 0x41, 0xd07, "Cortex-A57" },
+	{ 0x41, 0xd08, "Cortex-A72" },  { 0x41, 0xd09, "Cortex-A73" },
+	{ 0x41, 0xd0a, "Cortex-A75" },  { 0x41, 0xd0b, "Cortex-A76" },
+	{ 0x41, 0xd0c, "Neoverse-N1" }, { 0x41, 0xd0d, "Cortex-A77" },
+	{ 0x41, 0xd40, "Neoverse-V1" }, { 0x41, 0xd41, "Cortex-A78" },
+	{ 0x41, 0xd49, "Neoverse-N2" }, { 0x41, 0xd4a, "Neoverse-E1" },
+	{ 0x41, 0xd4f, "Neoverse-V2" }, { 0x43, 0x0af, "ThunderX2" },
+	{ 0x46, 0x001, "A64FX" },       { 0x48, 0xd01, "TaiShan-v110" },
+	{ 0xc0, 0xac3, "Ampere-1" },    { 0xc0, 0xac4, "Ampere-1a" },
+};
+
+/* "arm", "ampere"; NULL if not in the table. */
+static const char *find_arm_vendor(uint32_t implementer)
+{
+	for (size_t i = 0; i < TW_COUNT(vendors); i++)
+		if (vendors[i].implementer == implementer)
+			return vendors[i].name;
+	return NULL;
+}
+
+/* "Neoverse-N1"; NULL if not in the table. */
+static const char *find_arm_part(uint32_t implementer, uint32_t part)
+{
+	for (size_t i = 0; i < TW_COUNT(parts); i++)
+		if (parts[i].implementer == implementer && parts[i].part == part)
+			return parts[i].name;
+	return NULL;
+}
+
+/* ---- /proc/cpuinfo ---- */
 
 #define MHZ_MAX 100000.0
 
@@ -29,7 +80,7 @@ static struct span trim(const char *at, const char *end)
 	return (struct span){ at, (size_t)(end - at) };
 }
 
-/* "0xd0c"; 0 if it is none. */
+/* "0xd0c"; 0 if malformed. */
 static uint32_t read_hex(struct span s)
 {
 	uint32_t v = 0;
@@ -105,17 +156,17 @@ static void take_line(struct parse *p, const char *at, const char *end)
 	if (colon == NULL)
 		return;
 	key = trim(at, colon);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(keys); i++)
 		if (strlen(keys[i].key) == key.len &&
 		    memcmp(keys[i].key, key.at, key.len) == 0)
 			keys[i].take(p, trim(colon + 1, end));
 }
 
-/* arm64 gives numbers where others give names. */
+/* arm64 has numbers instead of names. */
 static void name_arm(const struct parse *p)
 {
-	const char *vendor = tw_arm_vendor(p->implementer);
-	const char *part = tw_arm_part(p->implementer, p->part);
+	const char *vendor = find_arm_vendor(p->implementer);
+	const char *part = find_arm_part(p->implementer, p->part);
 
 	if (p->out->vendor[0] == '\0' && vendor != NULL)
 		tw_vendor_name(vendor, strlen(vendor), p->out->vendor);

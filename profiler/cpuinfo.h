@@ -3,7 +3,7 @@
 #define TW_PROFILER_CPUINFO_H
 
 /*
- * /proc/cpuinfo of x86, arm64 and POWER: what the processors call themselves.
+ * Parser of /proc/cpuinfo of x86, arm64 and POWER.
  */
 
 #include "profiler/spec.h"
@@ -13,15 +13,13 @@
 
 struct tw_cpuinfo {
 	char vendor[TW_SPEC_TEXT];    /* "genuineintel", "arm" */
-	char processor[TW_SPEC_TEXT]; /* as tw_processor_name() gives it */
-	/* The highest "cpu MHz", to the nearest 100: it is measured, and never twice the
-	 * same. */
+	char processor[TW_SPEC_TEXT]; /* normalised by tw_processor_name() */
+	/* The highest "cpu MHz", rounded to 100 because the kernel measures it. */
 	uint32_t frequency_mhz;
 };
 
 /*
- * What data[0..len) says, of any bytes: what it does not say, or says in no known form,
- * stays unknown.
+ * Parse data[0..len), any bytes. Values that are missing or malformed stay unknown.
  */
 void tw_cpuinfo_parse(const char *data, size_t len, struct tw_cpuinfo *out);
 

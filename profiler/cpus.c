@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/cpus.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
@@ -20,10 +21,10 @@
 
 struct walk {
 	struct tw_cpus cpus;
-	uint32_t chips[CHIPS_MAX]; /* their numbers, as the firmware gives them */
+	uint32_t chips[CHIPS_MAX]; /* package ids that the firmware assigned */
 };
 
-/* A number at *s, which moves behind it. False if there is none up to CPU_MAX. */
+/* Read a CPU number at *s and advance *s. False without a number up to CPU_MAX. */
 static bool take_cpu(const char **s, uint32_t *out)
 {
 	uint32_t v = 0;
@@ -38,7 +39,7 @@ static bool take_cpu(const char **s, uint32_t *out)
 	return true;
 }
 
-/* How many a CPU list names: "0-3,5,7-8" is 7. 0: it is no ascending list. */
+/* Number of CPUs in a list: 7 in "0-3,5,7-8". 0 unless the list is ascending. */
 static uint32_t count_cpus(const char *s)
 {
 	uint32_t first, last, next = 0, count = 0;
@@ -87,8 +88,8 @@ out:
 }
 
 /*
- * The text of <sys>/devices/system/cpu/<cpu>/<name> without its newline, or NULL where
- * there is no such file: a CPU that is offline has none.
+ * The text of <sys>/devices/system/cpu/<cpu>/<name> without its newline. *out is NULL if
+ * the file is missing, as for an offline CPU.
  */
 static int read_text(const char *sys, const char *cpu, const char *name, char **out,
 		     struct tw_err *err)
@@ -133,7 +134,7 @@ static int take_chip(struct walk *w, const char *text, struct tw_err *err)
 {
 	uint32_t number;
 
-	/* Some firmware does not say: then all are one chip. */
+	/* -1: the firmware does not report packages. Count one. */
 	if (strcmp(text, "-1") == 0)
 		return add_chip(w, UINT32_MAX, err);
 	if (tw_parse_u32(text, 0, UINT32_MAX - 1, &number, err) < 0)
@@ -175,7 +176,7 @@ static const struct {
 static int take_cpu_dir(struct walk *w, const char *sys, const char *cpu,
 			struct tw_err *err)
 {
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(files); i++) {
 		char *text = NULL;
 		int failed;
 

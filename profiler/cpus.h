@@ -3,7 +3,7 @@
 #define TW_PROFILER_CPUS_H
 
 /*
- * What the kernel says of the CPUs of a machine, below the root `sys` (/sys).
+ * The CPUs of a machine, from the kernel's files below `sys` (/sys).
  */
 
 #include <stdint.h>
@@ -12,18 +12,18 @@ struct tw_err;
 
 struct tw_cpus {
 	uint32_t cores; /* logical CPUs, online or not */
-	/* Of those that are online; 0 is not known. */
+	/* Of the online CPUs; 0 is unknown. */
 	uint32_t chips;
 	uint32_t threads_per_core;
-	uint32_t frequency_mhz; /* the highest that any of them can reach */
+	uint32_t frequency_mhz; /* highest of all CPUs' maximum frequencies */
 };
 
-/* Logical CPUs by the file <sys>/devices/system/cpu/present. */
+/* Number of logical CPUs in <sys>/devices/system/cpu/present. */
 int tw_cores_discover(const char *sys, uint32_t *out, struct tw_err *err);
 
 /*
- * All of it, by <sys>/devices/system/cpu/cpu<n>/{topology,cpufreq}. A file that is not
- * there leaves its figure unknown; one that is malformed is a failure.
+ * All attributes, from <sys>/devices/system/cpu/cpu<n>/{topology,cpufreq}. A missing file
+ * leaves its attribute unknown; a malformed file is an error.
  */
 int tw_cpus_discover(const char *sys, struct tw_cpus *out, struct tw_err *err);
 

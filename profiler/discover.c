@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cpuinfo has some 1.5 KiB a CPU. */
+/* /proc/cpuinfo has about 1.5 KiB for each CPU. */
 #define CPUINFO_MAX (64u << 20)
 #define MEMINFO_MAX (1u << 20)
 #define SMBIOS_MAX 65536
 #define KIB_A_GIB (1u << 20)
 
-/* root/name, if it is there and may be read; else *data is NULL. */
+/* Read root/name. *data is NULL if the file is missing or not readable. */
 static int read_if_there(const char *root, const char *name, size_t max, char **data,
 			 size_t *len, struct tw_err *err)
 {
@@ -62,9 +62,9 @@ static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_e
 }
 
 /*
- * A processor that /proc/cpuinfo does not name: an Arm one that is not in our table. Only
- * then, since the table is root's alone, and a machine must not have another name for
- * root than for a daemon.
+ * Take the processor's name from SMBIOS if /proc/cpuinfo has none: an Arm processor that
+ * is not in our table. Otherwise do not read it: only root can, and root and an
+ * unprivileged daemon must find the same name.
  */
 static int take_smbios(const char *sys, struct tw_machine_spec *s, struct tw_err *err)
 {
@@ -97,13 +97,13 @@ static int take_cpus(const char *sys, struct tw_machine_spec *s, struct tw_err *
 	s->cores = cpus.cores;
 	s->chips = cpus.chips;
 	s->threads_per_core = cpus.threads_per_core;
-	/* What the CPUs can reach tells more than what they ran at just now. */
+	/* Prefer the maximum frequency to the current one of /proc/cpuinfo. */
 	if (cpus.frequency_mhz != 0)
 		s->frequency_mhz = cpus.frequency_mhz;
 	return 0;
 }
 
-/* "MemTotal:       24684092 kB", to whole GiB, downwards. False if it is no such line. */
+/* Read "MemTotal:       24684092 kB", rounded down to GiB. False without such a line. */
 static bool read_total(const char *data, uint32_t *gib)
 {
 	static const char key[] = "MemTotal:";
@@ -151,8 +151,9 @@ int tw_machine_spec_discover(const char *proc, const char *sys,
 	    take_memory(proc, &s, err) < 0 || take_smbios(sys, &s, err) < 0)
 		return -1;
 	if (!tw_machine_spec_known(&s))
-		return tw_fail(err, TW_NOTFOUND, "'%s' and '%s' tell of no machine", proc,
-			       sys);
+		return tw_fail(err, TW_NOTFOUND,
+			       "'%s' and '%s' have no file that describes the machine",
+			       proc, sys);
 	*out = s;
 	return 0;
 }

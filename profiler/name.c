@@ -10,13 +10,13 @@
 
 #define WORD_MAX TW_SPEC_TEXT
 
-/* Marks that belong to a word but not to its name. */
+/* Marks to remove from words. */
 static const char *const marks[] = { "(r)", "(tm)", "(c)" };
 
-/* Words that do not tell one processor from another. */
+/* Words that all processors have. */
 static const char *const fillers[] = { "cpu", "processor" };
 
-/* What follows is not the processor: "with Radeon Graphics". */
+/* Words that end the processor's name: "with Radeon Graphics". */
 static const char *const enders[] = { "with", "w/" };
 
 struct text {
@@ -25,7 +25,7 @@ struct text {
 
 struct name {
 	char *out;
-	size_t len, last; /* where the last word begins, with its '_' */
+	size_t len, last; /* offset of the last word, with its '_' */
 	bool full;
 };
 
@@ -70,7 +70,7 @@ static bool separates(char c)
 	return (c >= '\0' && c <= ' ') || c == ',' || c == ';' || c == '_';
 }
 
-/* Else it is in a word but not in its name: quotes, a registered mark in UTF-8. */
+/* Other characters of a word are dropped: quotes, a registered mark in UTF-8. */
 static bool is_kept(char c)
 {
 	return is_digit(c) || is_letter(c) || c == '-' || c == '.' || c == '+' ||
@@ -121,7 +121,7 @@ static bool is_core(const char *word)
 	return strcmp(word, "core") == 0 || strcmp(word, "cores") == 0;
 }
 
-/* "4-bit", "multi-core", "96-core", "64-cores": a spec has the number of cores apart. */
+/* "4-bit", "multi-core", "96-core", "64-cores". A spec has its own field for cores. */
 static bool is_kind(const char *word)
 {
 	const char *dash = strchr(word, '-');
@@ -146,7 +146,7 @@ static bool is_number(const char *word)
 	return word[strspn(word, "0123456789.")] == '\0';
 }
 
-/* A frequency without its number takes the word before it along. */
+/* Remove the last word if it is a number: that of a frequency written "2.4 GHz". */
 static void drop_number(struct name *n)
 {
 	const char *word = n->out + n->last;
@@ -155,10 +155,10 @@ static void drop_number(struct name *n)
 		n->out[n->len = n->last] = '\0';
 }
 
-/* Append a word's letters and figures, each run of others as one '_'. */
+/* Append a word's letters and digits; each run of '-' and '/' becomes one '_'. */
 static void add_word(struct name *n, const char *word, bool join)
 {
-	char text[WORD_MAX]; /* a word is shorter, and gets one '_' more at most */
+	char text[WORD_MAX]; /* a word is shorter and gains at most one '_' */
 	size_t len = 0;
 	bool gap = !join && n->len > 0;
 
@@ -200,7 +200,7 @@ void tw_processor_name(const char *brand, size_t len, char out[TW_SPEC_TEXT])
 		}
 		add_word(&n, word, is_version(word));
 	}
-	/* One letter names no processor. */
+	/* A single letter is not a name. */
 	if (n.len < 2)
 		out[0] = '\0';
 }

@@ -9,7 +9,7 @@
 /* One bit for each attribute that makes a node type. */
 enum { PROCESSOR = 1, CORES = 2, CHIPS = 4, MEMORY = 8, FREQUENCY = 16, ATTRS = 5 };
 
-/* What is given as -1, 0 or "" is not known (profiler/spec.h). */
+/* Attributes other than 0 and "" (profiler/spec.h). */
 static unsigned known_attrs(const struct tw_machine_spec *s)
 {
 	return (s->processor[0] != '\0' ? PROCESSOR : 0u) | (s->cores ? CORES : 0u) |
@@ -17,7 +17,7 @@ static unsigned known_attrs(const struct tw_machine_spec *s)
 	       (s->frequency_mhz ? FREQUENCY : 0u);
 }
 
-/* Those that both know and that are equal. */
+/* Attributes that are known and equal in both. */
 static unsigned equal_attrs(const struct tw_machine_spec *a,
 			    const struct tw_machine_spec *b)
 {
@@ -50,7 +50,7 @@ static size_t members_of(const struct tw_node_type *n)
 	return n->members.count > 0 ? n->members.count : 1;
 }
 
-/* Members of all types that are equal to the spec in these attributes. */
+/* Number of members of all types that equal the spec in these attributes. */
 static double count_members(const struct tw_node_types *t,
 			    const struct tw_machine_spec *spec, unsigned wanted)
 {
@@ -62,7 +62,7 @@ static double count_members(const struct tw_node_types *t,
 	return count;
 }
 
-/* The largest of the types that agree with all that is known, or NULL. */
+/* The type with most members that agrees with all known attributes, or NULL. */
 static const struct tw_node_type *find_equal(const struct tw_node_types *t,
 					     const struct tw_machine_spec *spec)
 {
@@ -106,13 +106,13 @@ bool tw_node_equal(const struct tw_machine_spec *a, const struct tw_machine_spec
 	return known != 0 && equal_attrs(a, b) == known;
 }
 
-static void judge(const struct tw_node_types *t, const struct tw_machine_spec *spec,
-		  const struct tw_node_type *n, struct tw_node_choice *out)
+static void rate_choice(const struct tw_node_types *t, const struct tw_machine_spec *spec,
+			const struct tw_node_type *n, struct tw_node_choice *out)
 {
 	const unsigned known = known_attrs(spec), agreed = equal_attrs(spec, &n->spec);
 	double certainty = (double)members_of(n) / count_members(t, spec, agreed);
 
-	/* A machine of which less is known might be more types than it seems. */
+	/* The fewer attributes are known, the more types are possible. */
 	if (agreed != known)
 		certainty /= 1 + (double)(ATTRS - count_bits(known)) /
 					 (ATTRS - count_bits(agreed));
@@ -126,7 +126,7 @@ bool tw_node_judge(const struct tw_node_types *t, const struct tw_machine_spec *
 {
 	for (size_t i = 0; i < t->count; i++) {
 		if (t->at[i].number == number) {
-			judge(t, spec, &t->at[i], out);
+			rate_choice(t, spec, &t->at[i], out);
 			return true;
 		}
 	}
@@ -143,6 +143,6 @@ bool tw_node_choose(const struct tw_node_types *t, const struct tw_machine_spec 
 		n = find_similar(t, spec, &similarity);
 	if (n == NULL)
 		return false;
-	judge(t, spec, n, out);
+	rate_choice(t, spec, n, out);
 	return true;
 }

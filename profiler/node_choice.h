@@ -3,7 +3,8 @@
 #define TW_PROFILER_NODE_CHOICE_H
 
 /*
- * Which node type a machine is, and how sure that is. docs/profiler.md has the formulas.
+ * Choice of a machine's node type, and how certain it is. docs/profiler.md has the
+ * formulas.
  */
 
 #include <stdbool.h>
@@ -14,25 +15,25 @@ struct tw_node_types;
 
 struct tw_node_choice {
 	uint32_t node_type;
-	double uncertainty; /* 0: no other could be meant; to 1 */
-	double looseness;   /* 0: all that is known of the machine agrees; to 1 */
+	double uncertainty; /* 0 to 1; 0: no other type is possible */
+	double looseness;   /* 0 to 1; 0: all known attributes agree */
 };
 
 /*
- * The type with most members among those that agree with all that is known of the
- * machine; where there is none and `loose` is true, the type most similar to it. A type
- * without members counts as having one. Of equals, the one with more members, then the
- * lower number. False where there is none.
+ * Choose the type with the most members among those that agree with all known attributes.
+ * Without such a type, and if `loose`, choose the most similar type. A type without
+ * members counts as one member. Ties: more members, then the lower number. False if no
+ * type qualifies.
  */
 bool tw_node_choose(const struct tw_node_types *t, const struct tw_machine_spec *spec,
 		    bool loose, struct tw_node_choice *out);
 
-/* Whether b agrees with all that is known of a, and something is. */
+/* Whether b agrees with all known attributes of a, and at least one is known. */
 bool tw_node_equal(const struct tw_machine_spec *a, const struct tw_machine_spec *b);
 
 /*
- * How sure it is that the machine is of the type of this number, whoever chose it. False
- * if there is no such type.
+ * Certainty that the machine is of the type of this number. False if there is no such
+ * type.
  */
 bool tw_node_judge(const struct tw_node_types *t, const struct tw_machine_spec *spec,
 		   uint32_t number, struct tw_node_choice *out);

@@ -3,9 +3,9 @@
 #define TW_PROFILER_NODE_TYPES_H
 
 /*
- * The node types of a pipeline: a number for each kind of machine that its models were
- * trained on, what such a machine is, and the names of those that were measured. A
- * pipeline's file node_type_index.json is this (docs/model-db.md).
+ * The node types of a pipeline: for each kind of machine that its models were trained on,
+ * a number, the spec, and the names of the measured machines (members). On disk it is the
+ * pipeline's node_type_index.json (docs/model-db.md).
  */
 
 #include "lib/core/strs.h"
@@ -17,7 +17,7 @@
 
 struct tw_err;
 
-/* Of one index. */
+/* Limit of types in one index. */
 #define TW_NODE_TYPES_MAX 65536
 
 struct tw_node_type {
@@ -34,38 +34,38 @@ struct tw_node_types {
 };
 
 /*
- * Add a type. *out, if wanted, is where to add members; valid until the next call. A
- * number that is there already is TW_INVALID.
+ * Add a type. TW_INVALID if the number is in use. *out (if not NULL) is the new type, to
+ * add members to; valid until the next call.
  */
 int tw_node_types_add(struct tw_node_types *t, uint32_t number,
 		      const struct tw_machine_spec *spec, struct tw_node_type **out,
 		      struct tw_err *err);
 
 /*
- * From {"0":{"attrs":{"processor":..,"cores":..},"members":["name"]},..}. `where` is for
- * errors. *out must be empty; it is the caller's to release.
+ * From {"0":{"attrs":{"processor":..,"cores":..},"members":["name"]},..}. `where` is the
+ * object's path in errors. *out must be empty; the caller releases it.
  */
 int tw_node_types_from_json(json_t *obj, const char *where, struct tw_node_types *out,
 			    struct tw_err *err);
 
-/* The same of a file, node_type_index.json. */
+/* Read a file, node_type_index.json. */
 int tw_node_types_read(const char *path, struct tw_node_types *out, struct tw_err *err);
 
-/* The same object: processor, cores, chips, memory, frequency as far as known. NULL
- * without memory. */
+/* To that object, with the known ones of processor, cores, chips, memory and frequency.
+ * NULL without memory. */
 json_t *tw_node_types_to_json(const struct tw_node_types *t);
 
 /*
- * Add what `from` has to t: types that t lacks, members that a type lacks, and of a type
- * that both have the spec of `from`, where it is known.
+ * Merge `from` into t: add the types that t lacks; of types with the same number, add
+ * missing members and replace the spec if that of `from` is known.
  */
 int tw_node_types_merge(struct tw_node_types *t, const struct tw_node_types *from,
 			struct tw_err *err);
 
 /*
- * The number of a machine that is measured: of the type that has its name among the
- * members. A machine without a name is of the first type without members whose spec does
- * not contradict. Where there is none, the next number, which is added to t.
+ * The type number of a measured machine: that of the type with its name among the
+ * members. A machine without a name (NULL) gets the first type without members whose spec
+ * does not contradict. Without such a type, a type with the next number is added.
  */
 int tw_node_types_place(struct tw_node_types *t, const char *name,
 			const struct tw_machine_spec *spec, uint32_t *number,

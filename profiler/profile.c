@@ -2,8 +2,12 @@
 #include "profiler/profile.h"
 
 #include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,4 +217,265 @@ void tw_profile_release(struct tw_profile *p)
 	free(p->scaler);
 	free(p->background);
 	*p = (struct tw_profile){ 0 };
+}
+
+/* ---- JSON ---- */
+
+#define WHERE_TEXT 256
+
+static const char background_key[] = "background";
+static const char scaler_key[] = "max_scaler";
+
+/* ---- writing ---- */
+
+/* The object under a key, made where there is none. NULL without memory. */
+static json_t *object_in(json_t *obj, const char *key)
+{
+	json_t *v = json_object_get(obj, key);
+
+	if (v != NULL)
+		return v;
+	if (obj == NULL || json_object_set_new(obj, key, json_object()) < 0)
+		return NULL;
+	return json_object_get(obj, key);
+}
+
+static const char *type_key(char text[16], uint32_t node_type)
+{
+	snprintf(text, 16, "%" PRIu32, node_type);
+	return text;
+}
+
+static int write_power(json_t *root, const struct tw_profile_power *p)
+{
+	json_t *of = object_in(object_in(root, p->source->name),
+			       tw_component_name(p->component));
+	char key[16];
+
+	return json_object_set_new(of, type_key(key, p->node_type),
+				   json_pack("{s:f, s:f, s:f, s:i, s:I}", "min_watt",
+					     p->min_w, "median_watt", p->median_w,
+					     "max_watt", p->max_w, "#unit", 1, "rows",
+					     (json_int_t)p->rows));
+}
+
+static int write_scaler(json_t *root, const struct tw_profile_scaler *s)
+{
+	char key[16];
+	json_t *of = object_in(
+		object_in(object_in(root, scaler_key), type_key(key, s->node_type)),
+		s->group->name);
+
+	return json_object_set_new(of, s->feature, json_real(s->max));
+}
+
+static int write_background(json_t *root, const struct tw_profile_background *b)
+{
+	json_t *of = object_in(root, background_key), *list = json_array();
+	char key[16];
+
+	for (size_t i = 0; i < b->names.count; i++)
+		if (json_array_append_new(list, json_string(b->names.at[i])) < 0) {
+			json_decref(list);
+			return -1;
+		}
+	return json_object_set_new(of, type_key(key, b->node_type), list);
+}
+
+json_t *tw_profile_to_json(const struct tw_profile *p)
+{
+	json_t *root = json_object();
+	int failed = root == NULL;
+
+	for (size_t i = 0; i < p->powers; i++)
+		failed |= write_power(root, &p->power[i]) < 0;
+	for (size_t i = 0; i < p->backgrounds; i++)
+		failed |= write_background(root, &p->background[i]) < 0;
+	for (size_t i = 0; i < p->scalers; i++)
+		failed |= write_scaler(root, &p->scaler[i]) < 0;
+	if (failed) {
+		json_decref(root);
+		return NULL;
+	}
+	return root;
+}
+
+/* ---- reading ---- */
+
+static int fail_object(const char *where, const json_t *v, struct tw_err *err)
+{
+	return tw_fail(err, TW_INVALID, "%s: expected an object, got %s", where,
+		       tw_json_type_name(v));
+}
+
+static int read_type(const char *key, const char *where, uint32_t *out,
+		     struct tw_err *err)
+{
+	if (tw_parse_u32(key, 0, INT32_MAX, out, err) < 0)
+		return tw_err_wrap(err, "%s", where);
+	return 0;
+}
+
+/* One {"min_watt": .., "max_watt": ..}; what the old files lack may be absent. */
+static int read_watts(struct tw_profile *p, const struct tw_energy_source *source,
+		      enum tw_component c, const char *key, json_t *v, const char *above,
+		      struct tw_err *err)
+{
+	double watts[3], median = -1.0;
+	long long units = 1, rows = 0;
+	char where[WHERE_TEXT];
+	struct tw_profile_power *added;
+	uint32_t node_type;
+
+	if (read_type(key, above, &node_type, err) < 0)
+		return -1;
+	snprintf(where, sizeof(where), "%.150s.%.60s", above, key);
+	if (!json_is_object(v))
+		return fail_object(where, v, err);
+	if (tw_json_number(v, where, "min_watt", false, &watts[0], err) < 0 ||
+	    tw_json_number(v, where, "max_watt", false, &watts[2], err) < 0 ||
+	    tw_json_number(v, where, "median_watt", true, &median, err) < 0 ||
+	    tw_json_int(v, where, "#unit", true, 1, 1024, &units, err) < 0 ||
+	    tw_json_int(v, where, "rows", true, 0, INT64_MAX, &rows, err) < 0)
+		return -1;
+	watts[1] = median >= 0.0 ? median : (watts[0] + watts[2]) / 2;
+	if (watts[0] < 0.0 || watts[0] > watts[1] || watts[1] > watts[2])
+		return tw_fail(err, TW_INVALID, "%s: watts are not in order", where);
+	for (size_t i = 0; i < 3; i++)
+		watts[i] *= (double)units;
+	if (watts[2] > TW_PROFILE_WATTS_MAX)
+		return tw_fail(err, TW_INVALID, "%s: %g W is no measurement", where,
+			       watts[2]);
+	if (tw_profile_add_power(p, source, c, node_type, watts, 3, err) < 0)
+		return -1;
+	/* The middle one of three is the median. */
+	added = &p->power[tw_profile_find(p, source, c, node_type) - p->power];
+	added->rows = (size_t)rows;
+	return 0;
+}
+
+static int read_source(struct tw_profile *p, const struct tw_energy_source *source,
+		       json_t *obj, const char *above, struct tw_err *err)
+{
+	const char *name, *key;
+	json_t *types, *v;
+
+	json_object_foreach(obj, name, types) {
+		char where[WHERE_TEXT];
+		enum tw_component c;
+
+		snprintf(where, sizeof(where), "%.150s.%.60s", above, name);
+		if (!tw_component_find(name, &c))
+			return tw_fail(err, TW_INVALID, "%s: no such component", where);
+		if (!json_is_object(types))
+			return fail_object(where, types, err);
+		json_object_foreach(types, key, v) {
+			if (read_watts(p, source, c, key, v, where, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int read_background(struct tw_profile *p, json_t *obj, const char *where,
+			   struct tw_err *err)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(obj, key, v) {
+		struct tw_strs names = { 0 };
+		uint32_t node_type;
+		int status = 0;
+
+		if (read_type(key, where, &node_type, err) < 0 ||
+		    tw_json_strs(obj, where, key, false, &names, err) < 0)
+			status = -1;
+		for (size_t i = 0; status == 0 && i < names.count; i++)
+			status =
+				tw_profile_add_background(p, node_type, names.at[i], err);
+		tw_strs_clear(&names);
+		if (status < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_scalers(struct tw_profile *p, json_t *obj, const char *above,
+			struct tw_err *err)
+{
+	const char *key, *name, *feature;
+	json_t *groups, *features, *v;
+	uint32_t node_type;
+	double max;
+
+	json_object_foreach(obj, key, groups) {
+		if (read_type(key, above, &node_type, err) < 0)
+			return -1;
+		if (!json_is_object(groups))
+			return fail_object(above, groups, err);
+		json_object_foreach(groups, name, features) {
+			const struct tw_feature_group *g = tw_feature_group_find(name);
+			char where[WHERE_TEXT];
+
+			snprintf(where, sizeof(where), "%.90s.%.12s.%.60s", above, key,
+				 name);
+			if (g == NULL)
+				return tw_fail(err, TW_INVALID, "%s: no such group",
+					       where);
+			if (!json_is_object(features))
+				return fail_object(where, features, err);
+			json_object_foreach(features, feature, v) {
+				if (tw_json_number(features, where, feature, false, &max,
+						   err) < 0 ||
+				    tw_profile_add_scaler(p, g, node_type, feature, max,
+							  err) < 0)
+					return -1;
+			}
+		}
+	}
+	return 0;
+}
+
+static int read_member(struct tw_profile *p, const char *key, json_t *v,
+		       const char *above, struct tw_err *err)
+{
+	const struct tw_energy_source *source = tw_energy_source_find(key);
+	char where[WHERE_TEXT];
+
+	snprintf(where, sizeof(where), "%.150s.%.60s", above, key);
+	if (!json_is_object(v))
+		return fail_object(where, v, err);
+	if (strcmp(key, background_key) == 0)
+		return read_background(p, v, where, err);
+	if (strcmp(key, scaler_key) == 0)
+		return read_scalers(p, v, where, err);
+	if (source == NULL)
+		return tw_fail(err, TW_INVALID, "%s: no such energy source", where);
+	return read_source(p, source, v, where, err);
+}
+
+int tw_profile_from_json(json_t *obj, const char *where, struct tw_profile *out,
+			 struct tw_err *err)
+{
+	struct tw_profile p = { 0 };
+	const char *key;
+	json_t *v;
+	int rc = -1;
+
+	if (!json_is_object(obj)) {
+		fail_object(where, obj, err);
+		goto out;
+	}
+	json_object_foreach(obj, key, v) {
+		if (read_member(&p, key, v, where, err) < 0)
+			goto out;
+	}
+
+	*out = p;
+	p = (struct tw_profile){ 0 };
+	rc = 0;
+out:
+	tw_profile_release(&p);
+	return rc;
 }

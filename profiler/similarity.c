@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/similarity.h"
 
+#include "lib/core/array.h"
 #include "profiler/spec.h"
 
 #include <stddef.h>
@@ -39,7 +40,7 @@ static double share_letters(const struct tw_letters *a, const struct tw_letters 
 {
 	int both = 0, any = 0;
 
-	for (size_t i = 0; i < sizeof(a->bits) / sizeof(a->bits[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(a->bits); i++) {
 		both += count_bits(a->bits[i] & b->bits[i]);
 		any += count_bits(a->bits[i] | b->bits[i]);
 	}
@@ -89,7 +90,7 @@ double tw_similarity_figures(const struct tw_machine_spec *a,
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(figures); i++) {
 		const uint32_t x = figure_of(a, i), y = figure_of(b, i);
 
 		if (x != 0 && y != 0)

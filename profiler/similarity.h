@@ -3,8 +3,8 @@
 #define TW_PROFILER_SIMILARITY_H
 
 /*
- * How alike two machines are, from 0 to 1. The figures are kepler-model-server's, so
- * that what is chosen by them stays the same.
+ * Similarity of two machines, from 0 to 1. Formula and weights are kepler-model-server's,
+ * so that both choose the same models.
  */
 
 #include <stdint.h>
@@ -12,25 +12,23 @@
 struct tw_machine_spec;
 
 /*
- * Half the share of letters in common: of the sets of letters in a and in b, whatever
- * their case, the size of the intersection over twice that of the union. 1 if the texts
- * are equal, 0 if only one is empty.
+ * Similarity of texts, ignoring case: |A and B| / (2 |A or B|) of the sets A and B of
+ * their letters. 1 if the texts are equal, 0 if only one is empty.
  */
 double tw_similarity_text(const char *a, const char *b);
 
-/* 1 less the difference over the mean, but not below 0; 1 for 0 and 0. */
+/* Similarity of numbers: max(0, 1 - |a - b| / mean); 1 for 0 and 0. */
 double tw_similarity_figure(uint32_t a, uint32_t b);
 
 /*
- * The sum over the attributes that both know of 10/16 for the processor, 2/16 for cores
- * and chips, 1/16 for memory and frequency, each times its similarity. What is not known
- * adds nothing.
+ * Weighted sum of the attributes' similarities: processor 10/16, cores and chips 2/16
+ * each, memory and frequency 1/16 each. An attribute that a or b lacks adds 0.
  */
 double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_spec *b);
 
 /*
- * The two parts of that sum, for who compares one machine with many: the letters of each
- * name are found once.
+ * The two terms of that sum, for comparing one machine with many: the caller finds the
+ * letters of each processor name once.
  */
 struct tw_letters {
 	uint64_t bits[4];

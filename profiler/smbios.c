@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* SMBIOS 3.x, 7.5 "Processor Information (Type 4)": offsets of bytes. */
+/* Byte offsets: SMBIOS 3.x, 7.5 "Processor Information (Type 4)". */
 #define TYPE 4
 #define AT_TYPE 0x00
 #define AT_LENGTH 0x01
 #define AT_VENDOR 0x07
 #define AT_VERSION 0x10
 
-/* The nth of the strings behind the structure, from 1; each ends with a NUL. */
+/* The nth string behind the structure, counted from 1; each ends with a NUL. */
 static const char *find_string(const char *at, const char *end, unsigned n, size_t *len)
 {
 	*len = 0;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Larger figures are no machine's. */
+/* Limit of all figures. */
 #define FIGURE_MAX 1e9
 
 static const struct {
@@ -25,7 +25,7 @@ static const struct {
 static const struct {
 	const char *key;
 	size_t offset;
-	bool whole; /* else rounded: GiB and MHz are often measured */
+	bool whole; /* else round: GiB and MHz are often measured */
 } figures[] = {
 	{ "cores", offsetof(struct tw_machine_spec, cores), true },
 	{ "chips", offsetof(struct tw_machine_spec, chips), true },
@@ -94,7 +94,7 @@ int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *
 			return -1;
 		if (take_text(v, where, key, (char *)s + texts[i].offset, err) < 0)
 			return -1;
-		/* One form for requests, databases and this machine. */
+		/* Requests and older databases have the number of cores in the name. */
 		tw_processor_drop_cores(s->processor);
 		return 0;
 	}

@@ -3,9 +3,11 @@
 #define TW_PROFILER_SPEC_H
 
 /*
- * What a machine is: the attributes by which models are matched to machines.
- * 0 and "" mean unknown; all zero bytes is a machine of which nothing is known.
+ * A machine spec: the attributes by which models are matched to machines. 0 and "" mean
+ * unknown; all zero bytes is an unknown machine.
  */
+
+#include "profiler/name.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -13,8 +15,6 @@
 #include <stdint.h>
 
 struct tw_err;
-
-#define TW_SPEC_TEXT 64
 
 struct tw_machine_spec {
 	char vendor[TW_SPEC_TEXT];    /* "authenticamd" */
@@ -27,35 +27,35 @@ struct tw_machine_spec {
 };
 
 /*
- * From the wire's object (docs/wire.md): any key may be missing, null, 0 or -1; numbers
- * may come as text ("4") or as 4.0. A number that is none is TW_INVALID with its path.
- * The processor is taken without a number of cores (tw_processor_drop_cores()).
- * `where` is for errors.
+ * From the object of the wire contract (docs/wire.md). Any key may be missing, null, 0 or
+ * -1; a number may be text ("4") or 4.0. TW_INVALID, with the key's path, for text that
+ * is not a number. The processor loses its number of cores (tw_processor_drop_cores()).
+ * `where` is the object's path in errors.
  */
 int tw_machine_spec_from_json(const json_t *obj, const char *where,
 			      struct tw_machine_spec *out, struct tw_err *err);
 
-/* A value of the wire's object that is not null, as a parser finds it. */
+/* A value of that object, other than null, from a stream parser. */
 struct tw_spec_value {
-	const char *kind; /* "a list", for errors */
-	const char *text; /* NULL: it is none; not NUL-terminated */
+	const char *kind; /* its JSON type, for errors: "a list" */
+	const char *text; /* not NUL-terminated; NULL if it is not text */
 	size_t len;
 	bool is_number;
 	double number;
 };
 
 /*
- * The same, member by member: *seen, which begins as 0, tells those that were given; one
- * that is given twice is TW_INVALID. A key that is not known is passed over.
+ * The same, one member at a time. *seen is a set of the members so far; it starts as 0.
+ * TW_INVALID for a member given twice. Unknown keys are ignored.
  */
 int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *key,
 			 const struct tw_spec_value *v, const char *where,
 			 struct tw_err *err);
 
-/* The wire's object, whole numbers only (clients refuse 4.0). NULL without memory. */
+/* To that object, with whole numbers (clients reject 4.0). NULL without memory. */
 json_t *tw_machine_spec_to_json(const struct tw_machine_spec *s);
 
-/* Whether anything is known. */
+/* Whether at least one attribute is known. */
 bool tw_machine_spec_known(const struct tw_machine_spec *s);
 
 #endif /* TW_PROFILER_SPEC_H */

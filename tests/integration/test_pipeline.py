@@ -369,7 +369,7 @@ class Spec(Case):
 
     def test_nothing_is_told_of_no_machine(self):
         line = self.refused("spec", "--proc", self.dir, "--sys", self.dir, codes=(1,))
-        self.assertIn("tell of no machine", line)
+        self.assertIn("have no file that describes the machine", line)
 
     def test_training_takes_the_spec_and_the_flags_go_before_it(self):
         spec = self.write("spec.json", self.tallywatt("spec", *self.AT))

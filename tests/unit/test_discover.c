@@ -202,7 +202,7 @@ static void a_machine_of_which_nothing_is_told_is_not_found(void **state)
 	(void)state;
 	assert_int_equal(discover(dir, &s, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
-	assert_non_null(strstr(err.text, "tell of no machine"));
+	assert_non_null(strstr(err.text, "have no file that describes the machine"));
 	assert_int_equal(s.cores, 7);
 	scratch_free(dir);
 }

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "profiler/name.h"
 #include "profiler/similarity.h"
+#include "profiler/spec.h"
 #include "tests/unit/shared.h"
 
 #include <math.h>
