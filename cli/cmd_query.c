@@ -7,7 +7,7 @@
 #include "lib/core/strs.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/opt.h"
-#include "trainer/extract/query.h"
+#include "trainer/extract/prom_query.h"
 #include "trainer/extract/stop.h"
 
 #include <inttypes.h>
@@ -141,7 +141,8 @@ static int find_range(const struct config *c, struct tw_prom_range *out,
 	return 0;
 }
 
-static void report(const struct config *c, const struct tw_query_result *r, bool shown)
+static void report(const struct config *c, const struct tw_prom_query_result *r,
+		   bool shown)
 {
 	if (shown)
 		fprintf(stderr,
@@ -160,13 +161,13 @@ static int query(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
 	bool shown = c->progress || isatty(2);
-	const struct tw_query q = { .range = c->range,
-				    .match = &c->match,
-				    .metrics = c->metric,
-				    .more = &c->thirdparty,
-				    .points = c->points,
-				    .output = c->output,
-				    .progress = shown ? show_progress : NULL };
+	const struct tw_prom_query q = { .range = c->range,
+					 .match = &c->match,
+					 .metrics = c->metric,
+					 .more = &c->thirdparty,
+					 .points = c->points,
+					 .output = c->output,
+					 .progress = shown ? show_progress : NULL };
 	struct tw_prom_client_config how = { .url = c->server,
 					     .access = c->access.access,
 					     .timeout_ms = c->timeout_ms,
@@ -174,7 +175,7 @@ static int query(void *config, struct tw_err *err)
 					     .answer_max = c->answer_max,
 					     .say = say };
 	struct tw_prom_client *client = NULL;
-	struct tw_query_result result;
+	struct tw_prom_query_result result;
 	struct tw_stop stop = { 0 };
 	int rc = -1;
 
@@ -182,7 +183,7 @@ static int query(void *config, struct tw_err *err)
 		return -1;
 	how.stop = &stop;
 	if (tw_http_init(err) < 0 || tw_prom_client_new(&how, &client, err) < 0 ||
-	    tw_query_run(client, &q, &result, err) < 0)
+	    tw_prom_query_run(client, &q, &result, err) < 0)
 		goto out;
 	report(c, &result, shown);
 	rc = 0;

@@ -147,7 +147,7 @@ class Packages(Case):
                              self.write("after.json", generator.to_text(made)))
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stderr.decode(),
-                         f"{GAUGE}: no power is told of pkg_id '5': left out\n")
+                         f"{GAUGE}: no power series of pkg_id '5': left out\n")
         self.assertEqual(done.stdout.decode(), self.tallywatt(
             "extract", "--group", "BPFOnly", "--input", before))
 

@@ -108,7 +108,7 @@ static void a_series_of_two_machines_or_of_none_is_refused(void **state)
 	expect_failure(MAKE("\"instance\":\"a\"", "\"instance\":\"b\"",
 			    "\"container_id\":\"c\""),
 		       "response holds machines 'a' and 'b', and a series of " CYCLES
-		       " that says no machine");
+		       " without a machine label");
 }
 
 static void guests_are_nobodys_machine(void **state)

@@ -316,8 +316,8 @@ static void containers_that_nobody_else_knows_are_refused(void **state)
 
 	(void)state;
 	expect_error(&w, TW_INVALID,
-		     "no workload has both 'memory_bytes' and the other metrics: its "
-		     "labels are others");
+		     "no workload has both 'memory_bytes' and the other metrics: "
+		     "their labels differ");
 }
 
 static void a_named_metric_may_be_one_that_a_schema_knows(void **state)
@@ -340,8 +340,8 @@ static void a_named_metric_that_is_missing_is_told(void **state)
 	(void)state;
 	expect_error(&w, TW_NOTFOUND, "response has no series of oi_total");
 	expect_error(&none, TW_INVALID,
-		     "ThirdParty has the metrics that you name, and none is named "
-		     "(--thirdparty-metrics)");
+		     "ThirdParty has no features but third-party metrics: name some "
+		     "with --thirdparty-metrics");
 }
 
 static void a_counter_that_falls_is_refused_like_others(void **state)

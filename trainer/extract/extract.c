@@ -2,20 +2,21 @@
 #include "trainer/extract/extract.h"
 
 #include "lib/core/err.h"
-#include "lib/core/num.h"
-#include "trainer/extract/extract_parts.h"
+#include "trainer/extract/guest.h"
 #include "trainer/extract/machines.h"
+#include "trainer/extract/package_shares.h"
+#include "trainer/extract/power_series.h"
+#include "trainer/extract/rates.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* More features than any group has. */
+/* Limit of features of a group. */
 #define FEATURES_MAX 64
 
-/* Of a row that is not made yet. */
+/* Time of a row that no workload has filled. */
 #define NO_TIME INT64_MIN
 
 const char *const tw_resets_names[] = {
@@ -24,54 +25,8 @@ const char *const tw_resets_names[] = {
 	NULL,
 };
 
-int tw_machine_check(struct tw_machine *m, const struct tw_schema *schema,
-		     const struct tw_series *s, struct tw_err *err)
-{
-	for (size_t i = 0; m != NULL && schema->machine_labels[i] != NULL; i++) {
-		const char *value = tw_series_label(s, schema->machine_labels[i]);
-
-		assert(i < TW_MACHINE_LABELS_MAX);
-		if (m->label[i] == NULL)
-			m->label[i] = value;
-		if (value == NULL || value == m->label[i])
-			continue;
-		return tw_fail(
-			err, TW_INVALID,
-			"response holds 2 machines or more (%s '%.60s' and '%.60s'): "
-			"want one of them (--machine)",
-			schema->machine_labels[i], m->label[i], value);
-	}
-	return 0;
-}
-
-int tw_series_check_resets(const struct tw_series *s, const char *metric,
-			   struct tw_err *err)
-{
-	char labels[96], at[TW_DOUBLE_TEXT], from[TW_DOUBLE_TEXT], to[TW_DOUBLE_TEXT];
-
-	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
-	struct tw_unpack values = tw_unpack_begin(&s->value);
-	double before, value = 0, time_ms;
-
-	if (tw_packed_rises(&s->value))
-		return 0;
-	do {
-		before = value;
-		value = tw_unpack_next(&values);
-		time_ms = tw_unpack_next(&times);
-	} while (value >= before);
-	tw_series_describe(s, labels, sizeof(labels));
-	tw_format_double(at, time_ms / 1e3);
-	tw_format_double(from, before);
-	tw_format_double(to, value);
-	return tw_fail(err, TW_INVALID,
-		       "%s (%s): counter falls from %s to %s at time %s; "
-		       "--resets carry accepts it",
-		       metric, labels, from, to, at);
-}
-
-static int fail_empty(const struct tw_power *power, const struct tw_counters *workloads,
-		      struct tw_err *err)
+static int fail_empty(const struct tw_power_series *power,
+		      const struct tw_counter_set *workloads, struct tw_err *err)
 {
 	double first = INFINITY, last = 0;
 
@@ -92,28 +47,29 @@ static int fail_empty(const struct tw_power *power, const struct tw_counters *wo
 		       (int64_t)first / 1000, (int64_t)last / 1000);
 }
 
-/* An extraction on its way. */
+/* State of an extraction. */
 struct job {
 	const struct tw_extract_args *args;
-	bool by_id; /* a row is of a container */
+	bool by_id; /* one row for each container */
 	enum tw_component component[TW_COMPONENT_COUNT];
 	size_t components;
 	struct tw_packages packages;
-	struct tw_power power;
-	struct tw_machine guest; /* power of a VM is its host's: another by name */
-	struct tw_counters workloads;
+	struct tw_power_series power;
+	struct tw_guest guest; /* the VM; power comes from its host, under another name */
+	struct tw_counter_set workloads;
 	struct tw_rates rates;
 	struct tw_metric_series feature[FEATURES_MAX];
 	size_t features;
-	/* Row of each time of power; at container level, of its next workload. */
+	/* For each time of power: its row, or at container level the next workload's. */
 	size_t *row;
 	struct tw_dataset out;
-	double *column[FEATURES_MAX]; /* of out: the features' */
+	double *column[FEATURES_MAX]; /* feature columns of out */
 };
 
 /*
- * Rows of each time. A row of the node is made for each time and kept if a workload was
- * there; rows of containers are counted first, so that they can be put in order.
+ * Assign rows to times. At node level each time gets a row; drop_rows() removes the rows
+ * that no workload fills. At container level a first pass over the workloads counts the
+ * rows of each time, so that rows can be in order of time.
  */
 static int count_rows(struct job *j, size_t *rows, struct tw_err *err)
 {
@@ -142,7 +98,7 @@ static int count_rows(struct job *j, size_t *rows, struct tw_err *err)
 	return 0;
 }
 
-/* The rows that the workload just read was in. */
+/* Set time and id of the rows of the workload just read. */
 static int end_workload(struct job *j, const char *id, struct tw_err *err)
 {
 	if (j->by_id && j->rates.count > 0 && tw_strs_adds(&j->out.ids, id, err) < 0)
@@ -159,7 +115,7 @@ static int end_workload(struct job *j, const char *id, struct tw_err *err)
 	return 0;
 }
 
-/* Drop the rows of times at which nobody was there: they have no time yet. */
+/* Drop the rows that no workload filled. */
 static void drop_rows(struct job *j)
 {
 	size_t n = 0;
@@ -190,7 +146,7 @@ static int fill_rows(struct job *j, struct tw_err *err)
 	return 0;
 }
 
-/* Times are in order in both: walk them together. */
+/* Both the rows and the times of power ascend: walk them together. */
 static void fill_power(const struct job *j, const double *from, double *watts)
 {
 	size_t k = 0;
@@ -229,15 +185,15 @@ static bool has_package(const struct job *j)
 	return false;
 }
 
-/* Of packages that are not told apart there is one, whose share is all. */
+/* Without separate packages, the share of the single package is 1. */
 static int add_shares(struct job *j, struct tw_err *err)
 {
 	double *v;
 
 	if (j->packages.count > 0)
-		return tw_shares_add(&j->packages, j->args,
-				     j->args->vm_metrics ? &j->guest : NULL, &j->out,
-				     err);
+		return tw_package_shares_add(&j->packages, j->args,
+					     j->args->vm_metrics ? &j->guest : NULL,
+					     &j->out, err);
 	if (!has_package(j))
 		return 0;
 	if (tw_dataset_add(&j->out, TW_RATIO_PREFIX "package", &v, err) < 0)
@@ -264,7 +220,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
-	if (tw_rates_init(&j->rates, &j->power, err) < 0)
+	if (tw_rates_init(&j->rates, j->power.time_ms, j->power.times, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
 		j->rates.own_aside |= !j->feature[f].of_node;
@@ -276,7 +232,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 		if (add_feature_column(j, f, err) < 0)
 			return -1;
 	if (fill_rows(j, err) < 0 ||
-	    tw_own_metric_settle(j->feature, j->features, &j->out, err) < 0)
+	    tw_own_metrics_settle(j->feature, j->features, &j->out, err) < 0)
 		return -1;
 	if (j->out.rows == 0)
 		return fail_empty(&j->power, &j->workloads, err);
@@ -285,8 +241,8 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	return add_shares(j, err);
 }
 
-/* The wanted metrics as the response has them, power and rates by them. */
-static int find_parts(struct job *j, const struct tw_prom *p, struct tw_err *err)
+/* Find the wanted metrics, the packages, power and the workloads' counters. */
+static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *err)
 {
 	const struct tw_extract_args *a = j->args;
 	const struct tw_schema *schema = tw_extract_schema(p, a);
@@ -297,18 +253,19 @@ static int find_parts(struct job *j, const struct tw_prom *p, struct tw_err *err
 	j->components = tw_extract_components(p, schema, a->source, j->component);
 	if (tw_packages_find(p, schema, a, j->component, j->components, &j->packages,
 			     err) < 0 ||
-	    tw_power_extract(p, schema, a, j->component, j->components, &j->packages,
-			     &j->power, err) < 0)
+	    tw_power_series_extract(p, schema, a, j->component, j->components,
+				    &j->packages, &j->power, err) < 0)
 		return -1;
-	if (tw_workloads_find(j->feature, j->features, a,
-			      a->vm_metrics ? &j->guest : NULL, &j->workloads, err) < 0)
+	if (tw_workload_counters_find(j->feature, j->features, a,
+				      a->vm_metrics ? &j->guest : NULL, &j->workloads,
+				      err) < 0)
 		return -1;
 	if (!j->by_id)
 		return 0;
-	return tw_own_metric_check(j->feature, j->features, &j->workloads, err);
+	return tw_own_metrics_check(j->feature, j->features, &j->workloads, err);
 }
 
-/* The one machine that is wanted; *one stays NULL where the response is of it alone. */
+/* Select the named machine. *one stays NULL if the response has a single one. */
 static int select_machine(const struct tw_machines *m, const struct tw_prom *p,
 			  const char *name, struct tw_prom **one, struct tw_err *err)
 {
@@ -329,8 +286,8 @@ static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
 
 	if (g->count == 0)
 		return tw_fail(err, TW_INVALID,
-			       "%s has the metrics that you name, and none is named "
-			       "(--thirdparty-metrics)",
+			       "%s has no features but third-party metrics: name some "
+			       "with --thirdparty-metrics",
 			       g->name);
 	if (g->count > FEATURES_MAX)
 		return tw_fail(err, TW_INVALID, "%s: %zu features, limit is %d", g->name,
@@ -355,7 +312,7 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	if (!a->apart && (tw_machines_find(p, &machines, err) < 0 ||
 			  select_machine(&machines, p, a->machine, &one, err) < 0))
 		goto out;
-	if (find_parts(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
+	if (find_inputs(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
 		goto out;
 	*out = j.out;
 	j.out = (struct tw_dataset){ 0 };
@@ -364,8 +321,8 @@ out:
 	tw_dataset_release(&j.out);
 	free(j.row);
 	tw_rates_release(&j.rates);
-	tw_counters_release(&j.workloads);
-	tw_power_release(&j.power);
+	tw_counter_set_release(&j.workloads);
+	tw_power_series_release(&j.power);
 	tw_prom_free(one);
 	tw_machines_release(&machines);
 	return rc;

@@ -2,170 +2,498 @@
 #include "trainer/extract/prom.h"
 
 #include "lib/core/err.h"
-#include "trainer/extract/prom_store.h"
-#include "trainer/extract/series_draft.h"
+#include "lib/core/num.h"
+#include "lib/core/strs.h"
+#include "trainer/extract/schema.h"
 
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Limit of time stamps, in seconds since the epoch: the year 5138. */
+#define TIME_MAX_S 1e11
+
+/* Above any counter; sums and squares of such values do not overflow. */
+#define VALUE_MAX 1e30
+
+#define LABELS_MAX 64
+
 static const struct tw_jsax_limits limits = { .depth = 32, .text_bytes = 64 << 10 };
 
-struct tw_prom *tw_prom_new(struct tw_err *err)
-{
-	struct tw_prom *p = calloc(1, sizeof(*p));
+/* ---- the series being read ---- */
 
-	if (p == NULL)
-		tw_fail(err, TW_NOMEM, "Prometheus response");
+/*
+ * Labels and samples of one series, not packed yet. Its functions do not know the place
+ * in the document: they return NULL, or a text that says what is wrong, to append to it.
+ * All zero bytes is empty.
+ */
+struct series_draft {
+	struct tw_label label[LABELS_MAX];
+	size_t labels;
+	double *time_ms; /* whole numbers */
+	double *value;
+	size_t samples, size;
+};
+
+/* Empty it; memory is reused. */
+static void begin_draft(struct series_draft *d)
+{
+	d->labels = 0;
+	d->samples = 0;
+}
+
+static const char *check_label(const struct series_draft *d, const char *name)
+{
+	for (size_t i = 0; i < d->labels; i++)
+		if (d->label[i].name == name)
+			return "each label once";
+	return d->labels < LABELS_MAX ? NULL : "fewer labels";
+}
+
+static double to_ms(double time_s)
+{
+	return (double)(int64_t)(time_s * 1e3 + 0.5);
+}
+
+static const char *check_time(const struct series_draft *d, double time_s)
+{
+	if (!(time_s >= 0 && time_s <= TIME_MAX_S))
+		return "not a time";
+	if (d->samples == 0)
+		return NULL;
+	if (to_ms(time_s) == d->time_ms[d->samples - 1])
+		return "repeats the time before it";
+	if (to_ms(time_s) < d->time_ms[d->samples - 1])
+		return "out of order: before the sample before it";
+	return NULL;
+}
+
+static int grow_draft(struct series_draft *d, struct tw_err *err)
+{
+	const size_t size = d->size != 0 ? d->size * 2 : 256;
+	double *time_ms, *value;
+
+	if (d->size >= TW_PACKED_COUNT_MAX / 2)
+		return tw_fail(err, TW_INVALID, "a series of more than %zu samples",
+			       d->size);
+	time_ms = realloc(d->time_ms, size * sizeof(*time_ms));
+	if (time_ms == NULL)
+		return tw_fail(err, TW_NOMEM, "series of %zu samples", size);
+	d->time_ms = time_ms;
+	value = realloc(d->value, size * sizeof(*value));
+	if (value == NULL)
+		return tw_fail(err, TW_NOMEM, "series of %zu samples", size);
+	d->value = value;
+	d->size = size;
+	return 0;
+}
+
+/* Begin a sample. */
+static int add_time(struct series_draft *d, double time_s, struct tw_err *err)
+{
+	if (d->samples == d->size && grow_draft(d, err) < 0)
+		return -1;
+	d->time_ms[d->samples] = to_ms(time_s);
+	return 0;
+}
+
+static const char *check_value(double v)
+{
+	if (isnan(v))
+		return "value is NaN";
+	if (isinf(v))
+		return "value is infinite";
+	if (v < 0)
+		return "value is negative";
+	return v <= VALUE_MAX ? NULL : "value is too large for a counter";
+}
+
+/* End a sample. On failure *code is the error's. */
+static const char *add_value(struct series_draft *d, const char *text, size_t len,
+			     enum tw_code *code)
+{
+	const char *fault;
+	double v;
+
+	if (!tw_parse_sample(text, len, &v)) {
+		*code = TW_PARSE;
+		return "value is not a number";
+	}
+	fault = check_value(v);
+	if (fault != NULL) {
+		*code = TW_INVALID;
+		return fault;
+	}
+	d->value[d->samples++] = v;
+	return NULL;
+}
+
+static void release_draft(struct series_draft *d)
+{
+	free(d->time_ms);
+	free(d->value);
+	*d = (struct series_draft){ 0 };
+}
+
+/* ---- events of the parser ---- */
+
+/* Position in the document: what the next event is. */
+enum state {
+	IN_START,   /* the response's { */
+	IN_METRICS, /* a metric's name, or the } */
+	AT_LIST,    /* its list */
+	IN_LIST,    /* a series, or ] */
+	IN_SERIES,  /* "metric", "values", another key, or } */
+	AT_LABELS,
+	IN_LABELS, /* a label's name, or } */
+	AT_LABEL,  /* its text */
+	AT_VALUES,
+	IN_VALUES, /* a sample, or ] */
+	AT_TIME,
+	AT_VALUE,
+	AT_SAMPLE_END,
+	AT_SKIPPED, /* a value to skip */
+	IN_SKIPPED, /* an event within that value */
+	AT_END,
+};
+
+struct tw_prom_builder {
+	struct tw_prom *prom;
+	const struct tw_strs *more; /* third-party metrics to keep, or NULL */
+	enum state state;
+	enum state after_skip; /* state behind the skipped value */
+	unsigned skip_depth;   /* depth of the skipped value's last event */
+
+	/* The series being read. */
+	size_t metric;
+	bool third_party; /* its metric is in more */
+	size_t number;    /* within the metric, from 1 */
+	bool has_labels, has_values;
+	struct series_draft series;
+	const char *label_name; /* NULL: skip the label's text */
+};
+
+int tw_prom_builder_new(struct tw_prom_builder **out, struct tw_err *err)
+{
+	struct tw_prom_builder *b = calloc(1, sizeof(*b));
+
+	if (b == NULL)
+		return tw_fail(err, TW_NOMEM, "Prometheus response");
+	b->prom = tw_prom_new(err);
+	if (b->prom == NULL) {
+		free(b);
+		return -1;
+	}
+	*out = b;
+	return 0;
+}
+
+void tw_prom_builder_add(struct tw_prom_builder *b, const struct tw_strs *more)
+{
+	assert(b->state == IN_START);
+	b->more = more;
+}
+
+void tw_prom_builder_free(struct tw_prom_builder *b)
+{
+	if (b == NULL)
+		return;
+	tw_prom_free(b->prom);
+	release_draft(&b->series);
+	free(b);
+}
+
+bool tw_prom_builder_done(const struct tw_prom_builder *b)
+{
+	return b->state == AT_END;
+}
+
+struct tw_prom *tw_prom_builder_detach(struct tw_prom_builder *b)
+{
+	struct tw_prom *p = b->prom;
+
+	assert(tw_prom_builder_done(b));
+	b->prom = NULL;
 	return p;
 }
 
-static bool ends_with(const char *text, const char *end)
+/* "byte 12: cpu_total, series 3 (mode=idle)", up to the current position. */
+static void describe_place(const struct tw_prom_builder *b, const struct tw_jsax_event *e,
+			   char *out, size_t size)
 {
-	const size_t len = strlen(text), end_len = strlen(end);
+	const struct tw_series s = { .label = b->series.label,
+				     .labels = b->series.labels };
+	char labels[96];
+	int n = snprintf(out, size, "byte %" PRIu64, e->offset);
 
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
-struct tw_prom_metric tw_prom_metric(const char *name)
-{
-	return (struct tw_prom_metric){
-		.name = name,
-		.own = { .name = name,
-			 .kind = ends_with(name, "_total") ? TW_METRIC_FEATURE
-							   : TW_METRIC_LEVEL,
-			 .feature = name,
-			 .factor = 1.0 },
-	};
-}
-
-int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,
-		       struct tw_err *err)
-{
-	struct tw_prom_metric *metric;
-	const char *text = tw_intern(&p->shared, name, len, err);
-
-	if (text == NULL)
-		return -1;
-	for (size_t i = 0; i < p->count; i++) {
-		if (p->metric[i].name == text) {
-			*out = i;
-			return 0;
-		}
-	}
-	metric = realloc(p->metric, (p->count + 1) * sizeof(*metric));
-	if (metric == NULL)
-		return tw_fail(err, TW_NOMEM, "metric '%s'", text);
-	p->metric = metric;
-	p->metric[p->count] = tw_prom_metric(text);
-	*out = p->count++;
-	return 0;
-}
-
-int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_series_draft *s,
-		       struct tw_err *err)
-{
-	struct tw_prom_metric *m = &p->metric[metric];
-	struct tw_series packed = { .labels = s->labels };
-
-	if (m->count == m->size) {
-		size_t size = m->size != 0 ? m->size * 2 : 16;
-		struct tw_series *series = realloc(m->series, size * sizeof(*series));
-
-		if (series == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu series of '%s'", size,
-				       m->name);
-		m->series = series;
-		m->size = size;
-	}
-	/* The metrics of a workload have the same labels, but for their names. */
-	packed.label =
-		tw_intern(&p->shared, s->label, s->labels * sizeof(*s->label), err);
-	if (packed.label == NULL)
-		return -1;
-	if (tw_pack(s->time_ms, s->samples, &p->arena, &packed.time_ms, err) < 0 ||
-	    tw_pack(s->value, s->samples, &p->arena, &packed.value, err) < 0)
-		return -1;
-	m->series[m->count++] = packed;
-	return 0;
-}
-
-void tw_prom_free(struct tw_prom *p)
-{
-	if (p == NULL)
+	if (b->state <= IN_METRICS)
 		return;
-	for (size_t i = 0; i < p->count; i++)
-		free(p->metric[i].series);
-	free(p->metric);
-	tw_arena_release(&p->arena);
-	tw_intern_release(&p->shared);
-	free(p);
+	n += snprintf(out + n, size - (size_t)n, ": %s", b->prom->metric[b->metric].name);
+	if (b->state <= IN_LIST)
+		return;
+	tw_series_describe(&s, labels, sizeof(labels));
+	snprintf(out + n, size - (size_t)n, ", series %zu%s%s%s", b->number,
+		 labels[0] != '\0' ? " (" : "", labels, labels[0] != '\0' ? ")" : "");
 }
 
-static const struct tw_prom_metric *find_metric(const struct tw_prom *p, const char *name)
+static int fail_type(const struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		     const char *want, struct tw_err *err)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (strcmp(p->metric[i].name, name) == 0 && p->metric[i].count > 0)
-			return &p->metric[i];
-	return NULL;
+	char place[200];
+
+	describe_place(b, e, place, sizeof(place));
+	return tw_fail(err, TW_PARSE, "%s: expected %s", place, want);
 }
 
-const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metric,
-				       size_t *count)
+static int fail_sample(const struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		       enum tw_code code, double time_s, const char *what,
+		       struct tw_err *err)
 {
-	const struct tw_prom_metric *m = find_metric(p, metric);
+	char place[200], at[TW_DOUBLE_TEXT];
 
-	*count = m != NULL ? m->count : 0;
-	return m != NULL ? m->series : NULL;
+	describe_place(b, e, place, sizeof(place));
+	tw_format_double(at, time_s);
+	return tw_fail(err, code, "%s, sample %zu, time %s: %s", place,
+		       b->series.samples + 1, at, what);
 }
 
-const struct tw_schema_metric *tw_prom_own_metric(const struct tw_prom *p,
-						  const char *metric)
+static void skip_value(struct tw_prom_builder *b, enum state after)
 {
-	const struct tw_prom_metric *m = find_metric(p, metric);
-
-	return m != NULL ? &m->own : NULL;
+	b->state = AT_SKIPPED;
+	b->after_skip = after;
 }
 
-size_t tw_prom_longest(const struct tw_prom *p)
+static bool is_key(const struct tw_jsax_event *e, const char *name)
 {
-	size_t most = 0;
-
-	for (size_t i = 0; i < p->count; i++)
-		for (size_t k = 0; k < p->metric[i].count; k++)
-			if (p->metric[i].series[k].value.count > most)
-				most = p->metric[i].series[k].value.count;
-	return most;
+	return e->len == strlen(name) && memcmp(e->text, name, e->len) == 0;
 }
 
-const char *tw_series_label(const struct tw_series *s, const char *name)
+static bool is_third_party(const struct tw_prom_builder *b, const struct tw_jsax_event *e)
 {
-	for (size_t i = 0; i < s->labels; i++)
-		if (strcmp(s->label[i].name, name) == 0)
-			return s->label[i].value;
-	return NULL;
+	for (size_t i = 0; b->more != NULL && i < b->more->count; i++)
+		if (is_key(e, b->more->at[i]))
+			return true;
+	return false;
 }
 
-void tw_series_describe(const struct tw_series *s, char *out, size_t size)
+static int begin_metric(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+			struct tw_err *err)
 {
-	static const char *const names[] = { "container_id", "pod_name", "command",
-					     "source",       "mode",     "package" };
-	size_t used = 0;
+	b->third_party = is_third_party(b, e);
+	if (!b->third_party && !tw_schema_has_metric(e->text, e->len)) {
+		skip_value(b, IN_METRICS);
+		return 0;
+	}
+	if (tw_prom_add_metric(b->prom, e->text, e->len, &b->metric, err) < 0)
+		return -1;
+	b->number = b->prom->metric[b->metric].count;
+	b->state = AT_LIST;
+	return 0;
+}
 
-	out[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = tw_series_label(s, names[i]);
-		int n;
+static void begin_series(struct tw_prom_builder *b)
+{
+	b->state = IN_SERIES;
+	b->number++;
+	b->has_labels = false;
+	b->has_values = false;
+	begin_draft(&b->series);
+}
 
-		if (value == NULL)
-			continue;
-		n = snprintf(out + used, size - used, "%s%s=%.*s", used > 0 ? " " : "",
-			     names[i], i == 0 ? 12 : 24, value);
-		if (n < 0 || (size_t)n >= size - used)
-			return;
-		used += (size_t)n;
+static int end_series(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	if (!b->has_labels || !b->has_values)
+		return fail_type(b, e, "'metric' and 'values' in a series", err);
+	b->state = IN_LIST;
+	if (b->series.samples == 0)
+		return 0;
+	return tw_prom_add_series(b->prom, b->metric, b->series.label, b->series.labels,
+				  b->series.time_ms, b->series.value, b->series.samples,
+				  err);
+}
+
+static int begin_member(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+			struct tw_err *err)
+{
+	bool is_labels = is_key(e, "metric"), is_values = is_key(e, "values");
+
+	if (!is_labels && !is_values) {
+		skip_value(b, IN_SERIES);
+		return 0;
+	}
+	if (is_labels ? b->has_labels : b->has_values)
+		return fail_type(b, e, "'metric' and 'values' once in a series", err);
+	b->has_labels |= is_labels;
+	b->has_values |= is_values;
+	b->state = is_labels ? AT_LABELS : AT_VALUES;
+	return 0;
+}
+
+static int begin_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	b->state = AT_LABEL;
+	b->label_name = NULL;
+	/* Any label of a third-party metric may distinguish its series: keep all. */
+	if (!b->third_party && !tw_schema_has_label(e->text, e->len))
+		return 0;
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return fail_type(b, e, "labels without NUL", err);
+	b->label_name = tw_intern(&b->prom->shared, e->text, e->len, err);
+	return b->label_name != NULL ? 0 : -1;
+}
+
+static int end_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	const char *value, *wanted;
+
+	b->state = IN_LABELS;
+	if (b->label_name == NULL)
+		return 0;
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return fail_type(b, e, "labels without NUL", err);
+	wanted = check_label(&b->series, b->label_name);
+	if (wanted != NULL)
+		return fail_type(b, e, wanted, err);
+	value = tw_intern(&b->prom->shared, e->text, e->len, err);
+	if (value == NULL)
+		return -1;
+	b->series.label[b->series.labels++] = (struct tw_label){ b->label_name, value };
+	return 0;
+}
+
+static int take_time(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	const char *fault = check_time(&b->series, e->number);
+
+	if (fault != NULL)
+		return fail_sample(b, e, TW_INVALID, e->number, fault, err);
+	b->state = AT_VALUE;
+	return add_time(&b->series, e->number, err);
+}
+
+static int take_value(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	enum tw_code code;
+	const char *fault = add_value(&b->series, e->text, e->len, &code);
+
+	if (fault != NULL)
+		return fail_sample(b, e, code, b->series.time_ms[b->series.samples] / 1e3,
+				   fault, err);
+	b->state = AT_SAMPLE_END;
+	return 0;
+}
+
+/* Skip one event of a value: a scalar, or everything up to the container's end. */
+static void skip_event(struct tw_prom_builder *b, const struct tw_jsax_event *e)
+{
+	bool opens = e->type == TW_JSAX_OBJECT || e->type == TW_JSAX_ARRAY;
+	bool closes = e->type == TW_JSAX_OBJECT_END || e->type == TW_JSAX_ARRAY_END;
+
+	if (b->state == AT_SKIPPED && opens) {
+		b->state = IN_SKIPPED;
+		b->skip_depth = e->depth;
+	} else if (b->state == AT_SKIPPED || (closes && e->depth == b->skip_depth)) {
+		b->state = b->after_skip;
 	}
 }
+
+/* Change the state if the event is of that type, else fail. */
+static int expect(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		  enum tw_jsax_type type, enum state next, const char *want,
+		  struct tw_err *err)
+{
+	if (e->type != type)
+		return fail_type(b, e, want, err);
+	b->state = next;
+	return 0;
+}
+
+static int take_sample(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	if (b->state == AT_TIME) {
+		if (e->type != TW_JSAX_NUMBER)
+			return fail_type(b, e, "a time in seconds", err);
+		return take_time(b, e, err);
+	}
+	if (b->state == AT_VALUE) {
+		if (e->type != TW_JSAX_TEXT)
+			return fail_type(b, e, "a value in quotes", err);
+		return take_value(b, e, err);
+	}
+	if (b->state == AT_SAMPLE_END)
+		return expect(b, e, TW_JSAX_ARRAY_END, IN_VALUES,
+			      "nothing behind a sample's value", err);
+	if (e->type == TW_JSAX_ARRAY) {
+		b->state = AT_TIME;
+		return 0;
+	}
+	return expect(b, e, TW_JSAX_ARRAY_END, IN_SERIES, "[time, \"value\"]", err);
+}
+
+int tw_prom_builder_event(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+			  struct tw_err *err)
+{
+	switch (b->state) {
+	case IN_VALUES:
+	case AT_TIME:
+	case AT_VALUE:
+	case AT_SAMPLE_END:
+		return take_sample(b, e, err);
+	case IN_START:
+		return expect(b, e, TW_JSAX_OBJECT, IN_METRICS, "an object of metrics",
+			      err);
+	case IN_METRICS:
+		if (e->type == TW_JSAX_KEY)
+			return begin_metric(b, e, err);
+		b->state = AT_END; /* the response's } */
+		return 0;
+	case AT_LIST:
+		return expect(b, e, TW_JSAX_ARRAY, IN_LIST, "a list of series", err);
+	case IN_LIST:
+		if (e->type != TW_JSAX_OBJECT)
+			return expect(b, e, TW_JSAX_ARRAY_END, IN_METRICS,
+				      "a series, an object", err);
+		begin_series(b);
+		return 0;
+	case IN_SERIES:
+		return e->type == TW_JSAX_KEY ? begin_member(b, e, err)
+					      : end_series(b, e, err);
+	case AT_LABELS:
+		return expect(b, e, TW_JSAX_OBJECT, IN_LABELS, "an object of labels",
+			      err);
+	case IN_LABELS:
+		if (e->type == TW_JSAX_KEY)
+			return begin_label(b, e, err);
+		b->state = IN_SERIES; /* the labels' } */
+		return 0;
+	case AT_LABEL:
+		if (e->type != TW_JSAX_TEXT)
+			return fail_type(b, e, "a label's text", err);
+		return end_label(b, e, err);
+	case AT_VALUES:
+		return expect(b, e, TW_JSAX_ARRAY, IN_VALUES, "a list of samples", err);
+	case AT_SKIPPED:
+	case IN_SKIPPED:
+		skip_event(b, e);
+		return 0;
+	case AT_END:
+		break;
+	}
+	assert(!"event behind the response");
+	return -1;
+}
+
+/* ---- a whole document ---- */
 
 static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 {

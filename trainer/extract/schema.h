@@ -3,12 +3,12 @@
 #define TW_TRAINER_SCHEMA_H
 
 /*
- * Schemas: how one family of exporters names what we need.
+ * Schemas: how each family of exporters names the metrics that training needs.
  *
- * A schema maps metric names and labels to canonical features and energy counters with
- * unit factors; extraction sees canonical names only. To add one, write
- * trainer/schema_<name>.c with a `const struct tw_schema`, name it in
- * trainer/extract/schema.c and describe it in docs/pipelines.md.
+ * A schema maps metrics and labels to canonical features and energy components, with the
+ * factor of their unit. The rest of extraction uses canonical names only. To add a
+ * schema, write its tables in trainer/extract/schema.c and describe it in
+ * docs/pipelines.md.
  */
 
 #include "lib/field/energy.h"
@@ -17,77 +17,74 @@
 #include <stddef.h>
 
 enum tw_metric_kind {
-	TW_METRIC_FEATURE, /* a counter of a workload; its rate is a feature */
-	TW_METRIC_LEVEL,   /* a gauge of the node; the mean of its series is a feature */
-	TW_METRIC_ENERGY,  /* a counter of the node's energy */
-	TW_METRIC_POWER,   /* a gauge of the node's power */
-	TW_METRIC_PACKAGE_USE, /* a gauge: what a workload uses of a package */
+	TW_METRIC_FEATURE, /* counter of a workload; its rate is a feature */
+	TW_METRIC_LEVEL,   /* gauge of the node; the mean of its series is a feature */
+	TW_METRIC_ENERGY,  /* counter of the node's energy */
+	TW_METRIC_POWER,   /* gauge of the node's power */
+	TW_METRIC_PACKAGE_USE, /* gauge of a workload's usage of a package */
 };
 
 struct tw_schema_metric {
 	const char *name; /* "kepler_container_cpu_cycles_total" */
 	enum tw_metric_kind kind;
-	const char *feature;         /* canonical; FEATURE and LEVEL */
+	const char *feature;         /* canonical name; FEATURE and LEVEL */
 	enum tw_component component; /* ENERGY and POWER */
-	double factor; /* of a counter to the feature's unit times s, or joules; of a
-			  gauge to the feature's unit, or watts */
-	const char *label, *value; /* only series whose label says this; NULL: all */
-	bool within;               /* or has it in its text */
-	const char *source;        /* ENERGY and POWER; NULL: source_label says it */
+	/* From the metric's unit to the canonical unit: of a feature (times seconds for a
+	 * counter), joules, or watts. */
+	double factor;
+	const char *label, *value; /* use only series with this label; NULL: all */
+	bool within;               /* the label's text contains value; else it is equal */
+	const char *source;        /* ENERGY and POWER: energy source; NULL: source_label
+				      names it */
 };
 
-/* What the source label says, and who that is. */
+/* An exporter's name of an energy source, and ours. */
 struct tw_schema_source {
 	const char *label, *source;
 };
 
-/* Lists of names are ended by NULL. */
+/* Lists of names end with NULL. */
 struct tw_schema {
 	const char *name; /* "kepler-legacy" */
 	const char *summary;
-	/* Where several name the same thing, the first that a response has is taken. */
+	/* If several map to the same thing, the first that a response has counts. */
 	const struct tw_schema_metric *metrics;
 	size_t metric_count;
-	/* What the machine has not is not there: only the first component of a source
-	 * must be. Else all must. */
+	/* Machines may lack components: a response needs the source's first component
+	 * only, not all. */
 	bool some_components;
-	/* Features that these exporters do not tell, or only if they are asked to: a
-	 * group goes without them where they are missing. Or NULL. */
-	const char *const *untold;
+	/* Features that these exporters lack or export on request only. A group is
+	 * extracted without those that a response lacks. Or NULL. */
+	const char *const *optional;
 	const char *source_label; /* or NULL */
-	/* Which package an energy counter is of, and which a PACKAGE_USE. Or NULL. */
+	/* Labels of the package: of an energy counter, of a PACKAGE_USE. Or NULL. */
 	const char *package_label, *package_use_label;
 	const struct tw_schema_source *sources;
 	size_t source_count;
-	const char *const *id_labels;      /* a workload's, joined by '/' */
-	const char *const *unit_labels;    /* tell energy counters of a source apart */
-	const char *const *machine_labels; /* the most telling first */
-	const char *const *other_labels;   /* kept, too: they tell series apart */
+	const char *const *id_labels;   /* a workload's id: their texts, joined by '/' */
+	const char *const *unit_labels; /* distinguish energy counters of a source */
+	const char *const
+		*machine_labels;         /* the first that a series has is its machine */
+	const char *const *other_labels; /* distinguish series; stored, too */
 };
 
 size_t tw_schema_count(void);
 const struct tw_schema *tw_schema_at(size_t i);
 
-/* Whether any schema knows the metric. name needs no NUL. */
+/* Whether a schema has the metric. name needs no NUL. */
 bool tw_schema_has_metric(const char *name, size_t len);
 
-/* Whether any schema looks at the label, and so its text is kept. */
+/* Whether a schema uses the label, so that its texts are stored. */
 bool tw_schema_has_label(const char *name, size_t len);
 
-/* Canonical name of the source that a label's text says: itself where nothing is known.
- */
+/* Canonical name of the energy source that a label's text means; else the text itself. */
 const char *tw_schema_source(const struct tw_schema *s, const char *label);
 
-/* The first schema that knows the metric, or NULL. */
+/* The first schema that has the metric, or NULL. */
 const struct tw_schema *tw_schema_of_metric(const char *name);
 
-/* Labels that say of which machine a metric's series are: those of its schema, else of
- * the first. */
+/* Labels that may name the machine of a metric's series: its schema's, else the first
+ * schema's. */
 const char *const *tw_schema_machine_labels(const char *metric);
-
-extern const struct tw_schema tw_schema_kepler;
-extern const struct tw_schema tw_schema_kepler_legacy;
-extern const struct tw_schema tw_schema_node_exporter;
-extern const struct tw_schema tw_schema_tallywatt;
 
 #endif /* TW_TRAINER_SCHEMA_H */

@@ -7,15 +7,16 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Seconds since the epoch that still are a date: the year 5138. */
+/* Limit of time stamps, in seconds since the epoch: the year 5138. */
 #define TIME_MAX_S 1e11
 
-/* Which member of a series its events are of. */
+/* The member of a series that events belong to. */
 enum { NO_MEMBER, LABELS, SAMPLES, OTHER };
 
-/* Which part of a sample is next. */
+/* The part of a sample that is next. */
 enum { NO_PART, TIME, VALUE, END };
 
 static int fail_at(const struct tw_series_reader *r, const struct tw_jsax_event *e,
@@ -57,7 +58,7 @@ static int find_series(struct tw_series_reader *r, struct tw_err *err)
 	return 0;
 }
 
-/* A key, or the value that belongs to one. */
+/* A key of a series, or the start or end of its value. */
 static int in_series(struct tw_series_reader *r, const struct tw_jsax_event *e,
 		     struct tw_err *err)
 {
@@ -120,7 +121,6 @@ static int take_sample(struct tw_series_reader *r, double value, struct tw_err *
 	}
 	if (r->again && tw_spool_last(r->spool, r->series, &last_ms) &&
 	    time_ms <= last_ms) {
-		r->passed_over++;
 		return 0;
 	}
 	r->taken++;
@@ -160,7 +160,7 @@ int tw_series_reader_event(struct tw_series_reader *r, const struct tw_jsax_even
 	}
 	depth = e->depth + 1 - r->depth;
 	if (depth == 0)
-		return 0; /* its ] */
+		return 0; /* the list's ] */
 	if (depth == 1)
 		return in_list(r, e, err);
 	if (depth == 2)
@@ -169,11 +169,62 @@ int tw_series_reader_event(struct tw_series_reader *r, const struct tw_jsax_even
 		return in_labels(r, e, err);
 	if (r->member == SAMPLES)
 		return depth == 3 ? in_samples(r, e, err) : in_sample(r, e, err);
-	return 0; /* what nobody wants */
+	return 0; /* a value of another key */
 }
 
 void tw_series_reader_release(struct tw_series_reader *r)
 {
 	tw_strs_clear(&r->labels);
 	*r = (struct tw_series_reader){ 0 };
+}
+
+/* ---- a response file ---- */
+
+static const struct tw_jsax_limits limits = { .depth = 32, .text_bytes = 64 << 10 };
+
+/* Reads a response file, an object with a list of series for each metric. */
+struct file {
+	struct tw_spool *spool;
+	char *metric;
+	struct tw_series_reader list;
+};
+
+static int begin_metric(struct file *f, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return tw_fail(err, TW_INVALID, "a metric's name with NUL");
+	tw_series_reader_release(&f->list);
+	free(f->metric);
+	f->metric = strndup(e->text, e->len);
+	if (f->metric == NULL)
+		return tw_fail(err, TW_NOMEM, "metric of %zu bytes", e->len);
+	f->list = (struct tw_series_reader){ .spool = f->spool, .metric = f->metric };
+	return 0;
+}
+
+static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	struct file *f = arg;
+
+	if (e->depth == 0)
+		return e->type == TW_JSAX_OBJECT || e->type == TW_JSAX_OBJECT_END
+			       ? 0
+			       : tw_fail(err, TW_PARSE, "expected an object of metrics");
+	if (e->depth == 1 && e->type == TW_JSAX_KEY)
+		return begin_metric(f, e, err);
+	return tw_series_reader_event(&f->list, e, err);
+}
+
+int tw_series_read_file(struct tw_spool *spool, const char *path, struct tw_err *err)
+{
+	struct file f = { .spool = spool };
+	int rc = -1;
+
+	if (tw_jsax_read(&limits, take_event, &f, path, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_series_reader_release(&f.list);
+	free(f.metric);
+	return rc;
 }

@@ -3,12 +3,16 @@
 #define TW_TRAINER_SERIES_READER_H
 
 /*
- * A list of series, [{"metric":{..},"values":[[seconds,"value"],..]},..], from the events
- * of a parser into a spool: data.result of Prometheus' query_range, or a metric of a
- * response file. Unlike trainer/extract/prom.h it keeps every label and no samples.
+ * Reads a list of series into a spool, from the events of a JSON parser:
  *
- * "metric" must come before "values", as all that write such lists have it. Values that
- * are not finite are counted and left out.
+ *	[{"metric":{..},"values":[[seconds,"value"],..]},..]
+ *
+ * This is data.result of Prometheus' query_range, or one metric of a response file.
+ *Unlike trainer/extract/prom.h the reader keeps every label and holds no samples in
+ *memory.
+ *
+ * "metric" must come before "values", as all known writers order them. Values that are
+ *not finite are counted and left out.
  */
 
 #include "lib/core/strs.h"
@@ -22,32 +26,32 @@ struct tw_spool;
 #define TW_SERIES_LABELS_MAX 128
 
 struct tw_series_reader {
-	/* Set by who makes it; the rest is 0. */
+	/* Set by the caller; the other members start as 0. */
 	struct tw_spool *spool;
 	const char *metric;
-	/* Samples that are not later than a series' last are passed over: they were taken
-	 * from an answer that was cut short. Else they are refused. */
+	/* The list repeats one that was cut short: skip samples that are not later than a
+	 * series' last. Else such samples are TW_INVALID. */
 	bool again;
 
-	unsigned depth; /* of the list */
+	unsigned depth; /* JSON depth of the list */
 	unsigned member;
-	unsigned part; /* of a sample: what comes next */
+	unsigned part; /* the part of a sample that is next */
 	bool has_labels;
 	size_t number;         /* of the series, from 1 */
-	size_t series;         /* in the spool */
-	struct tw_strs labels; /* names and values, in turn */
+	size_t series;         /* its number in the spool */
+	struct tw_strs labels; /* names and values alternate */
 	double time_s;
 
-	uint64_t taken, passed_over, not_finite; /* samples */
+	uint64_t taken, not_finite; /* numbers of samples */
 };
 
-/* One event of the list, from its [ to its ]. */
+/* Feed one event of the list, from its [ to its ]. */
 int tw_series_reader_event(struct tw_series_reader *r, const struct tw_jsax_event *e,
 			   struct tw_err *err);
 
 void tw_series_reader_release(struct tw_series_reader *r);
 
-/* Add the series of a response file. */
+/* Add the series of a response file to the spool. */
 int tw_series_read_file(struct tw_spool *spool, const char *path, struct tw_err *err);
 
 #endif /* TW_TRAINER_SERIES_READER_H */

@@ -4,7 +4,7 @@
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/extract/counters.h"
+#include "trainer/extract/counter_series.h"
 
 #include <string.h>
 
@@ -24,13 +24,13 @@ static struct tw_series make_series(struct tw_arena *arena, const struct tw_labe
 
 static const struct tw_label first = { "command", "one" }, second = { "command", "two" };
 
-static void assert_sample(const struct tw_track *t, size_t i, int64_t time_ms, double v,
-			  unsigned parts, unsigned keys)
+static void assert_sample(const struct tw_merged_series *t, size_t i, int64_t time_ms,
+			  double v, unsigned parts, unsigned keys)
 {
 	assert_true(i < t->count);
 	assert_int_equal(t->at[i].time_ms, time_ms);
 	assert_true(t->at[i].value == v);
-	assert_int_equal(t->at[i].parts, parts);
+	assert_int_equal(t->at[i].series, parts);
 	assert_int_equal(t->at[i].keys, keys);
 }
 
@@ -45,23 +45,23 @@ static void samples_of_one_time_are_added_up(void **state)
 	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
 						{ key_a, 0, &s[1] },
 						{ key_b, 0, &s[2] } };
-	struct tw_track t = { 0 };
+	struct tw_merged_series t = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_track_join(&t, at, 3, &err), 0);
+	assert_int_equal(tw_merged_series_join(&t, at, 3, &err), 0);
 	assert_int_equal(t.count, 4);
 	assert_sample(&t, 0, 1000, 1, 1, 1);
 	assert_sample(&t, 1, 2000, 22, 3, 2);
 	assert_sample(&t, 2, 3000, 44, 3, 2);
 	assert_sample(&t, 3, 9000, 40, 1, 1);
 	/* The next does not remember it. */
-	assert_int_equal(tw_track_join(&t, at, 1, &err), 0);
+	assert_int_equal(tw_merged_series_join(&t, at, 1, &err), 0);
 	assert_int_equal(t.count, 3);
 	assert_sample(&t, 2, 3000, 4, 1, 1);
-	assert_int_equal(tw_track_join(&t, at, 0, &err), 0);
+	assert_int_equal(tw_merged_series_join(&t, at, 0, &err), 0);
 	assert_int_equal(t.count, 0);
-	tw_track_release(&t);
+	tw_merged_series_release(&t);
 	tw_arena_release(&arena);
 }
 
@@ -73,7 +73,7 @@ static void many_series_are_joined_in_order_of_time(void **state)
 	struct tw_counter_series at[SERIES];
 	double time_ms[SAMPLES], v[SAMPLES];
 	struct tw_arena arena = { 0 };
-	struct tw_track t = { 0 };
+	struct tw_merged_series t = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
@@ -85,11 +85,11 @@ static void many_series_are_joined_in_order_of_time(void **state)
 		s[i] = make_series(&arena, &first, time_ms, v, SAMPLES);
 		at[i] = (struct tw_counter_series){ key_a, 0, &s[i] };
 	}
-	assert_int_equal(tw_track_join(&t, at, SERIES, &err), 0);
+	assert_int_equal(tw_merged_series_join(&t, at, SERIES, &err), 0);
 	assert_int_equal(t.count, SERIES * SAMPLES);
 	for (size_t i = 0; i < t.count; i++)
 		assert_sample(&t, i, (int64_t)i, (double)i * 2, 1, 1);
-	tw_track_release(&t);
+	tw_merged_series_release(&t);
 	tw_arena_release(&arena);
 }
 
@@ -105,13 +105,13 @@ static void small_parts_of_a_large_sum_are_not_lost(void **state)
 	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
 						{ key_a, 0, &s[1] },
 						{ key_a, 0, &s[2] } };
-	struct tw_track t = { 0 };
+	struct tw_merged_series t = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_track_join(&t, at, 3, &err), 0);
+	assert_int_equal(tw_merged_series_join(&t, at, 3, &err), 0);
 	assert_sample(&t, 0, 1000, 1e16 + 2, 3, 1);
-	tw_track_release(&t);
+	tw_merged_series_release(&t);
 	tw_arena_release(&arena);
 }
 
@@ -136,16 +136,16 @@ static void make_pair(struct pair *p, const double *time_ms, const double *later
 static void series_that_nothing_tells_apart_must_not_meet(void **state)
 {
 	static const double time_ms[] = { 1000, 2000 }, later[] = { 2000, 3000 };
-	struct tw_track t = { 0 };
+	struct tw_merged_series t = { 0 };
 	struct tw_err err = { 0 };
 	struct pair p;
 
 	(void)state;
 	make_pair(&p, time_ms, later);
-	assert_int_equal(tw_track_join(&t, p.at, 2, &err), -1);
+	assert_int_equal(tw_merged_series_join(&t, p.at, 2, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text, "two series of 'a' have a sample at 2000 ms");
-	tw_track_release(&t);
+	tw_merged_series_release(&t);
 	tw_arena_release(&p.arena);
 }
 
@@ -157,19 +157,19 @@ static void every_failed_allocation_is_reported(void **state)
 	(void)state;
 	make_pair(&p, time_ms, later);
 	for (int n = 1;; n++) {
-		struct tw_track t = { 0 };
+		struct tw_merged_series t = { 0 };
 		struct tw_err err = { 0 };
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_track_join(&t, p.at, 2, &err);
+		rc = tw_merged_series_join(&t, p.at, 2, &err);
 		if (!fail_alloc_told(rc, &err)) {
 			assert_int_equal(t.count, 4);
 			assert_true(n > 3);
-			tw_track_release(&t);
+			tw_merged_series_release(&t);
 			break;
 		}
-		tw_track_release(&t);
+		tw_merged_series_release(&t);
 	}
 	tw_arena_release(&p.arena);
 }

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/extract/extract_parts.h"
+#include "trainer/extract/power_series.h"
 
 #include "lib/core/err.h"
+#include "trainer/extract/counter_series.h"
+#include "trainer/extract/metric_series.h"
+#include "trainer/extract/package_shares.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Watts of one component, and of those packages of it that are told apart. */
+/* Power of one component and its packages over time. The columns hold joules until
+ * derive(). */
 struct curve {
 	enum tw_component component;
 	int64_t *time_ms;
 	size_t count, room;
-	/* Columns of room: the component's, and those of its packages. */
-	double *watts;
-	const char *package[1 + TW_PACKAGES_MAX]; /* of a column; NULL: all */
+	double *watts; /* columns of `room` values: the component, then its packages */
+	const char *package[1 + TW_PACKAGES_MAX]; /* name for each column; NULL: all */
 	size_t columns;
 };
 
@@ -45,10 +48,10 @@ static int check_resets(const struct tw_metric_series *m, const struct tw_extrac
 	return 0;
 }
 
-/* Energy series of the component and source, of one package or of all (NULL), as counters
- * told apart by their units. */
+/* Energy series of one package, or of all (NULL), as counters. Their key is the schema's
+ * unit labels. */
 static int find_counters(const struct tw_metric_series *m, const char *package,
-			 struct tw_counters *out, struct tw_err *err)
+			 struct tw_counter_set *out, struct tw_err *err)
 {
 	const struct tw_series *s;
 	size_t i = 0;
@@ -57,24 +60,24 @@ static int find_counters(const struct tw_metric_series *m, const char *package,
 		if (package != NULL &&
 		    tw_series_label(s, m->schema->package_label) != package)
 			continue;
-		if (tw_counters_add(out, m->schema->unit_labels, 0, s, err) < 0)
+		if (tw_counter_set_add(out, m->schema->unit_labels, 0, s, err) < 0)
 			return -1;
 	}
-	tw_counters_sort(out);
+	tw_counter_set_sort(out);
 	return 0;
 }
 
-static size_t count_keys(const struct tw_counters *c)
+static size_t count_keys(const struct tw_counter_set *c)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->count; i = tw_counters_next(c, i))
+	for (size_t i = 0; i < c->count; i = tw_counter_set_next(c, i))
 		n++;
 	return n;
 }
 
-/* Drop the times at which a counter is missing: their sum is not the component's. */
-static size_t keep_whole(struct tw_track *t, size_t keys, int64_t *time_ms,
+/* Keep the times at which all counters have a sample; other sums lack a part. */
+static size_t keep_whole(struct tw_merged_series *t, size_t keys, int64_t *time_ms,
 			 double *joules)
 {
 	size_t n = 0;
@@ -93,8 +96,9 @@ static size_t keep_whole(struct tw_track *t, size_t keys, int64_t *time_ms,
  *
  *	P[i] = (E[i] - E[i-1]) / step,	step = t[i] - t[i-1]
  *
- * or, as kepler-model-server has it, the mean of all steps. Where energy falls, the power
- * before it goes on (0 at first). The first time falls away: drop_first_time().
+ * With TW_COMPAT_KMS the step is the mean of all steps. Where energy falls, the previous
+ * power is repeated (0 at the start). P[i] is stored at i - 1, so that drop_first_time()
+ * has only the times to move.
  */
 static void derive(const struct curve *c, double *watts, double factor,
 		   enum tw_compat compat)
@@ -111,12 +115,11 @@ static void derive(const struct curve *c, double *watts, double factor,
 
 		if (joules >= 0)
 			last = joules / (compat == TW_COMPAT_KMS ? mean_s : step_s);
-		/* The energy of i - 1 is not needed any more. */
 		watts[i - 1] = last;
 	}
 }
 
-/* A gauge has no difference; its first time falls away, as no rate is known there. */
+/* Power of a gauge. Its first sample is dropped too: features have no rate there. */
 static void shift(const struct curve *c, double *watts, double factor)
 {
 	for (size_t i = 1; i < c->count; i++)
@@ -130,29 +133,29 @@ static void drop_first_time(struct curve *c)
 }
 
 /*
- * Joules of one package at the times of the curve, which the sum over all packages has,
- * and so each of them. Nothing where the component is not told of it.
+ * Add a column with the joules of one package, at the times of the curve. No column is
+ * added if the component has no series of the package.
  */
 static int add_package(struct curve *c, const struct tw_metric_series *m,
 		       const char *package, struct tw_err *err)
 {
 	double *joules = column_at(c, c->columns);
-	struct tw_counters counters = { 0 };
-	struct tw_track track = { 0 };
+	struct tw_counter_set counters = { 0 };
+	struct tw_merged_series track = { 0 };
 	size_t n = 0;
 	int rc = -1;
 
 	if (find_counters(m, package, &counters, err) < 0 ||
-	    tw_track_join(&track, counters.at, counters.count, err) < 0)
+	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	for (size_t i = 0; i < track.count && n < c->count; i++)
 		if (track.at[i].time_ms == c->time_ms[n])
 			joules[n++] = track.at[i].value;
-	/* Labels of other units may hide one: 'a/b' and 'c' look like 'a' and 'b/c'. */
+	/* Keys may collide: labels 'a/b' and 'c' give the same key as 'a' and 'b/c'. */
 	if (counters.count > 0 && n < c->count) {
 		tw_fail(err, TW_INVALID,
 			"%s: package '%s' has no sample at %" PRId64
-			" ms, and the sum over packages has",
+			" ms, but the sum over packages has",
 			m->metric->name, package, c->time_ms[n]);
 		goto out;
 	}
@@ -160,21 +163,21 @@ static int add_package(struct curve *c, const struct tw_metric_series *m,
 		c->package[c->columns++] = package;
 	rc = 0;
 out:
-	tw_track_release(&track);
-	tw_counters_release(&counters);
+	tw_merged_series_release(&track);
+	tw_counter_set_release(&counters);
 	return rc;
 }
 
-/* Joules of the component, at the times that it is whole. */
+/* Start a curve with the joules of the component. */
 static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 		       enum tw_compat compat, size_t packages, struct tw_err *err)
 {
-	struct tw_counters counters = { 0 };
-	struct tw_track track = { 0 };
+	struct tw_counter_set counters = { 0 };
+	struct tw_merged_series track = { 0 };
 	int rc = -1;
 
 	if (find_counters(m, NULL, &counters, err) < 0 ||
-	    tw_track_join(&track, counters.at, counters.count, err) < 0)
+	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	c->room = track.count + 1;
 	c->time_ms = calloc(c->room, sizeof(*c->time_ms));
@@ -188,8 +191,8 @@ static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 	c->columns = 1;
 	rc = 0;
 out:
-	tw_track_release(&track);
-	tw_counters_release(&counters);
+	tw_merged_series_release(&track);
+	tw_counter_set_release(&counters);
 	return rc;
 }
 
@@ -213,7 +216,7 @@ static int make_curve(const struct tw_metric_series *m, const struct tw_extract_
 	return 0;
 }
 
-/* Advance each curve to the next time that all of them have; false at the end. */
+/* Advance each curve to the next time that they share; false at the end. */
 static bool find_common(const struct curve *c, size_t count, size_t *at)
 {
 	size_t same = 0;
@@ -228,7 +231,7 @@ static bool find_common(const struct curve *c, size_t count, size_t *at)
 			if (at[k] == c[k].count)
 				return false;
 			if (c[k].time_ms[at[k]] > first) {
-				/* The first has no such time: take its next. */
+				/* Curve k lacks this time of the first curve. */
 				at[0]++;
 				break;
 			}
@@ -238,8 +241,8 @@ static bool find_common(const struct curve *c, size_t count, size_t *at)
 	return true;
 }
 
-/* Columns of all curves: the components, then their packages. */
-static int add_columns(const struct curve *c, size_t count, struct tw_power *out,
+/* Allocate the columns: the components, then their packages. */
+static int add_columns(const struct curve *c, size_t count, struct tw_power_series *out,
 		       struct tw_err *err)
 {
 	const size_t room = c[0].count + 1;
@@ -263,8 +266,8 @@ static int add_columns(const struct curve *c, size_t count, struct tw_power *out
 	return 0;
 }
 
-/* Put the curves beside each other; times without any power are dropped. */
-static int join_curves(const struct curve *c, size_t count, struct tw_power *out,
+/* Join the curves at their shared times; times at which all are 0 W are dropped. */
+static int join_curves(const struct curve *c, size_t count, struct tw_power_series *out,
 		       struct tw_err *err)
 {
 	size_t at[TW_COMPONENT_COUNT] = { 0 };
@@ -287,13 +290,14 @@ static int join_curves(const struct curve *c, size_t count, struct tw_power *out
 	return 0;
 }
 
-int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
-		     const struct tw_extract_args *a, const enum tw_component *component,
-		     size_t components, const struct tw_packages *packages,
-		     struct tw_power *out, struct tw_err *err)
+int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *schema,
+			    const struct tw_extract_args *a,
+			    const enum tw_component *component, size_t components,
+			    const struct tw_packages *packages,
+			    struct tw_power_series *out, struct tw_err *err)
 {
 	struct curve curve[TW_COMPONENT_COUNT] = { 0 };
-	struct tw_power power = { 0 };
+	struct tw_power_series power = { 0 };
 	int rc = -1;
 
 	for (size_t k = 0; k < components; k++) {
@@ -307,19 +311,19 @@ int tw_power_extract(const struct tw_prom *p, const struct tw_schema *schema,
 	if (join_curves(curve, components, &power, err) < 0)
 		goto out;
 	*out = power;
-	power = (struct tw_power){ 0 };
+	power = (struct tw_power_series){ 0 };
 	rc = 0;
 out:
 	for (size_t k = 0; k < TW_COMPONENT_COUNT; k++)
 		release_curve(&curve[k]);
-	tw_power_release(&power);
+	tw_power_series_release(&power);
 	return rc;
 }
 
-void tw_power_release(struct tw_power *p)
+void tw_power_series_release(struct tw_power_series *p)
 {
 	free(p->time_ms);
 	free(p->column);
 	free(p->memory);
-	*p = (struct tw_power){ 0 };
+	*p = (struct tw_power_series){ 0 };
 }

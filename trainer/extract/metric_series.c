@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/extract/extract_parts.h"
+#include "trainer/extract/metric_series.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "trainer/extract/guest.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---- series of a metric ---- */
@@ -23,7 +24,7 @@ static bool is_power(const struct tw_schema_metric *m, enum tw_component c,
 	       (m->source == NULL || strcmp(m->source, source->name) == 0);
 }
 
-/* Whether the series is of the metric, and of the source where one is asked for. */
+/* Whether the series is of the metric and, unless source is NULL, of the source. */
 static bool is_of(const struct tw_series *s, const struct tw_schema *schema,
 		  const struct tw_schema_metric *m, const struct tw_energy_source *source)
 {
@@ -74,7 +75,7 @@ static bool is_empty(const struct tw_metric_series *m)
 	return tw_metric_series_next(m, &i) == NULL;
 }
 
-/* Series that all say a container are of workloads. */
+/* Whether all series have a container_id: then the metric is of workloads. */
 static bool is_of_workloads(const struct tw_metric_series *m)
 {
 	for (size_t i = 0; i < m->count; i++)
@@ -83,7 +84,7 @@ static bool is_of_workloads(const struct tw_metric_series *m)
 	return true;
 }
 
-/* What no schema has a name for is a metric that the user named. */
+/* A third-party metric: its name is no canonical feature. */
 static struct tw_metric_series find_own(const struct tw_prom *p,
 					const struct tw_schema *schema, const char *name)
 {
@@ -97,7 +98,8 @@ static struct tw_metric_series find_own(const struct tw_prom *p,
 	return m;
 }
 
-/* The first metric of the schema that the response has series of, for a feature. */
+/* The first of the schema's metrics for a feature that the response has series of; else a
+ * third-party metric of that name. */
 static struct tw_metric_series
 find_feature(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
 {
@@ -130,7 +132,7 @@ struct tw_metric_series tw_energy_series(const struct tw_prom *p,
 	return (struct tw_metric_series){ 0 };
 }
 
-/* ---- what a response has ---- */
+/* ---- whether a response has the wanted metrics ---- */
 
 static bool has_feature(const struct tw_prom *p, const struct tw_schema *schema,
 			const char *feature)
@@ -144,18 +146,18 @@ static bool has_component(const struct tw_prom *p, const struct tw_schema *schem
 	return tw_energy_series(p, schema, c, source).metric != NULL;
 }
 
-/* How many components of a source must be there: the first that many. */
+/* Number of components, from the source's first, that a response must have. */
 static size_t count_needed(const struct tw_schema *schema,
 			   const struct tw_energy_source *source)
 {
 	return schema->some_components ? 1 : source->count;
 }
 
-/* Whether the response would have the feature if it could. */
+/* Whether a group needs the feature: the schema does not list it as optional. */
 static bool is_needed(const struct tw_schema *schema, const char *feature)
 {
-	for (size_t i = 0; schema->untold != NULL && schema->untold[i] != NULL; i++)
-		if (strcmp(schema->untold[i], feature) == 0)
+	for (size_t i = 0; schema->optional != NULL && schema->optional[i] != NULL; i++)
+		if (strcmp(schema->optional[i], feature) == 0)
 			return false;
 	return true;
 }
@@ -218,8 +220,8 @@ bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group 
 
 /* ---- the schema of an extraction ---- */
 
-/* Of what is wanted, how much the response has, and how much the schema has a name for.
- */
+/* How well a schema fits a request: the number of wanted metrics in the response, and the
+ * number that the schema has a name for. */
 struct fit {
 	size_t there, known;
 };
@@ -238,7 +240,7 @@ static struct fit measure_features(const struct tw_prom *p,
 		fit.known += known;
 		fit.there += has_feature(p, schema, group->features[f]);
 	}
-	/* Some are as good as all where the others cannot be there. */
+	/* Missing optional features do not count against the schema. */
 	if (has_group(p, schema, group))
 		fit.there = group->count;
 	return fit;
@@ -315,9 +317,9 @@ size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *sc
 	return count;
 }
 
-/* ---- what it lacks ---- */
+/* ---- missing metrics ---- */
 
-/* As the schema calls it, or as we do. */
+/* Append the schema's name of the feature, or the canonical name. */
 static void name_feature(struct tw_buf *out, const struct tw_schema *s,
 			 const char *feature)
 {
@@ -378,4 +380,37 @@ int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
 out:
 	tw_buf_clear(&names);
 	return rc;
+}
+
+/* ---- one series ---- */
+
+bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a)
+{
+	return tw_series_is_guest(s) == a->vm_metrics;
+}
+
+int tw_series_check_resets(const struct tw_series *s, const char *metric,
+			   struct tw_err *err)
+{
+	char labels[96], at[TW_DOUBLE_TEXT], from[TW_DOUBLE_TEXT], to[TW_DOUBLE_TEXT];
+
+	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
+	struct tw_unpack values = tw_unpack_begin(&s->value);
+	double before, value = 0, time_ms;
+
+	if (tw_packed_rises(&s->value))
+		return 0;
+	do {
+		before = value;
+		value = tw_unpack_next(&values);
+		time_ms = tw_unpack_next(&times);
+	} while (value >= before);
+	tw_series_describe(s, labels, sizeof(labels));
+	tw_format_double(at, time_ms / 1e3);
+	tw_format_double(from, before);
+	tw_format_double(to, value);
+	return tw_fail(err, TW_INVALID,
+		       "%s (%s): counter falls from %s to %s at time %s; "
+		       "--resets carry accepts it",
+		       metric, labels, from, to, at);
 }

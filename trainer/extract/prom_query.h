@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_QUERY_H
-#define TW_TRAINER_QUERY_H
+#ifndef TW_TRAINER_PROM_QUERY_H
+#define TW_TRAINER_PROM_QUERY_H
 
 /*
  * A response file (trainer/extract/prom.h) from a Prometheus server: each metric that
@@ -17,7 +17,7 @@
 
 struct tw_strs;
 
-struct tw_query {
+struct tw_prom_query {
 	struct tw_prom_range range;
 	const struct tw_strs *match; /* label matchers that must all hold */
 	const char *metrics; /* extended regular expression of whole names; NULL: those
@@ -31,13 +31,13 @@ struct tw_query {
 	void *progress_arg;
 };
 
-struct tw_query_result {
+struct tw_prom_query_result {
 	size_t metrics, series;
 	uint64_t samples, not_finite;
 };
 
 /* Nothing is written unless all is there. */
-int tw_query_run(struct tw_prom_client *c, const struct tw_query *q,
-		 struct tw_query_result *out, struct tw_err *err);
+int tw_prom_query_run(struct tw_prom_client *c, const struct tw_prom_query *q,
+		      struct tw_prom_query_result *out, struct tw_err *err);
 
-#endif /* TW_TRAINER_QUERY_H */
+#endif /* TW_TRAINER_PROM_QUERY_H */

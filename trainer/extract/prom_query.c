@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/extract/query.h"
+#include "trainer/extract/prom_query.h"
 
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -14,7 +14,7 @@
 
 struct run {
 	struct tw_prom_client *client;
-	const struct tw_query *q;
+	const struct tw_prom_query *q;
 	struct tw_metric_choice choice;
 	struct tw_strs names;
 	struct tw_spool *spool;
@@ -107,7 +107,7 @@ static int query_metric(struct run *r, size_t metric, struct tw_err *err)
 	return 0;
 }
 
-static int check(const struct tw_query *q, struct tw_err *err)
+static int check(const struct tw_prom_query *q, struct tw_err *err)
 {
 	if (q->range.step_ms <= 0 || q->points == 0)
 		return tw_fail(err, TW_INVALID, "a step and the points are 1 or more");
@@ -116,7 +116,8 @@ static int check(const struct tw_query *q, struct tw_err *err)
 	return 0;
 }
 
-static int write_result(struct run *r, struct tw_query_result *out, struct tw_err *err)
+static int write_result(struct run *r, struct tw_prom_query_result *out,
+			struct tw_err *err)
 {
 	struct tw_spool_size size = tw_spool_size(r->spool);
 
@@ -126,15 +127,15 @@ static int write_result(struct run *r, struct tw_query_result *out, struct tw_er
 			       r->names.count);
 	if (tw_spool_write(r->spool, r->q->output, err) < 0)
 		return -1;
-	*out = (struct tw_query_result){ .metrics = r->names.count,
-					 .series = size.series,
-					 .samples = size.samples,
-					 .not_finite = r->count.not_finite };
+	*out = (struct tw_prom_query_result){ .metrics = r->names.count,
+					      .series = size.series,
+					      .samples = size.samples,
+					      .not_finite = r->count.not_finite };
 	return 0;
 }
 
-int tw_query_run(struct tw_prom_client *c, const struct tw_query *q,
-		 struct tw_query_result *out, struct tw_err *err)
+int tw_prom_query_run(struct tw_prom_client *c, const struct tw_prom_query *q,
+		      struct tw_prom_query_result *out, struct tw_err *err)
 {
 	struct run r = { .client = c, .q = q, .points = q->points };
 	int rc = -1;

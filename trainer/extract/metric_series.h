@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_METRIC_SERIES_H
+#define TW_TRAINER_METRIC_SERIES_H
+
+/*
+ * The series of a response that a schema maps to one feature or one energy component; and
+ * which schema fits a response.
+ */
+
+#include "trainer/extract/extract_args.h"
+#include "trainer/extract/prom_store.h"
+#include "trainer/extract/schema.h"
+
+struct tw_err;
+
+/* Series of one metric, of one energy source. Borrowed from the response. */
+struct tw_metric_series {
+	const struct tw_schema *schema;
+	const struct tw_schema_metric *metric; /* NULL: the response has no series */
+	const struct tw_energy_source *source; /* NULL for a feature */
+	const struct tw_series *series;        /* all series of the metric's name */
+	size_t count;
+	bool own;     /* a third-party metric: its feature has the metric's name */
+	bool of_node; /* own, and at least one series has no container_id */
+};
+
+/* The next series from *i on that is of the metric and the source; NULL at the end.
+ * Advances *i. */
+const struct tw_series *tw_metric_series_next(const struct tw_metric_series *m,
+					      size_t *i);
+
+/* The first of the schema's metrics for a component's energy or power that the response
+ * has series of. */
+struct tw_metric_series tw_energy_series(const struct tw_prom *p,
+					 const struct tw_schema *schema,
+					 enum tw_component c,
+					 const struct tw_energy_source *source);
+
+/*
+ * The schema with most of the wanted metrics in the response. Of equal ones the schema
+ * that names most of the wanted features and components, then the first.
+ */
+const struct tw_schema *tw_extract_schema(const struct tw_prom *p,
+					  const struct tw_extract_args *a);
+
+/* TW_NOTFOUND if the response lacks a needed metric; the text lists all that it lacks. */
+int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
+		     const struct tw_extract_args *a, struct tw_err *err);
+
+/* The group's features that the response has, in the group's order. out has room for
+ * group->count. Returns their number. */
+size_t tw_extract_features(const struct tw_prom *p, const struct tw_schema *schema,
+			   const struct tw_feature_group *group,
+			   struct tw_metric_series *out);
+
+/* The source's components that the response has, in the source's order. Returns their
+ * number. */
+size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *schema,
+			     const struct tw_energy_source *source,
+			     enum tw_component out[TW_COMPONENT_COUNT]);
+
+/* Whether rows of the group are of the node: by its definition, or because one of its
+ * third-party metrics is of the node in this response. */
+bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g);
+
+/* Whether the response has the group's features, the source's power, or both from one
+ * exporter (one schema). */
+bool tw_extract_has_group(const struct tw_prom *p, const struct tw_feature_group *g);
+bool tw_extract_has_source(const struct tw_prom *p, const struct tw_energy_source *s);
+bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group *g,
+			 const struct tw_energy_source *s);
+
+/* Whether the series is of a VM exactly if the extraction is of VMs. */
+bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a);
+
+/* TW_INVALID if the counter falls within the series. */
+int tw_series_check_resets(const struct tw_series *s, const char *metric,
+			   struct tw_err *err);
+
+#endif /* TW_TRAINER_METRIC_SERIES_H */

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/package_shares.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/field/dataset.h"
+#include "trainer/extract/counter_series.h"
+#include "trainer/extract/guest.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A warning names at most so many packages. */
+#define NAMED_MAX 4
+
+static struct tw_metric_series find_use(const struct tw_prom *p,
+					const struct tw_schema *schema)
+{
+	struct tw_metric_series m = { .schema = schema };
+
+	for (size_t i = 0; i < schema->metric_count && m.count == 0; i++) {
+		if (schema->metrics[i].kind != TW_METRIC_PACKAGE_USE)
+			continue;
+		m.metric = &schema->metrics[i];
+		m.series = tw_prom_series(p, m.metric->name, &m.count);
+	}
+	return m;
+}
+
+/* Index of the package that the series' label names; p->count if none. */
+static size_t find_place(const struct tw_packages *p, const struct tw_series *s,
+			 const char *label)
+{
+	const char *name = tw_series_label(s, label);
+	size_t k = 0;
+
+	while (k < p->count && p->name[k] != name)
+		k++;
+	return k;
+}
+
+/* ---- packages that draw power ---- */
+
+static int add_package(struct tw_packages *p, const char *name, const char *metric,
+		       struct tw_err *err)
+{
+	if (strlen(name) > TW_PACKAGE_NAME_MAX)
+		return tw_fail(err, TW_INVALID,
+			       "%s: package '%.*s..' is longer than %d bytes", metric,
+			       TW_PACKAGE_NAME_MAX, name, TW_PACKAGE_NAME_MAX);
+	if (p->count == TW_PACKAGES_MAX)
+		return tw_fail(err, TW_INVALID, "%s: more than %d packages", metric,
+			       TW_PACKAGES_MAX);
+	p->name[p->count++] = name;
+	return 0;
+}
+
+/* Shorter names first, so that 2 comes before 10. */
+static int compare_names(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+	const size_t len = strlen(*x), other = strlen(*y);
+
+	return len != other ? (len < other ? -1 : 1) : strcmp(*x, *y);
+}
+
+static int find_packages(const struct tw_prom *p, const struct tw_schema *schema,
+			 const struct tw_extract_args *a,
+			 const enum tw_component *component, size_t components,
+			 struct tw_packages *out, struct tw_err *err)
+{
+	for (size_t k = 0; k < components; k++) {
+		const struct tw_metric_series m =
+			tw_energy_series(p, schema, component[k], a->source);
+		const struct tw_series *s;
+		size_t i = 0;
+
+		while ((s = tw_metric_series_next(&m, &i)) != NULL) {
+			const char *name = tw_series_label(s, schema->package_label);
+
+			if (name != NULL &&
+			    find_place(out, s, schema->package_label) == out->count &&
+			    add_package(out, name, m.metric->name, err) < 0)
+				return -1;
+		}
+	}
+	qsort(out->name, out->count, sizeof(out->name[0]), compare_names);
+	return 0;
+}
+
+/* ---- packages with known usage ---- */
+
+/* Warn of packages with usage but without power. */
+static void warn_of_unpowered(const char *const *name, size_t count,
+			      const struct tw_metric_series *use, struct tw_buf *warnings)
+{
+	if (count == 0)
+		return;
+	tw_buf_addf(warnings, "%s: no power series of %s", use->metric->name,
+		    use->schema->package_use_label);
+	for (size_t i = 0; i < count && i < NAMED_MAX; i++)
+		tw_buf_addf(warnings, " '%.*s'", TW_PACKAGE_NAME_MAX, name[i]);
+	tw_buf_addf(warnings, "%s: left out\n", count > NAMED_MAX ? " and others" : "");
+}
+
+static bool is_among(const char *const *name, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (name[i] == text)
+			return true;
+	return false;
+}
+
+/* Mark the packages that have usage. Returns the number of wanted series. */
+static size_t mark_used(const struct tw_packages *p, const struct tw_extract_args *a,
+			bool used[TW_PACKAGES_MAX])
+{
+	const char *const label = p->use.schema->package_use_label;
+	const char *unpowered[NAMED_MAX + 1];
+	size_t count = 0, unpowered_count = 0;
+
+	for (size_t i = 0; i < p->use.count; i++) {
+		const struct tw_series *s = &p->use.series[i];
+		const size_t place = find_place(p, s, label);
+		const char *name = tw_series_label(s, label);
+
+		if (!tw_series_is_wanted(s, a))
+			continue;
+		count++;
+		if (place < p->count)
+			used[place] = true;
+		else if (unpowered_count <= NAMED_MAX &&
+			 !is_among(unpowered, unpowered_count, name != NULL ? name : ""))
+			unpowered[unpowered_count++] = name != NULL ? name : "";
+	}
+	if (a->warnings != NULL && p->count > 0)
+		warn_of_unpowered(unpowered, unpowered_count, &p->use, a->warnings);
+	return count;
+}
+
+/* Whether each package's usage is known; else packages are not separated. */
+static bool all_used(const struct tw_packages *p, const struct tw_extract_args *a)
+{
+	bool used[TW_PACKAGES_MAX] = { false };
+
+	if (mark_used(p, a, used) == 0)
+		return false;
+	if (p->count == 0 && a->warnings != NULL)
+		tw_buf_addf(a->warnings,
+			    "%s: power has no label '%s': packages are not separated\n",
+			    p->use.metric->name, p->use.schema->package_label);
+	for (size_t k = 0; k < p->count; k++) {
+		if (used[k])
+			continue;
+		if (a->warnings != NULL)
+			tw_buf_addf(a->warnings,
+				    "%s: no series of %s '%s', which draws power: "
+				    "packages are not separated\n",
+				    p->use.metric->name, p->use.schema->package_use_label,
+				    p->name[k]);
+		return false;
+	}
+	return p->count > 0;
+}
+
+int tw_packages_find(const struct tw_prom *p, const struct tw_schema *schema,
+		     const struct tw_extract_args *a, const enum tw_component *component,
+		     size_t components, struct tw_packages *out, struct tw_err *err)
+{
+	struct tw_packages found = { .use = find_use(p, schema) };
+
+	*out = (struct tw_packages){ 0 };
+	if (!a->packages || a->compat == TW_COMPAT_KMS || found.use.count == 0)
+		return 0;
+	if (find_packages(p, schema, a, component, components, &found, err) < 0)
+		return -1;
+	if (all_used(&found, a))
+		*out = found;
+	if (a->warnings != NULL && tw_buf_failed(a->warnings))
+		return tw_fail(err, TW_NOMEM, "warnings of packages");
+	return 0;
+}
+
+/* ---- shares of the rows ---- */
+
+/* ---- rows by time and id ---- */
+
+/* Rows of a dataset by time. All zero bytes is empty. */
+struct blocks {
+	const struct tw_dataset *d;
+	int64_t *time_ms;
+	size_t *first; /* first row of each time; first[count] is the number of rows */
+	size_t count;
+};
+
+static void release_blocks(struct blocks *b)
+{
+	free(b->time_ms);
+	free(b->first);
+}
+
+static int find_blocks(const struct tw_dataset *d, struct blocks *out, struct tw_err *err)
+{
+	size_t block = 0;
+
+	out->d = d;
+	for (size_t r = 0; r < d->rows; r++)
+		out->count += r == 0 || d->time_ms[r] != d->time_ms[r - 1];
+	out->time_ms = calloc(out->count + 1, sizeof(*out->time_ms));
+	out->first = calloc(out->count + 1, sizeof(*out->first));
+	if (out->time_ms == NULL || out->first == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu times", out->count);
+	for (size_t r = 0; r < d->rows; r++) {
+		if (r > 0 && d->time_ms[r] == d->time_ms[r - 1])
+			continue;
+		out->time_ms[block] = d->time_ms[r];
+		out->first[block++] = r;
+	}
+	out->first[out->count] = d->rows;
+	return 0;
+}
+
+/* Row of an id within a block, whose rows are in order of ids; SIZE_MAX if none. */
+static size_t find_row(const struct blocks *b, size_t block, uint32_t id)
+{
+	size_t low = b->first[block], high = b->first[block + 1];
+
+	if (b->d->id == NULL)
+		return low;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (b->d->id[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < b->first[block + 1] && b->d->id[low] == id ? low : SIZE_MAX;
+}
+
+/* ---- usage ---- */
+
+/* Add a column for the usage of one package, NaN where not known. */
+static int add_column(struct tw_dataset *d, const char *package, double **out,
+		      struct tw_err *err)
+{
+	char name[sizeof(TW_RATIO_PREFIX) + TW_PACKAGE_NAME_MAX];
+
+	snprintf(name, sizeof(name), TW_RATIO_PREFIX "%.*s", TW_PACKAGE_NAME_MAX,
+		 package);
+	if (tw_dataset_add(d, name, out, err) < 0)
+		return -1;
+	for (size_t r = 0; r < d->rows; r++)
+		(*out)[r] = NAN;
+	return 0;
+}
+
+static void fill_use(const struct tw_merged_series *t, const struct blocks *b,
+		     uint32_t id, double factor, double *use)
+{
+	size_t block = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		size_t row;
+
+		block = tw_times_find(b->time_ms, b->count, block, t->at[i].time_ms);
+		if (block == b->count)
+			return;
+		if (b->time_ms[block] != t->at[i].time_ms)
+			continue;
+		row = find_row(b, block, id);
+		if (row != SIZE_MAX)
+			use[row] = t->at[i].value * factor;
+	}
+}
+
+static int find_counters(const struct tw_packages *p, const struct tw_extract_args *a,
+			 bool by_id, struct tw_guest *guest, struct tw_counter_set *out,
+			 struct tw_err *err)
+{
+	static const char *const no_labels[] = { NULL };
+	const struct tw_schema *schema = p->use.schema;
+
+	for (size_t i = 0; i < p->use.count; i++) {
+		const struct tw_series *s = &p->use.series[i];
+		const size_t place = find_place(p, s, schema->package_use_label);
+
+		if (place == p->count || !tw_series_is_wanted(s, a))
+			continue;
+		if (tw_guest_check(guest, schema, s, err) < 0 ||
+		    tw_counter_set_add(out, by_id ? schema->id_labels : no_labels, place,
+				       s, err) < 0)
+			return -1;
+	}
+	tw_counter_set_sort(out);
+	return 0;
+}
+
+/* Fill the usage columns. Ids and keys are both sorted: walk them together. */
+static int read_use(const struct tw_packages *p, const struct tw_counter_set *c,
+		    const struct blocks *b, double *const *use, struct tw_err *err)
+{
+	const struct tw_strs *ids = &b->d->ids;
+	const bool by_id = b->d->id != NULL;
+	struct tw_merged_series track = { 0 };
+	uint32_t id = 0;
+	size_t next;
+	int rc = -1;
+
+	for (size_t i = 0; i < c->count; i = next) {
+		const struct tw_counter_series *at = &c->at[i];
+
+		next = tw_counter_set_next(c, i);
+		while (by_id && id < ids->count && strcmp(ids->at[id], at->key) < 0)
+			id++;
+		if (by_id && (id == ids->count || strcmp(ids->at[id], at->key) != 0))
+			continue;
+		if (tw_merged_series_join(&track, at, next - i, err) < 0) {
+			tw_err_wrap(err, "%s", p->use.metric->name);
+			goto out;
+		}
+		fill_use(&track, b, id, p->use.metric->factor, use[at->column]);
+	}
+	rc = 0;
+out:
+	tw_merged_series_release(&track);
+	return rc;
+}
+
+/* ---- shares ---- */
+
+/* Turn usage into shares, in place. Unmark rows without shares in keep. */
+static size_t divide(size_t packages, double *const *use, double *total, bool *keep,
+		     size_t rows)
+{
+	size_t kept = 0;
+
+	for (size_t r = 0; r < rows; r++) {
+		for (size_t k = 0; k < packages; k++)
+			total[r] += use[k][r];
+		keep[r] = total[r] > 0; /* false for NaN */
+		for (size_t k = 0; keep[r] && k < packages; k++)
+			use[k][r] /= total[r];
+		kept += keep[r];
+	}
+	return kept;
+}
+
+static int keep_shared(const struct tw_packages *p, const struct tw_extract_args *a,
+		       struct tw_dataset *d, const bool *keep, size_t kept,
+		       struct tw_err *err)
+{
+	if (kept == 0)
+		return tw_fail(err, TW_INVALID,
+			       "no row is left: %s has the usage of each package for "
+			       "none of %zu rows",
+			       p->use.metric->name, d->rows);
+	if (kept < d->rows && a->warnings != NULL)
+		tw_buf_addf(a->warnings,
+			    "%s: %zu of %zu rows are left out: they use no package, or "
+			    "the usage of one is not known\n",
+			    p->use.metric->name, d->rows - kept, d->rows);
+	if (a->warnings != NULL && tw_buf_failed(a->warnings))
+		return tw_fail(err, TW_NOMEM, "warnings of packages");
+	tw_dataset_keep(d, keep);
+	return 0;
+}
+
+int tw_package_shares_add(const struct tw_packages *p, const struct tw_extract_args *a,
+			  struct tw_guest *guest, struct tw_dataset *d,
+			  struct tw_err *err)
+{
+	double *use[TW_PACKAGES_MAX], *total;
+	struct tw_counter_set counters = { 0 };
+	bool *keep = calloc(d->rows + 1, sizeof(*keep));
+	struct blocks b = { 0 };
+	int rc = -1;
+
+	if (keep == NULL) {
+		tw_fail(err, TW_NOMEM, "shares of %zu rows", d->rows);
+		goto out;
+	}
+	for (size_t k = 0; k < p->count; k++)
+		if (add_column(d, p->name[k], &use[k], err) < 0)
+			goto out;
+	if (tw_dataset_add(d, TW_PACKAGE_USAGE, &total, err) < 0 ||
+	    find_counters(p, a, d->id != NULL, guest, &counters, err) < 0 ||
+	    find_blocks(d, &b, err) < 0 || read_use(p, &counters, &b, use, err) < 0)
+		goto out;
+	if (keep_shared(p, a, d, keep, divide(p->count, use, total, keep, d->rows), err) <
+	    0)
+		goto out;
+	rc = 0;
+out:
+	release_blocks(&b);
+	free(keep);
+	tw_counter_set_release(&counters);
+	return rc;
+}

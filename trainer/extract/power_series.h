@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_POWER_SERIES_H
+#define TW_TRAINER_POWER_SERIES_H
+
+/*
+ * Power of a node over time: watts of each component, and of its packages, from energy
+ * counters or power gauges.
+ */
+
+#include "lib/field/energy.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_extract_args;
+struct tw_packages;
+struct tw_prom;
+struct tw_schema;
+
+struct tw_power_column {
+	enum tw_component component;
+	const char *package; /* NULL: the sum of all packages */
+	double *watts;       /* one for each time */
+};
+
+/* Watts at the times that all components share. All zero bytes is an empty table. */
+struct tw_power_series {
+	size_t times;
+	int64_t *time_ms;
+	struct tw_power_column *column; /* the components as given, then their packages */
+	size_t columns;
+	double *memory;
+};
+
+/*
+ * Power of the components and packages. Times at which no component draws power are left
+ * out. *out is the caller's: tw_power_series_release(). Package names are the response's.
+ */
+int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *schema,
+			    const struct tw_extract_args *a,
+			    const enum tw_component *component, size_t components,
+			    const struct tw_packages *packages,
+			    struct tw_power_series *out, struct tw_err *err);
+void tw_power_series_release(struct tw_power_series *p);
+
+#endif /* TW_TRAINER_POWER_SERIES_H */

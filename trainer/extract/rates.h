@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_RATES_H
+#define TW_TRAINER_RATES_H
+
+/*
+ * Rates of workloads' features at the times at which power is known.
+ *
+ * Features are a schema's or third-party metrics. The latter often come from another
+ * exporter, with other labels and at other times, and have their own rules here.
+ */
+
+#include "trainer/extract/counter_series.h"
+#include "trainer/extract/metric_series.h"
+
+struct tw_dataset;
+struct tw_err;
+struct tw_guest;
+
+/*
+ * Add the counters of the features to out and sort it. A counter's key is its workload,
+ * its column the feature's index. Third-party counters of the node are each a workload of
+ * their own; gauges of the node are merged. guest is NULL unless the series are of VMs.
+ */
+int tw_workload_counters_find(const struct tw_metric_series *feature, size_t features,
+			      const struct tw_extract_args *a, struct tw_guest *guest,
+			      struct tw_counter_set *out, struct tw_err *err);
+
+/* TW_INVALID if no workload has both a third-party metric and a schema's metric. */
+int tw_own_metrics_check(const struct tw_metric_series *feature, size_t features,
+			 const struct tw_counter_set *c, struct tw_err *err);
+
+/*
+ * Drop the rows of the times at which a third-party metric has no sample of any workload
+ * (NaN in its column); elsewhere, set a workload's missing rate to 0. The features are
+ * d's first columns.
+ */
+int tw_own_metrics_settle(const struct tw_metric_series *feature, size_t features,
+			  struct tw_dataset *d, struct tw_err *err);
+
+/* Rates of one workload at a time. */
+struct tw_rates {
+	size_t times;
+	const int64_t *time_ms; /* ascending; borrowed */
+	bool *seen;             /* for each time: whether the workload has a row */
+	size_t *at;             /* indexes of the seen times, in no order */
+	size_t count;
+	bool own_aside; /* third-party metrics of the node make no rows */
+	struct tw_merged_series samples;
+};
+
+int tw_rates_init(struct tw_rates *r, const int64_t *time_ms, size_t times,
+		  struct tw_err *err);
+
+/*
+ * Read the workload whose counters start at *i, and advance *i to the next workload. Its
+ * rate of feature f at time k is added to column[f][row[k]], where NaN means no value
+ * yet. Without columns (NULL), only r->seen and r->at are set.
+ */
+int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
+		  const struct tw_metric_series *feature, size_t *i,
+		  double *const *column, const size_t *row, struct tw_err *err);
+void tw_rates_release(struct tw_rates *r);
+
+#endif /* TW_TRAINER_RATES_H */
