@@ -7,26 +7,26 @@
 #include <stdlib.h>
 
 #define BLOCKS 10
-#define WINDOW_SHARE 20 /* one in that many rows */
+#define WINDOW_SHARE 20 /* the window is this fraction of the rows */
 #define WINDOW_MIN 10
-/* Rows that say the slope: more of them, evenly taken, say the same. */
+/* Rows that the slope is estimated from, evenly sampled; more do not change it. */
 #define SLOPE_ROWS_MAX 2048
 #define SLOPE_TURNS 60
-/* Of a normal spread, by its median deviation. */
+/* Standard deviation of a normal distribution by its median absolute deviation. */
 #define MAD_TO_SIGMA 1.4826
 
-/* A row, and the block of time that it is in. */
+/* A row and its block of time. */
 struct row {
 	double use, watts;
 	size_t block;
 };
 
 struct idle {
-	struct row *row; /* all, in order of use */
+	struct row *row; /* all rows, in order of usage */
 	size_t rows;
 	size_t blocks;
-	struct row *part; /* those of an estimate, in order of use */
-	double *room;     /* for medians: rows */
+	struct row *part; /* rows of one estimate, in order of usage */
+	double *room;     /* scratch for medians, `rows` values */
 };
 
 /* ---- order ---- */
@@ -51,7 +51,7 @@ static void swap(double *a, double *b)
 }
 
 /*
- * Bring the value that is place-th in order to its place, the smaller ones before it:
+ * Partially sort v so that v[place] is as in a full sort, with no larger value before it:
  * C. A. R. Hoare, Algorithm 65: Find, 1961.
  */
 static void put_in_place(double *v, size_t n, size_t place)
@@ -71,7 +71,7 @@ static void put_in_place(double *v, size_t n, size_t place)
 				break;
 			swap(&v[i++], &v[j--]);
 		}
-		/* i and j met, or passed each other by one. */
+		/* Here i == j or i == j + 1. */
 		if (place <= j)
 			high = j;
 		else
@@ -79,14 +79,15 @@ static void put_in_place(double *v, size_t n, size_t place)
 	}
 }
 
-/* The lower one of the two in the middle; v is put in another order. */
+/* The lower median. Reorders v. */
 static double median(double *v, size_t n)
 {
 	put_in_place(v, n, (n - 1) / 2);
 	return v[(n - 1) / 2];
 }
 
-/* The mean of the middle half: steadier than the median, and as deaf to odd values. */
+/* Interquartile mean: less noisy than the median, and as robust to outliers. Reorders v.
+ */
 static double middle(double *v, size_t n)
 {
 	const size_t quarter = n / 4, half = n - 2 * quarter;
@@ -101,7 +102,7 @@ static double middle(double *v, size_t n)
 
 /* ---- one estimate ---- */
 
-/* a' = median (P - b u), and the sum of what is left of every step-th row. */
+/* Sum of |P - a' - b u| over every step-th row, with a' = median (P - b u). */
 static double distance(struct idle *s, size_t rows, size_t step, double b)
 {
 	double sum = 0.0, a;
@@ -116,8 +117,8 @@ static double distance(struct idle *s, size_t rows, size_t step, double b)
 }
 
 /*
- * The slope of least distance, which is convex in b: golden section search from level
- * to four times as steep as the whole rise of these rows.
+ * The slope b of least distance(), which is convex in b: golden-section search from 0 to
+ * four times the slope of the rows' whole range.
  */
 static double find_slope(struct idle *s, size_t rows)
 {
@@ -146,7 +147,7 @@ static double find_slope(struct idle *s, size_t rows)
 	return distance(s, rows, step, 0.0) <= distance(s, rows, step, b) ? 0.0 : b;
 }
 
-/* The middle of the `window` least watts. */
+/* Interquartile mean of the `window` lowest watts. */
 static double find_least(struct idle *s, size_t rows, size_t window)
 {
 	for (size_t r = 0; r < rows; r++)
@@ -155,7 +156,7 @@ static double find_least(struct idle *s, size_t rows, size_t window)
 	return middle(s->room, window);
 }
 
-/* From all rows but those of the block. */
+/* Estimate idle power from all rows but those of one block. */
 static double estimate(struct idle *s, size_t without, bool *by_use)
 {
 	size_t rows = 0, window, below = 0;
@@ -185,7 +186,7 @@ static double estimate(struct idle *s, size_t without, bool *by_use)
 
 static void find_interval(struct idle *s, struct tw_idle_power *p)
 {
-	/* 97.5 % of Student's t, by degrees of freedom. */
+	/* 97.5 % quantile of Student's t, by degrees of freedom. */
 	static const double t[BLOCKS] = { 0,     12.706, 4.303, 3.182, 2.776,
 					  2.571, 2.447,  2.365, 2.306, 2.262 };
 	const double g = (double)s->blocks;

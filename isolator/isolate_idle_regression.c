@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idle power is the intercept at zero use (isolator/idle_power.h), component by
- * component:
+ * IdleRegressionIsolator: subtract each component's power at zero usage, the intercept a
+ *of a robust regression (isolator/idle_power.h):
  *
  *	P'[i] = P[i] - a
  *
- * It belongs to the machine, so the same use, the processors', tells it of all
- * components. Rows may come out below 0, as with MinIdleIsolator.
+ * All components use the usage of the processors: the machine is idle when they are. Rows
+ * may become negative, as with MinIdleIsolator.
  */
 #include "isolator/idle_power.h"
 #include "isolator/isolator.h"
@@ -24,7 +24,7 @@ struct idle {
 	bool there[TW_COMPONENT_COUNT];
 };
 
-/* Whether the column is processor time of the whole node in one mode. */
+/* Whether the column is the node's processor time in one mode: node_cpu_<mode>_ms. */
 static bool is_mode(const char *name)
 {
 	static const char head[] = "node_cpu_", tail[] = "_ms";
@@ -34,7 +34,7 @@ static bool is_mode(const char *name)
 	       strcmp(name + len - (sizeof(tail) - 1), tail) == 0;
 }
 
-/* Add to use[d->rows] what tells how busy the processors are. */
+/* Add the usage of the processors to use[d->rows]. */
 static int add_use(const struct tw_dataset *d, double *use, struct tw_err *err)
 {
 	const char **name = calloc(d->cols + 1, sizeof(*name));
@@ -50,8 +50,9 @@ static int add_use(const struct tw_dataset *d, double *use, struct tw_err *err)
 		main = name[tw_main_feature(name, count, TW_PACKAGE)];
 	free(name);
 	if (main == NULL)
-		return tw_fail(err, TW_NOTFOUND, "no column of a feature that tells use");
-	/* One mode of several is a part of it. */
+		return tw_fail(err, TW_NOTFOUND,
+			       "no column of a feature that measures usage");
+	/* Processor time by mode adds up. */
 	for (size_t i = 0; i < d->cols; i++) {
 		const struct tw_column *c = &d->col[i];
 
@@ -117,7 +118,7 @@ static int apply_idle_regression(const void *state, struct tw_dataset *d,
 	return 0;
 }
 
-/* "package_idle", ..: watts to four decimals; null where not known. */
+/* Add "package_idle" etc.: watts to four decimals, null if not finite. */
 static int add_watts(json_t *obj, enum tw_component c, const char *what, double watts)
 {
 	char key[64];
@@ -152,7 +153,7 @@ static int describe_idle_regression(const void *state, json_t *obj, struct tw_er
 
 const struct tw_isolator tw_isolator_idle_regression = {
 	.name = "IdleRegressionIsolator",
-	.summary = "takes the power at zero use away, estimated robustly",
+	.summary = "subtracts the power at zero usage, estimated robustly",
 	.from_zero = true,
 	.fit = fit_idle_regression,
 	.apply = apply_idle_regression,

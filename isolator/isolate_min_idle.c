@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idle power is the lowest that was seen, component by component:
+ * MinIdleIsolator: subtract each component's lowest power.
  *
  *	P'[i] = P[i] - min P
  *
- * Rows that the minimum was not taken from may come out below 0. They stay so: they judge
- * how well it was taken, and a bound would hide that.
+ * Validation rows, which do not contribute to the minimum, may become negative. They are
+ * not clamped: that would hide the error of the minimum.
  */
 #include "isolator/isolator.h"
 
@@ -66,7 +66,7 @@ static int apply_min_idle(const void *state, struct tw_dataset *d, struct tw_err
 
 const struct tw_isolator tw_isolator_min_idle = {
 	.name = "MinIdleIsolator",
-	.summary = "takes each component's lowest power away",
+	.summary = "subtracts each component's lowest power",
 	.fit = fit_min_idle,
 	.apply = apply_min_idle,
 	.free = free,

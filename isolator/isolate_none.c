@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of the node's power is its workloads'. */
+/* NoneIsolator: attribute all of the node's power to its workloads. */
 #include "isolator/isolator.h"
 
 static int fit_nothing(const struct tw_isolator_args *args, const struct tw_dataset *d,

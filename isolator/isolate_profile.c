@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine draws at rest, when its background runs alone, was recorded before: its
- * profile. The workloads that ran then are left out, and
+ * ProfileBackgroundIsolator: subtract the power of a profile, a recording of the machine
+ *at rest, when only its background ran:
  *
- *	P'[i] = P[i] - (least + most at rest) / 2
+ *	P'[i] = P[i] - (minimum at rest + maximum at rest) / 2
  *
- * as kepler-model-server has it. Nothing is learnt from the rows.
+ * The formula is kepler-model-server's. The profile's workloads are background. Nothing
+ *is learnt from the rows.
  */
 #include "isolator/isolator.h"
 #include "isolator/workload_name.h"
@@ -28,7 +29,7 @@ static bool ran_at_rest(const struct tw_isolator_args *args, const char *id)
 	char *name = strndup(part, len);
 	bool ran;
 
-	/* Without memory it is a target; what comes next says so. */
+	/* Without memory this returns false; the next allocation reports the failure. */
 	ran = name != NULL &&
 	      tw_profile_is_background(args->profile, args->node_type, name);
 	free(name);
@@ -92,7 +93,8 @@ static int apply_profile(const void *state, struct tw_dataset *d, struct tw_err 
 
 const struct tw_isolator tw_isolator_profile = {
 	.name = "ProfileBackgroundIsolator",
-	.summary = "takes away what a recording at rest drew, and who ran in it",
+	.summary =
+		"subtracts the power of a recording at rest and excludes its workloads",
 	.needs_profile = true,
 	.is_background = ran_at_rest,
 	.fit = fit_profile,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Background power, idle power included, is what a model of absolute power says for the
- * background's features alone:
+ * TrainIsolator: subtract background and idle power as an AbsPower model predicts it from
+ * the background's features alone:
  *
  *	P'[i] = max(0, P[i] - model(background's features at i))
  *
- * The model is one of a pipeline that was trained before. Of those whose features there
- * are it is the one with the least error (mae of its metadata) among those with which
- * what is left correlates well with what the targets did; where none does, the one with
- * which it does best. Correlation is Pearson's, the largest over components and features.
+ * The model comes from an earlier pipeline. Candidates are the models whose features the
+ * data has. For each, find the correlation of the remaining power with the targets'
+ * features: Pearson's, the largest over components and features. Choose the model with
+ *the least error (the metadata's mae) among those with a correlation of at least
+ * CORRELATION_GOOD; if there are none, the model with the largest correlation.
  *
- * Rows that judge take no part in the choice; the model has not seen them unless its
- * pipeline is of the same recording.
+ * Validation rows take no part in the choice. The model has not seen them unless its
+ * pipeline was trained on the same recording.
  */
 #include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
@@ -23,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As kepler-model-server has it. */
+/* kepler-model-server's value. */
 #define CORRELATION_GOOD 0.7
 
 struct chosen {
@@ -43,9 +44,9 @@ static bool is_no_target(const struct tw_isolator_args *args, const char *id)
 	return any != by_target;
 }
 
-/* ---- what the background draws ---- */
+/* ---- background power ---- */
 
-/* The background's features, row by row, and their names. */
+/* Names of the background's features, and their values row by row. */
 struct background {
 	struct tw_strs names;
 	double *x; /* rows * names.count */
@@ -82,10 +83,11 @@ static int read_background(const struct tw_dataset *d, struct background *b,
 	return 0;
 }
 
-/* Take from one component's watts what the model says; TW_NOTFOUND where it cannot. */
-static int take_component(const struct tw_power_model *model, enum tw_component c,
-			  const struct background *b, double *watts, size_t rows,
-			  struct tw_err *err)
+/* Subtract the model's prediction from one component's watts. TW_NOTFOUND if the model
+ * does not have the component or needs other features. */
+static int subtract_component(const struct tw_power_model *model, enum tw_component c,
+			      const struct background *b, double *watts, size_t rows,
+			      struct tw_err *err)
 {
 	const size_t features = tw_power_model_info(model)->features.count;
 	uint32_t *place = calloc(features + 1, sizeof(*place));
@@ -120,9 +122,9 @@ out:
 	return rc;
 }
 
-static int take_background(const struct tw_power_model *model,
-			   const struct tw_energy_source *source, struct tw_dataset *d,
-			   struct tw_err *err)
+static int subtract_background(const struct tw_power_model *model,
+			       const struct tw_energy_source *source,
+			       struct tw_dataset *d, struct tw_err *err)
 {
 	double *watts[TW_COMPONENT_COUNT];
 	struct background b = { 0 };
@@ -132,8 +134,9 @@ static int take_background(const struct tw_power_model *model,
 	    read_background(d, &b, err) < 0)
 		goto out;
 	for (size_t k = 0; k < source->count; k++)
-		if (watts[k] != NULL && take_component(model, source->components[k], &b,
-						       watts[k], d->rows, err) < 0)
+		if (watts[k] != NULL &&
+		    subtract_component(model, source->components[k], &b, watts[k],
+				       d->rows, err) < 0)
 			goto out;
 	rc = 0;
 out:
@@ -141,9 +144,9 @@ out:
 	return rc;
 }
 
-/* ---- the choice ---- */
+/* ---- choice of the model ---- */
 
-/* Pearson's; 0 where one of them is constant. */
+/* Pearson's correlation; 0 if a or b is constant. */
 static double correlate(const double *a, const double *b, size_t rows)
 {
 	double mean_a = 0.0, mean_b = 0.0, aa = 0.0, bb = 0.0, ab = 0.0;
@@ -160,7 +163,7 @@ static double correlate(const double *a, const double *b, size_t rows)
 	return aa > 0.0 && bb > 0.0 ? ab / sqrt(aa) / sqrt(bb) : 0.0;
 }
 
-/* The best over components and the targets' features. */
+/* The largest correlation over components and the targets' features. */
 static double find_correlation(const struct tw_dataset *d,
 			       const struct tw_energy_source *source)
 {
@@ -188,14 +191,14 @@ static bool is_better(const struct chosen *a, const struct chosen *b)
 		return a->correlation > b->correlation;
 	mae_a = tw_power_model_info(a->model)->mae_w;
 	mae_b = tw_power_model_info(b->model)->mae_w;
-	/* One without an error comes last. */
+	/* A model without a known error comes last. */
 	if (isnan(mae_a) || isnan(mae_b) || mae_a == mae_b)
 		return isnan(mae_a) == isnan(mae_b) ? a->correlation > b->correlation
 						    : isnan(mae_b);
 	return mae_a < mae_b;
 }
 
-/* Look at one model; why it cannot be used is kept in *why, the first time. */
+/* Try one model. *why gets the reason of the first model that cannot be used. */
 static int try_model(const struct tw_power_model *model, const struct tw_dataset *d,
 		     struct chosen *best, struct tw_err *why, struct tw_err *err)
 {
@@ -206,7 +209,7 @@ static int try_model(const struct tw_power_model *model, const struct tw_dataset
 
 	if (tw_dataset_copy(d, NULL, &left, err) < 0)
 		goto out;
-	if (take_background(model, best->source, &left, &failure) < 0) {
+	if (subtract_background(model, best->source, &left, &failure) < 0) {
 		if (failure.code == TW_NOMEM) {
 			*err = failure;
 			goto out;
@@ -258,7 +261,7 @@ static int apply_train(const void *state, struct tw_dataset *d, struct tw_err *e
 {
 	const struct chosen *chosen = state;
 
-	return take_background(chosen->model, chosen->source, d, err);
+	return subtract_background(chosen->model, chosen->source, d, err);
 }
 
 static int describe_train(const void *state, json_t *obj, struct tw_err *err)
@@ -277,7 +280,8 @@ static int describe_train(const void *state, json_t *obj, struct tw_err *err)
 
 const struct tw_isolator tw_isolator_train = {
 	.name = "TrainIsolator",
-	.summary = "takes away what a model of another pipeline says of the background",
+	.summary =
+		"subtracts the background power that another pipeline's model predicts",
 	.needs_models = true,
 	.keeps_background = true,
 	.is_background = is_no_target,

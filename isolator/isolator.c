@@ -54,7 +54,8 @@ bool tw_isolate_is_of_node(const char *name)
 	       (len > 6 && strcmp(name + len - 6, "_power") == 0);
 }
 
-/* Row of out for each row of d, which is in order of time. Returns how many there are. */
+/* Set row[] to the output row of each row of d, whose times ascend. Returns the number of
+ * output rows. */
 static size_t map_rows(const struct tw_dataset *d, size_t *row)
 {
 	size_t rows = 0;
@@ -71,7 +72,7 @@ static int add_column(const struct tw_dataset *d, const struct tw_column *from,
 {
 	bool mean = tw_isolate_is_of_node(from->name);
 	double *v;
-	size_t n = 0; /* rows so far of the time being read */
+	size_t n = 0; /* rows of the current time so far */
 
 	if (tw_dataset_add(out, from->name, &v, err) < 0)
 		return -1;
@@ -86,11 +87,11 @@ static int add_column(const struct tw_dataset *d, const struct tw_column *from,
 }
 
 /*
- * The share in the sum of what the workloads use:
+ * Average a package's share over the workloads i, weighted by their usage:
  *
  *	r = sum of r[i] use[i] / sum of use[i]
  *
- * or the mean, where nothing is used.
+ * or unweighted, if nothing is used.
  */
 static int add_share(const struct tw_dataset *d, const struct tw_column *from,
 		     const double *use, const size_t *row, struct tw_dataset *out,
@@ -167,9 +168,9 @@ int tw_isolate_power(const struct tw_dataset *d, const struct tw_energy_source *
 
 #define COLUMN_TEXT 256
 
-/* The rows of d with (or without) keep, aggregated. */
-static int aggregate_part(const struct tw_dataset *d, const bool *keep,
-			  struct tw_dataset *out, struct tw_err *err)
+/* Aggregate the rows that are marked in keep. */
+static int aggregate_marked(const struct tw_dataset *d, const bool *keep,
+			    struct tw_dataset *out, struct tw_err *err)
 {
 	struct tw_dataset part = { 0 };
 	int rc = -1;
@@ -183,7 +184,7 @@ out:
 	return rc;
 }
 
-/* Both are in order of time; the targets' times without background stay 0. */
+/* Copy a column by time; times without background stay 0. Both datasets' times ascend. */
 static void fill_background(const struct tw_dataset *background, const double *from,
 			    const struct tw_dataset *targets, double *to)
 {
@@ -231,7 +232,7 @@ int tw_isolate_prepare(const struct tw_isolator *it, const struct tw_isolator_ar
 		return tw_isolate_aggregate(d, out, err);
 	if (d->id == NULL)
 		return tw_fail(err, TW_INVALID,
-			       "%s tells workloads apart, and the data is of the node",
+			       "%s needs container-level data, and this is node-level",
 			       it->name);
 	keep = calloc(d->rows + 1, sizeof(*keep));
 	if (keep == NULL) {
@@ -244,15 +245,15 @@ int tw_isolate_prepare(const struct tw_isolator *it, const struct tw_isolator_ar
 	}
 	if (kept == 0) {
 		tw_fail(err, TW_INVALID,
-			"%s: each of %zu workloads is background, and none a target",
+			"%s: all %zu workloads are background, none is a target",
 			it->name, d->ids.count);
 		goto out;
 	}
-	if (aggregate_part(d, keep, &targets, err) < 0)
+	if (aggregate_marked(d, keep, &targets, err) < 0)
 		goto out;
 	for (size_t r = 0; r < d->rows; r++)
 		keep[r] = !keep[r];
-	if (it->keeps_background && (aggregate_part(d, keep, &background, err) < 0 ||
+	if (it->keeps_background && (aggregate_marked(d, keep, &background, err) < 0 ||
 				     add_background(&background, &targets, err) < 0))
 		goto out;
 
@@ -266,7 +267,15 @@ out:
 	return rc;
 }
 
-/* ---- power of packages ---- */
+/*
+ * ---- power of packages ----
+ *
+ * Packages u share the subtraction from their component:
+ *
+ *	P'[u][i] = P[u][i] - w[u] (P[i] - P'[i]),	sum of w[u] = 1
+ *
+ * Idle power is constant, so w[u] is the package's part in the sum of minimum powers.
+ */
 
 static double find_least(const double *v, size_t rows)
 {
@@ -286,9 +295,10 @@ static bool has_packages(const struct tw_dataset *d, enum tw_component c)
 	return false;
 }
 
-/* Take from the packages of a component what was taken from it, of before[rows]. */
-static void take_from_packages(struct tw_dataset *d, enum tw_component c,
-			       const double *before)
+/* Subtract from the packages what was subtracted from their component; before[] is the
+ * component's power until then. */
+static void subtract_from_packages(struct tw_dataset *d, enum tw_component c,
+				   const double *before)
 {
 	const double *after = tw_dataset_find(d, tw_power_column(c));
 	double least = 0.0, packages = 0.0;
@@ -334,7 +344,7 @@ int tw_isolate_apply(const struct tw_isolator *it, const void *state,
 		goto out;
 	for (size_t k = 0; k < source->count; k++)
 		if (before[k] != NULL)
-			take_from_packages(d, source->components[k], before[k]);
+			subtract_from_packages(d, source->components[k], before[k]);
 	rc = 0;
 out:
 	for (size_t k = 0; k < TW_COMPONENT_COUNT; k++)

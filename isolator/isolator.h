@@ -3,13 +3,12 @@
 #define TW_ISOLATOR_H
 
 /*
- * Isolators: what of a node's power belongs to its workloads, apart from idle and
- * background. Dynamic power models (DynPower) are trained on what they leave.
+ * Isolators subtract idle and background power from a node's power. Dynamic power models
+ * (DynPower) are trained on the remainder, the power of the workloads.
  *
- * An isolator learns from some rows (fit) and is applied to others, so that a
- * validation can keep the rows that judge away from it. To add one, write
- * isolator/isolate_<name>.c with a `const struct tw_isolator`, name it in
- * isolator/registry.c and describe it in docs/pipelines.md.
+ * An isolator is fitted to some rows and applied to others, so that validation rows stay
+ * unseen. To add one, write isolator/isolate_<name>.c with a `const struct tw_isolator`,
+ * list it in isolator/isolator.c and describe it in docs/pipelines.md.
  */
 
 #include "lib/core/strs.h"
@@ -23,12 +22,14 @@ struct tw_err;
 struct tw_power_model;
 struct tw_profile;
 
-/* What an isolator is told beside its data. Borrowed; all zero bytes tell nothing. */
+/* Inputs besides the data. Borrowed; all zero bytes is no input. */
 struct tw_isolator_args {
-	/* Machines at rest (profiler/profile.h); of which the data's is node_type. */
+	/* Power of machines at rest (profiler/profile.h), and the data's node type in it.
+	 */
 	const struct tw_profile *profile;
 	uint32_t node_type;
-	/* Parts of names of workloads: those that are meant, else those that are not. */
+	/* Substrings of workload names. A workload that matches a target hint is a
+	 * target; without target hints, a workload that matches no background hint. */
 	struct tw_strs target_hints, bg_hints;
 	/* AbsPower models of one energy source. */
 	struct tw_power_model *const *model;
@@ -38,23 +39,23 @@ struct tw_isolator_args {
 struct tw_isolator {
 	const char *name; /* "MinIdleIsolator": in requests and metadata */
 	const char *summary;
-	/* What it leaves is 0 W where nothing is used: models of it need no constant. */
+	/* The remaining power is 0 W at zero usage: its models need no constant term. */
 	bool from_zero;
-	/* What of args it cannot do without. */
+	/* Required members of args. */
 	bool needs_profile, needs_models;
-	/* Whether the background's features are put beside, as columns of their own. */
+	/* Prepared rows have the background's features in columns of their own. */
 	bool keeps_background;
 
-	/* Whether the workload is no target, but background. NULL: all are targets. */
+	/* Whether a workload is background, not a target. NULL: all are targets. */
 	bool (*is_background)(const struct tw_isolator_args *args, const char *id);
-	/* Learn from the prepared rows of d. *state is yours: free(). args live longer.
+	/* Learn from prepared rows. The caller frees *state by free(); args outlive it.
 	 */
 	int (*fit)(const struct tw_isolator_args *args, const struct tw_dataset *d,
 		   const struct tw_energy_source *source, void **state,
 		   struct tw_err *err);
-	/* Take away, in place, what is not the workloads' from the power columns of d. */
+	/* Subtract idle and background power from the power columns of d, in place. */
 	int (*apply)(const void *state, struct tw_dataset *d, struct tw_err *err);
-	/* Add what was learnt to obj, a model's metadata: flat. NULL: nothing to tell. */
+	/* Add the learnt values to obj, a model's metadata, without nesting. Or NULL. */
 	int (*describe)(const void *state, json_t *obj, struct tw_err *err);
 	void (*free)(void *state); /* NULL is fine */
 };
@@ -72,28 +73,30 @@ extern const struct tw_isolator tw_isolator_profile;
 extern const struct tw_isolator tw_isolator_train;
 
 /*
- * Container-level rows to what the isolator takes: its targets summed into one row a
- * time stamp (tw_isolate_aggregate()), the background's features beside them where it
- * wants these, 0 at times without background. *out must be empty; it is yours.
- * TW_INVALID where it wants workloads and d is of the node, or none is a target.
+ * Prepare container-level rows for the isolator: sum its targets into one row a time
+ * stamp (tw_isolate_aggregate()). If it keeps the background, add the background's
+ * features with the prefix TW_BACKGROUND_PREFIX, 0 at times without background.
+ *
+ * *out must be empty; the caller releases it. TW_INVALID if the isolator distinguishes
+ * workloads but d is at node level, or if no workload is a target.
  */
 int tw_isolate_prepare(const struct tw_isolator *it, const struct tw_isolator_args *args,
 		       const struct tw_dataset *d, struct tw_dataset *out,
 		       struct tw_err *err);
 
 /*
- * Container-level rows summed into one row a time stamp, id "all containers": features
- * are summed, power and node_type averaged, and so are the shares of packages, by what
- * each container uses of them. Node-level data is copied, with that
- * id. *out must be empty; it is yours.
+ * Aggregate container-level rows into one row a time stamp, with the id "all containers".
+ * Features are summed, power and node_type averaged. Package shares are averaged,
+ * weighted by each container's usage. Node-level data is copied, with that id. *out must
+ * be empty; the caller releases it.
  */
 int tw_isolate_aggregate(const struct tw_dataset *d, struct tw_dataset *out,
 			 struct tw_err *err);
 
 /*
- * As the isolator's apply(). Where the table has power of packages, what is taken away
- * from a component is taken from its packages, which add up to it as before: from each in
- * proportion to the least that it draws in these rows, in equal parts where that is 0.
+ * Apply the isolator to d and, if d has power columns of packages, distribute the
+ * subtracted power over them: in proportion to each package's minimum power in d, or in
+ * equal parts if all minimums are 0. The packages still add up to their component.
  */
 int tw_isolate_apply(const struct tw_isolator *it, const void *state,
 		     const struct tw_energy_source *source, struct tw_dataset *d,
@@ -102,17 +105,17 @@ int tw_isolate_apply(const struct tw_isolator *it, const void *state,
 /* Whether a column is the share of a package. */
 bool tw_isolate_is_share(const char *column);
 
-/* Whether a column says something of the node, not of a workload. */
+/* Whether a column describes the node, not a workload. */
 bool tw_isolate_is_of_node(const char *column);
 
 /*
- * Columns of the source's components, in its order, NULL where the machine lacks one.
- * TW_NOTFOUND if it has none of them. out has room for TW_COMPONENT_COUNT.
+ * Power columns of the source's components, in the source's order, NULL for a component
+ * that d lacks. TW_NOTFOUND if d has none. out has room for TW_COMPONENT_COUNT.
  */
 int tw_isolate_power(const struct tw_dataset *d, const struct tw_energy_source *source,
 		     double **out, struct tw_err *err);
 
-/* "background/cpu_cycles" */
+/* Column of a background feature: "background/cpu_cycles". */
 #define TW_BACKGROUND_PREFIX "background/"
 
 #endif /* TW_ISOLATOR_H */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "isolator/workload_name.h"
 
+#include "lib/core/array.h"
+
 #include <string.h>
 
-/* As the schemas' id labels have it: kepler-legacy, kepler, tallywatt. */
+/* By the schemas' id labels (trainer/extract/schema.c): kepler-legacy, kepler, tallywatt.
+ */
 static const struct {
 	size_t parts;
 	int name;
@@ -11,7 +14,7 @@ static const struct {
 
 int tw_workload_name_part(size_t parts)
 {
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(ids); i++)
 		if (ids[i].parts == parts)
 			return ids[i].name;
 	return -1;

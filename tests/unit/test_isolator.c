@@ -253,7 +253,7 @@ static void idle_regression_names_what_it_lacks(void **state)
 	read_csv("timestamp,x,platform_power\n1,2,3\n", &useless);
 	assert_int_equal(regression->fit(&no_args, &useless, acpi, &fitted, &use), -1);
 	assert_int_equal(use.code, TW_NOTFOUND);
-	assert_string_equal(use.text, "no column of a feature that tells use");
+	assert_string_equal(use.text, "no column of a feature that measures usage");
 	read_csv("timestamp,platform_power\n", &empty);
 	assert_int_equal(regression->fit(&no_args, &empty, acpi, &fitted, &rows), -1);
 	assert_int_equal(rows.code, TW_INVALID);
@@ -385,16 +385,16 @@ static void hints_of_targets_go_before_those_of_the_background(void **state)
 	assert_int_equal(tw_isolate_prepare(it, &args, &d, &all, &none), -1);
 	assert_int_equal(none.code, TW_INVALID);
 	assert_string_equal(none.text,
-			    "TrainIsolator: each of 2 workloads is background, "
-			    "and none a target");
+			    "TrainIsolator: all 2 workloads are background, none is "
+			    "a target");
 	assert_int_equal(tw_isolate_prepare(it, &args, &whole, &all, &node), -1);
 	tw_dataset_release(&whole);
 	read_csv("timestamp,cpu_cycles,platform_power\n1,2,3\n", &whole);
 	node = (struct tw_err){ 0 };
 	assert_int_equal(tw_isolate_prepare(it, &args, &whole, &all, &node), -1);
 	assert_string_equal(node.text,
-			    "TrainIsolator tells workloads apart, and the data "
-			    "is of the node");
+			    "TrainIsolator needs container-level data, and this is "
+			    "node-level");
 	tw_strs_clear(&args.target_hints);
 	tw_strs_clear(&args.bg_hints);
 	tw_dataset_release(&whole);
