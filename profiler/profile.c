@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more of n things of a size. */
+/* Grow an array of n elements by one. */
 static void *grow(void *at, size_t n, size_t size, struct tw_err *err)
 {
 	void *more = realloc(at, (n + 1) * size);
@@ -33,15 +33,33 @@ static double within(double watts)
 	return fmin(fmax(watts, 0.0), TW_PROFILE_WATTS_MAX);
 }
 
+/* Add an entry; `replace` says whether it replaces an existing one. */
+static int put_power(struct tw_profile *to, const struct tw_profile_power *p,
+		     bool replace, struct tw_err *err)
+{
+	const struct tw_profile_power *old =
+		tw_profile_find(to, p->source, p->component, p->node_type);
+	struct tw_profile_power *more;
+
+	if (old != NULL) {
+		if (replace)
+			to->power[old - to->power] = *p;
+		return 0;
+	}
+	more = grow(to->power, to->powers, sizeof(*more), err);
+	if (more == NULL)
+		return -1;
+	to->power = more;
+	to->power[to->powers++] = *p;
+	return 0;
+}
+
 int tw_profile_add_power(struct tw_profile *p, const struct tw_energy_source *source,
 			 enum tw_component component, uint32_t node_type,
 			 const double *watts, size_t rows, struct tw_err *err)
 {
-	const struct tw_profile_power *old =
-		tw_profile_find(p, source, component, node_type);
 	struct tw_profile_power entry = { source, component, node_type, 0, 0, 0, rows };
 	double *sorted = malloc(rows * sizeof(*sorted));
-	struct tw_profile_power *more;
 
 	if (sorted == NULL)
 		return tw_fail(err, TW_NOMEM, "profile of %zu rows", rows);
@@ -51,16 +69,7 @@ int tw_profile_add_power(struct tw_profile *p, const struct tw_energy_source *so
 	entry.median_w = (within(sorted[(rows - 1) / 2]) + within(sorted[rows / 2])) / 2;
 	entry.max_w = within(sorted[rows - 1]);
 	free(sorted);
-	if (old != NULL) {
-		p->power[old - p->power] = entry;
-		return 0;
-	}
-	more = grow(p->power, p->powers, sizeof(*more), err);
-	if (more == NULL)
-		return -1;
-	p->power = more;
-	p->power[p->powers++] = entry;
-	return 0;
+	return put_power(p, &entry, true, err);
 }
 
 int tw_profile_add_scaler(struct tw_profile *p, const struct tw_feature_group *group,
@@ -140,26 +149,6 @@ bool tw_profile_is_background(const struct tw_profile *p, uint32_t node_type,
 	return b != NULL && tw_strs_has(&b->names, name);
 }
 
-static int join_power(struct tw_profile *to, const struct tw_profile_power *p,
-		      bool replace, struct tw_err *err)
-{
-	const struct tw_profile_power *old =
-		tw_profile_find(to, p->source, p->component, p->node_type);
-	struct tw_profile_power *more;
-
-	if (old != NULL) {
-		if (replace)
-			to->power[old - to->power] = *p;
-		return 0;
-	}
-	more = grow(to->power, to->powers, sizeof(*more), err);
-	if (more == NULL)
-		return -1;
-	to->power = more;
-	to->power[to->powers++] = *p;
-	return 0;
-}
-
 static bool has_scaler(const struct tw_profile *p, const struct tw_profile_scaler *s)
 {
 	for (size_t i = 0; i < p->scalers; i++)
@@ -174,7 +163,7 @@ static int join(struct tw_profile *to, const struct tw_profile *from, bool repla
 		struct tw_err *err)
 {
 	for (size_t i = 0; i < from->powers; i++)
-		if (join_power(to, &from->power[i], replace, err) < 0)
+		if (put_power(to, &from->power[i], replace, err) < 0)
 			return -1;
 	for (size_t i = 0; i < from->scalers; i++) {
 		const struct tw_profile_scaler *s = &from->scaler[i];
@@ -228,7 +217,7 @@ static const char scaler_key[] = "max_scaler";
 
 /* ---- writing ---- */
 
-/* The object under a key, made where there is none. NULL without memory. */
+/* The object under a key, added if missing. NULL without memory, or if obj is NULL. */
 static json_t *object_in(json_t *obj, const char *key)
 {
 	json_t *v = json_object_get(obj, key);
@@ -316,7 +305,7 @@ static int read_type(const char *key, const char *where, uint32_t *out,
 	return 0;
 }
 
-/* One {"min_watt": .., "max_watt": ..}; what the old files lack may be absent. */
+/* Read {"min_watt": .., "max_watt": ..}. Older files lack median_watt and rows. */
 static int read_watts(struct tw_profile *p, const struct tw_energy_source *source,
 		      enum tw_component c, const char *key, json_t *v, const char *above,
 		      struct tw_err *err)
@@ -348,7 +337,7 @@ static int read_watts(struct tw_profile *p, const struct tw_energy_source *sourc
 			       watts[2]);
 	if (tw_profile_add_power(p, source, c, node_type, watts, 3, err) < 0)
 		return -1;
-	/* The middle one of three is the median. */
+	/* watts[] are minimum, median and maximum of themselves. */
 	added = &p->power[tw_profile_find(p, source, c, node_type) - p->power];
 	added->rows = (size_t)rows;
 	return 0;

@@ -3,9 +3,9 @@
 #define TW_PROFILER_PROFILE_H
 
 /*
- * The profile of machines at rest: what each component draws, who runs all the same, and
- * how far features reach under load. As JSON it is a pipeline's profile.json
- * (docs/profiler.md):
+ * Profile of machines at rest, by node type: the power of each component and the names of
+ * the background workloads; and the maximum of each feature under load. On disk it is a
+ * pipeline's profile.json (docs/profiler.md):
  *
  *	{"rapl-sysfs": {"package": {"0": {"min_watt": 31, "median_watt": 31.5,
  *	  "max_watt": 33, "#unit": 1, "rows": 110}}},
@@ -22,7 +22,7 @@
 
 struct tw_err;
 
-/* More is no measurement. */
+/* Limit of measured power. */
 #define TW_PROFILE_WATTS_MAX 1e30
 
 struct tw_profile_power {
@@ -30,10 +30,10 @@ struct tw_profile_power {
 	enum tw_component component;
 	uint32_t node_type;
 	double min_w, median_w, max_w;
-	size_t rows; /* that they are of */
+	size_t rows; /* number of samples */
 };
 
-/* What scales a feature: its largest value. */
+/* The maximum of a feature, which scales it. */
 struct tw_profile_scaler {
 	const struct tw_feature_group *group;
 	uint32_t node_type;
@@ -41,7 +41,7 @@ struct tw_profile_scaler {
 	double max;
 };
 
-/* Names of workloads that run at rest, for a node type. */
+/* Names of the workloads that run at rest. */
 struct tw_profile_background {
 	uint32_t node_type;
 	struct tw_strs names;
@@ -55,21 +55,22 @@ struct tw_profile {
 	size_t powers, scalers, backgrounds;
 };
 
-/* Least, middle and most of watts[rows], rows at least 1, within 0 and the largest. A
- * second one of a source, component and node type takes the first one's place. */
+/* Add minimum, median and maximum of watts[rows], clamped to 0 .. TW_PROFILE_WATTS_MAX.
+ * rows is at least 1. Replaces an entry of the same source, component and node type. */
 int tw_profile_add_power(struct tw_profile *p, const struct tw_energy_source *source,
 			 enum tw_component component, uint32_t node_type,
 			 const double *watts, size_t rows, struct tw_err *err);
 
+/* Add the maximum of a feature; of two values the larger one stays. */
 int tw_profile_add_scaler(struct tw_profile *p, const struct tw_feature_group *group,
 			  uint32_t node_type, const char *feature, double max,
 			  struct tw_err *err);
 
-/* Nothing happens where the name is there. */
+/* Add the name of a workload, unless it is in the profile. */
 int tw_profile_add_background(struct tw_profile *p, uint32_t node_type, const char *name,
 			      struct tw_err *err);
 
-/* NULL if there is none. */
+/* The entry, or NULL. */
 const struct tw_profile_power *tw_profile_find(const struct tw_profile *p,
 					       const struct tw_energy_source *source,
 					       enum tw_component component,
@@ -79,20 +80,20 @@ const struct tw_profile_power *tw_profile_find(const struct tw_profile *p,
 bool tw_profile_is_background(const struct tw_profile *p, uint32_t node_type,
 			      const char *name);
 
-/* Add what from has and to lacks: entries of a source, component or feature; and all
- * names of backgrounds. */
+/* Add the entries of `from` that `to` lacks, and all names of background workloads. */
 int tw_profile_join(struct tw_profile *to, const struct tw_profile *from,
 		    struct tw_err *err);
 
-/* The same, but power that from has takes the place of what to has; of two scalers the
- * larger one stays. */
+/* Add all entries of `from`. Its power replaces that of `to`; of two maximums of a
+ * feature the larger one stays. */
 int tw_profile_update(struct tw_profile *to, const struct tw_profile *from,
 		      struct tw_err *err);
 
 /* NULL without memory. */
 json_t *tw_profile_to_json(const struct tw_profile *p);
 
-/* *out must be empty; it is yours. where names the document for errors. */
+/* *out must be empty; the caller releases it. `where` is the document's name in errors.
+ */
 int tw_profile_from_json(json_t *obj, const char *where, struct tw_profile *out,
 			 struct tw_err *err);
 
