@@ -69,15 +69,15 @@ static void without_names_a_group_is_itself(void **state)
 static void names_that_no_metric_has_are_refused(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "9lives", "'9lives' is no name of a metric" },
-		{ "a-b", "'a-b' is no name of a metric" },
-		{ "cpu_cycles", "'cpu_cycles' is a feature's name, no metric's" },
-		{ "package_power", "'package_power' means something else in tables" },
-		{ "package_usage", "'package_usage' means something else in tables" },
+		{ "9lives", "'9lives' is not a valid metric name" },
+		{ "a-b", "'a-b' is not a valid metric name" },
+		{ "cpu_cycles", "'cpu_cycles' is a feature; name a metric of an exporter" },
+		{ "package_power", "'package_power' is a reserved column name" },
+		{ "package_usage", "'package_usage' is a reserved column name" },
 		{ "kepler_node_package_joules_total",
-		  "'kepler_node_package_joules_total' is what power is known from" },
-		{ "timestamp", "'timestamp' means something else in tables" },
-		{ "node_type", "'node_type' means something else in tables" },
+		  "'kepler_node_package_joules_total' measures power and cannot be a feature" },
+		{ "timestamp", "'timestamp' is a reserved column name" },
+		{ "node_type", "'node_type' is a reserved column name" },
 	};
 	char text[300];
 

@@ -11,11 +11,11 @@
 
 #define NUMBER_MAX 128
 
-/* A line that is being read. */
+/* Parser of one line. */
 struct line {
 	const char *at, *end;
 	bool openmetrics;
-	/* Texts of the sample; they need no more bytes than the line has. */
+	/* The sample's names and texts, without escapes: never longer than the line. */
 	char *text;
 	size_t used;
 	struct tw_spool_label label[TW_EXPOSITION_LABELS_MAX + 4];
@@ -44,7 +44,7 @@ static void skip_blanks(struct line *l)
 		l->at++;
 }
 
-/* Begin a text; add_byte() and then end_text() follow. */
+/* Start a text. add_byte() appends to it, a NUL ends it. */
 static const char *begin_text(const struct line *l)
 {
 	return l->text + l->used;
@@ -100,7 +100,7 @@ static int take_name_or_quoted(struct line *l, const char **out, struct tw_err *
 	return is_at(l, '"') ? take_quoted(l, out, err) : take_name(l, out, err);
 }
 
-/* name="value", or, once and in quotes, the metric's name. */
+/* name="value"; or once, in quotes and without a value, the metric's name. */
 static int take_label(struct line *l, const char **metric, struct tw_err *err)
 {
 	bool quoted = is_at(l, '"');
@@ -146,7 +146,7 @@ static int take_labels(struct line *l, const char **metric, struct tw_err *err)
 	return 0;
 }
 
-/* What Go's ParseFloat takes and JSON's grammar does not: "007", ".5", "5.". */
+/* Numbers that Go's ParseFloat accepts and JSON does not: "007", ".5", "5.". */
 static bool parse_loosely(const char *s, size_t len, double *out)
 {
 	char text[NUMBER_MAX + 3];
@@ -211,7 +211,8 @@ static int take_number(struct line *l, const char *what, double *out, struct tw_
 	return 0;
 }
 
-/* Behind the value: a time stamp; in OpenMetrics, an exemplar, which may have its own. */
+/* The optional rest of a sample: a time stamp; in OpenMetrics, an exemplar, which may
+ * have a time stamp of its own. */
 static int take_rest(struct line *l, struct tw_err *err)
 {
 	const char *unused = "";

@@ -3,11 +3,11 @@
 #define TW_TRAINER_EXPOSITION_H
 
 /*
- * What an exporter answers at /metrics: Prometheus' text format 0.0.4, and OpenMetrics
- * 1.0, which ends with "# EOF". Names in quotes (UTF-8) are read in both.
+ * Parser of an exporter's answer at /metrics: Prometheus' text format 0.0.4, and
+ * OpenMetrics 1.0, which ends with "# EOF". Quoted (UTF-8) names are accepted in both.
  *
- * Types and help texts are not read, time stamps and exemplars are checked and not
- * told: a sample is of the time when it was asked for.
+ * Types and help texts are skipped. Time stamps and exemplars are checked and dropped: a
+ * sample gets the time of its scrape.
  */
 
 #include "trainer/extract/spool.h"
@@ -20,18 +20,19 @@ struct tw_err;
 #define TW_EXPOSITION_LINE_MAX ((size_t)64 << 10)
 #define TW_EXPOSITION_LABELS_MAX 128
 
-/* Valid during the call only; there is room for four more labels behind. */
+/* Valid during the call only. The callee may append four labels. */
 struct tw_exposition_sample {
 	const char *name;
 	struct tw_spool_label *label;
 	size_t labels;
-	double value; /* perhaps NaN or infinite */
+	double value; /* may be NaN or infinite */
 };
 
 typedef int tw_exposition_fn(void *arg, struct tw_exposition_sample *s,
 			     struct tw_err *err);
 
-/* fn may be NULL: then it is only checked. Errors say the line. */
+/* Call fn for each sample. With fn NULL the text is only checked. Errors name the line.
+ */
 int tw_exposition_parse(const char *data, size_t len, bool openmetrics,
 			tw_exposition_fn *fn, void *arg, struct tw_err *err);
 

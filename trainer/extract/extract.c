@@ -208,7 +208,7 @@ static int add_feature_column(struct job *j, size_t f, struct tw_err *err)
 	if (tw_dataset_add(&j->out, j->feature[f].metric->feature, &j->column[f], err) <
 	    0)
 		return -1;
-	for (size_t row = 0; j->feature[f].own && row < j->out.rows; row++)
+	for (size_t row = 0; j->feature[f].thirdparty && row < j->out.rows; row++)
 		j->column[f][row] = NAN;
 	return 0;
 }
@@ -223,7 +223,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	if (tw_rates_init(&j->rates, j->power.time_ms, j->power.times, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
-		j->rates.own_aside |= !j->feature[f].of_node;
+		j->rates.thirdparty_aside |= !j->feature[f].of_node;
 	if (count_rows(j, &rows, err) < 0)
 		return -1;
 	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)
@@ -232,7 +232,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 		if (add_feature_column(j, f, err) < 0)
 			return -1;
 	if (fill_rows(j, err) < 0 ||
-	    tw_own_metrics_settle(j->feature, j->features, &j->out, err) < 0)
+	    tw_thirdparty_metrics_settle(j->feature, j->features, &j->out, err) < 0)
 		return -1;
 	if (j->out.rows == 0)
 		return fail_empty(&j->power, &j->workloads, err);
@@ -262,7 +262,7 @@ static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *er
 		return -1;
 	if (!j->by_id)
 		return 0;
-	return tw_own_metrics_check(j->feature, j->features, &j->workloads, err);
+	return tw_thirdparty_metrics_check(j->feature, j->features, &j->workloads, err);
 }
 
 /* Select the named machine. *one stays NULL if the response has a single one. */

@@ -23,7 +23,7 @@ int tw_hints_split(const char *text, const char *what, struct tw_strs *out,
 	if (tw_strs_split(out, text, err) < 0)
 		return -1;
 	if (out->count == 0)
-		return tw_fail(err, TW_INVALID, "%s: names none", what);
+		return tw_fail(err, TW_INVALID, "%s: the list is empty", what);
 	return check_count(out, what, err);
 }
 

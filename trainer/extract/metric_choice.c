@@ -40,7 +40,8 @@ void tw_metric_choice_release(struct tw_metric_choice *c)
 	*c = (struct tw_metric_choice){ 0 };
 }
 
-/* POSIX's leftmost match is the longest, so that it is the whole name if one is. */
+/* Whether the whole name matches. POSIX finds the leftmost longest match, so comparing
+ * its bounds with the name's is enough. */
 static bool matches(const regex_t *pattern, const char *name, size_t len)
 {
 	char text[NAME_MAX_BYTES + 1];

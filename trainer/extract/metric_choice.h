@@ -3,8 +3,8 @@
 #define TW_TRAINER_METRIC_CHOICE_H
 
 /*
- * Which metrics of an exporter or a server are wanted: those that some schema knows, or
- * those whose whole name matches an expression; and some by name.
+ * Choice of the metrics to record or query: the schemas' metrics, or those whose whole
+ * name matches a regular expression; and additional names.
  */
 
 #include <regex.h>
@@ -14,19 +14,19 @@
 struct tw_err;
 struct tw_strs;
 
-/* All zero bytes: those that a schema knows. */
+/* All zero bytes: the schemas' metrics. */
 struct tw_metric_choice {
 	bool by_pattern;
 	regex_t pattern;
 	const struct tw_strs *more;
 };
 
-/* pattern is POSIX extended, or NULL; more is borrowed, or NULL. */
+/* pattern: POSIX extended, or NULL. more: additional names, borrowed, or NULL. */
 int tw_metric_choice_open(struct tw_metric_choice *c, const char *pattern,
 			  const struct tw_strs *more, struct tw_err *err);
 void tw_metric_choice_release(struct tw_metric_choice *c);
 
-/* name needs no NUL. */
+/* Whether the metric is chosen. name needs no NUL. */
 bool tw_metric_choice_has(const struct tw_metric_choice *c, const char *name, size_t len);
 
 #endif /* TW_TRAINER_METRIC_CHOICE_H */

@@ -85,14 +85,14 @@ static bool is_of_workloads(const struct tw_metric_series *m)
 }
 
 /* A third-party metric: its name is no canonical feature. */
-static struct tw_metric_series find_own(const struct tw_prom *p,
-					const struct tw_schema *schema, const char *name)
+static struct tw_metric_series
+find_thirdparty(const struct tw_prom *p, const struct tw_schema *schema, const char *name)
 {
-	struct tw_metric_series m = { .schema = schema, .own = true };
+	struct tw_metric_series m = { .schema = schema, .thirdparty = true };
 
 	if (tw_feature_find(name) != NULL)
 		return (struct tw_metric_series){ 0 };
-	m.metric = tw_prom_own_metric(p, name);
+	m.metric = tw_prom_thirdparty_metric(p, name);
 	m.series = tw_prom_series(p, name, &m.count);
 	m.of_node = !is_of_workloads(&m);
 	return m;
@@ -112,7 +112,7 @@ find_feature(const struct tw_prom *p, const struct tw_schema *schema, const char
 		if (!is_empty(&m))
 			return m;
 	}
-	return find_own(p, schema, feature);
+	return find_thirdparty(p, schema, feature);
 }
 
 struct tw_metric_series tw_energy_series(const struct tw_prom *p,
@@ -188,7 +188,7 @@ static bool has_source(const struct tw_prom *p, const struct tw_schema *schema,
 bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g)
 {
 	for (size_t f = 0; f < g->count; f++)
-		if (find_own(p, NULL, g->features[f]).of_node)
+		if (find_thirdparty(p, NULL, g->features[f]).of_node)
 			return true;
 	return g->of_node;
 }

@@ -20,8 +20,8 @@ struct tw_metric_series {
 	const struct tw_energy_source *source; /* NULL for a feature */
 	const struct tw_series *series;        /* all series of the metric's name */
 	size_t count;
-	bool own;     /* a third-party metric: its feature has the metric's name */
-	bool of_node; /* own, and at least one series has no container_id */
+	bool thirdparty; /* the feature has the metric's name */
+	bool of_node;    /* thirdparty, and at least one series has no container_id */
 };
 
 /* The next series from *i on that is of the metric and the source; NULL at the end.

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Up to here a double has all whole numbers, and up to there halves as well. */
+/* Doubles represent all integers up to WHOLE_MAX, and all halves up to HALF_MAX. */
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 #define HALF_MAX 4503599627370496.0  /* 2^52 */
 
@@ -17,7 +17,7 @@ static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e
 
 #define DIGITS_MAX (sizeof(powers) / sizeof(powers[0]) - 1)
 
-/* What a read of eight bytes may run into. */
+/* Differences are read and written as eight bytes, whatever their width. */
 #define SLACK 8
 
 static int64_t round_up(double v)
@@ -25,7 +25,8 @@ static int64_t round_up(double v)
 	return (int64_t)(v < HALF_MAX ? v + 0.5 : v);
 }
 
-/* v * scale where that is whole and leads back to v: not -0, nor less. */
+/* v * scale as an integer. False unless dividing it by scale restores v; v is not
+ * negative and not -0. */
 static bool make_whole(double v, double scale, int64_t *out)
 {
 	if (signbit(v) || v * scale > WHOLE_MAX)
@@ -34,7 +35,8 @@ static bool make_whole(double v, double scale, int64_t *out)
 	return (double)*out / scale == v;
 }
 
-/* The differences of multiples of 1 / scale; false if they are not that. */
+/* Find the first integer and the smallest and largest difference. False unless all
+ * numbers are multiples of 1 / scale. */
 static bool find_range(const double *v, size_t count, double scale, int64_t *first,
 		       int64_t *least, int64_t *most)
 {
@@ -75,7 +77,7 @@ static void put_differences(unsigned char *to, const double *v, const struct tw_
 		const int64_t whole = round_up(v[i] * scale);
 		const uint64_t word = htole64((uint64_t)(whole - before - p->least));
 
-		/* The bytes behind it are the next one's, or the slack. */
+		/* The next difference, or the slack, overwrites the excess bytes. */
 		memcpy(to, &word, sizeof(word));
 		to += p->width;
 		before = whole;

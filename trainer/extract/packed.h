@@ -3,13 +3,13 @@
 #define TW_TRAINER_PACKED_H
 
 /*
- * Numbers in a row, packed for what counters and time stamps are: multiples of a power
- * of ten, of which each is a little more than the one before.
+ * Lossless compression of a sequence of numbers, for counters and time stamps: multiples
+ * of a power of ten that grow in small steps.
  *
- * Multiples of 10^-digits are kept as whole numbers: the first, then the differences,
- * each less the smallest of them, in as many bytes as the largest needs; none where all
- * are equal, as those of regular time stamps are. Other numbers are kept as they are, in
- * eight bytes. Each comes back bit for bit.
+ * Multiples of 10^-digits are stored as integers: the first number, then the differences
+ * between neighbours, minus the smallest difference. All differences have the width of
+ * the largest; 0 bytes if all are equal, as for regular time stamps. Other sequences are
+ * stored as doubles. Each number is restored bit for bit.
  */
 
 #include <stdbool.h>
@@ -21,32 +21,33 @@ struct tw_err;
 
 #define TW_PACKED_COUNT_MAX UINT32_MAX
 
-/* All zero bytes is none. */
+/* All zero bytes is an empty sequence. */
 struct tw_packed {
-	const unsigned char *data;
-	int64_t first, least; /* the smallest difference */
+	const unsigned char *data; /* in the arena */
+	int64_t first;             /* first number, times 10^digits */
+	int64_t least;             /* smallest difference */
 	uint32_t count;
 	uint8_t width;  /* bytes of a difference */
-	uint8_t digits; /* behind the point */
-	bool as_is;     /* doubles */
+	uint8_t digits; /* decimals */
+	bool as_is;     /* data has doubles */
 };
 
-/* Pack count finite numbers into the arena, which the result lives as long as. At most
- * TW_PACKED_COUNT_MAX. */
+/* Pack count finite numbers, at most TW_PACKED_COUNT_MAX. The result lives as long as the
+ * arena. */
 int tw_pack(const double *v, size_t count, struct tw_arena *arena, struct tw_packed *out,
 	    struct tw_err *err);
 
-/* Whether none is smaller than the one before it: known without a look at each. */
+/* Whether no number is smaller than its predecessor. Constant time unless as_is. */
 bool tw_packed_rises(const struct tw_packed *p);
 
-/* Of one or more. */
+/* The first and the last number; the sequence is not empty. */
 double tw_packed_first(const struct tw_packed *p);
-double tw_packed_last(const struct tw_packed *p); /* looks at each */
+double tw_packed_last(const struct tw_packed *p); /* linear time */
 
-/* Reading them, one after the other. */
+/* Reads a sequence from its start. */
 struct tw_unpack {
 	const struct tw_packed *packed;
-	size_t at; /* how many have been read */
+	size_t at; /* number of values read */
 	int64_t whole;
 	uint64_t mask;
 	double scale;
@@ -54,7 +55,7 @@ struct tw_unpack {
 
 struct tw_unpack tw_unpack_begin(const struct tw_packed *p);
 
-/* The next one, of those that there are. */
+/* The next number. Call it at most count times. */
 double tw_unpack_next(struct tw_unpack *u);
 
 #endif /* TW_TRAINER_PACKED_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/prom_answer.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/http.h"
 #include "lib/json/json.h"
@@ -77,7 +78,7 @@ void tw_prom_answer_release(struct tw_prom_answer *a)
 
 static enum tw_code code_of(unsigned status, const char *why)
 {
-	/* Prometheus, Thanos, Cortex and Mimir each have words of their own. */
+	/* Texts of Prometheus, Thanos, Cortex and Mimir. */
 	static const char *const too_much[] = { "maximum resolution", "too many",
 						"exceeds the limit", "exceeded the limit",
 						"exceeds limit" };
@@ -86,7 +87,7 @@ static enum tw_code code_of(unsigned status, const char *why)
 		return TW_DENIED;
 	if (status == 404)
 		return TW_NOTFOUND;
-	for (size_t i = 0; i < sizeof(too_much) / sizeof(too_much[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(too_much); i++)
 		if ((status == 400 || status == 422) && strstr(why, too_much[i]) != NULL)
 			return TW_UNSUPPORTED;
 	return TW_INVALID;

@@ -27,7 +27,7 @@ struct tw_prom_client {
 	struct tw_http *http;
 	char *base; /* URL up to "/api/v1" */
 	uint64_t answered_ms;
-	bool partial; /* some of what was asked for last came, and then no whole answer */
+	bool partial; /* an answer was cut short; its samples may come again */
 };
 
 static int make_base(const char *url, char **out, struct tw_err *err)
@@ -78,10 +78,11 @@ void tw_prom_client_free(struct tw_prom_client *c)
 	free(c);
 }
 
-/* What an attempt has come to. */
+/* Result of one attempt. */
 enum outcome { DONE, FAILED, AGAIN };
 
-/* A 200 that was received whole, as far as HTTP can tell. */
+/* End an answer of status 200. Its JSON may be incomplete even if HTTP reports success.
+ */
 static enum outcome finish_answer(struct tw_prom_answer *answer, struct tw_err *err)
 {
 	return tw_prom_answer_end(answer, err) == 0 ? DONE
@@ -155,7 +156,8 @@ static int pause_for(struct tw_prom_client *c, uint64_t wait_ms, const struct tw
 						     : 0;
 }
 
-/* Ask until there is an answer, good or bad. */
+/* Repeat a request until it succeeds, fails for good, or the client gives up.
+ * restart(arg) is called before each repetition. */
 static int ask(struct tw_prom_client *c, const char *url, bool nested, tw_jsax_fn *fn,
 	       void *arg, void (*restart)(void *arg), struct tw_err *err)
 {
@@ -194,7 +196,7 @@ static void add_time(struct tw_buf *b, const char *name, int64_t ms)
 	tw_buf_addf(b, "&%s=%" PRId64 ".%03" PRId64, name, ms / 1000, ms % 1000);
 }
 
-/* {__name__="metric",..} takes any name, metric{..} does not. */
+/* {__name__="metric",..} accepts any UTF-8 name; metric{..} does not. */
 static void add_selector(struct tw_buf *b, const char *operator, const char * name,
 			 const struct tw_strs *match)
 {
@@ -224,7 +226,7 @@ static int take_name(void *arg, const struct tw_jsax_event *e, struct tw_err *er
 	return n->fn(n->arg, e->text, e->len, err);
 }
 
-/* Names that are told twice do no harm. */
+/* Repeated names are harmless: see tw_prom_name_fn. */
 static void restart_names(void *arg)
 {
 	(void)arg;
@@ -263,7 +265,7 @@ static int take_series(void *arg, const struct tw_jsax_event *e, struct tw_err *
 	return tw_series_reader_event(arg, e, err);
 }
 
-/* What came before the answer broke off is kept. */
+/* Keep the samples of an answer that was cut short; the next one repeats them. */
 static void restart_series(void *arg)
 {
 	struct tw_series_reader *r = arg, fresh = {

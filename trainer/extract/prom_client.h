@@ -3,11 +3,11 @@
 #define TW_TRAINER_PROM_CLIENT_H
 
 /*
- * A Prometheus server, or what speaks its HTTP API: names of metrics, and samples of a
- * range of time into a spool. Answers are read as a stream.
+ * Client of Prometheus' HTTP API: lists metric names, and reads samples of a range of
+ * time into a spool. Answers are parsed as a stream.
  *
- * What may be over in a while (no connection, an answer cut short, status 429 and 5xx) is
- * tried again, at growing intervals or as the server's Retry-After says. For one thread.
+ * Temporary failures (no connection, an answer cut short, status 429 and 5xx) are
+ * retried, after a growing delay or the server's Retry-After. For one thread.
  */
 
 #include "lib/http/http.h"
@@ -21,44 +21,45 @@ struct tw_spool;
 struct tw_stop;
 struct tw_strs;
 
-/* Texts are borrowed, and live as long as the client. */
+/* Texts are borrowed and must outlive the client. */
 struct tw_prom_client_config {
 	const char *url; /* "http://localhost:9090", perhaps with a path */
 	struct tw_http_access access;
 	uint64_t timeout_ms; /* of one request */
-	uint64_t retry_ms;   /* how long nothing may come before it gives up */
+	uint64_t retry_ms;   /* give up after so long without an answer */
 	size_t answer_max;   /* bytes of one answer */
 	struct tw_stop *stop;
-	/* A failure that is tried again; or NULL. */
+	/* Called with the text of a failure that is retried; or NULL. */
 	void (*say)(const char *text);
 };
 
-/* *out is yours: tw_prom_client_free(). */
+/* *out is the caller's: tw_prom_client_free(). */
 int tw_prom_client_new(const struct tw_prom_client_config *config,
 		       struct tw_prom_client **out, struct tw_err *err);
 void tw_prom_client_free(struct tw_prom_client *c); /* NULL is fine */
 
-/* Samples at start, start + step, .. up to end. */
+/* Times start, start + step, .. up to end. */
 struct tw_prom_range {
 	int64_t start_ms, end_ms, step_ms;
 };
 
-/* Called with each name of a metric. */
+/* Called with each metric name, which may repeat. Not NUL-terminated. */
 typedef int tw_prom_name_fn(void *arg, const char *name, size_t len, struct tw_err *err);
 
-/* match: label matchers as PromQL writes them, "instance=\"a\"", "job=~\"b|c\"". */
+/* List metric names. match: label matchers of PromQL, "instance=\"a\"", "job=~\"b|c\"".
+ */
 int tw_prom_client_names(struct tw_prom_client *c, const struct tw_strs *match,
 			 const struct tw_prom_range *range, tw_prom_name_fn *fn,
 			 void *arg, struct tw_err *err);
 
 struct tw_prom_count {
-	uint64_t samples;    /* that were added */
-	uint64_t not_finite; /* that were left out */
+	uint64_t samples;    /* added to the spool */
+	uint64_t not_finite; /* left out */
 };
 
 /*
- * Adds to *count. TW_UNSUPPORTED: the server says that this is too much at once: ask for
- * a part of it next.
+ * Add a metric's samples to the spool and to *count. TW_UNSUPPORTED: the range exceeds a
+ * limit of the server; ask for a shorter one.
  */
 int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 			 const struct tw_strs *match, const struct tw_prom_range *range,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any exporter has; a server that tells more is not one. */
+/* Limit of matching metrics. */
 #define METRICS_MAX 10000
 
 struct run {
@@ -18,7 +18,7 @@ struct run {
 	struct tw_metric_choice choice;
 	struct tw_strs names;
 	struct tw_spool *spool;
-	uint32_t points; /* of a part, by now */
+	uint32_t points; /* of a part; halved on the server's demand */
 	struct tw_prom_count count;
 };
 
@@ -34,7 +34,7 @@ static int take_name(void *arg, const char *name, size_t len, struct tw_err *err
 	return tw_strs_add(&r->names, name, len, err);
 }
 
-/* Sorted, each once. */
+/* List the metrics, sorted and without duplicates. */
 static int find_names(struct run *r, struct tw_err *err)
 {
 	size_t kept = 0;
@@ -54,7 +54,7 @@ static int find_names(struct run *r, struct tw_err *err)
 	r->names.count = kept;
 	if (kept == 0)
 		return tw_fail(err, TW_NOTFOUND,
-			       "the server has no metric that %s, in that time and by "
+			       "the server has no metric that %s, in that time and with "
 			       "those labels",
 			       r->q->metrics != NULL ? "matches" : "a schema knows");
 	return 0;
@@ -70,7 +70,8 @@ static void show_progress(const struct run *r, size_t metric, int64_t at_ms)
 			       r->names.count, (double)(at_ms - all->start_ms) / span);
 }
 
-/* One part that begins at *at_ms, which moves on if there was an answer. */
+/* Query one part from *at_ms. On success *at_ms advances; if the part is too large, it
+ * stays and the next part is half as long. */
 static int query_part(struct run *r, const char *metric, int64_t *at_ms,
 		      struct tw_err *err)
 {
@@ -110,7 +111,8 @@ static int query_metric(struct run *r, size_t metric, struct tw_err *err)
 static int check(const struct tw_prom_query *q, struct tw_err *err)
 {
 	if (q->range.step_ms <= 0 || q->points == 0)
-		return tw_fail(err, TW_INVALID, "a step and the points are 1 or more");
+		return tw_fail(err, TW_INVALID,
+			       "the step and the number of points must be 1 or more");
 	if (q->range.end_ms < q->range.start_ms)
 		return tw_fail(err, TW_INVALID, "the end is before the start");
 	return 0;

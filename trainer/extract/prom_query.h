@@ -3,12 +3,12 @@
 #define TW_TRAINER_PROM_QUERY_H
 
 /*
- * A response file (trainer/extract/prom.h) from a Prometheus server: each metric that
- * some schema knows, or that is asked for by name, over a range of time.
+ * Makes a response file (trainer/extract/prom.h) from a Prometheus server: the samples of
+ * a range of time of each metric that a schema or the caller names.
  *
- * Long ranges are asked for in parts of as many points as the server gives at once; where
- * it says that this is too much, of half as many. Parts do not overlap, and series go on
- * from one to the next.
+ * A long range is split into parts, each one request, of so many points as the server's
+ * limit allows. When the server rejects a part as too large, parts are halved. Parts do
+ * not overlap; a series continues from part to part.
  */
 
 #include "trainer/extract/prom_client.h"
@@ -19,13 +19,14 @@ struct tw_strs;
 
 struct tw_prom_query {
 	struct tw_prom_range range;
-	const struct tw_strs *match; /* label matchers that must all hold */
-	const char *metrics; /* extended regular expression of whole names; NULL: those
-				that a schema knows */
-	const struct tw_strs *more; /* names besides; or NULL */
-	uint32_t points;            /* of a series in one answer; servers give 11,000 */
+	const struct tw_strs *match; /* label matchers, which must all hold */
+	const char *metrics; /* extended regular expression for whole names; NULL: the
+				schemas' metrics */
+	const struct tw_strs *more; /* additional names; or NULL */
+	uint32_t points; /* of a series in one answer; Prometheus' limit is 11,000 */
 	const char *output;
-	/* Called before each part: of the metric's points so many are there. Or NULL. */
+	/* Called before each part, with the fraction of the metric's range that is done.
+	 * Or NULL. */
 	void (*progress)(void *arg, const char *metric, size_t number, size_t metrics,
 			 double part);
 	void *progress_arg;
@@ -36,7 +37,7 @@ struct tw_prom_query_result {
 	uint64_t samples, not_finite;
 };
 
-/* Nothing is written unless all is there. */
+/* Run the query. The file is written only if all parts succeed. */
 int tw_prom_query_run(struct tw_prom_client *c, const struct tw_prom_query *q,
 		      struct tw_prom_query_result *out, struct tw_err *err);
 

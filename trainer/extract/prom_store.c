@@ -28,11 +28,11 @@ struct tw_prom_metric tw_prom_metric(const char *name)
 {
 	return (struct tw_prom_metric){
 		.name = name,
-		.own = { .name = name,
-			 .kind = ends_with(name, "_total") ? TW_METRIC_FEATURE
-							   : TW_METRIC_LEVEL,
-			 .feature = name,
-			 .factor = 1.0 },
+		.thirdparty = { .name = name,
+				.kind = ends_with(name, "_total") ? TW_METRIC_FEATURE
+								  : TW_METRIC_LEVEL,
+				.feature = name,
+				.factor = 1.0 },
 	};
 }
 
@@ -116,12 +116,12 @@ const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metr
 	return m != NULL ? m->series : NULL;
 }
 
-const struct tw_schema_metric *tw_prom_own_metric(const struct tw_prom *p,
-						  const char *metric)
+const struct tw_schema_metric *tw_prom_thirdparty_metric(const struct tw_prom *p,
+							 const char *metric)
 {
 	const struct tw_prom_metric *m = find_metric(p, metric);
 
-	return m != NULL ? &m->own : NULL;
+	return m != NULL ? &m->thirdparty : NULL;
 }
 
 size_t tw_prom_longest(const struct tw_prom *p)

@@ -36,7 +36,7 @@ struct tw_prom_metric {
 	const char *name;
 	struct tw_series *series;
 	size_t count, size;
-	struct tw_schema_metric own; /* the metric as a feature of its own name */
+	struct tw_schema_metric thirdparty; /* the metric as a feature of its own name */
 };
 
 struct tw_prom {
@@ -73,8 +73,8 @@ size_t tw_prom_longest(const struct tw_prom *p);
  * if the name ends in _total, else the value of a gauge. NULL if the response has no
  * series of it. Lives as long as the response.
  */
-const struct tw_schema_metric *tw_prom_own_metric(const struct tw_prom *p,
-						  const char *metric);
+const struct tw_schema_metric *tw_prom_thirdparty_metric(const struct tw_prom *p,
+							 const char *metric);
 
 /* Text of a label, or NULL. Labels that no schema uses are not stored. */
 const char *tw_series_label(const struct tw_series *s, const char *name);

@@ -28,9 +28,9 @@ static int add_apart(size_t column, const struct tw_series *s, struct tw_counter
 }
 
 /* Add a series of a third-party metric. */
-static int add_own_series(const struct tw_metric_series *m, size_t column,
-			  const struct tw_series *s, struct tw_counter_set *out,
-			  struct tw_err *err)
+static int add_thirdparty_series(const struct tw_metric_series *m, size_t column,
+				 const struct tw_series *s, struct tw_counter_set *out,
+				 struct tw_err *err)
 {
 	static const char *const no_labels[] = { NULL };
 
@@ -53,36 +53,36 @@ static bool meets_others(const struct tw_metric_series *feature, size_t f,
 			has = others = false;
 		key = c->at[i].key;
 		has |= c->at[i].column == f;
-		others |= !feature[c->at[i].column].own;
+		others |= !feature[c->at[i].column].thirdparty;
 		if (has && others)
 			return true;
 	}
 	return false;
 }
 
-static bool any_own(const struct tw_metric_series *feature, size_t features)
+static bool any_thirdparty(const struct tw_metric_series *feature, size_t features)
 {
 	for (size_t f = 0; f < features; f++)
-		if (feature[f].own)
+		if (feature[f].thirdparty)
 			return true;
 	return false;
 }
 
-static bool all_own(const struct tw_metric_series *feature, size_t features)
+static bool all_thirdparty(const struct tw_metric_series *feature, size_t features)
 {
 	for (size_t f = 0; f < features; f++)
-		if (!feature[f].own)
+		if (!feature[f].thirdparty)
 			return false;
 	return true;
 }
 
-int tw_own_metrics_check(const struct tw_metric_series *feature, size_t features,
-			 const struct tw_counter_set *c, struct tw_err *err)
+int tw_thirdparty_metrics_check(const struct tw_metric_series *feature, size_t features,
+				const struct tw_counter_set *c, struct tw_err *err)
 {
-	if (all_own(feature, features))
+	if (all_thirdparty(feature, features))
 		return 0;
 	for (size_t f = 0; f < features; f++)
-		if (feature[f].own && !meets_others(feature, f, c))
+		if (feature[f].thirdparty && !meets_others(feature, f, c))
 			return tw_fail(err, TW_INVALID,
 				       "no workload has both '%s' and the other metrics: "
 				       "their labels differ",
@@ -114,7 +114,7 @@ static int fail_no_rows(const struct tw_metric_series *feature, size_t features,
 			const struct tw_dataset *d, struct tw_err *err)
 {
 	for (size_t f = 0; f < features; f++)
-		if (feature[f].own && !has_value(d, f, 0, d->rows))
+		if (feature[f].thirdparty && !has_value(d, f, 0, d->rows))
 			return tw_fail(err, TW_INVALID,
 				       "no row is left: '%s' has no sample at the times "
 				       "of the other metrics",
@@ -124,12 +124,12 @@ static int fail_no_rows(const struct tw_metric_series *feature, size_t features,
 		       "same time");
 }
 
-int tw_own_metrics_settle(const struct tw_metric_series *feature, size_t features,
-			  struct tw_dataset *d, struct tw_err *err)
+int tw_thirdparty_metrics_settle(const struct tw_metric_series *feature, size_t features,
+				 struct tw_dataset *d, struct tw_err *err)
 {
 	size_t rows = 0, end;
 
-	if (!any_own(feature, features))
+	if (!any_thirdparty(feature, features))
 		return 0;
 	for (size_t from = 0; from < d->rows; from = end) {
 		bool complete = true;
@@ -138,7 +138,7 @@ int tw_own_metrics_settle(const struct tw_metric_series *feature, size_t feature
 			if (d->time_ms[end] != d->time_ms[from])
 				break;
 		for (size_t f = 0; f < features; f++)
-			complete &= !feature[f].own || has_value(d, f, from, end);
+			complete &= !feature[f].thirdparty || has_value(d, f, from, end);
 		for (size_t row = from; complete && row < end; row++)
 			move_row(d, features, row, rows++);
 	}
@@ -171,8 +171,8 @@ static int find_counters(const struct tw_metric_series *m,
 			return -1;
 		if (tw_guest_check(guest, m->schema, s, err) < 0)
 			return -1;
-		if (m->own)
-			status = add_own_series(m, column, s, out, err);
+		if (m->thirdparty)
+			status = add_thirdparty_series(m, column, s, out, err);
 		else
 			status = tw_counter_set_add(
 				out, is_level ? no_labels : m->schema->id_labels, column,
@@ -292,7 +292,7 @@ int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
 		const size_t next = tw_counter_set_next(c, *i), f = c->at[*i].column;
 		const struct tw_schema_metric *metric = feature[f].metric;
 		struct target to = { column != NULL ? column[f] : NULL, row, 0,
-				     r->own_aside && feature[f].of_node };
+				     r->thirdparty_aside && feature[f].of_node };
 
 		if (tw_merged_series_join(&r->samples, &c->at[*i], next - *i, err) < 0)
 			return -1;

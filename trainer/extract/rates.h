@@ -26,16 +26,16 @@ int tw_workload_counters_find(const struct tw_metric_series *feature, size_t fea
 			      struct tw_counter_set *out, struct tw_err *err);
 
 /* TW_INVALID if no workload has both a third-party metric and a schema's metric. */
-int tw_own_metrics_check(const struct tw_metric_series *feature, size_t features,
-			 const struct tw_counter_set *c, struct tw_err *err);
+int tw_thirdparty_metrics_check(const struct tw_metric_series *feature, size_t features,
+				const struct tw_counter_set *c, struct tw_err *err);
 
 /*
  * Drop the rows of the times at which a third-party metric has no sample of any workload
  * (NaN in its column); elsewhere, set a workload's missing rate to 0. The features are
  * d's first columns.
  */
-int tw_own_metrics_settle(const struct tw_metric_series *feature, size_t features,
-			  struct tw_dataset *d, struct tw_err *err);
+int tw_thirdparty_metrics_settle(const struct tw_metric_series *feature, size_t features,
+				 struct tw_dataset *d, struct tw_err *err);
 
 /* Rates of one workload at a time. */
 struct tw_rates {
@@ -44,7 +44,8 @@ struct tw_rates {
 	bool *seen;             /* for each time: whether the workload has a row */
 	size_t *at;             /* indexes of the seen times, in no order */
 	size_t count;
-	bool own_aside; /* third-party metrics of the node make no rows */
+	/* Third-party metrics of the node make no rows. */
+	bool thirdparty_aside;
 	struct tw_merged_series samples;
 };
 

@@ -18,15 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* By how much the clock may go another way before it is said. */
+/* Report a wall clock that differs by more from monotonic time. */
 #define CLOCK_BEND_MS 2000
 
 struct run {
 	const struct tw_record *r;
 	struct tw_spool *spool;
-	pthread_mutex_t lock; /* of the spool, of result, and of who speaks */
+	pthread_mutex_t lock; /* of spool, result, fatal, and calls of say() */
 	struct tw_record_result result;
-	struct tw_err fatal; /* what a thread could not go on after */
+	struct tw_err fatal; /* the first error that ended a thread */
 	atomic_bool stopping;
 	int stop_fd; /* readable when stopping */
 	uint64_t began_ms;
@@ -40,7 +40,8 @@ struct worker {
 	struct tw_http *session;
 	pthread_t thread;
 	bool started;
-	bool failing, any; /* its last scrape failed; it ever told something */
+	bool failing; /* the last scrape failed */
+	bool any;     /* at least one scrape succeeded */
 	uint64_t failing_since_ms;
 };
 
@@ -80,7 +81,7 @@ static void say(struct run *run, const struct tw_target *t, const char *text)
 	pthread_mutex_unlock(&run->lock);
 }
 
-/* A failure is said when it begins and when it is over, not at every time between. */
+/* Report the first of consecutive failures; note_success() reports their end. */
 static void note_failure(struct worker *w, const struct tw_err *why, uint64_t now_ms)
 {
 	char text[TW_ERR_TEXT + 64];
@@ -104,12 +105,12 @@ static void note_success(struct worker *w, const struct tw_scrape_count *count,
 		say(w->run, w->target, text);
 	}
 	if (!w->any && count->samples == 0 && !w->failing)
-		say(w->run, w->target, "tells no metric that is wanted");
+		say(w->run, w->target, "has none of the wanted metrics");
 	w->failing = false;
 	w->any = true;
 }
 
-/* A failure of ours, not of the target. */
+/* Whether the failure is this program's, not the target's. */
 static bool is_fatal(const struct tw_err *why)
 {
 	return why->code == TW_NOMEM;
@@ -152,7 +153,7 @@ static void scrape_once(struct worker *w)
 		note_failure(w, &why, now_ms);
 }
 
-/* Until then, or until all stop; whether they do. */
+/* Wait until then_ms or until the recording stops. Returns whether it stops. */
 static bool wait_until(struct run *run, uint64_t then_ms)
 {
 	struct pollfd p = { .fd = run->stop_fd, .events = POLLIN };
@@ -239,8 +240,8 @@ static bool is_over(struct run *run)
 }
 
 /*
- * What the main thread does: save now and then. A file that cannot be written now may be
- * written in the end, so that is said and no reason to stop.
+ * The main thread's loop: save the file at intervals. A failure to write is reported and
+ * not fatal, because the last write may succeed.
  */
 static int watch(struct run *run, struct tw_err *err)
 {
@@ -251,7 +252,7 @@ static int watch(struct run *run, struct tw_err *err)
 		uint64_t now_ms = read_clock_ms(CLOCK_MONOTONIC);
 		struct tw_err why = { 0 };
 
-		/* A series that grows does so in each of two intervals. */
+		/* A growing series has a sample in three intervals, even with a delay. */
 		if (now_ms - settled_ms >= 3 * run->r->interval_ms) {
 			settled_ms = now_ms;
 			if (settle(run, err) < 0)
@@ -312,7 +313,7 @@ static int record_all(struct run *run, struct tw_err *err)
 	return rc;
 }
 
-/* What is recorded is written even where something failed. */
+/* Write the file, also after a failure. */
 static int finish(struct run *run, struct tw_err *err)
 {
 	struct tw_spool_size size = tw_spool_size(run->spool);

@@ -3,12 +3,12 @@
 #define TW_TRAINER_RECORD_H
 
 /*
- * A response file (trainer/extract/prom.h) from exporters themselves, without Prometheus:
- * each is asked at an even interval, by a thread of its own, so that one that does not
- * answer holds nobody up. A time at which it does not answer is a gap in its series.
+ * Makes a response file (trainer/extract/prom.h) by scraping exporters, without
+ * Prometheus. Each target is scraped at a fixed interval by its own thread, so that a
+ * slow target does not delay the others. A failed scrape is a gap in the target's series.
  *
- * Times are of the moment when the exporter is asked. They follow the clock as it was at
- * the start and go on evenly: a clock that is set in between bends no rate.
+ * A sample's time is the start of its scrape: the wall clock at the start of the
+ * recording plus monotonic time, so that setting the clock does not distort rates.
  */
 
 #include "trainer/extract/scrape.h"
@@ -28,24 +28,25 @@ struct tw_record {
 	const struct tw_metric_choice *choice;
 	const struct tw_http_access *access;
 	uint64_t interval_ms, timeout_ms;
-	uint64_t for_ms;  /* 0: until it is told to stop */
-	uint64_t save_ms; /* write the file so often; 0: at the end only */
+	uint64_t for_ms;  /* duration; 0: until a stop signal */
+	uint64_t save_ms; /* interval of writing the file; 0: at the end only */
 	size_t answer_max;
 	const char *output;
-	bool append; /* go on with the series of the file, if there is one */
+	bool append; /* continue the series of an existing file */
 	struct tw_stop *stop;
-	/* What goes wrong and on, a line. From any thread, one at a time. */
+	/* Called with a line about a problem that does not end the recording. Calls come
+	 * from any thread, but never two at once. */
 	void (*say)(const char *text);
 };
 
 struct tw_record_result {
 	size_t series;
 	uint64_t samples;               /* in the file */
-	uint64_t scrapes, failed, late; /* times of all targets; late: not asked at all */
-	uint64_t not_finite, repeated;  /* samples that were left out */
+	uint64_t scrapes, failed, late; /* of all targets; late: scrapes not made */
+	uint64_t not_finite, repeated;  /* samples left out */
 };
 
-/* Fails, and writes nothing, if there is no sample in the end. */
+/* Record until the end. TW_NOTFOUND, and no file, if there was no sample. */
 int tw_record_run(const struct tw_record *r, struct tw_record_result *out,
 		  struct tw_err *err);
 

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What Prometheus asks for, too. */
+/* The formats that Prometheus accepts. */
 #define ACCEPT                                              \
 	"application/openmetrics-text;version=1.0.0;q=0.8," \
 	"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 
-/* The URL with what it may lack. */
+/* Add the default scheme and path. */
 static char *complete_url(const char *url)
 {
 	const char *scheme = strstr(url, "://");
@@ -31,7 +31,7 @@ static char *complete_url(const char *url)
 	return tw_buf_detach(&b, NULL);
 }
 
-/* Host and port, without who asks. */
+/* Host and port of the URL, without user and password. */
 static char *host_of(const char *url)
 {
 	const char *scheme = strstr(url, "://");
@@ -82,7 +82,7 @@ void tw_target_release(struct tw_target *t)
 	*t = (struct tw_target){ 0 };
 }
 
-/* An answer whose samples are being added. */
+/* Context of take_sample(). */
 struct taking {
 	const struct tw_scrape *scrape;
 	int64_t time_ms;
@@ -90,7 +90,8 @@ struct taking {
 	struct tw_scrape_count count;
 };
 
-/* As Prometheus has them: an empty label is none, and `instance` is whom it asked. */
+/* Change the labels as Prometheus does: drop empty ones, rename `instance` to
+ * `exported_instance`, and set `instance` to the target's name. */
 static void set_labels(const struct tw_target *target, struct tw_exposition_sample *s)
 {
 	size_t kept = 0;

@@ -3,9 +3,9 @@
 #define TW_TRAINER_SCRAPE_H
 
 /*
- * One look at an exporter's /metrics, into a spool as Prometheus would have it: with
- * __name__ and `instance`, and what the exporter itself calls that as
- * `exported_instance`. An answer is taken whole or not at all.
+ * One scrape of an exporter's /metrics into a spool, with the labels that Prometheus
+ * would store: __name__, and `instance` with the target's name; an exporter's own
+ * `instance` becomes `exported_instance`. A malformed answer adds nothing.
  */
 
 #include "lib/http/http.h"
@@ -17,13 +17,13 @@ struct tw_err;
 struct tw_metric_choice;
 struct tw_spool;
 
-/* Texts are the target's own. All zero bytes is none. */
+/* Owns its texts. */
 struct tw_target {
 	char *name; /* the label `instance` */
 	char *url;
 };
 
-/* "[NAME=]URL"; without a path it is /metrics, without a name host and port. */
+/* Parse "[NAME=]URL". The default path is /metrics, the default name host and port. */
 int tw_target_parse(const char *text, struct tw_target *out, struct tw_err *err);
 void tw_target_release(struct tw_target *t);
 
@@ -40,10 +40,10 @@ struct tw_scrape {
 
 struct tw_scrape_count {
 	uint64_t samples;
-	uint64_t not_finite, repeated; /* that were left out */
+	uint64_t not_finite, repeated; /* samples left out */
 };
 
-/* lock is held while the spool is used. *out is of this scrape. */
+/* Scrape the target. lock is taken to use the spool. *out counts this scrape only. */
 int tw_scrape_run(const struct tw_scrape *s, int64_t time_ms, struct tw_spool *spool,
 		  pthread_mutex_t *lock, struct tw_scrape_count *out, struct tw_err *err);
 

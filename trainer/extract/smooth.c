@@ -11,13 +11,13 @@
 
 const char *const tw_extractor_names[] = { "default", "smooth", NULL };
 
-/* Where the rows are. */
+/* Index of the rows by time and by workload. */
 struct places {
-	size_t *time; /* of each row: the number of its time */
+	size_t *time; /* for each row: the index of its time */
 	size_t times;
-	size_t *first; /* row of each time */
-	size_t *list;  /* rows, workload by workload, in order of time */
-	size_t *start; /* of each workload in list, and the end */
+	size_t *first; /* for each time: its first row */
+	size_t *list;  /* rows by workload, each in order of time */
+	size_t *start; /* for each workload: its start in list; then the end */
 	size_t ids;
 };
 
@@ -43,7 +43,7 @@ static int places_init(struct places *p, const struct tw_dataset *d, struct tw_e
 	return 0;
 }
 
-/* System features, which are no use: they are not summed over workloads either. */
+/* Whether the feature describes the system, not usage: it is not smoothed. */
 static bool is_of_system(const char *name)
 {
 	return strcmp(name, "cpu_scaling_frequency_hertz") == 0 ||
@@ -62,8 +62,8 @@ static bool is_smoothed(const char *name)
 	return is_power(name) || (!is_of_system(name) && !tw_isolate_is_of_node(name));
 }
 
-/* Rows of one workload; from the last on, since what is before is needed as it was.
- * Each mean is of its own window: running sums would drift. */
+/* Smooth the rows of one workload, from the last to the first, because a mean needs the
+ * original values before it. Each window is summed anew: a running sum would drift. */
 static void smooth_rows(const struct places *p, const size_t *row, size_t rows, double *v,
 			size_t window)
 {
@@ -77,7 +77,8 @@ static void smooth_rows(const struct places *p, const size_t *row, size_t rows, 
 	}
 }
 
-/* The share in what a workload used in the window; see isolator/aggregate.c. */
+/* Smooth a package's share: its share of the window's usage, as in
+ * tw_isolate_aggregate(). */
 static void smooth_share_rows(const struct places *p, const size_t *row, size_t rows,
 			      const double *use, double *v, size_t window)
 {
@@ -94,7 +95,8 @@ static void smooth_share_rows(const struct places *p, const size_t *row, size_t 
 	}
 }
 
-/* Shares of packages, by the use as it was. Those that are of no use stay. */
+/* Smooth all shares. This needs the usage before smoothing. Shares of windows without
+ * usage stay as they are. */
 static void smooth_shares(struct tw_dataset *d, const struct places *p, size_t window)
 {
 	const double *use = tw_dataset_find(d, TW_PACKAGE_USAGE);
@@ -115,7 +117,7 @@ static void smooth_column(const struct tw_dataset *d, const struct places *p,
 				    p->start[i + 1] - p->start[i], c->v, window);
 		return;
 	}
-	/* The node's, which all rows of a time have. */
+	/* Power is the node's: all rows of a time have the same value. */
 	smooth_rows(p, p->first, p->times, c->v, window);
 	for (size_t r = 0; r < d->rows; r++)
 		c->v[r] = c->v[p->first[p->time[r]]];

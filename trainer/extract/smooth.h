@@ -3,15 +3,16 @@
 #define TW_TRAINER_SMOOTH_H
 
 /*
- * The smooth extractor: use and power of a time are means over the last times.
+ * The smooth extractor: moving averages of features and power over w times.
  *
  *	x'[i] = (x[i - w + 1] + .. + x[i]) / w
  *
- * for each workload feature and each component's power; what is of the system (its
- * frequency) and of the node (its type) is left as it is. Shares of packages become those
- * in what was used in the window. The first w - 1 times
- * fall away. At container level a workload that was not there used nothing, and the
- * times are the node's; it has rows where it had some.
+ * Smoothed are workload features and the components' power, but not the frequency and the
+ * node type. A package's share becomes its share of the window's usage. The first w - 1
+ * times are dropped.
+ *
+ * At container level the times are the node's. A workload without a row at a time counts
+ * as 0 there, and gets no new rows.
  */
 
 #include <stddef.h>
@@ -19,16 +20,16 @@
 struct tw_dataset;
 struct tw_err;
 
-/* kepler-model-server's, and the most that is taken. */
+/* The default is kepler-model-server's. */
 #define TW_SMOOTH_WINDOW_DEFAULT 30
 #define TW_SMOOTH_WINDOW_MAX 100000
 
-/* How extractors are called, for options: default and smooth; ended by NULL. */
+/* Names of the extractors, for options: "default" and "smooth"; ends with NULL. */
 extern const char *const tw_extractor_names[];
 
 /*
- * Replace *d, whose rows are in order of time, then of id. window is at least 1.
- * TW_INVALID where there are fewer times.
+ * Smooth *d in place; its rows are in order of time, then of id. window is at least 1.
+ * TW_INVALID if d has fewer times than the window.
  */
 int tw_smooth(struct tw_dataset *d, size_t window, struct tw_err *err);
 

@@ -3,8 +3,7 @@
 #define TW_TRAINER_STOP_H
 
 /*
- * Whether a command that runs for long has been told to stop, by SIGINT, SIGTERM or
- * SIGHUP. For one thread.
+ * Stop signals (SIGINT, SIGTERM, SIGHUP) of a long-running command. For one thread.
  */
 
 #include <stdbool.h>
@@ -17,14 +16,15 @@ struct tw_stop {
 	bool asked;
 };
 
-/* From here on these signals do not end the process. tw_stop_close() when done. */
+/* Block these signals and receive them here. tw_stop_close() when done. */
 int tw_stop_open(struct tw_stop *s, struct tw_err *err);
 void tw_stop_close(struct tw_stop *s);
 
-/* arg is a struct tw_stop: for struct tw_http_call. */
+/* Whether a signal has arrived. arg is a struct tw_stop; a `stopped` of struct
+ * tw_http_call. */
 bool tw_stop_asked(void *arg);
 
-/* Wait, but not once it is asked; whether it is. */
+/* Wait for ms or until a signal arrives. Returns whether one has arrived. */
 bool tw_stop_wait(struct tw_stop *s, uint64_t ms);
 
 #endif /* TW_TRAINER_STOP_H */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As Prometheus has them: [a-zA-Z_:][a-zA-Z0-9_:]* */
+/* Prometheus' grammar: [a-zA-Z_:][a-zA-Z0-9_:]* */
 static bool is_metric_name(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -18,7 +18,7 @@ static bool is_metric_name(const char *name)
 	       (name[0] < '0' || name[0] > '9');
 }
 
-/* Columns of tables that are no features. */
+/* Whether the name is a column other than a feature. */
 static bool is_taken(const char *name)
 {
 	return tw_isolate_is_of_node(name) || strcmp(name, "timestamp") == 0 ||
@@ -26,7 +26,7 @@ static bool is_taken(const char *name)
 	       strncmp(name, TW_BACKGROUND_PREFIX, strlen(TW_BACKGROUND_PREFIX)) == 0;
 }
 
-/* Power would be told by itself. */
+/* Whether the metric is an input of power: as a feature it would leak the target. */
 static bool is_power(const char *name)
 {
 	const struct tw_schema *s = tw_schema_of_metric(name);
@@ -44,15 +44,15 @@ static int check_name(const char *name, struct tw_err *err)
 		return tw_fail(err, TW_INVALID, "'%.32s..' is longer than %d bytes", name,
 			       TW_FEATURE_NAME_MAX);
 	if (!is_metric_name(name))
-		return tw_fail(err, TW_INVALID, "'%s' is no name of a metric", name);
+		return tw_fail(err, TW_INVALID, "'%s' is not a valid metric name", name);
 	if (tw_feature_find(name) != NULL)
-		return tw_fail(err, TW_INVALID, "'%s' is a feature's name, no metric's",
-			       name);
+		return tw_fail(err, TW_INVALID,
+			       "'%s' is a feature; name a metric of an exporter", name);
 	if (is_power(name))
-		return tw_fail(err, TW_INVALID, "'%s' is what power is known from", name);
+		return tw_fail(err, TW_INVALID,
+			       "'%s' measures power and cannot be a feature", name);
 	if (is_taken(name))
-		return tw_fail(err, TW_INVALID, "'%s' means something else in tables",
-			       name);
+		return tw_fail(err, TW_INVALID, "'%s' is a reserved column name", name);
 	return 0;
 }
 
@@ -61,7 +61,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The group's features and the names, sorted, into at. */
+/* Fill `at` with the group's features and the names, sorted. */
 static void merge(const struct tw_feature_group *base, const struct tw_strs *names,
 		  const char **at)
 {

@@ -3,9 +3,9 @@
 #define TW_TRAINER_THIRDPARTY_H
 
 /*
- * Metrics that the user names (--thirdparty-metrics): features besides those of a feature
- * group, by the metrics' own names. docs/pipelines.md, "Third-party metrics", tells what
- * becomes of their series.
+ * Third-party metrics (--thirdparty-metrics): additional features of all feature groups,
+ * named like the metrics. docs/pipelines.md, "Third-party metrics", describes how their
+ * series are used.
  */
 
 #include "lib/core/strs.h"
@@ -13,26 +13,25 @@
 
 struct tw_err;
 
-/* Names, at most. */
+/* Limit of names. */
 #define TW_THIRDPARTY_MAX 32
 
-/* All zero bytes: none are named. */
+/* All zero bytes: no third-party metrics. */
 struct tw_thirdparty {
-	struct tw_strs names; /* sorted, each once */
-	struct tw_feature_group
-		*group;       /* all there are, in their order, with the names */
-	const char **feature; /* of the groups, one behind the other */
+	struct tw_strs names;           /* sorted, without duplicates */
+	struct tw_feature_group *group; /* all feature groups with the names added */
+	const char **feature;           /* the groups' lists, concatenated */
 };
 
 /*
- * *t must be all zero; it is yours: tw_thirdparty_release(). A name that no metric may
- * have, or that means something else in tables, is TW_INVALID.
+ * *t must be all zero; the caller releases it. TW_INVALID for a name that is not valid in
+ * Prometheus or is used for another column of a dataset.
  */
 int tw_thirdparty_init(struct tw_thirdparty *t, const struct tw_strs *names,
 		       struct tw_err *err);
 
-/* The group with the names; itself if there are none, or t is NULL. Lives as long as t.
- */
+/* The group with the names added; base itself without names, or if t is NULL. Lives as
+ * long as t. */
 const struct tw_feature_group *tw_thirdparty_group(const struct tw_thirdparty *t,
 						   const struct tw_feature_group *base);
 
