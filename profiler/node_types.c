@@ -45,7 +45,7 @@ int tw_node_types_add(struct tw_node_types *t, uint32_t number,
 	while (i > 0 && t->at[i - 1].number >= number)
 		i--;
 	if (i < t->count && t->at[i].number == number)
-		return tw_fail(err, TW_INVALID, "node type %u is there twice", number);
+		return tw_fail(err, TW_INVALID, "node type %u appears twice", number);
 	if (make_room(t, err) < 0)
 		return -1;
 	memmove(&t->at[i + 1], &t->at[i], (t->count - i) * sizeof(t->at[0]));

@@ -333,7 +333,7 @@ static int read_watts(struct tw_profile *p, const struct tw_energy_source *sourc
 	for (size_t i = 0; i < 3; i++)
 		watts[i] *= (double)units;
 	if (watts[2] > TW_PROFILE_WATTS_MAX)
-		return tw_fail(err, TW_INVALID, "%s: %g W is no measurement", where,
+		return tw_fail(err, TW_INVALID, "%s: %g W exceeds the limit", where,
 			       watts[2]);
 	if (tw_profile_add_power(p, source, c, node_type, watts, 3, err) < 0)
 		return -1;

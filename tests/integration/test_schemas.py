@@ -197,7 +197,7 @@ class SeveralMachines(Case):
             self.tallywatt("extract", "--input", both, "--machine", "b", *options),
             self.tallywatt("extract", "--input", one, *options))
         self.assertRegex(self.refused("extract", "--input", both, *options),
-                         "2 machines or more .*'a' and 'b'")
+                         "several machines .*'a' and 'b'")
         self.assertIn("no machine 'c': it has 'a', 'b'",
                       self.refused("extract", "--input", both, "--machine", "c", *options))
 

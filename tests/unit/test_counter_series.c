@@ -66,7 +66,7 @@ static void samples_of_one_time_are_added_up(void **state)
 }
 
 /* Of as many series as a heap needs to have depth. */
-static void many_series_are_joined_in_order_of_time(void **state)
+static void many_series_are_merged_in_order_of_time(void **state)
 {
 	enum { SERIES = 40, SAMPLES = 50 };
 	struct tw_series s[SERIES];
@@ -94,7 +94,7 @@ static void many_series_are_joined_in_order_of_time(void **state)
 }
 
 /* 1e16 + 1 + 1 is 1e16 where each is rounded by itself. */
-static void small_parts_of_a_large_sum_are_not_lost(void **state)
+static void small_terms_of_a_large_sum_are_kept(void **state)
 {
 	static const double time_ms[] = { 1000 }, large[] = { 1e16 }, one[] = { 1 };
 	static const struct tw_label third = { "command", "three" };
@@ -133,7 +133,7 @@ static void make_pair(struct pair *p, const double *time_ms, const double *later
 		p->at[i] = (struct tw_counter_series){ key_a, 0, &p->s[i] };
 }
 
-static void series_that_nothing_tells_apart_must_not_meet(void **state)
+static void two_series_with_equal_labels_must_not_overlap(void **state)
 {
 	static const double time_ms[] = { 1000, 2000 }, later[] = { 2000, 3000 };
 	struct tw_merged_series t = { 0 };
@@ -178,9 +178,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_one_time_are_added_up),
-		cmocka_unit_test(many_series_are_joined_in_order_of_time),
-		cmocka_unit_test(small_parts_of_a_large_sum_are_not_lost),
-		cmocka_unit_test(series_that_nothing_tells_apart_must_not_meet),
+		cmocka_unit_test(many_series_are_merged_in_order_of_time),
+		cmocka_unit_test(small_terms_of_a_large_sum_are_kept),
+		cmocka_unit_test(two_series_with_equal_labels_must_not_overlap),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

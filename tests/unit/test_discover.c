@@ -55,7 +55,7 @@ static void cores_are_counted_from_the_list_of_cpus(void **state)
 	}
 }
 
-static void a_list_that_is_none_is_refused(void **state)
+static void a_malformed_list_of_cpus_is_rejected(void **state)
 {
 	static const char *const lists[] = {
 		"",      "\n", "a",   "0-",    "-1",          "3-1",   "0,0",
@@ -96,7 +96,7 @@ static int discover(const char *machine, struct tw_machine_spec *out, struct tw_
 	return tw_machine_spec_discover(proc, sys, out, err);
 }
 
-static void recorded_machines_are_what_they_are(void **state)
+static void recorded_machines_have_the_expected_specs(void **state)
 {
 	static const struct {
 		const char *machine;
@@ -137,7 +137,7 @@ static void recorded_machines_are_what_they_are(void **state)
 	}
 }
 
-static void this_machine_tells_what_it_is(void **state)
+static void this_machine_has_a_spec(void **state)
 {
 	struct tw_machine_spec s = { 0 };
 	struct tw_err err = { 0 };
@@ -165,7 +165,7 @@ static char *make_machine(const char *const files[][2])
 	return dir;
 }
 
-static void what_is_not_there_stays_unknown(void **state)
+static void missing_files_leave_attributes_unknown(void **state)
 {
 	static const char *const files[][2] = {
 		{ "proc/meminfo", "MemFree: 1 kB\nMemTotal:\t2097152 kB\n" },
@@ -192,7 +192,7 @@ static void what_is_not_there_stays_unknown(void **state)
 	scratch_free(dir);
 }
 
-static void a_machine_of_which_nothing_is_told_is_not_found(void **state)
+static void a_machine_without_attributes_is_not_found(void **state)
 {
 	static const char *const files[][2] = { { NULL, NULL } };
 	char *dir = make_machine(files);
@@ -293,7 +293,7 @@ static void cpuinfo_takes_any_bytes(void **state)
 	}
 }
 
-static void a_firmware_table_that_is_none_names_nothing(void **state)
+static void strings_of_a_firmware_table_are_bounds_checked(void **state)
 {
 	/* Type 4, 17 bytes long, vendor is string 1, version string 2. */
 	char table[] = "\4\21\0\0\0\0\0\1\0\0\0\0\0\0\0\0\2Maker\0Model\0";
@@ -348,15 +348,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cores_are_counted_from_the_list_of_cpus),
-		cmocka_unit_test(a_list_that_is_none_is_refused),
+		cmocka_unit_test(a_malformed_list_of_cpus_is_rejected),
 		cmocka_unit_test(a_machine_without_the_file_is_not_found),
-		cmocka_unit_test(recorded_machines_are_what_they_are),
-		cmocka_unit_test(this_machine_tells_what_it_is),
-		cmocka_unit_test(what_is_not_there_stays_unknown),
-		cmocka_unit_test(a_machine_of_which_nothing_is_told_is_not_found),
+		cmocka_unit_test(recorded_machines_have_the_expected_specs),
+		cmocka_unit_test(this_machine_has_a_spec),
+		cmocka_unit_test(missing_files_leave_attributes_unknown),
+		cmocka_unit_test(a_machine_without_attributes_is_not_found),
 		cmocka_unit_test(a_malformed_file_is_named),
 		cmocka_unit_test(cpuinfo_takes_any_bytes),
-		cmocka_unit_test(a_firmware_table_that_is_none_names_nothing),
+		cmocka_unit_test(strings_of_a_firmware_table_are_bounds_checked),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -139,7 +139,7 @@ static void expect_failure(const char *text, const struct tw_extract_args *args,
 	tw_prom_free(p);
 }
 
-static void kepler_tells_processor_time_and_zones_apart(void **state)
+static void kepler_zones_are_separate_components(void **state)
 {
 	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
 	struct tw_dataset d = { 0 };
@@ -171,7 +171,7 @@ static void platform_power_is_a_gauge_or_the_zone_psys(void **state)
 	tw_dataset_release(&d);
 }
 
-static void node_exporter_tells_what_its_cpus_do(void **state)
+static void node_exporter_has_processor_time_by_mode(void **state)
 {
 	static const char *const modes[] = { "node_cpu_irq_ms", "node_cpu_nice_ms",
 					     "node_cpu_softirq_ms", "node_cpu_system_ms",
@@ -221,7 +221,7 @@ static const char ours[] =
 	"{\"metric\":{\"zone\":\"platform\",\"mode\":\"idle\",\"source\":"
 	"\"redfish\"},\"values\":[[100,\"0\"],[110,\"500\"]]}]}";
 
-static void our_own_collector_tells_energy_by_zone_source_and_mode(void **state)
+static void tw_collector_has_energy_by_zone_source_and_mode(void **state)
 {
 	struct tw_extract_args args = make_args("rapl-msr", "BPFOnly");
 	struct tw_dataset d = { 0 };
@@ -248,7 +248,7 @@ static void our_own_collector_tells_energy_by_zone_source_and_mode(void **state)
 		       "tallywatt_node_energy_joules_total{zone=\"package\"}");
 }
 
-static void what_is_missing_is_named_as_the_exporter_calls_it(void **state)
+static void missing_metrics_have_the_exporters_names(void **state)
 {
 	struct tw_extract_args args = make_args("rapl-sysfs", "NodeCPU");
 
@@ -274,7 +274,7 @@ static void what_is_missing_is_named_as_the_exporter_calls_it(void **state)
 		"node_rapl_package_joules_total");
 	args.level = TW_LEVEL_CONTAINER;
 	expect_failure(node_exporter, &args, TW_INVALID,
-		       "NodeCPU is of a node: it has no containers");
+		       "NodeCPU has no features of containers: extract it at node level");
 	args = make_args("rapl-sysfs", "BPFOnly");
 	expect_failure("{\"kepler_node_cpu_joules_total\":[" SERIES("\"zone\":\"core\"",
 								    "0", "1") "]}",
@@ -316,15 +316,15 @@ static const char two[] = "{\"kepler_process_cpu_seconds_total\":[" SERIES(
 						      "\"redfish\"",
 						      "20", "20") "]}";
 
-static void one_machine_of_several_is_taken_by_name(void **state)
+static void one_machine_of_several_is_selected_by_name(void **state)
 {
 	struct tw_extract_args args = make_args("redfish", "BPFOnly");
 	struct tw_dataset d = { 0 };
 
 	(void)state;
 	expect_failure(two, &args, TW_INVALID,
-		       "response holds 2 machines or more ('a' and 'b'): want "
-		       "one of them (--machine)");
+		       "the response has several machines ('a' and 'b'): name "
+		       "one with --machine");
 	args.machine = "b";
 	extract(two, &args, &d);
 	assert_true(value(&d, "bpf_cpu_time_ms") == 200);
@@ -338,13 +338,13 @@ static void one_machine_of_several_is_taken_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kepler_tells_processor_time_and_zones_apart),
+		cmocka_unit_test(kepler_zones_are_separate_components),
 		cmocka_unit_test(platform_power_is_a_gauge_or_the_zone_psys),
-		cmocka_unit_test(node_exporter_tells_what_its_cpus_do),
-		cmocka_unit_test(our_own_collector_tells_energy_by_zone_source_and_mode),
-		cmocka_unit_test(what_is_missing_is_named_as_the_exporter_calls_it),
+		cmocka_unit_test(node_exporter_has_processor_time_by_mode),
+		cmocka_unit_test(tw_collector_has_energy_by_zone_source_and_mode),
+		cmocka_unit_test(missing_metrics_have_the_exporters_names),
 		cmocka_unit_test(groups_and_sources_belong_to_one_exporter),
-		cmocka_unit_test(one_machine_of_several_is_taken_by_name),
+		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};
 
 	return cmocka_run_group_tests_name("exporters", tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void refuses(const char *text, bool openmetrics, enum tw_code code,
 	tw_buf_clear(&b);
 }
 
-static void samples_are_told_with_their_labels(void **state)
+static void samples_have_their_labels(void **state)
 {
 	(void)state;
 	gives("", false, "");
@@ -64,7 +64,7 @@ static void samples_are_told_with_their_labels(void **state)
 	gives("{\"x.y\",b=\"c\",\"d.e\"=\"f\"} 1\n", false, "x.y b=c d.e=f: 1;");
 }
 
-static void numbers_are_those_that_go_takes(void **state)
+static void numbers_have_the_syntax_of_go(void **state)
 {
 	static const struct {
 		const char *text, *value;
@@ -92,7 +92,7 @@ static void numbers_are_those_that_go_takes(void **state)
 	}
 }
 
-static void openmetrics_has_an_end_and_exemplars(void **state)
+static void openmetrics_needs_eof_and_may_have_exemplars(void **state)
 {
 	(void)state;
 	gives("a 1\n# EOF\n", true, "a: 1;");
@@ -109,7 +109,7 @@ static void openmetrics_has_an_end_and_exemplars(void **state)
 	refuses("a 1 # {} 1\n", false, TW_PARSE, "text behind the sample");
 }
 
-static void what_is_broken_is_refused_with_its_line(void **state)
+static void malformed_lines_are_rejected_with_their_number(void **state)
 {
 	(void)state;
 	refuses("a 1\nb 2", false, TW_PARSE, "line 2: cut short");
@@ -130,7 +130,7 @@ static void what_is_broken_is_refused_with_its_line(void **state)
 	refuses("a 1 2 3\n", false, TW_PARSE, "text behind the sample");
 }
 
-static void limits_hold(void **state)
+static void limits_are_enforced(void **state)
 {
 	struct tw_buf b = { 0 };
 
@@ -163,7 +163,7 @@ static int stop(void *arg, struct tw_exposition_sample *s, struct tw_err *err)
 	return tw_fail(err, TW_NOTFOUND, "enough of %s", s->name);
 }
 
-static void a_failure_of_the_caller_ends_it(void **state)
+static void a_failed_callback_ends_parsing(void **state)
 {
 	struct tw_err err = { 0 };
 
@@ -193,12 +193,12 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_are_told_with_their_labels),
-		cmocka_unit_test(numbers_are_those_that_go_takes),
-		cmocka_unit_test(openmetrics_has_an_end_and_exemplars),
-		cmocka_unit_test(what_is_broken_is_refused_with_its_line),
-		cmocka_unit_test(limits_hold),
-		cmocka_unit_test(a_failure_of_the_caller_ends_it),
+		cmocka_unit_test(samples_have_their_labels),
+		cmocka_unit_test(numbers_have_the_syntax_of_go),
+		cmocka_unit_test(openmetrics_needs_eof_and_may_have_exemplars),
+		cmocka_unit_test(malformed_lines_are_rejected_with_their_number),
+		cmocka_unit_test(limits_are_enforced),
+		cmocka_unit_test(a_failed_callback_ends_parsing),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

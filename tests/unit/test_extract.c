@@ -152,7 +152,7 @@ static void every_generation_of_rapl_is_rapl_sysfs(void **state)
 	}
 }
 
-static void a_group_is_there_if_all_its_features_are(void **state)
+static void a_response_has_a_group_if_it_has_all_its_features(void **state)
 {
 	struct response r = { 0 };
 	struct tw_prom *p;
@@ -214,7 +214,7 @@ static void each_power_difference_has_its_own_step(void **state)
 	EXPECT(response_with_a_gap(), &args, "platform_power", 30, 30, 30);
 }
 
-static void compatible_power_has_the_mean_step_and_sums_what_is_there(void **state)
+static void compatible_power_uses_the_mean_step_and_incomplete_sums(void **state)
 {
 	struct tw_extract_args args = make_args("acpi");
 
@@ -238,7 +238,7 @@ static struct tw_prom *response_of_host_and_vm(void)
 	return end_response(&r);
 }
 
-static void series_of_a_vm_are_taken_only_when_asked_for(void **state)
+static void series_of_a_vm_are_extracted_only_on_request(void **state)
 {
 	struct tw_extract_args args = make_args("acpi");
 
@@ -292,12 +292,11 @@ int main(void)
 		cmocka_unit_test(node_level_is_the_sum_over_containers),
 		cmocka_unit_test(microseconds_of_the_old_metric_become_milliseconds),
 		cmocka_unit_test(every_generation_of_rapl_is_rapl_sysfs),
-		cmocka_unit_test(a_group_is_there_if_all_its_features_are),
+		cmocka_unit_test(a_response_has_a_group_if_it_has_all_its_features),
 		cmocka_unit_test(resets_are_carried_where_asked_for),
 		cmocka_unit_test(each_power_difference_has_its_own_step),
-		cmocka_unit_test(
-			compatible_power_has_the_mean_step_and_sums_what_is_there),
-		cmocka_unit_test(series_of_a_vm_are_taken_only_when_asked_for),
+		cmocka_unit_test(compatible_power_uses_the_mean_step_and_incomplete_sums),
+		cmocka_unit_test(series_of_a_vm_are_extracted_only_on_request),
 		cmocka_unit_test(series_of_two_exporter_pods_are_one_counter),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};

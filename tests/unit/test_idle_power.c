@@ -43,7 +43,7 @@ static struct tw_idle_power find(const struct machine *m, size_t rows)
 	return p;
 }
 
-static void a_line_is_met_at_zero_within_the_interval(void **state)
+static void the_interval_contains_the_intercept_of_a_line(void **state)
 {
 	/* Rows at rest, and none below half the load. */
 	static const double from[] = { 0, 500 };
@@ -69,7 +69,7 @@ static void a_line_is_met_at_zero_within_the_interval(void **state)
 	}
 }
 
-static void without_noise_it_is_exact(void **state)
+static void the_estimate_is_exact_without_noise(void **state)
 {
 	struct machine m;
 	struct tw_idle_power p;
@@ -89,7 +89,7 @@ static void without_noise_it_is_exact(void **state)
 }
 
 /* The first half of the load costs twice what the second does. */
-static void a_curve_does_not_lift_it(void **state)
+static void a_curved_relation_does_not_bias_the_estimate(void **state)
 {
 	struct machine m;
 
@@ -103,7 +103,7 @@ static void a_curve_does_not_lift_it(void **state)
 }
 
 /* One low sample moves MinIdleIsolator by 40 W. */
-static void odd_rows_do_not_move_it(void **state)
+static void outliers_do_not_bias_the_estimate(void **state)
 {
 	struct machine m;
 	struct tw_idle_power before, after;
@@ -124,7 +124,7 @@ static void odd_rows_do_not_move_it(void **state)
 	assert_true(fabs(after.watts - 50) < 3);
 }
 
-static void where_use_says_nothing_the_least_power_does(void **state)
+static void the_lowest_power_is_used_if_usage_is_uninformative(void **state)
 {
 	struct machine m;
 	struct tw_idle_power p;
@@ -153,7 +153,7 @@ static void few_rows_have_no_interval(void **state)
 	assert_true(fabs(p.watts - 9) < 1e-9 && p.low <= 9 && p.high >= 9 - 1e-9);
 }
 
-static void it_is_never_negative_and_takes_extremes(void **state)
+static void the_estimate_is_never_negative_and_accepts_extremes(void **state)
 {
 	struct machine m;
 	struct tw_idle_power p;
@@ -197,13 +197,13 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_met_at_zero_within_the_interval),
-		cmocka_unit_test(without_noise_it_is_exact),
-		cmocka_unit_test(a_curve_does_not_lift_it),
-		cmocka_unit_test(odd_rows_do_not_move_it),
-		cmocka_unit_test(where_use_says_nothing_the_least_power_does),
+		cmocka_unit_test(the_interval_contains_the_intercept_of_a_line),
+		cmocka_unit_test(the_estimate_is_exact_without_noise),
+		cmocka_unit_test(a_curved_relation_does_not_bias_the_estimate),
+		cmocka_unit_test(outliers_do_not_bias_the_estimate),
+		cmocka_unit_test(the_lowest_power_is_used_if_usage_is_uninformative),
 		cmocka_unit_test(few_rows_have_no_interval),
-		cmocka_unit_test(it_is_never_negative_and_takes_extremes),
+		cmocka_unit_test(the_estimate_is_never_negative_and_accepts_extremes),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -18,7 +18,7 @@ static void read_csv(const char *text, struct tw_dataset *d)
 }
 
 /* So that rows of containers come to what is extracted of the node. */
-static void shares_are_averaged_by_what_each_container_uses(void **state)
+static void shares_are_averaged_weighted_by_usage(void **state)
 {
 	struct tw_dataset d = { 0 }, all = { 0 };
 	struct tw_err err = { 0 };
@@ -57,7 +57,7 @@ static void isolate_table(const char *isolator, struct tw_dataset *d)
 	it->free(fitted);
 }
 
-static void what_is_taken_away_is_taken_from_packages_by_their_least_power(void **state)
+static void subtraction_is_distributed_by_minimum_power(void **state)
 {
 	struct tw_dataset d = { 0 };
 
@@ -75,7 +75,7 @@ static void what_is_taken_away_is_taken_from_packages_by_their_least_power(void 
 	tw_dataset_release(&d);
 }
 
-static void nothing_taken_changes_no_bit(void **state)
+static void subtracting_nothing_changes_no_bit(void **state)
 {
 	struct tw_dataset d = { 0 }, before = { 0 };
 
@@ -100,7 +100,7 @@ static int take_six(const void *state, struct tw_dataset *d, struct tw_err *err)
 	return 0;
 }
 
-static void packages_that_draw_nothing_at_least_lose_equal_parts(void **state)
+static void packages_with_zero_minimums_share_equally(void **state)
 {
 	const struct tw_energy_source *source = tw_energy_source_find("rapl-sysfs");
 	const struct tw_isolator it = { .apply = take_six };
@@ -125,11 +125,10 @@ static void packages_that_draw_nothing_at_least_lose_equal_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_are_averaged_by_what_each_container_uses),
-		cmocka_unit_test(
-			what_is_taken_away_is_taken_from_packages_by_their_least_power),
-		cmocka_unit_test(nothing_taken_changes_no_bit),
-		cmocka_unit_test(packages_that_draw_nothing_at_least_lose_equal_parts),
+		cmocka_unit_test(shares_are_averaged_weighted_by_usage),
+		cmocka_unit_test(subtraction_is_distributed_by_minimum_power),
+		cmocka_unit_test(subtracting_nothing_changes_no_bit),
+		cmocka_unit_test(packages_with_zero_minimums_share_equally),
 	};
 
 	return cmocka_run_group_tests_name("isolate_packages", tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void node_level_rows_are_aggregated_to_themselves(void **state)
 	tw_dataset_release(&d);
 }
 
-static void min_idle_takes_the_fitted_minimum_from_any_rows(void **state)
+static void min_idle_subtracts_the_fitted_minimum_from_any_rows(void **state)
 {
 	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
 	struct tw_dataset d = { 0 }, other = { 0 };
@@ -106,7 +106,7 @@ static void min_idle_takes_the_fitted_minimum_from_any_rows(void **state)
 	tw_dataset_release(&d);
 }
 
-static void min_idle_takes_the_components_that_there_are(void **state)
+static void min_idle_subtracts_from_the_existing_components(void **state)
 {
 	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
 	struct tw_dataset d = { 0 };
@@ -125,7 +125,7 @@ static void min_idle_takes_the_components_that_there_are(void **state)
 	tw_dataset_release(&d);
 }
 
-static void min_idle_names_what_it_lacks(void **state)
+static void min_idle_names_missing_columns(void **state)
 {
 	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
 	struct tw_err err = { 0 }, rows = { 0 };
@@ -182,7 +182,7 @@ static void make_line(struct tw_dataset *d)
 	read_csv(text, d);
 }
 
-static void idle_regression_takes_the_power_at_zero_use(void **state)
+static void idle_regression_subtracts_the_power_at_zero_usage(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
 	struct tw_dataset d = { 0 };
@@ -214,7 +214,7 @@ static void idle_regression_takes_the_power_at_zero_use(void **state)
 }
 
 /* A sum that is not finite is refused where a model is fitted, not here. */
-static void idle_power_that_is_not_finite_is_not_told(void **state)
+static void idle_power_that_is_not_finite_is_null(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
 	struct tw_dataset d = { 0 };
@@ -237,7 +237,7 @@ static void idle_power_that_is_not_finite_is_not_told(void **state)
 	tw_dataset_release(&d);
 }
 
-static void idle_regression_names_what_it_lacks(void **state)
+static void idle_regression_names_missing_columns(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
 	struct tw_err power = { 0 }, use = { 0 }, rows = { 0 };
@@ -269,7 +269,7 @@ static bool matches(const char *id, const char *hint)
 	return tw_workload_matches(id, hint);
 }
 
-static void a_workload_goes_by_the_name_of_its_container(void **state)
+static void a_workload_has_the_name_of_its_container(void **state)
 {
 	(void)state;
 	assert_true(matches("aa/pod/web-1/prod", "web"));
@@ -314,7 +314,7 @@ static struct tw_power_model *make_model(double mae, double bias, double slope)
 	return p;
 }
 
-static void train_isolator_takes_the_backgrounds_power_away(void **state)
+static void train_isolator_subtracts_the_backgrounds_power(void **state)
 {
 	const struct tw_isolator *it = tw_isolator_find("TrainIsolator");
 	const struct tw_energy_source *acpi = tw_energy_source_find("acpi");
@@ -358,7 +358,7 @@ static void train_isolator_takes_the_backgrounds_power_away(void **state)
 	tw_dataset_release(&d);
 }
 
-static void hints_of_targets_go_before_those_of_the_background(void **state)
+static void target_hints_take_precedence_over_background_hints(void **state)
 {
 	const struct tw_isolator *it = tw_isolator_find("TrainIsolator");
 	struct tw_isolator_args args = { 0 };
@@ -401,7 +401,7 @@ static void hints_of_targets_go_before_those_of_the_background(void **state)
 	tw_dataset_release(&d);
 }
 
-static void profile_isolator_takes_the_middle_of_rest_away(void **state)
+static void profile_isolator_subtracts_the_mean_of_the_limits_at_rest(void **state)
 {
 	static const double rest[] = { 8, 9, 14 };
 	const struct tw_isolator *it = tw_isolator_find("ProfileBackgroundIsolator");
@@ -466,17 +466,18 @@ int main(void)
 		cmocka_unit_test(the_registry_is_sorted_complete_and_searchable),
 		cmocka_unit_test(aggregation_sums_features_and_averages_power),
 		cmocka_unit_test(node_level_rows_are_aggregated_to_themselves),
-		cmocka_unit_test(min_idle_takes_the_fitted_minimum_from_any_rows),
-		cmocka_unit_test(min_idle_takes_the_components_that_there_are),
-		cmocka_unit_test(min_idle_names_what_it_lacks),
-		cmocka_unit_test(idle_regression_takes_the_power_at_zero_use),
-		cmocka_unit_test(idle_power_that_is_not_finite_is_not_told),
-		cmocka_unit_test(idle_regression_names_what_it_lacks),
+		cmocka_unit_test(min_idle_subtracts_the_fitted_minimum_from_any_rows),
+		cmocka_unit_test(min_idle_subtracts_from_the_existing_components),
+		cmocka_unit_test(min_idle_names_missing_columns),
+		cmocka_unit_test(idle_regression_subtracts_the_power_at_zero_usage),
+		cmocka_unit_test(idle_power_that_is_not_finite_is_null),
+		cmocka_unit_test(idle_regression_names_missing_columns),
 		cmocka_unit_test(none_changes_nothing),
-		cmocka_unit_test(a_workload_goes_by_the_name_of_its_container),
-		cmocka_unit_test(train_isolator_takes_the_backgrounds_power_away),
-		cmocka_unit_test(hints_of_targets_go_before_those_of_the_background),
-		cmocka_unit_test(profile_isolator_takes_the_middle_of_rest_away),
+		cmocka_unit_test(a_workload_has_the_name_of_its_container),
+		cmocka_unit_test(train_isolator_subtracts_the_backgrounds_power),
+		cmocka_unit_test(target_hints_take_precedence_over_background_hints),
+		cmocka_unit_test(
+			profile_isolator_subtracts_the_mean_of_the_limits_at_rest),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -65,7 +65,7 @@ static void expect_failure(struct tw_prom *p, const char *text)
 	tw_prom_free(p);
 }
 
-static void names_come_in_order_and_once(void **state)
+static void names_are_sorted_without_duplicates(void **state)
 {
 	(void)state;
 	expect_names(
@@ -75,7 +75,7 @@ static void names_come_in_order_and_once(void **state)
 	expect_names(MAKE(""), "");
 }
 
-static void a_less_telling_label_is_whose_it_comes_with(void **state)
+static void a_later_label_is_an_alias_of_the_machine_it_occurs_with(void **state)
 {
 	(void)state;
 	/* Kepler: usage has only instance; energy has the node's name, too. */
@@ -98,7 +98,7 @@ static void a_less_telling_label_is_whose_it_comes_with(void **state)
 		"a b");
 }
 
-static void a_series_of_two_machines_or_of_none_is_refused(void **state)
+static void a_series_of_two_machines_or_without_one_is_rejected(void **state)
 {
 	(void)state;
 	expect_failure(MAKE("\"instance\":\"f\",\"exported_instance\":\"a\"",
@@ -111,7 +111,7 @@ static void a_series_of_two_machines_or_of_none_is_refused(void **state)
 		       " without a machine label");
 }
 
-static void guests_are_nobodys_machine(void **state)
+static void series_of_guests_belong_to_no_machine(void **state)
 {
 	(void)state;
 	expect_names(MAKE("\"instance\":\"host\"", "\"instance\":\"vm\",\"job\":\"vm\"",
@@ -136,7 +136,7 @@ static struct tw_prom *two_machines(void)
 		    "\"instance\":\"b\",\"container_id\":\"c\"");
 }
 
-static void one_machine_is_its_series_and_those_of_guests(void **state)
+static void one_machine_is_selected_with_the_series_of_guests(void **state)
 {
 	struct tw_prom *p = two_machines(), *one = NULL;
 	struct tw_machines m = { 0 };
@@ -222,7 +222,7 @@ static struct tw_prom *make_ports(const char *first, const char *second, int fro
 	return p;
 }
 
-static void ports_of_a_host_are_one_machine_unless_they_tell_the_same_time(void **state)
+static void ports_of_a_host_are_one_machine_unless_their_samples_overlap(void **state)
 {
 	static const struct {
 		const char *first, *second;
@@ -252,7 +252,7 @@ static void ports_of_a_host_are_one_machine_unless_they_tell_the_same_time(void 
 	}
 }
 
-static void an_exporter_that_was_started_again_is_extracted_as_one(void **state)
+static void an_exporter_restarted_on_another_port_is_one_machine(void **state)
 {
 	struct tw_prom *p = make_ports("h:9102", "h:9103", 120);
 	struct tw_extract_args args = { .source = tw_energy_source_find("rapl-sysfs"),
@@ -278,13 +278,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			ports_of_a_host_are_one_machine_unless_they_tell_the_same_time),
-		cmocka_unit_test(an_exporter_that_was_started_again_is_extracted_as_one),
-		cmocka_unit_test(names_come_in_order_and_once),
-		cmocka_unit_test(a_less_telling_label_is_whose_it_comes_with),
-		cmocka_unit_test(a_series_of_two_machines_or_of_none_is_refused),
-		cmocka_unit_test(guests_are_nobodys_machine),
-		cmocka_unit_test(one_machine_is_its_series_and_those_of_guests),
+			ports_of_a_host_are_one_machine_unless_their_samples_overlap),
+		cmocka_unit_test(an_exporter_restarted_on_another_port_is_one_machine),
+		cmocka_unit_test(names_are_sorted_without_duplicates),
+		cmocka_unit_test(a_later_label_is_an_alias_of_the_machine_it_occurs_with),
+		cmocka_unit_test(a_series_of_two_machines_or_without_one_is_rejected),
+		cmocka_unit_test(series_of_guests_belong_to_no_machine),
+		cmocka_unit_test(one_machine_is_selected_with_the_series_of_guests),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -138,7 +138,7 @@ static void similarities_are_those_of_kepler_model_server(void **state)
 }
 
 /* Without the recorded results, and what they do not have. */
-static void a_processor_is_named_by_what_tells_it_from_others(void **state)
+static void filler_words_are_dropped_from_names(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(better); i++)
@@ -167,7 +167,7 @@ static void a_processor_is_named_by_what_tells_it_from_others(void **state)
 	expect_processor("a_b__c", "a_b_c");
 }
 
-static void what_does_not_fit_is_left_out_by_whole_words(void **state)
+static void long_names_are_cut_at_a_word(void **state)
 {
 	char brand[256], want[TW_SPEC_TEXT], name[TW_SPEC_TEXT];
 
@@ -298,7 +298,7 @@ static void name_in_a_spec(const char *name, char out[TW_SPEC_TEXT])
 	json_decref(v);
 }
 
-static void every_epyc_of_specpower_is_found_by_what_it_calls_itself(void **state)
+static void every_epyc_of_specpower_is_found_by_its_brand_string(void **state)
 {
 	struct epyc_type types[TYPES_MAX];
 	const size_t count = read_types(types);
@@ -342,7 +342,7 @@ static void a_vendor_is_its_first_word(void **state)
 	expect_vendor("(c) Maker", "maker");
 }
 
-static void similarity_of_texts_has_no_edge(void **state)
+static void similarity_accepts_empty_texts(void **state)
 {
 	(void)state;
 	assert_true(tw_similarity_text("", "") >= 1);
@@ -363,13 +363,12 @@ int main(void)
 		cmocka_unit_test(processors_have_the_names_of_published_databases),
 		cmocka_unit_test(vendors_have_the_names_of_published_databases),
 		cmocka_unit_test(similarities_are_those_of_kepler_model_server),
-		cmocka_unit_test(a_processor_is_named_by_what_tells_it_from_others),
-		cmocka_unit_test(what_does_not_fit_is_left_out_by_whole_words),
+		cmocka_unit_test(filler_words_are_dropped_from_names),
+		cmocka_unit_test(long_names_are_cut_at_a_word),
 		cmocka_unit_test(a_number_of_cores_is_cut_off_the_end),
-		cmocka_unit_test(
-			every_epyc_of_specpower_is_found_by_what_it_calls_itself),
+		cmocka_unit_test(every_epyc_of_specpower_is_found_by_its_brand_string),
 		cmocka_unit_test(a_vendor_is_its_first_word),
-		cmocka_unit_test(similarity_of_texts_has_no_edge),
+		cmocka_unit_test(similarity_accepts_empty_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

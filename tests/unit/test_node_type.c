@@ -153,7 +153,7 @@ static void expect_similarities(const json_t *golden, const struct tw_node_types
 	}
 }
 
-static void choices_are_those_of_kepler_model_server(void **state)
+static void choices_equal_those_of_kepler_model_server(void **state)
 {
 	json_t *golden = read_shared("golden/node_type.json"), *v;
 	struct tw_node_types types = { 0 };
@@ -188,7 +188,7 @@ static const char sample_text[] =
 	"\"7\":{\"attrs\":{\"processor\":\"ijkl\",\"cores\":8,\"chips\":1,\"memory\":32,"
 	"\"frequency\":1000},\"members\":[\"f\",\"g\",\"h\",\"i\",\"j\"]}}";
 
-static void a_choice_is_the_formulas_result(void **state)
+static void uncertainty_and_looseness_follow_the_formulas(void **state)
 {
 	static const struct {
 		struct tw_machine_spec spec;
@@ -246,7 +246,7 @@ static void a_choice_is_the_formulas_result(void **state)
 }
 
 /* kepler-model-server calls the last two complete, and is sure of them. */
-static void what_is_given_as_unknown_is_not_known(void **state)
+static void minus_one_zero_and_empty_mean_unknown(void **state)
 {
 	static const char *const specs[] = {
 		"{}",
@@ -272,7 +272,7 @@ static void what_is_given_as_unknown_is_not_known(void **state)
 	tw_node_types_release(&types);
 }
 
-static void of_equals_the_larger_is_chosen_then_the_lower_number(void **state)
+static void ties_choose_more_members_then_the_lower_number(void **state)
 {
 	static const char text[] =
 		"{\"3\":{\"attrs\":{\"cores\":4}},"
@@ -302,7 +302,7 @@ static void of_equals_the_larger_is_chosen_then_the_lower_number(void **state)
 	tw_node_types_release(&few);
 }
 
-static void an_attribute_that_a_type_does_not_have_is_not_equal(void **state)
+static void an_attribute_that_a_type_lacks_is_not_equal(void **state)
 {
 	const struct tw_machine_spec s = { .cores = 4, .chips = 1 };
 	struct tw_node_types types = { 0 };
@@ -364,7 +364,7 @@ static void an_index_is_read_in_any_order_and_written_by_number(void **state)
 	tw_node_types_release(&types);
 }
 
-static void a_malformed_index_is_refused_with_its_place(void **state)
+static void a_malformed_index_is_rejected_with_its_path(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -382,7 +382,7 @@ static void a_malformed_index_is_refused_with_its_place(void **state)
 		{ "{\"1\":{\"attrs\":{},\"members\":[\"a\",2]}}",
 		  "index.1.members[1]: expected a string, got a number" },
 		{ "{\"1\":{\"attrs\":{}},\"01\":{\"attrs\":{}}}",
-		  "index: node type 1 is there twice" },
+		  "index: node type 1 appears twice" },
 	};
 
 	(void)state;
@@ -430,14 +430,14 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(choices_are_those_of_kepler_model_server),
-		cmocka_unit_test(a_choice_is_the_formulas_result),
-		cmocka_unit_test(what_is_given_as_unknown_is_not_known),
-		cmocka_unit_test(of_equals_the_larger_is_chosen_then_the_lower_number),
-		cmocka_unit_test(an_attribute_that_a_type_does_not_have_is_not_equal),
+		cmocka_unit_test(choices_equal_those_of_kepler_model_server),
+		cmocka_unit_test(uncertainty_and_looseness_follow_the_formulas),
+		cmocka_unit_test(minus_one_zero_and_empty_mean_unknown),
+		cmocka_unit_test(ties_choose_more_members_then_the_lower_number),
+		cmocka_unit_test(an_attribute_that_a_type_lacks_is_not_equal),
 		cmocka_unit_test(an_index_without_types_has_no_choice),
 		cmocka_unit_test(an_index_is_read_in_any_order_and_written_by_number),
-		cmocka_unit_test(a_malformed_index_is_refused_with_its_place),
+		cmocka_unit_test(a_malformed_index_is_rejected_with_its_path),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -82,7 +82,7 @@ static void every_case_gives_its_table_or_its_error(void **state)
 	assert_true(run_prom_cases(CASES, &args) > 25);
 }
 
-static void use_is_summed_over_containers_before_it_is_divided(void **state)
+static void usage_is_summed_over_containers_before_division(void **state)
 {
 	const struct tw_extract_args args = make_args(TW_LEVEL_NODE);
 
@@ -117,7 +117,7 @@ static void expect_as_without_the_gauge(const struct tw_extract_args *args)
 	tw_buf_clear(&without);
 }
 
-static void packages_are_told_apart_only_where_asked_for(void **state)
+static void packages_are_separated_only_on_request(void **state)
 {
 	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
 
@@ -143,7 +143,7 @@ static void a_platform_has_no_packages(void **state)
 	tw_prom_free(p);
 }
 
-static void a_guest_has_its_own_use(void **state)
+static void a_guest_has_its_own_usage(void **state)
 {
 	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
 
@@ -155,7 +155,7 @@ static void a_guest_has_its_own_use(void **state)
 }
 
 /* What falls is package 0's; its sum with package 1's does not. */
-static void a_fall_is_carried_by_the_package_that_falls(void **state)
+static void a_reset_of_one_package_repeats_its_power(void **state)
 {
 	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
 
@@ -167,7 +167,7 @@ static void a_fall_is_carried_by_the_package_that_falls(void **state)
 }
 
 /* Of several machines each has its own. */
-static void one_of_several_machines_is_taken_with_its_use(void **state)
+static void one_of_several_machines_has_its_own_usage(void **state)
 {
 	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
 
@@ -205,12 +205,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_case_gives_its_table_or_its_error),
-		cmocka_unit_test(use_is_summed_over_containers_before_it_is_divided),
-		cmocka_unit_test(packages_are_told_apart_only_where_asked_for),
+		cmocka_unit_test(usage_is_summed_over_containers_before_division),
+		cmocka_unit_test(packages_are_separated_only_on_request),
 		cmocka_unit_test(a_platform_has_no_packages),
-		cmocka_unit_test(a_guest_has_its_own_use),
-		cmocka_unit_test(a_fall_is_carried_by_the_package_that_falls),
-		cmocka_unit_test(one_of_several_machines_is_taken_with_its_use),
+		cmocka_unit_test(a_guest_has_its_own_usage),
+		cmocka_unit_test(a_reset_of_one_package_repeats_its_power),
+		cmocka_unit_test(one_of_several_machines_has_its_own_usage),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -62,7 +62,7 @@ static void numbers_take_the_bytes_that_their_differences_need(void **state)
 	tw_arena_release(&arena);
 }
 
-static void other_numbers_are_kept_as_they_are(void **state)
+static void other_numbers_are_stored_as_doubles(void **state)
 {
 	static const double odd[][3] = {
 		{ 12606.770999999999, 12607, 12608 },
@@ -81,7 +81,7 @@ static void other_numbers_are_kept_as_they_are(void **state)
 	tw_arena_release(&arena);
 }
 
-static void any_number_of_numbers_can_be_packed(void **state)
+static void sequences_of_any_length_can_be_packed(void **state)
 {
 	double v[300];
 	struct tw_arena arena = { 0 };
@@ -94,7 +94,7 @@ static void any_number_of_numbers_can_be_packed(void **state)
 	tw_arena_release(&arena);
 }
 
-static void it_is_told_whether_numbers_rise(void **state)
+static void monotonic_sequences_are_recognised(void **state)
 {
 	static const struct {
 		double v[3];
@@ -144,9 +144,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_take_the_bytes_that_their_differences_need),
-		cmocka_unit_test(other_numbers_are_kept_as_they_are),
-		cmocka_unit_test(any_number_of_numbers_can_be_packed),
-		cmocka_unit_test(it_is_told_whether_numbers_rise),
+		cmocka_unit_test(other_numbers_are_stored_as_doubles),
+		cmocka_unit_test(sequences_of_any_length_can_be_packed),
+		cmocka_unit_test(monotonic_sequences_are_recognised),
 		cmocka_unit_test(packing_fails_without_memory),
 	};
 

@@ -25,7 +25,7 @@ static const struct tw_energy_source *rapl(void)
 	return tw_energy_source_find("rapl-sysfs");
 }
 
-static void power_is_the_least_the_median_and_the_most(void **state)
+static void power_has_minimum_median_and_maximum(void **state)
 {
 	static const double watts[] = { 5, 1, 9, 2 }, later[] = { 7 };
 	struct tw_profile p = { 0 };
@@ -46,7 +46,7 @@ static void power_is_the_least_the_median_and_the_most(void **state)
 	tw_profile_release(&p);
 }
 
-static void power_that_is_none_is_brought_within_the_bounds(void **state)
+static void power_is_clamped_to_the_limits(void **state)
 {
 	static const double watts[] = { -1, 1e300 };
 	struct tw_profile p = { 0 };
@@ -58,7 +58,7 @@ static void power_that_is_none_is_brought_within_the_bounds(void **state)
 	tw_profile_release(&p);
 }
 
-static void what_is_written_reads_the_same(void **state)
+static void a_written_profile_reads_back_equal(void **state)
 {
 	static const double watts[] = { 1.5, 2.25, 9 };
 	const struct tw_feature_group *group = tw_feature_group_find("CounterOnly");
@@ -89,7 +89,7 @@ static void what_is_written_reads_the_same(void **state)
 	tw_profile_release(&p);
 }
 
-static void joining_adds_what_is_not_there_and_updating_replaces_it(void **state)
+static void join_adds_missing_entries_and_update_replaces_them(void **state)
 {
 	static const double a[] = { 1 }, b[] = { 2 };
 	const struct tw_feature_group *group = tw_feature_group_find("CounterOnly");
@@ -165,14 +165,14 @@ static const struct {
 	{ "{\"max_scaler\":{\"0\":{\"BPFOnly\":1}}}",
 	  "p.max_scaler.0.BPFOnly: expected an object" },
 	{ "{\"acpi\":{\"platform\":{\"0\":{\"min_watt\":3,\"max_watt\":2e300}}}}",
-	  "p.acpi.platform.0: 2e+300 W is no measurement" },
+	  "p.acpi.platform.0: 2e+300 W exceeds the limit" },
 	{ "{\"max_scaler\":{\"0\":{\"Nope\":{}}}}",
 	  "p.max_scaler.0.Nope: no such group" },
 	{ "{\"max_scaler\":{\"0\":{\"BPFOnly\":{\"x\":\"1\"}}}}",
 	  "p.max_scaler.0.BPFOnly.x: expected a finite number" },
 };
 
-static void bad_profiles_are_refused_with_their_place(void **state)
+static void malformed_profiles_are_rejected_with_their_path(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -217,12 +217,12 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(power_is_the_least_the_median_and_the_most),
-		cmocka_unit_test(power_that_is_none_is_brought_within_the_bounds),
-		cmocka_unit_test(what_is_written_reads_the_same),
-		cmocka_unit_test(joining_adds_what_is_not_there_and_updating_replaces_it),
+		cmocka_unit_test(power_has_minimum_median_and_maximum),
+		cmocka_unit_test(power_is_clamped_to_the_limits),
+		cmocka_unit_test(a_written_profile_reads_back_equal),
+		cmocka_unit_test(join_adds_missing_entries_and_update_replaces_them),
 		cmocka_unit_test(files_of_kepler_model_server_are_read),
-		cmocka_unit_test(bad_profiles_are_refused_with_their_place),
+		cmocka_unit_test(malformed_profiles_are_rejected_with_their_path),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -33,7 +33,7 @@ static struct tw_prom *parse(const char *text)
 	return p;
 }
 
-static void known_metrics_are_kept_with_the_labels_that_matter(void **state)
+static void schema_metrics_are_kept_with_the_labels_that_schemas_use(void **state)
 {
 	struct tw_prom *p = parse(small);
 	const struct tw_series *s;
@@ -172,7 +172,7 @@ static int take_nested(void *arg, const struct tw_jsax_event *e, struct tw_err *
 	return 0;
 }
 
-static void a_builder_takes_a_response_out_of_a_larger_document(void **state)
+static void a_builder_reads_a_response_within_a_larger_document(void **state)
 {
 	const struct tw_jsax_limits limits = { .depth = 16, .text_bytes = 1024 };
 	struct tw_jsax *parser = NULL;
@@ -232,13 +232,14 @@ static void every_case_gives_its_table_or_its_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_metrics_are_kept_with_the_labels_that_matter),
+		cmocka_unit_test(
+			schema_metrics_are_kept_with_the_labels_that_schemas_use),
 		cmocka_unit_test(equal_texts_are_kept_once),
 		cmocka_unit_test(a_series_may_have_no_labels),
 		cmocka_unit_test(a_series_is_described_by_its_labels),
 		cmocka_unit_test(a_file_is_read_in_pieces_like_a_text),
 		cmocka_unit_test(a_missing_file_is_named),
-		cmocka_unit_test(a_builder_takes_a_response_out_of_a_larger_document),
+		cmocka_unit_test(a_builder_reads_a_response_within_a_larger_document),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(every_case_gives_its_table_or_its_error),
 	};

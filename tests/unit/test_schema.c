@@ -52,7 +52,7 @@ static bool has_label(const char *label)
 	return label == NULL || tw_schema_has_label(label, strlen(label));
 }
 
-static void every_metric_means_something_that_we_know(void **state)
+static void every_metric_maps_to_a_known_feature_or_component(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < tw_schema_count(); i++) {
@@ -84,7 +84,7 @@ static void every_metric_means_something_that_we_know(void **state)
 }
 
 /* trainer/extract/machines.c follows them from one schema's series to another's. */
-static void machines_are_told_by_the_same_labels_in_every_schema(void **state)
+static void all_schemas_have_the_same_machine_labels(void **state)
 {
 	const char *const *first = tw_schema_at(0)->machine_labels;
 
@@ -102,7 +102,7 @@ static void machines_are_told_by_the_same_labels_in_every_schema(void **state)
 }
 
 /* isolator/workload.c knows ids by the number of their parts. */
-static void the_name_in_an_id_is_where_the_schema_has_it(void **state)
+static void the_container_name_is_found_in_each_schemas_id(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < tw_schema_count(); i++) {
@@ -131,7 +131,7 @@ static void names_are_matched_whole(void **state)
 	assert_false(tw_schema_has_label("endpoint", 8));
 }
 
-static void sources_are_named_as_they_are_today(void **state)
+static void old_names_of_energy_sources_are_mapped(void **state)
 {
 	const struct tw_schema *s =
 		tw_schema_of_metric("kepler_container_cpu_cycles_total");
@@ -147,11 +147,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_registry_is_sorted_and_unique),
-		cmocka_unit_test(every_metric_means_something_that_we_know),
-		cmocka_unit_test(machines_are_told_by_the_same_labels_in_every_schema),
-		cmocka_unit_test(the_name_in_an_id_is_where_the_schema_has_it),
+		cmocka_unit_test(every_metric_maps_to_a_known_feature_or_component),
+		cmocka_unit_test(all_schemas_have_the_same_machine_labels),
+		cmocka_unit_test(the_container_name_is_found_in_each_schemas_id),
 		cmocka_unit_test(names_are_matched_whole),
-		cmocka_unit_test(sources_are_named_as_they_are_today),
+		cmocka_unit_test(old_names_of_energy_sources_are_mapped),
 	};
 
 	return cmocka_run_group_tests_name("schema", tests, NULL, NULL);

@@ -21,7 +21,7 @@ static const char node[] =
 	"timestamp,cpu_cycles,cpu_scaling_frequency_hertz,package_power,node_type\n"
 	"10,3,100,30,7\n13,6,200,60,7\n16,0,300,0,7\n19,9,400,3,7\n";
 
-static void use_and_power_are_means_and_the_rest_is_as_it_was(void **state)
+static void features_and_power_are_averaged_and_other_columns_unchanged(void **state)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -41,7 +41,7 @@ static void use_and_power_are_means_and_the_rest_is_as_it_was(void **state)
 }
 
 /* b was not there at 13; the node's power is not any workload's. */
-static void a_workload_that_is_not_there_used_nothing(void **state)
+static void a_missing_workload_counts_as_zero(void **state)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -62,7 +62,7 @@ static void a_workload_that_is_not_there_used_nothing(void **state)
 }
 
 /* b was not there at 13. What a used at 16 is a quarter of what it did at 13. */
-static void shares_become_those_of_the_window(void **state)
+static void shares_become_shares_of_the_windows_usage(void **state)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -85,7 +85,7 @@ static void shares_become_those_of_the_window(void **state)
 }
 
 /* And of a window without any use, that of its last time; of no known use, all stay. */
-static void shares_of_no_use_stay(void **state)
+static void shares_without_usage_are_unchanged(void **state)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -101,7 +101,7 @@ static void shares_of_no_use_stay(void **state)
 	tw_dataset_release(&d);
 }
 
-static void a_window_of_one_changes_nothing_and_a_long_one_is_refused(void **state)
+static void a_window_of_one_changes_nothing_and_a_long_one_is_rejected(void **state)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -141,12 +141,13 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(use_and_power_are_means_and_the_rest_is_as_it_was),
-		cmocka_unit_test(a_workload_that_is_not_there_used_nothing),
-		cmocka_unit_test(shares_become_those_of_the_window),
-		cmocka_unit_test(shares_of_no_use_stay),
 		cmocka_unit_test(
-			a_window_of_one_changes_nothing_and_a_long_one_is_refused),
+			features_and_power_are_averaged_and_other_columns_unchanged),
+		cmocka_unit_test(a_missing_workload_counts_as_zero),
+		cmocka_unit_test(shares_become_shares_of_the_windows_usage),
+		cmocka_unit_test(shares_without_usage_are_unchanged),
+		cmocka_unit_test(
+			a_window_of_one_changes_nothing_and_a_long_one_is_rejected),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

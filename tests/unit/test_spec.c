@@ -28,7 +28,7 @@ static struct tw_machine_spec read_spec(const char *text)
 	return s;
 }
 
-static void the_wires_object_is_read_and_written(void **state)
+static void the_wire_object_is_read_and_written(void **state)
 {
 	static const char text[] =
 		"{\"vendor\":\"authenticamd\",\"processor\":\"amd_epyc\",\"cores\":2,"
@@ -67,7 +67,7 @@ static void a_processor_is_read_without_its_number_of_cores(void **state)
 	assert_string_equal(s.vendor, "x_1_core");
 }
 
-static void what_is_missing_null_zero_or_minus_one_is_unknown(void **state)
+static void missing_null_zero_and_minus_one_mean_unknown(void **state)
 {
 	static const char *const texts[] = {
 		"null",
@@ -102,7 +102,7 @@ static void numbers_may_be_text_or_have_a_point(void **state)
 	assert_true(tw_machine_spec_known(&s));
 }
 
-static void what_is_no_number_is_refused_with_its_path(void **state)
+static void text_that_is_no_number_is_rejected_with_its_path(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -146,11 +146,11 @@ static void what_is_no_number_is_refused_with_its_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_wires_object_is_read_and_written),
+		cmocka_unit_test(the_wire_object_is_read_and_written),
 		cmocka_unit_test(a_processor_is_read_without_its_number_of_cores),
-		cmocka_unit_test(what_is_missing_null_zero_or_minus_one_is_unknown),
+		cmocka_unit_test(missing_null_zero_and_minus_one_mean_unknown),
 		cmocka_unit_test(numbers_may_be_text_or_have_a_point),
-		cmocka_unit_test(what_is_no_number_is_refused_with_its_path),
+		cmocka_unit_test(text_that_is_no_number_is_rejected_with_its_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

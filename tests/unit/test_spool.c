@@ -71,7 +71,7 @@ static void write_is(struct fixture *f, const char *wanted)
 	free(text);
 }
 
-static void series_are_written_in_order_whatever_the_order_they_came_in(void **state)
+static void series_are_written_sorted(void **state)
 {
 	struct fixture *f = *state;
 	size_t z, y, x;
@@ -113,7 +113,7 @@ static void the_same_labels_in_another_order_are_the_same_series(void **state)
 	assert_int_equal(series(f->spool, "m", "1", "2"), one);
 }
 
-static void a_label_twice_is_refused(void **state)
+static void a_repeated_label_is_rejected(void **state)
 {
 	struct fixture *f = *state;
 	struct tw_spool_label twice[] = { { "a", "1" }, { "b", "2" }, { "a", "1" } };
@@ -125,7 +125,7 @@ static void a_label_twice_is_refused(void **state)
 	assert_string_equal(err.text, "two labels 'a'");
 }
 
-static void time_goes_forward(void **state)
+static void samples_must_be_in_order_of_time(void **state)
 {
 	struct fixture *f = *state;
 	struct tw_err err = { 0 };
@@ -183,7 +183,7 @@ static void blocks_keep_every_sample_in_order(void **state)
 	free(two);
 }
 
-static void nothing_is_left_beside_the_file(void **state)
+static void no_temporary_file_remains(void **state)
 {
 	struct fixture *f = *state;
 	struct dirent *entry;
@@ -195,7 +195,7 @@ static void nothing_is_left_beside_the_file(void **state)
 	closedir(dir);
 }
 
-static void where_nothing_can_be_written_it_says_so(void **state)
+static void a_failure_to_write_is_reported(void **state)
 {
 	struct fixture *f = *state;
 	struct tw_spool *none = NULL;
@@ -253,7 +253,7 @@ static void every_failed_allocation_is_reported(void **state)
 	}
 }
 
-static void what_is_no_response_is_refused(void **state)
+static void malformed_responses_are_rejected(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -302,7 +302,7 @@ static void what_is_no_response_is_refused(void **state)
 	}
 }
 
-static void what_it_does_not_know_is_passed_over(void **state)
+static void unknown_members_are_ignored(void **state)
 {
 	static const char text[] =
 		"{\"m\":[{\"x\":{\"metric\":[[1]]},\"metric\":{\"a\":\"1\"},"
@@ -320,16 +320,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(series_are_written_in_order_whatever_the_order_they_came_in),
+		TEST(series_are_written_sorted),
 		TEST(the_same_labels_in_another_order_are_the_same_series),
-		TEST(a_label_twice_is_refused),
-		TEST(time_goes_forward),
+		TEST(a_repeated_label_is_rejected),
+		TEST(samples_must_be_in_order_of_time),
 		TEST(blocks_keep_every_sample_in_order),
-		TEST(nothing_is_left_beside_the_file),
-		TEST(where_nothing_can_be_written_it_says_so),
+		TEST(no_temporary_file_remains),
+		TEST(a_failure_to_write_is_reported),
 		TEST(every_failed_allocation_is_reported),
-		TEST(what_is_no_response_is_refused),
-		TEST(what_it_does_not_know_is_passed_over),
+		TEST(malformed_responses_are_rejected),
+		TEST(unknown_members_are_ignored),
 	};
 
 	return cmocka_run_group_tests_name("spool", tests, NULL, NULL);

@@ -66,16 +66,18 @@ static void without_names_a_group_is_itself(void **state)
 	tw_thirdparty_release(&t);
 }
 
-static void names_that_no_metric_has_are_refused(void **state)
+static void invalid_names_are_rejected(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "9lives", "'9lives' is not a valid metric name" },
 		{ "a-b", "'a-b' is not a valid metric name" },
-		{ "cpu_cycles", "'cpu_cycles' is a feature; name a metric of an exporter" },
+		{ "cpu_cycles",
+		  "'cpu_cycles' is a feature; name a metric of an exporter" },
 		{ "package_power", "'package_power' is a reserved column name" },
 		{ "package_usage", "'package_usage' is a reserved column name" },
 		{ "kepler_node_package_joules_total",
-		  "'kepler_node_package_joules_total' measures power and cannot be a feature" },
+		  "'kepler_node_package_joules_total' measures power and cannot be a "
+		  "feature" },
 		{ "timestamp", "'timestamp' is a reserved column name" },
 		{ "node_type", "'node_type' is a reserved column name" },
 	};
@@ -102,7 +104,7 @@ static void names_that_no_metric_has_are_refused(void **state)
 	}
 }
 
-static void more_names_than_the_limit_are_refused(void **state)
+static void more_names_than_the_limit_are_rejected(void **state)
 {
 	struct tw_thirdparty t = { 0 };
 	struct tw_err err = { 0 };
@@ -280,7 +282,7 @@ static void a_metric_of_the_node_makes_no_rows(void **state)
 	EXPECT(&alone, 40, 50, 60);
 }
 
-static void metrics_of_containers_are_summed_over_them_or_told_of_each(void **state)
+static void metrics_of_containers_are_summed_at_node_level_only(void **state)
 {
 	static const char text[] = RESPONSE(
 		"memory_bytes", SERIES(ID("a"), "[103,\"40\"],[106,\"50\"]") "," SERIES(
@@ -304,11 +306,12 @@ static void metrics_of_the_node_have_no_containers(void **state)
 
 	(void)state;
 	expect_error(&each, TW_INVALID,
-		     "BPFOnly is of a node with these metrics: it has no containers");
+		     "BPFOnly with these metrics has no features of containers: "
+		     "extract it at node level");
 	EXPECT(&finest, 10, 20, 10);
 }
 
-static void containers_that_nobody_else_knows_are_refused(void **state)
+static void containers_without_a_schema_metric_are_rejected(void **state)
 {
 	const struct wanted w = { RESPONSE("memory_bytes",
 					   SERIES(ID("other"), "[103,\"40\"]")),
@@ -320,7 +323,7 @@ static void containers_that_nobody_else_knows_are_refused(void **state)
 		     "their labels differ");
 }
 
-static void a_named_metric_may_be_one_that_a_schema_knows(void **state)
+static void a_named_metric_may_be_in_a_schema(void **state)
 {
 	const struct wanted w = {
 		RESPONSE("node_context_switches_total", SERIES("", RISE)),
@@ -331,7 +334,7 @@ static void a_named_metric_may_be_one_that_a_schema_knows(void **state)
 	EXPECT(&w, 10, 20, 10);
 }
 
-static void a_named_metric_that_is_missing_is_told(void **state)
+static void a_missing_metric_is_named(void **state)
 {
 	const struct wanted w = { RESPONSE("io_total", SERIES("", RISE)), "oi_total",
 				  "BPFOnly", TW_LEVEL_NODE };
@@ -344,7 +347,7 @@ static void a_named_metric_that_is_missing_is_told(void **state)
 		     "with --thirdparty-metrics");
 }
 
-static void a_counter_that_falls_is_refused_like_others(void **state)
+static void a_counter_reset_is_rejected(void **state)
 {
 	const struct wanted w = { RESPONSE("io_total",
 					   SERIES("", "[103,\"9\"],[106,\"2\"]")),
@@ -391,21 +394,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_added_to_each_group_in_order),
 		cmocka_unit_test(without_names_a_group_is_itself),
-		cmocka_unit_test(names_that_no_metric_has_are_refused),
-		cmocka_unit_test(more_names_than_the_limit_are_refused),
+		cmocka_unit_test(invalid_names_are_rejected),
+		cmocka_unit_test(more_names_than_the_limit_are_rejected),
 		cmocka_unit_test(names_without_memory_are_an_error),
 		cmocka_unit_test(a_counter_of_the_node_is_the_sum_of_its_series_rates),
 		cmocka_unit_test(a_gauge_of_the_node_is_the_mean_of_its_series),
 		cmocka_unit_test(times_without_a_named_metric_are_left_out),
 		cmocka_unit_test(a_metric_of_other_times_leaves_no_row),
 		cmocka_unit_test(a_metric_of_the_node_makes_no_rows),
-		cmocka_unit_test(
-			metrics_of_containers_are_summed_over_them_or_told_of_each),
+		cmocka_unit_test(metrics_of_containers_are_summed_at_node_level_only),
 		cmocka_unit_test(metrics_of_the_node_have_no_containers),
-		cmocka_unit_test(containers_that_nobody_else_knows_are_refused),
-		cmocka_unit_test(a_named_metric_may_be_one_that_a_schema_knows),
-		cmocka_unit_test(a_named_metric_that_is_missing_is_told),
-		cmocka_unit_test(a_counter_that_falls_is_refused_like_others),
+		cmocka_unit_test(containers_without_a_schema_metric_are_rejected),
+		cmocka_unit_test(a_named_metric_may_be_in_a_schema),
+		cmocka_unit_test(a_missing_metric_is_named),
+		cmocka_unit_test(a_counter_reset_is_rejected),
 		cmocka_unit_test(extraction_without_memory_is_an_error),
 	};
 

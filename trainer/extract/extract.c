@@ -37,9 +37,10 @@ static int fail_empty(const struct tw_power_series *power,
 		last = fmax(last, tw_packed_last(times));
 	}
 	if (power->times == 0)
-		return tw_fail(err, TW_INVALID,
-			       "no row is left: power is known at no time (two samples "
-			       "of each component are needed, and one above 0 W)");
+		return tw_fail(
+			err, TW_INVALID,
+			"no row is left: power is known at no time (each component "
+			"needs two samples, and one component more than 0 W)");
 	return tw_fail(err, TW_INVALID,
 		       "no row is left: power is known from %" PRId64 " to %" PRId64
 		       ", features from %" PRId64 " to %" PRId64 " (seconds)",
@@ -273,8 +274,8 @@ static int select_machine(const struct tw_machines *m, const struct tw_prom *p,
 		return tw_machines_select(m, p, name, one, err);
 	if (m->count > 1)
 		return tw_fail(err, TW_INVALID,
-			       "response holds 2 machines or more ('%.60s' and '%.60s'): "
-			       "want one of them (--machine)",
+			       "the response has several machines ('%.60s' and '%.60s'): "
+			       "name one with --machine",
 			       m->name[0], m->name[1]);
 	return 0;
 }
@@ -293,8 +294,10 @@ static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
 		return tw_fail(err, TW_INVALID, "%s: %zu features, limit is %d", g->name,
 			       g->count, FEATURES_MAX);
 	if (a->level == TW_LEVEL_CONTAINER && tw_extract_of_node(p, g))
-		return tw_fail(err, TW_INVALID, "%s is of a node%s: it has no containers",
-			       g->name, g->of_node ? "" : " with these metrics");
+		return tw_fail(
+			err, TW_INVALID,
+			"%s%s has no features of containers: extract it at node level",
+			g->name, g->of_node ? "" : " with these metrics");
 	return 0;
 }
 

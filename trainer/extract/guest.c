@@ -35,8 +35,8 @@ int tw_guest_check(struct tw_guest *guest, const struct tw_schema *schema,
 			continue;
 		return tw_fail(
 			err, TW_INVALID,
-			"response holds 2 machines or more (%s '%.60s' and '%.60s'): "
-			"want one of them (--machine)",
+			"the response has several machines (%s '%.60s' and '%.60s'): "
+			"name one with --machine",
 			schema->machine_labels[i], guest->label[i], value);
 	}
 	return 0;

@@ -36,7 +36,8 @@ static int make_base(const char *url, char **out, struct tw_err *err)
 	size_t len = strlen(url);
 
 	if (len == 0 || strpbrk(url, "?# \t\r\n") != NULL)
-		return tw_fail(err, TW_INVALID, "'%.128s' is no URL of a server", url);
+		return tw_fail(err, TW_INVALID, "'%.128s' is not the URL of a server",
+			       url);
 	while (len > 0 && url[len - 1] == '/')
 		len--;
 	tw_buf_adds(&b, strstr(url, "://") == NULL ? "http://" : "");
@@ -219,7 +220,7 @@ static int take_name(void *arg, const struct tw_jsax_event *e, struct tw_err *er
 	if (e->depth == 1)
 		return e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END
 			       ? 0
-			       : tw_fail(err, TW_PARSE, "data is no list of names");
+			       : tw_fail(err, TW_PARSE, "data is not a list of names");
 	if (e->type != TW_JSAX_TEXT)
 		return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": expected a name",
 			       e->offset);
