@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A name ends, and can be a part of a JSON text or a path as it is. */
+/* A name is terminated and valid within JSON text and paths without escapes. */
 static void check_name(const char name[TW_SPEC_TEXT])
 {
 	if (memchr(name, '\0', TW_SPEC_TEXT) == NULL)
@@ -24,7 +24,7 @@ static void check_span(const char *data, size_t size, const char *at, size_t len
 		abort();
 }
 
-/* Property: whatever the kernel or the firmware says, names are names and in bounds. */
+/* Property: any input gives valid names, and no read is out of bounds. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;

@@ -20,8 +20,8 @@ static void check_choice(const struct tw_node_types *t, const struct tw_machine_
 }
 
 /*
- * Property: an index is refused with a reason, or it is ascending, each of its types is
- * found again as itself, and what is written of it reads.
+ * Property: an index is rejected with a reason; or its numbers ascend, each type's spec
+ * chooses that type, and it can be written and read back.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

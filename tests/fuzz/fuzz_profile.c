@@ -9,8 +9,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * Property: a profile is refused with a reason, or its watts are in order, each is found
- * again, and what is written of it reads.
+ * Property: a profile is rejected with a reason; or its watts are in order, each entry is
+ * found, and it can be written and read back.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

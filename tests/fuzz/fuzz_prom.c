@@ -73,7 +73,7 @@ static void extract(const struct tw_prom *p, const char *source, const char *gro
 	tw_dataset_release(&d);
 }
 
-/* Property: names are in order, and each has a part of the response. */
+/* Property: names are sorted, and each machine has series. */
 static void check_machines(const struct tw_prom *p)
 {
 	struct tw_machines m = { 0 };

@@ -14,7 +14,7 @@ static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 	return tw_series_reader_event(arg, e, err);
 }
 
-/* In pieces, as it comes from the network. */
+/* Feed the answer in pieces, as the network does. */
 static int read_answer(const char *data, size_t size, size_t piece,
 		       struct tw_series_reader *reader, struct tw_err *err)
 {

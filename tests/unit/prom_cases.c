@@ -29,8 +29,7 @@ static char *read_part(const char *dir, const char *name, const char *file)
 	return text;
 }
 
-/* Warnings and the table that come of an input, or "code: text" of its error, and a line
- * end. */
+/* The warnings and the table of an input, or "code: text" of its error, and a newline. */
 static void run_case(const struct tw_extract_args *wanted, const char *input,
 		     struct tw_buf *out)
 {

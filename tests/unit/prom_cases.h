@@ -3,13 +3,13 @@
 #define TW_TESTS_PROM_CASES_H
 
 /*
- * Responses in folders, and what extraction makes of them: DIR/<case>/input.json, and
- * expect (the warnings, if any, and the table) or error ("code: text").
+ * Cases of extraction, each a folder: DIR/<case>/input.json, and expect (the warnings, if
+ * any, and the table) or error ("code: text").
  */
 
 struct tw_extract_args;
 
-/* Run all cases; those that fail are printed, and fail the test. Returns how many. */
+/* Run all cases; print failed ones and fail the test. Returns the number of cases. */
 int run_prom_cases(const char *dir, const struct tw_extract_args *args);
 
 #endif /* TW_TESTS_PROM_CASES_H */

@@ -10,7 +10,7 @@
 
 static const char key_a[] = "a", key_b[] = "b";
 
-/* Series of one label, which tells them apart. */
+/* A series with one label. */
 static struct tw_series make_series(struct tw_arena *arena, const struct tw_label *label,
 				    const double *time_ms, const double *v, size_t count)
 {
@@ -55,7 +55,7 @@ static void samples_of_one_time_are_added_up(void **state)
 	assert_sample(&t, 1, 2000, 22, 3, 2);
 	assert_sample(&t, 2, 3000, 44, 3, 2);
 	assert_sample(&t, 3, 9000, 40, 1, 1);
-	/* The next does not remember it. */
+	/* A second join replaces the result. */
 	assert_int_equal(tw_merged_series_join(&t, at, 1, &err), 0);
 	assert_int_equal(t.count, 3);
 	assert_sample(&t, 2, 3000, 4, 1, 1);
@@ -65,7 +65,7 @@ static void samples_of_one_time_are_added_up(void **state)
 	tw_arena_release(&arena);
 }
 
-/* Of as many series as a heap needs to have depth. */
+/* Enough series for a heap of several levels. */
 static void many_series_are_merged_in_order_of_time(void **state)
 {
 	enum { SERIES = 40, SAMPLES = 50 };
@@ -93,7 +93,7 @@ static void many_series_are_merged_in_order_of_time(void **state)
 	tw_arena_release(&arena);
 }
 
-/* 1e16 + 1 + 1 is 1e16 where each is rounded by itself. */
+/* Without compensation, 1e16 + 1 + 1 rounds to 1e16. */
 static void small_terms_of_a_large_sum_are_kept(void **state)
 {
 	static const double time_ms[] = { 1000 }, large[] = { 1e16 }, one[] = { 1 };

@@ -109,12 +109,12 @@ static void recorded_machines_have_the_expected_specs(void **state)
 		{ MACHINES "core-hybrid",
 		  { "genuineintel", "12th_gen_intel_core_i9_12900k", 6, 1, 31, 5200,
 		    2 } },
-		/* The number of its only chip is 8228. */
+		/* The only chip has the package id 8228. */
 		{ MACHINES "arm64-server", { "arm", "neoverse_n1", 4, 1, 125, 3000, 1 } },
 		/* No cpufreq: 2596.094 MHz measured. */
 		{ MACHINES "kvm-guest",
 		  { "authenticamd", "amd_epyc", 2, 1, 23, 2600, 2 } },
-		/* Named by its firmware alone. */
+		/* Only the firmware names it. */
 		{ MACHINES "arm64-unknown",
 		  { "ampere", "ampere_altra_q80_30", 1, 1, 8, 0, 1 } },
 	};
@@ -279,7 +279,7 @@ static void cpuinfo_takes_any_bytes(void **state)
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const size_t len = strlen(cases[i].text);
-		/* The sanitizer sees what is read behind it. */
+		/* The sanitizer detects reads behind the buffer. */
 		char *exact = malloc(len > 0 ? len : 1);
 		struct tw_cpuinfo info;
 
@@ -306,7 +306,7 @@ static void strings_of_a_firmware_table_are_bounds_checked(void **state)
 	assert_memory_equal(p.vendor, "Maker", 5);
 	assert_int_equal(p.version_len, 5);
 	assert_memory_equal(p.version, "Model", 5);
-	/* A string that is cut off, or not there, is none. */
+	/* A string that is cut off or missing has length 0. */
 	assert_true(tw_smbios_processor_parse(table, len - 2, &p));
 	assert_int_equal(p.vendor_len, 5);
 	assert_int_equal(p.version_len, 0);

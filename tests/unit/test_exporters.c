@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extraction by the schemas beside kepler-legacy, and of one machine of several. */
+/* Extraction by schemas other than kepler-legacy, and of one of several machines. */
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -117,7 +117,7 @@ static void extract(const char *text, const struct tw_extract_args *args,
 	tw_prom_free(p);
 }
 
-/* The value of the one row; NAN where there is no such column. */
+/* The column's value in the only row; NAN without the column. */
 static double value(const struct tw_dataset *d, const char *column)
 {
 	const double *v = tw_dataset_find(d, column);
@@ -146,7 +146,7 @@ static void kepler_zones_are_separate_components(void **state)
 
 	(void)state;
 	extract(kepler, &args, &d);
-	/* Of processes, which the containers are among: (5 + 2) s in 10 s. */
+	/* Processes include those of containers: (5 + 2) s in 10 s. */
 	assert_true(fabs(value(&d, "bpf_cpu_time_ms") - 700) < 1e-9);
 	assert_true(isnan(value(&d, "bpf_page_cache_hit")));
 	/* Packages add up, zones do not. */
@@ -187,7 +187,7 @@ static void node_exporter_has_processor_time_by_mode(void **state)
 	assert_true(value(&d, "node_context_switches") == 100);
 	assert_true(value(&d, "node_interrupts") == 50);
 	assert_true(value(&d, "node_page_faults") == 7);
-	/* The mean of the CPUs, as it is. */
+	/* A gauge: the mean of the CPUs. */
 	assert_true(value(&d, "cpu_scaling_frequency_hertz") == 1500);
 	assert_true(value(&d, "package_power") == 10);
 	tw_dataset_release(&d);
@@ -199,7 +199,7 @@ static void node_exporter_has_processor_time_by_mode(void **state)
 	tw_dataset_release(&d);
 }
 
-/* One process in a container; a virtual machine's is not counted twice. */
+/* One process in a container; the process of a VM is not counted twice. */
 static const char ours[] =
 	"{\"tallywatt_process_cpu_seconds_total\":[{\"metric\":{\"pid\":\"1\","
 	"\"container_id\":\"c\"},\"values\":[[100,\"0\"],[110,\"5\"]]}],"

@@ -105,7 +105,7 @@ static void openmetrics_needs_eof_and_may_have_exemplars(void **state)
 	refuses("a 1 # x\n# EOF\n", true, TW_PARSE, "an exemplar's labels");
 	refuses("a 1 # {b=\"c\"}\n# EOF\n", true, TW_PARSE,
 		"exemplar '' is not a number");
-	/* Which the text format has not. */
+	/* The text format has no exemplars. */
 	refuses("a 1 # {} 1\n", false, TW_PARSE, "text behind the sample");
 }
 

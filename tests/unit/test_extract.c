@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Beside tests/cases/prom (test_prom) and the golden files (test_golden). */
+/* See also tests/cases/prom (run by test_prom) and test_golden. */
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A response in the making: values are of times 100, 103, ..; a negative one is a gap. */
+/* Builds a response. Values are at times 100, 103, ..; a negative value is a gap. */
 struct response {
 	struct tw_buf text;
 	const char *metric; /* whose list is open */
@@ -248,7 +248,7 @@ static void series_of_a_vm_are_extracted_only_on_request(void **state)
 	EXPECT(response_of_host_and_vm(), &args, "bpf_cpu_time_ms", 100, 200);
 }
 
-/* The old exporter's series stay for a while, unchanged, beside the new one's. */
+/* The series of the old pod overlap those of the new pod for a while, unchanged. */
 static void series_of_two_exporter_pods_are_one_counter(void **state)
 {
 	const struct tw_extract_args args = make_args("acpi");
@@ -259,7 +259,7 @@ static void series_of_two_exporter_pods_are_one_counter(void **state)
 	ADD(&r, CPU_MS, "\"container_id\":\"a\",\"pod\":\"y\"", -1, -1, 6, 36);
 	ADD(&r, HITS, "\"container_id\":\"a\"", 0, 0, 3, 6);
 	ADD(&r, PLATFORM, ACPI, 0, 30, 90, 120);
-	/* 0, 30, 36, 36: the sum; nothing falls. */
+	/* The sum is 0, 30, 36, 36, without a reset. */
 	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 10, 2, 0);
 }
 

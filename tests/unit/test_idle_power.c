@@ -11,7 +11,7 @@
 
 #define ROWS 1000
 
-/* Even in [0, 1), by xorshift64 (G. Marsaglia, 2003). */
+/* Uniform in [0, 1): xorshift64 (G. Marsaglia, 2003). */
 static double draw(uint64_t *s)
 {
 	*s ^= *s << 13;
@@ -24,7 +24,7 @@ struct machine {
 	double use[ROWS], watts[ROWS];
 };
 
-/* 50 W and 0.1 W for each of use from..1000, even noise of 2 W either side. */
+/* 50 W + 0.1 W a unit, usage from..1000, uniform noise of +-2 W. */
 static void make_linear(struct machine *m, double from, uint64_t seed)
 {
 	for (size_t r = 0; r < ROWS; r++) {
@@ -45,7 +45,7 @@ static struct tw_idle_power find(const struct machine *m, size_t rows)
 
 static void the_interval_contains_the_intercept_of_a_line(void **state)
 {
-	/* Rows at rest, and none below half the load. */
+	/* Idle rows, and no other row below half the load. */
 	static const double from[] = { 0, 500 };
 
 	(void)state;
@@ -64,7 +64,7 @@ static void the_interval_contains_the_intercept_of_a_line(void **state)
 			assert_true(p.high - p.low < 8);
 			within += p.low <= 50 && 50 <= p.high;
 		}
-		/* Of 20 intervals of 95 %, 19 in the mean; below 15: one in 10000. */
+		/* On average 19 of 20 intervals of 95 %; fewer than 15: one in 10000. */
 		assert_true(within >= 15);
 	}
 }
@@ -88,7 +88,7 @@ static void the_estimate_is_exact_without_noise(void **state)
 	assert_true(p.watts == 7 && p.low == 7 && p.high == 7);
 }
 
-/* The first half of the load costs twice what the second does. */
+/* The first half of the load draws twice the power of the second. */
 static void a_curved_relation_does_not_bias_the_estimate(void **state)
 {
 	struct machine m;
@@ -98,7 +98,7 @@ static void a_curved_relation_does_not_bias_the_estimate(void **state)
 		m.use[r] = (double)((r * 37) % ROWS);
 		m.watts[r] = 30 + 100 * sqrt(m.use[r] / ROWS);
 	}
-	/* A line through all rows meets zero at 57 W. */
+	/* A line through all rows has its intercept at 57 W. */
 	assert_true(fabs(find(&m, ROWS).watts - 40) < 10);
 }
 
@@ -112,7 +112,7 @@ static void outliers_do_not_bias_the_estimate(void **state)
 	make_linear(&m, 0, 3);
 	before = find(&m, ROWS);
 	for (size_t r = 0; r < ROWS; r += 12) {
-		/* A load that has begun in the counters only, or in the meter only. */
+		/* A load that shows in the counters only, or in the meter only. */
 		if (r % 24 == 0)
 			m.watts[r] = 50 + 0.1 * (1000 - m.use[r]);
 		else
@@ -130,7 +130,7 @@ static void the_lowest_power_is_used_if_usage_is_uninformative(void **state)
 	struct tw_idle_power p;
 
 	(void)state;
-	/* Idle for a third of the time, with more use counted than under load. */
+	/* Idle for a third of the time, with higher usage than under load. */
 	for (size_t r = 0; r < ROWS; r++) {
 		m.use[r] = r % 3 == 0 ? 500 : 400 + (double)(r % 7);
 		m.watts[r] = r % 3 == 0 ? 30 + (double)(r % 5) / 10 : 90;

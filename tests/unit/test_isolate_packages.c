@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What isolation does to columns of packages. */
+/* Isolation and the columns of packages. */
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
@@ -17,7 +17,7 @@ static void read_csv(const char *text, struct tw_dataset *d)
 		fail_msg("%s", err.text);
 }
 
-/* So that rows of containers come to what is extracted of the node. */
+/* Aggregated container rows equal the rows extracted at node level. */
 static void shares_are_averaged_weighted_by_usage(void **state)
 {
 	struct tw_dataset d = { 0 }, all = { 0 };
@@ -31,7 +31,7 @@ static void shares_are_averaged_weighted_by_usage(void **state)
 	assert_true(tw_dataset_find(&all, "packge_ratio_0")[0] == 0.25);
 	assert_true(tw_dataset_find(&all, "package_usage")[0] == 1.5);
 	assert_true(tw_dataset_find(&all, "package_0_core_power")[0] == 7);
-	/* Of no use: the mean. */
+	/* Without usage: the unweighted mean. */
 	assert_true(tw_dataset_find(&all, "packge_ratio_0")[1] == 0.5);
 	tw_dataset_release(&all);
 	tw_dataset_release(&d);
@@ -63,7 +63,7 @@ static void subtraction_is_distributed_by_minimum_power(void **state)
 
 	(void)state;
 	isolate_table("MinIdleIsolator", &d);
-	/* 60 W are taken, of 40 and 20. */
+	/* 60 W are subtracted: 40 and 20. */
 	assert_true(tw_dataset_find(&d, "package_power")[1] == 30);
 	assert_true(tw_dataset_find(&d, "package_0_package_power")[0] == 0);
 	assert_true(tw_dataset_find(&d, "package_0_package_power")[1] == 20);
@@ -88,7 +88,7 @@ static void subtracting_nothing_changes_no_bit(void **state)
 	tw_dataset_release(&d);
 }
 
-/* An isolator of which 6 W of each component are taken. */
+/* An isolator that subtracts 6 W from each component. */
 static int take_six(const void *state, struct tw_dataset *d, struct tw_err *err)
 {
 	double *watts = tw_dataset_find(d, "core_power");

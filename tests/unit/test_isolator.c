@@ -167,7 +167,7 @@ static void none_changes_nothing(void **state)
 	tw_dataset_release(&d);
 }
 
-/* Use 1..40 in some order at 30 W + 2 W a unit; the machine has no uncore. */
+/* Usage 1..40 in some order, 30 W + 2 W a unit; the machine has no uncore. */
 static void make_line(struct tw_dataset *d)
 {
 	char text[4096];
@@ -213,7 +213,7 @@ static void idle_regression_subtracts_the_power_at_zero_usage(void **state)
 	tw_dataset_release(&d);
 }
 
-/* A sum that is not finite is refused where a model is fitted, not here. */
+/* Trainers reject power that is not finite, isolators do not. */
 static void idle_power_that_is_not_finite_is_null(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
@@ -318,7 +318,7 @@ static void train_isolator_subtracts_the_backgrounds_power(void **state)
 {
 	const struct tw_isolator *it = tw_isolator_find("TrainIsolator");
 	const struct tw_energy_source *acpi = tw_energy_source_find("acpi");
-	/* The last one leaves nothing that goes with the target. */
+	/* The last model leaves no power that correlates with the target. */
 	struct tw_power_model *model[] = { make_model(3, 9, 1), make_model(2, 10, 1),
 					   make_model(1, 100, 1) };
 	struct tw_isolator_args args = { .model = model, .models = 3 };
@@ -332,7 +332,7 @@ static void train_isolator_subtracts_the_backgrounds_power(void **state)
 	read_csv(shared_node, &d);
 	assert_int_equal(tw_strs_adds(&args.bg_hints, "b", &err), 0);
 	assert_int_equal(tw_isolate_prepare(it, &args, &d, &all, &err), 0);
-	/* The times of the target; none of the background is its use. */
+	/* The target's times; the background's features do not add to its features. */
 	assert_int_equal(all.rows, 3);
 	assert_true(tw_dataset_find(&all, "cpu_cycles")[2] == 2);
 	assert_true(tw_dataset_find(&all, "background/cpu_cycles")[2] == 4);

@@ -14,7 +14,7 @@
 
 #define CYCLES "kepler_container_cpu_cycles_total"
 
-/* A response of series with these labels, of one metric. */
+/* A response of one metric, with a series for each list of labels. */
 static struct tw_prom *make(const char *const *labels, size_t count)
 {
 	struct tw_buf b = { 0 };
@@ -36,7 +36,7 @@ static struct tw_prom *make(const char *const *labels, size_t count)
 	make((const char *const[]){ __VA_ARGS__ }, \
 	     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
 
-/* names: in order, separated by blanks. Frees p. */
+/* names: sorted, separated by blanks. Frees p. */
 static void expect_names(struct tw_prom *p, const char *names)
 {
 	struct tw_machines m = { 0 };
@@ -78,21 +78,21 @@ static void names_are_sorted_without_duplicates(void **state)
 static void a_later_label_is_an_alias_of_the_machine_it_occurs_with(void **state)
 {
 	(void)state;
-	/* Kepler: usage has only instance; energy has the node's name, too. */
+	/* Kepler: usage has only instance; energy also has the node's name. */
 	expect_names(MAKE("\"instance\":\"10.0.0.1:9102\"",
 			  "\"instance\":\"10.0.0.1:9102\",\"exported_instance\":\"a\""),
 		     "a");
-	/* By way of a third. */
+	/* Alias of an alias. */
 	expect_names(MAKE("\"instance\":\"i\"",
 			  "\"instance\":\"i\",\"exported_instance\":\"e\"",
 			  "\"exported_instance\":\"e\",\"node_name\":\"n\"",
 			  "\"instance\":\"i\",\"node_name\":\"n\""),
 		     "n");
-	/* One exporter tells of all: what it is called itself says nothing. */
+	/* One exporter for all machines: its own instance is ignored. */
 	expect_names(MAKE("\"instance\":\"f\",\"exported_instance\":\"a\"",
 			  "\"instance\":\"f\",\"exported_instance\":\"b\""),
 		     "a b");
-	/* The same text in another label is somebody else. */
+	/* The same text in another label is another machine. */
 	expect_names(
 		MAKE("\"instance\":\"a\",\"node_name\":\"b\"", "\"node_name\":\"a\""),
 		"a b");

@@ -18,8 +18,8 @@
 /* kepler-model-server's figures were written with all their digits. */
 #define CLOSE 1e-9
 
-/* What kepler-model-server calls wrongly, and what is right (its fault is in golden's
- * README): names cut at "(TM)", words run together, numbers of cores. */
+/* Names that differ from kepler-model-server's because its names are wrong (see golden's
+ * README): cut at "(TM)", words joined, numbers of cores. */
 static const struct {
 	const char *brand, *want;
 } better[] = {
@@ -31,8 +31,8 @@ static const struct {
 	{ "AMD Opteron(tm) Processor 6376", "amd_opteron_6376" },
 	{ "Intel(R) Atom(TM) CPU  C3558  @ 2.20GHz", "intel_atom_c3558" },
 	{ "QEMU Virtual CPU version 2.5+", "qemu_virtual_version_2.5+" },
-	/* With the number of cores kepler-model-server does not find its own database's
-	 * EPYC types: those are amd_epyc_9654. */
+	/* kepler-model-server keeps the number of cores and so misses the EPYC types of
+	 * its own database, which are amd_epyc_9654. */
 	{ "AMD EPYC 9654 96-Core Processor", "amd_epyc_9654" },
 	{ "AMD Ryzen 7 5800X 8-Core Processor", "amd_ryzen_7_5800x" },
 	{ "AMD Ryzen Threadripper PRO 3995WX 64-Cores",
@@ -50,7 +50,7 @@ static const char *find_better(const char *brand)
 static void expect_processor(const char *brand, const char *want)
 {
 	const size_t len = strlen(brand);
-	/* The sanitizer sees what is read behind it. */
+	/* The sanitizer detects reads behind the buffer. */
 	char *exact = malloc(len > 0 ? len : 1), name[TW_SPEC_TEXT];
 
 	assert_non_null(exact);
@@ -98,7 +98,7 @@ static void processors_have_the_names_of_published_databases(void **state)
 		corrected += want != NULL;
 		expect_processor(brand, want != NULL ? want : json_string_value(v));
 	}
-	/* A case that is not in the table would not be looked at. */
+	/* All entries of the table must be in the recorded data. */
 	assert_int_equal(corrected, TW_COUNT(better));
 	json_decref(golden);
 }
@@ -137,7 +137,7 @@ static void similarities_are_those_of_kepler_model_server(void **state)
 	json_decref(golden);
 }
 
-/* Without the recorded results, and what they do not have. */
+/* Names that the recorded results do not contain. */
 static void filler_words_are_dropped_from_names(void **state)
 {
 	(void)state;
@@ -183,7 +183,7 @@ static void long_names_are_cut_at_a_word(void **state)
 	expect_processor(brand, want);
 	snprintf(brand, sizeof(brand), "one %s two", want);
 	expect_processor(brand, "one_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
-	/* One word without end is cut; a NUL separates. */
+	/* A word that is too long is cut; a NUL separates words. */
 	memset(brand, 'Y', sizeof(brand));
 	tw_processor_name(brand, sizeof(brand), name);
 	assert_int_equal(strlen(name), TW_SPEC_TEXT - 1);
@@ -285,7 +285,7 @@ static size_t read_types(struct epyc_type *types)
 	return count;
 }
 
-/* As a client sends it, or a database has it. */
+/* The name after reading a spec from a client or a database. */
 static void name_in_a_spec(const char *name, char out[TW_SPEC_TEXT])
 {
 	struct tw_machine_spec s;
@@ -349,8 +349,8 @@ static void similarity_accepts_empty_texts(void **state)
 	assert_true(tw_similarity_text("", "a") <= 0);
 	assert_true(tw_similarity_text("a", "") <= 0);
 	assert_true(tw_similarity_text("aA", "a") >= 0.5);
-	/* kepler-model-server divides by 0 where figures are -1 and 1; here none is
-	 * negative, and 0 is as good as any. */
+	/* kepler-model-server divides by 0 for -1 and 1. Our figures are never negative.
+	 */
 	assert_true(tw_similarity_figure(0, 0) >= 1);
 	assert_true(tw_similarity_figure(0, 1) <= 0);
 	assert_true(tw_similarity_figure(UINT32_MAX, 1) <= 0);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both sum a few doubles of about 1, in another order. */
+/* Both sum a few doubles of about 1, in different orders. */
 #define CLOSE 1e-9
 
 static json_t *read_shared(const char *name)
@@ -64,10 +64,10 @@ static struct tw_machine_spec parse_spec(const json_t *obj)
 /* ---- kepler-model-server's results ---- */
 
 /*
- * It takes -1, 0 and "" for figures that are given when it judges how sure it is, though
- * it knows that they are none when it searches. For the machine of unknown memory and
- * frequency it is thus sure of what only the number of chips tells; right is
- * 1 - 1 / (1 + 2/4), as for a machine of which they are not given.
+ * Golden results, but for one fault: kepler-model-server treats -1, 0 and "" as unknown
+ * when it searches, and as known when it computes the uncertainty. So it is certain of a
+ * machine with unknown memory and frequency, of which only the number of chips is
+ * decisive. Right is 1 - 1 / (1 + 2/4), as without these attributes.
  */
 static double expected_uncertainty(const char *name, bool loose, double golden)
 {
@@ -77,9 +77,9 @@ static double expected_uncertainty(const char *name, bool loose, double golden)
 }
 
 /*
- * Its names have numbers of cores ("amd_ryzen_7_5800x_8_core"), which we cut off when we
- * read them; its similarities count their letters. The formulas are compared on its
- * names.
+ * Set the golden file's processor name unchanged, so that the formulas are compared on
+ * equal letters: kepler-model-server keeps the number of cores
+ * ("amd_ryzen_7_5800x_8_core"), which reading a spec removes.
  */
 static void set_golden_name(const json_t *spec, struct tw_machine_spec *s)
 {
@@ -162,7 +162,7 @@ static void choices_equal_those_of_kepler_model_server(void **state)
 	(void)state;
 	read_golden_types(&types);
 	json_array_foreach(golden, i, v) {
-		/* The other collection is not part of the recorded data. */
+		/* The recorded data has one collection only. */
 		if (strcmp(json_string_value(json_object_get(v, "collection")),
 			   "tests") != 0)
 			continue;
@@ -195,7 +195,7 @@ static void uncertainty_and_looseness_follow_the_formulas(void **state)
 		bool loose, found;
 		struct tw_node_choice want;
 	} cases[] = {
-		/* Nothing is known: the largest. */
+		/* Nothing is known: the type with most members. */
 		{ { .cores = 0 }, false, true, { 7, 1 - 5.0 / 10, 0 } },
 		{ { .vendor = "any", .threads_per_core = 2 },
 		  false,
@@ -210,13 +210,13 @@ static void uncertainty_and_looseness_follow_the_formulas(void **state)
 		  true,
 		  true,
 		  { 4, 1 - 3.0 / 5 / (1 + 3.0 / 4), 1 - (2 + 2 * (1 - 1 / 8.5)) / 16 } },
-		/* All is known and nothing agrees: any member could be meant. One letter
-		 * of four is in 4's name. */
+		/* All attributes are known and none agrees: any member is possible. Type
+		 * 4 shares one letter of four. */
 		{ { "", "a", 100, 9, 9999, 50000, 1 },
 		  true,
 		  true,
 		  { 4, 1 - 3.0 / 10, 1 - 10.0 / 16 / 8 } },
-		/* No letter, no figure: all as alike, so the largest. */
+		/* Equal similarity: the type with most members. */
 		{ { .processor = "z" },
 		  true,
 		  true,
@@ -245,7 +245,7 @@ static void uncertainty_and_looseness_follow_the_formulas(void **state)
 	tw_node_types_release(&types);
 }
 
-/* kepler-model-server calls the last two complete, and is sure of them. */
+/* kepler-model-server takes the last two for complete specs, with certainty. */
 static void minus_one_zero_and_empty_mean_unknown(void **state)
 {
 	static const char *const specs[] = {

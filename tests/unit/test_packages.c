@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packages told apart: power of each, and their shares. */
+/* Power and shares of separate packages. */
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -52,7 +52,7 @@ static void extract_case(const char *name, const struct tw_extract_args *args,
 	tw_prom_free(p);
 }
 
-/* Of a case, by these arguments. */
+/* Extract a case with these arguments. */
 static void expect_column(const char *name, const struct tw_extract_args *args,
 			  const char *column, const double *want, size_t count)
 {
@@ -154,7 +154,7 @@ static void a_guest_has_its_own_usage(void **state)
 	EXPECT("vm", &args, "package_0_package_power", 30, 40, 20);
 }
 
-/* What falls is package 0's; its sum with package 1's does not. */
+/* The counter of package 0 falls; its sum with package 1 does not. */
 static void a_reset_of_one_package_repeats_its_power(void **state)
 {
 	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
@@ -166,7 +166,7 @@ static void a_reset_of_one_package_repeats_its_power(void **state)
 	EXPECT("falling-energy", &args, "package_1_package_power", 15, 25, 45);
 }
 
-/* Of several machines each has its own. */
+/* Each machine has its own usage. */
 static void one_of_several_machines_has_its_own_usage(void **state)
 {
 	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Bit for bit: -0 is not 0. */
+/* Compare bits: -0 differs from 0. */
 static void assert_comes_back(const struct tw_packed *p, const double *v, size_t count)
 {
 	struct tw_unpack u = tw_unpack_begin(p);

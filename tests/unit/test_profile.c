@@ -123,7 +123,7 @@ static void join_adds_missing_entries_and_update_replaces_them(void **state)
 	tw_profile_release(&to);
 }
 
-/* Watts of one package of several, and nothing beside. */
+/* These files have the watts of one package of several, and nothing else. */
 static void files_of_kepler_model_server_are_read(void **state)
 {
 	struct tw_profile p = { 0 };

@@ -67,7 +67,7 @@ static void equal_texts_are_kept_once(void **state)
 	tw_prom_free(p);
 }
 
-/* The first, for which no memory has been taken yet. */
+/* The first series of a response: no memory is allocated yet. */
 static void a_series_may_have_no_labels(void **state)
 {
 	struct tw_prom *p = parse("{\"kepler_container_cpu_cycles_total\":["
@@ -156,7 +156,7 @@ static void a_missing_file_is_named(void **state)
 struct nested {
 	struct tw_prom_builder *builder;
 	bool inside;
-	int behind; /* events after it */
+	int behind; /* events after the response */
 };
 
 static int take_nested(void *arg, const struct tw_jsax_event *e, struct tw_err *err)

@@ -25,7 +25,7 @@ static bool is_feature(const struct tw_schema_metric *m)
 	return m->kind == TW_METRIC_FEATURE || m->kind == TW_METRIC_LEVEL;
 }
 
-/* Of its own, with the component among those of the source, or told by a label. */
+/* The metric's own source, which has the component; or a source label. */
 static bool has_known_source(const struct tw_schema *s, const struct tw_schema_metric *m)
 {
 	const struct tw_energy_source *source;
@@ -39,14 +39,14 @@ static bool has_known_source(const struct tw_schema *s, const struct tw_schema_m
 	return false;
 }
 
-/* Whether both would take the same series. */
+/* Whether both metrics match the same series. */
 static bool are_alike(const struct tw_schema_metric *a, const struct tw_schema_metric *b)
 {
 	return strcmp(a->name, b->name) == 0 &&
 	       (a->label == NULL || b->label == NULL || strcmp(a->value, b->value) == 0);
 }
 
-/* NULL is none. */
+/* NULL: no label to check. */
 static bool has_label(const char *label)
 {
 	return label == NULL || tw_schema_has_label(label, strlen(label));
@@ -83,7 +83,7 @@ static void every_metric_maps_to_a_known_feature_or_component(void **state)
 	}
 }
 
-/* trainer/extract/machines.c follows them from one schema's series to another's. */
+/* The aliases of trainer/extract/machines.c connect series of several schemas. */
 static void all_schemas_have_the_same_machine_labels(void **state)
 {
 	const char *const *first = tw_schema_at(0)->machine_labels;
@@ -101,7 +101,7 @@ static void all_schemas_have_the_same_machine_labels(void **state)
 	}
 }
 
-/* isolator/workload.c knows ids by the number of their parts. */
+/* isolator/workload_name.c recognises ids by their number of parts. */
 static void the_container_name_is_found_in_each_schemas_id(void **state)
 {
 	(void)state;

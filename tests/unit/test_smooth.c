@@ -40,7 +40,7 @@ static void features_and_power_are_averaged_and_other_columns_unchanged(void **s
 	tw_dataset_release(&d);
 }
 
-/* b was not there at 13; the node's power is not any workload's. */
+/* b has no row at 13; power is the node's. */
 static void a_missing_workload_counts_as_zero(void **state)
 {
 	struct tw_dataset d = { 0 };
@@ -61,7 +61,7 @@ static void a_missing_workload_counts_as_zero(void **state)
 	tw_dataset_release(&d);
 }
 
-/* b was not there at 13. What a used at 16 is a quarter of what it did at 13. */
+/* b has no row at 13. a's usage at 16 is a quarter of that at 13. */
 static void shares_become_shares_of_the_windows_usage(void **state)
 {
 	struct tw_dataset d = { 0 };
@@ -84,7 +84,7 @@ static void shares_become_shares_of_the_windows_usage(void **state)
 	tw_dataset_release(&d);
 }
 
-/* And of a window without any use, that of its last time; of no known use, all stay. */
+/* A window without usage keeps its last share; without a usage column all stay. */
 static void shares_without_usage_are_unchanged(void **state)
 {
 	struct tw_dataset d = { 0 };

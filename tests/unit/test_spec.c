@@ -60,7 +60,7 @@ static void a_processor_is_read_without_its_number_of_cores(void **state)
 	(void)state;
 	assert_string_equal(s.processor, "amd_epyc_9654");
 	assert_int_equal(s.cores, 192);
-	/* Whatever comes first. */
+	/* In any order of the members. */
 	s = read_spec(
 		"{\"processor\":\"amd_epyc_7763_64_core\",\"vendor\":\"x_1_core\"}");
 	assert_string_equal(s.processor, "amd_epyc_7763");

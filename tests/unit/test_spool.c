@@ -93,7 +93,7 @@ static void series_are_written_sorted(void **state)
 		    "\"z\":[\n"
 		    "{\"metric\":{\"a\":\"1\",\"b\":\"2\"},\"values\":[[1.500,\"0.1\"]]}]"
 		    "}\n");
-	/* It goes on. */
+	/* More samples may follow. */
 	add(f->spool, z, 1501, 7);
 	assert_int_equal(tw_spool_size(f->spool).series, 3);
 	assert_int_equal(tw_spool_size(f->spool).samples, 5);
@@ -145,7 +145,7 @@ static void samples_must_be_in_order_of_time(void **state)
 
 #define MANY 1000
 
-/* Blocks of two series between each other, put away at odd times. */
+/* Interleaved blocks of two series, settled at irregular times. */
 static void blocks_keep_every_sample_in_order(void **state)
 {
 	struct fixture *f = *state;
@@ -165,7 +165,7 @@ static void blocks_keep_every_sample_in_order(void **state)
 			assert_int_equal(tw_spool_settle(f->spool, &err), 0);
 	}
 	assert_int_equal(tw_spool_write(f->spool, f->path, &err), 0);
-	/* Read back, by another way, and written again. */
+	/* Read back by tw_series_read_file() and written again. */
 	assert_int_equal(tw_spool_new(f->path, &again, &err), 0);
 	assert_int_equal(tw_series_read_file(again, f->path, &err), 0);
 	assert_int_equal(tw_spool_size(again).samples, MANY + MANY * 2 / 3);
@@ -209,7 +209,7 @@ static void a_failure_to_write_is_reported(void **state)
 	assert_null(none);
 }
 
-/* Everything that allocates: series, blocks, reading, writing. */
+/* All allocations: series, blocks, reading, writing. */
 static int do_all(const char *path, struct tw_err *err)
 {
 	struct tw_spool_label label[] = { { "a", "1" } };

@@ -218,7 +218,7 @@ static void a_counter_of_the_node_is_the_sum_of_its_series_rates(void **state)
 	};
 
 	(void)state;
-	/* sdb was plugged in: what it counted before is no rate. */
+	/* sdb was plugged in: its first value is not a difference. */
 	EXPECT(&w, 10, 30, 20);
 }
 
@@ -258,7 +258,7 @@ static void a_metric_of_other_times_leaves_no_row(void **state)
 		     "metrics");
 }
 
-/* Its exporter goes on while the other one is down. */
+/* The metric's exporter runs while Kepler is down. */
 static void a_metric_of_the_node_makes_no_rows(void **state)
 {
 	const struct wanted w = {
