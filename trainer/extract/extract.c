@@ -224,7 +224,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	if (tw_rates_init(&j->rates, j->power.time_ms, j->power.times, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
-		j->rates.thirdparty_aside |= !j->feature[f].of_node;
+		j->rates.thirdparty_makes_no_rows |= !j->feature[f].of_node;
 	if (count_rows(j, &rows, err) < 0)
 		return -1;
 	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)

@@ -70,7 +70,7 @@ bool tw_extract_has_source(const struct tw_prom *p, const struct tw_energy_sourc
 bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group *g,
 			 const struct tw_energy_source *s);
 
-/* Whether the series is of a VM exactly if the extraction is of VMs. */
+/* Whether to use the series: with a->vm_metrics a VM's, else a host's. */
 bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a);
 
 /* TW_INVALID if the counter falls within the series. */

@@ -2,6 +2,7 @@
 #include "trainer/extract/packed.h"
 
 #include "lib/core/arena.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@
 
 static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9 };
 
-#define DIGITS_MAX (sizeof(powers) / sizeof(powers[0]) - 1)
+#define DIGITS_MAX (TW_COUNT(powers) - 1)
 
 /* Differences are read and written as eight bytes, whatever their width. */
 #define SLACK 8

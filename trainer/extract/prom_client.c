@@ -105,7 +105,7 @@ static enum outcome attempt(struct tw_prom_client *c, const char *url,
 		.session = c->http,
 		.sink = tw_prom_answer_feed,
 		.sink_arg = answer,
-		.stopped = c->config.stop != NULL ? tw_stop_asked : NULL,
+		.stopped = c->config.stop != NULL ? tw_stop_requested : NULL,
 		.stopped_arg = c->config.stop,
 	};
 	struct tw_http_answer http = { 0 };
@@ -178,7 +178,7 @@ static int ask(struct tw_prom_client *c, const char *url, bool nested, tw_jsax_f
 			c->partial = false;
 			return 0;
 		}
-		if (c->config.stop != NULL && tw_stop_asked(c->config.stop))
+		if (c->config.stop != NULL && tw_stop_requested(c->config.stop))
 			return tw_fail(err, TW_IO, "interrupted");
 		if (outcome == FAILED) {
 			*err = why;

@@ -229,8 +229,8 @@ static void clear(struct tw_rates *r)
 struct target {
 	double *column; /* or NULL */
 	const size_t *row;
-	size_t k;   /* index of the next time */
-	bool aside; /* the feature makes no rows */
+	size_t k;           /* index of the next time */
+	bool makes_no_rows; /* its times add none to r->seen */
 };
 
 /* Add a feature's value at time t. Times without power are skipped. */
@@ -245,7 +245,7 @@ static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double va
 
 		*cell = isnan(*cell) ? value : *cell + value;
 	}
-	if (to->aside)
+	if (to->makes_no_rows)
 		return;
 	if (!r->seen[k])
 		r->at[r->count++] = k;
@@ -292,7 +292,7 @@ int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
 		const size_t next = tw_counter_set_next(c, *i), f = c->at[*i].column;
 		const struct tw_schema_metric *metric = feature[f].metric;
 		struct target to = { column != NULL ? column[f] : NULL, row, 0,
-				     r->thirdparty_aside && feature[f].of_node };
+				     r->thirdparty_makes_no_rows && feature[f].of_node };
 
 		if (tw_merged_series_join(&r->samples, &c->at[*i], next - *i, err) < 0)
 			return -1;

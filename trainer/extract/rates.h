@@ -45,7 +45,7 @@ struct tw_rates {
 	size_t *at;             /* indexes of the seen times, in no order */
 	size_t count;
 	/* Third-party metrics of the node make no rows. */
-	bool thirdparty_aside;
+	bool thirdparty_makes_no_rows;
 	struct tw_merged_series samples;
 };
 

@@ -235,7 +235,7 @@ static bool is_over(struct run *run)
 {
 	uint64_t ran_ms = read_clock_ms(CLOCK_MONOTONIC) - run->began_ms;
 
-	return atomic_load(&run->stopping) || tw_stop_asked(run->r->stop) ||
+	return atomic_load(&run->stopping) || tw_stop_requested(run->r->stop) ||
 	       (run->r->for_ms != 0 && ran_ms >= run->r->for_ms);
 }
 

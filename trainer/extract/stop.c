@@ -22,20 +22,20 @@ void tw_stop_close(struct tw_stop *s)
 	close(s->fd);
 }
 
-bool tw_stop_asked(void *arg)
+bool tw_stop_requested(void *arg)
 {
 	struct tw_stop *s = arg;
 
-	if (!s->asked)
-		s->asked = tw_signals_next(s->fd) != TW_SIGNAL_NONE;
-	return s->asked;
+	if (!s->requested)
+		s->requested = tw_signals_next(s->fd) != TW_SIGNAL_NONE;
+	return s->requested;
 }
 
 bool tw_stop_wait(struct tw_stop *s, uint64_t ms)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 
-	if (!tw_stop_asked(s))
+	if (!tw_stop_requested(s))
 		poll(&p, 1, ms < INT_MAX ? (int)ms : INT_MAX);
-	return tw_stop_asked(s);
+	return tw_stop_requested(s);
 }

@@ -13,7 +13,7 @@ struct tw_err;
 
 struct tw_stop {
 	int fd; /* a signalfd */
-	bool asked;
+	bool requested;
 };
 
 /* Block these signals and receive them here. tw_stop_close() when done. */
@@ -22,7 +22,7 @@ void tw_stop_close(struct tw_stop *s);
 
 /* Whether a signal has arrived. arg is a struct tw_stop; a `stopped` of struct
  * tw_http_call. */
-bool tw_stop_asked(void *arg);
+bool tw_stop_requested(void *arg);
 
 /* Wait for ms or until a signal arrives. Returns whether one has arrived. */
 bool tw_stop_wait(struct tw_stop *s, uint64_t ms);
