@@ -66,7 +66,7 @@ void tw_evaluation_release(struct tw_evaluation *j)
 {
 	tw_prom_free(j->response);
 	tw_dataset_release(&j->table);
-	tw_workloads_release(&j->workloads);
+	tw_workload_runs_release(&j->workloads);
 	*j = (struct tw_evaluation){ 0 };
 }
 
@@ -165,7 +165,7 @@ static int judge_workload(const struct tw_evaluation *j, const struct tw_power_m
 		goto out;
 	}
 	for (size_t r = 0; r < d->rows; r++) {
-		keep[r] = tw_workloads_at(&j->workloads, d->time_ms[r]) == name;
+		keep[r] = tw_workload_runs_at(&j->workloads, d->time_ms[r]) == name;
 		rows += keep[r];
 	}
 	if (rows > 0 && (tw_dataset_copy(d, keep, &part, err) < 0 ||

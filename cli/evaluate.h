@@ -10,7 +10,7 @@
 #include "lib/field/dataset.h"
 #include "trainer/extract/extract.h"
 #include "trainer/fit/model_score.h"
-#include "trainer/fit/workloads.h"
+#include "trainer/fit/workload_runs.h"
 #include "trainer/isolation.h"
 
 #include <jansson.h>
@@ -27,7 +27,7 @@ struct tw_evaluation {
 	const struct tw_isolation_config *isolation; /* its arguments, or NULL */
 	enum tw_resets resets;
 	bool vm_metrics;
-	struct tw_workloads workloads; /* to report errors by workload; may be empty */
+	struct tw_workload_runs workloads; /* to report errors by workload; may be empty */
 
 	struct tw_prom *response;
 	struct tw_dataset table; /* if the recording is a table */

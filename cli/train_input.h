@@ -27,7 +27,7 @@ struct tw_train_input {
 	struct tw_train_spec *spec; /* specs of named machines */
 	size_t specs;
 	struct tw_strs names; /* names of machines and files */
-	struct tw_workloads workloads;
+	struct tw_workload_runs workloads;
 	const struct tw_thirdparty *thirdparty; /* set by the caller; or NULL */
 };
 

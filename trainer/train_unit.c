@@ -5,7 +5,7 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/json/json.h"
-#include "model-db/model_check.h"
+#include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
 #include "trainer/extract/smooth.h"
