@@ -35,7 +35,7 @@ enum kind {
 	KIND_SIGNALS,
 	KIND_HTTP,
 	KIND_EVENTS,
-	KIND_KEEPER,
+	KIND_FINDER,
 	KIND_PODS,
 	KIND_COUNT
 };
@@ -88,7 +88,7 @@ int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 	    watch(l, tw_httpd_fd(httpd), KIND_HTTP, err) < 0 ||
 	    watch(l, tw_workloads_fd(c->workloads), KIND_EVENTS, err) < 0 ||
 	    watch(l, c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
-		  KIND_KEEPER, err) < 0 ||
+		  KIND_FINDER, err) < 0 ||
 	    watch(l, c->pods != NULL ? tw_pods_fd(c->pods) : -1, KIND_PODS, err) < 0) {
 		tw_loop_close(l);
 		return -1;
@@ -151,7 +151,7 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 				run_timer(l, failed);
 			else if (ev[i].data.u32 == KIND_EVENTS)
 				tw_workloads_drain(l->collector->workloads);
-			else if (ev[i].data.u32 == KIND_KEEPER)
+			else if (ev[i].data.u32 == KIND_FINDER)
 				/* One that is gone is no descriptor any more. */
 				(void)tw_estimates_hear(l->collector->estimates);
 			else if (ev[i].data.u32 == KIND_PODS)

@@ -3,7 +3,6 @@
 #include "collector/collector.h"
 #include "collector/expose/exporter.h"
 #include "collector/loop.h"
-#include "collector/parts.h"
 #include "collector/power/power.h"
 #include "collector/rights.h"
 #include "collector/settings.h"
@@ -89,16 +88,16 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	struct tw_httpd *httpd = NULL;
 	struct tw_loop *loop = NULL;
 	bool ready = false, filtered;
-	int signals = -1, keeper = -1, rc = -1;
+	int signals = -1, finder = -1, rc = -1;
 
 	hc.routes = tw_collector_routes(&hc.route_count);
-	if (tw_collector_keeper_start(config, &keeper, err) < 0 ||
+	if (tw_collector_start_finder(config, &finder, err) < 0 ||
 	    tw_signals_open(&signals, err) < 0) {
-		if (keeper >= 0)
-			close(keeper);
+		if (finder >= 0)
+			close(finder);
 		goto out;
 	}
-	if (tw_collector_parts_open(&c, config, keeper, passed_over, err) < 0 ||
+	if (tw_collector_open(&c, config, finder, passed_over, err) < 0 ||
 	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
 	/* Loading programs takes many times what they keep. */
@@ -108,8 +107,8 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 		goto out;
 	ready = true;
 	/* Not at the first tick, which is root's. */
-	c.powercap_out = config->powercap_out;
-	c.vm_power_dir = config->vm_power_dir;
+	c.powercap.node_dir = config->powercap_out;
+	c.powercap.vm_dir = config->vm_power_dir;
 	if (tw_rights_drop(&c, config, &filtered, err) < 0)
 		goto out;
 	if (config->filter && !filtered)
@@ -129,7 +128,7 @@ out:
 		tw_daemon_stopping(config->ready_file);
 	tw_loop_close(loop);
 	tw_httpd_close(httpd);
-	tw_collector_parts_close(&c);
+	tw_collector_close(&c);
 	if (signals >= 0)
 		close(signals);
 	return rc;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/powercap.h"
 
-#include "collector/collector.h"
 #include "collector/meters/meter_file.h"
 #include "collector/power/power.h"
 #include "collector/workloads/workload.h"
@@ -152,10 +151,10 @@ static void forget_trees(struct tw_powercap *p)
 		p->vm[i].seen = false;
 }
 
-static int write_vm(struct tw_collector *c, const bool *tells,
+static int write_vm(struct tw_powercap *pc, const bool *tells,
 		    const struct tw_workload *w, struct tw_err *err)
 {
-	struct tw_powercap_tree *tree = tree_of(&c->powercap, w);
+	struct tw_powercap_tree *tree = tree_of(pc, w);
 	char dir[PATH_BYTES];
 
 	if (tree == NULL)
@@ -165,9 +164,9 @@ static int write_vm(struct tw_collector *c, const bool *tells,
 		return 0;
 	if (tw_name_check("id of a VM", w->who->id, strlen(w->who->id), err) < 0)
 		return -1;
-	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", c->vm_power_dir, w->who->id) >=
+	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) >=
 	    sizeof(dir))
-		return tw_fail(err, TW_INVALID, "'%s' is too long", c->vm_power_dir);
+		return tw_fail(err, TW_INVALID, "'%s' is too long", pc->vm_dir);
 	return write_tree(dir, tells, &w->charged, tree, err);
 }
 
@@ -180,25 +179,25 @@ static bool is_told(const struct tw_power *p, size_t i)
 	return tw_power_tells(p, places[i].kind);
 }
 
-int tw_powercap_tick(struct tw_collector *c, struct tw_err *err)
+int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
+		     const struct tw_workloads *workloads, struct tw_err *err)
 {
 	const struct tw_workload *w = NULL;
 	bool tells[TW_POWERCAP_PLACES], failed = false;
 
 	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
-		tells[i] = is_told(c->power, i);
-	if (c->powercap_out != NULL) {
-		const struct tw_charge node = charge_of_node(c->power);
+		tells[i] = is_told(power, i);
+	if (pc->node_dir != NULL) {
+		const struct tw_charge node = charge_of_node(power);
 
-		failed = write_tree(c->powercap_out, tells, &node, &c->powercap.node,
-				    err) < 0;
+		failed = write_tree(pc->node_dir, tells, &node, &pc->node, err) < 0;
 	}
-	if (c->vm_power_dir == NULL)
+	if (pc->vm_dir == NULL)
 		return failed ? -1 : 0;
-	while ((w = tw_workloads_next(c->workloads, TW_LEVEL_VM, w)) != NULL)
-		if (write_vm(c, tells, w, err) < 0)
+	while ((w = tw_workloads_next(workloads, TW_LEVEL_VM, w)) != NULL)
+		if (write_vm(pc, tells, w, err) < 0)
 			failed = true;
-	forget_trees(&c->powercap);
+	forget_trees(pc);
 	return failed ? -1 : 0;
 }
 

@@ -20,8 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_collector;
 struct tw_err;
+struct tw_power;
+struct tw_workloads;
 
 /* Of a virtual counter: the next value after it is 0. */
 #define TW_POWERCAP_RANGE_UJ UINT64_C(262143328850)
@@ -36,16 +37,20 @@ struct tw_powercap_tree {
 	uint64_t base_uj[TW_POWERCAP_PLACES];
 };
 
-/* Of a collector. All zero bytes: nothing was written yet. */
+/* All zero bytes: no tree is written. */
 struct tw_powercap {
+	const char *node_dir; /* the machine's tree; NULL: none */
+	const char *vm_dir;   /* a tree for each VM, VM_DIR/ID; NULL: none */
 	struct tw_powercap_tree node, *vm;
 	size_t vms;
 };
 
-/* A tree of the machine below c->powercap_out, and one of each VM below
- * c->vm_power_dir/ID; whichever are not NULL. The first failure is told, after all were
- * tried. Allocates where there is a new VM. */
-int tw_powercap_tick(struct tw_collector *c, struct tw_err *err);
+/*
+ * Write the trees with the energy that power and workloads have now. Tries all of them,
+ * then reports the first failure. Allocates for a new VM.
+ */
+int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
+		     const struct tw_workloads *workloads, struct tw_err *err);
 
 void tw_powercap_release(struct tw_powercap *p);
 

@@ -1,23 +1,310 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/probe.h"
 
+#include "collector/ask/ask.h"
+#include "collector/meters/meter.h"
+#include "collector/power/estimates.h"
+#include "collector/power/node.h"
 #include "collector/system/privilege.h"
+#include "collector/system/roots.h"
 #include "collector/workloads/cgroup.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/tasks.h"
+#include "collector/workloads/track.h"
 #include "collector/workloads/usage.h"
 #include "lib/core/err.h"
 
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if TW_BPF
 #include <bpf/libbpf.h>
 #endif
 
+/* ---- meters ---- */
+
+/* Zones of a package are not updated in the same instant. */
+#define SUM_TOLERANCE 0.02
+
+/* Between two questions to who answers slowly. */
+#define ASK_MS 1000
+
+struct watched {
+	struct tw_track track;
+	struct tw_span span; /* between the first and the last reading */
+	struct tw_reading seen;
+	uint64_t first_ns, last_ns, changes;
+};
+
+struct watch {
+	const struct tw_meter *meter;
+	void *state;
+	struct tw_err why; /* it is not open */
+	const struct tw_zone *zone;
+	size_t count;
+	struct tw_reading *reading;
+	struct watched *watched;
+};
+
+struct meters_found {
+	json_t *meters, *sums;
+	size_t told; /* zones that could be read */
+	bool denied; /* the collector lacks the rights for a meter */
+};
+
+static const char *const covers[TW_ZONE_KIND_COUNT] = {
+	[TW_ZONE_PACKAGE] = "a processor: cores, caches, memory controller",
+	[TW_ZONE_CORE] = "the cores, a part of package",
+	[TW_ZONE_UNCORE] = "graphics or the rest of a package, a part of it",
+	[TW_ZONE_DRAM] = "memory, beside package",
+	[TW_ZONE_PSYS] = "the board behind its regulators, package and all",
+	[TW_ZONE_PLATFORM] = "the machine at its inlet",
+	[TW_ZONE_GPU] = "a GPU",
+	[TW_ZONE_OTHER] = "the machine but for package, dram and gpu",
+	[TW_ZONE_SENSOR] = "not known: see its name",
+};
+
+/* ---- looking ---- */
+
+static int open_meter(struct watch *w, const struct tw_meter_config *mc)
+{
+	if (w->meter->asked)
+		return tw_fail(&w->why, TW_UNSUPPORTED, "used only where it is named");
+	if (w->meter->open(mc, &w->state, &w->why) < 0) {
+		w->state = NULL;
+		return -1;
+	}
+	w->zone = w->meter->zones(w->state, &w->count);
+	w->reading = calloc(w->count + 1, sizeof(*w->reading));
+	w->watched = calloc(w->count + 1, sizeof(*w->watched));
+	if (w->reading == NULL || w->watched == NULL) {
+		w->count = 0;
+		return tw_fail(&w->why, TW_NOMEM, "zones");
+	}
+	return 0;
+}
+
+static void close_meter(struct watch *w)
+{
+	if (w->state != NULL)
+		w->meter->close(w->state);
+	free(w->reading);
+	free(w->watched);
+}
+
+static bool is_same(const struct tw_reading *a, const struct tw_reading *b)
+{
+	return a->there == b->there && a->energy_uj == b->energy_uj &&
+	       !(a->power_w < b->power_w) && !(a->power_w > b->power_w);
+}
+
+/* tick_ns: 0 for the first reading, what all took for the last; UINT64_MAX between. */
+static void look(struct watch *w, uint64_t now_ns, uint64_t tick_ns)
+{
+	if (w->count == 0)
+		return;
+	w->meter->read(w->state, w->reading);
+	for (size_t i = 0; i < w->count; i++) {
+		struct watched *z = &w->watched[i];
+
+		if (tick_ns != 0 && !is_same(&w->reading[i], &z->seen)) {
+			if (z->changes++ == 0)
+				z->first_ns = now_ns;
+			z->last_ns = now_ns;
+		}
+		z->seen = w->reading[i];
+		if (tick_ns != UINT64_MAX)
+			z->span = tw_track_take(&z->track, &w->zone[i], &z->seen, now_ns,
+						tick_ns);
+	}
+}
+
+static void look_at_all(struct watch *w, const struct tw_probe_config *c)
+{
+	const uint64_t began_ns = c->wait(c->arg),
+		       span_ns = c->watch_ms * UINT64_C(1000000);
+	uint64_t now_ns = began_ns;
+
+	for (size_t i = 0; i < tw_meter_count(); i++)
+		look(&w[i], began_ns, 0);
+	do {
+		now_ns = c->wait(c->arg);
+		for (size_t i = 0; i < tw_meter_count(); i++)
+			look(&w[i], now_ns,
+			     now_ns - began_ns < span_ns ? UINT64_MAX
+							 : now_ns - began_ns);
+	} while (now_ns - began_ns < span_ns);
+}
+
+/* ---- telling ---- */
+
+static json_t *number_or_null(bool known, double value)
+{
+	return known ? json_real(value) : json_null();
+}
+
+static double watts(const struct tw_span *s)
+{
+	return s->over_ns > 0 ? (double)s->energy_uj * 1e3 / (double)s->over_ns : 0;
+}
+
+static json_t *describe_zone(const struct tw_zone *z, const struct watched *w)
+{
+	const bool known = w->changes >= 2;
+	const double ms = known ? (double)(w->last_ns - w->first_ns) / 1e6 /
+					  (double)(w->changes - 1)
+				: 0;
+
+	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:s,s:b,s:s,s:o,s:o,s:o,s:s}", "zone",
+			 tw_zone_kind_name(z->kind), "covers", covers[z->kind], "name",
+			 z->name, "path", z->path, "package", z->package, "tells",
+			 z->tells_power ? "power" : "energy", "there", w->span.told,
+			 "why", w->span.told ? "" : w->span.why, "watts",
+			 number_or_null(w->span.told, watts(&w->span)), "update_ms",
+			 number_or_null(known, ms), "window_ms",
+			 number_or_null(z->window_ms != 0, (double)z->window_ms), "note",
+			 z->note != NULL ? z->note : "");
+}
+
+static int describe(const struct watch *w, struct meters_found *out, struct tw_err *err)
+{
+	const bool there = w->zone != NULL && w->why.code == TW_OK;
+	json_t *meter = json_pack("{s:s,s:s,s:b,s:s,s:[]}", "name", w->meter->name,
+				  "summary", w->meter->summary, "there", there, "why",
+				  there ? "" : w->why.text, "zones");
+
+	if (json_array_append_new(out->meters, meter) < 0)
+		return tw_fail(err, TW_NOMEM, "meters");
+	out->denied = out->denied || w->why.code == TW_DENIED;
+	for (size_t i = 0; i < w->count; i++) {
+		out->told += w->watched[i].span.told;
+		if (json_array_append_new(json_object_get(meter, "zones"),
+					  describe_zone(&w->zone[i], &w->watched[i])) < 0)
+			return tw_fail(err, TW_NOMEM, "zones");
+	}
+	return 0;
+}
+
+/* W of a kind in a package (-1: any); *told is whether there was one. */
+static double sum_of(const struct watch *w, enum tw_zone_kind kind, int package,
+		     bool *told)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (w->zone[i].kind == kind && w->watched[i].span.told &&
+		    (package < 0 || w->zone[i].package == package)) {
+			sum += watts(&w->watched[i].span);
+			*told = true;
+		}
+	return sum;
+}
+
+/* Whether what is inside of a whole is no more than it. */
+static int compare(const struct watch *w, enum tw_zone_kind whole, int package,
+		   const enum tw_zone_kind inside[2], json_t *sums, struct tw_err *err)
+{
+	bool told = false, parts = false;
+	const double whole_w = sum_of(w, whole, package, &told);
+	const double parts_w = sum_of(w, inside[0], package, &parts) +
+			       sum_of(w, inside[1], package, &parts);
+
+	if (!told || !parts)
+		return 0;
+	if (json_array_append_new(
+		    sums, json_pack("{s:s,s:s,s:i,s:f,s:f,s:b}", "meter", w->meter->name,
+				    "whole", tw_zone_kind_name(whole), "package", package,
+				    "whole_watts", whole_w, "parts_watts", parts_w,
+				    "fits", parts_w <= whole_w * (1 + SUM_TOLERANCE))) <
+	    0)
+		return tw_fail(err, TW_NOMEM, "sums");
+	return 0;
+}
+
+static int compare_all(const struct watch *w, json_t *sums, struct tw_err *err)
+{
+	static const enum tw_zone_kind cpu[] = { TW_ZONE_CORE, TW_ZONE_UNCORE },
+				       board[] = { TW_ZONE_PACKAGE, TW_ZONE_DRAM };
+	int packages = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (w->zone[i].package >= packages)
+			packages = w->zone[i].package + 1;
+	for (int p = 0; p < packages && p < TW_ZONES_MAX; p++)
+		if (compare(w, TW_ZONE_PACKAGE, p, cpu, sums, err) < 0)
+			return -1;
+	return compare(w, TW_ZONE_PSYS, -1, board, sums, err);
+}
+
+/* Of the model that is given, if one is. */
+static int open_estimates(const struct tw_probe_config *c, const struct tw_node *node,
+			  struct tw_estimates **out, struct tw_err *err)
+{
+	char *path = (char *)(uintptr_t)c->model;
+	const struct tw_strs paths = { .at = &path, .count = 1 };
+	const struct tw_estimates_config ec = { .paths = &paths,
+						.finder_fd = -1,
+						.proc = c->roots->proc,
+						.sys = c->roots->sys };
+
+	return c->model == NULL ? 0 : tw_estimates_open(&ec, node, NULL, out, err);
+}
+
+static int probe_meters(const struct tw_probe_config *c, struct meters_found *out,
+			struct tw_err *err)
+{
+	struct meters_found found = { .meters = json_array(), .sums = json_array() };
+	struct watch *w = calloc(tw_meter_count(), sizeof(*w));
+	struct tw_node node = { 0 };
+	const struct tw_ask_config ask = { .user = NULL };
+	struct tw_meter_config mc = { .roots = c->roots,
+				      .node = &node,
+				      .nvml = c->nvml,
+				      .ask = &ask,
+				      .redfish = c->redfish,
+				      .ipmi_interval_ms = ASK_MS };
+	bool any = false;
+	int rc = -1;
+
+	if (w == NULL || found.meters == NULL || found.sums == NULL) {
+		tw_fail(err, TW_NOMEM, "meters");
+		goto out;
+	}
+	if (tw_node_open(&node, c->roots, err) < 0 ||
+	    open_estimates(c, &node, &mc.estimates, err) < 0)
+		goto out;
+	for (size_t i = 0; i < tw_meter_count(); i++) {
+		w[i].meter = tw_meter_at(i);
+		any = open_meter(&w[i], &mc) == 0 || any;
+	}
+	if (any)
+		look_at_all(w, c);
+	for (size_t i = 0; i < tw_meter_count(); i++)
+		if (describe(&w[i], &found, err) < 0 ||
+		    compare_all(&w[i], found.sums, err) < 0)
+			goto out;
+
+	*out = found;
+	found = (struct meters_found){ .told = 0 };
+	rc = 0;
+out:
+	for (size_t i = 0; w != NULL && i < tw_meter_count(); i++)
+		if (w[i].meter != NULL)
+			close_meter(&w[i]);
+	free(w);
+	tw_estimates_close(mc.estimates);
+	tw_node_release(&node);
+	json_decref(found.meters);
+	json_decref(found.sums);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
 /* What advice depends on. */
 struct found {
-	struct tw_probe_meters meters;
+	struct meters_found meters;
 	json_t *tasks, *counters, *rights, *advice;
 	char cgroups[32], source[32];
 	bool ends, counted, hidden;
@@ -173,7 +460,7 @@ static int find_all(const struct tw_probe_config *c, struct found *f, struct tw_
 	f->rights = json_array();
 	f->advice = json_array();
 	f->hidden = tw_proc_is_hidden(c->roots);
-	if (tw_probe_meters(c, &f->meters, err) < 0 || probe_tasks(c, f, err) < 0 ||
+	if (probe_meters(c, &f->meters, err) < 0 || probe_tasks(c, f, err) < 0 ||
 	    probe_counters(f, err) < 0 || probe_rights(f, err) < 0)
 		return -1;
 	return advise(f, err);

@@ -31,11 +31,11 @@ int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_setti
 	const struct tw_privilege p = { .user = s->user,
 					.keep = capabilities(c),
 					.filter = s->filter,
-					.may_write = c->powercap_out != NULL ||
-						     c->vm_power_dir != NULL };
+					.may_write = c->powercap.node_dir != NULL ||
+						     c->powercap.vm_dir != NULL };
 
-	if (tw_give_directory(c->powercap_out, s->user, err) < 0 ||
-	    tw_give_directory(c->vm_power_dir, s->user, err) < 0)
+	if (tw_give_directory(c->powercap.node_dir, s->user, err) < 0 ||
+	    tw_give_directory(c->powercap.vm_dir, s->user, err) < 0)
 		return -1;
 	return tw_privilege_drop(&p, filtered, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/attribute.h"
 
+#include "collector/power/share.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
 
@@ -26,7 +27,7 @@ struct tw_attribution {
 	struct tw_attribution_stats stats;
 	/* For each slice. */
 	uint64_t *weight, *out_uj;
-	struct tw_part *room;
+	struct tw_remainder *room;
 	struct tw_charge *charge;
 	size_t size;
 	struct group_use *group; /* a hash table of twice the size or more */

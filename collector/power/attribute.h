@@ -22,20 +22,6 @@ struct tw_err;
 struct tw_workloads;
 struct tw_attribution; /* opaque */
 
-/* Room for tw_share_out(). */
-struct tw_part {
-	uint64_t rest;
-	size_t at;
-};
-
-/*
- * Divide total_uj among count parts in proportion to weight, by largest remainder (ties:
- * the first). The sum of out is total_uj exactly. False, with nothing written, if all
- * weights are 0. room has count places.
- */
-bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
-		  uint64_t *out_uj, struct tw_part *room);
-
 enum tw_idle_by { TW_IDLE_BY_USE, TW_IDLE_BY_SHARE };
 
 /* "use", "share", NULL. */

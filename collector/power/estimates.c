@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/estimates.h"
 
-#include "collector/power/estimates_parts.h"
-#include "collector/power/model_keeper.h"
+#include "collector/power/model_finder.h"
+#include "collector/power/features.h"
 #include "collector/power/node.h"
+#include "collector/power/source_model.h"
 #include "collector/system/virtual.h"
 #include "estimator/asker.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/clock.h"
 #include "lib/program/log.h"
 #include "profiler/cpus.h"
 
@@ -15,6 +17,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* An estimator that did not answer in time is not waited for again for a while. */
+#define PAUSE_MIN_MS 1000
+#define PAUSE_DOUBLINGS 5
+
+/* Of which slot and component a zone is. */
+struct estimated_zone {
+	size_t model;
+	enum tw_component component;
+};
+
+struct tw_estimates {
+	struct tw_estimates_config c;
+	const struct tw_node *node;
+	struct tw_features features;
+	uint32_t cores; /* 0: unknown */
+	bool hide_idle;
+	struct tw_source_model model[TW_ESTIMATES_MAX];
+	size_t models;
+	size_t wished[TW_FINDER_SOURCES_MAX]; /* of the keeper's sources: which slot */
+	int finder_fd;
+
+	struct tw_asker *asker; /* NULL: none is asked */
+	struct tw_estimator_counts asked;
+	unsigned late; /* answers in a row */
+	uint64_t pause_until_ms;
+	struct tw_log_limit log;
+
+	struct tw_zone zone[TW_ESTIMATES_MAX * TW_COMPONENT_COUNT];
+	struct estimated_zone of[TW_ESTIMATES_MAX * TW_COMPONENT_COUNT];
+	size_t zones;
+};
 
 const char *const tw_estimated_idle_names[] = { "auto", "hide", "scale", NULL };
 
@@ -26,20 +60,22 @@ static const enum tw_zone_kind kind_of[TW_COMPONENT_COUNT] = {
 
 /* ---- opening ---- */
 
-static struct tw_slot *slot_of(struct tw_estimates *e, const struct tw_energy_source *s)
+static struct tw_source_model *model_of(struct tw_estimates *e,
+					const struct tw_energy_source *s)
 {
-	for (size_t i = 0; i < e->slots; i++)
-		if (e->slot[i].source == s)
-			return &e->slot[i];
+	for (size_t i = 0; i < e->models; i++)
+		if (e->model[i].source == s)
+			return &e->model[i];
 	return NULL;
 }
 
-static int add_slot(struct tw_estimates *e, const struct tw_energy_source *source,
-		    struct tw_err *err)
+static int add_model(struct tw_estimates *e, const struct tw_energy_source *source,
+		     struct tw_err *err)
 {
-	if (e->slots == TW_ESTIMATES_MAX)
+	if (e->models == TW_ESTIMATES_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d models", TW_ESTIMATES_MAX);
-	e->slot[e->slots++] = (struct tw_slot){ .source = source, .core_ratio = 1 };
+	e->model[e->models++] =
+		(struct tw_source_model){ .source = source, .core_ratio = 1 };
 	return 0;
 }
 
@@ -48,34 +84,34 @@ static int add_file(struct tw_estimates *e, const char *path, struct tw_err *err
 	struct tw_power_model *model = NULL;
 	struct tw_model_file file = { 0 };
 	const struct tw_energy_source *source;
-	struct tw_slot *s;
+	struct tw_source_model *s;
 
 	if (tw_model_file_open(&file, path, &model, err) < 0)
 		return -1;
 	source = tw_power_model_info(model)->source;
-	if (slot_of(e, source) != NULL) {
+	if (model_of(e, source) != NULL) {
 		tw_power_model_free(model);
 		return tw_fail(err, TW_INVALID, "'%s': a second model of %s", path,
 			       source->name);
 	}
-	if (add_slot(e, source, err) < 0) {
+	if (add_model(e, source, err) < 0) {
 		tw_power_model_free(model);
 		return -1;
 	}
-	s = &e->slot[e->slots - 1];
+	s = &e->model[e->models - 1];
 	s->file = file;
 	snprintf(s->origin, sizeof(s->origin), "file");
 	snprintf(s->from, sizeof(s->from), "%s", path);
-	if (tw_slot_take(s, model, &e->features, e->cores, err) < 0)
+	if (tw_source_model_take(s, model, &e->features, e->cores, err) < 0)
 		return tw_err_wrap(err, "'%s'", path);
-	tw_slot_tell_loaded(s);
+	tw_source_model_log(s);
 	return 0;
 }
 
 /* A source of which there is a file is asked of the estimator only. */
 static int add_wishes(struct tw_estimates *e, struct tw_err *err)
 {
-	if (e->keeper_fd < 0 && e->asker == NULL)
+	if (e->finder_fd < 0 && e->asker == NULL)
 		return 0;
 	for (size_t i = 0; i < e->c.sources->count; i++) {
 		const struct tw_energy_source *s =
@@ -84,14 +120,14 @@ static int add_wishes(struct tw_estimates *e, struct tw_err *err)
 		if (s == NULL)
 			return tw_fail(err, TW_INVALID, "no energy source '%s'",
 				       e->c.sources->at[i]);
-		if (slot_of(e, s) == NULL && add_slot(e, s, err) < 0)
+		if (model_of(e, s) == NULL && add_model(e, s, err) < 0)
 			return -1;
-		if (i < TW_KEEPER_SOURCES_MAX)
-			e->wished[i] = (size_t)(slot_of(e, s) - e->slot);
+		if (i < TW_FINDER_SOURCES_MAX)
+			e->wished[i] = (size_t)(model_of(e, s) - e->model);
 	}
-	return e->keeper_fd < 0
-		       ? 0
-		       : tw_keeper_tell_metrics(e->keeper_fd, &e->features.names, err);
+	return e->finder_fd < 0 ? 0
+				: tw_model_finder_send_metrics(e->finder_fd,
+							       &e->features.names, err);
 }
 
 /* A component that two sources have is told once: kinds of zones are summed up. */
@@ -99,8 +135,8 @@ static void add_zones(struct tw_estimates *e)
 {
 	bool has[TW_COMPONENT_COUNT] = { false };
 
-	for (size_t i = 0; i < e->slots; i++) {
-		const struct tw_energy_source *s = e->slot[i].source;
+	for (size_t i = 0; i < e->models; i++) {
+		const struct tw_energy_source *s = e->model[i].source;
 
 		for (size_t k = 0; k < s->count; k++) {
 			const enum tw_component c = s->components[k];
@@ -115,7 +151,7 @@ static void add_zones(struct tw_estimates *e)
 					       .package = -1 };
 			snprintf(z->name, sizeof(z->name), "%s", tw_component_name(c));
 			snprintf(z->path, sizeof(z->path), "model:%s", s->name);
-			e->of[e->zones++] = (struct tw_estimated_zone){ i, c };
+			e->of[e->zones++] = (struct estimated_zone){ i, c };
 		}
 	}
 }
@@ -140,7 +176,7 @@ static int open_parts(struct tw_estimates *e, const struct tw_workloads *workloa
 		return -1;
 	if (add_wishes(e, err) < 0)
 		return -1;
-	if (e->slots == 0)
+	if (e->models == 0)
 		return tw_fail(err, TW_NOTFOUND, "no model is given");
 	add_zones(e);
 	return 0;
@@ -153,13 +189,13 @@ int tw_estimates_open(const struct tw_estimates_config *c, const struct tw_node 
 	struct tw_estimates *e = calloc(1, sizeof(*e));
 
 	if (e == NULL) {
-		if (c->keeper_fd >= 0)
-			close(c->keeper_fd);
+		if (c->finder_fd >= 0)
+			close(c->finder_fd);
 		return tw_fail(err, TW_NOMEM, "estimates");
 	}
 	e->c = *c;
 	e->node = node;
-	e->keeper_fd = c->keeper_fd;
+	e->finder_fd = c->finder_fd;
 	if (open_parts(e, workloads, err) < 0) {
 		tw_estimates_close(e);
 		return -1;
@@ -172,12 +208,12 @@ void tw_estimates_close(struct tw_estimates *e)
 {
 	if (e == NULL)
 		return;
-	for (size_t i = 0; i < e->slots; i++)
-		tw_slot_release(&e->slot[i]);
+	for (size_t i = 0; i < e->models; i++)
+		tw_source_model_release(&e->model[i]);
 	tw_asker_close(e->asker);
 	tw_features_release(&e->features);
-	if (e->keeper_fd >= 0)
-		close(e->keeper_fd);
+	if (e->finder_fd >= 0)
+		close(e->finder_fd);
 	free(e);
 }
 
@@ -185,7 +221,7 @@ void tw_estimates_close(struct tw_estimates *e)
 
 int tw_estimates_fd(const struct tw_estimates *e)
 {
-	return e->keeper_fd;
+	return e->finder_fd;
 }
 
 const struct tw_zone *tw_estimates_zones(const struct tw_estimates *e, size_t *count)
@@ -196,12 +232,12 @@ const struct tw_zone *tw_estimates_zones(const struct tw_estimates *e, size_t *c
 
 size_t tw_estimates_count(const struct tw_estimates *e)
 {
-	return e->slots;
+	return e->models;
 }
 
 struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i)
 {
-	const struct tw_slot *s = &e->slot[i];
+	const struct tw_source_model *s = &e->model[i];
 
 	return (struct tw_estimate){
 		.source = s->source,
@@ -235,13 +271,13 @@ const char *tw_estimate_model(const struct tw_estimate *s)
 struct tw_estimate tw_estimates_of_zone(const struct tw_estimates *e,
 					const struct tw_zone *z)
 {
-	return tw_estimates_at(e, e->of[z - e->zone].slot);
+	return tw_estimates_at(e, e->of[z - e->zone].model);
 }
 
 double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z)
 {
-	const struct tw_estimated_zone *of = &e->of[z - e->zone];
-	const struct tw_slot *s = &e->slot[of->slot];
+	const struct estimated_zone *of = &e->of[z - e->zone];
+	const struct tw_source_model *s = &e->model[of->model];
 
 	if (s->by_estimator)
 		return s->worth.has[of->component] ? s->worth.mae_w[of->component] : NAN;
@@ -258,4 +294,218 @@ const struct tw_estimator_counts *tw_estimates_asked(const struct tw_estimates *
 bool tw_estimates_hide_idle(const struct tw_estimates *e)
 {
 	return e->hide_idle;
+}
+
+/* ---- models come and go ---- */
+
+/* model is taken. */
+static void take(struct tw_estimates *e, struct tw_source_model *s,
+		 struct tw_power_model *model)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_source_model_take(s, model, &e->features, e->cores, &err) < 0) {
+		tw_log_warn_limited(&e->log, "cannot use a model, continuing %s: %s",
+				    s->model != NULL ? "with the one there is"
+						     : "without it",
+				    err.text);
+		tw_source_model_failed(s, err.text);
+		return;
+	}
+	s->why[0] = '\0';
+	tw_source_model_log(s);
+}
+
+static void look_at_file(struct tw_estimates *e, struct tw_source_model *s)
+{
+	struct tw_power_model *model = NULL;
+	struct tw_err err = { 0 };
+	const int found = tw_model_file_look(&s->file, &model, &err);
+
+	if (found > 0)
+		take(e, s, model);
+	if (found >= 0)
+		return;
+	tw_log_warn_limited(&e->log,
+			    "cannot read a model again, continuing with the one there "
+			    "is: %s",
+			    err.text);
+	tw_source_model_failed(s, err.text);
+}
+
+/* A source that has a model of a file is the keeper's no longer than that. */
+static void take_news(struct tw_estimates *e, const struct tw_model_news *news,
+		      struct tw_power_model *model)
+{
+	struct tw_source_model *s = news->source < e->c.sources->count
+					    ? &e->model[e->wished[news->source]]
+					    : NULL;
+
+	if (s == NULL || s->file.path != NULL) {
+		tw_power_model_free(model);
+		return;
+	}
+	s->failing = news->failing;
+	if (news->why[0] != '\0')
+		tw_source_model_failed(s, news->why);
+	if (news->origin[0] == '\0' || (model == NULL && news->why[0] != '\0'))
+		return;
+	s->confirmed_s = news->confirmed_s;
+	if (model == NULL)
+		return;
+	snprintf(s->origin, sizeof(s->origin), "%s", news->origin);
+	snprintf(s->from, sizeof(s->from), "%s", news->from);
+	take(e, s, model);
+}
+
+bool tw_estimates_hear(struct tw_estimates *e)
+{
+	struct tw_model_news news;
+	struct tw_power_model *model;
+
+	for (;;) {
+		switch (tw_model_finder_next(e->finder_fd, &news, &model)) {
+		case TW_FINDER_NEWS:
+			take_news(e, &news, model);
+			break;
+		case TW_FINDER_NOTHING:
+			return true;
+		case TW_FINDER_GONE:
+			tw_log_warn("the keeper of models is gone: models stay as they "
+				    "are");
+			close(e->finder_fd);
+			e->finder_fd = -1;
+			return false;
+		}
+	}
+}
+
+void tw_estimates_reload(struct tw_estimates *e)
+{
+	for (size_t i = 0; i < e->models; i++)
+		if (e->model[i].file.path != NULL)
+			tw_model_file_reload(&e->model[i].file);
+	if (e->finder_fd >= 0)
+		tw_model_finder_reload(e->finder_fd);
+}
+
+/* ---- the estimator's socket ---- */
+
+static void estimator_failed(struct tw_estimates *e, struct tw_source_model *s,
+			     const struct tw_err *why)
+{
+	const unsigned doublings = e->late < PAUSE_DOUBLINGS ? e->late : PAUSE_DOUBLINGS;
+
+	e->asked.failures++;
+	tw_source_model_failed(s, why->text);
+	tw_log_warn_limited(
+		&e->log, "no estimate of %s from the estimator%s: %s", s->source->name,
+		s->model != NULL ? ", continuing with the model there is" : "",
+		why->text);
+	/* To ask where nobody listens costs nothing. */
+	if (why->code != TW_IO)
+		return;
+	e->pause_until_ms = tw_now_ms() + ((uint64_t)PAUSE_MIN_MS << doublings);
+	e->late++;
+}
+
+static void read_watts(const struct tw_watts *w, const struct tw_worth *worth,
+		       struct tw_predicted *out)
+{
+	*out = (struct tw_predicted){ .core_ratio = worth->core_ratio,
+				      .outside = worth->outside };
+	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
+		out->has[c] = worth->has[c];
+		out->power_w[c] = w->of[c] != NULL ? w->of[c][0] : 0;
+		out->rest_w[c] = w->of[c] != NULL ? w->of[c][1] : 0;
+	}
+}
+
+static bool ask(struct tw_estimates *e, struct tw_source_model *s, const double *rows,
+		struct tw_predicted *out)
+{
+	const struct tw_question q = { .metrics = &e->features.names,
+				       .x = rows,
+				       .rows = 2,
+				       .output = tw_output_name(TW_ABS_POWER),
+				       .source = s->source->name,
+				       .trainer = e->c.trainer,
+				       .filter = e->c.filter };
+	struct tw_watts watts = { .rows = 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_now_ms() < e->pause_until_ms)
+		return false;
+	if (tw_asker_ask(e->asker, &q, e->c.wait_ms, &watts, &s->worth, &err) < 0) {
+		estimator_failed(e, s, &err);
+		return false;
+	}
+	e->asked.answers++;
+	e->late = 0;
+	read_watts(&watts, &s->worth, out);
+	tw_watts_release(&watts);
+	return true;
+}
+
+/* ---- a tick ---- */
+
+/* False: there is nothing to tell it from, and why. */
+static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool known,
+		    const double *rows, struct tw_predicted *out, const char **why)
+{
+	s->told = s->by_estimator = false;
+	if (s->file.path != NULL)
+		look_at_file(e, s);
+	*why = "the machine's counters are not known";
+	if (!known)
+		return false;
+	s->by_estimator = e->asker != NULL && ask(e, s, rows, out);
+	if (!s->by_estimator && s->model == NULL) {
+		*why = s->why[0] != '\0' ? s->why : "no model yet";
+		return false;
+	}
+	if (!s->by_estimator)
+		tw_source_model_predict(s, rows, e->features.names.count, out);
+	tw_source_model_count(s, out->outside, e->node->elapsed_ns);
+	return true;
+}
+
+static struct tw_reading reading_of(const struct tw_estimates *e,
+				    const struct tw_predicted *p, enum tw_component c)
+{
+	struct tw_reading r = { .there = p->has[c], .idle_told = true };
+
+	if (!p->has[c]) {
+		snprintf(r.why, sizeof(r.why), "the model has no %s",
+			 tw_component_name(c));
+		return r;
+	}
+	r.power_w = fmax(p->power_w[c] - p->rest_w[c], 0);
+	if (!e->hide_idle)
+		r.idle_w = fmax(p->rest_w[c], 0) * p->core_ratio;
+	r.power_w += r.idle_w;
+	return r;
+}
+
+void tw_estimates_read(struct tw_estimates *e, struct tw_reading *out)
+{
+	double rows[2 * TW_FEATURES_MAX];
+	const bool known = tw_features_read(&e->features, e->node, rows);
+
+	for (size_t i = 0; i < e->models; i++) {
+		struct tw_predicted p;
+		const char *why;
+		const bool told = predict(e, &e->model[i], known, rows, &p, &why);
+
+		for (size_t z = 0; z < e->zones; z++) {
+			if (e->of[z].model != i)
+				continue;
+			if (told) {
+				out[z] = reading_of(e, &p, e->of[z].component);
+				continue;
+			}
+			out[z] = (struct tw_reading){ .there = false };
+			snprintf(out[z].why, sizeof(out[z].why), "%s", why);
+		}
+	}
 }

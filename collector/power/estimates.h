@@ -7,7 +7,7 @@
  * for each energy source that a model is given for or wanted of. The watts are of the
  * estimator's socket, if there is one and it answers in time, else of a model in this
  * process: a file's, or the last good one that the keeper
- * (collector/power/model_keeper.h) has handed on. What fails leaves the model before it
+ * (collector/power/model_finder.h) has handed on. What fails leaves the model before it
  * in place.
  */
 
@@ -49,7 +49,7 @@ struct tw_estimates_config {
 	const char *trainer, *filter;  /* of the estimator's socket; NULL: any */
 	const char *estimator;         /* socket; NULL: none */
 	unsigned wait_ms;              /* for the estimator, in a tick */
-	int keeper_fd;                 /* taken, even on failure; -1: none */
+	int finder_fd;                 /* taken, even on failure; -1: none */
 	enum tw_estimated_idle idle;
 	const char *proc, *sys; /* roots */
 };

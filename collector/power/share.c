@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/power/attribute.h"
+#include "collector/power/share.h"
 
 __extension__ typedef unsigned __int128 u128;
 
-static bool goes_before(const struct tw_part *a, const struct tw_part *b)
+static bool goes_before(const struct tw_remainder *a, const struct tw_remainder *b)
 {
 	return a->rest != b->rest ? a->rest > b->rest : a->at < b->at;
 }
 
 /* The first k of p are those that go before all others (quickselect). */
-static void select_first(struct tw_part *p, ptrdiff_t count, ptrdiff_t k)
+static void select_first(struct tw_remainder *p, ptrdiff_t count, ptrdiff_t k)
 {
 	ptrdiff_t low = 0, high = count - 1;
 
 	while (low < high) {
-		const struct tw_part pivot = p[low + (high - low) / 2];
+		const struct tw_remainder pivot = p[low + (high - low) / 2];
 		ptrdiff_t i = low, j = high;
 
 		while (i <= j) {
@@ -23,7 +23,7 @@ static void select_first(struct tw_part *p, ptrdiff_t count, ptrdiff_t k)
 			while (goes_before(&pivot, &p[j]))
 				j--;
 			if (i <= j) {
-				const struct tw_part part = p[i];
+				const struct tw_remainder part = p[i];
 
 				p[i++] = p[j];
 				p[j--] = part;
@@ -39,7 +39,7 @@ static void select_first(struct tw_part *p, ptrdiff_t count, ptrdiff_t k)
 }
 
 bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
-		  uint64_t *out_uj, struct tw_part *room)
+		  uint64_t *out_uj, struct tw_remainder *room)
 {
 	u128 sum = 0;
 	uint64_t left = total_uj;
@@ -52,7 +52,8 @@ bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
 		const u128 whole = (u128)total_uj * weight[i];
 
 		out_uj[i] = (uint64_t)(whole / sum);
-		room[i] = (struct tw_part){ .rest = (uint64_t)(whole % sum), .at = i };
+		room[i] =
+			(struct tw_remainder){ .rest = (uint64_t)(whole % sum), .at = i };
 		left -= out_uj[i];
 	}
 	if (left > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/uses.h"
 
-#include "collector/power/attribute.h"
+#include "collector/power/share.h"
 
 #include <stdlib.h>
 

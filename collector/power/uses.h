@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_part;
+struct tw_remainder;
 
 struct tw_use {
 	uint32_t tgid;
@@ -25,7 +25,7 @@ struct tw_uses {
 	struct tw_use *at; /* a process may be there several times */
 	size_t count, size;
 	uint64_t *weight, *out_uj; /* room for as many */
-	struct tw_part *room;
+	struct tw_remainder *room;
 };
 
 void tw_uses_release(struct tw_uses *u);

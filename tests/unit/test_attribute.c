@@ -2,6 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "collector/power/attribute.h"
+#include "collector/power/share.h"
 #include "collector/system/roots.h"
 #include "collector/power/track.h"
 #include "collector/workloads/workload.h"
@@ -29,7 +30,7 @@ static uint64_t chance(uint64_t *seed, uint64_t n)
 static void shares_are_by_largest_remainder(void **state)
 {
 	const uint64_t weight[] = { 1, 1, 1, 0, 4 };
-	struct tw_part room[5];
+	struct tw_remainder room[5];
 	uint64_t out[5];
 
 	(void)state;
@@ -45,7 +46,7 @@ static void shares_are_by_largest_remainder(void **state)
 static void without_weights_nothing_is_shared(void **state)
 {
 	const uint64_t weight[] = { 0, 0 };
-	struct tw_part room[2];
+	struct tw_remainder room[2];
 	uint64_t out[2] = { 7, 7 };
 
 	(void)state;
@@ -58,7 +59,7 @@ static void without_weights_nothing_is_shared(void **state)
 static void shares_of_any_weights_add_up(void **state)
 {
 	static uint64_t weight[1000], out[1000];
-	static struct tw_part room[1000];
+	static struct tw_remainder room[1000];
 	uint64_t seed = 42;
 
 	(void)state;

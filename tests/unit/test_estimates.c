@@ -101,7 +101,7 @@ static int teardown(void **state)
 static int open_one(struct fixture *f, enum tw_estimated_idle idle, struct tw_err *err)
 {
 	const struct tw_estimates_config c = { .paths = &f->paths,
-					       .keeper_fd = -1,
+					       .finder_fd = -1,
 					       .idle = idle,
 					       .proc = f->top,
 					       .sys = f->sys };

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_COLLECTOR_ESTIMATE_SLOT_H
-#define TW_COLLECTOR_ESTIMATE_SLOT_H
+#ifndef TW_COLLECTOR_SOURCE_MODEL_H
+#define TW_COLLECTOR_SOURCE_MODEL_H
 
 /*
  * Inside of estimates.h: the model of one energy source in this process, and what has
  * become of it.
  */
 
-#include "collector/power/estimates.h"
 #include "collector/power/features.h"
 #include "collector/power/model_file.h"
+#include "estimator/question.h"
 #include "lib/core/err.h"
+#include "lib/field/energy.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Watts by component, of the last tick and of a machine that does nothing. */
@@ -23,7 +26,7 @@ struct tw_predicted {
 };
 
 /* All zero bytes but for the source and a ratio of 1: nothing is known of it yet. */
-struct tw_slot {
+struct tw_source_model {
 	const struct tw_energy_source *source;
 	struct tw_power_model *model; /* NULL: none yet */
 	int part[TW_COMPONENT_COUNT]; /* of the model; -1: it has none */
@@ -45,22 +48,22 @@ struct tw_slot {
  * Use another model, which is taken, even on failure: one that is not for this source, or
  * not of a machine as a whole, or wants what is not told here, leaves that before it.
  */
-int tw_slot_take(struct tw_slot *s, struct tw_power_model *model,
-		 const struct tw_features *f, uint32_t cores, struct tw_err *err);
+int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model,
+			 const struct tw_features *f, uint32_t cores, struct tw_err *err);
 
 /* Into the log. */
-void tw_slot_tell_loaded(const struct tw_slot *s);
+void tw_source_model_log(const struct tw_source_model *s);
 
 /* What the model says to two rows of tw_features_read(). There must be one. */
-void tw_slot_predict(const struct tw_slot *s, const double *rows, size_t columns,
-		     struct tw_predicted *out);
+void tw_source_model_predict(const struct tw_source_model *s, const double *rows,
+			     size_t columns, struct tw_predicted *out);
 
 /* Count what was told in a tick. */
-void tw_slot_count(struct tw_slot *s, bool outside, uint64_t elapsed_ns);
+void tw_source_model_count(struct tw_source_model *s, bool outside, uint64_t elapsed_ns);
 
 /* Keep why something of it failed, and count it. */
-void tw_slot_failed(struct tw_slot *s, const char *why);
+void tw_source_model_failed(struct tw_source_model *s, const char *why);
 
-void tw_slot_release(struct tw_slot *s);
+void tw_source_model_release(struct tw_source_model *s);
 
-#endif /* TW_COLLECTOR_ESTIMATE_SLOT_H */
+#endif /* TW_COLLECTOR_SOURCE_MODEL_H */

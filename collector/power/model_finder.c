@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/power/model_keeper_child.h"
+#include "collector/power/model_finder.h"
 
-#include "collector/power/model_keeper.h"
 #include "collector/system/privilege.h"
 #include "estimator/models.h"
+#include "estimator/predict/power_model.h"
 #include "estimator/request.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "lib/http/fetch.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,26 +24,32 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* How often what an origin has confirmed is told, though nothing has changed. */
 #define TELL_MS 60000
 
-struct keeper {
-	const struct tw_keeper_config *c;
+#define ZIP_MAX ((size_t)64 << 20)
+
+/* Names of features with commas between them: one datagram. */
+#define METRICS_MAX 2048
+
+struct finder {
+	const struct tw_model_finder_config *c;
 	int fd;
 	struct tw_models *models;
 	struct tw_strs metrics;
 	struct {
 		struct tw_served *served; /* the one that was sent; counted */
-		struct tw_keeper_news news;
-	} told[TW_KEEPER_SOURCES_MAX];
+		struct tw_model_news news;
+	} told[TW_FINDER_SOURCES_MAX];
 };
 
 /* ---- what is told ---- */
 
 /* With an open file, or without: -1. */
-static int send_news(const struct keeper *k, const struct tw_keeper_news *news, int file)
+static int send_news(const struct finder *k, const struct tw_model_news *news, int file)
 {
 	union {
 		struct cmsghdr header;
@@ -94,8 +103,8 @@ static uint32_t failing(struct tw_models *m)
 }
 
 /* A model that is another than the last: served is taken. */
-static void hand_on(struct keeper *k, size_t i, struct tw_served *served,
-		    struct tw_keeper_news *news)
+static void hand_on(struct finder *k, size_t i, struct tw_served *served,
+		    struct tw_model_news *news)
 {
 	struct tw_err err = { 0 };
 	const int file = open_zip(served, &err);
@@ -118,7 +127,7 @@ static void hand_on(struct keeper *k, size_t i, struct tw_served *served,
 		close(file);
 }
 
-static void look(struct keeper *k, size_t i)
+static void look(struct finder *k, size_t i)
 {
 	const struct tw_request wish = {
 		.metrics = k->metrics,
@@ -127,7 +136,7 @@ static void look(struct keeper *k, size_t i)
 		.trainer = (char *)(uintptr_t)k->c->trainer,
 		.filter = (char *)(uintptr_t)k->c->filter,
 	};
-	struct tw_keeper_news news;
+	struct tw_model_news news;
 	struct tw_served *served = NULL;
 	struct tw_err why = { 0 };
 	const enum tw_models_state state =
@@ -158,9 +167,9 @@ static void look(struct keeper *k, size_t i)
 
 /* ---- its life ---- */
 
-static int open_models(struct keeper *k, struct tw_fetch **fetch, struct tw_err *err)
+static int open_models(struct finder *k, struct tw_fetch **fetch, struct tw_err *err)
 {
-	const struct tw_keeper_config *c = k->c;
+	const struct tw_model_finder_config *c = k->c;
 	struct tw_models_config config = { .model_db = c->model_db,
 					   .shipped_db = c->shipped_db,
 					   .server_url = c->server_url,
@@ -182,9 +191,9 @@ static int open_models(struct keeper *k, struct tw_fetch **fetch, struct tw_err 
 }
 
 /* False: the collector is gone. */
-static bool listen_to_collector(struct keeper *k)
+static bool listen_to_collector(struct finder *k)
 {
-	char text[TW_KEEPER_METRICS_MAX];
+	char text[METRICS_MAX];
 	struct tw_err err = { 0 };
 	const ssize_t n = recv(k->fd, text, sizeof(text) - 1, MSG_DONTWAIT);
 
@@ -200,7 +209,7 @@ static bool listen_to_collector(struct keeper *k)
 	return k->metrics.count > 0 || tw_strs_split(&k->metrics, text, &err) == 0;
 }
 
-static void serve(struct keeper *k)
+static void serve(struct finder *k)
 {
 	struct pollfd p[] = { { .fd = k->fd, .events = POLLIN },
 			      { .fd = tw_models_fd(k->models), .events = POLLIN } };
@@ -235,7 +244,7 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static int run(struct keeper *k, struct tw_err *err)
+static int run(struct finder *k, struct tw_err *err)
 {
 	const struct tw_privilege p = { .user = k->c->user,
 					.filter = k->c->filter_calls,
@@ -252,7 +261,7 @@ static int run(struct keeper *k, struct tw_err *err)
 	serve(k);
 	rc = 0;
 out:
-	for (size_t i = 0; i < TW_KEEPER_SOURCES_MAX; i++)
+	for (size_t i = 0; i < TW_FINDER_SOURCES_MAX; i++)
 		if (k->told[i].served != NULL)
 			tw_models_release(k->models, k->told[i].served);
 	tw_models_close(k->models);
@@ -261,9 +270,9 @@ out:
 	return rc;
 }
 
-int tw_keeper_run(const struct tw_keeper_config *c, int fd)
+static int run_finder(const struct tw_model_finder_config *c, int fd)
 {
-	struct keeper k = { .c = c, .fd = fd };
+	struct finder k = { .c = c, .fd = fd };
 	struct tw_err err = { 0 };
 
 	block_signals();
@@ -272,4 +281,158 @@ int tw_keeper_run(const struct tw_keeper_config *c, int fd)
 		return TW_EXIT_FAILED;
 	}
 	return TW_EXIT_OK;
+}
+
+int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd,
+			  struct tw_err *err)
+{
+	int end[2];
+	pid_t pid;
+
+	if (c->sources->count > TW_FINDER_SOURCES_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d sources of models",
+			       TW_FINDER_SOURCES_MAX);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) < 0)
+		return tw_fail_errno(err, errno, "cannot make a socket");
+	pid = fork();
+	if (pid < 0) {
+		tw_fail_errno(err, errno, "cannot start the keeper of models");
+		close(end[0]);
+		close(end[1]);
+		return -1;
+	}
+	if (pid == 0) {
+		close(end[0]);
+		exit(run_finder(c, end[1]));
+	}
+	close(end[1]);
+	*fd = end[0];
+	return 0;
+}
+
+int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
+				 struct tw_err *err)
+{
+	struct tw_buf b = { .limit = METRICS_MAX };
+	int rc = -1;
+
+	for (size_t i = 0; i < metrics->count; i++)
+		tw_buf_addf(&b, "%s%s", i > 0 ? "," : "", metrics->at[i]);
+	if (tw_buf_failed(&b)) {
+		tw_fail(err, TW_NOMEM, "names of %zu features", metrics->count);
+		goto out;
+	}
+	if (send(fd, b.data, b.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)b.len) {
+		tw_fail_errno(err, errno, "the keeper of models does not listen");
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
+}
+
+void tw_model_finder_reload(int fd)
+{
+	/* One that is full of such wishes, or gone, has nothing to gain by another. */
+	(void)!send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int read_all(int fd, char **data, size_t *len, struct tw_err *err)
+{
+	struct stat st;
+	size_t got = 0;
+	char *to;
+
+	if (fstat(fd, &st) < 0)
+		return tw_fail_errno(err, errno, "model");
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0 || (size_t)st.st_size > ZIP_MAX)
+		return tw_fail(err, TW_INVALID, "model: no file of 1 to %zu bytes",
+			       ZIP_MAX);
+	to = malloc((size_t)st.st_size);
+	if (to == NULL)
+		return tw_fail(err, TW_NOMEM, "model");
+	while (got < (size_t)st.st_size) {
+		const ssize_t n =
+			pread(fd, to + got, (size_t)st.st_size - got, (off_t)got);
+
+		if (n <= 0) {
+			free(to);
+			return tw_fail(err, TW_IO, "model: cannot read all of it");
+		}
+		got += (size_t)n;
+	}
+	*data = to;
+	*len = got;
+	return 0;
+}
+
+static int load(int fd, struct tw_power_model **out, struct tw_err *err)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_model m = { 0 };
+	char *data = NULL;
+	size_t len = 0;
+	int rc = -1;
+
+	if (read_all(fd, &data, &len, err) < 0 ||
+	    tw_zip_read(data, len, &tw_zip_model_limits, &files, err) < 0 ||
+	    tw_model_from_files(&files, &m, err) < 0 ||
+	    tw_power_model_new(&m, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	free(data);
+	return rc;
+}
+
+/* The descriptor that came along, or -1. */
+static int passed_fd(struct msghdr *m)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	int fd = -1;
+
+	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(fd)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+enum tw_model_finder_event tw_model_finder_next(int fd, struct tw_model_news *news,
+						struct tw_power_model **model)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec to = { .iov_base = news, .iov_len = sizeof(*news) };
+	struct msghdr m = { .msg_iov = &to,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	const ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct tw_err err = { 0 };
+	int file;
+
+	*model = NULL;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return TW_FINDER_NOTHING;
+	if (n <= 0)
+		return TW_FINDER_GONE;
+	file = passed_fd(&m);
+	news->origin[sizeof(news->origin) - 1] = '\0';
+	news->from[sizeof(news->from) - 1] = '\0';
+	news->why[sizeof(news->why) - 1] = '\0';
+	if ((size_t)n != sizeof(*news) || news->source >= TW_FINDER_SOURCES_MAX) {
+		if (file >= 0)
+			close(file);
+		return TW_FINDER_NOTHING;
+	}
+	if (file < 0)
+		return TW_FINDER_NEWS;
+	if (load(file, model, &err) < 0)
+		snprintf(news->why, sizeof(news->why), "%s", err.text);
+	close(file);
+	return TW_FINDER_NEWS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/power/estimate_slot.h"
+#include "collector/power/source_model.h"
 
 #include "estimator/predict/power_model.h"
 #include "lib/program/log.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A model of a workload's power above idle is none of the machine's. */
-static int check(const struct tw_slot *s, const struct tw_power_model *m,
+static int check(const struct tw_source_model *s, const struct tw_power_model *m,
 		 struct tw_err *err)
 {
 	const struct tw_model_info *info = tw_power_model_info(m);
@@ -33,8 +33,8 @@ static double core_ratio(const struct tw_power_model *m, uint32_t cores)
 	return cores > 0 && theirs > 0 ? (double)cores / (double)theirs : 1.0;
 }
 
-int tw_slot_take(struct tw_slot *s, struct tw_power_model *model,
-		 const struct tw_features *f, uint32_t cores, struct tw_err *err)
+int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model,
+			 const struct tw_features *f, uint32_t cores, struct tw_err *err)
 {
 	uint32_t place[TW_COMPONENT_COUNT][TW_FEATURES_MAX];
 	int part[TW_COMPONENT_COUNT], rc = -1;
@@ -64,15 +64,15 @@ out:
 	return rc;
 }
 
-void tw_slot_tell_loaded(const struct tw_slot *s)
+void tw_source_model_log(const struct tw_source_model *s)
 {
 	tw_log_info("model in use name=%s source=%s origin=%s from='%s'",
 		    tw_power_model_info(s->model)->name, s->source->name, s->origin,
 		    s->from);
 }
 
-void tw_slot_predict(const struct tw_slot *s, const double *rows, size_t columns,
-		     struct tw_predicted *out)
+void tw_source_model_predict(const struct tw_source_model *s, const double *rows,
+			     size_t columns, struct tw_predicted *out)
 {
 	*out = (struct tw_predicted){ .core_ratio = s->core_ratio };
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
@@ -94,7 +94,7 @@ void tw_slot_predict(const struct tw_slot *s, const double *rows, size_t columns
 	}
 }
 
-void tw_slot_count(struct tw_slot *s, bool outside, uint64_t elapsed_ns)
+void tw_source_model_count(struct tw_source_model *s, bool outside, uint64_t elapsed_ns)
 {
 	s->told = true;
 	s->outside = outside;
@@ -104,14 +104,14 @@ void tw_slot_count(struct tw_slot *s, bool outside, uint64_t elapsed_ns)
 	s->outside_ns += outside ? elapsed_ns : 0;
 }
 
-void tw_slot_failed(struct tw_slot *s, const char *why)
+void tw_source_model_failed(struct tw_source_model *s, const char *why)
 {
 	s->failures++;
 	snprintf(s->why, sizeof(s->why), "%s", why);
 }
 
-void tw_slot_release(struct tw_slot *s)
+void tw_source_model_release(struct tw_source_model *s)
 {
 	tw_power_model_free(s->model);
-	*s = (struct tw_slot){ 0 };
+	*s = (struct tw_source_model){ 0 };
 }

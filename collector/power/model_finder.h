@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_COLLECTOR_MODEL_KEEPER_H
-#define TW_COLLECTOR_MODEL_KEEPER_H
+#ifndef TW_COLLECTOR_MODEL_FINDER_H
+#define TW_COLLECTOR_MODEL_FINDER_H
 
 /*
  * A child process that finds models as tw-estimator does (estimator/models.h): in a model
@@ -22,10 +22,10 @@ struct tw_init_urls;
 struct tw_power_model;
 struct tw_strs;
 
-#define TW_KEEPER_SOURCES_MAX 8
-#define TW_KEEPER_TEXT 512
+#define TW_FINDER_SOURCES_MAX 8
+#define TW_FINDER_TEXT 512
 
-struct tw_keeper_config {
+struct tw_model_finder_config {
 	const struct tw_strs *sources; /* energy sources that models are wanted of */
 	const char *trainer, *filter;  /* NULL: any */
 	const char *model_db, *shipped_db, *server_url, *server_path; /* NULL: none */
@@ -41,35 +41,37 @@ struct tw_keeper_config {
  * Start it: before descriptors are opened that are not its own, and before any thread.
  * *fd is yours: the collector's end.
  */
-int tw_keeper_start(const struct tw_keeper_config *c, int *fd, struct tw_err *err);
+int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd,
+			  struct tw_err *err);
 
 /* What models may be chosen by: sent once, then it begins. */
-int tw_keeper_tell_metrics(int fd, const struct tw_strs *metrics, struct tw_err *err);
+int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
+				 struct tw_err *err);
 
 /* Look everywhere again. */
-void tw_keeper_reload(int fd);
+void tw_model_finder_reload(int fd);
 
 /* What it says of the model of one source. */
-struct tw_keeper_news {
+struct tw_model_news {
 	uint32_t source;     /* of the list */
 	uint32_t failing;    /* origins that were asked in vain the last time */
 	int64_t confirmed_s; /* when the origin last said so, of the epoch */
 	char origin[32];     /* "server"; "" where there is no model: why says it */
-	char from[TW_KEEPER_TEXT];
-	char why[TW_KEEPER_TEXT];
+	char from[TW_FINDER_TEXT];
+	char why[TW_FINDER_TEXT];
 };
 
-enum tw_keeper_said {
-	TW_KEEPER_NOTHING, /* now */
-	TW_KEEPER_NEWS,
-	TW_KEEPER_GONE, /* and nothing more will come */
+enum tw_model_finder_event {
+	TW_FINDER_NOTHING, /* now */
+	TW_FINDER_NEWS,
+	TW_FINDER_GONE, /* and nothing more will come */
 };
 
 /*
  * The next message, without waiting. *model is yours, or NULL: the one that there is
  * stays. A model that cannot be used is told in why of the news, and is NULL.
  */
-enum tw_keeper_said tw_keeper_hear(int fd, struct tw_keeper_news *news,
-				   struct tw_power_model **model);
+enum tw_model_finder_event tw_model_finder_next(int fd, struct tw_model_news *news,
+						struct tw_power_model **model);
 
-#endif /* TW_COLLECTOR_MODEL_KEEPER_H */
+#endif /* TW_COLLECTOR_MODEL_FINDER_H */
