@@ -69,30 +69,7 @@ int tw_redfish_connect(struct tw_redfish *r, struct tw_err *err);
 int tw_redfish_read(struct tw_redfish *r, const struct tw_redfish_source *s,
 		    struct tw_redfish_power *out, struct tw_err *err);
 
-/* A resource, with status 200, by whoever has logged in. *out is yours. */
-int tw_redfish_get(struct tw_redfish *r, const char *path, struct tw_http_answer *out,
-		   struct tw_err *err);
-
 /* Controllers have few sessions, and keep those that nobody ends for a long time. */
 void tw_redfish_logout(struct tw_redfish *r);
-
-/* All pages of a collection: the paths of its members, appended. */
-int tw_redfish_members(struct tw_redfish *r, const char *path, struct tw_strs *out,
-		       struct tw_err *err);
-
-/* ---- redfish_supplies.c ---- */
-
-/*
- * The sum of the supplies of a PowerSubsystem: as tw_redfish_read(). Fails where one that
- * is there cannot be read. Which are there is asked each time: one that is put in takes
- * a part of the load at once.
- */
-int tw_redfish_read_supplies(struct tw_redfish *r, const char *path,
-			     struct tw_redfish_power *out, struct tw_err *err);
-
-/* ---- redfish_find.c ---- */
-
-/* The sources, of the collection of chassis. For tw_redfish_connect(). */
-int tw_redfish_find(struct tw_redfish *r, const char *chassis, struct tw_err *err);
 
 #endif /* TW_COLLECTOR_REDFISH_CLIENT_H */
