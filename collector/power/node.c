@@ -6,12 +6,172 @@
 #include "collector/system/roots.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/num.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static const char *const mode_names[TW_CPU_MODE_COUNT] = {
+	[TW_CPU_USER] = "user",       [TW_CPU_NICE] = "nice",
+	[TW_CPU_SYSTEM] = "system",   [TW_CPU_IDLE] = "idle",
+	[TW_CPU_IOWAIT] = "iowait",   [TW_CPU_IRQ] = "irq",
+	[TW_CPU_SOFTIRQ] = "softirq", [TW_CPU_STEAL] = "steal",
+};
+
+const char *tw_cpu_mode_name(enum tw_cpu_mode mode)
+{
+	return mode_names[mode];
+}
+
+static const char *const softirq_names[TW_SOFTIRQ_COUNT] = {
+	[TW_SOFTIRQ_NET_TX] = "net_tx",
+	[TW_SOFTIRQ_NET_RX] = "net_rx",
+	[TW_SOFTIRQ_BLOCK] = "block",
+};
+
+const char *tw_softirq_name(enum tw_softirq vector)
+{
+	return softirq_names[vector];
+}
+
+/* What is left of a text: words and lines are taken from its front. */
+struct rest {
+	const char *at, *end;
+};
+
+static bool next_line(struct rest *text, struct rest *line)
+{
+	const char *newline;
+
+	if (text->at == text->end)
+		return false;
+	newline = memchr(text->at, '\n', (size_t)(text->end - text->at));
+	*line = (struct rest){ text->at, newline != NULL ? newline : text->end };
+	text->at = newline != NULL ? newline + 1 : text->end;
+	return true;
+}
+
+static bool next_word(struct rest *line, const char **word, size_t *len)
+{
+	while (line->at < line->end && *line->at == ' ')
+		line->at++;
+	*word = line->at;
+	while (line->at < line->end && *line->at != ' ')
+		line->at++;
+	*len = (size_t)(line->at - *word);
+	return *len > 0;
+}
+
+static bool is_word(const char *word, size_t len, const char *want)
+{
+	return len == strlen(want) && memcmp(word, want, len) == 0;
+}
+
+static int next_number(struct rest *line, const char *what, uint64_t *out,
+		       struct tw_err *err)
+{
+	const char *word;
+	size_t len;
+
+	if (!next_word(line, &word, &len) || !tw_parse_u64(word, len, out))
+		return tw_fail(err, TW_PARSE, "'%s': want a number", what);
+	return 0;
+}
+
+/* Older kernels have fewer columns. */
+static int parse_modes(struct rest *line, uint32_t ticks_per_s, uint64_t *cpu_ms,
+		       struct tw_err *err)
+{
+	for (int i = 0; i < TW_CPU_MODE_COUNT; i++) {
+		struct rest look = *line;
+		const char *word;
+		uint64_t ticks;
+		size_t len;
+
+		if (!next_word(&look, &word, &len))
+			return i > TW_CPU_IDLE
+				       ? 0
+				       : tw_fail(err, TW_PARSE, "'cpu': want a number");
+		if (next_number(line, "cpu", &ticks, err) < 0)
+			return -1;
+		if (ticks > UINT64_MAX / 1000)
+			return tw_fail(err, TW_PARSE, "'cpu': a number is too large");
+		cpu_ms[i] = ticks * 1000 / ticks_per_s;
+	}
+	return 0;
+}
+
+/* All of them, then each vector: HI, TIMER, NET_TX, NET_RX, BLOCK and others. */
+static int parse_softirqs(struct rest *line, uint64_t vector[TW_SOFTIRQ_COUNT],
+			  struct tw_err *err)
+{
+	uint64_t other;
+
+	for (int i = 0; i < 3; i++)
+		if (next_number(line, "softirq", &other, err) < 0)
+			return -1;
+	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++)
+		if (next_number(line, "softirq", &vector[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_proc_node_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
+			    struct tw_node_counts *out, unsigned *cpus,
+			    struct tw_err *err)
+{
+	struct rest text = { data, data + len }, line;
+	struct tw_node_counts c = { .interrupts = 0 };
+	bool found = false;
+	unsigned count = 0;
+
+	while (next_line(&text, &line)) {
+		const char *word;
+		size_t n;
+
+		if (!next_word(&line, &word, &n))
+			continue;
+		if (is_word(word, n, "cpu")) {
+			if (parse_modes(&line, ticks_per_s, c.cpu_ms, err) < 0)
+				return -1;
+			found = true;
+		} else if (n > 3 && memcmp(word, "cpu", 3) == 0) {
+			count++;
+		} else if (is_word(word, n, "ctxt")) {
+			if (next_number(&line, "ctxt", &c.context_switches, err) < 0)
+				return -1;
+		} else if (is_word(word, n, "intr")) {
+			if (next_number(&line, "intr", &c.interrupts, err) < 0)
+				return -1;
+		} else if (is_word(word, n, "softirq")) {
+			if (parse_softirqs(&line, c.softirqs, err) < 0)
+				return -1;
+		}
+	}
+	if (!found)
+		return tw_fail(err, TW_PARSE, "no line 'cpu'");
+	*out = c;
+	*cpus = count;
+	return 0;
+}
+
+int tw_proc_vmstat_parse(const char *data, size_t len, uint64_t *page_faults,
+			 struct tw_err *err)
+{
+	struct rest text = { data, data + len }, line;
+
+	while (next_line(&text, &line)) {
+		const char *word;
+		size_t n;
+
+		if (next_word(&line, &word, &n) && is_word(word, n, "pgfault"))
+			return next_number(&line, "pgfault", page_faults, err);
+	}
+	return tw_fail(err, TW_PARSE, "no line 'pgfault'");
+}
 
 /* A line for each processor, and one with a number for each interrupt there can be. */
 #define STAT_MAX (1u << 18)
