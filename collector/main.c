@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tw-collector: what each workload of this machine uses. */
 #include "collector/collector.h"
-#include "collector/expose/exporter.h"
+#include "collector/expose/routes.h"
 #include "collector/loop.h"
 #include "collector/power/power.h"
 #include "collector/rights.h"

@@ -33,17 +33,4 @@ struct tw_probe_config {
  */
 int tw_probe(const struct tw_probe_config *c, json_t **out, struct tw_err *err);
 
-/* ---- probe_meters.c ---- */
-
-/* told: zones that were; denied: whether rights were missing for a meter. Both values
- * are yours. */
-struct tw_probe_meters {
-	json_t *meters, *sums;
-	size_t told;
-	bool denied;
-};
-
-int tw_probe_meters(const struct tw_probe_config *c, struct tw_probe_meters *out,
-		    struct tw_err *err);
-
 #endif /* TW_COLLECTOR_PROBE_H */

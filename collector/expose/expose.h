@@ -125,11 +125,6 @@ void tw_expose_workloads(const struct tw_exposure *x);
 void tw_expose_node(const struct tw_exposure *x);
 void tw_expose_models(const struct tw_exposure *x);
 void tw_expose_kepler(const struct tw_exposure *x);
-void tw_expose_kepler_node(const struct tw_exposure *x); /* a part of it */
 void tw_expose_kepler_legacy(const struct tw_exposure *x);
-
-/* Of a level that Kepler 0.5 to 0.9 has; a part of tw_expose_kepler_legacy(). */
-void tw_expose_kepler_usage(const struct tw_exposure *x, const struct tw_shown *s,
-			    enum tw_level level);
 
 #endif /* TW_COLLECTOR_EXPOSE_H */

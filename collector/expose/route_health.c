@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector.h"
-#include "collector/expose/exporter.h"
+#include "collector/expose/routes.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"

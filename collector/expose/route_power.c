@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/v1/power?level=: energy and power as JSON. */
 #include "collector/collector.h"
-#include "collector/expose/exporter.h"
+#include "collector/expose/routes.h"
 #include "collector/expose/expose.h"
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/expose/exporter.h"
+#include "collector/expose/routes.h"
 
 static const struct tw_http_route *const routes[] = {
 	&tw_route_collector_power,

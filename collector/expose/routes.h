@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_COLLECTOR_EXPORTER_H
-#define TW_COLLECTOR_EXPORTER_H
+#ifndef TW_COLLECTOR_ROUTES_H
+#define TW_COLLECTOR_ROUTES_H
 
 /*
  * What tw-collector answers. Handlers get a struct tw_collector * as their app and run on
@@ -16,4 +16,4 @@ extern const struct tw_http_route tw_route_collector_power;
 /* All of them, sorted by path. */
 const struct tw_http_route *const *tw_collector_routes(size_t *count);
 
-#endif /* TW_COLLECTOR_EXPORTER_H */
+#endif /* TW_COLLECTOR_ROUTES_H */
