@@ -12,6 +12,7 @@
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/track.h"
 #include "collector/workloads/usage.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <linux/capability.h>
@@ -69,7 +70,7 @@ static const char *const covers[TW_ZONE_KIND_COUNT] = {
 
 static int open_meter(struct watch *w, const struct tw_meter_config *mc)
 {
-	if (w->meter->asked)
+	if (w->meter->only_by_name)
 		return tw_fail(&w->why, TW_UNSUPPORTED, "used only where it is named");
 	if (w->meter->open(mc, &w->state, &w->why) < 0) {
 		w->state = NULL;
@@ -402,7 +403,7 @@ static const struct {
 
 static int probe_rights(struct found *f, struct tw_err *err)
 {
-	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(rights); i++)
 		if (add(f->rights,
 			json_pack("{s:s,s:b,s:s}", "name", rights[i].name, "there",
 				  tw_has_capability(rights[i].cap), "for",
@@ -446,7 +447,7 @@ static int advise(const struct found *f, struct tw_err *err)
 		  "/sys/fs/cgroup" },
 	};
 
-	for (size_t i = 0; i < sizeof(advice) / sizeof(advice[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(advice); i++)
 		if (advice[i].holds &&
 		    add(f->advice, json_string(advice[i].text), err) < 0)
 			return -1;

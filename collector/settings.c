@@ -9,6 +9,7 @@
 #include "collector/workloads/traces.h"
 #include "estimator/init_urls.h"
 #include "estimator/models.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/program/daemon.h"
 #include "lib/program/kepler_key.h"
@@ -286,7 +287,7 @@ const struct tw_opts tw_collector_opts = {
 	.program = "tw-collector",
 	.summary = "Tell what each workload of this machine uses.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 #define INTERVAL_MIN_MS 100
@@ -356,7 +357,7 @@ static int check_asked(const struct tw_collector_settings *s, struct tw_err *err
 			  { "--ipmi-interval", s->ipmi_interval_ms },
 			  { "--kube-interval", s->pods.interval_ms } };
 
-	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(intervals); i++)
 		if (intervals[i].ms < ASKED_MIN_MS || intervals[i].ms > INTERVAL_MAX_MS)
 			return tw_fail(err, TW_INVALID, "%s: want 1s to 1h",
 				       intervals[i].name);

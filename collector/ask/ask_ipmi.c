@@ -65,7 +65,7 @@ static int read_power(struct job *j, struct tw_dcmi_power *out, struct tw_err *e
 static uint64_t fail(struct job *j, int fd, const struct tw_err *why)
 {
 	j->failures++;
-	tw_ask_tell_failed(fd, why, false);
+	tw_ask_send_failure(fd, why, false);
 	return why->code == TW_UNSUPPORTED
 		       ? UNSUPPORTED_MS
 		       : tw_ask_backoff_ms(j->failures, j->interval_ms, BACKOFF_MAX_MS);
@@ -83,7 +83,7 @@ static uint64_t ask(struct job *j, int fd)
 	m = tw_ask_message(TW_ASK_POWER);
 	m.power_w = power.now_w;
 	m.window_ms = power.window_ms;
-	tw_ask_tell(fd, &m);
+	tw_ask_send(fd, &m);
 	return j->interval_ms;
 }
 
@@ -95,7 +95,7 @@ static void run_job(void *state, int fd)
 
 	snprintf(m.of.zone.name, sizeof(m.of.zone.name), "dcmi");
 	snprintf(m.of.zone.path, sizeof(m.of.zone.path), "%s", j->device);
-	if (!tw_ask_tell(fd, &m))
+	if (!tw_ask_send(fd, &m))
 		return;
 	do
 		wait_ms = ask(j, fd);

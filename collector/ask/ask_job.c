@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/ask_job.h"
 
+#include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 
@@ -20,7 +21,7 @@ static const struct tw_ask_job *const jobs[] = {
 
 const struct tw_ask_job *tw_ask_job_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(jobs); i++)
 		if (strcmp(jobs[i]->name, name) == 0)
 			return jobs[i];
 	return NULL;
@@ -31,7 +32,7 @@ struct tw_ask_message tw_ask_message(enum tw_ask_kind kind)
 	return (struct tw_ask_message){ .kind = kind, .taken_ns = tw_now_ns() };
 }
 
-bool tw_ask_tell(int fd, const struct tw_ask_message *m)
+bool tw_ask_send(int fd, const struct tw_ask_message *m)
 {
 	ssize_t n;
 
@@ -41,14 +42,14 @@ bool tw_ask_tell(int fd, const struct tw_ask_message *m)
 	return n == (ssize_t)sizeof(*m);
 }
 
-bool tw_ask_tell_failed(int fd, const struct tw_err *why, bool lasting)
+bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting)
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_FAILED);
 
 	m.lasting = lasting || why->code == TW_UNSUPPORTED || why->code == TW_DENIED ||
 		    why->code == TW_NOTFOUND;
 	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why->text);
-	return tw_ask_tell(fd, &m);
+	return tw_ask_send(fd, &m);
 }
 
 /* Both ends are closed, or the other one will send no more. */
@@ -57,7 +58,7 @@ static bool is_closed(short events)
 	return (events & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-bool tw_ask_is_over(void *arg)
+bool tw_ask_is_closed(void *arg)
 {
 	struct pollfd p = { .fd = *(int *)arg, .events = POLLRDHUP };
 

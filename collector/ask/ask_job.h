@@ -25,7 +25,7 @@ struct tw_ask_job {
 	 * is yours: close(). What may come later is no failure.
 	 */
 	int (*open)(const json_t *settings, void **state, struct tw_err *err);
-	/* Without them: ask and tell by tw_ask_tell*() until tw_ask_pause() is false. */
+	/* Without them: ask and tell by tw_ask_send*() until tw_ask_pause() is false. */
 	void (*run)(void *state, int fd);
 	void (*close)(void *state); /* NULL is fine */
 };
@@ -33,25 +33,19 @@ struct tw_ask_job {
 /* NULL if there is none. */
 const struct tw_ask_job *tw_ask_job_find(const char *name);
 
-/*
- * tw-ask: take the settings from fd, do the job, and again where that crashes, until the
- * other end is closed.
- */
-int tw_ask_serve(int fd, struct tw_err *err);
-
 /* ---- for jobs ---- */
 
 /* Zeroed, with its kind and the time. */
 struct tw_ask_message tw_ask_message(enum tw_ask_kind kind);
 
 /* Waits for room. False: there is nobody any more to tell. */
-bool tw_ask_tell(int fd, const struct tw_ask_message *m);
+bool tw_ask_send(int fd, const struct tw_ask_message *m);
 
 /*
  * Nothing is known, for a reason. lasting: whatever its code, it is so until somebody
  * changes something.
  */
-bool tw_ask_tell_failed(int fd, const struct tw_err *why, bool lasting);
+bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting);
 
 /*
  * Wait for ms; no longer than until the other end asks again, but at least for least_ms.
@@ -60,7 +54,7 @@ bool tw_ask_tell_failed(int fd, const struct tw_err *why, bool lasting);
 bool tw_ask_pause(int fd, uint64_t ms, uint64_t least_ms);
 
 /* Whether the other end is closed: struct tw_http_call's stopped. arg: int *. */
-bool tw_ask_is_over(void *arg);
+bool tw_ask_is_closed(void *arg);
 
 /* Up to 64 times min_ms, at most max_ms, by the number of failures in a row (0: none). */
 uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms);

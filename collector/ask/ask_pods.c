@@ -93,7 +93,7 @@ static int tell_names(void *arg, const struct tw_ask_names *names, struct tw_err
 	struct tw_ask_message m = tw_ask_message(TW_ASK_NAMES);
 
 	m.of.names = *names;
-	return tw_ask_tell(j->fd, &m) ? 0 : tw_fail(err, TW_IO, "stopped");
+	return tw_ask_send(j->fd, &m) ? 0 : tw_fail(err, TW_IO, "stopped");
 }
 
 static int get(struct job *j, struct tw_pods_parser *parser, struct tw_err *err)
@@ -110,7 +110,7 @@ static int get(struct job *j, struct tw_pods_parser *parser, struct tw_err *err)
 					   .session = j->http,
 					   .sink = tw_pods_parser_feed,
 					   .sink_arg = parser,
-					   .stopped = tw_ask_is_over,
+					   .stopped = tw_ask_is_closed,
 					   .stopped_arg = &j->fd };
 	struct tw_http_answer answer = { 0 };
 	int rc = -1;
@@ -136,7 +136,7 @@ static int ask(struct job *j, struct tw_err *err)
 	    tw_pods_parser_new(tell_names, j, &parser, err) < 0 ||
 	    get(j, parser, err) < 0)
 		goto out;
-	tw_ask_tell(j->fd, &all);
+	tw_ask_send(j->fd, &all);
 
 	rc = 0;
 out:
@@ -153,7 +153,7 @@ static uint64_t ask_and_tell(struct job *j)
 		return j->interval_ms;
 	}
 	j->failures++;
-	tw_ask_tell_failed(j->fd, &err, false);
+	tw_ask_send_failure(j->fd, &err, false);
 	return tw_ask_backoff_ms(j->failures,
 				 j->interval_ms < RETRY_MIN_MS ? j->interval_ms
 							       : RETRY_MIN_MS,
@@ -167,7 +167,7 @@ static void run_job(void *state, int fd)
 
 	j->fd = fd;
 	if (tw_http_init(&err) < 0 || tw_http_open(&j->http, &err) < 0) {
-		tw_ask_tell_failed(fd, &err, false);
+		tw_ask_send_failure(fd, &err, false);
 		return;
 	}
 	while (tw_ask_pause(fd, ask_and_tell(j), LEAST_MS))

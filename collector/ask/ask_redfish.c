@@ -129,7 +129,7 @@ static bool tell_zones(struct job *j)
 		m.place = (uint32_t)i;
 		snprintf(m.of.zone.name, sizeof(m.of.zone.name), "%s", s->id);
 		snprintf(m.of.zone.path, sizeof(m.of.zone.path), "%s", s->path);
-		if (!tw_ask_tell(j->fd, &m))
+		if (!tw_ask_send(j->fd, &m))
 			return false;
 	}
 	return true;
@@ -141,7 +141,7 @@ static bool tell_missing(const struct job *j, size_t i, const char *why)
 
 	m.place = (uint32_t)i;
 	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why);
-	return tw_ask_tell(j->fd, &m);
+	return tw_ask_send(j->fd, &m);
 }
 
 /*
@@ -182,7 +182,7 @@ static bool tell_power(struct job *j, size_t i, const struct tw_redfish_power *p
 	m.power_w = power->power_w;
 	if (isnan(power->power_w) && !take_step(&j->step[i], power->energy_j, &m))
 		return tell_missing(j, i, "it tells energy only, waiting for it to grow");
-	return tw_ask_tell(j->fd, &m);
+	return tw_ask_send(j->fd, &m);
 }
 
 /* ---- asking ---- */
@@ -237,7 +237,7 @@ static uint64_t ask(struct job *j, bool *connected)
 
 	*connected = *connected || connect_now(j, &why);
 	if (!*connected)
-		tw_ask_tell_failed(j->fd, &why, false);
+		tw_ask_send_failure(j->fd, &why, false);
 	if (*connected && read_all(j, &why)) {
 		j->failures = 0;
 		return j->interval_ms;
@@ -263,10 +263,10 @@ static void run_job(void *state, int fd)
 	j->fd = fd;
 	j->redfish.config.call = call;
 	j->redfish.config.call_arg = j;
-	j->redfish.config.stopped = tw_ask_is_over;
+	j->redfish.config.stopped = tw_ask_is_closed;
 	j->redfish.config.stopped_arg = &j->fd;
 	if (tw_http_init(&err) < 0 || tw_http_open(&j->http, &err) < 0) {
-		tw_ask_tell_failed(fd, &err, false);
+		tw_ask_send_failure(fd, &err, false);
 		return;
 	}
 	do

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/dcmi.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #define COMMAND 0x02
@@ -34,7 +35,7 @@ static const struct {
 
 static int fail_completion(uint8_t value, struct tw_err *err)
 {
-	for (size_t i = 0; i < sizeof(completions) / sizeof(completions[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(completions); i++)
 		if (completions[i].value == value)
 			return tw_fail(err, completions[i].code,
 				       "the controller answers 0x%02x: %s", value,

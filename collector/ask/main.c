@@ -1,13 +1,170 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two processes: one that asks, and one that has heard nothing foreign and starts it
+ * again where it dies.
+ */
+#include "collector/ask/ask_filter.h"
 #include "collector/ask/ask_job.h"
+#include "collector/system/privilege.h"
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "lib/program/opt.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-/* tw-ask: asks what answers slowly for the program that started it (collector/ask/ask.h).
+#define RESTART_MIN_MS 1000
+#define RESTART_MAX_MS 60000
+
+static int read_settings(int fd, json_t **out, struct tw_err *err)
+{
+	char *text = malloc(TW_ASK_SETTINGS_MAX);
+	ssize_t n;
+	int rc = -1;
+
+	if (text == NULL)
+		return tw_fail(err, TW_NOMEM, "settings");
+	do
+		n = recv(fd, text, TW_ASK_SETTINGS_MAX, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		tw_fail_errno(err, errno, "cannot read the settings");
+		goto out;
+	}
+	if (tw_json_parse(text, (size_t)n, "settings", out, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	free(text);
+	return rc;
+}
+
+/*
+ * The end is the socket's, not a signal's: who stops all processes of a service together
+ * gives this one the time to close its session.
  */
+static void ignore_signals(void)
+{
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+struct service {
+	const struct tw_ask_job *job;
+	void *state;
+	int fd;
+	bool filter;
+};
+
+/* In a process of its own. What is open and allocated is the parent's, too. */
+static _Noreturn void ask(const struct service *s, pid_t parent)
+{
+	struct tw_err err = { 0 };
+	bool filtered;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (s->filter &&
+	    tw_ask_filter_install(TW_ASK_ASKS, s->job->net, &filtered, &err) < 0)
+		_exit(1);
+	if (getppid() == parent)
+		s->job->run(s->state, s->fd);
+	_exit(0);
+}
+
+/* Fork, so that a crash is a child's. 0: it ended well. */
+static int run_once(const struct service *s, struct tw_err *err)
+{
+	const pid_t parent = getpid();
+	const pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return tw_fail_errno(err, errno, "cannot fork");
+	if (pid == 0)
+		ask(s, parent);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return tw_fail_errno(err, errno, "waitpid");
+	if (WIFSIGNALED(status))
+		return tw_fail(err, TW_IO, "its helper died of signal %d, trying again",
+			       WTERMSIG(status));
+	return WEXITSTATUS(status) == 0
+		       ? 0
+		       : tw_fail(err, TW_IO, "its helper failed, trying again");
+}
+
+static void run_on(const struct service *s)
+{
+	unsigned failures = 0;
+
+	for (;;) {
+		struct tw_err why = { 0 };
+
+		if (run_once(s, &why) == 0)
+			return;
+		failures++;
+		if (!tw_ask_send_failure(s->fd, &why, false) ||
+		    !tw_ask_pause(
+			    s->fd,
+			    tw_ask_backoff_ms(failures, RESTART_MIN_MS, RESTART_MAX_MS),
+			    RESTART_MAX_MS))
+			return;
+	}
+}
+
+static int drop_rights(const json_t *settings, struct service *s, struct tw_err *err)
+{
+	struct tw_privilege p = { .user = NULL };
+	bool filtered;
+
+	if (tw_json_text(settings, "settings", "user", true, &p.user, err) < 0 ||
+	    tw_json_bool(settings, "settings", "filter", true, &s->filter, err) < 0 ||
+	    tw_privilege_drop(&p, &filtered, err) < 0)
+		return -1;
+	return s->filter
+		       ? tw_ask_filter_install(TW_ASK_KEEPS, s->job->net, &filtered, err)
+		       : 0;
+}
+
+static int serve(int fd, struct tw_err *err)
+{
+	struct service s = { .fd = fd };
+	const char *name;
+	json_t *settings = NULL;
+	int rc = -1;
+
+	ignore_signals();
+	if (read_settings(fd, &settings, err) < 0 ||
+	    tw_json_text(settings, "settings", "job", false, &name, err) < 0)
+		goto out;
+	s.job = tw_ask_job_find(name);
+	if (s.job == NULL) {
+		tw_fail(err, TW_NOTFOUND, "no job '%.32s'", name);
+		goto out;
+	}
+	/* What could not be opened with rights is not tried again without them. */
+	if (s.job->open(settings, &s.state, err) < 0 ||
+	    drop_rights(settings, &s, err) < 0) {
+		tw_ask_send_failure(fd, err, true);
+	} else {
+		run_on(&s);
+		rc = 0;
+	}
+	s.job->close(s.state);
+out:
+	json_decref(settings);
+	return rc;
+}
 
 int main(int argc, char **argv)
 {
@@ -19,7 +176,7 @@ int main(int argc, char **argv)
 			"tw-ask: is started by tw-collector, takes no arguments\n");
 		return TW_EXIT_USAGE;
 	}
-	if (tw_ask_serve(STDIN_FILENO, &err) < 0) {
+	if (serve(STDIN_FILENO, &err) < 0) {
 		fprintf(stderr, "tw-ask: %s\n", err.text);
 		return TW_EXIT_FAILED;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/pods_parse.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/json/jsax.h"
 
@@ -85,7 +86,7 @@ struct tw_pods_parser {
 
 static enum key find_key(const struct tw_jsax_event *e)
 {
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(keys); i++)
 		if (strlen(keys[i].text) == e->len &&
 		    memcmp(keys[i].text, e->text, e->len) == 0)
 			return keys[i].key;

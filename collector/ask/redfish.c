@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/redfish.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
@@ -147,7 +148,7 @@ static bool is_part_type(const char *type)
 	static const char *const types[] = { "Card",      "Cartridge", "Component",
 					     "Expansion", "Module",    "IPBasedDrive" };
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(types); i++)
 		if (strcmp(type, types[i]) == 0)
 			return true;
 	return false;
@@ -301,7 +302,7 @@ static int is_of_chassis(const json_t *entry, const char *where, bool *out,
 	     tw_json_text(status, place, "State", true, &state, err) < 0))
 		return -1;
 	*out = strcmp(state, "Absent") != 0 && strcmp(state, "Disabled") != 0;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(parts); i++)
 		*out = *out && strcmp(context, parts[i]) != 0;
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "collector/collector.h"
 #include "collector/power/power.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <inttypes.h>
@@ -37,7 +38,7 @@ static uint64_t sum_of(const struct tw_charge *c)
 						   TW_ZONE_GPU, TW_ZONE_OTHER };
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(apart); i++)
 		sum += c->dynamic_uj[apart[i]] + c->idle_uj[apart[i]];
 	return sum;
 }
@@ -279,8 +280,8 @@ struct tw_expo_text tw_shown_text(const struct tw_exposure *x, struct tw_buf *b,
 	return (struct tw_expo_text){ b->data, b->len };
 }
 
-void tw_shown_say(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
-		  const struct tw_expo_text *more, uint64_t value, unsigned decimals)
+void tw_shown_sample(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
+		     const struct tw_expo_text *more, uint64_t value, unsigned decimals)
 {
 	const struct tw_expo_text text[] = {
 		{ s->labels.data + s->of[i].at, s->of[i].len },

@@ -102,8 +102,8 @@ struct tw_expo_text tw_shown_text(const struct tw_exposure *x, struct tw_buf *b,
 				  const struct tw_expo_label *labels, size_t count);
 
 /* A sample of value / 10^decimals of s->of[i], whose labels are followed by more. */
-void tw_shown_say(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
-		  const struct tw_expo_text *more, uint64_t value, unsigned decimals);
+void tw_shown_sample(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
+		     const struct tw_expo_text *more, uint64_t value, unsigned decimals);
 
 void tw_shown_release(struct tw_shown *s);
 

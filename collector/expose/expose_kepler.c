@@ -368,7 +368,7 @@ static void expose_figure(const struct tw_exposure *x, const struct tw_shown *s,
 	for (size_t i = 0; i < s->count; i++) {
 		const struct tw_workload *w = s->of[i].w;
 
-		tw_shown_say(x, s, i, &more[w->ended], f->of(x, w, kind), f->decimals);
+		tw_shown_sample(x, s, i, &more[w->ended], f->of(x, w, kind), f->decimals);
 	}
 	tw_buf_clear(&b[0]);
 	tw_buf_clear(&b[1]);

@@ -96,8 +96,8 @@ static void expose_old(const struct tw_exposure *x, const struct tw_shown *s,
 		for (size_t i = 0; i < s->count; i++)
 			if (use[i].known[o->figure] &&
 			    (!o->of_pods || is_of_pod(s->of[i].w)))
-				tw_shown_say(x, s, i, &more, use[i].of[o->figure],
-					     o->decimals);
+				tw_shown_sample(x, s, i, &more, use[i].of[o->figure],
+						o->decimals);
 	}
 	tw_buf_clear(&b);
 }
@@ -125,7 +125,7 @@ static void expose_cpu_time(const struct tw_exposure *x, const struct tw_shown *
 {
 	tw_expo_family(x->e, family);
 	for (size_t i = 0; i < s->count; i++)
-		tw_shown_say(x, s, i, bpf, s->of[i].w->used.cpu_ns, decimals);
+		tw_shown_sample(x, s, i, bpf, s->of[i].w->used.cpu_ns, decimals);
 }
 
 static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
@@ -140,8 +140,8 @@ static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
 			continue;
 		tw_expo_family(x->e, &families[level].counter[k]);
 		for (size_t i = 0; i < s->count; i++)
-			tw_shown_say(x, s, i, &bpf, s->of[i].w->used.counter[counters[k]],
-				     0);
+			tw_shown_sample(x, s, i, &bpf,
+					s->of[i].w->used.counter[counters[k]], 0);
 	}
 	expose_cpu_time(x, s, &families[level].ms, 6, &bpf);
 	if (x->c->show.kepler_05)
@@ -261,10 +261,10 @@ static void expose_modes(const struct tw_exposure *x, const struct tw_shown *s,
 		for (size_t i = 0; i < s->count; i++) {
 			const struct tw_charge *c = &s->of[i].w->charged;
 
-			tw_shown_say(x, s, i, &more,
-				     kind != NULL ? energy_of(c, *kind, idle)
-						  : total_of(c, idle),
-				     6);
+			tw_shown_sample(x, s, i, &more,
+					kind != NULL ? energy_of(c, *kind, idle)
+						     : total_of(c, idle),
+					6);
 		}
 	}
 	tw_buf_clear(&b);

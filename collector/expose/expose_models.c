@@ -265,7 +265,7 @@ static void expose_asked(const struct tw_exposure *x)
 		{ "tallywatt_collector_estimator_failures_total", TW_EXPO_COUNTER, NULL,
 		  "Questions to it that had no answer in time." },
 	};
-	const struct tw_estimator_counts *asked = tw_estimates_asked(x->c->estimates);
+	const struct tw_estimator_counts *asked = tw_estimates_estimator(x->c->estimates);
 
 	if (asked == NULL)
 		return;

@@ -53,7 +53,7 @@ static void expose_cpu(const struct tw_exposure *x, const struct tw_shown *s,
 {
 	tw_expo_family(x->e, &families[level].cpu);
 	for (size_t i = 0; i < s->count; i++)
-		tw_shown_say(x, s, i, NULL, s->of[i].w->used.cpu_ns, 9);
+		tw_shown_sample(x, s, i, NULL, s->of[i].w->used.cpu_ns, 9);
 }
 
 /* Those that the machine has; what is not counted is absent, not 0. */
@@ -65,7 +65,8 @@ static void expose_counters(const struct tw_exposure *x, const struct tw_shown *
 			continue;
 		tw_expo_family(x->e, &families[level].counter[counter]);
 		for (size_t i = 0; i < s->count; i++)
-			tw_shown_say(x, s, i, NULL, s->of[i].w->used.counter[counter], 0);
+			tw_shown_sample(x, s, i, NULL, s->of[i].w->used.counter[counter],
+					0);
 	}
 }
 
@@ -83,8 +84,8 @@ static void expose_kind(const struct tw_exposure *x, const struct tw_shown *s,
 		const struct tw_charge *c = &s->of[i].w->charged;
 
 		if (c->dynamic_uj[kind] != 0 || c->idle_uj[kind] != 0)
-			tw_shown_say(x, s, i, &more,
-				     idle ? c->idle_uj[kind] : c->dynamic_uj[kind], 6);
+			tw_shown_sample(x, s, i, &more,
+					idle ? c->idle_uj[kind] : c->dynamic_uj[kind], 6);
 	}
 	tw_buf_clear(&b);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/expose/routes.h"
 
+#include "lib/core/array.h"
+
 static const struct tw_http_route *const routes[] = {
 	&tw_route_collector_power,
 	&tw_route_collector_healthz,
@@ -9,6 +11,6 @@ static const struct tw_http_route *const routes[] = {
 
 const struct tw_http_route *const *tw_collector_routes(size_t *count)
 {
-	*count = sizeof(routes) / sizeof(routes[0]);
+	*count = TW_COUNT(routes);
 	return routes;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/meters/meter.h"
 
+#include "lib/core/array.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -12,22 +14,20 @@ static const struct tw_meter *const meters[] = {
 	&tw_meter_hwmon_any,  &tw_meter_model,    &tw_meter_fake,
 };
 
-#define COUNT (sizeof(meters) / sizeof(meters[0]))
-
 size_t tw_meter_count(void)
 {
-	return COUNT;
+	return TW_COUNT(meters);
 }
 
 const struct tw_meter *tw_meter_at(size_t i)
 {
-	assert(i < COUNT);
+	assert(i < TW_COUNT(meters));
 	return meters[i];
 }
 
 const struct tw_meter *tw_meter_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT; i++)
+	for (size_t i = 0; i < TW_COUNT(meters); i++)
 		if (strcmp(meters[i]->name, name) == 0)
 			return meters[i];
 	return NULL;

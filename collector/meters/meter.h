@@ -53,9 +53,9 @@ struct tw_reading {
 	bool there;         /* false: not readable now */
 	uint64_t energy_uj; /* as the zone tells */
 	double power_w;
-	bool own_load;  /* its load is not the processors', but this one */
-	double load;    /* 0 to 1; below 0: not known */
-	bool idle_told; /* idle_w is what of power_w is there without load */
+	bool own_load; /* its load is not the processors', but this one */
+	double load;   /* 0 to 1; below 0: not known */
+	bool has_idle; /* idle_w is what of power_w is there without load */
 	double idle_w;
 	/* Of a power that is asked for less often than it is read: another number for
 	 * each answer. 0: it is of now. */
@@ -74,19 +74,21 @@ struct tw_meter_config {
 	const struct tw_roots *roots;
 	const struct tw_node *node;     /* for meters that reckon; lives as long */
 	struct tw_estimates *estimates; /* by models; NULL: none */
-	unsigned told;    /* 1 << kind of those that its twin tells: they are left out */
-	const char *nvml; /* NVIDIA's library; NULL: the system's */
-	uint32_t seed;    /* of noise */
+	unsigned skip_kinds; /* 1 << kind of those that its twin tells: they are left out
+			      */
+	const char *nvml;    /* NVIDIA's library; NULL: the system's */
+	uint32_t seed;       /* of noise */
 	const struct tw_ask_config *ask;          /* for those that take long */
 	const struct tw_redfish_options *redfish; /* or NULL */
 	uint64_t ipmi_interval_ms;
 };
 
 struct tw_meter {
-	const char *name;    /* "rapl-sysfs": source in metrics */
-	const char *summary; /* one line */
-	bool asked;          /* used only where it is named */
-	const char *twin; /* a more trusted one that reads the same counters; or NULL */
+	const char *name;             /* "rapl-sysfs": source in metrics */
+	const char *summary;          /* one line */
+	bool only_by_name;            /* used only where it is named */
+	const char *same_counters_as; /* a more trusted one that reads the same counters;
+					 or NULL */
 	/* *state is yours: close(). Fails with why where the machine has no such meter.
 	 */
 	int (*open)(const struct tw_meter_config *c, void **state, struct tw_err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/meters/meter.h"
-#include "collector/meters/meter_asked.h"
+#include "collector/meters/meter_polled.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static const char *const devices[] = { "ipmi0", "ipmi/0", "ipmidev/0" };
 static int find_device(const struct tw_meter_config *c, char *out, size_t size,
 		       struct tw_err *err)
 {
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(devices); i++) {
 		if ((size_t)snprintf(out, size, "%s/%s", c->roots->dev, devices[i]) >=
 		    size)
 			return tw_fail(err, TW_INVALID, "'%.64s' is too long",
@@ -35,7 +36,7 @@ static int find_device(const struct tw_meter_config *c, char *out, size_t size,
 
 static int open_ipmi(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
-	struct tw_asked_config asked = { .job = "ipmi", .patience_ms = PATIENCE_MS };
+	struct tw_polled_config asked = { .job = "ipmi", .patience_ms = PATIENCE_MS };
 	char device[TW_ZONE_PATH];
 
 	if (!TW_FREEIPMI)
@@ -46,15 +47,15 @@ static int open_ipmi(const struct tw_meter_config *c, void **state, struct tw_er
 				   (json_int_t)c->ipmi_interval_ms);
 	asked.path = device;
 	asked.hold_ms = 2 * c->ipmi_interval_ms + HOLD_MORE_MS;
-	return tw_asked_open(c, &asked, state, err);
+	return tw_polled_open(c, &asked, state, err);
 }
 
 const struct tw_meter tw_meter_ipmi = {
 	.name = "ipmi",
 	.summary = "the machine, by its management controller over IPMI (DCMI)",
 	.open = open_ipmi,
-	.zones = tw_asked_zones,
-	.grown = tw_asked_grown,
-	.read = tw_asked_read,
-	.close = tw_asked_close,
+	.zones = tw_polled_zones,
+	.grown = tw_polled_grown,
+	.read = tw_polled_read,
+	.close = tw_polled_close,
 };

@@ -52,9 +52,9 @@ struct search {
 	struct msr *m;
 	const struct tw_rapl *rapl;
 	const struct tw_topology *cpus;
-	unsigned told;     /* of the configuration */
-	bool machine;      /* what there is once has been found */
-	struct tw_err why; /* the first that could not be read */
+	unsigned skip_kinds; /* of the configuration */
+	bool machine;        /* what there is once has been found */
+	struct tw_err why;   /* the first that could not be read */
 };
 
 /* ---- registers ---- */
@@ -199,7 +199,7 @@ static int try_register(struct search *s, const struct tw_place *c,
 /* What the machine has once is looked for in each package. */
 static bool is_wanted(const struct search *s, size_t i, const struct tw_rapl_register *r)
 {
-	if ((s->told >> r->kind & 1) != 0)
+	if ((s->skip_kinds >> r->kind & 1) != 0)
 		return false;
 	if (r->scope == TW_RAPL_MACHINE)
 		return !s->machine && !is_taken(s, i, TW_RAPL_PACKAGE);
@@ -270,7 +270,9 @@ static int open_msr(const struct tw_meter_config *c, void **state, struct tw_err
 	struct msr *m = calloc(1, sizeof(*m));
 	struct tw_topology cpus = { .count = 0 };
 	struct tw_rapl rapl;
-	struct search s = { .m = m, .rapl = &rapl, .cpus = &cpus, .told = c->told };
+	struct search s = {
+		.m = m, .rapl = &rapl, .cpus = &cpus, .skip_kinds = c->skip_kinds
+	};
 	int rc = -1;
 
 	if (m == NULL)
@@ -355,7 +357,7 @@ static void read_msr(void *state, struct tw_reading *out)
 const struct tw_meter tw_meter_rapl_msr = {
 	.name = "rapl-msr",
 	.summary = "RAPL energy counters by the processor's registers",
-	.twin = "rapl-sysfs",
+	.same_counters_as = "rapl-sysfs",
 	.open = open_msr,
 	.zones = zones_of_msr,
 	.read = read_msr,

@@ -12,6 +12,7 @@
 #include "collector/meters/rapl.h"
 #include "collector/system/processors.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 
@@ -162,7 +163,7 @@ static bool kind_of(const char *name, enum tw_zone_kind *out)
 		*out = TW_ZONE_PACKAGE;
 		return true;
 	}
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(known); i++) {
 		if (strcmp(name, known[i].name) == 0) {
 			*out = known[i].kind;
 			return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/ask_options.h"
 #include "collector/meters/meter.h"
-#include "collector/meters/meter_asked.h"
+#include "collector/meters/meter_polled.h"
 #include "collector/system/credentials.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
@@ -45,9 +45,9 @@ int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *
 static int open_redfish(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
 	const struct tw_redfish_options *o = c->redfish;
-	struct tw_asked_config asked = { .job = "redfish",
-					 .patience_ms = PATIENCE_MS,
-					 .needed = true };
+	struct tw_polled_config asked = { .job = "redfish",
+					  .patience_ms = PATIENCE_MS,
+					  .needed = true };
 
 	if (o == NULL || o->url == NULL)
 		return tw_fail(err, TW_NOTFOUND, "no controller is named (--redfish)");
@@ -56,15 +56,15 @@ static int open_redfish(const struct tw_meter_config *c, void **state, struct tw
 	asked.settings = make_settings(o);
 	asked.path = o->url;
 	asked.hold_ms = 2 * (o->interval_ms + TIMEOUT_MS);
-	return tw_asked_open(c, &asked, state, err);
+	return tw_polled_open(c, &asked, state, err);
 }
 
 const struct tw_meter tw_meter_redfish = {
 	.name = "redfish",
 	.summary = "the machine, by its management controller over HTTP",
 	.open = open_redfish,
-	.zones = tw_asked_zones,
-	.grown = tw_asked_grown,
-	.read = tw_asked_read,
-	.close = tw_asked_close,
+	.zones = tw_polled_zones,
+	.grown = tw_polled_grown,
+	.read = tw_polled_read,
+	.close = tw_polled_close,
 };

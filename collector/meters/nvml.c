@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/meters/nvml.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <dlfcn.h>
@@ -56,7 +57,7 @@ static bool is_set(const struct tw_nvml *n, const struct symbol *s)
 
 static int find_symbols(struct tw_nvml *n, const char *file, struct tw_err *err)
 {
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(symbols); i++) {
 		void *found;
 
 		if (is_set(n, &symbols[i]))
@@ -129,7 +130,7 @@ int tw_nvml_fail(const struct tw_nvml *n, int code, const char *what, struct tw_
 	const char *text = n->error_text(code);
 	enum tw_code means = TW_IO;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(known); i++)
 		if (known[i].code == code)
 			means = known[i].means;
 	return tw_fail(err, means, "%s: NVML: %s", what, text != NULL ? text : "failed");

@@ -286,7 +286,7 @@ double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z)
 	return tw_power_model_figure(s->model, (size_t)s->part[of->component], "mae");
 }
 
-const struct tw_estimator_counts *tw_estimates_asked(const struct tw_estimates *e)
+const struct tw_estimator_counts *tw_estimates_estimator(const struct tw_estimates *e)
 {
 	return e->asker != NULL ? &e->asked : NULL;
 }
@@ -473,7 +473,7 @@ static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool know
 static struct tw_reading reading_of(const struct tw_estimates *e,
 				    const struct tw_predicted *p, enum tw_component c)
 {
-	struct tw_reading r = { .there = p->has[c], .idle_told = true };
+	struct tw_reading r = { .there = p->has[c], .has_idle = true };
 
 	if (!p->has[c]) {
 		snprintf(r.why, sizeof(r.why), "the model has no %s",

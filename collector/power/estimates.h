@@ -119,7 +119,7 @@ struct tw_estimate tw_estimates_of_zone(const struct tw_estimates *e,
 double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z);
 
 /* NULL: no estimator is asked. */
-const struct tw_estimator_counts *tw_estimates_asked(const struct tw_estimates *e);
+const struct tw_estimator_counts *tw_estimates_estimator(const struct tw_estimates *e);
 
 /* Whether power without load is left out. */
 bool tw_estimates_hide_idle(const struct tw_estimates *e);

@@ -3,6 +3,7 @@
 
 #include "collector/power/node.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/array.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -105,8 +106,7 @@ static const struct told_feature features[] = {
 	{ "node_page_faults", -1, false, page_faults },
 };
 
-#define COUNT (sizeof(features) / sizeof(features[0]))
-_Static_assert(COUNT <= TW_FEATURES_MAX, "a row has room for all features");
+_Static_assert(TW_COUNT(features) <= TW_FEATURES_MAX, "a row has room for all features");
 
 /* Frequencies are there or not from the start, counters may be lost. */
 static bool is_told(const struct told_feature *f, const struct tw_node *node,
@@ -123,7 +123,7 @@ int tw_features_open(struct tw_features *f, const struct tw_node *node,
 		     const struct tw_workloads *workloads, struct tw_err *err)
 {
 	f->workloads = workloads;
-	for (size_t i = 0; i < COUNT; i++) {
+	for (size_t i = 0; i < TW_COUNT(features); i++) {
 		if (!is_told(&features[i], node, workloads) ||
 		    tw_strs_has(&f->names, features[i].name))
 			continue;

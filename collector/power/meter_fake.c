@@ -10,6 +10,7 @@
  */
 #include "collector/meters/meter.h"
 #include "collector/power/node.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <math.h>
@@ -26,9 +27,7 @@ static const struct law {
 	{ 0.4, 0.8, 1.0 },
 };
 
-#define LAWS (sizeof(laws) / sizeof(laws[0]))
-
-static const struct tw_zone fake_zones[LAWS] = {
+static const struct tw_zone fake_zones[TW_COUNT(laws)] = {
 	{ .kind = TW_ZONE_PACKAGE,
 	  .name = "package-0",
 	  .path = "fake:package-0",
@@ -45,7 +44,7 @@ static const struct tw_zone fake_zones[LAWS] = {
 
 struct fake {
 	const struct tw_node *node;
-	uint64_t energy_uj[LAWS];
+	uint64_t energy_uj[TW_COUNT(laws)];
 	uint32_t seed;
 };
 
@@ -63,7 +62,7 @@ static int open_fake(const struct tw_meter_config *c, void **state, struct tw_er
 static const struct tw_zone *zones_of_fake(const void *state, size_t *count)
 {
 	(void)state;
-	*count = LAWS;
+	*count = TW_COUNT(laws);
 	return fake_zones;
 }
 
@@ -79,7 +78,7 @@ static void read_fake(void *state, struct tw_reading *out)
 	struct fake *f = state;
 	const double load = tw_node_load(f->node);
 
-	for (size_t i = 0; i < LAWS; i++) {
+	for (size_t i = 0; i < TW_COUNT(laws); i++) {
 		const struct law *l = &laws[i];
 		const double power_w = (l->idle_w + l->busy_w * pow(load, l->power)) *
 				       f->node->cpus * noise(f);
@@ -99,7 +98,7 @@ static void close_fake(void *state)
 const struct tw_meter tw_meter_fake = {
 	.name = "fake",
 	.summary = "a simulation by CPU time: no measurement",
-	.asked = true,
+	.only_by_name = true,
 	.open = open_fake,
 	.zones = zones_of_fake,
 	.read = read_fake,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/power.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 
@@ -98,7 +99,7 @@ static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 	struct tw_meter_config mc = c->meter;
 
 	*m = (struct open_meter){ .meter = meter, .first = p->zones };
-	mc.told = kinds_of(p, meter->twin);
+	mc.skip_kinds = kinds_of(p, meter->same_counters_as);
 	if (meter->open(&mc, &m->state, err) < 0)
 		return tw_err_wrap(err, "%s", meter->name);
 	p->meters++;
@@ -113,7 +114,7 @@ static int open_any(struct tw_power *p, const struct tw_power_config *c,
 		const struct tw_meter *meter = tw_meter_at(i);
 		struct tw_err why = { 0 };
 
-		if (meter->asked || open_meter(p, c, meter, &why) == 0)
+		if (meter->only_by_name || open_meter(p, c, meter, &why) == 0)
 			continue;
 		if (why.code == TW_NOMEM)
 			return tw_fail(err, TW_NOMEM, "meters");
@@ -153,7 +154,7 @@ static const struct tw_meter *least_trusted(const struct tw_power *p)
 	const struct tw_meter *least = NULL;
 
 	for (size_t i = 0; i < tw_meter_count(); i++)
-		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		for (size_t k = 0; k < TW_COUNT(kinds); k++)
 			if (p->of[kinds[k]] == tw_meter_at(i))
 				least = tw_meter_at(i);
 	return least;
@@ -232,9 +233,9 @@ static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 	const enum tw_zone_kind kind = z->zone->kind;
 	uint64_t idle_uj;
 
-	if (load >= 0 && !r->idle_told)
+	if (load >= 0 && !r->has_idle)
 		tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
-	z->idle_w = r->idle_told ? r->idle_w : z->idle.idle_w;
+	z->idle_w = r->has_idle ? r->idle_w : z->idle.idle_w;
 	if (s->of_ns == 0)
 		return; /* nothing new: it has the power that it had */
 	idle_uj = (uint64_t)(z->idle_w * (double)s->of_ns / 1e3);

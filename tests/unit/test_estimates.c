@@ -122,7 +122,7 @@ static void reads(struct fixture *f, double power_w, double idle_w)
 	assert_int_equal(count, 4);
 	tw_estimates_read(f->estimates, r);
 	for (size_t i = 0; i < count; i += 3) {
-		assert_true(r[i].there && r[i].idle_told);
+		assert_true(r[i].there && r[i].has_idle);
 		if (fabs(r[i].power_w - power_w) > 1e-9 ||
 		    fabs(r[i].idle_w - idle_w) > 1e-9)
 			fail_msg("%g W, %g idle", r[i].power_w, r[i].idle_w);

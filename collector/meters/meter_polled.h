@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_COLLECTOR_METER_ASKED_H
-#define TW_COLLECTOR_METER_ASKED_H
+#ifndef TW_COLLECTOR_METER_POLLED_H
+#define TW_COLLECTOR_METER_POLLED_H
 
 /*
  * What meters share that tw-ask asks (collector/ask/ask.h): zones of power, told now and
@@ -15,7 +15,7 @@
 
 struct tw_err;
 
-struct tw_asked_config {
+struct tw_polled_config {
 	const char *job;
 	json_t *settings;     /* taken over, even on failure */
 	const char *path;     /* of the first zone, until it is known better */
@@ -25,12 +25,12 @@ struct tw_asked_config {
 };
 
 /* For a meter's open(). Its other functions are the ones below. */
-int tw_asked_open(const struct tw_meter_config *c, const struct tw_asked_config *asked,
-		  void **state, struct tw_err *err);
+int tw_polled_open(const struct tw_meter_config *c, const struct tw_polled_config *asked,
+		   void **state, struct tw_err *err);
 
-const struct tw_zone *tw_asked_zones(const void *state, size_t *count);
-bool tw_asked_grown(void *state);
-void tw_asked_read(void *state, struct tw_reading *out);
-void tw_asked_close(void *state);
+const struct tw_zone *tw_polled_zones(const void *state, size_t *count);
+bool tw_polled_grown(void *state);
+void tw_polled_read(void *state, struct tw_reading *out);
+void tw_polled_close(void *state);
 
-#endif /* TW_COLLECTOR_METER_ASKED_H */
+#endif /* TW_COLLECTOR_METER_POLLED_H */

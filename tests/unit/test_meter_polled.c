@@ -4,7 +4,7 @@
 
 #include "collector/ask/ask.h"
 #include "collector/ask/ask_options.h"
-#include "collector/meters/meter_asked.h"
+#include "collector/meters/meter_polled.h"
 #include "collector/power/node.h"
 #include "collector/power/power.h"
 #include "collector/system/roots.h"
@@ -30,15 +30,15 @@ static int open_asked(const char *tells, uint64_t hold_ms, bool needed, void **s
 {
 	const struct tw_ask_config ask = helper();
 	const struct tw_meter_config c = { .ask = &ask };
-	const struct tw_asked_config asked = { .job = "test",
-					       .settings =
-						       json_pack("{s:s}", "tells", tells),
-					       .path = "https://bmc",
-					       .hold_ms = hold_ms,
-					       .patience_ms = 20000,
-					       .needed = needed };
+	const struct tw_polled_config asked = { .job = "test",
+						.settings = json_pack("{s:s}", "tells",
+								      tells),
+						.path = "https://bmc",
+						.hold_ms = hold_ms,
+						.patience_ms = 20000,
+						.needed = needed };
 
-	return tw_asked_open(&c, &asked, state, err);
+	return tw_polled_open(&c, &asked, state, err);
 }
 
 static void *open_told(const char *tells, uint64_t hold_ms)
@@ -58,7 +58,7 @@ static void read_until(void *state, struct tw_reading *r,
 	const struct timespec wait = { .tv_nsec = 1000000 };
 
 	for (int i = 0; i < 60000; i++) {
-		tw_asked_read(state, r);
+		tw_polled_read(state, r);
 		if (so(r))
 			return;
 		nanosleep(&wait, NULL);
@@ -84,7 +84,7 @@ static void the_first_answer_is_waited_for(void **state)
 	size_t count;
 
 	(void)state;
-	z = tw_asked_zones(asked, &count);
+	z = tw_polled_zones(asked, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(z[0].name, "1U");
 	assert_string_equal(z[1].path, "/Chassis/2U");
@@ -98,9 +98,9 @@ static void the_first_answer_is_waited_for(void **state)
 	assert_string_equal(r[1].why, "no sensor");
 	/* The same answer, read again, is the same sample. */
 	count = r[0].sample;
-	tw_asked_read(asked, r);
+	tw_polled_read(asked, r);
 	assert_int_equal(r[0].sample, count);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static void zones_come_later_behind_those_there_were(void **state)
@@ -111,22 +111,22 @@ static void zones_come_later_behind_those_there_were(void **state)
 	size_t count;
 
 	(void)state;
-	z = tw_asked_zones(asked, &count);
+	z = tw_polled_zones(asked, &count);
 	assert_int_equal(count, 1);
 	assert_string_equal(z[0].name, "platform");
 	assert_string_equal(z[0].path, "https://bmc");
 	read_until(asked, r, is_there);
 	/* Until it is asked for, the second one is not read. */
 	assert_float_equal(r[1].power_w, 7, 0);
-	tw_asked_zones(asked, &count);
+	tw_polled_zones(asked, &count);
 	assert_int_equal(count, 1);
-	while (!tw_asked_grown(asked))
-		tw_asked_read(asked, r);
-	assert_false(tw_asked_grown(asked));
-	assert_ptr_equal(tw_asked_zones(asked, &count), z);
+	while (!tw_polled_grown(asked))
+		tw_polled_read(asked, r);
+	assert_false(tw_polled_grown(asked));
+	assert_ptr_equal(tw_polled_zones(asked, &count), z);
 	assert_int_equal(count, 2);
 	assert_string_equal(z[0].name, "1U");
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static bool has_the_second_again(const struct tw_reading *r)
@@ -144,15 +144,15 @@ static void a_zone_stays_what_it_was_called_whatever_is_found_again(void **state
 
 	(void)state;
 	read_until(asked, r, has_the_second_again);
-	assert_false(tw_asked_grown(asked));
-	z = tw_asked_zones(asked, &count);
+	assert_false(tw_polled_grown(asked));
+	z = tw_polled_zones(asked, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(z[0].name, "1U");
 	assert_false(r[0].there);
 	assert_string_equal(r[0].why, "not among those that were found");
 	assert_string_equal(z[1].name, "2U");
 	assert_float_equal(r[1].power_w, 250, 0);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static void an_answer_holds_only_so_long(void **state)
@@ -163,7 +163,7 @@ static void an_answer_holds_only_so_long(void **state)
 	(void)state;
 	read_until(asked, r, is_too_old);
 	assert_false(r[0].there);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 /* Nor is it too old because it seems to come from later. */
@@ -173,13 +173,13 @@ static void an_answer_from_later_holds_as_one_of_now(void **state)
 	struct tw_reading r[2];
 
 	(void)state;
-	tw_asked_read(asked, r);
+	tw_polled_read(asked, r);
 	assert_true(r[0].there);
 	assert_float_equal(r[0].power_w, 100, 0);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 	asked = open_told("tomorrow", 50);
 	read_until(asked, r, is_too_old);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static void a_failure_is_that_of_all_zones(void **state)
@@ -189,12 +189,12 @@ static void a_failure_is_that_of_all_zones(void **state)
 	size_t count;
 
 	(void)state;
-	tw_asked_zones(asked, &count);
+	tw_polled_zones(asked, &count);
 	assert_int_equal(count, 1);
-	tw_asked_read(asked, r);
+	tw_polled_read(asked, r);
 	assert_false(r[0].there);
 	assert_string_equal(r[0].why, "not supported");
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static void what_a_machine_has_not_got_is_no_meter_unless_it_was_asked_for(void **state)
@@ -209,7 +209,7 @@ static void what_a_machine_has_not_got_is_no_meter_unless_it_was_asked_for(void 
 	/* One that may be over soon is. */
 	err = (struct tw_err){ 0 };
 	assert_int_equal(open_asked("busy", 60000, false, &asked, &err), 0);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static void messages_that_cannot_be_are_passed_over(void **state)
@@ -221,10 +221,10 @@ static void messages_that_cannot_be_are_passed_over(void **state)
 	(void)state;
 	read_until(asked, r, is_there);
 	assert_float_equal(r[0].power_w, 100, 0);
-	tw_asked_grown(asked);
-	tw_asked_zones(asked, &count);
+	tw_polled_grown(asked);
+	tw_polled_zones(asked, &count);
 	assert_int_equal(count, 1);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static bool has_ended(const struct tw_reading *r)
@@ -244,12 +244,12 @@ static void a_helper_that_is_gone_is_said_to_be(void **state)
 
 	(void)state;
 	read_until(asked, r, has_ended);
-	tw_asked_read(asked, r);
+	tw_polled_read(asked, r);
 	assert_true(has_ended(r));
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 	asked = open_told("short", 60000);
 	read_until(asked, r, is_another);
-	tw_asked_close(asked);
+	tw_polled_close(asked);
 }
 
 static void without_memory_it_fails_and_leaks_nothing(void **state)
@@ -263,7 +263,7 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 		fail_alloc_at(n);
 		rc = open_asked("two", 60000, true, &asked, &err);
 		if (!fail_alloc_hit()) {
-			tw_asked_close(asked);
+			tw_polled_close(asked);
 			break;
 		}
 		assert_int_equal(rc, -1);

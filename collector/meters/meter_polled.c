@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/meters/meter_asked.h"
+#include "collector/meters/meter_polled.h"
 
 #include "collector/ask/ask.h"
 #include "lib/core/clock.h"
@@ -121,7 +121,7 @@ static void take(struct asked *s, const struct tw_ask_message *m)
 }
 
 /* Until the helper has got an answer, or has failed to. */
-static int take_first(struct asked *s, const struct tw_asked_config *asked,
+static int take_first(struct asked *s, const struct tw_polled_config *asked,
 		      struct tw_err *err)
 {
 	const uint64_t until_ns = tw_now_ns() + asked->patience_ms * UINT64_C(1000000);
@@ -141,8 +141,8 @@ static int take_first(struct asked *s, const struct tw_asked_config *asked,
 	return 0;
 }
 
-int tw_asked_open(const struct tw_meter_config *c, const struct tw_asked_config *asked,
-		  void **state, struct tw_err *err)
+int tw_polled_open(const struct tw_meter_config *c, const struct tw_polled_config *asked,
+		   void **state, struct tw_err *err)
 {
 	struct asked *s = calloc(1, sizeof(*s));
 	int rc = -1;
@@ -164,11 +164,11 @@ int tw_asked_open(const struct tw_meter_config *c, const struct tw_asked_config 
 	s = NULL;
 	rc = 0;
 out:
-	tw_asked_close(s);
+	tw_polled_close(s);
 	return rc;
 }
 
-const struct tw_zone *tw_asked_zones(const void *state, size_t *count)
+const struct tw_zone *tw_polled_zones(const void *state, size_t *count)
 {
 	const struct asked *s = state;
 
@@ -176,7 +176,7 @@ const struct tw_zone *tw_asked_zones(const void *state, size_t *count)
 	return s->zone;
 }
 
-bool tw_asked_grown(void *state)
+bool tw_polled_grown(void *state)
 {
 	struct asked *s = state;
 	const bool grown = s->found > s->told;
@@ -200,7 +200,7 @@ static void read_answer(const struct asked *s, struct answer *a, uint64_t now,
 }
 
 /* A helper that is gone says so without end. */
-void tw_asked_read(void *state, struct tw_reading *out)
+void tw_polled_read(void *state, struct tw_reading *out)
 {
 	struct asked *s = state;
 	struct tw_ask_message m;
@@ -216,7 +216,7 @@ void tw_asked_read(void *state, struct tw_reading *out)
 		read_answer(s, &s->answer[i], now, &out[i]);
 }
 
-void tw_asked_close(void *state)
+void tw_polled_close(void *state)
 {
 	struct asked *s = state;
 
