@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* However long a tick is: an estimator that is alive answers in some microseconds. */
+/* Upper limit for any interval: a live estimator answers within microseconds. */
 #define ESTIMATOR_WAIT_MAX_MS 50
 
 static const char *given(const char *text)
@@ -29,14 +29,14 @@ static const char *given(const char *text)
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* A tenth of a tick, whatever its length, is the most that an estimator may delay it. */
+/* The estimator may delay a tick by at most a tenth of the interval. */
 static unsigned estimator_wait_ms(uint64_t interval_ms)
 {
 	return interval_ms < ESTIMATOR_WAIT_MAX_MS * 10 ? (unsigned)(interval_ms / 10)
 							: ESTIMATOR_WAIT_MAX_MS;
 }
 
-/* Those that a machine has not got are no failure unless they were asked for. */
+/* Missing counters are an error only if they were requested. */
 static int open_counters(const struct tw_collector_settings *s, struct tw_collector *c,
 			 tw_passed_over *passed, struct tw_err *err)
 {
@@ -52,7 +52,7 @@ static int open_counters(const struct tw_collector_settings *s, struct tw_collec
 	return 0;
 }
 
-/* What the kernel does not let be seen is left out, and said. */
+/* A trace that the kernel refuses is skipped and reported. */
 static int open_traces(const struct tw_collector_settings *s, struct tw_collector *c,
 		       tw_passed_over *passed, struct tw_err *err)
 {
@@ -96,7 +96,7 @@ static int open_workloads(const struct tw_collector_settings *s, struct tw_colle
 	return tw_workloads_open(&wc, &c->workloads, err);
 }
 
-/* The keeper's descriptor is taken, even on failure. */
+/* finder_fd is taken, even on failure. */
 static int open_estimates(const struct tw_collector_settings *s, struct tw_collector *c,
 			  int finder_fd, struct tw_err *err)
 {
@@ -149,7 +149,7 @@ static int open_pods(const struct tw_collector_settings *s, struct tw_collector 
 	return tw_pods_open(&s->pods, c->show.node_name, &ask, &c->pods, err);
 }
 
-/* They are told to whoever knows them from Kepler, once. */
+/* Only the Kepler-compatible metrics export the processors, so read them once here. */
 static void read_processors(const struct tw_collector_settings *s, struct tw_collector *c,
 			    tw_passed_over *passed)
 {
@@ -157,7 +157,7 @@ static void read_processors(const struct tw_collector_settings *s, struct tw_col
 
 	if (s->compat.count > 0 &&
 	    tw_processors_read(&c->roots, &c->processors, &why) < 0) {
-		tw_err_wrap(&why, "names of processors");
+		tw_err_wrap(&why, "processors");
 		passed(NULL, "processors", &why);
 	}
 }
@@ -235,7 +235,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* What all that ran used in this tick. */
+/* The sum of what all slices of this tick used. */
 static struct tw_usage used_by_all(const struct tw_workloads *t)
 {
 	struct tw_usage sum = { .cpu_ns = 0 };
@@ -247,7 +247,10 @@ static struct tw_usage used_by_all(const struct tw_workloads *t)
 	return sum;
 }
 
-/* What is not of a process that is known stays the machine's. */
+/*
+ * Charge each process for its use of GPUs. Energy of unknown processes stays with the
+ * node.
+ */
 static void tick_gpus(struct tw_collector *c)
 {
 	size_t count;
@@ -258,13 +261,13 @@ static void tick_gpus(struct tw_collector *c)
 				     use[i].idle_uj);
 }
 
-/* Meters are read whatever else fails: their counters go on. */
+/* Read the meters even after a failure: their counters continue. */
 static int tick_energy(struct tw_collector *c, struct tw_err *err)
 {
 	const struct tw_usage used = used_by_all(c->workloads);
 	struct tw_err missing = { 0 };
 
-	/* What the kernel does not tell of the machine is not there: node.there. */
+	/* If /proc/stat is unreadable, node.there is false. */
 	tw_node_tick(&c->node, c->elapsed_ns, &used, &missing);
 	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node));
 	tick_gpus(c);

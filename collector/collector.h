@@ -3,9 +3,10 @@
 #define TW_COLLECTOR_COLLECTOR_H
 
 /*
- * The collector: everything that a tick touches, on one thread. A tick reads the clock,
- * the workloads, the meters, and attributes; between ticks the same thread answers HTTP,
- * so that an answer always shows a whole tick.
+ * The collector: all state that a tick reads or changes, on one thread.
+ *
+ * A tick reads the clock, the workloads and the meters, then attributes the energy. The
+ * same thread answers HTTP between ticks, so an answer always shows a whole tick.
  */
 
 #include "collector/power/node.h"
@@ -27,34 +28,35 @@ struct tw_power;
 struct tw_traces;
 struct tw_workloads;
 
-/* Own cost and regularity, since the start. */
+/* The cost of the collector itself and the regularity of its ticks, since the start. */
 struct tw_collector_stats {
 	uint64_t ticks;
-	uint64_t missed;      /* ticks that fell out because one before took too long */
-	uint64_t failed;      /* ticks whose tasks could not be read */
-	uint64_t cpu_ns;      /* of the whole process */
-	uint64_t tick_cpu_ns; /* of the last tick */
-	uint64_t lag_ns;      /* how late the last tick began */
+	uint64_t missed;      /* ticks skipped because an earlier tick took too long */
+	uint64_t failed;      /* ticks that could not read the tasks */
+	uint64_t cpu_ns;      /* CPU time of the process */
+	uint64_t tick_cpu_ns; /* CPU time of the last tick */
+	uint64_t lag_ns;      /* delay of the last tick */
 	uint64_t lag_max_ns;
 };
 
 struct tw_collector {
 	struct tw_roots roots;
 	uint64_t interval_ms;
-	struct tw_counters *counters;   /* NULL: none */
-	struct tw_traces *traces;       /* so are these; NULL: none */
-	struct tw_workloads *workloads; /* and the next six */
+	struct tw_counters *counters; /* NULL: none */
+	struct tw_traces *traces;     /* NULL: none */
+	struct tw_workloads *workloads;
 	struct tw_estimates *estimates; /* NULL: no models */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
-	struct tw_pods *pods; /* NULL: names are not asked for */
+	struct tw_pods *pods; /* NULL: pod names are not fetched */
 	struct tw_node node;
-	struct tw_processors processors; /* none: not known */
+	struct tw_processors processors; /* empty: unknown */
 	struct tw_show show;
 	struct tw_powercap powercap;
-	uint64_t now_ns;     /* since boot, of the last tick */
-	uint64_t awake_ns;   /* the same without the time that the machine slept */
-	uint64_t elapsed_ns; /* of that, between the last two; 0 before */
+	uint64_t now_ns;     /* CLOCK_BOOTTIME of the last tick */
+	uint64_t awake_ns;   /* CLOCK_MONOTONIC of the last tick: without suspend */
+	uint64_t elapsed_ns; /* awake time between the last two ticks; 0 before the second
+			      */
 	struct tw_collector_stats stats;
 };
 
@@ -79,7 +81,10 @@ int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings
 		      int finder_fd, tw_passed_over *passed, struct tw_err *err);
 void tw_collector_close(struct tw_collector *c);
 
-/* One tick, lag_ns after its time, with so many missed before it. */
+/*
+ * Run a tick that is lag_ns late, after `missed` skipped ticks. Meters are read even if
+ * the workloads cannot be.
+ */
 int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		      struct tw_err *err);
 

@@ -25,11 +25,11 @@ struct tw_loop {
 	struct tw_collector *collector;
 	struct tw_httpd *httpd;
 	int epoll, timer, signals;
-	uint64_t due_ns; /* of CLOCK_MONOTONIC: when the next tick is */
+	uint64_t due_ns; /* CLOCK_MONOTONIC of the next tick */
 	uint64_t interval_ns;
 };
 
-/* What a descriptor is. */
+/* The kinds of descriptors that epoll watches. */
 enum kind {
 	KIND_TIMER,
 	KIND_SIGNALS,
@@ -108,7 +108,7 @@ void tw_loop_close(struct tw_loop *l)
 	free(l);
 }
 
-/* The timer counts how often it was due since it was last read. */
+/* A read returns the number of expirations since the last read. */
 static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why))
 {
 	struct tw_err err = { 0 };
@@ -122,7 +122,7 @@ static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why
 		failed(&err);
 }
 
-/* False: stop. What may be read again are models. */
+/* Return false on a stop signal; any other signal reloads the models. */
 static bool go_on(const struct tw_loop *l)
 {
 	enum tw_signal signal;
@@ -152,7 +152,10 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 			else if (ev[i].data.u32 == KIND_EVENTS)
 				tw_workloads_drain(l->collector->workloads);
 			else if (ev[i].data.u32 == KIND_FINDER)
-				/* One that is gone is no descriptor any more. */
+				/*
+				 * A finder that exits closes its descriptor, so epoll
+				 * forgets it.
+				 */
 				(void)tw_estimates_hear(l->collector->estimates);
 			else if (ev[i].data.u32 == KIND_PODS)
 				tw_pods_drain(l->collector->pods);

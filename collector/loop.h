@@ -3,7 +3,8 @@
 #define TW_COLLECTOR_LOOP_H
 
 /*
- * The one thread: ticks by a timer, requests and events of the kernel in between.
+ * The main loop: one thread runs ticks by a timer, and serves HTTP requests and kernel
+ * events between them.
  */
 
 struct tw_collector;
@@ -11,12 +12,14 @@ struct tw_err;
 struct tw_httpd;
 struct tw_loop; /* opaque */
 
-/* The timer starts. *out is yours: tw_loop_close(). */
+/* Starts the timer. *out is yours: tw_loop_close(). */
 int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 		 struct tw_loop **out, struct tw_err *err);
 void tw_loop_close(struct tw_loop *l);
 
-/* Until a signal says stop. A tick that fails is told to failed and the next one tried.
+/*
+ * Run until a stop signal. After a failed tick, call failed and continue with the next
+ * tick.
  */
 int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 		struct tw_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tw-collector: what each workload of this machine uses. */
+/* tw-collector: exports the energy of each workload of this machine. */
 #include "collector/collector.h"
 #include "collector/expose/routes.h"
 #include "collector/loop.h"
@@ -27,7 +27,7 @@
 #include <bpf/libbpf.h>
 #endif
 
-/* How many that scrape at a time. */
+/* Open connections: scrapers and clients of the API. */
 #define CONNECTIONS_MAX 64
 
 static void passed_over(void *arg, const char *source, const struct tw_err *why)
@@ -44,32 +44,33 @@ static void tick_failed(const struct tw_err *why)
 	tw_log_warn_limited(&limit, "a tick failed, trying the next: %s", why->text);
 }
 
-/* What this user cannot see is said once, at the start. */
-static void tell_what_is_missing(const struct tw_collector *c)
+/* Log once what this user cannot read. */
+static void log_missing(const struct tw_collector *c)
 {
 	const bool bpf =
 		tw_task_source_find(tw_workloads_source(c->workloads))->reports_exits;
 	bool whole = false;
 
 	if (!bpf)
-		tw_log_warn("without BPF: processes that begin and end between two ticks "
-			    "are not seen");
+		tw_log_warn(
+			"without BPF: processes that start and exit between two ticks "
+			"are not seen");
 	for (int kind = 0; kind < TW_ZONE_SENSOR; kind++)
 		whole = whole ||
 			tw_power_meter(c->power, (enum tw_zone_kind)kind) != NULL;
 	if (!whole)
-		tw_log_warn(
-			"no meter of power: CPU time is told, energy is not; --model or "
-			"--model-db estimate it");
+		tw_log_warn("no power meter: CPU time is exported, energy is not; use "
+			    "--model or "
+			    "--model-db to estimate it");
 	if (!c->node.there)
 		tw_log_warn(
-			"%s/stat or %s/vmstat cannot be read: what the machine counts "
-			"is not told",
+			"cannot read %s/stat or %s/vmstat: the counters of the machine "
+			"are not exported",
 			c->roots.proc, c->roots.proc);
 	if (tw_proc_is_hidden(&c->roots) && !tw_has_capability(CAP_SYS_PTRACE))
 		tw_log_warn("%s hides processes of other users (hidepid): %s",
 			    c->roots.proc,
-			    bpf ? "virtual machines are known by their cgroups only"
+			    bpf ? "virtual machines are known only by their cgroups"
 				: "they are not seen");
 }
 
@@ -100,20 +101,20 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	if (tw_collector_open(&c, config, finder, passed_over, err) < 0 ||
 	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
-	/* Loading programs takes many times what they keep. */
+	/* Loading the BPF programs needs much more memory than keeping them. */
 	tw_daemon_trim();
 	if (tw_loop_open(&c, httpd, signals, &loop, err) < 0 ||
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
-	/* Not at the first tick, which is root's. */
+	/* Only now: the first tick ran as root, and its files would be owned by root. */
 	c.powercap.node_dir = config->powercap_out;
 	c.powercap.vm_dir = config->vm_power_dir;
 	if (tw_rights_drop(&c, config, &filtered, err) < 0)
 		goto out;
 	if (config->filter && !filtered)
-		tw_log_info("no filter of system calls on this architecture");
-	tell_what_is_missing(&c);
+		tw_log_info("no system call filter on this architecture");
+	log_missing(&c);
 	tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"",
 		    tw_httpd_address(httpd), tw_workloads_source(c.workloads),
 		    tw_workloads_cgroups(c.workloads));
@@ -123,7 +124,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 
 	rc = 0;
 out:
-	/* Another's ready file is not ours to remove. */
+	/* Do not remove the ready file of another instance. */
 	if (ready)
 		tw_daemon_stopping(config->ready_file);
 	tw_loop_close(loop);
@@ -135,8 +136,7 @@ out:
 }
 
 #if TW_BPF
-/* What libbpf has to say is for whoever looks for a mistake: a verifier's log is one
- * call. */
+/* libbpf logs whole verifier logs in one call: log them line by line, for debugging. */
 __attribute__((format(printf, 2, 0))) static int
 log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {

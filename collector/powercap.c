@@ -15,8 +15,10 @@
 
 #define PATH_BYTES 1024
 
-/* Where a kind is in the tree; the first of a place that there is a meter of has it, be
- * it told or not: no counter is of two meters in turn. */
+/*
+ * The place of each kind in the tree. If two kinds share a place, the first with a meter
+ * gets it, even while that meter fails: a counter never changes its meter.
+ */
 static const struct place {
 	enum tw_zone_kind kind;
 	const char *at, *name;
@@ -39,7 +41,9 @@ static int write_number(const char *dir, const char *file, uint64_t value,
 	return tw_file_replace(path, text, (size_t)len, err);
 }
 
-/* What does not change is written once; energy last, so that a zone that has it is whole.
+/*
+ * The name and range are written once. Energy is written last, so a zone with energy_uj
+ * is complete.
  */
 static int write_zone(const char *dir, const char *name, uint64_t uj, struct tw_err *err)
 {
@@ -59,8 +63,10 @@ static int write_zone(const char *dir, const char *name, uint64_t uj, struct tw_
 	return write_number(dir, "energy_uj", uj % (TW_POWERCAP_RANGE_UJ + 1), err);
 }
 
-/* What a counter has from whoever wrote it before, so that readers see no fall. One that
- * is no counter of ours begins at 0. */
+/*
+ * The value of the previous collector, so that readers see no fall. A file that is not
+ * our counter starts at 0.
+ */
 static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
@@ -76,7 +82,7 @@ static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
 	return 0;
 }
 
-/* Places that are told, with the energy that e has of each. */
+/* Write the places whose zones have a reading, with their energy from e. */
 static int write_tree(const char *dir, const bool tells[TW_POWERCAP_PLACES],
 		      const struct tw_charge *e, struct tw_powercap_tree *tree,
 		      struct tw_err *err)
@@ -102,7 +108,7 @@ static int write_tree(const char *dir, const bool tells[TW_POWERCAP_PLACES],
 	return 0;
 }
 
-/* All that the machine has had. */
+/* The energy of the node since the start. */
 static struct tw_charge charge_of_node(const struct tw_power *p)
 {
 	struct tw_charge sum = { { 0 }, { 0 } };
@@ -120,7 +126,7 @@ static struct tw_charge charge_of_node(const struct tw_power *p)
 	return sum;
 }
 
-/* The tree of a VM, new if need be; NULL without memory. */
+/* The tree of a VM; creates it. NULL if out of memory. */
 static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
 					const struct tw_workload *w)
 {
@@ -137,8 +143,10 @@ static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
 	return &vm[p->vms++];
 }
 
-/* Those of VMs that are not told any more. The files stay: who starts again with that id
- * goes on from there. */
+/*
+ * Forget VMs that no longer exist. Their files stay: a VM that restarts with the same id
+ * continues from there.
+ */
 static void forget_trees(struct tw_powercap *p)
 {
 	size_t kept = 0;
@@ -158,11 +166,11 @@ static int write_vm(struct tw_powercap *pc, const bool *tells,
 	char dir[PATH_BYTES];
 
 	if (tree == NULL)
-		return tw_fail(err, TW_NOMEM, "tree of a VM");
+		return tw_fail(err, TW_NOMEM, "powercap tree of a VM");
 	tree->seen = true;
 	if (w->ended)
 		return 0;
-	if (tw_name_check("id of a VM", w->who->id, strlen(w->who->id), err) < 0)
+	if (tw_name_check("VM id", w->who->id, strlen(w->who->id), err) < 0)
 		return -1;
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) >=
 	    sizeof(dir))

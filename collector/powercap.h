@@ -3,15 +3,16 @@
 #define TW_COLLECTOR_POWERCAP_H
 
 /*
- * A virtual powercap tree: plain files in the shape of /sys/class/powercap, for whoever
- * reads RAPL by a path of sysfs. The directory given is what takes the place of /sys:
+ * A virtual powercap tree: plain files in the shape of /sys/class/powercap, for programs
+ * that read RAPL from a configurable sysfs path. The given directory replaces /sys:
  *
  *	DIR/class/powercap/intel-rapl:0/{name,energy_uj,max_energy_range_uj}
  *	DIR/class/powercap/intel-rapl:0:0/...
  *
- * package-0 has core, uncore and dram below it; psys, or the platform where there is
- * no psys, is a zone of its own. Counters wrap as RAPL's do, and go on from where the
- * last collector left them: a fall would be taken for a wrap. Best on a tmpfs.
+ * package-0 contains core, uncore and dram. psys is a zone of its own; it shows the
+ * platform if there is no psys. Counters wrap like those of RAPL, and continue after a
+ * restart from the last written value, because readers take a fall for a wrap. Put DIR on
+ * a tmpfs.
  */
 
 #include "collector/meters/zone.h"
@@ -24,15 +25,15 @@ struct tw_err;
 struct tw_power;
 struct tw_workloads;
 
-/* Of a virtual counter: the next value after it is 0. */
+/* Highest value of a counter; the next one is 0. */
 #define TW_POWERCAP_RANGE_UJ UINT64_C(262143328850)
 
 #define TW_POWERCAP_PLACES 6
 
-/* What the counters of a tree had before this collector wrote them. */
+/* One tree: the values that its counters had before this collector wrote them. */
 struct tw_powercap_tree {
-	uint64_t serial; /* of the VM */
-	bool seen;       /* it is told in this tick */
+	uint64_t serial; /* serial of the VM */
+	bool seen;       /* the VM exists in this tick */
 	bool based[TW_POWERCAP_PLACES];
 	uint64_t base_uj[TW_POWERCAP_PLACES];
 };

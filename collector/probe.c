@@ -25,15 +25,15 @@
 
 /* ---- meters ---- */
 
-/* Zones of a package are not updated in the same instant. */
+/* The zones of a package update at slightly different times. */
 #define SUM_TOLERANCE 0.02
 
-/* Between two questions to who answers slowly. */
+/* Poll interval for meters behind tw-ask. */
 #define ASK_MS 1000
 
 struct watched {
 	struct tw_track track;
-	struct tw_span span; /* between the first and the last reading */
+	struct tw_span span; /* energy between the first and the last reading */
 	struct tw_reading seen;
 	uint64_t first_ns, last_ns, changes;
 };
@@ -41,7 +41,7 @@ struct watched {
 struct watch {
 	const struct tw_meter *meter;
 	void *state;
-	struct tw_err why; /* it is not open */
+	struct tw_err why; /* why it is not open */
 	const struct tw_zone *zone;
 	size_t count;
 	struct tw_reading *reading;
@@ -59,19 +59,20 @@ static const char *const covers[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_CORE] = "the cores, a part of package",
 	[TW_ZONE_UNCORE] = "graphics or the rest of a package, a part of it",
 	[TW_ZONE_DRAM] = "memory, beside package",
-	[TW_ZONE_PSYS] = "the board behind its regulators, package and all",
+	[TW_ZONE_PSYS] = "the board behind its regulators, with the package",
 	[TW_ZONE_PLATFORM] = "the machine at its inlet",
 	[TW_ZONE_GPU] = "a GPU",
-	[TW_ZONE_OTHER] = "the machine but for package, dram and gpu",
-	[TW_ZONE_SENSOR] = "not known: see its name",
+	[TW_ZONE_OTHER] = "the machine without package, dram and gpu",
+	[TW_ZONE_SENSOR] = "unknown: see its name",
 };
 
-/* ---- looking ---- */
+/* ---- watching ---- */
 
 static int open_meter(struct watch *w, const struct tw_meter_config *mc)
 {
 	if (w->meter->only_by_name)
-		return tw_fail(&w->why, TW_UNSUPPORTED, "used only where it is named");
+		return tw_fail(&w->why, TW_UNSUPPORTED,
+			       "used only if named with --meters");
 	if (w->meter->open(mc, &w->state, &w->why) < 0) {
 		w->state = NULL;
 		return -1;
@@ -100,7 +101,10 @@ static bool is_same(const struct tw_reading *a, const struct tw_reading *b)
 	       !(a->power_w < b->power_w) && !(a->power_w > b->power_w);
 }
 
-/* tick_ns: 0 for the first reading, what all took for the last; UINT64_MAX between. */
+/*
+ * tick_ns: 0 for the first reading, the whole watch time for the last, UINT64_MAX between
+ * them.
+ */
 static void look(struct watch *w, uint64_t now_ns, uint64_t tick_ns)
 {
 	if (w->count == 0)
@@ -138,7 +142,7 @@ static void look_at_all(struct watch *w, const struct tw_probe_config *c)
 	} while (now_ns - began_ns < span_ns);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static json_t *number_or_null(bool known, double value)
 {
@@ -187,7 +191,7 @@ static int describe(const struct watch *w, struct meters_found *out, struct tw_e
 	return 0;
 }
 
-/* W of a kind in a package (-1: any); *told is whether there was one. */
+/* Watts of a kind in a package (-1: any); *told is set if a zone has a reading. */
 static double sum_of(const struct watch *w, enum tw_zone_kind kind, int package,
 		     bool *told)
 {
@@ -202,7 +206,7 @@ static double sum_of(const struct watch *w, enum tw_zone_kind kind, int package,
 	return sum;
 }
 
-/* Whether what is inside of a whole is no more than it. */
+/* Check that the zones inside `whole` do not exceed it. */
 static int compare(const struct watch *w, enum tw_zone_kind whole, int package,
 		   const enum tw_zone_kind inside[2], json_t *sums, struct tw_err *err)
 {
@@ -238,7 +242,7 @@ static int compare_all(const struct watch *w, json_t *sums, struct tw_err *err)
 	return compare(w, TW_ZONE_PSYS, -1, board, sums, err);
 }
 
-/* Of the model that is given, if one is. */
+/* Open the estimates of the given model, if there is one. */
 static int open_estimates(const struct tw_probe_config *c, const struct tw_node *node,
 			  struct tw_estimates **out, struct tw_err *err)
 {
@@ -303,7 +307,7 @@ out:
 
 /* ---- all of it ---- */
 
-/* What advice depends on. */
+/* Findings, from which the advice follows. */
 struct found {
 	struct meters_found meters;
 	json_t *tasks, *counters, *rights, *advice;
@@ -325,7 +329,7 @@ static void copy(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
-/* Those behind the first that opens are tried, too: it may not be wanted. */
+/* Try the sources after the first working one, too: the user may prefer another. */
 static int probe_tasks(const struct tw_probe_config *c, struct found *f,
 		       struct tw_err *err)
 {
@@ -393,12 +397,13 @@ static const struct {
 	unsigned cap;
 	const char *name, *for_what;
 } rights[] = {
-	{ CAP_BPF, "CAP_BPF", "exact CPU time, processes that end, counters" },
+	{ CAP_BPF, "CAP_BPF", "exact CPU time, exited processes, counters" },
 	{ CAP_PERFMON, "CAP_PERFMON", "the same" },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
-	  "RAPL's files, which are root's alone" },
+	  "RAPL's files, which only root may read" },
 	{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO", "RAPL's registers (meter rapl-msr)" },
-	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "other users' processes where /proc hides" },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
+	  "other users' processes if /proc has hidepid" },
 };
 
 static int probe_rights(struct found *f, struct tw_err *err)
@@ -423,27 +428,27 @@ static int advise(const struct found *f, struct tw_err *err)
 		const char *text;
 	} advice[] = {
 		{ f->meters.denied,
-		  "a meter is root's alone: start tw-collector as root (it gives root "
-		  "up)" },
+		  "only root may read a meter: start tw-collector as root (it drops "
+		  "root)" },
 		{ f->meters.told == 0,
-		  "no meter tells power: where the processor has RAPL, load "
-		  "intel_rapl_msr, or msr; ask the machine's management controller "
-		  "(--redfish); in a virtual machine let the host write its "
-		  "measured power (--vm-power-dir there, --powercap here), or estimate "
+		  "no meter reports power: if the processor has RAPL, load "
+		  "intel_rapl_msr or msr; or read the management controller "
+		  "(--redfish); in a virtual machine, let the host write the VM's "
+		  "power (--vm-power-dir there, --powercap here), or estimate "
 		  "it by a model (--model)" },
 		{ !f->ends && !may_bpf,
 		  "short processes are not seen: give CAP_BPF and CAP_PERFMON, or start "
 		  "as root" },
 		{ !f->ends && may_bpf,
-		  "short processes are not seen: that takes Linux 5.8 with BTF "
+		  "short processes are not seen: this needs Linux 5.8 with BTF "
 		  "(CONFIG_DEBUG_INFO_BTF) and a build with BPF" },
 		{ !f->counted && may_bpf,
-		  "nothing is counted: energy goes by CPU time; of a virtual machine, "
-		  "have the host pass on the processor's counters (vPMU)" },
+		  "no hardware counters: energy is attributed by CPU time; in a virtual "
+		  "machine, let the host pass on the processor's counters (vPMU)" },
 		{ f->hidden && !tw_has_capability(CAP_SYS_PTRACE),
 		  "/proc hides other users' processes (hidepid): give CAP_SYS_PTRACE" },
 		{ strcmp(f->cgroups, "none") == 0,
-		  "there are no cgroups: containers are not told apart; mount "
+		  "no cgroups: containers cannot be distinguished; mount "
 		  "/sys/fs/cgroup" },
 	};
 
@@ -474,7 +479,7 @@ int tw_probe(const struct tw_probe_config *c, json_t **out, struct tw_err *err)
 	int found;
 
 #if TW_BPF
-	/* Why a program is not loaded is told by its source. */
+	/* Silence libbpf: the error of the source gives the reason. */
 	const libbpf_print_fn_t before = libbpf_set_print(NULL);
 
 	found = find_all(c, &f, err);

@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_PROBE_H
 
 /*
- * What this machine offers to the collector, before anything is installed: stages 0 and 1
- * of a hardware engagement. Nothing that is missing is a failure: it has a reason.
+ * What the collector can use on this machine, before it is installed. A missing meter or
+ * right is not an error: the report gives the reason.
  */
 
 #include <jansson.h>
@@ -21,15 +21,16 @@ struct tw_probe_config {
 	const char *model; /* for the meter "model"; NULL: none */
 	const char *nvml;  /* NVIDIA's library; NULL: the system's */
 	const struct tw_redfish_options *redfish; /* for "redfish"; or NULL */
-	uint32_t watch_ms;                        /* how long meters are looked at */
-	/* Waits a little, and tells the time in ns: the caller's clock. */
+	uint32_t watch_ms;                        /* how long to watch the meters */
+	/* Wait for a moment and return the time in ns: the clock of the caller. */
 	uint64_t (*wait)(void *arg);
 	void *arg;
 };
 
 /*
  * {"meters":[..],"sums":[..],"tasks":[..],"counters":[..],"cgroups":"v2","rights":[..],
- * "advice":[..]} (docs/tallywatt.md, "probe"). Fails for want of memory. *out is yours.
+ * "advice":[..]} (docs/tallywatt.md, "probe"). Fails only if out of memory. *out is
+ * yours.
  */
 int tw_probe(const struct tw_probe_config *c, json_t **out, struct tw_err *err);
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Of a source that needs one for each read, and of a /proc that hides. */
+/* Capabilities to keep: CAP_BPF for reading maps, CAP_SYS_PTRACE under hidepid. */
 static uint64_t capabilities(const struct tw_collector *c)
 {
 	const struct tw_task_source *s =

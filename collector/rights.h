@@ -2,9 +2,7 @@
 #ifndef TW_COLLECTOR_RIGHTS_H
 #define TW_COLLECTOR_RIGHTS_H
 
-/*
- * Which rights a collector keeps once all is open.
- */
+/* The rights that a collector keeps once everything is open. */
 
 #include <stdbool.h>
 
@@ -13,8 +11,9 @@ struct tw_collector_settings;
 struct tw_err;
 
 /*
- * Give up all but what c needs to go on (collector/system/privilege.h). Directories that
- * c writes to are made, and the new user's. *filtered: whether system calls are.
+ * Drop all rights that c does not need (collector/system/privilege.h). Creates the output
+ * directories of c and gives them to the new user. *filtered: a system call filter is
+ * active.
  */
 int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_settings *s,
 		   bool *filtered, struct tw_err *err);

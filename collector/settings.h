@@ -2,9 +2,7 @@
 #ifndef TW_COLLECTOR_SETTINGS_H
 #define TW_COLLECTOR_SETTINGS_H
 
-/*
- * What tw-collector was told: its options, checked.
- */
+/* The options of tw-collector, checked. */
 
 #include "collector/ask/ask_options.h"
 #include "lib/core/strs.h"
@@ -66,16 +64,16 @@ struct tw_collector_settings {
 extern const struct tw_opts tw_collector_opts;
 
 /*
- * Put what Kepler's configuration says (docs/wire.md, "Keys of the old programs") into
- * the environment, before options are parsed.
+ * Copy the keys of Kepler's configuration (docs/wire.md, "Keys of the old programs") into
+ * the environment. Call it before the options are parsed.
  */
 int tw_collector_settings_kepler(struct tw_err *err);
 
-/* What the types of options do not refuse. */
+/* Check what the types of the options cannot: ranges and names. */
 int tw_collector_settings_check(const struct tw_collector_settings *s,
 				struct tw_err *err);
 
-/* What is shown. host has room for a host name, and lives as long as the result. */
+/* What to export. host is room for a host name; it lives as long as the result. */
 struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,
 					  char *host, size_t size);
 
