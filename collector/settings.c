@@ -142,7 +142,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_collector_settings, compat),
 	  .arg = "NAME,...",
 	  .help = "also export the metrics of Kepler 0.10 (kepler), of 0.5 to 0.9 "
-		  "(kepler-legacy), and those removed before 0.7.12 (kepler-0.5)" },
+		  "(kepler-legacy), and those removed by 0.7.12 (kepler-0.5)" },
 	{ .name = "node-name",
 	  .env = "TW_NODE_NAME",
 	  .type = TW_OPT_TEXT,

@@ -15,7 +15,7 @@ struct tw_show {
 	uint64_t min_uj;    /* processes and cgroups: those with at least this energy */
 	bool kepler;        /* also the metrics of Kepler 0.10 and later */
 	bool kepler_legacy; /* also the metrics of Kepler 0.5 to 0.9 */
-	bool kepler_05;     /* and those that Kepler removed before 0.7.12 */
+	bool kepler_05;     /* and those that Kepler 0.7.12 no longer had */
 	const char *node_name;
 	const char *redfish; /* URL of the management controller; NULL: none */
 };

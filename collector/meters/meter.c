@@ -6,7 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Most trusted first: of a kind of zone, the first that has it is believed. */
+/*
+ * Most trusted first: for each kind of zone, the first meter that has the kind is used.
+ */
 static const struct tw_meter *const meters[] = {
 	&tw_meter_rapl_sysfs, &tw_meter_rapl_msr, &tw_meter_xgene,
 	&tw_meter_amd_energy, &tw_meter_acpi,     &tw_meter_ipmi,

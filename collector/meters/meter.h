@@ -3,8 +3,10 @@
 #define TW_COLLECTOR_METER_H
 
 /*
- * Meters: what can tell the energy or the power of zones. One file each,
- * collector/meter_<name>.c, with a const entry in the registry, most trusted first.
+ * Meters measure the energy or the power of zones. Each meter is one file,
+ * collector/meters/meter_NAME.c, with a const entry in the registry
+ * (collector/meters/meter.c), most trusted first. collector/meters/README.md says how to
+ * add one.
  */
 
 #include "collector/meters/zone.h"
@@ -24,7 +26,7 @@ struct tw_roots;
 #define TW_ZONE_NAME 64
 #define TW_ZONE_PATH 256
 
-/* Which GPU a zone is; "" and NULL: not told. */
+/* The GPU of a zone; "" and NULL: unknown. */
 struct tw_zone_gpu {
 	char index[12];
 	char uuid[96];
@@ -32,78 +34,88 @@ struct tw_zone_gpu {
 	const char *vendor; /* "nvidia" */
 };
 
-/* A zone of a meter. Does not change while the meter is open. */
+/* A zone of a meter. It does not change while the meter is open. */
 struct tw_zone {
 	enum tw_zone_kind kind;
-	bool tells_power;        /* W; else energy, in uJ */
-	bool estimated;          /* reckoned, not measured: 0 W may be, and jumps */
-	int package;             /* -1: not told */
-	char name[TW_ZONE_NAME]; /* "package-0", "package-0-die-1", "dram": the meter's
-				    own */
-	char path[TW_ZONE_PATH]; /* what is read */
-	/* Of energy: the largest value before it is 0 again; 0: not known. */
+	bool tells_power;        /* true: readings are power in W; false: energy in uJ */
+	bool estimated;          /* calculated, not measured: 0 W and jumps are valid */
+	int package;             /* -1: unknown */
+	char name[TW_ZONE_NAME]; /* the meter's own name: "package-0", "package-0-die-1",
+				    "dram" */
+	char path[TW_ZONE_PATH]; /* the file or resource that is read */
+	/* Energy: the highest counter value, after which the counter is 0; 0: unknown. */
 	uint64_t range_uj;
-	uint64_t window_ms;     /* what a power value is the average of; 0: not known */
+	uint64_t window_ms;     /* power: the time that a value averages; 0: unknown */
 	struct tw_zone_gpu gpu; /* of TW_ZONE_GPU */
-	const char *note;       /* what is to be known of it; or NULL */
+	const char *note;       /* a remark for the user; or NULL */
 };
 
-/* What a zone showed. */
+/* One reading of a zone. */
 struct tw_reading {
-	bool there;         /* false: not readable now */
-	uint64_t energy_uj; /* as the zone tells */
+	bool there;         /* false: the zone is not readable now */
+	uint64_t energy_uj; /* the counter of the zone */
 	double power_w;
-	bool own_load; /* its load is not the processors', but this one */
-	double load;   /* 0 to 1; below 0: not known */
-	bool has_idle; /* idle_w is what of power_w is there without load */
+	bool own_load; /* the zone has a load of its own, in `load`; else the load of the
+			  processors counts */
+	double load;   /* 0 to 1; below 0: unknown */
+	bool has_idle; /* idle_w is the part of power_w without load */
 	double idle_w;
-	/* Of a power that is asked for less often than it is read: another number for
-	 * each answer. 0: it is of now. */
+	/*
+	 * Power that is polled less often than it is read: a new number for each new
+	 * value. 0: each reading is a new value.
+	 */
 	uint64_t sample;
-	/* Why it is not there; "" if it is. */
+	/* Why the zone is not readable; "" if it is. */
 	char why[96];
 };
 
-/* A process that used a zone since the reading before, and how much of it. */
+/* A process that used a zone since the last reading, and its weight. */
 struct tw_zone_user {
 	uint32_t tgid;
-	uint64_t weight; /* beside those of others */
+	uint64_t weight; /* relative to the other users */
 };
 
 struct tw_meter_config {
 	const struct tw_roots *roots;
-	const struct tw_node *node;     /* for meters that reckon; lives as long */
-	struct tw_estimates *estimates; /* by models; NULL: none */
-	unsigned skip_kinds; /* 1 << kind of those that its twin tells: they are left out
-			      */
-	const char *nvml;    /* NVIDIA's library; NULL: the system's */
-	uint32_t seed;       /* of noise */
-	const struct tw_ask_config *ask;          /* for those that take long */
+	const struct tw_node *node; /* for meters that calculate; outlives the meter */
+	struct tw_estimates *estimates; /* estimates by models; NULL: none */
+	unsigned skip_kinds; /* bits 1 << kind: kinds that a more trusted meter already
+				reads from the same counters */
+	const char *nvml;    /* path of NVIDIA's library; NULL: the system's */
+	uint32_t seed;       /* seed of the simulated noise */
+	const struct tw_ask_config
+		*ask; /* how to start tw-ask, for meters behind slow services */
 	const struct tw_redfish_options *redfish; /* or NULL */
 	uint64_t ipmi_interval_ms;
 };
 
 struct tw_meter {
-	const char *name;             /* "rapl-sysfs": source in metrics */
+	const char *name;             /* "rapl-sysfs": the label `source` in metrics */
 	const char *summary;          /* one line */
-	bool only_by_name;            /* used only where it is named */
-	const char *same_counters_as; /* a more trusted one that reads the same counters;
-					 or NULL */
-	/* *state is yours: close(). Fails with why where the machine has no such meter.
+	bool only_by_name;            /* used only if named with --meters */
+	const char *same_counters_as; /* a more trusted meter that reads the same
+					 counters; or NULL */
+	/*
+	 * Fails, with the reason, if the machine has no such meter. *state is yours:
+	 * close().
 	 */
 	int (*open)(const struct tw_meter_config *c, void **state, struct tw_err *err);
-	/* Lives as long as the state, and where it lies. */
+	/* The zones. They live as long as the state and keep their addresses. */
 	const struct tw_zone *(*zones)(const void *state, size_t *count);
 	/*
-	 * Whether zones were found since they were last told: from now on zones() and
-	 * read() have them, behind the others. NULL: never.
+	 * True if the meter has found more zones since the last call: from now on zones()
+	 * and read() append them. NULL: the zones never change.
 	 */
 	bool (*grown)(void *state);
-	/* One reading for each zone. No allocation, but see collector/power/estimates.h.
+	/*
+	 * One reading for each zone. Allocates nothing, except through
+	 * collector/power/estimates.h.
 	 */
 	void (*read)(void *state, struct tw_reading *out);
-	/* Who used a zone, as of the last reading; NULL: it does not know. Lives until
-	 * the next. */
+	/*
+	 * The users of a zone at the last reading; NULL: the meter does not know them.
+	 * Valid until the next reading.
+	 */
 	const struct tw_zone_user *(*users)(const void *state, size_t zone,
 					    size_t *count);
 	void (*close)(void *state); /* NULL is fine */

@@ -88,7 +88,9 @@ int tw_meter_list(const char *dir, const char *prefix, unsigned *at, size_t max,
 	return 0;
 }
 
-/* By its path, so that a file that was replaced is seen; else by what is open. */
+/*
+ * Read by path, so that a replaced file is seen; if that is denied, read the open file.
+ */
 static int read_number(const char *path, int fd, uint64_t *out, struct tw_err *err)
 {
 	struct tw_err denied = { 0 };
@@ -105,7 +107,7 @@ static int read_number(const char *path, int fd, uint64_t *out, struct tw_err *e
 	return 0;
 }
 
-/* In units of a millionth. */
+/* The files hold uJ or uW. */
 static void read_zone(const struct tw_zone *z, int fd, struct tw_reading *out)
 {
 	struct tw_err err = { 0 };
@@ -139,8 +141,8 @@ int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_
 	return 0;
 }
 
-/* ACPI's power meters know nothing at first, nor where firmware has not measured yet. */
-static bool will_tell(int fd)
+/* ACPI power meters return ENODATA until the firmware has measured. */
+static bool has_no_data_yet(int fd)
 {
 	char c;
 
@@ -162,7 +164,7 @@ int tw_zone_list_open(struct tw_zone_list *l, struct tw_err *err)
 
 		l->fd[i] = open(l->at[i].path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		any = any || tw_meter_number(l->at[i].path, &value, &ignored) == 0 ||
-		      will_tell(l->fd[i]);
+		      has_no_data_yet(l->fd[i]);
 	}
 	return any ? 0 : tw_meter_number(l->at[0].path, &value, err);
 }

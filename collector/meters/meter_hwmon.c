@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sensors of hwmon: Documentation/hwmon/sysfs-interface. powerN_average and powerN_input
- * are in uW, energyN_input in uJ. What a sensor covers is known by its chip only: a table
- * says so. Those of chips that are not in it are told one by one, by the meter hwmon-any:
- * they may be a part of another or the whole of it, so nothing is ever made of them. What
- * goes into a battery and out of it is no use of energy, and not told.
+ * are in uW, energyN_input in uJ. Only the chip tells what a sensor covers, so a table
+ * lists the known chips. The meter hwmon-any reports the sensors of all other chips, each
+ * on its own: they may overlap, so they are never summed. Sensors of batteries and
+ * chargers are skipped: charging is not consumption.
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
@@ -23,13 +23,13 @@
 /* "/hwmonN/device/powerN_average_interval" */
 #define LONGEST 80
 
-/* What sensors of a chip are, by the beginning of their label. */
+/* What the sensors of a chip measure, by the start of their label. */
 struct chip {
-	const char *meter; /* whose */
-	const char *name;  /* of hwmonN/name */
-	const char *label; /* "": any, or none */
+	const char *meter; /* name of the meter */
+	const char *name;  /* content of hwmonN/name */
+	const char *label; /* "": any label, or no label */
 	enum tw_zone_kind kind;
-	const char *vendor; /* of a GPU */
+	const char *vendor; /* vendor of a GPU */
 };
 
 #define ANY "hwmon-any"
@@ -52,7 +52,7 @@ static const struct chip chips[] = {
 	{ "hwmon", "xe", "pkg", TW_ZONE_GPU, "intel" },
 };
 
-/* Best first: a sensor is read from one of them. */
+/* Best first: each sensor is read by the first form that it has. */
 static const struct form {
 	const char *prefix, *suffix;
 	bool power;
@@ -62,7 +62,7 @@ static const struct form {
 	{ "power", "_input", true },
 };
 
-/* Whether the first line of dir/file is one of these, which end with NULL. */
+/* True if the first line of dir/file is in `lines`, which ends with NULL. */
 static bool has_line(const char *dir, const char *file, const char *const *lines)
 {
 	struct tw_err ignored = { 0 };
@@ -76,8 +76,10 @@ static bool has_line(const char *dir, const char *file, const char *const *lines
 	return *lines != NULL;
 }
 
-/* A GPU in the processor: what it tells is in the package's energy, or is that. Of
- * amdgpu's only these have a voltage of the northbridge. */
+/*
+ * True for a GPU inside the processor, whose energy the package contains. Only such GPUs
+ * of amdgpu have a voltage of the northbridge.
+ */
 static bool is_inside(const char *dir, const char *name)
 {
 	static const char *const northbridge[] = { "vddnb", NULL };
@@ -102,7 +104,7 @@ static bool is_known(const char *name)
 	return false;
 }
 
-/* What a sensor is to a meter; NULL: nothing. */
+/* The table entry of a sensor for a meter; NULL: the meter skips the sensor. */
 static const struct chip *find_chip(const char *meter, const char *dir, const char *name,
 				    const char *label)
 {
@@ -119,7 +121,7 @@ static const struct chip *find_chip(const char *meter, const char *dir, const ch
 	return NULL;
 }
 
-/* How sensor n is told; NULL if there is none. */
+/* The form of sensor n; NULL if the sensor does not exist. */
 static const struct form *find_form(const char *dir, unsigned n)
 {
 	for (size_t i = 0; i < TW_COUNT(forms); i++) {
@@ -133,7 +135,7 @@ static const struct form *find_form(const char *dir, unsigned n)
 	return NULL;
 }
 
-/* Its label; "power1" or the like where it has none. */
+/* The label of sensor n; "power1" or the like if it has none. */
 static void read_label(const char *dir, const struct form *f, unsigned n, char *out,
 		       size_t size)
 {
@@ -181,8 +183,8 @@ static int add_sensor(struct tw_zone_list *l, const char *meter, const char *nam
 }
 
 /*
- * hwmonN, or its device, where older drivers have their files. The nth directory of a
- * chip is the nth package.
+ * Add the sensors of hwmonN, or of its device, where older drivers have their files. The
+ * nth directory of a chip is package n.
  */
 static int add_device(struct tw_zone_list *l, const char *meter, const char *dir,
 		      int *package, struct tw_err *err)
@@ -262,8 +264,8 @@ static int open_chip(const struct tw_meter_config *c, const char *meter, void **
 		.close = tw_zone_list_close,                                \
 	}
 
-HWMON_METER(acpi, "acpi", "ACPI's power meter: the machine's power by its firmware");
+HWMON_METER(acpi, "acpi", "ACPI power meter: the machine's power, by its firmware");
 HWMON_METER(amd_energy, "amd_energy", "AMD's energy counters of cores and sockets");
-HWMON_METER(hwmon, "hwmon", "other sensors of hwmon that are known");
-HWMON_METER(hwmon_any, ANY, "sensors of hwmon of which it is not known what they cover");
-HWMON_METER(xgene, "ampere-xgene-hwmon", "Ampere's power of CPU and IO");
+HWMON_METER(hwmon, "hwmon", "hwmon sensors of other known chips");
+HWMON_METER(hwmon_any, ANY, "hwmon sensors of unknown coverage");
+HWMON_METER(xgene, "ampere-xgene-hwmon", "Ampere's power sensors of CPU and IO");

@@ -12,7 +12,7 @@
 #define PATIENCE_MS 2000
 #define HOLD_MORE_MS 10000
 
-/* As ipmi_devintf makes them, and as it did once. */
+/* The names that ipmi_devintf creates, and used to create. */
 static const char *const devices[] = { "ipmi0", "ipmi/0", "ipmidev/0" };
 
 static int find_device(const struct tw_meter_config *c, char *out, size_t size,
@@ -36,23 +36,24 @@ static int find_device(const struct tw_meter_config *c, char *out, size_t size,
 
 static int open_ipmi(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
-	struct tw_polled_config asked = { .job = "ipmi", .patience_ms = PATIENCE_MS };
+	struct tw_polled_config config = { .job = "ipmi", .patience_ms = PATIENCE_MS };
 	char device[TW_ZONE_PATH];
 
 	if (!TW_FREEIPMI)
 		return tw_fail(err, TW_UNSUPPORTED, "built without libfreeipmi");
 	if (find_device(c, device, sizeof(device), err) < 0)
 		return -1;
-	asked.settings = json_pack("{s:s,s:I}", "device", device, "interval_ms",
-				   (json_int_t)c->ipmi_interval_ms);
-	asked.path = device;
-	asked.hold_ms = 2 * c->ipmi_interval_ms + HOLD_MORE_MS;
-	return tw_polled_open(c, &asked, state, err);
+	config.settings = json_pack("{s:s,s:I}", "device", device, "interval_ms",
+				    (json_int_t)c->ipmi_interval_ms);
+	config.path = device;
+	config.hold_ms = 2 * c->ipmi_interval_ms + HOLD_MORE_MS;
+	return tw_polled_open(c, &config, state, err);
 }
 
 const struct tw_meter tw_meter_ipmi = {
 	.name = "ipmi",
-	.summary = "the machine, by its management controller over IPMI (DCMI)",
+	.summary =
+		"power of the machine, from its management controller over IPMI (DCMI)",
 	.open = open_ipmi,
 	.zones = tw_polled_zones,
 	.grown = tw_polled_grown,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs of NVIDIA: their energy counters, or their power where there are none (before
- * Volta), and which processes used them. One that is lost is looked for again at each
- * tick; where all are, as after the driver was loaded again, the library begins anew. In
- * MIG mode energy is of the whole GPU, and use is known by memory only.
+ * GPUs of NVIDIA: their energy counters (or their power, before Volta), and the processes
+ * that used them. A lost GPU is looked up again at each tick. If all GPUs are lost, for
+ * example after a driver reload, the library is initialised again. In MIG mode energy is
+ * known only for the whole GPU, and use only by memory.
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/nvml.h"
@@ -19,10 +19,13 @@
 
 #define GPUS_MAX 64
 
-/* Between two beginnings of the library: one without a driver takes some ms. */
-#define ANEW_NS UINT64_C(10000000000)
+/*
+ * Time between two attempts to initialise the library: without a driver each takes some
+ * ms.
+ */
+#define RETRY_NS UINT64_C(10000000000)
 
-#define UJ_PER_MJ UINT64_C(1000) /* millijoule */
+#define UJ_PER_MJ UINT64_C(1000) /* 1 mJ is 1000 uJ */
 
 struct gpu {
 	tw_nvml_device device;
@@ -32,9 +35,9 @@ struct gpu {
 struct gpus {
 	struct tw_nvml *nvml;
 	struct tw_zone zone[GPUS_MAX];
-	struct gpu gpu[GPUS_MAX]; /* of each zone */
+	struct gpu gpu[GPUS_MAX]; /* the GPU of each zone */
 	size_t count;
-	uint64_t anew_ns; /* not before then is the library begun anew */
+	uint64_t retry_ns; /* earliest time of the next initialisation */
 };
 
 static bool has_energy(const struct tw_nvml *n, tw_nvml_device d)
@@ -68,11 +71,11 @@ static void describe(const struct tw_nvml *n, tw_nvml_device d, unsigned index,
 	snprintf(z->path, sizeof(z->path), "nvml:%s",
 		 z->gpu.uuid[0] != '\0' ? z->gpu.uuid : z->gpu.index);
 	if (is_divided(n, d))
-		z->note = "in MIG mode: energy is of the whole GPU, use is known by "
-			  "memory only";
+		z->note = "in MIG mode: energy is of the whole GPU, use is known only "
+			  "by memory";
 }
 
-/* One of them may be out of order while the others are not: why says what it has. */
+/* A broken GPU does not hide the others; `why` is its error. */
 static int add_gpus(struct gpus *g, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
@@ -113,7 +116,7 @@ static void close_gpus(void *state)
 	free(g);
 }
 
-/* The energy of a GPU, or its power. False: code says why. */
+/* Read energy or power. On false, *code is the reason. */
 static bool read_gpu(const struct gpus *g, size_t i, struct tw_reading *out, int *code)
 {
 	const struct gpu *gpu = &g->gpu[i];
@@ -140,7 +143,7 @@ static void read_load(const struct gpus *g, size_t i, struct tw_reading *out)
 		out->load = u.gpu / 100.0;
 }
 
-/* After a reset a GPU has another handle, if it has come back. */
+/* A GPU has another handle after a reset. */
 static void find_again(struct gpus *g, size_t i)
 {
 	tw_nvml_device device;
@@ -150,14 +153,14 @@ static void find_again(struct gpus *g, size_t i)
 		g->gpu[i].device = device;
 }
 
-/* What it has open is of a driver that is there no more. */
-static void begin_anew(struct gpus *g)
+/* Initialise the library again: its handles belong to an unloaded driver. */
+static void restart_library(struct gpus *g)
 {
 	const uint64_t now = tw_now_ns();
 
-	if (now < g->anew_ns)
+	if (now < g->retry_ns)
 		return;
-	g->anew_ns = now + ANEW_NS;
+	g->retry_ns = now + RETRY_NS;
 	g->nvml->shutdown();
 	if (g->nvml->init() != TW_NVML_OK)
 		return;
@@ -188,12 +191,12 @@ static void read_gpus(void *state, struct tw_reading *out)
 		find_again(g, i);
 	}
 	if (!any)
-		begin_anew(g);
+		restart_library(g);
 }
 
 /*
- * All is read once now, while there are the rights for it: the library opens a device
- * when it is first asked for it.
+ * Read everything once while the collector still has its rights: the library opens a
+ * device at its first use.
  */
 static int open_gpus(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
@@ -231,7 +234,7 @@ static const struct tw_zone_user *users_of_gpu(const void *state, size_t zone,
 
 const struct tw_meter tw_meter_nvml = {
 	.name = "nvml",
-	.summary = "GPUs of NVIDIA, by the library of their driver",
+	.summary = "NVIDIA GPUs, by the library of their driver",
 	.open = open_gpus,
 	.zones = zones_of_gpus,
 	.read = read_gpus,

@@ -11,35 +11,38 @@
 
 #define ZONES_MAX 32
 
-/* That are taken at a time. */
+/* Messages to process in one reading. */
 #define MESSAGES_MAX 1024
 
-struct asked {
+struct polled {
 	struct tw_ask *ask;
 	uint64_t hold_ns;
 	struct tw_zone zone[ZONES_MAX];
 	struct answer {
-		bool told;
+		bool known;
 		double power_w;
 		uint64_t taken_ns, sample;
 		char why[TW_ASK_WHY];
 	} answer[ZONES_MAX];
-	size_t told;  /* zones that zones() tells */
-	size_t found; /* zones that there are */
-	bool named;   /* by the helper; the first has no more than a path before */
-	/* Which zone each of the helper's places is: it begins anew where it looks for
-	 * them again. ZONES_MAX: none, for want of room. */
+	size_t reported; /* zones that zones() returns */
+	size_t found;    /* zones that are known */
+	bool named; /* the helper has sent names; before that the first zone has only a
+		       path */
+	/*
+	 * The zone of each place of the helper, which numbers them anew after each
+	 * search. ZONES_MAX: no zone, for lack of room.
+	 */
 	size_t at[ZONES_MAX], places;
 	uint64_t samples;
 };
 
 static void set_missing(struct answer *a, const char *why)
 {
-	a->told = false;
+	a->known = false;
 	snprintf(a->why, sizeof(a->why), "%s", why);
 }
 
-static void add_zone(struct asked *s, const char *name, const char *path)
+static void add_zone(struct polled *s, const char *name, const char *path)
 {
 	struct tw_zone *z = &s->zone[s->found];
 
@@ -48,12 +51,11 @@ static void add_zone(struct asked *s, const char *name, const char *path)
 			       .package = -1 };
 	snprintf(z->name, sizeof(z->name), "%s", name);
 	snprintf(z->path, sizeof(z->path), "%s", path);
-	set_missing(&s->answer[s->found++], "not asked yet");
+	set_missing(&s->answer[s->found++], "not read yet");
 }
 
-/* The zone that was called so, and is none of the places that are known; else ZONES_MAX.
- */
-static size_t find_zone(const struct asked *s, const char *name)
+/* Find a zone by name that has no place yet; else ZONES_MAX. */
+static size_t find_zone(const struct polled *s, const char *name)
 {
 	for (size_t i = 0; i < s->found; i++) {
 		bool taken = strcmp(s->zone[i].name, name) != 0;
@@ -66,46 +68,46 @@ static size_t find_zone(const struct asked *s, const char *name)
 	return ZONES_MAX;
 }
 
-/* A zone stays what it is called: what has another name is another one. */
-static void take_zone(struct asked *s, const struct tw_ask_zone *told, uint32_t place)
+/* A zone keeps its name: another name is another zone. */
+static void take_zone(struct polled *s, const struct tw_ask_zone *zone, uint32_t place)
 {
 	size_t i;
 
 	if (place == 0) {
 		s->places = 0;
 		for (i = 0; i < s->found; i++)
-			set_missing(&s->answer[i], "not among those that were found");
+			set_missing(&s->answer[i], "the controller no longer lists it");
 	}
 	if (!s->named) {
 		s->found = 0;
 		s->named = true;
 	}
-	i = find_zone(s, told->name);
+	i = find_zone(s, zone->name);
 	if (i == ZONES_MAX && s->found < ZONES_MAX) {
 		i = s->found;
-		add_zone(s, told->name, told->path);
+		add_zone(s, zone->name, zone->path);
 	}
 	s->at[place] = i;
 	s->places = place + 1;
 	if (i < ZONES_MAX)
-		set_missing(&s->answer[i], "not asked yet");
+		set_missing(&s->answer[i], "not read yet");
 }
 
-/* None is younger than now, whatever the helper says. */
-static void take_power(struct asked *s, size_t zone, const struct tw_ask_message *m)
+/* Clamp time stamps from the future to now. */
+static void take_power(struct polled *s, size_t zone, const struct tw_ask_message *m)
 {
 	struct answer *a = &s->answer[zone];
 	const uint64_t now = tw_now_ns();
 
-	a->told = true;
+	a->known = true;
 	a->power_w = m->power_w;
 	a->taken_ns = m->taken_ns < now ? m->taken_ns : now;
 	a->sample = ++s->samples;
 	s->zone[zone].window_ms = m->window_ms;
 }
 
-/* Zones are told one by one, from 0 on, and before their answers. */
-static void take(struct asked *s, const struct tw_ask_message *m)
+/* The helper sends the zones in order of their places from 0, before any value. */
+static void take(struct polled *s, const struct tw_ask_message *m)
 {
 	const size_t zone = m->place < s->places ? s->at[m->place] : ZONES_MAX;
 
@@ -120,11 +122,11 @@ static void take(struct asked *s, const struct tw_ask_message *m)
 			set_missing(&s->answer[i], m->why);
 }
 
-/* Until the helper has got an answer, or has failed to. */
-static int take_first(struct asked *s, const struct tw_polled_config *asked,
+/* Wait for the first value or the first failure. */
+static int take_first(struct polled *s, const struct tw_polled_config *config,
 		      struct tw_err *err)
 {
-	const uint64_t until_ns = tw_now_ns() + asked->patience_ms * UINT64_C(1000000);
+	const uint64_t until_ns = tw_now_ns() + config->patience_ms * UINT64_C(1000000);
 	struct tw_ask_message m;
 
 	for (uint64_t now = tw_now_ns(); now < until_ns; now = tw_now_ns()) {
@@ -133,7 +135,7 @@ static int take_first(struct asked *s, const struct tw_polled_config *asked,
 			continue;
 		}
 		take(s, &m);
-		if (m.kind == TW_ASK_FAILED && m.lasting && !asked->needed)
+		if (m.kind == TW_ASK_FAILED && m.lasting && !config->needed)
 			return tw_fail(err, TW_UNSUPPORTED, "%s", m.why);
 		if (m.kind != TW_ASK_ZONE)
 			return 0;
@@ -141,24 +143,24 @@ static int take_first(struct asked *s, const struct tw_polled_config *asked,
 	return 0;
 }
 
-int tw_polled_open(const struct tw_meter_config *c, const struct tw_polled_config *asked,
+int tw_polled_open(const struct tw_meter_config *c, const struct tw_polled_config *config,
 		   void **state, struct tw_err *err)
 {
-	struct asked *s = calloc(1, sizeof(*s));
+	struct polled *s = calloc(1, sizeof(*s));
 	int rc = -1;
 
 	if (s == NULL) {
-		json_decref(asked->settings);
-		tw_fail(err, TW_NOMEM, "%s", asked->job);
+		json_decref(config->settings);
+		tw_fail(err, TW_NOMEM, "%s", config->job);
 		goto out;
 	}
-	s->hold_ns = asked->hold_ms * UINT64_C(1000000);
-	add_zone(s, "platform", asked->path);
+	s->hold_ns = config->hold_ms * UINT64_C(1000000);
+	add_zone(s, "platform", config->path);
 	s->places = 1;
-	if (tw_ask_open(c->ask, asked->job, asked->settings, &s->ask, err) < 0 ||
-	    take_first(s, asked, err) < 0)
+	if (tw_ask_open(c->ask, config->job, config->settings, &s->ask, err) < 0 ||
+	    take_first(s, config, err) < 0)
 		goto out;
-	s->told = s->found;
+	s->reported = s->found;
 
 	*state = s;
 	s = NULL;
@@ -170,28 +172,28 @@ out:
 
 const struct tw_zone *tw_polled_zones(const void *state, size_t *count)
 {
-	const struct asked *s = state;
+	const struct polled *s = state;
 
-	*count = s->told;
+	*count = s->reported;
 	return s->zone;
 }
 
 bool tw_polled_grown(void *state)
 {
-	struct asked *s = state;
-	const bool grown = s->found > s->told;
+	struct polled *s = state;
+	const bool grown = s->found > s->reported;
 
-	s->told = s->found;
+	s->reported = s->found;
 	return grown;
 }
 
-static void read_answer(const struct asked *s, struct answer *a, uint64_t now,
+static void read_answer(const struct polled *s, struct answer *a, uint64_t now,
 			struct tw_reading *out)
 {
-	if (a->told && now - a->taken_ns > s->hold_ns)
+	if (a->known && now - a->taken_ns > s->hold_ns)
 		set_missing(a, "no answer for too long");
-	*out = (struct tw_reading){ .there = a->told };
-	if (a->told) {
+	*out = (struct tw_reading){ .there = a->known };
+	if (a->known) {
 		out->power_w = a->power_w;
 		out->sample = a->sample;
 	} else {
@@ -199,10 +201,10 @@ static void read_answer(const struct asked *s, struct answer *a, uint64_t now,
 	}
 }
 
-/* A helper that is gone says so without end. */
+/* tw_ask_next() returns a message forever once the helper has exited. */
 void tw_polled_read(void *state, struct tw_reading *out)
 {
-	struct asked *s = state;
+	struct polled *s = state;
 	struct tw_ask_message m;
 	uint64_t now;
 
@@ -211,14 +213,14 @@ void tw_polled_read(void *state, struct tw_reading *out)
 		if (tw_ask_fd(s->ask) < 0)
 			break;
 	}
-	now = tw_now_ns(); /* after those that came just now */
-	for (size_t i = 0; i < s->told; i++)
+	now = tw_now_ns(); /* after the messages that just came */
+	for (size_t i = 0; i < s->reported; i++)
 		read_answer(s, &s->answer[i], now, &out[i]);
 }
 
 void tw_polled_close(void *state)
 {
-	struct asked *s = state;
+	struct polled *s = state;
 
 	if (s == NULL)
 		return;

@@ -3,8 +3,9 @@
 #define TW_COLLECTOR_METER_POLLED_H
 
 /*
- * What meters share that tw-ask asks (collector/ask/ask.h): zones of power, told now and
- * then. The last answer holds until the next, or for so long; then the zone is gone.
+ * What meters behind tw-ask share (collector/ask/ask.h): zones of power that are polled
+ * now and then. The last value holds until the next one, or for hold_ms; after that the
+ * zone is unreadable.
  */
 
 #include "collector/meters/meter.h"
@@ -17,15 +18,16 @@ struct tw_err;
 
 struct tw_polled_config {
 	const char *job;
-	json_t *settings;     /* taken over, even on failure */
-	const char *path;     /* of the first zone, until it is known better */
-	uint64_t hold_ms;     /* for so long an answer is one */
-	unsigned patience_ms; /* how long opening waits for the first answer */
-	bool needed; /* opened even if what is asked has not got it: it was asked for */
+	json_t *settings;     /* taken, even on failure */
+	const char *path;     /* path of the first zone, until the helper names it */
+	uint64_t hold_ms;     /* how long a value stays valid */
+	unsigned patience_ms; /* how long opening waits for the first value */
+	bool needed; /* open the meter even if the service has no power reading: the user
+			config for it */
 };
 
-/* For a meter's open(). Its other functions are the ones below. */
-int tw_polled_open(const struct tw_meter_config *c, const struct tw_polled_config *asked,
+/* For open() of a meter. The functions below are the rest of its operations. */
+int tw_polled_open(const struct tw_meter_config *c, const struct tw_polled_config *config,
 		   void **state, struct tw_err *err);
 
 const struct tw_zone *tw_polled_zones(const void *state, size_t *count);

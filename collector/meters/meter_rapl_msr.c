@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RAPL by its registers, which the module msr shows as /dev/cpu/N/msr: 8 bytes at the
- * register's number. It is for where powercap is not. Opening one takes root's files and
- * CAP_SYS_RAWIO, reading it nothing: they are kept open.
+ * RAPL by the processor's registers, for machines without powercap. The kernel module msr
+ * offers them as /dev/cpu/N/msr: 8 bytes at the number of the register. Opening such a
+ * file needs root and CAP_SYS_RAWIO, reading an open one nothing, so the files stay open.
  *
- * One CPU is asked for each package or die, and where cores count by themselves one of
- * each core, which wakes it; where it is switched off, another one. A register that
- * cannot be read, or is 0, is not there: so does powercap decide it.
+ * One CPU is read for each package or die, and one of each core where cores have
+ * counters, which wakes that core. If the CPU is offline, another one is read. A register
+ * that cannot be read or is 0 does not exist; powercap decides the same way.
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
@@ -24,37 +24,37 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What comes behind either root. */
+/* Room for the path below either root. */
 #define LONGEST TW_TOPOLOGY_LONGEST
 
-/* CPUs that are kept open for a register: one may go offline. */
-#define ASKED_MAX 4
+/* CPUs kept open for a register: one may go offline. */
+#define CPUS_MAX 4
 
-/* What zone i of the list reads: the same register by any of these. */
+/* The register of zone i of the list, readable through any of these CPUs. */
 struct counter {
 	uint32_t at;
 	struct tw_rapl_unit unit;
 	struct {
 		unsigned cpu;
 		int fd;
-	} asked[ASKED_MAX];
-	size_t count, now; /* which of them answered last */
+	} cpus[CPUS_MAX];
+	size_t count, now; /* index of the CPU that answered last */
 };
 
 struct msr {
 	struct tw_zone_list zones;
-	struct counter *counter; /* of each */
+	struct counter *counter; /* one for each zone */
 	char dir[TW_ZONE_PATH];  /* "/dev/cpu" */
 };
 
-/* What is being looked for. */
+/* State of the search for registers. */
 struct search {
 	struct msr *m;
 	const struct tw_rapl *rapl;
 	const struct tw_topology *cpus;
-	unsigned skip_kinds; /* of the configuration */
-	bool machine;        /* what there is once has been found */
-	struct tw_err why;   /* the first that could not be read */
+	unsigned skip_kinds; /* kinds to skip, as configured */
+	bool machine;        /* the register of the whole machine was found */
+	struct tw_err why;   /* the first read error */
 };
 
 /* ---- registers ---- */
@@ -85,9 +85,9 @@ static int read_register(const struct msr *m, int fd, unsigned cpu, uint32_t at,
 	return 0;
 }
 
-/* ---- where the processors are ---- */
+/* ---- which CPUs share a register ---- */
 
-/* Whether two have one register of that scope. */
+/* True if two CPUs share one register of that scope. */
 static bool is_shared(const struct search *s, const struct tw_place *a,
 		      const struct tw_place *b, enum tw_rapl_scope scope)
 {
@@ -99,7 +99,7 @@ static bool is_shared(const struct search *s, const struct tw_place *a,
 				     : !s->rapl->by_die || a->die == b->die;
 }
 
-/* Whether a processor before i has it. */
+/* True if a CPU before i shares the register. */
 static bool is_taken(const struct search *s, size_t i, enum tw_rapl_scope scope)
 {
 	for (size_t n = 0; n < i; n++)
@@ -130,11 +130,11 @@ static void name_zone(const struct search *s, const struct tw_place *c,
 		 c->number, r->at);
 }
 
-/* Others that have it, for when the first is switched off. */
+/* Open other CPUs that share the register, in case the first goes offline. */
 static void add_others(struct search *s, const struct tw_place *first,
 		       const struct tw_rapl_register *r, struct counter *to)
 {
-	for (size_t i = 0; i < s->cpus->count && to->count < ASKED_MAX; i++) {
+	for (size_t i = 0; i < s->cpus->count && to->count < CPUS_MAX; i++) {
 		const struct tw_place *c = &s->cpus->at[i];
 		struct tw_err ignored = { 0 };
 		int fd;
@@ -144,12 +144,12 @@ static void add_others(struct search *s, const struct tw_place *first,
 		fd = open_cpu(s->m, c->number, &ignored);
 		if (fd < 0)
 			continue;
-		to->asked[to->count].cpu = c->number;
-		to->asked[to->count++].fd = fd;
+		to->cpus[to->count].cpu = c->number;
+		to->cpus[to->count++].fd = fd;
 	}
 }
 
-/* fd is taken over. */
+/* fd is taken. */
 static int add_counter(struct search *s, const struct tw_place *c,
 		       const struct tw_rapl_register *r, uint64_t unit, int fd,
 		       struct tw_err *err)
@@ -171,13 +171,13 @@ static int add_counter(struct search *s, const struct tw_place *c,
 		return -1;
 	}
 	counter[count] = (struct counter){ .at = r->at, .unit = u, .count = 1 };
-	counter[count].asked[0].cpu = c->number;
-	counter[count].asked[0].fd = fd;
+	counter[count].cpus[0].cpu = c->number;
+	counter[count].cpus[0].fd = fd;
 	add_others(s, c, r, &counter[count]);
 	return 0;
 }
 
-/* 0, too, if the register is not there. */
+/* Also returns 0 if the register does not exist. */
 static int try_register(struct search *s, const struct tw_place *c,
 			const struct tw_rapl_register *r, struct tw_err *err)
 {
@@ -196,7 +196,7 @@ static int try_register(struct search *s, const struct tw_place *c,
 	return add_counter(s, c, r, unit, fd, err);
 }
 
-/* What the machine has once is looked for in each package. */
+/* A register of the whole machine is searched in each package. */
 static bool is_wanted(const struct search *s, size_t i, const struct tw_rapl_register *r)
 {
 	if ((s->skip_kinds >> r->kind & 1) != 0)
@@ -224,9 +224,10 @@ static int find_counters(struct search *s, struct tw_err *err)
 	if (s->m->zones.count > 0)
 		return 0;
 	if (!wanted)
-		return tw_fail(err, TW_UNSUPPORTED, "powercap tells all that it could");
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "powercap already provides all its zones");
 	if (s->why.code == TW_NOTFOUND)
-		return tw_fail(err, TW_NOTFOUND, "%s (module msr)", s->why.text);
+		return tw_fail(err, TW_NOTFOUND, "%s (load the module msr)", s->why.text);
 	if (s->why.code != TW_OK)
 		return tw_fail(err, s->why.code, "%s", s->why.text);
 	return tw_fail(err, TW_NOTFOUND, "all registers are 0");
@@ -242,7 +243,7 @@ static void close_msr(void *state)
 		return;
 	for (size_t i = 0; i < m->zones.count; i++)
 		for (size_t k = 0; k < m->counter[i].count; k++)
-			close(m->counter[i].asked[k].fd);
+			close(m->counter[i].cpus[k].fd);
 	free(m->counter);
 	free(m->zones.at);
 	free(m);
@@ -304,24 +305,24 @@ static const struct tw_zone *zones_of_msr(const void *state, size_t *count)
 	return tw_zone_list_zones(&m->zones, count);
 }
 
-/* By its path, so that one that is gone is seen; by what is open where that is denied. */
-static int read_asked(const struct msr *m, const struct counter *c, size_t k,
-		      uint64_t *out, struct tw_err *err)
+/* Read by path, so that an offline CPU is seen; if that is denied, read the open file. */
+static int read_through(const struct msr *m, const struct counter *c, size_t k,
+			uint64_t *out, struct tw_err *err)
 {
-	const unsigned cpu = c->asked[k].cpu;
+	const unsigned cpu = c->cpus[k].cpu;
 	struct tw_err gone = { 0 };
 	const int fresh = open_cpu(m, cpu, &gone);
 	int rc;
 
 	if (fresh < 0 && gone.code != TW_DENIED)
 		return tw_fail(err, gone.code, "%s", gone.text);
-	rc = read_register(m, fresh >= 0 ? fresh : c->asked[k].fd, cpu, c->at, out, err);
+	rc = read_register(m, fresh >= 0 ? fresh : c->cpus[k].fd, cpu, c->at, out, err);
 	if (fresh >= 0)
 		close(fresh);
 	return rc;
 }
 
-/* Who answered last, else the others in turn: all have the same counter. */
+/* Try the CPU that answered last, then the others: all have the same counter. */
 static void read_counter(const struct msr *m, struct counter *c, struct tw_reading *out)
 {
 	const size_t first = c->now;
@@ -333,7 +334,7 @@ static void read_counter(const struct msr *m, struct counter *c, struct tw_readi
 		struct tw_err err = { 0 };
 		const size_t k = (first + i) % c->count;
 
-		out->there = read_asked(m, c, k, &value, &err) == 0;
+		out->there = read_through(m, c, k, &value, &err) == 0;
 		if (out->there)
 			c->now = k;
 		else if (i == 0)
@@ -356,7 +357,7 @@ static void read_msr(void *state, struct tw_reading *out)
 
 const struct tw_meter tw_meter_rapl_msr = {
 	.name = "rapl-msr",
-	.summary = "RAPL energy counters by the processor's registers",
+	.summary = "RAPL energy counters, by the processor's registers",
 	.same_counters_as = "rapl-sysfs",
 	.open = open_msr,
 	.zones = zones_of_msr,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RAPL by powercap: Documentation/power/powercap. A directory for each zone,
- * intel-rapl:N of a package (or a die, or psys) and intel-rapl:N:M of its parts; AMD's
- * are named the same. They are side by side below /sys/class/powercap, or one within the
- * other below /sys/devices/virtual/powercap. intel-rapl-mmio has the same counters once
- * more and is left out. So is "core" of AMD's processors: Linux shows the counter of one
- * core there (drivers/powercap/intel_rapl_msr.c, as of 6.12).
+ * RAPL by powercap: Documentation/power/powercap. Each zone is a directory: intel-rapl:N
+ * for a package (or a die, or psys) and intel-rapl:N:M for its subzones. AMD uses the
+ * same names. They are side by side below /sys/class/powercap, or nested below
+ * /sys/devices/virtual/powercap. intel-rapl-mmio repeats the same counters and is
+ * skipped. "core" of AMD processors is skipped, too: there Linux reports the counter of a
+ * single core (drivers/powercap/intel_rapl_msr.c, as of 6.12).
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
@@ -25,9 +25,9 @@
 #define PREFIX "intel-rapl"
 #define DEPTH_MAX 3
 
-/* A zone's directory: intel-rapl:top:part. */
+/* A zone's directory: intel-rapl:TOP or intel-rapl:TOP:PART. */
 struct place {
-	uint32_t top, part; /* part: UINT32_MAX if it is a top itself */
+	uint32_t top, part; /* part: UINT32_MAX for a top-level zone */
 	char path[TW_ZONE_PATH];
 	char name[TW_ZONE_NAME];
 };
@@ -84,7 +84,7 @@ static int add_place(struct places *l, const struct place *p, struct tw_err *err
 	return 0;
 }
 
-/* A zone that has no name is none: what is in its place is not ours to guess. */
+/* Skip a directory without a name: its zone cannot be known. */
 static int take_place(struct places *l, const char *path, struct place *p,
 		      struct tw_err *err)
 {
@@ -141,7 +141,7 @@ static int compare_places(const void *a, const void *b)
 
 	if (x->top != y->top)
 		return x->top < y->top ? -1 : 1;
-	/* A top, UINT32_MAX, goes before its parts. */
+	/* UINT32_MAX + 1 is 0: a top-level zone sorts before its subzones. */
 	if (x->part != y->part)
 		return x->part + 1 < y->part + 1 ? -1 : 1;
 	return 0;
@@ -185,7 +185,10 @@ static int package_of(const char *name)
 		       : -1;
 }
 
-/* Whether "core" is a single one. What a host gives its guests is no driver's. */
+/*
+ * True if "core" is the counter of a single core. A tree from the VM's host does not come
+ * from that driver.
+ */
 static int counts_one_core(const struct tw_roots *roots, bool *out, struct tw_err *err)
 {
 	struct tw_processors p = { 0 };
@@ -200,7 +203,7 @@ static int counts_one_core(const struct tw_roots *roots, bool *out, struct tw_er
 	return why.code == TW_NOMEM ? tw_fail(err, TW_NOMEM, "%s", why.text) : 0;
 }
 
-/* The zone of a place, in that package. */
+/* Add the zone of a directory, as part of that package. */
 static int add_zone(struct tw_zone_list *l, const struct place *p, int package,
 		    bool one_core, struct tw_err *err)
 {
@@ -252,7 +255,7 @@ static int open_rapl(const struct tw_meter_config *c, void **state, struct tw_er
 		    ? snprintf(dir, sizeof(dir), "%s", c->roots->powercap)
 		    : snprintf(dir, sizeof(dir), "%s/class/powercap", c->roots->sys);
 	if (n < 0 || (size_t)n >= sizeof(dir)) {
-		tw_fail(err, TW_INVALID, "path of %d bytes", n);
+		tw_fail(err, TW_INVALID, "the powercap path is too long (%d bytes)", n);
 		goto out;
 	}
 	if (find_places(&places, dir, DEPTH_MAX, err) < 0 ||
@@ -271,7 +274,7 @@ out:
 
 const struct tw_meter tw_meter_rapl_sysfs = {
 	.name = "rapl-sysfs",
-	.summary = "RAPL energy counters of Linux' powercap",
+	.summary = "RAPL energy counters, by Linux' powercap",
 	.open = open_rapl,
 	.zones = tw_zone_list_zones,
 	.read = tw_zone_list_read,

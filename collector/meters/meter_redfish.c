@@ -34,7 +34,7 @@ int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *
 		return 0;
 	if (!https && !(http && o->insecure))
 		return tw_fail(err, TW_INVALID,
-			       "--redfish: want https://ADDR (http:// is for "
+			       "--redfish: want https://ADDR (http:// needs "
 			       "--redfish-insecure)");
 	if (o->login != NULL && tw_login_read(o->login, &login, err) < 0)
 		return tw_err_wrap(err, "--redfish-login");
@@ -45,23 +45,24 @@ int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *
 static int open_redfish(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
 	const struct tw_redfish_options *o = c->redfish;
-	struct tw_polled_config asked = { .job = "redfish",
-					  .patience_ms = PATIENCE_MS,
-					  .needed = true };
+	struct tw_polled_config config = { .job = "redfish",
+					   .patience_ms = PATIENCE_MS,
+					   .needed = true };
 
 	if (o == NULL || o->url == NULL)
-		return tw_fail(err, TW_NOTFOUND, "no controller is named (--redfish)");
+		return tw_fail(err, TW_NOTFOUND,
+			       "no controller is configured (--redfish)");
 	if (tw_redfish_options_check(o, err) < 0)
 		return -1;
-	asked.settings = make_settings(o);
-	asked.path = o->url;
-	asked.hold_ms = 2 * (o->interval_ms + TIMEOUT_MS);
-	return tw_polled_open(c, &asked, state, err);
+	config.settings = make_settings(o);
+	config.path = o->url;
+	config.hold_ms = 2 * (o->interval_ms + TIMEOUT_MS);
+	return tw_polled_open(c, &config, state, err);
 }
 
 const struct tw_meter tw_meter_redfish = {
 	.name = "redfish",
-	.summary = "the machine, by its management controller over HTTP",
+	.summary = "power of the machine, from its management controller over Redfish",
 	.open = open_redfish,
 	.zones = tw_polled_zones,
 	.grown = tw_polled_grown,

@@ -12,9 +12,9 @@
 #define ANY UINT32_MAX
 
 /*
- * Families and models are those of Intel's and AMD's manuals (Linux has Intel's in
- * intel-family.h). Where steppings of a model are different parts, last is the highest of
- * a row; rows of a model are in order.
+ * Families and models as in the manuals of Intel and AMD (for Intel, see also Linux'
+ * intel-family.h). If steppings of a model are different parts, `last` is the highest
+ * stepping of a row; the rows of a model are in order.
  */
 static const struct {
 	const char *vendor;

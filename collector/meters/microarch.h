@@ -2,12 +2,11 @@
 #ifndef TW_COLLECTOR_MICROARCH_H
 #define TW_COLLECTOR_MICROARCH_H
 
-/* Microarchitectures by the names that Kepler has for them: its label cpu_architecture.
- */
+/* The names of microarchitectures in Kepler's label cpu_architecture. */
 
 struct tw_processor;
 
-/* "Haswell", "Zen 3"; NULL: not known. */
+/* "Haswell", "Zen 3"; NULL: unknown. */
 const char *tw_microarch_name(const struct tw_processor *p);
 
 #endif /* TW_COLLECTOR_MICROARCH_H */

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first of a member's names that there is; both processes[] have three to choose of.
- */
+/* Alternative names of a member: the first that the library has is used. */
 static const struct symbol {
 	const char *name;
 	size_t offset;
@@ -46,7 +45,7 @@ static const struct symbol {
 	WANTED("nvmlDeviceGetGraphicsRunningProcesses", processes_v1[1]),
 };
 
-/* A pointer to a function is found as one to an object: POSIX, dlsym(). */
+/* POSIX lets dlsym() return a function as an object pointer, so copy its bytes. */
 static bool is_set(const struct tw_nvml *n, const struct symbol *s)
 {
 	void *found;

@@ -3,10 +3,9 @@
 #define TW_COLLECTOR_NVML_H
 
 /*
- * NVIDIA's Management Library, which comes with its driver: loaded when it is wanted, so
- * that nothing of it is needed to build. What is declared here is of its interface as
- * "NVML API Reference Guide" has it, versions that stay (names with _v2 or _v3 are other
- * functions than those without).
+ * NVIDIA's Management Library, which comes with the driver. It is loaded at run time, so
+ * builds need nothing of it. Declarations follow the "NVML API Reference Guide";
+ * functions with _v2 or _v3 have fixed versions.
  */
 
 struct tw_err;
@@ -53,7 +52,7 @@ struct tw_nvml_process {
 	unsigned gpu_instance, compute_instance;
 };
 
-/* Functions that a driver may be too old for are NULL then. */
+/* Optional functions are NULL if the driver is too old. */
 struct tw_nvml {
 	void *library;
 	int (*init)(void);
@@ -65,13 +64,16 @@ struct tw_nvml {
 	int (*uuid)(tw_nvml_device d, char *out, unsigned size);
 	int (*name)(tw_nvml_device d, char *out, unsigned size);
 	int (*power_mw)(tw_nvml_device d, unsigned *out);
-	int (*energy_mj)(tw_nvml_device d, unsigned long long *out); /* Volta on */
+	int (*energy_mj)(tw_nvml_device d, unsigned long long *out); /* since Volta */
 	int (*utilization)(tw_nvml_device d, struct tw_nvml_utilization *out);
 	int (*mig_mode)(tw_nvml_device d, unsigned *now, unsigned *pending);
-	/* Newer than after_us; none: TW_NVML_NOT_FOUND. *count is the room there is. */
+	/*
+	 * Samples newer than after_us; TW_NVML_NOT_FOUND if there are none. *count is the
+	 * room in out.
+	 */
 	int (*samples)(tw_nvml_device d, struct tw_nvml_sample *out, unsigned *count,
 		       unsigned long long after_us);
-	/* Who has memory; [0]: compute, [1]: graphics. */
+	/* Processes that hold memory; [0]: compute, [1]: graphics. */
 	int (*processes[2])(tw_nvml_device d, unsigned *count,
 			    struct tw_nvml_process *out);
 	int (*processes_v1[2])(tw_nvml_device d, unsigned *count,
@@ -79,13 +81,13 @@ struct tw_nvml {
 };
 
 /*
- * Load it (file as of dlopen()) and initialise it. Opens devices, and may start
- * nvidia-modprobe: call it while there are the rights for that. *out is yours.
+ * Load the library (file as in dlopen()) and initialise it. This opens devices and may
+ * start nvidia-modprobe, so call it before rights are dropped. *out is yours.
  */
 int tw_nvml_open(const char *file, struct tw_nvml **out, struct tw_err *err);
 void tw_nvml_close(struct tw_nvml *n); /* NULL is fine */
 
-/* tw_fail() of what a function has returned. */
+/* tw_fail() with the text of a returned code; `what` says what was read. */
 int tw_nvml_fail(const struct tw_nvml *n, int code, const char *what, struct tw_err *err);
 
 #endif /* TW_COLLECTOR_NVML_H */

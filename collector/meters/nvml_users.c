@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many as a driver asks room for, and what there may be at most. */
+/* The usual number of samples of a driver, and the most that we accept. */
 #define SAMPLES_USUAL 128
 #define SAMPLES_MAX 16384
 
-/* Processes that hold memory, of a kind. */
+/* Processes of one list (compute or graphics). */
 #define HOLDERS_MAX 512
 
-/* Samples are taken each 1/6 s to each second. */
+/* The driver samples every 1/6 s to 1 s. */
 #define HOLD_NS UINT64_C(1500000000)
 
-/* For so many samples, and as many users; both lists of holders fit as well. */
+/* Room for that many samples and users; both lists of holders fit, too. */
 static bool make_room(struct tw_nvml_users *u, unsigned samples)
 {
 	const unsigned users = samples > 2 * HOLDERS_MAX ? samples : 2 * HOLDERS_MAX;
@@ -40,7 +40,7 @@ static bool make_room(struct tw_nvml_users *u, unsigned samples)
 	return true;
 }
 
-/* False: none that is newer, or that it cannot tell. */
+/* False: no newer samples, or an error in *code. */
 static bool read_samples(struct tw_nvml_users *u, const struct tw_nvml *n,
 			 tw_nvml_device d, unsigned *count, int *code)
 {
@@ -82,7 +82,7 @@ static void add_user(struct tw_nvml_users *u, unsigned pid, uint64_t weight)
 		u->at[u->count++] = (struct tw_zone_user){ pid, weight };
 }
 
-/* Places of the driver's that have no sample, or an old one, are not to be believed. */
+/* Entries without a sample or with an old one hold garbage. */
 static unsigned busy(const struct tw_nvml_sample *s, unsigned long long after_us)
 {
 	unsigned most = s->sm > s->encoder ? s->sm : s->encoder;
@@ -139,7 +139,7 @@ static unsigned holders(const struct tw_nvml *n, tw_nvml_device d, int kind,
 	return count;
 }
 
-/* A single one has used it whatever it holds; heads are not counted. */
+/* A single process used the GPU whatever it holds. Display heads are not counted. */
 static void by_memory(struct tw_nvml_users *u, const struct tw_nvml *n, tw_nvml_device d)
 {
 	struct tw_nvml_process p[HOLDERS_MAX];

@@ -3,13 +3,13 @@
 #define TW_COLLECTOR_NVML_USERS_H
 
 /*
- * Which processes used a GPU between two readings, and how much of each other's use.
+ * The processes that used a GPU between two readings, with their weights.
  *
- * By the driver's samples of each process: the largest of the parts of time in which
- * shaders, the encoder and the decoder were busy for it. The driver takes some 1 to 6 a
- * second; until there is a newer one, the last ones hold, but no longer than they say
- * something. Where the GPU is not sampled by process (in MIG mode), by the memory that
- * processes hold.
+ * The weight comes from the driver's samples of each process: the largest of the shares
+ * of time in which the shaders, the encoder or the decoder worked for it. The driver
+ * takes 1 to 6 samples a second; the last samples hold until there are newer ones, at
+ * most 1.5 s. A GPU in MIG mode has no samples of processes; there the weight is the
+ * memory that a process holds.
  */
 
 #include "collector/meters/meter.h"
@@ -19,22 +19,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one GPU. All zero bytes is none. */
+/* One GPU. All zero bytes: no users. */
 struct tw_nvml_users {
-	struct tw_zone_user *at; /* the users; one may be there several times */
+	struct tw_zone_user *at; /* the users; a process may occur several times */
 	size_t count;
-	bool sampled;                  /* by process; else by memory */
-	struct tw_nvml_sample *sample; /* room */
-	unsigned samples;              /* of it */
-	unsigned long long seen_us;    /* the newest sample, as the driver counts */
-	uint64_t seen_ns;              /* when it was read */
+	bool sampled;                  /* weights come from samples; else from memory */
+	struct tw_nvml_sample *sample; /* room for samples */
+	unsigned samples;              /* entries of that room */
+	unsigned long long seen_us; /* time of the newest sample, by the driver's clock */
+	uint64_t seen_ns;           /* when that sample was read */
 };
 
 int tw_nvml_users_open(struct tw_nvml_users *u, const struct tw_nvml *n, tw_nvml_device d,
 		       struct tw_err *err);
 void tw_nvml_users_release(struct tw_nvml_users *u);
 
-/* Who has used it since it was last read. No allocation unless there are more than ever.
+/*
+ * Update u->at with the users since the last call. Allocates only if there are more users
+ * than ever before.
  */
 void tw_nvml_users_read(struct tw_nvml_users *u, const struct tw_nvml *n,
 			tw_nvml_device d);

@@ -10,7 +10,7 @@
 
 #define COUNTER_BITS 32
 
-/* MSR_PKG_ENERGY_STATUS and so on. Where a model has not got one, reading it fails. */
+/* MSR_PKG_ENERGY_STATUS and so on. Reading a register that a model lacks fails. */
 static const struct tw_rapl_register intel[] = {
 	{ 0x611, TW_ZONE_PACKAGE, TW_RAPL_PACKAGE },
 	{ 0x639, TW_ZONE_CORE, TW_RAPL_PACKAGE },
@@ -25,10 +25,10 @@ static const struct tw_rapl_register amd[] = {
 };
 
 /*
- * Intel's models, all of family 6, of which the unit is not the one that is told: servers
- * from Haswell to Ice Lake count dram in 15.3 uJ, those from Sapphire Rapids on psys in
- * J, and small Atoms all in 2^n uJ. Only Cascade Lake-AP has dies that count by
- * themselves; what newer ones call a die shows its package's registers.
+ * Intel models of family 6 whose unit differs from the unit register: servers from
+ * Haswell to Ice Lake count dram in 15.3 uJ, servers since Sapphire Rapids count psys in
+ * J, and small Atoms count everything in 2^n uJ. Only Cascade Lake-AP has counters for
+ * each die; the dies of newer models show the registers of their package.
  */
 static const struct {
 	uint32_t model, dram_nj, psys_nj;
@@ -89,13 +89,13 @@ int tw_rapl_find(const struct tw_processor *p, struct tw_rapl *out, struct tw_er
 	if (has_vendor(p, "GenuineIntel")) {
 		find_model(p, &r);
 	} else if (tw_rapl_is_amd(p) && number_or_0(p->family) >= 0x17) {
-		/* What Linux calls a die there is a part that does not count. */
+		/* AMD's dies, as Linux numbers them, have no counters of their own. */
 		r = (struct tw_rapl){ .unit_at = 0xc0010299,
 				      .reg = amd,
 				      .regs = TW_COUNT(amd) };
 	} else {
 		return tw_fail(err, TW_UNSUPPORTED,
-			       "no registers are known of processors '%s', family '%s'",
+			       "no known RAPL registers for processors '%s', family '%s'",
 			       p->vendor, p->family);
 	}
 	*out = r;
@@ -117,7 +117,7 @@ struct tw_rapl_unit tw_rapl_unit_of(const struct tw_rapl *r, enum tw_zone_kind k
 	return (struct tw_rapl_unit){ 1000000, power };
 }
 
-/* No more than 32 bits times 2^31. */
+/* No overflow: at most 32 bits times 2^31. */
 uint64_t tw_rapl_uj(struct tw_rapl_unit u, uint64_t value)
 {
 	return (value & UINT32_MAX) * u.mul / u.div;

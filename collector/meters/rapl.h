@@ -3,12 +3,11 @@
 #define TW_COLLECTOR_RAPL_H
 
 /*
- * The registers of RAPL, by processor: where energy is counted, of what, and in which
- * unit. Sources: Intel's Software Developer's Manual, volume 3B, 15.10 "Platform Specific
- * Power Management Support" and volume 4; AMD's Processor Programming Reference,
- * "Core::X86
- * ::Msr::RAPL_PWR_UNIT"; what differs by model is as drivers/powercap/intel_rapl_common.c
- * of Linux 6.12 has it.
+ * The registers of RAPL by processor: which zones they count and in which unit. Sources:
+ * Intel's Software Developer's Manual, volume 3B, 15.10 "Platform Specific Power
+ * Management Support" and volume 4; AMD's Processor Programming Reference,
+ * "Core::X86::Msr::RAPL_PWR_UNIT"; exceptions by model as in Linux 6.12,
+ * drivers/powercap/intel_rapl_common.c.
  */
 
 #include "collector/meters/zone.h"
@@ -20,11 +19,11 @@
 struct tw_err;
 struct tw_processor;
 
-/* How many of a register there are. */
+/* How many instances of a register exist. */
 enum tw_rapl_scope {
-	TW_RAPL_PACKAGE, /* one a package, or a die: see by_die */
-	TW_RAPL_CORE,    /* one a core */
-	TW_RAPL_MACHINE, /* the same in each package */
+	TW_RAPL_PACKAGE, /* one in each package, or die: see by_die */
+	TW_RAPL_CORE,    /* one in each core */
+	TW_RAPL_MACHINE, /* one for the machine, readable in each package */
 };
 
 struct tw_rapl_register {
@@ -33,21 +32,21 @@ struct tw_rapl_register {
 	enum tw_rapl_scope scope;
 };
 
-/* Of a kind of processor. */
+/* The registers of one kind of processor. */
 struct tw_rapl {
-	uint32_t unit_at; /* the register that has the unit */
+	uint32_t unit_at; /* address of the unit register */
 	bool by_die;
 	const struct tw_rapl_register *reg;
 	size_t regs;
-	/* Where a model has its own: of dram and psys, in nJ; 0: the unit is told. */
+	/* Fixed units of dram and psys in nJ; 0: the unit register applies. */
 	uint32_t dram_nj, psys_nj;
-	bool in_uj; /* the unit that is told is 2^n uJ; else J / 2^n */
+	bool in_uj; /* the unit register is 2^n uJ; else J / 2^n */
 };
 
-/* Fails if none are known of it. */
+/* Fails with TW_UNSUPPORTED if the processor is unknown. */
 int tw_rapl_find(const struct tw_processor *p, struct tw_rapl *out, struct tw_err *err);
 
-/* Whether it is AMD's, or Hygon's, which are the same. */
+/* True for AMD and for Hygon, which is register compatible. */
 bool tw_rapl_is_amd(const struct tw_processor *p);
 
 /* A count is count * mul / div uJ. */
@@ -55,14 +54,14 @@ struct tw_rapl_unit {
 	uint64_t mul, div;
 };
 
-/* Of a kind, by what the register unit_at holds. */
+/* The unit of a kind; `unit` is the value of register unit_at. */
 struct tw_rapl_unit tw_rapl_unit_of(const struct tw_rapl *r, enum tw_zone_kind kind,
 				    uint64_t unit);
 
-/* Counters are 32 bits wide; what is above them in a register is not theirs. */
+/* Energy in uJ of a register value. Counters have 32 bits; higher bits are ignored. */
 uint64_t tw_rapl_uj(struct tw_rapl_unit u, uint64_t value);
 
-/* The largest there is, after which comes 0. */
+/* The highest energy of a counter in uJ; it wraps to 0 after that. */
 uint64_t tw_rapl_range_uj(struct tw_rapl_unit u);
 
 #endif /* TW_COLLECTOR_RAPL_H */

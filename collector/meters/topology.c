@@ -23,7 +23,7 @@ static int topology(const char *sys, unsigned cpu, const char *file)
 									     : -1;
 }
 
-/* One that is off has no topology. Before Linux 5.2 there are no dies. */
+/* An offline CPU has no topology. die_id exists since Linux 5.2. */
 static void add_cpu(struct tw_topology *c, const char *sys, unsigned number)
 {
 	struct tw_place cpu = { .number = number,

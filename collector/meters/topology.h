@@ -2,14 +2,17 @@
 #ifndef TW_COLLECTOR_TOPOLOGY_H
 #define TW_COLLECTOR_TOPOLOGY_H
 
-/* Which processors are there, and where: by sys/devices/system/cpu/cpuN/topology. */
+/*
+ * The online CPUs and their packages, dies and cores, from
+ * sys/devices/system/cpu/cpuN/topology.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;
 
-/* Room that a path of it takes behind sys. */
+/* Longest path below sys. */
 #define TW_TOPOLOGY_LONGEST 64
 
 struct tw_place {
@@ -17,15 +20,17 @@ struct tw_place {
 	int package, die, core;
 };
 
-/* All zero bytes is none. */
+/* All zero bytes: no CPUs. */
 struct tw_topology {
-	struct tw_place *at; /* by number */
+	struct tw_place *at; /* sorted by number */
 	size_t count;
-	bool dies; /* some package has more than one */
+	bool dies; /* a package has more than one die */
 };
 
-/* Of those that are switched on; sys has room for what is above. TW_NOTFOUND without
- * any. */
+/*
+ * Read the online CPUs. sys must leave room for TW_TOPOLOGY_LONGEST in TW_ZONE_PATH.
+ * TW_NOTFOUND if no CPU has a topology.
+ */
 int tw_topology_read(const char *sys, struct tw_topology *out, struct tw_err *err);
 void tw_topology_release(struct tw_topology *t);
 

@@ -125,7 +125,7 @@ static void what_is_missing_is_said(void **state)
 	assert_non_null(strstr(f->passed, "Input/output error"));
 	msr_model(f, "CentaurHauls", 6, 15);
 	meters_open(f);
-	assert_non_null(strstr(f->passed, "no registers are known of processors "
+	assert_non_null(strstr(f->passed, "no known RAPL registers for processors "
 					  "'CentaurHauls', family '6'"));
 }
 

@@ -149,7 +149,7 @@ static void a_zone_stays_what_it_was_called_whatever_is_found_again(void **state
 	assert_int_equal(count, 2);
 	assert_string_equal(z[0].name, "1U");
 	assert_false(r[0].there);
-	assert_string_equal(r[0].why, "not among those that were found");
+	assert_string_equal(r[0].why, "the controller no longer lists it");
 	assert_string_equal(z[1].name, "2U");
 	assert_float_equal(r[1].power_w, 250, 0);
 	tw_polled_close(asked);

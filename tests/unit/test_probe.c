@@ -126,7 +126,7 @@ static void a_zone_tells_its_power_and_how_often_it_changes(void **state)
 	assert_float_equal(number(zone, "update_ms"), 4, 1e-9);
 	assert_string_equal(text(zone, "why"), "");
 	assert_non_null(strstr(text(zone, "covers"), "cores"));
-	assert_false(advises(doc, "no meter tells power"));
+	assert_false(advises(doc, "no meter reports power"));
 	json_decref(doc);
 }
 
@@ -177,7 +177,7 @@ static void an_empty_machine_has_reasons_and_advice_and_is_no_failure(void **sta
 		assert_true(strlen(text(e, "why")) > 0);
 	}
 	assert_true(i > 0);
-	assert_true(advises(doc, "no meter tells power"));
+	assert_true(advises(doc, "no meter reports power"));
 	assert_true(advises(doc, "no cgroups"));
 	assert_string_equal(text(doc, "cgroups"), "none");
 	assert_int_equal(json_array_size(json_object_get(doc, "sums")), 0);
