@@ -16,14 +16,17 @@
 
 #define PROGRAM "tw-ask"
 
-/* For a session to be closed where one is open. */
+/* Time for the helper to close a session. */
 #define GOODBYE_MS 2000
 
-/* Messages that cannot be, at a time: whoever sends nothing else does not hold us up. */
-#define UNSOUND_MAX 64
+/*
+ * Invalid messages to skip in one call: a helper that sends garbage must not block the
+ * tick.
+ */
+#define INVALID_MAX 64
 
 struct tw_ask {
-	int fd; /* -1: the helper is gone */
+	int fd; /* -1: the helper has exited */
 	pid_t pid;
 	char why[TW_ASK_WHY];
 };
@@ -44,7 +47,7 @@ static int send_settings(const struct tw_ask *a, const json_t *settings,
 		goto out;
 	}
 	if (send(a->fd, text, len, MSG_NOSIGNAL) != (ssize_t)len) {
-		tw_fail_errno(err, errno, "cannot tell '%s'", PROGRAM);
+		tw_fail_errno(err, errno, "cannot send settings to '%s'", PROGRAM);
 		goto out;
 	}
 
@@ -121,8 +124,8 @@ out:
 	return rc;
 }
 
-/* Its end of the socket is closed: it will not come back. */
-static void bury(struct tw_ask *a, const char *why)
+/* The helper closed its end of the socket and will not return. */
+static void mark_gone(struct tw_ask *a, const char *why)
 {
 	close(a->fd);
 	a->fd = -1;
@@ -139,8 +142,8 @@ static bool is_text(const char *text, size_t size)
 	return len < size;
 }
 
-/* What comes may be of a helper that a server has got the better of. */
-static bool is_sound(const struct tw_ask_message *m)
+/* The helper may be compromised: validate every message. */
+static bool is_valid(const struct tw_ask_message *m)
 {
 	switch (m->kind) {
 	case TW_ASK_ZONE:
@@ -168,15 +171,15 @@ bool tw_ask_next(struct tw_ask *a, struct tw_ask_message *out)
 		const ssize_t n =
 			recv(a->fd, out, sizeof(*out), MSG_DONTWAIT | MSG_TRUNC);
 
-		if (n == (ssize_t)sizeof(*out) && is_sound(out))
+		if (n == (ssize_t)sizeof(*out) && is_valid(out))
 			return true;
-		if (i == UNSOUND_MAX ||
+		if (i == INVALID_MAX ||
 		    (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)))
 			return false;
 		if (n == 0 || (n < 0 && errno != EINTR))
-			bury(a, "its helper, tw-ask, has ended");
+			mark_gone(a, "the helper tw-ask has exited");
 		else if (n > 0 && n != (ssize_t)sizeof(*out))
-			bury(a, "its helper, tw-ask, is of another version");
+			mark_gone(a, "the helper tw-ask is of another version");
 	}
 	memset(out, 0, sizeof(*out));
 	out->kind = TW_ASK_FAILED;
@@ -203,7 +206,7 @@ int tw_ask_fd(const struct tw_ask *a)
 	return a->fd;
 }
 
-/* Whatever it still tells is passed over. False: it takes too long. */
+/* Skip the remaining messages. False: timeout. */
 static bool wait_for_end(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -215,7 +218,7 @@ static bool wait_for_end(int fd)
 	return false;
 }
 
-/* A filter of system calls may not let us reap it; then it is init's. */
+/* Under a system call filter waitpid() may fail; then init reaps the helper. */
 void tw_ask_close(struct tw_ask *a)
 {
 	bool over = true;

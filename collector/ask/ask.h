@@ -3,12 +3,14 @@
 #define TW_COLLECTOR_ASK_H
 
 /*
- * What answers slowly, asked beside the tick: a management controller by HTTP or by IPMI,
- * the kubelet. That takes from some ms to many seconds, and an HTTP client takes some
- * forty libraries. So a program of its own asks, tw-ask: one for each job, started while
- * there are the rights for it and as long-lived as the socket to it. It gives up root
- * before it hears from anybody, keeps connections open, and starts its asking part again
- * where that dies. The collector takes what has come and never waits.
+ * Helpers for slow services: a management controller over HTTP or IPMI, the kubelet.
+ *
+ * An answer takes from some ms to many seconds, and an HTTP client pulls in some forty
+ * libraries. So a separate program, tw-ask, polls the service: one process for each job,
+ * started while the collector still has its rights. It lives as long as the socket to it.
+ * It drops root before it reads from the network, keeps connections open, and restarts
+ * its polling child if that crashes. The collector takes the messages that have arrived
+ * and never waits.
  */
 
 #include "collector/ask/ask_message.h"
@@ -21,36 +23,36 @@
 struct tw_ask; /* opaque */
 struct tw_err;
 
-/* How helpers are started. */
+/* How to start helpers. */
 struct tw_ask_config {
-	const char *program; /* path of tw-ask; NULL: beside this program or installed */
-	const char *user;    /* whom it becomes, if started as root; NULL: it stays */
-	bool filter;         /* of system calls: collector/ask/ask_filter.h */
+	const char *program; /* path of tw-ask; NULL: beside this program, or installed */
+	const char *user;    /* user to switch to, if started as root; NULL: no switch */
+	bool filter; /* install a system call filter: collector/ask/ask_filter.h */
 };
 
 /*
- * Start a helper for a job of its registry. settings is taken over, even on failure; NULL
+ * Start a helper for the job of that name. settings is taken, even on failure; NULL
  * counts as out of memory. *out is yours: tw_ask_close().
  */
 int tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings,
 		struct tw_ask **out, struct tw_err *err);
 
 /*
- * The next message that has come; false: none now. One that cannot be is passed over.
- * Once the helper is gone that is told as TW_ASK_FAILED, each time.
+ * Read the next message; false: none now. Invalid messages are skipped. After the helper
+ * has exited, each call returns TW_ASK_FAILED.
  */
 bool tw_ask_next(struct tw_ask *a, struct tw_ask_message *out);
 
-/* Wait for a message, at most so long. */
+/* Wait for a message, at most ms. */
 void tw_ask_wait(const struct tw_ask *a, unsigned ms);
 
-/* To be asked again soon. */
+/* Ask the helper to poll again soon. */
 void tw_ask_again(struct tw_ask *a);
 
-/* Readable when there is a message; -1: the helper is gone. */
+/* Readable when there is a message; -1: the helper has exited. */
 int tw_ask_fd(const struct tw_ask *a);
 
-/* Tell it to end, and give it a moment to say goodbye to whom it asks. */
+/* Stop the helper. Waits a moment, so that it can log out of its service. */
 void tw_ask_close(struct tw_ask *a); /* NULL is fine */
 
 #endif /* TW_COLLECTOR_ASK_H */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job "ipmi": the machine's power by its own management controller, in band. */
+/*
+ * The job "ipmi": the power of this machine, from its own management controller, in band.
+ */
 #include "collector/ask/ask_job.h"
 #include "collector/ask/dcmi.h"
 #include "collector/ask/ipmi.h"
@@ -11,7 +13,7 @@
 
 #define BACKOFF_MAX_MS 60000
 
-/* A controller does not learn commands but by an update. */
+/* A controller without the command gets it only by an update: retry rarely. */
 #define UNSUPPORTED_MS 600000
 
 struct job {

@@ -52,7 +52,7 @@ bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting)
 	return tw_ask_send(fd, &m);
 }
 
-/* Both ends are closed, or the other one will send no more. */
+/* The other end is closed, at least for sending. */
 static bool is_closed(short events)
 {
 	return (events & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
@@ -65,7 +65,7 @@ bool tw_ask_is_closed(void *arg)
 	return poll(&p, 1, 0) > 0 && is_closed(p.revents);
 }
 
-/* All that have asked are answered together. */
+/* Read all pending requests: one poll serves them all. */
 static bool take_bytes(int fd)
 {
 	bool any = false;
@@ -76,7 +76,9 @@ static bool take_bytes(int fd)
 	return any;
 }
 
-/* Until then, or something is sent where POLLIN is waited for. False if it is closed. */
+/*
+ * Wait until then, or until input if events has POLLIN. False if the other end is closed.
+ */
 static bool wait_for(int fd, short events, uint64_t until_ns)
 {
 	for (;;) {
@@ -101,7 +103,7 @@ bool tw_ask_pause(int fd, uint64_t ms, uint64_t least_ms)
 	const uint64_t began_ns = tw_now_ns();
 	const uint64_t least_ns = (least_ms < ms ? least_ms : ms) * 1000000;
 
-	/* Who asks before that is heard after it. */
+	/* Requests during the least wait are handled after it. */
 	return wait_for(fd, 0, began_ns + least_ns) &&
 	       wait_for(fd, POLLIN, began_ns + ms * 1000000);
 }

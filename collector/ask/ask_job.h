@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_ASK_JOB_H
 
 /*
- * Jobs of tw-ask: whom it asks, and how. One file each, collector/ask_<name>.c, with a
- * const entry in the registry.
+ * Jobs of tw-ask: the services that it polls. Each job is one file,
+ * collector/ask/ask_NAME.c, with a const entry in the registry (ask_job.c).
  */
 
 #include "collector/ask/ask_message.h"
@@ -18,14 +18,17 @@ struct tw_err;
 
 struct tw_ask_job {
 	const char *name;
-	bool net; /* it asks by sockets; else by what open() has opened */
+	bool net; /* it uses sockets; else only what open() has opened */
 	/*
-	 * With the rights that tw-ask was started with, before anything foreign is
-	 * heard: open devices, read secrets. settings lives as long as the state, which
-	 * is yours: close(). What may come later is no failure.
+	 * Open devices and read secrets. Runs with the rights that tw-ask was started
+	 * with, before any network input. settings lives as long as the state, which is
+	 * yours: close(). A service that may appear later is no failure.
 	 */
 	int (*open)(const json_t *settings, void **state, struct tw_err *err);
-	/* Without them: ask and tell by tw_ask_send*() until tw_ask_pause() is false. */
+	/*
+	 * Poll and send by tw_ask_send*() until tw_ask_pause() returns false. Runs
+	 * without those rights.
+	 */
 	void (*run)(void *state, int fd);
 	void (*close)(void *state); /* NULL is fine */
 };
@@ -35,28 +38,34 @@ const struct tw_ask_job *tw_ask_job_find(const char *name);
 
 /* ---- for jobs ---- */
 
-/* Zeroed, with its kind and the time. */
+/* A zeroed message with its kind and the current time. */
 struct tw_ask_message tw_ask_message(enum tw_ask_kind kind);
 
-/* Waits for room. False: there is nobody any more to tell. */
+/* Blocks while the socket is full. False: the collector has closed its end. */
 bool tw_ask_send(int fd, const struct tw_ask_message *m);
 
 /*
- * Nothing is known, for a reason. lasting: whatever its code, it is so until somebody
- * changes something.
+ * Send TW_ASK_FAILED: nothing is known. lasting: the failure lasts until somebody changes
+ * the configuration; set for some codes of why in any case.
  */
 bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting);
 
 /*
- * Wait for ms; no longer than until the other end asks again, but at least for least_ms.
- * False: the other end is closed, go home.
+ * Wait for ms. A request to poll soon ends the wait, but not before least_ms. False: the
+ * collector has closed its end, so stop.
  */
 bool tw_ask_pause(int fd, uint64_t ms, uint64_t least_ms);
 
-/* Whether the other end is closed: struct tw_http_call's stopped. arg: int *. */
+/*
+ * True if the collector has closed its end. For stopped of struct tw_http_call; arg: int
+ * *.
+ */
 bool tw_ask_is_closed(void *arg);
 
-/* Up to 64 times min_ms, at most max_ms, by the number of failures in a row (0: none). */
+/*
+ * The back-off after a number of failures in a row (0: none): min_ms, doubled up to 6
+ * times, at most max_ms.
+ */
 uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms);
 
 extern const struct tw_ask_job tw_ask_ipmi;

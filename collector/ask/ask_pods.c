@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job "pods": the names of this machine's pods, by its kubelet or the API server. */
+/*
+ * The job "pods": the names of this machine's pods, from its kubelet or the API server.
+ */
 #include "collector/ask/ask_job.h"
 #include "collector/ask/pods_parse.h"
 #include "collector/system/credentials.h"
@@ -15,7 +17,7 @@
 #define ANSWER_MAX ((size_t)256 << 20)
 #define TOKEN_MAX 16384
 
-/* However many containers are new. */
+/* Shortest time between two requests, however many containers are new. */
 #define LEAST_MS 10000
 
 #define RETRY_MIN_MS 5000
@@ -32,7 +34,10 @@ struct job {
 	unsigned failures;
 };
 
-/* Tokens live an hour; one that cannot be read any more is tried until it is refused. */
+/*
+ * Read the token before each request: it expires after an hour. If the file is
+ * unreadable, keep the old token until the server rejects it.
+ */
 static int read_token(struct job *j, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
@@ -70,7 +75,7 @@ static void close_job(void *state)
 	free(j);
 }
 
-/* Root may read what the user may not that it becomes. */
+/* Read the token before dropping root. */
 static int open_job(const json_t *settings, void **state, struct tw_err *err)
 {
 	struct job *j = calloc(1, sizeof(*j));
@@ -87,7 +92,7 @@ static int open_job(const json_t *settings, void **state, struct tw_err *err)
 	return 0;
 }
 
-static int tell_names(void *arg, const struct tw_ask_names *names, struct tw_err *err)
+static int send_names(void *arg, const struct tw_ask_names *names, struct tw_err *err)
 {
 	const struct job *j = arg;
 	struct tw_ask_message m = tw_ask_message(TW_ASK_NAMES);
@@ -133,7 +138,7 @@ static int ask(struct job *j, struct tw_err *err)
 	int rc = -1;
 
 	if (read_token(j, err) < 0 ||
-	    tw_pods_parser_new(tell_names, j, &parser, err) < 0 ||
+	    tw_pods_parser_new(send_names, j, &parser, err) < 0 ||
 	    get(j, parser, err) < 0)
 		goto out;
 	tw_ask_send(j->fd, &all);
@@ -144,7 +149,7 @@ out:
 	return rc;
 }
 
-static uint64_t ask_and_tell(struct job *j)
+static uint64_t poll_and_send(struct job *j)
 {
 	struct tw_err err = { 0 };
 
@@ -170,7 +175,7 @@ static void run_job(void *state, int fd)
 		tw_ask_send_failure(fd, &err, false);
 		return;
 	}
-	while (tw_ask_pause(fd, ask_and_tell(j), LEAST_MS))
+	while (tw_ask_pause(fd, poll_and_send(j), LEAST_MS))
 		;
 	tw_http_close(j->http);
 }

@@ -13,10 +13,10 @@
 
 #define BACKOFF_MAX_MS 60000
 
-/* In a row, before everything is looked for again. */
+/* Failures in a row before the chassis are searched again. */
 #define FAILURES_MAX 3
 
-/* Who gives a wrong password again and again is locked out. */
+/* Controllers lock out accounts after repeated wrong passwords: retry rarely. */
 #define DENIED_MS 300000
 
 struct job {
@@ -25,11 +25,11 @@ struct job {
 	const char *login_file; /* NULL: none */
 	struct tw_strs chassis;
 	struct tw_http
-		*http; /* keeps the connection: a handshake takes a controller long */
+		*http; /* keeps the connection: a TLS handshake is slow on a controller */
 	uint64_t interval_ms;
 	int fd;
 	unsigned failures;
-	/* Where energy is all that is told: its last change. */
+	/* For a chassis with an energy counter only: its last change. */
 	struct step {
 		bool seen, changed;
 		double energy_j, power_w;
@@ -77,7 +77,10 @@ static int read_settings(const json_t *settings, struct job *j, struct tw_err *e
 	return 0;
 }
 
-/* It may have been changed; where it cannot be read any more, the old one is good. */
+/*
+ * Read the credentials again, in case they have changed. If the file is unreadable, keep
+ * the old ones.
+ */
 static int read_login(struct job *j, struct tw_err *err)
 {
 	struct tw_redfish_config *c = &j->redfish.config;
@@ -117,9 +120,9 @@ static int open_job(const json_t *settings, void **state, struct tw_err *err)
 	return 0;
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
-static bool tell_zones(struct job *j)
+static bool send_zones(struct job *j)
 {
 	memset(j->step, 0, sizeof(j->step));
 	for (size_t i = 0; i < j->redfish.sources; i++) {
@@ -135,7 +138,7 @@ static bool tell_zones(struct job *j)
 	return true;
 }
 
-static bool tell_missing(const struct job *j, size_t i, const char *why)
+static bool send_missing(const struct job *j, size_t i, const char *why)
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_MISSING);
 
@@ -145,9 +148,9 @@ static bool tell_missing(const struct job *j, size_t i, const char *why)
 }
 
 /*
- * Counters of energy step by as much as some 0.1 kWh: what there is between two steps is
- * the power of the time between them. One that falls, or that waits three times as long
- * as it did before, begins anew.
+ * Energy counters advance in steps of up to 0.1 kWh. The power between two steps is their
+ * difference over the time between them. Start again if the counter falls, or if a step
+ * takes three times as long as the one before.
  */
 static bool take_step(struct step *s, double energy_j, struct tw_ask_message *m)
 {
@@ -173,7 +176,7 @@ static bool take_step(struct step *s, double energy_j, struct tw_ask_message *m)
 	return s->power_w > 0;
 }
 
-static bool tell_power(struct job *j, size_t i, const struct tw_redfish_power *power)
+static bool send_power(struct job *j, size_t i, const struct tw_redfish_power *power)
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_POWER);
 
@@ -181,11 +184,12 @@ static bool tell_power(struct job *j, size_t i, const struct tw_redfish_power *p
 	m.window_ms = power->window_ms;
 	m.power_w = power->power_w;
 	if (isnan(power->power_w) && !take_step(&j->step[i], power->energy_j, &m))
-		return tell_missing(j, i, "it tells energy only, waiting for it to grow");
+		return send_missing(
+			j, i, "it reports only energy, waiting for the counter to grow");
 	return tw_ask_send(j->fd, &m);
 }
 
-/* ---- asking ---- */
+/* ---- polling ---- */
 
 static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
 		struct tw_err *err)
@@ -197,7 +201,7 @@ static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *
 	return tw_http_call(&kept, out, err);
 }
 
-/* False: all that there is has failed, and the last reason is in why. */
+/* False: all sources failed; why has the last reason. */
 static bool read_all(struct job *j, struct tw_err *why)
 {
 	bool any = false;
@@ -205,17 +209,17 @@ static bool read_all(struct job *j, struct tw_err *why)
 	for (size_t i = 0; i < j->redfish.sources; i++) {
 		struct tw_redfish_power power;
 		struct tw_err err = { 0 };
-		bool told;
+		bool sent;
 
 		if (tw_redfish_read(&j->redfish, &j->redfish.source[i], &power, &err) ==
 		    0) {
 			any = true;
-			told = tell_power(j, i, &power);
+			sent = send_power(j, i, &power);
 		} else {
 			*why = err;
-			told = tell_missing(j, i, err.text);
+			sent = send_missing(j, i, err.text);
 		}
-		if (!told)
+		if (!sent)
 			break;
 	}
 	return any;
@@ -224,13 +228,16 @@ static bool read_all(struct job *j, struct tw_err *why)
 static bool connect_now(struct job *j, struct tw_err *why)
 {
 	if (read_login(j, why) == 0 && tw_redfish_connect(&j->redfish, why) == 0 &&
-	    tell_zones(j))
+	    send_zones(j))
 		return true;
 	tw_redfish_logout(&j->redfish);
 	return false;
 }
 
-/* One round; the time until the next. *connected goes from one to the other. */
+/*
+ * Poll once; returns the time until the next poll in ms. *connected persists between
+ * calls.
+ */
 static uint64_t ask(struct job *j, bool *connected)
 {
 	struct tw_err why = { 0 };
@@ -243,7 +250,7 @@ static uint64_t ask(struct job *j, bool *connected)
 		return j->interval_ms;
 	}
 	j->failures++;
-	/* What is known of it may be of its last firmware. */
+	/* The chassis may have changed with a firmware update: search them again. */
 	if (*connected && (j->failures >= FAILURES_MAX || why.code == TW_DENIED)) {
 		tw_redfish_logout(&j->redfish);
 		*connected = false;

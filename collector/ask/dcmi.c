@@ -15,7 +15,7 @@
 const uint8_t tw_dcmi_power_request[TW_DCMI_REQUEST_LEN] = { COMMAND, GROUP, MODE_SYSTEM,
 							     0, 0 };
 
-/* IPMI 2.0, table 5-2, as far as controllers answer this command so. */
+/* Completion codes of IPMI 2.0, table 5-2, as controllers use them for this command. */
 static const struct {
 	uint8_t value;
 	enum tw_code code;
@@ -26,10 +26,10 @@ static const struct {
 	{ 0xc2, TW_UNSUPPORTED, "it does not know DCMI's power reading" },
 	{ 0xc3, TW_IO, "it took too long" },
 	{ 0xcb, TW_UNSUPPORTED, "it has no power sensor" },
-	{ 0xcc, TW_UNSUPPORTED, "it does not take DCMI's power reading" },
+	{ 0xcc, TW_UNSUPPORTED, "it rejects DCMI's power reading" },
 	{ 0xce, TW_IO, "it cannot answer now" },
 	{ 0xd2, TW_IO, "it is starting" },
-	{ 0xd4, TW_DENIED, "it does not let us" },
+	{ 0xd4, TW_DENIED, "permission denied" },
 	{ 0xd5, TW_UNSUPPORTED, "it does not measure power in this state" },
 };
 

@@ -3,8 +3,9 @@
 #define TW_COLLECTOR_DCMI_H
 
 /*
- * Get Power Reading of DCMI 1.5 (6.6.1): what a management controller tells of the
- * machine's power over IPMI. Request and response as bytes, without what carries them.
+ * The command Get Power Reading of DCMI 1.5 (6.6.1): the power of the machine, as its
+ * management controller measures it. Requests and responses as bytes, without the
+ * transport.
  */
 
 #include <stdbool.h>
@@ -25,14 +26,14 @@ extern const uint8_t tw_dcmi_power_request[TW_DCMI_REQUEST_LEN];
 
 struct tw_dcmi_power {
 	uint16_t now_w;
-	uint16_t least_w, most_w, average_w; /* over the window */
+	uint16_t least_w, most_w, average_w; /* least, most and average over the window */
 	uint32_t window_ms;
-	uint32_t time_s; /* of the controller's clock, since 1970 */
+	uint32_t time_s; /* time stamp of the controller, seconds since 1970 */
 };
 
 /*
- * The command, its completion code, and its data. TW_UNSUPPORTED where the controller
- * does not know the command, TW_IO where it says to try again, TW_INVALID where it does
+ * Parse a response: the command, its completion code and its data. TW_UNSUPPORTED if the
+ * controller does not know the command, TW_IO if a retry may work, TW_INVALID if it does
  * not measure now.
  */
 int tw_dcmi_power_parse(const uint8_t *data, size_t len, struct tw_dcmi_power *out,

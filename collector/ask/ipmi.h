@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_IPMI_H
 
 /*
- * Requests to the machine's own management controller, by the kernel's driver
- * (/dev/ipmi0) and libfreeipmi. One thread; a request blocks for tens of ms.
+ * Requests to the machine's own management controller, through the kernel driver
+ * (/dev/ipmi0) and libfreeipmi. Use from one thread; a request blocks for tens of ms.
  */
 
 #include <stddef.h>
@@ -14,13 +14,13 @@ struct tw_err;
 struct tw_ipmi; /* opaque */
 
 /*
- * TW_NOTFOUND where there is no device, TW_DENIED without the right to it, TW_UNSUPPORTED
- * in a build without libfreeipmi. *out is yours: tw_ipmi_close().
+ * TW_NOTFOUND if the device does not exist, TW_DENIED without permission for it,
+ * TW_UNSUPPORTED in a build without libfreeipmi. *out is yours: tw_ipmi_close().
  */
 int tw_ipmi_open(const char *device, struct tw_ipmi **out, struct tw_err *err);
 void tw_ipmi_close(struct tw_ipmi *i); /* NULL is fine */
 
-/* The answer begins with the command and its completion code. */
+/* Send a request. The answer begins with the command and its completion code. */
 int tw_ipmi_ask(struct tw_ipmi *i, uint8_t lun, uint8_t netfn, const uint8_t *request,
 		size_t request_len, uint8_t *answer, size_t size, size_t *answer_len,
 		struct tw_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A build without libfreeipmi. */
+/* ipmi.h for builds without libfreeipmi. */
 #include "collector/ask/ipmi.h"
 
 #include "lib/core/err.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two processes: one that asks, and one that has heard nothing foreign and starts it
- * again where it dies.
+ * tw-ask polls a slow service for the collector that started it (collector/ask/ask.h).
+ *
+ * It is two processes. The child polls the service. The parent reads no network input,
+ * and restarts the child if it crashes.
  */
 #include "collector/ask/ask_filter.h"
 #include "collector/ask/ask_job.h"
@@ -48,8 +50,8 @@ out:
 }
 
 /*
- * The end is the socket's, not a signal's: who stops all processes of a service together
- * gives this one the time to close its session.
+ * Ignore signals: closing the socket ends this program. A service manager that signals
+ * all processes at once must leave the time to log out.
  */
 static void ignore_signals(void)
 {
@@ -66,7 +68,7 @@ struct service {
 	bool filter;
 };
 
-/* In a process of its own. What is open and allocated is the parent's, too. */
+/* The child. It shares what the parent opened and allocated. */
 static _Noreturn void ask(const struct service *s, pid_t parent)
 {
 	struct tw_err err = { 0 };
@@ -81,7 +83,7 @@ static _Noreturn void ask(const struct service *s, pid_t parent)
 	_exit(0);
 }
 
-/* Fork, so that a crash is a child's. 0: it ended well. */
+/* Run the child once. 0: it exited normally. */
 static int run_once(const struct service *s, struct tw_err *err)
 {
 	const pid_t parent = getpid();
@@ -96,14 +98,14 @@ static int run_once(const struct service *s, struct tw_err *err)
 		if (errno != EINTR)
 			return tw_fail_errno(err, errno, "waitpid");
 	if (WIFSIGNALED(status))
-		return tw_fail(err, TW_IO, "its helper died of signal %d, trying again",
+		return tw_fail(err, TW_IO, "the helper died of signal %d, restarting it",
 			       WTERMSIG(status));
 	return WEXITSTATUS(status) == 0
 		       ? 0
-		       : tw_fail(err, TW_IO, "its helper failed, trying again");
+		       : tw_fail(err, TW_IO, "the helper failed, restarting it");
 }
 
-static void run_on(const struct service *s)
+static void run_forever(const struct service *s)
 {
 	unsigned failures = 0;
 
@@ -152,12 +154,12 @@ static int serve(int fd, struct tw_err *err)
 		tw_fail(err, TW_NOTFOUND, "no job '%.32s'", name);
 		goto out;
 	}
-	/* What could not be opened with rights is not tried again without them. */
+	/* A failure of open() is final: without rights it would fail again. */
 	if (s.job->open(settings, &s.state, err) < 0 ||
 	    drop_rights(settings, &s, err) < 0) {
 		tw_ask_send_failure(fd, err, true);
 	} else {
-		run_on(&s);
+		run_forever(&s);
 		rc = 0;
 	}
 	s.job->close(s.state);
@@ -172,8 +174,7 @@ int main(int argc, char **argv)
 
 	(void)argv;
 	if (argc > 1) {
-		fprintf(stderr,
-			"tw-ask: is started by tw-collector, takes no arguments\n");
+		fprintf(stderr, "tw-ask: takes no arguments; tw-collector starts it\n");
 		return TW_EXIT_USAGE;
 	}
 	if (serve(STDIN_FILENO, &err) < 0) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Annotations of a pod have 256 KiB together, managed fields are told apart. */
+/* Annotations of a pod have 256 KiB together; managed fields are separate strings. */
 static const struct tw_jsax_limits limits = { .depth = 64,
 					      .text_bytes = (size_t)1 << 20 };
 
@@ -48,9 +48,9 @@ static const struct {
 };
 
 /*
- * How many containers (in the sense of JSON) are around what is looked at:
+ * JSON nesting depth of the values we read:
  * {"items":[{"metadata":{"name":..,"annotations":{..}},
- *            "status":{"containerStatuses":[{"name":..,"containerID":..}]}}]}
+ * "status":{"containerStatuses":[{"name":..,"containerID":..}]}}]}
  */
 enum depth {
 	DEPTH_LIST = 1,
@@ -73,14 +73,14 @@ struct tw_pods_parser {
 	struct tw_jsax *jsax;
 	tw_pods_fn *fn;
 	void *arg;
-	bool list; /* items were seen */
+	bool list; /* items was seen */
 	enum key key[DEPTH_COUNT];
 
-	/* The pod that is read. */
+	/* The current pod. */
 	char uid[TW_ASK_ID], mirror[TW_ASK_ID], hash[TW_ASK_ID];
 	struct tw_ask_names names;
 	struct container *container; /* room for TW_POD_CONTAINERS_MAX */
-	size_t count, first;         /* first: of the status that is read */
+	size_t count, first;         /* first: first container of the current status */
 	char container_name[TW_ASK_LABEL];
 };
 
@@ -93,7 +93,7 @@ static enum key find_key(const struct tw_jsax_event *e)
 	return KEY_OTHER;
 }
 
-/* What does not fit or cannot be a name of Kubernetes is none: out becomes "". */
+/* Copy a text; out becomes "" if it is too long or no Kubernetes name. */
 static void copy(const struct tw_jsax_event *e, char *out, size_t size)
 {
 	out[0] = '\0';
@@ -106,7 +106,7 @@ static void copy(const struct tw_jsax_event *e, char *out, size_t size)
 	out[e->len] = '\0';
 }
 
-/* "containerd://0123..": a container that was not started yet has "". */
+/* "containerd://0123.."; a container that has not started has "". */
 static int add_container(struct tw_pods_parser *p, const struct tw_jsax_event *e,
 			 struct tw_err *err)
 {
@@ -117,7 +117,7 @@ static int add_container(struct tw_pods_parser *p, const struct tw_jsax_event *e
 	if (scheme == NULL)
 		return 0;
 	if (p->count == TW_POD_CONTAINERS_MAX)
-		return tw_fail(err, TW_INVALID, "a pod of more than %d containers",
+		return tw_fail(err, TW_INVALID, "a pod with more than %d containers",
 			       TW_POD_CONTAINERS_MAX);
 	id.text = scheme + 3;
 	id.len = e->len - (size_t)(id.text - e->text);
@@ -171,7 +171,7 @@ static int take_text(struct tw_pods_parser *p, const struct tw_jsax_event *e,
 	return 0;
 }
 
-/* The name may come behind the ids. */
+/* The name may come after the ids. */
 static void end_status(struct tw_pods_parser *p)
 {
 	for (; p->first < p->count; p->first++)
@@ -187,8 +187,8 @@ static void begin_pod(struct tw_pods_parser *p)
 	p->count = p->first = 0;
 }
 
-static int tell(struct tw_pods_parser *p, const char *id, const char *container,
-		struct tw_err *err)
+static int report(struct tw_pods_parser *p, const char *id, const char *container,
+		  struct tw_err *err)
 {
 	if (id[0] == '\0')
 		return 0;
@@ -202,15 +202,15 @@ static int end_pod(struct tw_pods_parser *p, struct tw_err *err)
 {
 	if (p->names.pod[0] == '\0' || p->names.name_space[0] == '\0')
 		return 0;
-	if (tell(p, p->uid, "", err) < 0)
+	if (report(p, p->uid, "", err) < 0)
 		return -1;
-	if (strcmp(p->mirror, p->uid) != 0 && tell(p, p->mirror, "", err) < 0)
+	if (strcmp(p->mirror, p->uid) != 0 && report(p, p->mirror, "", err) < 0)
 		return -1;
 	if (strcmp(p->hash, p->uid) != 0 && strcmp(p->hash, p->mirror) != 0 &&
-	    tell(p, p->hash, "", err) < 0)
+	    report(p, p->hash, "", err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->count; i++)
-		if (tell(p, p->container[i].id, p->container[i].name, err) < 0)
+		if (report(p, p->container[i].id, p->container[i].name, err) < 0)
 			return -1;
 	return 0;
 }
@@ -252,7 +252,7 @@ static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 	case TW_JSAX_TEXT:
 		return items ? take_text(p, e, err) : 0;
 	case TW_JSAX_NULL:
-		/* Without any pod. */
+		/* "items":null is an empty list. */
 		p->list = p->list || (items && e->depth == DEPTH_LIST);
 		return 0;
 	case TW_JSAX_OBJECT_END:
@@ -295,7 +295,7 @@ int tw_pods_parser_feed(void *parser, const char *data, size_t len, struct tw_er
 	struct tw_pods_parser *p = parser;
 	size_t used;
 
-	/* White space behind the document is the server's. */
+	/* Ignore white space after the document. */
 	return tw_jsax_done(p->jsax) ? 0 : tw_jsax_feed(p->jsax, data, len, &used, err);
 }
 
@@ -304,7 +304,7 @@ int tw_pods_parser_end(struct tw_pods_parser *p, struct tw_err *err)
 	if (tw_jsax_end(p->jsax, err) < 0)
 		return -1;
 	if (!p->list)
-		return tw_fail(err, TW_PARSE, "no items: no list of pods");
+		return tw_fail(err, TW_PARSE, "no items: want a list of pods");
 	return 0;
 }
 

@@ -3,9 +3,9 @@
 #define TW_COLLECTOR_PODS_PARSE_H
 
 /*
- * A v1.PodList, as the kubelet (/pods) and the API server (/api/v1/pods) tell it: the
- * names behind the ids that cgroups have. In pieces of any size; memory is bounded by the
- * largest pod, not by the list.
+ * Parser of a v1.PodList from the kubelet (/pods) or the API server (/api/v1/pods): the
+ * names for the ids in cgroup paths. Takes input in pieces of any size. Its memory
+ * depends on the largest pod, not on the list.
  */
 
 #include "collector/ask/ask_message.h"
@@ -15,13 +15,13 @@
 struct tw_err;
 struct tw_pods_parser; /* opaque */
 
-/* Of all kinds together, in one pod. */
+/* Containers of all kinds in one pod. */
 #define TW_POD_CONTAINERS_MAX 512
 
 /*
- * Told for each pod: once by its uid, again by the one that its cgroup has where it is a
- * static pod's mirror, then each container, also init and ephemeral ones, and those that
- * ran before a restart. -1 with err set ends the parsing.
+ * Called for each pod by its uid, and for a mirror of a static pod also by the uid in its
+ * cgroup. Then called for each container, including init and ephemeral ones and those
+ * from before a restart. -1 with err set ends the parsing.
  */
 typedef int tw_pods_fn(void *arg, const struct tw_ask_names *names, struct tw_err *err);
 
@@ -29,10 +29,10 @@ typedef int tw_pods_fn(void *arg, const struct tw_ask_names *names, struct tw_er
 int tw_pods_parser_new(tw_pods_fn *fn, void *arg, struct tw_pods_parser **out,
 		       struct tw_err *err);
 
-/* The next bytes. A struct tw_http_call's sink, with the parser as its arg. */
+/* Parse the next bytes. Fits as sink of struct tw_http_call, with the parser as arg. */
 int tw_pods_parser_feed(void *parser, const char *data, size_t len, struct tw_err *err);
 
-/* No more bytes: fails if the list is not whole. */
+/* End of input: fails if the list is incomplete. */
 int tw_pods_parser_end(struct tw_pods_parser *p, struct tw_err *err);
 
 void tw_pods_parser_free(struct tw_pods_parser *p); /* NULL is fine */

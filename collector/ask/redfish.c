@@ -10,15 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A page of a collection. */
+/* Members in one page of a collection. */
 #define MEMBERS_MAX 1024
 
 const char *const tw_redfish_auth_names[] = { "auto", "session", "basic", NULL };
 
-/*
- * A link is a path on the server that was asked, and nothing else: credentials go where
- * it leads.
- */
+/* Accept only paths on the same server: credentials are sent there. */
 static bool is_path(const char *text)
 {
 	if (text[0] != '/' || text[1] == '/' || strlen(text) >= TW_REDFISH_PATH)
@@ -30,7 +27,7 @@ static bool is_path(const char *text)
 	return true;
 }
 
-/* obj[key]["@odata.id"]; out becomes "" where there is none. */
+/* Read obj[key]["@odata.id"]; "" if missing. */
 static int read_link(const json_t *obj, const char *where, const char *key,
 		     char out[TW_REDFISH_PATH], struct tw_err *err)
 {
@@ -44,8 +41,9 @@ static int read_link(const json_t *obj, const char *where, const char *key,
 	     tw_json_text(link, place, "@odata.id", true, &text, err) < 0))
 		return -1;
 	if (text[0] != '\0' && !is_path(text))
-		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", place,
-			       text);
+		return tw_fail(err, TW_INVALID,
+			       "%s.@odata.id: '%.64s' is not a path on this server",
+			       place, text);
 	snprintf(out, TW_REDFISH_PATH, "%s", text);
 	return 0;
 }
@@ -101,8 +99,9 @@ static int add_member(const json_t *member, size_t i, struct tw_strs *out,
 	if (tw_json_text(member, where, "@odata.id", false, &path, err) < 0)
 		return -1;
 	if (!is_path(path))
-		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", where,
-			       path);
+		return tw_fail(err, TW_INVALID,
+			       "%s.@odata.id: '%.64s' is not a path on this server",
+			       where, path);
 	return tw_strs_adds(out, path, err);
 }
 
@@ -127,7 +126,8 @@ int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
 		if (add_member(json_array_get(members, i), i, out, err) < 0)
 			goto out;
 	if (more[0] != '\0' && !is_path(more)) {
-		tw_fail(err, TW_INVALID, "Members@odata.nextLink: '%.64s' is no path",
+		tw_fail(err, TW_INVALID,
+			"Members@odata.nextLink: '%.64s' is not a path on this server",
 			more);
 		goto out;
 	}
@@ -140,8 +140,8 @@ out:
 }
 
 /*
- * Chassis.ChassisType of what is inside of a machine, and which the machine's own chassis
- * has in its power.
+ * True for types of Chassis.ChassisType inside a machine, whose power the machine's own
+ * chassis includes.
  */
 static bool is_part_type(const char *type)
 {
@@ -282,7 +282,7 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
 #define J_PER_KWH 3.6e6
 #define MS_PER_MIN 60000
 
-/* Whether an entry is of something that is not there, or of a part of the chassis. */
+/* False if the entry is absent or covers only a part of the chassis. */
 static int is_of_chassis(const json_t *entry, const char *where, bool *out,
 			 struct tw_err *err)
 {
@@ -326,7 +326,7 @@ static int read_control(const json_t *entry, const char *where,
 		return -1;
 	if (isnan(out->power_w))
 		out->power_w = average_w;
-	/* A day and more is no window of power. */
+	/* Ignore windows longer than a day. */
 	if (minutes > 0 && minutes <= 1440)
 		out->window_ms = (uint64_t)(minutes * MS_PER_MIN);
 	return 0;
@@ -353,7 +353,7 @@ static int read_power(const json_t *doc, struct tw_redfish_power *out, struct tw
 	return tw_fail(err, TW_NOTFOUND, "PowerControl: no PowerConsumedWatts");
 }
 
-/* Whatever reads one, of a document. */
+/* Parse a document with one of the readers. */
 static int parse(const char *data, size_t len, const char *what,
 		 int (*read)(const json_t *doc, struct tw_redfish_power *out,
 			     struct tw_err *err),
@@ -379,7 +379,7 @@ int tw_redfish_parse_power(const char *data, size_t len, struct tw_redfish_power
 	return parse(data, len, "power", read_power, out, err);
 }
 
-/* An excerpt of a sensor: {"Reading": 374.5, ..}. null is what a sensor says without. */
+/* A sensor excerpt: {"Reading": 374.5, ..}. A sensor without a value reports null. */
 static int read_sensor(const json_t *doc, const char *key, double *out,
 		       struct tw_err *err)
 {

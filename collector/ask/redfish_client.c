@@ -15,10 +15,10 @@
 #define ANSWER_MAX ((size_t)1 << 20)
 #define LOGOUT_MS 1500
 
-/* Of a collection. */
+/* Pages of a collection. */
 #define PAGES_MAX 16
 
-/* A call as this controller wants it: with what is known of who asks. */
+/* Make a call with this controller's URL and credentials. */
 static int call(const struct tw_redfish *r, struct tw_http_call *c, const char *path,
 		bool anonymous, struct tw_http_answer *out, struct tw_err *err)
 {
@@ -38,14 +38,15 @@ static int call(const struct tw_redfish *r, struct tw_http_call *c, const char *
 		access.user = config->user;
 		access.password = config->password;
 	}
-	/* With a header of our own no redirect is followed: a login is for this one only.
+	/*
+	 * A custom header disables redirects: the credentials are for this server only.
 	 */
 	access.headers = &headers;
 	c->url = url;
 	c->access = &access;
 	c->accept = "application/json";
 	c->answer_max = ANSWER_MAX;
-	/* A login that is cut off is a session that nobody ends. */
+	/* Do not interrupt a login: its session would stay open. */
 	c->stopped = anonymous ? NULL : config->stopped;
 	c->stopped_arg = config->stopped_arg;
 	if (c->timeout_ms == 0)
@@ -65,7 +66,7 @@ static int fail_status(const char *path, const struct tw_http_answer *a,
 		       why[0] != '\0' ? ": " : "", why);
 }
 
-/* ---- who asks ---- */
+/* ---- login ---- */
 
 static char *make_login(const struct tw_redfish_config *c)
 {
@@ -79,7 +80,7 @@ static char *make_login(const struct tw_redfish_config *c)
 	return tw_buf_detach(&b, NULL);
 }
 
-/* What Location says: a path, or a URL of which the path is taken. */
+/* Keep the path of Location, which may be a path or a URL. */
 static void keep_session(struct tw_redfish *r, const char *location)
 {
 	const char *host = strstr(location, "://");
@@ -91,7 +92,7 @@ static void keep_session(struct tw_redfish *r, const char *location)
 		memcpy(r->session, path, strlen(path) + 1);
 }
 
-/* Sessions that are not made at all are no failure where basic will do. */
+/* A missing session service is an error only if basic authentication is not allowed. */
 static int make_session(struct tw_redfish *r, struct tw_err *err)
 {
 	struct tw_http_header wanted[] = { { .name = "X-Auth-Token" },
@@ -145,7 +146,7 @@ void tw_redfish_logout(struct tw_redfish *r)
 	struct tw_err ignored = { 0 };
 	bool (*const stopped)(void *arg) = r->config.stopped;
 
-	/* The last thing to do may be after all has been stopped. */
+	/* Log out even after a stop was requested. */
 	r->config.stopped = NULL;
 	if (r->session[0] != '\0' &&
 	    call(r, &end, r->session, false, &answer, &ignored) == 0)
@@ -157,7 +158,7 @@ void tw_redfish_logout(struct tw_redfish *r)
 
 /* ---- reading ---- */
 
-/* A session that has expired answers 401, as a password does that is wrong. */
+/* An expired session answers 401, like a wrong password. */
 static int get(struct tw_redfish *r, const char *path, struct tw_http_answer *out,
 	       struct tw_err *err)
 {
@@ -222,7 +223,7 @@ static int read_root(struct tw_redfish *r, struct tw_redfish_root *root,
 
 /* ---- power supplies ---- */
 
-/* The collection of supplies. */
+/* Read the link to the collection of supplies. */
 static int read_subsystem(struct tw_redfish *r, const char *path,
 			  char supplies[TW_REDFISH_PATH], struct tw_err *err)
 {
@@ -236,7 +237,7 @@ static int read_subsystem(struct tw_redfish *r, const char *path,
 	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
 }
 
-/* The metrics of a supply; "": it is not there. */
+/* Read the link to the metrics of a supply; "": the slot is empty. */
 static int read_supply(struct tw_redfish *r, const char *path,
 		       char metrics[TW_REDFISH_PATH], struct tw_err *err)
 {
@@ -263,7 +264,7 @@ static int read_metrics(struct tw_redfish *r, const char *path,
 	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
 }
 
-/* Of those that are there; what one does not tell, the sum does not: NaN. */
+/* Sum the supplies that are present. A value that one of them lacks becomes NaN. */
 static int add_up(struct tw_redfish *r, const struct tw_strs *supplies, const char *path,
 		  struct tw_redfish_power *sum, struct tw_err *err)
 {
@@ -284,10 +285,11 @@ static int add_up(struct tw_redfish *r, const struct tw_strs *supplies, const ch
 		any = true;
 	}
 	if (!any)
-		return tw_fail(err, TW_NOTFOUND, "%.96s: no supply is there", path);
-	if (isnan(sum->power_w) && isnan(sum->energy_j))
-		return tw_fail(err, TW_NOTFOUND, "%.96s: not all supplies tell the same",
+		return tw_fail(err, TW_NOTFOUND, "%.96s: no power supply is present",
 			       path);
+	if (isnan(sum->power_w) && isnan(sum->energy_j))
+		return tw_fail(err, TW_NOTFOUND,
+			       "%.96s: the supplies report different quantities", path);
 	return 0;
 }
 
@@ -349,18 +351,18 @@ static int read_chassis(struct tw_redfish *r, const char *path,
 	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
 }
 
-/* Machines of many GPUs have a hundred. */
+/* Machines with many GPUs have a hundred chassis. */
 #define FOUND_MAX 256
 
 struct found {
 	struct tw_redfish_chassis chassis[FOUND_MAX];
 	char path[FOUND_MAX][TW_REDFISH_PATH];
 	struct tw_redfish_source source[FOUND_MAX];
-	bool tells[FOUND_MAX];
+	bool reports[FOUND_MAX];
 	size_t count;
 };
 
-/* A link may end with '/' or not. */
+/* Compare paths, ignoring a trailing '/'. */
 static bool is_same_path(const char *a, const char *b)
 {
 	const size_t n = strlen(a) - (a[0] != '\0' && a[strlen(a) - 1] == '/');
@@ -369,7 +371,7 @@ static bool is_same_path(const char *a, const char *b)
 	return n == m && memcmp(a, b, n) == 0;
 }
 
-/* Whether a resource tells power now; it is *s then. */
+/* True if the resource reports power now; fills *s. */
 static bool try_kind(struct tw_redfish *r, const struct tw_redfish_chassis *c,
 		     enum tw_redfish_kind kind, const char *path,
 		     struct tw_redfish_source *s, struct tw_err *err)
@@ -383,8 +385,8 @@ static bool try_kind(struct tw_redfish *r, const struct tw_redfish_chassis *c,
 }
 
 /*
- * The resources of a chassis, by trust. What cannot be read or does not tell power is
- * passed over, but for what ends the conversation.
+ * Try the resources of a chassis, most trusted first. Skip those without power; fail only
+ * on errors of the connection.
  */
 static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw_err *why)
 {
@@ -395,14 +397,14 @@ static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw
 		[TW_REDFISH_SUPPLIES] = c->subsystem,
 	};
 
-	for (int k = 0; k < TW_REDFISH_KINDS && !f->tells[i]; k++) {
+	for (int k = 0; k < TW_REDFISH_KINDS && !f->reports[i]; k++) {
 		struct tw_err err = { 0 };
 
 		if (paths[k][0] == '\0')
 			continue;
-		f->tells[i] = try_kind(r, c, (enum tw_redfish_kind)k, paths[k],
-				       &f->source[i], &err);
-		if (!f->tells[i])
+		f->reports[i] = try_kind(r, c, (enum tw_redfish_kind)k, paths[k],
+					 &f->source[i], &err);
+		if (!f->reports[i])
 			tw_fail(why, err.code, "%s: %s", c->id, err.text);
 		if (err.code == TW_IO || err.code == TW_NOMEM || err.code == TW_DENIED)
 			return -1;
@@ -417,7 +419,7 @@ static bool is_wanted(const struct tw_redfish *r, const struct tw_redfish_chassi
 	return only != NULL && only->count > 0 ? tw_strs_has(only, c->id) : !c->part;
 }
 
-/* Whether one around it, however far out, tells power, too. */
+/* True if an enclosing chassis, at any level, reports power. */
 static bool is_inside(const struct found *f, size_t i)
 {
 	const char *around = f->chassis[i].contained_by;
@@ -429,7 +431,7 @@ static bool is_inside(const struct found *f, size_t i)
 			k++;
 		if (k == f->count)
 			return false;
-		if (f->tells[k] && k != i)
+		if (f->reports[k] && k != i)
 			return true;
 		around = f->chassis[k].contained_by;
 	}
@@ -453,30 +455,31 @@ static int find_chassis(struct tw_redfish *r, const struct tw_strs *members,
 static int fail_none(const struct tw_err *why, struct tw_err *err)
 {
 	return why->code != TW_OK ? tw_fail(err, TW_NOTFOUND,
-					    "no chassis tells power: %s", why->text)
-				  : tw_fail(err, TW_NOTFOUND, "no chassis tells power");
+					    "no chassis reports power: %s", why->text)
+				  : tw_fail(err, TW_NOTFOUND, "no chassis reports power");
 }
 
-/* The sources change only where all is found. */
+/* Replace the sources only if the search succeeded. */
 static int keep_sources(struct tw_redfish *r, const struct found *f,
 			const struct tw_err *why, struct tw_err *err)
 {
 	const bool named = r->config.chassis != NULL && r->config.chassis->count > 0;
-	size_t tell = 0, count = 0, kept[FOUND_MAX];
+	size_t reporting = 0, count = 0, kept[FOUND_MAX];
 
 	for (size_t i = 0; i < f->count; i++) {
-		tell += f->tells[i];
-		if (f->tells[i] && (named || !is_inside(f, i)))
+		reporting += f->reports[i];
+		if (f->reports[i] && (named || !is_inside(f, i)))
 			kept[count++] = i;
 	}
-	if (tell == 0)
+	if (reporting == 0)
 		return fail_none(why, err);
 	if (count == 0)
 		return tw_fail(err, TW_INVALID,
-			       "no chassis tells power: all are within each other");
+			       "no chassis is outermost: all of them contain each other");
 	if (count > TW_REDFISH_CHASSIS_MAX)
 		return tw_fail(err, TW_INVALID,
-			       "more than %d chassis tell power: name those that count",
+			       "more than %d chassis report power: choose some by "
+			       "--redfish-chassis",
 			       TW_REDFISH_CHASSIS_MAX);
 	for (size_t i = 0; i < count; i++)
 		r->source[i] = f->source[kept[i]];
@@ -519,7 +522,7 @@ int tw_redfish_connect(struct tw_redfish *r, struct tw_err *err)
 {
 	struct tw_redfish_root root;
 
-	/* The root is for everybody, and says where to log in. */
+	/* The root needs no login, and names the session service. */
 	r->token[0] = '\0';
 	r->basic = false;
 	if (read_root(r, &root, err) < 0)

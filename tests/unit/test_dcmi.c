@@ -55,7 +55,7 @@ static void what_is_no_reading_is_refused(void **state)
 		{ { 0x02, 0xd4 },
 		  2,
 		  TW_DENIED,
-		  "the controller answers 0xd4: it does not let us" },
+		  "the controller answers 0xd4: permission denied" },
 		{ { 0x02, 0x99 }, 2, TW_IO, "the controller answers 0x99" },
 		{ { 0x02, 0x00, 0xdc, 0x5e, 0x01 },
 		  5,

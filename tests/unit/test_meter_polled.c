@@ -229,12 +229,12 @@ static void messages_that_cannot_be_are_passed_over(void **state)
 
 static bool has_ended(const struct tw_reading *r)
 {
-	return strcmp(r->why, "its helper, tw-ask, has ended") == 0;
+	return strcmp(r->why, "the helper tw-ask has exited") == 0;
 }
 
 static bool is_another(const struct tw_reading *r)
 {
-	return strcmp(r->why, "its helper, tw-ask, is of another version") == 0;
+	return strcmp(r->why, "the helper tw-ask is of another version") == 0;
 }
 
 static void a_helper_that_is_gone_is_said_to_be(void **state)

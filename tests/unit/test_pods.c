@@ -153,8 +153,8 @@ static void what_is_no_list_is_refused(void **state)
 	} cases[] = {
 		{ "", "byte 0: cut short" },
 		{ "[]", "want a list of pods, got an array" },
-		{ "{}", "no items: no list of pods" },
-		{ "{\"kind\":\"Status\",\"code\":403}", "no items: no list of pods" },
+		{ "{}", "no items: want a list of pods" },
+		{ "{\"kind\":\"Status\",\"code\":403}", "no items: want a list of pods" },
 		{ "{\"items\":{}}", "items: expected a list, got an object" },
 		{ "{\"items\":[{\"metadata\":{\"name\":\"p\"", "cut short in an object" },
 		{ "Unauthorized", "byte 0" },
@@ -185,7 +185,7 @@ static void a_pod_of_too_many_containers_is_refused(void **state)
 		tw_buf_addf(&list, "%s{\"containerID\":\"a://%d\"}", i > 0 ? "," : "", i);
 	tw_buf_adds(&list, "]}}]}");
 	assert_int_equal(parse(list.data, list.len, 4096, &out, &err), -1);
-	assert_string_equal(err.text, "a pod of more than 512 containers");
+	assert_string_equal(err.text, "a pod with more than 512 containers");
 	tw_buf_clear(&list);
 	tw_buf_clear(&out);
 }

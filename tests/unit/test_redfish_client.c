@@ -114,10 +114,10 @@ static void what_goes_wrong_is_said(void **state)
 	bmc_set_up(&b, &r);
 	bmc_add(&b, CHASSIS "/1/Power", 500, "{}");
 	assert_fails(&r, TW_NOTFOUND,
-		     "no chassis tells power: 1: " CHASSIS "/1/Power answers 500");
+		     "no chassis reports power: 1: " CHASSIS "/1/Power answers 500");
 	bmc_set_up(&b, &r);
 	bmc_add(&b, CHASSIS "/1", 200, "{\"Id\":\"1\"}");
-	assert_fails(&r, TW_NOTFOUND, "no chassis tells power");
+	assert_fails(&r, TW_NOTFOUND, "no chassis reports power");
 	bmc_set_up(&b, &r);
 	bmc_add(&b, CHASSIS, 200,
 		"{\"Members\":[],\"Members@odata.nextLink\":\"" CHASSIS "\"}");
@@ -202,7 +202,8 @@ static void chassis_around_each_other_are_refused(void **state)
 		"{\"Id\":\"2\",\"Power\":" LINK(
 			CHASSIS "/1/Power") ",\"Links\":"
 					    "{\"ContainedBy\":" LINK(CHASSIS "/1") "}}");
-	assert_fails(&r, TW_INVALID, "no chassis tells power: all are within each other");
+	assert_fails(&r, TW_INVALID,
+		     "no chassis is outermost: all of them contain each other");
 }
 
 static void without_memory_it_fails_and_leaks_nothing(void **state)

@@ -65,9 +65,9 @@ static void supplies_add_up_where_nothing_else_tells_power(void **state)
 	bmc_add(&b, BAY "3/Metrics", 200, "{\"InputPowerWatts\":{\"Reading\":50}}");
 	assert_reads(&r, 200.5);
 	bmc_add(&b, BAY "3/Metrics", 200, "{\"EnergykWh\":{\"Reading\":50}}");
-	assert_reads_not(&r, PSU ": not all supplies tell the same");
+	assert_reads_not(&r, PSU ": the supplies report different quantities");
 	bmc_add(&b, PSU "/PowerSupplies", 200, "{\"Members\":[]}");
-	assert_reads_not(&r, PSU ": no supply is there");
+	assert_reads_not(&r, PSU ": no power supply is present");
 }
 
 static void a_chassis_s_own_power_is_believed_before_its_supplies(void **state)
