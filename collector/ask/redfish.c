@@ -41,9 +41,8 @@ static int read_link(const json_t *obj, const char *where, const char *key,
 	     tw_json_text(link, place, "@odata.id", true, &text, err) < 0))
 		return -1;
 	if (text[0] != '\0' && !is_path(text))
-		return tw_fail(err, TW_INVALID,
-			       "%s.@odata.id: '%.64s' is not a path on this server",
-			       place, text);
+		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", place,
+			       text);
 	snprintf(out, TW_REDFISH_PATH, "%s", text);
 	return 0;
 }
@@ -99,9 +98,8 @@ static int add_member(const json_t *member, size_t i, struct tw_strs *out,
 	if (tw_json_text(member, where, "@odata.id", false, &path, err) < 0)
 		return -1;
 	if (!is_path(path))
-		return tw_fail(err, TW_INVALID,
-			       "%s.@odata.id: '%.64s' is not a path on this server",
-			       where, path);
+		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", where,
+			       path);
 	return tw_strs_adds(out, path, err);
 }
 
@@ -126,8 +124,7 @@ int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
 		if (add_member(json_array_get(members, i), i, out, err) < 0)
 			goto out;
 	if (more[0] != '\0' && !is_path(more)) {
-		tw_fail(err, TW_INVALID,
-			"Members@odata.nextLink: '%.64s' is not a path on this server",
+		tw_fail(err, TW_INVALID, "Members@odata.nextLink: '%.64s' is no path",
 			more);
 		goto out;
 	}

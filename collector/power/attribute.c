@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CPU shares of what has asked for none: those of one CPU. */
+/* CPU shares of a cgroup that has set none: those of one CPU. */
 #define USUAL_SHARES 1024
 
-/* Weights by share have so many parts of a share. */
+/* Resolution of weights by share: parts of one share. */
 #define SHARE_PARTS 1048576.0
 
 const char *const tw_idle_by_names[] = { "use", "share", NULL };
@@ -25,12 +25,12 @@ struct group_use {
 struct tw_attribution {
 	enum tw_idle_by idle_by;
 	struct tw_attribution_stats stats;
-	/* For each slice. */
+	/* Arrays with one entry for each slice. */
 	uint64_t *weight, *out_uj;
 	struct tw_remainder *room;
 	struct tw_charge *charge;
 	size_t size;
-	struct group_use *group; /* a hash table of twice the size or more */
+	struct group_use *group; /* hash table with at least twice that size */
 	size_t groups;
 };
 
@@ -114,7 +114,10 @@ static uint64_t misses(const struct tw_usage *u)
 	return u->counter[TW_COUNTER_CACHE_MISSES];
 }
 
-/* What tells best who a kind's energy was for; CPU time where nothing of it is told. */
+/*
+ * The usage that divides a kind's energy best; CPU time if all its values are 0. NULL:
+ * not divided here.
+ */
 static uint64_t (*const best_usage[TW_ZONE_KIND_COUNT])(const struct tw_usage *) = {
 	[TW_ZONE_PACKAGE] = work,    [TW_ZONE_CORE] = work,
 	[TW_ZONE_UNCORE] = cpu_time, [TW_ZONE_DRAM] = misses,
@@ -122,7 +125,7 @@ static uint64_t (*const best_usage[TW_ZONE_KIND_COUNT])(const struct tw_usage *)
 	[TW_ZONE_OTHER] = cpu_time,
 };
 
-/* False: they are all 0. */
+/* Fill the weights. False: all are 0. */
 static bool weigh(struct tw_attribution *a, const struct tw_slice *s, size_t count,
 		  uint64_t (*usage)(const struct tw_usage *))
 {
@@ -135,7 +138,7 @@ static bool weigh(struct tw_attribution *a, const struct tw_slice *s, size_t cou
 	return any;
 }
 
-/* Who has asked for shares: the container, else the cgroup. */
+/* The workload whose shares count: the container, else the cgroup. */
 static const struct tw_workload *sharer(const struct tw_slice *s)
 {
 	return s->owner != NULL && s->owner->cpu_shares != 0 ? s->owner : s->cgroup;
@@ -150,7 +153,7 @@ static struct group_use *use_of(struct tw_attribution *a, const struct tw_worklo
 	return &a->group[at];
 }
 
-/* A cgroup's shares, divided by CPU time within it. */
+/* Weigh by the shares of a cgroup, divided by CPU time within it. */
 static void weigh_by_share(struct tw_attribution *a, const struct tw_slice *s,
 			   size_t count)
 {
@@ -175,13 +178,13 @@ static void weigh_by_share(struct tw_attribution *a, const struct tw_slice *s,
 
 /* ---- energy ---- */
 
-/* Where in struct tw_charge a kind and mode is. */
+/* The entry of a kind and mode in struct tw_charge. */
 static uint64_t *energy_of(struct tw_charge *c, int kind, bool idle)
 {
 	return idle ? &c->idle_uj[kind] : &c->dynamic_uj[kind];
 }
 
-/* One kind and mode, to the slices by the weights that there are. */
+/* Divide the waiting energy of a kind and mode by the current weights. */
 static void give(struct tw_attribution *a, size_t count, int kind, bool idle)
 {
 	uint64_t *waiting = energy_of(&a->stats.waiting, kind, idle);
@@ -199,8 +202,7 @@ static void give(struct tw_attribution *a, size_t count, int kind, bool idle)
 	*waiting = 0;
 }
 
-/* What slices have of it, whole microjoules of its own users; never more than there is.
- */
+/* Charge the GPU energy that the slices already carry, never more than is waiting. */
 static void give_gpu(struct tw_attribution *a, const struct tw_slice *s, size_t count,
 		     bool idle)
 {

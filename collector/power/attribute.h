@@ -3,13 +3,14 @@
 #define TW_COLLECTOR_ATTRIBUTE_H
 
 /*
- * The machine's energy to its workloads, in whole microjoules that add up to it.
+ * Attribution of the machine's energy to its workloads, in whole microjoules that add up
+ * exactly.
  *
- * What is there by load goes by the best usage that the machine tells for the kind of
- * zone: cycles and instructions for package and core, misses of the last cache for dram,
- * CPU time otherwise. What is there without load goes by CPU time, or by requested shares
- * among those that ran; never by head count. Energy of GPUs is of the processes that used
- * them while it was measured; what nobody is known to have used stays the machine's.
+ * Dynamic energy (by load) is divided by the best usage that the machine counts for a
+ * kind of zone: cycles and instructions for package and core, last level cache misses for
+ * dram, else CPU time. Idle energy is divided by CPU time, or by the requested CPU shares
+ * of the cgroups that ran; never by the number of processes. GPU energy goes to the
+ * processes that used the GPU while it was measured; the rest stays with the machine.
  */
 
 #include "collector/meters/zone.h"
@@ -27,12 +28,14 @@ enum tw_idle_by { TW_IDLE_BY_USE, TW_IDLE_BY_SHARE };
 /* "use", "share", NULL. */
 extern const char *const tw_idle_by_names[];
 
-/* Since the start. given + waiting is all that there was. */
+/* Since the start. given + waiting is all energy so far. */
 struct tw_attribution_stats {
 	struct tw_charge given;
-	/* For a tick in which something ran; of GPUs, for good. */
+	/*
+	 * Kept for the next tick in which something runs; GPU energy stays here for good.
+	 */
 	struct tw_charge waiting;
-	uint64_t errors; /* sums that were not what they were made of: 0 */
+	uint64_t errors; /* divisions whose parts did not add up: always 0 */
 };
 
 int tw_attribution_open(enum tw_idle_by idle_by, struct tw_attribution **out,
@@ -40,9 +43,9 @@ int tw_attribution_open(enum tw_idle_by idle_by, struct tw_attribution **out,
 void tw_attribution_close(struct tw_attribution *a); /* NULL is fine */
 
 /*
- * Energy of the last tick to what ran in it. What cannot be given, since nothing ran or
- * for want of memory, waits for the next (of GPUs, it is not given any more). No
- * allocation where no more ran than before.
+ * Attribute the energy of the last tick to the slices of that tick. If nothing ran or
+ * memory is short, the energy waits for the next tick (GPU energy is not attributed
+ * later). Allocates only if more processes ran than ever before.
  */
 int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 		 const struct tw_charge *energy, struct tw_err *err);

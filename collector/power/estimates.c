@@ -18,11 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An estimator that did not answer in time is not waited for again for a while. */
+/* Pause after an estimator timeout; it doubles with each timeout in a row. */
 #define PAUSE_MIN_MS 1000
 #define PAUSE_DOUBLINGS 5
 
-/* Of which slot and component a zone is. */
+/* The model and component of a zone. */
 struct estimated_zone {
 	size_t model;
 	enum tw_component component;
@@ -36,12 +36,13 @@ struct tw_estimates {
 	bool hide_idle;
 	struct tw_source_model model[TW_ESTIMATES_MAX];
 	size_t models;
-	size_t wished[TW_FINDER_SOURCES_MAX]; /* of the keeper's sources: which slot */
+	size_t finder_model[TW_FINDER_SOURCES_MAX]; /* index in model[] of each of the
+						       finder's sources */
 	int finder_fd;
 
-	struct tw_asker *asker; /* NULL: none is asked */
+	struct tw_asker *asker; /* NULL: no estimator */
 	struct tw_estimator_counts asked;
-	unsigned late; /* answers in a row */
+	unsigned late; /* timeouts in a row */
 	uint64_t pause_until_ms;
 	struct tw_log_limit log;
 
@@ -91,8 +92,9 @@ static int add_file(struct tw_estimates *e, const char *path, struct tw_err *err
 	source = tw_power_model_info(model)->source;
 	if (model_of(e, source) != NULL) {
 		tw_power_model_free(model);
-		return tw_fail(err, TW_INVALID, "'%s': a second model of %s", path,
-			       source->name);
+		return tw_fail(err, TW_INVALID,
+			       "'%s' is a second model of %s; give one per energy source",
+			       path, source->name);
 	}
 	if (add_model(e, source, err) < 0) {
 		tw_power_model_free(model);
@@ -108,8 +110,8 @@ static int add_file(struct tw_estimates *e, const char *path, struct tw_err *err
 	return 0;
 }
 
-/* A source of which there is a file is asked of the estimator only. */
-static int add_wishes(struct tw_estimates *e, struct tw_err *err)
+/* The finder skips sources with a model file; the estimator is asked for them, too. */
+static int add_sources(struct tw_estimates *e, struct tw_err *err)
 {
 	if (e->finder_fd < 0 && e->asker == NULL)
 		return 0;
@@ -123,14 +125,14 @@ static int add_wishes(struct tw_estimates *e, struct tw_err *err)
 		if (model_of(e, s) == NULL && add_model(e, s, err) < 0)
 			return -1;
 		if (i < TW_FINDER_SOURCES_MAX)
-			e->wished[i] = (size_t)(model_of(e, s) - e->model);
+			e->finder_model[i] = (size_t)(model_of(e, s) - e->model);
 	}
 	return e->finder_fd < 0 ? 0
 				: tw_model_finder_send_metrics(e->finder_fd,
 							       &e->features.names, err);
 }
 
-/* A component that two sources have is told once: kinds of zones are summed up. */
+/* A component of two sources becomes one zone, because zones of a kind are summed. */
 static void add_zones(struct tw_estimates *e)
 {
 	bool has[TW_COMPONENT_COUNT] = { false };
@@ -161,7 +163,7 @@ static int open_parts(struct tw_estimates *e, const struct tw_workloads *workloa
 {
 	struct tw_err unknown = { 0 };
 
-	/* Without it the ratio of cores is 1, as docs/wire.md has it. */
+	/* If the cores are unknown, the ratio is 1: docs/wire.md. */
 	if (tw_cores_discover(e->c.sys, &e->cores, &unknown) < 0)
 		e->cores = 0;
 	e->hide_idle = e->c.idle == TW_ESTIMATED_IDLE_AUTO
@@ -174,10 +176,12 @@ static int open_parts(struct tw_estimates *e, const struct tw_workloads *workloa
 			return -1;
 	if (e->c.estimator != NULL && tw_asker_open(e->c.estimator, &e->asker, err) < 0)
 		return -1;
-	if (add_wishes(e, err) < 0)
+	if (add_sources(e, err) < 0)
 		return -1;
 	if (e->models == 0)
-		return tw_fail(err, TW_NOTFOUND, "no model is given");
+		return tw_fail(
+			err, TW_NOTFOUND,
+			"no model is configured (--model, --model-server, --model-db)");
 	add_zones(e);
 	return 0;
 }
@@ -217,7 +221,7 @@ void tw_estimates_close(struct tw_estimates *e)
 	free(e);
 }
 
-/* ---- what is told ---- */
+/* ---- the results ---- */
 
 int tw_estimates_fd(const struct tw_estimates *e)
 {
@@ -298,7 +302,7 @@ bool tw_estimates_hide_idle(const struct tw_estimates *e)
 
 /* ---- models come and go ---- */
 
-/* model is taken. */
+/* Put a model into use. model is taken. */
 static void take(struct tw_estimates *e, struct tw_source_model *s,
 		 struct tw_power_model *model)
 {
@@ -306,8 +310,7 @@ static void take(struct tw_estimates *e, struct tw_source_model *s,
 
 	if (tw_source_model_take(s, model, &e->features, e->cores, &err) < 0) {
 		tw_log_warn_limited(&e->log, "cannot use a model, continuing %s: %s",
-				    s->model != NULL ? "with the one there is"
-						     : "without it",
+				    s->model != NULL ? "with the old one" : "without it",
 				    err.text);
 		tw_source_model_failed(s, err.text);
 		return;
@@ -327,18 +330,17 @@ static void look_at_file(struct tw_estimates *e, struct tw_source_model *s)
 	if (found >= 0)
 		return;
 	tw_log_warn_limited(&e->log,
-			    "cannot read a model again, continuing with the one there "
-			    "is: %s",
+			    "cannot reload a model, continuing with the old one: %s",
 			    err.text);
 	tw_source_model_failed(s, err.text);
 }
 
-/* A source that has a model of a file is the keeper's no longer than that. */
+/* Process a message about a model. A model file has precedence over the finder. */
 static void take_news(struct tw_estimates *e, const struct tw_model_news *news,
 		      struct tw_power_model *model)
 {
 	struct tw_source_model *s = news->source < e->c.sources->count
-					    ? &e->model[e->wished[news->source]]
+					    ? &e->model[e->finder_model[news->source]]
 					    : NULL;
 
 	if (s == NULL || s->file.path != NULL) {
@@ -371,8 +373,9 @@ bool tw_estimates_hear(struct tw_estimates *e)
 		case TW_FINDER_NOTHING:
 			return true;
 		case TW_FINDER_GONE:
-			tw_log_warn("the keeper of models is gone: models stay as they "
-				    "are");
+			tw_log_warn(
+				"the model finder has exited: the models are no longer "
+				"refreshed");
 			close(e->finder_fd);
 			e->finder_fd = -1;
 			return false;
@@ -400,9 +403,10 @@ static void estimator_failed(struct tw_estimates *e, struct tw_source_model *s,
 	tw_source_model_failed(s, why->text);
 	tw_log_warn_limited(
 		&e->log, "no estimate of %s from the estimator%s: %s", s->source->name,
-		s->model != NULL ? ", continuing with the model there is" : "",
-		why->text);
-	/* To ask where nobody listens costs nothing. */
+		s->model != NULL ? ", using the model in the collector" : "", why->text);
+	/*
+	 * A refused connection costs nothing, so only a timeout (TW_IO) causes a pause.
+	 */
 	if (why->code != TW_IO)
 		return;
 	e->pause_until_ms = tw_now_ms() + ((uint64_t)PAUSE_MIN_MS << doublings);
@@ -449,14 +453,14 @@ static bool ask(struct tw_estimates *e, struct tw_source_model *s, const double 
 
 /* ---- a tick ---- */
 
-/* False: there is nothing to tell it from, and why. */
+/* Estimate one source. False: no estimate; *why is the reason. */
 static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool known,
 		    const double *rows, struct tw_predicted *out, const char **why)
 {
 	s->told = s->by_estimator = false;
 	if (s->file.path != NULL)
 		look_at_file(e, s);
-	*why = "the machine's counters are not known";
+	*why = "the machine's counters are not available";
 	if (!known)
 		return false;
 	s->by_estimator = e->asker != NULL && ask(e, s, rows, out);

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <stdint.h>
 
-/* A way to tell a feature: by a counter of processes, or by the node alone. */
-struct told_feature {
+/* A source of a feature: a counter of processes, or a value of the node. */
+struct feature_source {
 	const char *name;
 	int counter; /* enum tw_counter; -1: none */
-	bool stays;  /* it is so when nothing runs, too */
+	bool stays;  /* the value does not depend on load */
 	double (*value)(const struct tw_node *n, double seconds);
 };
 
@@ -79,10 +79,12 @@ SOFTIRQ(block, TW_SOFTIRQ_BLOCK)
 SOFTIRQ(net_rx, TW_SOFTIRQ_NET_RX)
 SOFTIRQ(net_tx, TW_SOFTIRQ_NET_TX)
 
-/* Sorted by name; of several ways the first that there is. Softirqs of processes are what
- * our own exposition tells and models are trained on; without them the machine's will do.
+/*
+ * Sorted by name; if a feature has several sources, the first available one is used.
+ * Softirqs of processes come first, because models are trained on our own metrics of
+ * them; the machine's softirqs are the fallback.
  */
-static const struct told_feature features[] = {
+static const struct feature_source features[] = {
 	{ "bpf_block_irq", TW_COUNTER_BLOCK_SOFTIRQS, false, counter_block },
 	{ "bpf_block_irq", -1, false, softirq_block },
 	{ "bpf_cpu_time_ms", -1, false, cpu_time },
@@ -108,9 +110,9 @@ static const struct told_feature features[] = {
 
 _Static_assert(TW_COUNT(features) <= TW_FEATURES_MAX, "a row has room for all features");
 
-/* Frequencies are there or not from the start, counters may be lost. */
-static bool is_told(const struct told_feature *f, const struct tw_node *node,
-		    const struct tw_workloads *workloads)
+/* Frequencies exist from the start or never; counters may be lost. */
+static bool is_available(const struct feature_source *f, const struct tw_node *node,
+			 const struct tw_workloads *workloads)
 {
 	if (f->value == frequency)
 		return node->frequencies > 0;
@@ -124,7 +126,7 @@ int tw_features_open(struct tw_features *f, const struct tw_node *node,
 {
 	f->workloads = workloads;
 	for (size_t i = 0; i < TW_COUNT(features); i++) {
-		if (!is_told(&features[i], node, workloads) ||
+		if (!is_available(&features[i], node, workloads) ||
 		    tw_strs_has(&f->names, features[i].name))
 			continue;
 		f->told[f->names.count] = (unsigned char)i;
@@ -149,11 +151,11 @@ bool tw_features_read(const struct tw_features *f, const struct tw_node *node,
 	bool known = seconds > 0;
 
 	for (size_t i = 0; i < count && known; i++) {
-		const struct told_feature *t = &features[f->told[i]];
+		const struct feature_source *t = &features[f->told[i]];
 
 		rows[i] = t->value(node, seconds);
 		rows[count + i] = t->stays ? rows[i] : 0;
-		known = isfinite(rows[i]) && is_told(t, node, f->workloads);
+		known = isfinite(rows[i]) && is_available(t, node, f->workloads);
 	}
 	return known;
 }

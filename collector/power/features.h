@@ -3,7 +3,7 @@
 #define TW_COLLECTOR_FEATURES_H
 
 /*
- * What models are asked with: the features of docs/wire.md that this machine tells, per
+ * The inputs of models: the features of docs/wire.md that this machine provides, per
  * second of the last tick.
  */
 
@@ -20,20 +20,23 @@ struct tw_workloads;
 
 /* All zero bytes: none. */
 struct tw_features {
-	struct tw_strs names;                /* of the columns, sorted */
-	unsigned char told[TW_FEATURES_MAX]; /* of features.c: which they are */
+	struct tw_strs names; /* names of the columns, sorted */
+	unsigned char
+		told[TW_FEATURES_MAX]; /* index of each in the table of features.c */
 	const struct tw_workloads *workloads;
 };
 
-/* What is told here; workloads, which must outlive *f: NULL: no counters. *f must be all
- * zero; it is yours: tw_features_release(). */
+/*
+ * Find the features that this machine provides. workloads outlives *f; NULL: no counters.
+ * *f must be all zero; release it by tw_features_release().
+ */
 int tw_features_open(struct tw_features *f, const struct tw_node *node,
 		     const struct tw_workloads *workloads, struct tw_err *err);
 void tw_features_release(struct tw_features *f);
 
 /*
- * Two rows of f->names.count columns: the last tick, and a machine that does nothing at
- * the same frequency. False: some of it is not known now.
+ * Fill two rows of f->names.count columns: the last tick, and an idle machine at the same
+ * frequency. False: a feature is unknown now.
  */
 bool tw_features_read(const struct tw_features *f, const struct tw_node *node,
 		      double *rows);

@@ -6,13 +6,13 @@
 
 #define SAMPLE_NS UINT64_C(1000000000)
 
-/* A bin with fewer samples says nothing. */
+/* Samples that a bin needs to count. */
 #define ENOUGH 5
 
-/* With no more load than this the machine idles: its median is nearly the answer. */
+/* Below this load the machine idles, and its median is nearly the idle power. */
 #define QUIET 0.05f
 
-/* Bins so far apart make a line. */
+/* Distance of bins that define a line. */
 #define APART 3
 
 struct point {
@@ -45,7 +45,10 @@ static bool middle(const struct tw_idle *i, int bin, struct point *out)
 	return true;
 }
 
-/* The lowest and the highest bin that say something. */
+/*
+ * Draw a line through the lowest and the highest bin that count; returns its power at no
+ * load.
+ */
 static double reckon(const struct tw_idle *i)
 {
 	struct point low, high;
@@ -76,7 +79,7 @@ void tw_idle_learn(struct tw_idle *i, uint64_t energy_uj, uint64_t over_ns, doub
 	i->energy_uj += (double)energy_uj;
 	i->load_ns += load * (double)over_ns;
 	i->over_ns += over_ns;
-	/* What comes at once after a time without is of that time, too. */
+	/* Energy after a gap belongs to the gap, too: extend the sample. */
 	if (i->over_ns < SAMPLE_NS || energy_uj == 0)
 		return;
 	mean = i->load_ns / (double)i->over_ns;

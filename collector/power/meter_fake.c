@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A meter that is none: for demos and tests. For each processor, at a load of u (0 to 1),
+ * A simulated meter for demos and tests. For each processor, at a load of u (0 to 1),
  *
  *	package	3 W + 9 W * u^0.8
  *	core	1 W + 8 W * u^0.8	(a part of package)
  *	dram	0.4 W + 0.8 W * u
  *
- * times a noise, even from 0.98 to 1.02, in counters that are 0 again as RAPL's.
+ * times uniform noise from 0.98 to 1.02, in counters that wrap like those of RAPL.
  */
 #include "collector/meters/meter.h"
 #include "collector/power/node.h"
@@ -66,7 +66,6 @@ static const struct tw_zone *zones_of_fake(const void *state, size_t *count)
 	return fake_zones;
 }
 
-/* 1 - NOISE to 1 + NOISE. */
 static double noise(struct fake *f)
 {
 	f->seed = f->seed * 1664525u + 1013904223u;

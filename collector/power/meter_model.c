@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Power by trained models, where there is no meter: collector/power/estimates.h. */
+/* The meter "model": power by trained models, see collector/power/estimates.h. */
 #include "collector/meters/meter.h"
 #include "collector/power/estimates.h"
 #include "lib/core/err.h"
@@ -7,7 +7,7 @@
 static int open_model(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
 	if (c->estimates == NULL)
-		return tw_fail(err, TW_NOTFOUND, "no model is given");
+		return tw_fail(err, TW_NOTFOUND, "no model is configured (--model)");
 	*state = c->estimates;
 	return 0;
 }
@@ -22,7 +22,7 @@ static void read_model(void *state, struct tw_reading *out)
 	tw_estimates_read(state, out);
 }
 
-/* Whoever opened the estimates closes them. */
+/* The owner of the estimates closes them. */
 static void close_model(void *state)
 {
 	(void)state;

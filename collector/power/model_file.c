@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Of a directory its metadata: a model is written anew, not edited. All 0: not there. */
+/*
+ * The version of a path; for a directory, of its metadata.json, because models are
+ * replaced, never edited. All 0: missing.
+ */
 static struct tw_file_mark look_at(const char *path)
 {
 	char inside[PATH_MAX];
@@ -39,7 +42,7 @@ static bool same(const struct tw_file_mark *a, const struct tw_file_mark *b)
 int tw_model_file_open(struct tw_model_file *f, const char *path,
 		       struct tw_power_model **out, struct tw_err *err)
 {
-	/* Before it is read, so that no change is missed. */
+	/* Take the mark before reading, so that no change is missed. */
 	const struct tw_file_mark mark = look_at(path);
 
 	if (tw_power_model_load(path, out, err) < 0)
@@ -54,7 +57,7 @@ int tw_model_file_look(struct tw_model_file *f, struct tw_power_model **out,
 	const struct tw_file_mark now = look_at(f->path), before = f->seen;
 
 	f->seen = now;
-	/* What is away may be on its way in. */
+	/* A missing file may be in the middle of a replacement. */
 	if (now.ino == 0 || same(&now, &f->read) || !same(&now, &before))
 		return 0;
 	f->read = now;

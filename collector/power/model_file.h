@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_MODEL_FILE_H
 
 /*
- * A model's directory or zip that may be replaced while it is in use: looked at, not
- * read, at each tick, and read again once it is another one and has stayed so for a tick.
+ * A model's directory or zip that may be replaced while it is in use. Each tick checks
+ * its metadata. A changed file is read again once it has stayed the same for a tick.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 struct tw_err;
 struct tw_power_model;
 
-/* What tells that a file is another one. */
+/* Identifies a version of a file. */
 struct tw_file_mark {
 	dev_t dev;
 	ino_t ino;
@@ -24,22 +24,22 @@ struct tw_file_mark {
 
 struct tw_model_file {
 	const char *path;
-	struct tw_file_mark read; /* of what was read last, well or not */
-	struct tw_file_mark seen; /* at the last look */
+	struct tw_file_mark read; /* version of the last read, successful or not */
+	struct tw_file_mark seen; /* version at the last check */
 };
 
-/* Read it. path lives as long as f. *out is yours. */
+/* Read the model. path outlives f. *out is yours. */
 int tw_model_file_open(struct tw_model_file *f, const char *path,
 		       struct tw_power_model **out, struct tw_err *err);
 
 /*
- * At a tick: 1 with *out, yours, where there is another model; 0 where there is not;
- * -1 where it cannot be used, which is said once for each that is put there.
+ * Check in a tick. 1: a new model in *out, which is yours. 0: no change. -1: the new
+ * version cannot be used; reported once for each version.
  */
 int tw_model_file_look(struct tw_model_file *f, struct tw_power_model **out,
 		       struct tw_err *err);
 
-/* At the next look it is read, whatever it looks like. */
+/* Force a read at the next check. */
 void tw_model_file_reload(struct tw_model_file *f);
 
 #endif /* TW_COLLECTOR_MODEL_FILE_H */

@@ -27,12 +27,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How often what an origin has confirmed is told, though nothing has changed. */
-#define TELL_MS 60000
+/* Time between two messages that only repeat a confirmation. */
+#define REPEAT_MS 60000
 
 #define ZIP_MAX ((size_t)64 << 20)
 
-/* Names of features with commas between them: one datagram. */
+/* Longest list of features, separated by commas: one datagram. */
 #define METRICS_MAX 2048
 
 struct finder {
@@ -41,15 +41,15 @@ struct finder {
 	struct tw_models *models;
 	struct tw_strs metrics;
 	struct {
-		struct tw_served *served; /* the one that was sent; counted */
+		struct tw_served *served; /* the model that was sent; holds a reference */
 		struct tw_model_news news;
-	} told[TW_FINDER_SOURCES_MAX];
+	} sent[TW_FINDER_SOURCES_MAX];
 };
 
-/* ---- what is told ---- */
+/* ---- the child: messages ---- */
 
-/* With an open file, or without: -1. */
-static int send_news(const struct finder *k, const struct tw_model_news *news, int file)
+/* Send a message, with an open file or without (-1). */
+static int send_news(const struct finder *f, const struct tw_model_news *news, int file)
 {
 	union {
 		struct cmsghdr header;
@@ -67,10 +67,12 @@ static int send_news(const struct finder *k, const struct tw_model_news *news, i
 		m.msg_control = &control;
 		m.msg_controllen = sizeof(control);
 	}
-	return sendmsg(k->fd, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
+	return sendmsg(f->fd, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* The model's zip as an open file: of the database, or what a server has sent. */
+/*
+ * Open the zip of a model: a file of the database, or a memfd with the downloaded bytes.
+ */
 static int open_zip(const struct tw_served *s, struct tw_err *err)
 {
 	int fd;
@@ -102,51 +104,51 @@ static uint32_t failing(struct tw_models *m)
 	return (uint32_t)sum;
 }
 
-/* A model that is another than the last: served is taken. */
-static void hand_on(struct finder *k, size_t i, struct tw_served *served,
-		    struct tw_model_news *news)
+/* Send a model that differs from the last one; served is taken. */
+static void send_model(struct finder *f, size_t i, struct tw_served *served,
+		       struct tw_model_news *news)
 {
 	struct tw_err err = { 0 };
 	const int file = open_zip(served, &err);
 
 	if (file < 0) {
 		snprintf(news->why, sizeof(news->why), "%s", err.text);
-		tw_models_release(k->models, served);
+		tw_models_release(f->models, served);
 		served = NULL;
 	}
-	if (send_news(k, news, file) == 0 && served != NULL) {
-		if (k->told[i].served != NULL)
-			tw_models_release(k->models, k->told[i].served);
-		k->told[i].served = served;
+	if (send_news(f, news, file) == 0 && served != NULL) {
+		if (f->sent[i].served != NULL)
+			tw_models_release(f->models, f->sent[i].served);
+		f->sent[i].served = served;
 		served = NULL;
 	}
-	k->told[i].news = *news;
+	f->sent[i].news = *news;
 	if (served != NULL)
-		tw_models_release(k->models, served);
+		tw_models_release(f->models, served);
 	if (file >= 0)
 		close(file);
 }
 
-static void look(struct finder *k, size_t i)
+static void look(struct finder *f, size_t i)
 {
 	const struct tw_request wish = {
-		.metrics = k->metrics,
+		.metrics = f->metrics,
 		.output = TW_ABS_POWER,
-		.source = tw_energy_source_find(k->c->sources->at[i]),
-		.trainer = (char *)(uintptr_t)k->c->trainer,
-		.filter = (char *)(uintptr_t)k->c->filter,
+		.source = tw_energy_source_find(f->c->sources->at[i]),
+		.trainer = (char *)(uintptr_t)f->c->trainer,
+		.filter = (char *)(uintptr_t)f->c->filter,
 	};
 	struct tw_model_news news;
 	struct tw_served *served = NULL;
 	struct tw_err why = { 0 };
 	const enum tw_models_state state =
-		tw_models_find(k->models, &wish, &served, &why);
+		tw_models_find(f->models, &wish, &served, &why);
 
 	if (state == TW_MODELS_PENDING)
 		return;
 	memset(&news, 0, sizeof(news)); /* compared as bytes */
 	news.source = (uint32_t)i;
-	news.failing = failing(k->models);
+	news.failing = failing(f->models);
 	snprintf(news.why, sizeof(news.why), "%s", why.text);
 	if (served != NULL) {
 		news.confirmed_s = atomic_load(&served->confirmed_s);
@@ -154,22 +156,22 @@ static void look(struct finder *k, size_t i)
 			 tw_origin_name(served->origin));
 		snprintf(news.from, sizeof(news.from), "%s", served->from);
 	}
-	if (served != NULL && served != k->told[i].served) {
-		hand_on(k, i, served, &news);
+	if (served != NULL && served != f->sent[i].served) {
+		send_model(f, i, served, &news);
 		return;
 	}
 	if (served != NULL)
-		tw_models_release(k->models, served);
-	if (memcmp(&news, &k->told[i].news, sizeof(news)) != 0 &&
-	    send_news(k, &news, -1) == 0)
-		k->told[i].news = news;
+		tw_models_release(f->models, served);
+	if (memcmp(&news, &f->sent[i].news, sizeof(news)) != 0 &&
+	    send_news(f, &news, -1) == 0)
+		f->sent[i].news = news;
 }
 
-/* ---- its life ---- */
+/* ---- the child: main loop ---- */
 
-static int open_models(struct finder *k, struct tw_fetch **fetch, struct tw_err *err)
+static int open_models(struct finder *f, struct tw_fetch **fetch, struct tw_err *err)
 {
-	const struct tw_model_finder_config *c = k->c;
+	const struct tw_model_finder_config *c = f->c;
 	struct tw_models_config config = { .model_db = c->model_db,
 					   .shipped_db = c->shipped_db,
 					   .server_url = c->server_url,
@@ -187,15 +189,15 @@ static int open_models(struct finder *k, struct tw_fetch **fetch, struct tw_err 
 						       .stop = tw_fetch_stop,
 						       .arg = *fetch };
 	}
-	return tw_models_open(&config, &k->models, err);
+	return tw_models_open(&config, &f->models, err);
 }
 
-/* False: the collector is gone. */
-static bool listen_to_collector(struct finder *k)
+/* Read a message of the collector. False: the collector has exited. */
+static bool read_from_collector(struct finder *f)
 {
 	char text[METRICS_MAX];
 	struct tw_err err = { 0 };
-	const ssize_t n = recv(k->fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+	const ssize_t n = recv(f->fd, text, sizeof(text) - 1, MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
@@ -203,35 +205,35 @@ static bool listen_to_collector(struct finder *k)
 		return false;
 	text[n] = '\0';
 	if (text[0] == '\0') {
-		tw_models_reload(k->models);
+		tw_models_reload(f->models);
 		return true;
 	}
-	return k->metrics.count > 0 || tw_strs_split(&k->metrics, text, &err) == 0;
+	return f->metrics.count > 0 || tw_strs_split(&f->metrics, text, &err) == 0;
 }
 
-static void serve(struct finder *k)
+static void serve(struct finder *f)
 {
-	struct pollfd p[] = { { .fd = k->fd, .events = POLLIN },
-			      { .fd = tw_models_fd(k->models), .events = POLLIN } };
+	struct pollfd p[] = { { .fd = f->fd, .events = POLLIN },
+			      { .fd = tw_models_fd(f->models), .events = POLLIN } };
 	uint64_t changes;
 
 	for (;;) {
-		if (poll(p, 2, TELL_MS) < 0) {
+		if (poll(p, 2, REPEAT_MS) < 0) {
 			if (errno == EINTR)
 				continue;
 			return;
 		}
-		if (p[0].revents != 0 && !listen_to_collector(k))
+		if (p[0].revents != 0 && !read_from_collector(f))
 			return;
-		/* How often it changed does not matter. */
+		/* Only the fact of a change matters, not their number. */
 		if (p[1].revents != 0)
 			(void)!read(p[1].fd, &changes, sizeof(changes));
-		for (size_t i = 0; k->metrics.count > 0 && i < k->c->sources->count; i++)
-			look(k, i);
+		for (size_t i = 0; f->metrics.count > 0 && i < f->c->sources->count; i++)
+			look(f, i);
 	}
 }
 
-/* It ends with the collector, not by the signals that are for that. */
+/* The finder exits when the collector closes its end, not by signals. */
 static void block_signals(void)
 {
 	sigset_t s;
@@ -244,40 +246,41 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static int run(struct finder *k, struct tw_err *err)
+static int run(struct finder *f, struct tw_err *err)
 {
-	const struct tw_privilege p = { .user = k->c->user,
-					.filter = k->c->filter_calls,
+	const struct tw_privilege p = { .user = f->c->user,
+					.filter = f->c->filter_calls,
 					.may_write = true,
 					.may_start = true };
 	struct tw_fetch *fetch = NULL;
 	bool filtered;
 	int rc = -1;
 
-	/* Threads have the rights of the one that starts them. */
-	if (tw_give_directory(k->c->keep_dir, k->c->user, err) < 0 ||
-	    tw_privilege_drop(&p, &filtered, err) < 0 || open_models(k, &fetch, err) < 0)
+	/* Drop rights first: threads inherit them. */
+	if (tw_give_directory(f->c->keep_dir, f->c->user, err) < 0 ||
+	    tw_privilege_drop(&p, &filtered, err) < 0 || open_models(f, &fetch, err) < 0)
 		goto out;
-	serve(k);
+	serve(f);
 	rc = 0;
 out:
 	for (size_t i = 0; i < TW_FINDER_SOURCES_MAX; i++)
-		if (k->told[i].served != NULL)
-			tw_models_release(k->models, k->told[i].served);
-	tw_models_close(k->models);
+		if (f->sent[i].served != NULL)
+			tw_models_release(f->models, f->sent[i].served);
+	tw_models_close(f->models);
 	tw_fetch_close(fetch);
-	tw_strs_clear(&k->metrics);
+	tw_strs_clear(&f->metrics);
 	return rc;
 }
 
 static int run_finder(const struct tw_model_finder_config *c, int fd)
 {
-	struct finder k = { .c = c, .fd = fd };
+	struct finder f = { .c = c, .fd = fd };
 	struct tw_err err = { 0 };
 
 	block_signals();
-	if (run(&k, &err) < 0) {
-		tw_log_error("models are neither found nor refreshed: %s", err.text);
+	if (run(&f, &err) < 0) {
+		tw_log_error("the model finder failed, models are not refreshed: %s",
+			     err.text);
 		return TW_EXIT_FAILED;
 	}
 	return TW_EXIT_OK;
@@ -296,7 +299,7 @@ int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd,
 		return tw_fail_errno(err, errno, "cannot make a socket");
 	pid = fork();
 	if (pid < 0) {
-		tw_fail_errno(err, errno, "cannot start the keeper of models");
+		tw_fail_errno(err, errno, "cannot start the model finder");
 		close(end[0]);
 		close(end[1]);
 		return -1;
@@ -323,7 +326,7 @@ int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
 		goto out;
 	}
 	if (send(fd, b.data, b.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)b.len) {
-		tw_fail_errno(err, errno, "the keeper of models does not listen");
+		tw_fail_errno(err, errno, "the model finder does not accept messages");
 		goto out;
 	}
 	rc = 0;
@@ -334,7 +337,10 @@ out:
 
 void tw_model_finder_reload(int fd)
 {
-	/* One that is full of such wishes, or gone, has nothing to gain by another. */
+	/*
+	 * A failed send does not matter: the queue is full of such requests, or the
+	 * finder has exited.
+	 */
 	(void)!send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -347,7 +353,7 @@ static int read_all(int fd, char **data, size_t *len, struct tw_err *err)
 	if (fstat(fd, &st) < 0)
 		return tw_fail_errno(err, errno, "model");
 	if (!S_ISREG(st.st_mode) || st.st_size <= 0 || (size_t)st.st_size > ZIP_MAX)
-		return tw_fail(err, TW_INVALID, "model: no file of 1 to %zu bytes",
+		return tw_fail(err, TW_INVALID, "model: want a file of 1 to %zu bytes",
 			       ZIP_MAX);
 	to = malloc((size_t)st.st_size);
 	if (to == NULL)
@@ -387,7 +393,7 @@ out:
 	return rc;
 }
 
-/* The descriptor that came along, or -1. */
+/* The descriptor in a message, or -1. */
 static int passed_fd(struct msghdr *m)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(m);

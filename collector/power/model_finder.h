@@ -3,14 +3,16 @@
 #define TW_COLLECTOR_MODEL_FINDER_H
 
 /*
- * A child process that finds models as tw-estimator does (estimator/models.h): in a model
- * server, at URLs, in databases, again and again, with the last good copies on disk. It
- * hands them to the collector as zips through open files, so that the collector itself
- * starts no program, writes no file and asks nobody, and waits for none of that. Without
- * rights, and without a collector, it ends.
+ * A child process that finds models like tw-estimator does (estimator/models.h): in a
+ * model server, at URLs and in databases. It refreshes them and keeps the last good
+ * copies on disk.
  *
- * One datagram is one message, of a fixed size; what is in it is not trusted more than
- * the model, which came from anywhere.
+ * It passes each model to the collector as the open file of a zip. So the collector
+ * starts no program, writes no file, makes no request and never waits. The finder drops
+ * its rights, and exits when the collector does.
+ *
+ * A message is one datagram of fixed size. The collector trusts neither the message nor
+ * the model.
  */
 
 #include <stdbool.h>
@@ -26,50 +28,50 @@ struct tw_strs;
 #define TW_FINDER_TEXT 512
 
 struct tw_model_finder_config {
-	const struct tw_strs *sources; /* energy sources that models are wanted of */
+	const struct tw_strs *sources; /* energy sources to find models for */
 	const char *trainer, *filter;  /* NULL: any */
 	const char *model_db, *shipped_db, *server_url, *server_path; /* NULL: none */
 	const struct tw_init_urls *urls;                              /* NULL: none */
-	const char *keep_dir; /* of copies; NULL: none are kept */
+	const char *keep_dir; /* directory of the copies; NULL: none are kept */
 	uint64_t refresh_ms;
 	const char *sys;
-	const char *user; /* whom it becomes; NULL: nobody else */
+	const char *user; /* user to switch to; NULL: no switch */
 	bool filter_calls;
 };
 
 /*
- * Start it: before descriptors are opened that are not its own, and before any thread.
- * *fd is yours: the collector's end.
+ * Start the finder. Call it before other descriptors are opened and before any thread
+ * starts. *fd is the collector's end and yours.
  */
 int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd,
 			  struct tw_err *err);
 
-/* What models may be chosen by: sent once, then it begins. */
+/* Send the features that models may use, once. Then the search begins. */
 int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
 				 struct tw_err *err);
 
-/* Look everywhere again. */
+/* Search all origins again. */
 void tw_model_finder_reload(int fd);
 
-/* What it says of the model of one source. */
+/* A message about the model of one source. */
 struct tw_model_news {
-	uint32_t source;     /* of the list */
-	uint32_t failing;    /* origins that were asked in vain the last time */
-	int64_t confirmed_s; /* when the origin last said so, of the epoch */
-	char origin[32];     /* "server"; "" where there is no model: why says it */
+	uint32_t source;     /* index in sources */
+	uint32_t failing;    /* origins that failed in the last refresh */
+	int64_t confirmed_s; /* when the origin last confirmed it, seconds since 1970 */
+	char origin[32];     /* "server"; "": no model, see why */
 	char from[TW_FINDER_TEXT];
 	char why[TW_FINDER_TEXT];
 };
 
 enum tw_model_finder_event {
-	TW_FINDER_NOTHING, /* now */
+	TW_FINDER_NOTHING, /* no message now */
 	TW_FINDER_NEWS,
-	TW_FINDER_GONE, /* and nothing more will come */
+	TW_FINDER_GONE, /* the finder has exited */
 };
 
 /*
- * The next message, without waiting. *model is yours, or NULL: the one that there is
- * stays. A model that cannot be used is told in why of the news, and is NULL.
+ * Read the next message without waiting. *model is yours; NULL: keep the current model.
+ * If the model cannot be used, *model is NULL and why of the news gives the reason.
  */
 enum tw_model_finder_event tw_model_finder_next(int fd, struct tw_model_news *news,
 						struct tw_power_model **model);

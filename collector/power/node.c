@@ -37,7 +37,7 @@ const char *tw_softirq_name(enum tw_softirq vector)
 	return softirq_names[vector];
 }
 
-/* What is left of a text: words and lines are taken from its front. */
+/* The rest of a text, from which words and lines are taken. */
 struct rest {
 	const char *at, *end;
 };
@@ -104,7 +104,7 @@ static int parse_modes(struct rest *line, uint32_t ticks_per_s, uint64_t *cpu_ms
 	return 0;
 }
 
-/* All of them, then each vector: HI, TIMER, NET_TX, NET_RX, BLOCK and others. */
+/* The total, then each vector: HI, TIMER, NET_TX, NET_RX, BLOCK and others. */
 static int parse_softirqs(struct rest *line, uint64_t vector[TW_SOFTIRQ_COUNT],
 			  struct tw_err *err)
 {
@@ -173,11 +173,11 @@ int tw_proc_vmstat_parse(const char *data, size_t len, uint64_t *page_faults,
 	return tw_fail(err, TW_PARSE, "no line 'pgfault'");
 }
 
-/* A line for each processor, and one with a number for each interrupt there can be. */
+/* Room for a line for each CPU, and a line with a number for each interrupt. */
 #define STAT_MAX (1u << 18)
 #define FREQUENCIES_MAX 4096
 
-/* A whole file of /proc below its root. */
+/* Read a file of /proc. */
 static int read_proc(const struct tw_node *n, const char *name, size_t *len,
 		     struct tw_err *err)
 {
@@ -235,7 +235,7 @@ void tw_node_release(struct tw_node *n)
 	*n = (struct tw_node){ 0 };
 }
 
-/* The kernel tells kHz. */
+/* The kernel reports kHz. */
 static void read_frequencies(struct tw_node *n)
 {
 	for (size_t i = 0; i < n->frequencies; i++) {
@@ -250,7 +250,9 @@ static void read_frequencies(struct tw_node *n)
 	}
 }
 
-/* What falls, as iowait and idle do now and then, or when the machine is another, is 0.
+/*
+ * The increase of a counter. iowait and idle may fall, and a moved VM starts again: then
+ * it is 0.
  */
 static uint64_t grown(uint64_t now, uint64_t before)
 {

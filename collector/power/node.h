@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_NODE_H
 
 /*
- * The machine as a whole: what /proc/stat and /proc/vmstat count, the frequencies of its
- * processors, and what all of its workloads used. Read at each tick.
+ * The machine as a whole: the counters of /proc/stat and /proc/vmstat, the frequencies of
+ * its CPUs, and the usage of all workloads. Read at each tick.
  */
 
 #include "collector/workloads/usage.h"
@@ -16,7 +16,7 @@
 struct tw_err;
 struct tw_roots;
 
-/* The columns of /proc/stat: proc(5). Time of guests is in user and nice, too. */
+/* The columns of /proc/stat: proc(5). user and nice include the time of guests. */
 enum tw_cpu_mode {
 	TW_CPU_USER,
 	TW_CPU_NICE,
@@ -32,7 +32,7 @@ enum tw_cpu_mode {
 /* "user", "nice", "system", ... */
 const char *tw_cpu_mode_name(enum tw_cpu_mode mode);
 
-/* Of the line "softirq" of /proc/stat: those that tell of work. */
+/* Vectors of the line "softirq" of /proc/stat that show work. */
 enum tw_softirq {
 	TW_SOFTIRQ_NET_TX,
 	TW_SOFTIRQ_NET_RX,
@@ -53,42 +53,42 @@ struct tw_node_counts {
 };
 
 struct tw_node {
-	bool there;                  /* the two below are of the last tick */
+	bool there;                  /* total and last are of the last tick */
 	struct tw_node_counts total; /* since boot */
-	struct tw_node_counts last;  /* in the last tick */
+	struct tw_node_counts last;  /* increase in the last tick */
 	unsigned cpus;
-	uint64_t elapsed_ns;  /* of the last tick; 0: there was none before */
-	struct tw_usage used; /* in it, by all workloads */
-	uint64_t *hz;         /* of each processor, frequencies many; 0: not known */
+	uint64_t elapsed_ns;  /* length of the last tick; 0: it was the first */
+	struct tw_usage used; /* usage of all workloads in the last tick */
+	uint64_t *hz;         /* frequency of each CPU; 0: unknown */
 	size_t frequencies;
 	const struct tw_roots *roots;
-	char *text; /* room to read into */
+	char *text; /* buffer for files */
 };
 
 /*
- * "cpu ...", "ctxt", "intr", "softirq" of /proc/stat, and the number of its processors.
- * Lines that are not there leave 0; ticks_per_s is of its times.
+ * Parse "cpu", "ctxt", "intr" and "softirq" of /proc/stat, and count its CPUs. Missing
+ * lines leave 0. ticks_per_s is the unit of its times.
  */
 int tw_proc_node_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
 			    struct tw_node_counts *out, unsigned *cpus,
 			    struct tw_err *err);
 
-/* "pgfault" of /proc/vmstat. */
+/* Parse "pgfault" of /proc/vmstat. */
 int tw_proc_vmstat_parse(const char *data, size_t len, uint64_t *page_faults,
 			 struct tw_err *err);
 
-/* roots lives as long as the node. Fails only for want of memory. */
+/* roots outlives the node. Fails only if out of memory. */
 int tw_node_open(struct tw_node *n, const struct tw_roots *roots, struct tw_err *err);
 void tw_node_release(struct tw_node *n);
 
 /*
- * Read it, elapsed_ns after the last time, in which workloads used so much. After a
- * failure what could not be read is not there. No allocation.
+ * Read the counters, elapsed_ns after the last tick, in which the workloads used `used`.
+ * After a failure n->there is false. Allocates nothing.
  */
 int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *used,
 		 struct tw_err *err);
 
-/* How much of its processors' time was used, 0 to 1. */
+/* The load: the used part of the CPUs' time, 0 to 1. */
 double tw_node_load(const struct tw_node *n);
 
 #endif /* TW_COLLECTOR_NODE_H */

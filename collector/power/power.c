@@ -11,12 +11,12 @@
 
 #define METERS_MAX 16
 
-/* A meter that is open; its zones are from first on. */
+/* An open meter; its zones start at index first. */
 struct open_meter {
 	const struct tw_meter *meter;
 	void *state;
 	size_t first, count;
-	bool growing; /* it has more zones than there is room for */
+	bool growing; /* it has found more zones than there is room for */
 };
 
 struct tw_power {
@@ -24,17 +24,17 @@ struct tw_power {
 	size_t meters;
 	struct tw_power_zone *zone;
 	size_t zones;
-	struct tw_reading *reading; /* of one meter: as many as all have zones */
-	const struct tw_meter *of[TW_ZONE_KIND_COUNT];
+	struct tw_reading *reading; /* readings of one meter; as many as all zones */
+	const struct tw_meter *meter_of[TW_ZONE_KIND_COUNT];
 	bool tells[TW_ZONE_KIND_COUNT], tells_some[TW_ZONE_KIND_COUNT];
 	struct tw_charge ticked;
 	struct tw_uses uses;
 	bool has_other;
-	size_t other; /* place of that zone */
-	int64_t owed_dynamic_uj, owed_idle_uj;
+	size_t other; /* index of that zone */
+	int64_t deficit_dynamic_uj, deficit_idle_uj;
 };
 
-/* Room for more zones behind those of m, with those of other meters behind them. */
+/* Make room for more zones behind those of m; moves the zones of later meters. */
 static int make_room(struct tw_power *p, const struct open_meter *m, size_t more,
 		     struct tw_err *err)
 {
@@ -60,7 +60,7 @@ static int make_room(struct tw_power *p, const struct open_meter *m, size_t more
 	return 0;
 }
 
-/* Those that a meter has found; it may have had some before. */
+/* Add the zones of a meter that are new. */
 static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
 {
 	size_t count;
@@ -74,20 +74,20 @@ static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *er
 		to->zone = &z[i];
 		to->meter = m->meter;
 		snprintf(to->why, sizeof(to->why), "not read yet");
-		if (p->of[z[i].kind] == NULL)
-			p->of[z[i].kind] = m->meter;
+		if (p->meter_of[z[i].kind] == NULL)
+			p->meter_of[z[i].kind] = m->meter;
 	}
 	m->count = count;
 	return 0;
 }
 
-/* Kinds that the meter of a name is believed of. */
+/* Bits of the kinds for which the meter of that name counts. */
 static unsigned kinds_of(const struct tw_power *p, const char *name)
 {
 	unsigned kinds = 0;
 
 	for (int i = 0; name != NULL && i < TW_ZONE_KIND_COUNT; i++)
-		if (p->of[i] != NULL && strcmp(p->of[i]->name, name) == 0)
+		if (p->meter_of[i] != NULL && strcmp(p->meter_of[i]->name, name) == 0)
 			kinds |= 1u << i;
 	return kinds;
 }
@@ -106,7 +106,7 @@ static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 	return add_zones(p, m, err);
 }
 
-/* What cannot be opened is passed over, but for want of memory. */
+/* Open all meters that work; fail only if out of memory. */
 static int open_any(struct tw_power *p, const struct tw_power_config *c,
 		    struct tw_err *err)
 {
@@ -124,7 +124,7 @@ static int open_any(struct tw_power *p, const struct tw_power_config *c,
 	return 0;
 }
 
-/* In the order of trust, whatever the order of their names. */
+/* Open the named meters, in the order of trust. */
 static int open_named(struct tw_power *p, const struct tw_power_config *c,
 		      struct tw_err *err)
 {
@@ -146,7 +146,7 @@ static const struct tw_zone other_zone = {
 	.path = "platform - package - dram - gpu",
 };
 
-/* What is made of several meters is worth what the least trusted of them is. */
+/* A sum of several meters is as good as the least trusted of them. */
 static const struct tw_meter *least_trusted(const struct tw_power *p)
 {
 	static const enum tw_zone_kind kinds[] = { TW_ZONE_PLATFORM, TW_ZONE_PACKAGE,
@@ -155,17 +155,17 @@ static const struct tw_meter *least_trusted(const struct tw_power *p)
 
 	for (size_t i = 0; i < tw_meter_count(); i++)
 		for (size_t k = 0; k < TW_COUNT(kinds); k++)
-			if (p->of[kinds[k]] == tw_meter_at(i))
+			if (p->meter_of[kinds[k]] == tw_meter_at(i))
 				least = tw_meter_at(i);
 	return least;
 }
 
-/* Once there is what it is made of: some meters find their zones later. */
+/* Add the zone "other" once platform and package exist: some meters find zones later. */
 static int add_other(struct tw_power *p, struct tw_err *err)
 {
 	struct tw_power_zone *zone;
 
-	if (p->of[TW_ZONE_PLATFORM] == NULL || p->of[TW_ZONE_PACKAGE] == NULL)
+	if (p->meter_of[TW_ZONE_PLATFORM] == NULL || p->meter_of[TW_ZONE_PACKAGE] == NULL)
 		return 0;
 	if (!p->has_other) {
 		zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
@@ -176,7 +176,7 @@ static int add_other(struct tw_power *p, struct tw_err *err)
 		p->has_other = true;
 		zone[p->other] = (struct tw_power_zone){ .zone = &other_zone };
 	}
-	p->of[TW_ZONE_OTHER] = p->zone[p->other].meter = least_trusted(p);
+	p->meter_of[TW_ZONE_OTHER] = p->zone[p->other].meter = least_trusted(p);
 	return 0;
 }
 
@@ -209,7 +209,7 @@ void tw_power_close(struct tw_power *p)
 	free(p);
 }
 
-/* Energy of a zone that is believed, to whoever its meter says used it. */
+/* Divide the energy of a zone among the users that its meter knows. */
 static void add_uses(struct tw_power *p, const struct open_meter *o, size_t zone,
 		     uint64_t dynamic_uj, uint64_t idle_uj)
 {
@@ -223,8 +223,8 @@ static void add_uses(struct tw_power *p, const struct open_meter *o, size_t zone
 }
 
 /*
- * Energy of zone i of a meter into what is there without load and what is there by it.
- * Of a load that is not known (below 0) nothing is learned.
+ * Split the energy of zone i into idle and dynamic. Learn the idle power only from a
+ * known load (not below 0).
  */
 static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 		       const struct tw_reading *r, const struct tw_span *s, double load)
@@ -237,14 +237,14 @@ static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 		tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
 	z->idle_w = r->has_idle ? r->idle_w : z->idle.idle_w;
 	if (s->of_ns == 0)
-		return; /* nothing new: it has the power that it had */
+		return; /* no new value: the power stays */
 	idle_uj = (uint64_t)(z->idle_w * (double)s->of_ns / 1e3);
 	if (idle_uj > s->energy_uj)
 		idle_uj = s->energy_uj;
 	z->power_w = (double)s->energy_uj * 1e3 / (double)s->of_ns;
 	z->idle_uj += idle_uj;
 	z->dynamic_uj += s->energy_uj - idle_uj;
-	if (p->of[kind] != z->meter || kind == TW_ZONE_SENSOR)
+	if (p->meter_of[kind] != z->meter || kind == TW_ZONE_SENSOR)
 		return;
 	p->ticked.idle_uj[kind] += idle_uj;
 	p->ticked.dynamic_uj[kind] += s->energy_uj - idle_uj;
@@ -262,7 +262,7 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
 		add_energy(p, o, i, r, &s, r->own_load ? r->load : load);
-	if (p->of[z->zone->kind] != z->meter)
+	if (p->meter_of[z->zone->kind] != z->meter)
 		return;
 	if (s.told)
 		p->tells_some[z->zone->kind] = true;
@@ -270,22 +270,22 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 		p->tells[z->zone->kind] = false;
 }
 
-/* What of platform no other kind has. */
-static uint64_t rest_of(const uint64_t *uj, int64_t *owed_uj)
+/* Platform minus its parts; keeps a negative result for later ticks. */
+static uint64_t rest_of(const uint64_t *uj, int64_t *deficit_uj)
 {
 	const uint64_t parts = uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU];
-	const int64_t rest = *owed_uj + (int64_t)uj[TW_ZONE_PLATFORM] - (int64_t)parts;
+	const int64_t rest = *deficit_uj + (int64_t)uj[TW_ZONE_PLATFORM] - (int64_t)parts;
 
-	*owed_uj = rest < 0 ? rest : 0;
+	*deficit_uj = rest < 0 ? rest : 0;
 	return rest > 0 ? (uint64_t)rest : 0;
 }
 
-/* A part that is there and is not told now would be taken for the rest. */
+/* True if platform and all its parts were read: a missing part would count as "other". */
 static bool tells_rest(const struct tw_power *p)
 {
 	return p->tells[TW_ZONE_PLATFORM] && p->tells[TW_ZONE_PACKAGE] &&
-	       (p->of[TW_ZONE_DRAM] == NULL || p->tells[TW_ZONE_DRAM]) &&
-	       (p->of[TW_ZONE_GPU] == NULL || p->tells[TW_ZONE_GPU]);
+	       (p->meter_of[TW_ZONE_DRAM] == NULL || p->tells[TW_ZONE_DRAM]) &&
+	       (p->meter_of[TW_ZONE_GPU] == NULL || p->tells[TW_ZONE_GPU]);
 }
 
 static void tick_other(struct tw_power *p, uint64_t tick_ns)
@@ -298,11 +298,11 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 	z = &p->zone[p->other];
 	z->told = p->tells[TW_ZONE_OTHER] = tells_rest(p) && tick_ns > 0;
 	snprintf(z->why, sizeof(z->why), "%s",
-		 z->told ? "" : "platform, or a part of it, is not told");
+		 z->told ? "" : "platform or one of its parts was not read");
 	if (!z->told)
 		return;
-	dynamic_uj = rest_of(p->ticked.dynamic_uj, &p->owed_dynamic_uj);
-	idle_uj = rest_of(p->ticked.idle_uj, &p->owed_idle_uj);
+	dynamic_uj = rest_of(p->ticked.dynamic_uj, &p->deficit_dynamic_uj);
+	idle_uj = rest_of(p->ticked.idle_uj, &p->deficit_idle_uj);
 	p->ticked.dynamic_uj[TW_ZONE_OTHER] = dynamic_uj;
 	p->ticked.idle_uj[TW_ZONE_OTHER] = idle_uj;
 	z->dynamic_uj += dynamic_uj;
@@ -311,7 +311,7 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 	z->idle_w = (double)idle_uj * 1e3 / (double)tick_ns;
 }
 
-/* Whether there is a place for each of its zones. Allocates where zones were found. */
+/* True if all zones of the meter have room. Allocates if it has found more. */
 static bool has_room(struct tw_power *p, struct open_meter *o)
 {
 	struct tw_err ignored = { 0 };
@@ -328,7 +328,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	memset(&p->ticked, 0, sizeof(p->ticked));
 	p->uses.count = 0;
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
-		p->tells[i] = p->of[i] != NULL;
+		p->tells[i] = p->meter_of[i] != NULL;
 		p->tells_some[i] = false;
 	}
 	for (size_t m = 0; m < p->meters; m++) {
@@ -372,5 +372,5 @@ bool tw_power_tells_use(const struct tw_power *p, enum tw_zone_kind kind)
 
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind)
 {
-	return p->of[kind];
+	return p->meter_of[kind];
 }

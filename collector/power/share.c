@@ -8,7 +8,7 @@ static bool goes_before(const struct tw_remainder *a, const struct tw_remainder 
 	return a->rest != b->rest ? a->rest > b->rest : a->at < b->at;
 }
 
-/* The first k of p are those that go before all others (quickselect). */
+/* Move the k largest remainders to the front (quickselect). */
 static void select_first(struct tw_remainder *p, ptrdiff_t count, ptrdiff_t k)
 {
 	ptrdiff_t low = 0, high = count - 1;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A model of a workload's power above idle is none of the machine's. */
+/* A DynPower model cannot estimate node power. */
 static int check(const struct tw_source_model *s, const struct tw_power_model *m,
 		 struct tw_err *err)
 {
@@ -15,11 +15,12 @@ static int check(const struct tw_source_model *s, const struct tw_power_model *m
 
 	if (info->output != TW_ABS_POWER)
 		return tw_fail(err, TW_INVALID,
-			       "model '%s': want one of AbsPower, not %s", info->name,
-			       tw_output_name(info->output));
+			       "model '%s' predicts %s; want a model of AbsPower",
+			       info->name, tw_output_name(info->output));
 	if (info->source != s->source)
-		return tw_fail(err, TW_INVALID, "model '%s': want one of %s, not %s",
-			       info->name, s->source->name, info->source->name);
+		return tw_fail(err, TW_INVALID,
+			       "model '%s': want energy source %s, not %s", info->name,
+			       s->source->name, info->source->name);
 	if (info->features.count > TW_FEATURES_MAX)
 		return tw_fail(err, TW_INVALID, "model '%s': more than %d features",
 			       info->name, TW_FEATURES_MAX);

@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_SOURCE_MODEL_H
 
 /*
- * Inside of estimates.h: the model of one energy source in this process, and what has
- * become of it.
+ * The model of one energy source inside the collector: which model is in use, and the
+ * counts of its predictions. A part of estimates.h.
  */
 
 #include "collector/power/features.h"
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Watts by component, of the last tick and of a machine that does nothing. */
+/* Watts by component: of the last tick (power_w), and of the idle machine (rest_w). */
 struct tw_predicted {
 	bool has[TW_COMPONENT_COUNT];
 	double power_w[TW_COMPONENT_COUNT], rest_w[TW_COMPONENT_COUNT];
@@ -25,11 +25,11 @@ struct tw_predicted {
 	double core_ratio;
 };
 
-/* All zero bytes but for the source and a ratio of 1: nothing is known of it yet. */
+/* All zero bytes except the source and a ratio of 1: no model yet. */
 struct tw_source_model {
 	const struct tw_energy_source *source;
 	struct tw_power_model *model; /* NULL: none yet */
-	int part[TW_COMPONENT_COUNT]; /* of the model; -1: it has none */
+	int part[TW_COMPONENT_COUNT]; /* index of the component in the model; -1: none */
 	uint32_t place[TW_COMPONENT_COUNT][TW_FEATURES_MAX];
 	struct tw_model_file file; /* path NULL: the model is not from a file */
 	char origin[32], from[512];
@@ -38,30 +38,31 @@ struct tw_source_model {
 	uint64_t loads, failures;
 	unsigned failing;
 	char why[TW_ERR_TEXT];
-	/* Of the last tick, and since the start; as in struct tw_estimate. */
+	/* Of the last tick, and since the start; see struct tw_estimate. */
 	bool told, by_estimator, outside;
 	struct tw_worth worth;
 	uint64_t rows, rows_outside, ns, outside_ns;
 };
 
 /*
- * Use another model, which is taken, even on failure: one that is not for this source, or
- * not of a machine as a whole, or wants what is not told here, leaves that before it.
+ * Use another model, which is taken, even on failure. The old model stays if the new one
+ * is for another source, does not predict AbsPower, or needs features that this machine
+ * lacks.
  */
 int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model,
 			 const struct tw_features *f, uint32_t cores, struct tw_err *err);
 
-/* Into the log. */
+/* Log the model in use. */
 void tw_source_model_log(const struct tw_source_model *s);
 
-/* What the model says to two rows of tw_features_read(). There must be one. */
+/* Predict from two rows of tw_features_read(). There must be a model. */
 void tw_source_model_predict(const struct tw_source_model *s, const double *rows,
 			     size_t columns, struct tw_predicted *out);
 
-/* Count what was told in a tick. */
+/* Count a prediction. */
 void tw_source_model_count(struct tw_source_model *s, bool outside, uint64_t elapsed_ns);
 
-/* Keep why something of it failed, and count it. */
+/* Count a failure and keep its reason. */
 void tw_source_model_failed(struct tw_source_model *s, const char *why);
 
 void tw_source_model_release(struct tw_source_model *s);

@@ -24,7 +24,10 @@ static bool grow(void **array, size_t size, size_t each)
 	return true;
 }
 
-/* Each of them may have grown alone: size is what all have. */
+/*
+ * Grow all arrays. If one fails, the others may be larger, so size is the size that all
+ * have.
+ */
 static bool make_room(struct tw_uses *u, size_t count)
 {
 	void *at = u->at, *weight = u->weight, *out = u->out_uj, *room = u->room;

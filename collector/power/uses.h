@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_USES_H
 
 /*
- * Energy of zones that know who used them (GPUs), by process: each zone's own energy by
- * its own users, so that an idle GPU's is not for who is busy on another.
+ * Energy of zones with known users (GPUs), by process. Each zone's energy goes to its own
+ * users, so an idle GPU costs nothing to a process that is busy on another.
  */
 
 #include "collector/meters/meter.h"
@@ -20,19 +20,20 @@ struct tw_use {
 	uint64_t dynamic_uj, idle_uj;
 };
 
-/* Of a tick. All zero bytes is none. */
+/* The uses in one tick. All zero bytes: none. */
 struct tw_uses {
-	struct tw_use *at; /* a process may be there several times */
+	struct tw_use *at; /* a process may occur several times */
 	size_t count, size;
-	uint64_t *weight, *out_uj; /* room for as many */
+	uint64_t *weight, *out_uj; /* scratch space of the same size */
 	struct tw_remainder *room;
 };
 
 void tw_uses_release(struct tw_uses *u);
 
 /*
- * A zone's energy among its users, all of it to the microjoule. False if there are none,
- * or no memory: then it is nobody's. No allocation where there were as many before.
+ * Divide a zone's energy among its users, exact to the microjoule. False if there are no
+ * users, or no memory: then the energy stays with the machine. Allocates only if there
+ * are more uses than ever before.
  */
 bool tw_uses_add(struct tw_uses *u, const struct tw_zone_user *user, size_t count,
 		 uint64_t dynamic_uj, uint64_t idle_uj);

@@ -222,7 +222,7 @@ class Models(Case):
         path = self.pipeline(self.path("own"), 8)
         shutil.copy(self.path("own", MODEL, "dram.json"), self.path("dram.json"))
         for args, words in ((("--model", self.path("nowhere")), "nowhere"),
-                            (("--model", path + "," + path), "a second model of fake"),
+                            (("--model", path + "," + path), "is a second model of fake"),
                             (("--estimator", "/" + "x" * 200), "a path of 1 to")):
             with self.assertRaisesRegex(AssertionError, words):
                 self.collect(*args)
@@ -260,16 +260,16 @@ class Models(Case):
         self.wait_for_power(again, 8)
         self.assertEqual(self.info(again)[0]["origin"], "server")
 
-    def test_a_keeper_that_is_killed_leaves_its_model(self):
+    def test_a_finder_that_is_killed_leaves_its_model(self):
         self.pipeline(self.path("db/own"), 8)
         daemon = self.collect("--model-db", self.path("db"), "--model-source", "fake")
         self.wait_for_power(daemon, 8)
         self.assertEqual(self.info(daemon)[0]["origin"], "database")
         with open(f"/proc/{daemon.proc.pid}/task/{daemon.proc.pid}/children",
                   encoding="ascii") as f:
-            [keeper] = f.read().split()
-        os.kill(int(keeper), signal.SIGKILL)
-        wait_until(lambda: "the keeper of models is gone" in daemon.log(), "it is missed")
+            [finder] = f.read().split()
+        os.kill(int(finder), signal.SIGKILL)
+        wait_until(lambda: "the model finder has exited" in daemon.log(), "it is missed")
         self.estimates_go_on(daemon)
         self.wait_for_power(daemon, 8)
 

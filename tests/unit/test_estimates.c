@@ -175,7 +175,7 @@ static void what_is_beyond_the_model_is_counted(void **state)
 
 		tw_estimates_read(f->estimates, r);
 		assert_false(r[0].there);
-		assert_string_equal(r[0].why, "the machine's counters are not known");
+		assert_string_equal(r[0].why, "the machine's counters are not available");
 	}
 	assert_int_equal(tw_estimates_at(f->estimates, 0).rows, 2);
 }
@@ -187,7 +187,7 @@ static void a_model_that_does_not_fit_is_refused(void **state)
 		const char *why;
 	} cases[] = {
 		{ { .group = "NodeCPU", .output = TW_DYN_POWER },
-		  "want one of AbsPower" },
+		  "want a model of AbsPower" },
 		{ { .group = "CounterOnly" }, "needs 'cache_miss', which is missing" },
 	};
 	struct fixture *f = *state;
