@@ -31,7 +31,7 @@ double tw_seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-/* Of all kinds that are no part of another, in uJ. */
+/* The energy of all kinds that do not overlap, in uJ. */
 static uint64_t sum_of(const struct tw_charge *c)
 {
 	static const enum tw_zone_kind apart[] = { TW_ZONE_PACKAGE, TW_ZONE_DRAM,
@@ -43,7 +43,7 @@ static uint64_t sum_of(const struct tw_charge *c)
 	return sum;
 }
 
-/* ---- what is shown ---- */
+/* ---- selection ---- */
 
 static uint64_t weight(const struct tw_exposure *x, const struct tw_workload *w)
 {
@@ -57,7 +57,9 @@ static int compare_down(const void *a, const void *b)
 	return (*x < *y) - (*x > *y);
 }
 
-/* What the top one that is left out has, and 1 more. */
+/*
+ * Set the threshold of a level to one more than the largest workload beyond the top ones.
+ */
 static int find_least(struct tw_exposure *x, enum tw_level level, struct tw_err *err)
 {
 	const size_t count = tw_workloads_count(x->c->workloads, level),
@@ -96,7 +98,7 @@ int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 		       : 0;
 }
 
-/* A counter or a GPU may tell of a process before its CPU time does. */
+/* Counters and GPUs may see a process before its CPU time does. */
 static bool has_used(const struct tw_workload *w)
 {
 	bool used = w->used.cpu_ns > 0 || sum_of(&w->charged) > 0;
@@ -110,7 +112,7 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 					   enum tw_level level,
 					   const struct tw_workload *w)
 {
-	/* With no limits, what ran before the first energy was told is shown, too. */
+	/* Without limits, export what ran before the first energy, too. */
 	const bool limited = x->least[level] > 1;
 
 	if (!x->c->show.level[level])
@@ -121,8 +123,8 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 	return NULL;
 }
 
-/* Whether one that has ended has the labels that Kepler gives to w. */
-static bool waits_for_another(const struct tw_exposure *x, const struct tw_workload *w)
+/* True if an exited process has the same Kepler labels as w. */
+static bool has_exited_namesake(const struct tw_exposure *x, const struct tw_workload *w)
 {
 	const struct tw_workload *before = tw_workloads_earlier(x->c->workloads, w);
 
@@ -137,7 +139,7 @@ const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 	do
 		w = tw_exposure_next(x, level, w);
 	while (w != NULL && level == TW_LEVEL_PROCESS &&
-	       (w->tgid == 0 || waits_for_another(x, w)));
+	       (w->tgid == 0 || has_exited_namesake(x, w)));
 	return w;
 }
 

@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_EXPOSE_H
 
 /*
- * The collector's state as metrics: our own names, and those of both generations of
- * Kepler where they are asked for.
+ * The collector's state as metrics, under our own names and optionally under those of
+ * both generations of Kepler.
  */
 
 #include "collector/workloads/workload.h"
@@ -19,41 +19,43 @@ struct tw_collector;
 struct tw_err;
 struct tw_power_zone;
 
-/* Between two ticks. */
+/* One exposition, made between two ticks. */
 struct tw_exposure {
 	const struct tw_collector *c;
 	struct tw_expo *e;
-	uint64_t least[TW_LEVEL_COUNT]; /* what has less is not shown */
+	uint64_t least[TW_LEVEL_COUNT]; /* threshold of each level: workloads below it are
+					   not exported */
 	bool by_energy;                 /* least is in uJ; else in ns of CPU time */
 };
 
-/* Fails for want of memory. */
+/* Fails only if out of memory. */
 int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 		      struct tw_expo *e, struct tw_err *err);
 
-/* The next workload of a level to show after w (NULL: the first); NULL at the end. */
+/* The next workload of a level to export after w (NULL: the first); NULL at the end. */
 const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 					   enum tw_level level,
 					   const struct tw_workload *w);
 
 /*
- * The same without what Kepler's labels do not tell apart: what was not seen one by one,
- * and a process whose pid and name one that has ended had. The earlier is told first, and
- * is gone at the next scrape: a counter that begins again then loses nothing.
+ * Like tw_exposure_next(), without workloads that Kepler's labels cannot distinguish:
+ * processes that were not seen one by one, and a process with the pid and name of an
+ * exited one. The exited one is exported first and is gone at the next scrape, so a
+ * counter that restarts loses nothing.
  */
 const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 						enum tw_level level,
 						const struct tw_workload *w);
 
-/* A workload, and where the text of its labels is. */
+/* A workload and the place of its label text. */
 struct tw_shown_one {
 	const struct tw_workload *w;
 	size_t at, len;
 };
 
 /*
- * What is shown, with the labels of each workload as text: made once for all families of
- * a level.
+ * The exported workloads of a level with their labels as text, made once for all
+ * families.
  */
 struct tw_shown {
 	struct tw_shown_one *of;
@@ -61,19 +63,21 @@ struct tw_shown {
 	struct tw_buf labels;
 };
 
-/* The name of the meter of a kind, as long as it tells it; else NULL. Sensors of which it
- * is not known what they are have none: their energy is not given to workloads. */
+/*
+ * The name of the meter of a kind while its zones are readable; else NULL. Always NULL
+ * for sensors of unknown coverage: workloads get none of their energy.
+ */
 const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind);
 
-/* Whether a zone is told, and of the meter that is believed of its kind. */
+/* True if a zone was read, by the meter that counts for its kind. */
 bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z);
 
-/* Whether a source, as it is told, is a model. */
+/* True if the name of a source means a model. */
 bool tw_source_estimates(const char *source);
 
 #define TW_LABELS_MAX 16
 
-/* Labels that say which workload it is. */
+/* The labels that identify a workload. */
 struct tw_labels {
 	struct tw_expo_label at[TW_LABELS_MAX];
 	size_t count;
@@ -82,26 +86,31 @@ struct tw_labels {
 
 void tw_labels_add(struct tw_labels *l, const char *name, const char *value);
 
-/* As of process, cgroup, ... in our names. */
+/* The labels of our own metrics for a workload. */
 void tw_labels_of(struct tw_labels *l, const struct tw_workload *w);
 
-/* ---- expose_series.c: many samples of the same workloads ---- */
+/* ---- many samples of the same workloads ---- */
 
 typedef void tw_label_of(struct tw_labels *l, const struct tw_workload *w);
 
-/* One more. Without memory the exposition fails, here and below. */
+/*
+ * Append a workload. If out of memory, the exposition fails; so do the functions below.
+ */
 void tw_shown_add(struct tw_shown *s, const struct tw_exposure *x,
 		  const struct tw_workload *w, tw_label_of *label);
 
-/* All of a level, or those that were seen one by one. */
+/*
+ * Append all workloads of a level; seen: without those that tw_exposure_next_seen()
+ * skips.
+ */
 void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 			enum tw_level level, bool seen, tw_label_of *label);
 
-/* Labels as text, at the end of b, which lives as long. */
+/* Labels as text, which lives in b. */
 struct tw_expo_text tw_shown_text(const struct tw_exposure *x, struct tw_buf *b,
 				  const struct tw_expo_label *labels, size_t count);
 
-/* A sample of value / 10^decimals of s->of[i], whose labels are followed by more. */
+/* Write a sample of value / 10^decimals for s->of[i], with the labels `more` appended. */
 void tw_shown_sample(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
 		     const struct tw_expo_text *more, uint64_t value, unsigned decimals);
 
@@ -109,13 +118,13 @@ void tw_shown_release(struct tw_shown *s);
 
 /* ---- ---- */
 
-/* id of the container (TW_LEVEL_CONTAINER) or VM that it is in; "" if none. */
+/* The id of the container (TW_LEVEL_CONTAINER) or VM that contains w; "" if none. */
 const char *tw_owner_id(const struct tw_workload *w, enum tw_level level);
 
 /* text, or "" if it is NULL. */
 const char *tw_text(const char *text);
 
-/* Of either mode; as in labels. */
+/* "idle" or "dynamic", as in labels. */
 const char *tw_mode_name(bool idle);
 
 double tw_joules(uint64_t uj);

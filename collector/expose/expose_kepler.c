@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workloads under names and labels of Kepler 0.10 and later. Its joules of workloads are
- * the dynamic part: idle energy is the node's.
+ * The metrics of Kepler 0.10 and later. Joules of workloads there are the dynamic part;
+ * the node has the idle energy.
  */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
@@ -62,28 +62,28 @@ static const struct node_metric {
 	double (*value)(const struct tw_power_zone *z);
 } node_metrics[] = {
 	{ JOULES("kepler_node_cpu_joules_total", "Energy of a zone."), joules },
-	{ JOULES("kepler_node_cpu_active_joules_total", "Energy of a zone by load."),
+	{ JOULES("kepler_node_cpu_active_joules_total",
+		 "Dynamic energy of a zone (by load)."),
 	  active_joules },
-	{ JOULES("kepler_node_cpu_idle_joules_total", "Energy of a zone without load."),
+	{ JOULES("kepler_node_cpu_idle_joules_total", "Idle energy of a zone."),
 	  idle_joules },
 	{ WATTS("kepler_node_cpu_watts", "Power of a zone."), watts },
-	{ WATTS("kepler_node_cpu_active_watts", "Power of a zone by load."),
+	{ WATTS("kepler_node_cpu_active_watts", "Dynamic power of a zone (by load)."),
 	  active_watts },
-	{ WATTS("kepler_node_cpu_idle_watts", "Power of a zone without load."),
-	  idle_watts },
+	{ WATTS("kepler_node_cpu_idle_watts", "Idle power of a zone."), idle_watts },
 };
 
 static const struct node_metric gpu_metrics[] = {
 	{ JOULES("kepler_node_gpu_joules_total", "Energy of a GPU."), joules },
-	{ JOULES("kepler_node_gpu_active_joules_total", "Energy of a GPU by load."),
+	{ JOULES("kepler_node_gpu_active_joules_total",
+		 "Dynamic energy of a GPU (by load)."),
 	  active_joules },
-	{ JOULES("kepler_node_gpu_idle_joules_total", "Energy of a GPU without load."),
+	{ JOULES("kepler_node_gpu_idle_joules_total", "Idle energy of a GPU."),
 	  idle_joules },
 	{ WATTS("kepler_node_gpu_watts", "Power of a GPU."), watts },
-	{ WATTS("kepler_node_gpu_active_watts", "Power of a GPU by load."),
+	{ WATTS("kepler_node_gpu_active_watts", "Dynamic power of a GPU (by load)."),
 	  active_watts },
-	{ WATTS("kepler_node_gpu_idle_watts", "Power of a GPU without load."),
-	  idle_watts },
+	{ WATTS("kepler_node_gpu_idle_watts", "Idle power of a GPU."), idle_watts },
 };
 
 static bool is_cpu(enum tw_zone_kind kind)
@@ -92,7 +92,7 @@ static bool is_cpu(enum tw_zone_kind kind)
 	       kind == TW_ZONE_UNCORE || kind == TW_ZONE_DRAM || kind == TW_ZONE_PSYS;
 }
 
-/* It tells the directory of a zone, not the file. */
+/* Kepler reports the directory of a zone, not its file. */
 static const char *directory(const char *path, char out[TW_ZONE_PATH])
 {
 	static const char file[] = "/energy_uj";
@@ -125,8 +125,10 @@ static void expose_node(const struct tw_exposure *x)
 	}
 }
 
-/* The first is a name of Kepler 0.5 to 0.9, too, with other labels: where both are asked
- * for, it is theirs. */
+/*
+ * Kepler 0.5 to 0.9 has the first name, too, with other labels. If both are exported, the
+ * older one gets it.
+ */
 static void expose_gpus(const struct tw_exposure *x)
 {
 	size_t count;
@@ -150,7 +152,7 @@ static void expose_gpus(const struct tw_exposure *x)
 	}
 }
 
-/* Who is asked by Redfish: what its URL has behind the scheme. */
+/* The management controller of a Redfish zone: the URL without its scheme. */
 static const char *bmc_id(const struct tw_exposure *x, const struct tw_power_zone *z,
 			  char shown[TW_URL_SHOWN])
 {
@@ -162,7 +164,7 @@ static const char *bmc_id(const struct tw_exposure *x, const struct tw_power_zon
 	return host != NULL ? host + 3 : "";
 }
 
-/* What a chassis is called; of several power meters of one name, what is read. */
+/* The name of a chassis; its path if several zones share the name. */
 static const char *chassis_id(const struct tw_power_zone *z, size_t count, size_t at)
 {
 	for (size_t i = 0; i < count; i++)
@@ -177,7 +179,7 @@ static void expose_usage(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family ratio = { "kepler_node_cpu_usage_ratio",
 						     TW_EXPO_GAUGE, "ratio",
-						     "Load of the processors, 0 to 1." };
+						     "Load of the CPUs, 0 to 1." };
 	static const struct tw_expo_family platform =
 		WATTS("kepler_platform_watts", "Power of the machine.");
 	size_t count;
@@ -202,7 +204,8 @@ static void expose_usage(const struct tw_exposure *x)
 static void expose_processors(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family info = { "kepler_node_cpu_info", TW_EXPO_INFO,
-						    NULL, "What a processor is." };
+						    NULL,
+						    "Vendor, model and place of a CPU." };
 	const struct tw_processors *p = &x->c->processors;
 
 	if (p->count == 0)
@@ -281,7 +284,7 @@ static void label_pod(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "pod_namespace", w->pod_namespace);
 }
 
-/* It names what runs a VM, not the program before it. */
+/* Kepler names the hypervisor, not the program that starts it. */
 static const char *hypervisor(const struct tw_identity *who)
 {
 	static const char *const by_kvm[] = { "qemu", "firecracker", "cloud-hypervisor" };
@@ -299,7 +302,7 @@ static void label_vm(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "hypervisor", hypervisor(w->who));
 }
 
-/* Those that are part of all its series. */
+/* The labels of all series of a level. */
 static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
 	[TW_LEVEL_PROCESS] = label_process,
 	[TW_LEVEL_CONTAINER] = label_container,
@@ -309,7 +312,10 @@ static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
 
 /* ---- workloads ---- */
 
-/* zone NULL: none is told; state: it is, of those that have ended or not. */
+/*
+ * The labels after those of the workload. zone NULL: no zone. state: add it, from
+ * `ended`.
+ */
 static struct tw_expo_text more_labels(const struct tw_exposure *x, struct tw_buf *b,
 				       const char *zone, bool state, bool ended)
 {
@@ -323,7 +329,7 @@ static struct tw_expo_text more_labels(const struct tw_exposure *x, struct tw_bu
 	return tw_shown_text(x, b, l.at, l.count);
 }
 
-/* Of a workload, in units of 1 / 10^decimals. */
+/* A value of a workload, in units of 1 / 10^decimals. */
 struct figure {
 	unsigned decimals;
 	uint64_t (*of)(const struct tw_exposure *x, const struct tw_workload *w,

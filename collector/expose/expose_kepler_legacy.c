@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Energy under names and labels of Kepler 0.5 to 0.9. The total of a series is that of
- * its modes dynamic and idle. What is in no container is two containers there, so that
- * the sum of all is the machine's: clients of that age train and draw by it.
+ * The metrics of Kepler 0.5 to 0.9. The total of a series is the sum of its modes dynamic
+ * and idle. Two pseudo containers hold all processes outside containers, so that the
+ * containers add up to the machine: dashboards and trainers of that time rely on it.
  */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
@@ -28,16 +28,18 @@ static const enum tw_counter counters[] = {
 	{                                                                      \
 		"kepler_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
 	}
-#define COUNTERS(level)                                                             \
-	{                                                                           \
-		USAGE(level, "cpu_cycles", "CPU cycles."),                          \
-			USAGE(level, "cpu_instructions", "Instructions."),          \
-			USAGE(level, "cache_miss", "Misses of the last cache."),    \
-			USAGE(level, "bpf_page_cache_hit",                          \
-			      "Pages read where they were cached, or written."),    \
-			USAGE(level, "bpf_net_tx_irq", "Softirqs of sending."),     \
-			USAGE(level, "bpf_net_rx_irq", "Softirqs of receiving."),   \
-			USAGE(level, "bpf_block_irq", "Softirqs of block devices.") \
+#define COUNTERS(level)                                                                \
+	{                                                                              \
+		USAGE(level, "cpu_cycles", "CPU cycles."),                             \
+			USAGE(level, "cpu_instructions", "Instructions."),             \
+			USAGE(level, "cache_miss", "Misses of the last level cache."), \
+			USAGE(level, "bpf_page_cache_hit",                             \
+			      "Pages read from the page cache, or written."),          \
+			USAGE(level, "bpf_net_tx_irq",                                 \
+			      "Softirqs of network transmission."),                    \
+			USAGE(level, "bpf_net_rx_irq",                                 \
+			      "Softirqs of network reception."),                       \
+			USAGE(level, "bpf_block_irq", "Softirqs of block devices.")    \
 	}
 
 static const struct {
@@ -54,7 +56,10 @@ static const struct {
 	[TW_LEVEL_VM] = LEVEL("vm"),
 };
 
-/* Of containers; what is said to grow is memory that is used now, as it was there. */
+/*
+ * Metrics of containers from their cgroups. Like in Kepler, memory in use has a counter's
+ * name.
+ */
 static const struct old {
 	struct tw_expo_family family;
 	enum tw_cgroup_figure figure;
@@ -63,17 +68,20 @@ static const struct old {
 } old[] = {
 	{ USAGE("container", "cgroupfs_cpu_usage_us", "CPU time of the cgroup."),
 	  TW_CGROUP_CPU_US, 0, false },
-	{ USAGE("container", "cgroupfs_user_cpu_usage_us", "Its part in programs."),
+	{ USAGE("container", "cgroupfs_user_cpu_usage_us",
+		"CPU time of the cgroup in user mode."),
 	  TW_CGROUP_USER_US, 0, false },
-	{ USAGE("container", "cgroupfs_system_cpu_usage_us", "Its part in the kernel."),
+	{ USAGE("container", "cgroupfs_system_cpu_usage_us",
+		"CPU time of the cgroup in the kernel."),
 	  TW_CGROUP_SYSTEM_US, 0, false },
-	{ USAGE("container", "cgroupfs_memory_usage_bytes", "Memory that it uses."),
+	{ USAGE("container", "cgroupfs_memory_usage_bytes",
+		"Memory usage of the cgroup."),
 	  TW_CGROUP_MEMORY_BYTES, 0, false },
 	{ USAGE("container", "kubelet_cpu_usage",
-		"CPU time in seconds, which the kubelet tells, too."),
+		"CPU time in seconds, as the kubelet reports it."),
 	  TW_CGROUP_CPU_US, 6, true },
 	{ USAGE("container", "kubelet_memory_bytes",
-		"Working set, which the kubelet tells, too."),
+		"Working set, as the kubelet reports it."),
 	  TW_CGROUP_WORKING_SET_BYTES, 0, true },
 };
 
@@ -102,7 +110,7 @@ static void expose_old(const struct tw_exposure *x, const struct tw_shown *s,
 	tw_buf_clear(&b);
 }
 
-/* Read when they are asked for: no tick needs them. */
+/* Read the cgroups at the scrape: no tick needs them. */
 static void expose_cgroups(const struct tw_exposure *x, const struct tw_shown *s)
 {
 	const struct tw_cgroup_tree *tree = tw_workloads_tree(x->c->workloads);
@@ -151,7 +159,7 @@ static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
 	tw_buf_clear(&b);
 }
 
-/* Kinds that have a name there. */
+/* The kinds of zones with metrics in Kepler. */
 static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 					   TW_ZONE_UNCORE,   TW_ZONE_DRAM,
 					   TW_ZONE_PLATFORM, TW_ZONE_GPU,
@@ -187,12 +195,12 @@ static const struct legacy_level {
 
 static const struct tw_expo_family node_zones[TW_COUNT(kinds)] = ZONES("node");
 
-/* What is in no container; the second is the kernel's own threads. */
+/* The pseudo containers for processes outside containers; [1] holds kernel threads. */
 static const struct {
 	const char *name, *name_space;
 } outside[] = { { "system_processes", "system" }, { "kernel_processes", "kernel" } };
 
-/* What is estimated has the name there that it had. */
+/* Kepler's name for our source "model". */
 static const char *source_name(const char *source)
 {
 	return strcmp(source, "model") == 0 ? "trained_power_model" : source;
@@ -247,7 +255,7 @@ static uint64_t total_of(const struct tw_charge *c, bool idle)
 	       energy_of(c, TW_ZONE_GPU, idle) + energy_of(c, TW_ZONE_OTHER, idle);
 }
 
-/* kind NULL: the total. */
+/* Write dynamic and idle energy of a kind; NULL: of the total. */
 static void expose_modes(const struct tw_exposure *x, const struct tw_shown *s,
 			 const enum tw_zone_kind *kind, const char *source)
 {
@@ -305,7 +313,10 @@ static void expose_level(const struct tw_exposure *x, const struct legacy_level 
 
 /* ---- node ---- */
 
-/* By package where it is known; dies of one are told together, and so are cores. */
+/*
+ * The label `package`: the package number, if known. Dies and cores of a package are
+ * merged.
+ */
 static void name_package(const struct tw_zone *z, char *text, size_t size,
 			 const char **out)
 {
@@ -316,7 +327,7 @@ static void name_package(const struct tw_zone *z, char *text, size_t size,
 	*out = text;
 }
 
-static bool is_told_as(const struct tw_exposure *x, const struct tw_power_zone *z,
+static bool is_read_as(const struct tw_exposure *x, const struct tw_power_zone *z,
 		       enum tw_zone_kind kind)
 {
 	return z->zone->kind == kind && tw_exposure_believes(x, z);
@@ -327,12 +338,12 @@ static bool is_same_package(const struct tw_power_zone *a, const struct tw_power
 	return a->zone->package >= 0 && a->zone->package == b->zone->package;
 }
 
-/* Whether one before it has its label. */
-static bool is_told_before(const struct tw_exposure *x, const struct tw_power_zone *z,
-			   size_t at)
+/* True if an earlier zone has the same label. */
+static bool is_merged_before(const struct tw_exposure *x, const struct tw_power_zone *z,
+			     size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (is_told_as(x, &z[i], z[at].zone->kind) &&
+		if (is_read_as(x, &z[i], z[at].zone->kind) &&
 		    is_same_package(&z[i], &z[at]))
 			return true;
 	return false;
@@ -346,7 +357,7 @@ static void expose_package(const struct tw_exposure *x, const struct tw_power_zo
 	const char *package;
 
 	for (size_t i = at + 1; i < count; i++)
-		if (is_told_as(x, &z[i], z[at].zone->kind) &&
+		if (is_read_as(x, &z[i], z[at].zone->kind) &&
 		    is_same_package(&z[i], &z[at])) {
 			uj[0] += z[i].dynamic_uj;
 			uj[1] += z[i].idle_uj;
@@ -371,7 +382,7 @@ static void expose_node_zone(const struct tw_exposure *x, size_t zone)
 		return;
 	tw_expo_family(x->e, &node_zones[zone]);
 	for (size_t i = 0; i < count; i++)
-		if (is_told_as(x, &z[i], kinds[zone]) && !is_told_before(x, z, i))
+		if (is_read_as(x, &z[i], kinds[zone]) && !is_merged_before(x, z, i))
 			expose_package(x, z, count, i);
 }
 
@@ -386,7 +397,7 @@ static void expose_info(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family info = {
 		"kepler_node_info", TW_EXPO_INFO, NULL,
-		"What the machine is, and who tells its power."
+		"CPU architecture of the node, and the sources of its power."
 	};
 	struct tw_labels l = { .count = 0 };
 	const struct tw_processors *p = &x->c->processors;

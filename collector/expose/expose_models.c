@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What estimates are worth: whose they are, their errors, and where they are no good. */
+/* The quality of the estimates: their models, errors and extrapolation. */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
 #include "collector/power/estimates.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "XgboostFitTrainer_0" is of "XgboostFitTrainer". */
+/* The trainer of a model: "XgboostFitTrainer" of "XgboostFitTrainer_0". */
 static void trainer_of(const struct tw_estimate *s, char *out, size_t size)
 {
 	const char *name = tw_estimate_model(s), *end = strrchr(name, '_');
@@ -23,7 +23,10 @@ static void trainer_of(const struct tw_estimate *s, char *out, size_t size)
 		snprintf(out, size, "%.*s", len, name);
 }
 
-/* Whose numbers they are; "source" is the meter, so the model's has a longer name. */
+/*
+ * The labels of a model. `source` names the meter, so the model's source is
+ * `energy_source`.
+ */
 static void label_model(struct tw_labels *l, const struct tw_estimate *s)
 {
 	l->count = 0;
@@ -31,14 +34,13 @@ static void label_model(struct tw_labels *l, const struct tw_estimate *s)
 	tw_labels_add(l, "model", tw_estimate_model(s));
 }
 
-/* ---- who tells ---- */
+/* ---- the model ---- */
 
 static void expose_info(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family info = {
-		"tallywatt_model_info", TW_EXPO_INFO, NULL,
-		"The model that estimates, and where it is from."
-	};
+	static const struct tw_expo_family info = { "tallywatt_model_info", TW_EXPO_INFO,
+						    NULL,
+						    "The model in use and its origin." };
 
 	tw_expo_family(x->e, &info);
 	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
@@ -118,57 +120,56 @@ static double failing_of(const struct tw_estimate *s)
 	return (double)s->failing;
 }
 
-/* NaN is not shown. */
+/* A NaN is not exported. */
 static const struct model_metric {
 	struct tw_expo_family family;
 	double (*value)(const struct tw_estimate *s);
-	bool of_model; /* and not there without one */
+	bool of_model; /* needs a model, and has its labels */
 } metrics[] = {
 	{ { "tallywatt_model_core_ratio", TW_EXPO_GAUGE, "ratio",
-	    "Cores of this machine / of the one the model was trained on; 1: unknown." },
+	    "Cores of this machine / cores of the training machine; 1: unknown." },
 	  core_ratio_of,
 	  true },
 	{ { "tallywatt_model_mape_ratio", TW_EXPO_GAUGE, "ratio",
-	    "Mean error of the model in its validation, as a part of the power: its "
-	    "worst component's." },
+	    "Mean absolute percentage error in validation, as a ratio, of the worst "
+	    "component." },
 	  mape_of,
 	  true },
 	{ { "tallywatt_model_confirmed_timestamp_seconds", TW_EXPO_GAUGE, "seconds",
-	    "When its origin last said that this is the model." },
+	    "When its origin last confirmed the model, in Unix time." },
 	  confirmed_of,
 	  true },
 	{ { "tallywatt_model_extrapolating", TW_EXPO_GAUGE, NULL,
-	    "Whether the last tick was beyond what the model was trained on: its error "
-	    "is not known then." },
+	    "1 if the last tick was outside the training range of the model: its error "
+	    "is unknown then." },
 	  is_outside,
 	  true },
 	{ { "tallywatt_model_estimates_total", TW_EXPO_COUNTER, NULL,
-	    "Ticks that were estimated." },
+	    "Ticks with an estimate." },
 	  rows_of,
 	  false },
 	{ { "tallywatt_model_extrapolated_estimates_total", TW_EXPO_COUNTER, NULL,
-	    "Those of them that were beyond what the model was trained on." },
+	    "Ticks with an estimate outside the training range of the model." },
 	  rows_outside_of,
 	  false },
 	{ { "tallywatt_model_extrapolated_seconds_total", TW_EXPO_COUNTER, "seconds",
-	    "How long those were." },
+	    "Time of estimates outside the training range of the model." },
 	  outside_of,
 	  false },
-	{ { "tallywatt_model_loads_total", TW_EXPO_COUNTER, NULL,
-	    "Models that were taken into use." },
+	{ { "tallywatt_model_loads_total", TW_EXPO_COUNTER, NULL, "Models loaded." },
 	  loads_of,
 	  false },
 	{ { "tallywatt_model_failures_total", TW_EXPO_COUNTER, NULL,
-	    "Models that could not be used, and answers that there were none." },
+	    "Models that could not be used, and failed searches for a model." },
 	  failures_of,
 	  false },
 	{ { "tallywatt_model_refresh_failing", TW_EXPO_GAUGE, NULL,
-	    "Origins of models that were asked in vain the last time." },
+	    "Origins of models that failed in the last refresh." },
 	  failing_of,
 	  false },
 };
 
-/* Counters go on whatever the model is: they are the source's. */
+/* Counters belong to the energy source and continue when its model changes. */
 static void expose_metric(const struct tw_exposure *x, const struct model_metric *m)
 {
 	tw_expo_family(x->e, &m->family);
@@ -193,7 +194,7 @@ static void expose_error(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family mae = {
 		"tallywatt_model_mae_watts", TW_EXPO_GAUGE, "watts",
-		"Mean of the absolute error on rows that the model had not seen."
+		"Mean absolute error on validation rows."
 	};
 	size_t zones;
 	const struct tw_zone *z = tw_estimates_zones(x->c->estimates, &zones);
@@ -236,14 +237,14 @@ static void expose_ranges_of(const struct tw_exposure *x, const struct tw_estima
 	}
 }
 
-/* Between them the model's error is what its validation says. */
+/* Training range of each feature: the validation error holds inside it. */
 static void expose_ranges(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family range[] = {
 		{ "tallywatt_model_feature_minimum", TW_EXPO_GAUGE, NULL,
-		  "The least of a feature that the model was trained on, a second." },
+		  "Lowest value of a feature in training, per second." },
 		{ "tallywatt_model_feature_maximum", TW_EXPO_GAUGE, NULL,
-		  "The most of a feature that the model was trained on, a second." },
+		  "Highest value of a feature in training, per second." },
 	};
 
 	for (size_t most = 0; most < TW_COUNT(range); most++) {
@@ -261,9 +262,9 @@ static void expose_asked(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family families[] = {
 		{ "tallywatt_collector_estimator_answers_total", TW_EXPO_COUNTER, NULL,
-		  "Answers of the estimator's socket." },
+		  "Answers from the estimator's socket." },
 		{ "tallywatt_collector_estimator_failures_total", TW_EXPO_COUNTER, NULL,
-		  "Questions to it that had no answer in time." },
+		  "Requests to the estimator without an answer in time." },
 	};
 	const struct tw_estimator_counts *asked = tw_estimates_estimator(x->c->estimates);
 

@@ -18,26 +18,26 @@ static const struct tw_expo_family zone_power = { "tallywatt_node_power_watts",
 						  "Power in the last tick." };
 static const struct tw_expo_family zone_idle = {
 	"tallywatt_node_idle_power_watts", TW_EXPO_GAUGE, "watts",
-	"Power without load, as it was learned."
+	"Idle power: learned, or from the model."
 };
 static const struct tw_expo_family zone_up = { "tallywatt_meter_up", TW_EXPO_GAUGE, NULL,
-					       "Whether a zone was told in the last "
-					       "tick, and why not." };
+					       "1 if the zone was read in the last "
+					       "tick; else `reason` says why not." };
 static const struct tw_expo_family zone_lost[] = {
 	{ "tallywatt_meter_wraps_total", TW_EXPO_COUNTER, NULL,
-	  "Counters of energy that were 0 again, as they should." },
+	  "Wrap-arounds of energy counters at their range." },
 	{ "tallywatt_meter_resets_total", TW_EXPO_COUNTER, NULL,
-	  "Counters of energy that were set or gone: what they had is lost." },
+	  "Resets of energy counters: the energy of that tick is lost." },
 	{ "tallywatt_meter_refused_total", TW_EXPO_COUNTER, NULL,
-	  "Readings that cannot be." },
+	  "Readings rejected as impossible." },
 };
 
 static const struct tw_expo_family zone_info = {
 	"tallywatt_meter_info", TW_EXPO_INFO, NULL,
-	"What a zone tells: energy, or power that is an average over so many seconds."
+	"Whether a zone reports energy or power, and the time that power averages."
 };
 
-/* Which zone of which meter it is. */
+/* The labels of a zone: its meter, kind and name. */
 static void label_zone(struct tw_labels *l, const struct tw_power_zone *z)
 {
 	l->count = 0;
@@ -82,7 +82,7 @@ static double idle_of(const struct tw_power_zone *z)
 	return z->idle_w;
 }
 
-/* W of zones that are told; what is 0 is not known, unless it is reckoned. */
+/* Watts of the zones that were read. 0 means unknown, except for estimates. */
 static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone *z,
 			 size_t count, const struct tw_expo_family *family,
 			 double (*watts)(const struct tw_power_zone *))
@@ -98,7 +98,7 @@ static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone
 	}
 }
 
-/* window_seconds is "" where the meter does not say. */
+/* window_seconds is "" if the meter does not report it. */
 static void expose_info(const struct tw_exposure *x, const struct tw_power_zone *z,
 			size_t count)
 {
@@ -145,10 +145,9 @@ static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z
 
 static void expose_counts(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family cpu = {
-		"tallywatt_node_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
-		"Time of the machine's processors, by mode."
-	};
+	static const struct tw_expo_family cpu = { "tallywatt_node_cpu_seconds_total",
+						   TW_EXPO_COUNTER, "seconds",
+						   "CPU time of the machine, by mode." };
 	static const struct tw_expo_family counters[] = {
 		{ "tallywatt_node_context_switches_total", TW_EXPO_COUNTER, NULL,
 		  "Context switches." },
@@ -190,7 +189,7 @@ static void expose_frequencies(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family family = {
 		"tallywatt_node_cpu_frequency_hertz", TW_EXPO_GAUGE, "hertz",
-		"Frequency of a processor."
+		"Frequency of a CPU."
 	};
 	const struct tw_node *n = &x->c->node;
 
@@ -213,11 +212,11 @@ static void expose_attribution(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family waiting = {
 		"tallywatt_node_unattributed_joules", TW_EXPO_GAUGE, "joules",
-		"Energy that no workload was given yet."
+		"Energy that is not attributed to a workload."
 	};
 	static const struct tw_expo_family errors = {
 		"tallywatt_collector_attribution_errors_total", TW_EXPO_COUNTER, NULL,
-		"Sums of energy that were not what they were made of."
+		"Attributions whose parts did not add up to the whole."
 	};
 	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
 
@@ -242,20 +241,20 @@ static void expose_pods(const struct tw_exposure *x)
 {
 	static const struct tw_expo_family up = {
 		"tallywatt_pod_names_up", TW_EXPO_GAUGE, NULL,
-		"Whether names of pods were told when they were last asked for, and why "
-		"not."
+		"1 if the last request for pod names succeeded; else `reason` says "
+		"why not."
 	};
 	static const struct tw_expo_family known = { "tallywatt_pod_names", TW_EXPO_GAUGE,
 						     NULL,
-						     "Containers and pods whose names "
-						     "are known." };
+						     "Containers and pods with known "
+						     "names." };
 	static const struct tw_expo_family counts[] = {
 		{ "tallywatt_pod_names_answers_total", TW_EXPO_COUNTER, NULL,
-		  "Times that they were told." },
+		  "Successful requests for pod names." },
 		{ "tallywatt_pod_names_failures_total", TW_EXPO_COUNTER, NULL,
-		  "Times that they were not." },
+		  "Failed requests for pod names." },
 		{ "tallywatt_pod_names_left_out_total", TW_EXPO_COUNTER, NULL,
-		  "Names for which there was no room." },
+		  "Names dropped because the table was full." },
 	};
 	const struct tw_pods_stats *s = tw_pods_stats(x->c->pods);
 	const struct tw_expo_label reason = { "reason", s->why };

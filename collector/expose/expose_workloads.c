@@ -9,7 +9,7 @@
 	}
 #define SOFTIRQS(level, vector, what)      \
 	COUNTER(level, vector "_softirqs", \
-		"Softirqs " vector " that interrupted " what ".")
+		"Softirqs " vector " that ran during " what ".")
 #define FAMILIES(level, what)                                                            \
 	{                                                                                \
 		{ "tallywatt_" level "_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",   \
@@ -19,19 +19,18 @@
 		{                                                                        \
 			[TW_COUNTER_CYCLES] =                                            \
 				COUNTER(level, "cpu_cycles", "CPU cycles of " what "."), \
-			[TW_COUNTER_REF_CYCLES] =                                        \
-				COUNTER(level, "cpu_reference_cycles",                   \
-					"CPU cycles of " what                            \
-					", of a clock that does not change."),           \
+			[TW_COUNTER_REF_CYCLES] = COUNTER(level, "cpu_reference_cycles", \
+							  "CPU cycles of " what          \
+							  ", at the reference clock."),  \
 			[TW_COUNTER_INSTRUCTIONS] = COUNTER(                             \
 				level, "cpu_instructions", "Instructions of " what "."), \
 			[TW_COUNTER_CACHE_MISSES] =                                      \
 				COUNTER(level, "cache_misses",                           \
-					"Misses of the last cache of " what "."),        \
-			[TW_COUNTER_PAGE_CACHE_HITS] =                                   \
-				COUNTER(level, "page_cache_hits",                        \
-					"Pages that " what                               \
-					" read where they were cached, or wrote."),      \
+					"Misses of the last level cache by " what "."),  \
+			[TW_COUNTER_PAGE_CACHE_HITS] = COUNTER(                          \
+				level, "page_cache_hits",                                \
+				"Pages read from the page cache or written by " what     \
+				"."),                                                    \
 			[TW_COUNTER_NET_TX_SOFTIRQS] = SOFTIRQS(level, "net_tx", what),  \
 			[TW_COUNTER_NET_RX_SOFTIRQS] = SOFTIRQS(level, "net_rx", what),  \
 			[TW_COUNTER_BLOCK_SOFTIRQS] = SOFTIRQS(level, "block", what),    \
@@ -56,7 +55,7 @@ static void expose_cpu(const struct tw_exposure *x, const struct tw_shown *s,
 		tw_shown_sample(x, s, i, NULL, s->of[i].w->used.cpu_ns, 9);
 }
 
-/* Those that the machine has; what is not counted is absent, not 0. */
+/* Counters of this machine. A missing counter is absent, not 0. */
 static void expose_counters(const struct tw_exposure *x, const struct tw_shown *s,
 			    enum tw_level level)
 {
@@ -70,7 +69,10 @@ static void expose_counters(const struct tw_exposure *x, const struct tw_shown *
 	}
 }
 
-/* Of those that have had energy of a kind: both modes add up to its total. */
+/*
+ * Energy of one kind and mode, for workloads with energy of that kind: both modes are
+ * written, so that they add up to the total.
+ */
 static void expose_kind(const struct tw_exposure *x, const struct tw_shown *s,
 			enum tw_zone_kind kind, bool idle, const char *source)
 {

@@ -7,10 +7,10 @@
 
 #include <inttypes.h>
 
-/* A tick is late that has not come three intervals after the last one. */
+/* A tick is overdue after three intervals. */
 #define LATE_TICKS 3
 
-/* Ticks come, and see something. */
+/* True if a recent tick succeeded. */
 static bool well(const struct tw_collector *c)
 {
 	const uint64_t since_ms = (tw_now_ns() - c->awake_ns) / UINT64_C(1000000);

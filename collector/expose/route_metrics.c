@@ -15,42 +15,42 @@
 static const struct tw_expo_family own_info = {
 	.name = "tallywatt_collector_info",
 	.type = TW_EXPO_INFO,
-	.help = "Where tasks and their cgroups are read.",
+	.help = "Sources of tasks and cgroups.",
 };
 
-/* One number without labels each. */
+/* Metrics without labels. */
 static const struct tw_expo_family own[] = {
 	{ "tallywatt_collector_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
 	  "CPU time of the collector." },
 	{ "tallywatt_collector_tick_cpu_seconds", TW_EXPO_GAUGE, "seconds",
 	  "CPU time of the last tick." },
 	{ "tallywatt_collector_tick_lag_seconds", TW_EXPO_GAUGE, "seconds",
-	  "How late the last tick began." },
+	  "Delay of the last tick." },
 	{ "tallywatt_collector_tick_time_seconds", TW_EXPO_GAUGE, "seconds",
-	  "When the last tick began: seconds since boot." },
+	  "Start of the last tick, in seconds since boot." },
 	{ "tallywatt_collector_ticks_total", TW_EXPO_COUNTER, NULL, "Ticks." },
 	{ "tallywatt_collector_ticks_missed_total", TW_EXPO_COUNTER, NULL,
-	  "Ticks that fell out because one before took too long." },
+	  "Ticks skipped because an earlier tick took too long." },
 	{ "tallywatt_collector_ticks_failed_total", TW_EXPO_COUNTER, NULL,
-	  "Ticks whose tasks could not be read." },
+	  "Ticks that could not read the tasks." },
 	{ "tallywatt_collector_processes_lost_total", TW_EXPO_COUNTER, NULL,
-	  "Ended processes that are known by their cgroup only." },
+	  "Exited processes of which only the cgroup is known." },
 	{ "tallywatt_collector_processes_folded_total", TW_EXPO_COUNTER, NULL,
-	  "Ended processes that gave place before a scrape." },
+	  "Exited processes merged into their cgroup before a scrape." },
 	{ "tallywatt_collector_unseen_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
-	  "CPU time that is known by its cgroup only, where tasks come from /proc." },
+	  "CPU time of which only the cgroup is known; only with tasks from /proc." },
 	{ "tallywatt_collector_processes_unreadable_total", TW_EXPO_COUNTER, NULL,
-	  "Reads of processes that were denied." },
+	  "Processes that could not be read: permission denied." },
 	{ "tallywatt_collector_events_untold_total", TW_EXPO_COUNTER, NULL,
-	  "Moves and new cgroups that were not told for want of room." },
+	  "Moves and new cgroups lost because the event buffer was full." },
 	{ "tallywatt_collector_events_dropped_total", TW_EXPO_COUNTER, NULL,
-	  "Events without effect, for want of memory." },
+	  "Events dropped because memory was short." },
 	{ "tallywatt_collector_counts_failed_total", TW_EXPO_COUNTER, NULL,
-	  "Reads of the processors' counters that failed." },
+	  "Failed reads of hardware counters." },
 	{ "tallywatt_collector_counts_lost_total", TW_EXPO_COUNTER, NULL,
-	  "Times that a process was on a CPU whose counts found no room." },
+	  "Context switches whose counter values were lost because the map was full." },
 	{ "tallywatt_collector_traces_lost_total", TW_EXPO_COUNTER, NULL,
-	  "Traced events of processes that found no room." },
+	  "Traced events lost because the map was full." },
 };
 
 static void write_own(struct tw_expo *e, const struct tw_collector *c)
@@ -120,7 +120,7 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	/* Who asks for the head only has not been told. */
+	/* A HEAD request is no scrape. */
 	if (strcmp(q->method, "HEAD") != 0)
 		tw_workloads_scraped(c->workloads);
 	r->content_type = tw_expo_content_type(e.format);

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One of several: a comma before all but the first. */
+/* Write a comma before all members but the first. */
 static void begin_member(struct tw_buf *b, bool *first)
 {
 	if (!*first)
@@ -33,7 +33,7 @@ static void add_number(struct tw_buf *b, const char *key, double value)
 	tw_buf_add_double(b, value);
 }
 
-/* What no meter has measured says so. */
+/* Add the source, and whether it is an estimate. */
 static void add_source(struct tw_buf *b, const char *source)
 {
 	add_text(b, "source", source);
@@ -111,7 +111,7 @@ static void add_node_zone(struct tw_buf *b, const struct tw_power_zone *z)
 	tw_buf_adds(b, "}");
 }
 
-/* The node as the one workload of its level. */
+/* The node, as the only workload of its level. */
 static void add_node(struct tw_buf *b, const struct tw_exposure *x)
 {
 	size_t count;
@@ -168,7 +168,7 @@ static void add_model(struct tw_buf *b, const struct tw_estimates *e, size_t i)
 	tw_buf_adds(b, "}");
 }
 
-/* What the estimates among the zones are worth. */
+/* The models of the estimates. */
 static void add_models(struct tw_buf *b, const struct tw_collector *c)
 {
 	tw_buf_adds(b, ",\"models\":[");
@@ -180,7 +180,7 @@ static void add_models(struct tw_buf *b, const struct tw_collector *c)
 	tw_buf_adds(b, "]");
 }
 
-/* -1: the node; TW_LEVEL_COUNT: no such level. */
+/* Find a level by name. -1: node; TW_LEVEL_COUNT: unknown. */
 static int level_of(const char *name)
 {
 	int level = 0;

@@ -3,7 +3,7 @@
 #define TW_COLLECTOR_ROUTES_H
 
 /*
- * What tw-collector answers. Handlers get a struct tw_collector * as their app and run on
+ * The HTTP routes of tw-collector. Handlers get a struct tw_collector * as app and run on
  * its thread, between two ticks.
  */
 
@@ -13,7 +13,7 @@ extern const struct tw_http_route tw_route_collector_healthz;
 extern const struct tw_http_route tw_route_collector_metrics;
 extern const struct tw_http_route tw_route_collector_power;
 
-/* All of them, sorted by path. */
+/* All routes, sorted by path. */
 const struct tw_http_route *const *tw_collector_routes(size_t *count);
 
 #endif /* TW_COLLECTOR_ROUTES_H */
