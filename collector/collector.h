@@ -55,8 +55,7 @@ struct tw_collector {
 	struct tw_powercap powercap;
 	uint64_t now_ns;     /* CLOCK_BOOTTIME of the last tick */
 	uint64_t awake_ns;   /* CLOCK_MONOTONIC of the last tick: without suspend */
-	uint64_t elapsed_ns; /* awake time between the last two ticks; 0 before the second
-			      */
+	uint64_t elapsed_ns; /* awake time of the last tick; 0 in the first */
 	struct tw_collector_stats stats;
 };
 

@@ -83,7 +83,7 @@ static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
 }
 
 /* Write the places whose zones have a reading, with their energy from e. */
-static int write_tree(const char *dir, const bool tells[TW_POWERCAP_PLACES],
+static int write_tree(const char *dir, const bool readable[TW_POWERCAP_PLACES],
 		      const struct tw_charge *e, struct tw_powercap_tree *tree,
 		      struct tw_err *err)
 {
@@ -91,7 +91,7 @@ static int write_tree(const char *dir, const bool tells[TW_POWERCAP_PLACES],
 		const struct place *p = &places[i];
 		char path[PATH_BYTES];
 
-		if (!tells[i])
+		if (!readable[i])
 			continue;
 		if ((size_t)snprintf(path, sizeof(path), "%s/class/powercap/%s", dir,
 				     p->at) >= sizeof(path))
@@ -159,7 +159,7 @@ static void forget_trees(struct tw_powercap *p)
 		p->vm[i].seen = false;
 }
 
-static int write_vm(struct tw_powercap *pc, const bool *tells,
+static int write_vm(struct tw_powercap *pc, const bool *readable,
 		    const struct tw_workload *w, struct tw_err *err)
 {
 	struct tw_powercap_tree *tree = tree_of(pc, w);
@@ -175,35 +175,35 @@ static int write_vm(struct tw_powercap *pc, const bool *tells,
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) >=
 	    sizeof(dir))
 		return tw_fail(err, TW_INVALID, "'%s' is too long", pc->vm_dir);
-	return write_tree(dir, tells, &w->charged, tree, err);
+	return write_tree(dir, readable, &w->charged, tree, err);
 }
 
-static bool is_told(const struct tw_power *p, size_t i)
+static bool is_readable(const struct tw_power *p, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(places[k].at, places[i].at) == 0 &&
 		    tw_power_meter(p, places[k].kind) != NULL)
 			return false;
-	return tw_power_tells(p, places[i].kind);
+	return tw_power_complete(p, places[i].kind);
 }
 
 int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 		     const struct tw_workloads *workloads, struct tw_err *err)
 {
 	const struct tw_workload *w = NULL;
-	bool tells[TW_POWERCAP_PLACES], failed = false;
+	bool readable[TW_POWERCAP_PLACES], failed = false;
 
 	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
-		tells[i] = is_told(power, i);
+		readable[i] = is_readable(power, i);
 	if (pc->node_dir != NULL) {
 		const struct tw_charge node = charge_of_node(power);
 
-		failed = write_tree(pc->node_dir, tells, &node, &pc->node, err) < 0;
+		failed = write_tree(pc->node_dir, readable, &node, &pc->node, err) < 0;
 	}
 	if (pc->vm_dir == NULL)
 		return failed ? -1 : 0;
 	while ((w = tw_workloads_next(workloads, TW_LEVEL_VM, w)) != NULL)
-		if (write_vm(pc, tells, w, err) < 0)
+		if (write_vm(pc, readable, w, err) < 0)
 			failed = true;
 	forget_trees(pc);
 	return failed ? -1 : 0;

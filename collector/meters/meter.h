@@ -40,8 +40,7 @@ struct tw_zone {
 	bool tells_power;        /* true: readings are power in W; false: energy in uJ */
 	bool estimated;          /* calculated, not measured: 0 W and jumps are valid */
 	int package;             /* -1: unknown */
-	char name[TW_ZONE_NAME]; /* the meter's own name: "package-0", "package-0-die-1",
-				    "dram" */
+	char name[TW_ZONE_NAME]; /* the meter's own name: "package-0-die-1" */
 	char path[TW_ZONE_PATH]; /* the file or resource that is read */
 	/* Energy: the highest counter value, after which the counter is 0; 0: unknown. */
 	uint64_t range_uj;
@@ -55,8 +54,7 @@ struct tw_reading {
 	bool there;         /* false: the zone is not readable now */
 	uint64_t energy_uj; /* the counter of the zone */
 	double power_w;
-	bool own_load; /* the zone has a load of its own, in `load`; else the load of the
-			  processors counts */
+	bool own_load; /* `load` is the zone's; else the load of the CPUs counts */
 	double load;   /* 0 to 1; below 0: unknown */
 	bool has_idle; /* idle_w is the part of power_w without load */
 	double idle_w;
@@ -83,8 +81,7 @@ struct tw_meter_config {
 				reads from the same counters */
 	const char *nvml;    /* path of NVIDIA's library; NULL: the system's */
 	uint32_t seed;       /* seed of the simulated noise */
-	const struct tw_ask_config
-		*ask; /* how to start tw-ask, for meters behind slow services */
+	const struct tw_ask_config *ask;          /* how to start tw-ask */
 	const struct tw_redfish_options *redfish; /* or NULL */
 	uint64_t ipmi_interval_ms;
 };

@@ -129,7 +129,7 @@ int tw_features_open(struct tw_features *f, const struct tw_node *node,
 		if (!is_available(&features[i], node, workloads) ||
 		    tw_strs_has(&f->names, features[i].name))
 			continue;
-		f->told[f->names.count] = (unsigned char)i;
+		f->source[f->names.count] = (unsigned char)i;
 		if (tw_strs_adds(&f->names, features[i].name, err) < 0) {
 			tw_features_release(f);
 			return -1;
@@ -151,7 +151,7 @@ bool tw_features_read(const struct tw_features *f, const struct tw_node *node,
 	bool known = seconds > 0;
 
 	for (size_t i = 0; i < count && known; i++) {
-		const struct feature_source *t = &features[f->told[i]];
+		const struct feature_source *t = &features[f->source[i]];
 
 		rows[i] = t->value(node, seconds);
 		rows[count + i] = t->stays ? rows[i] : 0;

@@ -22,7 +22,7 @@ struct tw_workloads;
 struct tw_features {
 	struct tw_strs names; /* names of the columns, sorted */
 	unsigned char
-		told[TW_FEATURES_MAX]; /* index of each in the table of features.c */
+		source[TW_FEATURES_MAX]; /* index of each in the table of features.c */
 	const struct tw_workloads *workloads;
 };
 

@@ -26,7 +26,7 @@ struct tw_power {
 	size_t zones;
 	struct tw_reading *reading; /* readings of one meter; as many as all zones */
 	const struct tw_meter *meter_of[TW_ZONE_KIND_COUNT];
-	bool tells[TW_ZONE_KIND_COUNT], tells_some[TW_ZONE_KIND_COUNT];
+	bool complete[TW_ZONE_KIND_COUNT], some_read[TW_ZONE_KIND_COUNT];
 	struct tw_charge ticked;
 	struct tw_uses uses;
 	bool has_other;
@@ -265,9 +265,9 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	if (p->meter_of[z->zone->kind] != z->meter)
 		return;
 	if (s.told)
-		p->tells_some[z->zone->kind] = true;
+		p->some_read[z->zone->kind] = true;
 	else
-		p->tells[z->zone->kind] = false;
+		p->complete[z->zone->kind] = false;
 }
 
 /* Platform minus its parts; keeps a negative result for later ticks. */
@@ -281,11 +281,11 @@ static uint64_t rest_of(const uint64_t *uj, int64_t *deficit_uj)
 }
 
 /* True if platform and all its parts were read: a missing part would count as "other". */
-static bool tells_rest(const struct tw_power *p)
+static bool has_all_parts(const struct tw_power *p)
 {
-	return p->tells[TW_ZONE_PLATFORM] && p->tells[TW_ZONE_PACKAGE] &&
-	       (p->meter_of[TW_ZONE_DRAM] == NULL || p->tells[TW_ZONE_DRAM]) &&
-	       (p->meter_of[TW_ZONE_GPU] == NULL || p->tells[TW_ZONE_GPU]);
+	return p->complete[TW_ZONE_PLATFORM] && p->complete[TW_ZONE_PACKAGE] &&
+	       (p->meter_of[TW_ZONE_DRAM] == NULL || p->complete[TW_ZONE_DRAM]) &&
+	       (p->meter_of[TW_ZONE_GPU] == NULL || p->complete[TW_ZONE_GPU]);
 }
 
 static void tick_other(struct tw_power *p, uint64_t tick_ns)
@@ -296,7 +296,7 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 	if (!p->has_other)
 		return;
 	z = &p->zone[p->other];
-	z->told = p->tells[TW_ZONE_OTHER] = tells_rest(p) && tick_ns > 0;
+	z->told = p->complete[TW_ZONE_OTHER] = has_all_parts(p) && tick_ns > 0;
 	snprintf(z->why, sizeof(z->why), "%s",
 		 z->told ? "" : "platform or one of its parts was not read");
 	if (!z->told)
@@ -328,8 +328,8 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	memset(&p->ticked, 0, sizeof(p->ticked));
 	p->uses.count = 0;
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
-		p->tells[i] = p->meter_of[i] != NULL;
-		p->tells_some[i] = false;
+		p->complete[i] = p->meter_of[i] != NULL;
+		p->some_read[i] = false;
 	}
 	for (size_t m = 0; m < p->meters; m++) {
 		struct open_meter *o = &p->meter[m];
@@ -360,14 +360,14 @@ const struct tw_charge *tw_power_ticked(const struct tw_power *p)
 	return &p->ticked;
 }
 
-bool tw_power_tells(const struct tw_power *p, enum tw_zone_kind kind)
+bool tw_power_complete(const struct tw_power *p, enum tw_zone_kind kind)
 {
-	return p->tells[kind];
+	return p->complete[kind];
 }
 
-bool tw_power_tells_use(const struct tw_power *p, enum tw_zone_kind kind)
+bool tw_power_use_complete(const struct tw_power *p, enum tw_zone_kind kind)
 {
-	return kind == TW_ZONE_GPU ? p->tells_some[kind] : p->tells[kind];
+	return kind == TW_ZONE_GPU ? p->some_read[kind] : p->complete[kind];
 }
 
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind)

@@ -42,8 +42,7 @@ struct tw_power_zone {
 
 struct tw_power_config {
 	struct tw_meter_config meter;
-	const struct tw_strs
-		*meters; /* names of the meters to open; NULL or empty: all that exist */
+	const struct tw_strs *meters; /* names; NULL or empty: all that exist */
 	/* Called for each skipped meter; or NULL. */
 	void (*passed)(void *arg, const char *meter, const struct tw_err *why);
 	void *passed_arg;
@@ -74,13 +73,13 @@ const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *cou
 const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 
 /* True if the kind has zones and all of them were read in the last tick. */
-bool tw_power_tells(const struct tw_power *p, enum tw_zone_kind kind);
+bool tw_power_complete(const struct tw_power *p, enum tw_zone_kind kind);
 
 /*
  * True if the energy that workloads have of a kind is complete. For GPUs one readable GPU
  * is enough, because its energy is only that of its own users.
  */
-bool tw_power_tells_use(const struct tw_power *p, enum tw_zone_kind kind);
+bool tw_power_use_complete(const struct tw_power *p, enum tw_zone_kind kind);
 
 /* The meter that counts for a kind; NULL: none. */
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind);

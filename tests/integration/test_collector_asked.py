@@ -185,7 +185,7 @@ class Redfish(Asked):
         below = {"EnvironmentMetrics": metrics(None, 10)}
         bmc.have((chassis("1U", power=False, metrics=True), below))
         daemon = self.ask(bmc)
-        self.wait_gone(daemon, "waiting for it to grow")
+        self.wait_gone(daemon, "waiting for the counter to grow")
         kwh, began = [10], time.monotonic()
 
         def grow():
@@ -274,7 +274,7 @@ class Redfish(Asked):
         wait_until(lambda: self.helpers(daemon)[1] not in ([], second), "another one")
         self.wait_watts(daemon, {"1U": 344.5})
         os.kill(first[0], signal.SIGKILL)
-        self.wait_gone(daemon, "tw-ask, has ended")
+        self.wait_gone(daemon, "tw-ask has exited")
 
     def test_it_goes_on_after_root_is_given_up(self):
         need("root", os.geteuid() == 0)

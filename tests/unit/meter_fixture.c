@@ -110,7 +110,7 @@ void assert_untold(const struct meter_fixture *f, const char *name, const char *
 	assert_false(z->told);
 	if (strstr(z->why, why) == NULL)
 		fail_msg("%s: '%s' has no '%s'", name, z->why, why);
-	assert_false(tw_power_tells(f->power, z->zone->kind));
+	assert_false(tw_power_complete(f->power, z->zone->kind));
 }
 
 void write_socket(const struct meter_fixture *f, int socket, unsigned long long uj)

@@ -53,7 +53,7 @@ static void what_of_platform_no_other_zone_has_is_other(void **state)
 		if (i == 0)
 			meters_open(f);
 		meters_tick(f);
-		assert_int_equal(tw_power_tells(f->power, TW_ZONE_OTHER),
+		assert_int_equal(tw_power_complete(f->power, TW_ZONE_OTHER),
 				 ticks[i].other_uj >= 0);
 		assert_int_equal(meters_zone(f, "other", -2)->told,
 				 ticks[i].other_uj >= 0);

@@ -131,7 +131,7 @@ static void amd_is_by_package_and_by_core(void **state)
 	meters_tick(f);
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(70));
 	assert_int_equal(zone_energy(meters_zone(f, "core-1", 1)), WATTS(1));
-	assert_false(tw_power_tells(f->power, TW_ZONE_CORE));
+	assert_false(tw_power_complete(f->power, TW_ZONE_CORE));
 }
 
 static void what_powercap_tells_is_left_to_it(void **state)
@@ -152,7 +152,8 @@ static void what_powercap_tells_is_left_to_it(void **state)
 	tree_rapl(f->dir, CAP "intel-rapl:0:2", "uncore", 7, RANGE);
 	meters_open(f);
 	assert_int_equal(meters_zones(f), 5);
-	assert_non_null(strstr(f->passed, "rapl-msr: powercap already provides all its zones"));
+	assert_non_null(
+		strstr(f->passed, "rapl-msr: powercap already provides all its zones"));
 }
 
 static void a_counter_that_wraps_in_mid_interval_loses_nothing(void **state)

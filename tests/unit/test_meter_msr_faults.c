@@ -56,7 +56,7 @@ static void files_that_vanish_and_come_back_are_said_to_be_gone(void **state)
 	msr_script(0, 0x611, 0, ENXIO);
 	meters_tick(f);
 	assert_untold(f, "package-0", "register 0x611");
-	assert_true(tw_power_tells(f->power, TW_ZONE_CORE));
+	assert_true(tw_power_complete(f->power, TW_ZONE_CORE));
 	msr_unscript();
 	/* A recording that ends before the register. */
 	tree_write(f->dir, "cpu/0/msr", "x");
@@ -153,7 +153,7 @@ static void what_may_not_be_read_is_passed_over_with_the_reason(void **state)
 static bool is_still_read(struct meter_fixture *f)
 {
 	meters_tick(f);
-	return tw_power_tells(f->power, TW_ZONE_PACKAGE) &&
+	return tw_power_complete(f->power, TW_ZONE_PACKAGE) &&
 	       meters_ticked(f, TW_ZONE_PACKAGE) == WATTS(10);
 }
 

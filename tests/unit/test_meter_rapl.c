@@ -23,8 +23,8 @@ static void one_socket_has_its_parts(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(40));
 	assert_int_equal(meters_ticked(f, TW_ZONE_CORE), WATTS(20));
 	assert_int_equal(meters_ticked(f, TW_ZONE_DRAM), WATTS(4));
-	assert_true(tw_power_tells(f->power, TW_ZONE_CORE));
-	assert_false(tw_power_tells(f->power, TW_ZONE_UNCORE));
+	assert_true(tw_power_complete(f->power, TW_ZONE_CORE));
+	assert_false(tw_power_complete(f->power, TW_ZONE_UNCORE));
 	assert_float_equal(meters_zone(f, "package-0", 0)->power_w, 40, 1e-9);
 	assert_string_equal(tw_power_meter(f->power, TW_ZONE_DRAM)->name, "rapl-sysfs");
 }
@@ -73,7 +73,7 @@ static void a_socket_without_dram_has_none(void **state)
 	meters_tick(f);
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(30));
 	assert_null(tw_power_meter(f->power, TW_ZONE_DRAM));
-	assert_false(tw_power_tells(f->power, TW_ZONE_DRAM));
+	assert_false(tw_power_complete(f->power, TW_ZONE_DRAM));
 	assert_int_equal(meters_ticked(f, TW_ZONE_DRAM), 0);
 }
 
@@ -205,7 +205,7 @@ static void files_that_vanish_and_come_back_are_said_to_be_gone(void **state)
 	tree_remove(f->dir, CAP "intel-rapl:0");
 	meters_tick(f);
 	assert_untold(f, "package-0", "cannot open");
-	assert_true(tw_power_tells(f->power, TW_ZONE_DRAM));
+	assert_true(tw_power_complete(f->power, TW_ZONE_DRAM));
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), 0);
 	assert_int_equal(zone_energy(meters_zone(f, "package-0", 0)), WATTS(10));
 	write_socket(f, 0, WATTS(31));
