@@ -104,7 +104,8 @@ static void others_are_refused(void **state)
 		strcpy(p.family, cases[i].family);
 		assert_int_equal(tw_rapl_find(&p, &r, &err), -1);
 		assert_int_equal(err.code, TW_UNSUPPORTED);
-		assert_non_null(strstr(err.text, "no known RAPL registers for processors"));
+		assert_non_null(
+			strstr(err.text, "no known RAPL registers for processors"));
 	}
 }
 
