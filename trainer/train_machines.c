@@ -3,8 +3,8 @@
 
 #include "lib/core/err.h"
 #include "profiler/node_types.h"
-#include "trainer/extract/prom.h"
 #include "trainer/extract/extract.h"
+#include "trainer/extract/prom.h"
 #include "trainer/train_job.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "collector/expose/expose.h"
 #include "collector/meters/microarch.h"
 #include "collector/power/power.h"
-#include "collector/workloads/cgroup_use.h"
+#include "collector/workloads/cgroup.h"
 #include "lib/core/array.h"
 
 #include <stdio.h>

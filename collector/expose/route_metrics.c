@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector.h"
-#include "collector/expose/routes.h"
 #include "collector/expose/expose.h"
+#include "collector/expose/routes.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"

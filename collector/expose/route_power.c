@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/v1/power?level=: energy and power as JSON. */
 #include "collector/collector.h"
-#include "collector/expose/routes.h"
 #include "collector/expose/expose.h"
+#include "collector/expose/routes.h"
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
 #include "lib/core/buf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/estimates.h"
 
-#include "collector/power/model_finder.h"
 #include "collector/power/features.h"
+#include "collector/power/model_finder.h"
 #include "collector/power/node.h"
 #include "collector/power/source_model.h"
 #include "collector/system/virtual.h"

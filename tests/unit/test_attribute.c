@@ -3,8 +3,8 @@
 
 #include "collector/power/attribute.h"
 #include "collector/power/share.h"
-#include "collector/system/roots.h"
 #include "collector/power/track.h"
+#include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
