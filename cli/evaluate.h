@@ -27,7 +27,8 @@ struct tw_evaluation {
 	const struct tw_isolation_config *isolation; /* its arguments, or NULL */
 	enum tw_resets resets;
 	bool vm_metrics;
-	struct tw_workload_runs workloads; /* to report errors by workload; may be empty */
+	struct tw_workload_runs
+		workloads; /* to report errors by workload; may be empty */
 
 	struct tw_prom *response;
 	struct tw_dataset table; /* if the recording is a table */

@@ -14,6 +14,7 @@
 #include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/model_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -157,7 +157,7 @@ static void each_workload_is_judged_by_itself(void **state)
 	read_data(&d, &j);
 	assert_int_equal(tw_workload_runs_read(runs, strlen(runs), &j.workloads, &err),
 			 0);
-	assert_int_equal(tw_judge_model(&j, p, &g, &err), 0);
+	assert_int_equal(tw_evaluate_model(&j, p, &g, &err), 0);
 	assert_true(g.by_workload[0].score[0].mae < 1e-9);
 	assert_true(fabs(g.by_workload[1].score[0].bias + 7) < 1e-9);
 	assert_int_equal(g.by_workload[2].rows, 0);

@@ -11,6 +11,7 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 #include "model-db/model_files.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/loaded_index.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
@@ -438,6 +439,11 @@ int main(void)
 			a_component_that_cannot_be_read_is_refused_with_its_model),
 		cmocka_unit_test(a_changed_zip_is_not_opened),
 		cmocka_unit_test(a_small_zip_is_cached_at_its_first_use),
+		cmocka_unit_test(a_model_without_a_certificate_is_proved_once),
+		cmocka_unit_test(a_model_that_falls_is_given_to_who_names_its_trainer),
+		cmocka_unit_test(a_model_that_cannot_be_asked_is_given_up_by_default),
+		cmocka_unit_test(what_the_index_knows_is_not_proved_again),
+		cmocka_unit_test(a_proof_without_memory_gives_up_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
