@@ -16,12 +16,12 @@ import subprocess
 import sys
 
 # Files of a registry's entries, and the page that has a section for each.
-REGISTRIES = (("trainer/fit_*.c", "docs/trainers.md"),
+REGISTRIES = (("trainer/fit/fit_*.c", "docs/trainers.md"),
               ("isolator/isolate_*.c", "docs/pipelines.md"),
-              ("estimator/predict_*.c", "docs/model-format.md"))
+              ("estimator/predict/predict_*.c", "docs/model-format.md"))
 # Files with routes, and the page that describes them.
 ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.md"),
-          ("collector/*.c", "docs/tw-collector.md"))
+          ("collector/expose/*.c", "docs/tw-collector.md"))
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
 ROUTE = re.compile(r'^\s*\.path = "(/[^"]*)"', re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")

@@ -33,10 +33,10 @@ class CheckDocs(unittest.TestCase):
             f.write(text)
 
     def test_a_name_without_a_section_is_told(self):
-        self.write("trainer/fit_x.c", FIT)
+        self.write("trainer/fit/fit_x.c", FIT)
         self.write("docs/trainers.md", "# Trainers\n\nXTrainer\n")
         self.assertEqual(list(check_docs.check_names()),
-                         ["docs/trainers.md: no section 'XTrainer' (trainer/fit_x.c)"])
+                         ["docs/trainers.md: no section 'XTrainer' (trainer/fit/fit_x.c)"])
         self.write("docs/trainers.md", "# Trainers\n\n## XTrainer\n")
         self.assertEqual(list(check_docs.check_names()), [])
 

@@ -60,7 +60,7 @@ static void a_wrong_table_is_refused_by_line(void **state)
 		{ "workload,start,end\n,1,2\n", "line 2: the workload has no name" },
 		{ "workload,start,end\n\xff,1,2\n", "line 2: the workload has no name" },
 		{ "workload,start,end\na,2,2\n", "line 2: 'a' ends before it starts" },
-		{ "workload,start,end\na,x,2\n", "line 2: 'x' is no time such as" },
+		{ "workload,start,end\na,x,2\n", "line 2: 'x' is not a time such as" },
 		{ "workload,start,end\na,2023-13-22T05:43:48Z,2\n",
 		  "is not a time such as" },
 		{ "workload,start,end\na,2023-09-22T05:43:48,2\n",

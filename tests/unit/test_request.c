@@ -360,7 +360,7 @@ static void errors_of_invalid_requests_name_the_place(void **state)
 	       "metrics[1]: expected a string, got a number");
 	REFUSE("{\"metrics\":[\"a\",\"\"]}", TW_INVALID, "metrics[1]: 0 bytes");
 	REFUSE("{\"metrics\":[\"a\\u0000b\"]}", TW_INVALID,
-	       "metrics[0]: text with a NUL");
+	       "metrics[0]: text contains a NUL byte");
 	REFUSE("{\"metrics\":[\"a\"]," OUTPUT "}", TW_INVALID,
 	       "values: missing or without rows");
 	REFUSE("{\"metrics\":[\"a\"],\"values\":[]," OUTPUT "}", TW_INVALID,

@@ -156,8 +156,8 @@ static void a_pipeline_that_changed_meanwhile_is_not_mixed_up(void **state)
 	update(db, "b", LINEAR, &now);
 	assert_int_equal(tw_pipeline_update(db, "p", &late.pipeline, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
-	assert_non_null(strstr(err.text, "what is node type 0 here is 1 there; train "
-					 "again"));
+	assert_non_null(
+		strstr(err.text, "node type 0 of this training is 1 there; train again"));
 	tw_train_result_release(&late);
 	tw_fileset_clear(&now);
 	scratch_free(db);
