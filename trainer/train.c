@@ -37,7 +37,7 @@ struct training {
 	size_t unit_from, units; /* the batch's units are unit_from to units - 1 */
 	struct step *step;
 	size_t steps;
-	atomic_size_t done; /* finished steps of all batches */
+	atomic_size_t done; /* finished steps of the batch */
 };
 
 /* Time since *from; sets *from to now. */
@@ -228,6 +228,7 @@ static int make_steps(struct training *t, struct tw_err *err)
 		count += tw_train_unit_steps(&t->unit[i]);
 	free(t->step);
 	t->steps = 0;
+	atomic_store(&t->done, 0);
 	t->step = calloc(count + 1, sizeof(*t->step));
 	if (t->step == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu fits", count);
