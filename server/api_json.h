@@ -2,7 +2,7 @@
 #ifndef TW_SERVER_API_JSON_H
 #define TW_SERVER_API_JSON_H
 
-/* Models, node types and pipelines as JSON, for /api/v1 (docs/tw-server.md, "API"). */
+/* Models, node types and pipelines as JSON, for /api/v1 (docs/tw-server.md, "Routes"). */
 
 struct tw_buf;
 struct tw_index;
