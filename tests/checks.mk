@@ -23,8 +23,9 @@ test:
 TEST_JOBS := 1
 # The checks among them: `check`, or less.
 check := check
-test-targets := test-collector test-collector-power test-model-server test-collector-names \
-	test-pipeline $(check) test-server-load test-estimator test-sources test-offline-trainer
+test-targets := test-pipeline test-publish $(check) test-collector-names test-estimator \
+	test-model-server test-sources test-offline-trainer test-server-load test-collector-power \
+	test-collector
 test-run: all build-tests
 	@$(MAKE) --no-print-directory -k -j$(TEST_JOBS) --output-sync=$(if \
 		$(filter 1,$(TEST_JOBS)),none,target) $(test-targets)
@@ -114,7 +115,8 @@ check-tools:
 
 # ---- tests with running programs -------------------------------------------
 
-test-pipeline := pipeline install schemas packages publishing publish import import_database
+test-pipeline := pipeline schemas packages
+test-publish := install publishing publish import import_database
 # Where responses come from: Prometheus and exporters.
 test-sources := query query_faults record
 test-model-server := model_server server_cases pull foreign server_setup
@@ -125,8 +127,8 @@ test-collector := collector collector_kepler
 test-collector-power := collector_power collector_meters collector_vm
 test-collector-names := collector_models collector_asked collector_names top
 
-integration := test-pipeline test-sources test-model-server test-server-load test-estimator \
-	test-offline-trainer test-collector test-collector-power test-collector-names
+integration := test-pipeline test-publish test-sources test-model-server test-server-load \
+	test-estimator test-offline-trainer test-collector test-collector-power test-collector-names
 script = $(patsubst %,tests/integration/test_%.py,$($(1)))
 unlisted := $(filter-out $(foreach t,$(integration),$(call script,$(t))),\
 	$(wildcard tests/integration/test_*.py))
