@@ -95,7 +95,7 @@ void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,
 		return;
 	for (size_t i = 0; i < count; i++) {
 		add(s, SCMP_ACT_ALLOW, call, 1,
-		    SCMP_CMP(argument, SCMP_CMP_EQ, values[i]));
+		    SCMP_CMP(argument, SCMP_CMP_EQ, values[i], 0));
 		if (values[i] > largest)
 			largest = values[i];
 	}
@@ -103,8 +103,8 @@ void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,
 		return;
 	for (uint64_t v = 0; v < largest; v++)
 		if (!is_among(v, values, count))
-			add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_EQ, v));
-	add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_GT, largest));
+			add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_EQ, v, 0));
+	add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_GT, largest, 0));
 }
 
 /* There is no comparison for "masked, not equal": it is a rule for each bit that differs.
