@@ -41,14 +41,14 @@ class MedianInterval(unittest.TestCase):
                              (15, 4, 12), (20, 6, 15), (25, 8, 18), (30, 10, 21)):
             self.assertEqual(places(n), (low, high))
 
-    def test_it_is_as_wide_as_it_must_be_and_no_wider(self):
+    def test_the_interval_is_as_wide_as_needed(self):
         for n in range(6, 301):
             low, high = places(n)
             self.assertEqual(low + high, n + 1)
             self.assertTrue(surely_between(n, low, high), n)
             self.assertFalse(surely_between(n, low + 1, high - 1), n)
 
-    def test_who_wants_to_be_surer_gets_a_wider_one(self):
+    def test_a_higher_confidence_widens_the_interval(self):
         values = range(1, 31)
         self.assertEqual(bench.median_interval(values, sure=0.99), (8, 23))
         self.assertEqual(bench.median_interval(values, sure=0.5), (13, 18))
@@ -61,7 +61,7 @@ class MedianInterval(unittest.TestCase):
         self.assertEqual(values, [2, 1, 2, 2, 3, 2, 2])
         self.assertEqual(bench.median_interval([4.5] * 9), (4.5, 4.5))
 
-    def test_the_true_median_is_in_it_as_often_as_it_says(self):
+    def test_the_true_median_is_in_the_interval_as_often_as_claimed(self):
         # A distribution that is far from symmetric: its median is 1/8, its mean 1/4.
         draw = random.Random(1)
         for n in (6, 9, 15):
@@ -82,7 +82,7 @@ class Goals(unittest.TestCase):
                 goals.exit()
         return out.getvalue().splitlines(), end.exception.code
 
-    def test_what_is_at_its_goal_meets_it(self):
+    def test_a_figure_at_its_goal_meets_it(self):
         def judge(goals):
             goals.at_least("rate", 150, 150, "MB/s")
             goals.at_most("memory", 0.4, 0.4, "GiB")
@@ -90,7 +90,7 @@ class Goals(unittest.TestCase):
                                              "met     memory: 0.4 GiB, want 0.4 or less"],
                                             0))
 
-    def test_what_misses_its_goal_says_by_how_much(self):
+    def test_a_missed_goal_is_printed_with_its_distance(self):
         def judge(goals):
             goals.at_least("rate", 75, 150, "MB/s")
             goals.at_most("growth", 1, 0)
@@ -118,7 +118,7 @@ class Goals(unittest.TestCase):
         self.assertEqual(lines, ["MISSED  x: between 15.5 and 20 ns, want 15 or less"])
         self.assertEqual(status, 1)
 
-    def test_what_may_be_either_is_open_and_no_success(self):
+    def test_an_undecided_figure_is_open_and_no_success(self):
         for judge in (lambda g: g.surely_at_least("x", (14, 16), 15),
                       lambda g: g.surely_at_least("x", (14, 15), 15),
                       lambda g: g.surely_at_most("x", (14, 16), 15),
@@ -126,7 +126,7 @@ class Goals(unittest.TestCase):
             lines, status = self.told(judge)
             self.assertEqual((lines[0][:8], status), ("OPEN    ", 1))
 
-    def test_one_that_is_not_met_among_others_is_enough(self):
+    def test_a_single_missed_goal_fails_the_bench(self):
         def judge(goals):
             goals.surely_at_most("a", (1, 2), 15)
             goals.surely_at_most("b", (14, 16), 15)
@@ -170,7 +170,7 @@ class Others(unittest.TestCase):
             self.process(pid, b"tw-collector", state)
         self.assertTrue(self.refused().endswith(": pid 7, 42, 1000"))
 
-    def test_what_is_none_is_not_refused(self):
+    def test_other_processes_are_not_refused(self):
         self.process(1, b"tw-collect")
         self.process(2, b"tw-collector2")
         self.process(3, b"a) (tw-collector) S (b")

@@ -30,7 +30,7 @@ class CheckBpf(unittest.TestCase):
     def found(self, *code):
         return check_bpf.check(elf(b"".join(code) + EXIT))
 
-    def test_what_old_kernels_know_is_said_nothing_of(self):
+    def test_features_of_old_kernels_are_not_reported(self):
         wide = instruction(0x18, value=0xDB) + instruction(0, value=1)
         add = instruction(0xDB)
         self.assertEqual(self.found(wide, add, instruction(0x85, value=135)), [])
@@ -51,7 +51,7 @@ class CheckBpf(unittest.TestCase):
                 "x+0: an instruction of the fourth processor takes Linux 6.6"])
         self.assertEqual(self.found(instruction(0xBF)), [])
 
-    def test_what_follows_half_of_an_instruction_is_not_read_as_one(self):
+    def test_the_rest_of_half_an_instruction_is_skipped(self):
         half = instruction(0x18) + instruction(0xDB, value=1)
         self.assertEqual(self.found(half), [])
 

@@ -32,7 +32,7 @@ class CheckDocs(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
 
-    def test_a_name_without_a_section_is_told(self):
+    def test_a_name_without_a_section_is_reported(self):
         self.write("trainer/fit/fit_x.c", FIT)
         self.write("docs/trainers.md", "# Trainers\n\nXTrainer\n")
         self.assertEqual(list(check_docs.check_names()),
@@ -40,7 +40,7 @@ class CheckDocs(unittest.TestCase):
         self.write("docs/trainers.md", "# Trainers\n\n## XTrainer\n")
         self.assertEqual(list(check_docs.check_names()), [])
 
-    def test_a_route_that_is_not_mentioned_is_told(self):
+    def test_an_undocumented_route_is_reported(self):
         self.write("server/routes.c", ROUTE)
         self.write("docs/tw-server.md", "POST /models\n")
         self.assertEqual(list(check_docs.check_routes()),

@@ -29,7 +29,7 @@ class CheckLayers(unittest.TestCase):
                     f.write(text)
             return check_layers.check(root)
 
-    def test_what_the_table_allows_passes(self):
+    def test_includes_that_the_table_allows_pass(self):
         self.assertEqual(self.check({
             "lib/core/err.h": '#include <stddef.h>\n',
             "model-db/model.c": '#include "model-db/model.h"\n#include "lib/core/err.h"\n'}), [])

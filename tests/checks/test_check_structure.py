@@ -17,7 +17,7 @@ class CheckStructure(unittest.TestCase):
                     f.write(text)
             return check_structure.check(root)
 
-    def test_what_is_in_order_passes_and_is_measured(self):
+    def test_a_valid_header_passes_and_is_measured(self):
         figures, errors = self.check({
             "lib/core/a.h": "struct tw_a {\n", "lib/core/a.c": '#include "lib/core/a.h"\n\n',
             "server/b.c": '#include "lib/core/a.h"\n\n\n\n'})

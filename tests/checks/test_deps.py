@@ -64,7 +64,7 @@ class Deps(unittest.TestCase):
             self.assertEqual(self.deps(level), (0, ""))
         self.assertEqual(self.called(), [])
 
-    def test_only_what_is_missing_is_installed(self):
+    def test_only_missing_packages_are_installed(self):
         self.debian_without("libjansson-dev", "libzip-dev")
         code, _ = self.deps("build")
         self.assertEqual(code, 0)
@@ -78,7 +78,7 @@ class Deps(unittest.TestCase):
         self.debian_without("gcc", "pkg-config", "libcurl4-openssl-dev", "libcurl-dev")
         self.assertEqual(self.deps("build"), (0, ""))
 
-    def test_an_optional_package_that_is_nowhere_is_said_and_not_asked_for(self):
+    def test_an_unavailable_optional_package_is_reported_and_not_installed(self):
         self.debian_without("libxgboost-dev", offered="gcc")
         code, text = self.deps("build")
         self.assertEqual(code, 0)
@@ -95,7 +95,7 @@ class Deps(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("libjansson-dev", text)
 
-    def test_without_root_and_sudo_the_command_is_told(self):
+    def test_without_root_and_sudo_the_command_is_printed(self):
         self.debian_without("libjansson-dev", user=1000)
         code, text = self.deps("build")
         self.assertEqual(code, 1)

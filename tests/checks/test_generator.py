@@ -46,7 +46,7 @@ def node_rates(response, metric):
 
 
 class Generator(unittest.TestCase):
-    def test_recorded_responses_are_what_the_generator_makes(self):
+    def test_recorded_responses_equal_the_generator_s(self):
         for generation, options in RECORDED.items():
             name = f"simulated-{generation}.json"
             with open(os.path.join(TESTS, "data", "prom", name), "rb") as f:
@@ -103,7 +103,7 @@ class Generator(unittest.TestCase):
             law = 40 + (30 * 1.5 + 12) * cpus * generator.MAX_HZ / 1e10
             self.assertLess(abs(law - watts), 0.01)
 
-    def test_every_exporter_tells_the_same_processor_time_and_energy(self):
+    def test_every_exporter_yields_the_same_cpu_time_and_energy(self):
         legacy, kepler, node, ours = (
             json.loads(record(g, "--alike")) for g in
             ("0.7", "0.10", "node-exporter", "tallywatt"))

@@ -25,7 +25,7 @@ class Run(unittest.TestCase):
             with contextlib.redirect_stdout(io.StringIO()):
                 return str(run.run_unit([path]))
 
-    def test_passed_and_skipped_are_told_apart(self):
+    def test_passed_and_skipped_are_counted_apart(self):
         self.assertEqual(self.unit(GOOD), "2 passed, 0 failed, 1 skipped")
 
     def test_later_releases_print_a_skip_as_ok(self):

@@ -175,7 +175,7 @@ class Collector(Case):
         health = json.loads(call(daemon, "GET", "/healthz").body)
         self.assertEqual((health["status"], health["tasks"]), ("ok", "proc"))
 
-    def test_what_ended_is_told_once_more_and_then_no_more(self):
+    def test_an_exited_process_is_exported_once_more(self):
         need("bpf", bpf_works())
         daemon = self.collect()
         pid = self.end_one(daemon, 0.02)
@@ -193,7 +193,7 @@ class Collector(Case):
         # Samples are doubles: each is off by less than 1e-9.
         self.assertAlmostEqual(sums["cgroup"], sums["process"], 6)
 
-    def test_what_is_counted_is_told_at_each_level(self):
+    def test_counters_are_exported_at_each_level(self):
         need("bpf", bpf_works())
         daemon = self.collect("--counters", "software", "--compat", "kepler-legacy", "--top=0")
         pid = str(self.burn(0.2))
@@ -218,7 +218,7 @@ class Collector(Case):
         # There is no stand-in for them.
         self.assertNotIn("tallywatt_process_cpu_reference_cycles_total", found)
 
-    def test_what_is_traced_is_told(self):
+    def test_traced_counts_are_exported(self):
         need("bpf", bpf_works())
         daemon = self.collect("--trace", "page-cache,softirqs", "--compat", "kepler-legacy",
                               "--top=0")
@@ -249,7 +249,7 @@ class Collector(Case):
                             for name, labels, _ in self.samples(daemon)
                             if re.match("kepler_process_bpf_.*(_hit|_irq)_total", name)))
 
-    def test_what_was_counted_adds_up_by_cgroup(self):
+    def test_counters_add_up_by_cgroup(self):
         need("bpf", bpf_works())
         daemon = self.collect("--counters", "software", "--top=0", "--keep-ended=1h")
         self.wait_ticks(daemon)
@@ -262,7 +262,7 @@ class Collector(Case):
             self.assertGreater(sums["cgroup", count], 0)
             self.assertEqual(sums["cgroup", count], sums["process", count])
 
-    def test_what_is_not_counted_is_not_told_as_0(self):
+    def test_missing_counters_are_absent_instead_of_0(self):
         daemon = self.collect("--counters", "off", "--compat", "kepler-legacy")
         self.wait_ticks(daemon)
         self.assertFalse([name for name, _, _ in self.samples(daemon)
@@ -293,7 +293,7 @@ class Collector(Case):
                       headers={"Accept": "application/openmetrics-text"})
         self.assertTrue(answer.body.endswith(b"# EOF\n"))
 
-    def test_it_ends_well_while_it_is_asked(self):
+    def test_the_collector_stops_cleanly_under_load(self):
         daemon = self.collect()
         deadline = time.monotonic() + 0.5
         while time.monotonic() < deadline:
@@ -335,7 +335,7 @@ class Collector(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"no user 'nobody-of-this-name'", done.stderr)
 
-    def test_without_any_right_it_sees_what_it_can(self):
+    def test_without_rights_the_collector_sees_its_own_processes(self):
         need("root", os.geteuid() == 0)
         daemon = self.collect_as(
             "exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all",
@@ -348,7 +348,7 @@ class Collector(Case):
         self.assertTrue(any(name == "tallywatt_process_cpu_seconds_total"
                             for name, _, _ in self.samples(daemon)))
 
-    def test_what_its_capabilities_allow_is_what_it_does(self):
+    def test_capabilities_decide_the_collector_s_work(self):
         need("root", os.geteuid() == 0)
         need("bpf", bpf_works())
         best = self.health(self.collect())["tasks"]
@@ -383,7 +383,7 @@ class Collector(Case):
         self.assertTrue(any(name == "tallywatt_process_cpu_seconds_total"
                             for name, _, _ in self.samples(daemon)))
 
-    def test_with_a_proc_that_hides_it_says_so(self):
+    def test_a_hidden_proc_is_reported(self):
         need("root", os.geteuid() == 0)
         need("mount namespaces", may_unshare())
         daemon = self.collect_as(
@@ -413,13 +413,13 @@ class Collector(Case):
         self.assertEqual(done.stderr, b"")
         return json.loads(done.stdout)
 
-    def test_a_probe_tells_which_source_a_collector_uses(self):
+    def test_a_probe_names_the_source_that_a_collector_uses(self):
         found = self.probe()
         daemon = self.collect()
         health = json.loads(call(daemon, "GET", "/healthz").body)
         self.assertEqual([s["name"] for s in found["tasks"] if s["used"]], [health["tasks"]])
 
-    def test_a_probe_without_any_right_says_what_is_missing(self):
+    def test_a_probe_without_rights_names_missing_rights(self):
         need("root", os.geteuid() == 0)
         found = self.probe("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                            "--inh-caps=-all", "--bounding-set=-all")

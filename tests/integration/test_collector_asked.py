@@ -204,7 +204,7 @@ class Redfish(Asked):
         self.wait_watts(self.ask(bmc, "--redfish-ca", A[0]), {"1U": 344.5})
         self.wait_watts(self.ask(bmc, "--redfish-insecure"), {"1U": 344.5})
 
-    def test_what_cannot_be_power_is_none(self):
+    def test_implausible_power_is_dropped(self):
         bmc = self.controller()
         daemon = self.ask(bmc)
         for value, why in ((0, "0 W"), (-3, "0 W"), (4294967295, "more W than there can be"),
@@ -246,7 +246,7 @@ class Redfish(Asked):
         self.wait_gone(daemon, "timed out")
         self.assertGreater(self.joules(daemon, "tallywatt_collector_ticks_total"), ticks + 20)
 
-    def test_one_that_is_not_there_yet_comes_later_with_all_its_chassis(self):
+    def test_a_late_controller_comes_with_all_its_chassis(self):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             port = s.getsockname()[1]
@@ -276,7 +276,7 @@ class Redfish(Asked):
         os.kill(first[0], signal.SIGKILL)
         self.wait_gone(daemon, "tw-ask has exited")
 
-    def test_it_goes_on_after_root_is_given_up(self):
+    def test_the_collector_works_after_dropping_root(self):
         need("root", os.geteuid() == 0)
         if sanitized():
             self.skipTest("who gave up root is not asked for leaks")
@@ -306,7 +306,7 @@ class Redfish(Asked):
         self.wait_gone(self.ask(bmc), "answers 307")
         self.assertEqual(other.logins, 0)
 
-    def test_nobody_can_see_the_password(self):
+    def test_the_password_is_hidden(self):
         daemon = self.ask(self.controller())
         self.wait_watts(daemon, {"1U": 344.5})
         first, second = self.helpers(daemon)
@@ -332,7 +332,7 @@ class Redfish(Asked):
             self.assertIn(word, done.stderr.decode())
             self.assertEqual(len(done.stderr.decode().splitlines()), 1)
 
-    def test_probe_tells_of_it(self):
+    def test_probe_reports_the_device(self):
         bmc = self.controller()
         done = run_tallywatt("probe", "--json", "--redfish", bmc.url, "--redfish-insecure",
                              "--redfish-login", self.login_file(), "--watch", "500ms")
@@ -348,7 +348,7 @@ class Redfish(Asked):
 
 
 class Ipmi(Asked):
-    def test_a_device_that_is_none_is_no_meter_and_says_why(self):
+    def test_a_wrong_device_is_no_meter_and_has_a_reason(self):
         os.makedirs(self.path("dev"))
         self.write("dev/ipmi0", "")
         daemon = self.collect("--dev", self.path("dev"), *self.machine())
@@ -407,7 +407,7 @@ class Names(Asked):
         self.run_until(lambda: self.labels(
             daemon, "tallywatt_container_cpu_seconds_total").get("pod_name") == pod, pod)
 
-    def test_names_are_told_wherever_there_is_a_place_for_them(self):
+    def test_names_are_exported_on_all_series(self):
         server, url = self.kubelet()
         daemon = self.ask("--kubelet", url)
         self.wait_named(daemon)
@@ -439,7 +439,7 @@ class Names(Asked):
         self.assertEqual(set(server.asked),
                          {"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode%2F7"})
 
-    def test_the_last_names_stay_while_nobody_answers(self):
+    def test_the_last_names_stay_without_answers(self):
         server, url = self.kubelet()
         daemon = self.ask("--kubelet", url)
         self.wait_named(daemon)
@@ -465,7 +465,7 @@ class Names(Asked):
         self.write("token", "another\n")
         self.wait_named(daemon)
 
-    def test_who_is_not_known_is_asked_for_before_it_is_time(self):
+    def test_an_unknown_pod_is_asked_for_early(self):
         server, url = self.kubelet()
         all_pods = server.pods
         server.pods = {**all_pods, "items": all_pods["items"][1:]}

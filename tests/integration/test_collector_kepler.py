@@ -61,7 +61,7 @@ class Kepler(Metered):
         self.assertEqual(self.found(daemon), as_found(wanted))
         return daemon
 
-    def test_all_series_of_0_10_are_told_and_no_others(self):
+    def test_exactly_the_series_of_0_10_are_exported(self):
         daemon = self.check_series(KEPLER, "kepler")
         one = self.labels(daemon, "kepler_node_cpu_info")[0]
         self.assertEqual(one, {
@@ -92,7 +92,7 @@ class Kepler(Metered):
             {"gpu": "0", "gpu_uuid": "GPU-a", "gpu_name": "A100", "vendor": "nvidia",
              "node_name": "here"}])
 
-    def test_all_series_of_0_9_are_told_and_no_others(self):
+    def test_exactly_the_series_of_0_9_are_exported(self):
         daemon = self.check_series(LEGACY, "kepler-legacy")
         self.assertEqual(self.labels(daemon, "kepler_node_info"), [
             {"cpu_architecture": os.uname().machine, "components_power_source": "rapl-sysfs",
@@ -138,7 +138,7 @@ class Kepler(Metered):
                                     ("max_energy_range_uj", RANGE)):
                     self.exchange(f"{base}/{file}", f"{value}\n")
 
-    def test_what_is_in_no_container_is_two_and_the_sum_is_the_machine_s(self):
+    def test_system_and_kernel_complete_the_machine_s_sum(self):
         def others(ticks):
             for pid, flags, comm in ((13, 0, "sh"), (14, 0x200000, "kworker/0:1")):
                 os.makedirs(self.path(f"proc/{pid}"), exist_ok=True)
@@ -207,7 +207,7 @@ class Kepler(Metered):
         told = call(daemon, "GET", "/api/v1/power?level=process").json()["workloads"]
         return [(w["ended"], w["cpu_time_ms"]) for w in told if w["pid"] == "13"]
 
-    def test_a_pid_that_is_used_again_is_told_after_the_one_before(self):
+    def test_a_reused_pid_follows_the_earlier_process(self):
         start = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 100) + 100000
         self.run_shell(start, 1)
         daemon = self.run_machine("--compat", "kepler,kepler-legacy")
@@ -222,7 +222,7 @@ class Kepler(Metered):
         wait_until(lambda: self.shells(daemon) == [(False, 300)], "the first is forgotten")
         self.assert_no_series_twice(daemon, pid="13", seconds=0.3)
 
-    def test_all_series_of_0_5_are_told_where_they_are_asked_for(self):
+    def test_the_series_of_0_5_are_exported_on_request(self):
         daemon = self.check_series({**LEGACY, **OLD}, "kepler-0.5")
         its = (("container_id", CONTAINER), ("container_name", ""),
                ("container_namespace", ""), ("pod_name", ""), ("source", "cgroup"))
@@ -285,7 +285,7 @@ class Kepler(Metered):
                    timeout=30)
         return daemon
 
-    def test_what_is_counted_is_told_at_each_level_and_no_more(self):
+    def test_only_counters_that_exist_are_exported_at_each_level(self):
         found = {name: it for name, it in self.found(self.run_counted()).items()
                  if name in COUNTED or "_joules" not in name}
         wanted = {name: it for name, it in {**LEGACY, **COUNTED}.items()

@@ -38,7 +38,7 @@ class Meters(Metered):
                              sum_uj("tallywatt_node_energy_joules_total"), (zone, level))
         self.assertIn(("tallywatt_collector_attribution_errors_total", {}, 0.0), samples)
 
-    def test_registers_and_gpus_are_told_and_no_joule_is_lost(self):
+    def test_registers_and_gpus_are_exported_and_no_joule_is_lost(self):
         daemon = self.collect(*self.machine(), "--compat", "kepler-legacy",
                               *self.registers({0x611: 8 * J, 0x619: J, 0x64d: 9 * J}),
                               *self.gpus(MIG + "1000\n"))
@@ -136,7 +136,7 @@ class Meters(Metered):
         wait_until(lambda: self.node_joules(daemon) == 10, "registers are read")
         wait_until(lambda: self.node_joules(daemon, "gpu") == 2, "GPUs are read")
 
-    def test_sensors_that_are_not_known_are_told_and_of_no_workload(self):
+    def test_unknown_sensors_are_exported_and_attributed_to_no_workload(self):
         args = self.machine()
         os.makedirs(self.path("sys/class/hwmon/hwmon1"))
         self.write("sys/class/hwmon/hwmon1/name", "ina226\n")
@@ -155,7 +155,7 @@ class Meters(Metered):
         zones = {z["zone"] for w in power["workloads"] for z in w["zones"]}
         self.assertEqual(zones, {"platform"})
 
-    def test_probe_tells_of_them(self):
+    def test_probe_reports_the_devices(self):
         args = [*self.machine(), *self.registers({0x611: 8 * J}), *self.gpus(MIG + "1000\n")]
         found = json.loads(self.tallywatt("probe", "--json", "--watch", "100ms",
                                           *args))

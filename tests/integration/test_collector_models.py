@@ -116,7 +116,7 @@ class Models(Case):
 
     # ---- files ----
 
-    def test_what_an_estimate_is_worth_is_told(self):
+    def test_the_expected_error_of_an_estimate_is_exported(self):
         daemon = self.collect("--model", os.path.join(self.top, "db/own", MODEL))
         wait_until(lambda: set(self.power(daemon)) == ZONES, "there is power")
         [info] = self.info(daemon)
@@ -174,7 +174,7 @@ class Models(Case):
         self.estimates_go_on(daemon)
         self.wait_for_power(daemon, 9)
 
-    def test_rows_beyond_what_the_model_knows_are_counted(self):
+    def test_rows_beyond_the_training_range_are_counted(self):
         path = self.pipeline(self.path("own"), 8)
         base = os.path.join(path, "SGDRegressorTrainer_0.json")
         with open(base, encoding="ascii") as f:
@@ -273,7 +273,7 @@ class Models(Case):
         self.estimates_go_on(daemon)
         self.wait_for_power(daemon, 8)
 
-    def test_the_collector_has_one_thread_whoever_looks_for_models(self):
+    def test_the_collector_has_one_thread_while_models_are_found(self):
         if sanitized():
             self.skipTest("a sanitizer may have threads")
         self.pipeline(self.path("db/own"), 7)
@@ -290,7 +290,7 @@ class Models(Case):
                    "it ticks on")
         self.assertEqual(len(os.listdir(f"/proc/{daemon.proc.pid}/task")), 1)
 
-    def test_what_is_published_anew_is_used(self):
+    def test_a_newly_published_model_is_used(self):
         self.pipeline(self.path("db/own"), 8)
         server = self.serve()
         local = self.collect("--model-db", self.path("db"), "--model-source", "fake")

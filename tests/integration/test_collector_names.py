@@ -79,7 +79,7 @@ class Resolved(Asked):
         self.assertIn(("tcp", NAME, "A"), names.asked)
 
     @in_namespaces
-    def test_a_name_that_is_not_known_is_said_to_be_until_it_is(self):
+    def test_an_unknown_name_is_reported_until_it_is_known(self):
         names = self.names({})
         self.resolve_by("127.0.0.1")
         daemon = self.ask(self.controller().port)
@@ -115,7 +115,7 @@ class Resolved(Asked):
         self.check_filtered(daemon)
 
     @in_namespaces
-    def test_without_a_name_server_it_says_so(self):
+    def test_a_missing_name_server_is_reported(self):
         self.resolve_by("127.0.0.1")
         daemon = self.ask(self.controller().port)
         self.wait_gone(daemon, f"Could not resolve host: {NAME}")

@@ -34,7 +34,7 @@ class Power(Metered):
             self.assertEqual(uj, 999999, level)
         self.assertIn(("tallywatt_collector_attribution_errors_total", {}, 0.0), samples)
 
-    def test_a_meter_that_goes_has_a_reason_and_no_energy(self):
+    def test_a_lost_meter_has_a_reason_and_no_energy(self):
         daemon = self.collect(*self.machine())
         wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
         self.rapl(1500000)
@@ -62,7 +62,7 @@ class Power(Metered):
             f.write("1200000\n")
         wait_until(lambda: abs(self.node_joules(daemon) - 0.2) < 1e-9, "it is read")
 
-    def test_who_asks_for_the_head_only_has_not_scraped(self):
+    def test_a_head_request_is_no_scrape(self):
         daemon = self.collect(*self.machine())
         wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
         self.run_processes(200)
@@ -102,7 +102,7 @@ class Power(Metered):
         wait_until(same, "it settles", timeout=30)
         return last[0]
 
-    def test_a_guest_is_told_what_its_host_has_measured(self):
+    def test_a_guest_reads_the_measurements_of_its_host(self):
         trees = self.path("trees")
         os.makedirs(trees)
         vm = self.start_vm()
@@ -192,7 +192,7 @@ class Power(Metered):
             return before <= exported() + 1e-6 and exported() <= self.node_joules(daemon) + 1e-6
         wait_until(the_same, "the same joules")
 
-    def test_a_model_of_the_machine_s_own_samples_tells_its_power(self):
+    def test_a_model_of_the_machine_s_own_samples_predicts_its_power(self):
         response, db = self.path("response.json"), self.path("db")
         measured = self.collect("--meters", "fake")
         self.tallywatt("record", "--output", response, "--for", "8s", "--interval", "250ms",
@@ -245,7 +245,7 @@ class Power(Metered):
         self.exchange(base + "/cpu.stat", f"usage_usec {round(seconds * 1e6)}\n"
                                           "user_usec 1\nsystem_usec 2\n")
 
-    def test_what_no_look_at_proc_has_seen_is_its_cgroup_s(self):
+    def test_time_of_unseen_processes_belongs_to_the_cgroup(self):
         args = self.machine()
         with open(self.path("proc/11/cgroup"), encoding="ascii") as f:
             container = f.read().strip().split("::")[1]

@@ -148,7 +148,7 @@ class VirtualMachine(Case):
         # The first one may have begun before the load.
         return {zone: statistics.median(t[zone] for t in ticks[1:]) for zone in ZONES}
 
-    def test_busy_cpus_have_plausible_power_whoever_has_the_model(self):
+    def test_busy_cpus_have_plausible_power_from_any_holder_of_the_model(self):
         watched = self.three_ways()
         rest = self.rest(watched)
         self.burn()

@@ -146,7 +146,7 @@ class Estimator(Case):
             sender.join()
         self.check_answer(answer, rows)
 
-    def test_the_command_says_the_same_from_a_model_and_from_the_socket(self):
+    def test_the_command_prints_the_same_from_a_model_and_the_socket(self):
         rows = rows_of(self.machine, 4)
         args = ("--metrics", ",".join(COUNTER_ONLY), "--values",
                 ";".join(",".join(repr(v) for v in row) for row in rows))

@@ -160,7 +160,7 @@ class Clients(Case):
         self.assertIn("incomplete after", self.estimator.log())
         self.still_answers()
 
-    def test_who_never_reads_a_thousand_answers_costs_one_answers_memory(self):
+    def test_a_client_that_never_reads_costs_the_memory_of_one_answer(self):
         self.start_estimator()
         before = self.estimator.resident_kib()
         many = json.dumps(power_request(COUNTER_ONLY, [ROW] * 500)).encode()
@@ -202,7 +202,7 @@ class Clients(Case):
 
     # ---- who may ---------------------------------------------------------------
 
-    def test_mode_and_owner_of_the_socket_are_as_told(self):
+    def test_mode_and_owner_of_the_socket_follow_the_options(self):
         root = os.geteuid() == 0
         owner = ("--socket-owner", f"{NOBODY}:{NOBODY}") if root else ()
         self.start_estimator("--socket-mode", "0620", *owner)
@@ -252,7 +252,7 @@ class Clients(Case):
         with open(log, encoding="utf-8") as f:
             self.assertIn("1 sockets passed by systemd", f.read())
 
-    def test_what_is_no_user_is_wrong_use(self):
+    def test_an_unknown_user_is_wrong_use(self):
         for option, value, said in (("--allow-users", "no such", "--allow-users: user"),
                                     ("--socket-owner", "root:no", "--socket-owner: group"),
                                     ("--request-timeout", "0", "--request-timeout 0")):

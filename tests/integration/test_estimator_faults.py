@@ -181,7 +181,7 @@ class Faults(Case):
         self.estimator.stop()
         asker.join()
 
-    def test_what_has_not_changed_is_not_sent_again(self):
+    def test_an_unchanged_answer_is_not_sent_again(self):
         server = self.start_server()
         server.behave = server.model(self.zip_of(self.db, OLD), tag='"one"')
         self.start_estimator("--model-server", server.url)
@@ -218,7 +218,7 @@ class Faults(Case):
 
     # ---- the disk --------------------------------------------------------------
 
-    def test_a_full_disk_keeps_no_copy_and_nobody_waits(self):
+    def test_a_full_disk_keeps_no_copy_and_delays_no_client(self):
         if os.geteuid() != 0:
             self.skipTest("SKIPPED: a full disk is a file system of its own: root only")
         full = self.path("full")

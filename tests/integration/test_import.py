@@ -65,7 +65,7 @@ class Import(Case):
         return all_["Bias_Weight"] + sum(v["weight"] * row[f] / v["scale"]
                                          for f, v in variables.items() if v["scale"])
 
-    def test_every_model_of_ec2_is_told_and_none_is_lost(self):
+    def test_every_model_of_ec2_is_reported(self):
         source = shared("data/model-db/ec2-0.7.11")
         outcomes, last = self.run_import(source)
         zips = {n[:-4] for n in tree(source) if n.endswith(".zip")}
@@ -219,7 +219,7 @@ class Import(Case):
         for component in weights:
             self.assertEqual(one.read(component + ".json"), other.read(component + ".json"))
 
-    def test_what_is_broken_is_refused_and_an_unknown_group_kept(self):
+    def test_broken_models_are_rejected_and_unknown_groups_kept(self):
         base = "rapl/AbsPower/KubeletOnly/SGDRegressorTrainer_1"
         top = self.old_pipeline(base, {}, {"model_name": "x", "features": []}, {})
         self.assertIn("none of the 1 models can be used",

@@ -135,13 +135,13 @@ class Databases(Case):
         self.assertEqual(lines, ["usable   rapl/AbsPower/BPFOnly/SGDRegressorTrainer_1: linear",
                                  "first: usable=1 kept=0 refused=0"])
 
-    def test_what_cannot_be_used_is_kept_as_it_lies(self):
+    def test_unusable_models_are_kept_as_foreign(self):
         self.run_import(self.lay("models", self.database()))
         kept = self.path("db/ec2-0.7.11/foreign/rapl-sysfs/AbsPower/BPFOnly")
         self.assertEqual(sorted(os.listdir(kept)), ["KNeighborsRegressorTrainer_0.zip",
                                                     "LogisticRegressionTrainer_0.json"])
 
-    def test_one_that_fails_does_not_keep_the_others_back(self):
+    def test_a_failing_pipeline_does_not_stop_the_others(self):
         files = self.database()
         files["v0.7/bad/rapl-sysfs/AbsPower/BPFOnly/X_0.json"] = KUBELET
         lines, told = self.run_import(self.lay("models", files), code=1)
@@ -158,7 +158,7 @@ class Databases(Case):
         lines, _ = self.run_import(self.path("models"))
         self.assertEqual(lines[-1], "pipelines=2 failed=0 of all: usable=84 kept=126 refused=0")
 
-    def test_wrong_use_is_told(self):
+    def test_wrong_use_is_reported(self):
         top = self.lay("models", self.database())
         _, told = self.run_import(top, "--name", "x", code=1)
         self.assertIn("has 3 pipelines", told)

@@ -253,7 +253,7 @@ class Served:
     def test_load_draws_power(self):
         self.none(kepler.ZERO, [r for r in self.results if r.strict()])
 
-    def test_idle_containers_draw_none(self):
+    def test_idle_containers_draw_no_power(self):
         self.none(kepler.IDLE, [r for r in self.results if r.strict()])
 
     def test_a_default_sidecar_is_answered(self):

@@ -126,7 +126,7 @@ class Library(Case):
         return {lib.tallywatt_component(model, ctypes.c_size_t(i)).decode():
                 watts[i * len(rows):(i + 1) * len(rows)] for i in range(parts)}
 
-    def test_python_predicts_what_the_weights_say(self):
+    def test_python_predicts_as_the_weights_do(self):
         lib = self.load()
         why = ctypes.create_string_buffer(512)
         model = ctypes.c_void_p(lib.tallywatt_open(self.model.encode(), why,
@@ -261,7 +261,7 @@ class Library(Case):
         self.assertEqual(add(1000, 90), 90)
         self.assertEqual(lib.tallywatt_series_predict(None, ctypes.c_int64(0), None, None), -1)
 
-    def test_what_is_no_argument_is_refused(self):
+    def test_unknown_arguments_are_rejected(self):
         lib = self.load()
         why = ctypes.create_string_buffer(512)
         self.assertFalse(lib.tallywatt_open(None, why, ctypes.c_size_t(512)))

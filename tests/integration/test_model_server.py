@@ -51,7 +51,7 @@ class ModelServer(Case):
 
     # ---- weights ---------------------------------------------------------------
 
-    def test_weights_are_what_current_clients_take(self):
+    def test_weights_have_the_form_of_current_clients(self):
         answer = self.ask(machine_spec=SPEC, trainer_name="SGDRegressorTrainer")
         self.assertEqual(answer.status, 200, answer.body)
         self.assertEqual(answer.headers.get_content_type(), "application/json")
@@ -140,7 +140,7 @@ class ModelServer(Case):
 
     # ---- choice ----------------------------------------------------------------
 
-    def test_what_nothing_matches_is_404_and_says_why(self):
+    def test_a_request_without_a_match_is_404_with_the_reason(self):
         for more, word in (({"metrics": ["cpu_scaling_frequency_hertz"]}, ""),
                            ({"trainer_name": "NoSuchTrainer"}, "NoSuchTrainer"),
                            ({"pipeline_name": "nope"}, "nope"),
@@ -150,7 +150,7 @@ class ModelServer(Case):
             with self.subTest(more=more):
                 self.assertIn(word, self.problem(self.ask(**more), 404))
 
-    def test_filters_let_through_what_passes(self):
+    def test_filters_keep_matching_models(self):
         for text in ("mae:1000", " mae : 1000 ; mape:1000", "features:" +
                      ",".join(COUNTER_ONLY), ""):
             self.assertEqual(self.ask(filter=text).status, 200, text)
@@ -194,7 +194,7 @@ class ModelServer(Case):
         self.problem(raw_call(self.server, huge_post("/model")), 413)
         self.assertEqual(self.ask().status, 200)
 
-    def test_half_a_request_and_idle_connections_disturb_nobody(self):
+    def test_half_a_request_and_idle_connections_disturb_no_client(self):
         host, port = self.server.address.rsplit(":", 1)
         idle = []
         for data in (b"", b"POST /mod", b"POST /model HTTP/1.1\r\nContent-Length: 50\r\n\r\n{"):
@@ -243,7 +243,7 @@ class Reload(Case):
         wait_until(lambda: call(server, "POST", "/model", model_request()).status == 404,
                    "the server has read the database again")
 
-    def test_a_broken_model_is_left_out_and_said(self):
+    def test_a_broken_model_is_skipped_and_reported(self):
         db = self.path("db")
         train_generated(db)
         broken = os.path.join(
@@ -255,7 +255,7 @@ class Reload(Case):
         body = call(server, "POST", "/model", model_request(machine_spec=SPEC)).json()
         self.assertNotEqual(body["model_name"], "SGDRegressorTrainer_0")
 
-    def test_it_stops_with_requests_in_progress(self):
+    def test_the_server_stops_with_requests_in_progress(self):
         db = self.path("db")
         train_generated(db)
         server = self.start_http("tw-server", "--model-db", db)

@@ -33,7 +33,7 @@ class ShippedModels(Case):
             for group in ("BPFIRQ", "BPFOnly", "Basic", "CounterIRQCombined", "CounterOnly"):
                 self.assertIn(group, best[output])
 
-    def test_a_workload_that_does_nothing_is_given_nothing(self):
+    def test_an_idle_workload_gets_no_power(self):
         names = [n for n in tree(MODELS) if n.endswith(".zip") and "/DynPower/" in n]
         self.assertTrue(names)
         for name in names:
@@ -65,7 +65,7 @@ class ShippedModels(Case):
                         if output == "AbsPower":
                             self.assertGreater(w, 10)
 
-    def test_they_are_what_the_program_makes(self):
+    def test_shipped_models_equal_a_new_training(self):
         data = shared("data")
         need("xgboost", "XgboostFitTrainer" in built_trainers())
         made = self.path("made")

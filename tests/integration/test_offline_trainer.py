@@ -98,7 +98,7 @@ class OfflineTrainer(Case):
         return json.loads(files["rapl-sysfs/DynPower/CounterOnly/SGDRegressorTrainer_0/"
                                 "metadata.json"])
 
-    def test_isolators_take_what_they_need_from_the_request(self):
+    def test_isolators_take_their_arguments_from_the_request(self):
         self.unpack(self.train(train_request(self.response, "abs")))
         told = self.isolated("dyn", "TrainIsolator", target_hints=["load-0", "load-1"],
                              abs_pipeline_name="abs")
@@ -110,7 +110,7 @@ class OfflineTrainer(Case):
         told = self.isolated("rest", "ProfileBackgroundIsolator", rest)
         self.assertEqual(told["isolator"], "ProfileBackgroundIsolator")
 
-    def test_an_isolator_that_lacks_something_says_what(self):
+    def test_an_isolator_names_its_missing_input(self):
         for isolator, told, text in (
                 ("TrainIsolator", {"abs_pipeline_name": "none"}, "'none' has no AbsPower"),
                 ("ProfileBackgroundIsolator", {}, "needs a response of the machine at")):
@@ -190,7 +190,7 @@ class OfflineTrainer(Case):
         self.assertIn("BPFOnly", groups)
         self.assertNotIn("CounterOnly", groups)
 
-    def test_counters_that_start_again_are_carried_where_told(self):
+    def test_resets_are_carried_with_the_option(self):
         carrying = self.start_http("tw-trainer", "--resets", "carry")
         for fault in ("reset", "energy-reset"):
             response = generator.make_response(generator.Machine())

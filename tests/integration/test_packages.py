@@ -136,7 +136,7 @@ class Packages(Case):
         self.check_node(machines[1], rows)
         self.assertEqual(self.extract(both, "--machine", "c")[0]["packge_ratio_package"], 1)
 
-    def test_a_package_of_no_power_is_told_and_left_out(self):
+    def test_a_package_without_power_is_reported_and_left_out(self):
         machine = generator.Machine(samples=40, packages=2)
         made = generator.make_response(machine)
         before = self.write("before.json", generator.to_text(made))
@@ -151,7 +151,7 @@ class Packages(Case):
         self.assertEqual(done.stdout.decode(), self.tallywatt(
             "extract", "--group", "BPFOnly", "--input", before))
 
-    def test_isolated_packages_add_up_to_what_is_isolated(self):
+    def test_isolated_packages_add_up_to_the_isolated_power(self):
         machine = generator.Machine(samples=80, packages=2)
         path = self.response("r.json", machine)
         node = self.extract(path)

@@ -70,7 +70,7 @@ class Extract(Case):
                 self.assertTrue(close(float(row[feature]),
                                       sums[float(row["timestamp"])][feature], 1e-9))
 
-    def test_output_goes_to_a_file_where_told(self):
+    def test_output_goes_to_a_file_with_the_option(self):
         out = self.path("f.csv")
         text = self.tallywatt("extract", "--input", GENERATED["0.7"], "--source", "acpi",
                               "--group", "CounterOnly", "--level", "node")
@@ -143,7 +143,7 @@ class BadInput(Case):
             with self.subTest(fault=fault):
                 self.assertRegex(self.refused_training(self.broken(fault)), pattern)
 
-    def test_what_is_not_json_is_refused(self):
+    def test_malformed_json_is_rejected(self):
         for name, text in (("empty", b""), ("text", b"watts\n"), ("list", b"[1,2]"),
                            ("binary", bytes(range(256))), ("nul", b'{"a\0":[]}'),
                            ("utf8", b'{"\xff":[]}'), ("deep", b"[" * 100000)):
@@ -210,7 +210,7 @@ class Isolate(Case):
                             "LinearRegressionTrainer_0", "metadata.json")) as f:
             return json.load(f)
 
-    def test_the_backgrounds_power_is_what_another_pipelines_model_says(self):
+    def test_the_background_s_power_is_the_prediction_of_another_pipeline(self):
         """Of two containers of four: the law says what the others draw."""
         self.train("abs")
         told = self.train("dyn", "--isolator", "TrainIsolator", "--abs-pipeline", "abs",
@@ -232,7 +232,7 @@ class Isolate(Case):
                             self.path("db"), "--abs-pipeline", "nope")
         self.assertIn("'nope' has no AbsPower model", line)
 
-    def test_what_ran_at_rest_is_background(self):
+    def test_processes_that_ran_at_rest_are_background(self):
         machine = generator.Machine(containers=2, noise_w=0.0)
         rest = self.write("rest.json", generator.to_text(generator.make_response(machine)))
         profile = self.path("profile.json")
@@ -347,7 +347,7 @@ class Train(Case):
             if name != "metadata.json":  # has the time of training
                 self.assertEqual(one[name], two[name], name)
 
-    def test_recorded_workload_trains_and_its_times_are_told(self):
+    def test_a_recorded_workload_trains_and_its_times_are_reported(self):
         path = shared("data", "prometheus", "workload-0.6.json")
         done = run_tallywatt("train", "--input", path, "--name", "workload", "--source",
                              "rapl-sysfs", "--model-db", self.db)
@@ -364,10 +364,10 @@ class Spec(Case):
     WANT = {"vendor": "genuineintel", "processor": "intel_xeon_platinum_8259cl", "cores": 8,
             "chips": 2, "memory": 377, "frequency": 3500, "threads_per_core": 2}
 
-    def test_a_recorded_machine_is_told(self):
+    def test_a_recorded_machine_is_described(self):
         self.assertEqual(json.loads(self.tallywatt("spec", *self.AT)), self.WANT)
 
-    def test_nothing_is_told_of_no_machine(self):
+    def test_a_missing_machine_is_an_error(self):
         line = self.refused("spec", "--proc", self.dir, "--sys", self.dir, codes=(1,))
         self.assertIn("have no file that describes the machine", line)
 
@@ -384,7 +384,7 @@ class Spec(Case):
         self.assertEqual(choice["uncertainty"], 0)
         self.assertAlmostEqual(choice["looseness"], 2 / 3 * 2 / 16, places=9)
 
-    def test_training_knows_of_no_machine_unless_told(self):
+    def test_training_knows_no_machine_without_the_option(self):
         train_generated(self.path("db"))
         for path in glob.glob(self.path("db", "simulated/*/*/*/*/metadata.json")):
             self.assertNotIn("machine_spec", read_json(path))

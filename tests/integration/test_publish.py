@@ -64,7 +64,7 @@ class Signatures(Case):
                            check=True, stdout=subprocess.DEVNULL)
             self.tallywatt(*self.required(self.path("db/haswell-kind"), "other"))
 
-    def test_what_is_not_signed_by_a_known_key_is_refused(self):
+    def test_an_unknown_signature_is_rejected(self):
         self.assertIn("not signed", self.refused(*self.required(PIPELINE)))
         self.publish("--sign", self.path("other.key"))
         self.assertIn("signed by an unknown key: none of the 1 trusted keys",
@@ -120,7 +120,7 @@ class OverHttp(Case):
     def names(self, server):
         return [p["name"] for p in call(server, "GET", "/api/v1/pipelines").json()["pipelines"]]
 
-    def test_it_is_off_unless_configured(self):
+    def test_publishing_is_off_by_default(self):
         os.mkdir(self.path("db"))
         server = self.start_http("tw-server", "--model-db", self.path("db"))
         answer = self.put(server, b"x")
@@ -138,7 +138,7 @@ class OverHttp(Case):
                                 (TOKEN, 200), ({"Authorization": "Basic " + basic}, 200)):
             self.assertEqual(self.put(server, body, headers=headers).status, status, headers)
 
-    def test_who_may_not_is_told_before_the_body(self):
+    def test_a_denied_client_is_answered_before_the_body(self):
         server = self.serve()
         answer = raw_call(server, b"PUT /api/v1/pipelines/p HTTP/1.1\r\nHost: x\r\n"
                                   b"Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n" +
@@ -213,7 +213,7 @@ class OverHttp(Case):
         yield "lying manifest", zip_of({**good, "manifest.json": b'{"format_version":1,"files":{}}'}), \
             "is not listed"
 
-    def test_what_is_no_pipeline_is_refused_and_the_old_one_is_served(self):
+    def test_an_invalid_pipeline_is_rejected_and_the_old_stays(self):
         server = self.serve()
         self.assertEqual(self.put(server, zip_of(pipeline_files())).status, 200)
         before = tree(self.path("db"))

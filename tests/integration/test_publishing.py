@@ -66,7 +66,7 @@ class Export(Case):
                          {name: mae for name, mae in everything.items() if mae <= limit})
         self.assertLess(len(self.errors()), len(everything))
 
-    def test_wrong_use_and_empty_exports_are_told(self):
+    def test_wrong_use_and_empty_exports_are_reported(self):
         self.assertIn("--max-mae: 'x'", self.refused(
             "export", "--name", "simulated", "--output", "o", "--max-mae", "x", codes=(2,)))
         self.assertIn("none of", self.refused(
@@ -109,7 +109,7 @@ class Validate(Case):
 
 
 class Until(Case):
-    def test_training_says_whether_the_accuracy_was_reached(self):
+    def test_training_reports_whether_the_accuracy_was_reached(self):
         for wanted, line in (("mae:100,mape:500", "accuracy reached: "),
                              ("mae:0", "data ran out: ")):
             text = self.tallywatt("train", "--input", GENERATED["0.7"], "--name", "u",

@@ -79,7 +79,7 @@ class PullCase(Case):
 class Pulling(PullCase):
     # ---- as it should be ----
 
-    def test_it_answers_at_once_and_serves_what_came(self):
+    def test_the_server_answers_at_once_and_serves_pulled_pipelines(self):
         hold = threading.Event()
         url = self.offer()
         self.files.at["/p.zip"].cut = 100
@@ -97,7 +97,7 @@ class Pulling(PullCase):
         self.wait_state(server, "current")
         self.assertEqual(os.listdir(self.path("db/.pull")), ["p.json"])
 
-    def test_what_is_there_is_served_first_and_both_afterwards(self):
+    def test_the_existing_pipeline_is_served_first_then_both(self):
         shutil.copytree(os.path.join(MODELS, "nx12-rapl"), self.path("db/local"))
         hold = threading.Event()
         url = self.offer()
@@ -167,7 +167,7 @@ class Pulling(PullCase):
         server.proc.send_signal(signal.SIGHUP)
         wait_until(lambda: self.count(server, "taken_total") == 2, "the other version")
 
-    def test_the_last_good_copy_is_served_when_the_source_is_gone(self):
+    def test_the_last_good_copy_is_served_without_its_source(self):
         url = self.offer()
         server = self.pull(url)
         self.served(server, "p")
@@ -196,7 +196,7 @@ class Pulling(PullCase):
         server = self.pull(url)
         self.served(server, "p")
 
-    def test_what_was_not_pulled_or_was_rolled_back_is_left_alone(self):
+    def test_foreign_and_rolled_back_pipelines_are_left_alone(self):
         shutil.copytree(os.path.join(MODELS, "nx12-rapl"), self.path("db/p"))
         before = tree(self.path("db/p"))
         server = self.pull(self.offer())
@@ -251,7 +251,7 @@ class Pulling(PullCase):
         self.assertEqual(content(self.path("db/p")), self.good)
         self.assertEqual(self.files.sent["/p.zip"], len(self.zip))
 
-    def test_what_changed_meanwhile_is_begun_again(self):
+    def test_a_changed_file_is_downloaded_from_the_start(self):
         url = self.kill_in_the_middle()
         self.offer(data=zip_of(without(self.good, "acpi")), etag='"2"')
         server = self.pull(url)
@@ -264,7 +264,7 @@ class Pulling(PullCase):
         self.assertNotIn("Range", self.files.seen[-1][1])
         self.assertEqual(content(self.path("db/p")), self.good)
 
-    def test_parts_of_what_is_pulled_no_more_are_removed(self):
+    def test_parts_of_abandoned_downloads_are_removed(self):
         self.kill_in_the_middle()
         server = self.pull("other=" + self.offer("/other.zip"))
         self.served(server, "other")
@@ -292,7 +292,7 @@ class Pulling(PullCase):
             n: {"size": len(d), "sha256": "0" * 64} for n, d in self.good.items()}}).encode()
         return files
 
-    def test_what_is_no_pipeline_is_refused_once_with_its_reason(self):
+    def test_an_invalid_pipeline_is_rejected_once_with_its_reason(self):
         server = self.pull(self.offer(), args=("--pull-refresh", "50ms"))
         self.served(server, "p")
         self.wait_state(server, "current")
@@ -315,7 +315,7 @@ class Pulling(PullCase):
         self.offer(etag='"good again"')
         self.wait_state(server, "current")
 
-    def test_what_is_too_large_and_what_never_ends_are_given_up(self):
+    def test_oversized_and_endless_answers_are_given_up(self):
         self.offer(data=bytes((256 << 20) + 1))
         drip = self.offer("/drip.zip", endless=True, etag=None)
         server = self.pull(self.files.url("/p.zip"), drip, args=("--pull-timeout", "2s"))
@@ -332,7 +332,7 @@ class Pulling(PullCase):
         self.served(server, "p")
         self.line(server, "name=file", "rotocol")
 
-    def test_a_database_that_cannot_be_written_is_told(self):
+    def test_an_unwritable_database_is_reported(self):
         self.write("db2", b"")
         server = self.start_http("tw-server", "--model-db", self.path("db2"), "--pull",
                                  self.offer())
@@ -340,7 +340,7 @@ class Pulling(PullCase):
 
     # ---- signed ----
 
-    def test_only_what_is_signed_is_taken_where_that_is_required(self):
+    def test_only_signed_pipelines_are_accepted_with_the_option(self):
         need("sodium", has_sodium())
         need("minisign", shutil.which("minisign"))
         for name in ("mine", "other"):
@@ -404,7 +404,7 @@ class OldKeys(PullCase):
                                 INITIAL_PIPELINE_URL=self.files.url("/none.zip"))
         self.served(server, "p")
 
-    def test_what_is_no_source_is_refused_at_the_start(self):
+    def test_an_invalid_source_is_rejected_at_the_start(self):
         for args, why in ((["--pull", "x"], "no --pull-from"),
                           (["--pull", "http://h/.."], "pipeline name"),
                           (["--pull", "http://h/a.zip,http://g/a.zip"], "NAME=URL"),

@@ -97,7 +97,7 @@ class RealPrometheus(Case):
         with open(whole, "rb") as one, open(self.path("killed.json"), "rb") as two:
             self.assertEqual(one.read(), two.read())
 
-    def test_what_is_trained_is_as_from_the_recorded_response(self):
+    def test_models_equal_those_of_the_recorded_response(self):
         server = self.prometheus()
         recorded = self.write("recorded.json", generator.to_text(self.response))
         queried = self.query(server, *RANGE)

@@ -101,7 +101,7 @@ class QueryFaults(Case):
             self.assertIn(text, last)
         self.assertEqual(os.listdir(self.dir), [], "something is left")
 
-    def test_what_a_good_server_tells_is_taken(self):
+    def test_a_good_answer_is_recorded_whole(self):
         server = Server(self, good)
         self.assert_whole(self.query(server))
         self.assertEqual(len(server.asked), 2)
@@ -140,7 +140,7 @@ class QueryFaults(Case):
         self.assert_whole(done)
         self.assertEqual(done.stderr.count("trying again"), len(ways))
 
-    def test_it_gives_up_in_the_end(self):
+    def test_the_query_gives_up_in_the_end(self):
         done = self.query(Server(self, status(502)), "--retry-for", "1s")
         self.assert_fails(done, "gave up", "502")
 
@@ -201,7 +201,7 @@ class QueryFaults(Case):
                 good(request)
         self.assert_whole(self.query(Server(self, answer)))
 
-    def test_what_broke_off_and_then_is_too_much_is_not_taken_twice(self):
+    def test_a_broken_answer_over_the_limit_is_not_resumed(self):
         def too_much(request):
             reply(request, '{"status":"error","error":"too many samples"}', 422)
         self.assert_whole(self.query(Server(self, First(break_off_at(0.8), too_much))))
@@ -217,7 +217,7 @@ class QueryFaults(Case):
         self.assert_fails(done, "the server answers 302")
         self.assertEqual(behind.asked, [])
 
-    def test_credentials_reach_the_server_and_nobody_else(self):
+    def test_credentials_reach_the_server_only(self):
         server = Server(self, First(status(503)))
         done = self.query(server, "--progress", env={
             "TW_HTTP_TOKEN": "sesame", "PROM_HEADERS": '{"X-Scope-OrgID": "team-a"}'})
@@ -292,7 +292,7 @@ class QueryFaults(Case):
         with open(old, encoding="ascii") as f:
             self.assertEqual(f.read(), "old")
 
-    def test_wrong_use_is_said_in_one_line(self):
+    def test_wrong_use_is_reported_in_one_line(self):
         for args in (("--step", "0"), ("--step", "x"), ("--start", "2000", "--end", "1000"),
                      ("--start", "yesterday"), ("--user", "me"), ("--points", "0"),
                      ("--password-file", "/dev/null"), ("--key-file", "x"), ("operand",)):

@@ -58,7 +58,7 @@ class Record(Case):
     def series(self, output="out.json"):
         return by_series(read_json(self.path(output)))
 
-    def test_what_an_exporter_tells_is_recorded_and_trained(self):
+    def test_samples_of_an_exporter_are_recorded_and_trained(self):
         machine = generator.Machine(samples=60)
         response = by_exporter(generator.make_response(machine))
         del response["kepler_node_info"]  # no schema knows it
@@ -149,7 +149,7 @@ class Record(Case):
                           hanging.url, good.url)
         self.assertEqual(len(self.series()), 1)
 
-    def test_it_goes_on_with_a_file(self):
+    def test_a_recording_continues_its_file(self):
         server = Server(self, lambda request: tell(
             request, f"kepler_platform_watts {len(server.asked)}\n"))
         self.record_until(lambda: len(server.asked) > 5, "5 looks", "--interval", "10ms",
@@ -163,7 +163,7 @@ class Record(Case):
         self.assertEqual(both[:len(before)], before)
         self.assertGreater(len(both), len(before) + 3)
 
-    def test_killed_it_loses_what_it_has_not_saved_and_no_more(self):
+    def test_a_killed_recording_loses_only_unsaved_samples(self):
         server = Server(self, lambda request: tell(
             request, f"kepler_platform_watts {len(server.asked)}\n"))
         record = self.start_record("--interval", "10ms", "--save-every", "50ms", server.url)
@@ -174,7 +174,7 @@ class Record(Case):
         self.assertEqual([v for _, v in samples], sorted(v for _, v in samples))
         self.assertTrue(samples)
 
-    def test_it_ends_by_itself(self):
+    def test_the_recording_ends_by_itself(self):
         server = Server(self, lambda request: tell(request, "kepler_platform_watts 1\n"))
         done = run_tallywatt("record", "--output", self.path("out.json"), "--interval",
                              "20ms", "--for", "300ms", "--progress", server.url)
@@ -219,7 +219,7 @@ class Record(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"over the limit", done.stderr)
 
-    def test_who_asks_is_told(self):
+    def test_a_scrape_carries_its_credentials(self):
         server = Server(self, lambda request: tell(request, "kepler_platform_watts 1\n"))
         token = self.write("token", "sesame\n")
         self.record_until(lambda: len(server.asked) > 1, "it asks", "--interval", "20ms",
@@ -247,7 +247,7 @@ class Record(Case):
         self.assertLess(after - before, 2000)
         print(f"2000 series: {before} KiB after 130 looks, {after} KiB after 400")
 
-    def test_wrong_use_is_said_in_one_line(self):
+    def test_wrong_use_is_reported_in_one_line(self):
         out = ("--output", self.path("out.json"))
         for args in ((), ("http://a",), (*out,), (*out, ""), (*out, "=http://a"),
                      (*out, "a b"), (*out, "http://a", "http://a/x"), (*out, "a=b", "a=c"),

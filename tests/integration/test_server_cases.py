@@ -145,7 +145,7 @@ class Clients(Case):
             count += 1
         self.assertGreater(count, 60)
 
-    def test_broken_models_are_left_out_and_told(self):
+    def test_broken_models_are_skipped_and_reported(self):
         for name in ("BrokenRegressionTrainer_0", "ExponentialRegressionTrainer_9",
                      "NoNumber", "SGDRegressorTrainer_8"):
             self.assertRegex(self.server.log(), f"cannot load a model.*{name}")

@@ -208,7 +208,7 @@ class Fuzz(Case):
         self.assertIsNone(self.server.proc.poll(), f"seeds up to {seed}: {self.server.log()}")
         self.assertEqual(self.ask(), self.good, f"seeds up to {seed}")
 
-    def test_whatever_comes_is_answered_or_closed_and_leaves_nothing(self):
+    def test_any_input_is_answered_or_closed_without_a_leak(self):
         until = time.monotonic() + SECONDS
         seen, seed, resident = set(), SEED, 0
         files = self.open_files()

@@ -135,7 +135,7 @@ class Stress(Case):
                 s.close()
         wait_until(lambda: self.metric("tw_http_connections") < 5, "connections are closed")
 
-    def test_who_never_reads_does_not_disturb_others(self):
+    def test_a_client_that_never_reads_disturbs_no_other(self):
         stuck = [self.connect() for _ in range(20)]
         try:
             for s in stuck:

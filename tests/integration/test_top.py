@@ -144,7 +144,7 @@ class Top(Case):
         self.assertEqual(top.end(), 0)
         self.assertTrue(top.text.endswith("\x1b[?25h\x1b[?1049l"))
 
-    def test_a_collector_that_goes_is_told_above_what_there_was(self):
+    def test_an_exited_collector_is_reported_above_the_last_table(self):
         top = Terminal(12, 100, "--url", self.url, "-d", "200ms")
         top.see(r"package [0-9.]+ W")
         self.daemon.stop()
@@ -153,7 +153,7 @@ class Top(Case):
         top.press("q")
         self.assertEqual(top.end(), 0)
 
-    def test_who_cannot_be_asked_is_one_line_and_wrong_use_is_two(self):
+    def test_an_unreachable_collector_exits_1_and_wrong_use_2(self):
         self.assertIn("127.0.0.1:1", self.refused("top", "--url", "http://127.0.0.1:1", "-n1",
                                                   codes=(1,)))
         for args in (("-l", "rack"), ("-o", "colour"), ("-d", "1ms"), ("-x",), ("-n",)):

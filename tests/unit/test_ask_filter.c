@@ -285,7 +285,7 @@ static int run(deed *does, bool net, bool keeper)
 	return WEXITSTATUS(status);
 }
 
-static void who_asks_is_killed_for_what_no_asking_needs(void **state)
+static void the_helper_is_killed_for_other_system_calls(void **state)
 {
 	(void)state;
 	if (!has_filters())
@@ -304,7 +304,7 @@ static void who_asks_is_killed_for_what_no_asking_needs(void **state)
 	}
 }
 
-static void who_starts_it_again_may_fork_and_not_much_more(void **state)
+static void the_parent_of_the_helper_may_fork_and_little_more(void **state)
 {
 	(void)state;
 	if (!has_filters())
@@ -320,8 +320,8 @@ static void who_starts_it_again_may_fork_and_not_much_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_asks_is_killed_for_what_no_asking_needs),
-		cmocka_unit_test(who_starts_it_again_may_fork_and_not_much_more),
+		cmocka_unit_test(the_helper_is_killed_for_other_system_calls),
+		cmocka_unit_test(the_parent_of_the_helper_may_fork_and_little_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static void text_of_a_model_is_escaped_in_markdown(void **state)
 	tw_model_release(&m);
 }
 
-static void a_card_as_json_has_what_the_model_has(void **state)
+static void a_card_as_json_has_all_fields_of_the_model(void **state)
 {
 	const json_t *package, *errors;
 	struct tw_model m = { 0 };
@@ -288,7 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_card_lists_each_component_by_each_scheme),
 		cmocka_unit_test(text_of_a_model_is_escaped_in_markdown),
-		cmocka_unit_test(a_card_as_json_has_what_the_model_has),
+		cmocka_unit_test(a_card_as_json_has_all_fields_of_the_model),
 		cmocka_unit_test(rows_beyond_the_limit_are_thinned_evenly),
 		cmocka_unit_test(csv_without_validation_columns_is_refused),
 		cmocka_unit_test(each_plot_is_one_small_picture),

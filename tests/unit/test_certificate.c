@@ -333,7 +333,7 @@ static const struct {
 	  NULL },
 };
 
-static void what_must_not_be_chosen_is_told_with_the_reason(void **state)
+static void unfit_models_are_listed_with_the_reason(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(defaults); i++) {
@@ -454,7 +454,7 @@ int main(void)
 		cmocka_unit_test(a_model_without_ranges_is_asked_of_a_busy_machine),
 		cmocka_unit_test(given_rows_extend_what_is_checked),
 		cmocka_unit_test(a_given_row_at_rest_is_no_fault),
-		cmocka_unit_test(what_must_not_be_chosen_is_told_with_the_reason),
+		cmocka_unit_test(unfit_models_are_listed_with_the_reason),
 		cmocka_unit_test(a_model_that_cannot_be_loaded_gets_no_certificate),
 		cmocka_unit_test(a_certificate_is_three_keys_of_the_metadata),
 		cmocka_unit_test(every_failed_allocation_is_reported),

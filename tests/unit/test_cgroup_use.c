@@ -57,7 +57,7 @@ static void version_2_has_all_figures(void **state)
 	scratch_free(dir);
 }
 
-static void version_1_tells_it_of_three_controllers_and_in_other_units(void **state)
+static void version_1_reports_three_controllers_in_other_units(void **state)
 {
 	char *dir = scratch_new();
 	struct tw_cgroup_use use;
@@ -136,8 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version_2_has_all_figures),
-		cmocka_unit_test(
-			version_1_tells_it_of_three_controllers_and_in_other_units),
+		cmocka_unit_test(version_1_reports_three_controllers_in_other_units),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_unknown),
 		cmocka_unit_test(a_line_is_found_by_its_whole_key),
 	};

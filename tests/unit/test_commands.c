@@ -89,7 +89,7 @@ static void wrong_use_exits_2_before_anything_is_read(void **state)
 		       TW_EXIT_USAGE, "--folds: 1 leaves no rows to train on");
 }
 
-static void what_cannot_be_done_exits_1_and_says_why(void **state)
+static void an_impossible_command_exits_1_with_the_reason(void **state)
 {
 	assert_refused(*state, "/dev/null", &tw_command_train,
 		       WORDS("--input", RESPONSE, "--name", "x", "--vendor", "\xff"),
@@ -154,8 +154,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(wrong_use_exits_2_before_anything_is_read,
 						scratch_set_up, scratch_tear_down),
-		cmocka_unit_test_setup_teardown(what_cannot_be_done_exits_1_and_says_why,
-						scratch_set_up, scratch_tear_down),
+		cmocka_unit_test_setup_teardown(
+			an_impossible_command_exits_1_with_the_reason, scratch_set_up,
+			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_special_file_is_not_replaced_by_the_output, scratch_set_up,
 			scratch_tear_down),

@@ -82,7 +82,7 @@ static void a_file_that_others_may_read_is_refused(void **state)
 	}
 }
 
-static void what_is_no_login_is_refused(void **state)
+static void a_malformed_login_is_rejected(void **state)
 {
 	static const struct {
 		const char *text, *error;
@@ -168,7 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_login_is_read_from_a_file_of_its_own),
 		TEST(a_file_that_others_may_read_is_refused),
-		TEST(what_is_no_login_is_refused),
+		TEST(a_malformed_login_is_rejected),
 		TEST(a_long_password_is_refused),
 		TEST(a_token_is_a_file_s_one_word),
 		TEST(without_memory_it_fails_and_leaks_nothing),

@@ -12,7 +12,7 @@
 	0x02, 0x00, 0xdc, 0x5e, 0x01, 0x08, 0x00, 0xe8, 0x03, 0x54, 0x01, 0x10, 0x2d, \
 		0x1f, 0x67, 0xe8, 0x03, 0x00, 0x00, 0x40
 
-static void a_reading_is_what_its_bytes_say(void **state)
+static void a_reading_equals_its_bytes(void **state)
 {
 	static const uint8_t answer[] = { ANSWER };
 	struct tw_dcmi_power p;
@@ -36,7 +36,7 @@ static void the_request_is_dcmi_s(void **state)
 	assert_memory_equal(tw_dcmi_power_request, wanted, sizeof(wanted));
 }
 
-static void what_is_no_reading_is_refused(void **state)
+static void a_malformed_reading_is_rejected(void **state)
 {
 	static const struct {
 		uint8_t at[24];
@@ -91,9 +91,9 @@ static void what_is_no_reading_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_reading_is_what_its_bytes_say),
+		cmocka_unit_test(a_reading_equals_its_bytes),
 		cmocka_unit_test(the_request_is_dcmi_s),
-		cmocka_unit_test(what_is_no_reading_is_refused),
+		cmocka_unit_test(a_malformed_reading_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,7 +151,7 @@ static void idle_power_is_scaled_by_cores_or_left_out(void **state)
 	assert_false(tw_is_virtual(f->top, f->sys));
 }
 
-static void what_is_beyond_the_model_is_counted(void **state)
+static void rows_beyond_the_training_range_are_counted(void **state)
 {
 	struct fixture *f = *state;
 	struct tw_err err = { 0 };
@@ -254,8 +254,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(idle_power_is_scaled_by_cores_or_left_out,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_beyond_the_model_is_counted,
-						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			rows_beyond_the_training_range_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_is_read_again_once_it_stays, setup,

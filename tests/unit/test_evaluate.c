@@ -59,7 +59,7 @@ static void read_data(const struct tw_dataset *d, struct tw_evaluation *j)
 	scratch_free(dir);
 }
 
-static void a_right_model_is_right_and_a_wrong_component_is_told(void **state)
+static void a_right_model_passes_and_a_wrong_component_is_named(void **state)
 {
 	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
 	struct tw_dataset d = { 0 };
@@ -174,7 +174,7 @@ static void each_workload_is_judged_by_itself(void **state)
 	tw_power_model_free(p);
 }
 
-static void what_is_missing_is_named(void **state)
+static void missing_members_are_named(void **state)
 {
 	struct tw_power_model *p = make_model(TW_ABS_POWER, NULL);
 	struct tw_err no_feature = { 0 }, no_power = { 0 }, err = { 0 }, absent = { 0 };
@@ -237,11 +237,11 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_right_model_is_right_and_a_wrong_component_is_told),
+		cmocka_unit_test(a_right_model_passes_and_a_wrong_component_is_named),
 		cmocka_unit_test(a_model_of_workloads_is_judged_above_idle_power),
 		cmocka_unit_test(rows_that_the_model_may_have_seen_are_counted),
 		cmocka_unit_test(each_workload_is_judged_by_itself),
-		cmocka_unit_test(what_is_missing_is_named),
+		cmocka_unit_test(missing_members_are_named),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -120,7 +120,7 @@ static void a_median_passes_over_a_spike_and_a_mean_does_not(void **state)
 
 /* As a workload's power is: none where it does nothing, and little where it does little.
  */
-static void what_is_from_zero_rises_from_it(void **state)
+static void trees_from_zero_rise_from_zero(void **state)
 {
 	static const struct tw_extra_trees how = { .trees = 200,
 						   .leaf = 5,
@@ -228,7 +228,7 @@ static void the_judged_rows_are_never_seen(void **state)
 	assert_memory_equal(clean[1], dirty[1], count / 2 * sizeof(double));
 }
 
-static void the_choice_is_told(void **state)
+static void the_choice_is_reported(void **state)
 {
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 };
@@ -317,11 +317,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_find_a_step),
 		cmocka_unit_test(a_median_passes_over_a_spike_and_a_mean_does_not),
-		cmocka_unit_test(what_is_from_zero_rises_from_it),
+		cmocka_unit_test(trees_from_zero_rise_from_zero),
 		cmocka_unit_test(a_seed_gives_the_same_trees_and_another_gives_others),
 		cmocka_unit_test(a_series_is_better_where_the_machine_remembers),
 		cmocka_unit_test(the_judged_rows_are_never_seen),
-		cmocka_unit_test(the_choice_is_told),
+		cmocka_unit_test(the_choice_is_reported),
 		cmocka_unit_test(a_plain_law_is_recognised),
 		cmocka_unit_test(odd_time_stamps_are_no_series),
 		cmocka_unit_test(memory_that_runs_out_is_an_error),

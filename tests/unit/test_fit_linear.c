@@ -173,7 +173,7 @@ static double uniform(uint64_t *seed)
 	return (double)(*seed >> 11) / 9007199254740992.0;
 }
 
-static void it_is_as_good_as_the_best_of_all_active_sets(void **state)
+static void the_solution_equals_the_best_of_all_active_sets(void **state)
 {
 	double x[ROWS_MAX * COLS_MAX], y[ROWS_MAX];
 	uint64_t seed = 42;
@@ -312,7 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exact_line_is_recovered),
 		cmocka_unit_test(a_falling_line_becomes_its_mean),
-		cmocka_unit_test(it_is_as_good_as_the_best_of_all_active_sets),
+		cmocka_unit_test(the_solution_equals_the_best_of_all_active_sets),
 		cmocka_unit_test(collinear_columns_share_the_slope),
 		cmocka_unit_test(constant_power_and_constant_features_give_the_constant),
 		cmocka_unit_test(more_columns_than_rows_is_no_trouble),

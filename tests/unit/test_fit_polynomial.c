@@ -102,7 +102,7 @@ static void the_formula_is_computed(void **state)
 	p->free(model);
 }
 
-static void what_is_no_polynomial_is_refused_and_named(void **state)
+static void a_malformed_polynomial_is_rejected_and_named(void **state)
 {
 	static const struct {
 		const char *text;
@@ -146,7 +146,7 @@ int main(void)
 		cmocka_unit_test(a_polynomial_is_found_again),
 		cmocka_unit_test(too_many_features_are_refused),
 		cmocka_unit_test(the_formula_is_computed),
-		cmocka_unit_test(what_is_no_polynomial_is_refused_and_named),
+		cmocka_unit_test(a_malformed_polynomial_is_rejected_and_named),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 

@@ -105,7 +105,7 @@ static void predict_by_ours(const struct tw_buf *text, const double *x, size_t r
 	tw_strs_clear(&features);
 }
 
-static void it_learns_a_step_and_a_slope(void **state)
+static void a_tree_learns_a_step_and_a_slope(void **state)
 {
 	double x[ROWS * COLS], y[ROWS], ours[ROWS], theirs[ROWS], worst = 0.0;
 	const struct tw_samples s = {
@@ -259,7 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #if TW_XGBOOST
-		cmocka_unit_test(it_learns_a_step_and_a_slope),
+		cmocka_unit_test(a_tree_learns_a_step_and_a_slope),
 		cmocka_unit_test(the_same_samples_give_the_same_bytes),
 		cmocka_unit_test(constant_power_is_predicted_everywhere),
 		cmocka_unit_test(odd_samples_give_a_sane_model),

@@ -263,7 +263,7 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 	train_tear_down(&t);
 }
 
-static void what_cannot_be_judged_is_told_and_the_model_stays(void **state)
+static void data_that_cannot_be_scored_is_reported_and_the_model_stays(void **state)
 {
 	struct training t;
 	struct tw_train_result r = { 0 };
@@ -331,7 +331,8 @@ int main(void)
 		cmocka_unit_test(a_workload_that_was_left_out_is_judged_without_it),
 		cmocka_unit_test(other_folds_leave_the_model_as_it_is),
 		cmocka_unit_test(the_isolator_does_not_see_the_workload_that_judges),
-		cmocka_unit_test(what_cannot_be_judged_is_told_and_the_model_stays),
+		cmocka_unit_test(
+			data_that_cannot_be_scored_is_reported_and_the_model_stays),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -120,7 +120,7 @@ static void a_gpu_s_energy_is_divided_to_the_microjoule(void **state)
 	tw_uses_release(&u);
 }
 
-static void without_memory_nobody_has_it(void **state)
+static void without_memory_the_energy_has_no_user(void **state)
 {
 	static struct tw_zone_user users[100];
 
@@ -147,7 +147,7 @@ static void without_memory_nobody_has_it(void **state)
 }
 
 /* 7 computes on both, 8 sleeps while its GPU works, 9 is not known. */
-static void it_is_of_the_processes_that_used_it(void **state)
+static void gpu_energy_is_of_the_processes_that_used_it(void **state)
 {
 	struct fixture *f = *state;
 
@@ -183,7 +183,7 @@ static void it_is_of_the_processes_that_used_it(void **state)
 }
 
 /* One that ended in the tick has it; a tick later it is not known any more. */
-static void one_that_has_just_ended_is_known(void **state)
+static void a_process_that_has_just_exited_is_known(void **state)
 {
 	struct fixture *f = *state;
 
@@ -310,9 +310,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_gpu_s_energy_is_divided_to_the_microjoule),
-		TEST(without_memory_nobody_has_it),
-		TEST(it_is_of_the_processes_that_used_it),
-		TEST(one_that_has_just_ended_is_known),
+		TEST(without_memory_the_energy_has_no_user),
+		TEST(gpu_energy_is_of_the_processes_that_used_it),
+		TEST(a_process_that_has_just_exited_is_known),
 		TEST(energy_of_gpus_is_conserved_over_all_time),
 		TEST(more_than_there_is_is_an_error),
 	};

@@ -319,7 +319,7 @@ static void a_model_without_a_certificate_is_proved_once(void **state)
 	scratch_free(db);
 }
 
-static void a_model_that_falls_is_given_to_who_names_its_trainer(void **state)
+static void a_falling_model_is_served_only_by_its_trainer_name(void **state)
 {
 	char *db = scratch_new();
 	const struct tw_index_entry *e;
@@ -372,7 +372,7 @@ static void a_model_that_cannot_be_asked_is_given_up_by_default(void **state)
 	scratch_free(db);
 }
 
-static void what_the_index_knows_is_not_proved_again(void **state)
+static void an_indexed_pipeline_is_not_verified_again(void **state)
 {
 	static const struct sample known[] = {
 		{ .trainer = "FitTrainer", .source = "acpi", .group = "BPFOnly" },
@@ -440,9 +440,9 @@ int main(void)
 		cmocka_unit_test(a_changed_zip_is_not_opened),
 		cmocka_unit_test(a_small_zip_is_cached_at_its_first_use),
 		cmocka_unit_test(a_model_without_a_certificate_is_proved_once),
-		cmocka_unit_test(a_model_that_falls_is_given_to_who_names_its_trainer),
+		cmocka_unit_test(a_falling_model_is_served_only_by_its_trainer_name),
 		cmocka_unit_test(a_model_that_cannot_be_asked_is_given_up_by_default),
-		cmocka_unit_test(what_the_index_knows_is_not_proved_again),
+		cmocka_unit_test(an_indexed_pipeline_is_not_verified_again),
 		cmocka_unit_test(a_proof_without_memory_gives_up_nothing),
 	};
 

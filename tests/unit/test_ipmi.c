@@ -128,7 +128,7 @@ static struct tw_ask_message first_answer(const uint8_t *bytes, int len)
 	return m;
 }
 
-static void a_controller_s_answer_is_told(void **state)
+static void a_controller_s_answer_is_reported(void **state)
 {
 	static const uint8_t good[] = { 0x02, 0x00, 0xdc, 0x5e, 0x01, 0x08, 0x00,
 					0xe8, 0x03, 0x54, 0x01, 0x10, 0x2d, 0x1f,
@@ -153,7 +153,7 @@ static void a_controller_s_answer_is_told(void **state)
 	assert_int_equal(strncmp(m.why, "IPMI: ", 6), 0);
 }
 
-static void what_cannot_be_opened_says_why(void **state)
+static void a_file_that_cannot_be_opened_has_a_reason(void **state)
 {
 	struct tw_err err = { 0 };
 	struct machine m;
@@ -198,8 +198,8 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_controller_s_answer_is_told),
-		cmocka_unit_test(what_cannot_be_opened_says_why),
+		cmocka_unit_test(a_controller_s_answer_is_reported),
+		cmocka_unit_test(a_file_that_cannot_be_opened_has_a_reason),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};
 
@@ -208,7 +208,7 @@ int main(void)
 
 #else
 
-static void a_build_without_the_library_says_so(void **state)
+static void a_build_without_the_library_has_a_clear_error(void **state)
 {
 	json_t *settings =
 		json_pack("{s:s,s:i}", "device", "/dev/ipmi0", "interval_ms", 1000);
@@ -225,7 +225,7 @@ static void a_build_without_the_library_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_build_without_the_library_says_so),
+		cmocka_unit_test(a_build_without_the_library_has_a_clear_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void min_idle_names_missing_columns(void **state)
 	tw_dataset_release(&d);
 }
 
-static void none_changes_nothing(void **state)
+static void the_none_isolator_changes_nothing(void **state)
 {
 	const struct tw_isolator *none = tw_isolator_find("NoneIsolator");
 	struct tw_dataset d = { 0 };
@@ -472,7 +472,7 @@ int main(void)
 		cmocka_unit_test(idle_regression_subtracts_the_power_at_zero_usage),
 		cmocka_unit_test(idle_power_that_is_not_finite_is_null),
 		cmocka_unit_test(idle_regression_names_missing_columns),
-		cmocka_unit_test(none_changes_nothing),
+		cmocka_unit_test(the_none_isolator_changes_nothing),
 		cmocka_unit_test(a_workload_has_the_name_of_its_container),
 		cmocka_unit_test(train_isolator_subtracts_the_backgrounds_power),
 		cmocka_unit_test(target_hints_take_precedence_over_background_hints),

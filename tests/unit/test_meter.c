@@ -26,7 +26,7 @@ static void of_two_meters_of_a_kind_one_is_believed(void **state)
 }
 
 /* The first look at RAPL tells none, nor does a tick without the platform's. */
-static void what_of_platform_no_other_zone_has_is_other(void **state)
+static void platform_power_beyond_the_other_zones_is_other(void **state)
 {
 	static const struct {
 		const char *inlet_uw;
@@ -130,7 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		METER_TEST(of_two_meters_of_a_kind_one_is_believed),
-		METER_TEST(what_of_platform_no_other_zone_has_is_other),
+		METER_TEST(platform_power_beyond_the_other_zones_is_other),
 		METER_TEST(the_fake_follows_its_law_and_is_asked_for_only),
 		METER_TEST(the_registry_has_no_name_twice),
 		METER_TEST(opening_without_memory_fails),

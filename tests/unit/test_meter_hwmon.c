@@ -81,7 +81,7 @@ static void a_driver_without_data_is_a_meter_that_will_tell(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(250));
 }
 
-static void a_power_that_jumps_is_believed_when_it_is_told_again(void **state)
+static void a_jump_of_power_is_believed_at_the_second_reading(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -107,7 +107,7 @@ static void older_drivers_have_their_files_in_the_device(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(90));
 }
 
-static void ampere_tells_its_cpus_and_io_by_socket(void **state)
+static void ampere_reports_cpus_and_io_by_socket(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -149,7 +149,7 @@ static void amd_energy_is_counters_of_cores_and_sockets(void **state)
 }
 
 /* As a board with three rails has them, one with a counter. */
-static void chips_that_are_not_known_are_told_one_by_one_and_never_summed(void **state)
+static void unknown_chips_are_listed_and_never_summed(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -179,7 +179,7 @@ static void chips_that_are_not_known_are_told_one_by_one_and_never_summed(void *
 }
 
 /* Of each: what it is, and whether there is a zone of it. */
-static void what_is_known_or_only_stores_is_no_sensor(void **state)
+static void known_chips_and_stores_of_energy_are_no_sensors(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -217,7 +217,7 @@ static void a_gpu_in_the_processor_is_no_gpu_beside_it(void **state)
 }
 
 /* As a firmware does that has no value, or garbage. */
-static void what_cannot_be_is_absent(void **state)
+static void an_impossible_value_is_absent(void **state)
 {
 	static const struct {
 		const char *value, *why;
@@ -252,7 +252,7 @@ static bool is_passed_over_for_want_of_rights(struct meter_fixture *f)
 	       strstr(f->passed, "power1_average': Permission denied") != NULL;
 }
 
-static void what_may_not_be_read_is_passed_over_with_the_reason(void **state)
+static void an_unreadable_meter_is_skipped_with_the_reason(void **state)
 {
 	struct meter_fixture *f = *state;
 	char path[1024];
@@ -268,15 +268,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		METER_TEST(an_acpi_power_meter_is_the_platform),
 		METER_TEST(a_driver_without_data_is_a_meter_that_will_tell),
-		METER_TEST(a_power_that_jumps_is_believed_when_it_is_told_again),
+		METER_TEST(a_jump_of_power_is_believed_at_the_second_reading),
 		METER_TEST(older_drivers_have_their_files_in_the_device),
-		METER_TEST(ampere_tells_its_cpus_and_io_by_socket),
+		METER_TEST(ampere_reports_cpus_and_io_by_socket),
 		METER_TEST(amd_energy_is_counters_of_cores_and_sockets),
-		METER_TEST(chips_that_are_not_known_are_told_one_by_one_and_never_summed),
-		METER_TEST(what_is_known_or_only_stores_is_no_sensor),
+		METER_TEST(unknown_chips_are_listed_and_never_summed),
+		METER_TEST(known_chips_and_stores_of_energy_are_no_sensors),
 		METER_TEST(a_gpu_in_the_processor_is_no_gpu_beside_it),
-		METER_TEST(what_cannot_be_is_absent),
-		METER_TEST(what_may_not_be_read_is_passed_over_with_the_reason),
+		METER_TEST(an_impossible_value_is_absent),
+		METER_TEST(an_unreadable_meter_is_skipped_with_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

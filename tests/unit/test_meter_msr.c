@@ -134,7 +134,7 @@ static void amd_is_by_package_and_by_core(void **state)
 	assert_false(tw_power_complete(f->power, TW_ZONE_CORE));
 }
 
-static void what_powercap_tells_is_left_to_it(void **state)
+static void chips_that_powercap_covers_are_left_to_it(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -199,7 +199,7 @@ int main(void)
 		MSR_TEST(dies_of_intel_are_apart),
 		MSR_TEST(other_dies_are_one_package),
 		MSR_TEST(amd_is_by_package_and_by_core),
-		MSR_TEST(what_powercap_tells_is_left_to_it),
+		MSR_TEST(chips_that_powercap_covers_are_left_to_it),
 		MSR_TEST(a_counter_that_wraps_in_mid_interval_loses_nothing),
 		MSR_TEST(a_counter_that_is_reset_is_a_gap_and_no_energy),
 	};

@@ -37,7 +37,7 @@ static void a_register_that_fails_or_is_0_is_not_there(void **state)
 	assert_non_null(meters_zone(f, "dram", 0));
 }
 
-static void files_that_vanish_and_come_back_are_said_to_be_gone(void **state)
+static void vanished_files_are_reported_until_they_come_back(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -101,7 +101,7 @@ static void another_cpu_is_asked_while_one_is_switched_off(void **state)
 }
 
 /* Of each: how the machine is, and why there is no meter. */
-static void what_is_missing_is_said(void **state)
+static void missing_parts_are_reported(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -136,7 +136,7 @@ static bool is_passed_over_for_want_of_rights(struct meter_fixture *f)
 	       strstr(f->passed, "/cpu/0/msr': Permission denied") != NULL;
 }
 
-static void what_may_not_be_read_is_passed_over_with_the_reason(void **state)
+static void an_unreadable_meter_is_skipped_with_the_reason(void **state)
 {
 	struct meter_fixture *f = *state;
 	char path[1024];
@@ -220,10 +220,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MSR_TEST(a_register_that_fails_or_is_0_is_not_there),
-		MSR_TEST(files_that_vanish_and_come_back_are_said_to_be_gone),
+		MSR_TEST(vanished_files_are_reported_until_they_come_back),
 		MSR_TEST(another_cpu_is_asked_while_one_is_switched_off),
-		MSR_TEST(what_is_missing_is_said),
-		MSR_TEST(what_may_not_be_read_is_passed_over_with_the_reason),
+		MSR_TEST(missing_parts_are_reported),
+		MSR_TEST(an_unreadable_meter_is_skipped_with_the_reason),
 		MSR_TEST(a_register_is_read_after_root_is_given_up),
 		MSR_TEST(another_cpu_is_asked_after_root_is_given_up),
 		MSR_TEST(opening_without_memory_fails),

@@ -86,7 +86,7 @@ static void gpus_have_energy_or_power_and_their_names(void **state)
 
 /* Each GPU's energy is its own users', by their use of it; nobody's where none is known.
  */
-static void energy_goes_to_who_used_that_gpu(void **state)
+static void energy_goes_to_the_users_of_that_gpu(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -204,7 +204,7 @@ static void idle_power_is_by_its_own_load(void **state)
 	assert_int_equal(used_by(f, 7), WATTS(200));
 }
 
-static void a_gpu_that_is_lost_is_said_to_be_gone_and_comes_back(void **state)
+static void a_lost_gpu_is_reported_and_comes_back(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -248,7 +248,7 @@ static void after_the_driver_was_loaded_again_the_library_begins_anew(void **sta
 	assert_int_equal(zone_energy(meters_zone(f, "gpu-0", -1)), WATTS(30));
 }
 
-static void what_cannot_be_is_no_energy(void **state)
+static void an_impossible_reading_is_no_energy(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -267,7 +267,7 @@ static void what_cannot_be_is_no_energy(void **state)
 	assert_int_equal(zone_energy(meters_zone(f, "gpu-1", -1)), 0);
 }
 
-static void what_is_missing_is_said(void **state)
+static void missing_parts_are_reported(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -319,7 +319,7 @@ static void opening_without_memory_fails(void **state)
 	}
 }
 
-static void the_real_library_tells_power_that_can_be(void **state)
+static void the_real_library_reports_plausible_power(void **state)
 {
 	struct meter_fixture *f = *state;
 	const char *required = getenv("TW_REQUIRE");
@@ -351,17 +351,17 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, meters_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(gpus_have_energy_or_power_and_their_names),
-		TEST(energy_goes_to_who_used_that_gpu),
+		TEST(energy_goes_to_the_users_of_that_gpu),
 		TEST(a_sample_holds_until_the_next_is_due),
 		TEST(more_samples_than_there_was_room_for_are_taken),
 		TEST(a_divided_gpu_is_by_memory),
 		TEST(idle_power_is_by_its_own_load),
-		TEST(a_gpu_that_is_lost_is_said_to_be_gone_and_comes_back),
+		TEST(a_lost_gpu_is_reported_and_comes_back),
 		TEST(after_the_driver_was_loaded_again_the_library_begins_anew),
-		TEST(what_cannot_be_is_no_energy),
-		TEST(what_is_missing_is_said),
+		TEST(an_impossible_reading_is_no_energy),
+		TEST(missing_parts_are_reported),
 		TEST(opening_without_memory_fails),
-		TEST(the_real_library_tells_power_that_can_be),
+		TEST(the_real_library_reports_plausible_power),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void the_first_answer_is_waited_for(void **state)
 	tw_polled_close(asked);
 }
 
-static void zones_come_later_behind_those_there_were(void **state)
+static void later_zones_follow_earlier_ones(void **state)
 {
 	void *asked = open_told("later", 60000);
 	struct tw_reading r[3] = { [1] = { .power_w = 7 } };
@@ -135,7 +135,7 @@ static bool has_the_second_again(const struct tw_reading *r)
 }
 
 /* After its restart a controller has found the second of two only. */
-static void a_zone_stays_what_it_was_called_whatever_is_found_again(void **state)
+static void a_zone_keeps_its_name_when_zones_are_found_again(void **state)
 {
 	void *asked = open_told("again", 60000);
 	struct tw_reading r[2] = { { .there = false } };
@@ -197,7 +197,7 @@ static void a_failure_is_that_of_all_zones(void **state)
 	tw_polled_close(asked);
 }
 
-static void what_a_machine_has_not_got_is_no_meter_unless_it_was_asked_for(void **state)
+static void a_missing_device_is_no_meter_unless_named(void **state)
 {
 	struct tw_err err = { 0 };
 	void *asked = NULL;
@@ -237,7 +237,7 @@ static bool is_another(const struct tw_reading *r)
 	return strcmp(r->why, "the helper tw-ask is of another version") == 0;
 }
 
-static void a_helper_that_is_gone_is_said_to_be(void **state)
+static void an_exited_helper_is_reported(void **state)
 {
 	void *asked = open_told("end", 60000);
 	struct tw_reading r[2];
@@ -273,7 +273,7 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 
 /* ---- among other meters ---- */
 
-static void an_answer_that_is_read_twice_has_been_told_once(void **state)
+static void an_answer_read_twice_counts_once(void **state)
 {
 	const struct tw_zone z = { .kind = TW_ZONE_PLATFORM, .tells_power = true };
 	struct tw_reading r = { .there = true, .power_w = 20, .sample = 1 };
@@ -435,17 +435,16 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_answer_is_waited_for),
-		cmocka_unit_test(zones_come_later_behind_those_there_were),
-		cmocka_unit_test(a_zone_stays_what_it_was_called_whatever_is_found_again),
+		cmocka_unit_test(later_zones_follow_earlier_ones),
+		cmocka_unit_test(a_zone_keeps_its_name_when_zones_are_found_again),
 		cmocka_unit_test(an_answer_holds_only_so_long),
 		cmocka_unit_test(an_answer_from_later_holds_as_one_of_now),
 		cmocka_unit_test(a_failure_is_that_of_all_zones),
-		cmocka_unit_test(
-			what_a_machine_has_not_got_is_no_meter_unless_it_was_asked_for),
+		cmocka_unit_test(a_missing_device_is_no_meter_unless_named),
 		cmocka_unit_test(messages_that_cannot_be_are_passed_over),
-		cmocka_unit_test(a_helper_that_is_gone_is_said_to_be),
+		cmocka_unit_test(an_exited_helper_is_reported),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
-		cmocka_unit_test(an_answer_that_is_read_twice_has_been_told_once),
+		cmocka_unit_test(an_answer_read_twice_counts_once),
 		cmocka_unit_test(zones_that_come_later_take_their_place_among_the_others),
 	};
 

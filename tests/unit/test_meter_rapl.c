@@ -193,7 +193,7 @@ static void a_counter_that_is_reset_is_a_gap_and_no_energy(void **state)
 	assert_int_equal(zone_energy(meters_zone(f, "package-0", 0)), 500);
 }
 
-static void files_that_vanish_and_come_back_are_said_to_be_gone(void **state)
+static void vanished_files_are_reported_until_they_come_back(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -227,7 +227,7 @@ static bool is_passed_over_for_want_of_rights(struct meter_fixture *f)
 	       strstr(f->passed, "energy_uj': Permission denied") != NULL;
 }
 
-static void what_may_not_be_read_is_passed_over_with_the_reason(void **state)
+static void an_unreadable_meter_is_skipped_with_the_reason(void **state)
 {
 	struct meter_fixture *f = *state;
 	char path[1024];
@@ -257,7 +257,7 @@ static void core_of_amd_is_left_out(void **state)
 }
 
 /* What a file that fails to be read is for everybody: a directory in its place. */
-static void what_cannot_be_read_is_absent_with_the_reason(void **state)
+static void an_unreadable_value_is_absent_with_the_reason(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -295,7 +295,7 @@ static void garbage_is_absent_with_the_reason(void **state)
 	assert_int_equal(zone_energy(meters_zone(f, "package-0", 0)), 0);
 }
 
-static void a_name_that_is_none_is_no_zone(void **state)
+static void an_invalid_name_is_no_zone(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -308,7 +308,7 @@ static void a_name_that_is_none_is_no_zone(void **state)
 	assert_int_equal(meters_zones(f), 3);
 }
 
-static void without_powercap_it_says_so(void **state)
+static void without_powercap_the_error_names_it(void **state)
 {
 	struct meter_fixture *f = *state;
 
@@ -331,13 +331,13 @@ int main(void)
 		METER_TEST(a_counter_that_is_renewed_seldom_is_of_all_the_time_between),
 		METER_TEST(a_counter_that_is_renewed_seldom_may_step_far),
 		METER_TEST(a_counter_that_is_reset_is_a_gap_and_no_energy),
-		METER_TEST(files_that_vanish_and_come_back_are_said_to_be_gone),
-		METER_TEST(what_may_not_be_read_is_passed_over_with_the_reason),
+		METER_TEST(vanished_files_are_reported_until_they_come_back),
+		METER_TEST(an_unreadable_meter_is_skipped_with_the_reason),
 		METER_TEST(core_of_amd_is_left_out),
-		METER_TEST(what_cannot_be_read_is_absent_with_the_reason),
+		METER_TEST(an_unreadable_value_is_absent_with_the_reason),
 		METER_TEST(garbage_is_absent_with_the_reason),
-		METER_TEST(a_name_that_is_none_is_no_zone),
-		METER_TEST(without_powercap_it_says_so),
+		METER_TEST(an_invalid_name_is_no_zone),
+		METER_TEST(without_powercap_the_error_names_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

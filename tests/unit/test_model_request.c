@@ -144,7 +144,7 @@ static const struct meaning {
 	  TW_CLIENT_CURRENT, TW_ABS_POWER, true, -1 },
 };
 
-static void each_generation_is_told_by_its_keys(void **state)
+static void each_generation_is_recognised_by_its_keys(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(meanings); i++) {
@@ -287,7 +287,7 @@ static void a_list_of_all_metrics_proves_no_counters(void **state)
 	}
 }
 
-static void what_is_malformed_is_refused_with_its_place(void **state)
+static void malformed_text_is_rejected_with_its_position(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(refusals); i++) {
@@ -422,9 +422,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keplers_own_request_is_understood),
 		cmocka_unit_test(every_key_may_be_given),
-		cmocka_unit_test(each_generation_is_told_by_its_keys),
+		cmocka_unit_test(each_generation_is_recognised_by_its_keys),
 		cmocka_unit_test(a_list_of_all_metrics_proves_no_counters),
-		cmocka_unit_test(what_is_malformed_is_refused_with_its_place),
+		cmocka_unit_test(malformed_text_is_rejected_with_its_position),
 		cmocka_unit_test(numbers_and_lengths_have_limits),
 		cmocka_unit_test(old_names_are_taken_where_weights_are_wanted),
 		cmocka_unit_test(a_name_of_300_bytes_is_just_a_name),

@@ -42,7 +42,7 @@ static void the_lines_of_proc_stat_are_counters(void **state)
 	assert_string_equal(tw_softirq_name(TW_SOFTIRQ_NET_RX), "net_rx");
 }
 
-static void what_is_no_proc_stat_is_refused(void **state)
+static void a_malformed_proc_stat_is_rejected(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -71,7 +71,7 @@ static void what_is_no_proc_stat_is_refused(void **state)
 	}
 }
 
-static void a_tick_tells_differences_and_frequencies(void **state)
+static void a_tick_reports_differences_and_frequencies(void **state)
 {
 	char *dir = scratch_new();
 	const struct tw_roots roots = { .proc = dir, .sys = dir, .dev = dir };
@@ -188,8 +188,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_lines_of_proc_stat_are_counters),
-		cmocka_unit_test(what_is_no_proc_stat_is_refused),
-		cmocka_unit_test(a_tick_tells_differences_and_frequencies),
+		cmocka_unit_test(a_malformed_proc_stat_is_rejected),
+		cmocka_unit_test(a_tick_reports_differences_and_frequencies),
 		cmocka_unit_test(without_memory_there_is_no_node),
 		cmocka_unit_test(idle_is_the_middle_and_not_the_lowest_sample),
 		cmocka_unit_test(idle_is_followed_to_no_load_where_there_is_always_some),

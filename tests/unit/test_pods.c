@@ -95,7 +95,7 @@ static void all_containers_of_a_list_have_names(void **state)
 	"{\"items\":[{\"metadata\":{" meta "},\"status\":{" status "}}]}"
 #define NAMED "\"name\":\"p\",\"namespace\":\"n\",\"uid\":\"u\""
 
-static void what_is_told_of_a_pod(void **state)
+static void labels_of_a_pod(void **state)
 {
 	static const struct {
 		const char *json, *wanted;
@@ -146,7 +146,7 @@ static void what_is_told_of_a_pod(void **state)
 	}
 }
 
-static void what_is_no_list_is_refused(void **state)
+static void a_malformed_list_is_rejected(void **state)
 {
 	static const struct {
 		const char *json, *text;
@@ -272,7 +272,7 @@ static bool is_down(const struct tw_pods *p)
 	return !tw_pods_stats(p)->up && tw_pods_stats(p)->failures > 0;
 }
 
-static void names_stay_for_one_more_answer_and_while_none_comes(void **state)
+static void names_stay_for_one_more_answer_and_without_answers(void **state)
 {
 	struct tw_pods *p = open_pods();
 	struct tw_pod_names n = { .pod = NULL };
@@ -342,12 +342,12 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_containers_of_a_list_have_names),
-		cmocka_unit_test(what_is_told_of_a_pod),
-		cmocka_unit_test(what_is_no_list_is_refused),
+		cmocka_unit_test(labels_of_a_pod),
+		cmocka_unit_test(a_malformed_list_is_rejected),
 		cmocka_unit_test(a_pod_of_too_many_containers_is_refused),
 		cmocka_unit_test(without_memory_a_parser_fails_and_leaks_nothing),
 		cmocka_unit_test(without_memory_a_table_is_not_opened),
-		cmocka_unit_test(names_stay_for_one_more_answer_and_while_none_comes),
+		cmocka_unit_test(names_stay_for_one_more_answer_and_without_answers),
 	};
 
 	(void)argc;

@@ -114,7 +114,7 @@ static bool advises(json_t *doc, const char *words)
 	return false;
 }
 
-static void a_zone_tells_its_power_and_how_often_it_changes(void **state)
+static void a_zone_reports_its_power_and_its_update_rate(void **state)
 {
 	json_t *doc = with_rapl(*state, 40000, 10000), *meter, *zone;
 
@@ -130,7 +130,7 @@ static void a_zone_tells_its_power_and_how_often_it_changes(void **state)
 	json_decref(doc);
 }
 
-static void a_zone_that_stands_still_is_not_there_and_says_why(void **state)
+static void a_zone_that_stands_still_is_absent_with_a_reason(void **state)
 {
 	json_t *doc = with_rapl(*state, 40000, 10000), *zone;
 
@@ -219,8 +219,8 @@ static void without_memory_it_fails_or_is_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_zone_tells_its_power_and_how_often_it_changes),
-		TEST(a_zone_that_stands_still_is_not_there_and_says_why),
+		TEST(a_zone_reports_its_power_and_its_update_rate),
+		TEST(a_zone_that_stands_still_is_absent_with_a_reason),
 		TEST(parts_are_compared_with_their_whole),
 		TEST(an_empty_machine_has_reasons_and_advice_and_is_no_failure),
 		TEST(without_memory_it_fails_or_is_whole),

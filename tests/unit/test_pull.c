@@ -87,7 +87,7 @@ static void the_published_database_has_the_usual_two(void **state)
 	assert_int_equal(s.count, 0);
 }
 
-static void what_is_no_source_is_named(void **state)
+static void an_unknown_source_is_named(void **state)
 {
 	static const struct {
 		const char *list, *top, *error;
@@ -160,7 +160,7 @@ static void a_record_is_of_its_url(void **state)
 	scratch_free(db);
 }
 
-static void what_is_in_place_is_ours_by_its_digest(void **state)
+static void a_pipeline_in_place_is_ours_by_its_digest(void **state)
 {
 	struct tw_pull_record r = { .etag = "\"a\"", .manifest = "one", .next = "two" };
 
@@ -222,10 +222,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_is_a_url_a_path_or_a_name),
 		cmocka_unit_test(the_published_database_has_the_usual_two),
-		cmocka_unit_test(what_is_no_source_is_named),
+		cmocka_unit_test(an_unknown_source_is_named),
 		cmocka_unit_test(more_than_the_limit_is_refused),
 		cmocka_unit_test(a_record_is_of_its_url),
-		cmocka_unit_test(what_is_in_place_is_ours_by_its_digest),
+		cmocka_unit_test(a_pipeline_in_place_is_ours_by_its_digest),
 		cmocka_unit_test(a_part_is_one_processs_at_a_time),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};

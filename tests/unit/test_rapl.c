@@ -66,7 +66,7 @@ static void units_are_those_of_the_model(void **state)
 	}
 }
 
-static void what_a_register_tells_is_not_trusted(void **state)
+static void values_of_registers_are_validated(void **state)
 {
 	struct tw_processor p = { .vendor = "GenuineIntel", .family = "6" };
 	struct tw_err err = { 0 };
@@ -113,7 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(units_are_those_of_the_model),
-		cmocka_unit_test(what_a_register_tells_is_not_trusted),
+		cmocka_unit_test(values_of_registers_are_validated),
 		cmocka_unit_test(others_are_refused),
 	};
 

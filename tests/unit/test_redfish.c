@@ -176,7 +176,7 @@ static void check_case(char *line)
 	}
 }
 
-static void answers_are_what_the_cases_say(void **state)
+static void answers_equal_the_cases(void **state)
 {
 	struct tw_err err = { 0 };
 	char *text, *save = NULL;
@@ -195,7 +195,7 @@ static void answers_are_what_the_cases_say(void **state)
 	assert_true(count > 40);
 }
 
-static void an_error_tells_what_the_controller_says(void **state)
+static void an_error_has_the_controller_s_message(void **state)
 {
 	static const struct {
 		const char *json, *wanted;
@@ -264,8 +264,8 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_are_what_the_cases_say),
-		cmocka_unit_test(an_error_tells_what_the_controller_says),
+		cmocka_unit_test(answers_equal_the_cases),
+		cmocka_unit_test(an_error_has_the_controller_s_message),
 		cmocka_unit_test(many_members_are_refused),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};

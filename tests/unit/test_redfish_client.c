@@ -21,7 +21,7 @@ static void assert_fails(struct tw_redfish *r, enum tw_code code, const char *te
 	assert_int_equal(err.code, code);
 }
 
-static void it_logs_in_finds_the_chassis_reads_and_logs_out(void **state)
+static void the_client_logs_in_finds_the_chassis_reads_and_logs_out(void **state)
 {
 	struct tw_redfish_power power;
 	struct tw_err err = { 0 };
@@ -93,7 +93,7 @@ static void without_sessions_it_is_basic_only_where_that_may_be(void **state)
 	}
 }
 
-static void what_goes_wrong_is_said(void **state)
+static void errors_are_reported(void **state)
 {
 	struct tw_redfish r;
 	struct bmc b;
@@ -143,7 +143,7 @@ static void add_chassis(struct bmc *b, const char *path, const char *doc)
 	bmc_add(b, path, 200, doc);
 }
 
-static void of_chassis_in_each_other_the_outermost_that_tells_counts(void **state)
+static void the_outermost_chassis_with_a_reading_counts(void **state)
 {
 	static const char inner[] = "{\"Id\":\"in\",\"Power\":" LINK(
 		CHASSIS "/in/Power") ",\"Links\":"
@@ -226,13 +226,12 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_logs_in_finds_the_chassis_reads_and_logs_out),
+		cmocka_unit_test(the_client_logs_in_finds_the_chassis_reads_and_logs_out),
 		cmocka_unit_test(a_session_that_has_expired_is_made_anew_once),
 		cmocka_unit_test(without_sessions_it_is_basic_only_where_that_may_be),
-		cmocka_unit_test(what_goes_wrong_is_said),
+		cmocka_unit_test(errors_are_reported),
 		cmocka_unit_test(sources_stay_where_a_new_search_fails),
-		cmocka_unit_test(
-			of_chassis_in_each_other_the_outermost_that_tells_counts),
+		cmocka_unit_test(the_outermost_chassis_with_a_reading_counts),
 		cmocka_unit_test(chassis_around_each_other_are_refused),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};

@@ -60,7 +60,7 @@ static void keys_are(const char *body, const char *want)
 	tw_http_answer_release(&a);
 }
 
-static void weights_are_what_each_generation_takes(void **state)
+static void weights_have_the_form_of_each_generation(void **state)
 {
 	(void)state;
 	keys_are("{" ABS ",\"weight\":true}", "model_name mae package dram ");
@@ -93,7 +93,7 @@ static void the_zip_is_the_best_model(void **state)
 	tw_http_answer_release(&a);
 }
 
-static void what_cannot_be_served_says_why(void **state)
+static void a_request_that_cannot_be_served_has_a_reason(void **state)
 {
 	(void)state;
 	running_refuses("/model", "{" ABS ",\"weight\":\"yes\"}", 400,
@@ -227,7 +227,7 @@ static void requests_do_not_notice_a_reload(void **state)
 		pthread_join(thread[i], NULL);
 }
 
-static void metrics_tell_of_requests_models_and_reloads(void **state)
+static void metrics_count_requests_models_and_reloads(void **state)
 {
 	static const char text[] = "text/plain";
 
@@ -279,13 +279,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_models_every_path_still_answers),
 		cmocka_unit_test(health_counts_the_models),
-		cmocka_unit_test(weights_are_what_each_generation_takes),
+		cmocka_unit_test(weights_have_the_form_of_each_generation),
 		cmocka_unit_test(the_zip_is_the_best_model),
-		cmocka_unit_test(what_cannot_be_served_says_why),
+		cmocka_unit_test(a_request_that_cannot_be_served_has_a_reason),
 		cmocka_unit_test(a_model_that_cannot_be_read_makes_room_for_the_next),
 		cmocka_unit_test(best_models_are_listed_by_output_and_group),
 		cmocka_unit_test(a_wrong_argument_is_refused),
-		cmocka_unit_test(metrics_tell_of_requests_models_and_reloads),
+		cmocka_unit_test(metrics_count_requests_models_and_reloads),
 		cmocka_unit_test(a_reload_is_left_to_the_main_thread),
 		cmocka_unit_test(requests_do_not_notice_a_reload),
 	};

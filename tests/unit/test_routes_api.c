@@ -49,7 +49,7 @@ static void the_api_lists_pipelines_node_types_and_models(void **state)
 		      "no feature group is called");
 }
 
-static void the_api_shows_what_there_is_of_a_model(void **state)
+static void the_api_shows_all_fields_of_a_model(void **state)
 {
 	(void)state;
 	running_shows(PLACE, 200, JSON, "\"metadata\":{\"format_version\":1,");
@@ -189,7 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_api_lists_pipelines_node_types_and_models),
-		cmocka_unit_test(the_api_shows_what_there_is_of_a_model),
+		cmocka_unit_test(the_api_shows_all_fields_of_a_model),
 		cmocka_unit_test(plots_are_drawn_from_the_rows_of_the_validation),
 		cmocka_unit_test(a_plot_that_the_client_has_is_not_sent_again),
 		cmocka_unit_test(rows_that_are_broken_are_no_fault_of_the_model),

@@ -73,7 +73,7 @@ static void percentiles_go_by_nearest_rank(void **state)
 	assert_near(s.idle_bias, (97 + 93) / 2.0);
 }
 
-static void what_is_undefined_is_null_in_json(void **state)
+static void undefined_values_are_null_in_json(void **state)
 {
 	static const double y[] = { 0, 0 }, p[] = { 0.25, -0.25 };
 	struct tw_score s;
@@ -122,7 +122,7 @@ static void constant_power_has_no_r2(void **state)
 	assert_true(isnan(s.r2));
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void a_malformed_number_is_rejected(void **state)
 {
 	static const double y[] = { 1, 2 }, p[] = { 1, NAN };
 	struct tw_score s = { .rows = 7 };
@@ -156,10 +156,10 @@ int main(void)
 		cmocka_unit_test(the_figures_are_those_of_pencil_and_paper),
 		cmocka_unit_test(a_wide_range_raises_the_floor),
 		cmocka_unit_test(percentiles_go_by_nearest_rank),
-		cmocka_unit_test(what_is_undefined_is_null_in_json),
+		cmocka_unit_test(undefined_values_are_null_in_json),
 		cmocka_unit_test(json_figures_have_four_decimals),
 		cmocka_unit_test(constant_power_has_no_r2),
-		cmocka_unit_test(what_is_no_number_is_refused),
+		cmocka_unit_test(a_malformed_number_is_rejected),
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};
 

@@ -226,7 +226,7 @@ static int start_a_program(void)
 	return errno_of(execve("/bin/true", args, args));
 }
 
-static void a_collector_reads_and_writes_what_it_may(void **state)
+static void a_collector_reads_and_writes_its_own_paths_only(void **state)
 {
 	(void)state;
 	assert_int_equal(run_as_collector(false, open_for_reading), 0);
@@ -243,7 +243,7 @@ int main(void)
 		cmocka_unit_test(calls_of_other_architectures_are_ignored),
 		cmocka_unit_test(an_argument_must_be_one_of_the_values),
 		cmocka_unit_test(masked_bits_must_have_the_value),
-		cmocka_unit_test(a_collector_reads_and_writes_what_it_may),
+		cmocka_unit_test(a_collector_reads_and_writes_its_own_paths_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
 	tw_top_rows_release(&r);
 }
 
-static void an_estimate_says_so(void **state)
+static void an_estimate_is_labelled(void **state)
 {
 	static const char text[] =
 		"{\"workloads\":[{\"node_name\":\"vm\",\"zones\":["
@@ -173,7 +173,7 @@ static void an_estimate_says_so(void **state)
 	free(line);
 }
 
-static void what_is_no_answer_is_refused(void **state)
+static void a_malformed_answer_is_rejected(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -228,8 +228,8 @@ int main(void)
 		cmocka_unit_test(cpus_are_those_used_between_two_answers),
 		cmocka_unit_test(a_name_cannot_reach_the_terminal),
 		cmocka_unit_test(a_picture_has_no_more_lines_and_columns_than_it_may),
-		cmocka_unit_test(an_estimate_says_so),
-		cmocka_unit_test(what_is_no_answer_is_refused),
+		cmocka_unit_test(an_estimate_is_labelled),
+		cmocka_unit_test(a_malformed_answer_is_rejected),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

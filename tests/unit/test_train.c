@@ -182,7 +182,7 @@ static void the_errors_of_a_model_are_its_worst_components(void **state)
 	train_tear_down(&t);
 }
 
-static void a_model_that_looks_back_tells_both_errors_and_its_choice(void **state)
+static void a_series_model_reports_both_errors_and_its_choice(void **state)
 {
 	struct training t;
 	struct tw_train_result r = { 0 };
@@ -427,8 +427,7 @@ int main(void)
 		cmocka_unit_test(a_table_becomes_models_of_both_outputs),
 		cmocka_unit_test(each_component_learns_its_own_power_of_its_own_output),
 		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
-		cmocka_unit_test(
-			a_model_that_looks_back_tells_both_errors_and_its_choice),
+		cmocka_unit_test(a_series_model_reports_both_errors_and_its_choice),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),
 		cmocka_unit_test(batches_change_no_byte),

@@ -45,7 +45,7 @@ static void few_rows_are_trained_on_or_refused(void **state)
 	}
 }
 
-static void what_fails_leaves_the_others(void **state)
+static void a_failing_trainer_leaves_the_others(void **state)
 {
 	struct tw_dataset good = { 0 }, bad = { 0 };
 	struct tw_train_table tables[2] = { 0 };
@@ -220,7 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_rows_are_trained_on_or_refused),
-		cmocka_unit_test(what_fails_leaves_the_others),
+		cmocka_unit_test(a_failing_trainer_leaves_the_others),
 		cmocka_unit_test(a_wrong_response_is_refused_but_a_missing_metric_is_not),
 		cmocka_unit_test(bad_jobs_are_refused),
 		cmocka_unit_test(memory_that_runs_out_fails_the_whole),

@@ -59,7 +59,7 @@ static void a_file_names_its_group_or_takes_the_common_one(void **state)
 	tw_buf_clear(&warnings);
 }
 
-static void missing_features_are_told(void **state)
+static void missing_features_are_reported(void **state)
 {
 	struct tw_train_input in = { 0 };
 	struct tw_buf warnings = { 0 };
@@ -75,7 +75,7 @@ static void missing_features_are_told(void **state)
 	tw_buf_clear(&warnings);
 }
 
-static void what_is_wrong_is_named(void **state)
+static void wrong_arguments_are_named(void **state)
 {
 	static const char absent_file[] = "CounterOnly=/nonexistent/t.csv";
 	struct tw_train_input in[3] = { 0 };
@@ -134,8 +134,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_names_its_group_or_takes_the_common_one),
-		cmocka_unit_test(missing_features_are_told),
-		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(missing_features_are_reported),
+		cmocka_unit_test(wrong_arguments_are_named),
 		cmocka_unit_test(the_report_has_models_failures_and_times),
 	};
 

@@ -104,7 +104,7 @@ static void several_machines_are_each_what_it_is_alone(void **state)
 	tw_prom_free(b);
 }
 
-static void a_machine_without_data_is_told(void **state)
+static void a_machine_without_data_is_an_error(void **state)
 {
 	struct tw_prom *p = train_make_machines("acb");
 	struct tw_train_result r = { 0 };
@@ -199,7 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(several_machines_are_each_what_it_is_alone),
-		cmocka_unit_test(a_machine_without_data_is_told),
+		cmocka_unit_test(a_machine_without_data_is_an_error),
 		cmocka_unit_test(there_is_a_limit_on_machines),
 		cmocka_unit_test(a_spec_is_of_one_machine),
 		cmocka_unit_test(every_failed_allocation_of_the_machines_is_reported),

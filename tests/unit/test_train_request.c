@@ -70,7 +70,7 @@ static void a_whole_request_is_read_in_pieces_of_any_size(void **state)
 	}
 }
 
-static void what_the_isolator_is_told_is_read(void **state)
+static void arguments_of_the_isolator_are_read(void **state)
 {
 	static const char text[] =
 		"{\"name\":\"p\",\"trainer\":{\"abs_trainers\":["
@@ -99,7 +99,7 @@ static void what_the_isolator_is_told_is_read(void **state)
 	}
 }
 
-static void what_may_be_absent_has_its_default(void **state)
+static void optional_members_have_defaults(void **state)
 {
 	static const char text[] =
 		" {\"extra\":[1,{\"name\":\"../x\",\"abs_trainers\":3}],"
@@ -310,7 +310,7 @@ static void too_many_trainers_are_refused(void **state)
 }
 
 /* A client need not send a gigabyte to be told of its name. */
-static void a_bad_name_is_told_before_the_rest_has_come(void **state)
+static void a_bad_name_is_rejected_before_the_rest_arrives(void **state)
 {
 	static const char start[] = "{\"name\":\"../x\",\"prom_response\":{";
 	struct tw_train_reader *r;
@@ -347,14 +347,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_request_is_read_in_pieces_of_any_size),
-		cmocka_unit_test(what_the_isolator_is_told_is_read),
-		cmocka_unit_test(what_may_be_absent_has_its_default),
+		cmocka_unit_test(arguments_of_the_isolator_are_read),
+		cmocka_unit_test(optional_members_have_defaults),
 		cmocka_unit_test(an_idle_response_is_read_too),
 		cmocka_unit_test(named_metrics_of_the_response_are_kept),
 		cmocka_unit_test(bad_requests_are_refused_with_their_place),
 		cmocka_unit_test(a_long_name_is_refused),
 		cmocka_unit_test(too_many_trainers_are_refused),
-		cmocka_unit_test(a_bad_name_is_told_before_the_rest_has_come),
+		cmocka_unit_test(a_bad_name_is_rejected_before_the_rest_arrives),
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};
 

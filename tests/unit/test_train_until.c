@@ -99,7 +99,7 @@ static void training_stops_where_one_model_is_accurate_enough(void **state)
 	tw_train_result_release(&r);
 }
 
-static void data_that_runs_out_is_said_and_trained_on(void **state)
+static void data_that_runs_out_is_reported_and_trained_on(void **state)
 {
 	const struct tw_until until = { 1, NAN };
 	struct tw_until_outcome o = { 0 };
@@ -180,7 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_accuracy_is_read_or_refused),
 		cmocka_unit_test(training_stops_where_one_model_is_accurate_enough),
-		cmocka_unit_test(data_that_runs_out_is_said_and_trained_on),
+		cmocka_unit_test(data_that_runs_out_is_reported_and_trained_on),
 		cmocka_unit_test(too_little_data_at_first_is_no_failure),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};

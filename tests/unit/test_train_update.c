@@ -163,7 +163,7 @@ static void a_pipeline_that_changed_meanwhile_is_not_mixed_up(void **state)
 	scratch_free(db);
 }
 
-static void what_cannot_be_read_is_not_lost(void **state)
+static void an_unreadable_pipeline_is_not_lost(void **state)
 {
 	struct tw_train_result r = { 0 };
 	struct tw_fileset now = { 0 };
@@ -283,7 +283,7 @@ static void the_same_time_twice_is_refused(void **state)
 	train_release_job(&job);
 }
 
-static void an_input_that_does_not_tell_its_machine_is_named(void **state)
+static void an_input_without_a_machine_is_named(void **state)
 {
 	struct tw_prom *ab = train_make_machines("ab"), *a = train_make_machines("a");
 	const struct tw_train_response named[] = { { ab, NULL, "ab.json" },
@@ -345,11 +345,11 @@ int main(void)
 		cmocka_unit_test(
 			a_machine_is_known_again_and_only_what_was_trained_is_replaced),
 		cmocka_unit_test(a_pipeline_that_changed_meanwhile_is_not_mixed_up),
-		cmocka_unit_test(what_cannot_be_read_is_not_lost),
+		cmocka_unit_test(an_unreadable_pipeline_is_not_lost),
 		cmocka_unit_test(every_failed_allocation_of_an_update_is_reported),
 		cmocka_unit_test(recordings_of_a_machine_are_put_together),
 		cmocka_unit_test(the_same_time_twice_is_refused),
-		cmocka_unit_test(an_input_that_does_not_tell_its_machine_is_named),
+		cmocka_unit_test(an_input_without_a_machine_is_named),
 		cmocka_unit_test(each_machine_may_have_its_spec),
 	};
 

@@ -128,7 +128,7 @@ static void a_pipeline_is_answered_and_published(void **state)
 	stop(&r);
 }
 
-static void what_is_refused_publishes_nothing(void **state)
+static void a_rejected_request_publishes_nothing(void **state)
 {
 	static const char none[] = "{\"name\":\"two\",\"trainer\":{\"abs_trainers\":"
 				   "[\"LinearRegressionTrainer\"]},\"prom_response\":{}}";
@@ -177,7 +177,7 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-static void many_at_once_are_trained_or_told_to_come_again(void **state)
+static void concurrent_requests_are_trained_or_told_to_retry(void **state)
 {
 	struct running r = { 0 };
 	struct client client[CLIENTS];
@@ -239,8 +239,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pipeline_is_answered_and_published),
-		cmocka_unit_test(what_is_refused_publishes_nothing),
-		cmocka_unit_test(many_at_once_are_trained_or_told_to_come_again),
+		cmocka_unit_test(a_rejected_request_publishes_nothing),
+		cmocka_unit_test(concurrent_requests_are_trained_or_told_to_retry),
 		cmocka_unit_test(
 			a_service_that_stops_ends_one_training_and_begins_no_other),
 	};

@@ -98,7 +98,7 @@ static void names_without_memory_are_an_error(void **state)
 	assert_int_equal(err.code, TW_NOMEM);
 }
 
-static void load_is_told_by_the_usual_feature(void **state)
+static void load_is_measured_by_the_usual_feature(void **state)
 {
 	static const char *const all[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit",
 					   "cache_miss", "cpu_instructions" };
@@ -124,7 +124,7 @@ int main(void)
 		cmocka_unit_test(known_names_are_found),
 		cmocka_unit_test(an_unknown_name_is_refused_with_those_that_are_known),
 		cmocka_unit_test(names_without_memory_are_an_error),
-		cmocka_unit_test(load_is_told_by_the_usual_feature),
+		cmocka_unit_test(load_is_measured_by_the_usual_feature),
 	};
 
 	return cmocka_run_group_tests_name("trainers", tests, NULL, NULL);

@@ -95,7 +95,7 @@ static void a_fold_is_fitted_on_all_other_rows_in_their_order(void **state)
  * Rows that trees can learn by heart: noise, with the row's number as feature. Whoever
  * sees its test rows is nearly right; whoever does not is wrong by the noise.
  */
-static void what_is_learnt_by_heart_is_of_no_use_on_blocks(void **state)
+static void memorised_rows_are_useless_on_blocks(void **state)
 {
 	const struct tw_trainer *t = tw_trainer_find("XgboostFitTrainer");
 	double x[ROWS], y[ROWS], predicted[ROWS], error = 0.0;
@@ -233,7 +233,7 @@ int main(void)
 		cmocka_unit_test(blocks_are_contiguous_and_cover_all_rows),
 		cmocka_unit_test(a_fold_is_fitted_on_all_other_rows_in_their_order),
 #if TW_XGBOOST
-		cmocka_unit_test(what_is_learnt_by_heart_is_of_no_use_on_blocks),
+		cmocka_unit_test(memorised_rows_are_useless_on_blocks),
 #endif
 		cmocka_unit_test(predictions_below_zero_are_zero_as_they_are_served),
 		cmocka_unit_test(a_failure_names_the_rows),
