@@ -404,6 +404,11 @@ int tw_jsax_end(struct tw_jsax *p, struct tw_err *err)
 		       describe_open(p));
 }
 
+bool tw_jsax_is_text(const struct tw_jsax_event *e, const char *text)
+{
+	return e->len == strlen(text) && memcmp(e->text, text, e->len) == 0;
+}
+
 const char *tw_jsax_type_name(enum tw_jsax_type type)
 {
 	switch (type) {

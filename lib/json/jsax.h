@@ -50,6 +50,9 @@ struct tw_jsax_event {
 	uint64_t offset; /* of the event's first byte in the document */
 };
 
+/* Whether the text of a key or string is exactly this. */
+bool tw_jsax_is_text(const struct tw_jsax_event *e, const char *text);
+
 /*
  * Called for each event. Return 0 to continue, or -1 with err set to stop; tw_jsax_feed()
  * then fails with that error.

@@ -267,15 +267,10 @@ static void skip_value(struct tw_prom_builder *b, enum state after)
 	b->after_skip = after;
 }
 
-static bool is_key(const struct tw_jsax_event *e, const char *name)
-{
-	return e->len == strlen(name) && memcmp(e->text, name, e->len) == 0;
-}
-
 static bool is_third_party(const struct tw_prom_builder *b, const struct tw_jsax_event *e)
 {
 	for (size_t i = 0; b->more != NULL && i < b->more->count; i++)
-		if (is_key(e, b->more->at[i]))
+		if (tw_jsax_is_text(e, b->more->at[i]))
 			return true;
 	return false;
 }
@@ -320,7 +315,8 @@ static int end_series(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 static int begin_member(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
-	bool is_labels = is_key(e, "metric"), is_values = is_key(e, "values");
+	bool is_labels = tw_jsax_is_text(e, "metric"),
+	     is_values = tw_jsax_is_text(e, "values");
 
 	if (!is_labels && !is_values) {
 		skip_value(b, IN_SERIES);

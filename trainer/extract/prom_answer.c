@@ -10,11 +10,6 @@
 
 static const struct tw_jsax_limits limits = { .depth = 32, .text_bytes = 64 << 10 };
 
-static bool is_key(const struct tw_jsax_event *e, const char *name)
-{
-	return e->len == strlen(name) && memcmp(e->text, name, e->len) == 0;
-}
-
 static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 {
 	struct tw_prom_answer *a = arg;
@@ -25,12 +20,12 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 			       ? 0
 			       : tw_fail(err, TW_PARSE, "expected an object");
 	if (e->depth == 1 && e->type == TW_JSAX_KEY) {
-		a->in_data = is_key(e, "data");
+		a->in_data = tw_jsax_is_text(e, "data");
 		a->in_list = a->in_data && !a->nested;
 		return 0;
 	}
 	if (a->nested && a->in_data && e->depth == 2 && e->type == TW_JSAX_KEY) {
-		a->in_list = is_key(e, "result");
+		a->in_list = tw_jsax_is_text(e, "result");
 		return 0;
 	}
 	if (!a->in_list || e->depth < list_depth)

@@ -26,11 +26,6 @@ static int fail_at(const struct tw_series_reader *r, const struct tw_jsax_event 
 		       e->offset, r->metric, r->number, want);
 }
 
-static bool is_key(const struct tw_jsax_event *e, const char *name)
-{
-	return e->len == strlen(name) && memcmp(e->text, name, e->len) == 0;
-}
-
 static int in_list(struct tw_series_reader *r, const struct tw_jsax_event *e,
 		   struct tw_err *err)
 {
@@ -64,9 +59,9 @@ static int in_series(struct tw_series_reader *r, const struct tw_jsax_event *e,
 {
 	switch (e->type) {
 	case TW_JSAX_KEY:
-		r->member = is_key(e, "metric")   ? LABELS
-			    : is_key(e, "values") ? SAMPLES
-						  : OTHER;
+		r->member = tw_jsax_is_text(e, "metric")   ? LABELS
+			    : tw_jsax_is_text(e, "values") ? SAMPLES
+							   : OTHER;
 		r->part = NO_PART;
 		if (r->member == LABELS && r->has_labels)
 			return fail_at(r, e, "\"metric\" once", err);
