@@ -176,8 +176,7 @@ int tw_credentials_open(struct tw_credentials *w, const struct tw_credentials_co
 		goto out;
 	if (c->insecure)
 		fprintf(stderr,
-			"%s: WARNING: certificates are not checked: whoever answers is "
-			"believed (--insecure)\n",
+			"%s: WARNING: certificates are not verified (--insecure)\n",
 			program);
 	web.access = (struct tw_http_access){ .user = c->user,
 					      .password = web.password,

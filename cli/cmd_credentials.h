@@ -49,7 +49,7 @@ struct tw_credentials_config {
 	{                                                                                \
 		.name = "insecure", .env = insecure_env, .type = TW_OPT_BOOL,            \
 		.offset = offsetof(config, web.insecure),                                \
-		.help = "believe whoever answers: certificates are not checked"          \
+		.help = "do not verify certificates"                                     \
 	}
 
 /* The texts that access points to. All zero bytes: none. */

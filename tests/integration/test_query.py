@@ -181,7 +181,7 @@ class RealPrometheus(Case):
         done = run_tallywatt("query", "--server", server.url, "--output", self.path("x"),
                              *short, *ours, "--insecure")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"WARNING: certificates are not checked", done.stderr)
+        self.assertIn(b"WARNING: certificates are not verified", done.stderr)
         line = self.refused("query", "--server", server.url, "--output", self.path("y"),
                             *short, *believed, "--retry-for", "1ms", codes=(1,))
         self.assertIn("gave up", line)

@@ -235,7 +235,7 @@ class QueryFaults(Case):
         done = self.query(None, env={"PROM_SERVER": "http://127.0.0.1:1",
                                      "CONFIG_PATH": self.path("config")})
         self.assert_whole(done)
-        self.assertIn("WARNING: certificates are not checked", done.stderr)
+        self.assertIn("WARNING: certificates are not verified", done.stderr)
 
     def test_samples_that_are_no_numbers_are_left_out_and_counted(self):
         def answer(request):

@@ -85,7 +85,7 @@ static const struct {
 	  TW_NOTFOUND,
 	  "no model of DynPower for fake: BPFOnly: power of the parts is not that of the "
 	  "whole; CounterOnly: idle power is in its target; no models in" },
-	/* Not as weights either, whoever asks: Kepler computes with them itself. */
+	/* No client gets them as weights, because Kepler itself computes with them. */
 	{ { .source = "fake",
 	    .output = TW_DYN_POWER,
 	    .metrics = COUNTERS,

@@ -198,7 +198,7 @@ static void a_kill_leaves_the_old_or_the_new_pipeline(void **state)
 	scratch_free(db);
 }
 
-/* Whoever is killed while rolling back leaves one of the two, and both are kept. */
+/* A process killed during a rollback leaves either version in place, and keeps both. */
 static void a_kill_leaves_a_rollback_done_or_not_started(void **state)
 {
 	char *db = scratch_new();

@@ -92,8 +92,8 @@ static void a_fold_is_fitted_on_all_other_rows_in_their_order(void **state)
 
 #if TW_XGBOOST
 /*
- * Rows that trees can learn by heart: noise, with the row's number as feature. Whoever
- * sees its test rows is nearly right; whoever does not is wrong by the noise.
+ * Rows that trees can memorise: noise, with the row's number as feature. A model that was
+ * fitted on its test rows is nearly right; another model is wrong by the noise.
  */
 static void memorised_rows_are_useless_on_blocks(void **state)
 {
