@@ -88,7 +88,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 				      .connections_max = CONNECTIONS_MAX };
 	struct tw_httpd *httpd = NULL;
 	struct tw_loop *loop = NULL;
-	bool ready = false, filtered;
+	bool ready = false;
 	int signals = -1, finder = -1, rc = -1;
 
 	hc.routes = tw_collector_routes(&hc.route_count);
@@ -110,10 +110,8 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	/* Only now: the first tick ran as root, and its files would be owned by root. */
 	c.powercap.node_dir = config->powercap_out;
 	c.powercap.vm_dir = config->vm_power_dir;
-	if (tw_rights_drop(&c, config, &filtered, err) < 0)
+	if (tw_rights_drop(&c, config, err) < 0)
 		goto out;
-	if (config->filter && !filtered)
-		tw_log_info("no system call filter on this architecture");
 	log_missing(&c);
 	tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"",
 		    tw_httpd_address(httpd), tw_workloads_source(c.workloads),

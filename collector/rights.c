@@ -26,7 +26,7 @@ static uint64_t capabilities(const struct tw_collector *c)
 }
 
 int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_settings *s,
-		   bool *filtered, struct tw_err *err)
+		   struct tw_err *err)
 {
 	const struct tw_privilege p = { .user = s->user,
 					.keep = capabilities(c),
@@ -37,5 +37,5 @@ int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_setti
 	if (tw_give_directory(c->powercap.node_dir, s->user, err) < 0 ||
 	    tw_give_directory(c->powercap.vm_dir, s->user, err) < 0)
 		return -1;
-	return tw_privilege_drop(&p, filtered, err);
+	return tw_privilege_drop(&p, err);
 }

@@ -12,10 +12,9 @@ struct tw_err;
 
 /*
  * Drop all rights that c does not need (collector/system/privilege.h). Creates the output
- * directories of c and gives them to the new user. *filtered: a system call filter is
- * active.
+ * directories of c and gives them to the new user.
  */
 int tw_rights_drop(const struct tw_collector *c, const struct tw_collector_settings *s,
-		   bool *filtered, struct tw_err *err);
+		   struct tw_err *err);
 
 #endif /* TW_COLLECTOR_RIGHTS_H */

@@ -208,8 +208,7 @@ static void allow_device(struct tw_seccomp *s, uint32_t kill)
 			IPMI_IOC_MAGIC << _IOC_TYPESHIFT, ALLOW, REFUSE);
 }
 
-int tw_ask_filter_install(enum tw_ask_stage stage, bool net, bool *filtered,
-			  struct tw_err *err)
+int tw_ask_filter_install(enum tw_ask_stage stage, bool net, struct tw_err *err)
 {
 	const uint32_t kill = tw_seccomp_kill();
 	struct tw_seccomp s;
@@ -226,5 +225,5 @@ int tw_ask_filter_install(enum tw_ask_stage stage, bool net, bool *filtered,
 		allow_device(&s, kill);
 	tw_seccomp_list(&s, never, TW_COUNT(never), kill);
 	tw_seccomp_list(&s, unknown, TW_COUNT(unknown), SCMP_ACT_ERRNO(ENOSYS));
-	return tw_seccomp_install(&s, filtered, err);
+	return tw_seccomp_install(&s, err);
 }

@@ -18,9 +18,10 @@ enum tw_ask_stage {
 	TW_ASK_ASKS,
 };
 
-/* For good; a second call can only make it less. net: by sockets; else by a device that
- * is open. As tw_filter_install(). */
-int tw_ask_filter_install(enum tw_ask_stage stage, bool net, bool *filtered,
-			  struct tw_err *err);
+/*
+ * Filter system calls, irrevocably; a second call can only allow less. net: the job uses
+ * sockets; else a device that is open. As tw_seccomp_install().
+ */
+int tw_ask_filter_install(enum tw_ask_stage stage, bool net, struct tw_err *err);
 
 #endif /* TW_COLLECTOR_ASK_FILTER_H */

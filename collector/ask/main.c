@@ -72,11 +72,9 @@ struct service {
 static _Noreturn void ask(const struct service *s, pid_t parent)
 {
 	struct tw_err err = { 0 };
-	bool filtered;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (s->filter &&
-	    tw_ask_filter_install(TW_ASK_ASKS, s->job->net, &filtered, &err) < 0)
+	if (s->filter && tw_ask_filter_install(TW_ASK_ASKS, s->job->net, &err) < 0)
 		_exit(1);
 	if (getppid() == parent)
 		s->job->run(s->state, s->fd);
@@ -127,15 +125,12 @@ static void run_forever(const struct service *s)
 static int drop_rights(const json_t *settings, struct service *s, struct tw_err *err)
 {
 	struct tw_privilege p = { .user = NULL };
-	bool filtered;
 
 	if (tw_json_text(settings, "settings", "user", true, &p.user, err) < 0 ||
 	    tw_json_bool(settings, "settings", "filter", true, &s->filter, err) < 0 ||
-	    tw_privilege_drop(&p, &filtered, err) < 0)
+	    tw_privilege_drop(&p, err) < 0)
 		return -1;
-	return s->filter
-		       ? tw_ask_filter_install(TW_ASK_KEEPS, s->job->net, &filtered, err)
-		       : 0;
+	return s->filter ? tw_ask_filter_install(TW_ASK_KEEPS, s->job->net, err) : 0;
 }
 
 static int serve(int fd, struct tw_err *err)

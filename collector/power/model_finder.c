@@ -254,12 +254,11 @@ static int run(struct finder *f, struct tw_err *err)
 					.may_write = true,
 					.may_start = true };
 	struct tw_fetch *fetch = NULL;
-	bool filtered;
 	int rc = -1;
 
 	/* Drop rights first: threads inherit them. */
 	if (tw_give_directory(f->c->keep_dir, f->c->user, err) < 0 ||
-	    tw_privilege_drop(&p, &filtered, err) < 0 || open_models(f, &fetch, err) < 0)
+	    tw_privilege_drop(&p, err) < 0 || open_models(f, &fetch, err) < 0)
 		goto out;
 	serve(f);
 	rc = 0;

@@ -226,8 +226,7 @@ static void allow(struct tw_seccomp *s, const int *calls, size_t count)
 	tw_seccomp_list(s, calls, count, SCMP_ACT_ALLOW);
 }
 
-static int install_filter(const struct tw_privilege *p, bool *filtered,
-			  struct tw_err *err)
+static int install_filter(const struct tw_privilege *p, struct tw_err *err)
 {
 	static const int opening[] = { SCMP_SYS(openat) };
 	struct tw_seccomp s;
@@ -243,14 +242,13 @@ static int install_filter(const struct tw_privilege *p, bool *filtered,
 	tw_seccomp_mask(&s, SCMP_SYS(openat), 2, OPEN_WRITES, 0, SCMP_ACT_ALLOW, REFUSE);
 	tw_seccomp_values(&s, SCMP_SYS(bpf), 0, bpf_commands, TW_COUNT(bpf_commands),
 			  REFUSE);
-	return tw_seccomp_install(&s, filtered, err);
+	return tw_seccomp_install(&s, err);
 }
 
 /* ---- ---- */
 
-int tw_privilege_drop(const struct tw_privilege *p, bool *filtered, struct tw_err *err)
+int tw_privilege_drop(const struct tw_privilege *p, struct tw_err *err)
 {
-	*filtered = false;
 	bound_caps(p->keep);
 	if (geteuid() == 0 && p->user != NULL && strcmp(p->user, "root") != 0 &&
 	    become(p->user, err) < 0)
@@ -259,7 +257,7 @@ int tw_privilege_drop(const struct tw_privilege *p, bool *filtered, struct tw_er
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return tw_fail_errno(err, errno, "cannot give up new privileges");
-	return p->filter ? install_filter(p, filtered, err) : 0;
+	return p->filter ? install_filter(p, err) : 0;
 }
 
 /* The last mount on proc counts. */

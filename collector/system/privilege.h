@@ -23,10 +23,9 @@ struct tw_privilege {
 
 /*
  * Drop privileges of this process and its threads, irrevocably. Capabilities that the
- * process lacks stay missing, which is no failure. *filtered: whether a filter of system
- * calls was installed; false if p->filter is.
+ * process lacks stay missing, which is no failure.
  */
-int tw_privilege_drop(const struct tw_privilege *p, bool *filtered, struct tw_err *err);
+int tw_privilege_drop(const struct tw_privilege *p, struct tw_err *err);
 
 /*
  * Whether proc hides other users' processes (hidepid): seeing them needs CAP_SYS_PTRACE.

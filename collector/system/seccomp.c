@@ -124,7 +124,7 @@ void tw_seccomp_mask(struct tw_seccomp *s, int call, unsigned argument, uint64_t
 	}
 }
 
-int tw_seccomp_install(struct tw_seccomp *s, bool *filtered, struct tw_err *err)
+int tw_seccomp_install(struct tw_seccomp *s, struct tw_err *err)
 {
 	if (s->errnum == 0)
 		note(s, seccomp_load(s->context));
@@ -132,6 +132,5 @@ int tw_seccomp_install(struct tw_seccomp *s, bool *filtered, struct tw_err *err)
 	s->context = NULL;
 	if (s->errnum != 0)
 		return tw_fail_errno(err, s->errnum, "cannot filter system calls");
-	*filtered = true;
 	return 0;
 }

@@ -9,7 +9,7 @@
  *
  *	tw_seccomp_begin(&s, SCMP_ACT_ERRNO(EPERM));
  *	tw_seccomp_list(&s, harmless, TW_COUNT(harmless), SCMP_ACT_ALLOW);
- *	tw_seccomp_install(&s, &filtered, err);
+ *	tw_seccomp_install(&s, err);
  *
  * A failure is kept in the object and returned by tw_seccomp_install().
  */
@@ -49,9 +49,9 @@ void tw_seccomp_mask(struct tw_seccomp *s, int call, unsigned argument, uint64_t
 
 /*
  * Install the filter for all threads of this process, irrevocably, in addition to filters
- * that it has. Needs no_new_privs. *filtered is true on success. Releases s.
+ * that it has. Needs no_new_privs. Releases s.
  */
-int tw_seccomp_install(struct tw_seccomp *s, bool *filtered, struct tw_err *err);
+int tw_seccomp_install(struct tw_seccomp *s, struct tw_err *err);
 
 /* SCMP_ACT_KILL_PROCESS, or the thread where the kernel lacks that (before 4.14). */
 uint32_t tw_seccomp_kill(void);
