@@ -19,16 +19,12 @@ test:
 	@etc/deps test
 	@$(MAKE) --no-print-directory test-run
 
-# The longest first. TEST_JOBS=N runs N at a time.
+# TEST_JOBS=N runs N at a time. The checks among them: `check`, or less.
 TEST_JOBS := 1
-# The checks among them: `check`, or less.
 check := check
-test-targets := test-pipeline test-publish $(check) test-collector-names test-estimator \
-	test-model-server test-sources test-offline-trainer test-server-load test-collector-power \
-	test-collector
 test-run: all build-tests
 	@$(MAKE) --no-print-directory -k -j$(TEST_JOBS) --output-sync=$(if \
-		$(filter 1,$(TEST_JOBS)),none,target) $(test-targets)
+		$(filter 1,$(TEST_JOBS)),none,target) $(addprefix integration/,$(integration)) $(check)
 
 demo:
 	@etc/deps build
@@ -115,34 +111,33 @@ check-tools:
 
 # ---- tests with running programs -------------------------------------------
 
-test-pipeline := pipeline schemas packages
-test-publish := install publishing publish import import_database
-# Where responses come from: Prometheus and exporters.
-test-sources := query query_faults record
-test-model-server := model_server server_cases pull foreign server_setup
-test-server-load := server_fuzz server_stress
-test-estimator := estimator models library estimator_faults estimator_clients kepler_client
-test-offline-trainer := offline_trainer main_job
-test-collector := collector collector_kepler
-test-collector-power := collector_power collector_meters collector_vm
-test-collector-names := collector_models collector_asked collector_names top
-
-integration := test-pipeline test-publish test-sources test-model-server test-server-load \
-	test-estimator test-offline-trainer test-collector test-collector-power test-collector-names
-script = $(patsubst %,tests/integration/test_%.py,$($(1)))
-unlisted := $(filter-out $(foreach t,$(integration),$(call script,$(t))),\
+# The longest first: make starts them in this order.
+integration := collector_asked pipeline pull offline_trainer model_server collector_power record \
+	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
+	install collector_names schemas packages collector_vm import estimator_faults collector_kepler \
+	models server_setup import_database estimator_clients top foreign publishing collector_meters \
+	main_job estimator server_cases library
+unlisted := $(filter-out $(integration:%=tests/integration/test_%.py),\
 	$(wildcard tests/integration/test_*.py))
 ifneq ($(unlisted),)
 $(error no target runs $(unlisted))
 endif
 
-test-collector test-collector-power test-collector-names: $(O)/tests/bench/collector_load
-$(integration): all $(fakes)
-	@$(test-env) $(run) python $(call script,$@)
+integration/%: all $(fakes) $(O)/tests/bench/collector_load
+	@$(test-env) $(run) python tests/integration/test_$*.py
+
+# Groups, by what they test.
+integration-of = $(addprefix integration/,$(filter $(1),$(integration)))
+test-pipeline: $(call integration-of,pipeline schemas packages install publish% import% record query%)
+test-server: $(call integration-of,model_server server% pull foreign)
+test-estimator: $(call integration-of,estimator% models library kepler_client)
+test-trainer: $(call integration-of,offline_trainer main_job)
+test-collector: $(call integration-of,collector% top)
 
 .PHONY: deps test test-run demo demo-run check check-build check-sources build-tests \
-	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format check-data check-tools check-bpf \
-	format $(integration)
+	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format \
+	check-data check-tools check-bpf format test-pipeline test-server test-estimator \
+	test-trainer test-collector
 
 # The picture of docs/architecture.md, with graphviz.
 pictures: docs/architecture.svg
