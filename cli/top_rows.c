@@ -140,6 +140,18 @@ static int read_row(const json_t *w, struct tw_top_row *row, bool *estimated,
 	return 0;
 }
 
+/* True if the idle power of a model is left out, as in a virtual machine. */
+static bool hides_idle(const json_t *models)
+{
+	const json_t *m;
+	size_t i;
+
+	json_array_foreach(models, i, m)
+		if (strcmp(text_of(m, "idle"), "hidden") == 0)
+			return true;
+	return false;
+}
+
 int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
 		     struct tw_err *err)
 {
@@ -169,6 +181,7 @@ int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
 			goto out;
 		}
 	}
+	r.above_idle = hides_idle(json_object_get(root, "models"));
 	*out = r;
 	r = (struct tw_top_rows){ .count = 0 };
 	rc = 0;

@@ -33,6 +33,7 @@ struct tw_top_rows {
 	size_t count;
 	double elapsed_s; /* interval of the mean watts */
 	bool estimated;   /* a model estimated some of them */
+	bool above_idle;  /* a model gives no idle power */
 };
 
 enum tw_top_sort {

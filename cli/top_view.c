@@ -141,18 +141,25 @@ static void add_node_zones(struct tw_buf *b, const json_t *zones)
 		tw_buf_adds(b, "no meter tells its power");
 }
 
+/* Whether an estimate includes idle power. */
+static const char *words_for_idle(const char *idle)
+{
+	return idle != NULL && strcmp(idle, "hidden") == 0 ? "above idle" : "with idle";
+}
+
 /* Mark estimates. */
 static void add_models(struct tw_buf *b, const json_t *models)
 {
 	const json_t *m, *mae;
-	const char *name, *zone;
+	const char *name, *zone, *idle;
 	size_t i;
 
 	json_array_foreach(models, i, m) {
 		name = json_string_value(json_object_get(m, "model"));
 		if (name == NULL || name[0] == '\0')
 			continue;
-		tw_buf_addf(b, "; estimated by %s", name);
+		idle = json_string_value(json_object_get(m, "idle"));
+		tw_buf_addf(b, "; estimated %s by %s", words_for_idle(idle), name);
 		json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "mae_watts"),
 				    zone, mae)
 			tw_buf_addf(b, ", %s +-%.1f W", zone, json_number_value(mae));
@@ -242,7 +249,10 @@ static void draw_head(const struct tw_top_view *v, const struct tw_top_rows *r,
 	add_line(b, v, v->node);
 	snprintf(line, sizeof(line), "%s: %zu by %s%s, mean of %.1f s%s; %s", v->level,
 		 r->count, tw_top_sort_names[v->by], v->reverse ? " (reverse)" : "",
-		 r->elapsed_s, r->estimated ? ", ESTIMATED" : "",
+		 r->elapsed_s,
+		 !r->estimated   ? ""
+		 : r->above_idle ? ", ESTIMATED above idle"
+				 : ", ESTIMATED with idle",
 		 v->color ? "q quit, s sort, r reverse, p g c o v level, j k rows"
 			  : "+ ended");
 	add_line(b, v, v->message != NULL ? v->message : line);

@@ -134,6 +134,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 		.passed = passed,
 	};
 
+	c->powercap.estimates = c->estimates;
 	return tw_attribution_open(s->idle_by, &c->attribution, err) < 0
 		       ? -1
 		       : tw_power_open(&pc, &c->power, err);

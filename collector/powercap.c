@@ -2,10 +2,12 @@
 #include "collector/powercap.h"
 
 #include "collector/meters/meter_file.h"
+#include "collector/power/estimates.h"
 #include "collector/power/power.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +33,22 @@ static const struct place {
 	{ TW_ZONE_PLATFORM, "intel-rapl:1", "psys" },
 };
 
+/* What the trees of a tick have in common, by place. */
+struct common {
+	bool readable[TW_POWERCAP_PLACES];
+	struct tw_zone_origin origin[TW_POWERCAP_PLACES];
+};
+
+static int write_text(const char *dir, const char *file, const char *text,
+		      struct tw_err *err)
+{
+	char path[PATH_BYTES + 32], line[TW_ZONE_NAME + 1];
+	const int len = snprintf(line, sizeof(line), "%s\n", text);
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return tw_file_replace(path, line, (size_t)len, err);
+}
+
 static int write_number(const char *dir, const char *file, uint64_t value,
 			struct tw_err *err)
 {
@@ -41,25 +59,40 @@ static int write_number(const char *dir, const char *file, uint64_t value,
 	return tw_file_replace(path, text, (size_t)len, err);
 }
 
-/*
- * The name and range are written once. Energy is written last, so a zone with energy_uj
- * is complete.
- */
-static int write_zone(const char *dir, const char *name, uint64_t uj, struct tw_err *err)
+static int write_origin(const char *dir, const struct tw_zone_origin *o,
+			uint64_t *written, struct tw_err *err)
 {
-	char path[PATH_BYTES + 32], line[80];
+	uint64_t hash = tw_hash(o->source, strlen(o->source) + 1);
+
+	hash = tw_hash_add(hash, o->model, strlen(o->model)) | 1;
+	if (hash == *written)
+		return 0;
+	if (write_text(dir, "model", o->model, err) < 0 ||
+	    write_text(dir, "source", o->source, err) < 0)
+		return -1;
+	*written = hash;
+	return 0;
+}
+
+/*
+ * The name and range are written once, the origin if it has changed. Energy is written
+ * last, so a zone with energy_uj is complete.
+ */
+static int write_zone(const char *dir, const char *name, const struct tw_zone_origin *o,
+		      uint64_t *origin, uint64_t uj, struct tw_err *err)
+{
+	char path[PATH_BYTES + 32];
 
 	snprintf(path, sizeof(path), "%s/energy_uj", dir);
 	if (access(path, F_OK) != 0) {
-		const int len = snprintf(line, sizeof(line), "%s\n", name);
-
-		snprintf(path, sizeof(path), "%s/name", dir);
-		if (tw_dir_make(dir, err) < 0 ||
-		    tw_file_replace(path, line, (size_t)len, err) < 0 ||
+		*origin = 0;
+		if (tw_dir_make(dir, err) < 0 || write_text(dir, "name", name, err) < 0 ||
 		    write_number(dir, "max_energy_range_uj", TW_POWERCAP_RANGE_UJ, err) <
 			    0)
 			return -1;
 	}
+	if (write_origin(dir, o, origin, err) < 0)
+		return -1;
 	return write_number(dir, "energy_uj", uj % (TW_POWERCAP_RANGE_UJ + 1), err);
 }
 
@@ -83,15 +116,14 @@ static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
 }
 
 /* Write the places whose zones have a reading, with their energy from e. */
-static int write_tree(const char *dir, const bool readable[TW_POWERCAP_PLACES],
-		      const struct tw_charge *e, struct tw_powercap_tree *tree,
-		      struct tw_err *err)
+static int write_tree(const char *dir, const struct common *c, const struct tw_charge *e,
+		      struct tw_powercap_tree *tree, struct tw_err *err)
 {
 	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
 		const struct place *p = &places[i];
 		char path[PATH_BYTES];
 
-		if (!readable[i])
+		if (!c->readable[i])
 			continue;
 		if ((size_t)snprintf(path, sizeof(path), "%s/class/powercap/%s", dir,
 				     p->at) >= sizeof(path))
@@ -99,7 +131,7 @@ static int write_tree(const char *dir, const bool readable[TW_POWERCAP_PLACES],
 		if (!tree->based[i] && read_base(path, &tree->base_uj[i], err) < 0)
 			return -1;
 		tree->based[i] = true;
-		if (write_zone(path, p->name,
+		if (write_zone(path, p->name, &c->origin[i], &tree->origin[i],
 			       tree->base_uj[i] + e->dynamic_uj[p->kind] +
 				       e->idle_uj[p->kind],
 			       err) < 0)
@@ -159,7 +191,7 @@ static void forget_trees(struct tw_powercap *p)
 		p->vm[i].seen = false;
 }
 
-static int write_vm(struct tw_powercap *pc, const bool *readable,
+static int write_vm(struct tw_powercap *pc, const struct common *c,
 		    const struct tw_workload *w, struct tw_err *err)
 {
 	struct tw_powercap_tree *tree = tree_of(pc, w);
@@ -175,7 +207,7 @@ static int write_vm(struct tw_powercap *pc, const bool *readable,
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) >=
 	    sizeof(dir))
 		return tw_fail(err, TW_INVALID, "'%s' is too long", pc->vm_dir);
-	return write_tree(dir, readable, &w->charged, tree, err);
+	return write_tree(dir, c, &w->charged, tree, err);
 }
 
 static bool is_readable(const struct tw_power *p, size_t i)
@@ -187,23 +219,52 @@ static bool is_readable(const struct tw_power *p, size_t i)
 	return tw_power_complete(p, places[i].kind);
 }
 
+/* The meter of the kind's first zone, and the model of an estimate. */
+static void find_origin(const struct tw_powercap *pc, const struct tw_power *p,
+			enum tw_zone_kind kind, struct tw_zone_origin *out)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(p, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (z[i].zone->kind != kind || tw_power_meter(p, kind) != z[i].meter)
+			continue;
+		*out = z[i].zone->origin;
+		if (out->source[0] != '\0')
+			return;
+		snprintf(out->source, sizeof(out->source), "%s", z[i].meter->name);
+		if (z[i].meter == &tw_meter_model && pc->estimates != NULL) {
+			const struct tw_estimate e =
+				tw_estimates_of_zone(pc->estimates, z[i].zone);
+
+			snprintf(out->model, sizeof(out->model), "%.63s",
+				 tw_estimate_model(&e));
+		}
+		return;
+	}
+}
+
 int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 		     const struct tw_workloads *workloads, struct tw_err *err)
 {
 	const struct tw_workload *w = NULL;
-	bool readable[TW_POWERCAP_PLACES], failed = false;
+	struct common common = { .readable = { false } };
+	bool failed = false;
 
-	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
-		readable[i] = is_readable(power, i);
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
+		common.readable[i] = is_readable(power, i);
+		if (common.readable[i])
+			find_origin(pc, power, places[i].kind, &common.origin[i]);
+	}
 	if (pc->node_dir != NULL) {
 		const struct tw_charge node = charge_of_node(power);
 
-		failed = write_tree(pc->node_dir, readable, &node, &pc->node, err) < 0;
+		failed = write_tree(pc->node_dir, &common, &node, &pc->node, err) < 0;
 	}
 	if (pc->vm_dir == NULL)
 		return failed ? -1 : 0;
 	while ((w = tw_workloads_next(workloads, TW_LEVEL_VM, w)) != NULL)
-		if (write_vm(pc, readable, w, err) < 0)
+		if (write_vm(pc, &common, w, err) < 0)
 			failed = true;
 	forget_trees(pc);
 	return failed ? -1 : 0;

@@ -13,6 +13,11 @@
  * platform if there is no psys. Counters wrap like those of RAPL, and continue after a
  * restart from the last written value, because readers take a fall for a wrap. Put DIR on
  * a tmpfs.
+ *
+ * Two files beside a counter tell its origin: `source` has the name of the meter, `model`
+ * the model of an estimate or an empty line. In a nested virtual machine they are those
+ * of the outermost host. tw-collector reads such a zone as meter passthrough, so that it
+ * is never taken for RAPL.
  */
 
 #include "collector/meters/zone.h"
@@ -22,6 +27,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_estimates;
 struct tw_power;
 struct tw_workloads;
 
@@ -36,12 +42,14 @@ struct tw_powercap_tree {
 	bool seen;       /* the VM exists in this tick */
 	bool based[TW_POWERCAP_PLACES];
 	uint64_t base_uj[TW_POWERCAP_PLACES];
+	uint64_t origin[TW_POWERCAP_PLACES]; /* hash of what was written; 0: nothing */
 };
 
 /* All zero bytes: no tree is written. */
 struct tw_powercap {
 	const char *node_dir; /* the machine's tree; NULL: none */
 	const char *vm_dir;   /* a tree for each VM, VM_DIR/ID; NULL: none */
+	const struct tw_estimates *estimates; /* those of the power; NULL: none */
 	struct tw_powercap_tree node, *vm;
 	size_t vms;
 };

@@ -2,6 +2,7 @@
 #include "estimator/estimator.h"
 
 #include "estimator/history.h"
+#include "estimator/node_series.h"
 #include "estimator/scrapes.h"
 #include "estimator/session.h"
 #include "estimator/users.h"
@@ -403,8 +404,8 @@ static void write_metrics(void *arg, struct tw_expo *x)
 {
 	const struct tw_estimator *e = arg;
 
-	tw_stats_write(&e->shared.stats, e->clients, e->shared.history, e->shared.models,
-		       x);
+	tw_stats_write(&e->shared.stats, e->clients, e->shared.history, e->shared.nodes,
+		       e->shared.models, x);
 }
 
 static int open_scrapes(struct tw_estimator *e, const char *address, struct tw_err *err)
@@ -462,6 +463,7 @@ static int open_all(struct tw_estimator *e, const struct tw_estimator_config *c,
 	if (e->client == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu connections", e->clients_max);
 	if (tw_history_new(c->series_bytes, &e->shared.history, err) < 0 ||
+	    tw_node_series_new(&e->shared.nodes, err) < 0 ||
 	    open_listeners(e, c, err) < 0 || open_scrapes(e, c->metrics, err) < 0 ||
 	    tw_models_open(&c->models, &e->shared.models, err) < 0)
 		return -1;
@@ -504,6 +506,7 @@ void tw_estimator_close(struct tw_estimator *e)
 	tw_scrapes_close(e->scrapes);
 	tw_models_close(e->shared.models);
 	tw_history_free(e->shared.history);
+	tw_node_series_free(e->shared.nodes);
 	tw_session_shared_release(&e->shared);
 	if (e->epoll >= 0)
 		close(e->epoll);

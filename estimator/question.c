@@ -7,6 +7,7 @@
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,16 @@ static void add_rows(struct tw_buf *b, const struct tw_question *q)
 	tw_buf_adds(b, "]}");
 }
 
+static void add_series(struct tw_buf *b, const struct tw_question *q)
+{
+	tw_buf_adds(b, "\"series\":[");
+	for (size_t r = 0; r < q->rows; r++) {
+		tw_buf_adds(b, r > 0 ? "," : "");
+		tw_buf_add_json_text(b, q->series[r], strlen(q->series[r]));
+	}
+	tw_buf_addf(b, "],\"time_ms\":%" PRId64 ",", q->time_ms);
+}
+
 void tw_question_write(const struct tw_question *q, struct tw_buf *out)
 {
 	tw_buf_adds(out, "{\"metrics\":[");
@@ -59,6 +70,8 @@ void tw_question_write(const struct tw_question *q, struct tw_buf *out)
 	add_text(out, "source", q->source != NULL ? q->source : "");
 	add_text(out, "trainer_name", q->trainer != NULL ? q->trainer : "");
 	add_text(out, "filter", q->filter != NULL ? q->filter : "");
+	if (q->version >= 2 && q->series != NULL)
+		add_series(out, q);
 	add_rows(out, q);
 }
 

@@ -26,6 +26,9 @@ struct tw_question {
 	const char *trainer; /* NULL: any */
 	const char *filter;  /* NULL: none */
 	unsigned version;    /* 2: the answer describes the model, too */
+	/* Version 2: the series of each row, all at time_ms. NULL: independent rows. */
+	const char *const *series;
+	int64_t time_ms;
 };
 
 /* Watts of each row, by component. NULL: the component is 0 in all rows, or unknown. */

@@ -103,8 +103,7 @@ int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 	write_main_component(p);
 	if (reserve(p, err) < 0)
 		return -1;
-	return tw_request_rows_begin(&p->rows, r, tw_power_model_back(served->model),
-				     scope, err);
+	return tw_request_rows_begin(&p->rows, r, served->model, scope, err);
 }
 
 /* ---- predicting ---- */

@@ -2,8 +2,10 @@
 #include "estimator/request_rows.h"
 
 #include "estimator/history.h"
+#include "estimator/predict/power_model.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/request.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
 
@@ -21,16 +23,49 @@ static uint64_t hash_names(const struct tw_strs *names)
 	return hash;
 }
 
+/* Rows of zeros are idle requests: the machine would use some CPU time. */
+static bool is_idle(const struct tw_request *r)
+{
+	for (size_t i = 0; i < r->metrics.count - r->systems; i++)
+		if (r->x[i] > 0)
+			return false;
+	return true;
+}
+
+/* Several rows are of several workloads. Requests of version 2 name their series. */
+static bool is_of_node(const struct tw_request *r)
+{
+	return r->version < 2 && r->rows == 1 && r->output == TW_ABS_POWER && !is_idle(r);
+}
+
+/* Identifies all of a request but its row. */
+static uint64_t hash_question(const struct tw_request *r, uint64_t columns)
+{
+	const char *const texts[] = { r->source->name,
+				      r->trainer != NULL ? r->trainer : "",
+				      r->filter != NULL ? r->filter : "" };
+	uint64_t hash = columns;
+
+	for (size_t i = 0; i < TW_COUNT(texts); i++)
+		hash = tw_hash_add(hash, texts[i], strlen(texts[i]) + 1);
+	return hash;
+}
+
 int tw_request_rows_begin(struct tw_request_rows *b, const struct tw_request *r,
-			  size_t back, const struct tw_series_scope *scope,
-			  struct tw_err *err)
+			  const struct tw_power_model *model,
+			  const struct tw_series_scope *scope, struct tw_err *err)
 {
 	const size_t need = TW_REQUEST_ROWS_BATCH * r->metrics.count;
 	double *x;
 
 	b->r = r;
 	b->scope = *scope;
-	b->back = r->time_ms != NULL ? back : 0;
+	b->back = model != NULL ? tw_power_model_back(model) : 0;
+	b->step_ms = model != NULL ? tw_power_model_step_ms(model) : 0;
+	b->node = b->back > 0 && r->time_ms == NULL && scope->nodes != NULL &&
+		  is_of_node(r);
+	if (r->time_ms == NULL && !b->node)
+		b->back = 0;
 	tw_recent_rows_release(&b->unnamed);
 	if (b->back > 0)
 		b->columns = hash_names(&r->metrics);
@@ -63,6 +98,22 @@ static void get_independent(struct tw_request_rows *b, size_t first, size_t coun
 	out->stride = cols;
 }
 
+/* Add the single row to the series of the client's node. */
+static void add_to_node(struct tw_request_rows *b, struct tw_rows *out)
+{
+	const struct tw_node_row row = {
+		.client = b->scope.client,
+		.question = hash_question(b->r, b->columns),
+		.x = out->x,
+		.cols = b->r->metrics.count,
+		.now_ms = b->scope.now_ms,
+		.back = b->back,
+		.step_ms = b->step_ms,
+	};
+
+	tw_node_series_add(b->scope.nodes, &row, out);
+}
+
 static int find_series(struct tw_request_rows *b, size_t row, struct tw_recent_rows **out,
 		       struct tw_err *err)
 {
@@ -89,7 +140,9 @@ int tw_request_rows_get(struct tw_request_rows *b, size_t first, size_t most,
 
 	assert(most > 0 && most <= TW_REQUEST_ROWS_BATCH && first + most <= b->r->rows);
 	get_independent(b, first, b->back > 0 ? 1 : most, out);
-	if (b->back > 0) {
+	if (b->node) {
+		add_to_node(b, out);
+	} else if (b->back > 0) {
 		if (find_series(b, first, &series, err) < 0)
 			return -1;
 		tw_recent_rows_add(series, b->r->time_ms[first], out->x);

@@ -4,27 +4,35 @@
 
 /*
  * The rows of a request as a predictor takes them, in batches. A batch has the values of
- * the system features appended to each row. If the request has times and the model looks
- * back, a batch is one row together with the earlier rows of its series.
+ * the system features appended to each row. If the model looks back and the request has
+ * times, a batch is one row together with the earlier rows of its series. A request of
+ * version 1 has no times, but may continue the series of its client's node
+ * (estimator/node_series.h).
  */
 
+#include "estimator/node_series.h"
 #include "estimator/predict/series.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
 struct tw_history;
+struct tw_power_model;
 struct tw_request;
 struct tw_rows;
 
 /* Rows of a batch, at most. */
 #define TW_REQUEST_ROWS_BATCH 64
 
-/* The remembered series, and the user whose series a request may read and extend. */
+/* The remembered series, and the client whose series a request may read and extend. */
 struct tw_series_scope {
 	struct tw_history *history;
 	uint64_t user;
+	struct tw_node_series *nodes; /* NULL: rows without time are independent */
+	struct tw_node_client client;
+	uint64_t now_ms;
 };
 
 /* All zero bytes is valid and empty. */
@@ -33,6 +41,8 @@ struct tw_request_rows {
 	struct tw_series_scope scope;
 	uint64_t columns; /* hash of the column names, in order */
 	size_t back;      /* rows that the model looks back; 0: rows are independent */
+	bool node;        /* the row continues the series of the client's node */
+	double step_ms;   /* of the model */
 	double *x;        /* a batch with system features */
 	size_t size;
 	struct tw_recent_rows unnamed; /* the series of a request that names none */
@@ -40,11 +50,11 @@ struct tw_request_rows {
 
 /*
  * Start with the first row of r, which must outlive b. b keeps its memory from an earlier
- * request. back: the number of rows that the model looks back.
+ * request. model: NULL is a model that does not look back.
  */
 int tw_request_rows_begin(struct tw_request_rows *b, const struct tw_request *r,
-			  size_t back, const struct tw_series_scope *scope,
-			  struct tw_err *err);
+			  const struct tw_power_model *model,
+			  const struct tw_series_scope *scope, struct tw_err *err);
 
 /*
  * Get a batch of 1 to `most` rows, starting with row `first`; most is at most

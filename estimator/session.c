@@ -2,6 +2,7 @@
 #include "estimator/session.h"
 
 #include "estimator/models.h"
+#include "estimator/predict/power_model.h"
 #include "estimator/request.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
@@ -19,6 +20,7 @@
 struct tw_session {
 	int fd;
 	struct tw_session_shared *shared;
+	uint64_t number; /* of this session */
 	struct tw_request_parser *parser;
 	uint64_t active_ms;
 	uint64_t begun_ms; /* start of the incomplete request; 0: there is none */
@@ -60,6 +62,7 @@ int tw_session_new(int fd, struct tw_session_shared *shared, uint64_t now_ms,
 	}
 	s->fd = fd;
 	s->shared = shared;
+	s->number = ++shared->sessions;
 	s->active_ms = now_ms;
 	if (tw_request_parser_new(&s->parser, err) < 0) {
 		tw_session_free(s);
@@ -175,18 +178,27 @@ static bool go_on_reply(struct tw_session *s, struct tw_reply *reply)
 }
 
 /*
- * Users do not share series. UINT64_MAX: the request has no times, or the user is
- * unknown.
+ * The series that a request may use. Users do not share series; UINT64_MAX is an unknown
+ * user. The pid of a process in another pid namespace is 0: then the connection counts.
  */
-static uint64_t user_of(const struct tw_session *s, const struct tw_request *r)
+static struct tw_series_scope scope_of(const struct tw_session *s, uint64_t now_ms)
 {
+	struct tw_series_scope scope = { .history = s->shared->history,
+					 .user = UINT64_MAX,
+					 .nodes = s->shared->nodes,
+					 .now_ms = now_ms };
 	struct ucred peer = { .uid = (uid_t)-1 };
 	socklen_t len = sizeof(peer);
 
-	if (r->time_ms == NULL ||
-	    getsockopt(s->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return UINT64_MAX;
-	return peer.uid;
+	if (tw_power_model_back(s->served->model) == 0)
+		return scope;
+	if (getsockopt(s->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
+		scope.user = peer.uid;
+	scope.client = (struct tw_node_client){ .user = peer.uid,
+						.process = (uint32_t)peer.pid };
+	if (peer.pid <= 0)
+		scope.client.connection = s->number;
+	return scope;
 }
 
 /*
@@ -196,6 +208,7 @@ static uint64_t user_of(const struct tw_session *s, const struct tw_request *r)
 static bool answer_request(struct tw_session *s, uint64_t now_ms)
 {
 	const struct tw_request *r = tw_request_parser_request(s->parser);
+	struct tw_series_scope scope;
 	struct tw_err err;
 
 	tw_err_clear(&err);
@@ -216,10 +229,8 @@ static bool answer_request(struct tw_session *s, uint64_t now_ms)
 		return refuse(s, &err);
 	}
 	s->waits_for_model = false;
-	if (tw_reply_begin(&s->shared->reply, r, s->served,
-			   &(struct tw_series_scope){ .history = s->shared->history,
-						      .user = user_of(s, r) },
-			   &s->out, &err) < 0) {
+	scope = scope_of(s, now_ms);
+	if (tw_reply_begin(&s->shared->reply, r, s->served, &scope, &s->out, &err) < 0) {
 		end_reply(s);
 		return refuse(s, &err);
 	}

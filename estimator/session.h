@@ -22,6 +22,7 @@
 struct tw_err;
 struct tw_history;
 struct tw_models;
+struct tw_node_series;
 struct tw_session;
 
 /* Bytes read from a connection at once, and bytes of them parsed at once. */
@@ -37,6 +38,8 @@ struct tw_session_shared {
 	uint64_t request_ms;    /* time limit of a request, from its first byte */
 	uint64_t model_wait_ms; /* longest wait of a request for a model */
 	struct tw_history *history;
+	struct tw_node_series *nodes;
+	uint64_t sessions; /* started so far */
 	struct tw_log_limit log;
 	struct tw_stats stats;
 	struct tw_reply reply; /* its memory serves all replies that take one turn */

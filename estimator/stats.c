@@ -3,6 +3,7 @@
 
 #include "estimator/history.h"
 #include "estimator/models.h"
+#include "estimator/node_series.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
 #include "lib/http/expo.h"
@@ -67,6 +68,10 @@ static const struct tw_expo_family series = { "tallywatt_estimator_series", TW_E
 static const struct tw_expo_family dropped = {
 	"tallywatt_estimator_series_forgotten_total", TW_EXPO_COUNTER, NULL,
 	"Series dropped because --series-memory was full."
+};
+static const struct tw_expo_family node_series = {
+	"tallywatt_estimator_node_series", TW_EXPO_GAUGE, NULL,
+	"Clients of version 1 whose rows of their node are remembered."
 };
 static const struct tw_expo_family keep_failures = {
 	"tallywatt_estimator_keep_failures_total", TW_EXPO_COUNTER, NULL,
@@ -191,7 +196,8 @@ static void write_models(struct tw_expo *e, struct tw_models *m)
 }
 
 void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_history *h,
-		    struct tw_models *m, struct tw_expo *e)
+		    const struct tw_node_series *nodes, struct tw_models *m,
+		    struct tw_expo *e)
 {
 	struct tw_models_counts counts;
 
@@ -207,6 +213,7 @@ void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_histo
 	tw_expo_histogram(e, NULL, 0, bounds_s, TW_STATS_BOUNDS, s->took, s->took_s);
 	write_count(e, &series, tw_history_count(h));
 	write_count(e, &dropped, tw_history_dropped(h));
+	write_count(e, &node_series, tw_node_series_count(nodes));
 	write_origins(e, &counts);
 	write_models(e, m);
 }

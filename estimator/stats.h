@@ -13,6 +13,7 @@
 struct tw_expo;
 struct tw_history;
 struct tw_models;
+struct tw_node_series;
 
 #define TW_STATS_BOUNDS 10
 
@@ -37,6 +38,7 @@ void tw_stats_took(struct tw_stats *s, uint64_t ns);
 
 /* Write all metrics. open: the number of open connections. */
 void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_history *h,
-		    struct tw_models *m, struct tw_expo *e);
+		    const struct tw_node_series *nodes, struct tw_models *m,
+		    struct tw_expo *e);
 
 #endif /* TW_ESTIMATOR_STATS_H */

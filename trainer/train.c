@@ -120,6 +120,22 @@ static void plan_machine(struct training *t, size_t machine)
 	}
 }
 
+static int fail_no_data(const struct training *t, struct tw_err *err)
+{
+	const struct tw_energy_source *s =
+		t->job->source == NULL ? tw_train_machines_unmeasured(&t->machines)
+				       : NULL;
+
+	if (s != NULL)
+		return tw_fail(err, TW_NOTFOUND,
+			       "nothing to train on: the energy of source '%s' is "
+			       "estimated, simulated or passed on; to train on it, pass "
+			       "--source %s",
+			       s->name, s->name);
+	return tw_fail(err, TW_NOTFOUND, "nothing to train on: " TW_TRAIN_NO_DATA,
+		       "the response");
+}
+
 static int plan(struct training *t, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
@@ -138,10 +154,7 @@ static int plan(struct training *t, struct tw_err *err)
 						    .group = job->tables[i].group,
 						    .machine = &t->machines.at[0],
 						    .table = &job->tables[i] });
-	if (t->datas == 0)
-		return tw_fail(err, TW_NOTFOUND, "nothing to train on: " TW_TRAIN_NO_DATA,
-			       "the response");
-	return 0;
+	return t->datas > 0 ? 0 : fail_no_data(t, err);
 }
 
 /* ---- stages ---- */

@@ -256,7 +256,8 @@ static bool recording_has(const struct tw_prom *p, const struct tw_train_job *jo
 	bool has_source = tw_extract_has_source(p, source);
 	bool has_group = tw_extract_has_group(p, group);
 
-	if (job->source != NULL ? job->source != source : !has_source)
+	if (job->source != NULL ? job->source != source
+				: !has_source || !tw_energy_source_is_measured(source))
 		return false;
 	if (job->group != NULL ? job->group != group : !has_group)
 		return false;
@@ -273,6 +274,22 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 		if (recording_has(m->recording[i].response, job, source, group))
 			return true;
 	return false;
+}
+
+const struct tw_energy_source *
+tw_train_machines_unmeasured(const struct tw_train_machines *m)
+{
+	for (size_t s = 0; s < tw_energy_source_count(); s++) {
+		const struct tw_energy_source *source = tw_energy_source_at(s);
+
+		for (size_t i = 0; i < m->count; i++)
+			for (size_t k = 0; k < m->at[i].recordings; k++)
+				if (!tw_energy_source_is_measured(source) &&
+				    tw_extract_has_source(m->at[i].recording[k].response,
+							  source))
+					return source;
+	}
+	return NULL;
 }
 
 void tw_train_machines_release(struct tw_train_machines *m)

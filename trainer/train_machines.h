@@ -67,6 +67,13 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 			    const struct tw_energy_source *source,
 			    const struct tw_feature_group *group);
 
+/*
+ * A source of energy that is in the data but is not measured (lib/field/energy.h); NULL
+ * if there is none.
+ */
+const struct tw_energy_source *
+tw_train_machines_unmeasured(const struct tw_train_machines *m);
+
 void tw_train_machines_release(struct tw_train_machines *m);
 
 #endif /* TW_TRAINER_TRAIN_MACHINES_H */

@@ -155,9 +155,26 @@ bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zon
 	return z->told && tw_power_meter(x->c->power, z->zone->kind) == z->meter;
 }
 
-bool tw_source_estimates(const char *source)
+/* Of a kind that is measured, or estimated as such. */
+static bool is_estimated(const struct tw_exposure *x, enum tw_zone_kind kind)
 {
-	return strcmp(source, tw_meter_model.name) == 0;
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (z[i].zone->kind == kind &&
+		    tw_power_meter(x->c->power, kind) == z[i].meter &&
+		    z[i].zone->estimated)
+			return true;
+	return false;
+}
+
+bool tw_exposure_estimates(const struct tw_exposure *x, enum tw_zone_kind kind)
+{
+	if (kind != TW_ZONE_OTHER)
+		return is_estimated(x, kind);
+	return is_estimated(x, TW_ZONE_PLATFORM) || is_estimated(x, TW_ZONE_PACKAGE) ||
+	       is_estimated(x, TW_ZONE_DRAM) || is_estimated(x, TW_ZONE_GPU);
 }
 
 /* ---- labels ---- */

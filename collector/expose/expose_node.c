@@ -34,7 +34,8 @@ static const struct tw_expo_family zone_lost[] = {
 
 static const struct tw_expo_family zone_info = {
 	"tallywatt_meter_info", TW_EXPO_INFO, NULL,
-	"Whether a zone reports energy or power, and the time that power averages."
+	"Whether a zone reports energy or power, the time that power averages, and the "
+	"origin of power that the host has passed on."
 };
 
 /* The labels of a zone: its meter, kind and name. */
@@ -113,6 +114,10 @@ static void expose_info(const struct tw_exposure *x, const struct tw_power_zone 
 			snprintf(l.text[1], sizeof(l.text[1]), "%g", (double)ms / 1e3);
 		tw_labels_add(&l, "tells", z[i].zone->tells_power ? "power" : "energy");
 		tw_labels_add(&l, "window_seconds", l.text[1]);
+		if (z[i].zone->origin.source[0] != '\0') {
+			tw_labels_add(&l, "origin", z[i].zone->origin.source);
+			tw_labels_add(&l, "model", z[i].zone->origin.model);
+		}
 		tw_expo_count(x->e, l.at, l.count, 1);
 	}
 }

@@ -34,11 +34,10 @@ static void add_number(struct tw_buf *b, const char *key, double value)
 }
 
 /* Add the source, and whether it is an estimate. */
-static void add_source(struct tw_buf *b, const char *source)
+static void add_source(struct tw_buf *b, const char *source, bool estimated)
 {
 	add_text(b, "source", source);
-	tw_buf_addf(b, ",\"estimated\":%s",
-		    tw_source_estimates(source) ? "true" : "false");
+	tw_buf_addf(b, ",\"estimated\":%s", estimated ? "true" : "false");
 }
 
 static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
@@ -58,7 +57,7 @@ static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
 	tw_buf_adds(b, ",");
 	add_number(b, "idle_watts", (double)ticked->idle_uj[kind] * per_s);
 	tw_buf_adds(b, ",");
-	add_source(b, tw_exposure_source(x, kind));
+	add_source(b, tw_exposure_source(x, kind), tw_exposure_estimates(x, kind));
 	tw_buf_adds(b, "}");
 }
 
@@ -88,7 +87,8 @@ static void add_workload(struct tw_buf *b, const struct tw_exposure *x,
 	tw_buf_adds(b, "]}");
 }
 
-static void add_node_zone(struct tw_buf *b, const struct tw_power_zone *z)
+static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
+			  const struct tw_power_zone *z)
 {
 	tw_buf_adds(b, "{");
 	add_text(b, "zone", tw_zone_kind_name(z->zone->kind));
@@ -97,8 +97,17 @@ static void add_node_zone(struct tw_buf *b, const struct tw_power_zone *z)
 	tw_buf_adds(b, ",");
 	add_text(b, "path", z->zone->path);
 	tw_buf_adds(b, ",");
-	add_source(b, z->meter->name);
+	add_source(b, z->meter->name,
+		   z->zone->kind == TW_ZONE_OTHER
+			   ? tw_exposure_estimates(x, TW_ZONE_OTHER)
+			   : z->zone->estimated);
 	tw_buf_adds(b, ",");
+	if (z->zone->origin.source[0] != '\0') {
+		add_text(b, "origin", z->zone->origin.source);
+		tw_buf_adds(b, ",");
+		add_text(b, "origin_model", z->zone->origin.model);
+		tw_buf_adds(b, ",");
+	}
 	if (z->told) {
 		add_number(b, "dynamic_joules", tw_joules(z->dynamic_uj));
 		tw_buf_adds(b, ",");
@@ -122,7 +131,7 @@ static void add_node(struct tw_buf *b, const struct tw_exposure *x)
 	tw_buf_adds(b, ",\"zones\":[");
 	for (size_t i = 0; i < count; i++) {
 		tw_buf_adds(b, i > 0 ? "," : "");
-		add_node_zone(b, &z[i]);
+		add_node_zone(b, x, &z[i]);
 	}
 	tw_buf_adds(b, "]}");
 }

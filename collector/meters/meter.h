@@ -34,7 +34,13 @@ struct tw_zone_gpu {
 	const char *vendor; /* "nvidia" */
 };
 
-/* A zone of a meter. It does not change while the meter is open. */
+/* The origin of a zone that another machine has written; "": none, or no model. */
+struct tw_zone_origin {
+	char source[TW_ZONE_NAME]; /* the meter there; "model" for an estimate */
+	char model[TW_ZONE_NAME];  /* the model of an estimate, truncated */
+};
+
+/* A zone of a meter. Only its origin changes while the meter is open. */
 struct tw_zone {
 	enum tw_zone_kind kind;
 	bool tells_power;        /* true: readings are power in W; false: energy in uJ */
@@ -46,7 +52,8 @@ struct tw_zone {
 	uint64_t range_uj;
 	uint64_t window_ms;     /* power: the time that a value averages; 0: unknown */
 	struct tw_zone_gpu gpu; /* of TW_ZONE_GPU */
-	const char *note;       /* a remark for the user; or NULL */
+	struct tw_zone_origin origin;
+	const char *note; /* a remark for the user; or NULL */
 };
 
 /* One reading of a zone. */
@@ -132,6 +139,7 @@ extern const struct tw_meter tw_meter_hwmon_any;
 extern const struct tw_meter tw_meter_ipmi;
 extern const struct tw_meter tw_meter_model;
 extern const struct tw_meter tw_meter_nvml;
+extern const struct tw_meter tw_meter_passthrough;
 extern const struct tw_meter tw_meter_rapl_msr;
 extern const struct tw_meter tw_meter_rapl_sysfs;
 extern const struct tw_meter tw_meter_redfish;

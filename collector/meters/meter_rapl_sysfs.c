@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Two meters of the same shape: RAPL, and the trees that tw-collector writes for virtual
+ * machines (collector/powercap.h). A zone of such a tree has a file `source`.
+ *
  * RAPL by powercap: Documentation/power/powercap. Each zone is a directory: intel-rapl:N
  * for a package (or a die, or psys) and intel-rapl:N:M for its subzones. AMD uses the
  * same names. They are side by side below /sys/class/powercap, or nested below
@@ -30,11 +33,13 @@ struct place {
 	uint32_t top, part; /* part: UINT32_MAX for a top-level zone */
 	char path[TW_ZONE_PATH];
 	char name[TW_ZONE_NAME];
+	struct tw_zone_origin origin; /* source "": RAPL */
 };
 
 struct places {
 	struct place *at;
 	size_t count;
+	bool written; /* look for the trees of a collector, not for RAPL */
 };
 
 static bool parse_index(const char *s, size_t len, uint32_t *out)
@@ -84,16 +89,31 @@ static int add_place(struct places *l, const struct place *p, struct tw_err *err
 	return 0;
 }
 
-/* Skip a directory without a name: its zone cannot be known. */
-static int take_place(struct places *l, const char *path, struct place *p,
-		      struct tw_err *err)
+static void read_line(const char *dir, const char *name, char out[TW_ZONE_NAME])
 {
 	struct tw_err ignored = { 0 };
 	char file[TW_ZONE_PATH + 8];
 
+	snprintf(file, sizeof(file), "%s/%s", dir, name);
+	if (tw_meter_line(file, out, TW_ZONE_NAME, &ignored) < 0)
+		out[0] = '\0';
+}
+
+static void read_origin(const char *dir, struct tw_zone_origin *out)
+{
+	read_line(dir, "source", out->source);
+	read_line(dir, "model", out->model);
+}
+
+/* Skip a directory without a name: its zone cannot be known. */
+static int take_place(struct places *l, const char *path, struct place *p,
+		      struct tw_err *err)
+{
 	snprintf(p->path, sizeof(p->path), "%s", path);
-	snprintf(file, sizeof(file), "%s/name", path);
-	if (is_known(l, p) || tw_meter_line(file, p->name, sizeof(p->name), &ignored) < 0)
+	read_line(path, "name", p->name);
+	read_origin(path, &p->origin);
+	if (is_known(l, p) || p->name[0] == '\0' ||
+	    (p->origin.source[0] != '\0') != l->written)
 		return 0;
 	return add_place(l, p, err);
 }
@@ -207,7 +227,9 @@ static int counts_one_core(const struct tw_roots *roots, bool *out, struct tw_er
 static int add_zone(struct tw_zone_list *l, const struct place *p, int package,
 		    bool one_core, struct tw_err *err)
 {
-	struct tw_zone z = { .package = package };
+	struct tw_zone z = { .package = package,
+			     .estimated = strcmp(p->origin.source, "model") == 0,
+			     .origin = p->origin };
 	struct tw_err ignored = { 0 };
 	char file[TW_ZONE_PATH + 24];
 
@@ -237,14 +259,17 @@ static int add_zones(struct tw_zone_list *l, struct places *p, bool one_core,
 			return -1;
 	}
 	if (l->count == 0)
-		return tw_fail(err, TW_NOTFOUND, "no RAPL zones");
+		return tw_fail(err, TW_NOTFOUND,
+			       p->written ? "no zones that a collector has written"
+					  : "no RAPL zones");
 	return 0;
 }
 
-static int open_rapl(const struct tw_meter_config *c, void **state, struct tw_err *err)
+static int open_tree(const struct tw_meter_config *c, bool written, void **state,
+		     struct tw_err *err)
 {
 	struct tw_zone_list *l = calloc(1, sizeof(*l));
-	struct places places = { 0 };
+	struct places places = { .written = written };
 	char dir[TW_ZONE_PATH];
 	bool one_core;
 	int n, rc = -1;
@@ -271,6 +296,44 @@ out:
 	tw_zone_list_close(l);
 	return rc;
 }
+
+static int open_rapl(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	return open_tree(c, false, state, err);
+}
+
+static int open_written(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	return open_tree(c, true, state, err);
+}
+
+/* The other machine may use another model later. */
+static void read_written(void *state, struct tw_reading *out)
+{
+	struct tw_zone_list *l = state;
+
+	tw_zone_list_read(state, out);
+	for (size_t i = 0; i < l->count; i++) {
+		struct tw_zone *z = &l->at[i];
+		char dir[TW_ZONE_PATH];
+
+		snprintf(dir, sizeof(dir), "%s", z->path);
+		*strrchr(dir, '/') = '\0';
+		if (out[i].there)
+			read_line(dir, "model", z->origin.model);
+	}
+}
+
+const struct tw_meter tw_meter_passthrough = {
+	.name = "passthrough",
+	.summary =
+		"energy that the host, or another collector, has written as a powercap "
+		"tree",
+	.open = open_written,
+	.zones = tw_zone_list_zones,
+	.read = read_written,
+	.close = tw_zone_list_close,
+};
 
 const struct tw_meter tw_meter_rapl_sysfs = {
 	.name = "rapl-sysfs",

@@ -5,6 +5,7 @@
 #include "collector/power/model_finder.h"
 #include "collector/power/node.h"
 #include "collector/power/source_model.h"
+#include "collector/power/tick_rows.h"
 #include "collector/system/virtual.h"
 #include "estimator/asker.h"
 #include "estimator/predict/power_model.h"
@@ -12,6 +13,7 @@
 #include "lib/program/log.h"
 #include "profiler/cpus.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +34,9 @@ struct tw_estimates {
 	struct tw_estimates_config c;
 	const struct tw_node *node;
 	struct tw_features features;
-	uint32_t cores; /* 0: unknown */
+	struct tw_tick_rows ticks;
+	char series[2][64]; /* names of the two series at the estimator */
+	uint32_t cores;     /* 0: unknown */
 	bool hide_idle;
 	struct tw_source_model model[TW_ESTIMATES_MAX];
 	size_t models;
@@ -80,6 +84,18 @@ static int add_model(struct tw_estimates *e, const struct tw_energy_source *sour
 	return 0;
 }
 
+/* Use a model, which is taken, even on failure. */
+static int put_in_use(struct tw_estimates *e, struct tw_source_model *s,
+		      struct tw_power_model *model, struct tw_err *err)
+{
+	if (tw_tick_rows_reserve(&e->ticks, e->features.names.count,
+				 tw_power_model_back(model), err) < 0) {
+		tw_power_model_free(model);
+		return -1;
+	}
+	return tw_source_model_take(s, model, &e->features, e->cores, err);
+}
+
 static int add_file(struct tw_estimates *e, const char *path, struct tw_err *err)
 {
 	struct tw_power_model *model = NULL;
@@ -104,7 +120,7 @@ static int add_file(struct tw_estimates *e, const char *path, struct tw_err *err
 	s->file = file;
 	snprintf(s->origin, sizeof(s->origin), "file");
 	snprintf(s->from, sizeof(s->from), "%s", path);
-	if (tw_source_model_take(s, model, &e->features, e->cores, err) < 0)
+	if (put_in_use(e, s, model, err) < 0)
 		return tw_err_wrap(err, "'%s'", path);
 	tw_source_model_log(s);
 	return 0;
@@ -158,6 +174,17 @@ static void add_zones(struct tw_estimates *e)
 	}
 }
 
+/* The estimator keeps these rows by name, so no other collector may use the names. */
+static void name_series(struct tw_estimates *e)
+{
+	static const char *const kinds[2] = { "machine", "rest" };
+
+	for (int i = 0; i < 2; i++)
+		snprintf(e->series[i], sizeof(e->series[i]),
+			 "tw-collector %ld %" PRIu64 " %s", (long)getpid(), tw_now_ns(),
+			 kinds[i]);
+}
+
 static int open_parts(struct tw_estimates *e, const struct tw_workloads *workloads,
 		      struct tw_err *err)
 {
@@ -169,8 +196,10 @@ static int open_parts(struct tw_estimates *e, const struct tw_workloads *workloa
 	e->hide_idle = e->c.idle == TW_ESTIMATED_IDLE_AUTO
 			       ? tw_is_virtual(e->c.proc, e->c.sys)
 			       : e->c.idle == TW_ESTIMATED_IDLE_HIDE;
-	if (tw_features_open(&e->features, e->node, workloads, err) < 0)
+	if (tw_features_open(&e->features, e->node, workloads, err) < 0 ||
+	    tw_tick_rows_reserve(&e->ticks, e->features.names.count, 0, err) < 0)
 		return -1;
+	name_series(e);
 	for (size_t i = 0; e->c.paths != NULL && i < e->c.paths->count; i++)
 		if (add_file(e, e->c.paths->at[i], err) < 0)
 			return -1;
@@ -216,6 +245,7 @@ void tw_estimates_close(struct tw_estimates *e)
 		tw_source_model_release(&e->model[i]);
 	tw_asker_close(e->asker);
 	tw_features_release(&e->features);
+	tw_tick_rows_release(&e->ticks);
 	if (e->finder_fd >= 0)
 		close(e->finder_fd);
 	free(e);
@@ -308,7 +338,7 @@ static void take(struct tw_estimates *e, struct tw_source_model *s,
 {
 	struct tw_err err = { 0 };
 
-	if (tw_source_model_take(s, model, &e->features, e->cores, &err) < 0) {
+	if (put_in_use(e, s, model, &err) < 0) {
 		tw_log_warn_limited(&e->log, "cannot use a model, continuing %s: %s",
 				    s->model != NULL ? "with the old one" : "without it",
 				    err.text);
@@ -428,13 +458,16 @@ static void read_watts(const struct tw_watts *w, const struct tw_worth *worth,
 static bool ask(struct tw_estimates *e, struct tw_source_model *s, const double *rows,
 		struct tw_predicted *out)
 {
+	const char *const series[] = { e->series[0], e->series[1] };
 	const struct tw_question q = { .metrics = &e->features.names,
 				       .x = rows,
 				       .rows = 2,
 				       .output = tw_output_name(TW_ABS_POWER),
 				       .source = s->source->name,
 				       .trainer = e->c.trainer,
-				       .filter = e->c.filter };
+				       .filter = e->c.filter,
+				       .series = series,
+				       .time_ms = (int64_t)(e->ticks.time_ns / 1000000) };
 	struct tw_watts watts = { .rows = 0 };
 	struct tw_err err = { 0 };
 
@@ -469,7 +502,7 @@ static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool know
 		return false;
 	}
 	if (!s->by_estimator)
-		tw_source_model_predict(s, rows, e->features.names.count, out);
+		tw_source_model_predict(s, &e->ticks, out);
 	tw_source_model_count(s, out->outside, e->node->elapsed_ns);
 	return true;
 }
@@ -496,6 +529,7 @@ void tw_estimates_read(struct tw_estimates *e, struct tw_reading *out)
 	double rows[2 * TW_FEATURES_MAX];
 	const bool known = tw_features_read(&e->features, e->node, rows);
 
+	tw_tick_rows_add(&e->ticks, e->node->elapsed_ns, known ? rows : NULL);
 	for (size_t i = 0; i < e->models; i++) {
 		struct tw_predicted p;
 		const char *why;

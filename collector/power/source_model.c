@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/source_model.h"
 
+#include "collector/power/tick_rows.h"
 #include "estimator/predict/power_model.h"
 #include "lib/program/log.h"
 
@@ -72,25 +73,27 @@ void tw_source_model_log(const struct tw_source_model *s)
 		    s->from);
 }
 
-void tw_source_model_predict(const struct tw_source_model *s, const double *rows,
-			     size_t columns, struct tw_predicted *out)
+void tw_source_model_predict(const struct tw_source_model *s,
+			     const struct tw_tick_rows *t, struct tw_predicted *out)
 {
+	struct tw_rows machine, rest;
+
+	tw_recent_rows_newest(&t->machine, &machine);
+	tw_recent_rows_newest(&t->rest, &rest);
+	machine.categories = rest.categories = NULL;
 	*out = (struct tw_predicted){ .core_ratio = s->core_ratio };
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		struct tw_rows in = {
-			.x = rows, .rows = 2, .stride = columns, .place = s->place[c]
-		};
-		double watts[2];
 		unsigned char outside = 0;
+		size_t part;
 
 		if (s->part[c] < 0)
 			continue;
-		tw_power_model_predict(s->model, (size_t)s->part[c], &in, watts);
-		in.rows = 1;
-		tw_power_model_mark_outside(s->model, (size_t)s->part[c], &in, &outside);
+		part = (size_t)s->part[c];
+		machine.place = rest.place = s->place[c];
+		tw_power_model_predict(s->model, part, &machine, &out->power_w[c]);
+		tw_power_model_predict(s->model, part, &rest, &out->rest_w[c]);
+		tw_power_model_mark_outside(s->model, part, &machine, &outside);
 		out->has[c] = true;
-		out->power_w[c] = watts[0];
-		out->rest_w[c] = watts[1];
 		out->outside = out->outside || outside != 0;
 	}
 }

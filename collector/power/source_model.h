@@ -25,6 +25,8 @@ struct tw_predicted {
 	double core_ratio;
 };
 
+struct tw_tick_rows;
+
 /* All zero bytes except the source and a ratio of 1: no model yet. */
 struct tw_source_model {
 	const struct tw_energy_source *source;
@@ -55,9 +57,9 @@ int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model
 /* Log the model in use. */
 void tw_source_model_log(const struct tw_source_model *s);
 
-/* Predict from two rows of tw_features_read(). There must be a model. */
-void tw_source_model_predict(const struct tw_source_model *s, const double *rows,
-			     size_t columns, struct tw_predicted *out);
+/* Predict the last tick. There must be a model, and t must have room for its history. */
+void tw_source_model_predict(const struct tw_source_model *s,
+			     const struct tw_tick_rows *t, struct tw_predicted *out);
 
 /* Count a prediction. */
 void tw_source_model_count(struct tw_source_model *s, bool outside, uint64_t elapsed_ns);

@@ -214,6 +214,15 @@ size_t tw_power_model_back(const struct tw_power_model *p)
 	return most;
 }
 
+double tw_power_model_step_ms(const struct tw_power_model *p)
+{
+	double most = 0;
+
+	for (size_t i = 0; p->predictor->step_ms != NULL && i < p->model.parts; i++)
+		most = fmax(most, p->predictor->step_ms(p->state[i]));
+	return most;
+}
+
 uint64_t tw_power_model_row_ns(const struct tw_power_model *p)
 {
 	uint64_t sum = 0;

@@ -48,6 +48,9 @@ void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 /* The number of earlier rows of a series that the model uses; 0: none. */
 size_t tw_power_model_back(const struct tw_power_model *p);
 
+/* The time between these rows, in ms; 0 if the model uses none. */
+double tw_power_model_step_ms(const struct tw_power_model *p);
+
 /* Estimated time to predict all parts of a row, in ns. */
 uint64_t tw_power_model_row_ns(const struct tw_power_model *p);
 

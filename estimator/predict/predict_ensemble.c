@@ -319,6 +319,13 @@ static size_t back(const void *state)
 	return e->series.back;
 }
 
+static double step_ms(const void *state)
+{
+	const struct ensemble *e = state;
+
+	return e->step_ms;
+}
+
 static uint64_t form_ns(const struct form *f)
 {
 	uint64_t sum = 0;
@@ -343,5 +350,6 @@ const struct tw_predictor tw_predictor_ensemble = {
 	.predict = predict,
 	.free = free_state,
 	.back = back,
+	.step_ms = step_ms,
 	.row_ns = row_ns,
 };

@@ -47,6 +47,8 @@ struct tw_predictor {
 	void (*free)(void *state); /* NULL is fine */
 	/* The number of earlier rows of a series that a prediction uses. NULL: 0. */
 	size_t (*back)(const void *state);
+	/* The time between rows of a series, in ms. NULL with back(). */
+	double (*step_ms)(const void *state);
 	/* Estimated time of a row in ns, for fair turns. NULL: negligible. */
 	uint64_t (*row_ns)(const void *state);
 };

@@ -71,3 +71,14 @@ const struct tw_energy_source *tw_energy_source_wanted(const char *text)
 		return tw_energy_source_find("rapl-sysfs");
 	return tw_energy_source_find(text);
 }
+
+bool tw_energy_source_is_measured(const struct tw_energy_source *s)
+{
+	static const char *const others[] = { "fake", "passthrough",
+					      "trained_power_model" };
+
+	for (size_t i = 0; i < TW_COUNT(others); i++)
+		if (strcmp(s->name, others[i]) == 0)
+			return false;
+	return true;
+}

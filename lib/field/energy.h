@@ -42,4 +42,10 @@ const struct tw_energy_source *tw_energy_source_find(const char *name);
  */
 const struct tw_energy_source *tw_energy_source_wanted(const char *text);
 
+/*
+ * False for estimates, for simulations, and for power that a host passes on, which may be
+ * either. Such power is trained on only if its source is named.
+ */
+bool tw_energy_source_is_measured(const struct tw_energy_source *s);
+
 #endif /* TW_ENERGY_H */

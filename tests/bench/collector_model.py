@@ -19,7 +19,7 @@ def train(scratch):
         bench.Run([tool, "record", "--output", response, "--for", "5s", "--interval",
                    "100ms", collector.url])
     bench.Run([tool, "train", "--input", response, "--name", "own", "--group", "NodeCPU",
-               "--trainers", TRAINER, "--folds", "2", "--model-db", database])
+               "--source", "fake", "--trainers", TRAINER, "--folds", "2", "--model-db", database])
     return database
 
 

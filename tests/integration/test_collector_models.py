@@ -33,8 +33,8 @@ class Models(Case):
             for args in (("record", "--output", cls.top + "/response.json", "--for", "4s",
                           "--interval", "250ms", f"http://{measured.address}/metrics"),
                          ("train", "--input", cls.top + "/response.json", "--name", "own",
-                          "--group", "NodeCPU", "--trainers", "SGDRegressorTrainer",
-                          "--folds", "2", "--model-db", cls.top + "/db")):
+                          "--group", "NodeCPU", "--source", "fake", "--trainers",
+                          "SGDRegressorTrainer", "--folds", "2", "--model-db", cls.top + "/db")):
                 done = run_tallywatt(*args)
                 if done.returncode != 0:
                     raise AssertionError(done.stderr.decode())

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 import urllib.request
 
-from harness import BIN, call, need, sanitized, wait_until
+from harness import BIN, ROOT, call, need, sanitized, wait_until
 from metered import Metered
 
 VM = "11111111-2222-3333-4444-555555555555"
@@ -116,13 +116,60 @@ class Power(Metered):
             return self.joules(host, "tallywatt_vm_energy_joules_total", zone="package")
 
         before = self.settled(at_host)
-        guest = self.collect("--powercap", powercap, "--meters", "rapl-sysfs")
+        guest = self.collect("--powercap", powercap)
         wait_until(lambda: "not moved yet" in self.metrics(guest), "it has read once")
         os.kill(vm, signal.SIGCONT)
         wait_until(lambda: at_host() > before + 2, "it runs")
         os.kill(vm, signal.SIGSTOP)
         used = self.settled(at_host) - before
         self.assertAlmostEqual(self.settled(lambda: self.node_joules(guest)) / used, 1, 3)
+        # It is not taken for RAPL, and a guest of the guest is told the same origin.
+        self.assertEqual(self.told_of(guest), {("passthrough", "fake", "")})
+        nested = self.collect("--powercap", powercap, "--powercap-out", self.path("nested"))
+        wait_until(lambda: self.told_of(nested), "it is read")
+        self.assertEqual(self.told_of(nested), {("passthrough", "fake", "")})
+        self.run_guest(vm, lambda: os.path.exists(
+            self.path("nested/class/powercap/intel-rapl:0/source")))
+        with open(self.path("nested/class/powercap/intel-rapl:0/source"),
+                  encoding="ascii") as f:
+            self.assertEqual(f.read(), "fake\n")
+
+    @staticmethod
+    def run_guest(vm, condition):
+        os.kill(vm, signal.SIGCONT)
+        wait_until(condition, "it is written")
+
+    def told_of(self, daemon):
+        """Source, origin and the origin's model of each zone."""
+        return {(has["source"], has.get("origin"), has.get("model"))
+                for n, has, _ in self.samples(daemon) if n == "tallywatt_meter_info"
+                and has["zone"] != "other"}
+
+    def test_an_estimate_that_is_passed_on_is_none_of_rapl(self):
+        """A host without a meter: its model's name reaches the guest, and so does the next."""
+        host_machine = self.machine()
+        for meter in ("powercap", "hwmon"):
+            shutil.rmtree(self.path("sys/class", meter))
+        models = os.path.join(ROOT, "model-db/models")
+        trees = self.path("trees")
+        os.makedirs(trees)
+        host = self.collect(*host_machine, "--model-db", models, "--shipped-models", "",
+                            "--vm-power-dir", trees)
+        tree = f"{trees}/web/class/powercap"
+        self.run_until(lambda: os.path.exists(f"{tree}/intel-rapl:0/energy_uj"), "it is there")
+        [name] = {has["model"] for n, has, _ in self.samples(host)
+                  if n == "tallywatt_model_info" and has["energy_source"] == "rapl-sysfs"}
+        guest = self.collect("--powercap", tree)
+        self.run_until(lambda: ("passthrough", "model", name) in self.told_of(guest),
+                       "it is told")
+        [package] = [z for z in call(guest, "GET", "/api/v1/power").json()["workloads"][0]
+                     ["zones"] if z["zone"] == "package"]
+        self.assertEqual((package["source"], package["estimated"], package["origin"],
+                          package["origin_model"]), ("passthrough", True, "model", name))
+        host.stop()
+        self.exchange("trees/web/class/powercap/intel-rapl:0/model", "Other_1\n")
+        wait_until(lambda: ("passthrough", "model", "Other_1") in self.told_of(guest),
+                   "the other one is told")
 
     @staticmethod
     def counter(tree, zone="intel-rapl:0"):
@@ -197,8 +244,13 @@ class Power(Metered):
         measured = self.collect("--meters", "fake")
         self.tallywatt("record", "--output", response, "--for", "8s", "--interval", "250ms",
                        f"http://{measured.address}/metrics")
-        self.tallywatt("train", "--input", response, "--name", "own", "--group", "NodeCPU",
-                       "--trainers", "SGDRegressorTrainer", "--folds", "2", "--model-db", db)
+        train = ("train", "--input", response, "--name", "own", "--group", "NodeCPU",
+                 "--trainers", "SGDRegressorTrainer", "--folds", "2", "--model-db", db)
+        # Simulated power is never taken for measured power.
+        self.assertIn("nothing to train on: the energy of source 'fake' is estimated, "
+                      "simulated or passed on; to train on it, pass --source fake",
+                      self.refused(*train))
+        self.tallywatt(*train, "--source", "fake")
         model = os.path.join(db, "own/fake/AbsPower/NodeCPU/SGDRegressorTrainer_0")
         daemon = self.collect("--model", model, "--estimated-idle", "scale")
 

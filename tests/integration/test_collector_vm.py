@@ -1,174 +1,148 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-collector in a virtual machine without meters or counters, by the models that ship.
 
-The power of busy CPUs is plausible, and it is the same whether the collector reads the
-database itself, asks tw-server or asks tw-estimator."""
+The virtual machine is scripted: two CPUs, whose use follows the collector's ticks. Power
+rises with load, whether the collector reads the database itself, asks tw-server or asks
+tw-estimator; and containers get the power of the machine that they cause."""
 import os
-import re
 import statistics
-import subprocess
-import sys
 import unittest
 
-from harness import ROOT, Case, call, need, sanitized, wait_until
+from harness import ROOT, Case, sanitized, wait_until
+from scripted_vm import Machine, Scrape, Watched
 
 MODELS = os.path.join(ROOT, "model-db/models")
-SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-INTERVAL_MS = 250
+INTERVAL_MS = 400
 ZONES = ("package", "platform")
-TICKS = 4
+CPUS = 2
+LOADS = (0.0, 0.25, 0.5, 1.0)
+TICKS = 5
 # A busy CPU is a share of a server with 32 CPUs, of some 150 W above rest.
 CPU_MIN_W, CPU_MAX_W = 0.5, 20
-AGREE = 0.25
-# Other programs may run beside the test: the share of CPUs that is rest, and that is load.
-REST_SHARE, LOAD_SHARE = 0.2, 0.8
-REST_WAIT_S = 5
-BURN_S = 25
-BURN = f"import time\nend = time.monotonic() + {BURN_S}\nwhile time.monotonic() < end: pass"
-
-
-def in_virtual_machine():
-    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
-        return re.search(r"^flags\s*:.*\bhypervisor\b", f.read(), re.M) is not None
-
-
-class Scrape:
-    """The node's power and use of CPUs at one tick."""
-
-    def __init__(self, daemon):
-        self.lines = [line for line in call(daemon, "GET", "/metrics").body.decode()
-                      .splitlines() if line.startswith("tallywatt_")]
-        found = [(m[1], dict(LABEL.findall(m[2] or "")), float(m[3]))
-                 for m in map(SAMPLE.match, self.lines) if m]
-        self.ticks = sum(v for n, _, v in found if n == "tallywatt_collector_ticks_total")
-        self.busy_s = sum(v for n, has, v in found
-                          if n == "tallywatt_node_cpu_seconds_total"
-                          and has["mode"] not in ("idle", "iowait", "steal"))
-        self.power = {has["zone"]: v for n, has, v in found
-                      if n == "tallywatt_node_power_watts"}
-        self.sources = {has["source"] for n, has, _ in found
-                        if n == "tallywatt_node_power_watts"}
-        self.models = [has for n, has, _ in found if n == "tallywatt_model_info"]
-        self.counters = any(n == "tallywatt_process_cpu_cycles_total" for n, _, _ in found)
-
-    def power_lines(self):
-        return [line for line in self.lines
-                if line.startswith("tallywatt_node_power_watts{")]
-
-
-class Watched:
-    """A collector, and the share of the CPUs that was busy in its last tick."""
-
-    def __init__(self, way, daemon):
-        self.way, self.daemon = way, daemon
-        self.now, self.share = Scrape(daemon), None
-
-    def tick(self):
-        """Wait for the next tick, and tell whether there was none between."""
-        before = self.now
-        wait_until(lambda: self.next_tick(before), f"{self.way}: it ticks")
-        seconds = (self.now.ticks - before.ticks) * INTERVAL_MS / 1000
-        self.share = (self.now.busy_s - before.busy_s) / seconds / os.cpu_count()
-
-    def next_tick(self, before):
-        self.now = Scrape(self.daemon)
-        return self.now.ticks > before.ticks
+# The collector's timer may be some ms late: the same CPU time in a longer tick.
+AGREE = 0.1
+# Servers with idle power between a tenth and two thirds of that at full load.
+REST_MIN, REST_MAX = 0.1, 0.67
+IDLE, EQUAL = 30, 20
 
 
 class VirtualMachine(Case):
     def setUp(self):
         super().setUp()
-        need("virtual machine", in_virtual_machine())
-        need("all CPUs", len(os.sched_getaffinity(0)) == os.cpu_count())
-        if sanitized():
-            self.skipTest("a sanitized collector takes CPU time itself")
         os.chmod(self.dir, 0o755)  # the collector becomes another user
 
-    def collect(self, way, *args):
-        daemon = self.start_http("tw-collector", "--interval", f"{INTERVAL_MS}ms",
-                                 "--shipped-models", "", *args)
-        wait_until(lambda: set(ZONES) <= set(Scrape(daemon).power),
+    def collect(self, way, *args, containers=1):
+        machine = Machine(self.path("machine-" + way), CPUS, containers)
+        daemon = self.start_http(
+            "tw-collector", "--interval", f"{INTERVAL_MS}ms", "--bpf", "off",
+            "--shipped-models", "", "--nvml", self.path("none.so"),
+            *(["--filter=no"] if sanitized() else []), *machine.args, *args)
+        wait_until(lambda: set(ZONES) <= set(Scrape(daemon).power()),
                    f"{way}: there is power of {ZONES}: {daemon.log()}")
-        watched = Watched(way, daemon)
-        if watched.now.sources != {"model"}:
-            self.skipTest(f"a meter tells power here: {watched.now.sources}")
-        if watched.now.counters:
-            self.skipTest("there are counters here")
-        return watched
+        return Watched(way, daemon, machine, INTERVAL_MS)
 
-    def three_ways(self):
+    def ways(self):
         server = self.start_http("tw-server", "--model-db", MODELS)
         socket = self.path("estimator.socket")
-        self.start("tw-estimator", "--socket", socket, "--socket-mode", "0666",
-                   "--model-db", MODELS, "--shipped-models", "")
-        watched = [self.collect("database", "--model-db", MODELS),
-                   self.collect("server", "--model-server", f"http://{server.address}"),
-                   self.collect("estimator", "--estimator", socket)]
-        for w, by in zip(watched, ("collector", "collector", "estimator")):
-            self.assertEqual({m["by"] for m in w.now.models}, {by}, w.way)
-            print(f"{w.way}: " + ", ".join(
-                f"{m['energy_source']} {m['features']} {m['model']} from {m['origin']}"
-                for m in w.now.models))
-        return watched
+        self.start("tw-estimator", "--socket", socket, "--model-db", MODELS,
+                   "--shipped-models", "")
+        return {"database": ("--model-db", MODELS),
+                "server": ("--model-server", f"http://{server.address}"),
+                "estimator": ("--estimator", socket)}
 
-    def rest(self, watched):
-        """Of each collector the power at the tick with the least load, and that load."""
-        least = [(w.share, None) for w in watched]
+    def at_load(self, watched, load):
+        """Of each collector the median power of some ticks at that load."""
+        seen = {w.way: [] for w in watched}
+        for _ in range(TICKS + 2):
+            for w in watched:
+                seen[w.way].append(w.step([load * CPUS] + [0] * (
+                    len(w.machine.jiffies) - 1)).power())
+        # The use that is told in a step is that of the tick before.
+        return {way: {zone: statistics.median(p[zone] for p in powers[2:]) for zone in ZONES}
+                for way, powers in seen.items()}
 
-        def rested():
-            for i, w in enumerate(watched):
-                w.tick()
-                if least[i][1] is None or w.share < least[i][0]:
-                    least[i] = (w.share, dict(w.now.power))
-            return all(share < REST_SHARE for share, _ in least)
-        try:
-            wait_until(rested, "rest", timeout=REST_WAIT_S)
-        except AssertionError:
-            print("other programs run beside the test")
-        return least
-
-    def burn(self):
-        for _ in range(os.cpu_count()):
-            child = subprocess.Popen([sys.executable, "-c", BURN],
-                                     stdin=subprocess.DEVNULL)
-            self.addCleanup(child.wait)
-            self.addCleanup(child.kill)
-
-    def loaded(self, watched):
-        """The median power of some ticks under full load."""
-        ticks = []
-
-        def enough():
-            watched.tick()
-            if watched.share >= LOAD_SHARE:
-                ticks.append(dict(watched.now.power))
-            return len(ticks) == TICKS + 1
-        wait_until(enough, f"{watched.way}: the node's CPU time shows the load")
-        # The first one may have begun before the load.
-        return {zone: statistics.median(t[zone] for t in ticks[1:]) for zone in ZONES}
-
-    def test_busy_cpus_have_plausible_power_from_any_holder_of_the_model(self):
-        watched = self.three_ways()
-        rest = self.rest(watched)
-        self.burn()
-        load = [self.loaded(w) for w in watched]
-        cpus = os.cpu_count()
-        for w, (share, at_rest), power in zip(watched, rest, load):
-            print(f"{w.way}: all of {cpus} CPUs busy: {power}; "
-                  f"{share * 100:.0f} % busy: {({z: at_rest[z] for z in ZONES})}")
-            print("\n".join(w.now.power_lines()))
+    def test_power_rises_with_load_whoever_has_the_model(self):
+        ways = self.ways()
+        watched = [self.collect(way, *args) for way, args in ways.items()]
+        watched.append(self.collect("scaled", *ways["database"], "--estimated-idle", "scale"))
+        for w, by in zip(watched, ("collector", "collector", "estimator", "collector")):
+            models = w.now.labels("tallywatt_model_info")
+            self.assertEqual({m["by"] for m in models}, {by}, w.way)
+            self.assertEqual({m["idle"] for m in models},
+                             {"scaled" if w.way == "scaled" else "hidden"}, w.way)
+            self.assertEqual({s["source"] for s in w.now.labels("tallywatt_node_power_watts")},
+                             {"model"}, w.way)
+        powers = [self.at_load(watched, load) for load in LOADS]
+        for w in watched:
             for zone in ZONES:
-                what = f"{w.way}: {zone} {power[zone]} W, at rest {at_rest}"
-                self.assertGreater(power[zone], CPU_MIN_W * cpus, what)
-                self.assertLess(power[zone], CPU_MAX_W * cpus, what)
-                if share < LOAD_SHARE / 2:
-                    self.assertGreater(power[zone], at_rest[zone], what)
-                else:
-                    print(f"{w.way}: {zone} is not compared with rest: there was none")
+                watts = [p[w.way][zone] for p in powers]
+                print(f"{w.way}: {zone} at {LOADS}: "
+                      f"{', '.join(f'{x:.2f}' for x in watts)} W")
+                self.check_rise(w.way, zone, watts)
         for zone in ZONES:
-            values = [power[zone] for power in load]
-            self.assertLess(max(values), (1 + AGREE) * min(values), f"{zone}: {values}")
+            for p in powers[1:]:
+                values = [p[way][zone] for way in ways]
+                self.assertLess(max(values), (1 + AGREE) * min(values), f"{zone}: {values}")
+
+    def check_rise(self, way, zone, watts):
+        what = f"{way}: {zone} {watts}"
+        rest, full = watts[0], watts[-1]
+        for less, more in zip(watts, watts[1:]):
+            self.assertGreater(more, less + 0.05 * (full - rest), what)
+        self.assertGreater(full - rest, CPU_MIN_W * CPUS, what)
+        self.assertLess(full - rest, CPU_MAX_W * CPUS, what)
+        if way == "scaled":
+            self.assertGreater(rest / full, REST_MIN, what)
+            self.assertLess(rest / full, REST_MAX, what)
+        else:
+            self.assertEqual(rest, 0, what)
+
+    def test_top_says_that_power_is_estimated_and_whether_with_idle(self):
+        for idle, words in (("auto", "above idle"), ("scale", "with idle")):
+            watched = self.collect(idle, "--model-db", MODELS, "--estimated-idle", idle)
+            for _ in range(3):
+                watched.step([1])
+            text = self.tallywatt("top", "-b", "-n1", "-d", "100ms", "-l", "container",
+                                  "--url", f"http://{watched.daemon.address}")
+            node, summary = text.splitlines()[:2]
+            self.assertIn(f"; estimated {words} by ", node)
+            self.assertIn(f", ESTIMATED {words}; ", summary)
+
+    def test_containers_get_the_power_that_they_cause(self):
+        for way, args in self.ways().items():
+            watched = self.collect(way, *args, containers=IDLE + EQUAL)
+            loads = [0] * IDLE + [CPUS / EQUAL] * EQUAL
+            for _ in range(3):
+                watched.step(loads)
+            first = watched.step(loads)
+            for _ in range(TICKS):
+                last = watched.step(loads)
+            for zone in ZONES:
+                self.check_containers(f"{way}: {zone}", first, last, zone)
+
+    def check_containers(self, what, first, last, zone):
+        seconds = (last.ticks - first.ticks) * INTERVAL_MS / 1000
+        node = self.grown(first, last, "tallywatt_node_energy_joules_total",
+                          zone=zone, mode="dynamic") / seconds
+        by_id = {}
+        for has in last.labels("tallywatt_container_energy_joules_total"):
+            if has["zone"] == zone:
+                by_id[has["container_id"]] = self.grown(
+                    first, last, "tallywatt_container_energy_joules_total", zone=zone,
+                    container_id=has["container_id"]) / seconds
+        idle = [w for name, w in by_id.items() if int(name, 16) < IDLE]
+        equal = [w for name, w in by_id.items() if int(name, 16) >= IDLE]
+        print(f"{what}: node {node:.2f} W, {len(idle)} idle containers {sum(idle):.3f} W, "
+              f"{len(equal)} equal {sum(equal):.2f} W")
+        self.assertEqual(len(equal), EQUAL, what)
+        self.assertGreater(node, CPU_MIN_W * CPUS, what)
+        self.assertLess(sum(idle), 0.5, what)
+        self.assertAlmostEqual(sum(equal) / node, 1, delta=0.05, msg=what)
+        self.assertAlmostEqual(max(equal) / min(equal), 1, delta=0.05, msg=what)
+
+    @staticmethod
+    def grown(first, last, name, **labels):
+        return last.sum(name, **labels) - first.sum(name, **labels)
 
 
 if __name__ == "__main__":

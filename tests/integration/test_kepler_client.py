@@ -40,7 +40,7 @@ PER_CPU = {"cpu_cycles": 2.6e9, "cpu_instructions": 3.1e9, "cache_miss": 1e7,
            "bpf_net_tx_irq": 8.0, "bpf_block_irq": 15.0}
 COUNTERS = {"cpu_cycles", "cpu_instructions", "cache_miss"}
 WEIGHTS, SOCKET = "weights", "socket"
-IDLE_CONTAINERS = 30
+IDLE_CONTAINERS, EQUAL_CONTAINERS = 30, 20
 # AutoTrainer takes as long as a hundred trainers: it trains one feature group, and none in
 # sanitizer builds.
 SLOW = "AutoTrainer"
@@ -48,6 +48,11 @@ SLOW = "AutoTrainer"
 
 def busy(cpus, **times):
     return {f: rate * cpus * times.get(f, 1.0) for f, rate in PER_CPU.items()}
+
+
+def computing(cpus):
+    """No network and no disk: Kepler rounds such small rates down to whole events."""
+    return busy(cpus, bpf_net_rx_irq=0, bpf_net_tx_irq=0, bpf_block_irq=0)
 
 
 class Model:
@@ -287,6 +292,45 @@ class Shipped(Served, unittest.TestCase):
                 shutil.copytree(os.path.join(SHIPPED, pipeline), os.path.join(alone, pipeline))
                 dbs.append(Database(pipeline, alone))
         cls.ask_for("shipped models", dbs)
+
+
+class Containers(Case):
+    """Kepler's containers with the shipped models and the default choice: 30 are idle, 20 have
+    the same load, and a row has the load of all, as Kepler sends it."""
+
+    def setUp(self):
+        super().setUp()
+        self.keplers = Keplers(Database("all", SHIPPED), self.path("kepler"))
+        self.addCleanup(self.keplers.stop)
+
+    def clients(self):
+        where = (("weights", kepler.Regressor, self.keplers.daemons[0].address),
+                 ("socket", kepler.Sidecar, self.keplers.path))
+        for name, kind, place in where:
+            for release in ("0.7.11", "0.7.12", "0.9"):
+                for source in (kepler.COMPONENTS, kepler.PLATFORM):
+                    for counters in (True, False):
+                        if kind is kepler.Sidecar and release == "0.7.11":
+                            continue
+                        yield (f"{name} {release} {source} {'' if counters else 'VM'}",
+                               kind(place, release, kepler.PROCESS, source,
+                                    counters=counters, spec=SPEC))
+
+    def test_idle_ones_get_nothing_and_equal_ones_the_dynamic_power(self):
+        cpus = SPEC["cores"]
+        for what, client in self.clients():
+            client.start()
+            rows = [*([client.row({})] * IDLE_CONTAINERS),
+                    *([client.row(computing(cpus / EQUAL_CONTAINERS))] * EQUAL_CONTAINERS),
+                    client.row(computing(cpus))]
+            watts = [(kepler.main_mw(p) + p.get("dram", 0)) / 1000
+                     for p in client.powers(rows, False)]
+            idle, equal = sum(watts[:IDLE_CONTAINERS]), sum(watts[IDLE_CONTAINERS:-1])
+            print(f"{what}: {IDLE_CONTAINERS} idle {idle:.3f} W, {EQUAL_CONTAINERS} equal "
+                  f"{equal:.2f} W, all at once {watts[-1]:.2f} W")
+            self.assertGreater(watts[-1], 1, what)
+            self.assertLess(idle, 0.5, what)
+            self.assertAlmostEqual(equal / watts[-1], 1, delta=0.05, msg=what)
 
 
 class Trained(Served, unittest.TestCase):

@@ -65,9 +65,22 @@ static void a_clients_text_selects_the_source(void **state)
 	assert_null(tw_energy_source_wanted("bogus"));
 }
 
+static void estimates_and_simulations_are_not_measured(void **state)
+{
+	(void)state;
+	assert_true(tw_energy_source_is_measured(tw_energy_source_find("rapl-sysfs")));
+	assert_true(tw_energy_source_is_measured(tw_energy_source_find("acpi")));
+	assert_false(tw_energy_source_is_measured(tw_energy_source_find("fake")));
+	assert_false(tw_energy_source_is_measured(
+		tw_energy_source_find("trained_power_model")));
+	assert_false(tw_energy_source_is_measured(
+		&(struct tw_energy_source){ .name = "passthrough" }));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(estimates_and_simulations_are_not_measured),
 		cmocka_unit_test(components_are_named_and_found_by_name),
 		cmocka_unit_test(sources_are_complete_sorted_and_findable),
 		cmocka_unit_test(rapl_measures_parts_and_acpi_the_platform),

@@ -151,6 +151,59 @@ static void idle_power_is_scaled_by_cores_or_left_out(void **state)
 	assert_false(tw_is_virtual(f->top, f->sys));
 }
 
+#define LINEAR(feature)                                                     \
+	"{\"All_Weights\":{\"Bias_Weight\":0,\"Categorical_Variables\":{}," \
+	"\"Numerical_Variables\":{\"" feature                               \
+	"\":{\"scale\":1000,\"mean\":0,\"variance\":1,\"weight\":1}}}}"
+#define FORM(bias, column, feature)                                               \
+	"{\"bias\":" bias ",\"columns\":[" column "],\"members\":[{\"weight\":1," \
+	"\"columns\":[0],\"predictor\":\"linear\",\"model\":" LINEAR(feature) "}]}"
+
+/* Alone 10 W and 1 W per 1000 switches; as a series 20 W and those one tick earlier. */
+static const struct sample looks_back = {
+	.group = "NodeCPU",
+	.spec = { .cores = 4 },
+	.trainer = "AutoTrainer",
+	.predictor = "ensemble",
+	.text = "{\"ensemble\":{\"floor\":0,\"ceiling\":1000,\"step_ms\":500,"
+		"\"alone\":" FORM(
+			"10", "[0,0,0]",
+			"node_context_switches") ","
+						 "\"series\":" FORM(
+							 "20", "[0,1,1]",
+							 "node_context_switches@1") "}}"
+};
+
+static void a_model_that_looks_back_gets_the_earlier_ticks(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_reading r[TW_COMPONENT_COUNT];
+	struct tw_err err = { 0 };
+
+	write_model(f, &looks_back);
+	assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_SCALE, &err), 0);
+	/* The first tick has none before it: (10 + 2) - 10, and half of 10. */
+	reads(f, 2 + 5, 5);
+	f->node.last.context_switches = 3000;
+	reads(f, 2 + 10, 10);
+	f->node.last.context_switches = 500;
+	reads(f, 6 + 10, 10);
+	/* The rest is that of a machine that has rested: its rows are never mixed in. */
+	f->node.last.context_switches = 0;
+	reads(f, 1 + 10, 10);
+	reads(f, 0 + 10, 10);
+	/* A tick without counters leaves a gap of two steps, and another one more. */
+	f->node.last.context_switches = 1000;
+	reads(f, 0 + 10, 10);
+	f->node.there = false;
+	tw_estimates_read(f->estimates, r);
+	tw_estimates_read(f->estimates, r);
+	assert_false(r[0].there);
+	f->node.there = true;
+	reads(f, 2 + 5, 5);
+	reads(f, 2 + 10, 10);
+}
+
 static void rows_beyond_the_training_range_are_counted(void **state)
 {
 	struct fixture *f = *state;
@@ -254,6 +307,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(idle_power_is_scaled_by_cores_or_left_out,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_model_that_looks_back_gets_the_earlier_ticks, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			rows_beyond_the_training_range_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused,

@@ -29,6 +29,34 @@ static void one_socket_has_its_parts(void **state)
 	assert_string_equal(tw_power_meter(f->power, TW_ZONE_DRAM)->name, "rapl-sysfs");
 }
 
+/* The host's collector has written a zone; RAPL beside it stays RAPL. */
+static void a_tree_of_another_collector_has_its_origin(void **state)
+{
+	struct meter_fixture *f = *state;
+	const struct tw_power_zone *z;
+
+	write_socket(f, 0, WATTS(100));
+	tree_rapl(f->dir, CAP "intel-rapl:1", "psys", WATTS(1), RANGE);
+	tree_write(f->dir, CAP "intel-rapl:1/source", "model\n");
+	tree_write(f->dir, CAP "intel-rapl:1/model", "Tree\033[1m_0\n");
+	meters_open(f);
+	assert_int_equal(meters_zones(f), 4);
+	assert_string_equal(meters_zone(f, "package-0", 0)->meter->name, "rapl-sysfs");
+	assert_string_equal(meters_zone(f, "package-0", 0)->zone->origin.source, "");
+	z = meters_zone(f, "psys", -2);
+	assert_string_equal(z->meter->name, "passthrough");
+	assert_true(z->zone->estimated);
+	assert_string_equal(z->zone->origin.source, "model");
+	assert_string_equal(z->zone->origin.model, "Tree?[1m_0");
+	/* The host has another model, then a meter. */
+	tree_write(f->dir, CAP "intel-rapl:1/model", "Other_1\n");
+	meters_tick(f);
+	assert_string_equal(z->zone->origin.model, "Other_1");
+	tree_write(f->dir, CAP "intel-rapl:1/model", "\n");
+	meters_tick(f);
+	assert_string_equal(z->zone->origin.model, "");
+}
+
 static void two_sockets_are_apart_and_add_up(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -322,6 +350,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		METER_TEST(one_socket_has_its_parts),
+		METER_TEST(a_tree_of_another_collector_has_its_origin),
 		METER_TEST(two_sockets_are_apart_and_add_up),
 		METER_TEST(dies_of_a_socket_are_apart),
 		METER_TEST(a_socket_without_dram_has_none),

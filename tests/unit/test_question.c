@@ -46,9 +46,16 @@ static void a_question_is_written_as_a_request_of_its_version(void **state)
 				    "\"trainer_name\":\"\",\"filter\":\"\","
 				    "\"values\":[[1,null],[0.5,-2]]}");
 	tw_buf_clear(&b);
+	q.series = (const char *const *)names;
+	q.time_ms = 1700;
+	tw_question_write(&q, &b);
+	assert_non_null(strstr(b.data, ",\"series\":[\"a\",\"b\"],\"time_ms\":1700,"
+				       "\"values\":[["));
+	tw_buf_clear(&b);
 	q.version = 0;
 	tw_question_write(&q, &b);
 	assert_null(strstr(b.data, "version"));
+	assert_null(strstr(b.data, "series"));
 	tw_buf_clear(&b);
 }
 

@@ -7,6 +7,7 @@
 #include "tests/unit/fail_alloc.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +161,8 @@ static void an_estimate_is_labelled(void **state)
 		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":2},"
 		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":3},"
 		"{\"zone\":\"dram\",\"source\":\"model\",\"missing\":\"x\"}]}],"
-		"\"models\":[{\"model\":\"M_0\",\"extrapolating\":true,"
+		"\"models\":[{\"model\":\"M_0\",\"idle\":\"hidden\",\"extrapolating\":"
+		"true,"
 		"\"mae_watts\":{\"package\":1.25}}]}";
 	struct tw_err err = { 0 };
 	char *line = NULL;
@@ -168,9 +170,36 @@ static void an_estimate_is_labelled(void **state)
 	(void)state;
 	assert_int_equal(tw_top_node_line(text, strlen(text), &line, &err), 0);
 	assert_string_equal(line,
-			    "vm: package 5.0 W (model); estimated by M_0, package +-1.2 "
-			    "W, beyond what it was trained on");
+			    "vm: package 5.0 W (model); estimated above idle by M_0, "
+			    "package +-1.2 W, beyond what it was trained on");
 	free(line);
+}
+
+static void the_summary_says_whether_estimates_include_idle_power(void **state)
+{
+	static const char *const wanted[][2] = {
+		{ "hidden", "mean of 1.0 s, ESTIMATED above idle; + ended\n" },
+		{ "scaled", "mean of 1.0 s, ESTIMATED with idle; + ended\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct tw_top_view v = { .node = "vm", .level = "process" };
+		struct tw_buf b = { 0 };
+		struct tw_top_rows r;
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "{\"elapsed_seconds\":1,\"workloads\":[{\"pid\":7,\"zones\":[{"
+			 "\"zone\":\"package\",\"estimated\":true}]}],\"models\":[{"
+			 "\"idle\":\"%s\"}]}",
+			 wanted[i][0]);
+		r = read_rows(text);
+		tw_top_draw(&v, &r, &b);
+		assert_non_null(strstr(b.data, wanted[i][1]));
+		tw_buf_clear(&b);
+		tw_top_rows_release(&r);
+	}
 }
 
 static void a_malformed_answer_is_rejected(void **state)
@@ -229,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_name_cannot_reach_the_terminal),
 		cmocka_unit_test(a_picture_has_no_more_lines_and_columns_than_it_may),
 		cmocka_unit_test(an_estimate_is_labelled),
+		cmocka_unit_test(the_summary_says_whether_estimates_include_idle_power),
 		cmocka_unit_test(a_malformed_answer_is_rejected),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
