@@ -511,10 +511,12 @@ def fault_text(response):
 
 
 def fault_reset(response):
-    values = cpu_instructions(response)
-    offset = int(values[20][1])
-    for sample in values[20:]:
-        sample[1] = str(int(sample[1]) - offset)
+    """The exporter is restarted: all counters of a metric fall."""
+    for series in response["kepler_container_cpu_instructions_total"]:
+        later = [s for s in series["values"] if s[0] >= START_S + 60]
+        offset = int(later[0][1]) if later else 0
+        for sample in later:
+            sample[1] = str(int(sample[1]) - offset)
 
 
 def fault_energy_reset(response):

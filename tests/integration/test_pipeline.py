@@ -113,7 +113,7 @@ class BadInput(Case):
         "inf": SERIES + "1700000030.*infinite",
         "negative": SERIES + "1700000030.*negative",
         "text": SERIES + "1700000030.*not a number",
-        "reset": SERIES + "falls.*1700000060",
+        "reset": "kepler_container_cpu_instructions_total.*falls.*1700000060",
         "energy-reset": "kepler_node_package_joules_total.*falls.*1700000060",
         "no-usage": "no series of kepler_container_cache_miss_total",
         "no-energy": "no series of kepler_node_package_joules_total",

@@ -2,6 +2,7 @@
 #include "trainer/extract/extract.h"
 
 #include "lib/core/err.h"
+#include "trainer/extract/clock.h"
 #include "trainer/extract/guest.h"
 #include "trainer/extract/machines.h"
 #include "trainer/extract/package_shares.h"
@@ -54,6 +55,7 @@ struct job {
 	bool by_id; /* one row for each container */
 	enum tw_component component[TW_COMPONENT_COUNT];
 	size_t components;
+	struct tw_clock clock;
 	struct tw_packages packages;
 	struct tw_power_series power;
 	struct tw_guest guest; /* the VM; power comes from its host, under another name */
@@ -221,7 +223,8 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
-	if (tw_rates_init(&j->rates, j->power.time_ms, j->power.times, err) < 0)
+	if (tw_rates_init(&j->rates, &j->power, &j->workloads, j->feature, &j->clock,
+			  j->args, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
 		j->rates.thirdparty_makes_no_rows |= !j->feature[f].of_node;
@@ -252,10 +255,11 @@ static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *er
 		return -1;
 	j->features = tw_extract_features(p, schema, a->group, j->feature);
 	j->components = tw_extract_components(p, schema, a->source, j->component);
-	if (tw_packages_find(p, schema, a, j->component, j->components, &j->packages,
+	if (tw_clock_find(p, schema, a, &j->clock, err) < 0 ||
+	    tw_packages_find(p, schema, a, j->component, j->components, &j->packages,
 			     err) < 0 ||
 	    tw_power_series_extract(p, schema, a, j->component, j->components,
-				    &j->packages, &j->power, err) < 0)
+				    &j->packages, &j->clock, &j->power, err) < 0)
 		return -1;
 	if (tw_workload_counters_find(j->feature, j->features, a,
 				      a->vm_metrics ? &j->guest : NULL, &j->workloads,
@@ -326,6 +330,7 @@ out:
 	tw_rates_release(&j.rates);
 	tw_counter_set_release(&j.workloads);
 	tw_power_series_release(&j.power);
+	tw_clock_release(&j.clock);
 	tw_prom_free(one);
 	tw_machines_release(&machines);
 	return rc;

@@ -101,7 +101,7 @@ find_thirdparty(const struct tw_prom *p, const struct tw_schema *schema, const c
 /* The first of the schema's metrics for a feature that the response has series of; else a
  * third-party metric of that name. */
 static struct tw_metric_series
-find_feature(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
+find_present(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
 {
 	for (size_t i = 0; i < schema->metric_count; i++) {
 		struct tw_metric_series m;
@@ -113,6 +113,40 @@ find_feature(const struct tw_prom *p, const struct tw_schema *schema, const char
 			return m;
 	}
 	return find_thirdparty(p, schema, feature);
+}
+
+static bool is_listed(const char *const *names, const char *name)
+{
+	for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A feature without series, whose probe the response has other features of: all are 0. */
+static struct tw_metric_series
+find_zero(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
+{
+	bool any = false;
+
+	if (!is_listed(schema->together, feature))
+		return (struct tw_metric_series){ 0 };
+	for (size_t i = 0; schema->together[i] != NULL; i++)
+		any |= find_present(p, schema, schema->together[i]).metric != NULL;
+	for (size_t i = 0; any && i < schema->metric_count; i++)
+		if (is_feature(&schema->metrics[i], feature))
+			return (struct tw_metric_series){ .schema = schema,
+							  .metric = &schema->metrics[i],
+							  .absent = true };
+	return (struct tw_metric_series){ 0 };
+}
+
+static struct tw_metric_series
+find_feature(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
+{
+	const struct tw_metric_series m = find_present(p, schema, feature);
+
+	return m.metric != NULL ? m : find_zero(p, schema, feature);
 }
 
 struct tw_metric_series tw_energy_series(const struct tw_prom *p,
@@ -156,10 +190,7 @@ static size_t count_needed(const struct tw_schema *schema,
 /* Whether a group needs the feature: the schema does not list it as optional. */
 static bool is_needed(const struct tw_schema *schema, const char *feature)
 {
-	for (size_t i = 0; schema->optional != NULL && schema->optional[i] != NULL; i++)
-		if (strcmp(schema->optional[i], feature) == 0)
-			return false;
-	return true;
+	return !is_listed(schema->optional, feature);
 }
 
 static bool has_group(const struct tw_prom *p, const struct tw_schema *schema,

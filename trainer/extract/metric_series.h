@@ -20,6 +20,7 @@ struct tw_metric_series {
 	const struct tw_energy_source *source; /* NULL for a feature */
 	const struct tw_series *series;        /* all series of the metric's name */
 	size_t count;
+	bool absent;     /* no series, which means 0 (tw_schema.together) */
 	bool thirdparty; /* the feature has the metric's name */
 	bool of_node;    /* thirdparty, and at least one series has no container_id */
 };

@@ -2,6 +2,7 @@
 #include "trainer/extract/power_series.h"
 
 #include "lib/core/err.h"
+#include "trainer/extract/clock.h"
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/extract/package_shares.h"
@@ -10,11 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A meter that has not moved for so long, and for three times its usual interval, has
+ * stopped: tw-collector rejects such a meter, too. */
+#define STOPPED_MS 30000
+
 /* Power of one component and its packages over time. The columns hold joules until
  * derive(). */
 struct curve {
 	enum tw_component component;
-	int64_t *time_ms;
+	bool is_gauge;
+	double factor;              /* from the metric's unit */
+	int64_t *from_ms, *time_ms; /* from_ms is set by drop_first_time() */
 	size_t count, room;
 	double *watts; /* columns of `room` values: the component, then its packages */
 	const char *package[1 + TW_PACKAGES_MAX]; /* name for each column; NULL: all */
@@ -23,6 +30,7 @@ struct curve {
 
 static void release_curve(struct curve *c)
 {
+	free(c->from_ms);
 	free(c->time_ms);
 	free(c->watts);
 	*c = (struct curve){ 0 };
@@ -96,23 +104,29 @@ static size_t keep_whole(struct tw_merged_series *t, size_t keys, int64_t *time_
  *
  *	P[i] = (E[i] - E[i-1]) / step,	step = t[i] - t[i-1]
  *
- * With TW_COMPAT_KMS the step is the mean of all steps. Where energy falls, the previous
+ * Times are the exporter's own (trainer/extract/clock.h). With TW_COMPAT_KMS the step is
+ * the mean of all steps. Where energy falls, the previous
  * power is repeated (0 at the start). P[i] is stored at i - 1, so that drop_first_time()
  * has only the times to move.
  */
 static void derive(const struct curve *c, double *watts, double factor,
-		   enum tw_compat compat)
+		   enum tw_compat compat, const struct tw_clock *clock)
 {
-	double mean_s, last = 0;
+	double mean_s, last = 0, at_ms, before_ms;
+	size_t place = 0;
 
 	if (c->count < 2)
 		return;
 	mean_s = (double)(c->time_ms[c->count - 1] - c->time_ms[0]) / 1e3 /
 		 (double)(c->count - 1);
+	at_ms = tw_clock_at(clock, c->time_ms[0], &place);
 	for (size_t i = 1; i < c->count; i++) {
-		double step_s = (double)(c->time_ms[i] - c->time_ms[i - 1]) / 1e3;
+		double step_s;
 		double joules = (watts[i] - watts[i - 1]) * factor;
 
+		before_ms = at_ms;
+		at_ms = tw_clock_at(clock, c->time_ms[i], &place);
+		step_s = (at_ms - before_ms) / 1e3;
 		if (joules >= 0)
 			last = joules / (compat == TW_COMPAT_KMS ? mean_s : step_s);
 		watts[i - 1] = last;
@@ -129,6 +143,7 @@ static void shift(const struct curve *c, double *watts, double factor)
 static void drop_first_time(struct curve *c)
 {
 	c->count -= c->count > 0;
+	memcpy(c->from_ms, c->time_ms, c->count * sizeof(*c->time_ms));
 	memmove(c->time_ms, c->time_ms + 1, c->count * sizeof(*c->time_ms));
 }
 
@@ -180,9 +195,12 @@ static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	c->room = track.count + 1;
+	c->is_gauge = m->metric->kind == TW_METRIC_POWER;
+	c->factor = m->metric->factor;
+	c->from_ms = calloc(c->room, sizeof(*c->from_ms));
 	c->time_ms = calloc(c->room, sizeof(*c->time_ms));
 	c->watts = calloc(c->room * (1 + packages), sizeof(*c->watts));
-	if (c->time_ms == NULL || c->watts == NULL) {
+	if (c->from_ms == NULL || c->time_ms == NULL || c->watts == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu samples of power", track.count);
 		goto out;
 	}
@@ -206,14 +224,20 @@ static int make_curve(const struct tw_metric_series *m, const struct tw_extract_
 	for (size_t k = 0; k < packages->count; k++)
 		if (add_package(out, m, packages->name[k], err) < 0)
 			return -1;
-	for (size_t i = 0; i < out->columns; i++) {
-		if (m->metric->kind == TW_METRIC_POWER)
-			shift(out, column_at(out, i), m->metric->factor);
-		else
-			derive(out, column_at(out, i), m->metric->factor, a->compat);
-	}
-	drop_first_time(out);
 	return 0;
+}
+
+/* Turn joules into watts. */
+static void finish_curve(struct curve *c, const struct tw_extract_args *a,
+			 const struct tw_clock *clock)
+{
+	for (size_t i = 0; i < c->columns; i++) {
+		if (c->is_gauge)
+			shift(c, column_at(c, i), c->factor);
+		else
+			derive(c, column_at(c, i), c->factor, a->compat, clock);
+	}
+	drop_first_time(c);
 }
 
 /* Advance each curve to the next time that they share; false at the end. */
@@ -241,6 +265,104 @@ static bool find_common(const struct curve *c, size_t count, size_t *at)
 	return true;
 }
 
+/* ---- times at which the meter has moved ---- */
+
+/* Move the sample at `from` of each curve to `to`. */
+static void move_sample(struct curve *c, size_t count, const size_t *from, size_t to)
+{
+	for (size_t k = 0; k < count; k++) {
+		c[k].time_ms[to] = c[k].time_ms[from[k]];
+		for (size_t i = 0; i < c[k].columns; i++)
+			column_at(&c[k], i)[to] = column_at(&c[k], i)[from[k]];
+	}
+}
+
+/* Keep the times that all curves share. */
+static void keep_common(struct curve *c, size_t count)
+{
+	size_t at[TW_COMPONENT_COUNT] = { 0 }, n = 0;
+
+	for (; find_common(c, count, at); at[0]++)
+		move_sample(c, count, at, n++);
+	for (size_t k = 0; k < count; k++)
+		c[k].count = n;
+}
+
+/* Whether a component has moved from one sample to another; a gauge always has. */
+static bool has_moved(const struct curve *c, size_t count, size_t from, size_t to)
+{
+	for (size_t k = 0; k < count; k++)
+		if (c[k].is_gauge || c[k].watts[from] != c[k].watts[to])
+			return true;
+	return false;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The time after which a meter without movement has stopped. */
+static int find_patience(const struct curve *c, size_t count, int64_t *out,
+			 struct tw_err *err)
+{
+	int64_t *step = calloc(c->count + 1, sizeof(*step));
+	size_t last = 0, n = 0;
+
+	if (step == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu samples of power", c->count);
+	for (size_t i = 1; i < c->count; i++) {
+		if (!has_moved(c, count, last, i))
+			continue;
+		step[n++] = c->time_ms[i] - c->time_ms[last];
+		last = i;
+	}
+	qsort(step, n, sizeof(*step), compare_times);
+	*out = n > 0 && 3 * step[n / 2] > STOPPED_MS ? 3 * step[n / 2] : STOPPED_MS;
+	free(step);
+	return 0;
+}
+
+/*
+ * Drop the times at which neither the meter nor the exporter's clock has moved on: the
+ * sample repeats the one before it, and the next one has the energy of both steps. A
+ * meter that has stopped keeps a time without power, so that its pause is in no row.
+ */
+static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *clock,
+			size_t *repeats, struct tw_err *err)
+{
+	size_t n = 0, place = 0;
+	int64_t patience_ms;
+	double kept_ms = 0;
+
+	if (find_patience(c, count, &patience_ms, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->count; i++) {
+		const double at_ms = tw_clock_at(clock, c->time_ms[i], &place);
+		size_t from[TW_COMPONENT_COUNT];
+		bool keep = n == 0 || (at_ms > kept_ms && has_moved(c, count, n - 1, i));
+
+		if (n > 0 && at_ms > kept_ms &&
+		    c->time_ms[i] - c->time_ms[n - 1] > patience_ms)
+			keep = true;
+		if (!keep) {
+			++*repeats;
+			continue;
+		}
+		for (size_t k = 0; k < count; k++)
+			from[k] = i;
+		move_sample(c, count, from, n++);
+		kept_ms = at_ms;
+	}
+	for (size_t k = 0; k < count; k++)
+		c[k].count = n;
+	return 0;
+}
+
+/* ---- the table ---- */
+
 /* Allocate the columns: the components, then their packages. */
 static int add_columns(const struct curve *c, size_t count, struct tw_power_series *out,
 		       struct tw_err *err)
@@ -250,10 +372,12 @@ static int add_columns(const struct curve *c, size_t count, struct tw_power_seri
 
 	for (size_t k = 0; k < count; k++)
 		columns += c[k].columns;
+	out->from_ms = calloc(room, sizeof(*out->from_ms));
 	out->time_ms = calloc(room, sizeof(*out->time_ms));
 	out->column = calloc(columns, sizeof(*out->column));
 	out->memory = calloc(room * columns, sizeof(*out->memory));
-	if (out->time_ms == NULL || out->column == NULL || out->memory == NULL)
+	if (out->from_ms == NULL || out->time_ms == NULL || out->column == NULL ||
+	    out->memory == NULL)
 		return tw_fail(err, TW_NOMEM, "power at %zu times", c[0].count);
 	for (size_t k = 0; k < count; k++)
 		for (size_t i = 0; i < c[k].columns; i++)
@@ -284,6 +408,7 @@ static int join_curves(const struct curve *c, size_t count, struct tw_power_seri
 					column_at(&c[k], i)[at[k]];
 			any |= column_at(&c[k], 0)[at[k]] != 0;
 		}
+		out->from_ms[out->times] = c[0].from_ms[at[0]];
 		out->time_ms[out->times] = c[0].time_ms[at[0]];
 		out->times += any;
 	}
@@ -294,7 +419,8 @@ int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *sch
 			    const struct tw_extract_args *a,
 			    const enum tw_component *component, size_t components,
 			    const struct tw_packages *packages,
-			    struct tw_power_series *out, struct tw_err *err)
+			    const struct tw_clock *clock, struct tw_power_series *out,
+			    struct tw_err *err)
 {
 	struct curve curve[TW_COMPONENT_COUNT] = { 0 };
 	struct tw_power_series power = { 0 };
@@ -308,6 +434,13 @@ int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *sch
 		if (make_curve(&m, a, packages, &curve[k], err) < 0)
 			goto out;
 	}
+	if (a->compat == TW_COMPAT_NONE) {
+		keep_common(curve, components);
+		if (drop_repeats(curve, components, clock, &power.repeats, err) < 0)
+			goto out;
+	}
+	for (size_t k = 0; k < components; k++)
+		finish_curve(&curve[k], a, clock);
 	if (join_curves(curve, components, &power, err) < 0)
 		goto out;
 	*out = power;
@@ -322,6 +455,7 @@ out:
 
 void tw_power_series_release(struct tw_power_series *p)
 {
+	free(p->from_ms);
 	free(p->time_ms);
 	free(p->column);
 	free(p->memory);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_clock;
 struct tw_err;
 struct tw_extract_args;
 struct tw_packages;
@@ -24,24 +25,32 @@ struct tw_power_column {
 	double *watts;       /* one for each time */
 };
 
-/* Watts at the times that all components share. All zero bytes is an empty table. */
+/*
+ * Watts at the times that all components share. Power at time_ms[k] is the mean since
+ * from_ms[k], which is time_ms[k - 1] or, where times were left out, later. All zero
+ * bytes is an empty table.
+ */
 struct tw_power_series {
 	size_t times;
-	int64_t *time_ms;
+	int64_t *from_ms, *time_ms;
 	struct tw_power_column *column; /* the components as given, then their packages */
 	size_t columns;
 	double *memory;
+	size_t repeats; /* times at which the meter had not moved on */
 };
 
 /*
- * Power of the components and packages. Times at which no component draws power are left
- * out. *out is the caller's: tw_power_series_release(). Package names are the response's.
+ * Power of the components and packages, by the exporter's clock. Times at which no
+ * component draws power are left out, and so are times at which the meter repeats its
+ * last reading: the next power covers both steps. *out is the caller's:
+ * tw_power_series_release(). Package names are the response's.
  */
 int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *schema,
 			    const struct tw_extract_args *a,
 			    const enum tw_component *component, size_t components,
 			    const struct tw_packages *packages,
-			    struct tw_power_series *out, struct tw_err *err);
+			    const struct tw_clock *clock, struct tw_power_series *out,
+			    struct tw_err *err);
 void tw_power_series_release(struct tw_power_series *p);
 
 #endif /* TW_TRAINER_POWER_SERIES_H */

@@ -3,11 +3,17 @@
 
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
+#include "trainer/extract/clock.h"
 #include "trainer/extract/guest.h"
+#include "trainer/extract/power_series.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CPU_TIME_FEATURE "bpf_cpu_time_ms"
+/* Counters of CPU time and of the clock are not read at the same instant. */
+#define CPU_TOLERANCE 0.1
 
 /* ---- counters ---- */
 
@@ -156,10 +162,11 @@ static int find_counters(const struct tw_metric_series *m,
 			 struct tw_err *err)
 {
 	static const char *const no_labels[] = { NULL };
-	/* A gauge may fall, and its series are merged. */
+	/* A gauge may fall, and its series are merged. Workloads' counters may fall if
+	 * that is no restart: check_restarts(). */
 	bool is_level = m->metric->kind == TW_METRIC_LEVEL;
-	bool strict =
-		!is_level && a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
+	bool strict = !is_level && a->resets == TW_RESETS_REFUSE &&
+		      a->compat == TW_COMPAT_NONE && (m->thirdparty || a->group->of_node);
 	size_t before = out->count, i = 0;
 	const struct tw_series *s;
 	int status;
@@ -180,7 +187,7 @@ static int find_counters(const struct tw_metric_series *m,
 		if (status < 0)
 			return -1;
 	}
-	if (out->count == before)
+	if (out->count == before && !m->absent)
 		return tw_fail(err, TW_NOTFOUND, "no series of '%s' with%s job=\"vm\"",
 			       m->metric->name, a->vm_metrics ? "" : "out");
 	return 0;
@@ -197,22 +204,110 @@ int tw_workload_counters_find(const struct tw_metric_series *feature, size_t fea
 	return 0;
 }
 
-int tw_rates_init(struct tw_rates *r, const int64_t *time_ms, size_t times,
+/* ---- times ---- */
+
+/* The first and the last tick of the schema's features. */
+static void find_span(struct tw_rates *r, const struct tw_counter_set *c,
+		      const struct tw_metric_series *feature)
+{
+	r->first_ms = INT64_MAX;
+	r->last_ms = INT64_MIN;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct tw_packed *times = &c->at[i].series->time_ms;
+		const int64_t first = (int64_t)tw_packed_first(times);
+		const int64_t last = (int64_t)tw_packed_last(times);
+
+		if (feature[c->at[i].column].thirdparty)
+			continue;
+		r->first_ms = first < r->first_ms ? first : r->first_ms;
+		r->last_ms = last > r->last_ms ? last : r->last_ms;
+	}
+}
+
+/* A restart within a series is an error unless the arguments accept it. */
+static int check_restarts(const struct tw_rates *r,
+			  const struct tw_metric_series *feature, struct tw_err *err)
+{
+	for (size_t i = 0; i < r->restarts.count; i++) {
+		const struct tw_restart *at = &r->restarts.at[i];
+
+		if (at->series != NULL && r->args->resets == TW_RESETS_REFUSE &&
+		    feature[at->column].metric->kind != TW_METRIC_LEVEL &&
+		    tw_series_check_resets(at->series, feature[at->column].metric->name,
+					   err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int find_ticks(struct tw_rates *r, const struct tw_power_series *power,
+		      const struct tw_counter_set *c, struct tw_err *err)
+{
+	if (tw_ticks_add_set(&r->ticks, c, err) < 0 ||
+	    tw_ticks_add(&r->ticks, power->from_ms, power->times, err) < 0 ||
+	    tw_ticks_add(&r->ticks, power->time_ms, power->times, err) < 0)
+		return -1;
+	return tw_ticks_settle(&r->ticks, err);
+}
+
+int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,
+		    struct tw_err *err)
+{
+	size_t place = 0;
+
+	free(r->from);
+	free(r->seen);
+	free(r->at);
+	r->times = power->times;
+	r->time_ms = power->time_ms;
+	r->count = r->first = 0;
+	r->from = calloc(2 * power->times + 1, sizeof(*r->from));
+	r->seen = calloc(power->times + 1, sizeof(*r->seen));
+	r->at = calloc(power->times + 1, sizeof(*r->at));
+	if (r->from == NULL || r->seen == NULL || r->at == NULL)
+		return tw_fail(err, TW_NOMEM, "features at %zu times", power->times);
+	r->to = r->from + power->times;
+	for (size_t k = 0; k < power->times; k++) {
+		r->from[k] = tw_clock_at(r->clock, power->from_ms[k], &place);
+		r->to[k] = tw_clock_at(r->clock, power->time_ms[k], &place);
+		if (power->from_ms[k] < r->first_ms)
+			r->first = k + 1;
+	}
+	r->end = r->last_ms == INT64_MAX
+			 ? power->times
+			 : tw_times_find(power->time_ms, power->times, 0, r->last_ms + 1);
+	return 0;
+}
+
+int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
+		  const struct tw_counter_set *c, const struct tw_metric_series *feature,
+		  const struct tw_clock *clock, const struct tw_extract_args *a,
 		  struct tw_err *err)
 {
-	*r = (struct tw_rates){ .times = times, .time_ms = time_ms };
-	r->seen = calloc(times + 1, sizeof(*r->seen));
-	r->at = calloc(times + 1, sizeof(*r->at));
-	if (r->seen != NULL && r->at != NULL)
-		return 0;
+	*r = (struct tw_rates){ .args = a, .clock = clock };
+	if (a->compat == TW_COMPAT_NONE) {
+		find_span(r, c, feature);
+		if (find_ticks(r, power, c, err) < 0 ||
+		    tw_restarts_find(c, &r->ticks, &r->restarts, err) < 0 ||
+		    check_restarts(r, feature, err) < 0)
+			goto fail;
+	}
+	if (tw_rates_retime(r, power, err) < 0)
+		goto fail;
+	return 0;
+fail:
 	tw_rates_release(r);
-	return tw_fail(err, TW_NOMEM, "features at %zu times", times);
+	return -1;
 }
 
 void tw_rates_release(struct tw_rates *r)
 {
+	free(r->from);
 	free(r->seen);
 	free(r->at);
+	tw_ticks_release(&r->ticks);
+	tw_restarts_release(&r->restarts);
+	tw_increments_release(&r->increments);
 	tw_merged_series_release(&r->samples);
 	*r = (struct tw_rates){ 0 };
 }
@@ -233,13 +328,10 @@ struct target {
 	bool makes_no_rows; /* its times add none to r->seen */
 };
 
-/* Add a feature's value at time t. Times without power are skipped. */
-static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double value)
+/* Add a feature's value to row k. */
+static void add_to_row(struct tw_rates *r, const struct target *to, size_t k,
+		       double value)
 {
-	const size_t k = to->k = tw_times_find(r->time_ms, r->times, to->k, t);
-
-	if (k == r->times || r->time_ms[k] != t)
-		return;
 	if (to->column != NULL) {
 		double *cell = &to->column[to->row[k]];
 
@@ -252,8 +344,75 @@ static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double va
 	r->seen[k] = true;
 }
 
+/* Add a feature's value at time t. Times without power are skipped. */
+static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double value)
+{
+	const size_t k = to->k = tw_times_find(r->time_ms, r->times, to->k, t);
+
+	if (k < r->times && r->time_ms[k] == t)
+		add_to_row(r, to, k, value);
+}
+
+/* The first row that ends after a time of the exporter's clock. */
+static size_t find_row(const struct tw_rates *r, double at_ms)
+{
+	size_t low = r->first, high = r->end;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (r->to[middle] <= at_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Spread an increase evenly over the rows that its time meets. */
+static void add_span(struct tw_rates *r, const struct target *to,
+		     const struct tw_increment *s, double factor, size_t *place)
+{
+	const double from = tw_clock_at(r->clock, s->from_ms, place);
+	const double end = tw_clock_at(r->clock, s->to_ms, place);
+
+	if (!(end > from))
+		return;
+	for (size_t k = find_row(r, from); k < r->end && r->from[k] < end; k++) {
+		const double shared = fmin(end, r->to[k]) - fmax(from, r->from[k]);
+
+		if (shared > 0)
+			add_to_row(r, to, k,
+				   s->amount * factor * 1e3 / (r->to[k] - r->from[k]) *
+					   (shared / (end - from)));
+	}
+}
+
+/* Rates of a counter of the schema: its increments over the rows. */
+static int add_increments(struct tw_rates *r, const struct target *to,
+			  const struct tw_counter_series *at, size_t count,
+			  const struct tw_schema_metric *metric, struct tw_err *err)
+{
+	struct tw_increment_rules rules = { .ticks = &r->ticks,
+					    .restarts = &r->restarts,
+					    .births = !r->args->group->of_node,
+					    .first_ms = r->first_ms,
+					    .most_per_ms = INFINITY };
+	size_t place = 0;
+
+	/* A CPU second takes a second of one of the CPUs. */
+	if (r->clock->cpus > 0 && strcmp(metric->feature, CPU_TIME_FEATURE) == 0)
+		rules.most_per_ms = (1 + CPU_TOLERANCE) * r->clock->cpus / metric->factor;
+	if (tw_increments_read(&r->increments, at, count, &rules, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->increments.count; i++)
+		add_span(r, to, &r->increments.at[i], metric->factor, &place);
+	return 0;
+}
+
 /*
- * Rates of one counter: each difference divided by its own step. The first sample has
+ * Rates of kepler-model-server, and of third-party counters: each difference divided by
+ * its own step. The first sample has
  * rate 0. A sample lower than the previous one repeats the previous rate. A single sample
  * has no rate.
  */
@@ -294,11 +453,20 @@ int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
 		struct target to = { column != NULL ? column[f] : NULL, row, 0,
 				     r->thirdparty_makes_no_rows && feature[f].of_node };
 
-		if (tw_merged_series_join(&r->samples, &c->at[*i], next - *i, err) < 0)
+		const bool whole = r->args->compat == TW_COMPAT_NONE &&
+				   metric->kind != TW_METRIC_LEVEL &&
+				   !feature[f].thirdparty;
+
+		/* Joined even if not used: that finds series with equal labels. */
+		if ((!whole || next - *i > 1) &&
+		    tw_merged_series_join(&r->samples, &c->at[*i], next - *i, err) < 0)
 			return -1;
-		if (metric->kind == TW_METRIC_LEVEL)
+		if (whole &&
+		    add_increments(r, &to, &c->at[*i], next - *i, metric, err) < 0)
+			return -1;
+		if (!whole && metric->kind == TW_METRIC_LEVEL)
 			add_level(r, &to, metric->factor);
-		else
+		else if (!whole)
 			add_counter(r, &to, metric->factor);
 		*i = next;
 	}

@@ -10,11 +10,15 @@
  */
 
 #include "trainer/extract/counter_series.h"
+#include "trainer/extract/increments.h"
 #include "trainer/extract/metric_series.h"
+#include "trainer/extract/ticks.h"
 
+struct tw_clock;
 struct tw_dataset;
 struct tw_err;
 struct tw_guest;
+struct tw_power_series;
 
 /*
  * Add the counters of the features to out and sort it. A counter's key is its workload,
@@ -37,20 +41,45 @@ int tw_thirdparty_metrics_check(const struct tw_metric_series *feature, size_t f
 int tw_thirdparty_metrics_settle(const struct tw_metric_series *feature, size_t features,
 				 struct tw_dataset *d, struct tw_err *err);
 
-/* Rates of one workload at a time. */
+/*
+ * Rates of one workload at a time.
+ *
+ * A row covers the time from from_ms[k] to time_ms[k], and its rate is the increase
+ * within that time, however the samples of the counter lie
+ * (trainer/extract/increments.h). A third-party counter has no births: its rate is that
+ * of the sample at time_ms[k], as is a gauge's value.
+ */
 struct tw_rates {
 	size_t times;
 	const int64_t *time_ms; /* ascending; borrowed */
+	size_t first, end;      /* the times whose rows lie within the features' ticks */
+	double *from, *to;      /* each row's ends by the exporter's clock, ms */
 	bool *seen;             /* for each time: whether the workload has a row */
 	size_t *at;             /* indexes of the seen times, in no order */
 	size_t count;
 	/* Third-party metrics of the node make no rows. */
 	bool thirdparty_makes_no_rows;
+	const struct tw_extract_args *args;
+	const struct tw_clock *clock;
+	struct tw_ticks ticks;
+	struct tw_restarts restarts;
+	int64_t first_ms, last_ms; /* ticks of the features */
+	struct tw_increments increments;
 	struct tw_merged_series samples;
 };
 
-int tw_rates_init(struct tw_rates *r, const int64_t *time_ms, size_t times,
+/*
+ * Begin to read the counters of c at the times of power. All but c is borrowed until the
+ * release. TW_INVALID for a restart of the exporter that the arguments refuse.
+ */
+int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
+		  const struct tw_counter_set *c, const struct tw_metric_series *feature,
+		  const struct tw_clock *clock, const struct tw_extract_args *a,
 		  struct tw_err *err);
+
+/* Read the same counters at other times of power. */
+int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,
+		    struct tw_err *err);
 
 /*
  * Read the workload whose counters start at *i, and advance *i to the next workload. Its

@@ -139,6 +139,10 @@ static const struct tw_schema_source legacy_sources[] = {
 	{ "rapl", "rapl-sysfs" },       /* Kepler before 0.7.3 */
 };
 
+/* Not exported by releases before 0.7, and by tw-collector on request only. */
+static const char *const legacy_optional[] = { "bpf_page_cache_hit", NULL };
+static const char *const legacy_together[] = { "bpf_block_irq", "bpf_net_rx_irq",
+					       "bpf_net_tx_irq", NULL };
 static const char *const legacy_id_labels[] = { "container_id", "pod_name",
 						"container_name", "container_namespace",
 						NULL };
@@ -153,6 +157,9 @@ static const struct tw_schema kepler_legacy = {
 		"Kepler 0.5 to 0.9: kepler_container_*_total, kepler_node_*_joules_total",
 	.metrics = legacy_metrics,
 	.metric_count = TW_COUNT(legacy_metrics),
+	.some_components = true,
+	.optional = legacy_optional,
+	.together = legacy_together,
 	.source_label = "source",
 	.package_label = "package",
 	.package_use_label = "pkg_id",
@@ -233,6 +240,7 @@ static const struct tw_schema_metric tallywatt_metrics[] = {
 	COUNTER("tallywatt_node_page_faults_total", "node_page_faults", 1.0),
 	GAUGE("tallywatt_node_cpu_frequency_hertz", TW_METRIC_LEVEL,
 	      .feature = "cpu_scaling_frequency_hertz"),
+	GAUGE("tallywatt_collector_tick_time_seconds", TW_METRIC_TICK, ),
 
 #define NODE_ZONE(zone, origin, part) \
 	ZONE("tallywatt_node_energy_joules_total", zone, origin, part)
@@ -251,9 +259,10 @@ static const char *const tallywatt_id_labels[] = { "container_id", "container_na
 						   "vm_id",        "pid",
 						   "cpu",          NULL };
 static const char *const tallywatt_unit_labels[] = { "mode", "path", "package", NULL };
-/* comm and exe change at exec. */
-static const char *const tallywatt_other_labels[] = { "comm", "exe",  "job",
-						      "pod",  "zone", NULL };
+/* command changes at exec, cgroup at a move, serial where a pid is used again. */
+static const char *const tallywatt_other_labels[] = { "cgroup", "comm", "command",
+						      "exe",    "job",  "pod",
+						      "serial", "zone", NULL };
 
 static const struct tw_schema tallywatt = {
 	.name = "tallywatt",

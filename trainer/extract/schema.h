@@ -22,6 +22,7 @@ enum tw_metric_kind {
 	TW_METRIC_ENERGY,  /* counter of the node's energy */
 	TW_METRIC_POWER,   /* gauge of the node's power */
 	TW_METRIC_PACKAGE_USE, /* gauge of a workload's usage of a package */
+	TW_METRIC_TICK, /* gauge: time of the exporter's counters, s since any instant */
 };
 
 struct tw_schema_metric {
@@ -56,6 +57,9 @@ struct tw_schema {
 	/* Features that these exporters lack or export on request only. A group is
 	 * extracted without those that a response lacks. Or NULL. */
 	const char *const *optional;
+	/* Features of one probe: these exporters omit a counter that is 0, so an absent
+	 * one is 0 where another is present. Or NULL. */
+	const char *const *together;
 	const char *source_label; /* or NULL */
 	/* Labels of the package: of an energy counter, of a PACKAGE_USE. Or NULL. */
 	const char *package_label, *package_use_label;
