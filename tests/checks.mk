@@ -124,7 +124,7 @@ test-server-load := server_fuzz server_stress
 test-estimator := estimator models library estimator_faults estimator_clients kepler_client
 test-offline-trainer := offline_trainer main_job
 test-collector := collector collector_kepler
-test-collector-power := collector_power collector_meters collector_vm
+test-collector-power := collector_power collector_meters meters_teach collector_vm
 test-collector-names := collector_models collector_asked collector_names top
 
 integration := test-pipeline test-publish test-sources test-model-server test-server-load \
