@@ -109,15 +109,22 @@ class MetersTeach(Metered):
         recording.join()
 
     def check_law(self, source, machine, zones, response="out.json"):
-        """A pipeline of the source predicts the law at loads that were not recorded."""
+        """A model of the source predicts the law at loads that were not recorded, from its
+        file and as tw-estimator chooses it."""
         db = self.path(f"db-{source}")
         os.makedirs(db)
         self.tallywatt("train", "--input", self.path(response), "--machine", machine,
                        "--source", source, "--group", "BPFOnly", "--name", "loop",
                        "--abs-trainers", "LinearRegressionTrainer", "--model-db", db)
         model = os.path.join(db, "loop", source, "AbsPower/BPFOnly/LinearRegressionTrainer_0")
-        answer = self.tallywatt("estimate", "--model", model, "--metrics", "bpf_cpu_time_ms",
-                                "--values", ";".join(str(load * 1e3) for load in ASKED))
+        socket = self.path(f"{source}.socket")
+        self.start("tw-estimator", "--socket", socket, "--model-db", db)
+        for way in (["--model", model], ["--socket", socket, "--source", source]):
+            self.check_answer(source, zones, self.tallywatt(
+                "estimate", *way, "--metrics", "bpf_cpu_time_ms",
+                "--values", ";".join(str(load * 1e3) for load in ASKED)))
+
+    def check_answer(self, source, zones, answer):
         lines = [line.split() for line in answer.splitlines()]
         header = next(line for line in lines if line and line[0] == "row")
         self.assertEqual(sorted(header[1:]), sorted(zones), answer)
