@@ -115,8 +115,10 @@ static int isolate(void *config, struct tw_err *err)
 		list();
 		return 0;
 	}
-	if (tw_isolation_read(&c->isolation, c->model_db, &input, err) < 0 ||
-	    tw_isolation_init(c->named, &input.config, &machine, 1, &isolation, err) < 0)
+	if (tw_isolation_read(&c->isolation, c->model_db, &input, err) < 0)
+		goto out;
+	input.config.source = c->args.source;
+	if (tw_isolation_init(c->named, &input.config, &machine, 1, &isolation, err) < 0)
 		goto out;
 	if (read_table(c, &d, err) < 0 ||
 	    tw_isolate_prepare(c->named, &isolation.args, &d, &all, err) < 0 ||

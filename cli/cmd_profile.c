@@ -8,12 +8,13 @@
 #include "trainer/extract/machines.h"
 #include "trainer/extract/prom.h"
 #include "trainer/isolation.h"
+#include "trainer/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct config {
-	char *input, *machine, *output;
+	char *input, *machine, *source, *output;
 };
 
 static const struct tw_opt options[] = {
@@ -28,6 +29,11 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, machine),
 	  .arg = "NAME",
 	  .help = "only this machine [all, each a node type]" },
+	{ .name = "source",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, source),
+	  .arg = "NAME",
+	  .help = "energy source of a name of your own, too" },
 	{ .name = "output",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct config, output),
@@ -45,11 +51,14 @@ static const struct tw_opts opts = {
 static int read_profile(const struct config *c, struct tw_profile *out,
 			struct tw_err *err)
 {
+	const struct tw_energy_source *own = NULL;
 	struct tw_machines machines = { 0 };
 	struct tw_prom *p = NULL;
 	size_t count;
 	int rc = -1;
 
+	if (c->source != NULL && tw_names_source(c->source, &own, err) < 0)
+		goto out;
 	if (tw_prom_read(c->input, &p, err) < 0 ||
 	    tw_machines_find(p, &machines, err) < 0)
 		goto out;
@@ -57,7 +66,7 @@ static int read_profile(const struct config *c, struct tw_profile *out,
 	for (size_t i = 0; i < count; i++)
 		if (tw_profile_add_response(out, p, &machines,
 					    count > 1 ? machines.name[i] : c->machine,
-					    (uint32_t)i, err) < 0)
+					    own, (uint32_t)i, err) < 0)
 			goto out;
 	rc = 0;
 out:

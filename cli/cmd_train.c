@@ -142,6 +142,7 @@ static int train(void *config, struct tw_err *err)
 		c->job.isolation.abs_pipeline = f->name;
 	if (tw_train_flags_read(f, &c->job, &in, err) < 0)
 		goto out;
+	c->job.isolation.source = c->job.source;
 	times.parse_ns = tw_now_ns() - start;
 	if (make_models(c, &result, &outcome, err) < 0)
 		goto out;

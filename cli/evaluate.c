@@ -122,15 +122,17 @@ static int isolate(const struct tw_evaluation *j, const struct tw_isolator *it,
 		   const struct tw_model_info *i, struct tw_dataset *d,
 		   struct tw_err *err)
 {
-	static const struct tw_isolation_config nothing;
+	struct tw_isolation_config config = { 0 };
 	const struct tw_isolation_machine machine = { j->machine, 0 };
 	struct tw_isolation isolation = { 0 };
 	struct tw_dataset one = { 0 };
 	void *state = NULL;
 	int rc = -1;
 
-	if (tw_isolation_init(it, j->isolation != NULL ? j->isolation : &nothing,
-			      &machine, 1, &isolation, err) < 0 ||
+	if (j->isolation != NULL)
+		config = *j->isolation;
+	config.source = i->source;
+	if (tw_isolation_init(it, &config, &machine, 1, &isolation, err) < 0 ||
 	    tw_isolate_prepare(it, &isolation.args, d, &one, err) < 0)
 		goto out;
 	if (it->fit(&isolation.args, &one, i->source, &state, err) < 0 ||

@@ -337,16 +337,16 @@ static bool find_level(const char *name, enum tw_level *out)
 
 static int check_models(const struct tw_collector_settings *s, struct tw_err *err)
 {
+	const struct tw_energy_source *source;
+
 	if (s->models.count > TW_ESTIMATES_MAX)
 		return tw_fail(err, TW_INVALID, "--model: at most %d", TW_ESTIMATES_MAX);
 	if (s->model_sources.count > TW_ESTIMATES_MAX)
 		return tw_fail(err, TW_INVALID, "--model-source: at most %d",
 			       TW_ESTIMATES_MAX);
 	for (size_t i = 0; i < s->model_sources.count; i++)
-		if (tw_energy_source_find(s->model_sources.at[i]) == NULL)
-			return tw_fail(err, TW_INVALID,
-				       "--model-source: no energy source '%s'",
-				       s->model_sources.at[i]);
+		if (tw_energy_source_open(s->model_sources.at[i], &source, err) < 0)
+			return tw_err_wrap(err, "--model-source");
 	return 0;
 }
 

@@ -153,7 +153,8 @@ int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *
 		return tw_fail(err, TW_INVALID, "model '%s' is for %s, not %s",
 			       info->name, tw_output_name(info->output),
 			       tw_output_name(k->output));
-	if (info->source != k->source)
+	if (info->source != k->source &&
+	    info->source != tw_energy_source_substitute(k->source))
 		return tw_fail(err, TW_INVALID, "model '%s' is for %s, not %s",
 			       info->name, info->source->name, k->source->name);
 	for (size_t i = 0; i < tw_power_model_parts(p); i++)

@@ -639,10 +639,10 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 			       "output_type: '%.64s' is not known, expected AbsPower or "
 			       "DynPower",
 			       p->output);
+	/* A user's own source may have models that are not loaded yet. */
 	r->source = tw_energy_source_wanted(p->source);
-	if (r->source == NULL)
-		return tw_fail(err, TW_INVALID, "source: '%.64s' is not known",
-			       p->source);
+	if (r->source == NULL && tw_energy_source_open(p->source, &r->source, err) < 0)
+		return tw_err_wrap(err, "source");
 	if (replace_old_names(p, err) < 0 || system_finish(&p->system, r, err) < 0)
 		return -1;
 	r->x = p->values.x;

@@ -79,7 +79,7 @@ TALLYWATT_API unsigned tallywatt_cores(const struct tallywatt_model *m);
 TALLYWATT_API size_t tallywatt_feature_count(const struct tallywatt_model *m);
 TALLYWATT_API const char *tallywatt_feature(const struct tallywatt_model *m, size_t i);
 
-/* "package", "core", "uncore", "dram" or "platform". NULL if i is out of range. */
+/* "package", "core", "uncore", "dram", "platform" or "gpu". NULL if i is out of range. */
 TALLYWATT_API size_t tallywatt_component_count(const struct tallywatt_model *m);
 TALLYWATT_API const char *tallywatt_component(const struct tallywatt_model *m, size_t i);
 

@@ -109,10 +109,8 @@ static int read_place(const json_t *obj, struct tw_model_info *i, struct tw_err 
 
 	if (tw_json_text(obj, metadata_name, "energy_source", false, &text, err) < 0)
 		return -1;
-	i->source = tw_energy_source_find(text);
-	if (i->source == NULL)
-		return tw_fail(err, TW_INVALID, "%s.energy_source: '%s' is not known",
-			       metadata_name, text);
+	if (tw_energy_source_open(text, &i->source, err) < 0)
+		return tw_err_wrap(err, "%s.energy_source", metadata_name);
 	if (tw_json_text(obj, metadata_name, "feature_group", false, &text, err) < 0)
 		return -1;
 	i->group = tw_feature_group_find(text);

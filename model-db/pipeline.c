@@ -105,6 +105,13 @@ static int take_buf(struct tw_fileset *pipeline, const char *name, struct tw_buf
 	return tw_fileset_take(pipeline, name, text, len, err);
 }
 
+static int by_source(const void *a, const void *b)
+{
+	const struct tw_energy_source *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
 static bool has_models(const struct tw_model *models, size_t count,
 		       const struct tw_energy_source *source, enum tw_output output)
 {
@@ -114,32 +121,46 @@ static bool has_models(const struct tw_model *models, size_t count,
 	return false;
 }
 
-static int add_tables(struct tw_fileset *pipeline, const struct tw_model *models,
-		      size_t count, struct tw_err *err)
+static int add_table(struct tw_fileset *pipeline, const struct tw_model *models,
+		     size_t count, const struct tw_energy_source *source,
+		     enum tw_output output, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
 	char name[128];
 
-	for (size_t s = 0; s < tw_energy_source_count(); s++) {
-		const struct tw_energy_source *source = tw_energy_source_at(s);
-
-		for (int o = 0; o < TW_OUTPUT_COUNT; o++) {
-			enum tw_output output = (enum tw_output)o;
-
-			if (!has_models(models, count, source, output))
-				continue;
-			snprintf(name, sizeof(name), "%s_%s_model_metadata.csv",
-				 source->name, tw_output_name(output));
-			if (tw_summary_table(models, count, source, output, &b, err) <
-			    0) {
-				tw_buf_clear(&b);
-				return -1;
-			}
-			if (take_buf(pipeline, name, &b, err) < 0)
-				return -1;
-		}
+	if (!has_models(models, count, source, output))
+		return 0;
+	snprintf(name, sizeof(name), "%s_%s_model_metadata.csv", source->name,
+		 tw_output_name(output));
+	if (tw_summary_table(models, count, source, output, &b, err) < 0) {
+		tw_buf_clear(&b);
+		return -1;
 	}
-	return 0;
+	return take_buf(pipeline, name, &b, err);
+}
+
+/* A table for each source and output, sorted by the source's name. */
+static int add_tables(struct tw_fileset *pipeline, const struct tw_model *models,
+		      size_t count, struct tw_err *err)
+{
+	const struct tw_energy_source **source = calloc(count + 1, sizeof(*source));
+	int rc = -1;
+
+	if (source == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu models", count);
+	for (size_t i = 0; i < count; i++)
+		source[i] = models[i].info.source;
+	qsort(source, count, sizeof(*source), by_source);
+	for (size_t i = 0; i < count; i++)
+		for (int o = 0; o < TW_OUTPUT_COUNT; o++)
+			if ((i == 0 || source[i] != source[i - 1]) &&
+			    add_table(pipeline, models, count, source[i],
+				      (enum tw_output)o, err) < 0)
+				goto out;
+	rc = 0;
+out:
+	free(source);
+	return rc;
 }
 
 static int add_node_types(struct tw_fileset *pipeline, const struct tw_node_types *types,

@@ -16,7 +16,7 @@
 static const char *const predicted[] = {
 	[TW_PACKAGE] = "package_predicted",   [TW_CORE] = "core_predicted",
 	[TW_UNCORE] = "uncore_predicted",     [TW_DRAM] = "dram_predicted",
-	[TW_PLATFORM] = "platform_predicted",
+	[TW_PLATFORM] = "platform_predicted", [TW_GPU] = "gpu_predicted",
 };
 
 const char *tw_validation_column(enum tw_component c)

@@ -429,7 +429,7 @@ static int read_scalers(struct tw_profile *p, json_t *obj, const char *above,
 static int read_member(struct tw_profile *p, const char *key, json_t *v,
 		       const char *above, struct tw_err *err)
 {
-	const struct tw_energy_source *source = tw_energy_source_find(key);
+	const struct tw_energy_source *source;
 	char where[WHERE_TEXT];
 
 	snprintf(where, sizeof(where), "%.150s.%.60s", above, key);
@@ -439,8 +439,8 @@ static int read_member(struct tw_profile *p, const char *key, json_t *v,
 		return read_background(p, v, where, err);
 	if (strcmp(key, scaler_key) == 0)
 		return read_scalers(p, v, where, err);
-	if (source == NULL)
-		return tw_fail(err, TW_INVALID, "%s: no such energy source", where);
+	if (tw_energy_source_open(key, &source, err) < 0)
+		return tw_err_wrap(err, "%s", where);
 	return read_source(p, source, v, where, err);
 }
 

@@ -104,14 +104,15 @@ static void add_sources(struct tw_buf *b, const struct tw_index *x,
 	const char *separator = "";
 
 	tw_buf_adds(b, ",\"sources\":{");
-	for (size_t s = 0; s < tw_energy_source_count(); s++) {
-		const struct tw_energy_source *source = tw_energy_source_at(s);
+	/* The models are sorted by their source. */
+	for (size_t i = p->first; i < p->first + p->count; i++) {
+		const struct tw_energy_source *source = tw_index_at(x, i)->source;
 		size_t n[TW_OUTPUT_COUNT];
 
+		if (i > p->first && tw_index_at(x, i - 1)->source == source)
+			continue;
 		for (int o = 0; o < TW_OUTPUT_COUNT; o++)
 			n[o] = count_models(x, p, source, (enum tw_output)o);
-		if (n[TW_ABS_POWER] + n[TW_DYN_POWER] == 0)
-			continue;
 		tw_buf_addf(b, "%s\"%s\":{\"AbsPower\":%zu,\"DynPower\":%zu}", separator,
 			    source->name, n[TW_ABS_POWER], n[TW_DYN_POWER]);
 		separator = ",";

@@ -115,7 +115,7 @@ check-tools:
 integration := collector_asked pipeline pull offline_trainer model_server collector_power record \
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
-	models server_setup import_database estimator_clients top foreign publishing collector_meters \
+	models server_setup import_database estimator_clients top foreign publishing collector_meters meters_teach \
 	main_job estimator server_cases library
 unlisted := $(filter-out $(integration:%=tests/integration/test_%.py),\
 	$(wildcard tests/integration/test_*.py))
@@ -128,7 +128,7 @@ integration/%: all $(fakes) $(O)/tests/bench/collector_load
 
 # Groups, by what they test.
 integration-of = $(addprefix integration/,$(filter $(1),$(integration)))
-test-pipeline: $(call integration-of,pipeline schemas packages mass_balance install publish% import% record query%)
+test-pipeline: $(call integration-of,pipeline meters_teach schemas packages mass_balance install publish% import% record query%)
 test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job)

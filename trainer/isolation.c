@@ -84,33 +84,50 @@ static const struct tw_feature_group *find_group(const struct tw_prom *idle,
 	return found;
 }
 
+/* The response of idle machines, and one machine of it. */
+struct idle {
+	const struct tw_prom *all;
+	const struct tw_prom *one; /* has a single machine if apart */
+	bool apart;
+};
+
 /*
- * Add the rows of each energy source. Sources and groups are those of the whole response,
- * so that a machine that lacks a metric of one fails. `one` has a single machine if
- * apart.
+ * Add the rows of an energy source. Sources and groups are those of the whole response,
+ * so that a machine that lacks a metric of one fails.
  */
-static int add_sources(struct tw_profile *p, const struct tw_prom *idle,
-		       const struct tw_prom *one, bool apart, uint32_t node_type,
+static int add_source(struct tw_profile *p, const struct idle *idle,
+		      const struct tw_energy_source *source, uint32_t node_type,
+		      bool *any, struct tw_err *err)
+{
+	struct tw_extract_args args = {
+		.source = source,
+		.group = find_group(idle->all, source),
+		.apart = idle->apart,
+		/* An idle machine's rate hardly changes in one step. */
+		.resets = TW_RESETS_CARRY,
+	};
+
+	if (args.group == NULL)
+		return 0;
+	args.level = args.group->of_node ? TW_LEVEL_NODE : TW_LEVEL_CONTAINER;
+	if (add_extracted(p, idle->one, &args, node_type, err) < 0)
+		return tw_err_wrap(err, "%s", source->name);
+	*any = true;
+	return 0;
+}
+
+static int add_sources(struct tw_profile *p, const struct idle *idle,
+		       const struct tw_energy_source *own, uint32_t node_type,
 		       struct tw_err *err)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < tw_energy_source_count(); i++) {
-		struct tw_extract_args args = {
-			.source = tw_energy_source_at(i),
-			.apart = apart,
-			/* An idle machine's rate hardly changes in one step. */
-			.resets = TW_RESETS_CARRY,
-		};
-
-		args.group = find_group(idle, args.source);
-		if (args.group == NULL)
-			continue;
-		args.level = args.group->of_node ? TW_LEVEL_NODE : TW_LEVEL_CONTAINER;
-		if (add_extracted(p, one, &args, node_type, err) < 0)
-			return tw_err_wrap(err, "%s", args.source->name);
-		any = true;
-	}
+	for (size_t i = 0; i < tw_energy_source_count(); i++)
+		if (add_source(p, idle, tw_energy_source_at(i), node_type, &any, err) < 0)
+			return -1;
+	if (own != NULL && tw_energy_source_is_own(own) &&
+	    add_source(p, idle, own, node_type, &any, err) < 0)
+		return -1;
 	if (!any)
 		return tw_fail(err, TW_NOTFOUND,
 			       "no energy source and feature group of which the response "
@@ -120,16 +137,19 @@ static int add_sources(struct tw_profile *p, const struct tw_prom *idle,
 
 int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
 			    const struct tw_machines *machines, const char *name,
-			    uint32_t node_type, struct tw_err *err)
+			    const struct tw_energy_source *own, uint32_t node_type,
+			    struct tw_err *err)
 {
 	/* tw_extract() rejects several machines without a name. */
-	const bool apart = name != NULL || machines->count <= 1;
+	struct idle of = { idle, idle, name != NULL || machines->count <= 1 };
 	struct tw_prom *one = NULL;
 	int status;
 
 	if (name != NULL && tw_machines_select(machines, idle, name, &one, err) < 0)
 		return -1;
-	status = add_sources(p, idle, one != NULL ? one : idle, apart, node_type, err);
+	if (one != NULL)
+		of.one = one;
+	status = add_sources(p, &of, own, node_type, err);
 	tw_prom_free(one);
 	return status;
 }
@@ -151,21 +171,22 @@ static int find_machine(const struct tw_machines *rest, const char *name, bool o
 	return 0;
 }
 
-static int add_machines(struct tw_isolation *s, const struct tw_prom *idle,
+static int add_machines(struct tw_isolation *s, const struct tw_isolation_config *config,
 			const struct tw_isolation_machine *machine, size_t machines,
 			struct tw_err *err)
 {
 	struct tw_machines rest = { 0 };
 	int rc = -1;
 
-	if (tw_machines_find(idle, &rest, err) < 0)
+	if (tw_machines_find(config->idle, &rest, err) < 0)
 		goto out;
 	for (size_t i = 0; i < machines; i++) {
 		const char *name = NULL;
 
 		if (find_machine(&rest, machine[i].name, machines == 1, &name, err) < 0 ||
-		    tw_profile_add_response(&s->own, idle, &rest, name,
-					    machine[i].node_type, err) < 0)
+		    tw_profile_add_response(&s->own, config->idle, &rest, name,
+					    config->source, machine[i].node_type,
+					    err) < 0)
 			goto out;
 	}
 	rc = 0;
@@ -250,7 +271,7 @@ int tw_isolation_init(const struct tw_isolator *isolator,
 	if (check_needs(isolator, config, err) < 0)
 		goto out;
 	if (isolator->needs_profile && config->idle != NULL &&
-	    add_machines(&s, config->idle, machine, machines, err) < 0) {
+	    add_machines(&s, config, machine, machines, err) < 0) {
 		tw_err_wrap(err, "power at rest");
 		goto out;
 	}

@@ -10,6 +10,7 @@
 #include "isolator/isolator.h"
 #include "profiler/profile.h"
 
+struct tw_energy_source;
 struct tw_err;
 struct tw_machines;
 struct tw_prom;
@@ -17,9 +18,10 @@ struct tw_prom;
 /* All pointers are borrowed. All zero bytes: no inputs. */
 struct tw_isolation_config {
 	struct tw_strs target_hints, bg_hints;
-	const char *model_db, *abs_pipeline; /* pipeline of the AbsPower models */
-	const struct tw_prom *idle;          /* response of the idle machines; or */
-	const struct tw_profile *profile;    /* profile of the machines */
+	const char *model_db, *abs_pipeline;   /* pipeline of the AbsPower models */
+	const struct tw_prom *idle;            /* response of the idle machines; or */
+	const struct tw_profile *profile;      /* profile of the machines */
+	const struct tw_energy_source *source; /* of the data; NULL: all known ones */
 };
 
 /* A machine of the data. name may be NULL if there is one machine. */
@@ -53,13 +55,14 @@ struct tw_isolator_args tw_isolation_args(const struct tw_isolation *isolation,
 void tw_isolation_release(struct tw_isolation *isolation);
 
 /*
- * Add the power and the workloads of one idle machine to a profile, as a node type.
- * machines are those of the response (tw_machines_find()). name is one of them, or NULL
- * if there is one only. TW_NOTFOUND if the response has no energy source and feature
- * group.
+ * Add the power and the workloads of one idle machine to a profile, as a node type: of
+ * all known energy sources, and of own, a user's own one (may be NULL). machines are
+ * those of the response (tw_machines_find()). name is one of them, or NULL if there is
+ * one only. TW_NOTFOUND if the response has no energy source and feature group.
  */
 int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
 			    const struct tw_machines *machines, const char *name,
-			    uint32_t node_type, struct tw_err *err);
+			    const struct tw_energy_source *own, uint32_t node_type,
+			    struct tw_err *err);
 
 #endif /* TW_TRAINER_ISOLATION_H */

@@ -27,11 +27,6 @@ static const char *group_at(size_t i)
 	return tw_feature_group_at(i)->name;
 }
 
-static const char *source_at(size_t i)
-{
-	return tw_energy_source_at(i)->name;
-}
-
 /* Limit of the name list in an error text, bytes. */
 #define LIST_MAX 150
 
@@ -150,13 +145,9 @@ int tw_names_group(const char *name, const struct tw_feature_group **out,
 int tw_names_source(const char *text, const struct tw_energy_source **out,
 		    struct tw_err *err)
 {
-	const struct tw_energy_source *s = tw_energy_source_wanted(text);
-
-	if (s == NULL)
-		return unknown("energy source", text, tw_energy_source_count(), source_at,
-			       err);
-	*out = s;
-	return 0;
+	if (text != NULL && tw_energy_source_find(text) == NULL)
+		text = strstr(text, "rapl") != NULL || text[0] == '\0' ? NULL : text;
+	return tw_energy_source_open(text != NULL ? text : "rapl-sysfs", out, err);
 }
 
 int tw_names_trainers(const struct tw_strs *names, const char *list, struct tw_err *err)

@@ -23,7 +23,11 @@ int tw_names_isolator(const char *name, const struct tw_isolator **out,
 int tw_names_group(const char *name, const struct tw_feature_group **out,
 		   struct tw_err *err);
 
-/* Find the source that a client means: tw_energy_source_wanted(). text may be NULL. */
+/*
+ * Find the source of the data: an exact name, or a user's own, which is declared
+ * (tw_energy_source_open()). NULL, "" and other texts that contain "rapl" mean
+ * rapl-sysfs.
+ */
 int tw_names_source(const char *text, const struct tw_energy_source **out,
 		    struct tw_err *err);
 

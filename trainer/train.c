@@ -102,22 +102,33 @@ static const struct tw_feature_group *group_at(const struct tw_train_job *job, s
 	return tw_thirdparty_group(job->thirdparty, g);
 }
 
-static void plan_machine(struct training *t, size_t machine)
+static void plan_source(struct training *t, size_t machine,
+			const struct tw_energy_source *source)
 {
 	const struct tw_train_machine *m = &t->machines.at[machine];
 
-	for (size_t i = 0; i < tw_energy_source_count(); i++) {
-		for (size_t k = 0; k < tw_feature_group_count(); k++) {
-			const struct tw_train_data data = {
-				.source = tw_energy_source_at(i),
-				.group = group_at(t->job, k),
-				.machine = m,
-			};
+	for (size_t k = 0; k < tw_feature_group_count(); k++) {
+		const struct tw_train_data data = {
+			.source = source,
+			.group = group_at(t->job, k),
+			.machine = m,
+		};
 
-			if (tw_train_machine_wants(m, t->job, data.source, data.group))
-				add_data(t, data);
-		}
+		if (tw_train_machine_wants(m, t->job, data.source, data.group))
+			add_data(t, data);
 	}
+}
+
+/*
+ * A user's own source is trained only if the job names it: a response may have power of
+ * any name, such as an estimate's.
+ */
+static void plan_machine(struct training *t, size_t machine)
+{
+	for (size_t i = 0; i < tw_energy_source_count(); i++)
+		plan_source(t, machine, tw_energy_source_at(i));
+	if (t->job->source != NULL && tw_energy_source_is_own(t->job->source))
+		plan_source(t, machine, t->job->source);
 }
 
 static int fail_no_data(const struct training *t, struct tw_err *err)
@@ -141,7 +152,7 @@ static int plan(struct training *t, struct tw_err *err)
 	const struct tw_train_job *job = t->job;
 	size_t most = 2 * job->table_count;
 
-	most += 2 * t->machines.count * tw_energy_source_count() *
+	most += 2 * t->machines.count * (tw_energy_source_count() + 1) *
 		tw_feature_group_count();
 	t->data = calloc(most + 1, sizeof(*t->data));
 	if (t->data == NULL)

@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/json/jsax.h"
 #include "trainer/extract/hints.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/names.h"
@@ -444,7 +445,10 @@ static int check_whole(struct tw_train_request *q, struct tw_err *err)
 	if (q->abs_trainers.count == 0 && q->dyn_trainers.count == 0)
 		return tw_fail(err, TW_INVALID,
 			       "trainer: no abs_trainers and no dyn_trainers");
-	if (q->source == NULL && tw_names_source(NULL, &q->source, err) < 0)
+	/* A client's text with "rapl" means rapl-sysfs where the data have no other. */
+	if ((q->source == NULL || (q->source == tw_energy_source_find("rapl-msr") &&
+				   !tw_extract_has_source(q->response, q->source))) &&
+	    tw_names_source(NULL, &q->source, err) < 0)
 		return -1;
 	if (q->isolator == NULL &&
 	    tw_names_isolator(TW_ISOLATOR_DEFAULT, &q->isolator, err) < 0)

@@ -60,7 +60,7 @@ const char *const tw_estimated_idle_names[] = { "auto", "hide", "scale", NULL };
 static const enum tw_zone_kind kind_of[TW_COMPONENT_COUNT] = {
 	[TW_PACKAGE] = TW_ZONE_PACKAGE,   [TW_CORE] = TW_ZONE_CORE,
 	[TW_UNCORE] = TW_ZONE_UNCORE,     [TW_DRAM] = TW_ZONE_DRAM,
-	[TW_PLATFORM] = TW_ZONE_PLATFORM,
+	[TW_PLATFORM] = TW_ZONE_PLATFORM, [TW_GPU] = TW_ZONE_GPU,
 };
 
 /* ---- opening ---- */
@@ -132,12 +132,10 @@ static int add_sources(struct tw_estimates *e, struct tw_err *err)
 	if (e->finder_fd < 0 && e->asker == NULL)
 		return 0;
 	for (size_t i = 0; i < e->c.sources->count; i++) {
-		const struct tw_energy_source *s =
-			tw_energy_source_find(e->c.sources->at[i]);
+		const struct tw_energy_source *s;
 
-		if (s == NULL)
-			return tw_fail(err, TW_INVALID, "no energy source '%s'",
-				       e->c.sources->at[i]);
+		if (tw_energy_source_open(e->c.sources->at[i], &s, err) < 0)
+			return -1;
 		if (model_of(e, s) == NULL && add_model(e, s, err) < 0)
 			return -1;
 		if (i < TW_FINDER_SOURCES_MAX)

@@ -15,7 +15,7 @@
 static const char *const power_columns[] = {
 	[TW_PACKAGE] = "package_power",   [TW_CORE] = "core_power",
 	[TW_UNCORE] = "uncore_power",     [TW_DRAM] = "dram_power",
-	[TW_PLATFORM] = "platform_power",
+	[TW_PLATFORM] = "platform_power", [TW_GPU] = "gpu_power",
 };
 
 _Static_assert(TW_COUNT(power_columns) == TW_COMPONENT_COUNT,

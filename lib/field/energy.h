@@ -9,36 +9,68 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct tw_err;
+
 enum tw_component {
 	TW_PACKAGE,
 	TW_CORE,
 	TW_UNCORE,
 	TW_DRAM,
 	TW_PLATFORM,
+	TW_GPU, /* all GPUs */
 	TW_COMPONENT_COUNT
 };
 
+/* Longest name of an energy source, in bytes. */
+#define TW_ENERGY_SOURCE_NAME_MAX 63
+/* Limit of the names that a process declares. */
+#define TW_ENERGY_SOURCES_OWN_MAX 256
+
 struct tw_energy_source {
 	const char *name; /* "rapl-sysfs": in metrics, paths and models */
-	const enum tw_component *components; /* that it measures */
+	const enum tw_component *components; /* that it may measure, the main one first */
 	size_t count;
+	bool any; /* a machine has any of the components; else at least the first */
 };
 
-/* The name in files and answers: "package", "core", "uncore", "dram", "platform". */
+/* The name in files and answers: "package", "core", "uncore", "dram", "platform", "gpu".
+ */
 const char *tw_component_name(enum tw_component c);
 
 /* False if there is no component of that name. */
 bool tw_component_find(const char *name, enum tw_component *out);
 
+/* The known sources, without the declared ones; sorted by name. */
 size_t tw_energy_source_count(void);
 const struct tw_energy_source *tw_energy_source_at(size_t i);
 
-/* Find a source by its exact name. NULL if there is none. */
+/* Find a known or declared source by its exact name. NULL if there is none. */
 const struct tw_energy_source *tw_energy_source_find(const char *name);
 
 /*
+ * Find a source by its exact name; declare it, with any components, if it is unknown: a
+ * user's own meter. A name has 1 to TW_ENERGY_SOURCE_NAME_MAX letters, digits and '-_.',
+ * and begins with a letter or digit. TW_INVALID for another name, for a reserved one, and
+ * beyond TW_ENERGY_SOURCES_OWN_MAX names. Declared sources live as long as the process,
+ * so that sources are compared by address. Thread-safe.
+ */
+int tw_energy_source_open(const char *name, const struct tw_energy_source **out,
+			  struct tw_err *err);
+
+/* Whether the source is declared, not known. */
+bool tw_energy_source_is_own(const struct tw_energy_source *s);
+
+/*
+ * A source whose models may serve clients of `wanted` if there are no models of `wanted`:
+ * rapl-msr reads the counters of rapl-sysfs. NULL if there is none.
+ */
+const struct tw_energy_source *
+tw_energy_source_substitute(const struct tw_energy_source *wanted);
+
+/*
  * Find the source that a client asks for. NULL, "" and texts that contain "rapl" mean
- * rapl-sysfs; other texts must be exact names. NULL if there is none.
+ * rapl-sysfs; other texts must be exact names of known or declared sources. NULL if there
+ * is none.
  */
 const struct tw_energy_source *tw_energy_source_wanted(const char *text);
 

@@ -112,7 +112,7 @@ static bool is_of_request(const struct tw_matcher *m, const struct tw_index_fami
 {
 	const struct tw_wanted *w = m->wanted;
 
-	return f->source == w->source && f->output == w->output &&
+	return f->source == m->source && f->output == w->output &&
 	       (w->pipeline == NULL || f->machine->pipeline == m->pipeline) &&
 	       (m->shares_of == NULL || f->machine == m->shares_of);
 }
@@ -240,6 +240,7 @@ tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 	       enum tw_output output, const struct tw_feature_group *group,
 	       long long node_type, const struct tw_filter *filter)
 {
+	source = tw_index_source(x, source, output);
 	for (size_t i = 0; i < x->family_count; i++) {
 		const struct tw_index_family *f = &x->family[i];
 		const struct tw_index_entry *e;
@@ -349,7 +350,7 @@ int tw_choose_not_found(const struct tw_matcher *m, struct tw_err *err)
 	for (size_t i = 0; i < m->index->family_count; i++) {
 		const struct tw_index_family *f = &m->index->family[i];
 
-		if (f->source == w->source && f->output == w->output)
+		if (f->source == m->source && f->output == w->output)
 			find_reasons(m, f, reasons);
 	}
 	add_reasons(&b, w, reasons);

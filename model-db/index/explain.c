@@ -184,7 +184,7 @@ static void add_candidates(const struct tw_matcher *m, const struct tw_index_ent
 	for (size_t i = 0; i < m->index->count; i++) {
 		const struct tw_index_entry *e = m->index->by_rank[i];
 
-		if (e->source != m->wanted->source || e->output != m->wanted->output)
+		if (e->source != m->source || e->output != m->wanted->output)
 			continue;
 		if (listed == TW_EXPLAIN_MAX && e != best) {
 			left_out++;

@@ -63,6 +63,24 @@ const struct tw_index_entry *tw_index_find(const struct tw_index *x, const char 
 	return bsearch(&want, x->entry, x->count, sizeof(want), by_place);
 }
 
+const struct tw_energy_source *tw_index_source(const struct tw_index *x,
+					       const struct tw_energy_source *wanted,
+					       enum tw_output output)
+{
+	const struct tw_energy_source *other =
+		wanted != NULL ? tw_energy_source_substitute(wanted) : NULL;
+	bool has_other = false;
+
+	for (size_t i = 0; other != NULL && i < x->family_count; i++) {
+		const struct tw_index_family *f = &x->family[i];
+
+		if (f->output == output && f->source == wanted)
+			return wanted;
+		has_other |= f->output == output && f->source == other;
+	}
+	return has_other ? other : wanted;
+}
+
 size_t tw_index_pipeline_count(const struct tw_index *x)
 {
 	return x->pipeline_count;

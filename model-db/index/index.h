@@ -139,6 +139,11 @@ size_t tw_index_count(const struct tw_index *x);
 const struct tw_index_entry *tw_index_at(const struct tw_index *x, size_t i);
 /* Bring the entries into that order; for model-db/index/index_load.c only. */
 void tw_index_sort(struct tw_index *x);
+/* The source whose models serve clients of `wanted`: itself, or its substitute if only
+ * that has models of the output (tw_energy_source_substitute()). */
+const struct tw_energy_source *tw_index_source(const struct tw_index *x,
+					       const struct tw_energy_source *wanted,
+					       enum tw_output output);
 /* NULL if there is no such model. */
 const struct tw_index_entry *tw_index_find(const struct tw_index *x, const char *pipeline,
 					   const struct tw_energy_source *source,

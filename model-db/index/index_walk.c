@@ -8,10 +8,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct walk {
 	tw_index_found_fn *found;
@@ -62,10 +64,7 @@ static int take_name(struct walk *w, enum level level, const char *name,
 		w->at.pipeline = name;
 		return tw_name_check("pipeline name", name, len, err);
 	case SOURCE:
-		w->at.source = tw_energy_source_find(name);
-		if (w->at.source == NULL)
-			return tw_fail(err, TW_INVALID, "no such energy source");
-		return 0;
+		return tw_energy_source_open(name, &w->at.source, err);
 	case OUTPUT:
 		if (!tw_output_find(name, &w->at.output))
 			return tw_fail(err, TW_INVALID, "no such output type");
@@ -112,6 +111,21 @@ static bool wanted(const struct walk *w, enum level level, const char *path,
 	return false;
 }
 
+/* An unknown name is a user's own energy source if it has models of an output type. */
+static bool is_source(const char *path, const char *name)
+{
+	char output[PATH_MAX];
+	bool has = tw_energy_source_find(name) != NULL;
+
+	for (int o = 0; o < TW_OUTPUT_COUNT && !has; o++) {
+		const int len = snprintf(output, sizeof(output), "%s/%s", path,
+					 tw_output_name((enum tw_output)o));
+
+		has = (size_t)len < sizeof(output) && access(output, F_OK) == 0;
+	}
+	return has;
+}
+
 static int walk_dir(struct walk *w, enum level level, const char *dir,
 		    struct tw_err *err);
 
@@ -124,7 +138,9 @@ static int walk_name(struct walk *w, enum level level, const char *path, const c
 		return 0;
 	if (level == SOURCE && strcmp(name, TW_PIPELINE_FOREIGN) == 0)
 		return 0;
-	if (take_name(w, level, name, &why) < 0) {
+	if (level == SOURCE && !is_source(path, name))
+		tw_fail(&why, TW_INVALID, "no such energy source");
+	if (why.code != TW_OK || take_name(w, level, name, &why) < 0) {
 		refuse(w, path, &why);
 		return 0;
 	}

@@ -41,6 +41,7 @@ int tw_matcher_begin(struct tw_matcher *m, const struct tw_index *x,
 {
 	m->index = x;
 	m->wanted = w;
+	m->source = tw_index_source(x, w->source, w->output);
 	m->pipeline = find_text(x, w->pipeline);
 	m->trainer = find_text(x, w->trainer);
 	if (w->spec.processor[0] != '\0')

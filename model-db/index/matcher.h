@@ -81,6 +81,7 @@ struct tw_matcher_memo {
 struct tw_matcher {
 	const struct tw_index *index;
 	const struct tw_wanted *wanted;
+	const struct tw_energy_source *source; /* the wanted one, or its substitute */
 	struct tw_filter filter;
 	/* Interned texts of the index; NULL: not asked for, or unknown to the index. */
 	const char *pipeline, *trainer, *processor, *first_metric;

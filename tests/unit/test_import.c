@@ -71,7 +71,7 @@ static void places_are_directories_above_source_and_output(void **state)
 		{ "rapl/rapl-sysfs/AbsPower/Basic/X_0.zip", "rapl" },
 		{ "rapl/AbsPower/X_0.zip", NULL },
 		{ "rapl/AbsPowerVM/BPFOnly/X_0.zip", NULL },
-		{ "nvml/AbsPower/BPFOnly/X_0.zip", NULL },
+		{ "mine/AbsPower/BPFOnly/X_0.zip", NULL },
 		{ "metadata.json", NULL },
 	};
 

@@ -43,6 +43,41 @@ static void assert_weights(struct tw_index *x, const struct tw_index_entry *e,
 	assert_ptr_equal(first.text, again.text);
 }
 
+static void rapl_by_registers_answers_where_rapl_by_files_has_no_model(void **state)
+{
+	static const struct sample of[] = { { .source = "rapl-msr" },
+					    { .source = "rapl-msr",
+					      .output = TW_DYN_POWER },
+					    { .output = TW_DYN_POWER } };
+	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
+	const struct tw_energy_source *msr = tw_energy_source_find("rapl-msr");
+	struct tw_wanted w = { .source = rapl, .node_type = -1 };
+	struct tw_choice choice = { 0 };
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	assert_int_equal(
+		tw_strs_split(&w.metrics, "cache_miss,cpu_cycles,cpu_instructions", &err),
+		0);
+	sample_publish(db, "a", of, 3);
+	x = load_index(db, &r);
+	assert_int_equal(tw_choose(x, &w, &choice, &err), 0);
+	assert_ptr_equal(choice.entry->source, msr);
+	w.output = TW_DYN_POWER;
+	assert_int_equal(tw_choose(x, &w, &choice, &err), 0);
+	assert_ptr_equal(choice.entry->source, rapl);
+	/* Other sources have no substitute. */
+	w.source = tw_energy_source_find("acpi");
+	assert_int_equal(tw_choose(x, &w, &choice, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	tw_wanted_release(&w);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
 static void weights_exist_for_clients_that_can_use_them(void **state)
 {
 	char *db = scratch_new();
@@ -432,6 +467,8 @@ static void a_proof_without_memory_gives_up_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			rapl_by_registers_answers_where_rapl_by_files_has_no_model),
 		cmocka_unit_test(weights_exist_for_clients_that_can_use_them),
 		cmocka_unit_test(
 			weights_that_would_crash_a_client_are_refused_with_their_model),

@@ -146,7 +146,7 @@ static const struct {
 	const char *text, *error;
 } bad[] = {
 	{ "[]", "p: expected an object, got a list" },
-	{ "{\"solar\":{}}", "p.solar: no such energy source" },
+	{ "{\"so lar\":{}}", "p.so lar: energy source 'so lar': want 1 to " },
 	{ "{\"acpi\":[]}", "p.acpi: expected an object, got a list" },
 	{ "{\"acpi\":{\"roof\":{}}}", "p.acpi.roof: no such component" },
 	{ "{\"acpi\":{\"platform\":7}}", "p.acpi.platform: expected an object" },

@@ -384,8 +384,8 @@ static void errors_of_invalid_requests_name_the_place(void **state)
 	       TW_INVALID, "output_type: 'Power' is not known");
 	REFUSE("{\"output_type\":1}", TW_PARSE,
 	       "output_type: expected a string, got a number");
-	REFUSE("{\"values\":[[1]],\"metrics\":[\"a\"]," OUTPUT ",\"source\":\"bogus\"}",
-	       TW_INVALID, "source: 'bogus' is not known");
+	REFUSE("{\"values\":[[1]],\"metrics\":[\"a\"]," OUTPUT ",\"source\":\"a/b\"}",
+	       TW_INVALID, "source: energy source 'a/b': want 1 to 63 letters");
 	REFUSE("{\"values\":[[1]],\"values\":[[1]]}", TW_INVALID, "values: given twice");
 	REFUSE("{\"metrics\":[\"a\"],\"values\":[[1]]," OUTPUT
 	       ",\"system_features\":[\"b\"]}",

@@ -58,6 +58,15 @@ static void known_names_are_found(void **state)
 	assert_string_equal(e->name, "rapl-sysfs");
 	assert_int_equal(tw_names_source(NULL, &e, &err), 0);
 	assert_string_equal(e->name, "rapl-sysfs");
+	assert_int_equal(tw_names_source("", &e, &err), 0);
+	assert_string_equal(e->name, "rapl-sysfs");
+	/* A trainer needs to know which registers were read; a client of models does not.
+	 */
+	assert_int_equal(tw_names_source("rapl-msr", &e, &err), 0);
+	assert_string_equal(e->name, "rapl-msr");
+	assert_int_equal(tw_names_source("my-pdu", &e, &err), 0);
+	assert_string_equal(e->name, "my-pdu");
+	assert_true(tw_energy_source_is_own(e));
 }
 
 static void an_unknown_name_is_refused_with_those_that_are_known(void **state)
@@ -82,8 +91,8 @@ static void an_unknown_name_is_refused_with_those_that_are_known(void **state)
 		strstr(b.text, "no isolator ''; there are IdleRegressionIsolator, "));
 	assert_int_equal(tw_names_group("basic", &g, &c), -1);
 	assert_non_null(strstr(c.text, "no feature group 'basic'; there are "));
-	assert_int_equal(tw_names_source("sun", &e, &d), -1);
-	assert_non_null(strstr(d.text, "no energy source 'sun'; there are acpi, "));
+	assert_int_equal(tw_names_source("the sun", &e, &d), -1);
+	assert_non_null(strstr(d.text, "energy source 'the sun': want 1 to 63 letters"));
 }
 
 static void names_without_memory_are_an_error(void **state)

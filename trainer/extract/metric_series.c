@@ -180,11 +180,12 @@ static bool has_component(const struct tw_prom *p, const struct tw_schema *schem
 	return tw_energy_series(p, schema, c, source).metric != NULL;
 }
 
-/* Number of components, from the source's first, that a response must have. */
+/* Number of components, from the source's first, of which a response must have all, or
+ * any if source->any. */
 static size_t count_needed(const struct tw_schema *schema,
 			   const struct tw_energy_source *source)
 {
-	return schema->some_components ? 1 : source->count;
+	return schema->some_components && !source->any ? 1 : source->count;
 }
 
 /* Whether a group needs the feature: the schema does not list it as optional. */
@@ -211,9 +212,10 @@ static bool has_source(const struct tw_prom *p, const struct tw_schema *schema,
 		       const struct tw_energy_source *source)
 {
 	for (size_t k = 0; k < count_needed(schema, source); k++)
-		if (!has_component(p, schema, source->components[k], source))
-			return false;
-	return true;
+		if (has_component(p, schema, source->components[k], source) ==
+		    source->any)
+			return source->any;
+	return !source->any;
 }
 
 bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g)
@@ -395,7 +397,9 @@ int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
 		if (!has_feature(p, schema, a->group->features[f]) &&
 		    is_needed(schema, a->group->features[f]))
 			name_feature(&names, schema, a->group->features[f]);
-	for (size_t k = 0; k < count_needed(schema, a->source); k++)
+	for (size_t k = 0;
+	     k < count_needed(schema, a->source) && !has_source(p, schema, a->source);
+	     k++)
 		if (!has_component(p, schema, a->source->components[k], a->source))
 			name_component(&names, schema, a->source->components[k],
 				       a->source);

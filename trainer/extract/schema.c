@@ -125,6 +125,7 @@ static const struct tw_schema_metric legacy_metrics[] = {
 
 	ENERGY("kepler_node_core_joules_total", NULL, TW_CORE),
 	ENERGY("kepler_node_dram_joules_total", NULL, TW_DRAM),
+	ENERGY("kepler_node_gpu_joules_total", NULL, TW_GPU),
 	ENERGY("kepler_node_package_joules_total", NULL, TW_PACKAGE),
 	ENERGY("kepler_node_platform_joules_total", NULL, TW_PLATFORM),
 	ENERGY("kepler_node_uncore_joules_total", NULL, TW_UNCORE),
@@ -246,6 +247,7 @@ static const struct tw_schema_metric tallywatt_metrics[] = {
 	ZONE("tallywatt_node_energy_joules_total", zone, origin, part)
 	NODE_ZONE("core", NULL, TW_CORE),
 	NODE_ZONE("dram", NULL, TW_DRAM),
+	NODE_ZONE("gpu", NULL, TW_GPU),
 	NODE_ZONE("package", NULL, TW_PACKAGE),
 	NODE_ZONE("uncore", NULL, TW_UNCORE),
 	NODE_ZONE("platform", NULL, TW_PLATFORM),
