@@ -326,9 +326,13 @@ static int find_evidence(const struct tw_train_unit *u, struct tw_rest_evidence 
 
 		if (tw_rest_find(&s, &rest, err) < 0)
 			return -1;
-		out[c] =
-			(struct tw_rest_evidence){ rest.low, rest.high,
-						   d->feature[rest.load], rest.low_load };
+		out[c] = (struct tw_rest_evidence){
+			.low = rest.low,
+			.high = rest.high,
+			.rested = rest.rested,
+			.load = d->feature[rest.load],
+			.low_load = rest.low_load,
+		};
 		if (d->output == TW_DYN_POWER)
 			out[c].low = out[c].high = 0.0;
 		if (!rest.shown && *refused == NULL)

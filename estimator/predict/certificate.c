@@ -211,6 +211,9 @@ static void judge_jump(const struct judging *j, size_t part, size_t r,
 	const struct tw_strs *features = &tw_power_model_info(j->p)->features;
 	const ptrdiff_t column = tw_strs_find(features, j->evidence->load);
 	const double *row = j->row + r * j->cols;
+	const double unsure =
+		j->evidence->rested ? j->evidence->high - j->evidence->low : 0;
+	const double step = fmax(JUMP_MAX * j->range_w, unsure) + ZERO_W;
 	double x[TW_MODEL_FEATURES_MAX], watts, before;
 	double end;
 
@@ -222,7 +225,7 @@ static void judge_jump(const struct judging *j, size_t part, size_t r,
 	for (size_t i = 1; i <= STEPS; i++) {
 		scale_row(j, row, end * (double)i / STEPS, x);
 		predict(j, part, x, 1, &watts);
-		if (watts - before > JUMP_MAX * j->range_w + ZERO_W)
+		if (watts - before > step)
 			c->no_jump = false;
 		before = watts;
 	}

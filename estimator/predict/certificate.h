@@ -24,6 +24,7 @@ struct tw_power_model;
 /* What a recording supports about the power of one component at rest. */
 struct tw_rest_evidence {
 	double low, high; /* interval of the power at rest, W; 0, 0 of a workload */
+	bool rested;      /* measured at rest; else low and high only bound it */
 	/* The lowest 2 % of the loads are below low_load; load is their feature. */
 	const char *load;
 	double low_load;

@@ -356,7 +356,7 @@ static void negative_power_in_the_box_is_found(void **state)
 static struct tw_certificate certify_recorded(const struct asked *a, double low,
 					      double high, double low_load)
 {
-	const struct tw_rest_evidence evidence = { low, high, "bpf_cpu_time_ms",
+	const struct tw_rest_evidence evidence = { low, high, true, "bpf_cpu_time_ms",
 						   low_load };
 	struct tw_power_model *p = make(a);
 	struct tw_certificate c = { 0 };
@@ -394,6 +394,8 @@ static void a_step_within_the_lowest_loads_is_found(void **state)
 
 	(void)state;
 	assert_false(certify_recorded(&step, 10, 10, 1000).no_jump);
+	/* It is within the interval of rest. */
+	assert_true(certify_recorded(&step, 10, 20, 1000).no_jump);
 	/* The step is behind the lowest loads. */
 	assert_true(certify_recorded(&step, 10, 10, 50).no_jump);
 	/* Steep, but even: the lowest loads are half the range. */

@@ -67,6 +67,20 @@ static bool contradicted(const struct tw_samples *s)
 	       tw_rest_contradicts(s->x + cycles, s->x + cpu, s->rows, s->cols);
 }
 
+/* Mean power of the rows up to the given load. */
+static double mean_power(const struct tw_samples *s, const double *load, double most)
+{
+	double sum = 0.0, count = 0.0;
+
+	for (size_t r = 0; r < s->rows; r++) {
+		if (load[r] > most)
+			continue;
+		sum += s->y[r];
+		count += 1.0;
+	}
+	return sum / count;
+}
+
 static void set_interval(const struct tw_idle_power *idle, const double *watts,
 			 size_t rows, struct tw_rest *r)
 {
@@ -84,13 +98,23 @@ static void set_interval(const struct tw_idle_power *idle, const double *watts,
 	r->watts = fmin(r->watts, r->high);
 }
 
+double tw_rest_limit(const struct tw_rest *r, double watts)
+{
+	return fmin(fmax(watts, r->low), r->high);
+}
+
 int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err *err)
 {
-	double *load = calloc(2 * s->rows, sizeof(*load)), *sorted;
+	double *load, *sorted;
 	struct tw_rest r = { .load = tw_load_feature(s->features, s->cols) };
 	struct tw_idle_power idle;
 	int rc = -1;
 
+	if (s->rest != NULL) {
+		*out = *s->rest;
+		return 0;
+	}
+	load = calloc(2 * s->rows, sizeof(*load));
 	if (load == NULL) {
 		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", s->rows);
 		goto out;
@@ -107,6 +131,7 @@ int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err 
 	set_interval(&idle, s->y, s->rows, &r);
 	if (s->from_zero)
 		r.watts = r.low = r.high = 0.0;
+	r.low_watts = fmax(mean_power(s, load, r.low_load), r.watts);
 
 	*out = r;
 	rc = 0;

@@ -22,6 +22,7 @@ struct tw_rest {
 	double watts;     /* power at rest, within the interval */
 	double low, high; /* interval of the power at rest, W */
 	double low_load;  /* the lowest 2 % of the loads end here */
+	double low_watts; /* mean power of these rows, at least that at rest */
 	bool rested;      /* rows at rest are among the samples */
 	/*
 	 * The features show rest: rows with the lowest load draw about the lowest power.
@@ -37,9 +38,12 @@ struct tw_rest {
 
 /*
  * s has passed tw_samples_check(). If power is 0 W at zero features by definition
- * (from_zero), so is the power at rest.
+ * (from_zero), so is the power at rest. If s->rest is known, the result is a copy of it.
  */
 int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err *err);
+
+/* The power within the interval that is nearest to watts. */
+double tw_rest_limit(const struct tw_rest *r, double watts);
 
 /*
  * Whether a tenth or more of the busy rows has more cycles than CPU time can hold.
