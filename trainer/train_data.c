@@ -551,7 +551,8 @@ static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 	}
 	t->overlap = job->smooth > 0 ? job->smooth - 1 : 0;
 	t->unconstrained = job->unconstrained;
-	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero;
+	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero &&
+		       !job->unconstrained;
 	if (t->output == TW_ABS_POWER)
 		fill_power(t, &t->d, 0);
 	else if (isolate(t, job->isolator, &t->err) < 0)
