@@ -47,8 +47,9 @@ static void print_model(const struct tw_index_entry *e)
 		snprintf(mae, sizeof(mae), "%.3f", e->mae_w);
 	if (isfinite(e->mape_percent))
 		snprintf(mape, sizeof(mape), "%.2f", e->mape_percent);
-	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s\n", e->pipeline, e->source->name,
-	       tw_output_name(e->output), e->group->name, e->name, mae, mape);
+	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s %11s\n", e->pipeline,
+	       e->source->name, tw_output_name(e->output), e->group->name, e->name, mae,
+	       mape, tw_fitness_word(e->fitness));
 }
 
 /* List all models. Fail at the end if a model is broken. */
@@ -67,8 +68,8 @@ static int list(void *config, struct tw_err *err)
 		return tw_fail_errno(err, errno, "cannot read '%s'", db);
 	if (tw_index_load(db, refused, &broken, &x, err) < 0)
 		return -1;
-	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s\n", "pipeline", "source", "output",
-	       "group", "model", "MAE W", "MAPE %");
+	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s %11s\n", "pipeline", "source",
+	       "output", "group", "model", "MAE W", "MAPE %", "certificate");
 	for (size_t i = 0; i < tw_index_count(x); i++)
 		print_model(tw_index_at(x, i));
 	tw_index_unref(x);

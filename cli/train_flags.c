@@ -92,6 +92,10 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, shuffled),
 	  .help = "report errors of shuffled rows, too, for comparison" },
+	{ .name = "unconstrained",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct tw_train_flags, unconstrained),
+	  .help = "fit as kepler-model-server does, for comparison" },
 	TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),
 	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics),
 };
@@ -177,6 +181,7 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 	job->vm_metrics = f->vm_metrics;
 	job->machine = f->machine;
 	job->shuffled = f->shuffled;
+	job->unconstrained = f->unconstrained;
 	job->by_response = f->workloads != NULL && strcmp(f->workloads, "inputs") == 0;
 	if (f->source != NULL && tw_names_source(f->source, &job->source, err) < 0)
 		return -1;

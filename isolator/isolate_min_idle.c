@@ -67,6 +67,7 @@ static int apply_min_idle(const void *state, struct tw_dataset *d, struct tw_err
 const struct tw_isolator tw_isolator_min_idle = {
 	.name = "MinIdleIsolator",
 	.summary = "subtracts each component's lowest power",
+	.from_zero = true,
 	.fit = fit_min_idle,
 	.apply = apply_min_idle,
 	.free = free,

@@ -95,6 +95,7 @@ const struct tw_isolator tw_isolator_profile = {
 	.name = "ProfileBackgroundIsolator",
 	.summary =
 		"subtracts the power of a recording at rest and excludes its workloads",
+	.from_zero = true,
 	.needs_profile = true,
 	.is_background = ran_at_rest,
 	.fit = fit_profile,

@@ -282,6 +282,7 @@ const struct tw_isolator tw_isolator_train = {
 	.name = "TrainIsolator",
 	.summary =
 		"subtracts the background power that another pipeline's model predicts",
+	.from_zero = true,
 	.needs_models = true,
 	.keeps_background = true,
 	.is_background = is_no_target,

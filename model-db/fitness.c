@@ -47,10 +47,52 @@ static enum tw_fitness absolute_fitness(const struct tw_model_info *i,
 	return json_is_false(rises) ? unfit(why, TW_FITNESS_FALLS) : TW_FITNESS_UNKNOWN;
 }
 
+static bool failed(const struct tw_model_info *i, const char *key)
+{
+	return json_is_false(json_object_get(i->metadata, key));
+}
+
+/* Metadata is a foreign text: only known reasons are repeated. */
+static const char *find_refusal(const struct tw_model_info *i)
+{
+	const char *text =
+		json_string_value(json_object_get(i->metadata, TW_CERTIFICATE_REFUSED));
+
+	if (text == NULL)
+		return NULL;
+	return strcmp(text, TW_REFUSED_CPU_TIME) == 0 ? TW_REFUSED_CPU_TIME
+						      : TW_REFUSED_NO_REST;
+}
+
+/* The first test that the model failed, of those that no weights can replace. */
+static const char *find_failure(const struct tw_model_info *i)
+{
+	const char *refusal = find_refusal(i);
+
+	if (refusal != NULL)
+		return refusal;
+	if (failed(i, TW_CERTIFICATE_NON_NEGATIVE))
+		return TW_FITNESS_NEGATIVE;
+	if (failed(i, TW_CERTIFICATE_REST))
+		return TW_FITNESS_REST;
+	return failed(i, TW_CERTIFICATE_NO_JUMP) ? TW_FITNESS_JUMP : NULL;
+}
+
 enum tw_fitness tw_model_fitness(const struct tw_model_info *i,
 				 const struct tw_weights_shape *shape, const char **why)
 {
+	const char *failure = find_failure(i);
+	enum tw_fitness fitness;
+
 	*why = NULL;
-	return i->output == TW_DYN_POWER ? dynamic_fitness(i, shape, why)
-					 : absolute_fitness(i, shape, why);
+	fitness = i->output == TW_DYN_POWER ? dynamic_fitness(i, shape, why)
+					    : absolute_fitness(i, shape, why);
+	if (fitness == TW_UNFIT || failure == NULL)
+		return fitness;
+	return unfit(why, failure);
+}
+
+const char *tw_fitness_word(enum tw_fitness f)
+{
+	return f == TW_FIT ? "yes" : f == TW_UNFIT ? "no" : "-";
 }

@@ -7,7 +7,8 @@
  * from fit models only, in any case, because Kepler itself computes with them.
  *
  * The fitness of small weights follows from the weights; that of other models from the
- * certificate in their metadata (estimator/predict/certificate.h).
+ * certificate in their metadata (estimator/predict/certificate.h). A failed test of rest,
+ * jump or sign makes any model unfit. Models of earlier releases lack these keys.
  */
 
 struct tw_model_info;
@@ -17,11 +18,27 @@ struct tw_weights_shape;
 #define TW_CERTIFICATE_RISES "certificate_rises"                     /* true or false */
 #define TW_CERTIFICATE_ADDITIVE "certificate_additive"               /* true or false */
 #define TW_CERTIFICATE_SHARE_DEVIATION "certificate_share_deviation" /* number */
+#define TW_CERTIFICATE_NON_NEGATIVE "certificate_non_negative"       /* true or false */
+#define TW_CERTIFICATE_REST "certificate_rest"                       /* true or false */
+#define TW_CERTIFICATE_NO_JUMP "certificate_no_jump"                 /* true or false */
+/*
+ * Text, one of the reasons below: the recording supports no certificate, whatever the
+ * model predicts. Absent: it does.
+ */
+#define TW_CERTIFICATE_REFUSED "certificate_refused"
 
 /* Reasons why a model is unfit. */
 #define TW_FITNESS_FALLS "power does not rise with load"
 #define TW_FITNESS_NOT_ADDITIVE "power of the parts is not that of the whole"
 #define TW_FITNESS_IDLE "idle power is in its target"
+#define TW_FITNESS_NEGATIVE "power can be negative"
+#define TW_FITNESS_REST "power at rest is not that of the recording"
+#define TW_FITNESS_JUMP "power jumps just above rest"
+/* Reasons of TW_CERTIFICATE_REFUSED. */
+#define TW_REFUSED_NO_REST \
+	"its features do not show rest: with the least load, power is not lowest"
+#define TW_REFUSED_CPU_TIME \
+	"its CPU time is incomplete: the recorded cycles do not fit into it"
 
 /*
  * The largest deviation (struct tw_certificate) at which a model of a whole machine also
@@ -34,6 +51,9 @@ enum tw_fitness {
 	TW_FIT,
 	TW_UNFIT,
 };
+
+/* "yes", "no", or "-" for TW_FITNESS_UNKNOWN: whether a model has a certificate. */
+const char *tw_fitness_word(enum tw_fitness f);
 
 /* *why: the reason for TW_UNFIT, a constant; else NULL. */
 enum tw_fitness tw_model_fitness(const struct tw_model_info *i,

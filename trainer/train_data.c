@@ -4,6 +4,7 @@
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "trainer/extract/smooth.h"
+#include "trainer/fit/rest.h"
 #include "trainer/fit/validate.h"
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"
@@ -36,13 +37,14 @@ static bool is_prepared(const struct tw_train_data *t, const struct tw_train_job
 }
 
 static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
-		   const struct tw_train_recording *rec, struct tw_dataset *out,
-		   struct tw_err *err)
+		   const struct tw_train_recording *rec,
+		   const struct tw_feature_group *group, enum tw_level level,
+		   struct tw_dataset *out, struct tw_err *err)
 {
 	const struct tw_extract_args args = {
 		.source = t->source,
-		.group = t->group,
-		.level = by_workload(t, job) ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
+		.group = group,
+		.level = level,
 		.resets = job->resets,
 		.vm_metrics = job->vm_metrics,
 		.apart = rec->one_machine,
@@ -64,7 +66,9 @@ static int get_rows(const struct tw_train_data *t, const struct tw_train_job *jo
 	if (rec == NULL)
 		status = tw_dataset_copy(t->table->data, NULL, &d, err);
 	else
-		status = extract(t, job, rec, &d, err);
+		status = extract(t, job, rec, t->group,
+				 by_workload(t, job) ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
+				 &d, err);
 	if (status < 0)
 		return -1;
 	if (!is_prepared(t, job)) {
@@ -154,8 +158,57 @@ out:
 	return rc;
 }
 
+/* ---- CPU time against cycles ---- */
+
+static const char *const cpu_time_and_cycles[] = { "bpf_cpu_time_ms", "cpu_cycles" };
+static const struct tw_feature_group checked_group = { "", cpu_time_and_cycles, 2,
+						       false };
+
+static bool is_contradicted(const struct tw_dataset *d)
+{
+	const double *cpu_ms = tw_dataset_find(d, cpu_time_and_cycles[0]);
+	const double *cycles = tw_dataset_find(d, cpu_time_and_cycles[1]);
+
+	return cpu_ms != NULL && cycles != NULL &&
+	       tw_rest_contradicts(cycles, cpu_ms, d->rows, 1);
+}
+
+static bool group_has(const struct tw_feature_group *g, const char *feature)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (strcmp(g->features[i], feature) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * A group of CPU time without cycles cannot tell that CPU time is missing: look at the
+ * cycles of the table or recording. Fits of a group with cycles do so themselves.
+ */
+static void check_cpu_time(struct tw_train_data *t, const struct tw_train_job *job)
+{
+	const size_t recordings = t->table != NULL ? 0 : t->machine->recordings;
+
+	if (!group_has(t->group, cpu_time_and_cycles[0]) ||
+	    group_has(t->group, cpu_time_and_cycles[1]))
+		return;
+	if (t->table != NULL)
+		t->cpu_time_incomplete = is_contradicted(t->table->data);
+	for (size_t i = 0; i < recordings && !t->cpu_time_incomplete; i++) {
+		struct tw_dataset d = { 0 };
+		struct tw_err none = { 0 };
+
+		/* A recording without cycles contradicts nothing. */
+		if (extract(t, job, &t->machine->recording[i], &checked_group,
+			    TW_LEVEL_NODE, &d, &none) == 0)
+			t->cpu_time_incomplete = is_contradicted(&d);
+		tw_dataset_release(&d);
+	}
+}
+
 void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job)
 {
+	check_cpu_time(t, job);
 	if (t->table != NULL)
 		get_rows(t, job, NULL, &t->d, &t->err);
 	else
@@ -177,6 +230,7 @@ void tw_train_data_copy(struct tw_train_data *t, const struct tw_train_data *fro
 	const size_t bytes = from->d.rows * sizeof(*t->input);
 
 	t->err = from->err;
+	t->cpu_time_incomplete = from->cpu_time_incomplete;
 	if (t->err.code != TW_OK || tw_dataset_copy(&from->d, NULL, &t->d, &t->err) < 0)
 		return;
 	t->input = malloc(bytes);
@@ -496,7 +550,9 @@ static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 		return;
 	}
 	t->overlap = job->smooth > 0 ? job->smooth - 1 : 0;
-	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero;
+	t->unconstrained = job->unconstrained;
+	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero &&
+		       !job->unconstrained;
 	if (t->output == TW_ABS_POWER)
 		fill_power(t, &t->d, 0);
 	else if (isolate(t, job->isolator, &t->err) < 0)
@@ -525,6 +581,7 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t sp
 		.from_zero = t->from_zero,
 		.overlap = t->overlap,
 		.time_ms = t->d.time_ms,
+		.unconstrained = t->unconstrained,
 	};
 }
 

@@ -55,8 +55,12 @@ struct tw_train_data {
 	struct tw_err alt_err; /* the reason if requested folds are missing */
 	double *x;             /* d.rows * cols */
 	double *y;             /* for each split, each component: d.rows */
-	size_t overlap; /* adjacent rows that share samples with a row (tw_samples) */
-	bool from_zero; /* isolated power is 0 W at zero features */
+	size_t overlap;     /* adjacent rows that share samples with a row (tw_samples) */
+	bool from_zero;     /* isolated power is 0 W at zero features */
+	bool unconstrained; /* fit as kepler-model-server does */
+	/* The recorded cycles do not fit into the group's CPU time (trainer/fit/rest.h).
+	 */
+	bool cpu_time_incomplete;
 	json_t *learnt; /* metadata of the isolator fitted on all rows, or NULL */
 };
 

@@ -83,6 +83,8 @@ struct tw_train_job {
 	 */
 	const struct tw_workload_runs *workloads;
 	bool by_response, shuffled;
+	/* Fit as kepler-model-server does, for comparison, without constraints. */
+	bool unconstrained;
 	/* Train on the first share / shares of the rows. shares 0: on all. */
 	unsigned share, shares;
 };

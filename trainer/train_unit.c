@@ -5,10 +5,12 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/json/json.h"
+#include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
 #include "trainer/extract/smooth.h"
+#include "trainer/fit/rest.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
 #include "trainer/train_job.h"
@@ -20,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CERTIFICATE_ROWS 16
+#define CERTIFICATE_ROWS 64
 
 void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *data,
 			const struct tw_trainer *trainer)
@@ -309,14 +311,59 @@ static void score_alt(struct tw_train_unit *u, size_t alt)
 	}
 }
 
+/* ---- certificate ---- */
+
+/* The power at rest of each component; *refused: why the rows support no certificate. */
+static int find_evidence(const struct tw_train_unit *u, struct tw_rest_evidence *out,
+			 const char **refused, struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+
+	*refused = d->cpu_time_incomplete ? TW_REFUSED_CPU_TIME : NULL;
+	for (size_t c = 0; c < d->components; c++) {
+		const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
+		struct tw_rest rest;
+
+		if (tw_rest_find(&s, &rest, err) < 0)
+			return -1;
+		out[c] = (struct tw_rest_evidence){
+			.low = rest.low,
+			.high = rest.high,
+			.rested = rest.rested,
+			.load = d->feature[rest.load],
+			.low_load = rest.low_load,
+		};
+		if (d->output == TW_DYN_POWER)
+			out[c].low = out[c].high = 0.0;
+		if (!rest.shown && *refused == NULL)
+			*refused = TW_REFUSED_NO_REST;
+	}
+	return 0;
+}
+
+static int write_certificate(struct tw_train_unit *u, const struct tw_certificate *c,
+			     const char *refused, struct tw_err *err)
+{
+	json_t *metadata = u->model.info.metadata;
+
+	if (tw_certificate_write(c, metadata, err) < 0)
+		return -1;
+	if (refused != NULL && json_object_set_new(metadata, TW_CERTIFICATE_REFUSED,
+						   json_string(refused)) < 0)
+		return tw_fail(err, TW_NOMEM, "certificate");
+	return 0;
+}
+
 /* Certify the model on rays to the corners of the data and to rows spread over it. */
 static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 	const size_t count = d->d.rows < CERTIFICATE_ROWS ? d->d.rows : CERTIFICATE_ROWS;
 	double *rows = calloc(count * d->cols, sizeof(*rows));
+	struct tw_rest_evidence evidence[TW_COMPONENT_COUNT];
 	struct tw_power_model *p = NULL;
 	struct tw_certificate c;
+	const char *refused;
 	int rc = -1;
 
 	if (rows == NULL) {
@@ -327,8 +374,9 @@ static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 		memcpy(rows + i * d->cols, d->x + i * d->d.rows / count * d->cols,
 		       d->cols * sizeof(*rows));
 	if (tw_power_model_borrow(&u->model, &p, err) < 0 ||
-	    tw_certify(p, rows, count, &c, err) < 0 ||
-	    tw_certificate_write(&c, u->model.info.metadata, err) < 0)
+	    find_evidence(u, evidence, &refused, err) < 0 ||
+	    tw_certify(p, rows, count, evidence, &c, err) < 0 ||
+	    write_certificate(u, &c, refused, err) < 0)
 		goto out;
 
 	rc = 0;

@@ -4,6 +4,7 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
@@ -25,6 +26,12 @@ static const struct share {
 } shares[] = { { 2, 10 }, { 8, 5 }, { 32, 3 } };
 
 #define FALL_MAX 0.01
+#define NEGATIVE_MAX 0.01 /* share of the range */
+#define REST_ERROR_MAX 0.01
+#define JUMP_MAX 0.05
+#define STEPS 64      /* places of a ray within the lowest loads */
+#define BOX 2.0       /* the box ends at this multiple of the corner */
+#define BOX_RANDOM 64 /* random places in the box */
 #define RISE_MIN 1e-6 /* share of the power at the end of the ray */
 #define SUM_ERROR_MAX 0.02
 #define ZERO_W 1e-3
@@ -50,6 +57,9 @@ struct judging {
 	double *corner; /* the maximum of each feature */
 	double *row;    /* ends of rays: rows * cols */
 	size_t rows;
+	const struct tw_rest_evidence *evidence; /* of the tested part; or NULL */
+	double range_w; /* power of the tested part: range from rest to the ends of rays
+			 */
 	uint32_t place[TW_MODEL_FEATURES_MAX]; /* columns of the tested part */
 };
 
@@ -192,38 +202,143 @@ static void judge_sum(const struct judging *j, size_t part, size_t a, size_t b,
 		c->additive = false;
 }
 
+/* ---- rest ---- */
+
+/* Find a step within the lowest loads on the ray to row r. */
+static void judge_jump(const struct judging *j, size_t part, size_t r,
+		       struct tw_certificate *c)
+{
+	const struct tw_strs *features = &tw_power_model_info(j->p)->features;
+	const ptrdiff_t column = tw_strs_find(features, j->evidence->load);
+	const double *row = j->row + r * j->cols;
+	const double unsure =
+		j->evidence->rested ? j->evidence->high - j->evidence->low : 0;
+	const double step = fmax(JUMP_MAX * j->range_w, unsure) + ZERO_W;
+	double x[TW_MODEL_FEATURES_MAX], watts, before;
+	double end;
+
+	if (column < 0 || !(row[column] > 0))
+		return;
+	end = fmin(j->evidence->low_load / row[column], 1.0);
+	scale_row(j, row, 0, x);
+	predict(j, part, x, 1, &before);
+	for (size_t i = 1; i <= STEPS; i++) {
+		scale_row(j, row, end * (double)i / STEPS, x);
+		predict(j, part, x, 1, &watts);
+		if (watts - before > step)
+			c->no_jump = false;
+		before = watts;
+	}
+}
+
+static void judge_rest(const struct judging *j, size_t part, struct tw_certificate *c)
+{
+	const double margin = REST_ERROR_MAX * j->range_w + ZERO_W;
+	double watts[PLACES];
+
+	c->recorded = true;
+	for (size_t r = 0; r < j->rows; r++) {
+		predict_ray(j, part, r, watts);
+		if (watts[0] < j->evidence->low - margin ||
+		    watts[0] > j->evidence->high + margin)
+			c->rest = false;
+		judge_jump(j, part, r, c);
+	}
+}
+
+/* ---- the box ---- */
+
+/* A number from 0 to 1 of a fixed sequence: D. E. Knuth's MMIX generator. */
+static double next_share(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static void judge_box_place(const struct judging *j, size_t part, const double *x,
+			    struct tw_certificate *c)
+{
+	const struct tw_rows in = {
+		.x = x, .rows = 1, .stride = j->cols, .place = j->place
+	};
+	double watts;
+
+	tw_power_model_predict_raw(j->p, part, &in, &watts);
+	if (!(watts >= -(NEGATIVE_MAX * j->range_w + ZERO_W)))
+		c->non_negative = false;
+}
+
+/* Rest, the far corner, each feature alone, all but each, and random places. */
+static void judge_box(const struct judging *j, size_t part, struct tw_certificate *c)
+{
+	double none[TW_MODEL_FEATURES_MAX] = { 0 }, all[TW_MODEL_FEATURES_MAX];
+	uint64_t state = 1;
+
+	for (size_t i = 0; i < j->cols; i++)
+		all[i] = BOX * j->corner[i];
+	judge_box_place(j, part, none, c);
+	judge_box_place(j, part, all, c);
+	for (size_t i = 0; i < j->cols; i++) {
+		const double end = all[i];
+
+		none[i] = end;
+		judge_box_place(j, part, none, c);
+		none[i] = 0;
+		all[i] = 0;
+		judge_box_place(j, part, all, c);
+		all[i] = end;
+	}
+	for (size_t k = 0; k < BOX_RANDOM; k++) {
+		for (size_t i = 0; i < j->cols; i++)
+			none[i] = all[i] * next_share(&state);
+		judge_box_place(j, part, none, c);
+	}
+}
+
 static int judge_part(struct judging *j, size_t part, struct tw_certificate *c,
 		      struct tw_err *err)
 {
 	const bool main = is_main(tw_power_model_component(j->p, part));
 	double watts[PLACES];
 
+	j->range_w = 0;
 	if (tw_power_model_bind(j->p, part, &tw_power_model_info(j->p)->features,
 				j->place, err) < 0)
 		return -1;
 	for (size_t r = 0; r < j->rows; r++) {
 		predict_ray(j, part, r, watts);
 		judge_ray(watts, main, main && r == 0, c);
+		for (size_t i = 0; i < PLACES; i++)
+			j->range_w = fmax(j->range_w, fabs(watts[i] - watts[0]));
 		if (r > 0 && c->additive)
 			judge_sum(j, part, r - 1, r, c);
 	}
+	judge_box(j, part, c);
+	if (j->evidence != NULL)
+		judge_rest(j, part, c);
 	return 0;
 }
 
 int tw_certify(const struct tw_power_model *p, const double *rows, size_t count,
-	       struct tw_certificate *out, struct tw_err *err)
+	       const struct tw_rest_evidence *evidence, struct tw_certificate *out,
+	       struct tw_err *err)
 {
 	struct tw_certificate c = { .rises = true,
 				    .additive = true,
-				    .share_deviation = NAN };
+				    .share_deviation = NAN,
+				    .non_negative = true,
+				    .rest = true,
+				    .no_jump = true };
 	struct judging j = { .p = p };
 	int rc = -1;
 
 	if (make_rows(&j, rows, count, err) < 0)
 		goto out;
-	for (size_t part = 0; part < tw_power_model_parts(p); part++)
+	for (size_t part = 0; part < tw_power_model_parts(p); part++) {
+		j.evidence = evidence != NULL ? &evidence[part] : NULL;
 		if (judge_part(&j, part, &c, err) < 0)
 			goto out;
+	}
 
 	*out = c;
 	rc = 0;
@@ -237,7 +352,7 @@ int tw_certify_default(const struct tw_power_model *p, struct tw_err *err)
 	const struct tw_model_info *info = tw_power_model_info(p);
 	struct tw_certificate c;
 
-	if (tw_certify(p, NULL, 0, &c, err) < 0)
+	if (tw_certify(p, NULL, 0, NULL, &c, err) < 0)
 		return -1;
 	if (info->output == TW_ABS_POWER && !c.rises)
 		return tw_fail(err, TW_INVALID, "model '%s': %s", info->name,
@@ -245,6 +360,9 @@ int tw_certify_default(const struct tw_power_model *p, struct tw_err *err)
 	if (info->output == TW_DYN_POWER && !c.additive)
 		return tw_fail(err, TW_INVALID, "model '%s': %s", info->name,
 			       TW_FITNESS_NOT_ADDITIVE);
+	if (!c.non_negative)
+		return tw_fail(err, TW_INVALID, "model '%s': %s", info->name,
+			       TW_FITNESS_NEGATIVE);
 	return 0;
 }
 
@@ -260,13 +378,20 @@ int tw_certify_model(struct tw_model *m, struct tw_err *err)
 	return rc;
 }
 
+static int set_flag(json_t *metadata, const char *key, bool v)
+{
+	return json_object_set_new(metadata, key, json_boolean(v));
+}
+
 int tw_certificate_write(const struct tw_certificate *c, json_t *metadata,
 			 struct tw_err *err)
 {
-	if (json_object_set_new(metadata, TW_CERTIFICATE_RISES, json_boolean(c->rises)) <
-		    0 ||
-	    json_object_set_new(metadata, TW_CERTIFICATE_ADDITIVE,
-				json_boolean(c->additive)) < 0 ||
+	if (set_flag(metadata, TW_CERTIFICATE_RISES, c->rises) < 0 ||
+	    set_flag(metadata, TW_CERTIFICATE_ADDITIVE, c->additive) < 0 ||
+	    set_flag(metadata, TW_CERTIFICATE_NON_NEGATIVE, c->non_negative) < 0 ||
+	    (c->recorded &&
+	     (set_flag(metadata, TW_CERTIFICATE_REST, c->rest) < 0 ||
+	      set_flag(metadata, TW_CERTIFICATE_NO_JUMP, c->no_jump) < 0)) ||
 	    (isfinite(c->share_deviation) &&
 	     json_object_set_new(metadata, TW_CERTIFICATE_SHARE_DEVIATION,
 				 json_real(round(c->share_deviation * 1e4) / 1e4)) < 0))

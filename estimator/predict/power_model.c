@@ -192,10 +192,16 @@ int tw_power_model_bind(const struct tw_power_model *p, size_t part,
 	return 0;
 }
 
+void tw_power_model_predict_raw(const struct tw_power_model *p, size_t part,
+				const struct tw_rows *in, double *watts)
+{
+	p->predictor->predict(p->state[part], in, watts);
+}
+
 void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			    const struct tw_rows *in, double *watts)
 {
-	p->predictor->predict(p->state[part], in, watts);
+	tw_power_model_predict_raw(p, part, in, watts);
 	for (size_t r = 0; r < in->rows; r++)
 		if (watts[r] < 0.0)
 			watts[r] = 0.0;

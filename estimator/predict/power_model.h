@@ -45,6 +45,10 @@ int tw_power_model_bind(const struct tw_power_model *p, size_t part,
 void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			    const struct tw_rows *in, double *watts);
 
+/* The same without the limit at 0 W: as clients compute that evaluate weights. */
+void tw_power_model_predict_raw(const struct tw_power_model *p, size_t part,
+				const struct tw_rows *in, double *watts);
+
 /* The number of earlier rows of a series that the model uses; 0: none. */
 size_t tw_power_model_back(const struct tw_power_model *p);
 

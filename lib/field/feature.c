@@ -246,3 +246,17 @@ size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component 
 		continue;
 	return column;
 }
+
+size_t tw_load_feature(const char *const *names, size_t cols)
+{
+	static const char *const preferred[] = { "cpu_cycles", "cpu_instructions",
+						 "bpf_cpu_time_ms", "node_cpu_user_ms" };
+	size_t column = 0;
+
+	for (size_t i = 0; i < TW_COUNT(preferred); i++)
+		if (find_name(names, cols, preferred[i], &column))
+			return column;
+	while (column + 1 < cols && !tw_feature_is_work(names[column]))
+		column++;
+	return column;
+}

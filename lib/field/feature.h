@@ -95,6 +95,12 @@ bool tw_feature_group_valid(const struct tw_feature_group *g,
  */
 size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component c);
 
+/*
+ * Index of the feature that measures the load of the machine: cycles, else instructions,
+ * CPU time or the first rate of work. A machine without load is at rest.
+ */
+size_t tw_load_feature(const char *const *names, size_t cols);
+
 /* "AbsPower", "DynPower": as in files and answers. */
 const char *tw_output_name(enum tw_output o);
 

@@ -129,6 +129,11 @@ static void add_model(const struct tw_matcher *m, const struct tw_index_entry *e
 	add_number(b, e->mae_w);
 	tw_buf_adds(b, ",\"mape\":");
 	add_number(b, e->mape_percent);
+	tw_buf_adds(b, ",\"certificate\":");
+	if (e->fitness == TW_FITNESS_UNKNOWN)
+		tw_buf_adds(b, "null");
+	else
+		add_text(b, e->fitness == TW_FIT ? "yes" : e->unfit_why);
 	tw_buf_adds(b, ",\"similarity\":");
 	if (tw_machine_spec_known(&m->wanted->spec))
 		add_number(b, tw_matcher_similarity(m, e->machine));

@@ -169,17 +169,31 @@ static size_t find_preference(const struct tw_strs *prefer, const char *pipeline
 	return place >= 0 ? (size_t)place : SIZE_MAX;
 }
 
-/* The merit of the family list[0..count). */
+static bool any_fit(const struct ranked *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].entry->fitness != TW_UNFIT)
+			return true;
+	return false;
+}
+
+/*
+ * The merit of the family list[0..count): that of the models that clients may get. The
+ * relative error of a target with idle power is low, but no client gets such a model.
+ */
 static struct merit weigh(const struct ranked *list, size_t count,
 			  const struct tw_strs *prefer)
 {
 	struct merit w = { .preference = find_preference(prefer, list->entry->pipeline),
 			   .error_percent = HUGE_VAL };
+	const bool only_fit = any_fit(list, count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_index_entry *e = list[i].entry;
 		const double rows = tw_index_figure(e, "data_rows");
 
+		if (only_fit && e->fitness == TW_UNFIT)
+			continue;
 		if (e->mape_percent < w.error_percent)
 			w.error_percent = e->mape_percent;
 		if (rows > w.rows)

@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "model-db/fitness.h"
 #include "model-db/model.h"
 
 #include <math.h>
@@ -297,6 +298,43 @@ static void add_errors(const struct tw_model *m, struct tw_buf *b)
 			add_scheme(m, s, b);
 }
 
+/* The tests of a certificate: docs/accuracy.md. */
+static const struct test {
+	const char *key, *title;
+	bool of_workloads; /* of DynPower only; else of AbsPower */
+	bool of_both;
+} tests[] = {
+	{ TW_CERTIFICATE_RISES, "power rises with load", false, false },
+	{ TW_CERTIFICATE_ADDITIVE, "power of the parts is that of the whole", true,
+	  false },
+	{ TW_CERTIFICATE_REST, "power at rest is that of the recording", false, true },
+	{ TW_CERTIFICATE_NO_JUMP, "no jump just above rest", false, true },
+	{ TW_CERTIFICATE_NON_NEGATIVE, "never negative", false, true },
+};
+
+static void add_certificate(const struct tw_model_info *i, struct tw_buf *b)
+{
+	const char *refused = text_of(i, TW_CERTIFICATE_REFUSED);
+
+	if (json_object_get(i->metadata, TW_CERTIFICATE_RISES) == NULL)
+		return;
+	tw_buf_adds(b, "\n## Certificate\n\n");
+	if (refused != NULL) {
+		tw_buf_adds(b, "Refused: ");
+		tw_card_add_cell(b, refused);
+		tw_buf_adds(b, ".\n\n");
+	}
+	tw_buf_adds(b, "| | |\n|---|---|\n");
+	for (size_t t = 0; t < TW_COUNT(tests); t++) {
+		const json_t *v = json_object_get(i->metadata, tests[t].key);
+
+		if (json_is_boolean(v) &&
+		    (tests[t].of_both ||
+		     tests[t].of_workloads == (i->output == TW_DYN_POWER)))
+			add_row(b, tests[t].title, json_is_true(v) ? "yes" : "no");
+	}
+}
+
 /* Whether all components have the same features and ranges. */
 static bool all_alike(const struct tw_model *m)
 {
@@ -359,6 +397,7 @@ int tw_card_markdown(const struct tw_model *m, const struct tw_card_plot *plots,
 	add_summary(&m->info, out);
 	add_machine(&m->info, out);
 	add_data(&m->info, out);
+	add_certificate(&m->info, out);
 	add_errors(m, out);
 	add_limits(m, out);
 	tw_buf_adds(out,

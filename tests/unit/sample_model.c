@@ -85,7 +85,7 @@ void sample_model(const struct sample *s, struct tw_model *out)
 	i->output = s->output;
 	i->node_type = s->node_type;
 	i->mae_w = s->mae_w != 0 ? s->mae_w : 1.5;
-	i->mape_percent = 12.25;
+	i->mape_percent = s->mape_percent != 0 ? s->mape_percent : 12.25;
 	i->spec = s->spec;
 	snprintf(i->trainer, sizeof(i->trainer), "%s",
 		 or (s->trainer, "SGDRegressorTrainer"));

@@ -12,7 +12,7 @@ struct sample {
 	const char *predictor; /* linear */
 	enum tw_output output;
 	long long node_type;
-	double mae_w; /* 1.5; NAN is undefined */
+	double mae_w, mape_percent; /* 1.5; NAN is undefined */
 	struct tw_machine_spec spec;
 	const char *text; /* of every component; or what fits the predictor */
 	/* JSON object of further keys; NULL: a certificate where the text tells nothing

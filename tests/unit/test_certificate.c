@@ -92,7 +92,7 @@ static struct tw_certificate certify(const struct asked *a, const double *rows,
 	struct tw_certificate c = { 0 };
 	struct tw_err err = { 0 };
 
-	if (tw_certify(p, rows, count, &c, &err) < 0)
+	if (tw_certify(p, rows, count, NULL, &c, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_power_model_free(p);
 	return c;
@@ -314,6 +314,94 @@ static void a_given_row_at_rest_is_no_fault(void **state)
 	assert_true(c.share_deviation < 1e-9);
 }
 
+/* ---- the box, and rest ---- */
+
+static void negative_power_in_the_box_is_found(void **state)
+{
+	static const struct {
+		const char *why;
+		struct asked asked;
+		bool non_negative;
+	} cases[] = {
+		{ "a line with a constant",
+		  { .sample = { .text = LINEAR("10", CPU_TIME("20")) } },
+		  true },
+		{ "a feature that lowers power, alone",
+		  { .sample = { .text = LINEAR("10",
+					       WEIGHT("bpf_cpu_time_ms", "20") "," WEIGHT(
+						       "bpf_page_cache_hit", "-11")) } },
+		  false },
+		/* Within the training range it is 10 - 6 W, at twice the range below 0.
+		 */
+		{ "a feature that lowers power beyond the range",
+		  { .sample = { .text = LINEAR("10",
+					       WEIGHT("bpf_cpu_time_ms", "20") "," WEIGHT(
+						       "bpf_page_cache_hit", "-6")) } },
+		  false },
+		{ "a constant below 0",
+		  { .sample = { .text = LINEAR("-5", CPU_TIME("20")) } },
+		  false },
+		{ "less than 1 % of the range below 0",
+		  { .sample = { .text = LINEAR("-0.1", CPU_TIME("20")) } },
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		if (certify(&cases[i].asked, NULL, 0).non_negative !=
+		    cases[i].non_negative)
+			fail_msg("%s", cases[i].why);
+}
+
+static struct tw_certificate certify_recorded(const struct asked *a, double low,
+					      double high, double low_load)
+{
+	const struct tw_rest_evidence evidence = { low, high, true, "bpf_cpu_time_ms",
+						   low_load };
+	struct tw_power_model *p = make(a);
+	struct tw_certificate c = { 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_certify(p, NULL, 0, &evidence, &c, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_power_model_free(p);
+	return c;
+}
+
+static void power_at_rest_is_compared_with_the_recording(void **state)
+{
+	static const struct asked line = { .sample = { .text = LINEAR("10",
+								      CPU_TIME("20")) } };
+
+	(void)state;
+	assert_true(certify_recorded(&line, 9, 11, 1e4).rest);
+	/* The margin is 1 % of the range of 20 W. */
+	assert_true(certify_recorded(&line, 8, 9.85, 1e4).rest);
+	assert_false(certify_recorded(&line, 8, 9.75, 1e4).rest);
+	assert_false(certify_recorded(&line, 10.25, 12, 1e4).rest);
+	assert_false(certify(&line, NULL, 0).recorded);
+	assert_true(certify(&line, NULL, 0).rest);
+}
+
+static void a_step_within_the_lowest_loads_is_found(void **state)
+{
+	/* 10 W of 20 W of range at 100 of 1e6. */
+	static const struct asked step = { .sample = { .predictor = "xgboost",
+						       .text = TREE("100", "5e5", "10",
+								    "20", "30") } };
+	static const struct asked line = { .sample = { .text = LINEAR("10",
+								      CPU_TIME("20")) } };
+
+	(void)state;
+	assert_false(certify_recorded(&step, 10, 10, 1000).no_jump);
+	/* It is within the interval of rest. */
+	assert_true(certify_recorded(&step, 10, 20, 1000).no_jump);
+	/* The step is behind the lowest loads. */
+	assert_true(certify_recorded(&step, 10, 10, 50).no_jump);
+	/* Steep, but even: the lowest loads are half the range. */
+	assert_true(certify_recorded(&line, 10, 10, 5e5).no_jump);
+}
+
 /* ---- what must not be chosen ---- */
 
 static const struct {
@@ -370,9 +458,12 @@ static void a_model_that_cannot_be_loaded_gets_no_certificate(void **state)
 
 /* ---- metadata ---- */
 
-static void a_certificate_is_three_keys_of_the_metadata(void **state)
+static void a_certificate_is_keys_of_the_metadata(void **state)
 {
 	static const struct tw_certificate c = { .rises = true,
+						 .non_negative = true,
+						 .recorded = true,
+						 .rest = true,
 						 .share_deviation = 0.123456 };
 	static const struct tw_certificate none = { .additive = true,
 						    .share_deviation = NAN };
@@ -382,15 +473,19 @@ static void a_certificate_is_three_keys_of_the_metadata(void **state)
 	(void)state;
 	assert_non_null(metadata);
 	assert_int_equal(tw_certificate_write(&c, metadata, &err), 0);
-	assert_int_equal(json_object_size(metadata), 3);
+	assert_int_equal(json_object_size(metadata), 6);
+	assert_true(json_is_true(json_object_get(metadata, "certificate_non_negative")));
+	assert_true(json_is_true(json_object_get(metadata, "certificate_rest")));
+	assert_true(json_is_false(json_object_get(metadata, "certificate_no_jump")));
 	assert_true(json_is_true(json_object_get(metadata, "certificate_rises")));
 	assert_true(json_is_false(json_object_get(metadata, "certificate_additive")));
 	assert_true(json_number_value(json_object_get(
 			    metadata, "certificate_share_deviation")) == 0.1235);
 	assert_int_equal(json_object_clear(metadata), 0);
-	/* A deviation that is not defined is left out. */
+	/* A deviation that is not defined is left out, and tests without a recording. */
 	assert_int_equal(tw_certificate_write(&none, metadata, &err), 0);
-	assert_int_equal(json_object_size(metadata), 2);
+	assert_int_equal(json_object_size(metadata), 3);
+	assert_true(json_is_false(json_object_get(metadata, "certificate_non_negative")));
 	assert_true(json_is_false(json_object_get(metadata, "certificate_rises")));
 	assert_true(json_is_true(json_object_get(metadata, "certificate_additive")));
 	json_decref(metadata);
@@ -413,7 +508,7 @@ static void every_failed_allocation_is_reported(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_certify(p, NULL, 0, &untouched, &err);
+		rc = tw_certify(p, NULL, 0, NULL, &untouched, &err);
 		tw_power_model_free(p);
 		if (!fail_alloc_told(rc, &err))
 			break;
@@ -456,7 +551,10 @@ int main(void)
 		cmocka_unit_test(a_given_row_at_rest_is_no_fault),
 		cmocka_unit_test(unfit_models_are_listed_with_the_reason),
 		cmocka_unit_test(a_model_that_cannot_be_loaded_gets_no_certificate),
-		cmocka_unit_test(a_certificate_is_three_keys_of_the_metadata),
+		cmocka_unit_test(negative_power_in_the_box_is_found),
+		cmocka_unit_test(power_at_rest_is_compared_with_the_recording),
+		cmocka_unit_test(a_step_within_the_lowest_loads_is_found),
+		cmocka_unit_test(a_certificate_is_keys_of_the_metadata),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

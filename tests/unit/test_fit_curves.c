@@ -47,8 +47,10 @@ static void a_curve_is_found_again(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct tw_curve_kind *k = tw_curve_kind_find(cases[i].curve);
 		double x[2 * ROWS], y[ROWS];
-		const struct tw_samples s = { ROWS,       2,     x, y,   names,
-					      TW_PACKAGE, false, 0, NULL };
+		const struct tw_samples s = {
+			ROWS,       2,     x, y,    names,
+			TW_PACKAGE, false, 0, NULL, .unconstrained = true
+		};
 		struct tw_curve c;
 
 		for (size_t r = 0; r < ROWS; r++) {
@@ -70,7 +72,13 @@ static void a_curve_is_found_again(void **state)
 static void power_that_falls_is_level(void **state)
 {
 	double x[ROWS], y[ROWS];
-	const struct tw_samples s = { ROWS, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
+	const struct tw_samples s = { .rows = ROWS,
+				      .cols = 1,
+				      .x = x,
+				      .y = y,
+				      .features = names,
+				      .component = TW_PACKAGE,
+				      .unconstrained = true };
 
 	(void)state;
 	for (size_t r = 0; r < ROWS; r++) {
@@ -84,6 +92,38 @@ static void power_that_falls_is_level(void **state)
 		assert_true(fabs(tw_curve_watts(&c, 0) - 140.5) < 1e-9);
 		assert_true(fabs(tw_curve_watts(&c, 1e6) - 140.5) < 1e-9);
 	}
+}
+
+/* A law of two steps, which no curve follows, and rest at 10 W. */
+static void a_curve_starts_from_the_power_at_rest(void **state)
+{
+	double x[2 * ROWS], y[ROWS];
+	struct tw_samples s = { .rows = ROWS,
+				.cols = 2,
+				.x = x,
+				.y = y,
+				.features = names,
+				.component = TW_PACKAGE };
+	bool another = false;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		x[2 * r] = x[2 * r + 1] = r % 4 == 0 ? 0.0 : 1e8 * (double)(r % 31);
+		y[r] = x[2 * r] > 1e9 ? 80 : x[2 * r] > 5e8 ? 75 : 10;
+	}
+	for (size_t i = 0; i < tw_curve_kind_count(); i++) {
+		const char *trainer = tw_curve_kind_at(i)->trainer;
+		struct tw_curve c;
+
+		s.unconstrained = false;
+		c = fit(trainer, &s);
+		assert_true(fabs(tw_curve_watts(&c, 0) - 10) < 0.5);
+		assert_true(tw_curve_watts(&c, 3e9) > 60);
+		s.unconstrained = true;
+		c = fit(trainer, &s);
+		another = another || fabs(tw_curve_watts(&c, 0) - 10) > 1;
+	}
+	assert_true(another);
 }
 
 static void memory_follows_its_own_feature(void **state)
@@ -103,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_curve_is_found_again),
 		cmocka_unit_test(power_that_falls_is_level),
+		cmocka_unit_test(a_curve_starts_from_the_power_at_rest),
 		cmocka_unit_test(memory_follows_its_own_feature),
 	};
 

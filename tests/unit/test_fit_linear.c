@@ -182,14 +182,10 @@ static void the_solution_equals_the_best_of_all_active_sets(void **state)
 	(void)state;
 	for (int trial = 0; trial < 300; trial++) {
 		const struct tw_samples s = { 6 + (size_t)trial % 40,
-					      1 + (size_t)trial % 4,
-					      x,
-					      y,
-					      names,
-					      TW_PACKAGE,
-					      false,
-					      0,
-					      NULL };
+					      1 + (size_t)trial % 4, x, y, names,
+					      TW_PACKAGE, false, 0, NULL,
+					      /* The power at rest limits the constant. */
+					      .unconstrained = true };
 		double best = HUGE_VAL;
 		struct line got, l;
 
@@ -215,6 +211,41 @@ static void the_solution_equals_the_best_of_all_active_sets(void **state)
 	/* The bounds were put to the test. */
 	assert_true(bounded > 100);
 	assert_in_range(through_zero, 10, 290);
+}
+
+/* Rest is 10 W, but the line through all rows, whose power bends, has 27 W at rest. */
+static void the_constant_is_the_power_at_rest(void **state)
+{
+	double x[ROWS_MAX], y[ROWS_MAX];
+	struct tw_samples s = { ROWS_MAX, 1, x, y, names, TW_PACKAGE, false, 0, NULL };
+	struct line l;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS_MAX; r++) {
+		x[r] = r % 4 == 0 ? 0.0 : (double)(r % 17);
+		y[r] = 10.0 + 20.0 * sqrt(x[r]);
+	}
+	l = fit(&tw_trainer_linear, &s);
+	assert_near(l.bias, 10, 0.5);
+	assert_true(l.slope[0] > 5);
+	assert_near(fit(&tw_trainer_ridge, &s).bias, 10, 0.5);
+	s.unconstrained = true;
+	assert_true(fit(&tw_trainer_linear, &s).bias > 15);
+	assert_true(fit(&tw_trainer_ridge, &s).bias > 15);
+}
+
+static void unconstrained_weights_may_be_negative(void **state)
+{
+	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8, 4, 1 };
+	static const double y[] = { 20, 14, 17, 6, 19.5 };
+	struct tw_samples s = { 5, 2, x, y, names, TW_PACKAGE, false, 0, NULL };
+	struct line l = fit(&tw_trainer_ridge, &s);
+
+	(void)state;
+	assert_true(l.bias >= 0 && l.slope[0] >= 0 && l.slope[1] >= 0);
+	s.unconstrained = true;
+	l = fit(&tw_trainer_ridge, &s);
+	assert_true(l.slope[1] < 0);
 }
 
 static void collinear_columns_share_the_slope(void **state)
@@ -313,6 +344,8 @@ int main(void)
 		cmocka_unit_test(an_exact_line_is_recovered),
 		cmocka_unit_test(a_falling_line_becomes_its_mean),
 		cmocka_unit_test(the_solution_equals_the_best_of_all_active_sets),
+		cmocka_unit_test(the_constant_is_the_power_at_rest),
+		cmocka_unit_test(unconstrained_weights_may_be_negative),
 		cmocka_unit_test(collinear_columns_share_the_slope),
 		cmocka_unit_test(constant_power_and_constant_features_give_the_constant),
 		cmocka_unit_test(more_columns_than_rows_is_no_trouble),

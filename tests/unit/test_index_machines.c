@@ -52,6 +52,38 @@ static void machines_are_ordered_before_their_models(void **state)
 	scratch_free(db);
 }
 
+/* With idle power in its target, a model has a low relative error. */
+static void unfit_models_do_not_rank_their_machine(void **state)
+{
+	static const struct sample samples[] = {
+		{ .output = TW_DYN_POWER,
+		  .mape_percent = 2,
+		  .metadata = "{\"isolator\":\"NoneIsolator\"}" },
+		{ .output = TW_DYN_POWER,
+		  .mape_percent = 30,
+		  .trainer = "LinearRegressionTrainer",
+		  .metadata = "{}" },
+		{ .output = TW_DYN_POWER,
+		  .mape_percent = 20,
+		  .node_type = 1,
+		  .metadata = "{}" },
+	};
+	char *db = scratch_new();
+	struct tw_index *x = NULL;
+	struct tw_err err = { 0 };
+	struct refused r = { 0 };
+
+	(void)state;
+	sample_publish(db, "p", samples, 3);
+	assert_int_equal(tw_index_load(db, note_refused, &r, &x, &err), 0);
+	assert_int_equal(tw_index_count(x), 3);
+	for (size_t i = 0; i < tw_index_count(x); i++)
+		if (tw_index_at(x, i)->rank == 0)
+			assert_int_equal(tw_index_at(x, i)->node_type, 1);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
 static void models_of_a_machine_are_compared_by_the_figure_that_is_wanted(void **state)
 {
 	static const struct sample both[] = {
@@ -96,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machines_are_ordered_before_their_models),
+		cmocka_unit_test(unfit_models_do_not_rank_their_machine),
 		cmocka_unit_test(
 			models_of_a_machine_are_compared_by_the_figure_that_is_wanted),
 	};

@@ -182,6 +182,16 @@ static void make_line(struct tw_dataset *d)
 	read_csv(text, d);
 }
 
+static void power_without_idle_power_starts_from_zero(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < tw_isolator_count(); i++) {
+		const struct tw_isolator *it = tw_isolator_at(i);
+
+		assert_int_equal(it->from_zero, it != &tw_isolator_none);
+	}
+}
+
 static void idle_regression_subtracts_the_power_at_zero_usage(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
@@ -469,6 +479,7 @@ int main(void)
 		cmocka_unit_test(min_idle_subtracts_the_fitted_minimum_from_any_rows),
 		cmocka_unit_test(min_idle_subtracts_from_the_existing_components),
 		cmocka_unit_test(min_idle_names_missing_columns),
+		cmocka_unit_test(power_without_idle_power_starts_from_zero),
 		cmocka_unit_test(idle_regression_subtracts_the_power_at_zero_usage),
 		cmocka_unit_test(idle_power_that_is_not_finite_is_null),
 		cmocka_unit_test(idle_regression_names_missing_columns),

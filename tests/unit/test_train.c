@@ -366,6 +366,7 @@ static void idle_regression_leaves_nothing_at_zero_use(void **state)
 
 		t.job.isolator = tw_isolator_find(i == 0 ? "MinIdleIsolator"
 							 : "IdleRegressionIsolator");
+		t.job.unconstrained = i == 0;
 		assert_int_equal(tw_train(&t.job, &r, &err), 0);
 		m = train_parse_file(&r, name);
 		bias[i] = json_number_value(json_object_get(
@@ -411,7 +412,7 @@ static void real_data_becomes_models(void **state)
 		fail_msg("%s", err.text);
 	/*
 	 * BPFIRQ, BPFOnly, Basic, CounterIRQCombined and CounterOnly; 50 to 150 W with
-	 * more than 7 W of noise.
+	 * more than 7 W of noise. A line through rest has 11 to 14 W, because power bends.
 	 */
 	assert_int_equal(r.rows, 5 * 2 * trainers);
 	assert_int_equal(r.models, r.rows);
@@ -421,7 +422,7 @@ static void real_data_becomes_models(void **state)
 		assert_true(
 			r.row[i].mae_w > 1 &&
 			r.row[i].mae_w <
-				(strncmp(r.row[i].group, "Counter", 7) == 0 ? 10 : 25));
+				(strncmp(r.row[i].group, "Counter", 7) == 0 ? 16 : 25));
 	}
 	tw_train_result_release(&r);
 	tw_prom_free(response);

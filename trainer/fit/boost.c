@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
+#include "trainer/fit/rest.h"
 #include "trainer/fit/samples.h"
 
 #include <math.h>
@@ -31,27 +32,109 @@ static int check(int status, const char *what, struct tw_err *err)
 		       text);
 }
 
-/* XGBoost computes with floats. */
-static int make_matrix(const struct tw_samples *s, DMatrixHandle *out, struct tw_err *err)
+/* ---- samples ---- */
+
+/* Every fourth row again, at rest or just above: as heavy as a twentieth of the rows. */
+#define ANCHOR_EVERY 4
+#define ANCHOR_STEPS 4
+#define ANCHOR_WEIGHT 0.2f
+
+static bool is_constrained(const struct tw_boost *how, const struct tw_samples *s)
 {
-	float *x = malloc(s->rows * s->cols * sizeof(*x));
-	float *y = malloc(s->rows * sizeof(*y));
+	return (how->monotone || how->by_load) && !s->unconstrained;
+}
+
+/* Whether a column counts work, in which power is monotone. */
+static bool is_work(const struct tw_boost *how, const struct tw_samples *s, size_t c)
+{
+	if (how->by_load)
+		return c == 0;
+	return tw_feature_find(s->features[c]) != NULL &&
+	       tw_feature_is_work(s->features[c]);
+}
+
+/* XGBoost computes with floats. */
+struct floats {
+	size_t rows;
+	float *x, *y, *weight;
+};
+
+static void floats_release(struct floats *f)
+{
+	free(f->x);
+	free(f->y);
+	free(f->weight);
+}
+
+static void add_row(struct floats *f, const struct tw_samples *s, size_t row)
+{
+	for (size_t c = 0; c < s->cols; c++)
+		f->x[f->rows * s->cols + c] = (float)s->x[row * s->cols + c];
+	f->y[f->rows] = (float)s->y[row];
+	f->weight[f->rows++] = 1.0f;
+}
+
+/*
+ * Add a row again with its load scaled to a share of the lowest loads. Power there is
+ * interpolated from rest, so that it does not jump.
+ */
+static void add_anchor(struct floats *f, const struct tw_boost *how,
+		       const struct tw_samples *s, size_t row, double share,
+		       const struct tw_rest *rest)
+{
+	const double load = s->x[row * s->cols + rest->load];
+	const double t = load > 0.0 ? fmin(share * rest->low_load / load, 1.0) : 0.0;
+	const size_t at = f->rows;
+
+	add_row(f, s, row);
+	for (size_t c = 0; c < s->cols; c++)
+		if (how->by_load ? c == 0 : tw_feature_is_work(s->features[c]))
+			f->x[at * s->cols + c] *= (float)t;
+	f->y[at] = (float)(rest->watts + share * (rest->low_watts - rest->watts));
+	f->weight[at] = ANCHOR_WEIGHT;
+}
+
+static int fill_floats(const struct tw_boost *how, const struct tw_samples *s,
+		       struct floats *out, struct tw_err *err)
+{
+	const size_t most = 2 * s->rows;
+	struct tw_rest rest;
+
+	out->x = malloc(most * s->cols * sizeof(*out->x));
+	out->y = malloc(most * sizeof(*out->y));
+	out->weight = malloc(most * sizeof(*out->weight));
+	if (out->x == NULL || out->y == NULL || out->weight == NULL)
+		return tw_fail(err, TW_NOMEM, "xgboost: %zu x %zu samples", s->rows,
+			       s->cols);
+	for (size_t r = 0; r < s->rows; r++)
+		add_row(out, s, r);
+	if (!is_constrained(how, s))
+		return 0;
+	if (tw_rest_find(s, &rest, err) < 0)
+		return -1;
+	for (size_t r = 0; r < s->rows; r += ANCHOR_EVERY)
+		add_anchor(out, how, s, r,
+			   (double)(r / ANCHOR_EVERY % ANCHOR_STEPS) / ANCHOR_STEPS,
+			   &rest);
+	return 0;
+}
+
+static int make_matrix(const struct tw_boost *how, const struct tw_samples *s,
+		       DMatrixHandle *out, struct tw_err *err)
+{
+	struct floats f = { 0 };
 	DMatrixHandle matrix = NULL;
 	int rc = -1;
 
-	if (x == NULL || y == NULL) {
-		tw_fail(err, TW_NOMEM, "xgboost: %zu x %zu samples", s->rows, s->cols);
+	if (fill_floats(how, s, &f, err) < 0)
 		goto out;
-	}
-	for (size_t i = 0; i < s->rows * s->cols; i++)
-		x[i] = (float)s->x[i];
-	for (size_t i = 0; i < s->rows; i++)
-		y[i] = (float)s->y[i];
-
-	if (check(XGDMatrixCreateFromMat_omp(x, s->rows, s->cols, NAN, &matrix, 1),
+	if (check(XGDMatrixCreateFromMat_omp(f.x, f.rows, s->cols, NAN, &matrix, 1),
 		  "samples", err) < 0)
 		goto out;
-	if (check(XGDMatrixSetFloatInfo(matrix, "label", y, s->rows), "power", err) < 0)
+	if (check(XGDMatrixSetFloatInfo(matrix, "label", f.y, f.rows), "power", err) <
+		    0 ||
+	    check(XGDMatrixSetFloatInfo(matrix, "weight", f.weight, f.rows), "weights",
+		  err) < 0)
 		goto out;
 
 	*out = matrix;
@@ -60,10 +143,11 @@ static int make_matrix(const struct tw_samples *s, DMatrixHandle *out, struct tw
 out:
 	if (matrix != NULL)
 		XGDMatrixFree(matrix);
-	free(x);
-	free(y);
+	floats_release(&f);
 	return rc;
 }
+
+/* ---- parameters ---- */
 
 static bool constant(const struct tw_samples *s)
 {
@@ -83,22 +167,20 @@ static double mean(const struct tw_samples *s)
 }
 
 /* "(1,1,0)": power is monotone in the first two features, the third is unconstrained. */
-static char *monotone_text(const struct tw_samples *s)
+static char *monotone_text(const struct tw_boost *how, const struct tw_samples *s)
 {
 	struct tw_buf b = { 0 };
 
 	for (size_t c = 0; c < s->cols; c++)
-		tw_buf_addf(&b, "%s%d", c > 0 ? "," : "(",
-			    tw_feature_find(s->features[c]) != NULL &&
-				    tw_feature_is_work(s->features[c]));
+		tw_buf_addf(&b, "%s%d", c > 0 ? "," : "(", is_work(how, s, c));
 	tw_buf_adds(&b, ")");
 	return tw_buf_detach(&b, NULL);
 }
 
-static int set_monotone(BoosterHandle booster, const struct tw_samples *s,
-			struct tw_err *err)
+static int set_monotone(BoosterHandle booster, const struct tw_boost *how,
+			const struct tw_samples *s, struct tw_err *err)
 {
-	char *text = monotone_text(s);
+	char *text = monotone_text(how, s);
 	int rc;
 
 	if (text == NULL)
@@ -135,7 +217,7 @@ static int set_parameters(BoosterHandle booster, const struct tw_boost *how,
 		if (check(XGBoosterSetParam(booster, params[i][0], params[i][1]),
 			  params[i][0], err) < 0)
 			return -1;
-	return how->monotone ? set_monotone(booster, s, err) : 0;
+	return is_constrained(how, s) ? set_monotone(booster, how, s, err) : 0;
 }
 
 static int boost(BoosterHandle booster, DMatrixHandle matrix, int rounds,
@@ -173,7 +255,7 @@ int tw_boost(const struct tw_samples *s, const struct tw_boost *how, uint64_t se
 
 	if (tw_samples_check(s, TW_BOOST_ROWS_MIN, err) < 0)
 		goto out;
-	if (make_matrix(s, &matrix, err) < 0)
+	if (make_matrix(how, s, &matrix, err) < 0)
 		goto out;
 	if (check(XGBoosterCreate(&matrix, 1, &booster), "start", err) < 0)
 		goto out;

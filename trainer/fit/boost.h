@@ -24,8 +24,17 @@ struct tw_boost {
 	const char *lambda; /* L2 penalty on leaf values */
 	bool from_mean;     /* start from the mean power, else from */
 	double start_w;
-	/* Power is monotone in features that are rates of work (tw_feature_is_work()). */
+	/*
+	 * Power is monotone in features that are rates of work (tw_feature_is_work()).
+	 * Anchors keep it at the power at rest where there is no work: a quarter of the
+	 * rows again, without their work. Unconstrained samples have neither.
+	 */
 	bool monotone;
+	/*
+	 * As monotone, but only column 0 counts work, the load. The other columns say
+	 * what kind of work it is, such as ratios to the load; anchors keep them.
+	 */
+	bool by_load;
 };
 
 /* Append the model in XGBoost's JSON. For constant power, trees start from that power. */

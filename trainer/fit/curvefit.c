@@ -7,6 +7,7 @@
 #include "lib/field/feature.h"
 #include "lib/json/json.h"
 #include "model-db/curve.h"
+#include "trainer/fit/rest.h"
 #include "trainer/fit/samples.h"
 
 #include <gsl/gsl_errno.h>
@@ -32,6 +33,7 @@ struct problem {
 	size_t rows;
 	double *x, *y, *v; /* rows each; v is work space */
 	double scale, y_scale;
+	const struct tw_rest *rest; /* the interval of the power at 0; NULL: any */
 	const struct tw_shape *shape;
 };
 
@@ -68,6 +70,31 @@ static int problem_init(struct problem *p, const struct tw_samples *s, size_t co
 	return 0;
 }
 
+/*
+ * If the curve at 0 is outside of the interval of the power at rest, set it to the
+ * nearest end. The height is then that of least squares through this point.
+ */
+static void limit_start(const struct problem *p, struct solution *s)
+{
+	const double v = p->shape->value(s->param, 0.0);
+	const double start = s->base + s->height * v;
+	double limited, vv = 0.0, vy = 0.0;
+
+	if (p->rest == NULL)
+		return;
+	limited = tw_rest_limit(p->rest, start * p->y_scale) / p->y_scale;
+	if (!(limited < start || limited > start))
+		return;
+	for (size_t r = 0; r < p->rows; r++) {
+		const double d = p->v[r] - v;
+
+		vv += d * d;
+		vy += d * (p->y[r] - limited);
+	}
+	s->height = vv > 1e-20 * (double)p->rows && vy > 0.0 ? vy / vv : 0.0;
+	s->base = limited - s->height * v;
+}
+
 /* Get height, base and squared error for the parameters. Sets p->v. */
 static void project(const struct problem *p, struct solution *s)
 {
@@ -87,6 +114,7 @@ static void project(const struct problem *p, struct solution *s)
 	}
 	s->height = vv > 1e-20 * n && vy > 0.0 ? vy / vv : 0.0;
 	s->base = y_mean - s->height * v_mean;
+	limit_start(p, s);
 	s->square = 0.0;
 	for (size_t r = 0; r < p->rows; r++) {
 		const double d = p->y[r] - s->base - s->height * p->v[r];
@@ -207,6 +235,7 @@ int tw_curvefit(const struct tw_samples *s, const struct tw_shape *shapes, size_
 {
 	struct problem p = { .shape = &shapes[0] };
 	struct solution best = { 0 };
+	struct tw_rest rest;
 	size_t column;
 	int rc = -1;
 
@@ -215,6 +244,11 @@ int tw_curvefit(const struct tw_samples *s, const struct tw_shape *shapes, size_
 	column = tw_main_feature(s->features, s->cols, s->component);
 	if (problem_init(&p, s, column, err) < 0)
 		goto out;
+	if (!s->unconstrained) {
+		if (tw_rest_find(s, &rest, err) < 0)
+			goto out;
+		p.rest = &rest;
+	}
 	start_level(&p, &best);
 	for (size_t i = 0; i < count; i++) {
 		p.shape = &shapes[i];

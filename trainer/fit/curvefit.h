@@ -35,7 +35,8 @@ struct tw_shape {
 
 /*
  * Append the text of the shape with the least error. The curve never falls: a negative
- * height becomes 0.
+ * height becomes 0. Its power at 0 is in the interval of the power at rest
+ * (trainer/fit/rest.h), unless the samples are unconstrained.
  */
 int tw_curvefit(const struct tw_samples *s, const struct tw_shape *shapes, size_t count,
 		struct tw_buf *text, struct tw_err *err);

@@ -14,6 +14,8 @@ static int fit_ridge(const struct tw_samples *s, uint64_t seed, struct tw_buf *t
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_ridge.min_rows, err) < 0)
 		return -1;
+	if (s->unconstrained)
+		return tw_linear_fit(s, tw_ridge_solve, false, text, err);
 	return tw_linear_fit(s, tw_ridge_solve_non_negative, true, text, err);
 }
 

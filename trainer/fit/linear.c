@@ -6,6 +6,7 @@
 #include "lib/core/num.h"
 #include "lib/json/json.h"
 #include "trainer/fit/design.h"
+#include "trainer/fit/rest.h"
 #include "trainer/fit/trainer.h"
 
 #include <math.h>
@@ -56,25 +57,70 @@ int tw_linear_text(const struct tw_samples *s, const struct tw_design *d,
 	return 0;
 }
 
+/* Solve with the given constant: the weights fit what power exceeds it. */
+static int solve_above(const struct tw_samples *s, tw_linear_solve_fn *solve,
+		       double constant, struct tw_design *design, double *weight,
+		       struct tw_err *err)
+{
+	struct tw_samples above = *s;
+	double *y = malloc(s->rows * sizeof(*y));
+	int rc = -1;
+
+	if (y == NULL) {
+		tw_fail(err, TW_NOMEM, "linear fit of %zu rows", s->rows);
+		goto out;
+	}
+	for (size_t r = 0; r < s->rows; r++)
+		y[r] = s->y[r] - constant;
+	above.y = y;
+	above.from_zero = true;
+	tw_design_release(design);
+	if (tw_design_init(design, &above, err) < 0 || solve(design, weight, err) < 0)
+		goto out;
+	/* Without a free constant, no other term adds to the bias. */
+	design->y_mean = constant;
+
+	rc = 0;
+out:
+	free(y);
+	return rc;
+}
+
+/* Limit the constant: at least 0, and the power at rest unless unconstrained. */
+static int limit_constant(const struct tw_samples *s, double bias, double *out,
+			  struct tw_err *err)
+{
+	struct tw_rest rest;
+
+	if (s->unconstrained || s->from_zero) {
+		*out = fmax(bias, 0.0);
+		return 0;
+	}
+	if (tw_rest_find(s, &rest, err) < 0)
+		return -1;
+	*out = tw_rest_limit(&rest, bias);
+	return 0;
+}
+
 int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
 		  bool non_negative, struct tw_buf *text, struct tw_err *err)
 {
-	struct tw_samples samples = *s;
 	struct tw_design design = { 0 };
-	double *weight = calloc(s->cols, sizeof(*weight));
+	double *weight = calloc(s->cols, sizeof(*weight)), bias, constant;
 	int rc = -1;
 
 	if (weight == NULL) {
 		tw_fail(err, TW_NOMEM, "linear fit of %zu columns", s->cols);
 		goto out;
 	}
-	if (tw_design_init(&design, &samples, err) < 0 || solve(&design, weight, err) < 0)
+	if (tw_design_init(&design, s, err) < 0 || solve(&design, weight, err) < 0)
 		goto out;
-	if (non_negative && tw_design_bias(&design, weight) < 0.0) {
-		tw_design_release(&design);
-		samples.from_zero = true;
-		if (tw_design_init(&design, &samples, err) < 0 ||
-		    solve(&design, weight, err) < 0)
+	bias = tw_design_bias(&design, weight);
+	if (non_negative) {
+		if (limit_constant(s, bias, &constant, err) < 0)
+			goto out;
+		if ((constant < bias || constant > bias) &&
+		    solve_above(s, solve, constant, &design, weight, err) < 0)
 			goto out;
 	}
 	if (tw_linear_text(s, &design, weight, text, err) < 0)

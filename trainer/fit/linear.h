@@ -27,8 +27,10 @@ typedef int tw_linear_solve_fn(const struct tw_design *d, double *weight,
 
 /*
  * Make the design of the samples, solve it, and append the text. With non_negative, a
- * solution with a negative constant is replaced by the solution without a constant. The
- * problem is convex, so this is the optimum under the constraint.
+ * constant outside of the interval of the power at rest (trainer/fit/rest.h) is replaced
+ * by the nearest end of it, and the weights are solved again. The problem is convex, so
+ * this is the optimum under the constraint. Unconstrained samples: the interval is from
+ * 0.
  */
 int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
 		  bool non_negative, struct tw_buf *text, struct tw_err *err);

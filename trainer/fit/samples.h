@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_rest;
 
 /* Power and features, row by row. All pointers are borrowed. */
 struct tw_samples {
@@ -30,6 +31,9 @@ struct tw_samples {
 	 */
 	size_t overlap;
 	const int64_t *time_ms; /* of each row, ascending; NULL: unknown */
+	/* Fit as kepler-model-server does, with no regard to certificates. */
+	bool unconstrained;
+	const struct tw_rest *rest; /* of these rows; NULL: not known yet */
 };
 
 /*

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/rest.h"
+
+#include "isolator/idle_power.h"
+#include "lib/core/err.h"
+#include "lib/field/feature.h"
+#include "trainer/fit/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The lowest loads: a fiftieth of the rows. */
+#define LOW_SHARE 50
+/* The machine rested if the lowest loads are at most this share of the largest. */
+#define REST_LOAD 0.1
+/* Rows of at least this share of the most cycles are busy. */
+#define BUSY 0.1
+/* No processor runs faster, Hz. */
+#define TOP_HZ 6e9
+#define CONTRADICTED_SHARE 0.1
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static double lowest(const double *v, size_t n)
+{
+	double least = v[0];
+
+	for (size_t i = 1; i < n; i++)
+		least = fmin(least, v[i]);
+	return least;
+}
+
+bool tw_rest_contradicts(const double *cycles, const double *cpu_ms, size_t rows,
+			 size_t stride)
+{
+	size_t busy = 0, beyond = 0;
+	double most = 0.0;
+
+	for (size_t r = 0; r < rows; r++)
+		most = fmax(most, cycles[r * stride]);
+	for (size_t r = 0; r < rows; r++) {
+		if (most == 0.0 || cycles[r * stride] < BUSY * most)
+			continue;
+		busy++;
+		beyond += cycles[r * stride] > TOP_HZ * cpu_ms[r * stride] / 1000.0;
+	}
+	return busy > 0 && (double)beyond >= CONTRADICTED_SHARE * (double)busy;
+}
+
+static bool contradicted(const struct tw_samples *s)
+{
+	size_t cycles = s->cols, cpu = s->cols;
+
+	for (size_t c = 0; c < s->cols; c++) {
+		if (strcmp(s->features[c], "cpu_cycles") == 0)
+			cycles = c;
+		if (strcmp(s->features[c], "bpf_cpu_time_ms") == 0)
+			cpu = c;
+	}
+	return cycles < s->cols && cpu < s->cols &&
+	       tw_rest_contradicts(s->x + cycles, s->x + cpu, s->rows, s->cols);
+}
+
+/* Mean power of the rows up to the given load. */
+static double mean_power(const struct tw_samples *s, const double *load, double most)
+{
+	double sum = 0.0, count = 0.0;
+
+	for (size_t r = 0; r < s->rows; r++) {
+		if (load[r] > most)
+			continue;
+		sum += s->y[r];
+		count += 1.0;
+	}
+	return sum / count;
+}
+
+static void set_interval(const struct tw_idle_power *idle, const double *watts,
+			 size_t rows, struct tw_rest *r)
+{
+	const double least = fmax(lowest(watts, rows), 0.0);
+
+	r->shown = idle->by_use;
+	r->watts = idle->watts;
+	if (r->rested && idle->by_use && isfinite(idle->low)) {
+		r->low = fmin(idle->low, idle->watts);
+		r->high = fmax(idle->high, idle->watts);
+		return;
+	}
+	r->low = 0.0;
+	r->high = r->rested ? fmax(least, idle->watts) : least;
+	r->watts = fmin(r->watts, r->high);
+}
+
+double tw_rest_limit(const struct tw_rest *r, double watts)
+{
+	return fmin(fmax(watts, r->low), r->high);
+}
+
+int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err *err)
+{
+	double *load, *sorted;
+	struct tw_rest r = { .load = tw_load_feature(s->features, s->cols) };
+	struct tw_idle_power idle;
+	int rc = -1;
+
+	if (s->rest != NULL) {
+		*out = *s->rest;
+		return 0;
+	}
+	load = calloc(2 * s->rows, sizeof(*load));
+	if (load == NULL) {
+		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", s->rows);
+		goto out;
+	}
+	sorted = load + s->rows;
+	for (size_t i = 0; i < s->rows; i++)
+		load[i] = sorted[i] = s->x[i * s->cols + r.load];
+	qsort(sorted, s->rows, sizeof(*sorted), compare_doubles);
+	r.low_load = sorted[s->rows / LOW_SHARE];
+	r.rested = r.low_load <= REST_LOAD * sorted[s->rows - 1];
+	r.contradicted = contradicted(s);
+	if (tw_idle_power_find(load, s->y, s->rows, &idle, err) < 0)
+		goto out;
+	set_interval(&idle, s->y, s->rows, &r);
+	if (s->from_zero)
+		r.watts = r.low = r.high = 0.0;
+	r.low_watts = fmax(mean_power(s, load, r.low_load), r.watts);
+
+	*out = r;
+	rc = 0;
+out:
+	free(load);
+	return rc;
+}
