@@ -4,7 +4,9 @@
 #include "lib/core/err.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/guest.h"
+#include "trainer/extract/late.h"
 #include "trainer/extract/machines.h"
+#include "trainer/extract/node_rows.h"
 #include "trainer/extract/package_shares.h"
 #include "trainer/extract/power_series.h"
 #include "trainer/extract/rates.h"
@@ -61,6 +63,9 @@ struct job {
 	struct tw_guest guest; /* the VM; power comes from its host, under another name */
 	struct tw_counter_set workloads;
 	struct tw_rates rates;
+	struct tw_node_rows node;
+	struct tw_increment_counts counts;
+	struct tw_late_counts late;
 	struct tw_metric_series feature[FEATURES_MAX];
 	size_t features;
 	/* For each time of power: its row, or at container level the next workload's. */
@@ -216,18 +221,49 @@ static int add_feature_column(struct job *j, size_t f, struct tw_err *err)
 	return 0;
 }
 
+static int read_node(struct job *j, struct tw_err *err)
+{
+	tw_node_rows_release(&j->node);
+	j->rates.increments.counts = (struct tw_increment_counts){ 0 };
+	if (tw_node_rows_read(&j->node, &j->rates, &j->workloads, j->feature, j->features,
+			      err) < 0)
+		return -1;
+	j->counts = j->rates.increments.counts;
+	return 0;
+}
+
+/* Join the rows of late scrapes, of an exporter whose clock is not known. */
+static int repair_rows(struct job *j, struct tw_err *err)
+{
+	if (j->args->compat != TW_COMPAT_NONE)
+		return 0;
+	if (read_node(j, err) < 0)
+		return -1;
+	if (j->clock.count > 0)
+		return 0;
+	if (tw_late_repair(&j->power, &j->node, &j->rates, &j->late, err) < 0)
+		return -1;
+	if (j->late.late == 0 && j->late.impossible == 0)
+		return 0;
+	if (tw_rates_retime(&j->rates, &j->power, err) < 0)
+		return -1;
+	return read_node(j, err);
+}
+
 static int make_dataset(struct job *j, struct tw_err *err)
 {
 	size_t rows;
 
-	j->row = calloc(j->power.times + 1, sizeof(*j->row));
-	if (j->row == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
 	if (tw_rates_init(&j->rates, &j->power, &j->workloads, j->feature, &j->clock,
 			  j->args, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
 		j->rates.thirdparty_makes_no_rows |= !j->feature[f].of_node;
+	if (repair_rows(j, err) < 0)
+		return -1;
+	j->row = calloc(j->power.times + 1, sizeof(*j->row));
+	if (j->row == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
 	if (count_rows(j, &rows, err) < 0)
 		return -1;
 	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)
@@ -327,6 +363,7 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 out:
 	tw_dataset_release(&j.out);
 	free(j.row);
+	tw_node_rows_release(&j.node);
 	tw_rates_release(&j.rates);
 	tw_counter_set_release(&j.workloads);
 	tw_power_series_release(&j.power);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/late.h"
+
+#include "lib/core/err.h"
+#include "trainer/extract/clock.h"
+#include "trainer/extract/node_rows.h"
+#include "trainer/extract/power_series.h"
+#include "trainer/extract/rates.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Power beyond both neighbours by this share of theirs is suspect. */
+#define BEYOND 0.25
+/* The mean of both rows fits its neighbours within this share. */
+#define FITS 0.1
+/* Shares of features and of energy agree within this share. */
+#define AGREES 0.5
+/* CPU time is counted in steps of up to 10 ms a process. */
+#define CPU_TOLERANCE 0.1
+
+enum fate { KEEP, JOIN_NEXT, DROP };
+
+struct repair {
+	struct tw_power_series *power;
+	const struct tw_node_rows *rows;
+	const struct tw_rates *rates; /* the rows' times */
+	enum fate *fate;
+	struct tw_late_counts counts;
+};
+
+static double length_of(const struct repair *r, size_t k)
+{
+	return r->rates->to[k] - r->rates->from[k];
+}
+
+static double watts_of(const struct repair *r, size_t k)
+{
+	return r->power->column[0].watts[k];
+}
+
+/* Whether row k + 1 begins where row k ends. */
+static bool are_adjacent(const struct repair *r, size_t k)
+{
+	return k + 1 < r->rates->end && k >= r->rates->first &&
+	       r->power->from_ms[k + 1] == r->power->time_ms[k];
+}
+
+static double mean_of(const struct repair *r, size_t k, double a, double b)
+{
+	const double x = length_of(r, k), y = length_of(r, k + 1);
+
+	return (a * x + b * y) / (x + y);
+}
+
+/* Lowest and highest power beside rows k and k + 1. */
+static bool find_beside(const struct repair *r, size_t k, double *low, double *high)
+{
+	*low = INFINITY;
+	*high = -INFINITY;
+	if (k > r->rates->first) {
+		*low = fmin(*low, watts_of(r, k - 1));
+		*high = fmax(*high, watts_of(r, k - 1));
+	}
+	if (k + 2 < r->rates->end) {
+		*low = fmin(*low, watts_of(r, k + 2));
+		*high = fmax(*high, watts_of(r, k + 2));
+	}
+	return *low <= *high;
+}
+
+/* The share of row k in the sum of both rows, beyond its share of the time. */
+static double shift_of(const struct repair *r, size_t k, double a, double b)
+{
+	const double x = length_of(r, k), y = length_of(r, k + 1);
+
+	return a * x / (a * x + b * y) - x / (x + y);
+}
+
+/* Whether the features of both rows shifted as the energy did, in the mean of the
+ * features that moved at all. */
+static bool features_agree(const struct repair *r, size_t k)
+{
+	const double energy = shift_of(r, k, watts_of(r, k), watts_of(r, k + 1));
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t f = 0; f < r->rows->features; f++) {
+		const double *v = r->rows->feature[f];
+
+		if (!(v[k] + v[k + 1] > 0))
+			continue;
+		sum += shift_of(r, k, v[k], v[k + 1]);
+		n++;
+	}
+	return n == 0 || fabs(sum / (double)n - energy) <= AGREES * fabs(energy);
+}
+
+static bool is_late(const struct repair *r, size_t k)
+{
+	const double a = watts_of(r, k), b = watts_of(r, k + 1);
+	const double mean = mean_of(r, k, a, b);
+	double low, high;
+
+	if (!find_beside(r, k, &low, &high))
+		return false;
+	return fmax(a, b) > (1 + BEYOND) * high && fmin(a, b) < (1 - BEYOND) * low &&
+	       mean > (1 - FITS) * low && mean < (1 + FITS) * high &&
+	       features_agree(r, k);
+}
+
+/* ---- more CPU time than CPUs ---- */
+
+static bool is_impossible(const struct repair *r, double cpu_ms)
+{
+	return r->rates->clock->cpus > 0 &&
+	       cpu_ms > (1 + CPU_TOLERANCE) * 1e3 * r->rates->clock->cpus;
+}
+
+/* Whether rows k and k + 1 are possible as one row. */
+static bool joins(const struct repair *r, size_t k)
+{
+	const double *cpu_ms = r->rows->cpu_ms;
+
+	return are_adjacent(r, k) && r->fate[k] == KEEP && r->fate[k + 1] == KEEP &&
+	       !is_impossible(r, mean_of(r, k, cpu_ms[k], cpu_ms[k + 1]));
+}
+
+static void settle_impossible(struct repair *r, size_t k)
+{
+	const double *cpu_ms = r->rows->cpu_ms;
+	const bool before = k > 0 && joins(r, k - 1);
+	const bool after = joins(r, k);
+
+	if (!before && !after) {
+		r->fate[k] = DROP;
+		r->counts.impossible++;
+		return;
+	}
+	r->counts.late++;
+	if (before && (!after || cpu_ms[k - 1] < cpu_ms[k + 1]))
+		r->fate[k - 1] = JOIN_NEXT;
+	else
+		r->fate[k] = JOIN_NEXT;
+}
+
+/* ---- joining ---- */
+
+/* Add row `from` to the row at `to`, which has the length *length. */
+static void join_row(struct repair *r, size_t to, size_t from, double *length)
+{
+	struct tw_power_series *p = r->power;
+	const double more = length_of(r, from);
+
+	for (size_t c = 0; c < p->columns; c++) {
+		double *watts = p->column[c].watts;
+
+		watts[to] = (watts[to] * *length + watts[from] * more) / (*length + more);
+	}
+	p->time_ms[to] = p->time_ms[from];
+	*length += more;
+}
+
+static void move_row(struct repair *r, size_t to, size_t from)
+{
+	struct tw_power_series *p = r->power;
+
+	for (size_t c = 0; c < p->columns; c++)
+		p->column[c].watts[to] = p->column[c].watts[from];
+	p->from_ms[to] = p->from_ms[from];
+	p->time_ms[to] = p->time_ms[from];
+}
+
+static void apply(struct repair *r)
+{
+	const size_t times = r->power->times;
+	double length = 0;
+	size_t n = 0;
+
+	for (size_t k = 0; k < times; k++) {
+		const bool joined = k > 0 && r->fate[k - 1] == JOIN_NEXT;
+
+		if (r->fate[k] == DROP)
+			continue;
+		if (joined) {
+			join_row(r, n - 1, k, &length);
+			continue;
+		}
+		length = length_of(r, k);
+		move_row(r, n++, k);
+	}
+	r->power->times = n;
+}
+
+int tw_late_repair(struct tw_power_series *power, const struct tw_node_rows *rows,
+		   const struct tw_rates *rates, struct tw_late_counts *out,
+		   struct tw_err *err)
+{
+	struct repair r = { .power = power, .rows = rows, .rates = rates };
+
+	r.fate = calloc(power->times + 1, sizeof(*r.fate));
+	if (r.fate == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", power->times);
+	for (size_t k = rates->first; k + 1 < rates->end; k++) {
+		if (!are_adjacent(&r, k) || !is_late(&r, k))
+			continue;
+		r.fate[k++] = JOIN_NEXT;
+		r.counts.late++;
+	}
+	for (size_t k = rates->first; rows->cpu_ms != NULL && k < rates->end; k++)
+		if (r.fate[k] == KEEP && (k == 0 || r.fate[k - 1] != JOIN_NEXT) &&
+		    is_impossible(&r, rows->cpu_ms[k]))
+			settle_impossible(&r, k);
+	apply(&r);
+	*out = r.counts;
+	free(r.fate);
+	return 0;
+}
