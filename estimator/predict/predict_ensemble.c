@@ -319,6 +319,14 @@ static size_t back(const void *state)
 	return e->series.back;
 }
 
+static bool in_series(const void *state, const struct tw_rows *in, size_t row)
+{
+	const struct ensemble *e = state;
+	size_t history;
+
+	return form_of(e, in, row, &history) == &e->series;
+}
+
 static uint64_t form_ns(const struct form *f)
 {
 	uint64_t sum = 0;
@@ -343,5 +351,6 @@ const struct tw_predictor tw_predictor_ensemble = {
 	.predict = predict,
 	.free = free_state,
 	.back = back,
+	.in_series = in_series,
 	.row_ns = row_ns,
 };

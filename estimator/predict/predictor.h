@@ -13,6 +13,7 @@
  * not allocate and cannot fail.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,8 @@ struct tw_predictor {
 	void (*free)(void *state); /* NULL is fine */
 	/* The number of earlier rows of a series that a prediction uses. NULL: 0. */
 	size_t (*back)(const void *state);
+	/* Whether the form for series predicts the row. NULL: there is no such form. */
+	bool (*in_series)(const void *state, const struct tw_rows *in, size_t row);
 	/* Estimated time of a row in ns, for fair turns. NULL: negligible. */
 	uint64_t (*row_ns)(const void *state);
 };
