@@ -251,6 +251,28 @@ static void add_row(struct tw_buf *b, const char *workload, enum tw_component c,
 	tw_buf_adds(b, "\n");
 }
 
+/* The intervals and expected errors of the model on the recording. */
+static void add_intervals(const struct tw_model_score *s, struct tw_buf *b)
+{
+	tw_buf_addf(b, "  %-16s %-8s %9s %9s %9s %9s %9s   %s\n", "95 % interval",
+		    "component", "within %", "score W", "+-p95 W", "ratio", "miss AUC",
+		    "within %, by fifth of the rows");
+	for (size_t c = 0; c < s->components; c++) {
+		const struct tw_interval_score *i = &s->interval[c];
+
+		tw_buf_addf(b, "  %-16s %-8s ", "-", tw_component_name(s->component[c]));
+		add_figure(b, 100.0 * i->coverage);
+		add_figure(b, i->score);
+		add_figure(b, i->constant);
+		add_figure(b, i->constant > 0.0 ? i->score / i->constant : NAN);
+		add_figure(b, i->auc);
+		tw_buf_adds(b, "  ");
+		for (size_t k = 0; k < TW_INTERVAL_BLOCKS; k++)
+			add_figure(b, 100.0 * i->block_coverage[k]);
+		tw_buf_adds(b, "\n");
+	}
+}
+
 /* The figure of the model's own validation, from its metadata. */
 static double trained_mae(const struct tw_power_model *p, enum tw_component c)
 {
@@ -296,10 +318,33 @@ void tw_evaluated_to_text(const struct tw_evaluated *g, const char *path,
 			add_row(out, g->workloads->at[w], s->component[c], &s->score[c],
 				NAN);
 	}
+	add_intervals(&g->all, out);
 	add_warnings(&g->all, out);
 }
 
 /* ---- JSON ---- */
+
+static json_t *figure_to_json(double v)
+{
+	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();
+}
+
+static json_t *intervals_to_json(const struct tw_interval_score *i)
+{
+	json_t *blocks = json_array();
+
+	for (size_t k = 0; k < TW_INTERVAL_BLOCKS; k++)
+		if (json_array_append_new(blocks, figure_to_json(i->block_coverage[k])) <
+		    0) {
+			json_decref(blocks);
+			return NULL;
+		}
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "coverage",
+			 figure_to_json(i->coverage), "coverage_blocks", blocks, "score",
+			 figure_to_json(i->score), "score_constant",
+			 figure_to_json(i->constant), "expected_error_auc",
+			 figure_to_json(i->auc));
+}
 
 static json_t *scores_to_json(const struct tw_evaluated *g,
 			      const struct tw_model_score *s, bool trained)
@@ -313,6 +358,9 @@ static json_t *scores_to_json(const struct tw_evaluated *g,
 		if ((trained && json_object_set_new(one, "trained_mae",
 						    isfinite(mae) ? json_real(mae)
 								  : json_null()) < 0) ||
+		    (trained &&
+		     json_object_set_new(one, "intervals",
+					 intervals_to_json(&s->interval[c])) < 0) ||
 		    json_object_set_new(all, tw_component_name(s->component[c]), one) <
 			    0) {
 			json_decref(all);

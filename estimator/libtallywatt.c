@@ -254,6 +254,30 @@ int tallywatt_predict_known(const struct tallywatt_model *m, const char *const *
 	return 0;
 }
 
+static void find_errors(const struct tallywatt_model *m, struct tw_rows *in,
+			const double *watts, double *expected, double *half_width)
+{
+	for (size_t i = 0; i < m->parts; i++) {
+		in->place = m->place[i];
+		tw_power_model_errors(m->model, i, in, watts + i * in->rows,
+				      expected + i * in->rows, half_width + i * in->rows);
+	}
+}
+
+int tallywatt_errors(const struct tallywatt_model *m, const double *x, size_t rows,
+		     size_t stride, const double *watts, double *expected,
+		     double *half_width)
+{
+	struct tw_rows in = { .x = x, .rows = rows, .stride = stride };
+
+	if (m == NULL || stride < m->info->features.count ||
+	    (rows > 0 &&
+	     (x == NULL || watts == NULL || expected == NULL || half_width == NULL)))
+		return -1;
+	find_errors(m, &in, watts, expected, half_width);
+	return 0;
+}
+
 size_t tallywatt_back(const struct tallywatt_model *m)
 {
 	return tw_power_model_back(m->model);
@@ -298,6 +322,19 @@ int tallywatt_series_predict(struct tallywatt_series *s, int64_t time_ms, const 
 	tw_recent_rows_add(&s->rows, time_ms, x);
 	tw_recent_rows_newest(&s->rows, &in);
 	predict(s->model, &in, watts);
+	return 0;
+}
+
+int tallywatt_series_errors(const struct tallywatt_series *s, const double *watts,
+			    double *expected, double *half_width)
+{
+	struct tw_rows in;
+
+	if (s == NULL || watts == NULL || expected == NULL || half_width == NULL ||
+	    s->rows.rows == 0)
+		return -1;
+	tw_recent_rows_newest(&s->rows, &in);
+	find_errors(s->model, &in, watts, expected, half_width);
 	return 0;
 }
 

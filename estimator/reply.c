@@ -25,6 +25,21 @@
 /* Powers that are formatted before they are appended to the reply. */
 #define POWERS_BLOCK 32
 
+static int reserve_errors(struct tw_reply *p, struct tw_err *err)
+{
+	const size_t size = 2 * p->r->rows * p->columns;
+
+	if (size <= p->errors_size)
+		return 0;
+	free(p->errors);
+	p->errors_size = 0;
+	p->errors = malloc(size * sizeof(*p->errors));
+	if (p->errors == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", p->r->rows);
+	p->errors_size = size;
+	return 0;
+}
+
 static int reserve(struct tw_reply *p, struct tw_err *err)
 {
 	const size_t rows = p->r->rows, watts = rows * p->columns;
@@ -45,6 +60,8 @@ static int reserve(struct tw_reply *p, struct tw_err *err)
 			return tw_fail(err, TW_NOMEM, "%zu rows", rows);
 		p->outside_size = rows;
 	}
+	if (p->r->version >= 2)
+		return reserve_errors(p, err);
 	return 0;
 }
 
@@ -113,6 +130,16 @@ static double *watts_of(const struct tw_reply *p, size_t column)
 	return p->watts + column * p->r->rows;
 }
 
+static double *expected_of(const struct tw_reply *p, size_t column)
+{
+	return p->errors + column * p->r->rows;
+}
+
+static double *half_widths_of(const struct tw_reply *p, size_t column)
+{
+	return p->errors + (p->columns + column) * p->r->rows;
+}
+
 /* Mark rows outside the training range of any component, requested or not. */
 static int mark_outside(struct tw_reply *p, struct tw_rows *rows, struct tw_err *err)
 {
@@ -168,6 +195,11 @@ static int predict(struct tw_reply *p, size_t *count, struct tw_err *err)
 				       watts_of(p, i) + p->row);
 		if (check_watts(p, i, rows.rows, err) < 0)
 			return -1;
+		if (p->r->version >= 2)
+			tw_power_model_errors(model, p->column[i].part, &rows,
+					      watts_of(p, i) + p->row,
+					      expected_of(p, i) + p->row,
+					      half_widths_of(p, i) + p->row);
 	}
 	return 0;
 }
@@ -241,13 +273,13 @@ static double figure(const struct tw_reply *p, size_t column, const char *name)
 }
 
 /*
- * The interval of each row is the prediction plus and minus the 95th percentile of the
- * error on rows that the model was not trained on. It is null if the model extrapolates,
+ * Each row has an interval about its prediction, calibrated on rows that the model was
+ * not trained on (docs/accuracy.md, "Intervals"). It is null if the model extrapolates,
  * because its error is unknown there.
  */
 static void write_intervals(struct tw_reply *p, size_t count)
 {
-	const double error_95 = figure(p, p->list, "p95");
+	const double *half_w = half_widths_of(p, p->list);
 	const double *watts = watts_of(p, p->list);
 
 	if (p->row == 0)
@@ -255,15 +287,30 @@ static void write_intervals(struct tw_reply *p, size_t count)
 			    tw_component_name(p->column[p->list].component));
 	for (size_t r = p->row; r < p->row + count; r++) {
 		tw_buf_adds(p->out, r > 0 ? "," : "");
-		if (p->outside[r] != 0 || !isfinite(error_95)) {
+		if (p->outside[r] != 0 || !isfinite(half_w[r])) {
 			tw_buf_adds(p->out, "null");
 			continue;
 		}
 		tw_buf_adds(p->out, "[");
-		add_watts(p->out, fmax(watts[r] - error_95, 0.0));
+		add_watts(p->out, fmax(watts[r] - half_w[r], 0.0));
 		tw_buf_adds(p->out, ",");
-		add_watts(p->out, watts[r] + error_95);
+		add_watts(p->out, watts[r] + half_w[r]);
 		tw_buf_adds(p->out, "]");
+	}
+	if (p->row + count == p->r->rows)
+		tw_buf_adds(p->out, "]");
+}
+
+static void write_expected(struct tw_reply *p, size_t count)
+{
+	const double *expected_w = expected_of(p, p->list);
+
+	if (p->row == 0)
+		tw_buf_addf(p->out, "%s\"%s\":[", p->list > 0 ? "," : "",
+			    tw_component_name(p->column[p->list].component));
+	for (size_t r = p->row; r < p->row + count; r++) {
+		tw_buf_adds(p->out, r > 0 ? "," : "");
+		add_watts(p->out, expected_w[r]);
 	}
 	if (p->row + count == p->r->rows)
 		tw_buf_adds(p->out, "]");
@@ -320,8 +367,8 @@ static void write_model(struct tw_reply *p)
 /* The number of lists that a stage goes through; each has r->rows rows. */
 static size_t lists_of(const struct tw_reply *p)
 {
-	return p->stage == TW_REPLY_POWERS || p->stage == TW_REPLY_INTERVALS ? p->columns
-									     : 1;
+	return p->stage == TW_REPLY_PREDICT || p->stage == TW_REPLY_OUTSIDE ? 1
+									    : p->columns;
 }
 
 /* Begin the next stage, and write the text between the two. */
@@ -345,6 +392,10 @@ static void next_stage(struct tw_reply *p)
 		p->stage = TW_REPLY_INTERVALS;
 		break;
 	case TW_REPLY_INTERVALS:
+		tw_buf_adds(p->out, "},\"expected_errors\":{");
+		p->stage = TW_REPLY_EXPECTED;
+		break;
+	case TW_REPLY_EXPECTED:
 		tw_buf_adds(p->out, "},\"outside\":[");
 		p->stage = TW_REPLY_OUTSIDE;
 		break;
@@ -392,6 +443,9 @@ static int step(struct tw_reply *p, struct tw_err *err)
 	case TW_REPLY_INTERVALS:
 		write_intervals(p, count);
 		break;
+	case TW_REPLY_EXPECTED:
+		write_expected(p, count);
+		break;
 	case TW_REPLY_OUTSIDE:
 		write_outside(p, count);
 		break;
@@ -431,5 +485,6 @@ void tw_reply_release(struct tw_reply *p)
 	tw_request_rows_release(&p->rows);
 	free(p->watts);
 	free(p->outside);
+	free(p->errors);
 	*p = (struct tw_reply){ 0 };
 }

@@ -48,7 +48,8 @@ struct tw_reply {
 	struct tw_request_rows rows;
 	double *watts;          /* column by column, r->rows each */
 	unsigned char *outside; /* of each row: 1 if the model extrapolates */
-	size_t watts_size, outside_size;
+	double *errors; /* version 2, as watts: expected errors, then half-widths */
+	size_t watts_size, outside_size, errors_size;
 	size_t step_rows; /* rows predicted in one step */
 
 	/* The next step: a stage, a list of the stage, a row of the list. */
@@ -56,6 +57,7 @@ struct tw_reply {
 		TW_REPLY_PREDICT,
 		TW_REPLY_POWERS,
 		TW_REPLY_INTERVALS,
+		TW_REPLY_EXPECTED,
 		TW_REPLY_OUTSIDE,
 		TW_REPLY_DONE
 	} stage;

@@ -113,6 +113,18 @@ TALLYWATT_API int tallywatt_predict_known(const struct tallywatt_model *m,
 					  double *watts);
 
 /*
+ * The error to expect of each answer, in W (docs/accuracy.md, "Intervals"), for rows and
+ * their predicted watts, which tallywatt_predict() wrote. The mean of |error| of rows
+ * like row r goes to expected[c * rows + r], and the half-width of an interval that
+ * contains the measured power of 95 % of rows to half_width[c * rows + r]; NaN: unknown.
+ * Rows that tallywatt_extrapolated() marks may have larger errors. Returns -1 for an
+ * invalid argument.
+ */
+TALLYWATT_API int tallywatt_errors(const struct tallywatt_model *m, const double *x,
+				   size_t rows, size_t stride, const double *watts,
+				   double *expected, double *half_width);
+
+/*
  * The number of earlier rows of a series that the model uses for a better estimate. 0:
  * the model predicts each row by itself.
  */
@@ -136,6 +148,15 @@ TALLYWATT_API void tallywatt_series_free(struct tallywatt_series *s); /* NULL is
  */
 TALLYWATT_API int tallywatt_series_predict(struct tallywatt_series *s, int64_t time_ms,
 					   const double *x, double *watts);
+
+/*
+ * tallywatt_errors() of the newest row of the series, whose predicted watts are
+ * watts[component_count]; expected and half_width have as many elements. Returns -1 if an
+ * argument is NULL or the series has no row.
+ */
+TALLYWATT_API int tallywatt_series_errors(const struct tallywatt_series *s,
+					  const double *watts, double *expected,
+					  double *half_width);
 
 /*
  * Count the rows for which the model extrapolates: a feature is outside its training

@@ -24,6 +24,7 @@ void tw_model_release(struct tw_model *m)
 		free(m->part[i].feature_min);
 		free(m->part[i].feature_max);
 		free(m->part[i].text);
+		free(m->part[i].error_text);
 	}
 	release_info(&m->info);
 	*m = (struct tw_model){ 0 };
@@ -193,6 +194,8 @@ static int check_part(const struct tw_model_info *info, const struct tw_model_pa
 		return -1;
 	if (check_json(p->text, p->len, err) < 0)
 		return tw_err_wrap(err, "%s.json", component);
+	if (p->error_text != NULL && check_json(p->error_text, p->error_len, err) < 0)
+		return tw_err_wrap(err, "%s" TW_MODEL_ERROR_SUFFIX, component);
 	return 0;
 }
 

@@ -26,6 +26,9 @@ struct tw_err;
 /* With its NUL: "<name>.json" must fit into a file name of 128 bytes. */
 #define TW_MODEL_NAME_MAX 124
 
+/* "package_error.json": expected errors of a component. */
+#define TW_MODEL_ERROR_SUFFIX "_error.json"
+
 #define TW_MODEL_FORMAT 1
 #define TW_MODEL_FEATURES_MAX 256
 #define TW_MODEL_NODE_TYPE_MAX 999999999LL
@@ -56,6 +59,9 @@ struct tw_model_part {
 	double *feature_min, *feature_max;
 	char *text; /* the component's file: JSON */
 	size_t len;
+	/* The file of expected errors (docs/model-format.md): JSON; NULL: none. */
+	char *error_text;
+	size_t error_len;
 };
 
 struct tw_model {

@@ -194,14 +194,15 @@ static int read_part(const struct reader *r, const json_t *obj, const char *wher
 		     struct tw_model_part *p, struct tw_err *err)
 {
 	char file_where[2 * TW_MODEL_NAME_MAX + 16];
-	const char *file;
+	const char *file, *errors = NULL;
 
 	if (!json_is_object(obj))
 		return tw_fail(err, TW_PARSE, "%s: expected an object, got %s", where,
 			       tw_json_type_name(obj));
 	snprintf(file_where, sizeof(file_where), "%s.model_file", where);
 	if (refuse_fe_files(obj, where, err) < 0 ||
-	    tw_json_text(obj, where, "model_file", false, &file, err) < 0)
+	    tw_json_text(obj, where, "model_file", false, &file, err) < 0 ||
+	    tw_json_text(obj, where, "error_file", true, &errors, err) < 0)
 		return -1;
 	if (tw_json_strs(obj, where, "features", false, &p->features, err) < 0)
 		return -1;
@@ -213,8 +214,14 @@ static int read_part(const struct reader *r, const json_t *obj, const char *wher
 	    read_range(obj, where, "feature_max", p->features.count, &p->feature_max,
 		       err) < 0)
 		return -1;
-	return get_file(r, file_where, file, TW_MODEL_PART_BYTES_MAX, &p->text, &p->len,
-			err);
+	if (get_file(r, file_where, file, TW_MODEL_PART_BYTES_MAX, &p->text, &p->len,
+		     err) < 0)
+		return -1;
+	if (errors == NULL)
+		return 0;
+	snprintf(file_where, sizeof(file_where), "%s.error_file", where);
+	return get_file(r, file_where, errors, TW_MODEL_PART_BYTES_MAX, &p->error_text,
+			&p->error_len, err);
 }
 
 /* Read <name>.json: for each component its file, features and ranges. */
@@ -425,12 +432,15 @@ out:
 	return rc;
 }
 
-static json_t *describe_part(const struct tw_model_part *p, const char *file)
+static json_t *describe_part(const struct tw_model_part *p, const char *file,
+			     const char *error_file)
 {
 	json_t *obj = json_object();
 	bool failed = obj == NULL;
 
 	set(obj, "model_file", json_string(file), &failed);
+	if (p->error_text != NULL)
+		set(obj, "error_file", json_string(error_file), &failed);
 	set(obj, "features", tw_json_texts(&p->features), &failed);
 	set(obj, "fe_files", json_array(), &failed);
 	if (p->feature_min != NULL) {
@@ -451,7 +461,7 @@ static int add_parts(const struct tw_model *m, struct tw_fileset *files,
 {
 	json_t *obj = json_object();
 	bool failed = obj == NULL;
-	char name[TW_MODEL_NAME_MAX + 8];
+	char name[TW_MODEL_NAME_MAX + 8], errors[64];
 	int rc = -1;
 
 	for (size_t i = 0; i < m->parts; i++) {
@@ -459,8 +469,11 @@ static int add_parts(const struct tw_model *m, struct tw_fileset *files,
 		const char *component = tw_component_name(p->component);
 
 		snprintf(name, sizeof(name), "%s.json", component);
-		set(obj, component, describe_part(p, name), &failed);
-		if (tw_fileset_add(files, name, p->text, p->len, err) < 0)
+		snprintf(errors, sizeof(errors), "%s" TW_MODEL_ERROR_SUFFIX, component);
+		set(obj, component, describe_part(p, name, errors), &failed);
+		if (tw_fileset_add(files, name, p->text, p->len, err) < 0 ||
+		    (p->error_text != NULL &&
+		     tw_fileset_add(files, errors, p->error_text, p->error_len, err) < 0))
 			goto out;
 	}
 	if (failed) {

@@ -107,7 +107,26 @@ static void fill_measured(const struct tw_train_data *d, size_t c, double *measu
 	}
 }
 
-static int score_component(struct tw_train_unit *u, size_t c, struct tw_err *err)
+static int calibrate(struct tw_train_unit *u, size_t c, const struct tw_train_job *job,
+		     const double *measured, struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+	const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
+	const struct tw_train_held_out h = {
+		.samples = &s,
+		.measured = measured,
+		.alone = predicted_of(u, 0, c),
+		.series = u->predicted_series != NULL
+				  ? u->predicted_series + c * d->d.rows
+				  : NULL,
+		.folds = d->folds,
+	};
+
+	return tw_train_errors_fit(&h, job->seed, &u->errors[c], err);
+}
+
+static int score_component(struct tw_train_unit *u, size_t c,
+			   const struct tw_train_job *job, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 	const size_t rows = d->d.rows;
@@ -124,7 +143,8 @@ static int score_component(struct tw_train_unit *u, size_t c, struct tw_err *err
 		    0 ||
 	    (u->predicted_series != NULL &&
 	     tw_score(measured, u->predicted_series + c * rows, load, rows,
-		      &u->score_series[c], err) < 0)) {
+		      &u->score_series[c], err) < 0) ||
+	    calibrate(u, c, job, measured, err) < 0) {
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
 		goto out;
 	}
@@ -539,6 +559,8 @@ static int describe_component(json_t *obj, const struct tw_train_unit *u, size_t
 	if (u->predicted_series != NULL &&
 	    add_scores(obj, "series_", component, &u->score_series[c]) < 0)
 		return -1;
+	if (tw_train_errors_describe(&u->errors[c], component, obj) < 0)
+		return -1;
 	return describe_choice(obj, u, c);
 }
 
@@ -638,6 +660,8 @@ static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
 				fmax(p->feature_max[i], d->x[r * d->cols + i]);
 		}
 	}
+	if (tw_train_errors_set(&u->errors[c], p, err) < 0)
+		return -1;
 	return add_features(&p->features, d, err);
 }
 
@@ -671,7 +695,7 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 		return;
 	}
 	for (size_t c = 0; c < u->data->components; c++)
-		if (score_component(u, c, &u->err) < 0)
+		if (score_component(u, c, job, &u->err) < 0)
 			return;
 	for (size_t i = 0; i < u->data->alts; i++)
 		score_alt(u, i);
@@ -695,8 +719,10 @@ void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *jo
 
 void tw_train_unit_release(struct tw_train_unit *u)
 {
-	for (size_t c = 0; c < TW_COMPONENT_COUNT; c++)
+	for (size_t c = 0; c < TW_COMPONENT_COUNT; c++) {
 		tw_buf_clear(&u->text[c]);
+		tw_train_errors_release(&u->errors[c]);
+	}
 	free(u->step_err);
 	free(u->predicted);
 	free(u->predicted_series);

@@ -14,6 +14,7 @@
 #include "trainer/fit/score.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/train_data.h"
+#include "trainer/train_errors.h"
 
 struct tw_train_job;
 
@@ -30,6 +31,7 @@ struct tw_train_unit {
 	 */
 	double *predicted;
 	struct tw_score score[TW_COMPONENT_COUNT];
+	struct tw_train_errors errors[TW_COMPONENT_COUNT];
 	struct tw_score alt[TW_TRAIN_ALT_FOLDS_MAX][TW_COMPONENT_COUNT];
 	struct tw_err alt_err[TW_TRAIN_ALT_FOLDS_MAX]; /* why scores are missing */
 	/* The same of rows as a series; NULL if the predictor ignores earlier rows. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/predict/power_model.h"
 
+#include "estimator/predict/answer_error.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
@@ -19,6 +20,7 @@ struct tw_power_model {
 	bool borrowed; /* the caller owns what model points to */
 	const struct tw_predictor *predictor;
 	void *state[TW_COMPONENT_COUNT]; /* of each part */
+	struct tw_answer_error error[TW_COMPONENT_COUNT];
 };
 
 static int load_part(struct tw_power_model *p, size_t i, struct tw_err *err)
@@ -28,12 +30,15 @@ static int load_part(struct tw_power_model *p, size_t i, struct tw_err *err)
 	if (p->predictor->load(part->text, part->len, &part->features, &p->state[i],
 			       err) < 0)
 		return tw_err_wrap(err, "%s", tw_component_name(part->component));
+	if (tw_answer_error_load(p->model.info.metadata, part, &p->error[i], err) < 0)
+		return tw_err_wrap(err, "%s", tw_component_name(part->component));
 	if (p->borrowed)
 		return 0;
-	/* The predictor's state replaces the text. */
+	/* The states of predictors replace the texts. */
 	free(part->text);
-	part->text = NULL;
-	part->len = 0;
+	free(part->error_text);
+	part->text = part->error_text = NULL;
+	part->len = part->error_len = 0;
 	return 0;
 }
 
@@ -144,9 +149,11 @@ void tw_power_model_free(struct tw_power_model *p)
 {
 	if (p == NULL)
 		return;
-	for (size_t i = 0; i < p->model.parts; i++)
+	for (size_t i = 0; i < p->model.parts; i++) {
 		if (p->state[i] != NULL)
 			p->predictor->free(p->state[i]);
+		tw_answer_error_release(&p->error[i]);
+	}
 	if (!p->borrowed)
 		tw_model_release(&p->model);
 	free(p);
@@ -213,9 +220,10 @@ size_t tw_power_model_back(const struct tw_power_model *p)
 
 	for (size_t i = 0; p->predictor->back != NULL && i < p->model.parts; i++) {
 		const size_t back = p->predictor->back(p->state[i]);
+		const size_t error_back = tw_answer_error_back(&p->error[i]);
 
-		if (back > most)
-			most = back;
+		most = back > most ? back : most;
+		most = back > 0 && error_back > most ? error_back : most;
 	}
 	return most;
 }
@@ -236,6 +244,13 @@ uint64_t tw_power_model_row_ns(const struct tw_power_model *p)
 	for (size_t i = 0; i < p->model.parts; i++)
 		sum += tw_predictor_row_ns(p->predictor, p->state[i]);
 	return sum;
+}
+
+void tw_power_model_errors(const struct tw_power_model *p, size_t part,
+			   const struct tw_rows *in, const double *watts,
+			   double *expected_w, double *half_w)
+{
+	tw_answer_error_of(&p->error[part], in, watts, expected_w, half_w);
 }
 
 double tw_power_model_figure(const struct tw_power_model *p, size_t part,

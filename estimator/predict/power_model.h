@@ -59,6 +59,16 @@ double tw_power_model_step_ms(const struct tw_power_model *p);
 uint64_t tw_power_model_row_ns(const struct tw_power_model *p);
 
 /*
+ * The mean absolute error to expect of each answer, in W, and the half-width of its 95 %
+ * interval, from the errors of held-out rows (docs/accuracy.md, "Intervals"). watts are
+ * those predicted for the same rows. NaN: unknown. Rows outside the training ranges get
+ * the error of the nearest rows in it.
+ */
+void tw_power_model_errors(const struct tw_power_model *p, size_t part,
+			   const struct tw_rows *in, const double *watts,
+			   double *expected_w, double *half_w);
+
+/*
  * An error figure of a part: "mae", "p95", .. (docs/accuracy.md). NaN if the metadata has
  * none.
  */

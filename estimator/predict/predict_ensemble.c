@@ -326,6 +326,14 @@ static double step_ms(const void *state)
 	return e->step_ms;
 }
 
+static bool in_series(const void *state, const struct tw_rows *in, size_t row)
+{
+	const struct ensemble *e = state;
+	size_t history;
+
+	return form_of(e, in, row, &history) == &e->series;
+}
+
 static uint64_t form_ns(const struct form *f)
 {
 	uint64_t sum = 0;
@@ -351,5 +359,6 @@ const struct tw_predictor tw_predictor_ensemble = {
 	.free = free_state,
 	.back = back,
 	.step_ms = step_ms,
+	.in_series = in_series,
 	.row_ns = row_ns,
 };

@@ -13,6 +13,7 @@
  * not allocate and cannot fail.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,8 @@ struct tw_predictor {
 	size_t (*back)(const void *state);
 	/* The time between rows of a series, in ms. NULL with back(). */
 	double (*step_ms)(const void *state);
+	/* Whether the form for series predicts the row. NULL: there is no such form. */
+	bool (*in_series)(const void *state, const struct tw_rows *in, size_t row);
 	/* Estimated time of a row in ns, for fair turns. NULL: negligible. */
 	uint64_t (*row_ns)(const void *state);
 };

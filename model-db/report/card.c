@@ -375,6 +375,65 @@ static void add_part_features(const struct tw_model_part *p, const char *compone
 	}
 }
 
+static double interval_figure(const struct tw_model_info *i, const char *component,
+			      const char *name)
+{
+	char key[96];
+	const json_t *v;
+
+	snprintf(key, sizeof(key), "%s_%s", component, name);
+	v = json_object_get(i->metadata, key);
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* The least coverage of a fold. */
+static double least_coverage(const struct tw_model_info *i, const char *component)
+{
+	double least = NAN;
+	char key[96];
+	const json_t *list;
+
+	snprintf(key, sizeof(key), "%s_interval_coverage_folds", component);
+	list = json_object_get(i->metadata, key);
+	for (size_t k = 0; k < json_array_size(list); k++)
+		if (json_is_number(json_array_get(list, k)))
+			least = fmin(least, json_number_value(json_array_get(list, k)));
+	return least;
+}
+
+static void add_number(struct tw_buf *b, double v, int decimals)
+{
+	if (isfinite(v))
+		tw_buf_addf(b, " %.*f |", decimals, v);
+	else
+		tw_buf_adds(b, " - |");
+}
+
+static void add_intervals(const struct tw_model *m, struct tw_buf *b)
+{
+	const char *first = tw_component_name(m->part[0].component);
+
+	if (isnan(interval_figure(&m->info, first, "interval_coverage")))
+		return;
+	tw_buf_adds(b,
+		    "\n## Intervals of 95 %\n\nOn blocks of time that did not calibrate "
+		    "them.\n\n| component | within (%) | least block (%) | score (W) | "
+		    "score of a constant (W) | AUC of misses |\n"
+		    "|---|--:|--:|--:|--:|--:|\n");
+	for (size_t p = 0; p < m->parts; p++) {
+		const char *c = tw_component_name(m->part[p].component);
+
+		tw_buf_addf(b, "| %s |", c);
+		add_number(b, 100.0 * interval_figure(&m->info, c, "interval_coverage"),
+			   1);
+		add_number(b, 100.0 * least_coverage(&m->info, c), 1);
+		add_number(b, interval_figure(&m->info, c, "interval_score"), 2);
+		add_number(b, interval_figure(&m->info, c, "interval_score_constant"), 2);
+		add_number(b, interval_figure(&m->info, c, "expected_error_auc"), 3);
+		tw_buf_adds(b, "\n");
+	}
+}
+
 static void add_limits(const struct tw_model *m, struct tw_buf *b)
 {
 	const bool alike = all_alike(m);
@@ -399,6 +458,7 @@ int tw_card_markdown(const struct tw_model *m, const struct tw_card_plot *plots,
 	add_data(&m->info, out);
 	add_certificate(&m->info, out);
 	add_errors(m, out);
+	add_intervals(m, out);
 	add_limits(m, out);
 	tw_buf_adds(out,
 		    "\nWhat the errors are on another machine or another workload is not "

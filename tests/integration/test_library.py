@@ -145,6 +145,33 @@ class Library(Case):
         self.assertTrue(0 <= error <= lib.tallywatt_error_95(model, ctypes.c_size_t(0)))
         self.assertTrue(math.isnan(lib.tallywatt_mean_error(model, ctypes.c_size_t(9))))
 
+    def test_each_row_has_an_expected_error_and_an_interval(self):
+        lib = self.load()
+        model = ctypes.c_void_p(lib.tallywatt_open(self.model.encode(), None,
+                                                   ctypes.c_size_t(0)))
+        self.addCleanup(lib.tallywatt_close, model)
+        parts = lib.tallywatt_component_count(model)
+        x = (ctypes.c_double * 6)(*ROW, 0, 0, 0)
+        watts, expected, half = ((ctypes.c_double * (2 * parts))() for _ in range(3))
+        two, cols = ctypes.c_size_t(2), ctypes.c_size_t(3)
+        self.assertEqual(lib.tallywatt_predict(model, x, two, cols, watts), 0)
+        self.assertEqual(
+            lib.tallywatt_errors(model, x, two, cols, watts, expected, half), 0)
+        for e, h in zip(expected, half):
+            self.assertTrue(0 <= e and 0 <= h < 1000, (e, h))
+        self.assertEqual(
+            lib.tallywatt_errors(model, x, two, cols, watts, None, half), -1)
+
+        series = ctypes.c_void_p(lib.tallywatt_series_new(model))
+        self.addCleanup(lib.tallywatt_series_free, series)
+        newest = [(ctypes.c_double * parts)() for _ in range(3)]
+        self.assertEqual(lib.tallywatt_series_errors(series, *newest), -1)
+        self.assertEqual(lib.tallywatt_series_predict(
+            series, ctypes.c_int64(1000), x, newest[0]), 0)
+        self.assertEqual(lib.tallywatt_series_errors(series, *newest), 0)
+        self.assertEqual(list(newest[1]), [expected[2 * i] for i in range(parts)])
+        self.assertEqual(list(newest[2]), [half[2 * i] for i in range(parts)])
+
     def test_rows_beyond_the_training_are_counted(self):
         lib = self.load()
         model = ctypes.c_void_p(lib.tallywatt_open(self.model.encode(), None,

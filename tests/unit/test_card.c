@@ -21,6 +21,10 @@
 static const char metadata[] =
 	"{\"package_mae\":1.25,\"package_mape\":4.5,\"package_mape_left_out\":0.25,"
 	"\"package_r2\":null,\"validation_folds\":5,\"package_workload_mae\":2.5,"
+	"\"package_interval_coverage\":0.951,\"package_interval_coverage_folds\":[0.97,0."
+	"9,"
+	"0.96],\"package_interval_score\":20.5,\"package_interval_score_constant\":30,"
+	"\"package_expected_error_auc\":null,"
 	"\"workload_folds\":3,\"data_rows\":40,\"data_origin\":\"a|b<c>.json\"}";
 
 static void make_model(struct tw_model *m)
@@ -57,6 +61,9 @@ static void a_card_lists_each_component_by_each_scheme(void **state)
 	assert_has(card, "MAE 2.50 W");
 	assert_has(card, "### Blocks of time\n\n5 parts,");
 	assert_has(card, "| package | 1.25 | - | - | - | - | - | 4.5 | - | 25.0 |\n");
+	assert_has(card, "## Intervals of 95 %\n");
+	assert_has(card, "| package | 95.1 | 90.0 | 20.50 | 30.00 | - |\n"
+			 "| dram | - | - | - | - | - |\n");
 	assert_has(card, "### One workload left out\n\n3 parts,");
 	assert_has(card, "| package | 2.50 |");
 	assert_null(strstr(card, "Shuffled"));

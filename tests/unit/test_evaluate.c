@@ -129,6 +129,7 @@ static void rows_that_the_model_may_have_seen_are_counted(void **state)
 	assert_int_equal(tw_evaluate_model(&j, p, &g, &err), 0);
 	assert_int_equal(g.all.seen, 11);
 	tw_evaluated_to_text(&g, "m_0.zip", &text);
+	assert_non_null(strstr(text.data, "  95 % interval    component  within %"));
 	assert_non_null(strstr(text.data, "11 of 40 rows are of the time of its training "
 					  "data"));
 	tw_buf_clear(&text);

@@ -80,10 +80,12 @@ struct outcome {
 };
 
 /* Each turn is over before it begins. */
-static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct outcome *o)
+static void reply_of_version(unsigned version, struct tw_power_model *m, double *x,
+			     size_t rows, struct outcome *o)
 {
-	struct tw_served served = { .model = m, .core_ratio = "1" };
-	struct tw_request r = { .x = x, .rows = rows, .version = 1 };
+	char from[] = "here";
+	struct tw_served served = { .model = m, .core_ratio = "1", .from = from };
+	struct tw_request r = { .x = x, .rows = rows, .version = version };
 	struct tw_reply reply = { 0 };
 	bool done = false;
 
@@ -100,6 +102,11 @@ static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct ou
 	tw_buf_add(&o->text, "", 1);
 	tw_reply_release(&reply);
 	tw_strs_clear(&r.metrics);
+}
+
+static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct outcome *o)
+{
+	reply_of_version(1, m, x, rows, o);
 }
 
 /* The number of turns that a reply to ROWS rows without use takes. */
@@ -341,6 +348,44 @@ static void a_reply_of_zeros_without_a_package_has_the_first_component(void **st
 	tw_power_model_free(p);
 }
 
+/* An expected error of cache_miss / 10, and an interval of twice that on either side. */
+static void version_2_has_the_expected_error_and_interval_of_each_row(void **state)
+{
+	static const char errors[] =
+		"{\"ensemble\":{\"floor\":0,\"ceiling\":9,\"alone\":{\"bias\":0,"
+		"\"columns\":[[0,0,0]],\"members\":[{\"weight\":0.1,\"columns\":[0],"
+		"\"predictor\":\"linear\",\"model\":{\"All_Weights\":{"
+		"\"Bias_Weight\":0,\"Numerical_Variables\":{\"cache_miss\":{"
+		"\"scale\":1,\"weight\":1}}}}}]}}}";
+	const struct sample s = { .source = "acpi",
+				  .text = NO_IDLE,
+				  .metadata = "{\"platform_mae\":1,\"platform_p95\":3,"
+					      "\"platform_interval_factor\":2}" };
+	double x[] = { 10, 0, 0, 50, 0, 0, 2e6, 0, 0 };
+	struct tw_model m = { 0 };
+	struct tw_power_model *p;
+	struct outcome o;
+
+	(void)state;
+	sample_model(&s, &m);
+	m.part[0].error_text = strdup(errors);
+	m.part[0].error_len = strlen(errors);
+	p = load(&m);
+	reply_of_version(2, p, x, 3, &o);
+	assert_int_equal(o.rc, 0);
+	assert_non_null(strstr(o.text.data,
+			       "\"errors\":{\"platform\":{\"mae\":1,\"p95\":3}},"
+			       "\"intervals\":{\"platform\":[[8,12],[40,60],null]},"
+			       "\"expected_errors\":{\"platform\":[1,5,9]},"
+			       "\"outside\":[2],\"extrapolated\":1}\n"));
+	tw_buf_clear(&o.text);
+	reply_to(p, x, 2, &o);
+	assert_string_equal(o.text.data, "{\"powers\":{\"platform\":[10,50]},"
+					 "\"msg\":\"\",\"core_ratio\":1}\n");
+	tw_buf_clear(&o.text);
+	tw_power_model_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +401,8 @@ int main(void)
 		cmocka_unit_test(each_row_of_a_costly_model_takes_a_turn),
 		cmocka_unit_test(a_reply_of_zeros_has_the_package),
 		cmocka_unit_test(a_reply_of_zeros_has_the_platform),
+		cmocka_unit_test(
+			version_2_has_the_expected_error_and_interval_of_each_row),
 		cmocka_unit_test(
 			a_reply_of_zeros_without_a_package_has_the_first_component),
 	};

@@ -14,7 +14,7 @@
 struct table {
 	struct tw_strs names;
 	double *x;
-	double *watts;
+	double *watts, *expected_w, *half_w;
 	unsigned char *outside;
 	uint32_t place[TW_MODEL_FEATURES_MAX];
 };
@@ -24,6 +24,8 @@ static void release(struct table *t)
 	tw_strs_clear(&t->names);
 	free(t->x);
 	free(t->watts);
+	free(t->expected_w);
+	free(t->half_w);
 	free(t->outside);
 }
 
@@ -31,8 +33,11 @@ static int make_table(const struct tw_dataset *d, struct table *t, struct tw_err
 {
 	t->x = calloc(d->rows + 1, (d->cols + 1) * sizeof(*t->x));
 	t->watts = calloc(d->rows + 1, sizeof(*t->watts));
+	t->expected_w = calloc(d->rows + 1, sizeof(*t->expected_w));
+	t->half_w = calloc(d->rows + 1, sizeof(*t->half_w));
 	t->outside = calloc(d->rows + 1, 1);
-	if (t->x == NULL || t->watts == NULL || t->outside == NULL)
+	if (t->x == NULL || t->watts == NULL || t->expected_w == NULL ||
+	    t->half_w == NULL || t->outside == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows to score", d->rows);
 	for (size_t c = 0; c < d->cols; c++) {
 		if (tw_strs_adds(&t->names, d->col[c].name, err) < 0)
@@ -54,6 +59,24 @@ static const double *load_of(const struct tw_power_model *p, const struct tw_dat
 	return names->count > 0 ? tw_dataset_find(d, names->at[main]) : NULL;
 }
 
+static int score_intervals(const struct tw_power_model *p, size_t part,
+			   const struct tw_rows *rows, const double *measured,
+			   struct table *t, struct tw_interval_score *out,
+			   struct tw_err *err)
+{
+	const struct tw_intervals i = {
+		.measured = measured,
+		.predicted = t->watts,
+		.half_w = t->half_w,
+		.expected_w = t->expected_w,
+		.constant_w = tw_power_model_figure(p, part, "p95"),
+		.rows = rows->rows,
+	};
+
+	tw_power_model_errors(p, part, rows, t->watts, t->expected_w, t->half_w);
+	return tw_interval_score(&i, out, err);
+}
+
 static int score_part(const struct tw_power_model *p, size_t part,
 		      const struct tw_dataset *d, struct table *t,
 		      struct tw_model_score *s, struct tw_err *err)
@@ -73,7 +96,9 @@ static int score_part(const struct tw_power_model *p, size_t part,
 		return 0;
 	tw_power_model_predict(p, part, &rows, t->watts);
 	if (tw_score(measured, t->watts, load_of(p, d, c), d->rows,
-		     &s->score[s->components], err) < 0)
+		     &s->score[s->components], err) < 0 ||
+	    score_intervals(p, part, &rows, measured, t, &s->interval[s->components],
+			    err) < 0)
 		return tw_err_wrap(err, "%s", tw_component_name(c));
 	s->component[s->components++] = c;
 	return 0;

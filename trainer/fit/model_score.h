@@ -8,6 +8,7 @@
  */
 
 #include "lib/field/energy.h"
+#include "trainer/fit/interval_score.h"
 #include "trainer/fit/score.h"
 
 struct tw_dataset;
@@ -22,6 +23,7 @@ struct tw_model_score {
 	/* The components that both the model and the data have, and the score of each. */
 	enum tw_component component[TW_COMPONENT_COUNT];
 	struct tw_score score[TW_COMPONENT_COUNT];
+	struct tw_interval_score interval[TW_COMPONENT_COUNT];
 	size_t components;
 };
 

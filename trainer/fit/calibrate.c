@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/calibrate.h"
+
+#include "estimator/predict/derived.h"
+#include "estimator/predict/predictor.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/core/strs.h"
+#include "lib/json/json.h"
+#include "trainer/fit/extra_trees.h"
+#include "trainer/fit/interval_score.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/validate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* With fewer rows or groups there is only a constant interval. */
+#define ROWS_MIN 100
+#define GROUPS_MIN 3
+/* Bins of predicted power: at most, and rows of each. */
+#define BINS 6
+#define BIN_ROWS 60
+
+/*
+ * Few trees, because each model of a database carries them: 8 trees of nx12 take 15 kB,
+ * 32 trees find misses as well. A leaf is the mean |error| of its rows; the median would
+ * be blind to rare misses.
+ */
+static const struct tw_extra_trees how = { .trees = 8, .leaf = 10 };
+/* At most this many rows grow the trees, evenly spread. */
+#define FIT_ROWS_MAX 4096
+/* Weight of the mean |error| beside that of the trees: leaves have few rows. */
+#define MEAN_WEIGHT 0.3
+
+/* Coverage of each group of the calibration, if it has so many rows. */
+#define GROUP_LEVEL 0.90
+#define GROUP_ROWS_MIN 30
+
+/* Another kind of interval than a constant has a score below this share of its score. */
+#define BETTER_BELOW 0.97
+
+/* Significant digits of the numbers in trees. */
+#define DIGITS 5
+
+#define NO_GROUP SIZE_MAX
+
+enum scheme { CONSTANT, BINNED, NORMALISED, SCHEMES };
+
+/* The calibrated rows, in order of time. */
+struct work {
+	const struct tw_samples *samples;
+	uint64_t seed;
+	size_t rows, cols;
+	size_t *at; /* index in the samples */
+	double *x;  /* rows * cols */
+	double *measured, *watts, *error;
+	size_t *group;
+	struct tw_derived column[TW_DERIVED_MAX];
+	char (*name)[TW_DERIVED_NAME];
+	const char **names;
+	size_t groups;
+	struct tw_fold block[TW_CALIBRATE_GROUPS]; /* rows of the samples */
+	/*
+	 * Expected errors: sigma[k * rows + r] is by trees that saw neither the group of
+	 * row r nor group k. NULL: there are too few rows.
+	 */
+	double *sigma;
+	double *scratch; /* rows numbers */
+};
+
+/* ---- rows ---- */
+
+static void add_column(struct work *w, size_t feature, uint32_t back)
+{
+	w->column[w->cols++] = (struct tw_derived){
+		.feature = (uint32_t)feature,
+		.from = back,
+		.to = back,
+		.per = TW_DERIVED_NONE,
+	};
+}
+
+static void choose_columns(struct work *w, bool series)
+{
+	const size_t cols = w->samples->cols;
+
+	for (uint32_t back = 0; back <= (series && 2 * cols <= TW_DERIVED_MAX); back++)
+		for (size_t c = 0; c < cols; c++)
+			add_column(w, c, back);
+}
+
+static void set_groups(struct work *w, size_t folds)
+{
+	const size_t rows = w->samples->rows;
+
+	w->groups = folds < TW_CALIBRATE_GROUPS ? folds : TW_CALIBRATE_GROUPS;
+	for (size_t g = 0; g < w->groups; g++) {
+		const size_t first = (g * folds + w->groups - 1) / w->groups;
+		const size_t next = ((g + 1) * folds + w->groups - 1) / w->groups;
+
+		w->block[g].from = tw_fold_at(rows, folds, first).from;
+		w->block[g].to = tw_fold_at(rows, folds, next - 1).to;
+	}
+}
+
+static int allocate(struct work *w, struct tw_err *err)
+{
+	const size_t rows = w->samples->rows;
+
+	w->at = calloc(rows + 1, sizeof(*w->at));
+	w->x = calloc(rows + 1, w->cols * sizeof(*w->x));
+	w->measured = calloc(rows + 1, sizeof(*w->measured));
+	w->watts = calloc(rows + 1, sizeof(*w->watts));
+	w->error = calloc(rows + 1, sizeof(*w->error));
+	w->group = calloc(rows + 1, sizeof(*w->group));
+	w->scratch = calloc(rows + 1, sizeof(*w->scratch));
+	w->name = calloc(w->cols + 1, sizeof(*w->name));
+	w->names = calloc(w->cols + 1, sizeof(*w->names));
+	if (w->at == NULL || w->x == NULL || w->measured == NULL || w->watts == NULL ||
+	    w->error == NULL || w->group == NULL || w->scratch == NULL ||
+	    w->name == NULL || w->names == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows to calibrate", rows);
+	for (size_t c = 0; c < w->cols; c++) {
+		tw_derived_name(&w->column[c], w->samples->features, w->name[c]);
+		w->names[c] = w->name[c];
+	}
+	return 0;
+}
+
+/* Validation predicts the first row of a fold by itself. */
+static bool begins_fold(const struct tw_residuals *r, size_t row)
+{
+	for (size_t f = 0; f < r->folds; f++)
+		if (tw_fold_at(r->samples->rows, r->folds, f).from == row)
+			return true;
+	return false;
+}
+
+static void add_row(struct work *w, const struct tw_residuals *r,
+		    const struct tw_rows *in, size_t row, size_t history)
+{
+	const size_t i = w->rows++;
+
+	for (size_t c = 0; c < w->cols; c++)
+		w->x[i * w->cols + c] = tw_derived_value(&w->column[c], in, row, history);
+	w->at[i] = row;
+	w->measured[i] = r->measured[row];
+	w->watts[i] = r->predicted[row];
+	w->error[i] = fabs(r->predicted[row] - r->measured[row]);
+	while (row >= w->block[w->group[i]].to)
+		w->group[i]++;
+}
+
+static int take_rows(struct work *w, const struct tw_residuals *r, struct tw_err *err)
+{
+	const struct tw_samples *s = r->samples;
+	const bool series = r->step_ms > 0.0;
+	const struct tw_rows in = { .x = s->x,
+				    .rows = s->rows,
+				    .stride = s->cols,
+				    .time_ms = series ? s->time_ms : NULL };
+
+	choose_columns(w, series);
+	set_groups(w, r->folds);
+	if (allocate(w, err) < 0)
+		return -1;
+	for (size_t row = 0; row < s->rows; row++) {
+		const size_t history =
+			series ? tw_derived_history(&in, row, r->step_ms, 1) : 0;
+
+		if (!series || (history > 0 && !begins_fold(r, row)))
+			add_row(w, r, &in, row, history);
+	}
+	return 0;
+}
+
+static void release(struct work *w)
+{
+	free(w->at);
+	free(w->x);
+	free(w->measured);
+	free(w->watts);
+	free(w->error);
+	free(w->group);
+	free(w->name);
+	free(w->names);
+	free(w->sigma);
+	free(w->scratch);
+}
+
+/* Whether the row, or a measurement that it shares, is of the group. */
+static bool is_of(const struct work *w, size_t row, size_t group)
+{
+	struct tw_fold block;
+
+	if (group == NO_GROUP)
+		return false;
+	block = tw_fold_widen(w->block[group], w->samples->overlap, w->samples->rows);
+	return w->at[row] >= block.from && w->at[row] < block.to;
+}
+
+/* ---- expected errors ---- */
+
+/* Grow trees on |error| without two groups. *mean_w is the mean of these rows. */
+static int grow(const struct work *w, size_t without, size_t nor, struct tw_buf *text,
+		double *mean_w, struct tw_err *err)
+{
+	const size_t step = (w->rows - 1) / FIT_ROWS_MAX + 1;
+	double *x = calloc(w->rows + 1, w->cols * sizeof(*x));
+	double *y = calloc(w->rows + 1, sizeof(*y));
+	struct tw_samples s = { .cols = w->cols, .x = x, .y = y, .features = w->names };
+	double sum = 0.0;
+	int rc = -1;
+
+	if (x == NULL || y == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu rows to calibrate", w->rows);
+		goto out;
+	}
+	for (size_t r = 0; r < w->rows; r += step) {
+		if (is_of(w, r, without) || is_of(w, r, nor))
+			continue;
+		memcpy(x + s.rows * w->cols, w->x + r * w->cols, w->cols * sizeof(*x));
+		y[s.rows++] = w->error[r];
+		sum += w->error[r];
+	}
+	if (tw_extra_trees(&s, &how, w->seed, text, err) < 0)
+		goto out;
+
+	*mean_w = sum / (double)s.rows;
+	rc = 0;
+out:
+	free(x);
+	free(y);
+	return rc;
+}
+
+static int load(const struct work *w, const struct tw_buf *text, void **state,
+		struct tw_err *err)
+{
+	struct tw_strs names = { 0 };
+	int rc = -1;
+
+	for (size_t c = 0; c < w->cols; c++)
+		if (tw_strs_adds(&names, w->names[c], err) < 0)
+			goto out;
+	if (tw_predictor_find("trees")->load(text->data, text->len, &names, state, err) <
+	    0)
+		goto out;
+	rc = 0;
+out:
+	tw_strs_clear(&names);
+	return rc;
+}
+
+/* Predict the rows of the groups a and b by trees that saw neither. */
+static int cross_fit(struct work *w, size_t a, size_t b, struct tw_err *err)
+{
+	const struct tw_predictor *trees = tw_predictor_find("trees");
+	const struct tw_rows in = { .x = w->x, .rows = w->rows, .stride = w->cols };
+	struct tw_buf text = { 0 };
+	void *state = NULL;
+	double mean_w;
+	int rc = -1;
+
+	if (grow(w, a, b, &text, &mean_w, err) < 0 || load(w, &text, &state, err) < 0)
+		goto out;
+	trees->predict(state, &in, w->scratch);
+	for (size_t r = 0; r < w->rows; r++) {
+		const double v =
+			(w->scratch[r] + MEAN_WEIGHT * mean_w) / (1.0 + MEAN_WEIGHT);
+
+		if (w->group[r] == a)
+			w->sigma[b * w->rows + r] = v;
+		else if (w->group[r] == b)
+			w->sigma[a * w->rows + r] = v;
+	}
+	rc = 0;
+out:
+	trees->free(state);
+	tw_buf_clear(&text);
+	return rc;
+}
+
+static int expect_errors(struct work *w, struct tw_err *err)
+{
+	w->sigma = calloc(w->groups * w->rows + 1, sizeof(*w->sigma));
+	if (w->sigma == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows to calibrate", w->rows);
+	for (size_t a = 0; a < w->groups; a++)
+		for (size_t b = a; b < w->groups; b++)
+			if (cross_fit(w, a, b, err) < 0)
+				return -1;
+	return 0;
+}
+
+/* The expected error of a row, without its group and without group `without`. */
+static double expected_of(const struct work *w, size_t row, size_t without)
+{
+	const size_t k = without == NO_GROUP ? w->group[row] : without;
+
+	return w->sigma != NULL ? w->sigma[k * w->rows + row] : NAN;
+}
+
+/* ---- kinds of intervals ---- */
+
+/* Rows to calibrate on: without two groups, of one group (NO_GROUP: all), of a bin. */
+struct part {
+	size_t without, nor, only;
+	double low, high; /* predicted power, W */
+	bool normalise;   /* divide by the expected error */
+};
+
+/* Gather |error| in w->scratch. */
+static size_t gather(const struct work *w, const struct part *p)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < w->rows; r++) {
+		if (is_of(w, r, p->without) || is_of(w, r, p->nor) ||
+		    (p->only != NO_GROUP && w->group[r] != p->only) ||
+		    w->watts[r] < p->low || !(w->watts[r] < p->high))
+			continue;
+		w->scratch[n++] = p->normalise
+					  ? w->error[r] / expected_of(w, r, p->without)
+					  : w->error[r];
+	}
+	return n;
+}
+
+/*
+ * The half-width that covers TW_INTERVAL_LEVEL of all rows of the part and, because the
+ * next block of time may be like the worst, GROUP_LEVEL of those of each group.
+ */
+static double half_of(const struct work *w, struct part p)
+{
+	size_t n = gather(w, &p);
+	double half = n > 0 ? tw_conformal(w->scratch, n, TW_INTERVAL_LEVEL) : 0.0;
+
+	for (p.only = 0; p.only < w->groups; p.only++) {
+		n = gather(w, &p);
+		if (n >= GROUP_ROWS_MIN)
+			half = fmax(half, tw_conformal(w->scratch, n, GROUP_LEVEL));
+	}
+	return half;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Edges of bins with about equal numbers of rows. */
+static void cut_bins(const struct work *w, size_t without, size_t nor,
+		     struct tw_answer_interval *i)
+{
+	size_t n = 0, bins;
+	double last;
+
+	for (size_t r = 0; r < w->rows; r++)
+		if (!is_of(w, r, without) && !is_of(w, r, nor))
+			w->scratch[n++] = w->watts[r];
+	qsort(w->scratch, n, sizeof(*w->scratch), compare_doubles);
+	bins = n / BIN_ROWS < BINS ? n / BIN_ROWS : BINS;
+	i->bins = 1;
+	last = n > 0 ? w->scratch[0] : 0.0;
+	for (size_t b = 1; b < bins; b++) {
+		const double edge = w->scratch[n * b / bins];
+
+		if (edge > last)
+			i->edge[i->bins++ - 1] = last = edge;
+	}
+}
+
+/* Calibrate on the rows without two groups. */
+static struct tw_answer_interval calibrate(const struct work *w, enum scheme scheme,
+					   size_t without, size_t nor)
+{
+	struct tw_answer_interval i = { .bins = 1 };
+	struct part p = { .without = without,
+			  .nor = nor,
+			  .only = NO_GROUP,
+			  .low = -INFINITY,
+			  .high = INFINITY,
+			  .normalise = scheme == NORMALISED };
+
+	if (scheme == NORMALISED)
+		return (struct tw_answer_interval){ .factor = half_of(w, p) };
+	if (scheme == BINNED)
+		cut_bins(w, without, nor, &i);
+	for (size_t b = 0; b < i.bins; b++) {
+		p.low = b > 0 ? i.edge[b - 1] : -INFINITY;
+		p.high = b + 1 < i.bins ? i.edge[b] : INFINITY;
+		i.width[b] = half_of(w, p);
+	}
+	return i;
+}
+
+/* For comparison: a constant that covers TW_INTERVAL_LEVEL of all rows but a group's. */
+static struct tw_answer_interval plain_constant(const struct work *w, size_t without)
+{
+	const struct part p = { .without = without,
+				.nor = NO_GROUP,
+				.only = NO_GROUP,
+				.low = -INFINITY,
+				.high = INFINITY };
+	const size_t n = gather(w, &p);
+	struct tw_answer_interval i = { .bins = 1 };
+
+	if (n > 0)
+		i.width[0] = tw_conformal(w->scratch, n, TW_INTERVAL_LEVEL);
+	return i;
+}
+
+/* The sum of the scores of the rows of a group. */
+static double score_group(const struct work *w, const struct tw_answer_interval *i,
+			  size_t group, size_t without)
+{
+	double sum = 0.0;
+
+	for (size_t r = 0; r < w->rows; r++)
+		if (w->group[r] == group)
+			sum += tw_winkler(
+				w->measured[r], w->watts[r],
+				tw_answer_interval_half(i, w->watts[r],
+							expected_of(w, r, without)));
+	return sum;
+}
+
+/* The kind of interval with the best score on groups that did not calibrate it. */
+static enum scheme choose(const struct work *w, size_t without)
+{
+	double score[SCHEMES] = { 0 };
+	enum scheme best = CONSTANT;
+
+	if (w->sigma == NULL)
+		return CONSTANT;
+	for (size_t g = 0; g < w->groups; g++) {
+		for (int s = 0; g != without && s < SCHEMES; s++) {
+			const struct tw_answer_interval i =
+				calibrate(w, (enum scheme)s, without, g);
+
+			score[s] += score_group(w, &i, g, without);
+		}
+	}
+	score[CONSTANT] *= BETTER_BELOW;
+	for (int s = 0; s < SCHEMES; s++)
+		if (score[s] < score[best])
+			best = (enum scheme)s;
+	return best;
+}
+
+/* ---- figures ---- */
+
+static void judge_group(const struct work *w, size_t g, struct tw_calibrated *c)
+{
+	const struct tw_answer_interval chosen = calibrate(w, choose(w, g), g, NO_GROUP);
+	const struct tw_answer_interval plain = plain_constant(w, g);
+	size_t rows = 0, held = 0;
+
+	for (size_t r = 0; r < w->rows; r++) {
+		double half_w;
+
+		if (w->group[r] != g)
+			continue;
+		half_w = tw_answer_interval_half(&chosen, w->watts[r],
+						 expected_of(w, r, g));
+		held += tw_interval_holds(w->measured[r], w->watts[r], half_w);
+		rows++;
+	}
+	c->coverage += (double)held / (double)w->rows;
+	c->group_coverage[g] = rows > 0 ? (double)held / (double)rows : NAN;
+	c->score += score_group(w, &chosen, g, g) / (double)w->rows;
+	c->constant += score_group(w, &plain, g, g) / (double)w->rows;
+}
+
+static int judge(const struct work *w, struct tw_calibrated *c, struct tw_err *err)
+{
+	c->groups = w->groups;
+	for (size_t g = 0; g < w->groups; g++)
+		judge_group(w, g, c);
+	if (w->sigma == NULL)
+		return 0;
+	for (size_t r = 0; r < w->rows; r++)
+		w->scratch[r] = expected_of(w, r, NO_GROUP);
+	return tw_miss_auc(w->error, w->scratch, w->rows, &c->auc, err);
+}
+
+/* ---- the file ---- */
+
+/* Append the trees with DIGITS significant digits, which take half the bytes. */
+static int add_trees(const struct tw_buf *text, struct tw_buf *out, struct tw_err *err)
+{
+	json_t *root = NULL;
+	char *shorter = NULL;
+	int rc = -1;
+
+	if (tw_json_parse(text->data, text->len, "", &root, err) < 0)
+		goto out;
+	shorter = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+	if (shorter == NULL) {
+		tw_fail(err, TW_NOMEM, "expected errors");
+		goto out;
+	}
+	tw_buf_adds(out, shorter);
+	rc = 0;
+out:
+	free(shorter);
+	json_decref(root);
+	return rc;
+}
+
+static int add_form(const struct work *w, struct tw_buf *out, struct tw_err *err)
+{
+	struct tw_buf trees = { 0 };
+	double mean_w;
+	int rc = -1;
+
+	if (grow(w, NO_GROUP, NO_GROUP, &trees, &mean_w, err) < 0)
+		goto out;
+	tw_buf_adds(out, "{\"bias\":");
+	tw_buf_add_double(out, mean_w * MEAN_WEIGHT / (1.0 + MEAN_WEIGHT));
+	tw_buf_adds(out, ",\"columns\":[");
+	for (size_t c = 0; c < w->cols; c++)
+		tw_buf_addf(out, "%s[%u,%u,%u]", c > 0 ? "," : "", w->column[c].feature,
+			    w->column[c].from, w->column[c].to);
+	tw_buf_adds(out, "],\"members\":[{\"weight\":");
+	tw_buf_add_double(out, 1.0 / (1.0 + MEAN_WEIGHT));
+	tw_buf_adds(out, ",\"columns\":[");
+	for (size_t c = 0; c < w->cols; c++)
+		tw_buf_addf(out, "%s%zu", c > 0 ? "," : "", c);
+	tw_buf_adds(out, "],\"predictor\":\"trees\",\"model\":");
+	if (add_trees(&trees, out, err) < 0)
+		goto out;
+	tw_buf_adds(out, "}]}");
+	if (tw_buf_failed(out)) {
+		tw_fail(err, TW_NOMEM, "expected errors");
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_buf_clear(&trees);
+	return rc;
+}
+
+void tw_calibrated_write(const struct tw_calibrated *alone,
+			 const struct tw_calibrated *series, double step_ms,
+			 struct tw_buf *out)
+{
+	const bool both = series != NULL && series->form.len > 0;
+
+	if (alone->form.len == 0)
+		return;
+	tw_buf_adds(out, "{\"ensemble\":{\"floor\":0,\"ceiling\":");
+	tw_buf_add_double(out,
+			  both ? fmax(alone->largest, series->largest) : alone->largest);
+	tw_buf_adds(out, ",\"alone\":");
+	tw_buf_add(out, alone->form.data, alone->form.len);
+	if (both) {
+		tw_buf_adds(out, ",\"step_ms\":");
+		tw_buf_add_double(out, step_ms);
+		tw_buf_adds(out, ",\"series\":");
+		tw_buf_add(out, series->form.data, series->form.len);
+	}
+	tw_buf_adds(out, "}}");
+}
+
+/* ---- calibration ---- */
+
+static bool enough(const struct work *w, const struct tw_calibrated *c)
+{
+	return w->rows >= ROWS_MIN && w->groups >= GROUPS_MIN && c->largest > 0.0;
+}
+
+int tw_calibrate(const struct tw_residuals *r, uint64_t seed, struct tw_calibrated *out,
+		 struct tw_err *err)
+{
+	struct work w = { .samples = r->samples, .seed = seed };
+	struct tw_calibrated c = { .auc = NAN };
+	int rc = -1;
+
+	if (take_rows(&w, r, err) < 0)
+		goto out;
+	for (size_t i = 0; i < w.rows; i++)
+		c.largest = fmax(c.largest, w.error[i]);
+	if (enough(&w, &c) &&
+	    (expect_errors(&w, err) < 0 || add_form(&w, &c.form, err) < 0))
+		goto out;
+	c.rows = w.rows;
+	if (w.rows > 0) {
+		c.interval = calibrate(&w, choose(&w, NO_GROUP), NO_GROUP, NO_GROUP);
+		if (judge(&w, &c, err) < 0)
+			goto out;
+	}
+
+	*out = c;
+	c = (struct tw_calibrated){ 0 };
+	rc = 0;
+out:
+	tw_calibrated_release(&c);
+	release(&w);
+	return rc;
+}
+
+void tw_calibrated_release(struct tw_calibrated *c)
+{
+	tw_buf_clear(&c->form);
+	*c = (struct tw_calibrated){ 0 };
+}
