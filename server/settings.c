@@ -2,6 +2,7 @@
 #include "server/settings.h"
 
 #include "lib/program/log.h"
+#include "model-db/index/index.h"
 
 #include <stddef.h>
 
@@ -30,7 +31,7 @@ static const struct tw_opt options[] = {
 	  .env = "ERROR_KEY",
 	  .type = TW_OPT_TEXT,
 	  .offset = offsetof(struct tw_server_settings, error_key),
-	  .fallback = "mae",
+	  .fallback = TW_INDEX_ERROR,
 	  .arg = "NAME",
 	  .help = "error figure that compares the models of a machine" },
 	{ .name = "weights-metrics",

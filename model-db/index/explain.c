@@ -85,6 +85,8 @@ static void add_rank(const struct tw_index *x, const struct tw_index_entry *e,
 			    "node type %lld of pipeline '%s' comes later in the order of "
 			    "preference",
 			    e->node_type, e->pipeline);
+	else if (e->fitness == TW_UNFIT && best->fitness != TW_UNFIT)
+		tw_buf_addf(b, "it has no certificate: %s", e->unfit_why);
 	else if (e->error > best->error || (isnan(e->error) && !isnan(best->error)))
 		tw_buf_addf(b, "its %s is %s", key,
 			    tw_index_figure_more_is_better(key) ? "lower" : "higher");

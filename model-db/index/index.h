@@ -131,6 +131,13 @@ struct tw_index {
 	size_t family_count;
 };
 
+/*
+ * The default figure of tw_index_entry.error: the blocked error together with the error
+ * at rest, mae + |idle_bias| in W, of the worst component. A component without idle_bias
+ * counts with its mae; a model without errors of components with its own mae.
+ */
+#define TW_INDEX_ERROR "mae+rest"
+
 /* The figure that tw_index_entry.error is made from. */
 const char *tw_index_error_key(const struct tw_index *x);
 

@@ -542,7 +542,7 @@ static int make_states(struct tw_index *x, struct tw_err *err)
 static int take_error_key(struct tw_index *x, const struct tw_index_preference *p,
 			  struct tw_err *err)
 {
-	const char *key = p != NULL && p->error != NULL ? p->error : "mae";
+	const char *key = p != NULL && p->error != NULL ? p->error : TW_INDEX_ERROR;
 
 	x->error_key = tw_intern(&x->texts, key, strlen(key), err);
 	return x->error_key != NULL ? 0 : -1;

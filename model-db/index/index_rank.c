@@ -131,8 +131,10 @@ static int by_family(const void *a, const void *b)
 
 static int compare_models(const struct tw_index_entry *a, const struct tw_index_entry *b)
 {
-	int d = compare_doubles(or_last(a->error), or_last(b->error));
+	int d = (a->fitness == TW_UNFIT) - (b->fitness == TW_UNFIT);
 
+	if (d == 0)
+		d = compare_doubles(or_last(a->error), or_last(b->error));
 	if (d == 0)
 		d = (a->feature_count > b->feature_count) -
 		    (a->feature_count < b->feature_count);

@@ -11,12 +11,13 @@
  * ordered first:
  * 1. those of the pipelines in `prefer`, in that order;
  * 2. those with at least TW_RANK_ROWS_MIN samples;
- * 3. by the lowest relative error of their models;
+ * 3. by the lowest relative error of their models that are not unfit;
  * 4. by the most samples;
  * 5. by pipeline, then node type.
  *
- * The models of a family are ordered by error (mae, or the figure that replaces it), then
- * by fewest features, name and group. Figures that are not defined come last.
+ * The models of a family are ordered by certificate (model-db/fitness.h, unfit models
+ * last), then by error (TW_INDEX_ERROR, or the figure that replaces it), fewest features,
+ * name and group. Figures that are not defined come last.
  */
 
 struct tw_err;

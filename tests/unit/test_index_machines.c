@@ -114,7 +114,7 @@ static void models_of_a_machine_are_compared_by_the_figure_that_is_wanted(void *
 		assert_int_equal(
 			tw_index_load_preferring(db, &prefer, NULL, NULL, &x, &err), 0);
 		assert_string_equal(tw_index_error_key(x),
-				    cases[i].key != NULL ? cases[i].key : "mae");
+				    cases[i].key != NULL ? cases[i].key : "mae+rest");
 		for (size_t k = 0; k < tw_index_count(x); k++)
 			if (tw_index_at(x, k)->rank == 0)
 				assert_string_equal(tw_index_at(x, k)->name,
@@ -124,6 +124,63 @@ static void models_of_a_machine_are_compared_by_the_figure_that_is_wanted(void *
 	scratch_free(db);
 }
 
+/* The names of the models of a database in order of rank. */
+static void ranks(const struct sample *s, size_t count, const char *const *want)
+{
+	char *db = scratch_new();
+	struct tw_index *x = NULL;
+	struct tw_err err = { 0 };
+
+	sample_publish(db, "p", s, count);
+	assert_int_equal(tw_index_load(db, NULL, NULL, &x, &err), 0);
+	assert_int_equal(tw_index_count(x), count);
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(tw_index_at(x, i)->trainer,
+				    want[tw_index_at(x, i)->rank]);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+static void the_error_at_rest_counts_with_the_error_under_load(void **state)
+{
+	/* Of the worst component: 2 + 1.5, 1 + 3 and 3.8 W. */
+	static const struct sample s[] = {
+		{ .trainer = "SGDRegressorTrainer",
+		  .mae_w = 2,
+		  .metadata = "{\"package_mae\":2,\"package_idle_bias\":-1.5,"
+			      "\"dram_mae\":-1,\"dram_idle_bias\":50}" },
+		{ .trainer = "LinearRegressionTrainer",
+		  .mae_w = 1,
+		  .metadata = "{\"package_mae\":0.5,\"dram_mae\":1,"
+			      "\"dram_idle_bias\":3}" },
+		{ .trainer = "XgboostFitTrainer",
+		  .predictor = "xgboost",
+		  .mae_w = 3.8,
+		  .metadata = "{\"certificate_rises\":true}" },
+	};
+	static const char *const want[] = { "SGDRegressorTrainer", "XgboostFitTrainer",
+					    "LinearRegressionTrainer" };
+
+	(void)state;
+	ranks(s, 3, want);
+}
+
+static void a_model_without_certificate_comes_last(void **state)
+{
+	static const struct sample s[] = {
+		{ .trainer = "XgboostFitTrainer",
+		  .predictor = "xgboost",
+		  .mae_w = 1,
+		  .metadata = "{\"certificate_rises\":false}" },
+		{ .trainer = "LinearRegressionTrainer", .mae_w = 9 },
+	};
+	static const char *const want[] = { "LinearRegressionTrainer",
+					    "XgboostFitTrainer" };
+
+	(void)state;
+	ranks(s, 2, want);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +188,8 @@ int main(void)
 		cmocka_unit_test(unfit_models_do_not_rank_their_machine),
 		cmocka_unit_test(
 			models_of_a_machine_are_compared_by_the_figure_that_is_wanted),
+		cmocka_unit_test(the_error_at_rest_counts_with_the_error_under_load),
+		cmocka_unit_test(a_model_without_certificate_comes_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
