@@ -115,7 +115,7 @@ check-tools:
 
 # ---- tests with running programs -------------------------------------------
 
-test-pipeline := pipeline schemas packages
+test-pipeline := pipeline schemas packages old_groups
 test-publish := install publishing publish import import_database
 # Where responses come from: Prometheus and exporters.
 test-sources := query query_faults record
