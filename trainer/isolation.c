@@ -59,7 +59,7 @@ static int add_extracted(struct tw_profile *p, const struct tw_prom *idle,
 	    tw_isolate_aggregate(&d, &all, err) < 0 ||
 	    add_rows(p, &all, args->source, node_type, err) < 0)
 		goto out;
-	if (!args->group->of_node && add_names(p, &d, node_type, err) < 0)
+	if (args->level == TW_LEVEL_CONTAINER && add_names(p, &d, node_type, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -78,7 +78,8 @@ static const struct tw_feature_group *find_group(const struct tw_prom *idle,
 		const struct tw_feature_group *g = tw_feature_group_at(i);
 
 		if (tw_extract_has_both(idle, g, source) &&
-		    (found == NULL || found->of_node))
+		    (found == NULL ||
+		     (tw_extract_of_node(idle, found) && !tw_extract_of_node(idle, g))))
 			found = g;
 	}
 	return found;
@@ -109,7 +110,8 @@ static int add_source(struct tw_profile *p, const struct idle *idle,
 
 	if (args.group == NULL)
 		return 0;
-	args.level = args.group->of_node ? TW_LEVEL_NODE : TW_LEVEL_CONTAINER;
+	args.level = tw_extract_of_node(idle->all, args.group) ? TW_LEVEL_NODE
+							       : TW_LEVEL_CONTAINER;
 	if (add_extracted(p, idle->one, &args, node_type, err) < 0)
 		return tw_err_wrap(err, "%s", source->name);
 	*any = true;

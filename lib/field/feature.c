@@ -15,9 +15,15 @@ static const struct tw_feature features[] = {
 	{ "bpf_net_tx_irq", "softirqs/s" },
 	{ "bpf_page_cache_hit", "hits/s" },
 	{ "cache_miss", "events/s" },
+	{ "cgroupfs_cpu_usage_us", "us/s" },
+	{ "cgroupfs_memory_usage_bytes", "bytes/s" },
+	{ "cgroupfs_system_cpu_usage_us", "us/s" },
+	{ "cgroupfs_user_cpu_usage_us", "us/s" },
 	{ "cpu_cycles", "events/s" },
 	{ "cpu_instructions", "events/s" },
 	{ "cpu_scaling_frequency_hertz", "Hz" },
+	{ "kubelet_cpu_usage", "s/s" },
+	{ "kubelet_memory_bytes", "bytes/s" },
 	{ "node_context_switches", "switches/s" },
 	{ "node_cpu_irq_ms", "ms/s" },
 	{ "node_cpu_nice_ms", "ms/s" },
@@ -54,6 +60,10 @@ static const char *const bpf_irq[] = { "bpf_block_irq", "bpf_cpu_time_ms",
 				       "bpf_net_rx_irq", "bpf_net_tx_irq",
 				       "bpf_page_cache_hit" };
 static const char *const bpf_only[] = { "bpf_cpu_time_ms", "bpf_page_cache_hit" };
+static const char *const cgroup_only[] = { "cgroupfs_cpu_usage_us",
+					   "cgroupfs_memory_usage_bytes",
+					   "cgroupfs_system_cpu_usage_us",
+					   "cgroupfs_user_cpu_usage_us" };
 static const char *const counter_irq[] = { "bpf_block_irq",  "bpf_net_rx_irq",
 					   "bpf_net_tx_irq", "cache_miss",
 					   "cpu_cycles",     "cpu_instructions" };
@@ -70,6 +80,7 @@ static const char *const full[] = { "accelerator_intel_qat",
 				    "cpu_instructions",
 				    "cpu_scaling_frequency_hertz",
 				    "node_info" };
+static const char *const kubelet_only[] = { "kubelet_cpu_usage", "kubelet_memory_bytes" };
 static const char *const node_cpu[] = { "node_context_switches", "node_cpu_irq_ms",
 					"node_cpu_nice_ms",      "node_cpu_softirq_ms",
 					"node_cpu_system_ms",    "node_cpu_user_ms",
@@ -98,9 +109,11 @@ static const struct tw_feature_group groups[] = {
 	{ "BPFIRQ", bpf_irq, TW_COUNT(bpf_irq), false },
 	{ "BPFOnly", bpf_only, TW_COUNT(bpf_only), false },
 	{ "Basic", basic, TW_COUNT(basic), false },
+	{ "CgroupOnly", cgroup_only, TW_COUNT(cgroup_only), false },
 	{ "CounterIRQCombined", counter_irq, TW_COUNT(counter_irq), false },
 	{ "CounterOnly", counter_only, TW_COUNT(counter_only), false },
 	{ "Full", full, TW_COUNT(full), false },
+	{ "KubeletOnly", kubelet_only, TW_COUNT(kubelet_only), false },
 	{ "NodeCPU", node_cpu, TW_COUNT(node_cpu), true },
 	{ "NodeCPUFreq", node_cpu_freq, TW_COUNT(node_cpu_freq), true },
 	{ "ThirdParty", NULL, 0, false },
@@ -236,13 +249,17 @@ static bool find_name(const char *const *names, size_t cols, const char *name,
 size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component c)
 {
 	static const char *const compute[] = { "cpu_instructions", "bpf_cpu_time_ms",
-					       "node_cpu_user_ms" };
+					       "node_cpu_user_ms",
+					       "cgroupfs_cpu_usage_us",
+					       "kubelet_cpu_usage" };
 	static const char *const memory[] = { "cache_miss", "bpf_page_cache_hit",
-					      "node_page_faults" };
+					      "node_page_faults",
+					      "cgroupfs_memory_usage_bytes",
+					      "kubelet_memory_bytes" };
 	const char *const *preferred = c == TW_DRAM ? memory : compute;
 	size_t column = 0;
 
-	for (size_t i = 0; i < 3 && !find_name(names, cols, preferred[i], &column); i++)
+	for (size_t i = 0; i < 5 && !find_name(names, cols, preferred[i], &column); i++)
 		continue;
 	return column;
 }

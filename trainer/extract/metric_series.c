@@ -109,6 +109,7 @@ find_present(const struct tw_prom *p, const struct tw_schema *schema, const char
 		if (!is_feature(&schema->metrics[i], feature))
 			continue;
 		m = find_series(p, schema, &schema->metrics[i], NULL);
+		m.of_node = m.metric->kind == TW_METRIC_LEVEL;
 		if (!is_empty(&m))
 			return m;
 	}
@@ -218,10 +219,24 @@ static bool has_source(const struct tw_prom *p, const struct tw_schema *schema,
 	return !source->any;
 }
 
+/* Whether the feature is a gauge of the node in any schema. */
+static bool is_level(const char *feature)
+{
+	for (size_t s = 0; s < tw_schema_count(); s++)
+		for (size_t i = 0; i < tw_schema_at(s)->metric_count; i++) {
+			const struct tw_schema_metric *m = &tw_schema_at(s)->metrics[i];
+
+			if (m->kind == TW_METRIC_LEVEL && is_feature(m, feature))
+				return true;
+		}
+	return false;
+}
+
 bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g)
 {
 	for (size_t f = 0; f < g->count; f++)
-		if (find_thirdparty(p, NULL, g->features[f]).of_node)
+		if (find_thirdparty(p, NULL, g->features[f]).of_node ||
+		    is_level(g->features[f]))
 			return true;
 	return g->of_node;
 }

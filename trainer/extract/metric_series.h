@@ -22,7 +22,8 @@ struct tw_metric_series {
 	size_t count;
 	bool absent;     /* no series, which means 0 (tw_schema.together) */
 	bool thirdparty; /* the feature has the metric's name */
-	bool of_node;    /* thirdparty, and at least one series has no container_id */
+	bool of_node;    /* a gauge of the node, or thirdparty and at least one series has
+			    no container_id */
 };
 
 /* The next series from *i on that is of the metric and the source; NULL at the end.
@@ -61,7 +62,8 @@ size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *sc
 			     enum tw_component out[TW_COMPONENT_COUNT]);
 
 /* Whether rows of the group are of the node: by its definition, or because one of its
- * third-party metrics is of the node in this response. */
+ * features is a gauge of the node, or a third-party metric of the node in this response.
+ */
 bool tw_extract_of_node(const struct tw_prom *p, const struct tw_feature_group *g);
 
 /* Whether the response has the group's features, the source's power, or both from one

@@ -117,11 +117,27 @@ static const struct tw_schema_metric legacy_metrics[] = {
 	CONTAINER("cpu_instructions", "cpu_instructions", 1.0),
 	/* Kepler 0.5 to 0.7.2. */
 	CONTAINER("bpf_cpu_time_us", "bpf_cpu_time_ms", 1e-3),
+	/* Kepler up to 0.7.11. */
+	CONTAINER("cgroupfs_cpu_usage_us", "cgroupfs_cpu_usage_us", 1.0),
+	CONTAINER("cgroupfs_memory_usage_bytes", "cgroupfs_memory_usage_bytes", 1.0),
+	CONTAINER("cgroupfs_system_cpu_usage_us", "cgroupfs_system_cpu_usage_us", 1.0),
+	CONTAINER("cgroupfs_user_cpu_usage_us", "cgroupfs_user_cpu_usage_us", 1.0),
+	CONTAINER("kubelet_cpu_usage", "kubelet_cpu_usage", 1.0),
+	CONTAINER("kubelet_memory_bytes", "kubelet_memory_bytes", 1.0),
 	/* Older releases. */
 	CONTAINER("block_irq", "bpf_block_irq", 1.0),
 	CONTAINER("cpu_instr", "cpu_instructions", 1.0),
 	CONTAINER("net_rx_irq", "bpf_net_rx_irq", 1.0),
 	CONTAINER("net_tx_irq", "bpf_net_tx_irq", 1.0),
+
+	GAUGE("kepler_node_accelerator_intel_qat", TW_METRIC_LEVEL,
+	      .feature = "accelerator_intel_qat"),
+	GAUGE("kepler_node_cpu_scaling_frequency_hertz", TW_METRIC_LEVEL,
+	      .feature = "cpu_scaling_frequency_hertz"),
+	/* kepler-model-server's name, whose value is a node type; Kepler's is always 1.
+	 */
+	GAUGE("kepler_node_node_info", TW_METRIC_LEVEL, .feature = "node_info"),
+	GAUGE("kepler_node_info", TW_METRIC_LEVEL, .feature = "node_info"),
 
 	ENERGY("kepler_node_core_joules_total", NULL, TW_CORE),
 	ENERGY("kepler_node_dram_joules_total", NULL, TW_DRAM),
@@ -149,8 +165,9 @@ static const char *const legacy_id_labels[] = { "container_id", "pod_name",
 						NULL };
 static const char *const legacy_unit_labels[] = { "mode", "package", NULL };
 /* command changes at exec, pod when the exporter restarts. */
-static const char *const legacy_other_labels[] = { "command", "job", "pkg_id", "pod",
-						   NULL };
+static const char *const legacy_other_labels[] = { "command", "cpu", "job",
+						   "pkg_id",  "pod", "qatDevID",
+						   "type",    NULL };
 
 static const struct tw_schema kepler_legacy = {
 	.name = "kepler-legacy",
