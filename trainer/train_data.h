@@ -11,6 +11,7 @@
  * failure is kept in ->err, and the training goes on with other data.
  */
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
@@ -55,9 +56,11 @@ struct tw_train_data {
 	struct tw_err alt_err; /* the reason if requested folds are missing */
 	double *x;             /* d.rows * cols */
 	double *y;             /* for each split, each component: d.rows */
-	size_t overlap; /* adjacent rows that share samples with a row (tw_samples) */
-	bool from_zero; /* isolated power is 0 W at zero features */
-	json_t *learnt; /* metadata of the isolator fitted on all rows, or NULL */
+	size_t overlap;  /* adjacent rows that share samples with a row (tw_samples) */
+	bool from_zero;  /* isolated power is 0 W at zero features */
+	json_t *learnt;  /* metadata of the isolator fitted on all rows, or NULL */
+	json_t *quality; /* a list: of each recording, trainer/extract/quality.h */
+	struct tw_buf quality_text;
 };
 
 /* First step: extract d from the recordings, or copy it from the table. */
