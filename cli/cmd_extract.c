@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_table.h"
 #include "cli/command.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
 
@@ -38,14 +39,19 @@ static int extract(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
 	struct tw_dataset d = { 0 };
+	struct tw_buf quality = { 0 };
 	int rc = -1;
 
-	if (tw_table_extract(&c->table, &c->args, &d, err) < 0 ||
+	if (tw_table_extract(&c->table, &c->args, &d, &quality, err) < 0 ||
 	    tw_table_smooth(&c->table, &d, err) < 0 ||
 	    tw_table_write(&d, c->table.output, err) < 0)
 		goto out;
+	/* After a failure to write, stderr has the one line of the error. */
+	if (quality.len > 0 && fflush(stdout) == 0 && !ferror(stdout))
+		fprintf(stderr, "%s", quality.data);
 	rc = 0;
 out:
+	tw_buf_clear(&quality);
 	tw_dataset_release(&d);
 	return rc;
 }

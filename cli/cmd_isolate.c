@@ -75,7 +75,7 @@ static int read_table(const struct config *c, struct tw_dataset *out, struct tw_
 {
 	if (c->csv != NULL)
 		return tw_csv_load(c->csv, out, err);
-	return tw_table_extract(&c->table, &c->args, out, err);
+	return tw_table_extract(&c->table, &c->args, out, NULL, err);
 }
 
 /* Fit the isolator to the rows and apply it in place. */

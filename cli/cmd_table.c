@@ -7,6 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/field/csv.h"
 #include "trainer/extract/prom.h"
+#include "trainer/extract/quality.h"
 #include "trainer/names.h"
 
 #include <stdio.h>
@@ -56,24 +57,30 @@ void tw_table_release(struct tw_table_config *c)
 }
 
 int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
-		     struct tw_dataset *out, struct tw_err *err)
+		     struct tw_dataset *out, struct tw_buf *quality_text,
+		     struct tw_err *err)
 {
 	struct tw_extract_args telling = *args;
+	struct tw_quality quality = { 0 };
 	struct tw_buf warnings = { 0 };
 	struct tw_prom *p = NULL;
 	int rc = -1;
 
 	telling.warnings = &warnings;
+	telling.quality = quality_text != NULL ? &quality : NULL;
 	if (tw_prom_read_more(c->input, &c->names, &p, err) < 0)
 		goto out;
 	if (tw_extract(p, &telling, out, err) < 0) {
 		tw_err_wrap(err, "'%s'", c->input);
 		goto out;
 	}
+	if (quality.rows > 0)
+		tw_quality_to_text(&quality, quality_text);
 	if (warnings.len > 0)
 		fprintf(stderr, "%s", warnings.data);
 	rc = 0;
 out:
+	tw_quality_release(&quality);
 	tw_buf_clear(&warnings);
 	tw_prom_free(p);
 	return rc;

@@ -12,6 +12,7 @@
 #include "trainer/extract/smooth.h"
 #include "trainer/extract/thirdparty.h"
 
+struct tw_buf;
 struct tw_dataset;
 struct tw_err;
 
@@ -83,9 +84,10 @@ int tw_table_args(struct tw_table_config *c, enum tw_level level,
 int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
 		    struct tw_err *err);
 
-/* Read and extract the response. *out must be empty; it is yours. */
+/* Read and extract the response, and append lines on its quality, unless NULL. *out must
+ * be empty; it is yours. */
 int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
-		     struct tw_dataset *out, struct tw_err *err);
+		     struct tw_dataset *out, struct tw_buf *quality, struct tw_err *err);
 
 /* Write CSV to a file, which it replaces, or to stdout if path is NULL. */
 int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err);

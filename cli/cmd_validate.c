@@ -22,6 +22,7 @@ struct config {
 	struct tw_isolation_texts isolation;
 	unsigned resets;
 	bool vm_metrics, json;
+	bool told; /* the quality of the recording is printed */
 	struct tw_evaluation judge;
 };
 
@@ -70,9 +71,22 @@ static int check_use(void *config, struct tw_err *err)
 	return 0;
 }
 
-static int judge_one(const struct config *c, const struct tw_evaluation *j,
-		     const char *path, struct tw_buf *text, json_t *list,
-		     struct tw_err *err)
+/* Print the quality of the recording, once: models differ in the group only. */
+static void tell_quality(struct config *c, const struct tw_quality *q)
+{
+	struct tw_buf text = { 0 };
+
+	if (c->told || q->rows == 0)
+		return;
+	c->told = true;
+	tw_quality_to_text(q, &text);
+	if (!tw_buf_failed(&text))
+		fprintf(stderr, "%s", text.data);
+	tw_buf_clear(&text);
+}
+
+static int judge_one(struct config *c, const struct tw_evaluation *j, const char *path,
+		     struct tw_buf *text, json_t *list, struct tw_err *err)
 {
 	struct tw_power_model *p = NULL;
 	struct tw_evaluated judged = { 0 };
@@ -85,6 +99,7 @@ static int judge_one(const struct config *c, const struct tw_evaluation *j,
 		tw_err_wrap(err, "'%.80s'", path);
 		goto out;
 	}
+	tell_quality(c, &judged.quality);
 	if (c->json) {
 		obj = tw_evaluated_to_json(&judged, path, c->input);
 		if (json_array_append_new(list, obj) < 0) {

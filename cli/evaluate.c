@@ -87,10 +87,12 @@ static struct tw_feature_group group_of(const struct tw_model_info *i)
 }
 
 static int get_rows(const struct tw_evaluation *j, const struct tw_model_info *i,
-		    struct tw_dataset *out, struct tw_err *err)
+		    struct tw_dataset *out, struct tw_quality *quality,
+		    struct tw_err *err)
 {
 	const struct tw_feature_group group = group_of(i);
 	const struct tw_extract_args args = {
+		.quality = quality,
 		.source = i->source,
 		.group = &group,
 		.level = i->output == TW_DYN_POWER ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
@@ -203,7 +205,7 @@ int tw_evaluate_model(const struct tw_evaluation *j, const struct tw_power_model
 	struct tw_dataset d = { 0 };
 	int rc = -1;
 
-	if (get_rows(j, info, &d, err) < 0)
+	if (get_rows(j, info, &d, &g.quality, err) < 0)
 		goto out;
 	if (info->output == TW_DYN_POWER &&
 	    (find_isolator(j, info, &g.isolator, err) < 0 ||
@@ -225,6 +227,7 @@ out:
 void tw_evaluated_release(struct tw_evaluated *g)
 {
 	free(g->by_workload);
+	tw_quality_release(&g->quality);
 	*g = (struct tw_evaluated){ 0 };
 }
 

@@ -9,6 +9,7 @@
 
 #include "lib/field/dataset.h"
 #include "trainer/extract/extract.h"
+#include "trainer/extract/quality.h"
 #include "trainer/fit/model_score.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/isolation.h"
@@ -53,6 +54,7 @@ struct tw_evaluated {
 	struct tw_model_score all;
 	struct tw_model_score *by_workload; /* an entry a name; rows is 0 without data */
 	const struct tw_strs *workloads;
+	struct tw_quality quality; /* of the recording; no rows: it is a table */
 };
 
 /* *out must be all zero. It is yours, and must not outlive the model and j. */

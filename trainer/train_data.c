@@ -3,6 +3,7 @@
 
 #include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "trainer/extract/quality.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/validate.h"
@@ -36,10 +37,11 @@ static bool is_prepared(const struct tw_train_data *t, const struct tw_train_job
 	return by_workload(t, job) || (t->output == TW_DYN_POWER && t->table != NULL);
 }
 
+/* quality may be NULL. */
 static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
 		   const struct tw_train_recording *rec,
 		   const struct tw_feature_group *group, enum tw_level level,
-		   struct tw_dataset *out, struct tw_err *err)
+		   struct tw_quality *quality, struct tw_dataset *out, struct tw_err *err)
 {
 	const struct tw_extract_args args = {
 		.source = t->source,
@@ -48,13 +50,48 @@ static int extract(const struct tw_train_data *t, const struct tw_train_job *job
 		.resets = job->resets,
 		.vm_metrics = job->vm_metrics,
 		.apart = rec->one_machine,
+		.quality = quality,
 	};
 
 	return tw_extract(rec->response, &args, out, err);
 }
 
+/* Keep the quality of a recording for the metadata and the report. */
+static int keep_quality(struct tw_train_data *t, const struct tw_quality *q,
+			struct tw_err *err)
+{
+	if (t->quality == NULL)
+		t->quality = json_array();
+	tw_quality_to_text(q, &t->quality_text);
+	if (json_array_append_new(t->quality, tw_quality_to_json(q)) < 0 ||
+	    tw_buf_failed(&t->quality_text))
+		return tw_fail(err, TW_NOMEM, "quality of a recording");
+	return 0;
+}
+
+/* Extract the rows of a recording, and keep its quality. */
+static int extract_rows(struct tw_train_data *t, const struct tw_train_job *job,
+			const struct tw_train_recording *rec, struct tw_dataset *out,
+			struct tw_err *err)
+{
+	const enum tw_level level = by_workload(t, job) ? TW_LEVEL_FINEST : TW_LEVEL_NODE;
+	struct tw_quality quality = { 0 };
+	int rc = -1;
+
+	if (extract(t, job, rec, t->group, level, &quality, out, err) < 0)
+		goto out;
+	if (keep_quality(t, &quality, err) < 0) {
+		tw_dataset_release(out);
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_quality_release(&quality);
+	return rc;
+}
+
 /* Get one row a time stamp from one recording, or from the table if rec is NULL. */
-static int get_rows(const struct tw_train_data *t, const struct tw_train_job *job,
+static int get_rows(struct tw_train_data *t, const struct tw_train_job *job,
 		    const struct tw_train_recording *rec, struct tw_dataset *out,
 		    struct tw_err *err)
 {
@@ -66,9 +103,7 @@ static int get_rows(const struct tw_train_data *t, const struct tw_train_job *jo
 	if (rec == NULL)
 		status = tw_dataset_copy(t->table->data, NULL, &d, err);
 	else
-		status = extract(t, job, rec, t->group,
-				 by_workload(t, job) ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
-				 &d, err);
+		status = extract_rows(t, job, rec, &d, err);
 	if (status < 0)
 		return -1;
 	if (!is_prepared(t, job)) {
@@ -200,7 +235,7 @@ static void check_cpu_time(struct tw_train_data *t, const struct tw_train_job *j
 
 		/* A recording without cycles contradicts nothing. */
 		if (extract(t, job, &t->machine->recording[i], &checked_group,
-			    TW_LEVEL_NODE, &d, &none) == 0)
+			    TW_LEVEL_NODE, NULL, &d, &none) == 0)
 			t->cpu_time_incomplete = is_contradicted(&d);
 		tw_dataset_release(&d);
 	}
@@ -233,8 +268,12 @@ void tw_train_data_copy(struct tw_train_data *t, const struct tw_train_data *fro
 	t->cpu_time_incomplete = from->cpu_time_incomplete;
 	if (t->err.code != TW_OK || tw_dataset_copy(&from->d, NULL, &t->d, &t->err) < 0)
 		return;
+	t->quality = json_deep_copy(from->quality);
+	tw_buf_adds(&t->quality_text,
+		    from->quality_text.data != NULL ? from->quality_text.data : "");
 	t->input = malloc(bytes);
-	if (t->input == NULL)
+	if (t->input == NULL || (from->quality != NULL && t->quality == NULL) ||
+	    tw_buf_failed(&t->quality_text))
 		tw_fail(&t->err, TW_NOMEM, "%zu rows", from->d.rows);
 	else
 		memcpy(t->input, from->input, bytes);
@@ -609,6 +648,8 @@ void tw_train_data_release(struct tw_train_data *t)
 	tw_train_data_drop(t);
 	free(t->feature);
 	json_decref(t->learnt);
+	json_decref(t->quality);
+	tw_buf_clear(&t->quality_text);
 	tw_profile_release(&t->profile);
 	*t = (struct tw_train_data){ 0 };
 }

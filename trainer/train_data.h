@@ -11,6 +11,7 @@
  * failure is kept in ->err, and the training goes on with other data.
  */
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
@@ -61,7 +62,9 @@ struct tw_train_data {
 	/* The recorded cycles do not fit into the group's CPU time (trainer/fit/rest.h).
 	 */
 	bool cpu_time_incomplete;
-	json_t *learnt; /* metadata of the isolator fitted on all rows, or NULL */
+	json_t *learnt;  /* metadata of the isolator fitted on all rows, or NULL */
+	json_t *quality; /* a list: of each recording, trainer/extract/quality.h */
+	struct tw_buf quality_text;
 };
 
 /* First step: extract d from the recordings, or copy it from the table. */

@@ -95,6 +95,27 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 	return 0;
 }
 
+/* Describe the recordings of each machine, by the first of its data. */
+static int report_quality(const struct tw_train_outcome *t, struct tw_train_result *out,
+			  struct tw_err *err)
+{
+	const struct tw_train_machine *last = NULL;
+
+	for (size_t i = 0; i < t->datas; i++) {
+		const struct tw_train_data *d = &t->data[i];
+
+		if (d->machine == last || d->err.code != TW_OK || d->quality == NULL)
+			continue;
+		last = d->machine;
+		if (t->machines->count > 1)
+			tw_buf_addf(&out->quality, "machine '%s': ", last->name);
+		tw_buf_adds(&out->quality, d->quality_text.data);
+	}
+	if (tw_buf_failed(&out->quality))
+		return tw_fail(err, TW_NOMEM, "quality of the data");
+	return 0;
+}
+
 /* ---- metadata.json ---- */
 
 /* The origin, and the times of the earliest and the latest row of all data. */
@@ -264,7 +285,7 @@ static int pack(const struct tw_train_outcome *t, struct tw_train_result *out,
 int tw_train_pack(const struct tw_train_outcome *t, struct tw_train_result *out,
 		  struct tw_err *err)
 {
-	if (make_rows(t, out, err) < 0)
+	if (make_rows(t, out, err) < 0 || report_quality(t, out, err) < 0)
 		return -1;
 	return pack(t, out, err);
 }

@@ -11,6 +11,7 @@ void tw_train_result_release(struct tw_train_result *r)
 {
 	tw_fileset_clear(&r->pipeline);
 	free(r->row);
+	tw_buf_clear(&r->quality);
 	*r = (struct tw_train_result){ 0 };
 }
 

@@ -6,12 +6,11 @@
  * The result of a training: the files of the pipeline and a row for each model.
  */
 
+#include "lib/core/buf.h"
 #include "lib/zip/fileset.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct tw_buf;
 
 /* One model, or the reason why it could not be made. */
 struct tw_train_row {
@@ -33,6 +32,8 @@ struct tw_train_result {
 	size_t machines; /* node types */
 	/* Wall time of the stages, ns. Fit and validate run on several threads. */
 	uint64_t extract_ns, isolate_ns, fit_ns, pack_ns;
+	/* Quality of the recordings of each machine, as text for people. */
+	struct tw_buf quality;
 };
 
 void tw_train_result_release(struct tw_train_result *r);

@@ -565,8 +565,8 @@ static int describe_component(json_t *obj, const struct tw_train_unit *u, size_t
 }
 
 /*
- * Metadata has no nested objects: the estimator of kepler-model-server treats each object
- * in metadata.json as a model.
+ * Metadata has no nested objects but in lists: the estimator of kepler-model-server
+ * treats each object in metadata.json as a model.
  */
 static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job *job)
 {
@@ -587,6 +587,9 @@ static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job
 		failed |= describe_component(obj, u, c) < 0;
 	for (size_t i = 0; i < data->alts; i++)
 		failed |= add_alt_scores(obj, u, i) < 0;
+	if (data->quality != NULL)
+		failed |= json_object_set_new(obj, "data_quality",
+					      json_deep_copy(data->quality)) < 0;
 	if (data->output == TW_DYN_POWER)
 		failed |= json_object_set_new(obj, "isolator",
 					      json_string(job->isolator->name)) < 0 ||

@@ -250,6 +250,74 @@ static void add_data(const struct tw_model_info *i, struct tw_buf *b)
 	add_number_row(b, "median step (s)", number_of(i, "data_step_s"));
 }
 
+static double part_of(const json_t *quality, const char *key)
+{
+	const json_t *v = json_object_get(quality, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* The sums of rows and the node's totals of them, in percent. */
+static void add_share(struct tw_buf *b, const json_t *quality, const char *name,
+		      const char *rows, const char *total)
+{
+	const double share = 100 * part_of(quality, rows) / part_of(quality, total);
+
+	if (isfinite(share))
+		tw_buf_addf(b, "| %s | %.1f |\n", name, share);
+}
+
+static void add_one_quality(const json_t *quality, struct tw_buf *b)
+{
+	static const struct {
+		const char *key, *title;
+	} rows[] = {
+		{ "span_s", "span (s)" },
+		{ "step_s", "median step (s)" },
+		{ "gaps", "gaps" },
+		{ "restarts", "restarts of the exporter" },
+		{ "late_scrapes", "late scrapes, joined" },
+		{ "dropped_rows", "impossible rows, dropped" },
+		{ "load_min", "lowest load (CPUs)" },
+		{ "load_max", "highest load (CPUs)" },
+		{ "rest_s", "time at rest (s)" },
+		{ "idle_low_w", "idle power from (W)" },
+		{ "idle_high_w", "idle power to (W)" },
+		{ "lag_s", "lag of power (s)" },
+	};
+	const json_t *line;
+	size_t i;
+
+	tw_buf_adds(b, "\n| | |\n|---|---|\n");
+	for (size_t r = 0; r < TW_COUNT(rows); r++)
+		add_number_row(b, rows[r].title, part_of(quality, rows[r].key));
+	add_share(b, quality, "CPU time of the rows (% of the node's)", "cpu_time_rows_s",
+		  "cpu_time_node_s");
+	add_share(b, quality, "energy of the rows (% of the meter's)", "energy_rows_j",
+		  "energy_meter_j");
+	tw_buf_adds(b, "\n");
+	json_array_foreach(json_object_get(quality, "warnings"), i, line) {
+		if (!json_is_string(line))
+			continue;
+		tw_buf_adds(b, "* ");
+		tw_card_add_cell(b, json_string_value(line));
+		tw_buf_adds(b, "\n");
+	}
+}
+
+/* The quality of each recording. */
+static void add_quality(const struct tw_model_info *info, struct tw_buf *b)
+{
+	const json_t *list = json_object_get(info->metadata, "data_quality"), *one;
+	size_t i;
+
+	if (!json_is_array(list) || json_array_size(list) == 0)
+		return;
+	tw_buf_adds(b, "\n### Data quality\n");
+	json_array_foreach(list, i, one)
+		add_one_quality(one, b);
+}
+
 static void add_scheme(const struct tw_model *m, size_t s, struct tw_buf *b)
 {
 	char key[64];
@@ -457,6 +525,7 @@ int tw_card_markdown(const struct tw_model *m, const struct tw_card_plot *plots,
 	add_machine(&m->info, out);
 	add_data(&m->info, out);
 	add_certificate(&m->info, out);
+	add_quality(&m->info, out);
 	add_errors(m, out);
 	add_intervals(m, out);
 	add_limits(m, out);

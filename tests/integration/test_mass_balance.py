@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPU time and energy of the extracted rows are those of the machine, within 1 %."""
+import json
+import os
 import random
 import unittest
 
-from harness import Case
+from harness import Case, run_tallywatt
 import simulated_exporters as simulated
 
 LENGTH_S = 600.0
@@ -103,6 +105,55 @@ class MassBalance(Case):
             simulated.Recording(machine, restart=301.5)))
         self.assertIn("--resets carry accepts it", self.refused(
             "extract", "--input", path, "--group", "BPFOnly", codes=(1,)))
+
+
+class Quality(Case):
+    def setUp(self):
+        super().setUp()
+        rng = random.Random(7)
+        machine = simulated.Machine(services(rng) + storm(rng), LENGTH_S)
+        self.response = json.loads(simulated.tallywatt(simulated.Recording(machine)))
+
+    def save(self):
+        return self.write("quality.json", json.dumps(self.response))
+
+    def told(self, *args):
+        done = run_tallywatt(*args)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr.decode()
+
+    def test_rows_that_balance_are_reported_without_a_warning_of_it(self):
+        text = self.told("extract", "--input", self.save(), "--group", "BPFOnly")
+        print(text)
+        share = float(text.split("CPU time: ")[1].split("(")[1].split(" %")[0])
+        self.assertLess(abs(share - 100), 1)
+        self.assertNotIn("of the node's CPU time", text)
+        self.assertNotIn("of the meter's energy", text)
+
+    def test_processor_time_that_the_exporter_loses_is_named(self):
+        metric = "tallywatt_process_cpu_seconds_total"
+        self.response[metric] = [s for s in self.response[metric] if len(s["values"]) > 2]
+        text = self.told("extract", "--input", self.save(), "--group", "BPFOnly")
+        self.assertRegex(text, "warning: the rows have [0-9.]* % of the node's CPU time: "
+                               "processes that end between two scrapes")
+
+    def test_metadata_card_and_validation_have_the_report(self):
+        path = self.save()
+        text = self.told("train", "--input", path, "--name", "p", "--group", "BPFOnly",
+                         "--abs-trainers", "LinearRegressionTrainer", "--dyn-trainers",
+                         "", "--model-db", self.path("db"))
+        self.assertIn("data quality: ", text)
+        model = self.path("db", "p", "rapl-sysfs", "AbsPower", "BPFOnly",
+                          "LinearRegressionTrainer_0")
+        with open(os.path.join(model, "metadata.json")) as f:
+            quality, = json.load(f)["data_quality"]
+        self.assertAlmostEqual(quality["cpu_time_rows_s"] / quality["cpu_time_node_s"],
+                               1.0, delta=0.01)
+        self.assertAlmostEqual(quality["energy_rows_j"] / quality["energy_meter_j"],
+                               1.0, delta=0.01)
+        self.assertGreater(quality["series_of_one_sample"], 10000)
+        text = self.told("validate", "--model", model, "--input", path)
+        self.assertIn("data quality: ", text)
 
 
 if __name__ == "__main__":

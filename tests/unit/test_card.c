@@ -85,6 +85,27 @@ static void text_of_a_model_is_escaped_in_markdown(void **state)
 	tw_model_release(&m);
 }
 
+static void a_card_has_the_quality_of_each_recording(void **state)
+{
+	static const char with_quality[] =
+		"{\"package_mae\":1.25,\"data_rows\":40,\"data_quality\":[{\"span_s\":"
+		"120,"
+		"\"cpu_time_rows_s\":66,\"cpu_time_node_s\":100,\"energy_rows_j\":5,"
+		"\"energy_meter_j\":null,\"warnings\":[\"never | rested\",7]},3]}";
+	struct tw_model m = { 0 };
+	char *card;
+
+	(void)state;
+	sample_model(&(struct sample){ .metadata = with_quality, .mae_w = 2.5 }, &m);
+	card = make_markdown(&m);
+	assert_has(card, "### Data quality\n\n| | |\n|---|---|\n| span (s) | 120 |\n");
+	assert_has(card, "| CPU time of the rows (% of the node's) | 66.0 |");
+	assert_null(strstr(card, "energy of the rows"));
+	assert_has(card, "* never \\| rested\n");
+	free(card);
+	tw_model_release(&m);
+}
+
 static void a_card_as_json_has_all_fields_of_the_model(void **state)
 {
 	const json_t *package, *errors;
@@ -295,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_card_lists_each_component_by_each_scheme),
 		cmocka_unit_test(text_of_a_model_is_escaped_in_markdown),
+		cmocka_unit_test(a_card_has_the_quality_of_each_recording),
 		cmocka_unit_test(a_card_as_json_has_all_fields_of_the_model),
 		cmocka_unit_test(rows_beyond_the_limit_are_thinned_evenly),
 		cmocka_unit_test(csv_without_validation_columns_is_refused),

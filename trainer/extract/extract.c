@@ -2,6 +2,7 @@
 #include "trainer/extract/extract.h"
 
 #include "lib/core/err.h"
+#include "trainer/extract/balance.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/guest.h"
 #include "trainer/extract/late.h"
@@ -9,6 +10,7 @@
 #include "trainer/extract/node_rows.h"
 #include "trainer/extract/package_shares.h"
 #include "trainer/extract/power_series.h"
+#include "trainer/extract/quality.h"
 #include "trainer/extract/rates.h"
 
 #include <inttypes.h>
@@ -281,6 +283,82 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	return add_shares(j, err);
 }
 
+/* ---- quality ---- */
+
+static size_t count_restarts(const struct job *j)
+{
+	const struct tw_restarts *r = &j->rates.restarts;
+	size_t most = 0, here = 0;
+
+	/* A restart is in several columns: count those of the column with most. */
+	for (size_t i = 0; i < r->count; i++) {
+		if (i > 0 && r->at[i].column != r->at[i - 1].column)
+			here = 0;
+		if (j->feature[r->at[i].column].metric->kind == TW_METRIC_FEATURE)
+			here++;
+		most = here > most ? here : most;
+	}
+	return most;
+}
+
+static int add_missing(const struct job *j, struct tw_strs *missing, struct tw_err *err)
+{
+	for (size_t i = 0, f = 0; i < j->args->group->count; i++) {
+		const char *name = j->args->group->features[i];
+
+		if (f < j->features && strcmp(j->feature[f].metric->feature, name) == 0)
+			f++;
+		else if (tw_strs_adds(missing, name, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int measure_quality(struct job *j, const struct tw_prom *p, struct tw_err *err)
+{
+	const char *name[FEATURES_MAX];
+	double *node_ms = calloc(j->power.times + 1, sizeof(*node_ms));
+	const struct tw_quality_rows rows = {
+		.rows = j->power.times,
+		.from_ms = j->power.from_ms,
+		.time_ms = j->power.time_ms,
+		.from = j->rates.from,
+		.to = j->rates.to,
+		.filled = j->node.filled,
+		.name = name,
+		.feature = j->node.feature,
+		.features = j->features,
+		.cpu_ms = j->node.cpu_ms,
+		.node_ms = node_ms,
+		.watts = j->power.column[0].watts,
+	};
+	struct tw_quality q = { .cpus = j->clock.cpus,
+				.repeats = j->power.repeats,
+				.late = j->late,
+				.series = j->counts,
+				.restarts = count_restarts(j),
+				.energy_meter_j = j->power.grown_j };
+	int rc = -1;
+
+	if (node_ms == NULL)
+		return tw_fail(err, TW_NOMEM, "quality of %zu rows", j->power.times);
+	for (size_t k = 0; k < j->power.times; k++)
+		node_ms[k] = NAN;
+	for (size_t f = 0; f < j->features; f++)
+		name[f] = j->feature[f].metric->feature;
+	if (tw_balance_node_cpu(p, tw_extract_schema(p, j->args), j->args, &j->power,
+				&j->clock, &j->node, node_ms, &q.cpu_node_s, err) < 0 ||
+	    tw_quality_measure(&q, &rows, err) < 0 || add_missing(j, &q.missing, err) < 0)
+		goto out;
+	*j->args->quality = q;
+	q = (struct tw_quality){ 0 };
+	rc = 0;
+out:
+	tw_quality_release(&q);
+	free(node_ms);
+	return rc;
+}
+
 /* Find the wanted metrics, the packages, power and the workloads' counters. */
 static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *err)
 {
@@ -356,6 +434,9 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 			  select_machine(&machines, p, a->machine, &one, err) < 0))
 		goto out;
 	if (find_inputs(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
+		goto out;
+	if (a->quality != NULL && a->compat == TW_COMPAT_NONE &&
+	    measure_quality(&j, one != NULL ? one : p, err) < 0)
 		goto out;
 	*out = j.out;
 	j.out = (struct tw_dataset){ 0 };

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 struct tw_buf;
+struct tw_quality;
 
 enum tw_level {
 	TW_LEVEL_NODE,      /* one row a time stamp; features summed over containers */
@@ -44,10 +45,12 @@ struct tw_extract_args {
 	/* Add power columns of each package and the packages' shares, if the response has
 	 * the usage of each package. */
 	bool packages;
-	struct tw_buf *warnings; /* gets a line for each part left out; or NULL */
-	bool apart;              /* the response is known to be of one machine */
-	const char *machine;     /* the machine to extract (trainer/extract/machines.h);
-				    NULL: the response must be of one */
+	struct tw_buf *warnings;    /* gets a line for each part left out; or NULL */
+	struct tw_quality *quality; /* gets the quality of the recording: all zero bytes,
+				       and yours after a success; or NULL */
+	bool apart;                 /* the response is known to be of one machine */
+	const char *machine; /* the machine to extract (trainer/extract/machines.h);
+				NULL: the response must be of one */
 };
 
 #endif /* TW_TRAINER_EXTRACT_ARGS_H */

@@ -361,6 +361,17 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 	return 0;
 }
 
+/* What the component's counters grew by. A counter that fell counts from 0. */
+static double sum_growth(const struct curve *c)
+{
+	double sum = 0;
+
+	for (size_t i = 1; !c->is_gauge && i < c->count; i++)
+		sum += c->watts[i] >= c->watts[i - 1] ? c->watts[i] - c->watts[i - 1]
+						      : c->watts[i];
+	return sum * c->factor;
+}
+
 /* ---- the table ---- */
 
 /* Allocate the columns: the components, then their packages. */
@@ -438,6 +449,7 @@ int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *sch
 		keep_common(curve, components);
 		if (drop_repeats(curve, components, clock, &power.repeats, err) < 0)
 			goto out;
+		power.grown_j = sum_growth(&curve[0]);
 	}
 	for (size_t k = 0; k < components; k++)
 		finish_curve(&curve[k], a, clock);

@@ -37,6 +37,7 @@ struct tw_power_series {
 	size_t columns;
 	double *memory;
 	size_t repeats; /* times at which the meter had not moved on */
+	double grown_j; /* of the first component's counters; 0 for a gauge */
 };
 
 /*

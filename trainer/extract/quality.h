@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_QUALITY_H
+#define TW_TRAINER_QUALITY_H
+
+/*
+ * The quality of a recording: what its rows cover, what extraction repaired, and whether
+ * the rows add up to the node's own totals. Warnings say what to do.
+ */
+
+#include "lib/core/strs.h"
+#include "trainer/extract/increments.h"
+#include "trainer/extract/late.h"
+
+#include <jansson.h>
+
+struct tw_buf;
+struct tw_err;
+
+/* Sums of rows and totals that differ by more do not balance. */
+#define TW_BALANCE_TOLERANCE 0.01
+
+/* NaN is not known. All zero bytes is a quality of no rows. */
+struct tw_quality {
+	int64_t first_ms, last_ms;
+	size_t rows;   /* times */
+	double step_s; /* the median */
+	size_t gaps;   /* steps above three times the median, and times left out */
+	double longest_gap_s;
+	size_t restarts; /* of the exporter */
+	size_t repeats;  /* samples that repeated the one before */
+	struct tw_late_counts late;
+	struct tw_increment_counts series;
+	double cpus;                   /* 0: not known */
+	double cpu_rows_s, cpu_node_s; /* CPU time of the rows, and by the node's total */
+	double energy_rows_j, energy_meter_j; /* of the source's first component */
+	double load_min, load_max;            /* busy CPUs */
+	double power_min_w, power_max_w;      /* of the source's first component */
+	double rest_s, longest_rest_s;        /* time without load */
+	double idle_low_w, idle_high_w;       /* the interval of idle power */
+	double lag_s; /* by which power follows the features; 0: not seen */
+	struct tw_strs constant, missing; /* features */
+};
+
+/* Rows of one machine, in order of time. */
+struct tw_quality_rows {
+	size_t rows;
+	const int64_t *from_ms, *time_ms;
+	const double *from, *to; /* by the exporter's clock, ms */
+	const bool *filled;      /* rows that have features */
+	const char *const *name;
+	double *const *feature;
+	size_t features;
+	const double *cpu_ms;  /* or NULL */
+	const double *node_ms; /* by the node's own total, where not NaN; or NULL */
+	const double *watts;
+};
+
+/* Set what follows from the rows: all but counts, totals and missing features. *q is
+ * yours, also after a failure. q->cpus is set before. */
+int tw_quality_measure(struct tw_quality *q, const struct tw_quality_rows *r,
+		       struct tw_err *err);
+
+/* The rows' share of a total, such as 0.997; NaN if the total is not known. */
+double tw_quality_share(double rows, double total);
+
+/* An object, with a list `warnings`. NULL without memory. */
+json_t *tw_quality_to_json(const struct tw_quality *q);
+
+/* Append lines for people: the figures, then a line for each warning. */
+void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out);
+
+void tw_quality_release(struct tw_quality *q);
+
+#endif /* TW_TRAINER_QUALITY_H */
