@@ -151,6 +151,25 @@ static void a_group_is_judged_by_the_others(void **state)
 	free(d);
 }
 
+/* Four groups have large errors at high power, the fifth has them at low power. */
+static void a_choice_that_fails_on_new_groups_gives_way_to_the_constant(void **state)
+{
+	struct rows *d = rows_new(ROWS);
+	struct tw_calibrated c;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		const bool high = d->predicted[r] > 125.0, last = r >= 1600;
+
+		d->measured[r] = d->predicted[r] + (high != last ? 30.0 : 1.0) * noise(d);
+	}
+	calibrate(d, &c);
+	assert_true(c.score <= 1.05 * c.constant);
+	assert_int_equal(c.interval.bins, 1);
+	tw_calibrated_release(&c);
+	free(d);
+}
+
 static void load(const struct tw_calibrated *alone, const struct tw_calibrated *series,
 		 struct tw_answer_error *out)
 {
@@ -276,6 +295,8 @@ int main(void)
 			errors_by_a_feature_have_intervals_by_the_expected_error),
 		cmocka_unit_test(errors_by_predicted_power_have_intervals_in_bins),
 		cmocka_unit_test(a_group_is_judged_by_the_others),
+		cmocka_unit_test(
+			a_choice_that_fails_on_new_groups_gives_way_to_the_constant),
 		cmocka_unit_test(rows_of_a_series_expect_errors_by_the_row_before),
 		cmocka_unit_test(few_rows_have_a_constant_interval_and_no_trees),
 		cmocka_unit_test(the_same_rows_give_the_same_text),
