@@ -49,6 +49,7 @@ int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err 
 int tw_command_run(const struct tw_command *c, int argc, char **argv);
 
 extern const struct tw_command tw_command_estimate;
+extern const struct tw_command tw_command_explain;
 extern const struct tw_command tw_command_export;
 extern const struct tw_command tw_command_extract;
 extern const struct tw_command tw_command_import;

@@ -219,11 +219,27 @@ static void weigh_all(struct ranked *list, size_t count, const struct tw_strs *p
 	}
 }
 
+/*
+ * Two digits: a smaller difference between blocked errors is chance, and a model of fewer
+ * features is then the safer one.
+ */
+static double round_error(double error)
+{
+	double unit;
+
+	if (!(error > 0) || isinf(error))
+		return error;
+	unit = pow(10, floor(log10(error)) - 1);
+	return round(error / unit) * unit;
+}
+
 /* Lower is better for every figure: the sign of r2 and the like is changed. */
 static double error_of(const struct tw_index *x, const struct tw_index_entry *e)
 {
 	const double figure = tw_index_figure(e, x->error_key);
 
+	if (strcmp(x->error_key, TW_INDEX_ERROR) == 0)
+		return round_error(figure);
 	return tw_index_figure_more_is_better(x->error_key) ? -figure : figure;
 }
 

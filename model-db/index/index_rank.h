@@ -16,8 +16,8 @@
  * 5. by pipeline, then node type.
  *
  * The models of a family are ordered by certificate (model-db/fitness.h, unfit models
- * last), then by error (TW_INDEX_ERROR, or the figure that replaces it), fewest features,
- * name and group. Figures that are not defined come last.
+ * last), then by error (TW_INDEX_ERROR in two digits, or the figure that replaces it),
+ * fewest features, name and group. Figures that are not defined come last.
  */
 
 struct tw_err;

@@ -4,11 +4,13 @@
 The virtual machine is scripted: two CPUs, whose use follows the collector's ticks. Power
 rises with load, whether the collector reads the database itself, asks tw-server or asks
 tw-estimator; and containers get the power of the machine that they cause."""
+import json
 import os
+import socket
 import statistics
 import unittest
 
-from harness import ROOT, Case, sanitized, wait_until
+from harness import ROOT, TIMEOUT_S, Case, call, sanitized, wait_until
 from scripted_vm import Machine, Scrape, Watched
 
 MODELS = os.path.join(ROOT, "model-db/models")
@@ -41,11 +43,11 @@ class VirtualMachine(Case):
                    f"{way}: there is power of {ZONES}: {daemon.log()}")
         return Watched(way, daemon, machine, INTERVAL_MS)
 
-    def ways(self):
-        server = self.start_http("tw-server", "--model-db", MODELS)
+    def ways(self, *more):
+        server = self.server = self.start_http("tw-server", "--model-db", MODELS)
         socket = self.path("estimator.socket")
         self.start("tw-estimator", "--socket", socket, "--model-db", MODELS,
-                   "--shipped-models", "")
+                   "--shipped-models", "", *more)
         return {"database": ("--model-db", MODELS),
                 "server": ("--model-server", f"http://{server.address}"),
                 "estimator": ("--estimator", socket)}
@@ -107,6 +109,53 @@ class VirtualMachine(Case):
             node, summary = text.splitlines()[:2]
             self.assertIn(f"; estimated {words} by ", node)
             self.assertIn(f", ESTIMATED {words}; ", summary)
+
+    def features(self):
+        """The features that a collector sends to its estimator."""
+        path = self.path("ear.socket")
+        with socket.socket(socket.AF_UNIX) as ear:
+            ear.bind(path)
+            os.chmod(path, 0o666)
+            ear.listen()
+            ear.settimeout(TIMEOUT_S)
+            self.collect("listened", "--model-db", MODELS, "--estimator", path)
+            with ear.accept()[0] as client:
+                client.settimeout(TIMEOUT_S)
+                # The collector hangs up at its deadline.
+                return json.loads(client.makefile().read())["metrics"]
+
+    def test_all_programs_choose_the_same_model(self):
+        features = self.features()
+        self.assertIn("bpf_cpu_time_ms", features)
+        self.assertFalse({"cpu_cycles", "cpu_instructions", "cache_miss",
+                          "bpf_page_cache_hit", "cpu_scaling_frequency_hertz"} & set(features),
+                         "there are no counters, no traces and no frequencies")
+        ways = self.ways("--sys", Machine(self.path("estimator"), CPUS, 1).args[-1])
+        chosen = {way: self.chosen_by_collector(self.collect(way, *args))
+                  for way, args in ways.items()}
+        for source, zone in zip(("rapl-sysfs", "acpi"), ZONES):
+            line = self.tallywatt("explain", "--model-db", MODELS, "--metrics",
+                                  ",".join(features), "--cores", str(CPUS), "--source", source)
+            [words] = [x.split() for x in line.splitlines() if x.endswith(" CHOSEN")]
+            told = {way: models[source] for way, models in chosen.items()}
+            told["command"] = (words[1], words[2])
+            told["server's explanation"] = self.chosen_by_server(features, source)
+            print(f"{zone}: {told}")
+            self.assertEqual(len(set(told.values())), 1, told)
+
+    @staticmethod
+    def chosen_by_collector(watched):
+        return {m["energy_source"]: (m["features"], m["model"])
+                if m["features"] else (m["from"].split("/")[-2], m["model"])
+                for m in Scrape(watched.daemon).labels("tallywatt_model_info")}
+
+    def chosen_by_server(self, features, source):
+        answer = call(self.server, "POST", "/model?explain=1", json.dumps({
+            "metrics": features, "output_type": "AbsPower", "source": source,
+            "model_classes": ["ensemble", "xgboost"], "loose_node_type": True,
+            "machine_spec": {"cores": CPUS}}))
+        best = answer.json()["chosen"]
+        return best["feature_group"], best["model_name"]
 
     def test_containers_get_the_power_that_they_cause(self):
         for way, args in self.ways().items():

@@ -165,6 +165,23 @@ static void the_error_at_rest_counts_with_the_error_under_load(void **state)
 	ranks(s, 3, want);
 }
 
+static void of_equal_errors_the_model_of_fewer_features_is_first(void **state)
+{
+	static const struct sample s[] = {
+		{ .trainer = "SGDRegressorTrainer", .mae_w = 23.47 },
+		{ .trainer = "LinearRegressionTrainer",
+		  .group = "BPFOnly",
+		  .mae_w = 22.6 },
+		{ .trainer = "KNeighborsRegressorTrainer", .mae_w = 22.4 },
+	};
+	static const char *const want[] = { "KNeighborsRegressorTrainer",
+					    "LinearRegressionTrainer",
+					    "SGDRegressorTrainer" };
+
+	(void)state;
+	ranks(s, 3, want);
+}
+
 static void a_model_without_certificate_comes_last(void **state)
 {
 	static const struct sample s[] = {
@@ -189,6 +206,7 @@ int main(void)
 		cmocka_unit_test(
 			models_of_a_machine_are_compared_by_the_figure_that_is_wanted),
 		cmocka_unit_test(the_error_at_rest_counts_with_the_error_under_load),
+		cmocka_unit_test(of_equal_errors_the_model_of_fewer_features_is_first),
 		cmocka_unit_test(a_model_without_certificate_comes_last),
 	};
 

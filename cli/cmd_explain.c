@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
+#include "collector/power/features.h"
+#include "collector/power/node.h"
+#include "collector/system/roots.h"
+#include "estimator/predict/certificate.h"
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "lib/program/opt.h"
+#include "model-db/index/choose.h"
+#include "model-db/index/explain.h"
+#include "model-db/index/index.h"
+#include "model-db/index/index_load.h"
+#include "model-db/index/index_use.h"
+#include "profiler/cpus.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct config {
+	char *model_db, *source, *output, *trainer, *filter;
+	struct tw_strs metrics;
+	uint32_t cores, rows;
+	/* Of the checked options: */
+	const struct tw_energy_source *from;
+	enum tw_output of;
+};
+
+static const struct tw_opt options[] = {
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, model_db),
+	  .fallback = TW_MODEL_DB,
+	  .arg = "DIR",
+	  .help = "model database to choose from" },
+	{ .name = "source",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, source),
+	  .fallback = "rapl-sysfs",
+	  .arg = "NAME",
+	  .help = "energy source" },
+	{ .name = "output-type",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, output),
+	  .fallback = "AbsPower",
+	  .arg = "TYPE",
+	  .help = "AbsPower or DynPower" },
+	{ .name = "metrics",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, metrics),
+	  .arg = "NAME,...",
+	  .help = "features of the machine (default: those of tw-collector on this "
+		  "machine, "
+		  "without hardware counters)" },
+	{ .name = "cores",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, cores),
+	  .fallback = "0",
+	  .arg = "N",
+	  .help = "cores of the machine; 0: those of this machine" },
+	{ .name = "trainer",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, trainer),
+	  .arg = "NAME",
+	  .help = "only models of this trainer" },
+	{ .name = "filter",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, filter),
+	  .arg = "TEXT",
+	  .help = "only models within these errors: mae:5;mape:10" },
+	{ .name = "rows",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, rows),
+	  .fallback = "12",
+	  .arg = "N",
+	  .help = "number of other models to show; 0: all" },
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt explain",
+	.summary =
+		"Explain which model tw-estimator and tw-collector choose for a machine.",
+	.opt = options,
+	.count = TW_COUNT(options),
+};
+
+static int check(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+
+	c->from = tw_energy_source_wanted(c->source);
+	if (c->from == NULL)
+		return tw_fail(err, TW_INVALID, "--source '%s': no such energy source",
+			       c->source);
+	if (!tw_output_find(c->output, &c->of))
+		return tw_fail(err, TW_INVALID,
+			       "--output-type '%s': expected AbsPower or DynPower",
+			       c->output);
+	return 0;
+}
+
+/* The features of a collector here. Whether there are counters is known to root only. */
+static int find_metrics(struct tw_strs *out, struct tw_err *err)
+{
+	static const struct tw_roots roots = { .proc = "/proc",
+					       .sys = "/sys",
+					       .dev = "/dev" };
+	struct tw_features features = { 0 };
+	struct tw_node node;
+	int rc = -1;
+
+	if (tw_node_open(&node, &roots, err) < 0)
+		return -1;
+	if (tw_features_open(&features, &node, NULL, err) < 0 ||
+	    tw_strs_copy(out, &features.names, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_features_release(&features);
+	tw_node_release(&node);
+	return rc;
+}
+
+/* As tw-estimator asks: tw_models_wanted() in estimator/models.c. */
+static int make_wanted(const struct config *c, struct tw_wanted *w, struct tw_err *err)
+{
+	struct tw_err unknown = { 0 };
+
+	*w = (struct tw_wanted){ .classes = true,
+				 .ensembles = true,
+				 .trees = true,
+				 .source = c->from,
+				 .output = c->of,
+				 .node_type = -1,
+				 .loose_node_type = true,
+				 .spec = { .cores = c->cores },
+				 .client = TW_CLIENT_CURRENT };
+	if (c->cores == 0 && tw_cores_discover("/sys", &w->spec.cores, &unknown) < 0)
+		w->spec.cores = 0;
+	if ((c->metrics.count > 0 ? tw_strs_copy(&w->metrics, &c->metrics, err)
+				  : find_metrics(&w->metrics, err)) < 0)
+		return -1;
+	w->trainer = c->trainer != NULL ? strdup(c->trainer) : NULL;
+	w->filter = c->filter != NULL ? strdup(c->filter) : NULL;
+	if ((c->trainer != NULL && w->trainer == NULL) ||
+	    (c->filter != NULL && w->filter == NULL))
+		return tw_fail(err, TW_NOMEM, "request");
+	return 0;
+}
+
+/* Check models without a certificate, until the choice has passed. */
+static int prove(struct tw_index *x, const struct tw_wanted *w, struct tw_err *err)
+{
+	for (;;) {
+		struct tw_choice choice;
+		struct tw_err why = { 0 };
+
+		if (w->trainer != NULL || tw_choose(x, w, &choice, &why) < 0 ||
+		    tw_index_prove(x, choice.entry, tw_certify_model, &why) == 0)
+			return why.code == TW_NOMEM
+				       ? tw_fail(err, TW_NOMEM, "%s", why.text)
+				       : 0;
+		if (why.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s", why.text);
+		fprintf(stderr, "tallywatt explain: model left out: %s\n", why.text);
+	}
+}
+
+/* ---- output ---- */
+
+static const char *text_of(const json_t *model, const char *key)
+{
+	const char *text = json_string_value(json_object_get(model, key));
+
+	return text != NULL ? text : "-";
+}
+
+static void add_figure(struct tw_buf *b, const json_t *model, const char *key)
+{
+	const json_t *v = json_object_get(model, key);
+
+	if (json_is_number(v))
+		tw_buf_addf(b, " %8.2f", json_number_value(v));
+	else
+		tw_buf_addf(b, " %8s", "-");
+}
+
+static void add_model(struct tw_buf *b, const json_t *m, const char *why)
+{
+	tw_buf_addf(b, "%-16s %-18s %-30s", text_of(m, "pipeline"),
+		    text_of(m, "feature_group"), text_of(m, "model_name"));
+	add_figure(b, m, "mae");
+	add_figure(b, m, "mape");
+	tw_buf_addf(b, "  %s\n", why);
+}
+
+static void add_head(struct tw_buf *b, const struct config *c, const struct tw_wanted *w)
+{
+	tw_buf_addf(b, "%s of %s for a machine", tw_output_name(c->of), c->from->name);
+	if (w->spec.cores > 0)
+		tw_buf_addf(b, " of %u cores", w->spec.cores);
+	tw_buf_adds(b, " with the features");
+	for (size_t i = 0; i < w->metrics.count; i++)
+		tw_buf_addf(b, "%s %s", i > 0 ? "," : "", w->metrics.at[i]);
+	tw_buf_addf(
+		b,
+		"\n\nOrder: usable with these features, certificate, similar machine,\n"
+		"error under load and at rest (%s), fewest features.\n\n"
+		"%-16s %-18s %-30s %8s %8s\n",
+		TW_INDEX_ERROR, "pipeline", "group", "model", "MAE W", "MAPE %");
+}
+
+static void add_explanation(struct tw_buf *b, const json_t *root, uint32_t rows)
+{
+	const json_t *chosen = json_object_get(root, "chosen"), *m;
+	json_int_t left_out = json_integer_value(json_object_get(root, "left_out"));
+	uint32_t shown = 0;
+	size_t i;
+
+	if (json_is_object(chosen))
+		add_model(b, chosen, "CHOSEN");
+	json_array_foreach(json_object_get(root, "candidates"), i, m) {
+		if (json_is_null(json_object_get(m, "lost")))
+			continue;
+		if (rows > 0 && shown++ >= rows)
+			left_out++;
+		else
+			add_model(b, m, text_of(m, "lost"));
+	}
+	if (left_out > 0)
+		tw_buf_addf(b, "and %lld more\n", (long long)left_out);
+	if (!json_is_object(chosen))
+		tw_buf_addf(b, "\n%s\n", text_of(root, "error"));
+}
+
+static int print(const struct config *c, const struct tw_wanted *w,
+		 const struct tw_buf *answer, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	json_t *root = NULL;
+	int rc = -1;
+
+	if (tw_buf_failed(answer)) {
+		tw_fail(err, TW_NOMEM, "explanation");
+		goto out;
+	}
+	if (tw_json_parse(answer->data, answer->len, "explanation", &root, err) < 0)
+		goto out;
+	add_head(&b, c, w);
+	add_explanation(&b, root, c->rows);
+	rc = tw_command_print(&b, "explanation", err);
+out:
+	tw_buf_clear(&b);
+	json_decref(root);
+	return rc;
+}
+
+static int explain(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	struct tw_index *x = NULL;
+	struct tw_wanted w = { 0 };
+	struct tw_buf answer = { 0 };
+	int rc = -1;
+
+	if (access(c->model_db, F_OK) < 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", c->model_db);
+		goto out;
+	}
+	if (make_wanted(c, &w, err) < 0 ||
+	    tw_index_load(c->model_db, NULL, NULL, &x, err) < 0 ||
+	    prove(x, &w, err) < 0 || tw_explain(x, &w, &answer, err) < 0 ||
+	    print(c, &w, &answer, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&answer);
+	tw_wanted_release(&w);
+	tw_index_unref(x);
+	return rc;
+}
+
+const struct tw_command tw_command_explain = {
+	.name = "explain",
+	.summary = "explain which model is chosen for a machine",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.check = check,
+	.work = explain,
+};
