@@ -80,10 +80,11 @@ struct outcome {
 };
 
 /* Each turn is over before it begins. */
-static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct outcome *o)
+static void reply_as(enum tw_reply_form form, struct tw_power_model *m, double *x,
+		     size_t rows, struct outcome *o)
 {
 	struct tw_served served = { .model = m, .core_ratio = "1" };
-	struct tw_request r = { .x = x, .rows = rows, .version = 1 };
+	struct tw_request r = { .x = x, .rows = rows, .version = 1, .form = form };
 	struct tw_reply reply = { 0 };
 	bool done = false;
 
@@ -100,6 +101,11 @@ static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct ou
 	tw_buf_add(&o->text, "", 1);
 	tw_reply_release(&reply);
 	tw_strs_clear(&r.metrics);
+}
+
+static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct outcome *o)
+{
+	reply_as(TW_REPLY_CURRENT, m, x, rows, o);
 }
 
 /* The number of turns that a reply to ROWS rows without use takes. */
@@ -341,6 +347,52 @@ static void a_reply_of_zeros_without_a_package_has_the_first_component(void **st
 	tw_power_model_free(p);
 }
 
+static void kepler_0_5_gets_components_with_pkg_or_a_list_of_totals(void **state)
+{
+	/* Both components have the same law; core is a part of package. */
+	static const struct {
+		const char *source;
+		enum tw_component second;
+		enum tw_reply_form form;
+		const char *want;
+	} cases[] = {
+		{ "rapl-sysfs", TW_DRAM, TW_REPLY_COMPONENTS,
+		  "{\"powers\":{\"pkg\":[0,2,4.25],\"dram\":[0,2,4.25]},\"msg\":\"\"}"
+		  "\n" },
+		{ "rapl-sysfs", TW_DRAM, TW_REPLY_TOTAL,
+		  "{\"powers\":[0,4,8.5],\"msg\":\"\"}\n" },
+		{ "rapl-sysfs", TW_CORE, TW_REPLY_TOTAL,
+		  "{\"powers\":[0,2,4.25],\"msg\":\"\"}\n" },
+		{ "acpi", TW_PLATFORM, TW_REPLY_COMPONENTS,
+		  "{\"powers\":{\"platform\":[0,2,4.25]},\"msg\":\"\"}\n" },
+		{ "acpi", TW_PLATFORM, TW_REPLY_TOTAL,
+		  "{\"powers\":[0,2,4.25],\"msg\":\"\"}\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double x[9] = { [3] = 2, [6] = 4.25 };
+		struct tw_model m = { 0 };
+		struct tw_power_model *p;
+		struct outcome o;
+
+		make_without_idle(cases[i].source, &m);
+		if (m.parts > 1)
+			m.part[1].component = cases[i].second;
+		p = load(&m);
+		reply_as(cases[i].form, p, x, 3, &o);
+		assert_int_equal(o.rc, 0);
+		assert_string_equal(o.text.data, cases[i].want);
+		tw_buf_clear(&o.text);
+		/* Without use: still a number for each row. */
+		memset(x, 0, sizeof(x));
+		reply_as(cases[i].form, p, x, 2, &o);
+		assert_non_null(strstr(o.text.data, "[0,0]"));
+		tw_buf_clear(&o.text);
+		tw_power_model_free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +410,7 @@ int main(void)
 		cmocka_unit_test(a_reply_of_zeros_has_the_platform),
 		cmocka_unit_test(
 			a_reply_of_zeros_without_a_package_has_the_first_component),
+		cmocka_unit_test(kepler_0_5_gets_components_with_pkg_or_a_list_of_totals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
