@@ -158,8 +158,8 @@ static int find_counters(const struct tw_metric_series *m,
 	static const char *const no_labels[] = { NULL };
 	/* A gauge may fall, and its series are merged. */
 	bool is_level = m->metric->kind == TW_METRIC_LEVEL;
-	bool strict =
-		!is_level && a->resets == TW_RESETS_REFUSE && a->compat == TW_COMPAT_NONE;
+	bool strict = !is_level && !m->metric->falls && a->resets == TW_RESETS_REFUSE &&
+		      a->compat == TW_COMPAT_NONE;
 	size_t before = out->count, i = 0;
 	const struct tw_series *s;
 	int status;
