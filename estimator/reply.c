@@ -243,15 +243,55 @@ static size_t format_mw(char *out, uint64_t mw)
 	return len;
 }
 
+static const char *component_key(const struct tw_reply *p)
+{
+	const enum tw_component c = p->column[p->list].component;
+
+	return p->r->form == TW_REPLY_COMPONENTS && c == TW_PACKAGE
+		       ? "pkg"
+		       : tw_component_name(c);
+}
+
+/*
+ * Put the power of the node into the first column, the only one that is written: that of
+ * the platform, or the sum of package and dram. The package includes core and uncore.
+ * Watts of a model without these are those of its first component.
+ */
+static void make_total(struct tw_reply *p)
+{
+	const size_t rows = p->r->rows;
+	unsigned has = 0, counts;
+
+	for (size_t i = 0; i < p->columns; i++)
+		has |= 1u << p->column[i].component;
+	counts = (has & 1u << TW_PLATFORM) != 0
+			 ? 1u << TW_PLATFORM
+			 : has & (1u << TW_PACKAGE | 1u << TW_DRAM);
+	if (counts == 0)
+		counts = 1u << p->column[0].component;
+	for (size_t r = 0; r < rows; r++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < p->columns; i++)
+			if ((counts & 1u << p->column[i].component) != 0)
+				sum += p->watts[i * rows + r];
+		p->watts[r] = sum;
+	}
+	for (size_t i = 0; i < p->columns; i++)
+		p->column[i].written = i == 0;
+}
+
 static void write_powers(struct tw_reply *p, size_t count)
 {
 	const double *watts = watts_of(p, p->list) + p->row;
 	char text[POWERS_BLOCK * POWER_BYTES_MAX];
 	size_t len = 0;
 
-	if (p->row == 0)
+	if (p->row == 0 && p->r->form == TW_REPLY_TOTAL)
+		tw_buf_adds(p->out, "[");
+	else if (p->row == 0)
 		tw_buf_addf(p->out, "%s\"%s\":[", p->any_powers ? "," : "",
-			    tw_component_name(p->column[p->list].component));
+			    component_key(p));
 	p->any_powers = true;
 	for (size_t r = 0; r < count; r++) {
 		if (len > sizeof(text) - POWER_BYTES_MAX) {
@@ -376,10 +416,19 @@ static void next_stage(struct tw_reply *p)
 {
 	switch (p->stage) {
 	case TW_REPLY_PREDICT:
-		tw_buf_adds(p->out, "{\"powers\":{");
+		if (p->r->form == TW_REPLY_TOTAL)
+			make_total(p);
+		tw_buf_adds(p->out, p->r->form == TW_REPLY_TOTAL ? "{\"powers\":"
+								 : "{\"powers\":{");
 		p->stage = TW_REPLY_POWERS;
 		break;
 	case TW_REPLY_POWERS:
+		if (p->r->form != TW_REPLY_CURRENT) {
+			tw_buf_addf(p->out, "%s,\"msg\":\"\"}\n",
+				    p->r->form == TW_REPLY_TOTAL ? "" : "}");
+			p->stage = TW_REPLY_DONE;
+			break;
+		}
 		tw_buf_addf(p->out, "},\"msg\":\"\",\"core_ratio\":%s",
 			    p->served->core_ratio);
 		if (p->r->version < 2) {

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/jsax.h"
+#include "model-db/index/output_name.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,6 +62,7 @@ enum field {
 	FIELD_COMPONENTS,
 	FIELD_SERIES,
 	FIELD_TIME,
+	FIELD_MODEL_NAME, /* Kepler up to 0.5.3; not used */
 	FIELD_COUNT,
 	FIELD_UNKNOWN = FIELD_COUNT,
 };
@@ -78,6 +80,7 @@ static const char *const field_names[FIELD_COUNT] = {
 	[FIELD_COMPONENTS] = "components",
 	[FIELD_SERIES] = "series",
 	[FIELD_TIME] = "time_ms",
+	[FIELD_MODEL_NAME] = "model_name",
 };
 
 struct tw_request_parser {
@@ -582,6 +585,7 @@ static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e
 		return times_add_series(&p->times, e, err);
 	case FIELD_TIME:
 		return times_add_time(&p->times, e, err);
+	case FIELD_MODEL_NAME:
 	case FIELD_UNKNOWN:
 		break;
 	}
@@ -621,6 +625,33 @@ static int replace_old_names(struct tw_request_parser *p, struct tw_err *err)
 	return 0;
 }
 
+/*
+ * Kepler up to 0.5.3 sends a model_name and no source (estimator/sidecar/estimate.go). It
+ * reads a list of powers for AbsPower and DynPower, and an object with "pkg" for types
+ * with "Component".
+ */
+static int take_output(struct tw_request_parser *p, struct tw_err *err)
+{
+	const struct tw_output_name *name =
+		tw_output_name_find(p->output, strlen(p->output));
+	const bool has_model = (p->seen & 1u << FIELD_MODEL_NAME) != 0;
+	enum tw_output today;
+
+	if (name == NULL)
+		return tw_fail(err, TW_INVALID,
+			       "output_type: '%.64s' is not known, expected AbsPower or "
+			       "DynPower",
+			       p->output);
+	p->request.output = name->output;
+	p->request.form = TW_REPLY_CURRENT;
+	if (tw_output_find(p->output, &today) &&
+	    (p->source != NULL || !has_model || tw_request_parser_version(p) > 1))
+		return 0;
+	p->request.form =
+		name->client == TW_CLIENT_0_5 ? TW_REPLY_COMPONENTS : TW_REPLY_TOTAL;
+	return 0;
+}
+
 static int finish(struct tw_request_parser *p, struct tw_err *err)
 {
 	struct tw_request *r = &p->request;
@@ -634,11 +665,8 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 			       p->values.cols, r->metrics.count);
 	if (p->output == NULL)
 		return tw_fail(err, TW_INVALID, "output_type: missing");
-	if (!tw_output_find(p->output, &r->output))
-		return tw_fail(err, TW_INVALID,
-			       "output_type: '%.64s' is not known, expected AbsPower or "
-			       "DynPower",
-			       p->output);
+	if (take_output(p, err) < 0)
+		return -1;
 	/* A user's own source may have models that are not loaded yet. */
 	r->source = tw_energy_source_wanted(p->source);
 	if (r->source == NULL && tw_energy_source_open(p->source, &r->source, err) < 0)

@@ -30,6 +30,13 @@ struct tw_request_parser;
 #define TW_REQUEST_SERIES_MAX 10000
 #define TW_REQUEST_SERIES_NAME_MAX 256
 
+/* The shape of the answer's powers. */
+enum tw_reply_form {
+	TW_REPLY_CURRENT,    /* {"package":[..],..} */
+	TW_REPLY_COMPONENTS, /* for Kepler up to 0.5.3: {"pkg":[..],..} */
+	TW_REPLY_TOTAL,      /* for Kepler up to 0.5.3: [..], of the node */
+};
+
 struct tw_request {
 	/* Names of the columns: "metrics", then the numeric system features. */
 	struct tw_strs metrics;
@@ -49,6 +56,7 @@ struct tw_request {
 	 */
 	const struct tw_strs *series;
 	enum tw_output output;
+	enum tw_reply_form form;
 	const struct tw_energy_source *source;
 	const char *trainer; /* NULL: any */
 	const char *filter;  /* NULL: none */

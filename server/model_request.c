@@ -5,9 +5,9 @@
 #include "lib/core/num.h"
 #include "lib/json/jsax.h"
 #include "model-db/index/choose.h"
+#include "model-db/index/output_name.h"
 #include "server/member_value.h"
 #include "server/old_names.h"
-#include "server/output_name.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -68,6 +68,12 @@ out:
 	return rc;
 }
 
+/* Low is better. */
+static int rank_group(const struct tw_prom *idle, const struct tw_feature_group *g)
+{
+	return 2 * tw_extract_of_node(idle, g) + g->by_name;
+}
+
 /* A feature group that the response has, with the source; of workloads, if possible. */
 static const struct tw_feature_group *find_group(const struct tw_prom *idle,
 						 const struct tw_energy_source *source)
@@ -78,8 +84,7 @@ static const struct tw_feature_group *find_group(const struct tw_prom *idle,
 		const struct tw_feature_group *g = tw_feature_group_at(i);
 
 		if (tw_extract_has_both(idle, g, source) &&
-		    (found == NULL ||
-		     (tw_extract_of_node(idle, found) && !tw_extract_of_node(idle, g))))
+		    (found == NULL || rank_group(idle, g) < rank_group(idle, found)))
 			found = g;
 	}
 	return found;

@@ -259,7 +259,7 @@ static bool recording_has(const struct tw_prom *p, const struct tw_train_job *jo
 	if (job->source != NULL ? job->source != source
 				: !has_source || !tw_energy_source_is_measured(source))
 		return false;
-	if (job->group != NULL ? job->group != group : !has_group)
+	if (job->group != NULL ? job->group != group : !has_group || group->by_name)
 		return false;
 	/* Energy and features of different exporters are not combined. */
 	return !has_source || !has_group || tw_extract_has_both(p, group, source);

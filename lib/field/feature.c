@@ -105,19 +105,19 @@ static const char *const workload_only[] = { "accelerator_intel_qat",
 					     "cpu_instructions" };
 
 static const struct tw_feature_group groups[] = {
-	{ "AcceleratorOnly", accelerator_only, TW_COUNT(accelerator_only), false },
-	{ "BPFIRQ", bpf_irq, TW_COUNT(bpf_irq), false },
-	{ "BPFOnly", bpf_only, TW_COUNT(bpf_only), false },
-	{ "Basic", basic, TW_COUNT(basic), false },
-	{ "CgroupOnly", cgroup_only, TW_COUNT(cgroup_only), false },
-	{ "CounterIRQCombined", counter_irq, TW_COUNT(counter_irq), false },
-	{ "CounterOnly", counter_only, TW_COUNT(counter_only), false },
-	{ "Full", full, TW_COUNT(full), false },
-	{ "KubeletOnly", kubelet_only, TW_COUNT(kubelet_only), false },
-	{ "NodeCPU", node_cpu, TW_COUNT(node_cpu), true },
-	{ "NodeCPUFreq", node_cpu_freq, TW_COUNT(node_cpu_freq), true },
-	{ "ThirdParty", NULL, 0, false },
-	{ "WorkloadOnly", workload_only, TW_COUNT(workload_only), false },
+	{ "AcceleratorOnly", accelerator_only, TW_COUNT(accelerator_only), false, false },
+	{ "BPFIRQ", bpf_irq, TW_COUNT(bpf_irq), false, false },
+	{ "BPFOnly", bpf_only, TW_COUNT(bpf_only), false, false },
+	{ "Basic", basic, TW_COUNT(basic), false, false },
+	{ "CgroupOnly", cgroup_only, TW_COUNT(cgroup_only), false, true },
+	{ "CounterIRQCombined", counter_irq, TW_COUNT(counter_irq), false, false },
+	{ "CounterOnly", counter_only, TW_COUNT(counter_only), false, false },
+	{ "Full", full, TW_COUNT(full), false, false },
+	{ "KubeletOnly", kubelet_only, TW_COUNT(kubelet_only), false, true },
+	{ "NodeCPU", node_cpu, TW_COUNT(node_cpu), true, false },
+	{ "NodeCPUFreq", node_cpu_freq, TW_COUNT(node_cpu_freq), true, false },
+	{ "ThirdParty", NULL, 0, false, false },
+	{ "WorkloadOnly", workload_only, TW_COUNT(workload_only), false, false },
 };
 
 static const char *const outputs[] = {

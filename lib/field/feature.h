@@ -31,6 +31,7 @@ struct tw_feature_group {
 	const char *const *features;
 	size_t count; /* 0 for "ThirdParty": the user names the features */
 	bool of_node; /* only nodes have these features, workloads do not */
+	bool by_name; /* trained only if named: no present exporter has the features */
 };
 
 /* The power that a model predicts. */

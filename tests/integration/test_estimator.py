@@ -92,6 +92,34 @@ class Estimator(Case):
         self.check_answer(ask_estimator(self.sockets[0], power_request(
             old, rows, trainer_name=TRAINER)), rows)
 
+    def ask_as_0_5_3(self, output, rows):
+        """As estimator/sidecar/estimate.go of Kepler 0.5.3, read as its types demand."""
+        answer = ask_estimator(self.sockets[1], {
+            "metrics": COUNTER_ONLY, "values": rows, "output_type": output,
+            "system_features": ["cpu_architecture"], "system_values": ["Skylake"],
+            "model_name": "", "filter": ""})
+        self.assertEqual(set(answer), {"powers", "msg"})
+        self.assertEqual(answer["msg"], "")
+        return answer["powers"]
+
+    def test_all_output_types_of_kepler_0_5_3_are_answered(self):
+        rows = [*rows_of(self.machine, 5), [0, 0, 0]]
+        for output in ("AbsPower", "DynPower"):
+            now = ask_estimator(self.sockets[0], power_request(
+                COUNTER_ONLY, rows, output_type=output))["powers"]
+            zeros = [0] * len(rows)
+            want = [p + d for p, d in zip(now["package"], now.get("dram", zeros))]
+            kind = output[:3]
+            for old in (output, f"{kind}ModelWeight"):
+                powers = self.ask_as_0_5_3(old, rows)
+                self.assertEqual(len(powers), len(rows))
+                for got, watts in zip(powers, want):
+                    self.assertLess(abs(got - watts), 3 * ROUNDING_W)
+            for old in (f"{kind}ComponentPower", f"{kind}ComponentModelWeight"):
+                powers = self.ask_as_0_5_3(old, rows)
+                self.assertEqual(powers.pop("pkg"), now["package"])
+                self.assertEqual(powers, {c: w for c, w in now.items() if c != "package"})
+
     def test_the_order_of_metrics_is_the_clients(self):
         rows = rows_of(self.machine, 3)
         turned = ask_estimator(self.sockets[0], power_request(

@@ -61,7 +61,6 @@ class Record(Case):
     def test_samples_of_an_exporter_are_recorded_and_trained(self):
         machine = generator.Machine(samples=60)
         response = by_exporter(generator.make_response(machine))
-        del response["kepler_node_info"]  # no schema knows it
         exporter = Simulated(response, machine.times)
         server = Server(self, exporter)
         for stop in (signal.SIGINT, signal.SIGTERM):

@@ -80,12 +80,12 @@ struct outcome {
 };
 
 /* Each turn is over before it begins. */
-static void reply_of_version(unsigned version, struct tw_power_model *m, double *x,
-			     size_t rows, struct outcome *o)
+static void reply_as(enum tw_reply_form form, unsigned version, struct tw_power_model *m,
+		     double *x, size_t rows, struct outcome *o)
 {
 	char from[] = "here";
 	struct tw_served served = { .model = m, .core_ratio = "1", .from = from };
-	struct tw_request r = { .x = x, .rows = rows, .version = version };
+	struct tw_request r = { .x = x, .rows = rows, .version = version, .form = form };
 	struct tw_reply reply = { 0 };
 	bool done = false;
 
@@ -106,7 +106,7 @@ static void reply_of_version(unsigned version, struct tw_power_model *m, double 
 
 static void reply_to(struct tw_power_model *m, double *x, size_t rows, struct outcome *o)
 {
-	reply_of_version(1, m, x, rows, o);
+	reply_as(TW_REPLY_CURRENT, 1, m, x, rows, o);
 }
 
 /* The number of turns that a reply to ROWS rows without use takes. */
@@ -371,7 +371,7 @@ static void version_2_has_the_expected_error_and_interval_of_each_row(void **sta
 	m.part[0].error_text = strdup(errors);
 	m.part[0].error_len = strlen(errors);
 	p = load(&m);
-	reply_of_version(2, p, x, 3, &o);
+	reply_as(TW_REPLY_CURRENT, 2, p, x, 3, &o);
 	assert_int_equal(o.rc, 0);
 	assert_non_null(strstr(o.text.data,
 			       "\"errors\":{\"platform\":{\"mae\":1,\"p95\":3}},"
@@ -384,6 +384,52 @@ static void version_2_has_the_expected_error_and_interval_of_each_row(void **sta
 					 "\"msg\":\"\",\"core_ratio\":1}\n");
 	tw_buf_clear(&o.text);
 	tw_power_model_free(p);
+}
+
+static void kepler_0_5_gets_components_with_pkg_or_a_list_of_totals(void **state)
+{
+	/* Both components have the same law; core is a part of package. */
+	static const struct {
+		const char *source;
+		enum tw_component second;
+		enum tw_reply_form form;
+		const char *want;
+	} cases[] = {
+		{ "rapl-sysfs", TW_DRAM, TW_REPLY_COMPONENTS,
+		  "{\"powers\":{\"pkg\":[0,2,4.25],\"dram\":[0,2,4.25]},\"msg\":\"\"}"
+		  "\n" },
+		{ "rapl-sysfs", TW_DRAM, TW_REPLY_TOTAL,
+		  "{\"powers\":[0,4,8.5],\"msg\":\"\"}\n" },
+		{ "rapl-sysfs", TW_CORE, TW_REPLY_TOTAL,
+		  "{\"powers\":[0,2,4.25],\"msg\":\"\"}\n" },
+		{ "acpi", TW_PLATFORM, TW_REPLY_COMPONENTS,
+		  "{\"powers\":{\"platform\":[0,2,4.25]},\"msg\":\"\"}\n" },
+		{ "acpi", TW_PLATFORM, TW_REPLY_TOTAL,
+		  "{\"powers\":[0,2,4.25],\"msg\":\"\"}\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double x[9] = { [3] = 2, [6] = 4.25 };
+		struct tw_model m = { 0 };
+		struct tw_power_model *p;
+		struct outcome o;
+
+		make_without_idle(cases[i].source, &m);
+		if (m.parts > 1)
+			m.part[1].component = cases[i].second;
+		p = load(&m);
+		reply_as(cases[i].form, 1, p, x, 3, &o);
+		assert_int_equal(o.rc, 0);
+		assert_string_equal(o.text.data, cases[i].want);
+		tw_buf_clear(&o.text);
+		/* Without use: still a number for each row. */
+		memset(x, 0, sizeof(x));
+		reply_as(cases[i].form, 1, p, x, 2, &o);
+		assert_non_null(strstr(o.text.data, "[0,0]"));
+		tw_buf_clear(&o.text);
+		tw_power_model_free(p);
+	}
 }
 
 int main(void)
@@ -405,6 +451,7 @@ int main(void)
 			version_2_has_the_expected_error_and_interval_of_each_row),
 		cmocka_unit_test(
 			a_reply_of_zeros_without_a_package_has_the_first_component),
+		cmocka_unit_test(kepler_0_5_gets_components_with_pkg_or_a_list_of_totals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,50 @@ static const struct tw_request *take(struct outcome *o, const char *text, size_t
 	return tw_request_parser_request(o->parser);
 }
 
+static void each_old_output_type_has_its_form_of_answer(void **state)
+{
+	static const struct {
+		const char *more; /* of the request */
+		enum tw_output output;
+		enum tw_reply_form form;
+	} cases[] = {
+		{ "\"output_type\":\"AbsPower\"", TW_ABS_POWER, TW_REPLY_CURRENT },
+		{ "\"output_type\":\"DynPower\"", TW_DYN_POWER, TW_REPLY_CURRENT },
+		{ "\"output_type\":\"AbsPower\",\"model_name\":\"\"", TW_ABS_POWER,
+		  TW_REPLY_TOTAL },
+		{ "\"output_type\":\"DynPower\",\"model_name\":\"\"", TW_DYN_POWER,
+		  TW_REPLY_TOTAL },
+		{ "\"output_type\":\"AbsPower\",\"model_name\":\"\",\"source\":\"acpi\"",
+		  TW_ABS_POWER, TW_REPLY_CURRENT },
+		{ "\"output_type\":\"AbsPower\",\"model_name\":\"\",\"version\":2",
+		  TW_ABS_POWER, TW_REPLY_CURRENT },
+		{ "\"output_type\":\"AbsComponentPower\"", TW_ABS_POWER,
+		  TW_REPLY_COMPONENTS },
+		{ "\"output_type\":\"DynComponentPower\",\"model_name\":\"\"",
+		  TW_DYN_POWER, TW_REPLY_COMPONENTS },
+		{ "\"output_type\":\"AbsComponentModelWeight\"", TW_ABS_POWER,
+		  TW_REPLY_COMPONENTS },
+		{ "\"output_type\":\"DynComponentModelWeight\"", TW_DYN_POWER,
+		  TW_REPLY_COMPONENTS },
+		{ "\"output_type\":\"AbsModelWeight\"", TW_ABS_POWER, TW_REPLY_TOTAL },
+		{ "\"output_type\":\"DynModelWeight\"", TW_DYN_POWER, TW_REPLY_TOTAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_request *r;
+		struct outcome o;
+		char text[256];
+
+		snprintf(text, sizeof(text), "{\"metrics\":[\"a\"],\"values\":[[1]],%s}",
+			 cases[i].more);
+		r = take(&o, text, 7);
+		assert_int_equal(r->output, cases[i].output);
+		assert_int_equal(r->form, cases[i].form);
+		tw_request_parser_free(o.parser);
+	}
+}
+
 static void a_request_of_kepler_is_parsed_from_pieces_of_any_size(void **state)
 {
 	(void)state;
@@ -489,6 +533,7 @@ static void invalid_series_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_old_output_type_has_its_form_of_answer),
 		cmocka_unit_test(a_request_of_kepler_is_parsed_from_pieces_of_any_size),
 		cmocka_unit_test(old_feature_names_become_current_names),
 		cmocka_unit_test(keys_come_in_any_order_and_unknown_keys_are_skipped),

@@ -412,9 +412,10 @@ int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
 		if (!has_feature(p, schema, a->group->features[f]) &&
 		    is_needed(schema, a->group->features[f]))
 			name_feature(&names, schema, a->group->features[f]);
-	for (size_t k = 0;
-	     k < count_needed(schema, a->source) && !has_source(p, schema, a->source);
-	     k++)
+	if (a->source->any && !has_source(p, schema, a->source))
+		tw_buf_addf(&names, ", any component of energy source '%s'",
+			    a->source->name);
+	for (size_t k = 0; !a->source->any && k < count_needed(schema, a->source); k++)
 		if (!has_component(p, schema, a->source->components[k], a->source))
 			name_component(&names, schema, a->source->components[k],
 				       a->source);

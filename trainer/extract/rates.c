@@ -165,7 +165,7 @@ static int find_counters(const struct tw_metric_series *m,
 	/* A gauge may fall, and its series are merged. Workloads' counters may fall if
 	 * that is no restart: check_restarts(). */
 	bool is_level = m->metric->kind == TW_METRIC_LEVEL;
-	bool strict = !is_level && a->resets == TW_RESETS_REFUSE &&
+	bool strict = !is_level && !m->metric->falls && a->resets == TW_RESETS_REFUSE &&
 		      a->compat == TW_COMPAT_NONE && (m->thirdparty || a->group->of_node);
 	size_t before = out->count, i = 0;
 	const struct tw_series *s;

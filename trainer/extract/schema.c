@@ -14,6 +14,14 @@
 		.name = metric, .kind = TW_METRIC_FEATURE, .feature = canonical, \
 		.factor = times                                                  \
 	}
+/* A container's memory, as Kepler exports it: a counter that falls when memory is freed.
+ */
+#define MEMORY(canonical)                                                       \
+	{                                                                       \
+		.name = "kepler_container_" canonical "_total",                 \
+		.kind = TW_METRIC_FEATURE, .feature = canonical, .factor = 1.0, \
+		.falls = true                                                   \
+	}
 /* The node's processor time in one mode. */
 #define MODE(metric, mode)                                                         \
 	{                                                                          \
@@ -119,11 +127,11 @@ static const struct tw_schema_metric legacy_metrics[] = {
 	CONTAINER("bpf_cpu_time_us", "bpf_cpu_time_ms", 1e-3),
 	/* Kepler up to 0.7.11. */
 	CONTAINER("cgroupfs_cpu_usage_us", "cgroupfs_cpu_usage_us", 1.0),
-	CONTAINER("cgroupfs_memory_usage_bytes", "cgroupfs_memory_usage_bytes", 1.0),
+	MEMORY("cgroupfs_memory_usage_bytes"),
 	CONTAINER("cgroupfs_system_cpu_usage_us", "cgroupfs_system_cpu_usage_us", 1.0),
 	CONTAINER("cgroupfs_user_cpu_usage_us", "cgroupfs_user_cpu_usage_us", 1.0),
 	CONTAINER("kubelet_cpu_usage", "kubelet_cpu_usage", 1.0),
-	CONTAINER("kubelet_memory_bytes", "kubelet_memory_bytes", 1.0),
+	MEMORY("kubelet_memory_bytes"),
 	/* Older releases. */
 	CONTAINER("block_irq", "bpf_block_irq", 1.0),
 	CONTAINER("cpu_instr", "cpu_instructions", 1.0),

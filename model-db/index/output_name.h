@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_SERVER_OUTPUT_NAME_H
-#define TW_SERVER_OUTPUT_NAME_H
+#ifndef TW_MODEL_DB_OUTPUT_NAME_H
+#define TW_MODEL_DB_OUTPUT_NAME_H
 
 /*
  * All names of output types in requests, and the client generation that each name implies
@@ -22,4 +22,4 @@ struct tw_output_name {
 /* NULL if there is none. */
 const struct tw_output_name *tw_output_name_find(const char *name, size_t len);
 
-#endif /* TW_SERVER_OUTPUT_NAME_H */
+#endif /* TW_MODEL_DB_OUTPUT_NAME_H */

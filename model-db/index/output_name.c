@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/output_name.h"
+#include "model-db/index/output_name.h"
 
 #include <string.h>
 
