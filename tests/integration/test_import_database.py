@@ -27,7 +27,7 @@ V07 = {"package": linear(10.0, cache_miss=(100.0, 2.0), cpu_cycles=(1000.0, 3.0)
 CURVE = {"package": {"All_Weights": {
     "Categorical_Variables": {}, "Numerical_Variables": {"bpf_cpu_time_ms": {"scale": 50.0}},
     "CurveFit_Weights": [3.0, 0.5, 7.0]}}}
-KUBELET = {"package": linear(1.0, kubelet_cpu_usage=(1.0, 1.0))}
+UNKNOWN = {"package": linear(1.0, cpu_time=(1.0, 1.0))}
 TABLE = (",model_name,features,mae,package_mae,mape,package_mape,feature_group\n"
          "0,SGDRegressorTrainer_1,\"['a', 'b']\",9,9,9,9,CounterOnly\n"
          "1,SGDRegressorTrainer_1,\"['a', 'b']\",66.5,66.5,-1,x,BPFOnly\n")
@@ -59,7 +59,7 @@ class Databases(Case):
         v06 = {"metadata.json": {"name": "std_v0.6"},
                "rapl_AbsPower_model_metadata.csv": TABLE,
                "rapl/AbsPower/BPFOnly/SGDRegressorTrainer_1.json": V06,
-               "rapl/AbsPower/KubeletOnly/SGDRegressorTrainer_1.json": KUBELET}
+               "rapl/AbsPower/IRQOnly/SGDRegressorTrainer_1.json": UNKNOWN}
         v07 = {"metadata.json": {"name": "ec2"},
                "rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0/weight.json": V07,
                "rapl-sysfs/AbsPower/BPFOnly/LogarithmicRegressionTrainer_0.json": CURVE,
@@ -87,9 +87,9 @@ class Databases(Case):
             "ec2-0.7.11/rapl-sysfs/AbsPower/BPFOnly/SVRRegressorTrainer_0": "refused",
             "ec2-0.7.11/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0": "usable",
             "nx12-std_v0.6/rapl/AbsPower/BPFOnly/SGDRegressorTrainer_1": "usable",
-            "nx12-std_v0.6/rapl/AbsPower/KubeletOnly/SGDRegressorTrainer_1": "kept",
+            "nx12-std_v0.6/rapl/AbsPower/IRQOnly/SGDRegressorTrainer_1": "kept",
             "nx13-std_v0.6/rapl/AbsPower/BPFOnly/SGDRegressorTrainer_1": "usable",
-            "nx13-std_v0.6/rapl/AbsPower/KubeletOnly/SGDRegressorTrainer_1": "kept"})
+            "nx13-std_v0.6/rapl/AbsPower/IRQOnly/SGDRegressorTrainer_1": "kept"})
         for name, (_, why) in outcomes.items():
             self.assertTrue(why, name)
         self.assertEqual(lines[-1], "pipelines=3 failed=0 of all: usable=4 kept=4 refused=1")
@@ -143,7 +143,7 @@ class Databases(Case):
 
     def test_a_failing_pipeline_does_not_stop_the_others(self):
         files = self.database()
-        files["v0.7/bad/rapl-sysfs/AbsPower/BPFOnly/X_0.json"] = KUBELET
+        files["v0.7/bad/rapl-sysfs/AbsPower/BPFOnly/X_0.json"] = UNKNOWN
         lines, told = self.run_import(self.lay("models", files), code=1)
         self.assertIn("failed   bad: none of the 1 models can be used", lines)
         self.assertIn("1 of 4 pipelines could not be imported", told)
