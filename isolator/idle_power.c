@@ -12,6 +12,7 @@
 /* Rows that the slope is estimated from, evenly sampled; more do not change it. */
 #define SLOPE_ROWS_MAX 2048
 #define SLOPE_TURNS 60
+#define REST_SHARE 0.05
 /* Standard deviation of a normal distribution by its median absolute deviation. */
 #define MAD_TO_SIGMA 1.4826
 
@@ -147,6 +148,15 @@ static double find_slope(struct idle *s, size_t rows)
 	return distance(s, rows, step, 0.0) <= distance(s, rows, step, b) ? 0.0 : b;
 }
 
+/* Rows of an estimate: the lowest of so many. */
+static size_t find_window(size_t rows)
+{
+	const size_t window =
+		rows / WINDOW_SHARE > WINDOW_MIN ? rows / WINDOW_SHARE : WINDOW_MIN;
+
+	return window < rows ? window : rows;
+}
+
 /* Interquartile mean of the `window` lowest watts. */
 static double find_least(struct idle *s, size_t rows, size_t window)
 {
@@ -165,8 +175,7 @@ static double estimate(struct idle *s, size_t without, bool *by_use)
 	for (size_t r = 0; r < s->rows; r++)
 		if (s->row[r].block != without)
 			s->part[rows++] = s->row[r];
-	window = rows / WINDOW_SHARE > WINDOW_MIN ? rows / WINDOW_SHARE : WINDOW_MIN;
-	window = window < rows ? window : rows;
+	window = find_window(rows);
 
 	b = find_slope(s, rows / 2 > window ? rows / 2 : window);
 	for (size_t r = 0; r < window; r++)
@@ -183,6 +192,24 @@ static double estimate(struct idle *s, size_t without, bool *by_use)
 }
 
 /* ---- the interval ---- */
+
+/* Whether a quarter of the window's share of the rows has next to no usage. */
+static bool has_rested(const struct idle *s)
+{
+	return s->row[s->rows / (4 * WINDOW_SHARE)].use <=
+	       REST_SHARE * s->row[s->rows - 1].use;
+}
+
+/* The interval without rest: up to the lowest power, or to the estimate above it. */
+static void widen_interval(const struct idle *s, struct tw_idle_power *p)
+{
+	double least = s->row[0].watts;
+
+	for (size_t r = 1; r < s->rows; r++)
+		least = fmin(least, s->row[r].watts);
+	p->low = 0.0;
+	p->high = fmax(fmax(least, p->watts), 0.0);
+}
 
 static void find_interval(struct idle *s, struct tw_idle_power *p)
 {
@@ -207,6 +234,8 @@ static void find_interval(struct idle *s, struct tw_idle_power *p)
 	half = t[s->blocks - 1] * sqrt((g - 1.0) / g * squares);
 	p->low = fmax(p->watts - half, 0.0);
 	p->high = p->watts + half;
+	if (!p->rested)
+		widen_interval(s, p);
 }
 
 int tw_idle_power_find(const double *use, const double *watts, size_t rows,
@@ -226,6 +255,7 @@ int tw_idle_power_find(const double *use, const double *watts, size_t rows,
 		s.row[r] = (struct row){ use[r], watts[r], r * s.blocks / rows };
 	qsort(s.row, rows, sizeof(*s.row), compare_rows);
 	out->watts = estimate(&s, s.blocks, &out->by_use);
+	out->rested = has_rested(&s);
 	find_interval(&s, out);
 
 	rc = 0;

@@ -21,6 +21,11 @@
  * The 95 % confidence interval is a jackknife over ten blocks of time (B. Efron, The
  * Jackknife, the Bootstrap and Other Resampling Plans, 1982). Neighbouring rows are
  * correlated; leaving out single rows would give too narrow an interval.
+ *
+ * It holds only if the machine rested: one row of 80, or more, has at most 5 % of the
+ * largest usage. Else no intercept is right, however narrow its interval, as power
+ * is not linear down to rest. The interval is then all that the rows support: from 0 to
+ * the lowest power.
  */
 
 #include <stdbool.h>
@@ -32,6 +37,7 @@ struct tw_idle_power {
 	double watts;     /* not negative */
 	double low, high; /* confidence interval; NaN with fewer than 3 rows */
 	bool by_use;      /* estimated at low usage; false: from the lowest watts */
+	bool rested;      /* by usage, some rows are idle */
 };
 
 /* use and watts are finite and in order of time; rows is at least 1. */

@@ -129,6 +129,14 @@ static int add_watts(json_t *obj, enum tw_component c, const char *what, double 
 		!isfinite(watts) ? json_null() : json_real(round(watts * 1e4) / 1e4));
 }
 
+static int add_rested(json_t *obj, enum tw_component c, bool rested)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s_idle_rested", tw_component_name(c));
+	return json_object_set_new(obj, key, json_boolean(rested));
+}
+
 static int describe_idle_regression(const void *state, json_t *obj, struct tw_err *err)
 {
 	const struct idle *idle = state;
@@ -144,6 +152,7 @@ static int describe_idle_regression(const void *state, json_t *obj, struct tw_er
 		if (add_watts(obj, c, "", p->watts) < 0 ||
 		    add_watts(obj, c, "_low", p->low) < 0 ||
 		    add_watts(obj, c, "_high", p->high) < 0 ||
+		    add_rested(obj, c, p->rested) < 0 ||
 		    json_object_set_new(
 			    obj, key, json_string(p->by_use ? "use" : "least power")) < 0)
 			return tw_fail(err, TW_NOMEM, "metadata of idle power");

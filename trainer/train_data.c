@@ -196,8 +196,9 @@ out:
 /* ---- CPU time against cycles ---- */
 
 static const char *const cpu_time_and_cycles[] = { "bpf_cpu_time_ms", "cpu_cycles" };
-static const struct tw_feature_group checked_group = { "", cpu_time_and_cycles, 2,
-						       false };
+static const struct tw_feature_group checked_group = { .name = "",
+						       .features = cpu_time_and_cycles,
+						       .count = 2 };
 
 static bool is_contradicted(const struct tw_dataset *d)
 {
@@ -241,15 +242,39 @@ static void check_cpu_time(struct tw_train_data *t, const struct tw_train_job *j
 	}
 }
 
+/* ---- shares of the recording ---- */
+
+/* Keep the job's share of the rows in d, and move the others to later. */
+static int split_share(struct tw_train_data *t, const struct tw_train_job *job,
+		       struct tw_err *err)
+{
+	const size_t rows = t->d.rows * job->share / job->shares;
+	bool *after;
+	int status;
+
+	if (rows == t->d.rows)
+		return 0;
+	after = calloc(t->d.rows, sizeof(*after));
+	if (after == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", t->d.rows);
+	memset(after + rows, true, (t->d.rows - rows) * sizeof(*after));
+	status = tw_dataset_copy(&t->d, after, &t->later, err);
+	free(after);
+	t->d.rows = rows;
+	return status;
+}
+
 void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job)
 {
+	int status;
+
 	check_cpu_time(t, job);
 	if (t->table != NULL)
-		get_rows(t, job, NULL, &t->d, &t->err);
+		status = get_rows(t, job, NULL, &t->d, &t->err);
 	else
-		extract_recordings(t, job, &t->err);
-	if (job->shares > 0)
-		t->d.rows = t->d.rows * job->share / job->shares;
+		status = extract_recordings(t, job, &t->err);
+	if (status == 0 && job->shares > 0)
+		split_share(t, job, &t->err);
 }
 
 bool tw_train_data_same_rows(const struct tw_train_data *a, const struct tw_train_data *b,
@@ -267,6 +292,9 @@ void tw_train_data_copy(struct tw_train_data *t, const struct tw_train_data *fro
 	t->err = from->err;
 	t->cpu_time_incomplete = from->cpu_time_incomplete;
 	if (t->err.code != TW_OK || tw_dataset_copy(&from->d, NULL, &t->d, &t->err) < 0)
+		return;
+	if (from->later.rows > 0 &&
+	    tw_dataset_copy(&from->later, NULL, &t->later, &t->err) < 0)
 		return;
 	t->quality = json_deep_copy(from->quality);
 	tw_buf_adds(&t->quality_text,
@@ -345,6 +373,15 @@ static int describe(struct tw_train_data *t, const struct tw_isolator *isolator,
 	return isolator->describe(state, t->learnt, err);
 }
 
+/* Isolate the rows after the job's share by what the isolator learned within it. */
+static int apply_later(struct tw_train_data *t, const struct tw_isolator *isolator,
+		       const void *state, struct tw_err *err)
+{
+	if (t->later.rows == 0 || isolator->apply(state, &t->later, err) == 0)
+		return 0;
+	return tw_err_wrap(err, "%s", isolator->name);
+}
+
 /* Fit the isolator on the rows of keep and isolate the power of all rows. */
 static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isolator,
 			const bool *keep, size_t fold, struct tw_err *err)
@@ -369,7 +406,8 @@ static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isola
 		tw_err_wrap(err, "%s", isolator->name);
 		goto out;
 	}
-	if (fold == t->folds && describe(t, isolator, state, err) < 0)
+	if (fold == t->folds && (describe(t, isolator, state, err) < 0 ||
+				 apply_later(t, isolator, state, err) < 0))
 		goto out;
 	fill_power(t, &all, fold);
 
@@ -633,6 +671,7 @@ void tw_train_data_feature(const struct tw_train_data *t, size_t col, double *ou
 void tw_train_data_drop(struct tw_train_data *t)
 {
 	tw_dataset_release(&t->d);
+	tw_dataset_release(&t->later);
 	for (size_t i = 0; i < t->alts; i++)
 		tw_folds_release(&t->alt[i]);
 	free(t->input);

@@ -45,6 +45,7 @@ struct tw_train_data {
 	size_t rows;
 	int64_t first_ms, last_ms; /* of the rows */
 	struct tw_dataset d;       /* one row a time stamp; isolation frees the columns */
+	struct tw_dataset later;   /* rows after the share of the job, isolated like d */
 	uint32_t *input;           /* index of each row's response in the job; or NULL */
 	const char **feature;      /* features of the group that the data has */
 	size_t cols;

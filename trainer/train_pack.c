@@ -86,6 +86,8 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 			return -1;
 		row->mae_w = u->model.info.mae_w;
 		row->mape_percent = u->model.info.mape_percent;
+		row->later_mae_w = u->later_mae_w;
+		row->later_mape_percent = u->later_mape_percent;
 		out->models++;
 	}
 	if (out->models == 0)

@@ -19,6 +19,8 @@ struct tw_train_row {
 	const char *machine; /* text of the response or the job; NULL: no name */
 	size_t node_type;
 	double mae_w, mape_percent; /* largest of the components, as in the metadata */
+	/* The same, of the rows after the job's share; NaN: there are none. */
+	double later_mae_w, later_mape_percent;
 	size_t rows;
 	char failure[256]; /* "" if there is a model */
 	char note[256];    /* why alternative validation failed, or "" */

@@ -10,6 +10,7 @@
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
 #include "trainer/extract/smooth.h"
+#include "trainer/fit/model_score.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
@@ -406,6 +407,29 @@ out:
 	return rc;
 }
 
+/* Judge the model by the rows after the job's share, which it did not see. */
+static int judge_later(struct tw_train_unit *u, struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+	struct tw_model_score s;
+	int rc = -1;
+
+	u->later_mae_w = u->later_mape_percent = NAN;
+	if (u->data->later.rows == 0)
+		return 0;
+	if (tw_power_model_borrow(&u->model, &p, err) < 0 ||
+	    tw_model_score(p, &u->data->later, &s, err) < 0)
+		goto out;
+	for (size_t c = 0; c < s.components; c++) {
+		u->later_mae_w = fmax(u->later_mae_w, s.score[c].mae);
+		u->later_mape_percent = fmax(u->later_mape_percent, s.score[c].mape);
+	}
+	rc = 0;
+out:
+	tw_power_model_free(p);
+	return rc;
+}
+
 /* ---- metadata and model ---- */
 
 /* Watts and percents to four decimals. */
@@ -707,7 +731,8 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 	if (add_certificate(u, &u->err) < 0 ||
 	    tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)
 		return;
-	add_validation(u, &u->err);
+	if (add_validation(u, &u->err) == 0)
+		judge_later(u, &u->err);
 }
 
 void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job)

@@ -37,6 +37,8 @@ struct tw_train_unit {
 	/* The same of rows as a series; NULL if the predictor ignores earlier rows. */
 	double *predicted_series;
 	struct tw_score score_series[TW_COMPONENT_COUNT];
+	/* Errors of the rows after the job's share, of the worst component, or NaN. */
+	double later_mae_w, later_mape_percent;
 	struct tw_model model;
 	struct tw_fileset files; /* the model's files in the pipeline */
 };

@@ -65,13 +65,18 @@ out:
 
 /* ---- the models' accuracy ---- */
 
+/* By the rows after the share: neighbours within it are alike. All data has none. */
 static bool is_within(const struct tw_until *u, const struct tw_train_row *row)
 {
+	const bool later = !isnan(row->later_mae_w);
+	const double mae_w = later ? row->later_mae_w : row->mae_w;
+	const double mape_percent = later ? row->later_mape_percent : row->mape_percent;
+
 	if (row->failure[0] != '\0')
 		return false;
-	if (!isnan(u->mae_w) && !(row->mae_w <= u->mae_w))
+	if (!isnan(u->mae_w) && !(mae_w <= u->mae_w))
 		return false;
-	return isnan(u->mape_percent) || row->mape_percent <= u->mape_percent;
+	return isnan(u->mape_percent) || mape_percent <= u->mape_percent;
 }
 
 static bool same_kind(const struct tw_train_row *a, const struct tw_train_row *b)
@@ -150,8 +155,9 @@ void tw_until_report(const struct tw_until *until, const struct tw_until_outcome
 	if (o->reached) {
 		tw_buf_adds(out, "accuracy reached:");
 		add_wanted(until, out);
-		tw_buf_addf(out, ", with %u %% of the data\n",
-			    100 * o->shares / TW_UNTIL_SHARES);
+		tw_buf_addf(out, ", with %u %% of the data%s\n",
+			    100 * o->shares / TW_UNTIL_SHARES,
+			    o->shares < TW_UNTIL_SHARES ? ", on the rest of it" : "");
 		return;
 	}
 	tw_buf_adds(out, "data ran out:");

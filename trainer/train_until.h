@@ -44,7 +44,8 @@ typedef void tw_until_fn(void *arg, const struct tw_until_outcome *at,
 
 /*
  * Call tw_train() with the first 1 / TW_UNTIL_SHARES of each machine's rows, then with
- * the first two, and so on. The accuracy is reached once each machine, source and output
+ * the first two, and so on. The accuracy is that on the rows after the share; with all
+ * rows, that of the blocked folds. It is reached once each machine, source and output
  * type has a model within both limits. *out is the result of the last training.
  */
 int tw_train_until(const struct tw_train_job *job, const struct tw_until *until,

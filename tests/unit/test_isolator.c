@@ -212,7 +212,8 @@ static void idle_regression_subtracts_the_power_at_zero_usage(void **state)
 		assert_true(fabs(tw_dataset_find(&d, "package_power")[r] -
 				 2 * tw_dataset_find(&d, "cpu_instructions")[r]) < 1e-6);
 	assert_int_equal(regression->describe(fitted, told, &err), 0);
-	assert_int_equal(json_object_size(told), 4);
+	assert_int_equal(json_object_size(told), 5);
+	assert_true(json_is_true(json_object_get(told, "package_idle_rested")));
 	assert_true(json_number_value(json_object_get(told, "package_idle")) == 30);
 	assert_true(json_number_value(json_object_get(told, "package_idle_low")) == 30);
 	assert_true(json_number_value(json_object_get(told, "package_idle_high")) == 30);

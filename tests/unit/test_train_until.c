@@ -99,6 +99,37 @@ static void training_stops_where_one_model_is_accurate_enough(void **state)
 	tw_train_result_release(&r);
 }
 
+/* The first 30 rows keep to the law, so that they are accurate by themselves. */
+static void the_rows_after_the_share_judge_its_models(void **state)
+{
+	static const char *const output[] = { "abs", "dyn" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct tw_until until = { 4, NAN };
+		struct tw_until_outcome o = { 0 };
+		struct tw_train_result r = { 0 };
+		struct steps steps = { 0 };
+		struct tw_err err = { 0 };
+		struct training t;
+
+		train_set_up(&t, 100);
+		for (size_t k = 30; k < 100; k++)
+			tw_dataset_find(&t.d, "package_power")[k] *= 1.5;
+		assert_int_equal(tw_strs_split(strcmp(output[i], "dyn") == 0
+						       ? &t.job.dyn_trainers
+						       : &t.job.abs_trainers,
+					       "LinearRegressionTrainer", &err),
+				 0);
+		if (tw_train_until(&t.job, &until, count_step, &steps, &r, &o, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_true(o.shares > 3);
+		assert_true(o.shares == 10 || r.row[0].later_mae_w <= 4);
+		tw_train_result_release(&r);
+		train_tear_down(&t);
+	}
+}
+
 static void data_that_runs_out_is_reported_and_trained_on(void **state)
 {
 	const struct tw_until until = { 1, NAN };
@@ -180,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_accuracy_is_read_or_refused),
 		cmocka_unit_test(training_stops_where_one_model_is_accurate_enough),
+		cmocka_unit_test(the_rows_after_the_share_judge_its_models),
 		cmocka_unit_test(data_that_runs_out_is_reported_and_trained_on),
 		cmocka_unit_test(too_little_data_at_first_is_no_failure),
 		cmocka_unit_test(every_failed_allocation_is_reported),
