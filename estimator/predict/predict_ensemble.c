@@ -16,12 +16,19 @@
  *
  *	watts = bias + sum over members of weight * member(columns)
  *
+ * or bias + the median of the members. With a load, this is at least rest, and
+ *
+ *	watts = rest + (watts - rest) * min(1, load / ramp)
+ *
+ * so that power at rest is known and does not jump above it. If the members rise with the
+ * load, so does the result: medians and this product keep the order. At last watts are
  * clamped to [floor, ceiling]. A file has two forms. `alone` predicts a row by itself.
  * `series`, which is optional, predicts a row that has an earlier row in its series, and
  * may use earlier rows.
  *
  *	{"ensemble": {"floor": a, "ceiling": b, "step_ms": t, "alone": F, "series": F}}
- *	F: {"bias": b, "columns": [[feature, from, to], ..], "members": [M, ..]}
+ *	F: {"bias": b, "columns": [[feature, from, to], ..], "members": [M, ..],
+ *	    "median": false, "load": {"column": i, "rest": w, "ramp": x}}
  *	M: {"weight": w, "columns": [i, ..], "predictor": "trees", "model": {..}}
  */
 #define ROOT "ensemble"
@@ -41,6 +48,11 @@ struct form {
 	struct member *member;
 	size_t members;
 	double bias;
+	bool median; /* of the members, instead of their weighted sum */
+	/* Below `ramp` of the load, power rises evenly from rest_w. */
+	bool has_load;
+	uint32_t load; /* column */
+	double rest_w, ramp;
 	size_t back; /* the most rows that a column looks back */
 };
 
@@ -177,14 +189,44 @@ static int read_columns(const json_t *obj, const char *where, size_t features,
 	return 0;
 }
 
+static int read_load(const json_t *obj, const char *where, struct form *f,
+		     struct tw_err *err)
+{
+	const json_t *load = NULL, *column;
+	char place[128];
+
+	snprintf(place, sizeof(place), "%.100s.load", where);
+	if (tw_json_object(obj, where, "load", true, &load, err) < 0)
+		return -1;
+	if (load == NULL)
+		return 0;
+	column = json_object_get(load, "column");
+	if (!json_is_integer(column) || json_integer_value(column) < 0 ||
+	    (size_t)json_integer_value(column) >= f->columns)
+		return tw_fail(err, TW_INVALID,
+			       "%s.load.column: expected the place of one of %zu columns",
+			       where, f->columns);
+	if (tw_json_number(load, place, "rest", false, &f->rest_w, err) < 0 ||
+	    tw_json_number(load, place, "ramp", false, &f->ramp, err) < 0)
+		return -1;
+	if (f->ramp < 0.0)
+		return tw_fail(err, TW_INVALID, "%s.load.ramp: %g, expected 0 or more",
+			       where, f->ramp);
+	f->load = (uint32_t)json_integer_value(column);
+	f->has_load = true;
+	return 0;
+}
+
 static int read_form(const json_t *obj, const char *where, uint32_t back,
 		     const struct tw_strs *features, struct form *f, struct tw_err *err)
 {
 	const json_t *list;
 	char place[128];
 
+	f->median = json_is_true(json_object_get(obj, "median"));
 	if (tw_json_number(obj, where, "bias", false, &f->bias, err) < 0 ||
 	    read_columns(obj, where, features->count, back, f, err) < 0 ||
+	    read_load(obj, where, f, err) < 0 ||
 	    tw_json_array(obj, where, "members", false, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) == 0 || json_array_size(list) > MEMBERS_MAX)
@@ -259,10 +301,43 @@ out:
 /* ---- predicting ---- */
 
 /* Predict up to BLOCK rows of one form. */
+static double median_of(double *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
+			const double t = v[k];
+
+			v[k] = v[k - 1];
+			v[k - 1] = t;
+		}
+	return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2.0;
+}
+
+static double rise_from_rest(const struct form *f, double watts, double load)
+{
+	const double above = fmax(watts - f->rest_w, 0.0);
+
+	if (load <= 0.0)
+		return f->rest_w;
+	return f->rest_w + (load < f->ramp ? above * (load / f->ramp) : above);
+}
+
+/* Combine the predictions of a row; part[i][r] is that of member i. */
+static double combine(const struct form *f, double part[][BLOCK], size_t r)
+{
+	double value[MEMBERS_MAX], sum = f->bias;
+
+	for (size_t i = 0; i < f->members; i++) {
+		value[i] = part[i][r];
+		sum += f->member[i].weight * part[i][r];
+	}
+	return f->median ? f->bias + median_of(value, f->members) : sum;
+}
+
 static void predict_block(const struct form *f, const struct tw_rows *in, size_t first,
 			  size_t rows, const size_t *history, double *watts)
 {
-	double x[BLOCK * TW_DERIVED_MAX], part[BLOCK];
+	double x[BLOCK * TW_DERIVED_MAX], part[MEMBERS_MAX][BLOCK];
 	struct tw_rows columns = {
 		.x = x, .rows = rows, .stride = f->columns, .categories = in->categories
 	};
@@ -271,15 +346,18 @@ static void predict_block(const struct form *f, const struct tw_rows *in, size_t
 		for (size_t c = 0; c < f->columns; c++)
 			x[r * f->columns + c] = tw_derived_value(&f->column[c], in,
 								 first + r, history[r]);
-		watts[r] = f->bias;
 	}
 	for (size_t i = 0; i < f->members; i++) {
 		const struct member *m = &f->member[i];
 
 		columns.place = m->place;
-		m->predictor->predict(m->state, &columns, part);
-		for (size_t r = 0; r < rows; r++)
-			watts[r] += m->weight * part[r];
+		m->predictor->predict(m->state, &columns, part[i]);
+	}
+	for (size_t r = 0; r < rows; r++) {
+		watts[r] = combine(f, part, r);
+		if (f->has_load)
+			watts[r] =
+				rise_from_rest(f, watts[r], x[r * f->columns + f->load]);
 	}
 }
 

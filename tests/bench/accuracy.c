@@ -6,7 +6,8 @@
  *	accuracy DATA GOLDEN [TRAINER..]
  *
  * DATA holds nx12_abs_*.csv; GOLDEN is what the old programs reach on the same folds of
- * the same columns (accuracy/blocked.csv). All feature columns of a file are used.
+ * all columns (accuracy/blocked.csv). The features are those of the group that a file is
+ * named after, as in training.
  */
 
 #include "lib/core/buf.h"
@@ -17,6 +18,7 @@
 #include "lib/field/csv.h"
 #include "lib/field/dataset.h"
 #include "lib/field/energy.h"
+#include "lib/field/feature.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/score.h"
 #include "trainer/fit/trainer.h"
@@ -196,12 +198,15 @@ static const struct golden *best_old(const struct bench *b, const struct target 
 
 /* ---- data ---- */
 
-static bool is_feature(const char *name)
+/* Whether the group that a file is named after ("rapl_Basic") has the feature. */
+static bool is_feature(const char *file, const char *name)
 {
-	const char *end = strrchr(name, '_');
+	const struct tw_feature_group *g = tw_feature_group_find(strchr(file, '_') + 1);
 
-	return (end == NULL || strcmp(end, "_power") != 0) &&
-	       strcmp(name, "node_type") != 0 && strncmp(name, "packge_ratio", 12) != 0;
+	for (size_t i = 0; g != NULL && i < g->count; i++)
+		if (strcmp(g->features[i], name) == 0)
+			return true;
+	return false;
 }
 
 static void add_target(struct bench *b, const char *name, const struct tw_dataset *d,
@@ -220,9 +225,9 @@ static void add_target(struct bench *b, const char *name, const struct tw_datase
 					  .component = c,
 					  .time_ms = d->time_ms };
 	for (size_t i = 0; i < d->cols; i++)
-		cols += is_feature(d->col[i].name);
+		cols += is_feature(name, d->col[i].name);
 	for (size_t i = 0; i < d->cols; i++) {
-		if (!is_feature(d->col[i].name))
+		if (!is_feature(name, d->col[i].name))
 			continue;
 		features[k] = d->col[i].name;
 		for (size_t r = 0; r < d->rows; r++)

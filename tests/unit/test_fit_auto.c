@@ -8,6 +8,7 @@
 #include "tests/unit/fail_alloc.h"
 #include "trainer/fit/extra_trees.h"
 #include "trainer/fit/registry.h"
+#include "trainer/fit/rest.h"
 #include "trainer/fit/validate.h"
 
 #include <math.h>
@@ -152,6 +153,52 @@ static void trees_from_zero_rise_from_zero(void **state)
 	tw_buf_clear(&text);
 }
 
+/* More load draws more, but the samples have bursts of power at low load. */
+static void power_never_falls_with_the_load(void **state)
+{
+	static const struct tw_extra_trees plain = { .trees = 16, .leaf = 2 }, limited = {
+		.trees = 16, .leaf = 2, .median = true, .by_load = true
+	};
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	double x[120], y[60], watts[60];
+	struct tw_samples s = {
+		.rows = 60, .cols = 2, .x = x, .y = y, .features = names
+	};
+	bool falls = false;
+
+	(void)state;
+	for (int r = 0; r < 60; r++) {
+		x[2 * r] = r;
+		x[2 * r + 1] = r * 37 % 60;
+		y[r] = 20 + r + (r % 9 < 3 ? 50 : 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(
+			tw_extra_trees(&s, i == 0 ? &plain : &limited, 1, &text, &err),
+			0);
+		/* The other column keeps its value. */
+		for (int other = 0; other < 60; other += 20) {
+			double at[120];
+			struct tw_samples rising = s;
+
+			for (int r = 0; r < 60; r++) {
+				at[2 * r] = r;
+				at[2 * r + 1] = other;
+			}
+			rising.x = at;
+			predict("trees", &text, &rising, false, watts);
+			for (int r = 1; r < 60; r++) {
+				falls = falls || (i == 0 && watts[r] < watts[r - 1] - 1);
+				if (i == 1 && watts[r] < watts[r - 1] - 1e-4)
+					fail_msg("%g after %g W", watts[r], watts[r - 1]);
+			}
+		}
+		tw_buf_clear(&text);
+	}
+	assert_true(falls);
+}
+
 static void a_seed_gives_the_same_trees_and_another_gives_others(void **state)
 {
 	static const struct tw_extra_trees how = { .trees = 4,
@@ -242,7 +289,7 @@ static void the_choice_is_reported(void **state)
 	assert_int_equal(tw_trainer_auto.explain(text.data, text.len, &lines, &err), 0);
 	for (size_t i = 0; i < json_array_size(lines); i++)
 		chosen += strstr(json_string_value(json_array_get(lines, i)),
-				 ": chosen: the mean of ") != NULL;
+				 ": chosen: the median of ") != NULL;
 	assert_int_equal(chosen, 2);
 	assert_int_equal(tw_trainer_auto.explain("{}", 2, &lines, &err), -1);
 	assert_string_equal(err.text, ".ensemble: missing");
@@ -269,6 +316,45 @@ static void a_plain_law_is_recognised(void **state)
 	m.x[0] = 1e7 * ROWS * 1.2;
 	predict("ensemble", &text, &s, false, watts);
 	assert_true(fabs(watts[0] - (30 + 0.25 * ROWS * 1.2)) < 0.5);
+	tw_buf_clear(&text);
+}
+
+/* On each ray, power starts from rest, has no step there, and never falls. */
+static void power_rises_from_rest(void **state)
+{
+	enum { STEPS = 40 };
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+	double at[2 * STEPS], watts[ROWS], least = INFINITY, most = 0;
+	struct tw_samples ray = s;
+	struct tw_rest rest;
+
+	(void)state;
+	assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+	for (size_t r = 0; r < ROWS; r++) {
+		least = fmin(least, s.y[r]);
+		most = fmax(most, s.y[r]);
+	}
+	assert_int_equal(tw_rest_find(&s, &rest, &err), 0);
+	ray.x = at;
+	ray.rows = STEPS;
+	for (size_t r = 0; r < ROWS; r += 7) {
+		for (size_t i = 0; i < STEPS; i++) {
+			const double t = (double)i / (STEPS - 1);
+
+			at[2 * i] = t * t * s.x[2 * r];
+			at[2 * i + 1] = t * t * s.x[2 * r + 1];
+		}
+		predict("ensemble", &text, &ray, false, watts);
+		assert_true(fabs(watts[0] - rest.watts) < 1e-9);
+		assert_true(watts[1] - watts[0] < 0.05 * (most - least));
+		for (size_t i = 1; i < STEPS; i++)
+			if (watts[i] < watts[i - 1] - 1e-3)
+				fail_msg("row %zu: %g after %g W", r, watts[i],
+					 watts[i - 1]);
+	}
 	tw_buf_clear(&text);
 }
 
@@ -318,11 +404,13 @@ int main(void)
 		cmocka_unit_test(trees_find_a_step),
 		cmocka_unit_test(a_median_passes_over_a_spike_and_a_mean_does_not),
 		cmocka_unit_test(trees_from_zero_rise_from_zero),
+		cmocka_unit_test(power_never_falls_with_the_load),
 		cmocka_unit_test(a_seed_gives_the_same_trees_and_another_gives_others),
 		cmocka_unit_test(a_series_is_better_where_the_machine_remembers),
 		cmocka_unit_test(the_judged_rows_are_never_seen),
 		cmocka_unit_test(the_choice_is_reported),
 		cmocka_unit_test(a_plain_law_is_recognised),
+		cmocka_unit_test(power_rises_from_rest),
 		cmocka_unit_test(odd_time_stamps_are_no_series),
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};

@@ -138,6 +138,42 @@ static void a_batch_predicts_the_same_as_single_rows(void **state)
 	      want);
 }
 
+static void the_median_of_the_members_is_taken(void **state)
+{
+	static const double x[] = { 1, 10, 4, 2, 3, 3 };
+	/* Medians of 2 a, b and a; the weights do not count. */
+#define TWICE MEMBER("5", "0", "linear", LINEAR("a", "2"))
+#define OTHER MEMBER("5", "1", "linear", LINEAR("b", "1"))
+	(void)state;
+	check("ensemble",
+	      ENSEMBLE("\"alone\":{\"bias\":0,\"median\":true,\"columns\":[[0,0,0],[1,0,"
+		       "0]],"
+		       "\"members\":[" TWICE "," OTHER "," A "]}"),
+	      &(struct tw_rows){ .x = x, .rows = 3, .stride = 2 },
+	      (const double[]){ 2, 4, 3 });
+	check("ensemble",
+	      ENSEMBLE("\"alone\":{\"bias\":1,\"median\":true,\"columns\":[[0,0,0],[1,0,"
+		       "0]],"
+		       "\"members\":[" TWICE "," OTHER "]}"),
+	      &(struct tw_rows){ .x = x, .rows = 3, .stride = 2 },
+	      (const double[]){ 7, 6, 5.5 });
+}
+
+static void power_rises_evenly_from_rest_to_the_ramp(void **state)
+{
+	static const double x[] = { 0, 0, 1, 0, 2, 0, 4, 0, 8, 0, 30, 0, NAN, 0, -5, 0 };
+
+	(void)state;
+	/* The member has 10 a: at 1, 10 W are below rest; from the ramp on it counts. */
+	check("ensemble",
+	      ENSEMBLE("\"alone\":{\"bias\":0,\"columns\":[[0,0,0]],\"load\":{\"column\":"
+		       "0,"
+		       "\"rest\":12,\"ramp\":8},\"members\":[" MEMBER(
+			       "1", "0", "linear", LINEAR("a", "10")) "]}"),
+	      &(struct tw_rows){ .x = x, .rows = 8, .stride = 2 },
+	      (const double[]){ 12, 12, 14, 26, 80, 300, 12, 12 });
+}
+
 static void predictions_are_clamped_to_floor_and_ceiling(void **state)
 {
 	static const double x[] = { 1e300, 0, -1e300, 0, NAN, 0, INFINITY, 0, 12, 0 };
@@ -187,6 +223,19 @@ static void errors_of_invalid_models_name_the_place(void **state)
 		  TW_INVALID, "ensemble: floor 1 is above ceiling 0" },
 		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[0,0,0]", "")), TW_INVALID,
 		  "ensemble.alone.members: 0, expected 1 to 64" },
+		{ "ensemble",
+		  ENSEMBLE("\"alone\":{\"load\":{\"column\":1,\"rest\":1,\"ramp\":1},"
+			   "\"bias\":0,\"columns\":[[0,0,0]],\"members\":[" A "]}"),
+		  TW_INVALID,
+		  "ensemble.alone.load.column: expected the place of one of 1 columns" },
+		{ "ensemble",
+		  ENSEMBLE("\"alone\":{\"load\":{\"column\":0,\"rest\":1,\"ramp\":-1},"
+			   "\"bias\":0,\"columns\":[[0,0,0]],\"members\":[" A "]}"),
+		  TW_INVALID, "ensemble.alone.load.ramp: -1, expected 0 or more" },
+		{ "ensemble",
+		  ENSEMBLE("\"alone\":{\"load\":{\"column\":0,\"ramp\":1},\"bias\":0,"
+			   "\"columns\":[[0,0,0]],\"members\":[" A "]}"),
+		  TW_PARSE, "ensemble.alone.load.rest: missing" },
 		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[2,0,0]", A)), TW_INVALID,
 		  "ensemble.alone.columns[0][0]: expected a whole number from 0 to 1" },
 		{ "ensemble", ENSEMBLE("\"alone\":" FORM("0", "[0,0,1]", A)), TW_INVALID,
@@ -257,6 +306,8 @@ int main(void)
 		cmocka_unit_test(only_rows_of_a_series_use_earlier_rows),
 		cmocka_unit_test(earlier_rows_may_lie_before_the_first_row),
 		cmocka_unit_test(a_batch_predicts_the_same_as_single_rows),
+		cmocka_unit_test(the_median_of_the_members_is_taken),
+		cmocka_unit_test(power_rises_evenly_from_rest_to_the_ramp),
 		cmocka_unit_test(predictions_are_clamped_to_floor_and_ceiling),
 		cmocka_unit_test(errors_of_invalid_models_name_the_place),
 		cmocka_unit_test(running_out_of_memory_is_reported),

@@ -66,9 +66,19 @@ int tw_auto_step(const struct tw_samples *s, double *step_ms, struct tw_err *err
 	return 0;
 }
 
+/* The place of the load itself among the columns; SIZE_MAX: it is not there. */
+static size_t find_load(const struct tw_auto_columns *c, size_t load)
+{
+	for (size_t k = 0; k < c->count; k++)
+		if (c->at[k].feature == load && c->at[k].to == 0 &&
+		    c->at[k].per == TW_DERIVED_NONE)
+			return k;
+	return SIZE_MAX;
+}
+
 int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
-			const struct tw_auto_rows *rows, const struct tw_auto_columns *c,
-			struct tw_err *err)
+			const struct tw_rest *rest, const struct tw_auto_rows *rows,
+			const struct tw_auto_columns *c, struct tw_err *err)
 {
 	const struct tw_rows in = rows_of(s);
 
@@ -106,6 +116,10 @@ int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 					    .component = s->component,
 					    .from_zero = s->from_zero,
 					    .overlap = s->overlap };
+	out->rest = *rest;
+	out->rest.load = find_load(c, rest->load);
+	if (out->rest.load != SIZE_MAX)
+		out->samples.rest = &out->rest;
 	return 0;
 }
 
@@ -189,7 +203,7 @@ int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_role role,
 		tw_fail(err, TW_NOMEM, "predictions of %zu rows", t->rows.count);
 		goto out;
 	}
-	if (tw_auto_design_init(&d, t->samples, &t->rows, columns, err) < 0)
+	if (tw_auto_design_init(&d, t->samples, t->rest, &t->rows, columns, err) < 0)
 		goto out;
 	if (validate(t, trial, &d, &trial->err) < 0 && trial->err.code == TW_NOMEM) {
 		*err = trial->err;
@@ -230,9 +244,6 @@ void tw_auto_trials_release(struct tw_auto_trials *t)
 
 /* ---- blends ---- */
 
-/* A member's error is at most this factor times the error of the best trial. */
-#define MEMBER_ERROR_MAX 1.05
-
 /* An alternative's error must be below this share of the best preferred trial's. */
 #define CLEARLY_BETTER 0.85
 
@@ -251,63 +262,55 @@ static const struct tw_auto_trial *best_preferred(const struct tw_auto_trials *t
 	return best;
 }
 
-/* Whether a trial may become the next member. */
-static bool eligible(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
-		     size_t trial, const struct tw_auto_trial *preferred)
-{
-	const struct tw_auto_trial *at = &t->at[trial];
-
-	for (size_t i = 0; i < b->count; i++)
-		if (b->trial[i] == trial)
-			return false;
-	if (at->err.code != TW_OK || at->role == TW_AUTO_PROBE)
-		return false;
-	return at->role == TW_AUTO_PREFERRED || preferred == NULL ||
-	       tw_auto_better(at, preferred, CLEARLY_BETTER);
-}
-
-/* Find the next member: the eligible trial with the least error, then index. */
-static bool find_next(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
-		      size_t *out)
+/* The alternative with the least error that is clearly better; SIZE_MAX: none is. */
+static size_t find_alternative(const struct tw_auto_trials *t)
 {
 	const struct tw_auto_trial *preferred = best_preferred(t);
-	double least = INFINITY;
-	bool found = false;
+	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < t->count; i++) {
-		if (!eligible(t, b, i, preferred) || !(t->at[i].mae < least))
+		const struct tw_auto_trial *at = &t->at[i];
+
+		if (at->role != TW_AUTO_ALTERNATIVE || at->err.code != TW_OK ||
+		    (preferred != NULL && !tw_auto_better(at, preferred, CLEARLY_BETTER)))
 			continue;
-		least = t->at[i].mae;
-		*out = i;
-		found = true;
+		if (best == SIZE_MAX || at->mae < t->at[best].mae)
+			best = i;
 	}
-	return found;
+	return best;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
 }
 
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row)
 {
-	double watts = 0.0;
+	double watts[TW_AUTO_MEMBERS_MAX];
+	const size_t n = b->count;
 
-	for (size_t i = 0; i < b->count; i++)
-		watts += t->at[b->trial[i]].predicted[row] / (double)b->count;
-	return watts;
+	for (size_t i = 0; i < n; i++)
+		watts[i] = t->at[b->trial[i]].predicted[row];
+	qsort(watts, n, sizeof(*watts), compare_doubles);
+	return n % 2 != 0 ? watts[n / 2] : (watts[n / 2 - 1] + watts[n / 2]) / 2.0;
 }
 
-int tw_auto_blend(const struct tw_auto_trials *t, size_t most, struct tw_auto_blend *out,
+int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
 		  struct tw_err *err)
 {
 	const double rows = (double)t->rows.count;
+	const size_t alternative = find_alternative(t);
 	struct tw_auto_blend b = { 0 };
-	size_t next;
 
-	assert(most <= TW_AUTO_MEMBERS_MAX);
-	while (b.count < most && find_next(t, &b, &next)) {
-		if (b.count > 0 &&
-		    t->at[next].mae > MEMBER_ERROR_MAX * t->at[b.trial[0]].mae)
-			break;
-		b.trial[b.count++] = next;
-	}
+	for (size_t i = 0; i < t->count && b.count < TW_AUTO_MEMBERS_MAX; i++)
+		if (alternative == SIZE_MAX ? t->at[i].role == TW_AUTO_PREFERRED &&
+						      t->at[i].err.code == TW_OK
+					    : i == alternative)
+			b.trial[b.count++] = i;
 	if (b.count == 0)
 		return tw_fail(err, t->at[0].err.code, "%s", t->at[0].err.text);
 	for (size_t r = 0; r < t->rows.count; r++)

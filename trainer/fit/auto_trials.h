@@ -7,15 +7,16 @@
  *
  * A trial is a learner on a choice of columns, validated on inner blocked folds. Columns
  * are derived from features (estimator/predict/derived.h) by the code of the predictor. A
- * blend is the mean of the best trials: a few folds cannot rank trials of almost equal
- * error, and the mean of models whose errors differ has a smaller error than each of them
- * (L. Breiman, Stacked Regressions, Machine Learning 24, 1996).
+ * blend is the median of trials: a few folds cannot rank trials of almost equal error,
+ * the median of models whose errors differ has a smaller error than each of them, and it
+ * rises with the load if they do.
  *
  * The rows are those that AutoTrainer gets to fit on. Outer folds hold their rows back.
  */
 
 #include "estimator/predict/derived.h"
 #include "lib/core/err.h"
+#include "trainer/fit/rest.h"
 #include "trainer/fit/trainer.h"
 
 #include <stdbool.h>
@@ -44,6 +45,7 @@ int tw_auto_step(const struct tw_samples *s, double *step_ms, struct tw_err *err
 /* Samples over derived columns. */
 struct tw_auto_design {
 	struct tw_samples samples; /* without time stamps: rows are independent */
+	struct tw_rest rest;
 	double *x, *y;
 	char (*names)[TW_DERIVED_NAME];
 	const char **name;
@@ -51,8 +53,8 @@ struct tw_auto_design {
 
 /* *out must be all zero; it is yours, on failure too: tw_auto_design_release(). */
 int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
-			const struct tw_auto_rows *rows, const struct tw_auto_columns *c,
-			struct tw_err *err);
+			const struct tw_rest *rest, const struct tw_auto_rows *rows,
+			const struct tw_auto_columns *c, struct tw_err *err);
 
 void tw_auto_design_release(struct tw_auto_design *d);
 
@@ -63,7 +65,7 @@ void tw_auto_design_release(struct tw_auto_design *d);
 
 /* When a trial may become a member of a blend. */
 enum tw_auto_role {
-	TW_AUTO_PREFERRED,   /* if it is among the best */
+	TW_AUTO_PREFERRED,   /* unless an alternative is clearly better */
 	TW_AUTO_ALTERNATIVE, /* only if it is clearly better than every preferred trial */
 	TW_AUTO_PROBE        /* never: it only helps to choose columns */
 };
@@ -80,6 +82,7 @@ struct tw_auto_trial {
 
 struct tw_auto_trials {
 	const struct tw_samples *samples;
+	const struct tw_rest *rest; /* of the samples */
 	struct tw_auto_rows rows;
 	uint64_t seed;
 	struct tw_auto_trial *at;
@@ -108,19 +111,22 @@ void tw_auto_trials_release(struct tw_auto_trials *t);
 
 /* ---- blends ---- */
 
-#define TW_AUTO_MEMBERS_MAX 4
+#define TW_AUTO_MEMBERS_MAX 8
 
 struct tw_auto_blend {
-	size_t trial[TW_AUTO_MEMBERS_MAX]; /* indices, the best first; equal weights */
+	size_t trial[TW_AUTO_MEMBERS_MAX]; /* indices */
 	size_t count;
 	double mae; /* of the blend on the inner folds, W */
 };
 
-/* Choose at most `most` trials. If all failed, fails with the error of the first. */
-int tw_auto_blend(const struct tw_auto_trials *t, size_t most, struct tw_auto_blend *out,
+/*
+ * Choose all preferred trials, or the best alternative if it is clearly better than every
+ * preferred trial. If all failed, fails with the error of the first.
+ */
+int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
 		  struct tw_err *err);
 
-/* Prediction of the blend for a row of t->rows on the inner folds. */
+/* The median of the trials for a row of t->rows on the inner folds. */
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row);
 

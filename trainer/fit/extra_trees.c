@@ -4,6 +4,7 @@
 #include "estimator/predict/tree.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/field/feature.h"
 #include "trainer/fit/random.h"
 #include "trainer/fit/samples.h"
 
@@ -28,6 +29,7 @@ struct grower {
 	float *x;     /* column major: x[c * rows + r] */
 	double *y;
 	uint32_t *row;  /* row indices; each node owns a range */
+	bool *rises;    /* cols: power never falls with the column */
 	double *sorted; /* work space of leaf_value() */
 	struct tw_random random;
 
@@ -36,11 +38,12 @@ struct grower {
 	size_t nodes;
 };
 
-/* The range from .. to of g->row, and the sum of its power. */
+/* The range from .. to of g->row, the sum of its power, and the limits of its leaves. */
 struct node {
 	size_t from, to;
 	double sum;
 	unsigned depth;
+	double low, high;
 };
 
 struct choice {
@@ -57,7 +60,7 @@ static int compare_doubles(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static double leaf_value(struct grower *g, const struct node *n)
+static double middle_value(struct grower *g, const struct node *n)
 {
 	const size_t count = n->to - n->from;
 
@@ -68,6 +71,11 @@ static double leaf_value(struct grower *g, const struct node *n)
 	qsort(g->sorted, count, sizeof(*g->sorted), compare_doubles);
 	return count % 2 != 0 ? g->sorted[count / 2]
 			      : (g->sorted[count / 2 - 1] + g->sorted[count / 2]) / 2.0;
+}
+
+static double leaf_value(struct grower *g, const struct node *n)
+{
+	return fmin(fmax(middle_value(g, n), n->low), n->high);
 }
 
 static bool range_of(const struct grower *g, const struct node *n, const float *x,
@@ -114,6 +122,8 @@ static void try_threshold(const struct grower *g, const struct node *n, size_t f
 	if (lefts < g->leaf || rights < g->leaf)
 		return;
 	right = n->sum - left;
+	if (g->rises[feature] && left / (double)lefts > right / (double)rights)
+		return;
 	gain = left * left / (double)lefts + right * right / (double)rights;
 	if (gain > best->gain)
 		*best = (struct choice){ (int32_t)feature, threshold, gain, left };
@@ -156,10 +166,20 @@ static size_t part_rows(struct grower *g, const struct node *n, const struct cho
 	return front;
 }
 
+/* The middle of the two means, within the limits of the node. */
+static double limit_between(const struct node *left, const struct node *right)
+{
+	const double a = left->sum / (double)(left->to - left->from);
+	const double b = right->sum / (double)(right->to - right->from);
+
+	return fmin(fmax((a + b) / 2.0, left->low), left->high);
+}
+
 static void grow(struct grower *g, const struct node *n)
 {
 	const struct choice c = choose(g, n);
 	const size_t at = g->nodes++;
+	struct node left, right;
 	size_t middle;
 
 	g->split[at] = c.feature;
@@ -169,8 +189,15 @@ static void grow(struct grower *g, const struct node *n)
 	}
 	g->value[at] = c.threshold;
 	middle = part_rows(g, n, &c);
-	grow(g, &(struct node){ n->from, middle, c.left_sum, n->depth + 1 });
-	grow(g, &(struct node){ middle, n->to, n->sum - c.left_sum, n->depth + 1 });
+	left = (struct node){
+		n->from, middle, c.left_sum, n->depth + 1, n->low, n->high
+	};
+	right = (struct node){ middle,       n->to,  n->sum - c.left_sum,
+			       n->depth + 1, n->low, n->high };
+	if (g->rises[c.feature])
+		left.high = right.low = limit_between(&left, &right);
+	grow(g, &left);
+	grow(g, &right);
 }
 
 static void add_tree(const struct grower *g, struct tw_buf *text)
@@ -187,7 +214,7 @@ static void add_tree(const struct grower *g, struct tw_buf *text)
 
 static void grow_tree(struct grower *g, uint64_t seed, unsigned tree)
 {
-	struct node root = { .to = g->rows };
+	struct node root = { .to = g->rows, .low = -INFINITY, .high = INFINITY };
 
 	g->random = tw_random_init(seed, tree);
 	g->nodes = 0;
@@ -216,13 +243,19 @@ static int grower_init(struct grower *g, const struct tw_samples *s, struct tw_e
 	g->y = calloc(rows, sizeof(*g->y));
 	g->row = calloc(rows, sizeof(*g->row));
 	g->sorted = calloc(rows, sizeof(*g->sorted));
+	g->rises = calloc(s->cols, sizeof(*g->rises));
 	g->split = calloc(2 * rows, sizeof(*g->split));
 	g->value = calloc(2 * rows, sizeof(*g->value));
 	if (g->x == NULL || g->y == NULL || g->row == NULL || g->sorted == NULL ||
-	    g->split == NULL || g->value == NULL)
+	    g->split == NULL || g->value == NULL || g->rises == NULL)
 		return tw_fail(err, TW_NOMEM, "trees on %zu x %zu samples", s->rows,
 			       s->cols);
 	memcpy(g->y, s->y, s->rows * sizeof(*g->y));
+	for (size_t c = 0; c < s->cols; c++)
+		g->rises[c] =
+			(g->how->by_load && c == 0) ||
+			(g->how->monotone && tw_feature_find(s->features[c]) != NULL &&
+			 tw_feature_is_work(s->features[c]));
 	for (size_t c = 0; c < s->cols; c++)
 		for (size_t r = 0; r < s->rows; r++)
 			g->x[c * rows + r] = (float)s->x[r * s->cols + c];
@@ -235,6 +268,7 @@ static void grower_release(struct grower *g)
 	free(g->y);
 	free(g->row);
 	free(g->sorted);
+	free(g->rises);
 	free(g->split);
 	free(g->value);
 }

@@ -34,11 +34,9 @@
  * form for single rows. Power is known to lag; a few folds do not disprove it.
  */
 #define SERIES_ERROR_MAX 1.05
-/* Limits of members of each blend. Trials of a series differ less from each other. */
-#define ALONE_MEMBERS 2
-#define SERIES_MEMBERS 3
 
 struct fit {
+	struct tw_rest rest;
 	struct tw_auto_trials alone, series;
 	struct tw_auto_blend alone_blend, series_blend;
 	bool looks_back; /* the series form is kept */
@@ -48,11 +46,12 @@ static int search_alone(struct fit *f, const struct tw_samples *s, uint64_t seed
 			struct tw_auto_columns *chosen, struct tw_err *err)
 {
 	f->alone.samples = s;
+	f->alone.rest = &f->rest;
 	f->alone.seed = seed;
 	if (tw_auto_rows_init(&f->alone.rows, s, 0.0, TRIAL_ROWS_MAX, err) < 0 ||
 	    tw_auto_search_alone(&f->alone, chosen, err) < 0)
 		return -1;
-	return tw_auto_blend(&f->alone, ALONE_MEMBERS, &f->alone_blend, err);
+	return tw_auto_blend(&f->alone, &f->alone_blend, err);
 }
 
 /* Mean absolute error of the form "alone" on the rows of the series, W. */
@@ -81,6 +80,7 @@ static int search_series(struct fit *f, const struct tw_samples *s, uint64_t see
 	double step_ms;
 
 	f->series.samples = s;
+	f->series.rest = &f->rest;
 	f->series.seed = seed;
 	if (tw_auto_step(s, &step_ms, err) < 0)
 		return -1;
@@ -94,7 +94,7 @@ static int search_series(struct fit *f, const struct tw_samples *s, uint64_t see
 		return -1;
 	if (f->series.count == 0)
 		return 0;
-	if (tw_auto_blend(&f->series, SERIES_MEMBERS, &f->series_blend, err) < 0)
+	if (tw_auto_blend(&f->series, &f->series_blend, err) < 0)
 		return -1;
 	f->looks_back = f->series_blend.mae < SERIES_ERROR_MAX * alone_error(f);
 	return 0;
@@ -145,7 +145,7 @@ static int add_member(const struct tw_auto_trials *t, const struct tw_auto_rows 
 		tw_buf_addf(text, i > 0 ? ",%zu" : "%zu",
 			    place_of(all, &trial->columns.at[i]));
 	tw_buf_addf(text, "],\"predictor\":\"%s\",\"model\":", trial->learner->predictor);
-	if (tw_auto_design_init(&d, t->samples, rows, &trial->columns, err) < 0)
+	if (tw_auto_design_init(&d, t->samples, t->rest, rows, &trial->columns, err) < 0)
 		goto out;
 	if (trial->learner->fit(&d.samples, t->seed, text, err) < 0) {
 		tw_err_wrap(err, "%s", trial->learner->name);
@@ -159,7 +159,23 @@ out:
 	return rc;
 }
 
-/* Fit the members on all rows and append {"bias":0,"members":[..],"columns":[..]}. */
+/* Append "load", the column of the load and the power at rest. */
+static void add_load(const struct tw_rest *rest, struct tw_auto_columns *all,
+		     struct tw_buf *text)
+{
+	const struct tw_derived load = { (uint32_t)rest->load, 0, 0, TW_DERIVED_NONE };
+
+	tw_buf_addf(text, ",\"load\":{\"column\":%zu,\"rest\":", place_of(all, &load));
+	tw_buf_add_double(text, rest->watts);
+	tw_buf_adds(text, ",\"ramp\":");
+	tw_buf_add_double(text, fmax(rest->low_load, 0.0));
+	tw_buf_adds(text, "}");
+}
+
+/*
+ * Fit the members on all rows and append
+ * {"bias":0,"median":true,"members":[..],"load":{..},"columns":[..]}.
+ */
 static int add_form(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 		    struct tw_buf *text, struct tw_err *err)
 {
@@ -169,14 +185,16 @@ static int add_form(const struct tw_auto_trials *t, const struct tw_auto_blend *
 
 	if (tw_auto_rows_init(&rows, t->samples, t->rows.step_ms, FIT_ROWS_MAX, err) < 0)
 		goto out;
-	tw_buf_adds(text, "{\"bias\":0,\"members\":[");
+	tw_buf_adds(text, "{\"bias\":0,\"median\":true,\"members\":[");
 	for (size_t i = 0; i < b->count; i++) {
 		tw_buf_adds(text, i > 0 ? "," : "");
 		if (add_member(t, &rows, &t->at[b->trial[i]], 1.0 / (double)b->count,
 			       &all, text, err) < 0)
 			goto out;
 	}
-	tw_buf_adds(text, "],\"columns\":[");
+	tw_buf_adds(text, "]");
+	add_load(t->rest, &all, text);
+	tw_buf_adds(text, ",\"columns\":[");
 	add_columns(&all, text);
 	tw_buf_adds(text, "]}");
 
@@ -251,7 +269,7 @@ static int explain_form(const char *form, const struct tw_auto_trials *t,
 	for (size_t i = 0; i < t->count; i++)
 		if (explain_trial(form, t, &t->at[i], list, err) < 0)
 			goto out;
-	tw_buf_addf(&line, "%s: chosen: the mean of ", form);
+	tw_buf_addf(&line, "%s: chosen: the median of ", form);
 	for (size_t i = 0; i < b->count; i++) {
 		const struct tw_auto_trial *trial = &t->at[b->trial[i]];
 
@@ -340,6 +358,7 @@ static int fit_auto(const struct tw_samples *s, uint64_t seed, struct tw_buf *te
 	int rc = -1;
 
 	if (tw_samples_check(s, tw_trainer_auto.min_rows, err) < 0 ||
+	    tw_rest_find(s, &f.rest, err) < 0 ||
 	    search_alone(&f, s, seed, &chosen, err) < 0 ||
 	    search_series(&f, s, seed, &chosen, err) < 0 ||
 	    add_text(&f, s, text, err) < 0)
@@ -376,7 +395,7 @@ out:
 
 const struct tw_trainer tw_trainer_auto = {
 	.name = "AutoTrainer",
-	.summary = "the best of trees and other trainers, by nested blocked folds",
+	.summary = "the median of trees that rise with load, or a line",
 	.predictor = "ensemble",
 	.min_rows = 2,
 	.slow = true,

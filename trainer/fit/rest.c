@@ -18,7 +18,7 @@
 #define BUSY 0.1
 /* No processor runs faster, Hz. */
 #define TOP_HZ 6e9
-#define CONTRADICTED_SHARE 0.1
+#define CONTRADICTED_SHARE 0.05
 
 static int compare_doubles(const void *a, const void *b)
 {

@@ -30,8 +30,8 @@ struct tw_rest {
 	 */
 	bool shown;
 	/*
-	 * CPU time and cycles contradict each other: among busy rows, a tenth or more has
-	 * more cycles per CPU second than any processor runs.
+	 * CPU time and cycles contradict each other: among busy rows, a twentieth or more
+	 * has more cycles per CPU second than any processor runs.
 	 */
 	bool contradicted;
 };
@@ -46,7 +46,7 @@ int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err 
 double tw_rest_limit(const struct tw_rest *r, double watts);
 
 /*
- * Whether a tenth or more of the busy rows has more cycles than CPU time can hold.
+ * Whether a twentieth or more of the busy rows has more cycles than CPU time can hold.
  * cycles: events/s; cpu_ms: ms/s.
  */
 bool tw_rest_contradicts(const double *cycles, const double *cpu_ms, size_t rows,
