@@ -102,9 +102,12 @@ static void wrong_arguments_are_named(void **state)
 static void the_report_has_models_failures_and_times(void **state)
 {
 	struct tw_train_row rows[] = {
-		{ "acpi", "AbsPower", "Basic", "A", NULL, 0, 1.25, 10.5, 187, "", "" },
-		{ "acpi", "AbsPower", "Basic", "B", NULL, 0, 2.5, NAN, 187, "", "" },
-		{ "acpi", "DynPower", "Basic", "A", NULL, 0, 0, 0, 2, "2 rows", "" },
+		{ "acpi", "AbsPower", "Basic", "A", NULL, 0, 1.25, 10.5, NAN, NAN, 187,
+		  "", "" },
+		{ "acpi", "AbsPower", "Basic", "B", NULL, 0, 2.5, NAN, NAN, NAN, 187, "",
+		  "" },
+		{ "acpi", "DynPower", "Basic", "A", NULL, 0, 0, 0, NAN, NAN, 2, "2 rows",
+		  "" },
 	};
 	const struct tw_train_result r = { .row = rows,
 					   .rows = 3,
