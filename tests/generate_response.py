@@ -15,7 +15,7 @@ plus noise, uniform within --noise watts either side (platform's within twice th
 and dynamic power are told apart as Kepler does, in two packages. One machine can be
 written under the names of several exporters (--generation):
 
-    0.6   bpf_cpu_time_us in us, no page cache metric, source "rapl", label "command"
+    0.6   bpf_cpu_time_us (in ms), no page cache metric, source "rapl", label "command"
     0.7   bpf_cpu_time_ms in ms, page cache metric, source "rapl-sysfs"
     0.10  processor seconds of processes and containers, energy by zone, no uncore
     node-exporter  processor seconds by CPU and mode, energy by RAPL zone, no uncore
@@ -229,7 +229,7 @@ def usage_series(machine, generation):
             if generation == "0.6":
                 labels["command"] = c.name
             values = counters[name]
-            if metric.endswith("_ms_total"):
+            if "_cpu_time_" in metric:
                 values = [f"{v / 1000:.3f}" for v in values]
             series.append({"metric": labels, "values": [
                 [t, str(v)] for t, v in zip(machine.times[c.first:], values)]})

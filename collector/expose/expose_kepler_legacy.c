@@ -49,7 +49,7 @@ static const struct {
 	{                                                                            \
 		COUNTERS(name),                                                      \
 			USAGE(name, "bpf_cpu_time_ms", "CPU time in milliseconds."), \
-			USAGE(name, "bpf_cpu_time_us", "CPU time in microseconds.")  \
+			USAGE(name, "bpf_cpu_time_us", "CPU time in milliseconds.")  \
 	}
 	[TW_LEVEL_PROCESS] = LEVEL("process"),
 	[TW_LEVEL_CONTAINER] = LEVEL("container"),
@@ -153,7 +153,7 @@ static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
 	}
 	expose_cpu_time(x, s, &families[level].ms, 6, &bpf);
 	if (x->c->show.kepler_05)
-		expose_cpu_time(x, s, &families[level].us, 3, &bpf);
+		expose_cpu_time(x, s, &families[level].us, 6, &bpf);
 	if (x->c->show.kepler_05 && level == TW_LEVEL_CONTAINER)
 		expose_cgroups(x, s);
 	tw_buf_clear(&b);

@@ -61,10 +61,9 @@ bool tw_feature_is_counter(const char *name);
  */
 bool tw_feature_list_unproven(const struct tw_strs *names);
 
-/* A feature's name in earlier releases of Kepler. */
+/* A feature's name in earlier releases of Kepler, in the same unit. */
 struct tw_feature_old {
 	const char *name, *feature;
-	double factor; /* converts the old unit to the feature's */
 };
 
 /* Old names, sorted; at most 32. */

@@ -424,8 +424,7 @@ static int read_features(struct tw_model_info *i, bool *reordered, struct tw_err
 	}
 	*reordered = false;
 	for (size_t k = 0; k < old.count; k++) {
-		double factor;
-		const char *name = tw_import_feature(old.at[k], &factor);
+		const char *name = tw_import_feature(old.at[k]);
 
 		if (name == NULL) {
 			tw_fail(err, TW_UNSUPPORTED, "feature '%s' is not known",

@@ -14,11 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *tw_import_feature(const char *name, double *factor)
+const char *tw_import_feature(const char *name)
 {
 	const struct tw_feature_old *old = tw_feature_old_find(name);
 
-	*factor = old != NULL ? old->factor : 1.0;
 	if (old != NULL)
 		return old->feature;
 	return tw_feature_find(name) != NULL ? name : NULL;
@@ -33,12 +32,12 @@ static int read_variable(const json_t *numeric, const char *feature, struct vari
 			 struct tw_err *err)
 {
 	struct variable v = { 0 };
-	double factor = 1.0, variance = NAN;
+	double variance = NAN;
 	const char *name;
 	json_t *entry = NULL, *found;
 
 	json_object_foreach((json_t *)(uintptr_t)numeric, name, found) {
-		const char *ours = tw_import_feature(name, &factor);
+		const char *ours = tw_import_feature(name);
 
 		if (ours != NULL && strcmp(ours, feature) == 0) {
 			entry = found;
@@ -60,8 +59,6 @@ static int read_variable(const json_t *numeric, const char *feature, struct vari
 		v.mean = 0.0;
 	if (!isfinite(v.scale) || v.scale < 0.0)
 		return tw_fail(err, TW_INVALID, "%s: no scale, or a negative one", name);
-	v.scale *= factor;
-	v.mean *= factor;
 	*out = v;
 	return 0;
 }

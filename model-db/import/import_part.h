@@ -25,8 +25,8 @@ int tw_import_weights_part(const json_t *component, const char *name, struct tw_
 int tw_import_trees_part(const char *text, size_t len, const double *scale,
 			 const char *name, struct tw_model *m, struct tw_err *err);
 
-/* Our name of a feature, and the factor from its unit to ours. NULL if unknown. */
-const char *tw_import_feature(const char *name, double *factor);
+/* Our name of a feature, in the same unit. NULL if unknown. */
+const char *tw_import_feature(const char *name);
 
 /* Read the scales of the features, in the model's order, from weights JSON. */
 int tw_import_scales(const json_t *component, const struct tw_model *m, double *scale,

@@ -189,7 +189,7 @@ CGROUP = ["cgroupfs_memory_usage_bytes", "cgroupfs_kernel_memory_usage_bytes",
           "cgroupfs_ioread_bytes", "cgroupfs_iowrite_bytes", "block_devices_used"]
 KUBELET = ["kubelet_memory_bytes", "kubelet_cpu_usage"]
 # A metric's name in old releases -> the feature and what its value is multiplied by.
-OLD_NAMES = {"cpu_time": ("bpf_cpu_time_ms", 1), "bpf_cpu_time_us": ("bpf_cpu_time_ms", 1000),
+OLD_NAMES = {"cpu_time": ("bpf_cpu_time_ms", 1), "bpf_cpu_time_us": ("bpf_cpu_time_ms", 1),
              "cpu_instr": ("cpu_instructions", 1), "irq_net_tx": ("bpf_net_tx_irq", 1),
              "irq_net_rx": ("bpf_net_rx_irq", 1), "irq_block": ("bpf_block_irq", 1),
              "cgroupfs_cpu_usage_us": ("bpf_cpu_time_ms", 1000),

@@ -236,7 +236,7 @@ class Kepler(Metered):
                              {its: value}, name)
         self.assertEqual(
             self.joules(daemon, "kepler_process_bpf_cpu_time_us_total", pid="11"),
-            self.joules(daemon, "kepler_process_bpf_cpu_time_ms_total", pid="11") * 1000)
+            self.joules(daemon, "kepler_process_bpf_cpu_time_ms_total", pid="11"))
 
     def test_of_both_together_only_one_name_is_the_older_s(self):
         self.check_series({**KEPLER, **LEGACY}, "kepler,kepler-legacy")

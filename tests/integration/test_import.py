@@ -180,7 +180,7 @@ class Import(Case):
                 f.write(data if isinstance(data, bytes) else json.dumps(data).encode())
         return top
 
-    def test_a_standard_scaler_of_0_6_and_its_microseconds(self):
+    def test_a_standard_scaler_of_0_6_and_its_cpu_time(self):
         base = "rapl/AbsPower/BPFOnly/SGDRegressorTrainer_1"
         weights = {"package": {"All_Weights": {
             "Bias_Weight": 100.0, "Categorical_Variables": {}, "Numerical_Variables": {
@@ -193,7 +193,7 @@ class Import(Case):
         outcomes, _ = self.run_import(top)
         self.assertEqual(outcomes, {base: ("usable", "linear")})
         got = self.watts(self.path("db/old/rapl-sysfs/AbsPower/BPFOnly/SGDRegressorTrainer_1.zip"),
-                         ["bpf_cpu_time_ms", "bpf_page_cache_hit"], [[2.5, 7.0]])
+                         ["bpf_cpu_time_ms", "bpf_page_cache_hit"], [[2500.0, 7.0]])
         # 100 + 5 (2500 - 2000) / 500 + (7 - 3) / 2
         self.assertAlmostEqual(got[0]["package"], 107.0)
 

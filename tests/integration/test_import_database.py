@@ -109,9 +109,9 @@ class Databases(Case):
 
     def test_weights_alone_are_the_formulas(self):
         self.run_import(self.lay("models", self.database()))
-        # 313.875 x / 29170 us, of 0.6: x in ms is a thousandth.
+        # 313.875 x / 29170; Kepler 0.6's name of the feature has another unit than its values.
         got = self.watts("nx12-std_v0.6/rapl-sysfs/AbsPower/BPFOnly/SGDRegressorTrainer_1",
-                         METRICS["BPFOnly"], [29.17])
+                         METRICS["BPFOnly"], [29170.0])
         self.assertAlmostEqual(got["package"], 151.5 + 313.875, places=2)
         self.assertAlmostEqual(got["dram"], 132.25 + 50.875, places=2)
         got = self.watts("ec2-0.7.11/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_0",

@@ -115,7 +115,7 @@ static void node_level_is_the_sum_over_containers(void **state)
 	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 3000, 4000);
 }
 
-static void microseconds_of_the_old_metric_become_milliseconds(void **state)
+static void the_old_metric_of_cpu_time_is_in_milliseconds(void **state)
 {
 	const struct tw_extract_args args = make_args("acpi");
 	struct response r = { 0 };
@@ -123,7 +123,7 @@ static void microseconds_of_the_old_metric_become_milliseconds(void **state)
 	(void)state;
 	add_two_containers(&r, CPU_US);
 	ADD(&r, PLATFORM, ACPI, 0, 30, 90);
-	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 3, 4);
+	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 3000, 4000);
 }
 
 static void every_generation_of_rapl_is_rapl_sysfs(void **state)
@@ -291,7 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(node_level_is_the_sum_over_containers),
-		cmocka_unit_test(microseconds_of_the_old_metric_become_milliseconds),
+		cmocka_unit_test(the_old_metric_of_cpu_time_is_in_milliseconds),
 		cmocka_unit_test(every_generation_of_rapl_is_rapl_sysfs),
 		cmocka_unit_test(a_response_has_a_group_if_it_has_all_its_features),
 		cmocka_unit_test(resets_are_carried_where_asked_for),

@@ -188,7 +188,7 @@ static int look(void *arg, const struct tw_model *m, struct tw_err *err)
 	const struct tw_categories given = { .names = &name,
 					     .values = &value,
 					     .count = 1 };
-	const double x = 4;
+	const double x = 4000;
 	struct tw_rows row = { .x = &x, .rows = 1, .stride = 1, .categories = &given };
 	const struct tw_predictor *p = tw_predictor_find(m->info.predictor);
 	struct outcomes *o = arg;
@@ -271,7 +271,7 @@ static void categories_of_weights_are_imported_and_count(void **state)
 		       WEIGHTS(ARCHITECTURES, "bpf_cpu_time_us", ""), &o, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(o.of[TW_IMPORT_USABLE], 1);
-	/* Bias, 4 ms of a scale of 2000 us, and the category. */
+	/* Bias, 4000 ms of a scale of 2000 ms, and the category. */
 	assert_true(o.watts == 7 + 3 * 2 + 1.5);
 	assert_true(o.unknown == 7 + 3 * 2);
 }

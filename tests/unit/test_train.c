@@ -412,7 +412,8 @@ static void real_data_becomes_models(void **state)
 		fail_msg("%s", err.text);
 	/*
 	 * BPFIRQ, BPFOnly, Basic, CounterIRQCombined and CounterOnly; 50 to 150 W with
-	 * more than 7 W of noise. A line through rest has 11 to 14 W, because power bends.
+	 * more than 7 W of noise. A line through rest has 11 to 14 W, because power
+	 * bends.
 	 */
 	assert_int_equal(r.rows, 5 * 2 * trainers);
 	assert_int_equal(r.models, r.rows);

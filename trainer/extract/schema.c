@@ -124,7 +124,7 @@ static const struct tw_schema_metric legacy_metrics[] = {
 	CONTAINER("cpu_cycles", "cpu_cycles", 1.0),
 	CONTAINER("cpu_instructions", "cpu_instructions", 1.0),
 	/* Kepler 0.5 to 0.7.2. */
-	CONTAINER("bpf_cpu_time_us", "bpf_cpu_time_ms", 1e-3),
+	CONTAINER("bpf_cpu_time_us", "bpf_cpu_time_ms", 1.0),
 	/* Kepler up to 0.7.11. */
 	CONTAINER("cgroupfs_cpu_usage_us", "cgroupfs_cpu_usage_us", 1.0),
 	MEMORY("cgroupfs_memory_usage_bytes"),
