@@ -64,6 +64,7 @@ bool tw_feature_list_unproven(const struct tw_strs *names);
 /* A feature's name in earlier releases of Kepler, in the same unit. */
 struct tw_feature_old {
 	const char *name, *feature;
+	bool only_data; /* requests do not use it */
 };
 
 /* Old names, sorted; at most 32. */

@@ -269,11 +269,15 @@ class Served:
             not r.trainer and not r.filter and r.counters])
 
     def test_a_virtual_machine_draws_power(self):
-        """0.6 is left out: it has no bpf_cpu_time_ms."""
+        """0.6 is left out: it has no bpf_cpu_time_ms. The models of nx12 are not certified
+        for machines without counters, so databases of nx12 alone have no answer."""
         machines = [r for r in self.results if not r.counters and r.use == kepler.NODE and
                     not r.trainer and not r.filter and
                     r.release in ("0.7.11", "0.7.12", "0.9") and
                     r.db.for_machines_without_counters(r.use, r.source)]
+        lost = [r for r in machines if r.db.name.startswith("nx12")]
+        self.assertEqual({r.outcome for r in lost} - {kepler.REFUSED}, set())
+        machines = [r for r in machines if r not in lost]
         self.assertTrue(machines)
         self.report([r for r in machines if r.outcome != kepler.OK], machines)
 

@@ -149,12 +149,12 @@ class OverHttp(Case):
         server = self.serve()
         files = pipeline_files()
         answer = self.put(server, zip_of(files))
-        self.assertEqual((answer.status, answer.json()["models"]), (200, 20), answer.body)
+        self.assertEqual((answer.status, answer.json()["models"]), (200, 50), answer.body)
         wait_until(lambda: self.names(server) == ["p"], "the pipeline is served")
         self.assertEqual(call(server, "POST", "/api/v1/pipelines/p/rollback", b"",
                               TOKEN).status, 404)
         less = {n: d for n, d in files.items() if not n.startswith("acpi/")}
-        self.assertLess(self.put(server, zip_of(less)).json()["models"], 20)
+        self.assertLess(self.put(server, zip_of(less)).json()["models"], 50)
         self.assertEqual(call(server, "POST", "/api/v1/pipelines/p/rollback", b"",
                               TOKEN).status, 200)
         self.assertTrue(os.path.isdir(self.path("db/p/acpi")))
@@ -164,7 +164,7 @@ class OverHttp(Case):
         self.write("token", "s3cret\n")
         url = "http://" + server.address
         to = ("--to", url, "--token-file", self.path("token"))
-        self.assertIn("models=20", self.tallywatt("publish", PIPELINE, *to))
+        self.assertIn("models=50", self.tallywatt("publish", PIPELINE, *to))
         wait_until(lambda: self.names(server) == ["haswell-kind"], "the pipeline is served")
         self.tallywatt("publish", PIPELINE, *to)
         self.tallywatt("rollback", "haswell-kind", *to)

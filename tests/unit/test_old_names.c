@@ -56,6 +56,7 @@ static void old_names_of_the_same_unit_are_replaced_in_place(void **state)
 static void others_stay_as_they_are(void **state)
 {
 	(void)state;
+	assert_int_equal(replace("bpf_cpu_time_us", "bpf_cpu_time_us"), 0);
 	assert_int_equal(replace("cgroupfs_cpu_usage_us,kubelet_memory_bytes",
 				 "cgroupfs_cpu_usage_us,kubelet_memory_bytes"),
 			 0);

@@ -15,8 +15,12 @@
 #define BEYOND 0.25
 /* The mean of both rows fits its neighbours within this share. */
 #define FITS 0.1
-/* Shares of features and of energy agree within this share. */
-#define AGREES 0.5
+/*
+ * Shares of features and of energy agree within this share: a late scrape shifts both
+ * alike, a change of load shifts the features more, because power at rest does not
+ * change.
+ */
+#define AGREES 0.15
 /* CPU time is counted in steps of up to 10 ms a process. */
 #define CPU_TOLERANCE 0.1
 

@@ -230,11 +230,11 @@ static int check_restarts(const struct tw_rates *r,
 {
 	for (size_t i = 0; i < r->restarts.count; i++) {
 		const struct tw_restart *at = &r->restarts.at[i];
+		const struct tw_schema_metric *m = feature[at->column].metric;
 
 		if (at->series != NULL && r->args->resets == TW_RESETS_REFUSE &&
-		    feature[at->column].metric->kind != TW_METRIC_LEVEL &&
-		    tw_series_check_resets(at->series, feature[at->column].metric->name,
-					   err) < 0)
+		    m->kind != TW_METRIC_LEVEL && !m->falls &&
+		    tw_series_check_resets(at->series, m->name, err) < 0)
 			return -1;
 	}
 	return 0;
