@@ -25,8 +25,8 @@ check := check
 test-run: all build-tests
 	@status=0; \
 	$(MAKE) --no-print-directory -k -j$(TEST_JOBS) --output-sync=$(if \
-		$(filter 1,$(TEST_JOBS)),none,target) $(addprefix integration/,$(integration)) \
-		$(check) || status=1; \
+		$(filter 1,$(TEST_JOBS)),none,target) $(check) \
+		$(addprefix integration/,$(integration)) || status=1; \
 	$(if $(alone),$(MAKE) --no-print-directory -k $(addprefix integration/,$(alone)) || status=1;) \
 	exit $$status
 

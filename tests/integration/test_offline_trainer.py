@@ -81,7 +81,9 @@ class OfflineTrainer(Case):
 
     def test_recorded_workload_with_all_trainers(self):
         path = shared("data", "prometheus", "workload-0.6.json")
-        request = train_request(read_json(path), name="workload")
+        response = read_json(path)
+        del response["kepler_container_bpf_cpu_time_us_total"]  # two groups instead of five
+        request = train_request(response, name="workload")
         request["trainer"]["abs_trainers"] = built_trainers()
         began = time.monotonic()
         files = self.unpack(self.train(request))

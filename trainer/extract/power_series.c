@@ -334,7 +334,7 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 			size_t *repeats, struct tw_err *err)
 {
 	size_t n = 0, place = 0;
-	int64_t patience_ms;
+	int64_t patience_ms = 0;
 	double kept_ms = 0;
 
 	if (find_patience(c, count, &patience_ms, err) < 0)
