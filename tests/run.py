@@ -148,7 +148,7 @@ def run_python(files):
         len(result.unexpectedSuccesses)
     counts.skipped = len(result.skipped)
     counts.passed = max(result.testsRun - counts.failed - counts.skipped, 0)
-    if result.testsRun == 0 and not counts.failed:
+    if result.testsRun == 0 and not counts.failed and not counts.skipped:
         print("no tests ran")
         counts.failed = 1
     return counts

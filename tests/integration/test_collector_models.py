@@ -59,6 +59,8 @@ class Models(Case):
                 json.dump(weights, f)
         with open(base + "/metadata.json", encoding="ascii") as f:
             told = json.load(f)
+        # Whether this machine rested while the samples were taken does not matter here.
+        told = {k: v for k, v in told.items() if not k.startswith("certificate_")}
         told.update(metadata)
         with open(base + "/metadata.json", "w", encoding="ascii") as f:
             json.dump(told, f)

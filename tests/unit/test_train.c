@@ -211,7 +211,9 @@ static void a_series_model_reports_both_errors_and_its_choice(void **state)
 	assert_true(number(m, "mae") == number(m, "package_mae"));
 	assert_true(number(m, "package_series_mae") > 0);
 	assert_true(number(m, "package_series_mae") < 0.8 * number(m, "package_mae"));
-	assert_true(json_array_size(json_object_get(m, "package_choice")) > 10);
+	/* A line for each trial; two of the three learners need XGBoost. */
+	assert_true(json_array_size(json_object_get(m, "package_choice")) >
+		    (tw_trainer_find("XgboostFitTrainer") != NULL ? 10u : 1u));
 	assert_true(number(m, "dram_series_mae") < 1e-5);
 	/* Four components, five folds and the whole. */
 	assert_int_equal(fits[0], 24);
