@@ -79,7 +79,7 @@ static struct node *find(struct tw_node_series *t, const struct tw_node_row *row
 	return NULL;
 }
 
-/* A free place, or that of the series not used for longest. */
+/* Find a free place, or free the place of the least recently used series. */
 static struct node *make_place(struct tw_node_series *t)
 {
 	struct node *oldest = &t->node[0];

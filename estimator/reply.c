@@ -253,9 +253,9 @@ static const char *component_key(const struct tw_reply *p)
 }
 
 /*
- * Put the power of the node into the first column, the only one that is written: that of
- * the platform, or the sum of package and dram. The package includes core and uncore.
- * Watts of a model without these are those of its first component.
+ * Replace the first column by the total power, because only that column is written. The
+ * total is platform power, or the sum of package and dram (package includes core and
+ * uncore), or else the power of the model's first component.
  */
 static void make_total(struct tw_reply *p)
 {

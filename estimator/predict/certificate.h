@@ -6,8 +6,8 @@
  * The certificate of a model: properties tested by predictions. Does power rise with
  * load? Is power at rest that of the recording, and does it grow from there without a
  * step? Is it never negative? Does the power of the parts of a machine add up to the
- * power of the whole? A low error on a recording proves none of it (docs/accuracy.md,
- * "Certificate").
+ * power of the whole? A low error on a recording proves no such property
+ * (docs/accuracy.md, "Certificate").
  *
  * A ray is a row of features multiplied by factors from 0 to 1. Features that do not
  * count work, such as a clock frequency, keep their values on a ray.
@@ -46,8 +46,8 @@ struct tw_certificate {
 	double share_deviation;
 	/*
 	 * No component is below 0 W by more than 1 % of its range in the box of features
-	 * from 0 to twice the corner: at its edges and at random places of it. The
-	 * prediction is that of a client that computes from weights.
+	 * from 0 to twice the corner: at its edges and at random places of it.
+	 * Predictions have no limit at 0, as in a client that computes from weights.
 	 */
 	bool non_negative;
 	bool recorded; /* tested with evidence of a recording; else the next two are true

@@ -322,7 +322,7 @@ static double rise_from_rest(const struct form *f, double watts, double load)
 	return f->rest_w + (load < f->ramp ? above * (load / f->ramp) : above);
 }
 
-/* Combine the predictions of a row; part[i][r] is that of member i. */
+/* Combine the predictions of row r; member i predicts part[i][r]. */
 static double combine(const struct form *f, double part[][BLOCK], size_t r)
 {
 	double value[MEMBERS_MAX], sum = f->bias;

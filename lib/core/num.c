@@ -446,3 +446,10 @@ void tw_buf_add_double(struct tw_buf *b, double v)
 
 	tw_buf_add(b, text, tw_format_double(text, v));
 }
+
+int tw_compare_doubles(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}

@@ -67,4 +67,7 @@ size_t tw_format_double(char out[TW_DOUBLE_TEXT], double v);
 /* Append the text of tw_format_double(). */
 void tw_buf_add_double(struct tw_buf *b, double v);
 
+/* Compare two doubles for qsort(), ascending. Neither may be NaN. */
+int tw_compare_doubles(const void *a, const void *b);
+
 #endif /* TW_NUM_H */

@@ -44,7 +44,7 @@ bool tw_component_find(const char *name, enum tw_component *out);
 size_t tw_energy_source_count(void);
 const struct tw_energy_source *tw_energy_source_at(size_t i);
 
-/* Find a known or declared source by its exact name. NULL if there is none. */
+/* Find a known or declared source by its exact name. NULL if the name is unknown. */
 const struct tw_energy_source *tw_energy_source_find(const char *name);
 
 /*
@@ -62,15 +62,15 @@ bool tw_energy_source_is_own(const struct tw_energy_source *s);
 
 /*
  * A source whose models may serve clients of `wanted` if there are no models of `wanted`:
- * rapl-msr reads the counters of rapl-sysfs. NULL if there is none.
+ * rapl-msr reads the counters of rapl-sysfs. NULL if no source may.
  */
 const struct tw_energy_source *
 tw_energy_source_substitute(const struct tw_energy_source *wanted);
 
 /*
  * Find the source that a client asks for. NULL, "" and texts that contain "rapl" mean
- * rapl-sysfs; other texts must be exact names of known or declared sources. NULL if there
- * is none.
+ * rapl-sysfs; other texts must be exact names of known or declared sources. NULL if the
+ * name is unknown.
  */
 const struct tw_energy_source *tw_energy_source_wanted(const char *text);
 

@@ -2,6 +2,7 @@
 #include "trainer/extract/quality.h"
 
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,13 +21,6 @@
 #define LAG_ROWS_MIN 30
 
 /* ---- time ---- */
-
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
 
 static double length_s(const struct tw_quality_rows *r, size_t k)
 {
@@ -47,7 +41,7 @@ static int find_steps(struct tw_quality *q, const struct tw_quality_rows *r,
 			step[n++] = length_s(r, k);
 	q->rows = n;
 	if (n > 0) {
-		qsort(step, n, sizeof(*step), compare_doubles);
+		qsort(step, n, sizeof(*step), tw_compare_doubles);
 		q->step_s = step[n / 2];
 	}
 	free(step);

@@ -3,6 +3,7 @@
 
 #include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
 
@@ -280,13 +281,6 @@ static size_t find_alternative(const struct tw_auto_trials *t)
 	return best;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row)
 {
@@ -295,7 +289,7 @@ double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_bl
 
 	for (size_t i = 0; i < n; i++)
 		watts[i] = t->at[b->trial[i]].predicted[row];
-	qsort(watts, n, sizeof(*watts), compare_doubles);
+	qsort(watts, n, sizeof(*watts), tw_compare_doubles);
 	return n % 2 != 0 ? watts[n / 2] : (watts[n / 2 - 1] + watts[n / 2]) / 2.0;
 }
 

@@ -349,13 +349,6 @@ static double half_of(const struct work *w, struct part p)
 	return half;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Edges of bins with about equal numbers of rows. */
 static void cut_bins(const struct work *w, size_t without, size_t nor,
 		     struct tw_answer_interval *i)
@@ -366,7 +359,7 @@ static void cut_bins(const struct work *w, size_t without, size_t nor,
 	for (size_t r = 0; r < w->rows; r++)
 		if (!is_of(w, r, without) && !is_of(w, r, nor))
 			w->scratch[n++] = w->watts[r];
-	qsort(w->scratch, n, sizeof(*w->scratch), compare_doubles);
+	qsort(w->scratch, n, sizeof(*w->scratch), tw_compare_doubles);
 	bins = n / BIN_ROWS < BINS ? n / BIN_ROWS : BINS;
 	i->bins = 1;
 	last = n > 0 ? w->scratch[0] : 0.0;

@@ -4,6 +4,7 @@
 #include "estimator/predict/tree.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/field/feature.h"
 #include "trainer/fit/random.h"
 #include "trainer/fit/samples.h"
@@ -53,13 +54,6 @@ struct choice {
 	double left_sum;
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static double middle_value(struct grower *g, const struct node *n)
 {
 	const size_t count = n->to - n->from;
@@ -68,7 +62,7 @@ static double middle_value(struct grower *g, const struct node *n)
 		return n->sum / (double)count;
 	for (size_t i = 0; i < count; i++)
 		g->sorted[i] = g->y[g->row[n->from + i]];
-	qsort(g->sorted, count, sizeof(*g->sorted), compare_doubles);
+	qsort(g->sorted, count, sizeof(*g->sorted), tw_compare_doubles);
 	return count % 2 != 0 ? g->sorted[count / 2]
 			      : (g->sorted[count / 2 - 1] + g->sorted[count / 2]) / 2.0;
 }

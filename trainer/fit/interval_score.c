@@ -2,6 +2,7 @@
 #include "trainer/fit/interval_score.h"
 
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,18 +23,11 @@ bool tw_interval_holds(double measured, double predicted, double half_w)
 	       measured <= predicted + half_w;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 double tw_conformal(double *v, size_t n, double share)
 {
 	const double rank = ceil((double)(n + 1) * share);
 
-	qsort(v, n, sizeof(*v), compare_doubles);
+	qsort(v, n, sizeof(*v), tw_compare_doubles);
 	return v[rank < (double)n ? (size_t)rank - 1 : n - 1];
 }
 
@@ -54,7 +48,7 @@ static int compare_ranked(const void *a, const void *b)
 /* The nearest rank of 95 %. */
 static double percentile_95(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), compare_doubles);
+	qsort(v, n, sizeof(*v), tw_compare_doubles);
 	return v[(n * 95 + 99) / 100 - 1];
 }
 

@@ -3,6 +3,7 @@
 
 #include "isolator/idle_power.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/field/feature.h"
 #include "trainer/fit/samples.h"
 
@@ -19,13 +20,6 @@
 /* No processor runs faster, Hz. */
 #define TOP_HZ 6e9
 #define CONTRADICTED_SHARE 0.05
-
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
 
 static double lowest(const double *v, size_t n)
 {
@@ -122,7 +116,7 @@ int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err 
 	sorted = load + s->rows;
 	for (size_t i = 0; i < s->rows; i++)
 		load[i] = sorted[i] = s->x[i * s->cols + r.load];
-	qsort(sorted, s->rows, sizeof(*sorted), compare_doubles);
+	qsort(sorted, s->rows, sizeof(*sorted), tw_compare_doubles);
 	r.low_load = sorted[s->rows / LOW_SHARE];
 	r.rested = r.low_load <= REST_LOAD * sorted[s->rows - 1];
 	r.contradicted = contradicted(s);
