@@ -30,7 +30,7 @@ WRAP_MW = 10 ** 12  # more than 1e9 W was a negative number
 IDLE_MW = 100  # limit for all idle containers together
 SAMPLE_S = 3  # Kepler's sampling period
 ARCHITECTURE = ("cpu_architecture", "Skylake")
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 READ_BYTES = 4096
 
 

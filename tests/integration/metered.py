@@ -117,7 +117,7 @@ class Metered(Case):
             self.ticks += 1
             self.run_processes(self.ticks)
             return False
-        wait_until(more, what, timeout=20)
+        wait_until(more, what)
 
     def run_processes(self, ticks):
         self.ticks = ticks

@@ -100,7 +100,7 @@ class Collector(Case):
             pid = self.burn(seconds)
             try:
                 wait_until(lambda pid=pid: self.cpu_of(daemon, pid) >= seconds,
-                           "the end is told", timeout=10)
+                           "the end is told")
                 return pid
             except AssertionError:
                 pass

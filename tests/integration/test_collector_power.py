@@ -99,7 +99,7 @@ class Power(Metered):
             now = read()
             last[:] = [now, last[1] + 1 if now == last[0] else 0]
             return last[1] > 200
-        wait_until(same, "it settles", timeout=30)
+        wait_until(same, "it settles")
         return last[0]
 
     def test_a_guest_reads_the_measurements_of_its_host(self):
