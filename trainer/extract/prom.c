@@ -161,6 +161,14 @@ enum state {
 	AT_END,
 };
 
+/* A label name of a previous series. Most series of a metric name the same labels in the
+ * same order. */
+struct known_label {
+	char text[32];
+	size_t len;       /* 0: none */
+	const char *name; /* interned; NULL: skipped */
+};
+
 struct tw_prom_builder {
 	struct tw_prom *prom;
 	const struct tw_strs *more; /* third-party metrics to keep, or NULL */
@@ -174,7 +182,9 @@ struct tw_prom_builder {
 	size_t number;    /* within the metric, from 1 */
 	bool has_labels, has_values;
 	struct series_draft series;
-	const char *label_name; /* NULL: skip the label's text */
+	const char *label_name;               /* NULL: skip the label's text */
+	size_t position;                      /* of the label within its series */
+	struct known_label known[LABELS_MAX]; /* by position */
 };
 
 int tw_prom_builder_new(struct tw_prom_builder **out, struct tw_err *err)
@@ -275,10 +285,18 @@ static bool is_third_party(const struct tw_prom_builder *b, const struct tw_jsax
 	return false;
 }
 
+/* Which labels are kept depends on the metric. */
+static void forget_labels(struct tw_prom_builder *b)
+{
+	for (size_t i = 0; i < LABELS_MAX; i++)
+		b->known[i].len = 0;
+}
+
 static int begin_metric(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
 	b->third_party = is_third_party(b, e);
+	forget_labels(b);
 	if (!b->third_party && !tw_schema_has_metric(e->text, e->len)) {
 		skip_value(b, IN_METRICS);
 		return 0;
@@ -296,6 +314,7 @@ static void begin_series(struct tw_prom_builder *b)
 	b->number++;
 	b->has_labels = false;
 	b->has_values = false;
+	b->position = 0;
 	begin_draft(&b->series);
 }
 
@@ -330,10 +349,10 @@ static int begin_member(struct tw_prom_builder *b, const struct tw_jsax_event *e
 	return 0;
 }
 
-static int begin_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
-		       struct tw_err *err)
+/* Set label_name. */
+static int find_label_name(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+			   struct tw_err *err)
 {
-	b->state = AT_LABEL;
 	b->label_name = NULL;
 	/* Any label of a third-party metric may distinguish its series: keep all. */
 	if (!b->third_party && !tw_schema_has_label(e->text, e->len))
@@ -342,6 +361,29 @@ static int begin_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		return fail_type(b, e, "labels without NUL", err);
 	b->label_name = tw_intern(&b->prom->shared, e->text, e->len, err);
 	return b->label_name != NULL ? 0 : -1;
+}
+
+static int begin_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	struct known_label *known =
+		b->position < LABELS_MAX ? &b->known[b->position] : NULL;
+
+	b->position++;
+	b->state = AT_LABEL;
+	if (known != NULL && known->len == e->len && e->len > 0 &&
+	    memcmp(known->text, e->text, e->len) == 0) {
+		b->label_name = known->name;
+		return 0;
+	}
+	if (find_label_name(b, e, err) < 0)
+		return -1;
+	if (known != NULL && e->len <= sizeof(known->text)) {
+		memcpy(known->text, e->text, e->len);
+		known->len = e->len;
+		known->name = b->label_name;
+	}
+	return 0;
 }
 
 static int end_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
