@@ -180,7 +180,8 @@ const struct tw_feature_old *tw_feature_old_at(size_t i)
 const struct tw_feature_old *tw_feature_old_find(const char *name)
 {
 	for (size_t i = 0; i < TW_COUNT(old_names); i++)
-		if (strcmp(old_names[i].name, name) == 0)
+		if (old_names[i].name[0] == name[0] &&
+		    strcmp(old_names[i].name, name) == 0)
 			return &old_names[i];
 	return NULL;
 }
