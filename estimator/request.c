@@ -12,42 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reset keeps the memory of a table up to this many numbers. */
-#define VALUES_RETAINED 512
-
-/* The largest integer up to which a double holds every integer: 2^53 - 1. */
-#define TIME_MAX_MS 9007199254740991.0
-
-/*
- * The table of "values", filled number by number. All rows are as long as the first.
- * All zero bytes is an empty table.
- */
-struct values {
-	double *x; /* row major; NaN: missing */
-	size_t count, size;
-	size_t rows, cols;
-	size_t in_row; /* values of the row being read */
-};
-
-/*
- * "system_features", the names, and "system_values", which hold for all rows. A numeric
- * system feature is a column too; all of them are categories.
- */
-struct system_features {
-	struct tw_arena *arena; /* owns the names and texts */
-	struct tw_strs names;
-	struct tw_strs texts;
-	struct values values; /* one row */
-};
-
-/* "time_ms" and "series", as they are read. */
-struct row_times {
-	int64_t *time_ms;
-	size_t count, size;
-	struct tw_strs series;
-	int64_t *spread_ms; /* one time_ms repeated for every row, or NULL */
-};
-
 /* Keys in the order in which Kepler sends them, followed by the keys of version 2. */
 enum field {
 	FIELD_METRICS,
@@ -93,332 +57,22 @@ struct tw_request_parser {
 	const char *output, *source;
 	unsigned components;      /* bit set of enum tw_component */
 	unsigned component_names; /* entries of "components" read so far */
-	struct values values;
-	struct system_features system;
-	struct row_times times;
+	struct tw_request_values values;
+	struct tw_system_values system;
+	struct tw_row_times times;
 	struct tw_request request;
 };
 
-/* ---- errors ---- */
+/* ---- the parser ---- */
 
-static int fail_type(const char *name, const char *want, const struct tw_jsax_event *e,
-		     struct tw_err *err)
-{
-	return tw_fail(err, TW_PARSE, "%s: expected %s, got %s", name, want,
-		       tw_jsax_type_name(e->type));
-}
-
-/* fail_type() for an entry of a list; cold because hardly any request fails. */
-__attribute__((cold)) static int fail_entry(const char *name, size_t i, const char *want,
+__attribute__((cold)) static int fail_value(const struct tw_request_values *v,
 					    const struct tw_jsax_event *e,
 					    struct tw_err *err)
 {
 	char at[64];
 
-	snprintf(at, sizeof(at), "%s[%zu]", name, i);
-	return fail_type(at, want, e, err);
-}
-
-/* The opening or closing bracket of a key's list, or null for an empty list. */
-static bool is_list(const struct tw_jsax_event *e)
-{
-	return e->depth == 1 && (e->type == TW_JSAX_ARRAY ||
-				 e->type == TW_JSAX_ARRAY_END || e->type == TW_JSAX_NULL);
-}
-
-/* ---- values ---- */
-
-static int values_reserve(struct values *v, size_t count, struct tw_err *err)
-{
-	size_t size = v->size != 0 ? v->size * 2 : 32;
-	double *x;
-
-	if (count > TW_REQUEST_VALUES_MAX)
-		return tw_fail(err, TW_INVALID, "values: more than %zu numbers",
-			       TW_REQUEST_VALUES_MAX);
-	if (count <= v->size)
-		return 0;
-	if (size < count)
-		size = count;
-	x = realloc(v->x, size * sizeof(*x));
-	if (x == NULL)
-		return tw_fail(err, TW_NOMEM, "values: %zu numbers", size);
-	v->x = x;
-	v->size = size;
-	return 0;
-}
-
-static int values_add(struct values *v, double value, struct tw_err *err)
-{
-	if (v->in_row == TW_REQUEST_METRICS_MAX)
-		return tw_fail(err, TW_INVALID, "values[%zu]: more than %d values",
-			       v->rows, TW_REQUEST_METRICS_MAX);
-	if (values_reserve(v, v->count + 1, err) < 0)
-		return -1;
-	v->x[v->count++] = value;
-	v->in_row++;
-	return 0;
-}
-
-static int values_add_missing(struct values *v, struct tw_err *err)
-{
-	return values_add(v, NAN, err);
-}
-
-/* Add the number that the text holds; a text that is no number is missing. */
-static int values_add_text(struct values *v, const char *text, size_t len,
-			   struct tw_err *err)
-{
-	double value = NAN;
-
-	tw_parse_double(text, len, &value);
-	return values_add(v, value, err);
-}
-
-static int values_end_row(struct values *v, struct tw_err *err)
-{
-	if (v->rows == 0)
-		v->cols = v->in_row;
-	if (v->in_row != v->cols)
-		return tw_fail(err, TW_INVALID,
-			       "values[%zu]: %zu values, values[0] has %zu", v->rows,
-			       v->in_row, v->cols);
-	if (v->rows == TW_REQUEST_ROWS_MAX)
-		return tw_fail(err, TW_INVALID, "values: more than %d rows",
-			       TW_REQUEST_ROWS_MAX);
-	v->rows++;
-	v->in_row = 0;
-	return 0;
-}
-
-static void values_release(struct values *v)
-{
-	free(v->x);
-	*v = (struct values){ 0 };
-}
-
-/* Empty the table; a large one gives its memory back. */
-static void values_reset(struct values *v)
-{
-	if (v->size > VALUES_RETAINED)
-		values_release(v);
-	*v = (struct values){ .x = v->x, .size = v->size };
-}
-
-/* ---- system features ---- */
-
-static int system_add_text(struct system_features *s, const struct tw_jsax_event *e,
-			   struct tw_err *err)
-{
-	char number[TW_DOUBLE_TEXT];
-
-	if (e->type == TW_JSAX_NUMBER)
-		return tw_strs_add_in(&s->texts, s->arena, number,
-				      tw_format_double(number, e->number), err);
-	if (e->type == TW_JSAX_TEXT && e->len <= TW_REQUEST_TEXT_MAX &&
-	    memchr(e->text, '\0', e->len) == NULL)
-		return tw_strs_add_in(&s->texts, s->arena, e->text, e->len, err);
-	return tw_strs_add_in(&s->texts, s->arena, "", 0, err);
-}
-
-/* Take an event of the value of "system_values". */
-static int system_add(struct system_features *s, const struct tw_jsax_event *e,
-		      struct tw_err *err)
-{
-	struct values *v = &s->values;
-
-	if (is_list(e))
-		return 0;
-	if (e->depth == 1)
-		return fail_type("system_values", "an array", e, err);
-	if (v->in_row == TW_REQUEST_METRICS_MAX)
-		return tw_fail(err, TW_INVALID, "system_values: more than %d",
-			       TW_REQUEST_METRICS_MAX);
-	if (system_add_text(s, e, err) < 0)
-		return -1;
-	if (e->type == TW_JSAX_NUMBER)
-		return values_add(v, e->number, err);
-	if (e->type == TW_JSAX_TEXT)
-		return values_add_text(v, e->text, e->len, err);
-	if (e->type == TW_JSAX_NULL)
-		return values_add_missing(v, err);
-	return fail_entry("system_values", v->in_row, "a number or a string", e, err);
-}
-
-/*
- * Set r->system and r->categories, which point into s. Append the names of numeric system
- * features to r->metrics, except names that are there already.
- */
-static int system_finish(struct system_features *s, struct tw_request *r,
-			 struct tw_err *err)
-{
-	double *x = s->values.x;
-	size_t count = 0;
-
-	if (s->names.count != s->values.in_row)
-		return tw_fail(err, TW_INVALID,
-			       "system_values: %zu for %zu system_features",
-			       s->values.in_row, s->names.count);
-	for (size_t i = 0; i < s->names.count; i++) {
-		if (isnan(x[i]) || tw_strs_has(&r->metrics, s->names.at[i]))
-			continue;
-		if (r->metrics.count == TW_REQUEST_METRICS_MAX)
-			return tw_fail(err, TW_INVALID, "metrics: more than %d",
-				       TW_REQUEST_METRICS_MAX);
-		if (tw_strs_add_in(&r->metrics, s->arena, s->names.at[i],
-				   strlen(s->names.at[i]), err) < 0)
-			return -1;
-		x[count++] = x[i];
-	}
-	r->system = x;
-	r->systems = count;
-	r->categories =
-		(struct tw_categories){ .names = (const char *const *)s->names.at,
-					.values = (const char *const *)s->texts.at,
-					.count = s->names.count };
-	return 0;
-}
-
-static void system_reset(struct system_features *s)
-{
-	s->names.count = 0;
-	s->texts.count = 0;
-	values_reset(&s->values);
-}
-
-static void system_release(struct system_features *s)
-{
-	tw_strs_drop(&s->names);
-	tw_strs_drop(&s->texts);
-	values_release(&s->values);
-}
-
-/* ---- times and series ---- */
-
-static int times_add_series(struct row_times *t, const struct tw_jsax_event *e,
-			    struct tw_err *err)
-{
-	if (is_list(e))
-		return 0;
-	if (e->type != TW_JSAX_TEXT)
-		return fail_entry("series", t->series.count, "a string", e, err);
-	if (e->len == 0 || e->len > TW_REQUEST_SERIES_NAME_MAX)
-		return tw_fail(err, TW_INVALID,
-			       "series[%zu]: %zu bytes, expected 1 to %d",
-			       t->series.count, e->len, TW_REQUEST_SERIES_NAME_MAX);
-	if (t->series.count == TW_REQUEST_SERIES_MAX)
-		return tw_fail(err, TW_INVALID, "series: more than %d",
-			       TW_REQUEST_SERIES_MAX);
-	if (tw_strs_add(&t->series, e->text, e->len, err) < 0)
-		return tw_err_wrap(err, "series[%zu]", t->series.count);
-	return 0;
-}
-
-static int times_append(struct row_times *t, int64_t time_ms, struct tw_err *err)
-{
-	const size_t size = t->size != 0 ? 2 * t->size : 16;
-	int64_t *at;
-
-	if (t->count == t->size) {
-		at = realloc(t->time_ms, size * sizeof(*at));
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "time_ms: %zu times", size);
-		t->time_ms = at;
-		t->size = size;
-	}
-	t->time_ms[t->count++] = time_ms;
-	return 0;
-}
-
-static int times_add_time(struct row_times *t, const struct tw_jsax_event *e,
-			  struct tw_err *err)
-{
-	if (is_list(e))
-		return 0;
-	if (e->type != TW_JSAX_NUMBER)
-		return fail_entry("time_ms", t->count, "a number", e, err);
-	if (!(e->number >= 0.0 && e->number <= TIME_MAX_MS) ||
-	    e->number != trunc(e->number))
-		return tw_fail(err, TW_INVALID,
-			       "time_ms[%zu]: %g is not an integer number of ms",
-			       t->count, e->number);
-	if (t->count == TW_REQUEST_ROWS_MAX)
-		return tw_fail(err, TW_INVALID, "time_ms: more than %d",
-			       TW_REQUEST_ROWS_MAX);
-	return times_append(t, (int64_t)e->number, err);
-}
-
-/* A list has one entry for all rows, or one for each row. */
-static int check_count(const char *name, size_t count, size_t rows, struct tw_err *err)
-{
-	if (count == 1 || count == rows)
-		return 0;
-	return tw_fail(err, TW_INVALID, "%s: %zu for %zu rows", name, count, rows);
-}
-
-/* The rows of one series have one time each, rising. */
-static int check_order(const struct row_times *t, size_t rows, struct tw_err *err)
-{
-	if (t->count != rows)
-		return tw_fail(err, TW_INVALID, "time_ms: %zu for %zu rows of a series",
-			       t->count, rows);
-	for (size_t i = 1; i < rows; i++)
-		if (t->time_ms[i] <= t->time_ms[i - 1])
-			return tw_fail(err, TW_INVALID,
-				       "time_ms[%zu]: not after the time before it", i);
-	return 0;
-}
-
-/* Repeat a single time for every row. */
-static int spread_time(struct row_times *t, size_t rows, struct tw_err *err)
-{
-	if (t->count == rows)
-		return 0;
-	t->spread_ms = malloc(rows * sizeof(*t->spread_ms));
-	if (t->spread_ms == NULL)
-		return tw_fail(err, TW_NOMEM, "time_ms: %zu times", rows);
-	for (size_t i = 0; i < rows; i++)
-		t->spread_ms[i] = t->time_ms[0];
-	return 0;
-}
-
-/* Set r->time_ms and r->series, which point into t. r->rows is set already. */
-static int times_finish(struct row_times *t, struct tw_request *r, struct tw_err *err)
-{
-	if (t->count == 0 && t->series.count == 0)
-		return 0;
-	if (t->count == 0)
-		return tw_fail(err, TW_INVALID, "time_ms: missing, but series is given");
-	if (check_count("time_ms", t->count, r->rows, err) < 0)
-		return -1;
-	if (t->series.count > 0 &&
-	    check_count("series", t->series.count, r->rows, err) < 0)
-		return -1;
-	if ((t->series.count <= 1 && check_order(t, r->rows, err) < 0) ||
-	    spread_time(t, r->rows, err) < 0)
-		return -1;
-	r->time_ms = t->spread_ms != NULL ? t->spread_ms : t->time_ms;
-	r->series = &t->series;
-	return 0;
-}
-
-static void times_release(struct row_times *t)
-{
-	free(t->time_ms);
-	free(t->spread_ms);
-	tw_strs_clear(&t->series);
-	*t = (struct row_times){ 0 };
-}
-
-/* ---- the parser ---- */
-
-__attribute__((cold)) static int
-fail_value(const struct values *v, const struct tw_jsax_event *e, struct tw_err *err)
-{
-	char at[64];
-
 	snprintf(at, sizeof(at), "values[%zu][%zu]", v->rows, v->in_row);
-	return fail_type(at, "a number", e, err);
+	return tw_request_fail_type(at, "a number", e, err);
 }
 
 /* Read a string; null leaves *to NULL. */
@@ -430,7 +84,7 @@ static int take_text(struct tw_request_parser *p, const char **to,
 	if (e->type == TW_JSAX_NULL)
 		return 0;
 	if (e->type != TW_JSAX_TEXT)
-		return fail_type(name, "a string", e, err);
+		return tw_request_fail_type(name, "a string", e, err);
 	if (e->len > TW_REQUEST_TEXT_MAX || memchr(e->text, '\0', e->len) != NULL)
 		return tw_fail(err, TW_INVALID, "%s: longer than %d bytes or with a NUL",
 			       name, TW_REQUEST_TEXT_MAX);
@@ -451,12 +105,12 @@ static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 {
 	const char *name = field_names[p->field];
 
-	if (is_list(e))
+	if (tw_request_is_list(e))
 		return 0;
 	if (e->depth == 1)
-		return fail_type(name, "an array", e, err);
+		return tw_request_fail_type(name, "an array", e, err);
 	if (e->type != TW_JSAX_TEXT)
-		return fail_entry(name, to->count, "a string", e, err);
+		return tw_request_fail_entry(name, to->count, "a string", e, err);
 	if (e->len == 0 || e->len > TW_FEATURE_NAME_MAX)
 		return tw_fail(err, TW_INVALID, "%s[%zu]: %zu bytes, expected 1 to %d",
 			       name, to->count, e->len, TW_FEATURE_NAME_MAX);
@@ -471,24 +125,24 @@ static int take_name(struct tw_request_parser *p, struct tw_strs *to,
 static int take_row_value(struct tw_request_parser *p, const struct tw_jsax_event *e,
 			  struct tw_err *err)
 {
-	struct values *v = &p->values;
+	struct tw_request_values *v = &p->values;
 
 	if (e->depth == 1) {
 		if (e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END)
 			return 0;
-		return fail_type("values", "an array", e, err);
+		return tw_request_fail_type("values", "an array", e, err);
 	}
 	if (e->depth == 2) {
 		if (e->type == TW_JSAX_ARRAY_END)
-			return values_end_row(v, err);
+			return tw_request_values_end_row(v, err);
 		if (e->type == TW_JSAX_ARRAY)
 			return 0;
-		return fail_entry("values", v->rows, "an array", e, err);
+		return tw_request_fail_entry("values", v->rows, "an array", e, err);
 	}
 	if (e->type == TW_JSAX_NUMBER)
-		return values_add(v, e->number, err);
+		return tw_request_values_add(v, e->number, err);
 	if (e->type == TW_JSAX_NULL)
-		return values_add_missing(v, err);
+		return tw_request_values_add(v, NAN, err);
 	return fail_value(v, e, err);
 }
 
@@ -499,7 +153,7 @@ static int take_version(struct tw_request_parser *p, const struct tw_jsax_event 
 	if (e->type == TW_JSAX_NULL)
 		return 0;
 	if (e->type != TW_JSAX_NUMBER)
-		return fail_type("version", "a number", e, err);
+		return tw_request_fail_type("version", "a number", e, err);
 	for (unsigned v = 1; v <= TW_REQUEST_VERSION_MAX; v++)
 		if (e->number == (double)v) {
 			p->request.version = v;
@@ -515,13 +169,13 @@ static int take_component(struct tw_request_parser *p, const struct tw_jsax_even
 	enum tw_component c;
 	char at[64], name[32];
 
-	if (is_list(e))
+	if (tw_request_is_list(e))
 		return 0;
 	if (e->depth == 1)
-		return fail_type("components", "an array", e, err);
+		return tw_request_fail_type("components", "an array", e, err);
 	snprintf(at, sizeof(at), "components[%u]", p->component_names++);
 	if (e->type != TW_JSAX_TEXT)
-		return fail_type(at, "a string", e, err);
+		return tw_request_fail_type(at, "a string", e, err);
 	snprintf(name, sizeof(name), "%.*s", (int)(e->len < 31 ? e->len : 31), e->text);
 	if (strlen(name) != e->len || !tw_component_find(name, &c))
 		return tw_fail(err, TW_INVALID, "%s: '%s' is not known", at, name);
@@ -572,7 +226,7 @@ static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e
 	case FIELD_SYSTEM_FEATURES:
 		return take_name(p, &p->system.names, e, err);
 	case FIELD_SYSTEM_VALUES:
-		return system_add(&p->system, e, err);
+		return tw_system_values_add(&p->system, e, err);
 	case FIELD_TRAINER:
 		return take_text(p, &p->request.trainer, e, err);
 	case FIELD_FILTER:
@@ -582,9 +236,9 @@ static int take_field(struct tw_request_parser *p, const struct tw_jsax_event *e
 	case FIELD_COMPONENTS:
 		return take_component(p, e, err);
 	case FIELD_SERIES:
-		return times_add_series(&p->times, e, err);
+		return tw_row_times_add_series(&p->times, e, err);
 	case FIELD_TIME:
-		return times_add_time(&p->times, e, err);
+		return tw_row_times_add(&p->times, e, err);
 	case FIELD_MODEL_NAME:
 	case FIELD_UNKNOWN:
 		break;
@@ -599,7 +253,7 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 	if (e->depth == 0) {
 		if (e->type == TW_JSAX_OBJECT || e->type == TW_JSAX_OBJECT_END)
 			return 0;
-		return fail_type("request", "an object", e, err);
+		return tw_request_fail_type("request", "an object", e, err);
 	}
 	if (e->depth == 1 && e->type == TW_JSAX_KEY)
 		return take_key(p, e, err);
@@ -652,6 +306,22 @@ static int take_output(struct tw_request_parser *p, struct tw_err *err)
 	return 0;
 }
 
+static int add_system_values(struct tw_request_parser *p, struct tw_err *err)
+{
+	struct tw_system_values *s = &p->system;
+	struct tw_request *r = &p->request;
+
+	if (tw_system_values_finish(s, &r->metrics, err) < 0)
+		return -1;
+	r->system = s->values.x;
+	r->systems = s->numeric;
+	r->categories =
+		(struct tw_categories){ .names = (const char *const *)s->names.at,
+					.values = (const char *const *)s->texts.at,
+					.count = s->names.count };
+	return 0;
+}
+
 static int finish(struct tw_request_parser *p, struct tw_err *err)
 {
 	struct tw_request *r = &p->request;
@@ -671,7 +341,7 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 	r->source = tw_energy_source_wanted(p->source);
 	if (r->source == NULL && tw_energy_source_open(p->source, &r->source, err) < 0)
 		return tw_err_wrap(err, "source");
-	if (replace_old_names(p, err) < 0 || system_finish(&p->system, r, err) < 0)
+	if (replace_old_names(p, err) < 0 || add_system_values(p, err) < 0)
 		return -1;
 	r->x = p->values.x;
 	r->rows = p->values.rows;
@@ -679,7 +349,11 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 	if (r->version < 2)
 		return 0;
 	r->components = p->components;
-	return times_finish(&p->times, r, err);
+	if (tw_row_times_finish(&p->times, r->rows, err) < 0)
+		return -1;
+	r->time_ms = tw_row_times_ms(&p->times);
+	r->series = &p->times.series;
+	return 0;
 }
 
 int tw_request_parser_feed(struct tw_request_parser *p, const char *data, size_t len,
@@ -730,9 +404,9 @@ void tw_request_parser_reset(struct tw_request_parser *p)
 	p->component_names = 0;
 	p->request = (struct tw_request){ .metrics = metrics };
 	tw_arena_reset(&p->arena);
-	values_reset(&p->values);
-	system_reset(&p->system);
-	times_release(&p->times);
+	tw_request_values_reset(&p->values);
+	tw_system_values_reset(&p->system);
+	tw_row_times_release(&p->times);
 	tw_jsax_reset(p->jsax);
 }
 
@@ -758,9 +432,9 @@ void tw_request_parser_free(struct tw_request_parser *p)
 	if (p == NULL)
 		return;
 	tw_strs_drop(&p->request.metrics);
-	values_release(&p->values);
-	system_release(&p->system);
-	times_release(&p->times);
+	tw_request_values_release(&p->values);
+	tw_system_values_release(&p->system);
+	tw_row_times_release(&p->times);
 	tw_arena_release(&p->arena);
 	tw_jsax_free(p->jsax);
 	free(p);

@@ -9,6 +9,7 @@
  */
 
 #include "estimator/predict/categories.h"
+#include "estimator/request_tables.h"
 #include "lib/core/strs.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
@@ -21,14 +22,7 @@ struct tw_err;
 struct tw_request_parser;
 
 #define TW_REQUEST_BYTES_MAX ((size_t)16 << 20)
-#define TW_REQUEST_ROWS_MAX 100000
-#define TW_REQUEST_METRICS_MAX 256
-#define TW_REQUEST_VALUES_MAX ((size_t)1 << 21)
-#define TW_REQUEST_TEXT_MAX 1024
 #define TW_REQUEST_VERSION_MAX 2
-/* Limits of a request that names series: names in a request, bytes of a name. */
-#define TW_REQUEST_SERIES_MAX 10000
-#define TW_REQUEST_SERIES_NAME_MAX 256
 
 /* The shape of the answer's powers. */
 enum tw_reply_form {
