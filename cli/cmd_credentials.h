@@ -28,28 +28,32 @@ struct tw_credentials_config {
 	}
 
 /* Rows of an option table. The config has a struct tw_credentials_config named web. */
-#define TW_CREDENTIALS_OPTS(config, insecure_env)                                        \
-	{ .name = "user",                                                                \
-	  .type = TW_OPT_TEXT,                                                           \
-	  .offset = offsetof(config, web.user),                                          \
-	  .arg = "NAME",                                                                 \
-	  .help = "basic authentication; the password is in TW_HTTP_PASSWORD or "        \
-		  "--password-file" },                                                   \
-		TW_CREDENTIALS_FILE(config, "password-file", password_file,              \
-				    "it holds the password"),                            \
-		TW_CREDENTIALS_FILE(config, "token-file", token_file,                    \
-				    "it holds a bearer token; else TW_HTTP_TOKEN does"), \
-		TW_CREDENTIALS_FILE(config, "headers-file", headers_file,                \
-				    "more headers to send, a line each: Name: value"),   \
-		TW_CREDENTIALS_FILE(config, "ca-file", ca_file,                          \
-				    "certificates to believe instead of the system's"),  \
-		TW_CREDENTIALS_FILE(config, "cert-file", cert_file,                      \
-				    "our own certificate"),                              \
-		TW_CREDENTIALS_FILE(config, "key-file", key_file, "its key"),            \
-	{                                                                                \
-		.name = "insecure", .env = insecure_env, .type = TW_OPT_BOOL,            \
-		.offset = offsetof(config, web.insecure),                                \
-		.help = "do not verify certificates"                                     \
+#define TW_CREDENTIALS_OPTS(config, insecure_env)                                       \
+	{ .name = "user",                                                               \
+	  .type = TW_OPT_TEXT,                                                          \
+	  .offset = offsetof(config, web.user),                                         \
+	  .arg = "NAME",                                                                \
+	  .help = "basic authentication; the password is in TW_HTTP_PASSWORD or "       \
+		  "--password-file" },                                                  \
+		TW_CREDENTIALS_FILE(config, "password-file", password_file,             \
+				    "file with the password"),                          \
+		TW_CREDENTIALS_FILE(                                                    \
+			config, "token-file", token_file,                               \
+			"file with a bearer token (default: TW_HTTP_TOKEN)"),           \
+		TW_CREDENTIALS_FILE(                                                    \
+			config, "headers-file", headers_file,                           \
+			"file of further request headers, one a line: Name: value"),    \
+		TW_CREDENTIALS_FILE(                                                    \
+			config, "ca-file", ca_file,                                     \
+			"trust these certificate authorities instead of the system's"), \
+		TW_CREDENTIALS_FILE(config, "cert-file", cert_file,                     \
+				    "client certificate"),                              \
+		TW_CREDENTIALS_FILE(config, "key-file", key_file,                       \
+				    "key of the client certificate"),                   \
+	{                                                                               \
+		.name = "insecure", .env = insecure_env, .type = TW_OPT_BOOL,           \
+		.offset = offsetof(config, web.insecure),                               \
+		.help = "do not verify certificates"                                    \
 	}
 
 /* The texts that access points to. All zero bytes: none. */

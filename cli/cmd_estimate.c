@@ -28,11 +28,11 @@ static const char *const outputs[] = { "AbsPower", "DynPower", NULL };
 #define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
 
 static const struct tw_opt options[] = {
-	TEXT("socket", socket, "PATH", "ask the estimator at this socket"),
-	TEXT("model", model, "DIR|ZIP", "use this model, without an estimator"),
+	TEXT("socket", socket, "PATH", "socket of the estimator to ask"),
+	TEXT("model", model, "DIR|ZIP", "model to use, without an estimator"),
 	TEXT("metrics", metrics, "NAME,..", "features, in the order of the values"),
 	TEXT("values", values, "X,..[;X,..]", "rows of values; ';' between rows"),
-	TEXT("csv", csv, "FILE", "rows from a file with a header, instead"),
+	TEXT("csv", csv, "FILE", "file with rows and a header, instead of --values"),
 	{ .name = "output-type",
 	  .type = TW_OPT_CHOICE,
 	  .offset = offsetof(struct config, output),

@@ -32,10 +32,10 @@ static const struct tw_opt options[] = {
 	  .help = "directory of the model database" },
 	TW_OPT_ROW_REQUIRED(struct config, "name", name, "NAME", "the pipeline"),
 	TW_OPT_ROW_REQUIRED(struct config, "output", output, "DIR",
-			    "where the pipeline's directory is to be"),
-	TEXT("max-mae", max_mae, "WATTS", "leave models with larger errors out"),
-	TEXT("max-mape", max_mape, "PERCENT", "leave models with larger errors out"),
-	TEXT("publisher", publisher, "TEXT", "who publishes it"),
+			    "directory to write the pipeline's directory to"),
+	TEXT("max-mae", max_mae, "WATTS", "leave out models with a larger error"),
+	TEXT("max-mape", max_mape, "PERCENT", "leave out models with a larger error"),
+	TEXT("publisher", publisher, "TEXT", "name of the publisher"),
 };
 
 static const struct tw_opts opts = {

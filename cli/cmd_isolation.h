@@ -26,23 +26,23 @@ struct tw_isolation_texts {
 		  .type = TW_OPT_TEXT,                                                \
 		  .offset = offsetof(config, isolation.profile),                      \
 		  .arg = "FILE",                                                      \
-		  .help = "or its profile.json, as tallywatt profile writes it" },    \
+		  .help = "or its profile.json (tallywatt profile)" },                \
 		{ .name = "target-hints",                                             \
 		  .type = TW_OPT_TEXT,                                                \
 		  .offset = offsetof(config, isolation.target_hints),                 \
 		  .arg = "TEXTS",                                                     \
-		  .help = "for TrainIsolator: parts of the names of workloads that "  \
-			  "count, separated by commas" },                             \
+		  .help = "for TrainIsolator: workloads to train on, by "             \
+			  "comma-separated parts of their names" },                   \
 		{ .name = "bg-hints",                                                 \
 		  .type = TW_OPT_TEXT,                                                \
 		  .offset = offsetof(config, isolation.bg_hints),                     \
 		  .arg = "TEXTS",                                                     \
-		  .help = "or of those that are background" },                        \
+		  .help = "or workloads that are background" },                       \
 	{                                                                             \
 		.name = "abs-pipeline", .type = TW_OPT_TEXT,                          \
 		.offset = offsetof(config, isolation.abs_pipeline), .arg = "NAME",    \
 		.help = "for TrainIsolator: pipeline of the model database whose "    \
-			"AbsPower models say what the background draws"               \
+			"AbsPower models estimate the background"                     \
 	}
 
 /* The files that the options name, read. All zero bytes is empty. */

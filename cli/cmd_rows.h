@@ -44,18 +44,19 @@
 	}
 
 /* How to read the series of a response: an unsigned and a bool. */
-#define TW_OPTS_SERIES(config, resets_field, vm_metrics_field)                      \
-	{ .name = "resets",                                                         \
-	  .type = TW_OPT_CHOICE,                                                    \
-	  .offset = offsetof(config, resets_field),                                 \
-	  .fallback = "refuse",                                                     \
-	  .arg = "HOW",                                                             \
-	  .choices = tw_resets_names,                                               \
-	  .help = "where a counter falls: refuse the data, or carry the rate on" }, \
-	{                                                                           \
-		.name = "vm-metrics", .type = TW_OPT_BOOL,                          \
-		.offset = offsetof(config, vm_metrics_field),                       \
-		.help = "take the series of job \"vm\""                             \
+#define TW_OPTS_SERIES(config, resets_field, vm_metrics_field)                         \
+	{ .name = "resets",                                                            \
+	  .type = TW_OPT_CHOICE,                                                       \
+	  .offset = offsetof(config, resets_field),                                    \
+	  .fallback = "refuse",                                                        \
+	  .arg = "HOW",                                                                \
+	  .choices = tw_resets_names,                                                  \
+	  .help = "where a counter falls: refuse the data, or carry on with the last " \
+		  "rate" },                                                            \
+	{                                                                              \
+		.name = "vm-metrics", .type = TW_OPT_BOOL,                             \
+		.offset = offsetof(config, vm_metrics_field),                          \
+		.help = "use the series of job \"vm\""                                 \
 	}
 
 /* Whether to smooth rows, an unsigned, and over how many samples, a uint32_t. */
@@ -66,11 +67,11 @@
 	  .fallback = "default",                                                        \
 	  .arg = "NAME",                                                                \
 	  .choices = tw_extractor_names,                                                \
-	  .help = "default, or smooth: means over the last times" },                    \
+	  .help = "default, or smooth: moving averages" },                              \
 	{                                                                               \
 		.name = "smooth-window", .type = TW_OPT_U32,                            \
 		.offset = offsetof(config, window_field), .fallback = "30", .arg = "N", \
-		.help = "how many times, with --extractor smooth", .min = 1,            \
+		.help = "window of --extractor smooth, in rows", .min = 1,              \
 		.max = TW_SMOOTH_WINDOW_MAX                                             \
 	}
 

@@ -30,47 +30,47 @@ struct tw_table_config {
 extern const char *const tw_compat_names[];
 
 /* Rows of an option table. The config has a struct tw_table_config named table. */
-#define TW_TABLE_OPTS(config)                                                           \
-	{ .name = "input",                                                              \
-	  .type = TW_OPT_TEXT,                                                          \
-	  .offset = offsetof(config, table.input),                                      \
-	  .arg = "FILE",                                                                \
-	  .help = "Prometheus response to extract from" },                              \
-		{ .name = "source",                                                     \
-		  .type = TW_OPT_TEXT,                                                  \
-		  .offset = offsetof(config, table.source),                             \
-		  .fallback = "rapl-sysfs",                                             \
-		  .arg = "SOURCE",                                                      \
-		  .help = "energy source" },                                            \
-		{ .name = "group",                                                      \
-		  .type = TW_OPT_TEXT,                                                  \
-		  .offset = offsetof(config, table.group),                              \
-		  .arg = "GROUP",                                                       \
-		  .help = "feature group" },                                            \
-		{ .name = "thirdparty-metrics",                                         \
-		  .type = TW_OPT_LIST,                                                  \
-		  .offset = offsetof(config, table.names),                              \
-		  .arg = "NAMES",                                                       \
-		  .help = "metrics that are features besides those of the group" },     \
-		{ .name = "compat",                                                     \
-		  .type = TW_OPT_CHOICE,                                                \
-		  .offset = offsetof(config, table.compat),                             \
-		  .fallback = "none",                                                   \
-		  .arg = "WHOSE",                                                       \
-		  .help = "none, or kms: kepler-model-server's arithmetic, mean steps " \
-			  "and all",                                                    \
-		  .choices = tw_compat_names },                                         \
-		TW_OPTS_SERIES(config, table.resets, table.vm_metrics),                 \
-		TW_OPTS_EXTRACTOR(config, table.extractor, table.window),               \
-		{ .name = "machine",                                                    \
-		  .type = TW_OPT_TEXT,                                                  \
-		  .offset = offsetof(config, table.machine),                            \
-		  .arg = "NAME",                                                        \
-		  .help = "which one, where the response holds several" },              \
-	{                                                                               \
-		.name = "output", .type = TW_OPT_TEXT,                                  \
-		.offset = offsetof(config, table.output), .arg = "FILE",                \
-		.help = "write the table here instead of to stdout"                     \
+#define TW_TABLE_OPTS(config)                                                          \
+	{ .name = "input",                                                             \
+	  .type = TW_OPT_TEXT,                                                         \
+	  .offset = offsetof(config, table.input),                                     \
+	  .arg = "FILE",                                                               \
+	  .help = "Prometheus response to extract from" },                             \
+		{ .name = "source",                                                    \
+		  .type = TW_OPT_TEXT,                                                 \
+		  .offset = offsetof(config, table.source),                            \
+		  .fallback = "rapl-sysfs",                                            \
+		  .arg = "SOURCE",                                                     \
+		  .help = "energy source" },                                           \
+		{ .name = "group",                                                     \
+		  .type = TW_OPT_TEXT,                                                 \
+		  .offset = offsetof(config, table.group),                             \
+		  .arg = "GROUP",                                                      \
+		  .help = "feature group" },                                           \
+		{ .name = "thirdparty-metrics",                                        \
+		  .type = TW_OPT_LIST,                                                 \
+		  .offset = offsetof(config, table.names),                             \
+		  .arg = "NAMES",                                                      \
+		  .help = "metrics to use as features, in addition to the group's" },  \
+		{ .name = "compat",                                                    \
+		  .type = TW_OPT_CHOICE,                                               \
+		  .offset = offsetof(config, table.compat),                            \
+		  .fallback = "none",                                                  \
+		  .arg = "WHOSE",                                                      \
+		  .help = "none, or kms: the arithmetic of kepler-model-server, mean " \
+			  "steps included",                                            \
+		  .choices = tw_compat_names },                                        \
+		TW_OPTS_SERIES(config, table.resets, table.vm_metrics),                \
+		TW_OPTS_EXTRACTOR(config, table.extractor, table.window),              \
+		{ .name = "machine",                                                   \
+		  .type = TW_OPT_TEXT,                                                 \
+		  .offset = offsetof(config, table.machine),                           \
+		  .arg = "NAME",                                                       \
+		  .help = "machine to use, if the response has several" },             \
+	{                                                                              \
+		.name = "output", .type = TW_OPT_TEXT,                                 \
+		.offset = offsetof(config, table.output), .arg = "FILE",               \
+		.help = "file to write the table to (default: stdout)"                 \
 	}
 
 /*
