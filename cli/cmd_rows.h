@@ -43,8 +43,8 @@
 			"directory"                                                \
 	}
 
-/* How to read the series of a response: an unsigned and a bool. */
-#define TW_OPTS_SERIES(config, resets_field, vm_metrics_field)                      \
+/* How to read the series of a response: an unsigned, a bool, and a struct tw_strs. */
+#define TW_OPTS_SERIES(config, resets_field, vm_metrics_field, gauges_field)        \
 	{ .name = "resets",                                                         \
 	  .type = TW_OPT_CHOICE,                                                    \
 	  .offset = offsetof(config, resets_field),                                 \
@@ -52,10 +52,15 @@
 	  .arg = "HOW",                                                             \
 	  .choices = tw_resets_names,                                               \
 	  .help = "where a counter falls: refuse the data, or carry the rate on" }, \
+		{ .name = "vm-metrics",                                             \
+		  .type = TW_OPT_BOOL,                                              \
+		  .offset = offsetof(config, vm_metrics_field),                     \
+		  .help = "take the series of job \"vm\"" },                        \
 	{                                                                           \
-		.name = "vm-metrics", .type = TW_OPT_BOOL,                          \
-		.offset = offsetof(config, vm_metrics_field),                       \
-		.help = "take the series of job \"vm\""                             \
+		.name = "gauges", .type = TW_OPT_LIST,                              \
+		.offset = offsetof(config, gauges_field), .arg = "NAMES",           \
+		.help = "third-party metrics that are gauges: averaged over each "  \
+			"step"                                                      \
 	}
 
 /* Whether to smooth rows, an unsigned, and over how many samples, a uint32_t. */

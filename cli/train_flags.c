@@ -97,7 +97,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_train_flags, unconstrained),
 	  .help = "fit as kepler-model-server does, for comparison" },
 	TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),
-	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics),
+	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges),
 };
 
 const struct tw_opts tw_train_opts = {
@@ -189,6 +189,8 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		return -1;
 	if (tw_thirdparty_init(&f->thirdparty, &f->names, err) < 0)
 		return tw_err_wrap(err, "--thirdparty-metrics");
+	if (tw_thirdparty_declare(&f->thirdparty, &f->gauges, err) < 0)
+		return tw_err_wrap(err, "--gauges");
 	job->thirdparty = &f->thirdparty;
 	job->group = tw_thirdparty_group(job->thirdparty, job->group);
 	if (tw_names_isolator(f->isolator, &job->isolator, err) < 0 ||

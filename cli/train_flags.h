@@ -18,8 +18,8 @@ struct tw_train_job;
 struct tw_until;
 
 struct tw_train_flags {
-	struct tw_strs input, csv, spec, names; /* names of third-party metrics */
-	struct tw_thirdparty thirdparty;        /* the schema made of them */
+	struct tw_strs input, csv, spec, names, gauges; /* of third-party metrics */
+	struct tw_thirdparty thirdparty;                /* the schema made of them */
 	char *name, *source, *group, *origin, *isolator;
 	char *trainers, *abs_trainers, *dyn_trainers;
 	struct tw_isolation_texts isolation;

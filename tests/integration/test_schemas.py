@@ -81,6 +81,23 @@ class Schemas(Case):
             self.assertEqual([float(v) for v in row[4:7]],
                              [1000.5 + 10 * (i % 7), 2 * 4096 / 3, alive])
 
+    def test_declared_gauges_are_means_over_each_step(self):
+        machine = generator.Machine(samples=60)
+        path = self.write("other.json", generator.to_text(generator.add_thirdparty(
+            machine, generator.make_response(machine))))
+        command = ("--group", "CounterOnly", "--thirdparty-metrics", "other_fan_rpm",
+                   "--gauges")
+        _, *rows = (line.split(",") for line in self.tallywatt(
+            "extract", "--input", path, *command, "other_fan_rpm").splitlines())
+        for i, row in enumerate(rows, 1):
+            self.assertAlmostEqual(float(row[4]),
+                                   1000.5 + 5 * (i % 7) + 5 * ((i - 1) % 7), places=6)
+        for program in ("extract", "train"):
+            text = self.refused(program, "--input", path, *command, "other_io",
+                                *(("--name", "p") if program == "train" else ()))
+            self.assertIn("--gauges: 'other_io' is not among the third-party metrics",
+                          text)
+
     def test_a_model_of_named_metrics_wants_them_by_name(self):
         machine = generator.Machine(samples=120)
         path = self.write("other.json", generator.to_text(generator.add_thirdparty(
