@@ -29,6 +29,7 @@ int tw_table_args(struct tw_table_config *c, enum tw_level level,
 		.resets = (enum tw_resets)c->resets,
 		.compat = (enum tw_compat)c->compat,
 		.vm_metrics = c->vm_metrics,
+		.correct_lag = c->correct_lag,
 		.packages = true,
 		.machine = c->machine,
 	};

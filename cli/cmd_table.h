@@ -23,7 +23,7 @@ struct tw_table_config {
 	struct tw_thirdparty thirdparty;
 	unsigned resets, compat, extractor;
 	uint32_t window;
-	bool vm_metrics;
+	bool vm_metrics, correct_lag;
 };
 
 /* Names by enum tw_compat; ended by NULL. */
@@ -60,7 +60,8 @@ extern const char *const tw_compat_names[];
 		  .help = "none, or kms: kepler-model-server's arithmetic, mean steps " \
 			  "and all",                                                    \
 		  .choices = tw_compat_names },                                         \
-		TW_OPTS_SERIES(config, table.resets, table.vm_metrics, table.gauges),   \
+		TW_OPTS_SERIES(config, table.resets, table.vm_metrics, table.gauges,    \
+			       table.correct_lag),                                      \
 		TW_OPTS_EXTRACTOR(config, table.extractor, table.window),               \
 		{ .name = "machine",                                                    \
 		  .type = TW_OPT_TEXT,                                                  \

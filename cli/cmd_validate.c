@@ -22,7 +22,7 @@ struct config {
 	char *input, *machine, *isolator, *workloads, *model_db;
 	struct tw_isolation_texts isolation;
 	unsigned resets;
-	bool vm_metrics, json;
+	bool vm_metrics, correct_lag, json;
 	bool told; /* the quality of the recording is printed */
 	struct tw_evaluation judge;
 };
@@ -49,7 +49,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, json),
 	  .help = "print JSON" },
-	TW_OPTS_SERIES(struct config, resets, vm_metrics, gauges),
+	TW_OPTS_SERIES(struct config, resets, vm_metrics, gauges, correct_lag),
 };
 
 static const struct tw_opts opts = {
@@ -67,6 +67,7 @@ static int check_use(void *config, struct tw_err *err)
 	j->machine = c->machine;
 	j->resets = (enum tw_resets)c->resets;
 	j->vm_metrics = c->vm_metrics;
+	j->correct_lag = c->correct_lag;
 	if (c->isolator != NULL)
 		return tw_names_isolator(c->isolator, &j->isolator, err);
 	return 0;

@@ -30,7 +30,7 @@ struct tw_train_flags {
 	unsigned resets, extractor;
 	uint32_t window;
 	char *workloads, *keep_until;
-	bool vm_metrics, replace, shuffled, unconstrained;
+	bool vm_metrics, correct_lag, replace, shuffled, unconstrained;
 };
 
 extern const struct tw_opts tw_train_opts;

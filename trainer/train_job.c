@@ -136,7 +136,7 @@ json_t *tw_train_job_arguments(const struct tw_train_job *job)
 
 	return json_pack(
 		"{s:s, s:o, s:s, s:s, s:s, s:s*, s:s*, s:o*, s:o, s:o, s:b, s:s, s:I, "
-		"s:I, s:f, s:o*, s:o*}",
+		"s:I, s:f, s:o*, s:o*, s:o*}",
 		"command", "train", "input", tw_train_job_origins(job), "pipeline_name",
 		job->name, "extractor", tw_extractor_names[job->smooth > 0], "isolator",
 		job->isolator->name, "energy_source",
@@ -152,5 +152,6 @@ json_t *tw_train_job_arguments(const struct tw_train_job *job)
 		job->unconstrained ? json_true() : NULL, "gauges",
 		job->thirdparty != NULL && job->thirdparty->gauges.count > 0
 			? joined(&job->thirdparty->gauges)
-			: NULL);
+			: NULL,
+		"correct_lag", job->correct_lag ? json_true() : NULL);
 }
