@@ -43,20 +43,29 @@
 			"directory"                                                \
 	}
 
-/* How to read the series of a response: an unsigned and a bool. */
-#define TW_OPTS_SERIES(config, resets_field, vm_metrics_field)                         \
-	{ .name = "resets",                                                            \
-	  .type = TW_OPT_CHOICE,                                                       \
-	  .offset = offsetof(config, resets_field),                                    \
-	  .fallback = "refuse",                                                        \
-	  .arg = "HOW",                                                                \
-	  .choices = tw_resets_names,                                                  \
-	  .help = "where a counter falls: refuse the data, or carry on with the last " \
-		  "rate" },                                                            \
-	{                                                                              \
-		.name = "vm-metrics", .type = TW_OPT_BOOL,                             \
-		.offset = offsetof(config, vm_metrics_field),                          \
-		.help = "use the series of job \"vm\""                                 \
+/* How to read the series of a response: an unsigned, a struct tw_strs and bools. */
+#define TW_OPTS_SERIES(config, resets_field, vm_metrics_field, gauges_field, lag_field) \
+	{ .name = "resets",                                                             \
+	  .type = TW_OPT_CHOICE,                                                        \
+	  .offset = offsetof(config, resets_field),                                     \
+	  .fallback = "refuse",                                                         \
+	  .arg = "HOW",                                                                 \
+	  .choices = tw_resets_names,                                                   \
+	  .help = "where a counter falls: refuse the data, or carry on with the last "  \
+		  "rate" },                                                             \
+		{ .name = "vm-metrics",                                                 \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(config, vm_metrics_field),                         \
+		  .help = "use the series of job \"vm\"" },                             \
+		{ .name = "correct-lag",                                                \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(config, lag_field),                                \
+		  .help = "shift power by its lag behind the features" },               \
+	{                                                                               \
+		.name = "gauges", .type = TW_OPT_LIST,                                  \
+		.offset = offsetof(config, gauges_field), .arg = "NAMES",               \
+		.help = "third-party metrics that are gauges: averaged over each "      \
+			"step"                                                          \
 	}
 
 /* Whether to smooth rows, an unsigned, and over how many samples, a uint32_t. */

@@ -29,6 +29,7 @@ int tw_table_args(struct tw_table_config *c, enum tw_level level,
 		.resets = (enum tw_resets)c->resets,
 		.compat = (enum tw_compat)c->compat,
 		.vm_metrics = c->vm_metrics,
+		.correct_lag = c->correct_lag,
 		.packages = true,
 		.machine = c->machine,
 	};
@@ -40,6 +41,8 @@ int tw_table_args(struct tw_table_config *c, enum tw_level level,
 		return -1;
 	if (tw_thirdparty_init(&c->thirdparty, &c->names, err) < 0)
 		return tw_err_wrap(err, "--thirdparty-metrics");
+	if (tw_thirdparty_declare(&c->thirdparty, &c->gauges, err) < 0)
+		return tw_err_wrap(err, "--gauges");
 	args.group = tw_thirdparty_group(&c->thirdparty, args.group);
 	*out = args;
 	return 0;
@@ -70,6 +73,7 @@ int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_ar
 	telling.quality = quality_text != NULL ? &quality : NULL;
 	if (tw_prom_read_more(c->input, &c->names, &p, err) < 0)
 		goto out;
+	tw_prom_declare_gauges(p, &c->thirdparty.gauges);
 	if (tw_extract(p, &telling, out, err) < 0) {
 		tw_err_wrap(err, "'%s'", c->input);
 		goto out;

@@ -19,11 +19,11 @@ struct tw_err;
 /* The options as given; resets and compat are enumerators. */
 struct tw_table_config {
 	char *input, *source, *group, *machine, *output;
-	struct tw_strs names; /* names of third-party metrics */
+	struct tw_strs names, gauges; /* names of third-party metrics */
 	struct tw_thirdparty thirdparty;
 	unsigned resets, compat, extractor;
 	uint32_t window;
-	bool vm_metrics;
+	bool vm_metrics, correct_lag;
 };
 
 /* Names by enum tw_compat; ended by NULL. */
@@ -60,7 +60,8 @@ extern const char *const tw_compat_names[];
 		  .help = "none, or kms: the arithmetic of kepler-model-server, mean " \
 			  "steps included",                                            \
 		  .choices = tw_compat_names },                                        \
-		TW_OPTS_SERIES(config, table.resets, table.vm_metrics),                \
+		TW_OPTS_SERIES(config, table.resets, table.vm_metrics, table.gauges,   \
+			       table.correct_lag),                                     \
 		TW_OPTS_EXTRACTOR(config, table.extractor, table.window),              \
 		{ .name = "machine",                                                   \
 		  .type = TW_OPT_TEXT,                                                 \

@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/extract.h"
+#include "trainer/extract/prom_store.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/names.h"
 
@@ -17,11 +18,11 @@
 #include <string.h>
 
 struct config {
-	struct tw_strs models;
+	struct tw_strs models, gauges;
 	char *input, *machine, *isolator, *workloads, *model_db;
 	struct tw_isolation_texts isolation;
 	unsigned resets;
-	bool vm_metrics, json;
+	bool vm_metrics, correct_lag, json;
 	bool told; /* the quality of the recording is printed */
 	struct tw_evaluation judge;
 };
@@ -48,7 +49,7 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, json),
 	  .help = "print JSON" },
-	TW_OPTS_SERIES(struct config, resets, vm_metrics),
+	TW_OPTS_SERIES(struct config, resets, vm_metrics, gauges, correct_lag),
 };
 
 static const struct tw_opts opts = {
@@ -66,6 +67,7 @@ static int check_use(void *config, struct tw_err *err)
 	j->machine = c->machine;
 	j->resets = (enum tw_resets)c->resets;
 	j->vm_metrics = c->vm_metrics;
+	j->correct_lag = c->correct_lag;
 	if (c->isolator != NULL)
 		return tw_names_isolator(c->isolator, &j->isolator, err);
 	return 0;
@@ -150,6 +152,8 @@ static int judge(void *config, struct tw_err *err)
 	    tw_evaluation_read(j, c->input, &metrics, err) < 0 ||
 	    tw_isolation_read(&c->isolation, c->model_db, &isolation, err) < 0)
 		goto out;
+	if (j->response != NULL)
+		tw_prom_declare_gauges(j->response, &c->gauges);
 	j->isolation = &isolation.config;
 	if (c->workloads != NULL &&
 	    tw_workload_runs_load(c->workloads, &j->workloads, err) < 0)

@@ -98,6 +98,7 @@ static int get_rows(const struct tw_evaluation *j, const struct tw_model_info *i
 		.level = i->output == TW_DYN_POWER ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
 		.resets = j->resets,
 		.vm_metrics = j->vm_metrics,
+		.correct_lag = j->correct_lag,
 		.machine = j->machine,
 	};
 

@@ -27,7 +27,7 @@ struct tw_evaluation {
 	const struct tw_isolator *isolator;          /* NULL: the isolator of the model */
 	const struct tw_isolation_config *isolation; /* its arguments, or NULL */
 	enum tw_resets resets;
-	bool vm_metrics;
+	bool vm_metrics, correct_lag;
 	struct tw_workload_runs
 		workloads; /* to report errors by workload; may be empty */
 

@@ -96,7 +96,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_train_flags, unconstrained),
 	  .help = "fit as kepler-model-server does, for comparison" },
 	TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),
-	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics),
+	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges, correct_lag),
 };
 
 const struct tw_opts tw_train_opts = {
@@ -165,6 +165,11 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		return tw_fail(err, TW_INVALID, "--name is missing");
 	if (f->csv.count > 0 && f->source == NULL)
 		return tw_fail(err, TW_INVALID, "--csv needs --source");
+	if (f->csv.count > 0 && f->correct_lag)
+		return tw_fail(
+			err, TW_INVALID,
+			"--correct-lag needs --input; a table is corrected when it is "
+			"extracted");
 	if (tw_name_check("pipeline name", f->name, strlen(f->name), err) < 0)
 		return -1;
 	if (f->folds == 1)
@@ -178,6 +183,7 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 	job->folds = f->folds;
 	job->resets = (enum tw_resets)f->resets;
 	job->vm_metrics = f->vm_metrics;
+	job->correct_lag = f->correct_lag;
 	job->machine = f->machine;
 	job->shuffled = f->shuffled;
 	job->unconstrained = f->unconstrained;
@@ -188,6 +194,8 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		return -1;
 	if (tw_thirdparty_init(&f->thirdparty, &f->names, err) < 0)
 		return tw_err_wrap(err, "--thirdparty-metrics");
+	if (tw_thirdparty_declare(&f->thirdparty, &f->gauges, err) < 0)
+		return tw_err_wrap(err, "--gauges");
 	job->thirdparty = &f->thirdparty;
 	job->group = tw_thirdparty_group(job->thirdparty, job->group);
 	if (tw_names_isolator(f->isolator, &job->isolator, err) < 0 ||

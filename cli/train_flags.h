@@ -18,8 +18,8 @@ struct tw_train_job;
 struct tw_until;
 
 struct tw_train_flags {
-	struct tw_strs input, csv, spec, names; /* names of third-party metrics */
-	struct tw_thirdparty thirdparty;        /* the schema made of them */
+	struct tw_strs input, csv, spec, names, gauges; /* of third-party metrics */
+	struct tw_thirdparty thirdparty;                /* the schema made of them */
 	char *name, *source, *group, *origin, *isolator;
 	char *trainers, *abs_trainers, *dyn_trainers;
 	struct tw_isolation_texts isolation;
@@ -30,7 +30,7 @@ struct tw_train_flags {
 	unsigned resets, extractor;
 	uint32_t window;
 	char *workloads, *keep_until;
-	bool vm_metrics, replace, shuffled, unconstrained;
+	bool vm_metrics, correct_lag, replace, shuffled, unconstrained;
 };
 
 extern const struct tw_opts tw_train_opts;

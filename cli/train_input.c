@@ -66,6 +66,8 @@ static int read_response(struct tw_train_input *in, const char *text, struct tw_
 	if (keep_name(in, base, strlen(base), &r->origin, err) < 0 ||
 	    tw_prom_read_more(path, more, prom, err) < 0)
 		return -1;
+	if (in->thirdparty != NULL)
+		tw_prom_declare_gauges(*prom, &in->thirdparty->gauges);
 	r->prom = *prom;
 	in->responses++;
 	return 0;

@@ -49,6 +49,7 @@ static int extract(const struct tw_train_data *t, const struct tw_train_job *job
 		.level = level,
 		.resets = job->resets,
 		.vm_metrics = job->vm_metrics,
+		.correct_lag = job->correct_lag,
 		.apart = rec->one_machine,
 		.quality = quality,
 	};

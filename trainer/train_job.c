@@ -136,7 +136,7 @@ json_t *tw_train_job_arguments(const struct tw_train_job *job)
 
 	return json_pack(
 		"{s:s, s:o, s:s, s:s, s:s, s:s*, s:s*, s:o*, s:o, s:o, s:b, s:s, s:I, "
-		"s:I, s:f, s:o*}",
+		"s:I, s:f, s:o*, s:o*, s:o*}",
 		"command", "train", "input", tw_train_job_origins(job), "pipeline_name",
 		job->name, "extractor", tw_extractor_names[job->smooth > 0], "isolator",
 		job->isolator->name, "energy_source",
@@ -149,5 +149,9 @@ json_t *tw_train_job_arguments(const struct tw_train_job *job)
 		joined(&job->dyn_trainers), "vm_train", job->vm_metrics, "resets",
 		tw_resets_names[job->resets], "seed", (json_int_t)job->seed, "folds",
 		(json_int_t)job->folds, "data_share", share, "unconstrained",
-		job->unconstrained ? json_true() : NULL);
+		job->unconstrained ? json_true() : NULL, "gauges",
+		job->thirdparty != NULL && job->thirdparty->gauges.count > 0
+			? joined(&job->thirdparty->gauges)
+			: NULL,
+		"correct_lag", job->correct_lag ? json_true() : NULL);
 }

@@ -58,7 +58,8 @@ struct tw_train_job {
 	const struct tw_isolator *isolator;
 	struct tw_isolation_config isolation; /* inputs of the isolator */
 	enum tw_resets resets;
-	uint32_t smooth; /* window of the smooth extractor, rows; 0: default extractor */
+	uint32_t smooth;  /* window of the smooth extractor, rows; 0: default extractor */
+	bool correct_lag; /* shift power by its lag behind the features */
 	/* Train on guests, job="vm". Needs one machine, or ->machine. */
 	bool vm_metrics;
 	/* The machine to train on, or NULL: all. Also the name of the tables' machine. */

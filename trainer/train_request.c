@@ -23,6 +23,7 @@ enum member {
 	MEMBER_SOURCE,
 	MEMBER_VM_METRICS,
 	MEMBER_THIRDPARTY,
+	MEMBER_GAUGES,
 	MEMBER_RESPONSE,
 	MEMBER_TRAINER,
 	MEMBER_ABS_TRAINERS,
@@ -48,8 +49,9 @@ struct tw_train_reader {
 	bool in_value;
 	bool seen[MEMBER_COUNT];
 	struct tw_strs names; /* names of third-party metrics */
-	bool smooth;          /* the smooth extractor is chosen */
-	uint32_t window;      /* rows of the smooth extractor; 0: not given */
+	struct tw_strs gauges;
+	bool smooth;     /* the smooth extractor is chosen */
+	uint32_t window; /* rows of the smooth extractor; 0: not given */
 };
 
 /* A key of the request and its depth in the document. */
@@ -65,6 +67,7 @@ static const struct key keys[] = {
 	{ "energy_source", 1, MEMBER_SOURCE, "energy_source" },
 	{ "use_vm_metrics", 1, MEMBER_VM_METRICS, "use_vm_metrics" },
 	{ "thirdparty_metrics", 1, MEMBER_THIRDPARTY, "thirdparty_metrics" },
+	{ "gauges", 1, MEMBER_GAUGES, "gauges" },
 	{ "prom_response", 1, MEMBER_RESPONSE, "prom_response" },
 	{ "prome_response", 1, MEMBER_RESPONSE, "prome_response" }, /* older clients */
 	{ "trainer", 1, MEMBER_TRAINER, "trainer" },
@@ -338,6 +341,8 @@ static int take_response(struct tw_train_reader *r, const struct tw_jsax_event *
 static int take_member(struct tw_train_reader *r, const struct tw_jsax_event *e,
 		       struct tw_err *err)
 {
+	bool end;
+
 	switch (r->member) {
 	case MEMBER_NAME:
 		return take_name(r, e, err);
@@ -347,6 +352,8 @@ static int take_member(struct tw_train_reader *r, const struct tw_jsax_event *e,
 		return take_flag(r, e, err);
 	case MEMBER_THIRDPARTY:
 		return take_thirdparty(r, e, err);
+	case MEMBER_GAUGES:
+		return take_list(r, e, &r->gauges, &end, err);
 	case MEMBER_ABS_TRAINERS:
 	case MEMBER_DYN_TRAINERS:
 		return take_trainers(r, e, err);
@@ -461,6 +468,9 @@ int tw_train_reader_end(struct tw_train_reader *r, struct tw_train_request *out,
 {
 	if (tw_jsax_end(r->parser, err) < 0 || check_whole(&r->q, err) < 0)
 		return -1;
+	if (tw_thirdparty_declare(&r->q.thirdparty, &r->gauges, err) < 0)
+		return tw_err_wrap(err, "%s", member_path(MEMBER_GAUGES));
+	tw_prom_declare_gauges(r->q.response, &r->gauges);
 	if (r->smooth)
 		r->q.smooth = r->window > 0 ? r->window : TW_SMOOTH_WINDOW_DEFAULT;
 	*out = r->q;
@@ -475,6 +485,7 @@ void tw_train_reader_free(struct tw_train_reader *r)
 	tw_jsax_free(r->parser);
 	tw_prom_builder_free(r->builder);
 	tw_strs_clear(&r->names);
+	tw_strs_clear(&r->gauges);
 	tw_train_request_release(&r->q);
 	free(r);
 }

@@ -284,6 +284,7 @@ static void add_one_quality(const json_t *quality, struct tw_buf *b)
 		{ "idle_low_w", "idle power from (W)" },
 		{ "idle_high_w", "idle power to (W)" },
 		{ "lag_s", "lag of power (s)" },
+		{ "lag_corrected_s", "lag that was corrected (s)" },
 	};
 	const json_t *line;
 	size_t i;

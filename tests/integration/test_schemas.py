@@ -81,6 +81,59 @@ class Schemas(Case):
             self.assertEqual([float(v) for v in row[4:7]],
                              [1000.5 + 10 * (i % 7), 2 * 4096 / 3, alive])
 
+    def test_declared_gauges_are_means_over_each_step(self):
+        machine = generator.Machine(samples=60)
+        path = self.write("other.json", generator.to_text(generator.add_thirdparty(
+            machine, generator.make_response(machine))))
+        command = ("--group", "CounterOnly", "--thirdparty-metrics", "other_fan_rpm",
+                   "--gauges")
+        _, *rows = (line.split(",") for line in self.tallywatt(
+            "extract", "--input", path, *command, "other_fan_rpm").splitlines())
+        for i, row in enumerate(rows, 1):
+            self.assertAlmostEqual(float(row[4]),
+                                   1000.5 + 5 * (i % 7) + 5 * ((i - 1) % 7), places=6)
+        for program in ("extract", "train"):
+            text = self.refused(program, "--input", path, *command, "other_io",
+                                *(("--name", "p") if program == "train" else ()))
+            self.assertIn("--gauges: 'other_io' is not among the third-party metrics",
+                          text)
+
+    def test_a_lag_of_power_is_corrected_if_asked(self):
+        response = generator.make_response(generator.Machine(samples=120))
+        prompt = self.write("prompt.json", generator.to_text(response))
+        for name, series in response.items():
+            for one in series if "_joules_total" in name else ():
+                joules = [float(v) for _, v in one["values"]]
+                for i, sample in enumerate(one["values"]):
+                    # One and a half steps late.
+                    sample[1] = str((joules[max(0, i - 1)] + joules[max(0, i - 2)]) / 2)
+        late = self.write("late.json", generator.to_text(response))
+
+        def watts(path, *more):
+            head, *rows = (line.split(",") for line in self.tallywatt(
+                "extract", "--input", path, "--group", "CounterOnly", *more).splitlines())
+            place = head.index("package_power")
+            return {row[0]: float(row[place]) for row in rows}
+
+        truth, errors = watts(prompt), []
+        for more in ((), ("--correct-lag",)):
+            here = watts(late, *more)
+            errors.append(sum(abs(w - truth[t]) for t, w in here.items()) / len(here))
+            self.assertGreaterEqual(len(here), 115)
+        self.assertLess(errors[1], 0.5 * errors[0])
+        self.assertEqual(watts(prompt, "--correct-lag"), truth)
+        command = ("train", "--input", late, "--name", "late", "--group", "CounterOnly",
+                   "--trainers", "LinearRegressionTrainer", "--model-db", self.path("db"))
+        self.tallywatt(*command, "--correct-lag")
+        with open(self.path("db", "late", "rapl-sysfs", "AbsPower", "CounterOnly",
+                            "LinearRegressionTrainer_0", "metadata.json")) as f:
+            quality, = json.load(f)["data_quality"]
+        self.assertAlmostEqual(quality["lag_corrected_s"], 4.5, delta=0.31)
+        self.assertLess(abs(quality["lag_s"]), 1.0)
+        text = self.refused("train", "--csv", "a.csv", "--source", "rapl-sysfs", "--name",
+                            "p", "--correct-lag")
+        self.assertIn("--correct-lag needs --input", text)
+
     def test_a_model_of_named_metrics_wants_them_by_name(self):
         machine = generator.Machine(samples=120)
         path = self.write("other.json", generator.to_text(generator.add_thirdparty(

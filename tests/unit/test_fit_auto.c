@@ -251,6 +251,64 @@ static void a_series_is_better_where_the_machine_remembers(void **state)
 		fail_msg("series %g W, alone %g W", series_mae, alone_mae);
 }
 
+/* A load that comes and goes draws more at first, as where firmware keeps a budget. */
+static void a_series_looks_back_over_half_a_minute(void **state)
+{
+	const struct tw_fold fold = tw_fold_at(ROWS, 5, 4);
+	double alone[ROWS], series[ROWS], alone_mae = 0, series_mae = 0;
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		const double load = (double)(r / 12 % 2 * 20 + r % 3);
+
+		m.x[2 * r] = 1e9 * load;
+		m.x[2 * r + 1] = 2e9 * load;
+		m.y[r] = 20 + 2 * load + (r / 12 % 2 == 1 && r % 12 < 6 ? 20 : 0);
+	}
+	validate(&s, fold, alone + fold.from, series + fold.from);
+	for (size_t r = fold.from; r < fold.to; r++) {
+		alone_mae += fabs(alone[r] - s.y[r]) / (double)(fold.to - fold.from);
+		series_mae += fabs(series[r] - s.y[r]) / (double)(fold.to - fold.from);
+	}
+	if (!(series_mae < 0.6 * alone_mae))
+		fail_msg("series %g W, alone %g W", series_mae, alone_mae);
+}
+
+/* The columns that a model of these steps has. */
+static void spans_are_of_time_not_of_rows(void **state)
+{
+	static const struct {
+		int64_t step_ms;
+		const char *has, *lacks;
+	} cases[] = {
+		{ 1000, "cpu_cycles@1-27", "@1-3:" },
+		{ 3000, "cpu_cycles@1-9", "@1-27" },
+		{ 10000, "cpu_cycles@1-3", "@1-9" },
+		{ 60000, "cpu_cycles@1 ", "@1-" },
+	};
+	struct machine m;
+	struct tw_samples s = fill(&m);
+
+	(void)state;
+	s.rows = 40;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_buf text = { 0 };
+		struct tw_err err = { 0 };
+
+		for (size_t r = 0; r < ROWS; r++)
+			m.time_ms[r] = cases[i].step_ms * (int64_t)r;
+		assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+		tw_buf_adds(&text, "");
+		if (strstr(text.data, cases[i].has) == NULL ||
+		    strstr(text.data, cases[i].lacks) != NULL)
+			fail_msg("step %d ms: %s", (int)cases[i].step_ms,
+				 strstr(text.data, "\"choice\""));
+		tw_buf_clear(&text);
+	}
+}
+
 /* Poison: if any of it were looked at, the predictions would change. */
 static void the_judged_rows_are_never_seen(void **state)
 {
@@ -407,6 +465,8 @@ int main(void)
 		cmocka_unit_test(power_never_falls_with_the_load),
 		cmocka_unit_test(a_seed_gives_the_same_trees_and_another_gives_others),
 		cmocka_unit_test(a_series_is_better_where_the_machine_remembers),
+		cmocka_unit_test(a_series_looks_back_over_half_a_minute),
+		cmocka_unit_test(spans_are_of_time_not_of_rows),
 		cmocka_unit_test(the_judged_rows_are_never_seen),
 		cmocka_unit_test(the_choice_is_reported),
 		cmocka_unit_test(a_plain_law_is_recognised),

@@ -158,7 +158,9 @@ struct wanted {
 	enum tw_level level;
 };
 
-static int extract(const struct wanted *w, struct tw_dataset *out, struct tw_err *err)
+/* gauge: the metric is declared one. */
+static int extract(const struct wanted *w, bool gauge, struct tw_dataset *out,
+		   struct tw_err *err)
 {
 	struct tw_thirdparty t = must_make(w->name);
 	const struct tw_extract_args args = {
@@ -171,19 +173,21 @@ static int extract(const struct wanted *w, struct tw_dataset *out, struct tw_err
 
 	if (tw_prom_parse_more(w->text, strlen(w->text), &t.names, &p, err) < 0)
 		fail_msg("%s", err->text);
+	if (gauge)
+		tw_prom_declare_gauges(p, &t.names);
 	status = tw_extract(p, &args, out, err);
 	tw_prom_free(p);
 	tw_thirdparty_release(&t);
 	return status;
 }
 
-static void expect(const struct wanted *w, const double *want, size_t count)
+static void expect(const struct wanted *w, bool gauge, const double *want, size_t count)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
 	const double *v;
 
-	if (extract(w, &d, &err) < 0)
+	if (extract(w, gauge, &d, &err) < 0)
 		fail_msg("%s", err.text);
 	v = tw_dataset_find(&d, w->name);
 	assert_non_null(v);
@@ -193,16 +197,18 @@ static void expect(const struct wanted *w, const double *want, size_t count)
 	tw_dataset_release(&d);
 }
 
-#define EXPECT(w, ...)                             \
-	expect(w, (const double[]){ __VA_ARGS__ }, \
+#define EXPECT_AS(w, gauge, ...)                          \
+	expect(w, gauge, (const double[]){ __VA_ARGS__ }, \
 	       sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
+#define EXPECT(w, ...) EXPECT_AS(w, false, __VA_ARGS__)
+#define EXPECT_GAUGE(w, ...) EXPECT_AS(w, true, __VA_ARGS__)
 
 static void expect_error(const struct wanted *w, enum tw_code code, const char *text)
 {
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
 
-	assert_int_equal(extract(w, &d, &err), -1);
+	assert_int_equal(extract(w, false, &d, &err), -1);
 	assert_int_equal(err.code, code);
 	assert_string_equal(err.text, text);
 }
@@ -234,6 +240,65 @@ static void a_gauge_of_the_node_is_the_mean_of_its_series(void **state)
 
 	(void)state;
 	EXPECT(&w, 50, 50, 44);
+}
+
+/* Of straight lines between samples, at times of their own. */
+static void a_declared_gauge_is_averaged_over_each_step(void **state)
+{
+	const struct wanted w = { RESPONSE("queue_total",
+					   SERIES("", "[100,\"10\"],[103,\"40\"],"
+						      "[104,\"70\"],[110,\"10\"]")),
+				  "queue_total", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted counter = { RESPONSE("queue_total", SERIES("", RISE)),
+					"queue_total", "BPFOnly", TW_LEVEL_NODE };
+
+	(void)state;
+	/* 103 to 104: 55 in the mean; 104 to 106: 60; 106 to 109: 35. */
+	EXPECT_GAUGE(&w, 25, (55 + 2 * 60) / 3.0, 35);
+	EXPECT(&counter, 10, 20, 10);
+}
+
+static void a_declared_gauge_of_containers_is_summed_over_them(void **state)
+{
+	const struct wanted w = {
+		RESPONSE("memory_total",
+			 SERIES(ID("a"), "[100,\"40\"],[109,\"40\"]") "," SERIES(
+				 ID("b"), "[105,\"7\"],[109,\"7\"]")),
+		"memory_total", "BPFOnly", TW_LEVEL_NODE
+	};
+
+	(void)state;
+	EXPECT_GAUGE(&w, 40, 47, 47);
+}
+
+/* After more than 5 minutes without a sample, a straight line is a guess. */
+static void a_declared_gauge_has_no_value_in_a_long_gap(void **state)
+{
+	const struct wanted w = {
+		RESPONSE("celsius", SERIES("", "[100,\"40\"],[103,\"50\"],[500,\"90\"]")),
+		"celsius", "BPFOnly", TW_LEVEL_NODE
+	};
+
+	(void)state;
+	EXPECT_GAUGE(&w, 45);
+}
+
+static void only_third_party_metrics_are_declared_gauges(void **state)
+{
+	struct tw_thirdparty t = must_make("a_total,b");
+	struct tw_strs gauges = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_strs_split(&gauges, "b,a_total,b", &err), 0);
+	assert_int_equal(tw_thirdparty_declare(&t, &gauges, &err), 0);
+	assert_int_equal(t.gauges.count, 2);
+	assert_string_equal(t.gauges.at[0], "a_total");
+	assert_int_equal(tw_strs_adds(&gauges, "c", &err), 0);
+	assert_int_equal(tw_thirdparty_declare(&t, &gauges, &err), -1);
+	assert_string_equal(err.text, "'c' is not among the third-party metrics");
+	tw_strs_clear(&gauges);
+	tw_thirdparty_release(&t);
 }
 
 static void times_without_a_named_metric_are_left_out(void **state)
@@ -399,6 +464,10 @@ int main(void)
 		cmocka_unit_test(names_without_memory_are_an_error),
 		cmocka_unit_test(a_counter_of_the_node_is_the_sum_of_its_series_rates),
 		cmocka_unit_test(a_gauge_of_the_node_is_the_mean_of_its_series),
+		cmocka_unit_test(a_declared_gauge_is_averaged_over_each_step),
+		cmocka_unit_test(a_declared_gauge_of_containers_is_summed_over_them),
+		cmocka_unit_test(a_declared_gauge_has_no_value_in_a_long_gap),
+		cmocka_unit_test(only_third_party_metrics_are_declared_gauges),
 		cmocka_unit_test(times_without_a_named_metric_are_left_out),
 		cmocka_unit_test(a_metric_of_other_times_leaves_no_row),
 		cmocka_unit_test(a_metric_of_the_node_makes_no_rows),

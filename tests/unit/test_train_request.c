@@ -237,6 +237,7 @@ static const struct bad bad[] = {
 	  TW_INVALID },
 	{ "{\"thirdparty_metrics\":[\"a-b\"]",
 	  "thirdparty_metrics: 'a-b' is not a valid metric name", TW_INVALID },
+	{ "{\"gauges\":\"a\"", "gauges: expected a list", TW_INVALID },
 	{ "{\"prom_response\":" SERIES ",\"thirdparty_metrics\":[\"a\"]",
 	  "thirdparty_metrics: must come before prom_response", TW_INVALID },
 	{ TRAINED("\"isolator\":null,\"isolator\":null"), "trainer.isolator: given twice",
@@ -246,7 +247,8 @@ static const struct bad bad[] = {
 static void named_metrics_of_the_response_are_kept(void **state)
 {
 	static const char text[] =
-		"{\"name\":\"p\",\"thirdparty_metrics\":[\"b_total\",\"a\"]," TRAINER
+		"{\"name\":\"p\",\"thirdparty_metrics\":[\"b_total\",\"a\"],"
+		"\"gauges\":[\"a\"]," TRAINER
 		",\"prom_response\":{\"a\":[{\"metric\":{\"x\":\"y\"},"
 		"\"values\":[[3,\"1\"]]}],\"c\":[{\"metric\":{},"
 		"\"values\":[[3,\"1\"]]}]}}";
@@ -260,6 +262,7 @@ static void named_metrics_of_the_response_are_kept(void **state)
 	assert_int_equal(q.thirdparty.names.count, 2);
 	assert_string_equal(q.thirdparty.names.at[0], "a");
 	assert_non_null(tw_prom_series(q.response, "a", &count));
+	assert_true(tw_prom_thirdparty_metric(q.response, "a")->averaged);
 	assert_null(tw_prom_series(q.response, "c", &count));
 	tw_train_request_release(&q);
 }

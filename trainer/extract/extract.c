@@ -5,6 +5,7 @@
 #include "trainer/extract/balance.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/guest.h"
+#include "trainer/extract/lag.h"
 #include "trainer/extract/late.h"
 #include "trainer/extract/machines.h"
 #include "trainer/extract/node_rows.h"
@@ -68,6 +69,7 @@ struct job {
 	struct tw_node_rows node;
 	struct tw_increment_counts counts;
 	struct tw_late_counts late;
+	double corrected_s; /* by which power was shifted */
 	struct tw_metric_series feature[FEATURES_MAX];
 	size_t features;
 	/* For each time of power: its row, or at container level the next workload's. */
@@ -252,6 +254,53 @@ static int repair_rows(struct job *j, struct tw_err *err)
 	return read_node(j, err);
 }
 
+/* Names of the features, for FEATURES_MAX of them. */
+static struct tw_quality_rows quality_rows(const struct job *j, const char **name,
+					   const double *node_ms)
+{
+	for (size_t f = 0; f < j->features; f++)
+		name[f] = j->feature[f].metric->feature;
+	return (struct tw_quality_rows){
+		.rows = j->power.times,
+		.from_ms = j->power.from_ms,
+		.time_ms = j->power.time_ms,
+		.from = j->rates.from,
+		.to = j->rates.to,
+		.filled = j->node.filled,
+		.name = name,
+		.feature = j->node.feature,
+		.features = j->features,
+		.cpu_ms = j->node.cpu_ms,
+		.node_ms = node_ms,
+		.watts = j->power.column[0].watts,
+	};
+}
+
+/* Shift power by its lag behind the features of the node. */
+static int correct_lag(struct job *j, struct tw_err *err)
+{
+	const char *name[FEATURES_MAX];
+	struct tw_quality q = { .cpus = j->clock.cpus };
+	struct tw_quality_rows rows;
+	int rc = -1;
+
+	if (!j->args->correct_lag || j->args->compat != TW_COMPAT_NONE ||
+	    j->power.times == 0)
+		return 0;
+	rows = quality_rows(j, name, NULL);
+	if (tw_quality_measure(&q, &rows, err) < 0)
+		goto out;
+	j->corrected_s = q.lag_s;
+	if (q.lag_s != 0 &&
+	    (tw_lag_correct(&j->power, q.lag_s * 1e3, err) < 0 ||
+	     tw_rates_retime(&j->rates, &j->power, err) < 0 || read_node(j, err) < 0))
+		goto out;
+	rc = 0;
+out:
+	tw_quality_release(&q);
+	return rc;
+}
+
 static int make_dataset(struct job *j, struct tw_err *err)
 {
 	size_t rows;
@@ -261,7 +310,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 		return -1;
 	for (size_t f = 0; f < j->features; f++)
 		j->rates.thirdparty_makes_no_rows |= !j->feature[f].of_node;
-	if (repair_rows(j, err) < 0)
+	if (repair_rows(j, err) < 0 || correct_lag(j, err) < 0)
 		return -1;
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)
@@ -318,34 +367,20 @@ static int measure_quality(struct job *j, const struct tw_prom *p, struct tw_err
 {
 	const char *name[FEATURES_MAX];
 	double *node_ms = calloc(j->power.times + 1, sizeof(*node_ms));
-	const struct tw_quality_rows rows = {
-		.rows = j->power.times,
-		.from_ms = j->power.from_ms,
-		.time_ms = j->power.time_ms,
-		.from = j->rates.from,
-		.to = j->rates.to,
-		.filled = j->node.filled,
-		.name = name,
-		.feature = j->node.feature,
-		.features = j->features,
-		.cpu_ms = j->node.cpu_ms,
-		.node_ms = node_ms,
-		.watts = j->power.column[0].watts,
-	};
+	const struct tw_quality_rows rows = quality_rows(j, name, node_ms);
 	struct tw_quality q = { .cpus = j->clock.cpus,
 				.repeats = j->power.repeats,
 				.late = j->late,
 				.series = j->counts,
 				.restarts = count_restarts(j),
-				.energy_meter_j = j->power.grown_j };
+				.energy_meter_j = j->power.grown_j,
+				.lag_corrected_s = j->corrected_s };
 	int rc = -1;
 
 	if (node_ms == NULL)
 		return tw_fail(err, TW_NOMEM, "quality of %zu rows", j->power.times);
 	for (size_t k = 0; k < j->power.times; k++)
 		node_ms[k] = NAN;
-	for (size_t f = 0; f < j->features; f++)
-		name[f] = j->feature[f].metric->feature;
 	if (tw_balance_node_cpu(p, tw_extract_schema(p, j->args), j->args, &j->power,
 				&j->clock, &j->node, node_ms, &q.cpu_node_s, err) < 0 ||
 	    tw_quality_measure(&q, &rows, err) < 0 || add_missing(j, &q.missing, err) < 0)

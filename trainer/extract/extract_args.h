@@ -45,6 +45,9 @@ struct tw_extract_args {
 	/* Add power columns of each package and the packages' shares, if the response has
 	 * the usage of each package. */
 	bool packages;
+	/* Shift power by its lag behind the features (trainer/extract/lag.h). Not with
+	 * compat. */
+	bool correct_lag;
 	struct tw_buf *warnings;    /* gets a line for each part left out; or NULL */
 	struct tw_quality *quality; /* gets the quality of the recording: all zero bytes,
 				       and yours after a success; or NULL */

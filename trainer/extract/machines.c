@@ -427,8 +427,10 @@ static struct tw_prom *make_empty(const struct tw_prom *p, struct tw_err *err)
 		tw_prom_free(one);
 		return NULL;
 	}
-	for (; one->count < p->count; one->count++)
+	for (; one->count < p->count; one->count++) {
 		one->metric[one->count] = tw_prom_metric(p->metric[one->count].name);
+		one->metric[one->count].thirdparty = p->metric[one->count].thirdparty;
+	}
 	return one;
 }
 

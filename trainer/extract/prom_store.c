@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,18 @@ const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metr
 
 	*count = m != NULL ? m->count : 0;
 	return m != NULL ? m->series : NULL;
+}
+
+void tw_prom_declare_gauges(struct tw_prom *p, const struct tw_strs *names)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct tw_schema_metric *m = &p->metric[i].thirdparty;
+
+		if (!tw_strs_has(names, m->name))
+			continue;
+		m->kind = TW_METRIC_LEVEL;
+		m->averaged = true;
+	}
 }
 
 const struct tw_schema_metric *tw_prom_thirdparty_metric(const struct tw_prom *p,

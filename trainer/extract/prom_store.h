@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_strs;
 
 struct tw_label {
 	const char *name, *value;
@@ -69,9 +70,15 @@ const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metr
 size_t tw_prom_longest(const struct tw_prom *p);
 
 /*
- * The metric as a feature of its own name, independent of schemas: the rate of a counter
- * if the name ends in _total, else the value of a gauge. NULL if the response has no
- * series of it. Lives as long as the response.
+ * Declare third-party metrics gauges, whatever their names end in: their features are
+ * means over each row. To be called before machines are told apart.
+ */
+void tw_prom_declare_gauges(struct tw_prom *p, const struct tw_strs *names);
+
+/*
+ * The metric as a feature of its own name, independent of schemas: the mean of a declared
+ * gauge; else the rate of a counter if the name ends in _total, else the value of a
+ * gauge. NULL if the response has no series of it. Lives as long as the response.
  */
 const struct tw_schema_metric *tw_prom_thirdparty_metric(const struct tw_prom *p,
 							 const char *metric);

@@ -3,6 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "trainer/extract/lag.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,12 +14,6 @@
 /* At rest, work is at most this share of the largest, or of all CPUs. */
 #define REST_SHARE 0.05
 #define REST_CPU_SHARE 0.02
-/* Steps of the lag that are tried, and their range, in rows. */
-#define LAG_STEP 0.1
-#define LAG_MOST 1.5
-/* A lag is seen if it explains so much more of the variance. */
-#define LAG_GAIN 0.01
-#define LAG_ROWS_MIN 30
 
 /* ---- time ---- */
 
@@ -184,66 +179,22 @@ static int find_constant(struct tw_quality *q, const struct tw_quality_rows *r,
 
 /* ---- lag ---- */
 
-/* The feature's value `lag` rows before row k, between rows by a straight line. */
-static double value_before(const double *v, size_t k, double lag)
-{
-	const double at = (double)k - lag;
-	const double low = floor(at);
-
-	return v[(size_t)low] + (at - low) * (v[(size_t)ceil(at)] - v[(size_t)low]);
-}
-
-/* Squared correlation of power with a feature that lies `lag` rows before it. */
-static double explained(const struct tw_quality_rows *r, const double *v, double lag)
-{
-	const size_t edge = (size_t)ceil(LAG_MOST);
-	double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0, cov;
-
-	for (size_t k = edge; k + edge < r->rows; k++) {
-		const double u = value_before(v, k, lag), w = r->watts[k];
-
-		n++;
-		x += u;
-		y += w;
-		xx += u * u;
-		yy += w * w;
-		xy += u * w;
-	}
-	cov = n * xy - x * y;
-	return cov <= 0 ? 0 : cov * cov / ((n * xx - x * x) * (n * yy - y * y));
-}
-
-/*
- * The lag of the highest correlation, of the feature that explains most without one. A
- * value between two rows is smoother than either, so that a lag must gain something.
- */
 static void find_lag(struct tw_quality *q, const struct tw_quality_rows *r)
 {
-	const double *v = NULL;
-	double best = 0, without, lag = 0;
+	struct tw_lag_rows rows = {
+		.end = r->rows,
+		.feature = r->feature,
+		.features = r->features,
+		.watts = r->watts,
+	};
 
-	if (q->rows < LAG_ROWS_MIN || q->gaps > 0)
+	if (q->gaps > 0)
 		return;
-	for (size_t f = 0; f < r->features; f++) {
-		const double share = explained(r, r->feature[f], 0);
-
-		if (isfinite(share) && share > best) {
-			best = share;
-			v = r->feature[f];
-		}
-	}
-	if (v == NULL)
-		return;
-	without = best;
-	for (int i = -15; i <= 15; i++) {
-		const double share = explained(r, v, i * LAG_STEP);
-
-		if (isfinite(share) && share > best) {
-			best = share;
-			lag = i * LAG_STEP;
-		}
-	}
-	q->lag_s = best > without + LAG_GAIN ? lag * q->step_s : 0;
+	while (rows.first < rows.end && !r->filled[rows.first])
+		rows.first++;
+	while (rows.end > rows.first && !r->filled[rows.end - 1])
+		rows.end--;
+	q->lag_s = tw_lag_find(&rows) * q->step_s;
 }
 
 int tw_quality_measure(struct tw_quality *q, const struct tw_quality_rows *r,

@@ -37,7 +37,8 @@ struct tw_quality {
 	double power_min_w, power_max_w;      /* of the source's first component */
 	double rest_s, longest_rest_s;        /* time without load */
 	double idle_low_w, idle_high_w;       /* the interval of idle power */
-	double lag_s; /* by which power follows the features; 0: not seen */
+	double lag_s;           /* by which power follows the features; 0: not seen */
+	double lag_corrected_s; /* by which power was shifted before, set by the caller */
 	struct tw_strs constant, missing; /* features */
 };
 

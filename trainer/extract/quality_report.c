@@ -72,7 +72,9 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 	}
 	if (fabs(q->lag_s) > LAG_SHARE * q->step_s)
 		tw_buf_addf(b,
-			    "power %s the features by %.1f s; try --extractor smooth\n",
+			    "power %s the features by %.1f s; try --correct-lag, or "
+			    "--extractor "
+			    "smooth\n",
 			    q->lag_s > 0 ? "follows" : "precedes", fabs(q->lag_s));
 }
 
@@ -115,6 +117,9 @@ void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
 		    q->power_min_w, q->power_max_w, q->idle_low_w, q->idle_high_w);
 	tw_buf_addf(out, "  rest: %.0f s, longest %.0f s; lag of power: %.1f s\n",
 		    q->rest_s, q->longest_rest_s, q->lag_s);
+	if (q->lag_corrected_s != 0)
+		tw_buf_addf(out, "  corrected: power was shifted by %.1f s, its lag\n",
+			    q->lag_corrected_s);
 	add_warnings(q, &warnings);
 	for (const char *line = warnings.data; line != NULL && *line != '\0';) {
 		const char *end = strchr(line, '\n');
@@ -164,7 +169,7 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 {
 	return json_pack(
 		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
-		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
 		"span_s", number((double)(q->last_ms - q->first_ms) / 1e3), "rows",
 		integer(q->rows), "step_s", number(q->step_s), "gaps", integer(q->gaps),
 		"longest_gap_s", number(q->longest_gap_s), "restarts",
@@ -179,7 +184,8 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 		number(q->load_min), "load_max", number(q->load_max), "rest_s",
 		number(q->rest_s), "longest_rest_s", number(q->longest_rest_s),
 		"idle_low_w", number(q->idle_low_w), "idle_high_w",
-		number(q->idle_high_w), "lag_s", number(q->lag_s), "constant_features",
+		number(q->idle_high_w), "lag_s", number(q->lag_s), "lag_corrected_s",
+		number(q->lag_corrected_s), "constant_features",
 		tw_json_texts(&q->constant), "missing_features",
 		tw_json_texts(&q->missing), "warnings", warnings_json(q));
 }

@@ -14,6 +14,9 @@
 #define CPU_TIME_FEATURE "bpf_cpu_time_ms"
 /* Counters of CPU time and of the clock are not read at the same instant. */
 #define CPU_TOLERANCE 0.1
+/* Samples of a gauge further apart have no straight line between them: Prometheus'
+ * default of --query.lookback-delta. */
+#define STALE_MS 300e3
 
 /* ---- counters ---- */
 
@@ -453,6 +456,62 @@ static void add_level(struct tw_rates *r, struct target *to, double factor)
 		add_rate(r, to, s->time_ms, s->value * factor / (double)s->series);
 }
 
+/* The mean of the gauge's series at sample i. */
+static double level_at(const struct tw_rates *r, size_t i)
+{
+	const struct tw_merged_sample *s = &r->samples.at[i];
+
+	return s->value / (double)s->series;
+}
+
+/* The integral of the straight line from sample i to the next, from a to b; at[] has the
+ * samples' times. */
+static double level_area(const struct tw_rates *r, const double *at, size_t i, double a,
+			 double b)
+{
+	const double slope = (level_at(r, i + 1) - level_at(r, i)) / (at[i + 1] - at[i]);
+	const double middle = (a + b) / 2;
+
+	return (b - a) * (level_at(r, i) + slope * (middle - at[i]));
+}
+
+/*
+ * Values of a declared gauge: the mean over each row of straight lines between samples.
+ * Samples further apart than Prometheus' staleness are not joined. A row without any has
+ * no value.
+ */
+static int add_means(struct tw_rates *r, const struct target *to, double factor,
+		     struct tw_err *err)
+{
+	const size_t samples = r->samples.count;
+	double *at = calloc(samples + 1, sizeof(*at));
+	size_t place = 0, first = 0;
+
+	if (at == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu samples of a gauge", samples);
+	for (size_t i = 0; i < samples; i++)
+		at[i] = tw_clock_at(r->clock, r->samples.at[i].time_ms, &place);
+	for (size_t k = 0; k < r->times; k++) {
+		double area = 0, covered = 0;
+
+		while (first + 1 < samples && at[first + 1] <= r->from[k])
+			first++;
+		for (size_t i = first; i + 1 < samples && at[i] < r->to[k]; i++) {
+			const double a = fmax(at[i], r->from[k]);
+			const double b = fmin(at[i + 1], r->to[k]);
+
+			if (!(b > a) || at[i + 1] - at[i] > STALE_MS)
+				continue;
+			area += level_area(r, at, i, a, b);
+			covered += b - a;
+		}
+		if (covered > 0)
+			add_to_row(r, to, k, area / covered * factor);
+	}
+	free(at);
+	return 0;
+}
+
 int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
 		  const struct tw_metric_series *feature, size_t *i,
 		  double *const *column, const size_t *row, struct tw_err *err)
@@ -477,7 +536,10 @@ int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
 		if (whole &&
 		    add_increments(r, &to, &c->at[*i], next - *i, metric, err) < 0)
 			return -1;
-		if (!whole && metric->kind == TW_METRIC_LEVEL)
+		if (metric->averaged) {
+			if (add_means(r, &to, metric->factor, err) < 0)
+				return -1;
+		} else if (!whole && metric->kind == TW_METRIC_LEVEL)
 			add_level(r, &to, metric->factor);
 		else if (!whole)
 			add_counter(r, &to, metric->factor);

@@ -47,7 +47,7 @@ int tw_thirdparty_metrics_settle(const struct tw_metric_series *feature, size_t 
  * A row covers the time from from_ms[k] to time_ms[k], and its rate is the increase
  * within that time, however the samples of the counter lie
  * (trainer/extract/increments.h). A third-party counter has no births: its rate is that
- * of the sample at time_ms[k], as is a gauge's value.
+ * of the sample at time_ms[k], as is a gauge's value. A declared gauge is averaged.
  */
 struct tw_rates {
 	size_t times;

@@ -33,7 +33,8 @@ struct tw_schema_metric {
 	/* From the metric's unit to the canonical unit: of a feature (times seconds for a
 	 * counter), joules, or watts. */
 	double factor;
-	bool falls;                /* the counter may fall: no reset */
+	bool falls;    /* the counter may fall: no reset */
+	bool averaged; /* LEVEL: the mean over a row, not a value at its end */
 	const char *label, *value; /* use only series with this label; NULL: all */
 	bool within;               /* the label's text contains value; else it is equal */
 	const char *source;        /* ENERGY and POWER: energy source; NULL: source_label

@@ -122,6 +122,22 @@ fail:
 	return -1;
 }
 
+int tw_thirdparty_declare(struct tw_thirdparty *t, const struct tw_strs *gauges,
+			  struct tw_err *err)
+{
+	for (size_t i = 0; i < gauges->count; i++) {
+		if (!tw_strs_has(&t->names, gauges->at[i]))
+			return tw_fail(err, TW_INVALID,
+				       "'%.64s' is not among the third-party metrics",
+				       gauges->at[i]);
+		if (!tw_strs_has(&t->gauges, gauges->at[i]) &&
+		    tw_strs_adds(&t->gauges, gauges->at[i], err) < 0)
+			return -1;
+	}
+	tw_strs_sort(&t->gauges);
+	return 0;
+}
+
 const struct tw_feature_group *tw_thirdparty_group(const struct tw_thirdparty *t,
 						   const struct tw_feature_group *base)
 {
@@ -136,5 +152,6 @@ void tw_thirdparty_release(struct tw_thirdparty *t)
 	free(t->group);
 	free(t->feature);
 	tw_strs_clear(&t->names);
+	tw_strs_clear(&t->gauges);
 	*t = (struct tw_thirdparty){ 0 };
 }

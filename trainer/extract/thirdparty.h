@@ -19,6 +19,7 @@ struct tw_err;
 /* All zero bytes: no third-party metrics. */
 struct tw_thirdparty {
 	struct tw_strs names;           /* sorted, without duplicates */
+	struct tw_strs gauges;          /* those of the names that are declared gauges */
 	struct tw_feature_group *group; /* all feature groups with the names added */
 	const char **feature;           /* the groups' lists, concatenated */
 };
@@ -29,6 +30,10 @@ struct tw_thirdparty {
  */
 int tw_thirdparty_init(struct tw_thirdparty *t, const struct tw_strs *names,
 		       struct tw_err *err);
+
+/* Declare names gauges. TW_INVALID for a name that t does not have. */
+int tw_thirdparty_declare(struct tw_thirdparty *t, const struct tw_strs *gauges,
+			  struct tw_err *err);
 
 /* The group with the names added; base itself without names, or if t is NULL. Lives as
  * long as t. */

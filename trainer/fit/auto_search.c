@@ -7,6 +7,7 @@
 #include "trainer/fit/extra_trees.h"
 #include "trainer/fit/samples.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TREES 32
@@ -228,6 +229,29 @@ int tw_auto_search_alone(struct tw_auto_trials *t, struct tw_auto_columns *chose
 	return 0;
 }
 
+/*
+ * Spans before a row, ms, over which the load is averaged. Firmware lets the power of a
+ * processor exceed its limit until a budget of some 28 s is used up (Intel SDM, volume
+ * 3B, "Package RAPL Domain": PL1 and its time window).
+ */
+static const double spans_ms[] = { 9e3, 27e3 };
+
+/* Add the mean of the load over each span that holds more rows than the one before. */
+static void add_spans(const struct tw_auto_trials *t, struct tw_auto_columns *c)
+{
+	double last = 1.0;
+
+	for (size_t i = 0; i < TW_COUNT(spans_ms); i++) {
+		const double rows = round(spans_ms[i] / t->rows.step_ms);
+
+		if (rows <= last || rows > TW_DERIVED_BACK_MAX)
+			continue;
+		add_column(c, (struct tw_derived){ (uint32_t)t->rest->load, 1,
+						   (uint32_t)rows, TW_DERIVED_NONE });
+		last = rows;
+	}
+}
+
 int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns *chosen,
 			  struct tw_err *err)
 {
@@ -236,5 +260,6 @@ int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns
 	for (size_t i = 0; i < chosen->count; i++)
 		add_column(&c, (struct tw_derived){ chosen->at[i].feature, 1, 1,
 						    TW_DERIVED_NONE });
+	add_spans(t, &c);
 	return try_preferred(t, &c, err);
 }

@@ -206,7 +206,7 @@ out:
 
 /* ---- explanation ---- */
 
-/* Append "a,b,c with a@1,a@0-2 and the same of the others". */
+/* Append "a,b,c with a@1,a@1-3 and @1 of the others". */
 static void add_names(const struct tw_auto_trials *t, const struct tw_auto_columns *c,
 		      struct tw_buf *line)
 {
@@ -230,7 +230,7 @@ static void add_names(const struct tw_auto_trials *t, const struct tw_auto_colum
 		tw_buf_addf(line, "%s%s", separator, name);
 		separator = ",";
 	}
-	tw_buf_adds(line, others ? " and the same of the others" : "");
+	tw_buf_adds(line, others ? " and @1 of the others" : "");
 }
 
 static int add_line(json_t *list, struct tw_buf *line, struct tw_err *err)
