@@ -78,7 +78,7 @@ static bool is_used(const struct tw_request *r, bool (*is)(const char *name))
  */
 static bool lacks_counters(struct tw_models *m, const struct tw_request *r)
 {
-	if (!tw_feature_list_unproven(&r->metrics))
+	if (!r->counters_unproven)
 		return false;
 	if (is_used(r, tw_feature_is_counter))
 		m->counters_seen = true;

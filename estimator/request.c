@@ -260,7 +260,7 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 	return take_field(p, e, err);
 }
 
-/* Kepler up to 0.5.3 sends features under old names. */
+/* Kepler up to 0.7.2 sends features under old names. */
 static int replace_old_names(struct tw_request_parser *p, struct tw_err *err)
 {
 	struct tw_strs *metrics = &p->request.metrics;
@@ -341,6 +341,7 @@ static int finish(struct tw_request_parser *p, struct tw_err *err)
 	r->source = tw_energy_source_wanted(p->source);
 	if (r->source == NULL && tw_energy_source_open(p->source, &r->source, err) < 0)
 		return tw_err_wrap(err, "source");
+	r->counters_unproven = tw_feature_list_unproven(&r->metrics);
 	if (replace_old_names(p, err) < 0 || add_system_values(p, err) < 0)
 		return -1;
 	r->x = p->values.x;

@@ -34,6 +34,8 @@ enum tw_reply_form {
 struct tw_request {
 	/* Names of the columns: "metrics", then the numeric system features. */
 	struct tw_strs metrics;
+	/* The client may lack the hardware counters among them (lib/field/feature.h). */
+	bool counters_unproven;
 	/* Row major, without the system features; NaN where the value is null. */
 	double *x;
 	size_t rows;

@@ -3,7 +3,7 @@
 #define TW_SERVER_OLD_NAMES_H
 
 /*
- * Requests for weights that call features by the names of Kepler up to 0.5.3
+ * Requests for weights that call features by the names of Kepler up to 0.7.2
  * (lib/field/feature.h). A model is chosen by the names of today, so that the rule for
  * the first metric of curves holds as well; the answer has the client's names, because
  * the client looks weights up by its own metrics and takes 0 for one that it does not

@@ -116,7 +116,7 @@ check-tools:
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := collector_asked pipeline pull offline_trainer model_server collector_power record \
+integration := collector_asked collector_top pipeline pull offline_trainer model_server collector_power record \
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup import_database estimator_clients top foreign publishing collector_meters meters_teach \

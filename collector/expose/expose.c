@@ -108,28 +108,61 @@ static bool has_used(const struct tw_workload *w)
 	return used;
 }
 
+/* Without limits, export what ran before the first energy, too. */
+static bool is_among_top(const void *arg, const struct tw_workload *w)
+{
+	const struct tw_exposure *x = arg;
+
+	return x->least[w->level] > 1 ? weight(x, w) >= x->least[w->level] : has_used(w);
+}
+
+void tw_exposure_choose(struct tw_exposure *x, struct tw_collector *c)
+{
+	static const enum tw_level levels[] = { TW_LEVEL_PROCESS, TW_LEVEL_CGROUP };
+
+	for (size_t i = 0; i < TW_COUNT(levels); i++)
+		tw_workloads_choose(c->workloads, levels[i], c->show.top, is_among_top,
+				    x);
+	x->scrape = true;
+}
+
+static bool is_exported(const struct tw_exposure *x, const struct tw_workload *w)
+{
+	if (x->scrape && (w->level == TW_LEVEL_PROCESS || w->level == TW_LEVEL_CGROUP))
+		return w->series == TW_SERIES_OWN || w->series == TW_SERIES_LAST;
+	return is_among_top(x, w);
+}
+
 const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 					   enum tw_level level,
 					   const struct tw_workload *w)
 {
-	/* Without limits, export what ran before the first energy, too. */
-	const bool limited = x->least[level] > 1;
-
 	if (!x->c->show.level[level])
 		return NULL;
 	while ((w = tw_workloads_next(x->c->workloads, level, w)) != NULL)
-		if (limited ? weight(x, w) >= x->least[level] : has_used(w))
+		if (is_exported(x, w))
 			return w;
 	return NULL;
 }
 
-/* True if an exited process has the same Kepler labels as w. */
-static bool has_exited_namesake(const struct tw_exposure *x, const struct tw_workload *w)
+/* True if another process with w's labels in Kepler is exported instead of it. */
+static bool has_exported_namesake(const struct tw_exposure *x,
+				  const struct tw_workload *w)
 {
-	const struct tw_workload *before = tw_workloads_earlier(x->c->workloads, w);
+	const struct tw_workloads *t = x->c->workloads;
+	const bool was_read = tw_workloads_was_last_read(t, w);
+	const struct tw_workload *other = NULL;
 
-	return before != NULL && before->owner == w->owner &&
-	       strcmp(before->comm, w->comm) == 0;
+	while ((other = tw_workloads_namesake(t, w, other)) != NULL) {
+		if (other->owner != w->owner || strcmp(other->comm, w->comm) != 0 ||
+		    !is_exported(x, other))
+			continue;
+		if (tw_workloads_was_last_read(t, other)
+			    ? was_read && other->serial > w->serial
+			    : was_read || other->serial < w->serial)
+			return true;
+	}
+	return false;
 }
 
 const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
@@ -139,7 +172,7 @@ const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 	do
 		w = tw_exposure_next(x, level, w);
 	while (w != NULL && level == TW_LEVEL_PROCESS &&
-	       (w->tgid == 0 || has_exited_namesake(x, w)));
+	       (w->tgid == 0 || has_exported_namesake(x, w)));
 	return w;
 }
 
@@ -190,6 +223,18 @@ const char *tw_owner_id(const struct tw_workload *w, enum tw_level level)
 	return w->owner != NULL && w->owner->level == level ? w->owner->who->id : "";
 }
 
+/* Of workloads without series of their own. */
+static void label_other(struct tw_labels *l, const struct tw_workload *w)
+{
+	if (w->level == TW_LEVEL_PROCESS) {
+		tw_labels_add(l, "pid", "0");
+		tw_labels_add(l, "serial", "0");
+		tw_labels_add(l, "command", "other");
+	} else {
+		tw_labels_add(l, "cgroup", "other");
+	}
+}
+
 static void label_process(struct tw_labels *l, const struct tw_workload *w)
 {
 	snprintf(l->text[0], sizeof(l->text[0]), "%" PRIu32, w->tgid);
@@ -218,6 +263,10 @@ static void label_pod(struct tw_labels *l, const struct tw_workload *w)
 void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 {
 	l->count = 0;
+	if (w->serial == 0) {
+		label_other(l, w);
+		return;
+	}
 	switch (w->level) {
 	case TW_LEVEL_PROCESS:
 	case TW_LEVEL_CGROUP:

@@ -26,11 +26,18 @@ struct tw_exposure {
 	uint64_t least[TW_LEVEL_COUNT]; /* threshold of each level: workloads below it are
 					   not exported */
 	bool by_energy;                 /* least is in uJ; else in ns of CPU time */
+	bool scrape;                    /* tw_exposure_choose() was called */
 };
 
 /* Fails only if out of memory. */
 int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 		      struct tw_expo *e, struct tw_err *err);
+
+/*
+ * Begin a scrape: decide which processes and cgroups have series of their own
+ * (tw_workloads_choose()). c is that of tw_exposure_begin().
+ */
+void tw_exposure_choose(struct tw_exposure *x, struct tw_collector *c);
 
 /* The next workload of a level to export after w (NULL: the first); NULL at the end. */
 const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
@@ -39,9 +46,9 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 
 /*
  * Like tw_exposure_next(), without workloads that Kepler's labels cannot distinguish:
- * processes that were not seen one by one, and a process with the pid and name of an
- * exited one. The exited one is exported first and is gone at the next scrape, so a
- * counter that restarts loses nothing.
+ * processes that were not seen one by one, and all but one process with the same pid and
+ * name. That is the oldest whose last values no scrape has read; so a counter that
+ * restarts loses nothing.
  */
 const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 						enum tw_level level,
@@ -86,7 +93,7 @@ struct tw_labels {
 
 void tw_labels_add(struct tw_labels *l, const char *name, const char *value);
 
-/* The labels of our own metrics for a workload. */
+/* The labels of our own metrics for a workload, or for "other" of a level. */
 void tw_labels_of(struct tw_labels *l, const struct tw_workload *w);
 
 /* ---- many samples of the same workloads ---- */
@@ -101,7 +108,7 @@ void tw_shown_add(struct tw_shown *s, const struct tw_exposure *x,
 
 /*
  * Append all workloads of a level; seen: without those that tw_exposure_next_seen()
- * skips.
+ * skips. "other" of the level is not among them.
  */
 void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 			enum tw_level level, bool seen, tw_label_of *label);

@@ -340,7 +340,7 @@ static uint64_t uj_of(const struct tw_exposure *x, const struct tw_workload *w,
 		      enum tw_zone_kind kind)
 {
 	(void)x;
-	return w->charged.dynamic_uj[kind];
+	return tw_own_uj(w, kind, false);
 }
 
 static uint64_t uw_of(const struct tw_exposure *x, const struct tw_workload *w,
@@ -357,7 +357,7 @@ static uint64_t ns_of(const struct tw_exposure *x, const struct tw_workload *w,
 {
 	(void)x;
 	(void)kind;
-	return w->used.cpu_ns;
+	return tw_own_cpu_ns(w);
 }
 
 static const struct figure energy = { 6, uj_of }, power = { 6, uw_of },

@@ -133,7 +133,7 @@ static void expose_cpu_time(const struct tw_exposure *x, const struct tw_shown *
 {
 	tw_expo_family(x->e, family);
 	for (size_t i = 0; i < s->count; i++)
-		tw_shown_sample(x, s, i, bpf, s->of[i].w->used.cpu_ns, decimals);
+		tw_shown_sample(x, s, i, bpf, tw_own_cpu_ns(s->of[i].w), decimals);
 }
 
 static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
@@ -149,7 +149,7 @@ static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
 		tw_expo_family(x->e, &families[level].counter[k]);
 		for (size_t i = 0; i < s->count; i++)
 			tw_shown_sample(x, s, i, &bpf,
-					s->of[i].w->used.counter[counters[k]], 0);
+					tw_own_count(s->of[i].w, counters[k]), 0);
 	}
 	expose_cpu_time(x, s, &families[level].ms, 6, &bpf);
 	if (x->c->show.kepler_05)
@@ -244,15 +244,10 @@ static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
 
 /* ---- workloads ---- */
 
-static uint64_t energy_of(const struct tw_charge *c, enum tw_zone_kind kind, bool idle)
+static uint64_t total_of(const struct tw_workload *w, bool idle)
 {
-	return idle ? c->idle_uj[kind] : c->dynamic_uj[kind];
-}
-
-static uint64_t total_of(const struct tw_charge *c, bool idle)
-{
-	return energy_of(c, TW_ZONE_PACKAGE, idle) + energy_of(c, TW_ZONE_DRAM, idle) +
-	       energy_of(c, TW_ZONE_GPU, idle) + energy_of(c, TW_ZONE_OTHER, idle);
+	return tw_own_uj(w, TW_ZONE_PACKAGE, idle) + tw_own_uj(w, TW_ZONE_DRAM, idle) +
+	       tw_own_uj(w, TW_ZONE_GPU, idle) + tw_own_uj(w, TW_ZONE_OTHER, idle);
 }
 
 /* Write dynamic and idle energy of a kind; NULL: of the total. */
@@ -267,11 +262,11 @@ static void expose_modes(const struct tw_exposure *x, const struct tw_shown *s,
 		const struct tw_expo_text more = tw_shown_text(x, &b, labels, 2);
 
 		for (size_t i = 0; i < s->count; i++) {
-			const struct tw_charge *c = &s->of[i].w->charged;
+			const struct tw_workload *w = s->of[i].w;
 
 			tw_shown_sample(x, s, i, &more,
-					kind != NULL ? energy_of(c, *kind, idle)
-						     : total_of(c, idle),
+					kind != NULL ? tw_own_uj(w, *kind, idle)
+						     : total_of(w, idle),
 					6);
 		}
 	}

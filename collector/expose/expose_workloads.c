@@ -52,7 +52,7 @@ static void expose_cpu(const struct tw_exposure *x, const struct tw_shown *s,
 {
 	tw_expo_family(x->e, &families[level].cpu);
 	for (size_t i = 0; i < s->count; i++)
-		tw_shown_sample(x, s, i, NULL, s->of[i].w->used.cpu_ns, 9);
+		tw_shown_sample(x, s, i, NULL, tw_own_cpu_ns(s->of[i].w), 9);
 }
 
 /* Counters of this machine. A missing counter is absent, not 0. */
@@ -64,7 +64,7 @@ static void expose_counters(const struct tw_exposure *x, const struct tw_shown *
 			continue;
 		tw_expo_family(x->e, &families[level].counter[counter]);
 		for (size_t i = 0; i < s->count; i++)
-			tw_shown_sample(x, s, i, NULL, s->of[i].w->used.counter[counter],
+			tw_shown_sample(x, s, i, NULL, tw_own_count(s->of[i].w, counter),
 					0);
 	}
 }
@@ -86,8 +86,8 @@ static void expose_kind(const struct tw_exposure *x, const struct tw_shown *s,
 		const struct tw_charge *c = &s->of[i].w->charged;
 
 		if (c->dynamic_uj[kind] != 0 || c->idle_uj[kind] != 0)
-			tw_shown_sample(x, s, i, &more,
-					idle ? c->idle_uj[kind] : c->dynamic_uj[kind], 6);
+			tw_shown_sample(x, s, i, &more, tw_own_uj(s->of[i].w, kind, idle),
+					6);
 	}
 	tw_buf_clear(&b);
 }
@@ -111,11 +111,15 @@ void tw_expose_workloads(const struct tw_exposure *x)
 {
 	for (int i = 0; i < TW_LEVEL_COUNT; i++) {
 		const enum tw_level level = (enum tw_level)i;
+		const struct tw_workload *other;
 		struct tw_shown s = { .count = 0 };
 
 		if (!x->c->show.level[level])
 			continue;
 		tw_shown_add_level(&s, x, level, false, tw_labels_of);
+		other = tw_workloads_other(x->c->workloads, level);
+		if (x->scrape && other->used.cpu_ns > 0)
+			tw_shown_add(&s, x, other, tw_labels_of);
 		expose_cpu(x, &s, level);
 		expose_counters(x, &s, level);
 		expose_energy(x, &s, level);

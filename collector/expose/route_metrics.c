@@ -97,6 +97,8 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 	struct tw_expo e = { .out = &b,
 			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
 	struct tw_err err = { 0 };
+	/* A HEAD request is no scrape. */
+	const bool scrape = strcmp(q->method, "HEAD") != 0;
 	struct tw_exposure x;
 	char *body;
 	size_t len;
@@ -105,6 +107,8 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		return;
 	}
+	if (scrape)
+		tw_exposure_choose(&x, c);
 	tw_expose_workloads(&x);
 	tw_expose_node(&x);
 	tw_expose_models(&x);
@@ -120,8 +124,7 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	/* A HEAD request is no scrape. */
-	if (strcmp(q->method, "HEAD") != 0)
+	if (scrape)
 		tw_workloads_scraped(c->workloads);
 	r->content_type = tw_expo_content_type(e.format);
 	tw_http_reply_take(r, body, len);

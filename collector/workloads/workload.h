@@ -14,8 +14,12 @@
  * Exited processes that had no event of their own are a pseudo process of their cgroup,
  * tgid 0, comm "ended".
  *
- * Workloads do not move in memory. An ended workload stays until it is scraped, for
- * keep_ms at most, and at most ended_max of a level stay. One thread uses a table.
+ * Workloads do not move in memory. An ended workload stays for keep_ms, so that each
+ * scraper reads it, and until it is scraped. At most ended_max of a level stay, and those
+ * that a scrape has exported before. One thread uses a table.
+ *
+ * A scrape may limit the processes and cgroups that it exports: tw_workloads_choose().
+ * Usage of all others is in the series "other" of their level, so nothing is lost.
  */
 
 #include "collector/meters/zone.h"
@@ -47,8 +51,17 @@ enum tw_level {
 /* "process", "cgroup", "container", "pod", "vm". */
 const char *tw_level_name(enum tw_level level);
 
+/* Which series has the usage of a workload. */
+enum tw_series {
+	TW_SERIES_NEW,  /* not decided: no scrape has seen it */
+	TW_SERIES_OWN,  /* its own */
+	TW_SERIES_LAST, /* "other"; its own is still exported, but does not grow */
+	TW_SERIES_OTHER /* "other" */
+};
+
 struct tw_workload {
 	enum tw_level level;
+	enum tw_series series;
 	bool ended;          /* it has no living process */
 	bool kernel;         /* process: a kernel thread */
 	uint32_t tgid;       /* process; 0: the pseudo process of a cgroup */
@@ -61,6 +74,13 @@ struct tw_workload {
 
 	struct tw_usage used;     /* since the collector started */
 	struct tw_charge charged; /* energy over the same time */
+
+	/*
+	 * The part of both that "other" of its level has. The difference is the value of
+	 * its own series: tw_own_*().
+	 */
+	struct tw_usage other_used;
+	struct tw_charge other_charged;
 
 	struct tw_workload *cgroup; /* of a process */
 	struct tw_workload *owner;  /* of a process or cgroup; NULL: the system */
@@ -77,6 +97,7 @@ struct tw_workload {
 	/* For collector/workloads/workload_*.c only. */
 	struct tw_charge ticked;
 	uint64_t ticked_at, ended_at; /* ticks */
+	uint64_t until_ns;            /* an ended workload, or a LAST series, stays */
 	uint32_t refs;
 	struct tw_workload *prev, *next, *hash_next;
 };
@@ -100,8 +121,8 @@ struct tw_workloads_config {
 	struct tw_counters *counters; /* the caller's; NULL: none */
 	struct tw_traces *traces;     /* the caller's; NULL: none */
 	enum tw_cgroup_choice cgroups;
-	uint64_t keep_ms;    /* how long an ended workload waits for a scrape */
-	uint32_t ended_max;  /* how many of a level may wait */
+	uint64_t keep_ms;    /* how long an ended workload is exported */
+	uint32_t ended_max;  /* how many of a level may stay */
 	uint32_t events_max; /* of struct tw_task_config */
 	/* Called with the reason when a source cannot be opened; may be NULL. */
 	void (*passed)(void *arg, const char *source, const struct tw_err *why);
@@ -152,9 +173,13 @@ struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_leve
 				      const struct tw_workload *w);
 size_t tw_workloads_count(const struct tw_workloads *t, enum tw_level level);
 
-/* An earlier process with the same pid that is still in the table; NULL: none. */
-const struct tw_workload *tw_workloads_earlier(const struct tw_workloads *t,
-					       const struct tw_workload *process);
+/*
+ * Another process of the same pid that is still in the table. other NULL: the first, else
+ * the one after it; NULL at the end.
+ */
+const struct tw_workload *tw_workloads_namesake(const struct tw_workloads *t,
+						const struct tw_workload *process,
+						const struct tw_workload *other);
 
 /*
  * The sum of all that is in no container: of kernel threads, or of everything else. It
@@ -171,12 +196,42 @@ const struct tw_cgroup_tree *tw_workloads_tree(const struct tw_workloads *t);
  */
 void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods);
 
-/* A scrape has read all levels: ended workloads may be removed. */
+/* ---- scrapes ---- */
+
+/*
+ * At the begin of a scrape: choose the workloads of a level that get series of their own.
+ * Usage of all others is in "other" from now on; of a workload that no scrape has seen,
+ * all its usage. A series that is no longer wanted is exported unchanged for keep_ms, so
+ * that each scraper reads its last value; the oldest beyond last_max end early.
+ *
+ * So the sum over all series of the level, growth by growth, is the machine's.
+ */
+void tw_workloads_choose(struct tw_workloads *t, enum tw_level level, size_t last_max,
+			 bool (*wanted)(const void *arg, const struct tw_workload *w),
+			 const void *arg);
+
+/* A scrape has read all levels. */
 void tw_workloads_scraped(struct tw_workloads *t);
+
+/* True if w has ended and a scrape has read its last values. */
+bool tw_workloads_was_last_read(const struct tw_workloads *t,
+				const struct tw_workload *w);
+
+/*
+ * "other" of a level, processes or cgroups. Its values never fall. Only `level` and what
+ * tw_own_*() read are set.
+ */
+const struct tw_workload *tw_workloads_other(const struct tw_workloads *t,
+					     enum tw_level level);
+
+/* The values of a workload's own series. */
+uint64_t tw_own_cpu_ns(const struct tw_workload *w);
+uint64_t tw_own_count(const struct tw_workload *w, enum tw_counter counter);
+uint64_t tw_own_uj(const struct tw_workload *w, enum tw_zone_kind kind, bool idle);
 
 struct tw_workloads_stats {
 	struct tw_task_stats tasks;
-	uint64_t folded;    /* exited processes removed before a scrape; their cgroup's
+	uint64_t folded;    /* exited processes removed before any scrape; their cgroup's
 			       pseudo process has their totals */
 	uint64_t unseen_ns; /* CPU time known only by cgroup, with source "proc" */
 	uint64_t dropped;   /* events that were ignored for want of memory */

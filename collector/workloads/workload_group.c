@@ -329,29 +329,32 @@ static bool is_over(const struct tw_workloads *t, struct tw_workload *w)
 	if (!w->ended) {
 		w->ended = true;
 		w->ended_at = t->tick + 1;
+		w->until_ns = t->now_ns + t->config.keep_ms * UINT64_C(1000000);
 		return false;
 	}
 	return w->refs == 0 && w->ended_at <= t->tick;
 }
 
-/* The last values of w were scraped, or are zero. */
-static bool is_scraped(const struct tw_workloads *t, const struct tw_workload *w)
+/* True if a scraper may still want w's last values. */
+static bool is_wanted(const struct tw_workloads *t, const struct tw_workload *w)
 {
-	return w->ended_at <= t->scraped || w->used.cpu_ns == 0;
+	return w->used.cpu_ns > 0 && w->series != TW_SERIES_OTHER &&
+	       (!tw_workloads_was_last_read(t, w) || t->now_ns < w->until_ns);
 }
 
 /*
- * Whether w may be removed now; else it waits for a scrape. The oldest go first once more
- * than ended_max wait.
+ * Whether w may be removed now. The oldest go first once more than ended_max stay, except
+ * those that a scrape has exported and that have grown since.
  */
 static bool may_go(struct tw_workloads *t, const struct tw_workload *w)
 {
 	struct tw_level_list *l = &t->level[w->level];
 
-	if (is_scraped(t, w))
+	if (!is_wanted(t, w))
 		return true;
 	l->waiting++;
-	return l->excess > 0;
+	return l->excess > 0 &&
+	       (w->series != TW_SERIES_OWN || tw_workloads_was_last_read(t, w));
 }
 
 static void count_waiting(struct tw_workloads *t, enum tw_level level)
@@ -366,13 +369,25 @@ static void count_waiting(struct tw_workloads *t, enum tw_level level)
 /* w is removed: one fewer exceeds ended_max. */
 static void remove_waiting(struct tw_workloads *t, const struct tw_workload *w)
 {
-	if (!is_scraped(t, w))
+	if (is_wanted(t, w))
 		t->level[w->level].excess--;
+	if (w->series == TW_SERIES_NEW && !tw_workloads_was_last_read(t, w))
+		tw_series_give_up(t, w);
+}
+
+/* The last values of the pseudo process "ended" were read, or no scrape has seen it. */
+static bool is_rest_read(const struct tw_workloads *t, const struct tw_group *g)
+{
+	return g->rest == NULL || g->rest->w.series != TW_SERIES_OWN ||
+	       g->rest->w.ended_at <= t->scraped;
 }
 
 static void remove_group(struct tw_workloads *t, struct tw_group *g)
 {
 	if (g->rest != NULL) {
+		if (g->rest->w.series == TW_SERIES_NEW &&
+		    g->rest->w.ended_at > t->scraped)
+			tw_series_give_up(t, &g->rest->w);
 		tw_level_remove(t, &g->rest->w);
 		tw_process_free(t, g->rest);
 	}
@@ -389,7 +404,8 @@ static void tick_group(struct tw_workloads *t, struct tw_group *g)
 {
 	if (g->w.path != NULL && (t->tick + g->w.serial) % SHARES_TICKS == 0)
 		read_shares(t, g);
-	if (!is_over(t, &g->w) || !may_go(t, &g->w) || t->tick < g->look_at)
+	if (!is_over(t, &g->w) || !may_go(t, &g->w) || !is_rest_read(t, g) ||
+	    t->tick < g->look_at)
 		return;
 	g->look_at = t->tick + GONE_TICKS;
 	if (g->w.path != NULL && !tw_cgroup_tree_gone(t->tree, g->path))

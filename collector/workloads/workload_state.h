@@ -17,8 +17,8 @@ struct tw_level_list {
 	size_t count;
 	struct tw_workload **bucket; /* by hash of the key; NULL: the level has no key */
 	size_t size;                 /* a power of two, or 0 */
-	size_t waiting; /* ended workloads that wait for a scrape, counted this tick */
-	size_t excess;  /* how many of them exceeded ended_max in the last tick */
+	size_t waiting;              /* ended workloads that stay, counted this tick */
+	size_t excess; /* how many of them exceeded ended_max in the last tick */
 };
 
 struct tw_process {
@@ -83,6 +83,7 @@ struct tw_workloads {
 
 	struct tw_level_list level[TW_LEVEL_COUNT];
 	struct tw_workload outside[2]; /* outside containers; 1: kernel threads */
+	struct tw_workload other[TW_LEVEL_COUNT]; /* see workload_series.c */
 	struct tw_arena arena;
 	struct tw_process *free_processes; /* linked by ended_next */
 	struct tw_process *ended_first, *ended_last;
@@ -158,6 +159,21 @@ bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_
 enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 					    const uint64_t more[TW_COUNTER_COUNT],
 					    bool last);
+
+/* ---- workload_series.c ---- */
+
+/* Add usage or energy to w, and to "other" of its level if w's series does not grow. */
+void tw_series_use(struct tw_workloads *t, struct tw_workload *w,
+		   const struct tw_usage *use);
+void tw_series_charge(struct tw_workloads *t, struct tw_workload *w,
+		      const struct tw_charge *charge);
+
+/* Add the totals of a removed TW_SERIES_NEW to another workload of its level. */
+void tw_series_fold(struct tw_workloads *t, struct tw_workload *to,
+		    const struct tw_workload *from);
+
+/* Add the totals of a removed TW_SERIES_NEW to "other" of its level. */
+void tw_series_give_up(struct tw_workloads *t, const struct tw_workload *w);
 
 /* ---- workload_unseen.c ---- */
 

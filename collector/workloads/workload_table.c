@@ -142,12 +142,15 @@ struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid
 	return (struct tw_process *)ended;
 }
 
-const struct tw_workload *tw_workloads_earlier(const struct tw_workloads *t,
-					       const struct tw_workload *process)
+const struct tw_workload *tw_workloads_namesake(const struct tw_workloads *t,
+						const struct tw_workload *process,
+						const struct tw_workload *other)
 {
-	const struct tw_workload *w = chain(&t->level[TW_LEVEL_PROCESS], process->tgid);
+	const struct tw_workload *w =
+		other != NULL ? other->hash_next
+			      : chain(&t->level[TW_LEVEL_PROCESS], process->tgid);
 
-	while (w != NULL && (w->tgid != process->tgid || w->serial >= process->serial))
+	while (w != NULL && (w->tgid != process->tgid || w == process))
 		w = w->hash_next;
 	return w;
 }
@@ -259,6 +262,8 @@ int tw_workloads_open(const struct tw_workloads_config *c, struct tw_workloads *
 	for (int kernel = 0; kernel < 2; kernel++)
 		t->outside[kernel] = (struct tw_workload){ .level = TW_LEVEL_CONTAINER,
 							   .kernel = kernel };
+	for (int level = 0; level < TW_LEVEL_COUNT; level++)
+		t->other[level].level = (enum tw_level)level;
 	if (open_all(t, err) < 0) {
 		tw_workloads_close(t);
 		return -1;
@@ -322,11 +327,6 @@ const struct tw_workload *tw_workloads_outside(const struct tw_workloads *t, boo
 const struct tw_cgroup_tree *tw_workloads_tree(const struct tw_workloads *t)
 {
 	return t->tree;
-}
-
-void tw_workloads_scraped(struct tw_workloads *t)
-{
-	t->scraped = t->tick;
 }
 
 bool tw_workloads_counts(const struct tw_workloads *t, enum tw_counter counter)

@@ -58,11 +58,12 @@ static struct tw_slice *slice_of(struct tw_workloads *t, struct tw_process *p,
 	return s;
 }
 
-static void add_use(struct tw_workload *w, const struct tw_usage *use)
+static void add_use(struct tw_workloads *t, struct tw_workload *w,
+		    const struct tw_usage *use)
 {
 	if (w == NULL)
 		return;
-	tw_usage_add(&w->used, use);
+	tw_series_use(t, w, use);
 	/* Whatever runs is not over; tw_groups_tick() finds out when it is. */
 	if (w->level != TW_LEVEL_PROCESS)
 		w->ended = false;
@@ -81,12 +82,15 @@ static void add_everywhere(struct tw_workloads *t, struct tw_slice *s,
 			   const struct tw_usage *use)
 {
 	tw_usage_add(&s->used, use);
-	add_use(s->process, use);
-	add_use(s->cgroup, use);
-	add_use(s->owner, use);
+	add_use(t, s->process, use);
+	add_use(t, s->cgroup, use);
+	add_use(t, s->owner, use);
 	if (s->owner != NULL)
-		add_use(s->owner->pod, use);
-	add_use(outside_of(t, s), use);
+		add_use(t, s->owner->pod, use);
+	add_use(t, outside_of(t, s), use);
+	/* A pseudo process does not end, but a scrape must read its last values. */
+	if (s->process->tgid == 0)
+		s->process->ended_at = t->tick + 1;
 }
 
 bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns)
@@ -222,7 +226,7 @@ static void end_process(struct tw_workloads *t, struct tw_process *p)
 		return;
 	p->w.ended = true;
 	p->w.ended_at = t->tick + 1;
-	p->seen_ns = t->now_ns;
+	p->w.until_ns = t->now_ns + t->config.keep_ms * UINT64_C(1000000);
 	p->w.cgroup->members--;
 	if (p->w.owner != NULL) {
 		p->w.owner->members--;
@@ -500,41 +504,60 @@ static void remove_process(struct tw_workloads *t, struct tw_process *p)
 }
 
 /*
- * Move the totals of an exited process to its cgroup's pseudo process, so that no sum
- * falls.
+ * Move the totals of an exited process that no scrape has read to its cgroup's pseudo
+ * process, so that no sum falls.
  */
 static void fold(struct tw_workloads *t, struct tw_process *p)
 {
 	struct tw_process *rest = tw_group_rest(t, (struct tw_group *)p->w.cgroup);
 
 	t->folded++;
-	if (rest == NULL) {
+	if (rest == NULL)
 		t->dropped++;
-		return;
-	}
-	tw_usage_add(&rest->w.used, &p->w.used);
-	tw_charge_add(&rest->w.charged, &p->w.charged);
+	else
+		tw_series_fold(t, &rest->w, &p->w);
 }
 
-/* Remove exited processes that were scraped, waited for keep_ms, or exceed ended_max. */
+/*
+ * Whether an exited process may be removed. A series that a scrape has exported waits for
+ * another scrape, whatever its age: there are at most as many as one scrape exports.
+ */
+static bool may_expire(const struct tw_workloads *t, const struct tw_process *p)
+{
+	if (p->w.series == TW_SERIES_OWN && !tw_workloads_was_last_read(t, &p->w))
+		return false;
+	return t->ended_count > t->config.ended_max || t->now_ns >= p->w.until_ns;
+}
+
+static void unqueue(struct tw_workloads *t, struct tw_process *before,
+		    struct tw_process *p)
+{
+	*(before != NULL ? &before->ended_next : &t->ended_first) = p->ended_next;
+	if (t->ended_last == p)
+		t->ended_last = before;
+	t->ended_count--;
+	p->queued = false;
+}
+
+/* Remove exited processes that were exported for keep_ms, or exceed ended_max. */
 static void expire(struct tw_workloads *t)
 {
-	struct tw_process *p;
+	struct tw_process *before = NULL, *next;
 
-	while ((p = t->ended_first) != NULL && p->w.ended_at <= t->tick) {
-		const bool scraped = p->w.ended_at <= t->scraped;
-
-		if (p->w.ended && !scraped && t->ended_count <= t->config.ended_max &&
-		    t->now_ns - p->seen_ns < t->config.keep_ms * UINT64_C(1000000))
-			return;
-		t->ended_first = p->ended_next;
-		if (t->ended_first == NULL)
-			t->ended_last = NULL;
-		t->ended_count--;
-		p->queued = false;
+	for (struct tw_process *p = t->ended_first; p != NULL && p->w.ended_at <= t->tick;
+	     p = next) {
+		next = p->ended_next;
+		if (p->w.ended && t->ended_count <= t->config.ended_max &&
+		    t->now_ns < p->w.until_ns)
+			return; /* the queue is in the order of exits */
+		if (p->w.ended && !may_expire(t, p)) {
+			before = p;
+			continue;
+		}
+		unqueue(t, before, p);
 		if (!p->w.ended)
 			continue; /* it was revived */
-		if (!scraped)
+		if (p->w.series == TW_SERIES_NEW && !tw_workloads_was_last_read(t, &p->w))
 			fold(t, p);
 		remove_process(t, p);
 	}
@@ -623,7 +646,7 @@ bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynami
 
 /* ---- energy ---- */
 
-static void charge_one(const struct tw_workloads *t, struct tw_workload *w,
+static void charge_one(struct tw_workloads *t, struct tw_workload *w,
 		       const struct tw_charge *charge)
 {
 	if (w == NULL)
@@ -633,7 +656,7 @@ static void charge_one(const struct tw_workloads *t, struct tw_workload *w,
 		w->ticked_at = t->tick;
 	}
 	tw_charge_add(&w->ticked, charge);
-	tw_charge_add(&w->charged, charge);
+	tw_series_charge(t, w, charge);
 }
 
 void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,

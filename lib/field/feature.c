@@ -37,20 +37,16 @@ static const struct tw_feature features[] = {
 
 /*
  * cpu_instr and irq_* occur in requests of Kepler up to 0.5.3 (pkg/config/types.go). The
- * other names occur in its metrics and in old models. bpf_cpu_time_us of Kepler 0.5 to
- * 0.7.2 is in milliseconds, whatever its name: its BPF program divides nanoseconds by
- * 1000000 (bpfassets/libbpf/src/kepler.bpf.c, get_on_cpu_time()). As a name in requests
- * it would cast doubt on the counters of these clients: tw_feature_list_unproven().
+ * names without bpf_ occur in its metrics and in old models. bpf_cpu_time_us of Kepler
+ * 0.5 to 0.7.2 occurs in all of them. It is in milliseconds, whatever its name: its BPF
+ * program divides nanoseconds by 1000000 (bpfassets/libbpf/src/kepler.bpf.c,
+ * get_on_cpu_time()).
  */
 static const struct tw_feature_old old_names[] = {
-	{ "block_irq", "bpf_block_irq", false },
-	{ "bpf_cpu_time_us", "bpf_cpu_time_ms", true },
-	{ "cpu_instr", "cpu_instructions", false },
-	{ "irq_block", "bpf_block_irq", false },
-	{ "irq_net_rx", "bpf_net_rx_irq", false },
-	{ "irq_net_tx", "bpf_net_tx_irq", false },
-	{ "net_rx_irq", "bpf_net_rx_irq", false },
-	{ "net_tx_irq", "bpf_net_tx_irq", false },
+	{ "block_irq", "bpf_block_irq" },    { "bpf_cpu_time_us", "bpf_cpu_time_ms" },
+	{ "cpu_instr", "cpu_instructions" }, { "irq_block", "bpf_block_irq" },
+	{ "irq_net_rx", "bpf_net_rx_irq" },  { "irq_net_tx", "bpf_net_tx_irq" },
+	{ "net_rx_irq", "bpf_net_rx_irq" },  { "net_tx_irq", "bpf_net_tx_irq" },
 };
 
 _Static_assert(TW_COUNT(old_names) <= 32,
@@ -190,7 +186,7 @@ const struct tw_feature_old *tw_feature_old_alias(const struct tw_strs *names, s
 {
 	const struct tw_feature_old *old = tw_feature_old_find(names->at[i]);
 
-	if (old == NULL || old->only_data || tw_strs_has(names, old->feature))
+	if (old == NULL || tw_strs_has(names, old->feature))
 		return NULL;
 	return old;
 }

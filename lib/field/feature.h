@@ -57,14 +57,14 @@ bool tw_feature_is_counter(const char *name);
  * Whether a list of metrics comes from Kepler 0.8 or 0.9, which list all metrics and send
  * 0 for counters that the machine lacks. Such a list does not prove that the machine has
  * counters. It is recognised by cpu_ref_cycles, which no model uses, together with
- * bpf_cpu_time_ms, which has another name in Kepler 0.6.
+ * bpf_cpu_time_ms, which has another name in Kepler 0.6: ask before old names are
+ * replaced.
  */
 bool tw_feature_list_unproven(const struct tw_strs *names);
 
 /* A feature's name in earlier releases of Kepler, in the same unit. */
 struct tw_feature_old {
 	const char *name, *feature;
-	bool only_data; /* requests do not use it */
 };
 
 /* Old names, sorted; at most 32. */

@@ -175,11 +175,17 @@ class Collector(Case):
         health = json.loads(call(daemon, "GET", "/healthz").body)
         self.assertEqual((health["status"], health["tasks"]), ("ok", "proc"))
 
-    def test_an_exited_process_is_exported_once_more(self):
+    def test_an_exited_process_is_exported_to_all_scrapers_and_then_forgotten(self):
         need("bpf", bpf_works())
-        daemon = self.collect()
+        daemon = self.collect("--keep-ended=3s")
         pid = self.end_one(daemon, 0.02)
-        wait_until(lambda: self.cpu_of(daemon, pid) == 0, "it is forgotten")
+        ended = self.ticks(daemon)
+        scrapes = 0
+        while self.cpu_of(daemon, pid) > 0:
+            scrapes += 1
+        # More than one scrape has read it, in more than one tick.
+        self.assertGreater(scrapes, 1)
+        self.assertGreater(self.ticks(daemon), ended + 1)
 
     def test_cgroups_and_processes_add_up_to_the_same(self):
         daemon = self.collect()

@@ -76,9 +76,11 @@ class Database:
         self.models = [Model(p)
                        for p in sorted(glob.glob(os.path.join(path, "*/*/*/*/*.zip")))]
 
-    def for_machines_without_counters(self, use, source, trainer=""):
-        return any((m.use, m.source) == (use, source) and trainer in ("", m.trainer) and
-                   not COUNTERS & set(m.features) for m in self.models)
+    def without_counters(self, use, source, trainer=""):
+        """Models for machines without counters."""
+        return [m for m in self.models
+                if (m.use, m.source) == (use, source) and trainer in ("", m.trainer) and
+                not COUNTERS & set(m.features)]
 
     def full_load(self):
         """The largest rate of each feature that the models have seen: linear weights'
@@ -124,6 +126,7 @@ class Result:
         self.use, self.source, self.counters = client.use, client.source, client.counters
         self.trainer, self.filter = client.trainer, client.filter
         self.first = client.metrics[0]
+        self.features = {kepler.OLD_NAMES.get(m, (m,))[0] for m in client.metrics}
         self.outcome, self.detail = outcome, detail
 
     def strict(self):
@@ -142,7 +145,7 @@ def cases_of(db):
         for trainer in ("", m.trainer):
             wanted[m.use, m.source, trainer] |= {(), m.features}
     for (use, source, trainer), sets in sorted(wanted.items()):
-        usable = db.for_machines_without_counters(use, source, trainer)
+        usable = bool(db.without_counters(use, source, trainer))
         for features in sorted(sets):
             yield from cases_with(use, source, trainer, features, True)
             # Without counters, a filter for counters makes no sense.
@@ -269,15 +272,18 @@ class Served:
             not r.trainer and not r.filter and r.counters])
 
     def test_a_virtual_machine_draws_power(self):
-        """0.6 is left out: it has no bpf_cpu_time_ms. The models of nx12 are not certified
-        for machines without counters, so databases of nx12 alone have no answer."""
+        """0.6 has no bpf_page_cache_hit, which some models need. The models of nx12 are not
+        certified for machines without counters, so databases of nx12 alone have no answer."""
         machines = [r for r in self.results if not r.counters and r.use == kepler.NODE and
                     not r.trainer and not r.filter and
-                    r.release in ("0.7.11", "0.7.12", "0.9") and
-                    r.db.for_machines_without_counters(r.use, r.source)]
+                    r.release in ("0.6", "0.7.11", "0.7.12", "0.9") and
+                    any(set(m.features) <= r.features
+                        for m in r.db.without_counters(r.use, r.source))]
         lost = [r for r in machines if r.db.name.startswith("nx12")]
         self.assertEqual({r.outcome for r in lost} - {kepler.REFUSED}, set())
         machines = [r for r in machines if r not in lost]
+        if self.dbs[0].path == SHIPPED:
+            self.assertEqual({r.release for r in machines}, {"0.6", "0.7.11", "0.7.12", "0.9"})
         self.assertTrue(machines)
         self.report([r for r in machines if r.outcome != kepler.OK], machines)
 
@@ -311,7 +317,7 @@ class Containers(Case):
         where = (("weights", kepler.Regressor, self.keplers.daemons[0].address),
                  ("socket", kepler.Sidecar, self.keplers.path))
         for name, kind, place in where:
-            for release in ("0.7.11", "0.7.12", "0.9"):
+            for release in ("0.6", "0.7.11", "0.7.12", "0.9"):
                 for source in (kepler.COMPONENTS, kepler.PLATFORM):
                     for counters in (True, False):
                         if kind is kepler.Sidecar and release == "0.7.11":

@@ -138,6 +138,35 @@ static void old_feature_names_become_current_names(void **state)
 	tw_request_parser_free(o.parser);
 }
 
+/*
+ * Kepler 0.6 lists counters only if the machine has them, 0.8 and 0.9 always: they differ
+ * by the name of the CPU time.
+ */
+static void old_names_do_not_cast_doubt_on_counters(void **state)
+{
+	static const struct {
+		const char *cpu_time;
+		bool unproven;
+	} cases[] = { { "bpf_cpu_time_us", false }, { "bpf_cpu_time_ms", true } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_request *r;
+		struct outcome o;
+		char text[160];
+
+		snprintf(text, sizeof(text),
+			 "{\"metrics\":[\"cpu_cycles\",\"cpu_ref_cycles\",\"%s\"],"
+			 "\"values\":[[1,2,3]],\"output_type\":\"AbsPower\"}",
+			 cases[i].cpu_time);
+		r = take(&o, text, strlen(text));
+		assert_string_equal(r->metrics.at[2], "bpf_cpu_time_ms");
+		assert_true(r->x[2] == 3);
+		assert_int_equal(r->counters_unproven, cases[i].unproven);
+		tw_request_parser_free(o.parser);
+	}
+}
+
 static void keys_come_in_any_order_and_unknown_keys_are_skipped(void **state)
 {
 	static const char text[] =
@@ -536,6 +565,7 @@ int main(void)
 		cmocka_unit_test(each_old_output_type_has_its_form_of_answer),
 		cmocka_unit_test(a_request_of_kepler_is_parsed_from_pieces_of_any_size),
 		cmocka_unit_test(old_feature_names_become_current_names),
+		cmocka_unit_test(old_names_do_not_cast_doubt_on_counters),
 		cmocka_unit_test(keys_come_in_any_order_and_unknown_keys_are_skipped),
 		cmocka_unit_test(a_request_of_version_2_may_name_components),
 		cmocka_unit_test(unknown_versions_and_components_are_refused),

@@ -14,7 +14,7 @@ struct tw_workloads *workloads_open(const char *dir, uint32_t ended_max)
 	const struct tw_roots roots = { .proc = dir, .sys = dir, .dev = dir };
 	const struct tw_workloads_config c = { .roots = &roots,
 					       .source = &scripted_tasks,
-					       .keep_ms = 3600 * 1000,
+					       .keep_ms = KEEP_S * 1000,
 					       .ended_max = ended_max };
 	struct tw_workloads *t = NULL;
 	struct tw_err err = { 0 };

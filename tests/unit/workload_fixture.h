@@ -12,6 +12,8 @@
 #define S (1000 * MS)
 /* Start times of scripted processes are after the table was opened. */
 #define LATER (UINT64_C(1) << 60)
+/* How long the tables export an ended workload. */
+#define KEEP_S UINT64_C(3600)
 /* The id of a container. */
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
