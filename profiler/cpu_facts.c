@@ -2,7 +2,6 @@
 #include "profiler/cpu_facts.h"
 
 #include "lib/core/array.h"
-#include "profiler/cpu_identity.h"
 
 #include <stdlib.h>
 #include <string.h>

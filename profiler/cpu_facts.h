@@ -7,11 +7,22 @@
  * has the columns and the sources. Text fields are NULL and numbers 0 where unknown.
  */
 
+#include "profiler/name.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_cpu_signature;
+/*
+ * The numbers by which a processor names itself. x86: vendor, and CPUID's family (with
+ * the extended family), model and stepping as /proc/cpuinfo prints them. arm64:
+ * implementer and part of MIDR_EL1. All zero bytes is unknown.
+ */
+struct tw_cpu_signature {
+	char vendor[TW_SPEC_TEXT]; /* "genuineintel" */
+	uint32_t family, model, stepping;
+	uint32_t implementer, part;
+};
 
 /* Processors of one design and platform. Several keys may be of one architecture. */
 struct tw_cpu_generation {

@@ -8,21 +8,11 @@
  * profiler/data.
  */
 
+#include "profiler/cpu_facts.h"
 #include "profiler/name.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-/*
- * The numbers by which a processor names itself. x86: vendor, and CPUID's family (with
- * the extended family), model and stepping as /proc/cpuinfo prints them. arm64:
- * implementer and part of MIDR_EL1. All zero bytes is unknown.
- */
-struct tw_cpu_signature {
-	char vendor[TW_SPEC_TEXT]; /* "genuineintel" */
-	uint32_t family, model, stepping;
-	uint32_t implementer, part;
-};
 
 /* How a field is known. */
 enum tw_cpu_evidence {
