@@ -196,6 +196,9 @@ void tw_processor_name(const char *brand, size_t len, char out[TW_SPEC_TEXT])
 		if (is_frequency(word)) {
 			if (!is_digit(word[0]))
 				drop_number(&n);
+			/* "7601 2.20 GHz, Dell SKU [338-BNCG]" */
+			if (n.len > 0)
+				break;
 			continue;
 		}
 		add_word(&n, word, is_version(word));

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/cpu_identity.h"
+
+#include "lib/core/array.h"
+#include "profiler/cpu_facts.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BRAND_MAX 128
+#define MHZ_MAX 10000
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static char lower(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static bool is_kept(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || c == '@';
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* ---- texts ---- */
+
+/* The brand in lower case, without "(R)" and "(TM)", with '_' for each run of others. */
+static void squash(const char *brand, size_t len, char out[BRAND_MAX])
+{
+	static const char *const marks[] = { "(r)", "(tm)", "(c)" };
+	char text[BRAND_MAX] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && i < sizeof(text) - 1; i++)
+		text[i] = lower(brand[i] != '\0' ? brand[i] : ' ');
+	for (const char *p = text; *p != '\0' && n < BRAND_MAX - 2;) {
+		size_t mark = 0;
+
+		for (size_t i = 0; i < TW_COUNT(marks) && mark == 0; i++)
+			mark = starts(p, marks[i]) ? strlen(marks[i]) : 0;
+		if (mark > 0) {
+			p += mark;
+			continue;
+		}
+		if (is_kept(*p))
+			out[n++] = *p;
+		else if (n > 0 && out[n - 1] != '_')
+			out[n++] = '_';
+		p++;
+	}
+	while (n > 0 && out[n - 1] == '_')
+		n--;
+	out[n] = '\0';
+}
+
+/* A number of GHz with up to three decimals that ends before `end`, in MHz; 0 if none. */
+static uint32_t read_ghz(const char *text, const char *end, const char **start)
+{
+	const char *p = end;
+	uint32_t mhz = 0, place = 1000;
+	bool decimals = false;
+
+	while (p > text && (is_digit(p[-1]) || p[-1] == '.'))
+		p--;
+	*start = p;
+	for (; p < end; p++) {
+		if (*p == '.') {
+			decimals = true;
+			continue;
+		}
+		if (decimals) {
+			place /= 10;
+			mhz += place * (uint32_t)(*p - '0');
+		} else {
+			mhz = mhz * 10 + 1000 * (uint32_t)(*p - '0');
+		}
+		if (mhz > MHZ_MAX)
+			return 0;
+	}
+	return mhz;
+}
+
+/*
+ * Frequencies in the text: "@ 2.20GHz" is the nominal one, "up to 3.0 GHz" the highest
+ * with turbo.
+ */
+static void take_frequencies(const char *brand, size_t len, struct tw_cpu_identity *id)
+{
+	char text[2 * BRAND_MAX] = "";
+	const char *ghz = text;
+
+	for (size_t i = 0; i < len && i < sizeof(text) - 1; i++)
+		text[i] = lower(brand[i] != '\0' ? brand[i] : ' ');
+	for (; (ghz = strstr(ghz, "ghz")) != NULL; ghz += 3) {
+		const char *end = ghz, *start;
+		uint32_t mhz;
+
+		while (end > text && end[-1] == ' ')
+			end--;
+		mhz = read_ghz(text, end, &start);
+		if (mhz == 0)
+			continue;
+		if (start - text >= 3 && starts(start - 3, "to ")) {
+			id->turbo_mhz = mhz;
+			id->how[TW_CPU_TURBO_MHZ] = TW_CPU_BY_NAME;
+		} else if (id->nominal_mhz == 0) {
+			id->nominal_mhz = mhz;
+			id->how[TW_CPU_NOMINAL_MHZ] = TW_CPU_BY_NAME;
+		}
+	}
+}
+
+/* ---- canonical names ---- */
+
+/* Replace the beginning of a name, if the result fits. */
+static void replace_start(char name[TW_SPEC_TEXT], size_t old, const char *with)
+{
+	char text[TW_SPEC_TEXT];
+	const int n = snprintf(text, sizeof(text), "%s%s", with, name + old);
+
+	if (n > 0 && (size_t)n < sizeof(text))
+		memcpy(name, text, (size_t)n + 1);
+}
+
+/* "amd_opteron_2216he" has the suffix of "amd_opteron_2216_he". */
+static void part_opteron_suffix(char name[TW_SPEC_TEXT])
+{
+	static const char opteron[] = "amd_opteron_";
+	char *suffix = name + sizeof(opteron) - 1;
+	size_t len;
+
+	if (!starts(name, opteron))
+		return;
+	suffix += strspn(suffix, "0123456789");
+	len = strlen(suffix);
+	if (len != 2 || strlen(name) + 1 >= TW_SPEC_TEXT)
+		return;
+	if (strcmp(suffix, "he") == 0 || strcmp(suffix, "ee") == 0 ||
+	    strcmp(suffix, "se") == 0) {
+		memmove(suffix + 1, suffix, len + 1);
+		suffix[0] = '_';
+	}
+}
+
+static void make_canonical(char name[TW_SPEC_TEXT])
+{
+	static const struct {
+		const char *start, *with;
+	} starts_of[] = {
+		{ "intel_e3_", "intel_xeon_e3_" }, { "intel_e5_", "intel_xeon_e5_" },
+		{ "intel_e7_", "intel_xeon_e7_" }, { "intel_x3", "intel_xeon_x3" },
+		{ "xeon_", "intel_xeon_" },        { "epyc_", "amd_epyc_" },
+		{ "ryzen_", "amd_ryzen_" },        { "opteron_", "amd_opteron_" },
+		{ "dual_core_amd_", "amd_" },      { "quad_core_amd_", "amd_" },
+		{ "six_core_amd_", "amd_" },       { "arm_cortex_", "cortex_" },
+		{ "arm_neoverse_", "neoverse_" },
+	};
+	const char *gen;
+
+	tw_processor_drop_cores(name);
+	gen = strstr(name, "_gen_intel_core_");
+
+	/* "12th_gen_intel_core_i9_12900k" */
+	if (gen != NULL && is_digit(name[0]))
+		replace_start(name, (size_t)(gen - name) + strlen("_gen_"), "");
+	for (size_t i = 0; i < TW_COUNT(starts_of); i++)
+		if (starts(name, starts_of[i].start)) {
+			replace_start(name, strlen(starts_of[i].start),
+				      starts_of[i].with);
+			break;
+		}
+	part_opteron_suffix(name);
+}
+
+/* ---- low power ---- */
+
+static bool is_tail(const char *tail, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(tail, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * "L5430", "E5-2650L", "E3-1265L v3": Xeons up to 2019. The L of "Platinum 8280L" is for
+ * large memory.
+ */
+static const char *low_power_xeon(const char *model)
+{
+	const char *end = model + strcspn(model, "v");
+
+	if (model[0] == 'l' && is_digit(model[1]))
+		return "l";
+	if (starts(model, "e3_") || starts(model, "e5_") || starts(model, "e7_"))
+		return end > model && end[-1] == 'l' ? "l" : "";
+	return "";
+}
+
+static const char *low_power_of(const char *name)
+{
+	static const char *const desktop[] = { "t", "te", "ge", "s" };
+	static const char xeon[] = "intel_xeon_", opteron[] = "amd_opteron_";
+	const char *model, *tail;
+
+	if (starts(name, xeon))
+		return low_power_xeon(name + sizeof(xeon) - 1);
+	if (starts(name, opteron)) {
+		tail = name + sizeof(opteron) - 1;
+		tail += strspn(tail, "0123456789");
+		return strcmp(tail, "_he") == 0   ? "he"
+		       : strcmp(tail, "_ee") == 0 ? "ee"
+						  : "";
+	}
+	if (!starts(name, "intel_core_i") && !starts(name, "amd_ryzen_"))
+		return "";
+	model = strrchr(name, '_') + 1;
+	tail = model + strspn(model, "0123456789");
+	return is_tail(tail, desktop, TW_COUNT(desktop)) ? "t" : "";
+}
+
+/* ---- the identity ---- */
+
+static void set_text(struct tw_cpu_identity *id, enum tw_cpu_field field,
+		     const char **place, const char *text, enum tw_cpu_evidence how)
+{
+	if (text == NULL)
+		return;
+	*place = text;
+	id->how[field] = how;
+}
+
+static void set_number(struct tw_cpu_identity *id, enum tw_cpu_field field,
+		       uint32_t *place, uint32_t number, enum tw_cpu_evidence how)
+{
+	/* The printed figure goes before the published one. */
+	if (number == 0 || *place != 0)
+		return;
+	*place = number;
+	id->how[field] = how;
+}
+
+static void take_generation(struct tw_cpu_identity *id, const struct tw_cpu_generation *g,
+			    enum tw_cpu_evidence how, bool likely)
+{
+	const enum tw_cpu_evidence class = likely ? TW_CPU_LIKELY : how;
+
+	set_text(id, TW_CPU_VENDOR, &id->vendor, g->vendor, how);
+	set_text(id, TW_CPU_ARCHITECTURE, &id->architecture, g->architecture, how);
+	set_text(id, TW_CPU_GENERATION, &id->generation, g->name, class);
+	set_text(id, TW_CPU_MEMORY, &id->memory, g->memory, class);
+	set_number(id, TW_CPU_PROCESS, &id->process_nm, g->process_nm, how);
+}
+
+static void take_product(struct tw_cpu_identity *id, const struct tw_cpu_product *p)
+{
+	const enum tw_cpu_evidence how = TW_CPU_BY_TABLE;
+
+	set_number(id, TW_CPU_CORES, &id->cores, p->cores, how);
+	set_number(id, TW_CPU_THREADS, &id->threads, p->threads, how);
+	set_number(id, TW_CPU_NOMINAL_MHZ, &id->nominal_mhz, p->nominal_mhz, how);
+	set_number(id, TW_CPU_TURBO_MHZ, &id->turbo_mhz, p->turbo_mhz, how);
+	set_number(id, TW_CPU_TDP, &id->tdp_w, p->tdp_w, how);
+}
+
+/* The vendor alone, where the generation is unknown. */
+static void take_vendor(struct tw_cpu_identity *id, const struct tw_cpu_signature *sig)
+{
+	static const struct {
+		const char *start, *vendor;
+	} starts_of[] = {
+		{ "intel", "intel" },      { "amd_", "amd" },
+		{ "hygon", "hygon" },      { "ampere", "ampere" },
+		{ "power", "ibm" },        { "genuineintel", "intel" },
+		{ "authenticamd", "amd" }, { "hygongenuine", "hygon" },
+	};
+	const char *const texts[] = { id->processor, sig->vendor };
+
+	for (size_t t = 0; t < TW_COUNT(texts); t++)
+		for (size_t i = 0; i < TW_COUNT(starts_of); i++)
+			if (id->vendor[0] == '\0' && starts(texts[t], starts_of[i].start))
+				set_text(id, TW_CPU_VENDOR, &id->vendor,
+					 starts_of[i].vendor,
+					 t == 0 ? TW_CPU_BY_NAME : TW_CPU_BY_SIGNATURE);
+}
+
+/*
+ * The name decides, unless the signature contradicts it and the product is not in the
+ * table: rules for names cannot know custom products.
+ */
+static void find_generation(struct tw_cpu_identity *id,
+			    const struct tw_cpu_signature *sig,
+			    const struct tw_cpu_product *product,
+			    const struct tw_cpu_generation *old)
+{
+	const struct tw_cpu_generation *named = tw_cpu_generation_of_name(id->processor);
+	bool likely;
+	const struct tw_cpu_generation *signed_as =
+		tw_cpu_generation_of_signature(sig, &likely);
+
+	if (named != NULL && signed_as != NULL && product == NULL &&
+	    strcmp(named->architecture, signed_as->architecture) != 0)
+		named = NULL;
+	if (named != NULL && (named->name != NULL || signed_as == NULL))
+		take_generation(id, named, TW_CPU_BY_NAME, false);
+	else if (signed_as != NULL)
+		take_generation(id, signed_as, TW_CPU_BY_SIGNATURE, likely);
+	else if (old != NULL)
+		take_generation(id, old, TW_CPU_LIKELY, true);
+}
+
+void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signature *sig,
+		     struct tw_cpu_identity *out)
+{
+	static const struct tw_cpu_signature unknown;
+	struct tw_cpu_identity id = { .vendor = "",
+				      .architecture = "",
+				      .generation = "",
+				      .memory = "",
+				      .low_power = "" };
+	struct tw_cpu_brand special = { 0 };
+	const struct tw_cpu_product *product;
+	char text[BRAND_MAX];
+
+	if (sig == NULL)
+		sig = &unknown;
+	tw_processor_name(brand, len, id.processor);
+	make_canonical(id.processor);
+	take_frequencies(brand, len, &id);
+	squash(brand, len, text);
+	(void)tw_cpu_brand_find(text, &special);
+
+	product = tw_cpu_product_find(id.processor);
+	if (product != NULL)
+		take_product(&id, product);
+	if (!special.is_virtual)
+		find_generation(&id, sig, product, special.generation);
+	else if (special.generation != NULL)
+		take_generation(&id, special.generation, TW_CPU_LIKELY, true);
+	take_vendor(&id, sig);
+	if (product != NULL ||
+	    (id.how[TW_CPU_GENERATION] == TW_CPU_BY_NAME && !special.is_virtual))
+		set_text(&id, TW_CPU_LOW_POWER, &id.low_power, low_power_of(id.processor),
+			 TW_CPU_BY_NAME);
+	*out = id;
+}
+
+const char *tw_cpu_evidence_name(enum tw_cpu_evidence how)
+{
+	static const char *const names[] = {
+		[TW_CPU_UNKNOWN] = "unknown",        [TW_CPU_LIKELY] = "likely",
+		[TW_CPU_BY_SIGNATURE] = "signature", [TW_CPU_BY_NAME] = "name",
+		[TW_CPU_BY_TABLE] = "table",
+	};
+
+	return (size_t)how < TW_COUNT(names) ? names[how] : "unknown";
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/array.h"
+#include "profiler/cpu_facts.h"
+#include "profiler/cpu_identity.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTEL(f, m, s)                                                           \
+	{                                                                        \
+		.vendor = "genuineintel", .family = f, .model = m, .stepping = s \
+	}
+#define AMD(f, m, s)                                                             \
+	{                                                                        \
+		.vendor = "authenticamd", .family = f, .model = m, .stepping = s \
+	}
+#define ARM(i, p)                           \
+	{                                   \
+		.implementer = i, .part = p \
+	}
+#define NO_SIGNATURE        \
+	{                   \
+		.family = 0 \
+	}
+
+struct expected {
+	const char *brand;
+	struct tw_cpu_signature sig;
+	const char *vendor, *architecture, *generation;
+	uint32_t cores, nominal_mhz, tdp_w;
+};
+
+static void identify(const char *brand, const struct tw_cpu_signature *sig,
+		     struct tw_cpu_identity *out)
+{
+	const size_t len = strlen(brand);
+	/* The sanitizer detects reads behind the buffer. */
+	char *exact = malloc(len > 0 ? len : 1);
+
+	assert_non_null(exact);
+	memcpy(exact, brand, len);
+	tw_cpu_identify(exact, len, sig, out);
+	free(exact);
+}
+
+static void expect(const struct expected *want)
+{
+	struct tw_cpu_identity id;
+
+	identify(want->brand, &want->sig, &id);
+	if (strcmp(id.vendor, want->vendor) != 0 ||
+	    strcmp(id.architecture, want->architecture) != 0 ||
+	    strcmp(id.generation, want->generation) != 0 || id.cores != want->cores ||
+	    id.nominal_mhz != want->nominal_mhz || id.tdp_w != want->tdp_w)
+		fail_msg("'%s' is '%s' '%s' '%s' %u cores %u MHz %u W", want->brand,
+			 id.vendor, id.architecture, id.generation, id.cores,
+			 id.nominal_mhz, id.tdp_w);
+}
+
+/* Amazon, Microsoft, Google, Alibaba, Tencent, Oracle. */
+static const struct expected cloud[] = {
+	{ "AMD EPYC 7R13 Processor", AMD(25, 1, 1), "amd", "zen3", "milan", 48, 2650,
+	  225 },
+	{ "AMD EPYC 7R32", AMD(23, 49, 0), "amd", "zen2", "rome", 48, 2800, 0 },
+	{ "AMD EPYC 7571", AMD(23, 1, 2), "amd", "zen", "naples", 32, 2200, 0 },
+	{ "AMD EPYC 9R14", AMD(25, 17, 1), "amd", "zen4", "genoa", 96, 2600, 0 },
+	{ "AMD EPYC 9R45", AMD(26, 2, 1), "amd", "zen5", "turin", 0, 0, 0 },
+	{ "AMD EPYC 7B12", AMD(23, 49, 0), "amd", "zen2", "rome", 64, 2250, 240 },
+	{ "AMD EPYC 7B13", AMD(25, 1, 0), "amd", "zen3", "milan", 64, 2450, 0 },
+	{ "AMD EPYC 9B14", AMD(25, 17, 1), "amd", "zen4", "genoa", 0, 0, 0 },
+	{ "AMD EPYC 9B45", AMD(26, 2, 1), "amd", "zen5", "turin", 0, 0, 0 },
+	{ "AMD EPYC 7763 64-Core Processor", AMD(25, 1, 1), "amd", "zen3", "milan", 64,
+	  2450, 280 },
+	{ "AMD EPYC 7V12 64-Core Processor", AMD(23, 49, 0), "amd", "zen2", "rome", 64,
+	  2450, 240 },
+	{ "AMD EPYC 7V73X 64-Core Processor", AMD(25, 1, 2), "amd", "zen3", "milan_x", 64,
+	  1850, 280 },
+	{ "AMD EPYC 9V33X 96-Core Processor", AMD(25, 17, 2), "amd", "zen4", "genoa_x",
+	  96, 2550, 0 },
+	{ "AMD EPYC 9V74 80-Core Processor", AMD(25, 17, 1), "amd", "zen4", "genoa", 80,
+	  2600, 0 },
+	{ "AMD EPYC 7J13 64-Core Processor", AMD(25, 1, 1), "amd", "zen3", "milan", 0, 0,
+	  0 },
+	{ "AMD EPYC 7K62 48-Core Processor", AMD(23, 49, 0), "amd", "zen2", "rome", 0, 0,
+	  0 },
+	{ "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", INTEL(6, 85, 7), "intel",
+	  "cascade_lake", "cascade_lake_sp", 24, 2500, 210 },
+	{ "Intel(R) Xeon(R) Platinum 8124M CPU @ 3.00GHz", INTEL(6, 85, 4), "intel",
+	  "skylake", "skylake_sp", 18, 3000, 240 },
+	{ "Intel(R) Xeon(R) Platinum 8175M CPU @ 2.50GHz", INTEL(6, 85, 4), "intel",
+	  "skylake", "skylake_sp", 24, 2500, 240 },
+	{ "Intel(R) Xeon(R) Platinum 8252C CPU @ 3.80GHz", INTEL(6, 85, 7), "intel",
+	  "cascade_lake", "cascade_lake_sp", 12, 3800, 150 },
+	{ "Intel(R) Xeon(R) Platinum 8275CL CPU @ 3.00GHz", INTEL(6, 85, 7), "intel",
+	  "cascade_lake", "cascade_lake_sp", 24, 3000, 240 },
+	{ "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", INTEL(6, 106, 6), "intel",
+	  "ice_lake", "ice_lake_sp", 32, 2900, 300 },
+	{ "Intel(R) Xeon(R) Platinum 8488C", INTEL(6, 143, 8), "intel", "sapphire_rapids",
+	  "sapphire_rapids", 48, 2400, 0 },
+	{ "Intel(R) Xeon(R) Platinum 8370C CPU @ 2.80GHz", INTEL(6, 106, 6), "intel",
+	  "ice_lake", "ice_lake_sp", 32, 2800, 0 },
+	{ "Intel(R) Xeon(R) Platinum 8272CL CPU @ 2.60GHz", INTEL(6, 85, 7), "intel",
+	  "cascade_lake", "cascade_lake_sp", 26, 2600, 195 },
+	{ "Intel(R) Xeon(R) Platinum 8171M CPU @ 2.60GHz", INTEL(6, 85, 4), "intel",
+	  "skylake", "skylake_sp", 26, 2600, 0 },
+	{ "Intel(R) Xeon(R) Platinum 8473C", INTEL(6, 143, 8), "intel", "sapphire_rapids",
+	  "sapphire_rapids", 52, 2100, 0 },
+	{ "INTEL(R) XEON(R) PLATINUM 8573C", INTEL(6, 207, 2), "intel", "emerald_rapids",
+	  "emerald_rapids", 0, 0, 0 },
+	{ "Intel(R) Xeon(R) 6975P-C", INTEL(6, 173, 1), "intel", "granite_rapids",
+	  "granite_rapids", 0, 0, 0 },
+	{ "Intel(R) Xeon(R) Platinum 8269CY CPU @ 2.50GHz", INTEL(6, 85, 7), "intel",
+	  "cascade_lake", "cascade_lake_sp", 26, 2500, 205 },
+	/* Named like Ice Lake: only the signature shows Cooper Lake. */
+	{ "Intel(R) Xeon(R) Platinum 8369 CPU @ 3.30GHz", INTEL(6, 85, 11), "intel",
+	  "cooper_lake", "cooper_lake", 0, 3300, 0 },
+	{ "Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz", INTEL(6, 79, 1), "intel",
+	  "broadwell", "broadwell_ep", 18, 2300, 145 },
+	{ "Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz", INTEL(6, 63, 2), "intel",
+	  "haswell", "haswell_ep", 12, 2400, 120 },
+	{ "Intel(R) Xeon(R) CPU E5-2673 v4 @ 2.30GHz", INTEL(6, 79, 1), "intel",
+	  "broadwell", "broadwell_ep", 20, 2300, 135 },
+	/* Google prints no model. */
+	{ "Intel(R) Xeon(R) CPU @ 2.20GHz", INTEL(6, 79, 0), "intel", "broadwell",
+	  "broadwell_ep", 0, 2200, 0 },
+	{ "Intel(R) Xeon(R) CPU @ 2.00GHz", INTEL(6, 85, 3), "intel", "skylake",
+	  "skylake_sp", 0, 2000, 0 },
+	{ "Intel(R) Xeon(R) CPU @ 2.80GHz", INTEL(6, 85, 7), "intel", "cascade_lake",
+	  "cascade_lake_sp", 0, 2800, 0 },
+	{ "Intel(R) Xeon(R) CPU @ 2.60GHz", INTEL(6, 106, 6), "intel", "ice_lake",
+	  "ice_lake_sp", 0, 2600, 0 },
+	{ "Intel(R) Xeon(R) CPU @ 2.20GHz", NO_SIGNATURE, "intel", "", "", 0, 2200, 0 },
+	{ "Intel(R) Xeon(R) Processor @ 2.10GHz", NO_SIGNATURE, "intel", "", "", 0, 2100,
+	  0 },
+	/* arm64 prints MIDR_EL1 alone; SMBIOS has the product. */
+	{ "", ARM(0x41, 0xd08), "arm", "cortex_a72", "", 0, 0, 0 },
+	{ "", ARM(0x41, 0xd0c), "arm", "neoverse_n1", "", 0, 0, 0 },
+	{ "", ARM(0x41, 0xd40), "arm", "neoverse_v1", "", 0, 0, 0 },
+	{ "", ARM(0x41, 0xd4f), "arm", "neoverse_v2", "", 0, 0, 0 },
+	{ "", ARM(0xc0, 0xac3), "ampere", "ampere_1", "ampere_one", 0, 0, 0 },
+	{ "AWS Graviton2", ARM(0x41, 0xd0c), "amazon", "neoverse_n1", "graviton2", 64,
+	  2500, 0 },
+	{ "AWS Graviton3", ARM(0x41, 0xd40), "amazon", "neoverse_v1", "graviton3", 64,
+	  2600, 0 },
+	{ "Ampere(R) Altra(R) Processor Q80-30 @ 3.0GHz", ARM(0x41, 0xd0c), "ampere",
+	  "neoverse_n1", "altra", 80, 3000, 210 },
+	{ "Cobalt 100", ARM(0x41, 0xd49), "microsoft", "neoverse_n2", "cobalt_100", 0, 0,
+	  0 },
+};
+
+static void processors_of_clouds_are_known(void **state)
+{
+	(void)state;
+	assert_true(TW_COUNT(cloud) >= 40);
+	for (size_t i = 0; i < TW_COUNT(cloud); i++)
+		expect(&cloud[i]);
+}
+
+/* Hypervisors' own models: the architecture that they present, or nothing. */
+static const struct expected virtual[] = {
+	{ "QEMU Virtual CPU version 2.5+", INTEL(6, 6, 3), "intel", "", "", 0, 0, 0 },
+	{ "QEMU Virtual CPU version 2.5+", AMD(15, 107, 1), "amd", "", "", 0, 0, 0 },
+	{ "Common KVM processor", INTEL(15, 6, 1), "intel", "", "", 0, 0, 0 },
+	{ "Intel Xeon Processor (Skylake, IBRS)", INTEL(6, 85, 4), "intel", "skylake", "",
+	  0, 0, 0 },
+	{ "Intel Xeon Processor (Cascadelake)", INTEL(6, 85, 6), "intel", "cascade_lake",
+	  "", 0, 0, 0 },
+	{ "Intel Xeon Processor (Icelake)", INTEL(6, 106, 0), "intel", "ice_lake", "", 0,
+	  0, 0 },
+	{ "Intel Core Processor (Haswell, no TSX)", INTEL(6, 60, 1), "intel", "haswell",
+	  "", 0, 0, 0 },
+	{ "Intel Xeon E312xx (Sandy Bridge, IBRS update)", INTEL(6, 42, 1), "intel",
+	  "sandy_bridge", "", 0, 0, 0 },
+	{ "AMD EPYC-Rome Processor", AMD(23, 49, 0), "amd", "zen2", "", 0, 0, 0 },
+	{ "AMD EPYC-Milan Processor", AMD(25, 1, 1), "amd", "zen3", "", 0, 0, 0 },
+	{ "AMD EPYC Processor (with IBPB)", AMD(23, 1, 2), "amd", "zen", "", 0, 0, 0 },
+};
+
+static void a_virtual_processor_is_known_as_far_as_it_says(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(virtual); i++) {
+		struct tw_cpu_identity id;
+
+		expect(&virtual[i]);
+		identify(virtual[i].brand, &virtual[i].sig, &id);
+		/* The host may be a newer one. */
+		assert_true(id.how[TW_CPU_ARCHITECTURE] <= TW_CPU_LIKELY);
+		assert_int_equal(id.how[TW_CPU_TDP], TW_CPU_UNKNOWN);
+		assert_int_equal(id.how[TW_CPU_LOW_POWER], TW_CPU_UNKNOWN);
+	}
+}
+
+static const struct expected other[] = {
+	{ "Intel Xeon Platinum 8380 2.30GHz", NO_SIGNATURE, "intel", "ice_lake",
+	  "ice_lake_sp", 40, 2300, 270 },
+	{ "AMD EPYC 7763 2.45GHz", NO_SIGNATURE, "amd", "zen3", "milan", 64, 2450, 280 },
+	{ "AMD EPYC 7601 2.20 GHz, Dell SKU [338-BNCG]", NO_SIGNATURE, "amd", "zen",
+	  "naples", 32, 2200, 180 },
+	{ "AMD EPYC 9965 192-Core Processor", NO_SIGNATURE, "amd", "zen5c", "turin_dense",
+	  192, 2250, 500 },
+	{ "AMD EPYC 9754 128-Core Processor", NO_SIGNATURE, "amd", "zen4c", "bergamo",
+	  128, 2250, 360 },
+	{ "AMD EPYC 8324P 32-Core Processor", NO_SIGNATURE, "amd", "zen4c", "siena", 32,
+	  2650, 180 },
+	{ "AMD EPYC 4564P 16-Core Processor", NO_SIGNATURE, "amd", "zen4",
+	  "raphael_server", 16, 4500, 170 },
+	{ "AMD EPYC 74F3 24-Core Processor", NO_SIGNATURE, "amd", "zen3", "milan", 24,
+	  3200, 240 },
+	{ "Intel Xeon 6980P", NO_SIGNATURE, "intel", "granite_rapids", "granite_rapids",
+	  128, 2000, 500 },
+	{ "Intel(R) Xeon(R) 6780E", NO_SIGNATURE, "intel", "sierra_forest",
+	  "sierra_forest", 144, 2200, 330 },
+	{ "INTEL(R) XEON(R) PLATINUM 8592+", NO_SIGNATURE, "intel", "emerald_rapids",
+	  "emerald_rapids", 64, 1900, 350 },
+	{ "Intel(R) Xeon(R) CPU Max 9480", NO_SIGNATURE, "intel", "sapphire_rapids",
+	  "sapphire_rapids_hbm", 56, 1900, 350 },
+	{ "Intel Xeon Platinum 8380HL 2.90 GHz", NO_SIGNATURE, "intel", "cooper_lake",
+	  "cooper_lake", 28, 2900, 250 },
+	{ "Intel E3-1260L v5", NO_SIGNATURE, "intel", "skylake", "skylake_client", 4,
+	  2900, 45 },
+	{ "Quad-Core AMD Opteron(r) Processor 8381 HE", NO_SIGNATURE, "amd", "k10",
+	  "shanghai", 4, 2500, 79 },
+	{ "AMD Opteron(tm) Processor 6376", NO_SIGNATURE, "amd", "piledriver",
+	  "abu_dhabi", 16, 2300, 115 },
+	{ "Intel Xeon 3.8GHz", NO_SIGNATURE, "intel", "netburst", "nocona", 0, 3800, 0 },
+	{ "Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", NO_SIGNATURE, "intel",
+	  "coffee_lake", "coffee_lake", 6, 3700, 95 },
+	{ "AMD Ryzen 7 5800X 8-Core Processor", NO_SIGNATURE, "amd", "zen3", "vermeer", 8,
+	  3800, 105 },
+	/* Names as requests have them. */
+	{ "amd_epyc_9654_96_core", NO_SIGNATURE, "amd", "zen4", "genoa", 96, 2400, 360 },
+	{ "intel_xeon_e5_2686v4", NO_SIGNATURE, "intel", "broadwell", "broadwell_ep", 18,
+	  2300, 145 },
+	/* A product that no table has. */
+	{ "AMD EPYC 9995Z 256-Core Processor", AMD(26, 99, 0), "amd", "zen5", "turin", 0,
+	  0, 0 },
+	{ "Mystery 9000", NO_SIGNATURE, "", "", "", 0, 0, 0 },
+	{ "", NO_SIGNATURE, "", "", "", 0, 0, 0 },
+};
+
+static void processors_are_known_by_any_spelling(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(other); i++)
+		expect(&other[i]);
+}
+
+static void a_low_power_suffix_is_told_from_a_large_memory_one(void **state)
+{
+	static const struct {
+		const char *brand, *want;
+		bool known;
+	} cases[] = {
+		{ "Intel Xeon L5430", "l", true },
+		{ "Intel Xeon E5-2650L", "l", true },
+		{ "Intel Xeon E3-1265LV3", "l", true },
+		{ "Intel Xeon Platinum 8280L", "", true },
+		{ "Intel Xeon E5-2660 v2", "", true },
+		{ "AMD Opteron 2216HE", "he", true },
+		{ "AMD Opteron 4164 EE", "ee", true },
+		{ "AMD Opteron 6276", "", true },
+		{ "Intel(R) Core(TM) i5-4570T CPU @ 2.90GHz", "t", true },
+		{ "Mystery 9000", "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_cpu_identity id;
+
+		identify(cases[i].brand, NULL, &id);
+		assert_string_equal(id.low_power, cases[i].want);
+		assert_int_equal(id.how[TW_CPU_LOW_POWER] != TW_CPU_UNKNOWN,
+				 cases[i].known);
+	}
+}
+
+static void evidence_names_the_source_of_each_field(void **state)
+{
+	const struct tw_cpu_signature broadwell = INTEL(6, 79, 0);
+	struct tw_cpu_identity id;
+
+	(void)state;
+	identify("Intel(R) Xeon(R) CPU @ 2.20GHz", &broadwell, &id);
+	assert_int_equal(id.how[TW_CPU_ARCHITECTURE], TW_CPU_BY_SIGNATURE);
+	assert_int_equal(id.how[TW_CPU_GENERATION], TW_CPU_LIKELY);
+	assert_int_equal(id.how[TW_CPU_NOMINAL_MHZ], TW_CPU_BY_NAME);
+	assert_int_equal(id.how[TW_CPU_CORES], TW_CPU_UNKNOWN);
+	identify("AMD EPYC 7763 64-Core Processor", NULL, &id);
+	assert_int_equal(id.how[TW_CPU_GENERATION], TW_CPU_BY_NAME);
+	assert_int_equal(id.how[TW_CPU_TDP], TW_CPU_BY_TABLE);
+	assert_string_equal(tw_cpu_evidence_name(id.how[TW_CPU_TDP]), "table");
+	/* The highest frequency is no nominal one. */
+	identify("Intel Xeon E5-2660 2.20 GHz (Intel Turbo Boost Technology up to 3.00 "
+		 "GHz)",
+		 NULL, &id);
+	assert_int_equal(id.nominal_mhz, 2200);
+	assert_int_equal(id.turbo_mhz, 3000);
+}
+
+static void tables_are_sorted_and_complete(void **state)
+{
+	const struct tw_cpu_product *p, *last = NULL;
+	const char *generation;
+	size_t products = 0;
+
+	(void)state;
+	for (size_t i = 0; (p = tw_cpu_product_at(i)) != NULL;
+	     i++, last = p, products++) {
+		struct tw_cpu_identity id;
+
+		if (last != NULL && strcmp(last->processor, p->processor) >= 0)
+			fail_msg("'%s' is not behind '%s'", p->processor,
+				 last->processor);
+		/* Each name is canonical, and has a generation. */
+		identify(p->processor, NULL, &id);
+		if (strcmp(id.processor, p->processor) != 0 || id.architecture[0] == '\0')
+			fail_msg("'%s' is '%s', '%s'", p->processor, id.processor,
+				 id.architecture);
+		if (p->cores > 512 || (p->threads != 0 && p->threads < p->cores) ||
+		    (p->turbo_mhz != 0 && p->turbo_mhz < p->nominal_mhz) ||
+		    p->tdp_w > 600)
+			fail_msg("'%s' has impossible figures", p->processor);
+	}
+	assert_true(products > 1000);
+	for (size_t i = 0; tw_cpu_pattern_at(i, &generation) != NULL; i++)
+		if (tw_cpu_generation_find(generation) == NULL)
+			fail_msg("no generation '%s'", generation);
+	for (size_t i = 0; tw_cpu_generation_at(i) != NULL; i++)
+		assert_ptr_equal(tw_cpu_generation_find(tw_cpu_generation_at(i)->key),
+				 tw_cpu_generation_at(i));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(processors_of_clouds_are_known),
+		cmocka_unit_test(a_virtual_processor_is_known_as_far_as_it_says),
+		cmocka_unit_test(processors_are_known_by_any_spelling),
+		cmocka_unit_test(a_low_power_suffix_is_told_from_a_large_memory_one),
+		cmocka_unit_test(evidence_names_the_source_of_each_field),
+		cmocka_unit_test(tables_are_sorted_and_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
