@@ -67,6 +67,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_train_flags, replace),
 	  .help = "replace the pipeline instead of adding to it" },
 	TEXT("output", output, "FILE", "write the pipeline as a zip"),
+	TW_OPTS_SIGN(struct tw_train_flags),
 	TEXT("origin", origin, "TEXT", "where the data is from; else the file's name"),
 	TEXT("machine", machine, "NAME",
 	     "only this machine; else each, a node type of its own. Of --csv: whose it "
