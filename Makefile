@@ -13,6 +13,7 @@
 #   make install         to $(DESTDIR)$(prefix); configuration to $(DESTDIR)$(sysconfdir)
 #   make format          lay out the sources with clang-format 14
 #   make t/NAME          build and run one unit or integration test: make t/num
+#   make mutate M=PATH   list changes of a module that its tests do not notice
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
 #   make BPF=0           the collector without its BPF programs;  make FREEIPMI=0  without IPMI
@@ -34,6 +35,7 @@ datarootdir ?= $(prefix)/share
 pkgdatadir  ?= $(datarootdir)/tallywatt
 helperdir   ?= $(libexecdir)/tallywatt
 mandir      ?= $(datarootdir)/man
+docdir      ?= $(datarootdir)/doc/tallywatt
 # As everybody has it: /etc for the usual prefixes, else below the prefix.
 sysconfdir  ?= $(if $(filter /usr /usr/local,$(prefix)),/etc,$(prefix)/etc)
 confdir     ?= $(sysconfdir)/tallywatt
@@ -65,10 +67,13 @@ CCACHE ?= $(if $(findstring ccache,$(CC)),,$(shell command -v ccache 2>/dev/null
 # ---- flags -----------------------------------------------------------------
 # CFLAGS, CPPFLAGS and LDFLAGS belong to the person who builds. Ours are tw-*.
 
+# The same sources give the same bytes in any directory.
+same-paths := -ffile-prefix-map=$(CURDIR)=.
+
 tw-cflags := -std=c11 -g -pthread -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings \
 	-Wpointer-arith -Wvla -Wundef -Wformat=2 -Wcast-qual -fno-common \
-	-fPIC -fvisibility=hidden
+	-fPIC -fvisibility=hidden $(same-paths)
 tw-ldflags := -pthread
 
 ifeq ($(BUILD),release)
@@ -201,7 +206,7 @@ $(O)/%.o: %.c $(O)/flags
 
 $(O)/libtw.a: $(lib-objs)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
 define program
 $(O)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)-src)) $(O)/libtw.a
@@ -219,10 +224,10 @@ bpf-arch = $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/ \
 bpf-include = $(addprefix -idirafter ,$(shell $(BPF_CLANG) -v -E -x c - \
 	</dev/null 2>&1 | sed -n '/<...> search starts here:/,/End of/{s|^ ||;/^\//p}'))
 
-$(O)/%.bpf.o: %.bpf.c
+$(O)/%.bpf.o: %.bpf.c $(O)/flags
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
-	$(Q)$(BPF_CLANG) -target bpf -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror \
+	$(Q)$(BPF_CLANG) -target bpf -g -O2 $(same-paths) -Wall -Wextra -Wno-unused-parameter -Werror \
 		-iquote . -D__TARGET_ARCH_$(bpf-arch) $(bpf-include) -MMD -MP -c $< -o $@
 
 # Generated headers live apart, behind -isystem: our warnings are not for them.
@@ -248,7 +253,7 @@ $(O)/libtallywatt.a: $(O)/estimator/libtallywatt.o $(O)/libtw.a
 	$(call say,AR,$@)
 	$(Q)$(CC) -fno-lto -r -nostdlib $^ -o $(O)/libtallywatt.o
 	$(Q)$(OBJCOPY) --localize-hidden --remove-section='.gnu.*lto_*' $(O)/libtallywatt.o
-	$(Q)rm -f $@ && $(AR) rcs $@ $(O)/libtallywatt.o
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(O)/libtallywatt.o
 
 $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 	$(Q)sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|' \
@@ -325,6 +330,8 @@ install: all
 	@set -e; for f in $(man-pages); do \
 		d=$(DESTDIR)$(mandir)/man$${f##*.}; \
 		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
+	$(INSTALL) -d $(DESTDIR)$(docdir)
+	$(INSTALL) -m 644 LICENSE $(DESTDIR)$(docdir)
 	@set -e; for f in $(models); do \
 		d=$(DESTDIR)$(pkgdatadir)/$$(dirname $${f#model-db/}); \
 		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
@@ -358,7 +365,7 @@ uninstall:
 			echo "rm -f $$there"; rm -f $$there; \
 		elif [ -e $$there ]; then echo "kept $$there"; fi; done
 	@rmdir $(DESTDIR)$(confdir) 2>/dev/null || :
-	rm -rf $(DESTDIR)$(pkgdatadir)
+	rm -rf $(DESTDIR)$(pkgdatadir) $(DESTDIR)$(docdir)
 
 dist:
 	@mkdir -p $(O)

@@ -3,7 +3,6 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "lib/http/url.h"
 #include "lib/program/opt.h"
@@ -11,19 +10,17 @@
 #include "model-db/manifest.h"
 #include "model-db/publish.h"
 #include "model-db/signature.h"
+#include "model-db/signer.h"
 #include "trainer/publishing.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define KEY_MAX 4096
+#include <time.h>
 
 struct config {
 	char *to, *name, *sign, *sign_password_file;
 	const char *from;
 	struct tw_strs keys;
-	bool require_signature;
+	bool require_signature, allow_downgrade;
 	struct tw_credentials_config web;
 };
 
@@ -34,27 +31,13 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, name),
 	  .arg = "NAME",
 	  .help = "name of the pipeline [name of the directory or zip]" },
-	{ .name = "sign",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, sign),
-	  .arg = "FILE",
-	  .help = "sign with this minisign secret key" },
-	{ .name = "sign-password-file",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, sign_password_file),
-	  .arg = "FILE",
-	  .help = "file with the password of the key [TW_SIGN_PASSWORD]" },
-	{ .name = "public-key",
-	  .env = "TW_PUBLIC_KEYS",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, keys),
-	  .arg = "KEY|FILE",
-	  .help = "accept signatures of these keys only" },
-	{ .name = "require-signature",
-	  .env = "TW_REQUIRE_SIGNATURE",
+	TW_OPTS_SIGN(struct config),
+	TW_OPTS_SIGNED_BY(struct config),
+	{ .name = "allow-downgrade",
+	  .env = "TW_ALLOW_DOWNGRADE",
 	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, require_signature),
-	  .help = "reject a pipeline that no public key signed" },
+	  .offset = offsetof(struct config, allow_downgrade),
+	  .help = "replace a newer version in a model database's directory" },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -66,55 +49,35 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-/* The password of the file or the environment; NULL: none. *out is yours. */
-static int read_password(const char *path, char **out, struct tw_err *err)
+/* The version of what is sent, which its receiver compares with its own. */
+static int sign(const struct config *c, const char *name, const struct tw_signer *signer,
+		struct tw_fileset *pipeline, struct tw_err *err)
 {
-	const char *set = getenv("TW_SIGN_PASSWORD");
-	size_t len;
+	struct tw_manifest_id id = { "", 0 }, next = { "", (long long)time(NULL) };
 
-	if (path != NULL) {
-		if (tw_file_read(path, KEY_MAX, out, &len, err) < 0)
-			return -1;
-		(*out)[strcspn(*out, "\r\n")] = '\0';
+	if (tw_fileset_find(pipeline, TW_MANIFEST_NAME) != NULL &&
+	    tw_manifest_check(pipeline, &id, err) < 0)
+		return -1;
+	if (!tw_url_is(c->to)) {
+		tw_manifest_drop(pipeline); /* signed with the lock of the database */
 		return 0;
 	}
-	if (set == NULL)
-		return 0;
-	*out = strdup(set);
-	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "password");
+	snprintf(next.pipeline, sizeof(next.pipeline), "%s", name);
+	if (next.version <= id.version)
+		next.version = id.version + 1;
+	return tw_signer_add(signer, &next, pipeline, err);
 }
 
-static int sign(const struct config *c, struct tw_fileset *pipeline, struct tw_err *err)
+static int put(const struct config *c, const char *name, const struct tw_signer *signer,
+	       const struct tw_fileset *s, struct tw_err *err)
 {
-	char *key = NULL, *password = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (c->sign == NULL)
-		return 0;
-	if (read_password(c->sign_password_file, &password, err) < 0 ||
-	    tw_file_read(c->sign, KEY_MAX, &key, &len, err) < 0 ||
-	    tw_signature_add(pipeline, key, len, password, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	if (key != NULL)
-		explicit_bzero(key, strlen(key));
-	if (password != NULL)
-		explicit_bzero(password, strlen(password));
-	free(password);
-	free(key);
-	return rc;
-}
-
-static int put(const struct config *c, const char *name, const struct tw_fileset *s,
-	       struct tw_err *err)
-{
+	const struct tw_publish_terms terms = { .signer = signer,
+						.allow_downgrade = c->allow_downgrade };
 	struct tw_credentials web = { 0 };
 	int rc = -1;
 
 	if (!tw_url_is(c->to))
-		return tw_pipeline_publish(c->to, name, s, err);
+		return tw_pipeline_publish_with(c->to, name, s, &terms, err);
 	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
 	    tw_publishing_send(c->to, name, s, &web.access, err) < 0)
 		goto out;
@@ -124,35 +87,57 @@ out:
 	return rc;
 }
 
-static int publish(void *config, struct tw_err *err)
+/* Check the pipeline. A signature made here is of the name that it is published under. */
+static int check(const struct config *c, const char *name, struct tw_fileset *pipeline,
+		 size_t *models, struct tw_err *err)
 {
-	const struct config *c = config;
-	struct tw_fileset pipeline = { 0 };
 	struct tw_strs keys = { 0 };
-	char name[129];
-	size_t models;
 	int rc = -1;
 
 	for (size_t i = 0; i < c->keys.count; i++)
 		if (tw_signature_read_key(c->keys.at[i], &keys, err) < 0)
 			goto out;
-	if (tw_publishing_name(c->name != NULL ? c->name : c->from, name, sizeof(name),
-			       err) < 0 ||
-	    tw_publishing_read(c->from, &pipeline, err) < 0)
-		goto out;
-	if (tw_signature_check_pipeline(&pipeline, &keys, c->require_signature, err) <
-		    0 ||
-	    tw_publishing_check(&pipeline, &models, err) < 0) {
+	if ((c->name != NULL && tw_manifest_rename(pipeline, name, err) < 0) ||
+	    tw_signature_check_pipeline(pipeline, c->sign != NULL ? NULL : name, &keys,
+					c->require_signature, err) < 0 ||
+	    tw_publishing_check(pipeline, models, err) < 0) {
 		tw_err_wrap(err, "'%s'", c->from);
 		goto out;
 	}
-	if (sign(c, &pipeline, err) < 0 || put(c, name, &pipeline, err) < 0)
-		goto out;
-	printf("%s: models=%zu files=%zu signed=%s\n", name, models, pipeline.count,
-	       tw_fileset_find(&pipeline, TW_MANIFEST_SIGNATURE) != NULL ? "yes" : "no");
 	rc = 0;
 out:
 	tw_strs_clear(&keys);
+	return rc;
+}
+
+static int publish(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	struct tw_fileset pipeline = { 0 };
+	struct tw_signer signer = { 0 };
+	char name[129];
+	size_t models;
+	bool is_signed;
+	int rc = -1;
+
+	if (tw_publishing_name(c->name != NULL ? c->name : c->from, name, sizeof(name),
+			       err) < 0 ||
+	    tw_publishing_read(c->from, &pipeline, err) < 0 ||
+	    check(c, name, &pipeline, &models, err) < 0)
+		goto out;
+	if (c->sign != NULL &&
+	    (tw_signer_read(c->sign, c->sign_password_file, &signer, err) < 0 ||
+	     sign(c, name, &signer, &pipeline, err) < 0))
+		goto out;
+	if (put(c, name, c->sign != NULL ? &signer : NULL, &pipeline, err) < 0)
+		goto out;
+	is_signed = c->sign != NULL ||
+		    tw_fileset_find(&pipeline, TW_MANIFEST_SIGNATURE) != NULL;
+	printf("%s: models=%zu files=%zu signed=%s\n", name, models, pipeline.count,
+	       is_signed ? "yes" : "no");
+	rc = 0;
+out:
+	tw_signer_release(&signer);
 	tw_fileset_clear(&pipeline);
 	return rc;
 }
@@ -172,6 +157,10 @@ static int check_use(void *config, struct tw_err *err)
 	if (c->require_signature && c->keys.count == 0)
 		return tw_fail(err, TW_INVALID,
 			       "--require-signature without a --public-key");
+	if (c->allow_downgrade && tw_url_is(c->to))
+		return tw_fail(err, TW_INVALID,
+			       "--allow-downgrade with a URL: it is an option of the "
+			       "server, too");
 	return 0;
 }
 

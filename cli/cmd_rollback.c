@@ -3,9 +3,11 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/http/url.h"
 #include "lib/program/opt.h"
 #include "model-db/publish.h"
+#include "model-db/signature.h"
 #include "trainer/publishing.h"
 
 #include <stdio.h>
@@ -13,11 +15,14 @@
 struct config {
 	char *to;
 	const char *name;
+	struct tw_strs keys;
+	bool require_signature;
 	struct tw_credentials_config web;
 };
 
 static const struct tw_opt options[] = {
 	TW_OPT_TO(struct config),
+	TW_OPTS_SIGNED_BY(struct config),
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -36,14 +41,36 @@ static int take_operands(void *config, char **operand, size_t count, struct tw_e
 	return tw_command_operand(operand, count, "one pipeline's name", &c->name, err);
 }
 
+/* Check the previous version as before publishing. */
+static int check_files(void *arg, const char *name, struct tw_fileset *files,
+		       struct tw_err *err)
+{
+	const struct config *c = arg;
+	struct tw_strs keys = { 0 };
+	size_t models;
+	int rc = -1;
+
+	for (size_t i = 0; i < c->keys.count; i++)
+		if (tw_signature_read_key(c->keys.at[i], &keys, err) < 0)
+			goto out;
+	if (tw_signature_check_pipeline(files, name, &keys, c->require_signature, err) <
+		    0 ||
+	    tw_publishing_check(files, &models, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_strs_clear(&keys);
+	return rc;
+}
+
 static int roll_back(void *config, struct tw_err *err)
 {
-	const struct config *c = config;
+	struct config *c = config;
 	struct tw_credentials web = { 0 };
 	int rc = -1;
 
 	if (!tw_url_is(c->to))
-		return tw_pipeline_rollback(c->to, c->name, err);
+		return tw_pipeline_rollback(c->to, c->name, check_files, c, err);
 	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
 	    tw_publishing_send_rollback(c->to, c->name, &web.access, err) < 0)
 		goto out;
@@ -53,11 +80,22 @@ out:
 	return rc;
 }
 
+static int check_use(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+
+	if (c->require_signature && c->keys.count == 0)
+		return tw_fail(err, TW_INVALID,
+			       "--require-signature without a --public-key");
+	return 0;
+}
+
 const struct tw_command tw_command_rollback = {
 	.name = "rollback",
 	.summary = "restore the previous version of a pipeline",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,
+	.check = check_use,
 	.work = roll_back,
 };

@@ -43,6 +43,26 @@
 			"directory"                                                \
 	}
 
+/* A minisign key that signs: members sign and sign_password_file (model-db/signer.h). */
+#define TW_OPTS_SIGN(config)                                                            \
+	TW_OPT_ROW(config, "sign", sign, "FILE", "sign with this minisign secret key"), \
+		TW_OPT_ROW(config, "sign-password-file", sign_password_file, "FILE",    \
+			   "file with the password of the key [TW_SIGN_PASSWORD]")
+
+/* Signatures that are accepted: members keys and require_signature. */
+#define TW_OPTS_SIGNED_BY(config)                                                   \
+	{ .name = "public-key",                                                     \
+	  .env = "TW_PUBLIC_KEYS",                                                  \
+	  .type = TW_OPT_LIST,                                                      \
+	  .offset = offsetof(config, keys),                                         \
+	  .arg = "KEY|FILE",                                                        \
+	  .help = "accept signatures of these keys only" },                         \
+	{                                                                           \
+		.name = "require-signature", .env = "TW_REQUIRE_SIGNATURE",         \
+		.type = TW_OPT_BOOL, .offset = offsetof(config, require_signature), \
+		.help = "reject a pipeline that no public key signed"               \
+	}
+
 /* How to read the series of a response: an unsigned, a struct tw_strs and bools. */
 #define TW_OPTS_SERIES(config, resets_field, vm_metrics_field, gauges_field, lag_field) \
 	{ .name = "resets",                                                             \

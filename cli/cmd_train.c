@@ -10,6 +10,7 @@
 #include "lib/program/opt.h"
 #include "lib/zip/zip.h"
 #include "model-db/publish.h"
+#include "model-db/signer.h"
 #include "profiler/node_types.h"
 #include "trainer/train.h"
 #include "trainer/train_result.h"
@@ -32,17 +33,19 @@ struct config {
 };
 
 /* With --model-db the zip gets the whole published pipeline. */
-static int publish(const struct tw_train_flags *f, struct tw_train_result *r,
-		   struct tw_err *err)
+static int publish(const struct tw_train_flags *f, const struct tw_signer *signer,
+		   struct tw_train_result *r, struct tw_err *err)
 {
+	const struct tw_publish_terms terms = { .signer = signer };
 	char *zip = NULL;
 	size_t len;
 	int rc = -1;
 
 	if (f->model_db != NULL &&
-	    (f->replace
-		     ? tw_pipeline_publish(f->model_db, f->name, &r->pipeline, err)
-		     : tw_pipeline_update(f->model_db, f->name, &r->pipeline, err)) < 0)
+	    (f->replace ? tw_pipeline_publish_with(f->model_db, f->name, &r->pipeline,
+						   &terms, err)
+			: tw_pipeline_update(f->model_db, f->name, &r->pipeline, signer,
+					     err)) < 0)
 		goto out;
 	if (f->output != NULL) {
 		if (tw_zip_write(&r->pipeline, &zip, &len, err) < 0 ||
@@ -127,10 +130,14 @@ static int train(void *config, struct tw_err *err)
 	struct tw_node_types known = { 0 };
 	struct tw_train_times times = { 0 };
 	const uint64_t start = tw_now_ns();
+	struct tw_signer signer = { 0 };
 	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
 	uint64_t before;
 	int rc = -1;
 
+	if (f->sign != NULL &&
+	    tw_signer_read(f->sign, f->sign_password_file, &signer, err) < 0)
+		goto out;
 	if (f->model_db != NULL && !f->replace &&
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
@@ -149,7 +156,7 @@ static int train(void *config, struct tw_err *err)
 	if (make_models(c, &result, &outcome, err) < 0)
 		goto out;
 	before = tw_now_ns();
-	if (publish(f, &result, err) < 0)
+	if (publish(f, f->sign != NULL ? &signer : NULL, &result, err) < 0)
 		goto out;
 	times.publish_ns = tw_now_ns() - before;
 	times.total_ns = tw_now_ns() - start;
@@ -162,6 +169,7 @@ out:
 	tw_train_input_release(&in);
 	tw_node_types_release(&known);
 	tw_isolation_input_release(&isolation);
+	tw_signer_release(&signer);
 	return rc;
 }
 
@@ -171,6 +179,8 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (tw_train_flags_job(&c->flags, &c->job, err) < 0)
 		return -1;
+	if (c->flags.sign != NULL && c->flags.model_db == NULL)
+		return tw_fail(err, TW_INVALID, "--sign without --model-db");
 	return tw_train_flags_until(&c->flags, &c->until, &c->keep, err);
 }
 

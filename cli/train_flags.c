@@ -65,6 +65,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_train_flags, replace),
 	  .help = "replace the pipeline instead of adding to it" },
 	TEXT("output", output, "FILE", "write the pipeline as a zip"),
+	TW_OPTS_SIGN(struct tw_train_flags),
 	TEXT("origin", origin, "TEXT", "origin of the data (default: the file's name)"),
 	TEXT("machine", machine, "NAME",
 	     "only this machine (default: all, each a node type); with --csv: its "

@@ -24,6 +24,7 @@ struct tw_train_flags {
 	char *trainers, *abs_trainers, *dyn_trainers;
 	struct tw_isolation_texts isolation;
 	char *model_db, *output, *machine;
+	char *sign, *sign_password_file;
 	char *vendor, *processor;
 	uint32_t cores, chips, memory, frequency, threads_per_core;
 	uint32_t threads, seed, folds;

@@ -3,16 +3,18 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/core/sha256.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_own(const char *name)
+bool tw_manifest_is_own(const char *name)
 {
 	return strcmp(name, TW_MANIFEST_NAME) == 0 ||
 	       strcmp(name, TW_MANIFEST_SIGNATURE) == 0;
@@ -28,25 +30,36 @@ static json_t *describe_file(const struct tw_fileset_file *f)
 	return json_pack("{s:I,s:s}", "size", (json_int_t)f->len, "sha256", digest);
 }
 
-static json_t *describe(const struct tw_fileset *s)
+static json_t *describe(const struct tw_fileset *s, const struct tw_manifest_id *id)
 {
-	json_t *files = json_object();
+	json_t *files = json_object(), *doc;
 
 	for (size_t i = 0; files != NULL && i < s->count; i++)
-		if (!is_own(s->at[i].name) &&
+		if (!tw_manifest_is_own(s->at[i].name) &&
 		    json_object_set_new(files, s->at[i].name, describe_file(&s->at[i])) <
 			    0) {
 			json_decref(files);
 			return NULL;
 		}
-	return json_pack("{s:i,s:s,s:o}", "format_version", TW_MANIFEST_VERSION,
-			 "creator", "tallywatt " TW_VERSION, "files", files);
+	doc = json_pack("{s:i,s:s}", "format_version", TW_MANIFEST_VERSION, "creator",
+			"tallywatt " TW_VERSION);
+	if (doc != NULL &&
+	    ((id->pipeline[0] != '\0' &&
+	      json_object_set_new(doc, "pipeline", json_string(id->pipeline)) < 0) ||
+	     (id->version != 0 &&
+	      json_object_set_new(doc, "version", json_integer(id->version)) < 0) ||
+	     json_object_set(doc, "files", files) < 0)) {
+		json_decref(doc);
+		doc = NULL;
+	}
+	json_decref(files);
+	return doc;
 }
 
-int tw_manifest_write(const struct tw_fileset *pipeline, struct tw_buf *out,
-		      struct tw_err *err)
+int tw_manifest_write(const struct tw_fileset *pipeline, const struct tw_manifest_id *id,
+		      struct tw_buf *out, struct tw_err *err)
 {
-	json_t *doc = describe(pipeline);
+	json_t *doc = describe(pipeline, id);
 
 	if (doc == NULL)
 		return tw_fail(err, TW_NOMEM, TW_MANIFEST_NAME);
@@ -57,12 +70,12 @@ int tw_manifest_write(const struct tw_fileset *pipeline, struct tw_buf *out,
 	return 0;
 }
 
-static void drop_own(struct tw_fileset *s)
+void tw_manifest_drop(struct tw_fileset *s)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (is_own(s->at[i].name)) {
+		if (tw_manifest_is_own(s->at[i].name)) {
 			free(s->at[i].name);
 			free(s->at[i].data);
 		} else {
@@ -72,15 +85,16 @@ static void drop_own(struct tw_fileset *s)
 	s->count = kept;
 }
 
-int tw_manifest_add(struct tw_fileset *pipeline, struct tw_err *err)
+int tw_manifest_add(struct tw_fileset *pipeline, const struct tw_manifest_id *id,
+		    struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
 	char *text;
 	size_t len;
 
-	drop_own(pipeline);
+	tw_manifest_drop(pipeline);
 	tw_fileset_sort(pipeline);
-	if (tw_manifest_write(pipeline, &b, err) < 0) {
+	if (tw_manifest_write(pipeline, id, &b, err) < 0) {
 		tw_buf_clear(&b);
 		return -1;
 	}
@@ -125,7 +139,7 @@ static int check_files(const struct tw_fileset *s, const json_t *files,
 	json_t *entry;
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (is_own(s->at[i].name))
+		if (tw_manifest_is_own(s->at[i].name))
 			own++;
 		else if (check_file(files, &s->at[i], err) < 0)
 			return -1;
@@ -141,19 +155,37 @@ static int check_files(const struct tw_fileset *s, const json_t *files,
 	return tw_fail(err, TW_INVALID, TW_MANIFEST_NAME ": lists itself");
 }
 
-int tw_manifest_check(struct tw_fileset *pipeline, struct tw_err *err)
+static int read_id(const json_t *doc, struct tw_manifest_id *out, struct tw_err *err)
 {
-	const struct tw_fileset_file *f;
-	const json_t *files;
+	struct tw_manifest_id id = { "", 0 };
+	const char *name = NULL;
+
+	if (tw_json_text(doc, TW_MANIFEST_NAME, "pipeline", true, &name, err) < 0 ||
+	    tw_json_int(doc, TW_MANIFEST_NAME, "version", true, 1, TW_MANIFEST_ID_MAX,
+			&id.version, err) < 0)
+		return -1;
+	if ((name == NULL) != (id.version == 0))
+		return tw_fail(err, TW_INVALID,
+			       TW_MANIFEST_NAME
+			       ": want both pipeline and version, or neither");
+	if (name != NULL) {
+		if (tw_name_check(TW_MANIFEST_NAME ".pipeline", name, strlen(name), err) <
+		    0)
+			return -1;
+		snprintf(id.pipeline, sizeof(id.pipeline), "%s", name);
+	}
+	*out = id;
+	return 0;
+}
+
+/* Parse a manifest and check its version. *doc is yours. */
+static int read_manifest(const char *text, size_t len, json_t **out, struct tw_err *err)
+{
 	json_t *doc = NULL;
 	long long version;
 	int rc = -1;
 
-	tw_fileset_sort(pipeline);
-	f = tw_fileset_find(pipeline, TW_MANIFEST_NAME);
-	if (f == NULL)
-		return tw_fail(err, TW_NOTFOUND, "there is no " TW_MANIFEST_NAME);
-	if (tw_json_parse(f->data, f->len, TW_MANIFEST_NAME, &doc, err) < 0 ||
+	if (tw_json_parse(text, len, TW_MANIFEST_NAME, &doc, err) < 0 ||
 	    tw_json_int(doc, TW_MANIFEST_NAME, "format_version", false, 0, INT32_MAX,
 			&version, err) < 0)
 		goto out;
@@ -163,12 +195,67 @@ int tw_manifest_check(struct tw_fileset *pipeline, struct tw_err *err)
 			TW_MANIFEST_VERSION);
 		goto out;
 	}
-	if (tw_json_object(doc, TW_MANIFEST_NAME, "files", false, &files, err) < 0 ||
-	    check_files(pipeline, files, err) < 0)
-		goto out;
 
+	*out = doc;
+	doc = NULL;
 	rc = 0;
 out:
 	json_decref(doc);
 	return rc;
+}
+
+int tw_manifest_read_id(const char *text, size_t len, struct tw_manifest_id *id,
+			struct tw_err *err)
+{
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (read_manifest(text, len, &doc, err) < 0 || read_id(doc, id, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+int tw_manifest_check(struct tw_fileset *pipeline, struct tw_manifest_id *id,
+		      struct tw_err *err)
+{
+	const struct tw_fileset_file *f;
+	struct tw_manifest_id found;
+	const json_t *files;
+	json_t *doc = NULL;
+	int rc = -1;
+
+	tw_fileset_sort(pipeline);
+	f = tw_fileset_find(pipeline, TW_MANIFEST_NAME);
+	if (f == NULL)
+		return tw_fail(err, TW_NOTFOUND, "there is no " TW_MANIFEST_NAME);
+	if (read_manifest(f->data, f->len, &doc, err) < 0 ||
+	    read_id(doc, &found, err) < 0 ||
+	    tw_json_object(doc, TW_MANIFEST_NAME, "files", false, &files, err) < 0 ||
+	    check_files(pipeline, files, err) < 0)
+		goto out;
+
+	if (id != NULL)
+		*id = found;
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+int tw_manifest_rename(struct tw_fileset *pipeline, const char *name, struct tw_err *err)
+{
+	struct tw_manifest_id id;
+
+	if (tw_fileset_find(pipeline, TW_MANIFEST_NAME) == NULL ||
+	    tw_fileset_find(pipeline, TW_MANIFEST_SIGNATURE) != NULL)
+		return 0;
+	if (tw_manifest_check(pipeline, &id, err) < 0)
+		return -1;
+	if (id.version == 0 || strcmp(id.pipeline, name) == 0)
+		return 0;
+	snprintf(id.pipeline, sizeof(id.pipeline), "%s", name);
+	return tw_manifest_add(pipeline, &id, err);
 }

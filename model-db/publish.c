@@ -10,6 +10,8 @@
 #include "lib/zip/zip.h"
 #include "model-db/manifest.h"
 #include "model-db/pipeline_merge.h"
+#include "model-db/signature.h"
+#include "model-db/signer.h"
 #include "profiler/node_types.h"
 
 #include <dirent.h>
@@ -21,12 +23,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The new version while it is written; after the exchange the previous one. */
 #define NEW_PREFIX ".new-"
 /* The previous version, for tw_pipeline_rollback(). */
 #define OLD_PREFIX ".old-"
+
+#define MANIFEST_MAX ((size_t)64 << 20)
 
 /* Wait for the lock. The kernel releases it with the descriptor or the process. */
 static int lock_database(const char *db, int *fd_out, struct tw_err *err)
@@ -149,33 +154,196 @@ static int keep_previous(const char *fresh, const char *old, struct tw_err *err)
 	return put_in_place(fresh, old, err);
 }
 
-/* Write a manifest, unless the set has one: that was checked when it was received. */
-static int write_manifest(const struct tw_fileset *pipeline, const char *fresh,
-			  struct tw_err *err)
+/* ---- versions ---- */
+
+/* The manifest of a directory. *text is NULL if there is none; else it is yours. */
+static int read_manifest(const char *dir, char **text, size_t *len,
+			 struct tw_manifest_id *id, struct tw_err *err)
 {
-	struct tw_buf b = { 0 };
+	char *path = NULL;
+	struct stat st;
+	int rc = -1;
+
+	*text = NULL;
+	*id = (struct tw_manifest_id){ "", 0 };
+	if (tw_path_join(&path, err, dir, TW_MANIFEST_NAME, NULL) < 0)
+		goto out;
+	if (lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		rc = 0;
+		goto out;
+	}
+	if (tw_file_read(path, MANIFEST_MAX, text, len, err) < 0)
+		goto out;
+	if (tw_manifest_read_id(*text, *len, id, err) < 0) {
+		tw_err_wrap(err, "'%s'", dir);
+		free(*text);
+		*text = NULL;
+		goto out;
+	}
+	rc = 0;
+out:
+	free(path);
+	return rc;
+}
+
+/* The directories of a publishing. */
+struct places {
+	const char *name;
+	char *path, *fresh, *old;
+};
+
+/*
+ * Make the manifest of a set that has none. Its version is above the published and the
+ * previous one; the same files as the published keep their version. A signed version
+ * starts at the time, so that a signer without this database does not fall behind.
+ */
+static int make_manifest(const struct places *at, const struct tw_fileset *pipeline,
+			 bool is_signed, struct tw_buf *out, struct tw_err *err)
+{
+	struct tw_manifest_id published, previous, next = { "", 0 };
+	char *text = NULL, *old_text = NULL;
+	size_t len, old_len;
+	int rc = -1;
+
+	if (read_manifest(at->path, &text, &len, &published, err) < 0 ||
+	    read_manifest(at->old, &old_text, &old_len, &previous, err) < 0)
+		goto out;
+	snprintf(next.pipeline, sizeof(next.pipeline), "%s", at->name);
+	next.version = published.version;
+	if (!is_signed && next.version != 0) {
+		if (tw_manifest_write(pipeline, &next, out, err) < 0)
+			goto out;
+		if (out->len == len && memcmp(out->data, text, len) == 0) {
+			rc = 0;
+			goto out;
+		}
+		tw_buf_clear(out);
+	}
+	if (next.version < previous.version)
+		next.version = previous.version;
+	next.version++;
+	if (is_signed && next.version < (long long)time(NULL))
+		next.version = (long long)time(NULL);
+	if (next.version > TW_MANIFEST_ID_MAX) {
+		tw_fail(err, TW_INVALID,
+			TW_MANIFEST_NAME ": the published version is the largest");
+		goto out;
+	}
+	if (tw_manifest_write(pipeline, &next, out, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(text);
+	free(old_text);
+	return rc;
+}
+
+/* The set's own manifest must be of this pipeline, and not older than the published one.
+ */
+static int check_version(const struct tw_fileset_file *manifest, const char *name,
+			 const char *path, bool allow_downgrade, struct tw_err *err)
+{
+	struct tw_manifest_id id, there;
+	char *text = NULL;
+	size_t len = 0;
+	int rc = -1;
+
+	if (tw_manifest_read_id(manifest->data, manifest->len, &id, err) < 0)
+		goto out;
+	if (id.version != 0 && strcmp(id.pipeline, name) != 0) {
+		tw_fail(err, TW_DENIED, TW_MANIFEST_NAME " is of pipeline '%s'",
+			id.pipeline);
+		goto out;
+	}
+	if (allow_downgrade) {
+		rc = 0;
+		goto out;
+	}
+	if (read_manifest(path, &text, &len, &there, err) < 0)
+		goto out;
+	if (id.version < there.version ||
+	    (id.version == there.version && id.version != 0 &&
+	     (len != manifest->len || memcmp(text, manifest->data, len) != 0))) {
+		tw_fail(err, TW_DENIED,
+			"its version %lld is not newer than the published %lld "
+			"(--allow-downgrade)",
+			id.version, there.version);
+		goto out;
+	}
+	rc = 0;
+out:
+	free(text);
+	return rc;
+}
+
+static int create(const char *dir, const char *name, const struct tw_buf *b,
+		  struct tw_err *err)
+{
 	char *path = NULL;
 	int rc = -1;
 
-	if (tw_fileset_find(pipeline, TW_MANIFEST_NAME) != NULL)
-		return 0;
-	if (tw_path_join(&path, err, fresh, TW_MANIFEST_NAME, NULL) < 0 ||
-	    tw_manifest_write(pipeline, &b, err) < 0 ||
-	    tw_file_create(path, b.data, b.len, err) < 0 || tw_dir_sync(fresh, err) < 0)
+	if (tw_path_join(&path, err, dir, name, NULL) < 0 ||
+	    tw_file_create(path, b->data, b->len, err) < 0)
 		goto out;
 	rc = 0;
 out:
 	free(path);
-	tw_buf_clear(&b);
+	return rc;
+}
+
+/* Write the manifest, and its signature if there is a signer. */
+static int write_manifest(const struct tw_buf *manifest, const struct tw_signer *signer,
+			  const char *fresh, struct tw_err *err)
+{
+	struct tw_buf signature = { 0 };
+	int rc = -1;
+
+	if (create(fresh, TW_MANIFEST_NAME, manifest, err) < 0)
+		goto out;
+	if (signer != NULL &&
+	    (tw_signer_sign(signer, manifest->data, manifest->len, &signature, err) < 0 ||
+	     create(fresh, TW_MANIFEST_SIGNATURE, &signature, err) < 0))
+		goto out;
+	if (tw_dir_sync(fresh, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&signature);
+	return rc;
+}
+
+/* ---- publishing ---- */
+
+static int write_files(const struct places *at, const struct tw_fileset *pipeline,
+		       const struct tw_publish_terms *terms, struct tw_err *err)
+{
+	const struct tw_fileset_file *own = tw_fileset_find(pipeline, TW_MANIFEST_NAME);
+	struct tw_buf manifest = { 0 };
+	int rc = -1;
+
+	if (own != NULL) {
+		if (check_version(own, at->name, at->path, terms->allow_downgrade, err) <
+		    0)
+			return -1;
+		return tw_fileset_write_dir(pipeline, at->fresh, err);
+	}
+	if (make_manifest(at, pipeline, terms->signer != NULL, &manifest, err) < 0 ||
+	    tw_fileset_write_dir(pipeline, at->fresh, err) < 0 ||
+	    write_manifest(&manifest, terms->signer, at->fresh, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&manifest);
 	return rc;
 }
 
 int tw_pipeline_publish_with(const char *db, const char *name,
-			     const struct tw_fileset *pipeline, tw_pipeline_meet_fn *meet,
-			     void *arg, struct tw_err *err)
+			     const struct tw_fileset *pipeline,
+			     const struct tw_publish_terms *terms, struct tw_err *err)
 {
 	struct tw_err ignored = { 0 };
-	char fresh_name[160], old_name[160], *fresh = NULL, *path = NULL, *old = NULL;
+	struct places at = { .name = name };
+	char fresh_name[160], old_name[160];
 	int lock = -1, rc = -1;
 
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0)
@@ -185,18 +353,17 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 			       name);
 	snprintf(fresh_name, sizeof(fresh_name), NEW_PREFIX "%s", name);
 	snprintf(old_name, sizeof(old_name), OLD_PREFIX "%s", name);
-	if (tw_path_join(&fresh, err, db, fresh_name, NULL) < 0 ||
-	    tw_path_join(&old, err, db, old_name, NULL) < 0 ||
-	    tw_path_join(&path, err, db, name, NULL) < 0 || tw_dir_make(db, err) < 0)
+	if (tw_path_join(&at.fresh, err, db, fresh_name, NULL) < 0 ||
+	    tw_path_join(&at.old, err, db, old_name, NULL) < 0 ||
+	    tw_path_join(&at.path, err, db, name, NULL) < 0 || tw_dir_make(db, err) < 0)
 		goto out;
 	if (lock_database(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
 		goto out;
-	if (meet != NULL && meet(arg, path, err) < 0)
+	if (terms->meet != NULL && terms->meet(terms->arg, at.path, err) < 0)
 		goto out;
-	if (tw_fileset_write_dir(pipeline, fresh, err) < 0 ||
-	    write_manifest(pipeline, fresh, err) < 0 ||
-	    put_in_place(fresh, path, err) < 0 || keep_previous(fresh, old, err) < 0 ||
-	    tw_dir_sync(db, err) < 0)
+	if (write_files(&at, pipeline, terms, err) < 0 ||
+	    put_in_place(at.fresh, at.path, err) < 0 ||
+	    keep_previous(at.fresh, at.old, err) < 0 || tw_dir_sync(db, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -204,12 +371,12 @@ out:
 	/* Remove the version that failed or the one before the previous. The next
 	 * publisher retries. */
 	if (lock >= 0) {
-		tw_tree_remove(fresh, &ignored);
+		tw_tree_remove(at.fresh, &ignored);
 		close(lock);
 	}
-	free(path);
-	free(old);
-	free(fresh);
+	free(at.path);
+	free(at.old);
+	free(at.fresh);
 	if (rc < 0)
 		tw_err_wrap(err, "cannot publish '%s'", name);
 	return rc;
@@ -218,10 +385,33 @@ out:
 int tw_pipeline_publish(const char *db, const char *name,
 			const struct tw_fileset *pipeline, struct tw_err *err)
 {
-	return tw_pipeline_publish_with(db, name, pipeline, NULL, NULL, err);
+	const struct tw_publish_terms terms = { 0 };
+
+	return tw_pipeline_publish_with(db, name, pipeline, &terms, err);
 }
 
-int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err)
+/* ---- rollback ---- */
+
+static int check_previous(const char *old, const char *name, tw_pipeline_check_fn *check,
+			  void *arg, struct tw_err *err)
+{
+	const struct tw_strs no_keys = { 0 };
+	struct tw_fileset files = { 0 };
+	int rc = -1;
+
+	if (tw_fileset_read_dir(&files, old, &tw_zip_pipeline_limits, err) < 0 ||
+	    tw_signature_check_pipeline(&files, name, &no_keys, false, err) < 0)
+		goto out;
+	if (check != NULL && check(arg, name, &files, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	return rc;
+}
+
+int tw_pipeline_rollback(const char *db, const char *name, tw_pipeline_check_fn *check,
+			 void *arg, struct tw_err *err)
 {
 	char old_name[160], *path = NULL, *old = NULL;
 	struct stat st;
@@ -238,7 +428,8 @@ int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err)
 		tw_fail(err, TW_NOTFOUND, "there is no previous version");
 		goto out;
 	}
-	if (put_in_place(old, path, err) < 0 || tw_dir_sync(db, err) < 0)
+	if (check_previous(old, name, check, arg, err) < 0 ||
+	    put_in_place(old, path, err) < 0 || tw_dir_sync(db, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -272,9 +463,28 @@ out:
 	return rc;
 }
 
-/* Merge the published version into the set. */
-static int add_old(void *pipeline, const char *path, struct tw_err *err)
+struct update {
+	const char *name;
+	struct tw_fileset *pipeline;
+	const struct tw_signer *signer;
+};
+
+/* The published files must be those of their manifest, and of the signer. */
+static int check_old(const struct update *u, struct tw_fileset *old, struct tw_err *err)
 {
+	const struct tw_strs no_keys = { 0 };
+
+	if (tw_signature_check_pipeline(old, u->name,
+					u->signer != NULL ? &u->signer->keys : &no_keys,
+					u->signer != NULL, err) < 0)
+		return tw_err_wrap(err, "cannot add to the published version");
+	return 0;
+}
+
+/* Merge the published version into the set. */
+static int add_old(void *arg, const char *path, struct tw_err *err)
+{
+	const struct update *u = arg;
 	struct tw_fileset old = { 0 };
 	struct stat st;
 	int rc = -1;
@@ -282,7 +492,7 @@ static int add_old(void *pipeline, const char *path, struct tw_err *err)
 	if (lstat(path, &st) < 0 && errno == ENOENT)
 		return 0;
 	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) < 0 ||
-	    tw_pipeline_merge(pipeline, &old, err) < 0)
+	    check_old(u, &old, err) < 0 || tw_pipeline_merge(u->pipeline, &old, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -292,7 +502,12 @@ out:
 }
 
 int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
-		       struct tw_err *err)
+		       const struct tw_signer *signer, struct tw_err *err)
 {
-	return tw_pipeline_publish_with(db, name, pipeline, add_old, pipeline, err);
+	struct update u = { name, pipeline, signer };
+	const struct tw_publish_terms terms = { .meet = add_old,
+						.arg = &u,
+						.signer = signer };
+
+	return tw_pipeline_publish_with(db, name, pipeline, &terms, err);
 }

@@ -11,14 +11,19 @@
  * a dot.
  */
 
+#include <stdbool.h>
+
 struct tw_err;
 struct tw_fileset;
 struct tw_node_types;
+struct tw_signer;
 
 /*
  * Publish the pipeline as <db>/<name>, replacing an older version. The name is checked
- * (tw_name_check()). A set without a manifest (model-db/manifest.h) gets one. Removes the
- * left-overs of a publisher that was killed. If a publisher is killed after its last
+ * (tw_name_check()). A set without a manifest (model-db/manifest.h) gets one with a
+ * version above those of the published and of the previous one. A manifest of another
+ * pipeline or with an older version is rejected (docs/model-db.md, "Manifest"). Removes
+ * the left-overs of a publisher that was killed. If a publisher is killed after its last
  * rename, .old-<name> may be the version before the previous one.
  */
 int tw_pipeline_publish(const char *db, const char *name,
@@ -30,23 +35,39 @@ int tw_pipeline_publish(const char *db, const char *name,
  */
 typedef int tw_pipeline_meet_fn(void *arg, const char *path, struct tw_err *err);
 
-/* As tw_pipeline_publish(); a failure of meet (may be NULL) publishes nothing. */
+/* All zero bytes: as tw_pipeline_publish(). */
+struct tw_publish_terms {
+	tw_pipeline_meet_fn *meet; /* its failure publishes nothing; NULL: none */
+	void *arg;                 /* of meet */
+	const struct tw_signer
+		*signer;      /* signs the manifest that is made; NULL: nobody */
+	bool allow_downgrade; /* accept an older version */
+};
+
 int tw_pipeline_publish_with(const char *db, const char *name,
-			     const struct tw_fileset *pipeline, tw_pipeline_meet_fn *meet,
-			     void *arg, struct tw_err *err);
+			     const struct tw_fileset *pipeline,
+			     const struct tw_publish_terms *terms, struct tw_err *err);
 
 /*
  * Merge the published pipeline of that name into the set (model-db/pipeline_merge.h) and
- * publish the result, under one lock. After a failure the set is of no use.
+ * publish the result, under one lock. With a signer (may be NULL) the result is signed,
+ * and the published pipeline must have its signature. After a failure the set is of no
+ * use.
  */
 int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
-		       struct tw_err *err);
+		       const struct tw_signer *signer, struct tw_err *err);
+
+/* Whether these files may be published under this name again. */
+typedef int tw_pipeline_check_fn(void *arg, const char *name, struct tw_fileset *files,
+				 struct tw_err *err);
 
 /*
  * Exchange the pipeline and its previous version atomically; a second call restores the
- * first state. TW_NOTFOUND if there is no previous version.
+ * first state. The previous version's manifest is checked, then check (may be NULL) is
+ * called, both with the lock held. TW_NOTFOUND if there is no previous version.
  */
-int tw_pipeline_rollback(const char *db, const char *name, struct tw_err *err);
+int tw_pipeline_rollback(const char *db, const char *name, tw_pipeline_check_fn *check,
+			 void *arg, struct tw_err *err);
 
 /*
  * Read the node types of a published pipeline: a training continues their numbers. No

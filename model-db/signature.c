@@ -2,7 +2,6 @@
 #include "model-db/signature.h"
 
 #include "lib/core/base64.h"
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
@@ -10,10 +9,8 @@
 #include "model-db/manifest.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- minisign's files ---- */
 
@@ -140,11 +137,28 @@ static int check_signed(const struct tw_fileset_file *signature,
 	return 0;
 }
 
-int tw_signature_check_pipeline(struct tw_fileset *pipeline, const struct tw_strs *keys,
-				bool required, struct tw_err *err)
+/* Whether a manifest with this name and version may stand for the pipeline. */
+static int check_id(const struct tw_manifest_id *id, const char *name, bool required,
+		    struct tw_err *err)
+{
+	if (required && id->version == 0)
+		return tw_fail(err, TW_DENIED,
+			       TW_MANIFEST_NAME " has no pipeline and version: sign it "
+						"again with tallywatt publish --sign");
+	if (name != NULL && id->version != 0 && strcmp(id->pipeline, name) != 0)
+		return tw_fail(err, TW_DENIED,
+			       TW_MANIFEST_NAME " is of pipeline '%s', not of '%s'",
+			       id->pipeline, name);
+	return 0;
+}
+
+int tw_signature_check_pipeline(struct tw_fileset *pipeline, const char *name,
+				const struct tw_strs *keys, bool required,
+				struct tw_err *err)
 {
 	const struct tw_fileset_file *signature =
 		tw_fileset_find(pipeline, TW_MANIFEST_SIGNATURE);
+	struct tw_manifest_id id;
 	struct tw_err why = { 0 };
 
 	if (signature == NULL && required)
@@ -153,34 +167,11 @@ int tw_signature_check_pipeline(struct tw_fileset *pipeline, const struct tw_str
 	if (signature != NULL && (required || keys->count > 0) &&
 	    check_signed(signature, pipeline, keys, err) < 0)
 		return -1;
-	if (tw_manifest_check(pipeline, &why) == 0 ||
-	    (why.code == TW_NOTFOUND && signature == NULL))
+	if (tw_manifest_check(pipeline, &id, &why) == 0)
+		return check_id(&id, name, required, err);
+	if (why.code == TW_NOTFOUND && signature == NULL)
 		return 0;
 	return tw_fail(err, why.code, "%s", why.text);
-}
-
-int tw_signature_add(struct tw_fileset *pipeline, const char *key_text, size_t key_len,
-		     const char *password, struct tw_err *err)
-{
-	const struct tw_fileset_file *m;
-	struct tw_buf b = { 0 };
-	char comment[96], *text;
-	size_t len;
-
-	if (tw_manifest_add(pipeline, err) < 0)
-		return -1;
-	m = tw_fileset_find(pipeline, TW_MANIFEST_NAME);
-	snprintf(comment, sizeof(comment), "timestamp:%lld\tfile:%s",
-		 (long long)time(NULL), TW_MANIFEST_NAME);
-	if (tw_signature_make(key_text, key_len, password, comment, m->data, m->len, &b,
-			      err) < 0) {
-		tw_buf_clear(&b);
-		return -1;
-	}
-	text = tw_buf_detach(&b, &len);
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, TW_MANIFEST_SIGNATURE);
-	return tw_fileset_take(pipeline, TW_MANIFEST_SIGNATURE, text, len, err);
 }
 
 static int add_key(const char *text, size_t len, struct tw_strs *keys, struct tw_err *err)

@@ -38,18 +38,23 @@ int tw_signature_check(const char *signature, size_t signature_len,
 		       const struct tw_strs *keys, const void *data, size_t len,
 		       struct tw_err *err);
 
+/* Append the public key of a secret key to keys, as base64. */
+int tw_signature_public(const char *key_text, size_t key_len, const char *password,
+			struct tw_strs *keys, struct tw_err *err);
+
 /*
  * Check a pipeline before anything in it is parsed: first the signature of the manifest
  * by one of keys, then the files against the manifest. A missing signature fails with
  * TW_DENIED if required. A signature is checked if it is required or if there are keys;
  * a manifest is always checked.
+ *
+ * A manifest of another pipeline than name fails with TW_DENIED; name NULL: of any. If a
+ * signature is required, a manifest without name and version fails, too: its signature
+ * would be valid under any name, and forever.
  */
-int tw_signature_check_pipeline(struct tw_fileset *pipeline, const struct tw_strs *keys,
-				bool required, struct tw_err *err);
-
-/* Write the manifest and its signature into the set; replaces older ones. */
-int tw_signature_add(struct tw_fileset *pipeline, const char *key_text, size_t key_len,
-		     const char *password, struct tw_err *err);
+int tw_signature_check_pipeline(struct tw_fileset *pipeline, const char *name,
+				const struct tw_strs *keys, bool required,
+				struct tw_err *err);
 
 /* Append a public key to keys: path_or_key is a minisign.pub file or the base64. */
 int tw_signature_read_key(const char *path_or_key, struct tw_strs *keys,

@@ -17,6 +17,13 @@ int tw_signature_make(const char *key_text, size_t key_len, const char *password
 	return tw_fail(err, TW_UNSUPPORTED, "this build cannot sign: no libsodium");
 }
 
+int tw_signature_public(const char *key_text, size_t key_len, const char *password,
+			struct tw_strs *keys, struct tw_err *err)
+{
+	(void)key_text, (void)key_len, (void)password, (void)keys;
+	return tw_fail(err, TW_UNSUPPORTED, "this build cannot sign: no libsodium");
+}
+
 int tw_signature_check(const char *signature, size_t signature_len,
 		       const struct tw_strs *keys, const void *data, size_t len,
 		       struct tw_err *err)

@@ -157,6 +157,32 @@ out:
 	return rc;
 }
 
+int tw_signature_public(const char *key_text, size_t key_len, const char *password,
+			struct tw_strs *keys, struct tw_err *err)
+{
+	unsigned char bytes[TW_MINISIGN_PUBLIC] = "Ed";
+	struct tw_buf text = { 0 };
+	struct secret s = { 0 };
+	int rc = -1;
+
+	if (start(err) < 0 || read_secret(key_text, key_len, password, &s, err) < 0)
+		goto out;
+	memcpy(bytes + KIND, s.id, sizeof(s.id));
+	crypto_sign_ed25519_sk_to_pk(bytes + REST, s.key);
+	tw_buf_add_base64(&text, bytes, sizeof(bytes));
+	if (tw_buf_failed(&text)) {
+		tw_fail(err, TW_NOMEM, "public key");
+		goto out;
+	}
+	if (tw_strs_add(keys, text.data, text.len, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&text);
+	sodium_memzero(&s, sizeof(s));
+	return rc;
+}
+
 /* Copy the key whose number the signature has to out. */
 static int find_key(const struct tw_minisig *s, const struct tw_strs *keys,
 		    unsigned char out[TW_MINISIGN_PUBLIC], struct tw_err *err)

@@ -72,7 +72,9 @@ static void reload(struct server *s)
 	unsigned long long left_out = 0;
 	bool there = tw_watch_directory(&s->watch, s->config->model_db);
 	const struct tw_index_preference prefer = { .pipelines = &s->prefer,
-						    .error = s->config->error_key };
+						    .error = s->config->error_key,
+						    .admit = tw_uploads_admit,
+						    .admit_arg = s->uploads };
 
 	if (!there && !s->missing)
 		tw_log_warn("no model database yet, waiting for it db=%s",
@@ -241,6 +243,7 @@ static int open_uploads(struct server *s, struct tw_err *err)
 		.auth_file = s->config->publish_auth,
 		.keys = &s->config->public_keys,
 		.require_signature = s->config->require_signature,
+		.allow_downgrade = s->config->allow_downgrade,
 	};
 
 	if (tw_uploads_new(&c, &s->uploads, err) < 0)

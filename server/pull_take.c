@@ -75,23 +75,31 @@ static int fail_take(struct attempt *a, enum tw_pull_outcome outcome)
 /* Check the files, and convert them to what will be published. */
 static int check(struct attempt *a, struct tw_fileset *files, struct tw_err *err)
 {
-	if (tw_uploads_check_any(a->m->uploads, files, &a->out->models, &a->out->kept,
-				 err) < 0)
+	/* Without a version: the same files give the same manifest at each pull. */
+	const struct tw_manifest_id none = { "", 0 };
+
+	if (tw_uploads_check_any(a->m->uploads, a->s->pipeline, files, &a->out->models,
+				 &a->out->kept, err) < 0)
 		return -1;
 	if (tw_fileset_find(files, TW_MANIFEST_NAME) == NULL)
-		return tw_manifest_add(files, err);
+		return tw_manifest_add(files, &none, err);
 	return 0;
 }
 
 static int publish(struct attempt *a, const struct tw_fileset *files,
 		   const struct tw_pull_record *fresh, struct tw_err *err)
 {
+	const struct tw_publish_terms terms = {
+		.meet = look_again,
+		.arg = a,
+		.allow_downgrade = tw_uploads_allow_downgrade(a->m->uploads),
+	};
 	struct tw_pull_record both = a->record;
 
 	memcpy(both.next, fresh->manifest, sizeof(both.next));
 	if (tw_pull_record_write(a->m->model_db, a->s, &both, err) < 0 ||
-	    tw_pipeline_publish_with(a->m->model_db, a->s->pipeline, files, look_again, a,
-				     err) < 0)
+	    tw_pipeline_publish_with(a->m->model_db, a->s->pipeline, files, &terms, err) <
+		    0)
 		return -1;
 	a->out->outcome = TW_PULL_TAKEN;
 	a->out->there = true;

@@ -16,7 +16,7 @@ struct tw_uploads;
 struct tw_service {
 	struct tw_catalog catalog;
 	struct tw_http_stats *http; /* NULL: requests are not counted */
-	const struct tw_uploads *uploads;
+	struct tw_uploads *uploads;
 	struct tw_pulls *pulls; /* NULL: no pipeline is pulled */
 	const char *model_db;
 	bool serve_foreign;   /* send files of kepler-model-server, pickles among them */

@@ -23,7 +23,7 @@ struct tw_server_settings {
 	char *web_config;
 	char *publish_auth;
 	struct tw_strs public_keys;
-	bool require_signature;
+	bool require_signature, allow_downgrade;
 	bool serve_foreign;
 	struct tw_strs pull;
 	char *pull_from;

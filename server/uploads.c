@@ -10,6 +10,7 @@
 #include "lib/zip/zip.h"
 #include "model-db/import/import.h"
 #include "model-db/import/import_find.h"
+#include "model-db/manifest.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "model-db/publish.h"
@@ -26,7 +27,7 @@ struct tw_uploads {
 	char *model_db;
 	struct tw_strs secrets; /* lines of the file: tokens and user:password */
 	struct tw_strs keys;
-	bool require_signature;
+	bool require_signature, allow_downgrade;
 };
 
 static int read_secrets(const char *path, struct tw_strs *out, struct tw_err *err)
@@ -67,6 +68,7 @@ int tw_uploads_new(const struct tw_uploads_config *c, struct tw_uploads **out,
 		goto out;
 	}
 	u->require_signature = c->require_signature;
+	u->allow_downgrade = c->allow_downgrade;
 	if (c->auth_file != NULL && read_secrets(c->auth_file, &u->secrets, err) < 0)
 		goto out;
 	for (size_t i = 0; i < c->keys->count; i++)
@@ -175,21 +177,46 @@ out:
 	return rc;
 }
 
-static int check_signed(const struct tw_uploads *u, struct tw_fileset *pipeline,
-			struct tw_err *err)
+bool tw_uploads_allow_downgrade(const struct tw_uploads *u)
 {
-	return tw_signature_check_pipeline(pipeline, &u->keys, u->require_signature, err);
+	return u->allow_downgrade;
+}
+
+static int check_signed(const struct tw_uploads *u, const char *name,
+			struct tw_fileset *pipeline, struct tw_err *err)
+{
+	return tw_signature_check_pipeline(pipeline, name, &u->keys, u->require_signature,
+					   err);
+}
+
+int tw_uploads_admit(void *uploads, const char *path, const char *name,
+		     struct tw_err *err)
+{
+	const struct tw_uploads *u = uploads;
+	struct tw_fileset files = { 0 };
+	int rc = -1;
+
+	if (!u->require_signature)
+		return 0;
+	if (tw_fileset_read_dir(&files, path, &tw_zip_pipeline_limits, err) < 0 ||
+	    check_signed(u, name, &files, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	return rc;
 }
 
 static int take_files(const struct tw_uploads *u, const char *name,
 		      struct tw_fileset *pipeline, size_t *models_out, struct tw_err *err)
 {
+	const struct tw_publish_terms terms = { .allow_downgrade = u->allow_downgrade };
 	size_t models;
 
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
-	    check_signed(u, pipeline, err) < 0 ||
+	    check_signed(u, name, pipeline, err) < 0 ||
 	    tw_pipeline_check(pipeline, look, NULL, &models, err) < 0 ||
-	    tw_pipeline_publish(u->model_db, name, pipeline, err) < 0)
+	    tw_pipeline_publish_with(u->model_db, name, pipeline, &terms, err) < 0)
 		return -1;
 	*models_out = models;
 	return 0;
@@ -210,9 +237,20 @@ out:
 	return rc;
 }
 
-int tw_uploads_rollback(const struct tw_uploads *u, const char *name, struct tw_err *err)
+static int check_again(void *arg, const char *name, struct tw_fileset *files,
+		       struct tw_err *err)
 {
-	return tw_pipeline_rollback(u->model_db, name, err);
+	const struct tw_uploads *u = arg;
+	size_t models;
+
+	if (check_signed(u, name, files, err) < 0)
+		return -1;
+	return tw_pipeline_check(files, look, NULL, &models, err);
+}
+
+int tw_uploads_rollback(struct tw_uploads *u, const char *name, struct tw_err *err)
+{
+	return tw_pipeline_rollback(u->model_db, name, check_again, u, err);
 }
 
 /* ---- of others ---- */
@@ -243,12 +281,14 @@ static int convert(struct tw_fileset *pipeline, size_t *kept_out, struct tw_err 
 	return 0;
 }
 
-int tw_uploads_check_any(const struct tw_uploads *u, struct tw_fileset *pipeline,
-			 size_t *models_out, size_t *kept_out, struct tw_err *err)
+int tw_uploads_check_any(const struct tw_uploads *u, const char *name,
+			 struct tw_fileset *pipeline, size_t *models_out,
+			 size_t *kept_out, struct tw_err *err)
 {
 	size_t models, kept = 0;
 
-	if (check_signed(u, pipeline, err) < 0)
+	if (tw_manifest_rename(pipeline, name, err) < 0 ||
+	    check_signed(u, name, pipeline, err) < 0)
 		return -1;
 	if (tw_import_is_old(pipeline) &&
 	    (tw_import_enter(pipeline, err) < 0 || convert(pipeline, &kept, err) < 0))

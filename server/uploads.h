@@ -22,6 +22,7 @@ struct tw_uploads_config {
 	const char *auth_file;
 	const struct tw_strs *keys; /* files or base64 texts, in minisign's format */
 	bool require_signature;
+	bool allow_downgrade; /* accept a pipeline with an older version */
 };
 
 /* *out is yours: tw_uploads_free(). */
@@ -43,14 +44,28 @@ int tw_uploads_allow(const struct tw_uploads *u, const char *authorization,
 int tw_uploads_take(const struct tw_uploads *u, const char *name, const char *zip,
 		    size_t len, size_t *models_out, struct tw_err *err);
 
-/*
- * Check a set of files as before publishing. A pipeline of kepler-model-server in the
- * set, or in its only directory, is converted (model-db/import/import.h). *models_out is
- * the number of usable models, *kept_out of files that are kept unchanged.
- */
-int tw_uploads_check_any(const struct tw_uploads *u, struct tw_fileset *pipeline,
-			 size_t *models_out, size_t *kept_out, struct tw_err *err);
+/* Whether an older version may replace a newer one. */
+bool tw_uploads_allow_downgrade(const struct tw_uploads *u);
 
-int tw_uploads_rollback(const struct tw_uploads *u, const char *name, struct tw_err *err);
+/*
+ * Whether the pipeline in the directory path may be served under the name: where a
+ * signature is required, all its files are read and checked. A tw_index_enter_fn; uploads
+ * is a struct tw_uploads.
+ */
+int tw_uploads_admit(void *uploads, const char *path, const char *name,
+		     struct tw_err *err);
+
+/*
+ * Check a set of files as before publishing under this name. An unsigned set whose
+ * manifest has another name is renamed. A pipeline of kepler-model-server in the set, or
+ * in its only directory, is converted (model-db/import/import.h). *models_out is the
+ * number of usable models, *kept_out of files that are kept unchanged.
+ */
+int tw_uploads_check_any(const struct tw_uploads *u, const char *name,
+			 struct tw_fileset *pipeline, size_t *models_out,
+			 size_t *kept_out, struct tw_err *err);
+
+/* Check the previous version as before publishing, then restore it. */
+int tw_uploads_rollback(struct tw_uploads *u, const char *name, struct tw_err *err);
 
 #endif /* TW_SERVER_UPLOADS_H */

@@ -111,7 +111,14 @@ check-bpf: $(if $(filter 1,$(BPF)),$(bpf-objects))
 # The counting of results, the installing of packages, and what benches judge by.
 check-tools:
 	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py \
-		tests/checks/test_bench.py
+		tests/checks/test_bench.py tests/checks/test_mutate.py
+
+# Change a module one line at a time and list the changes that no test notices:
+# make mutate M=model-db/publish.c [T="tests"] [N=mutants, 0 for all] [SEED=1]
+mutate: all build-tests
+	@test -n "$(M)" || { echo "mutate: want M=path, as in M=model-db/publish.c" >&2; exit 2; }
+	@$(PYTHON) tests/mutate.py --out '$(O)' --tests '$(T)' --programs '$(programs) $(helpers)' \
+		$(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) '$(M)'
 
 # ---- tests with running programs -------------------------------------------
 
@@ -142,7 +149,7 @@ test-collector: $(call integration-of,collector% top)
 
 .PHONY: deps test test-run demo demo-run check check-build check-sources build-tests \
 	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format \
-	check-data check-tools check-bpf format test-pipeline test-server test-estimator \
+	check-data check-tools check-bpf format mutate test-pipeline test-server test-estimator \
 	test-trainer test-collector
 
 # The picture of docs/architecture.md, with graphviz.

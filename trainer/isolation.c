@@ -240,7 +240,7 @@ static int load_models(struct tw_isolation *s, const struct tw_isolation_config 
 {
 	struct loading l = { s, c->abs_pipeline };
 
-	if (tw_index_walk(c->model_db, load_model, skip_entry, &l, err) < 0)
+	if (tw_index_walk(c->model_db, NULL, load_model, skip_entry, &l, err) < 0)
 		return -1;
 	if (s->models == 0)
 		return tw_fail(err, TW_INVALID,

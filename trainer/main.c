@@ -6,6 +6,7 @@
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
+#include "model-db/signer.h"
 #include "trainer/extract/guest.h"
 #include "trainer/train_service.h"
 
@@ -20,7 +21,7 @@
 #define CONNECTIONS_MAX 64
 
 struct config {
-	char *listen, *model_db, *ready_file;
+	char *listen, *model_db, *ready_file, *sign, *sign_password_file;
 	unsigned log_level, log_format, resets;
 	uint32_t threads, seed, queue;
 	uint64_t max_body;
@@ -40,6 +41,18 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, model_db),
 	  .arg = "DIR",
 	  .help = "model database to publish pipelines in" },
+	{ .name = "sign",
+	  .env = "TW_TRAINER_SIGN",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, sign),
+	  .arg = "FILE",
+	  .help = "minisign secret key that signs what is published" },
+	{ .name = "sign-password-file",
+	  .env = "TW_TRAINER_SIGN_PASSWORD_FILE",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, sign_password_file),
+	  .arg = "FILE",
+	  .help = "file with the password of the key [TW_SIGN_PASSWORD]" },
 	{ .name = "resets",
 	  .env = "TW_TRAINER_RESETS",
 	  .type = TW_OPT_CHOICE,
@@ -105,8 +118,10 @@ static void wait_for_stop(int signals)
 
 static int serve(const struct config *c, struct tw_err *err)
 {
+	struct tw_signer signer = { 0 };
 	const struct tw_train_service_config service_config = {
 		.model_db = c->model_db,
+		.signer = c->sign != NULL ? &signer : NULL,
 		.resets = (enum tw_resets)c->resets,
 		.threads = c->threads,
 		.seed = c->seed,
@@ -124,6 +139,9 @@ static int serve(const struct config *c, struct tw_err *err)
 	struct tw_httpd *httpd = NULL;
 	int signals = -1, rc = -1;
 
+	if (c->sign != NULL &&
+	    tw_signer_read(c->sign, c->sign_password_file, &signer, err) < 0)
+		goto out;
 	/* Block signals first: threads inherit the mask. */
 	if (tw_signals_open(&signals, err) < 0 ||
 	    tw_train_service_new(&service_config, &service, err) < 0)
@@ -144,6 +162,7 @@ static int serve(const struct config *c, struct tw_err *err)
 out:
 	tw_httpd_close(httpd);
 	tw_train_service_free(service);
+	tw_signer_release(&signer);
 	if (signals >= 0)
 		close(signals);
 	return rc;

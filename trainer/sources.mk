@@ -9,4 +9,4 @@ endif
 programs += tw-trainer
 tw-trainer-src := trainer/main.c
 tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS)

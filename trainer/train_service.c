@@ -146,7 +146,8 @@ static int make_pipeline(struct tw_train_service *s, struct tw_train_request *q,
 	if (tw_train(&job, &result, err) < 0)
 		goto out;
 	if (s->config.model_db != NULL &&
-	    tw_pipeline_update(s->config.model_db, q->name, &result.pipeline, err) < 0)
+	    tw_pipeline_update(s->config.model_db, q->name, &result.pipeline,
+			       s->config.signer, err) < 0)
 		goto out;
 	if (tw_zip_write(&result.pipeline, &data, &data_len, err) < 0)
 		goto out;

@@ -17,10 +17,12 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_signer;
 struct tw_train_service;
 
 struct tw_train_service_config {
 	const char *model_db; /* model database to publish in; NULL: do not publish */
+	const struct tw_signer *signer; /* signs what is published; NULL: nobody */
 	enum tw_resets resets;
 	unsigned threads; /* threads of a training; 0: as many as CPUs */
 	uint64_t seed;

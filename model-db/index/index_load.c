@@ -6,6 +6,7 @@
 #include "lib/core/pool.h"
 #include "lib/json/json.h"
 #include "lib/zip/zip.h"
+#include "model-db/index/index_listing.h"
 #include "model-db/index/index_rank.h"
 #include "model-db/index/index_walk.h"
 #include "model-db/model.h"
@@ -286,6 +287,8 @@ struct found {
 
 struct loading {
 	struct tw_index *index;
+	const struct tw_index_preference *prefer;
+	struct tw_index_listing listing; /* of the current pipeline */
 	tw_index_refused_fn *refused;
 	void *arg;
 	struct found found[BATCH];
@@ -365,11 +368,27 @@ out:
 	return rc;
 }
 
+static int enter_pipeline(void *arg, const char *path, const char *name,
+			  struct tw_err *why)
+{
+	struct loading *l = arg;
+	const struct tw_index_preference *p = l->prefer;
+
+	if (p != NULL && p->admit != NULL && p->admit(p->admit_arg, path, name, why) < 0)
+		return -1;
+	return tw_index_listing_read(&l->listing, path, name, why);
+}
+
 static int take_place(void *arg, const struct tw_index_place *at, struct tw_err *err)
 {
 	struct loading *l = arg;
 	struct found *f = &l->found[l->count];
+	struct tw_err why = { 0 };
 
+	if (tw_index_listing_check(&l->listing, at->path, &why) < 0) {
+		refuse(l, at->path, &why);
+		return 0;
+	}
 	*f = (struct found){ .at = *at, .path = strdup(at->path) };
 	if (f->path == NULL)
 		return tw_fail(err, TW_NOMEM, "path of a model");
@@ -382,8 +401,9 @@ static int take_place(void *arg, const struct tw_index_place *at, struct tw_err 
 	return l->count < BATCH ? 0 : add_batch(l, err);
 }
 
-static int read_models(struct tw_index *x, const char *db, tw_index_refused_fn *refused,
-		       void *arg, struct tw_err *err)
+static int read_models(struct tw_index *x, const char *db,
+		       const struct tw_index_preference *prefer,
+		       tw_index_refused_fn *refused, void *arg, struct tw_err *err)
 {
 	struct loading *l = calloc(1, sizeof(*l));
 	int rc = -1;
@@ -391,12 +411,15 @@ static int read_models(struct tw_index *x, const char *db, tw_index_refused_fn *
 	if (l == NULL)
 		return tw_fail(err, TW_NOMEM, "index of '%s'", db);
 	l->index = x;
+	l->prefer = prefer;
 	l->refused = refused;
 	l->arg = arg;
-	if (tw_index_walk(db, take_place, refuse, l, err) < 0 || add_batch(l, err) < 0)
+	if (tw_index_walk(db, enter_pipeline, take_place, refuse, l, err) < 0 ||
+	    add_batch(l, err) < 0)
 		goto out;
 	rc = 0;
 out:
+	tw_index_listing_release(&l->listing);
 	for (size_t i = 0; i < l->count; i++)
 		release_found(&l->found[i]);
 	free(l);
@@ -562,7 +585,7 @@ int tw_index_load_preferring(const char *db, const struct tw_index_preference *p
 	atomic_init(&x->refs, 1);
 	atomic_init(&x->cached_bytes, 0);
 	atomic_init(&x->any_given_up, false);
-	if (read_models(x, db, refused, arg, err) < 0)
+	if (read_models(x, db, prefer, refused, arg, err) < 0)
 		goto out;
 	tw_index_sort(x);
 	if (take_error_key(x, prefer, err) < 0 || make_states(x, err) < 0 ||

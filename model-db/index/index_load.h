@@ -18,12 +18,16 @@ struct tw_strs;
 struct tw_index_preference {
 	const struct tw_strs *pipelines; /* these first, in this order; NULL: none */
 	const char *error; /* compares the models of a machine; NULL: "mae" */
+	/* Asked for each pipeline's directory: -1, and why, leaves it out. NULL: all. */
+	tw_index_enter_fn *admit;
+	void *admit_arg;
 };
 
 /*
- * Load the database at db. An empty or absent database is an empty index. A broken model
- * is left out and reported to refused (may be NULL); the others are served. prefer may be
- * NULL. *out is yours: tw_index_unref().
+ * Load the database at db. A file that is not listed in its pipeline's manifest, if the
+ * pipeline has one, is left out and reported. An empty or absent database is an empty
+ * index. A broken model is left out and reported to refused (may be NULL); the others are
+ * served. prefer may be NULL. *out is yours: tw_index_unref().
  */
 int tw_index_load_preferring(const char *db, const struct tw_index_preference *prefer,
 			     tw_index_refused_fn *refused, void *arg,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 struct walk {
+	tw_index_enter_fn *enter;
 	tw_index_found_fn *found;
 	tw_index_refused_fn *refused;
 	void *arg;
@@ -140,7 +141,11 @@ static int walk_name(struct walk *w, enum level level, const char *path, const c
 		return 0;
 	if (level == SOURCE && !is_source(path, name))
 		tw_fail(&why, TW_INVALID, "no such energy source");
-	if (why.code != TW_OK || take_name(w, level, name, &why) < 0) {
+	if (why.code != TW_OK || take_name(w, level, name, &why) < 0 ||
+	    (level == PIPELINE && w->enter != NULL &&
+	     w->enter(w->arg, path, name, &why) < 0)) {
+		if (why.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "'%s': %s", path, why.text);
 		refuse(w, path, &why);
 		return 0;
 	}
@@ -195,10 +200,12 @@ out:
 	return rc;
 }
 
-int tw_index_walk(const char *db, tw_index_found_fn *found, tw_index_refused_fn *refused,
-		  void *arg, struct tw_err *err)
+int tw_index_walk(const char *db, tw_index_enter_fn *enter, tw_index_found_fn *found,
+		  tw_index_refused_fn *refused, void *arg, struct tw_err *err)
 {
-	struct walk w = { .found = found, .refused = refused, .arg = arg };
+	struct walk w = {
+		.enter = enter, .found = found, .refused = refused, .arg = arg
+	};
 
 	return walk_dir(&w, PIPELINE, db, err);
 }

@@ -29,14 +29,19 @@ struct tw_index_place {
 /* Called with a path that does not belong into a database, or a model that is broken. */
 typedef void tw_index_refused_fn(void *arg, const char *path, const struct tw_err *why);
 
+/* Called with each pipeline's directory. -1, and why: refuse the pipeline. */
+typedef int tw_index_enter_fn(void *arg, const char *path, const char *name,
+			      struct tw_err *why);
+
 typedef int tw_index_found_fn(void *arg, const struct tw_index_place *at,
 			      struct tw_err *err);
 
 /*
- * Call found for each model; its failure ends the walk. A refused path does not end the
+ * Call enter (may be NULL) for each pipeline and found for each model; a failure of found
+ * ends the walk. A refused path does not end the
  * walk. An absent database is an empty one.
  */
-int tw_index_walk(const char *db, tw_index_found_fn *found, tw_index_refused_fn *refused,
-		  void *arg, struct tw_err *err);
+int tw_index_walk(const char *db, tw_index_enter_fn *enter, tw_index_found_fn *found,
+		  tw_index_refused_fn *refused, void *arg, struct tw_err *err);
 
 #endif /* TW_MODEL_DB_INDEX_WALK_H */

@@ -5,7 +5,9 @@ What was built is installed, nothing is built. The directories that systemd woul
 in the test's own, mounted at /var/lib, /var/cache and /run for the daemon alone.
 """
 import configparser
+import glob
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -40,6 +42,11 @@ def clean_environment():
     return {name: value for name, value in os.environ.items()
             if name in ("PATH", "HOME", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS",
                         "TSAN_OPTIONS")}
+
+
+def read_bytes(path):
+    with open(path, "rb") as f:
+        return f.read()
 
 
 class Unit:
@@ -194,6 +201,60 @@ class Install(Case):
         # Lines about other units of this machine do not count.
         ours = [line for line in done.stdout.decode().splitlines() if "tw-" in line]
         self.assertEqual(ours, [])
+
+    def test_units_are_confined(self):
+        """By the measure of systemd: 10 is a service without any limits."""
+        analyze = shutil.which("systemd-analyze")
+        need("systemd-analyze", analyze is not None)
+        self.install()
+        for program in DAEMONS:
+            unit = self.path("usr", BELOW_PREFIX["unitdir"], program + ".service")
+            done = subprocess.run(
+                [analyze, "security", "--no-pager", "--offline=yes", unit], check=False,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                timeout=TIMEOUT_S, env=clean_environment())
+            text = done.stdout.decode()
+            # Releases before 250 judge only units that run.
+            need("systemd-analyze security --offline", "offline" not in text)
+            level = re.search(r"exposure level for \S+: ([0-9.]+)", text)
+            self.assertIsNotNone(level, text)
+            self.assertLess(float(level.group(1)), 4 if program == "tw-collector" else 2.5, text)
+
+    def test_the_licence_is_installed(self):
+        self.install()
+        with open(self.path("usr/share/doc/tallywatt/LICENSE"), "rb") as f, \
+                open(os.path.join(ROOT, "LICENSE"), "rb") as g:
+            self.assertEqual(f.read(), g.read())
+
+    # ---- the same bytes in any directory ----
+
+    def test_no_program_names_the_directory_that_it_was_built_in(self):
+        for name in sorted(os.listdir(BIN)):
+            path = os.path.join(BIN, name)
+            if os.path.isfile(path) and name.startswith(("tw-", "tallywatt", "libtallywatt")) \
+                    and not name.endswith(".pc"):
+                self.assertFalse(os.fsencode(ROOT) in read_bytes(path), name)
+
+    def test_two_directories_give_the_same_objects(self):
+        bpf = ["build/o/" + name[:-2] + ".o" for name in
+               sorted(os.path.relpath(p, ROOT) for p in glob.glob(ROOT + "/bpf/*.bpf.c"))]
+        objects = ["build/o/lib/core/err.o", "build/o/model-db/model.o",
+                   "build/o/lib/program/version.o"]
+        with open(os.path.join(BIN, "flags"), encoding="utf-8") as f:
+            objects += bpf if "-DTW_BPF=1" in f.read() else []
+        contents = []
+        for name in ("a", "another-directory"):
+            top = self.path(name)
+            shutil.copytree(ROOT, top, symlinks=True,
+                            ignore=shutil.ignore_patterns("build", ".git", "models", "corpus"))
+            done = subprocess.run(["make", "-C", top, "-j2", "O=build/o", "CCACHE=", *objects],
+                                  check=False, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=TIMEOUT_S, env=clean_environment())
+            self.assertEqual(done.returncode, 0, done.stdout.decode())
+            contents.append({o: read_bytes(os.path.join(top, o)) for o in objects})
+        for o in objects:
+            self.assertTrue(contents[0][o] == contents[1][o], o)
 
     # ---- what runs ----
 

@@ -3,6 +3,7 @@
 import base64
 import fcntl
 import io
+import json
 import os
 import shutil
 import signal
@@ -12,8 +13,8 @@ import unittest
 import warnings
 import zipfile
 
-from harness import COUNTER_ONLY, ROOT, TIMEOUT_S, Case, call, need, raw_call, \
-    run_tallywatt, tree, wait_until
+from harness import COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, ROOT, TIMEOUT_S, Case, call, \
+    need, raw_call, read_json, run_tallywatt, tree, wait_until
 
 MODELS = os.path.join(ROOT, "model-db/models")
 PIPELINE = os.path.join(MODELS, "haswell-kind")
@@ -104,6 +105,120 @@ class Signatures(Case):
         self.write("right", "secret\n")
         self.tallywatt(*args, "--sign-password-file", self.path("right"))
         self.tallywatt(*self.required(self.path("db/haswell-kind"), "p"))
+
+
+    def sign(self, name="haswell-kind", key="mine", db="db"):
+        """A signed pipeline's directory."""
+        self.tallywatt("publish", PIPELINE, "--name", name, "--to", self.path(db), "--sign",
+                       self.path(key + ".key"))
+        return self.path(db, name)
+
+    def serve(self, *args, keys=("mine",)):
+        self.write("auth", "s3cret\n")
+        return self.start_http("tw-server", "--model-db", self.path("served"), "--publish-auth",
+                               self.path("auth"), "--require-signature",
+                               *(a for k in keys for a in ("--public-key", self.path(k + ".pub"))),
+                               *args)
+
+    def test_another_name_and_an_older_version_are_refused(self):
+        old = self.path("older")
+        shutil.copytree(self.sign(), old)
+        newer = self.sign()
+        with open(newer + "/manifest.json", "rb") as f, open(old + "/manifest.json", "rb") as g:
+            self.assertGreater(json.load(f)["version"], json.load(g)["version"])
+        to = ("--to", self.path("db2"), "--name", "haswell-kind")
+        self.assertIn("is of pipeline 'haswell-kind', not of 'mine'",
+                      self.refused("publish", newer, "--to", self.path("db2"), "--name", "mine"))
+        self.tallywatt("publish", newer, *to)
+        self.assertIn("is not newer than the published", self.refused("publish", old, *to))
+        self.tallywatt("publish", old, *to, "--allow-downgrade")
+        # The previous version comes back only with a trusted signature.
+        rollback = ("rollback", "haswell-kind", "--to", self.path("db2"), "--require-signature",
+                    "--public-key")
+        self.assertIn("unknown key", self.refused(*rollback, self.path("other.pub")))
+        self.tallywatt(*rollback, self.path("mine.pub"))
+        os.unlink(self.path("db2/.old-haswell-kind/manifest.json.minisig"))
+        self.assertIn("not signed", self.refused(*rollback, self.path("mine.pub")))
+
+    def test_a_signature_without_name_and_version_is_refused_where_one_is_required(self):
+        source = self.sign()
+        with open(source + "/manifest.json", encoding="utf-8") as f:
+            manifest = json.load(f)
+        del manifest["pipeline"], manifest["version"]
+        with open(source + "/manifest.json", "w", encoding="utf-8") as f:
+            json.dump(manifest, f)
+        subprocess.run(["minisign", "-S", "-s", self.path("mine.key"), "-m",
+                        source + "/manifest.json"], check=True, stdout=subprocess.DEVNULL)
+        self.assertIn("has no pipeline and version: sign it again",
+                      self.refused(*self.required(source)))
+        self.tallywatt("publish", source, "--to", self.path("db2"), "--public-key",
+                       self.path("mine.pub"))
+
+    def test_the_server_serves_only_what_is_signed_and_listed(self):
+        for name in ("good", "extra", "changed", "renamed"):
+            self.sign(name, db="served")
+        self.sign("stranger", key="other", db="served")
+        self.tallywatt("publish", PIPELINE, "--name", "unsigned", "--to", self.path("served"))
+        self.write("served/extra/notes.txt", "not in the manifest")
+        with open(self.path("served/changed/metadata.json"), "r+b") as f:
+            f.write(b" ")
+        os.rename(self.path("served/renamed"), self.path("served/copy"))
+        server = self.serve()
+        names = [p["name"] for p in
+                 call(server, "GET", "/api/v1/pipelines").json()["pipelines"]]
+        self.assertEqual(names, ["good"])
+        for line in ("extra: manifest.json: 'notes.txt' is not listed", "unsigned: not signed",
+                     "stranger: manifest.json.minisig: signed by an unknown key",
+                     "copy: manifest.json is of pipeline 'renamed'",
+                     "changed: 'metadata.json': its SHA-256"):
+            self.assertIn(line, server.log())
+
+    def test_the_server_takes_and_rolls_back_only_what_is_signed(self):
+        old = self.path("older")
+        shutil.copytree(self.sign("p"), old)
+        newer = self.sign("p")
+        server = self.serve()
+        bodies = [zip_of(tree(d)) for d in (old, newer)]
+
+        def put(name, body):
+            return call(server, "PUT", f"/api/v1/pipelines/{name}", body, TOKEN)
+        self.assertEqual([put("p", body).status for body in bodies], [200, 200])
+        again = put("p", bodies[0])
+        self.assertEqual(again.status, 403)
+        self.assertIn("is not newer than the published", again.json()["detail"])
+        other = put("q", bodies[1])
+        self.assertEqual(other.status, 403)
+        self.assertIn("is of pipeline 'p', not of 'q'", other.json()["detail"])
+        self.assertFalse(os.path.exists(self.path("served/q")))
+        # A rollback brings back an older version, because an administrator asks for it.
+        os.rename(self.path("served/.old-p/manifest.json.minisig"), self.path("signature"))
+        back = call(server, "POST", "/api/v1/pipelines/p/rollback", b"", TOKEN)
+        self.assertEqual(back.status, 403)
+        self.assertIn("not signed", back.json()["detail"])
+        os.rename(self.path("signature"), self.path("served/.old-p/manifest.json.minisig"))
+        self.assertEqual(call(server, "POST", "/api/v1/pipelines/p/rollback", b"", TOKEN).status,
+                         200)
+
+    def test_trainers_sign_what_a_strict_server_serves(self):
+        trainer = self.start_http("tw-trainer", "--model-db", self.path("served"), "--sign",
+                                  self.path("mine.key"))
+        request = {"name": "trained", "energy_source": "rapl-sysfs",
+                   "trainer": {"abs_trainers": LINEAR_TRAINERS, "dyn_trainers": [],
+                               "isolator": "MinIdleIsolator", "isolator_args": {}},
+                   "prom_response": read_json(GENERATED["0.7"])}
+        for _ in range(2):
+            self.assertEqual(call(trainer, "POST", "/train", request).status, 200)
+        self.tallywatt("train", "--input", GENERATED["0.7"], "--name", "typed", "--trainers",
+                       ",".join(LINEAR_TRAINERS), "--model-db", self.path("served"), "--sign",
+                       self.path("mine.key"))
+        server = self.serve()
+        self.assertEqual([p["name"] for p in
+                          call(server, "GET", "/api/v1/pipelines").json()["pipelines"]],
+                         ["trained", "typed"])
+        # A trainer adds nothing to models that it did not sign.
+        os.unlink(self.path("served/trained/manifest.json.minisig"))
+        answer = call(trainer, "POST", "/train", request)
+        self.assertIn("cannot add to the published version: not signed", answer.json()["detail"])
 
 
 class OverHttp(Case):

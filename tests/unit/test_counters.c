@@ -3,6 +3,7 @@
 
 #include "collector/workloads/counters.h"
 #include "lib/core/err.h"
+#include "tests/unit/kernel_pids.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ static struct tw_counters *open_counters(void)
 	struct tw_counters *c = NULL;
 	struct tw_err err = { 0 };
 
+	need_kernel_pids("test_counters");
 	if (tw_counters_open(true, &c, &err) == 0)
 		return c;
 	if (require != NULL && strstr(require, "bpf") != NULL &&

@@ -5,6 +5,7 @@
 #include "collector/workloads/counters.h"
 #include "lib/core/err.h"
 #include "tests/unit/fork_as.h"
+#include "tests/unit/kernel_pids.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -103,6 +104,7 @@ static struct tw_counters *open_counters(void)
 	struct tw_counters *c = NULL;
 	struct tw_err err = { 0 };
 
+	need_kernel_pids("test_counters_moved");
 	if (tw_counters_open(true, &c, &err) < 0)
 		skip_test(err.text);
 	return c;

@@ -97,6 +97,15 @@ static void move(const char *db, const char *from, const char *to)
 	assert_int_equal(rename(old, new), 0);
 }
 
+/* As a directory that was made by hand: any file in it counts. */
+static void remove_manifest(const char *db, const char *pipeline)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s/manifest.json", db, pipeline);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void broken_models_are_refused_and_the_others_served(void **state)
 {
 	static const char *const want[] = {
@@ -118,6 +127,7 @@ static void broken_models_are_refused_and_the_others_served(void **state)
 
 	(void)state;
 	sample_publish(db, "p", samples, 4);
+	remove_manifest(db, "p");
 	put(db, "README", "foreign");
 	put(db, ".new-q/rapl-sysfs/AbsPower/CounterOnly/Half_0.zip", "half");
 	put(db, "bad name/x", "");
@@ -159,6 +169,8 @@ static void metadata_and_node_types_of_a_pipeline_are_read(void **state)
 	(void)state;
 	sample_publish(db, "a", samples, 5);
 	sample_publish(db, "b", &samples[1], 2);
+	remove_manifest(db, "a");
+	remove_manifest(db, "b");
 	put(db, "a/metadata.json", "{\"name\":\"a\"}");
 	put(db, "a/node_type_index.json",
 	    "{\"10\":{\"attrs\":{\"cores\":4},\"members\":[\"x\",\"y\"]}}");
@@ -186,6 +198,61 @@ static void metadata_and_node_types_of_a_pipeline_are_read(void **state)
 	assert_null(tw_index_find(x, "b", tw_energy_source_find("rapl-sysfs"),
 				  TW_ABS_POWER, tw_feature_group_find("CounterOnly"),
 				  "SGDRegressorTrainer_3"));
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+static void files_that_no_manifest_lists_are_refused(void **state)
+{
+	char *db = scratch_new();
+	struct tw_index *x;
+	struct refused r;
+
+	(void)state;
+	sample_publish(db, "p", samples, 4);
+	sample_publish(db, "q", samples, 4);
+	sample_publish(db, "r", samples, 4);
+	move(db, "p/rapl-sysfs/AbsPower/CounterOnly/SGDRegressorTrainer_10.zip",
+	     "p/rapl-sysfs/AbsPower/CounterOnly/Renamed_0.zip");
+	put(db, "q/node_type_index.json", "{}");
+	move(db, "r", "other");
+	x = load_index(db, &r);
+	assert_int_equal(tw_index_count(x), 3);
+	assert_non_null(strstr(r.text,
+			       "/p/rapl-sysfs/AbsPower/CounterOnly/Renamed_0.zip: "
+			       "manifest.json does not list it"));
+	assert_non_null(strstr(r.text, "/q: node_type_index.json: manifest.json does not "
+				       "list it"));
+	assert_non_null(strstr(r.text, "/other: manifest.json is of pipeline 'r'"));
+	assert_int_equal(r.count, 3);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+static int admit_b(void *arg, const char *path, const char *name, struct tw_err *why)
+{
+	(void)arg;
+	assert_non_null(strstr(path, name));
+	return strcmp(name, "b") == 0 ? 0 : tw_fail(why, TW_DENIED, "not signed");
+}
+
+static void a_pipeline_that_is_not_admitted_is_not_served(void **state)
+{
+	const struct tw_index_preference only_b = { .admit = admit_b };
+	struct refused r = { "", 0, 0 };
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+	struct tw_index *x;
+
+	(void)state;
+	sample_publish(db, "a", samples, 4);
+	sample_publish(db, "b", samples, 2);
+	assert_int_equal(
+		tw_index_load_preferring(db, &only_b, note_refused, &r, &x, &err), 0);
+	assert_int_equal(tw_index_count(x), 2);
+	assert_string_equal(tw_index_at(x, 0)->pipeline, "b");
+	assert_int_equal(r.count, 1);
+	assert_non_null(strstr(r.text, "/a: not signed"));
 	tw_index_unref(x);
 	scratch_free(db);
 }
@@ -301,6 +368,8 @@ int main(void)
 		cmocka_unit_test(an_absent_or_empty_database_is_an_empty_index),
 		cmocka_unit_test(broken_models_are_refused_and_the_others_served),
 		cmocka_unit_test(metadata_and_node_types_of_a_pipeline_are_read),
+		cmocka_unit_test(files_that_no_manifest_lists_are_refused),
+		cmocka_unit_test(a_pipeline_that_is_not_admitted_is_not_served),
 		cmocka_unit_test(an_unreadable_database_fails),
 		cmocka_unit_test(unconverted_models_of_kepler_model_server_are_refused),
 		cmocka_unit_test(the_last_unref_in_any_thread_frees_the_index),

@@ -9,6 +9,7 @@
 #include "model-db/manifest.h"
 #include "tests/unit/fail_alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,20 +82,22 @@ static void base64_reads_back_and_other_text_is_refused(void **state)
 	}
 }
 
+static const struct tw_manifest_id id = { "p", 7 };
+
 static void make(struct tw_fileset *s)
 {
 	struct tw_err err = { 0 };
 
 	assert_int_equal(tw_fileset_add(s, "b/c", "two", 3, &err), 0);
 	assert_int_equal(tw_fileset_add(s, "a", "one", 3, &err), 0);
-	assert_int_equal(tw_manifest_add(s, &err), 0);
+	assert_int_equal(tw_manifest_add(s, &id, &err), 0);
 }
 
 static void refused(struct tw_fileset *s, enum tw_code code, const char *text)
 {
 	struct tw_err err = { 0 };
 
-	assert_int_equal(tw_manifest_check(s, &err), -1);
+	assert_int_equal(tw_manifest_check(s, NULL, &err), -1);
 	assert_string_equal(err.text, text);
 	assert_int_equal(err.code, code);
 	tw_fileset_clear(s);
@@ -107,11 +110,11 @@ static void a_set_is_exactly_what_its_manifest_lists(void **state)
 
 	(void)state;
 	make(&s);
-	assert_int_equal(tw_manifest_check(&s, &err), 0);
+	assert_int_equal(tw_manifest_check(&s, NULL, &err), 0);
 	/* Again: the old one is replaced. */
-	assert_int_equal(tw_manifest_add(&s, &err), 0);
+	assert_int_equal(tw_manifest_add(&s, &id, &err), 0);
 	assert_int_equal(s.count, 3);
-	assert_int_equal(tw_manifest_check(&s, &err), 0);
+	assert_int_equal(tw_manifest_check(&s, NULL, &err), 0);
 
 	s.at[0].data[0] = 'O';
 	refused(&s, TW_INVALID, "'a': its SHA-256 is not that of manifest.json");
@@ -134,12 +137,86 @@ static void a_set_is_exactly_what_its_manifest_lists(void **state)
 	refused(&s, TW_UNSUPPORTED, "manifest.json.format_version: 2, want 1");
 }
 
+static void names_and_versions_are_read_and_checked(void **state)
+{
+	static const struct {
+		const char *more, *text;
+	} bad[] = {
+		{ "\"pipeline\":\"p\"", "want both pipeline and version, or neither" },
+		{ "\"version\":1", "want both pipeline and version, or neither" },
+		{ "\"pipeline\":\"../p\",\"version\":1",
+		  "manifest.json.pipeline '../p'" },
+		{ "\"pipeline\":\"p\",\"version\":0", "manifest.json.version" },
+		{ "\"pipeline\":\"p\",\"version\":9007199254740992",
+		  "manifest.json.version" },
+	};
+	struct tw_manifest_id got = { "x", 1 };
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+	const struct tw_fileset_file *f;
+	char text[200];
+
+	(void)state;
+	make(&s);
+	assert_int_equal(tw_manifest_check(&s, &got, &err), 0);
+	assert_string_equal(got.pipeline, "p");
+	assert_int_equal(got.version, 7);
+	f = tw_fileset_find(&s, "manifest.json");
+	got = (struct tw_manifest_id){ "", 0 };
+	assert_int_equal(tw_manifest_read_id(f->data, f->len, &got, &err), 0);
+	assert_int_equal(got.version, 7);
+	tw_fileset_clear(&s);
+
+	strcpy(text, "{\"format_version\":1,\"files\":{}}");
+	assert_int_equal(tw_manifest_read_id(text, strlen(text), &got, &err), 0);
+	assert_string_equal(got.pipeline, "");
+	assert_int_equal(got.version, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err = (struct tw_err){ 0 };
+		snprintf(text, sizeof(text), "{\"format_version\":1,%s,\"files\":{}}",
+			 bad[i].more);
+		assert_int_equal(tw_manifest_read_id(text, strlen(text), &got, &err), -1);
+		if (strstr(err.text, bad[i].text) == NULL)
+			fail_msg("'%s' is not in: %s", bad[i].text, err.text);
+	}
+}
+
+static void only_an_unsigned_set_takes_another_name(void **state)
+{
+	struct tw_manifest_id got;
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	make(&s);
+	assert_int_equal(tw_manifest_rename(&s, "q", &err), 0);
+	assert_int_equal(tw_manifest_check(&s, &got, &err), 0);
+	assert_string_equal(got.pipeline, "q");
+	assert_int_equal(got.version, 7);
+	assert_int_equal(tw_fileset_add(&s, TW_MANIFEST_SIGNATURE, "x", 1, &err), 0);
+	assert_int_equal(tw_manifest_rename(&s, "p", &err), 0);
+	assert_int_equal(tw_manifest_check(&s, &got, &err), 0);
+	assert_string_equal(got.pipeline, "q");
+	tw_manifest_drop(&s);
+	assert_int_equal(s.count, 2);
+	assert_int_equal(tw_manifest_rename(&s, "p", &err), 0);
+	assert_int_equal(s.count, 2);
+	tw_fileset_clear(&s);
+
+	make(&s);
+	s.at[0].data[0] = 'O';
+	assert_int_equal(tw_manifest_rename(&s, "q", &err), -1);
+	tw_fileset_clear(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(digests_are_those_of_the_standard),
 		cmocka_unit_test(base64_reads_back_and_other_text_is_refused),
 		cmocka_unit_test(a_set_is_exactly_what_its_manifest_lists),
+		cmocka_unit_test(names_and_versions_are_read_and_checked),
+		cmocka_unit_test(only_an_unsigned_set_takes_another_name),
 	};
 
 	return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
+#include "model-db/manifest.h"
 #include "model-db/publish.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
@@ -11,7 +12,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -103,7 +106,7 @@ static void the_previous_version_is_kept_and_comes_back(void **state)
 
 	(void)state;
 	version_must_publish(db, 1);
-	assert_int_equal(tw_pipeline_rollback(db, "p", &err), -1);
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_string_equal(err.text,
 			    "cannot roll 'p' back: there is no previous version");
@@ -112,14 +115,131 @@ static void the_previous_version_is_kept_and_comes_back(void **state)
 	assert_int_equal(version_seen_as(db, ".old-p"), 2);
 
 	err = (struct tw_err){ 0 };
-	assert_int_equal(tw_pipeline_rollback(db, "p", &err), 0);
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), 0);
 	assert_int_equal(version_seen(db), 2);
 	assert_int_equal(version_seen_as(db, ".old-p"), 3);
-	assert_int_equal(tw_pipeline_rollback(db, "p", &err), 0);
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), 0);
 	assert_int_equal(version_seen(db), 3);
 
-	assert_int_equal(tw_pipeline_rollback(db, "../p", &err), -1);
+	assert_int_equal(tw_pipeline_rollback(db, "../p", NULL, NULL, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
+	scratch_free(db);
+}
+
+/* The version in the manifest of a directory of the database. */
+static long long version_of(const char *db, const char *name)
+{
+	struct tw_manifest_id id;
+	struct tw_err err = { 0 };
+	char path[512], *text;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/%s/manifest.json", db, name);
+	assert_int_equal(tw_file_read(path, 1 << 20, &text, &len, &err), 0);
+	assert_int_equal(tw_manifest_read_id(text, len, &id, &err), 0);
+	free(text);
+	return id.version;
+}
+
+static void versions_increase_with_the_files(void **state)
+{
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+
+	(void)state;
+	version_must_publish(db, 1);
+	assert_int_equal(version_of(db, "p"), 1);
+	version_must_publish(db, 1); /* the same files */
+	assert_int_equal(version_of(db, "p"), 1);
+	version_must_publish(db, 2);
+	assert_int_equal(version_of(db, "p"), 2);
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), 0);
+	assert_int_equal(version_of(db, "p"), 1);
+	/* Version 2 is taken: it was published once. */
+	version_must_publish(db, 3);
+	assert_int_equal(version_of(db, "p"), 3);
+	scratch_free(db);
+}
+
+/* Publish files with a manifest of their own. */
+static int publish_as(const char *db, const char *pipeline, long long version, int files,
+		      bool allow_downgrade, struct tw_err *err)
+{
+	const struct tw_publish_terms terms = { .allow_downgrade = allow_downgrade };
+	struct tw_manifest_id id = { "", version };
+	struct tw_fileset s = { 0 };
+	int rc;
+
+	snprintf(id.pipeline, sizeof(id.pipeline), "%s", pipeline);
+	version_make(files, &s);
+	assert_int_equal(tw_manifest_add(&s, &id, err), 0);
+	rc = tw_pipeline_publish_with(db, "p", &s, &terms, err);
+	tw_fileset_clear(&s);
+	return rc;
+}
+
+static void refused_as(const char *db, const char *pipeline, long long version, int files,
+		       const char *text)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(publish_as(db, pipeline, version, files, false, &err), -1);
+	assert_int_equal(err.code, TW_DENIED);
+	assert_string_equal(err.text, text);
+}
+
+static void an_older_version_and_another_name_are_refused(void **state)
+{
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(publish_as(db, "p", 5, 1, false, &err), 0);
+	assert_int_equal(publish_as(db, "p", 5, 1, false, &err), 0); /* the same */
+	refused_as(db, "p", 4, 2,
+		   "cannot publish 'p': its version 4 is not newer than the published 5 "
+		   "(--allow-downgrade)");
+	refused_as(db, "p", 5, 2,
+		   "cannot publish 'p': its version 5 is not newer than the published 5 "
+		   "(--allow-downgrade)");
+	refused_as(db, "q", 6, 2, "cannot publish 'p': manifest.json is of pipeline 'q'");
+	assert_int_equal(version_seen(db), 1);
+	assert_int_equal(publish_as(db, "p", 6, 2, false, &err), 0);
+	assert_int_equal(version_seen(db), 2);
+	assert_int_equal(publish_as(db, "p", 4, 3, true, &err), 0);
+	assert_int_equal(version_seen(db), 3);
+	assert_int_equal(publish_as(db, "q", 7, 1, true, &err), -1);
+	scratch_free(db);
+}
+
+static int refuse_all(void *arg, const char *name, struct tw_fileset *files,
+		      struct tw_err *err)
+{
+	(void)arg;
+	assert_string_equal(name, "p");
+	assert_int_equal(files->count, 4);
+	return tw_fail(err, TW_DENIED, "not signed");
+}
+
+static void a_rollback_checks_what_it_brings_back(void **state)
+{
+	char *db = scratch_new(), path[512];
+	struct tw_err err = { 0 };
+
+	(void)state;
+	version_must_publish(db, 1);
+	version_must_publish(db, 2);
+	assert_int_equal(tw_pipeline_rollback(db, "p", refuse_all, NULL, &err), -1);
+	assert_string_equal(err.text, "cannot roll 'p' back: not signed");
+	assert_int_equal(version_seen(db), 2);
+
+	err = (struct tw_err){ 0 };
+	snprintf(path, sizeof(path), "%s/.old-p/more", db);
+	assert_int_equal(tw_file_create(path, "x", 1, &err), 0);
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), -1);
+	assert_string_equal(err.text,
+			    "cannot roll 'p' back: manifest.json: 'more' is not listed");
+	assert_int_equal(version_seen(db), 2);
 	scratch_free(db);
 }
 
@@ -212,6 +332,9 @@ int main(void)
 		cmocka_unit_test(without_an_atomic_exchange_the_old_version_stays),
 		cmocka_unit_test(a_file_in_the_pipelines_place_is_left_alone),
 		cmocka_unit_test(the_previous_version_is_kept_and_comes_back),
+		cmocka_unit_test(versions_increase_with_the_files),
+		cmocka_unit_test(an_older_version_and_another_name_are_refused),
+		cmocka_unit_test(a_rollback_checks_what_it_brings_back),
 		cmocka_unit_test(an_empty_pipeline_is_refused),
 		cmocka_unit_test(concurrent_publishers_take_turns),
 		cmocka_unit_test(every_failed_allocation_leaves_the_old_version),

@@ -217,7 +217,8 @@ static void a_kill_leaves_a_rollback_done_or_not_started(void **state)
 			struct tw_err err = { 0 };
 
 			dying = n;
-			_exit(tw_pipeline_rollback(db, "p", &err) == 0 ? 0 : 1);
+			_exit(tw_pipeline_rollback(db, "p", NULL, NULL, &err) == 0 ? 0
+										   : 1);
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		killed = WIFSIGNALED(status);

@@ -4,6 +4,7 @@
 #include "collector/system/roots.h"
 #include "collector/workloads/tasks.h"
 #include "lib/core/err.h"
+#include "tests/unit/kernel_pids.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -95,6 +96,8 @@ static void *open_source(const struct tw_task_source *s, uint32_t walk_max,
 	struct tw_err err = { 0 };
 	void *source = NULL;
 
+	if (s->reports_exits)
+		need_kernel_pids("test_tasks");
 	if (s->open(&c, &source, &err) == 0)
 		return source;
 	if (require != NULL && strstr(require, "bpf") != NULL)

@@ -4,6 +4,7 @@
 
 #include "collector/workloads/traces.h"
 #include "lib/core/err.h"
+#include "tests/unit/kernel_pids.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -49,6 +50,7 @@ static struct tw_traces *open_traces(enum tw_trace trace)
 	struct tw_traces *t = NULL;
 	struct tw_err err = { 0 };
 
+	need_kernel_pids("test_traces");
 	if (tw_traces_open(&t, &err) == 0 && tw_traces_add(t, trace, &err) == 0)
 		return t;
 	tw_traces_close(t);

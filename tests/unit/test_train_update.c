@@ -64,7 +64,7 @@ static void update(const char *db, const char *machines, const char *trainers,
 	char *path = NULL;
 
 	train_for(db, machines, trainers, &r);
-	if (tw_pipeline_update(db, "p", &r.pipeline, &err) < 0)
+	if (tw_pipeline_update(db, "p", &r.pipeline, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_train_result_release(&r);
 	assert_int_equal(tw_path_join(&path, &err, db, "p", NULL), 0);
@@ -154,7 +154,7 @@ static void a_pipeline_that_changed_meanwhile_is_not_mixed_up(void **state)
 	(void)state;
 	train_for(db, "a", LINEAR, &late); /* as node type 0 */
 	update(db, "b", LINEAR, &now);
-	assert_int_equal(tw_pipeline_update(db, "p", &late.pipeline, &err), -1);
+	assert_int_equal(tw_pipeline_update(db, "p", &late.pipeline, NULL, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_non_null(
 		strstr(err.text, "node type 0 of this training is 1 there; train again"));
@@ -177,7 +177,7 @@ static void an_unreadable_pipeline_is_not_lost(void **state)
 			 0);
 	assert_int_equal(tw_file_replace(path, "no zip", 6, &err), 0);
 	train_for(db, "b", LINEAR, &r);
-	assert_int_equal(tw_pipeline_update(db, "p", &r.pipeline, &err), -1);
+	assert_int_equal(tw_pipeline_update(db, "p", &r.pipeline, NULL, &err), -1);
 	assert_non_null(strstr(err.text, GROUP RIDGE "_0.zip"));
 	tw_train_result_release(&r);
 	tw_fileset_clear(&now);
@@ -200,7 +200,7 @@ static void every_failed_allocation_of_an_update_is_reported(void **state)
 
 		train_for(db, "a", LINEAR, &r);
 		fail_alloc_at(n);
-		status = tw_pipeline_update(db, "p", &r.pipeline, &err);
+		status = tw_pipeline_update(db, "p", &r.pipeline, NULL, &err);
 		tw_train_result_release(&r);
 		if (!fail_alloc_told(status, &err))
 			break;

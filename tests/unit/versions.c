@@ -56,7 +56,7 @@ static void check_and_drop_manifest(struct tw_fileset *s)
 	struct tw_err err = { 0 };
 	size_t kept = 0;
 
-	if (tw_manifest_check(s, &err) < 0)
+	if (tw_manifest_check(s, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < s->count; i++) {
 		if (strcmp(s->at[i].name, TW_MANIFEST_NAME) == 0) {

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/base64.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/strs.h"
+#include "lib/zip/fileset.h"
+#include "model-db/manifest.h"
+#include "model-db/publish.h"
+#include "model-db/signature.h"
+#include "model-db/signer.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/versions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if TW_SODIUM
+#include <sodium.h>
+#endif
+
+static void need_sodium(void)
+{
+	if (tw_signature_available())
+		return;
+	printf("SKIPPED: test_signature: built without libsodium\n");
+	skip();
+}
+
+/* A secret key without a password, in minisign's format; each seed another. */
+static void make_signer(int seed, struct tw_signer *out)
+{
+#if TW_SODIUM
+	unsigned char file[TW_MINISIGN_SECRET] = "Ed\0\0B2", bytes[32] = { 0 },
+		      public[32];
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+	char *dir = scratch_new(), *path;
+
+	bytes[0] = (unsigned char)seed;
+	file[54] = (unsigned char)seed; /* key number */
+	crypto_sign_seed_keypair(public, file + 62, bytes);
+	tw_buf_adds(&b, "untrusted comment: secret key\n");
+	tw_buf_add_base64(&b, file, sizeof(file));
+	tw_buf_adds(&b, "\n");
+	assert_int_equal(tw_path_join(&path, &err, dir, "key", NULL), 0);
+	assert_int_equal(tw_file_create(path, b.data, b.len, &err), 0);
+	if (tw_signer_read(path, NULL, out, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&b);
+	free(path);
+	scratch_free(dir);
+#else
+	(void)seed;
+	(void)out;
+#endif
+}
+
+static void make_set(const struct tw_signer *signer, const char *name, long long version,
+		     struct tw_fileset *out)
+{
+	struct tw_manifest_id id = { "", version };
+	struct tw_err err = { 0 };
+
+	snprintf(id.pipeline, sizeof(id.pipeline), "%s", name);
+	version_make(1, out);
+	if (tw_signer_add(signer, &id, out, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static struct tw_fileset_file *file_of(struct tw_fileset *s, const char *name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (strcmp(s->at[i].name, name) == 0)
+			return &s->at[i];
+	fail_msg("there is no '%s'", name);
+	return NULL;
+}
+
+static void refused(struct tw_fileset *s, const char *name, const struct tw_strs *keys,
+		    const char *text)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_signature_check_pipeline(s, name, keys, true, &err), -1);
+	assert_int_equal(err.code, TW_DENIED);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("'%s' is not in: %s", text, err.text);
+	tw_fileset_clear(s);
+}
+
+static void a_signature_is_of_a_name_and_a_version(void **state)
+{
+	const struct tw_manifest_id none = { "", 0 };
+	struct tw_signer mine = { 0 }, other = { 0 };
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	need_sodium();
+	make_signer(1, &mine);
+	make_signer(2, &other);
+	make_set(&mine, "p", 3, &s);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &mine.keys, true, &err), 0);
+	assert_int_equal(tw_signature_check_pipeline(&s, NULL, &mine.keys, true, &err),
+			 0);
+	refused(&s, "q", &mine.keys, "manifest.json is of pipeline 'p', not of 'q'");
+	make_set(&mine, "p", 3, &s);
+	refused(&s, "p", &other.keys, "signed by an unknown key");
+	version_make(1, &s);
+	refused(&s, "p", &mine.keys, "not signed: there is no manifest.json.minisig");
+	version_make(1, &s);
+	assert_int_equal(tw_signer_add(&mine, &none, &s, &err), 0);
+	refused(&s, "p", &mine.keys, "manifest.json has no pipeline and version");
+	/* Without --require-signature as before. */
+	assert_int_equal(tw_signer_add(&mine, &none, &s, &err), 0);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &mine.keys, false, &err),
+			 0);
+	tw_fileset_clear(&s);
+	tw_signer_release(&mine);
+	tw_signer_release(&other);
+}
+
+/* Change one character of a line of the signature file, by its number. */
+static void change_line(struct tw_fileset_file *f, int line, size_t at)
+{
+	char *p = f->data;
+
+	for (int i = 0; i < line; i++)
+		p = strchr(p, '\n') + 1;
+	p[at] = p[at] == 'A' ? 'B' : 'A';
+}
+
+static void each_part_of_a_signature_is_checked(void **state)
+{
+	struct tw_signer mine = { 0 };
+	struct tw_fileset s = { 0 };
+
+	(void)state;
+	need_sodium();
+	make_signer(1, &mine);
+	make_set(&mine, "p", 3, &s);
+	change_line(file_of(&s, TW_MANIFEST_SIGNATURE), 1, 40);
+	refused(&s, "p", &mine.keys, "the signature does not match this file");
+	make_set(&mine, "p", 3, &s);
+	change_line(file_of(&s, TW_MANIFEST_SIGNATURE), 2,
+		    strlen("trusted comment: timestamp:"));
+	refused(&s, "p", &mine.keys,
+		"the trusted comment is not the one that was signed");
+	make_set(&mine, "p", 3, &s);
+	change_line(file_of(&s, TW_MANIFEST_SIGNATURE), 3, 40);
+	refused(&s, "p", &mine.keys,
+		"the trusted comment is not the one that was signed");
+	/* The last bytes of the manifest count, too. */
+	make_set(&mine, "p", 3, &s);
+	file_of(&s, TW_MANIFEST_NAME)->data[file_of(&s, TW_MANIFEST_NAME)->len - 1] = ' ';
+	refused(&s, "p", &mine.keys, "the signature does not match this file");
+	tw_signer_release(&mine);
+}
+
+static int update(const char *db, int version, const struct tw_signer *signer,
+		  struct tw_err *err)
+{
+	struct tw_fileset s = { 0 };
+	int rc;
+
+	version_make(version, &s);
+	rc = tw_pipeline_update(db, "p", &s, signer, err);
+	tw_fileset_clear(&s);
+	return rc;
+}
+
+static int publish(const char *db, int version, const struct tw_signer *signer,
+		   struct tw_err *err)
+{
+	const struct tw_publish_terms terms = { .signer = signer };
+	struct tw_fileset s = { 0 };
+	int rc;
+
+	version_make(version, &s);
+	rc = tw_pipeline_publish_with(db, "p", &s, &terms, err);
+	tw_fileset_clear(&s);
+	return rc;
+}
+
+static void check_published(const char *db, const struct tw_signer *signer)
+{
+	const struct tw_fileset_limits limits = { 0 };
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/p", db);
+	assert_int_equal(tw_fileset_read_dir(&s, path, &limits, &err), 0);
+	if (tw_signature_check_pipeline(&s, "p", &signer->keys, true, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_fileset_clear(&s);
+}
+
+static void a_signer_signs_and_adds_only_to_its_own(void **state)
+{
+	struct tw_signer mine = { 0 }, other = { 0 };
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+
+	(void)state;
+	need_sodium();
+	make_signer(1, &mine);
+	make_signer(2, &other);
+	assert_int_equal(publish(db, 1, &mine, &err), 0);
+	check_published(db, &mine);
+	/* The same files again: a later version. */
+	assert_int_equal(publish(db, 1, &mine, &err), 0);
+	check_published(db, &mine);
+	assert_int_equal(update(db, 2, &other, &err), -1);
+	assert_int_equal(err.code, TW_DENIED);
+	assert_non_null(strstr(err.text,
+			       "cannot add to the published version: "
+			       "manifest.json.minisig: signed by an unknown key"));
+	err = (struct tw_err){ 0 };
+	assert_int_equal(publish(db, 2, NULL, &err), 0);
+	assert_int_equal(update(db, 3, &mine, &err), -1);
+	assert_non_null(
+		strstr(err.text, "cannot add to the published version: not signed"));
+	tw_signer_release(&mine);
+	tw_signer_release(&other);
+	scratch_free(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_signature_is_of_a_name_and_a_version),
+		cmocka_unit_test(each_part_of_a_signature_is_checked),
+		cmocka_unit_test(a_signer_signs_and_adds_only_to_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
