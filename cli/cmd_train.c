@@ -103,16 +103,17 @@ struct progress {
 	_Atomic uint64_t next;
 };
 
-static void show_progress(void *arg, size_t fits, size_t of)
+static void show_progress(void *arg, const struct tw_train_progress *at)
 {
 	struct progress *p = arg;
 	const uint64_t now = tw_now_ns();
 	uint64_t next = p->next;
 
-	if (now < next || !atomic_compare_exchange_strong(&p->next, &next,
-							  now + PROGRESS_S * 1000000000u))
+	if (at->of == 0 || now < next ||
+	    !atomic_compare_exchange_strong(&p->next, &next,
+					    now + PROGRESS_S * 1000000000u))
 		return;
-	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", fits, of,
+	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", at->fits, at->of,
 		(double)(now - p->start) / 1e9);
 }
 
@@ -128,6 +129,8 @@ static int train(void *config, struct tw_err *err)
 	struct tw_train_times times = { 0 };
 	const uint64_t start = tw_now_ns();
 	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
+	const struct tw_train_watch watch = { .progress = show_progress,
+					      .arg = &progress };
 	uint64_t before;
 	int rc = -1;
 
@@ -135,8 +138,7 @@ static int train(void *config, struct tw_err *err)
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
 	c->job.known = &known;
-	c->job.progress = show_progress;
-	c->job.progress_arg = &progress;
+	c->job.watch = &watch;
 	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
 		goto out;
 	c->job.isolation = isolation.config;
