@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/train_flags.h"
 #include "cli/train_input.h"
+#include "cli/train_remote.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -117,9 +118,8 @@ static void show_progress(void *arg, const struct tw_train_progress *at)
 		(double)(now - p->start) / 1e9);
 }
 
-static int train(void *config, struct tw_err *err)
+static int train_here(struct config *c, struct tw_err *err)
 {
-	struct config *c = config;
 	const struct tw_train_flags *f = &c->flags;
 	struct tw_until_outcome outcome = { 0 };
 	struct tw_train_result result = { 0 };
@@ -167,11 +167,21 @@ out:
 	return rc;
 }
 
+static int train(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+
+	return c->flags.url != NULL ? tw_train_remote(&c->flags, &c->job, err)
+				    : train_here(c, err);
+}
+
 static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
 	if (tw_train_flags_job(&c->flags, &c->job, err) < 0)
+		return -1;
+	if (c->flags.url != NULL && tw_train_remote_check(&c->flags, err) < 0)
 		return -1;
 	return tw_train_flags_until(&c->flags, &c->until, &c->keep, err);
 }

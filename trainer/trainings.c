@@ -110,7 +110,7 @@ static double remaining_s(struct tw_training *g, const struct tw_train_progress 
 
 	if (strcmp(at->stage, "fit") == 0)
 		atomic_compare_exchange_strong(&g->fit_from_ns, &none, ran);
-	if (at->fraction < FRACTION_MIN)
+	if (at->fraction < FRACTION_MIN || at->fraction >= 1.0)
 		return -1.0;
 	return (double)(ran - atomic_load(&g->fit_from_ns)) / 1e9 * (1.0 - at->fraction) /
 	       at->fraction;

@@ -3,8 +3,9 @@
 import os
 import signal
 import unittest
+import zipfile
 
-from harness import GENERATED, Case, call, published, read_json, wait_until
+from harness import GENERATED, Case, call, published, read_json, run_tallywatt, wait_until
 
 ENDED = ("done", "failed", "cancelled", "lost")
 
@@ -124,6 +125,34 @@ class Jobs(Case):
         for path in paths:
             self.assertIn(self.job(trainer, path)["state"], ("done", "lost"))
         self.assertEqual(self.job(trainer, paths[-1])["state"], "lost")
+
+    # ---- tallywatt train --url ---------------------------------------------------
+
+    def remote(self, trainer, *args):
+        return ("train", "--url", f"http://{trainer.address}/", "--name", "web", "--input",
+                GENERATED["0.7"], "--trainers", "LinearRegressionTrainer", *args)
+
+    def test_the_command_shows_the_progress_and_writes_the_zip(self):
+        trainer = self.begin()
+        out = self.path("web.zip")
+        done = run_tallywatt(*self.remote(trainer, "--output", out, "--isolator",
+                                           "MinIdleIsolator", "--source", "rapl-sysfs"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, rb"^web: models=\d+ published=yes\n$")
+        self.assertIn(b"tallywatt train: job ", done.stderr)
+        self.assertIn(b"tallywatt train: done\n", done.stderr)
+        with zipfile.ZipFile(out) as z:
+            self.assertIn("metadata.json", z.namelist())
+
+    def test_the_command_fails_with_the_reason_of_the_trainer(self):
+        trainer = self.begin()
+        failed = run_tallywatt(*self.remote(trainer, "--source", "hmc"))
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn(b"the job is failed: nothing to train on", failed.stderr)
+        self.assertIn("--seed does not go with --url", self.refused(
+            *self.remote(trainer, "--seed", "2"), codes=(2,)))
+        trainer.stop()
+        self.assertIn(trainer.address, self.refused(*self.remote(trainer), codes=(1,)))
 
 
 if __name__ == "__main__":
