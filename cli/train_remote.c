@@ -255,7 +255,7 @@ static int fail_job(const json_t *job, const char *state, struct tw_err *err)
 
 	if (tw_json_text(job, "job", "error", true, &why, err) < 0)
 		return -1;
-	return tw_fail(err, TW_INVALID, "the job is %.16s%s%s", state,
+	return tw_fail(err, TW_INVALID, "job %.16s%s%s", state,
 		       *why != '\0' ? ": " : "", why);
 }
 

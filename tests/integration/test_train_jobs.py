@@ -148,7 +148,7 @@ class Jobs(Case):
         trainer = self.begin()
         failed = run_tallywatt(*self.remote(trainer, "--source", "hmc"))
         self.assertEqual(failed.returncode, 1)
-        self.assertIn(b"the job is failed: nothing to train on", failed.stderr)
+        self.assertIn(b"job failed: no model could be made: ", failed.stderr)
         self.assertIn("--seed does not go with --url", self.refused(
             *self.remote(trainer, "--seed", "2"), codes=(2,)))
         trainer.stop()
