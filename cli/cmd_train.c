@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/train_flags.h"
 #include "cli/train_input.h"
+#include "cli/train_remote.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -106,22 +107,22 @@ struct progress {
 	_Atomic uint64_t next;
 };
 
-static void show_progress(void *arg, size_t fits, size_t of)
+static void show_progress(void *arg, const struct tw_train_progress *at)
 {
 	struct progress *p = arg;
 	const uint64_t now = tw_now_ns();
 	uint64_t next = p->next;
 
-	if (now < next || !atomic_compare_exchange_strong(&p->next, &next,
-							  now + PROGRESS_S * 1000000000u))
+	if (at->of == 0 || now < next ||
+	    !atomic_compare_exchange_strong(&p->next, &next,
+					    now + PROGRESS_S * 1000000000u))
 		return;
-	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", fits, of,
+	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", at->fits, at->of,
 		(double)(now - p->start) / 1e9);
 }
 
-static int train(void *config, struct tw_err *err)
+static int train_here(struct config *c, struct tw_err *err)
 {
-	struct config *c = config;
 	const struct tw_train_flags *f = &c->flags;
 	struct tw_until_outcome outcome = { 0 };
 	struct tw_train_result result = { 0 };
@@ -132,6 +133,8 @@ static int train(void *config, struct tw_err *err)
 	const uint64_t start = tw_now_ns();
 	struct tw_signer signer = { 0 };
 	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
+	const struct tw_train_watch watch = { .progress = show_progress,
+					      .arg = &progress };
 	uint64_t before;
 	int rc = -1;
 
@@ -142,8 +145,7 @@ static int train(void *config, struct tw_err *err)
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
 	c->job.known = &known;
-	c->job.progress = show_progress;
-	c->job.progress_arg = &progress;
+	c->job.watch = &watch;
 	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
 		goto out;
 	c->job.isolation = isolation.config;
@@ -173,6 +175,14 @@ out:
 	return rc;
 }
 
+static int train(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+
+	return c->flags.url != NULL ? tw_train_remote(&c->flags, &c->job, err)
+				    : train_here(c, err);
+}
+
 static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
@@ -181,6 +191,8 @@ static int check_use(void *config, struct tw_err *err)
 		return -1;
 	if (c->flags.sign != NULL && c->flags.model_db == NULL)
 		return tw_fail(err, TW_INVALID, "--sign without --model-db");
+	if (c->flags.url != NULL && tw_train_remote_check(&c->flags, err) < 0)
+		return -1;
 	return tw_train_flags_until(&c->flags, &c->until, &c->keep, err);
 }
 

@@ -98,6 +98,9 @@ static const struct tw_opt options[] = {
 	  .help = "fit as kepler-model-server does, for comparison" },
 	TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),
 	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges, correct_lag),
+	TEXT("url", url, "URL",
+	     "train at this tw-trainer instead, and show the progress"),
+	TW_CREDENTIALS_OPTS(struct tw_train_flags, NULL),
 };
 
 const struct tw_opts tw_train_opts = {

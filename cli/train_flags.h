@@ -4,6 +4,7 @@
 
 /* The options of `tallywatt train`, and the training job that they describe. */
 
+#include "cli/cmd_credentials.h"
 #include "cli/cmd_isolation.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
@@ -32,6 +33,8 @@ struct tw_train_flags {
 	uint32_t window;
 	char *workloads, *keep_until;
 	bool vm_metrics, correct_lag, replace, shuffled, unconstrained;
+	char *url; /* of a tw-trainer; or NULL */
+	struct tw_credentials_config web;
 };
 
 extern const struct tw_opts tw_train_opts;

@@ -127,7 +127,7 @@ integration := collector_asked collector_top pipeline pull offline_trainer model
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup import_database estimator_clients top foreign publishing collector_meters meters_teach \
-	main_job estimator server_cases library old_groups
+	main_job train_jobs estimator server_cases library old_groups
 # Those that need an idle machine.
 alone := closed_loop
 unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop),\
@@ -144,7 +144,7 @@ integration-of = $(addprefix integration/,$(filter $(1),$(integration)))
 test-pipeline: $(call integration-of,pipeline old_groups meters_teach schemas packages mass_balance install publish% import% record query%)
 test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
-test-trainer: $(call integration-of,offline_trainer main_job)
+test-trainer: $(call integration-of,offline_trainer main_job train_jobs)
 test-collector: $(call integration-of,collector% top)
 
 .PHONY: deps test test-run demo demo-run check check-build check-sources build-tests \

@@ -2,6 +2,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/httpd.h"
+#include "lib/http/httpd_stats.h"
 #include "lib/program/daemon.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
@@ -21,9 +22,9 @@
 #define CONNECTIONS_MAX 64
 
 struct config {
-	char *listen, *model_db, *ready_file, *sign, *sign_password_file;
+	char *listen, *model_db, *jobs, *ready_file, *sign, *sign_password_file;
 	unsigned log_level, log_format, resets;
-	uint32_t threads, seed, queue;
+	uint32_t threads, seed, parallel, queue;
 	uint64_t max_body;
 };
 
@@ -53,6 +54,12 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, sign_password_file),
 	  .arg = "FILE",
 	  .help = "file with the password of the key [TW_SIGN_PASSWORD]" },
+	{ .name = "jobs",
+	  .env = "TW_TRAINER_JOBS",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, jobs),
+	  .arg = "DIR",
+	  .help = "directory of job records; without it, jobs end with the process" },
 	{ .name = "resets",
 	  .env = "TW_TRAINER_RESETS",
 	  .type = TW_OPT_CHOICE,
@@ -69,13 +76,22 @@ static const struct tw_opt options[] = {
 	  .arg = "N",
 	  .help = "threads of a training; 0: as many as CPUs",
 	  .max = 1024 },
+	{ .name = "parallel",
+	  .env = "TW_TRAINER_PARALLEL",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, parallel),
+	  .fallback = "2",
+	  .arg = "N",
+	  .help = "trainings that run at the same time",
+	  .min = 1,
+	  .max = 16 },
 	{ .name = "queue",
 	  .env = "TW_TRAINER_QUEUE",
 	  .type = TW_OPT_U32,
 	  .offset = offsetof(struct config, queue),
 	  .fallback = "4",
 	  .arg = "N",
-	  .help = "requests that may wait while a training runs",
+	  .help = "trainings that may wait besides",
 	  .max = CONNECTIONS_MAX },
 	{ .name = "max-body",
 	  .env = "TW_TRAINER_MAX_BODY",
@@ -119,12 +135,14 @@ static void wait_for_stop(int signals)
 static int serve(const struct config *c, struct tw_err *err)
 {
 	struct tw_signer signer = { 0 };
-	const struct tw_train_service_config service_config = {
+	const struct tw_trainings_config trainings = {
 		.model_db = c->model_db,
+		.jobs_dir = c->jobs,
 		.signer = c->sign != NULL ? &signer : NULL,
 		.resets = (enum tw_resets)c->resets,
 		.threads = c->threads,
 		.seed = c->seed,
+		.parallel = c->parallel,
 		.queue = c->queue,
 	};
 	struct tw_httpd_config httpd_config = {
@@ -135,6 +153,7 @@ static int serve(const struct config *c, struct tw_err *err)
 		.connections_max = CONNECTIONS_MAX,
 		.body_max = c->max_body,
 	};
+	struct tw_http_stats *stats = NULL;
 	struct tw_train_service *service = NULL;
 	struct tw_httpd *httpd = NULL;
 	int signals = -1, rc = -1;
@@ -144,8 +163,11 @@ static int serve(const struct config *c, struct tw_err *err)
 		goto out;
 	/* Block signals first: threads inherit the mask. */
 	if (tw_signals_open(&signals, err) < 0 ||
-	    tw_train_service_new(&service_config, &service, err) < 0)
+	    tw_http_stats_new(tw_train_service_routes, tw_train_service_route_count,
+			      &stats, err) < 0 ||
+	    tw_train_service_new(&trainings, stats, &service, err) < 0)
 		goto out;
+	httpd_config.stats = stats;
 	httpd_config.app = service;
 	if (tw_httpd_open(&httpd_config, &httpd, err) < 0 ||
 	    tw_daemon_ready(c->ready_file, tw_httpd_address(httpd), err) < 0)
@@ -163,6 +185,7 @@ out:
 	tw_httpd_close(httpd);
 	tw_train_service_free(service);
 	tw_signer_release(&signer);
+	tw_http_stats_free(stats);
 	if (signals >= 0)
 		close(signals);
 	return rc;

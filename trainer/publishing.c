@@ -6,8 +6,8 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/http.h"
+#include "lib/http/http_api.h"
 #include "lib/http/url.h"
-#include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
@@ -77,61 +77,27 @@ int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
 
 /* ---- send ---- */
 
-static enum tw_code code_of(unsigned status)
-{
-	if (status == 401 || status == 403)
-		return TW_DENIED;
-	if (status == 404)
-		return TW_NOTFOUND;
-	return status >= 500 ? TW_IO : TW_INVALID;
-}
-
-/* Fail with the status, and with the detail of the answer if it is problem+json. */
-static int fail_status(const struct tw_http_answer *a, const char *url,
-		       struct tw_err *err)
-{
-	struct tw_err none = { 0 };
-	const char *detail = "";
-	json_t *doc = NULL;
-
-	if (tw_json_parse(a->body, a->len, "answer", &doc, &none) == 0)
-		(void)!tw_json_text(doc, "answer", "detail", true, &detail, &none);
-	tw_fail(err, code_of(a->status), "'%s' answers %u%s%s", url, a->status,
-		*detail != '\0' ? ": " : "", detail);
-	json_decref(doc);
-	return -1;
-}
-
 static int call(const char *url, const char *name, const char *more,
 		const struct tw_http_call *how, struct tw_err *err)
 {
 	struct tw_http_answer answer = { 0 };
-	struct tw_http_call c = *how;
-	struct tw_buf b = { 0 };
-	size_t len = strlen(url);
+	struct tw_buf path = { 0 };
 	int rc = -1;
 
-	while (len > 0 && url[len - 1] == '/')
-		len--;
-	tw_buf_add(&b, url, len);
-	tw_buf_adds(&b, "/api/v1/pipelines/");
-	tw_url_escape(&b, name);
-	tw_buf_adds(&b, more);
-	if (tw_buf_failed(&b)) {
+	tw_buf_adds(&path, "/api/v1/pipelines/");
+	tw_url_escape(&path, name);
+	tw_buf_adds(&path, more);
+	if (tw_buf_failed(&path)) {
 		tw_fail(err, TW_NOMEM, "URL");
 		goto out;
 	}
-	c.url = b.data;
-	if (tw_http_init(err) < 0 || tw_http_call(&c, &answer, err) < 0)
+	if (tw_http_init(err) < 0 ||
+	    tw_http_api_call(url, path.data, how, &answer, err) < 0)
 		goto out;
-	if (answer.status < 200 || answer.status > 299) {
-		fail_status(&answer, b.data, err);
-		goto out;
-	}
 	rc = 0;
 out:
 	tw_http_answer_release(&answer);
-	tw_buf_clear(&b);
+	tw_buf_clear(&path);
 	return rc;
 }
 

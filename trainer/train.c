@@ -12,6 +12,7 @@
 #include "trainer/train_unit.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /*
@@ -38,6 +39,7 @@ struct training {
 	struct step *step;
 	size_t steps;
 	atomic_size_t done; /* finished steps of the batch */
+	atomic_bool ended;  /* the observer has ended the training */
 };
 
 /* Time since *from; sets *from to now. */
@@ -168,6 +170,41 @@ static int plan(struct training *t, struct tw_err *err)
 	return t->datas > 0 ? 0 : fail_no_data(t, err);
 }
 
+/* ---- the observer ---- */
+
+static void tell(const struct training *t, const char *stage, size_t done, size_t steps)
+{
+	const struct tw_train_watch *w = t->job->watch;
+	const double part = steps > 0 ? (double)done / (double)steps : 0.0;
+	const struct tw_train_progress at = {
+		.stage = stage,
+		.fits = done,
+		.of = steps,
+		.fraction = ((double)t->from + (double)(t->to - t->from) * part) /
+			    (double)t->datas,
+	};
+
+	if (w != NULL && w->progress != NULL)
+		w->progress(w->arg, &at);
+}
+
+static bool goes_on(struct training *t)
+{
+	const struct tw_train_watch *w = t->job->watch;
+
+	if (w == NULL || w->go_on == NULL)
+		return true;
+	if (!atomic_load(&t->ended) && !w->go_on(w->arg))
+		atomic_store(&t->ended, true);
+	return !atomic_load(&t->ended);
+}
+
+static int check_ended(const struct training *t, struct tw_err *err)
+{
+	return atomic_load(&t->ended) ? tw_fail(err, TW_IO, "the training was cancelled")
+				      : 0;
+}
+
 /* ---- stages ---- */
 
 static bool shares_rows(const struct training *t, size_t i)
@@ -181,7 +218,7 @@ static void extract_one(void *arg, size_t i)
 	struct training *t = arg;
 	struct tw_train_data *d = &t->data[t->from + i];
 
-	if (shares_rows(t, t->from + i))
+	if (shares_rows(t, t->from + i) || !goes_on(t))
 		return;
 	tw_train_data_extract(d, t->job);
 	if (shares_rows(t, t->from + i + 1))
@@ -192,26 +229,26 @@ static void isolate_one(void *arg, size_t i)
 {
 	struct training *t = arg;
 
-	tw_train_data_isolate(&t->data[t->from + i], t->job);
+	if (goes_on(t))
+		tw_train_data_isolate(&t->data[t->from + i], t->job);
 }
 
 static void fit_one(void *arg, size_t i)
 {
 	struct training *t = arg;
 
-	size_t done;
-
+	if (!goes_on(t))
+		return;
 	tw_train_unit_step(&t->unit[t->step[i].unit], t->step[i].step, t->job);
-	done = atomic_fetch_add(&t->done, 1) + 1;
-	if (t->job->progress != NULL)
-		t->job->progress(t->job->progress_arg, done, t->steps);
+	tell(t, "fit", atomic_fetch_add(&t->done, 1) + 1, t->steps);
 }
 
 static void finish_one(void *arg, size_t i)
 {
 	struct training *t = arg;
 
-	tw_train_unit_finish(&t->unit[t->unit_from + i], t->job);
+	if (goes_on(t))
+		tw_train_unit_finish(&t->unit[t->unit_from + i], t->job);
 }
 
 static const struct tw_strs *trainers_of(const struct training *t, enum tw_output o)
@@ -328,18 +365,28 @@ static int train_batch(struct training *t, struct tw_train_result *r, struct tw_
 	const size_t datas = t->to - t->from;
 	uint64_t lap = tw_now_ns();
 
+	tell(t, "extract", 0, 0);
 	tw_pool_run(datas, job->threads, extract_one, t);
 	r->extract_ns += lap_ns(&lap);
-	if (check_data(t, err) < 0)
+	if (check_ended(t, err) < 0 || check_data(t, err) < 0)
 		return -1;
+	tell(t, "isolate", 0, 0);
 	tw_pool_run(datas, job->threads, isolate_one, t);
 	r->isolate_ns += lap_ns(&lap);
+	if (check_ended(t, err) < 0)
+		return -1;
 	begin_units(t);
 	if (make_steps(t, err) < 0)
 		return -1;
+	tell(t, "fit", 0, t->steps);
 	tw_pool_run(t->steps, job->threads, fit_one, t);
 	r->fit_ns += lap_ns(&lap);
+	if (check_ended(t, err) < 0)
+		return -1;
+	tell(t, "validate", t->steps, t->steps);
 	tw_pool_run(t->units - t->unit_from, job->threads, finish_one, t);
+	if (check_ended(t, err) < 0)
+		return -1;
 	for (size_t i = t->from; i < t->to; i++)
 		tw_train_data_drop(&t->data[i]);
 	r->pack_ns += lap_ns(&lap);
@@ -364,6 +411,7 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 			goto out;
 	}
 	lap = tw_now_ns();
+	tell(&t, "pack", t.steps, t.steps);
 	if (tw_train_pack(&(struct tw_train_outcome){ .job = job,
 						      .machines = &t.machines,
 						      .isolation = &t.isolation,

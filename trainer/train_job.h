@@ -14,6 +14,8 @@
 #include "trainer/isolation.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
@@ -41,6 +43,23 @@ struct tw_train_response {
 struct tw_train_spec {
 	const char *machine;
 	struct tw_machine_spec spec;
+};
+
+/* How far a training is. */
+struct tw_train_progress {
+	const char *stage; /* "extract", "isolate", "fit", "validate" or "pack" */
+	size_t fits, of;   /* finished fits, and all fits, of the batch */
+	/* Finished share of all fits, 0 to 1. Each batch counts by its share of the data.
+	 */
+	double fraction;
+};
+
+/* An observer of a training. The functions may be NULL, and are called by any thread. */
+struct tw_train_watch {
+	void (*progress)(void *arg, const struct tw_train_progress *at);
+	/* Called before each task; it may wait. False: the training fails soon. */
+	bool (*go_on)(void *arg);
+	void *arg;
 };
 
 struct tw_train_job {
@@ -75,9 +94,7 @@ struct tw_train_job {
 	unsigned folds;   /* blocks of time; 0: 5 */
 	/* Limit of numbers in memory for data trained at the same time. 0: 8 Mi. */
 	size_t batch_cells;
-	/* Called after each fit, from any thread; may be NULL. `of` is of the batch. */
-	void (*progress)(void *arg, size_t fits, size_t of);
-	void *progress_arg;
+	const struct tw_train_watch *watch; /* or NULL */
 	/*
 	 * Alternative folds to validate with, too: one for each of these workloads or
 	 * for each response, and shuffled rows.

@@ -2,69 +2,32 @@
 #include "trainer/train_service.h"
 
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/http/expo.h"
+#include "lib/http/httpd_stats.h"
 #include "lib/program/log.h"
-#include "lib/zip/zip.h"
-#include "model-db/publish.h"
-#include "profiler/node_types.h"
-#include "trainer/train.h"
+#include "trainer/jobs.h"
 #include "trainer/train_request.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct tw_train_service {
-	struct tw_train_service_config config;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool busy, stopping;
-	unsigned waiting;
+	struct tw_trainings *trainings;
+	const struct tw_http_stats *stats; /* or NULL */
+	pthread_mutex_t lock;              /* guards refusals */
 	struct tw_log_limit refusals;
 };
 
-/* ---- queue ---- */
-
-/* Wait until no training runs. False: the queue is full, or the service stops. */
-static bool take_turn(struct tw_train_service *s)
+static struct tw_jobs *jobs_of(void *service)
 {
-	bool taken = false;
-
-	pthread_mutex_lock(&s->lock);
-	if (!s->busy || s->waiting < s->config.queue) {
-		s->waiting++;
-		while (s->busy && !s->stopping)
-			pthread_cond_wait(&s->changed, &s->lock);
-		s->waiting--;
-		taken = !s->stopping;
-		s->busy |= taken;
-	}
-	pthread_mutex_unlock(&s->lock);
-	return taken;
+	return tw_trainings_jobs(((struct tw_train_service *)service)->trainings);
 }
 
-static void end_turn(struct tw_train_service *s)
-{
-	pthread_mutex_lock(&s->lock);
-	s->busy = false;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-}
-
-void tw_train_service_stop(struct tw_train_service *s)
-{
-	pthread_mutex_lock(&s->lock);
-	s->stopping = true;
-	pthread_cond_broadcast(&s->changed);
-	while (s->busy)
-		pthread_cond_wait(&s->changed, &s->lock);
-	pthread_mutex_unlock(&s->lock);
-}
-
-/* ---- POST /train ---- */
+/* ---- the body of a request ---- */
 
 static int begin_body(void *app, void **stream, struct tw_err *err)
 {
@@ -87,82 +50,13 @@ static void free_body(void *stream)
 	tw_train_reader_free(stream);
 }
 
-static void log_result(const char *name, const struct tw_train_result *r)
-{
-	for (size_t i = 0; i < r->rows; i++) {
-		const struct tw_train_row *row = &r->row[i];
+static const struct tw_http_body train_body = {
+	.begin = begin_body,
+	.feed = feed_body,
+	.free = free_body,
+};
 
-		if (row->failure[0] != '\0')
-			tw_log_warn(
-				"pipeline '%s': no model %s %s %s %s for node type %zu, "
-				"going on without it: %s",
-				name, row->source, row->output, row->group, row->trainer,
-				row->node_type, row->failure);
-	}
-	tw_log_info("pipeline '%s': models=%zu extract_ms=%" PRIu64 " isolate_ms=%" PRIu64
-		    " fit_ms=%" PRIu64 " pack_ms=%" PRIu64,
-		    name, r->models, r->extract_ns / 1000000, r->isolate_ns / 1000000,
-		    r->fit_ns / 1000000, r->pack_ns / 1000000);
-}
-
-/* Train, publish and zip. *zip is the caller's to free. */
-static int make_pipeline(struct tw_train_service *s, struct tw_train_request *q,
-			 char **zip, size_t *len, struct tw_err *err)
-{
-	const struct tw_train_response response = { .prom = q->response,
-						    .origin = "POST /train" };
-	struct tw_node_types known = { 0 };
-	const struct tw_train_job job = {
-		.name = q->name,
-		.responses = &response,
-		.response_count = 1,
-		.known = &known,
-		.source = q->source,
-		.thirdparty = &q->thirdparty,
-		.abs_trainers = q->abs_trainers,
-		.dyn_trainers = q->dyn_trainers,
-		.isolator = q->isolator,
-		.isolation = { .target_hints = q->target_hints,
-			       .bg_hints = q->bg_hints,
-			       .model_db = s->config.model_db,
-			       .abs_pipeline = q->abs_pipeline != NULL ? q->abs_pipeline
-								       : q->name,
-			       .idle = q->idle,
-			       .source = q->source },
-		.resets = s->config.resets,
-		.smooth = q->smooth,
-		.vm_metrics = q->vm_metrics,
-		.seed = s->config.seed,
-		.threads = s->config.threads,
-	};
-	struct tw_train_result result = { 0 };
-	char *data = NULL;
-	size_t data_len;
-	int rc = -1;
-
-	if (s->config.model_db != NULL &&
-	    tw_pipeline_known(s->config.model_db, q->name, &known, err) < 0)
-		goto out;
-	if (tw_train(&job, &result, err) < 0)
-		goto out;
-	if (s->config.model_db != NULL &&
-	    tw_pipeline_update(s->config.model_db, q->name, &result.pipeline,
-			       s->config.signer, err) < 0)
-		goto out;
-	if (tw_zip_write(&result.pipeline, &data, &data_len, err) < 0)
-		goto out;
-	log_result(q->name, &result);
-
-	*zip = data;
-	*len = data_len;
-	data = NULL;
-	rc = 0;
-out:
-	free(data);
-	tw_node_types_release(&known);
-	tw_train_result_release(&result);
-	return rc;
-}
+/* ---- refusals ---- */
 
 /* Any client can cause these lines, so their rate is limited. */
 static void log_refusal(struct tw_train_service *s, const char *why)
@@ -183,52 +77,71 @@ static void refuse(struct tw_train_service *s, struct tw_http_reply *r,
 		tw_http_reply_error(r, err);
 }
 
-static void answer_zip(struct tw_http_reply *r, const char *name, char *zip, size_t len)
+/* Make a job of the request. NULL: r has the reason. */
+static struct tw_training *take_request(struct tw_train_service *s,
+					const struct tw_http_request *request,
+					struct tw_http_reply *r)
+{
+	struct tw_training *g = NULL;
+	struct tw_train_request q = { 0 };
+	struct tw_err err = { 0 };
+	bool full;
+
+	if (tw_train_reader_end(request->stream, &q, &err) < 0) {
+		refuse(s, r, &err);
+		return NULL;
+	}
+	if (tw_training_new(s->trainings, &q, &g, &full, &err) == 0)
+		return g;
+	log_refusal(s, err.text);
+	if (full)
+		tw_http_reply_problem(r, 503, err.text);
+	else
+		tw_http_reply_error(r, &err);
+	tw_train_request_release(&q);
+	return NULL;
+}
+
+/* ---- POST /train ---- */
+
+static void attach(struct tw_http_reply *r, const char *name)
 {
 	r->content_type = "application/zip";
-	tw_http_reply_take(r, zip, len);
 	if (asprintf(&r->attachment, "%s.zip", name) < 0)
 		r->attachment = NULL;
+}
+
+static void answer_failure(struct tw_train_service *s, struct tw_http_reply *r,
+			   enum tw_job_state state, const struct tw_err *err)
+{
+	if (state == TW_JOB_LOST)
+		tw_http_reply_problem(r, 503, "the program stops; try again later");
+	else if (state == TW_JOB_CANCELLED)
+		tw_http_reply_problem(r, 409, err->text);
+	else
+		refuse(s, r, err);
 }
 
 static void handle_train(void *app, const struct tw_http_request *request,
 			 struct tw_http_reply *r)
 {
 	struct tw_train_service *s = app;
-	struct tw_train_request q = { 0 };
+	struct tw_training *g = take_request(s, request, r);
+	enum tw_job_state state;
 	struct tw_err err = { 0 };
-	char *zip;
+	char *zip, name[TW_JOB_PIPELINE];
 	size_t len;
-	int status;
 
-	if (tw_train_reader_end(request->stream, &q, &err) < 0) {
-		refuse(s, r, &err);
+	if (g == NULL)
+		return;
+	snprintf(name, sizeof(name), "%s", tw_training_pipeline(g));
+	if (tw_training_run(g, &zip, &len, &state, &err) < 0) {
+		answer_failure(s, r, state, &err);
 		return;
 	}
-	if (take_turn(s)) {
-		status = make_pipeline(s, &q, &zip, &len, &err);
-		end_turn(s);
-		if (status < 0)
-			refuse(s, r, &err);
-		else
-			answer_zip(r, q.name, zip, len);
-	} else {
-		tw_log_warn(
-			"pipeline '%s': answered 503: the queue is full (--queue), or "
-			"the program stops",
-			q.name);
-		tw_http_reply_problem(r, 503,
-				      "the queue of trainings is full, or the program "
-				      "stops; try again later");
-	}
-	tw_train_request_release(&q);
+	attach(r, name);
+	tw_http_reply_take(r, zip, len);
 }
-
-static const struct tw_http_body train_body = {
-	.begin = begin_body,
-	.feed = feed_body,
-	.free = free_body,
-};
 
 static const struct tw_http_route route_train = {
 	.method = "POST",
@@ -237,10 +150,139 @@ static const struct tw_http_route route_train = {
 	.handle = handle_train,
 };
 
-/* ---- GET /healthz ---- */
+/* ---- jobs ---- */
 
-static void handle_health(void *app, const struct tw_http_request *request,
-			  struct tw_http_reply *r)
+static void answer_unknown(struct tw_http_reply *r, const char *id)
+{
+	struct tw_err err = { 0 };
+
+	tw_fail(&err, TW_NOTFOUND, "no job '%.64s'", id);
+	tw_http_reply_error(r, &err);
+}
+
+static void answer_job(struct tw_train_service *s, const char *id, unsigned status,
+		       struct tw_http_reply *r)
+{
+	struct tw_buf b = { 0 };
+
+	if (!tw_jobs_show(jobs_of(s), id, &b)) {
+		answer_unknown(r, id);
+		return;
+	}
+	r->status = status;
+	tw_http_reply_buf(r, &b);
+}
+
+static void post_job(void *app, const struct tw_http_request *request,
+		     struct tw_http_reply *r)
+{
+	struct tw_train_service *s = app;
+	struct tw_training *g = take_request(s, request, r);
+	struct tw_err err = { 0 };
+	char id[TW_JOB_ID], location[64];
+
+	if (g == NULL)
+		return;
+	snprintf(id, sizeof(id), "%s", tw_training_id(g));
+	if (tw_training_start(g, &err) < 0) {
+		refuse(s, r, &err);
+		return;
+	}
+	snprintf(location, sizeof(location), "/api/v1/jobs/%s", id);
+	answer_job(s, id, 202, r);
+	tw_http_reply_header(r, "Location", location);
+}
+
+static const struct tw_http_route route_post_job = {
+	.method = "POST",
+	.path = "/api/v1/train",
+	.body = &train_body,
+	.handle = post_job,
+};
+
+static void get_jobs(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	struct tw_buf b = { 0 };
+
+	(void)q;
+	tw_jobs_list(jobs_of(app), &b);
+	tw_http_reply_buf(r, &b);
+}
+
+static const struct tw_http_route route_jobs = {
+	.method = "GET",
+	.path = "/api/v1/jobs",
+	.handle = get_jobs,
+};
+
+static void get_job(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	answer_job(app, tw_http_param(q, "job"), 200, r);
+}
+
+static const struct tw_http_route route_job = {
+	.method = "GET",
+	.path = "/api/v1/jobs/{job}",
+	.handle = get_job,
+};
+
+/* The job exists, but its state does not let it. */
+static void answer_job_error(struct tw_http_reply *r, const struct tw_err *err)
+{
+	if (err->code == TW_INVALID)
+		tw_http_reply_problem(r, 409, err->text);
+	else
+		tw_http_reply_error(r, err);
+}
+
+static void delete_job(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
+{
+	const char *id = tw_http_param(q, "job");
+	struct tw_err err = { 0 };
+
+	if (tw_jobs_cancel(jobs_of(app), id, &err) < 0) {
+		answer_job_error(r, &err);
+		return;
+	}
+	tw_log_info("job %s: to be cancelled", id);
+	answer_job(app, id, 202, r);
+}
+
+static const struct tw_http_route route_delete_job = {
+	.method = "DELETE",
+	.path = "/api/v1/jobs/{job}",
+	.handle = delete_job,
+};
+
+static void get_pipeline(void *app, const struct tw_http_request *q,
+			 struct tw_http_reply *r)
+{
+	const char *id = tw_http_param(q, "job");
+	struct tw_jobs_zip *zip;
+	struct tw_err err = { 0 };
+	const char *data;
+	size_t len;
+
+	if (tw_jobs_zip(jobs_of(app), id, &zip, &err) < 0) {
+		answer_job_error(r, &err);
+		return;
+	}
+	data = tw_jobs_zip_data(zip, &len);
+	attach(r, id);
+	tw_http_reply_lend(r, data, len, tw_jobs_zip_free, zip);
+}
+
+static const struct tw_http_route route_pipeline = {
+	.method = "GET",
+	.path = "/api/v1/jobs/{job}/pipeline",
+	.handle = get_pipeline,
+};
+
+/* ---- health and metrics ---- */
+
+static void get_health(void *app, const struct tw_http_request *request,
+		       struct tw_http_reply *r)
 {
 	static const char body[] = "{\"status\":\"ok\"}";
 
@@ -252,34 +294,101 @@ static void handle_health(void *app, const struct tw_http_request *request,
 static const struct tw_http_route route_health = {
 	.method = "GET",
 	.path = "/healthz",
-	.handle = handle_health,
+	.handle = get_health,
 };
 
-const struct tw_http_route *const tw_train_service_routes[] = { &route_health,
-								&route_train };
+static const struct tw_expo_family build = {
+	.name = "tw_build_info",
+	.type = TW_EXPO_INFO,
+	.help = "Version of the program.",
+};
+
+static const struct tw_expo_family jobs = {
+	.name = "tw_trainer_jobs",
+	.type = TW_EXPO_GAUGE,
+	.help = "Jobs by state, of those that the trainer keeps.",
+};
+
+static const struct tw_expo_family room = {
+	.name = "tw_trainer_jobs_max",
+	.type = TW_EXPO_GAUGE,
+	.help = "Limit of jobs that wait and run.",
+};
+
+static void get_metrics(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	static const struct tw_expo_label version[] = { { "program", "tw-trainer" },
+							{ "version", TW_VERSION } };
+	struct tw_train_service *s = app;
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b,
+			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	size_t count[TW_JOB_STATES];
+
+	tw_jobs_count(jobs_of(s), count);
+	tw_expo_family(&e, &build);
+	tw_expo_sample(&e, version, 2, 1);
+	if (s->stats != NULL)
+		tw_http_stats_write(s->stats, &e);
+	tw_expo_family(&e, &jobs);
+	for (size_t i = 0; i < TW_JOB_STATES; i++) {
+		const struct tw_expo_label state = {
+			"state", tw_job_state_name((enum tw_job_state)i)
+		};
+
+		tw_expo_count(&e, &state, 1, count[i]);
+	}
+	tw_expo_family(&e, &room);
+	tw_expo_count(&e, NULL, 0, tw_trainings_max(s->trainings));
+	tw_expo_end(&e);
+	tw_http_reply_buf(r, &b);
+	r->content_type = tw_expo_content_type(e.format);
+	tw_http_reply_header(r, "Vary", "Accept");
+}
+
+static const struct tw_http_route route_metrics = {
+	.method = "GET",
+	.path = "/metrics",
+	.handle = get_metrics,
+};
+
+const struct tw_http_route *const tw_train_service_routes[] = {
+	&route_delete_job, &route_health,   &route_job,      &route_jobs,
+	&route_metrics,    &route_pipeline, &route_post_job, &route_train,
+};
 const size_t tw_train_service_route_count = TW_COUNT(tw_train_service_routes);
 
 /* ---- the service ---- */
 
-int tw_train_service_new(const struct tw_train_service_config *config,
-			 struct tw_train_service **out, struct tw_err *err)
+int tw_train_service_new(const struct tw_trainings_config *config,
+			 const struct tw_http_stats *stats, struct tw_train_service **out,
+			 struct tw_err *err)
 {
 	struct tw_train_service *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return tw_fail(err, TW_NOMEM, "training service");
-	s->config = *config;
+	s->stats = stats;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
+	if (tw_trainings_open(config, &s->trainings, err) < 0) {
+		tw_train_service_free(s);
+		return -1;
+	}
 	*out = s;
 	return 0;
+}
+
+void tw_train_service_stop(struct tw_train_service *s)
+{
+	tw_trainings_stop(s->trainings);
 }
 
 void tw_train_service_free(struct tw_train_service *s)
 {
 	if (s == NULL)
 		return;
-	pthread_cond_destroy(&s->changed);
+	tw_trainings_close(s->trainings);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

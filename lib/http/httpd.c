@@ -32,6 +32,7 @@ struct tw_httpd {
 
 	struct tw_guard *guard;
 	struct tw_httpd_work *work; /* NULL: no queue of slow requests */
+	struct tw_httpd_work *hash; /* NULL: no queue of passwords to check */
 	struct tw_web *web;         /* NULL: no web configuration */
 	struct tw_exchange_server exchange;
 };
@@ -116,7 +117,7 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 	}
 	if (tls)
 		flags |= MHD_USE_TLS;
-	if (s->work != NULL)
+	if (s->work != NULL || s->hash != NULL)
 		flags |= MHD_ALLOW_SUSPEND_RESUME;
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, tw_exchange_request, &s->exchange,
@@ -164,6 +165,7 @@ static void share_with_requests(struct tw_httpd *s)
 	e->body_max = s->config.body_max;
 	e->stats = s->config.stats;
 	e->work = s->work;
+	e->hash = s->hash;
 	e->web = s->web;
 	atomic_init(&e->in_progress, 0);
 	atomic_init(&e->closing, false);
@@ -184,7 +186,11 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 	if (c->web_config != NULL &&
 	    tw_web_open(c->web_config, c->web_changed, c->app, &s->web, err) < 0)
 		goto fail;
-	if (needs_work(c) && tw_httpd_work_open(c->app, &s->work, err) < 0)
+	if (needs_work(c) && tw_httpd_work_open(TW_HTTPD_WORK_MAX, &s->work, err) < 0)
+		goto fail;
+	/* A thread of its own may wait for a check. */
+	if (s->web != NULL && !c->thread_per_connection &&
+	    tw_httpd_work_open(s->config.connections_max, &s->hash, err) < 0)
 		goto fail;
 	if (tw_guard_open(!c->callers_thread, &s->guard, err) < 0 ||
 	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
@@ -246,6 +252,7 @@ static void wait_idle(struct tw_httpd *s)
 	atomic_store(&s->exchange.closing, true);
 	/* The library does not finish suspended connections. */
 	tw_httpd_work_stop(s->work);
+	tw_httpd_work_stop(s->hash);
 	until = tw_now_ns() + CLOSE_WAIT_S * UINT64_C(1000000000);
 	while (atomic_load(&s->exchange.in_progress) > 0 && tw_now_ns() < until) {
 		/* The caller, whose thread this is, does not poll now. */
@@ -269,6 +276,7 @@ void tw_httpd_close(struct tw_httpd *s)
 		MHD_stop_daemon(s->daemon);
 	}
 	tw_httpd_work_close(s->work);
+	tw_httpd_work_close(s->hash);
 	tw_guard_close(s->guard);
 	tw_web_close(s->web);
 	free(s);

@@ -12,9 +12,13 @@
 #include "lib/http/httpd_work.h"
 #include "lib/http/web.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 struct exchange {
 	struct tw_exchange_server *server;
@@ -27,9 +31,19 @@ struct exchange {
 	uint64_t since_ns;
 	void *stream;
 	bool streaming;    /* stream must be freed */
+	bool begun;        /* the request has been admitted or rejected */
 	unsigned rejected; /* the status of a rejected request; 0: accepted */
+	bool malformed;    /* where the next request begins is not known */
 	struct tw_err why;
-	struct tw_httpd_job *job; /* of a slow handler, or NULL */
+
+	struct tw_web_client client;
+	enum tw_web_access access;
+	uint64_t wait_ms; /* until a client over its limit may try again */
+
+	struct tw_httpd_job job; /* the check of a password, then a slow handler */
+	struct tw_http_request request;
+	struct tw_http_reply reply;
+	bool handled; /* by a slow handler: reply is valid */
 };
 
 struct tw_guarded *tw_exchange_guarded(struct MHD_Connection *c)
@@ -87,6 +101,14 @@ static int add_header(void *response, const char *name, const char *value)
 	return MHD_add_response_header(response, name, value) == MHD_YES ? 0 : -1;
 }
 
+static int add_wait(const struct exchange *e, struct MHD_Response *m)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, e->wait_ms / 1000 + 1);
+	return add_header(m, "Retry-After", text);
+}
+
 static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 				   const char *path, struct tw_http_reply *r)
 {
@@ -101,12 +123,14 @@ static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 	if (m == NULL)
 		return MHD_NO;
 	tw_http_stats_add(e->server->stats, e->route, status, tw_now_ns() - e->since_ns);
-	if (closing && MHD_add_response_header(m, "Connection", "close") != MHD_YES)
+	if ((closing || e->malformed) && add_header(m, "Connection", "close") < 0)
 		goto out;
 	if (e->server->web != NULL && tw_web_headers(e->server->web, add_header, m) < 0)
 		goto out;
 	if (e->rejected == MHD_HTTP_UNAUTHORIZED &&
 	    add_header(m, "WWW-Authenticate", "Basic realm=\"tallywatt\"") < 0)
+		goto out;
+	if (e->rejected == MHD_HTTP_TOO_MANY_REQUESTS && add_wait(e, m) < 0)
 		goto out;
 	if (e->rejected == MHD_HTTP_METHOD_NOT_ALLOWED) {
 		tw_http_route_methods(e->server->routes, e->server->route_count, path,
@@ -140,14 +164,27 @@ static void drop_body(struct exchange *e)
 	tw_buf_clear(&e->body);
 }
 
+static void run_slow(void *arg, bool stopping)
+{
+	struct exchange *e = arg;
+
+	if (stopping)
+		tw_http_reply_problem(&e->reply, MHD_HTTP_SERVICE_UNAVAILABLE,
+				      "the server is stopping");
+	else
+		e->route->handle(e->server->app, &e->request, &e->reply);
+	e->handled = true;
+}
+
 /* Once the job is done, the library calls answer() again. */
 static enum MHD_Result queue_slow(struct exchange *e, struct MHD_Connection *c,
 				  const struct tw_http_request *q)
 {
 	struct tw_http_reply r = { 0 };
 
-	e->job = tw_httpd_work_add(e->server->work, q);
-	if (e->job != NULL)
+	e->request = *q;
+	e->job = (struct tw_httpd_job){ .connection = c, .run = run_slow, .arg = e };
+	if (tw_httpd_work_add(e->server->work, &e->job))
 		return MHD_YES;
 	tw_http_reply_problem(&r, MHD_HTTP_SERVICE_UNAVAILABLE,
 			      "too many requests of this kind at a time");
@@ -173,9 +210,9 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 	tw_guard_working(e->connection);
 	if (e->rejected != 0)
 		return answer_rejected(e, c, path);
-	if (e->job != NULL) {
+	if (e->handled) {
 		drop_body(e);
-		return queue_reply(e, c, path, &e->job->reply);
+		return queue_reply(e, c, path, &e->reply);
 	}
 	if (e->route->slow && e->server->work != NULL)
 		return queue_slow(e, c, &q);
@@ -200,30 +237,67 @@ static bool is_certified(const struct tw_exchange_server *s, struct MHD_Connecti
 	       status == 0;
 }
 
-static void check_access(struct exchange *e, struct MHD_Connection *c)
+/* Reject the request unless its access is allowed. */
+static void judge_access(struct exchange *e)
 {
-	struct tw_web *web = e->server->web;
-
-	if (web == NULL)
-		return;
-	if (!is_certified(e->server, c)) {
-		tw_fail(&e->why, TW_DENIED, "a client certificate is needed");
-		reject(e, MHD_HTTP_FORBIDDEN);
-		return;
-	}
-	switch (tw_web_access(
-		web, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"))) {
+	switch (e->access) {
 	case TW_WEB_ALLOWED:
+		break;
+	case TW_WEB_LIMITED:
+		tw_fail(&e->why, TW_DENIED, "too many wrong passwords");
+		reject(e, MHD_HTTP_TOO_MANY_REQUESTS);
 		break;
 	case TW_WEB_UNKNOWN:
 		tw_fail(&e->why, TW_DENIED, "name and password are needed");
 		reject(e, MHD_HTTP_UNAUTHORIZED);
 		break;
-	case TW_WEB_BUSY:
-		tw_fail(&e->why, TW_DENIED, "another password is being checked");
+	case TW_WEB_UNCHECKED:
+	case TW_WEB_CHECKING:
+		tw_fail(&e->why, TW_DENIED, "the password cannot be checked now");
 		reject(e, MHD_HTTP_SERVICE_UNAVAILABLE);
 		break;
 	}
+}
+
+static void check_password(void *arg, bool stopping)
+{
+	struct exchange *e = arg;
+
+	if (!stopping)
+		e->access = tw_web_check(e->server->web, &e->client);
+}
+
+/* True: the connection is suspended until the password is checked. */
+static bool check_access(struct exchange *e, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	struct tw_web *web = e->server->web;
+
+	if (web == NULL)
+		return false;
+	if (!is_certified(e->server, c)) {
+		tw_fail(&e->why, TW_DENIED, "a client certificate is needed");
+		reject(e, MHD_HTTP_FORBIDDEN);
+		return false;
+	}
+	e->client = (struct tw_web_client){
+		.authorization =
+			MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"),
+		.address = i != NULL ? i->client_addr : NULL,
+	};
+	e->access = tw_web_access(web, &e->client, &e->wait_ms);
+	if (e->access == TW_WEB_CHECKING && e->server->hash == NULL)
+		e->access = tw_web_check(web, &e->client);
+	if (e->access == TW_WEB_CHECKING) {
+		e->job = (struct tw_httpd_job){ .connection = c,
+						.run = check_password,
+						.arg = e };
+		if (tw_httpd_work_add(e->server->hash, &e->job))
+			return true;
+	}
+	judge_access(e);
+	return false;
 }
 
 static void check_route_access(struct exchange *e, struct MHD_Connection *c,
@@ -243,26 +317,57 @@ static void check_route_access(struct exchange *e, struct MHD_Connection *c,
 		       e->why.code == TW_DENIED && anonymous ? MHD_HTTP_UNAUTHORIZED : 0);
 }
 
-/* Called after the headers, before the body. */
-static enum MHD_Result begin(struct tw_exchange_server *s, struct MHD_Connection *c,
-			     const char *method, const char *path, void **state)
+/* Headers that a proxy and this server could take in different ways (RFC 9112). */
+struct framing {
+	unsigned lengths, codings, hosts;
+};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	struct framing *f = cls;
+
+	(void)kind;
+	(void)value;
+	f->lengths += strcasecmp(name, "Content-Length") == 0;
+	f->codings += strcasecmp(name, "Transfer-Encoding") == 0;
+	f->hosts += strcasecmp(name, "Host") == 0;
+	return MHD_YES;
+}
+
+static void check_framing(struct exchange *e, struct MHD_Connection *c,
+			  const char *version)
+{
+	struct framing f = { 0 };
+	const char *why = NULL;
+
+	MHD_get_connection_values(c, MHD_HEADER_KIND, count_header, &f);
+	if (f.lengths > 1)
+		why = "more than one header Content-Length";
+	else if (f.lengths > 0 && f.codings > 0)
+		why = "both headers Content-Length and Transfer-Encoding";
+	else if (f.hosts > 1)
+		why = "more than one header Host";
+	else if (f.hosts == 0 && strcmp(version, "HTTP/1.0") != 0)
+		why = "the header Host is missing";
+	if (why == NULL)
+		return;
+	tw_fail(&e->why, TW_INVALID, "%s", why);
+	e->malformed = true;
+	reject(e, MHD_HTTP_BAD_REQUEST);
+}
+
+/* Find the route, once the access is known. */
+static enum MHD_Result admit(struct exchange *e, struct MHD_Connection *c,
+			     const char *method, const char *path)
 {
 	const char *length =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
-	struct exchange *e = calloc(1, sizeof(*e));
 	bool over;
 
-	if (e == NULL)
-		return MHD_NO;
-	e->server = s;
-	e->body_max = s->body_max;
-	e->since_ns = tw_now_ns();
-	e->connection = tw_exchange_guarded(c);
-	tw_guard_receiving(e->connection);
-	atomic_fetch_add(&s->in_progress, 1);
-	*state = e;
-
-	check_access(e, c);
+	e->begun = true;
+	if (e->malformed)
+		return answer_rejected(e, c, path);
 	if (e->rejected == 0)
 		find_route(e, method, path);
 	if (e->rejected == 0)
@@ -275,7 +380,7 @@ static enum MHD_Result begin(struct tw_exchange_server *s, struct MHD_Connection
 	if (over)
 		return answer_rejected(e, c, path);
 	if (e->rejected == 0 && e->route->body != NULL) {
-		if (e->route->body->begin(s->app, &e->stream, &e->why) < 0)
+		if (e->route->body->begin(e->server->app, &e->stream, &e->why) < 0)
 			reject(e, 0);
 		else
 			e->streaming = true;
@@ -283,20 +388,40 @@ static enum MHD_Result begin(struct tw_exchange_server *s, struct MHD_Connection
 	return MHD_YES;
 }
 
+/* Called after the headers, before the body. */
+static enum MHD_Result begin(struct tw_exchange_server *s, struct MHD_Connection *c,
+			     const char *version, void **state)
+{
+	struct exchange *e = calloc(1, sizeof(*e));
+
+	if (e == NULL)
+		return MHD_NO;
+	e->server = s;
+	e->body_max = s->body_max;
+	e->since_ns = tw_now_ns();
+	e->connection = tw_exchange_guarded(c);
+	tw_guard_receiving(e->connection);
+	atomic_fetch_add(&s->in_progress, 1);
+	*state = e;
+	check_framing(e, c, version);
+	return MHD_YES;
+}
+
 /*
  * Take a piece of the body. The library cannot answer in the middle of a body, so the
- * rest of a rejected one is dropped. A chunked body that reaches twice the limit ends the
- * connection.
+ * rest of a rejected one is dropped. The client has TW_GUARD_HEAD_MS for the rest of a
+ * chunked body that is over the limit.
  */
 static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t len)
 {
 	bool over;
 
-	tw_guard_received(e->connection, len);
 	e->seen = len < SIZE_MAX - e->seen ? e->seen + len : SIZE_MAX;
 	over = e->seen > e->body_max;
-	if (over && e->seen / 2 > e->body_max)
-		return MHD_NO;
+	if (!over)
+		tw_guard_received(e->connection, len);
+	else if (e->seen - len <= e->body_max)
+		tw_guard_waiting(e->connection);
 	if (e->rejected != 0)
 		return MHD_YES;
 	if (over) {
@@ -315,18 +440,46 @@ static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t l
 	return MHD_YES;
 }
 
-enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c, const char *path,
-				    const char *method, const char *version,
-				    const char *data, size_t *len, void **state)
+/* The path of a request target, which may be an absolute URI (RFC 9112, 3.2.2). */
+static const char *path_of(const char *target)
 {
-	enum MHD_Result taken;
+	size_t scheme = 0;
 
-	(void)version;
-	if (*state == NULL)
-		return begin(cls, c, method, path, state);
+	if (strncasecmp(target, "http://", 7) == 0)
+		scheme = 7;
+	else if (strncasecmp(target, "https://", 8) == 0)
+		scheme = 8;
+	if (scheme == 0)
+		return target;
+	target = strchr(target + scheme, '/');
+	return target != NULL ? target : "/";
+}
+
+enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c,
+				    const char *target, const char *method,
+				    const char *version, const char *data, size_t *len,
+				    void **state)
+{
+	const char *path = path_of(target);
+	enum MHD_Result taken;
+	struct exchange *e;
+
+	if (*state == NULL) {
+		if (begin(cls, c, version, state) != MHD_YES)
+			return MHD_NO;
+		e = *state;
+		if (e->rejected == 0 && check_access(e, c))
+			return MHD_YES; /* called again once the password is checked */
+		return admit(e, c, method, path);
+	}
+	e = *state;
+	if (!e->begun) {
+		judge_access(e);
+		return admit(e, c, method, path);
+	}
 	if (*len == 0)
-		return answer(*state, c, method, path);
-	taken = take_piece(*state, data, *len);
+		return answer(e, c, method, path);
+	taken = take_piece(e, data, *len);
 	*len = 0;
 	return taken;
 }
@@ -344,7 +497,7 @@ void tw_exchange_completed(void *cls, struct MHD_Connection *c, void **state,
 	*state = NULL;
 	tw_guard_waiting(e->connection);
 	drop_body(e);
-	tw_httpd_job_free(e->job);
+	tw_http_reply_release(&e->reply);
 	tw_strs_clear(&e->params);
 	free(e);
 	atomic_fetch_sub(&s->in_progress, 1);

@@ -25,6 +25,7 @@ struct tw_exchange_server {
 	size_t body_max;             /* bytes */
 	struct tw_http_stats *stats; /* or NULL */
 	struct tw_httpd_work *work;  /* NULL: slow handlers need no thread of their own */
+	struct tw_httpd_work *hash;  /* NULL: nor do checks of passwords */
 	struct tw_web *web;          /* NULL: no TLS, no users */
 	atomic_size_t in_progress;   /* requests */
 	atomic_bool closing;         /* answers end their connections */
@@ -37,9 +38,10 @@ struct tw_guarded *tw_exchange_guarded(struct MHD_Connection *c);
  * MHD_AccessHandlerCallback and MHD_OPTION_NOTIFY_COMPLETED; cls is a struct
  * tw_exchange_server.
  */
-enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c, const char *path,
-				    const char *method, const char *version,
-				    const char *data, size_t *len, void **state);
+enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c,
+				    const char *target, const char *method,
+				    const char *version, const char *data, size_t *len,
+				    void **state);
 void tw_exchange_completed(void *cls, struct MHD_Connection *c, void **state,
 			   enum MHD_RequestTerminationCode how);
 

@@ -2,7 +2,6 @@
 #include "lib/http/httpd_work.h"
 
 #include "lib/core/err.h"
-#include "lib/http/httpd_reply.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 
 struct tw_httpd_work {
-	void *app;
+	size_t max; /* jobs */
 	pthread_t thread;
 	bool joined;
 
@@ -21,18 +20,16 @@ struct tw_httpd_work {
 	bool stop;
 };
 
-static void handle(struct tw_httpd_work *w, struct tw_httpd_job *job, bool stopping)
+static void run_job(struct tw_httpd_work *w, struct tw_httpd_job *job, bool stopping)
 {
-	if (stopping)
-		tw_http_reply_problem(&job->reply, MHD_HTTP_SERVICE_UNAVAILABLE,
-				      "the server is stopping");
-	else
-		job->request.route->handle(w->app, &job->request, &job->reply);
+	struct MHD_Connection *connection = job->connection;
+
+	job->run(job->arg, stopping);
 	pthread_mutex_lock(&w->lock);
 	w->count--;
 	pthread_mutex_unlock(&w->lock);
 	/* From here on the job belongs to the connection's thread. */
-	MHD_resume_connection(job->request.query);
+	MHD_resume_connection(connection);
 }
 
 /* Wait for a job. NULL: the thread stops and the queue is empty. */
@@ -60,18 +57,18 @@ static void *work(void *arg)
 	bool stopping;
 
 	while ((job = take(w, &stopping)) != NULL)
-		handle(w, job, stopping);
+		run_job(w, job, stopping);
 	return NULL;
 }
 
-int tw_httpd_work_open(void *app, struct tw_httpd_work **out, struct tw_err *err)
+int tw_httpd_work_open(size_t max, struct tw_httpd_work **out, struct tw_err *err)
 {
 	struct tw_httpd_work *w = calloc(1, sizeof(*w));
 	int e;
 
 	if (w == NULL)
-		return tw_fail(err, TW_NOMEM, "queue of slow requests");
-	w->app = app;
+		return tw_fail(err, TW_NOMEM, "queue of slow work");
+	w->max = max;
 	w->end = &w->first;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->more, NULL);
@@ -107,36 +104,20 @@ void tw_httpd_work_close(struct tw_httpd_work *w)
 	free(w);
 }
 
-struct tw_httpd_job *tw_httpd_work_add(struct tw_httpd_work *w,
-				       const struct tw_http_request *q)
+bool tw_httpd_work_add(struct tw_httpd_work *w, struct tw_httpd_job *job)
 {
-	struct tw_httpd_job *job = calloc(1, sizeof(*job));
 	bool added;
 
-	if (job == NULL)
-		return NULL;
-	job->request = *q;
 	pthread_mutex_lock(&w->lock);
-	added = !w->stop && w->count < TW_HTTPD_WORK_MAX;
+	added = !w->stop && w->count < w->max;
 	if (added) {
-		MHD_suspend_connection(q->query);
+		MHD_suspend_connection(job->connection);
+		job->next = NULL;
 		*w->end = job;
 		w->end = &job->next;
 		w->count++;
 		pthread_cond_signal(&w->more);
 	}
 	pthread_mutex_unlock(&w->lock);
-	if (!added) {
-		free(job);
-		return NULL;
-	}
-	return job;
-}
-
-void tw_httpd_job_free(struct tw_httpd_job *job)
-{
-	if (job == NULL)
-		return;
-	tw_http_reply_release(&job->reply);
-	free(job);
+	return added;
 }

@@ -3,42 +3,42 @@
 #define TW_HTTPD_WORK_H
 
 /*
- * The queue of slow requests. One thread runs their handlers in order; their connections
- * are suspended meanwhile. For the HTTP server.
+ * A queue of slow work for requests: handlers, or checks of passwords. One thread does it
+ * in order; the connections are suspended meanwhile. For the HTTP server.
  */
 
-#include "lib/http/httpd_reply.h"
-#include "lib/http/httpd_route.h"
+#include <stdbool.h>
+#include <stddef.h>
 
+struct MHD_Connection;
 struct tw_err;
 struct tw_httpd_work;
 
-/* Requests in the queue and in progress: each holds its body in memory. */
+/* Slow handlers in the queue and in progress: each holds its body in memory. */
 #define TW_HTTPD_WORK_MAX 8
 
 struct tw_httpd_job {
-	struct tw_http_request request;
-	struct tw_http_reply reply; /* valid once the connection is resumed */
-	struct tw_httpd_job *next;
+	struct MHD_Connection *connection;
+	/* Does the work. stopping: the server stops; answer so instead. */
+	void (*run)(void *arg, bool stopping);
+	void *arg;
+	struct tw_httpd_job *next; /* for httpd_work.c */
 };
 
-/* Starts the thread. *out is yours: tw_httpd_work_close(). */
-int tw_httpd_work_open(void *app, struct tw_httpd_work **out, struct tw_err *err);
+/* Starts the thread. max is the limit of jobs. *out is yours: tw_httpd_work_close(). */
+int tw_httpd_work_open(size_t max, struct tw_httpd_work **out, struct tw_err *err);
 
 /*
- * Wait for the request in progress. The requests in the queue, and later ones, are
- * answered 503. NULL is fine.
+ * Wait for the job in progress. The jobs in the queue run with `stopping`, and later ones
+ * are not taken. NULL is fine.
  */
 void tw_httpd_work_stop(struct tw_httpd_work *w);
 void tw_httpd_work_close(struct tw_httpd_work *w); /* NULL is fine; stops first */
 
 /*
- * Suspend the request's connection and queue its handler. Call it on the connection's
- * thread. All that q points to must live until the connection is resumed; then the job
- * is yours: tw_httpd_job_free(). NULL if the queue is full or an allocation failed.
+ * Suspend the connection and queue the job, which is yours and must live until the
+ * connection is resumed. Call it on the connection's thread. False: the queue is full.
  */
-struct tw_httpd_job *tw_httpd_work_add(struct tw_httpd_work *w,
-				       const struct tw_http_request *q);
-void tw_httpd_job_free(struct tw_httpd_job *job); /* NULL is fine */
+bool tw_httpd_work_add(struct tw_httpd_work *w, struct tw_httpd_job *job);
 
 #endif /* TW_HTTPD_WORK_H */

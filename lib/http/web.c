@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/web_config.h"
+#include "lib/http/web_guesses.h"
 #include "lib/http/web_tls.h"
 #include "lib/http/web_users.h"
 
@@ -45,6 +46,7 @@ struct tw_web {
 	bool tls;
 	char *client_ca;
 	char *priorities;
+	struct tw_web_guesses *guesses;
 
 	atomic_ullong checked_ms; /* time of the last check for changes */
 	pthread_mutex_t lock;     /* guards the members below */
@@ -263,6 +265,8 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 		tw_fail(err, TW_NOMEM, "web configuration");
 		goto fail;
 	}
+	if (tw_web_guesses_new(&w->guesses, err) < 0)
+		goto fail;
 	if (load(w, err) < 0 || (w->config.client_ca_file != NULL &&
 				 tw_file_read(w->config.client_ca_file, PEM_BYTES_MAX,
 					      &w->client_ca, &len, err) < 0))
@@ -288,6 +292,7 @@ void tw_web_close(struct tw_web *w)
 		w->identity = before;
 	}
 	tw_web_users_free(w->users);
+	tw_web_guesses_free(w->guesses);
 	tw_web_config_release(&w->config);
 	pthread_mutex_destroy(&w->lock);
 	free(w->priorities);
@@ -323,16 +328,43 @@ int tw_web_certificate(struct tw_web *w, gnutls_pcert_st **chain, unsigned *coun
 	return 0;
 }
 
-enum tw_web_access tw_web_access(struct tw_web *w, const char *authorization)
+static struct tw_web_users *current_users(struct tw_web *w)
+{
+	struct tw_web_users *users;
+
+	pthread_mutex_lock(&w->lock);
+	users = tw_web_users_ref(w->users);
+	pthread_mutex_unlock(&w->lock);
+	return users;
+}
+
+enum tw_web_access tw_web_access(struct tw_web *w, struct tw_web_client *c,
+				 uint64_t *wait_ms)
 {
 	struct tw_web_users *users;
 	enum tw_web_access access;
 
 	reload_if_changed(w);
-	pthread_mutex_lock(&w->lock);
-	users = tw_web_users_ref(w->users);
-	pthread_mutex_unlock(&w->lock);
-	access = tw_web_users_check(users, authorization);
+	users = current_users(w);
+	access = tw_web_users_known(users, c->authorization);
+	if (access == TW_WEB_UNCHECKED) {
+		c->took =
+			tw_web_guesses_take(w->guesses, c->address, tw_now_ms(), wait_ms);
+		if (!c->took)
+			tw_web_users_skip(users, c->authorization);
+		access = c->took ? TW_WEB_CHECKING : TW_WEB_LIMITED;
+	}
+	tw_web_users_free(users);
+	return access;
+}
+
+enum tw_web_access tw_web_check(struct tw_web *w, const struct tw_web_client *c)
+{
+	struct tw_web_users *users = current_users(w);
+	const enum tw_web_access access = tw_web_users_check(users, c->authorization);
+
+	if (access == TW_WEB_ALLOWED && c->took)
+		tw_web_guesses_give_back(w->guesses, c->address);
 	tw_web_users_free(users);
 	return access;
 }

@@ -15,7 +15,9 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
+#include <stdint.h>
 
+struct sockaddr;
 struct tw_err;
 struct tw_web;
 
@@ -36,8 +38,23 @@ const char *tw_web_priorities(const struct tw_web *w); /* for GnuTLS */
 int tw_web_certificate(struct tw_web *w, gnutls_pcert_st **chain, unsigned *count,
 		       gnutls_privkey_t *key);
 
-/* Whether a request with this Authorization header (NULL: none) is allowed. */
-enum tw_web_access tw_web_access(struct tw_web *w, const char *authorization);
+/* A request, as far as its access depends on it. */
+struct tw_web_client {
+	const char *authorization; /* the header; NULL: none */
+	const struct sockaddr *address;
+	bool took; /* for web.c: a token of web_guesses.h */
+};
+
+/*
+ * Whether a request is allowed. It answers at once. TW_WEB_CHECKING: call tw_web_check().
+ * TW_WEB_LIMITED: the client has sent too many wrong passwords; *wait_ms tells when to
+ * try again.
+ */
+enum tw_web_access tw_web_access(struct tw_web *w, struct tw_web_client *c,
+				 uint64_t *wait_ms);
+
+/* Check the password, which takes long: TW_WEB_ALLOWED or TW_WEB_UNKNOWN. */
+enum tw_web_access tw_web_check(struct tw_web *w, const struct tw_web_client *c);
 
 /* Call fn for each response header; stop and return -1 when it returns -1. */
 int tw_web_headers(struct tw_web *w,

@@ -11,20 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 /* Room for "name:password"; bcrypt reads 72 bytes of a password. */
 #define PAIR_MAX 512
 #define CACHE_SIZE 64
-#define WAIT_NS 300000000
 
 /* Checked for unknown names, so that the duration does not reveal which names exist. */
 static const char dummy_hash[] =
 	"$2b$10$7EqJtq98hPqEX7fNZaFWoOa5T2u1b9Fq0cV3lK8Q9u3rQ2j0s8e9W";
 
 struct cached {
-	char pair[PAIR_MAX]; /* "name:password"; "": unused */
-	bool allowed;
+	char pair[PAIR_MAX];       /* "name:password"; "": unused */
+	enum tw_web_access access; /* CHECKING, ALLOWED or UNKNOWN */
 };
 
 struct tw_web_users {
@@ -126,31 +124,31 @@ static bool same_text(const char *a, const char *b)
 	return differ == 0;
 }
 
-static bool find_cached(struct tw_web_users *u, const char *pair, bool *allowed)
+/* NULL: the pair is not in the cache. The caller has the lock. */
+static struct cached *find_cached(struct tw_web_users *u, const char *pair)
 {
-	bool found = false;
+	struct cached *found = NULL;
 
-	pthread_mutex_lock(&u->lock);
-	for (size_t i = 0; i < CACHE_SIZE; i++) {
-		if (u->cache[i].pair[0] != '\0' && same_text(u->cache[i].pair, pair)) {
-			*allowed = u->cache[i].allowed;
-			found = true;
-		}
-	}
-	pthread_mutex_unlock(&u->lock);
+	for (size_t i = 0; i < CACHE_SIZE; i++)
+		if (u->cache[i].pair[0] != '\0' && same_text(u->cache[i].pair, pair))
+			found = &u->cache[i];
 	return found;
 }
 
-/* Wrong passwords have half of the cache, so that guesses do not evict right ones. */
-static void add_to_cache(struct tw_web_users *u, const char *pair, bool allowed)
+/*
+ * Right passwords have half of the cache, so that guesses do not evict them. The caller
+ * has the lock.
+ */
+static void add_to_cache(struct tw_web_users *u, const char *pair,
+			 enum tw_web_access access)
 {
-	struct cached *c;
+	struct cached *c = find_cached(u, pair);
 
-	pthread_mutex_lock(&u->lock);
-	c = &u->cache[(u->next++ % (CACHE_SIZE / 2)) * 2 + allowed];
+	if (c != NULL)
+		c->pair[0] = '\0';
+	c = &u->cache[(u->next++ % (CACHE_SIZE / 2)) * 2 + (access == TW_WEB_ALLOWED)];
 	strcpy(c->pair, pair);
-	c->allowed = allowed;
-	pthread_mutex_unlock(&u->lock);
+	c->access = access;
 }
 
 static bool check_password(struct tw_web_users *u, const char *pair)
@@ -171,38 +169,70 @@ static bool check_password(struct tw_web_users *u, const char *pair)
 	return found && result != NULL && same_text(result, hash);
 }
 
-/* Wait at most WAIT_NS: a waiting thread serves no other connection. */
-static bool wait_for_turn(struct tw_web_users *u)
+enum tw_web_access tw_web_users_known(struct tw_web_users *u, const char *authorization)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
-	return pthread_mutex_timedlock(&u->checking, &until) == 0;
-}
-
-enum tw_web_access tw_web_users_check(struct tw_web_users *u, const char *authorization)
-{
+	enum tw_web_access access = TW_WEB_UNCHECKED;
+	const struct cached *c;
 	char pair[PAIR_MAX];
-	bool allowed;
 
 	if (u->pairs.count == 0)
 		return TW_WEB_ALLOWED;
 	if (!read_pair(authorization, pair))
 		return TW_WEB_UNKNOWN;
-	if (!find_cached(u, pair, &allowed)) {
-		if (!wait_for_turn(u))
-			return TW_WEB_BUSY;
-		/* Another thread may have checked it meanwhile. */
-		if (!find_cached(u, pair, &allowed)) {
-			allowed = check_password(u, pair);
-			add_to_cache(u, pair, allowed);
-		}
-		pthread_mutex_unlock(&u->checking);
-	}
-	return allowed ? TW_WEB_ALLOWED : TW_WEB_UNKNOWN;
+	pthread_mutex_lock(&u->lock);
+	c = find_cached(u, pair);
+	if (c != NULL)
+		access = c->access;
+	else
+		add_to_cache(u, pair, TW_WEB_CHECKING);
+	pthread_mutex_unlock(&u->lock);
+	return access;
+}
+
+void tw_web_users_skip(struct tw_web_users *u, const char *authorization)
+{
+	struct cached *c;
+	char pair[PAIR_MAX];
+
+	if (!read_pair(authorization, pair))
+		return;
+	pthread_mutex_lock(&u->lock);
+	c = find_cached(u, pair);
+	if (c != NULL && c->access == TW_WEB_CHECKING)
+		c->pair[0] = '\0';
+	pthread_mutex_unlock(&u->lock);
+}
+
+/* The caller has u->checking. */
+static enum tw_web_access check_pair(struct tw_web_users *u, const char *pair)
+{
+	const struct cached *c;
+	enum tw_web_access access;
+
+	pthread_mutex_lock(&u->lock);
+	c = find_cached(u, pair);
+	access = c != NULL ? c->access : TW_WEB_CHECKING;
+	pthread_mutex_unlock(&u->lock);
+	if (access != TW_WEB_CHECKING)
+		return access;
+	access = check_password(u, pair) ? TW_WEB_ALLOWED : TW_WEB_UNKNOWN;
+	pthread_mutex_lock(&u->lock);
+	add_to_cache(u, pair, access);
+	pthread_mutex_unlock(&u->lock);
+	return access;
+}
+
+enum tw_web_access tw_web_users_check(struct tw_web_users *u, const char *authorization)
+{
+	enum tw_web_access access;
+	char pair[PAIR_MAX];
+
+	if (u->pairs.count == 0)
+		return TW_WEB_ALLOWED;
+	if (!read_pair(authorization, pair))
+		return TW_WEB_UNKNOWN;
+	pthread_mutex_lock(&u->checking);
+	access = check_pair(u, pair);
+	pthread_mutex_unlock(&u->checking);
+	return access;
 }

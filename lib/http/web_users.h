@@ -8,14 +8,18 @@
  * one password is checked at a time. Thread-safe.
  */
 
+#include <stdbool.h>
+
 struct tw_err;
 struct tw_strs;
 struct tw_web_users;
 
 enum tw_web_access {
 	TW_WEB_ALLOWED,
-	TW_WEB_UNKNOWN, /* 401 */
-	TW_WEB_BUSY,    /* 503: another password is being checked */
+	TW_WEB_UNKNOWN,   /* 401 */
+	TW_WEB_UNCHECKED, /* the password must be checked */
+	TW_WEB_CHECKING,  /* the same, and a check of it has begun */
+	TW_WEB_LIMITED,   /* 429: too many wrong passwords */
 };
 
 /*
@@ -29,7 +33,16 @@ int tw_web_users_new(const struct tw_strs *pairs, struct tw_web_users **out,
 struct tw_web_users *tw_web_users_ref(struct tw_web_users *u);
 void tw_web_users_free(struct tw_web_users *u); /* NULL is fine */
 
-/* authorization: the request's header, or NULL. */
+/*
+ * Answer from the cache, at once. authorization: the request's header, or NULL. After
+ * TW_WEB_UNCHECKED, call tw_web_users_check() or tw_web_users_skip().
+ */
+enum tw_web_access tw_web_users_known(struct tw_web_users *u, const char *authorization);
+
+/* The password will not be checked now. */
+void tw_web_users_skip(struct tw_web_users *u, const char *authorization);
+
+/* Check the password, unless the cache has it: TW_WEB_ALLOWED or TW_WEB_UNKNOWN. */
 enum tw_web_access tw_web_users_check(struct tw_web_users *u, const char *authorization);
 
 #endif /* TW_WEB_USERS_H */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-server's surroundings: TLS and users, systemd, the old server's keys."""
 import base64
+import concurrent.futures
 import http.client
 import json
 import os
@@ -122,6 +123,43 @@ class WebConfig(Case):
                    "the new user is taken")
         self.assertEqual(call(server, "GET", "/livez",
                               headers=self.basic("alice", "secret")).status, 401)
+
+    def test_a_guesser_is_limited_and_a_known_user_is_served(self):
+        self.web(self.USERS)
+        server = self.serve()
+        alice = self.basic("alice", "secret")
+        self.assertEqual(call(server, "GET", "/livez", headers=alice).status, 200)
+        wrong = []
+
+        def guess():
+            wrong.append(call(server, "GET", "/livez",
+                              headers=self.basic("alice", f"guess {len(wrong)}")))
+            return wrong[-1].status != 401
+        wait_until(guess, "the guesser is limited")
+        self.assertEqual(wrong[-1].status, 429)
+        self.assertGreater(int(wrong[-1].headers["Retry-After"]), 0)
+        self.assertIn("too many wrong passwords", wrong[-1].json()["detail"])
+        # From the same address; and what is known to be wrong is no further guess.
+        self.assertEqual(call(server, "GET", "/livez", headers=alice).status, 200)
+        self.assertEqual(call(server, "GET", "/livez",
+                              headers=self.basic("alice", "guess 0")).status, 401)
+
+    def test_a_new_user_may_open_many_connections_at_once(self):
+        self.web(self.USERS)
+        server = self.serve()
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:
+            asked = [pool.submit(call, server, "GET", "/livez",
+                                 headers=self.basic("alice", "secret")) for _ in range(40)]
+            self.assertEqual({a.result().status for a in asked}, {200})
+
+    def test_a_request_with_a_body_waits_for_its_password(self):
+        self.web(self.USERS)
+        server = self.serve()
+        for name, password, status in (("alice", "secret", 200), ("alice", "wrong", 401),
+                                       ("bob", "secret", 401)):
+            body = {"metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower"}
+            self.assertEqual(call(server, "POST", "/model", body,
+                                  headers=self.basic(name, password)).status, status)
 
     def test_a_file_that_breaks_leaves_what_was(self):
         self.web(self.USERS)

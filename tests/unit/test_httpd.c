@@ -36,6 +36,58 @@ static void routes_are_found_by_path_and_method(void **state)
 	toy_stop(&s);
 }
 
+static void ambiguous_framing_is_refused_and_ends_the_connection(void **state)
+{
+	static const struct {
+		const char *request, *why;
+	} cases[] = {
+		{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n"
+		  "Content-Length: 5\r\n\r\nabcde",
+		  "more than one header Content-Length" },
+		{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n"
+		  "content-length: 3\r\n\r\nabc",
+		  "more than one header Content-Length" },
+		{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n"
+		  "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+		  "both headers Content-Length and Transfer-Encoding" },
+		{ "GET /hello HTTP/1.1\r\n\r\n", "the header Host is missing" },
+		{ "GET /hello HTTP/1.1\r\n" HOST HOST "\r\n",
+		  "more than one header Host" },
+	};
+	struct toy_server s;
+	char body[256];
+
+	(void)state;
+	toy_start(&s, (struct tw_httpd_config){ 0 });
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(body, sizeof(body),
+			 "{\"title\":\"Bad Request\",\"status\":400,"
+			 "\"detail\":\"%s\"}",
+			 cases[i].why);
+		/* It hears until the server closes. */
+		toy_answers(&s, cases[i].request, "400 ", body);
+	}
+	/* HTTP/1.0 has no Host. */
+	toy_answers(&s, "GET /hello HTTP/1.0\r\n\r\n", "200 OK", "{\"hello\":1}");
+	toy_stop(&s);
+}
+
+static void absolute_uris_are_routed(void **state)
+{
+	struct toy_server s;
+
+	(void)state;
+	toy_start(&s, (struct tw_httpd_config){ 0 });
+	toy_answers(&s, "GET http://x:1/hello HTTP/1.1\r\n" CLOSE "\r\n", "200 OK",
+		    "{\"hello\":1}");
+	toy_answers(&s, "GET HTTPS://x/query?a=1 HTTP/1.1\r\n" CLOSE "\r\n", "200 OK",
+		    "/query|1|-");
+	toy_answers(&s, "GET http://x HTTP/1.1\r\n" CLOSE "\r\n", "404 Not Found",
+		    "{\"title\":\"Not Found\",\"status\":404,"
+		    "\"detail\":\"no such path: '/'\"}");
+	toy_stop(&s);
+}
+
 static void unknown_paths_and_methods_are_problems(void **state)
 {
 	struct toy_server s;
@@ -213,6 +265,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(routes_are_found_by_path_and_method),
+		cmocka_unit_test(ambiguous_framing_is_refused_and_ends_the_connection),
+		cmocka_unit_test(absolute_uris_are_routed),
 		cmocka_unit_test(unknown_paths_and_methods_are_problems),
 		cmocka_unit_test(a_nul_does_not_hide_the_rest_of_a_path),
 		cmocka_unit_test(an_error_becomes_its_status_and_drops_the_body),

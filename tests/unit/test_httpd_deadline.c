@@ -71,6 +71,8 @@ static const struct tw_http_route *const routes[] = {
 		.method = "POST", .path = "/work", .handle = post_work, .slow = true },
 	&(const struct tw_http_route){
 		.method = "GET", .path = "/big", .handle = get_big },
+	&(const struct tw_http_route){
+		.method = "POST", .path = "/small", .body_max = 4, .handle = post_work },
 };
 
 static void start(bool thread_per_connection)
@@ -78,7 +80,7 @@ static void start(bool thread_per_connection)
 	const struct tw_httpd_config c = {
 		.listen = "127.0.0.1:0",
 		.routes = routes,
-		.route_count = 2,
+		.route_count = 3,
 		.threads = 1,
 		.thread_per_connection = thread_per_connection,
 		/* The library's time-out, which uses another clock. */
@@ -206,6 +208,21 @@ static void no_deadline_runs_while_the_server_works(void **state)
 	hear_until("\r\n\r\nworked");
 }
 
+static void an_endless_body_has_a_deadline(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	(void)state;
+	dial();
+	say("POST /small HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+	    "6\r\nabcdef\r\n6\r\nabcdef\r\n");
+	for (int i = 0; i < 20000 && !is_ended(); i++) {
+		pass(TW_GUARD_HEAD_MS + 1);
+		nanosleep(&pause, NULL);
+	}
+	assert_true(is_ended());
+}
+
 static void a_missing_body_has_a_deadline(void **state)
 {
 	(void)state;
@@ -273,6 +290,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(no_deadline_runs_while_the_server_works, threads),
 		TEST(no_deadline_runs_while_the_server_works, work),
+		TEST(an_endless_body_has_a_deadline, threads),
+		TEST(an_endless_body_has_a_deadline, work),
 		TEST(a_missing_body_has_a_deadline, threads),
 		TEST(a_missing_body_has_a_deadline, work),
 		TEST(the_deadline_of_the_answer_starts_with_its_first_byte, threads),

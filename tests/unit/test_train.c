@@ -27,13 +27,50 @@ static double number(const json_t *v, const char *key)
 	return json_number_value(json_object_get(v, key));
 }
 
-static void count_fits(void *arg, size_t done, size_t of)
+static void count_fits(void *arg, const struct tw_train_progress *at)
 {
 	size_t *fits = arg;
 
-	fits[0]++;
-	fits[1] = of;
-	assert_true(done <= of);
+	fits[0] += strcmp(at->stage, "fit") == 0 && at->fits > 0;
+	fits[1] = at->of;
+	assert_true(at->fits <= at->of);
+	assert_true(at->fraction >= 0.0 && at->fraction <= 1.0);
+}
+
+/* Ends the training at a task of this number. */
+static bool count_down(void *arg)
+{
+	int *left = arg;
+
+	return (*left)-- > 0;
+}
+
+static void a_training_ends_at_each_task_if_its_observer_says_so(void **state)
+{
+	struct training t;
+	struct tw_train_result r = { 0 };
+	int left, tasks = 0;
+
+	(void)state;
+	train_set_up(&t, ROWS);
+	t.job.watch = &(const struct tw_train_watch){ .go_on = count_down, .arg = &left };
+	t.job.threads = 1;
+	assert_int_equal(tw_strs_adds(&t.job.abs_trainers, "LinearRegressionTrainer",
+				      &(struct tw_err){ 0 }),
+			 0);
+	for (;; tasks++) {
+		struct tw_err err = { 0 };
+
+		left = tasks;
+		if (tw_train(&t.job, &r, &err) == 0)
+			break;
+		assert_string_equal(err.text, "the training was cancelled");
+		assert_int_equal(r.rows, 0);
+	}
+	/* Extract, isolate, 4 components of 5 folds and the whole, finish. */
+	assert_int_equal(tasks, 27);
+	tw_train_result_release(&r);
+	train_tear_down(&t);
 }
 
 static void a_table_becomes_models_of_both_outputs(void **state)
@@ -200,8 +237,8 @@ static void a_series_model_reports_both_errors_and_its_choice(void **state)
 			3e-9 * tw_dataset_find(&t.d, "cpu_cycles")[i > 0 ? i - 1 : 0];
 	}
 	assert_int_equal(tw_strs_adds(&t.job.abs_trainers, "AutoTrainer", &err), 0);
-	t.job.progress = count_fits;
-	t.job.progress_arg = fits;
+	t.job.watch =
+		&(const struct tw_train_watch){ .progress = count_fits, .arg = fits };
 	if (tw_train(&t.job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	m = train_parse_file(&r, AUTO_DIR "metadata.json");
@@ -434,6 +471,7 @@ int main(void)
 		cmocka_unit_test(a_table_becomes_models_of_both_outputs),
 		cmocka_unit_test(each_component_learns_its_own_power_of_its_own_output),
 		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
+		cmocka_unit_test(a_training_ends_at_each_task_if_its_observer_says_so),
 		cmocka_unit_test(a_series_model_reports_both_errors_and_its_choice),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),

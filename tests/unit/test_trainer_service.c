@@ -30,9 +30,7 @@ struct running {
 
 static void start(struct running *r, unsigned queue)
 {
-	struct tw_train_service_config config = { .threads = 1,
-						  .seed = 1,
-						  .queue = queue };
+	struct tw_trainings_config config = { .threads = 1, .seed = 1, .queue = queue };
 	struct tw_httpd_config httpd = {
 		.listen = "127.0.0.1:0",
 		.routes = tw_train_service_routes,
@@ -44,7 +42,7 @@ static void start(struct running *r, unsigned queue)
 
 	r->dir = scratch_new();
 	config.model_db = r->dir;
-	assert_int_equal(tw_train_service_new(&config, &r->service, &err), 0);
+	assert_int_equal(tw_train_service_new(&config, NULL, &r->service, &err), 0);
 	httpd.app = r->service;
 	if (tw_httpd_open(&httpd, &r->httpd, &err) < 0)
 		fail_msg("%s", err.text);

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-trainer: trainings as jobs, and `tallywatt train --url`."""
+import os
+import signal
+import unittest
+import zipfile
+
+from harness import GENERATED, Case, call, published, read_json, run_tallywatt, wait_until
+
+ENDED = ("done", "failed", "cancelled", "lost")
+
+
+def train_request(response, name, trainers=("LinearRegressionTrainer",)):
+    return {"name": name, "energy_source": "rapl-sysfs",
+            "trainer": {"abs_trainers": list(trainers), "dyn_trainers": [],
+                        "isolator": "MinIdleIsolator"},
+            "prom_response": response}
+
+
+class Jobs(Case):
+    def setUp(self):
+        super().setUp()
+        self.response = read_json(GENERATED["0.7"])
+        self.db = self.path("db")
+        os.mkdir(self.db)
+
+    def begin(self, *args):
+        return self.start_http("tw-trainer", "--model-db", self.db,
+                               "--jobs", self.path("jobs"), *args)
+
+    def post(self, trainer, name, trainers=("LinearRegressionTrainer",)):
+        """The path of a new job."""
+        answer = call(trainer, "POST", "/api/v1/train",
+                      train_request(self.response, name, trainers))
+        self.assertEqual(answer.status, 202, answer.body[:300])
+        job = answer.json()
+        self.assertEqual(answer.headers["Location"], f"/api/v1/jobs/{job['id']}")
+        self.assertEqual(job["pipeline"], name)
+        return answer.headers["Location"]
+
+    def job(self, trainer, path):
+        answer = call(trainer, "GET", path)
+        self.assertEqual(answer.status, 200, answer.body[:300])
+        return answer.json()
+
+    def ended(self, trainer, path):
+        wait_until(lambda: self.job(trainer, path)["state"] in ENDED, f"{path} ends")
+        return self.job(trainer, path)
+
+    def problem(self, trainer, method, path, status, text):
+        answer = call(trainer, method, path)
+        self.assertEqual(answer.status, status, answer.body[:300])
+        self.assertIn(text, answer.json()["detail"])
+
+    def test_a_job_trains_publishes_and_keeps_its_zip(self):
+        trainer = self.begin()
+        path = self.post(trainer, "web")
+        job = self.ended(trainer, path)
+        self.assertEqual((job["state"], job["published"]), ("done", True))
+        self.assertGreater(job["models"], 0)
+        self.assertIn("web/metadata.json", published(self.db))
+        made = call(trainer, "GET", path + "/pipeline")
+        self.assertEqual(made.status, 200)
+        self.assertEqual(made.headers.get_content_type(), "application/zip")
+        # The synchronous form answers with the same bytes, but for times, and is a job, too.
+        self.assertEqual(call(trainer, "POST", "/train",
+                              train_request(self.response, "sync")).status, 200)
+        jobs = call(trainer, "GET", "/api/v1/jobs").json()["jobs"]
+        self.assertEqual([j["pipeline"] for j in jobs], ["sync", "web"])
+        metrics = call(trainer, "GET", "/metrics").body.decode()
+        self.assertIn('tw_trainer_jobs{state="done"} 2\n', metrics)
+        self.problem(trainer, "DELETE", path, 409, "has ended: done")
+        self.problem(trainer, "GET", "/api/v1/jobs/x", 404, "no job 'x'")
+        self.problem(trainer, "GET", "/api/v1/jobs/x/pipeline", 404, "no job 'x'")
+
+    def test_a_training_that_fails_is_a_job_with_an_error(self):
+        trainer = self.begin()
+        self.response = {}
+        job = self.ended(trainer, self.post(trainer, "web"))
+        self.assertEqual(job["state"], "failed")
+        self.assertIn("nothing to train on", job["error"])
+        bad = call(trainer, "POST", "/api/v1/train", {"name": "web"})
+        self.assertEqual(bad.status, 400)
+        self.assertEqual(published(self.db), [])
+
+    def test_jobs_are_cancelled_while_they_wait_and_while_they_run(self):
+        trainer = self.begin()
+        first = self.post(trainer, "web", ("AutoTrainer",))
+        second = self.post(trainer, "web", ("AutoTrainer",))
+        wait_until(lambda: self.job(trainer, first)["state"] != "waiting", "the first runs")
+        self.assertEqual(self.job(trainer, second)["state"], "waiting")
+        for path in (second, first):
+            answer = call(trainer, "DELETE", path)
+            self.assertEqual(answer.status, 202, answer.body[:300])
+        for path in (first, second):
+            self.assertEqual(self.ended(trainer, path)["state"], "cancelled")
+        self.assertEqual(published(self.db), [])
+
+    def test_a_full_queue_answers_503(self):
+        trainer = self.begin("--parallel", "1", "--queue", "0")
+        path = self.post(trainer, "web", ("AutoTrainer",))
+        answer = call(trainer, "POST", "/api/v1/train", train_request(self.response, "b"))
+        self.assertEqual(answer.status, 503, answer.body[:300])
+        self.assertIn("Retry-After", answer.headers)
+        call(trainer, "DELETE", path)
+
+    def test_a_killed_trainer_reports_its_jobs_as_lost(self):
+        trainer = self.begin()
+        done = self.post(trainer, "done")
+        self.ended(trainer, done)
+        lost = [self.post(trainer, "web", ("AutoTrainer",)) for _ in range(3)]
+        trainer.stop(signal.SIGKILL)
+        trainer = self.begin()
+        for path in lost[1:]:
+            self.assertEqual(self.job(trainer, path)["state"], "lost")
+        self.assertEqual(self.job(trainer, done)["state"], "done")
+        self.problem(trainer, "GET", done + "/pipeline", 409, "in the model database")
+        self.assertEqual(self.ended(trainer, self.post(trainer, "web"))["state"], "done")
+
+    def test_a_stopped_trainer_ends_soon_and_reports_its_jobs_as_lost(self):
+        trainer = self.begin()
+        paths = [self.post(trainer, "web", ("AutoTrainer",)) for _ in range(4)]
+        trainer.stop()
+        trainer = self.begin()
+        for path in paths:
+            self.assertIn(self.job(trainer, path)["state"], ("done", "lost"))
+        self.assertEqual(self.job(trainer, paths[-1])["state"], "lost")
+
+    # ---- tallywatt train --url ---------------------------------------------------
+
+    def remote(self, trainer, *args):
+        return ("train", "--url", f"http://{trainer.address}/", "--name", "web", "--input",
+                GENERATED["0.7"], "--trainers", "LinearRegressionTrainer", *args)
+
+    def test_the_command_shows_the_progress_and_writes_the_zip(self):
+        trainer = self.begin()
+        out = self.path("web.zip")
+        done = run_tallywatt(*self.remote(trainer, "--output", out, "--isolator",
+                                           "MinIdleIsolator", "--source", "rapl-sysfs"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, rb"^web: models=\d+ published=yes\n$")
+        self.assertIn(b"tallywatt train: job ", done.stderr)
+        self.assertIn(b"tallywatt train: done\n", done.stderr)
+        with zipfile.ZipFile(out) as z:
+            self.assertIn("metadata.json", z.namelist())
+
+    def test_the_command_fails_with_the_reason_of_the_trainer(self):
+        trainer = self.begin()
+        failed = run_tallywatt(*self.remote(trainer, "--source", "hmc"))
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn(b"job failed: no model could be made: ", failed.stderr)
+        self.assertIn("--seed does not go with --url", self.refused(
+            *self.remote(trainer, "--seed", "2"), codes=(2,)))
+        trainer.stop()
+        self.assertIn(trainer.address, self.refused(*self.remote(trainer), codes=(1,)))
+
+
+if __name__ == "__main__":
+    unittest.main()
