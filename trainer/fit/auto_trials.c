@@ -4,6 +4,7 @@
 #include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/field/feature.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
 
@@ -77,6 +78,13 @@ static size_t find_load(const struct tw_auto_columns *c, size_t load)
 	return SIZE_MAX;
 }
 
+/* Ratios of work, and earlier rows, keep their values on a ray. */
+static bool is_work(const struct tw_samples *s, const struct tw_derived *d)
+{
+	return d->to == 0 && d->per == TW_DERIVED_NONE &&
+	       tw_feature_is_work(s->features[d->feature]);
+}
+
 int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 			const struct tw_rest *rest, const struct tw_auto_rows *rows,
 			const struct tw_auto_columns *c, struct tw_err *err)
@@ -85,9 +93,11 @@ int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 
 	out->x = malloc((rows->count * c->count + 1) * sizeof(*out->x));
 	out->y = malloc((rows->count + 1) * sizeof(*out->y));
+	out->work = malloc((c->count + 1) * sizeof(*out->work));
 	out->names = malloc((c->count + 1) * sizeof(*out->names));
 	out->name = malloc((c->count + 1) * sizeof(*out->name));
-	if (out->x == NULL || out->y == NULL || out->names == NULL || out->name == NULL)
+	if (out->x == NULL || out->y == NULL || out->work == NULL || out->names == NULL ||
+	    out->name == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows of %zu columns", rows->count,
 			       c->count);
 	for (size_t i = 0; i < rows->count; i++) {
@@ -108,6 +118,7 @@ int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 	for (size_t k = 0; k < c->count; k++) {
 		tw_derived_name(&c->at[k], s->features, out->names[k]);
 		out->name[k] = out->names[k];
+		out->work[k] = is_work(s, &c->at[k]);
 	}
 	out->samples = (struct tw_samples){ .rows = rows->count,
 					    .cols = c->count,
@@ -116,7 +127,8 @@ int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 					    .features = out->name,
 					    .component = s->component,
 					    .from_zero = s->from_zero,
-					    .overlap = s->overlap };
+					    .overlap = s->overlap,
+					    .work = out->work };
 	out->rest = *rest;
 	out->rest.load = find_load(c, rest->load);
 	if (out->rest.load != SIZE_MAX)
@@ -128,6 +140,7 @@ void tw_auto_design_release(struct tw_auto_design *d)
 {
 	free(d->x);
 	free(d->y);
+	free(d->work);
 	free(d->names);
 	free(d->name);
 	*d = (struct tw_auto_design){ 0 };
@@ -281,6 +294,13 @@ static size_t find_alternative(const struct tw_auto_trials *t)
 	return best;
 }
 
+/* The best of the preferred trials must not be clearly better. */
+static bool takes_part(const struct tw_auto_trial *at, const struct tw_auto_trial *best)
+{
+	return at->role == TW_AUTO_PREFERRED && at->err.code == TW_OK &&
+	       !tw_auto_better(best, at, CLEARLY_BETTER);
+}
+
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row)
 {
@@ -298,11 +318,11 @@ int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
 {
 	const double rows = (double)t->rows.count;
 	const size_t alternative = find_alternative(t);
+	const struct tw_auto_trial *best = best_preferred(t);
 	struct tw_auto_blend b = { 0 };
 
 	for (size_t i = 0; i < t->count && b.count < TW_AUTO_MEMBERS_MAX; i++)
-		if (alternative == SIZE_MAX ? t->at[i].role == TW_AUTO_PREFERRED &&
-						      t->at[i].err.code == TW_OK
+		if (alternative == SIZE_MAX ? takes_part(&t->at[i], best)
 					    : i == alternative)
 			b.trial[b.count++] = i;
 	if (b.count == 0)

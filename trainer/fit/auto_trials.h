@@ -47,6 +47,7 @@ struct tw_auto_design {
 	struct tw_samples samples; /* without time stamps: rows are independent */
 	struct tw_rest rest;
 	double *x, *y;
+	bool *work;
 	char (*names)[TW_DERIVED_NAME];
 	const char **name;
 };
@@ -120,8 +121,9 @@ struct tw_auto_blend {
 };
 
 /*
- * Choose all preferred trials, or the best alternative if it is clearly better than every
- * preferred trial. If all failed, fails with the error of the first.
+ * Choose the preferred trials but those that the best of them is clearly better than, or
+ * the best alternative if it is clearly better than every preferred trial. If all failed,
+ * fails with the error of the first.
  */
 int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
 		  struct tw_err *err);
