@@ -96,3 +96,9 @@ class Watched:
         wait_until(ticked, f"{self.way}: it ticks")
         self.machine.use([load * self.interval_ms for load in loads])
         return self.now
+
+    def rest(self):
+        """Wait until the collector has counted all use."""
+        for _ in range(3):
+            self.step([0] * len(self.machine.jiffies))
+        return self.now

@@ -54,14 +54,22 @@ class VirtualMachine(Case):
 
     def at_load(self, watched, load):
         """Of each collector the median power of some ticks at that load."""
-        seen = {w.way: [] for w in watched}
-        for _ in range(TICKS + 2):
-            for w in watched:
-                seen[w.way].append(w.step([load * CPUS] + [0] * (
-                    len(w.machine.jiffies) - 1)).power())
+        return {w.way: self.median_power(w, [load * CPUS] + [0] * (len(w.machine.jiffies) - 1))
+                for w in watched}
+
+    @staticmethod
+    def median_power(watched, loads):
+        powers = []
         # The use that is told in a step is that of the tick before.
-        return {way: {zone: statistics.median(p[zone] for p in powers[2:]) for zone in ZONES}
-                for way, powers in seen.items()}
+        for _ in range(2):
+            watched.step(loads)
+        for _ in range(20 * TICKS):
+            power = watched.step(loads).power()
+            # On a busy machine an estimator may be late, and its tick has no power.
+            powers += [power] if set(ZONES) <= set(power) else []
+            if len(powers) == TICKS:
+                break
+        return {zone: statistics.median(p[zone] for p in powers) for zone in ZONES}
 
     def test_power_rises_with_load_whoever_has_the_model(self):
         ways = self.ways()
@@ -163,14 +171,16 @@ class VirtualMachine(Case):
             loads = [0] * IDLE + [CPUS / EQUAL] * EQUAL
             for _ in range(3):
                 watched.step(loads)
-            first = watched.step(loads)
+            # At rest before and after, so that each container's use is counted whole.
+            first = watched.rest()
             for _ in range(TICKS):
-                last = watched.step(loads)
+                watched.step(loads)
+            last = watched.rest()
             for zone in ZONES:
                 self.check_containers(f"{way}: {zone}", first, last, zone)
 
     def check_containers(self, what, first, last, zone):
-        seconds = (last.ticks - first.ticks) * INTERVAL_MS / 1000
+        seconds = TICKS * INTERVAL_MS / 1000
         node = self.grown(first, last, "tallywatt_node_energy_joules_total",
                           zone=zone, mode="dynamic") / seconds
         by_id = {}

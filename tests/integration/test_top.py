@@ -91,7 +91,10 @@ class Top(Case):
 
     def test_a_pipe_gets_pictures_one_after_the_other(self):
         pid = self.burn("burner")
-        out = self.tallywatt("top", "--url", self.url, "-n", "3", "-d", "500ms")
+        wait_until(lambda: f'pid="{pid}"'.encode() in call(self.daemon, "GET", "/metrics").body,
+                   "the process is seen")
+        # Long enough for ticks between two pictures on a busy machine.
+        out = self.tallywatt("top", "--url", self.url, "-n", "3", "-d", "900ms")
         pictures = out.split("\n\n")
         self.assertEqual(len(pictures), 3)
         for picture in pictures:
