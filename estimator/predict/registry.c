@@ -8,9 +8,9 @@
 
 /* Alphabetical, as in the documentation. */
 static const struct tw_predictor *const predictors[] = {
-	&tw_predictor_curvefit, &tw_predictor_ensemble,   &tw_predictor_knn,
-	&tw_predictor_linear,   &tw_predictor_polynomial, &tw_predictor_svr,
-	&tw_predictor_trees,    &tw_predictor_xgboost,
+	&tw_predictor_curvefit, &tw_predictor_ensemble, &tw_predictor_isotonic,
+	&tw_predictor_knn,      &tw_predictor_linear,   &tw_predictor_polynomial,
+	&tw_predictor_svr,      &tw_predictor_trees,    &tw_predictor_xgboost,
 };
 
 size_t tw_predictor_count(void)

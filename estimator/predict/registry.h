@@ -8,6 +8,7 @@
 
 extern const struct tw_predictor tw_predictor_curvefit;
 extern const struct tw_predictor tw_predictor_ensemble;
+extern const struct tw_predictor tw_predictor_isotonic;
 extern const struct tw_predictor tw_predictor_knn;
 extern const struct tw_predictor tw_predictor_linear;
 extern const struct tw_predictor tw_predictor_polynomial;

@@ -7,6 +7,7 @@
 #include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
 #include "trainer/fit/extra_trees.h"
+#include "trainer/fit/isotonic_trees.h"
 #include "trainer/fit/registry.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/validate.h"
@@ -154,16 +155,15 @@ static void trees_from_zero_rise_from_zero(void **state)
 }
 
 /* More load draws more, but the samples have bursts of power at low load. */
-static void power_never_falls_with_the_load(void **state)
+static void isotonic_trees_never_fall_with_the_load(void **state)
 {
-	static const struct tw_extra_trees plain = { .trees = 16, .leaf = 2 }, limited = {
-		.trees = 16, .leaf = 2, .median = true, .by_load = true
-	};
-	struct tw_buf text = { 0 };
+	static const struct tw_extra_trees how = { .trees = 16, .leaf = 2 };
+	static const bool work[] = { true, false };
+	struct tw_buf text[2] = { { 0 } };
 	struct tw_err err = { 0 };
 	double x[120], y[60], watts[60];
 	struct tw_samples s = {
-		.rows = 60, .cols = 2, .x = x, .y = y, .features = names
+		.rows = 60, .cols = 2, .x = x, .y = y, .features = names, .work = work
 	};
 	bool falls = false;
 
@@ -173,30 +173,46 @@ static void power_never_falls_with_the_load(void **state)
 		x[2 * r + 1] = r * 37 % 60;
 		y[r] = 20 + r + (r % 9 < 3 ? 50 : 0);
 	}
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(
-			tw_extra_trees(&s, i == 0 ? &plain : &limited, 1, &text, &err),
-			0);
-		/* The other column keeps its value. */
-		for (int other = 0; other < 60; other += 20) {
-			double at[120];
-			struct tw_samples rising = s;
-
-			for (int r = 0; r < 60; r++) {
-				at[2 * r] = r;
-				at[2 * r + 1] = other;
-			}
-			rising.x = at;
-			predict("trees", &text, &rising, false, watts);
-			for (int r = 1; r < 60; r++) {
-				falls = falls || (i == 0 && watts[r] < watts[r - 1] - 1);
-				if (i == 1 && watts[r] < watts[r - 1] - 1e-4)
-					fail_msg("%g after %g W", watts[r], watts[r - 1]);
-			}
-		}
-		tw_buf_clear(&text);
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text[0], &err), 0);
+	assert_int_equal(tw_isotonic_trees(&s, &how, 1, &text[1], &err), 0);
+	/* The other column is no work: it keeps its value on a ray. */
+	for (int other = 0; other < 60; other += 20) {
+		for (int r = 0; r < 60; r++)
+			x[2 * r + 1] = other;
+		predict("trees", &text[0], &s, false, watts);
+		for (int r = 2; r < 60; r++)
+			falls = falls || watts[r] < watts[r - 1] - 1;
+		predict("isotonic", &text[1], &s, false, watts);
+		for (int r = 1; r < 60; r++)
+			if (watts[r] < watts[r - 1] - 1e-9)
+				fail_msg("%g after %g W", watts[r], watts[r - 1]);
+		assert_true(watts[59] > watts[1] + 20);
 	}
 	assert_true(falls);
+	tw_buf_clear(&text[0]);
+	tw_buf_clear(&text[1]);
+}
+
+/* Without any load, power is that at rest. */
+static void isotonic_trees_need_no_load(void **state)
+{
+	static const struct tw_extra_trees how = { .trees = 2, .leaf = 2 };
+	static const double x[8] = { 0 }, y[4] = { 5, 6, 7, 6 };
+	const struct tw_samples s = {
+		.rows = 4, .cols = 2, .x = x, .y = y, .features = names
+	};
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_rest rest;
+	double watts[4];
+
+	(void)state;
+	assert_int_equal(tw_rest_find(&s, &rest, &err), 0);
+	assert_int_equal(tw_isotonic_trees(&s, &how, 1, &text, &err), 0);
+	predict("isotonic", &text, &s, false, watts);
+	for (size_t r = 0; r < 4; r++)
+		assert_true(fabs(watts[r] - rest.watts) < 1e-9);
+	tw_buf_clear(&text);
 }
 
 static void a_seed_gives_the_same_trees_and_another_gives_others(void **state)
@@ -404,7 +420,8 @@ int main(void)
 		cmocka_unit_test(trees_find_a_step),
 		cmocka_unit_test(a_median_passes_over_a_spike_and_a_mean_does_not),
 		cmocka_unit_test(trees_from_zero_rise_from_zero),
-		cmocka_unit_test(power_never_falls_with_the_load),
+		cmocka_unit_test(isotonic_trees_never_fall_with_the_load),
+		cmocka_unit_test(isotonic_trees_need_no_load),
 		cmocka_unit_test(a_seed_gives_the_same_trees_and_another_gives_others),
 		cmocka_unit_test(a_series_is_better_where_the_machine_remembers),
 		cmocka_unit_test(the_judged_rows_are_never_seen),

@@ -131,7 +131,7 @@ static void memory_follows_its_own_feature(void **state)
 	static const char *const both[] = { "cache_miss", "cpu_instructions" };
 	double x[] = { 0, 3, 1, 1, 2, 7, 3, 2 }, y[] = { 1, 2, 3, 4 };
 	const struct tw_samples s = { 4,     2, x,    y,     both, TW_DRAM,
-				      false, 0, NULL, false, NULL };
+				      false, 0, NULL, false, NULL, NULL };
 	const struct tw_curve c = fit("ExponentialRegressionTrainer", &s);
 
 	(void)state;

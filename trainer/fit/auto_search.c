@@ -5,28 +5,28 @@
 #include "lib/field/feature.h"
 #include "trainer/fit/boost.h"
 #include "trainer/fit/extra_trees.h"
+#include "trainer/fit/isotonic_trees.h"
 #include "trainer/fit/samples.h"
 
 #include <string.h>
 
 #define TREES 32
 
-#define TREE_LEARNER(id, text, ...)                                                  \
-	static int fit_##id(const struct tw_samples *s, uint64_t seed,               \
-			    struct tw_buf *out, struct tw_err *err)                  \
-	{                                                                            \
-		static const struct tw_extra_trees how = {                           \
-			.trees = TREES, .by_size = true, .median = true, __VA_ARGS__ \
-		};                                                                   \
-                                                                                     \
-		return tw_extra_trees(s, &how, seed, out, err);                      \
-	}                                                                            \
-	static const struct tw_trainer id = {                                        \
-		.name = text, .predictor = "trees", .min_rows = 1, .fit = fit_##id   \
-	}
+/* The columns decide whether they are trees of features or of ratios to the load. */
+static int fit_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
+		     struct tw_err *err)
+{
+	static const struct tw_extra_trees how = {
+		.trees = TREES, .leaf = 5, .median = true, .by_size = true
+	};
 
-TREE_LEARNER(trees_of_features, "random trees, rising with each feature", .leaf = 5,
-	     .monotone = true);
+	return tw_isotonic_trees(s, &how, seed, out, err);
+}
+
+static const struct tw_trainer trees = { .name = "random trees, rising on each ray",
+					 .predictor = "isotonic",
+					 .min_rows = 1,
+					 .fit = fit_trees };
 
 #if TW_XGBOOST
 #define BOOST_LEARNER(id, text, ...)                                                    \
@@ -47,26 +47,7 @@ TREE_LEARNER(trees_of_features, "random trees, rising with each feature", .leaf 
 BOOST_LEARNER(boost_by_load, "boosted trees by load", .by_load = true);
 BOOST_LEARNER(boost_of_features, "boosted trees, rising with each feature",
 	      .monotone = true);
-#else
-TREE_LEARNER(trees_by_load, "random trees by load", .leaf = 5, .by_load = true);
 #endif
-
-/* Learners of the load and ratios to it: the kind of work. */
-static const struct tw_trainer *const by_load[] = {
-#if TW_XGBOOST
-	&boost_by_load,
-#else
-	&trees_by_load,
-#endif
-};
-
-/* Learners of the features themselves. */
-static const struct tw_trainer *const of_features[] = {
-	&trees_of_features,
-#if TW_XGBOOST
-	&boost_of_features,
-#endif
-};
 
 /* They rise with the load, too. */
 static const char *const others[] = { "LinearRegressionTrainer", "SGDRegressorTrainer" };
@@ -100,15 +81,13 @@ static bool varies(const struct tw_samples *s, size_t feature)
 	return false;
 }
 
-static bool is_cpu_time(const char *feature)
+/* CPU time that the cycles contradict misleads. */
+static bool misleads(const struct tw_auto_trials *t, const char *feature)
 {
-	return strcmp(feature, "bpf_cpu_time_ms") == 0;
+	return t->rest->contradicted && strcmp(feature, "bpf_cpu_time_ms") == 0;
 }
 
-/*
- * The load, and the features that vary, without CPU time that the cycles contradict. The
- * load comes first.
- */
+/* The load, and the features that vary and do not mislead. The load comes first. */
 static void plain_columns(const struct tw_auto_trials *t, struct tw_auto_columns *out)
 {
 	const struct tw_samples *s = t->samples;
@@ -116,21 +95,25 @@ static void plain_columns(const struct tw_auto_trials *t, struct tw_auto_columns
 	add_column(out,
 		   (struct tw_derived){ (uint32_t)t->rest->load, 0, 0, TW_DERIVED_NONE });
 	for (size_t c = 0; c < s->cols; c++)
-		if (c != t->rest->load && varies(s, c) &&
-		    !(t->rest->contradicted && is_cpu_time(s->features[c])))
+		if (c != t->rest->load && varies(s, c) && !misleads(t, s->features[c]))
 			add_column(out, (struct tw_derived){ (uint32_t)c, 0, 0,
 							     TW_DERIVED_NONE });
 }
 
-/* The load and the ratios of the other features to it. Earlier rows are added as are. */
-static struct tw_auto_columns ratios(const struct tw_auto_columns *plain)
+/*
+ * The load and the ratios of the other rates of work to it. The values of earlier rows
+ * and of states, such as a clock frequency, are no part of the work of the row.
+ */
+static struct tw_auto_columns ratios(const struct tw_auto_trials *t,
+				     const struct tw_auto_columns *plain)
 {
 	struct tw_auto_columns c = { 0 };
 
 	for (size_t i = 0; i < plain->count; i++) {
 		struct tw_derived d = plain->at[i];
 
-		if (i > 0 && d.to == 0)
+		if (i > 0 && d.to == 0 &&
+		    tw_feature_is_work(t->samples->features[d.feature]))
 			d.per = plain->at[0].feature;
 		add_column(&c, d);
 	}
@@ -168,7 +151,7 @@ static int drop_one(struct tw_auto_trials *t, size_t *at, bool *dropped,
 
 		if (less.count == 0 || less.count == c.count)
 			continue;
-		if (tw_auto_try(t, TW_AUTO_PROBE, of_features[0], &less, &place, err) < 0)
+		if (tw_auto_try(t, TW_AUTO_PROBE, &trees, &less, &place, err) < 0)
 			return -1;
 		if (t->at[place].err.code == TW_OK &&
 		    tw_auto_better(&t->at[place], &t->at[*at], DROP_BELOW) &&
@@ -192,19 +175,22 @@ static int try_others(struct tw_auto_trials *t, const struct tw_auto_columns *c,
 	return 0;
 }
 
-/* Try the learners that the blend is made of. */
+/*
+ * Try the learners that the blend is made of, but the random trees of features. The load
+ * and ratios to it tell the kind of work.
+ */
 static int try_preferred(struct tw_auto_trials *t, const struct tw_auto_columns *plain,
 			 struct tw_err *err)
 {
-	const struct tw_auto_columns c = ratios(plain);
+	const struct tw_auto_columns by_load = ratios(t, plain);
 
-	for (size_t i = 0; i < TW_COUNT(by_load); i++)
-		if (tw_auto_try(t, TW_AUTO_PREFERRED, by_load[i], &c, NULL, err) < 0)
-			return -1;
-	for (size_t i = 0; i < TW_COUNT(of_features); i++)
-		if (tw_auto_try(t, TW_AUTO_PREFERRED, of_features[i], plain, NULL, err) <
-		    0)
-			return -1;
+	if (tw_auto_try(t, TW_AUTO_PREFERRED, &trees, &by_load, NULL, err) < 0)
+		return -1;
+#if TW_XGBOOST
+	if (tw_auto_try(t, TW_AUTO_PREFERRED, &boost_by_load, &by_load, NULL, err) < 0 ||
+	    tw_auto_try(t, TW_AUTO_PREFERRED, &boost_of_features, plain, NULL, err) < 0)
+		return -1;
+#endif
 	return 0;
 }
 
@@ -216,11 +202,12 @@ int tw_auto_search_alone(struct tw_auto_trials *t, struct tw_auto_columns *chose
 	size_t at;
 
 	plain_columns(t, &c);
-	if (tw_auto_try(t, TW_AUTO_PROBE, of_features[0], &c, &at, err) < 0)
+	if (tw_auto_try(t, TW_AUTO_PROBE, &trees, &c, &at, err) < 0)
 		return -1;
 	while (dropped && t->at[at].err.code == TW_OK)
 		if (drop_one(t, &at, &dropped, err) < 0)
 			return -1;
+	t->at[at].role = TW_AUTO_PREFERRED;
 	c = t->at[at].columns;
 	if (try_preferred(t, &c, err) < 0 || try_others(t, &c, err) < 0)
 		return -1;
@@ -236,5 +223,7 @@ int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns
 	for (size_t i = 0; i < chosen->count; i++)
 		add_column(&c, (struct tw_derived){ chosen->at[i].feature, 1, 1,
 						    TW_DERIVED_NONE });
+	if (tw_auto_try(t, TW_AUTO_PREFERRED, &trees, &c, NULL, err) < 0)
+		return -1;
 	return try_preferred(t, &c, err);
 }

@@ -4,6 +4,7 @@
 #include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/field/feature.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
 
@@ -77,6 +78,13 @@ static size_t find_load(const struct tw_auto_columns *c, size_t load)
 	return SIZE_MAX;
 }
 
+/* Ratios of work, and earlier rows, keep their values on a ray. */
+static bool is_work(const struct tw_samples *s, const struct tw_derived *d)
+{
+	return d->to == 0 && d->per == TW_DERIVED_NONE &&
+	       tw_feature_is_work(s->features[d->feature]);
+}
+
 int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 			const struct tw_rest *rest, const struct tw_auto_rows *rows,
 			const struct tw_auto_columns *c, struct tw_err *err)
@@ -85,9 +93,11 @@ int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 
 	out->x = malloc((rows->count * c->count + 1) * sizeof(*out->x));
 	out->y = malloc((rows->count + 1) * sizeof(*out->y));
+	out->work = malloc((c->count + 1) * sizeof(*out->work));
 	out->names = malloc((c->count + 1) * sizeof(*out->names));
 	out->name = malloc((c->count + 1) * sizeof(*out->name));
-	if (out->x == NULL || out->y == NULL || out->names == NULL || out->name == NULL)
+	if (out->x == NULL || out->y == NULL || out->work == NULL || out->names == NULL ||
+	    out->name == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows of %zu columns", rows->count,
 			       c->count);
 	for (size_t i = 0; i < rows->count; i++) {
@@ -108,6 +118,7 @@ int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 	for (size_t k = 0; k < c->count; k++) {
 		tw_derived_name(&c->at[k], s->features, out->names[k]);
 		out->name[k] = out->names[k];
+		out->work[k] = is_work(s, &c->at[k]);
 	}
 	out->samples = (struct tw_samples){ .rows = rows->count,
 					    .cols = c->count,
@@ -116,7 +127,8 @@ int tw_auto_design_init(struct tw_auto_design *out, const struct tw_samples *s,
 					    .features = out->name,
 					    .component = s->component,
 					    .from_zero = s->from_zero,
-					    .overlap = s->overlap };
+					    .overlap = s->overlap,
+					    .work = out->work };
 	out->rest = *rest;
 	out->rest.load = find_load(c, rest->load);
 	if (out->rest.load != SIZE_MAX)
@@ -128,6 +140,7 @@ void tw_auto_design_release(struct tw_auto_design *d)
 {
 	free(d->x);
 	free(d->y);
+	free(d->work);
 	free(d->names);
 	free(d->name);
 	*d = (struct tw_auto_design){ 0 };

@@ -47,6 +47,7 @@ struct tw_auto_design {
 	struct tw_samples samples; /* without time stamps: rows are independent */
 	struct tw_rest rest;
 	double *x, *y;
+	bool *work;
 	char (*names)[TW_DERIVED_NAME];
 	const char **name;
 };

@@ -5,7 +5,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/field/feature.h"
 #include "trainer/fit/random.h"
 #include "trainer/fit/samples.h"
 
@@ -30,7 +29,6 @@ struct grower {
 	float *x;     /* column major: x[c * rows + r] */
 	double *y;
 	uint32_t *row;  /* row indices; each node owns a range */
-	bool *rises;    /* cols: power never falls with the column */
 	double *sorted; /* work space of leaf_value() */
 	struct tw_random random;
 
@@ -39,12 +37,11 @@ struct grower {
 	size_t nodes;
 };
 
-/* The range from .. to of g->row, the sum of its power, and the limits of its leaves. */
+/* The range from .. to of g->row, and the sum of its power. */
 struct node {
 	size_t from, to;
 	double sum;
 	unsigned depth;
-	double low, high;
 };
 
 struct choice {
@@ -54,7 +51,7 @@ struct choice {
 	double left_sum;
 };
 
-static double middle_value(struct grower *g, const struct node *n)
+static double leaf_value(struct grower *g, const struct node *n)
 {
 	const size_t count = n->to - n->from;
 
@@ -65,11 +62,6 @@ static double middle_value(struct grower *g, const struct node *n)
 	qsort(g->sorted, count, sizeof(*g->sorted), tw_compare_doubles);
 	return count % 2 != 0 ? g->sorted[count / 2]
 			      : (g->sorted[count / 2 - 1] + g->sorted[count / 2]) / 2.0;
-}
-
-static double leaf_value(struct grower *g, const struct node *n)
-{
-	return fmin(fmax(middle_value(g, n), n->low), n->high);
 }
 
 static bool range_of(const struct grower *g, const struct node *n, const float *x,
@@ -116,8 +108,6 @@ static void try_threshold(const struct grower *g, const struct node *n, size_t f
 	if (lefts < g->leaf || rights < g->leaf)
 		return;
 	right = n->sum - left;
-	if (g->rises[feature] && left / (double)lefts > right / (double)rights)
-		return;
 	gain = left * left / (double)lefts + right * right / (double)rights;
 	if (gain > best->gain)
 		*best = (struct choice){ (int32_t)feature, threshold, gain, left };
@@ -160,15 +150,6 @@ static size_t part_rows(struct grower *g, const struct node *n, const struct cho
 	return front;
 }
 
-/* The middle of the two means, within the limits of the node. */
-static double limit_between(const struct node *left, const struct node *right)
-{
-	const double a = left->sum / (double)(left->to - left->from);
-	const double b = right->sum / (double)(right->to - right->from);
-
-	return fmin(fmax((a + b) / 2.0, left->low), left->high);
-}
-
 static void grow(struct grower *g, const struct node *n)
 {
 	const struct choice c = choose(g, n);
@@ -183,13 +164,8 @@ static void grow(struct grower *g, const struct node *n)
 	}
 	g->value[at] = c.threshold;
 	middle = part_rows(g, n, &c);
-	left = (struct node){
-		n->from, middle, c.left_sum, n->depth + 1, n->low, n->high
-	};
-	right = (struct node){ middle,       n->to,  n->sum - c.left_sum,
-			       n->depth + 1, n->low, n->high };
-	if (g->rises[c.feature])
-		left.high = right.low = limit_between(&left, &right);
+	left = (struct node){ n->from, middle, c.left_sum, n->depth + 1 };
+	right = (struct node){ middle, n->to, n->sum - c.left_sum, n->depth + 1 };
 	grow(g, &left);
 	grow(g, &right);
 }
@@ -208,7 +184,7 @@ static void add_tree(const struct grower *g, struct tw_buf *text)
 
 static void grow_tree(struct grower *g, uint64_t seed, unsigned tree)
 {
-	struct node root = { .to = g->rows, .low = -INFINITY, .high = INFINITY };
+	struct node root = { .to = g->rows };
 
 	g->random = tw_random_init(seed, tree);
 	g->nodes = 0;
@@ -237,19 +213,13 @@ static int grower_init(struct grower *g, const struct tw_samples *s, struct tw_e
 	g->y = calloc(rows, sizeof(*g->y));
 	g->row = calloc(rows, sizeof(*g->row));
 	g->sorted = calloc(rows, sizeof(*g->sorted));
-	g->rises = calloc(s->cols, sizeof(*g->rises));
 	g->split = calloc(2 * rows, sizeof(*g->split));
 	g->value = calloc(2 * rows, sizeof(*g->value));
 	if (g->x == NULL || g->y == NULL || g->row == NULL || g->sorted == NULL ||
-	    g->split == NULL || g->value == NULL || g->rises == NULL)
+	    g->split == NULL || g->value == NULL)
 		return tw_fail(err, TW_NOMEM, "trees on %zu x %zu samples", s->rows,
 			       s->cols);
 	memcpy(g->y, s->y, s->rows * sizeof(*g->y));
-	for (size_t c = 0; c < s->cols; c++)
-		g->rises[c] =
-			(g->how->by_load && c == 0) ||
-			(g->how->monotone && tw_feature_find(s->features[c]) != NULL &&
-			 tw_feature_is_work(s->features[c]));
 	for (size_t c = 0; c < s->cols; c++)
 		for (size_t r = 0; r < s->rows; r++)
 			g->x[c * rows + r] = (float)s->x[r * s->cols + c];
@@ -262,7 +232,6 @@ static void grower_release(struct grower *g)
 	free(g->y);
 	free(g->row);
 	free(g->sorted);
-	free(g->rises);
 	free(g->split);
 	free(g->value);
 }

@@ -26,13 +26,6 @@ struct tw_extra_trees {
 	size_t leaf;  /* least rows of a leaf; larger for very many rows */
 	bool median;  /* a leaf is the median of its rows, else their mean */
 	bool by_size; /* draw thresholds uniformly on a logarithmic scale */
-	/*
-	 * Power never falls as a column rises: by_load, as column 0 does, the load;
-	 * monotone, as a feature does that is a rate of work. A split of such a column
-	 * must have the lower mean on the left, and the leaves on either side are limited
-	 * by the middle of the two means.
-	 */
-	bool by_load, monotone;
 };
 
 /* Append the text of a component, which predictor "trees" reads. */

@@ -34,6 +34,11 @@ struct tw_samples {
 	/* Fit as kepler-model-server does, with no regard to certificates. */
 	bool unconstrained;
 	const struct tw_rest *rest; /* of these rows; NULL: not known yet */
+	/*
+	 * cols: whether the column grows with the load on a ray (docs/accuracy.md,
+	 * "Certificate"). NULL: names decide, tw_feature_is_work().
+	 */
+	const bool *work;
 };
 
 /*
