@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
+#include "trainer/fit/auto_trials.h"
 #include "trainer/fit/extra_trees.h"
 #include "trainer/fit/isotonic_trees.h"
 #include "trainer/fit/registry.h"
@@ -313,6 +314,37 @@ static void the_choice_is_reported(void **state)
 	tw_buf_clear(&text);
 }
 
+static void a_blend_leaves_plainly_worse_learners_out(void **state)
+{
+	double y[4] = { 10, 10, 10, 10 }, good[4] = { 11, 11, 11, 11 },
+	       fair[4] = { 9, 9, 9, 9 }, bad[4] = { 15, 15, 15, 15 };
+	uint32_t rows[4] = { 0, 1, 2, 3 };
+	const struct tw_samples s = { .rows = 4, .y = y };
+	struct tw_auto_trial trial[3] = {
+		{ .predicted = good, .mae = 1.0, .fold_mae = { 1, 1, 1, 1 } },
+		{ .predicted = bad, .mae = 5.0, .fold_mae = { 5, 5, 5, 5 } },
+		{ .predicted = fair, .mae = 1.1, .fold_mae = { 1.1, 1.1, 1.1, 1.1 } },
+	};
+	struct tw_auto_trials t = {
+		.samples = &s, .rows = { rows, 4, 0 }, .at = trial, .count = 3
+	};
+	struct tw_auto_blend b;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
+	assert_int_equal(b.count, 2);
+	assert_int_equal(b.trial[0], 0);
+	assert_int_equal(b.trial[1], 2);
+	assert_true(fabs(tw_auto_blend_row(&t, &b, 0) - 10) < 1e-9);
+	/* Worse on the whole, but by one fold only: it stays. */
+	trial[1] = (struct tw_auto_trial){ .predicted = bad,
+					   .mae = 1.5,
+					   .fold_mae = { 0.9, 0.9, 0.9, 3.3 } };
+	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
+	assert_int_equal(b.count, 3);
+}
+
 /* A law that is a line goes on beyond what was measured; trees would not. */
 static void a_plain_law_is_recognised(void **state)
 {
@@ -426,6 +458,7 @@ int main(void)
 		cmocka_unit_test(a_series_is_better_where_the_machine_remembers),
 		cmocka_unit_test(the_judged_rows_are_never_seen),
 		cmocka_unit_test(the_choice_is_reported),
+		cmocka_unit_test(a_blend_leaves_plainly_worse_learners_out),
 		cmocka_unit_test(a_plain_law_is_recognised),
 		cmocka_unit_test(power_rises_from_rest),
 		cmocka_unit_test(odd_time_stamps_are_no_series),

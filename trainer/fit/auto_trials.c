@@ -294,6 +294,13 @@ static size_t find_alternative(const struct tw_auto_trials *t)
 	return best;
 }
 
+/* The best of the preferred trials must not be clearly better. */
+static bool takes_part(const struct tw_auto_trial *at, const struct tw_auto_trial *best)
+{
+	return at->role == TW_AUTO_PREFERRED && at->err.code == TW_OK &&
+	       !tw_auto_better(best, at, CLEARLY_BETTER);
+}
+
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row)
 {
@@ -311,11 +318,11 @@ int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
 {
 	const double rows = (double)t->rows.count;
 	const size_t alternative = find_alternative(t);
+	const struct tw_auto_trial *best = best_preferred(t);
 	struct tw_auto_blend b = { 0 };
 
 	for (size_t i = 0; i < t->count && b.count < TW_AUTO_MEMBERS_MAX; i++)
-		if (alternative == SIZE_MAX ? t->at[i].role == TW_AUTO_PREFERRED &&
-						      t->at[i].err.code == TW_OK
+		if (alternative == SIZE_MAX ? takes_part(&t->at[i], best)
 					    : i == alternative)
 			b.trial[b.count++] = i;
 	if (b.count == 0)
