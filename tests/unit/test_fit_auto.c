@@ -345,6 +345,45 @@ static void a_blend_leaves_plainly_worse_learners_out(void **state)
 	assert_int_equal(b.count, 3);
 }
 
+/* Whether the choice of AutoTrainer names the feature. */
+static bool is_chosen(const struct tw_samples *s, const char *feature)
+{
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	json_t *lines = NULL;
+	bool found = false;
+
+	if (tw_trainer_auto.fit(s, 1, &text, &err) < 0 ||
+	    tw_trainer_auto.explain(text.data, text.len, &lines, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const char *line = json_string_value(json_array_get(lines, i));
+
+		if (strncmp(line, "alone: chosen: ", 15) == 0)
+			found = strstr(line, feature) != NULL;
+	}
+	json_decref(lines);
+	tw_buf_clear(&text);
+	return found;
+}
+
+/* Far more cycles than the CPU time holds: the recording lost CPU time. */
+static void lost_cpu_time_is_a_clue_for_memory_only(void **state)
+{
+	static const char *const with_time[] = { "cpu_cycles", "bpf_cpu_time_ms" };
+	struct machine m;
+	struct tw_samples s = fill(&m);
+
+	(void)state;
+	s.features = with_time;
+	s.time_ms = NULL;
+	for (size_t r = 0; r < ROWS; r++)
+		m.x[2 * r + 1] = 10 + (double)(r % 5);
+	assert_false(is_chosen(&s, "bpf_cpu_time_ms"));
+	s.component = TW_DRAM;
+	assert_true(is_chosen(&s, "bpf_cpu_time_ms"));
+}
+
 /* A law that is a line goes on beyond what was measured; trees would not. */
 static void a_plain_law_is_recognised(void **state)
 {
@@ -459,6 +498,7 @@ int main(void)
 		cmocka_unit_test(the_judged_rows_are_never_seen),
 		cmocka_unit_test(the_choice_is_reported),
 		cmocka_unit_test(a_blend_leaves_plainly_worse_learners_out),
+		cmocka_unit_test(lost_cpu_time_is_a_clue_for_memory_only),
 		cmocka_unit_test(a_plain_law_is_recognised),
 		cmocka_unit_test(power_rises_from_rest),
 		cmocka_unit_test(odd_time_stamps_are_no_series),

@@ -81,10 +81,15 @@ static bool varies(const struct tw_samples *s, size_t feature)
 	return false;
 }
 
-/* CPU time that the cycles contradict misleads. */
+/*
+ * CPU time that the cycles contradict misleads models of a processor's power, which
+ * follows the work. The power of memory follows the kind of work, to which even
+ * incomplete CPU time is a clue.
+ */
 static bool misleads(const struct tw_auto_trials *t, const char *feature)
 {
-	return t->rest->contradicted && strcmp(feature, "bpf_cpu_time_ms") == 0;
+	return t->rest->contradicted && t->samples->component != TW_DRAM &&
+	       strcmp(feature, "bpf_cpu_time_ms") == 0;
 }
 
 /* The load, and the features that vary and do not mislead. The load comes first. */
