@@ -151,6 +151,27 @@ static void a_group_is_judged_by_the_others(void **state)
 	free(d);
 }
 
+/*
+ * 95 % of all rows are within 15 W, but only three quarters of the worst group. Of its
+ * 400 rows 95 %, less a standard error of 1.1 %, are within 18.8 W.
+ */
+static void an_interval_covers_the_worst_group(void **state)
+{
+	struct rows *d = rows_new(ROWS);
+	struct tw_calibrated c;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++)
+		d->measured[r] = d->predicted[r] + (r < 400 ? 20.0 : 1.0) * noise(d);
+	calibrate(d, &c);
+	assert_int_equal(c.interval.bins, 1);
+	assert_true(c.interval.factor == 0.0);
+	if (!(fabs(c.interval.width[0] - 18.8) < 0.4))
+		fail_msg("+-%g W", c.interval.width[0]);
+	tw_calibrated_release(&c);
+	free(d);
+}
+
 /* Four groups have large errors at high power, the fifth has them at low power. */
 static void a_choice_that_fails_on_new_groups_gives_way_to_the_constant(void **state)
 {
@@ -295,6 +316,7 @@ int main(void)
 			errors_by_a_feature_have_intervals_by_the_expected_error),
 		cmocka_unit_test(errors_by_predicted_power_have_intervals_in_bins),
 		cmocka_unit_test(a_group_is_judged_by_the_others),
+		cmocka_unit_test(an_interval_covers_the_worst_group),
 		cmocka_unit_test(
 			a_choice_that_fails_on_new_groups_gives_way_to_the_constant),
 		cmocka_unit_test(rows_of_a_series_expect_errors_by_the_row_before),

@@ -372,35 +372,42 @@ static void the_choice_is_reported(void **state)
 	tw_buf_clear(&text);
 }
 
-static void a_blend_leaves_plainly_worse_learners_out(void **state)
+static void a_blend_leaves_the_worst_learner_out_if_it_is_plainly_worse(void **state)
 {
 	double y[4] = { 10, 10, 10, 10 }, good[4] = { 11, 11, 11, 11 },
 	       fair[4] = { 9, 9, 9, 9 }, bad[4] = { 15, 15, 15, 15 };
 	uint32_t rows[4] = { 0, 1, 2, 3 };
 	const struct tw_samples s = { .rows = 4, .y = y };
-	struct tw_auto_trial trial[3] = {
+	struct tw_auto_trial trial[4] = {
 		{ .predicted = good, .mae = 1.0, .fold_mae = { 1, 1, 1, 1 } },
 		{ .predicted = bad, .mae = 5.0, .fold_mae = { 5, 5, 5, 5 } },
 		{ .predicted = fair, .mae = 1.1, .fold_mae = { 1.1, 1.1, 1.1, 1.1 } },
+		{ .predicted = bad, .mae = 4.0, .fold_mae = { 4, 4, 4, 4 } },
 	};
 	struct tw_auto_trials t = {
-		.samples = &s, .rows = { rows, 4, 0 }, .at = trial, .count = 3
+		.samples = &s, .rows = { rows, 4, 0 }, .at = trial, .count = 4
 	};
 	struct tw_auto_blend b;
 	struct tw_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
-	assert_int_equal(b.count, 2);
+	assert_int_equal(b.count, 3);
 	assert_int_equal(b.trial[0], 0);
 	assert_int_equal(b.trial[1], 2);
-	assert_true(fabs(tw_auto_blend_row(&t, &b, 0) - 10) < 1e-9);
-	/* Worse on the whole, but by one fold only: it stays. */
-	trial[1] = (struct tw_auto_trial){ .predicted = bad,
-					   .mae = 1.5,
-					   .fold_mae = { 0.9, 0.9, 0.9, 3.3 } };
+	assert_int_equal(b.trial[2], 3);
+	assert_true(fabs(tw_auto_blend_row(&t, &b, 0) - 11) < 1e-9);
+	/* The median of three bears one bad learner. */
+	t.count = 3;
 	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
 	assert_int_equal(b.count, 3);
+	/* Worse on the whole, but by one fold only: it stays. */
+	t.count = 4;
+	trial[3] = trial[1] = (struct tw_auto_trial){
+		.predicted = bad, .mae = 1.5, .fold_mae = { 0.9, 0.9, 0.9, 3.3 }
+	};
+	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
+	assert_int_equal(b.count, 4);
 }
 
 /* Whether the choice of AutoTrainer names the feature. */
@@ -557,7 +564,8 @@ int main(void)
 		cmocka_unit_test(spans_are_of_time_not_of_rows),
 		cmocka_unit_test(the_judged_rows_are_never_seen),
 		cmocka_unit_test(the_choice_is_reported),
-		cmocka_unit_test(a_blend_leaves_plainly_worse_learners_out),
+		cmocka_unit_test(
+			a_blend_leaves_the_worst_learner_out_if_it_is_plainly_worse),
 		cmocka_unit_test(lost_cpu_time_is_a_clue_for_memory_only),
 		cmocka_unit_test(a_plain_law_is_recognised),
 		cmocka_unit_test(power_rises_from_rest),

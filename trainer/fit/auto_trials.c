@@ -261,6 +261,11 @@ void tw_auto_trials_release(struct tw_auto_trials *t)
 /* An alternative's error must be below this share of the best preferred trial's. */
 #define CLEARLY_BETTER 0.85
 
+static bool is_preferred(const struct tw_auto_trial *at)
+{
+	return at->role == TW_AUTO_PREFERRED && at->err.code == TW_OK;
+}
+
 /* The best preferred trial; NULL if all failed. */
 static const struct tw_auto_trial *best_preferred(const struct tw_auto_trials *t)
 {
@@ -269,8 +274,7 @@ static const struct tw_auto_trial *best_preferred(const struct tw_auto_trials *t
 	for (size_t i = 0; i < t->count; i++) {
 		const struct tw_auto_trial *at = &t->at[i];
 
-		if (at->role == TW_AUTO_PREFERRED && at->err.code == TW_OK &&
-		    (best == NULL || at->mae < best->mae))
+		if (is_preferred(at) && (best == NULL || at->mae < best->mae))
 			best = at;
 	}
 	return best;
@@ -294,11 +298,25 @@ static size_t find_alternative(const struct tw_auto_trials *t)
 	return best;
 }
 
-/* The best of the preferred trials must not be clearly better. */
-static bool takes_part(const struct tw_auto_trial *at, const struct tw_auto_trial *best)
+/*
+ * The worst preferred trial, if the best is clearly better; SIZE_MAX: all take part. With
+ * fewer than three others, one bad trial would spoil the median.
+ */
+static size_t find_outsider(const struct tw_auto_trials *t)
 {
-	return at->role == TW_AUTO_PREFERRED && at->err.code == TW_OK &&
-	       !tw_auto_better(best, at, CLEARLY_BETTER);
+	const struct tw_auto_trial *best = best_preferred(t);
+	size_t worst = SIZE_MAX, count = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (!is_preferred(&t->at[i]))
+			continue;
+		if (worst == SIZE_MAX || t->at[i].mae > t->at[worst].mae)
+			worst = i;
+		count++;
+	}
+	return count > 3 && tw_auto_better(best, &t->at[worst], CLEARLY_BETTER)
+		       ? worst
+		       : SIZE_MAX;
 }
 
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
@@ -318,11 +336,11 @@ int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
 {
 	const double rows = (double)t->rows.count;
 	const size_t alternative = find_alternative(t);
-	const struct tw_auto_trial *best = best_preferred(t);
+	const size_t outsider = find_outsider(t);
 	struct tw_auto_blend b = { 0 };
 
 	for (size_t i = 0; i < t->count && b.count < TW_AUTO_MEMBERS_MAX; i++)
-		if (alternative == SIZE_MAX ? takes_part(&t->at[i], best)
+		if (alternative == SIZE_MAX ? is_preferred(&t->at[i]) && i != outsider
 					    : i == alternative)
 			b.trial[b.count++] = i;
 	if (b.count == 0)

@@ -34,8 +34,7 @@ static const struct tw_extra_trees how = { .trees = 8, .leaf = 10 };
 /* Weight of the mean |error| beside that of the trees: leaves have few rows. */
 #define MEAN_WEIGHT 0.3
 
-/* Coverage of each group of the calibration, if it has so many rows. */
-#define GROUP_LEVEL 0.90
+/* A group with fewer rows in a part does not widen the interval. */
 #define GROUP_ROWS_MIN 30
 
 /* Another kind of interval than a constant has a score below this share of its score. */
@@ -333,8 +332,19 @@ static size_t gather(const struct work *w, const struct part *p)
 }
 
 /*
+ * The coverage that each group must have: TW_INTERVAL_LEVEL, less a standard error of the
+ * coverage of so many rows, because the worst of several groups is partly so by chance.
+ */
+static double group_level(size_t rows)
+{
+	const double level = TW_INTERVAL_LEVEL;
+
+	return level - sqrt(level * (1.0 - level) / (double)rows);
+}
+
+/*
  * The half-width that covers TW_INTERVAL_LEVEL of all rows of the part and, because the
- * next block of time may be like the worst, GROUP_LEVEL of those of each group.
+ * next block of time may be like the worst, group_level() of those of each group.
  */
 static double half_of(const struct work *w, struct part p)
 {
@@ -344,7 +354,7 @@ static double half_of(const struct work *w, struct part p)
 	for (p.only = 0; p.only < w->groups; p.only++) {
 		n = gather(w, &p);
 		if (n >= GROUP_ROWS_MIN)
-			half = fmax(half, tw_conformal(w->scratch, n, GROUP_LEVEL));
+			half = fmax(half, tw_conformal(w->scratch, n, group_level(n)));
 	}
 	return half;
 }
