@@ -356,11 +356,21 @@ static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double va
 		add_to_row(r, to, k, value);
 }
 
-/* The first row that ends after a time of the exporter's clock. */
-static size_t find_row(const struct tw_rates *r, double at_ms)
+/*
+ * The first row that ends after a time of the exporter's clock. last is the row of an
+ * earlier time: times mostly ascend, by a row.
+ */
+static size_t find_row(const struct tw_rates *r, double at_ms, size_t last)
 {
 	size_t low = r->first, high = r->end;
 
+	if (last > low && last < high && r->to[last - 1] <= at_ms) {
+		low = last;
+		if (r->to[last] > at_ms)
+			return last;
+		if (last + 1 < high && r->to[last + 1] > at_ms)
+			return last + 1;
+	}
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
@@ -373,15 +383,16 @@ static size_t find_row(const struct tw_rates *r, double at_ms)
 }
 
 /* Spread an increase evenly over the rows that its time meets. */
-static void add_span(struct tw_rates *r, const struct target *to,
-		     const struct tw_increment *s, double factor, size_t *place)
+static void add_span(struct tw_rates *r, struct target *to, const struct tw_increment *s,
+		     double factor, size_t *place)
 {
 	const double from = tw_clock_at(r->clock, s->from_ms, place);
 	const double end = tw_clock_at(r->clock, s->to_ms, place);
 
 	if (!(end > from))
 		return;
-	for (size_t k = find_row(r, from); k < r->end && r->from[k] < end; k++) {
+	to->k = find_row(r, from, to->k);
+	for (size_t k = to->k; k < r->end && r->from[k] < end; k++) {
 		const double shared = fmin(end, r->to[k]) - fmax(from, r->from[k]);
 
 		if (shared > 0)
@@ -392,7 +403,7 @@ static void add_span(struct tw_rates *r, const struct target *to,
 }
 
 /* Rates of a counter of the schema: its increments over the rows. */
-static int add_increments(struct tw_rates *r, const struct target *to,
+static int add_increments(struct tw_rates *r, struct target *to,
 			  const struct tw_counter_series *at, size_t count,
 			  const struct tw_schema_metric *metric, struct tw_err *err)
 {

@@ -328,7 +328,9 @@ const struct tw_schema *tw_schema_at(size_t i)
 
 static bool equal(const char *text, const char *name, size_t len)
 {
-	return strncmp(text, name, len) == 0 && text[len] == '\0';
+	/* Most names differ in their first byte, and this is asked for every label. */
+	return len > 0 && text[0] == name[0] && strncmp(text, name, len) == 0 &&
+	       text[len] == '\0';
 }
 
 static const struct tw_schema *find_by_metric(const char *name, size_t len)
