@@ -119,7 +119,7 @@ static int open_estimates(const struct tw_collector_settings *s, struct tw_colle
 }
 
 static int open_power(const struct tw_collector_settings *s, struct tw_collector *c,
-		      tw_passed_over *passed, struct tw_err *err)
+		      tw_passed_over *passed, tw_meter_found *found, struct tw_err *err)
 {
 	const struct tw_ask_config ask = { .user = s->user, .filter = s->filter };
 	const struct tw_power_config pc = {
@@ -132,6 +132,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 			   .ipmi_interval_ms = s->ipmi_interval_ms },
 		.meters = &s->meters,
 		.passed = passed,
+		.found = found,
 	};
 
 	c->powercap.estimates = c->estimates;
@@ -164,7 +165,8 @@ static void read_processors(const struct tw_collector_settings *s, struct tw_col
 }
 
 int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings *s,
-		      int finder_fd, tw_passed_over *passed, struct tw_err *err)
+		      int finder_fd, tw_passed_over *passed, tw_meter_found *found,
+		      struct tw_err *err)
 {
 	read_processors(s, c, passed);
 	if (tw_node_open(&c->node, &c->roots, err) < 0 ||
@@ -175,7 +177,7 @@ int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings
 		return -1;
 	}
 	return open_estimates(s, c, finder_fd, err) < 0 ||
-			       open_power(s, c, passed, err) < 0 ||
+			       open_power(s, c, passed, found, err) < 0 ||
 			       open_pods(s, c, err) < 0
 		       ? -1
 		       : 0;

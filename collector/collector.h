@@ -71,13 +71,17 @@ int tw_collector_start_finder(const struct tw_collector_settings *s, int *fd,
  * names the thing and the reason. */
 typedef void tw_passed_over(void *arg, const char *what, const struct tw_err *why);
 
+/* Called for each meter that has appeared since the start. arg is NULL. */
+typedef void tw_meter_found(void *arg, const char *meter);
+
 /*
  * Open what s asks for, while the process still has its rights. c has its roots and its
  * interval; s and they outlive it. finder_fd is taken, even on failure; -1: none. passed
  * gets NULL as its arg. Call tw_collector_close() after a failure, too.
  */
 int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings *s,
-		      int finder_fd, tw_passed_over *passed, struct tw_err *err);
+		      int finder_fd, tw_passed_over *passed, tw_meter_found *found,
+		      struct tw_err *err);
 void tw_collector_close(struct tw_collector *c);
 
 /*

@@ -37,6 +37,12 @@ static void passed_over(void *arg, const char *source, const struct tw_err *why)
 	tw_log_info("no %s", why->text);
 }
 
+static void meter_found(void *arg, const char *meter)
+{
+	(void)arg;
+	tw_log_info("a meter has appeared name=%s", meter);
+}
+
 static void tick_failed(const struct tw_err *why)
 {
 	static struct tw_log_limit limit;
@@ -98,7 +104,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 			close(finder);
 		goto out;
 	}
-	if (tw_collector_open(&c, config, finder, passed_over, err) < 0 ||
+	if (tw_collector_open(&c, config, finder, passed_over, meter_found, err) < 0 ||
 	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
 	/* Loading the BPF programs needs much more memory than keeping them. */

@@ -150,7 +150,7 @@ static struct tw_charge charge_of_node(const struct tw_power *p)
 	for (size_t i = 0; i < count; i++) {
 		const enum tw_zone_kind kind = z[i].zone->kind;
 
-		if (tw_power_meter(p, kind) != z[i].meter)
+		if (tw_power_meter(p, kind) != z[i].meter && !z[i].superseded)
 			continue;
 		sum.dynamic_uj[kind] += z[i].dynamic_uj;
 		sum.idle_uj[kind] += z[i].idle_uj;

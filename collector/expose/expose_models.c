@@ -61,9 +61,10 @@ static void expose_info(const struct tw_exposure *x)
 		tw_labels_add(&l, "by", s.by_estimator ? "estimator" : "collector");
 		tw_labels_add(&l, "origin", s.by_estimator ? s.worth.origin : s.origin);
 		tw_labels_add(&l, "from", s.by_estimator ? s.worth.from : s.from);
+		tw_labels_add(&l, "output", tw_output_name(s.output));
 		tw_labels_add(&l, "idle",
-			      tw_estimates_hide_idle(x->c->estimates) ? "hidden"
-								      : "scaled");
+			      tw_estimates_hide_idle(x->c->estimates, &s) ? "hidden"
+									  : "scaled");
 		tw_expo_count(x->e, l.at, l.count, 1);
 	}
 }

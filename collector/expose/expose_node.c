@@ -63,7 +63,8 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_power_zon
 	for (size_t i = 0; i < count; i++) {
 		struct tw_labels l;
 
-		if (!tw_exposure_believes(x, &z[i]))
+		/* The sum of a zone's meters goes on where another meter takes over. */
+		if (!tw_exposure_believes(x, &z[i]) && !z[i].superseded)
 			continue;
 		label_zone(&l, &z[i]);
 		tw_labels_add(&l, "mode", tw_mode_name(false));

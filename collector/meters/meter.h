@@ -94,9 +94,11 @@ struct tw_meter_config {
 };
 
 struct tw_meter {
-	const char *name;             /* "rapl-sysfs": the label `source` in metrics */
-	const char *summary;          /* one line */
-	bool only_by_name;            /* used only if named with --meters */
+	const char *name;    /* "rapl-sysfs": the label `source` in metrics */
+	const char *summary; /* one line */
+	bool only_by_name;   /* used only if named with --meters */
+	bool late;           /* open() may be tried again at any time: it starts no
+				program and takes less than a millisecond */
 	const char *same_counters_as; /* a more trusted meter that reads the same
 					 counters; or NULL */
 	/*

@@ -258,6 +258,7 @@ static int open_chip(const struct tw_meter_config *c, const char *meter, void **
 	const struct tw_meter tw_meter_##id = {                             \
 		.name = text,                                               \
 		.summary = about,                                           \
+		.late = true,                                               \
 		.open = open_##id,                                          \
 		.zones = tw_zone_list_zones,                                \
 		.read = tw_zone_list_read,                                  \

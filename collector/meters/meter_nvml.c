@@ -235,6 +235,7 @@ static const struct tw_zone_user *users_of_gpu(const void *state, size_t zone,
 const struct tw_meter tw_meter_nvml = {
 	.name = "nvml",
 	.summary = "NVIDIA GPUs, by the library of their driver",
+	.late = true,
 	.open = open_gpus,
 	.zones = zones_of_gpus,
 	.read = read_gpus,

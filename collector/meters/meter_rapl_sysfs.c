@@ -329,6 +329,7 @@ const struct tw_meter tw_meter_passthrough = {
 	.summary =
 		"energy that the host, or another collector, has written as a powercap "
 		"tree",
+	.late = true,
 	.open = open_written,
 	.zones = tw_zone_list_zones,
 	.read = read_written,
@@ -338,6 +339,7 @@ const struct tw_meter tw_meter_passthrough = {
 const struct tw_meter tw_meter_rapl_sysfs = {
 	.name = "rapl-sysfs",
 	.summary = "RAPL energy counters, by Linux' powercap",
+	.late = true,
 	.open = open_rapl,
 	.zones = tw_zone_list_zones,
 	.read = tw_zone_list_read,

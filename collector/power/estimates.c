@@ -283,6 +283,9 @@ struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i)
 		.failing = s->failing,
 		.why = s->why,
 		.told = s->told,
+		.output = s->told || s->model == NULL
+				  ? s->output
+				  : tw_power_model_info(s->model)->output,
 		.by_estimator = s->by_estimator,
 		.worth = s->worth,
 		.outside = s->outside,
@@ -323,9 +326,9 @@ const struct tw_estimator_counts *tw_estimates_estimator(const struct tw_estimat
 	return e->asker != NULL ? &e->asked : NULL;
 }
 
-bool tw_estimates_hide_idle(const struct tw_estimates *e)
+bool tw_estimates_hide_idle(const struct tw_estimates *e, const struct tw_estimate *s)
 {
-	return e->hide_idle;
+	return e->hide_idle || s->output == TW_DYN_POWER;
 }
 
 /* ---- models come and go ---- */
@@ -442,9 +445,10 @@ static void estimator_failed(struct tw_estimates *e, struct tw_source_model *s,
 }
 
 static void read_watts(const struct tw_watts *w, const struct tw_worth *worth,
-		       struct tw_predicted *out)
+		       enum tw_output output, struct tw_predicted *out)
 {
-	*out = (struct tw_predicted){ .core_ratio = worth->core_ratio,
+	*out = (struct tw_predicted){ .output = output,
+				      .core_ratio = worth->core_ratio,
 				      .outside = worth->outside };
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
 		out->has[c] = worth->has[c];
@@ -453,33 +457,50 @@ static void read_watts(const struct tw_watts *w, const struct tw_worth *worth,
 	}
 }
 
-static bool ask(struct tw_estimates *e, struct tw_source_model *s, const double *rows,
-		struct tw_predicted *out)
+static int ask_for(struct tw_estimates *e, struct tw_source_model *s, const double *rows,
+		   enum tw_output output, struct tw_predicted *out, struct tw_err *err)
 {
 	const char *const series[] = { e->series[0], e->series[1] };
 	const struct tw_question q = { .metrics = &e->features.names,
 				       .x = rows,
 				       .rows = 2,
-				       .output = tw_output_name(TW_ABS_POWER),
+				       .output = tw_output_name(output),
 				       .source = s->source->name,
 				       .trainer = e->c.trainer,
 				       .filter = e->c.filter,
 				       .series = series,
 				       .time_ms = (int64_t)(e->ticks.time_ns / 1000000) };
 	struct tw_watts watts = { .rows = 0 };
-	struct tw_err err = { 0 };
+
+	if (tw_asker_ask(e->asker, &q, e->c.wait_ms, &watts, &s->worth, err) < 0)
+		return -1;
+	e->asked.answers++;
+	e->late = 0;
+	read_watts(&watts, &s->worth, output, out);
+	tw_watts_release(&watts);
+	return 0;
+}
+
+/* A model of AbsPower in the collector goes before one of DynPower in the estimator. */
+static bool has_abs_model(const struct tw_source_model *s)
+{
+	return s->model != NULL && tw_power_model_info(s->model)->output == TW_ABS_POWER;
+}
+
+static bool ask(struct tw_estimates *e, struct tw_source_model *s, const double *rows,
+		struct tw_predicted *out)
+{
+	struct tw_err err = { 0 }, second = { 0 };
 
 	if (tw_now_ms() < e->pause_until_ms)
 		return false;
-	if (tw_asker_ask(e->asker, &q, e->c.wait_ms, &watts, &s->worth, &err) < 0) {
-		estimator_failed(e, s, &err);
-		return false;
-	}
-	e->asked.answers++;
-	e->late = 0;
-	read_watts(&watts, &s->worth, out);
-	tw_watts_release(&watts);
-	return true;
+	if (ask_for(e, s, rows, TW_ABS_POWER, out, &err) == 0)
+		return true;
+	if (err.code == TW_NOTFOUND && !has_abs_model(s) &&
+	    ask_for(e, s, rows, TW_DYN_POWER, out, &second) == 0)
+		return true;
+	estimator_failed(e, s, &err);
+	return false;
 }
 
 /* ---- a tick ---- */
@@ -501,6 +522,7 @@ static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool know
 	}
 	if (!s->by_estimator)
 		tw_source_model_predict(s, &e->ticks, out);
+	s->output = out->output;
 	tw_source_model_count(s, out->outside, e->node->elapsed_ns);
 	return true;
 }
@@ -516,7 +538,7 @@ static struct tw_reading reading_of(const struct tw_estimates *e,
 		return r;
 	}
 	r.power_w = fmax(p->power_w[c] - p->rest_w[c], 0);
-	if (!e->hide_idle)
+	if (!e->hide_idle && p->output == TW_ABS_POWER)
 		r.idle_w = fmax(p->rest_w[c], 0) * p->core_ratio;
 	r.power_w += r.idle_w;
 	return r;

@@ -9,12 +9,16 @@
  * The watts come from the estimator's socket, if it is configured and answers in time,
  * else from a model in this process. That model is a file, or the last good one from the
  * model finder (collector/power/model_finder.h). A failed reload keeps the old model.
+ *
+ * Models of AbsPower go first. Where there is none for a source, a model of DynPower
+ * estimates the power above idle: the sum over all workloads.
  */
 
 #include "collector/meters/meter.h"
 #include "estimator/question.h"
 #include "lib/core/strs.h"
 #include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,9 +72,10 @@ struct tw_estimate {
 	unsigned failing; /* origins that failed in the last refresh */
 	const char *why;  /* reason of the last failure; "": none */
 
-	bool told;         /* the last tick has watts */
-	bool by_estimator; /* the watts are from the estimator: `worth` describes its
-			      model */
+	bool told;             /* the last tick has watts */
+	enum tw_output output; /* of the model; DynPower: the watts have no idle power */
+	bool by_estimator;     /* the watts are from the estimator: `worth` describes its
+				  model */
 	struct tw_worth worth;
 	bool outside;                /* the input is outside the training range */
 	uint64_t rows, rows_outside; /* estimates, and those that extrapolate */
@@ -128,7 +133,7 @@ double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z);
 /* NULL: no estimator is configured. */
 const struct tw_estimator_counts *tw_estimates_estimator(const struct tw_estimates *e);
 
-/* True if idle power is hidden. */
-bool tw_estimates_hide_idle(const struct tw_estimates *e);
+/* True if the estimate has no idle power: it is hidden, or the model knows none. */
+bool tw_estimates_hide_idle(const struct tw_estimates *e, const struct tw_estimate *s);
 
 #endif /* TW_COLLECTOR_ESTIMATES_H */

@@ -130,22 +130,47 @@ static void send_model(struct finder *f, size_t i, struct tw_served *served,
 		close(file);
 }
 
-static void look(struct finder *f, size_t i)
+static enum tw_models_state find(struct finder *f, size_t i, enum tw_output output,
+				 struct tw_served **served, struct tw_err *why)
 {
 	const struct tw_request wish = {
 		.metrics = f->metrics,
-		.output = TW_ABS_POWER,
+		.output = output,
 		.source = tw_energy_source_find(f->c->sources->at[i]),
 		.trainer = (char *)(uintptr_t)f->c->trainer,
 		.filter = (char *)(uintptr_t)f->c->filter,
 	};
+
+	return tw_models_find(f->models, &wish, served, why);
+}
+
+/*
+ * Find a model of AbsPower. Only if there has been none: a model of DynPower, with the
+ * first reason if there is none either.
+ */
+static enum tw_models_state find_any(struct finder *f, size_t i,
+				     struct tw_served **served, struct tw_err *why)
+{
+	const struct tw_served *sent = f->sent[i].served;
+	struct tw_err second = { 0 };
+	enum tw_models_state state = find(f, i, TW_ABS_POWER, served, why);
+
+	if (state != TW_MODELS_NONE ||
+	    (sent != NULL && tw_power_model_info(sent->model)->output == TW_ABS_POWER))
+		return state;
+	state = find(f, i, TW_DYN_POWER, served, &second);
+	if (state == TW_MODELS_READY)
+		*why = second;
+	return state;
+}
+
+static void look(struct finder *f, size_t i)
+{
 	struct tw_model_news news;
 	struct tw_served *served = NULL;
 	struct tw_err why = { 0 };
-	const enum tw_models_state state =
-		tw_models_find(f->models, &wish, &served, &why);
 
-	if (state == TW_MODELS_PENDING)
+	if (find_any(f, i, &served, &why) == TW_MODELS_PENDING)
 		return;
 	memset(&news, 0, sizeof(news)); /* compared as bytes */
 	news.source = (uint32_t)i;

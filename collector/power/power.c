@@ -20,6 +20,8 @@ struct open_meter {
 };
 
 struct tw_power {
+	struct tw_power_config config;
+	uint64_t searched_ns; /* time of the last search; 0: none yet */
 	struct open_meter meter[METERS_MAX];
 	size_t meters;
 	struct tw_power_zone *zone;
@@ -188,11 +190,13 @@ int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 
 	if (p == NULL)
 		return tw_fail(err, TW_NOMEM, "meters");
+	p->config = *c;
 	if ((named ? open_named(p, c, err) : open_any(p, c, err)) < 0 ||
 	    add_other(p, err) < 0) {
 		tw_power_close(p);
 		return -1;
 	}
+	p->config.meter.ask = NULL; /* no program is started from now on */
 	*out = p;
 	return 0;
 }
@@ -256,8 +260,11 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 {
 	struct tw_power_zone *z = &p->zone[o->first + i];
 	const struct tw_reading *r = &p->reading[i];
-	const struct tw_span s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
+	struct tw_span s;
 
+	if (z->superseded)
+		return;
+	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
 	z->told = s.told;
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
@@ -323,8 +330,119 @@ static bool has_room(struct tw_power *p, struct open_meter *o)
 	return !o->growing;
 }
 
+/* ---- late meters ---- */
+
+static bool is_open(const struct tw_power *p, const struct tw_meter *meter)
+{
+	for (size_t i = 0; i < p->meters; i++)
+		if (p->meter[i].meter == meter)
+			return true;
+	return false;
+}
+
+static bool may_appear(const struct tw_power *p, const struct tw_meter *meter)
+{
+	const struct tw_strs *named = p->config.meters;
+
+	return meter->late && p->meters < METERS_MAX && !is_open(p, meter) &&
+	       (named == NULL || named->count == 0);
+}
+
+/* Look for meters that have appeared since the start. */
+static void search(struct tw_power *p, uint64_t now_ns)
+{
+	const bool due =
+		p->searched_ns != 0 && now_ns - p->searched_ns >= TW_POWER_SEARCH_NS;
+
+	if (due || p->searched_ns == 0)
+		p->searched_ns = now_ns;
+	for (size_t i = 0; due && i < tw_meter_count(); i++) {
+		const struct tw_meter *meter = tw_meter_at(i);
+		const size_t before = p->meters;
+		struct tw_err why = { 0 };
+
+		if (!may_appear(p, meter))
+			continue;
+		/* Without memory for its zones, an open meter gets them later. */
+		if (open_meter(p, &p->config, meter, &why) < 0 && p->meters > before)
+			p->meter[before].growing = true;
+		else if (p->meters > before)
+			(void)add_other(p, &why);
+		if (p->meters > before && p->config.found != NULL)
+			p->config.found(p->config.passed_arg, meter->name);
+	}
+}
+
+/* Place of a meter in the registry: 0 is the most trusted. */
+static size_t rank(const struct tw_meter *meter)
+{
+	size_t i = 0;
+
+	while (i < tw_meter_count() && tw_meter_at(i) != meter)
+		i++;
+	return i;
+}
+
+/* True if the meter has zones of the kind and has read all of them in this tick. */
+static bool has_read(const struct tw_power *p, const struct open_meter *o,
+		     enum tw_zone_kind kind)
+{
+	bool any = false;
+
+	for (size_t i = o->first; i < o->first + o->count; i++)
+		if (p->zone[i].zone->kind == kind) {
+			if (!p->zone[i].told)
+				return false;
+			any = true;
+		}
+	return any;
+}
+
+/* The zones of the meter of a kind stop, those of its successor begin at 0 J. */
+static void supersede(struct tw_power *p, enum tw_zone_kind kind,
+		      const struct tw_meter *next)
+{
+	for (size_t i = 0; i < p->zones; i++) {
+		struct tw_power_zone *z = &p->zone[i];
+
+		if (z->zone->kind != kind)
+			continue;
+		if (z->meter == next)
+			z->dynamic_uj = z->idle_uj = 0;
+		if (z->meter != p->meter_of[kind])
+			continue;
+		z->superseded = true;
+		z->told = false;
+		snprintf(z->why, sizeof(z->why), "%s has taken over", next->name);
+	}
+	p->meter_of[kind] = next;
+}
+
+/* After a tick: from the next one on, late meters count that are trusted more. */
+static void take_over(struct tw_power *p)
+{
+	struct tw_err ignored = { 0 };
+	bool taken = false;
+
+	for (size_t m = 0; m < p->meters; m++)
+		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+			const struct open_meter *o = &p->meter[m];
+
+			if (kind == TW_ZONE_OTHER || kind == TW_ZONE_SENSOR ||
+			    p->meter_of[kind] == NULL ||
+			    rank(o->meter) >= rank(p->meter_of[kind]) ||
+			    !has_read(p, o, (enum tw_zone_kind)kind))
+				continue;
+			supersede(p, (enum tw_zone_kind)kind, o->meter);
+			taken = true;
+		}
+	if (taken)
+		(void)add_other(p, &ignored);
+}
+
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
 {
+	search(p, now_ns);
 	memset(&p->ticked, 0, sizeof(p->ticked));
 	p->uses.count = 0;
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
@@ -341,6 +459,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 			tick_zone(p, o, i, now_ns, tick_ns, load);
 	}
 	tick_other(p, tick_ns);
+	take_over(p);
 }
 
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count)

@@ -12,6 +12,11 @@
  *
  * An unreadable zone is read again at each tick. Until then its energy is unknown, which
  * is not 0 J, and has a reason.
+ *
+ * Missing meters that can appear later (struct tw_meter, `late`) are looked for every
+ * TW_POWER_SEARCH_NS. A more trusted meter takes over a kind between two ticks, once it
+ * has read all its zones of that kind: each tick has the energy of one meter. Its
+ * counters then begin at 0, and those of the superseded zones stop.
  */
 
 #include "collector/meters/meter.h"
@@ -28,9 +33,12 @@ struct tw_err;
 struct tw_strs;
 struct tw_power; /* opaque */
 
+#define TW_POWER_SEARCH_NS UINT64_C(30000000000)
+
 struct tw_power_zone {
 	const struct tw_zone *zone;
 	const struct tw_meter *meter;
+	bool superseded;              /* a more trusted meter has taken over */
 	bool told;                    /* read in the last tick */
 	char why[96];                 /* why it was not read; "" if it was */
 	double power_w;               /* power in the last tick, if told */
@@ -40,12 +48,15 @@ struct tw_power_zone {
 	struct tw_idle idle;
 };
 
+/* Lives as long as the meters, except `meter.ask`, which is for opening only. */
 struct tw_power_config {
 	struct tw_meter_config meter;
 	const struct tw_strs *meters; /* names; NULL or empty: all that exist */
 	/* Called for each skipped meter; or NULL. */
 	void (*passed)(void *arg, const char *meter, const struct tw_err *why);
-	void *passed_arg;
+	/* Called for each meter that has appeared later; or NULL. */
+	void (*found)(void *arg, const char *meter);
+	void *passed_arg; /* of both */
 };
 
 /*
@@ -59,14 +70,14 @@ void tw_power_close(struct tw_power *p); /* NULL is fine */
 /*
  * Read all zones, at a load of the CPUs from 0 to 1. now_ns includes suspend, tick_ns
  * does not: power is computed over tick_ns, and a counter may have been reset during a
- * long suspend. Allocates only if a meter finds more zones.
+ * long suspend. Allocates only if a meter finds more zones, and at a search.
  */
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load);
 
 /* Energy of the last tick by process: a part of the energy of its kind. */
 const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);
 
-/* All zones, most trusted meter first. */
+/* All zones, most trusted meter first; zones of late meters are the last. */
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count);
 
 /* Energy of the last tick, by kind. */

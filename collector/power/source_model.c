@@ -8,16 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A DynPower model cannot estimate node power. */
 static int check(const struct tw_source_model *s, const struct tw_power_model *m,
 		 struct tw_err *err)
 {
 	const struct tw_model_info *info = tw_power_model_info(m);
 
-	if (info->output != TW_ABS_POWER)
-		return tw_fail(err, TW_INVALID,
-			       "model '%s' predicts %s; want a model of AbsPower",
-			       info->name, tw_output_name(info->output));
 	if (info->source != s->source)
 		return tw_fail(err, TW_INVALID,
 			       "model '%s': want energy source %s, not %s", info->name,
@@ -68,8 +63,10 @@ out:
 
 void tw_source_model_log(const struct tw_source_model *s)
 {
-	tw_log_info("model in use name=%s source=%s origin=%s from='%s'",
-		    tw_power_model_info(s->model)->name, s->source->name, s->origin,
+	const struct tw_model_info *info = tw_power_model_info(s->model);
+
+	tw_log_info("model in use name=%s output=%s source=%s origin=%s from='%s'",
+		    info->name, tw_output_name(info->output), s->source->name, s->origin,
 		    s->from);
 }
 
@@ -81,7 +78,8 @@ void tw_source_model_predict(const struct tw_source_model *s,
 	tw_recent_rows_newest(&t->machine, &machine);
 	tw_recent_rows_newest(&t->rest, &rest);
 	machine.categories = rest.categories = NULL;
-	*out = (struct tw_predicted){ .core_ratio = s->core_ratio };
+	*out = (struct tw_predicted){ .output = tw_power_model_info(s->model)->output,
+				      .core_ratio = s->core_ratio };
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
 		unsigned char outside = 0;
 		size_t part;

@@ -12,13 +12,20 @@
 #include "estimator/question.h"
 #include "lib/core/err.h"
 #include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Watts by component: of the last tick (power_w), and of the idle machine (rest_w). */
+/*
+ * Watts by component: of the last tick (power_w), and of the idle machine (rest_w).
+ *
+ * A model of DynPower predicts the power of a workload above idle, and it adds up: its
+ * power for the usage of all workloads is the sum of theirs. It knows no idle power.
+ */
 struct tw_predicted {
+	enum tw_output output;
 	bool has[TW_COMPONENT_COUNT];
 	double power_w[TW_COMPONENT_COUNT], rest_w[TW_COMPONENT_COUNT];
 	bool outside;
@@ -42,14 +49,14 @@ struct tw_source_model {
 	char why[TW_ERR_TEXT];
 	/* Of the last tick, and since the start; see struct tw_estimate. */
 	bool told, by_estimator, outside;
+	enum tw_output output; /* of the last prediction */
 	struct tw_worth worth;
 	uint64_t rows, rows_outside, ns, outside_ns;
 };
 
 /*
  * Use another model, which is taken, even on failure. The old model stays if the new one
- * is for another source, does not predict AbsPower, or needs features that this machine
- * lacks.
+ * is for another source, or needs features that this machine lacks.
  */
 int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model,
 			 const struct tw_features *f, uint32_t cores, struct tw_err *err);

@@ -27,6 +27,7 @@ struct tw_process {
 	uint64_t seen_at;    /* tick of the last walk that listed it; 0: none yet */
 	uint64_t seen_ns;    /* time of that tick */
 	uint32_t missing;    /* ticks since then */
+	uint64_t lost_ns;    /* its part of its cgroup's lost_ns */
 	uint64_t slice_at;   /* tick for which `slice` is valid */
 	size_t slice;        /* index of its latest slice */
 	uint32_t execs;
@@ -54,7 +55,7 @@ struct tw_group {
 	struct tw_process *rest; /* pseudo process "ended", or NULL */
 	uint64_t overflow_ns;    /* totals of exits that found no room for an event */
 	uint64_t missing_ns;     /* counted_ns of processes that are missing */
-	uint64_t lost_ns;        /* counted_ns of processes that were given up */
+	uint64_t lost_ns;        /* counted_ns of given up processes without an exit */
 	uint64_t look_at;        /* tick of the next check that the directory exists */
 	unsigned tries;          /* look-ups of its path so far */
 	struct tw_unseen unseen;

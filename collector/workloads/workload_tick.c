@@ -237,9 +237,17 @@ static void end_process(struct tw_workloads *t, struct tw_process *p)
 	queue_ended(t, p);
 }
 
+/* A process that was given up is heard of: its exit is in no overflow. */
+static void take_back(struct tw_process *p)
+{
+	((struct tw_group *)p->w.cgroup)->lost_ns -= p->lost_ns;
+	p->lost_ns = 0;
+}
+
 /* A process that was given up but is in the walk again. */
 static void revive(struct tw_workloads *t, struct tw_process *p)
 {
+	take_back(p);
 	p->w.ended = false;
 	p->w.cgroup->members++;
 	if (p->w.owner != NULL) {
@@ -280,6 +288,7 @@ static struct tw_process *take_last(struct tw_workloads *t, const struct tw_task
 		t->dropped++;
 		return NULL;
 	}
+	take_back(p);
 	if (g != NULL && task->cgroup_id != 0 && !p->w.ended)
 		enter_group(p, g);
 	update_program(p, task);
@@ -447,7 +456,8 @@ static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 	if (!t->source->reports_exits) {
 		end_process(t, p);
 	} else if (++p->missing >= MISSING_TICKS && t->now_ns - p->seen_ns > MISSING_NS) {
-		g->lost_ns += p->counted_ns;
+		p->lost_ns = p->counted_ns;
+		g->lost_ns += p->lost_ns;
 		end_process(t, p);
 	} else {
 		g->missing_ns += p->counted_ns;

@@ -6,6 +6,7 @@ rises with load, whether the collector reads the database itself, asks tw-server
 tw-estimator; and containers get the power of the machine that they cause."""
 import json
 import os
+import shutil
 import socket
 import statistics
 import unittest
@@ -43,12 +44,12 @@ class VirtualMachine(Case):
                    f"{way}: there is power of {ZONES}: {daemon.log()}")
         return Watched(way, daemon, machine, INTERVAL_MS)
 
-    def ways(self, *more):
-        server = self.server = self.start_http("tw-server", "--model-db", MODELS)
+    def ways(self, *more, models=MODELS):
+        server = self.server = self.start_http("tw-server", "--model-db", models)
         socket = self.path("estimator.socket")
-        self.start("tw-estimator", "--socket", socket, "--model-db", MODELS,
+        self.start("tw-estimator", "--socket", socket, "--model-db", models,
                    "--shipped-models", "", *more)
-        return {"database": ("--model-db", MODELS),
+        return {"database": ("--model-db", models),
                 "server": ("--model-server", f"http://{server.address}"),
                 "estimator": ("--estimator", socket)}
 
@@ -178,6 +179,29 @@ class VirtualMachine(Case):
             last = watched.rest()
             for zone in ZONES:
                 self.check_containers(f"{way}: {zone}", first, last, zone)
+
+    def test_without_abspower_models_dynpower_models_serve(self):
+        """The power of the machine is the sum of its containers', above idle."""
+        models = self.path("db")
+        shutil.copytree(MODELS, models, ignore=shutil.ignore_patterns("AbsPower"))
+        for way, more in self.ways(models=models).items():
+            # Idle power is wanted, but these models have none.
+            w = self.collect(way, *more, "--estimated-idle=scale", containers=EQUAL)
+            first = w.step([CPUS / EQUAL] * EQUAL)
+            for _ in range(TICKS):
+                last = w.step([CPUS / EQUAL] * EQUAL)
+            outputs = {has["output"] for has in last.labels("tallywatt_model_info")}
+            self.assertEqual(outputs, {"DynPower"}, way)
+            for zone in ZONES:
+                node = self.grown(first, last, "tallywatt_node_energy_joules_total",
+                                  zone=zone, mode="dynamic")
+                each = self.grown(first, last, "tallywatt_container_energy_joules_total",
+                                  zone=zone, mode="dynamic")
+                print(f"{way}, {zone}: {node:.3f} J, of containers {each:.3f} J")
+                self.assertGreater(node, 1, way)
+                self.assertAlmostEqual(each, node, delta=1e-4 * node, msg=way)
+                self.assertEqual(last.sum("tallywatt_node_energy_joules_total",
+                                          zone=zone, mode="idle"), 0, way)
 
     def check_containers(self, what, first, last, zone):
         seconds = TICKS * INTERVAL_MS / 1000

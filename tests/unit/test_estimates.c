@@ -233,14 +233,33 @@ static void rows_beyond_the_training_range_are_counted(void **state)
 	assert_int_equal(tw_estimates_at(f->estimates, 0).rows, 2);
 }
 
+/* A model of DynPower knows no idle power, even if idle power is wanted. */
+static void without_abspower_a_model_of_dynpower_gives_power_above_idle(void **state)
+{
+	struct tw_reading r[TW_COMPONENT_COUNT];
+	struct fixture *f = *state;
+	struct tw_estimate s;
+	struct tw_err err = { 0 };
+
+	write_model(f, &(struct sample){ .group = "NodeCPU", .output = TW_DYN_POWER });
+	if (open_one(f, TW_ESTIMATED_IDLE_SCALE, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_estimates_read(f->estimates, r);
+	assert_true(r[0].there);
+	/* 2000 context switches a second, the first feature: 1 W for 1000. */
+	assert_float_equal(r[0].power_w, 2, 1e-9);
+	assert_float_equal(r[0].idle_w, 0, 1e-9);
+	s = tw_estimates_at(f->estimates, 0);
+	assert_int_equal(s.output, TW_DYN_POWER);
+	assert_true(tw_estimates_hide_idle(f->estimates, &s));
+}
+
 static void a_model_that_does_not_fit_is_refused(void **state)
 {
 	static const struct {
 		struct sample s;
 		const char *why;
 	} cases[] = {
-		{ { .group = "NodeCPU", .output = TW_DYN_POWER },
-		  "want a model of AbsPower" },
 		{ { .group = "CounterOnly" }, "needs 'cache_miss', which is missing" },
 	};
 	struct fixture *f = *state;
@@ -311,6 +330,9 @@ int main(void)
 			a_model_that_looks_back_gets_the_earlier_ticks, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			rows_beyond_the_training_range_are_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			without_abspower_a_model_of_dynpower_gives_power_above_idle,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_is_read_again_once_it_stays, setup,

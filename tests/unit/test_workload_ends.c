@@ -93,6 +93,95 @@ static void a_released_process_whose_exit_overflows_is_charged_once(void **state
 	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
 }
 
+/* Tick until a process that no walk lists is given up. */
+static void give_up(struct workload_fixture *f, uint32_t tgid)
+{
+	for (int i = 0; i < 35; i++)
+		workloads_tick(f);
+	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, tgid)->ended);
+}
+
+/* Its exit is no part of an overflow, so it hides no time of others. */
+static void an_exit_after_giving_up_is_charged_once(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(ALIVE, 9, LATER + 5, 3, 100);
+	workloads_tick(f);
+	give_up(f, 9);
+	say(ENDED, 9, LATER + 5, 3, 110);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 10);
+	say(OVERFLOW, 1, 0, 3, 60);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 60);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 170);
+	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 9), 110);
+}
+
+/* As a process that hidepid hid for a while. */
+static void a_process_that_comes_back_hides_no_time_of_others(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(ALIVE, 9, LATER + 5, 3, 100);
+	workloads_tick(f);
+	give_up(f, 9);
+	say(ALIVE, 9, LATER + 5, 3, 130);
+	say(OVERFLOW, 1, 0, 3, 60);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 90);
+	assert_false(workload_find(f->t, TW_LEVEL_PROCESS, 9)->ended);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 190);
+}
+
+/*
+ * A zombie keeps its cgroup: Linux skips exiting tasks when it migrates a process
+ * (kernel/cgroup/cgroup.c, cgroup_migrate_add_task()), but reports the move.
+ */
+static void a_zombie_that_moves_keeps_its_cgroup(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(ALIVE, 9, LATER + 5, 3, 100);
+	workloads_tick(f);
+	say(LEFT, 9, LATER + 5, 3, 120);
+	say(MOVED, 9, LATER + 5, 3, 120);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 20);
+	say(ENDED, 9, LATER + 5, 3, 120);
+	workloads_tick(f);
+	/* No event of a process follows its last one: the move holds a reference. */
+	say(MOVED, 9, LATER + 5, 4, 120);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 0);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 120);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 4), 0);
+}
+
+static void a_pid_that_is_used_three_times_in_a_tick_is_three_processes(void **state)
+{
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w = NULL;
+	uint64_t sum = 0;
+	int count = 0;
+
+	say(ENDED, 9, LATER + 5, 3, 10);
+	say(ENDED, 9, LATER + 6, 4, 200);
+	say(ALIVE, 9, LATER + 7, 3, 3000);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 3210);
+	while ((w = tw_workloads_next(f->t, TW_LEVEL_PROCESS, w)) != NULL) {
+		count += w->tgid == 9;
+		sum += w->used.cpu_ns;
+		assert_int_equal(w->ended, w->start_ns != LATER + 7);
+	}
+	assert_int_equal(count, 3);
+	assert_int_equal(sum, 3210);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 3), 3010);
+	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 4), 200);
+}
+
 /* Suspended or stopped: RCU has made no progress meanwhile. */
 static void a_process_is_kept_through_a_long_pause(void **state)
 {
@@ -280,6 +369,11 @@ int main(void)
 		WORKLOAD_TEST(an_overflowed_exit_after_a_move_is_charged_once),
 		WORKLOAD_TEST(a_released_process_is_charged_once),
 		WORKLOAD_TEST(a_released_process_whose_exit_overflows_is_charged_once),
+		WORKLOAD_TEST(an_exit_after_giving_up_is_charged_once),
+		WORKLOAD_TEST(a_process_that_comes_back_hides_no_time_of_others),
+		WORKLOAD_TEST(a_zombie_that_moves_keeps_its_cgroup),
+		WORKLOAD_TEST(
+			a_pid_that_is_used_three_times_in_a_tick_is_three_processes),
 		WORKLOAD_TEST(a_process_is_kept_through_a_long_pause),
 		WORKLOAD_TEST(overflow_of_a_removed_cgroup_is_charged_once),
 		WORKLOAD_TEST(ended_workloads_stay_for_all_scrapers),
