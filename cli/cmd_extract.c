@@ -48,7 +48,7 @@ static int extract(void *config, struct tw_err *err)
 		goto out;
 	/* After a failure to write, stderr has the one line of the error. */
 	if (quality.len > 0 && fflush(stdout) == 0 && !ferror(stdout))
-		fprintf(stderr, "%s", quality.data);
+		tw_command_warn(&quality);
 	rc = 0;
 out:
 	tw_buf_clear(&quality);

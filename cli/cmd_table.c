@@ -80,8 +80,7 @@ int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_ar
 	}
 	if (quality.rows > 0)
 		tw_quality_to_text(&quality, quality_text);
-	if (warnings.len > 0)
-		fprintf(stderr, "%s", warnings.data);
+	tw_command_warn(&warnings);
 	rc = 0;
 out:
 	tw_quality_release(&quality);

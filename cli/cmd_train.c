@@ -94,8 +94,7 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 	tw_train_result_report(r, t, &report);
 	if (c->keep)
 		tw_until_report(&c->until, o, &report);
-	if (r->quality.len > 0)
-		fprintf(stderr, "%s", r->quality.data);
+	tw_command_warn(&r->quality);
 	rc = tw_command_print(&report, "report", err);
 	tw_buf_clear(&report);
 	return rc;

@@ -82,8 +82,7 @@ static void tell_quality(struct config *c, const struct tw_quality *q)
 		return;
 	c->told = true;
 	tw_quality_to_text(q, &text);
-	if (!tw_buf_failed(&text))
-		fprintf(stderr, "%s", text.data);
+	tw_command_warn(&text);
 	tw_buf_clear(&text);
 }
 

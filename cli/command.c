@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int tw_command_operand(char **operand, size_t count, const char *what, const char **out,
 		       struct tw_err *err)
@@ -19,13 +20,46 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
 	return 0;
 }
 
+/* Length of the control character of UTF-8 at p; 0: there is none. */
+static size_t control_length(const unsigned char *p, size_t left)
+{
+	if ((p[0] < 0x20 && p[0] != '\n' && p[0] != '\t') || p[0] == 0x7f)
+		return 1;
+	return left > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0 ? 2 : 0;
+}
+
+/* Texts have names of machines and metrics, which are foreign. */
+static void write_escaped(const struct tw_buf *text, FILE *to)
+{
+	const unsigned char *p = (const unsigned char *)text->data;
+
+	for (size_t i = 0; i < text->len; i++) {
+		const size_t len = control_length(p + i, text->len - i);
+
+		if (len == 0) {
+			putc(p[i], to);
+			continue;
+		}
+		fprintf(to, "\\x%02x", p[i + len - 1]);
+		i += len - 1;
+	}
+}
+
 int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err)
 {
 	if (tw_buf_failed(text))
 		return tw_fail(err, TW_NOMEM, "%s", what);
-	if (text->len > 0)
+	if (isatty(STDOUT_FILENO))
+		write_escaped(text, stdout);
+	else if (text->len > 0)
 		fwrite(text->data, 1, text->len, stdout);
 	return 0;
+}
+
+void tw_command_warn(const struct tw_buf *text)
+{
+	if (!tw_buf_failed(text))
+		write_escaped(text, stderr);
 }
 
 static int prepare(const struct tw_command *c, int argc, char **argv, void *config,

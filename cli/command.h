@@ -40,10 +40,14 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
 		       struct tw_err *err);
 
 /*
- * Put a text on stdout. Fails with TW_NOMEM, naming what it is, where there was no memory
- * for it; that stdout takes it is checked at the end of the command.
+ * Put a text on stdout. Fails with TW_NOMEM, naming what it is, if there was no memory
+ * for it; at the end of the command stdout is checked. On a terminal, control characters
+ * other than newlines and tabs become "\x1b".
  */
 int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err);
+
+/* Put a text on stderr, with control characters as above. */
+void tw_command_warn(const struct tw_buf *text);
 
 /* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
 int tw_command_run(const struct tw_command *c, int argc, char **argv);

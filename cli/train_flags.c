@@ -2,6 +2,7 @@
 #include "cli/train_flags.h"
 
 #include "cli/cmd_rows.h"
+#include "cli/command.h"
 #include "cli/train_input.h"
 #include "isolator/isolator.h"
 #include "lib/core/buf.h"
@@ -234,8 +235,7 @@ static int read_tables(const struct tw_train_flags *f, const struct tw_train_job
 
 	if (tw_train_input_csv(in, &f->csv, job->source, job->group, &warnings, err) < 0)
 		goto out;
-	if (warnings.len > 0)
-		fprintf(stderr, "%s", warnings.data);
+	tw_command_warn(&warnings);
 
 	rc = 0;
 out:

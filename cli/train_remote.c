@@ -255,8 +255,8 @@ static int fail_job(const json_t *job, const char *state, struct tw_err *err)
 
 	if (tw_json_text(job, "job", "error", true, &why, err) < 0)
 		return -1;
-	return tw_fail(err, TW_INVALID, "job %.16s%s%s", state,
-		       *why != '\0' ? ": " : "", why);
+	return tw_fail(err, TW_INVALID, "job %.16s%s%s", state, *why != '\0' ? ": " : "",
+		       why);
 }
 
 static int print_done(const struct remote *r, const json_t *job, struct tw_err *err)

@@ -5,6 +5,7 @@
 #include "lib/core/strs.h"
 #include "lib/http/httpd.h"
 #include "lib/http/httpd_stats.h"
+#include "lib/http/web_log.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "lib/program/systemd.h"
@@ -96,18 +97,6 @@ static void reload(struct server *s)
 	atomic_store(&service->loaded_s, (long long)time(NULL));
 	atomic_fetch_add(&service->reloads, 1);
 	tw_daemon_trim();
-}
-
-/* A worker thread reads the file again when a request arrives. */
-static void web_changed(void *app, const struct tw_err *why)
-{
-	(void)app;
-	if (why == NULL)
-		tw_log_info("web configuration taken");
-	else
-		tw_log_error("cannot take the web configuration, continuing with what "
-			     "was: %s",
-			     why->text);
 }
 
 /* Return true on a signal to stop. */
@@ -316,7 +305,7 @@ static int serve(struct server *s, struct tw_err *err)
 				     .threads = s->config->threads,
 				     .connections_max = s->config->connections,
 				     .web_config = s->config->web_config,
-				     .web_changed = web_changed };
+				     .web_changed = tw_web_log_changed };
 	struct tw_compat_routes routes = { 0 };
 	struct tw_httpd *httpd = NULL;
 	bool ready = false;

@@ -3,6 +3,7 @@
 #include "lib/core/err.h"
 #include "lib/http/httpd.h"
 #include "lib/http/httpd_stats.h"
+#include "lib/http/web_log.h"
 #include "lib/program/daemon.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
@@ -22,7 +23,8 @@
 #define CONNECTIONS_MAX 64
 
 struct config {
-	char *listen, *model_db, *jobs, *ready_file, *sign, *sign_password_file;
+	char *listen, *model_db, *jobs, *web_config, *ready_file;
+	char *sign, *sign_password_file;
 	unsigned log_level, log_format, resets;
 	uint32_t threads, seed, parallel, queue;
 	uint64_t max_body;
@@ -60,6 +62,12 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, jobs),
 	  .arg = "DIR",
 	  .help = "directory of job records; without it, jobs end with the process" },
+	{ .name = "web-config",
+	  .env = "TW_TRAINER_WEB_CONFIG",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, web_config),
+	  .arg = "FILE",
+	  .help = "file with TLS and users, in the format of Prometheus exporters" },
 	{ .name = "resets",
 	  .env = "TW_TRAINER_RESETS",
 	  .type = TW_OPT_CHOICE,
@@ -152,6 +160,8 @@ static int serve(const struct config *c, struct tw_err *err)
 		.thread_per_connection = true,
 		.connections_max = CONNECTIONS_MAX,
 		.body_max = c->max_body,
+		.web_config = c->web_config,
+		.web_changed = tw_web_log_changed,
 	};
 	struct tw_http_stats *stats = NULL;
 	struct tw_train_service *service = NULL;

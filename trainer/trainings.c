@@ -18,10 +18,10 @@
 #include <string.h>
 
 /* Length of a turn while other trainings wait. */
-#define SLICE_MS 5000
+#define SLICE_MS 1000
 
 /* Trainings in progress may finish in this time when the program stops. */
-#define GRACE_MS 3000
+#define GRACE_MS 1000
 
 /* The remaining time is estimated from this share of the fits on. */
 #define FRACTION_MIN 0.1

@@ -43,7 +43,7 @@ struct tw_jobs *tw_trainings_jobs(struct tw_trainings *t);
 unsigned tw_trainings_max(const struct tw_trainings *t);
 
 /*
- * Cancel the trainings that wait, give the others 3 s to finish, cancel them, and return
+ * Cancel the trainings that wait, give the others 1 s to finish, cancel them, and return
  * once all have ended.
  */
 void tw_trainings_stop(struct tw_trainings *t);

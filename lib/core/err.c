@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,37 +50,73 @@ const char *tw_code_name(enum tw_code code)
 	return names[code];
 }
 
-/*
- * Replace control bytes: texts quote untrusted input, and an error must stay one line.
- * Remove a UTF-8 sequence that truncation cut.
- */
-static void keep_one_line(char text[TW_ERR_TEXT])
+/* A C1 control character of UTF-8, U+0080 to U+009F: terminals obey these, too. */
+static bool is_c1(const char *text)
 {
-	size_t len = strlen(text), cut = len;
-
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			text[i] = '?';
-	if (len + 1 < TW_ERR_TEXT)
-		return;
-	while (cut > 0 && ((unsigned char)text[cut - 1] & 0xc0) == 0x80)
-		cut--;
-	if (cut > 0 && (unsigned char)text[cut - 1] >= 0xc0)
-		text[cut - 1] = '\0';
+	return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&
+	       (unsigned char)text[1] < 0xa0;
 }
 
-/* A text copied from another TW_NOMEM error already has the words. */
-static void add_no_memory(char text[TW_ERR_TEXT])
+/* Replace control characters: texts quote untrusted input, and an error is one line. */
+static void keep_one_line(char text[TW_ERR_TEXT])
 {
-	static const char why[] = "out of memory";
-	const size_t used = strlen(text);
+	for (size_t i = 0; text[i] != '\0'; i++) {
+		if (is_c1(text + i))
+			text[i] = text[i + 1] = '?';
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			text[i] = '?';
+	}
+}
 
-	if (strstr(text, why) == NULL)
-		snprintf(text + used, TW_ERR_TEXT - used, ": %s", why);
+/*
+ * End a text that did not fit after a whole word, with "..". A word that fills half of
+ * the text is cut between two characters.
+ */
+static void mark_cut(char text[TW_ERR_TEXT])
+{
+	static const char mark[] = " ..";
+	size_t end = TW_ERR_TEXT - sizeof(mark), at = end;
+
+	while (at > TW_ERR_TEXT / 2 && text[at] != ' ')
+		at--;
+	if (text[at] == ' ')
+		end = at;
+	while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+		end--;
+	strcpy(text + end, mark);
+}
+
+/* Append to a text of used bytes, and finish it. */
+static void finish(char text[TW_ERR_TEXT], size_t used, const char *more)
+{
+	const size_t len = strlen(more);
+
+	if (used < TW_ERR_TEXT && used + len < TW_ERR_TEXT) {
+		memcpy(text + used, more, len + 1);
+	} else {
+		if (used < TW_ERR_TEXT - 1)
+			snprintf(text + used, TW_ERR_TEXT - used, "%s", more);
+		mark_cut(text);
+	}
+	keep_one_line(text);
+}
+
+/* The length that the text would have without a limit; 0 if fmt is invalid. */
+static size_t format(char text[TW_ERR_TEXT], const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
+static size_t format(char text[TW_ERR_TEXT], const char *fmt, va_list ap)
+{
+	const int len = vsnprintf(text, TW_ERR_TEXT, fmt, ap);
+
+	return len > 0 ? (size_t)len : 0;
 }
 
 int tw_fail(struct tw_err *err, enum tw_code code, const char *fmt, ...)
 {
+	static const char no_memory[] = "out of memory";
+	char more[sizeof(no_memory) + 2] = "";
+	size_t used;
 	va_list ap;
 
 	assert(err != NULL && code != TW_OK);
@@ -88,16 +125,18 @@ int tw_fail(struct tw_err *err, enum tw_code code, const char *fmt, ...)
 
 	err->code = code;
 	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	used = format(err->text, fmt, ap);
 	va_end(ap);
-	if (code == TW_NOMEM)
-		add_no_memory(err->text);
-	keep_one_line(err->text);
+	/* A text copied from another TW_NOMEM error already has the words. */
+	if (code == TW_NOMEM && strstr(err->text, no_memory) == NULL)
+		snprintf(more, sizeof(more), ": %s", no_memory);
+	finish(err->text, used, more);
 	return -1;
 }
 
 int tw_fail_errno(struct tw_err *err, int errnum, const char *fmt, ...)
 {
+	char more[128];
 	size_t used;
 	va_list ap;
 
@@ -107,30 +146,25 @@ int tw_fail_errno(struct tw_err *err, int errnum, const char *fmt, ...)
 
 	err->code = code_from_errno(errnum);
 	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	used = format(err->text, fmt, ap);
 	va_end(ap);
-
-	used = strlen(err->text);
-	snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror(errnum));
-	keep_one_line(err->text);
+	snprintf(more, sizeof(more), ": %s", strerror(errnum));
+	finish(err->text, used, more);
 	return -1;
 }
 
 int tw_err_wrap(struct tw_err *err, const char *fmt, ...)
 {
-	char inner[TW_ERR_TEXT];
+	char more[TW_ERR_TEXT + 2];
 	size_t used;
 	va_list ap;
 
 	assert(err != NULL && err->code != TW_OK);
-	memcpy(inner, err->text, sizeof(inner));
+	snprintf(more, sizeof(more), ": %s", err->text);
 
 	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	used = format(err->text, fmt, ap);
 	va_end(ap);
-
-	used = strlen(err->text);
-	snprintf(err->text + used, sizeof(err->text) - used, ": %s", inner);
-	keep_one_line(err->text);
+	finish(err->text, used, more);
 	return -1;
 }

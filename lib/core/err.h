@@ -7,7 +7,8 @@
  *
  * A function that can fail takes a `struct tw_err *` as its last parameter. It returns 0
  * on success and -1 on failure, and no other value. On failure the error has a code, for
- * the caller, and one line of text, for a person. Control bytes in the text become '?'.
+ * the caller, and one line of text, for a person. Control
+ * characters in the text become '?'.
  * On success the error is left untouched. All zero bytes is "no error":
  * struct tw_err err = { 0 };
  *
@@ -29,7 +30,7 @@ enum tw_code {
 	TW_CODE_COUNT
 };
 
-/* Size of the text, NUL included. Longer texts are truncated between characters. */
+/* Size of the text, NUL included. A longer text ends after a whole word, with "..". */
 #define TW_ERR_TEXT 256
 
 struct tw_err {

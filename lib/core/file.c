@@ -203,7 +203,7 @@ int tw_name_check(const char *what, const char *name, size_t len, struct tw_err 
 {
 	char shown[4 * 32 + 4];
 	size_t used = 0;
-	bool plain = len > 0 && len <= NAME_MAX_BYTES && name[0] != '.';
+	bool plain = len > 0 && len <= NAME_MAX_BYTES && name[0] != '.' && name[0] != '-';
 
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)name[i];
@@ -227,7 +227,7 @@ int tw_name_check(const char *what, const char *name, size_t len, struct tw_err 
 	snprintf(shown + used, sizeof(shown) - used, "%s", len > 32 ? "..." : "");
 	return tw_fail(err, TW_INVALID,
 		       "%s '%s': expected 1 to %d letters, digits, '-', '_', '+', ':', "
-		       "'@' or '.', not starting with '.'",
+		       "'@' or '.', not starting with '.' or '-'",
 		       what, shown, NAME_MAX_BYTES);
 }
 

@@ -75,8 +75,9 @@ int tw_path_join(char **out, struct tw_err *err, ...) __attribute__((sentinel));
 
 /*
  * Check that a foreign name is safe as one component of a path: 1 to 128 bytes, only
- * letters, digits, '-', '_', '.', '+', ':', '@', and no leading '.'. `what` starts the
- * error: "pipeline name '../x': ...".
+ * letters, digits, '-', '_', '.', '+', ':', '@', no leading '.', and no leading '-',
+ * which commands would take as an option. `what` starts the error: "pipeline name '../x':
+ * ...".
  */
 int tw_name_check(const char *what, const char *name, size_t len, struct tw_err *err);
 

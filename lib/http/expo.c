@@ -74,17 +74,31 @@ static size_t utf8_length(const unsigned char *s)
 	return len;
 }
 
+/* The control character of UTF-8 at s, which has len bytes; 0: it is none. */
+static unsigned control_at(const char *s, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	if (len == 1 && (p[0] < 0x20 || p[0] == 0x7f))
+		return p[0];
+	return len == 2 && p[0] == 0xc2 && p[1] < 0xa0 ? p[1] : 0;
+}
+
 /* Length of the prefix without escaped or non-ASCII characters. */
 static size_t plain_length(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
 
-	while (*p < 0x80 && *p != '\0' && *p != '\n' && *p != '\\' && *p != '"')
+	while (*p >= 0x20 && *p < 0x7f && *p != '\\' && *p != '"')
 		p++;
 	return (size_t)(p - (const unsigned char *)text);
 }
 
-/* quotes: escape them; HELP of the text format does not. */
+/*
+ * quotes: escape them; HELP of the text format does not. The value of a control character
+ * becomes the text "\x1b": a process can have any name, and people read metrics on
+ * terminals.
+ */
 static void add_escaped(struct tw_buf *b, const char *text, bool quotes)
 {
 	for (const char *p = text; *p != '\0';) {
@@ -96,6 +110,8 @@ static void add_escaped(struct tw_buf *b, const char *text, bool quotes)
 			tw_buf_adds(b, "\xef\xbf\xbd");
 		else if (*p == '\n')
 			tw_buf_adds(b, "\\n");
+		else if (control_at(p, len) != 0)
+			tw_buf_addf(b, "\\\\x%02x", control_at(p, len));
 		else if (*p == '\\')
 			tw_buf_adds(b, "\\\\");
 		else if (*p == '"' && quotes)

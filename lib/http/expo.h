@@ -45,9 +45,13 @@ struct tw_expo_family {
 	const char *help; /* one line */
 };
 
+/*
+ * In a label's value, malformed UTF-8 becomes U+FFFD, and a control character other than
+ * a newline becomes text, such as "\x1b".
+ */
 struct tw_expo_label {
 	const char *name;  /* a plain identifier */
-	const char *value; /* any text; malformed UTF-8 becomes U+FFFD */
+	const char *value; /* any text; see below */
 };
 
 /* Formatted labels, for use in many samples. */

@@ -167,6 +167,8 @@ static void share_with_requests(struct tw_httpd *s)
 	e->work = s->work;
 	e->hash = s->hash;
 	e->web = s->web;
+	e->loopback = strncmp(s->address, "127.", 4) == 0 ||
+		      strncmp(s->address, "[::1]", 5) == 0;
 	atomic_init(&e->in_progress, 0);
 	atomic_init(&e->closing, false);
 }

@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/httpd_guard.h"
+#include "lib/http/httpd_origin.h"
 #include "lib/http/httpd_reply.h"
 #include "lib/http/httpd_route.h"
 #include "lib/http/httpd_stats.h"
@@ -357,6 +358,24 @@ static void check_framing(struct exchange *e, struct MHD_Connection *c,
 	reject(e, MHD_HTTP_BAD_REQUEST);
 }
 
+/* HTTP's safe methods change nothing (RFC 9110, 9.2.1). */
+static bool is_safe(const char *method)
+{
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ||
+	       strcmp(method, "OPTIONS") == 0;
+}
+
+static void check_origin(struct exchange *e, struct MHD_Connection *c, const char *method)
+{
+	if (is_safe(method) ||
+	    tw_origin_allowed(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
+			      MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"),
+			      e->server->loopback))
+		return;
+	tw_fail(&e->why, TW_DENIED, "the header Origin is not of this server");
+	reject(e, MHD_HTTP_FORBIDDEN);
+}
+
 /* Find the route, once the access is known. */
 static enum MHD_Result admit(struct exchange *e, struct MHD_Connection *c,
 			     const char *method, const char *path)
@@ -368,6 +387,8 @@ static enum MHD_Result admit(struct exchange *e, struct MHD_Connection *c,
 	e->begun = true;
 	if (e->malformed)
 		return answer_rejected(e, c, path);
+	if (e->rejected == 0)
+		check_origin(e, c, method);
 	if (e->rejected == 0)
 		find_route(e, method, path);
 	if (e->rejected == 0)

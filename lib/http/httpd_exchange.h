@@ -9,6 +9,7 @@
 
 #include <microhttpd.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_guarded;
@@ -27,6 +28,7 @@ struct tw_exchange_server {
 	struct tw_httpd_work *work;  /* NULL: slow handlers need no thread of their own */
 	struct tw_httpd_work *hash;  /* NULL: nor do checks of passwords */
 	struct tw_web *web;          /* NULL: no TLS, no users */
+	bool loopback;               /* it listens on a loopback address */
 	atomic_size_t in_progress;   /* requests */
 	atomic_bool closing;         /* answers end their connections */
 };

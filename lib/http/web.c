@@ -187,6 +187,13 @@ static int load(struct tw_web *w, struct tw_err *err)
 			"TLS cannot be switched off while the server runs");
 		goto out;
 	}
+	if (w->config.users.count > 0 && c.users.count == 0) {
+		tw_fail(err, TW_INVALID,
+			"'%s' has no users any more; restart the server to let everybody "
+			"in",
+			w->path);
+		goto out;
+	}
 
 	tw_web_config_release(&w->config);
 	w->config = c;

@@ -286,6 +286,9 @@ void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len)
 			tw_buf_adds(b, "\\n");
 		} else if (p[i] < 0x20 || p[i] == 0x7f) {
 			tw_buf_addf(b, "\\u%04x", p[i]);
+		} else if (n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0) {
+			/* A C1 control character, which terminals obey, too. */
+			tw_buf_addf(b, "\\u%04x", p[i + 1]);
 		} else {
 			tw_buf_add(b, s + i, n);
 		}

@@ -161,6 +161,18 @@ class WebConfig(Case):
             self.assertEqual(call(server, "POST", "/model", body,
                                   headers=self.basic(name, password)).status, status)
 
+    def test_a_file_that_becomes_empty_opens_no_door(self):
+        self.web(self.USERS)
+        server = self.serve()
+        self.web("")
+
+        def told():
+            self.assertEqual(call(server, "GET", "/livez").status, 401)
+            return "has no users any more" in server.log()
+        wait_until(told, "the mistake is logged")
+        self.assertEqual(call(server, "GET", "/livez",
+                              headers=self.basic("alice", "secret")).status, 200)
+
     def test_a_file_that_breaks_leaves_what_was(self):
         self.web(self.USERS)
         server = self.serve()

@@ -7,6 +7,8 @@ import zipfile
 
 from harness import GENERATED, Case, call, published, read_json, run_tallywatt, wait_until
 
+# Of "secret".
+HASH = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 ENDED = ("done", "failed", "cancelled", "lost")
 
 
@@ -153,6 +155,17 @@ class Jobs(Case):
             *self.remote(trainer, "--seed", "2"), codes=(2,)))
         trainer.stop()
         self.assertIn(trainer.address, self.refused(*self.remote(trainer), codes=(1,)))
+
+    def test_a_trainer_with_users_takes_jobs_of_users_only(self):
+        web = self.write("web.yml", f"basic_auth_users:\n  alice: {HASH}\n")
+        trainer = self.begin("--web-config", web)
+        for method, path in (("POST", "/train"), ("POST", "/api/v1/train"),
+                             ("DELETE", "/api/v1/jobs/x"), ("GET", "/api/v1/jobs")):
+            self.assertEqual(call(trainer, method, path).status, 401)
+        self.assertIn("answers 401", self.refused(*self.remote(trainer), codes=(1,)))
+        done = self.tallywatt(*self.remote(
+            trainer, "--user", "alice", "--password-file", self.write("password", "secret\n")))
+        self.assertTrue(done.startswith("web: models="))
 
 
 if __name__ == "__main__":

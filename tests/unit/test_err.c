@@ -61,17 +61,59 @@ static void an_error_stays_one_line(void **state)
 				      "?': key 'a?level=error?[2J?'");
 }
 
-static void a_long_text_is_truncated_between_characters(void **state)
+static void c1_controls_of_utf8_are_replaced_too(void **state)
+{
+	struct tw_err err = { 0 };
+
+	(void)state;
+	tw_fail(&err, TW_PARSE, "key '%s'", "\xc2\x9b[2J \xc2\xa0\xc3\xa9");
+	assert_string_equal(err.text, "key '??[2J \xc2\xa0\xc3\xa9'");
+}
+
+static void ends_with(const struct tw_err *err, const char *end)
+{
+	const size_t len = strlen(err->text), n = strlen(end);
+
+	assert_true(len < TW_ERR_TEXT && len >= n);
+	assert_string_equal(err->text + len - n, end);
+}
+
+static void a_long_text_ends_after_a_word(void **state)
+{
+	struct tw_err failed = { 0 }, wrapped = { 0 }, at_errno = { 0 }, fits = { 0 };
+	char text[TW_ERR_TEXT + 8];
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	memcpy(text + TW_ERR_TEXT - 12, " last ", 6);
+	text[sizeof(text) - 1] = '\0';
+	tw_fail(&failed, TW_PARSE, "%s", text);
+	ends_with(&failed, "aa last ..");
+	/* As a whole it fits; with context it does not. */
+	text[TW_ERR_TEXT - 7] = '\0';
+	tw_fail(&fits, TW_PARSE, "%s", text);
+	ends_with(&fits, "aa last");
+	tw_fail(&wrapped, TW_PARSE, "%s", text);
+	tw_err_wrap(&wrapped, "file");
+	ends_with(&wrapped, "aa last");
+	tw_err_wrap(&wrapped, "directory");
+	ends_with(&wrapped, "aa ..");
+	tw_fail_errno(&at_errno, ENOENT, "%s", text);
+	ends_with(&at_errno, "last: ..");
+}
+
+static void a_word_that_is_too_long_is_cut_between_characters(void **state)
 {
 	char text[TW_ERR_TEXT + 8];
 	struct tw_err err = { 0 };
 
 	(void)state;
 	memset(text, 'a', sizeof(text));
-	memcpy(text + TW_ERR_TEXT - 2, "\xc3\xa9", 3);
+	text[sizeof(text) - 1] = '\0';
+	memcpy(text + TW_ERR_TEXT - 5, "\xc3\xa9", 2);
 	tw_fail(&err, TW_PARSE, "%s", text);
+	ends_with(&err, "aaa ..");
 	assert_int_equal(strlen(err.text), TW_ERR_TEXT - 2);
-	assert_int_equal(err.text[TW_ERR_TEXT - 3], 'a');
 }
 
 int main(void)
@@ -82,7 +124,9 @@ int main(void)
 		cmocka_unit_test(out_of_memory_is_in_the_text_once),
 		cmocka_unit_test(wrap_adds_context_and_keeps_code),
 		cmocka_unit_test(an_error_stays_one_line),
-		cmocka_unit_test(a_long_text_is_truncated_between_characters),
+		cmocka_unit_test(c1_controls_of_utf8_are_replaced_too),
+		cmocka_unit_test(a_long_text_ends_after_a_word),
+		cmocka_unit_test(a_word_that_is_too_long_is_cut_between_characters),
 	};
 
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);

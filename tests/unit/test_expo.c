@@ -83,6 +83,18 @@ static void the_text_format_is_prometheus_0_0_4(void **state)
 	tw_buf_clear(&b);
 }
 
+static void control_characters_of_labels_become_text(void **state)
+{
+	const struct tw_expo_label label = { "name", "\x1b[2J\x7f\t\xc2\x9b\xc2\xa0\n" };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	tw_expo_add_labels(&b, &label, 1);
+	assert_string_equal(b.data,
+			    "name=\"\\\\x1b[2J\\\\x7f\\\\x09\\\\x9b\xc2\xa0\\n\"");
+	tw_buf_clear(&b);
+}
+
 static void openmetrics_names_families_without_the_suffix(void **state)
 {
 	struct tw_buf b = { 0 };
@@ -256,6 +268,7 @@ int main(void)
 		cmocka_unit_test(fixed_numbers_are_exact),
 		cmocka_unit_test(formatted_labels_serve_many_samples),
 		cmocka_unit_test(the_text_format_is_prometheus_0_0_4),
+		cmocka_unit_test(control_characters_of_labels_become_text),
 		cmocka_unit_test(openmetrics_names_families_without_the_suffix),
 		cmocka_unit_test(the_format_has_the_largest_weight),
 		cmocka_unit_test(a_coding_has_the_weight_of_its_header),

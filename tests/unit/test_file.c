@@ -296,6 +296,8 @@ static void names_that_are_unsafe_in_a_path_are_rejected(void **state)
 		{ ".", 1, "name '.':" },
 		{ "..", 2, "name '..':" },
 		{ ".x", 2, "name '.x':" },
+		{ "-", 1, "name '-':" },
+		{ "-rf", 3, "name '-rf':" },
 		{ "../x", 4, "name '../x':" },
 		{ "/x", 2, "name '/x':" },
 		{ "a\0b", 3, "name 'a\\x00b':" },
@@ -330,7 +332,7 @@ static void names_that_are_unsafe_in_a_path_are_rejected(void **state)
 static void plain_names_are_accepted(void **state)
 {
 	static const char *const good[] = { "a",    "std_v0.7.11", "AbsPower",
-					    "a..b", "x+y:z@1",     "-" };
+					    "a..b", "x+y:z@1",     "a-" };
 	struct tw_err err = { 0 };
 	char longest[128];
 

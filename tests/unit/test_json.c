@@ -255,6 +255,7 @@ static void invalid_utf8_is_replaced(void **state)
 		{ "\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
 		{ "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"" },
 		{ "\x1b\x7f\t", "\"\\u001b\\u007f\\u0009\"" },
+		{ "\xc2\x9b\xc2\xa0", "\"\\u009b\xc2\xa0\"" },
 	};
 
 	(void)state;
