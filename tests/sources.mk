@@ -15,6 +15,8 @@ test-support := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)
 # The steps at which tests/unit/test_publish_killed.c kills a publisher.
 test-wrap-test_publish_killed := open openat mkdir write fsync rename renameat2 unlink \
 	unlinkat rmdir flock
+# Counts that BPF programs would make.
+test-wrap-test_attribute := tw_workloads_slices
 # A file system that exchanges nothing.
 test-wrap-test_publish := renameat2
 # Registers that are not in files.

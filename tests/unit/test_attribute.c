@@ -14,9 +14,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define S UINT64_C(1000000000)
 #define LATER (UINT64_C(1) << 60)
+#define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static uint64_t chance(uint64_t *seed, uint64_t n)
@@ -232,6 +234,109 @@ static void idle_goes_by_requested_share_where_that_is_wanted(void **state)
 	assert_in_range(process(f, 8)->charged.idle_uj[TW_ZONE_PACKAGE], 1450, 1550);
 }
 
+/* Counts of processes by their pid, which no BPF program makes here. */
+static uint64_t counts_of[10][TW_COUNTER_COUNT];
+
+const struct tw_slice *__real_tw_workloads_slices(const struct tw_workloads *t,
+						  size_t *count);
+const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
+						  size_t *count);
+
+const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
+						  size_t *count)
+{
+	static struct tw_slice slice[2000];
+	const struct tw_slice *real = __real_tw_workloads_slices(t, count);
+
+	assert_true(*count <= 2000);
+	for (size_t i = 0; i < *count; i++) {
+		const uint32_t tgid = real[i].process->tgid;
+
+		slice[i] = real[i];
+		if (tgid < 10)
+			memcpy(slice[i].used.counter, counts_of[tgid],
+			       sizeof(counts_of[tgid]));
+	}
+	return slice;
+}
+
+/* Work, misses and CPU time divide energy in three different ratios. */
+static void each_kind_goes_by_the_usage_that_drives_it(void **state)
+{
+	static const struct {
+		enum tw_zone_kind kind;
+		uint64_t seven, eight;
+	} want[] = {
+		{ TW_ZONE_PACKAGE, 600, 400 }, { TW_ZONE_CORE, 600, 400 },
+		{ TW_ZONE_DRAM, 200, 800 },    { TW_ZONE_UNCORE, 750, 250 },
+		{ TW_ZONE_PSYS, 750, 250 },    { TW_ZONE_PLATFORM, 750, 250 },
+		{ TW_ZONE_OTHER, 750, 250 },
+	};
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	open_all(f, TW_IDLE_BY_USE);
+	tick(f, &none);
+	say(ALIVE, 7, LATER, 3, 3 * S);
+	say(ALIVE, 8, LATER, 4, 1 * S);
+	counts_of[7][TW_COUNTER_CYCLES] = 100;
+	counts_of[7][TW_COUNTER_INSTRUCTIONS] = 500;
+	counts_of[7][TW_COUNTER_CACHE_MISSES] = 1;
+	counts_of[8][TW_COUNTER_CYCLES] = 300;
+	counts_of[8][TW_COUNTER_INSTRUCTIONS] = 100;
+	counts_of[8][TW_COUNTER_CACHE_MISSES] = 4;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		energy.dynamic_uj[want[i].kind] = energy.idle_uj[want[i].kind] = 1000;
+	tick(f, &energy);
+	memset(counts_of, 0, sizeof(counts_of));
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		const struct tw_charge *seven = &process(f, 7)->charged;
+		const struct tw_charge *eight = &process(f, 8)->charged;
+
+		assert_int_equal(seven->dynamic_uj[want[i].kind], want[i].seven);
+		assert_int_equal(eight->dynamic_uj[want[i].kind], want[i].eight);
+		assert_int_equal(seven->idle_uj[want[i].kind], 750);
+		assert_int_equal(eight->idle_uj[want[i].kind], 250);
+	}
+}
+
+/*
+ * A container's own shares count for all its cgroups; without any, those of each cgroup.
+ * A cgroup without shares counts as one with the usual 100 of cpu.weight.
+ */
+static void shares_are_those_of_the_container_else_of_the_cgroup(void **state)
+{
+	/* Shares of a weight, as the kubelet converts them: KEP-2254. */
+	const double a = 2 + 399 * 262142.0 / 9999, b = 2 + 299 * 262142.0 / 9999;
+	const double usual = 1024, want[] = { a / 4, a * 3 / 4, b, usual };
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	tree_write(f->dir, "fs/cgroup/cgroup.controllers", "cpu\n");
+	tree_write(f->dir, "fs/cgroup/docker/" HEX "/cpu.weight", "400\n");
+	tree_write(f->dir, "fs/cgroup/docker/" HEX "/x/cpu.weight", "9000\n");
+	tree_write(f->dir, "fs/cgroup/docker/" HEX "/y/cpu.weight", "9000\n");
+	tree_write(f->dir, "fs/cgroup/docker/" OTHER "/z/cpu.weight", "300\n");
+	tree_write(f->dir, "fs/cgroup/plain/none", "");
+	open_all(f, TW_IDLE_BY_SHARE);
+	tick(f, &none);
+	say_path(3, "/docker/" HEX "/x");
+	say_path(4, "/docker/" HEX "/y");
+	say_path(5, "/docker/" OTHER "/z");
+	say_path(6, "/plain");
+	say(ALIVE, 6, LATER, 3, 1 * S);
+	say(ALIVE, 7, LATER, 4, 3 * S);
+	say(ALIVE, 8, LATER, 5, 5 * S);
+	say(ALIVE, 9, LATER, 6, 7 * S);
+	energy.idle_uj[TW_ZONE_PACKAGE] = 8000;
+	tick(f, &energy);
+	for (uint32_t tgid = 6; tgid <= 9; tgid++)
+		assert_float_equal(process(f, tgid)->charged.idle_uj[TW_ZONE_PACKAGE],
+				   8000 * want[tgid - 6] / (a + b + usual), 1.01);
+}
+
 /* ---- a machine of chance ---- */
 
 #define PLAYERS 40
@@ -378,6 +483,8 @@ int main(void)
 		TEST(dynamic_goes_by_cpu_time),
 		TEST(energy_of_a_tick_in_which_nothing_ran_waits),
 		TEST(idle_goes_by_requested_share_where_that_is_wanted),
+		TEST(each_kind_goes_by_the_usage_that_drives_it),
+		TEST(shares_are_those_of_the_container_else_of_the_cgroup),
 		TEST(energy_is_conserved_over_all_time),
 		TEST(without_memory_energy_waits),
 	};

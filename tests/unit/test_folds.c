@@ -8,6 +8,8 @@
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/train_fixture.h"
 #include "trainer/fit/folds.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/train_data.h"
 #include "trainer/train_machines.h"
@@ -106,6 +108,35 @@ static void rows_of_no_workload_are_in_no_fold(void **state)
 	assert_int_equal(f.of[4], 0);
 	tw_folds_release(&f);
 	tw_workload_runs_release(&w);
+}
+
+/* All rows outside a fold train, whatever their neighbours share with them. */
+static void overlap_of_neighbours_takes_no_rows_from_a_fold(void **state)
+{
+	enum { ROWS = 40 };
+	static const char *const features[] = { "bpf_cpu_time_ms" };
+	const struct tw_trainer *t = tw_trainer_find("LinearRegressionTrainer");
+	struct tw_samples s = { .rows = ROWS, .cols = 1, .features = features };
+	double x[ROWS], y[ROWS], without[ROWS] = { 0 }, with[ROWS] = { 0 };
+	struct tw_folds f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		x[r] = (double)r;
+		y[r] = 10 + (double)(r * r); /* a line is another for other rows */
+	}
+	s.x = x;
+	s.y = y;
+	assert_int_equal(tw_folds_shuffled(ROWS, 4, 3, &f, &err), 0);
+	assert_int_equal(tw_folds_validate(&f, 1, t, &s, 1, without, &err), 0);
+	s.overlap = 5;
+	assert_int_equal(tw_folds_validate(&f, 1, t, &s, 1, with, &err), 0);
+	for (size_t r = 0; r < ROWS; r++) {
+		assert_true(with[r] == without[r]);
+		assert_true((f.of[r] == 1) == (with[r] != 0));
+	}
+	tw_folds_release(&f);
 }
 
 static void one_workload_alone_cannot_be_left_out(void **state)
@@ -326,6 +357,7 @@ int main(void)
 		cmocka_unit_test(a_workload_is_found_by_time),
 		cmocka_unit_test(a_wrong_table_is_refused_by_line),
 		cmocka_unit_test(rows_of_no_workload_are_in_no_fold),
+		cmocka_unit_test(overlap_of_neighbours_takes_no_rows_from_a_fold),
 		cmocka_unit_test(one_workload_alone_cannot_be_left_out),
 		cmocka_unit_test(shuffled_folds_are_even_and_follow_from_the_seed),
 		cmocka_unit_test(a_workload_that_was_left_out_is_judged_without_it),

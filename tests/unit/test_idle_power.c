@@ -64,6 +64,31 @@ static void the_interval_contains_the_intercept_of_a_line(void **state)
 	assert_true(within >= 15);
 }
 
+/*
+ * The interval is Student's t by nine degrees of freedom, 2.262, of the estimate's
+ * standard error. The error follows here from the estimates of 300 recordings instead.
+ */
+static void the_interval_is_as_wide_as_the_error_of_the_estimate(void **state)
+{
+	enum { SEEDS = 300 };
+	double sum = 0, squares = 0, half = 0, mean;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct machine m;
+		struct tw_idle_power p;
+
+		make_linear(&m, 0, seed);
+		p = find(&m, ROWS);
+		assert_true(fabs(p.high + p.low - 2 * p.watts) < 1e-9);
+		sum += p.watts;
+		squares += p.watts * p.watts;
+		half += (p.high - p.low) / 2 / SEEDS;
+	}
+	mean = sum / SEEDS;
+	assert_float_equal(half / sqrt(squares / SEEDS - mean * mean), 2.262, 0.4);
+}
+
 /* Below half the load power falls to 6 W: the line through the rows says 50 W. */
 static void without_rest_the_interval_is_all_that_the_rows_support(void **state)
 {
@@ -210,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_interval_contains_the_intercept_of_a_line),
+		cmocka_unit_test(the_interval_is_as_wide_as_the_error_of_the_estimate),
 		cmocka_unit_test(without_rest_the_interval_is_all_that_the_rows_support),
 		cmocka_unit_test(the_estimate_is_exact_without_noise),
 		cmocka_unit_test(a_curved_relation_does_not_bias_the_estimate),

@@ -9,6 +9,7 @@
 #include "model-db/manifest.h"
 #include "tests/unit/fail_alloc.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,42 @@ static void a_set_is_exactly_what_its_manifest_lists(void **state)
 	refused(&s, TW_UNSUPPORTED, "manifest.json.format_version: 2, want 1");
 }
 
+static void a_manifest_without_whole_figures_is_refused(void **state)
+{
+#define DIGEST "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+	static const struct {
+		const char *entry, *text;
+	} bad[] = {
+		{ "{\"size\":3,\"sha256\":\"2c26b46b\"}", "its SHA-256 is not that of" },
+		{ "{\"size\":3,\"sha256\":\"\"}", "its SHA-256 is not that of" },
+		{ "{\"size\":3,\"sha256\":\"" DIGEST "00\"}",
+		  "its SHA-256 is not that of" },
+		{ "{\"size\":3}", "manifest.json: a" },
+		{ "{\"sha256\":\"" DIGEST "\"}", "manifest.json: a" },
+		{ "{\"size\":-1,\"sha256\":\"" DIGEST "\"}", "manifest.json: a" },
+		{ "[]", "manifest.json: a" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i <= sizeof(bad) / sizeof(bad[0]); i++) {
+		const bool good = i == sizeof(bad) / sizeof(bad[0]);
+		struct tw_fileset s = { 0 };
+		struct tw_err err = { 0 };
+		char text[300];
+
+		snprintf(text, sizeof(text),
+			 "{\"format_version\":1,\"files\":{\"a\":%s}}",
+			 good ? "{\"size\":3,\"sha256\":\"" DIGEST "\"}" : bad[i].entry);
+		assert_int_equal(tw_fileset_add(&s, "a", "foo", 3, &err), 0);
+		assert_int_equal(
+			tw_fileset_add(&s, "manifest.json", text, strlen(text), &err), 0);
+		assert_int_equal(tw_manifest_check(&s, NULL, &err), good ? 0 : -1);
+		if (!good && strstr(err.text, bad[i].text) == NULL)
+			fail_msg("'%s' is not in: %s", bad[i].text, err.text);
+		tw_fileset_clear(&s);
+	}
+}
+
 static void names_and_versions_are_read_and_checked(void **state)
 {
 	static const struct {
@@ -215,6 +252,7 @@ int main(void)
 		cmocka_unit_test(digests_are_those_of_the_standard),
 		cmocka_unit_test(base64_reads_back_and_other_text_is_refused),
 		cmocka_unit_test(a_set_is_exactly_what_its_manifest_lists),
+		cmocka_unit_test(a_manifest_without_whole_figures_is_refused),
 		cmocka_unit_test(names_and_versions_are_read_and_checked),
 		cmocka_unit_test(only_an_unsigned_set_takes_another_name),
 	};

@@ -77,15 +77,24 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
 	return __real_write(fd, data, len > 1 ? len / 2 : len);
 }
 
+/* The database's directory, and whether a rename in it was not followed by an fsync. */
+static ino_t database;
+static bool unsynced;
+
 int __wrap_fsync(int fd)
 {
+	struct stat st;
+
 	step();
+	if (fstat(fd, &st) == 0 && st.st_ino == database)
+		unsynced = false;
 	return __real_fsync(fd);
 }
 
 int __wrap_rename(const char *from, const char *to)
 {
 	step();
+	unsynced = true;
 	return __real_rename(from, to);
 }
 
@@ -93,6 +102,7 @@ int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to,
 		     unsigned flags)
 {
 	step();
+	unsynced = true;
 	return __real_renameat2(from_dir, from, to_dir, to, flags);
 }
 
@@ -229,9 +239,29 @@ static void a_kill_leaves_a_rollback_done_or_not_started(void **state)
 	scratch_free(db);
 }
 
+/* After a loss of power the directory must have the last rename. */
+static void the_database_is_on_disk_before_success_is_reported(void **state)
+{
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(stat(db, &st), 0);
+	database = st.st_ino;
+	for (int version = 1; version <= 3; version++) {
+		version_must_publish(db, version);
+		assert_false(unsynced);
+	}
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), 0);
+	assert_false(unsynced);
+	scratch_free(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_database_is_on_disk_before_success_is_reported),
 		cmocka_unit_test(a_kill_leaves_a_first_pipeline_whole_or_absent),
 		cmocka_unit_test(a_kill_leaves_the_old_or_the_new_pipeline),
 		cmocka_unit_test(a_kill_leaves_a_rollback_done_or_not_started),

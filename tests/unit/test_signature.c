@@ -160,6 +160,140 @@ static void each_part_of_a_signature_is_checked(void **state)
 	tw_signer_release(&mine);
 }
 
+#define UNTRUSTED "untrusted comment: key"
+
+static void key_files_and_texts_are_read(void **state)
+{
+	static const char *const bad[] = {
+		UNTRUSTED, UNTRUSTED "\n",      "",
+		"AAAA\n",  UNTRUSTED "\nRWQ\n", "comment\nx\n"
+	};
+	struct tw_signer mine = { 0 };
+	char *dir = scratch_new(), *path, text[200];
+	struct tw_strs keys = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	need_sodium();
+	make_signer(1, &mine);
+	assert_int_equal(tw_path_join(&path, &err, dir, "key.pub", NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "%s%s%s", i < 2 ? UNTRUSTED "\n" : "",
+			 mine.keys.at[0], i == 1 ? "\r\n" : "\n");
+		assert_int_equal(tw_file_replace(path, text, strlen(text), &err), 0);
+		if (tw_signature_read_key(path, &keys, &err) < 0)
+			fail_msg("%s", err.text);
+	}
+	assert_int_equal(tw_signature_read_key(mine.keys.at[0], &keys, &err), 0);
+	assert_int_equal(keys.count, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(keys.at[i], mine.keys.at[0]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err = (struct tw_err){ 0 };
+		assert_int_equal(tw_file_replace(path, bad[i], strlen(bad[i]), &err), 0);
+		assert_int_equal(tw_signature_read_key(path, &keys, &err), -1);
+		assert_non_null(strstr(err.text, "key.pub'"));
+	}
+	assert_int_equal(keys.count, 4);
+	tw_strs_clear(&keys);
+	tw_signer_release(&mine);
+	free(path);
+	scratch_free(dir);
+}
+
+static void a_signature_file_has_four_lines(void **state)
+{
+	static const char zero64[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+				     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==";
+	static const char zero74[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+				     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+	struct tw_minisig s;
+	char text[600];
+
+	(void)state;
+	for (int i = 0; i < 9; i++) {
+		struct tw_err err = { 0 };
+		const char *end = i == 1 ? "\r\n" : "\n";
+
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s",
+			 i == 2 ? "comment" : "untrusted comment: x", end,
+			 i == 3 ? zero64 : zero74, end,
+			 i == 4   ? "comment: y"
+			 : i == 5 ? "trusted comment:"
+				  : "trusted comment: y",
+			 end, i == 6 ? "" : zero64, i == 7 ? "" : end);
+		if (i == 8)
+			memmove(text, strchr(text, '\n') + 1, strlen(strchr(text, '\n')));
+		if (tw_minisign_signature(text, strlen(text), &s, &err) == 0) {
+			assert_true(i < 2 || i == 7);
+			assert_int_equal(s.comment_len, 1);
+			assert_memory_equal(s.comment, "y", 1);
+		} else {
+			assert_true(i >= 2 && i != 7);
+			assert_int_equal(err.code, TW_PARSE);
+		}
+	}
+}
+
+/* As `minisign -G` writes a key with a password, but with less of scrypt. */
+static void a_key_with_a_password_needs_it(void **state)
+{
+#if TW_SODIUM
+	unsigned char file[TW_MINISIGN_SECRET] = "EdScB2", seed[32] = { 3 }, public[32];
+	unsigned char stream[TW_MINISIGN_SECRET - 54];
+	const uint64_t ops = 40000, mem = 17 << 20;
+	struct tw_buf b = { 0 };
+	struct tw_strs keys = { 0 };
+	struct tw_err err = { 0 };
+	crypto_generichash_state h;
+
+	(void)state;
+	crypto_sign_seed_keypair(public, file + 62, seed);
+	memcpy(file + 38, &ops, 8); /* little endian, as this machine */
+	memcpy(file + 46, &mem, 8);
+	crypto_generichash_init(&h, NULL, 0, 32);
+	crypto_generichash_update(&h, file, 2);
+	crypto_generichash_update(&h, file + 54, 72);
+	crypto_generichash_final(&h, file + 126, 32);
+	assert_int_equal(crypto_pwhash_scryptsalsa208sha256(
+				 stream, sizeof(stream), "pass", 4, file + 6, ops, mem),
+			 0);
+	for (size_t i = 0; i < sizeof(stream); i++)
+		file[54 + i] ^= stream[i];
+	for (int round = 0; round < 2; round++) {
+		tw_buf_adds(&b, UNTRUSTED "\n");
+		tw_buf_add_base64(&b, file, sizeof(file));
+		if (round == 0) {
+			assert_int_equal(
+				tw_signature_public(b.data, b.len, "pass", &keys, &err),
+				0);
+			assert_int_equal(
+				tw_signature_public(b.data, b.len, "word", &keys, &err),
+				-1);
+			assert_string_equal(err.text, "secret key: wrong password");
+			err = (struct tw_err){ 0 };
+			assert_int_equal(
+				tw_signature_public(b.data, b.len, NULL, &keys, &err),
+				-1);
+			assert_string_equal(err.text, "secret key: it has a password");
+		} else {
+			err = (struct tw_err){ 0 };
+			assert_int_equal(
+				tw_signature_public(b.data, b.len, "pass", &keys, &err),
+				-1);
+			assert_non_null(strstr(err.text, "exceed our limits"));
+		}
+		tw_buf_clear(&b);
+		file[38 + 4] = 1; /* 2^32 more operations */
+	}
+	assert_int_equal(keys.count, 1);
+	tw_strs_clear(&keys);
+#else
+	(void)state;
+	need_sodium();
+#endif
+}
+
 static int update(const char *db, int version, const struct tw_signer *signer,
 		  struct tw_err *err)
 {
@@ -234,6 +368,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_signature_is_of_a_name_and_a_version),
 		cmocka_unit_test(each_part_of_a_signature_is_checked),
+		cmocka_unit_test(key_files_and_texts_are_read),
+		cmocka_unit_test(a_signature_file_has_four_lines),
+		cmocka_unit_test(a_key_with_a_password_needs_it),
 		cmocka_unit_test(a_signer_signs_and_adds_only_to_its_own),
 	};
 

@@ -228,6 +228,21 @@ static void a_counter_of_the_node_is_the_sum_of_its_series_rates(void **state)
 	EXPECT(&w, 10, 30, 20);
 }
 
+static void a_counter_has_no_rate_at_a_single_sample(void **state)
+{
+	const struct wanted one = { RESPONSE("io_total", SERIES("", "[106,\"40\"]")),
+				    "io_total", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted two = { RESPONSE("io_total",
+					     SERIES("", "[103,\"40\"],[106,\"70\"]")),
+				    "io_total", "BPFOnly", TW_LEVEL_NODE };
+
+	(void)state;
+	expect_error(&one, TW_INVALID,
+		     "no row is left: 'io_total' has no sample at the times of the other "
+		     "metrics");
+	EXPECT(&two, 0, 10);
+}
+
 static void a_gauge_of_the_node_is_the_mean_of_its_series(void **state)
 {
 	static const char text[] =
@@ -463,6 +478,7 @@ int main(void)
 		cmocka_unit_test(more_names_than_the_limit_are_rejected),
 		cmocka_unit_test(names_without_memory_are_an_error),
 		cmocka_unit_test(a_counter_of_the_node_is_the_sum_of_its_series_rates),
+		cmocka_unit_test(a_counter_has_no_rate_at_a_single_sample),
 		cmocka_unit_test(a_gauge_of_the_node_is_the_mean_of_its_series),
 		cmocka_unit_test(a_declared_gauge_is_averaged_over_each_step),
 		cmocka_unit_test(a_declared_gauge_of_containers_is_summed_over_them),

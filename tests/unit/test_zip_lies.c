@@ -92,6 +92,52 @@ static void a_ratio_of_a_thousand_is_rejected(void **state)
 	free(b.data);
 }
 
+/* Members that together are packed in more bytes than the archive has. */
+static void members_that_overlap_are_rejected(void **state)
+{
+	const struct zip_member m[] = { { .name = "aa", .text = "1234567890" },
+					{ .name = "ab", .text = "1234567890" } };
+	struct zip_bytes b = zip_pack(m, 2);
+	const char *first, *second;
+
+	(void)state;
+	/* The packed size is 20 bytes behind a central header's start (APPNOTE 4.3.12).
+	 */
+	first = memmem(b.data, b.len, "PK\1\2", 4);
+	assert_non_null(first);
+	second = memmem(first + 4, b.len - (size_t)(first + 4 - b.data), "PK\1\2", 4);
+	assert_non_null(second);
+	/* Alone it would fit in front of the directory, with the 10 bytes of aa not. */
+	b.data[second + 20 - b.data] = (char)(first - b.data - 5);
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'ab': overlaps another");
+	free(b.data);
+}
+
+/* The ratio is of unpacked to packed bytes, and a page of zeros is exempt. */
+static void the_ratio_has_its_limit(void **state)
+{
+	struct zip_bytes b = pack_zeros(1, 300000);
+	struct tw_fileset_limits limits = { 0 };
+	struct tw_fileset out = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_zip_list list = { 0 };
+	size_t packed;
+
+	(void)state;
+	assert_int_equal(tw_zip_list_read(b.data, b.len, &limits, &list, &err), 0);
+	packed = list.at[0].packed_len;
+	tw_zip_list_release(&list);
+	limits.ratio = 300000 / (packed + 1);
+	assert_int_equal(tw_zip_read(b.data, b.len, &limits, &out, &err), -1);
+	assert_non_null(strstr(err.text, "300000 bytes packed in"));
+	limits.ratio = 300000 / packed + 1;
+	err = (struct tw_err){ 0 };
+	assert_int_equal(tw_zip_read(b.data, b.len, &limits, &out, &err), 0);
+	tw_fileset_clear(&out);
+	free(b.data);
+}
+
 static void each_size_has_its_limit(void **state)
 {
 	const struct tw_fileset_limits file = { .file_bytes = 9999 };
@@ -219,6 +265,8 @@ int main(void)
 		cmocka_unit_test(a_repeated_name_is_rejected),
 		cmocka_unit_test(ten_thousand_members_are_rejected_by_their_count),
 		cmocka_unit_test(a_ratio_of_a_thousand_is_rejected),
+		cmocka_unit_test(members_that_overlap_are_rejected),
+		cmocka_unit_test(the_ratio_has_its_limit),
 		cmocka_unit_test(each_size_has_its_limit),
 		cmocka_unit_test(a_wrong_declared_size_is_rejected),
 		cmocka_unit_test(a_changed_byte_fails_the_crc),
