@@ -39,7 +39,8 @@ struct tw_models_config {
 	const char *keep_dir; /* directory of estimator/model_cache.h, or NULL */
 	uint64_t refresh_ms;  /* how often servers are asked again; 0: once */
 	struct tw_models_http http;
-	const char *sys; /* sysfs, for this machine's number of cores: "/sys" */
+	const char *sys;  /* sysfs, for this machine's number of cores: "/sys" */
+	const char *proc; /* procfs, for its processor; NULL: "/proc" */
 	bool keep_zips;  /* set the zip of struct tw_served */
 };
 

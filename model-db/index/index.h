@@ -19,6 +19,7 @@
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
+#include "model-db/prior/prior.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
 #include "profiler/similarity.h"
@@ -124,6 +125,8 @@ struct tw_index {
 	size_t pipeline_count;
 	struct tw_index_machine *machine; /* by pipeline, then node type */
 	size_t machine_count;
+
+	struct tw_prior prior; /* without views: the database has none */
 
 	const char *error_key;
 	const struct tw_index_entry **by_rank;
