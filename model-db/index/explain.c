@@ -8,7 +8,6 @@
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
 #include "profiler/node_choice.h"
-#include "profiler/similarity.h"
 
 #include <math.h>
 #include <string.h>
