@@ -160,6 +160,9 @@ static void make_canonical(char name[TW_SPEC_TEXT])
 		{ "intel_e7_", "intel_xeon_e7_" }, { "intel_x3", "intel_xeon_x3" },
 		{ "xeon_", "intel_xeon_" },        { "epyc_", "amd_epyc_" },
 		{ "ryzen_", "amd_ryzen_" },        { "opteron_", "amd_opteron_" },
+		{ "dual_core_amd_", "amd_" },      { "quad_core_amd_", "amd_" },
+		{ "six_core_amd_", "amd_" },       { "arm_cortex_", "cortex_" },
+		{ "arm_neoverse_", "neoverse_" },
 	};
 	const char *gen;
 

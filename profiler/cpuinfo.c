@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/num.h"
+#include "profiler/cpu_facts.h"
 #include "profiler/name.h"
 
 #include <stdbool.h>
@@ -22,38 +23,12 @@ static const struct {
 	{ 0xc0, "ampere" },
 };
 
-/* Part numbers: the makers' technical reference manuals. */
-static const struct {
-	uint32_t implementer, part;
-	const char *name;
-} parts[] = {
-	{ 0x41, 0xd03, "Cortex-A53" },  { 0x41, 0xd04, "Cortex-A35" },
-	{ 0x41, 0xd05, "Cortex-A55" },  { 0x41, 0xd07, "Cortex-A57" },
-	{ 0x41, 0xd08, "Cortex-A72" },  { 0x41, 0xd09, "Cortex-A73" },
-	{ 0x41, 0xd0a, "Cortex-A75" },  { 0x41, 0xd0b, "Cortex-A76" },
-	{ 0x41, 0xd0c, "Neoverse-N1" }, { 0x41, 0xd0d, "Cortex-A77" },
-	{ 0x41, 0xd40, "Neoverse-V1" }, { 0x41, 0xd41, "Cortex-A78" },
-	{ 0x41, 0xd49, "Neoverse-N2" }, { 0x41, 0xd4a, "Neoverse-E1" },
-	{ 0x41, 0xd4f, "Neoverse-V2" }, { 0x43, 0x0af, "ThunderX2" },
-	{ 0x46, 0x001, "A64FX" },       { 0x48, 0xd01, "TaiShan-v110" },
-	{ 0xc0, 0xac3, "Ampere-1" },    { 0xc0, 0xac4, "Ampere-1a" },
-};
-
 /* "arm", "ampere"; NULL if not in the table. */
 static const char *find_arm_vendor(uint32_t implementer)
 {
 	for (size_t i = 0; i < TW_COUNT(vendors); i++)
 		if (vendors[i].implementer == implementer)
 			return vendors[i].name;
-	return NULL;
-}
-
-/* "Neoverse-N1"; NULL if not in the table. */
-static const char *find_arm_part(uint32_t implementer, uint32_t part)
-{
-	for (size_t i = 0; i < TW_COUNT(parts); i++)
-		if (parts[i].implementer == implementer && parts[i].part == part)
-			return parts[i].name;
 	return NULL;
 }
 
@@ -166,12 +141,12 @@ static void take_line(struct parse *p, const char *at, const char *end)
 static void name_arm(const struct parse *p)
 {
 	const char *vendor = find_arm_vendor(p->implementer);
-	const char *part = find_arm_part(p->implementer, p->part);
+	const struct tw_arm_part *part = tw_arm_part_find(p->implementer, p->part);
 
 	if (p->out->vendor[0] == '\0' && vendor != NULL)
 		tw_vendor_name(vendor, strlen(vendor), p->out->vendor);
 	if (p->out->processor[0] == '\0' && part != NULL)
-		tw_processor_name(part, strlen(part), p->out->processor);
+		tw_processor_name(part->name, strlen(part->name), p->out->processor);
 }
 
 void tw_cpuinfo_parse(const char *data, size_t len, struct tw_cpuinfo *out)

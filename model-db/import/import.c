@@ -5,6 +5,7 @@
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
+#include "model-db/import/import_load.h"
 #include "model-db/import/import_model.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
@@ -19,6 +20,7 @@ struct importing {
 	const struct tw_fileset *old;
 	struct tw_fileset *out;
 	struct tw_node_types types;
+	bool throughput; /* the machines are those of SPECpower */
 	json_t *metadata;
 	struct tw_model *models;
 	size_t count, size, seen;
@@ -97,7 +99,8 @@ static int import_model(struct importing *im, const char *base, struct tw_err *e
 			goto out;
 		}
 		report(im, base, TW_IMPORT_REFUSED, why.text);
-	} else if (tw_import_convert(im->old, &im->types, &found, &m, &why) == 0 &&
+	} else if (tw_import_convert(im->old, &im->types, im->throughput, &found, &m,
+				     &why) == 0 &&
 		   im->listener->look(im->listener->arg, &m, &why) == 0) {
 		report(im, base, TW_IMPORT_USABLE, m.info.predictor);
 		if (keep_model(im, &m, err) < 0)
@@ -143,6 +146,9 @@ static int read_common(struct importing *im, struct tw_err *err)
 	    (parse(im->old, "node_type_index.json", &index, err) < 0 ||
 	     tw_node_types_from_json(index, "node_type_index.json", &im->types, err) < 0))
 		goto out;
+	im->throughput = tw_import_is_specpower(&im->types);
+	if (im->throughput)
+		tw_import_count_threads(&im->types);
 	rc = 0;
 out:
 	json_decref(index);

@@ -10,6 +10,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/import/import_find.h"
+#include "model-db/import/import_load.h"
 #include "model-db/import/import_part.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
@@ -473,9 +474,11 @@ static int read_info(const struct tw_node_types *types, const struct tw_import_f
 
 /* ---- components ---- */
 
-static int convert_weights(const struct tw_import_found *c, struct tw_model *m,
-			   struct tw_err *err)
+static int convert_weights(const struct tw_import_found *c, double full_ms,
+			   struct tw_model *m, struct tw_err *err)
 {
+	if (full_ms > 0 && tw_import_set_load(c->weights, full_ms, err) < 0)
+		return -1;
 	for (int k = 0; k < TW_COMPONENT_COUNT; k++) {
 		const char *name = tw_component_name((enum tw_component)k);
 		const json_t *component = json_object_get(c->weights, name);
@@ -534,12 +537,15 @@ static int find_scales(const struct tw_fileset *old, const struct tw_import_foun
 }
 
 static int convert_trees(const struct tw_fileset *old, const struct tw_import_found *c,
-			 struct tw_model *m, struct tw_err *err)
+			 double full_ms, struct tw_model *m, struct tw_err *err)
 {
+	const ptrdiff_t load = tw_strs_find(&m->info.features, "bpf_cpu_time_ms");
 	double scale[TW_MODEL_FEATURES_MAX];
 
 	if (find_scales(old, c, m, scale, err) < 0)
 		return -1;
+	if (full_ms > 0 && load >= 0)
+		scale[load] = full_ms;
 	for (int k = 0; k < TW_COMPONENT_COUNT; k++) {
 		const char *name = tw_component_name((enum tw_component)k);
 		const struct tw_fileset_file *f;
@@ -571,11 +577,12 @@ static int take_ours(const struct tw_import_found *c, struct tw_model *m,
 }
 
 int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *types,
-		      const struct tw_import_found *c, struct tw_model *m,
-		      struct tw_err *err)
+		      bool throughput, const struct tw_import_found *c,
+		      struct tw_model *m, struct tw_err *err)
 {
 	const char *kind = "";
 	bool reordered = false;
+	double full_ms;
 
 	if (json_object_get(c->metadata, "format_version") != NULL)
 		return take_ours(c, m, err);
@@ -583,12 +590,13 @@ int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *
 		return -1;
 	(void)!tw_json_text(c->metadata, "metadata.json", "model_class", true, &kind,
 			    err);
+	full_ms = throughput ? tw_import_full_load(&m->info.spec) : 0;
 	if (c->weights != NULL) {
-		if (convert_weights(c, m, err) < 0)
+		if (convert_weights(c, full_ms, m, err) < 0)
 			return -1;
 	} else if (strcmp(kind, "xgboost") != 0) {
 		return tw_fail(err, TW_UNSUPPORTED, "a pickle of '%.32s'", kind);
-	} else if (convert_trees(old, c, m, err) < 0) {
+	} else if (convert_trees(old, c, full_ms, m, err) < 0) {
 		return -1;
 	}
 	/* Trees refer to features by number, so their order must not change. */

@@ -7,6 +7,7 @@
 #include "lib/zip/fileset.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct tw_err;
 struct tw_model;
@@ -42,13 +43,14 @@ int tw_import_look_at(const struct tw_fileset *old, const char *base,
 void tw_import_found_release(struct tw_import_found *f);
 
 /*
- * Convert the model and check the result. old must be sorted. Errors name the unsupported
- * or broken part. *out must be all zero; it is yours, also after a failure:
+ * Convert the model and check the result. old must be sorted. throughput: the machines
+ * are those of SPECpower (model-db/import/import_load.h). Errors name the unsupported or
+ * broken part. *out must be all zero; it is yours, also after a failure:
  * tw_model_release().
  */
 int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *types,
-		      const struct tw_import_found *f, struct tw_model *out,
-		      struct tw_err *err);
+		      bool throughput, const struct tw_import_found *f,
+		      struct tw_model *out, struct tw_err *err);
 
 /*
  * Put the numbers that the pipeline's <source>_<output>_model_metadata.csv has of the

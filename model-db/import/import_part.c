@@ -26,6 +26,7 @@ const char *tw_import_feature(const char *name)
 /* A feature's entry in Numerical_Variables, in our units. */
 struct variable {
 	double scale, mean, weight;
+	bool is_max; /* the scale is the highest value in training */
 };
 
 static int read_variable(const json_t *numeric, const char *feature, struct variable *out,
@@ -53,10 +54,11 @@ static int read_variable(const json_t *numeric, const char *feature, struct vari
 	    tw_json_number(entry, name, "weight", true, &v.weight, err) < 0)
 		return -1;
 	/* Releases before 0.7 scale by (x - mean) / sqrt(variance). */
-	if (isnan(v.scale))
-		v.scale = sqrt(variance);
-	else
+	v.is_max = !isnan(v.scale);
+	if (v.is_max)
 		v.mean = 0.0;
+	else
+		v.scale = sqrt(variance);
 	if (!isfinite(v.scale) || v.scale < 0.0)
 		return tw_fail(err, TW_INVALID, "%s: no scale, or a negative one", name);
 	*out = v;
@@ -100,6 +102,22 @@ static int take_part(struct tw_model *m, const char *name, char *text, size_t le
 	return tw_strs_copy(&p->features, &m->info.features, err);
 }
 
+/*
+ * The training range of the component that was added last. Releases from 0.7 on scale
+ * each feature by its highest value, and by 1 if that is 0; no feature is below 0.
+ */
+static int add_range(struct tw_model *m, const double *max, struct tw_err *err)
+{
+	struct tw_model_part *p = &m->part[m->parts - 1];
+
+	p->feature_min = calloc(p->features.count, sizeof(*p->feature_min));
+	p->feature_max = calloc(p->features.count, sizeof(*p->feature_max));
+	if (p->feature_min == NULL || p->feature_max == NULL)
+		return tw_fail(err, TW_NOMEM, "training ranges");
+	memcpy(p->feature_max, max, p->features.count * sizeof(*max));
+	return 0;
+}
+
 /* Add a component with the document as its text; takes doc over. NULL: no memory. */
 static int take_document(struct tw_model *m, const char *name, json_t *doc,
 			 struct tw_err *err)
@@ -122,7 +140,8 @@ static int import_linear(const json_t *all, const json_t *numeric, json_t *categ
 			 const char *name, struct tw_model *m, struct tw_err *err)
 {
 	json_t *variables = json_object();
-	double bias = 0.0;
+	double bias = 0.0, max[TW_MODEL_FEATURES_MAX];
+	bool known = true;
 
 	if (tw_json_number(all, "All_Weights", "Bias_Weight", true, &bias, err) < 0)
 		goto fail;
@@ -132,6 +151,8 @@ static int import_linear(const json_t *all, const json_t *numeric, json_t *categ
 
 		if (read_variable(numeric, feature, &v, err) < 0)
 			goto fail;
+		max[i] = v.scale;
+		known &= v.is_max;
 		if (v.scale > 0.0)
 			bias -= v.weight * v.mean / v.scale;
 		if (json_object_set_new(variables, feature,
@@ -143,16 +164,27 @@ static int import_linear(const json_t *all, const json_t *numeric, json_t *categ
 			goto fail;
 		}
 	}
-	return take_document(
-		m, name,
-		json_pack("{s:{s:f,s:o,s:o}}", "All_Weights", "Bias_Weight", bias,
-			  "Categorical_Variables",
-			  categorical != NULL ? json_incref(categorical) : json_object(),
-			  "Numerical_Variables", variables),
-		err);
+	if (take_document(m, name,
+			  json_pack("{s:{s:f,s:o,s:o}}", "All_Weights", "Bias_Weight",
+				    bias, "Categorical_Variables",
+				    categorical != NULL ? json_incref(categorical)
+							: json_object(),
+				    "Numerical_Variables", variables),
+			  err) < 0)
+		return -1;
+	return known ? add_range(m, max, err) : 0;
 fail:
 	json_decref(variables);
 	return -1;
+}
+
+/* The component that was added last computes with one feature of the model. */
+static int use_only(struct tw_model *m, const char *feature, struct tw_err *err)
+{
+	struct tw_strs *features = &m->part[m->parts - 1].features;
+
+	tw_strs_clear(features);
+	return tw_strs_adds(features, feature, err);
 }
 
 static const struct tw_curve_kind *curve_of(const char *trainer)
@@ -179,12 +211,15 @@ static int import_curve(json_t *list, const json_t *numeric, const char *name,
 	feature = f->at[tw_main_feature((const char *const *)f->at, f->count, c)];
 	if (read_variable(numeric, feature, &v, err) < 0)
 		return -1;
-	return take_document(m, name,
-			     json_pack("{s:s,s:{s:{},s:{s:{s:f}},s:O}}", "curve",
-				       kind->name, "All_Weights", "Categorical_Variables",
-				       "Numerical_Variables", feature, "scale", v.scale,
-				       "CurveFit_Weights", list),
-			     err);
+	if (take_document(m, name,
+			  json_pack("{s:s,s:{s:{},s:{s:{s:f}},s:O}}", "curve", kind->name,
+				    "All_Weights", "Categorical_Variables",
+				    "Numerical_Variables", feature, "scale", v.scale,
+				    "CurveFit_Weights", list),
+			  err) < 0 ||
+	    use_only(m, feature, err) < 0)
+		return -1;
+	return v.is_max ? add_range(m, &v.scale, err) : 0;
 }
 
 static int import_base64(const json_t *component, const json_t *trees, const char *name,
@@ -288,7 +323,7 @@ int tw_import_trees_part(const char *text, size_t len, const double *scale,
 	json_array_foreach(trees, i, tree)
 		if (scale_tree(tree, scale, m->info.features.count, err) < 0)
 			goto fail;
-	return take_document(m, name, doc, err);
+	return take_document(m, name, doc, err) < 0 ? -1 : add_range(m, scale, err);
 fail:
 	json_decref(doc);
 	return -1;

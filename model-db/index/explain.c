@@ -11,7 +11,6 @@
 #include "model-db/model.h"
 #include "model-db/prior/prior_file.h"
 #include "profiler/node_choice.h"
-#include "profiler/similarity.h"
 
 #include <math.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 #include "model-db/prior/prior.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
-#include "profiler/similarity.h"
+#include "profiler/likeness.h"
 #include "profiler/spec.h"
 
 #include <stdatomic.h>
@@ -39,9 +39,9 @@ struct tw_index_machine {
 	long long node_type;
 	/* From node_type_index.json, else from its models; all zero: unknown. */
 	struct tw_machine_spec spec;
-	const char *processor;     /* spec.processor, interned */
-	struct tw_letters letters; /* of the processor */
-	size_t members;            /* measured machines of this type; at least 1 */
+	const char *processor;       /* spec.processor, interned */
+	struct tw_likeness likeness; /* of the spec */
+	size_t members;              /* measured machines of this type; at least 1 */
 };
 
 /* Texts of an index are interned: equal texts have equal addresses. */

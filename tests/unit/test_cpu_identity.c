@@ -66,7 +66,7 @@ static const struct expected cloud[] = {
 	{ "AMD EPYC 7R13 Processor", AMD(25, 1, 1), "amd", "zen3", "milan", 48, 2650,
 	  225 },
 	{ "AMD EPYC 7R32", AMD(23, 49, 0), "amd", "zen2", "rome", 48, 2800, 0 },
-	{ "AMD EPYC 7571", AMD(23, 1, 2), "amd", "zen", "naples", 0, 0, 0 },
+	{ "AMD EPYC 7571", AMD(23, 1, 2), "amd", "zen", "naples", 32, 2200, 0 },
 	{ "AMD EPYC 9R14", AMD(25, 17, 1), "amd", "zen4", "genoa", 96, 2600, 0 },
 	{ "AMD EPYC 9R45", AMD(26, 2, 1), "amd", "zen5", "turin", 0, 0, 0 },
 	{ "AMD EPYC 7B12", AMD(23, 49, 0), "amd", "zen2", "rome", 64, 2250, 240 },

@@ -16,6 +16,7 @@
 #include "model-db/pipeline.h"
 #include "tests/unit/fail_alloc.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,9 +292,89 @@ static void a_curve_with_categories_is_refused(void **state)
 	assert_non_null(strstr(o.why, "package: it has categories"));
 }
 
-static void every_failed_allocation_is_reported(void **state)
+#define SPECPOWER_GROUP "acpi/AbsPower/BPFOnly/"
+
+/* Two results: 64 cores with two threads each, and 4 cores without SMT. */
+static const struct file specpower[] = {
+	{ "metadata.json", "{\"name\":\"specpower\"}" },
+	{ "node_type_index.json",
+	  "{\"0\":{\"attrs\":{\"processor\":\"amd_epyc_7763\",\"cores\":128.0,"
+	  "\"chips\":2.0,\"memory\":256.0,\"frequency\":2500.0},\"members\":"
+	  "[\"dell-amd_epyc_7763-2500.0-128.0cores-32.0kbcache-256.0gb-7\"]},"
+	  "\"1\":{\"attrs\":{\"processor\":\"intel_xeon_x3360\",\"cores\":4.0,"
+	  "\"chips\":1.0},\"members\":"
+	  "[\"nec-intel_xeon_x3360-2800.0-4.0cores-32.0kbcache-4.0gb-0\"]}}" },
+	{ SPECPOWER_GROUP "SGDRegressorTrainer_0.json",
+	  "{\"platform\":{\"All_Weights\":{\"Bias_Weight\":100,\"Categorical_Variables\":"
+	  "{},\"Numerical_Variables\":{\"bpf_cpu_time_ms\":{\"scale\":91000.5,"
+	  "\"weight\":300}}}}}" },
+	{ SPECPOWER_GROUP "ExponentialRegressionTrainer_1.json",
+	  "{\"platform\":{\"All_Weights\":{\"Categorical_Variables\":{},"
+	  "\"Numerical_Variables\":{\"bpf_cpu_time_ms\":{\"scale\":3991.7}},"
+	  "\"CurveFit_Weights\":[1,1,60]}}}" },
+};
+
+static void expect_in(const struct tw_fileset *s, const char *name, const char *text)
 {
+	const struct tw_fileset_file *f = tw_fileset_find(s, name);
+
+	if (f == NULL)
+		fail_msg("no '%s'", name);
+	if (strstr(f->data, text) == NULL)
+		fail_msg("'%s' has no '%s': %s", name, text, f->data);
+}
+
+static void the_throughput_of_specpower_becomes_cpu_time(void **state)
+{
+	static const char sgd[] = SPECPOWER_GROUP "SGDRegressorTrainer_0/";
+	struct tw_fileset out = { 0 };
+	struct outcomes o = { 0 };
+	struct tw_err err = { 0 };
+	char name[128];
+
 	(void)state;
+	if (import(specpower, TW_COUNT(specpower), &out, &o, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(o.of[TW_IMPORT_USABLE], 2);
+	/* Full load is that of all logical CPUs: 256, and not 128 cores. */
+	assert_true(fabs(o.watts - (100 + 300 * 4000 / 256000.0)) < 1e-9);
+	expect_in(&out, SPECPOWER_GROUP "SGDRegressorTrainer_0.json", "\"scale\":256000");
+	expect_in(&out, SPECPOWER_GROUP "ExponentialRegressionTrainer_1/platform.json",
+		  "\"scale\":4000");
+	/* The training range is the load from rest to full. */
+	snprintf(name, sizeof(name), "%sSGDRegressorTrainer_0.json", sgd);
+	expect_in(&out, name, "\"feature_min\"");
+	expect_in(&out, name, "256000");
+	snprintf(name, sizeof(name), "%smetadata.json", sgd);
+	expect_in(&out, name, "\"cores\": 256");
+	expect_in(&out, name, "\"threads_per_core\": 2");
+	expect_in(&out, "node_type_index.json", "256");
+	tw_fileset_clear(&out);
+}
+
+static void other_pipelines_keep_their_load(void **state)
+{
+	struct file files[TW_COUNT(specpower)];
+	struct tw_fileset out = { 0 };
+	struct outcomes o = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	memcpy(files, specpower, sizeof(files));
+	files[1].text = "{\"0\":{\"attrs\":{\"processor\":\"amd_epyc_7763\",\"cores\":"
+			"128},\"members\":[\"m5.metal\"]}}";
+	if (import(files, TW_COUNT(files), &out, &o, &err) < 0)
+		fail_msg("%s", err.text);
+	expect_in(&out, SPECPOWER_GROUP "SGDRegressorTrainer_0.json",
+		  "\"scale\":91000.5");
+	expect_in(&out, SPECPOWER_GROUP "SGDRegressorTrainer_0/metadata.json",
+		  "\"cores\": 128");
+	tw_fileset_clear(&out);
+}
+
+static void expect_failed_allocations(const struct file *files, size_t count,
+				      size_t usable)
+{
 	for (int n = 1;; n++) {
 		struct tw_fileset out = { 0 };
 		struct outcomes o = { 0 };
@@ -301,7 +382,7 @@ static void every_failed_allocation_is_reported(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = import(both, TW_COUNT(both), &out, &o, &err);
+		rc = import(files, count, &out, &o, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			tw_fileset_clear(&out);
@@ -311,9 +392,16 @@ static void every_failed_allocation_is_reported(void **state)
 		if (rc < 0)
 			assert_int_equal(err.code, TW_NOMEM);
 		else
-			assert_int_equal(o.of[TW_IMPORT_USABLE], 1);
+			assert_int_equal(o.of[TW_IMPORT_USABLE], usable);
 		tw_fileset_clear(&out);
 	}
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	expect_failed_allocations(both, TW_COUNT(both), 1);
+	expect_failed_allocations(specpower, TW_COUNT(specpower), 2);
 }
 
 static void places_and_names_report_failed_allocations(void **state)
@@ -352,6 +440,8 @@ int main(void)
 		cmocka_unit_test(weights_without_metadata_take_errors_from_the_table),
 		cmocka_unit_test(categories_of_weights_are_imported_and_count),
 		cmocka_unit_test(a_curve_with_categories_is_refused),
+		cmocka_unit_test(the_throughput_of_specpower_becomes_cpu_time),
+		cmocka_unit_test(other_pipelines_keep_their_load),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(places_and_names_report_failed_allocations),
 	};
