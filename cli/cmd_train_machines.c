@@ -62,9 +62,8 @@ static int train_machines(void *config, struct tw_err *err)
 			TW_PRIOR_BYTES_MAX);
 		goto out;
 	}
-	if (c->output == NULL
-		    ? tw_command_print(&text, "prior", err) < 0
-		    : tw_file_replace(c->output, text.data, text.len, err) < 0)
+	if (c->output == NULL ? tw_command_print(&text, "prior", err) < 0
+			      : tw_file_replace(c->output, text.data, text.len, err) < 0)
 		goto out;
 	rc = 0;
 out:

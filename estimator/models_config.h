@@ -41,7 +41,7 @@ struct tw_models_config {
 	struct tw_models_http http;
 	const char *sys;  /* sysfs, for this machine's number of cores: "/sys" */
 	const char *proc; /* procfs, for its processor; NULL: "/proc" */
-	bool keep_zips;  /* set the zip of struct tw_served */
+	bool keep_zips;   /* set the zip of struct tw_served */
 };
 
 /* The environment variables that name the model server, for tw_kepler_keys_load(). */

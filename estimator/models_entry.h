@@ -80,7 +80,7 @@ struct tw_models {
 
 	/* Set before the threads start. */
 	struct tw_models_config config;
-	uint32_t cores; /* 0: unknown */
+	uint32_t cores;                 /* 0: unknown */
 	struct tw_machine_spec machine; /* as far as it is known; for the prior */
 	int changed_fd; /* an eventfd that wakes the thread of the requests */
 	struct tw_models_db db[TW_MODELS_DBS];

@@ -81,8 +81,7 @@ static int send_prior(const struct tw_wanted *w, const struct tw_model *m,
 		tw_http_reply_buf(r, &b);
 		return 0;
 	}
-	if (tw_model_to_files(m, &files, err) < 0 ||
-	    tw_zip_store(&files, &b, err) < 0) {
+	if (tw_model_to_files(m, &files, err) < 0 || tw_zip_store(&files, &b, err) < 0) {
 		tw_buf_clear(&b);
 		goto out;
 	}

@@ -108,7 +108,7 @@ struct tw_index_state {
 	atomic_uint given_up; /* a bit for each client, one for defaults, one for all */
 };
 
-/* Fields are for model-db/index; other rooms call the functions below. */
+/* Fields are for model-db/index; other rooms call the functions below, and read prior. */
 struct tw_index {
 	atomic_uint refs;
 	struct tw_intern texts;

@@ -13,10 +13,10 @@ void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
 {
 	memcpy(out->number, m->number, sizeof(out->number));
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-		out->category[c] = m->category[c][0] == '\0'
-					   ? -1
-					   : (int)tw_strs_find(&p->names[c],
-							       m->category[c]);
+		out->category[c] =
+			m->category[c][0] == '\0'
+				? -1
+				: (int)tw_strs_find(&p->names[c], m->category[c]);
 }
 
 double tw_prior_log_scale(enum tw_prior_scale s, const struct tw_prior_row *r)

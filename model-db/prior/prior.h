@@ -10,8 +10,9 @@
  * other attributes masked: nothing unknown is guessed. A model (a member of the view) is
  * a Gaussian process for each of four targets:
  *
- *	log(W_full / scale), log(W_idle / sqrt(chips scale)) (of all cores: scale), and the first two principal
- *	components of (W_j - W_idle) / (W_full - W_idle) at j = 10 .. 90 % load
+ *	log(W_full / scale), log(W_idle / sqrt(chips scale)) (of all cores: scale), and
+ *the first two principal components of (W_j - W_idle) / (W_full - W_idle) at j = 10 .. 90
+ *% load
  *
  * with scale = chips TDP, or chips sqrt(cores of a chip), or all cores. Its mean is
  *
@@ -104,15 +105,15 @@ struct tw_prior_row {
 struct tw_prior {
 	struct tw_prior_row *row;
 	size_t rows;
-	struct tw_strs names[TW_PRIOR_CATEGORIES]; /* of the categories */
+	struct tw_strs names[TW_PRIOR_CATEGORIES];     /* of the categories */
 	struct tw_prior_view view[TW_PRIOR_VIEWS_MAX]; /* the best known first */
 	size_t views;
 };
 
 struct tw_prior_curve {
-	double w[TW_PRIOR_LOADS];                      /* rising */
+	double w[TW_PRIOR_LOADS];                         /* rising */
 	double low[TW_PRIOR_LOADS], high[TW_PRIOR_LOADS]; /* 90 % interval */
-	double error[TW_PRIOR_LOADS];                  /* expected |error|, W */
+	double error[TW_PRIOR_LOADS];                     /* expected |error|, W */
 	const struct tw_prior_view *view;
 };
 

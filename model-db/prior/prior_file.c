@@ -20,7 +20,7 @@
 
 /* ---- writing ---- */
 
-/* Five digits: the error of a weight is far below the noise of the machines. */
+/* Six digits: the error of an answer is far below the noise of the machines. */
 static void add_number(struct tw_buf *b, double v)
 {
 	char text[32];
@@ -30,7 +30,7 @@ static void add_number(struct tw_buf *b, double v)
 		tw_buf_adds(b, "null");
 		return;
 	}
-	snprintf(text, sizeof(text), "%.5g", v);
+	snprintf(text, sizeof(text), "%.6g", v);
 	if (!tw_parse_double(text, strlen(text), &rounded))
 		rounded = v; /* another locale's decimal point */
 	tw_buf_add_double(b, rounded);
@@ -141,8 +141,8 @@ static int read_numbers(const json_t *obj, const char *where, const char *key, d
 	if (tw_json_array(obj, where, key, false, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) != n)
-		return tw_fail(err, TW_INVALID, "%s.%s: %zu numbers, want %zu", where, key,
-			       json_array_size(list), n);
+		return tw_fail(err, TW_INVALID, "%s.%s: %zu numbers, want %zu", where,
+			       key, json_array_size(list), n);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *v = json_array_get(list, i);
 		const double x = json_number_value(v);
@@ -217,8 +217,8 @@ static int read_member(const json_t *obj, const char *where, struct tw_prior_mem
 	return 0;
 }
 
-static int read_bits(const json_t *obj, const char *where, const char *key, unsigned count,
-		     unsigned *out, struct tw_err *err)
+static int read_bits(const json_t *obj, const char *where, const char *key,
+		     unsigned count, unsigned *out, struct tw_err *err)
 {
 	long long v = 0;
 
@@ -242,8 +242,8 @@ static int read_view(const json_t *obj, size_t number, struct tw_prior_view *v,
 	if (tw_json_text(obj, where, "name", false, &name, err) < 0 ||
 	    read_bits(obj, where, "needs", TW_PRIOR_NUMBERS, &v->needs, err) < 0 ||
 	    read_bits(obj, where, "numbers", TW_PRIOR_NUMBERS, &v->numbers, err) < 0 ||
-	    read_bits(obj, where, "categories", TW_PRIOR_CATEGORIES, &v->categories, err) <
-		    0 ||
+	    read_bits(obj, where, "categories", TW_PRIOR_CATEGORIES, &v->categories,
+		      err) < 0 ||
 	    tw_json_int(obj, where, "unit", false, 0, TW_PRIOR_UNITS - 1, &unit, err) <
 		    0 ||
 	    read_numbers(obj, where, "factor", 0.1, 10, v->factor, TW_PRIOR_LOADS, err) <
@@ -253,10 +253,12 @@ static int read_view(const json_t *obj, size_t number, struct tw_prior_view *v,
 	    tw_json_array(obj, where, "members", false, &members, err) < 0)
 		return -1;
 	if (strlen(name) >= sizeof(v->name))
-		return tw_fail(err, TW_INVALID, "%s.name: %zu bytes", where, strlen(name));
+		return tw_fail(err, TW_INVALID, "%s.name: %zu bytes", where,
+			       strlen(name));
 	snprintf(v->name, sizeof(v->name), "%s", name);
 	v->unit = (enum tw_prior_unit)unit;
-	if (json_array_size(members) < 1 || json_array_size(members) > TW_PRIOR_MEMBERS_MAX)
+	if (json_array_size(members) < 1 ||
+	    json_array_size(members) > TW_PRIOR_MEMBERS_MAX)
 		return tw_fail(err, TW_INVALID, "%s.members: %zu, want 1 to %d", where,
 			       json_array_size(members), TW_PRIOR_MEMBERS_MAX);
 	while (v->members < json_array_size(members)) {
@@ -290,7 +292,8 @@ static int read_row(const json_t *list, size_t at, const struct tw_prior *p,
 
 		if (!json_is_integer(v) || i < -1 || i >= (json_int_t)p->names[c].count)
 			return tw_fail(err, TW_INVALID,
-				       WHERE ".machines[%zu]: no category %zu of that number",
+				       WHERE
+				       ".machines[%zu]: no category %zu of that number",
 				       at, c);
 		r->category[c] = (int)i;
 	}

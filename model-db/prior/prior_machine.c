@@ -39,7 +39,7 @@ void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *ou
 	/* Intel's L and AMD's HE mean the same; EE is lower. */
 	if (id.how[TW_CPU_LOW_POWER] != TW_CPU_UNKNOWN)
 		set(out, TW_PRIOR_LOW_POWER,
-		    *id.low_power == '\0'               ? "-"
+		    *id.low_power == '\0'             ? "-"
 		    : strcmp(id.low_power, "ee") == 0 ? "ee"
 						      : "low");
 	if (id.how[TW_CPU_GENERATION] != TW_CPU_UNKNOWN)

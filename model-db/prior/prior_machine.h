@@ -18,10 +18,10 @@ struct tw_machine_spec;
 enum tw_prior_number {
 	TW_PRIOR_CORES, /* physical, of one chip */
 	TW_PRIOR_CHIPS,
-	TW_PRIOR_TDP,    /* W, of one chip */
-	TW_PRIOR_MEMORY, /* GiB */
-	TW_PRIOR_MHZ,    /* nominal */
-	TW_PRIOR_SUPPLY, /* W, rating of one power supply */
+	TW_PRIOR_TDP,     /* W, of one chip */
+	TW_PRIOR_MEMORY,  /* GiB */
+	TW_PRIOR_MHZ,     /* nominal */
+	TW_PRIOR_SUPPLY,  /* W, rating of one power supply */
 	TW_PRIOR_PROCESS, /* nm */
 	TW_PRIOR_THREADS, /* of one core */
 	TW_PRIOR_NUMBERS
@@ -42,7 +42,7 @@ enum tw_prior_category {
 #define TW_PRIOR_TEXT 96
 
 struct tw_prior_machine {
-	double number[TW_PRIOR_NUMBERS]; /* NaN: unknown */
+	double number[TW_PRIOR_NUMBERS];                   /* NaN: unknown */
 	char category[TW_PRIOR_CATEGORIES][TW_PRIOR_TEXT]; /* "": unknown */
 };
 

@@ -75,8 +75,9 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 	tw_prior_machine_of_spec(s, &m);
 	v = tw_prior_view_for(p, &m);
 	if (s->cores == 0 || m.category[TW_PRIOR_VENDOR][0] == '\0' || v == NULL)
-		return tw_fail(err, TW_NOTFOUND,
-			       "the prior needs a known processor and the number of CPUs");
+		return tw_fail(
+			err, TW_NOTFOUND,
+			"the prior needs a known processor and the number of CPUs");
 	tw_prior_answer(p, v, &m, &e.curve);
 	e.share = share_of(v, s, &m);
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
@@ -87,7 +88,8 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		e.error += v->error[l] / TW_PRIOR_LOADS;
 	}
 	if (!(e.curve.w[0] > 0) || !isfinite(e.curve.high[LAST]))
-		return tw_fail(err, TW_NOTFOUND, "the prior has no answer for this machine");
+		return tw_fail(err, TW_NOTFOUND,
+			       "the prior has no answer for this machine");
 	*out = e;
 	return 0;
 }
@@ -137,10 +139,9 @@ static void add_interval(json_t *metadata, const struct share *k,
 		error += (c->error[l] * of_wall + fabs(of_wall * c->w[l] - line)) /
 			 TW_PRIOR_LOADS;
 		if (l > 0 && slope * k->dynamic > 0)
-			json_array_append_new(edges,
-					      json_real(c->w[0] * k->idle +
-							slope * k->dynamic *
-								(x - 0.5 / LAST)));
+			json_array_append_new(
+				edges, json_real(c->w[0] * k->idle +
+						 slope * k->dynamic * (x - 0.5 / LAST)));
 	}
 	if (json_array_size(edges) == 0) {
 		json_array_clear(widths);
@@ -158,7 +159,8 @@ static void add_interval(json_t *metadata, const struct share *k,
 	add_figure(metadata, key, json_real(worst));
 }
 
-static void add_origin(json_t *metadata, const struct tw_prior_estimate *e, bool is_derived)
+static void add_origin(json_t *metadata, const struct tw_prior_estimate *e,
+		       bool is_derived)
 {
 	static const char *const yes[] = { TW_CERTIFICATE_RISES,
 					   TW_CERTIFICATE_NON_NEGATIVE,
@@ -166,7 +168,7 @@ static void add_origin(json_t *metadata, const struct tw_prior_estimate *e, bool
 	static const char *const units[] = { "machine", "chip", "core" };
 
 	add_figure(metadata, "data_origin",
-			json_string("prior: SPECpower_ssj2008 results of other machines"));
+		   json_string("prior: SPECpower_ssj2008 results of other machines"));
 	add_figure(metadata, "match", json_string("prior"));
 	add_figure(metadata, "prior_view", json_string(e->curve.view->name));
 	add_figure(metadata, "prior_unit", json_string(units[e->curve.view->unit]));

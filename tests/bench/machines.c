@@ -7,8 +7,8 @@
  * VIEWS has a bit for each kind of view; default: all.
  *
  * Each line is "protocol method n all idle half full median p90 coverage": mean absolute
- * percentage errors over eleven load points, at idle, 50 and 100 %; the median and the 90th
- * percentile of machines; and the coverage of 90 % intervals, with one weight a
+ * percentage errors over eleven load points, at idle, 50 and 100 %; the median and the
+ *90th percentile of machines; and the coverage of 90 % intervals, with one weight a
  * processor. "processor": each processor left out, variances learned without it, too.
  * "2016": learned from hardware up to 2016, judged by later hardware.
  */
@@ -252,7 +252,8 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	uint32_t views = ALL_VIEWS;
 
-	if (argc != 2 && (argc != 3 || tw_parse_u32(argv[2], 1, ALL_VIEWS, &views, &err) < 0)) {
+	if (argc != 2 &&
+	    (argc != 3 || tw_parse_u32(argv[2], 1, ALL_VIEWS, &views, &err) < 0)) {
 		fprintf(stderr, "usage: machines TABLE.csv [VIEWS]\n");
 		return 2;
 	}

@@ -36,12 +36,12 @@ enum column {
 };
 
 static const char *const names[COLUMNS] = {
-	"cpu_name",	"system_vendor",    "hw_available", "published",
-	"nominal_mhz",	"chips",	    "cores",	    "threads_per_core",
-	"memory_gib",	"tdp_w_per_chip",   "psu_rating_w", "w_idle",
-	"w_10",		"w_20",		    "w_30",	    "w_40",
-	"w_50",		"w_60",		    "w_70",	    "w_80",
-	"w_90",		"w_100",
+	"cpu_name",    "system_vendor",  "hw_available", "published",
+	"nominal_mhz", "chips",          "cores",        "threads_per_core",
+	"memory_gib",  "tdp_w_per_chip", "psu_rating_w", "w_idle",
+	"w_10",        "w_20",           "w_30",         "w_40",
+	"w_50",        "w_60",           "w_70",         "w_80",
+	"w_90",        "w_100",
 };
 
 struct reader {

@@ -84,8 +84,8 @@ int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
 						 share[i] };
 			sum += share[i] * fabs(exp(h->log_ratio[i][l] - log_factor) - 1);
 		}
-		v->width[l] = quantile(x, h->rows,
-				       fmin(COVERAGE * (groups + 1) / groups, 1));
+		v->width[l] =
+			quantile(x, h->rows, fmin(COVERAGE * (groups + 1) / groups, 1));
 		v->error[l] = sum / groups;
 	}
 	rc = 0;

@@ -208,9 +208,10 @@ static void find_range(const struct pupils *s, struct tw_prior_member *m,
 		m->high[n] = fmax(m->high[n], x);
 	}
 	m->mean[n] = count > 0 ? sum / (double)count : 0;
-	m->sd[n] = count > 0 ? sqrt(fmax(squares / (double)count - m->mean[n] * m->mean[n],
-					 0))
-			     : 0;
+	m->sd[n] =
+		count > 0
+			? sqrt(fmax(squares / (double)count - m->mean[n] * m->mean[n], 0))
+			: 0;
 	if (!(m->sd[n] > 1e-6))
 		m->sd[n] = 1;
 	if (count == 0)
@@ -258,9 +259,10 @@ static void find_shapes(const struct pupils *s, struct tw_prior_member *m)
 	for (size_t i = 0; i < s->count; i++)
 		for (size_t a = 0; a < TW_PRIOR_INNER; a++)
 			for (size_t b = 0; b < TW_PRIOR_INNER; b++)
-				c[a][b] += (shape_of(s->machine[i], a) - m->shape_mean[a]) *
-					   (shape_of(s->machine[i], b) - m->shape_mean[b]) /
-					   (double)s->count;
+				c[a][b] +=
+					(shape_of(s->machine[i], a) - m->shape_mean[a]) *
+					(shape_of(s->machine[i], b) - m->shape_mean[b]) /
+					(double)s->count;
 	for (size_t k = 0; k < TW_PRIOR_SHAPES; k++)
 		take_component(c, m->shape[k]);
 }
@@ -409,9 +411,10 @@ static size_t add_tasks(struct tw_prior *p, struct task *task)
 	for (size_t v = 0; v < p->views; v++)
 		for (size_t m = 0; m < p->view[v].members; m++)
 			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
-				task[n++] = (struct task){ .view = &p->view[v],
-							   .member = &p->view[v].member[m],
-							   .target = t };
+				task[n++] =
+					(struct task){ .view = &p->view[v],
+						       .member = &p->view[v].member[m],
+						       .target = t };
 	return n;
 }
 

@@ -27,9 +27,14 @@ enum tw_prior_view_kind {
 	TW_PRIOR_VIEW_KINDS
 };
 
-/* The views of a prior that ships: those that a machine spec can fill. */
-#define TW_PRIOR_SHIPPED_VIEWS \
-	(((1u << TW_PRIOR_VIEW_KINDS) - 1) & ~(1u << TW_PRIOR_VIEW_SYSTEM))
+/*
+ * The views of a prior that ships: those that a machine spec can fill. A spec with chips
+ * mostly has memory, so the view without memory would be dead weight.
+ */
+#define TW_PRIOR_SHIPPED_VIEWS                                      \
+	(1u << TW_PRIOR_VIEW_HOST | 1u << TW_PRIOR_VIEW_NAME |      \
+	 1u << TW_PRIOR_VIEW_CHIP | 1u << TW_PRIOR_VIEW_CHIP_NAME | \
+	 1u << TW_PRIOR_VIEW_CORE)
 
 /*
  * Set rows and views of an empty prior: row i is machine i of the table. kinds has a bit

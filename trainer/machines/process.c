@@ -111,9 +111,8 @@ static void fill(const struct tw_process_data *d, const struct tw_prior_kernel *
 {
 	for (size_t i = 0; i < d->rows; i++) {
 		for (size_t j = i; j < d->rows; j++)
-			a[i * d->rows + j] =
-				tw_prior_covariance(k, d->categories, d->row[i], d->z[i],
-						    d->row[j], d->z[j]);
+			a[i * d->rows + j] = tw_prior_covariance(
+				k, d->categories, d->row[i], d->z[i], d->row[j], d->z[j]);
 		a[i * d->rows + i] += k->noise;
 	}
 }
@@ -381,8 +380,8 @@ int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_
 
 		while (d->group[first] != d->group[i])
 			first++;
-		if (first == i && leave_group_out(d, inverse, weight, d->group[i], a,
-						  held_out) < 0)
+		if (first == i &&
+		    leave_group_out(d, inverse, weight, d->group[i], a, held_out) < 0)
 			goto singular;
 	}
 	rc = 0;

@@ -19,12 +19,13 @@ struct tw_err;
 struct tw_process_data {
 	const struct tw_prior_row *const *row;
 	const double (*z)[TW_PRIOR_NUMBERS];
-	const double *y; /* without its mean */
+	const double *y;     /* without its mean */
 	const size_t *group; /* the processor of each row */
 	size_t rows;
 	unsigned categories;
-	bool radial; /* false: linear parts only */
-	double spread; /* typical standard deviation of y, for the density of the variances */
+	bool radial;   /* false: linear parts only */
+	double spread; /* typical standard deviation of y, for the density of the
+			  variances */
 };
 
 /* Choose the variances. Rows of one group beyond the first few are not used. */
