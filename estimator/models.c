@@ -10,6 +10,7 @@
 #include "model-db/index/choose.h"
 #include "model-db/model.h"
 #include "profiler/cpus.h"
+#include "profiler/discover.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -521,6 +522,10 @@ int tw_models_open(const struct tw_models_config *c, struct tw_models **out,
 	/* If the number is unknown, core_ratio is 1, as docs/wire.md requires. */
 	if (tw_cores_discover(c->sys, &m->cores, &unknown) < 0)
 		m->cores = 0;
+	unknown = (struct tw_err){ 0 };
+	if (tw_machine_spec_discover(c->proc != NULL ? c->proc : "/proc", c->sys,
+				     &m->machine, &unknown) < 0)
+		m->machine = (struct tw_machine_spec){ 0 };
 	m->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (m->changed_fd < 0) {
 		tw_fail_errno(err, errno, "cannot make an eventfd");

@@ -39,8 +39,9 @@ struct tw_models_config {
 	const char *keep_dir; /* directory of estimator/model_cache.h, or NULL */
 	uint64_t refresh_ms;  /* how often servers are asked again; 0: once */
 	struct tw_models_http http;
-	const char *sys; /* sysfs, for this machine's number of cores: "/sys" */
-	bool keep_zips;  /* set the zip of struct tw_served */
+	const char *sys;  /* sysfs, for this machine's number of cores: "/sys" */
+	const char *proc; /* procfs, for its processor; NULL: "/proc" */
+	bool keep_zips;   /* set the zip of struct tw_served */
 };
 
 /* The environment variables that name the model server, for tw_kepler_keys_load(). */

@@ -2,15 +2,21 @@
 #include "estimator/models_entry.h"
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip_store.h"
 #include "model-db/index/choose.h"
+#include "model-db/index/choose_prior.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"
 #include "model-db/index/watch.h"
+#include "model-db/model.h"
+#include "model-db/model_files.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -107,6 +113,64 @@ static int load_model(const struct watcher *w, const char *path,
 	return tw_models_serve(w->m, p, w->db->origin, path, w->generation, out, err);
 }
 
+/* The zip of a model, as a model server would send it. */
+static int zip_of(const struct tw_model *m, char **zip, size_t *len, struct tw_err *err)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (tw_model_to_files(m, &files, err) < 0 || tw_zip_store(&files, &b, err) < 0)
+		goto out;
+	*zip = tw_buf_detach(&b, len);
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	tw_fileset_clear(&files);
+	return rc;
+}
+
+/*
+ * Serve the prior's model of this machine, if it is better than the chosen model (NULL:
+ * no model was chosen). TW_NOTFOUND: it is not.
+ */
+static int serve_prior(const struct watcher *w, const struct tw_wanted *wanted,
+		       const struct tw_choice *chosen, struct tw_served **out,
+		       struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+	struct tw_power_model *p = NULL;
+	char from[512], *zip = NULL;
+	size_t len = 0;
+	int rc = -1;
+
+	if (tw_choose_prior(w->index, wanted, &w->m->machine, chosen, &m, err) < 0)
+		return -1;
+	snprintf(from, sizeof(from), "prior of %s for %s (%s/machines/prior.json)",
+		 w->m->machine.processor, wanted->source->name, w->db->dir);
+	*out = tw_models_share(w->m, w->db->origin, from, w->generation);
+	if (*out != NULL) {
+		tw_model_release(&m);
+		return 0;
+	}
+	if ((w->m->config.keep_zips && zip_of(&m, &zip, &len, err) < 0) ||
+	    tw_power_model_new(&m, &p, err) < 0)
+		goto out;
+	if (tw_models_serve(w->m, p, w->db->origin, from, w->generation, out, err) < 0)
+		goto out;
+	tw_log_info("model of the prior output=%s source=%s processor=%s",
+		    tw_output_name(wanted->output), wanted->source->name,
+		    w->m->machine.processor);
+	(*out)->zip = zip;
+	(*out)->zip_len = len;
+	zip = NULL;
+	rc = 0;
+out:
+	tw_model_release(&m);
+	free(zip);
+	return rc;
+}
+
 /*
  * Load the best model for an entry; if that fails, try the next best. If the model in use
  * fails to load again, fail, so that it stays in use.
@@ -119,11 +183,14 @@ static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 
 	for (;;) {
 		struct tw_choice choice;
-		struct tw_err why = { 0 };
+		struct tw_err why = { 0 }, no_prior = { 0 };
+		const bool chosen = tw_choose(w->index, wanted, &choice, &why) == 0;
 		const char *path;
 
-		if (tw_choose(w->index, wanted, &choice, err) < 0)
-			return -1;
+		if (serve_prior(w, wanted, chosen ? &choice : NULL, out, &no_prior) == 0)
+			return 0;
+		if (!chosen)
+			return tw_fail(err, why.code, "%s", why.text);
 		if (wanted->trainer == NULL &&
 		    tw_index_prove(w->index, choice.entry, tw_certify_model, &why) < 0) {
 			if (why.code == TW_NOMEM)

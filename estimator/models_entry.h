@@ -18,6 +18,7 @@
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
 #include "lib/http/http.h"
+#include "profiler/spec.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -79,7 +80,8 @@ struct tw_models {
 
 	/* Set before the threads start. */
 	struct tw_models_config config;
-	uint32_t cores; /* 0: unknown */
+	uint32_t cores;                 /* 0: unknown */
+	struct tw_machine_spec machine; /* as far as it is known; for the prior */
 	int changed_fd; /* an eventfd that wakes the thread of the requests */
 	struct tw_models_db db[TW_MODELS_DBS];
 	size_t dbs;

@@ -36,7 +36,7 @@ static int count_bits(uint64_t v)
 	return __builtin_popcountll(v);
 }
 
-static double share_letters(const struct tw_letters *a, const struct tw_letters *b)
+double tw_letters_share(const struct tw_letters *a, const struct tw_letters *b)
 {
 	int both = 0, any = 0;
 
@@ -55,19 +55,19 @@ double tw_similarity_text(const char *a, const char *b)
 		return 1;
 	tw_letters_of(a, &in_a);
 	tw_letters_of(b, &in_b);
-	return share_letters(&in_a, &in_b);
+	return tw_letters_share(&in_a, &in_b);
 }
 
-double tw_similarity_processor(const struct tw_machine_spec *a,
-			       const struct tw_letters *in_a,
-			       const struct tw_machine_spec *b,
-			       const struct tw_letters *in_b)
+static double similarity_of_processors(const struct tw_machine_spec *a,
+				       const struct tw_letters *in_a,
+				       const struct tw_machine_spec *b,
+				       const struct tw_letters *in_b)
 {
 	if (a->processor[0] == '\0' || b->processor[0] == '\0')
 		return 0;
 	if (strcasecmp(a->processor, b->processor) == 0)
 		return processor_weight;
-	return processor_weight * share_letters(in_a, in_b);
+	return processor_weight * tw_letters_share(in_a, in_b);
 }
 
 double tw_similarity_figure(uint32_t a, uint32_t b)
@@ -85,8 +85,8 @@ static uint32_t figure_of(const struct tw_machine_spec *s, size_t i)
 	return *(const uint32_t *)(const void *)((const char *)s + figures[i].offset);
 }
 
-double tw_similarity_figures(const struct tw_machine_spec *a,
-			     const struct tw_machine_spec *b)
+static double similarity_of_figures(const struct tw_machine_spec *a,
+				    const struct tw_machine_spec *b)
 {
 	double sum = 0;
 
@@ -105,5 +105,5 @@ double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_sp
 
 	tw_letters_of(a->processor, &in_a);
 	tw_letters_of(b->processor, &in_b);
-	return tw_similarity_processor(a, &in_a, b, &in_b) + tw_similarity_figures(a, b);
+	return similarity_of_processors(a, &in_a, b, &in_b) + similarity_of_figures(a, b);
 }

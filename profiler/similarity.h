@@ -26,20 +26,14 @@ double tw_similarity_figure(uint32_t a, uint32_t b);
  */
 double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_spec *b);
 
-/*
- * The two terms of that sum, for comparing one machine with many: the caller finds the
- * letters of each processor name once.
- */
+/* The set of letters of a text, for comparing one text with many. */
 struct tw_letters {
 	uint64_t bits[4];
 };
 
 void tw_letters_of(const char *text, struct tw_letters *out);
-double tw_similarity_processor(const struct tw_machine_spec *a,
-			       const struct tw_letters *in_a,
-			       const struct tw_machine_spec *b,
-			       const struct tw_letters *in_b);
-double tw_similarity_figures(const struct tw_machine_spec *a,
-			     const struct tw_machine_spec *b);
+
+/* |A and B| / (2 |A or B|), 0 to 0.5; not for two empty sets. */
+double tw_letters_share(const struct tw_letters *a, const struct tw_letters *b);
 
 #endif /* TW_PROFILER_SIMILARITY_H */

@@ -32,7 +32,7 @@ struct tw_index *tw_catalog_ref(struct tw_catalog *c, struct tw_http_reply *r)
 {
 	struct tw_index *index = tw_catalog_current(c);
 
-	if (index != NULL && tw_index_count(index) > 0)
+	if (index != NULL && (tw_index_count(index) > 0 || index->prior.views > 0))
 		return index;
 	tw_index_unref(index);
 	tw_http_reply_problem(r, 503, "there are no models in the model database yet");

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
 #include "lib/program/log.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip_store.h"
 #include "model-db/index/choose.h"
+#include "model-db/index/choose_prior.h"
 #include "model-db/index/explain.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
+#include "model-db/model.h"
+#include "model-db/model_files.h"
+#include "model-db/weights.h"
 #include "server/model_request.h"
 #include "server/old_names.h"
 #include "server/routes.h"
@@ -59,6 +65,34 @@ static int send_weights(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
+/* The prior's model: weights, or a zip that is made for the request. */
+static int send_prior(const struct tw_wanted *w, const struct tw_model *m,
+		      struct tw_http_reply *r, struct tw_err *err)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (w->weight) {
+		if (tw_weights_write(m, w->client, &b, err) < 0) {
+			tw_buf_clear(&b);
+			return -1;
+		}
+		tw_http_reply_buf(r, &b);
+		return 0;
+	}
+	if (tw_model_to_files(m, &files, err) < 0 || tw_zip_store(&files, &b, err) < 0) {
+		tw_buf_clear(&b);
+		goto out;
+	}
+	tw_http_reply_buf(r, &b);
+	r->content_type = "application/zip";
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	return rc;
+}
+
 static int send_model(struct tw_index *x, const struct tw_index_entry *e,
 		      const struct tw_wanted *w, struct tw_http_reply *r,
 		      struct tw_err *err)
@@ -73,11 +107,21 @@ static int answer(struct tw_catalog *catalog, struct tw_index *x,
 {
 	for (;;) {
 		struct tw_choice choice;
-		struct tw_err why = { 0 };
+		struct tw_err why = { 0 }, no_prior = { 0 };
 		const struct tw_index_entry *e;
+		struct tw_model prior = { 0 };
+		bool chosen;
+		int sent;
 
-		if (tw_choose(x, w, &choice, err) < 0)
-			return -1;
+		chosen = tw_choose(x, w, &choice, &why) == 0;
+		if (tw_choose_prior(x, w, &w->spec, chosen ? &choice : NULL, &prior,
+				    &no_prior) == 0) {
+			sent = send_prior(w, &prior, r, err);
+			tw_model_release(&prior);
+			return sent;
+		}
+		if (!chosen)
+			return tw_fail(err, why.code, "%s", why.text);
 		e = choice.entry;
 		if (!w->weight && w->trainer == NULL &&
 		    !tw_catalog_prove(catalog, x, e, &why)) {

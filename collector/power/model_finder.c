@@ -72,13 +72,15 @@ static int send_news(const struct finder *f, const struct tw_model_news *news, i
 }
 
 /*
- * Open the zip of a model: a file of the database, or a memfd with the downloaded bytes.
+ * Open the zip of a model: a file of the database, or a memfd with bytes in memory, which
+ * were downloaded or made of the prior.
  */
 static int open_zip(const struct tw_served *s, struct tw_err *err)
 {
 	int fd;
 
-	if (s->origin == TW_ORIGIN_DB || s->origin == TW_ORIGIN_SHIPPED) {
+	if (s->zip == NULL &&
+	    (s->origin == TW_ORIGIN_DB || s->origin == TW_ORIGIN_SHIPPED)) {
 		fd = open(s->from, O_RDONLY | O_CLOEXEC);
 		return fd >= 0 ? fd : tw_fail_errno(err, errno, "'%s'", s->from);
 	}

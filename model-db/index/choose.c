@@ -8,12 +8,6 @@
 
 #include <stdlib.h>
 
-/*
- * The highest similarity of machines with different processors: 10/16/2 for the letters
- * of the name and 6/16 for the figures (profiler/similarity.h).
- */
-#define OTHER_PROCESSOR_MAX 0.6875
-
 static const char *const match_names[] = {
 	[TW_MATCH_ANY] = "any",
 	[TW_MATCH_SIMILAR] = "similar",
@@ -159,7 +153,7 @@ static struct best search(const struct tw_matcher *m)
 	/* Most requests find their processor and need not compute other similarities. */
 	if (w->node_type < 0 && m->processor != NULL)
 		best = scan(m, m->processor);
-	if (best.fit.similarity > OTHER_PROCESSOR_MAX)
+	if (best.fit.similarity > TW_LIKENESS_OTHER_PROCESSOR_MAX)
 		return best;
 	return scan(m, NULL);
 }

@@ -8,7 +8,7 @@
  * Among the models that match (model-db/index/matcher.h) the order is:
  * 1. models of the node type that the request asks for by number;
  * 2. models of machines that agree with all that the request knows of the machine, then
- *    of similar machines, the most similar first;
+ *    of similar machines, the most alike first (profiler/likeness.h);
  * 3. of equally similar machines, the node type with more members;
  * 4. for weights of AbsPower, models that give power at zero use (model-db/weights.h);
  * 5. the index's order of preference (model-db/index/index_rank.h).

@@ -6,9 +6,11 @@
 #include "lib/core/num.h"
 #include "lib/json/json.h"
 #include "model-db/index/choose.h"
+#include "model-db/index/choose_prior.h"
 #include "model-db/index/index.h"
+#include "model-db/model.h"
+#include "model-db/prior/prior_file.h"
 #include "profiler/node_choice.h"
-#include "profiler/similarity.h"
 
 #include <math.h>
 #include <string.h>
@@ -203,18 +205,39 @@ static void add_candidates(const struct tw_matcher *m, const struct tw_index_ent
 	tw_buf_addf(b, "],\"left_out\":%zu}", left_out);
 }
 
+/* The prior's model of the machine, with its intervals and expected errors. */
+static void add_prior(const struct tw_model *m, struct tw_buf *b)
+{
+	tw_buf_adds(b, "{\"chosen\":{\"pipeline\":\"" TW_PRIOR_DIRECTORY
+		       "\",\"model_name\":");
+	add_text(b, m->info.name);
+	tw_buf_addf(b, ",\"feature_group\":\"%s\",\"mae\":", m->info.group->name);
+	add_number(b, m->info.mae_w);
+	tw_buf_adds(b, ",\"mape\":");
+	add_number(b, m->info.mape_percent);
+	tw_buf_adds(b, ",\"match\":\"prior\",\"prior\":");
+	tw_buf_add_json(b, m->info.metadata);
+	tw_buf_adds(b, "}");
+}
+
 int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_buf *out,
 	       struct tw_err *err)
 {
 	struct tw_matcher m = { 0 };
 	struct tw_choice choice;
-	struct tw_err why = { 0 };
+	struct tw_err why = { 0 }, no_prior = { 0 };
+	struct tw_model prior = { 0 };
 	int rc = -1;
 
 	if (tw_matcher_begin(&m, x, w, err) < 0)
 		goto out;
 	tw_choose_matching(&m, &choice);
-	if (choice.entry == NULL) {
+	if (tw_choose_prior(x, w, &w->spec, choice.entry != NULL ? &choice : NULL, &prior,
+			    &no_prior) == 0) {
+		add_prior(&prior, out);
+		tw_model_release(&prior);
+		choice.entry = NULL;
+	} else if (choice.entry == NULL) {
 		tw_choose_not_found(&m, &why);
 		tw_buf_adds(out, "{\"chosen\":null,\"error\":");
 		add_text(out, why.text);

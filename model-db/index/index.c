@@ -251,6 +251,7 @@ void tw_index_unref(struct tw_index *x)
 		return;
 	for (size_t i = 0; x->state != NULL && i < x->count; i++)
 		release_state(&x->state[i]);
+	tw_prior_release(&x->prior);
 	for (size_t i = 0; i < x->pipeline_count; i++) {
 		free(x->pipeline[i].metadata);
 		tw_node_types_release(&x->pipeline[i].types);

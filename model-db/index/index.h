@@ -19,9 +19,10 @@
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
+#include "model-db/prior/prior.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
-#include "profiler/similarity.h"
+#include "profiler/likeness.h"
 #include "profiler/spec.h"
 
 #include <stdatomic.h>
@@ -38,9 +39,9 @@ struct tw_index_machine {
 	long long node_type;
 	/* From node_type_index.json, else from its models; all zero: unknown. */
 	struct tw_machine_spec spec;
-	const char *processor;     /* spec.processor, interned */
-	struct tw_letters letters; /* of the processor */
-	size_t members;            /* measured machines of this type; at least 1 */
+	const char *processor;       /* spec.processor, interned */
+	struct tw_likeness likeness; /* of the spec */
+	size_t members;              /* measured machines of this type; at least 1 */
 };
 
 /* Texts of an index are interned: equal texts have equal addresses. */
@@ -107,7 +108,7 @@ struct tw_index_state {
 	atomic_uint given_up; /* a bit for each client, one for defaults, one for all */
 };
 
-/* Fields are for model-db/index; other rooms call the functions below. */
+/* Fields are for model-db/index; other rooms call the functions below, and read prior. */
 struct tw_index {
 	atomic_uint refs;
 	struct tw_intern texts;
@@ -124,6 +125,8 @@ struct tw_index {
 	size_t pipeline_count;
 	struct tw_index_machine *machine; /* by pipeline, then node type */
 	size_t machine_count;
+
+	struct tw_prior prior; /* without views: the database has none */
 
 	const char *error_key;
 	const struct tw_index_entry **by_rank;

@@ -34,7 +34,7 @@ static int describe(struct tw_index *x, const struct tw_index_entry *e,
 		m->spec = type->spec;
 	else
 		m->spec = *e->spec;
-	tw_letters_of(m->spec.processor, &m->letters);
+	tw_likeness_of(&m->spec, &m->likeness);
 	m->processor =
 		tw_intern(&x->texts, m->spec.processor, strlen(m->spec.processor), err);
 	return m->processor != NULL ? 0 : -1;

@@ -48,7 +48,7 @@ int tw_matcher_begin(struct tw_matcher *m, const struct tw_index *x,
 		m->processor = find_text(x, w->spec.processor);
 	m->spec_known = tw_machine_spec_known(&w->spec);
 	m->exact_machine = !w->loose_node_type && (w->node_type >= 0 || m->spec_known);
-	tw_letters_of(w->spec.processor, &m->letters);
+	tw_likeness_of(&w->spec, &m->likeness);
 	if (tw_filter_parse(w->filter, &m->filter, err) < 0)
 		return -1;
 	return take_metrics(m, err);
@@ -71,9 +71,7 @@ double tw_matcher_similarity(const struct tw_matcher *m,
 		return 0;
 	if (tw_node_equal(spec, &machine->spec))
 		return 1;
-	return tw_similarity_processor(spec, &m->letters, &machine->spec,
-				       &machine->letters) +
-	       tw_similarity_figures(spec, &machine->spec);
+	return tw_likeness(&m->likeness, &machine->likeness);
 }
 
 static bool measures(const struct tw_matcher *m, const char *feature)

@@ -22,7 +22,7 @@
 #include "lib/field/feature.h"
 #include "model-db/index/filter.h"
 #include "model-db/weights.h"
-#include "profiler/similarity.h"
+#include "profiler/likeness.h"
 #include "profiler/spec.h"
 
 #include <stdbool.h>
@@ -88,7 +88,7 @@ struct tw_matcher {
 	const char **metric;
 	size_t metrics;
 	struct tw_matcher_memo *memo; /* by feature group: its models mostly agree */
-	struct tw_letters letters;    /* of wanted->spec.processor */
+	struct tw_likeness likeness;  /* of wanted->spec */
 	bool spec_known;              /* of wanted->spec */
 	bool exact_machine;           /* no other node type or machine will do */
 
@@ -115,7 +115,7 @@ enum tw_mismatch tw_matcher_check(const struct tw_matcher *m,
 
 /*
  * How similar the machine is to the request's: 1 if it agrees with all that the request
- * knows of it, else tw_similarity(). 0 if the request knows nothing.
+ * knows of it, else tw_likeness(). 0 if the request knows nothing.
  */
 double tw_matcher_similarity(const struct tw_matcher *m,
 			     const struct tw_index_machine *machine);

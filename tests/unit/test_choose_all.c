@@ -16,7 +16,7 @@
 #include "model-db/index/index_use.h"
 #include "model-db/model_files.h"
 #include "profiler/node_choice.h"
-#include "profiler/similarity.h"
+#include "profiler/likeness.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 
@@ -144,13 +144,16 @@ static bool measures(const struct tw_wanted *w, const struct tw_index_entry *e)
 
 static double similarity(const struct tw_wanted *w, const struct tw_index_entry *e)
 {
+	struct tw_likeness wanted, model;
 	double s;
 
 	if (!tw_machine_spec_known(&w->spec))
 		return 0;
 	if (tw_node_equal(&w->spec, &e->machine->spec))
 		return 1;
-	s = tw_similarity(&w->spec, &e->machine->spec);
+	tw_likeness_of(&w->spec, &wanted);
+	tw_likeness_of(&e->machine->spec, &model);
+	s = tw_likeness(&wanted, &model);
 	return s >= TW_SIMILAR_ENOUGH ? s : 0;
 }
 

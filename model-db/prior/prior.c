@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/prior/prior.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* log(W_idle / W_full) is at most this, so that idle power is below full power. */
+#define IDLE_MAX (-0.02)
+
+void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
+		     struct tw_prior_row *out)
+{
+	memcpy(out->number, m->number, sizeof(out->number));
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+		out->category[c] =
+			m->category[c][0] == '\0'
+				? -1
+				: (int)tw_strs_find(&p->names[c], m->category[c]);
+}
+
+double tw_prior_log_scale(enum tw_prior_scale s, const struct tw_prior_row *r)
+{
+	const double *x = r->number;
+
+	switch (s) {
+	case TW_PRIOR_BY_TDP:
+		return log(x[TW_PRIOR_CHIPS] * x[TW_PRIOR_TDP]);
+	case TW_PRIOR_BY_ROOT_CORES:
+		return log(x[TW_PRIOR_CHIPS] * sqrt(x[TW_PRIOR_CORES]));
+	default:
+		return log(x[TW_PRIOR_CHIPS] * x[TW_PRIOR_CORES]);
+	}
+}
+
+double tw_prior_log_idle_scale(enum tw_prior_scale s, const struct tw_prior_row *r)
+{
+	const double scale = tw_prior_log_scale(s, r);
+
+	/* Of cores, the answer must add up; of chips, idle power grows more slowly. */
+	return s == TW_PRIOR_BY_CORES ? scale
+				      : 0.5 * (scale + log(r->number[TW_PRIOR_CHIPS]));
+}
+
+double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_row *r,
+		       enum tw_prior_number n)
+{
+	const double x = r->number[n];
+
+	if (n == TW_PRIOR_THREADS)
+		return x;
+	if (n == TW_PRIOR_MEMORY || n == TW_PRIOR_SUPPLY)
+		return log(x) - tw_prior_log_scale(m->scale, r);
+	return log(x);
+}
+
+void tw_prior_standardise(const struct tw_prior_view *v, const struct tw_prior_member *m,
+			  const struct tw_prior_row *r, double *z)
+{
+	for (unsigned n = 0; n < TW_PRIOR_NUMBERS; n++) {
+		double x;
+
+		z[n] = 0;
+		if ((v->numbers >> n & 1) == 0)
+			continue;
+		x = tw_prior_number(m, r, (enum tw_prior_number)n);
+		if (!isnan(x))
+			z[n] = (fmax(fmin(x, m->high[n]), m->low[n]) - m->mean[n]) /
+			       m->sd[n];
+	}
+}
+
+double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
+			   const struct tw_prior_row *a, const double *za,
+			   const struct tw_prior_row *b, const double *zb)
+{
+	double linear = 0, square = 0, distance = 0, sum;
+
+	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++) {
+		const double d = (za[n] - zb[n]) / k->length[n];
+
+		linear += za[n] * zb[n];
+		square += (za[n] * za[n] - 1) * (zb[n] * zb[n] - 1);
+		distance += d * d;
+	}
+	sum = 1 + k->linear * linear + k->square * square;
+	if (k->radial > 0)
+		sum += k->radial * exp(-0.5 * distance);
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+		if ((categories >> c & 1) != 0 && a->category[c] >= 0 &&
+		    a->category[c] == b->category[c])
+			sum += k->category[c];
+	return sum;
+}
+
+void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row *r,
+		      const double *target, double *log_w)
+{
+	const double scale = tw_prior_log_scale(m->scale, r);
+	const double full = exp(target[0] + scale);
+	const double idle = fmin(exp(target[1] + tw_prior_log_idle_scale(m->scale, r)),
+				 full * exp(IDLE_MAX));
+	double last = 0;
+
+	log_w[0] = log(idle);
+	for (size_t j = 0; j < TW_PRIOR_INNER; j++) {
+		double s = m->shape_mean[j];
+
+		for (size_t i = 0; i < TW_PRIOR_SHAPES; i++)
+			s += target[2 + i] * m->shape[i][j];
+		last = fmax(last, fmin(s, 1));
+		log_w[1 + j] = log(idle + (full - idle) * last);
+	}
+	log_w[TW_PRIOR_LOADS - 1] = log(full);
+}
+
+static void member_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_member *m, const struct tw_prior_row *r,
+			 double *log_w)
+{
+	double z[TW_PRIOR_NUMBERS], zi[TW_PRIOR_NUMBERS], f[TW_PRIOR_TARGETS];
+
+	tw_prior_standardise(v, m, r, z);
+	for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+		f[t] = m->target[t].mean;
+	for (size_t i = 0; i < p->rows; i++) {
+		if (m->target[0].weight[i] == 0) /* not of this member */
+			continue;
+		tw_prior_standardise(v, m, &p->row[i], zi);
+		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+			f[t] += m->target[t].weight[i] *
+				tw_prior_covariance(&m->target[t].kernel, v->categories,
+						    r, z, &p->row[i], zi);
+	}
+	tw_prior_compose(m, r, f, log_w);
+}
+
+void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_row *r, double *log_w)
+{
+	double one[TW_PRIOR_LOADS];
+
+	for (size_t j = 0; j < TW_PRIOR_LOADS; j++)
+		log_w[j] = 0;
+	for (size_t i = 0; i < v->members; i++) {
+		member_log_w(p, v, &v->member[i], r, one);
+		for (size_t j = 0; j < TW_PRIOR_LOADS; j++)
+			log_w[j] += one[j] / (double)v->members;
+	}
+}
+
+void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
+		     const struct tw_prior_machine *m, struct tw_prior_curve *out)
+{
+	double log_w[TW_PRIOR_LOADS];
+	struct tw_prior_row r;
+
+	tw_prior_locate(p, m, &r);
+	if (v->unit != TW_PRIOR_OF_MACHINE)
+		r.number[TW_PRIOR_CHIPS] = 1;
+	if (v->unit == TW_PRIOR_OF_CORE)
+		r.number[TW_PRIOR_CORES] = 1;
+	tw_prior_view_log_w(p, v, &r, log_w);
+	out->view = v;
+	for (size_t j = 0; j < TW_PRIOR_LOADS; j++) {
+		out->w[j] = exp(log_w[j]) * v->factor[j];
+		if (j > 0)
+			out->w[j] = fmax(out->w[j], out->w[j - 1]);
+		out->low[j] = out->w[j] * exp(-v->width[j]);
+		out->high[j] = out->w[j] * exp(v->width[j]);
+		out->error[j] = out->w[j] * v->error[j];
+	}
+}
+
+const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
+					      const struct tw_prior_machine *m)
+{
+	for (size_t i = 0; i < p->views; i++) {
+		unsigned n = 0;
+
+		while (n < TW_PRIOR_NUMBERS &&
+		       ((p->view[i].needs >> n & 1) == 0 || !isnan(m->number[n])))
+			n++;
+		if (n == TW_PRIOR_NUMBERS)
+			return &p->view[i];
+	}
+	return NULL;
+}
+
+void tw_prior_release(struct tw_prior *p)
+{
+	for (size_t i = 0; i < p->views; i++)
+		for (size_t k = 0; k < p->view[i].members; k++)
+			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+				free(p->view[i].member[k].target[t].weight);
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+		tw_strs_clear(&p->names[c]);
+	free(p->row);
+	*p = (struct tw_prior){ 0 };
+}

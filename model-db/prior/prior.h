@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MODEL_DB_PRIOR_H
+#define TW_MODEL_DB_PRIOR_H
+
+/*
+ * The prior: wall power of a machine over load, from what is known of the machine. It is
+ * learned from machines of published results (docs/machines.md).
+ *
+ * A view is a set of known attributes. Each view has models of its own, trained with the
+ * other attributes masked: nothing unknown is guessed. A model (a member of the view) is
+ * a Gaussian process for each of four targets:
+ *
+ *	log(W_full / scale), log(W_idle / sqrt(chips scale)) (of all cores: scale), and
+ *the first two principal components of (W_j - W_idle) / (W_full - W_idle) at j = 10 .. 90
+ *% load
+ *
+ * with scale = chips TDP, or chips sqrt(cores of a chip), or all cores. Its mean is
+ *
+ *	f(x) = mean + sum over rows of weight_i k(x, x_i)
+ *	k(a, b) = 1 + linear z_a z_b + square (z_a^2 - 1)(z_b^2 - 1)
+ *	        + radial exp(-1/2 sum ((z_a - z_b) / length)^2)
+ *	        + sum over categories of category_c [a_c = b_c]
+ *
+ * of standardised numbers z, clipped to the range of the rows (C. E. Rasmussen, C. K. I.
+ * Williams, Gaussian Processes for Machine Learning, 2006, chapter 2). The answer is the
+ * geometric mean of the members, times a factor that makes the mean absolute percentage
+ * error least; its interval is by conformal prediction (both from held-out processors).
+ */
+
+#include "model-db/prior/prior_machine.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tw_buf;
+struct tw_err;
+
+#define TW_PRIOR_LOADS 11 /* 0, 10 .. 100 % */
+#define TW_PRIOR_INNER (TW_PRIOR_LOADS - 2)
+#define TW_PRIOR_TARGETS 4
+#define TW_PRIOR_SHAPES 2 /* targets from the third on */
+#define TW_PRIOR_ROWS_MAX 4096
+#define TW_PRIOR_MEMBERS_MAX 3
+#define TW_PRIOR_VIEWS_MAX 8
+#define TW_PRIOR_BYTES_MAX ((size_t)2 << 20)
+
+enum tw_prior_scale {
+	TW_PRIOR_BY_TDP,
+	TW_PRIOR_BY_ROOT_CORES,
+	TW_PRIOR_BY_CORES,
+	TW_PRIOR_SCALES
+};
+
+/* What an answer is the power of: of a part where the whole is unknown. */
+enum tw_prior_unit {
+	TW_PRIOR_OF_MACHINE,
+	TW_PRIOR_OF_CHIP,
+	TW_PRIOR_OF_CORE,
+	TW_PRIOR_UNITS
+};
+
+/* Variances of the parts of a process. */
+struct tw_prior_kernel {
+	double linear, square, radial, noise;
+	double length[TW_PRIOR_NUMBERS];
+	double category[TW_PRIOR_CATEGORIES];
+};
+
+struct tw_prior_target {
+	double mean;
+	struct tw_prior_kernel kernel;
+	double *weight; /* of each row; 0: the row is not used */
+};
+
+struct tw_prior_member {
+	enum tw_prior_scale scale;
+	/* Of the numbers (log, but for threads) in training. */
+	double mean[TW_PRIOR_NUMBERS], sd[TW_PRIOR_NUMBERS];
+	double low[TW_PRIOR_NUMBERS], high[TW_PRIOR_NUMBERS];
+	double shape_mean[TW_PRIOR_INNER];
+	double shape[TW_PRIOR_SHAPES][TW_PRIOR_INNER];
+	struct tw_prior_target target[TW_PRIOR_TARGETS];
+};
+
+struct tw_prior_view {
+	char name[32];
+	unsigned needs;      /* numbers that must be known, a bit each */
+	unsigned numbers;    /* numbers that are used */
+	unsigned categories; /* categories that are used */
+	enum tw_prior_unit unit;
+	struct tw_prior_member member[TW_PRIOR_MEMBERS_MAX];
+	size_t members;
+	double factor[TW_PRIOR_LOADS]; /* by which answers are multiplied */
+	double width[TW_PRIOR_LOADS];  /* half-width of the 90 % interval of log W */
+	double error[TW_PRIOR_LOADS];  /* mean absolute error, a share of W */
+};
+
+/* A training machine: numbers, and places in the lists of categories (-1: unknown). */
+struct tw_prior_row {
+	double number[TW_PRIOR_NUMBERS];
+	int category[TW_PRIOR_CATEGORIES];
+};
+
+struct tw_prior {
+	struct tw_prior_row *row;
+	size_t rows;
+	struct tw_strs names[TW_PRIOR_CATEGORIES];     /* of the categories */
+	struct tw_prior_view view[TW_PRIOR_VIEWS_MAX]; /* the best known first */
+	size_t views;
+};
+
+struct tw_prior_curve {
+	double w[TW_PRIOR_LOADS];                         /* rising */
+	double low[TW_PRIOR_LOADS], high[TW_PRIOR_LOADS]; /* 90 % interval */
+	double error[TW_PRIOR_LOADS];                     /* expected |error|, W */
+	const struct tw_prior_view *view;
+};
+
+/* Find a machine's categories among the names of the prior. */
+void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
+		     struct tw_prior_row *out);
+
+/* The log of the scale. NaN if a number that it needs is unknown. */
+double tw_prior_log_scale(enum tw_prior_scale s, const struct tw_prior_row *r);
+
+double tw_prior_log_idle_scale(enum tw_prior_scale s, const struct tw_prior_row *r);
+
+/* The standardised numbers; 0 for those that the view does not use or nobody knows. */
+void tw_prior_standardise(const struct tw_prior_view *v, const struct tw_prior_member *m,
+			  const struct tw_prior_row *r, double *z);
+
+/* A number as the member uses it: log, memory and supplies over scale. May be NaN. */
+double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_row *r,
+		       enum tw_prior_number n);
+
+/* The covariance of two rows, without noise. */
+double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
+			   const struct tw_prior_row *a, const double *za,
+			   const struct tw_prior_row *b, const double *zb);
+
+/* log W at each load from the targets of a member. */
+void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row *r,
+		      const double *target, double *log_w);
+
+/* log W of a view, the mean of its members, before factor. */
+void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_row *r, double *log_w);
+
+/*
+ * The power of a machine by a view (of view->unit). Curves do not fall and
+ * are above 0.
+ */
+void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
+		     const struct tw_prior_machine *m, struct tw_prior_curve *out);
+
+/* The best view for what is known. NULL if no view fits. */
+const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
+					      const struct tw_prior_machine *m);
+
+void tw_prior_release(struct tw_prior *p);
+
+#endif /* TW_MODEL_DB_PRIOR_H */

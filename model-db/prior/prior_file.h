@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_MODEL_DB_PRIOR_FILE_H
+#define TW_MODEL_DB_PRIOR_FILE_H
+
+/*
+ * The file of a prior, JSON (docs/machines.md, "The file"): numbers and names, nothing in
+ * it is executed. It is untrusted input.
+ */
+
+#include <stddef.h>
+
+struct tw_buf;
+struct tw_err;
+struct tw_prior;
+
+/* Directory of a database, and the file in it. */
+#define TW_PRIOR_DIRECTORY "machines"
+#define TW_PRIOR_FILE "prior.json"
+
+void tw_prior_write(const struct tw_prior *p, struct tw_buf *out);
+
+/* *out must be empty; it is yours: tw_prior_release(). Errors name the place. */
+int tw_prior_read(const char *text, size_t len, struct tw_prior *out, struct tw_err *err);
+
+/* The prior of a database. TW_NOTFOUND if it has none. */
+int tw_prior_load(const char *db, struct tw_prior *out, struct tw_err *err);
+
+#endif /* TW_MODEL_DB_PRIOR_FILE_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model-db/prior/prior_machine.h"
+
+#include "profiler/cpu_identity.h"
+#include "profiler/spec.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void set(struct tw_prior_machine *m, enum tw_prior_category c, const char *text)
+{
+	snprintf(m->category[c], TW_PRIOR_TEXT, "%s", text);
+}
+
+/* 0 is unknown. */
+static double known(double v)
+{
+	return v > 0 ? v : NAN;
+}
+
+void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *out)
+{
+	struct tw_cpu_identity id;
+
+	memset(out, 0, sizeof(*out));
+	tw_cpu_identify(processor, strlen(processor), NULL, &id);
+	for (size_t i = 0; i < TW_PRIOR_NUMBERS; i++)
+		out->number[i] = NAN;
+	out->number[TW_PRIOR_CORES] = known(id.cores);
+	out->number[TW_PRIOR_TDP] = known(id.tdp_w);
+	out->number[TW_PRIOR_MHZ] = known(id.nominal_mhz);
+	out->number[TW_PRIOR_PROCESS] = known(id.process_nm);
+	set(out, TW_PRIOR_VENDOR, id.vendor);
+	set(out, TW_PRIOR_ARCHITECTURE, id.architecture);
+	set(out, TW_PRIOR_GENERATION, id.generation);
+	set(out, TW_PRIOR_MEMORY_TYPE, id.memory);
+	/* Intel's L and AMD's HE mean the same; EE is lower. */
+	if (id.how[TW_CPU_LOW_POWER] != TW_CPU_UNKNOWN)
+		set(out, TW_PRIOR_LOW_POWER,
+		    *id.low_power == '\0'             ? "-"
+		    : strcmp(id.low_power, "ee") == 0 ? "ee"
+						      : "low");
+	if (id.how[TW_CPU_GENERATION] != TW_CPU_UNKNOWN)
+		set(out, TW_PRIOR_PROCESSOR, id.processor);
+}
+
+void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor)
+{
+	char word[32];
+	size_t n = 0;
+
+	for (; n + 1 < sizeof(word) && isalnum((unsigned char)vendor[n]); n++)
+		word[n] = (char)tolower((unsigned char)vendor[n]);
+	word[n] = '\0';
+	/* "Super Micro Computer, Inc.", "Supermicro Inc." */
+	if (strcmp(word, "super") == 0)
+		snprintf(word, sizeof(word), "supermicro");
+	set(m, TW_PRIOR_SYSTEM, word);
+	if (word[0] != '\0' && m->category[TW_PRIOR_GENERATION][0] != '\0')
+		snprintf(m->category[TW_PRIOR_GENERATION_SYSTEM], TW_PRIOR_TEXT,
+			 "%.40s/%.40s", m->category[TW_PRIOR_GENERATION], word);
+}
+
+void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
+			      struct tw_prior_machine *out)
+{
+	const double threads = s->threads_per_core > 0 ? s->threads_per_core : 1;
+
+	tw_prior_machine_of_name(s->processor, out);
+	out->number[TW_PRIOR_THREADS] = known(s->threads_per_core);
+	out->number[TW_PRIOR_MEMORY] = known(s->memory_gib);
+	if (isnan(out->number[TW_PRIOR_MHZ]))
+		out->number[TW_PRIOR_MHZ] = known(s->frequency_mhz);
+	if (s->chips == 0 || s->cores == 0)
+		return;
+	/*
+	 * A hypervisor may present a part of a chip. Chips are those of the machine only
+	 * if they have as many cores as the product.
+	 */
+	if (isnan(out->number[TW_PRIOR_CORES]))
+		out->number[TW_PRIOR_CORES] = s->cores / threads / s->chips;
+	if (fabs(s->cores / threads / s->chips - out->number[TW_PRIOR_CORES]) <
+	    0.01 * out->number[TW_PRIOR_CORES])
+		out->number[TW_PRIOR_CHIPS] = s->chips;
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of the prior for machines that it was not trained on, against its goals."""
+import os
+import subprocess
+import sys
+
+import bench
+
+# protocol, method: all, idle, full, p90 of machines
+GOALS = {
+    ("processor", "system"): (9.5, 13.5, 9, 20),
+    ("2016", "system"): (13.5, 24, 12, None),
+    ("processor", "name"): (14.5, 21, 11.5, None),
+}
+COVERAGE = 86, 94
+
+
+def main():
+    command = [os.path.join(bench.HELPERS, "machines"),
+               bench.shared("data/specpower/specpower.csv")]
+    table = bench.Table(("judged by", -10, ""), ("known", -16, ""), ("machines", 8, "d"),
+                        ("all %", 6, ".2f"), ("idle %", 6, ".2f"), ("50 %", 6, ".2f"),
+                        ("full %", 6, ".2f"), ("median", 6, ".2f"), ("p90", 6, ".2f"),
+                        ("in 90 % interval", 16, ".1f"))
+    figures = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            protocol, method, count, *numbers = line.split()
+            figures[protocol, method] = values = [float(n) for n in numbers]
+            table.row(protocol, method, int(count), *values[:-1],
+                      None if values[-1] != values[-1] else values[-1])
+    if child.returncode != 0:
+        sys.exit(f"machines: status {child.returncode}")
+    goals = bench.Goals()
+    for key, (every, idle, full, p90) in GOALS.items():
+        name = " ".join(key)
+        values = figures[key]
+        goals.at_most(f"{name}, all loads", values[0], every, "%")
+        goals.at_most(f"{name}, idle", values[1], idle, "%")
+        goals.at_most(f"{name}, full", values[3], full, "%")
+        if p90 is not None:
+            goals.at_most(f"{name}, 90th percentile of machines", values[5], p90, "%")
+    for key, values in figures.items():
+        if key[0] == "processor" and values[-1] == values[-1]:
+            goals.at_least(f"{key[1]}, coverage", values[-1], COVERAGE[0], "%")
+            goals.at_most(f"{key[1]}, coverage", values[-1], COVERAGE[1], "%")
+    goals.exit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/field/energy.h"
+#include "lib/json/json.h"
+#include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
+#include "lib/zip/zip_store.h"
+#include "model-db/model.h"
+#include "model-db/prior/prior_file.h"
+#include "model-db/prior/prior_model.h"
+#include "model-db/weights.h"
+#include "trainer/machines/machine_table.h"
+#include "trainer/machines/prior_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST (TW_PRIOR_LOADS - 1)
+
+static const char header[] =
+	"cpu_name,system_vendor,hw_available,published,nominal_mhz,chips,cores,"
+	"threads_per_core,memory_gib,tdp_w_per_chip,psu_rating_w,w_idle,w_10,w_20,w_30,w_"
+	"40,"
+	"w_50,w_60,w_70,w_80,w_90,w_100\n";
+
+/* Full power is 1.5 TDP and 20 W, idle power a quarter of it; power is linear. */
+static double full_of(double tdp, double chips)
+{
+	return 1.5 * tdp * chips + 20;
+}
+
+static void add_machine(struct tw_buf *b, const char *name, int cores, int tdp, int chips)
+{
+	/* Chassis differ by 5 %. */
+	const double full = full_of(tdp, chips) * (1 + 0.05 * sin(tdp * chips));
+
+	tw_buf_addf(b, "%s,Acme,2015-01,2015-02,2500,%d,%d,2,%d,%d,800", name, chips,
+		    cores * chips, 64 * chips, tdp);
+	for (int l = 0; l <= 10; l++)
+		tw_buf_addf(b, ",%.3f", full * (0.25 + 0.075 * l));
+	tw_buf_adds(b, "\n");
+}
+
+/* 24 processors with one and two chips. */
+static void table_of(struct tw_machine_table *t)
+{
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+	char name[64];
+
+	tw_buf_adds(&b, header);
+	for (int k = 0; k < 24; k++) {
+		snprintf(name, sizeof(name), "Intel Xeon E5-26%02d v3", 10 + k);
+		for (int chips = 1; chips <= 2; chips++)
+			add_machine(&b, name, 4 + k % 12, 60 + 4 * k, chips);
+	}
+	assert_int_equal(tw_machine_table_read(b.data, b.len, t, &err), 0);
+	assert_int_equal(t->count, 48);
+	assert_int_equal(t->processors, 24);
+	tw_buf_clear(&b);
+}
+
+static void prior_of(struct tw_prior *p)
+{
+	struct tw_machine_table t = { 0 };
+	struct tw_err err = { 0 };
+	bool use[48];
+
+	memset(use, true, sizeof(use));
+	table_of(&t);
+	assert_int_equal(tw_prior_begin(&t, TW_PRIOR_SHIPPED_VIEWS, p, &err), 0);
+	assert_int_equal(tw_prior_learn(p, &t, use, 1, &err), 0);
+	tw_machine_table_release(&t);
+}
+
+static int setup(void **state)
+{
+	static struct tw_prior p;
+
+	prior_of(&p);
+	*state = &p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	tw_prior_release(*state);
+	return 0;
+}
+
+static void machine_of(struct tw_prior_machine *m, int cores, int tdp, int chips)
+{
+	tw_prior_machine_of_name("Intel Xeon E5-2687W v3", m);
+	m->number[TW_PRIOR_CORES] = cores;
+	m->number[TW_PRIOR_TDP] = tdp;
+	m->number[TW_PRIOR_CHIPS] = chips;
+	m->number[TW_PRIOR_MHZ] = 2500;
+	m->number[TW_PRIOR_MEMORY] = 64 * chips;
+	m->number[TW_PRIOR_THREADS] = 2;
+}
+
+static void an_unseen_processor_is_near_its_law(void **state)
+{
+	const struct tw_prior *p = *state;
+	struct tw_prior_machine m;
+	struct tw_prior_curve c;
+
+	machine_of(&m, 10, 102, 2);
+	tw_prior_answer(p, tw_prior_view_for(p, &m), &m, &c);
+	assert_string_equal(c.view->name, "host");
+	/* Within the noise. */
+	assert_true(fabs(c.w[LAST] / full_of(102, 2) - 1) < 0.1);
+	assert_true(fabs(c.w[0] / (0.25 * full_of(102, 2)) - 1) < 0.1);
+	assert_true(fabs(c.w[5] / (0.625 * full_of(102, 2)) - 1) < 0.1);
+}
+
+static void power_never_falls_and_intervals_hold_it(void **state)
+{
+	const struct tw_prior *p = *state;
+
+	for (size_t v = 0; v < p->views; v++) {
+		struct tw_prior_machine m;
+		struct tw_prior_curve c;
+
+		/* Far outside of the table, too. */
+		machine_of(&m, v % 2 == 0 ? 2 : 512, v % 2 == 0 ? 10 : 2000, 8);
+		tw_prior_answer(p, &p->view[v], &m, &c);
+		assert_true(c.w[0] > 0);
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+			assert_true(l == 0 || c.w[l] >= c.w[l - 1]);
+			assert_true(c.low[l] <= c.w[l] && c.w[l] <= c.high[l]);
+		}
+	}
+}
+
+static void a_view_needs_no_more_than_is_known(void **state)
+{
+	const struct tw_prior *p = *state;
+	static const struct {
+		enum tw_prior_number lost;
+		const char *view;
+	} steps[] = { { TW_PRIOR_MEMORY, "name" },
+		      { TW_PRIOR_TDP, "name" },
+		      { TW_PRIOR_CHIPS, "chip-name" },
+		      { TW_PRIOR_CORES, "core" } };
+	struct tw_prior_machine m;
+
+	machine_of(&m, 10, 100, 2);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		m.number[steps[i].lost] = NAN;
+		assert_string_equal(tw_prior_view_for(p, &m)->name, steps[i].view);
+	}
+}
+
+static void a_file_gives_the_same_answers(void **state)
+{
+	const struct tw_prior *p = *state;
+	struct tw_prior again = { 0 };
+	struct tw_prior_machine m;
+	struct tw_prior_curve a, b;
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+
+	tw_prior_write(p, &text);
+	assert_false(tw_buf_failed(&text));
+	assert_int_equal(tw_prior_read(text.data, text.len, &again, &err), 0);
+	machine_of(&m, 8, 90, 1);
+	assert_int_equal(again.views, p->views);
+	for (size_t v = 0; v < p->views; v++) {
+		tw_prior_answer(p, &p->view[v], &m, &a);
+		tw_prior_answer(&again, &again.view[v], &m, &b);
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) /* six digits */
+			assert_true(fabs(a.w[l] / b.w[l] - 1) < 0.001);
+	}
+	tw_prior_release(&again);
+	tw_buf_clear(&text);
+}
+
+static void broken_files_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} bad[] = {
+		{ "[]", "want an object" },
+		{ "{\"prior\":2}", "prior" },
+		{ "{\"prior\":1,\"categories\":[]}", "0 lists" },
+		{ "{\"prior\":1,\"categories\":[[],[],[],[],[],[],[],[1]]}",
+		  "want a text" },
+		{ "{\"prior\":1,\"categories\":[[],[],[],[],[],[],[],[]],"
+		  "\"machines\":[[1,1,1,1,1,1,1,1,0,0,0,0,0,0,0,0]],\"views\":[]}",
+		  "no category" },
+		{ "{\"prior\":1,\"categories\":[[],[],[],[],[],[],[],[]],"
+		  "\"machines\":[],\"views\":[{}]}",
+		  "views[0]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tw_prior p = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_prior_read(bad[i].text, strlen(bad[i].text), &p, &err), -1);
+		if (strstr(err.text, bad[i].why) == NULL)
+			fail_msg("%s: %s", bad[i].text, err.text);
+		assert_null(p.row);
+	}
+}
+
+static void broken_tables_are_refused(void **state)
+{
+	static const struct {
+		const char *row, *why;
+	} bad[] = {
+		{ "Intel Xeon E5-2660,A,2012,2012,2200,2,16,2,64,95,800,5\n", "cells" },
+		{ "Intel Xeon "
+		  "E5-2660,A,2012,2012,x,2,16,2,64,95,800,5,6,7,8,9,10,11,12,13,14,"
+		  "15\n",
+		  "line 2, column 'nominal_mhz'" },
+		{ "Intel Xeon "
+		  "E5-2660,A,2012,2012,2200,2,16,2,64,95,800,15,6,7,8,9,10,11,12,13,"
+		  "14,15\n",
+		  "not above" },
+		{ "Intel Xeon "
+		  "E5-2660,A,2012,2012,2200,,16,2,64,95,800,5,6,7,8,9,10,11,12,13,14,"
+		  "15\n",
+		  "missing" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tw_machine_table t = { 0 };
+		struct tw_err err = { 0 };
+		struct tw_buf b = { 0 };
+
+		tw_buf_adds(&b, header);
+		tw_buf_adds(&b, bad[i].row);
+		assert_int_equal(tw_machine_table_read(b.data, b.len, &t, &err), -1);
+		if (strstr(err.text, bad[i].why) == NULL)
+			fail_msg("%s: %s", bad[i].row, err.text);
+		assert_null(t.machine);
+		tw_buf_clear(&b);
+	}
+}
+
+/* ---- models of the prior ---- */
+
+static struct tw_machine_spec vm_of(uint32_t cpus)
+{
+	return (struct tw_machine_spec){ .processor = "intel_xeon_e5_2620v3",
+					 .cores = cpus,
+					 .threads_per_core = 1 };
+}
+
+static void shares_add_up_to_a_chip(void **state)
+{
+	struct tw_machine_spec vm = vm_of(2), half = vm_of(6), chip = vm_of(12);
+	struct tw_prior_estimate a, b, c;
+	struct tw_err err = { 0 };
+
+	/* An E5-2620 v3 has 6 cores and 12 threads. */
+	assert_int_equal(tw_prior_estimate(*state, &vm, &a, &err), 0);
+	assert_int_equal(tw_prior_estimate(*state, &half, &b, &err), 0);
+	assert_int_equal(tw_prior_estimate(*state, &chip, &c, &err), 0);
+	assert_true(fabs(c.share - 1) < 1e-12);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		assert_true(fabs(6 * a.curve.w[l] - c.curve.w[l]) < 1e-9);
+		assert_true(fabs(2 * b.curve.w[l] - c.curve.w[l]) < 1e-9);
+	}
+}
+
+static void weights_are_not_negative_and_name_the_prior(void **state)
+{
+	static const char *const sources[] = { "acpi", "rapl-sysfs" };
+	const struct tw_machine_spec vm = vm_of(4);
+	struct tw_strs metrics = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
+	for (size_t i = 0; i < 2; i++) {
+		struct tw_weights_shape shape;
+		struct tw_model m = { 0 };
+		struct tw_fileset files = { 0 };
+		const char *match = NULL;
+
+		assert_int_equal(tw_prior_model(*state, &vm,
+						tw_energy_source_find(sources[i]),
+						&metrics, &m, &err),
+				 0);
+		assert_int_equal(tw_weights_shape(&m, &shape, &err), 0);
+		assert_true(shape.non_negative && shape.rises && shape.idle_power);
+		assert_int_equal(tw_json_text(m.info.metadata, "metadata", "match", false,
+					      &match, &err),
+				 0);
+		assert_string_equal(match, "prior");
+		assert_true(m.info.mae_w > 0 && m.info.mape_percent > 0);
+		tw_model_release(&m);
+		tw_fileset_clear(&files);
+	}
+	tw_strs_clear(&metrics);
+}
+
+static void an_unknown_vendor_has_no_prior(void **state)
+{
+	const struct tw_machine_spec nothing = { .cores = 4 };
+	struct tw_prior_estimate e;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_prior_estimate(*state, &nothing, &e, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+}
+
+static void a_stored_zip_is_a_zip(void **state)
+{
+	struct tw_fileset in = { 0 }, out = { 0 };
+	struct tw_buf b = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		tw_fileset_take(&in, "metadata.json", strdup("{\"a\":1}"), 7, &err), 0);
+	assert_int_equal(tw_fileset_take(&in, "empty", strdup(""), 0, &err), 0);
+	assert_int_equal(tw_zip_store(&in, &b, &err), 0);
+	assert_int_equal(tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err), 0);
+	assert_int_equal(out.count, 2);
+	for (size_t i = 0; i < 2; i++)
+		if (strcmp(out.at[i].name, "metadata.json") == 0)
+			assert_memory_equal(out.at[i].data, "{\"a\":1}", 7);
+	tw_fileset_clear(&in);
+	tw_fileset_clear(&out);
+	tw_buf_clear(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_unseen_processor_is_near_its_law),
+		cmocka_unit_test(power_never_falls_and_intervals_hold_it),
+		cmocka_unit_test(a_view_needs_no_more_than_is_known),
+		cmocka_unit_test(a_file_gives_the_same_answers),
+		cmocka_unit_test(broken_files_are_refused),
+		cmocka_unit_test(broken_tables_are_refused),
+		cmocka_unit_test(shares_add_up_to_a_chip),
+		cmocka_unit_test(weights_are_not_negative_and_name_the_prior),
+		cmocka_unit_test(an_unknown_vendor_has_no_prior),
+		cmocka_unit_test(a_stored_zip_is_a_zip),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/machines/process.h"
+
+#include "lib/core/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The variances are searched by Rprop on the gradient of the log posterior density
+ * (M. Riedmiller, H. Braun, 1993): a fixed number of steps, no line search, the same
+ * result for the same input. The density of the logarithms of standard deviations and
+ * lengths is normal.
+ */
+#define STEPS 25
+#define GROUP_ROWS_MAX 5
+
+/* Parameters: logs of standard deviations, and of lengths. */
+enum parameter {
+	LINEAR,
+	SQUARE,
+	RADIAL,
+	NOISE,
+	LENGTH,
+	CATEGORY = LENGTH + TW_PRIOR_NUMBERS,
+	PARAMETERS = CATEGORY + TW_PRIOR_CATEGORIES
+};
+
+/* ---- matrices: n x n, row major ---- */
+
+/* A = U' U in the upper triangle. False if A is not positive definite. */
+static bool factor(double *a, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		double *u = a + k * n;
+
+		if (!(u[k] > 0))
+			return false;
+		u[k] = sqrt(u[k]);
+		for (size_t j = k + 1; j < n; j++)
+			u[j] /= u[k];
+		for (size_t i = k + 1; i < n; i++) {
+			double *row = a + i * n;
+			const double f = u[i];
+
+			for (size_t j = i; j < n; j++)
+				row[j] -= f * u[j];
+		}
+	}
+	return true;
+}
+
+/* x = (U' U)^-1 y */
+static void solve(const double *u, size_t n, const double *y, double *x)
+{
+	memcpy(x, y, n * sizeof(*x));
+	for (size_t k = 0; k < n; k++) {
+		x[k] /= u[k * n + k];
+		for (size_t j = k + 1; j < n; j++)
+			x[j] -= u[k * n + j] * x[k];
+	}
+	for (size_t k = n; k-- > 0;) {
+		double sum = x[k];
+
+		for (size_t j = k + 1; j < n; j++)
+			sum -= u[k * n + j] * x[j];
+		x[k] = sum / u[k * n + k];
+	}
+}
+
+/* inverse = (U' U)^-1, both triangles; u is destroyed. */
+static void invert(double *u, size_t n, double *inverse)
+{
+	/* V = U^-1, upper, in the place of U: from the last row up. */
+	for (size_t k = n; k-- > 0;) {
+		double *row = u + k * n;
+		double *to = inverse; /* a scratch row */
+
+		memset(to, 0, n * sizeof(*to));
+		for (size_t i = k + 1; i < n; i++) {
+			const double f = row[i], *v = u + i * n;
+
+			for (size_t j = i; j < n; j++)
+				to[j] -= f * v[j];
+		}
+		for (size_t j = k + 1; j < n; j++)
+			row[j] = to[j] / row[k];
+		row[k] = 1 / row[k];
+	}
+	/* A^-1 = V V' */
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n; j++) {
+			const double *a = u + i * n, *b = u + j * n;
+			double s[4] = { 0 };
+			size_t k = j;
+
+			for (; k + 4 <= n; k += 4)
+				for (size_t q = 0; q < 4; q++)
+					s[q] += a[k + q] * b[k + q];
+			for (; k < n; k++)
+				s[0] += a[k] * b[k];
+			inverse[i * n + j] = inverse[j * n + i] =
+				s[0] + s[1] + s[2] + s[3];
+		}
+}
+
+/* The upper triangle of K + noise. */
+static void fill(const struct tw_process_data *d, const struct tw_prior_kernel *k,
+		 double *a)
+{
+	for (size_t i = 0; i < d->rows; i++) {
+		for (size_t j = i; j < d->rows; j++)
+			a[i * d->rows + j] = tw_prior_covariance(
+				k, d->categories, d->row[i], d->z[i], d->row[j], d->z[j]);
+		a[i * d->rows + i] += k->noise;
+	}
+}
+
+static double *new_matrix(size_t n, struct tw_err *err)
+{
+	double *a = calloc(n * n, sizeof(*a));
+
+	if (a == NULL)
+		tw_fail(err, TW_NOMEM, "covariance of %zu machines", n);
+	return a;
+}
+
+/* ---- variances ---- */
+
+static struct tw_prior_kernel kernel_of(const struct tw_process_data *d,
+					const double *theta)
+{
+	struct tw_prior_kernel k = { .linear = exp(2 * theta[LINEAR]),
+				     .square = exp(2 * theta[SQUARE]),
+				     .noise = exp(2 * theta[NOISE]) };
+
+	if (d->radial)
+		k.radial = exp(2 * theta[RADIAL]);
+	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++)
+		k.length[n] = exp(theta[LENGTH + n]);
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+		k.category[c] = exp(2 * theta[CATEGORY + c]);
+	return k;
+}
+
+/* Mean and standard deviation of the normal density of each parameter. */
+static void density(const struct tw_process_data *d, double *mean, double *sd)
+{
+	for (size_t p = 0; p < PARAMETERS; p++) {
+		mean[p] = log(0.3 * d->spread);
+		sd[p] = 1.5;
+	}
+	mean[SQUARE] = log(0.1 * d->spread);
+	mean[RADIAL] = log(0.5 * d->spread);
+	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++) {
+		mean[LENGTH + n] = log(3);
+		sd[LENGTH + n] = 0.8;
+	}
+}
+
+/* Add w dk/dtheta of the pair i, j. */
+static void add_gradient(const struct tw_process_data *d, const struct tw_prior_kernel *k,
+			 size_t i, size_t j, double w, double *g)
+{
+	const double *a = d->z[i], *b = d->z[j];
+	double linear = 0, square = 0, distance = 0, radial;
+
+	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++) {
+		const double t = (a[n] - b[n]) / k->length[n];
+
+		linear += a[n] * b[n];
+		square += (a[n] * a[n] - 1) * (b[n] * b[n] - 1);
+		distance += t * t;
+	}
+	g[LINEAR] += 2 * w * k->linear * linear;
+	g[SQUARE] += 2 * w * k->square * square;
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+		if ((d->categories >> c & 1) != 0 && d->row[i]->category[c] >= 0 &&
+		    d->row[i]->category[c] == d->row[j]->category[c])
+			g[CATEGORY + c] += 2 * w * k->category[c];
+	if (!d->radial)
+		return;
+	radial = w * k->radial * exp(-0.5 * distance);
+	g[RADIAL] += 2 * radial;
+	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++) {
+		const double t = (a[n] - b[n]) / k->length[n];
+
+		g[LENGTH + n] += radial * t * t;
+	}
+}
+
+/* The negative log posterior density and its gradient. */
+static double evaluate(const struct tw_process_data *d, const double *theta, double *a,
+		       double *inverse, double *weight, double *g)
+{
+	const struct tw_prior_kernel k = kernel_of(d, theta);
+	double mean[PARAMETERS], sd[PARAMETERS], f = 0;
+
+	fill(d, &k, a);
+	if (!factor(a, d->rows))
+		return INFINITY;
+	solve(a, d->rows, d->y, weight);
+	for (size_t i = 0; i < d->rows; i++)
+		f += 0.5 * weight[i] * d->y[i] + log(a[i * d->rows + i]);
+	invert(a, d->rows, inverse);
+	memset(g, 0, PARAMETERS * sizeof(*g));
+	for (size_t i = 0; i < d->rows; i++)
+		for (size_t j = i; j < d->rows; j++) {
+			const double w = inverse[i * d->rows + j] - weight[i] * weight[j];
+
+			add_gradient(d, &k, i, j, i == j ? 0.5 * w : w, g);
+			if (i == j)
+				g[NOISE] += w * k.noise;
+		}
+	density(d, mean, sd);
+	for (size_t p = 0; p < PARAMETERS; p++) {
+		const double t = (theta[p] - mean[p]) / sd[p];
+
+		f += 0.5 * t * t;
+		g[p] += t / sd[p];
+	}
+	return f;
+}
+
+static void search(const struct tw_process_data *d, double *a, double *inverse,
+		   double *weight, double *best)
+{
+	double theta[PARAMETERS], step[PARAMETERS], last[PARAMETERS] = { 0 };
+	double g[PARAMETERS] = { 0 }, least = INFINITY;
+
+	density(d, theta, step);
+	memcpy(best, theta, sizeof(theta));
+	for (size_t p = 0; p < PARAMETERS; p++)
+		step[p] = 0.2;
+	for (int s = 0; s < STEPS; s++) {
+		const double f = evaluate(d, theta, a, inverse, weight, g);
+
+		if (f < least) {
+			least = f;
+			memcpy(best, theta, sizeof(theta));
+		}
+		for (size_t p = 0; p < PARAMETERS; p++) {
+			const double turn = g[p] * last[p];
+
+			if (turn > 0)
+				step[p] = fmin(1.3 * step[p], 0.6);
+			else if (turn < 0)
+				step[p] *= 0.5;
+			last[p] = turn < 0 ? 0 : g[p];
+			if (last[p] != 0)
+				theta[p] -= copysign(step[p], last[p]);
+		}
+	}
+}
+
+/* The first rows of each group. */
+static size_t thin_out(const struct tw_process_data *d, const struct tw_prior_row **row,
+		       double (*z)[TW_PRIOR_NUMBERS], double *y)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->rows; i++) {
+		size_t same = 0;
+
+		for (size_t j = 0; j < i; j++)
+			same += d->group[j] == d->group[i];
+		if (same >= GROUP_ROWS_MAX)
+			continue;
+		row[n] = d->row[i];
+		memcpy(z[n], d->z[i], sizeof(z[n]));
+		y[n++] = d->y[i];
+	}
+	return n;
+}
+
+int tw_process_learn(const struct tw_process_data *d, struct tw_prior_kernel *out,
+		     struct tw_err *err)
+{
+	const struct tw_prior_row **row = calloc(d->rows + 1, sizeof(const void *));
+	double(*z)[TW_PRIOR_NUMBERS] = calloc(d->rows + 1, sizeof(*z));
+	double *y = calloc(2 * d->rows + 1, sizeof(*y));
+	double *a = new_matrix(d->rows, err), *inverse = new_matrix(d->rows, err);
+	double best[PARAMETERS];
+	struct tw_process_data few = *d;
+	int rc = -1;
+
+	if (row == NULL || z == NULL || y == NULL || a == NULL || inverse == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu machines", d->rows);
+		goto out;
+	}
+	few.rows = thin_out(d, row, z, y);
+	few.row = row;
+	few.z = (const double(*)[TW_PRIOR_NUMBERS])z;
+	few.y = y;
+	search(&few, a, inverse, y + d->rows, best);
+	*out = kernel_of(d, best);
+	rc = 0;
+out:
+	free(row);
+	free(z);
+	free(y);
+	free(a);
+	free(inverse);
+	return rc;
+}
+
+/* ---- predictions ---- */
+
+int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kernel *k,
+		     double *weight, struct tw_err *err)
+{
+	double *a = new_matrix(d->rows, err);
+	int rc = -1;
+
+	if (a == NULL)
+		return -1;
+	fill(d, k, a);
+	if (!factor(a, d->rows)) {
+		tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
+		goto out;
+	}
+	solve(a, d->rows, d->y, weight);
+	rc = 0;
+out:
+	free(a);
+	return rc;
+}
+
+/*
+ * With the rows b of a group, the prediction without them is
+ *	y_b - ((K^-1)_bb)^-1 (K^-1 y)_b
+ */
+static int leave_group_out(const struct tw_process_data *d, const double *inverse,
+			   const double *weight, size_t group, double *block,
+			   double *held_out)
+{
+	double *y = block + d->rows * d->rows, *x = y + d->rows;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->rows; i++)
+		n += d->group[i] == group;
+	for (size_t i = 0, bi = 0; i < d->rows; i++) {
+		if (d->group[i] != group)
+			continue;
+		for (size_t j = 0, bj = 0; j < d->rows; j++)
+			if (d->group[j] == group)
+				block[bi * n + bj++] = inverse[i * d->rows + j];
+		y[bi++] = weight[i];
+	}
+	if (!factor(block, n))
+		return -1;
+	solve(block, n, y, x);
+	for (size_t i = 0, bi = 0; i < d->rows; i++)
+		if (d->group[i] == group)
+			held_out[i] = d->y[i] - x[bi++];
+	return 0;
+}
+
+int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_kernel *k,
+			 double *held_out, struct tw_err *err)
+{
+	const size_t n = d->rows;
+	double *a = calloc(n * n + 2 * n + 1, sizeof(*a));
+	double *inverse = new_matrix(n, err);
+	double *weight = calloc(n + 1, sizeof(*weight));
+	int rc = -1;
+
+	if (a == NULL || inverse == NULL || weight == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu machines", n);
+		goto out;
+	}
+	fill(d, k, a);
+	if (!factor(a, n))
+		goto singular;
+	solve(a, n, d->y, weight);
+	invert(a, n, inverse);
+	for (size_t i = 0; i < n; i++) {
+		size_t first = 0;
+
+		while (d->group[first] != d->group[i])
+			first++;
+		if (first == i &&
+		    leave_group_out(d, inverse, weight, d->group[i], a, held_out) < 0)
+			goto singular;
+	}
+	rc = 0;
+	goto out;
+singular:
+	tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
+out:
+	free(a);
+	free(inverse);
+	free(weight);
+	return rc;
+}
