@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
+#include "profiler/cpu_identity.h"
 #include "profiler/discover.h"
 #include "profiler/node_choice.h"
 #include "profiler/node_types.h"
 #include "profiler/spec.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 struct config {
-	char *proc, *sys, *node_types;
+	char *proc, *sys, *node_types, *name;
+	bool processor;
 };
 
 static const struct tw_opt options[] = {
@@ -23,6 +28,15 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, node_types),
 	  .arg = "FILE",
 	  .help = "print the node type of this machine in this node_type_index.json" },
+	{ .name = "processor",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, processor),
+	  .help = "print what is known about the processor, and how" },
+	{ .name = "name",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, name),
+	  .arg = "TEXT",
+	  .help = "print it of the processor with this name instead" },
 };
 
 static const struct tw_opts opts = {
@@ -56,6 +70,53 @@ out:
 	return rc;
 }
 
+/* {"value":"zen3","known":"name"}; an unknown field has no value. */
+static json_t *field(const struct tw_cpu_identity *id, enum tw_cpu_field f, json_t *value)
+{
+	const char *how = tw_cpu_evidence_name(id->how[f]);
+
+	if (id->how[f] != TW_CPU_UNKNOWN)
+		return json_pack("{s:o,s:s}", "value", value, "known", how);
+	json_decref(value);
+	return json_pack("{s:s}", "known", how);
+}
+
+/* NULL without memory. */
+static json_t *describe_processor(const struct tw_cpu_identity *id)
+{
+	const struct {
+		const char *key;
+		enum tw_cpu_field field;
+		const char *text; /* NULL: a number */
+		uint32_t number;
+	} fields[] = {
+		{ "vendor", TW_CPU_VENDOR, id->vendor, 0 },
+		{ "architecture", TW_CPU_ARCHITECTURE, id->architecture, 0 },
+		{ "generation", TW_CPU_GENERATION, id->generation, 0 },
+		{ "process_nm", TW_CPU_PROCESS, NULL, id->process_nm },
+		{ "memory_type", TW_CPU_MEMORY, id->memory, 0 },
+		{ "low_power", TW_CPU_LOW_POWER, id->low_power, 0 },
+		{ "nominal_mhz", TW_CPU_NOMINAL_MHZ, NULL, id->nominal_mhz },
+		{ "turbo_mhz", TW_CPU_TURBO_MHZ, NULL, id->turbo_mhz },
+		{ "cores_per_chip", TW_CPU_CORES, NULL, id->cores },
+		{ "threads_per_chip", TW_CPU_THREADS, NULL, id->threads },
+		{ "tdp_w_per_chip", TW_CPU_TDP, NULL, id->tdp_w },
+	};
+	json_t *doc = json_pack("{s:s}", "processor", id->processor);
+
+	for (size_t i = 0; doc != NULL && i < TW_COUNT(fields); i++) {
+		json_t *value = fields[i].text != NULL ? json_string(fields[i].text)
+						       : json_integer(fields[i].number);
+
+		if (json_object_set_new(doc, fields[i].key,
+					field(id, fields[i].field, value)) < 0) {
+			json_decref(doc);
+			return NULL;
+		}
+	}
+	return doc;
+}
+
 /* Takes over the document. */
 static int print_document(json_t *doc, struct tw_err *err)
 {
@@ -79,8 +140,16 @@ out:
 static int print_spec(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
+	struct tw_cpu_identity id;
 	struct tw_machine_spec spec;
 	json_t *doc;
+
+	if (c->name != NULL)
+		tw_cpu_identify(c->name, strlen(c->name), NULL, &id);
+	else if (c->processor && tw_cpu_discover(c->proc, c->sys, &id, err) < 0)
+		return -1;
+	if (c->processor || c->name != NULL)
+		return print_document(describe_processor(&id), err);
 
 	if (tw_machine_spec_discover(c->proc, c->sys, &spec, err) < 0)
 		return -1;

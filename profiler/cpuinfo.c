@@ -43,7 +43,7 @@ struct span {
 
 struct parse {
 	struct tw_cpuinfo *out;
-	uint32_t implementer, part; /* 0: not seen */
+	bool model, stepping; /* seen */
 };
 
 static struct span trim(const char *at, const char *end)
@@ -83,6 +83,10 @@ static void take_vendor(struct parse *p, struct span v)
 
 static void take_brand(struct parse *p, struct span v)
 {
+	const size_t len = v.len < TW_CPU_BRAND_MAX ? v.len : TW_CPU_BRAND_MAX - 1;
+
+	if (p->out->brand[0] == '\0')
+		memcpy(p->out->brand, v.at, len);
 	if (p->out->processor[0] == '\0')
 		tw_processor_name(v.at, v.len, p->out->processor);
 }
@@ -101,16 +105,45 @@ static void take_frequency(struct parse *p, struct span v)
 		p->out->frequency_mhz = (uint32_t)mhz;
 }
 
+/* A decimal number; 0 if malformed. */
+static uint32_t read_number(struct span s)
+{
+	double d;
+
+	return tw_parse_double(s.at, s.len, &d) && d >= 0 && d <= 0xffff ? (uint32_t)d
+									 : 0;
+}
+
+static void take_family(struct parse *p, struct span v)
+{
+	if (p->out->signature.family == 0)
+		p->out->signature.family = read_number(v);
+}
+
+static void take_model(struct parse *p, struct span v)
+{
+	if (!p->model)
+		p->out->signature.model = read_number(v);
+	p->model = true;
+}
+
+static void take_stepping(struct parse *p, struct span v)
+{
+	if (!p->stepping)
+		p->out->signature.stepping = read_number(v);
+	p->stepping = true;
+}
+
 static void take_implementer(struct parse *p, struct span v)
 {
-	if (p->implementer == 0)
-		p->implementer = read_hex(v);
+	if (p->out->signature.implementer == 0)
+		p->out->signature.implementer = read_hex(v);
 }
 
 static void take_part(struct parse *p, struct span v)
 {
-	if (p->part == 0)
-		p->part = read_hex(v);
+	if (p->out->signature.part == 0)
+		p->out->signature.part = read_hex(v);
 }
 
 static const struct {
@@ -121,6 +154,8 @@ static const struct {
 	{ "cpu MHz", take_frequency }, { "CPU implementer", take_implementer },
 	{ "CPU part", take_part },     { "cpu", take_brand }, /* POWER */
 	{ "clock", take_frequency },                          /* POWER */
+	{ "cpu family", take_family }, { "model", take_model },
+	{ "stepping", take_stepping },
 };
 
 static void take_line(struct parse *p, const char *at, const char *end)
@@ -140,8 +175,9 @@ static void take_line(struct parse *p, const char *at, const char *end)
 /* arm64 has numbers instead of names. */
 static void name_arm(const struct parse *p)
 {
-	const char *vendor = find_arm_vendor(p->implementer);
-	const struct tw_arm_part *part = tw_arm_part_find(p->implementer, p->part);
+	const struct tw_cpu_signature *s = &p->out->signature;
+	const char *vendor = find_arm_vendor(s->implementer);
+	const struct tw_arm_part *part = tw_arm_part_find(s->implementer, s->part);
 
 	if (p->out->vendor[0] == '\0' && vendor != NULL)
 		tw_vendor_name(vendor, strlen(vendor), p->out->vendor);
@@ -164,4 +200,5 @@ void tw_cpuinfo_parse(const char *data, size_t len, struct tw_cpuinfo *out)
 		at = stop < end ? stop + 1 : end;
 	}
 	name_arm(&p);
+	memcpy(out->signature.vendor, out->vendor, sizeof(out->signature.vendor));
 }

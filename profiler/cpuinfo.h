@@ -6,14 +6,20 @@
  * Parser of /proc/cpuinfo of x86, arm64 and POWER.
  */
 
+#include "profiler/cpu_facts.h"
 #include "profiler/spec.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* CPUID's brand text has 48 bytes. */
+#define TW_CPU_BRAND_MAX 128
+
 struct tw_cpuinfo {
 	char vendor[TW_SPEC_TEXT];    /* "genuineintel", "arm" */
 	char processor[TW_SPEC_TEXT]; /* normalised by tw_processor_name() */
+	char brand[TW_CPU_BRAND_MAX]; /* "model name" as printed, cut if it is longer */
+	struct tw_cpu_signature signature;
 	/* The highest "cpu MHz", rounded to 100 because the kernel measures it. */
 	uint32_t frequency_mhz;
 };

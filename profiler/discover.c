@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
+#include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/cpus.h"
 #include "profiler/name.h"
@@ -16,6 +17,7 @@
 /* /proc/cpuinfo has about 1.5 KiB for each CPU. */
 #define CPUINFO_MAX (64u << 20)
 #define MEMINFO_MAX (1u << 20)
+#define SMBIOS "firmware/dmi/entries/4-0/raw"
 #define SMBIOS_MAX 65536
 #define KIB_A_GIB (1u << 20)
 
@@ -43,21 +45,30 @@ out:
 	return rc;
 }
 
-static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_err *err)
+/* *out is all zero if the file is missing. */
+static int read_cpuinfo(const char *proc, struct tw_cpuinfo *out, struct tw_err *err)
 {
-	struct tw_cpuinfo info;
 	char *data;
 	size_t len;
 
+	*out = (struct tw_cpuinfo){ 0 };
 	if (read_if_there(proc, "cpuinfo", CPUINFO_MAX, &data, &len, err) < 0)
 		return -1;
-	if (data != NULL) {
-		tw_cpuinfo_parse(data, len, &info);
-		memcpy(s->vendor, info.vendor, sizeof(s->vendor));
-		memcpy(s->processor, info.processor, sizeof(s->processor));
-		s->frequency_mhz = info.frequency_mhz;
-	}
+	if (data != NULL)
+		tw_cpuinfo_parse(data, len, out);
 	free(data);
+	return 0;
+}
+
+static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_err *err)
+{
+	struct tw_cpuinfo info;
+
+	if (read_cpuinfo(proc, &info, err) < 0)
+		return -1;
+	memcpy(s->vendor, info.vendor, sizeof(s->vendor));
+	memcpy(s->processor, info.processor, sizeof(s->processor));
+	s->frequency_mhz = info.frequency_mhz;
 	return 0;
 }
 
@@ -68,14 +79,13 @@ static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_e
  */
 static int take_smbios(const char *sys, struct tw_machine_spec *s, struct tw_err *err)
 {
-	static const char name[] = "firmware/dmi/entries/4-0/raw";
 	struct tw_smbios_processor p;
 	char *data;
 	size_t len;
 
 	if (s->vendor[0] != '\0' && s->processor[0] != '\0')
 		return 0;
-	if (read_if_there(sys, name, SMBIOS_MAX, &data, &len, err) < 0)
+	if (read_if_there(sys, SMBIOS, SMBIOS_MAX, &data, &len, err) < 0)
 		return -1;
 	if (data != NULL && tw_smbios_processor_parse(data, len, &p)) {
 		if (s->processor[0] == '\0')
@@ -155,5 +165,27 @@ int tw_machine_spec_discover(const char *proc, const char *sys,
 			       "'%s' and '%s' have no file that describes the machine",
 			       proc, sys);
 	*out = s;
+	return 0;
+}
+
+int tw_cpu_discover(const char *proc, const char *sys, struct tw_cpu_identity *out,
+		    struct tw_err *err)
+{
+	struct tw_smbios_processor p;
+	struct tw_cpuinfo info;
+	char *data = NULL;
+	size_t len;
+
+	if (read_cpuinfo(proc, &info, err) < 0)
+		return -1;
+	/* arm64 prints no brand. */
+	if (info.brand[0] == '\0' &&
+	    read_if_there(sys, SMBIOS, SMBIOS_MAX, &data, &len, err) < 0)
+		return -1;
+	if (data != NULL && tw_smbios_processor_parse(data, len, &p) && p.version_len > 0)
+		tw_cpu_identify(p.version, p.version_len, &info.signature, out);
+	else
+		tw_cpu_identify(info.brand, strlen(info.brand), &info.signature, out);
+	free(data);
 	return 0;
 }

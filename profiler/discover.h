@@ -6,6 +6,7 @@
  * The spec of this machine, or of a machine whose /proc and /sys were recorded.
  */
 
+struct tw_cpu_identity;
 struct tw_err;
 struct tw_machine_spec;
 
@@ -15,5 +16,12 @@ struct tw_machine_spec;
  */
 int tw_machine_spec_discover(const char *proc, const char *sys,
 			     struct tw_machine_spec *out, struct tw_err *err);
+
+/*
+ * What the processor is, from the same files: /proc/cpuinfo has the brand text and the
+ * signature; SMBIOS has the brand text of an Arm server, if it can be read.
+ */
+int tw_cpu_discover(const char *proc, const char *sys, struct tw_cpu_identity *out,
+		    struct tw_err *err);
 
 #endif /* TW_PROFILER_DISCOVER_H */

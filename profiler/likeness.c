@@ -16,14 +16,20 @@
 #define OTHER_VENDOR 0.8
 #define OTHER_SUFFIX 0.3
 #define PROCESS_WEIGHT 0.5 /* times the logarithm of the ratio */
-/* Of names that the tables do not know: less by the letters in common, 0 to 0.5. */
-#define UNKNOWN_PROCESSOR 1.0
+/* Of names that the tables do not know, without and with all letters in common. */
+#define UNKNOWN_PROCESSOR 1.25
+#define UNKNOWN_ALL_LETTERS 0.5
 
+#define CORES_WEIGHT 0.6
+/* A smaller difference is chance: the type with more measured machines is the better. */
+#define STEPS 20
+/* Machines that differ in anything are not alike by all. */
+#define OTHER_MACHINE 0.01
 /* So that no figure makes machines with the same processor unlike. */
 #define FIGURES_MAX 0.9
 /* Of a share of a machine from any machine with that processor. */
 #define SHARE 0.05
-/* Of a figure that one machine lacks: as for a ratio of e to the half. */
+/* Of a figure that the model's machine lacks: as for a ratio of e to the half. */
 #define UNKNOWN_LOG 0.5
 
 static const struct {
@@ -31,7 +37,7 @@ static const struct {
 	double weight;
 } figures[] = {
 	{ offsetof(struct tw_likeness, log_chips), 1.0 },
-	{ offsetof(struct tw_likeness, log_cores_per_chip), 0.6 },
+	{ offsetof(struct tw_likeness, log_cores_per_chip), CORES_WEIGHT },
 	{ offsetof(struct tw_likeness, log_memory), 0.3 },
 	{ offsetof(struct tw_likeness, log_frequency), 0.2 },
 };
@@ -68,6 +74,7 @@ void tw_likeness_of(const struct tw_machine_spec *spec, struct tw_likeness *out)
 		.log_chips = log_or_nan(spec->chips),
 		.log_cores_per_chip =
 			spec->chips > 0 ? log_or_nan(cores / spec->chips) : NAN,
+		.log_cores = log_or_nan(cores),
 		.log_memory = log_or_nan(spec->memory_gib),
 		.log_frequency = log_or_nan(spec->frequency_mhz),
 		.is_share = cores > 0 && cores < id.cores,
@@ -76,17 +83,23 @@ void tw_likeness_of(const struct tw_machine_spec *spec, struct tw_likeness *out)
 	tw_letters_of(id.processor, &out->letters);
 }
 
-static double difference(double a, double b)
+/* An attribute that the machine that asks lacks is the same for all models. */
+static double difference(double wanted, double model)
 {
-	return isnan(a) || isnan(b) ? UNKNOWN_LOG : fabs(a - b);
+	if (isnan(wanted))
+		return 0;
+	return isnan(model) ? UNKNOWN_LOG : fabs(wanted - model);
 }
 
 static double figures_distance(const struct tw_likeness *a, const struct tw_likeness *b)
 {
-	double d = 0;
+	double d = OTHER_MACHINE;
 
 	if (a->is_share)
 		return SHARE;
+	/* Without the chips the cores of a chip are unknown. */
+	if (isnan(a->log_cores_per_chip) || isnan(b->log_cores_per_chip))
+		d += CORES_WEIGHT * difference(a->log_cores, b->log_cores);
 	for (size_t i = 0; i < TW_COUNT(figures); i++) {
 		const char *at_a = (const char *)a + figures[i].offset;
 		const char *at_b = (const char *)b + figures[i].offset;
@@ -110,15 +123,23 @@ static double identity_distance(const struct tw_likeness *a, const struct tw_lik
 	return d + OTHER_GENERATION;
 }
 
+/* "intel_xeon" and "amd_epyc" are families of twenty years. */
+static bool is_product(const struct tw_likeness *l)
+{
+	return strpbrk(l->processor, "0123456789") != NULL;
+}
+
 static double processor_distance(const struct tw_likeness *a, const struct tw_likeness *b)
 {
 	if (a->processor[0] == '\0' || b->processor[0] == '\0')
 		return UNKNOWN_PROCESSOR;
 	if (strcmp(a->processor, b->processor) == 0)
-		return 0;
+		return is_product(a) ? 0 : OTHER_ARCHITECTURE;
 	if (a->architecture[0] != '\0' && b->architecture[0] != '\0')
 		return identity_distance(a, b);
-	return UNKNOWN_PROCESSOR - tw_letters_share(&a->letters, &b->letters);
+	/* The share is at most a half. */
+	return UNKNOWN_PROCESSOR - 2 * (UNKNOWN_PROCESSOR - UNKNOWN_ALL_LETTERS) *
+					   tw_letters_share(&a->letters, &b->letters);
 }
 
 double tw_likeness(const struct tw_likeness *wanted, const struct tw_likeness *model)
@@ -126,5 +147,7 @@ double tw_likeness(const struct tw_likeness *wanted, const struct tw_likeness *m
 	const double processors = processor_distance(wanted, model);
 	const double rest = figures_distance(wanted, model);
 
-	return 1 / (1 + processors + (processors > 0 ? rest : fmin(rest, FIGURES_MAX)));
+	const double d = processors + (processors > 0 ? rest : fmin(rest, FIGURES_MAX));
+
+	return floor(STEPS / (1 + d)) / STEPS;
 }

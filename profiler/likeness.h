@@ -21,7 +21,7 @@ struct tw_likeness {
 	const char *vendor, *architecture, *generation, *low_power;
 	double log_process;
 	/* Logarithms; NaN: unknown. */
-	double log_chips, log_cores_per_chip, log_memory, log_frequency;
+	double log_chips, log_cores, log_cores_per_chip, log_memory, log_frequency;
 	struct tw_letters letters; /* of `processor` */
 	/* Fewer cores than a chip of its processor has: a VM. Its figures are its own. */
 	bool is_share;
@@ -30,13 +30,14 @@ struct tw_likeness {
 void tw_likeness_of(const struct tw_machine_spec *spec, struct tw_likeness *out);
 
 /* The least likeness of machines whose processors have one name. */
-#define TW_LIKENESS_SAME_PROCESSOR_MIN (1 / 1.9)
+#define TW_LIKENESS_SAME_PROCESSOR_MIN 0.5
 /* The greatest of machines whose processors have different names. */
-#define TW_LIKENESS_OTHER_PROCESSOR_MAX (1 / 1.3)
+#define TW_LIKENESS_OTHER_PROCESSOR_MAX 0.75
 
 /*
- * From 0 (exclusive) to 1. `wanted` is the machine that asks: if it is a share, the
- * figures of `model` do not count.
+ * From 0 to 0.95 in steps of 0.05: machines that agree in all attributes are the
+ * caller's. `wanted` is the machine that asks: if it is a share, the figures of `model`
+ * do not count.
  */
 double tw_likeness(const struct tw_likeness *wanted, const struct tw_likeness *model);
 

@@ -39,7 +39,7 @@ struct tw_index_machine {
 	long long node_type;
 	/* From node_type_index.json, else from its models; all zero: unknown. */
 	struct tw_machine_spec spec;
-	const char *processor;       /* spec.processor, interned */
+	const char *processor;       /* the canonical name, interned */
 	struct tw_likeness likeness; /* of the spec */
 	size_t members;              /* measured machines of this type; at least 1 */
 };

@@ -35,8 +35,8 @@ static int describe(struct tw_index *x, const struct tw_index_entry *e,
 	else
 		m->spec = *e->spec;
 	tw_likeness_of(&m->spec, &m->likeness);
-	m->processor =
-		tw_intern(&x->texts, m->spec.processor, strlen(m->spec.processor), err);
+	m->processor = tw_intern(&x->texts, m->likeness.processor,
+				 strlen(m->likeness.processor), err);
 	return m->processor != NULL ? 0 : -1;
 }
 

