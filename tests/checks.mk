@@ -119,7 +119,7 @@ check-tools:
 integration := collector_asked pipeline pull offline_trainer model_server collector_power record \
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
-	models server_setup import_database estimator_clients top foreign publishing collector_meters meters_teach \
+	models server_setup unmeasured import_database estimator_clients top foreign publishing collector_meters meters_teach \
 	main_job estimator server_cases library old_groups
 # Those that need an idle machine.
 alone := closed_loop

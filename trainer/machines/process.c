@@ -221,7 +221,7 @@ static double evaluate(const struct tw_process_data *d, const double *theta, dou
 
 			add_gradient(d, &k, i, j, i == j ? 0.5 * w : w, g);
 			if (i == j)
-				g[NOISE] += w * k.noise;
+				g[NOISE] += w * (k.noise - NOISE_MIN);
 		}
 	density(d, mean, sd);
 	for (size_t p = 0; p < PARAMETERS; p++) {
