@@ -83,7 +83,7 @@ double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 		square += (za[n] * za[n] - 1) * (zb[n] * zb[n] - 1);
 		distance += d * d;
 	}
-	sum = 1 + k->linear * linear + k->square * square;
+	sum = k->linear * linear + k->square * square;
 	if (k->radial > 0)
 		sum += k->radial * exp(-0.5 * distance);
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)

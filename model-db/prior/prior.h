@@ -17,7 +17,7 @@
  * with scale = chips TDP, or chips sqrt(cores of a chip), or all cores. Its mean is
  *
  *	f(x) = mean + sum over rows of weight_i k(x, x_i)
- *	k(a, b) = 1 + linear z_a z_b + square (z_a^2 - 1)(z_b^2 - 1)
+ *	k(a, b) = linear z_a z_b + square (z_a^2 - 1)(z_b^2 - 1)
  *	        + radial exp(-1/2 sum ((z_a - z_b) / length)^2)
  *	        + sum over categories of category_c [a_c = b_c]
  *
@@ -134,7 +134,7 @@ void tw_prior_standardise(const struct tw_prior_view *v, const struct tw_prior_m
 double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_row *r,
 		       enum tw_prior_number n);
 
-/* The covariance of two rows, without noise. */
+/* The covariance of two rows, without noise and without the part that all rows share. */
 double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 			   const struct tw_prior_row *a, const double *za,
 			   const struct tw_prior_row *b, const double *zb);

@@ -319,19 +319,20 @@ static int fit_target(const struct job *j, struct task *k, struct pupils *s,
 					   .categories = k->view->categories,
 					   .radial = target->kernel.radial > 0,
 					   .spread = spread[k->target] };
+	double mean = 0, constant = 0;
 
-	target->mean = 0;
 	for (size_t i = 0; i < s->count; i++) {
 		tw_prior_standardise(k->view, k->member, s->row[i], s->z[i]);
 		s->y[i] = target_of(k->member, s->row[i], s->machine[i], k->target);
-		target->mean += s->y[i] / (double)s->count;
+		mean += s->y[i] / (double)s->count;
 	}
 	for (size_t i = 0; i < s->count; i++)
-		s->y[i] -= target->mean;
+		s->y[i] -= mean;
 	if (j->learn && tw_process_learn(&d, &target->kernel, err) < 0)
 		return -1;
-	if (tw_process_solve(&d, &target->kernel, s->result, err) < 0)
+	if (tw_process_solve(&d, &target->kernel, s->result, &constant, err) < 0)
 		return -1;
+	target->mean = mean + constant;
 	memset(target->weight, 0, j->p->rows * sizeof(*target->weight));
 	for (size_t i = 0; i < s->count; i++)
 		target->weight[s->at[i]] = s->result[i];
@@ -340,7 +341,7 @@ static int fit_target(const struct job *j, struct task *k, struct pupils *s,
 	if (tw_process_leave_out(&d, &target->kernel, s->result, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->count; i++)
-		k->held_out[s->at[i]] = s->result[i] + target->mean;
+		k->held_out[s->at[i]] = s->result[i] + mean;
 	return 0;
 }
 

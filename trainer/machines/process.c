@@ -15,6 +15,8 @@
  */
 #define STEPS 25
 #define GROUP_ROWS_MAX 5
+/* No power is known better than to 0.1 %. It keeps the weights small. */
+#define NOISE_MIN 1e-6
 
 /* Parameters: logs of standard deviations, and of lengths. */
 enum parameter {
@@ -105,14 +107,22 @@ static void invert(double *u, size_t n, double *inverse)
 		}
 }
 
+/*
+ * Variance of the part that all rows share, the unknown mean. It is large, so that the
+ * mean is free. The prediction has it in its constant: weights times it would cancel each
+ * other, which rounded weights do not.
+ */
+#define SHARED 1.0
+
 /* The upper triangle of K + noise. */
 static void fill(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 		 double *a)
 {
 	for (size_t i = 0; i < d->rows; i++) {
 		for (size_t j = i; j < d->rows; j++)
-			a[i * d->rows + j] = tw_prior_covariance(
-				k, d->categories, d->row[i], d->z[i], d->row[j], d->z[j]);
+			a[i * d->rows + j] =
+				SHARED + tw_prior_covariance(k, d->categories, d->row[i],
+							     d->z[i], d->row[j], d->z[j]);
 		a[i * d->rows + i] += k->noise;
 	}
 }
@@ -133,7 +143,7 @@ static struct tw_prior_kernel kernel_of(const struct tw_process_data *d,
 {
 	struct tw_prior_kernel k = { .linear = exp(2 * theta[LINEAR]),
 				     .square = exp(2 * theta[SQUARE]),
-				     .noise = exp(2 * theta[NOISE]) };
+				     .noise = NOISE_MIN + exp(2 * theta[NOISE]) };
 
 	if (d->radial)
 		k.radial = exp(2 * theta[RADIAL]);
@@ -211,7 +221,7 @@ static double evaluate(const struct tw_process_data *d, const double *theta, dou
 
 			add_gradient(d, &k, i, j, i == j ? 0.5 * w : w, g);
 			if (i == j)
-				g[NOISE] += w * k.noise;
+				g[NOISE] += w * (k.noise - NOISE_MIN);
 		}
 	density(d, mean, sd);
 	for (size_t p = 0; p < PARAMETERS; p++) {
@@ -308,7 +318,7 @@ out:
 /* ---- predictions ---- */
 
 int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kernel *k,
-		     double *weight, struct tw_err *err)
+		     double *weight, double *constant, struct tw_err *err)
 {
 	double *a = new_matrix(d->rows, err);
 	int rc = -1;
@@ -321,6 +331,9 @@ int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kern
 		goto out;
 	}
 	solve(a, d->rows, d->y, weight);
+	*constant = 0;
+	for (size_t i = 0; i < d->rows; i++)
+		*constant += SHARED * weight[i];
 	rc = 0;
 out:
 	free(a);

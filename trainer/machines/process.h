@@ -32,9 +32,9 @@ struct tw_process_data {
 int tw_process_learn(const struct tw_process_data *d, struct tw_prior_kernel *out,
 		     struct tw_err *err);
 
-/* weight[rows]: (K + noise)^-1 y. */
+/* weight[rows]: (K + noise)^-1 y. *constant: what all predictions have besides. */
 int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kernel *k,
-		     double *weight, struct tw_err *err);
+		     double *weight, double *constant, struct tw_err *err);
 
 /* held_out[rows]: the prediction of each row without the rows of its group. */
 int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_kernel *k,

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The prior of machines: tw-server, tw-collector with only a database, train-machines."""
+import os
+import re
+import shutil
+import unittest
+
+from harness import Case, call, run_tallywatt, sanitized, wait_until
+
+PRIOR = "model-db/models/machines/prior.json"
+
+
+class Prior(Case):
+    def database(self):
+        os.makedirs(self.path("db/machines"))
+        shutil.copy(PRIOR, self.path("db/machines"))
+        return self.path("db")
+
+    def ask(self, server, processor, cpus, query="", **more):
+        body = {"metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower", "source": "acpi",
+                "weight": True, "machine_spec": {"processor": processor, "cores": cpus}, **more}
+        return call(server, "POST", "/model" + query, body)
+
+    def test_a_server_answers_for_a_processor_that_nobody_measured(self):
+        server = self.start_http("tw-server", "--model-db", self.database())
+        answers = {}
+        for cpus in (4, 8, 128):
+            reply = self.ask(server, "amd_epyc_7713", cpus)
+            self.assertEqual(reply.status, 200)
+            weights = reply.json()["platform"]["All_Weights"]
+            number = weights["Numerical_Variables"]["bpf_cpu_time_ms"]
+            self.assertEqual(number["scale"], 1000 * cpus)
+            self.assertGreater(weights["Bias_Weight"], 0)
+            self.assertGreater(number["weight"], 0)
+            answers[cpus] = weights["Bias_Weight"], number["weight"]
+        # An EPYC 7713 has 128 threads: 32 machines of 4 CPUs have the power of a chip.
+        for whole, part in zip(answers[128], answers[4]):
+            self.assertAlmostEqual(32 * part, whole, delta=1e-6 * whole)
+
+    def test_an_explanation_names_the_prior(self):
+        server = self.start_http("tw-server", "--model-db", self.database())
+        chosen = self.ask(server, "amd_epyc_7713", 8, "?explain=1").json()["chosen"]
+        self.assertEqual(chosen["match"], "prior")
+        self.assertGreater(chosen["mape"], 0)
+        self.assertGreater(min(chosen["prior"]["platform_interval_widths"]), 0)
+
+    def test_a_zip_can_be_read(self):
+        server = self.start_http("tw-server", "--model-db", self.database())
+        reply = self.ask(server, "intel_xeon_gold_6140", 8, weight=False)
+        self.assertEqual(reply.status, 200)
+        self.assertEqual(reply.body[:4], b"PK\x03\x04")
+
+    def test_a_trainer_that_is_named_gets_no_prior(self):
+        server = self.start_http("tw-server", "--model-db", self.database())
+        reply = self.ask(server, "amd_epyc_7713", 8, trainer_name="SGDRegressorTrainer")
+        self.assertEqual(reply.status, 404)
+
+    def test_a_machine_with_only_a_database_shows_watts_of_the_prior(self):
+        collector = self.start_http(
+            "tw-collector", "--interval", "100ms", "--bpf", "off", "--user", "root",
+            "--model-db", self.database(), "--shipped-models", "",
+            *(["--filter=no"] if sanitized() else []))
+
+        def watts():
+            text = call(collector, "GET", "/metrics").body.decode()
+            found = re.search(r'tallywatt_node_power_watts\{zone="platform".*\} (\S+)', text)
+            return text if found and float(found[1]) > 0 else None
+
+        try:
+            with open("/proc/cpuinfo", encoding="ascii") as f:
+                known = re.search("AMD|Intel", f.read())
+        except OSError:
+            known = None
+        if known is None:
+            self.skipTest("this machine's processor is of no vendor that the prior knows")
+        wait_until(watts, "watts of the prior")
+        self.assertRegex(call(collector, "GET", "/metrics").body.decode(),
+                         r'from="prior of \w+')
+
+    def test_a_broken_table_is_named(self):
+        done = run_tallywatt("train-machines", "--input", self.write("t.csv", b"cpu_name\n"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"column 'system_vendor' is missing", done.stderr)
+
+    def test_a_broken_prior_is_left_out(self):
+        os.makedirs(self.path("db/machines"))
+        self.write("db/machines/prior.json", b'{"prior":2}')
+        server = self.start_http("tw-server", "--model-db", self.path("db"))
+        self.assertEqual(self.ask(server, "amd_epyc_7713", 8).status, 503)
+        self.assertIn("prior", server.log())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
