@@ -189,6 +189,15 @@ static void dynamic_goes_by_cpu_time(void **state)
 	assert_int_equal(process(f, 8)->charged.idle_uj[TW_ZONE_DRAM], 25);
 	assert_int_equal(charged(f, TW_LEVEL_PROCESS).dynamic_uj[TW_ZONE_GPU], 0);
 	assert_int_equal(tw_attribution_stats(f->a)->waiting.dynamic_uj[TW_ZONE_GPU], 5);
+	/* Sums over all ticks; a part of 1 uJ is given, too. */
+	say(ALIVE, 7, LATER, 3, 4 * S);
+	say(ALIVE, 8, LATER, 4, 1 * S);
+	energy.dynamic_uj[TW_ZONE_PACKAGE] = 1;
+	tick(f, &energy);
+	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_PACKAGE], 751);
+	assert_int_equal(tw_attribution_stats(f->a)->given.dynamic_uj[TW_ZONE_PACKAGE],
+			 1001);
+	assert_int_equal(tw_attribution_stats(f->a)->errors, 0);
 }
 
 static void energy_of_a_tick_in_which_nothing_ran_waits(void **state)

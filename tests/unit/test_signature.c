@@ -109,6 +109,12 @@ static void a_signature_is_of_a_name_and_a_version(void **state)
 	refused(&s, "q", &mine.keys, "manifest.json is of pipeline 'p', not of 'q'");
 	make_set(&mine, "p", 3, &s);
 	refused(&s, "p", &other.keys, "signed by an unknown key");
+	/* A signature that is there counts, even if none is required. */
+	make_set(&mine, "p", 3, &s);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &other.keys, false, &err),
+			 -1);
+	err = (struct tw_err){ 0 };
+	tw_fileset_clear(&s);
 	version_make(1, &s);
 	refused(&s, "p", &mine.keys, "not signed: there is no manifest.json.minisig");
 	version_make(1, &s);

@@ -77,6 +77,9 @@ static void only_the_whole_secret_of_its_scheme_opens(void **state)
 	assert_int_equal(allows(u, "", "s3cret"), -1);
 	assert_int_equal(allows(u, "Digest ", "s3cret"), -1);
 	assert_int_equal(tw_uploads_allow(u, "Basic ????", &err), -1);
+	/* "bob:builder" in a third scheme. */
+	assert_int_equal(tw_uploads_allow(u, "Token Ym9iOmJ1aWxkZXI=", &err), -1);
+	assert_int_equal(tw_uploads_allow(u, "Basic Ym9iOmJ1aWxkZXI=", &err), 0);
 	assert_int_equal(tw_uploads_allow(u, NULL, &err), -1);
 	tw_uploads_free(u);
 }
