@@ -293,6 +293,17 @@ static void take_vendor(struct tw_cpu_identity *id, const struct tw_cpu_signatur
 					 t == 0 ? TW_CPU_BY_NAME : TW_CPU_BY_SIGNATURE);
 }
 
+/* The generation at the end of a name that tw_machine_spec_discover() made. */
+static const struct tw_cpu_generation *generation_at_end(const char *name)
+{
+	const struct tw_cpu_generation *g = NULL;
+
+	for (const char *at = strchr(name, '_'); at != NULL && g == NULL;
+	     at = strchr(at + 1, '_'))
+		g = tw_cpu_generation_find(at + 1);
+	return g != NULL && g->name != NULL && starts(name, g->vendor) ? g : NULL;
+}
+
 /*
  * The name decides, unless the signature contradicts it and the product is not in the
  * table: rules for names cannot know custom products.
@@ -314,7 +325,7 @@ static void find_generation(struct tw_cpu_identity *id,
 		take_generation(id, named, TW_CPU_BY_NAME, false);
 	else if (signed_as != NULL)
 		take_generation(id, signed_as, TW_CPU_BY_SIGNATURE, likely);
-	else if (old != NULL)
+	else if (old != NULL || (old = generation_at_end(id->processor)) != NULL)
 		take_generation(id, old, TW_CPU_LIKELY, true);
 }
 

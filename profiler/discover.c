@@ -60,6 +60,27 @@ static int read_cpuinfo(const char *proc, struct tw_cpuinfo *out, struct tw_err 
 	return 0;
 }
 
+/*
+ * A hypervisor may hide the product: "AMD EPYC Processor". The signature still tells the
+ * generation, so that "amd_epyc" becomes "amd_epyc_genoa".
+ */
+static void add_generation(const struct tw_cpuinfo *info, char name[TW_SPEC_TEXT])
+{
+	struct tw_cpu_identity named, both;
+	const size_t len = strlen(name), brand_len = strlen(info->brand);
+	size_t more;
+
+	tw_cpu_identify(info->brand, brand_len, NULL, &named);
+	tw_cpu_identify(info->brand, brand_len, &info->signature, &both);
+	more = strlen(both.generation) + 1;
+	if (len == 0 || named.how[TW_CPU_GENERATION] != TW_CPU_UNKNOWN ||
+	    both.how[TW_CPU_GENERATION] != TW_CPU_BY_SIGNATURE ||
+	    len + more >= TW_SPEC_TEXT)
+		return;
+	name[len] = '_';
+	memcpy(name + len + 1, both.generation, more);
+}
+
 static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_err *err)
 {
 	struct tw_cpuinfo info;
@@ -68,6 +89,7 @@ static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_e
 		return -1;
 	memcpy(s->vendor, info.vendor, sizeof(s->vendor));
 	memcpy(s->processor, info.processor, sizeof(s->processor));
+	add_generation(&info, s->processor);
 	s->frequency_mhz = info.frequency_mhz;
 	return 0;
 }
