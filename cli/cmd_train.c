@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/train_flags.h"
 #include "cli/train_input.h"
+#include "cli/train_progress.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -15,13 +16,8 @@
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Seconds until the first progress line, and between progress lines. */
-#define PATIENCE_S 5
-#define PROGRESS_S 2
 
 struct config {
 	struct tw_train_flags flags;
@@ -97,25 +93,6 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 	return rc;
 }
 
-/* Time of the next progress line, ns, shared by the threads. */
-struct progress {
-	uint64_t start;
-	_Atomic uint64_t next;
-};
-
-static void show_progress(void *arg, size_t fits, size_t of)
-{
-	struct progress *p = arg;
-	const uint64_t now = tw_now_ns();
-	uint64_t next = p->next;
-
-	if (now < next || !atomic_compare_exchange_strong(&p->next, &next,
-							  now + PROGRESS_S * 1000000000u))
-		return;
-	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", fits, of,
-		(double)(now - p->start) / 1e9);
-}
-
 static int train(void *config, struct tw_err *err)
 {
 	struct config *c = config;
@@ -127,7 +104,7 @@ static int train(void *config, struct tw_err *err)
 	struct tw_node_types known = { 0 };
 	struct tw_train_times times = { 0 };
 	const uint64_t start = tw_now_ns();
-	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
+	struct tw_train_progress progress;
 	uint64_t before;
 	int rc = -1;
 
@@ -135,7 +112,8 @@ static int train(void *config, struct tw_err *err)
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
 	c->job.known = &known;
-	c->job.progress = show_progress;
+	tw_train_progress_start(&progress, "tallywatt train");
+	c->job.progress = tw_train_progress_show;
 	c->job.progress_arg = &progress;
 	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
 		goto out;
