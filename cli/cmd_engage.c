@@ -151,6 +151,25 @@ static void say(const char *text)
 	fprintf(stderr, "tallywatt engage: %s\n", text);
 }
 
+/* A wrong name is found before the recording, not after it. */
+static int check_trainers(const char *text, struct tw_err *err)
+{
+	struct tw_strs names = { 0 };
+	int rc = -1;
+
+	if (tw_strs_split(&names, text, err) < 0 ||
+	    tw_names_trainers(&names, "--trainers", err) < 0)
+		goto out;
+	if (names.count == 0) {
+		tw_fail(err, TW_INVALID, "--trainers names no trainer");
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_strs_clear(&names);
+	return rc;
+}
+
 static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
@@ -166,7 +185,8 @@ static int check_use(void *config, struct tw_err *err)
 			       PHASE_MIN_INTERVALS);
 	if (c->load == LOAD_STRESS && !tw_load_has_stress())
 		return tw_fail(err, TW_INVALID, "--load: stress-ng is not in PATH");
-	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0)
+	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0 ||
+	    check_trainers(c->trainers, err) < 0)
 		return -1;
 	if (c->source != NULL && tw_names_source(c->source, &c->from, err) < 0)
 		return -1;

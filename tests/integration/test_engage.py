@@ -180,6 +180,13 @@ class Engage(Metered):
 
 
 class Without(Case):
+    def test_wrong_use_is_found_before_the_recording(self):
+        for args, text in ((["--trainers", "NoTrainer"], "NoTrainer"),
+                           (["--trainers", ","], "names no trainer"),
+                           (["--phase", "5s"], "want 3 times --interval"),
+                           (["--name", "../x"], "../x"), (["--group", "NoGroup"], "NoGroup")):
+            self.assertIn(text, self.refused("engage", *args, codes=(2,)))
+
     def test_without_a_collector_the_error_says_how_to_start_one(self):
         line = self.refused("engage", "--url", "http://127.0.0.1:1", "--dir", self.path("out"))
         self.assertIn("start one: tw-collector", line)
