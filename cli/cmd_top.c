@@ -6,6 +6,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/http.h"
+#include "lib/json/json.h"
 #include "lib/program/opt.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@
 struct config {
 	char *url;
 	unsigned level, by;
-	bool reverse, batch;
+	bool reverse, batch, once, json;
 	uint32_t iterations; /* 0: no limit */
 	uint32_t rows;       /* 0: all rows */
 	uint64_t interval_ms;
@@ -73,6 +74,14 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct config, batch),
 	  .help = "plain text, no keys; also where stdout is no terminal" },
+	{ .name = "once",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, once),
+	  .help = "print one picture as plain text; as -b -n 1" },
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, json),
+	  .help = "print a line of JSON at each update: the collector's answers" },
 	{ .name = "iterations",
 	  .letter = 'n',
 	  .type = TW_OPT_U32,
@@ -220,20 +229,71 @@ static void pause_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
+static int add_answer(struct top *t, const char *level, const char *key, json_t *to,
+		      struct tw_err *err)
+{
+	struct tw_http_answer a = { 0 };
+	json_t *value = NULL;
+	int rc = -1;
+
+	if (get(t, level, &a, err) < 0)
+		return -1;
+	if (tw_json_parse(a.body, a.len, level, &value, err) < 0) {
+		tw_err_wrap(err, "'%s'", t->c->url);
+		goto out;
+	}
+	if (json_object_set_new(to, key, value) < 0) {
+		tw_fail(err, TW_NOMEM, "answer");
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_http_answer_release(&a);
+	return rc;
+}
+
+/* One line: {"node":..,"workloads":..}, each as the collector answers. */
+static int add_json(struct top *t, struct tw_buf *b, struct tw_err *err)
+{
+	json_t *both = json_object();
+	int rc = -1;
+
+	if (add_answer(t, "node", "node", both, err) < 0 ||
+	    add_answer(t, level_names[t->level], "workloads", both, err) < 0)
+		goto out;
+	tw_buf_add_json(b, both);
+	tw_buf_adds(b, "\n");
+	rc = 0;
+out:
+	json_decref(both);
+	return rc;
+}
+
+static int add_picture(struct top *t, bool first, struct tw_buf *b, struct tw_err *err)
+{
+	if (t->c->json)
+		return add_json(t, b, err);
+	if (ask(t, !first, err) < 0)
+		return -1;
+	tw_buf_adds(b, first ? "" : "\n");
+	draw(t, b);
+	return 0;
+}
+
 static int run_batch(struct top *t, struct tw_err *err)
 {
+	const uint32_t updates = t->c->once ? 1 : t->c->iterations;
+
 	t->view.lines = t->c->rows > 0 ? t->c->rows + TW_TOP_HEAD : 0;
-	for (uint32_t i = 0; t->c->iterations == 0 || i < t->c->iterations; i++) {
+	for (uint32_t i = 0; updates == 0 || i < updates; i++) {
 		struct tw_buf b = { 0 };
 		int failed;
 
 		if (i > 0)
 			pause_ms(t->c->interval_ms);
-		if (ask(t, i > 0, err) < 0)
-			return -1;
-		tw_buf_adds(&b, i > 0 ? "\n" : "");
-		draw(t, &b);
-		failed = tw_command_print(&b, "picture", err);
+		failed = add_picture(t, i == 0, &b, err);
+		if (failed == 0)
+			failed = tw_command_print(&b, "picture", err);
 		tw_buf_clear(&b);
 		if (failed < 0)
 			return -1;
@@ -365,8 +425,9 @@ static int top(void *config, struct tw_err *err)
 
 	if (tw_http_init(err) < 0 || tw_http_open(&t.session, err) < 0)
 		goto out;
-	if ((c->batch || !isatty(STDOUT_FILENO) ? run_batch(&t, err)
-						: show_on_screen(&t, err)) < 0)
+	if ((c->batch || c->once || c->json || !isatty(STDOUT_FILENO)
+		     ? run_batch(&t, err)
+		     : show_on_screen(&t, err)) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_isolation.h"
 #include "cli/command.h"
+#include "cli/progress_line.h"
 #include "cli/train_flags.h"
 #include "cli/train_input.h"
 #include "cli/train_remote.h"
@@ -17,13 +18,8 @@
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Seconds until the first progress line, and between progress lines. */
-#define PATIENCE_S 5
-#define PROGRESS_S 2
 
 struct config {
 	struct tw_train_flags flags;
@@ -100,26 +96,6 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 	return rc;
 }
 
-/* Time of the next progress line, ns, shared by the threads. */
-struct progress {
-	uint64_t start;
-	_Atomic uint64_t next;
-};
-
-static void show_progress(void *arg, const struct tw_train_progress *at)
-{
-	struct progress *p = arg;
-	const uint64_t now = tw_now_ns();
-	uint64_t next = p->next;
-
-	if (at->of == 0 || now < next ||
-	    !atomic_compare_exchange_strong(&p->next, &next,
-					    now + PROGRESS_S * 1000000000u))
-		return;
-	fprintf(stderr, "tallywatt train: %zu of %zu fits, %.0f s\n", at->fits, at->of,
-		(double)(now - p->start) / 1e9);
-}
-
 static int train_here(struct config *c, struct tw_err *err)
 {
 	const struct tw_train_flags *f = &c->flags;
@@ -131,9 +107,7 @@ static int train_here(struct config *c, struct tw_err *err)
 	struct tw_train_times times = { 0 };
 	const uint64_t start = tw_now_ns();
 	struct tw_signer signer = { 0 };
-	struct progress progress = { start, start + PATIENCE_S * 1000000000ull };
-	const struct tw_train_watch watch = { .progress = show_progress,
-					      .arg = &progress };
+	struct tw_progress_line progress;
 	uint64_t before;
 	int rc = -1;
 
@@ -144,7 +118,8 @@ static int train_here(struct config *c, struct tw_err *err)
 	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
 		goto out;
 	c->job.known = &known;
-	c->job.watch = &watch;
+	tw_progress_line_start(&progress, "tallywatt train");
+	c->job.watch = &progress.watch;
 	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
 		goto out;
 	c->job.isolation = isolation.config;

@@ -123,7 +123,7 @@ mutate: all build-tests
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := collector_asked collector_top pipeline pull offline_trainer model_server collector_power record \
+integration := engage collector_asked collector_top pipeline pull offline_trainer model_server collector_power record \
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
@@ -141,7 +141,7 @@ integration/%: all $(fakes) $(O)/tests/bench/collector_load
 
 # Groups, by what they test.
 integration-of = $(addprefix integration/,$(filter $(1),$(integration)))
-test-pipeline: $(call integration-of,pipeline old_groups meters_teach schemas packages mass_balance install publish% import% record query%)
+test-pipeline: $(call integration-of,pipeline engage old_groups meters_teach schemas packages mass_balance install publish% import% record query%)
 test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job train_jobs)

@@ -265,21 +265,29 @@ struct scored {
 	size_t rows;
 };
 
+/* The first split of alternative folds. */
+static size_t alt_split(const struct tw_train_data *d, size_t alt)
+{
+	size_t first = d->folds + 1;
+
+	for (size_t i = 0; i < alt; i++)
+		first += d->alt[i].count;
+	return first;
+}
+
 static int gather(const struct tw_train_unit *u, size_t alt, size_t c, struct scored *out,
 		  struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 	const struct tw_folds *f = &d->alt[alt];
 	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
-	size_t first = d->folds + 1;
+	const size_t first = alt_split(d, alt);
 
 	out->measured = calloc(3 * d->d.rows + 1, sizeof(*out->measured));
 	if (out->measured == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows to validate", d->d.rows);
 	out->predicted = out->measured + d->d.rows;
 	out->load = out->predicted + d->d.rows;
-	for (size_t i = 0; i < alt; i++)
-		first += d->alt[i].count;
 	for (size_t r = 0; r < d->d.rows; r++) {
 		if (f->of[r] == TW_FOLD_NONE)
 			continue;
@@ -473,6 +481,38 @@ static int add_scores(json_t *metadata, const char *infix, enum tw_component c,
 }
 
 /*
+ * Add "package_workload_maes": the mean error of each fold, in the order of the folds'
+ * names. -1 without memory.
+ */
+static int add_fold_errors(json_t *metadata, const struct tw_train_unit *u, size_t alt,
+			   size_t c)
+{
+	const struct tw_train_data *d = u->data;
+	const struct tw_folds *f = &d->alt[alt];
+	json_t *list = json_array();
+	char key[96];
+	int rc = 0;
+
+	for (uint32_t fold = 0; fold < f->count; fold++) {
+		const double *y = tw_train_data_samples(d, alt_split(d, alt) + fold, c).y;
+		double sum = 0;
+		size_t rows = 0;
+
+		for (size_t r = 0; r < d->d.rows; r++) {
+			if (f->of[r] != fold)
+				continue;
+			sum += fabs(predicted_of(u, 1 + alt, c)[r] - y[r]);
+			rows++;
+		}
+		if (json_array_append_new(list, rounded_json(sum / (double)rows)) < 0)
+			rc = -1;
+	}
+	snprintf(key, sizeof(key), "%s_%s_maes", tw_component_name(d->component[c]),
+		 f->scheme);
+	return json_object_set_new(metadata, key, list) < 0 ? -1 : rc;
+}
+
+/*
  * Add the scores of alternative folds, and "workload_folds", "workload_rows",
  * "workload_mae", "workload_mape" and the names of the workloads. If validation failed,
  * add "workload_mae": null only.
@@ -489,7 +529,8 @@ static int add_alt_scores(json_t *metadata, const struct tw_train_unit *u, size_
 	for (size_t c = 0; c < u->data->components; c++) {
 		const struct tw_score *s = &u->alt[alt][c];
 
-		if (add_scores(metadata, infix, u->data->component[c], s) < 0)
+		if (add_scores(metadata, infix, u->data->component[c], s) < 0 ||
+		    (f->names.count > 0 && add_fold_errors(metadata, u, alt, c) < 0))
 			return -1;
 		mae = fmax(mae, s->mae);
 		mape = fmax(mape, s->mape);

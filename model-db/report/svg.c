@@ -81,7 +81,7 @@ static void add_point(struct tw_buf *b, char command, long x, long y)
 	add_tenths(b, y);
 }
 
-static void add_text(struct tw_buf *b, const char *s)
+void tw_svg_add_text(struct tw_buf *b, const char *s)
 {
 	for (; *s != '\0'; s++) {
 		if (*s == '<')
@@ -125,7 +125,7 @@ static void add_label(struct tw_buf *b, double v, double step)
 static void add_words(struct tw_buf *b, const char *where, const char *words)
 {
 	tw_buf_addf(b, "<text %s>", where);
-	add_text(b, words);
+	tw_svg_add_text(b, words);
 	tw_buf_adds(b, "</text>\n");
 }
 
@@ -173,6 +173,31 @@ static void add_grid(struct tw_buf *b, const struct axis *x, const struct axis *
 	tw_buf_adds(b, "</g>\n");
 }
 
+/* Every second band is shaded. A name stands upright at the start of its band. */
+static void add_bands(struct tw_buf *b, const struct tw_svg_chart *c,
+		      const struct axis *x)
+{
+	for (size_t i = 0; i < c->band_count; i++) {
+		const long from = place(x, c->bands[i].from, LEFT, RIGHT);
+		const long to = place(x, c->bands[i].to, LEFT, RIGHT);
+
+		tw_buf_adds(b, "<path d=\"");
+		add_point(b, 'M', from, 10 * TOP);
+		tw_buf_adds(b, "H");
+		add_tenths(b, to);
+		tw_buf_addf(b, "V%dH", BOTTOM);
+		add_tenths(b, from);
+		tw_buf_addf(b,
+			    "Z\" fill=\"%s\"/>\n<text font-size=\"10\" "
+			    "fill=\"#667\" transform=\"translate(",
+			    i % 2 == 0 ? "#eef2f8" : "#f8f5ee");
+		add_tenths(b, (from + to) / 2 + 35);
+		tw_buf_addf(b, " %d) rotate(-90)\">", BOTTOM - 4);
+		tw_svg_add_text(b, c->bands[i].name);
+		tw_buf_adds(b, "</text>\n");
+	}
+}
+
 /* A dot is a stroke of length 0 with a round cap: a few bytes. */
 static void add_series(struct tw_buf *b, const struct tw_svg_series *s,
 		       const struct axis *x, const struct axis *y)
@@ -207,7 +232,7 @@ static void add_legend(struct tw_buf *b, const struct tw_svg_chart *c)
 			    "<path d=\"M%d 40h12\" stroke=\"%s\" stroke-width=\"4\"/>"
 			    "<text x=\"%d\" y=\"44\">",
 			    x, c->series[i].colour, x + 17);
-		add_text(b, c->series[i].label);
+		tw_svg_add_text(b, c->series[i].label);
 		tw_buf_adds(b, "</text>\n");
 	}
 }
@@ -224,12 +249,14 @@ void tw_svg_chart(const struct tw_svg_chart *c, struct tw_buf *out)
 	round_axis(&y, c->zero_y);
 
 	tw_buf_addf(out,
-		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+		    "<svg%s viewBox=\"0 0 %d %d\" "
 		    "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n<title>",
-		    WIDTH, HEIGHT);
-	add_text(out, c->title);
+		    c->in_page ? "" : " xmlns=\"http://www.w3.org/2000/svg\"", WIDTH,
+		    HEIGHT);
+	tw_svg_add_text(out, c->title);
 	tw_buf_adds(out, "</title>\n<rect width=\"100%\" height=\"100%\" "
 			 "fill=\"#fff\"/>\n");
+	add_bands(out, c, &x);
 	add_grid(out, &x, &y);
 	for (size_t i = 0; i < c->count; i++)
 		add_series(out, &c->series[i], &x, &y);

@@ -21,13 +21,25 @@ struct tw_svg_series {
 	size_t count;
 };
 
+/* A marked range of x, with a name: a workload in a chart over time. */
+struct tw_svg_band {
+	const char *name;
+	double from, to;
+};
+
 struct tw_svg_chart {
 	const char *title, *x_label, *y_label;
 	const struct tw_svg_series *series;
 	size_t count;
 	bool zero_y; /* the axis includes 0 */
 	bool zero_x;
+	const struct tw_svg_band *bands; /* behind the series; in order of x */
+	size_t band_count;
+	bool in_page; /* part of an HTML page: without the name space */
 };
+
+/* Append text with the characters escaped that mean something in SVG and HTML. */
+void tw_svg_add_text(struct tw_buf *b, const char *s);
 
 void tw_svg_chart(const struct tw_svg_chart *c, struct tw_buf *out);
 

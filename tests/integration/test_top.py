@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tallywatt top: in a pipe and on a terminal."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -111,6 +112,19 @@ class Top(Case):
         self.assertEqual(listed, sorted(listed, reverse=True))
         for line in out.splitlines():
             self.assertNotIn("\x1b", line)
+
+    def test_one_picture_or_a_line_of_json_is_printed(self):
+        out = self.tallywatt("top", "--url", self.url, "--once", "--rows", "1")
+        self.assertLessEqual(len(out.splitlines()), 4)
+        lines = self.tallywatt("top", "--url", self.url, "--json", "-n", "2", "-d", "200ms",
+                               "-l", "cgroup").splitlines()
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            answers = json.loads(line)
+            self.assertEqual(sorted(answers), ["node", "workloads"])
+            for level, answer in (("node", "node"), ("cgroup", "workloads")):
+                told = json.loads(call(self.daemon, "GET", f"/api/v1/power?level={level}").body)
+                self.assertEqual(sorted(answers[answer]), sorted(told))
 
     def test_levels_rows_and_order_are_chosen(self):
         out = self.tallywatt("top", "--url", self.url + "/", "-b", "-n1", "-l", "cgroup",

@@ -244,7 +244,12 @@ static void a_dot_has_the_coordinates_of_its_value(void **state)
 	struct tw_buf b = { 0 };
 
 	(void)state;
-	tw_svg_chart(&(struct tw_svg_chart){ "t", "x", "y", &s, 1, false, false }, &b);
+	tw_svg_chart(&(struct tw_svg_chart){ .title = "t",
+					     .x_label = "x",
+					     .y_label = "y",
+					     .series = &s,
+					     .count = 1 },
+		     &b);
 	assert_has(b.data, "M70 345h0M347.5 197.5h0M625 50h0\"");
 	assert_has(b.data, ">100</text>");
 	tw_buf_clear(&b);
@@ -263,7 +268,12 @@ static void constant_and_undefined_values_are_drawn(void **state)
 		const struct tw_svg_series s = { "s", "#000", true, odd[i], odd[i], 2 };
 		struct tw_buf b = { 0 };
 
-		tw_svg_chart(&(struct tw_svg_chart){ "t", "x", "y", &s, 1, true, false },
+		tw_svg_chart(&(struct tw_svg_chart){ .title = "t",
+						     .x_label = "x",
+						     .y_label = "y",
+						     .series = &s,
+						     .count = 1,
+						     .zero_y = true },
 			     &b);
 		assert_false(tw_buf_failed(&b));
 		assert_null(strstr(b.data, "nan"));

@@ -196,6 +196,7 @@ static void a_workload_that_was_left_out_is_judged_without_it(void **state)
 	struct tw_train_result r = { 0 };
 	struct tw_workload_runs w = { 0 };
 	struct tw_err err = { 0 };
+	const json_t *maes;
 	json_t *m;
 
 	(void)state;
@@ -224,6 +225,17 @@ static void a_workload_that_was_left_out_is_judged_without_it(void **state)
 	assert_true(json_real_value(json_object_get(m, "package_workload_bias")) < -15);
 	assert_true(json_real_value(json_object_get(m, "workload_mae")) ==
 		    json_real_value(json_object_get(m, "package_workload_mae")));
+	/* Both have ten rows: the error of all is the mean of theirs. */
+	maes = json_object_get(m, "package_workload_maes");
+	assert_int_equal(json_array_size(maes), 2);
+	assert_true(json_number_value(json_array_get(maes, 1)) > 20);
+	assert_true(json_number_value(json_array_get(maes, 0)) < 20);
+	assert_true(fabs((json_number_value(json_array_get(maes, 0)) +
+			  json_number_value(json_array_get(maes, 1))) /
+				 2 -
+			 json_real_value(json_object_get(m, "package_workload_mae"))) <
+		    2e-4);
+	assert_null(json_object_get(m, "package_shuffled_maes"));
 	assert_int_equal(json_integer_value(json_object_get(m, "shuffled_rows")), 40);
 	assert_true(json_is_real(json_object_get(m, "package_shuffled_mae")));
 	json_decref(m);

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tallywatt engage: from a machine with a meter to a model and a report, with one command.
+
+The workloads are real processes. The machine that tw-collector sees is in files: its CPU time
+and its meter follow the phase that the command reports, so that other load does not matter.
+"""
+import csv
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+from xml.etree import ElementTree
+
+from harness import BIN, Case, need, sanitized, wait_until
+from metered import Metered
+
+PHASES = 13
+# Busy CPUs of the machine in files.
+WORKLOADS = {"rest": 0, "cpu-10": 0.2, "cpu-25": 0.5, "cpu-50": 1, "cpu-75": 1.5, "cpu-100": 2,
+             "cpu-one": 1, "memory": 1.2, "cache": 1.9, "disk": 0.3, "switches": 0.8, "mixed": 1.4}
+IDLE_W, CPU_W = 6, 4
+# Rows of a phase need more time under the sanitizers.
+PHASE = "3s" if sanitized("tallywatt") else "700ms"
+
+
+def children(pid):
+    """Processes of the process's groups: those whose parent is the process, and theirs."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        found.append((int(name), int(fields[1]), int(fields[2])))
+    groups = {group for _, parent, group in found if parent == pid}
+    return {child for child, _, group in found if group in groups and group != os.getpgrp()}
+
+
+def running(pids):
+    return [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+
+
+class Engage(Metered):
+    def setUp(self):
+        super().setUp()
+        self.write("log", "")
+        machine = self.machine()
+        collector = self.collect(*machine, "--top", "0", "--meters", "rapl-sysfs")
+        self.args = ["engage", "--url", f"http://{collector.address}", "--dir",
+                     self.path("out"), "--phase", PHASE, "--interval", "100ms", *machine[:4],
+                     "--trainers", "LinearRegressionTrainer", "--group", "BPFOnly"]
+        self.stopped = threading.Event()
+        self.clock = threading.Thread(target=self.run_machine)
+        self.clock.start()
+        self.addCleanup(self.stop_machine)
+
+    def stop_machine(self):
+        self.stopped.set()
+        self.clock.join()
+
+    def run_machine(self):
+        """CPU time and energy of the phase that the log names last."""
+        ticks, start = 100.0, time.monotonic()
+        last = start
+        while not self.stopped.wait(0.02):
+            now = time.monotonic()
+            phase = re.findall(r"\[\d+/13\] ([\w-]+):", self.log())
+            busy = WORKLOADS[phase[-1]] if phase else 0
+            ticks += 50 * busy * (now - last)
+            last = now
+            # Energy follows the CPU time that the kernel shows: two processes, ticks of 10 ms.
+            joules = 1 + IDLE_W * (now - start) + CPU_W * 2 * int(ticks) / 100
+            self.run_processes(int(ticks))
+            for zone, share in (("intel-rapl:0", 1), ("intel-rapl:0:0", 0.5)):
+                self.exchange(f"sys/class/powercap/{zone}/energy_uj",
+                              f"{int(joules * share * 1e6)}\n")
+
+    def runs(self):
+        with open(self.path("out/workloads.csv"), encoding="utf-8", newline="") as f:
+            return list(csv.DictReader(f))
+
+    def start_engage(self, *more):
+        with open(self.path("log"), "wb") as log:
+            proc = subprocess.Popen([os.path.join(BIN, "tallywatt"), *self.args, *more],
+                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.kill)
+        return proc
+
+    def log(self):
+        with open(self.path("log"), encoding="utf-8") as f:
+            return f.read()
+
+    def interrupt(self, how, phase, *more):
+        """End the command in a phase that has processes; its exit status."""
+        proc = self.start_engage(*more)
+        wait_until(lambda: f"[{phase}/13]" in self.log() or proc.poll() is not None, "phase")
+        wait_until(lambda: children(proc.pid) or proc.poll() is not None, "workload runs")
+        pids = children(proc.pid)
+        self.assertTrue(pids, self.log())
+        proc.send_signal(how)
+        status = proc.wait()
+        wait_until(lambda: not running(pids), "the workload's processes are gone")
+        return status
+
+    def check_page(self):
+        with open(self.path("out/report.html"), encoding="utf-8") as f:
+            html = f.read()
+        tree = ElementTree.fromstring(html.split("\n", 1)[1])
+        self.assertEqual(tree.tag, "html")
+        for word in ("http", "<script", "src=", "href=", "url("):
+            self.assertNotIn(word, html)
+        self.assertEqual(len(list(tree.iter("svg"))), 2)
+        text = "".join(tree.itertext())
+        for word in ("Power interfaces", "rapl-sysfs", "Power over load", "cpu-100",
+                     "MAE when left out", "power rises with load"):
+            self.assertIn(word, text)
+        for name in ("power-time.svg", "power-load.svg"):
+            ElementTree.parse(self.path("out", name))
+        with open(self.path("out/report.md"), encoding="utf-8") as f:
+            self.assertIn("![Power over time](power-time.svg)", f.read())
+
+    def check_left_out(self):
+        """The table of errors by workload has each workload, with a number."""
+        with open(self.path("out/report.md"), encoding="utf-8") as f:
+            part = f.read().split("## Errors by workload", 1)[1].split("##", 1)[0]
+        rows = [[cell.strip() for cell in line.strip("|\n").split("|")]
+                for line in part.splitlines() if line.startswith("|")][2:]
+        self.assertEqual({row[0] for row in rows}, set(WORKLOADS) | {"all"})
+        for row in rows:
+            self.assertGreaterEqual(float(row[2]), 0)
+
+    def test_resumes_after_an_interrupt_and_publishes_a_model(self):
+        self.assertEqual(self.interrupt(signal.SIGINT, 4, "--load", "own"), 1)
+        self.assertIn("interrupted: 3 of 13 phases are recorded", self.log())
+        first = self.runs()
+        self.assertEqual([run["workload"] for run in first], ["rest", "cpu-50", "cpu-10"])
+        proc = self.start_engage("--load", "own")
+        self.assertEqual(proc.wait(), 0, self.log())
+        runs = self.runs()
+        self.assertEqual(runs[:3], first)
+        self.assertEqual(len(runs), PHASES)
+        self.assertEqual({run["workload"] for run in runs}, set(WORKLOADS))
+        self.assertIn("model: this-machine/rapl-sysfs/AbsPower/BPFOnly/", self.log())
+        models = self.tallywatt("models", "--model-db", self.path("out/models"))
+        self.assertIn("LinearRegressionTrainer_0", models)
+        self.check_page()
+        self.check_left_out()
+        # A complete recording is trained from again, and not repeated.
+        recorded = os.stat(self.path("out/response.json")).st_mtime_ns
+        self.tallywatt(*self.args, "--load", "own", "--model-db", self.path("db"))
+        self.assertEqual(os.stat(self.path("out/response.json")).st_mtime_ns, recorded)
+        self.assertIn("this-machine", self.tallywatt("models", "--model-db", self.path("db")))
+
+    def test_processes_end_with_a_killed_command(self):
+        need("stress-ng", shutil.which("stress-ng"))
+        for load in ("own", "stress-ng"):
+            self.assertEqual(self.interrupt(signal.SIGKILL, 2, "--load", load),
+                             -signal.SIGKILL)
+            shutil.rmtree(self.path("out"))
+
+    def test_a_lost_recording_is_not_taken_for_complete(self):
+        os.mkdir(self.path("out"))
+        self.write("out/workloads.csv", "workload,start,end\nrest,1,2\n")
+        proc = self.start_engage("--load", "own")
+        self.assertEqual(proc.wait(), 1)
+        self.assertIn("response.json' is missing", self.log())
+
+    def test_two_runs_do_not_share_a_directory(self):
+        proc = self.start_engage("--load", "own")
+        wait_until(lambda: "[1/13]" in self.log() or proc.poll() is not None, "first phase")
+        self.assertIn("another tallywatt engage works in", self.refused(*self.args))
+        proc.terminate()
+        self.assertEqual(proc.wait(), 1, self.log())
+
+
+class Without(Case):
+    def test_wrong_use_is_found_before_the_recording(self):
+        for args, text in ((["--trainers", "NoTrainer"], "NoTrainer"),
+                           (["--trainers", ","], "names no trainer"),
+                           (["--phase", "5s"], "want 3 times --interval"),
+                           (["--name", "../x"], "../x"), (["--group", "NoGroup"], "NoGroup")):
+            self.assertIn(text, self.refused("engage", *args, codes=(2,)))
+
+    def test_without_a_collector_the_error_says_how_to_start_one(self):
+        line = self.refused("engage", "--url", "http://127.0.0.1:1", "--dir", self.path("out"))
+        self.assertIn("start one: tw-collector", line)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+
+if __name__ == "__main__":
+    unittest.main()
