@@ -14,7 +14,7 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"
-#include "profiler/cpus.h"
+#include "profiler/discover.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -139,10 +139,13 @@ static int make_wanted(const struct config *c, struct tw_wanted *w, struct tw_er
 				 .output = c->of,
 				 .node_type = -1,
 				 .loose_node_type = true,
-				 .spec = { .cores = c->cores },
 				 .client = TW_CLIENT_CURRENT };
-	if (c->cores == 0 && tw_cores_discover("/sys", &w->spec.cores, &unknown) < 0)
-		w->spec.cores = 0;
+	/* Another machine's processor is not known. */
+	if (c->cores == 0 &&
+	    tw_machine_spec_discover("/proc", "/sys", &w->spec, &unknown) < 0)
+		w->spec = (struct tw_machine_spec){ 0 };
+	if (c->cores > 0)
+		w->spec.cores = c->cores;
 	if ((c->metrics.count > 0 ? tw_strs_copy(&w->metrics, &c->metrics, err)
 				  : find_metrics(&w->metrics, err)) < 0)
 		return -1;

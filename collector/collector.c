@@ -196,6 +196,7 @@ int tw_collector_start_finder(const struct tw_collector_settings *s, int *fd,
 					    .server_path = tw_models_server_path(),
 					    .keep_dir = given(s->keep),
 					    .refresh_ms = s->model_refresh_ms,
+					    .proc = s->proc,
 					    .sys = s->sys,
 					    .user = s->user,
 					    .filter_calls = s->filter };

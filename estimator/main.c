@@ -93,6 +93,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_parsed *p
 			    .keep_dir = given(s->keep),
 			    .server_path = tw_models_server_path(),
 			    .server_url = tw_models_server(s->model_server),
+			    .proc = s->proc,
 			    .sys = s->sys },
 	};
 	struct tw_estimator *e = NULL;

@@ -131,9 +131,10 @@ int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
 			       .counters_unproven = k->counters_unproven,
 			       .node_type = -1,
 			       .loose_node_type = true,
-			       .spec = { .cores = m->cores },
+			       .spec = m->machine,
 			       .client = TW_CLIENT_CURRENT };
 
+	w.spec.cores = m->cores;
 	if (tw_strs_copy(&w.metrics, &k->metrics, err) < 0 ||
 	    copy_text(&w.trainer, k->trainer, err) < 0 ||
 	    copy_text(&w.filter, k->filter, err) < 0) {

@@ -144,7 +144,7 @@ static int serve_prior(const struct watcher *w, const struct tw_wanted *wanted,
 	size_t len = 0;
 	int rc = -1;
 
-	if (tw_choose_prior(w->index, wanted, &w->m->machine, chosen, &m, err) < 0)
+	if (tw_choose_prior(w->index, wanted, chosen, &m, err) < 0)
 		return -1;
 	snprintf(from, sizeof(from), "prior of %s for %s (%s/machines/prior.json)",
 		 w->m->machine.processor, wanted->source->name, w->db->dir);

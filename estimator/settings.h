@@ -22,7 +22,7 @@ struct tw_settings {
 	char *model_db, *shipped_models, *model_server;
 	char *keep;
 	uint64_t refresh_ms;
-	char *sys;
+	char *proc, *sys;
 	char *metrics;
 	uint32_t connections;
 	uint64_t idle_ms, request_ms;

@@ -114,8 +114,8 @@ static int answer(struct tw_catalog *catalog, struct tw_index *x,
 		int sent;
 
 		chosen = tw_choose(x, w, &choice, &why) == 0;
-		if (tw_choose_prior(x, w, &w->spec, chosen ? &choice : NULL, &prior,
-				    &no_prior) == 0) {
+		if (tw_choose_prior(x, w, chosen ? &choice : NULL, &prior, &no_prior) ==
+		    0) {
 			sent = send_prior(w, &prior, r, err);
 			tw_model_release(&prior);
 			return sent;

@@ -207,6 +207,7 @@ static int open_models(struct finder *f, struct tw_fetch **fetch, struct tw_err 
 					   .init_urls = c->urls,
 					   .keep_dir = c->keep_dir,
 					   .refresh_ms = c->refresh_ms,
+					   .proc = c->proc,
 					   .sys = c->sys,
 					   .keep_zips = true };
 

@@ -34,7 +34,7 @@ struct tw_model_finder_config {
 	const struct tw_init_urls *urls;                              /* NULL: none */
 	const char *keep_dir; /* directory of the copies; NULL: none are kept */
 	uint64_t refresh_ms;
-	const char *sys;
+	const char *proc, *sys;
 	const char *user; /* user to switch to; NULL: no switch */
 	bool filter_calls;
 };

@@ -28,8 +28,8 @@ static bool same_processor(const char *a, const char *b)
 }
 
 int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
-		    const struct tw_machine_spec *s, const struct tw_choice *chosen,
-		    struct tw_model *out, struct tw_err *err)
+		    const struct tw_choice *chosen, struct tw_model *out,
+		    struct tw_err *err)
 {
 	struct tw_model m = { 0 };
 	const bool nearest = chosen != NULL && chosen->match == TW_MATCH_SIMILAR;
@@ -38,9 +38,9 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 	    w->pipeline != NULL || w->filter != NULL || w->node_type >= 0)
 		return tw_fail(err, TW_NOTFOUND, "the prior is not asked");
 	if (chosen != NULL &&
-	    same_processor(chosen->entry->machine->spec.processor, s->processor))
+	    same_processor(chosen->entry->machine->spec.processor, w->spec.processor))
 		return tw_fail(err, TW_NOTFOUND, "this processor was measured");
-	if (tw_prior_model(&x->prior, s, w->source, &w->metrics, &m, err) < 0)
+	if (tw_prior_model(&x->prior, &w->spec, w->source, &w->metrics, &m, err) < 0)
 		return -1;
 	if (nearest && m.info.mape_percent > 100 * NEAREST_ERROR) {
 		tw_model_release(&m);

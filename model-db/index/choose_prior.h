@@ -10,13 +10,12 @@
 struct tw_choice;
 struct tw_err;
 struct tw_index;
-struct tw_machine_spec;
 struct tw_model;
 struct tw_wanted;
 
 /*
- * Make the prior's model for a request. s is the machine, as far as it is known; chosen
- * is the measured machine's model that tw_choose() chose, or NULL.
+ * Make the prior's model for a request, of the machine of its spec. chosen is the
+ * measured machine's model that tw_choose() chose, or NULL.
  *
  * TW_NOTFOUND if the chosen model has to answer: the request names a trainer, a pipeline,
  * a node type or a filter; the chosen machine has the same processor; there is no prior;
@@ -24,7 +23,7 @@ struct tw_wanted;
  * tw_model_release().
  */
 int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
-		    const struct tw_machine_spec *s, const struct tw_choice *chosen,
-		    struct tw_model *out, struct tw_err *err);
+		    const struct tw_choice *chosen, struct tw_model *out,
+		    struct tw_err *err);
 
 #endif /* TW_MODEL_DB_CHOOSE_PRIOR_H */

@@ -232,7 +232,7 @@ int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_bu
 	if (tw_matcher_begin(&m, x, w, err) < 0)
 		goto out;
 	tw_choose_matching(&m, &choice);
-	if (tw_choose_prior(x, w, &w->spec, choice.entry != NULL ? &choice : NULL, &prior,
+	if (tw_choose_prior(x, w, choice.entry != NULL ? &choice : NULL, &prior,
 			    &no_prior) == 0) {
 		add_prior(&prior, out);
 		tw_model_release(&prior);

@@ -63,6 +63,14 @@ void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor)
 			 "%.40s/%.40s", m->category[TW_PRIOR_GENERATION], word);
 }
 
+static bool names_product(const char *processor)
+{
+	struct tw_cpu_identity id;
+
+	tw_cpu_identify(processor, strlen(processor), NULL, &id);
+	return id.how[TW_CPU_GENERATION] >= TW_CPU_BY_NAME;
+}
+
 void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
 			      struct tw_prior_machine *out)
 {
@@ -73,7 +81,8 @@ void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
 	out->number[TW_PRIOR_MEMORY] = known(s->memory_gib);
 	if (isnan(out->number[TW_PRIOR_MHZ]))
 		out->number[TW_PRIOR_MHZ] = known(s->frequency_mhz);
-	if (s->chips == 0 || s->cores == 0)
+	/* A hypervisor that hides the product makes up the rest, too. */
+	if (s->chips == 0 || s->cores == 0 || !names_product(s->processor))
 		return;
 	/*
 	 * A hypervisor may present a part of a chip. Chips are those of the machine only

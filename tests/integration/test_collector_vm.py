@@ -24,8 +24,8 @@ TICKS = 5
 CPU_MIN_W, CPU_MAX_W = 0.5, 20
 # The collector's timer may be some ms late: the same CPU time in a longer tick.
 AGREE = 0.1
-# Servers with idle power between a tenth and two thirds of that at full load.
-REST_MIN, REST_MAX = 0.1, 0.67
+# Servers with idle power between a tenth and two thirds of that at full load, packages with less.
+REST_MIN, REST_MAX = 0.05, 0.67
 IDLE, EQUAL = 30, 20
 
 
@@ -47,8 +47,9 @@ class VirtualMachine(Case):
     def ways(self, *more, models=MODELS):
         server = self.server = self.start_http("tw-server", "--model-db", models)
         socket = self.path("estimator.socket")
+        # The estimator chooses for its machine: one like the collectors'.
         self.start("tw-estimator", "--socket", socket, "--model-db", models,
-                   "--shipped-models", "", *more)
+                   "--shipped-models", "", *Machine(self.path("host"), CPUS, 1).args, *more)
         return {"database": ("--model-db", models),
                 "server": ("--model-server", f"http://{server.address}"),
                 "estimator": ("--estimator", socket)}
@@ -154,15 +155,18 @@ class VirtualMachine(Case):
 
     @staticmethod
     def chosen_by_collector(watched):
-        return {m["energy_source"]: (m["features"], m["model"])
-                if m["features"] else (m["from"].split("/")[-2], m["model"])
+        """The estimator's path ends with the group, unless the prior made the model."""
+        def group(m):
+            of_prior = m["from"].startswith("prior of ")
+            return m["features"] or ("BPFOnly" if of_prior else m["from"].split("/")[-2])
+        return {m["energy_source"]: (group(m), m["model"])
                 for m in Scrape(watched.daemon).labels("tallywatt_model_info")}
 
     def chosen_by_server(self, features, source):
         answer = call(self.server, "POST", "/model?explain=1", json.dumps({
             "metrics": features, "output_type": "AbsPower", "source": source,
             "model_classes": ["ensemble", "xgboost"], "loose_node_type": True,
-            "machine_spec": {"cores": CPUS}}))
+            "machine_spec": {"processor": "amd_epyc", "cores": CPUS}}))
         best = answer.json()["chosen"]
         return best["feature_group"], best["model_name"]
 
@@ -183,7 +187,7 @@ class VirtualMachine(Case):
     def test_without_abspower_models_dynpower_models_serve(self):
         """The power of the machine is the sum of its containers', above idle."""
         models = self.path("db")
-        shutil.copytree(MODELS, models, ignore=shutil.ignore_patterns("AbsPower"))
+        shutil.copytree(MODELS, models, ignore=shutil.ignore_patterns("AbsPower", "machines"))
         for way, more in self.ways(models=models).items():
             # Idle power is wanted, but these models have none.
             w = self.collect(way, *more, "--estimated-idle=scale", containers=EQUAL)

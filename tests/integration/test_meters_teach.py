@@ -17,8 +17,9 @@ MOST = 1.6  # CPUs in use, of 2
 RAMP_S = 8  # the load rises for so long, and falls again: lags of meters cancel out
 ASKED = (0.3, 0.9, 1.5)
 # Of the law's range over the loads. CPU time has steps of 10 ms in rows of 0.5 s: 2 % of a
-# CPU. A controller is asked once a second, while the load moves by 12 % of its range.
-TOLERANCE = {"ipmi": 0.12}
+# CPU. A controller is asked once a second, while the load moves by 12 % of its
+# range; on a busy machine the answer comes later.
+TOLERANCE = {"ipmi": 0.2}
 TOLERANCE_ELSE = 0.05
 
 

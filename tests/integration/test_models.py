@@ -63,7 +63,8 @@ class ShippedModels(Case):
                     for w in watts:
                         self.assertLess(w, 1000)
                         if output == "AbsPower":
-                            self.assertGreater(w, 10)
+                            # At least at rest, of a share of a machine.
+                            self.assertGreater(w, 0)
 
     def test_shipped_models_equal_a_new_training(self):
         data = shared("data")
@@ -75,6 +76,8 @@ class ShippedModels(Case):
                               stderr=subprocess.PIPE, timeout=900, check=False)
         self.assertEqual(done.returncode, 0, done.stderr[-1000:])
         fresh, kept = content(made), content(MODELS)
+        # The prior of machines has no recordings.
+        kept = {n: data for n, data in kept.items() if not n.startswith("machines/")}
         self.assertEqual(sorted(fresh), sorted(kept))
         for name, data in kept.items():
             self.assertEqual(fresh[name], data, f"{name} differs: make models")

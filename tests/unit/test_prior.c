@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/energy.h"
@@ -12,6 +13,7 @@
 #include "model-db/prior/prior_file.h"
 #include "model-db/prior/prior_model.h"
 #include "model-db/weights.h"
+#include "profiler/spec.h"
 #include "trainer/machines/machine_table.h"
 #include "trainer/machines/prior_fit.h"
 
@@ -306,6 +308,34 @@ static void weights_are_not_negative_and_name_the_prior(void **state)
 	tw_strs_clear(&metrics);
 }
 
+/* Two CPUs of "amd_epyc_genoa" are no machine of two cores. */
+static void the_size_of_a_hidden_product_is_unknown(void **state)
+{
+	static const struct {
+		struct tw_machine_spec spec;
+		double chips; /* NaN: unknown */
+	} cases[] = {
+		{ { .processor = "amd_epyc_genoa", .cores = 2, .chips = 1 }, NAN },
+		{ { .processor = "intel_xeon", .cores = 2, .chips = 1 }, NAN },
+		{ { .processor = "amd_epyc_7763", .cores = 2, .chips = 1 }, NAN },
+		{ { .processor = "amd_epyc_7763",
+		    .cores = 256,
+		    .chips = 2,
+		    .threads_per_core = 2 },
+		  2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_prior_machine m;
+
+		tw_prior_machine_of_spec(&cases[i].spec, &m);
+		assert_true(isnan(cases[i].chips)
+				    ? isnan(m.number[TW_PRIOR_CHIPS])
+				    : m.number[TW_PRIOR_CHIPS] == cases[i].chips);
+	}
+}
+
 static void an_unknown_vendor_has_no_prior(void **state)
 {
 	const struct tw_machine_spec nothing = { .cores = 4 };
@@ -348,6 +378,7 @@ int main(void)
 		cmocka_unit_test(broken_tables_are_refused),
 		cmocka_unit_test(shares_add_up_to_a_chip),
 		cmocka_unit_test(weights_are_not_negative_and_name_the_prior),
+		cmocka_unit_test(the_size_of_a_hidden_product_is_unknown),
 		cmocka_unit_test(an_unknown_vendor_has_no_prior),
 		cmocka_unit_test(a_stored_zip_is_a_zip),
 	};
