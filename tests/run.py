@@ -12,8 +12,8 @@ Each run prints one line for each program and ends with its counts. With TW_RESU
 the counts are appended to FILE, one line a run. A crash counts as a failure, and so does
 each test that a crash kept from running. Exits 0 only if nothing failed.
 """
-import importlib.util
 import concurrent.futures
+import importlib.util
 import os
 import re
 import subprocess
