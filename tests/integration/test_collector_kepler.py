@@ -210,7 +210,7 @@ class Kepler(Metered):
     def test_a_reused_pid_follows_the_earlier_process(self):
         start = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 100) + 100000
         self.run_shell(start, 1)
-        daemon = self.run_machine("--compat", "kepler,kepler-legacy")
+        daemon = self.run_machine("--compat", "kepler,kepler-legacy", "--keep-ended=8s")
         self.run_shell(start, 51)
         wait_until(lambda: self.shells(daemon) == [(False, 500)], "it has run")
         self.run_shell(start + 1, 0)
