@@ -2,6 +2,7 @@
 """tw-collector and the tests that use the kernel, as in a container: a PID namespace of their own,
 nothing in /sys but cgroup v2, and a user that is not root."""
 import os
+import signal
 import subprocess
 import unittest
 
@@ -57,7 +58,8 @@ class Container(Case):
         os.chmod(self.path("shared"), 0o777)
         collector = ContainedCollector(self)
         self.addCleanup(collector.proc.wait)
-        self.addCleanup(collector.proc.kill)
+        # The collector, too: another user's process does not get unshare's --kill-child.
+        self.addCleanup(os.killpg, collector.proc.pid, signal.SIGKILL)
 
         def text():
             return call(collector, "GET", "/metrics").body.decode()
