@@ -247,7 +247,10 @@ static void a_series_model_reports_both_errors_and_its_choice(void **state)
 	/* What clients get is rows alone. */
 	assert_true(number(m, "mae") == number(m, "package_mae"));
 	assert_true(number(m, "package_series_mae") > 0);
-	assert_true(number(m, "package_series_mae") < 0.8 * number(m, "package_mae"));
+	/* Random trees alone gain less. */
+	assert_true(number(m, "package_series_mae") <
+		    (tw_trainer_find("XgboostFitTrainer") != NULL ? 0.8 : 1.0) *
+			    number(m, "package_mae"));
 	/* A line for each trial; two of the three learners need XGBoost. */
 	assert_true(json_array_size(json_object_get(m, "package_choice")) >
 		    (tw_trainer_find("XgboostFitTrainer") != NULL ? 10u : 1u));
