@@ -12,7 +12,6 @@ Each run prints one line for each program and ends with its counts. With TW_RESU
 the counts are appended to FILE, one line a run. A crash counts as a failure, and so does
 each test that a crash kept from running. Exits 0 only if nothing failed.
 """
-import concurrent.futures
 import importlib.util
 import os
 import re
@@ -87,25 +86,20 @@ def report(name, counts, failed, output, seconds):
     sys.stdout.flush()
 
 
-def run_one_unit(program):
-    began = time.monotonic()
-    counts = Counts()
-    code, output = run_program([program], dict(os.environ, CMOCKA_MESSAGE_OUTPUT="tap"))
-    failed = read_tap(output, counts)
-    if code != 0 and not counts.failed or counts.passed + counts.skipped == 0:
-        counts.failed += 1
-        failed.append(f"ended with status {code}")
-    return os.path.basename(program), counts, failed, output, time.monotonic() - began
-
-
 def run_unit(programs):
-    """TW_UNIT_JOBS=N runs N at a time."""
     total = Counts()
-    jobs = int(os.environ.get("TW_UNIT_JOBS", "1"))
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for result in pool.map(run_one_unit, programs):
-            report(*result)
-            total.add(result[1])
+    for program in programs:
+        began = time.monotonic()
+        counts = Counts()
+        code, output = run_program([program],
+                                   dict(os.environ, CMOCKA_MESSAGE_OUTPUT="tap"))
+        failed = read_tap(output, counts)
+        if code != 0 and not counts.failed or counts.passed + counts.skipped == 0:
+            counts.failed += 1
+            failed.append(f"ended with status {code}")
+        report(os.path.basename(program), counts, failed, output,
+               time.monotonic() - began)
+        total.add(counts)
     return total
 
 
