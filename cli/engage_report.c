@@ -8,6 +8,7 @@
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
+#include "model-db/report/card.h"
 #include "model-db/report/svg.h"
 #include "model-db/validation.h"
 
@@ -371,22 +372,14 @@ static const char *passed(const json_t *metadata, const char *key)
 static void add_certificate(struct tw_page *p, const json_t *metadata)
 {
 	static const char *const head[] = { "property", "holds" };
-	static const struct {
-		const char *key, *title;
-	} rows[] = {
-		{ TW_CERTIFICATE_REST, "power at rest is that of the recording" },
-		{ TW_CERTIFICATE_RISES, "power rises with load" },
-		{ TW_CERTIFICATE_NO_JUMP, "no jump just above rest" },
-		{ TW_CERTIFICATE_NON_NEGATIVE, "power is never negative" },
-		{ TW_CERTIFICATE_ADDITIVE, "power of the parts is that of the whole" },
-	};
 	const char *refused = text_of(metadata, TW_CERTIFICATE_REFUSED);
 
 	tw_page_heading(p, "Certificate");
 	tw_page_table(p, head, TW_COUNT(head));
-	for (size_t i = 0; i < TW_COUNT(rows); i++)
-		tw_page_row(p, (const char *const[]){ rows[i].title,
-						      passed(metadata, rows[i].key) });
+	for (size_t i = 0; i < TW_CARD_TESTS; i++)
+		tw_page_row(p, (const char *const[]){
+				       tw_card_tests[i].title,
+				       passed(metadata, tw_card_tests[i].key) });
 	tw_page_table_end(p);
 	if (refused[0] != '\0') {
 		char line[CELL * 2];

@@ -367,18 +367,13 @@ static void add_errors(const struct tw_model *m, struct tw_buf *b)
 			add_scheme(m, s, b);
 }
 
-/* The tests of a certificate: docs/accuracy.md. */
-static const struct test {
-	const char *key, *title;
-	bool of_workloads; /* of DynPower only; else of AbsPower */
-	bool of_both;
-} tests[] = {
+const struct tw_card_test tw_card_tests[TW_CARD_TESTS] = {
 	{ TW_CERTIFICATE_RISES, "power rises with load", false, false },
-	{ TW_CERTIFICATE_ADDITIVE, "power of the parts is that of the whole", true,
+	{ TW_CERTIFICATE_ADDITIVE, "powers of the parts add up to the whole", true,
 	  false },
-	{ TW_CERTIFICATE_REST, "power at rest is that of the recording", false, true },
+	{ TW_CERTIFICATE_REST, "power at rest equals the recorded power", false, true },
 	{ TW_CERTIFICATE_NO_JUMP, "no jump just above rest", false, true },
-	{ TW_CERTIFICATE_NON_NEGATIVE, "never negative", false, true },
+	{ TW_CERTIFICATE_NON_NEGATIVE, "power is never negative", false, true },
 };
 
 static void add_certificate(const struct tw_model_info *i, struct tw_buf *b)
@@ -394,13 +389,13 @@ static void add_certificate(const struct tw_model_info *i, struct tw_buf *b)
 		tw_buf_adds(b, ".\n\n");
 	}
 	tw_buf_adds(b, "| | |\n|---|---|\n");
-	for (size_t t = 0; t < TW_COUNT(tests); t++) {
-		const json_t *v = json_object_get(i->metadata, tests[t].key);
+	for (size_t t = 0; t < TW_CARD_TESTS; t++) {
+		const struct tw_card_test *test = &tw_card_tests[t];
+		const json_t *v = json_object_get(i->metadata, test->key);
 
 		if (json_is_boolean(v) &&
-		    (tests[t].of_both ||
-		     tests[t].of_workloads == (i->output == TW_DYN_POWER)))
-			add_row(b, tests[t].title, json_is_true(v) ? "yes" : "no");
+		    (test->of_both || test->of_workloads == (i->output == TW_DYN_POWER)))
+			add_row(b, test->title, json_is_true(v) ? "yes" : "no");
 	}
 }
 

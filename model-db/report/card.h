@@ -8,6 +8,7 @@
  */
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct tw_buf;
 struct tw_err;
@@ -15,6 +16,16 @@ struct tw_model;
 
 /* The card as JSON (docs/model-db.md, "Model cards"), the caller's; NULL: no memory. */
 json_t *tw_card_json(const struct tw_model *m);
+
+/* A test of a certificate (docs/accuracy.md), as reports name it. */
+struct tw_card_test {
+	const char *key, *title;
+	bool of_workloads; /* of DynPower only; else of AbsPower */
+	bool of_both;
+};
+
+#define TW_CARD_TESTS 5
+extern const struct tw_card_test tw_card_tests[TW_CARD_TESTS];
 
 /* A plot in a card. */
 struct tw_card_plot {
