@@ -49,7 +49,7 @@ static const struct tw_opts opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 };
 
-/* The version of what is sent, which its receiver compares with its own. */
+/* Sign the pipeline with a new version; the receiver refuses one that is not later. */
 static int sign(const struct config *c, const char *name, const struct tw_signer *signer,
 		struct tw_fileset *pipeline, struct tw_err *err)
 {

@@ -40,7 +40,8 @@ static const struct tw_opt options[] = {
 			    "Prometheus response or table (CSV) to evaluate on"),
 	TEXT("machine", machine, "NAME", "machine to use, if the response has several"),
 	TEXT("isolator", isolator, "NAME",
-	     "isolator of DynPower models (default: that of the model's training)"),
+	     "isolator of DynPower models (default: the isolator of the model's "
+	     "training)"),
 	TW_ISOLATION_OPTS(struct config),
 	TEXT("model-db", model_db, "DIR", "model database of --abs-pipeline"),
 	TEXT("workloads", workloads, "FILE",

@@ -20,7 +20,7 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
 	return 0;
 }
 
-/* Length of the control character of UTF-8 at p; 0: there is none. */
+/* Bytes of the UTF-8 control character at p; 0 if another character is there. */
 static size_t control_length(const unsigned char *p, size_t left)
 {
 	if ((p[0] < 0x20 && p[0] != '\n' && p[0] != '\t') || p[0] == 0x7f)

@@ -40,9 +40,9 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
 		       struct tw_err *err);
 
 /*
- * Put a text on stdout. Fails with TW_NOMEM, naming what it is, if there was no memory
- * for it; at the end of the command stdout is checked. On a terminal, control characters
- * other than newlines and tabs become "\x1b".
+ * Print a text on stdout. Fails with TW_NOMEM and the text's name in `what` if the buffer
+ * ran out of memory; the end of the command checks stdout. On a terminal, control
+ * characters other than newlines and tabs become "\x1b".
  */
 int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err);
 

@@ -20,11 +20,11 @@ struct tw_others {
 	uint64_t time_ns;
 };
 
-/* The busiest process is named, "" if there is none. */
+/* CPU use of processes other than the workload. */
 struct tw_others_use {
 	double cpus;      /* CPUs that the other processes kept busy */
-	double most_cpus; /* of which the busiest */
-	char most[16];
+	double most_cpus; /* share of the busiest process */
+	char most[16];    /* its name; "" without other processes */
 };
 
 int tw_others_look(struct tw_others *o, struct tw_err *err);

@@ -31,7 +31,7 @@ void tw_page_table(struct tw_page *p, const char *const *cells, size_t count);
 void tw_page_row(struct tw_page *p, const char *const *cells);
 void tw_page_table_end(struct tw_page *p);
 
-/* A list of lines: each of the text's, or the text "none" if there is none. */
+/* Write each line of the text as an item of a list; an empty text is the item "none". */
 void tw_page_lines(struct tw_page *p, const char *lines);
 
 /* Draw a chart, also to <dir>/<name>.svg. */

@@ -35,7 +35,7 @@ int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 
 /*
  * Begin a scrape: decide which processes and cgroups have series of their own
- * (tw_workloads_choose()). c is that of tw_exposure_begin().
+ * (tw_workloads_choose()). Pass the collector that tw_exposure_begin() got.
  */
 void tw_exposure_choose(struct tw_exposure *x, struct tw_collector *c);
 
