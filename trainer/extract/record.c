@@ -116,7 +116,7 @@ static bool is_fatal(const struct tw_err *why)
 	return why->code == TW_NOMEM;
 }
 
-static void scrape_once(struct worker *w)
+static void scrape_once(struct worker *w, uint64_t now_ms)
 {
 	const struct tw_record *r = w->run->r;
 	const struct tw_scrape scrape = { .target = w->target,
@@ -127,7 +127,6 @@ static void scrape_once(struct worker *w)
 					  .answer_max = r->answer_max,
 					  .stopped = is_stopping,
 					  .stopped_arg = w->run };
-	uint64_t now_ms = read_clock_ms(CLOCK_MONOTONIC);
 	int64_t time_ms = w->run->began_real_ms + (int64_t)(now_ms - w->run->began_ms);
 	struct tw_scrape_count count = { 0 };
 	struct tw_err why = { 0 };
@@ -175,13 +174,15 @@ static void *work(void *arg)
 	uint64_t interval_ms = w->run->r->interval_ms, next_ms = w->run->began_ms;
 
 	while (!wait_until(w->run, next_ms)) {
+		const uint64_t start_ms = read_clock_ms(CLOCK_MONOTONIC);
 		uint64_t now_ms, late;
 
-		scrape_once(w);
+		scrape_once(w, start_ms);
 		now_ms = read_clock_ms(CLOCK_MONOTONIC);
 		next_ms += interval_ms;
-		if (now_ms > next_ms) {
-			late = (now_ms - next_ms) / interval_ms;
+		/* A series has one sample a millisecond. */
+		if (now_ms > next_ms || next_ms <= start_ms) {
+			late = (now_ms - next_ms) / interval_ms + (next_ms <= start_ms);
 			next_ms += late * interval_ms;
 			pthread_mutex_lock(&w->run->lock);
 			w->run->result.late += late;
