@@ -18,6 +18,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,6 +109,7 @@ static int open_estimates(const struct tw_collector_settings *s, struct tw_colle
 		.estimator = given(s->estimator),
 		.wait_ms = estimator_wait_ms(s->interval_ms),
 		.finder_fd = finder_fd,
+		.last_resort = c->shipped_only,
 		.idle = s->estimated_idle,
 		.proc = s->proc,
 		.sys = s->sys,
@@ -135,10 +137,16 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 		.found = found,
 	};
 
+	if (tw_attribution_open(s->idle_by, &c->attribution, err) < 0 ||
+	    tw_power_open(&pc, &c->power, err) < 0)
+		return -1;
+	if (c->shipped_only && !tw_power_reads(c->power, &tw_meter_model)) {
+		tw_estimates_close(c->estimates);
+		c->estimates = NULL;
+		waitpid(c->finder, NULL, 0);
+	}
 	c->powercap.estimates = c->estimates;
-	return tw_attribution_open(s->idle_by, &c->attribution, err) < 0
-		       ? -1
-		       : tw_power_open(&pc, &c->power, err);
+	return 0;
 }
 
 static int open_pods(const struct tw_collector_settings *s, struct tw_collector *c,
@@ -183,7 +191,8 @@ int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings
 		       : 0;
 }
 
-int tw_collector_start_finder(const struct tw_collector_settings *s, int *fd,
+int tw_collector_start_finder(struct tw_collector *c,
+			      const struct tw_collector_settings *s, int *fd,
 			      struct tw_err *err)
 {
 	struct tw_model_finder_config f = { .sources = &s->model_sources,
@@ -201,6 +210,7 @@ int tw_collector_start_finder(const struct tw_collector_settings *s, int *fd,
 					    .user = s->user,
 					    .filter_calls = s->filter };
 	struct tw_init_urls urls = { 0 };
+	bool named; /* the user names models */
 	int rc = -1;
 
 	if (tw_init_urls_read(&urls, err) < 0)
@@ -208,8 +218,11 @@ int tw_collector_start_finder(const struct tw_collector_settings *s, int *fd,
 	f.urls = tw_init_urls_any(&urls) ? &urls : NULL;
 	if (f.shipped_db != NULL && access(f.shipped_db, F_OK) < 0)
 		f.shipped_db = NULL;
-	if ((f.model_db != NULL || f.server_url != NULL || f.urls != NULL) &&
-	    tw_model_finder_start(&f, fd, err) < 0)
+	named = f.model_db != NULL || f.server_url != NULL || f.urls != NULL;
+	c->shipped_only = !named && f.shipped_db != NULL && s->models.count == 0 &&
+			  given(s->estimator) == NULL;
+	if ((named || c->shipped_only) &&
+	    tw_model_finder_start(&f, fd, &c->finder, err) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct tw_attribution;
 struct tw_collector_settings;
@@ -46,6 +47,8 @@ struct tw_collector {
 	struct tw_traces *traces;     /* NULL: none */
 	struct tw_workloads *workloads;
 	struct tw_estimates *estimates; /* NULL: no models */
+	bool shipped_only; /* the only models are those that ship, a last resort */
+	pid_t finder;      /* the process that finds models, if it was started */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
 	struct tw_pods *pods; /* NULL: pod names are not fetched */
@@ -61,10 +64,11 @@ struct tw_collector {
 
 /*
  * Start the process that finds models (collector/power/model_finder.h), if a server or a
- * database is configured. Call it before anything else is opened. *fd is yours; it stays
- * as it was if no finder is needed.
+ * database is configured, or models ship. Call it before anything else is opened. Sets
+ * c->shipped_only. *fd is yours; it stays as it was if no finder is needed.
  */
-int tw_collector_start_finder(const struct tw_collector_settings *s, int *fd,
+int tw_collector_start_finder(struct tw_collector *c,
+			      const struct tw_collector_settings *s, int *fd,
 			      struct tw_err *err);
 
 /* Called for each thing that this machine lacks and that was not asked for by name. why

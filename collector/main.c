@@ -66,8 +66,7 @@ static void log_missing(const struct tw_collector *c)
 			tw_power_meter(c->power, (enum tw_zone_kind)kind) != NULL;
 	if (!whole)
 		tw_log_warn("no power meter: CPU time is exported, energy is not; use "
-			    "--model or "
-			    "--model-db to estimate it");
+			    "--model or --model-db to estimate it");
 	if (!c->node.there)
 		tw_log_warn(
 			"cannot read %s/stat or %s/vmstat: the counters of the machine "
@@ -98,7 +97,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	int signals = -1, finder = -1, rc = -1;
 
 	hc.routes = tw_collector_routes(&hc.route_count);
-	if (tw_collector_start_finder(config, &finder, err) < 0 ||
+	if (tw_collector_start_finder(&c, config, &finder, err) < 0 ||
 	    tw_signals_open(&signals, err) < 0) {
 		if (finder >= 0)
 			close(finder);

@@ -86,6 +86,7 @@ struct tw_meter_config {
 	struct tw_estimates *estimates; /* estimates by models; NULL: none */
 	unsigned skip_kinds; /* bits 1 << kind: kinds that a more trusted meter already
 				reads from the same counters */
+	unsigned measured;   /* bits 1 << kind: kinds that more trusted meters have */
 	const char *nvml;    /* path of NVIDIA's library; NULL: the system's */
 	uint32_t seed;       /* seed of the simulated noise */
 	const struct tw_ask_config *ask;          /* how to start tw-ask */

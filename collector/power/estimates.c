@@ -235,6 +235,14 @@ int tw_estimates_open(const struct tw_estimates_config *c, const struct tw_node 
 	return 0;
 }
 
+bool tw_estimates_wanted(const struct tw_estimates *e, unsigned measured)
+{
+	const unsigned cpus = 1u << TW_ZONE_PACKAGE | 1u << TW_ZONE_CORE |
+			      1u << TW_ZONE_PSYS | 1u << TW_ZONE_PLATFORM;
+
+	return !e->c.last_resort || (measured & cpus) == 0;
+}
+
 void tw_estimates_close(struct tw_estimates *e)
 {
 	if (e == NULL)

@@ -54,6 +54,7 @@ struct tw_estimates_config {
 	const char *estimator;         /* path of the estimator's socket; NULL: none */
 	unsigned wait_ms;              /* time limit for the estimator in a tick */
 	int finder_fd;                 /* taken, even on failure; -1: none */
+	bool last_resort; /* only where no meter measures the machine or its CPUs */
 	enum tw_estimated_idle idle;
 	const char *proc, *sys; /* roots */
 };
@@ -94,6 +95,10 @@ struct tw_estimator_counts {
 int tw_estimates_open(const struct tw_estimates_config *c, const struct tw_node *node,
 		      const struct tw_workloads *workloads, struct tw_estimates **out,
 		      struct tw_err *err);
+/* True unless they are a last resort and a meter has one of the kinds (bits 1 << kind).
+ */
+bool tw_estimates_wanted(const struct tw_estimates *e, unsigned measured);
+
 void tw_estimates_close(struct tw_estimates *e); /* NULL is fine */
 
 /* Readable when the finder has a message: tw_estimates_hear(). -1: no finder. */

@@ -8,6 +8,10 @@ static int open_model(const struct tw_meter_config *c, void **state, struct tw_e
 {
 	if (c->estimates == NULL)
 		return tw_fail(err, TW_NOTFOUND, "no model is configured (--model)");
+	if (!tw_estimates_wanted(c->estimates, c->measured))
+		return tw_fail(
+			err, TW_NOTFOUND,
+			"a meter measures this machine (--model-db adds estimates)");
 	*state = c->estimates;
 	return 0;
 }

@@ -314,25 +314,24 @@ static int run_finder(const struct tw_model_finder_config *c, int fd)
 	return TW_EXIT_OK;
 }
 
-int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd,
+int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd, pid_t *pid,
 			  struct tw_err *err)
 {
 	int end[2];
-	pid_t pid;
 
 	if (c->sources->count > TW_FINDER_SOURCES_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d sources of models",
 			       TW_FINDER_SOURCES_MAX);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) < 0)
 		return tw_fail_errno(err, errno, "cannot make a socket");
-	pid = fork();
-	if (pid < 0) {
+	*pid = fork();
+	if (*pid < 0) {
 		tw_fail_errno(err, errno, "cannot start the model finder");
 		close(end[0]);
 		close(end[1]);
 		return -1;
 	}
-	if (pid == 0) {
+	if (*pid == 0) {
 		close(end[0]);
 		exit(run_finder(c, end[1]));
 	}

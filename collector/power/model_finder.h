@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct tw_err;
 struct tw_init_urls;
@@ -41,9 +42,10 @@ struct tw_model_finder_config {
 
 /*
  * Start the finder. Call it before other descriptors are opened and before any thread
- * starts. *fd is the collector's end and yours.
+ * starts. *fd is the collector's end and yours; *pid is a child, which exits once that
+ * end is closed.
  */
-int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd,
+int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd, pid_t *pid,
 			  struct tw_err *err);
 
 /* Send the features that models may use, once. Then the search begins. */

@@ -94,6 +94,16 @@ static unsigned kinds_of(const struct tw_power *p, const char *name)
 	return kinds;
 }
 
+static unsigned all_kinds(const struct tw_power *p)
+{
+	unsigned kinds = 0;
+
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		if (p->meter_of[i] != NULL)
+			kinds |= 1u << i;
+	return kinds;
+}
+
 static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 		      const struct tw_meter *meter, struct tw_err *err)
 {
@@ -102,6 +112,7 @@ static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 
 	*m = (struct open_meter){ .meter = meter, .first = p->zones };
 	mc.skip_kinds = kinds_of(p, meter->same_counters_as);
+	mc.measured = all_kinds(p);
 	if (meter->open(&mc, &m->state, err) < 0)
 		return tw_err_wrap(err, "%s", meter->name);
 	p->meters++;
@@ -332,19 +343,11 @@ static bool has_room(struct tw_power *p, struct open_meter *o)
 
 /* ---- late meters ---- */
 
-static bool is_open(const struct tw_power *p, const struct tw_meter *meter)
-{
-	for (size_t i = 0; i < p->meters; i++)
-		if (p->meter[i].meter == meter)
-			return true;
-	return false;
-}
-
 static bool may_appear(const struct tw_power *p, const struct tw_meter *meter)
 {
 	const struct tw_strs *named = p->config.meters;
 
-	return meter->late && p->meters < METERS_MAX && !is_open(p, meter) &&
+	return meter->late && p->meters < METERS_MAX && !tw_power_reads(p, meter) &&
 	       (named == NULL || named->count == 0);
 }
 
@@ -487,6 +490,14 @@ bool tw_power_complete(const struct tw_power *p, enum tw_zone_kind kind)
 bool tw_power_use_complete(const struct tw_power *p, enum tw_zone_kind kind)
 {
 	return kind == TW_ZONE_GPU ? p->some_read[kind] : p->complete[kind];
+}
+
+bool tw_power_reads(const struct tw_power *p, const struct tw_meter *meter)
+{
+	for (size_t i = 0; i < p->meters; i++)
+		if (p->meter[i].meter == meter)
+			return true;
+	return false;
 }
 
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind)

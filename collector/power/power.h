@@ -92,6 +92,9 @@ bool tw_power_complete(const struct tw_power *p, enum tw_zone_kind kind);
  */
 bool tw_power_use_complete(const struct tw_power *p, enum tw_zone_kind kind);
 
+/* True if the meter is open. */
+bool tw_power_reads(const struct tw_power *p, const struct tw_meter *meter);
+
 /* The meter that counts for a kind; NULL: none. */
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind);
 

@@ -55,12 +55,11 @@ class Prior(Case):
         reply = self.ask(server, "amd_epyc_7713", 8, trainer_name="SGDRegressorTrainer")
         self.assertEqual(reply.status, 404)
 
-    def test_a_machine_with_only_a_database_shows_watts_of_the_prior(self):
-        collector = self.start_http(
-            "tw-collector", "--interval", "100ms", "--bpf", "off", "--user", "root",
-            "--model-db", self.database(), "--shipped-models", "",
-            *(["--filter=no"] if sanitized() else []))
+    def collect(self, *args):
+        return self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off", "--user",
+                               "root", *args, *(["--filter=no"] if sanitized() else []))
 
+    def check_prior(self, collector):
         def watts():
             text = call(collector, "GET", "/metrics").body.decode()
             found = re.search(r'tallywatt_node_power_watts\{zone="platform".*\} (\S+)', text)
@@ -76,6 +75,27 @@ class Prior(Case):
         wait_until(watts, "watts of the prior")
         self.assertRegex(call(collector, "GET", "/metrics").body.decode(),
                          r'from="prior of \w+')
+
+    def test_a_machine_with_only_a_database_shows_watts_of_the_prior(self):
+        self.check_prior(self.collect("--model-db", self.database(), "--shipped-models", ""))
+
+    def test_a_machine_with_nothing_but_what_ships_shows_watts_of_the_prior(self):
+        self.check_prior(self.collect("--shipped-models", self.database()))
+
+    def test_what_ships_is_not_used_beside_a_meter(self):
+        rapl = self.path("sys/class/powercap/intel-rapl:0")
+        os.makedirs(rapl)
+        for name, text in (("name", "package-0"), ("energy_uj", "5"),
+                           ("max_energy_range_uj", "262143328850")):
+            with open(os.path.join(rapl, name), "w", encoding="ascii") as f:
+                f.write(text + "\n")
+        collector = self.collect("--shipped-models", self.database(), "--sys",
+                                 self.path("sys"))
+        with open(f"/proc/{collector.proc.pid}/task/{collector.proc.pid}/children",
+                  encoding="ascii") as f:
+            self.assertEqual(f.read(), "")
+        self.assertNotIn("tallywatt_model_info{",
+                         call(collector, "GET", "/metrics").body.decode())
 
     def test_a_broken_table_is_named(self):
         done = run_tallywatt("train-machines", "--input", self.write("t.csv", b"cpu_name\n"))
