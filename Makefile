@@ -338,7 +338,9 @@ install: all
 	$(INSTALL) -d $(DESTDIR)$(unitdir) $(DESTDIR)$(tmpfilesdir) \
 		$(DESTDIR)$(examples) $(DESTDIR)$(confdir)
 	$(INSTALL) -m 644 $(units) $(DESTDIR)$(unitdir)
-	$(INSTALL) -m 644 $(confs) $(DESTDIR)$(examples)
+	$(INSTALL) -m 644 $(confs) $(wildcard etc/prometheus/*.yml) $(DESTDIR)$(examples)
+	$(INSTALL) -d $(DESTDIR)$(examples)/grafana
+	$(INSTALL) -m 644 $(wildcard etc/grafana/*.json) $(DESTDIR)$(examples)/grafana
 	$(placed) -i $(units:etc/systemd/%=$(DESTDIR)$(unitdir)/%) \
 		$(confs:etc/tallywatt/%=$(DESTDIR)$(examples)/%)
 	$(INSTALL) -m 644 etc/tmpfiles.d/tallywatt.conf $(DESTDIR)$(tmpfilesdir)
