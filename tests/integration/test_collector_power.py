@@ -91,14 +91,18 @@ class Power(Metered):
         self.addCleanup(vm.kill)
         return vm.pid
 
-    def settled(self, read):
-        """What read() tells once it does not change for ten ticks."""
-        last = [read(), 0]
+    def settled(self, read, *daemons):
+        """What read() returns once it has not changed for ten ticks of each daemon."""
+        def ticks():
+            return [self.joules(d, "tallywatt_collector_ticks_total") for d in daemons]
+
+        last = [read(), ticks()]
 
         def same():
-            now = read()
-            last[:] = [now, last[1] + 1 if now == last[0] else 0]
-            return last[1] > 200
+            value, now = read(), ticks()
+            if value != last[0]:
+                last[:] = [value, now]
+            return all(n - then > 10 for n, then in zip(now, last[1]))
         wait_until(same, "it settles")
         return last[0]
 
@@ -115,14 +119,15 @@ class Power(Metered):
         def at_host():
             return self.joules(host, "tallywatt_vm_energy_joules_total", zone="package")
 
-        before = self.settled(at_host)
+        before = self.settled(at_host, host)
         guest = self.collect("--powercap", powercap)
         wait_until(lambda: "not moved yet" in self.metrics(guest), "it has read once")
         os.kill(vm, signal.SIGCONT)
         wait_until(lambda: at_host() > before + 2, "it runs")
         os.kill(vm, signal.SIGSTOP)
-        used = self.settled(at_host) - before
-        self.assertAlmostEqual(self.settled(lambda: self.node_joules(guest)) / used, 1, 3)
+        used = self.settled(at_host, host) - before
+        read = self.settled(lambda: self.node_joules(guest), host, guest)
+        self.assertAlmostEqual(read / used, 1, 3)
         # It is not taken for RAPL, and a guest of the guest is told the same origin.
         self.assertEqual(self.told_of(guest), {("passthrough", "fake", "")})
         nested = self.collect("--powercap", powercap, "--powercap-out", self.path("nested"))
