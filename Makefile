@@ -369,6 +369,17 @@ uninstall:
 	@rmdir $(DESTDIR)$(confdir) 2>/dev/null || :
 	rm -rf $(DESTDIR)$(pkgdatadir) $(DESTDIR)$(docdir)
 
+# Two images for Kubernetes and others, with buildah (as root, or in a user namespace). The same
+# programs give the same image, whenever it is made.
+IMAGE_TAG ?= $(VERSION)
+image-programs-node   := tw-collector tw-estimator
+image-programs-server := tw-server tw-trainer tallywatt
+images: image-node image-server
+image-%: all
+	etc/containers/stage $(O) $(O)/images/$* $(image-programs-$*)
+	buildah bud --isolation chroot --layers=false --timestamp 0 --format oci \
+		-f etc/containers/$*.Containerfile -t tallywatt-$*:$(IMAGE_TAG) $(O)/images
+
 dist:
 	@mkdir -p $(O)
 	git archive --prefix=tallywatt-$(VERSION)/ -o $(O)/tallywatt-$(VERSION).tar.gz HEAD
@@ -378,5 +389,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models install uninstall dist clean FORCE
+.PHONY: all models install uninstall images dist clean FORCE
 .DEFAULT_GOAL := all

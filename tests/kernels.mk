@@ -16,3 +16,8 @@ test-kernels:
 endif
 
 .PHONY: test-kernels
+
+# The images, and the loop between them. Root, buildah, podman, runc; no part of make test.
+test-images: images
+	@$(test-env) IMAGE_TAG="$(IMAGE_TAG)" $(run) python tests/images/test_images.py
+.PHONY: test-images
