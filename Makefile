@@ -380,6 +380,15 @@ image-%: all
 	buildah bud --isolation chroot --layers=false --timestamp 0 --format oci \
 		-f etc/containers/$*.Containerfile -t tallywatt-$*:$(IMAGE_TAG) $(O)/images
 
+# Debian packages, from what is committed: etc/debian is their debian/.
+deb:
+	rm -rf $(O)/deb && mkdir -p $(O)/deb
+	git archive --prefix=tallywatt-$(VERSION)/ HEAD | tar -x -C $(O)/deb
+	cp -r $(O)/deb/tallywatt-$(VERSION)/etc/debian $(O)/deb/tallywatt-$(VERSION)/debian
+	cd $(O)/deb/tallywatt-$(VERSION) && dpkg-buildpackage -us -uc -b
+	if command -v lintian >/dev/null; then lintian --allow-root --suppress-tags initial-upload-closes-no-bugs \
+		$(O)/deb/*.changes; fi
+
 dist:
 	@mkdir -p $(O)
 	git archive --prefix=tallywatt-$(VERSION)/ -o $(O)/tallywatt-$(VERSION).tar.gz HEAD
@@ -389,5 +398,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models install uninstall images dist clean FORCE
+.PHONY: all models install uninstall images deb dist clean FORCE
 .DEFAULT_GOAL := all
