@@ -5,20 +5,15 @@
  */
 #include "collector/workloads/workload_state.h"
 
+#include "lib/core/array.h"
+
 #include <stdlib.h>
 
 /* One more slice, not filled; NULL without memory. */
 static struct tw_slice *new_slice(struct tw_slices *s)
 {
-	if (s->count == s->size) {
-		const size_t size = s->size != 0 ? s->size * 2 : 256;
-		struct tw_slice *at = realloc(s->at, size * sizeof(*at));
-
-		if (at == NULL)
-			return NULL;
-		s->at = at;
-		s->size = size;
-	}
+	if (!tw_grow(&s->at, &s->size, s->count, sizeof(*s->at)))
+		return NULL;
 	return &s->at[s->count++];
 }
 
