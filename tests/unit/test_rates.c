@@ -4,6 +4,7 @@
 
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/prom.h"
@@ -147,10 +148,39 @@ static void restarts_of_the_exporter_are_counted(void **state)
 	tw_dataset_release(&d);
 }
 
+/* Exporters may lack the page cache. */
+static void features_that_the_exporter_lacks_are_missing(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU_MS, ID("a"), "100,0 103,3000" },
+		{ CPU_MS, ID("b"), "103,0 106,3000" },
+		{ PLATFORM, ACPI, "100,0 103,30 106,90" },
+	};
+	struct tw_quality q = { 0 };
+	struct tw_extract_args args = make_args();
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	args.quality = &q;
+	extract(series, 3, &args, &d);
+	assert_int_equal(q.missing.count, 1);
+	assert_string_equal(q.missing.at[0], "bpf_page_cache_hit");
+	assert_null(tw_dataset_find(&d, "bpf_page_cache_hit"));
+	expect(&d, "bpf_cpu_time_ms", (const double[]){ 1000, 1000 }, 2);
+	tw_quality_release(&q);
+	tw_dataset_release(&d);
+	args.quality = NULL;
+	/* b began at 103, and used nothing before. */
+	args.level = TW_LEVEL_CONTAINER;
+	extract(series, 3, &args, &d);
+	expect(&d, "bpf_cpu_time_ms", (const double[]){ 1000, 0, 1000 }, 3);
+	tw_dataset_release(&d);
+}
+
 #define ROWS 80
 
 /* Power follows the load by two rows; both are written as counters. */
-static void power_is_moved_to_the_load_that_caused_it(void **state)
+static struct tw_prom *lagging_response(void)
 {
 	static char cpu[32 * (ROWS + 1)], hits[32 * (ROWS + 1)], joules[32 * (ROWS + 1)];
 	const struct sampled series[] = {
@@ -160,11 +190,7 @@ static void power_is_moved_to_the_load_that_caused_it(void **state)
 	};
 	size_t at[3] = { 0 };
 	double load_ms[ROWS], used_ms = 0, energy_j = 0;
-	struct tw_extract_args args = make_args();
-	struct tw_dataset d = { 0 };
-	const double *rate, *power_w;
 
-	(void)state;
 	for (size_t k = 0; k <= ROWS; k++) {
 		const size_t time_s = 1000 + 3 * k;
 
@@ -177,8 +203,20 @@ static void power_is_moved_to_the_load_that_caused_it(void **state)
 		used_ms += 3 * load_ms[k];
 		energy_j += 3 * (10 + 5e-3 * load_ms[k < 2 ? 0 : k - 2]);
 	}
+	return sampled_response(series, 3);
+}
+
+static void power_is_moved_to_the_load_that_caused_it(void **state)
+{
+	struct tw_prom *p = lagging_response();
+	struct tw_extract_args args = make_args();
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	const double *rate, *power_w;
+
+	(void)state;
 	args.correct_lag = true;
-	extract(series, 3, &args, &d);
+	assert_int_equal(tw_extract(p, &args, &d, &err), 0);
 	assert_in_range(d.rows, ROWS - 3, ROWS - 2);
 	rate = tw_dataset_find(&d, "bpf_cpu_time_ms");
 	power_w = tw_dataset_find(&d, "platform_power");
@@ -187,9 +225,36 @@ static void power_is_moved_to_the_load_that_caused_it(void **state)
 			fail_msg("row %zu: %g W at %g ms", k, power_w[k], rate[k]);
 	tw_dataset_release(&d);
 	args.compat = TW_COMPAT_KMS;
-	extract(series, 3, &args, &d);
+	assert_int_equal(tw_extract(p, &args, &d, &err), 0);
 	assert_int_equal(d.rows, ROWS);
 	tw_dataset_release(&d);
+	tw_prom_free(p);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_prom *p = lagging_response();
+	struct tw_extract_args args = make_args();
+
+	(void)state;
+	args.correct_lag = true;
+	for (int n = 1;; n++) {
+		struct tw_quality q = { 0 };
+		struct tw_dataset d = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		args.quality = &q;
+		fail_alloc_at(n);
+		rc = tw_extract(p, &args, &d, &err);
+		tw_dataset_release(&d);
+		tw_quality_release(&q);
+		if (!fail_alloc_told(rc, &err)) {
+			assert_true(n > 40);
+			break;
+		}
+	}
+	tw_prom_free(p);
 }
 
 int main(void)
@@ -199,7 +264,9 @@ int main(void)
 		cmocka_unit_test(rows_are_those_of_power_and_features),
 		cmocka_unit_test(compatible_rates_are_differences_by_their_own_step),
 		cmocka_unit_test(restarts_of_the_exporter_are_counted),
+		cmocka_unit_test(features_that_the_exporter_lacks_are_missing),
 		cmocka_unit_test(power_is_moved_to_the_load_that_caused_it),
+		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
 	return cmocka_run_group_tests_name("rates", tests, NULL, NULL);

@@ -340,10 +340,18 @@ static void a_metric_of_other_times_leaves_no_row(void **state)
 					   SERIES("", "[104,\"40\"],[107,\"50\"]")),
 				  "celsius", "BPFOnly", TW_LEVEL_NODE };
 
+	/* Before the features of the group, in order of names. */
+	const struct wanted first = { RESPONSE("a_celsius",
+					       SERIES("", "[104,\"40\"],[107,\"50\"]")),
+				      "a_celsius", "BPFOnly", TW_LEVEL_NODE };
+
 	(void)state;
 	expect_error(&w, TW_INVALID,
 		     "no row is left: 'celsius' has no sample at the times of the other "
 		     "metrics");
+	expect_error(&first, TW_INVALID,
+		     "no row is left: 'a_celsius' has no sample at the times of the "
+		     "other metrics");
 }
 
 /* The metric's exporter runs while Kepler is down. */
