@@ -57,8 +57,8 @@ static int add(struct tw_processors *p, struct tw_err *err)
 	if (p->count == TW_PROCESSORS_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d processors",
 			       TW_PROCESSORS_MAX);
-	if (!tw_resize(&p->at, p->count + 1, sizeof(*p->at)))
-		return tw_fail(err, TW_NOMEM, "%zu processors", p->count + 1);
+	if (!tw_grow(&p->at, &p->size, p->count, sizeof(*p->at)))
+		return tw_fail(err, TW_NOMEM, "%zu processors", p->count);
 	p->at[p->count++] = (struct tw_processor){ .number = "" };
 	return 0;
 }
