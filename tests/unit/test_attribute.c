@@ -260,6 +260,14 @@ static void many_cgroups_have_their_own_shares(void **state)
 	for (uint32_t i = 0; i < cgroups; i += step)
 		assert_int_equal(process(f, 100 + i)->charged.idle_uj[TW_ZONE_PACKAGE],
 				 1000);
+	/* Shares are those of a tick, whatever ran in the one before. */
+	for (uint32_t i = 0; i < cgroups; i++)
+		say(ALIVE, 100 + i, LATER, 10 + i,
+		    i % step == 0 ? (2 + i % 7) * S + i : 0);
+	tick(f, &energy);
+	for (uint32_t i = 0; i < cgroups; i += step)
+		assert_int_equal(process(f, 100 + i)->charged.idle_uj[TW_ZONE_PACKAGE],
+				 2000);
 	assert_int_equal(tw_attribution_stats(f->a)->errors, 0);
 }
 
