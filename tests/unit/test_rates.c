@@ -177,6 +177,44 @@ static void features_that_the_exporter_lacks_are_missing(void **state)
 	tw_dataset_release(&d);
 }
 
+#define RISE "100,10 103,11 106,12"
+
+/* Counters of the node do not fall unless the machine restarts. */
+static void a_counter_of_the_node_that_falls_is_refused(void **state)
+{
+	static const struct sampled series[] = {
+		{ "node_context_switches_total", "", "100,10 103,2 106,4" },
+		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"idle\"", RISE },
+		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"irq\"", RISE },
+		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"nice\"", RISE },
+		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"softirq\"", RISE },
+		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"system\"", RISE },
+		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"user\"", RISE },
+		{ "node_intr_total", "", RISE },
+		{ "node_vmstat_pgfault", "", RISE },
+		{ "node_rapl_package_joules_total", "\"index\":\"0\"", RISE },
+	};
+	struct tw_prom *p = sampled_response(series, sizeof(series) / sizeof(series[0]));
+	struct tw_extract_args args = make_args();
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	args.source = tw_energy_source_find("rapl-sysfs");
+	args.group = tw_feature_group_find("NodeCPU");
+	assert_int_equal(tw_extract(p, &args, &d, &err), -1);
+	assert_string_equal(err.text,
+			    "node_context_switches_total (): counter falls from "
+			    "10 to 2 at time 103; --resets carry accepts it");
+	args.resets = TW_RESETS_CARRY;
+	err = (struct tw_err){ 0 };
+	if (tw_extract(p, &args, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(d.rows, 2);
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+}
+
 #define ROWS 80
 
 /* Power follows the load by two rows; both are written as counters. */
@@ -265,6 +303,7 @@ int main(void)
 		cmocka_unit_test(compatible_rates_are_differences_by_their_own_step),
 		cmocka_unit_test(restarts_of_the_exporter_are_counted),
 		cmocka_unit_test(features_that_the_exporter_lacks_are_missing),
+		cmocka_unit_test(a_counter_of_the_node_that_falls_is_refused),
 		cmocka_unit_test(power_is_moved_to_the_load_that_caused_it),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
