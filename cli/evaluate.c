@@ -8,6 +8,7 @@
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "lib/field/csv.h"
+#include "lib/json/json.h"
 #include "trainer/extract/prom.h"
 #include "trainer/names.h"
 
@@ -328,26 +329,21 @@ void tw_evaluated_to_text(const struct tw_evaluated *g, const char *path,
 
 /* ---- JSON ---- */
 
-static json_t *figure_to_json(double v)
-{
-	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();
-}
-
 static json_t *intervals_to_json(const struct tw_interval_score *i)
 {
 	json_t *blocks = json_array();
 
 	for (size_t k = 0; k < TW_INTERVAL_BLOCKS; k++)
-		if (json_array_append_new(blocks, figure_to_json(i->block_coverage[k])) <
+		if (json_array_append_new(blocks, tw_json_rounded(i->block_coverage[k])) <
 		    0) {
 			json_decref(blocks);
 			return NULL;
 		}
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "coverage",
-			 figure_to_json(i->coverage), "coverage_blocks", blocks, "score",
-			 figure_to_json(i->score), "score_constant",
-			 figure_to_json(i->constant), "expected_error_auc",
-			 figure_to_json(i->auc));
+			 tw_json_rounded(i->coverage), "coverage_blocks", blocks, "score",
+			 tw_json_rounded(i->score), "score_constant",
+			 tw_json_rounded(i->constant), "expected_error_auc",
+			 tw_json_rounded(i->auc));
 }
 
 static json_t *scores_to_json(const struct tw_evaluated *g,

@@ -56,7 +56,6 @@ int tw_request_rows_begin(struct tw_request_rows *b, const struct tw_request *r,
 			  const struct tw_series_scope *scope, struct tw_err *err)
 {
 	const size_t need = TW_REQUEST_ROWS_BATCH * r->metrics.count;
-	double *x;
 
 	b->r = r;
 	b->scope = *scope;
@@ -71,10 +70,8 @@ int tw_request_rows_begin(struct tw_request_rows *b, const struct tw_request *r,
 		b->columns = hash_names(&r->metrics);
 	if (r->systems == 0 || need <= b->size)
 		return 0;
-	x = realloc(b->x, need * sizeof(*x));
-	if (x == NULL)
+	if (!tw_resize(&b->x, need, sizeof(*b->x)))
 		return tw_fail(err, TW_NOMEM, "%zu columns", r->metrics.count);
-	b->x = x;
 	b->size = need;
 	return 0;
 }

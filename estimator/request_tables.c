@@ -2,6 +2,7 @@
 #include "estimator/request_tables.h"
 
 #include "lib/core/arena.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/jsax.h"
@@ -49,7 +50,6 @@ bool tw_request_is_list(const struct tw_jsax_event *e)
 static int values_reserve(struct tw_request_values *v, size_t count, struct tw_err *err)
 {
 	size_t size = v->size != 0 ? v->size * 2 : 32;
-	double *x;
 
 	if (count > TW_REQUEST_VALUES_MAX)
 		return tw_fail(err, TW_INVALID, "values: more than %zu numbers",
@@ -58,10 +58,8 @@ static int values_reserve(struct tw_request_values *v, size_t count, struct tw_e
 		return 0;
 	if (size < count)
 		size = count;
-	x = realloc(v->x, size * sizeof(*x));
-	if (x == NULL)
+	if (!tw_resize(&v->x, size, sizeof(*v->x)))
 		return tw_fail(err, TW_NOMEM, "values: %zu numbers", size);
-	v->x = x;
 	v->size = size;
 	return 0;
 }
@@ -219,16 +217,8 @@ int tw_row_times_add_series(struct tw_row_times *t, const struct tw_jsax_event *
 
 static int times_append(struct tw_row_times *t, int64_t time_ms, struct tw_err *err)
 {
-	const size_t size = t->size != 0 ? 2 * t->size : 16;
-	int64_t *at;
-
-	if (t->count == t->size) {
-		at = realloc(t->time_ms, size * sizeof(*at));
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "time_ms: %zu times", size);
-		t->time_ms = at;
-		t->size = size;
-	}
+	if (!tw_grow(&t->time_ms, &t->size, t->count, sizeof(*t->time_ms)))
+		return tw_fail(err, TW_NOMEM, "time_ms: %zu times", t->count);
 	t->time_ms[t->count++] = time_ms;
 	return 0;
 }

@@ -19,19 +19,11 @@ static const char *const attrs[] = { "processor", "cores", "chips", "memory",
 
 static int make_room(struct tw_node_types *t, struct tw_err *err)
 {
-	const size_t size = t->size > 0 ? 2 * t->size : 8;
-	struct tw_node_type *at;
-
-	if (t->count < t->size)
-		return 0;
 	if (t->count >= TW_NODE_TYPES_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d node types",
 			       TW_NODE_TYPES_MAX);
-	at = realloc(t->at, size * sizeof(*at));
-	if (at == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu node types", size);
-	t->at = at;
-	t->size = size;
+	if (!tw_grow(&t->at, &t->size, t->count, sizeof(*t->at)))
+		return tw_fail(err, TW_NOMEM, "%zu node types", t->count);
 	return 0;
 }
 

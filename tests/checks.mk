@@ -7,6 +7,10 @@ export PYTHONDONTWRITEBYTECODE := 1
 source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
 test-env = TW_BIN=$(abspath $(O))
+# Sanitizers find the same with smaller inputs: tests leave out slow trainers, which are
+# tested by themselves, and parts of recordings. TW_TEST_QUICK= tests with everything.
+TW_TEST_QUICK ?= $(if $(filter asan tsan,$(BUILD)),1)
+export TW_TEST_QUICK
 
 # ---- with what they need ---------------------------------------------------
 # What is missing is installed first; the libraries are looked for when make reads this

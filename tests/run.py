@@ -8,15 +8,20 @@
     run.py one NAME COMMAND... one command that passes or fails
     run.py total FILE          add up what TW_RESULTS=FILE collected
 
-Each run prints one line for each program and ends with its counts. With TW_RESULTS=FILE
+Each run prints one line for each program and ends with its counts and its seconds, those of
+CPU time among them: on a busy machine they say more. With TW_RESULTS=FILE
 the counts are appended to FILE, one line a run. A crash counts as a failure, and so does
 each test that a crash kept from running. Exits 0 only if nothing failed.
 """
+import concurrent.futures
 import importlib.util
 import os
 import re
+import resource
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import unittest
 
@@ -35,6 +40,28 @@ class Counts:
 
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def times(wall_s, cpu_s):
+    return f"{wall_s:.1f} s, CPU {cpu_s:.1f} s"
+
+
+class Clock:
+    """Time since it was made; CPU time is that of this process and of its ended children."""
+
+    def __init__(self):
+        self.began_s, self.cpu_before_s = time.monotonic(), self.used_s()
+
+    @staticmethod
+    def used_s():
+        used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(u.ru_utime + u.ru_stime for u in used)
+
+    def cpu_s(self):
+        return self.used_s() - self.cpu_before_s
+
+    def __str__(self):
+        return times(time.monotonic() - self.began_s, self.cpu_s())
 
 
 def read_tap(text, counts):
@@ -62,20 +89,29 @@ def read_tap(text, counts):
 
 
 def run_program(command, env=None):
-    """The exit status (negative: a signal) and all output."""
-    try:
-        done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired as e:
-        return -1, (e.output or b"").decode(errors="replace") + "\ntimed out\n"
-    except OSError as e:
-        return -1, f"{e}\n"
-    return done.returncode, done.stdout.decode(errors="replace")
+    """The exit status (negative: a signal), all output, and the time it took."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as out:
+        try:
+            proc = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL,
+                                    stdout=out, stderr=subprocess.STDOUT)
+        except OSError as e:
+            return -1, f"{e}\n", "not started"
+        limit = threading.Timer(TIMEOUT_S, proc.kill)
+        limit.start()
+        _, status, used = os.wait4(proc.pid, 0)
+        limit.cancel()
+        proc.returncode = os.waitstatus_to_exitcode(status)
+        wall_s = time.monotonic() - began
+        out.seek(0)
+        output = out.read().decode(errors="replace")
+    if wall_s > TIMEOUT_S:
+        output += "\ntimed out\n"
+    return proc.returncode, output, times(wall_s, used.ru_utime + used.ru_stime)
 
 
-def report(name, counts, failed, output, seconds):
-    print(f"  {'FAIL' if counts.failed else 'ok':4}  {name}: {counts}  ({seconds:.1f} s)")
+def report(name, counts, failed, output, time_used):
+    print(f"  {'FAIL' if counts.failed else 'ok':4}  {name}: {counts}  ({time_used})")
     for line in output.splitlines():
         if line.startswith("SKIPPED"):
             print(f"        {line}")
@@ -86,45 +122,50 @@ def report(name, counts, failed, output, seconds):
     sys.stdout.flush()
 
 
-def run_unit(programs):
+def unit_result(program):
+    counts = Counts()
+    code, output, used = run_program([program], dict(os.environ, CMOCKA_MESSAGE_OUTPUT="tap"))
+    failed = read_tap(output, counts)
+    if code != 0 and not counts.failed or counts.passed + counts.skipped == 0:
+        counts.failed += 1
+        failed.append(f"ended with status {code}")
+    return os.path.basename(program), counts, failed, output, used
+
+
+def fuzz_result(program):
+    counts, failed = Counts(), []
+    name = os.path.basename(program)
+    corpus = os.path.join("tests/corpus", name)
+    files = sorted(os.path.join(corpus, f) for f in os.listdir(corpus)) \
+        if os.path.isdir(corpus) else []
+    if files:
+        code, output, used = run_program([program, *files])
+    else:
+        code, output, used = 1, f"no inputs in {corpus}\n", "not started"
+    if code == 0:
+        counts.passed += 1
+    else:
+        counts.failed += 1
+        failed.append(f"ended with status {code}")
+    return f"{name}, {len(files)} inputs", counts, failed, output, used
+
+
+def run_all(run, programs):
+    """As many programs at a time as there are CPUs."""
     total = Counts()
-    for program in programs:
-        began = time.monotonic()
-        counts = Counts()
-        code, output = run_program([program],
-                                   dict(os.environ, CMOCKA_MESSAGE_OUTPUT="tap"))
-        failed = read_tap(output, counts)
-        if code != 0 and not counts.failed or counts.passed + counts.skipped == 0:
-            counts.failed += 1
-            failed.append(f"ended with status {code}")
-        report(os.path.basename(program), counts, failed, output,
-               time.monotonic() - began)
-        total.add(counts)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for result in pool.map(run, programs):
+            report(*result)
+            total.add(result[1])
     return total
+
+
+def run_unit(programs):
+    return run_all(unit_result, programs)
 
 
 def run_fuzz(programs):
-    total = Counts()
-    for program in programs:
-        began = time.monotonic()
-        counts, failed = Counts(), []
-        name = os.path.basename(program)
-        corpus = os.path.join("tests/corpus", name)
-        files = sorted(os.path.join(corpus, f) for f in os.listdir(corpus)) \
-            if os.path.isdir(corpus) else []
-        if files:
-            code, output = run_program([program, *files])
-        else:
-            code, output = 1, f"no inputs in {corpus}\n"
-        if code == 0:
-            counts.passed += 1
-        else:
-            counts.failed += 1
-            failed.append(f"ended with status {code}")
-        report(f"{name}, {len(files)} inputs", counts, failed, output,
-               time.monotonic() - began)
-        total.add(counts)
-    return total
+    return run_all(fuzz_result, programs)
 
 
 def load_file(path):
@@ -136,11 +177,26 @@ def load_file(path):
     return unittest.defaultTestLoader.loadTestsFromModule(module)
 
 
+class Result(unittest.TextTestResult):
+    """Reports the time of each test that uses much."""
+    CPU_S = 2
+
+    def startTest(self, test):
+        self.clock = Clock()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if self.clock.cpu_s() > self.CPU_S:
+            self.stream.writeln(f"    {self.clock}")
+
+
 def run_python(files):
     for path in files:
         sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     suite = unittest.TestSuite(load_file(path) for path in files)
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2,
+                                     resultclass=Result).run(suite)
     for test, why in result.skipped:
         print(f"SKIPPED: {test}: {why}")
     counts = Counts()
@@ -186,10 +242,11 @@ def main(argv):
     if len(argv) < 3 or argv[1] not in kinds:
         print(__doc__, file=sys.stderr)
         return 2
+    clock = Clock()
     counts = kinds[argv[1]](argv[2:])
     label = {"one": argv[2], "python": "+".join(
         os.path.splitext(os.path.basename(f))[0] for f in argv[2:])}.get(argv[1], argv[1])
-    print(f"{label}: {counts}")
+    print(f"{label}: {counts} ({clock})")
     results = os.environ.get("TW_RESULTS")
     if results:
         with open(results, "a", encoding="utf-8") as f:

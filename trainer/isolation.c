@@ -3,6 +3,7 @@
 
 #include "estimator/predict/power_model.h"
 #include "isolator/workload_name.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/index/index_walk.h"
 #include "trainer/extract/extract.h"
@@ -213,14 +214,11 @@ static int load_model(void *arg, const struct tw_index_place *at, struct tw_err 
 {
 	const struct loading *l = arg;
 	struct tw_isolation *s = l->to;
-	struct tw_power_model **more;
 
 	if (at->output != TW_ABS_POWER || strcmp(at->pipeline, l->pipeline) != 0)
 		return 0;
-	more = realloc(s->model, (s->models + 1) * sizeof(*more));
-	if (more == NULL)
+	if (!tw_resize(&s->model, s->models + 1, sizeof(*s->model)))
 		return tw_fail(err, TW_NOMEM, "%zu models", s->models + 1);
-	s->model = more;
 	if (tw_power_model_load(at->path, &s->model[s->models], err) < 0)
 		return -1;
 	s->models++;

@@ -7,6 +7,7 @@
 #include "trainer/extract/prom.h"
 #include "trainer/extract/thirdparty.h"
 #include "trainer/train_data.h"
+#include "trainer/train_rows.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_pack.h"
 #include "trainer/train_unit.h"
@@ -210,7 +211,7 @@ static int check_ended(const struct training *t, struct tw_err *err)
 static bool shares_rows(const struct training *t, size_t i)
 {
 	return i > t->from && i < t->to &&
-	       tw_train_data_same_rows(&t->data[i - 1], &t->data[i], t->job);
+	       tw_train_rows_same(&t->data[i - 1], &t->data[i], t->job);
 }
 
 static void extract_one(void *arg, size_t i)
@@ -220,9 +221,9 @@ static void extract_one(void *arg, size_t i)
 
 	if (shares_rows(t, t->from + i) || !goes_on(t))
 		return;
-	tw_train_data_extract(d, t->job);
+	tw_train_rows_extract(d, t->job);
 	if (shares_rows(t, t->from + i + 1))
-		tw_train_data_copy(d + 1, d);
+		tw_train_rows_copy(d + 1, d);
 }
 
 static void isolate_one(void *arg, size_t i)

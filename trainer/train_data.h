@@ -68,17 +68,8 @@ struct tw_train_data {
 	struct tw_buf quality_text;
 };
 
-/* First step: extract d from the recordings, or copy it from the table. */
-void tw_train_data_extract(struct tw_train_data *t, const struct tw_train_job *job);
-
-/* Whether extraction gives both the same rows; they differ in the output type only. */
-bool tw_train_data_same_rows(const struct tw_train_data *a, const struct tw_train_data *b,
-			     const struct tw_train_job *job);
-
-/* First step, by copying the rows of `from`, which tw_train_data_same_rows(). */
-void tw_train_data_copy(struct tw_train_data *t, const struct tw_train_data *from);
-
-/* Second step: folds, isolation, x, y and the profile. */
+/* After trainer/train_rows.h has filled d: make folds, isolation, x, y and the profile.
+ */
 void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job);
 
 /*
@@ -90,6 +81,9 @@ size_t tw_train_data_splits(const struct tw_train_data *t);
 
 /* Index in ->alt of a split beyond split `folds`, and its fold there. */
 size_t tw_train_data_alt(const struct tw_train_data *t, size_t split, uint32_t *fold);
+
+/* The first split of the alternative folds ->alt[alt]. */
+size_t tw_train_data_alt_first(const struct tw_train_data *t, size_t alt);
 
 /* Samples of a component in a split; all rows. Borrowed. */
 struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t split,

@@ -2,6 +2,7 @@
 #include "trainer/train_errors.h"
 
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "model-db/model.h"
 #include "trainer/fit/auto_trials.h"
 #include "trainer/fit/samples.h"
@@ -46,17 +47,12 @@ void tw_train_errors_release(struct tw_train_errors *e)
 
 /* ---- metadata ---- */
 
-static json_t *rounded(double v)
-{
-	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();
-}
-
 static json_t *rounded_list(const double *v, size_t count)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; list != NULL && i < count; i++) {
-		if (json_array_append_new(list, rounded(v[i])) < 0) {
+		if (json_array_append_new(list, tw_json_rounded(v[i])) < 0) {
 			json_decref(list);
 			list = NULL;
 		}
@@ -85,7 +81,7 @@ static void set(struct keys *k, const char *name, json_t *v)
 static void describe_interval(struct keys *k, const struct tw_answer_interval *i)
 {
 	if (i->factor > 0.0) {
-		set(k, "interval_factor", rounded(i->factor));
+		set(k, "interval_factor", tw_json_rounded(i->factor));
 		return;
 	}
 	set(k, "interval_widths", rounded_list(i->width, i->bins));
@@ -98,11 +94,11 @@ static void describe_form(struct keys *k, const struct tw_calibrated *c)
 	if (c->rows == 0)
 		return;
 	describe_interval(k, &c->interval);
-	set(k, "interval_coverage", rounded(c->coverage));
+	set(k, "interval_coverage", tw_json_rounded(c->coverage));
 	set(k, "interval_coverage_folds", rounded_list(c->group_coverage, c->groups));
-	set(k, "interval_score", rounded(c->score));
-	set(k, "interval_score_constant", rounded(c->constant));
-	set(k, "expected_error_auc", rounded(c->auc));
+	set(k, "interval_score", tw_json_rounded(c->score));
+	set(k, "interval_score_constant", tw_json_rounded(c->constant));
+	set(k, "expected_error_auc", tw_json_rounded(c->auc));
 }
 
 int tw_train_errors_describe(const struct tw_train_errors *e, enum tw_component c,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_machines.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "profiler/node_types.h"
 #include "trainer/extract/extract.h"
@@ -37,19 +38,15 @@ static struct tw_train_machine *find_machine(struct tw_train_machines *m,
 static int add_machine(struct tw_train_machines *m, const char *name,
 		       struct tw_train_machine **out, struct tw_err *err)
 {
-	struct tw_train_machine *more;
-
 	*out = find_machine(m, name);
 	if (*out != NULL)
 		return 0;
 	if (m->count == TW_TRAIN_MACHINES_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d machines",
 			       TW_TRAIN_MACHINES_MAX);
-	more = realloc(m->at, (m->count + 1) * sizeof(*more));
-	if (more == NULL)
+	if (!tw_resize(&m->at, m->count + 1, sizeof(*m->at)))
 		return tw_fail(err, TW_NOMEM, "%zu machines", m->count + 1);
-	m->at = more;
-	*out = &more[m->count++];
+	*out = &m->at[m->count++];
 	**out = (struct tw_train_machine){ .name = name };
 	return 0;
 }
@@ -58,15 +55,12 @@ static int add_recording(struct tw_train_machines *m, const char *name,
 			 struct tw_train_recording rec, struct tw_err *err)
 {
 	struct tw_train_machine *machine;
-	struct tw_train_recording *more;
 
 	if (add_machine(m, name, &machine, err) < 0)
 		return -1;
-	more = realloc(machine->recording, (machine->recordings + 1) * sizeof(*more));
-	if (more == NULL)
+	if (!tw_resize(&machine->recording, machine->recordings + 1, sizeof(rec)))
 		return tw_fail(err, TW_NOMEM, "%zu responses", machine->recordings + 1);
-	machine->recording = more;
-	more[machine->recordings++] = rec;
+	machine->recording[machine->recordings++] = rec;
 	return 0;
 }
 

@@ -48,7 +48,7 @@ static int note_alt_failures(const struct tw_train_unit *u, struct tw_train_row 
 	const struct tw_err *why = &u->data->alt_err;
 
 	for (size_t i = 0; why->code == TW_OK && i < u->data->alts; i++)
-		why = &u->alt_err[i];
+		why = &u->scores.alt_err[i];
 	if (why->code == TW_NOMEM)
 		return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer, why->text);
 	if (why->code != TW_OK)

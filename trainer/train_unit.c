@@ -9,15 +9,14 @@
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
-#include "trainer/extract/smooth.h"
 #include "trainer/fit/model_score.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
+#include "trainer/train_metadata.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,28 +34,18 @@ void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *dat
 		return;
 	u->step_err = calloc(data->components * tw_train_data_splits(data),
 			     sizeof(*u->step_err));
-	u->predicted = calloc((1 + data->alts) * data->components * data->d.rows,
-			      sizeof(*u->predicted));
-	if (u->step_err == NULL || u->predicted == NULL)
+	if (u->step_err == NULL)
 		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
-	if (tw_predictor_find(trainer->predictor)->back == NULL)
-		return;
-	u->predicted_series =
-		calloc(data->components * data->d.rows, sizeof(*u->predicted_series));
-	if (u->predicted_series == NULL)
-		tw_fail(&u->err, TW_NOMEM, "%s", trainer->name);
+	else
+		tw_train_scores_init(&u->scores, data,
+				     tw_predictor_find(trainer->predictor)->back != NULL,
+				     &u->err);
 }
 
 size_t tw_train_unit_steps(const struct tw_train_unit *u)
 {
 	return u->err.code == TW_OK ? u->data->components * tw_train_data_splits(u->data)
 				    : 0;
-}
-
-/* Predictions of a component: of the blocks of time (alt 0), or of the folds alt - 1. */
-static double *predicted_of(const struct tw_train_unit *u, size_t alt, size_t c)
-{
-	return u->predicted + (alt * u->data->components + c) * u->data->d.rows;
 }
 
 static void validate_alt(struct tw_train_unit *u, size_t split, size_t c,
@@ -67,7 +56,7 @@ static void validate_alt(struct tw_train_unit *u, size_t split, size_t c,
 	const size_t alt = tw_train_data_alt(u->data, split, &fold);
 
 	tw_folds_validate(&u->data->alt[alt], fold, u->trainer, &s, job->seed,
-			  predicted_of(u, 1 + alt, c), err);
+			  tw_train_scores_held_out(&u->scores, 1 + alt, c), err);
 }
 
 void tw_train_unit_step(struct tw_train_unit *u, size_t step,
@@ -78,7 +67,7 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 	const size_t c = step / splits, f = step % splits;
 	const struct tw_samples s = tw_train_data_samples(d, f, c);
 	struct tw_err *err = &u->step_err[step];
-	double *series = NULL;
+	double *series = tw_train_scores_series(&u->scores, c);
 	struct tw_fold fold;
 
 	if (f > d->folds) {
@@ -87,73 +76,14 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
 	} else {
 		fold = tw_fold_at(d->d.rows, d->folds, f);
-		if (u->predicted_series != NULL)
-			series = u->predicted_series + c * d->d.rows + fold.from;
+		if (series != NULL)
+			series += fold.from;
 		tw_validate_fold(u->trainer, &s, fold, job->seed,
-				 predicted_of(u, 0, c) + fold.from, series, err);
+				 tw_train_scores_held_out(&u->scores, 0, c) + fold.from,
+				 series, err);
 	}
 	if (err->code != TW_OK)
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
-}
-
-/* Power of each row in the split that holds the row out. */
-static void fill_measured(const struct tw_train_data *d, size_t c, double *measured)
-{
-	for (size_t f = 0; f < d->folds; f++) {
-		const struct tw_fold fold = tw_fold_at(d->d.rows, d->folds, f);
-		const struct tw_samples s = tw_train_data_samples(d, f, c);
-
-		for (size_t r = fold.from; r < fold.to; r++)
-			measured[r] = s.y[r];
-	}
-}
-
-static int calibrate(struct tw_train_unit *u, size_t c, const struct tw_train_job *job,
-		     const double *measured, struct tw_err *err)
-{
-	const struct tw_train_data *d = u->data;
-	const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
-	const struct tw_train_held_out h = {
-		.samples = &s,
-		.measured = measured,
-		.alone = predicted_of(u, 0, c),
-		.series = u->predicted_series != NULL
-				  ? u->predicted_series + c * d->d.rows
-				  : NULL,
-		.folds = d->folds,
-	};
-
-	return tw_train_errors_fit(&h, job->seed, &u->errors[c], err);
-}
-
-static int score_component(struct tw_train_unit *u, size_t c,
-			   const struct tw_train_job *job, struct tw_err *err)
-{
-	const struct tw_train_data *d = u->data;
-	const size_t rows = d->d.rows;
-	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
-	double *measured = malloc(2 * rows * sizeof(*measured)), *load;
-	int rc = -1;
-
-	if (measured == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to validate", rows);
-	load = measured + rows;
-	tw_train_data_feature(d, main, load);
-	fill_measured(d, c, measured);
-	if (tw_score(measured, predicted_of(u, 0, c), load, rows, &u->score[c], err) <
-		    0 ||
-	    (u->predicted_series != NULL &&
-	     tw_score(measured, u->predicted_series + c * rows, load, rows,
-		      &u->score_series[c], err) < 0) ||
-	    calibrate(u, c, job, measured, err) < 0) {
-		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
-		goto out;
-	}
-
-	rc = 0;
-out:
-	free(measured);
-	return rc;
 }
 
 static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *to,
@@ -211,7 +141,7 @@ static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 			const size_t row = tw_validation_row(rows, i);
 
 			measured[i] = tw_train_data_samples(d, (size_t)fold[i], c).y[row];
-			predicted[i] = predicted_of(u, 0, c)[row];
+			predicted[i] = tw_train_scores_held_out(&u->scores, 0, c)[row];
 		}
 	}
 	return 0;
@@ -255,89 +185,6 @@ static const struct tw_err *find_failure(const struct tw_train_unit *u)
 			if (u->step_err[c * each + f].code != TW_OK)
 				return &u->step_err[c * each + f];
 	return NULL;
-}
-
-/* ---- scores of alternative folds ---- */
-
-/* The rows that alternative folds hold out. */
-struct scored {
-	double *measured, *predicted, *load;
-	size_t rows;
-};
-
-/* The first split of alternative folds. */
-static size_t alt_split(const struct tw_train_data *d, size_t alt)
-{
-	size_t first = d->folds + 1;
-
-	for (size_t i = 0; i < alt; i++)
-		first += d->alt[i].count;
-	return first;
-}
-
-static int gather(const struct tw_train_unit *u, size_t alt, size_t c, struct scored *out,
-		  struct tw_err *err)
-{
-	const struct tw_train_data *d = u->data;
-	const struct tw_folds *f = &d->alt[alt];
-	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
-	const size_t first = alt_split(d, alt);
-
-	out->measured = calloc(3 * d->d.rows + 1, sizeof(*out->measured));
-	if (out->measured == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to validate", d->d.rows);
-	out->predicted = out->measured + d->d.rows;
-	out->load = out->predicted + d->d.rows;
-	for (size_t r = 0; r < d->d.rows; r++) {
-		if (f->of[r] == TW_FOLD_NONE)
-			continue;
-		out->measured[out->rows] =
-			tw_train_data_samples(d, first + f->of[r], c).y[r];
-		out->predicted[out->rows] = predicted_of(u, 1 + alt, c)[r];
-		out->load[out->rows++] = d->x[r * d->cols + main];
-	}
-	return 0;
-}
-
-static int score_alt_component(struct tw_train_unit *u, size_t alt, size_t c,
-			       struct tw_err *err)
-{
-	struct scored j = { 0 };
-	int rc = -1;
-
-	if (gather(u, alt, c, &j, err) < 0)
-		goto out;
-	if (tw_score(j.measured, j.predicted, j.load, j.rows, &u->alt[alt][c], err) < 0) {
-		tw_err_wrap(err, "%s", tw_component_name(u->data->component[c]));
-		goto out;
-	}
-
-	rc = 0;
-out:
-	free(j.measured);
-	return rc;
-}
-
-/* A failure leaves these scores out of the model's metadata. */
-static void score_alt(struct tw_train_unit *u, size_t alt)
-{
-	const size_t each = tw_train_data_splits(u->data);
-	struct tw_err *err = &u->alt_err[alt];
-
-	for (size_t c = 0; c < u->data->components; c++) {
-		for (size_t v = u->data->folds + 1; v < each; v++) {
-			const struct tw_err *why = &u->step_err[c * each + v];
-			uint32_t fold;
-
-			if (why->code != TW_OK &&
-			    tw_train_data_alt(u->data, v, &fold) == alt) {
-				*err = *why;
-				return;
-			}
-		}
-		if (score_alt_component(u, alt, c, err) < 0)
-			return;
-	}
 }
 
 /* ---- certificate ---- */
@@ -438,166 +285,7 @@ out:
 	return rc;
 }
 
-/* ---- metadata and model ---- */
-
-/* Watts and percents to four decimals. */
-static double rounded(double v)
-{
-	return round(v * 1e4) / 1e4;
-}
-
-static json_t *rounded_json(double v)
-{
-	return isfinite(v) ? json_real(rounded(v)) : json_null();
-}
-
-static int set(json_t *obj, const char *infix, const char *name, json_t *v)
-{
-	char key[96];
-
-	snprintf(key, sizeof(key), "%s_%s", infix, name);
-	return json_object_set_new(obj, key, v);
-}
-
-/*
- * Add a component's scores as flat keys: "package_mae", "package_r2" and so on. infix is
- * "", "workload_", "shuffled_" or "series_". -1 without memory.
- */
-static int add_scores(json_t *metadata, const char *infix, enum tw_component c,
-		      const struct tw_score *score)
-{
-	json_t *figures = tw_score_to_json(score), *v;
-	int rc = figures != NULL ? 0 : -1;
-	const char *name;
-	char key[96];
-
-	json_object_foreach(figures, name, v) {
-		snprintf(key, sizeof(key), "%s_%s%s", tw_component_name(c), infix, name);
-		if (json_object_set(metadata, key, v) < 0)
-			rc = -1;
-	}
-	json_decref(figures);
-	return rc;
-}
-
-/*
- * Add "package_workload_maes": the mean error of each fold, in the order of the folds'
- * names. -1 without memory.
- */
-static int add_fold_errors(json_t *metadata, const struct tw_train_unit *u, size_t alt,
-			   size_t c)
-{
-	const struct tw_train_data *d = u->data;
-	const struct tw_folds *f = &d->alt[alt];
-	json_t *list = json_array();
-	char key[96];
-	int rc = 0;
-
-	for (uint32_t fold = 0; fold < f->count; fold++) {
-		const double *y = tw_train_data_samples(d, alt_split(d, alt) + fold, c).y;
-		double sum = 0;
-		size_t rows = 0;
-
-		for (size_t r = 0; r < d->d.rows; r++) {
-			if (f->of[r] != fold)
-				continue;
-			sum += fabs(predicted_of(u, 1 + alt, c)[r] - y[r]);
-			rows++;
-		}
-		if (json_array_append_new(list, rounded_json(sum / (double)rows)) < 0)
-			rc = -1;
-	}
-	snprintf(key, sizeof(key), "%s_%s_maes", tw_component_name(d->component[c]),
-		 f->scheme);
-	return json_object_set_new(metadata, key, list) < 0 ? -1 : rc;
-}
-
-/*
- * Add the scores of alternative folds, and "workload_folds", "workload_rows",
- * "workload_mae", "workload_mape" and the names of the workloads. If validation failed,
- * add "workload_mae": null only.
- */
-static int add_alt_scores(json_t *metadata, const struct tw_train_unit *u, size_t alt)
-{
-	const struct tw_folds *f = &u->data->alt[alt];
-	double mae = NAN, mape = NAN;
-	char infix[32];
-
-	if (u->alt_err[alt].code != TW_OK)
-		return set(metadata, f->scheme, "mae", json_null());
-	snprintf(infix, sizeof(infix), "%s_", f->scheme);
-	for (size_t c = 0; c < u->data->components; c++) {
-		const struct tw_score *s = &u->alt[alt][c];
-
-		if (add_scores(metadata, infix, u->data->component[c], s) < 0 ||
-		    (f->names.count > 0 && add_fold_errors(metadata, u, alt, c) < 0))
-			return -1;
-		mae = fmax(mae, s->mae);
-		mape = fmax(mape, s->mape);
-	}
-	if (f->names.count > 0 &&
-	    set(metadata, f->scheme, "names", tw_json_texts(&f->names)) < 0)
-		return -1;
-	if (set(metadata, f->scheme, "folds", json_integer((json_int_t)f->count)) < 0 ||
-	    set(metadata, f->scheme, "rows",
-		json_integer((json_int_t)u->alt[alt][0].rows)) < 0 ||
-	    set(metadata, f->scheme, "mae", rounded_json(mae)) < 0)
-		return -1;
-	return set(metadata, f->scheme, "mape", rounded_json(mape));
-}
-
-/* "a.json,b.json": origins of the inputs that have rows in the data. */
-static json_t *origin_of(const struct tw_train_data *d, const struct tw_train_job *job)
-{
-	struct tw_buf b = { 0 };
-	json_t *text;
-
-	if (job->origin != NULL)
-		return json_string(job->origin);
-	if (d->table != NULL)
-		return d->table->origin != NULL ? json_string(d->table->origin)
-						: json_null();
-	for (size_t i = 0; i < job->response_count; i++) {
-		bool any = false;
-
-		for (size_t r = 0; !any && r < d->d.rows; r++)
-			any = d->input[r] == i;
-		if (any && job->responses[i].origin != NULL)
-			tw_buf_addf(&b, "%s%s", b.len > 0 ? "," : "",
-				    job->responses[i].origin);
-	}
-	text = b.data != NULL ? json_string(b.data) : json_null();
-	if (tw_buf_failed(&b)) {
-		json_decref(text);
-		text = NULL;
-	}
-	tw_buf_clear(&b);
-	return text;
-}
-
-static int compare_int64(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* The median step between rows, in seconds. */
-static json_t *median_step(const struct tw_dataset *d)
-{
-	const size_t n = d->rows - 1;
-	int64_t *step = malloc((n + 1) * sizeof(*step));
-	json_t *v;
-
-	if (step == NULL)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		step[i] = d->time_ms[i + 1] - d->time_ms[i];
-	qsort(step, n, sizeof(*step), compare_int64);
-	v = json_real((double)step[n / 2] / 1000.0);
-	free(step);
-	return v;
-}
+/* ---- model ---- */
 
 /* Add "package_choice": the trainer's explanation of its choices. */
 static int describe_choice(json_t *obj, const struct tw_train_unit *u, size_t c)
@@ -615,55 +303,10 @@ static int describe_choice(json_t *obj, const struct tw_train_unit *u, size_t c)
 	return json_object_set_new(obj, key, lines);
 }
 
-static int describe_component(json_t *obj, const struct tw_train_unit *u, size_t c)
+/* Watts and percents to four decimals, as in the metadata. */
+static double round4(double v)
 {
-	const enum tw_component component = u->data->component[c];
-
-	if (add_scores(obj, "", component, &u->score[c]) < 0)
-		return -1;
-	if (u->predicted_series != NULL &&
-	    add_scores(obj, "series_", component, &u->score_series[c]) < 0)
-		return -1;
-	if (tw_train_errors_describe(&u->errors[c], component, obj) < 0)
-		return -1;
-	return describe_choice(obj, u, c);
-}
-
-/*
- * Metadata has no nested objects but in lists: the estimator of kepler-model-server
- * treats each object in metadata.json as a model.
- */
-static json_t *describe(const struct tw_train_unit *u, const struct tw_train_job *job)
-{
-	const struct tw_train_data *data = u->data;
-	const struct tw_dataset *d = &data->d;
-	json_t *obj;
-	bool failed;
-
-	obj = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:s}",
-			"validation_scheme", "blocked", "validation_folds",
-			(json_int_t)data->folds, "data_rows", (json_int_t)d->rows,
-			"data_first", tw_train_data_instant(d->time_ms[0]), "data_last",
-			tw_train_data_instant(d->time_ms[d->rows - 1]), "data_step_s",
-			median_step(d), "data_origin", origin_of(data, job), "seed",
-			(json_int_t)job->seed, "creator", "tallywatt " TW_VERSION);
-	failed = obj == NULL;
-	for (size_t c = 0; c < data->components; c++)
-		failed |= describe_component(obj, u, c) < 0;
-	for (size_t i = 0; i < data->alts; i++)
-		failed |= add_alt_scores(obj, u, i) < 0;
-	if (data->quality != NULL)
-		failed |= json_object_set_new(obj, "data_quality",
-					      json_deep_copy(data->quality)) < 0;
-	if (data->output == TW_DYN_POWER)
-		failed |= json_object_set_new(obj, "isolator",
-					      json_string(job->isolator->name)) < 0 ||
-			  json_object_update(obj, data->learnt) < 0;
-	if (failed) {
-		json_decref(obj);
-		return NULL;
-	}
-	return obj;
+	return round(v * 1e4) / 1e4;
 }
 
 /* The largest error over the components whose error is defined. */
@@ -672,8 +315,10 @@ static void set_errors(struct tw_model_info *info, const struct tw_train_unit *u
 	info->mae_w = 0.0;
 	info->mape_percent = NAN;
 	for (size_t c = 0; c < u->data->components; c++) {
-		info->mae_w = fmax(info->mae_w, rounded(u->score[c].mae));
-		info->mape_percent = fmax(info->mape_percent, rounded(u->score[c].mape));
+		const struct tw_score *score = &u->scores.score[c];
+
+		info->mae_w = fmax(info->mae_w, round4(score->mae));
+		info->mape_percent = fmax(info->mape_percent, round4(score->mape));
 	}
 }
 
@@ -689,6 +334,8 @@ static int add_features(struct tw_strs *to, const struct tw_train_data *d,
 static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
 		    const struct tw_train_job *job, struct tw_err *err)
 {
+	bool failed;
+
 	snprintf(info->name, sizeof(info->name), "%s_%zu", u->trainer->name,
 		 u->data->machine->node_type);
 	snprintf(info->trainer, sizeof(info->trainer), "%s", u->trainer->name);
@@ -701,8 +348,11 @@ static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
 	set_errors(info, u);
 	if (add_features(&info->features, u->data, err) < 0)
 		return -1;
-	info->metadata = describe(u, job);
-	if (info->metadata == NULL)
+	info->metadata = tw_train_metadata(&u->scores, job);
+	failed = info->metadata == NULL;
+	for (size_t c = 0; !failed && c < u->data->components; c++)
+		failed = describe_choice(info->metadata, u, c) < 0;
+	if (failed)
 		return tw_fail(err, TW_NOMEM, "metadata of %s", info->name);
 	return 0;
 }
@@ -728,7 +378,7 @@ static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
 				fmax(p->feature_max[i], d->x[r * d->cols + i]);
 		}
 	}
-	if (tw_train_errors_set(&u->errors[c], p, err) < 0)
+	if (tw_train_errors_set(&u->scores.errors[c], p, err) < 0)
 		return -1;
 	return add_features(&p->features, d, err);
 }
@@ -762,11 +412,8 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 		u->err = *failure;
 		return;
 	}
-	for (size_t c = 0; c < u->data->components; c++)
-		if (score_component(u, c, job, &u->err) < 0)
-			return;
-	for (size_t i = 0; i < u->data->alts; i++)
-		score_alt(u, i);
+	if (tw_train_scores_compute(&u->scores, u->step_err, job->seed, &u->err) < 0)
+		return;
 	if (make_model(u, job, &u->model, &u->err) < 0)
 		return;
 	if (add_certificate(u, &u->err) < 0 ||
@@ -781,20 +428,16 @@ void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *jo
 	if (u->err.code == TW_OK)
 		finish(u, job);
 	free(u->step_err);
-	free(u->predicted);
 	u->step_err = NULL;
-	u->predicted = NULL;
+	tw_train_scores_drop(&u->scores);
 }
 
 void tw_train_unit_release(struct tw_train_unit *u)
 {
-	for (size_t c = 0; c < TW_COMPONENT_COUNT; c++) {
+	for (size_t c = 0; c < TW_COMPONENT_COUNT; c++)
 		tw_buf_clear(&u->text[c]);
-		tw_train_errors_release(&u->errors[c]);
-	}
+	tw_train_scores_release(&u->scores);
 	free(u->step_err);
-	free(u->predicted);
-	free(u->predicted_series);
 	tw_model_release(&u->model);
 	tw_fileset_clear(&u->files);
 	*u = (struct tw_train_unit){ 0 };

@@ -11,10 +11,9 @@
 #include "lib/core/buf.h"
 #include "lib/zip/fileset.h"
 #include "model-db/model.h"
-#include "trainer/fit/score.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/train_data.h"
-#include "trainer/train_errors.h"
+#include "trainer/train_scores.h"
 
 struct tw_train_job;
 
@@ -25,18 +24,7 @@ struct tw_train_unit {
 
 	struct tw_err *step_err; /* for each step */
 	struct tw_buf text[TW_COMPONENT_COUNT];
-	/*
-	 * Held-out predictions of each component: d.rows numbers each. Those of the
-	 * blocks of time come first, then those of each alternative folds.
-	 */
-	double *predicted;
-	struct tw_score score[TW_COMPONENT_COUNT];
-	struct tw_train_errors errors[TW_COMPONENT_COUNT];
-	struct tw_score alt[TW_TRAIN_ALT_FOLDS_MAX][TW_COMPONENT_COUNT];
-	struct tw_err alt_err[TW_TRAIN_ALT_FOLDS_MAX]; /* why scores are missing */
-	/* The same of rows as a series; NULL if the predictor ignores earlier rows. */
-	double *predicted_series;
-	struct tw_score score_series[TW_COMPONENT_COUNT];
+	struct tw_train_scores scores;
 	/* Errors of the rows after the job's share, of the worst component, or NaN. */
 	double later_mae_w, later_mape_percent;
 	struct tw_model model;

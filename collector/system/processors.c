@@ -54,16 +54,12 @@ static void take_value(char *to, size_t size, const char *value, size_t len)
 
 static int add(struct tw_processors *p, struct tw_err *err)
 {
-	struct tw_processor *at;
-
 	if (p->count == TW_PROCESSORS_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d processors",
 			       TW_PROCESSORS_MAX);
-	at = realloc(p->at, (p->count + 1) * sizeof(*at));
-	if (at == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu processors", p->count + 1);
-	p->at = at;
-	at[p->count++] = (struct tw_processor){ .number = "" };
+	if (!tw_grow(&p->at, &p->size, p->count, sizeof(*p->at)))
+		return tw_fail(err, TW_NOMEM, "%zu processors", p->count);
+	p->at[p->count++] = (struct tw_processor){ .number = "" };
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct tw_processor {
 /* All zero bytes: no processors. */
 struct tw_processors {
 	struct tw_processor *at;
-	size_t count;
+	size_t count, size;
 };
 
 /*

@@ -151,10 +151,31 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 
 void tw_owner_free(struct tw_owner *o);
 
-/* ---- workload_tick.c ---- */
+/* ---- workload_slices.c ---- */
 
-/* Charge CPU time to p beyond its total. False without memory: nothing has changed. */
-bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns);
+/*
+ * Add usage of this tick to p and to every workload that contains it. False without
+ * memory: the usage is counted in `dropped` only.
+ */
+bool tw_process_use(struct tw_workloads *t, struct tw_process *p,
+		    const struct tw_usage *use);
+
+/* ---- workload_ended.c ---- */
+
+/* The process has exited, or was given up. */
+void tw_process_end(struct tw_workloads *t, struct tw_process *p);
+
+/* The source reports a process that was given up: the overflow does not contain its exit.
+ */
+void tw_process_take_back(struct tw_process *p);
+
+/* The walk lists a process that was given up. */
+void tw_process_revive(struct tw_workloads *t, struct tw_process *p);
+
+/* Remove exited processes that were exported for keep_ms, or exceed ended_max. */
+void tw_processes_expire(struct tw_workloads *t);
+
+/* ---- workload_tick.c ---- */
 
 /* A tw_counted: add counter differences to the process of tgid. For tests. */
 enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,

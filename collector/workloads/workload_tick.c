@@ -7,7 +7,6 @@
 #include "collector/workloads/traces.h"
 #include "collector/workloads/workload_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Wait this long for the exit of a process that no walk lists: RCU may wait 10 s. */
@@ -22,97 +21,15 @@
 /* Command lines that one tick reads: 10,000 processes take 50 ticks. */
 #define LOOKS 200
 
-/* ---- slices ---- */
-
-/* One more slice, not filled; NULL without memory. */
-static struct tw_slice *new_slice(struct tw_slices *s)
-{
-	if (s->count == s->size) {
-		const size_t size = s->size != 0 ? s->size * 2 : 256;
-		struct tw_slice *at = realloc(s->at, size * sizeof(*at));
-
-		if (at == NULL)
-			return NULL;
-		s->at = at;
-		s->size = size;
-	}
-	return &s->at[s->count++];
-}
-
-static struct tw_slice *slice_of(struct tw_workloads *t, struct tw_process *p,
-				 struct tw_group *g)
-{
-	struct tw_slice *s;
-
-	if (p->slice_at == t->tick + 1) {
-		s = &t->next.at[p->slice];
-		if (s->cgroup == &g->w && s->owner == p->w.owner)
-			return s;
-	}
-	s = new_slice(&t->next);
-	if (s == NULL)
-		return NULL;
-	*s = (struct tw_slice){ .process = &p->w, .cgroup = &g->w, .owner = p->w.owner };
-	p->slice_at = t->tick + 1;
-	p->slice = t->next.count - 1;
-	return s;
-}
-
-static void add_use(struct tw_workloads *t, struct tw_workload *w,
-		    const struct tw_usage *use)
-{
-	if (w == NULL)
-		return;
-	tw_series_use(t, w, use);
-	/* Whatever runs is not over; tw_groups_tick() finds out when it is. */
-	if (w->level != TW_LEVEL_PROCESS)
-		w->ended = false;
-}
-
-/* The total outside containers that s counts for; NULL: s is in a container. */
-static struct tw_workload *outside_of(struct tw_workloads *t, const struct tw_slice *s)
-{
-	return s->owner != NULL && s->owner->level == TW_LEVEL_CONTAINER
-		       ? NULL
-		       : &t->outside[s->process->kernel];
-}
-
-/* Add to a slice and to every workload that contains it. */
-static void add_everywhere(struct tw_workloads *t, struct tw_slice *s,
-			   const struct tw_usage *use)
-{
-	tw_usage_add(&s->used, use);
-	add_use(t, s->process, use);
-	add_use(t, s->cgroup, use);
-	add_use(t, s->owner, use);
-	if (s->owner != NULL)
-		add_use(t, s->owner->pod, use);
-	add_use(t, outside_of(t, s), use);
-	/* A pseudo process does not end, but a scrape must read its last values. */
-	if (s->process->tgid == 0)
-		s->process->ended_at = t->tick + 1;
-}
-
-bool tw_process_more(struct tw_workloads *t, struct tw_process *p, uint64_t cpu_ns)
-{
-	const struct tw_usage use = { .cpu_ns = cpu_ns };
-	struct tw_slice *s = slice_of(t, p, (struct tw_group *)p->w.cgroup);
-
-	if (s == NULL) {
-		t->dropped++;
-		return false;
-	}
-	add_everywhere(t, s, &use);
-	return true;
-}
-
 /*
  * A total may be lower than the one before: a thread that exits during the walk is in
  * neither sum. The next walk makes up for it.
  */
 static void take_total(struct tw_workloads *t, struct tw_process *p, uint64_t total_ns)
 {
-	if (total_ns > p->counted_ns && tw_process_more(t, p, total_ns - p->counted_ns))
+	const struct tw_usage use = { .cpu_ns = total_ns - p->counted_ns };
+
+	if (total_ns > p->counted_ns && tw_process_use(t, p, &use))
 		p->counted_ns = total_ns;
 }
 
@@ -140,7 +57,6 @@ enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 					      : p->w.ended ? TW_PROCESS_ENDED
 							   : TW_PROCESS_LIVING;
 	struct tw_usage use = { 0 };
-	struct tw_slice *s;
 
 	memcpy(use.counter, more, sizeof(use.counter));
 	if (memcmp(&use, &(struct tw_usage){ 0 }, sizeof(use)) == 0 ||
@@ -148,11 +64,10 @@ enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 		return status;
 	if (p == NULL)
 		p = unknown_process(t);
-	s = p != NULL ? slice_of(t, p, (struct tw_group *)p->w.cgroup) : NULL;
-	if (s == NULL)
+	if (p == NULL)
 		t->dropped++;
 	else
-		add_everywhere(t, s, &use);
+		tw_process_use(t, p, &use);
 	return status;
 }
 
@@ -205,59 +120,6 @@ static struct tw_process *add_process(struct tw_workloads *t, const struct tw_ta
 	return p;
 }
 
-static void queue_ended(struct tw_workloads *t, struct tw_process *p)
-{
-	if (p->queued)
-		return;
-	p->queued = true;
-	p->ended_next = NULL;
-	if (t->ended_last != NULL)
-		t->ended_last->ended_next = p;
-	else
-		t->ended_first = p;
-	t->ended_last = p;
-	t->ended_count++;
-}
-
-/* The process has exited. */
-static void end_process(struct tw_workloads *t, struct tw_process *p)
-{
-	if (p->w.ended)
-		return;
-	p->w.ended = true;
-	p->w.ended_at = t->tick + 1;
-	p->w.until_ns = t->now_ns + t->config.keep_ms * UINT64_C(1000000);
-	p->w.cgroup->members--;
-	if (p->w.owner != NULL) {
-		p->w.owner->members--;
-		if (p->w.owner->pod != NULL)
-			p->w.owner->pod->members--;
-	}
-	t->living--;
-	queue_ended(t, p);
-}
-
-/* A process that was given up is heard of: its exit is in no overflow. */
-static void take_back(struct tw_process *p)
-{
-	((struct tw_group *)p->w.cgroup)->lost_ns -= p->lost_ns;
-	p->lost_ns = 0;
-}
-
-/* A process that was given up but is in the walk again. */
-static void revive(struct tw_workloads *t, struct tw_process *p)
-{
-	take_back(p);
-	p->w.ended = false;
-	p->w.cgroup->members++;
-	if (p->w.owner != NULL) {
-		p->w.owner->members++;
-		if (p->w.owner->pod != NULL)
-			p->w.owner->pod->members++;
-	}
-	t->living++;
-}
-
 /* After an exec the command line is read again. */
 static void update_program(struct tw_process *p, const struct tw_task *task)
 {
@@ -288,7 +150,7 @@ static struct tw_process *take_last(struct tw_workloads *t, const struct tw_task
 		t->dropped++;
 		return NULL;
 	}
-	take_back(p);
+	tw_process_take_back(p);
 	if (g != NULL && task->cgroup_id != 0 && !p->w.ended)
 		enter_group(p, g);
 	update_program(p, task);
@@ -306,7 +168,7 @@ static void on_ended(void *arg, const struct tw_task *task)
 	struct tw_process *p = take_last(arg, task);
 
 	if (p != NULL)
-		end_process(arg, p);
+		tw_process_end(arg, p);
 }
 
 /* Time of a process that was already removed goes to its cgroup. */
@@ -326,7 +188,7 @@ static void on_late(void *arg, const struct tw_task *task, uint64_t more_ns)
 	if (p == NULL)
 		t->dropped++;
 	else
-		tw_process_more(t, p, more_ns);
+		tw_process_use(t, p, &(struct tw_usage){ .cpu_ns = more_ns });
 }
 
 /*
@@ -417,7 +279,7 @@ static void on_alive(void *arg, const struct tw_task *task)
 		return;
 	}
 	if (p->w.ended)
-		revive(t, p);
+		tw_process_revive(t, p);
 	enter_group(p, g);
 	update_program(p, task);
 	if (wants_look(t, p)) {
@@ -454,11 +316,11 @@ static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 	struct tw_group *g = (struct tw_group *)p->w.cgroup;
 
 	if (!t->source->reports_exits) {
-		end_process(t, p);
+		tw_process_end(t, p);
 	} else if (++p->missing >= MISSING_TICKS && t->now_ns - p->seen_ns > MISSING_NS) {
 		p->lost_ns = p->counted_ns;
 		g->lost_ns += p->lost_ns;
-		end_process(t, p);
+		tw_process_end(t, p);
 	} else {
 		g->missing_ns += p->counted_ns;
 	}
@@ -505,74 +367,6 @@ static void settle(struct tw_workloads *t)
 
 /* ---- a tick ---- */
 
-static void remove_process(struct tw_workloads *t, struct tw_process *p)
-{
-	p->w.cgroup->refs--;
-	tw_owner_set(&p->w, NULL, 0);
-	tw_level_remove(t, &p->w);
-	tw_process_free(t, p);
-}
-
-/*
- * Move the totals of an exited process that no scrape has read to its cgroup's pseudo
- * process, so that no sum falls.
- */
-static void fold(struct tw_workloads *t, struct tw_process *p)
-{
-	struct tw_process *rest = tw_group_rest(t, (struct tw_group *)p->w.cgroup);
-
-	t->folded++;
-	if (rest == NULL)
-		t->dropped++;
-	else
-		tw_series_fold(t, &rest->w, &p->w);
-}
-
-/*
- * Whether an exited process may be removed. A series that a scrape has exported waits for
- * another scrape, whatever its age: there are at most as many as one scrape exports.
- */
-static bool may_expire(const struct tw_workloads *t, const struct tw_process *p)
-{
-	if (p->w.series == TW_SERIES_OWN && !tw_workloads_was_last_read(t, &p->w))
-		return false;
-	return t->ended_count > t->config.ended_max || t->now_ns >= p->w.until_ns;
-}
-
-static void unqueue(struct tw_workloads *t, struct tw_process *before,
-		    struct tw_process *p)
-{
-	*(before != NULL ? &before->ended_next : &t->ended_first) = p->ended_next;
-	if (t->ended_last == p)
-		t->ended_last = before;
-	t->ended_count--;
-	p->queued = false;
-}
-
-/* Remove exited processes that were exported for keep_ms, or exceed ended_max. */
-static void expire(struct tw_workloads *t)
-{
-	struct tw_process *before = NULL, *next;
-
-	for (struct tw_process *p = t->ended_first; p != NULL && p->w.ended_at <= t->tick;
-	     p = next) {
-		next = p->ended_next;
-		if (p->w.ended && t->ended_count <= t->config.ended_max &&
-		    t->now_ns < p->w.until_ns)
-			return; /* the queue is in the order of exits */
-		if (p->w.ended && !may_expire(t, p)) {
-			before = p;
-			continue;
-		}
-		unqueue(t, before, p);
-		if (!p->w.ended)
-			continue; /* it was revived */
-		if (p->w.series == TW_SERIES_NEW && !tw_workloads_was_last_read(t, &p->w))
-			fold(t, p);
-		remove_process(t, p);
-	}
-}
-
 int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *err)
 {
 	const struct tw_task_sink sink = make_sink(t);
@@ -586,7 +380,8 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 	t->looks = LOOKS;
 	if (t->source->read(t->tasks, &sink, err) < 0)
 		return -1;
-	expire(t); /* processes that ended in the last tick have all their time now */
+	/* Processes that ended in the last tick have all their time now. */
+	tw_processes_expire(t);
 	if (t->config.counters != NULL &&
 	    tw_counters_read(t->config.counters, tw_workloads_counted, t, err) < 0)
 		return -1;
@@ -612,78 +407,4 @@ void tw_workloads_drain(struct tw_workloads *t)
 	const struct tw_task_sink sink = make_sink(t);
 
 	t->source->drain(t->tasks, &sink);
-}
-
-const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t *count)
-{
-	*count = t->shown.count;
-	return t->shown.at;
-}
-
-/* ---- GPU energy, known per process after the tick ---- */
-
-/* The process's slice of the last tick; an empty one if it did not run on a CPU. */
-static struct tw_slice *shown_slice_of(struct tw_workloads *t, struct tw_process *p)
-{
-	struct tw_slice *s = &t->shown.at[p->slice];
-
-	/* After a failed tick there are no slices. */
-	if (p->slice_at == t->tick && p->slice < t->shown.count && s->process == &p->w)
-		return s;
-	s = new_slice(&t->shown);
-	if (s == NULL)
-		return NULL;
-	*s = (struct tw_slice){ .process = &p->w,
-				.cgroup = p->w.cgroup,
-				.owner = p->w.owner };
-	p->slice_at = t->tick;
-	p->slice = t->shown.count - 1;
-	return s;
-}
-
-bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynamic_uj,
-			  uint64_t idle_uj)
-{
-	struct tw_process *p = tw_process_recent(t, tgid, t->tick);
-	struct tw_slice *s = p != NULL ? shown_slice_of(t, p) : NULL;
-
-	if (s == NULL)
-		return false;
-	s->gpu_dynamic_uj += dynamic_uj;
-	s->gpu_idle_uj += idle_uj;
-	return true;
-}
-
-/* ---- energy ---- */
-
-static void charge_one(struct tw_workloads *t, struct tw_workload *w,
-		       const struct tw_charge *charge)
-{
-	if (w == NULL)
-		return;
-	if (w->ticked_at != t->tick) {
-		w->ticked = (struct tw_charge){ 0 };
-		w->ticked_at = t->tick;
-	}
-	tw_charge_add(&w->ticked, charge);
-	tw_series_charge(t, w, charge);
-}
-
-void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
-			 const struct tw_charge *charge)
-{
-	charge_one(t, s->process, charge);
-	charge_one(t, s->cgroup, charge);
-	charge_one(t, s->owner, charge);
-	if (s->owner != NULL)
-		charge_one(t, s->owner->pod, charge);
-	charge_one(t, outside_of(t, s), charge);
-}
-
-const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
-					    const struct tw_workload *w)
-{
-	static const struct tw_charge none = { { 0 }, { 0 } };
-
-	return w->ticked_at == t->tick ? &w->ticked : &none;
 }

@@ -148,7 +148,7 @@ static void charge(struct tw_workloads *t, struct tw_group *g, uint64_t ns)
 		t->dropped++;
 		return;
 	}
-	tw_process_more(t, rest, ns);
+	tw_process_use(t, rest, &(struct tw_usage){ .cpu_ns = ns });
 	/* Time that could not be charged for want of memory is still owed. */
 	g->unseen.owed_ns -= (int64_t)(g->w.used.cpu_ns - before_ns);
 	t->unseen_ns += g->w.used.cpu_ns - before_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/predict/categories.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 
@@ -41,7 +42,6 @@ static int read_variable(const json_t *variables, const char *where, const char 
 	const json_t *values, *entry;
 	const char *value;
 	char place[160];
-	struct tw_category_weight *at;
 
 	if (tw_json_object(variables, where, name, false, &values, err) < 0)
 		return -1;
@@ -49,10 +49,9 @@ static int read_variable(const json_t *variables, const char *where, const char 
 	if (json_object_size(values) > TW_CATEGORY_WEIGHTS_MAX - out->count)
 		return tw_fail(err, TW_INVALID, "%s: more than %d values", place,
 			       TW_CATEGORY_WEIGHTS_MAX);
-	at = realloc(out->at, (out->count + json_object_size(values) + 1) * sizeof(*at));
-	if (at == NULL)
+	if (!tw_resize(&out->at, out->count + json_object_size(values) + 1,
+		       sizeof(*out->at)))
 		return tw_fail(err, TW_NOMEM, "%s", place);
-	out->at = at;
 	json_object_foreach((json_t *)(uintptr_t)values, value, entry)
 		if (read_weight(values, place, name, value, out, err) < 0)
 			return -1;

@@ -2,6 +2,7 @@
 #include "estimator/predict/series.h"
 
 #include "estimator/predict/predictor.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <assert.h>
@@ -12,20 +13,13 @@ int tw_recent_rows_reserve(struct tw_recent_rows *s, size_t cols, size_t back,
 			   struct tw_err *err)
 {
 	const size_t room = back + 1;
-	int64_t *time_ms;
-	double *x;
 
 	assert(cols > 0 && (s->cols == 0 || s->cols == cols));
 	if (room <= s->room)
 		return 0;
-	x = realloc(s->x, room * cols * sizeof(*x));
-	if (x == NULL)
+	if (!tw_resize(&s->x, room * cols, sizeof(*s->x)) ||
+	    !tw_resize(&s->time_ms, room, sizeof(*s->time_ms)))
 		return tw_fail(err, TW_NOMEM, "series of %zu rows", room);
-	s->x = x;
-	time_ms = realloc(s->time_ms, room * sizeof(*time_ms));
-	if (time_ms == NULL)
-		return tw_fail(err, TW_NOMEM, "series of %zu rows", room);
-	s->time_ms = time_ms;
 	s->cols = cols;
 	s->room = room;
 	return 0;

@@ -2,6 +2,7 @@
 #include "estimator/predict/tree.h"
 
 #include "estimator/predict/predictor.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <float.h>
@@ -95,27 +96,14 @@ static int reserve(struct tw_trees *t, size_t nodes, struct tw_err *err)
 			       TW_TREE_NODES_MAX, TW_TREE_COUNT_MAX);
 	if (need > t->nodes_size) {
 		const size_t size = need + t->nodes_size;
-		uint64_t *node = realloc(t->node, size * sizeof(*node));
-		float *leaf;
 
-		if (node == NULL)
+		if (!tw_resize(&t->node, size, sizeof(*t->node)) ||
+		    !tw_resize(&t->leaf, size, sizeof(*t->leaf)))
 			return tw_fail(err, TW_NOMEM, "%zu tree nodes", size);
-		t->node = node;
-		leaf = realloc(t->leaf, size * sizeof(*leaf));
-		if (leaf == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu tree nodes", size);
-		t->leaf = leaf;
 		t->nodes_size = size;
 	}
-	if (t->count == t->count_size) {
-		const size_t size = t->count_size != 0 ? t->count_size * 2 : 16;
-		struct tw_tree_root *tree = realloc(t->tree, size * sizeof(*tree));
-
-		if (tree == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu trees", size);
-		t->tree = tree;
-		t->count_size = size;
-	}
+	if (!tw_grow(&t->tree, &t->count_size, t->count, sizeof(*t->tree)))
+		return tw_fail(err, TW_NOMEM, "%zu trees", t->count);
 	return 0;
 }
 

@@ -165,22 +165,6 @@ static int begin_tree(struct reader *r, const struct tw_jsax_event *e, struct tw
 	return 0;
 }
 
-static int grow(struct values *l, struct tw_err *err)
-{
-	const size_t size = l->size != 0 ? 2 * l->size : 64;
-	int32_t *v;
-
-	if (l->count < l->size)
-		return 0;
-	/* int32_t and float have the same size. */
-	v = realloc(l->v.i, size * sizeof(*v));
-	if (v == NULL)
-		return tw_fail(err, TW_NOMEM, "tree of %zu nodes", size);
-	l->v.i = v;
-	l->size = size;
-	return 0;
-}
-
 _Static_assert(sizeof(int32_t) == sizeof(float), "struct values has one element size");
 
 static int take_integer(struct reader *r, const struct tw_jsax_event *e, int32_t *out,
@@ -213,8 +197,9 @@ static int take_value(struct reader *r, const struct tw_jsax_event *e, struct tw
 	if (l->count >= TW_TREE_NODES_MAX)
 		return tw_fail(err, TW_INVALID, "%s: more than %u elements",
 			       path_of(r, r->list, path), TW_TREE_NODES_MAX);
-	if (grow(l, err) < 0)
-		return -1;
+	/* int32_t and float have the same size. */
+	if (!tw_grow(&l->v.i, &l->size, l->count, sizeof(*l->v.i)))
+		return tw_fail(err, TW_NOMEM, "tree of %zu nodes", l->count);
 	if (r->list->is != VALUE) {
 		if (take_integer(r, e, &l->v.i[l->count], err) < 0)
 			return -1;

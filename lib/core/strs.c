@@ -2,6 +2,7 @@
 #include "lib/core/strs.h"
 
 #include "lib/core/arena.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <stdlib.h>
@@ -12,15 +13,8 @@ static int prepare(struct tw_strs *l, const char *s, size_t len, struct tw_err *
 {
 	if (len > 0 && memchr(s, '\0', len) != NULL)
 		return tw_fail(err, TW_INVALID, "text contains a NUL byte");
-	if (l->count == l->size) {
-		size_t size = l->size != 0 ? l->size * 2 : 8;
-		char **at = realloc(l->at, size * sizeof(*at));
-
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "list of %zu texts", size);
-		l->at = at;
-		l->size = size;
-	}
+	if (!tw_grow(&l->at, &l->size, l->count, sizeof(*l->at)))
+		return tw_fail(err, TW_NOMEM, "list of %zu texts", l->count);
 	return 0;
 }
 

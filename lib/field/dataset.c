@@ -71,14 +71,12 @@ int tw_dataset_init(struct tw_dataset *d, size_t rows, bool with_id, struct tw_e
 int tw_dataset_add(struct tw_dataset *d, const char *name, double **out,
 		   struct tw_err *err)
 {
-	struct tw_column *col, c;
+	struct tw_column c;
 
 	if (tw_dataset_find(d, name) != NULL)
 		return tw_fail(err, TW_INVALID, "column '%s' is repeated", name);
-	col = realloc(d->col, (d->cols + 1) * sizeof(*col));
-	if (col == NULL)
+	if (!tw_resize(&d->col, d->cols + 1, sizeof(*d->col)))
 		return tw_fail(err, TW_NOMEM, "column '%s'", name);
-	d->col = col;
 
 	c.name = strdup(name);
 	c.v = alloc_values(d->rows, sizeof(*c.v));

@@ -213,6 +213,11 @@ int tw_json_strs(const json_t *obj, const char *where, const char *key, bool opt
 	return 0;
 }
 
+json_t *tw_json_rounded(double v)
+{
+	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();
+}
+
 json_t *tw_json_texts(const struct tw_strs *l)
 {
 	json_t *list = json_array();

@@ -60,6 +60,9 @@ int tw_json_strs(const json_t *obj, const char *where, const char *key, bool opt
 /* Make an array of strings. NULL if out of memory, or if a text is not UTF-8. */
 json_t *tw_json_texts(const struct tw_strs *l);
 
+/* To four decimals; null if v is not finite. NULL without memory. */
+json_t *tw_json_rounded(double v);
+
 /* Append s[0..len) as a quoted JSON string. Invalid UTF-8 becomes U+FFFD. */
 void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/zip/fileset.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 
@@ -28,21 +29,6 @@ static int check_name(const char *name, struct tw_err *err)
 	}
 }
 
-static int grow(struct tw_fileset *s, struct tw_err *err)
-{
-	size_t size = s->size != 0 ? s->size * 2 : 16;
-	struct tw_fileset_file *at;
-
-	if (s->count < s->size)
-		return 0;
-	at = realloc(s->at, size * sizeof(*at));
-	if (at == NULL)
-		return tw_fail(err, TW_NOMEM, "set of %zu files", size);
-	s->at = at;
-	s->size = size;
-	return 0;
-}
-
 int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t len,
 		    struct tw_err *err)
 {
@@ -59,8 +45,10 @@ int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t l
 		tw_fail(err, TW_NOMEM, "file '%s'", name);
 		goto fail;
 	}
-	if (grow(s, err) < 0)
+	if (!tw_grow(&s->at, &s->size, s->count, sizeof(*s->at))) {
+		tw_fail(err, TW_NOMEM, "set of %zu files", s->count);
 		goto fail;
+	}
 	s->at[s->count++] =
 		(struct tw_fileset_file){ .name = copy, .data = data, .len = len };
 	return 0;

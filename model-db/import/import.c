@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/import/import.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
@@ -31,15 +32,8 @@ struct importing {
 
 static int keep_model(struct importing *im, struct tw_model *m, struct tw_err *err)
 {
-	if (im->count == im->size) {
-		const size_t size = im->size != 0 ? 2 * im->size : 64;
-		struct tw_model *at = realloc(im->models, size * sizeof(*at));
-
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu models", size);
-		im->models = at;
-		im->size = size;
-	}
+	if (!tw_grow(&im->models, &im->size, im->count, sizeof(*im->models)))
+		return tw_fail(err, TW_NOMEM, "%zu models", im->count);
 	if (tw_pipeline_add_model(im->out, m, err) < 0)
 		return -1;
 	im->models[im->count++] = *m;

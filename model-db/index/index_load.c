@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/index/index_load.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/pool.h"
@@ -319,28 +320,13 @@ static void read_one(void *arg, size_t i)
 	f->failed = read_draft(&f->at, &f->draft, &f->why) < 0;
 }
 
-static int grow(struct tw_index *x, struct tw_err *err)
-{
-	size_t size = x->size != 0 ? x->size * 2 : 64;
-	struct tw_index_entry *entry;
-
-	if (x->count < x->size)
-		return 0;
-	entry = realloc(x->entry, size * sizeof(*entry));
-	if (entry == NULL)
-		return tw_fail(err, TW_NOMEM, "index of %zu models", size);
-	x->entry = entry;
-	x->size = size;
-	return 0;
-}
-
 /* Refuse a model that does not load; only TW_NOMEM ends the loading. */
 static int add(struct loading *l, struct found *f, struct tw_err *err)
 {
 	struct tw_index *x = l->index;
 
-	if (grow(x, err) < 0)
-		return -1;
+	if (!tw_grow(&x->entry, &x->size, x->count, sizeof(*x->entry)))
+		return tw_fail(err, TW_NOMEM, "index of %zu models", x->count);
 	if (!f->failed)
 		f->failed = pack(x, f->at.pipeline, f->path, &f->draft,
 				 &x->entry[x->count], &f->why) < 0;

@@ -34,6 +34,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 GENERATED = {"0.6": os.path.join(ROOT, "tests/data/prom/simulated-0.6.json"),
              "0.7": os.path.join(ROOT, "tests/data/prom/simulated-0.7.json")}
+SLOW = "AutoTrainer"
+# Smaller inputs: see tests/checks.mk.
+QUICK = bool(os.environ.get("TW_TEST_QUICK"))
 COUNTER_ONLY = ["cache_miss", "cpu_cycles", "cpu_instructions"]
 
 
@@ -304,6 +307,11 @@ def built_trainers():
     """The trainers that this build has: without the XGBoost library, not all."""
     lines = run_tallywatt("trainers").stdout.decode().splitlines()
     return [line.split()[0] for line in lines if "not in this build" not in line]
+
+
+def most_trainers():
+    """The same; without the slow one where inputs are small."""
+    return [t for t in built_trainers() if t != SLOW or not QUICK]
 
 
 def train_generated(db, generation="0.7", name="simulated", trainers=LINEAR_TRAINERS,

@@ -28,7 +28,7 @@ import zipfile
 from unittest import mock
 
 import kepler_client as kepler
-from harness import (GENERATED, ROOT, Case, Daemon, built_trainers, read_json, sanitized,
+from harness import (GENERATED, QUICK, ROOT, SLOW, Case, Daemon, built_trainers, read_json,
                      train_generated)
 
 SHIPPED = os.path.join(ROOT, "model-db/models")
@@ -43,7 +43,6 @@ WEIGHTS, SOCKET = "weights", "socket"
 IDLE_CONTAINERS, EQUAL_CONTAINERS = 30, 20
 # AutoTrainer takes as long as a hundred trainers: it trains one feature group, and none in
 # sanitizer builds.
-SLOW = "AutoTrainer"
 
 
 def busy(cpus, **times):
@@ -354,7 +353,7 @@ class Trained(Served, unittest.TestCase):
         trainers = built_trainers()
         plain = [t for t in trainers if t != SLOW]
         train_generated(os.path.join(db, "all"), trainers=plain)
-        if SLOW in trainers and not sanitized("tallywatt"):
+        if SLOW in trainers and not QUICK:
             train_generated(os.path.join(db, "all"), name="slow", trainers=[SLOW],
                             more=("--group", "BPFOnly", "--source", "rapl-sysfs",
                                   "--folds", "2"))

@@ -11,7 +11,7 @@ import time
 import unittest
 import zipfile
 
-from harness import (GENERATED, LINEAR_TRAINERS, Case, built_trainers, call, content, huge_post,
+from harness import (GENERATED, LINEAR_TRAINERS, Case, call, content, huge_post, most_trainers,
                      published, raw_call, read_json, shared, tree)
 import generate_response as generator
 
@@ -84,7 +84,7 @@ class OfflineTrainer(Case):
         response = read_json(path)
         del response["kepler_container_bpf_cpu_time_us_total"]  # two groups instead of five
         request = train_request(response, name="workload")
-        request["trainer"]["abs_trainers"] = built_trainers()
+        request["trainer"]["abs_trainers"] = most_trainers()
         began = time.monotonic()
         files = self.unpack(self.train(request))
         print(f"workload-0.6.json: {len(files)} files, {time.monotonic() - began:.2f} s")

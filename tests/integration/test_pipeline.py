@@ -8,10 +8,13 @@ import os
 import re
 import unittest
 
-from harness import (COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, ROOT, Case,
+from harness import (COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, QUICK, ROOT, Case,
                      linear_watts, published, read_json, run_tallywatt, shared,
-                     train_generated, tree, sanitized)
+                     train_generated, tree)
 import generate_response as generator
+
+# Of five groups.
+SOME_GROUPS = ("--group", "CounterOnly") if QUICK else ()
 
 # The generator's noise, and what rounding of joules and ms adds.
 NOISE_W = 0.25 + 0.01
@@ -328,7 +331,7 @@ class Train(Case):
                 self.assertLess(worst, 1.0, f"{trainer} {component}")
 
     def test_the_metadata_has_the_errors_of_blocked_folds(self):
-        train_generated(self.db, trainers=None)
+        train_generated(self.db, trainers=None, more=SOME_GROUPS)
         for path in glob.glob(os.path.join(self.db, "simulated/*/*/*/*/metadata.json")):
             metadata = read_json(path)
             for key in ("model_name", "model_class", "model_file", "features",
@@ -340,7 +343,8 @@ class Train(Case):
 
     def test_threads_do_not_change_a_byte(self):
         for threads in ("1", "2"):
-            train_generated(self.path(threads), "0.7", "p", None, ("--threads", threads))
+            train_generated(self.path(threads), "0.7", "p", None,
+                            ("--threads", threads, *SOME_GROUPS))
         one, two = (tree(self.path(threads, "p")) for threads in ("1", "2"))
         self.assertEqual(one.keys(), two.keys())
         for name in one:
@@ -349,10 +353,8 @@ class Train(Case):
 
     def test_a_recorded_workload_trains_and_its_times_are_reported(self):
         path = shared("data", "prometheus", "workload-0.6.json")
-        # Under the sanitizers one of its five groups.
-        some = ("--group", "CounterOnly") if sanitized("tallywatt") else ()
         done = run_tallywatt("train", "--input", path, "--name", "workload", "--source",
-                             "rapl-sysfs", "--model-db", self.db, *some)
+                             "rapl-sysfs", "--model-db", self.db, *SOME_GROUPS)
         text = done.stdout.decode() + done.stderr.decode()
         self.assertEqual(done.returncode, 0, text)
         self.check_layout(os.path.join(self.db, "workload"))

@@ -243,8 +243,39 @@ static void idle_goes_by_requested_share_where_that_is_wanted(void **state)
 	assert_in_range(process(f, 8)->charged.idle_uj[TW_ZONE_PACKAGE], 1450, 1550);
 }
 
+/* More cgroups than places of the hash table, so that some of those that run collide. */
+static void many_cgroups_have_their_own_shares(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+	const uint32_t cgroups = 1200, step = 6;
+
+	open_all(f, TW_IDLE_BY_SHARE);
+	tick(f, &none);
+	for (uint32_t i = 0; i < cgroups; i++)
+		say(ALIVE, 100 + i, LATER, 10 + i, i % step == 0 ? S + i : 0);
+	energy.idle_uj[TW_ZONE_PACKAGE] = 1000 * (cgroups / step);
+	tick(f, &energy);
+	for (uint32_t i = 0; i < cgroups; i += step)
+		assert_int_equal(process(f, 100 + i)->charged.idle_uj[TW_ZONE_PACKAGE],
+				 1000);
+	/* Shares are those of a tick, whatever ran in the one before. */
+	for (uint32_t i = 0; i < cgroups; i++)
+		say(ALIVE, 100 + i, LATER, 10 + i,
+		    i % step == 0 ? (2 + i % 7) * S + i : 0);
+	tick(f, &energy);
+	for (uint32_t i = 0; i < cgroups; i += step)
+		assert_int_equal(process(f, 100 + i)->charged.idle_uj[TW_ZONE_PACKAGE],
+				 2000);
+	assert_int_equal(tw_attribution_stats(f->a)->errors, 0);
+}
+
 /* Counts of processes by their pid, which no BPF program makes here. */
 static uint64_t counts_of[10][TW_COUNTER_COUNT];
+
+/* The process whose slices have counts only. */
+static uint32_t without_cpu_time;
 
 const struct tw_slice *__real_tw_workloads_slices(const struct tw_workloads *t,
 						  size_t *count);
@@ -262,11 +293,31 @@ const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
 		const uint32_t tgid = real[i].process->tgid;
 
 		slice[i] = real[i];
+		if (tgid == without_cpu_time)
+			slice[i].used.cpu_ns = 0;
 		if (tgid < 10)
 			memcpy(slice[i].used.counter, counts_of[tgid],
 			       sizeof(counts_of[tgid]));
 	}
 	return slice;
+}
+
+static void a_cgroup_without_cpu_time_has_no_share(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	open_all(f, TW_IDLE_BY_SHARE);
+	tick(f, &none);
+	say(ALIVE, 7, LATER, 3, S);
+	say(ALIVE, 8, LATER, 4, S);
+	without_cpu_time = 8;
+	energy.idle_uj[TW_ZONE_PACKAGE] = 1000;
+	tick(f, &energy);
+	without_cpu_time = 0;
+	assert_int_equal(process(f, 7)->charged.idle_uj[TW_ZONE_PACKAGE], 1000);
+	assert_int_equal(process(f, 8)->charged.idle_uj[TW_ZONE_PACKAGE], 0);
 }
 
 /* Work, misses and CPU time divide energy in three different ratios. */
@@ -492,6 +543,8 @@ int main(void)
 		TEST(dynamic_goes_by_cpu_time),
 		TEST(energy_of_a_tick_in_which_nothing_ran_waits),
 		TEST(idle_goes_by_requested_share_where_that_is_wanted),
+		TEST(many_cgroups_have_their_own_shares),
+		TEST(a_cgroup_without_cpu_time_has_no_share),
 		TEST(each_kind_goes_by_the_usage_that_drives_it),
 		TEST(shares_are_those_of_the_container_else_of_the_cgroup),
 		TEST(energy_is_conserved_over_all_time),

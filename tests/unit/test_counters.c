@@ -4,6 +4,7 @@
 #include "collector/workloads/counters.h"
 #include "lib/core/err.h"
 #include "tests/unit/kernel_pids.h"
+#include "tests/unit/bpf_lock.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -170,5 +171,5 @@ int main(void)
 		cmocka_unit_test(many_processes_are_counted_separately),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, bpf_lock, NULL);
 }

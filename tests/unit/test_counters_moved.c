@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "tests/unit/fork_as.h"
 #include "tests/unit/kernel_pids.h"
+#include "tests/unit/bpf_lock.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -180,5 +181,5 @@ int main(void)
 		cmocka_unit_test(a_row_that_is_spilled_during_a_read_is_counted_once),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, bpf_lock, NULL);
 }

@@ -12,6 +12,7 @@
 #include "trainer/fit/trainer.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/train_data.h"
+#include "trainer/train_rows.h"
 #include "trainer/train_machines.h"
 
 #include <gsl/gsl_errno.h>
@@ -253,8 +254,8 @@ static void other_folds_leave_the_model_as_it_is(void **state)
 
 	(void)state;
 	set_up_two_workloads(&t);
-	train_add_all(&t.job.abs_trainers);
-	train_add_all(&t.job.dyn_trainers);
+	train_add_most(&t.job.abs_trainers);
+	train_add_most(&t.job.dyn_trainers);
 	assert_int_equal(tw_train(&t.job, &plain, &err), 0);
 	t.job.shuffled = true;
 	assert_int_equal(tw_train(&t.job, &judged, &err), 0);
@@ -294,7 +295,7 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 		package[r] = 100 + (double)r;
 	read_workloads("workload,start,end\nfirst,1700000000,1700000030\n", &w);
 	t.job.workloads = &w;
-	tw_train_data_extract(&data, &t.job);
+	tw_train_rows_extract(&data, &t.job);
 	tw_train_data_isolate(&data, &t.job);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(tw_train_data_splits(&data), 5 + 1 + 1);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/power/idle.h"
 #include "collector/power/node.h"
 #include "collector/system/roots.h"
 #include "lib/core/err.h"
@@ -129,61 +128,6 @@ static void without_memory_there_is_no_node(void **state)
 	}
 }
 
-/* ---- power without load ---- */
-
-static double chance(uint32_t *seed)
-{
-	*seed = *seed * 1664525u + 1013904223u;
-	return (double)(*seed >> 8) / (1u << 24);
-}
-
-/* A machine of 20 W, and 60 W more at full load, that tells 5 % more or less. */
-static double learned(double load_from, double load_to, int samples)
-{
-	struct tw_idle i = { .idle_w = 0 };
-	uint32_t seed = 7;
-
-	for (int n = 0; n < samples; n++) {
-		const double load = load_from + (load_to - load_from) * chance(&seed);
-		const double power_w = (20 + 60 * load) * (0.95 + 0.1 * chance(&seed));
-
-		tw_idle_learn(&i, (uint64_t)(power_w * 1e6), S, load);
-	}
-	return i.idle_w;
-}
-
-static void idle_is_the_middle_and_not_the_lowest_sample(void **state)
-{
-	(void)state;
-	/* The lowest of so many is 19 W. */
-	assert_float_equal(learned(0, 0.01, 5000), 20.3, 0.3);
-}
-
-static void idle_is_followed_to_no_load_where_there_is_always_some(void **state)
-{
-	(void)state;
-	assert_float_equal(learned(0.3, 0.9, 5000), 20, 1);
-}
-
-static void idle_is_not_known_without_differences_of_load(void **state)
-{
-	(void)state;
-	assert_float_equal(learned(0.5, 0.52, 5000), 0, 0);
-	assert_float_equal(learned(0, 0.01, 4), 0, 0);
-}
-
-static void short_ticks_make_samples_of_a_second(void **state)
-{
-	struct tw_idle i = { .idle_w = 0 };
-
-	(void)state;
-	for (int n = 0; n < 50; n++) {
-		assert_float_equal(i.idle_w, 0, 0);
-		tw_idle_learn(&i, n % 10 == 9 ? 10000000 : 0, S / 10, 0);
-	}
-	assert_float_equal(i.idle_w, 10, 1e-6);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,10 +135,6 @@ int main(void)
 		cmocka_unit_test(a_malformed_proc_stat_is_rejected),
 		cmocka_unit_test(a_tick_reports_differences_and_frequencies),
 		cmocka_unit_test(without_memory_there_is_no_node),
-		cmocka_unit_test(idle_is_the_middle_and_not_the_lowest_sample),
-		cmocka_unit_test(idle_is_followed_to_no_load_where_there_is_always_some),
-		cmocka_unit_test(idle_is_not_known_without_differences_of_load),
-		cmocka_unit_test(short_ticks_make_samples_of_a_second),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "collector/workloads/tasks.h"
 #include "lib/core/err.h"
 #include "tests/unit/kernel_pids.h"
+#include "tests/unit/bpf_lock.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -490,5 +491,5 @@ int main(void)
 		cmocka_unit_test(a_source_is_found_by_its_name),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, bpf_lock, NULL);
 }

@@ -6,6 +6,7 @@
 #include "collector/workloads/tasks.h"
 #include "lib/core/err.h"
 #include "tests/unit/fork_as.h"
+#include "tests/unit/bpf_lock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -190,5 +191,5 @@ int main(void)
 		cmocka_unit_test(a_thread_that_exits_during_a_walk_is_counted_once),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, bpf_lock, NULL);
 }

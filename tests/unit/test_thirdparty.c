@@ -321,9 +321,17 @@ static void times_without_a_named_metric_are_left_out(void **state)
 	const struct wanted w = { RESPONSE("celsius",
 					   SERIES("", "[104,\"40\"],[106,\"50\"]")),
 				  "celsius", "BPFOnly", TW_LEVEL_NODE };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
 
 	(void)state;
 	EXPECT(&w, 50);
+	/* The other columns have the rate and the power of that row. */
+	assert_int_equal(extract(&w, false, &d, &err), 0);
+	assert_int_equal(d.time_ms[0], 106000);
+	assert_float_equal(tw_dataset_find(&d, "bpf_cpu_time_ms")[0], 40, 1e-9);
+	assert_float_equal(tw_dataset_find(&d, "platform_power")[0], 20, 1e-9);
+	tw_dataset_release(&d);
 }
 
 static void a_metric_of_other_times_leaves_no_row(void **state)
@@ -332,10 +340,18 @@ static void a_metric_of_other_times_leaves_no_row(void **state)
 					   SERIES("", "[104,\"40\"],[107,\"50\"]")),
 				  "celsius", "BPFOnly", TW_LEVEL_NODE };
 
+	/* Before the features of the group, in order of names. */
+	const struct wanted first = { RESPONSE("a_celsius",
+					       SERIES("", "[104,\"40\"],[107,\"50\"]")),
+				      "a_celsius", "BPFOnly", TW_LEVEL_NODE };
+
 	(void)state;
 	expect_error(&w, TW_INVALID,
 		     "no row is left: 'celsius' has no sample at the times of the other "
 		     "metrics");
+	expect_error(&first, TW_INVALID,
+		     "no row is left: 'a_celsius' has no sample at the times of the "
+		     "other metrics");
 }
 
 /* The metric's exporter runs while Kepler is down. */

@@ -5,6 +5,7 @@
 #include "collector/workloads/traces.h"
 #include "lib/core/err.h"
 #include "tests/unit/kernel_pids.h"
+#include "tests/unit/bpf_lock.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -213,5 +214,5 @@ int main(void)
 		cmocka_unit_test(without_traces_a_read_reports_nothing),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, bpf_lock, NULL);
 }

@@ -10,6 +10,7 @@
 #include "trainer/extract/prom.h"
 #include "trainer/train.h"
 #include "trainer/train_data.h"
+#include "trainer/train_rows.h"
 #include "trainer/train_machines.h"
 
 #include <gsl/gsl_errno.h>
@@ -303,8 +304,8 @@ static void threads_and_repeats_change_no_byte(void **state)
 	train_set_response(&job, response);
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.group = tw_feature_group_find("BPFOnly");
-	train_add_all(&job.abs_trainers);
-	models = job.abs_trainers.count + train_add_quick(&job.dyn_trainers);
+	models = train_add_most(&job.abs_trainers);
+	models += train_add_quick(&job.dyn_trainers);
 	for (unsigned i = 0; i < 2; i++) {
 		job.threads = 1 + 2 * i;
 		if (tw_train(&job, &r[i], &err) < 0)
@@ -366,7 +367,7 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 	package = tw_dataset_find(&t.d, "package_power");
 	for (size_t r = 0; r < ROWS; r++)
 		package[r] = 100 + (double)r; /* the least in the first block */
-	tw_train_data_extract(&data, &t.job);
+	tw_train_rows_extract(&data, &t.job);
 	tw_train_data_isolate(&data, &t.job);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(data.folds, 5);

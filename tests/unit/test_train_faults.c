@@ -27,8 +27,8 @@ static void few_rows_are_trained_on_or_refused(void **state)
 		struct tw_err err = { 0 };
 
 		train_make_table(&d, rows);
-		train_add_all(&job.abs_trainers);
-		train_add_all(&job.dyn_trainers);
+		train_add_most(&job.abs_trainers);
+		train_add_most(&job.dyn_trainers);
 		if (rows < TW_TRAIN_ROWS_MIN) {
 			assert_int_equal(tw_train(&job, &r, &err), -1);
 			assert_int_equal(err.code, TW_INVALID);

@@ -19,8 +19,8 @@ static struct tw_train_job make_machines_job(const struct tw_prom *response)
 
 	job.isolator = tw_isolator_find("MinIdleIsolator");
 	train_set_response(&job, response);
-	train_add_all(&job.abs_trainers);
-	train_add_all(&job.dyn_trainers);
+	train_add_most(&job.abs_trainers);
+	train_add_most(&job.dyn_trainers);
 	return job;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "lib/json/json.h"
+#include "tests/unit/quick.h"
 #include "tests/unit/same_files.h"
 #include "tests/unit/tw_test.h"
 #include "trainer/extract/prom.h"
@@ -57,6 +58,16 @@ size_t train_add_quick(struct tw_strs *l)
 		count++;
 	}
 	return count;
+}
+
+size_t train_add_most(struct tw_strs *l)
+{
+	const size_t before = l->count;
+
+	if (quick())
+		return train_add_quick(l);
+	train_add_all(l);
+	return l->count - before;
 }
 
 struct tw_train_job train_make_job(const struct tw_train_table *table)

@@ -39,8 +39,12 @@ void train_set_response(struct tw_train_job *job, const struct tw_prom *p);
 /* Every trainer of this build. */
 void train_add_all(struct tw_strs *l);
 
-/* Those that "all" means to the command: not the slow ones. Returns how many. */
+/* The trainers that "all" means to the command: not the slow ones. Returns their number.
+ */
 size_t train_add_quick(struct tw_strs *l);
+
+/* The same, or every trainer where TW_TEST_QUICK is not set (tests/checks.mk). */
+size_t train_add_most(struct tw_strs *l);
 
 /*
  * A response with the load and the platform power of machine a, of b, or of both; of c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/counter_series.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 
@@ -37,15 +38,8 @@ int tw_counter_set_add(struct tw_counter_set *c, const char *const *labels, size
 
 	if (key == NULL)
 		return -1;
-	if (c->count == c->size) {
-		size_t size = c->size != 0 ? c->size * 2 : 64;
-		struct tw_counter_series *at = realloc(c->at, size * sizeof(*at));
-
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu series", size);
-		c->at = at;
-		c->size = size;
-	}
+	if (!tw_grow(&c->at, &c->size, c->count, sizeof(*c->at)))
+		return tw_fail(err, TW_NOMEM, "%zu series", c->count);
 	c->at[c->count++] = (struct tw_counter_series){ key, column, s };
 	return 0;
 }
@@ -115,14 +109,10 @@ static bool equal_labels(const struct tw_series *a, const struct tw_series *b)
 
 static int reserve(struct tw_merged_series *t, size_t size, struct tw_err *err)
 {
-	struct tw_merged_sample *at;
-
 	if (size <= t->size)
 		return 0;
-	at = realloc(t->at, size * sizeof(*at));
-	if (at == NULL)
+	if (!tw_resize(&t->at, size, sizeof(*t->at)))
 		return tw_fail(err, TW_NOMEM, "%zu samples", size);
-	t->at = at;
 	t->size = size;
 	return 0;
 }
@@ -201,13 +191,9 @@ static struct tw_merge_source begin_source(const struct tw_counter_series *at,
 static int open_sources(struct tw_merged_series *t, const struct tw_counter_series *at,
 			size_t count, struct tw_err *err)
 {
-	struct tw_merge_source *source;
-
 	if (count > t->sources) {
-		source = realloc(t->source, count * sizeof(*source));
-		if (source == NULL)
+		if (!tw_resize(&t->source, count, sizeof(*t->source)))
 			return tw_fail(err, TW_NOMEM, "%zu series", count);
-		t->source = source;
 		t->sources = count;
 	}
 	for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/increments.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/extract/ticks.h"
 
@@ -120,15 +121,8 @@ static int walk_segment(const struct segment *seg, struct ended *ended, size_t *
 
 static int add_segment(struct segments *to, const struct segment *seg, struct tw_err *err)
 {
-	if (to->count == to->size) {
-		const size_t size = to->size > 0 ? 2 * to->size : 16;
-		struct segment *at = realloc(to->at, size * sizeof(*at));
-
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu parts of series", size);
-		to->at = at;
-		to->size = size;
-	}
+	if (!tw_grow(&to->at, &to->size, to->count, sizeof(*to->at)))
+		return tw_fail(err, TW_NOMEM, "%zu parts of series", to->count);
 	to->at[to->count] = *seg;
 	to->at[to->count].place = to->count;
 	to->count++;
@@ -223,15 +217,8 @@ static int note_fall(void *arg, const struct step *s, struct tw_err *err)
 
 	if (s->first || s->value >= s->before)
 		return 0;
-	if (f->count == f->size) {
-		const size_t size = f->size > 0 ? 2 * f->size : 64;
-		struct tw_restart *at = realloc(f->at, size * sizeof(*at));
-
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu falls of counters", size);
-		f->at = at;
-		f->size = size;
-	}
+	if (!tw_grow(&f->at, &f->size, f->count, sizeof(*f->at)))
+		return tw_fail(err, TW_NOMEM, "%zu falls of counters", f->count);
 	f->at[f->count++] =
 		(struct tw_restart){ s->column, s->ms, 1, s->within ? s->series : NULL };
 	return 0;
@@ -363,15 +350,8 @@ struct reading {
 static int add_span(struct tw_increments *i, int64_t from_ms, int64_t to_ms,
 		    double amount, struct tw_err *err)
 {
-	if (i->count == i->size) {
-		const size_t size = i->size > 0 ? 2 * i->size : 256;
-		struct tw_increment *at = realloc(i->at, size * sizeof(*at));
-
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu increments", size);
-		i->at = at;
-		i->size = size;
-	}
+	if (!tw_grow(&i->at, &i->size, i->count, sizeof(*i->at)))
+		return tw_fail(err, TW_NOMEM, "%zu increments", i->count);
 	i->at[i->count++] = (struct tw_increment){ from_ms, to_ms, amount };
 	return 0;
 }

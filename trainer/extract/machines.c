@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/machines.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "trainer/extract/guest.h"
@@ -50,15 +51,8 @@ static int add_alias(struct tw_machine_aliases *a, struct tag from, struct tag t
 	/* Consecutive series are often of one machine. */
 	if (a->count > 0 && compare_aliases(&a->at[a->count - 1], &alias) == 0)
 		return 0;
-	if (a->count == a->size) {
-		size_t size = a->size != 0 ? a->size * 2 : 64;
-		struct tw_machine_alias *more = realloc(a->at, size * sizeof(*more));
-
-		if (more == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu labels of machines", size);
-		a->at = more;
-		a->size = size;
-	}
+	if (!tw_grow(&a->at, &a->size, a->count, sizeof(*a->at)))
+		return tw_fail(err, TW_NOMEM, "%zu labels of machines", a->count);
 	a->at[a->count++] = alias;
 	return 0;
 }
@@ -438,16 +432,8 @@ static struct tw_prom *make_empty(const struct tw_prom *p, struct tw_err *err)
 static int append(struct tw_prom_metric *to, const struct tw_series *s,
 		  struct tw_err *err)
 {
-	if (to->count == to->size) {
-		size_t size = to->size != 0 ? to->size * 2 : 4;
-		struct tw_series *more = realloc(to->series, size * sizeof(*more));
-
-		if (more == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu series of '%s'", size,
-				       to->name);
-		to->series = more;
-		to->size = size;
-	}
+	if (!tw_grow(&to->series, &to->size, to->count, sizeof(*to->series)))
+		return tw_fail(err, TW_NOMEM, "%zu series of '%s'", to->count, to->name);
 	to->series[to->count++] = *s;
 	return 0;
 }

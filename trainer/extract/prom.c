@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/prom.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
@@ -75,19 +76,13 @@ static const char *check_time(const struct series_draft *d, double time_s)
 static int grow_draft(struct series_draft *d, struct tw_err *err)
 {
 	const size_t size = d->size != 0 ? d->size * 2 : 256;
-	double *time_ms, *value;
 
 	if (d->size >= TW_PACKED_COUNT_MAX / 2)
 		return tw_fail(err, TW_INVALID, "a series of more than %zu samples",
 			       d->size);
-	time_ms = realloc(d->time_ms, size * sizeof(*time_ms));
-	if (time_ms == NULL)
+	if (!tw_resize(&d->time_ms, size, sizeof(*d->time_ms)) ||
+	    !tw_resize(&d->value, size, sizeof(*d->value)))
 		return tw_fail(err, TW_NOMEM, "series of %zu samples", size);
-	d->time_ms = time_ms;
-	value = realloc(d->value, size * sizeof(*value));
-	if (value == NULL)
-		return tw_fail(err, TW_NOMEM, "series of %zu samples", size);
-	d->value = value;
 	d->size = size;
 	return 0;
 }

@@ -40,7 +40,6 @@ struct tw_prom_metric tw_prom_metric(const char *name)
 int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,
 		       struct tw_err *err)
 {
-	struct tw_prom_metric *metric;
 	const char *text = tw_intern(&p->shared, name, len, err);
 
 	if (text == NULL)
@@ -51,10 +50,8 @@ int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *
 			return 0;
 		}
 	}
-	metric = realloc(p->metric, (p->count + 1) * sizeof(*metric));
-	if (metric == NULL)
+	if (!tw_resize(&p->metric, p->count + 1, sizeof(*p->metric)))
 		return tw_fail(err, TW_NOMEM, "metric '%s'", text);
-	p->metric = metric;
 	p->metric[p->count] = tw_prom_metric(text);
 	*out = p->count++;
 	return 0;
@@ -67,16 +64,8 @@ int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_label *
 	struct tw_prom_metric *m = &p->metric[metric];
 	struct tw_series packed = { .labels = labels };
 
-	if (m->count == m->size) {
-		size_t size = m->size != 0 ? m->size * 2 : 16;
-		struct tw_series *series = realloc(m->series, size * sizeof(*series));
-
-		if (series == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu series of '%s'", size,
-				       m->name);
-		m->series = series;
-		m->size = size;
-	}
+	if (!tw_grow(&m->series, &m->size, m->count, sizeof(*m->series)))
+		return tw_fail(err, TW_NOMEM, "%zu series of '%s'", m->count, m->name);
 	/* All metrics of a workload share one list of labels. */
 	packed.label = tw_intern(&p->shared, label, labels * sizeof(*label), err);
 	if (packed.label == NULL)

@@ -132,12 +132,6 @@ void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
 
 /* ---- JSON ---- */
 
-/* To four decimals; null if not known. */
-static json_t *number(double v)
-{
-	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();
-}
-
 static json_t *integer(size_t v)
 {
 	return json_integer((json_int_t)v);
@@ -170,22 +164,24 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 	return json_pack(
 		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
 		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
-		"span_s", number((double)(q->last_ms - q->first_ms) / 1e3), "rows",
-		integer(q->rows), "step_s", number(q->step_s), "gaps", integer(q->gaps),
-		"longest_gap_s", number(q->longest_gap_s), "restarts",
-		integer(q->restarts), "repeated_samples", integer(q->repeats),
+		"span_s", tw_json_rounded((double)(q->last_ms - q->first_ms) / 1e3),
+		"rows", integer(q->rows), "step_s", tw_json_rounded(q->step_s), "gaps",
+		integer(q->gaps), "longest_gap_s", tw_json_rounded(q->longest_gap_s),
+		"restarts", integer(q->restarts), "repeated_samples", integer(q->repeats),
 		"late_scrapes", integer(q->late.late), "dropped_rows",
 		integer(q->late.impossible), "series_begun", integer(q->series.births),
 		"series_of_one_sample", integer(q->series.singles), "series_fallen",
 		integer(q->series.reused), "series_late", integer(q->series.hidden),
-		"cpu_time_rows_s", number(q->cpu_rows_s), "cpu_time_node_s",
-		number(q->cpu_node_s), "energy_rows_j", number(q->energy_rows_j),
-		"energy_meter_j", number(q->energy_meter_j), "load_min",
-		number(q->load_min), "load_max", number(q->load_max), "rest_s",
-		number(q->rest_s), "longest_rest_s", number(q->longest_rest_s),
-		"idle_low_w", number(q->idle_low_w), "idle_high_w",
-		number(q->idle_high_w), "lag_s", number(q->lag_s), "lag_corrected_s",
-		number(q->lag_corrected_s), "constant_features",
-		tw_json_texts(&q->constant), "missing_features",
+		"cpu_time_rows_s", tw_json_rounded(q->cpu_rows_s), "cpu_time_node_s",
+		tw_json_rounded(q->cpu_node_s), "energy_rows_j",
+		tw_json_rounded(q->energy_rows_j), "energy_meter_j",
+		tw_json_rounded(q->energy_meter_j), "load_min",
+		tw_json_rounded(q->load_min), "load_max", tw_json_rounded(q->load_max),
+		"rest_s", tw_json_rounded(q->rest_s), "longest_rest_s",
+		tw_json_rounded(q->longest_rest_s), "idle_low_w",
+		tw_json_rounded(q->idle_low_w), "idle_high_w",
+		tw_json_rounded(q->idle_high_w), "lag_s", tw_json_rounded(q->lag_s),
+		"lag_corrected_s", tw_json_rounded(q->lag_corrected_s),
+		"constant_features", tw_json_texts(&q->constant), "missing_features",
 		tw_json_texts(&q->missing), "warnings", warnings_json(q));
 }

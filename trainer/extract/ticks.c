@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/ticks.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/extract/counter_series.h"
 
@@ -44,17 +45,13 @@ static void merge(struct tw_ticks *t)
 
 int tw_ticks_settle(struct tw_ticks *t, struct tw_err *err)
 {
-	int64_t *ms;
-
 	if (t->waiting == 0)
 		return 0;
 	qsort(t->more, t->waiting, sizeof(*t->more), compare);
 	t->waiting = drop_repeats(t->more, t->waiting);
 	if (t->count + t->waiting > t->size) {
-		ms = realloc(t->ms, 2 * (t->count + t->waiting) * sizeof(*ms));
-		if (ms == NULL)
+		if (!tw_resize(&t->ms, 2 * (t->count + t->waiting), sizeof(*t->ms)))
 			return tw_fail(err, TW_NOMEM, "%zu ticks", t->count + t->waiting);
-		t->ms = ms;
 		t->size = 2 * (t->count + t->waiting);
 	}
 	merge(t);
@@ -68,19 +65,11 @@ int tw_ticks_settle(struct tw_ticks *t, struct tw_err *err)
 static int keep(struct tw_ticks *t, int64_t ms, struct tw_err *err)
 {
 	const size_t limit = t->count > WAITING_MIN ? t->count : WAITING_MIN;
-	int64_t *more;
 
 	if (t->waiting >= limit && tw_ticks_settle(t, err) < 0)
 		return -1;
-	if (t->waiting == t->room) {
-		const size_t room = t->room > 0 ? 2 * t->room : 64;
-
-		more = realloc(t->more, room * sizeof(*more));
-		if (more == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu ticks", room);
-		t->more = more;
-		t->room = room;
-	}
+	if (!tw_grow(&t->more, &t->room, t->waiting, sizeof(*t->more)))
+		return tw_fail(err, TW_NOMEM, "%zu ticks", t->waiting);
 	t->more[t->waiting++] = ms;
 	return 0;
 }

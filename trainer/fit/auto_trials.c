@@ -2,6 +2,7 @@
 #include "trainer/fit/auto_trials.h"
 
 #include "estimator/predict/predictor.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
@@ -183,17 +184,8 @@ static int validate(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
 
 static int add(struct tw_auto_trials *t, struct tw_err *err)
 {
-	struct tw_auto_trial *at;
-
-	if (t->count == t->size) {
-		const size_t size = t->size != 0 ? 2 * t->size : 32;
-
-		at = realloc(t->at, size * sizeof(*at));
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu trials", size);
-		t->at = at;
-		t->size = size;
-	}
+	if (!tw_grow(&t->at, &t->size, t->count, sizeof(*t->at)))
+		return tw_fail(err, TW_NOMEM, "%zu trials", t->count);
 	t->at[t->count++] = (struct tw_auto_trial){ 0 };
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "trainer/fit/score.h"
 
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,17 +117,13 @@ int tw_score(const double *measured, const double *predicted, const double *main
 	return 0;
 }
 
-static json_t *rounded(double v)
-{
-	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();
-}
-
 json_t *tw_score_to_json(const struct tw_score *s)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", /**/
-			 "mae", rounded(s->mae), "rmse", rounded(s->rmse), "r2",
-			 rounded(s->r2), "bias", rounded(s->bias), "p95", rounded(s->p95),
-			 "mape", rounded(s->mape), "mape_floor", rounded(s->mape_floor),
-			 "mape_left_out", rounded(s->mape_left_out), "idle_bias",
-			 rounded(s->idle_bias));
+			 "mae", tw_json_rounded(s->mae), "rmse", tw_json_rounded(s->rmse),
+			 "r2", tw_json_rounded(s->r2), "bias", tw_json_rounded(s->bias),
+			 "p95", tw_json_rounded(s->p95), "mape", tw_json_rounded(s->mape),
+			 "mape_floor", tw_json_rounded(s->mape_floor), "mape_left_out",
+			 tw_json_rounded(s->mape_left_out), "idle_bias",
+			 tw_json_rounded(s->idle_bias));
 }

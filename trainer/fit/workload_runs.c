@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/workload_runs.h"
 
+#include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -50,7 +51,7 @@ static int check_name(const char *name, struct tw_err *err)
 
 static int add_run(struct tw_workload_runs *w, const struct row *row, struct tw_err *err)
 {
-	struct tw_workload_run run, *more;
+	struct tw_workload_run run;
 	ptrdiff_t name;
 
 	if (check_name(row->cell[WORKLOAD], err) < 0)
@@ -71,10 +72,8 @@ static int add_run(struct tw_workload_runs *w, const struct row *row, struct tw_
 			return -1;
 	}
 	run.name = (uint32_t)name;
-	more = realloc(w->run, (w->count + 1) * sizeof(*more));
-	if (more == NULL)
+	if (!tw_resize(&w->run, w->count + 1, sizeof(*w->run)))
 		return tw_fail(err, TW_NOMEM, "%zu runs", w->count + 1);
-	w->run = more;
 	w->run[w->count++] = run;
 	return 0;
 }
