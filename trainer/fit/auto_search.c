@@ -14,28 +14,39 @@
 #define TREES 32
 
 /* The columns decide whether they are trees of features or of ratios to the load. */
-#define TREES_LEARNER(id, leaf_rows)                                          \
-	static int fit_##id(const struct tw_samples *s, uint64_t seed,        \
-			    struct tw_buf *out, struct tw_err *err)           \
-	{                                                                     \
-		static const struct tw_extra_trees how = { .trees = TREES,    \
-							   .leaf = leaf_rows, \
-							   .median = true,    \
-							   .by_size = true }; \
-                                                                              \
-		return tw_isotonic_trees(s, &how, seed, out, err);            \
-	}                                                                     \
-	static const struct tw_trainer id = {                                 \
-		.name = "random trees, rising on each ray",                   \
-		.predictor = "isotonic",                                      \
-		.min_rows = 1,                                                \
-		.fit = fit_##id                                               \
-	}
+static int grow_trees(const struct tw_samples *s, size_t leaf, uint64_t seed,
+		      struct tw_buf *out, struct tw_err *err)
+{
+	const struct tw_extra_trees how = {
+		.trees = TREES, .leaf = leaf, .median = true, .by_size = true
+	};
 
-TREES_LEARNER(trees, 4);
-/* Earlier rows explain part of the power, so fewer rows of a leaf average out the rest.
- */
-TREES_LEARNER(trees_of_series, 3);
+	return tw_isotonic_trees(s, &how, seed, out, err);
+}
+
+static int fit_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
+		     struct tw_err *err)
+{
+	return grow_trees(s, 4, seed, out, err);
+}
+
+/* Earlier rows explain part of the power, so fewer rows have to average out the rest. */
+static int fit_series_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
+			    struct tw_err *err)
+{
+	return grow_trees(s, 3, seed, out, err);
+}
+
+static const struct tw_trainer trees = { .name = "random trees, rising on each ray",
+					 .predictor = "isotonic",
+					 .min_rows = 1,
+					 .fit = fit_trees };
+static const struct tw_trainer series_trees = {
+	.name = "random trees, rising on each ray",
+	.predictor = "isotonic",
+	.min_rows = 1,
+	.fit = fit_series_trees
+};
 
 #if TW_XGBOOST
 static int fit_boost(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
@@ -260,7 +271,7 @@ int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns
 		add_column(&c, (struct tw_derived){ chosen->at[i].feature, 1, 1,
 						    TW_DERIVED_NONE });
 	add_spans(t, &c);
-	if (tw_auto_try(t, TW_AUTO_PREFERRED, &trees_of_series, &c, NULL, err) < 0)
+	if (tw_auto_try(t, TW_AUTO_PREFERRED, &series_trees, &c, NULL, err) < 0)
 		return -1;
-	return try_preferred(t, &trees_of_series, &c, err);
+	return try_preferred(t, &series_trees, &c, err);
 }
