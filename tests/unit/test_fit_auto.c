@@ -401,6 +401,11 @@ static void a_blend_leaves_the_worst_learner_out_if_it_is_plainly_worse(void **s
 	t.count = 3;
 	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
 	assert_int_equal(b.count, 3);
+	/* The mean of two does not. */
+	t.count = 2;
+	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
+	assert_int_equal(b.count, 1);
+	assert_int_equal(b.trial[0], 0);
 	/* Worse on the whole, but by one fold only: it stays. */
 	t.count = 4;
 	trial[3] = trial[1] = (struct tw_auto_trial){
@@ -408,6 +413,40 @@ static void a_blend_leaves_the_worst_learner_out_if_it_is_plainly_worse(void **s
 	};
 	assert_int_equal(tw_auto_blend(&t, &b, &err), 0);
 	assert_int_equal(b.count, 4);
+}
+
+static size_t count_lines(const json_t *lines, const char *part)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		n += strstr(json_string_value(json_array_get(lines, i)), part) != NULL;
+	return n;
+}
+
+/* Without another rate of work there is no ratio to the load. */
+static void trees_of_one_feature_are_grown_once(void **state)
+{
+	struct machine m;
+	struct tw_samples s = fill(&m);
+
+	(void)state;
+	s.time_ms = NULL;
+	for (size_t cols = 2; cols > 0; cols--) {
+		struct tw_buf text = { 0 };
+		struct tw_err err = { 0 };
+		json_t *lines = NULL;
+
+		s.cols = cols;
+		for (size_t r = 0; r < ROWS; r++)
+			m.x[cols * r] = 1e9 * load_at(r);
+		assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+		assert_int_equal(
+			tw_trainer_auto.explain(text.data, text.len, &lines, &err), 0);
+		assert_int_equal(count_lines(lines, "alone: random trees"), cols);
+		json_decref(lines);
+		tw_buf_clear(&text);
+	}
 }
 
 /* Whether the choice of AutoTrainer names the feature. */
@@ -566,6 +605,7 @@ int main(void)
 		cmocka_unit_test(the_choice_is_reported),
 		cmocka_unit_test(
 			a_blend_leaves_the_worst_learner_out_if_it_is_plainly_worse),
+		cmocka_unit_test(trees_of_one_feature_are_grown_once),
 		cmocka_unit_test(lost_cpu_time_is_a_clue_for_memory_only),
 		cmocka_unit_test(a_plain_law_is_recognised),
 		cmocka_unit_test(power_rises_from_rest),

@@ -14,40 +14,57 @@
 #define TREES 32
 
 /* The columns decide whether they are trees of features or of ratios to the load. */
-static int fit_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
-		     struct tw_err *err)
+static int grow_trees(const struct tw_samples *s, size_t leaf, uint64_t seed,
+		      struct tw_buf *out, struct tw_err *err)
 {
-	static const struct tw_extra_trees how = {
-		.trees = TREES, .leaf = 5, .median = true, .by_size = true
+	const struct tw_extra_trees how = {
+		.trees = TREES, .leaf = leaf, .median = true, .by_size = true
 	};
 
 	return tw_isotonic_trees(s, &how, seed, out, err);
+}
+
+static int fit_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
+		     struct tw_err *err)
+{
+	return grow_trees(s, 4, seed, out, err);
+}
+
+/* Earlier rows explain part of the power, so fewer rows have to average out the rest. */
+static int fit_series_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
+			    struct tw_err *err)
+{
+	return grow_trees(s, 3, seed, out, err);
 }
 
 static const struct tw_trainer trees = { .name = "random trees, rising on each ray",
 					 .predictor = "isotonic",
 					 .min_rows = 1,
 					 .fit = fit_trees };
+static const struct tw_trainer series_trees = {
+	.name = "random trees, rising on each ray",
+	.predictor = "isotonic",
+	.min_rows = 1,
+	.fit = fit_series_trees
+};
 
 #if TW_XGBOOST
-#define BOOST_LEARNER(id, text, ...)                                                    \
-	static int fit_##id(const struct tw_samples *s, uint64_t seed,                  \
-			    struct tw_buf *out, struct tw_err *err)                     \
-	{                                                                               \
-		static const struct tw_boost how = {                                    \
-			.max_depth = "6", .lambda = "1", .from_mean = true, __VA_ARGS__ \
-		};                                                                      \
-                                                                                        \
-		return tw_boost(s, &how, seed, out, err);                               \
-	}                                                                               \
-	static const struct tw_trainer id = { .name = text,                             \
-					      .predictor = "xgboost",                   \
-					      .min_rows = TW_BOOST_ROWS_MIN,            \
-					      .fit = fit_##id }
+static int fit_boost(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
+		     struct tw_err *err)
+{
+	static const struct tw_boost how = {
+		.max_depth = "6", .lambda = "1", .from_mean = true, .monotone = true
+	};
 
-BOOST_LEARNER(boost_by_load, "boosted trees by load", .by_load = true);
-BOOST_LEARNER(boost_of_features, "boosted trees, rising with each feature",
-	      .monotone = true);
+	return tw_boost(s, &how, seed, out, err);
+}
+
+static const struct tw_trainer boost = {
+	.name = "boosted trees, rising with each feature",
+	.predictor = "xgboost",
+	.min_rows = TW_BOOST_ROWS_MIN,
+	.fit = fit_boost
+};
 #endif
 
 /* They rise with the load, too. */
@@ -183,18 +200,19 @@ static int try_others(struct tw_auto_trials *t, const struct tw_auto_columns *c,
 
 /*
  * Try the learners that the blend is made of, but the random trees of features. The load
- * and ratios to it tell the kind of work.
+ * and ratios to it tell the kind of work. Without another rate of work there are no
+ * ratios, and the trees would be the same again.
  */
-static int try_preferred(struct tw_auto_trials *t, const struct tw_auto_columns *plain,
-			 struct tw_err *err)
+static int try_preferred(struct tw_auto_trials *t, const struct tw_trainer *random,
+			 const struct tw_auto_columns *plain, struct tw_err *err)
 {
 	const struct tw_auto_columns by_load = ratios(t, plain);
 
-	if (tw_auto_try(t, TW_AUTO_PREFERRED, &trees, &by_load, NULL, err) < 0)
+	if (memcmp(&by_load, plain, sizeof(by_load)) != 0 &&
+	    tw_auto_try(t, TW_AUTO_PREFERRED, random, &by_load, NULL, err) < 0)
 		return -1;
 #if TW_XGBOOST
-	if (tw_auto_try(t, TW_AUTO_PREFERRED, &boost_by_load, &by_load, NULL, err) < 0 ||
-	    tw_auto_try(t, TW_AUTO_PREFERRED, &boost_of_features, plain, NULL, err) < 0)
+	if (tw_auto_try(t, TW_AUTO_PREFERRED, &boost, plain, NULL, err) < 0)
 		return -1;
 #endif
 	return 0;
@@ -215,7 +233,7 @@ int tw_auto_search_alone(struct tw_auto_trials *t, struct tw_auto_columns *chose
 			return -1;
 	t->at[at].role = TW_AUTO_PREFERRED;
 	c = t->at[at].columns;
-	if (try_preferred(t, &c, err) < 0 || try_others(t, &c, err) < 0)
+	if (try_preferred(t, &trees, &c, err) < 0 || try_others(t, &c, err) < 0)
 		return -1;
 	*chosen = c;
 	return 0;
@@ -253,7 +271,7 @@ int tw_auto_search_series(struct tw_auto_trials *t, const struct tw_auto_columns
 		add_column(&c, (struct tw_derived){ chosen->at[i].feature, 1, 1,
 						    TW_DERIVED_NONE });
 	add_spans(t, &c);
-	if (tw_auto_try(t, TW_AUTO_PREFERRED, &trees, &c, NULL, err) < 0)
+	if (tw_auto_try(t, TW_AUTO_PREFERRED, &series_trees, &c, NULL, err) < 0)
 		return -1;
-	return try_preferred(t, &c, err);
+	return try_preferred(t, &series_trees, &c, err);
 }

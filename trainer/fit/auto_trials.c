@@ -291,8 +291,9 @@ static size_t find_alternative(const struct tw_auto_trials *t)
 }
 
 /*
- * The worst preferred trial, if the best is clearly better; SIZE_MAX: all take part. With
- * fewer than three others, one bad trial would spoil the median.
+ * The worst of an even number of preferred trials, if the best is clearly better;
+ * SIZE_MAX: all take part. The median of an odd number bears one bad trial. That of an
+ * even number is the mean of the two in the middle.
  */
 static size_t find_outsider(const struct tw_auto_trials *t)
 {
@@ -306,7 +307,8 @@ static size_t find_outsider(const struct tw_auto_trials *t)
 			worst = i;
 		count++;
 	}
-	return count > 3 && tw_auto_better(best, &t->at[worst], CLEARLY_BETTER)
+	return count % 2 == 0 && count > 0 &&
+			       tw_auto_better(best, &t->at[worst], CLEARLY_BETTER)
 		       ? worst
 		       : SIZE_MAX;
 }

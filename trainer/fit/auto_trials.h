@@ -122,8 +122,8 @@ struct tw_auto_blend {
 
 /*
  * Choose the preferred trials, or the best alternative if it is clearly better than every
- * preferred trial. Of four preferred trials or more, the worst is left out if the best is
- * clearly better. If all failed, fails with the error of the first.
+ * preferred trial. Of an even number of preferred trials, the worst is left out if the
+ * best is clearly better. If all failed, fails with the error of the first.
  */
 int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
 		  struct tw_err *err);

@@ -41,14 +41,12 @@ static int check(int status, const char *what, struct tw_err *err)
 
 static bool is_constrained(const struct tw_boost *how, const struct tw_samples *s)
 {
-	return (how->monotone || how->by_load) && !s->unconstrained;
+	return how->monotone && !s->unconstrained;
 }
 
 /* Whether a column counts work, in which power is monotone. */
-static bool is_work(const struct tw_boost *how, const struct tw_samples *s, size_t c)
+static bool is_work(const struct tw_samples *s, size_t c)
 {
-	if (how->by_load)
-		return c == 0;
 	return tw_feature_find(s->features[c]) != NULL &&
 	       tw_feature_is_work(s->features[c]);
 }
@@ -78,9 +76,8 @@ static void add_row(struct floats *f, const struct tw_samples *s, size_t row)
  * Add a row again with its load scaled to a share of the lowest loads. Power there is
  * interpolated from rest, so that it does not jump.
  */
-static void add_anchor(struct floats *f, const struct tw_boost *how,
-		       const struct tw_samples *s, size_t row, double share,
-		       const struct tw_rest *rest)
+static void add_anchor(struct floats *f, const struct tw_samples *s, size_t row,
+		       double share, const struct tw_rest *rest)
 {
 	const double load = s->x[row * s->cols + rest->load];
 	const double t = load > 0.0 ? fmin(share * rest->low_load / load, 1.0) : 0.0;
@@ -88,7 +85,7 @@ static void add_anchor(struct floats *f, const struct tw_boost *how,
 
 	add_row(f, s, row);
 	for (size_t c = 0; c < s->cols; c++)
-		if (how->by_load ? c == 0 : tw_feature_is_work(s->features[c]))
+		if (tw_feature_is_work(s->features[c]))
 			f->x[at * s->cols + c] *= (float)t;
 	f->y[at] = (float)(rest->watts + share * (rest->low_watts - rest->watts));
 	f->weight[at] = ANCHOR_WEIGHT;
@@ -113,7 +110,7 @@ static int fill_floats(const struct tw_boost *how, const struct tw_samples *s,
 	if (tw_rest_find(s, &rest, err) < 0)
 		return -1;
 	for (size_t r = 0; r < s->rows; r += ANCHOR_EVERY)
-		add_anchor(out, how, s, r,
+		add_anchor(out, s, r,
 			   (double)(r / ANCHOR_EVERY % ANCHOR_STEPS) / ANCHOR_STEPS,
 			   &rest);
 	return 0;
@@ -167,20 +164,20 @@ static double mean(const struct tw_samples *s)
 }
 
 /* "(1,1,0)": power is monotone in the first two features, the third is unconstrained. */
-static char *monotone_text(const struct tw_boost *how, const struct tw_samples *s)
+static char *monotone_text(const struct tw_samples *s)
 {
 	struct tw_buf b = { 0 };
 
 	for (size_t c = 0; c < s->cols; c++)
-		tw_buf_addf(&b, "%s%d", c > 0 ? "," : "(", is_work(how, s, c));
+		tw_buf_addf(&b, "%s%d", c > 0 ? "," : "(", is_work(s, c));
 	tw_buf_adds(&b, ")");
 	return tw_buf_detach(&b, NULL);
 }
 
-static int set_monotone(BoosterHandle booster, const struct tw_boost *how,
-			const struct tw_samples *s, struct tw_err *err)
+static int set_monotone(BoosterHandle booster, const struct tw_samples *s,
+			struct tw_err *err)
 {
-	char *text = monotone_text(how, s);
+	char *text = monotone_text(s);
 	int rc;
 
 	if (text == NULL)
@@ -217,7 +214,7 @@ static int set_parameters(BoosterHandle booster, const struct tw_boost *how,
 		if (check(XGBoosterSetParam(booster, params[i][0], params[i][1]),
 			  params[i][0], err) < 0)
 			return -1;
-	return is_constrained(how, s) ? set_monotone(booster, how, s, err) : 0;
+	return is_constrained(how, s) ? set_monotone(booster, s, err) : 0;
 }
 
 static int boost(BoosterHandle booster, DMatrixHandle matrix, int rounds,

@@ -30,11 +30,6 @@ struct tw_boost {
 	 * rows again, without their work. Unconstrained samples have neither.
 	 */
 	bool monotone;
-	/*
-	 * As monotone, but only column 0 counts work, the load. The other columns say
-	 * what kind of work it is, such as ratios to the load; anchors keep them.
-	 */
-	bool by_load;
 };
 
 /* Append the model in XGBoost's JSON. For constant power, trees start from that power. */

@@ -80,10 +80,11 @@ static bool range_of(const struct grower *g, const struct node *n, const float *
 /* Draw a threshold above low, so that both sides have rows, and at most high. */
 static float draw(struct grower *g, float low, float high)
 {
+	const bool by_size = g->how->by_size && tw_random_share(&g->random) < 0.5;
 	const double share = tw_random_share(&g->random);
 	double t;
 
-	if (g->how->by_size && low >= 0.0f)
+	if (by_size && low >= 0.0f)
 		t = expm1(log1p(low) + share * (log1p(high) - log1p(low)));
 	else
 		t = (double)low + share * ((double)high - (double)low);

@@ -25,7 +25,7 @@ struct tw_extra_trees {
 	unsigned trees;
 	size_t leaf;  /* least rows of a leaf; larger for very many rows */
 	bool median;  /* a leaf is the median of its rows, else their mean */
-	bool by_size; /* draw thresholds uniformly on a logarithmic scale */
+	bool by_size; /* draw half of the thresholds on a logarithmic scale */
 };
 
 /* Append the text of a component, which predictor "trees" reads. */
