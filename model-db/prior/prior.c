@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/prior/prior.h"
 
+#include "model-db/prior/prior_variance.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +51,9 @@ double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_ro
 
 	if (n == TW_PRIOR_THREADS)
 		return x;
-	if (n == TW_PRIOR_MEMORY || n == TW_PRIOR_SUPPLY)
+	if (n > TW_PRIOR_READ)
+		return log(x / r->number[TW_PRIOR_READ]);
+	if (n == TW_PRIOR_READ || n == TW_PRIOR_MEMORY || n == TW_PRIOR_SUPPLY)
 		return log(x) - tw_prior_log_scale(m->scale, r);
 	return log(x);
 }
@@ -149,26 +153,48 @@ void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v
 	}
 }
 
+void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r)
+{
+	if (v->unit != TW_PRIOR_OF_MACHINE)
+		r->number[TW_PRIOR_CHIPS] = 1;
+	if (v->unit == TW_PRIOR_OF_CORE)
+		r->number[TW_PRIOR_CORES] = 1;
+}
+
+static bool has_generation(const struct tw_prior *p, const struct tw_prior_view *v,
+			   const struct tw_prior_row *r)
+{
+	const int generation = r->category[TW_PRIOR_GENERATION];
+
+	for (size_t k = 0; generation >= 0 && k < v->anchors; k++)
+		if (p->row[v->anchor[k].row].category[TW_PRIOR_GENERATION] == generation)
+			return true;
+	return false;
+}
+
 void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		     const struct tw_prior_machine *m, struct tw_prior_curve *out)
 {
-	double log_w[TW_PRIOR_LOADS];
+	double log_w[TW_PRIOR_LOADS], near[TW_PRIOR_LOADS], wide[TW_PRIOR_LOADS];
+	const struct tw_prior_misses *misses;
 	struct tw_prior_row r;
 
 	tw_prior_locate(p, m, &r);
-	if (v->unit != TW_PRIOR_OF_MACHINE)
-		r.number[TW_PRIOR_CHIPS] = 1;
-	if (v->unit == TW_PRIOR_OF_CORE)
-		r.number[TW_PRIOR_CORES] = 1;
+	tw_prior_part(v, &r);
 	tw_prior_view_log_w(p, v, &r, log_w);
+	tw_prior_variance(p, v, &r, TW_PRIOR_ALL_ANCHORS, near, wide);
 	out->view = v;
+	out->later = !has_generation(p, v, &r);
+	misses = out->later ? &v->later : &v->known;
 	for (size_t j = 0; j < TW_PRIOR_LOADS; j++) {
-		out->w[j] = exp(log_w[j]) * v->factor[j];
+		const double sd = sqrt(wide[j]);
+
+		out->w[j] = exp(log_w[j] - near[j]) * v->factor[j];
 		if (j > 0)
 			out->w[j] = fmax(out->w[j], out->w[j - 1]);
-		out->low[j] = out->w[j] * exp(-v->width[j]);
-		out->high[j] = out->w[j] * exp(v->width[j]);
-		out->error[j] = out->w[j] * v->error[j];
+		out->low[j] = out->w[j] * exp(-sd * misses->width[j]);
+		out->high[j] = out->w[j] * exp(sd * misses->width[j]);
+		out->error[j] = out->w[j] * sd * misses->error[j];
 	}
 }
 
@@ -189,12 +215,17 @@ const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 
 void tw_prior_release(struct tw_prior *p)
 {
-	for (size_t i = 0; i < p->views; i++)
+	for (size_t i = 0; i < p->views; i++) {
+		free(p->view[i].anchor);
 		for (size_t k = 0; k < p->view[i].members; k++)
-			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++) {
 				free(p->view[i].member[k].target[t].weight);
+				free(p->view[i].member[k].target[t].root);
+			}
+	}
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
 		tw_strs_clear(&p->names[c]);
 	free(p->row);
+	free(p->row_w);
 	*p = (struct tw_prior){ 0 };
 }
