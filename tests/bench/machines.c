@@ -10,12 +10,14 @@
  * percentage errors over eleven load points, at idle, 50 and 100 %; the median and the
  *90th percentile of machines; and the coverage of 90 % intervals, with one weight a
  * processor. "processor": each processor left out, variances learned without it, too.
- * "2016": learned from hardware up to 2016, judged by later hardware.
+ * "2016": learned from hardware up to 2016, judged by later hardware. "calibrated": as
+ * "processor", with readings of the machine itself.
  */
 
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "trainer/machines/machine_table.h"
+#include "trainer/machines/posterior.h"
 #include "trainer/machines/prior_fit.h"
 
 #include <math.h>
@@ -35,8 +37,22 @@ struct figures {
 	double inside[TW_PRIOR_ROWS_MAX];            /* share of the loads */
 };
 
+/* Readings of a calibration, by load, as a view knows the machine. */
+static const struct calibration {
+	const char *name, *view;
+	double load[TW_PRIOR_READINGS_MAX];
+	size_t readings;
+} calibrations[] = {
+	{ "system,idle,full", "system", { 0, 1 }, 2 },
+	{ "system,half", "system", { 0.5 }, 1 },
+	{ "name,idle,full", "name", { 0, 1 }, 2 },
+	{ "name,half", "name", { 0.5 }, 1 },
+};
+
+#define CALIBRATIONS (sizeof(calibrations) / sizeof(calibrations[0]))
+
 static struct tw_machine_table table;
-static struct figures figures[METHODS];
+static struct figures figures[METHODS], calibrated[CALIBRATIONS];
 
 static void die(const struct tw_err *err)
 {
@@ -53,6 +69,11 @@ static void clear(void)
 			figures[k].name = other[k - TW_PRIOR_VIEW_KINDS];
 		for (size_t i = 0; i < table.count; i++)
 			figures[k].w[i][0] = NAN;
+	}
+	for (size_t k = 0; k < CALIBRATIONS; k++) {
+		calibrated[k].name = calibrations[k].name;
+		for (size_t i = 0; i < table.count; i++)
+			calibrated[k].w[i][0] = NAN;
 	}
 }
 
@@ -73,6 +94,21 @@ static bool has_needs(const struct tw_prior_view *v, const struct tw_prior_machi
 	return true;
 }
 
+static void take(struct figures *f, size_t i, const struct tw_prior_curve *c,
+		 double times)
+{
+	const double *w = table.machine[i].w;
+
+	f->inside[i] = 0;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		f->w[i][l] = c->w[l] * times;
+		/* An interval at a reading may be empty. */
+		f->inside[i] += (w[l] >= c->low[l] * times * (1 - 1e-9) &&
+				 w[l] <= c->high[l] * times * (1 + 1e-9)) /
+				(double)TW_PRIOR_LOADS;
+	}
+}
+
 static void predict(const struct tw_prior *p, size_t i)
 {
 	const struct tw_measured_machine *m = &table.machine[i];
@@ -85,14 +121,44 @@ static void predict(const struct tw_prior *p, size_t i)
 		if (!has_needs(&p->view[v], &m->machine))
 			continue;
 		tw_prior_answer(p, &p->view[v], &m->machine, &c);
-		figures[v].inside[i] = 0;
-		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-			figures[v].w[i][l] = c.w[l] * times;
-			figures[v].inside[i] += (m->w[l] >= c.low[l] * times &&
-						 m->w[l] <= c.high[l] * times) /
-						(double)TW_PRIOR_LOADS;
-		}
+		take(&figures[v], i, &c, times);
 	}
+}
+
+/* ---- calibrations ---- */
+
+static void calibrate(const struct tw_prior *p, const struct tw_prior_view *v,
+		      const struct calibration *k, const bool *use, struct figures *out)
+{
+	struct tw_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
+	struct tw_posterior q = { 0 };
+	struct tw_err err = { 0 };
+
+	for (size_t n = 0; n < k->readings; n++)
+		r[n].load = k->load[n];
+	if (tw_posterior_learn(p, v, r, k->readings, 0, &q, &err) < 0)
+		die(&err);
+	for (size_t i = 0; i < table.count; i++) {
+		const struct tw_measured_machine *m = &table.machine[i];
+		struct tw_prior_curve c;
+
+		if (use[i] || !has_needs(v, &m->machine))
+			continue;
+		for (size_t n = 0; n < k->readings; n++)
+			r[n].w = m->w[(size_t)lround(k->load[n] * LAST)];
+		tw_posterior_answer(&q, &m->machine, r, &c);
+		take(out, i, &c, 1);
+	}
+	tw_posterior_release(&q);
+}
+
+static void calibrate_all(const struct tw_prior *p, const bool *use)
+{
+	for (size_t v = 0; v < p->views; v++)
+		for (size_t k = 0; k < CALIBRATIONS; k++)
+			if (strcmp(calibrations[k].view, p->view[v].name) == 0)
+				calibrate(p, &p->view[v], &calibrations[k], use,
+					  &calibrated[k]);
 }
 
 /* ---- simpler methods ---- */
@@ -213,6 +279,7 @@ static void leave_processors_out(struct tw_prior *p, bool *use)
 			use[i] = fold_of(table.machine[i].processor) != fold;
 		if (tw_prior_learn(p, &table, use, 0, &err) < 0)
 			die(&err);
+		calibrate_all(p, use);
 		for (size_t c = 0; c < table.processors; c++) {
 			if (fold_of(c) != fold)
 				continue;
@@ -266,6 +333,8 @@ int main(int argc, char **argv)
 	clear();
 	leave_processors_out(&p, use);
 	print_all("processor");
+	for (size_t k = 0; k < CALIBRATIONS; k++)
+		print("calibrated", &calibrated[k]);
 	tw_prior_release(&p);
 	tw_machine_table_release(&table);
 	return 0;
