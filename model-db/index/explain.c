@@ -224,8 +224,7 @@ static void add_prior(const struct tw_model *m, struct tw_buf *b)
 /* A calibrated prior is of the machine, and its curve is mostly of others. */
 static const char *match_of(const struct tw_choice *c)
 {
-	if (c->match == TW_MATCH_SPEC &&
-	    tw_index_figure(c->entry, TW_PRIOR_READINGS) > 0)
+	if (c->match == TW_MATCH_SPEC && tw_index_figure(c->entry, TW_PRIOR_READINGS) > 0)
 		return TW_PRIOR_CALIBRATED;
 	return tw_match_name(c->match);
 }
