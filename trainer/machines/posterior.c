@@ -129,6 +129,7 @@ static int find_frame(struct tw_posterior *q, struct tw_err *err)
 
 /* The process of each load of the curve. */
 struct job {
+	const struct tw_posterior *learned; /* has the variances; NULL: learn them */
 	struct tw_posterior *q;
 	const struct tw_prior_row **row;
 	const size_t *group, *from;
@@ -161,11 +162,17 @@ static int fit_load(struct job *j, size_t l, double *y, double *out, struct tw_e
 	}
 	for (size_t i = 0; i < q->rows; i++)
 		y[i] -= mean;
-	if (tw_process_learn(&d, &t->kernel, err) < 0 ||
-	    tw_process_solve(&d, &t->kernel, t->weight, &constant, err) < 0 ||
-	    tw_process_leave_out(&d, &t->kernel, out, err) < 0)
+	if (j->learned != NULL)
+		t->kernel = j->learned->target[l].kernel;
+	else if (tw_process_learn(&d, &t->kernel, err) < 0)
+		return -1;
+	if (tw_process_solve(&d, &t->kernel, t->weight, &constant, err) < 0)
 		return -1;
 	t->mean = mean + constant;
+	if (j->learned != NULL)
+		return 0;
+	if (tw_process_leave_out(&d, &t->kernel, out, err) < 0)
+		return -1;
 	for (size_t i = 0; i < q->rows; i++)
 		j->held_out.log_ratio[i][l] = y[i] - out[i];
 	return 0;
@@ -212,7 +219,7 @@ static int run_loads(struct job *j, unsigned threads, struct tw_err *err)
 			*err = j->err[l];
 			goto out;
 		}
-	rc = tw_prior_errors(&j->held_out, &q->view, err);
+	rc = j->learned == NULL ? tw_prior_errors(&j->held_out, &q->view, err) : 0;
 out:
 	tw_prior_held_out_release(&j->held_out);
 	free(j->row);
@@ -230,15 +237,33 @@ static void set_later(const struct tw_prior_view *v, struct tw_prior_view *out)
 	}
 }
 
+/* The frame of q is set but for rows, means and processes. */
+static int fit(struct tw_posterior *q, const struct tw_posterior *learned,
+	       const struct tw_prior_view *v, unsigned threads, struct tw_err *err)
+{
+	size_t *group = NULL, *from = NULL;
+	double(*read)[TW_PRIOR_READINGS_MAX] = NULL;
+	struct job j = { .learned = learned, .q = q };
+	int rc = -1;
+
+	if (find_rows(q, v, &group, &read, &from, err) < 0 || find_frame(q, err) < 0)
+		goto out;
+	j.group = group;
+	j.from = from;
+	j.read = (const double(*)[TW_PRIOR_READINGS_MAX])read;
+	rc = run_loads(&j, threads, err);
+out:
+	free(group);
+	free(from);
+	free(read);
+	return rc;
+}
+
 int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 		       const struct tw_reading *r, size_t count, unsigned threads,
 		       struct tw_posterior *out, struct tw_err *err)
 {
 	struct tw_posterior q = { .prior = p, .view = *v, .readings = count };
-	size_t *group = NULL, *from = NULL;
-	double(*read)[TW_PRIOR_READINGS_MAX] = NULL;
-	struct job j;
-	int rc = -1;
 
 	q.view.anchor = NULL;
 	q.view.anchors = 0;
@@ -248,25 +273,31 @@ int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 		q.load[k] = r[k].load;
 		q.view.numbers |= 1u << (TW_PRIOR_READ + k);
 	}
-	if (find_rows(&q, v, &group, &read, &from, err) < 0 || find_frame(&q, err) < 0)
-		goto out;
-	j = (struct job){ .q = &q,
-			  .group = group,
-			  .from = from,
-			  .read = (const double(*)[TW_PRIOR_READINGS_MAX])read };
-	if (run_loads(&j, threads, err) < 0)
-		goto out;
-	set_later(v, &q.view);
-	rc = 0;
-out:
-	free(group);
-	free(from);
-	free(read);
-	if (rc < 0)
+	if (fit(&q, NULL, v, threads, err) < 0) {
 		tw_posterior_release(&q);
-	else
-		*out = q;
-	return rc;
+		return -1;
+	}
+	set_later(v, &q.view);
+	*out = q;
+	return 0;
+}
+
+int tw_posterior_condition(const struct tw_posterior *learned,
+			   const struct tw_prior_view *v, unsigned threads,
+			   struct tw_posterior *out, struct tw_err *err)
+{
+	struct tw_posterior q = { .prior = learned->prior,
+				  .view = learned->view,
+				  .readings = learned->readings };
+
+	q.frame.scale = learned->frame.scale;
+	memcpy(q.load, learned->load, sizeof(q.load));
+	if (fit(&q, learned, v, threads, err) < 0) {
+		tw_posterior_release(&q);
+		return -1;
+	}
+	*out = q;
+	return 0;
 }
 
 /* ---- answers ---- */

@@ -45,6 +45,14 @@ int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 		       struct tw_posterior *out, struct tw_err *err);
 
 /*
+ * Compute the weights for other machines: those of the view that have weights now. The
+ * variances, factors and errors are those that were learned. *out is yours.
+ */
+int tw_posterior_condition(const struct tw_posterior *learned,
+			   const struct tw_prior_view *v, unsigned threads,
+			   struct tw_posterior *out, struct tw_err *err);
+
+/*
  * The curve of a machine of the view's unit with these readings, at the loads that were
  * learned. out->view is the posterior's view.
  */
