@@ -153,7 +153,9 @@ test-collector: $(call integration-of,collector% top)
 	test-trainer test-collector
 
 # The picture of docs/architecture.md, with graphviz.
-pictures: docs/architecture.svg
+pictures: docs/architecture.svg docs/machines.svg
+docs/machines.svg: docs/machines-curves.csv docs/machines_svg.py
+	$(PYTHON) docs/machines_svg.py $< > $@
 docs/%.svg: docs/%.dot
 	dot -Tsvg $< -o $@
 .PHONY: pictures

@@ -175,21 +175,21 @@ static bool has_generation(const struct tw_prior *p, const struct tw_prior_view 
 void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		     const struct tw_prior_machine *m, struct tw_prior_curve *out)
 {
-	double log_w[TW_PRIOR_LOADS], near[TW_PRIOR_LOADS], wide[TW_PRIOR_LOADS];
+	double log_w[TW_PRIOR_LOADS], variance[TW_PRIOR_LOADS];
 	const struct tw_prior_misses *misses;
 	struct tw_prior_row r;
 
 	tw_prior_locate(p, m, &r);
 	tw_prior_part(v, &r);
 	tw_prior_view_log_w(p, v, &r, log_w);
-	tw_prior_variance(p, v, &r, TW_PRIOR_ALL_ANCHORS, near, wide);
+	tw_prior_variance(p, v, &r, TW_PRIOR_ALL_ANCHORS, variance);
 	out->view = v;
 	out->later = !has_generation(p, v, &r);
 	misses = out->later ? &v->later : &v->known;
 	for (size_t j = 0; j < TW_PRIOR_LOADS; j++) {
-		const double sd = sqrt(wide[j]);
+		const double sd = sqrt(variance[j]);
 
-		out->w[j] = exp(log_w[j] - near[j]) * v->factor[j];
+		out->w[j] = exp(log_w[j] - variance[j]) * v->factor[j];
 		if (j > 0)
 			out->w[j] = fmax(out->w[j], out->w[j - 1]);
 		out->low[j] = out->w[j] * exp(-sd * misses->width[j]);

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers may be this many standard deviations outside of the table's range. */
-#define OUTSIDE_MAX 2.0
-
 /* ---- anchors ---- */
 
 static bool is_used(const struct tw_prior_view *v, size_t row)
@@ -107,26 +104,6 @@ out:
 
 /* ---- variances ---- */
 
-/* As tw_prior_standardise(), but up to OUTSIDE_MAX outside of the range. */
-static void standardise_wide(const struct tw_prior_view *v,
-			     const struct tw_prior_member *m,
-			     const struct tw_prior_row *r, double *z)
-{
-	for (unsigned n = 0; n < TW_PRIOR_NUMBERS; n++) {
-		const double more = OUTSIDE_MAX * m->sd[n];
-		double x;
-
-		z[n] = 0;
-		if ((v->numbers >> n & 1) == 0)
-			continue;
-		x = tw_prior_number(m, r, (enum tw_prior_number)n);
-		if (!isnan(x))
-			z[n] = (fmax(fmin(x, m->high[n] + more), m->low[n] - more) -
-				m->mean[n]) /
-			       m->sd[n];
-	}
-}
-
 /* The variance before the table is known: of unknown and of new categories, too. */
 static double variance_before(const struct tw_prior_kernel *k, unsigned categories,
 			      const double *z)
@@ -204,28 +181,24 @@ static void add_log_w(const struct tw_prior_member *m, const double *log_w,
 }
 
 void tw_prior_variance(const struct tw_prior *p, const struct tw_prior_view *v,
-		       const struct tw_prior_row *r, size_t without, double *near,
-		       double *wide)
+		       const struct tw_prior_row *r, size_t without, double *variance)
 {
-	double za[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS], z[2][TW_PRIOR_NUMBERS];
-	double log_w[TW_PRIOR_LOADS], of_target[2][TW_PRIOR_TARGETS];
+	double za[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS], z[TW_PRIOR_NUMBERS];
+	double log_w[TW_PRIOR_LOADS], of_target[TW_PRIOR_TARGETS];
 
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-		near[l] = wide[l] = 0;
+		variance[l] = 0;
 	tw_prior_view_log_w(p, v, r, log_w);
 	for (size_t i = 0; i < v->members; i++) {
 		const struct tw_prior_member *m = &v->member[i];
 
-		tw_prior_standardise(v, m, r, z[0]);
-		standardise_wide(v, m, r, z[1]);
+		tw_prior_standardise(v, m, r, z);
 		for (size_t k = 0; k < v->anchors; k++)
 			tw_prior_standardise(v, m, &p->row[v->anchor[k].row], za[k]);
 		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
-			for (size_t k = 0; k < 2; k++)
-				of_target[k][t] = target_variance(
-					p, v, &m->target[t], r, z[k],
-					(const double(*)[TW_PRIOR_NUMBERS])za, without);
-		add_log_w(m, log_w, of_target[0], 1 / (double)v->members, near);
-		add_log_w(m, log_w, of_target[1], 1 / (double)v->members, wide);
+			of_target[t] = target_variance(
+				p, v, &m->target[t], r, z,
+				(const double(*)[TW_PRIOR_NUMBERS])za, without);
+		add_log_w(m, log_w, of_target, 1 / (double)v->members, variance);
 	}
 }

@@ -9,9 +9,8 @@
  * "subset of data": the same, section 8.3.3). An anchor's noise is divided by the number
  * of machines with its processor.
  *
- * `near` is that of the mean, whose numbers are clipped to the range of the table.
- * `wide` grows with the distance from the table: its numbers are not clipped. Of both, a
- * category that the table lacks has its whole variance.
+ * The variance grows with the distance from the table: a category that the table lacks
+ * has its whole variance, and numbers that no machine of the table has are far from all.
  */
 
 #include "model-db/prior/prior.h"
@@ -26,12 +25,11 @@ int tw_prior_prepare(struct tw_prior *p, struct tw_err *err);
 #define TW_PRIOR_ALL_ANCHORS ((size_t)-1)
 
 /*
- * Set the variances of log W at each load, with the noise of a single machine. Without
+ * Set the variance of log W at each load, with the noise of a single machine. Without
  * the anchor of that number, unless it is TW_PRIOR_ALL_ANCHORS. Needs tw_prior_prepare().
  */
 void tw_prior_variance(const struct tw_prior *p, const struct tw_prior_view *v,
-		       const struct tw_prior_row *r, size_t without, double *near,
-		       double *wide);
+		       const struct tw_prior_row *r, size_t without, double *variance);
 
 /* The anchor with the processor of the row, or TW_PRIOR_ALL_ANCHORS. */
 size_t tw_prior_anchor_of(const struct tw_prior *p, const struct tw_prior_view *v,

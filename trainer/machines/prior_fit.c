@@ -307,7 +307,7 @@ static int hold_out(const struct job *j, const struct tw_prior_view *v,
 	    tw_prior_held_out_new(s.count, out, err) < 0)
 		goto out;
 	for (size_t i = 0; i < s.count; i++) {
-		double near[TW_PRIOR_LOADS], log_w[TW_PRIOR_LOADS] = { 0 };
+		double log_w[TW_PRIOR_LOADS] = { 0 };
 
 		for (size_t m = 0; m < v->members; m++) {
 			double f[TW_PRIOR_TARGETS], one[TW_PRIOR_LOADS];
@@ -320,11 +320,11 @@ static int hold_out(const struct job *j, const struct tw_prior_view *v,
 		}
 		out->group[i] = s.group[i];
 		tw_prior_variance(j->p, v, s.row[i],
-				  tw_prior_anchor_of(j->p, v, s.row[i]), near,
+				  tw_prior_anchor_of(j->p, v, s.row[i]),
 				  out->variance[i]);
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
 			out->log_ratio[i][l] =
-				log(s.machine[i]->w[l]) - log_w[l] + near[l];
+				log(s.machine[i]->w[l]) - log_w[l] + out->variance[i][l];
 	}
 	rc = 0;
 out:

@@ -77,7 +77,7 @@ static void judge(struct later *s, size_t v, size_t i, int year)
 {
 	const struct tw_prior_view *view = &s->then.view[v];
 	struct tw_prior_held_out *h = &s->judged[v];
-	double log_w[TW_PRIOR_LOADS], near[TW_PRIOR_LOADS];
+	double log_w[TW_PRIOR_LOADS];
 	struct tw_prior_row r = s->then.row[i];
 	double parts = 1;
 
@@ -89,11 +89,10 @@ static void judge(struct later *s, size_t v, size_t i, int year)
 		parts *= r.number[TW_PRIOR_CORES];
 	tw_prior_part(view, &r);
 	tw_prior_view_log_w(&s->then, view, &r, log_w);
-	tw_prior_variance(&s->then, view, &r, TW_PRIOR_ALL_ANCHORS, near,
-			  h->variance[h->rows]);
+	tw_prior_variance(&s->then, view, &r, TW_PRIOR_ALL_ANCHORS, h->variance[h->rows]);
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-		h->log_ratio[h->rows][l] =
-			log(s->t->machine[i].w[l] / parts) - log_w[l] + near[l];
+		h->log_ratio[h->rows][l] = log(s->t->machine[i].w[l] / parts) - log_w[l] +
+					   h->variance[h->rows][l];
 	h->group[h->rows++] =
 		(size_t)year * s->t->processors + s->t->machine[i].processor;
 }
