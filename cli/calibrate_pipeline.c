@@ -67,7 +67,8 @@ static int make_models(const struct tw_prior_estimate *e,
 }
 
 /* metadata.json of the pipeline. NULL without memory. */
-static json_t *describe(const char *name, const struct tw_reading *r, size_t readings)
+static json_t *describe(const char *name, const struct tw_power_reading *r,
+			size_t readings)
 {
 	json_t *list = json_array();
 
@@ -97,8 +98,9 @@ out:
 }
 
 int tw_calibrate_pipeline(const char *name, const struct tw_prior_estimate *e,
-			  const struct tw_machine_spec *spec, const struct tw_reading *r,
-			  size_t readings, struct tw_fileset *out, struct tw_err *err)
+			  const struct tw_machine_spec *spec,
+			  const struct tw_power_reading *r, size_t readings,
+			  struct tw_fileset *out, struct tw_err *err)
 {
 	struct tw_model *models = calloc(MODELS_MAX, sizeof(*models));
 	json_t *metadata = describe(name, r, readings);

@@ -44,7 +44,8 @@ int tw_reading_list_add(struct tw_reading_list *l, double load, double w, double
 			return tw_fail(err, TW_NOMEM, "%zu readings", size);
 		l->at = more;
 	}
-	l->at[l->count++] = (struct tw_reading){ .load = load, .w = w, .error = error };
+	l->at[l->count++] =
+		(struct tw_power_reading){ .load = load, .w = w, .error = error };
 	return 0;
 }
 

@@ -17,7 +17,7 @@ struct tw_strs;
 
 /* All zero bytes is empty. */
 struct tw_reading_list {
-	struct tw_reading *at;
+	struct tw_power_reading *at;
 	size_t count;
 };
 

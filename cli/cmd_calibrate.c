@@ -224,8 +224,8 @@ static int load_prior(const struct config *c, struct tw_prior *out, struct tw_er
 
 /* ---- the posterior ---- */
 
-static void warn_outside(const struct tw_prior_curve *prior, const struct tw_reading *r,
-			 double share)
+static void warn_outside(const struct tw_prior_curve *prior,
+			 const struct tw_power_reading *r, double share)
 {
 	const size_t l = (size_t)lround(r->load * (TW_PRIOR_LOADS - 1));
 	char line[240];
@@ -246,7 +246,7 @@ static int estimate(const struct tw_prior *p, const struct tw_machine_spec *spec
 		    const struct tw_reading_list *l, struct tw_prior_estimate *prior,
 		    struct tw_prior_estimate *posterior, struct tw_err *err)
 {
-	struct tw_reading of_unit[TW_PRIOR_READINGS_MAX];
+	struct tw_power_reading of_unit[TW_PRIOR_READINGS_MAX];
 	struct tw_posterior q = { 0 };
 	struct tw_prior_machine m;
 	const struct tw_prior_view *v;

@@ -147,14 +147,6 @@ struct tw_prior {
 	double nearest_error[TW_PRIOR_LIKENESSES];
 };
 
-struct tw_prior_curve {
-	double w[TW_PRIOR_LOADS];                         /* rising */
-	double low[TW_PRIOR_LOADS], high[TW_PRIOR_LOADS]; /* 90 % interval */
-	double error[TW_PRIOR_LOADS];                     /* expected |error|, W */
-	const struct tw_prior_view *view;
-	bool later; /* the table lacks its generation */
-};
-
 /* Find a machine's categories among the names of the prior. */
 void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
 		     struct tw_prior_row *out);
@@ -187,13 +179,6 @@ void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v
 
 /* Make of a machine the part of it that the view answers for: one chip, one core. */
 void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r);
-
-/*
- * The power of a machine by a view (of view->unit). Curves do not fall and
- * are above 0.
- */
-void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
-		     const struct tw_prior_machine *m, struct tw_prior_curve *out);
 
 /* The best view for what is known. NULL if no view fits. */
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,

@@ -11,7 +11,7 @@
  */
 
 #include "lib/field/energy.h"
-#include "model-db/prior/prior.h"
+#include "model-db/prior/prior_answer.h"
 #include "profiler/spec.h"
 
 struct tw_err;

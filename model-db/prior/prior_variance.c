@@ -104,9 +104,13 @@ out:
 
 /* ---- variances ---- */
 
-/* The variance before the table is known: of unknown and of new categories, too. */
+/*
+ * The variance before the table is known: of unknown and of new categories, too. That of
+ * the memory type is of one type, fully buffered DDR2, whose power no other type has. A
+ * new type is no such step.
+ */
 static double variance_before(const struct tw_prior_kernel *k, unsigned categories,
-			      const double *z)
+			      const struct tw_prior_row *r, const double *z)
 {
 	double sum = TW_PRIOR_SHARED + k->radial + k->noise;
 
@@ -116,7 +120,8 @@ static double variance_before(const struct tw_prior_kernel *k, unsigned categori
 		sum += k->linear * z[n] * z[n] + k->square * square * square;
 	}
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-		if ((categories >> c & 1) != 0)
+		if ((categories >> c & 1) != 0 &&
+		    (c != TW_PRIOR_MEMORY_TYPE || r->category[c] >= 0))
 			sum += k->category[c];
 	return sum;
 }
@@ -132,7 +137,7 @@ static double target_variance(const struct tw_prior *p, const struct tw_prior_vi
 			      const double (*za)[TW_PRIOR_NUMBERS], size_t without)
 {
 	const size_t n = v->anchors;
-	const double before = variance_before(&t->kernel, v->categories, z);
+	const double before = variance_before(&t->kernel, v->categories, r, z);
 	double a[TW_PRIOR_ANCHORS_MAX], e[TW_PRIOR_ANCHORS_MAX] = { 0 };
 	double known = 0, ga = 0, gg = 0;
 

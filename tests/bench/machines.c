@@ -18,6 +18,7 @@
 #include "trainer/machines/machine_table.h"
 #include "trainer/machines/posterior.h"
 #include "trainer/machines/prior_fit.h"
+#include "trainer/machines/prior_learn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,7 +133,7 @@ static void learn_calibrations(const struct tw_prior *p)
 	for (size_t k = 0; k < CALIBRATIONS; k++) {
 		const struct calibration *c = &calibrations[k];
 		const struct tw_prior_view *v = view_of(p, c->view);
-		struct tw_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
+		struct tw_power_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
 		struct tw_err err = { 0 };
 
 		tw_posterior_release(&learned[k]);
@@ -150,13 +151,13 @@ static void calibrate(const struct tw_posterior *q, const struct calibration *k,
 {
 	for (size_t i = 0; i < table.count; i++) {
 		const struct tw_measured_machine *m = &table.machine[i];
-		struct tw_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
+		struct tw_power_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
 		struct tw_prior_curve c;
 
 		if (use[i] || !has_needs(view_of(q->prior, k->view), &m->machine))
 			continue;
 		for (size_t n = 0; n < k->readings; n++)
-			r[n] = (struct tw_reading){
+			r[n] = (struct tw_power_reading){
 				.load = k->load[n],
 				.w = m->w[(size_t)lround(k->load[n] * LAST)],
 			};

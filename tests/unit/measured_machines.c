@@ -7,6 +7,7 @@
 #include "lib/core/err.h"
 #include "trainer/machines/machine_table.h"
 #include "trainer/machines/prior_fit.h"
+#include "trainer/machines/prior_learn.h"
 
 #include <math.h>
 #include <stdio.h>

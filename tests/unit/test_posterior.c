@@ -35,7 +35,7 @@ static int teardown(void **state)
 static void wrong_readings_are_refused(void **state)
 {
 	static const struct {
-		struct tw_reading r[5];
+		struct tw_power_reading r[5];
 		size_t count;
 		const char *why;
 	} bad[] = {
@@ -53,7 +53,7 @@ static void wrong_readings_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct tw_reading r[5];
+		struct tw_power_reading r[5];
 		struct tw_err err = { 0 };
 
 		memcpy(r, bad[i].r, sizeof(r));
@@ -65,14 +65,14 @@ static void wrong_readings_are_refused(void **state)
 
 static void many_readings_become_few_that_rise(void **state)
 {
-	struct tw_reading r[1000];
+	struct tw_power_reading r[1000];
 	struct tw_err err = { 0 };
 	size_t n;
 
 	(void)state;
 	for (size_t i = 0; i < 1000; i++)
-		r[i] = (struct tw_reading){ .load = (double)(i * 7919 % 1000) / 999,
-					    .error = 0.01 };
+		r[i] = (struct tw_power_reading){ .load = (double)(i * 7919 % 1000) / 999,
+						  .error = 0.01 };
 	for (size_t i = 0; i < 1000; i++) /* 50 W to 150 W, noise of 20 W */
 		r[i].w = 50 + 100 * r[i].load + 20 * sin((double)i);
 	n = tw_readings_reduce(r, 1000);
@@ -84,7 +84,7 @@ static void many_readings_become_few_that_rise(void **state)
 
 static void one_reading_stays_as_it_is(void **state)
 {
-	struct tw_reading r[] = { { 0.5, 80, 0.02 } };
+	struct tw_power_reading r[] = { { 0.5, 80, 0.02 } };
 
 	(void)state;
 	assert_int_equal(tw_readings_reduce(r, 1), 1);
@@ -93,7 +93,7 @@ static void one_reading_stays_as_it_is(void **state)
 
 /* ---- the posterior ---- */
 
-static void answer(const struct tw_prior *p, struct tw_reading *r, size_t count,
+static void answer(const struct tw_prior *p, struct tw_power_reading *r, size_t count,
 		   struct tw_prior_curve *prior, struct tw_prior_curve *out)
 {
 	struct tw_posterior q = { 0 };
@@ -116,7 +116,7 @@ static void half_load_tells_rest_and_full_load(void **state)
 {
 	/* Three times what the machine should draw: the reading counts, not the prior. */
 	const double full = 3 * measured_full(102, 2);
-	struct tw_reading r[] = { { 0.5, 0.625 * full, 0 } };
+	struct tw_power_reading r[] = { { 0.5, 0.625 * full, 0 } };
 	struct tw_prior_curve prior, c;
 
 	answer(*state, r, 1, &prior, &c);
@@ -133,9 +133,9 @@ static void half_load_tells_rest_and_full_load(void **state)
 
 static void the_curve_meets_the_readings_and_rises(void **state)
 {
-	struct tw_reading r[] = { { 1, 300, 0.01 },
-				  { 0, 20, 0.01 },
-				  { 0.37, 250, 0.01 } };
+	struct tw_power_reading r[] = { { 1, 300, 0.01 },
+					{ 0, 20, 0.01 },
+					{ 0.37, 250, 0.01 } };
 	struct tw_prior_curve prior, c;
 
 	answer(*state, r, 3, &prior, &c);
@@ -165,7 +165,7 @@ static void a_model_of_the_curve_predicts_it(void **state)
 					      .chips = 2,
 					      .threads_per_core = 2 };
 	struct tw_prior_estimate e = { .share = 1, .readings = 2 };
-	struct tw_reading r[] = { { 0, 50, 0.01 }, { 1, 210, 0.01 } };
+	struct tw_power_reading r[] = { { 0, 50, 0.01 }, { 1, 210, 0.01 } };
 	struct tw_certificate certificate;
 	struct tw_power_model *p = NULL;
 	struct tw_prior_curve prior;

@@ -260,7 +260,7 @@ out:
 }
 
 int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
-		       const struct tw_reading *r, size_t count, unsigned threads,
+		       const struct tw_power_reading *r, size_t count, unsigned threads,
 		       struct tw_posterior *out, struct tw_err *err)
 {
 	struct tw_posterior q = { .prior = p, .view = *v, .readings = count };
@@ -339,7 +339,7 @@ static bool has_generation(const struct tw_posterior *q, const struct tw_prior_r
 }
 
 void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_machine *m,
-			 const struct tw_reading *r, struct tw_prior_curve *out)
+			 const struct tw_power_reading *r, struct tw_prior_curve *out)
 {
 	double read[TW_PRIOR_READINGS_MAX], z[TW_PRIOR_NUMBERS], meter = 0;
 	const struct tw_prior_misses *misses;

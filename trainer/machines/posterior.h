@@ -13,7 +13,7 @@
  * Factors and intervals are from held-out processors, as those of the prior.
  */
 
-#include "model-db/prior/prior.h"
+#include "model-db/prior/prior_answer.h"
 #include "trainer/machines/readings.h"
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ struct tw_posterior {
  * borrows the prior.
  */
 int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
-		       const struct tw_reading *r, size_t count, unsigned threads,
+		       const struct tw_power_reading *r, size_t count, unsigned threads,
 		       struct tw_posterior *out, struct tw_err *err);
 
 /*
@@ -57,7 +57,7 @@ int tw_posterior_condition(const struct tw_posterior *learned,
  * learned. out->view is the posterior's view.
  */
 void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_machine *m,
-			 const struct tw_reading *r, struct tw_prior_curve *out);
+			 const struct tw_power_reading *r, struct tw_prior_curve *out);
 
 void tw_posterior_release(struct tw_posterior *q);
 

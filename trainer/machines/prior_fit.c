@@ -4,9 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/pool.h"
 #include "trainer/machines/machine_table.h"
-#include "trainer/machines/nearest_error.h"
 #include "trainer/machines/prior_error.h"
-#include "trainer/machines/prior_later.h"
 #include "trainer/machines/process.h"
 #include "trainer/machines/pupils.h"
 #include "model-db/prior/prior_variance.h"
@@ -399,15 +397,6 @@ int tw_prior_learn_known(struct tw_prior *p, const struct tw_machine_table *t,
 			 const bool *use, unsigned threads, struct tw_err *err)
 {
 	return run(p, t, use, true, threads, err);
-}
-
-int tw_prior_learn(struct tw_prior *p, const struct tw_machine_table *t, const bool *use,
-		   unsigned threads, struct tw_err *err)
-{
-	if (tw_prior_learn_known(p, t, use, threads, err) < 0)
-		return -1;
-	tw_nearest_error(t, use, p);
-	return tw_prior_later(p, t, use, threads, err);
 }
 
 int tw_prior_condition(struct tw_prior *p, const struct tw_machine_table *t,

@@ -47,13 +47,9 @@ int tw_prior_begin(const struct tw_machine_table *t, unsigned kinds, struct tw_p
 unsigned tw_prior_kinds(const struct tw_prior *p);
 
 /*
- * Learn everything from the machines i with use[i]: variances, weights, factors and
- * intervals. threads 0: one for each CPU.
+ * Learn from the machines i with use[i]: variances, weights, factors and the misses of
+ * known generations. threads 0: one for each CPU.
  */
-int tw_prior_learn(struct tw_prior *p, const struct tw_machine_table *t, const bool *use,
-		   unsigned threads, struct tw_err *err);
-
-/* All but the misses of later generations (trainer/machines/prior_later.h). */
 int tw_prior_learn_known(struct tw_prior *p, const struct tw_machine_table *t,
 			 const bool *use, unsigned threads, struct tw_err *err);
 

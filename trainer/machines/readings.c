@@ -14,13 +14,13 @@
 #define BINS 21 /* of TW_READING_STEP, from 0 to 1 */
 
 /* Loads are the first member. */
-static void sort(struct tw_reading *r, size_t count)
+static void sort(struct tw_power_reading *r, size_t count)
 {
 	if (count > 0)
 		qsort(r, count, sizeof(*r), tw_compare_doubles);
 }
 
-int tw_readings_check(struct tw_reading *r, size_t count, struct tw_err *err)
+int tw_readings_check(struct tw_power_reading *r, size_t count, struct tw_err *err)
 {
 	if (count == 0 || count > TW_PRIOR_READINGS_MAX)
 		return tw_fail(err, TW_INVALID, "%zu readings, want 1 to %d", count,
@@ -95,7 +95,7 @@ static size_t find_closest(const struct group *g, size_t count, double *distance
 }
 
 /* Readings within a bin of TW_READING_STEP first: this is fast for any number of them. */
-static size_t fill_bins(const struct tw_reading *r, size_t count, struct group *g)
+static size_t fill_bins(const struct tw_power_reading *r, size_t count, struct group *g)
 {
 	size_t n = 0, last = 0;
 
@@ -113,7 +113,7 @@ static size_t fill_bins(const struct tw_reading *r, size_t count, struct group *
 	return n;
 }
 
-size_t tw_readings_reduce(struct tw_reading *r, size_t count)
+size_t tw_readings_reduce(struct tw_power_reading *r, size_t count)
 {
 	struct group g[BINS];
 	double distance;
@@ -133,6 +133,6 @@ size_t tw_readings_reduce(struct tw_reading *r, size_t count)
 			i++;
 		}
 	for (size_t i = 0; i < n; i++)
-		r[i] = (struct tw_reading){ g[i].load, g[i].w, g[i].error };
+		r[i] = (struct tw_power_reading){ g[i].load, g[i].w, g[i].error };
 	return n;
 }

@@ -8,7 +8,7 @@
 
 struct tw_err;
 
-struct tw_reading {
+struct tw_power_reading {
 	double load;  /* share of full load, 0 .. 1 */
 	double w;     /* of the whole machine, or of the share of it that is described */
 	double error; /* relative standard error of w */
@@ -21,13 +21,13 @@ struct tw_reading {
  * Sort readings by load. TW_INVALID if there are none or too many, if a load is outside
  * of 0 .. 1, if loads are too close, or if power is not above 0 or falls with load.
  */
-int tw_readings_check(struct tw_reading *r, size_t count, struct tw_err *err);
+int tw_readings_check(struct tw_power_reading *r, size_t count, struct tw_err *err);
 
 /*
  * Reduce any number of readings to as many as a posterior uses: readings of similar loads
  * become their mean, and power that falls with load is pooled. count is the old number;
  * the new one is returned.
  */
-size_t tw_readings_reduce(struct tw_reading *r, size_t count);
+size_t tw_readings_reduce(struct tw_power_reading *r, size_t count);
 
 #endif /* TW_TRAINER_READINGS_H */

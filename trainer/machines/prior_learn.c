@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/machines/prior_later.h"
+#include "trainer/machines/prior_learn.h"
 
 #include "lib/core/err.h"
 #include "model-db/prior/prior_variance.h"
 #include "trainer/machines/machine_table.h"
+#include "trainer/machines/nearest_error.h"
 #include "trainer/machines/prior_error.h"
 #include "trainer/machines/prior_fit.h"
 #include "trainer/machines/pupils.h"
@@ -149,8 +150,8 @@ static int begin(struct later *s, int years, struct tw_err *err)
 	return 0;
 }
 
-int tw_prior_later(struct tw_prior *p, const struct tw_machine_table *t, const bool *use,
-		   unsigned threads, struct tw_err *err)
+static int find_later(struct tw_prior *p, const struct tw_machine_table *t,
+		      const bool *use, unsigned threads, struct tw_err *err)
 {
 	struct later s = { .p = p, .t = t, .use = use };
 	int first, last, rc = -1;
@@ -169,4 +170,13 @@ out:
 	free(s.before);
 	tw_prior_release(&s.then);
 	return rc;
+}
+
+int tw_prior_learn(struct tw_prior *p, const struct tw_machine_table *t, const bool *use,
+		   unsigned threads, struct tw_err *err)
+{
+	if (tw_prior_learn_known(p, t, use, threads, err) < 0)
+		return -1;
+	tw_nearest_error(t, use, p);
+	return find_later(p, t, use, threads, err);
 }
