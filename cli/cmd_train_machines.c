@@ -7,6 +7,7 @@
 #include "model-db/prior/prior_file.h"
 #include "trainer/machines/machine_table.h"
 #include "trainer/machines/prior_fit.h"
+#include "trainer/machines/prior_learn.h"
 
 #include <stdlib.h>
 

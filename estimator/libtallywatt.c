@@ -7,9 +7,12 @@
 #include "estimator/predict/series.h"
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
+#include "model-db/index/choose_prior.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"
+#include "model-db/model.h"
+#include "profiler/discover.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -60,15 +63,18 @@ static int bind_parts(struct tallywatt_model *m, struct tw_err *err)
 	return 0;
 }
 
-static int load(const char *path, struct tallywatt_model **out, struct tw_err *err)
+/* p is taken, even on failure. */
+static int adopt(struct tw_power_model *p, struct tallywatt_model **out,
+		 struct tw_err *err)
 {
 	struct tallywatt_model *m = calloc(1, sizeof(*m));
 	int rc = -1;
 
-	if (m == NULL)
-		return tw_fail(err, TW_NOMEM, "'%s'", path);
-	if (tw_power_model_load(path, &m->model, err) < 0)
-		goto out;
+	if (m == NULL) {
+		tw_power_model_free(p);
+		return tw_fail(err, TW_NOMEM, "model");
+	}
+	m->model = p;
 	m->info = tw_power_model_info(m->model);
 	m->parts = tw_power_model_parts(m->model);
 	if (bind_parts(m, err) < 0)
@@ -80,6 +86,13 @@ static int load(const char *path, struct tallywatt_model **out, struct tw_err *e
 out:
 	tallywatt_close(m);
 	return rc;
+}
+
+static int load(const char *path, struct tallywatt_model **out, struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+
+	return tw_power_model_load(path, &p, err) < 0 ? -1 : adopt(p, out, err);
 }
 
 struct tallywatt_model *tallywatt_open(const char *path, char *error, size_t error_size)
@@ -114,6 +127,29 @@ static int make_wanted(const char *output, const char *source,
 	return 0;
 }
 
+/*
+ * The prior's model of this machine, unless a measured one (NULL: there is none) is
+ * better.
+ */
+static int load_prior(const struct tw_index *index, const struct tw_wanted *w,
+		      const struct tw_choice *chosen, struct tallywatt_model **out,
+		      struct tw_err *err)
+{
+	struct tw_wanted here = *w; /* borrows its texts */
+	struct tw_power_model *p = NULL;
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	if (index->prior.views == 0 ||
+	    tw_machine_spec_discover("/proc", "/sys", &here.spec, err) < 0 ||
+	    tw_choose_prior(index, &here, chosen, &m, err) < 0)
+		return -1;
+	if (tw_power_model_new(&m, &p, err) == 0)
+		rc = adopt(p, out, err);
+	tw_model_release(&m);
+	return rc;
+}
+
 static int load_best(const char *database, const struct tw_wanted *w,
 		     struct tallywatt_model **out, struct tw_err *err)
 {
@@ -124,9 +160,12 @@ static int load_best(const char *database, const struct tw_wanted *w,
 		goto out;
 	for (;;) {
 		struct tw_choice choice;
-		struct tw_err why = { 0 };
+		struct tw_err why = { 0 }, no_prior = { 0 };
+		const bool chosen = tw_choose(index, w, &choice, err) == 0;
 
-		if (tw_choose(index, w, &choice, err) < 0)
+		if (load_prior(index, w, chosen ? &choice : NULL, out, &no_prior) == 0)
+			break;
+		if (!chosen)
 			goto out;
 		if (tw_index_prove(index, choice.entry, tw_certify_model, &why) == 0) {
 			if (load(choice.entry->zip_path, out, &why) == 0)

@@ -59,7 +59,9 @@ TALLYWATT_API struct tallywatt_model *tallywatt_open(const char *path, char *err
  * Read the best model of a database (docs/model-db.md, "Choice") that needs only these
  * features. output: "AbsPower" (a node, with idle power) or "DynPower" (a workload, above
  * idle). source: the energy source of the training, "rapl-sysfs", "acpi", ..; NULL:
- * rapl-sysfs. If a model cannot be read, the next best is tried.
+ * rapl-sysfs. If a model cannot be read, the next best is tried. If the database has a
+ * prior of machines (docs/machines.md) that knows this machine's processor, its model is
+ * made, with the features of CPU time.
  */
 TALLYWATT_API struct tallywatt_model *
 tallywatt_open_best(const char *database, const char *output, const char *source,

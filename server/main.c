@@ -73,6 +73,7 @@ static void reload(struct server *s)
 	unsigned long long left_out = 0;
 	bool there = tw_watch_directory(&s->watch, s->config->model_db);
 	const struct tw_index_preference prefer = { .pipelines = &s->prefer,
+						    .prior = s->config->prior,
 						    .error = s->config->error_key,
 						    .admit = tw_uploads_admit,
 						    .admit_arg = s->uploads };

@@ -21,6 +21,13 @@ static const struct tw_opt options[] = {
 	  .fallback = TW_MODEL_DB,
 	  .arg = "DIR",
 	  .help = "directory of the model database" },
+	{ .name = "prior",
+	  .env = "TW_SERVER_PRIOR",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_server_settings, prior),
+	  .arg = "DIR",
+	  .help = "model database whose prior of machines serves if --model-db has "
+		  "none" },
 	{ .name = "prefer",
 	  .env = "TW_SERVER_PREFER",
 	  .type = TW_OPT_TEXT,

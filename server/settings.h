@@ -15,6 +15,7 @@
 struct tw_server_settings {
 	char *listen;
 	char *model_db;
+	char *prior;
 	char *prefer;
 	char *error_key;
 	bool weights_metrics;

@@ -131,7 +131,8 @@ integration := engage collector_asked collector_top pipeline pull offline_traine
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
-	main_job train_jobs unmeasured prometheus_rules manifests estimator server_cases library old_groups
+	main_job train_jobs unmeasured prometheus_rules manifests estimator server_cases library old_groups \
+	calibrate
 # Those that need an idle machine.
 alone := closed_loop
 unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop),\
@@ -157,7 +158,9 @@ test-collector: $(call integration-of,collector% top)
 	test-trainer test-collector
 
 # The picture of docs/architecture.md, with graphviz.
-pictures: docs/architecture.svg
+pictures: docs/architecture.svg docs/machines.svg
+docs/machines.svg: docs/machines-curves.csv docs/machines_svg.py
+	$(PYTHON) docs/machines_svg.py $< > $@
 docs/%.svg: docs/%.dot
 	dot -Tsvg $< -o $@
 .PHONY: pictures

@@ -12,4 +12,4 @@ tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(GSL_LI
 	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS)
 
 # Loops over matrices of some hundred rows: vectors make them twice as fast.
-$(O)/trainer/machines/process.o: tw-cflags += -O3
+$(O)/trainer/machines/process.o $(O)/model-db/prior/cholesky.o: tw-cflags += -O3

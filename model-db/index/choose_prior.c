@@ -7,24 +7,18 @@
 #include "model-db/index/matcher.h"
 #include "model-db/model.h"
 #include "model-db/prior/prior_model.h"
-#include "profiler/cpu_identity.h"
+#include "profiler/likeness.h"
 
+#include <math.h>
 #include <string.h>
 
-/*
- * The error of the nearest machine with another processor, a share of power:
- * bench-machines measures 27 % for processors left out, and 36 % for later machines.
- */
-#define NEAREST_ERROR 0.27
-
-static bool same_processor(const char *a, const char *b)
+/* The expected error of a measured machine's model, a share of power, by its likeness. */
+static double nearest_error(const struct tw_prior *p, const struct tw_likeness *mine,
+			    const struct tw_likeness *measured)
 {
-	struct tw_cpu_identity x, y;
+	const double l = tw_likeness(mine, measured);
 
-	tw_cpu_identify(a, strlen(a), NULL, &x);
-	tw_cpu_identify(b, strlen(b), NULL, &y);
-	return x.how[TW_CPU_VENDOR] != TW_CPU_UNKNOWN &&
-	       strcmp(x.processor, y.processor) == 0;
+	return p->nearest_error[(size_t)lround(l * (TW_PRIOR_LIKENESSES - 1))];
 }
 
 int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
@@ -32,17 +26,21 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 		    struct tw_err *err)
 {
 	struct tw_model m = { 0 };
-	const bool nearest = chosen != NULL && chosen->match == TW_MATCH_SIMILAR;
+	const struct tw_likeness *measured =
+		chosen != NULL ? &chosen->entry->machine->likeness : NULL;
+	struct tw_likeness mine;
 
 	if (x->prior.views == 0 || w->output != TW_ABS_POWER || w->trainer != NULL ||
 	    w->pipeline != NULL || w->filter != NULL || w->node_type >= 0)
 		return tw_fail(err, TW_NOTFOUND, "the prior is not asked");
-	if (chosen != NULL &&
-	    same_processor(chosen->entry->machine->spec.processor, w->spec.processor))
+	tw_likeness_of(&w->spec, &mine);
+	if (measured != NULL && mine.vendor[0] != '\0' &&
+	    strcmp(mine.processor, measured->processor) == 0)
 		return tw_fail(err, TW_NOTFOUND, "this processor was measured");
 	if (tw_prior_model(&x->prior, &w->spec, w->source, &w->metrics, &m, err) < 0)
 		return -1;
-	if (nearest && m.info.mape_percent > 100 * NEAREST_ERROR) {
+	if (measured != NULL && chosen->match == TW_MATCH_SIMILAR &&
+	    m.info.mape_percent > 100 * nearest_error(&x->prior, &mine, measured)) {
 		tw_model_release(&m);
 		return tw_fail(
 			err, TW_NOTFOUND,

@@ -10,6 +10,7 @@
 #include "model-db/index/index.h"
 #include "model-db/model.h"
 #include "model-db/prior/prior_file.h"
+#include "model-db/prior/prior_model.h"
 #include "profiler/node_choice.h"
 
 #include <math.h>
@@ -220,6 +221,14 @@ static void add_prior(const struct tw_model *m, struct tw_buf *b)
 	tw_buf_adds(b, "}");
 }
 
+/* A calibrated prior is of the machine, and its curve is mostly of others. */
+static const char *match_of(const struct tw_choice *c)
+{
+	if (c->match == TW_MATCH_SPEC && tw_index_figure(c->entry, TW_PRIOR_READINGS) > 0)
+		return TW_PRIOR_CALIBRATED;
+	return tw_match_name(c->match);
+}
+
 int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_buf *out,
 	       struct tw_err *err)
 {
@@ -244,7 +253,7 @@ int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_bu
 	} else {
 		tw_buf_adds(out, "{\"chosen\":{");
 		add_model(&m, choice.entry, out);
-		tw_buf_addf(out, ",\"match\":\"%s\"", tw_match_name(choice.match));
+		tw_buf_addf(out, ",\"match\":\"%s\"", match_of(&choice));
 		add_certainty(&m, choice.entry, out);
 		tw_buf_adds(out, "}");
 	}

@@ -549,14 +549,16 @@ static int make_states(struct tw_index *x, struct tw_err *err)
 	return 0;
 }
 
-/* A broken prior is refused and left out. */
-static int read_prior(struct tw_index *x, const char *db, tw_index_refused_fn *refused,
-		      void *arg, struct tw_err *err)
+/* The prior of the database, or of the other one. A broken prior is left out. */
+static int read_prior(struct tw_index *x, const char *db, const char *other,
+		      tw_index_refused_fn *refused, void *arg, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
 
-	if (tw_prior_load(db, &x->prior, &why) == 0 || why.code == TW_NOTFOUND)
+	if (tw_prior_load(db, &x->prior, &why) == 0)
 		return 0;
+	if (why.code == TW_NOTFOUND)
+		return other != NULL ? read_prior(x, other, NULL, refused, arg, err) : 0;
 	if (why.code == TW_NOMEM)
 		return tw_fail(err, TW_NOMEM, "%s", why.text);
 	if (refused != NULL)
@@ -592,7 +594,8 @@ int tw_index_load_preferring(const char *db, const struct tw_index_preference *p
 	tw_index_sort(x);
 	if (take_error_key(x, prefer, err) < 0 || make_states(x, err) < 0 ||
 	    read_pipelines(x, db, refused, arg, err) < 0 ||
-	    read_prior(x, db, refused, arg, err) < 0 ||
+	    read_prior(x, db, prefer != NULL ? prefer->prior : NULL, refused, arg, err) <
+		    0 ||
 	    tw_index_find_machines(x, err) < 0 ||
 	    tw_index_rank(x, prefer != NULL ? prefer->pipelines : NULL, err) < 0)
 		goto out;

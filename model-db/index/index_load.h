@@ -17,6 +17,8 @@ struct tw_strs;
 /* The order of preference (docs/model-db.md, "Choice"). All zero bytes: the default. */
 struct tw_index_preference {
 	const struct tw_strs *pipelines; /* these first, in this order; NULL: none */
+	/* The database whose prior serves if this one has none; NULL: there is none. */
+	const char *prior;
 	const char *error; /* compares the models of a machine; NULL: "mae" */
 	/* Asked for each pipeline's directory: -1, and why, leaves it out. NULL: all. */
 	tw_index_enter_fn *admit;

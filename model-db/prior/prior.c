@@ -49,7 +49,9 @@ double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_ro
 
 	if (n == TW_PRIOR_THREADS)
 		return x;
-	if (n == TW_PRIOR_MEMORY || n == TW_PRIOR_SUPPLY)
+	if (n > TW_PRIOR_READ)
+		return log(x / r->number[TW_PRIOR_READ]);
+	if (n == TW_PRIOR_READ || n == TW_PRIOR_MEMORY || n == TW_PRIOR_SUPPLY)
 		return log(x) - tw_prior_log_scale(m->scale, r);
 	return log(x);
 }
@@ -149,27 +151,12 @@ void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v
 	}
 }
 
-void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
-		     const struct tw_prior_machine *m, struct tw_prior_curve *out)
+void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r)
 {
-	double log_w[TW_PRIOR_LOADS];
-	struct tw_prior_row r;
-
-	tw_prior_locate(p, m, &r);
 	if (v->unit != TW_PRIOR_OF_MACHINE)
-		r.number[TW_PRIOR_CHIPS] = 1;
+		r->number[TW_PRIOR_CHIPS] = 1;
 	if (v->unit == TW_PRIOR_OF_CORE)
-		r.number[TW_PRIOR_CORES] = 1;
-	tw_prior_view_log_w(p, v, &r, log_w);
-	out->view = v;
-	for (size_t j = 0; j < TW_PRIOR_LOADS; j++) {
-		out->w[j] = exp(log_w[j]) * v->factor[j];
-		if (j > 0)
-			out->w[j] = fmax(out->w[j], out->w[j - 1]);
-		out->low[j] = out->w[j] * exp(-v->width[j]);
-		out->high[j] = out->w[j] * exp(v->width[j]);
-		out->error[j] = out->w[j] * v->error[j];
-	}
+		r->number[TW_PRIOR_CORES] = 1;
 }
 
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
@@ -189,12 +176,17 @@ const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 
 void tw_prior_release(struct tw_prior *p)
 {
-	for (size_t i = 0; i < p->views; i++)
+	for (size_t i = 0; i < p->views; i++) {
+		free(p->view[i].anchor);
 		for (size_t k = 0; k < p->view[i].members; k++)
-			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++) {
 				free(p->view[i].member[k].target[t].weight);
+				free(p->view[i].member[k].target[t].root);
+			}
+	}
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
 		tw_strs_clear(&p->names[c]);
 	free(p->row);
+	free(p->row_w);
 	*p = (struct tw_prior){ 0 };
 }

@@ -22,9 +22,14 @@
  *	        + sum over categories of category_c [a_c = b_c]
  *
  * of standardised numbers z, clipped to the range of the rows (C. E. Rasmussen, C. K. I.
- * Williams, Gaussian Processes for Machine Learning, 2006, chapter 2). The answer is the
- * geometric mean of the members, times a factor that makes the mean absolute percentage
- * error least; its interval is by conformal prediction (both from held-out processors).
+ * Williams, Gaussian Processes for Machine Learning, 2006, chapter 2). The median M of
+ * the answer is the geometric mean of the members. The answer is M exp(-v), where v is
+ * the variance of log W (model-db/prior/prior_variance.h): of a lognormal W, this number
+ * has the least expected |P / W - 1|, because it is the median of W under the weights
+ * 1 / W. A factor close to 1 corrects the rest. The interval of log W is a multiple of
+ * the standard deviation, by conformal prediction (factor and multiple are from held-out
+ * processors; for a generation that the table lacks, the multiple is from machines later
+ * than the training).
  */
 
 #include "model-db/prior/prior_machine.h"
@@ -43,7 +48,18 @@ struct tw_err;
 #define TW_PRIOR_ROWS_MAX 4096
 #define TW_PRIOR_MEMBERS_MAX 3
 #define TW_PRIOR_VIEWS_MAX 8
+#define TW_PRIOR_ANCHORS_MAX 192
 #define TW_PRIOR_BYTES_MAX ((size_t)2 << 20)
+
+/* Steps of likeness (profiler/likeness.h): 0, 0.05 .. 1. */
+#define TW_PRIOR_LIKENESSES 21
+
+/*
+ * Variance of the part that all rows share, the unknown mean. It is large, so that the
+ * mean is free. The prediction has it in its constant: weights times it would cancel each
+ * other, which rounded weights do not.
+ */
+#define TW_PRIOR_SHARED 1.0
 
 enum tw_prior_scale {
 	TW_PRIOR_BY_TDP,
@@ -71,6 +87,7 @@ struct tw_prior_target {
 	double mean;
 	struct tw_prior_kernel kernel;
 	double *weight; /* of each row; 0: the row is not used */
+	double *root;   /* model-db/prior/prior_variance.h */
 };
 
 struct tw_prior_member {
@@ -83,6 +100,18 @@ struct tw_prior_member {
 	struct tw_prior_target target[TW_PRIOR_TARGETS];
 };
 
+/* A machine that stands for those with its processor (prior_variance.h). */
+struct tw_prior_anchor {
+	size_t row;
+	double machines;
+};
+
+/* How far measured power is from an answer, in standard deviations of log W. */
+struct tw_prior_misses {
+	double width[TW_PRIOR_LOADS]; /* half-width of the 90 % interval of log W */
+	double error[TW_PRIOR_LOADS]; /* mean absolute error, a share of W */
+};
+
 struct tw_prior_view {
 	char name[32];
 	unsigned needs;      /* numbers that must be known, a bit each */
@@ -91,9 +120,11 @@ struct tw_prior_view {
 	enum tw_prior_unit unit;
 	struct tw_prior_member member[TW_PRIOR_MEMBERS_MAX];
 	size_t members;
+	struct tw_prior_anchor *anchor;
+	size_t anchors;
 	double factor[TW_PRIOR_LOADS]; /* by which answers are multiplied */
-	double width[TW_PRIOR_LOADS];  /* half-width of the 90 % interval of log W */
-	double error[TW_PRIOR_LOADS];  /* mean absolute error, a share of W */
+	struct tw_prior_misses known;  /* of generations that the table has */
+	struct tw_prior_misses later;  /* of other generations */
 };
 
 /* A training machine: numbers, and places in the lists of categories (-1: unknown). */
@@ -104,17 +135,16 @@ struct tw_prior_row {
 
 struct tw_prior {
 	struct tw_prior_row *row;
+	double (*row_w)[TW_PRIOR_LOADS]; /* measured power of each row */
 	size_t rows;
 	struct tw_strs names[TW_PRIOR_CATEGORIES];     /* of the categories */
 	struct tw_prior_view view[TW_PRIOR_VIEWS_MAX]; /* the best known first */
 	size_t views;
-};
-
-struct tw_prior_curve {
-	double w[TW_PRIOR_LOADS];                         /* rising */
-	double low[TW_PRIOR_LOADS], high[TW_PRIOR_LOADS]; /* 90 % interval */
-	double error[TW_PRIOR_LOADS];                     /* expected |error|, W */
-	const struct tw_prior_view *view;
+	/*
+	 * Mean absolute error, a share of W, of the power of the most alike machine with
+	 * another processor, by likeness.
+	 */
+	double nearest_error[TW_PRIOR_LIKENESSES];
 };
 
 /* Find a machine's categories among the names of the prior. */
@@ -143,16 +173,12 @@ double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row *r,
 		      const double *target, double *log_w);
 
-/* log W of a view, the mean of its members, before factor. */
+/* log W of a view, the mean of its members: the median, without variance and factor. */
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_row *r, double *log_w);
 
-/*
- * The power of a machine by a view (of view->unit). Curves do not fall and
- * are above 0.
- */
-void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
-		     const struct tw_prior_machine *m, struct tw_prior_curve *out);
+/* Make of a machine the part of it that the view answers for: one chip, one core. */
+void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r);
 
 /* The best view for what is known. NULL if no view fits. */
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,

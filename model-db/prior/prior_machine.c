@@ -20,7 +20,8 @@ static double known(double v)
 	return v > 0 ? v : NAN;
 }
 
-void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *out)
+static void machine_of_name(const char *processor, struct tw_prior_machine *out,
+			    struct tw_cpu_identity *of)
 {
 	struct tw_cpu_identity id;
 
@@ -44,6 +45,14 @@ void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *ou
 						      : "low");
 	if (id.how[TW_CPU_GENERATION] != TW_CPU_UNKNOWN)
 		set(out, TW_PRIOR_PROCESSOR, id.processor);
+	*of = id;
+}
+
+void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *out)
+{
+	struct tw_cpu_identity id;
+
+	machine_of_name(processor, out, &id);
 }
 
 void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor)
@@ -63,26 +72,20 @@ void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor)
 			 "%.40s/%.40s", m->category[TW_PRIOR_GENERATION], word);
 }
 
-static bool names_product(const char *processor)
-{
-	struct tw_cpu_identity id;
-
-	tw_cpu_identify(processor, strlen(processor), NULL, &id);
-	return id.how[TW_CPU_GENERATION] >= TW_CPU_BY_NAME;
-}
-
 void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
 			      struct tw_prior_machine *out)
 {
 	const double threads = s->threads_per_core > 0 ? s->threads_per_core : 1;
 
-	tw_prior_machine_of_name(s->processor, out);
+	struct tw_cpu_identity id;
+
+	machine_of_name(s->processor, out, &id);
 	out->number[TW_PRIOR_THREADS] = known(s->threads_per_core);
 	out->number[TW_PRIOR_MEMORY] = known(s->memory_gib);
 	if (isnan(out->number[TW_PRIOR_MHZ]))
 		out->number[TW_PRIOR_MHZ] = known(s->frequency_mhz);
 	/* A hypervisor that hides the product makes up the rest, too. */
-	if (s->chips == 0 || s->cores == 0 || !names_product(s->processor))
+	if (s->chips == 0 || s->cores == 0 || id.how[TW_CPU_GENERATION] < TW_CPU_BY_NAME)
 		return;
 	/*
 	 * A hypervisor may present a part of a chip. Chips are those of the machine only

@@ -24,8 +24,16 @@ enum tw_prior_number {
 	TW_PRIOR_SUPPLY,  /* W, rating of one power supply */
 	TW_PRIOR_PROCESS, /* nm */
 	TW_PRIOR_THREADS, /* of one core */
-	TW_PRIOR_NUMBERS
+	TW_PRIOR_FACTS,
+	/*
+	 * W that were measured, for a calibration (trainer/machines/posterior.h): the one
+	 * at the highest load first. Not in files.
+	 */
+	TW_PRIOR_READ = TW_PRIOR_FACTS,
+	TW_PRIOR_NUMBERS = TW_PRIOR_READ + 4
 };
+
+#define TW_PRIOR_READINGS_MAX (TW_PRIOR_NUMBERS - TW_PRIOR_READ)
 
 enum tw_prior_category {
 	TW_PRIOR_VENDOR,

@@ -47,9 +47,8 @@ static const struct {
 
 /* ---- the estimate ---- */
 
-/* The part of a chip, or the number of cores, that the machine has. */
-static double share_of(const struct tw_prior_view *v, const struct tw_machine_spec *s,
-		       const struct tw_prior_machine *m)
+double tw_prior_share(const struct tw_prior_view *v, const struct tw_machine_spec *s,
+		      const struct tw_prior_machine *m)
 {
 	struct tw_cpu_identity id;
 	double threads = s->threads_per_core > 0 ? s->threads_per_core : 1;
@@ -63,6 +62,35 @@ static double share_of(const struct tw_prior_view *v, const struct tw_machine_sp
 	if (id.threads > 0 && id.cores > 0)
 		threads = (double)id.threads / id.cores;
 	return s->cores / (m->number[TW_PRIOR_CORES] * threads);
+}
+
+static bool is_usable(const struct tw_prior_curve *c)
+{
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		if (!(c->w[l] > 0) || !isfinite(c->high[l]) || !isfinite(c->low[l]) ||
+		    !isfinite(c->error[l]))
+			return false;
+	return true;
+}
+
+int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
+			struct tw_prior_estimate *out, struct tw_err *err)
+{
+	struct tw_prior_estimate e = *of_unit;
+
+	e.error = 0;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		e.curve.w[l] *= e.share;
+		e.curve.low[l] *= e.share;
+		e.curve.high[l] *= e.share;
+		e.curve.error[l] *= e.share;
+		e.error += e.curve.error[l] / e.curve.w[l] / TW_PRIOR_LOADS;
+	}
+	if (!is_usable(&e.curve))
+		return tw_fail(err, TW_NOTFOUND,
+			       "the prior has no answer for this machine");
+	*out = e;
+	return 0;
 }
 
 int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
@@ -79,19 +107,8 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 			err, TW_NOTFOUND,
 			"the prior needs a known processor and the number of CPUs");
 	tw_prior_answer(p, v, &m, &e.curve);
-	e.share = share_of(v, s, &m);
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		e.curve.w[l] *= e.share;
-		e.curve.low[l] *= e.share;
-		e.curve.high[l] *= e.share;
-		e.curve.error[l] *= e.share;
-		e.error += v->error[l] / TW_PRIOR_LOADS;
-	}
-	if (!(e.curve.w[0] > 0) || !isfinite(e.curve.high[LAST]))
-		return tw_fail(err, TW_NOTFOUND,
-			       "the prior has no answer for this machine");
-	*out = e;
-	return 0;
+	e.share = tw_prior_share(v, s, &m);
+	return tw_prior_take_share(&e, out, err);
 }
 
 /* ---- the model ---- */
@@ -115,35 +132,44 @@ static void add_figure(json_t *metadata, const char *key, json_t *value)
 	json_object_set_new(metadata, key, value); /* a failure shows at writing */
 }
 
-/* Bins of the interval: one a load, between the powers that the model predicts. */
+/* What a component draws if the model predicts this wall power. */
+static double part_of(const struct share *k, const double *model_w, double w)
+{
+	return model_w[0] * k->idle + (w - model_w[0]) * k->dynamic;
+}
+
+/*
+ * Bins of the interval, one a load, between the powers that the model predicts. model_w
+ * is the wall power of the model at each load; the curve may differ from it.
+ */
 static void add_interval(json_t *metadata, const struct share *k,
-			 const struct tw_prior_curve *c, double slope)
+			 const struct tw_prior_curve *c, const double *model_w)
 {
 	json_t *widths = json_array(), *edges = json_array();
 	const char *name = tw_component_name(k->component);
-	double error = 0, worst = 0;
+	double error = 0, worst = 0, last = 0;
+	bool rises = true;
 	char key[64];
 
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		const double x = (double)l / LAST;
-		const double line = c->w[0] * k->idle + slope * k->dynamic * x;
-		const double of_wall = line / (c->w[0] + slope * x);
+		const double part = part_of(k, model_w, model_w[l]);
+		const double of_wall = part / model_w[l];
 		const double high = of_wall * c->w[l] * k->uncertainty *
 				    pow(c->high[l] / c->w[l], FROM_90_TO_95);
 		const double low = of_wall * c->w[l] / k->uncertainty *
 				   pow(c->low[l] / c->w[l], FROM_90_TO_95);
-		const double half = fmax(fmax(high - line, line - low), 0);
+		const double half = fmax(fmax(high - part, part - low), 0);
 
 		json_array_append_new(widths, json_real(half));
 		worst = fmax(worst, half);
-		error += (c->error[l] * of_wall + fabs(of_wall * c->w[l] - line)) /
+		error += (c->error[l] * of_wall + fabs(of_wall * c->w[l] - part)) /
 			 TW_PRIOR_LOADS;
-		if (l > 0 && slope * k->dynamic > 0)
-			json_array_append_new(
-				edges, json_real(c->w[0] * k->idle +
-						 slope * k->dynamic * (x - 0.5 / LAST)));
+		rises = rises && (l == 0 || part > last);
+		if (l > 0)
+			json_array_append_new(edges, json_real((last + part) / 2));
+		last = part;
 	}
-	if (json_array_size(edges) == 0) {
+	if (!rises) {
 		json_array_clear(widths);
 		json_array_append_new(widths, json_real(worst));
 	} else {
@@ -168,8 +194,16 @@ static void add_origin(json_t *metadata, const struct tw_prior_estimate *e,
 	static const char *const units[] = { "machine", "chip", "core" };
 
 	add_figure(metadata, "data_origin",
-		   json_string("prior: SPECpower_ssj2008 results of other machines"));
-	add_figure(metadata, "match", json_string("prior"));
+		   json_string(e->readings > 0
+				       ? "calibrated prior: readings of the machine, and "
+					 "SPECpower_ssj2008 results of others"
+				       : "prior: SPECpower_ssj2008 results of other "
+					 "machines"));
+	add_figure(metadata, "match",
+		   json_string(e->readings > 0 ? TW_PRIOR_CALIBRATED : "prior"));
+	if (e->readings > 0)
+		add_figure(metadata, TW_PRIOR_READINGS,
+			   json_integer((json_int_t)e->readings));
 	add_figure(metadata, "prior_view", json_string(e->curve.view->name));
 	add_figure(metadata, "prior_unit", json_string(units[e->curve.view->unit]));
 	add_figure(metadata, "prior_share", json_real(e->share));
@@ -228,6 +262,27 @@ static int choose_group(const struct tw_strs *metrics, struct tw_model_info *i,
 	return tw_fail(err, TW_NOTFOUND, "the prior needs CPU time: bpf_cpu_time_ms");
 }
 
+/* The same for all models of an estimate: but for features and parts. */
+static int begin(const struct tw_prior_estimate *e, const struct tw_machine_spec *s,
+		 const struct tw_energy_source *source, const char *trainer,
+		 const char *predictor, struct tw_model *m, struct tw_err *err)
+{
+	snprintf(m->info.trainer, sizeof(m->info.trainer), "%s", trainer);
+	snprintf(m->info.name, sizeof(m->info.name), "%s_0", trainer);
+	snprintf(m->info.predictor, sizeof(m->info.predictor), "%s", predictor);
+	m->info.source = source;
+	m->info.output = TW_ABS_POWER;
+	m->info.spec = *s;
+	m->info.mape_percent = 100 * e->error;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		m->info.mae_w += e->curve.error[l] / TW_PRIOR_LOADS;
+	m->info.metadata = json_object();
+	if (m->info.metadata == NULL)
+		return tw_fail(err, TW_NOMEM, "model of the prior");
+	add_origin(m->info.metadata, e, source->components[0] != TW_PLATFORM);
+	return 0;
+}
+
 static int make(const struct tw_prior_estimate *e, const struct tw_machine_spec *s,
 		const struct tw_energy_source *source, const struct tw_strs *metrics,
 		struct tw_model *m, struct tw_err *err)
@@ -236,29 +291,117 @@ static int make(const struct tw_prior_estimate *e, const struct tw_machine_spec 
 	const struct share *k = is_wall ? wall : derived;
 	const size_t count = is_wall ? 1 : sizeof(derived) / sizeof(derived[0]);
 	const double slope = slope_of(&e->curve);
+	double line[TW_PRIOR_LOADS];
 
-	snprintf(m->info.trainer, sizeof(m->info.trainer), "LinearRegressionTrainer");
-	snprintf(m->info.name, sizeof(m->info.name), "LinearRegressionTrainer_0");
-	snprintf(m->info.predictor, sizeof(m->info.predictor), "linear");
-	m->info.source = source;
-	m->info.output = TW_ABS_POWER;
-	m->info.spec = *s;
-	m->info.mape_percent = 100 * e->error;
-	m->info.metadata = json_object();
-	if (m->info.metadata == NULL)
-		return tw_fail(err, TW_NOMEM, "model of the prior");
-	if (choose_group(metrics, &m->info, err) < 0)
+	if (begin(e, s, source, "LinearRegressionTrainer", "linear", m, err) < 0 ||
+	    choose_group(metrics, &m->info, err) < 0)
 		return -1;
-	add_origin(m->info.metadata, e, !is_wall);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		line[l] = e->curve.w[0] + slope * (double)l / LAST;
 	for (size_t i = 0; i < count; i++) {
-		add_interval(m->info.metadata, &k[i], &e->curve, slope);
+		add_interval(m->info.metadata, &k[i], &e->curve, line);
 		if (add_part(m, &k[i], &e->curve, slope, s->cores, err) < 0)
 			return -1;
 	}
-	m->info.mae_w = 0;
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-		m->info.mae_w += e->curve.error[l] / TW_PRIOR_LOADS;
 	return tw_model_check(m, err);
+}
+
+int tw_prior_model_of(const struct tw_prior_estimate *e, const struct tw_machine_spec *s,
+		      const struct tw_energy_source *source,
+		      const struct tw_strs *metrics, struct tw_model *out,
+		      struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+
+	if (source->components[0] != TW_PLATFORM && source->components[0] != TW_PACKAGE)
+		return tw_fail(err, TW_NOTFOUND, "the prior has no power of source '%s'",
+			       source->name);
+	if (make(e, s, source, metrics, &m, err) < 0) {
+		tw_model_release(&m);
+		return -1;
+	}
+	*out = m;
+	return 0;
+}
+
+/* ---- the curve ---- */
+
+/* No load: the least load of the curve that is not 0, as a share of full load. */
+#define REST_LOAD 0.001
+
+static void add_grid(struct tw_buf *b, double full)
+{
+	tw_buf_adds(b, "[");
+	tw_buf_add_double(b, REST_LOAD * full);
+	for (size_t l = 1; l < TW_PRIOR_LOADS; l++) {
+		tw_buf_adds(b, ",");
+		tw_buf_add_double(b, full * (double)l / LAST);
+	}
+	tw_buf_adds(b, "]");
+}
+
+/* A tree whose leaves are the powers of the curve: it splits halfway between its loads.
+ */
+static void add_tree(struct tw_buf *b, const double *w, double full)
+{
+	tw_buf_adds(b, "{\"split\":[");
+	for (size_t l = 0; l < LAST; l++)
+		tw_buf_adds(b, "0,-1,");
+	tw_buf_adds(b, "-1],\"value\":[");
+	for (size_t l = 0; l < LAST; l++) {
+		tw_buf_add_double(b, full * ((double)l + 0.5) / LAST);
+		tw_buf_adds(b, ",");
+		tw_buf_add_double(b, w[l]);
+		tw_buf_adds(b, ",");
+	}
+	tw_buf_add_double(b, w[LAST]);
+	tw_buf_adds(b, "]}");
+}
+
+static int add_curve(struct tw_model *m, const struct tw_prior_curve *c, double full,
+		     struct tw_err *err)
+{
+	struct tw_model_part *part = &m->part[m->parts++];
+	struct tw_buf b = { 0 };
+
+	part->component = TW_PLATFORM;
+	if (tw_strs_copy(&part->features, &m->info.features, err) < 0)
+		return -1;
+	tw_buf_adds(&b, "{\"isotonic\":{\"load\":0,\"work\":[1],\"rest\":");
+	tw_buf_add_double(&b, c->w[0]);
+	tw_buf_adds(&b, ",\"grid\":");
+	add_grid(&b, full);
+	tw_buf_adds(&b, ",\"model\":{\"trees\":{\"base\":0,\"forest\":[");
+	add_tree(&b, c->w, full);
+	tw_buf_adds(&b, "]}}}}");
+	part->text = tw_buf_detach(&b, &part->len);
+	return part->text != NULL ? 0 : tw_fail(err, TW_NOMEM, "curve of the prior");
+}
+
+int tw_prior_curve_model(const struct tw_prior_estimate *e,
+			 const struct tw_machine_spec *s, struct tw_model *out,
+			 struct tw_err *err)
+{
+	const struct tw_energy_source *source = tw_energy_source_find("acpi");
+	struct tw_strs cpu_time = { 0 };
+	struct tw_model m = { 0 };
+	int rc = -1;
+
+	if (tw_strs_adds(&cpu_time, groups[0].feature[0], err) < 0 ||
+	    begin(e, s, source, TW_PRIOR_CURVE_TRAINER, "isotonic", &m, err) < 0 ||
+	    choose_group(&cpu_time, &m.info, err) < 0)
+		goto out;
+	add_interval(m.info.metadata, wall, &e->curve, e->curve.w);
+	if (add_curve(&m, &e->curve, MS_PER_CPU * s->cores, err) < 0 ||
+	    tw_model_check(&m, err) < 0)
+		goto out;
+	*out = m;
+	m = (struct tw_model){ 0 };
+	rc = 0;
+out:
+	tw_strs_clear(&cpu_time);
+	tw_model_release(&m);
+	return rc;
 }
 
 int tw_prior_model(const struct tw_prior *p, const struct tw_machine_spec *s,
@@ -266,17 +409,8 @@ int tw_prior_model(const struct tw_prior *p, const struct tw_machine_spec *s,
 		   struct tw_model *out, struct tw_err *err)
 {
 	struct tw_prior_estimate e;
-	struct tw_model m = { 0 };
 
-	if (source->components[0] != TW_PLATFORM && source->components[0] != TW_PACKAGE)
-		return tw_fail(err, TW_NOTFOUND, "the prior has no power of source '%s'",
-			       source->name);
 	if (tw_prior_estimate(p, s, &e, err) < 0)
 		return -1;
-	if (make(&e, s, source, metrics, &m, err) < 0) {
-		tw_model_release(&m);
-		return -1;
-	}
-	*out = m;
-	return 0;
+	return tw_prior_model_of(&e, s, source, metrics, out, err);
 }

@@ -11,7 +11,7 @@
  */
 
 #include "lib/field/energy.h"
-#include "model-db/prior/prior.h"
+#include "model-db/prior/prior_answer.h"
 #include "profiler/spec.h"
 
 struct tw_err;
@@ -23,7 +23,25 @@ struct tw_prior_estimate {
 	struct tw_prior_curve curve; /* W of the machine or share */
 	double share;                /* of the unit that the view answers for */
 	double error;                /* mean |error| over the loads, a share of W */
+	size_t readings;             /* of the machine itself; 0: the prior */
 };
+
+/* Metadata of a calibrated model: "match", and the number of readings. */
+#define TW_PRIOR_CALIBRATED "calibrated prior"
+#define TW_PRIOR_READINGS "prior_readings"
+/* The trainer of a model that is the curve itself. */
+#define TW_PRIOR_CURVE_TRAINER "CalibratedPrior"
+
+/* The part of a chip, or the number of cores, that the machine has. */
+double tw_prior_share(const struct tw_prior_view *v, const struct tw_machine_spec *s,
+		      const struct tw_prior_machine *m);
+
+/*
+ * Make of an estimate of the view's unit (error is not set) that of its share.
+ * TW_NOTFOUND if its power is no number above 0.
+ */
+int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
+			struct tw_prior_estimate *out, struct tw_err *err);
 
 /*
  * TW_NOTFOUND if too little is known: the spec needs a processor of which the prior knows
@@ -33,13 +51,27 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		      struct tw_prior_estimate *out, struct tw_err *err);
 
 /*
- * Make the AbsPower model for a source with a platform, or with packages and DRAM
- * (TW_NOTFOUND for others), of the group of CPU time that the metrics have: BPFOnly or
- * NodeCPU (TW_NOTFOUND for others). *out must be all zero; it is yours:
+ * Make the AbsPower model of an estimate: for a source with a platform, or with packages
+ * and DRAM (TW_NOTFOUND for others), of the group of CPU time that the metrics have:
+ * BPFOnly or NodeCPU (TW_NOTFOUND for others). *out must be all zero; it is yours:
  * tw_model_release().
  */
+int tw_prior_model_of(const struct tw_prior_estimate *e, const struct tw_machine_spec *s,
+		      const struct tw_energy_source *source,
+		      const struct tw_strs *metrics, struct tw_model *out,
+		      struct tw_err *err);
+
+/* The same of the prior's estimate for the machine. */
 int tw_prior_model(const struct tw_prior *p, const struct tw_machine_spec *s,
 		   const struct tw_energy_source *source, const struct tw_strs *metrics,
 		   struct tw_model *out, struct tw_err *err);
+
+/*
+ * A model of wall power (acpi, BPFOnly) that is the curve, straight between its loads. It
+ * has no weights.
+ */
+int tw_prior_curve_model(const struct tw_prior_estimate *e,
+			 const struct tw_machine_spec *s, struct tw_model *out,
+			 struct tw_err *err);
 
 #endif /* TW_MODEL_DB_PRIOR_MODEL_H */

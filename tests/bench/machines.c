@@ -6,37 +6,45 @@
  *
  * VIEWS has a bit for each kind of view; default: all.
  *
- * Each line is "protocol method n all idle half full median p90 coverage": mean absolute
- * percentage errors over eleven load points, at idle, 50 and 100 %; the median and the
- *90th percentile of machines; and the coverage of 90 % intervals, with one weight a
- * processor. "processor": each processor left out, variances learned without it, too.
- * "2016": learned from hardware up to 2016, judged by later hardware.
+ * Lines are as tests/bench/machine_figures.h has them. "processor": each processor left
+ * out, variances learned without it, too. "2016": learned from hardware up to 2016,
+ *judged by later hardware. "calibrated": as "processor", with readings of the machine
+ *itself.
  */
 
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "tests/bench/machine_figures.h"
 #include "trainer/machines/machine_table.h"
+#include "trainer/machines/posterior.h"
 #include "trainer/machines/prior_fit.h"
+#include "trainer/machines/prior_learn.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLDS 12
-#define SPLIT_YEAR 2016
 #define METHODS (TW_PRIOR_VIEW_KINDS + 2)
 #define ALL_VIEWS ((1u << TW_PRIOR_VIEW_KINDS) - 1)
 #define LAST (TW_PRIOR_LOADS - 1)
 
-struct figures {
-	const char *name;
-	double w[TW_PRIOR_ROWS_MAX][TW_PRIOR_LOADS]; /* NaN: no prediction */
-	double inside[TW_PRIOR_ROWS_MAX];            /* share of the loads */
+/* Readings of a calibration, by load, as a view knows the machine. */
+static const struct calibration {
+	const char *name, *view;
+	double load[TW_PRIOR_READINGS_MAX];
+	size_t readings;
+} calibrations[] = {
+	{ "system,idle,full", "system", { 0, 1 }, 2 },
+	{ "system,half", "system", { 0.5 }, 1 },
+	{ "name,idle,full", "name", { 0, 1 }, 2 },
+	{ "name,half", "name", { 0.5 }, 1 },
 };
 
+#define CALIBRATIONS (sizeof(calibrations) / sizeof(calibrations[0]))
+
 static struct tw_machine_table table;
-static struct figures figures[METHODS];
+static struct machine_figures figures[METHODS], calibrated[CALIBRATIONS];
 
 static void die(const struct tw_err *err)
 {
@@ -49,10 +57,13 @@ static void clear(void)
 	static const char *const other[] = { "nearest-machine", "tdp-ratios" };
 
 	for (size_t k = 0; k < METHODS; k++) {
+		machine_figures_clear(&figures[k]);
 		if (k >= TW_PRIOR_VIEW_KINDS)
 			figures[k].name = other[k - TW_PRIOR_VIEW_KINDS];
-		for (size_t i = 0; i < table.count; i++)
-			figures[k].w[i][0] = NAN;
+	}
+	for (size_t k = 0; k < CALIBRATIONS; k++) {
+		machine_figures_clear(&calibrated[k]);
+		calibrated[k].name = calibrations[k].name;
 	}
 }
 
@@ -73,6 +84,21 @@ static bool has_needs(const struct tw_prior_view *v, const struct tw_prior_machi
 	return true;
 }
 
+static void take(struct machine_figures *f, size_t i, const struct tw_prior_curve *c,
+		 double times)
+{
+	const double *w = table.machine[i].w;
+
+	f->inside[i] = 0;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		f->w[i][l] = c->w[l] * times;
+		/* An interval at a reading may be empty. */
+		f->inside[i] += (w[l] >= c->low[l] * times * (1 - 1e-9) &&
+				 w[l] <= c->high[l] * times * (1 + 1e-9)) /
+				(double)TW_PRIOR_LOADS;
+	}
+}
+
 static void predict(const struct tw_prior *p, size_t i)
 {
 	const struct tw_measured_machine *m = &table.machine[i];
@@ -85,13 +111,74 @@ static void predict(const struct tw_prior *p, size_t i)
 		if (!has_needs(&p->view[v], &m->machine))
 			continue;
 		tw_prior_answer(p, &p->view[v], &m->machine, &c);
-		figures[v].inside[i] = 0;
-		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-			figures[v].w[i][l] = c.w[l] * times;
-			figures[v].inside[i] += (m->w[l] >= c.low[l] * times &&
-						 m->w[l] <= c.high[l] * times) /
-						(double)TW_PRIOR_LOADS;
-		}
+		take(&figures[v], i, &c, times);
+	}
+}
+
+/* ---- calibrations ---- */
+
+/* The posteriors of a fold: learned without its processors. */
+static struct tw_posterior learned[CALIBRATIONS];
+
+static const struct tw_prior_view *view_of(const struct tw_prior *p, const char *name)
+{
+	for (size_t v = 0; v < p->views; v++)
+		if (strcmp(p->view[v].name, name) == 0)
+			return &p->view[v];
+	return NULL;
+}
+
+static void learn_calibrations(const struct tw_prior *p)
+{
+	for (size_t k = 0; k < CALIBRATIONS; k++) {
+		const struct calibration *c = &calibrations[k];
+		const struct tw_prior_view *v = view_of(p, c->view);
+		struct tw_power_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
+		struct tw_err err = { 0 };
+
+		tw_posterior_release(&learned[k]);
+		for (size_t n = 0; n < c->readings; n++)
+			r[n].load = c->load[n];
+		if (v != NULL &&
+		    tw_posterior_learn(p, v, r, c->readings, 0, &learned[k], &err) < 0)
+			die(&err);
+	}
+}
+
+/* The machines that are not used, with readings of themselves. */
+static void calibrate(const struct tw_posterior *q, const struct calibration *k,
+		      const bool *use, struct machine_figures *out)
+{
+	for (size_t i = 0; i < table.count; i++) {
+		const struct tw_measured_machine *m = &table.machine[i];
+		struct tw_power_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
+		struct tw_prior_curve c;
+
+		if (use[i] || !has_needs(view_of(q->prior, k->view), &m->machine))
+			continue;
+		for (size_t n = 0; n < k->readings; n++)
+			r[n] = (struct tw_power_reading){
+				.load = k->load[n],
+				.w = m->w[(size_t)lround(k->load[n] * LAST)],
+			};
+		tw_posterior_answer(q, &m->machine, r, &c);
+		take(out, i, &c, 1);
+	}
+}
+
+static void calibrate_all(const struct tw_prior *p, const bool *use)
+{
+	for (size_t k = 0; k < CALIBRATIONS; k++) {
+		const struct tw_prior_view *v = view_of(p, calibrations[k].view);
+		struct tw_posterior q = { 0 };
+		struct tw_err err = { 0 };
+
+		if (v == NULL)
+			continue;
+		if (tw_posterior_condition(&learned[k], v, 0, &q, &err) < 0)
+			die(&err);
+		calibrate(&q, &calibrations[k], use, &calibrated[k]);
+		tw_posterior_release(&q);
 	}
 }
 
@@ -147,79 +234,33 @@ static void predict_simply(const bool *use, size_t i)
 	figures[TW_PRIOR_VIEW_KINDS + 1].inside[i] = NAN;
 }
 
-/* ---- figures ---- */
-
-static double error_at(const struct figures *f, size_t i, size_t l)
-{
-	return fabs(f->w[i][l] / table.machine[i].w[l] - 1);
-}
-
-static void print(const char *protocol, const struct figures *f)
-{
-	double machine[TW_PRIOR_ROWS_MAX], all = 0, idle = 0, half = 0, full = 0;
-	double *inside = calloc(2 * table.processors, sizeof(*inside)), covered = 0;
-	size_t n = 0, processors = 0;
-
-	if (inside == NULL)
-		exit(1);
-	for (size_t i = 0; i < table.count; i++) {
-		if (isnan(f->w[i][0]))
-			continue;
-		machine[n] = 0;
-		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-			machine[n] += error_at(f, i, l) / TW_PRIOR_LOADS;
-		all += machine[n++];
-		idle += error_at(f, i, 0);
-		half += error_at(f, i, TW_PRIOR_LOADS / 2);
-		full += error_at(f, i, LAST);
-		inside[2 * table.machine[i].processor] += f->inside[i];
-		inside[2 * table.machine[i].processor + 1]++;
-	}
-	for (size_t p = 0; p < table.processors; p++)
-		if (inside[2 * p + 1] > 0) {
-			covered += inside[2 * p] / inside[2 * p + 1];
-			processors++;
-		}
-	free(inside);
-	if (n == 0)
-		return;
-	qsort(machine, n, sizeof(*machine), tw_compare_doubles);
-	printf("%s %s %zu %.2f %.2f %.2f %.2f %.2f %.2f %.1f\n", protocol, f->name, n,
-	       100 * all / (double)n, 100 * idle / (double)n, 100 * half / (double)n,
-	       100 * full / (double)n, 100 * machine[n / 2], 100 * machine[n * 9 / 10],
-	       100 * covered / (double)processors);
-}
-
 static void print_all(const char *protocol)
 {
 	for (size_t k = 0; k < METHODS; k++)
-		print(protocol, &figures[k]);
+		machine_figures_print(protocol, &figures[k], &table);
 	fflush(stdout);
 }
 
 /* ---- protocols ---- */
 
-static size_t fold_of(size_t processor)
-{
-	return processor * 7919 % FOLDS; /* neighbours in the table fall apart */
-}
-
 static void leave_processors_out(struct tw_prior *p, bool *use)
 {
 	struct tw_err err = { 0 };
 
-	for (size_t fold = 0; fold < FOLDS; fold++) {
+	for (size_t fold = 0; fold < MACHINE_FOLDS; fold++) {
 		for (size_t i = 0; i < table.count; i++)
-			use[i] = fold_of(table.machine[i].processor) != fold;
+			use[i] = machine_fold_of(table.machine[i].processor) != fold;
 		if (tw_prior_learn(p, &table, use, 0, &err) < 0)
 			die(&err);
+		learn_calibrations(p);
 		for (size_t c = 0; c < table.processors; c++) {
-			if (fold_of(c) != fold)
+			if (machine_fold_of(c) != fold)
 				continue;
 			for (size_t i = 0; i < table.count; i++)
 				use[i] = table.machine[i].processor != c;
 			if (tw_prior_condition(p, &table, use, 0, &err) < 0)
 				die(&err);
+			calibrate_all(p, use);
 			for (size_t i = 0; i < table.count; i++) {
 				if (use[i])
 					continue;
@@ -235,7 +276,7 @@ static void split_by_time(struct tw_prior *p, bool *use)
 	struct tw_err err = { 0 };
 
 	for (size_t i = 0; i < table.count; i++)
-		use[i] = table.machine[i].year <= SPLIT_YEAR;
+		use[i] = table.machine[i].year <= MACHINE_SPLIT_YEAR;
 	if (tw_prior_learn(p, &table, use, 0, &err) < 0)
 		die(&err);
 	for (size_t i = 0; i < table.count; i++)
@@ -266,6 +307,10 @@ int main(int argc, char **argv)
 	clear();
 	leave_processors_out(&p, use);
 	print_all("processor");
+	for (size_t k = 0; k < CALIBRATIONS; k++)
+		machine_figures_print("calibrated", &calibrated[k], &table);
+	for (size_t k = 0; k < CALIBRATIONS; k++)
+		tw_posterior_release(&learned[k]);
 	tw_prior_release(&p);
 	tw_machine_table_release(&table);
 	return 0;

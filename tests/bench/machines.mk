@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 benches += bench-machines
 bench-src += tests/bench/machines.c
-bench-machines: all $(O)/tests/bench/machines
+machine-benches := $(O)/tests/bench/machines
+ifeq ($(XGBOOST),1)
+bench-src += tests/bench/machines_boosted.c
+machine-benches += $(O)/tests/bench/machines_boosted
+endif
+all-objs += $(O)/tests/bench/machine_figures.o
+$(machine-benches): $(O)/tests/bench/machine_figures.o
+bench-machines: all $(machine-benches)
 	@$(bench) tests/bench/bench_machines.py

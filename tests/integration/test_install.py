@@ -294,6 +294,12 @@ class Install(Case):
         self.assertEqual(answer.status, 200, answer.body)
         self.assertIn("package", answer.json())
 
+        answer = call(server, "POST", "/model", {
+            "metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower", "source": "acpi",
+            "weight": True, "machine_spec": {"processor": "amd_epyc_7713", "cores": 8}})
+        self.assertEqual(answer.status, 200, answer.body)
+        self.assertEqual(answer.json()["machine_spec"]["processor"], "amd_epyc_7713")
+
         trainer = self.start_unit("tw-trainer")
         answer = call(trainer, "POST", "/train", {
             "name": "site", "energy_source": "rapl-sysfs",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/measured_machines.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/array.h"
@@ -15,7 +16,6 @@
 #include "model-db/weights.h"
 #include "profiler/spec.h"
 #include "trainer/machines/machine_table.h"
-#include "trainer/machines/prior_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,67 +23,11 @@
 
 #define LAST (TW_PRIOR_LOADS - 1)
 
-static const char header[] =
-	"cpu_name,system_vendor,hw_available,published,nominal_mhz,chips,cores,"
-	"threads_per_core,memory_gib,tdp_w_per_chip,psu_rating_w,w_idle,w_10,w_20,w_30,w_"
-	"40,"
-	"w_50,w_60,w_70,w_80,w_90,w_100\n";
-
-/* Full power is 1.5 TDP and 20 W, idle power a quarter of it; power is linear. */
-static double full_of(double tdp, double chips)
-{
-	return 1.5 * tdp * chips + 20;
-}
-
-static void add_machine(struct tw_buf *b, const char *name, int cores, int tdp, int chips)
-{
-	/* Chassis differ by 5 %. */
-	const double full = full_of(tdp, chips) * (1 + 0.05 * sin(tdp * chips));
-
-	tw_buf_addf(b, "%s,Acme,2015-01,2015-02,2500,%d,%d,2,%d,%d,800", name, chips,
-		    cores * chips, 64 * chips, tdp);
-	for (int l = 0; l <= 10; l++)
-		tw_buf_addf(b, ",%.3f", full * (0.25 + 0.075 * l));
-	tw_buf_adds(b, "\n");
-}
-
-/* 24 processors with one and two chips. */
-static void table_of(struct tw_machine_table *t)
-{
-	struct tw_err err = { 0 };
-	struct tw_buf b = { 0 };
-	char name[64];
-
-	tw_buf_adds(&b, header);
-	for (int k = 0; k < 24; k++) {
-		snprintf(name, sizeof(name), "Intel Xeon E5-26%02d v3", 10 + k);
-		for (int chips = 1; chips <= 2; chips++)
-			add_machine(&b, name, 4 + k % 12, 60 + 4 * k, chips);
-	}
-	assert_int_equal(tw_machine_table_read(b.data, b.len, t, &err), 0);
-	assert_int_equal(t->count, 48);
-	assert_int_equal(t->processors, 24);
-	tw_buf_clear(&b);
-}
-
-static void prior_of(struct tw_prior *p)
-{
-	struct tw_machine_table t = { 0 };
-	struct tw_err err = { 0 };
-	bool use[48];
-
-	memset(use, true, sizeof(use));
-	table_of(&t);
-	assert_int_equal(tw_prior_begin(&t, TW_PRIOR_SHIPPED_VIEWS, p, &err), 0);
-	assert_int_equal(tw_prior_learn(p, &t, use, 1, &err), 0);
-	tw_machine_table_release(&t);
-}
-
 static int setup(void **state)
 {
 	static struct tw_prior p;
 
-	prior_of(&p);
+	measured_prior(&p);
 	*state = &p;
 	return 0;
 }
@@ -94,30 +38,19 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void machine_of(struct tw_prior_machine *m, int cores, int tdp, int chips)
-{
-	tw_prior_machine_of_name("Intel Xeon E5-2687W v3", m);
-	m->number[TW_PRIOR_CORES] = cores;
-	m->number[TW_PRIOR_TDP] = tdp;
-	m->number[TW_PRIOR_CHIPS] = chips;
-	m->number[TW_PRIOR_MHZ] = 2500;
-	m->number[TW_PRIOR_MEMORY] = 64 * chips;
-	m->number[TW_PRIOR_THREADS] = 2;
-}
-
 static void an_unseen_processor_is_near_its_law(void **state)
 {
 	const struct tw_prior *p = *state;
 	struct tw_prior_machine m;
 	struct tw_prior_curve c;
 
-	machine_of(&m, 10, 102, 2);
+	measured_other(&m, 10, 102, 2);
 	tw_prior_answer(p, tw_prior_view_for(p, &m), &m, &c);
 	assert_string_equal(c.view->name, "host");
 	/* Within the noise. */
-	assert_true(fabs(c.w[LAST] / full_of(102, 2) - 1) < 0.1);
-	assert_true(fabs(c.w[0] / (0.25 * full_of(102, 2)) - 1) < 0.1);
-	assert_true(fabs(c.w[5] / (0.625 * full_of(102, 2)) - 1) < 0.1);
+	assert_true(fabs(c.w[LAST] / measured_full(102, 2) - 1) < 0.1);
+	assert_true(fabs(c.w[0] / (0.25 * measured_full(102, 2)) - 1) < 0.1);
+	assert_true(fabs(c.w[5] / (0.625 * measured_full(102, 2)) - 1) < 0.1);
 }
 
 static void power_never_falls_and_intervals_hold_it(void **state)
@@ -129,13 +62,34 @@ static void power_never_falls_and_intervals_hold_it(void **state)
 		struct tw_prior_curve c;
 
 		/* Far outside of the table, too. */
-		machine_of(&m, v % 2 == 0 ? 2 : 512, v % 2 == 0 ? 10 : 2000, 8);
+		measured_other(&m, v % 2 == 0 ? 2 : 512, v % 2 == 0 ? 10 : 2000, 8);
 		tw_prior_answer(p, &p->view[v], &m, &c);
 		assert_true(c.w[0] > 0);
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 			assert_true(l == 0 || c.w[l] >= c.w[l - 1]);
 			assert_true(c.low[l] <= c.w[l] && c.w[l] <= c.high[l]);
 		}
+	}
+}
+
+/* The prior knows less of what its table lacks, and answers lower. */
+static void an_interval_is_wider_far_from_the_table(void **state)
+{
+	const struct tw_prior *p = *state;
+	struct tw_prior_machine m;
+	struct tw_prior_curve near, far;
+
+	measured_other(&m, 10, 102, 2);
+	tw_prior_answer(p, tw_prior_view_for(p, &m), &m, &near);
+	snprintf(m.category[TW_PRIOR_GENERATION], TW_PRIOR_TEXT, "of the future");
+	snprintf(m.category[TW_PRIOR_ARCHITECTURE], TW_PRIOR_TEXT, "of the future");
+	m.number[TW_PRIOR_CORES] = 100;
+	tw_prior_answer(p, tw_prior_view_for(p, &m), &m, &far);
+	assert_false(near.later);
+	assert_true(far.later);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		assert_true(far.high[l] / far.low[l] > 1.2 * near.high[l] / near.low[l]);
+		assert_true(far.error[l] / far.w[l] > near.error[l] / near.w[l]);
 	}
 }
 
@@ -151,7 +105,7 @@ static void a_view_needs_no_more_than_is_known(void **state)
 		      { TW_PRIOR_CORES, "core" } };
 	struct tw_prior_machine m;
 
-	machine_of(&m, 10, 100, 2);
+	measured_other(&m, 10, 100, 2);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		m.number[steps[i].lost] = NAN;
 		assert_string_equal(tw_prior_view_for(p, &m)->name, steps[i].view);
@@ -170,7 +124,7 @@ static void a_file_gives_the_same_answers(void **state)
 	tw_prior_write(p, &text);
 	assert_false(tw_buf_failed(&text));
 	assert_int_equal(tw_prior_read(text.data, text.len, &again, &err), 0);
-	machine_of(&m, 8, 90, 1);
+	measured_other(&m, 8, 90, 1);
 	assert_int_equal(again.views, p->views);
 	for (size_t v = 0; v < p->views; v++) {
 		tw_prior_answer(p, &p->view[v], &m, &a);
@@ -190,15 +144,21 @@ static void broken_files_are_refused(void **state)
 		const char *text, *why;
 	} bad[] = {
 		{ "[]", "want an object" },
-		{ "{\"prior\":2}", "prior" },
-		{ "{\"prior\":1,\"categories\":[]}", "0 lists" },
-		{ "{\"prior\":1,\"categories\":[[],[],[],[],[],[],[],[1]]}",
+		{ "{\"prior\":1}", "prior" },
+		{ "{\"prior\":2,\"categories\":[]}", "0 lists" },
+		{ "{\"prior\":2,\"categories\":[[],[],[],[],[],[],[],[1]]}",
 		  "want a text" },
-		{ "{\"prior\":1,\"categories\":[[],[],[],[],[],[],[],[]],"
-		  "\"machines\":[[1,1,1,1,1,1,1,1,0,0,0,0,0,0,0,0]],\"views\":[]}",
+		{ "{\"prior\":2,\"categories\":[[],[],[],[],[],[],[],[]],"
+		  "\"machines\":[[1,1,1,1,1,1,1,1,0,0,0,0,0,0,0,0,"
+		  "1,2,3,4,5,6,7,8,9,10,11]],\"views\":[]}",
 		  "no category" },
-		{ "{\"prior\":1,\"categories\":[[],[],[],[],[],[],[],[]],"
-		  "\"machines\":[],\"views\":[{}]}",
+		{ "{\"prior\":2,\"categories\":[[],[],[],[],[],[],[],[]],"
+		  "\"machines\":[[1,1,1,1,1,1,1,1,-1,-1,-1,-1,-1,-1,-1,-1,"
+		  "9,2,3,4,5,6,7,8,9,10,9]],\"views\":[]}",
+		  "full power is not above" },
+		{ "{\"prior\":2,\"categories\":[[],[],[],[],[],[],[],[]],"
+		  "\"machines\":[],\"nearest_error\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+		  "0,0,0,0],\"views\":[{}]}",
 		  "views[0]" },
 	};
 
@@ -241,7 +201,7 @@ static void broken_tables_are_refused(void **state)
 		struct tw_err err = { 0 };
 		struct tw_buf b = { 0 };
 
-		tw_buf_adds(&b, header);
+		tw_buf_adds(&b, measured_header);
 		tw_buf_adds(&b, bad[i].row);
 		assert_int_equal(tw_machine_table_read(b.data, b.len, &t, &err), -1);
 		if (strstr(err.text, bad[i].why) == NULL)
@@ -372,6 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_unseen_processor_is_near_its_law),
 		cmocka_unit_test(power_never_falls_and_intervals_hold_it),
+		cmocka_unit_test(an_interval_is_wider_far_from_the_table),
 		cmocka_unit_test(a_view_needs_no_more_than_is_known),
 		cmocka_unit_test(a_file_gives_the_same_answers),
 		cmocka_unit_test(broken_files_are_refused),

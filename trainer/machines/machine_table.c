@@ -147,6 +147,20 @@ static int year_of(const char *date)
 	return strlen(date) >= 4 && tw_parse_u64(date, 4, &year) ? (int)year : 0;
 }
 
+static void make_spec(const struct reader *r, struct tw_machine_spec *s)
+{
+	const double *x = r->number;
+
+	*s = (struct tw_machine_spec){ 0 };
+	tw_processor_name(r->text[CPU_NAME], strlen(r->text[CPU_NAME]), s->processor);
+	s->threads_per_core =
+		isnan(x[THREADS_PER_CORE]) ? 1 : (uint32_t)x[THREADS_PER_CORE];
+	s->cores = (uint32_t)x[CORES] * s->threads_per_core;
+	s->chips = (uint32_t)x[CHIPS];
+	s->memory_gib = isnan(x[MEMORY]) ? 0 : (uint32_t)x[MEMORY];
+	s->frequency_mhz = isnan(x[MHZ]) ? 0 : (uint32_t)x[MHZ];
+}
+
 static int make_machine(const struct reader *r, struct tw_measured_machine *m,
 			struct tw_err *err)
 {
@@ -170,6 +184,7 @@ static int make_machine(const struct reader *r, struct tw_measured_machine *m,
 	if (m->machine.category[TW_PRIOR_PROCESSOR][0] == '\0')
 		snprintf(m->machine.category[TW_PRIOR_PROCESSOR], TW_PRIOR_TEXT, "%.95s",
 			 r->text[CPU_NAME]);
+	make_spec(r, &m->spec);
 	m->year = year_of(r->text[HW_AVAILABLE]);
 	if (m->year == 0)
 		m->year = year_of(r->text[PUBLISHED]);

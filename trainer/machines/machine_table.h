@@ -9,6 +9,7 @@
  */
 
 #include "model-db/prior/prior.h"
+#include "profiler/spec.h"
 
 #include <stddef.h>
 
@@ -16,6 +17,7 @@ struct tw_err;
 
 struct tw_measured_machine {
 	struct tw_prior_machine machine;
+	struct tw_machine_spec spec; /* as a client would send it */
 	double w[TW_PRIOR_LOADS];
 	int year;         /* of the hardware, else of the publication */
 	size_t processor; /* number of the CPU model, from 0 */

@@ -5,7 +5,9 @@
 #include "lib/core/num.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COVERAGE 0.9
 
@@ -16,19 +18,19 @@ struct weighed {
 
 int tw_prior_held_out_new(size_t rows, struct tw_prior_held_out *out, struct tw_err *err)
 {
-	out->log_w = calloc(rows + 1, sizeof(*out->log_w));
 	out->log_ratio = calloc(rows + 1, sizeof(*out->log_ratio));
+	out->variance = calloc(rows + 1, sizeof(*out->variance));
 	out->group = calloc(rows + 1, sizeof(*out->group));
 	out->rows = rows;
-	if (out->log_w == NULL || out->log_ratio == NULL || out->group == NULL)
+	if (out->log_ratio == NULL || out->variance == NULL || out->group == NULL)
 		return tw_fail(err, TW_NOMEM, "predictions of %zu machines", rows);
 	return 0;
 }
 
 void tw_prior_held_out_release(struct tw_prior_held_out *h)
 {
-	free(h->log_w);
 	free(h->log_ratio);
+	free(h->variance);
 	free(h->group);
 	*h = (struct tw_prior_held_out){ 0 };
 }
@@ -49,18 +51,11 @@ static double quantile(struct weighed *x, size_t n, double share)
 	return x[n - 1].value;
 }
 
-int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
-		    struct tw_err *err)
+/* share[rows]: of each row in its group. Returns the number of groups. */
+static double find_shares(const struct tw_prior_held_out *h, double *share)
 {
-	struct weighed *x = calloc(h->rows + 1, sizeof(*x));
-	double *share = calloc(h->rows + 1, sizeof(*share)); /* of a row in its group */
 	double groups = 0;
-	int rc = -1;
 
-	if (x == NULL || share == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu machines", h->rows);
-		goto out;
-	}
 	for (size_t i = 0; i < h->rows; i++) {
 		size_t same = 0;
 
@@ -69,28 +64,76 @@ int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
 		share[i] = 1 / (double)same;
 		groups += share[i];
 	}
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		double log_factor, sum = 0;
+	return groups;
+}
 
-		/* Between machines and processors: one over the root of its machines. */
+/* Between machines and processors: a processor counts with the root of its machines. */
+static void find_factors(const struct tw_prior_held_out *h, const double *share,
+			 struct weighed *x, double *factor)
+{
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		for (size_t i = 0; i < h->rows; i++)
 			x[i] = (struct weighed){ h->log_ratio[i][l],
 						 sqrt(share[i]) *
 							 exp(-h->log_ratio[i][l]) };
-		log_factor = quantile(x, h->rows, 0.5);
-		v->factor[l] = exp(log_factor);
-		for (size_t i = 0; i < h->rows; i++) {
-			x[i] = (struct weighed){ fabs(h->log_ratio[i][l] - log_factor),
-						 share[i] };
-			sum += share[i] * fabs(exp(h->log_ratio[i][l] - log_factor) - 1);
-		}
-		v->width[l] =
-			quantile(x, h->rows, fmin(COVERAGE * (groups + 1) / groups, 1));
-		v->error[l] = sum / groups;
+		factor[l] = exp(quantile(x, h->rows, 0.5));
 	}
+}
+
+static void find_misses(const struct tw_prior_held_out *h, const double *share,
+			double groups, const double *factor, struct weighed *x,
+			struct tw_prior_misses *out)
+{
+	const double coverage = fmin(COVERAGE * (groups + 1) / groups, 1);
+
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < h->rows; i++) {
+			const double sd = sqrt(h->variance[i][l]);
+			const double miss = h->log_ratio[i][l] - log(factor[l]);
+
+			x[i] = (struct weighed){ fabs(miss) / sd, share[i] };
+			sum += share[i] * fabs(exp(-miss) - 1) / sd;
+		}
+		out->width[l] = quantile(x, h->rows, coverage);
+		out->error[l] = sum / groups;
+	}
+}
+
+static int measure(const struct tw_prior_held_out *h, double *factor, bool find,
+		   struct tw_prior_misses *out, struct tw_err *err)
+{
+	struct weighed *x = calloc(h->rows + 1, sizeof(*x));
+	double *share = calloc(h->rows + 1, sizeof(*share)), groups;
+	int rc = -1;
+
+	if (x == NULL || share == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu machines", h->rows);
+		goto out;
+	}
+	groups = find_shares(h, share);
+	if (find)
+		find_factors(h, share, x, factor);
+	find_misses(h, share, groups, factor, x, out);
 	rc = 0;
 out:
 	free(x);
 	free(share);
 	return rc;
+}
+
+int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
+		    struct tw_err *err)
+{
+	return measure(h, v->factor, true, &v->known, err);
+}
+
+int tw_prior_find_misses(const struct tw_prior_held_out *h, const double *factor,
+			 struct tw_prior_misses *out, struct tw_err *err)
+{
+	double same[TW_PRIOR_LOADS];
+
+	memcpy(same, factor, sizeof(same));
+	return measure(h, same, false, out, err);
 }

@@ -14,8 +14,8 @@
 struct tw_err;
 
 struct tw_prior_held_out {
-	double (*log_w)[TW_PRIOR_LOADS];     /* predicted */
-	double (*log_ratio)[TW_PRIOR_LOADS]; /* measured over predicted */
+	double (*log_ratio)[TW_PRIOR_LOADS]; /* measured over predicted, without factor */
+	double (*variance)[TW_PRIOR_LOADS];  /* of log W */
 	size_t *group;                       /* processor */
 	size_t rows;
 };
@@ -25,12 +25,17 @@ int tw_prior_held_out_new(size_t rows, struct tw_prior_held_out *out, struct tw_
 void tw_prior_held_out_release(struct tw_prior_held_out *h);
 
 /*
- * Set factor, width and error of the view. The factor c minimises the mean of
- * |c P / W - 1|: it is the median of W / P, weighted by P / W. The width is the conformal
- * quantile of |log(W / (c P))| at 90 % (J. Lei et al., Distribution-Free Predictive
- * Inference for Regression, JASA 2018), rounded up to the next processor.
+ * Set the factor of the view, and its misses of known generations. The factor c minimises
+ * the mean of |c P / W - 1|: it is the median of W / P, weighted by P / W. The width is
+ * the conformal quantile of |log(W / (c P))| / sd at 90 % (J. Lei et al.,
+ * Distribution-Free Predictive Inference for Regression, JASA 2018, sections 2 and 5.2),
+ * rounded up to the next processor.
  */
 int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
 		    struct tw_err *err);
+
+/* The misses of answers with these factors. */
+int tw_prior_find_misses(const struct tw_prior_held_out *h, const double *factor,
+			 struct tw_prior_misses *out, struct tw_err *err);
 
 #endif /* TW_TRAINER_PRIOR_ERROR_H */

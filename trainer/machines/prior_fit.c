@@ -6,13 +6,13 @@
 #include "trainer/machines/machine_table.h"
 #include "trainer/machines/prior_error.h"
 #include "trainer/machines/process.h"
+#include "trainer/machines/pupils.h"
+#include "model-db/prior/prior_variance.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ROWS_MIN 20
 
 #define CORES (1u << TW_PRIOR_CORES)
 #define CHIPS (1u << TW_PRIOR_CHIPS)
@@ -103,7 +103,8 @@ int tw_prior_begin(const struct tw_machine_table *t, unsigned kinds_wanted,
 	int rc = -1;
 
 	out->row = calloc(t->count + 1, sizeof(*out->row));
-	if (out->row == NULL) {
+	out->row_w = calloc(t->count + 1, sizeof(*out->row_w));
+	if (out->row == NULL || out->row_w == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu machines", t->count);
 		goto out;
 	}
@@ -112,6 +113,7 @@ int tw_prior_begin(const struct tw_machine_table *t, unsigned kinds_wanted,
 		if (add_names(out, &t->machine[i].machine, err) < 0)
 			goto out;
 		tw_prior_locate(out, &t->machine[i].machine, &out->row[i]);
+		memcpy(out->row_w[i], t->machine[i].w, sizeof(out->row_w[i]));
 	}
 	for (size_t k = 0; k < TW_PRIOR_VIEW_KINDS; k++)
 		if ((kinds_wanted >> k & 1) != 0 && add_view(out, &kinds[k], err) < 0)
@@ -123,100 +125,18 @@ out:
 	return rc;
 }
 
-/* ---- the machines of a view ---- */
-
-/* Machines that a view learns from, and their targets. */
-struct pupils {
-	const struct tw_prior_row **row;
-	const struct tw_measured_machine **machine;
-	size_t *at; /* row of the prior */
-	size_t *group;
-	double (*z)[TW_PRIOR_NUMBERS];
-	double *y, *result;
-	size_t count;
-};
-
-static void pupils_release(struct pupils *s)
+unsigned tw_prior_kinds(const struct tw_prior *p)
 {
-	free(s->row);
-	free(s->machine);
-	free(s->at);
-	free(s->group);
-	free(s->z);
-	free(s->y);
-	free(s->result);
-}
+	unsigned bits = 0;
 
-static bool has_needs(const struct tw_prior_view *v, const struct tw_prior_row *r)
-{
-	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++)
-		if ((v->needs >> n & 1) != 0 && isnan(r->number[n]))
-			return false;
-	return true;
-}
-
-static int pupils_of(const struct tw_prior *p, const struct tw_machine_table *t,
-		     const bool *use, const struct tw_prior_view *v, struct pupils *out,
-		     struct tw_err *err)
-{
-	const size_t n = t->count + 1;
-
-	out->row = calloc(n, sizeof(*out->row));
-	out->machine = calloc(n, sizeof(*out->machine));
-	out->at = calloc(n, sizeof(*out->at));
-	out->group = calloc(n, sizeof(*out->group));
-	out->z = calloc(n, sizeof(*out->z));
-	out->y = calloc(n, sizeof(*out->y));
-	out->result = calloc(n, sizeof(*out->result));
-	if (out->row == NULL || out->machine == NULL || out->at == NULL ||
-	    out->group == NULL || out->z == NULL || out->y == NULL || out->result == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", t->count);
-	for (size_t i = 0; i < t->count; i++) {
-		if (!use[i] || !has_needs(v, &p->row[i]))
-			continue;
-		out->row[out->count] = &p->row[i];
-		out->machine[out->count] = &t->machine[i];
-		out->at[out->count] = i;
-		out->group[out->count++] = t->machine[i].processor;
-	}
-	if (out->count < ROWS_MIN)
-		return tw_fail(err, TW_INVALID,
-			       "%zu machines with the attributes of '%s', need %d",
-			       out->count, v->name, ROWS_MIN);
-	return 0;
+	for (size_t v = 0; v < p->views; v++)
+		for (size_t k = 0; k < TW_PRIOR_VIEW_KINDS; k++)
+			if (strcmp(kinds[k].name, p->view[v].name) == 0)
+				bits |= 1u << k;
+	return bits;
 }
 
 /* ---- what a member knows of its machines ---- */
-
-static void find_range(const struct pupils *s, struct tw_prior_member *m,
-		       enum tw_prior_number n)
-{
-	double sum = 0, squares = 0;
-	size_t count = 0;
-
-	m->low[n] = INFINITY;
-	m->high[n] = -INFINITY;
-	for (size_t i = 0; i < s->count; i++) {
-		const double x = tw_prior_number(m, s->row[i], n);
-
-		if (isnan(x))
-			continue;
-		sum += x;
-		squares += x * x;
-		count++;
-		m->low[n] = fmin(m->low[n], x);
-		m->high[n] = fmax(m->high[n], x);
-	}
-	m->mean[n] = count > 0 ? sum / (double)count : 0;
-	m->sd[n] =
-		count > 0
-			? sqrt(fmax(squares / (double)count - m->mean[n] * m->mean[n], 0))
-			: 0;
-	if (!(m->sd[n] > 1e-6))
-		m->sd[n] = 1;
-	if (count == 0)
-		m->low[n] = m->high[n] = 0;
-}
 
 static double shape_of(const struct tw_measured_machine *m, size_t j)
 {
@@ -248,7 +168,7 @@ static void take_component(double c[TW_PRIOR_INNER][TW_PRIOR_INNER], double *v)
 			c[a][b] -= value * v[a] * v[b];
 }
 
-static void find_shapes(const struct pupils *s, struct tw_prior_member *m)
+static void find_shapes(const struct tw_pupils *s, struct tw_prior_member *m)
 {
 	double c[TW_PRIOR_INNER][TW_PRIOR_INNER] = { { 0 } };
 
@@ -267,10 +187,10 @@ static void find_shapes(const struct pupils *s, struct tw_prior_member *m)
 		take_component(c, m->shape[k]);
 }
 
-static void find_facts(const struct pupils *s, struct tw_prior_member *m)
+static void find_facts(const struct tw_pupils *s, struct tw_prior_member *m)
 {
 	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++)
-		find_range(s, m, (enum tw_prior_number)n);
+		tw_pupils_range(s->row, s->count, m, (enum tw_prior_number)n);
 	find_shapes(s, m);
 }
 
@@ -307,7 +227,7 @@ struct job {
 	struct task *task;
 };
 
-static int fit_target(const struct job *j, struct task *k, struct pupils *s,
+static int fit_target(const struct job *j, struct task *k, struct tw_pupils *s,
 		      struct tw_err *err)
 {
 	struct tw_prior_target *target = &k->member->target[k->target];
@@ -349,11 +269,11 @@ static void run_task(void *arg, size_t i)
 {
 	const struct job *j = arg;
 	struct task *k = &j->task[i];
-	struct pupils s = { 0 };
+	struct tw_pupils s = { 0 };
 
-	k->failed = pupils_of(j->p, j->t, j->use, k->view, &s, &k->err) < 0 ||
+	k->failed = tw_pupils_of(j->p, j->t, j->use, k->view, &s, &k->err) < 0 ||
 		    fit_target(j, k, &s, &k->err) < 0;
-	pupils_release(&s);
+	tw_pupils_release(&s);
 }
 
 /* The facts of all members first: the tasks of a member share them. */
@@ -361,31 +281,32 @@ static int prepare(struct tw_prior *p, const struct tw_machine_table *t, const b
 		   struct tw_err *err)
 {
 	for (size_t v = 0; v < p->views; v++) {
-		struct pupils s = { 0 };
-		const int failed = pupils_of(p, t, use, &p->view[v], &s, err);
+		struct tw_pupils s = { 0 };
+		const int failed = tw_pupils_of(p, t, use, &p->view[v], &s, err);
 
 		for (size_t m = 0; failed == 0 && m < p->view[v].members; m++)
 			find_facts(&s, &p->view[v].member[m]);
-		pupils_release(&s);
+		tw_pupils_release(&s);
 		if (failed < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* log W without the row's processor, and the errors of the view. */
-static int find_errors(const struct job *j, struct tw_prior_view *v,
-		       const struct task *first, struct tw_err *err)
+/* log W of each machine without its processor. */
+static int hold_out(const struct job *j, const struct tw_prior_view *v,
+		    const struct task *first, struct tw_prior_held_out *out,
+		    struct tw_err *err)
 {
-	struct tw_prior_held_out h = { 0 };
-	struct pupils s = { 0 };
+	struct tw_pupils s = { 0 };
 	int rc = -1;
 
-	if (pupils_of(j->p, j->t, j->use, v, &s, err) < 0 ||
-	    tw_prior_held_out_new(s.count, &h, err) < 0)
+	if (tw_pupils_of(j->p, j->t, j->use, v, &s, err) < 0 ||
+	    tw_prior_held_out_new(s.count, out, err) < 0)
 		goto out;
 	for (size_t i = 0; i < s.count; i++) {
-		h.group[i] = s.group[i];
+		double log_w[TW_PRIOR_LOADS] = { 0 };
+
 		for (size_t m = 0; m < v->members; m++) {
 			double f[TW_PRIOR_TARGETS], one[TW_PRIOR_LOADS];
 
@@ -393,15 +314,33 @@ static int find_errors(const struct job *j, struct tw_prior_view *v,
 				f[t] = first[m * TW_PRIOR_TARGETS + t].held_out[s.at[i]];
 			tw_prior_compose(&v->member[m], s.row[i], f, one);
 			for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-				h.log_w[i][l] += one[l] / (double)v->members;
+				log_w[l] += one[l] / (double)v->members;
 		}
+		out->group[i] = s.group[i];
+		tw_prior_variance(j->p, v, s.row[i],
+				  tw_prior_anchor_of(j->p, v, s.row[i]),
+				  out->variance[i]);
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-			h.log_ratio[i][l] = log(s.machine[i]->w[l]) - h.log_w[i][l];
+			out->log_ratio[i][l] =
+				log(s.machine[i]->w[l]) - log_w[l] + out->variance[i][l];
 	}
+	rc = 0;
+out:
+	tw_pupils_release(&s);
+	return rc;
+}
+
+static int find_errors(const struct job *j, struct tw_prior_view *v,
+		       const struct task *first, struct tw_err *err)
+{
+	struct tw_prior_held_out h = { 0 };
+	int rc = -1;
+
+	if (hold_out(j, v, first, &h, err) < 0)
+		goto out;
 	rc = tw_prior_errors(&h, v, err);
 out:
 	tw_prior_held_out_release(&h);
-	pupils_release(&s);
 	return rc;
 }
 
@@ -441,6 +380,8 @@ static int run(struct tw_prior *p, const struct tw_machine_table *t, const bool 
 			tw_fail(err, task[i].err.code, "%s", task[i].err.text);
 			goto out;
 		}
+	if (tw_prior_prepare(p, err) < 0)
+		goto out;
 	for (size_t v = 0; learn && v < p->views; v++) {
 		if (find_errors(&j, &p->view[v], &task[at], err) < 0)
 			goto out;
@@ -452,8 +393,8 @@ out:
 	return rc;
 }
 
-int tw_prior_learn(struct tw_prior *p, const struct tw_machine_table *t, const bool *use,
-		   unsigned threads, struct tw_err *err)
+int tw_prior_learn_known(struct tw_prior *p, const struct tw_machine_table *t,
+			 const bool *use, unsigned threads, struct tw_err *err)
 {
 	return run(p, t, use, true, threads, err);
 }

@@ -43,12 +43,15 @@ enum tw_prior_view_kind {
 int tw_prior_begin(const struct tw_machine_table *t, unsigned kinds, struct tw_prior *out,
 		   struct tw_err *err);
 
+/* The bits of a prior's views. */
+unsigned tw_prior_kinds(const struct tw_prior *p);
+
 /*
- * Learn everything from the machines i with use[i]: variances, weights, factors and
- * intervals. threads 0: one for each CPU.
+ * Learn from the machines i with use[i]: variances, weights, factors and the misses of
+ * known generations. threads 0: one for each CPU.
  */
-int tw_prior_learn(struct tw_prior *p, const struct tw_machine_table *t, const bool *use,
-		   unsigned threads, struct tw_err *err);
+int tw_prior_learn_known(struct tw_prior *p, const struct tw_machine_table *t,
+			 const bool *use, unsigned threads, struct tw_err *err);
 
 /* Compute the weights for other machines; variances, factors and intervals stay. */
 int tw_prior_condition(struct tw_prior *p, const struct tw_machine_table *t,

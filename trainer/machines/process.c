@@ -2,6 +2,7 @@
 #include "trainer/machines/process.h"
 
 #include "lib/core/err.h"
+#include "model-db/prior/cholesky.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,46 +31,6 @@ enum parameter {
 };
 
 /* ---- matrices: n x n, row major ---- */
-
-/* A = U' U in the upper triangle. False if A is not positive definite. */
-static bool factor(double *a, size_t n)
-{
-	for (size_t k = 0; k < n; k++) {
-		double *u = a + k * n;
-
-		if (!(u[k] > 0))
-			return false;
-		u[k] = sqrt(u[k]);
-		for (size_t j = k + 1; j < n; j++)
-			u[j] /= u[k];
-		for (size_t i = k + 1; i < n; i++) {
-			double *row = a + i * n;
-			const double f = u[i];
-
-			for (size_t j = i; j < n; j++)
-				row[j] -= f * u[j];
-		}
-	}
-	return true;
-}
-
-/* x = (U' U)^-1 y */
-static void solve(const double *u, size_t n, const double *y, double *x)
-{
-	memcpy(x, y, n * sizeof(*x));
-	for (size_t k = 0; k < n; k++) {
-		x[k] /= u[k * n + k];
-		for (size_t j = k + 1; j < n; j++)
-			x[j] -= u[k * n + j] * x[k];
-	}
-	for (size_t k = n; k-- > 0;) {
-		double sum = x[k];
-
-		for (size_t j = k + 1; j < n; j++)
-			sum -= u[k * n + j] * x[j];
-		x[k] = sum / u[k * n + k];
-	}
-}
 
 /* inverse = (U' U)^-1, both triangles; u is destroyed. */
 static void invert(double *u, size_t n, double *inverse)
@@ -107,13 +68,6 @@ static void invert(double *u, size_t n, double *inverse)
 		}
 }
 
-/*
- * Variance of the part that all rows share, the unknown mean. It is large, so that the
- * mean is free. The prediction has it in its constant: weights times it would cancel each
- * other, which rounded weights do not.
- */
-#define SHARED 1.0
-
 /* The upper triangle of K + noise. */
 static void fill(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 		 double *a)
@@ -121,8 +75,9 @@ static void fill(const struct tw_process_data *d, const struct tw_prior_kernel *
 	for (size_t i = 0; i < d->rows; i++) {
 		for (size_t j = i; j < d->rows; j++)
 			a[i * d->rows + j] =
-				SHARED + tw_prior_covariance(k, d->categories, d->row[i],
-							     d->z[i], d->row[j], d->z[j]);
+				TW_PRIOR_SHARED + tw_prior_covariance(k, d->categories,
+								      d->row[i], d->z[i],
+								      d->row[j], d->z[j]);
 		a[i * d->rows + i] += k->noise;
 	}
 }
@@ -208,9 +163,9 @@ static double evaluate(const struct tw_process_data *d, const double *theta, dou
 	double mean[PARAMETERS], sd[PARAMETERS], f = 0;
 
 	fill(d, &k, a);
-	if (!factor(a, d->rows))
+	if (!tw_cholesky(a, d->rows))
 		return INFINITY;
-	solve(a, d->rows, d->y, weight);
+	tw_cholesky_solve(a, d->rows, d->y, weight);
 	for (size_t i = 0; i < d->rows; i++)
 		f += 0.5 * weight[i] * d->y[i] + log(a[i * d->rows + i]);
 	invert(a, d->rows, inverse);
@@ -326,14 +281,14 @@ int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kern
 	if (a == NULL)
 		return -1;
 	fill(d, k, a);
-	if (!factor(a, d->rows)) {
+	if (!tw_cholesky(a, d->rows)) {
 		tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
 		goto out;
 	}
-	solve(a, d->rows, d->y, weight);
+	tw_cholesky_solve(a, d->rows, d->y, weight);
 	*constant = 0;
 	for (size_t i = 0; i < d->rows; i++)
-		*constant += SHARED * weight[i];
+		*constant += TW_PRIOR_SHARED * weight[i];
 	rc = 0;
 out:
 	free(a);
@@ -361,9 +316,9 @@ static int leave_group_out(const struct tw_process_data *d, const double *invers
 				block[bi * n + bj++] = inverse[i * d->rows + j];
 		y[bi++] = weight[i];
 	}
-	if (!factor(block, n))
+	if (!tw_cholesky(block, n))
 		return -1;
-	solve(block, n, y, x);
+	tw_cholesky_solve(block, n, y, x);
 	for (size_t i = 0, bi = 0; i < d->rows; i++)
 		if (d->group[i] == group)
 			held_out[i] = d->y[i] - x[bi++];
@@ -384,9 +339,9 @@ int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_
 		goto out;
 	}
 	fill(d, k, a);
-	if (!factor(a, n))
+	if (!tw_cholesky(a, n))
 		goto singular;
-	solve(a, n, d->y, weight);
+	tw_cholesky_solve(a, n, d->y, weight);
 	invert(a, n, inverse);
 	for (size_t i = 0; i < n; i++) {
 		size_t first = 0;

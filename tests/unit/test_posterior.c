@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/measured_machines.h"
+#include "tests/unit/tw_test.h"
+
+#include "estimator/predict/certificate.h"
+#include "estimator/predict/power_model.h"
+#include "lib/core/err.h"
+#include "model-db/model.h"
+#include "model-db/prior/prior_model.h"
+#include "profiler/spec.h"
+#include "trainer/machines/posterior.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LAST (TW_PRIOR_LOADS - 1)
+
+static int setup(void **state)
+{
+	static struct tw_prior p;
+
+	measured_prior(&p);
+	*state = &p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	tw_prior_release(*state);
+	return 0;
+}
+
+/* ---- readings ---- */
+
+static void wrong_readings_are_refused(void **state)
+{
+	static const struct {
+		struct tw_power_reading r[5];
+		size_t count;
+		const char *why;
+	} bad[] = {
+		{ { { 0, 1, 0 } }, 0, "0 readings" },
+		{ { { 0, 1, 0 }, { .2, 1, 0 }, { .4, 1, 0 }, { .6, 1, 0 }, { 1, 1, 0 } },
+		  5,
+		  "5 readings" },
+		{ { { 1.1, 1, 0 } }, 1, "110 %" },
+		{ { { 0.5, 0, 0 } }, 1, "0 W" },
+		{ { { 0.5, NAN, 0 } }, 1, "nan W" },
+		{ { { 0.5, 1, 0.6 } }, 1, "60 % error" },
+		{ { { 0.52, 10, 0 }, { 0.5, 10, 0 } }, 2, "apart" },
+		{ { { 1, 50, 0 }, { 0, 60, 0 } }, 2, "falls" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tw_power_reading r[5];
+		struct tw_err err = { 0 };
+
+		memcpy(r, bad[i].r, sizeof(r));
+		assert_int_equal(tw_readings_check(r, bad[i].count, &err), -1);
+		if (strstr(err.text, bad[i].why) == NULL)
+			fail_msg("%s: want %s", err.text, bad[i].why);
+	}
+}
+
+static void many_readings_become_few_that_rise(void **state)
+{
+	struct tw_power_reading r[1000];
+	struct tw_err err = { 0 };
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++)
+		r[i] = (struct tw_power_reading){ .load = (double)(i * 7919 % 1000) / 999,
+						  .error = 0.01 };
+	for (size_t i = 0; i < 1000; i++) /* 50 W to 150 W, noise of 20 W */
+		r[i].w = 50 + 100 * r[i].load + 20 * sin((double)i);
+	n = tw_readings_reduce(r, 1000);
+	assert_in_range(n, 2, TW_PRIOR_READINGS_MAX);
+	assert_int_equal(tw_readings_check(r, n, &err), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_true(fabs(r[i].w - 50 - 100 * r[i].load) < 5);
+}
+
+static void one_reading_stays_as_it_is(void **state)
+{
+	struct tw_power_reading r[] = { { 0.5, 80, 0.02 } };
+
+	(void)state;
+	assert_int_equal(tw_readings_reduce(r, 1), 1);
+	assert_true(r[0].load == 0.5 && r[0].w == 80 && r[0].error == 0.02);
+}
+
+/* ---- the posterior ---- */
+
+static void answer(const struct tw_prior *p, struct tw_power_reading *r, size_t count,
+		   struct tw_prior_curve *prior, struct tw_prior_curve *out)
+{
+	struct tw_posterior q = { 0 };
+	struct tw_prior_machine m;
+	struct tw_err err = { 0 };
+	const struct tw_prior_view *v;
+
+	measured_other(&m, 10, 102, 2);
+	v = tw_prior_view_for(p, &m);
+	tw_prior_answer(p, v, &m, prior);
+	assert_int_equal(tw_readings_check(r, count, &err), 0);
+	if (tw_posterior_learn(p, v, r, count, 1, &q, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_posterior_answer(&q, &m, r, out);
+	tw_posterior_release(&q);
+}
+
+/* All machines of the table have a straight line from a quarter of full power. */
+static void half_load_tells_rest_and_full_load(void **state)
+{
+	/* Three times what the machine should draw: the reading counts, not the prior. */
+	const double full = 3 * measured_full(102, 2);
+	struct tw_power_reading r[] = { { 0.5, 0.625 * full, 0 } };
+	struct tw_prior_curve prior, c;
+
+	answer(*state, r, 1, &prior, &c);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		const double want = full * (0.25 + 0.075 * (double)l);
+
+		if (!(fabs(c.w[l] / want - 1) < 0.01))
+			fail_msg("%zu: %g W, want %g", l, c.w[l], want);
+		assert_true(c.low[l] <= c.w[l] && c.w[l] <= c.high[l]);
+		assert_true(c.high[l] / c.low[l] < prior.high[l] / prior.low[l]);
+	}
+	assert_true(c.w[5] == r[0].w);
+}
+
+static void the_curve_meets_the_readings_and_rises(void **state)
+{
+	struct tw_power_reading r[] = { { 1, 300, 0.01 },
+					{ 0, 20, 0.01 },
+					{ 0.37, 250, 0.01 } };
+	struct tw_prior_curve prior, c;
+
+	answer(*state, r, 3, &prior, &c);
+	assert_true(c.w[0] == 20 && c.w[LAST] == 300);
+	assert_true(c.w[3] <= 250 && c.w[4] >= 250);
+	for (size_t l = 1; l < TW_PRIOR_LOADS; l++)
+		assert_true(c.w[l] >= c.w[l - 1] && c.w[l] <= 300);
+	/* The error of the meter, and nothing else. */
+	assert_true(fabs(log(c.high[0] / 20) - 1.645 * 0.01) < 1e-9);
+}
+
+/* ---- the curve's model ---- */
+
+static double predict(const struct tw_power_model *p, double cpu_time_ms)
+{
+	const struct tw_rows in = { .x = &cpu_time_ms, .rows = 1, .stride = 1 };
+	double w;
+
+	tw_power_model_predict(p, 0, &in, &w);
+	return w;
+}
+
+static void a_model_of_the_curve_predicts_it(void **state)
+{
+	const struct tw_machine_spec spec = { .processor = "intel_xeon_e5_2620v3",
+					      .cores = 24,
+					      .chips = 2,
+					      .threads_per_core = 2 };
+	struct tw_prior_estimate e = { .share = 1, .readings = 2 };
+	struct tw_power_reading r[] = { { 0, 50, 0.01 }, { 1, 210, 0.01 } };
+	struct tw_certificate certificate;
+	struct tw_power_model *p = NULL;
+	struct tw_prior_curve prior;
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+
+	answer(*state, r, 2, &prior, &e.curve);
+	e.curve.view = prior.view;
+	assert_int_equal(tw_prior_take_share(&e, &e, &err), 0);
+	if (tw_prior_curve_model(&e, &spec, &m, &err) < 0 ||
+	    tw_power_model_borrow(&m, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		assert_true(fabs(predict(p, 2400.0 * (double)l) / e.curve.w[l] - 1) <
+			    1e-6);
+	assert_true(fabs(predict(p, 2400.0 * 4.5) * 2 / (e.curve.w[4] + e.curve.w[5]) -
+			 1) < 1e-6);
+	assert_int_equal(tw_certify(p, NULL, 0, NULL, &certificate, &err), 0);
+	assert_true(certificate.rises && certificate.non_negative && certificate.no_jump);
+	assert_string_equal(json_string_value(json_object_get(m.info.metadata, "match")),
+			    TW_PRIOR_CALIBRATED);
+	tw_power_model_free(p);
+	tw_model_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_readings_are_refused),
+		cmocka_unit_test(many_readings_become_few_that_rise),
+		cmocka_unit_test(one_reading_stays_as_it_is),
+		cmocka_unit_test(half_load_tells_rest_and_full_load),
+		cmocka_unit_test(the_curve_meets_the_readings_and_rises),
+		cmocka_unit_test(a_model_of_the_curve_predicts_it),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

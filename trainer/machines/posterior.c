@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/machines/posterior.h"
+
+#include "lib/core/err.h"
+#include "lib/core/pool.h"
+#include "trainer/machines/prior_error.h"
+#include "trainer/machines/process.h"
+#include "trainer/machines/pupils.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST (TW_PRIOR_LOADS - 1)
+#define ROWS_MIN 20
+/* Typical standard deviation of log(W / B). */
+#define SPREAD 0.1
+/* Half-width of the 90 % interval of a normal variable, in standard deviations. */
+#define NORMAL_90 1.645
+/* Mean absolute deviation of a normal variable, in standard deviations. */
+#define NORMAL_MEAN 0.8
+
+/* ---- readings ---- */
+
+static double load_at(size_t l)
+{
+	return (double)l / LAST;
+}
+
+/* Straight between the points, level outside of them. */
+static double interpolate(const double *load, const double *w, size_t count, double x)
+{
+	size_t k = 0;
+
+	if (x <= load[0])
+		return w[0];
+	while (k + 1 < count && x > load[k + 1])
+		k++;
+	if (k + 1 == count)
+		return w[count - 1];
+	return w[k] + (w[k + 1] - w[k]) * (x - load[k]) / (load[k + 1] - load[k]);
+}
+
+/* The power of a curve at any load. */
+static double curve_at(const double *w, double x)
+{
+	double load[TW_PRIOR_LOADS];
+
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		load[l] = load_at(l);
+	return interpolate(load, w, TW_PRIOR_LOADS, x);
+}
+
+/* The number of the reading at this load of the curve, or -1. */
+static int reading_at(const struct tw_posterior *q, size_t l)
+{
+	for (size_t k = 0; k < q->readings; k++)
+		if (fabs(q->load[k] - load_at(l)) < 1e-9)
+			return (int)k;
+	return -1;
+}
+
+/* Readings as attributes: the one at the highest load first. */
+static void set_readings(struct tw_prior_row *r, const double *w, size_t count)
+{
+	for (size_t k = 0; k < count; k++)
+		r->number[TW_PRIOR_READ + k] = w[count - 1 - k];
+}
+
+/* ---- learning ---- */
+
+static bool is_used(const struct tw_prior *p, const struct tw_prior_view *v, size_t i)
+{
+	return v->member[0].target[0].weight[i] != 0 && p->row_w[i][0] > 0;
+}
+
+static int find_rows(struct tw_posterior *q, const struct tw_prior_view *v,
+		     size_t **group, double (**read)[TW_PRIOR_READINGS_MAX],
+		     size_t **from, struct tw_err *err)
+{
+	const struct tw_prior *p = q->prior;
+
+	q->row = calloc(p->rows + 1, sizeof(*q->row));
+	q->z = calloc(p->rows + 1, sizeof(*q->z));
+	*group = calloc(p->rows + 1, sizeof(**group));
+	*read = calloc(p->rows + 1, sizeof(**read));
+	*from = calloc(p->rows + 1, sizeof(**from));
+	if (q->row == NULL || q->z == NULL || *group == NULL || *read == NULL ||
+	    *from == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu machines", p->rows);
+	for (size_t i = 0; i < p->rows; i++) {
+		struct tw_prior_row *r = &q->row[q->rows];
+		double *w = (*read)[q->rows];
+
+		if (!is_used(p, v, i))
+			continue;
+		*r = p->row[i];
+		for (size_t k = 0; k < q->readings; k++)
+			w[k] = curve_at(p->row_w[i], q->load[k]);
+		set_readings(r, w, q->readings);
+		(*group)[q->rows] = r->category[TW_PRIOR_PROCESSOR] >= 0
+					    ? (size_t)r->category[TW_PRIOR_PROCESSOR]
+					    : p->rows + i;
+		(*from)[q->rows++] = i;
+	}
+	return q->rows >= ROWS_MIN ? 0
+				   : tw_fail(err, TW_INVALID,
+					     "the prior has %zu machines of view '%s', "
+					     "need %d",
+					     q->rows, v->name, ROWS_MIN);
+}
+
+static int find_frame(struct tw_posterior *q, struct tw_err *err)
+{
+	const struct tw_prior_row **row = calloc(q->rows + 1, sizeof(const void *));
+
+	if (row == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu machines", q->rows);
+	for (size_t i = 0; i < q->rows; i++)
+		row[i] = &q->row[i];
+	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++)
+		if ((q->view.numbers >> n & 1) != 0)
+			tw_pupils_range(row, q->rows, &q->frame, (enum tw_prior_number)n);
+	for (size_t i = 0; i < q->rows; i++)
+		tw_prior_standardise(&q->view, &q->frame, row[i], q->z[i]);
+	free(row);
+	return 0;
+}
+
+/* The process of each load of the curve. */
+struct job {
+	const struct tw_posterior *learned; /* has the variances; NULL: learn them */
+	struct tw_posterior *q;
+	const struct tw_prior_row **row;
+	const size_t *group, *from;
+	const double (*read)[TW_PRIOR_READINGS_MAX];
+	struct tw_prior_held_out held_out;
+	struct tw_err err[TW_PRIOR_LOADS];
+	bool failed[TW_PRIOR_LOADS];
+};
+
+static int fit_load(struct job *j, size_t l, double *y, double *out, struct tw_err *err)
+{
+	struct tw_posterior *q = j->q;
+	struct tw_prior_target *t = &q->target[l];
+	const struct tw_process_data d = { .row = j->row,
+					   .z = (const double(*)[TW_PRIOR_NUMBERS])q->z,
+					   .y = y,
+					   .group = j->group,
+					   .rows = q->rows,
+					   .categories = q->view.categories,
+					   .radial = true,
+					   .spread = SPREAD };
+	double mean = 0, constant = 0;
+
+	for (size_t i = 0; i < q->rows; i++) {
+		const double base =
+			interpolate(q->load, j->read[i], q->readings, load_at(l));
+
+		y[i] = log(q->prior->row_w[j->from[i]][l] / base);
+		mean += y[i] / (double)q->rows;
+	}
+	for (size_t i = 0; i < q->rows; i++)
+		y[i] -= mean;
+	if (j->learned != NULL)
+		t->kernel = j->learned->target[l].kernel;
+	else if (tw_process_learn(&d, &t->kernel, err) < 0)
+		return -1;
+	if (tw_process_solve(&d, &t->kernel, t->weight, &constant, err) < 0)
+		return -1;
+	t->mean = mean + constant;
+	if (j->learned != NULL)
+		return 0;
+	if (tw_process_leave_out(&d, &t->kernel, out, err) < 0)
+		return -1;
+	for (size_t i = 0; i < q->rows; i++)
+		j->held_out.log_ratio[i][l] = y[i] - out[i];
+	return 0;
+}
+
+static void run_load(void *arg, size_t l)
+{
+	struct job *j = arg;
+	struct tw_posterior *q = j->q;
+	double *y;
+
+	if (reading_at(q, l) >= 0)
+		return; /* its ratio is 1 */
+	y = calloc(2 * q->rows + 1, sizeof(*y));
+	q->target[l].weight = calloc(q->rows + 1, sizeof(double));
+	if (y == NULL || q->target[l].weight == NULL) {
+		tw_fail(&j->err[l], TW_NOMEM, "%zu machines", q->rows);
+		j->failed[l] = true;
+	} else {
+		j->failed[l] = fit_load(j, l, y, y + q->rows, &j->err[l]) < 0;
+	}
+	free(y);
+}
+
+static int run_loads(struct job *j, unsigned threads, struct tw_err *err)
+{
+	struct tw_posterior *q = j->q;
+	int rc = -1;
+
+	j->row = calloc(q->rows + 1, sizeof(const void *));
+	if (j->row == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu machines", q->rows);
+	if (tw_prior_held_out_new(q->rows, &j->held_out, err) < 0)
+		goto out;
+	for (size_t i = 0; i < q->rows; i++) {
+		j->row[i] = &q->row[i];
+		j->held_out.group[i] = j->group[i];
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+			j->held_out.variance[i][l] = 1;
+	}
+	tw_pool_run(TW_PRIOR_LOADS, threads, run_load, j);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		if (j->failed[l]) {
+			*err = j->err[l];
+			goto out;
+		}
+	rc = j->learned == NULL ? tw_prior_errors(&j->held_out, &q->view, err) : 0;
+out:
+	tw_prior_held_out_release(&j->held_out);
+	free(j->row);
+	return rc;
+}
+
+/* Errors of a generation that the table lacks grow as those of the prior do. */
+static void set_later(const struct tw_prior_view *v, struct tw_prior_view *out)
+{
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		out->later.width[l] = out->known.width[l] * v->later.width[l] /
+				      fmax(v->known.width[l], 1e-9);
+		out->later.error[l] = out->known.error[l] * v->later.error[l] /
+				      fmax(v->known.error[l], 1e-9);
+	}
+}
+
+/* The frame of q is set but for rows, means and processes. */
+static int fit(struct tw_posterior *q, const struct tw_posterior *learned,
+	       const struct tw_prior_view *v, unsigned threads, struct tw_err *err)
+{
+	size_t *group = NULL, *from = NULL;
+	double(*read)[TW_PRIOR_READINGS_MAX] = NULL;
+	struct job j = { .learned = learned, .q = q };
+	int rc = -1;
+
+	if (find_rows(q, v, &group, &read, &from, err) < 0 || find_frame(q, err) < 0)
+		goto out;
+	j.group = group;
+	j.from = from;
+	j.read = (const double(*)[TW_PRIOR_READINGS_MAX])read;
+	rc = run_loads(&j, threads, err);
+out:
+	free(group);
+	free(from);
+	free(read);
+	return rc;
+}
+
+int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
+		       const struct tw_power_reading *r, size_t count, unsigned threads,
+		       struct tw_posterior *out, struct tw_err *err)
+{
+	struct tw_posterior q = { .prior = p, .view = *v, .readings = count };
+
+	q.view.anchor = NULL;
+	q.view.anchors = 0;
+	q.view.members = 0;
+	q.frame.scale = v->member[v->members - 1].scale;
+	for (size_t k = 0; k < count; k++) {
+		q.load[k] = r[k].load;
+		q.view.numbers |= 1u << (TW_PRIOR_READ + k);
+	}
+	if (fit(&q, NULL, v, threads, err) < 0) {
+		tw_posterior_release(&q);
+		return -1;
+	}
+	set_later(v, &q.view);
+	*out = q;
+	return 0;
+}
+
+int tw_posterior_condition(const struct tw_posterior *learned,
+			   const struct tw_prior_view *v, unsigned threads,
+			   struct tw_posterior *out, struct tw_err *err)
+{
+	struct tw_posterior q = { .prior = learned->prior,
+				  .view = learned->view,
+				  .readings = learned->readings };
+
+	q.frame.scale = learned->frame.scale;
+	memcpy(q.load, learned->load, sizeof(q.load));
+	if (fit(&q, learned, v, threads, err) < 0) {
+		tw_posterior_release(&q);
+		return -1;
+	}
+	*out = q;
+	return 0;
+}
+
+/* ---- answers ---- */
+
+/* log(W / B) of a row at a load. */
+static double predict(const struct tw_posterior *q, size_t l,
+		      const struct tw_prior_row *r, const double *z)
+{
+	const struct tw_prior_target *t = &q->target[l];
+	double sum = t->mean;
+
+	for (size_t i = 0; i < q->rows; i++)
+		sum += t->weight[i] * tw_prior_covariance(&t->kernel, q->view.categories,
+							  r, z, &q->row[i], q->z[i]);
+	return sum;
+}
+
+/* Below a reading's load the power is not above it, above that load not below it. */
+static double bound_by_readings(const struct tw_posterior *q, const double *read,
+				size_t l, double w)
+{
+	for (size_t k = 0; k < q->readings; k++) {
+		if (q->load[k] <= load_at(l))
+			w = fmax(w, read[k]);
+		if (q->load[k] >= load_at(l))
+			w = fmin(w, read[k]);
+	}
+	return w;
+}
+
+static bool has_generation(const struct tw_posterior *q, const struct tw_prior_row *r)
+{
+	const int generation = r->category[TW_PRIOR_GENERATION];
+
+	for (size_t i = 0; generation >= 0 && i < q->rows; i++)
+		if (q->row[i].category[TW_PRIOR_GENERATION] == generation)
+			return true;
+	return false;
+}
+
+void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_machine *m,
+			 const struct tw_power_reading *r, struct tw_prior_curve *out)
+{
+	double read[TW_PRIOR_READINGS_MAX], z[TW_PRIOR_NUMBERS], meter = 0;
+	const struct tw_prior_misses *misses;
+	struct tw_prior_row row;
+
+	tw_prior_locate(q->prior, m, &row);
+	tw_prior_part(&q->view, &row);
+	for (size_t k = 0; k < q->readings; k++) {
+		read[k] = r[k].w;
+		meter = fmax(meter, r[k].error);
+	}
+	set_readings(&row, read, q->readings);
+	tw_prior_standardise(&q->view, &q->frame, &row, z);
+	out->view = &q->view;
+	out->later = !has_generation(q, &row);
+	misses = out->later ? &q->view.later : &q->view.known;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		const int at = reading_at(q, l);
+		double w = interpolate(q->load, read, q->readings, load_at(l));
+		double width = at >= 0 ? 0 : misses->width[l];
+
+		if (at < 0)
+			w *= exp(predict(q, l, &row, z)) * q->view.factor[l];
+		w = bound_by_readings(q, read, l, w);
+		out->w[l] = l > 0 ? fmax(w, out->w[l - 1]) : w;
+		width = hypot(width, NORMAL_90 * meter);
+		out->low[l] = out->w[l] * exp(-width);
+		out->high[l] = out->w[l] * exp(width);
+		out->error[l] = out->w[l] * hypot(at >= 0 ? 0 : misses->error[l],
+						  NORMAL_MEAN * meter);
+	}
+}
+
+void tw_posterior_release(struct tw_posterior *q)
+{
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		free(q->target[l].weight);
+	free(q->row);
+	free(q->z);
+	*q = (struct tw_posterior){ 0 };
+}
