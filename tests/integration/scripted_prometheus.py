@@ -19,7 +19,8 @@ class Machine:
     """One CPU that rests, computes and mixes, for half a second to two each. `law` may be
     changed: (W at rest, W of a busy CPU)."""
 
-    def __init__(self, seed=1, noise_w=0.02):
+    def __init__(self, seed=1, noise_w=0.02, start_s=START_S):
+        self.start_s = start_s
         self.random = random.Random(seed)
         self.noise_w = noise_w
         self.law = (6.0, 8.0)
@@ -39,13 +40,13 @@ class Machine:
                             hits + self.hits * STEP_S))
 
     def end_s(self):
-        return START_S + (len(self.at) - 1) * STEP_S
+        return self.start_s + (len(self.at) - 1) * STEP_S
 
     def samples(self, metric, after_s, to_s):
         """(labels, samples) of each series, of which none is at or before after_s."""
-        first = max(0, math.floor((after_s - START_S) / STEP_S) + 1)
-        last = min(len(self.at) - 1, math.floor((to_s - START_S) / STEP_S + 1e-6))
-        times = [(i, START_S + i * STEP_S) for i in range(first, last + 1)]
+        first = max(0, math.floor((after_s - self.start_s) / STEP_S) + 1)
+        last = min(len(self.at) - 1, math.floor((to_s - self.start_s) / STEP_S + 1e-6))
+        times = [(i, self.start_s + i * STEP_S) for i in range(first, last + 1)]
         labels = {"__name__": metric, "instance": "teacher", "job": "kepler"}
         if metric == METRICS[2]:
             yield ({**labels, "mode": "dynamic", "source": "intel_rapl", "package": "0"},

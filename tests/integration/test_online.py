@@ -7,10 +7,12 @@ import os
 import re
 import signal
 import sqlite3
+import subprocess
+import time
 import unittest
 import zlib
 
-from harness import Case, call, need, wait_until
+from harness import BIN, Case, call, wait_until
 from scripted_prometheus import METRICS, START_S, Machine, ScriptedPrometheus
 from sources import Prometheus, make_blocks, need_prometheus, reply
 
@@ -176,6 +178,27 @@ class Online(Case):
         # A newest-first window of 150 rows would have none of these.
         self.assertGreaterEqual(len(early), 5)
 
+    def test_a_real_prometheus_that_is_killed_loses_nothing(self):
+        need_prometheus()
+        end_s = int(time.time())
+        machine = Machine(start_s=end_s - 40)
+        machine.run(40)
+        response = {metric: [{"metric": labels, "values": [(round(t, 3), v) for t, v in samples]}
+                             for labels, samples in machine.samples(metric, 0, end_s)]
+                    for metric in METRICS}
+        server = Prometheus(self, make_blocks(self.dir, response))
+        server.machine, server.gaps = machine, []
+        trainer = self.teach(server, "--lookback", "10m")
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 0, "samples are read")
+        server.kill()
+        wait_until(lambda: self.metric(trainer, "polls_total", 'result="failed"') > 0, "a failure")
+        trainer.stop(signal.SIGKILL)
+        server.start()
+        trainer = self.teach(server, "--lookback", "10m")
+        wait_until(lambda: self.verdicts(trainer, "published") == 1, "a model is published")
+        trainer.stop()
+        self.assert_whole(server)
+
     def test_wrong_use_is_one_line(self):
         for args in (("--online",), ("--online", "--model-db", self.path("db")),
                      ("--online", "--model-db", self.path("db"), "--online-state",
@@ -184,9 +207,8 @@ class Online(Case):
             self.assertIn(done[0], (1, 2))
             self.assertIn("--online", done[1])
 
-    def run_trainer(self, *args):
-        import subprocess
-        from harness import BIN
+    @staticmethod
+    def run_trainer(*args):
         done = subprocess.run([os.path.join(BIN, "tw-trainer"), "--listen", "127.0.0.1:0", *args],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)

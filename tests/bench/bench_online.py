@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The whole loop by itself: collector, Prometheus, online trainer, database, server, estimates.
+
+The kernel's data are real, and the meter follows a law that only its simulation knows
+(tests/integration/test_closed_loop.py). The online trainer learns from some workloads;
+others are estimated without the meter. Then the law changes.
+"""
+import os
+import re
+import shutil
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
+import test_closed_loop  # noqa: E402
+from harness import call, need, wait_until  # noqa: E402
+from sources import Prometheus, need_prometheus  # noqa: E402
+from test_closed_loop import Meter, TRAINING, mape, mean, scrape  # noqa: E402
+
+INTERVAL_S = 4
+SCRAPE_S = 0.4
+# Each round is rest and all training workloads, about a minute.
+ROUNDS_MAX = 8
+MAPE_MAX, REST_BIAS_MAX_W, DRIFT_INTERVALS_MAX, RELEARN_S_MAX = 0.03, 0.3, 10, 300
+SAMPLE = re.compile(r'^tw_trainer_online_(\w+)(?:\{(.*)\})? (\S+)$', re.M)
+
+
+class Watched:
+    """The metrics of the trainer over time, by a thread."""
+
+    def __init__(self, trainer):
+        self.trainer, self.seen = trainer, []
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.stopped.wait(0.5):
+            self.seen.append((time.monotonic(), self.now()))
+
+    def now(self):
+        text = call(self.trainer, "GET", "/metrics").body.decode()
+        return {(name, re.sub(r'machine="[^"]*",?', "", labels or "")): float(value)
+                for name, labels, value in SAMPLE.findall(text)}
+
+    def published(self):
+        return self.now().get(("verdicts_total", 'verdict="published"'), 0)
+
+    def first(self, since, name, holds):
+        """Seconds until a metric was so, or None."""
+        return next((t - since for t, m in self.seen
+                     if t >= since and holds(m.get((name, ""), 0))), None)
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join()
+
+
+class Online(test_closed_loop.Loop):
+    def start_loop(self, meter):
+        host = self.collect("--powercap", meter.top + "/class/powercap", "--meters",
+                            "rapl-sysfs")
+        os.mkdir(self.path("tsdb"))
+        prometheus = Prometheus(self, self.path("tsdb"), scrape=f"""
+global: {{scrape_interval: {SCRAPE_S * 1000:.0f}ms, scrape_timeout: {SCRAPE_S * 1000:.0f}ms}}
+scrape_configs:
+- job_name: tallywatt
+  static_configs: [{{targets: ['{host.address}']}}]
+""")
+        trainer = self.start_http(
+            "tw-trainer", "--online", "--prometheus", prometheus.url, "--model-db",
+            self.path("db"), "--online-state", self.path("state"), "--sampling-interval",
+            f"{INTERVAL_S}s", "--delay", "1s", "--train-after", "300", "--rollback-after", "40s")
+        return trainer
+
+    def learn(self, watched, published):
+        """Run the training workloads until so many pipelines are published; seconds."""
+        began = time.monotonic()
+        for _ in range(ROUNDS_MAX):
+            self.run_workloads(TRAINING, test_closed_loop.REST_S)
+            if watched.published() >= published:
+                break
+        self.assertGreaterEqual(watched.published(), published, watched.trainer.log())
+        return time.monotonic() - began
+
+    def judge(self, meter, title):
+        """Estimate the other workloads: MAPE, and bias at rest."""
+        server = self.start_http("tw-server", "--model-db", self.path("db"))
+        guest = self.collect("--powercap", self.path("none"), "--meters", "model",
+                             "--model-server", f"http://{server.address}",
+                             "--estimated-idle", "scale", "--shipped-models", "")
+        wait_until(lambda: scrape(guest)[1] > 0, "there are estimates")
+        rows, processes = self.estimate(guest, meter)
+        print(f"-- {title}, load average {os.getloadavg()[0]:.0f}")
+        self.show(guest, rows, processes)
+        guest.stop()
+        server.stop()
+        return (mape(pair for pairs in rows.values() for pair in pairs),
+                mean(e - t for e, t in rows["rest"]))
+
+    def runTest(self):
+        need("stress-ng", shutil.which("stress-ng"))
+        need_prometheus()
+        meter = Meter(self.path("sys"))
+        self.addCleanup(meter.stop)
+        watched = Watched(self.start_loop(meter))
+        self.addCleanup(watched.stop)
+        figures = [("first model published after, s", self.learn(watched, 1), None)]
+        error, bias = self.judge(meter, "left-out workloads")
+        figures += [("MAPE, %", 100 * error, 100 * MAPE_MAX),
+                    ("|bias at rest|, W", abs(bias), REST_BIAS_MAX_W)]
+        published = watched.published()
+        meter.IDLE_W, meter.CPU_W = 9.0, 5.0
+        changed = time.monotonic()
+        self.learn(watched, published + 1)
+        drift_s = watched.first(changed, "drifting", lambda v: v == 1)
+        publish_s = next(t - changed for t, m in watched.seen if m.get(
+            ("verdicts_total", 'verdict="published"'), 0) > published)
+        error, bias = self.judge(meter, "left-out workloads after the law changed")
+        figures += [("drift exported after, intervals", drift_s / INTERVAL_S if drift_s else 1e9,
+                     DRIFT_INTERVALS_MAX),
+                    ("better model published after, s", publish_s, RELEARN_S_MAX),
+                    ("MAPE after the change, %", 100 * error, 100 * MAPE_MAX),
+                    ("|bias at rest| after the change, W", abs(bias), REST_BIAS_MAX_W)]
+        print("\n".join(line for line in watched.trainer.log().splitlines()
+                        if "published" in line or "drift" in line or "rolled" in line))
+        missed = 0
+        for name, value, limit in figures:
+            met = limit is None or value <= limit
+            missed += not met
+            print(f"{name:36} {value:8.2f}" + ("" if limit is None else
+                                               f"  at most {limit:g}: {'met' if met else 'MISSED'}"))
+        self.assertEqual(missed, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.TextTestRunner().run(Online()).wasSuccessful())
