@@ -351,8 +351,10 @@ static int serve(const struct config *c, struct tw_err *err)
 	rc = 0;
 out:
 	tw_httpd_close(httpd);
-	if (online != NULL)
+	if (online != NULL) {
 		tw_online_stop(online);
+		tw_train_service_stop(service);
+	}
 	tw_online_close(online);
 	tw_strs_clear(&online_config.rules.abs_trainers);
 	tw_strs_clear(&online_config.rules.dyn_trainers);

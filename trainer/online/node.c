@@ -9,13 +9,9 @@
 #include "model-db/publish.h"
 #include "trainer/extract/prom_text.h"
 #include "trainer/extract/prom_store.h"
-#include "trainer/online/contest.h"
+#include "trainer/online/attempt.h"
 #include "trainer/online/live.h"
-#include "trainer/online/models.h"
-#include "trainer/online/runs.h"
-#include "trainer/train_request.h"
-#include "trainer/train_result.h"
-#include "trainer/trainings.h"
+#include "trainer/online/rules.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,6 +35,8 @@ struct tw_online_node {
 	size_t rival; /* the model of previous like it; previous.count: none */
 	struct tw_live live, previous_live;
 	int64_t taken_to_ms;
+	struct tw_attempt *attempt;              /* a training in progress, or NULL */
+	int64_t attempt_to_ms, attempt_onset_ms; /* its last samples; its drift or 0 */
 };
 
 /* ---- models ---- */
@@ -75,6 +73,19 @@ static int load(struct tw_online_node *n, struct tw_err *err)
 	return 0;
 }
 
+/* The end of the window; 0 without segments, or if it cannot be read. */
+static int64_t last_taken(const struct tw_online_rules *rules, const char *machine)
+{
+	struct tw_segments w = { 0 };
+	struct tw_err unused = { 0 };
+	int64_t last_ms = 0;
+
+	if (tw_store_segments(rules->store, machine, &w, &unused) == 0 && w.count > 0)
+		last_ms = w.at[w.count - 1].to_ms;
+	tw_segments_release(&w);
+	return last_ms;
+}
+
 int tw_online_node_new(const struct tw_online_rules *rules, const char *machine,
 		       struct tw_online_node **out, struct tw_err *err)
 {
@@ -88,6 +99,7 @@ int tw_online_node_new(const struct tw_online_rules *rules, const char *machine,
 	snprintf(n->machine, sizeof(n->machine), "%s", machine);
 	name_pipeline(n);
 	snprintf(old, sizeof(old), ".old-%s", n->pipeline);
+	n->taken_to_ms = last_taken(rules, machine);
 	if (tw_path_join(&n->dir, err, rules->model_db, n->pipeline, NULL) < 0 ||
 	    tw_path_join(&n->old_dir, err, rules->model_db, old, NULL) < 0 ||
 	    tw_store_standing(rules->store, machine, &n->standing, err) < 0 ||
@@ -105,6 +117,7 @@ void tw_online_node_free(struct tw_online_node *n)
 {
 	if (n == NULL)
 		return;
+	tw_attempt_free(n->attempt);
 	tw_online_models_release(&n->serving);
 	tw_online_models_release(&n->previous);
 	free(n->dir);
@@ -207,7 +220,9 @@ int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 	struct tw_err why = { 0 };
 	int rc = -1;
 
-	if (tw_segment_summarize(samples, &g, &why) < 0) {
+	/* A machine with a meter may have an interval without a row, between two that
+	 * its samples connect. */
+	if (tw_segment_summarize(samples, &g, &why) < 0 && n->taken_to_ms == 0) {
 		tw_log_debug("%s: %s", n->machine, why.text);
 		return 0;
 	}
@@ -279,63 +294,6 @@ static int roll_back(struct tw_online_node *n, struct tw_err *err)
 
 /* ---- training ---- */
 
-/* A trained pipeline and the contest that it was in. All zero bytes: none. */
-struct candidate {
-	struct tw_train_result result;
-	struct tw_online_models models;
-	struct tw_contest contest;
-};
-
-static void release(struct candidate *c)
-{
-	tw_contest_release(&c->contest);
-	tw_online_models_release(&c->models);
-	tw_train_result_release(&c->result);
-}
-
-static int train(struct tw_online_node *n, const struct tw_segments *w, int64_t after_ms,
-		 struct tw_train_result *out, struct tw_err *err)
-{
-	struct tw_train_request q = { .isolator = n->rules->isolator };
-	struct tw_training_inputs in = { .origin = "online", .resets = TW_RESETS_CARRY };
-	struct tw_training *g = NULL;
-	struct tw_runs runs = { 0 };
-	bool full;
-	int rc = -1;
-
-	q.name = strdup(n->pipeline);
-	if (q.name == NULL) {
-		tw_fail(err, TW_NOMEM, "name of a pipeline");
-		goto out;
-	}
-	if (tw_strs_copy(&q.abs_trainers, &n->rules->abs_trainers, err) < 0 ||
-	    tw_strs_copy(&q.dyn_trainers, &n->rules->dyn_trainers, err) < 0 ||
-	    tw_runs_read(n->rules->store, w,
-			 (struct tw_window_choice){ .after_ms = after_ms }, n->machine,
-			 n->rules->dir, &runs, err) < 0)
-		goto out;
-	in.responses = runs.response;
-	in.response_count = runs.count;
-	if (tw_training_new(n->rules->trainings, &q, &g, &full, err) < 0)
-		goto out;
-	rc = tw_training_make(g, &in, out, err);
-out:
-	tw_runs_release(&runs);
-	tw_train_request_release(&q);
-	return rc;
-}
-
-/* Train on the segments after a time, and run the contest. */
-static int make_candidate(struct tw_online_node *n, const struct tw_segments *w,
-			  int64_t after_ms, const struct tw_contest_terms *terms,
-			  struct candidate *out, struct tw_err *err)
-{
-	if (train(n, w, after_ms, &out->result, err) < 0 ||
-	    tw_online_models_read(&out->result.pipeline, &out->models, err) < 0)
-		return -1;
-	return tw_contest_run(&out->models, &n->serving, terms, &out->contest, err);
-}
-
 static size_t held_rows_min(const struct tw_online_rules *r)
 {
 	return r->rows_min / HELD_SHARE > HELD_ROWS_MIN ? r->rows_min / HELD_SHARE
@@ -376,106 +334,103 @@ static bool may_train_alone(const struct tw_online_node *n, const struct tw_segm
 	       tw_window_covers(w, onset_ms);
 }
 
-/* Whether a candidate beats another by the margin. */
-static bool beats(const struct candidate *a, const struct candidate *b, double margin)
+static int read_runs(struct tw_online_node *n, const struct tw_segments *w,
+		     struct tw_window_choice choice, struct tw_runs *out,
+		     struct tw_err *err)
 {
-	if (a->contest.wins == 0 || b->contest.wins == 0)
-		return a->contest.wins > 0;
-	return a->contest.candidate_w < b->contest.candidate_w * (1.0 - margin);
+	return tw_runs_read(n->rules->store, w, choice, n->machine, n->rules->dir, out,
+			    err);
 }
 
-static int publish(struct tw_online_node *n, struct candidate *c, bool alone,
-		   struct tw_err *err)
+static int begin_training(struct tw_online_node *n, const struct tw_segments *w,
+			  struct tw_err *err)
+{
+	const struct tw_window_choice all = { 0 };
+	const struct tw_window_choice since = { .after_ms = n->standing.onset_ms };
+	struct tw_attempt_inputs in = { .rules = n->rules,
+					.pipeline = n->pipeline,
+					.serving = &n->serving,
+					.rows_min = held_rows_min(n->rules) };
+
+	n->attempt_to_ms = n->taken_to_ms;
+	n->attempt_onset_ms = n->standing.onset_ms;
+	if (read_runs(n, w, all, &in.whole, err) < 0 ||
+	    read_runs(n, w, unseen(n), &in.held, err) < 0 ||
+	    (may_train_alone(n, w) && read_runs(n, w, since, &in.alone, err) < 0)) {
+		tw_runs_release(&in.whole);
+		tw_runs_release(&in.held);
+		tw_runs_release(&in.alone);
+		return -1;
+	}
+	return tw_attempt_start(&in, &n->attempt, err);
+}
+
+/* What a candidate was compared with. */
+static const char *rival_of(const struct tw_online_node *n)
+{
+	return n->serving.count > 0 ? "that of the serving model" : "that of the mean";
+}
+
+static int publish(struct tw_online_node *n, struct tw_candidate *c, struct tw_err *err)
 {
 	const struct tw_contest *t = &c->contest;
-	const int64_t onset_ms = n->standing.onset_ms;
+	const bool alone = c->alone;
 	char why[TW_ERR_TEXT];
 
 	snprintf(why, sizeof(why),
 		 "'%.60s' on samples %s: error %.3f W, %s %.3f W, on %zu held-out rows",
 		 n->pipeline, alone ? "since the drift began" : "of the window",
-		 t->candidate_w, n->serving.count > 0 ? "before" : "of the mean",
-		 t->serving_w, t->rows);
+		 t->candidate_w, rival_of(n), t->serving_w, t->rows);
 	if (n->serving.count > 0)
 		tw_contest_drop_losers(t, &c->models, &c->result.pipeline);
 	if (tw_pipeline_update(n->rules->model_db, n->pipeline, &c->result.pipeline,
 			       n->rules->signer, err) < 0)
 		return -1;
-	n->standing = (struct tw_standing){ .trained_to_ms = n->taken_to_ms,
-					    .tried_to_ms = n->taken_to_ms,
+	n->standing = (struct tw_standing){ .trained_to_ms = n->attempt_to_ms,
+					    .tried_to_ms = n->attempt_to_ms,
 					    .published_ms = n->taken_to_ms,
 					    .error_w = t->candidate_w };
 	if (load(n, err) < 0)
 		return -1;
-	return record(n, TW_PUBLISHED, why, alone, onset_ms, err);
+	return record(n, TW_PUBLISHED, why, alone, n->attempt_onset_ms, err);
 }
 
-static int reject(struct tw_online_node *n, const struct candidate *c, struct tw_err *err)
+static int reject(struct tw_online_node *n, const struct tw_candidate *c,
+		  struct tw_err *err)
 {
 	const struct tw_contest *t = &c->contest;
 	char why[TW_ERR_TEXT];
 
-	n->standing.tried_to_ms = n->taken_to_ms;
 	if (t->uncertified > 0) {
 		snprintf(why, sizeof(why),
-			 "error %.3f W, %.3f W before, on %zu held-out rows, but no "
+			 "error %.3f W, %s %.3f W, on %zu held-out rows, but no "
 			 "certificate: %s",
-			 t->candidate_w, t->serving_w, t->rows,
+			 t->candidate_w, rival_of(n), t->serving_w, t->rows,
 			 t->reason != NULL ? t->reason : "not tested");
 		return record(n, TW_NOT_CERTIFIED, why, false, 0, err);
 	}
 	snprintf(why, sizeof(why),
-		 "error %.3f W, %.3f W before, on %zu held-out rows: not %.0f %% better",
-		 t->candidate_w, t->serving_w, t->rows, 100 * n->rules->margin);
+		 "error %.3f W, %s %.3f W, on %zu held-out rows: not %.0f %% better",
+		 t->candidate_w, rival_of(n), t->serving_w, t->rows,
+		 100 * n->rules->margin);
 	return record(n, TW_NOT_BETTER, why, false, 0, err);
 }
 
-/* Train one or two candidates, and publish the better one or neither. */
-static int run_contest(struct tw_online_node *n, const struct tw_segments *w,
-		       const struct tw_contest_terms *terms, struct tw_err *err)
+static int end_training(struct tw_online_node *n, struct tw_err *err)
 {
-	struct candidate whole = { 0 }, alone = { 0 };
 	struct tw_err why = { 0 };
-	int rc = -1;
+	struct tw_candidate *c = tw_attempt_best(n->attempt, &why);
+	int rc;
 
-	if (make_candidate(n, w, 0, terms, &whole, &why) < 0) {
-		n->standing.tried_to_ms = n->taken_to_ms;
+	n->standing.tried_to_ms = n->attempt_to_ms;
+	if (c == NULL)
 		rc = record(n, TW_NOT_TRAINED, why.text, false, 0, err);
-		goto out;
-	}
-	if (may_train_alone(n, w) &&
-	    make_candidate(n, w, n->standing.onset_ms, terms, &alone, &why) < 0) {
-		tw_log_warn("%s: no candidate of the samples since the drift began: %s",
-			    n->machine, why.text);
-		alone.contest.wins = 0;
-	}
-	if (beats(&alone, &whole, n->rules->margin))
-		rc = publish(n, &alone, true, err);
-	else if (whole.contest.wins > 0)
-		rc = publish(n, &whole, false, err);
+	else if (c->contest.wins > 0)
+		rc = publish(n, c, err);
 	else
-		rc = reject(n, &whole, err);
-out:
-	release(&whole);
-	release(&alone);
-	return rc;
-}
-
-static int train_and_judge(struct tw_online_node *n, const struct tw_segments *w,
-			   struct tw_err *err)
-{
-	struct tw_runs held = { 0 };
-	struct tw_contest_terms terms = { .margin = n->rules->margin,
-					  .rows_min = held_rows_min(n->rules) };
-	int rc = -1;
-
-	if (tw_runs_read(n->rules->store, w, unseen(n), n->machine, n->rules->dir, &held,
-			 err) == 0) {
-		terms.held = (const struct tw_prom *const *)held.prom;
-		terms.count = held.count;
-		rc = run_contest(n, w, &terms, err);
-	}
-	tw_runs_release(&held);
+		rc = reject(n, c, err);
+	tw_attempt_free(n->attempt);
+	n->attempt = NULL;
 	return rc;
 }
 
@@ -484,12 +439,14 @@ int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err)
 	struct tw_segments w = { 0 };
 	int rc = 0;
 
+	if (n->attempt != NULL)
+		return tw_attempt_done(n->attempt) ? end_training(n, err) : 0;
 	if (is_worse_for_long(n))
 		return roll_back(n, err);
 	if (tw_store_segments(n->rules->store, n->machine, &w, err) < 0)
 		rc = -1;
 	else if (wants_training(n, &w))
-		rc = train_and_judge(n, &w, err);
+		rc = begin_training(n, &w, err);
 	tw_segments_release(&w);
 	return rc;
 }

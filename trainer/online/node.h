@@ -8,36 +8,16 @@
  * has a pipeline of its own.
  */
 
-#include "lib/core/strs.h"
 #include "trainer/online/store.h"
-#include "trainer/online/window.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
-struct tw_isolator;
 struct tw_online_node;
+struct tw_online_rules;
 struct tw_prom;
-struct tw_signer;
-struct tw_trainings;
-
-/* All is borrowed. */
-struct tw_online_rules {
-	const char *model_db;
-	const char *name;               /* pipelines are <name>-<machine> */
-	const char *dir;                /* for temporary files */
-	const struct tw_signer *signer; /* or NULL */
-	const struct tw_isolator *isolator;
-	struct tw_strs abs_trainers, dyn_trainers;
-	struct tw_window_limits limits;
-	size_t rows_min;      /* new rows before a training; a quarter of it in a drift */
-	double margin;        /* 0.05: errors must be smaller by 5 % */
-	uint64_t rollback_ms; /* roll back after so long with a larger live error */
-	struct tw_trainings *trainings;
-	struct tw_store *store;
-};
 
 /* Reads the standing and the published models. *out is yours. */
 int tw_online_node_new(const struct tw_online_rules *rules, const char *machine,
@@ -46,14 +26,15 @@ void tw_online_node_free(struct tw_online_node *n); /* NULL is fine */
 
 /*
  * Take the samples of (from_ms, to_ms]: measure the live errors and change the window,
- * within the store's transaction. Samples without measured power are skipped.
+ * within the store's transaction. Samples before the first measured power are skipped.
  */
 int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 			int64_t from_ms, int64_t to_ms, struct tw_err *err);
 
 /*
- * Roll back or train, if there is reason to, and publish what is better. Outside a
- * transaction. A training that fails is a verdict, no failure.
+ * Roll back or begin a training, if there is reason to; publish the better models of a
+ * training that has ended. Outside a transaction. A training that fails is a verdict, no
+ * failure.
  */
 int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err);
 

@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/program/log.h"
 #include "trainer/extract/stop.h"
+#include "trainer/online/node.h"
 #include "trainer/online/online_metrics.h"
 #include "trainer/online/poll.h"
 #include "trainer/online/store.h"

@@ -9,7 +9,7 @@
  */
 
 #include "trainer/extract/prom_client.h"
-#include "trainer/online/node.h"
+#include "trainer/online/rules.h"
 
 #include <stdint.h>
 

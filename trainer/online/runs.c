@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* A response without rows is an error of a training; shorter runs are left out. */
+#define ROWS_MIN 2
+
 static int add_segment(struct tw_store *s, int64_t id, struct tw_spool *spool,
 		       struct tw_err *err)
 {
@@ -23,6 +26,15 @@ static int add_segment(struct tw_store *s, int64_t id, struct tw_spool *spool,
 		rc = tw_spool_settle(spool, err);
 	free(text);
 	return rc;
+}
+
+static size_t count_rows(const struct tw_segments *w, struct tw_window_run run)
+{
+	size_t rows = 0;
+
+	for (size_t i = run.first; i <= run.last; i++)
+		rows += w->at[i].rows;
+	return rows;
 }
 
 /* Join the segments by way of a spool, which continues each series. */
@@ -67,6 +79,8 @@ int tw_runs_read(struct tw_store *s, const struct tw_segments *w,
 	while (tw_window_next_run(w, choice, &at, &run)) {
 		struct tw_train_response *r = &out->response[out->count];
 
+		if (count_rows(w, run) < ROWS_MIN)
+			continue;
 		if (read_run(s, w, run, path, &out->prom[out->count], err) < 0)
 			goto out;
 		*r = (struct tw_train_response){ .prom = out->prom[out->count++],

@@ -105,7 +105,7 @@ int tw_segment_summarize(const struct tw_prom *p, struct tw_segment *s,
 {
 	struct tw_dataset d = { 0 };
 
-	s->features = 0;
+	s->features = s->rows = 0;
 	if (!extract_most(p, &d))
 		return tw_fail(err, TW_NOTFOUND,
 			       "no measured energy source with the metrics of a feature "
