@@ -3,6 +3,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/httpd.h"
+#include "lib/http/credentials.h"
 #include "lib/http/http.h"
 #include "lib/http/httpd_stats.h"
 #include "lib/http/web_log.h"
@@ -40,6 +41,7 @@ struct online_config {
 	struct tw_strs match;
 	uint64_t interval_ms, delay_ms, lookback_ms, rollback_ms, bytes_max, timeout_ms;
 	uint32_t rows_max, rows_min, margin_percent;
+	struct tw_credentials access; /* of web */
 };
 
 struct config {
@@ -49,6 +51,7 @@ struct config {
 	uint32_t threads, seed, parallel, queue;
 	uint64_t max_body;
 	struct online_config online;
+	struct tw_credentials_config web;
 };
 
 #define ONLINE(kind, flag, field, preset, what, line)                                \
@@ -201,12 +204,14 @@ static const struct tw_opt options[] = {
 	  .max = 90 },
 	ONLINE(TW_OPT_DURATION_MS, "rollback-after", rollback_ms, "30m", "TIME",
 	       "roll back if the live error is worse than before for this time"),
+	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
 	TW_OPT_READY_FILE(struct config),
 	TW_OPTS_LOG(struct config),
 };
 
 /* kepler-model-server's key for the online trainer's pause, and those of its queries. */
-static const char *const online_keys[] = { "PROM_SERVER", "SAMPLING_INTERVAL", NULL };
+static const char *const online_keys[] = { "PROM_SERVER", "PROM_SSL_DISABLE",
+					   "PROM_HEADERS", "SAMPLING_INTERVAL", NULL };
 
 static const struct tw_opts opts = {
 	.program = "tw-trainer",
@@ -228,10 +233,12 @@ static void wait_for_stop(int signals)
 	}
 }
 
-static int check_online(const struct config *c, struct tw_err *err)
+static int check_online(struct config *c, struct tw_err *err)
 {
 	if (!c->online.on)
 		return 0;
+	if (tw_credentials_open(&c->online.access, &c->web, "PROM_HEADERS", err) < 0)
+		return -1;
 	if (c->model_db == NULL)
 		return tw_fail(err, TW_INVALID, "--online without --model-db");
 	if (c->online.state == NULL)
@@ -271,6 +278,8 @@ static int open_online(const struct config *c, struct tw_online_config *online,
 	    tw_http_init(err) < 0 || tw_online_open(online, out, err) < 0)
 		return -1;
 	tw_train_service_add_metrics(service, tw_online_write_metrics, *out);
+	if (c->web.insecure)
+		tw_log_warn("certificates are not verified (--insecure)");
 	tw_log_info("online: reading '%s' each %" PRIu64 " s", k->prometheus,
 		    k->interval_ms / 1000);
 	return 0;
@@ -310,6 +319,7 @@ static int serve(const struct config *c, struct tw_err *err)
 			   .margin = c->online.margin_percent / 100.0,
 			   .rollback_ms = c->online.rollback_ms },
 		.client = { .url = c->online.prometheus,
+			    .access = c->online.access.access,
 			    .timeout_ms = c->online.timeout_ms,
 			    .answer_max = ANSWER_MAX },
 		.match = &c->online.match,
@@ -397,6 +407,7 @@ int main(int argc, char **argv)
 		else
 			status = TW_EXIT_OK;
 	}
+	tw_credentials_release(&c.online.access);
 	tw_opts_release(&opts, &c);
 	return status;
 }

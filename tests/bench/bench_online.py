@@ -5,10 +5,15 @@
 The kernel's data are real, and the meter follows a law that only its simulation knows
 (tests/integration/test_closed_loop.py). The online trainer learns from some workloads;
 others are estimated without the meter. Then the law changes.
+
+It runs in a PID namespace and a cgroup of its own. The collector (without BPF) and the simulated
+meter see the processes of this bench only, so other load of the machine costs CPU time and no
+truth. The part of the law for page faults, which are counted for the whole machine, is left out.
 """
 import os
 import re
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -20,10 +25,15 @@ from harness import call, need, wait_until  # noqa: E402
 from sources import Prometheus, need_prometheus  # noqa: E402
 from test_closed_loop import Meter, TRAINING, mape, mean, scrape  # noqa: E402
 
-INTERVAL_S = 4
-SCRAPE_S = 0.4
-# Each round is rest and all training workloads, about a minute.
-ROUNDS_MAX = 8
+INSIDE = "TW_BENCH_CGROUP"  # set within the namespace: the cgroup
+INTERVAL_S = 5
+SCRAPE_S = 1
+# Each round is rest and all training workloads, about 90 s.
+ROUNDS_MAX = 6
+test_closed_loop.INTERVAL_S, test_closed_loop.SETTLE_S = SCRAPE_S, 2.4
+test_closed_loop.PHASE_S, test_closed_loop.REST_S = 6, 12
+# The meter and the collectors take precedence, so that they read at their times.
+NICE = -10
 MAPE_MAX, REST_BIAS_MAX_W, DRIFT_INTERVALS_MAX, RELEARN_S_MAX = 0.03, 0.3, 10, 300
 SAMPLE = re.compile(r'^tw_trainer_online_(\w+)(?:\{(.*)\})? (\S+)$', re.M)
 
@@ -59,7 +69,30 @@ class Watched:
         self.thread.join()
 
 
+class OwnMeter(Meter):
+    """A meter of the processes of this bench alone."""
+    FAULT_W = 0.0
+
+    @staticmethod
+    def cpu_file():
+        name = "cpuacct.usage" if "cpuacct" in os.environ[INSIDE] else "cpu.stat"
+        return os.path.join(os.environ[INSIDE], name)
+
+
 class Online(test_closed_loop.Loop):
+    def collect(self, *args):
+        return super().collect("--bpf", "off", *args)
+
+    def own_priority(self):
+        """Let workloads, Prometheus and the trainer have the usual priority."""
+        os.mkdir(self.path("bin"))
+        for name in ("stress-ng", "prometheus"):
+            path = self.write(f"bin/{name}", f"#!/bin/sh\nexec nice -n {-NICE} "
+                                             f"{shutil.which(name)} \"$@\"\n")
+            os.chmod(path, 0o755)
+        os.environ["PATH"] = self.path("bin") + ":" + os.environ["PATH"]
+        os.nice(NICE)
+
     def start_loop(self, meter):
         host = self.collect("--powercap", meter.top + "/class/powercap", "--meters",
                             "rapl-sysfs")
@@ -73,7 +106,9 @@ scrape_configs:
         trainer = self.start_http(
             "tw-trainer", "--online", "--prometheus", prometheus.url, "--model-db",
             self.path("db"), "--online-state", self.path("state"), "--sampling-interval",
-            f"{INTERVAL_S}s", "--delay", "1s", "--train-after", "300", "--rollback-after", "40s")
+            f"{INTERVAL_S}s", "--delay", "1s", "--train-after", "160", "--rollback-after", "40s")
+        for thread in os.listdir(f"/proc/{trainer.proc.pid}/task"):
+            os.setpriority(os.PRIO_PROCESS, int(thread), 0)
         return trainer
 
     def learn(self, watched, published):
@@ -104,7 +139,8 @@ scrape_configs:
     def runTest(self):
         need("stress-ng", shutil.which("stress-ng"))
         need_prometheus()
-        meter = Meter(self.path("sys"))
+        self.own_priority()
+        meter = OwnMeter(self.path("sys"))
         self.addCleanup(meter.stop)
         watched = Watched(self.start_loop(meter))
         self.addCleanup(watched.stop)
@@ -115,7 +151,10 @@ scrape_configs:
         published = watched.published()
         meter.IDLE_W, meter.CPU_W = 9.0, 5.0
         changed = time.monotonic()
-        self.learn(watched, published + 1)
+        try:
+            self.learn(watched, published + 1)
+        finally:
+            print(watched.trainer.log())
         drift_s = watched.first(changed, "drifting", lambda v: v == 1)
         publish_s = next(t - changed for t, m in watched.seen if m.get(
             ("verdicts_total", 'verdict="published"'), 0) > published)
@@ -136,5 +175,25 @@ scrape_configs:
         self.assertEqual(missed, 0)
 
 
+def run_apart():
+    """Run this program again, in a namespace that ends with it, and a cgroup."""
+    top = next(d for d in ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup") if os.path.isdir(d))
+    group = os.path.join(top, f"tallywatt-bench-{os.getpid()}")
+    os.mkdir(group)
+    with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as f:
+        f.write("0")
+    status = subprocess.run(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+                             sys.executable, *sys.argv], check=False,
+                            env={**os.environ, INSIDE: group}).returncode
+    with open(os.path.join(top, "cgroup.procs"), "w", encoding="ascii") as f:
+        f.write("0")
+    os.rmdir(group)
+    return status
+
+
 if __name__ == "__main__":
+    if os.geteuid() != 0:
+        sys.exit("bench_online.py: run it as root")
+    if INSIDE not in os.environ:
+        sys.exit(run_apart())
     sys.exit(not unittest.TextTestRunner().run(Online()).wasSuccessful())

@@ -129,7 +129,8 @@ class Online(Case):
         server.gaps.append((START_S + 7.05, START_S + 9.05))
         server.faults = [lambda r: reply(r, '{"status":"error"}', 500), self.break_off,
                          lambda r: reply(r, "", 404)]
-        more = ("--lookback", "60s", "--train-after", "100000")
+        more = ("--lookback", "60s", "--train-after", "100000", "--token-file",
+                self.write("token", "sesame\n"))
         trainer = self.teach(server, *more)
         wait_until(lambda: self.metric(trainer, "samples_total", "") > 40, "samples are read")
         self.assertGreater(self.metric(trainer, "polls_total", 'result="failed"'), 0)
@@ -151,6 +152,8 @@ class Online(Case):
         self.assertIn("again", trainer.log())
         trainer.stop()
         self.assert_whole(server)
+        self.assertTrue(all(headers["Authorization"] == "Bearer sesame"
+                            for _, headers in server.asked))
 
     @staticmethod
     def break_off(request):

@@ -85,9 +85,16 @@ static void a_quarter_stays_held_out(void **state)
 
 	(void)state;
 	for (int i = 0; i < 400; i++) {
-		add(&w, (i * 37) % 1000, tw_window_holds_out(60000 * i));
+		add(&w, (i * 37) % 1000, tw_window_holds_out(60000 * i, 60000 * (i + 1)));
 		while (tw_window_full(&w, &limits))
 			drop(&w, tw_window_surplus(&w));
+	}
+	for (int i = 0; i < 400; i += 4) {
+		int of_four = 0;
+
+		for (int k = i; k < i + 4; k++)
+			of_four += tw_window_holds_out(1000 * k, 1000 * (k + 1));
+		assert_int_equal(of_four, 1);
 	}
 	for (size_t i = 0; i < w.count; i++)
 		held += w.at[i].held;

@@ -215,7 +215,7 @@ int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 {
 	struct tw_segment g = { .from_ms = from_ms,
 				.to_ms = to_ms,
-				.held = tw_window_holds_out(from_ms) };
+				.held = tw_window_holds_out(from_ms, to_ms) };
 	struct tw_buf text = { 0 };
 	struct tw_err why = { 0 };
 	int rc = -1;

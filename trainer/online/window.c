@@ -21,9 +21,12 @@ bool tw_window_full(const struct tw_segments *w, const struct tw_window_limits *
 	return w->count > 1 && (rows > limits->rows || bytes > limits->bytes);
 }
 
-bool tw_window_holds_out(int64_t from_ms)
+bool tw_window_holds_out(int64_t from_ms, int64_t to_ms)
 {
-	return (tw_hash(&from_ms, sizeof(from_ms)) >> 32) % HELD_OF == 0;
+	const int64_t n = from_ms / (to_ms - from_ms), block = n / HELD_OF;
+
+	return (uint64_t)(n % HELD_OF) ==
+	       (tw_hash(&block, sizeof(block)) >> 32) % HELD_OF;
 }
 
 /* ---- likeness ---- */

@@ -28,10 +28,10 @@ bool tw_window_full(const struct tw_segments *w, const struct tw_window_limits *
 size_t tw_window_surplus(const struct tw_segments *w);
 
 /*
- * Whether to hold out the segment that begins then: a quarter of all, chosen by a hash,
- * so that no period of the load can be in step with it.
+ * Whether to hold out the segment: one of four in sequence, chosen by a hash, so that no
+ * period of the load can be in step with it.
  */
-bool tw_window_holds_out(int64_t from_ms);
+bool tw_window_holds_out(int64_t from_ms, int64_t to_ms);
 
 /* Segments to choose from a window. */
 struct tw_window_choice {
