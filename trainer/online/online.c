@@ -196,10 +196,11 @@ static void run_once(struct tw_online *o)
 		return;
 	if (tw_online_metrics_polled(&o->metrics, failed)) {
 		if (failed)
-			tw_log_warn("cannot read '%s', trying again at each interval: %s",
-				    o->config.client.url, why.text);
+			tw_log_warn("no samples are taken, trying again at each "
+				    "interval: %s",
+				    why.text);
 		else
-			tw_log_info("reading '%s' again", o->config.client.url);
+			tw_log_info("samples are taken again");
 	}
 	if (!failed) {
 		update_figures(o);
