@@ -6,9 +6,10 @@ The kernel's data are real, and the meter follows a law that only its simulation
 (tests/integration/test_closed_loop.py). The online trainer learns from some workloads;
 others are estimated without the meter. Then the law changes.
 
-It runs in a PID namespace and a cgroup of its own. The collector (without BPF) and the simulated
-meter see the processes of this bench only, so other load of the machine costs CPU time and no
-truth. The part of the law for page faults, which are counted for the whole machine, is left out.
+It runs in a PID namespace and a cgroup of its own, with a /proc/stat and a /proc/vmstat of these. The
+collector (without BPF) and the simulated meter see the processes of this bench only, so other load
+of the machine costs CPU time and no truth. The law has no part for page faults, which the kernel
+counts for the whole machine.
 """
 import os
 import re
@@ -70,8 +71,38 @@ class Watched:
 
 
 class OwnMeter(Meter):
-    """A meter of the processes of this bench alone."""
+    """A meter of the processes of this bench alone. It also writes their /proc/stat."""
     FAULT_W = 0.0
+
+    def __init__(self, top):
+        os.makedirs(top)
+        self.stat_file = os.path.join(top, "stat")
+        self.stat = open(self.stat_file, "wb", buffering=0)
+        self.began = test_closed_loop.clock()
+        super().__init__(top)
+        vmstat = os.path.join(top, "vmstat")
+        with open(vmstat, "w", encoding="ascii") as f:
+            f.write("pgfault 0\n")
+        for source, target in ((self.stat_file, "/proc/stat"), (vmstat, "/proc/vmstat")):
+            subprocess.run(["mount", "--bind", source, target], check=True)
+
+    def step(self):
+        super().step()
+        cpus, hz = test_closed_loop.CPUS, os.sysconf("SC_CLK_TCK")
+        busy = int(self.last[1] * hz)
+        idle = max(0, int((self.last[0] - self.began) * cpus * hz) - busy)
+        lines = [f"cpu  {busy:12d} 0 0 {idle:12d} 0 0 0 0 0 0"]
+        lines += [f"cpu{i} {busy // cpus:12d} 0 0 {idle // cpus:12d} 0 0 0 0 0 0"
+                  for i in range(cpus)]
+        lines += ["intr 0", "ctxt 0", "btime 1700000000", "processes 1", "procs_running 1",
+                  "procs_blocked 0", "softirq 0 0 0 0 0 0 0 0 0 0 0", ""]
+        os.pwrite(self.stat.fileno(), "\n".join(lines).encode(), 0)
+
+    def stop(self):
+        super().stop()
+        for target in ("/proc/stat", "/proc/vmstat"):
+            subprocess.run(["umount", target], check=True)
+        self.stat.close()
 
     @staticmethod
     def cpu_file():
