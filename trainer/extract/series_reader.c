@@ -114,7 +114,7 @@ static int take_sample(struct tw_series_reader *r, double value, struct tw_err *
 		r->not_finite++;
 		return 0;
 	}
-	if (time_ms <= r->after_ms)
+	if (r->after_ms > 0 && time_ms <= r->after_ms)
 		return 0;
 	if (r->again && tw_spool_last(r->spool, r->series, &last_ms) &&
 	    time_ms <= last_ms) {
