@@ -11,6 +11,7 @@ collector (without BPF) and the simulated meter see the processes of this bench 
 of the machine costs CPU time and no truth. The law has no part for page faults, which the kernel
 counts for the whole machine.
 """
+import math
 import os
 import re
 import shutil
@@ -161,7 +162,7 @@ scrape_configs:
         wait_until(lambda: scrape(guest)[1] > 0, "there are estimates")
         rows, processes = self.estimate(guest, meter)
         print(f"-- {title}, load average {os.getloadavg()[0]:.0f}")
-        self.show(guest, rows, processes)
+        self.show(guest, rows, processes or [(math.nan, math.nan)])
         guest.stop()
         server.stop()
         return (mape(pair for pairs in rows.values() for pair in pairs),

@@ -138,6 +138,11 @@ struct tw_candidate *tw_attempt_best(struct tw_attempt *a, struct tw_err *why)
 		       : &a->whole;
 }
 
+bool tw_attempt_had_alone(const struct tw_attempt *a)
+{
+	return a->alone.models.count > 0;
+}
+
 void tw_attempt_free(struct tw_attempt *a)
 {
 	if (a == NULL)

@@ -52,6 +52,9 @@ bool tw_attempt_done(const struct tw_attempt *a);
  */
 struct tw_candidate *tw_attempt_best(struct tw_attempt *a, struct tw_err *why);
 
+/* Whether there was a candidate of the segments since the drift began. */
+bool tw_attempt_had_alone(const struct tw_attempt *a);
+
 /* Waits until it is done. A training ends early by tw_trainings_stop(). NULL is fine. */
 void tw_attempt_free(struct tw_attempt *a);
 

@@ -401,6 +401,13 @@ static int reject(struct tw_online_node *n, const struct tw_candidate *c,
 	const struct tw_contest *t = &c->contest;
 	char why[TW_ERR_TEXT];
 
+	if (t->wins > 0) {
+		snprintf(why, sizeof(why),
+			 "error %.3f W, %s %.3f W, on %zu held-out rows: it would still "
+			 "drift",
+			 t->candidate_w, rival_of(n), t->serving_w, t->rows);
+		return record(n, TW_NOT_BETTER, why, false, 0, err);
+	}
 	if (t->uncertified > 0) {
 		snprintf(why, sizeof(why),
 			 "error %.3f W, %s %.3f W, on %zu held-out rows, but no "
@@ -416,6 +423,17 @@ static int reject(struct tw_online_node *n, const struct tw_candidate *c,
 	return record(n, TW_NOT_BETTER, why, false, 0, err);
 }
 
+/*
+ * Whether a candidate leaves the drift as it is: of old and new samples together, and
+ * better only by what the few new ones changed. The samples since the drift began are
+ * still too few to train alone.
+ */
+static bool keeps_drifting(const struct tw_online_node *n, const struct tw_candidate *c)
+{
+	return n->attempt_onset_ms != 0 && !tw_attempt_had_alone(n->attempt) &&
+	       c->contest.candidate_w > TW_LIVE_DRIFT * expected_w(n);
+}
+
 static int end_training(struct tw_online_node *n, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
@@ -425,7 +443,7 @@ static int end_training(struct tw_online_node *n, struct tw_err *err)
 	n->standing.tried_to_ms = n->attempt_to_ms;
 	if (c == NULL)
 		rc = record(n, TW_NOT_TRAINED, why.text, false, 0, err);
-	else if (c->contest.wins > 0)
+	else if (c->contest.wins > 0 && !keeps_drifting(n, c))
 		rc = publish(n, c, err);
 	else
 		rc = reject(n, c, err);

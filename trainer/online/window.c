@@ -2,6 +2,7 @@
 #include "trainer/online/window.h"
 
 #include "lib/core/hash.h"
+#include "lib/core/num.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -176,20 +177,40 @@ bool tw_window_next_run(const struct tw_segments *w, struct tw_window_choice c,
 	return true;
 }
 
+/* Sort and return the value below which a share of them is, rounded outwards. */
+static double quantile(double *v, size_t count, double share)
+{
+	const double at = share * (double)(count - 1);
+
+	qsort(v, count, sizeof(*v), tw_compare_doubles);
+	return v[(size_t)(share < 0.5 ? floor(at) : ceil(at))];
+}
+
 bool tw_window_covers(const struct tw_segments *w, int64_t after_ms)
 {
-	double low = INFINITY, high = -INFINITY, all_low = INFINITY, all_high = -INFINITY;
+	double *lows = calloc(2 * w->count + 1, sizeof(*lows)), *highs = lows + w->count;
+	double low = INFINITY, high = -INFINITY, all_low, all_high;
+	size_t count = 0;
 
-	for (size_t i = 0; i < w->count; i++) {
+	for (size_t i = 0; lows != NULL && i < w->count; i++) {
 		const struct tw_segment *g = &w->at[i];
 
-		all_low = fmin(all_low, g->load_low);
-		all_high = fmax(all_high, g->load_high);
+		if (g->features == 0)
+			continue;
+		lows[count] = g->load_low;
+		highs[count++] = g->load_high;
 		if (g->from_ms < after_ms)
 			continue;
 		low = fmin(low, g->load_low);
 		high = fmax(high, g->load_high);
 	}
+	if (count == 0) {
+		free(lows);
+		return false;
+	}
+	all_low = quantile(lows, count, 0.1);
+	all_high = quantile(highs, count, 0.9);
+	free(lows);
 	return low <= all_low + 0.1 * (all_high - all_low) &&
 	       high >= all_high - 0.2 * (all_high - all_low);
 }

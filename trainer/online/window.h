@@ -55,7 +55,9 @@ bool tw_window_next_run(const struct tw_segments *w, struct tw_window_choice c,
 
 /*
  * Whether the segments after a time alone show the machine: their loads reach down to the
- * lowest tenth of the window's range, and up to its highest fifth.
+ * lowest tenth of the window's range, and up to its highest fifth. The range leaves out
+ * the lowest and the highest tenth of the segments, which may be single spikes. False
+ * without memory.
  */
 bool tw_window_covers(const struct tw_segments *w, int64_t after_ms);
 
