@@ -9,14 +9,14 @@ import urllib.parse
 from sources import Server, reply
 
 START_S = 1700000000
-STEP_S = 0.1
+STEP_S = 0.05
 SELECTOR = re.compile(r'^\{__name__="(\w+)"\}\[(\d+)ms\]$')
 METRICS = ("kepler_container_bpf_cpu_time_ms_total", "kepler_container_bpf_page_cache_hit_total",
            "kepler_node_package_joules_total")
 
 
 class Machine:
-    """One CPU that rests, computes and mixes, for half a second to two each. `law` may be
+    """One CPU that rests, computes and mixes, for a quarter of a second to one each. `law` may be
     changed: (W at rest, W of a busy CPU)."""
 
     def __init__(self, seed=1, noise_w=0.02, start_s=START_S):

@@ -25,7 +25,7 @@ class Online(Case):
         return self.start_http(
             "tw-trainer", "--online", "--prometheus", server.url, "--model-db", self.path("db"),
             "--online-state", self.path("state"), "--online-trainers", "LinearRegressionTrainer",
-            "--sampling-interval", "1s", "--delay", "0s", "--train-after", str(TRAIN_AFTER), *args)
+            "--sampling-interval", "500ms", "--delay", "0s", "--train-after", str(TRAIN_AFTER), *args)
 
     @staticmethod
     def metrics(trainer):
@@ -75,15 +75,15 @@ class Online(Case):
 
     def test_it_publishes_what_is_better_and_says_why_it_does_not(self):
         machine = Machine()
-        machine.run(40)
+        machine.run(20)
         server = ScriptedPrometheus(self, machine)
-        trainer = self.teach(server, "--lookback", "40s", "--rollback-after", "1h")
+        trainer = self.teach(server, "--lookback", "20s", "--rollback-after", "1h")
         wait_until(lambda: self.verdicts(trainer, "published") == 1, "a model is published")
         self.assertTrue(os.path.isdir(self.path("db/online-teacher/rapl-sysfs/AbsPower/BPFOnly")))
         first = self.metric(trainer, "expected_error_watts")
         self.assertLess(first, 0.5)
         # More of the same is no reason to publish, and no drift.
-        self.advance(server, trainer, 40)
+        self.advance(server, trainer, 20)
         wait_until(lambda: self.verdicts(trainer, "not_better") == 1, "a verdict")
         self.assertRegex(trainer.log(), "not published: error .* W, that of the "
                                         r"serving model .* W, on \d+ held-out rows: not 5 %")
@@ -91,45 +91,45 @@ class Online(Case):
         self.assertLess(self.metric(trainer, "drift_ratio"), 2)
         # Another law: seen within ten intervals, and learnt.
         machine.law = (9.0, 5.0)
-        self.advance(server, trainer, 10)
+        self.advance(server, trainer, 5)
         self.assertEqual(self.metric(trainer, "drifting"), 1)
         self.assertGreater(self.metric(trainer, "drift_ratio"), 2)
         for _ in range(6):
-            self.advance(server, trainer, 8)
+            self.advance(server, trainer, 4)
         self.assertEqual(self.verdicts(trainer, "published"), 2)
         self.assertIn("since the drift began", trainer.log())
-        self.advance(server, trainer, 10)
+        self.advance(server, trainer, 5)
         self.assertEqual(self.metric(trainer, "drifting"), 0)
         self.assertLess(self.metric(trainer, "live_error_watts"), 0.5)
         self.assertEqual(self.verdicts(trainer, "rolled_back"), 0)
 
     def test_a_model_that_becomes_worse_than_the_one_before_is_rolled_back(self):
         machine = Machine()
-        machine.run(40)
+        machine.run(20)
         server = ScriptedPrometheus(self, machine)
-        trainer = self.teach(server, "--lookback", "40s", "--rollback-after", "2s")
+        trainer = self.teach(server, "--lookback", "20s", "--rollback-after", "1s")
         wait_until(lambda: self.verdicts(trainer, "published") == 1, "a model is published")
         machine.law = (9.0, 5.0)
         for _ in range(8):
-            self.advance(server, trainer, 8)
+            self.advance(server, trainer, 4)
             if self.verdicts(trainer, "published") == 2:
                 break
         self.assertEqual(self.verdicts(trainer, "published"), 2)
         machine.law = (6.0, 8.0)
-        self.advance(server, trainer, 10)
+        self.advance(server, trainer, 5)
         self.assertEqual(self.verdicts(trainer, "rolled_back"), 1)
         self.assertRegex(trainer.log(), "rolled_back: live error .* W, that of the previous")
-        self.advance(server, trainer, 6)
+        self.advance(server, trainer, 3)
         self.assertLess(self.metric(trainer, "live_error_watts"), 0.5)
 
     def test_no_sample_is_twice_and_none_is_lost(self):
         machine = Machine()
-        machine.run(20)
+        machine.run(10)
         server = ScriptedPrometheus(self, machine)
-        server.gaps.append((START_S + 7.05, START_S + 9.05))
+        server.gaps.append((START_S + 3.525, START_S + 4.525))
         server.faults = [lambda r: reply(r, '{"status":"error"}', 500), self.break_off,
                          lambda r: reply(r, "", 404)]
-        more = ("--lookback", "60s", "--train-after", "100000", "--token-file",
+        more = ("--lookback", "30s", "--train-after", "100000", "--token-file",
                 self.write("token", "sesame\n"))
         trainer = self.teach(server, *more)
         wait_until(lambda: self.metric(trainer, "samples_total", "") > 40, "samples are read")
@@ -137,18 +137,18 @@ class Online(Case):
         for i in range(3):
             trainer.stop(signal.SIGKILL)
             self.assert_whole(server)
-            machine.run(7.3)
+            machine.run(3.65)
             server.now_s = machine.end_s()
             trainer = self.teach(server, *more)
             wait_until(lambda t=trainer, n=40 * (i + 1): self.metric(t, "samples_total", "") > n,
                        "samples")
         # Its clock is set back, then it is down; the samples go on.
-        server.now_s -= 15
+        server.now_s -= 8
         wait_until(lambda: "clock was set back" in trainer.log(), "the clock is noticed")
         server.down = True
         wait_until(lambda: self.metric(trainer, "polls_total", 'result="failed"') > 2, "failures")
         server.down = False
-        self.advance(server, trainer, 5)
+        self.advance(server, trainer, 3)
         self.assertIn("again", trainer.log())
         trainer.stop()
         self.assert_whole(server)
@@ -165,11 +165,11 @@ class Online(Case):
 
     def test_a_full_window_keeps_rest_and_full_load(self):
         machine = Machine()
-        machine.run(10)  # all states
+        machine.run(5)  # all states
         machine.busy, machine.hits, machine.left = 0.5, 100, 10 ** 9
-        machine.run(60)
+        machine.run(30)
         server = ScriptedPrometheus(self, machine)
-        trainer = self.teach(server, "--lookback", "70s", "--window-rows", "150",
+        trainer = self.teach(server, "--lookback", "35s", "--window-rows", "150",
                              "--train-after", "100000")
         wait_until(lambda: self.metric(trainer, "polls_total", 'result="ok"') >= 2, "all is read")
         trainer.stop()
@@ -177,15 +177,15 @@ class Online(Case):
             rows, = db.execute("SELECT sum(rows) FROM segment").fetchone()
             kept = db.execute("SELECT from_ms, load_high FROM segment ORDER BY 1").fetchall()
         self.assertLessEqual(rows, 150)
-        early = [ms for ms, _ in kept if ms < (START_S + 10) * 1000]
+        early = [ms for ms, _ in kept if ms < (START_S + 5) * 1000]
         # A newest-first window of 150 rows would have none of these.
         self.assertGreaterEqual(len(early), 5)
 
     def test_a_real_prometheus_that_is_killed_loses_nothing(self):
         need_prometheus()
         end_s = int(time.time())
-        machine = Machine(start_s=end_s - 40)
-        machine.run(40)
+        machine = Machine(start_s=end_s - 20)
+        machine.run(20)
         response = {metric: [{"metric": labels, "values": [(round(t, 3), v) for t, v in samples]}
                              for labels, samples in machine.samples(metric, 0, end_s)]
                     for metric in METRICS}

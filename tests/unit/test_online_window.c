@@ -153,6 +153,13 @@ static void segments_cover_the_machine_from_rest_to_load(void **state)
 	add(&w, 850, true);
 	assert_true(tw_window_covers(&w, 2000));
 	assert_false(tw_window_covers(&w, 3000));
+	/* One spike in twenty is no range to reach. */
+	for (int i = 0; i < 20; i++)
+		add(&w, i % 2 == 0 ? 10 : 800, false);
+	add(&w, 9000, false);
+	add(&w, 0, false);
+	add(&w, 790, false);
+	assert_true(tw_window_covers(&w, 25000));
 	tw_segments_release(&w);
 }
 
