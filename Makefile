@@ -109,6 +109,7 @@ MHD_LIBS     := $(call pc,--libs libmicrohttpd gnutls libcrypt zlib)
 CURL_LIBS    := $(call pc,--libs libcurl)
 GSL_LIBS     := $(call pc,--libs gsl)
 SECCOMP_LIBS := $(call pc,--libs libseccomp)
+SQLITE_LIBS  := $(call pc,--libs sqlite3)
 TEST_LIBS    := $(call pc,--libs cmocka)
 
 # XGBoost ships no pkg-config file: ask the compiler.
@@ -261,7 +262,7 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 
 # ---- tests -----------------------------------------------------------------
 
-all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(GSL_LIBS) \
+all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(GSL_LIBS) $(SQLITE_LIBS) \
 	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(BPF_LIBS) $(SECCOMP_LIBS) $(FREEIPMI_LIBS)
 
 tests := $(patsubst %.c,$(O)/%,$(test-src))

@@ -88,7 +88,7 @@ static int download(const struct config *c, struct tw_fileset *out, struct tw_er
 	int rc = -1;
 
 	if (tw_http_init(err) < 0 ||
-	    tw_credentials_open(&web, &c->web, NULL, "tallywatt import", err) < 0 ||
+	    tw_cmd_credentials_open(&web, &c->web, NULL, "tallywatt import", err) < 0 ||
 	    tw_http_call(&call, &answer, err) < 0)
 		goto out;
 	if (answer.status != 200) {

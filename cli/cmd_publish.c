@@ -78,7 +78,7 @@ static int put(const struct config *c, const char *name, const struct tw_signer 
 
 	if (!tw_url_is(c->to))
 		return tw_pipeline_publish_with(c->to, name, s, &terms, err);
-	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
+	if (tw_cmd_credentials_open(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
 	    tw_publishing_send(c->to, name, s, &web.access, err) < 0)
 		goto out;
 	rc = 0;

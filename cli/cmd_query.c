@@ -201,8 +201,8 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (find_range(c, &c->range, err) < 0)
 		return -1;
-	return tw_credentials_open(&c->access, &c->web, "PROM_HEADERS", "tallywatt query",
-				   err);
+	return tw_cmd_credentials_open(&c->access, &c->web, "PROM_HEADERS",
+				       "tallywatt query", err);
 }
 
 static void release(void *config)

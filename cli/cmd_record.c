@@ -171,7 +171,8 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (c->interval_ms < 10)
 		return tw_fail(err, TW_INVALID, "--interval is below 10ms");
-	return tw_credentials_open(&c->access, &c->web, NULL, "tallywatt record", err);
+	return tw_cmd_credentials_open(&c->access, &c->web, NULL, "tallywatt record",
+				       err);
 }
 
 static void release(void *config)

@@ -71,7 +71,7 @@ static int roll_back(void *config, struct tw_err *err)
 
 	if (!tw_url_is(c->to))
 		return tw_pipeline_rollback(c->to, c->name, check_files, c, err);
-	if (tw_credentials_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
+	if (tw_cmd_credentials_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
 	    tw_publishing_send_rollback(c->to, c->name, &web.access, err) < 0)
 		goto out;
 	rc = 0;

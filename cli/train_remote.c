@@ -356,7 +356,7 @@ int tw_train_remote(const struct tw_train_flags *f, const struct tw_train_job *j
 	struct remote r = { .flags = f };
 	int rc = -1;
 
-	if (tw_credentials_open(&r.web, &f->web, NULL, "tallywatt train", err) < 0 ||
+	if (tw_cmd_credentials_open(&r.web, &f->web, NULL, "tallywatt train", err) < 0 ||
 	    tw_http_init(err) < 0 || send_job(&r, job, err) < 0 ||
 	    wait_for_end(&r, err) < 0 || take_zip(&r, err) < 0)
 		goto out;

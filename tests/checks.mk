@@ -128,7 +128,7 @@ mutate: all build-tests
 
 # The longest first: make starts them in this order.
 integration := engage collector_asked collector_top pipeline pull offline_trainer model_server collector_power record \
-	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
+	server_stress publish collector_models server_fuzz query_faults collector kepler_client query online \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
 	main_job train_jobs unmeasured prometheus_rules manifests estimator server_cases library old_groups \
@@ -149,7 +149,7 @@ integration-of = $(addprefix integration/,$(filter $(1),$(integration)))
 test-pipeline: $(call integration-of,pipeline engage old_groups meters_teach schemas packages mass_balance install publish% import% record query%)
 test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
-test-trainer: $(call integration-of,offline_trainer main_job train_jobs)
+test-trainer: $(call integration-of,offline_trainer main_job online train_jobs)
 test-collector: $(call integration-of,collector% top)
 
 .PHONY: deps test test-run demo demo-run check check-build check-sources build-tests \

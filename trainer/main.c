@@ -1,26 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/http/httpd.h"
+#include "lib/http/credentials.h"
+#include "lib/http/http.h"
 #include "lib/http/httpd_stats.h"
 #include "lib/http/web_log.h"
 #include "lib/program/daemon.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
+#include "isolator/isolator.h"
 #include "model-db/signer.h"
 #include "trainer/extract/guest.h"
+#include "trainer/names.h"
+#include "trainer/online/online.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/train_service.h"
 
 #include <errno.h>
 #include <gsl/gsl_errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Each connection may hold a whole response in memory. */
 #define CONNECTIONS_MAX 64
+
+/* Limit of an answer of Prometheus. */
+#define ANSWER_MAX ((size_t)512 << 20)
+
+/* Options of online training. */
+struct online_config {
+	bool on;
+	char *prometheus, *state, *name, *trainers;
+	struct tw_strs match;
+	uint64_t interval_ms, delay_ms, lookback_ms, rollback_ms, bytes_max, timeout_ms;
+	uint32_t rows_max, rows_min, margin_percent;
+	struct tw_credentials access; /* of web */
+};
 
 struct config {
 	char *listen, *model_db, *jobs, *web_config, *ready_file;
@@ -28,7 +50,16 @@ struct config {
 	unsigned log_level, log_format, resets;
 	uint32_t threads, seed, parallel, queue;
 	uint64_t max_body;
+	struct online_config online;
+	struct tw_credentials_config web;
 };
+
+#define ONLINE(kind, flag, field, preset, what, line)                                \
+	{                                                                            \
+		.name = flag, .env = NULL, .type = kind,                             \
+		.offset = offsetof(struct config, online.field), .fallback = preset, \
+		.arg = what, .help = line                                            \
+	}
 
 static const struct tw_opt options[] = {
 	{ .name = "listen",
@@ -116,9 +147,71 @@ static const struct tw_opt options[] = {
 	  .arg = "N",
 	  .help = "seed of random choices; same data and seed give the same models",
 	  .max = UINT32_MAX },
+	ONLINE(TW_OPT_BOOL, "online", on, NULL, NULL,
+	       "train on the samples of a Prometheus server, too"),
+	{ .name = "prometheus",
+	  .env = "PROM_SERVER",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, online.prometheus),
+	  .fallback = "http://localhost:9090",
+	  .arg = "URL",
+	  .help = "the server, or another one with its API" },
+	{ .name = "sampling-interval",
+	  .env = "SAMPLING_INTERVAL",
+	  .type = TW_OPT_DURATION_MS,
+	  .offset = offsetof(struct config, online.interval_ms),
+	  .fallback = "60s",
+	  .arg = "TIME",
+	  .help = "time between two readings of the server" },
+	ONLINE(TW_OPT_TEXT, "online-state", state, NULL, "DIR",
+	       "directory of the samples and decisions of online training"),
+	ONLINE(TW_OPT_TEXT, "online-name", name, "online", "NAME",
+	       "the pipeline of a machine is NAME-MACHINE"),
+	ONLINE(TW_OPT_TEXT, "online-trainers", trainers, "AutoTrainer", "NAMES",
+	       "comma-separated trainers of online training"),
+	ONLINE(TW_OPT_TEXTS, "match", match, NULL, "MATCHERS",
+	       "only series with these labels: instance=\"a\",job=~\"b|c\""),
+	ONLINE(TW_OPT_DURATION_MS, "delay", delay_ms, "15s", "TIME",
+	       "do not read samples younger than this: others may still arrive"),
+	ONLINE(TW_OPT_DURATION_MS, "lookback", lookback_ms, "1h", "TIME",
+	       "age of the oldest samples to read after a pause"),
+	ONLINE(TW_OPT_DURATION_MS, "query-timeout", timeout_ms, "30s", "TIME",
+	       "time limit of a request to the server"),
+	{ .name = "window-rows",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, online.rows_max),
+	  .fallback = "10000",
+	  .arg = "N",
+	  .help = "limit of the rows that are kept of a machine",
+	  .min = 10,
+	  .max = 10000000 },
+	ONLINE(TW_OPT_SIZE_BYTES, "window-size", bytes_max, "256MiB", "SIZE",
+	       "limit of the bytes that are kept of a machine"),
+	{ .name = "train-after",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, online.rows_min),
+	  .fallback = "600",
+	  .arg = "N",
+	  .help = "new rows before a training; a quarter while the model drifts",
+	  .min = 8,
+	  .max = 10000000 },
+	{ .name = "margin",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, online.margin_percent),
+	  .fallback = "5",
+	  .arg = "PERCENT",
+	  .help = "publish if the error on held-out samples is smaller by this",
+	  .max = 90 },
+	ONLINE(TW_OPT_DURATION_MS, "rollback-after", rollback_ms, "30m", "TIME",
+	       "roll back if the live error is worse than before for this time"),
+	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
 	TW_OPT_READY_FILE(struct config),
 	TW_OPTS_LOG(struct config),
 };
+
+/* kepler-model-server's key for the online trainer's pause, and those of its queries. */
+static const char *const online_keys[] = { "PROM_SERVER", "PROM_SSL_DISABLE",
+					   "PROM_HEADERS", "SAMPLING_INTERVAL", NULL };
 
 static const struct tw_opts opts = {
 	.program = "tw-trainer",
@@ -138,6 +231,58 @@ static void wait_for_stop(int signals)
 		if (tw_signals_next(signals) == TW_SIGNAL_STOP)
 			return;
 	}
+}
+
+static int check_online(struct config *c, struct tw_err *err)
+{
+	if (!c->online.on)
+		return 0;
+	if (tw_credentials_open(&c->online.access, &c->web, "PROM_HEADERS", err) < 0)
+		return -1;
+	if (c->model_db == NULL)
+		return tw_fail(err, TW_INVALID, "--online without --model-db");
+	if (c->online.state == NULL)
+		return tw_fail(err, TW_INVALID, "--online without --online-state");
+	if (c->online.interval_ms == 0)
+		return tw_fail(err, TW_INVALID, "--sampling-interval is not above 0");
+	return tw_name_check("--online-name", c->online.name, strlen(c->online.name),
+			     err);
+}
+
+/* Split and check the names of trainers. */
+static int read_trainers(const char *names, struct tw_online_rules *r, struct tw_err *err)
+{
+	if (tw_strs_split(&r->abs_trainers, names, err) < 0 ||
+	    tw_strs_split(&r->dyn_trainers, names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->abs_trainers.count; i++)
+		if (tw_trainer_find(r->abs_trainers.at[i]) == NULL)
+			return tw_fail(err, TW_INVALID,
+				       "--online-trainers: no trainer '%.60s'",
+				       r->abs_trainers.at[i]);
+	return r->abs_trainers.count > 0
+		       ? 0
+		       : tw_fail(err, TW_INVALID, "--online-trainers has no name");
+}
+
+static int open_online(const struct config *c, struct tw_online_config *online,
+		       struct tw_train_service *service, struct tw_online **out,
+		       struct tw_err *err)
+{
+	const struct online_config *k = &c->online;
+
+	if (!k->on)
+		return 0;
+	online->rules.trainings = tw_train_service_trainings(service);
+	if (read_trainers(k->trainers, &online->rules, err) < 0 ||
+	    tw_http_init(err) < 0 || tw_online_open(online, out, err) < 0)
+		return -1;
+	tw_train_service_add_metrics(service, tw_online_write_metrics, *out);
+	if (c->web.insecure)
+		tw_log_warn("certificates are not verified (--insecure)");
+	tw_log_info("online: reading '%s' each %" PRIu64 " s", k->prometheus,
+		    k->interval_ms / 1000);
+	return 0;
 }
 
 static int serve(const struct config *c, struct tw_err *err)
@@ -163,6 +308,26 @@ static int serve(const struct config *c, struct tw_err *err)
 		.web_config = c->web_config,
 		.web_changed = tw_web_log_changed,
 	};
+	struct tw_online_config online_config = {
+		.rules = { .model_db = c->model_db,
+			   .name = c->online.name,
+			   .dir = c->online.state,
+			   .signer = c->sign != NULL ? &signer : NULL,
+			   .isolator = tw_isolator_find(TW_ISOLATOR_DEFAULT),
+			   .limits = { c->online.rows_max, c->online.bytes_max },
+			   .rows_min = c->online.rows_min,
+			   .margin = c->online.margin_percent / 100.0,
+			   .rollback_ms = c->online.rollback_ms },
+		.client = { .url = c->online.prometheus,
+			    .access = c->online.access.access,
+			    .timeout_ms = c->online.timeout_ms,
+			    .answer_max = ANSWER_MAX },
+		.match = &c->online.match,
+		.interval_ms = c->online.interval_ms,
+		.delay_ms = c->online.delay_ms,
+		.lookback_ms = c->online.lookback_ms,
+	};
+	struct tw_online *online = NULL;
 	struct tw_http_stats *stats = NULL;
 	struct tw_train_service *service = NULL;
 	struct tw_httpd *httpd = NULL;
@@ -179,7 +344,8 @@ static int serve(const struct config *c, struct tw_err *err)
 		goto out;
 	httpd_config.stats = stats;
 	httpd_config.app = service;
-	if (tw_httpd_open(&httpd_config, &httpd, err) < 0 ||
+	if (open_online(c, &online_config, service, &online, err) < 0 ||
+	    tw_httpd_open(&httpd_config, &httpd, err) < 0 ||
 	    tw_daemon_ready(c->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	tw_log_info("listening on %s, publishing %s%s", tw_httpd_address(httpd),
@@ -188,11 +354,20 @@ static int serve(const struct config *c, struct tw_err *err)
 	wait_for_stop(signals);
 	tw_log_info("stopping");
 	tw_daemon_stopping(c->ready_file);
+	if (online != NULL)
+		tw_online_stop(online);
 	tw_train_service_stop(service);
 
 	rc = 0;
 out:
 	tw_httpd_close(httpd);
+	if (online != NULL) {
+		tw_online_stop(online);
+		tw_train_service_stop(service);
+	}
+	tw_online_close(online);
+	tw_strs_clear(&online_config.rules.abs_trainers);
+	tw_strs_clear(&online_config.rules.dyn_trainers);
 	tw_train_service_free(service);
 	tw_signer_release(&signer);
 	tw_http_stats_free(stats);
@@ -215,8 +390,10 @@ int main(int argc, char **argv)
 
 	if (tw_kepler_keys_load(tw_kepler_model_db_keys, &err) < 0 ||
 	    tw_kepler_keys_load(tw_guest_keys, &err) < 0 ||
+	    tw_kepler_keys_load(online_keys, &err) < 0 ||
 	    tw_kepler_model_db_default(&err) < 0 ||
-	    tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0) {
+	    tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0 ||
+	    (action == TW_OPTS_RUN && check_online(&c, &err) < 0)) {
 		fprintf(stderr, "tw-trainer: %s\n", err.text);
 		return TW_EXIT_USAGE;
 	}
@@ -230,6 +407,7 @@ int main(int argc, char **argv)
 		else
 			status = TW_EXIT_OK;
 	}
+	tw_credentials_release(&c.online.access);
 	tw_opts_release(&opts, &c);
 	return status;
 }

@@ -9,7 +9,7 @@ endif
 programs += tw-trainer
 tw-trainer-src := trainer/main.c
 tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(GSL_LIBS) \
-	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS)
+	$(XGBOOST_LIBS) $(LIBSVM_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) $(SQLITE_LIBS)
 
 # Loops over matrices of some hundred rows: vectors make them twice as fast.
 $(O)/trainer/machines/process.o $(O)/model-db/prior/cholesky.o: tw-cflags += -O3

@@ -17,8 +17,10 @@
 
 struct tw_train_service {
 	struct tw_trainings *trainings;
-	const struct tw_http_stats *stats; /* or NULL */
-	pthread_mutex_t lock;              /* guards refusals */
+	const struct tw_http_stats *stats;          /* or NULL */
+	void (*more)(void *arg, struct tw_expo *e); /* or NULL */
+	void *more_arg;
+	pthread_mutex_t lock; /* guards refusals */
 	struct tw_log_limit refusals;
 };
 
@@ -341,6 +343,8 @@ static void get_metrics(void *app, const struct tw_http_request *q,
 	}
 	tw_expo_family(&e, &room);
 	tw_expo_count(&e, NULL, 0, tw_trainings_max(s->trainings));
+	if (s->more != NULL)
+		s->more(s->more_arg, &e);
 	tw_expo_end(&e);
 	tw_http_reply_buf(r, &b);
 	r->content_type = tw_expo_content_type(e.format);
@@ -377,6 +381,18 @@ int tw_train_service_new(const struct tw_trainings_config *config,
 	}
 	*out = s;
 	return 0;
+}
+
+struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s)
+{
+	return s->trainings;
+}
+
+void tw_train_service_add_metrics(struct tw_train_service *s,
+				  void (*write)(void *arg, struct tw_expo *e), void *arg)
+{
+	s->more = write;
+	s->more_arg = arg;
 }
 
 void tw_train_service_stop(struct tw_train_service *s)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct tw_err;
+struct tw_expo;
 struct tw_http_stats;
 struct tw_train_service;
 
@@ -23,6 +24,13 @@ struct tw_train_service;
 int tw_train_service_new(const struct tw_trainings_config *config,
 			 const struct tw_http_stats *stats, struct tw_train_service **out,
 			 struct tw_err *err);
+
+/* The trainings of the service, for the trainer's own. */
+struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s);
+
+/* Add families to /metrics: write(arg, e) from any thread. Before the server opens. */
+void tw_train_service_add_metrics(struct tw_train_service *s,
+				  void (*write)(void *arg, struct tw_expo *e), void *arg);
 
 /* Routes for struct tw_httpd_config; ->app is the service. */
 extern const struct tw_http_route *const tw_train_service_routes[];

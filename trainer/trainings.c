@@ -36,6 +36,8 @@ struct tw_trainings {
 struct tw_training {
 	struct tw_trainings *all;
 	struct tw_train_request request;
+	const struct tw_training_inputs *inputs; /* NULL: the request's response */
+	struct tw_train_result *kept;            /* the result of other inputs */
 	struct tw_turn turn;
 	struct tw_job *job;
 	atomic_ullong fit_from_ns; /* run time when the first fit began; 0: not yet */
@@ -154,10 +156,13 @@ static int train(struct tw_training *g, const struct tw_node_types *known,
 					      .arg = g };
 	const struct tw_train_response response = { .prom = q->response,
 						    .origin = "POST /train" };
+	const struct tw_training_inputs own = { &response, 1, NULL, c->resets };
+	const struct tw_training_inputs *in = g->inputs != NULL ? g->inputs : &own;
 	const struct tw_train_job job = {
 		.name = q->name,
-		.responses = &response,
-		.response_count = 1,
+		.responses = in->responses,
+		.response_count = in->response_count,
+		.origin = in->origin,
 		.known = known,
 		.source = q->source,
 		.thirdparty = &q->thirdparty,
@@ -171,7 +176,7 @@ static int train(struct tw_training *g, const struct tw_node_types *known,
 								       : q->name,
 			       .idle = q->idle,
 			       .source = q->source },
-		.resets = c->resets,
+		.resets = in->resets,
 		.smooth = q->smooth,
 		.vm_metrics = q->vm_metrics,
 		.seed = c->seed,
@@ -206,12 +211,20 @@ static int make_pipeline(struct tw_training *g, struct tw_job_end *e, struct tw_
 
 	if (db != NULL && tw_pipeline_known(db, g->request.name, &known, err) < 0)
 		goto out;
-	if (train(g, &known, &result, err) < 0 || publish(g, &result, err) < 0)
+	if (train(g, &known, &result, err) < 0)
+		goto out;
+	e->models = result.models;
+	if (g->kept != NULL) {
+		*g->kept = result;
+		result = (struct tw_train_result){ 0 };
+		rc = 0;
+		goto out;
+	}
+	if (publish(g, &result, err) < 0)
 		goto out;
 	e->published = db != NULL;
 	if (tw_zip_write(&result.pipeline, &e->zip, &e->zip_len, err) < 0)
 		goto out;
-	e->models = result.models;
 	log_result(g->request.name, &result);
 
 	rc = 0;
@@ -276,6 +289,16 @@ int tw_training_run(struct tw_training *g, char **zip, size_t *len,
 		    enum tw_job_state *state, struct tw_err *err)
 {
 	return run(g, zip, len, state, err);
+}
+
+int tw_training_make(struct tw_training *g, const struct tw_training_inputs *in,
+		     struct tw_train_result *out, struct tw_err *err)
+{
+	enum tw_job_state state;
+
+	g->inputs = in;
+	g->kept = out;
+	return run(g, NULL, NULL, &state, err);
 }
 
 static void *run_alone(void *arg)

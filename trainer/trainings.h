@@ -19,6 +19,8 @@ struct tw_err;
 struct tw_jobs;
 struct tw_signer;
 struct tw_train_request;
+struct tw_train_response;
+struct tw_train_result;
 struct tw_training;
 struct tw_trainings;
 
@@ -68,5 +70,20 @@ int tw_training_run(struct tw_training *g, char **zip, size_t *len,
 
 /* Train on a thread of its own; the jobs keep the zip. */
 int tw_training_start(struct tw_training *g, struct tw_err *err);
+
+/* Responses to train on instead of the request's, and how to read them. Borrowed. */
+struct tw_training_inputs {
+	const struct tw_train_response *responses;
+	size_t response_count;
+	const char *origin; /* of all data in the metadata */
+	enum tw_resets resets;
+};
+
+/*
+ * Train on this thread on other responses than the request's, which may have none, and
+ * publish nothing. *out must be all zero; it is yours: tw_train_result_release().
+ */
+int tw_training_make(struct tw_training *g, const struct tw_training_inputs *in,
+		     struct tw_train_result *out, struct tw_err *err);
 
 #endif /* TW_TRAINER_TRAININGS_H */

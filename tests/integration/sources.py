@@ -148,11 +148,12 @@ def make_blocks(folder, response):
 
 
 class Prometheus:
-    """A real one on data that make_blocks() made. May be killed and started again."""
+    """A real one on data that make_blocks() made, or that it scrapes as `scrape` says. May be
+    killed and started again."""
 
-    def __init__(self, case, data, web_config=None):
+    def __init__(self, case, data, web_config=None, scrape="global: {}\n"):
         self.log_file = case.path("prometheus.log")
-        config = case.write("prometheus.yml", "global: {}\n")
+        config = case.write("prometheus.yml", scrape)
         self.port = free_port()
         self.url = f"{'https' if web_config and 'tls' in web_config else 'http'}://" \
                    f"127.0.0.1:{self.port}"

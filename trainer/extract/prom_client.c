@@ -22,6 +22,9 @@
 #define WAIT_MAX_MS 15000
 #define STALL_MS 60000
 
+/* Limit of times, in seconds since the epoch: the year 5138. */
+#define TIME_MAX_S 1e11
+
 struct tw_prom_client {
 	struct tw_prom_client_config config;
 	struct tw_http *http;
@@ -269,9 +272,11 @@ static int take_series(void *arg, const struct tw_jsax_event *e, struct tw_err *
 /* Keep the samples of an answer that was cut short; the next one repeats them. */
 static void restart_series(void *arg)
 {
-	struct tw_series_reader *r = arg, fresh = {
-		.spool = r->spool, .metric = r->metric, .taken = r->taken, .again = true
-	};
+	struct tw_series_reader *r = arg, fresh = { .spool = r->spool,
+						    .metric = r->metric,
+						    .taken = r->taken,
+						    .after_ms = r->after_ms,
+						    .again = true };
 
 	tw_series_reader_release(r);
 	*r = fresh;
@@ -296,6 +301,17 @@ static int make_range_url(const struct tw_prom_client *c, const char *metric,
 	return tw_buf_failed(url) ? -1 : 0;
 }
 
+static int read_series(struct tw_prom_client *c, const char *url,
+		       struct tw_series_reader *reader, struct tw_prom_count *count,
+		       struct tw_err *err)
+{
+	if (ask(c, url, true, take_series, reader, restart_series, err) < 0)
+		return -1;
+	count->samples += reader->taken;
+	count->not_finite += reader->not_finite;
+	return 0;
+}
+
 int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 			 const struct tw_strs *match, const struct tw_prom_range *range,
 			 struct tw_spool *spool, struct tw_prom_count *count,
@@ -305,16 +321,90 @@ int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 					   .metric = metric,
 					   .again = c->partial };
 	struct tw_buf url = { 0 };
+	int rc = make_range_url(c, metric, match, range, &url, err);
+
+	if (rc == 0)
+		rc = read_series(c, url.data, &reader, count, err);
+	tw_series_reader_release(&reader);
+	tw_buf_clear(&url);
+	return rc;
+}
+
+/* An instant query of a range selector, which has the samples as they were scraped. */
+static int make_samples_url(const struct tw_prom_client *c, const char *metric,
+			    const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
+			    struct tw_buf *url, struct tw_err *err)
+{
+	struct tw_buf selector = { 0 };
+
+	add_selector(&selector, "=", metric, match);
+	tw_buf_addf(&selector, "[%" PRId64 "ms]", to_ms - from_ms);
+	tw_buf_addf(url, "%s/query?query=", c->base);
+	if (!tw_buf_failed(&selector))
+		tw_url_escape(url, selector.data);
+	add_time(url, "time", to_ms);
+	if (tw_buf_failed(url) || tw_buf_failed(&selector))
+		tw_fail(err, TW_NOMEM, "request to Prometheus");
+	tw_buf_clear(&selector);
+	return tw_buf_failed(url) ? -1 : 0;
+}
+
+int tw_prom_client_samples(struct tw_prom_client *c, const char *metric,
+			   const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
+			   struct tw_spool *spool, struct tw_prom_count *count,
+			   struct tw_err *err)
+{
+	struct tw_series_reader reader = {
+		.spool = spool, .metric = metric, .again = c->partial, .after_ms = from_ms
+	};
+	struct tw_buf url = { 0 };
+	int rc = make_samples_url(c, metric, match, from_ms, to_ms, &url, err);
+
+	if (rc == 0)
+		rc = read_series(c, url.data, &reader, count, err);
+	tw_series_reader_release(&reader);
+	tw_buf_clear(&url);
+	return rc;
+}
+
+/* The first number of [seconds, "value"]. */
+static int take_time(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	double *now_s = arg;
+
+	if (e->type != TW_JSAX_NUMBER || *now_s > 0)
+		return 0;
+	if (!(e->number > 0) || e->number > TIME_MAX_S)
+		return tw_fail(err, TW_PARSE, "the server's time is no time");
+	*now_s = e->number;
+	return 0;
+}
+
+static void restart_time(void *arg)
+{
+	*(double *)arg = 0;
+}
+
+int tw_prom_client_time(struct tw_prom_client *c, int64_t *now_ms, struct tw_err *err)
+{
+	struct tw_buf url = { 0 };
+	double now_s = 0;
 	int rc = -1;
 
-	if (make_range_url(c, metric, match, range, &url, err) < 0 ||
-	    ask(c, url.data, true, take_series, &reader, restart_series, err) < 0)
+	tw_buf_addf(&url, "%s/query?query=time()", c->base);
+	if (tw_buf_failed(&url)) {
+		tw_fail(err, TW_NOMEM, "request to Prometheus");
 		goto out;
-	count->samples += reader.taken;
-	count->not_finite += reader.not_finite;
+	}
+	if (ask(c, url.data, true, take_time, &now_s, restart_time, err) < 0)
+		goto out;
+	if (now_s <= 0) {
+		tw_fail(err, TW_PARSE, "the server does not tell its time");
+		goto out;
+	}
+	*now_ms = (int64_t)(now_s * 1e3);
 	rc = 0;
 out:
-	tw_series_reader_release(&reader);
 	tw_buf_clear(&url);
 	return rc;
 }

@@ -66,4 +66,17 @@ int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 			 struct tw_spool *spool, struct tw_prom_count *count,
 			 struct tw_err *err);
 
+/*
+ * Add a metric's samples of (from_ms, to_ms] with the times of their scrapes: nothing is
+ * repeated, as a range query repeats the last sample of a gap. The spool has no samples
+ * of the metric before.
+ */
+int tw_prom_client_samples(struct tw_prom_client *c, const char *metric,
+			   const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
+			   struct tw_spool *spool, struct tw_prom_count *count,
+			   struct tw_err *err);
+
+/* The server's clock. */
+int tw_prom_client_time(struct tw_prom_client *c, int64_t *now_ms, struct tw_err *err);
+
 #endif /* TW_TRAINER_PROM_CLIENT_H */

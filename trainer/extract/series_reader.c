@@ -114,6 +114,8 @@ static int take_sample(struct tw_series_reader *r, double value, struct tw_err *
 		r->not_finite++;
 		return 0;
 	}
+	if (r->after_ms > 0 && time_ms <= r->after_ms)
+		return 0;
 	if (r->again && tw_spool_last(r->spool, r->series, &last_ms) &&
 	    time_ms <= last_ms) {
 		return 0;
@@ -180,6 +182,7 @@ static const struct tw_jsax_limits limits = { .depth = 32, .text_bytes = 64 << 1
 /* Reads a response file, an object with a list of series for each metric. */
 struct file {
 	struct tw_spool *spool;
+	bool again;
 	char *metric;
 	struct tw_series_reader list;
 };
@@ -193,7 +196,9 @@ static int begin_metric(struct file *f, const struct tw_jsax_event *e, struct tw
 	f->metric = strndup(e->text, e->len);
 	if (f->metric == NULL)
 		return tw_fail(err, TW_NOMEM, "metric of %zu bytes", e->len);
-	f->list = (struct tw_series_reader){ .spool = f->spool, .metric = f->metric };
+	f->list = (struct tw_series_reader){ .spool = f->spool,
+					     .metric = f->metric,
+					     .again = f->again };
 	return 0;
 }
 
@@ -219,6 +224,17 @@ int tw_series_read_file(struct tw_spool *spool, const char *path, struct tw_err 
 		goto out;
 	rc = 0;
 out:
+	tw_series_reader_release(&f.list);
+	free(f.metric);
+	return rc;
+}
+
+int tw_series_read_text(struct tw_spool *spool, const char *text, size_t len,
+			struct tw_err *err)
+{
+	struct file f = { .spool = spool, .again = true };
+	int rc = tw_jsax_parse(&limits, take_event, &f, text, len, err);
+
 	tw_series_reader_release(&f.list);
 	free(f.metric);
 	return rc;

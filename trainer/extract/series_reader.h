@@ -32,6 +32,7 @@ struct tw_series_reader {
 	/* The list repeats one that was cut short: skip samples that are not later than a
 	 * series' last. Else such samples are TW_INVALID. */
 	bool again;
+	int64_t after_ms; /* skip samples that are not later; 0: take all */
 
 	unsigned depth; /* JSON depth of the list */
 	unsigned member;
@@ -53,5 +54,12 @@ void tw_series_reader_release(struct tw_series_reader *r);
 
 /* Add the series of a response file to the spool. */
 int tw_series_read_file(struct tw_spool *spool, const char *path, struct tw_err *err);
+
+/*
+ * Add the series of a response in memory. Samples that are not later than a series' last
+ * are skipped.
+ */
+int tw_series_read_text(struct tw_spool *spool, const char *text, size_t len,
+			struct tw_err *err);
 
 #endif /* TW_TRAINER_SERIES_READER_H */

@@ -3,7 +3,8 @@
 #define TW_TRAINER_STOP_H
 
 /*
- * Stop signals (SIGINT, SIGTERM, SIGHUP) of a long-running command. For one thread.
+ * A request to stop: signals (SIGINT, SIGTERM, SIGHUP) of a long-running command, or a
+ * call by another thread of a daemon. One thread waits.
  */
 
 #include <stdbool.h>
@@ -12,13 +13,18 @@
 struct tw_err;
 
 struct tw_stop {
-	int fd; /* a signalfd */
+	int fd; /* a signalfd, or an eventfd */
+	bool by_call;
 	bool requested;
 };
 
 /* Block these signals and receive them here. tw_stop_close() when done. */
 int tw_stop_open(struct tw_stop *s, struct tw_err *err);
 void tw_stop_close(struct tw_stop *s);
+
+/* Stop by tw_stop_request(), which any thread may call, instead of by signals. */
+int tw_stop_open_by_call(struct tw_stop *s, struct tw_err *err);
+void tw_stop_request(struct tw_stop *s);
 
 /* Whether a signal has arrived. arg is a struct tw_stop; a `stopped` of struct
  * tw_http_call. */

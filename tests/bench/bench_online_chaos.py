@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Chaos: each daemon of the loop and Prometheus is killed and started again at random, and the
+disk of the online trainer is filled, for SECONDS (600).
+
+Nothing that was read is lost or twice, no daemon ends by itself, each estimate has a true
+source, and the loop is whole again within two intervals.
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
+from harness import Daemon, call, wait_until  # noqa: E402
+from sources import Prometheus, free_port, need_prometheus  # noqa: E402
+from test_online import Online  # noqa: E402
+
+INTERVAL_S = 5
+SECONDS = float(os.environ.get("TW_CHAOS_SECONDS", "600"))
+CHECKED = ("tallywatt_collector_tick_time_seconds", "tallywatt_node_energy_joules_total")
+
+
+class Chaos(Online):
+    """Each daemon keeps its address when it is started again."""
+
+    def setUp(self):
+        super().setUp()
+        self.commands, self.daemons, self.kills, self.fills = {}, {}, 0, 0
+        self.random = random.Random(int(os.environ.get("TW_CHAOS_SEED", "1")))
+
+    def launch(self, name, program, *args):
+        address = f"127.0.0.1:{free_port()}"
+        self.commands[name] = (program, ("--listen", address, *args))
+        self.restart(name)
+        return address
+
+    def restart(self, name):
+        program, args = self.commands[name]
+        self.started += 1
+        self.daemons[name] = Daemon(self.path(f"{name}-{self.started}"), program, args)
+        self.addCleanup(self.stop_once, self.daemons[name])
+
+    def meter(self):
+        """A package of 6 W at rest and 8 W for its CPUs, in a powercap tree."""
+        zone = self.path("powercap/intel-rapl:0")
+        os.makedirs(zone)
+        self.write("powercap/intel-rapl:0/name", "package-0\n")
+        self.write("powercap/intel-rapl:0/max_energy_range_uj", "262143328850\n")
+        stopped = threading.Event()
+
+        def cpu_ticks():
+            with open("/proc/stat", "rb") as f:
+                ticks = [int(t) for t in f.readline().split()[1:9]]
+            return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+        def run():
+            joules, at, last = 0.0, time.monotonic(), cpu_ticks()
+            with open(os.path.join(zone, "energy_uj"), "r+b", buffering=0) as f:
+                while not stopped.wait(0.05):
+                    now, ticks = time.monotonic(), cpu_ticks()
+                    busy = (ticks[0] - last[0]) / max(1, ticks[1] - last[1])
+                    joules, at, last = joules + (now - at) * (6 + 8 * busy), now, ticks
+                    os.pwrite(f.fileno(), b"%-20d\n" % int(joules * 1e6), 0)
+        self.write("powercap/intel-rapl:0/energy_uj", "0\n")
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(stopped.set)
+        return self.path("powercap")
+
+    def start_all(self):
+        common = ("--interval", "500ms", "--user", "root", "--top", "5", "--bpf", "off")
+        target = self.launch("collector", "tw-collector", *common, "--powercap", self.meter(),
+                             "--meters", "rapl-sysfs")
+        os.mkdir(self.path("tsdb"))
+        self.prometheus = Prometheus(self, self.path("tsdb"), scrape=f"""
+global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+scrape_configs:
+- job_name: tallywatt
+  static_configs: [{{targets: ['{target}']}}]
+""")
+        # The state of the trainer is on a small disk of its own.
+        os.mkdir(self.path("state"))
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", self.path("state")],
+                       check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.path("state")], check=True)
+        os.makedirs(self.path("db"))
+        self.launch("trainer", "tw-trainer", "--online", "--prometheus", self.prometheus.url,
+                    "--model-db", self.path("db"), "--online-state", self.path("state"),
+                    "--online-trainers", "LinearRegressionTrainer", "--train-after", "60",
+                    "--sampling-interval", f"{INTERVAL_S}s", "--delay", "5s")
+        server = self.launch("server", "tw-server", "--model-db", self.path("db"))
+        self.launch("guest", "tw-collector", *common, "--powercap", self.path("none"),
+                    "--meters", "model", "--model-server", f"http://{server}")
+
+    # ---- faults ----
+
+    def kill_one(self):
+        name = self.random.choice([*self.daemons, "prometheus"])
+        print(f"{time.monotonic() - self.began:5.0f} s  kill {name}")
+        if name == "prometheus":
+            self.prometheus.kill()
+        else:
+            daemon = self.daemons[name]
+            self.assertIsNone(daemon.proc.poll(), f"{name} ended by itself:\n{daemon.log()}")
+            daemon.stop(signal.SIGKILL)
+        time.sleep(self.random.uniform(0, 2 * INTERVAL_S))
+        if name == "prometheus":
+            self.prometheus.start()
+        else:
+            self.restart(name)
+        self.kills += 1
+
+    def fill_disk(self):
+        print(f"{time.monotonic() - self.began:5.0f} s  fill the disk")
+        path = self.path("state/ballast")
+        with open(path, "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(bytes(1 << 16))
+            except OSError:
+                pass
+        time.sleep(self.random.uniform(INTERVAL_S, 3 * INTERVAL_S))
+        os.unlink(path)
+        self.fills += 1
+
+    # ---- what must hold ----
+
+    def check_source(self):
+        """All power of the guest, which has no meter, is a model's."""
+        for line in call(self.daemons["guest"], "GET", "/metrics").body.decode().splitlines():
+            if line.startswith("tallywatt_node_energy_joules_total"):
+                self.assertIn('source="model"', line)
+
+    def ok_polls(self):
+        return self.metric(self.daemons["trainer"], "polls_total", 'result="ok"')
+
+    def in_prometheus(self, metric):
+        """Times of a metric's samples, of which there may be several series."""
+        query = urllib.parse.urlencode({"query": f"{metric}[{int(SECONDS) + 3600}s]"})
+        with urllib.request.urlopen(f"{self.prometheus.url}/api/v1/query?{query}") as answer:
+            series = json.load(answer)["data"]["result"]
+        return sorted(round(t, 3) for s in series for t, _ in s["values"])
+
+    def runTest(self):
+        need_prometheus()
+        self.began = time.monotonic()
+        self.start_all()
+        while time.monotonic() - self.began < SECONDS:
+            time.sleep(self.random.uniform(0, 2 * INTERVAL_S))
+            if self.random.random() < 0.15:
+                self.fill_disk()
+            else:
+                self.kill_one()
+            self.check_source()
+        polls, healed = self.ok_polls(), time.monotonic()
+        wait_until(lambda: self.ok_polls() > polls, "the loop is whole", pause_s=0.1)
+        healed = time.monotonic() - healed
+        trainer = self.daemons["trainer"]
+        print(f"{self.kills} kills, {self.fills} full disks; whole again after {healed:.1f} s; "
+              f"models published: {self.metrics(trainer)}")
+        wait_until(lambda: self.metric(trainer, "behind_seconds", "") < INTERVAL_S, "all is read")
+        trainer.stop()
+        found, read_to_s = self.stored()
+        for metric in CHECKED:
+            kept = sorted(round(t, 3) for (key, t) in found if key[0] == metric)
+            there = [t for t in self.in_prometheus(metric) if kept[0] <= t <= read_to_s]
+            print(f"{metric}: {len(there)} samples in Prometheus, {len(kept)} in the window")
+            self.assertEqual(kept, there)
+        self.assertLess(healed, 2 * INTERVAL_S + 60 * (os.getloadavg()[0] > os.cpu_count()))
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        sys.exit("bench_online_chaos.py: run it as root")
+    sys.exit(not unittest.TextTestRunner().run(Chaos()).wasSuccessful())

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-trainer --online: it teaches itself from Prometheus, keeps what is better, and survives
+what happens to servers."""
+import contextlib
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+import unittest
+import zlib
+
+from harness import BIN, Case, call, wait_until
+from scripted_prometheus import METRICS, START_S, Machine, ScriptedPrometheus
+from sources import Prometheus, make_blocks, need_prometheus, reply
+
+SAMPLE = re.compile(r'^tw_trainer_online_(\w+)(?:\{(.*)\})? (\S+)$', re.M)
+TRAIN_AFTER = 200
+
+
+class Online(Case):
+    def teach(self, server, *args):
+        return self.start_http(
+            "tw-trainer", "--online", "--prometheus", server.url, "--model-db", self.path("db"),
+            "--online-state", self.path("state"), "--online-trainers", "LinearRegressionTrainer",
+            "--sampling-interval", "500ms", "--delay", "0s", "--train-after", str(TRAIN_AFTER), *args)
+
+    @staticmethod
+    def metrics(trainer):
+        text = call(trainer, "GET", "/metrics").body.decode()
+        return {(name, labels or ""): float(value)
+                for name, labels, value in SAMPLE.findall(text)}
+
+    def metric(self, trainer, name, labels='machine="teacher"'):
+        return self.metrics(trainer).get((name, labels))
+
+    def verdicts(self, trainer, verdict):
+        return self.metric(trainer, "verdicts_total", f'machine="teacher",verdict="{verdict}"')
+
+    def advance(self, server, trainer, seconds):
+        """Let the machine run, and wait until the trainer has read all."""
+        server.machine.run(seconds)
+        server.now_s = server.machine.end_s()
+        samples = self.metric(trainer, "polls_total", 'result="ok"')
+        wait_until(lambda: self.metric(trainer, "polls_total", 'result="ok"') >= samples + 2 and
+                   self.metric(trainer, "behind_seconds", "") < 1, "all is read", pause_s=0.05)
+
+    def stored(self):
+        """(series, time): value, of all segments; no sample is twice."""
+        found = {}
+        with contextlib.closing(sqlite3.connect(self.path("state/online.sqlite"))) as db:
+            for blob, in db.execute("SELECT deflated FROM response ORDER BY id"):
+                for metric, series in json.loads(zlib.decompress(blob)).items():
+                    for s in series:
+                        key = (metric, tuple(sorted(s["metric"].items())))
+                        for t, v in s["values"]:
+                            self.assertNotIn((key, t), found, "a sample twice")
+                            found[key, t] = float(v)
+            read_to_ms, = db.execute("SELECT to_ms FROM reading").fetchone()
+        return found, read_to_ms / 1000
+
+    def assert_whole(self, server):
+        """The window has each sample of the server from its first to the last that was read."""
+        found, read_to_s = self.stored()
+        self.assertTrue(found)
+        first_s = min(t for _, t in found)
+        count = 0
+        for metric in METRICS:
+            for labels, samples in server.machine.samples(metric, first_s - 0.01, read_to_s):
+                del labels
+                count += sum(not any(a <= t < b for a, b in server.gaps) for t, _ in samples)
+        self.assertEqual(len(found), count)
+
+    def test_it_publishes_what_is_better_and_says_why_it_does_not(self):
+        machine = Machine()
+        machine.run(20)
+        server = ScriptedPrometheus(self, machine)
+        trainer = self.teach(server, "--lookback", "20s", "--rollback-after", "1h")
+        wait_until(lambda: self.verdicts(trainer, "published") == 1, "a model is published")
+        self.assertTrue(os.path.isdir(self.path("db/online-teacher/rapl-sysfs/AbsPower/BPFOnly")))
+        first = self.metric(trainer, "expected_error_watts")
+        self.assertLess(first, 0.5)
+        # More of the same is no reason to publish, and no drift.
+        self.advance(server, trainer, 20)
+        wait_until(lambda: self.verdicts(trainer, "not_better") == 1, "a verdict")
+        self.assertRegex(trainer.log(), "not published: error .* W, that of the "
+                                        r"serving model .* W, on \d+ held-out rows: not 5 %")
+        self.assertEqual(self.metric(trainer, "drifting"), 0)
+        self.assertLess(self.metric(trainer, "drift_ratio"), 2)
+        # Another law: seen within ten intervals, and learnt.
+        machine.law = (9.0, 5.0)
+        self.advance(server, trainer, 5)
+        self.assertEqual(self.metric(trainer, "drifting"), 1)
+        self.assertGreater(self.metric(trainer, "drift_ratio"), 2)
+        for _ in range(6):
+            self.advance(server, trainer, 4)
+        self.assertEqual(self.verdicts(trainer, "published"), 2)
+        self.assertIn("since the drift began", trainer.log())
+        self.advance(server, trainer, 5)
+        self.assertEqual(self.metric(trainer, "drifting"), 0)
+        self.assertLess(self.metric(trainer, "live_error_watts"), 0.5)
+        self.assertEqual(self.verdicts(trainer, "rolled_back"), 0)
+
+    def test_a_model_that_becomes_worse_than_the_one_before_is_rolled_back(self):
+        machine = Machine()
+        machine.run(20)
+        server = ScriptedPrometheus(self, machine)
+        trainer = self.teach(server, "--lookback", "20s", "--rollback-after", "1s")
+        wait_until(lambda: self.verdicts(trainer, "published") == 1, "a model is published")
+        machine.law = (9.0, 5.0)
+        for _ in range(8):
+            self.advance(server, trainer, 4)
+            if self.verdicts(trainer, "published") == 2:
+                break
+        self.assertEqual(self.verdicts(trainer, "published"), 2)
+        machine.law = (6.0, 8.0)
+        self.advance(server, trainer, 5)
+        self.assertEqual(self.verdicts(trainer, "rolled_back"), 1)
+        self.assertRegex(trainer.log(), "rolled_back: live error .* W, that of the previous")
+        self.advance(server, trainer, 3)
+        self.assertLess(self.metric(trainer, "live_error_watts"), 0.5)
+
+    def test_no_sample_is_twice_and_none_is_lost(self):
+        machine = Machine()
+        machine.run(10)
+        server = ScriptedPrometheus(self, machine)
+        server.gaps.append((START_S + 3.525, START_S + 4.525))
+        server.faults = [lambda r: reply(r, '{"status":"error"}', 500), self.break_off,
+                         lambda r: reply(r, "", 404)]
+        more = ("--lookback", "30s", "--train-after", "100000", "--token-file",
+                self.write("token", "sesame\n"))
+        trainer = self.teach(server, *more)
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 40, "samples are read")
+        self.assertGreater(self.metric(trainer, "polls_total", 'result="failed"'), 0)
+        for i in range(3):
+            trainer.stop(signal.SIGKILL)
+            self.assert_whole(server)
+            machine.run(3.65)
+            server.now_s = machine.end_s()
+            trainer = self.teach(server, *more)
+            wait_until(lambda t=trainer, n=40 * (i + 1): self.metric(t, "samples_total", "") > n,
+                       "samples")
+        # Its clock is set back, then it is down; the samples go on.
+        server.now_s -= 8
+        wait_until(lambda: "clock was set back" in trainer.log(), "the clock is noticed")
+        server.down = True
+        wait_until(lambda: self.metric(trainer, "polls_total", 'result="failed"') > 2, "failures")
+        server.down = False
+        self.advance(server, trainer, 3)
+        self.assertIn("again", trainer.log())
+        trainer.stop()
+        self.assert_whole(server)
+        self.assertTrue(all(headers["Authorization"] == "Bearer sesame"
+                            for _, headers in server.asked))
+
+    @staticmethod
+    def break_off(request):
+        request.send_response(200)
+        request.send_header("Content-Length", "100000")
+        request.end_headers()
+        request.wfile.write(b'{"status":"success","data":{"resultType":"matrix","result":[{"me')
+        request.close_connection = True
+
+    def test_a_full_window_keeps_rest_and_full_load(self):
+        machine = Machine()
+        machine.run(5)  # all states
+        machine.busy, machine.hits, machine.left = 0.5, 100, 10 ** 9
+        machine.run(30)
+        server = ScriptedPrometheus(self, machine)
+        trainer = self.teach(server, "--lookback", "35s", "--window-rows", "150",
+                             "--train-after", "100000")
+        wait_until(lambda: self.metric(trainer, "polls_total", 'result="ok"') >= 2, "all is read")
+        trainer.stop()
+        with contextlib.closing(sqlite3.connect(self.path("state/online.sqlite"))) as db:
+            rows, = db.execute("SELECT sum(rows) FROM segment").fetchone()
+            kept = db.execute("SELECT from_ms, load_high FROM segment ORDER BY 1").fetchall()
+        self.assertLessEqual(rows, 150)
+        early = [ms for ms, _ in kept if ms < (START_S + 5) * 1000]
+        # A newest-first window of 150 rows would have none of these.
+        self.assertGreaterEqual(len(early), 5)
+
+    def test_a_real_prometheus_that_is_killed_loses_nothing(self):
+        need_prometheus()
+        end_s = int(time.time())
+        machine = Machine(start_s=end_s - 20)
+        machine.run(20)
+        response = {metric: [{"metric": labels, "values": [(round(t, 3), v) for t, v in samples]}
+                             for labels, samples in machine.samples(metric, 0, end_s)]
+                    for metric in METRICS}
+        server = Prometheus(self, make_blocks(self.dir, response))
+        server.machine, server.gaps = machine, []
+        trainer = self.teach(server, "--lookback", "10m")
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 0, "samples are read")
+        server.kill()
+        wait_until(lambda: self.metric(trainer, "polls_total", 'result="failed"') > 0, "a failure")
+        trainer.stop(signal.SIGKILL)
+        server.start()
+        trainer = self.teach(server, "--lookback", "10m")
+        wait_until(lambda: self.verdicts(trainer, "published") == 1, "a model is published")
+        trainer.stop()
+        self.assert_whole(server)
+
+    def test_wrong_use_is_one_line(self):
+        for args in (("--online",), ("--online", "--model-db", self.path("db")),
+                     ("--online", "--model-db", self.path("db"), "--online-state",
+                      self.path("s"), "--online-trainers", "Nope")):
+            done = self.run_trainer(*args)
+            self.assertIn(done[0], (1, 2))
+            self.assertIn("--online", done[1])
+
+    @staticmethod
+    def run_trainer(*args):
+        done = subprocess.run([os.path.join(BIN, "tw-trainer"), "--listen", "127.0.0.1:0", *args],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        return done.returncode, done.stderr
+
+
+if __name__ == "__main__":
+    unittest.main()

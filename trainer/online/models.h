@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_ONLINE_MODELS_H
+#define TW_ONLINE_MODELS_H
+
+/*
+ * The AbsPower models of a pipeline, and their errors on responses. DynPower models are
+ * left out: no meter measures the power of workloads apart from that at rest.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_fileset;
+struct tw_power_model;
+struct tw_prom;
+
+struct tw_online_model {
+	struct tw_power_model *model;
+	bool certified;     /* its certificate holds */
+	const char *reason; /* why not; a constant */
+};
+
+/* All zero bytes: no models. */
+struct tw_online_models {
+	struct tw_online_model *at;
+	size_t count;
+	int64_t last_ms; /* of the data that trained them; 0: unknown */
+};
+
+/* Read the models of a pipeline's files. *out must be empty; release it after a failure.
+ */
+int tw_online_models_read(const struct tw_fileset *pipeline, struct tw_online_models *out,
+			  struct tw_err *err);
+
+/* Read the models of a published pipeline. No models if there is no such directory. */
+int tw_online_models_load(const char *dir, struct tw_online_models *out,
+			  struct tw_err *err);
+void tw_online_models_release(struct tw_online_models *m);
+
+/* The index of the model with the same source, group and trainer; m->count: none. */
+size_t tw_online_models_find(const struct tw_online_models *m,
+			     const struct tw_power_model *like);
+
+/*
+ * The index of the model that speaks for the pipeline: of those with a certificate, else
+ * of all, that with the least error of its blocked validation. m->count without models.
+ */
+size_t tw_online_models_main(const struct tw_online_models *m);
+
+/* Errors of a model, in sums over rows. All zero bytes: no rows. */
+struct tw_online_error {
+	size_t rows;
+	double error_sum_w; /* of |predicted - measured| */
+	double bias_sum_w;
+	double mean_error_sum_w; /* of |mean of the response - measured| */
+};
+
+/*
+ * Add the errors of a model on a response of one machine. A response without the model's
+ * metrics adds no rows. The power is that of the model's first component.
+ */
+int tw_online_error_add(struct tw_online_error *e, const struct tw_power_model *p,
+			const struct tw_prom *response, struct tw_err *err);
+
+double tw_online_error_mae_w(const struct tw_online_error *e); /* NaN without rows */
+
+#endif /* TW_ONLINE_MODELS_H */

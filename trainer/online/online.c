@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/online/online.h"
+
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/program/log.h"
+#include "trainer/extract/stop.h"
+#include "trainer/online/node.h"
+#include "trainer/online/online_metrics.h"
+#include "trainer/online/poll.h"
+#include "trainer/online/store.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Limit of machines; others are not trained on. */
+#define MACHINES_MAX 256
+
+struct tw_online {
+	struct tw_online_config config;
+	struct tw_stop stop;
+	struct tw_poll *poll;
+	struct tw_online_node *node[MACHINES_MAX];
+	char *machine[MACHINES_MAX];
+	size_t nodes;
+	int64_t read_to_ms;
+	struct tw_log_limit too_many;
+	struct tw_online_metrics metrics;
+	pthread_t thread;
+	bool running;
+};
+
+/* ---- machines ---- */
+
+static struct tw_online_node *find_node(struct tw_online *o, const char *machine,
+					struct tw_err *err)
+{
+	for (size_t i = 0; i < o->nodes; i++)
+		if (strcmp(o->machine[i], machine) == 0)
+			return o->node[i];
+	if (o->nodes == MACHINES_MAX || strlen(machine) >= TW_WINDOW_NAME) {
+		tw_log_warn_limited(&o->too_many, "machine '%.60s' is not trained on: %s",
+				    machine,
+				    o->nodes == MACHINES_MAX ? "there are too many"
+							     : "its name is too long");
+		return NULL;
+	}
+	o->machine[o->nodes] = strdup(machine);
+	if (o->machine[o->nodes] == NULL) {
+		tw_fail(err, TW_NOMEM, "machine '%.60s'", machine);
+		return NULL;
+	}
+	if (tw_online_node_new(&o->config.rules, machine, &o->node[o->nodes], err) < 0) {
+		free(o->machine[o->nodes]);
+		return NULL;
+	}
+	return o->node[o->nodes++];
+}
+
+static int open_nodes(struct tw_online *o, struct tw_err *err)
+{
+	struct tw_strs names = { 0 };
+	int rc = tw_store_windows(o->config.rules.store, &names, err);
+
+	for (size_t i = 0; rc == 0 && i < names.count; i++)
+		if (find_node(o, names.at[i], err) == NULL && err->code != TW_OK)
+			rc = -1;
+	tw_strs_clear(&names);
+	return rc;
+}
+
+/* ---- reading ---- */
+
+static int take_machines(struct tw_online *o, const struct tw_polled *polled,
+			 int64_t from_ms, int64_t to_ms, struct tw_err *err)
+{
+	for (size_t i = 0; i < polled->machines.count; i++) {
+		struct tw_online_node *n = find_node(o, polled->machines.name[i], err);
+
+		if (n == NULL && err->code != TW_OK)
+			return -1;
+		if (n != NULL &&
+		    tw_online_node_take(n, polled->of[i], from_ms, to_ms, err) < 0)
+			return tw_err_wrap(err, "machine '%.60s'",
+					   polled->machines.name[i]);
+	}
+	return 0;
+}
+
+/* Store the samples of an interval, and that they were read, in one transaction. */
+static int take(struct tw_online *o, const struct tw_polled *polled, int64_t from_ms,
+		int64_t to_ms, struct tw_err *err)
+{
+	struct tw_store *s = o->config.rules.store;
+
+	if (tw_store_begin(s, err) < 0)
+		return -1;
+	if (take_machines(o, polled, from_ms, to_ms, err) < 0 ||
+	    tw_store_set_read_to(s, to_ms, err) < 0 || tw_store_commit(s, err) < 0) {
+		tw_store_abort(s);
+		return -1;
+	}
+	o->read_to_ms = to_ms;
+	return 0;
+}
+
+static int read_interval(struct tw_online *o, struct tw_err *err)
+{
+	const int64_t from_ms = o->read_to_ms;
+	const int64_t to_ms = from_ms + (int64_t)o->config.interval_ms;
+	struct tw_polled polled = { 0 };
+	int rc;
+
+	if (tw_poll_read(o->poll, from_ms, to_ms, &polled, err) < 0)
+		return -1;
+	rc = take(o, &polled, from_ms, to_ms, err);
+	if (rc == 0)
+		tw_online_metrics_add_samples(&o->metrics, polled.samples);
+	tw_polled_release(&polled);
+	return rc;
+}
+
+/*
+ * The first interval after a pause: samples older than the look-back are given up. The
+ * clock is the server's, so that a jump of this machine's skips no samples.
+ */
+static void find_start(struct tw_online *o, int64_t end_ms)
+{
+	const int64_t oldest_ms = end_ms - (int64_t)o->config.lookback_ms;
+
+	if (o->read_to_ms >= oldest_ms)
+		return;
+	if (o->read_to_ms != 0)
+		tw_log_warn("samples of %" PRId64 " s are older than --lookback, going "
+			    "on without them",
+			    (oldest_ms - o->read_to_ms) / 1000);
+	o->read_to_ms = oldest_ms;
+}
+
+static int read_all(struct tw_online *o, struct tw_err *err)
+{
+	const int64_t interval_ms = (int64_t)o->config.interval_ms;
+	int64_t now_ms, end_ms;
+
+	if (tw_poll_time(o->poll, &now_ms, err) < 0)
+		return -1;
+	end_ms = now_ms - (int64_t)o->config.delay_ms;
+	find_start(o, end_ms);
+	if (end_ms < o->read_to_ms - interval_ms)
+		return tw_fail(err, TW_INVALID,
+			       "the server's clock was set back by %" PRId64
+			       " s; waiting until it reaches the last sample",
+			       (o->read_to_ms - end_ms) / 1000);
+	while (o->read_to_ms + interval_ms <= end_ms) {
+		if (tw_stop_requested(&o->stop))
+			return 0;
+		if (read_interval(o, err) < 0)
+			return -1;
+		tw_online_metrics_set_behind(&o->metrics, end_ms - o->read_to_ms);
+	}
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+static void update_figures(struct tw_online *o)
+{
+	struct tw_online_figures f;
+	struct tw_err why = { 0 };
+
+	for (size_t i = 0; i < o->nodes; i++)
+		if (tw_online_node_figures(o->node[i], &f, &why) == 0)
+			tw_online_metrics_set(&o->metrics, i, &f);
+}
+
+static void decide(struct tw_online *o)
+{
+	for (size_t i = 0; i < o->nodes; i++) {
+		struct tw_err why = { 0 };
+
+		if (!tw_stop_requested(&o->stop) &&
+		    tw_online_node_decide(o->node[i], &why) < 0)
+			tw_log_error("%s: %s", o->machine[i], why.text);
+	}
+}
+
+static void run_once(struct tw_online *o)
+{
+	struct tw_err why = { 0 };
+	const bool failed = read_all(o, &why) < 0;
+
+	if (tw_stop_requested(&o->stop))
+		return;
+	if (tw_online_metrics_polled(&o->metrics, failed)) {
+		if (failed)
+			tw_log_warn("no samples are taken, trying again at each "
+				    "interval: %s",
+				    why.text);
+		else
+			tw_log_info("samples are taken again");
+	}
+	if (!failed) {
+		update_figures(o);
+		decide(o);
+	}
+	update_figures(o);
+}
+
+static void *run(void *arg)
+{
+	struct tw_online *o = arg;
+
+	do {
+		const uint64_t start_ms = tw_now_ms();
+		uint64_t took_ms;
+
+		run_once(o);
+		took_ms = tw_now_ms() - start_ms;
+		if (tw_stop_wait(&o->stop, took_ms < o->config.interval_ms
+						   ? o->config.interval_ms - took_ms
+						   : 0))
+			break;
+	} while (true);
+	return NULL;
+}
+
+static int open_store(struct tw_online *o, struct tw_err *err)
+{
+	char *path;
+	int rc;
+
+	if (tw_dir_make(o->config.rules.dir, err) < 0 ||
+	    tw_path_join(&path, err, o->config.rules.dir, "online.sqlite", NULL) < 0)
+		return -1;
+	rc = tw_store_open(path, &o->config.rules.store, err);
+	free(path);
+	return rc;
+}
+
+int tw_online_open(const struct tw_online_config *c, struct tw_online **out,
+		   struct tw_err *err)
+{
+	struct tw_online *o = calloc(1, sizeof(*o));
+	int e, rc = -1;
+
+	if (o == NULL)
+		return tw_fail(err, TW_NOMEM, "online training");
+	o->config = *c;
+	o->stop.fd = -1;
+	tw_online_metrics_init(&o->metrics);
+	if (open_store(o, err) < 0 || tw_stop_open_by_call(&o->stop, err) < 0)
+		goto out;
+	o->config.client.stop = &o->stop;
+	if (tw_poll_new(&o->config.client, c->match, c->rules.dir, &o->poll, err) < 0 ||
+	    tw_store_read_to(o->config.rules.store, &o->read_to_ms, err) < 0 ||
+	    open_nodes(o, err) < 0)
+		goto out;
+	update_figures(o);
+	e = pthread_create(&o->thread, NULL, run, o);
+	if (e != 0) {
+		tw_fail_errno(err, e, "cannot start a thread");
+		goto out;
+	}
+	o->running = true;
+	*out = o;
+	o = NULL;
+	rc = 0;
+out:
+	tw_online_close(o);
+	return rc;
+}
+
+void tw_online_stop(struct tw_online *o)
+{
+	tw_stop_request(&o->stop);
+}
+
+void tw_online_close(struct tw_online *o)
+{
+	if (o == NULL)
+		return;
+	if (o->running)
+		pthread_join(o->thread, NULL);
+	for (size_t i = 0; i < o->nodes; i++) {
+		tw_online_node_free(o->node[i]);
+		free(o->machine[i]);
+	}
+	tw_poll_free(o->poll);
+	if (o->stop.fd >= 0)
+		tw_stop_close(&o->stop);
+	tw_store_close(o->config.rules.store);
+	tw_online_metrics_release(&o->metrics);
+	free(o);
+}
+
+void tw_online_write_metrics(void *online, struct tw_expo *e)
+{
+	tw_online_metrics_write(&((struct tw_online *)online)->metrics, e);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/online/online_metrics.h"
+
+#include "lib/core/array.h"
+#include "lib/http/expo.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tw_online_metrics_init(struct tw_online_metrics *m)
+{
+	*m = (struct tw_online_metrics){ 0 };
+	pthread_mutex_init(&m->lock, NULL);
+}
+
+void tw_online_metrics_release(struct tw_online_metrics *m)
+{
+	pthread_mutex_destroy(&m->lock);
+	free(m->node);
+}
+
+void tw_online_metrics_set(struct tw_online_metrics *m, size_t i,
+			   const struct tw_online_figures *f)
+{
+	pthread_mutex_lock(&m->lock);
+	if (i >= m->nodes) {
+		struct tw_online_figures *more =
+			realloc(m->node, (i + 1) * sizeof(*more));
+
+		if (more == NULL)
+			goto out;
+		memset(more + m->nodes, 0, (i + 1 - m->nodes) * sizeof(*more));
+		m->node = more;
+		m->nodes = i + 1;
+	}
+	m->node[i] = *f;
+out:
+	pthread_mutex_unlock(&m->lock);
+}
+
+void tw_online_metrics_add_samples(struct tw_online_metrics *m, uint64_t samples)
+{
+	pthread_mutex_lock(&m->lock);
+	m->samples += samples;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void tw_online_metrics_set_behind(struct tw_online_metrics *m, int64_t behind_ms)
+{
+	pthread_mutex_lock(&m->lock);
+	m->behind_ms = behind_ms;
+	pthread_mutex_unlock(&m->lock);
+}
+
+bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed)
+{
+	bool changed;
+
+	pthread_mutex_lock(&m->lock);
+	changed = m->down != failed;
+	m->down = failed;
+	m->polls += !failed;
+	m->failed_polls += failed;
+	pthread_mutex_unlock(&m->lock);
+	return changed;
+}
+
+/* ---- exposition ---- */
+
+#define GAUGE(field, metric_name, metric_unit, text)          \
+	static const struct tw_expo_family field##_family = { \
+		.name = "tw_trainer_online_" metric_name,     \
+		.type = TW_EXPO_GAUGE,                        \
+		.unit = metric_unit,                          \
+		.help = text,                                 \
+	};                                                    \
+	static double field##_of(const struct tw_online_figures *f)
+
+GAUGE(live, "live_error_watts", "watts",
+      "Mean absolute error of the serving model on the last five intervals.")
+{
+	return f->live_w;
+}
+
+GAUGE(bias, "live_bias_watts", "watts",
+      "Mean of predicted minus measured power on the last five intervals.")
+{
+	return f->bias_w;
+}
+
+GAUGE(expected, "expected_error_watts", "watts",
+      "Error of the serving model on held-out samples when it was trained.")
+{
+	return f->expected_w;
+}
+
+GAUGE(previous, "previous_error_watts", "watts",
+      "Error of the previous version of the model on the last five intervals.")
+{
+	return f->previous_w;
+}
+
+GAUGE(drift, "drift_ratio", "ratio", "Live error divided by the expected error.")
+{
+	return f->drift;
+}
+
+GAUGE(drifting, "drifting", NULL, "1 while the serving model drifts, else 0.")
+{
+	return f->serving ? f->drifting : NAN;
+}
+
+GAUGE(published, "published_timestamp_seconds", "seconds",
+      "Time of the last samples when the serving model was published here.")
+{
+	return f->published_ms != 0 ? (double)f->published_ms / 1e3 : NAN;
+}
+
+GAUGE(segments, "window_segments", NULL, "Segments in the window.")
+{
+	return (double)f->segments;
+}
+
+GAUGE(bytes, "window_bytes", "bytes", "Size of the window in the store.")
+{
+	return (double)f->bytes;
+}
+
+static const struct {
+	const struct tw_expo_family *family;
+	double (*value)(const struct tw_online_figures *f);
+} gauges[] = {
+	{ &live_family, live_of },           { &bias_family, bias_of },
+	{ &expected_family, expected_of },   { &previous_family, previous_of },
+	{ &drift_family, drift_of },         { &drifting_family, drifting_of },
+	{ &published_family, published_of }, { &segments_family, segments_of },
+	{ &bytes_family, bytes_of },
+};
+
+static const struct tw_expo_family rows = {
+	.name = "tw_trainer_online_window_rows",
+	.type = TW_EXPO_GAUGE,
+	.help = "Rows in the window, by use.",
+};
+
+static const struct tw_expo_family verdicts = {
+	.name = "tw_trainer_online_verdicts_total",
+	.type = TW_EXPO_COUNTER,
+	.help = "Decisions about trained models.",
+};
+
+static const struct tw_expo_family polls = {
+	.name = "tw_trainer_online_polls_total",
+	.type = TW_EXPO_COUNTER,
+	.help = "Readings of Prometheus, by result.",
+};
+
+static const struct tw_expo_family samples = {
+	.name = "tw_trainer_online_samples_total",
+	.type = TW_EXPO_COUNTER,
+	.help = "Samples read from Prometheus.",
+};
+
+static const struct tw_expo_family behind = {
+	.name = "tw_trainer_online_behind_seconds",
+	.type = TW_EXPO_GAUGE,
+	.unit = "seconds",
+	.help = "Time of samples that are in Prometheus and were not read yet.",
+};
+
+/* Machines without measured power have no window. */
+static bool is_shown(const struct tw_online_figures *f)
+{
+	return f->segments > 0 || f->serving;
+}
+
+static void write_gauge(const struct tw_online_metrics *m, size_t g, struct tw_expo *e)
+{
+	tw_expo_family(e, gauges[g].family);
+	for (size_t i = 0; i < m->nodes; i++) {
+		const struct tw_expo_label label = { "machine", m->node[i].machine };
+		const double value = gauges[g].value(&m->node[i]);
+
+		if (is_shown(&m->node[i]) && !isnan(value))
+			tw_expo_sample(e, &label, 1, value);
+	}
+}
+
+static void write_rows(const struct tw_online_figures *f, struct tw_expo *e)
+{
+	const struct tw_expo_label label[][2] = {
+		{ { "machine", f->machine }, { "use", "train" } },
+		{ { "machine", f->machine }, { "use", "held_out" } },
+	};
+
+	tw_expo_count(e, label[0], 2, f->rows);
+	tw_expo_count(e, label[1], 2, f->held_rows);
+}
+
+static void write_verdicts(const struct tw_online_figures *f, struct tw_expo *e)
+{
+	for (size_t v = 0; v < TW_VERDICTS; v++) {
+		const struct tw_expo_label label[] = {
+			{ "machine", f->machine },
+			{ "verdict", tw_verdict_name((enum tw_verdict)v) },
+		};
+
+		tw_expo_count(e, label, 2, f->verdicts[v]);
+	}
+}
+
+void tw_online_metrics_write(struct tw_online_metrics *m, struct tw_expo *e)
+{
+	static const struct tw_expo_label ok = { "result", "ok" },
+					  failed = { "result", "failed" };
+
+	pthread_mutex_lock(&m->lock);
+	tw_expo_family(e, &polls);
+	tw_expo_count(e, &ok, 1, m->polls);
+	tw_expo_count(e, &failed, 1, m->failed_polls);
+	tw_expo_family(e, &samples);
+	tw_expo_count(e, NULL, 0, m->samples);
+	tw_expo_family(e, &behind);
+	tw_expo_sample(e, NULL, 0, (double)m->behind_ms / 1e3);
+	for (size_t g = 0; g < TW_COUNT(gauges); g++)
+		write_gauge(m, g, e);
+	tw_expo_family(e, &rows);
+	for (size_t i = 0; i < m->nodes; i++)
+		if (is_shown(&m->node[i]))
+			write_rows(&m->node[i], e);
+	tw_expo_family(e, &verdicts);
+	for (size_t i = 0; i < m->nodes; i++)
+		if (is_shown(&m->node[i]))
+			write_verdicts(&m->node[i], e);
+	pthread_mutex_unlock(&m->lock);
+}
