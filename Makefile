@@ -17,6 +17,7 @@
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
 #   make BPF=0           the collector without its BPF programs;  make FREEIPMI=0  without IPMI
+#   make WEB=0           the daemons without their web pages, which need Node and npm
 #
 # tests/checks.mk has the targets that test and check, tests/bench.mk those that measure.
 #
@@ -165,7 +166,7 @@ programs :=
 helpers :=
 # Sources of what is not built here.
 left-out :=
-rooms := lib profiler model-db estimator isolator trainer server bpf collector cli
+rooms := lib web profiler model-db estimator isolator trainer server bpf collector cli
 include $(wildcard $(rooms:%=%/sources.mk))
 # $(call files,h): those of a kind in all rooms.
 files = $(sort $(foreach r,$(rooms),$(wildcard $r/*.$(1) $r/*/*.$(1))))

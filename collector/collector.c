@@ -6,6 +6,7 @@
 #include "collector/power/estimates.h"
 #include "collector/power/model_finder.h"
 #include "collector/power/power.h"
+#include "collector/power/power_history.h"
 #include "collector/powercap.h"
 #include "collector/settings.h"
 #include "collector/workloads/counters.h"
@@ -186,7 +187,8 @@ int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings
 	}
 	return open_estimates(s, c, finder_fd, err) < 0 ||
 			       open_power(s, c, passed, found, err) < 0 ||
-			       open_pods(s, c, err) < 0
+			       open_pods(s, c, err) < 0 ||
+			       tw_power_history_new(&c->history, err) < 0
 		       ? -1
 		       : 0;
 }
@@ -233,6 +235,7 @@ out:
 void tw_collector_close(struct tw_collector *c)
 {
 	tw_pods_close(c->pods);
+	tw_power_history_free(c->history);
 	tw_power_close(c->power);
 	tw_estimates_close(c->estimates);
 	tw_attribution_close(c->attribution);
@@ -313,6 +316,7 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 
 		c->stats.failed++;
 		tick_energy(c, &ignored);
+		tw_power_history_tick(c->history, now_ns, c->elapsed_ns, c->power, NULL);
 		goto out;
 	}
 	c->stats.ticks++;
@@ -320,6 +324,7 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		tw_workloads_name(c->workloads, c->pods);
 	if (tick_energy(c, err) < 0)
 		goto out;
+	tw_power_history_tick(c->history, now_ns, c->elapsed_ns, c->power, c->workloads);
 
 	rc = 0;
 out:

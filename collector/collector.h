@@ -24,6 +24,7 @@ struct tw_collector_settings;
 struct tw_counters;
 struct tw_err;
 struct tw_estimates;
+struct tw_power_history;
 struct tw_pods;
 struct tw_power;
 struct tw_traces;
@@ -51,6 +52,7 @@ struct tw_collector {
 	pid_t finder;      /* the process that finds models, if it was started */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
+	struct tw_power_history *history;
 	struct tw_pods *pods; /* NULL: pod names are not fetched */
 	struct tw_node node;
 	struct tw_processors processors; /* empty: unknown */

@@ -7,6 +7,7 @@
 #include "lib/http/httpd.h"
 
 extern const struct tw_http_route tw_route_api_card;
+extern const struct tw_http_route tw_route_api_curve;
 extern const struct tw_http_route tw_route_api_model;
 extern const struct tw_http_route tw_route_api_models;
 extern const struct tw_http_route tw_route_api_node_types;

@@ -7,8 +7,10 @@
 #include "lib/http/expo.h"
 #include "lib/http/httpd_stats.h"
 #include "lib/program/log.h"
+#include "trainer/job_report.h"
 #include "trainer/jobs.h"
 #include "trainer/train_request.h"
+#include "web/page.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -281,6 +283,36 @@ static const struct tw_http_route route_pipeline = {
 	.handle = get_pipeline,
 };
 
+/* The models that a job made, with their errors and the quality of its recordings. */
+static void get_report(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
+{
+	struct tw_jobs_zip *zip = NULL;
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+	const char *data;
+	size_t len;
+
+	if (tw_jobs_zip(jobs_of(app), tw_http_param(q, "job"), &zip, &err) < 0) {
+		answer_job_error(r, &err);
+		return;
+	}
+	data = tw_jobs_zip_data(zip, &len);
+	if (tw_job_report_write(data, len, &b, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		tw_buf_clear(&b);
+	} else {
+		tw_http_reply_buf(r, &b);
+	}
+	tw_jobs_zip_free(zip);
+}
+
+static const struct tw_http_route route_report = {
+	.method = "GET",
+	.path = "/api/v1/jobs/{job}/report",
+	.handle = get_report,
+};
+
 /* ---- health and metrics ---- */
 
 static void get_health(void *app, const struct tw_http_request *request,
@@ -358,8 +390,9 @@ static const struct tw_http_route route_metrics = {
 };
 
 const struct tw_http_route *const tw_train_service_routes[] = {
-	&route_delete_job, &route_health,   &route_job,      &route_jobs,
-	&route_metrics,    &route_pipeline, &route_post_job, &route_train,
+	&route_delete_job, &route_health,   &route_job,          &route_jobs,
+	&route_metrics,    &route_pipeline, &route_report,       &route_post_job,
+	&route_train,      &tw_page_jobs,   &tw_page_jobs_files,
 };
 const size_t tw_train_service_route_count = TW_COUNT(tw_train_service_routes);
 

@@ -5,8 +5,10 @@
 #include "collector/power/power.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,14 @@ const char *tw_text(const char *text)
 const char *tw_mode_name(bool idle)
 {
 	return idle ? "idle" : "dynamic";
+}
+
+void tw_buf_add_watts(struct tw_buf *b, double w)
+{
+	if (isnan(w))
+		tw_buf_adds(b, "null");
+	else
+		tw_buf_add_double(b, round(w * 1e3) / 1e3);
 }
 
 double tw_joules(uint64_t uj)

@@ -134,6 +134,9 @@ const char *tw_text(const char *text);
 /* "idle" or "dynamic", as in labels. */
 const char *tw_mode_name(bool idle);
 
+/* Append watts to the mW as JSON; NaN: null. */
+void tw_buf_add_watts(struct tw_buf *b, double w);
+
 double tw_joules(uint64_t uj);
 double tw_seconds(uint64_t ns);
 

@@ -9,11 +9,19 @@
 
 #include "lib/http/httpd.h"
 
+#include <stdint.h>
+
 extern const struct tw_http_route tw_route_collector_healthz;
+extern const struct tw_http_route tw_route_collector_history;
+extern const struct tw_http_route tw_route_collector_live;
 extern const struct tw_http_route tw_route_collector_metrics;
 extern const struct tw_http_route tw_route_collector_power;
 
 /* All routes, sorted by path. */
 const struct tw_http_route *const *tw_collector_routes(size_t *count);
+
+/* Read a query argument that counts. *out is unchanged if it is absent. */
+int tw_query_count(const struct tw_http_request *q, const char *name, uint64_t *out,
+		   struct tw_err *err);
 
 #endif /* TW_COLLECTOR_ROUTES_H */

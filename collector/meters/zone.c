@@ -21,3 +21,13 @@ void tw_charge_add(struct tw_charge *to, const struct tw_charge *more)
 		to->idle_uj[i] += more->idle_uj[i];
 	}
 }
+
+uint64_t tw_charge_sum(const struct tw_charge *c, unsigned kinds)
+{
+	uint64_t sum = 0;
+
+	for (int k = 0; k < TW_ZONE_KIND_COUNT; k++)
+		if ((kinds >> k & 1) != 0)
+			sum += c->dynamic_uj[k] + c->idle_uj[k];
+	return sum;
+}

@@ -39,4 +39,7 @@ struct tw_charge {
 /* Add more to to. */
 void tw_charge_add(struct tw_charge *to, const struct tw_charge *more);
 
+/* The energy, dynamic and idle, of the kinds whose bits (1 << kind) are set, in uJ. */
+uint64_t tw_charge_sum(const struct tw_charge *c, unsigned kinds);
+
 #endif /* TW_COLLECTOR_ZONE_H */

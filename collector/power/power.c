@@ -504,3 +504,22 @@ const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kin
 {
 	return p->meter_of[kind];
 }
+
+static unsigned bit_of(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return p->meter_of[kind] != NULL ? 1u << kind : 0;
+}
+
+unsigned tw_power_sum_kinds(const struct tw_power *p)
+{
+	const unsigned parts = bit_of(p, TW_ZONE_DRAM) | bit_of(p, TW_ZONE_GPU) |
+			       bit_of(p, TW_ZONE_OTHER);
+
+	if (p->meter_of[TW_ZONE_PACKAGE] != NULL)
+		return parts | 1u << TW_ZONE_PACKAGE;
+	if (p->meter_of[TW_ZONE_PLATFORM] != NULL)
+		return 1u << TW_ZONE_PLATFORM;
+	if (p->meter_of[TW_ZONE_PSYS] != NULL)
+		return 1u << TW_ZONE_PSYS;
+	return parts;
+}

@@ -98,4 +98,11 @@ bool tw_power_reads(const struct tw_power *p, const struct tw_meter *meter);
 /* The meter that counts for a kind; NULL: none. */
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind);
 
+/*
+ * The kinds whose sum is the power of the machine, as far as it is known: bits 1 << kind.
+ * Kinds overlap, so that is package, dram, gpu and other; without a package the platform,
+ * else psys. 0: there is no such kind.
+ */
+unsigned tw_power_sum_kinds(const struct tw_power *p);
+
 #endif /* TW_COLLECTOR_POWER_H */

@@ -94,6 +94,8 @@ struct tw_workload {
 	const struct tw_identity *who; /* cgroup, container, pod, VM */
 	const char *pod_name, *pod_namespace, *container_name; /* NULL: not known */
 
+	uint64_t noted_uj; /* for collector/power/power_history.c only */
+
 	/* For collector/workloads/workload_*.c only. */
 	struct tw_charge ticked;
 	uint64_t ticked_at, ended_at; /* ticks */
@@ -167,6 +169,12 @@ bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynami
 /* Energy charged to w since the last tick began; for watts. */
 const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
 					    const struct tw_workload *w);
+
+/* True if w ended in the tick with the number `since`, or later. */
+bool tw_workloads_ended_since(const struct tw_workload *w, uint64_t since);
+
+/* The number of the last tick; the first is 1. */
+uint64_t tw_workloads_tick_number(const struct tw_workloads *t);
 
 /* The next workload of a level after w (NULL: the first); NULL at the end. */
 struct tw_workload *tw_workloads_next(const struct tw_workloads *t, enum tw_level level,

@@ -150,6 +150,16 @@ void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 	charge_one(t, outside_of(t, s), charge);
 }
 
+bool tw_workloads_ended_since(const struct tw_workload *w, uint64_t since)
+{
+	return w->ended && w->ended_at >= since;
+}
+
+uint64_t tw_workloads_tick_number(const struct tw_workloads *t)
+{
+	return t->tick;
+}
+
 const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
 					    const struct tw_workload *w)
 {

@@ -29,6 +29,7 @@ void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
 	if (r->file)
 		close(r->fd);
 	r->file = false;
+	r->unpacked_len = 0;
 	if (r->release != NULL)
 		r->release(r->release_arg);
 	r->body = body;
@@ -40,6 +41,13 @@ void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
 void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len)
 {
 	tw_http_reply_lend(r, body, len, free, body);
+}
+
+void tw_http_reply_packed(struct tw_http_reply *r, const void *gzip, size_t len,
+			  size_t unpacked_len)
+{
+	tw_http_reply_lend(r, gzip, len, NULL, NULL);
+	r->unpacked_len = unpacked_len;
 }
 
 void tw_http_reply_file(struct tw_http_reply *r, int fd, uint64_t at, size_t len)
@@ -232,10 +240,56 @@ static char *gzip(const char *body, size_t len, size_t *packed_len)
 	return packed;
 }
 
+/* malloc'ed; NULL: no memory, or the body is not len bytes. */
+static char *gunzip(const char *packed, size_t packed_len, size_t len)
+{
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)packed,
+		       .avail_in = (uInt)packed_len,
+		       .avail_out = (uInt)len };
+	char *body = len <= GZIP_MAX ? malloc(len) : NULL;
+	bool whole = false;
+
+	if (body == NULL)
+		return NULL;
+	z.next_out = (Bytef *)body;
+	if (inflateInit2(&z, GZIP_BITS) == Z_OK) {
+		whole = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_out == 0;
+		inflateEnd(&z);
+	}
+	if (!whole) {
+		free(body);
+		return NULL;
+	}
+	return body;
+}
+
+/* A body that is gzip already. */
+static void send_packed(struct tw_http_reply *r, const char *accept_encoding)
+{
+	const size_t len = r->unpacked_len;
+	char *body;
+
+	tw_http_reply_header(r, "Vary", "Accept-Encoding");
+	if (tw_accept_coding(accept_encoding, "gzip") > 0) {
+		tw_http_reply_header(r, "Content-Encoding", "gzip");
+		return;
+	}
+	body = gunzip(r->body, r->len, len);
+	if (body != NULL)
+		tw_http_reply_take(r, body, len);
+	else
+		tw_http_reply_problem(r, 503, "out of memory");
+}
+
 static void compress_body(struct tw_http_reply *r, const char *accept_encoding)
 {
 	size_t len;
 	char *packed;
+
+	if (r->unpacked_len > 0) {
+		send_packed(r, accept_encoding);
+		return;
+	}
 
 	if (r->file || r->len < GZIP_MIN || r->len > GZIP_MAX ||
 	    !is_text(r->content_type))

@@ -26,8 +26,9 @@ struct tw_http_reply {
 	size_t len;
 	void (*release)(void *arg); /* called once the body is not needed; or NULL */
 	void *release_arg;
-	bool file; /* the body is len bytes of fd from file_at on */
-	int fd;    /* owned */
+	size_t unpacked_len; /* not 0: the body is gzip of so many bytes */
+	bool file;           /* the body is len bytes of fd from file_at on */
+	int fd;              /* owned */
 	uint64_t file_at;
 	struct tw_strs headers; /* name, value, name, ..; owned */
 	bool failed;            /* an allocation failed: 503 */
@@ -39,6 +40,13 @@ void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len);
 /* Borrow a body; the server calls release(arg) once it has been sent. */
 void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
 			void (*release)(void *arg), void *arg);
+
+/*
+ * Lend a body that is gzip already and outlives all replies: it is of unpacked_len bytes
+ * (at most 8 MiB). A client that does not accept gzip gets it unpacked.
+ */
+void tw_http_reply_packed(struct tw_http_reply *r, const void *gzip, size_t len,
+			  size_t unpacked_len);
 
 /* Send len bytes of a regular file from offset at on. The reply owns fd. */
 void tw_http_reply_file(struct tw_http_reply *r, int fd, uint64_t at, size_t len);

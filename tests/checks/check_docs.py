@@ -21,7 +21,9 @@ REGISTRIES = (("trainer/fit/fit_*.c", "docs/trainers.md"),
               ("estimator/predict/predict_*.c", "docs/model-format.md"))
 # Files with routes, and the page that describes them.
 ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.md"),
-          ("collector/expose/*.c", "docs/tw-collector.md"))
+          ("collector/expose/*.c", "docs/tw-collector.md"),
+          ("web/page_models.c", "docs/tw-server.md"), ("web/page_jobs.c", "docs/tw-trainer.md"),
+          ("web/page_live.c", "docs/tw-collector.md"))
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
 ROUTE = re.compile(r'^\s*\.path = "(/[^"]*)"', re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")

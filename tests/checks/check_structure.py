@@ -17,7 +17,7 @@ import sys
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 TAG = re.compile(r"^struct (tw_\w+) \{", re.M)
 PUBLIC = ("estimator/tallywatt.h",)
-NOT_ROOMS = ("build", "docs", "etc", "tests", "web")
+NOT_ROOMS = ("build", "docs", "etc", "tests")
 
 
 def read_sources(root):

@@ -109,7 +109,7 @@ class Install(Case):
     def make(self, *what, **variables):
         """Its stdout. Programs are those that were built, whatever flags they have."""
         done = subprocess.run(
-            ["make", "-C", ROOT, "-o", "all", *what, f"O={BIN}",
+            ["make", "-C", ROOT, "-o", "all", *what, f"O={BIN}", "WEB=0",
              *(f"{name}={value}" for name, value in variables.items())],
             check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, timeout=TIMEOUT_S, env=clean_environment())
@@ -249,7 +249,8 @@ class Install(Case):
             top = self.path(name)
             shutil.copytree(ROOT, top, symlinks=True,
                             ignore=shutil.ignore_patterns("build", ".git", "models", "corpus"))
-            done = subprocess.run(["make", "-C", top, "-j2", "O=build/o", "CCACHE=", *objects],
+            done = subprocess.run(["make", "-C", top, "-j2", "O=build/o", "CCACHE=", "WEB=0",
+                                   *objects],
                                   check=False, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   timeout=TIMEOUT_S, env=clean_environment())

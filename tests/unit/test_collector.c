@@ -5,6 +5,7 @@
 #include "collector/collector.h"
 #include "collector/power/attribute.h"
 #include "collector/power/power.h"
+#include "collector/power/power_history.h"
 #include "lib/core/err.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"
@@ -70,7 +71,8 @@ static int setup(void **state)
 	write_package(m, RANGE / 2);
 	if (tw_node_open(&m->c.node, &m->c.roots, &err) < 0 ||
 	    tw_attribution_open(TW_IDLE_BY_USE, &m->c.attribution, &err) < 0 ||
-	    tw_power_open(&pc, &m->c.power, &err) < 0)
+	    tw_power_open(&pc, &m->c.power, &err) < 0 ||
+	    tw_power_history_new(&m->c.history, &err) < 0)
 		fail_msg("%s", err.text);
 	tick(m);
 	*state = m;
@@ -81,6 +83,7 @@ static int teardown(void **state)
 {
 	struct machine *m = *state;
 
+	tw_power_history_free(m->c.history);
 	tw_power_close(m->c.power);
 	tw_attribution_close(m->c.attribution);
 	tw_node_release(&m->c.node);

@@ -25,7 +25,7 @@ static void routes_are_sorted_and_complete(void **state)
 
 	(void)state;
 	routes = tw_server_routes(&count);
-	assert_int_equal(count, 25);
+	assert_int_equal(count, 28);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(routes[i]->method != NULL && routes[i]->handle != NULL);
 		assert_int_equal(routes[i]->path[0], '/');

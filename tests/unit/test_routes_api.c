@@ -97,6 +97,16 @@ static void put_rows(const char *text)
 	"1000,0,1,100,101,0,0\n4000,0,2,110,108,0,0\n7000,1,3,120,120,0,0\n"
 #define PLOT PLACE "/plots/package/"
 
+static void a_curve_is_of_the_training_range(void **state)
+{
+	(void)state;
+	running_shows(PLACE "/curve", 200, JSON, "{\"load\":[0,0.03125,");
+	running_shows(PLACE "/curve", 200, JSON,
+		      "\"components\":{\"package\":{\"watts\":[");
+	running_shows("/api/v1/models/one/rapl-sysfs/AbsPower/CounterOnly/None_0/curve",
+		      404, PROBLEM, "no model of that place is called 'None_0'");
+}
+
 static void plots_are_drawn_from_the_rows_of_the_validation(void **state)
 {
 	static const char svg[] = "image/svg+xml";
@@ -190,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_api_lists_pipelines_node_types_and_models),
 		cmocka_unit_test(the_api_shows_all_fields_of_a_model),
+		cmocka_unit_test(a_curve_is_of_the_training_range),
 		cmocka_unit_test(plots_are_drawn_from_the_rows_of_the_validation),
 		cmocka_unit_test(a_plot_that_the_client_has_is_not_sent_again),
 		cmocka_unit_test(rows_that_are_broken_are_no_fault_of_the_model),

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_WEB_PAGE_H
+#define TW_WEB_PAGE_H
+
+/*
+ * The web pages of the daemons, served from memory: "/" and "/web/{file}" of each. A
+ * build without Node (WEB=0) answers "/" with a note, and no files.
+ *
+ * A page loads nothing from elsewhere; its Content-Security-Policy forbids it to. It
+ * reads the daemon's API with the rights of its user.
+ */
+
+#include "lib/http/httpd_route.h"
+
+#include <stddef.h>
+
+/* A file of a page. The page itself has the name "". */
+struct tw_web_file {
+	const char *name, *type, *etag;
+	const unsigned char *gzip;
+	size_t len, unpacked_len;
+};
+
+/* Answer a request with one of a page's files: that of "{file}", else the page itself. */
+void tw_page_send(const struct tw_web_file *files, size_t count,
+		  const struct tw_http_request *q, struct tw_http_reply *r);
+
+/* Live power, of tw-collector. */
+extern const struct tw_http_route tw_page_live, tw_page_live_files;
+/* Models, of tw-server. */
+extern const struct tw_http_route tw_page_models, tw_page_models_files;
+/* Jobs, of tw-trainer. */
+extern const struct tw_http_route tw_page_jobs, tw_page_jobs_files;
+
+#endif /* TW_WEB_PAGE_H */
