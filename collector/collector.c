@@ -8,6 +8,7 @@
 #include "collector/power/power.h"
 #include "collector/powercap.h"
 #include "collector/settings.h"
+#include "collector/texts.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/pods.h"
 #include "collector/workloads/tasks.h"
@@ -219,6 +220,7 @@ out:
 
 void tw_collector_close(struct tw_collector *c)
 {
+	tw_texts_close(c->texts);
 	tw_pods_close(c->pods);
 	tw_power_close(c->power);
 	tw_estimates_close(c->estimates);
@@ -313,4 +315,9 @@ out:
 	c->stats.tick_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	c->stats.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	return rc;
+}
+
+uint64_t tw_collector_tick_number(const struct tw_collector *c)
+{
+	return c->stats.ticks + c->stats.failed;
 }
