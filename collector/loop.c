@@ -125,7 +125,8 @@ static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why
 	if (tw_collector_tick(l->collector, late_ns, count - 1, &err) < 0)
 		failed(&err);
 	if (l->collector->texts != NULL)
-		tw_texts_tidy(l->collector->texts, tw_collector_tick_number(l->collector));
+		tw_texts_tidy(l->collector->texts,
+			      tw_collector_tick_number(l->collector));
 }
 
 /* Return false on a stop signal; any other signal reloads the models. */

@@ -259,8 +259,7 @@ static void hear(const struct tw_texts *t, struct text *x)
 static void reap(struct tw_texts *t)
 {
 	for (size_t i = 0; i < TW_TEXTS_MAX; i++)
-		if (t->of[i].child > 0 &&
-		    waitpid(t->of[i].child, NULL, WNOHANG) != 0)
+		if (t->of[i].child > 0 && waitpid(t->of[i].child, NULL, WNOHANG) != 0)
 			t->of[i].child = 0;
 }
 

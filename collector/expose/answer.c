@@ -19,8 +19,7 @@
 /* With a limit, as many that had a series before may follow. */
 static size_t exported(const struct tw_collector *c, enum tw_level level)
 {
-	const size_t count = tw_workloads_count(c->workloads, level),
-		     top = c->show.top;
+	const size_t count = tw_workloads_count(c->workloads, level), top = c->show.top;
 
 	if (!c->show.level[level])
 		return 0;
@@ -44,7 +43,8 @@ static struct tw_text_wanted wanted(const struct tw_collector *c,
 	return (struct tw_text_wanted){
 		.tick = tw_collector_tick_number(c),
 		.kind = a->kind,
-		.gzip = tw_accept_coding(tw_http_header(q, "Accept-Encoding"), "gzip") > 0,
+		.gzip = tw_accept_coding(tw_http_header(q, "Accept-Encoding"), "gzip") >
+			0,
 		.write = a->write,
 		.arg = a->arg
 	};

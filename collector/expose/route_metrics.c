@@ -128,8 +128,7 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 	const struct tw_answer a = { .kind = m.expo.format == TW_EXPO_TEXT
 						     ? TW_ANSWER_METRICS_TEXT
 						     : TW_ANSWER_METRICS_OPEN,
-				     .content_type =
-					     tw_expo_content_type(m.expo.format),
+				     .content_type = tw_expo_content_type(m.expo.format),
 				     .write = write_metrics,
 				     .arg = &m };
 	struct tw_err err = { 0 };

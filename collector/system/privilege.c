@@ -232,10 +232,10 @@ static void allow(struct tw_seccomp *s, const int *calls, size_t count)
 }
 
 /* What clone() shares with a thread, but not with a copy of the process as by fork(). */
-#define CLONE_SHARES                                                                     \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK | \
-	 CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |    \
-	 CLONE_NEWPID | CLONE_NEWNET)
+#define CLONE_SHARES                                                                 \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |          \
+	 CLONE_VFORK | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
 static int install_filter(const struct tw_privilege *p, struct tw_err *err)
 {
