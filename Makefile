@@ -302,6 +302,7 @@ $(fuzzers): $(O)/%: $(O)/%.o $(O)/libtw.a $(if $(filter fuzz,$(BUILD)),,$(O)/tes
 include tests/checks.mk
 include tests/bench.mk
 include tests/kernels.mk
+include tests/nightly.mk
 
 # The models that ship, from recordings that do not (docs/model-db.md).
 TW_SHARED ?= ../shared
