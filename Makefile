@@ -187,7 +187,8 @@ lib-objs := $(patsubst %.c,$(O)/%.o,\
 	$(filter-out $(mains) $(left-out) %.bpf.c,$(call files,c)))
 all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
 	$(foreach p,$(programs) $(helpers),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
-	tests/fuzz/replay.c tests/fake/nvml.c tests/fake/freeipmi.c)
+	tests/fuzz/replay.c tests/fake/nvml.c tests/fake/freeipmi.c \
+	tests/fake/faults.c)
 headers  := $(filter-out %.bpf.h,$(call files,h) $(wildcard tests/unit/*.h))
 
 # ---- how to make it --------------------------------------------------------
@@ -269,9 +270,11 @@ all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 
 # What looks like a library that only some machines have.
-fakes := $(O)/tests/fake/libnvidia-ml.so.1 $(O)/tests/fake/libfreeipmi.so
+fakes := $(O)/tests/fake/libnvidia-ml.so.1 $(O)/tests/fake/libfreeipmi.so \
+	$(O)/tests/fake/libfaults.so
 $(O)/tests/fake/libnvidia-ml.so.1: $(O)/tests/fake/nvml.o
 $(O)/tests/fake/libfreeipmi.so: $(O)/tests/fake/freeipmi.o
+$(O)/tests/fake/libfaults.so: $(O)/tests/fake/faults.o
 $(fakes):
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $^ -o $@
@@ -301,6 +304,7 @@ $(fuzzers): $(O)/%: $(O)/%.o $(O)/libtw.a $(if $(filter fuzz,$(BUILD)),,$(O)/tes
 include tests/checks.mk
 include tests/bench.mk
 include tests/kernels.mk
+include tests/nightly.mk
 
 # The models that ship, from recordings that do not (docs/model-db.md).
 TW_SHARED ?= ../shared

@@ -17,6 +17,9 @@ const volatile int tw_cgroup_hierarchy = 0;
 /* Wake the reader when so many bytes wait. Set before load. */
 const volatile __u64 tw_wake_bytes = 16384;
 
+/* The monotonic clock's offset of the collector's time namespace. Set before load. */
+const volatile __s64 tw_monotonic_offset_ns = 0;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 32768); /* bytes, set before load */
@@ -73,18 +76,20 @@ static __always_inline void add_overflow(__u64 cgroup_id, __u64 cpu_ns)
 static __always_inline __u64 add_dead(struct task_struct *t, _Bool awaited)
 {
 	struct tw_group_key key = group_key_of(t);
-	__u64 ran_ns = t->se.sum_exec_runtime, none_ns = 0, *sum_ns;
+	struct tw_dead none = { .since_ns = t->start_boottime }, *d;
+	__u64 ran_ns = t->se.sum_exec_runtime;
 
-	sum_ns = bpf_map_lookup_elem(&dead, &key);
-	if (!sum_ns && (t->pid != t->tgid || awaited)) {
+	d = bpf_map_lookup_elem(&dead, &key);
+	if (!d && (t->pid != t->tgid || awaited)) {
 		/* If another CPU created the entry meanwhile, use that. */
-		bpf_map_update_elem(&dead, &key, &none_ns, BPF_NOEXIST);
-		sum_ns = bpf_map_lookup_elem(&dead, &key);
+		bpf_map_update_elem(&dead, &key, &none, BPF_NOEXIST);
+		d = bpf_map_lookup_elem(&dead, &key);
 	}
-	if (!sum_ns)
+	if (!d)
 		return ran_ns;
-	__sync_fetch_and_add(sum_ns, ran_ns);
-	return *sum_ns;
+	__sync_fetch_and_add(&d->sum_ns, ran_ns);
+	/* Only a leader is sure to know that the entry is its own. */
+	return t->pid != t->tgid || d->since_ns >= t->start_boottime ? d->sum_ns : ran_ns;
 }
 
 /*
@@ -119,7 +124,7 @@ int BPF_PROG(on_free, struct task_struct *t)
 	e->kind = TW_EVENT_ENDED;
 	e->awaited = awaited;
 	e->signal = awaited ? key.signal : 0;
-	e->at_ns = awaited ? bpf_ktime_get_ns() : 0;
+	e->at_ns = awaited ? bpf_ktime_get_ns() + tw_monotonic_offset_ns : 0;
 	fill_task(&e->task, t);
 	e->task.cpu_ns = cpu_ns;
 	bpf_ringbuf_submit(e, wake_flags());

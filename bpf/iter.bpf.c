@@ -22,12 +22,12 @@ int dump_task(struct bpf_iter__task *ctx)
 	/* Skip the idle task. */
 	if (!t || t->pid == 0)
 		return 0;
-	r.dead_ns = dead_ns_of(t);
+	r.dead_ns = dead_ns_of(t->group_leader);
 	if (t->pid == t->tgid) {
 		fill_task(&r.task, t);
 		r.task.parent = t->real_parent->tgid;
 	} else {
-		r.task.start_ns = t->group_leader->start_boottime;
+		r.task.start_ns = t->group_leader->start_boottime + tw_boot_offset_ns;
 		r.task.tgid = t->tgid;
 		r.task.flags = TW_TASK_THREAD;
 	}

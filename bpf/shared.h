@@ -96,6 +96,14 @@ struct tw_group_key {
 
 _Static_assert(sizeof(struct tw_group_key) == 16, "shared with BPF");
 
+/* Time of a process's exited threads. */
+struct tw_dead {
+	__u64 sum_ns;
+	__u64 since_ns; /* start of the first thread that was added; see dead_of() */
+};
+
+_Static_assert(sizeof(struct tw_dead) == 16, "shared with BPF");
+
 /* Counters of a process. The collector finds at start which of them exist. */
 enum tw_counter {
 	/* counted by the processor */

@@ -13,6 +13,9 @@
 /* Report cgroups of v1's cpuacct instead of v2's. Set before load. */
 const volatile _Bool tw_cgroup_v1 = 0;
 
+/* The offset of the collector's time namespace. Set before load. */
+const volatile __s64 tw_boot_offset_ns = 0;
+
 /* CO-RE replaces the value by the running kernel's. */
 enum cgroup_subsys_id { cpuacct_cgrp_id };
 
@@ -46,7 +49,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, struct tw_group_key);
-	__type(value, __u64);
+	__type(value, struct tw_dead);
 } dead SEC(".maps");
 
 static __always_inline struct tw_group_key group_key_of(struct task_struct *t)
@@ -56,14 +59,29 @@ static __always_inline struct tw_group_key group_key_of(struct task_struct *t)
 	return key;
 }
 
+/*
+ * The entry of a process by its leader; NULL: none.
+ *
+ * A thread that is freed after its process was forgotten (LATE_NS of bpf_events.c) leaves
+ * an entry behind. A later process may have the same key. All its threads are younger
+ * than its leader, so an older entry is not its own. Then the microseconds that the map
+ * is for are lost.
+ */
+static __always_inline struct tw_dead *dead_of(struct task_struct *leader)
+{
+	struct tw_group_key key = group_key_of(leader);
+	struct tw_dead *d = bpf_map_lookup_elem(&dead, &key);
+
+	return d && d->since_ns >= leader->start_boottime ? d : 0;
+}
+
 /* The time of exited threads. Either source may be too small, never too large. */
 static __always_inline __u64 dead_ns_of(struct task_struct *t)
 {
-	struct tw_group_key key = group_key_of(t);
 	__u64 sum_ns = t->signal->sum_sched_runtime;
-	__u64 *freed_ns = bpf_map_lookup_elem(&dead, &key);
+	struct tw_dead *d = dead_of(t);
 
-	return freed_ns && *freed_ns > sum_ns ? *freed_ns : sum_ns;
+	return d && d->sum_ns > sum_ns ? d->sum_ns : sum_ns;
 }
 
 /*
@@ -72,7 +90,7 @@ static __always_inline __u64 dead_ns_of(struct task_struct *t)
  */
 static __always_inline void fill_task(struct tw_task *out, struct task_struct *t)
 {
-	out->start_ns = t->start_boottime;
+	out->start_ns = t->start_boottime + tw_boot_offset_ns;
 	out->cgroup_id = cgroup_id_of(t);
 	out->tgid = t->tgid;
 	out->parent = 0;

@@ -9,6 +9,7 @@
 #include "collector/power/power_history.h"
 #include "collector/powercap.h"
 #include "collector/settings.h"
+#include "collector/texts.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/pods.h"
 #include "collector/workloads/tasks.h"
@@ -234,6 +235,7 @@ out:
 
 void tw_collector_close(struct tw_collector *c)
 {
+	tw_texts_close(c->texts);
 	tw_pods_close(c->pods);
 	tw_power_history_free(c->history);
 	tw_power_close(c->power);
@@ -331,4 +333,9 @@ out:
 	c->stats.tick_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	c->stats.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	return rc;
+}
+
+uint64_t tw_collector_tick_number(const struct tw_collector *c)
+{
+	return c->stats.ticks + c->stats.failed;
 }

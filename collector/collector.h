@@ -26,6 +26,7 @@ struct tw_err;
 struct tw_estimates;
 struct tw_power_history;
 struct tw_pods;
+struct tw_texts;
 struct tw_power;
 struct tw_traces;
 struct tw_workloads;
@@ -57,6 +58,7 @@ struct tw_collector {
 	struct tw_node node;
 	struct tw_processors processors; /* empty: unknown */
 	struct tw_show show;
+	struct tw_texts *texts; /* NULL: all answers are written on this thread */
 	struct tw_powercap powercap;
 	uint64_t now_ns;     /* CLOCK_BOOTTIME of the last tick */
 	uint64_t awake_ns;   /* CLOCK_MONOTONIC of the last tick: without suspend */
@@ -96,5 +98,8 @@ void tw_collector_close(struct tw_collector *c);
  */
 int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		      struct tw_err *err);
+
+/* Identifies a tick, failed ones included. */
+uint64_t tw_collector_tick_number(const struct tw_collector *c);
 
 #endif /* TW_COLLECTOR_COLLECTOR_H */

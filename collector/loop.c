@@ -3,6 +3,7 @@
 
 #include "collector/collector.h"
 #include "collector/power/estimates.h"
+#include "collector/texts.h"
 #include "collector/workloads/pods.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/clock.h"
@@ -37,6 +38,7 @@ enum kind {
 	KIND_EVENTS,
 	KIND_FINDER,
 	KIND_PODS,
+	KIND_TEXTS,
 	KIND_COUNT
 };
 
@@ -89,7 +91,9 @@ int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 	    watch(l, tw_workloads_fd(c->workloads), KIND_EVENTS, err) < 0 ||
 	    watch(l, c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
 		  KIND_FINDER, err) < 0 ||
-	    watch(l, c->pods != NULL ? tw_pods_fd(c->pods) : -1, KIND_PODS, err) < 0) {
+	    watch(l, c->pods != NULL ? tw_pods_fd(c->pods) : -1, KIND_PODS, err) < 0 ||
+	    watch(l, c->texts != NULL ? tw_texts_fd(c->texts) : -1, KIND_TEXTS, err) <
+		    0) {
 		tw_loop_close(l);
 		return -1;
 	}
@@ -120,6 +124,9 @@ static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why
 	late_ns = tw_now_ns() - (l->due_ns - l->interval_ns);
 	if (tw_collector_tick(l->collector, late_ns, count - 1, &err) < 0)
 		failed(&err);
+	if (l->collector->texts != NULL)
+		tw_texts_tidy(l->collector->texts,
+			      tw_collector_tick_number(l->collector));
 }
 
 /* Return false on a stop signal; any other signal reloads the models. */
@@ -159,6 +166,8 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 				(void)tw_estimates_hear(l->collector->estimates);
 			else if (ev[i].data.u32 == KIND_PODS)
 				tw_pods_drain(l->collector->pods);
+			else if (ev[i].data.u32 == KIND_TEXTS)
+				tw_texts_hear(l->collector->texts);
 			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
 				return 0;
 		}

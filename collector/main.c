@@ -7,10 +7,12 @@
 #include "collector/rights.h"
 #include "collector/settings.h"
 #include "collector/system/privilege.h"
+#include "collector/texts.h"
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
 #include "lib/http/httpd.h"
+#include "lib/http/web_log.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
@@ -29,6 +31,12 @@
 
 /* Open connections: scrapers and clients of the API. */
 #define CONNECTIONS_MAX 64
+
+/* A client has so long to take an answer; Prometheus gives up after 10 s by default. */
+#define ANSWER_TIMEOUT_MS 30000
+
+/* Time for answers in progress at the end. */
+#define FINISH_MS 2000
 
 static void passed_over(void *arg, const char *source, const struct tw_err *why)
 {
@@ -79,6 +87,18 @@ static void log_missing(const struct tw_collector *c)
 				: "they are not seen");
 }
 
+/* Files that only root can read do not change until a restart. */
+static void log_unreadable(const struct tw_httpd *httpd,
+			   const struct tw_collector_settings *config)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_httpd_can_reload(httpd, &err) < 0)
+		tw_log_warn("changes of the web configuration need a restart, because "
+			    "user %s cannot read it: %s",
+			    config->user, err.text);
+}
+
 static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 {
 	char host[256];
@@ -90,12 +110,17 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	struct tw_httpd_config hc = { .listen = config->listen,
 				      .app = &c,
 				      .callers_thread = true,
-				      .connections_max = CONNECTIONS_MAX };
+				      .connections_max = CONNECTIONS_MAX,
+				      .answer_timeout_ms = ANSWER_TIMEOUT_MS,
+				      .web_config = config->web_config,
+				      .web_changed = tw_web_log_changed };
 	struct tw_httpd *httpd = NULL;
 	struct tw_loop *loop = NULL;
 	bool ready = false;
 	int signals = -1, finder = -1, rc = -1;
 
+	if (tw_texts_open(&c.texts, err) < 0)
+		goto out;
 	hc.routes = tw_collector_routes(&hc.route_count);
 	if (tw_collector_start_finder(&c, config, &finder, err) < 0 ||
 	    tw_signals_open(&signals, err) < 0) {
@@ -118,6 +143,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	if (tw_rights_drop(&c, config, err) < 0)
 		goto out;
 	log_missing(&c);
+	log_unreadable(httpd, config);
 	tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"",
 		    tw_httpd_address(httpd), tw_workloads_source(c.workloads),
 		    tw_workloads_cgroups(c.workloads));
@@ -131,6 +157,8 @@ out:
 	if (ready)
 		tw_daemon_stopping(config->ready_file);
 	tw_loop_close(loop);
+	if (c.texts != NULL)
+		tw_texts_finish(c.texts, FINISH_MS);
 	tw_httpd_close(httpd);
 	tw_collector_close(&c);
 	if (signals >= 0)

@@ -21,6 +21,7 @@ enum tw_counters_choice { TW_COUNTERS_AUTO, TW_COUNTERS_OFF, TW_COUNTERS_SOFTWAR
 /* Filled by tw_opts_parse(), released by tw_opts_release(). */
 struct tw_collector_settings {
 	char *listen;
+	char *web_config;
 	uint64_t interval_ms;
 	unsigned bpf;         /* enum tw_bpf_choice */
 	unsigned counters;    /* enum tw_counters_choice */

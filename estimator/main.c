@@ -99,6 +99,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_parsed *p
 	struct tw_estimator *e = NULL;
 	struct tw_init_urls urls = { 0 };
 	struct tw_fetch *fetch = NULL;
+	bool ready = false;
 	int signals = -1, rc = -1;
 
 	if (tw_signals_open(&signals, err) < 0 ||
@@ -109,6 +110,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_parsed *p
 	    tw_estimator_open(&config, &e, err) < 0 ||
 	    tw_daemon_ready(s->ready_file, s->sockets, err) < 0)
 		goto out;
+	ready = true;
 	if (config.passed > 0)
 		tw_log_info("answering on %u sockets passed by systemd", config.passed);
 	else
@@ -120,7 +122,9 @@ static int serve(const struct tw_settings *s, const struct tw_settings_parsed *p
 	tw_log_info("stopped");
 	rc = 0;
 out:
-	tw_daemon_stopping(s->ready_file);
+	/* Do not remove the ready file of another instance. */
+	if (ready)
+		tw_daemon_stopping(s->ready_file);
 	tw_estimator_close(e);
 	tw_fetch_close(fetch);
 	tw_init_urls_release(&urls);

@@ -145,8 +145,9 @@ static int join_time(json_t *to, const json_t *old, const char *key, int sign,
 {
 	const char *was = json_string_value(json_object_get(old, key));
 	const char *is = json_string_value(json_object_get(to, key));
+	const int order = was != NULL && is != NULL ? strcmp(is, was) : sign;
 
-	if (was == NULL || (is != NULL && sign * strcmp(is, was) <= 0))
+	if (was == NULL || order == 0 || (order < 0) == (sign > 0))
 		return 0;
 	if (json_object_set_new(to, key, json_string(was)) < 0)
 		return tw_fail(err, TW_NOMEM, "metadata.json");

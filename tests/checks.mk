@@ -132,7 +132,8 @@ integration := web engage collector_asked collector_top pipeline pull offline_tr
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
 	main_job train_jobs unmeasured prometheus_rules manifests estimator server_cases library old_groups \
-	calibrate
+	calibrate \
+	collector_doors collector_edges faults_disk faults_world
 # Those that need an idle machine.
 alone := closed_loop
 unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop),\

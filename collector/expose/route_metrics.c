@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector.h"
+#include "collector/expose/answer.h"
 #include "collector/expose/expose.h"
 #include "collector/expose/routes.h"
 #include "collector/workloads/workload.h"
@@ -89,45 +90,61 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 	}
 }
 
+static void drain(void *arg)
+{
+	tw_text_drain(arg);
+}
+
+struct metrics {
+	struct tw_expo expo;
+	struct tw_exposure exposure;
+};
+
+static void write_metrics(void *arg, struct tw_text_out *o)
+{
+	struct metrics *m = arg;
+	const struct tw_exposure *x = &m->exposure;
+	const struct tw_collector *c = x->c;
+
+	m->expo.out = &o->buf;
+	m->expo.drain = drain;
+	m->expo.drain_arg = o;
+	write_own(&m->expo, c);
+	tw_expose_node(x);
+	tw_expose_models(x);
+	tw_expose_workloads(x);
+	if (c->show.kepler)
+		tw_expose_kepler(x);
+	if (c->show.kepler_legacy)
+		tw_expose_kepler_legacy(x);
+	tw_expo_end(&m->expo);
+}
+
 static void answer_metrics(void *app, const struct tw_http_request *q,
 			   struct tw_http_reply *r)
 {
 	struct tw_collector *c = app;
-	struct tw_buf b = { 0 };
-	struct tw_expo e = { .out = &b,
-			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	struct metrics m = { .expo.format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	const struct tw_answer a = { .kind = m.expo.format == TW_EXPO_TEXT
+						     ? TW_ANSWER_METRICS_TEXT
+						     : TW_ANSWER_METRICS_OPEN,
+				     .content_type = tw_expo_content_type(m.expo.format),
+				     .write = write_metrics,
+				     .arg = &m };
 	struct tw_err err = { 0 };
 	/* A HEAD request is no scrape. */
 	const bool scrape = strcmp(q->method, "HEAD") != 0;
-	struct tw_exposure x;
-	char *body;
-	size_t len;
 
-	if (tw_exposure_begin(&x, c, &e, &err) < 0) {
+	if (tw_answer_again(c, q, r, &a))
+		return;
+	if (tw_exposure_begin(&m.exposure, c, &m.expo, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
 	if (scrape)
-		tw_exposure_choose(&x, c);
-	tw_expose_workloads(&x);
-	tw_expose_node(&x);
-	tw_expose_models(&x);
-	write_own(&e, c);
-	if (c->show.kepler)
-		tw_expose_kepler(&x);
-	if (c->show.kepler_legacy)
-		tw_expose_kepler_legacy(&x);
-	tw_expo_end(&e);
-	body = tw_buf_detach(&b, &len);
-	if (body == NULL) {
-		tw_fail(&err, TW_NOMEM, "answer");
-		tw_http_reply_error(r, &err);
-		return;
-	}
-	if (scrape)
+		tw_exposure_choose(&m.exposure, c);
+	if (tw_answer(c, q, r, &a) && scrape)
 		tw_workloads_scraped(c->workloads);
-	r->content_type = tw_expo_content_type(e.format);
-	tw_http_reply_take(r, body, len);
 }
 
 const struct tw_http_route tw_route_collector_metrics = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/v1/power?level=: energy and power as JSON. */
 #include "collector/collector.h"
+#include "collector/expose/answer.h"
 #include "collector/expose/expose.h"
 #include "collector/expose/routes.h"
 #include "collector/power/estimates.h"
@@ -204,38 +205,59 @@ static int level_of(const char *name)
 	return level;
 }
 
+struct power {
+	int level; /* -1: the node */
+	struct tw_exposure exposure;
+};
+
+static void write_power(void *arg, struct tw_text_out *o)
+{
+	const struct power *p = arg;
+	const struct tw_exposure *x = &p->exposure;
+	const struct tw_workload *w = NULL;
+	struct tw_buf *b = &o->buf;
+	bool first = true;
+
+	tw_buf_adds(b, "{");
+	add_number(b, "elapsed_seconds", tw_seconds(x->c->elapsed_ns));
+	tw_buf_adds(b, ",\"workloads\":[");
+	if (p->level < 0)
+		add_node(b, x);
+	while (p->level >= 0 &&
+	       (w = tw_exposure_next(x, (enum tw_level)p->level, w)) != NULL) {
+		begin_member(b, &first);
+		add_workload(b, x, w);
+		tw_text_drain(o);
+	}
+	tw_buf_adds(b, "]");
+	add_models(b, x->c);
+	tw_buf_adds(b, "}");
+}
+
 static void answer_power(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
-	const int level = level_of(tw_http_query(q, "level"));
-	const struct tw_workload *w = NULL;
-	struct tw_exposure x;
+	struct power p = { .level = level_of(tw_http_query(q, "level")) };
+	const struct tw_answer a = { .kind = TW_ANSWER_POWER + (unsigned)p.level,
+				     .content_type = "application/json",
+				     .write = write_power,
+				     .arg = &p,
+				     .small = p.level < 0 };
 	struct tw_err err = { 0 };
-	struct tw_buf b = { 0 };
-	bool first = true;
 
-	if (level == TW_LEVEL_COUNT)
+	if (p.level == TW_LEVEL_COUNT) {
 		tw_fail(&err, TW_INVALID,
 			"level: want node, cgroup, container, pod, vm or process");
-	if (level == TW_LEVEL_COUNT || tw_exposure_begin(&x, c, NULL, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	tw_buf_adds(&b, "{");
-	add_number(&b, "elapsed_seconds", tw_seconds(c->elapsed_ns));
-	tw_buf_adds(&b, ",\"workloads\":[");
-	if (level < 0)
-		add_node(&b, &x);
-	while (level >= 0 &&
-	       (w = tw_exposure_next(&x, (enum tw_level)level, w)) != NULL) {
-		begin_member(&b, &first);
-		add_workload(&b, &x, w);
-	}
-	tw_buf_adds(&b, "]");
-	add_models(&b, c);
-	tw_buf_adds(&b, "}");
-	tw_http_reply_buf(r, &b);
+	if (tw_answer_again(c, q, r, &a))
+		return;
+	if (tw_exposure_begin(&p.exposure, c, NULL, &err) < 0)
+		tw_http_reply_error(r, &err);
+	else
+		tw_answer(c, q, r, &a);
 }
 
 const struct tw_http_route tw_route_collector_power = {

@@ -31,25 +31,36 @@ static double frequency(const struct tw_node *n, double seconds)
 	return n->frequencies > 0 ? sum / (double)n->frequencies : NAN;
 }
 
+/* A rate of the node's counters, which may be of several ticks; NAN: unknown. */
+static double rate(const struct tw_node *n, uint64_t increase)
+{
+	return n->there && n->last_ns > 0 ? (double)increase * 1e9 / (double)n->last_ns
+					  : NAN;
+}
+
 static double switches(const struct tw_node *n, double seconds)
 {
-	return n->there ? (double)n->last.context_switches / seconds : NAN;
+	(void)seconds;
+	return rate(n, n->last.context_switches);
 }
 
 static double interrupts(const struct tw_node *n, double seconds)
 {
-	return n->there ? (double)n->last.interrupts / seconds : NAN;
+	(void)seconds;
+	return rate(n, n->last.interrupts);
 }
 
 static double page_faults(const struct tw_node *n, double seconds)
 {
-	return n->there ? (double)n->last.page_faults / seconds : NAN;
+	(void)seconds;
+	return rate(n, n->last.page_faults);
 }
 
-#define MODE(id, mode)                                                          \
-	static double mode_##id(const struct tw_node *n, double seconds)        \
-	{                                                                       \
-		return n->there ? (double)n->last.cpu_ms[mode] / seconds : NAN; \
+#define MODE(id, mode)                                                   \
+	static double mode_##id(const struct tw_node *n, double seconds) \
+	{                                                                \
+		(void)seconds;                                           \
+		return rate(n, n->last.cpu_ms[mode]);                    \
 	}
 #define COUNTER(id, which)                                                  \
 	static double counter_##id(const struct tw_node *n, double seconds) \
@@ -57,10 +68,11 @@ static double page_faults(const struct tw_node *n, double seconds)
 		return (double)n->used.counter[which] / seconds;            \
 	}
 
-#define SOFTIRQ(id, vector)                                                         \
-	static double softirq_##id(const struct tw_node *n, double seconds)         \
-	{                                                                           \
-		return n->there ? (double)n->last.softirqs[vector] / seconds : NAN; \
+#define SOFTIRQ(id, vector)                                                 \
+	static double softirq_##id(const struct tw_node *n, double seconds) \
+	{                                                                   \
+		(void)seconds;                                              \
+		return rate(n, n->last.softirqs[vector]);                   \
 	}
 
 MODE(irq, TW_CPU_IRQ)

@@ -278,7 +278,6 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 		 struct tw_err *err)
 {
 	const struct tw_node_counts none = { .interrupts = 0 };
-	const bool had = n->there;
 	struct tw_node_counts now;
 	unsigned cpus;
 	size_t len;
@@ -286,6 +285,7 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 	n->elapsed_ns = elapsed_ns;
 	n->used = *used;
 	n->there = false;
+	n->unread_ns += elapsed_ns;
 	read_frequencies(n);
 	if (read_proc(n, "stat", &len, err) < 0 ||
 	    tw_proc_node_stat_parse(n->text, len, tw_proc_ticks_per_s(), &now, &cpus,
@@ -293,7 +293,11 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 	    read_proc(n, "vmstat", &len, err) < 0 ||
 	    tw_proc_vmstat_parse(n->text, len, &now.page_faults, err) < 0)
 		return -1;
-	n->last = had ? difference(&now, &n->total) : none;
+	/* Without a reading before, nothing is known; 0 would be an idle machine's. */
+	n->last = n->was_read ? difference(&now, &n->total) : none;
+	n->last_ns = n->was_read ? n->unread_ns : 0;
+	n->unread_ns = 0;
+	n->was_read = true;
 	n->total = now;
 	if (cpus > 0)
 		n->cpus = cpus;

@@ -53,9 +53,11 @@ struct tw_node_counts {
 };
 
 struct tw_node {
-	bool there;                  /* total and last are of the last tick */
+	bool there;                  /* the counters were read in the last tick */
 	struct tw_node_counts total; /* since boot */
-	struct tw_node_counts last;  /* increase in the last tick */
+	struct tw_node_counts last;  /* increase since the reading before */
+	uint64_t last_ns; /* time that `last` is of: several ticks after a failure; 0:
+			     there is no reading before */
 	unsigned cpus;
 	uint64_t elapsed_ns;  /* length of the last tick; 0: it was the first */
 	struct tw_usage used; /* usage of all workloads in the last tick */
@@ -63,6 +65,10 @@ struct tw_node {
 	size_t frequencies;
 	const struct tw_roots *roots;
 	char *text; /* buffer for files */
+
+	/* For node.c only. */
+	bool was_read;      /* total is of an earlier tick */
+	uint64_t unread_ns; /* since that tick */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -164,6 +165,10 @@ static const int always[] = {
 	SCMP_SYS(ioctl),
 	SCMP_SYS(prlimit64),
 	SCMP_SYS(wait4), /* exited helpers */
+	/* answers by child processes (collector/texts.c) */
+	SCMP_SYS(memfd_create),
+	SCMP_SYS(pipe2),
+	SCMP_SYS(set_robust_list),
 	SCMP_SYS(readlink),
 	SCMP_SYS(stat),
 	SCMP_SYS(lstat),
@@ -189,7 +194,6 @@ static const int writing[] = {
 
 /* Refreshing models: threads, an HTTP client as child process, watched directories. */
 static const int starting[] = {
-	SCMP_SYS(memfd_create),
 	SCMP_SYS(inotify_init1),
 	SCMP_SYS(inotify_add_watch),
 	SCMP_SYS(inotify_rm_watch),
@@ -198,9 +202,7 @@ static const int starting[] = {
 	SCMP_SYS(execve),
 	SCMP_SYS(waitid),
 	SCMP_SYS(kill),
-	SCMP_SYS(pipe2),
 	SCMP_SYS(dup3),
-	SCMP_SYS(set_robust_list),
 	SCMP_SYS(set_tid_address),
 	SCMP_SYS(socketpair),
 	SCMP_SYS(bind),
@@ -218,6 +220,9 @@ static const uint64_t bpf_commands[] = { BPF_PROG_TEST_RUN,    BPF_ITER_CREATE,
 					 BPF_MAP_LOOKUP_ELEM,  BPF_MAP_LOOKUP_BATCH,
 					 BPF_MAP_GET_NEXT_KEY, BPF_MAP_DELETE_ELEM };
 
+/* A child that writes an answer ends with the collector. */
+static const uint64_t prctl_commands[] = { PR_SET_PDEATHSIG };
+
 /* The flags of open() that allow more than reading. */
 #define OPEN_WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 
@@ -225,6 +230,12 @@ static void allow(struct tw_seccomp *s, const int *calls, size_t count)
 {
 	tw_seccomp_list(s, calls, count, SCMP_ACT_ALLOW);
 }
+
+/* What clone() shares with a thread, but not with a copy of the process as by fork(). */
+#define CLONE_SHARES                                                                 \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |          \
+	 CLONE_VFORK | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
 static int install_filter(const struct tw_privilege *p, struct tw_err *err)
 {
@@ -240,6 +251,10 @@ static int install_filter(const struct tw_privilege *p, struct tw_err *err)
 	if (p->may_start)
 		allow(&s, starting, TW_COUNT(starting));
 	tw_seccomp_mask(&s, SCMP_SYS(openat), 2, OPEN_WRITES, 0, SCMP_ACT_ALLOW, REFUSE);
+	tw_seccomp_mask(&s, SCMP_SYS(clone), TW_SECCOMP_CLONE_FLAGS, CLONE_SHARES, 0,
+			SCMP_ACT_ALLOW, REFUSE);
+	tw_seccomp_values(&s, SCMP_SYS(prctl), 0, prctl_commands,
+			  TW_COUNT(prctl_commands), REFUSE);
 	tw_seccomp_values(&s, SCMP_SYS(bpf), 0, bpf_commands, TW_COUNT(bpf_commands),
 			  REFUSE);
 	return tw_seccomp_install(&s, err);

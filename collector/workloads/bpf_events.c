@@ -56,12 +56,15 @@ static struct tw_group_key key_of(const struct tw_task_event *t)
 static bool add_late(const struct tw_bpf_events *e, struct tw_task_event *t)
 {
 	const struct tw_group_key key = key_of(t);
-	uint64_t ns;
+	struct tw_dead d;
 
-	if (bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.dead), &key, &ns) != 0 ||
-	    ns <= t->task.cpu_ns)
+	/* An older entry is of another process: see dead_of() of bpf/task.bpf.h. */
+	if (bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.dead), &key, &d) != 0 ||
+	    d.since_ns + (uint64_t)e->skel->rodata->tw_boot_offset_ns <
+		    t->task.start_ns ||
+	    d.sum_ns <= t->task.cpu_ns)
 		return false;
-	t->task.cpu_ns = ns;
+	t->task.cpu_ns = d.sum_ns;
 	return true;
 }
 
@@ -151,6 +154,8 @@ static int load(struct tw_bpf_events *e, const struct tw_task_config *c, bool re
 	if (e->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF programs");
 	e->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
+	e->skel->rodata->tw_boot_offset_ns = c->boot_offset_ns;
+	e->skel->rodata->tw_monotonic_offset_ns = c->monotonic_offset_ns;
 	e->skel->rodata->tw_cgroup_hierarchy = c->cgroup_hierarchy;
 	e->skel->rodata->tw_wake_bytes = bytes / 4;
 	bpf_map__set_max_entries(e->skel->maps.events, bytes);

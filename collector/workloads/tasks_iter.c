@@ -132,6 +132,7 @@ static int load(struct iter *it, const struct tw_task_config *c, struct tw_err *
 	if (it->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF iterator");
 	it->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
+	it->skel->rodata->tw_boot_offset_ns = c->boot_offset_ns;
 	if (tw_bpf_events_share(it->events, it->skel->maps.dead, err) < 0)
 		return -1;
 	errnum = -iter_bpf__load(it->skel);

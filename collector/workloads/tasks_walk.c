@@ -42,6 +42,7 @@ static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *e
 	if (w->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF walk");
 	w->skel->rodata->tw_cgroup_v1 = c->cgroup_v1;
+	w->skel->rodata->tw_boot_offset_ns = c->boot_offset_ns;
 	w->skel->bss->tw_max = w->max;
 	bpf_map__set_max_entries(w->skel->maps.tasks, w->max);
 	if (tw_bpf_events_share(w->events, w->skel->maps.dead, err) < 0)

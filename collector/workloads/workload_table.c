@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of workloads: opening it, its lists by level, look-ups. */
 #include "collector/system/roots.h"
+#include "collector/system/timens.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/traces.h"
 #include "collector/workloads/workload_state.h"
@@ -206,11 +207,14 @@ void tw_process_free(struct tw_workloads *t, struct tw_process *p)
 static int open_source(struct tw_workloads *t, const struct tw_task_source *s,
 		       struct tw_err *err)
 {
+	const struct tw_clock_offsets offsets = tw_clock_offsets();
 	const struct tw_task_config c = {
 		.roots = t->config.roots,
 		.cgroup_v1 = tw_cgroup_tree_is_v1(t->tree),
 		.cgroup_hierarchy = tw_cgroup_tree_hierarchy(t->tree),
 		.events_max = t->config.events_max,
+		.boot_offset_ns = offsets.boot_ns,
+		.monotonic_offset_ns = offsets.monotonic_ns,
 	};
 
 	if (s->open(&c, &t->tasks, err) < 0)

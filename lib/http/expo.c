@@ -220,6 +220,8 @@ void tw_expo_fixed(struct tw_expo *e, const struct tw_expo_text *texts, size_t c
 	tw_buf_adds(e->out, *separator == ',' ? "} " : " ");
 	tw_buf_add(e->out, number, format_fixed(number, value, decimals));
 	tw_buf_add(e->out, "\n", 1);
+	if (e->drain != NULL)
+		e->drain(e->drain_arg);
 }
 
 static void add_count(struct tw_expo *e, const char *suffix,

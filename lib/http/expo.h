@@ -64,6 +64,12 @@ struct tw_expo {
 	struct tw_buf *out;
 	enum tw_expo_format format;
 	const struct tw_expo_family *family; /* of the samples that follow */
+	/*
+	 * Called now and then, between two lines; it may take the text from out. NULL:
+	 * the text stays in out.
+	 */
+	void (*drain)(void *arg);
+	void *drain_arg;
 };
 
 /* The format with the larger weight in an Accept header (NULL: none); else text. */

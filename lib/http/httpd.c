@@ -117,7 +117,7 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 	}
 	if (tls)
 		flags |= MHD_USE_TLS;
-	if (s->work != NULL || s->hash != NULL)
+	if (s->work != NULL || s->hash != NULL || c->callers_thread)
 		flags |= MHD_ALLOW_SUSPEND_RESUME;
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, tw_exchange_request, &s->exchange,
@@ -194,7 +194,7 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 	if (s->web != NULL && !c->thread_per_connection &&
 	    tw_httpd_work_open(s->config.connections_max, &s->hash, err) < 0)
 		goto fail;
-	if (tw_guard_open(!c->callers_thread, &s->guard, err) < 0 ||
+	if (tw_guard_open(!c->callers_thread, c->answer_timeout_ms, &s->guard, err) < 0 ||
 	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
 			    : tw_listen(c->listen, &fd, s->address, err)) < 0)
 		goto fail;
@@ -243,6 +243,11 @@ void tw_httpd_run(struct tw_httpd *s)
 {
 	tw_guard_end_late(s->guard);
 	MHD_run(s->daemon);
+}
+
+int tw_httpd_can_reload(const struct tw_httpd *s, struct tw_err *err)
+{
+	return s->web != NULL ? tw_web_can_reload(s->web, err) : 0;
 }
 
 /* Wait until no request is in progress. Polling is enough: it runs once, at the end. */

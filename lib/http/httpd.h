@@ -29,6 +29,7 @@ struct tw_httpd_config {
 	bool callers_thread;         /* no threads: the caller polls tw_httpd_fd() */
 	unsigned connections_max;    /* 0: 1024 */
 	uint64_t idle_timeout_ms;    /* without a byte sent or received; 0: 10 s */
+	uint64_t answer_timeout_ms;  /* to take an answer; 0: 5 min */
 	size_t body_max;             /* bytes of a request; 0: 1 MiB */
 	struct tw_http_stats *stats; /* counts the requests; or NULL */
 	const char *web_config;      /* path, see lib/http/web_config.h; NULL: none */
@@ -57,6 +58,12 @@ void tw_httpd_run(struct tw_httpd *s);
 
 /* End connections past their deadline. The server does it once a second; for tests. */
 void tw_httpd_end_late(struct tw_httpd *s);
+
+/*
+ * Whether this process can read the files of the web configuration again, after it has
+ * dropped rights. 0 without a web configuration.
+ */
+int tw_httpd_can_reload(const struct tw_httpd *s, struct tw_err *err);
 
 /* Stop accepting, wait at most 5 s for requests in progress, close. NULL is fine. */
 void tw_httpd_close(struct tw_httpd *s);

@@ -114,7 +114,7 @@ static enum MHD_Result queue_reply(struct exchange *e, struct MHD_Connection *c,
 				   const char *path, struct tw_http_reply *r)
 {
 	struct MHD_Response *m = tw_http_reply_make(
-		r, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
+		r, c, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
 	const unsigned status = r->status != 0 ? r->status : MHD_HTTP_OK;
 	const bool closing =
 		atomic_load_explicit(&e->server->closing, memory_order_relaxed);

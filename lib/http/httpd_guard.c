@@ -21,6 +21,7 @@
 struct tw_guarded {
 	int fd;
 	void *owner;
+	uint64_t answer_ms;
 	atomic_ullong until_ms; /* deadline, or NEVER_MS */
 	struct tw_guarded *before, *after;
 };
@@ -30,6 +31,7 @@ struct tw_guard {
 	pthread_cond_t stopped;
 	struct tw_guarded *first;
 	bool stop;
+	uint64_t answer_ms;
 	bool has_thread;
 	pthread_t thread;
 };
@@ -95,7 +97,8 @@ int tw_guard_wait_ms(struct tw_guard *g)
 	return least < INT_MAX ? (int)least : INT_MAX;
 }
 
-int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err)
+int tw_guard_open(bool thread, uint64_t answer_ms, struct tw_guard **out,
+		  struct tw_err *err)
 {
 	struct tw_guard *g = calloc(1, sizeof(*g));
 	pthread_condattr_t monotonic;
@@ -108,6 +111,7 @@ int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&g->stopped, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	g->answer_ms = answer_ms != 0 ? answer_ms : TW_GUARD_ANSWER_MS;
 	g->has_thread = thread;
 	e = thread ? pthread_create(&g->thread, NULL, run, g) : 0;
 	if (e != 0) {
@@ -148,6 +152,7 @@ struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd, void *owner)
 		return NULL;
 	c->fd = fd;
 	c->owner = owner;
+	c->answer_ms = g->answer_ms;
 	atomic_init(&c->until_ms, tw_now_ms() + TW_GUARD_HEAD_MS);
 	pthread_mutex_lock(&g->lock);
 	c->after = g->first;
@@ -207,5 +212,5 @@ void tw_guard_working(struct tw_guarded *c)
 void tw_guard_answering(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_deadline(c, tw_now_ms() + TW_GUARD_ANSWER_MS);
+		set_deadline(c, tw_now_ms() + c->answer_ms);
 }

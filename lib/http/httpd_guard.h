@@ -26,9 +26,11 @@ struct tw_guarded;
 
 /*
  * thread: the guard ends late connections on a thread of its own, once a second; else the
- * caller calls tw_guard_end_late(). *out is yours: tw_guard_close().
+ * caller calls tw_guard_end_late(). answer_ms: instead of TW_GUARD_ANSWER_MS; 0: that.
+ * *out is yours: tw_guard_close().
  */
-int tw_guard_open(bool thread, struct tw_guard **out, struct tw_err *err);
+int tw_guard_open(bool thread, uint64_t answer_ms, struct tw_guard **out,
+		  struct tw_err *err);
 
 /* Shut down the sockets of connections that are past their deadline. */
 void tw_guard_end_late(struct tw_guard *g);

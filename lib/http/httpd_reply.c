@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/http/accept.h"
+#include "lib/http/httpd_growing.h"
 #include "lib/json/json.h"
 
 #include <microhttpd.h>
@@ -30,6 +31,8 @@ void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
 		close(r->fd);
 	r->file = false;
 	r->unpacked_len = 0;
+	tw_growing_free(r->growing);
+	r->growing = NULL;
 	if (r->release != NULL)
 		r->release(r->release_arg);
 	r->body = body;
@@ -56,6 +59,14 @@ void tw_http_reply_file(struct tw_http_reply *r, int fd, uint64_t at, size_t len
 	r->file = true;
 	r->fd = fd;
 	r->file_at = at;
+}
+
+void tw_http_reply_growing(struct tw_http_reply *r, struct tw_growing *g)
+{
+	struct tw_growing *ours = tw_growing_ref(g);
+
+	tw_http_reply_lend(r, NULL, 0, NULL, NULL);
+	r->growing = ours;
 }
 
 void tw_http_reply_buf(struct tw_http_reply *r, struct tw_buf *b)
@@ -176,7 +187,8 @@ static int add_headers(struct MHD_Response *m, const struct tw_http_reply *r)
 {
 	const char *type = r->content_type != NULL ? r->content_type : "application/json";
 
-	if (r->len > 0 && add_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, type) < 0)
+	if ((r->len > 0 || r->growing != NULL) &&
+	    add_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, type) < 0)
 		return -1;
 	if (r->attachment != NULL && add_attachment(m, r->attachment) < 0)
 		return -1;
@@ -306,7 +318,7 @@ static void compress_body(struct tw_http_reply *r, const char *accept_encoding)
 
 /* ---- the response ---- */
 
-struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
+struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r, struct MHD_Connection *c,
 					const char *accept_encoding)
 {
 	struct MHD_Response *m;
@@ -314,7 +326,10 @@ struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
 	if (r->failed)
 		tw_http_reply_problem(r, 503, "out of memory");
 	compress_body(r, accept_encoding);
-	m = r->file ? make_file(r) : make_text(r);
+	if (r->growing != NULL)
+		m = tw_growing_response(r->growing, c);
+	else
+		m = r->file ? make_file(r) : make_text(r);
 	if (m != NULL && add_headers(m, r) < 0) {
 		MHD_destroy_response(m);
 		m = NULL;

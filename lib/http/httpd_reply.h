@@ -14,8 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct MHD_Connection;
 struct MHD_Response;
 struct tw_buf;
+struct tw_growing;
 
 /* All zero bytes is a 200 without a body. */
 struct tw_http_reply {
@@ -30,8 +32,9 @@ struct tw_http_reply {
 	bool file;           /* the body is len bytes of fd from file_at on */
 	int fd;              /* owned */
 	uint64_t file_at;
-	struct tw_strs headers; /* name, value, name, ..; owned */
-	bool failed;            /* an allocation failed: 503 */
+	struct tw_growing *growing; /* the body, instead of all above; owned, or NULL */
+	struct tw_strs headers;     /* name, value, name, ..; owned */
+	bool failed;                /* an allocation failed: 503 */
 };
 
 /* The reply owns body (malloc'ed) from now on, and releases the body it had. */
@@ -51,6 +54,9 @@ void tw_http_reply_packed(struct tw_http_reply *r, const void *gzip, size_t len,
 /* Send len bytes of a regular file from offset at on. The reply owns fd. */
 void tw_http_reply_file(struct tw_http_reply *r, int fd, uint64_t at, size_t len);
 
+/* Send a body that is still being written. It is compressed only if it was written so. */
+void tw_http_reply_growing(struct tw_http_reply *r, struct tw_growing *g);
+
 /* Add a header; name and value are copied. */
 void tw_http_reply_header(struct tw_http_reply *r, const char *name, const char *value);
 
@@ -67,11 +73,11 @@ void tw_http_reply_problem(struct tw_http_reply *r, unsigned status, const char 
 unsigned tw_http_status(enum tw_code code);
 
 /*
- * For the server: turn the reply into a response. It consumes what the reply owns, on
- * failure too. accept_encoding is the request's header or NULL. NULL if an allocation
- * failed.
+ * For the server: turn the reply into a response for a connection. It consumes what the
+ * reply owns, on failure too. accept_encoding is the request's header or NULL. NULL if an
+ * allocation failed.
  */
-struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r,
+struct MHD_Response *tw_http_reply_make(struct tw_http_reply *r, struct MHD_Connection *c,
 					const char *accept_encoding);
 
 /* Free what the reply owns, and release its body. */

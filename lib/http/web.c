@@ -10,6 +10,8 @@
 #include "lib/http/web_tls.h"
 #include "lib/http/web_users.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -18,6 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CHECK_MS 1000
 #define PEM_BYTES_MAX ((size_t)1 << 20)
@@ -306,6 +309,27 @@ void tw_web_close(struct tw_web *w)
 	free(w->client_ca);
 	free(w->path);
 	free(w);
+}
+
+static int check_readable(const char *path, struct tw_err *err)
+{
+	if (path != NULL && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
+		return tw_fail_errno(err, errno, "cannot read '%s'", path);
+	return 0;
+}
+
+int tw_web_can_reload(struct tw_web *w, struct tw_err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&w->lock);
+	rc = check_readable(w->path, err) < 0 ||
+			     check_readable(w->config.cert_file, err) < 0 ||
+			     check_readable(w->config.key_file, err) < 0
+		     ? -1
+		     : 0;
+	pthread_mutex_unlock(&w->lock);
+	return rc;
 }
 
 bool tw_web_tls(const struct tw_web *w)

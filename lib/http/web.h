@@ -29,6 +29,9 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 		struct tw_web **out, struct tw_err *err);
 void tw_web_close(struct tw_web *w); /* NULL is fine */
 
+/* Whether this process can read the file and the certificate's files now. */
+int tw_web_can_reload(struct tw_web *w, struct tw_err *err);
+
 /* Settings of the start, which cannot change. */
 bool tw_web_tls(const struct tw_web *w);
 const char *tw_web_client_ca(const struct tw_web *w);  /* PEM; NULL: no client CA */

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-server's surroundings: TLS and users, systemd, the old server's keys."""
-import base64
 import concurrent.futures
 import http.client
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import ssl
@@ -14,65 +12,34 @@ import subprocess
 import unittest
 
 from harness import BIN, ROOT, TIMEOUT_S, Answer, Case, call, wait_until
+from web_case import TLS, WebCase, ask, basic
 
 MODELS = os.path.join(ROOT, "model-db/models")
-TLS = os.path.join(ROOT, "tests/data/tls")
-# "secret"
-HASH = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 
 
-class WebConfig(Case):
-    def web(self, text, certificate=None):
-        if certificate:
-            for kind in ("crt", "key"):
-                shutil.copy(os.path.join(TLS, f"{certificate}.{kind}"),
-                            self.path(f"server.{kind}"))
-        return self.write("web.yml", text)
-
+class WebConfig(WebCase):
     def serve(self, *args):
         return self.start_http("tw-server", "--model-db", MODELS, "--web-config",
                                self.path("web.yml"), *args)
 
-    def ask(self, server, certificate, path="/livez", headers=None, client=None):
-        context = ssl.create_default_context(cafile=os.path.join(TLS, certificate + ".crt"))
-        if client:
-            context.load_cert_chain(os.path.join(TLS, client + ".crt"),
-                                    os.path.join(TLS, client + ".key"))
-        host, port = server.address.rsplit(":", 1)
-        connection = http.client.HTTPSConnection(host, int(port), timeout=TIMEOUT_S,
-                                                 context=context)
-        try:
-            connection.request("GET", path, headers=headers or {})
-            return Answer(connection.getresponse())
-        finally:
-            connection.close()
-
-    TLS_ONLY = "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
-    USERS = f"basic_auth_users:\n  alice: {HASH}\n"
-
-    @staticmethod
-    def basic(name, password):
-        token = base64.b64encode(f"{name}:{password}".encode()).decode()
-        return {"Authorization": "Basic " + token}
-
     def test_tls_and_a_certificate_that_changes(self):
         self.web(self.TLS_ONLY + "http_server_config:\n  headers:\n    X-Test: yes it is\n", "a")
         server = self.serve()
-        answer = self.ask(server, "a")
+        answer = ask(server, "a")
         self.assertEqual((answer.status, answer.headers["X-Test"]), (200, "yes it is"))
         with self.assertRaises(ssl.SSLError):
-            self.ask(server, "b")
+            ask(server, "b")
         self.web(self.TLS_ONLY, "b")
 
         def changed():
             try:
-                return self.ask(server, "b").status == 200
+                return ask(server, "b").status == 200
             except ssl.SSLError:
                 return False
         wait_until(changed, "the new certificate is used")
         # A large answer, and one that is no TLS at all.
         model = "/api/v1/models/nx12-rapl/rapl-sysfs/AbsPower/CounterOnly/XgboostFitTrainer_0/zip"
-        self.assertGreater(len(self.ask(server, "b", model).body), 50000)
+        self.assertGreater(len(ask(server, "b", model).body), 50000)
         with self.assertRaises((ConnectionError, http.client.HTTPException)):
             call(server, "GET", "/livez")
 
@@ -112,28 +79,28 @@ class WebConfig(Case):
             self.assertEqual(answer.headers.get_content_type(), "application/problem+json")
         self.assertEqual(call(server, "POST", "/model", b"x" * 100000).status, 401)
         self.assertEqual(call(server, "GET", "/livez",
-                              headers=self.basic("alice", "secret")).status, 200)
+                              headers=basic("alice", "secret")).status, 200)
         self.assertEqual(call(server, "GET", "/livez",
-                              headers=self.basic("alice", "wrong")).status, 401)
+                              headers=basic("alice", "wrong")).status, 401)
         self.assertEqual(call(server, "GET", "/livez",
-                              headers=self.basic("bob", "secret")).status, 401)
+                              headers=basic("bob", "secret")).status, 401)
         self.web(self.USERS.replace("alice", "bob"))
         wait_until(lambda: call(server, "GET", "/livez",
-                                headers=self.basic("bob", "secret")).status == 200,
+                                headers=basic("bob", "secret")).status == 200,
                    "the new user is taken")
         self.assertEqual(call(server, "GET", "/livez",
-                              headers=self.basic("alice", "secret")).status, 401)
+                              headers=basic("alice", "secret")).status, 401)
 
     def test_a_guesser_is_limited_and_a_known_user_is_served(self):
         self.web(self.USERS)
         server = self.serve()
-        alice = self.basic("alice", "secret")
+        alice = basic("alice", "secret")
         self.assertEqual(call(server, "GET", "/livez", headers=alice).status, 200)
         wrong = []
 
         def guess():
             wrong.append(call(server, "GET", "/livez",
-                              headers=self.basic("alice", f"guess {len(wrong)}")))
+                              headers=basic("alice", f"guess {len(wrong)}")))
             return wrong[-1].status != 401
         wait_until(guess, "the guesser is limited")
         self.assertEqual(wrong[-1].status, 429)
@@ -142,14 +109,14 @@ class WebConfig(Case):
         # From the same address; and what is known to be wrong is no further guess.
         self.assertEqual(call(server, "GET", "/livez", headers=alice).status, 200)
         self.assertEqual(call(server, "GET", "/livez",
-                              headers=self.basic("alice", "guess 0")).status, 401)
+                              headers=basic("alice", "guess 0")).status, 401)
 
     def test_a_new_user_may_open_many_connections_at_once(self):
         self.web(self.USERS)
         server = self.serve()
         with concurrent.futures.ThreadPoolExecutor(40) as pool:
             asked = [pool.submit(call, server, "GET", "/livez",
-                                 headers=self.basic("alice", "secret")) for _ in range(40)]
+                                 headers=basic("alice", "secret")) for _ in range(40)]
             self.assertEqual({a.result().status for a in asked}, {200})
 
     def test_a_request_with_a_body_waits_for_its_password(self):
@@ -159,7 +126,7 @@ class WebConfig(Case):
                                        ("bob", "secret", 401)):
             body = {"metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower"}
             self.assertEqual(call(server, "POST", "/model", body,
-                                  headers=self.basic(name, password)).status, status)
+                                  headers=basic(name, password)).status, status)
 
     def test_a_file_that_becomes_empty_opens_no_door(self):
         self.web(self.USERS)
@@ -171,13 +138,13 @@ class WebConfig(Case):
             return "has no users any more" in server.log()
         wait_until(told, "the mistake is logged")
         self.assertEqual(call(server, "GET", "/livez",
-                              headers=self.basic("alice", "secret")).status, 200)
+                              headers=basic("alice", "secret")).status, 200)
 
     def test_a_file_that_breaks_leaves_what_was(self):
         self.web(self.USERS)
         server = self.serve()
         self.web("nonsense\n")
-        alice = self.basic("alice", "secret")
+        alice = basic("alice", "secret")
 
         def told():
             self.assertEqual(call(server, "GET", "/livez", headers=alice).status, 200)
@@ -203,10 +170,10 @@ class WebConfig(Case):
         self.web(self.TLS_ONLY + "  client_auth_type: RequireAndVerifyClientCert\n"
                  f"  client_ca_file: {TLS}/b.crt\n", "a")
         server = self.serve()
-        self.assertEqual(self.ask(server, "a").status, 403)
-        self.assertEqual(self.ask(server, "a", client="b").status, 200)
+        self.assertEqual(ask(server, "a").status, 403)
+        self.assertEqual(ask(server, "a", client="b").status, 200)
         try:
-            self.assertEqual(self.ask(server, "a", client="a").status, 403)
+            self.assertEqual(ask(server, "a", client="a").status, 403)
         except (ssl.SSLError, ConnectionError):
             pass  # refused while shaking hands
 

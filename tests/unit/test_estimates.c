@@ -79,7 +79,9 @@ static int setup(void **state)
 	assert_int_equal(tw_strs_adds(&f->paths, f->model, &err), 0);
 	write_model(f, &four_cores);
 	/* A tick of half a second with 1000 context switches. */
-	f->node = (struct tw_node){ .there = true, .elapsed_ns = 500000000, .cpus = 2 };
+	f->node = (struct tw_node){
+		.there = true, .elapsed_ns = 500000000, .last_ns = 500000000, .cpus = 2
+	};
 	f->node.last.context_switches = 1000;
 	*state = f;
 	return 0;
@@ -200,7 +202,12 @@ static void a_model_that_looks_back_gets_the_earlier_ticks(void **state)
 	tw_estimates_read(f->estimates, r);
 	assert_false(r[0].there);
 	f->node.there = true;
+	/* The increase after it is of all ticks since the reading before. */
+	f->node.last.context_switches = 3000;
+	f->node.last_ns = 3 * f->node.elapsed_ns;
 	reads(f, 2 + 5, 5);
+	f->node.last.context_switches = 1000;
+	f->node.last_ns = f->node.elapsed_ns;
 	reads(f, 2 + 10, 10);
 }
 

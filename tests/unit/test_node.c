@@ -86,6 +86,7 @@ static void a_tick_reports_differences_and_frequencies(void **state)
 	assert_int_equal(tw_node_open(&n, &roots, &err), 0);
 	assert_int_equal(tw_node_tick(&n, 0, &used, &err), 0);
 	assert_int_equal(n.last.page_faults, 0);
+	assert_int_equal(n.last_ns, 0);
 	tree_write(dir, "stat", "cpu 150 2 30 3999\ncpu0 1\nintr 1240\nctxt 100\n");
 	tree_write(dir, "vmstat", "pgfault 75");
 	assert_int_equal(tw_node_tick(&n, S, &used, &err), 0);
@@ -102,6 +103,15 @@ static void a_tick_reports_differences_and_frequencies(void **state)
 	assert_int_equal(tw_node_tick(&n, S, &used, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_false(n.there);
+
+	/* The next reading is no idle machine's, but of both ticks. */
+	tree_write(dir, "vmstat", "pgfault 175");
+	assert_int_equal(tw_node_tick(&n, S, &used, &(struct tw_err){ 0 }), 0);
+	assert_true(n.there);
+	assert_int_equal(n.last.page_faults, 100);
+	assert_int_equal(n.last_ns, 2 * S);
+	assert_int_equal(tw_node_tick(&n, S, &used, &(struct tw_err){ 0 }), 0);
+	assert_int_equal(n.last_ns, S);
 	tw_node_release(&n);
 	scratch_free(dir);
 }
