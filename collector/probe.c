@@ -268,6 +268,7 @@ static int probe_meters(const struct tw_probe_config *c, struct meters_found *ou
 				      .nvml = c->nvml,
 				      .ask = &ask,
 				      .redfish = c->redfish,
+				      .own_meter = c->own_meter,
 				      .ipmi_interval_ms = ASK_MS };
 	bool any = false;
 	int rc = -1;

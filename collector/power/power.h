@@ -38,6 +38,7 @@ struct tw_power; /* opaque */
 struct tw_power_zone {
 	const struct tw_zone *zone;
 	const struct tw_meter *meter;
+	const char *source;           /* the energy source: mostly the meter's name */
 	bool superseded;              /* a more trusted meter has taken over */
 	bool told;                    /* read in the last tick */
 	char why[96];                 /* why it was not read; "" if it was */
@@ -94,5 +95,8 @@ bool tw_power_use_complete(const struct tw_power *p, enum tw_zone_kind kind);
 
 /* The meter that counts for a kind; NULL: none. */
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind);
+
+/* The energy source of the meter that counts for a kind; NULL: there is no meter. */
+const char *tw_power_source(const struct tw_power *p, enum tw_zone_kind kind);
 
 #endif /* TW_COLLECTOR_POWER_H */
