@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/engage_report.h"
 
+#include "cli/engage_meters.h"
 #include "cli/report_page.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 
 #define CELL 160
-#define MEASURED "#223a5e"
+#define MEASURED "#3a80c4"
 #define PREDICTED "#e8743b"
 
 /* Full load draws at least this share more than rest, else the meter did not move. */
@@ -83,6 +84,10 @@ void tw_engage_summary(const struct tw_engage_rows *rows,
 		    tw_component_name(rows->component), rows->source->name,
 		    figure(rest, mean_of(rows, runs, "rest").watts, 1),
 		    figure(full, mean_of(rows, runs, "cpu-100").watts, 1));
+	if (rows->quality.lag_corrected_s != 0)
+		tw_buf_addf(out, "; power %s load by %.1f s, which is corrected",
+			    rows->quality.lag_corrected_s > 0 ? "follows" : "precedes",
+			    fabs(rows->quality.lag_corrected_s));
 }
 
 /* ---- power interfaces ---- */
@@ -146,9 +151,14 @@ static void add_sums(struct tw_page *p, const json_t *probe)
 	tw_buf_clear(&b);
 }
 
-static void add_interfaces(struct tw_page *p, const json_t *probe)
+static void add_interfaces(struct tw_page *p, const struct tw_engage_report *r)
 {
+	const json_t *probe = r->probe;
+
 	tw_page_heading(p, "Power interfaces");
+	tw_page_text(p, "What tw-collector reads. The recording is of these zones.");
+	tw_engage_meters_add(r->meters, p);
+	tw_page_text(p, "What else this machine has, and what a zone covers.");
 	add_meters(p, probe);
 	add_zones(p, probe);
 	tw_page_heading(p, "Whether the parts add up to the whole");
@@ -468,7 +478,7 @@ int tw_engage_report_write(const struct tw_engage_report *r, struct tw_err *err)
 	tw_engage_summary(r->rows, r->runs, &summary);
 	tw_buf_adds(&summary, ".");
 	tw_page_text(&p, summary.data != NULL ? summary.data : "");
-	add_interfaces(&p, r->probe);
+	add_interfaces(&p, r);
 	if (add_recording(&p, r, err) < 0)
 		goto out;
 	add_models(&p, r);

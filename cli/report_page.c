@@ -3,23 +3,35 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/num.h"
 #include "model-db/report/card.h"
 #include "model-db/report/svg.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A wide table scrolls by itself on a narrow screen. */
 static const char style[] =
-	"body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
-	"color:#222}table{border-collapse:collapse;margin:1em 0}"
-	"td,th{border:1px solid #ccc;padding:.2em .6em;text-align:left}"
-	"th{background:#f2f4f8}svg{max-width:100%;height:auto}";
+	":root{color-scheme:light dark;--line:#d4d8e0;--head:#f2f4f8;--text:#222}"
+	"@media(prefers-color-scheme:dark){:root{--line:#3a4150;--head:#242a36;"
+	"--text:#dde1e8}}"
+	"body{font:15px/1.5 system-ui,sans-serif;max-width:58em;margin:2em auto;"
+	"padding:0 1em;color:var(--text)}"
+	"h1{line-height:1.2}h2{margin:2em 0 .5em;font-size:1.25em}"
+	".t{overflow-x:auto;margin:1em 0}table{border-collapse:collapse}"
+	"td,th{border-bottom:1px solid var(--line);padding:.25em .8em;text-align:left;"
+	"vertical-align:top}th{background:var(--head);white-space:nowrap}"
+	".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+	"svg{display:block;width:100%;max-width:48em;height:auto;margin:1em 0}";
 
 void tw_page_begin(struct tw_page *p, const char *title)
 {
 	tw_buf_adds(&p->html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-			      "<meta charset=\"utf-8\"/>\n<title>");
+			      "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+			      "content=\"width=device-width, initial-scale=1\"/>\n"
+			      "<title>");
 	tw_svg_add_text(&p->html, title);
 	tw_buf_addf(&p->html, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>",
 		    style);
@@ -53,12 +65,21 @@ void tw_page_text(struct tw_page *p, const char *text)
 	tw_buf_adds(&p->md, "\n");
 }
 
+/* A number, or the dash of an unknown one. */
+static bool is_figure(const char *text)
+{
+	double ignored;
+
+	return strcmp(text, "-") == 0 || tw_parse_double(text, strlen(text), &ignored);
+}
+
 static void add_cells(struct tw_page *p, const char *element, const char *const *cells)
 {
 	tw_buf_adds(&p->html, "<tr>");
 	tw_buf_adds(&p->md, "|");
 	for (size_t i = 0; i < p->columns; i++) {
-		tw_buf_addf(&p->html, "<%s>", element);
+		tw_buf_addf(&p->html, is_figure(cells[i]) ? "<%s class=\"n\">" : "<%s>",
+			    element);
 		tw_svg_add_text(&p->html, cells[i]);
 		tw_buf_addf(&p->html, "</%s>", element);
 		tw_buf_adds(&p->md, " ");
@@ -72,7 +93,7 @@ static void add_cells(struct tw_page *p, const char *element, const char *const 
 void tw_page_table(struct tw_page *p, const char *const *cells, size_t count)
 {
 	p->columns = count;
-	tw_buf_adds(&p->html, "<table>\n");
+	tw_buf_adds(&p->html, "<div class=\"t\"><table>\n");
 	tw_buf_adds(&p->md, "\n");
 	add_cells(p, "th", cells);
 	tw_buf_adds(&p->md, "|");
@@ -88,7 +109,7 @@ void tw_page_row(struct tw_page *p, const char *const *cells)
 
 void tw_page_table_end(struct tw_page *p)
 {
-	tw_buf_adds(&p->html, "</table>\n");
+	tw_buf_adds(&p->html, "</table></div>\n");
 	p->columns = 0;
 }
 

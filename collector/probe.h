@@ -23,7 +23,9 @@ struct tw_probe_config {
 	const char *nvml;  /* NVIDIA's library; NULL: the system's */
 	const struct tw_redfish_options *redfish;     /* for "redfish"; or NULL */
 	const struct tw_own_meter_options *own_meter; /* or NULL */
-	uint32_t watch_ms;                            /* how long to watch the meters */
+	bool has_power; /* a collector measures power already: no advice to find a meter
+			 */
+	uint32_t watch_ms; /* how long to watch the meters */
 	/* Wait for a moment and return the time in ns: the clock of the caller. */
 	uint64_t (*wait)(void *arg);
 	void *arg;

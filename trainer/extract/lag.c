@@ -11,7 +11,8 @@
 
 /* Lags are tried in steps of a row, then of a row's tenth around the best. */
 #define STEPS_A_ROW 10
-/* A lag is seen if it explains so much more of the variance. */
+/* A lag is seen if it explains so much of the variance, and so much more of it. */
+#define SHARE_MIN 0.5
 #define GAIN 0.01
 /* Fewer rows to compare show no lag. */
 #define ROWS_MIN 24
@@ -166,7 +167,8 @@ static double find_best(const struct search *s)
 		if (fabs(lag_ms) <= s->reach * r->step_ms)
 			try_lag(s, best.feature, lag_ms, &best);
 	}
-	return best.share > without.share + GAIN ? best.lag_ms : 0;
+	return best.share > SHARE_MIN && best.share > without.share + GAIN ? best.lag_ms
+									   : 0;
 }
 
 int tw_lag_find(const struct tw_lag_rows *r, double *lag_ms, struct tw_err *err)

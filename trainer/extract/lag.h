@@ -29,7 +29,8 @@ struct tw_lag_rows {
 /*
  * Find the lag in ms; positive if power follows the features. It is looked for within
  * 15 s and 3 to 30 rows either way, less if gaps leave too few rows. 0 if there are too
- * few rows, or if a lag does not explain at least 1 % more of the variance.
+ * few rows, or if a lag does not explain half of the variance of power, and at least 1 %
+ * more of it than no lag: noise has no lag.
  */
 int tw_lag_find(const struct tw_lag_rows *r, double *lag_ms, struct tw_err *err);
 
