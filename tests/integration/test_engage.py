@@ -4,8 +4,9 @@
 The workloads are real processes. The machine that tw-collector sees is in files: its CPU time
 and its meter follow the phase that the command reports, so that other load does not matter.
 """
-import collections
 import csv
+import http.server
+import json
 import os
 import re
 import shutil
@@ -24,8 +25,6 @@ PHASES = 13
 WORKLOADS = {"rest": 0, "cpu-10": 0.2, "cpu-25": 0.5, "cpu-50": 1, "cpu-75": 1.5, "cpu-100": 2,
              "cpu-one": 1, "memory": 1.2, "cache": 1.9, "disk": 0.3, "switches": 0.8, "mixed": 1.4}
 IDLE_W, CPU_W = 6, 4
-# The meter of the user's own: the whole machine, some time ago.
-PLUG_IDLE_W, PLUG_CPU_W, LAG_S = 20, 10, 1.0
 # Rows of a phase need more time under the sanitizers.
 PHASE = "3s" if sanitized("tallywatt") else "700ms"
 
@@ -53,14 +52,10 @@ class Engage(Metered):
         super().setUp()
         self.write("log", "")
         machine = self.machine()
-        self.write("plug", f"{PLUG_IDLE_W}\n")
-        collector = self.collect(*machine, "--top", "0", "--meters", "rapl-sysfs,file",
-                                 "--meter-file", self.path("plug"), "--meter-source", "plug",
-                                 "--meter-interval", "100ms")
+        collector = self.collect(*machine, "--top", "0", "--meters", "rapl-sysfs")
         self.args = ["engage", "--url", f"http://{collector.address}", "--dir",
                      self.path("out"), "--phase", PHASE, "--interval", "100ms", *machine[:4],
                      "--trainers", "LinearRegressionTrainer", "--group", "BPFOnly"]
-        self.of_rapl = ["--source", "rapl-sysfs"]
         self.stopped = threading.Event()
         self.clock = threading.Thread(target=self.run_machine)
         self.clock.start()
@@ -74,17 +69,12 @@ class Engage(Metered):
         """CPU time and energy of the phase that the log names last."""
         ticks, start = 100.0, time.monotonic()
         last = start
-        past = collections.deque()
         while not self.stopped.wait(0.02):
             now = time.monotonic()
             phase = re.findall(r"\[\d+/13\] ([\w-]+):", self.log())
             busy = WORKLOADS[phase[-1]] if phase else 0
             ticks += 50 * busy * (now - last)
             last = now
-            past.append((now, PLUG_IDLE_W + PLUG_CPU_W * busy))
-            while len(past) > 1 and past[1][0] <= now - LAG_S:
-                past.popleft()
-            self.exchange("plug", f"{past[0][1]}\n")
             # Energy follows the CPU time that the kernel shows: two processes, ticks of 10 ms.
             joules = 1 + IDLE_W * (now - start) + CPU_W * 2 * int(ticks) / 100
             self.run_processes(int(ticks))
@@ -98,8 +88,7 @@ class Engage(Metered):
 
     def start_engage(self, *more):
         with open(self.path("log"), "wb") as log:
-            proc = subprocess.Popen([os.path.join(BIN, "tallywatt"), *self.args,
-                                     *self.of_rapl, *more],
+            proc = subprocess.Popen([os.path.join(BIN, "tallywatt"), *self.args, *more],
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.addCleanup(proc.wait)
         self.addCleanup(proc.kill)
@@ -166,23 +155,9 @@ class Engage(Metered):
         self.check_left_out()
         # A complete recording is trained from again, and not repeated.
         recorded = os.stat(self.path("out/response.json")).st_mtime_ns
-        said = self.tallywatt(*self.args, "--load", "own", "--model-db", self.path("db"))
+        self.tallywatt(*self.args, "--load", "own", "--model-db", self.path("db"))
         self.assertEqual(os.stat(self.path("out/response.json")).st_mtime_ns, recorded)
         self.assertIn("this-machine", self.tallywatt("models", "--model-db", self.path("db")))
-        self.check_lag(said)
-
-    def check_lag(self, said):
-        """Without --source the user's own meter teaches; its lag is found and corrected."""
-        # The power of the last rest lies beyond the recording: rest is shorter than the lag.
-        found = re.search(r"platform of plug: \S+ W at rest, ([\d.]+) W under full load; "
-                          r"power follows load by ([\d.]+) s, which is corrected", said)
-        self.assertTrue(found, said)
-        full_w, lag_s = map(float, found.groups())
-        self.assertAlmostEqual(lag_s, LAG_S, delta=LAG_S / 2)
-        self.assertAlmostEqual(full_w, PLUG_IDLE_W + 2 * PLUG_CPU_W, delta=4)
-        self.assertIn("model: this-machine/plug/AbsPower/BPFOnly/", said)
-        with open(self.path("out/report.md"), encoding="utf-8") as f:
-            self.assertRegex(f.read(), r"\| plug \| platform \| \S+/plug \|")
 
     def test_processes_end_with_a_killed_command(self):
         need("stress-ng", shutil.which("stress-ng"))
@@ -201,10 +176,93 @@ class Engage(Metered):
     def test_two_runs_do_not_share_a_directory(self):
         proc = self.start_engage("--load", "own")
         wait_until(lambda: "[1/13]" in self.log() or proc.poll() is not None, "first phase")
-        self.assertIn("another tallywatt engage works in",
-                      self.refused(*self.args, *self.of_rapl))
+        self.assertIn("another tallywatt engage works in", self.refused(*self.args))
         proc.terminate()
         self.assertEqual(proc.wait(), 1, self.log())
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    """A tw-collector with RAPL, and a meter of the user's own."""
+    METRICS = "".join(
+        f'tallywatt_node_energy_joules_total{{{labels},mode="dynamic"}} 5\n'
+        f'tallywatt_node_power_watts{{{labels}}} 21.5\n'
+        f'tallywatt_meter_info{{{labels},tells="power",window_seconds=""}} 1\n'
+        for labels in ('zone="package",name="package-0",path="p",source="rapl-sysfs"',
+                       'zone="platform",name="platform",path="ask-plug",source="plug"'))
+
+    def do_GET(self):
+        body = self.METRICS.encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Lagging(Case):
+    """A recording of a machine of two CPUs whose meter shows the power of 4 s before."""
+    PLAN = ("rest", "cpu-50", "cpu-10", "cpu-100", "memory", "cpu-25", "switches", "cpu-one",
+            "cache", "disk", "cpu-75", "mixed", "rest")
+    START_S, PHASE_S, LAG_S, IDLE_W, CPU_W = 1800000000, 15, 4.0, 20, 10
+
+    def recording(self):
+        """Samples each second, and a pause between phases: CPU time, joules, phases."""
+        edges, now = [], float(self.START_S)
+        for name in self.PLAN:
+            edges.append((name, now, now + self.PHASE_S))
+            now += self.PHASE_S + 0.4 + len(edges) % 3 * 0.3
+
+        def busy_until(t):
+            """CPU time up to a time."""
+            return sum(WORKLOADS[name] * max(0, min(t, end) - start)
+                       for name, start, end in edges)
+        times = [start + k for _, start, _ in edges for k in range(self.PHASE_S + 1)]
+        cpu = [(t, 5 + busy_until(t)) for t in times]
+        joules = [(t, 100 + self.IDLE_W * (t - self.START_S) +
+                   self.CPU_W * busy_until(t - self.LAG_S)) for t in times]
+        return edges, cpu, joules
+
+    @staticmethod
+    def series(metric, samples, **labels):
+        return {metric: [{"metric": {"__name__": metric, "instance": "here", **labels},
+                          "values": [[t, f"{v:.6f}"] for t, v in samples]}]}
+
+    def test_the_meter_of_the_user_s_own_teaches_and_its_lag_is_corrected(self):
+        edges, cpu, joules = self.recording()
+        os.mkdir(self.path("out"))
+        self.write("out/response.json", json.dumps({
+            **self.series("tallywatt_process_cpu_seconds_total", cpu, pid="7", serial="1",
+                          command="job", cgroup="/"),
+            **self.series("tallywatt_node_energy_joules_total", joules, source="plug",
+                          zone="platform", name="platform", path="ask-plug", mode="dynamic")}))
+
+        def date(t):
+            return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t)) + f".{int(t * 1000) % 1000:03}Z"
+        self.write("out/workloads.csv", "workload,start,end\n" + "".join(
+            f"{name},{date(start)},{date(end)}\n" for name, start, end in edges))
+        self.write("out/warnings.txt", "")
+        server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        said = self.tallywatt(
+            "engage", "--url", f"http://127.0.0.1:{server.server_address[1]}", "--dir",
+            self.path("out"), "--phase", "15s", "--interval", "1s", "--trainers",
+            "LinearRegressionTrainer", "--group", "BPFOnly")
+        found = re.search(r"platform of plug: ([\d.]+) W at rest, ([\d.]+) W under full load; "
+                          r"power follows load by ([\d.]+) s, which is corrected", said)
+        self.assertTrue(found, said)
+        for value, want, within in zip(map(float, found.groups()), (20, 40, 4), (1, 2, 1)):
+            self.assertAlmostEqual(value, want, delta=within, msg=said)
+        error_w = float(re.search(r"model: this-machine/plug/AbsPower/BPFOnly/\S+, error (\S+) W",
+                                  said)[1])
+        self.assertLess(error_w, 0.5)
+        with open(self.path("out/report.md"), encoding="utf-8") as f:
+            self.assertIn("| plug | platform | ask-plug | 21.5 | power |", f.read())
 
 
 class Without(Case):
