@@ -115,8 +115,8 @@ const char *tw_engage_meters_own(const struct tw_engage_meters *m)
 	for (size_t i = 0; i < m->count; i++) {
 		const struct tw_engage_meter *z = &m->at[i];
 
-		if (isfinite(z->watts) && strcmp(z->zone, "sensor") != 0 &&
-		    strcmp(z->zone, "other") != 0 && strcmp(z->source, "model") != 0 &&
+		if (strcmp(z->zone, "sensor") != 0 && strcmp(z->zone, "other") != 0 &&
+		    strcmp(z->source, "model") != 0 &&
 		    tw_energy_source_find(z->source) == NULL)
 			return z->source;
 	}

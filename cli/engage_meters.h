@@ -32,8 +32,8 @@ void tw_engage_meters_release(struct tw_engage_meters *m);
 /* Whether any zone has power. */
 bool tw_engage_meters_measure(const struct tw_engage_meters *m);
 
-/* The source of a user's own meter that has power, for which there is no known name; or
- * NULL. It lives as long as m. */
+/* The source of a user's own meter, which is no known name; NULL without such a meter. It
+ * lives as long as m. */
 const char *tw_engage_meters_own(const struct tw_engage_meters *m);
 
 /* Add a table of them. */

@@ -35,7 +35,8 @@ demo:
 	@$(MAKE) --no-print-directory demo-run
 
 demo-run: all
-	@$(test-env) $(PYTHON) tests/demo.py $(if $(filter 1,$(KEEP)),--keep)
+	@$(test-env) $(PYTHON) tests/demo.py $(if $(DURATION),--duration $(DURATION)) \
+		$(if $(filter 1,$(KEEP)),--keep)
 
 # One test by its name: make t/num runs tests/unit/test_num.c, make t/top starts programs.
 t/%:
