@@ -226,6 +226,7 @@ static int read_meters(struct engage *e, const struct tw_http_answer *answer,
 {
 	const char *own;
 
+	tw_engage_meters_release(&e->meters);
 	if (tw_engage_meters_read(answer->body, answer->len, &e->meters, err) < 0)
 		return tw_err_wrap(err, "'%s'", e->c->url);
 	own = tw_engage_meters_own(&e->meters);
@@ -537,6 +538,7 @@ static void release(struct engage *e)
 static int engage(void *config, struct tw_err *err)
 {
 	struct engage e = { .c = config, .lock = -1 };
+	struct tw_err ignored = { 0 };
 	int rc = -1;
 
 	if (tw_http_init(err) < 0 || find_collector(&e, err) < 0 ||
@@ -546,6 +548,8 @@ static int engage(void *config, struct tw_err *err)
 		goto out;
 	if (tw_engage_rows_read(e.response, e.c->from, e.c->of, &e.rows, err) < 0)
 		goto out;
+	/* The meters as they are now: at the start some had no power yet. */
+	(void)find_collector(&e, &ignored);
 	say("training");
 	if (train(&e, err) < 0 || choose(&e, err) < 0 || report(&e, err) < 0 ||
 	    print(&e, err) < 0)

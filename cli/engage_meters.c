@@ -125,7 +125,8 @@ const char *tw_engage_meters_own(const struct tw_engage_meters *m)
 
 void tw_engage_meters_add(const struct tw_engage_meters *m, struct tw_page *p)
 {
-	static const char *const head[] = { "source", "zone", "reads", "W now", "about" };
+	static const char *const head[] = { "source", "zone", "reads", ">W now",
+					    "about" };
 
 	tw_page_table(p, head, TW_COUNT(head));
 	for (size_t i = 0; i < m->count; i++) {
@@ -147,4 +148,14 @@ void tw_engage_meters_add(const struct tw_engage_meters *m, struct tw_page *p)
 						      about });
 	}
 	tw_page_table_end(p);
+}
+
+double tw_engage_meters_watts(const struct tw_engage_meters *m, const char *zone)
+{
+	double sum = (double)NAN;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (strcmp(m->at[i].zone, zone) == 0 && isfinite(m->at[i].watts))
+			sum = m->at[i].watts + (isfinite(sum) ? sum : 0);
+	return sum;
 }

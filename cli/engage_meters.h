@@ -36,6 +36,9 @@ bool tw_engage_meters_measure(const struct tw_engage_meters *m);
  * lives as long as m. */
 const char *tw_engage_meters_own(const struct tw_engage_meters *m);
 
+/* The sum of a kind of zone; NaN without power. */
+double tw_engage_meters_watts(const struct tw_engage_meters *m, const char *zone);
+
 /* Add a table of them. */
 void tw_engage_meters_add(const struct tw_engage_meters *m, struct tw_page *p);
 

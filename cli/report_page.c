@@ -3,14 +3,16 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/core/num.h"
 #include "model-db/report/card.h"
 #include "model-db/report/svg.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COLUMNS_MAX 64
 
 /* A wide table scrolls by itself on a narrow screen. */
 static const char style[] =
@@ -24,6 +26,8 @@ static const char style[] =
 	"td,th{border-bottom:1px solid var(--line);padding:.25em .8em;text-align:left;"
 	"vertical-align:top}th{background:var(--head);white-space:nowrap}"
 	".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+	"@media(max-width:40em){td,th{padding:.25em .4em;font-size:.85em;"
+	"overflow-wrap:anywhere}.n{overflow-wrap:normal}}"
 	"svg{display:block;width:100%;max-width:48em;height:auto;margin:1em 0}";
 
 void tw_page_begin(struct tw_page *p, const char *title)
@@ -65,20 +69,12 @@ void tw_page_text(struct tw_page *p, const char *text)
 	tw_buf_adds(&p->md, "\n");
 }
 
-/* A number, or the dash of an unknown one. */
-static bool is_figure(const char *text)
-{
-	double ignored;
-
-	return strcmp(text, "-") == 0 || tw_parse_double(text, strlen(text), &ignored);
-}
-
 static void add_cells(struct tw_page *p, const char *element, const char *const *cells)
 {
 	tw_buf_adds(&p->html, "<tr>");
 	tw_buf_adds(&p->md, "|");
 	for (size_t i = 0; i < p->columns; i++) {
-		tw_buf_addf(&p->html, is_figure(cells[i]) ? "<%s class=\"n\">" : "<%s>",
+		tw_buf_addf(&p->html, p->right >> i & 1 ? "<%s class=\"n\">" : "<%s>",
 			    element);
 		tw_svg_add_text(&p->html, cells[i]);
 		tw_buf_addf(&p->html, "</%s>", element);
@@ -92,13 +88,23 @@ static void add_cells(struct tw_page *p, const char *element, const char *const 
 
 void tw_page_table(struct tw_page *p, const char *const *cells, size_t count)
 {
+	const char *name[COLUMNS_MAX];
+
+	assert(count <= COLUMNS_MAX);
 	p->columns = count;
+	p->right = 0;
+	for (size_t i = 0; i < count; i++) {
+		const bool right = cells[i][0] == '>';
+
+		name[i] = cells[i] + right;
+		p->right |= (uint64_t)right << i;
+	}
 	tw_buf_adds(&p->html, "<div class=\"t\"><table>\n");
 	tw_buf_adds(&p->md, "\n");
-	add_cells(p, "th", cells);
+	add_cells(p, "th", name);
 	tw_buf_adds(&p->md, "|");
 	for (size_t i = 0; i < count; i++)
-		tw_buf_adds(&p->md, "---|");
+		tw_buf_adds(&p->md, p->right >> i & 1 ? "---:|" : "---|");
 	tw_buf_adds(&p->md, "\n");
 }
 

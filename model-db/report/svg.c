@@ -185,8 +185,11 @@ static void add_bands(struct tw_buf *b, const struct tw_svg_chart *c,
 	};
 
 	for (size_t i = 0; i < c->band_count; i++) {
-		const long from = place(x, c->bands[i].from, LEFT, RIGHT);
-		const long to = place(x, c->bands[i].to, LEFT, RIGHT);
+		const long from = place(x, fmax(c->bands[i].from, x->low), LEFT, RIGHT);
+		const long to = place(x, fmin(c->bands[i].to, x->high), LEFT, RIGHT);
+
+		if (from >= to)
+			continue; /* outside of the picture */
 
 		tw_buf_adds(b, "<path d=\"");
 		add_point(b, 'M', from, 10 * TOP);
