@@ -112,13 +112,14 @@ static void add_zones(struct tw_page *p, const json_t *probe)
 	static const char *const head[] = { "meter",       "zone",   "name",
 					    ">W at probe", "covers", "note" };
 	const json_t *m, *z;
-	size_t i, k;
+	size_t i, k, zones = 0;
 
 	tw_page_table(p, head, TW_COUNT(head));
 	json_array_foreach(json_object_get(probe, "meters"), i, m)
 		json_array_foreach(json_object_get(m, "zones"), k, z) {
 			char watts[CELL];
 
+			zones++;
 			tw_page_row(p,
 				    (const char *const[]){
 					    text_of(m, "name"), text_of(z, "zone"),
@@ -127,6 +128,8 @@ static void add_zones(struct tw_page *p, const json_t *probe)
 					    text_of(z, "covers"), text_of(z, "note") });
 		}
 	tw_page_table_end(p);
+	if (zones == 0)
+		tw_page_text(p, "It found none.");
 }
 
 /* What the collector measures at the inlet, and of the parts behind it. */
