@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/engage_meters.h"
 #include "cli/engage_record.h"
 #include "cli/engage_report.h"
 #include "cli/engage_rows.h"
@@ -136,6 +137,7 @@ struct engage {
 	int lock; /* of the directory */
 	struct tw_machine_spec spec;
 	json_t *probe;
+	struct tw_engage_meters meters; /* of the collector */
 	struct tw_workload_runs runs;
 	struct tw_engage_rows rows;
 	struct tw_train_result trained;
@@ -218,7 +220,22 @@ static int open_dir(struct engage *e, struct tw_err *err)
 		       : tw_path_join(&e->model_db, err, e->dir, "models", NULL);
 }
 
-static int find_collector(const struct engage *e, struct tw_err *err)
+/* A meter of the user's own is to teach, unless --source says otherwise. */
+static int read_meters(struct engage *e, const struct tw_http_answer *answer,
+		       struct tw_err *err)
+{
+	const char *own;
+
+	tw_engage_meters_release(&e->meters);
+	if (tw_engage_meters_read(answer->body, answer->len, &e->meters, err) < 0)
+		return tw_err_wrap(err, "'%s'", e->c->url);
+	own = tw_engage_meters_own(&e->meters);
+	return e->c->from == NULL && own != NULL
+		       ? tw_energy_source_open(own, &e->c->from, err)
+		       : 0;
+}
+
+static int find_collector(struct engage *e, struct tw_err *err)
 {
 	struct tw_http_answer answer = { 0 };
 	struct tw_err why = { 0 };
@@ -247,7 +264,7 @@ static int find_collector(const struct engage *e, struct tw_err *err)
 			"): 'tallywatt probe' says why",
 			health);
 	else
-		rc = 0;
+		rc = read_meters(e, &answer, err);
 	tw_http_answer_release(&answer);
 	free(health);
 	return rc;
@@ -268,6 +285,8 @@ static int probe(struct engage *e, struct tw_err *err)
 	const struct config *c = e->c;
 	const struct tw_roots roots = { c->proc, c->sys, c->dev, c->powercap };
 	const struct tw_probe_config pc = { .roots = &roots,
+					    .has_power =
+						    tw_engage_meters_measure(&e->meters),
 					    .watch_ms = c->phase_ms < PROBE_WATCH_MS
 								? (uint32_t)c->phase_ms
 								: PROBE_WATCH_MS,
@@ -370,6 +389,7 @@ static int train(struct engage *e, struct tw_err *err)
 	    tw_train_flags_read(&f, &job, &in, err) < 0)
 		goto out;
 	job.source = e->rows.source;
+	job.correct_lag = true;
 	job.isolation.abs_pipeline = e->c->name;
 	job.isolation.source = job.source;
 	e->times.parse_ns = tw_now_ns() - start_ns;
@@ -453,6 +473,7 @@ static int report(struct engage *e, struct tw_err *err)
 	struct tw_engage_report r = { .dir = e->dir,
 				      .spec = &e->spec,
 				      .probe = e->probe,
+				      .meters = &e->meters,
 				      .rows = &e->rows,
 				      .runs = &e->runs,
 				      .trained = &e->trained,
@@ -506,6 +527,7 @@ static void release(struct engage *e)
 	if (e->lock >= 0)
 		close(e->lock);
 	json_decref(e->probe);
+	tw_engage_meters_release(&e->meters);
 	tw_workload_runs_release(&e->runs);
 	tw_engage_rows_release(&e->rows);
 	tw_train_result_release(&e->trained);
@@ -516,6 +538,7 @@ static void release(struct engage *e)
 static int engage(void *config, struct tw_err *err)
 {
 	struct engage e = { .c = config, .lock = -1 };
+	struct tw_err ignored = { 0 };
 	int rc = -1;
 
 	if (tw_http_init(err) < 0 || find_collector(&e, err) < 0 ||
@@ -525,6 +548,8 @@ static int engage(void *config, struct tw_err *err)
 		goto out;
 	if (tw_engage_rows_read(e.response, e.c->from, e.c->of, &e.rows, err) < 0)
 		goto out;
+	/* The meters as they are now: at the start some had no power yet. */
+	(void)find_collector(&e, &ignored);
 	say("training");
 	if (train(&e, err) < 0 || choose(&e, err) < 0 || report(&e, err) < 0 ||
 	    print(&e, err) < 0)

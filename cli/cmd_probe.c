@@ -23,6 +23,7 @@ struct config {
 	uint64_t watch_ms;
 	bool json;
 	struct tw_redfish_options redfish;
+	struct tw_own_meter_options own_meter;
 };
 
 static const struct tw_opt options[] = {
@@ -45,6 +46,7 @@ static const struct tw_opt options[] = {
 	  .arg = "FILE",
 	  .help = "path of libnvidia-ml" },
 	TW_OPTS_REDFISH(struct config),
+	TW_OPTS_OWN_METER(struct config),
 	{ .name = "watch",
 	  .type = TW_OPT_DURATION_MS,
 	  .offset = offsetof(struct config, watch_ms),
@@ -177,7 +179,9 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (c->watch_ms > WATCH_MAX_MS)
 		return tw_fail(err, TW_INVALID, "--watch: want at most 10m");
-	return tw_redfish_options_check(&c->redfish, err);
+	return tw_own_meter_options_check(&c->own_meter, err) < 0
+		       ? -1
+		       : tw_redfish_options_check(&c->redfish, err);
 }
 
 static int probe(void *config, struct tw_err *err)
@@ -189,6 +193,7 @@ static int probe(void *config, struct tw_err *err)
 					    .model = c->model,
 					    .nvml = c->nvml,
 					    .redfish = &redfish,
+					    .own_meter = &c->own_meter,
 					    .watch_ms = (uint32_t)c->watch_ms,
 					    .wait = wait_a_little };
 	struct tw_buf b = { 0 };

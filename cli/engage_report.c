@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/engage_report.h"
 
+#include "cli/engage_meters.h"
 #include "cli/report_page.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 
 #define CELL 160
-#define MEASURED "#223a5e"
+#define MEASURED "#3a80c4"
 #define PREDICTED "#e8743b"
 
 /* Full load draws at least this share more than rest, else the meter did not move. */
@@ -83,39 +84,42 @@ void tw_engage_summary(const struct tw_engage_rows *rows,
 		    tw_component_name(rows->component), rows->source->name,
 		    figure(rest, mean_of(rows, runs, "rest").watts, 1),
 		    figure(full, mean_of(rows, runs, "cpu-100").watts, 1));
+	if (rows->quality.lag_corrected_s != 0)
+		tw_buf_addf(out, "; power %s load by %.1f s, which is corrected",
+			    rows->quality.lag_corrected_s > 0 ? "follows" : "precedes",
+			    fabs(rows->quality.lag_corrected_s));
 }
 
 /* ---- power interfaces ---- */
 
-static void add_meters(struct tw_page *p, const json_t *probe)
+/* The meters that were looked for in vain. */
+static void add_missing_meters(struct tw_page *p, const json_t *probe)
 {
-	static const char *const head[] = { "meter", "found", "about" };
+	static const char *const head[] = { "meter", "why it is missing" };
 	const json_t *m;
 	size_t i;
 
 	tw_page_table(p, head, TW_COUNT(head));
-	json_array_foreach(json_object_get(probe, "meters"), i, m) {
-		const bool there = json_is_true(json_object_get(m, "there"));
-
-		tw_page_row(p, (const char *const[]){
-				       text_of(m, "name"), there ? "yes" : "no",
-				       text_of(m, there ? "summary" : "why") });
-	}
+	json_array_foreach(json_object_get(probe, "meters"), i, m)
+		if (!json_is_true(json_object_get(m, "there")))
+			tw_page_row(p, (const char *const[]){ text_of(m, "name"),
+							      text_of(m, "why") });
 	tw_page_table_end(p);
 }
 
 static void add_zones(struct tw_page *p, const json_t *probe)
 {
-	static const char *const head[] = { "meter",      "zone",   "name",
-					    "W at probe", "covers", "note" };
+	static const char *const head[] = { "meter",       "zone",   "name",
+					    ">W at probe", "covers", "note" };
 	const json_t *m, *z;
-	size_t i, k;
+	size_t i, k, zones = 0;
 
 	tw_page_table(p, head, TW_COUNT(head));
 	json_array_foreach(json_object_get(probe, "meters"), i, m)
 		json_array_foreach(json_object_get(m, "zones"), k, z) {
 			char watts[CELL];
 
+			zones++;
 			tw_page_row(p,
 				    (const char *const[]){
 					    text_of(m, "name"), text_of(z, "zone"),
@@ -124,14 +128,39 @@ static void add_zones(struct tw_page *p, const json_t *probe)
 					    text_of(z, "covers"), text_of(z, "note") });
 		}
 	tw_page_table_end(p);
+	if (zones == 0)
+		tw_page_text(p, "It found none.");
 }
 
-static void add_sums(struct tw_page *p, const json_t *probe)
+/* What the collector measures at the inlet, and of the parts behind it. */
+static void add_whole(struct tw_buf *b, const struct tw_engage_meters *m)
 {
-	const json_t *sums = json_object_get(probe, "sums"), *s;
+	static const char *const inside[] = { "package", "dram", "gpu" };
+	const double whole_w = tw_engage_meters_watts(m, "platform");
+	double parts_w = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < TW_COUNT(inside); i++) {
+		const double w = tw_engage_meters_watts(m, inside[i]);
+
+		any = any || isfinite(w);
+		parts_w += isfinite(w) ? w : 0;
+	}
+	if (any && isfinite(whole_w))
+		tw_buf_addf(b,
+			    "The collector's platform: package, dram and gpu, %.1f W, %s "
+			    "the whole, %.1f W\n",
+			    parts_w, parts_w <= whole_w ? "fit into" : "are MORE than",
+			    whole_w);
+}
+
+static void add_sums(struct tw_page *p, const struct tw_engage_report *r)
+{
+	const json_t *sums = json_object_get(r->probe, "sums"), *s;
 	struct tw_buf b = { 0 };
 	size_t i;
 
+	add_whole(&b, r->meters);
 	json_array_foreach(sums, i, s)
 		tw_buf_addf(&b, "%s of %s: parts %.1f W %s the whole, %.1f W\n",
 			    text_of(s, "whole"), text_of(s, "meter"),
@@ -139,28 +168,32 @@ static void add_sums(struct tw_page *p, const json_t *probe)
 			    json_is_true(json_object_get(s, "fits")) ? "fit into"
 								     : "are MORE than",
 			    number_of(s, "whole_watts"));
-	if (json_array_size(sums) == 0)
+	if (b.len == 0)
 		tw_buf_adds(&b,
 			    "No zone is a part of another: nothing can be added up.\n");
 	tw_page_lines(p, b.data);
 	tw_buf_clear(&b);
 }
 
-static void add_interfaces(struct tw_page *p, const json_t *probe)
+static void add_interfaces(struct tw_page *p, const struct tw_engage_report *r)
 {
+	const json_t *probe = r->probe;
+
 	tw_page_heading(p, "Power interfaces");
-	add_meters(p, probe);
+	tw_page_text(p, "What tw-collector reads. The recording is of these zones.");
+	tw_engage_meters_add(r->meters, p);
+	tw_page_text(p, "Zones that the probe of this machine found.");
 	add_zones(p, probe);
 	tw_page_heading(p, "Whether the parts add up to the whole");
-	add_sums(p, probe);
+	add_sums(p, r);
 }
 
 /* ---- the recording ---- */
 
 static void add_phases(struct tw_page *p, const struct tw_engage_report *r)
 {
-	static const char *const head[] = { "workload", "start, s", "length, s",
-					    "rows",     "W",        "busy CPUs" };
+	static const char *const head[] = { "workload", ">start, s", ">length, s",
+					    ">rows",    ">W",        ">busy CPUs" };
 
 	tw_page_table(p, head, TW_COUNT(head));
 	for (size_t i = 0; i < r->runs->count; i++) {
@@ -306,8 +339,8 @@ static int add_recording(struct tw_page *p, const struct tw_engage_report *r,
 
 static void add_trained(struct tw_page *p, const struct tw_train_result *t)
 {
-	static const char *const head[] = { "source", "output",  "group",  "trainer",
-					    "MAE, W", "MAPE, %", "failure" };
+	static const char *const head[] = { "source",  "output",   "group",  "trainer",
+					    ">MAE, W", ">MAPE, %", "failure" };
 
 	tw_page_table(p, head, TW_COUNT(head));
 	for (size_t i = 0; i < t->rows; i++) {
@@ -328,8 +361,8 @@ static void add_trained(struct tw_page *p, const struct tw_train_result *t)
 static void add_workload_errors(struct tw_page *p, const struct tw_engage_report *r,
 				const json_t *metadata)
 {
-	static const char *const head[] = { "workload", "W", "MAE when left out, W",
-					    "%" };
+	static const char *const head[] = { "workload", ">W", ">MAE when left out, W",
+					    ">%" };
 	const char *component = tw_component_name(r->rows->component);
 	const json_t *names = json_object_get(metadata, "workload_names"), *maes, *name;
 	char key[96], cell[3][CELL];
@@ -445,12 +478,34 @@ static void add_advice(struct tw_page *p, const struct tw_engage_report *r)
 		tw_buf_addf(&b, "No model serves this machine: %s\n", r->why_none);
 	tw_page_heading(p, "Missing, and how to get it");
 	tw_page_lines(p, b.data);
+	add_missing_meters(p, r->probe);
 	tw_page_heading(p, "Warnings of the recording");
 	tw_page_text(p, "Other programs disturb the recording. If they matter, end them, "
 			"remove this directory, and run tallywatt engage again.");
 	tw_page_lines(p, r->warnings);
 	tw_buf_clear(&b);
 	json_decref(quality);
+}
+
+/* The result in a line, before all details. */
+static void add_verdict(struct tw_page *p, const struct tw_engage_report *r)
+{
+	char line[512];
+
+	if (r->chosen == NULL) {
+		snprintf(line, sizeof(line),
+			 "No model serves this machine: %s. See \"Missing, and how to "
+			 "get it\".",
+			 r->why_none);
+	} else {
+		const struct tw_model_info *i = tw_power_model_info(r->chosen);
+
+		snprintf(line, sizeof(line),
+			 "Its model is %s of %s, with a mean error of %.2f W on blocks "
+			 "of time that it did not see.",
+			 i->name, i->source->name, i->mae_w);
+	}
+	tw_page_text(p, line);
 }
 
 int tw_engage_report_write(const struct tw_engage_report *r, struct tw_err *err)
@@ -468,7 +523,8 @@ int tw_engage_report_write(const struct tw_engage_report *r, struct tw_err *err)
 	tw_engage_summary(r->rows, r->runs, &summary);
 	tw_buf_adds(&summary, ".");
 	tw_page_text(&p, summary.data != NULL ? summary.data : "");
-	add_interfaces(&p, r->probe);
+	add_verdict(&p, r);
+	add_interfaces(&p, r);
 	if (add_recording(&p, r, err) < 0)
 		goto out;
 	add_models(&p, r);

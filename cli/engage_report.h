@@ -11,13 +11,15 @@
 
 #include <jansson.h>
 
+struct tw_engage_meters;
 struct tw_err;
 struct tw_power_model;
 
 struct tw_engage_report {
 	const char *dir;
 	const struct tw_machine_spec *spec;
-	const json_t *probe; /* collector/probe.h */
+	const json_t *probe;                   /* collector/probe.h */
+	const struct tw_engage_meters *meters; /* that the collector reads */
 	const struct tw_engage_rows *rows;
 	const struct tw_workload_runs *runs;
 	const char *warnings; /* of the recording, a line each; or NULL */

@@ -32,6 +32,7 @@ static int extract(const struct tw_prom *p, const struct tw_energy_source *sourc
 					      .group = group,
 					      .level = TW_LEVEL_NODE,
 					      .resets = TW_RESETS_CARRY,
+					      .correct_lag = true,
 					      .quality = &r.quality };
 
 	if (tw_extract(p, &args, &r.data, err) < 0)

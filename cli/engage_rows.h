@@ -23,9 +23,9 @@ struct tw_engage_rows {
 };
 
 /*
- * Extract the rows of a response. Without a source, it is the first that the recording
- * measures; without a group, the first with CPU time. TW_NOTFOUND: there is no measured
- * power. *out must be all zero; it is yours.
+ * Extract the rows of a response, with power shifted by its lag. Without a source, it is
+ * the first that the recording measures; without a group, the first with CPU time.
+ * TW_NOTFOUND: there is no measured power. *out must be all zero; it is yours.
  */
 int tw_engage_rows_read(const char *response, const struct tw_energy_source *source,
 			const struct tw_feature_group *group, struct tw_engage_rows *out,

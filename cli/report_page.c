@@ -6,20 +6,36 @@
 #include "model-db/report/card.h"
 #include "model-db/report/svg.h"
 
+#include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define COLUMNS_MAX 64
+
+/* A wide table scrolls by itself on a narrow screen. */
 static const char style[] =
-	"body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
-	"color:#222}table{border-collapse:collapse;margin:1em 0}"
-	"td,th{border:1px solid #ccc;padding:.2em .6em;text-align:left}"
-	"th{background:#f2f4f8}svg{max-width:100%;height:auto}";
+	":root{color-scheme:light dark;--line:#d4d8e0;--head:#f2f4f8;--text:#222}"
+	"@media(prefers-color-scheme:dark){:root{--line:#3a4150;--head:#242a36;"
+	"--text:#dde1e8}}"
+	"body{font:15px/1.5 system-ui,sans-serif;max-width:58em;margin:2em auto;"
+	"padding:0 1em;color:var(--text)}"
+	"h1{line-height:1.2}h2{margin:2em 0 .5em;font-size:1.25em}"
+	".t{overflow-x:auto;margin:1em 0}table{border-collapse:collapse}"
+	"td,th{border-bottom:1px solid var(--line);padding:.25em .8em;text-align:left;"
+	"vertical-align:top}th{background:var(--head);white-space:nowrap}"
+	".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+	"@media(max-width:40em){td,th{padding:.25em .4em;font-size:.85em;"
+	"overflow-wrap:anywhere}.n{overflow-wrap:normal}}"
+	"svg{display:block;width:100%;max-width:48em;height:auto;margin:1em 0}";
 
 void tw_page_begin(struct tw_page *p, const char *title)
 {
 	tw_buf_adds(&p->html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-			      "<meta charset=\"utf-8\"/>\n<title>");
+			      "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+			      "content=\"width=device-width, initial-scale=1\"/>\n"
+			      "<title>");
 	tw_svg_add_text(&p->html, title);
 	tw_buf_addf(&p->html, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>",
 		    style);
@@ -58,7 +74,8 @@ static void add_cells(struct tw_page *p, const char *element, const char *const 
 	tw_buf_adds(&p->html, "<tr>");
 	tw_buf_adds(&p->md, "|");
 	for (size_t i = 0; i < p->columns; i++) {
-		tw_buf_addf(&p->html, "<%s>", element);
+		tw_buf_addf(&p->html, p->right >> i & 1 ? "<%s class=\"n\">" : "<%s>",
+			    element);
 		tw_svg_add_text(&p->html, cells[i]);
 		tw_buf_addf(&p->html, "</%s>", element);
 		tw_buf_adds(&p->md, " ");
@@ -71,13 +88,23 @@ static void add_cells(struct tw_page *p, const char *element, const char *const 
 
 void tw_page_table(struct tw_page *p, const char *const *cells, size_t count)
 {
+	const char *name[COLUMNS_MAX];
+
+	assert(count <= COLUMNS_MAX);
 	p->columns = count;
-	tw_buf_adds(&p->html, "<table>\n");
+	p->right = 0;
+	for (size_t i = 0; i < count; i++) {
+		const bool right = cells[i][0] == '>';
+
+		name[i] = cells[i] + right;
+		p->right |= (uint64_t)right << i;
+	}
+	tw_buf_adds(&p->html, "<div class=\"t\"><table>\n");
 	tw_buf_adds(&p->md, "\n");
-	add_cells(p, "th", cells);
+	add_cells(p, "th", name);
 	tw_buf_adds(&p->md, "|");
 	for (size_t i = 0; i < count; i++)
-		tw_buf_adds(&p->md, "---|");
+		tw_buf_adds(&p->md, p->right >> i & 1 ? "---:|" : "---|");
 	tw_buf_adds(&p->md, "\n");
 }
 
@@ -88,7 +115,7 @@ void tw_page_row(struct tw_page *p, const char *const *cells)
 
 void tw_page_table_end(struct tw_page *p)
 {
-	tw_buf_adds(&p->html, "</table>\n");
+	tw_buf_adds(&p->html, "</table></div>\n");
 	p->columns = 0;
 }
 

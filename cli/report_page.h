@@ -11,6 +11,7 @@
 #include "lib/core/buf.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
 struct tw_svg_chart;
@@ -20,13 +21,17 @@ struct tw_page {
 	const char *dir; /* for the files */
 	struct tw_buf md, html;
 	size_t columns; /* of the table; 0: no table is open */
+	uint64_t right; /* columns to align at the right, from bit 0 */
 };
 
 void tw_page_begin(struct tw_page *p, const char *title);
 void tw_page_heading(struct tw_page *p, const char *text);
 void tw_page_text(struct tw_page *p, const char *text);
 
-/* A table is a head, rows with as many cells, and an end. */
+/*
+ * A table is a head, rows with as many cells, and an end; at most 64 columns. '>' before
+ * a name of the head aligns that column at the right: a column of numbers.
+ */
 void tw_page_table(struct tw_page *p, const char *const *cells, size_t count);
 void tw_page_row(struct tw_page *p, const char *const *cells);
 void tw_page_table_end(struct tw_page *p);

@@ -122,10 +122,17 @@ static int open_estimates(const struct tw_collector_settings *s, struct tw_colle
 	return tw_estimates_open(&ec, &c->node, c->workloads, &c->estimates, err);
 }
 
+static struct tw_ask_config ask_config(const struct tw_collector_settings *s)
+{
+	return (struct tw_ask_config){ .user = s->user,
+				       .filter = s->filter,
+				       .log_format = s->log_format };
+}
+
 static int open_power(const struct tw_collector_settings *s, struct tw_collector *c,
 		      tw_passed_over *passed, tw_meter_found *found, struct tw_err *err)
 {
-	const struct tw_ask_config ask = { .user = s->user, .filter = s->filter };
+	const struct tw_ask_config ask = ask_config(s);
 	const struct tw_power_config pc = {
 		.meter = { .roots = &c->roots,
 			   .node = &c->node,
@@ -133,6 +140,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 			   .nvml = s->nvml,
 			   .ask = &ask,
 			   .redfish = &s->redfish,
+			   .own_meter = &s->own_meter,
 			   .ipmi_interval_ms = s->ipmi_interval_ms },
 		.meters = &s->meters,
 		.passed = passed,
@@ -154,7 +162,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 static int open_pods(const struct tw_collector_settings *s, struct tw_collector *c,
 		     struct tw_err *err)
 {
-	const struct tw_ask_config ask = { .user = s->user, .filter = s->filter };
+	const struct tw_ask_config ask = ask_config(s);
 
 	if (s->pods.kubelet == NULL && s->pods.kube_api == NULL)
 		return 0;

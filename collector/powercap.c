@@ -232,7 +232,7 @@ static void find_origin(const struct tw_powercap *pc, const struct tw_power *p,
 		*out = z[i].zone->origin;
 		if (out->source[0] != '\0')
 			return;
-		snprintf(out->source, sizeof(out->source), "%s", z[i].meter->name);
+		snprintf(out->source, sizeof(out->source), "%s", z[i].source);
 		if (z[i].meter == &tw_meter_model && pc->estimates != NULL) {
 			const struct tw_estimate e =
 				tw_estimates_of_zone(pc->estimates, z[i].zone);

@@ -268,6 +268,7 @@ static int probe_meters(const struct tw_probe_config *c, struct meters_found *ou
 				      .nvml = c->nvml,
 				      .ask = &ask,
 				      .redfish = c->redfish,
+				      .own_meter = c->own_meter,
 				      .ipmi_interval_ms = ASK_MS };
 	bool any = false;
 	int rc = -1;
@@ -312,7 +313,7 @@ struct found {
 	struct meters_found meters;
 	json_t *tasks, *counters, *rights, *advice;
 	char cgroups[32], source[32];
-	bool ends, counted, hidden;
+	bool ends, counted, hidden, has_power;
 };
 
 static int add(json_t *list, json_t *value, struct tw_err *err)
@@ -430,7 +431,7 @@ static int advise(const struct found *f, struct tw_err *err)
 		{ f->meters.denied,
 		  "only root may read a meter: start tw-collector as root (it drops "
 		  "root)" },
-		{ f->meters.told == 0,
+		{ f->meters.told == 0 && !f->has_power,
 		  "no meter reports power: if the processor has RAPL, load "
 		  "intel_rapl_msr or msr; or read the management controller "
 		  "(--redfish); in a virtual machine, let the host write the VM's "
@@ -466,6 +467,7 @@ static int find_all(const struct tw_probe_config *c, struct found *f, struct tw_
 	f->rights = json_array();
 	f->advice = json_array();
 	f->hidden = tw_proc_is_hidden(c->roots);
+	f->has_power = c->has_power;
 	if (probe_meters(c, &f->meters, err) < 0 || probe_tasks(c, f, err) < 0 ||
 	    probe_counters(f, err) < 0 || probe_rights(f, err) < 0)
 		return -1;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_own_meter_options;
 struct tw_redfish_options;
 struct tw_roots;
 
@@ -20,8 +21,11 @@ struct tw_probe_config {
 	const struct tw_roots *roots;
 	const char *model; /* for the meter "model"; NULL: none */
 	const char *nvml;  /* NVIDIA's library; NULL: the system's */
-	const struct tw_redfish_options *redfish; /* for "redfish"; or NULL */
-	uint32_t watch_ms;                        /* how long to watch the meters */
+	const struct tw_redfish_options *redfish;     /* for "redfish"; or NULL */
+	const struct tw_own_meter_options *own_meter; /* or NULL */
+	bool has_power; /* a collector measures power already: no advice to find a meter
+			 */
+	uint32_t watch_ms; /* how long to watch the meters */
 	/* Wait for a moment and return the time in ns: the clock of the caller. */
 	uint64_t (*wait)(void *arg);
 	void *arg;

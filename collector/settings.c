@@ -105,6 +105,7 @@ static const struct tw_opt options[] = {
 	  .help = "read only these meters (default: all that the machine has)" },
 	TW_OPTS_REDFISH(struct tw_collector_settings),
 	TW_OPT_REDFISH_INTERVAL(struct tw_collector_settings),
+	TW_OPTS_OWN_METER(struct tw_collector_settings),
 	{ .name = "ipmi-interval",
 	  .env = "TW_IPMI_INTERVAL",
 	  .type = TW_OPT_DURATION_MS,
@@ -370,7 +371,8 @@ static int check_intervals(const struct tw_collector_settings *s, struct tw_err 
 		if (intervals[i].ms < POLL_MIN_MS || intervals[i].ms > INTERVAL_MAX_MS)
 			return tw_fail(err, TW_INVALID, "%s: want 1s to 1h",
 				       intervals[i].name);
-	if (tw_pods_options_check(&s->pods, err) < 0)
+	if (tw_pods_options_check(&s->pods, err) < 0 ||
+	    tw_own_meter_options_check(&s->own_meter, err) < 0)
 		return -1;
 	return tw_redfish_options_check(&s->redfish, err);
 }

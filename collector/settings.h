@@ -35,6 +35,7 @@ struct tw_collector_settings {
 	uint32_t events_max;
 	struct tw_strs meters;
 	struct tw_redfish_options redfish;
+	struct tw_own_meter_options own_meter;
 	uint64_t ipmi_interval_ms;
 	struct tw_pods_options pods;
 	unsigned idle_by;

@@ -39,7 +39,8 @@ demo:
 	@$(MAKE) --no-print-directory demo-run
 
 demo-run: all
-	@$(test-env) $(PYTHON) tests/demo.py $(if $(filter 1,$(KEEP)),--keep)
+	@$(test-env) $(PYTHON) tests/demo.py $(if $(DURATION),--duration $(DURATION)) \
+		$(if $(filter 1,$(KEEP)),--keep)
 
 # One test by its name: make t/num runs tests/unit/test_num.c, make t/top starts programs.
 t/%:
@@ -127,7 +128,7 @@ mutate: all build-tests
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := web engage collector_asked collector_top pipeline pull offline_trainer model_server collector_power record \
+integration := web engage collector_asked collector_own_meter collector_top pipeline pull offline_trainer model_server collector_power record \
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query online \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \

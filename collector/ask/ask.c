@@ -82,6 +82,8 @@ static int open_helper(struct tw_ask *a, const struct tw_ask_config *c, const ch
 	if (settings == NULL ||
 	    json_object_set_new(settings, "job", json_string(job)) < 0 ||
 	    json_object_set_new(settings, "filter", json_boolean(c->filter)) < 0 ||
+	    json_object_set_new(settings, "log_format", json_integer(c->log_format)) <
+		    0 ||
 	    (c->user != NULL &&
 	     json_object_set_new(settings, "user", json_string(c->user)) < 0)) {
 		tw_fail(err, TW_NOMEM, "settings");
@@ -158,6 +160,7 @@ static bool is_valid(const struct tw_ask_message *m)
 	case TW_ASK_FAILED:
 		return is_text(m->why, sizeof(m->why));
 	case TW_ASK_POWER:
+	case TW_ASK_ENERGY:
 	case TW_ASK_ALL_NAMES:
 		return true;
 	default:

@@ -28,6 +28,7 @@ struct tw_ask_config {
 	const char *program; /* path of tw-ask; NULL: beside this program, or installed */
 	const char *user;    /* user to switch to, if started as root; NULL: no switch */
 	bool filter; /* install a system call filter: collector/ask/ask_filter.h */
+	unsigned log_format; /* enum tw_log_format of what it logs */
 };
 
 /*

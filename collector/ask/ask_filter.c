@@ -200,8 +200,11 @@ static void allow_device(struct tw_seccomp *s, uint32_t kill)
 {
 	static const int others[] = { SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind),
 				      SCMP_SYS(clone) };
+	/* The age of a file that is open. */
+	static const int looking[] = { SCMP_SYS(newfstatat), SCMP_SYS(statx) };
 
 	tw_seccomp_list(s, others, TW_COUNT(others), kill);
+	tw_seccomp_list(s, looking, TW_COUNT(looking), ALLOW);
 	allow_reading(s, kill);
 	limit_memory(s, PROT_EXEC, 0, ALLOW, REFUSE);
 	tw_seccomp_mask(s, SCMP_SYS(ioctl), 1, _IOC_TYPEMASK << _IOC_TYPESHIFT,

@@ -68,8 +68,11 @@ bool tw_ask_is_closed(void *arg);
  */
 uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms);
 
+extern const struct tw_ask_job tw_ask_command;
+extern const struct tw_ask_job tw_ask_file;
 extern const struct tw_ask_job tw_ask_ipmi;
 extern const struct tw_ask_job tw_ask_pods;
+extern const struct tw_ask_job tw_ask_prometheus;
 extern const struct tw_ask_job tw_ask_redfish;
 
 #endif /* TW_COLLECTOR_ASK_JOB_H */

@@ -25,6 +25,7 @@
 enum tw_ask_kind {
 	TW_ASK_ZONE = 1,  /* a zone exists: place, name, path */
 	TW_ASK_POWER,     /* a power value of a zone: place, power_w, window_ms */
+	TW_ASK_ENERGY,    /* a counter value of a zone: place, energy_uj */
 	TW_ASK_MISSING,   /* a zone has no power now: place, why */
 	TW_ASK_FAILED,    /* no zone or name is known: why */
 	TW_ASK_NAMES,     /* names of a container, or of a pod (container is "") */
@@ -52,6 +53,7 @@ struct tw_ask_message {
 	uint64_t taken_ns;  /* tw_now_ns() when the answer arrived */
 	uint64_t window_ms; /* the time that power_w averages; 0: unknown */
 	double power_w;
+	uint64_t energy_uj;
 	char why[TW_ASK_WHY];
 	union {
 		struct tw_ask_zone zone;

@@ -8,6 +8,7 @@
  */
 
 #include "collector/ask/redfish.h"
+#include "collector/ask/value.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 
@@ -37,6 +38,27 @@ struct tw_pods_options {
 	bool insecure;
 	uint64_t interval_ms;
 };
+
+/* A meter of the user's own: one of a command, a file and a query. */
+struct tw_own_meter_options {
+	char *command;            /* prints a value a line; NULL: none */
+	char *file;               /* its first line is a value; NULL: none */
+	char *prometheus;         /* URL of a server; NULL: none */
+	char *query;              /* what to ask that server */
+	char *source;             /* the energy source; NULL: the meter's name */
+	unsigned zone;            /* index of tw_own_meter_zones */
+	unsigned unit;            /* enum tw_unit */
+	uint64_t interval_ms;     /* time between two values */
+	uint64_t window_ms;       /* what a value averages; 0: unknown */
+	char *user;               /* of the command; NULL: that of the collector */
+	char *login, *token, *ca; /* paths, for the server; NULL: none */
+};
+
+/* Choices of --meter-zone; ends with NULL. */
+extern const char *const tw_own_meter_zones[];
+
+/* Check what can be checked at once: which options go together, names, files. */
+int tw_own_meter_options_check(const struct tw_own_meter_options *o, struct tw_err *err);
 
 /* Check what can be checked at once: the URL and the credentials file. */
 int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *err);
@@ -92,6 +114,70 @@ int tw_pods_options_check(const struct tw_pods_options *o, struct tw_err *err);
 		.offset = offsetof(config, redfish.interval_ms), .fallback = "10s", \
 		.arg = "TIME", .help = "time between two readings: 1s to 1h"        \
 	}
+
+#define TW_OPT_OWN_TEXT(config, flag, variable, field, what, line)                     \
+	{                                                                              \
+		.name = flag, .env = variable, .type = TW_OPT_TEXT,                    \
+		.offset = offsetof(config, own_meter.field), .arg = what, .help = line \
+	}
+
+/* config has a struct tw_own_meter_options own_meter. */
+#define TW_OPTS_OWN_METER(config)                                                        \
+	TW_OPT_OWN_TEXT(config, "meter-command", "TW_METER_COMMAND", command, "CMD",     \
+			"read power from this command, which prints a value a line"),    \
+		TW_OPT_OWN_TEXT(config, "meter-file", "TW_METER_FILE", file, "PATH",     \
+				"read power from this file, which holds a value"),       \
+		TW_OPT_OWN_TEXT(config, "meter-prometheus", "TW_METER_PROMETHEUS",       \
+				prometheus, "URL",                                       \
+				"read power from this Prometheus server, by --query"),   \
+		TW_OPT_OWN_TEXT(config, "query", "TW_QUERY", query, "EXPR",              \
+				"PromQL of --meter-prometheus, with a single series"),   \
+		TW_OPT_OWN_TEXT(config, "meter-source", "TW_METER_SOURCE", source,       \
+				"NAME",                                                  \
+				"energy source of that meter (default: command, file, "  \
+				"prometheus)"),                                          \
+		{ .name = "meter-zone",                                                  \
+		  .env = "TW_METER_ZONE",                                                \
+		  .type = TW_OPT_CHOICE,                                                 \
+		  .offset = offsetof(config, own_meter.zone),                            \
+		  .fallback = "platform",                                                \
+		  .arg = "ZONE",                                                         \
+		  .help = "the part of the machine that it measures",                    \
+		  .choices = tw_own_meter_zones },                                       \
+		{ .name = "meter-unit",                                                  \
+		  .env = "TW_METER_UNIT",                                                \
+		  .type = TW_OPT_CHOICE,                                                 \
+		  .offset = offsetof(config, own_meter.unit),                            \
+		  .fallback = "W",                                                       \
+		  .arg = "UNIT",                                                         \
+		  .help = "unit: power (W, mW, uW), or a counter of energy (J, mJ, uJ, " \
+			  "Wh, kWh)",                                                    \
+		  .choices = tw_unit_names },                                            \
+		{ .name = "meter-interval",                                              \
+		  .env = "TW_METER_INTERVAL",                                            \
+		  .type = TW_OPT_DURATION_MS,                                            \
+		  .offset = offsetof(config, own_meter.interval_ms),                     \
+		  .fallback = "1s",                                                      \
+		  .arg = "TIME",                                                         \
+		  .help = "time between two of its values: 100ms to 1h" },               \
+		{ .name = "meter-window",                                                \
+		  .env = "TW_METER_WINDOW",                                              \
+		  .type = TW_OPT_DURATION_MS,                                            \
+		  .offset = offsetof(config, own_meter.window_ms),                       \
+		  .fallback = "0",                                                       \
+		  .arg = "TIME",                                                         \
+		  .help = "time that its power averages, or between two steps of its "   \
+			  "counter; 0: unknown" },                                       \
+		TW_OPT_OWN_TEXT(config, "meter-user", "TW_METER_USER", user, "NAME",     \
+				"user of the command (default: that of the collector)"), \
+		TW_OPT_OWN_TEXT(config, "meter-login", "TW_METER_LOGIN", login, "FILE",  \
+				"file with 'user = NAME' and 'password = TEXT' for the " \
+				"server"),                                               \
+		TW_OPT_OWN_TEXT(config, "meter-token", "TW_METER_TOKEN", token, "FILE",  \
+				"file with a bearer token for the server"),              \
+		TW_OPT_OWN_TEXT(config, "meter-ca", "TW_METER_CA", ca, "FILE",           \
+				"trust these certificate authorities instead of the "    \
+				"system's")
 
 /* config has a struct tw_pods_options pods. */
 #define TW_OPTS_PODS(config)                                                             \

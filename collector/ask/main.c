@@ -10,6 +10,7 @@
 #include "collector/system/privilege.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "lib/program/log.h"
 #include "lib/program/opt.h"
 
 #include <errno.h>
@@ -137,13 +138,17 @@ static int serve(int fd, struct tw_err *err)
 {
 	struct service s = { .fd = fd };
 	const char *name;
+	long long log_format = TW_LOG_LOGFMT;
 	json_t *settings = NULL;
 	int rc = -1;
 
 	ignore_signals();
 	if (read_settings(fd, &settings, err) < 0 ||
-	    tw_json_text(settings, "settings", "job", false, &name, err) < 0)
+	    tw_json_text(settings, "settings", "job", false, &name, err) < 0 ||
+	    tw_json_int(settings, "settings", "log_format", true, TW_LOG_LOGFMT,
+			TW_LOG_JSON, &log_format, err) < 0)
 		goto out;
+	tw_log_init("tw-ask", TW_LOG_INFO, (enum tw_log_format)log_format);
 	s.job = tw_ask_job_find(name);
 	if (s.job == NULL) {
 		tw_fail(err, TW_NOTFOUND, "no job '%.32s'", name);

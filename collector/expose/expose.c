@@ -189,7 +189,7 @@ const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
 const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind)
 {
 	return kind != TW_ZONE_SENSOR && tw_power_use_complete(x->c->power, kind)
-		       ? tw_power_meter(x->c->power, kind)->name
+		       ? tw_power_source(x->c->power, kind)
 		       : NULL;
 }
 

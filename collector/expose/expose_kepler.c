@@ -194,7 +194,7 @@ static void expose_usage(const struct tw_exposure *x)
 		if (!z[i].told || z[i].zone->kind != TW_ZONE_PLATFORM)
 			continue;
 		l.count = 0;
-		tw_labels_add(&l, "source", z[i].meter->name);
+		tw_labels_add(&l, "source", z[i].source);
 		tw_labels_add(&l, "bmc_id", bmc_id(x, &z[i], shown));
 		tw_labels_add(&l, "chassis_id", chassis_id(z, count, i));
 		sample(x, &l, z[i].power_w);

@@ -363,7 +363,7 @@ static void expose_package(const struct tw_exposure *x, const struct tw_power_zo
 		tw_labels_add(&l, "package", package);
 		tw_labels_add(&l, "instance", x->c->show.node_name);
 		tw_labels_add(&l, "mode", tw_mode_name(idle));
-		tw_labels_add(&l, "source", source_name(z[at].meter->name));
+		tw_labels_add(&l, "source", source_name(z[at].source));
 		tw_expo_sample(x->e, l.at, l.count, tw_joules(uj[idle]));
 	}
 }

@@ -53,7 +53,7 @@ static void label_zone(struct tw_labels *l, const struct tw_power_zone *z)
 		tw_labels_add(l, "gpu", z->zone->gpu.index);
 		tw_labels_add(l, "uuid", z->zone->gpu.uuid);
 	}
-	tw_labels_add(l, "source", z->meter->name);
+	tw_labels_add(l, "source", z->source);
 }
 
 static void expose_energy(const struct tw_exposure *x, const struct tw_power_zone *z,

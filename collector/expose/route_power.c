@@ -98,7 +98,7 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 	tw_buf_adds(b, ",");
 	add_text(b, "path", z->zone->path);
 	tw_buf_adds(b, ",");
-	add_source(b, z->meter->name,
+	add_source(b, z->source,
 		   z->zone->kind == TW_ZONE_OTHER
 			   ? tw_exposure_estimates(x, TW_ZONE_OTHER)
 			   : z->zone->estimated);

@@ -19,6 +19,7 @@ struct tw_ask_config;
 struct tw_err;
 struct tw_estimates;
 struct tw_node;
+struct tw_own_meter_options;
 struct tw_redfish_options;
 struct tw_roots;
 
@@ -50,8 +51,15 @@ struct tw_zone {
 	char path[TW_ZONE_PATH]; /* the file or resource that is read */
 	/* Energy: the highest counter value, after which the counter is 0; 0: unknown. */
 	uint64_t range_uj;
-	uint64_t window_ms;     /* power: the time that a value averages; 0: unknown */
-	struct tw_zone_gpu gpu; /* of TW_ZONE_GPU */
+	/*
+	 * Power: the time that a value averages. Energy: the longest time between two
+	 * steps of the counter. 0: unknown.
+	 */
+	uint64_t window_ms;
+	/* Energy: the growth over a gap of any length is the energy of that gap. */
+	bool keeps_counting;
+	char source[TW_ZONE_NAME]; /* its energy source; "": the meter's name */
+	struct tw_zone_gpu gpu;    /* of TW_ZONE_GPU */
 	struct tw_zone_origin origin;
 	const char *note; /* a remark for the user; or NULL */
 };
@@ -89,8 +97,9 @@ struct tw_meter_config {
 	unsigned measured;   /* bits 1 << kind: kinds that more trusted meters have */
 	const char *nvml;    /* path of NVIDIA's library; NULL: the system's */
 	uint32_t seed;       /* seed of the simulated noise */
-	const struct tw_ask_config *ask;          /* how to start tw-ask */
-	const struct tw_redfish_options *redfish; /* or NULL */
+	const struct tw_ask_config *ask;              /* how to start tw-ask */
+	const struct tw_redfish_options *redfish;     /* or NULL */
+	const struct tw_own_meter_options *own_meter; /* or NULL */
 	uint64_t ipmi_interval_ms;
 };
 
@@ -136,13 +145,16 @@ const struct tw_meter *tw_meter_find(const char *name);
 
 extern const struct tw_meter tw_meter_acpi;
 extern const struct tw_meter tw_meter_amd_energy;
+extern const struct tw_meter tw_meter_command;
 extern const struct tw_meter tw_meter_fake;
+extern const struct tw_meter tw_meter_file;
 extern const struct tw_meter tw_meter_hwmon;
 extern const struct tw_meter tw_meter_hwmon_any;
 extern const struct tw_meter tw_meter_ipmi;
 extern const struct tw_meter tw_meter_model;
 extern const struct tw_meter tw_meter_nvml;
 extern const struct tw_meter tw_meter_passthrough;
+extern const struct tw_meter tw_meter_prometheus;
 extern const struct tw_meter tw_meter_rapl_msr;
 extern const struct tw_meter tw_meter_rapl_sysfs;
 extern const struct tw_meter tw_meter_redfish;

@@ -36,6 +36,7 @@ static int find_device(const struct tw_meter_config *c, char *out, size_t size,
 
 static int open_ipmi(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
+	struct tw_zone zone = TW_POLLED_PLATFORM;
 	struct tw_polled_config config = { .job = "ipmi", .patience_ms = PATIENCE_MS };
 	char device[TW_ZONE_PATH];
 
@@ -45,7 +46,8 @@ static int open_ipmi(const struct tw_meter_config *c, void **state, struct tw_er
 		return -1;
 	config.settings = json_pack("{s:s,s:I}", "device", device, "interval_ms",
 				    (json_int_t)c->ipmi_interval_ms);
-	config.path = device;
+	config.zone = &zone;
+	snprintf(zone.path, sizeof(zone.path), "%s", device);
 	config.hold_ms = 2 * c->ipmi_interval_ms + HOLD_MORE_MS;
 	return tw_polled_open(c, &config, state, err);
 }

@@ -17,10 +17,12 @@
 struct polled {
 	struct tw_ask *ask;
 	uint64_t hold_ns;
+	struct tw_zone first; /* what all zones have of their meter */
 	struct tw_zone zone[ZONES_MAX];
 	struct answer {
 		bool known;
 		double power_w;
+		uint64_t energy_uj;
 		uint64_t taken_ns, sample;
 		char why[TW_ASK_WHY];
 	} answer[ZONES_MAX];
@@ -46,9 +48,7 @@ static void add_zone(struct polled *s, const char *name, const char *path)
 {
 	struct tw_zone *z = &s->zone[s->found];
 
-	*z = (struct tw_zone){ .kind = TW_ZONE_PLATFORM,
-			       .tells_power = true,
-			       .package = -1 };
+	*z = s->first;
 	snprintf(z->name, sizeof(z->name), "%s", name);
 	snprintf(z->path, sizeof(z->path), "%s", path);
 	set_missing(&s->answer[s->found++], "not read yet");
@@ -93,17 +93,22 @@ static void take_zone(struct polled *s, const struct tw_ask_zone *zone, uint32_t
 		set_missing(&s->answer[i], "not read yet");
 }
 
-/* Clamp time stamps from the future to now. */
-static void take_power(struct polled *s, size_t zone, const struct tw_ask_message *m)
+/* Clamp time stamps from the future to now. A value of the other kind is not this zone's.
+ */
+static void take_value(struct polled *s, size_t zone, const struct tw_ask_message *m)
 {
 	struct answer *a = &s->answer[zone];
 	const uint64_t now = tw_now_ns();
 
+	if ((m->kind == TW_ASK_POWER) != s->zone[zone].tells_power)
+		return;
 	a->known = true;
 	a->power_w = m->power_w;
+	a->energy_uj = m->energy_uj;
 	a->taken_ns = m->taken_ns < now ? m->taken_ns : now;
 	a->sample = ++s->samples;
-	s->zone[zone].window_ms = m->window_ms;
+	if (m->kind == TW_ASK_POWER)
+		s->zone[zone].window_ms = m->window_ms;
 }
 
 /* The helper sends the zones in order of their places from 0, before any value. */
@@ -113,8 +118,9 @@ static void take(struct polled *s, const struct tw_ask_message *m)
 
 	if (m->kind == TW_ASK_ZONE && m->place <= s->places && m->place < ZONES_MAX)
 		take_zone(s, &m->of.zone, m->place);
-	else if (m->kind == TW_ASK_POWER && zone < ZONES_MAX)
-		take_power(s, zone, m);
+	else if ((m->kind == TW_ASK_POWER || m->kind == TW_ASK_ENERGY) &&
+		 zone < ZONES_MAX)
+		take_value(s, zone, m);
 	else if (m->kind == TW_ASK_MISSING && zone < ZONES_MAX)
 		set_missing(&s->answer[zone], m->why);
 	else if (m->kind == TW_ASK_FAILED)
@@ -155,7 +161,8 @@ int tw_polled_open(const struct tw_meter_config *c, const struct tw_polled_confi
 		goto out;
 	}
 	s->hold_ns = config->hold_ms * UINT64_C(1000000);
-	add_zone(s, "platform", config->path);
+	s->first = *config->zone;
+	add_zone(s, s->first.name, s->first.path);
 	s->places = 1;
 	if (tw_ask_open(c->ask, config->job, config->settings, &s->ask, err) < 0 ||
 	    take_first(s, config, err) < 0)
@@ -195,6 +202,7 @@ static void read_answer(const struct polled *s, struct answer *a, uint64_t now,
 	*out = (struct tw_reading){ .there = a->known };
 	if (a->known) {
 		out->power_w = a->power_w;
+		out->energy_uj = a->energy_uj;
 		out->sample = a->sample;
 	} else {
 		snprintf(out->why, sizeof(out->why), "%s", a->why);

@@ -4,8 +4,8 @@
 
 /*
  * What meters behind tw-ask share (collector/ask/ask.h): zones of power that are polled
- * now and then. The last value holds until the next one, or for hold_ms; after that the
- * zone is unreadable.
+ * or of energy that are polled now and then. The last value holds until the next one, or
+ * for hold_ms; after that the zone is unreadable.
  */
 
 #include "collector/meters/meter.h"
@@ -16,10 +16,18 @@
 
 struct tw_err;
 
+/* The zone of a management controller. */
+#define TW_POLLED_PLATFORM                                                    \
+	{                                                                     \
+		.kind = TW_ZONE_PLATFORM, .tells_power = true, .package = -1, \
+		.name = "platform"                                            \
+	}
+
 struct tw_polled_config {
 	const char *job;
-	json_t *settings;     /* taken, even on failure */
-	const char *path;     /* path of the first zone, until the helper names it */
+	json_t *settings; /* taken, even on failure */
+	/* The first zone, until the helper names it; the kind and source of all. */
+	const struct tw_zone *zone;
 	uint64_t hold_ms;     /* how long a value stays valid */
 	unsigned patience_ms; /* how long opening waits for the first value */
 	bool needed; /* open the meter even if the service has no power reading: the user

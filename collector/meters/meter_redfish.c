@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TIMEOUT_MS 10000
@@ -45,6 +46,7 @@ int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *
 static int open_redfish(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
 	const struct tw_redfish_options *o = c->redfish;
+	struct tw_zone zone = TW_POLLED_PLATFORM;
 	struct tw_polled_config config = { .job = "redfish",
 					   .patience_ms = PATIENCE_MS,
 					   .needed = true };
@@ -55,7 +57,8 @@ static int open_redfish(const struct tw_meter_config *c, void **state, struct tw
 	if (tw_redfish_options_check(o, err) < 0)
 		return -1;
 	config.settings = make_settings(o);
-	config.path = o->url;
+	config.zone = &zone;
+	snprintf(zone.path, sizeof(zone.path), "%s", o->url);
 	config.hold_ms = 2 * (o->interval_ms + TIMEOUT_MS);
 	return tw_polled_open(c, &config, state, err);
 }

@@ -75,6 +75,7 @@ static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *er
 
 		to->zone = &z[i];
 		to->meter = m->meter;
+		to->source = z[i].source[0] != '\0' ? z[i].source : m->meter->name;
 		snprintf(to->why, sizeof(to->why), "not read yet");
 		if (p->meter_of[z[i].kind] == NULL)
 			p->meter_of[z[i].kind] = m->meter;
@@ -173,6 +174,15 @@ static const struct tw_meter *least_trusted(const struct tw_power *p)
 	return least;
 }
 
+/* The energy source of a meter that has zones: all of them have the same. */
+static const char *source_of(const struct tw_power *p, const struct tw_meter *meter)
+{
+	for (size_t i = 0; i < p->zones; i++)
+		if (p->zone[i].meter == meter && p->zone[i].zone != &other_zone)
+			return p->zone[i].source;
+	return meter->name;
+}
+
 /* Add the zone "other" once platform and package exist: some meters find zones later. */
 static int add_other(struct tw_power *p, struct tw_err *err)
 {
@@ -190,6 +200,7 @@ static int add_other(struct tw_power *p, struct tw_err *err)
 		zone[p->other] = (struct tw_power_zone){ .zone = &other_zone };
 	}
 	p->meter_of[TW_ZONE_OTHER] = p->zone[p->other].meter = least_trusted(p);
+	p->zone[p->other].source = source_of(p, p->meter_of[TW_ZONE_OTHER]);
 	return 0;
 }
 
@@ -522,4 +533,9 @@ unsigned tw_power_sum_kinds(const struct tw_power *p)
 	if (p->meter_of[TW_ZONE_PSYS] != NULL)
 		return 1u << TW_ZONE_PSYS;
 	return parts;
+}
+
+const char *tw_power_source(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	return p->meter_of[kind] != NULL ? source_of(p, p->meter_of[kind]) : NULL;
 }

@@ -38,6 +38,7 @@ struct tw_power; /* opaque */
 struct tw_power_zone {
 	const struct tw_zone *zone;
 	const struct tw_meter *meter;
+	const char *source;           /* the energy source: mostly the meter's name */
 	bool superseded;              /* a more trusted meter has taken over */
 	bool told;                    /* read in the last tick */
 	char why[96];                 /* why it was not read; "" if it was */
@@ -104,5 +105,8 @@ const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kin
  * else psys. 0: there is no such kind.
  */
 unsigned tw_power_sum_kinds(const struct tw_power *p);
+
+/* The energy source of the meter that counts for a kind; NULL: there is no meter. */
+const char *tw_power_source(const struct tw_power *p, enum tw_zone_kind kind);
 
 #endif /* TW_COLLECTOR_POWER_H */

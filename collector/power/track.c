@@ -12,7 +12,7 @@
  */
 #define BURST_NS (2 * S)
 
-/* A powered zone's counter does not stand still for so long. */
+/* A powered zone's counter does not stand still for so long, unless its meter says so. */
 #define STILL_MAX_NS (30 * S)
 
 /*
@@ -39,6 +39,13 @@ static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t now_ns)
 	t->based = true;
 	t->before_uj = energy_uj;
 	t->read_ns = t->since_ns = now_ns;
+}
+
+static uint64_t still_max_ns(const struct tw_zone *z)
+{
+	const uint64_t window_ns = z->window_ms * UINT64_C(1000000);
+
+	return window_ns > STILL_MAX_NS ? window_ns : STILL_MAX_NS;
 }
 
 static bool is_possible(const struct tw_zone *z, uint64_t energy_uj, uint64_t over_ns)
@@ -72,8 +79,9 @@ static uint64_t growth_time(const struct tw_track *t, const struct tw_zone *z,
 {
 	const uint64_t since_ns = now_ns - t->since_ns;
 
-	return z->kind == TW_ZONE_UNCORE || since_ns > STILL_MAX_NS ? now_ns - t->read_ns
-								    : since_ns;
+	return z->kind == TW_ZONE_UNCORE || since_ns > still_max_ns(z)
+		       ? now_ns - t->read_ns
+		       : since_ns;
 }
 
 static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
@@ -82,7 +90,7 @@ static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
 	t->read_ns = now_ns;
 	if (!t->moved)
 		return no_span("its counter has not moved yet");
-	if (now_ns - t->moved_ns > STILL_MAX_NS && z->kind != TW_ZONE_UNCORE)
+	if (now_ns - t->moved_ns > still_max_ns(z) && z->kind != TW_ZONE_UNCORE)
 		return no_span("its counter stands still");
 	return (struct tw_span){ .told = true,
 				 .over_ns = over_ns,
@@ -105,7 +113,8 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 		begin(t, now_uj, now_ns);
 		return no_span("read once only");
 	}
-	if (over_ns > GAP_MAX_NS && over_ns > GAP_MAX_TICKS * tick_ns) {
+	if (!z->keeps_counting && over_ns > GAP_MAX_NS &&
+	    over_ns > GAP_MAX_TICKS * tick_ns) {
 		begin(t, now_uj, now_ns);
 		t->resets++;
 		return no_span("its readings were gone for too long");

@@ -136,7 +136,8 @@ static size_t ticks_of(const struct axis *a)
 	return (size_t)lround((a->high - a->low) / a->step) + 1;
 }
 
-static void add_grid(struct tw_buf *b, const struct axis *x, const struct axis *y)
+static void add_grid(struct tw_buf *b, const struct tw_svg_chart *c, const struct axis *x,
+		     const struct axis *y)
 {
 	tw_buf_adds(b, "<path d=\"");
 	for (size_t i = 0; i < ticks_of(x); i++) {
@@ -149,8 +150,8 @@ static void add_grid(struct tw_buf *b, const struct axis *x, const struct axis *
 			  place(y, y->low + (double)i * y->step, BOTTOM, TOP));
 		tw_buf_addf(b, "H%d", RIGHT);
 	}
-	tw_buf_adds(b,
-		    "\" stroke=\"#ddd\" fill=\"none\"/>\n<g text-anchor=\"middle\">\n");
+	tw_buf_addf(b, "\" stroke=\"%s\" fill=\"none\"/>\n<g text-anchor=\"middle\">\n",
+		    c->in_page ? "currentColor\" stroke-opacity=\".15" : "#ddd");
 	for (size_t i = 0; i < ticks_of(x); i++) {
 		const double v = x->low + (double)i * x->step;
 
@@ -177,9 +178,18 @@ static void add_grid(struct tw_buf *b, const struct axis *x, const struct axis *
 static void add_bands(struct tw_buf *b, const struct tw_svg_chart *c,
 		      const struct axis *x)
 {
+	static const char *const fills[2][2] = {
+		{ "#eef2f8", "#f8f5ee" },
+		{ "currentColor\" fill-opacity=\".08",
+		  "currentColor\" fill-opacity=\".03" }
+	};
+
 	for (size_t i = 0; i < c->band_count; i++) {
-		const long from = place(x, c->bands[i].from, LEFT, RIGHT);
-		const long to = place(x, c->bands[i].to, LEFT, RIGHT);
+		const long from = place(x, fmax(c->bands[i].from, x->low), LEFT, RIGHT);
+		const long to = place(x, fmin(c->bands[i].to, x->high), LEFT, RIGHT);
+
+		if (from >= to)
+			continue; /* outside of the picture */
 
 		tw_buf_adds(b, "<path d=\"");
 		add_point(b, 'M', from, 10 * TOP);
@@ -189,8 +199,9 @@ static void add_bands(struct tw_buf *b, const struct tw_svg_chart *c,
 		add_tenths(b, from);
 		tw_buf_addf(b,
 			    "Z\" fill=\"%s\"/>\n<text font-size=\"10\" "
-			    "fill=\"#667\" transform=\"translate(",
-			    i % 2 == 0 ? "#eef2f8" : "#f8f5ee");
+			    "fill=\"%s\" transform=\"translate(",
+			    fills[c->in_page][i % 2],
+			    c->in_page ? "currentColor" : "#667");
 		add_tenths(b, (from + to) / 2 + 35);
 		tw_buf_addf(b, " %d) rotate(-90)\">", BOTTOM - 4);
 		tw_svg_add_text(b, c->bands[i].name);
@@ -240,6 +251,7 @@ static void add_legend(struct tw_buf *b, const struct tw_svg_chart *c)
 void tw_svg_chart(const struct tw_svg_chart *c, struct tw_buf *out)
 {
 	struct axis x = { .low = INFINITY, .high = -INFINITY }, y = x;
+	const char *ink = c->in_page ? "currentColor" : "#333";
 
 	for (size_t i = 0; i < c->count; i++) {
 		include_values(&x, c->series[i].x, c->series[i].count);
@@ -250,20 +262,21 @@ void tw_svg_chart(const struct tw_svg_chart *c, struct tw_buf *out)
 
 	tw_buf_addf(out,
 		    "<svg%s viewBox=\"0 0 %d %d\" "
-		    "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n<title>",
+		    "font-family=\"sans-serif\" font-size=\"12\" fill=\"%s\">\n<title>",
 		    c->in_page ? "" : " xmlns=\"http://www.w3.org/2000/svg\"", WIDTH,
-		    HEIGHT);
+		    HEIGHT, ink);
 	tw_svg_add_text(out, c->title);
-	tw_buf_adds(out, "</title>\n<rect width=\"100%\" height=\"100%\" "
-			 "fill=\"#fff\"/>\n");
+	tw_buf_adds(out, c->in_page ? "</title>\n"
+				    : "</title>\n<rect width=\"100%\" height=\"100%\" "
+				      "fill=\"#fff\"/>\n");
 	add_bands(out, c, &x);
-	add_grid(out, &x, &y);
+	add_grid(out, c, &x, &y);
 	for (size_t i = 0; i < c->count; i++)
 		add_series(out, &c->series[i], &x, &y);
 	tw_buf_addf(out,
 		    "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
-		    "stroke=\"#333\"/>\n",
-		    LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
+		    "stroke=\"%s\"/>\n",
+		    LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP, ink);
 	add_words(out, "x=\"70\" y=\"22\" font-size=\"15\" font-weight=\"bold\"",
 		  c->title);
 	add_legend(out, c);

@@ -35,7 +35,8 @@ struct tw_svg_chart {
 	bool zero_x;
 	const struct tw_svg_band *bands; /* behind the series; in order of x */
 	size_t band_count;
-	bool in_page; /* part of an HTML page: without the name space */
+	/* Part of an HTML page: without the name space, in the colours of the page. */
+	bool in_page;
 };
 
 /* Append text with the characters escaped that mean something in SVG and HTML. */

@@ -5,6 +5,8 @@ The workloads are real processes. The machine that tw-collector sees is in files
 and its meter follow the phase that the command reports, so that other load does not matter.
 """
 import csv
+import http.server
+import json
 import os
 import re
 import shutil
@@ -177,6 +179,90 @@ class Engage(Metered):
         self.assertIn("another tallywatt engage works in", self.refused(*self.args))
         proc.terminate()
         self.assertEqual(proc.wait(), 1, self.log())
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    """A tw-collector with RAPL, and a meter of the user's own."""
+    METRICS = "".join(
+        f'tallywatt_node_energy_joules_total{{{labels},mode="dynamic"}} 5\n'
+        f'tallywatt_node_power_watts{{{labels}}} 21.5\n'
+        f'tallywatt_meter_info{{{labels},tells="power",window_seconds=""}} 1\n'
+        for labels in ('zone="package",name="package-0",path="p",source="rapl-sysfs"',
+                       'zone="platform",name="platform",path="ask-plug",source="plug"'))
+
+    def do_GET(self):
+        body = self.METRICS.encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Lagging(Case):
+    """A recording of a machine of two CPUs whose meter shows the power of 4 s before."""
+    PLAN = ("rest", "cpu-50", "cpu-10", "cpu-100", "memory", "cpu-25", "switches", "cpu-one",
+            "cache", "disk", "cpu-75", "mixed", "rest")
+    START_S, PHASE_S, LAG_S, IDLE_W, CPU_W = 1800000000, 15, 4.0, 20, 10
+
+    def recording(self):
+        """Samples each second, and a pause between phases: CPU time, joules, phases."""
+        edges, now = [], float(self.START_S)
+        for name in self.PLAN:
+            edges.append((name, now, now + self.PHASE_S))
+            now += self.PHASE_S + 0.4 + len(edges) % 3 * 0.3
+
+        def busy_until(t):
+            """CPU time up to a time."""
+            return sum(WORKLOADS[name] * max(0, min(t, end) - start)
+                       for name, start, end in edges)
+        times = [start + k for _, start, _ in edges for k in range(self.PHASE_S + 1)]
+        cpu = [(t, 5 + busy_until(t)) for t in times]
+        joules = [(t, 100 + self.IDLE_W * (t - self.START_S) +
+                   self.CPU_W * busy_until(t - self.LAG_S)) for t in times]
+        return edges, cpu, joules
+
+    @staticmethod
+    def series(metric, samples, **labels):
+        return {metric: [{"metric": {"__name__": metric, "instance": "here", **labels},
+                          "values": [[t, f"{v:.6f}"] for t, v in samples]}]}
+
+    def test_the_meter_of_the_user_s_own_teaches_and_its_lag_is_corrected(self):
+        edges, cpu, joules = self.recording()
+        os.mkdir(self.path("out"))
+        self.write("out/response.json", json.dumps({
+            **self.series("tallywatt_process_cpu_seconds_total", cpu, pid="7", serial="1",
+                          command="job", cgroup="/"),
+            **self.series("tallywatt_node_energy_joules_total", joules, source="plug",
+                          zone="platform", name="platform", path="ask-plug", mode="dynamic")}))
+
+        def date(t):
+            return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t)) + f".{int(t * 1000) % 1000:03}Z"
+        self.write("out/workloads.csv", "workload,start,end\n" + "".join(
+            f"{name},{date(start)},{date(end)}\n" for name, start, end in edges))
+        self.write("out/warnings.txt", "")
+        server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        said = self.tallywatt(
+            "engage", "--url", f"http://127.0.0.1:{server.server_address[1]}", "--dir",
+            self.path("out"), "--phase", "15s", "--interval", "1s", "--trainers",
+            "LinearRegressionTrainer", "--group", "BPFOnly")
+        found = re.search(r"platform of plug: ([\d.]+) W at rest, ([\d.]+) W under full load; "
+                          r"power follows load by ([\d.]+) s, which is corrected", said)
+        self.assertTrue(found, said)
+        for value, want, within in zip(map(float, found.groups()), (20, 40, 4), (1, 2, 1)):
+            self.assertAlmostEqual(value, want, delta=within, msg=said)
+        error_w = float(re.search(r"model: this-machine/plug/AbsPower/BPFOnly/\S+, error (\S+) W",
+                                  said)[1])
+        self.assertLess(error_w, 0.5)
+        with open(self.path("out/report.md"), encoding="utf-8") as f:
+            self.assertIn("| plug | platform | ask-plug | 21.5 | power |", f.read())
 
 
 class Without(Case):

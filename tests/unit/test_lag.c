@@ -23,9 +23,21 @@ static double load_at(double row)
 
 struct recording {
 	double load[ROWS], noise[ROWS], watts[ROWS];
+	int64_t from_ms[ROWS], time_ms[ROWS];
+	bool filled[ROWS];
 	double *feature[2];
 	struct tw_lag_rows rows;
 };
+
+static double find(const struct recording *r)
+{
+	struct tw_err err = { 0 };
+	double lag_ms;
+
+	if (tw_lag_find(&r->rows, &lag_ms, &err) < 0)
+		fail_msg("%s", err.text);
+	return lag_ms / STEP_MS;
+}
 
 static void set_up(struct recording *r, double lag)
 {
@@ -34,22 +46,32 @@ static void set_up(struct recording *r, double lag)
 		r->load[k] = load_at((double)k);
 		r->noise[k] = (double)(k * 37 % 23);
 		r->watts[k] = 10 + 5 * load_at((double)k - lag);
+		r->from_ms[k] = STEP_MS * (int64_t)k;
+		r->time_ms[k] = r->from_ms[k] + STEP_MS;
+		r->filled[k] = true;
 	}
 	r->rows = (struct tw_lag_rows){
-		.end = ROWS, .feature = r->feature, .features = 2, .watts = r->watts
+		.rows = ROWS,
+		.step_ms = STEP_MS,
+		.from_ms = r->from_ms,
+		.time_ms = r->time_ms,
+		.filled = r->filled,
+		.feature = r->feature,
+		.features = 2,
+		.watts = r->watts,
 	};
 }
 
 static void whole_and_fractional_lags_are_found(void **state)
 {
-	static const double lags[] = { -3, -1.5, -1, 0, 0.4, 1, 2, 2.7 };
+	static const double lags[] = { -5, -3, -1.5, -1, 0, 0.4, 1, 2, 2.7, 4.5 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lags) / sizeof(lags[0]); i++) {
 		struct recording r;
 
 		set_up(&r, lags[i]);
-		assert_float_equal(tw_lag_find(&r.rows), lags[i], 0.11);
+		assert_float_equal(find(&r), lags[i], 0.11);
 	}
 }
 
@@ -59,29 +81,66 @@ static void a_lag_that_cannot_be_seen_is_none(void **state)
 
 	(void)state;
 	set_up(&r, 2);
-	r.rows.end = 29; /* too few rows */
-	assert_true(tw_lag_find(&r.rows) == 0);
-	r.rows.end = ROWS;
+	r.rows.rows = 29; /* too few to compare with every lag */
+	assert_true(find(&r) == 0);
+	r.rows.rows = ROWS;
 	for (size_t k = 0; k < ROWS; k++)
 		r.watts[k] = 50;
-	assert_true(tw_lag_find(&r.rows) == 0);
+	assert_true(find(&r) == 0);
+	/* Noise fits best somewhere. */
+	for (size_t k = 0; k < ROWS; k++)
+		r.watts[k] = 50 + (double)((k * 7919 + 13) * 104729 % 101);
+	assert_true(find(&r) == 0);
 	r.rows.features = 0;
-	assert_true(tw_lag_find(&r.rows) == 0);
+	assert_true(find(&r) == 0);
 }
 
-/* Rows outside of the span are not looked at. */
-static void only_the_span_is_compared(void **state)
+/* Rows without features are not looked at. */
+static void only_rows_with_features_are_compared(void **state)
 {
 	struct recording r;
 
 	(void)state;
 	set_up(&r, 1);
-	r.rows.first = 10;
-	r.rows.end = 100;
 	for (size_t k = 0; k < ROWS; k++)
-		if (k < 10 || k >= 100)
+		if (k < 10 || k == 50 || k >= 100) {
 			r.watts[k] = r.load[k] = NAN;
-	assert_float_equal(tw_lag_find(&r.rows), 1, 0.11);
+			r.filled[k] = false;
+		}
+	assert_float_equal(find(&r), 1, 0.11);
+}
+
+/*
+ * Phases of 12 rows with a pause of up to two rows between them, which is one long row:
+ * time counts, not the number of rows.
+ */
+static void rows_of_different_lengths_keep_their_times(void **state)
+{
+	struct recording r;
+	int64_t now_ms = 0;
+
+	(void)state;
+	set_up(&r, 0);
+	for (size_t k = 0; k < ROWS; k++) {
+		r.from_ms[k] = now_ms;
+		now_ms += STEP_MS + (k % 12 == 0 ? (int64_t)(k % 5) * STEP_MS / 2 : 0);
+		r.time_ms[k] = now_ms;
+		r.load[k] = (double)(k / 12 * 5 % 3);
+	}
+	for (size_t k = 0; k < ROWS; k++) {
+		double sum = 0;
+
+		/* Power of 4 s before, in steps of 100 ms. */
+		for (int64_t t = r.from_ms[k]; t < r.time_ms[k]; t += 100) {
+			size_t at = 0;
+
+			while (at + 1 < ROWS && r.time_ms[at] <= t - 4000)
+				at++;
+			sum += r.load[at] * 100;
+		}
+		r.watts[k] = 10 + 5 * sum / (double)(r.time_ms[k] - r.from_ms[k]);
+	}
+	assert_float_equal(find(&r) * STEP_MS, 4000, 350);
 }
 
 struct series {
@@ -155,6 +214,16 @@ static void memory_that_runs_out_is_an_error(void **state)
 			break;
 		assert_int_equal(s.p.times, 6);
 	}
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		struct recording r;
+		double lag_ms;
+
+		set_up(&r, 1);
+		fail_alloc_at(n);
+		if (!fail_alloc_told(tw_lag_find(&r.rows, &lag_ms, &err), &err))
+			break;
+	}
 }
 
 int main(void)
@@ -162,7 +231,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_and_fractional_lags_are_found),
 		cmocka_unit_test(a_lag_that_cannot_be_seen_is_none),
-		cmocka_unit_test(only_the_span_is_compared),
+		cmocka_unit_test(only_rows_with_features_are_compared),
+		cmocka_unit_test(rows_of_different_lengths_keep_their_times),
 		cmocka_unit_test(power_is_shifted_and_rows_at_edges_are_dropped),
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};

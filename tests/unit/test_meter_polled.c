@@ -30,10 +30,15 @@ static int open_asked(const char *tells, uint64_t hold_ms, bool needed, void **s
 {
 	const struct tw_ask_config ask = helper();
 	const struct tw_meter_config c = { .ask = &ask };
+	const struct tw_zone zone = { .kind = TW_ZONE_PLATFORM,
+				      .tells_power = true,
+				      .package = -1,
+				      .name = "platform",
+				      .path = "https://bmc" };
 	const struct tw_polled_config asked = { .job = "test",
 						.settings = json_pack("{s:s}", "tells",
 								      tells),
-						.path = "https://bmc",
+						.zone = &zone,
 						.hold_ms = hold_ms,
 						.patience_ms = 20000,
 						.needed = needed };

@@ -9,31 +9,116 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lags are tried in steps of a row's tenth. */
+/* Lags are tried in steps of a row, then of a row's tenth around the best. */
 #define STEPS_A_ROW 10
-/* A lag is seen if it explains so much more of the variance. */
+/* A lag is seen if it explains so much of the variance, and so much more of it. */
+#define SHARE_MIN 0.5
 #define GAIN 0.01
-#define ROWS_MIN 30
+/* Fewer rows to compare show no lag. */
+#define ROWS_MIN 24
+/* How far lags are looked for: so long, within these numbers of rows. */
+#define REACH_MS 15000
+#define REACH_ROWS_MIN 3
+#define REACH_ROWS_MAX 30
+
+/* ---- steps of time ---- */
+
+/* Rows of which each has a time from and a time to. filled: NULL for all of them. */
+struct steps {
+	size_t count;
+	const int64_t *from_ms, *time_ms;
+	const bool *filled;
+};
+
+static bool is_filled(const struct steps *s, size_t k)
+{
+	return s->filled == NULL || s->filled[k];
+}
+
+/*
+ * Whether rows cover from to to, ms; if so, *first is the first row that meets it. Rows
+ * before *first have been passed.
+ */
+static bool covers(const struct steps *s, double from, double to, size_t *first)
+{
+	size_t k = *first;
+
+	while (k < s->count && (double)s->time_ms[k] <= from)
+		k++;
+	*first = k;
+	if (k == s->count || (double)s->from_ms[k] > from || !is_filled(s, k))
+		return false;
+	while ((double)s->time_ms[k] < to)
+		if (++k == s->count || s->from_ms[k] != s->time_ms[k - 1] ||
+		    !is_filled(s, k))
+			return false;
+	return true;
+}
+
+/* The mean of values from from to to, ms, which rows from `first` on cover. */
+static double mean_over(const struct steps *s, const double *value, size_t first,
+			double from, double to)
+{
+	double sum = 0;
+
+	for (size_t k = first; k < s->count && (double)s->from_ms[k] < to; k++)
+		sum += value[k] * (fmin(to, (double)s->time_ms[k]) -
+				   fmax(from, (double)s->from_ms[k]));
+	return sum / (to - from);
+}
 
 /* ---- finding ---- */
 
-/* The feature's value `lag` rows before row k, between rows by a straight line. */
-static double value_before(const double *v, size_t k, double lag)
-{
-	const double at = (double)k - lag;
-	const double low = floor(at);
+struct search {
+	const struct tw_lag_rows *r;
+	struct steps steps;
+	bool *usable; /* rows whose time is covered with any lag within reach */
+	size_t count; /* of them */
+	int reach;    /* in rows */
+};
 
-	return v[(size_t)low] + (at - low) * (v[(size_t)ceil(at)] - v[(size_t)low]);
+static void find_usable(struct search *s, int reach)
+{
+	const double more_ms = (double)reach * s->r->step_ms;
+	size_t first = 0;
+
+	s->reach = reach;
+	s->count = 0;
+	for (size_t k = 0; k < s->steps.count; k++) {
+		s->usable[k] = covers(&s->steps, (double)s->steps.from_ms[k] - more_ms,
+				      (double)s->steps.time_ms[k] + more_ms, &first);
+		s->count += s->usable[k];
+	}
 }
 
-/* Squared correlation of power with a feature that lies `lag` rows before it. */
-static double explained(const struct tw_lag_rows *r, const double *v, double lag)
+/* Gaps leave few rows with a wide reach: most of the recording is to be compared. */
+static void find_reach(struct search *s)
+{
+	const double wanted = REACH_MS / s->r->step_ms;
+	int reach = wanted < REACH_ROWS_MIN   ? REACH_ROWS_MIN
+		    : wanted > REACH_ROWS_MAX ? REACH_ROWS_MAX
+					      : (int)wanted;
+
+	find_usable(s, reach);
+	while (reach > REACH_ROWS_MIN && 3 * s->count < 2 * s->steps.count)
+		find_usable(s, --reach);
+}
+
+/* Squared correlation of power with a feature that lies `lag_ms` before it. */
+static double explained(const struct search *s, const double *v, double lag_ms)
 {
 	double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0, cov;
+	size_t first = 0;
 
-	for (size_t k = r->first + TW_LAG_ROWS_MAX; k + TW_LAG_ROWS_MAX < r->end; k++) {
-		const double u = value_before(v, k, lag), w = r->watts[k];
+	for (size_t k = 0; k < s->steps.count; k++) {
+		const double from = (double)s->steps.from_ms[k] - lag_ms,
+			     to = (double)s->steps.time_ms[k] - lag_ms;
+		double u, w;
 
+		if (!s->usable[k] || !covers(&s->steps, from, to, &first))
+			continue;
+		u = mean_over(&s->steps, v, first, from, to);
+		w = s->r->watts[k];
 		n++;
 		x += u;
 		y += w;
@@ -45,45 +130,63 @@ static double explained(const struct tw_lag_rows *r, const double *v, double lag
 	return cov <= 0 ? 0 : cov * cov / ((n * xx - x * x) * (n * yy - y * y));
 }
 
-/* The feature that explains most of the power without a lag, or NULL. */
-static const double *best_feature(const struct tw_lag_rows *r, double *share)
+/* The best lag found so far. */
+struct best {
+	const double *feature; /* NULL: none */
+	double share, lag_ms;
+};
+
+static void try_lag(const struct search *s, const double *feature, double lag_ms,
+		    struct best *best)
 {
-	const double *best = NULL;
+	const double share = explained(s, feature, lag_ms);
 
-	*share = 0;
-	for (size_t f = 0; f < r->features; f++) {
-		const double here = explained(r, r->feature[f], 0);
-
-		if (!isfinite(here) || here <= *share)
-			continue;
-		*share = here;
-		best = r->feature[f];
-	}
-	return best;
+	if (isfinite(share) && share > best->share)
+		*best = (struct best){ feature, share, lag_ms };
 }
 
 /* A value between two rows is smoother than either, so that a lag must gain something. */
-double tw_lag_find(const struct tw_lag_rows *r)
+static double find_best(const struct search *s)
 {
-	const int most = TW_LAG_ROWS_MAX * STEPS_A_ROW;
-	double without, best, lag = 0;
-	const double *v;
+	const struct tw_lag_rows *r = s->r;
+	struct best without = { .share = 0 }, best;
+	double row_ms;
 
-	if (r->end < r->first + ROWS_MIN)
-		return 0;
-	v = best_feature(r, &without);
-	if (v == NULL)
-		return 0;
+	for (size_t f = 0; f < r->features; f++)
+		try_lag(s, r->feature[f], 0, &without);
 	best = without;
-	for (int i = -most; i <= most; i++) {
-		const double share = explained(r, v, (double)i / STEPS_A_ROW);
+	for (int i = -s->reach; i <= s->reach; i++)
+		for (size_t f = 0; f < r->features; f++)
+			try_lag(s, r->feature[f], i * r->step_ms, &best);
+	if (best.feature == NULL)
+		return 0;
+	row_ms = best.lag_ms;
+	for (int i = 1 - STEPS_A_ROW; i < STEPS_A_ROW; i++) {
+		const double lag_ms = row_ms + i * r->step_ms / STEPS_A_ROW;
 
-		if (isfinite(share) && share > best) {
-			best = share;
-			lag = (double)i / STEPS_A_ROW;
-		}
+		if (fabs(lag_ms) <= s->reach * r->step_ms)
+			try_lag(s, best.feature, lag_ms, &best);
 	}
-	return best > without + GAIN ? lag : 0;
+	return best.share > SHARE_MIN && best.share > without.share + GAIN ? best.lag_ms
+									   : 0;
+}
+
+int tw_lag_find(const struct tw_lag_rows *r, double *lag_ms, struct tw_err *err)
+{
+	struct search s = { .r = r,
+			    .steps = { r->rows, r->from_ms, r->time_ms, r->filled } };
+
+	*lag_ms = 0;
+	if (r->rows < ROWS_MIN || !(r->step_ms > 0))
+		return 0;
+	s.usable = calloc(r->rows, sizeof(*s.usable));
+	if (s.usable == NULL)
+		return tw_fail(err, TW_NOMEM, "lag of %zu rows", r->rows);
+	find_reach(&s);
+	if (s.count >= ROWS_MIN)
+		*lag_ms = find_best(&s);
+	free(s.usable);
+	return 0;
 }
 
 /* ---- correcting ---- */
@@ -98,52 +201,22 @@ static double energy_j(const struct tw_power_series *p)
 	return sum;
 }
 
-/*
- * Whether power covers from to to, ms; if so, *first is the first row that meets it. Rows
- * before *first have been passed.
- */
-static bool covers(const struct tw_power_series *p, double from, double to, size_t *first)
-{
-	size_t k = *first;
-
-	while (k < p->times && (double)p->time_ms[k] <= from)
-		k++;
-	*first = k;
-	if (k == p->times || (double)p->from_ms[k] > from)
-		return false;
-	while ((double)p->time_ms[k] < to)
-		if (++k == p->times || p->from_ms[k] != p->time_ms[k - 1])
-			return false;
-	return true;
-}
-
-/* The mean of a column from from to to, ms, which rows from `first` on cover. */
-static double mean_watts(const struct tw_power_series *p, const double *watts,
-			 size_t first, double from, double to)
-{
-	double sum = 0;
-
-	for (size_t k = first; k < p->times && (double)p->from_ms[k] < to; k++)
-		sum += watts[k] * (fmin(to, (double)p->time_ms[k]) -
-				   fmax(from, (double)p->from_ms[k]));
-	return sum / (to - from);
-}
-
 /* Write the shifted rows to out, by column, and their places to row. */
 static size_t shift(const struct tw_power_series *p, double lag_ms, size_t *row,
 		    double *out)
 {
+	const struct steps steps = { p->times, p->from_ms, p->time_ms, NULL };
 	size_t first = 0, n = 0;
 
 	for (size_t k = 0; k < p->times; k++) {
 		const double from = (double)p->from_ms[k] + lag_ms;
 		const double to = (double)p->time_ms[k] + lag_ms;
 
-		if (!covers(p, from, to, &first))
+		if (!covers(&steps, from, to, &first))
 			continue;
 		for (size_t c = 0; c < p->columns; c++)
 			out[c * p->times + n] =
-				mean_watts(p, p->column[c].watts, first, from, to);
+				mean_over(&steps, p->column[c].watts, first, from, to);
 		row[n++] = k;
 	}
 	return n;

@@ -8,28 +8,31 @@
  * of the highest correlation of power with a feature.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
 struct tw_power_series;
 
-/* Bound of the lag, in rows. */
-#define TW_LAG_ROWS_MAX 3
-
-/* Rows without gaps, in order of time. */
+/* Rows in order of time. */
 struct tw_lag_rows {
-	size_t first, end; /* the rows to compare */
+	size_t rows;
+	double step_ms; /* the median step */
+	const int64_t *from_ms, *time_ms;
+	const bool *filled; /* rows that have features; NULL: all */
 	double *const *feature;
 	size_t features;
 	const double *watts;
 };
 
 /*
- * The lag in rows, from -TW_LAG_ROWS_MAX to TW_LAG_ROWS_MAX by tenths; positive if power
- * follows the features. 0 if there are fewer than 30 rows, or if a lag does not explain
- * at least 1 % more of the variance.
+ * Find the lag in ms; positive if power follows the features. It is looked for within
+ * 15 s and 3 to 30 rows either way, less if gaps leave too few rows. 0 if there are too
+ * few rows, or if a lag does not explain half of the variance of power, and at least 1 %
+ * more of it than no lag: noise has no lag.
  */
-double tw_lag_find(const struct tw_lag_rows *r);
+int tw_lag_find(const struct tw_lag_rows *r, double *lag_ms, struct tw_err *err);
 
 /*
  * Undo a lag: the power of a row becomes the mean power over its time plus the lag. Rows

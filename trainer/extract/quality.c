@@ -179,22 +179,25 @@ static int find_constant(struct tw_quality *q, const struct tw_quality_rows *r,
 
 /* ---- lag ---- */
 
-static void find_lag(struct tw_quality *q, const struct tw_quality_rows *r)
+static int find_lag(struct tw_quality *q, const struct tw_quality_rows *r,
+		    struct tw_err *err)
 {
-	struct tw_lag_rows rows = {
-		.end = r->rows,
+	const struct tw_lag_rows rows = {
+		.rows = r->rows,
+		.step_ms = q->step_s * 1e3,
+		.from_ms = r->from_ms,
+		.time_ms = r->time_ms,
+		.filled = r->filled,
 		.feature = r->feature,
 		.features = r->features,
 		.watts = r->watts,
 	};
+	double lag_ms;
 
-	if (q->gaps > 0)
-		return;
-	while (rows.first < rows.end && !r->filled[rows.first])
-		rows.first++;
-	while (rows.end > rows.first && !r->filled[rows.end - 1])
-		rows.end--;
-	q->lag_s = tw_lag_find(&rows) * q->step_s;
+	if (tw_lag_find(&rows, &lag_ms, err) < 0)
+		return -1;
+	q->lag_s = lag_ms / 1e3;
+	return 0;
 }
 
 int tw_quality_measure(struct tw_quality *q, const struct tw_quality_rows *r,
@@ -203,8 +206,7 @@ int tw_quality_measure(struct tw_quality *q, const struct tw_quality_rows *r,
 	if (find_steps(q, r, err) < 0)
 		return -1;
 	find_ranges(q, r);
-	find_lag(q, r);
-	if (find_rest(q, r, err) < 0)
+	if (find_lag(q, r, err) < 0 || find_rest(q, r, err) < 0)
 		return -1;
 	return find_constant(q, r, err);
 }

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job "file": a user's own meter, whose value stands in a file. */
+#include "collector/ask/ask_job.h"
+#include "collector/ask/own_job.h"
+#include "lib/core/err.h"
+#include "lib/json/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Only the first line is read, and so much of it. */
+#define LINE_MAX_BYTES 256
+
+/* A file that a program writes is too old after so many intervals, and at least: */
+#define OLD_INTERVALS 3
+#define OLD_MIN_S 30
+
+struct job {
+	struct tw_own_job own;
+	const char *path;
+	int kept; /* opened with root's rights: for a file that only root may open */
+	bool by_kernel; /* of sysfs or /proc: its time stamp says nothing */
+};
+
+static void close_job(void *state)
+{
+	struct job *j = state;
+
+	if (j == NULL)
+		return;
+	if (j->kept >= 0)
+		close(j->kept);
+	free(j);
+}
+
+/* A FIFO without a writer must not block. */
+static int open_file(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static bool is_by_kernel(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 &&
+	       (fs.f_type == SYSFS_MAGIC || fs.f_type == PROC_SUPER_MAGIC);
+}
+
+static int open_job(const json_t *settings, void **state, struct tw_err *err)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	if (j == NULL)
+		return tw_fail(err, TW_NOMEM, "file");
+	j->kept = -1;
+	if (tw_own_job_read(settings, &j->own, err) < 0 ||
+	    tw_json_text(settings, "settings", "file", false, &j->path, err) < 0) {
+		close_job(j);
+		return -1;
+	}
+	j->kept = open_file(j->path);
+	j->by_kernel = is_by_kernel(j->path);
+	*state = j;
+	return 0;
+}
+
+/* A file that was replaced is opened anew; the kept one serves if that is not allowed. */
+static int open_now(const struct job *j, struct tw_err *err)
+{
+	int fd = open_file(j->path);
+
+	if (fd < 0 && errno == EACCES && j->kept >= 0)
+		fd = fcntl(j->kept, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return tw_fail_errno(err, errno, "cannot open '%.48s'", j->path);
+	return fd;
+}
+
+/* A program that writes the file may have ended: its last value does not hold forever. */
+static int check_age(const struct job *j, int fd, struct tw_err *err)
+{
+	const uint64_t stated_s =
+		OLD_INTERVALS *
+		(j->own.interval_ms > j->own.window_ms ? j->own.interval_ms
+						       : j->own.window_ms) /
+		1000;
+	const uint64_t most_s = stated_s > OLD_MIN_S ? stated_s : OLD_MIN_S;
+	struct timespec now;
+	struct stat st;
+
+	if (j->by_kernel || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (now.tv_sec > st.st_mtime && (uint64_t)(now.tv_sec - st.st_mtime) > most_s)
+		return tw_fail(err, TW_IO, "'%.48s' was written %lld s ago", j->path,
+			       (long long)(now.tv_sec - st.st_mtime));
+	return 0;
+}
+
+static int read_value(const struct job *j, int fd, struct tw_value *out,
+		      struct tw_err *err)
+{
+	char text[LINE_MAX_BYTES];
+	const char *end;
+	ssize_t n;
+
+	do
+		n = pread(fd, text, sizeof(text), 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return tw_fail_errno(err, errno, "cannot read '%.48s'", j->path);
+	if (n == 0)
+		return tw_fail(err, TW_PARSE, "'%.48s' is empty", j->path);
+	end = memchr(text, '\n', (size_t)n);
+	if (end == NULL && (size_t)n == sizeof(text))
+		return tw_fail(err, TW_PARSE, "'%.48s' has a line of over %d bytes",
+			       j->path, LINE_MAX_BYTES);
+	if (tw_value_parse(text, end != NULL ? (size_t)(end - text) : (size_t)n,
+			   j->own.unit, out, err) < 0)
+		return tw_err_wrap(err, "'%.40s'", j->path);
+	return check_age(j, fd, err);
+}
+
+/* False: the collector has closed its end. */
+static bool ask(const struct job *j, int fd)
+{
+	struct tw_err err = { 0 };
+	struct tw_value v;
+	const int file = open_now(j, &err);
+	int rc;
+
+	if (file < 0)
+		return tw_own_job_send_missing(fd, &err);
+	rc = read_value(j, file, &v, &err);
+	close(file);
+	return rc == 0 ? tw_own_job_send(&j->own, fd, &v)
+		       : tw_own_job_send_missing(fd, &err);
+}
+
+static void run_job(void *state, int fd)
+{
+	const struct job *j = state;
+
+	while (ask(j, fd) && tw_ask_pause(fd, j->own.interval_ms, j->own.interval_ms))
+		;
+}
+
+const struct tw_ask_job tw_ask_file = {
+	.name = "file",
+	.open = open_job,
+	.run = run_job,
+	.close = close_job,
+};
