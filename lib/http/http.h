@@ -58,6 +58,7 @@ struct tw_http_call {
 	const char *etag;         /* If-None-Match; or NULL */
 	uint64_t from;            /* not 0: request the range from this byte on */
 	const char *if_range;     /* with from: the entity tag of If-Range */
+	const char *connect_to;   /* "::ADDR:PORT": connect there; or NULL */
 	bool plain;          /* no compression, so that offsets count bytes of the file */
 	uint64_t timeout_ms; /* of the whole call; 0: 10 s */
 	uint64_t stall_ms;   /* fail after so long without a byte, rounded up to whole
