@@ -14,6 +14,7 @@
 #define DOUBLINGS_MAX 6
 
 static const struct tw_ask_job *const jobs[] = {
+	&tw_ask_agents,
 	&tw_ask_ipmi,
 	&tw_ask_pods,
 	&tw_ask_redfish,

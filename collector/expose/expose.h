@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_agents;
 struct tw_collector;
 struct tw_err;
 struct tw_power_zone;
@@ -140,6 +141,9 @@ double tw_seconds(uint64_t ns);
 void tw_expose_workloads(const struct tw_exposure *x);
 void tw_expose_node(const struct tw_exposure *x);
 void tw_expose_models(const struct tw_exposure *x);
+/* The sums of agents, and their health. */
+void tw_expose_agents(struct tw_agents *a, struct tw_expo *e);
+
 void tw_expose_kepler(const struct tw_exposure *x);
 void tw_expose_kepler_legacy(const struct tw_exposure *x);
 

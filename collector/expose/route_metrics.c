@@ -18,7 +18,7 @@ static const struct tw_expo_family own_info = {
 	.help = "Sources of tasks and cgroups.",
 };
 
-/* Metrics without labels. */
+/* Metrics without labels: of any collector, and of one with a local machine. */
 static const struct tw_expo_family own[] = {
 	{ "tallywatt_collector_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
 	  "CPU time of the collector." },
@@ -33,6 +33,9 @@ static const struct tw_expo_family own[] = {
 	  "Ticks skipped because an earlier tick took too long." },
 	{ "tallywatt_collector_ticks_failed_total", TW_EXPO_COUNTER, NULL,
 	  "Ticks that could not read the tasks." },
+};
+
+static const struct tw_expo_family local[] = {
 	{ "tallywatt_collector_processes_lost_total", TW_EXPO_COUNTER, NULL,
 	  "Exited processes of which only the cgroup is known." },
 	{ "tallywatt_collector_processes_folded_total", TW_EXPO_COUNTER, NULL,
@@ -53,7 +56,28 @@ static const struct tw_expo_family own[] = {
 	  "Traced events lost because the map was full." },
 };
 
+static void write_families(struct tw_expo *e, const struct tw_expo_family *f,
+			   const double *value, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		tw_expo_family(e, &f[i]);
+		tw_expo_sample(e, NULL, 0, value[i]);
+	}
+}
+
 static void write_own(struct tw_expo *e, const struct tw_collector *c)
+{
+	const double value[TW_COUNT(own)] = {
+		tw_seconds(c->stats.cpu_ns), tw_seconds(c->stats.tick_cpu_ns),
+		tw_seconds(c->stats.lag_ns), tw_seconds(c->now_ns),
+		(double)c->stats.ticks,      (double)c->stats.missed,
+		(double)c->stats.failed,
+	};
+
+	write_families(e, own, value, TW_COUNT(own));
+}
+
+static void write_local(struct tw_expo *e, const struct tw_collector *c)
 {
 	const struct tw_expo_label labels[] = {
 		{ "tasks", tw_workloads_source(c->workloads) },
@@ -62,31 +86,37 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 	struct tw_workloads_stats w;
 
 	tw_workloads_stats(c->workloads, &w);
-	const double value[TW_COUNT(own)] = {
-		tw_seconds(c->stats.cpu_ns),
-		tw_seconds(c->stats.tick_cpu_ns),
-		tw_seconds(c->stats.lag_ns),
-		tw_seconds(c->now_ns),
-		(double)c->stats.ticks,
-		(double)c->stats.missed,
-		(double)c->stats.failed,
-		(double)w.tasks.lost,
-		(double)w.folded,
-		tw_seconds(w.unseen_ns),
-		(double)w.tasks.unreadable,
-		(double)w.tasks.untold,
-		(double)w.dropped,
-		(double)w.counter_reads_failed,
-		(double)w.counts_lost,
+	const double value[TW_COUNT(local)] = {
+		(double)w.tasks.lost,           (double)w.folded,
+		tw_seconds(w.unseen_ns),        (double)w.tasks.unreadable,
+		(double)w.tasks.untold,         (double)w.dropped,
+		(double)w.counter_reads_failed, (double)w.counts_lost,
 		(double)w.traces_lost,
 	};
 
 	tw_expo_family(e, &own_info);
 	tw_expo_count(e, labels, TW_COUNT(labels), 1);
-	for (size_t i = 0; i < TW_COUNT(own); i++) {
-		tw_expo_family(e, &own[i]);
-		tw_expo_sample(e, NULL, 0, value[i]);
-	}
+	write_families(e, local, value, TW_COUNT(local));
+}
+
+static int write_machine(struct tw_collector *c, struct tw_expo *e, bool scrape,
+			 struct tw_err *err)
+{
+	struct tw_exposure x;
+
+	if (tw_exposure_begin(&x, c, e, err) < 0)
+		return -1;
+	if (scrape)
+		tw_exposure_choose(&x, c);
+	tw_expose_workloads(&x);
+	tw_expose_node(&x);
+	tw_expose_models(&x);
+	write_local(e, c);
+	if (c->show.kepler)
+		tw_expose_kepler(&x);
+	if (c->show.kepler_legacy)
+		tw_expose_kepler_legacy(&x);
+	return 0;
 }
 
 static void answer_metrics(void *app, const struct tw_http_request *q,
@@ -99,24 +129,17 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 	struct tw_err err = { 0 };
 	/* A HEAD request is no scrape. */
 	const bool scrape = strcmp(q->method, "HEAD") != 0;
-	struct tw_exposure x;
 	char *body;
 	size_t len;
 
-	if (tw_exposure_begin(&x, c, &e, &err) < 0) {
+	if (c->workloads != NULL && write_machine(c, &e, scrape, &err) < 0) {
 		tw_http_reply_error(r, &err);
+		tw_buf_clear(&b);
 		return;
 	}
-	if (scrape)
-		tw_exposure_choose(&x, c);
-	tw_expose_workloads(&x);
-	tw_expose_node(&x);
-	tw_expose_models(&x);
 	write_own(&e, c);
-	if (c->show.kepler)
-		tw_expose_kepler(&x);
-	if (c->show.kepler_legacy)
-		tw_expose_kepler_legacy(&x);
+	if (c->agents != NULL)
+		tw_expose_agents(c->agents, &e);
 	tw_expo_end(&e);
 	body = tw_buf_detach(&b, &len);
 	if (body == NULL) {
@@ -124,7 +147,7 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	if (scrape)
+	if (scrape && c->workloads != NULL)
 		tw_workloads_scraped(c->workloads);
 	r->content_type = tw_expo_content_type(e.format);
 	tw_http_reply_take(r, body, len);

@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 
 static const struct tw_http_route *const routes[] = {
+	&tw_route_collector_agents,
 	&tw_route_collector_power,
 	&tw_route_collector_healthz,
 	&tw_route_collector_metrics,

@@ -9,6 +9,7 @@
 
 #include "lib/http/httpd.h"
 
+extern const struct tw_http_route tw_route_collector_agents;
 extern const struct tw_http_route tw_route_collector_healthz;
 extern const struct tw_http_route tw_route_collector_metrics;
 extern const struct tw_http_route tw_route_collector_power;
