@@ -331,6 +331,22 @@ static void drop_ended(struct tw_agent *a, struct tw_sums *s, enum reading how,
 	}
 }
 
+static bool is_passed_on(const struct tw_answer_rows *rows)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct tw_ask_row *r = &rows->at[i];
+
+		if (strcmp(r->level, "node") != 0 || r->energies == 0)
+			continue;
+		if (strcmp(r->energy[0].source, PASSED_ON) != 0)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,
 		   uint64_t now_ns)
@@ -343,6 +359,7 @@ void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 	for (size_t i = 0; i < rows->count; i++)
 		take_row(a, s, &rows->at[i], node, how, now_ns);
 	drop_ended(a, s, how, now_ns);
+	a->passed_on = is_passed_on(rows);
 	a->last = *answer;
 	a->taken_ns = now_ns;
 }
@@ -381,20 +398,6 @@ void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 				tw_sum_power(s, tw_sums_all(s), e->kind, e->source,
 					     e->watts);
 		}
-}
-
-bool tw_agent_is_passed_on(const struct tw_agent *a)
-{
-	bool any = false;
-
-	for (const struct tw_counter *c = a->first; c != NULL; c = c->next)
-		for (uint32_t i = 0; c->level == TW_SUM_NODE && i < c->energies; i++) {
-			if (c->energy[i].source == NULL ||
-			    strcmp(c->energy[i].source, PASSED_ON) != 0)
-				return false;
-			any = true;
-		}
-	return any;
 }
 
 void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns)

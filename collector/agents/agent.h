@@ -19,6 +19,7 @@ struct tw_agent {
 	uint64_t taken_ns;         /* when it arrived, CLOCK_MONOTONIC; 0: none */
 	uint64_t began_ns; /* an agent that started later is counted from its start */
 	uint64_t restarts;
+	bool passed_on; /* its host passed on all energy of the last answer */
 
 	void *tree; /* the counters, by key */
 	struct tw_counter *first;
@@ -64,9 +65,6 @@ void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part
 /* Add the watts of its last answer to the sums. */
 void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 			struct tw_agent_part part);
-
-/* True if the host passed on all energy of the node. False without energy. */
-bool tw_agent_is_passed_on(const struct tw_agent *a);
 
 /* Release its counters; their sums end. */
 void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns);

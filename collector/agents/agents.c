@@ -5,6 +5,7 @@
 #include "collector/ask/agent_lookup.h"
 #include "collector/ask/agent_parse.h"
 #include "collector/ask/ask.h"
+#include "collector/system/credentials.h"
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -109,8 +110,10 @@ int tw_agents_options_check(const struct tw_agents_options *o, struct tw_err *er
 			return tw_fail(err, TW_INVALID, "--agents-levels: no level '%s'",
 				       o->levels.at[i]);
 	}
-	if (o->interval_ms < 1000 || o->interval_ms > 3600000)
-		return tw_fail(err, TW_INVALID, "--agents-interval: want 1s to 1h");
+	if (o->access != NULL && tw_secret_check(o->access, err) < 0)
+		return tw_err_wrap(err, "--agents-access");
+	if (o->interval_ms < 100 || o->interval_ms > 3600000)
+		return tw_fail(err, TW_INVALID, "--agents-interval: want 100ms to 1h");
 	if (o->refresh_ms < 1000 || o->refresh_ms > 3600000)
 		return tw_fail(err, TW_INVALID, "--agents-refresh: want 1s to 1h");
 	if (o->timeout_ms < 100 || o->timeout_ms > 60000)
@@ -349,7 +352,8 @@ static void take_answer(struct tw_agents *a, const struct tw_ask_message *m)
 		tw_fail(&why, TW_INVALID, "the same as %.64s", same->agent.url);
 	else if (same != NULL)
 		move_agent(a, s, same);
-	if (why.code != TW_OK || tw_agent_check(&s->agent, &rows, answer, now_ns, &why) < 0) {
+	if (why.code != TW_OK ||
+	    tw_agent_check(&s->agent, &rows, answer, now_ns, &why) < 0) {
 		fail_slot(s, why.text, answer->took_ms);
 	} else {
 		tw_agent_take(&s->agent, a->sums, &rows, answer, now_ns);
@@ -377,7 +381,9 @@ static void take_lookup(struct tw_agents *a, const struct tw_ask_message *m)
 /* The helper failed, and starts anew: it gives places again. */
 static void take_failure(struct tw_agents *a, const struct tw_ask_message *m)
 {
-	snprintf(a->failure, sizeof(a->failure), "%s", m->why);
+	/* After a failure the helper may exit: the first reason tells more. */
+	if (a->failure[0] == '\0')
+		snprintf(a->failure, sizeof(a->failure), "%s", m->why);
 	for (uint32_t i = 0; i < AGENTS_MAX; i++) {
 		if (a->place[i] == NULL)
 			continue;
@@ -471,7 +477,7 @@ bool tw_agents_next(const struct tw_agents *a, size_t *place, struct tw_agent_st
 			.up = s->up,
 			.why = s->why,
 			.role = is_guest(a, s) || (a->guests == TW_GUESTS_AUTO &&
-						   tw_agent_is_passed_on(g))
+						   g->passed_on)
 					? TW_AGENT_GUEST
 					: TW_AGENT_NODE,
 			.age_ms = g->taken_ns != 0 ? (now_ns - g->taken_ns) / MS

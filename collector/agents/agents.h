@@ -103,7 +103,7 @@ const char *tw_agents_failure(const struct tw_agents *a);
 		  .offset = offsetof(config, agents.interval_ms),                        \
 		  .fallback = "10s",                                                     \
 		  .arg = "TIME",                                                         \
-		  .help = "time between two requests to an agent: 1s to 1h" },           \
+		  .help = "time between two requests to an agent: 100ms to 1h" },        \
 		{ .name = "agents-timeout",                                              \
 		  .env = "TW_AGENTS_TIMEOUT",                                            \
 		  .type = TW_OPT_DURATION_MS,                                            \

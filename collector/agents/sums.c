@@ -16,7 +16,7 @@
 struct tw_sums {
 	void *tree; /* of struct tw_sum, by level and names */
 	void *vms;  /* those of VMs, by id in lower and upper case */
-	struct tw_sum *first;
+	struct tw_sum *first[TW_SUM_LEVELS];
 	struct tw_sum *all;
 	size_t count;
 	struct tw_strs sources;
@@ -115,11 +115,11 @@ static struct tw_sum *add(struct tw_sums *s, enum tw_sum_level level,
 		s->left_out++;
 		return NULL;
 	}
-	sum->next = s->first;
-	sum->at = &s->first;
+	sum->next = s->first[level];
+	sum->at = &s->first[level];
 	if (sum->next != NULL)
 		sum->next->at = &sum->next;
-	s->first = sum;
+	s->first[level] = sum;
 	s->count++;
 	return sum;
 }
@@ -171,10 +171,11 @@ void tw_sums_close(struct tw_sums *s)
 {
 	if (s == NULL)
 		return;
-	for (struct tw_sum *sum = s->first; sum != NULL; sum = sum->next)
+	for (struct tw_sum *sum = s->first[TW_SUM_VM]; sum != NULL; sum = sum->next)
 		tdelete(sum, &s->vms, compare_vms);
-	while (s->first != NULL)
-		remove_sum(s, s->first);
+	for (int level = 0; level < TW_SUM_LEVELS; level++)
+		while (s->first[level] != NULL)
+			remove_sum(s, s->first[level]);
 	tw_strs_clear(&s->sources);
 	free(s);
 }
@@ -219,11 +220,12 @@ void tw_sum_add(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
 
 void tw_sums_power_begin(struct tw_sums *s)
 {
-	for (struct tw_sum *sum = s->first; sum != NULL; sum = sum->next)
-		for (size_t i = 0; i < sum->parts; i++) {
-			sum->part[i].watts = 0;
-			sum->part[i].powered = false;
-		}
+	for (int level = 0; level < TW_SUM_LEVELS; level++)
+		for (struct tw_sum *sum = s->first[level]; sum != NULL; sum = sum->next)
+			for (size_t i = 0; i < sum->parts; i++) {
+				sum->part[i].watts = 0;
+				sum->part[i].powered = false;
+			}
 }
 
 void tw_sum_power(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
@@ -237,25 +239,32 @@ void tw_sum_power(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
 	part->powered = true;
 }
 
-void tw_sums_expire(struct tw_sums *s, uint64_t now_ns, uint64_t keep_ns)
+static void expire_level(struct tw_sums *s, enum tw_sum_level level, uint64_t now_ns,
+			 uint64_t keep_ns)
 {
 	struct tw_sum *next;
 
-	for (struct tw_sum *sum = s->first; sum != NULL; sum = next) {
-		const uint64_t keep =
-			sum->level <= TW_SUM_NAMESPACE && keep_ns < LONG_KEEP_NS
-				? LONG_KEEP_NS
-				: keep_ns;
-
+	for (struct tw_sum *sum = s->first[level]; sum != NULL; sum = next) {
 		next = sum->next;
-		if (sum->users == 0 && now_ns - sum->ended_ns > keep)
+		if (sum->users == 0 && now_ns - sum->ended_ns > keep_ns)
 			remove_sum(s, sum);
 	}
 }
 
-const struct tw_sum *tw_sums_next(const struct tw_sums *s, const struct tw_sum *sum)
+void tw_sums_expire(struct tw_sums *s, uint64_t now_ns, uint64_t keep_ns)
 {
-	return sum != NULL ? sum->next : s->first;
+	for (int level = 0; level < TW_SUM_LEVELS; level++) {
+		const bool is_long = level <= TW_SUM_NAMESPACE && keep_ns < LONG_KEEP_NS;
+
+		expire_level(s, (enum tw_sum_level)level, now_ns,
+			     is_long ? LONG_KEEP_NS : keep_ns);
+	}
+}
+
+const struct tw_sum *tw_sums_next(const struct tw_sums *s, enum tw_sum_level level,
+				  const struct tw_sum *sum)
+{
+	return sum != NULL ? sum->next : s->first[level];
 }
 
 const char *tw_sums_source(struct tw_sums *s, const char *name)

@@ -90,8 +90,9 @@ void tw_sum_power(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
 /* Drop sums that ended before. Sums of nodes and namespaces stay longer. */
 void tw_sums_expire(struct tw_sums *s, uint64_t now_ns, uint64_t keep_ns);
 
-/* The next sum after it (NULL: the first); NULL at the end. In no order. */
-const struct tw_sum *tw_sums_next(const struct tw_sums *s, const struct tw_sum *sum);
+/* The next sum of a level after it (NULL: the first); NULL at the end. In no order. */
+const struct tw_sum *tw_sums_next(const struct tw_sums *s, enum tw_sum_level level,
+				  const struct tw_sum *sum);
 
 /* The copy of a source's name that parts have. NULL if there are too many. */
 const char *tw_sums_source(struct tw_sums *s, const char *name);

@@ -171,15 +171,23 @@ static void send_message(struct job *j, const struct tw_ask_message *m)
 		j->closed = true;
 }
 
-/*
- * Start each agent at a phase of its own, so that the answers are spread over the
- * interval; but ask all agents soon after the start.
- */
-static uint64_t first_due_ms(const struct job *j, const char *url)
-{
-	const uint64_t spread_ms = j->interval_ms < 2000 ? j->interval_ms : 2000;
+/* All agents are asked soon after the start. */
+#define FIRST_MS 2000
 
-	return tw_now_ms() + tw_hash(url, strlen(url)) % spread_ms;
+static uint64_t phase_of(const char *text, uint64_t of_ms)
+{
+	return tw_hash(text, strlen(text)) % of_ms;
+}
+
+/* Then at a phase of their own, so that answers are spread over the interval. */
+static void set_next(const struct job *j, struct target *t, uint64_t now_ms)
+{
+	const char *text = t->connect_to != NULL ? t->connect_to : t->url;
+
+	if (t->began_ms == 0)
+		t->due_ms = now_ms + 1 + phase_of(text, j->interval_ms);
+	else /* rounds that were missed are skipped */
+		t->due_ms += (1 + (now_ms - t->due_ms) / j->interval_ms) * j->interval_ms;
 }
 
 static void add_target(struct job *j, const char *url, const char *connect_to,
@@ -187,6 +195,7 @@ static void add_target(struct job *j, const char *url, const char *connect_to,
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_AGENT);
 	struct target *t;
+	const uint64_t first_ms = j->interval_ms < FIRST_MS ? j->interval_ms : FIRST_MS;
 	char shown[TW_URL_SHOWN];
 	size_t place = 0;
 
@@ -204,7 +213,8 @@ static void add_target(struct job *j, const char *url, const char *connect_to,
 		.url = strdup(url),
 		.connect_to = connect_to != NULL ? strdup(connect_to) : NULL,
 		.call_url = add_path(url, j->query),
-		.due_ms = first_due_ms(j, connect_to != NULL ? connect_to : url)
+		.due_ms = tw_now_ms() +
+			  phase_of(connect_to != NULL ? connect_to : url, first_ms)
 	};
 	if (t->url == NULL || t->call_url == NULL ||
 	    (connect_to != NULL && t->connect_to == NULL)) {
@@ -354,8 +364,7 @@ static void start_due(struct job *j)
 
 		if (t == NULL || t->busy || t->due_ms > now_ms)
 			continue;
-		/* Rounds that were missed are skipped. */
-		t->due_ms += (1 + (now_ms - t->due_ms) / j->interval_ms) * j->interval_ms;
+		set_next(j, t, now_ms);
 		t->began_ms = now_ms;
 		if (tw_http_many_start(j->http, &t->call, end_call, t, &err) < 0)
 			send_failure(j, i, err.text, 0);

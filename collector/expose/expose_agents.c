@@ -136,9 +136,7 @@ static void expose_level(struct tw_expo *e, const struct tw_sums *s,
 
 		tw_expo_family(e, power != 0 ? &families[level].power
 					     : &families[level].energy);
-		while ((sum = tw_sums_next(s, sum)) != NULL) {
-			if (sum->level != level)
-				continue;
+		while ((sum = tw_sums_next(s, level, sum)) != NULL) {
 			format_sum(&t, sum);
 			for (size_t i = 0; i < sum->parts; i++)
 				(power != 0 ? expose_power

@@ -261,10 +261,10 @@ static const struct tw_sum *find(const struct fixture *f, enum tw_sum_level leve
 {
 	const struct tw_sum *sum = NULL;
 
-	while ((sum = tw_sums_next(f->sums, sum)) != NULL)
-		if (sum->level == level && (strcmp(sum->names.node, text) == 0 ||
-					    strcmp(sum->names.id, text) == 0 ||
-					    strcmp(sum->names.name_space, text) == 0))
+	while ((sum = tw_sums_next(f->sums, level, sum)) != NULL)
+		if ((strcmp(sum->names.node, text) == 0 ||
+		     strcmp(sum->names.id, text) == 0 ||
+		     strcmp(sum->names.name_space, text) == 0))
 			return sum;
 	return NULL;
 }
@@ -421,7 +421,7 @@ static void a_guest_is_in_no_sum_over_all_agents(void **state)
 	add_row(f, "node", "given", "", "passthrough", 30);
 	f->now_ns += 2 * SECOND;
 	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, f->now_ns);
-	assert_false(tw_agent_is_passed_on(&f->agent));
+	assert_false(f->agent.passed_on);
 	tw_agent_settle(&f->agent, f->sums, alone);
 	assert_int_equal(all_energy(f), 1000);
 	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 1030);
