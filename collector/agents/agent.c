@@ -187,7 +187,7 @@ static int check_row(const struct tw_agent *a, const struct tw_ask_row *r,
 			watts = e->watts;
 		if (!(watts <= WATTS_MAX))
 			return tw_fail(err, TW_INVALID,
-				       "impossible: %.3g W of %s, %s %.24s", watts,
+				       "impossible power, over 100 kW: %s of %s %.24s",
 				       e->zone, r->level, r->id);
 	}
 	return 0;

@@ -293,14 +293,36 @@ static size_t place_of(const struct job *j, const struct target *t)
 	return place;
 }
 
+/*
+ * Copy a reason as printable text. libcurl's " after 17 ms" is left out: the reason is a
+ * label, which must not differ each time.
+ */
+static void copy_reason(char *to, size_t size, const char *why)
+{
+	size_t len = 0;
+
+	while (*why != '\0' && len + 1 < size) {
+		int used = 0;
+
+		if (strncmp(why, " after ", 7) == 0)
+			sscanf(why, " after %*u ms%n", &used);
+		if (used > 0) {
+			why += used;
+			continue;
+		}
+		to[len++] = (char)(*why >= 0x20 && *why <= 0x7e ? *why : '?');
+		why++;
+	}
+	to[len] = '\0';
+}
+
 static void send_failure(struct job *j, size_t place, const char *why, uint64_t took_ms)
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_AGENT_FAILED);
 
 	m.place = (uint32_t)place;
 	m.of.answer.took_ms = took_ms;
-	for (size_t i = 0; i + 1 < sizeof(m.why) && why[i] != '\0'; i++)
-		m.why[i] = why[i] >= 0x20 && why[i] <= 0x7e ? why[i] : '?';
+	copy_reason(m.why, sizeof(m.why), why);
 	send_message(j, &m);
 }
 
@@ -343,7 +365,9 @@ static void end_call(void *arg, const struct tw_http_answer *answer,
 	if (t->gone)
 		drop_target(j, place);
 	else if (answer == NULL)
-		send_failure(j, place, reason_of(failure), took_ms);
+		send_failure(j, place,
+			     took_ms >= j->timeout_ms ? "timed out" : reason_of(failure),
+			     took_ms);
 	else if (answer->status != 200 &&
 		 tw_fail(&why, TW_IO, "it answers %u", answer->status) < 0)
 		send_failure(j, place, why.text, took_ms);

@@ -130,6 +130,10 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 		add_joules(b, "idle_joules", z->idle_uj);
 		tw_buf_adds(b, ",");
 		add_number(b, "watts", z->power_w);
+		if (z->idle_w > 0) {
+			tw_buf_adds(b, ",");
+			add_number(b, "idle_power_watts", z->idle_w);
+		}
 	} else {
 		add_text(b, "missing", z->why);
 	}

@@ -109,7 +109,7 @@ def measure(agg, what):
     print(f"  oldest answer {max(a['age_seconds'] for a in up):.1f} s; last tick "
           f"{lag * 1e3:.1f} ms late, {missed:.0f} ticks missed")
     for why in sorted({a["reason"] for a in agents if not a["up"]}):
-        print(f"  {sum(a['reason'] == why for a in agents)} agents: {why}")
+        print(f"  {sum(a['reason'] == why for a in agents)} agents: {why or 'not asked'}")
     return up
 
 

@@ -392,7 +392,8 @@ static void impossible_power_is_refused(void **state)
 	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
 					f->now_ns + 10 * SECOND, &err),
 			 -1);
-	assert_non_null(strstr(err.text, "impossible: 2e+05 W of package, node"));
+	assert_non_null(
+		strstr(err.text, "impossible power, over 100 kW: package of node"));
 	/* Over an hour, that is possible. */
 	tw_err_clear(&err);
 	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
