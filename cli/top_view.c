@@ -235,12 +235,13 @@ static void add_facts(struct tw_buf *b, const json_t *root, const json_t *zones,
 {
 	const double idle_w = total_of(zones, "idle_power_watts");
 	const json_t *interval = json_object_get(root, "interval_seconds");
+	const bool estimated = add_models(b, json_object_get(root, "models"));
 
-	if (!add_models(b, json_object_get(root, "models")))
+	if (!estimated)
 		tw_buf_adds(b, known ? "measured" : "not measured");
 	if (!isnan(idle_w))
 		tw_buf_addf(b, "; idle %.1f W", idle_w);
-	else if (known)
+	else if (known && !estimated)
 		tw_buf_adds(b, "; idle power not known yet");
 	if (json_is_number(interval))
 		tw_buf_addf(b, "; tick %g s", json_number_value(interval));

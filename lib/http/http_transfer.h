@@ -7,7 +7,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/http/http.h"
+#include "lib/http/http_call.h"
 
 #include <curl/curl.h>
 
