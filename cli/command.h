@@ -52,6 +52,7 @@ void tw_command_warn(const struct tw_buf *text);
 /* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
 int tw_command_run(const struct tw_command *c, int argc, char **argv);
 
+extern const struct tw_command tw_command_completion;
 extern const struct tw_command tw_command_engage;
 extern const struct tw_command tw_command_estimate;
 extern const struct tw_command tw_command_explain;
