@@ -52,6 +52,7 @@ void tw_command_warn(const struct tw_buf *text);
 /* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
 int tw_command_run(const struct tw_command *c, int argc, char **argv);
 
+extern const struct tw_command tw_command_check;
 extern const struct tw_command tw_command_completion;
 extern const struct tw_command tw_command_engage;
 extern const struct tw_command tw_command_estimate;
@@ -64,6 +65,7 @@ extern const struct tw_command tw_command_models;
 extern const struct tw_command tw_command_publish;
 extern const struct tw_command tw_command_query;
 extern const struct tw_command tw_command_record;
+extern const struct tw_command tw_command_plot;
 extern const struct tw_command tw_command_probe;
 extern const struct tw_command tw_command_profile;
 extern const struct tw_command tw_command_rollback;
