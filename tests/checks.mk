@@ -127,7 +127,7 @@ integration := engage collector_agents collector_asked collector_top pipeline pu
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
-	main_job completion train_jobs unmeasured estimator server_cases library old_groups
+	main_job completion commands train_jobs unmeasured estimator server_cases library old_groups
 # Those that need an idle machine.
 alone := closed_loop
 unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop),\
