@@ -265,6 +265,7 @@ static void the_course_of_power_is_drawn_from_zero_watts(void **state)
 
 static void rows_of_two_nodes_are_apart(void **state)
 {
+	char fact[] = "x";
 	struct tw_top_node node[2] = { { .name = (char[]){ "one" }, .watts = 2 },
 				       { .name = (char[]){ "zw\xc3\xb6lf" },
 					 .watts = NAN } };
@@ -277,7 +278,7 @@ static void rows_of_two_nodes_are_apart(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		node[i].power = node[i].facts = (char[]){ "x" };
+		node[i].power = node[i].facts = fact;
 		assert_int_equal(
 			tw_top_rows_add(&r, two, strlen(two), node[i].name, &err), 0);
 	}
