@@ -36,6 +36,8 @@ datarootdir ?= $(prefix)/share
 pkgdatadir  ?= $(datarootdir)/tallywatt
 helperdir   ?= $(libexecdir)/tallywatt
 mandir      ?= $(datarootdir)/man
+bashdir     ?= $(datarootdir)/bash-completion/completions
+zshdir      ?= $(datarootdir)/zsh/site-functions
 docdir      ?= $(datarootdir)/doc/tallywatt
 # As everybody has it: /etc for the usual prefixes, else below the prefix.
 sysconfdir  ?= $(if $(filter /usr /usr/local,$(prefix)),/etc,$(prefix)/etc)
@@ -336,6 +338,9 @@ install: all
 	@set -e; for f in $(man-pages); do \
 		d=$(DESTDIR)$(mandir)/man$${f##*.}; \
 		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
+	$(INSTALL) -d $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir)
+	$(O)/tallywatt completion bash >$(DESTDIR)$(bashdir)/tallywatt
+	$(O)/tallywatt completion zsh >$(DESTDIR)$(zshdir)/_tallywatt
 	$(INSTALL) -d $(DESTDIR)$(docdir)
 	$(INSTALL) -m 644 LICENSE $(DESTDIR)$(docdir)
 	@set -e; for f in $(models); do \
@@ -365,6 +370,7 @@ uninstall:
 	rm -f $(DESTDIR)$(libdir)/$(solib) $(DESTDIR)$(libdir)/libtallywatt.so \
 		$(DESTDIR)$(libdir)/libtallywatt.a $(DESTDIR)$(includedir)/tallywatt.h \
 		$(DESTDIR)$(libdir)/pkgconfig/tallywatt.pc
+	rm -f $(DESTDIR)$(bashdir)/tallywatt $(DESTDIR)$(zshdir)/_tallywatt
 	@for f in $(man-pages); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
 	rm -f $(patsubst etc/systemd/%,$(DESTDIR)$(unitdir)/%,$(units))
 	rm -f $(DESTDIR)$(tmpfilesdir)/tallywatt.conf

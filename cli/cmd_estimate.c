@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/estimate_pipeline.h"
 #include "estimator/client.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/field/csv.h"
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
+#include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "model-db/model.h"
 
@@ -21,6 +25,8 @@ struct config {
 	char *metrics, *values, *csv;
 	unsigned output;
 	char *source, *trainer, *filter;
+	char *pipeline, *input, *machine, *predictions;
+	bool json;
 };
 
 static const char *const outputs[] = { "AbsPower", "DynPower", NULL };
@@ -43,6 +49,15 @@ static const struct tw_opt options[] = {
 	TEXT("source", source, "NAME", "energy source [rapl-sysfs]; with --socket"),
 	TEXT("trainer", trainer, "NAME", "only a model of this trainer; with --socket"),
 	TEXT("filter", filter, "FILTER", "\"mae:10;features:a,b\"; with --socket"),
+	TEXT("pipeline", pipeline, "DIR", "or all models of this pipeline, with --input"),
+	TEXT("input", input, "FILE", "response or table to predict by --pipeline"),
+	TEXT("machine", machine, "NAME", "machine to use, if the response has several"),
+	TEXT("predictions", predictions, "FILE",
+	     "file to write each row's prediction to, as CSV"),
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, json),
+	  .help = "print JSON instead of a table" },
 };
 
 static const struct tw_opts opts = {
@@ -226,9 +241,117 @@ static void print(const struct tw_watts *w, size_t rows)
 	}
 }
 
+/* {"package":[watts,..],..}. */
+static int print_json(const struct tw_watts *w, size_t rows, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	bool first = true;
+	int rc;
+
+	tw_buf_adds(&b, "{");
+	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
+		if (w->of[c] == NULL)
+			continue;
+		tw_buf_addf(&b, "%s\"%s\":[", first ? "" : ",",
+			    tw_component_name((enum tw_component)c));
+		for (size_t r = 0; r < rows; r++) {
+			tw_buf_adds(&b, r > 0 ? "," : "");
+			tw_buf_add_double(&b, w->of[c][r]);
+		}
+		tw_buf_adds(&b, "]");
+		first = false;
+	}
+	tw_buf_adds(&b, "}\n");
+	rc = tw_command_print(&b, "estimate", err);
+	tw_buf_clear(&b);
+	return rc;
+}
+
+/* ---- a pipeline ---- */
+
+static void add_summary_line(struct tw_buf *b, const json_t *one)
+{
+	const char *why = json_string_value(json_object_get(one, "error"));
+	const json_t *mae;
+	const char *component;
+
+	tw_buf_addf(b, "%s: ", json_string_value(json_object_get(one, "model")));
+	if (why != NULL) {
+		tw_buf_addf(b, "%s\n", why);
+		return;
+	}
+	tw_buf_addf(b, "%lld rows",
+		    (long long)json_integer_value(json_object_get(one, "rows")));
+	json_object_foreach((json_t *)(uintptr_t)json_object_get(one, "mae_watts"),
+			    component, mae)
+		tw_buf_addf(b, ", %s +-%.3f W", component, json_number_value(mae));
+	tw_buf_adds(b, "\n");
+}
+
+static int print_summary(const struct config *c, const json_t *summary,
+			 struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	const json_t *one;
+	size_t i;
+	int rc;
+
+	if (c->json)
+		tw_buf_add_json_pretty(&b, summary);
+	else
+		json_array_foreach(summary, i, one)
+			add_summary_line(&b, one);
+	rc = tw_command_print(&b, "summary", err);
+	tw_buf_clear(&b);
+	return rc;
+}
+
+static int estimate_pipeline(const struct config *c, struct tw_err *err)
+{
+	const struct tw_pipeline_estimate e = { .dir = c->pipeline,
+						.input = c->input,
+						.machine = c->machine };
+	json_t *summary = json_array();
+	struct tw_buf rows = { 0 };
+	int rc = -1;
+
+	if (tw_estimate_pipeline(&e, &rows, summary, err) < 0)
+		goto out;
+	if (tw_buf_failed(&rows)) {
+		tw_fail(err, TW_NOMEM, "predictions");
+		goto out;
+	}
+	if (c->predictions != NULL &&
+	    tw_file_replace(c->predictions, rows.data, rows.len, err) < 0)
+		goto out;
+	rc = print_summary(c, summary, err);
+out:
+	json_decref(summary);
+	tw_buf_clear(&rows);
+	return rc;
+}
+
+static int check_pipeline(const struct config *c, struct tw_err *err)
+{
+	if (c->input == NULL)
+		return tw_fail(err, TW_INVALID, "--pipeline without --input");
+	if (c->socket != NULL || c->model != NULL || c->csv != NULL ||
+	    c->metrics != NULL || c->values != NULL)
+		return tw_fail(err, TW_INVALID,
+			       "--pipeline goes with --input, --machine, --predictions "
+			       "and --json alone");
+	return 0;
+}
+
 static int check_use(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
+
+	if (c->pipeline != NULL)
+		return check_pipeline(c, err);
+	if (c->input != NULL || c->machine != NULL || c->predictions != NULL)
+		return tw_fail(err, TW_INVALID,
+			       "--input, --machine and --predictions need --pipeline");
 
 	if ((c->socket != NULL) == (c->model != NULL))
 		return tw_fail(err, TW_INVALID, "one of --socket and --model is wanted");
@@ -247,6 +370,8 @@ static int estimate(void *config, struct tw_err *err)
 	struct table t = { 0 };
 	int rc = -1;
 
+	if (c->pipeline != NULL)
+		return estimate_pipeline(c, err);
 	if ((c->csv != NULL ? read_csv(c->csv, &t, err) : read_values(c, &t, err)) < 0)
 		goto out;
 	if (t.rows == 0) {
@@ -255,7 +380,10 @@ static int estimate(void *config, struct tw_err *err)
 	}
 	if ((c->model != NULL ? use_model : use_socket)(c, &t, &watts, err) < 0)
 		goto out;
-	print(&watts, t.rows);
+	if (!c->json)
+		print(&watts, t.rows);
+	else if (print_json(&watts, t.rows, err) < 0)
+		goto out;
 	rc = 0;
 out:
 	tw_watts_release(&watts);

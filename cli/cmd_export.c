@@ -2,6 +2,8 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/export.h"
+#include "lib/core/buf.h"
+#include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
@@ -15,8 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a response; the limit of a pipeline applies to all files together. */
+#define RAW_MAX ((size_t)64 << 20)
+
 struct config {
 	char *model_db, *name, *output, *publisher, *max_mae, *max_mape;
+	char *collect_date;
+	struct tw_strs raw;
+	bool zip;
 	struct tw_export_args args;
 };
 
@@ -36,6 +44,17 @@ static const struct tw_opt options[] = {
 	TEXT("max-mae", max_mae, "WATTS", "leave out models with a larger error"),
 	TEXT("max-mape", max_mape, "PERCENT", "leave out models with a larger error"),
 	TEXT("publisher", publisher, "TEXT", "name of the publisher"),
+	TEXT("collect-date", collect_date, "DATE",
+	     "when the data was recorded: 2026-11-21, or with a time"),
+	{ .name = "include-raw",
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, raw),
+	  .arg = "FILE,...",
+	  .help = "also publish these responses or tables, below raw/" },
+	{ .name = "zip",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, zip),
+	  .help = "also write the export as NAME.zip beside its directory" },
 };
 
 static const struct tw_opts opts = {
@@ -54,6 +73,21 @@ static int set_limit(const char *flag, const char *text, double *out, struct tw_
 		       text);
 }
 
+/* A day, or a day with a time. */
+static int check_date(const char *text, struct tw_err *err)
+{
+	char whole[64];
+	int64_t ms;
+
+	snprintf(whole, sizeof(whole), "%.40s%s", text,
+		 strlen(text) == 10 ? "T00:00:00Z" : "");
+	if (strchr(text, '-') == NULL)
+		return tw_fail(err, TW_INVALID, "--collect-date: '%.40s' is no date",
+			       text);
+	return tw_parse_date_ms(whole, &ms, err) < 0 ? tw_err_wrap(err, "--collect-date")
+						     : 0;
+}
+
 static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
@@ -62,9 +96,54 @@ static int check_use(void *config, struct tw_err *err)
 		return -1;
 	c->args.name = c->name;
 	c->args.publisher = c->publisher;
+	c->args.collect_date = c->collect_date;
+	if (c->collect_date != NULL && check_date(c->collect_date, err) < 0)
+		return -1;
 	if (set_limit("max-mae", c->max_mae, &c->args.max_mae_w, err) < 0)
 		return -1;
 	return set_limit("max-mape", c->max_mape, &c->args.max_mape_percent, err);
+}
+
+static int add_raw(const struct config *c, struct tw_fileset *files, struct tw_err *err)
+{
+	for (size_t i = 0; i < c->raw.count; i++) {
+		const char *path = c->raw.at[i], *base = strrchr(path, '/');
+		char name[300];
+		char *data;
+		size_t len;
+
+		snprintf(name, sizeof(name), "raw/%.255s",
+			 base != NULL ? base + 1 : path);
+		if (tw_file_read(path, RAW_MAX, &data, &len, err) < 0)
+			return -1;
+		if (tw_fileset_take(files, name, data, len, err) < 0)
+			return tw_err_wrap(err, "--include-raw");
+	}
+	tw_fileset_sort(files);
+	return 0;
+}
+
+static int write_zip(const struct config *c, const struct tw_fileset *files,
+		     struct tw_err *err)
+{
+	struct tw_buf path = { 0 };
+	char *zip = NULL;
+	size_t len;
+	int rc = -1;
+
+	tw_buf_addf(&path, "%s/%s.zip", c->output, c->name);
+	if (tw_buf_failed(&path)) {
+		tw_fail(err, TW_NOMEM, "path");
+		goto out;
+	}
+	if (tw_zip_write(files, &zip, &len, err) < 0 ||
+	    tw_file_replace(path.data, zip, len, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&path);
+	free(zip);
+	return rc;
 }
 
 static int export_pipeline(void *config, struct tw_err *err)
@@ -82,7 +161,9 @@ static int export_pipeline(void *config, struct tw_err *err)
 		tw_err_wrap(err, "'%s'", path);
 		goto out;
 	}
-	if (tw_pipeline_publish(c->output, c->name, &files, err) < 0)
+	if (add_raw(c, &files, err) < 0 ||
+	    tw_pipeline_publish(c->output, c->name, &files, err) < 0 ||
+	    (c->zip && write_zip(c, &files, err) < 0))
 		goto out;
 	printf("%s/%s: models=%zu left-out=%zu node-types=%zu files=%zu\n", c->output,
 	       c->name, n.models, n.left_out, n.node_types, files.count);

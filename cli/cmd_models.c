@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
@@ -12,6 +14,7 @@
 
 struct config {
 	char *model_db;
+	bool json;
 };
 
 static const struct tw_opt options[] = {
@@ -22,6 +25,10 @@ static const struct tw_opt options[] = {
 	  .fallback = TW_MODEL_DB,
 	  .arg = "DIR",
 	  .help = "model database to list" },
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, json),
+	  .help = "print JSON" },
 };
 
 static const struct tw_opts opts = {
@@ -52,6 +59,50 @@ static void print_model(const struct tw_index_entry *e)
 	       mape, tw_fitness_word(e->fitness));
 }
 
+static int add_error(json_t *one, const char *key, double value)
+{
+	return isfinite(value) ? json_object_set_new(one, key, json_real(value)) : 0;
+}
+
+static int print_json(const struct tw_index *x, struct tw_err *err)
+{
+	json_t *list = json_array();
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	for (size_t i = 0; i < tw_index_count(x); i++) {
+		const struct tw_index_entry *e = tw_index_at(x, i);
+		json_t *one = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s}", "pipeline",
+					e->pipeline, "source", e->source->name, "output",
+					tw_output_name(e->output), "group",
+					e->group->name, "model", e->name, "certificate",
+					tw_fitness_word(e->fitness));
+
+		if (json_array_append(list, one) < 0 ||
+		    add_error(one, "mae_watts", e->mae_w) < 0 ||
+		    add_error(one, "mape_percent", e->mape_percent) < 0) {
+			json_decref(one);
+			tw_fail(err, TW_NOMEM, "models");
+			goto out;
+		}
+		json_decref(one);
+	}
+	tw_buf_add_json_pretty(&b, list);
+	rc = tw_command_print(&b, "models", err);
+out:
+	tw_buf_clear(&b);
+	json_decref(list);
+	return rc;
+}
+
+static void print_table(const struct tw_index *x)
+{
+	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s %11s\n", "pipeline", "source",
+	       "output", "group", "model", "MAE W", "MAPE %", "certificate");
+	for (size_t i = 0; i < tw_index_count(x); i++)
+		print_model(tw_index_at(x, i));
+}
+
 /* List all models. Fail at the end if a model is broken. */
 static int list(void *config, struct tw_err *err)
 {
@@ -59,6 +110,7 @@ static int list(void *config, struct tw_err *err)
 	const char *db = c->model_db;
 	struct tw_index *x = NULL;
 	size_t broken = 0;
+	int rc = 0;
 
 	/*
 	 * A server may start before its database exists; here a missing directory is a
@@ -68,14 +120,14 @@ static int list(void *config, struct tw_err *err)
 		return tw_fail_errno(err, errno, "cannot read '%s'", db);
 	if (tw_index_load(db, refused, &broken, &x, err) < 0)
 		return -1;
-	printf("%-20s %-12s %-8s %-18s %-35s %8s %8s %11s\n", "pipeline", "source",
-	       "output", "group", "model", "MAE W", "MAPE %", "certificate");
-	for (size_t i = 0; i < tw_index_count(x); i++)
-		print_model(tw_index_at(x, i));
+	if (!c->json)
+		print_table(x);
+	else
+		rc = print_json(x, err);
 	tw_index_unref(x);
 	if (broken > 0)
 		return tw_fail(err, TW_INVALID, "%zu broken models in '%s'", broken, db);
-	return 0;
+	return rc;
 }
 
 const struct tw_command tw_command_models = {

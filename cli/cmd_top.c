@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
+#include "cli/top_ask.h"
 #include "cli/top_screen.h"
 #include "cli/top_view.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/http.h"
+#include "lib/http/http_many.h"
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +21,12 @@
 #include <unistd.h>
 
 #define URL_MAX 1024
+#define URLS_MAX 256
 #define CALL_MS 5000
 #define INTERVAL_MIN_MS 100
 
 struct config {
-	char *url;
+	struct tw_strs urls;
 	unsigned level, by;
 	bool reverse, batch, once, json;
 	uint32_t iterations; /* 0: no limit */
@@ -36,11 +42,11 @@ static const char level_keys[] = "pgcov";
 static const struct tw_opt options[] = {
 	{ .name = "url",
 	  .env = "TW_COLLECTOR_URL",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, url),
+	  .type = TW_OPT_LIST,
+	  .offset = offsetof(struct config, urls),
 	  .fallback = "http://127.0.0.1:8103",
-	  .arg = "URL",
-	  .help = "URL of a running tw-collector" },
+	  .arg = "URL,...",
+	  .help = "URLs of running tw-collectors; may be repeated" },
 	{ .name = "level",
 	  .letter = 'l',
 	  .type = TW_OPT_CHOICE,
@@ -99,7 +105,7 @@ static const struct tw_opt options[] = {
 
 static const struct tw_opts opts = {
 	.program = "tallywatt top",
-	.summary = "Show the power of the workloads of a machine, live.",
+	.summary = "Show the power of the workloads of machines, live.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
 };
@@ -108,8 +114,12 @@ static int check_use(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
 
-	if (strlen(c->url) > URL_MAX)
-		return tw_fail(err, TW_INVALID, "--url: more than %d bytes", URL_MAX);
+	if (c->urls.count == 0 || c->urls.count > URLS_MAX)
+		return tw_fail(err, TW_INVALID, "--url: want 1 to %d URLs", URLS_MAX);
+	for (size_t i = 0; i < c->urls.count; i++)
+		if (strlen(c->urls.at[i]) > URL_MAX)
+			return tw_fail(err, TW_INVALID, "--url: more than %d bytes",
+				       URL_MAX);
 	return c->interval_ms >= INTERVAL_MIN_MS
 		       ? 0
 		       : tw_fail(err, TW_INVALID, "--delay: want 100ms or more");
@@ -118,101 +128,118 @@ static int check_use(void *config, struct tw_err *err)
 /* The state of the display. */
 struct top {
 	const struct config *c;
-	struct tw_http *session;
+	struct tw_http_many *http;
 	struct tw_top_view view;
-	char *node;
+	struct tw_top_collector *collector;
+	struct tw_top_node *node; /* those that have answered */
+	size_t nodes;
+	struct tw_top_course course;
 	struct tw_top_rows rows;
 	unsigned level;
 	uint64_t at_ms;       /* time of the last rows; 0: none yet */
-	struct tw_err failed; /* time of the last attempt */
+	struct tw_err failed; /* of the last attempt */
 };
 
 /* ---- asking ---- */
 
-static int get(struct top *t, const char *level, struct tw_http_answer *out,
-	       struct tw_err *err)
+static void release_nodes(struct tw_top_node *node, size_t count)
 {
-	struct tw_buf url = { 0 };
-	size_t len = strlen(t->c->url);
-	struct tw_http_call call = { .timeout_ms = CALL_MS, .session = t->session };
-	int rc = -1;
-
-	while (len > 0 && t->c->url[len - 1] == '/')
-		len--;
-	tw_buf_add(&url, t->c->url, len);
-	tw_buf_addf(&url, "/api/v1/power?level=%s", level);
-	if (tw_buf_failed(&url)) {
-		tw_fail(err, TW_NOMEM, "URL");
-		goto out;
-	}
-	call.url = url.data;
-	if (tw_http_call(&call, out, err) < 0)
-		goto out;
-	if (out->status != 200) {
-		tw_fail(err, TW_IO, "'%s' answers %u", url.data, out->status);
-		tw_http_answer_release(out);
-		goto out;
-	}
-	rc = 0;
-out:
-	tw_buf_clear(&url);
-	return rc;
+	for (size_t i = 0; i < count; i++)
+		tw_top_node_release(&node[i]);
+	free(node);
 }
 
-static int ask_node(struct top *t, struct tw_err *err)
+/* Of several, one that fails must not delay the others for long. */
+static uint64_t patience_ms(const struct config *c)
 {
-	struct tw_http_answer a = { 0 };
-	char *line = NULL;
-	int rc = -1;
-
-	if (get(t, "node", &a, err) < 0)
-		return -1;
-	if (tw_top_node_line(a.body, a.len, &line, err) < 0) {
-		tw_err_wrap(err, "'%s'", t->c->url);
-		goto out;
-	}
-	free(t->node);
-	t->node = line;
-	rc = 0;
-out:
-	tw_http_answer_release(&a);
-	return rc;
+	return c->urls.count == 1 || c->interval_ms > CALL_MS ? CALL_MS
+	       : c->interval_ms < 1000                        ? 1000
+							      : c->interval_ms;
 }
 
-/* After a change of level there are no rows to compare with. */
-static int ask_rows(struct top *t, bool same_level, struct tw_err *err)
+static int send_requests(struct top *t, struct tw_err *err)
 {
-	struct tw_http_answer a = { 0 };
+	return tw_top_ask(t->http, t->collector, t->c->urls.count, level_names[t->level],
+			  patience_ms(t->c), err);
+}
+
+static int read_collector(const struct tw_top_collector *c, bool several,
+			  struct tw_top_node *node, struct tw_top_rows *rows,
+			  struct tw_err *err)
+{
+	if (c->node == NULL || c->rows == NULL)
+		return tw_fail(err, c->failed.code, "%s", c->failed.text);
+	if (tw_top_node_read(c->node, strlen(c->node), node, err) < 0)
+		return tw_err_wrap(err, "'%s'", c->url);
+	if (tw_top_rows_add(rows, c->rows, strlen(c->rows), several ? node->name : NULL,
+			    err) < 0) {
+		tw_top_node_release(node);
+		return tw_err_wrap(err, "'%s'", c->url);
+	}
+	return 0;
+}
+
+static void add_course(struct top *t, uint64_t now_ms)
+{
+	double watts = NAN;
+
+	for (size_t i = 0; i < t->nodes; i++)
+		if (!isnan(t->node[i].watts))
+			watts = isnan(watts) ? t->node[i].watts
+					     : watts + t->node[i].watts;
+	tw_top_course_add(&t->course, watts, (double)(now_ms - t->at_ms) / 1e3);
+}
+
+/*
+ * Show the collectors that answer; t->failed names the last that does not. After a change
+ * of level there are no rows to compare with. Fails if none answers.
+ */
+static int ask(struct top *t, bool same_level, struct tw_err *err)
+{
+	const size_t count = t->c->urls.count;
+	struct tw_top_node *node = calloc(count, sizeof(*node));
 	struct tw_top_rows fresh = { .count = 0 };
 	const uint64_t asked_ms = tw_now_ms();
-	int rc = -1;
+	size_t nodes = 0;
 
-	if (get(t, level_names[t->level], &a, err) < 0)
+	tw_err_clear(&t->failed);
+	if (node == NULL)
+		return tw_fail(err, TW_NOMEM, "nodes");
+	if (send_requests(t, err) < 0) {
+		free(node);
 		return -1;
-	if (tw_top_rows_read(a.body, a.len, &fresh, err) < 0) {
-		tw_err_wrap(err, "'%s'", t->c->url);
-		goto out;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct tw_err why = { 0 };
+
+		if (read_collector(&t->collector[i], count > 1, &node[nodes], &fresh,
+				   &why) < 0)
+			t->failed = why;
+		else
+			nodes++;
+	}
+	if (nodes == 0) {
+		free(node);
+		return tw_fail(err, t->failed.code, "%s", t->failed.text);
 	}
 	if (same_level && t->at_ms != 0)
 		tw_top_rows_compare(&fresh, &t->rows,
 				    (double)(asked_ms - t->at_ms) / 1e3);
 	tw_top_rows_release(&t->rows);
+	release_nodes(t->node, t->nodes);
 	t->rows = fresh;
+	t->node = node;
+	t->nodes = nodes;
+	add_course(t, asked_ms);
 	t->at_ms = asked_ms;
-	rc = 0;
-out:
-	tw_http_answer_release(&a);
-	return rc;
-}
-
-static int ask(struct top *t, bool same_level, struct tw_err *err)
-{
-	return ask_node(t, err) < 0 || ask_rows(t, same_level, err) < 0 ? -1 : 0;
+	return 0;
 }
 
 static void draw(struct top *t, struct tw_buf *b)
 {
-	t->view.node = t->node != NULL ? t->node : "";
+	t->view.node = t->node;
+	t->view.nodes = t->nodes;
+	t->view.course = &t->course;
 	t->view.level = level_names[t->level];
 	t->view.message = t->failed.code != TW_OK ? t->failed.text : NULL;
 	tw_top_rows_sort(&t->rows, t->view.by, t->view.reverse);
@@ -229,43 +256,67 @@ static void pause_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
-static int add_answer(struct top *t, const char *level, const char *key, json_t *to,
+static int add_answer(const char *text, const char *url, const char *key, json_t *to,
 		      struct tw_err *err)
 {
-	struct tw_http_answer a = { 0 };
 	json_t *value = NULL;
-	int rc = -1;
 
-	if (get(t, level, &a, err) < 0)
-		return -1;
-	if (tw_json_parse(a.body, a.len, level, &value, err) < 0) {
-		tw_err_wrap(err, "'%s'", t->c->url);
-		goto out;
-	}
-	if (json_object_set_new(to, key, value) < 0) {
-		tw_fail(err, TW_NOMEM, "answer");
-		goto out;
-	}
-	rc = 0;
-out:
-	tw_http_answer_release(&a);
-	return rc;
+	if (tw_json_parse(text, strlen(text), key, &value, err) < 0)
+		return tw_err_wrap(err, "'%s'", url);
+	return json_object_set_new(to, key, value) < 0 ? tw_fail(err, TW_NOMEM, "answer")
+						       : 0;
 }
 
-/* One line: {"node":..,"workloads":..}, each as the collector answers. */
+/* {"node":..,"workloads":..}, each as the collector answers. */
+static int add_answers(const struct tw_top_collector *c, json_t *to, struct tw_err *err)
+{
+	if (c->node == NULL || c->rows == NULL)
+		return tw_fail(err, c->failed.code, "%s", c->failed.text);
+	return add_answer(c->node, c->url, "node", to, err) < 0 ||
+			       add_answer(c->rows, c->url, "workloads", to, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/* Of several collectors: {"collectors":[{"url":..,"node":..,"workloads":..},..]}. */
+static int add_collectors(const struct top *t, json_t *root, struct tw_err *err)
+{
+	json_t *list = json_array();
+	size_t answered = 0;
+
+	if (json_object_set_new(root, "collectors", list) < 0)
+		return tw_fail(err, TW_NOMEM, "answer");
+	for (size_t i = 0; i < t->c->urls.count; i++) {
+		const struct tw_top_collector *c = &t->collector[i];
+		json_t *one = json_pack("{s:s}", "url", c->url);
+		struct tw_err why = { 0 };
+
+		if (one == NULL || json_array_append_new(list, one) < 0)
+			return tw_fail(err, TW_NOMEM, "answer");
+		if (add_answers(c, one, &why) == 0)
+			answered++;
+		else if (json_object_set_new(one, "error", json_string(why.text)) < 0)
+			return tw_fail(err, TW_NOMEM, "answer");
+	}
+	return answered > 0 ? 0
+			    : tw_fail(err, t->collector[0].failed.code, "%s",
+				      t->collector[0].failed.text);
+}
+
 static int add_json(struct top *t, struct tw_buf *b, struct tw_err *err)
 {
-	json_t *both = json_object();
+	json_t *root = json_object();
 	int rc = -1;
 
-	if (add_answer(t, "node", "node", both, err) < 0 ||
-	    add_answer(t, level_names[t->level], "workloads", both, err) < 0)
+	if (send_requests(t, err) < 0 ||
+	    (t->c->urls.count == 1 ? add_answers(&t->collector[0], root, err)
+				   : add_collectors(t, root, err)) < 0)
 		goto out;
-	tw_buf_add_json(b, both);
+	tw_buf_add_json(b, root);
 	tw_buf_adds(b, "\n");
 	rc = 0;
 out:
-	json_decref(both);
+	json_decref(root);
 	return rc;
 }
 
@@ -353,7 +404,9 @@ static void ask_again(struct top *t, bool same_level)
 {
 	struct tw_err err = { 0 };
 
-	if (ask(t, same_level, &err) < 0 && !same_level)
+	if (ask(t, same_level, &err) == 0)
+		return;
+	if (!same_level)
 		tw_top_rows_release(&t->rows);
 	t->failed = err;
 }
@@ -400,6 +453,15 @@ static int run_screen(struct top *t, struct tw_screen *s, struct tw_err *err)
 	return 0;
 }
 
+/* https://no-color.org, and terminals that know no attributes. */
+static bool wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return (no == NULL || no[0] == '\0') &&
+	       (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
 static int show_on_screen(struct top *t, struct tw_err *err)
 {
 	struct tw_screen *s = NULL;
@@ -408,10 +470,29 @@ static int show_on_screen(struct top *t, struct tw_err *err)
 	/* Report a wrong URL before the screen is cleared. */
 	if (ask(t, false, err) < 0 || tw_screen_open(&s, err) < 0)
 		return -1;
-	t->view.color = true;
+	t->view.screen = true;
+	t->view.color = wants_color();
 	rc = run_screen(t, s, err);
 	tw_screen_close(s);
 	return rc;
+}
+
+static int open_collectors(struct top *t, struct tw_err *err)
+{
+	t->collector = calloc(t->c->urls.count, sizeof(*t->collector));
+	if (t->collector == NULL)
+		return tw_fail(err, TW_NOMEM, "collectors");
+	for (size_t i = 0; i < t->c->urls.count; i++)
+		t->collector[i].url = t->c->urls.at[i];
+	return tw_http_init(err) < 0 ? -1 : tw_http_many_open(&t->http, err);
+}
+
+static void close_collectors(struct top *t)
+{
+	tw_http_many_close(t->http);
+	for (size_t i = 0; t->collector != NULL && i < t->c->urls.count; i++)
+		tw_top_collector_clear(&t->collector[i]);
+	free(t->collector);
 }
 
 static int top(void *config, struct tw_err *err)
@@ -423,7 +504,10 @@ static int top(void *config, struct tw_err *err)
 				   .reverse = c->reverse } };
 	int rc = -1;
 
-	if (tw_http_init(err) < 0 || tw_http_open(&t.session, err) < 0)
+	/* Numbers stay as in the C locale. */
+	setlocale(LC_CTYPE, "");
+	t.view.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	if (open_collectors(&t, err) < 0)
 		goto out;
 	if ((c->batch || c->once || c->json || !isatty(STDOUT_FILENO)
 		     ? run_batch(&t, err)
@@ -432,8 +516,8 @@ static int top(void *config, struct tw_err *err)
 	rc = 0;
 out:
 	tw_top_rows_release(&t.rows);
-	free(t.node);
-	tw_http_close(t.session);
+	release_nodes(t.node, t.nodes);
+	close_collectors(&t);
 	return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,24 +30,37 @@ struct config {
 	struct tw_until until;
 };
 
-/* With --model-db the zip gets the whole published pipeline. */
+/*
+ * With --model-db the zip gets the whole published pipeline. Without any destination, it
+ * is kept in the current directory.
+ */
 static int publish(const struct tw_train_flags *f, const struct tw_signer *signer,
 		   struct tw_train_result *r, struct tw_err *err)
 {
 	const struct tw_publish_terms terms = { .signer = signer };
-	char *zip = NULL;
+	const char *output = f->output;
+	char here[NAME_MAX], *zip = NULL;
 	size_t len;
 	int rc = -1;
 
+	if (f->model_db == NULL && output == NULL) {
+		snprintf(here, sizeof(here), "%.200s.zip", f->name);
+		output = here;
+		fprintf(stderr,
+			"tallywatt train: without --model-db and --output, the pipeline "
+			"is "
+			"kept in ./%s alone\n",
+			here);
+	}
 	if (f->model_db != NULL &&
 	    (f->replace ? tw_pipeline_publish_with(f->model_db, f->name, &r->pipeline,
 						   &terms, err)
 			: tw_pipeline_update(f->model_db, f->name, &r->pipeline, signer,
 					     err)) < 0)
 		goto out;
-	if (f->output != NULL) {
+	if (output != NULL) {
 		if (tw_zip_write(&r->pipeline, &zip, &len, err) < 0 ||
-		    tw_file_replace(f->output, zip, len, err) < 0)
+		    tw_file_replace(output, zip, len, err) < 0)
 			goto out;
 	}
 

@@ -1,38 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "trainer/fit/trainer.h"
 
-#include <stdio.h>
+#include <string.h>
 
-#define LINE "%-33s %s\n"
+struct config {
+	bool json;
+};
 
-/* Only the common options; the config is unused. */
+static const struct tw_opt options[] = {
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, json),
+	  .help = "print JSON" },
+};
+
 static const struct tw_opts opts = {
 	.program = "tallywatt trainers",
 	.summary = "List the trainers of this build.",
+	.opt = options,
+	.count = TW_COUNT(options),
 };
+
+struct missing {
+	const char *name, *why;
+};
+
+/* Ended by NULL. */
+static const struct missing missing[] = {
+#if !TW_XGBOOST
+	{ "GradientBoostingRegressorTrainer", "not in this build (XGBOOST=0)" },
+	{ "XgboostFitTrainer", "not in this build (XGBOOST=0)" },
+#endif
+#if !TW_LIBSVM
+	{ "SVRRegressorTrainer", "not in this build (LIBSVM=0)" },
+#endif
+	{ NULL, NULL },
+};
+
+static void add_trainer(struct tw_buf *b, bool json, const char *name,
+			const char *summary, bool built)
+{
+	if (!json) {
+		tw_buf_addf(b, "%-33s %s\n", name, summary);
+		return;
+	}
+	tw_buf_adds(b, b->len > 1 ? ",\n " : "");
+	tw_buf_adds(b, "{\"name\":");
+	tw_buf_add_json_text(b, name, strlen(name));
+	tw_buf_adds(b, ",\"summary\":");
+	tw_buf_add_json_text(b, summary, strlen(summary));
+	tw_buf_addf(b, ",\"built\":%s}", built ? "true" : "false");
+}
 
 static int list(void *config, struct tw_err *err)
 {
-	(void)config;
-	(void)err;
+	const struct config *c = config;
+	struct tw_buf b = { 0 };
+	int rc;
+
+	tw_buf_adds(&b, c->json ? "[" : "");
 	for (size_t i = 0; i < tw_trainer_count(); i++)
-		printf(LINE, tw_trainer_at(i)->name, tw_trainer_at(i)->summary);
-#if !TW_XGBOOST
-	printf(LINE, "GradientBoostingRegressorTrainer", "not in this build (XGBOOST=0)");
-	printf(LINE, "XgboostFitTrainer", "not in this build (XGBOOST=0)");
-#endif
-#if !TW_LIBSVM
-	printf(LINE, "SVRRegressorTrainer", "not in this build (LIBSVM=0)");
-#endif
-	return 0;
+		add_trainer(&b, c->json, tw_trainer_at(i)->name,
+			    tw_trainer_at(i)->summary, true);
+	for (const struct missing *m = missing; m->name != NULL; m++)
+		add_trainer(&b, c->json, m->name, m->why, false);
+	tw_buf_adds(&b, c->json ? "]\n" : "");
+	rc = tw_command_print(&b, "trainers", err);
+	tw_buf_clear(&b);
+	return rc;
 }
 
 const struct tw_command tw_command_trainers = {
 	.name = "trainers",
 	.summary = "list the trainers",
 	.opts = &opts,
+	.config_size = sizeof(struct config),
 	.work = list,
 };

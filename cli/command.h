@@ -53,6 +53,8 @@ void tw_command_warn(const struct tw_buf *text);
 int tw_command_run(const struct tw_command *c, int argc, char **argv);
 
 extern const struct tw_command tw_command_calibrate;
+extern const struct tw_command tw_command_check;
+extern const struct tw_command tw_command_completion;
 extern const struct tw_command tw_command_engage;
 extern const struct tw_command tw_command_estimate;
 extern const struct tw_command tw_command_explain;
@@ -64,6 +66,7 @@ extern const struct tw_command tw_command_models;
 extern const struct tw_command tw_command_publish;
 extern const struct tw_command tw_command_query;
 extern const struct tw_command tw_command_record;
+extern const struct tw_command tw_command_plot;
 extern const struct tw_command tw_command_probe;
 extern const struct tw_command tw_command_profile;
 extern const struct tw_command tw_command_rollback;

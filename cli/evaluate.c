@@ -108,6 +108,12 @@ static int get_rows(const struct tw_evaluation *j, const struct tw_model_info *i
 	return tw_dataset_copy(&j->table, NULL, out, err);
 }
 
+int tw_evaluation_rows(const struct tw_evaluation *j, const struct tw_power_model *p,
+		       struct tw_dataset *out, struct tw_err *err)
+{
+	return get_rows(j, tw_power_model_info(p), out, NULL, err);
+}
+
 static int find_isolator(const struct tw_evaluation *j, const struct tw_model_info *i,
 			 const struct tw_isolator **out, struct tw_err *err)
 {

@@ -47,6 +47,10 @@ int tw_evaluation_metrics(const struct tw_power_model *p, struct tw_strs *out,
 			  struct tw_err *err);
 void tw_evaluation_release(struct tw_evaluation *j);
 
+/* The rows for a model, with measured power as it was recorded. *out must be empty. */
+int tw_evaluation_rows(const struct tw_evaluation *j, const struct tw_power_model *p,
+		       struct tw_dataset *out, struct tw_err *err);
+
 /* The errors of one model. */
 struct tw_evaluated {
 	const struct tw_power_model *model;

@@ -210,7 +210,10 @@ static int read_metadata(const struct making *x, json_t **out, struct tw_err *er
 	if (set_limit(obj, "max_mae", a->max_mae_w) < 0 ||
 	    set_limit(obj, "max_mape", a->max_mape_percent) < 0 ||
 	    (a->publisher != NULL &&
-	     json_object_set_new(obj, "publisher", json_string(a->publisher)) < 0)) {
+	     json_object_set_new(obj, "publisher", json_string(a->publisher)) < 0) ||
+	    (a->collect_date != NULL &&
+	     json_object_set_new(obj, "collect_date", json_string(a->collect_date)) <
+		     0)) {
 		json_decref(obj);
 		return tw_fail(err, TW_NOMEM, "metadata.json");
 	}

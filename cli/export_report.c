@@ -327,6 +327,11 @@ void tw_export_readme(const struct tw_export_report *r, struct tw_buf *out)
 		tw_card_add_cell(out, r->args->publisher);
 		tw_buf_adds(out, ".\n\n");
 	}
+	if (r->args->collect_date != NULL) {
+		tw_buf_adds(out, "Recorded on ");
+		tw_card_add_cell(out, r->args->collect_date);
+		tw_buf_adds(out, ".\n\n");
+	}
 	add_node_types(r, out);
 	for (size_t i = 0; i < r->count; i++)
 		if (i == 0 || !same_table(&r->models[i - 1], &r->models[i]))

@@ -21,8 +21,9 @@ struct tw_export_args {
 	const char *name; /* name of the pipeline */
 	double max_mae_w; /* limits: models with larger errors are left out; NaN: no limit
 			   */
-	double max_mape_percent; /* an undefined error is above any limit */
-	const char *publisher;   /* or NULL */
+	double max_mape_percent;  /* an undefined error is above any limit */
+	const char *publisher;    /* or NULL */
+	const char *collect_date; /* of the recorded data; or NULL */
 };
 
 struct tw_export_report {

@@ -33,12 +33,13 @@ static double number_of(const json_t *w, const char *key)
 }
 
 /* The members that identify a workload, by level. */
-static char *key_of(const json_t *w)
+static char *key_of(const json_t *w, const char *node)
 {
 	static const char *const parts[] = { "pid",          "serial", "cgroup_id",
 					     "container_id", "pod_id", "vm_id" };
 	struct tw_buf b = { 0 };
 
+	tw_buf_adds(&b, node != NULL ? node : "");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		tw_buf_addf(&b, "%s/", text_of(w, parts[i]));
 	return tw_buf_detach(&b, NULL);
@@ -122,13 +123,14 @@ static void read_zones(const json_t *w, struct tw_top_row *row, bool *estimated)
 	row->joules = s->any ? s->joules : NAN;
 }
 
-static int read_row(const json_t *w, struct tw_top_row *row, bool *estimated,
-		    struct tw_err *err)
+static int read_row(const json_t *w, const char *node, struct tw_top_row *row,
+		    bool *estimated, struct tw_err *err)
 {
 	if (!json_is_object(w))
 		return tw_fail(err, TW_PARSE, "expected an object, got %s",
 			       tw_json_type_name(w));
-	row->key = key_of(w);
+	row->key = key_of(w, node);
+	row->node = node;
 	row->id = id_of(w);
 	row->name = name_of(w);
 	if (row->key == NULL || row->id == NULL || row->name == NULL)
@@ -152,8 +154,28 @@ static bool hides_idle(const json_t *models)
 	return false;
 }
 
-int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
-		     struct tw_err *err)
+/* Move the rows of r behind those of out. */
+static int append(struct tw_top_rows *out, struct tw_top_rows *r, struct tw_err *err)
+{
+	struct tw_top_row *at =
+		realloc(out->at, (out->count + r->count + 1) * sizeof(*at));
+
+	if (at == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu workloads", r->count);
+	if (r->count > 0)
+		memcpy(at + out->count, r->at, r->count * sizeof(*at));
+	out->at = at;
+	out->count += r->count;
+	if (r->elapsed_s > out->elapsed_s)
+		out->elapsed_s = r->elapsed_s;
+	out->estimated = out->estimated || r->estimated;
+	out->above_idle = out->above_idle || r->above_idle;
+	r->count = 0;
+	return 0;
+}
+
+int tw_top_rows_add(struct tw_top_rows *out, const char *data, size_t len,
+		    const char *node, struct tw_err *err)
 {
 	struct tw_top_rows r = { .count = 0 };
 	const json_t *list, *w;
@@ -166,7 +188,7 @@ int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
 		    0 ||
 	    tw_json_array(root, "answer", "workloads", false, &list, err) < 0)
 		goto out;
-	if (json_array_size(list) > ROWS_MAX) {
+	if (json_array_size(list) > ROWS_MAX - out->count) {
 		tw_fail(err, TW_INVALID, "answer: more than %d workloads", ROWS_MAX);
 		goto out;
 	}
@@ -176,15 +198,13 @@ int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
 		goto out;
 	}
 	json_array_foreach(list, i, w) {
-		if (read_row(w, &r.at[r.count++], &r.estimated, err) < 0) {
+		if (read_row(w, node, &r.at[r.count++], &r.estimated, err) < 0) {
 			tw_err_wrap(err, "answer.workloads[%zu]", i);
 			goto out;
 		}
 	}
 	r.above_idle = hides_idle(json_object_get(root, "models"));
-	*out = r;
-	r = (struct tw_top_rows){ .count = 0 };
-	rc = 0;
+	rc = append(out, &r, err);
 out:
 	tw_top_rows_release(&r);
 	json_decref(root);

@@ -17,9 +17,10 @@ struct tw_err;
 enum tw_top_zone { TW_TOP_PACKAGE, TW_TOP_DRAM, TW_TOP_GPU, TW_TOP_ZONES };
 
 struct tw_top_row {
-	char *key;  /* identity across replies */
-	char *id;   /* pid, or the first characters of an id */
-	char *name; /* detail: command, cgroup path, runtime, ... */
+	char *key;        /* identity across replies */
+	char *id;         /* pid, or the first characters of an id */
+	char *name;       /* detail: command, cgroup path, runtime, ... */
+	const char *node; /* of the rows' nodes; NULL: not shown */
 	double watts, dynamic_w, idle_w, joules;
 	double zone_w[TW_TOP_ZONES];
 	double cpu_ms;
@@ -48,9 +49,13 @@ enum tw_top_sort {
 /* "watts", "cpu", "joules", "time", "name", NULL. */
 extern const char *const tw_top_sort_names[];
 
-/* Parse the reply for any level but node. *out must be all zero; it is yours. */
-int tw_top_rows_read(const char *data, size_t len, struct tw_top_rows *out,
-		     struct tw_err *err);
+/*
+ * Append the rows of the reply for any level but node. node is the name to show, which
+ * outlives the rows, or NULL; rows of different nodes are different workloads. On failure
+ * *out is unchanged.
+ */
+int tw_top_rows_add(struct tw_top_rows *out, const char *data, size_t len,
+		    const char *node, struct tw_err *err);
 void tw_top_rows_release(struct tw_top_rows *r);
 
 /* Compute the CPUs used in wall_s since before, which is sorted. */

@@ -7,11 +7,15 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Columns from which on all figures fit. */
 #define WIDE 110
+/* Columns below which only the most important figures are shown. */
+#define NARROW 64
 #define ID_COLUMNS 12
+#define NODE_COLUMNS 10
 #define INVERSE "\033[7m"
 #define PLAIN "\033[m"
 
@@ -60,13 +64,13 @@ static size_t width_of(uint32_t c)
 		       : 1;
 }
 
-size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns)
+size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns, bool ascii)
 {
 	size_t used = 0, bytes;
 
 	for (; *text != '\0'; text += bytes) {
 		const uint32_t c = decode((const unsigned char *)text, &bytes);
-		const bool shown = bytes > 0 && is_printable(c);
+		const bool shown = bytes > 0 && is_printable(c) && (!ascii || c < 0x80);
 		const size_t width = shown ? width_of(c) : 1;
 
 		if (columns > 0 && used + width > columns)
@@ -88,13 +92,13 @@ size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns)
  */
 static void begin_line(struct tw_buf *b, const struct tw_top_view *v)
 {
-	tw_buf_adds(b, v->color ? "\033[K" : "");
+	tw_buf_adds(b, v->screen ? "\033[K" : "");
 }
 
 static void add_line(struct tw_buf *b, const struct tw_top_view *v, const char *text)
 {
 	begin_line(b, v);
-	tw_top_add_text(b, text, v->columns);
+	tw_top_add_text(b, text, v->columns, v->ascii);
 	tw_buf_adds(b, "\n");
 }
 
@@ -102,6 +106,17 @@ static void add_line(struct tw_buf *b, const struct tw_top_view *v, const char *
 static bool is_wide(const struct tw_top_view *v)
 {
 	return v->columns == 0 || v->columns >= WIDE;
+}
+
+static bool is_narrow(const struct tw_top_view *v)
+{
+	return v->columns > 0 && v->columns < NARROW;
+}
+
+/* Whether there is room for the time: with a column of nodes, not in 80 columns. */
+static bool has_time(const struct tw_top_view *v)
+{
+	return !is_narrow(v) && (v->nodes < 2 || is_wide(v));
 }
 
 /* ---- the machine ---- */
@@ -147,11 +162,11 @@ static const char *words_for_idle(const char *idle)
 	return idle != NULL && strcmp(idle, "hidden") == 0 ? "above idle" : "with idle";
 }
 
-/* Mark estimates. */
-static void add_models(struct tw_buf *b, const json_t *models)
+/* Name the models of estimates and their errors. False: no model is in use. */
+static bool add_models(struct tw_buf *b, const json_t *models)
 {
 	const json_t *m, *mae;
-	const char *name, *zone, *idle;
+	const char *name, *zone, *idle, *join = "";
 	size_t i;
 
 	json_array_foreach(models, i, m) {
@@ -159,18 +174,84 @@ static void add_models(struct tw_buf *b, const json_t *models)
 		if (name == NULL || name[0] == '\0')
 			continue;
 		idle = json_string_value(json_object_get(m, "idle"));
-		tw_buf_addf(b, "; estimated %s by %s", words_for_idle(idle), name);
+		tw_buf_addf(b, "%sestimated %s by %s", join, words_for_idle(idle), name);
+		join = "; ";
 		json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "mae_watts"),
 				    zone, mae)
 			tw_buf_addf(b, ", %s +-%.1f W", zone, json_number_value(mae));
 		if (json_is_true(json_object_get(m, "extrapolating")))
 			tw_buf_adds(b, ", beyond what it was trained on");
 	}
+	return join[0] != '\0';
 }
 
-int tw_top_node_line(const char *data, size_t len, char **out, struct tw_err *err)
+static bool is_zone(const json_t *z, const char *name)
 {
-	struct tw_buf b = { 0 };
+	const char *zone = json_string_value(json_object_get(z, "zone"));
+
+	return zone != NULL && strcmp(zone, name) == 0;
+}
+
+/* A less trusted meter's zone of a kind is not added to the trusted one's. */
+static double sum_of(const json_t *zones, const char *zone, const char *key)
+{
+	double sum = 0;
+	bool any = false;
+	const json_t *z, *value;
+	size_t i;
+
+	json_array_foreach(zones, i, z) {
+		value = json_object_get(z, key);
+		if (!is_zone(z, zone) || json_is_false(json_object_get(z, "used")) ||
+		    !json_is_number(value))
+			continue;
+		sum += json_number_value(value);
+		any = true;
+	}
+	return any ? sum : NAN;
+}
+
+/* The sum of zones that do not overlap; without them, the whole machine's zone. */
+static double total_of(const json_t *zones, const char *key)
+{
+	static const char *const parts[] = { "package", "dram", "gpu", "other" };
+	static const char *const wholes[] = { "platform", "psys" };
+	double sum = NAN;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const double watts = sum_of(zones, parts[i], key);
+
+		if (!isnan(watts))
+			sum = isnan(sum) ? watts : sum + watts;
+	}
+	for (size_t i = 0; isnan(sum) && i < sizeof(wholes) / sizeof(wholes[0]); i++)
+		sum = sum_of(zones, wholes[i], key);
+	return sum;
+}
+
+/* How the power is known, what of it is idle power, and how often it is read. */
+static void add_facts(struct tw_buf *b, const json_t *root, const json_t *zones,
+		      bool known)
+{
+	const double idle_w = total_of(zones, "idle_power_watts");
+	const json_t *interval = json_object_get(root, "interval_seconds");
+	const bool estimated = add_models(b, json_object_get(root, "models"));
+
+	if (!estimated)
+		tw_buf_adds(b, known ? "measured" : "not measured");
+	if (!isnan(idle_w))
+		tw_buf_addf(b, "; idle %.1f W", idle_w);
+	else if (known && !estimated)
+		tw_buf_adds(b, "; idle power not known yet");
+	if (json_is_number(interval))
+		tw_buf_addf(b, "; tick %g s", json_number_value(interval));
+}
+
+int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
+		     struct tw_err *err)
+{
+	struct tw_buf power = { 0 }, facts = { 0 };
+	struct tw_top_node n = { .name = NULL };
 	const json_t *list, *zones;
 	json_t *root = NULL;
 	const char *name;
@@ -183,19 +264,130 @@ int tw_top_node_line(const char *data, size_t len, char **out, struct tw_err *er
 	    tw_json_text(json_array_get(list, 0), "answer.workloads[0]", "node_name",
 			 false, &name, err) < 0)
 		goto out;
-	tw_buf_addf(&b, "%s: ", name);
-	add_node_zones(&b, zones);
-	add_models(&b, json_object_get(root, "models"));
-	*out = tw_buf_detach(&b, NULL);
-	if (*out == NULL) {
+	n.watts = total_of(zones, "watts");
+	add_node_zones(&power, zones);
+	add_facts(&facts, root, zones, !isnan(n.watts));
+	n.name = strdup(name);
+	n.power = tw_buf_detach(&power, NULL);
+	n.facts = tw_buf_detach(&facts, NULL);
+	if (n.name == NULL || n.power == NULL || n.facts == NULL) {
+		tw_top_node_release(&n);
 		tw_fail(err, TW_NOMEM, "answer");
 		goto out;
 	}
+	*out = n;
 	rc = 0;
 out:
-	tw_buf_clear(&b);
+	tw_buf_clear(&power);
+	tw_buf_clear(&facts);
 	json_decref(root);
 	return rc;
+}
+
+void tw_top_node_release(struct tw_top_node *n)
+{
+	free(n->name);
+	free(n->power);
+	free(n->facts);
+	*n = (struct tw_top_node){ .name = NULL };
+}
+
+static void add_power_line(struct tw_buf *b, const struct tw_top_view *v)
+{
+	double watts = 0;
+	size_t known = 0;
+
+	if (v->nodes == 1) {
+		tw_buf_addf(b, "%s: %s", v->node[0].name, v->node[0].power);
+		return;
+	}
+	for (size_t i = 0; i < v->nodes; i++) {
+		watts += isnan(v->node[i].watts) ? 0 : v->node[i].watts;
+		known += !isnan(v->node[i].watts);
+	}
+	tw_buf_addf(b, "%zu nodes, %.1f W of %zu", v->nodes, watts, known);
+	for (size_t i = 0; i < v->nodes; i++) {
+		tw_buf_addf(b, "%s %s ", i == 0 ? ":" : ",", v->node[i].name);
+		if (isnan(v->node[i].watts))
+			tw_buf_adds(b, "-");
+		else
+			tw_buf_addf(b, "%.1f W", v->node[i].watts);
+	}
+}
+
+static void add_facts_line(struct tw_buf *b, const struct tw_top_view *v)
+{
+	for (size_t i = 0; i < v->nodes; i++) {
+		if (v->nodes > 1)
+			tw_buf_addf(b, "%s%s: ", i > 0 ? " | " : "", v->node[i].name);
+		tw_buf_adds(b, v->node[i].facts);
+	}
+}
+
+/* ---- the course of power ---- */
+
+void tw_top_course_add(struct tw_top_course *c, double watts, double seconds)
+{
+	if (c->count == TW_TOP_COURSE) {
+		memmove(c->watts, c->watts + 1, (TW_TOP_COURSE - 1) * sizeof(*c->watts));
+		c->count--;
+		c->span_s -= c->span_s / TW_TOP_COURSE;
+	}
+	if (c->count > 0)
+		c->span_s += seconds;
+	c->watts[c->count++] = watts;
+}
+
+/* "0:45" or "12:00", minutes and seconds. */
+static void format_span(double s, char *out, size_t size)
+{
+	snprintf(out, size, "%.0f:%02.0f", floor(s / 60), floor(fmod(s, 60)));
+}
+
+/* A mark for a value from 0 to 1. */
+static const char *mark_of(double part, bool ascii)
+{
+	static const char *const bars[] = { "\xe2\x96\x81", "\xe2\x96\x82",
+					    "\xe2\x96\x83", "\xe2\x96\x84",
+					    "\xe2\x96\x85", "\xe2\x96\x86",
+					    "\xe2\x96\x87", "\xe2\x96\x88" };
+	static const char *const letters[] = { "_", ".", "-", "~", "=", "+", "*", "#" };
+	const int last = 7;
+	const int i = part <= 0 ? 0 : part >= 1 ? last : (int)(part * (last + 1));
+
+	return (ascii ? letters : bars)[i > last ? last : i];
+}
+
+/* The scale begins at 0 W: heights are in the ratio of watts. */
+static void add_course_line(struct tw_buf *b, const struct tw_top_view *v)
+{
+	const struct tw_top_course *c = v->course;
+	const size_t width = v->columns == 0   ? 60
+			     : v->columns > 70 ? v->columns - 50
+					       : 16;
+	const size_t from = c->count > width ? c->count - width : 0;
+	double least = NAN, most = NAN;
+	char span[32];
+
+	for (size_t i = from; i < c->count; i++) {
+		least = fmin(least, c->watts[i]);
+		most = fmax(most, c->watts[i]);
+	}
+	if (isnan(most)) {
+		tw_buf_adds(b, "power: not known yet");
+		return;
+	}
+	format_span(c->count > 1 ? c->span_s * (double)(c->count - from - 1) /
+					   (double)(c->count - 1)
+				 : 0,
+		    span, sizeof(span));
+	tw_buf_adds(b, "power ");
+	for (size_t i = from; i < c->count; i++)
+		tw_buf_adds(b, isnan(c->watts[i])
+				       ? " "
+				       : mark_of(most > 0 ? c->watts[i] / most : 0,
+						 v->ascii));
+	tw_buf_addf(b, " %.1f to %.1f W in %s min", least, most, span);
 }
 
 /* ---- rows ---- */
@@ -218,26 +410,73 @@ static void add_time(struct tw_buf *b, double ms)
 	tw_buf_addf(b, " %10s", text);
 }
 
+/* Text in a column of that width. */
+static void add_column(struct tw_buf *b, const char *text, size_t width, bool ascii)
+{
+	size_t used = tw_top_add_text(b, text, width, ascii);
+
+	while (used++ < width)
+		tw_buf_adds(b, " ");
+}
+
 static void draw_row(const struct tw_top_view *v, const struct tw_top_row *r,
 		     struct tw_buf *b)
 {
 	struct tw_buf line = { 0 };
-	size_t used = tw_top_add_text(&line, r->id, ID_COLUMNS);
 
-	while (used++ < ID_COLUMNS)
+	if (v->nodes > 1) {
+		add_column(&line, r->node != NULL ? r->node : "", NODE_COLUMNS, v->ascii);
 		tw_buf_adds(&line, " ");
+	}
+	add_column(&line, r->id, ID_COLUMNS, v->ascii);
 	add_figure(&line, r->watts, 8, 3);
-	add_figure(&line, r->dynamic_w, 8, 3);
-	add_figure(&line, r->idle_w, 8, 3);
+	if (!is_narrow(v)) {
+		add_figure(&line, r->dynamic_w, 8, 3);
+		add_figure(&line, r->idle_w, 8, 3);
+	}
 	for (int k = 0; is_wide(v) && k < TW_TOP_ZONES; k++)
 		add_figure(&line, r->zone_w[k], 7, 2);
 	if (is_wide(v))
 		add_figure(&line, r->joules, 10, 1);
 	add_figure(&line, r->cpu * 100, 6, 1);
-	add_time(&line, r->cpu_ms);
+	if (has_time(v))
+		add_time(&line, r->cpu_ms);
 	tw_buf_addf(&line, " %c ", r->ended ? '+' : ' ');
 	tw_buf_adds(&line, r->name);
 	add_line(b, v, tw_buf_failed(&line) ? "?" : line.data);
+	tw_buf_clear(&line);
+}
+
+static void draw_columns(const struct tw_top_view *v, struct tw_buf *b)
+{
+	struct tw_buf line = { 0 };
+
+	if (v->nodes > 1)
+		tw_buf_addf(&line, "%-*s ", NODE_COLUMNS, "NODE");
+	tw_buf_addf(&line, "%-*s %8s", ID_COLUMNS, "ID", "WATTS");
+	if (!is_narrow(v))
+		tw_buf_addf(&line, " %8s %8s", "DYNAMIC", "IDLE");
+	if (is_wide(v))
+		tw_buf_addf(&line, " %7s %7s %7s %10s", "PACKAGE", "DRAM", "GPU",
+			    "JOULES");
+	tw_buf_addf(&line, " %6s", "%CPU");
+	if (has_time(v))
+		tw_buf_addf(&line, " %10s", "TIME");
+	tw_buf_adds(&line, "   NAME");
+	begin_line(b, v);
+	tw_buf_adds(b, v->color ? INVERSE : "");
+	tw_top_add_text(b, tw_buf_failed(&line) ? "?" : line.data, v->columns, v->ascii);
+	tw_buf_adds(b, v->color ? PLAIN "\n" : "\n");
+	tw_buf_clear(&line);
+}
+
+static void draw_text(const struct tw_top_view *v, struct tw_buf *b,
+		      void (*add)(struct tw_buf *b, const struct tw_top_view *v))
+{
+	struct tw_buf line = { 0 };
+
+	add(&line, v);
+	add_line(b, v, line.data != NULL ? line.data : "");
 	tw_buf_clear(&line);
 }
 
@@ -246,34 +485,36 @@ static void draw_head(const struct tw_top_view *v, const struct tw_top_rows *r,
 {
 	char line[256];
 
-	add_line(b, v, v->node);
+	draw_text(v, b, add_power_line);
+	draw_text(v, b, add_facts_line);
+	if (v->course != NULL)
+		draw_text(v, b, add_course_line);
 	snprintf(line, sizeof(line), "%s: %zu by %s%s, mean of %.1f s%s; %s", v->level,
 		 r->count, tw_top_sort_names[v->by], v->reverse ? " (reverse)" : "",
 		 r->elapsed_s,
 		 !r->estimated   ? ""
 		 : r->above_idle ? ", ESTIMATED above idle"
 				 : ", ESTIMATED with idle",
-		 v->color ? "q quit, s sort, r reverse, p g c o v level, j k rows"
-			  : "+ ended");
+		 v->screen ? "q quit, s sort, r reverse, p g c o v level, j k rows"
+			   : "+ ended");
 	add_line(b, v, v->message != NULL ? v->message : line);
-	snprintf(line, sizeof(line), "%-12s %8s %8s %8s%s %6s %10s   %s", "ID", "WATTS",
-		 "DYNAMIC", "IDLE",
-		 is_wide(v) ? " PACKAGE    DRAM     GPU     JOULES" : "", "%CPU", "TIME",
-		 "NAME");
-	begin_line(b, v);
-	tw_buf_adds(b, v->color ? INVERSE : "");
-	tw_top_add_text(b, line, v->columns);
-	tw_buf_adds(b, v->color ? PLAIN "\n" : "\n");
+	draw_columns(v, b);
+}
+
+size_t tw_top_head(const struct tw_top_view *v)
+{
+	return v->course != NULL ? TW_TOP_HEAD : TW_TOP_HEAD - 1;
 }
 
 void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
 		 struct tw_buf *b)
 {
+	const size_t head = tw_top_head(v);
 	size_t room = r->count;
 
 	draw_head(v, r, b);
-	if (v->lines > 0 && v->lines < TW_TOP_HEAD + r->count)
-		room = v->lines > TW_TOP_HEAD ? v->lines - TW_TOP_HEAD : 0;
+	if (v->lines > 0 && v->lines < head + r->count)
+		room = v->lines > head ? v->lines - head : 0;
 	for (size_t i = v->from; i < r->count && i < v->from + room; i++)
 		draw_row(v, &r->at[i], b);
 }

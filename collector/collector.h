@@ -14,11 +14,13 @@
 #include "collector/show.h"
 #include "collector/system/processors.h"
 #include "collector/system/roots.h"
+#include "collector/system/virtual.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+struct tw_agents;
 struct tw_attribution;
 struct tw_collector_settings;
 struct tw_counters;
@@ -45,16 +47,17 @@ struct tw_collector_stats {
 struct tw_collector {
 	struct tw_roots roots;
 	uint64_t interval_ms;
-	struct tw_counters *counters; /* NULL: none */
-	struct tw_traces *traces;     /* NULL: none */
-	struct tw_workloads *workloads;
+	struct tw_counters *counters;   /* NULL: none */
+	struct tw_traces *traces;       /* NULL: none */
+	struct tw_workloads *workloads; /* NULL: without this machine, only agents */
 	struct tw_estimates *estimates; /* NULL: no models */
 	bool shipped_only; /* the only models are those that ship, a last resort */
 	pid_t finder;      /* the process that finds models, if it was started */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
-	struct tw_power_history *history;
-	struct tw_pods *pods; /* NULL: pod names are not fetched */
+	struct tw_power_history *history; /* NULL: without this machine */
+	struct tw_pods *pods;             /* NULL: pod names are not fetched */
+	struct tw_agents *agents;         /* NULL: no other collectors are summed */
 	struct tw_node node;
 	struct tw_processors processors; /* empty: unknown */
 	struct tw_show show;
@@ -64,6 +67,9 @@ struct tw_collector {
 	uint64_t awake_ns;   /* CLOCK_MONOTONIC of the last tick: without suspend */
 	uint64_t elapsed_ns; /* awake time of the last tick; 0 in the first */
 	struct tw_collector_stats stats;
+	uint64_t started_ns;    /* CLOCK_BOOTTIME */
+	char instance[33];      /* random, of this process */
+	char vm_id[TW_VM_UUID]; /* id of this virtual machine on its host; or "" */
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/loop.h"
 
+#include "collector/agents/agents.h"
 #include "collector/collector.h"
 #include "collector/power/estimates.h"
 #include "collector/texts.h"
@@ -39,6 +40,7 @@ enum kind {
 	KIND_FINDER,
 	KIND_PODS,
 	KIND_TEXTS,
+	KIND_AGENTS,
 	KIND_COUNT
 };
 
@@ -88,10 +90,13 @@ int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 	    watch(l, l->timer, KIND_TIMER, err) < 0 ||
 	    watch(l, signal_fd, KIND_SIGNALS, err) < 0 ||
 	    watch(l, tw_httpd_fd(httpd), KIND_HTTP, err) < 0 ||
-	    watch(l, tw_workloads_fd(c->workloads), KIND_EVENTS, err) < 0 ||
+	    watch(l, c->workloads != NULL ? tw_workloads_fd(c->workloads) : -1,
+		  KIND_EVENTS, err) < 0 ||
 	    watch(l, c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
 		  KIND_FINDER, err) < 0 ||
 	    watch(l, c->pods != NULL ? tw_pods_fd(c->pods) : -1, KIND_PODS, err) < 0 ||
+	    watch(l, c->agents != NULL ? tw_agents_fd(c->agents) : -1, KIND_AGENTS, err) <
+		    0 ||
 	    watch(l, c->texts != NULL ? tw_texts_fd(c->texts) : -1, KIND_TEXTS, err) <
 		    0) {
 		tw_loop_close(l);
@@ -168,6 +173,8 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 				tw_pods_drain(l->collector->pods);
 			else if (ev[i].data.u32 == KIND_TEXTS)
 				tw_texts_hear(l->collector->texts);
+			else if (ev[i].data.u32 == KIND_AGENTS)
+				tw_agents_drain(l->collector->agents);
 			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
 				return 0;
 		}

@@ -99,6 +99,16 @@ static void log_unreadable(const struct tw_httpd *httpd,
 			    config->user, err.text);
 }
 
+static void log_answering(const struct tw_collector *c, const char *address)
+{
+	if (c->workloads != NULL)
+		tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"", address,
+			    tw_workloads_source(c->workloads),
+			    tw_workloads_cgroups(c->workloads));
+	else
+		tw_log_info("answering address=%s, for agents only", address);
+}
+
 static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 {
 	char host[256];
@@ -142,11 +152,10 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	c.powercap.vm_dir = config->vm_power_dir;
 	if (tw_rights_drop(&c, config, err) < 0)
 		goto out;
-	log_missing(&c);
+	if (c.workloads != NULL)
+		log_missing(&c);
 	log_unreadable(httpd, config);
-	tw_log_info("answering address=%s tasks=%s cgroups=\"%s\"",
-		    tw_httpd_address(httpd), tw_workloads_source(c.workloads),
-		    tw_workloads_cgroups(c.workloads));
+	log_answering(&c, tw_httpd_address(httpd));
 	if (tw_loop_run(loop, tick_failed, err) < 0)
 		goto out;
 	tw_log_info("stopping");

@@ -14,10 +14,12 @@
 /* Capabilities to keep: CAP_BPF for reading maps, CAP_SYS_PTRACE under hidepid. */
 static uint64_t capabilities(const struct tw_collector *c)
 {
-	const struct tw_task_source *s =
-		tw_task_source_find(tw_workloads_source(c->workloads));
+	const struct tw_task_source *s;
 	uint64_t keep = 0;
 
+	if (c->workloads == NULL)
+		return 0;
+	s = tw_task_source_find(tw_workloads_source(c->workloads));
 	if (s->reports_exits || c->counters != NULL || c->traces != NULL)
 		keep |= UINT64_C(1) << CAP_BPF;
 	if (tw_proc_is_hidden(&c->roots))

@@ -114,6 +114,13 @@ static const struct tw_opt options[] = {
 	  .arg = "TIME",
 	  .help = "time between two IPMI power readings: 1s to 1h" },
 	TW_OPTS_PODS(struct tw_collector_settings),
+	TW_OPTS_AGENTS(struct tw_collector_settings),
+	{ .name = "local",
+	  .env = "TW_LOCAL",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct tw_collector_settings, local),
+	  .fallback = "yes",
+	  .help = "export this machine, too; no: only the sums of --agents" },
 	{ .name = "idle-by",
 	  .env = "TW_IDLE_BY",
 	  .type = TW_OPT_CHOICE,
@@ -402,6 +409,10 @@ int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw
 		if (tw_meter_find(s->meters.at[i]) == NULL)
 			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
 				       s->meters.at[i]);
+	if (!s->local && s->agents.urls.count == 0)
+		return tw_fail(err, TW_INVALID, "--local=no: want --agents");
+	if (tw_agents_options_check(&s->agents, err) < 0)
+		return -1;
 	return check_models(s, err) < 0 ? -1 : check_intervals(s, err);
 }
 

@@ -4,6 +4,7 @@
 
 /* The options of tw-collector, checked. */
 
+#include "collector/agents/agents.h"
 #include "collector/ask/ask_options.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
@@ -38,6 +39,8 @@ struct tw_collector_settings {
 	struct tw_own_meter_options own_meter;
 	uint64_t ipmi_interval_ms;
 	struct tw_pods_options pods;
+	struct tw_agents_options agents;
+	bool local; /* this machine, too */
 	unsigned idle_by;
 	struct tw_strs levels;
 	struct tw_strs compat;

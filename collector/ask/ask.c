@@ -144,6 +144,20 @@ static bool is_text(const char *text, size_t size)
 	return len < size;
 }
 
+#define IS_TEXT(array) is_text(array, sizeof(array))
+
+static bool is_valid_row(const struct tw_ask_row *r)
+{
+	if (r->energies > TW_ASK_ENERGIES)
+		return false;
+	for (uint32_t i = 0; i < r->energies; i++)
+		if (!IS_TEXT(r->energy[i].zone) || !IS_TEXT(r->energy[i].source) ||
+		    !(r->energy[i].watts >= 0))
+			return false;
+	return IS_TEXT(r->level) && IS_TEXT(r->id) && IS_TEXT(r->name) &&
+	       IS_TEXT(r->name_space) && IS_TEXT(r->container) && IS_TEXT(r->runtime);
+}
+
 /* The helper may be compromised: validate every message. */
 static bool is_valid(const struct tw_ask_message *m)
 {
@@ -159,9 +173,21 @@ static bool is_valid(const struct tw_ask_message *m)
 	case TW_ASK_MISSING:
 	case TW_ASK_FAILED:
 		return is_text(m->why, sizeof(m->why));
+	case TW_ASK_AGENT:
+		return IS_TEXT(m->of.url);
+	case TW_ASK_LOOKUP:
+		return IS_TEXT(m->of.url) && IS_TEXT(m->why);
+	case TW_ASK_AGENT_ROW:
+		return is_valid_row(&m->of.row);
+	case TW_ASK_AGENT_ANSWER:
+		return IS_TEXT(m->of.answer.node) && IS_TEXT(m->of.answer.instance) &&
+		       IS_TEXT(m->of.answer.vm_id);
+	case TW_ASK_AGENT_FAILED:
+		return IS_TEXT(m->why);
 	case TW_ASK_POWER:
 	case TW_ASK_ENERGY:
 	case TW_ASK_ALL_NAMES:
+	case TW_ASK_AGENT_GONE:
 		return true;
 	default:
 		return false;

@@ -19,17 +19,28 @@
 #define TW_ASK_LABEL 64   /* a namespace, the name of a container: 63 at most */
 #define TW_ASK_ID 129     /* of a container, or of a pod */
 
-/* The settings: paths and a URL. */
-#define TW_ASK_SETTINGS_MAX ((size_t)64 * 1024)
+#define TW_ASK_AGENT_URL 200 /* of an agent, or a name to look up; truncated */
+#define TW_ASK_WORD 24       /* a kind of zone, an energy source, a runtime */
+#define TW_ASK_ENERGIES 9    /* kinds of zones of a workload */
+
+/* The settings: paths, and the URLs of agents. */
+#define TW_ASK_SETTINGS_MAX ((size_t)160 * 1024)
 
 enum tw_ask_kind {
-	TW_ASK_ZONE = 1,  /* a zone exists: place, name, path */
-	TW_ASK_POWER,     /* a power value of a zone: place, power_w, window_ms */
-	TW_ASK_ENERGY,    /* a counter value of a zone: place, energy_uj */
-	TW_ASK_MISSING,   /* a zone has no power now: place, why */
-	TW_ASK_FAILED,    /* no zone or name is known: why */
-	TW_ASK_NAMES,     /* names of a container, or of a pod (container is "") */
-	TW_ASK_ALL_NAMES, /* the list of names is complete */
+	TW_ASK_ZONE = 1,     /* a zone exists: place, name, path */
+	TW_ASK_POWER,        /* a power value of a zone: place, power_w, window_ms */
+	TW_ASK_ENERGY,       /* a counter value of a zone: place, energy_uj */
+	TW_ASK_MISSING,      /* a zone has no power now: place, why */
+	TW_ASK_FAILED,       /* no zone or name is known: why */
+	TW_ASK_NAMES,        /* names of a container, or of a pod (container is "") */
+	TW_ASK_ALL_NAMES,    /* the list of names is complete */
+	TW_ASK_AGENT,        /* an agent is polled from now on: place, url */
+	TW_ASK_AGENT_GONE,   /* it is not polled any more: place */
+	TW_ASK_AGENT_ROW,    /* a workload of an agent's answer: place, row */
+	TW_ASK_AGENT_ANSWER, /* the answer of the rows before is complete: place, answer
+			      */
+	TW_ASK_AGENT_FAILED, /* an agent did not answer: place, why, answer.took_ms */
+	TW_ASK_LOOKUP,       /* a name was looked up: place, url, why ("": found) */
 };
 
 struct tw_ask_zone {
@@ -45,6 +56,35 @@ struct tw_ask_names {
 	char container[TW_ASK_LABEL];
 };
 
+/* Energy of one kind of zone. */
+struct tw_ask_energy {
+	char zone[TW_ASK_WORD], source[TW_ASK_WORD];
+	uint64_t dynamic_uj, idle_uj; /* since the agent started */
+	double watts;                 /* in its last tick */
+};
+
+/* A pod, container, VM, or one zone of the node (id: its path and name). */
+struct tw_ask_row {
+	char level[TW_ASK_WORD];
+	char id[TW_ASK_ID];
+	char name[TW_ASK_ID]; /* of the pod or the VM */
+	char name_space[TW_ASK_LABEL];
+	char container[TW_ASK_LABEL];
+	char runtime[TW_ASK_WORD];
+	uint32_t energies;
+	struct tw_ask_energy energy[TW_ASK_ENERGIES];
+};
+
+/* instance: a random text of the agent's process. vm_id: of a virtual machine, or "". */
+struct tw_ask_answer {
+	char node[TW_ASK_ID], instance[TW_ASK_WORD * 2], vm_id[TW_ASK_LABEL];
+	uint64_t uptime_ms;  /* since the agent started */
+	uint64_t elapsed_ms; /* length of its last tick */
+	uint64_t took_ms;    /* time of the fetch */
+	uint64_t bytes;
+	uint32_t rows;
+};
+
 /* Texts are NUL-terminated. */
 struct tw_ask_message {
 	uint32_t kind;      /* enum tw_ask_kind */
@@ -58,6 +98,9 @@ struct tw_ask_message {
 	union {
 		struct tw_ask_zone zone;
 		struct tw_ask_names names;
+		char url[TW_ASK_AGENT_URL];
+		struct tw_ask_row row;
+		struct tw_ask_answer answer;
 	} of;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/expose/answer.h"
 
+#include "collector/agents/agents.h"
 #include "collector/collector.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
@@ -26,14 +27,28 @@ static size_t exported(const struct tw_collector *c, enum tw_level level)
 	return top != 0 && top < count / 2 ? 2 * top : count;
 }
 
+static size_t rows_of_agents(const struct tw_agents *agents)
+{
+	struct tw_agent_state s;
+	size_t place = 0, count = 0;
+
+	while (tw_agents_next(agents, &place, &s)) {
+		count += s.rows;
+		place++;
+	}
+	return count;
+}
+
 static bool is_large(const struct tw_collector *c, const struct tw_answer *a)
 {
 	const size_t sets = 1u + c->show.kepler + c->show.kepler_legacy;
 	size_t count = 0;
 
-	for (int level = 0; level < TW_LEVEL_COUNT; level++)
-		count += exported(c, (enum tw_level)level);
-	return c->texts != NULL && !a->small && count * sets > LARGE;
+	for (int level = 0; c->workloads != NULL && level < TW_LEVEL_COUNT; level++)
+		count += sets * exported(c, (enum tw_level)level);
+	if (c->agents != NULL && a->kind < TW_ANSWER_POWER)
+		count += rows_of_agents(c->agents);
+	return c->texts != NULL && !a->small && count > LARGE;
 }
 
 static struct tw_text_wanted wanted(const struct tw_collector *c,

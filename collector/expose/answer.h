@@ -23,7 +23,7 @@ struct tw_answer {
 	bool small; /* however many workloads there are */
 };
 
-/* The kinds; TW_ANSWER_POWER plus a level (enum tw_level). */
+/* The kinds; TW_ANSWER_POWER plus bits for the levels. */
 enum { TW_ANSWER_METRICS_TEXT, TW_ANSWER_METRICS_OPEN, TW_ANSWER_POWER };
 
 /* Answer with a large text that exists already, or a HEAD that needs none. */

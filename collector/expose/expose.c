@@ -6,6 +6,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/http/httpd_reply.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -91,6 +92,18 @@ static int find_least(struct tw_exposure *x, enum tw_level level, struct tw_err 
 		x->least[level] = all[top] + 1;
 	free(all);
 	return 0;
+}
+
+bool tw_expose_no_machine(const struct tw_collector *c, struct tw_http_reply *r)
+{
+	struct tw_err err = { 0 };
+
+	if (c->workloads != NULL)
+		return false;
+	tw_fail(&err, TW_NOTFOUND,
+		"--local=no: this collector only sums agents; see /api/v1/agents");
+	tw_http_reply_error(r, &err);
+	return true;
 }
 
 int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,

@@ -15,8 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_agents;
 struct tw_collector;
 struct tw_err;
+struct tw_http_reply;
 struct tw_power_zone;
 
 /* One exposition, made between two ticks. */
@@ -28,6 +30,9 @@ struct tw_exposure {
 	bool by_energy;                 /* least is in uJ; else in ns of CPU time */
 	bool scrape;                    /* tw_exposure_choose() was called */
 };
+
+/* True, and the reply is an error, if the collector only sums agents. */
+bool tw_expose_no_machine(const struct tw_collector *c, struct tw_http_reply *r);
 
 /* Fails only if out of memory. */
 int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
@@ -143,6 +148,9 @@ double tw_seconds(uint64_t ns);
 void tw_expose_workloads(const struct tw_exposure *x);
 void tw_expose_node(const struct tw_exposure *x);
 void tw_expose_models(const struct tw_exposure *x);
+/* The sums of agents, and their health. */
+void tw_expose_agents(struct tw_agents *a, struct tw_expo *e);
+
 void tw_expose_kepler(const struct tw_exposure *x);
 void tw_expose_kepler_legacy(const struct tw_exposure *x);
 

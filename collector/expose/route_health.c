@@ -32,11 +32,15 @@ static void answer_health(void *app, const struct tw_http_request *q,
 		tw_http_reply_problem(r, 503, "no tick for three intervals");
 		return;
 	}
-	tw_buf_addf(&b,
-		    "{\"status\":\"ok\",\"ticks\":%" PRIu64
-		    ",\"tasks\":\"%s\",\"cgroups\":\"%s\"}",
-		    c->stats.ticks, tw_workloads_source(c->workloads),
-		    tw_workloads_cgroups(c->workloads));
+	if (c->workloads == NULL)
+		tw_buf_addf(&b, "{\"status\":\"ok\",\"ticks\":%" PRIu64 "}",
+			    c->stats.ticks);
+	else
+		tw_buf_addf(&b,
+			    "{\"status\":\"ok\",\"ticks\":%" PRIu64
+			    ",\"tasks\":\"%s\",\"cgroups\":\"%s\"}",
+			    c->stats.ticks, tw_workloads_source(c->workloads),
+			    tw_workloads_cgroups(c->workloads));
 	body = tw_buf_detach(&b, &len);
 	if (body == NULL) {
 		tw_fail(&err, TW_NOMEM, "answer");

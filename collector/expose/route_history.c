@@ -117,6 +117,8 @@ static void answer_history(void *app, const struct tw_http_request *q,
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
 
+	if (tw_expose_no_machine(c, r))
+		return;
 	if (tw_query_count(q, "node", &node, &err) < 0 ||
 	    tw_query_count(q, "workloads", &workloads, &err) < 0) {
 		tw_http_reply_error(r, &err);

@@ -312,11 +312,14 @@ static void answer_live(void *app, const struct tw_http_request *q,
 			struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
-	struct live l = { .c = c, .kinds = tw_power_sum_kinds(c->power) };
+	struct live l = { .c = c };
 	struct tw_exposure x = { .c = c };
 	struct tw_err err = { 0 };
 
+	if (tw_expose_no_machine(c, r))
+		return;
 	l.x = &x;
+	l.kinds = tw_power_sum_kinds(c->power);
 	if (tw_query_count(q, "tick", &l.tick, &err) < 0 ||
 	    tw_query_count(q, "newest", &l.after, &err) < 0) {
 		tw_http_reply_error(r, &err);

@@ -19,7 +19,7 @@ static const struct tw_expo_family own_info = {
 	.help = "Sources of tasks and cgroups.",
 };
 
-/* Metrics without labels. */
+/* Metrics without labels: of any collector, and of one with a local machine. */
 static const struct tw_expo_family own[] = {
 	{ "tallywatt_collector_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
 	  "CPU time of the collector." },
@@ -34,6 +34,9 @@ static const struct tw_expo_family own[] = {
 	  "Ticks skipped because an earlier tick took too long." },
 	{ "tallywatt_collector_ticks_failed_total", TW_EXPO_COUNTER, NULL,
 	  "Ticks that could not read the tasks." },
+};
+
+static const struct tw_expo_family local[] = {
 	{ "tallywatt_collector_processes_lost_total", TW_EXPO_COUNTER, NULL,
 	  "Exited processes of which only the cgroup is known." },
 	{ "tallywatt_collector_processes_folded_total", TW_EXPO_COUNTER, NULL,
@@ -54,7 +57,28 @@ static const struct tw_expo_family own[] = {
 	  "Traced events lost because the map was full." },
 };
 
+static void write_families(struct tw_expo *e, const struct tw_expo_family *f,
+			   const double *value, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		tw_expo_family(e, &f[i]);
+		tw_expo_sample(e, NULL, 0, value[i]);
+	}
+}
+
 static void write_own(struct tw_expo *e, const struct tw_collector *c)
+{
+	const double value[TW_COUNT(own)] = {
+		tw_seconds(c->stats.cpu_ns), tw_seconds(c->stats.tick_cpu_ns),
+		tw_seconds(c->stats.lag_ns), tw_seconds(c->now_ns),
+		(double)c->stats.ticks,      (double)c->stats.missed,
+		(double)c->stats.failed,
+	};
+
+	write_families(e, own, value, TW_COUNT(own));
+}
+
+static void write_local(struct tw_expo *e, const struct tw_collector *c)
 {
 	const struct tw_expo_label labels[] = {
 		{ "tasks", tw_workloads_source(c->workloads) },
@@ -63,31 +87,17 @@ static void write_own(struct tw_expo *e, const struct tw_collector *c)
 	struct tw_workloads_stats w;
 
 	tw_workloads_stats(c->workloads, &w);
-	const double value[TW_COUNT(own)] = {
-		tw_seconds(c->stats.cpu_ns),
-		tw_seconds(c->stats.tick_cpu_ns),
-		tw_seconds(c->stats.lag_ns),
-		tw_seconds(c->now_ns),
-		(double)c->stats.ticks,
-		(double)c->stats.missed,
-		(double)c->stats.failed,
-		(double)w.tasks.lost,
-		(double)w.folded,
-		tw_seconds(w.unseen_ns),
-		(double)w.tasks.unreadable,
-		(double)w.tasks.untold,
-		(double)w.dropped,
-		(double)w.counter_reads_failed,
-		(double)w.counts_lost,
+	const double value[TW_COUNT(local)] = {
+		(double)w.tasks.lost,           (double)w.folded,
+		tw_seconds(w.unseen_ns),        (double)w.tasks.unreadable,
+		(double)w.tasks.untold,         (double)w.dropped,
+		(double)w.counter_reads_failed, (double)w.counts_lost,
 		(double)w.traces_lost,
 	};
 
 	tw_expo_family(e, &own_info);
 	tw_expo_count(e, labels, TW_COUNT(labels), 1);
-	for (size_t i = 0; i < TW_COUNT(own); i++) {
-		tw_expo_family(e, &own[i]);
-		tw_expo_sample(e, NULL, 0, value[i]);
-	}
+	write_families(e, local, value, TW_COUNT(local));
 }
 
 static void drain(void *arg)
@@ -96,27 +106,35 @@ static void drain(void *arg)
 }
 
 struct metrics {
+	const struct tw_collector *c;
 	struct tw_expo expo;
-	struct tw_exposure exposure;
+	struct tw_exposure exposure; /* only with workloads */
 };
+
+static void write_machine(struct tw_expo *e, const struct tw_exposure *x)
+{
+	write_local(e, x->c);
+	tw_expose_node(x);
+	tw_expose_models(x);
+	tw_expose_workloads(x);
+	if (x->c->show.kepler)
+		tw_expose_kepler(x);
+	if (x->c->show.kepler_legacy)
+		tw_expose_kepler_legacy(x);
+}
 
 static void write_metrics(void *arg, struct tw_text_out *o)
 {
 	struct metrics *m = arg;
-	const struct tw_exposure *x = &m->exposure;
-	const struct tw_collector *c = x->c;
 
 	m->expo.out = &o->buf;
 	m->expo.drain = drain;
 	m->expo.drain_arg = o;
-	write_own(&m->expo, c);
-	tw_expose_node(x);
-	tw_expose_models(x);
-	tw_expose_workloads(x);
-	if (c->show.kepler)
-		tw_expose_kepler(x);
-	if (c->show.kepler_legacy)
-		tw_expose_kepler_legacy(x);
+	write_own(&m->expo, m->c);
+	if (m->c->workloads != NULL)
+		write_machine(&m->expo, &m->exposure);
+	if (m->c->agents != NULL)
+		tw_expose_agents(m->c->agents, &m->expo);
 	tw_expo_end(&m->expo);
 }
 
@@ -124,7 +142,8 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 			   struct tw_http_reply *r)
 {
 	struct tw_collector *c = app;
-	struct metrics m = { .expo.format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	struct metrics m = { .c = c,
+			     .expo.format = tw_expo_wanted(tw_http_header(q, "Accept")) };
 	const struct tw_answer a = { .kind = m.expo.format == TW_EXPO_TEXT
 						     ? TW_ANSWER_METRICS_TEXT
 						     : TW_ANSWER_METRICS_OPEN,
@@ -137,13 +156,14 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 
 	if (tw_answer_again(c, q, r, &a))
 		return;
-	if (tw_exposure_begin(&m.exposure, c, &m.expo, &err) < 0) {
+	if (c->workloads != NULL &&
+	    tw_exposure_begin(&m.exposure, c, &m.expo, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	if (scrape)
+	if (scrape && c->workloads != NULL)
 		tw_exposure_choose(&m.exposure, c);
-	if (tw_answer(c, q, r, &a) && scrape)
+	if (tw_answer(c, q, r, &a) && scrape && c->workloads != NULL)
 		tw_workloads_scraped(c->workloads);
 }
 

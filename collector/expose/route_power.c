@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/power?level=: energy and power as JSON. */
+/* GET /api/v1/power?level=,..: energy and power as JSON. */
 #include "collector/collector.h"
 #include "collector/expose/answer.h"
 #include "collector/expose/expose.h"
@@ -7,6 +7,8 @@
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
 
@@ -34,6 +36,12 @@ static void add_number(struct tw_buf *b, const char *key, double value)
 	tw_buf_add_double(b, value);
 }
 
+/* Exact: a double would round microjoules from 4.5 GJ on. */
+static void add_joules(struct tw_buf *b, const char *key, uint64_t uj)
+{
+	tw_buf_addf(b, "\"%s\":%" PRIu64 ".%06" PRIu64, key, uj / 1000000, uj % 1000000);
+}
+
 /* Add the source, and whether it is an estimate. */
 static void add_source(struct tw_buf *b, const char *source, bool estimated)
 {
@@ -50,9 +58,9 @@ static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
 	tw_buf_addf(b, "{");
 	add_text(b, "zone", tw_zone_kind_name(kind));
 	tw_buf_adds(b, ",");
-	add_number(b, "dynamic_joules", tw_joules(total->dynamic_uj[kind]));
+	add_joules(b, "dynamic_joules", total->dynamic_uj[kind]);
 	tw_buf_adds(b, ",");
-	add_number(b, "idle_joules", tw_joules(total->idle_uj[kind]));
+	add_joules(b, "idle_joules", total->idle_uj[kind]);
 	tw_buf_adds(b, ",");
 	add_number(b, "dynamic_watts", (double)ticked->dynamic_uj[kind] * per_s);
 	tw_buf_adds(b, ",");
@@ -71,6 +79,8 @@ static void add_workload(struct tw_buf *b, const struct tw_exposure *x,
 
 	tw_labels_of(&l, w);
 	tw_buf_adds(b, "{");
+	begin_member(b, &first);
+	add_text(b, "level", tw_level_name(w->level));
 	for (size_t i = 0; i < l.count; i++) {
 		begin_member(b, &first);
 		add_text(b, l.at[i].name, l.at[i].value);
@@ -88,6 +98,12 @@ static void add_workload(struct tw_buf *b, const struct tw_exposure *x,
 	tw_buf_adds(b, "]}");
 }
 
+/* False for a zone whose kind has a more trusted meter: a sum must not have both. */
+static bool is_used(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	return tw_exposure_believes(x, z) || z->superseded;
+}
+
 static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 			  const struct tw_power_zone *z)
 {
@@ -102,7 +118,7 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 		   z->zone->kind == TW_ZONE_OTHER
 			   ? tw_exposure_estimates(x, TW_ZONE_OTHER)
 			   : z->zone->estimated);
-	tw_buf_adds(b, ",");
+	tw_buf_addf(b, ",\"used\":%s,", is_used(x, z) ? "true" : "false");
 	if (z->zone->origin.source[0] != '\0') {
 		add_text(b, "origin", z->zone->origin.source);
 		tw_buf_adds(b, ",");
@@ -110,11 +126,15 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 		tw_buf_adds(b, ",");
 	}
 	if (z->told) {
-		add_number(b, "dynamic_joules", tw_joules(z->dynamic_uj));
+		add_joules(b, "dynamic_joules", z->dynamic_uj);
 		tw_buf_adds(b, ",");
-		add_number(b, "idle_joules", tw_joules(z->idle_uj));
+		add_joules(b, "idle_joules", z->idle_uj);
 		tw_buf_adds(b, ",");
 		add_number(b, "watts", z->power_w);
+		if (z->idle_w > 0) {
+			tw_buf_adds(b, ",");
+			add_number(b, "idle_power_watts", z->idle_w);
+		}
 	} else {
 		add_text(b, "missing", z->why);
 	}
@@ -127,7 +147,7 @@ static void add_node(struct tw_buf *b, const struct tw_exposure *x)
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
-	tw_buf_adds(b, "{");
+	tw_buf_adds(b, "{\"level\":\"node\",");
 	add_text(b, "node_name", tw_text(x->c->show.node_name));
 	tw_buf_adds(b, ",\"zones\":[");
 	for (size_t i = 0; i < count; i++) {
@@ -192,66 +212,139 @@ static void add_models(struct tw_buf *b, const struct tw_collector *c)
 	tw_buf_adds(b, "]");
 }
 
-/* Find a level by name. -1: node; TW_LEVEL_COUNT: unknown. */
-static int level_of(const char *name)
-{
-	int level = 0;
+/* The levels of a request: whether the node, and which of the others. */
+struct levels {
+	bool node, of[TW_LEVEL_COUNT];
+};
 
-	if (name == NULL || strcmp(name, "node") == 0)
-		return -1;
-	while (level < TW_LEVEL_COUNT &&
-	       strcmp(tw_level_name((enum tw_level)level), name) != 0)
-		level++;
-	return level;
+static bool find_level(const char *name, size_t len, struct levels *l)
+{
+	if (len == 4 && strncmp(name, "node", len) == 0) {
+		l->node = true;
+		return true;
+	}
+	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
+		const char *known = tw_level_name((enum tw_level)level);
+
+		if (strlen(known) == len && strncmp(known, name, len) == 0) {
+			l->of[level] = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Read "node,pod". NULL is the node. */
+static bool read_levels(const char *text, struct levels *l)
+{
+	if (text == NULL) {
+		l->node = true;
+		return true;
+	}
+	for (;;) {
+		const size_t len = strcspn(text, ",");
+
+		if (!find_level(text, len, l))
+			return false;
+		if (text[len] == '\0')
+			return true;
+		text += len + 1;
+	}
+}
+
+static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
+			  const struct levels *l)
+{
+	struct tw_buf *b = &o->buf;
+	bool first = true;
+
+	if (l->node) {
+		begin_member(b, &first);
+		add_node(b, x);
+	}
+	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
+		const struct tw_workload *w = NULL;
+
+		while (l->of[level] &&
+		       (w = tw_exposure_next(x, (enum tw_level)level, w)) != NULL) {
+			begin_member(b, &first);
+			add_workload(b, x, w);
+			tw_text_drain(o);
+		}
+	}
+}
+
+/* By these, those who sum collectors tell processes and machines apart. */
+static void add_identity(struct tw_buf *b, const struct tw_collector *c)
+{
+	add_text(b, "node_name", tw_text(c->show.node_name));
+	tw_buf_adds(b, ",");
+	add_text(b, "instance", c->instance);
+	tw_buf_adds(b, ",");
+	add_text(b, "vm_id", c->vm_id);
+	tw_buf_adds(b, ",");
+	add_number(b, "uptime_seconds", tw_seconds(tw_boot_ns() - c->started_ns));
+	tw_buf_adds(b, ",");
+	add_number(b, "interval_seconds", (double)c->interval_ms / 1e3);
+	tw_buf_adds(b, ",");
+	add_number(b, "elapsed_seconds", tw_seconds(c->elapsed_ns));
 }
 
 struct power {
-	int level; /* -1: the node */
+	struct levels levels;
 	struct tw_exposure exposure;
 };
 
 static void write_power(void *arg, struct tw_text_out *o)
 {
 	const struct power *p = arg;
-	const struct tw_exposure *x = &p->exposure;
-	const struct tw_workload *w = NULL;
+	const struct tw_collector *c = p->exposure.c;
 	struct tw_buf *b = &o->buf;
-	bool first = true;
 
 	tw_buf_adds(b, "{");
-	add_number(b, "elapsed_seconds", tw_seconds(x->c->elapsed_ns));
+	add_identity(b, c);
 	tw_buf_adds(b, ",\"workloads\":[");
-	if (p->level < 0)
-		add_node(b, x);
-	while (p->level >= 0 &&
-	       (w = tw_exposure_next(x, (enum tw_level)p->level, w)) != NULL) {
-		begin_member(b, &first);
-		add_workload(b, x, w);
-		tw_text_drain(o);
-	}
+	add_workloads(o, &p->exposure, &p->levels);
 	tw_buf_adds(b, "]");
-	add_models(b, x->c);
+	add_models(b, c);
 	tw_buf_adds(b, "}");
+}
+
+/* Answers with the same levels share a text. */
+static unsigned kind_of(const struct levels *l)
+{
+	unsigned bits = l->node;
+
+	for (int level = 0; level < TW_LEVEL_COUNT; level++)
+		bits |= (unsigned)l->of[level] << (level + 1);
+	return TW_ANSWER_POWER + bits;
+}
+
+static bool is_node_only(const struct levels *l)
+{
+	return kind_of(l) == TW_ANSWER_POWER + 1;
 }
 
 static void answer_power(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
-	struct power p = { .level = level_of(tw_http_query(q, "level")) };
-	const struct tw_answer a = { .kind = TW_ANSWER_POWER + (unsigned)p.level,
-				     .content_type = "application/json",
-				     .write = write_power,
-				     .arg = &p,
-				     .small = p.level < 0 };
+	struct power p = { .levels.node = false };
+	struct tw_answer a = { .content_type = "application/json",
+			       .write = write_power,
+			       .arg = &p };
 	struct tw_err err = { 0 };
 
-	if (p.level == TW_LEVEL_COUNT) {
+	if (tw_expose_no_machine(c, r))
+		return;
+	if (!read_levels(tw_http_query(q, "level"), &p.levels)) {
 		tw_fail(&err, TW_INVALID,
 			"level: want node, cgroup, container, pod, vm or process");
 		tw_http_reply_error(r, &err);
 		return;
 	}
+	a.kind = kind_of(&p.levels);
+	a.small = is_node_only(&p.levels);
 	if (tw_answer_again(c, q, r, &a))
 		return;
 	if (tw_exposure_begin(&p.exposure, c, NULL, &err) < 0)

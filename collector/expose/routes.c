@@ -9,6 +9,7 @@
 
 static const struct tw_http_route *const routes[] = {
 	&tw_page_live,
+	&tw_route_collector_agents,
 	&tw_route_collector_history,
 	&tw_route_collector_live,
 	&tw_route_collector_power,

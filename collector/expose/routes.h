@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+extern const struct tw_http_route tw_route_collector_agents;
 extern const struct tw_http_route tw_route_collector_healthz;
 extern const struct tw_http_route tw_route_collector_history;
 extern const struct tw_http_route tw_route_collector_live;

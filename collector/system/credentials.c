@@ -16,7 +16,7 @@ static const struct tw_opt names[] = { { .name = "user" }, { .name = "password" 
 static const struct tw_opts file_opts = { .program = "login", .opt = names, .count = 2 };
 
 /* The group may read it: service accounts are often members. */
-static int check_mode(const char *path, struct tw_err *err)
+int tw_secret_check(const char *path, struct tw_err *err)
 {
 	struct stat st;
 
@@ -49,7 +49,7 @@ int tw_login_read(const char *path, struct tw_login *out, struct tw_err *err)
 	struct tw_login login;
 	int rc = -1;
 
-	if (check_mode(path, err) < 0 ||
+	if (tw_secret_check(path, err) < 0 ||
 	    tw_opt_file_read(path, &file_opts, &file, err) < 0 ||
 	    take(path, &file, "user", login.user, sizeof(login.user), err) < 0 ||
 	    take(path, &file, "password", login.password, sizeof(login.password), err) <

@@ -12,6 +12,9 @@
 
 struct tw_err;
 
+/* TW_DENIED if others may read the file, or its group may write it. */
+int tw_secret_check(const char *path, struct tw_err *err);
+
 struct tw_login {
 	char user[128], password[256];
 };

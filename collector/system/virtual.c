@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -72,4 +73,40 @@ bool tw_is_virtual(const char *proc, const char *sys)
 {
 	return has_flag(proc) || exists(proc, "device-tree/hypervisor") ||
 	       exists(sys, "hypervisor/type") || has_vendor(sys);
+}
+
+/* Of 36 letters, digits and dashes. */
+static bool is_uuid(const char *text)
+{
+	return strlen(text) == 36 && strspn(text, "0123456789abcdef-") == 36;
+}
+
+void tw_vm_uuid(const char *proc, const char *sys, char out[TW_VM_UUID])
+{
+	/* By x86's and Arm's firmware, by Xen, and by POWER's hypervisor. */
+	const struct {
+		const char *dir, *name;
+	} files[] = { { sys, "class/dmi/id/product_uuid" },
+		      { sys, "hypervisor/uuid" },
+		      { proc, "device-tree/vm,uuid" } };
+	struct tw_err ignored = { 0 };
+	char path[PATH_MAX], text[TW_VM_UUID + 2];
+	size_t len;
+
+	out[0] = '\0';
+	if (!tw_is_virtual(proc, sys))
+		return;
+	for (size_t i = 0; i < TW_COUNT(files); i++) {
+		if (!path_of(path, files[i].dir, files[i].name) ||
+		    tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &ignored) <
+			    0)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		for (char *c = text; *c != '\0'; c++)
+			*c = (char)tolower((unsigned char)*c);
+		if (is_uuid(text)) {
+			strcpy(out, text);
+			return;
+		}
+	}
 }

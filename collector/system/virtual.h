@@ -11,4 +11,13 @@
  */
 bool tw_is_virtual(const char *proc, const char *sys);
 
+/* Room for an UUID as text, with the NUL. */
+#define TW_VM_UUID 40
+
+/*
+ * The UUID that the host gave this virtual machine (root alone can read it), in lower
+ * case; "" if this is no virtual machine, or has none.
+ */
+void tw_vm_uuid(const char *proc, const char *sys, char out[TW_VM_UUID]);
+
 #endif /* TW_COLLECTOR_VIRTUAL_H */

@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
+#include "lib/program/suggest.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -360,7 +361,34 @@ static int find_letter(const struct tw_opts *o, int c)
 	return -1;
 }
 
-static int fail_use(int c, char *const *argv, struct tw_err *err)
+/* getopt_long() does not say whether no option begins with the text, or several do. */
+static int fail_name(const char *flag, const struct option *all, struct tw_err *err)
+{
+	const size_t len = strcspn(flag + 2, "=");
+	char text[65], names[160] = "";
+	const char *best = NULL;
+	size_t at = 0;
+
+	snprintf(text, sizeof(text), "%.*s", (int)len, flag + 2);
+	for (; all->name != NULL; all++) {
+		tw_suggest(text, all->name, &best);
+		if (strncmp(all->name, flag + 2, len) == 0 &&
+		    at + strlen(all->name) + 5 < sizeof(names))
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s--%s",
+					       at > 0 ? ", " : "", all->name);
+	}
+	if (at > 0)
+		return tw_fail(err, TW_INVALID, "ambiguous option '--%s': %s", text,
+			       names);
+	if (best != NULL)
+		return tw_fail(err, TW_INVALID,
+			       "unknown option '--%s'; did you mean '--%s'? (see --help)",
+			       text, best);
+	return tw_fail(err, TW_INVALID, "unknown option '--%s' (see --help)", text);
+}
+
+static int fail_use(int c, char *const *argv, const struct option *all,
+		    struct tw_err *err)
 {
 	if (c == ':')
 		return tw_fail(err, TW_INVALID, "option '%.64s' needs a value",
@@ -373,9 +401,7 @@ static int fail_use(int c, char *const *argv, struct tw_err *err)
 	if (optopt != 0)
 		return tw_fail(err, TW_INVALID, "option '%.64s' takes no value",
 			       argv[optind - 1]);
-	return tw_fail(err, TW_INVALID,
-		       "unknown or ambiguous option '%.64s' (see --help)",
-		       argv[optind - 1]);
+	return fail_name(argv[optind - 1], all, err);
 }
 
 /* A repeated flag overrides its earlier value. Lists collect the values of all flags. */
@@ -416,7 +442,7 @@ static int read_line(const struct tw_opts *o, const struct option *all,
 		default:
 			at = c < OPT_FIRST ? find_letter(o, c) : c - OPT_FIRST;
 			if (at < 0)
-				return fail_use(c, argv, err);
+				return fail_use(c, argv, all, err);
 			if (take_flag(&o->opt[at], optarg != NULL ? optarg : "yes",
 				      &l->flag[at], config, err) < 0)
 				return -1;

@@ -12,16 +12,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct tw_top_view v = { .node = "", .level = "process", .columns = 120 };
+	struct tw_top_view v = { .level = "process", .columns = 120 };
 	struct tw_top_rows r = { .count = 0 };
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
-	char *line = NULL;
+	struct tw_top_node n = { .name = NULL };
 
-	if (tw_top_node_line((const char *)data, size, &line, &err) == 0)
-		v.node = line;
+	if (tw_top_node_read((const char *)data, size, &n, &err) == 0) {
+		v.node = &n;
+		v.nodes = 1;
+	}
 	err = (struct tw_err){ 0 };
-	if (tw_top_rows_read((const char *)data, size, &r, &err) == 0)
+	if (tw_top_rows_add(&r, (const char *)data, size, NULL, &err) == 0)
 		tw_top_rows_sort(&r, TW_TOP_BY_NAME, true);
 	tw_top_draw(&v, &r, &b);
 	for (size_t i = 0; i < b.len; i++)
@@ -30,6 +32,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	tw_buf_clear(&b);
 	tw_top_rows_release(&r);
-	free(line);
+	tw_top_node_release(&n);
 	return 0;
 }

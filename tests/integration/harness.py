@@ -77,8 +77,12 @@ def wait_until(condition, what, timeout=TIMEOUT_S, pause_s=0.005):
         pause.wait(pause_s)
 
 
+# What a command writes into its directory, if it is told no other, lies here.
+HERE = tempfile.TemporaryDirectory(prefix="tw-here-")
+
+
 def run_tallywatt(*args, timeout=TIMEOUT_S):
-    return subprocess.run([os.path.join(BIN, "tallywatt"), *args], check=False,
+    return subprocess.run([os.path.join(BIN, "tallywatt"), *args], check=False, cwd=HERE.name,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=timeout)
 

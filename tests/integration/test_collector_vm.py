@@ -116,8 +116,8 @@ class VirtualMachine(Case):
                 watched.step([1])
             text = self.tallywatt("top", "-b", "-n1", "-d", "100ms", "-l", "container",
                                   "--url", f"http://{watched.daemon.address}")
-            node, summary = text.splitlines()[:2]
-            self.assertIn(f"; estimated {words} by ", node)
+            _, facts, _, summary = text.splitlines()[:4]
+            self.assertIn(f"estimated {words} by ", facts)
             self.assertIn(f", ESTIMATED {words}; ", summary)
 
     def features(self):

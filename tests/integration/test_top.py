@@ -99,15 +99,17 @@ class Top(Case):
         pictures = out.split("\n\n")
         self.assertEqual(len(pictures), 3)
         for picture in pictures:
-            node, summary, head = picture.splitlines()[:3]
+            node, facts, course, summary, head = picture.splitlines()[:5]
             self.assertRegex(node, r"^\S+: package [0-9.]+ W \(fake\), core .* dram ")
+            self.assertRegex(facts, r"^measured; idle (power not known yet|[0-9.]+ W); tick 0.1 s$")
+            self.assertRegex(course, r"^power \S{1,3} [0-9.]+ to [0-9.]+ W in 0:0\d min$")
             self.assertRegex(summary, r"^process: \d+ by watts, mean of 0\.\d s; \+ ended$")
             self.assertRegex(head, "^ID +WATTS +DYNAMIC +IDLE +PACKAGE +DRAM +GPU +JOULES")
-        rows = {line.split()[0]: line.split() for line in pictures[2].splitlines()[3:]}
+        rows = {line.split()[0]: line.split() for line in pictures[2].splitlines()[5:]}
         watts, cpu = float(rows[str(pid)][1]), float(rows[str(pid)][8])
         self.assertGreater(watts, 0)
         self.assertGreater(cpu, 1)
-        listed = [float(r.split()[1]) for r in pictures[2].splitlines()[3:]
+        listed = [float(r.split()[1]) for r in pictures[2].splitlines()[5:]
                   if r.split()[1] != "-"]
         self.assertEqual(listed, sorted(listed, reverse=True))
         for line in out.splitlines():
@@ -115,7 +117,7 @@ class Top(Case):
 
     def test_one_picture_or_a_line_of_json_is_printed(self):
         out = self.tallywatt("top", "--url", self.url, "--once", "--rows", "1")
-        self.assertLessEqual(len(out.splitlines()), 4)
+        self.assertLessEqual(len(out.splitlines()), 6)
         lines = self.tallywatt("top", "--url", self.url, "--json", "-n", "2", "-d", "200ms",
                                "-l", "cgroup").splitlines()
         self.assertEqual(len(lines), 2)
@@ -126,12 +128,43 @@ class Top(Case):
                 told = json.loads(call(self.daemon, "GET", f"/api/v1/power?level={level}").body)
                 self.assertEqual(sorted(answers[answer]), sorted(told))
 
+    def test_several_collectors_are_one_table_and_one_that_fails_is_named(self):
+        other = self.start_http(
+            "tw-collector", "--interval", "100ms", "--bpf", "off", "--user", "root", "--meters",
+            "fake", "--node-name", "other", *(["--filter=no"] if sanitized() else []))
+        wait_until(lambda: b"tallywatt_node_power_watts{" in
+                   call(other, "GET", "/metrics").body, "its meter tells")
+        urls = ("--url", self.url, "--url", f"http://{other.address}")
+        out = self.tallywatt("top", *urls, "--once").splitlines()
+        self.assertRegex(out[0], r"^2 nodes, [0-9.]+ W of 2: .* W, other [0-9.]+ W$")
+        self.assertRegex(out[1], r"^\S+: measured; .* \| other: measured; ")
+        self.assertRegex(out[4], "^NODE +ID +WATTS")
+        self.assertEqual({line.split()[0] for line in out[5:]}, {os.uname().nodename[:10], "other"})
+        told = json.loads(self.tallywatt("top", *urls, "--url", "http://127.0.0.1:1", "--once",
+                                         "--json"))["collectors"]
+        self.assertEqual(sorted(told[0]), ["node", "url", "workloads"])
+        self.assertIn("127.0.0.1:1", told[2]["error"])
+        out = self.tallywatt("top", *urls, "--url", "http://127.0.0.1:1", "--once").splitlines()
+        self.assertRegex(out[0], "^2 nodes")
+        self.assertRegex(out[3], "127.0.0.1:1.*connect")
+
+    def test_a_terminal_without_colour_and_utf_8_is_readable(self):
+        os.environ.update(NO_COLOR="1", LC_ALL="C")
+        self.addCleanup(os.environ.pop, "NO_COLOR")
+        self.addCleanup(os.environ.pop, "LC_ALL")
+        top = Terminal(24, 80, "--url", self.url, "-d", "200ms")
+        top.see(r"power [_.~=+*#-]{2,} [0-9.]+ to .*\x1b\[J")
+        self.assertNotIn("\x1b[7m", top.text)
+        self.assertTrue(all(len(line) <= 80 and line.isascii() for line in top.screen()))
+        top.press("q")
+        self.assertEqual(top.end(), 0)
+
     def test_levels_rows_and_order_are_chosen(self):
         out = self.tallywatt("top", "--url", self.url + "/", "-b", "-n1", "-l", "cgroup",
                              "-o", "name", "-r", "--rows", "1")
         self.assertIn("cgroup: ", out)
         self.assertIn(" by name (reverse)", out)
-        self.assertLessEqual(len(out.splitlines()), 4)
+        self.assertLessEqual(len(out.splitlines()), 6)
 
     def test_a_terminal_is_drawn_resized_and_left_as_it_was(self):
         top = Terminal(12, 70, "--url", self.url, "-d", "300ms")

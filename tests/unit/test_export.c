@@ -36,7 +36,7 @@ static void make_pipeline(struct tw_train_result *r)
 static void export_within(double mae, struct tw_fileset *out,
 			  struct tw_export_counts *counts)
 {
-	const struct tw_export_args args = { "p", mae, NAN, "A. Nobody" };
+	const struct tw_export_args args = { "p", mae, NAN, "A. Nobody", NULL };
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
 
@@ -114,7 +114,7 @@ static void only_models_within_the_limits_are_exported(void **state)
 
 static void an_empty_export_is_refused(void **state)
 {
-	const struct tw_export_args args = { "p", NAN, -1.0, NULL };
+	const struct tw_export_args args = { "p", NAN, -1.0, NULL, NULL };
 	struct tw_export_counts n = { 0 };
 	struct tw_train_result r = { 0 };
 	struct tw_fileset files = { 0 };
@@ -144,7 +144,7 @@ static void the_same_pipeline_gives_the_same_bytes(void **state)
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	const struct tw_export_args args = { "p", NAN, NAN, NULL };
+	const struct tw_export_args args = { "p", NAN, NAN, NULL, NULL };
 	struct tw_train_result r = { 0 };
 	int failures = 0;
 

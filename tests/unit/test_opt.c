@@ -177,7 +177,7 @@ static void errors_name_the_wrong_use(void **state)
 		const char *word;
 		const char *text;
 	} cases[] = {
-		{ "--bogus", "unknown or ambiguous option '--bogus' (see --help)" },
+		{ "--bogus", "unknown option '--bogus' (see --help)" },
 		{ "-x", "unknown option '-x' (see --help)" },
 		{ "--threads", "option '--threads' needs a value" },
 		{ "--help=x", "option '--help=x' takes no value" },

@@ -33,7 +33,7 @@ static struct tw_top_rows read_rows(const char *text)
 	struct tw_top_rows r = { .count = 0 };
 	struct tw_err err = { 0 };
 
-	if (tw_top_rows_read(text, strlen(text), &r, &err) < 0)
+	if (tw_top_rows_add(&r, text, strlen(text), NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	return r;
 }
@@ -103,7 +103,7 @@ static void shows(const char *text, size_t columns, const char *wanted, size_t u
 {
 	struct tw_buf b = { 0 };
 
-	assert_int_equal(tw_top_add_text(&b, text, columns), used);
+	assert_int_equal(tw_top_add_text(&b, text, columns, false), used);
 	assert_string_equal(b.data != NULL ? b.data : "", wanted);
 	tw_buf_clear(&b);
 }
@@ -127,8 +127,10 @@ static void a_name_cannot_reach_the_terminal(void **state)
 static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
 {
 	struct tw_top_rows r = read_rows(two);
-	struct tw_top_view v = { .node = "vm: package 12.3 W (fake)",
-				 .level = "process" };
+	struct tw_top_node node = { .name = (char[]){ "vm" },
+				    .power = (char[]){ "package 12.3 W (fake)" },
+				    .facts = (char[]){ "measured; idle 6.0 W" } };
+	struct tw_top_view v = { .node = &node, .nodes = 1, .level = "process" };
 	struct tw_buf b = { 0 };
 	size_t lines = 0;
 
@@ -141,14 +143,14 @@ static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
 				       "a  /a\n"));
 	tw_buf_clear(&b);
 	v.columns = 70;
-	v.lines = 4;
+	v.lines = 5;
 	v.from = 1;
 	tw_top_draw(&v, &r, &b);
 	for (const char *p = b.data, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
 		assert_true(end - p <= 70);
 		lines++;
 	}
-	assert_int_equal(lines, 4);
+	assert_int_equal(lines, 5);
 	assert_non_null(strstr(b.data, "b  /a\n"));
 	tw_buf_clear(&b);
 	tw_top_rows_release(&r);
@@ -165,14 +167,17 @@ static void an_estimate_is_labelled(void **state)
 		"true,"
 		"\"mae_watts\":{\"package\":1.25}}]}";
 	struct tw_err err = { 0 };
-	char *line = NULL;
+	struct tw_top_node n = { .name = NULL };
 
 	(void)state;
-	assert_int_equal(tw_top_node_line(text, strlen(text), &line, &err), 0);
-	assert_string_equal(line,
-			    "vm: package 5.0 W (model); estimated above idle by M_0, "
-			    "package +-1.2 W, beyond what it was trained on");
-	free(line);
+	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
+	assert_string_equal(n.name, "vm");
+	assert_string_equal(n.power, "package 5.0 W (model)");
+	assert_string_equal(
+		n.facts, "estimated above idle by M_0, package +-1.2 W, beyond what it "
+			 "was trained on");
+	assert_true(fabs(n.watts - 5) <= 0);
+	tw_top_node_release(&n);
 }
 
 static void the_summary_says_whether_estimates_include_idle_power(void **state)
@@ -184,7 +189,7 @@ static void the_summary_says_whether_estimates_include_idle_power(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		struct tw_top_view v = { .node = "vm", .level = "process" };
+		struct tw_top_view v = { .level = "process" };
 		struct tw_buf b = { 0 };
 		struct tw_top_rows r;
 		char text[256];
@@ -200,6 +205,96 @@ static void the_summary_says_whether_estimates_include_idle_power(void **state)
 		tw_buf_clear(&b);
 		tw_top_rows_release(&r);
 	}
+}
+
+static void measured_power_is_stated_with_idle_power_and_interval(void **state)
+{
+	static const char text[] =
+		"{\"interval_seconds\":3,\"workloads\":[{\"node_name\":\"n\",\"zones\":["
+		"{\"zone\":\"package\",\"source\":\"rapl\",\"watts\":9,"
+		"\"idle_power_watts\":5.5},{\"zone\":\"core\",\"source\":\"rapl\","
+		"\"watts\":4},{\"zone\":\"dram\",\"source\":\"rapl\",\"watts\":1,"
+		"\"idle_power_watts\":0.5},{\"zone\":\"package\",\"source\":\"acpi\","
+		"\"watts\":70,\"used\":false}]}],\"models\":[]}";
+	struct tw_top_node n = { .name = NULL };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
+	assert_string_equal(n.facts, "measured; idle 6.0 W; tick 3 s");
+	assert_true(fabs(n.watts - 10) <= 0);
+	tw_top_node_release(&n);
+}
+
+static void the_course_of_power_is_drawn_from_zero_watts(void **state)
+{
+	struct tw_top_node node = { .name = (char[]){ "n" },
+				    .power = (char[]){ "p" },
+				    .facts = (char[]){ "f" } };
+	struct tw_top_course c = { .count = 0 };
+	struct tw_top_view v = {
+		.node = &node, .nodes = 1, .level = "pod", .course = &c, .ascii = true
+	};
+	struct tw_top_rows none = { .count = 0 };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(strstr(b.data, "power: not known yet\n"));
+	tw_buf_clear(&b);
+	tw_top_course_add(&c, 4, 3);
+	tw_top_course_add(&c, NAN, 3);
+	tw_top_course_add(&c, 0, 3);
+	tw_top_course_add(&c, 8, 60);
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(strstr(b.data, "power = _# 0.0 to 8.0 W in 1:06 min\n"));
+	tw_buf_clear(&b);
+	v.ascii = false;
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(
+		strstr(b.data, "power \xe2\x96\x85 \xe2\x96\x81\xe2\x96\x88 0.0"));
+	tw_buf_clear(&b);
+	for (int i = 0; i < 2 * TW_TOP_COURSE; i++)
+		tw_top_course_add(&c, 1, 3);
+	assert_int_equal(c.count, TW_TOP_COURSE);
+	v.columns = 80;
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(strstr(b.data, " 1.0 to 1.0 W in 1:"));
+	tw_buf_clear(&b);
+}
+
+static void rows_of_two_nodes_are_apart(void **state)
+{
+	char fact[] = "x";
+	struct tw_top_node node[2] = { { .name = (char[]){ "one" }, .watts = 2 },
+				       { .name = (char[]){ "zw\xc3\xb6lf" },
+					 .watts = NAN } };
+	struct tw_top_view v = {
+		.node = node, .nodes = 2, .level = "process", .ascii = true
+	};
+	struct tw_top_rows r = { .count = 0 };
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		node[i].power = node[i].facts = fact;
+		assert_int_equal(
+			tw_top_rows_add(&r, two, strlen(two), node[i].name, &err), 0);
+	}
+	assert_int_equal(r.count, 4);
+	assert_string_not_equal(r.at[0].key, r.at[2].key);
+	v.columns = 80;
+	tw_top_draw(&v, &r, &b);
+	assert_non_null(strstr(b.data, "2 nodes, 2.0 W of 1: one 2.0 W, zw?lf -\n"));
+	assert_non_null(strstr(b.data, "\nNODE       ID              WATTS"));
+	assert_non_null(strstr(b.data, "\nzw?lf      8 "));
+	tw_buf_clear(&b);
+	v.columns = 40;
+	tw_top_draw(&v, &r, &b);
+	assert_null(strstr(b.data, "DYNAMIC"));
+	tw_buf_clear(&b);
+	tw_top_rows_release(&r);
 }
 
 static void a_malformed_answer_is_rejected(void **state)
@@ -219,9 +314,9 @@ static void a_malformed_answer_is_rejected(void **state)
 		struct tw_top_rows r = { .count = 0 };
 		struct tw_err err = { 0 };
 
-		assert_int_equal(
-			tw_top_rows_read(cases[i].text, strlen(cases[i].text), &r, &err),
-			-1);
+		assert_int_equal(tw_top_rows_add(&r, cases[i].text, strlen(cases[i].text),
+						 NULL, &err),
+				 -1);
 		assert_int_equal(err.code, TW_PARSE);
 		if (strstr(err.text, cases[i].why) == NULL)
 			fail_msg("'%s' is not in '%s'", cases[i].why, err.text);
@@ -237,7 +332,7 @@ static void every_failed_allocation_is_reported(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_top_rows_read(two, strlen(two), &r, &err);
+		rc = tw_top_rows_add(&r, two, strlen(two), NULL, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			tw_top_rows_release(&r);
@@ -259,6 +354,9 @@ int main(void)
 		cmocka_unit_test(a_picture_has_no_more_lines_and_columns_than_it_may),
 		cmocka_unit_test(an_estimate_is_labelled),
 		cmocka_unit_test(the_summary_says_whether_estimates_include_idle_power),
+		cmocka_unit_test(measured_power_is_stated_with_idle_power_and_interval),
+		cmocka_unit_test(the_course_of_power_is_drawn_from_zero_watts),
+		cmocka_unit_test(rows_of_two_nodes_are_apart),
 		cmocka_unit_test(a_malformed_answer_is_rejected),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};

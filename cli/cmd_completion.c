@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tallywatt completion: scripts for shells, made from the option tables. */
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/program/opt.h"
+
+#include <string.h>
+
+struct config {
+	const char *shell;
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt completion",
+	.operands = "SHELL",
+	.summary = "Print a script that completes commands and options: for bash or zsh.",
+};
+
+/* What completes the value of an option. */
+enum value { VALUE_NONE, VALUE_ANY, VALUE_CHOICE, VALUE_FILE, VALUE_DIR };
+
+static enum value value_of(const struct tw_opt *x)
+{
+	if (x->type == TW_OPT_BOOL)
+		return VALUE_NONE;
+	if (x->choices != NULL)
+		return VALUE_CHOICE;
+	if (x->arg == NULL)
+		return VALUE_ANY;
+	if (strstr(x->arg, "FILE") != NULL || strstr(x->arg, "ZIP") != NULL ||
+	    strstr(x->arg, "PATH") != NULL || strstr(x->arg, "SOCKET") != NULL)
+		return VALUE_FILE;
+	return strstr(x->arg, "DIR") != NULL || strstr(x->arg, "DB") != NULL ? VALUE_DIR
+									     : VALUE_ANY;
+}
+
+/* Options that every command has. */
+#define COMMON "--help --version --config --print-config --check-config"
+
+/* ---- bash ---- */
+
+static void add_choices(struct tw_buf *b, const struct tw_opt *x)
+{
+	for (size_t i = 0; x->choices[i] != NULL; i++)
+		tw_buf_addf(b, "%s%s", i > 0 ? " " : "", x->choices[i]);
+}
+
+static void add_bash_option(struct tw_buf *b, const struct tw_opt *x)
+{
+	const enum value value = value_of(x);
+
+	if (value == VALUE_NONE)
+		return;
+	tw_buf_addf(b, "\t\t--%s", x->name);
+	if (x->letter != '\0')
+		tw_buf_addf(b, "|-%c", x->letter);
+	if (value == VALUE_CHOICE) {
+		tw_buf_adds(b, ") words='");
+		add_choices(b, x);
+		tw_buf_adds(b, "' ;;\n");
+	} else {
+		tw_buf_addf(b, ") what=%s ;;\n",
+			    value == VALUE_FILE  ? "file"
+			    : value == VALUE_DIR ? "dir"
+						 : "any");
+	}
+}
+
+static void add_bash_command(struct tw_buf *b, const struct tw_command *c)
+{
+	tw_buf_addf(b, "\t%s)\n\t\toptions='" COMMON, c->name);
+	for (size_t i = 0; i < c->opts->count; i++)
+		tw_buf_addf(b, " --%s", c->opts->opt[i].name);
+	tw_buf_adds(b, "'\n\t\tcase $prev in\n\t\t--config) what=file ;;\n");
+	for (size_t i = 0; i < c->opts->count; i++)
+		add_bash_option(b, &c->opts->opt[i]);
+	tw_buf_addf(b, "\t\tesac\n\t\toperands=%s ;;\n",
+		    c->opts->operands != NULL ? "yes" : "");
+}
+
+static void add_names(struct tw_buf *b)
+{
+	size_t count;
+	const struct tw_command *const *all = tw_commands(&count);
+
+	for (size_t i = 0; i < count; i++)
+		tw_buf_addf(b, "%s ", all[i]->name);
+	tw_buf_adds(b, "help");
+}
+
+/* bash splits "--option=value" into three words. */
+static void write_bash(struct tw_buf *b)
+{
+	size_t count;
+	const struct tw_command *const *all = tw_commands(&count);
+
+	tw_buf_adds(
+		b,
+		"# bash completion for tallywatt: made by `tallywatt completion bash`\n"
+		"_tallywatt()\n{\n"
+		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
+		"prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+		"\tlocal options='' words='' what='' operands='' names='");
+	add_names(b);
+	tw_buf_adds(b, "'\n"
+		       "\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
+		       "\telif [ \"$prev\" = = ]; then\n"
+		       "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
+		       "\tCOMPREPLY=()\n"
+		       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+		       "\t\tCOMPREPLY=($(compgen -W \"$names --help --version\" -- "
+		       "\"$cur\"))\n\t\treturn\n\tfi\n"
+		       "\tcase ${COMP_WORDS[1]} in\n"
+		       "\thelp) words=$names ;;\n");
+	for (size_t i = 0; i < count; i++)
+		add_bash_command(b, all[i]);
+	tw_buf_adds(b,
+		    "\tesac\n"
+		    "\tif [ \"${COMP_WORDS[1]}\" = completion ] && "
+		    "[ \"${cur#-}\" = \"$cur\" ]; then\n"
+		    "\t\twords='bash zsh'\n\tfi\n"
+		    "\tif [ -n \"$words\" ]; then\n"
+		    "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+		    "\telif [ \"$what\" = any ]; then\n\t\treturn\n"
+		    "\telif [ \"$what\" = dir ]; then\n"
+		    "\t\tCOMPREPLY=($(compgen -d -- \"$cur\"))\n"
+		    "\t\tcompopt -o filenames 2>/dev/null\n"
+		    "\telif [ \"$what\" = file ] ||\n"
+		    "\t\t{ [ -n \"$operands\" ] && [ \"${cur#-}\" = \"$cur\" ]; }; then\n"
+		    "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
+		    "\t\tcompopt -o filenames 2>/dev/null\n"
+		    "\telse\n"
+		    "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+		    "\tfi\n}\ncomplete -F _tallywatt tallywatt\n");
+}
+
+/* ---- zsh ---- */
+
+/* Text inside single quotes, of a specification where [ ] and : have meanings. */
+static void add_quoted(struct tw_buf *b, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '\'')
+			tw_buf_adds(b, "'\\''");
+		else if (strchr("[]:\\", *text) != NULL)
+			tw_buf_addf(b, "\\%c", *text);
+		else
+			tw_buf_add(b, text, 1);
+	}
+}
+
+static void add_zsh_option(struct tw_buf *b, const struct tw_opt *x)
+{
+	const enum value value = value_of(x);
+	const bool list = x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
+
+	tw_buf_addf(b, " \\\n\t\t'%s--%s%s[", list ? "*" : "", x->name,
+		    value == VALUE_NONE ? "" : "=");
+	add_quoted(b, x->help);
+	tw_buf_adds(b, "]");
+	if (value != VALUE_NONE) {
+		tw_buf_adds(b, ":");
+		add_quoted(b, x->arg != NULL ? x->arg : "value");
+		tw_buf_adds(b, ":");
+	}
+	if (value == VALUE_CHOICE) {
+		tw_buf_adds(b, "(");
+		add_choices(b, x);
+		tw_buf_adds(b, ")");
+	} else if (value == VALUE_FILE || value == VALUE_DIR) {
+		tw_buf_adds(b, value == VALUE_FILE ? "_files" : "_files -/");
+	}
+	tw_buf_adds(b, "'");
+}
+
+static void write_zsh(struct tw_buf *b)
+{
+	size_t count;
+	const struct tw_command *const *all = tw_commands(&count);
+
+	tw_buf_adds(b,
+		    "#compdef tallywatt\n"
+		    "# zsh completion for tallywatt: made by `tallywatt completion zsh`\n"
+		    "_tallywatt()\n{\n\tlocal -a names\n\tnames=(\n");
+	for (size_t i = 0; i < count; i++) {
+		tw_buf_addf(b, "\t\t'%s:", all[i]->name);
+		add_quoted(b, all[i]->summary);
+		tw_buf_adds(b, "'\n");
+	}
+	tw_buf_adds(b, "\t\t'help:print the options of a command'\n\t)\n"
+		       "\tif (( CURRENT == 2 )); then\n"
+		       "\t\t_describe command names\n\t\treturn\n\tfi\n"
+		       "\tshift words\n\t(( CURRENT-- ))\n"
+		       "\tcase $words[1] in\n"
+		       "\thelp) _describe command names ;;\n");
+	for (size_t i = 0; i < count; i++) {
+		tw_buf_addf(b, "\t%s) _arguments", all[i]->name);
+		for (size_t k = 0; k < all[i]->opts->count; k++)
+			add_zsh_option(b, &all[i]->opts->opt[k]);
+		tw_buf_adds(b,
+			    " \\\n\t\t'--help[print help]' '--version[print versions]' "
+			    "\\\n\t\t'--config=[configuration file]:FILE:_files'");
+		if (strcmp(all[i]->name, "completion") == 0)
+			tw_buf_adds(b, " ':shell:(bash zsh)'");
+		else if (all[i]->opts->operands != NULL)
+			tw_buf_adds(b, " '*:file:_files'");
+		tw_buf_adds(b, " ;;\n");
+	}
+	tw_buf_adds(b, "\tesac\n}\n_tallywatt \"$@\"\n");
+}
+
+static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)
+{
+	struct config *c = config;
+
+	if (tw_command_operand(operand, count, "bash or zsh", &c->shell, err) < 0)
+		return -1;
+	return strcmp(c->shell, "bash") == 0 || strcmp(c->shell, "zsh") == 0
+		       ? 0
+		       : tw_fail(err, TW_INVALID, "no shell '%.64s', want bash or zsh",
+				 c->shell);
+}
+
+static int completion(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	struct tw_buf b = { 0 };
+	int rc;
+
+	(strcmp(c->shell, "bash") == 0 ? write_bash : write_zsh)(&b);
+	rc = tw_command_print(&b, "script", err);
+	tw_buf_clear(&b);
+	return rc;
+}
+
+const struct tw_command tw_command_completion = {
+	.name = "completion",
+	.summary = "print a completion script for bash or zsh",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.operands = take_operands,
+	.work = completion,
+};

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/agents/agent.h"
+
+#include "lib/core/err.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+/* More is no power of a machine. */
+#define WATTS_MAX 100000.0
+
+/* Ticks and answers are not in step; an agent may tick once an hour. */
+#define TICK_MAX_MS (UINT64_C(2) * 3600 * 1000)
+#define SLACK_MS 1000
+
+/* The name of collector/meters' meter for energy that a host has written. */
+#define PASSED_ON "passthrough"
+
+struct energy {
+	enum tw_zone_kind kind;
+	const char *source;
+	uint64_t dynamic_uj, idle_uj;
+	double watts;
+};
+
+struct tw_counter {
+	struct tw_counter *next;
+	struct tw_sum *sum;        /* of its own level; NULL: no room */
+	struct tw_sum *name_space; /* of a pod with a namespace; else NULL */
+	enum tw_sum_level level;
+	uint32_t round; /* of the last answer that had it */
+	uint32_t energies;
+	struct energy energy[TW_ASK_ENERGIES];
+	char key[];
+};
+
+/* ---- kinds and levels ---- */
+
+static bool find_kind(const char *name, enum tw_zone_kind *out)
+{
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		*out = (enum tw_zone_kind)kind;
+		if (strcmp(tw_zone_kind_name(*out), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool find_level(const char *name, enum tw_sum_level *out)
+{
+	for (int level = TW_SUM_NODE; level < TW_SUM_LEVELS; level++) {
+		*out = (enum tw_sum_level)level;
+		if (level != TW_SUM_NAMESPACE &&
+		    strcmp(tw_sum_level_name(*out), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- counters ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct tw_counter *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+#define KEY_SIZE (TW_ASK_WORD + TW_ASK_ID + 1)
+
+/* A counter with room for the key of any row, to search with. */
+union search {
+	struct tw_counter counter;
+	char room[sizeof(struct tw_counter) + KEY_SIZE];
+};
+
+static struct tw_counter *find(const struct tw_agent *a, const struct tw_ask_row *r)
+{
+	union search key;
+	struct tw_counter **found;
+
+	snprintf(key.counter.key, KEY_SIZE, "%s %s", r->level, r->id);
+	found = tfind(&key, &a->tree, compare);
+	return found != NULL ? *found : NULL;
+}
+
+static struct tw_counter *add(struct tw_agent *a, const struct tw_ask_row *r)
+{
+	struct tw_counter *c = calloc(1, sizeof(*c) + KEY_SIZE);
+
+	if (c == NULL)
+		return NULL;
+	snprintf(c->key, KEY_SIZE, "%s %s", r->level, r->id);
+	if (tsearch(c, &a->tree, compare) == NULL) {
+		free(c);
+		return NULL;
+	}
+	c->next = a->first;
+	a->first = c;
+	return c;
+}
+
+/* The last values of a kind. NULL: none. */
+static const struct energy *energy_of(const struct tw_counter *c, enum tw_zone_kind kind)
+{
+	for (uint32_t i = 0; c != NULL && i < c->energies; i++)
+		if (c->energy[i].kind == kind)
+			return &c->energy[i];
+	return NULL;
+}
+
+/* ---- growth ---- */
+
+/* How to read the counters of an answer. */
+enum reading {
+	READING_ON,    /* they go on: their difference */
+	READING_START, /* they began after the last answer: their values */
+	READING_BASE   /* they began earlier, unseen: nothing yet */
+};
+
+/*
+ * Another instance is another process, whose counters began at its start. It may have run
+ * long before: another machine at that address, or the first answer.
+ */
+static enum reading reading_of(const struct tw_agent *a,
+			       const struct tw_ask_answer *answer, uint64_t now_ns)
+{
+	const uint64_t since_ns = a->taken_ns != 0 ? a->taken_ns : a->began_ns;
+
+	if (a->taken_ns != 0 && strcmp(a->last.instance, answer->instance) == 0)
+		return READING_ON;
+	return answer->uptime_ms <= (now_ns - since_ns) / MS + SLACK_MS ? READING_START
+									: READING_BASE;
+}
+
+/* A counter that falls has started again at 0. */
+static uint64_t grown(enum reading how, uint64_t before, uint64_t now)
+{
+	if (how == READING_BASE)
+		return 0;
+	return how == READING_ON && now >= before ? now - before : now;
+}
+
+/* Growth by a row's energy since the last answer, in uJ. */
+static void growth(enum reading how, const struct energy *before,
+		   const struct tw_ask_energy *e, uint64_t *dynamic_uj, uint64_t *idle_uj)
+{
+	*dynamic_uj = grown(how, before != NULL ? before->dynamic_uj : 0, e->dynamic_uj);
+	*idle_uj = grown(how, before != NULL ? before->idle_uj : 0, e->idle_uj);
+}
+
+/* The time in which counters grew, in ms. */
+static uint64_t span_ms(const struct tw_agent *a, const struct tw_ask_answer *answer,
+			enum reading how, uint64_t now_ns)
+{
+	const uint64_t tick_ms =
+		answer->elapsed_ms < TICK_MAX_MS ? answer->elapsed_ms : TICK_MAX_MS;
+	const uint64_t since_ms =
+		how == READING_ON ? (now_ns - a->taken_ns) / MS : answer->uptime_ms;
+
+	return (since_ms > tick_ms ? since_ms : tick_ms) + SLACK_MS;
+}
+
+static int check_row(const struct tw_agent *a, const struct tw_ask_row *r,
+		     enum reading how, uint64_t ms, struct tw_err *err)
+{
+	const struct tw_counter *c = find(a, r);
+	enum tw_sum_level level;
+
+	if (!find_level(r->level, &level))
+		return tw_fail(err, TW_INVALID, "unknown level '%s'", r->level);
+	for (uint32_t i = 0; i < r->energies; i++) {
+		const struct tw_ask_energy *e = &r->energy[i];
+		uint64_t dynamic_uj, idle_uj;
+		enum tw_zone_kind kind;
+		double watts;
+
+		if (!find_kind(e->zone, &kind))
+			return tw_fail(err, TW_INVALID, "unknown zone '%s'", e->zone);
+		growth(how, energy_of(c, kind), e, &dynamic_uj, &idle_uj);
+		watts = ((double)dynamic_uj + (double)idle_uj) / 1e3 / (double)ms;
+		if (watts < e->watts)
+			watts = e->watts;
+		if (!(watts <= WATTS_MAX))
+			return tw_fail(err, TW_INVALID,
+				       "impossible power, over 100 kW: %s of %s %.24s",
+				       e->zone, r->level, r->id);
+	}
+	return 0;
+}
+
+int tw_agent_check(const struct tw_agent *a, const struct tw_answer_rows *rows,
+		   const struct tw_ask_answer *answer, uint64_t now_ns,
+		   struct tw_err *err)
+{
+	const enum reading how = reading_of(a, answer, now_ns);
+	const uint64_t ms = span_ms(a, answer, how, now_ns);
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (check_row(a, &rows->at[i], how, ms, err) < 0)
+			return -1;
+	return 0;
+}
+
+static void add_pending(struct tw_agent *a, const struct tw_sum_part *p)
+{
+	for (size_t i = 0; i < a->pendings; i++) {
+		if (a->pending[i].kind != p->kind || a->pending[i].source != p->source)
+			continue;
+		a->pending[i].dynamic_uj += p->dynamic_uj;
+		a->pending[i].idle_uj += p->idle_uj;
+		return;
+	}
+	if (a->pendings < TW_SUM_PARTS_MAX)
+		a->pending[a->pendings++] = *p;
+}
+
+/* Names may become known later: then the energy from now on is in another sum. */
+static void use_sums(struct tw_counter *c, struct tw_sums *s, const struct tw_ask_row *r,
+		     const char *node, uint64_t now_ns)
+{
+	struct tw_sum *const sum = c->sum, *const name_space = c->name_space;
+	struct tw_sum_names n = { node, "", "", "", "", "" };
+
+	if (c->level != TW_SUM_NODE) {
+		n = (struct tw_sum_names){ node,          r->id,        r->name,
+					   r->name_space, r->container, r->runtime };
+		if (c->level == TW_SUM_VM)
+			n.node = "";
+	}
+	c->sum = tw_sums_use(s, c->level, &n);
+	c->name_space = NULL;
+	if (c->level == TW_SUM_POD && r->name_space[0] != '\0') {
+		const struct tw_sum_names only = { "", "", "", r->name_space, "", "" };
+
+		c->name_space = tw_sums_use(s, TW_SUM_NAMESPACE, &only);
+	}
+	tw_sums_release(s, sum, now_ns);
+	tw_sums_release(s, name_space, now_ns);
+}
+
+static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_counter *c,
+			const struct tw_ask_energy *e, const struct energy *before,
+			enum reading how, struct energy *out)
+{
+	struct tw_sum_part p = { .kind = TW_ZONE_PACKAGE };
+
+	find_kind(e->zone, &p.kind);
+	p.source = tw_sums_source(s, e->source);
+	*out = (struct energy){ p.kind, p.source, e->dynamic_uj, e->idle_uj, e->watts };
+	if (p.source == NULL)
+		return;
+	growth(how, before, e, &p.dynamic_uj, &p.idle_uj);
+	tw_sum_add(s, c->sum, p.kind, p.source, p.dynamic_uj, p.idle_uj);
+	tw_sum_add(s, c->name_space, p.kind, p.source, p.dynamic_uj, p.idle_uj);
+	if (c->level == TW_SUM_NODE)
+		add_pending(a, &p);
+}
+
+static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_row *r,
+		     const char *node, enum reading how, uint64_t now_ns)
+{
+	struct tw_counter *c = find(a, r);
+	struct tw_counter before = { .energies = 0 };
+
+	if (c == NULL)
+		c = add(a, r);
+	if (c == NULL || c->round == a->round)
+		return;
+	c->round = a->round;
+	find_level(r->level, &c->level);
+	use_sums(c, s, r, node, now_ns);
+	before.energies = c->energies;
+	memcpy(before.energy, c->energy, sizeof(before.energy));
+	c->energies = 0;
+	for (uint32_t i = 0; i < r->energies; i++) {
+		enum tw_zone_kind kind;
+
+		if (find_kind(r->energy[i].zone, &kind) && energy_of(c, kind) == NULL)
+			take_energy(a, s, c, &r->energy[i], energy_of(&before, kind), how,
+				    &c->energy[c->energies++]);
+	}
+	/* A zone that is missing in this answer goes on from its last value. */
+	for (uint32_t i = 0; i < before.energies && c->energies < TW_ASK_ENERGIES; i++)
+		if (energy_of(c, before.energy[i].kind) == NULL && how == READING_ON) {
+			c->energy[c->energies] = before.energy[i];
+			c->energy[c->energies++].watts = 0;
+		}
+}
+
+static void release_counter(struct tw_agent *a, struct tw_sums *s, struct tw_counter *c,
+			    uint64_t now_ns)
+{
+	tdelete(c, &a->tree, compare);
+	tw_sums_release(s, c->sum, now_ns);
+	tw_sums_release(s, c->name_space, now_ns);
+	free(c);
+}
+
+/*
+ * Whether a counter stays that the answer lacks: a zone of the node may come back with
+ * its last value, an ended workload does not.
+ */
+static bool stays(const struct tw_counter *c, enum reading how)
+{
+	return how == READING_ON && c->level == TW_SUM_NODE;
+}
+
+static void drop_ended(struct tw_agent *a, struct tw_sums *s, enum reading how,
+		       uint64_t now_ns)
+{
+	struct tw_counter **at = &a->first;
+
+	while (*at != NULL) {
+		struct tw_counter *c = *at;
+
+		if (c->round == a->round) {
+			at = &c->next;
+		} else if (stays(c, how)) {
+			for (uint32_t i = 0; i < c->energies; i++)
+				c->energy[i].watts = 0;
+			at = &c->next;
+		} else {
+			*at = c->next;
+			release_counter(a, s, c, now_ns);
+		}
+	}
+}
+
+static bool is_passed_on(const struct tw_answer_rows *rows)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct tw_ask_row *r = &rows->at[i];
+
+		if (strcmp(r->level, "node") != 0 || r->energies == 0)
+			continue;
+		if (strcmp(r->energy[0].source, PASSED_ON) != 0)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
+		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,
+		   uint64_t now_ns)
+{
+	const enum reading how = reading_of(a, answer, now_ns);
+	const char *node = answer->node[0] != '\0' ? answer->node : a->url;
+
+	a->restarts += a->taken_ns != 0 && how != READING_ON;
+	a->round++;
+	for (size_t i = 0; i < rows->count; i++)
+		take_row(a, s, &rows->at[i], node, how, now_ns);
+	drop_ended(a, s, how, now_ns);
+	a->passed_on = is_passed_on(rows);
+	a->last = *answer;
+	a->taken_ns = now_ns;
+}
+
+/* ---- the sum over all agents ---- */
+
+static bool belongs(const char *source, struct tw_agent_part part)
+{
+	return strcmp(source, PASSED_ON) == 0 ? part.passed_on : part.own;
+}
+
+void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part)
+{
+	for (size_t i = 0; i < a->pendings; i++) {
+		const struct tw_sum_part *p = &a->pending[i];
+
+		if (belongs(p->source, part))
+			tw_sum_add(s, tw_sums_all(s), p->kind, p->source, p->dynamic_uj,
+				   p->idle_uj);
+	}
+	a->pendings = 0;
+}
+
+void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
+			struct tw_agent_part part)
+{
+	for (const struct tw_counter *c = a->first; c != NULL; c = c->next)
+		for (uint32_t i = 0; i < c->energies; i++) {
+			const struct energy *e = &c->energy[i];
+
+			if (e->source == NULL || c->round != a->round)
+				continue;
+			tw_sum_power(s, c->sum, e->kind, e->source, e->watts);
+			tw_sum_power(s, c->name_space, e->kind, e->source, e->watts);
+			if (c->level == TW_SUM_NODE && belongs(e->source, part))
+				tw_sum_power(s, tw_sums_all(s), e->kind, e->source,
+					     e->watts);
+		}
+}
+
+void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns)
+{
+	while (a->first != NULL) {
+		struct tw_counter *c = a->first;
+
+		a->first = c->next;
+		release_counter(a, s, c, now_ns);
+	}
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_AGENT_H
+#define TW_COLLECTOR_AGENT_H
+
+/*
+ * The counters of one agent: the last values of its workloads, and their growth from
+ * answer to answer. Growth that was not seen from its begin is not counted: that of an
+ * agent that ran before the sums began.
+ */
+
+#include "collector/agents/sums.h"
+#include "collector/ask/ask_message.h"
+
+struct tw_err;
+
+struct tw_agent {
+	char url[TW_ASK_AGENT_URL];
+	struct tw_ask_answer last; /* the last answer that was taken */
+	uint64_t taken_ns;         /* when it arrived, CLOCK_MONOTONIC; 0: none */
+	uint64_t began_ns; /* an agent that started later is counted from its start */
+	uint64_t restarts;
+	bool passed_on; /* its host passed on all energy of the last answer */
+
+	void *tree; /* the counters, by key */
+	struct tw_counter *first;
+	uint32_t round; /* of the last answer */
+	/* Growth of its node that is not in the sum over all agents yet. */
+	struct tw_sum_part pending[TW_SUM_PARTS_MAX];
+	size_t pendings;
+};
+
+/* The rows of one answer. */
+struct tw_answer_rows {
+	const struct tw_ask_row *at;
+	size_t count;
+};
+
+/*
+ * Check an answer against the last one: TW_INVALID for impossible power, and for a kind
+ * of zone or a level that nobody knows.
+ */
+int tw_agent_check(const struct tw_agent *a, const struct tw_answer_rows *rows,
+		   const struct tw_ask_answer *answer, uint64_t now_ns,
+		   struct tw_err *err);
+
+/*
+ * Take an answer that was checked, at now_ns. Of a workload that is in it twice, the
+ * first is taken.
+ */
+void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
+		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,
+		   uint64_t now_ns);
+
+/*
+ * What of a node belongs into the sum over all agents: its own energy, and energy that
+ * its host has passed on (the source "passthrough").
+ */
+struct tw_agent_part {
+	bool own, passed_on;
+};
+
+/* Move the pending growth into the sum over all agents, or drop it. */
+void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part);
+
+/* Add the watts of its last answer to the sums. */
+void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
+			struct tw_agent_part part);
+
+/* Release its counters; their sums end. */
+void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns);
+
+#endif /* TW_COLLECTOR_AGENT_H */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_SUMS_H
+#define TW_COLLECTOR_SUMS_H
+
+/*
+ * Sums of energy over agents: of all agents, by node, namespace, pod, container and
+ * virtual machine. A sum only grows: it takes the growth of the agents' counters, never
+ * their values, so it goes on where an agent restarts, is absent, or has left.
+ *
+ * Watts are those of the last answers of the agents that answer now.
+ */
+
+#include "collector/meters/zone.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_ask_row;
+struct tw_err;
+
+enum tw_sum_level {
+	TW_SUM_ALL,
+	TW_SUM_NODE,
+	TW_SUM_NAMESPACE,
+	TW_SUM_POD,
+	TW_SUM_CONTAINER,
+	TW_SUM_VM,
+	TW_SUM_LEVELS
+};
+
+/* "all", "node", "namespace", "pod", "container", "vm". */
+const char *tw_sum_level_name(enum tw_sum_level level);
+
+/* Sums of all levels together. */
+#define TW_SUMS_MAX 500000
+/* Kinds and sources of one sum. */
+#define TW_SUM_PARTS_MAX 64
+
+/* The energy of one kind of zone, by one energy source. */
+struct tw_sum_part {
+	enum tw_zone_kind kind;
+	const char *source; /* lives as long as the table */
+	uint64_t dynamic_uj, idle_uj;
+	double watts; /* valid after tw_sums_power() */
+	bool powered; /* an agent that is up has watts of it */
+};
+
+/* Texts that identify a sum; "" where the level has no such text. */
+struct tw_sum_names {
+	const char *node, *id, *name, *name_space, *container, *runtime;
+};
+
+struct tw_sum {
+	enum tw_sum_level level;
+	struct tw_sum_names names;
+	struct tw_sum_part *part;
+	size_t parts;
+	size_t users;      /* counters of agents that it sums; 0: ended */
+	uint64_t ended_ns; /* when the last one ended */
+	struct tw_sum *next, **at;
+};
+
+struct tw_sums; /* opaque */
+
+/* *out is yours: tw_sums_close(). */
+int tw_sums_open(struct tw_sums **out, struct tw_err *err);
+void tw_sums_close(struct tw_sums *s); /* NULL is fine */
+
+/*
+ * The sum of these names, made if there is none; it gets one user more. NULL if the table
+ * is full, or out of memory; then it counts as left out.
+ */
+struct tw_sum *tw_sums_use(struct tw_sums *s, enum tw_sum_level level,
+			   const struct tw_sum_names *names);
+void tw_sums_release(struct tw_sums *s, struct tw_sum *sum, uint64_t now_ns);
+
+/* The sum over all agents. */
+struct tw_sum *tw_sums_all(struct tw_sums *s);
+
+/* Add energy to a sum. NULL as sum: nothing. */
+void tw_sum_add(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
+		const char *source, uint64_t dynamic_uj, uint64_t idle_uj);
+
+/* Set all watts to "none", then add those of the agents that are up. */
+void tw_sums_power_begin(struct tw_sums *s);
+void tw_sum_power(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
+		  const char *source, double watts);
+
+/* Drop sums that ended before. Sums of nodes and namespaces stay longer. */
+void tw_sums_expire(struct tw_sums *s, uint64_t now_ns, uint64_t keep_ns);
+
+/* The next sum of a level after it (NULL: the first); NULL at the end. In no order. */
+const struct tw_sum *tw_sums_next(const struct tw_sums *s, enum tw_sum_level level,
+				  const struct tw_sum *sum);
+
+/* The copy of a source's name that parts have. NULL if there are too many. */
+const char *tw_sums_source(struct tw_sums *s, const char *name);
+
+/* Whether a host has a virtual machine of that id now. */
+bool tw_sums_has_vm(const struct tw_sums *s, const char *id);
+
+/* Sums, parts and sources left out for want of room or memory. */
+uint64_t tw_sums_left_out(const struct tw_sums *s);
+
+#endif /* TW_COLLECTOR_SUMS_H */

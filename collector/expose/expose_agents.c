@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sums of other collectors, and their health. */
+#include "collector/agents/agents.h"
+#include "collector/agents/sums.h"
+#include "collector/expose/expose.h"
+#include "lib/core/array.h"
+
+#include <string.h>
+
+#define ENERGY(level, of)                                                         \
+	{                                                                         \
+		"tallywatt_agents_" level "energy_joules_total", TW_EXPO_COUNTER, \
+			"joules",                                                 \
+			"Energy of " of " since the sums began, by zone and "     \
+			"mode. Zones overlap."                                    \
+	}
+#define POWER(level, of)                                                         \
+	{                                                                        \
+		"tallywatt_agents_" level "power_watts", TW_EXPO_GAUGE, "watts", \
+			"Power of " of ", of agents that are up."                \
+	}
+#define FAMILIES(level, of)                         \
+	{                                           \
+		ENERGY(level, of), POWER(level, of) \
+	}
+
+static const struct {
+	struct tw_expo_family energy, power;
+} families[TW_SUM_LEVELS] = {
+	[TW_SUM_ALL] = FAMILIES("", "all nodes, each once"),
+	[TW_SUM_NODE] = FAMILIES("node_", "a node"),
+	[TW_SUM_NAMESPACE] = FAMILIES("namespace_", "the pods of a namespace"),
+	[TW_SUM_POD] = FAMILIES("pod_", "a pod"),
+	[TW_SUM_CONTAINER] = FAMILIES("container_", "a container"),
+	[TW_SUM_VM] = FAMILIES("vm_", "a virtual machine, on its hosts"),
+};
+
+static void label_sum(struct tw_labels *l, const struct tw_sum *sum)
+{
+	const struct tw_sum_names *n = &sum->names;
+
+	l->count = 0;
+	switch (sum->level) {
+	case TW_SUM_ALL:
+		break;
+	case TW_SUM_NODE:
+		tw_labels_add(l, "node", n->node);
+		break;
+	case TW_SUM_NAMESPACE:
+		tw_labels_add(l, "namespace", n->name_space);
+		break;
+	case TW_SUM_VM:
+		tw_labels_add(l, "vm_id", n->id);
+		tw_labels_add(l, "vm_name", n->name);
+		tw_labels_add(l, "hypervisor", n->runtime);
+		break;
+	case TW_SUM_CONTAINER:
+		tw_labels_add(l, "node", n->node);
+		tw_labels_add(l, "container_id", n->id);
+		tw_labels_add(l, "runtime", n->runtime);
+		tw_labels_add(l, "container_name", n->container);
+		tw_labels_add(l, "pod_name", n->name);
+		tw_labels_add(l, "namespace", n->name_space);
+		break;
+	default:
+		tw_labels_add(l, "node", n->node);
+		tw_labels_add(l, "pod_id", n->id);
+		tw_labels_add(l, "pod_name", n->name);
+		tw_labels_add(l, "namespace", n->name_space);
+		break;
+	}
+}
+
+static bool shows(const struct tw_agents *a, enum tw_sum_level level)
+{
+	return level == TW_SUM_ALL || tw_agents_shows(a, tw_sum_level_name(level));
+}
+
+/* The text of the labels, formatted once for the samples of a sum. */
+struct text {
+	struct tw_buf b;
+	struct tw_expo_text of[2]; /* the sum's, the part's */
+};
+
+static void format_sum(struct text *t, const struct tw_sum *sum)
+{
+	struct tw_labels l;
+
+	label_sum(&l, sum);
+	t->b.len = 0;
+	tw_expo_add_labels(&t->b, l.at, l.count);
+	t->of[0].len = t->b.len;
+}
+
+static void format_part(struct text *t, const struct tw_expo_label *labels, size_t count)
+{
+	t->b.len = t->of[0].len;
+	tw_expo_add_labels(&t->b, labels, count);
+	t->of[0].text = t->b.data;
+	t->of[1] = (struct tw_expo_text){ t->b.data + t->of[0].len,
+					  t->b.len - t->of[0].len };
+}
+
+static void expose_energy(struct tw_expo *e, struct text *t, const struct tw_sum_part *p)
+{
+	for (int idle = 0; idle < 2; idle++) {
+		const struct tw_expo_label labels[] = {
+			{ "zone", tw_zone_kind_name(p->kind) },
+			{ "mode", tw_mode_name(idle != 0) },
+			{ "source", p->source }
+		};
+
+		format_part(t, labels, TW_COUNT(labels));
+		tw_expo_fixed(e, t->of, 2, idle != 0 ? p->idle_uj : p->dynamic_uj, 6);
+	}
+}
+
+static void expose_power(struct tw_expo *e, struct text *t, const struct tw_sum_part *p)
+{
+	const struct tw_expo_label labels[] = { { "zone", tw_zone_kind_name(p->kind) },
+						{ "source", p->source } };
+
+	if (!p->powered)
+		return;
+	format_part(t, labels, TW_COUNT(labels));
+	tw_expo_fixed(e, t->of, 2, (uint64_t)(p->watts * 1e6 + 0.5), 6);
+}
+
+static void expose_level(struct tw_expo *e, const struct tw_sums *s,
+			 enum tw_sum_level level)
+{
+	struct text t = { .b = { 0 } };
+
+	for (int power = 0; power < 2; power++) {
+		const struct tw_sum *sum = NULL;
+
+		tw_expo_family(e, power != 0 ? &families[level].power
+					     : &families[level].energy);
+		while ((sum = tw_sums_next(s, level, sum)) != NULL) {
+			format_sum(&t, sum);
+			for (size_t i = 0; i < sum->parts; i++)
+				(power != 0 ? expose_power
+					    : expose_energy)(e, &t, &sum->part[i]);
+		}
+	}
+	if (tw_buf_failed(&t.b))
+		e->out->failed = true;
+	tw_buf_clear(&t.b);
+}
+
+/* ---- health ---- */
+
+static const struct tw_expo_family up = {
+	"tallywatt_agent_up", TW_EXPO_GAUGE, NULL,
+	"1 if the agent's last answer was taken; else `reason` says why not."
+};
+static const struct tw_expo_family guest = {
+	"tallywatt_agent_guest", TW_EXPO_GAUGE, NULL,
+	"1 if the agent's energy is its host's, and so is not in the sum over all agents."
+};
+static const struct tw_expo_family measures[] = {
+	{ "tallywatt_agent_age_seconds", TW_EXPO_GAUGE, "seconds",
+	  "Time since the last answer that was taken." },
+	{ "tallywatt_agent_duration_seconds", TW_EXPO_GAUGE, "seconds",
+	  "Time of the last request." },
+	{ "tallywatt_agent_answer_bytes", TW_EXPO_GAUGE, "bytes",
+	  "Size of the last answer." },
+	{ "tallywatt_agent_rows", TW_EXPO_GAUGE, NULL,
+	  "Workloads and zones of the last answer." },
+	{ "tallywatt_agent_answers_total", TW_EXPO_COUNTER, NULL, "Answers taken." },
+	{ "tallywatt_agent_failures_total", TW_EXPO_COUNTER, NULL,
+	  "Requests without an answer, and answers refused." },
+	{ "tallywatt_agent_restarts_total", TW_EXPO_COUNTER, NULL,
+	  "Restarts of the agent that were seen." },
+};
+
+static bool measure(const struct tw_agent_state *s, size_t which, double *out)
+{
+	const double value[] = { (double)s->age_ms / 1e3, (double)s->took_ms / 1e3,
+				 (double)s->bytes,        (double)s->rows,
+				 (double)s->answers,      (double)s->failures,
+				 (double)s->restarts };
+
+	*out = value[which];
+	return s->age_ms != UINT64_MAX || which == 1 || which >= 4;
+}
+
+static void label_agent(struct tw_labels *l, const struct tw_agent_state *s)
+{
+	l->count = 0;
+	tw_labels_add(l, "agent", s->url);
+	tw_labels_add(l, "node", s->node);
+}
+
+static void expose_health(const struct tw_agents *a, struct tw_expo *e)
+{
+	struct tw_agent_state s;
+	struct tw_labels l;
+
+	tw_expo_family(e, &up);
+	for (size_t at = 0; tw_agents_next(a, &at, &s); at++) {
+		label_agent(&l, &s);
+		tw_labels_add(&l, "reason", s.why);
+		tw_expo_count(e, l.at, l.count, s.up);
+	}
+	tw_expo_family(e, &guest);
+	for (size_t at = 0; tw_agents_next(a, &at, &s); at++) {
+		label_agent(&l, &s);
+		if (s.age_ms != UINT64_MAX)
+			tw_expo_count(e, l.at, l.count, s.role == TW_AGENT_GUEST);
+	}
+	for (size_t f = 0; f < TW_COUNT(measures); f++) {
+		tw_expo_family(e, &measures[f]);
+		for (size_t at = 0; tw_agents_next(a, &at, &s); at++) {
+			double value;
+
+			label_agent(&l, &s);
+			if (measure(&s, f, &value))
+				tw_expo_sample(e, l.at, l.count, value);
+		}
+	}
+}
+
+static void expose_rest(const struct tw_agents *a, const struct tw_sums *s,
+			struct tw_expo *e)
+{
+	static const struct tw_expo_family lookup = {
+		"tallywatt_agents_lookup_up", TW_EXPO_GAUGE, NULL,
+		"1 if the last lookup of the name found addresses; else `reason` says "
+		"why not."
+	};
+	static const struct tw_expo_family left_out = {
+		"tallywatt_agents_left_out_total", TW_EXPO_COUNTER, NULL,
+		"Growth of sums that was left out because the table was full."
+	};
+	static const struct tw_expo_family helper = {
+		"tallywatt_agents_helper_up", TW_EXPO_GAUGE, NULL,
+		"1 while the helper tw-ask runs; else `reason` says why not."
+	};
+	const struct tw_expo_label failure = { "reason", tw_agents_failure(a) };
+	size_t count;
+	const struct tw_agents_lookup *l = tw_agents_lookups(a, &count);
+
+	tw_expo_family(e, &helper);
+	tw_expo_count(e, &failure, 1, failure.value[0] == '\0');
+	tw_expo_family(e, &lookup);
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_expo_label labels[] = { { "name", l[i].name },
+							{ "reason", l[i].why } };
+
+		tw_expo_count(e, labels, 2, l[i].why[0] == '\0');
+	}
+	tw_expo_family(e, &left_out);
+	tw_expo_count(e, NULL, 0, tw_sums_left_out(s));
+}
+
+void tw_expose_agents(struct tw_agents *a, struct tw_expo *e)
+{
+	const struct tw_sums *s = tw_agents_sums(a);
+
+	for (int level = 0; level < TW_SUM_LEVELS; level++)
+		if (shows(a, (enum tw_sum_level)level))
+			expose_level(e, s, (enum tw_sum_level)level);
+	expose_health(a, e);
+	expose_rest(a, s, e);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/v1/agents: the agents, and the sum of their nodes, as JSON. */
+#include "collector/agents/agents.h"
+#include "collector/agents/sums.h"
+#include "collector/collector.h"
+#include "collector/expose/routes.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/json/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void add_text(struct tw_buf *b, const char *key, const char *value)
+{
+	tw_buf_addf(b, "\"%s\":", key);
+	tw_buf_add_json_text(b, value, strlen(value));
+}
+
+static void add_agent(struct tw_buf *b, const struct tw_agent_state *s)
+{
+	tw_buf_adds(b, "{");
+	add_text(b, "url", s->url);
+	tw_buf_adds(b, ",");
+	add_text(b, "node_name", s->node);
+	tw_buf_addf(b, ",\"up\":%s,\"guest\":%s,", s->up ? "true" : "false",
+		    s->role == TW_AGENT_GUEST ? "true" : "false");
+	add_text(b, "reason", s->why);
+	if (s->age_ms != UINT64_MAX) {
+		tw_buf_adds(b, ",\"age_seconds\":");
+		tw_buf_add_double(b, (double)s->age_ms / 1e3);
+	}
+	tw_buf_adds(b, ",\"duration_seconds\":");
+	tw_buf_add_double(b, (double)s->took_ms / 1e3);
+	tw_buf_addf(b,
+		    ",\"bytes\":%" PRIu64 ",\"rows\":%" PRIu32 ",\"answers\":%" PRIu64
+		    ",\"failures\":%" PRIu64 ",\"restarts\":%" PRIu64 "}",
+		    s->bytes, s->rows, s->answers, s->failures, s->restarts);
+}
+
+static void add_part(struct tw_buf *b, const struct tw_sum_part *p)
+{
+	tw_buf_adds(b, "{");
+	add_text(b, "zone", tw_zone_kind_name(p->kind));
+	tw_buf_adds(b, ",");
+	add_text(b, "source", p->source);
+	tw_buf_addf(b,
+		    ",\"dynamic_joules\":%" PRIu64 ".%06" PRIu64
+		    ",\"idle_joules\":%" PRIu64 ".%06" PRIu64,
+		    p->dynamic_uj / 1000000, p->dynamic_uj % 1000000,
+		    p->idle_uj / 1000000, p->idle_uj % 1000000);
+	if (p->powered) {
+		tw_buf_adds(b, ",\"watts\":");
+		tw_buf_add_double(b, p->watts);
+	}
+	tw_buf_adds(b, "}");
+}
+
+static void answer_agents(void *app, const struct tw_http_request *q,
+			  struct tw_http_reply *r)
+{
+	const struct tw_collector *c = app;
+	struct tw_err err = { 0 };
+	struct tw_agent_state s;
+	const struct tw_sum *all;
+	struct tw_buf b = { 0 };
+
+	(void)q;
+	if (c->agents == NULL) {
+		tw_fail(&err, TW_NOTFOUND, "this collector has no --agents");
+		tw_http_reply_error(r, &err);
+		return;
+	}
+	all = tw_sums_all(tw_agents_sums(c->agents));
+	tw_buf_adds(&b, "{\"agents\":[");
+	for (size_t at = 0, i = 0; tw_agents_next(c->agents, &at, &s); at++, i++) {
+		tw_buf_adds(&b, i > 0 ? "," : "");
+		add_agent(&b, &s);
+	}
+	tw_buf_adds(&b, "],\"zones\":[");
+	for (size_t i = 0; i < all->parts; i++) {
+		tw_buf_adds(&b, i > 0 ? "," : "");
+		add_part(&b, &all->part[i]);
+	}
+	tw_buf_adds(&b, "]}");
+	tw_http_reply_buf(r, &b);
+}
+
+const struct tw_http_route tw_route_collector_agents = {
+	.method = "GET",
+	.path = "/api/v1/agents",
+	.handle = answer_agents,
+};

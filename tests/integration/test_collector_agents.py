@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-collector --agents: sums of other collectors, equal to their parts to the microjoule,
+whatever some of them do."""
+import os
+import re
+import subprocess
+import unittest
+from decimal import Decimal
+
+from harness import BIN, call, sanitized, wait_until
+from metered import LABEL, Metered
+from scripted_vm import FIRST_PID, Machine, write
+from simulated_agents import ZONES, Node, Relay, Server
+
+EXACT = re.compile(r'^(tallywatt_agent\w*)\{(.*)\} ([0-9.e+-]+)$')
+VM = "6b1d6f5e-0c9a-4a52-9d5b-0123456789ab"
+REASONS = {"hang": "timed out", "drip": "timed out", "garbage": "byte 0", "huge": "over the limit",
+           "bomb": "over the limit", "lie": "impossible", "wrong": "it answers 503"}
+
+
+class Summed(Metered):
+    def serve(self, **of):
+        server = Server(of)
+        self.addCleanup(server.close)
+        return server
+
+    def aggregate(self, server, *names, more=()):
+        daemon = self.start_http(
+            "tw-collector", "--local=no", "--agents", ",".join(map(server.url, names)),
+            "--agents-interval", "200ms", "--agents-timeout", "3s", "--levels", "pod",
+            "--keep-ended", "1h", *(["--filter=no"] if sanitized() else []), *more)
+        self.wait_agents(daemon, lambda a: len(a) == len(names), "agents are known")
+        return daemon
+
+    def told(self, daemon):
+        """(name, labels, exact value) of each sample of agents."""
+        found = []
+        for line in call(daemon, "GET", "/metrics").body.decode().splitlines():
+            match = EXACT.match(line)
+            if match:
+                found.append((match[1], dict(LABEL.findall(match[2])), Decimal(match[3])))
+        return found
+
+    def sum(self, told, name, **labels):
+        return sum((v for n, has, v in told if n == name and
+                    all(has[k] == w for k, w in labels.items())), Decimal(0))
+
+    def agents(self, daemon):
+        """By the last part of its URL."""
+        answer = call(daemon, "GET", "/api/v1/agents").json()
+        return {a["url"].rsplit("/", 1)[-1]: a for a in answer["agents"]}
+
+    def wait_agents(self, daemon, condition, what):
+        wait_until(lambda: condition(self.agents(daemon)), what, pause_s=0.1)
+
+    def settle(self, daemon, server, *names):
+        """Until each of them has sent its last values, and the collector has them."""
+        for name in names:
+            server.freeze(name)
+        before = {n: a["answers"] for n, a in self.agents(daemon).items()}
+        self.wait_agents(daemon, lambda now: all(
+            now[n]["answers"] >= before.get(n, 0) + 3 for n in names), "last values arrive")
+
+    def check_sums(self, daemon, ledger, whole, agents, pods=()):
+        """Each sum is that of its parts. whole: agents in the sum over all."""
+        told = self.told(daemon)
+        for zone in sorted({key[5] for key in ledger.last}):
+            self.assertEqual(self.sum(told, "tallywatt_agents_energy_joules_total", zone=zone),
+                             ledger.sum("node", zone, whole), zone)
+            for agent, node in agents.items():
+                self.assertEqual(self.sum(told, "tallywatt_agents_node_energy_joules_total",
+                                          node=node, zone=zone),
+                                 ledger.sum("node", zone, (agent,)), (node, zone))
+            for level in ("pod", "container", "vm"):
+                self.assertEqual(
+                    self.sum(told, f"tallywatt_agents_{level}_energy_joules_total", zone=zone),
+                    ledger.sum(level, zone), (level, zone))
+            for space in {key[4] for key in ledger.last if key[2] == "pod"} - {""}:
+                self.assertEqual(
+                    self.sum(told, "tallywatt_agents_namespace_energy_joules_total", zone=zone,
+                             namespace=space),
+                    ledger.sum("pod", zone, namespace=space), (space, zone))
+        for name in pods:
+            self.assertEqual(
+                self.sum(told, "tallywatt_agents_pod_energy_joules_total", pod_id=name,
+                         zone="package"), ledger.sum("pod", "package", of=name))
+        return told
+
+
+class Agents(Summed):
+    def test_sums_of_simulated_nodes_are_those_of_their_parts(self):
+        nodes = {f"n{i}": Node(f"node-{i}", churn=2, seed=i) for i in range(6)}
+        server = self.serve(**nodes)
+        daemon = self.aggregate(server, *nodes)
+        self.wait_agents(daemon, lambda a: all(x["answers"] >= 3 for x in a.values()), "answers")
+        seen = {}
+
+        def grow():
+            for name, labels, value in self.told(daemon):
+                if name.endswith("_joules_total"):
+                    key = (name, *sorted(labels.items()))
+                    self.assertGreaterEqual(value, seen.get(key, 0), key)
+                    seen[key] = value
+        grow()
+        # One restarts with all its last values read, others go on.
+        self.settle(daemon, server, "n1")
+        nodes["n1"].restart()
+        del server.frozen["n1"]
+        self.wait_agents(daemon, lambda a: a["n1"]["restarts"] == 1, "the restart is seen")
+        grow()
+        # One is away for a while.
+        away, server.of["n2"] = server.of["n2"], "wrong"
+        self.wait_agents(daemon, lambda a: not a["n2"]["up"] and a["n2"]["failures"] >= 2, "away")
+        self.assertEqual(self.agents(daemon)["n2"]["reason"], "it answers 503")
+        self.assertFalse([1 for name, labels, _ in self.told(daemon) if
+                          name == "tallywatt_agents_node_power_watts" and
+                          labels["node"] == "node-2"], "an absent node has no watts")
+        grow()
+        server.of["n2"] = away
+        self.wait_agents(daemon, lambda a: a["n2"]["up"], "it is back")
+        self.settle(daemon, server, *nodes)
+        told = self.check_sums(daemon, server.ledger, set(nodes),
+                               {n: node.name for n, node in nodes.items()},
+                               {p["id"] for n in nodes.values() for p in n.pods})
+        grow()
+        self.assertGreater(len(seen), 500)
+        # Watts of all zones of the last answers, to the digit.
+        self.assertEqual(self.sum(told, "tallywatt_agents_power_watts"),
+                         Decimal("7.5") * len(nodes) * len(ZONES))
+        self.assertEqual(self.sum(told, "tallywatt_agents_pod_power_watts", zone="dram"),
+                         3 * sum(len(n.pods) for n in nodes.values()))
+        self.assertEqual(self.sum(told, "tallywatt_agent_up"), len(nodes))
+        self.check_promtool(daemon)
+
+    def test_sums_of_real_collectors_are_those_of_their_parts_beside_bad_ones(self):
+        host = self.host()
+        guest = Machine(self.path("guest"), 1, 1)
+        write(self.path("guest/sys/class/dmi/id/product_uuid"), VM.upper() + "\n")
+        os.chmod(self.dir, 0o755)
+        real = {"host": self.collect("--meters", "fake", "--node-name", "host", *host.args),
+                "guest": self.collect("--meters", "fake", "--node-name", "guest", *guest.args),
+                "plain": self.collect("--meters", "fake", "--node-name", "plain")}
+        server = self.serve(**{n: Relay(f"http://{d.address}") for n, d in real.items()},
+                            **{n: n for n in REASONS})
+        daemon = self.aggregate(server, *real, *REASONS)
+        self.wait_agents(daemon, lambda a: all(a[n]["answers"] >= 2 for n in real), "answers")
+        for _ in range(3):
+            host.use([300, 200, 100])
+            guest.use([500])
+            before = self.agents(daemon)
+            self.wait_agents(daemon, lambda a, b=before: all(
+                a[n]["answers"] > b[n]["answers"] + 1 for n in real), "ticks")
+        # The plain one restarts.
+        self.settle(daemon, server, "plain")
+        real["plain"].stop()
+        real["plain"] = self.collect("--meters", "fake", "--node-name", "plain")
+        server.of["plain"].url = f"http://{real['plain'].address}"
+        del server.frozen["plain"]
+        self.wait_agents(daemon, lambda a: a["plain"]["restarts"] == 1, "the restart is seen")
+        self.settle(daemon, server, *real)
+        # The guest's energy is in its host's, so it is not in the sum over all.
+        told = self.check_sums(daemon, server.ledger, {"host", "plain"}, {n: n for n in real})
+        self.assertGreater(server.ledger.sum("node", "package", ("guest",)), 0)
+        self.assertGreater(server.ledger.sum("vm", "package", of=VM), 0)
+        self.assertGreater(server.ledger.sum("pod", "package", ("host",)), 0)
+        guests = {labels["node"]: value for name, labels, value in told
+                  if name == "tallywatt_agent_guest"}
+        self.assertEqual(guests, {"host": 0, "guest": 1, "plain": 0})
+        # Each bad one is named with its reason, and has delayed no other.
+        agents = self.agents(daemon)
+        for name, why in REASONS.items():
+            self.wait_agents(daemon, lambda a, n=name: a[n]["failures"] > 0, f"{name} fails")
+            self.assertIn(why, self.agents(daemon)[name]["reason"], name)
+            self.assertEqual(agents[name]["answers"], 0)
+        self.assertGreater(agents["host"]["answers"], agents["hang"]["failures"])
+        self.assertEqual(call(daemon, "GET", "/api/v1/power").status, 404)
+        self.assertEqual(call(daemon, "GET", "/healthz").json()["status"], "ok")
+
+    def host(self):
+        """Two pods and a virtual machine."""
+        host = Machine(self.path("host"), 2, 3)
+        for i in range(2):
+            write(self.path(f"host/proc/{FIRST_PID + i}/cgroup"),
+                  f"0::/kubepods.slice/kubepods-pod{i:08d}_1111_2222_3333_444444444444.slice/"
+                  f"cri-containerd-{i:064x}.scope\n")
+        pid = FIRST_PID + 2
+        write(self.path(f"host/proc/{pid}/cgroup"), "0::/system.slice/vm.service\n")
+        with open(self.path(f"host/proc/{pid}/cmdline"), "wb") as f:
+            f.write(b"qemu-system-x86_64\0-name\0web\0-uuid\0" + VM.encode() + b"\0")
+        return host
+
+    def test_a_collector_with_a_local_machine_sums_others_and_users_are_checked(self):
+        node = Node("alone")
+        server = self.serve(alone=node)
+        daemon = self.start_http(
+            "tw-collector", "--agents", server.url("alone"), "--agents-interval", "200ms",
+            "--meters", "fake", "--bpf", "off", "--interval", "100ms", "--user", "root",
+            "--agents-levels", "node", *(["--filter=no"] if sanitized() else []))
+        self.wait_agents(daemon, lambda a: a and a["alone"]["answers"] >= 2, "answers")
+        names = {name for name, _, _ in self.samples(daemon)}
+        self.assertIn("tallywatt_node_energy_joules_total", names)
+        self.assertIn("tallywatt_agents_node_energy_joules_total", names)
+        self.assertNotIn("tallywatt_agents_pod_energy_joules_total", names)
+
+    def test_users_and_tokens_of_agents_come_from_a_file(self):
+        access = self.write("access", "user = reader\npassword = secret\n")
+        os.chmod(access, 0o644)
+        server = self.serve(alone=Node("alone"))
+        done = self.program("tw-collector", "--agents", "http://a", "--agents-access", access)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"is not secret", done.stderr)
+        os.chmod(access, 0o600)
+        daemon = self.aggregate(server, "alone", more=("--agents-access", access, "--user", "root"))
+        self.wait_agents(daemon, lambda a: a["alone"]["up"], "it is asked")
+        self.assertIn(b"authorization: basic cmVhZGVyOnNlY3JldA==".lower(),
+                      server.last_head.lower())
+
+    def test_names_are_looked_up_and_the_same_process_is_summed_once(self):
+        server = self.serve(alone=Node("alone"))
+        daemon = self.start_http(
+            "tw-collector", "--local=no", "--agents-interval", "200ms", "--agents",
+            f"dns:localhost:{server.port},dns:nosuch.invalid,{server.url('alone')},"
+            f"{server.url('alone')}/", *(["--filter=no"] if sanitized() else []))
+        self.wait_agents(daemon, lambda a: any("the same as" in x["reason"] for x in a.values()),
+                         "the second URL is known as the same")
+        lookups = {labels["name"]: (value, labels["reason"]) for name, labels, value in
+                   self.told(daemon) if name == "tallywatt_agents_lookup_up"}
+        self.assertEqual(lookups[f"dns:localhost:{server.port}"], (1, ""))
+        self.assertEqual(lookups["dns:nosuch.invalid"][0], 0)
+        self.assertTrue(lookups["dns:nosuch.invalid"][1])
+        self.assertTrue(any(a["url"].endswith(f"at 127.0.0.1:{server.port}") for a in
+                            call(daemon, "GET", "/api/v1/agents").json()["agents"]))
+
+    def test_wrong_use_is_refused(self):
+        for args in (("--local=no",), ("--agents", "localhost:1"), ("--agents", "dns:"),
+                     ("--agents", "http://a?b=c"), ("--agents", "http://a", "--agents-levels",
+                                                    "rack"),
+                     ("--agents", "http://a", "--agents-interval", "10ms"),
+                     ("--agents", "http://a", "--agents-timeout", "2m")):
+            done = self.program("tw-collector", *args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertEqual(len(done.stderr.decode().splitlines()), 1, args)
+
+    @staticmethod
+    def program(name, *args):
+        return subprocess.run([os.path.join(BIN, name), *args], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+
+
+if __name__ == "__main__":
+    unittest.main()

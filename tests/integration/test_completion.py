@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tallywatt completion, by bash itself; names of commands and options that are mistyped."""
+import os
+import re
+import subprocess
+import unittest
+
+from harness import BIN, TIMEOUT_S, Case, run_tallywatt
+
+ASK = """
+source "$1"
+shift
+COMP_WORDS=("$@")
+COMP_CWORD=$(( $# - 1 ))
+_tallywatt
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+class Completion(Case):
+    def setUp(self):
+        super().setUp()
+        self.script = self.write("bash", self.tallywatt("completion", "bash"))
+
+    def complete(self, *words):
+        done = subprocess.run(["bash", "--norc", "-c", ASK, "bash", self.script, "tallywatt",
+                               *words], check=False, cwd=self.dir, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+        # Outside of a completion, compopt has nothing to set.
+        self.assertEqual(done.stderr.decode(), "")
+        return sorted(set(done.stdout.decode().split()))
+
+    def commands(self):
+        return re.findall(r"^  ([a-z-]+) ", self.tallywatt("--help"), re.M)
+
+    def test_bash_completes_commands_and_all_their_options(self):
+        commands = self.commands()
+        self.assertIn("train-machines", commands)
+        self.assertEqual(self.complete(""), sorted([*commands, "help", "--help", "--version"]))
+        self.assertEqual(self.complete("tr"), ["train", "train-machines", "trainers"])
+        self.assertEqual(self.complete("help", "to"), ["top"])
+        for command in commands:
+            told = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", self.tallywatt(command, "--help"),
+                                  re.M))
+            self.assertEqual(set(self.complete(command, "--")), told, command)
+
+    def test_bash_completes_values(self):
+        self.write("a.json", "")
+        os.makedirs(self.path("database"))
+        self.assertEqual(self.complete("top", "--level", "c"), ["cgroup", "container"])
+        self.assertEqual(self.complete("top", "-l", ""),
+                         ["cgroup", "container", "pod", "process", "vm"])
+        self.assertEqual(self.complete("top", "--level", "=", "v"), ["vm"])
+        self.assertEqual(self.complete("top", "--level", "="),
+                         ["cgroup", "container", "pod", "process", "vm"])
+        self.assertEqual(self.complete("extract", "--input", "a"), ["a.json"])
+        self.assertEqual(self.complete("train", "--model-db", ""), ["database"])
+        self.assertEqual(self.complete("top", "--delay", ""), [])
+        self.assertEqual(self.complete("completion", ""), ["bash", "zsh"])
+
+    def test_the_script_for_zsh_has_all_options(self):
+        script = self.tallywatt("completion", "zsh")
+        self.assertTrue(script.startswith("#compdef tallywatt\n"))
+        for command in self.commands():
+            block = re.search(rf"^\t{command}\) _arguments(.*?) ;;$", script, re.S | re.M)[1]
+            for option in re.findall(r"^  (?:-\w, )?(--[a-z-]+)",
+                                     self.tallywatt(command, "--help"), re.M):
+                if option not in ("--print-config", "--check-config"):
+                    self.assertRegex(block, rf"'\*?{option}[=\[]")
+        self.assertEqual(script.replace("'\\''", "").count("'") % 2, 0)
+
+    def test_wrong_names_are_answered_with_near_or_all_possible_ones(self):
+        for args, said in ((("trian",), "did you mean 'train'?"),
+                           (("tr",), "ambiguous command 'tr': train, train-machines, trainers"),
+                           (("ex",), "ambiguous command 'ex': explain, export, extract"),
+                           (("xyzzy",), "no command 'xyzzy'"),
+                           (("top", "--lvel", "x"), "did you mean '--level'?"),
+                           (("top", "--re=x", "--r"), "--reverse"),
+                           (("train", "--m", "x"), "ambiguous option '--m': --model-db"),
+                           (("top", "--qqq"), "unknown option '--qqq' (see --help)"),
+                           (("completion", "fish"), "want bash or zsh"), (("help", "nix"), "nix")):
+            done = run_tallywatt(*args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn(said, done.stderr.decode())
+            self.assertEqual(len(done.stderr.decode().splitlines()), 1)
+        self.assertEqual(self.tallywatt("help", "top"), self.tallywatt("top", "--help"))
+        self.assertEqual(self.tallywatt("train-m", "--help"),
+                         self.tallywatt("train-machines", "--help"))
+        self.assertEqual(self.tallywatt("help"), self.tallywatt("--help"))
+
+
+if __name__ == "__main__":
+    unittest.main()

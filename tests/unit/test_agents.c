@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of agents: parsing of answers, growth over restarts, and what is refused. */
+#include "tests/unit/tw_test.h"
+
+#include "collector/agents/agent.h"
+#include "collector/agents/sums.h"
+#include "collector/ask/agent_lookup.h"
+#include "collector/ask/agent_parse.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+#define BOTH ((struct tw_agent_part){ .own = true, .passed_on = true })
+
+/* ---- parsing ---- */
+
+#define ZONE(name, joules)                                            \
+	"{\"zone\":\"" name                                           \
+	"\",\"source\":\"rapl-sysfs\",\"path\":\"p\",\"name\":\"n\"," \
+	"\"dynamic_joules\":" joules ",\"idle_joules\":0.000001,\"watts\":7.5}"
+#define ANSWER(workloads)                                                               \
+	"{\"node_name\":\"n1\",\"instance\":\"abc\",\"vm_id\":\"\",\"uptime_seconds\":" \
+	"60,"                                                                           \
+	"\"elapsed_seconds\":3,\"workloads\":[" workloads "],\"models\":[]}"
+
+static void parse(const char *text, struct tw_agent_rows *out)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_agent_parse(text, strlen(text), out, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void energy_is_exact_to_the_microjoule(void **state)
+{
+	static const struct {
+		const char *joules;
+		uint64_t uj;
+	} cases[] = { { "0.000000", 0 },
+		      { "12.5", 12500000 },
+		      /* A double has 9007199254.740993 as 9007199254.740994. */
+		      { "9007199254.740993", UINT64_C(9007199254740993) },
+		      { "123456789012.000001", UINT64_C(123456789012000001) },
+		      { "1.5e3", 1500000000 },
+		      { "0.0000016", 2 } };
+	struct tw_agent_rows r = { 0 };
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(
+			text, sizeof(text),
+			"{\"workloads\":[{\"level\":\"pod\",\"pod_id\":\"u\",\"zones\":[{"
+			"\"zone\":\"dram\",\"source\":\"s\",\"dynamic_joules\":%s}]}]}",
+			cases[i].joules);
+		parse(text, &r);
+		assert_int_equal(r.count, 1);
+		assert_int_equal(r.at[0].energy[0].dynamic_uj, cases[i].uj);
+	}
+	tw_agent_rows_release(&r);
+}
+
+static void each_zone_of_the_node_is_a_row(void **state)
+{
+	struct tw_agent_rows r = { 0 };
+
+	(void)state;
+	parse(ANSWER("{\"level\":\"node\",\"zones\":[" ZONE("package", "1") "," ZONE(
+		      "dram", "2") ",{\"zone\":\"gpu\",\"source\":\"nvml\",\"missing\":"
+				   "\"no answer\"},{\"zone\":\"psys\",\"source\":\"s\","
+				   "\"used\":false,\"dynamic_joules\":9}]},"
+				   "{\"level\":\"vm\",\"vm_id\":\"v-1\",\"vm_name\":"
+				   "\"b\\u00f6se\\u0007\",\"zones\":[" ZONE(
+					   "package",
+					   "0.5") "]},"
+						  "{\"level\":\"cgroup\",\"cgroup_id\":"
+						  "\"1\",\"zones\":"
+						  "[]}"),
+	      &r);
+	assert_int_equal(r.count, 3);
+	assert_string_equal(r.at[0].level, "node");
+	assert_string_equal(r.at[0].energy[0].zone, "package");
+	assert_string_equal(r.at[0].energy[0].source, "rapl-sysfs");
+	assert_int_equal(r.at[0].energy[0].idle_uj, 1);
+	assert_true(r.at[0].energy[0].watts > 7.4 && r.at[0].energy[0].watts < 7.6);
+	assert_string_equal(r.at[1].energy[0].zone, "dram");
+	assert_string_equal(r.at[2].id, "v-1");
+	assert_string_equal(r.at[2].name, "b??se?");
+	assert_string_equal(r.answer.node, "n1");
+	assert_string_equal(r.answer.instance, "abc");
+	assert_int_equal(r.answer.uptime_ms, 60000);
+	assert_int_equal(r.answer.elapsed_ms, 3000);
+	assert_int_equal(r.answer.rows, 3);
+	tw_agent_rows_release(&r);
+}
+
+static void a_hostile_answer_is_refused_with_a_reason(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "", "cut short" },
+		{ "<html>", "expected" },
+		{ "{}", "not the answer of a tw-collector" },
+		{ "{\"workloads\":7}", "not the answer of a tw-collector" },
+		{ ANSWER("{\"level\":\"pod\",\"zones\":[]}"), "a pod without an id" },
+		{ ANSWER("{\"level\":\"node\",\"zones\":[" ZONE("package", "-1") "]}"),
+		  "impossible energy" },
+		{ ANSWER("{\"level\":\"node\",\"zones\":[" ZONE("package", "1e15") "]}"),
+		  "impossible energy" },
+		{ "{\"workloads\":[],\"uptime_seconds\":-4}",
+		  "impossible uptime_seconds" },
+		{ "{\"workloads\":[{\"level\":\"pod\",\"pod_id\":\""
+		  "0123456789012345678901234567890123456789012345678901234567890123456789"
+		  "0123456789012345678901234567890123456789012345678901234567890123456789"
+		  "\"}]}",
+		  "pod_id of over 128 bytes" },
+		{ "{\"workloads\":[[[[[[[[[[[[[[[[[[", "nest" },
+	};
+	struct tw_agent_rows r = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_agent_parse(cases[i].text, strlen(cases[i].text), &r, &err),
+			-1);
+		if (strstr(err.text, cases[i].why) == NULL)
+			fail_msg("%zu: '%s', want '%s'", i, err.text, cases[i].why);
+		assert_int_equal(r.count, 0);
+	}
+	tw_agent_rows_release(&r);
+}
+
+static void too_many_workloads_are_refused(void **state)
+{
+	struct tw_agent_rows r = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	tw_buf_adds(&b, "{\"workloads\":[");
+	for (int i = 0; i <= TW_AGENT_ROWS_MAX; i++)
+		tw_buf_addf(&b, "%s{\"level\":\"pod\",\"pod_id\":\"%d\"}",
+			    i > 0 ? "," : "", i);
+	tw_buf_adds(&b, "]}");
+	assert_int_equal(tw_agent_parse(b.data, b.len, &r, &err), -1);
+	assert_non_null(strstr(err.text, "over 8192 workloads"));
+	tw_buf_clear(&b);
+	tw_agent_rows_release(&r);
+}
+
+static void names_of_agents_are_checked(void **state)
+{
+	static const struct {
+		const char *text, *url;
+	} cases[] = { { "dns:agents.example", "http://agents.example:8103" },
+		      { "dns:agents:9000", "http://agents:9000" },
+		      { "dns:https://agents:9000", "https://agents:9000" },
+		      { "dns:", NULL },
+		      { "dns:a:b", NULL },
+		      { "dns:a:99999", NULL },
+		      { "dns:user@a", NULL },
+		      { "dns:a/b", NULL } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+		char *url = NULL;
+
+		assert_int_equal(tw_agent_name_read(cases[i].text, &url, &err),
+				 cases[i].url != NULL ? 0 : -1);
+		if (cases[i].url != NULL)
+			assert_string_equal(url, cases[i].url);
+		free(url);
+	}
+}
+
+/* ---- growth ---- */
+
+struct fixture {
+	struct tw_sums *sums;
+	struct tw_agent agent;
+	struct tw_ask_row row[8];
+	size_t rows;
+	struct tw_ask_answer answer;
+	uint64_t now_ns;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct tw_err err = { 0 };
+
+	if (f == NULL || tw_sums_open(&f->sums, &err) < 0)
+		return -1;
+	f->now_ns = 1000 * SECOND;
+	f->agent.began_ns = f->now_ns;
+	strcpy(f->agent.url, "http://n1:8103");
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	tw_agent_clear(&f->agent, f->sums, f->now_ns);
+	tw_sums_close(f->sums);
+	free(f);
+	return 0;
+}
+
+static void add_row(struct fixture *f, const char *level, const char *id,
+		    const char *name_space, const char *source, uint64_t uj)
+{
+	struct tw_ask_row *r = &f->row[f->rows++];
+
+	*r = (struct tw_ask_row){ .energies = 1 };
+	strcpy(r->level, level);
+	strcpy(r->id, id);
+	strcpy(r->name_space, name_space);
+	strcpy(r->energy[0].zone, "package");
+	strcpy(r->energy[0].source, source);
+	r->energy[0].dynamic_uj = uj;
+	r->energy[0].watts = 5;
+}
+
+/* An answer of one zone of the node, by an instance with that uptime. */
+static void node_answers(struct fixture *f, const char *instance, uint64_t uptime_s,
+			 uint64_t uj)
+{
+	f->rows = 0;
+	add_row(f, "node", "zone", "", "rapl", uj);
+	f->answer = (struct tw_ask_answer){ .uptime_ms = uptime_s * 1000 };
+	strcpy(f->answer.node, "n1");
+	strcpy(f->answer.instance, instance);
+}
+
+/* Take the answer after so many seconds. */
+static void take(struct fixture *f, uint64_t after_s)
+{
+	const struct tw_answer_rows rows = { f->row, f->rows };
+	struct tw_err err = { 0 };
+
+	f->now_ns += after_s * SECOND;
+	if (tw_agent_check(&f->agent, &rows, &f->answer, f->now_ns, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, f->now_ns);
+	tw_agent_settle(&f->agent, f->sums, BOTH);
+}
+
+static const struct tw_sum *find(const struct fixture *f, enum tw_sum_level level,
+				 const char *text)
+{
+	const struct tw_sum *sum = NULL;
+
+	while ((sum = tw_sums_next(f->sums, level, sum)) != NULL)
+		if ((strcmp(sum->names.node, text) == 0 ||
+		     strcmp(sum->names.id, text) == 0 ||
+		     strcmp(sum->names.name_space, text) == 0))
+			return sum;
+	return NULL;
+}
+
+static uint64_t energy_of(const struct fixture *f, enum tw_sum_level level,
+			  const char *text)
+{
+	const struct tw_sum *sum = find(f, level, text);
+	uint64_t uj = 0;
+
+	for (size_t i = 0; sum != NULL && i < sum->parts; i++)
+		uj += sum->part[i].dynamic_uj + sum->part[i].idle_uj;
+	return uj;
+}
+
+static uint64_t all_energy(const struct fixture *f)
+{
+	return energy_of(f, TW_SUM_ALL, "");
+}
+
+static void energy_before_the_sums_began_is_not_counted(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 5000, 900000000);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 0);
+	node_answers(f, "i1", 5010, 900000500);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 500);
+	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 500);
+}
+
+static void an_agent_that_started_later_is_counted_from_its_start(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 7, 700);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 700);
+}
+
+static void a_restart_loses_and_repeats_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 1, 1000);
+	take(f, 2);
+	/* The new process has counted more than the old one. */
+	node_answers(f, "i2", 20, 5000);
+	take(f, 30);
+	assert_int_equal(all_energy(f), 6000);
+	assert_int_equal(f->agent.restarts, 1);
+	/* Another machine at that address has run for long. */
+	node_answers(f, "i3", 99999, 777777);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 6000);
+	/* A counter that falls without another instance has begun at 0. */
+	node_answers(f, "i3", 100009, 7);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 6007);
+}
+
+static void an_absence_is_made_up_for(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 1, 1000);
+	take(f, 2);
+	node_answers(f, "i1", 3601, 9000);
+	take(f, 3600);
+	assert_int_equal(all_energy(f), 9000);
+}
+
+static void a_zone_that_was_missing_goes_on(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 1, 1000);
+	add_row(f, "node", "zone2", "", "rapl", 50);
+	take(f, 2);
+	node_answers(f, "i1", 11, 2000);
+	take(f, 10);
+	node_answers(f, "i1", 21, 3000);
+	add_row(f, "node", "zone2", "", "rapl", 70);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 3070);
+}
+
+static void pods_that_end_stay_in_their_namespace(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 1, 1000);
+	add_row(f, "pod", "u1", "shop", "rapl", 300);
+	add_row(f, "pod", "u2", "shop", "rapl", 400);
+	/* The same pod again: an answer must not count it twice. */
+	add_row(f, "pod", "u2", "shop", "rapl", 400);
+	take(f, 2);
+	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 700);
+	assert_int_equal(energy_of(f, TW_SUM_POD, "u1"), 300);
+	node_answers(f, "i1", 11, 2000);
+	add_row(f, "pod", "u3", "shop", "rapl", 50);
+	take(f, 10);
+	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 750);
+	/* The ended pods are kept for a while. */
+	tw_sums_expire(f->sums, f->now_ns + 100 * SECOND, 120 * SECOND);
+	assert_non_null(find(f, TW_SUM_POD, "u1"));
+	tw_sums_expire(f->sums, f->now_ns + 130 * SECOND, 120 * SECOND);
+	assert_null(find(f, TW_SUM_POD, "u1"));
+	assert_non_null(find(f, TW_SUM_POD, "u3"));
+	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 750);
+}
+
+static void impossible_power_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_answer_rows rows = { f->row, 1 };
+	struct tw_err err = { 0 };
+
+	node_answers(f, "i1", 1, 1000);
+	take(f, 2);
+	/* 200 kW over 11 s. */
+	node_answers(f, "i1", 11, UINT64_C(2200000000000));
+	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
+					f->now_ns + 10 * SECOND, &err),
+			 -1);
+	assert_non_null(
+		strstr(err.text, "impossible power, over 100 kW: package of node"));
+	/* Over an hour, that is possible. */
+	tw_err_clear(&err);
+	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
+					f->now_ns + 3600 * SECOND, &err),
+			 0);
+	f->row[0].energy[0].watts = 1e6;
+	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
+					f->now_ns + 3600 * SECOND, &err),
+			 -1);
+	strcpy(f->row[0].energy[0].zone, "moon");
+	tw_err_clear(&err);
+	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
+					f->now_ns + 3600 * SECOND, &err),
+			 -1);
+	assert_non_null(strstr(err.text, "unknown zone 'moon'"));
+}
+
+static void a_guest_is_in_no_sum_over_all_agents(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_answer_rows rows = { f->row, 2 };
+	const struct tw_agent_part host_is_there = { .own = false, .passed_on = false },
+				   alone = { .own = true, .passed_on = false };
+
+	node_answers(f, "i1", 1, 1000);
+	add_row(f, "node", "given", "", "passthrough", 30);
+	f->now_ns += 2 * SECOND;
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, f->now_ns);
+	assert_false(f->agent.passed_on);
+	tw_agent_settle(&f->agent, f->sums, alone);
+	assert_int_equal(all_energy(f), 1000);
+	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 1030);
+	node_answers(f, "i1", 11, 2000);
+	add_row(f, "node", "given", "", "passthrough", 60);
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, f->now_ns + SECOND);
+	tw_agent_settle(&f->agent, f->sums, host_is_there);
+	assert_int_equal(all_energy(f), 1000);
+	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 2060);
+}
+
+static void a_vm_that_moves_is_one_sum(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_agent other = { .began_ns = f->now_ns, .url = "http://n2:8103" };
+
+	node_answers(f, "i1", 1, 0);
+	add_row(f, "vm", "abc-D", "", "rapl", 100);
+	take(f, 2);
+	assert_true(tw_sums_has_vm(f->sums, "ABC-d"));
+	assert_false(tw_sums_has_vm(f->sums, "abc"));
+	/* It is on another host now, where its counter began at 0. */
+	{
+		const struct tw_answer_rows rows = { f->row, 2 };
+
+		strcpy(f->answer.node, "n2");
+		strcpy(f->answer.instance, "i9");
+		f->row[1].energy[0].dynamic_uj = 11;
+		tw_agent_take(&other, f->sums, &rows, &f->answer, f->now_ns);
+	}
+	node_answers(f, "i1", 11, 0);
+	take(f, 10);
+	assert_int_equal(energy_of(f, TW_SUM_VM, "abc-D"), 111);
+	assert_true(tw_sums_has_vm(f->sums, "abc-d"));
+	tw_agent_clear(&other, f->sums, f->now_ns);
+	assert_false(tw_sums_has_vm(f->sums, "abc-d"));
+}
+
+static void watts_are_those_of_the_last_answer(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_sum *all;
+
+	node_answers(f, "i1", 1, 1000);
+	add_row(f, "pod", "u1", "shop", "rapl", 300);
+	take(f, 2);
+	tw_sums_power_begin(f->sums);
+	tw_agent_add_power(&f->agent, f->sums, BOTH);
+	all = find(f, TW_SUM_ALL, "");
+	assert_int_equal(all->parts, 1);
+	assert_true(all->part[0].powered && all->part[0].watts == 5);
+	/* An agent that is down has none. */
+	tw_sums_power_begin(f->sums);
+	assert_false(all->part[0].powered);
+	assert_int_equal(all->part[0].dynamic_uj, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(energy_is_exact_to_the_microjoule),
+		cmocka_unit_test(each_zone_of_the_node_is_a_row),
+		cmocka_unit_test(a_hostile_answer_is_refused_with_a_reason),
+		cmocka_unit_test(too_many_workloads_are_refused),
+		cmocka_unit_test(names_of_agents_are_checked),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(energy_before_the_sums_began_is_not_counted),
+		TEST(an_agent_that_started_later_is_counted_from_its_start),
+		TEST(a_restart_loses_and_repeats_nothing),
+		TEST(an_absence_is_made_up_for),
+		TEST(a_zone_that_was_missing_goes_on),
+		TEST(pods_that_end_stay_in_their_namespace),
+		TEST(impossible_power_is_refused),
+		TEST(a_guest_is_in_no_sum_over_all_agents),
+		TEST(a_vm_that_moves_is_one_sum),
+		TEST(watts_are_those_of_the_last_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
