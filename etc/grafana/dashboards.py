@@ -160,6 +160,10 @@ MODELS = dashboard("models", "models", [JOB, INSTANCE], [
             "{{instance}} {{route}} {{status}}")], unit="reqps"),
     panel("timeseries", "Trainings", [("sum by (instance, state) (tw_trainer_jobs)",
                                        "{{instance}} {{state}}")], unit="none"),
+    panel("timeseries", "Online training: live and expected error",
+          [("tw_trainer_online_live_error_watts", "{{machine}} live"),
+           ("tw_trainer_online_expected_error_watts", "{{machine}} expected")],
+          help_text="A model drifts if its live error is twice the expected one."),
 ])
 
 FLEET = dashboard("fleet", "fleet", [], [

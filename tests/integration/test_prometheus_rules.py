@@ -20,8 +20,8 @@ ETC = os.path.join(ROOT, "etc/prometheus")
 BOARDS = os.path.join(ROOT, "etc/grafana")
 RULES = sorted(glob.glob(os.path.join(ETC, "tallywatt-*.yml")))
 
-# Queries that need a GPU's users, an exporter of somebody else's, or a machine without a meter.
-WITHOUT_DATA = ("co2e", "tallywatt_model_", "tallywatt_node_unattributed_joules")
+# Queries that need an exporter of somebody else's, online training, or a machine without a meter.
+WITHOUT_DATA = ("co2e", "tw_trainer_online_", "tallywatt_model_", "tallywatt_node_unattributed_joules")
 
 # Kepler's public dashboards ask for these (Kepler 0.10 and later).
 KEPLER = [
