@@ -42,12 +42,16 @@ demo-run: all
 	@$(test-env) $(PYTHON) tests/demo.py $(if $(DURATION),--duration $(DURATION)) \
 		$(if $(filter 1,$(KEEP)),--keep)
 
-# One test by its name: make t/num runs tests/unit/test_num.c, make t/top starts programs.
+# Tests by their name: make t/num runs tests/unit/test_num.c, make t/top starts programs. If a
+# unit and an integration test have the name, both run.
 t/%:
-	@$(MAKE) --no-print-directory $(if $(wildcard tests/unit/test_$*.c),\
-		$(O)/tests/unit/test_$* $(fakes),all $(fakes) $(O)/tests/bench/collector_load)
-	@$(test-env) $(run) $(if $(wildcard tests/unit/test_$*.c),\
-		unit $(O)/tests/unit/test_$*,python tests/integration/test_$*.py)
+	@$(if $(wildcard tests/unit/test_$*.c tests/integration/test_$*.py),,\
+		echo "t/$*: neither tests/unit/test_$*.c nor tests/integration/test_$*.py" >&2; exit 1)
+	@$(MAKE) --no-print-directory $(fakes) \
+		$(if $(wildcard tests/unit/test_$*.c),$(O)/tests/unit/test_$*) \
+		$(if $(wildcard tests/integration/test_$*.py),all $(O)/tests/bench/collector_load)
+	$(if $(wildcard tests/unit/test_$*.c),@$(test-env) $(run) unit $(O)/tests/unit/test_$*)
+	$(if $(wildcard tests/integration/test_$*.py),@$(test-env) $(run) python tests/integration/test_$*.py)
 
 # ---- checks without running programs ---------------------------------------
 

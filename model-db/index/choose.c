@@ -148,7 +148,7 @@ static struct best search(const struct tw_matcher *m)
 	struct best best = { 0 };
 
 	/* The index knows the trainers of all its models. */
-	if (w->trainer != NULL && m->trainer == NULL)
+	if (w->trainer != NULL && m->trainer == NULL && !m->any_linear)
 		return best;
 	/* Most requests find their processor and need not compute other similarities. */
 	if (w->node_type < 0 && m->processor != NULL)
@@ -168,13 +168,34 @@ static bool is_share(const struct tw_wanted *w, const struct tw_index_machine *m
 	       2 * (uint64_t)w->spec.cores <= m->spec.cores;
 }
 
+/*
+ * The named trainer's model; for a name that means any linear weights, a linear model of
+ * another trainer if its machine is nearer.
+ */
+static struct best search_named(struct tw_matcher *m)
+{
+	const struct best named = search(m);
+	struct best linear;
+
+	if (!tw_wanted_means_linear(m->wanted) ||
+	    (named.entry != NULL && match_of(&named.fit) >= TW_MATCH_SPEC))
+		return named;
+	m->any_linear = true;
+	linear = search(m);
+	m->any_linear = false;
+	return linear.entry != NULL && (named.entry == NULL ||
+					match_of(&linear.fit) > match_of(&named.fit))
+		       ? linear
+		       : named;
+}
+
 void tw_choose_matching(struct tw_matcher *m, struct tw_choice *out)
 {
 	const struct tw_wanted *w = m->wanted;
 	struct best best, share;
 
 	m->only_trees = !w->weight && !w->classes && w->trainer == NULL;
-	best = search(m);
+	best = search_named(m);
 	if (best.entry == NULL && m->only_trees) {
 		m->only_trees = false;
 		best = search(m);

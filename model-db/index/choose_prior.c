@@ -30,8 +30,9 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 		chosen != NULL ? &chosen->entry->machine->likeness : NULL;
 	struct tw_likeness mine;
 
-	if (x->prior.views == 0 || w->output != TW_ABS_POWER || w->trainer != NULL ||
-	    w->pipeline != NULL || w->filter != NULL || w->node_type >= 0)
+	if (x->prior.views == 0 || w->output != TW_ABS_POWER ||
+	    (w->trainer != NULL && !tw_wanted_means_linear(w)) || w->pipeline != NULL ||
+	    w->filter != NULL || w->node_type >= 0)
 		return tw_fail(err, TW_NOTFOUND, "the prior is not asked");
 	tw_likeness_of(&w->spec, &mine);
 	if (measured != NULL && mine.vendor[0] != '\0' &&

@@ -135,6 +135,11 @@ bool tw_index_is_trees(const struct tw_index_entry *e)
 	return strcmp(e->predictor, "xgboost") == 0;
 }
 
+bool tw_index_is_linear(const struct tw_index_entry *e)
+{
+	return strcmp(e->predictor, "linear") == 0;
+}
+
 /* ---- figures ---- */
 
 static int compare_names(const void *name, const void *place)

@@ -179,6 +179,7 @@ bool tw_index_is_ensemble(const struct tw_index_entry *e);
 
 /* Whether it is in XGBoost's own form, which kepler-model-server's estimator reads. */
 bool tw_index_is_trees(const struct tw_index_entry *e);
+bool tw_index_is_linear(const struct tw_index_entry *e);
 
 /*
  * A number of the model's metadata by its key; else the worst of the components' figures

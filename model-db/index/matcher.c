@@ -162,7 +162,8 @@ enum tw_mismatch tw_matcher_check(const struct tw_matcher *m,
 		return TW_MISMATCH_METRIC;
 	if (m->wanted->pipeline != NULL && m->pipeline != e->pipeline)
 		return TW_MISMATCH_PIPELINE;
-	if (m->wanted->trainer != NULL && m->trainer != e->trainer)
+	if (m->wanted->trainer != NULL && m->trainer != e->trainer &&
+	    !(m->any_linear && tw_index_is_linear(e)))
 		return TW_MISMATCH_TRAINER;
 	if (is_other_machine(m, e))
 		return TW_MISMATCH_MACHINE;
@@ -182,4 +183,10 @@ void tw_wanted_release(struct tw_wanted *w)
 	free(w->pipeline);
 	free(w->filter);
 	*w = (struct tw_wanted){ 0 };
+}
+
+bool tw_wanted_means_linear(const struct tw_wanted *w)
+{
+	return w->weight && !w->classes && w->trainer != NULL &&
+	       strcmp(w->trainer, "SGDRegressorTrainer") == 0;
 }

@@ -60,6 +60,12 @@ struct tw_wanted {
 /* Free what w owns. */
 void tw_wanted_release(struct tw_wanted *w);
 
+/*
+ * True if the trainer's name means any linear weights: Kepler 0.7.12 to 0.9 names
+ * SGDRegressorTrainer if its user names no trainer (docs/wire.md).
+ */
+bool tw_wanted_means_linear(const struct tw_wanted *w);
+
 /* The first check that a model fails, in the order of the checks. */
 enum tw_mismatch {
 	TW_MISMATCH_METRIC = 1, /* the client does not measure a feature */
@@ -94,6 +100,7 @@ struct tw_matcher {
 
 	/* Further conditions, which the caller sets. */
 	bool only_trees;
+	bool any_linear;                          /* linear models of every trainer */
 	const struct tw_index_machine *shares_of; /* models that serve a share of it */
 };
 

@@ -2,7 +2,9 @@
 """tallywatt calibrate: readings of a machine's power, and the watts that clients get then."""
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import threading
 import unittest
 
@@ -20,6 +22,8 @@ CURVE = re.compile(r"^ *(\d+) % +[\d.]+ W \([\d. ]+\) +([\d.]+) W \(([\d.]+) \.\
 
 
 class Calibrate(Case):
+    made = None  # a curve, and the folder of a database with it
+
     def setUp(self):
         super().setUp()
         os.chmod(self.dir, 0o755)  # the collector becomes another user
@@ -44,7 +48,17 @@ class Calibrate(Case):
         return found
 
     def given(self):
-        return self.curve("--idle", str(IDLE_W), "--full", str(FULL_W))
+        """The curve of rest and full load, in self.db. It is computed once for all tests."""
+        cls = type(self)
+        if cls.made is None:
+            curve = self.curve("--idle", str(IDLE_W), "--full", str(FULL_W))
+            folder = tempfile.mkdtemp(prefix="tw-")
+            cls.addClassCleanup(shutil.rmtree, folder)
+            shutil.copytree(self.db, os.path.join(folder, "db"))
+            cls.made = curve, folder
+        elif not os.path.exists(self.db):
+            shutil.copytree(os.path.join(cls.made[1], "db"), self.db)
+        return cls.made[0]
 
     def start_server(self):
         return self.start_http("tw-server", "--model-db", self.db)
@@ -115,6 +129,7 @@ class Calibrate(Case):
     def test_a_meter_of_this_machine_is_read(self):
         """Three phases; the meter's file follows the phase that the command names."""
         power = "machine/sys/class/hwmon/hwmon0/power1_average"
+        os.makedirs(self.path("machine/sys/class/hwmon/hwmon0"))
         self.write("machine/sys/class/hwmon/hwmon0/name", "power_meter\n")
         watts = {"rest": 6, "cpu-50": 20, "cpu-100": 30}
         self.write(power, "6000000\n")

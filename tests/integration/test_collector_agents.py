@@ -140,6 +140,10 @@ class Agents(Summed):
         real = {"host": self.collect("--meters", "fake", "--node-name", "host", *host.args),
                 "guest": self.collect("--meters", "fake", "--node-name", "guest", *guest.args),
                 "plain": self.collect("--meters", "fake", "--node-name", "plain")}
+        # A guest is known as such once its host exports the VM, which is after its first use.
+        host.use([10, 10, 10])
+        wait_until(lambda: call(real["host"], "GET", "/api/v1/power?level=vm").json()["workloads"],
+                   "the host exports the VM")
         server = self.serve(**{n: Relay(f"http://{d.address}") for n, d in real.items()},
                             **{n: n for n in REASONS})
         daemon = self.aggregate(server, *real, *REASONS)

@@ -52,8 +52,16 @@ class Prior(Case):
 
     def test_a_trainer_that_is_named_gets_no_prior(self):
         server = self.start_http("tw-server", "--model-db", self.database())
-        reply = self.ask(server, "amd_epyc_7713", 8, trainer_name="SGDRegressorTrainer")
-        self.assertEqual(reply.status, 404)
+        for more in ({"trainer_name": "LinearRegressionTrainer"},
+                     {"trainer_name": "SGDRegressorTrainer", "weight": False}):
+            reply = self.ask(server, "amd_epyc_7713", 8, **more)
+            self.assertEqual(reply.status, 404, more)
+
+    def test_kepler_s_default_name_means_linear_weights(self):
+        server = self.start_http("tw-server", "--model-db", self.database())
+        any_name, default = (self.ask(server, "amd_epyc_7713", 8, trainer_name=name).json()
+                             for name in ("", "SGDRegressorTrainer"))
+        self.assertEqual(any_name["platform"], default["platform"])
 
     def collect(self, *args):
         return self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off", "--user",
