@@ -392,7 +392,7 @@ image-%: all
 	buildah bud --isolation chroot --layers=false --timestamp 0 --format oci \
 		-f etc/containers/$*.Containerfile -t tallywatt-$*:$(IMAGE_TAG) $(O)/images
 
-# Debian packages, from what is committed: etc/debian is their debian/.
+# Build Debian packages from the committed sources; etc/debian becomes debian/.
 deb:
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
 	git archive --prefix=tallywatt-$(VERSION)/ HEAD | tar -x -C $(O)/deb

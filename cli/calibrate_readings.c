@@ -237,7 +237,7 @@ static uint64_t wait_a_little(void *arg)
 	return tw_now_ns();
 }
 
-/* The power of the first meter that measures the platform; 0: there is none. */
+/* The power of the first meter of the zone platform, in W; 0 if no meter has the zone. */
 static double platform_of(const json_t *probe, const char **meter)
 {
 	const json_t *m, *z;

@@ -33,8 +33,8 @@ int tw_reading_list_parse(struct tw_reading_list *l, const char *text, double er
 /*
  * Add each row of a CSV with a header. Watts are in the column watts, power, power_w or
  * w; CPU use, in percent, in the column cpu, load or cpu_percent. Other columns are
- * ignored. load is that of all rows of a file without CPU use; NaN: such a file is
- * rejected. TW_INVALID and TW_PARSE name line and column.
+ * ignored. A file without CPU use has the load `load` in all rows, in percent; if load is
+ * NaN, it is rejected. TW_INVALID and TW_PARSE name line and column.
  */
 int tw_reading_list_read_csv(struct tw_reading_list *l, const char *path, double load,
 			     double error, struct tw_err *err);

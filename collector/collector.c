@@ -197,7 +197,7 @@ static int open_agents(const struct tw_collector_settings *s, struct tw_collecto
 					err);
 }
 
-/* Those who sum collectors tell processes and machines apart by these. */
+/* An aggregating collector tells processes and machines apart by these values. */
 static void identify(struct tw_collector *c)
 {
 	unsigned char random[16];

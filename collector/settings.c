@@ -201,7 +201,8 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_collector_settings, shipped_models),
 	  .fallback = TW_MODEL_DB,
 	  .arg = "DIR",
-	  .help = "database to use if the others have no model; empty for none" },
+	  .help = "database of last resort, also without other models where no meter "
+		  "measures the machine; empty for none" },
 	{ .name = "model-source",
 	  .env = "TW_MODEL_SOURCE",
 	  .type = TW_OPT_LIST,

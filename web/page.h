@@ -25,6 +25,24 @@ struct tw_web_file {
 void tw_page_send(const struct tw_web_file *files, size_t count,
 		  const struct tw_http_request *q, struct tw_http_reply *r);
 
+/*
+ * Define the routes of a page: NAME for "/", NAME_files for its files. web/page_*.c use
+ * it, after the array `files` of the bundle; each program links its own page only.
+ */
+#define TW_WEB_PAGE(name, count)                                           \
+	static void get_page(void *app, const struct tw_http_request *q,   \
+			     struct tw_http_reply *r)                      \
+	{                                                                  \
+		(void)app;                                                 \
+		tw_page_send(files, count, q, r);                          \
+	}                                                                  \
+	const struct tw_http_route name = { .method = "GET",               \
+					    .path = "/",                   \
+					    .handle = get_page };          \
+	const struct tw_http_route name##_files = { .method = "GET",       \
+						    .path = "/web/{file}", \
+						    .handle = get_page }
+
 /* Live power, of tw-collector. */
 extern const struct tw_http_route tw_page_live, tw_page_live_files;
 /* Models, of tw-server. */

@@ -5,26 +5,8 @@
 
 #if TW_WEB
 #include <web/models.inc>
-#define COUNT TW_COUNT(files)
+TW_WEB_PAGE(tw_page_models, TW_COUNT(files));
 #else
 static const struct tw_web_file *const files = NULL;
-#define COUNT 0
+TW_WEB_PAGE(tw_page_models, 0);
 #endif
-
-static void get_page(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
-{
-	(void)app;
-	tw_page_send(files, COUNT, q, r);
-}
-
-const struct tw_http_route tw_page_models = {
-	.method = "GET",
-	.path = "/",
-	.handle = get_page,
-};
-
-const struct tw_http_route tw_page_models_files = {
-	.method = "GET",
-	.path = "/web/{file}",
-	.handle = get_page,
-};

@@ -4,8 +4,8 @@
 
 /*
  * The counters of one agent: the last values of its workloads, and their growth from
- * answer to answer. Growth that was not seen from its begin is not counted: that of an
- * agent that ran before the sums began.
+ * answer to answer. The first answer of an agent that ran before the sums began is the
+ * base: its earlier energy is not counted.
  */
 
 #include "collector/agents/sums.h"

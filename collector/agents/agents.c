@@ -304,7 +304,7 @@ static void take_row(struct tw_agents *a, const struct tw_ask_message *m)
 		a->row[a->rows++] = m->of.row;
 }
 
-/* The other agent that is the same process. NULL: none. */
+/* Another agent with the same collector process; NULL: none. */
 static struct slot *find_same(const struct tw_agents *a, const struct slot *s,
 			      const char *instance)
 {

@@ -185,7 +185,7 @@ struct tw_sum *tw_sums_all(struct tw_sums *s)
 	return s->all;
 }
 
-/* An equal part, made if there is none. */
+/* Find the part of a sum with this kind and source, or add the part. */
 static struct tw_sum_part *part_of(struct tw_sums *s, struct tw_sum *sum,
 				   enum tw_zone_kind kind, const char *source)
 {

@@ -68,8 +68,8 @@ int tw_sums_open(struct tw_sums **out, struct tw_err *err);
 void tw_sums_close(struct tw_sums *s); /* NULL is fine */
 
 /*
- * The sum of these names, made if there is none; it gets one user more. NULL if the table
- * is full, or out of memory; then it counts as left out.
+ * Find or add the sum with these names, and count one more user of it. NULL if the table
+ * is full, or out of memory; the sum then counts as left out.
  */
 struct tw_sum *tw_sums_use(struct tw_sums *s, enum tw_sum_level level,
 			   const struct tw_sum_names *names);

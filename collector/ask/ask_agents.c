@@ -121,7 +121,8 @@ static int read_settings(const json_t *settings, struct job *j, struct tw_err *e
 		       : read_access(j, access, err);
 }
 
-/* A token may be replaced at any time. The last one is used while there is none. */
+/* The token file may be replaced at any time. Without a file the last token stays in use.
+ */
 static void read_token(struct job *j, uint64_t now_ms)
 {
 	struct tw_err why = { 0 };

@@ -169,7 +169,8 @@ int tw_pods_options_check(const struct tw_pods_options *o, struct tw_err *err);
 		  .help = "time that its power averages, or between two steps of its "   \
 			  "counter; 0: unknown" },                                       \
 		TW_OPT_OWN_TEXT(config, "meter-user", "TW_METER_USER", user, "NAME",     \
-				"user of the command (default: that of the collector)"), \
+				"user that runs the command (default: the user of the "  \
+				"collector)"),                                           \
 		TW_OPT_OWN_TEXT(config, "meter-login", "TW_METER_LOGIN", login, "FILE",  \
 				"file with 'user = NAME' and 'password = TEXT' for the " \
 				"server"),                                               \

@@ -24,7 +24,7 @@
 
 /* Time for a command to end by itself after SIGTERM. */
 #define GRACE_MS 500
-/* Rounds of killing what is left: a process may fork while it is looked for. */
+/* Rounds of killing remaining children: a child may fork during a round. */
 #define SWEEPS_MAX 100
 #define CHILDREN_TEXT 4096
 

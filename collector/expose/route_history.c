@@ -43,7 +43,7 @@ static void add_column(struct tw_buf *b, const struct tw_power_history *h, uint6
 /* The first of the slots that may be kept. */
 static uint64_t first_of(uint64_t since, uint64_t last, uint64_t kept)
 {
-	/* A client of a process before this one is told all. */
+	/* The client knows a slot of an earlier collector process: send everything. */
 	if (since > last)
 		since = 0;
 	return last - since > kept ? last - kept : since;

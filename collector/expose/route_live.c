@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GET /api/v1/live: the power of the last tick, small enough to be asked for after each
- * tick. A first request gets all living workloads; later ones, with the number of the
- * last tick and of the newest workload, get what has changed: powers that are not 0,
- * processes that are new, and those that ended.
+ * tick. The first request gets all living workloads. A later request names the last tick
+ * and the newest workload that the client knows, and gets the changes: powers that are
+ * not 0, new processes, and ended processes.
  */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
@@ -329,7 +329,7 @@ static void answer_live(void *app, const struct tw_http_request *q,
 		r->status = 204;
 		return;
 	}
-	/* A client of a process before this one is told all. */
+	/* The client knows a tick of an earlier collector process: send everything. */
 	if (l.tick == 0 || l.tick > tw_workloads_tick_number(c->workloads))
 		l.tick = l.after = 0;
 	l.newest = l.after;

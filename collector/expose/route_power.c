@@ -274,7 +274,7 @@ static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
 	}
 }
 
-/* By these, those who sum collectors tell processes and machines apart. */
+/* An aggregating collector tells processes and machines apart by these members. */
 static void add_identity(struct tw_buf *b, const struct tw_collector *c)
 {
 	add_text(b, "node_name", tw_text(c->show.node_name));
