@@ -109,7 +109,8 @@ class Demo:
         return daemon
 
     def collector(self, name, port, *args):
-        return self.start(name, "tw-collector", "--listen", address(port, self.keep),
+        return self.start(name, "tw-collector", "--user", "root" if os.geteuid() == 0 else "nobody",
+                          "--listen", address(port, self.keep),
                           "--interval", INTERVAL, *(["--filter=no"] if sanitized() else []), *args)
 
     def close(self):
