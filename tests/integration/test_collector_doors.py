@@ -107,7 +107,8 @@ class Locks(CollectorCase):
         os.chmod(self.web(self.USERS), 0o600)
         collector = self.collect("--web-config", self.path("web.yml"))
         alice = basic("alice", "secret")
-        self.assertIn("changes of the web configuration need a restart", collector.log())
+        wait_until(lambda: "changes of the web configuration need a restart" in collector.log(),
+                   "the collector says that it cannot read the file again")
         self.assertEqual(call(collector, "GET", "/healthz", headers=alice).status, 200)
         self.web("")
 
