@@ -257,30 +257,46 @@ static enum tw_models_state entry_state(const struct tw_models_entry *e,
 	return TW_MODELS_NONE;
 }
 
-enum tw_models_state tw_models_find(struct tw_models *m, const struct tw_request *r,
-				    struct tw_served **out, struct tw_err *why)
+/* Find or make the entry of a request. Call with the lock held. */
+static enum tw_models_state find_entry(struct tw_models *m, const struct tw_request *r,
+				       bool unproven, struct tw_served **out,
+				       struct tw_err *why)
 {
 	const uint64_t hash = hash_metrics(&r->metrics);
-	enum tw_models_state state = TW_MODELS_NONE;
 	struct tw_models_entry *e = NULL;
-	bool unproven;
 
-	pthread_mutex_lock(&m->lock);
-	unproven = lacks_counters(m, r);
 	for (size_t i = 0; i < m->count && e == NULL; i++)
 		if (key_fits(&m->entry[i]->key, r, unproven, hash))
 			e = m->entry[i];
 	if (e == NULL) {
 		if (make_entry(m, r, unproven, hash, &e, why) < 0)
-			goto out;
+			return TW_MODELS_NONE;
 		add_entry(m, e);
 		for (size_t i = 0; i < m->dbs; i++)
 			wake(m->db[i].work_fd);
 		pthread_cond_signal(&m->net_work);
 	}
 	e->used = ++m->uses;
-	state = entry_state(e, out, why);
-out:
+	return entry_state(e, out, why);
+}
+
+/*
+ * Kepler's first request has idle rows, and Kepler crashes later if it is refused. For
+ * idle rows a model with counters is as good as another, and better than none.
+ */
+enum tw_models_state tw_models_find(struct tw_models *m, const struct tw_request *r,
+				    struct tw_served **out, struct tw_err *why)
+{
+	enum tw_models_state state;
+	bool unproven;
+
+	pthread_mutex_lock(&m->lock);
+	unproven = lacks_counters(m, r);
+	state = find_entry(m, r, unproven, out, why);
+	if (state == TW_MODELS_NONE && unproven && !is_used(r, tw_feature_is_work)) {
+		*why = (struct tw_err){ 0 };
+		state = find_entry(m, r, false, out, why);
+	}
 	pthread_mutex_unlock(&m->lock);
 	return state;
 }

@@ -158,8 +158,7 @@ bool tw_feature_is_counter(const char *name)
 
 bool tw_feature_list_unproven(const struct tw_strs *names)
 {
-	return tw_strs_has(names, "cpu_ref_cycles") &&
-	       tw_strs_has(names, "bpf_cpu_time_ms");
+	return tw_strs_has(names, "cpu_ref_cycles");
 }
 
 size_t tw_feature_old_count(void)

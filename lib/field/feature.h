@@ -54,11 +54,10 @@ bool tw_feature_is_work(const char *name);
 bool tw_feature_is_counter(const char *name);
 
 /*
- * Whether a list of metrics comes from Kepler 0.8 or 0.9, which list all metrics and send
- * 0 for counters that the machine lacks. Such a list does not prove that the machine has
- * counters. It is recognised by cpu_ref_cycles, which no model uses, together with
- * bpf_cpu_time_ms, which has another name in Kepler 0.6: ask before old names are
- * replaced.
+ * Whether a list of metrics comes from Kepler 0.5 to 0.7.9, 0.8 or 0.9. These list the
+ * counters before they open them, and send 0 for those that the machine lacks. So the list
+ * does not prove that the machine has counters. It is recognised by cpu_ref_cycles, which
+ * no model uses.
  */
 bool tw_feature_list_unproven(const struct tw_strs *names);
 

@@ -200,7 +200,8 @@ OLD_NAMES = {"cpu_time": ("bpf_cpu_time_ms", 1), "bpf_cpu_time_us": ("bpf_cpu_ti
 
 class Release:
     """The behaviour of a release. `counters` is false where perf events cannot be opened, as
-    in most virtual machines."""
+    in most virtual machines. Only 0.7.10 to 0.7.12 list the counters that were opened: the
+    releases before make their list before that (InitAvailableParamAndMetrics(), Attach())."""
     name = ""
     zero_idle_is_zero = True  # calcDynEnergy(): without idle power there is no dynamic power
     core_ratio = False
@@ -210,9 +211,9 @@ class Release:
     def metrics(self, counters, rng):
         raise NotImplementedError
 
-    def shuffled_hardware(self, names, counters, rng):
+    def shuffled_hardware(self, names, rng):
         """The order of a Go map's keys changes with each start."""
-        return rng.sample(names, len(names)) if counters else []
+        return rng.sample(names, len(names))
 
     def value(self, metric, load):
         """A metric's rate, from a whole number of events in a sampling period."""
@@ -251,7 +252,7 @@ class Release053(Release):
     def metrics(self, counters, rng):
         return ["cpu_time", "irq_net_tx", "irq_net_rx", "irq_block",
                 *self.shuffled_hardware(["cpu_cycles", "cpu_ref_cycles", "cpu_instr",
-                                         "cache_miss"], counters, rng),
+                                         "cache_miss"], rng),
                 *CGROUP, "block_devices_used"]
 
     def value(self, metric, load):
@@ -275,7 +276,7 @@ class Release06(Release):
 
     def metrics(self, counters, rng):
         return ["bpf_cpu_time_us", "bpf_net_tx_irq", "bpf_net_rx_irq", "bpf_block_irq",
-                *self.shuffled_hardware([*HARDWARE, "cpu_ref_cycles"], counters, rng),
+                *self.shuffled_hardware([*HARDWARE, "cpu_ref_cycles"], rng),
                 *CGROUP, *KUBELET, "block_devices_used"]
 
     def predictors(self, answer, trainer):
@@ -288,7 +289,7 @@ class Release0711(Release):
 
     def metrics(self, counters, rng):
         return rng.sample(SOFTWARE, len(SOFTWARE)) + \
-            self.shuffled_hardware(HARDWARE, counters, rng)
+            (self.shuffled_hardware(HARDWARE, rng) if counters else [])
 
     def predictors(self, answer, trainer):
         parts = {name: Weights(part, name) for name, part in answer.items()}
