@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -47,6 +48,16 @@ def need(what, present):
     if what in REQUIRED:
         raise AssertionError(f"TW_REQUIRE names '{what}', which is missing")
     raise unittest.SkipTest(f"no {what}")
+
+
+def open_to_all(path):
+    """Whether every user may run programs below a folder: a daemon that gave up root's rights
+    cannot start its helpers below a private one."""
+    while path != "/":
+        if not os.stat(path).st_mode & stat.S_IXOTH:
+            return False
+        path = os.path.dirname(path)
+    return True
 
 
 def sanitized(name="tw-collector"):

@@ -307,6 +307,7 @@ static void threads_and_repeats_change_no_byte(void **state)
 	train_set_response(&job, response);
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.group = tw_feature_group_find("BPFOnly");
+	job.folds = 2;
 	models = train_add_most(&job.abs_trainers);
 	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "LinearRegressionTrainer", &err),
 			 0);
