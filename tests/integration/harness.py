@@ -7,6 +7,7 @@ data is looked for in TW_SHARED, else beside the repository.
 import http.client
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -168,6 +169,10 @@ class Daemon:
     def log(self):
         with open(self.log_file, encoding="utf-8", errors="replace") as f:
             return f.read()
+
+    def wait_logged(self, pattern):
+        """A message may come after what it tells of can be seen elsewhere."""
+        wait_until(lambda: re.search(pattern, self.log()), f"{self.program} logs '{pattern}'")
 
     def resident_kib(self):
         with open(f"/proc/{self.proc.pid}/status", encoding="ascii") as f:
