@@ -2,6 +2,7 @@
 #include "isolator/idle_power.h"
 
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,47 +44,10 @@ static int compare_rows(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-static void swap(double *a, double *b)
-{
-	const double c = *a;
-
-	*a = *b;
-	*b = c;
-}
-
-/*
- * Partially sort v so that v[place] is as in a full sort, with no larger value before it:
- * C. A. R. Hoare, Algorithm 65: Find, 1961.
- */
-static void put_in_place(double *v, size_t n, size_t place)
-{
-	size_t low = 0, high = n - 1;
-
-	while (low < high) {
-		const double pivot = v[low + (high - low) / 2];
-		size_t i = low, j = high;
-
-		for (;;) {
-			while (v[i] < pivot)
-				i++;
-			while (v[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap(&v[i++], &v[j--]);
-		}
-		/* Here i == j or i == j + 1. */
-		if (place <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-}
-
 /* The lower median. Reorders v. */
 static double median(double *v, size_t n)
 {
-	put_in_place(v, n, (n - 1) / 2);
+	tw_put_in_place(v, n, (n - 1) / 2);
 	return v[(n - 1) / 2];
 }
 
@@ -94,8 +58,8 @@ static double middle(double *v, size_t n)
 	const size_t quarter = n / 4, half = n - 2 * quarter;
 	double sum = 0.0;
 
-	put_in_place(v, n, quarter);
-	put_in_place(v + quarter, n - quarter, half - 1);
+	tw_put_in_place(v, n, quarter);
+	tw_put_in_place(v + quarter, n - quarter, half - 1);
 	for (size_t i = 0; i < half; i++)
 		sum += v[quarter + i];
 	return sum / (double)half;
@@ -162,7 +126,7 @@ static double find_least(struct idle *s, size_t rows, size_t window)
 {
 	for (size_t r = 0; r < rows; r++)
 		s->room[r] = s->part[r].watts;
-	put_in_place(s->room, rows, window - 1);
+	tw_put_in_place(s->room, rows, window - 1);
 	return middle(s->room, window);
 }
 

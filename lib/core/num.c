@@ -453,3 +453,37 @@ int tw_compare_doubles(const void *a, const void *b)
 
 	return *x < *y ? -1 : *x > *y;
 }
+
+static void swap(double *a, double *b)
+{
+	const double c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+/* C. A. R. Hoare, Algorithm 65: Find, 1961. */
+void tw_put_in_place(double *v, size_t n, size_t place)
+{
+	size_t low = 0, high = n - 1;
+
+	while (low < high) {
+		const double pivot = v[low + (high - low) / 2];
+		size_t i = low, j = high;
+
+		for (;;) {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			swap(&v[i++], &v[j--]);
+		}
+		/* Here i == j or i == j + 1. */
+		if (place <= j)
+			high = j;
+		else
+			low = j + 1;
+	}
+}

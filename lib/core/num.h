@@ -70,4 +70,10 @@ void tw_buf_add_double(struct tw_buf *b, double v);
 /* Compare two doubles for qsort(), ascending. Neither may be NaN. */
 int tw_compare_doubles(const void *a, const void *b);
 
+/*
+ * Partially sort the n values of v so that v[place] is as in a full sort, with no larger
+ * value before it and no smaller one after it. None may be NaN; place is below n.
+ */
+void tw_put_in_place(double *v, size_t n, size_t place);
+
 #endif /* TW_NUM_H */

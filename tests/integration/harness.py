@@ -7,10 +7,12 @@ data is looked for in TW_SHARED, else beside the repository.
 import http.client
 import json
 import os
+import re
 import select
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -47,6 +49,16 @@ def need(what, present):
     if what in REQUIRED:
         raise AssertionError(f"TW_REQUIRE names '{what}', which is missing")
     raise unittest.SkipTest(f"no {what}")
+
+
+def open_to_all(path):
+    """Whether every user may run programs below a folder: a daemon that gave up root's rights
+    cannot start its helpers below a private one."""
+    while path != "/":
+        if not os.stat(path).st_mode & stat.S_IXOTH:
+            return False
+        path = os.path.dirname(path)
+    return True
 
 
 def sanitized(name="tw-collector"):
@@ -157,6 +169,10 @@ class Daemon:
     def log(self):
         with open(self.log_file, encoding="utf-8", errors="replace") as f:
             return f.read()
+
+    def wait_logged(self, pattern):
+        """A message may come after what it tells of can be seen elsewhere."""
+        wait_until(lambda: re.search(pattern, self.log()), f"{self.program} logs '{pattern}'")
 
     def resident_kib(self):
         with open(f"/proc/{self.proc.pid}/status", encoding="ascii") as f:

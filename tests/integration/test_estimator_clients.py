@@ -157,7 +157,7 @@ class Clients(Case):
             except (BrokenPipeError, ConnectionResetError):
                 pass
             self.assertLess(sent, len(data))
-        self.assertIn("incomplete after", self.estimator.log())
+        self.estimator.wait_logged("incomplete after")
         self.still_answers()
 
     def test_a_client_that_never_reads_costs_the_memory_of_one_answer(self):
@@ -228,7 +228,7 @@ class Clients(Case):
         self.start_estimator("--socket-mode", "0666", "--allow-users", f"root,{NOBODY}")
         self.assertGreater(self.ask_as(NOBODY), 0)
         self.assertEqual(self.ask_as(NOBODY - 1), 0)
-        self.assertIn(f"user {NOBODY - 1}, process ", self.estimator.log())
+        self.estimator.wait_logged(f"user {NOBODY - 1}, process ")
 
     def test_a_socket_that_systemd_passes_is_used_and_its_file_left(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:

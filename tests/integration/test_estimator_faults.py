@@ -156,7 +156,7 @@ class Faults(Case):
             self.estimator.proc.send_signal(1)
             wait_until(lambda: self.metric("model_failures_total", origin="server")
                        > failures, name)
-            self.assertEqual(self.metric("models_failing", origin="server"), 1)
+            wait_until(lambda: self.metric("models_failing", origin="server") == 1, name)
             self.assertTrue(self.served(OLD, "server"), name)
         server.behave = server.hang
         asked = server.requests
@@ -214,7 +214,7 @@ class Faults(Case):
         self.start_estimator("--model-server", server.url, "--keep", keep)
         answer = ask_estimator(self.socket, power_request(FEATURES, [ROW], version=2))
         self.assertEqual(answer["powers"], {})
-        self.assertIn("cannot read a cached model", self.estimator.log())
+        self.estimator.wait_logged("cannot read a cached model")
 
     # ---- the disk --------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Faults(Case):
         self.start_estimator("--model-server", server.url, "--keep", full)
         self.wait_served(OLD, "server")
         wait_until(lambda: self.metric("keep_failures_total") > 0, "it is counted")
-        self.assertIn("No space left on device", self.estimator.log())
+        self.estimator.wait_logged("No space left on device")
         self.assertEqual(os.listdir(full), ["filler"])
 
     # ---- the database ----------------------------------------------------------
@@ -280,7 +280,7 @@ class Faults(Case):
         wait_until(lambda: self.metric("model_failures_total", origin="database") > 0,
                    "it is noticed")
         self.assertEqual(self.ask()["powers"], before)
-        self.assertEqual(self.metric("models_failing", origin="database"), 1)
+        wait_until(lambda: self.metric("models_failing", origin="database") == 1, "it fails")
 
     def test_models_are_swapped_under_load(self):
         """Every answer is one of the two models', whole."""

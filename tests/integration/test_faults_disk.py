@@ -148,7 +148,7 @@ class Disk(FaultCase):
             self.faults((fault, out))
             ticks = self.ticks(collector)
             wait_until(lambda: self.ticks(collector) > ticks + 3, "the ticks go on")
-        self.assertIn("Input/output error", collector.log())
+        collector.wait_logged("Input/output error")
         self.faults()
 
     @staticmethod

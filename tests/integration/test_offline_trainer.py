@@ -11,7 +11,7 @@ import time
 import unittest
 import zipfile
 
-from harness import (GENERATED, LINEAR_TRAINERS, Case, call, content, huge_post, most_trainers,
+from harness import (GENERATED, LINEAR_TRAINERS, QUICK, Case, call, content, huge_post, most_trainers,
                      published, raw_call, read_json, shared, tree)
 import generate_response as generator
 
@@ -227,7 +227,7 @@ class OfflineTrainer(Case):
 class KilledWhilePublishing(Case):
     """SIGKILL at any moment leaves the old pipeline or the new one."""
 
-    KILLS = 24
+    KILLS = 8 if QUICK else 24
 
     def digest(self, db):
         """Of all but the metadata, which has the time of training, and the manifest of it."""

@@ -85,8 +85,8 @@ class Online(Case):
         # More of the same is no reason to publish, and no drift.
         self.advance(server, trainer, 20)
         wait_until(lambda: self.verdicts(trainer, "not_better") == 1, "a verdict")
-        self.assertRegex(trainer.log(), "not published: error .* W, that of the "
-                                        r"serving model .* W, on \d+ held-out rows: not 5 %")
+        trainer.wait_logged("not published: error .* W, that of the "
+                            r"serving model .* W, on \d+ held-out rows: not 5 %")
         self.assertEqual(self.metric(trainer, "drifting"), 0)
         self.assertLess(self.metric(trainer, "drift_ratio"), 2)
         # Another law: seen within ten intervals, and learnt.
@@ -97,7 +97,7 @@ class Online(Case):
         for _ in range(6):
             self.advance(server, trainer, 4)
         self.assertEqual(self.verdicts(trainer, "published"), 2)
-        self.assertIn("since the drift began", trainer.log())
+        trainer.wait_logged("since the drift began")
         self.advance(server, trainer, 5)
         self.assertEqual(self.metric(trainer, "drifting"), 0)
         self.assertLess(self.metric(trainer, "live_error_watts"), 0.5)
@@ -118,7 +118,7 @@ class Online(Case):
         machine.law = (6.0, 8.0)
         self.advance(server, trainer, 5)
         self.assertEqual(self.verdicts(trainer, "rolled_back"), 1)
-        self.assertRegex(trainer.log(), "rolled_back: live error .* W, that of the previous")
+        trainer.wait_logged("rolled_back: live error .* W, that of the previous")
         self.advance(server, trainer, 3)
         self.assertLess(self.metric(trainer, "live_error_watts"), 0.5)
 
@@ -149,7 +149,7 @@ class Online(Case):
         wait_until(lambda: self.metric(trainer, "polls_total", 'result="failed"') > 2, "failures")
         server.down = False
         self.advance(server, trainer, 3)
-        self.assertIn("again", trainer.log())
+        trainer.wait_logged("again")
         trainer.stop()
         self.assert_whole(server)
         self.assertTrue(all(headers["Authorization"] == "Bearer sesame"

@@ -6,6 +6,8 @@ import io
 import json
 import os
 import re
+import shutil
+import tempfile
 import unittest
 
 from harness import (COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, QUICK, ROOT, Case,
@@ -281,6 +283,8 @@ class Isolate(Case):
 
 
 class Train(Case):
+    made = {}  # threads: folder
+
     def setUp(self):
         super().setUp()
         self.db = self.path("db")
@@ -330,9 +334,20 @@ class Train(Case):
                             for rates, watts in zip(machine.rates, machine.watts))
                 self.assertLess(worst, 1.0, f"{trainer} {component}")
 
+    @classmethod
+    def trained(cls, threads):
+        """A database with a pipeline p of the default trainers, which is made once."""
+        if threads not in cls.made:
+            folder = tempfile.mkdtemp(prefix="tw-")
+            cls.addClassCleanup(shutil.rmtree, folder)
+            train_generated(folder, "0.7", "p", None, ("--threads", threads, *SOME_GROUPS))
+            cls.made[threads] = folder
+        return cls.made[threads]
+
     def test_the_metadata_has_the_errors_of_blocked_folds(self):
-        train_generated(self.db, trainers=None, more=SOME_GROUPS)
-        for path in glob.glob(os.path.join(self.db, "simulated/*/*/*/*/metadata.json")):
+        paths = glob.glob(os.path.join(self.trained("1"), "p/*/*/*/*/metadata.json"))
+        self.assertTrue(paths)
+        for path in paths:
             metadata = read_json(path)
             for key in ("model_name", "model_class", "model_file", "features",
                         "output_type", "mae", "mape"):
@@ -342,10 +357,7 @@ class Train(Case):
             self.assertTrue(close(metadata["mae"], worst, 1e-6), path)
 
     def test_threads_do_not_change_a_byte(self):
-        for threads in ("1", "2"):
-            train_generated(self.path(threads), "0.7", "p", None,
-                            ("--threads", threads, *SOME_GROUPS))
-        one, two = (tree(self.path(threads, "p")) for threads in ("1", "2"))
+        one, two = (tree(os.path.join(self.trained(threads), "p")) for threads in ("1", "2"))
         self.assertEqual(one.keys(), two.keys())
         for name in one:
             if name != "metadata.json":  # has the time of training

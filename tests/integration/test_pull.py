@@ -95,7 +95,7 @@ class Pulling(PullCase):
         self.assertEqual(call(server, "POST", "/model", REQUEST).status, 200)
         self.assertEqual(content(self.path("db/p")), self.good)
         self.wait_state(server, "current")
-        self.assertEqual(os.listdir(self.path("db/.pull")), ["p.json"])
+        wait_until(lambda: os.listdir(self.path("db/.pull")) == ["p.json"], "only the state stays")
 
     def test_the_existing_pipeline_is_served_first_then_both(self):
         shutil.copytree(os.path.join(MODELS, "nx12-rapl"), self.path("db/local"))
@@ -321,7 +321,8 @@ class Pulling(PullCase):
         server = self.pull(self.files.url("/p.zip"), drip, args=("--pull-timeout", "2s"))
         self.line(server, "cannot pull a pipeline", "name=drip", "imed out")
         self.line(server, "refused a pipeline", "name=p", "over")
-        self.assertEqual([n for n in os.listdir(self.path("db/.pull")) if n[0] == "p"], [])
+        wait_until(lambda: not [n for n in os.listdir(self.path("db/.pull")) if n[0] == "p"],
+                   "nothing of it stays")
 
     def test_redirects_lead_only_to_the_web(self):
         self.write("secret", b"x")

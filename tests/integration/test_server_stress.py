@@ -12,10 +12,10 @@ import subprocess
 import threading
 import unittest
 
-from harness import ROOT, TIMEOUT_S, Case, call, wait_until
+from harness import QUICK, ROOT, TIMEOUT_S, Case, call, wait_until
 
 MODELS = os.path.join(ROOT, "model-db/models")
-RELOADS = 100
+RELOADS = 24 if QUICK else 100
 METRICS = ["cpu_cycles", "cpu_instructions", "cache_miss", "bpf_cpu_time_ms"]
 
 

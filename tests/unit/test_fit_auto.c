@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -576,7 +577,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 
 	(void)state;
 	s.rows = 20;
-	for (int n = 1;; n += 1 + n / 8) {
+	for (int n = 1;; n += 1 + n / (quick() ? 3 : 8)) {
 		struct tw_buf text = { 0 };
 		struct tw_err err = { 0 };
 		int rc;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 250000
+/* Numbers drawn by a test. */
+#define ROUNDS (quick() ? 25000 : 250000)
 
 /* splitmix64 (Steele et al. 2014): a reproducible sequence. */
 static uint64_t next_random(uint64_t *seed)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -35,8 +36,8 @@ static void make_features(struct tw_strs *l, size_t count)
 	}
 }
 
-#define TRAIN_ROWS 1500
-#define TEST_ROWS 10000
+#define TRAIN_ROWS (quick() ? (size_t)500 : (size_t)1500)
+#define TEST_ROWS (quick() ? (size_t)2000 : (size_t)10000)
 
 static uint64_t seed = 1;
 

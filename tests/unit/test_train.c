@@ -307,8 +307,11 @@ static void threads_and_repeats_change_no_byte(void **state)
 	train_set_response(&job, response);
 	job.source = tw_energy_source_find("rapl-sysfs");
 	job.group = tw_feature_group_find("BPFOnly");
+	job.folds = 2;
 	models = train_add_most(&job.abs_trainers);
-	models += train_add_quick(&job.dyn_trainers);
+	assert_int_equal(tw_strs_adds(&job.dyn_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	models++;
 	for (unsigned i = 0; i < 2; i++) {
 		job.threads = 1 + 2 * i;
 		if (tw_train(&job, &r[i], &err) < 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
@@ -28,7 +29,7 @@ static void few_rows_are_trained_on_or_refused(void **state)
 
 		train_make_table(&d, rows);
 		train_add_most(&job.abs_trainers);
-		train_add_most(&job.dyn_trainers);
+		train_add_quick(&job.dyn_trainers);
 		if (rows < TW_TRAIN_ROWS_MIN) {
 			assert_int_equal(tw_train(&job, &r, &err), -1);
 			assert_int_equal(err.code, TW_INVALID);
@@ -189,6 +190,8 @@ static void memory_that_runs_out_fails_the_whole(void **state)
 {
 	struct training t;
 	struct tw_err setup = { 0 };
+	/* Folds and components repeat the same allocations. */
+	const int step = quick() ? 7 : 1;
 	int failures = 0;
 
 	(void)state;
@@ -198,7 +201,7 @@ static void memory_that_runs_out_fails_the_whole(void **state)
 	assert_int_equal(tw_strs_adds(&t.job.dyn_trainers, "SGDRegressorTrainer", &setup),
 			 0);
 	t.job.folds = 2;
-	for (int n = 1;; n++) {
+	for (int n = 1;; n += step) {
 		struct tw_train_result r = { 0 };
 		struct tw_err err = { 0 };
 		int status;
@@ -212,7 +215,7 @@ static void memory_that_runs_out_fails_the_whole(void **state)
 		assert_null(r.row);
 		failures++;
 	}
-	assert_true(failures > 50);
+	assert_true(failures * step > 50);
 	train_tear_down(&t);
 }
 

@@ -63,6 +63,8 @@ struct work {
 	const char **names;
 	size_t groups;
 	struct tw_fold block[TW_CALIBRATE_GROUPS]; /* rows of the samples */
+	/* Calibrated rows that are of the block or share a measurement with it. */
+	struct tw_fold wide[TW_CALIBRATE_GROUPS];
 	/*
 	 * Expected errors: sigma[k * rows + r] is by trees that saw neither the group of
 	 * row r nor group k. NULL: there are too few rows.
@@ -154,6 +156,23 @@ static void add_row(struct work *w, const struct tw_residuals *r,
 		w->group[i]++;
 }
 
+static void widen_groups(struct work *w)
+{
+	const struct tw_samples *s = w->samples;
+
+	for (size_t g = 0; g < w->groups; g++) {
+		const struct tw_fold block =
+			tw_fold_widen(w->block[g], s->overlap, s->rows);
+		size_t from = 0, to;
+
+		while (from < w->rows && w->at[from] < block.from)
+			from++;
+		for (to = from; to < w->rows && w->at[to] < block.to;)
+			to++;
+		w->wide[g] = (struct tw_fold){ from, to };
+	}
+}
+
 static int take_rows(struct work *w, const struct tw_residuals *r, struct tw_err *err)
 {
 	const struct tw_samples *s = r->samples;
@@ -174,6 +193,7 @@ static int take_rows(struct work *w, const struct tw_residuals *r, struct tw_err
 		if (!series || (history > 0 && !begins_fold(r, row)))
 			add_row(w, r, &in, row, history);
 	}
+	widen_groups(w);
 	return 0;
 }
 
@@ -194,12 +214,8 @@ static void release(struct work *w)
 /* Whether the row, or a measurement that it shares, is of the group. */
 static bool is_of(const struct work *w, size_t row, size_t group)
 {
-	struct tw_fold block;
-
-	if (group == NO_GROUP)
-		return false;
-	block = tw_fold_widen(w->block[group], w->samples->overlap, w->samples->rows);
-	return w->at[row] >= block.from && w->at[row] < block.to;
+	return group != NO_GROUP && row >= w->wide[group].from &&
+	       row < w->wide[group].to;
 }
 
 /* ---- expected errors ---- */
@@ -306,26 +322,28 @@ static double expected_of(const struct work *w, size_t row, size_t without)
 
 /* ---- kinds of intervals ---- */
 
-/* Rows to calibrate on: without two groups, of one group (NO_GROUP: all), of a bin. */
+/* Rows to calibrate on: without two groups, of a bin. */
 struct part {
-	size_t without, nor, only;
+	size_t without, nor;
 	double low, high; /* predicted power, W */
 	bool normalise;   /* divide by the expected error */
 };
 
-/* Gather |error| in w->scratch. */
-static size_t gather(const struct work *w, const struct part *p)
+/* Gather |error| in w->scratch, group by group. of[g] is the number of rows of group g. */
+static size_t gather(const struct work *w, const struct part *p,
+		     size_t of[TW_CALIBRATE_GROUPS])
 {
 	size_t n = 0;
 
+	memset(of, 0, TW_CALIBRATE_GROUPS * sizeof(*of));
 	for (size_t r = 0; r < w->rows; r++) {
 		if (is_of(w, r, p->without) || is_of(w, r, p->nor) ||
-		    (p->only != NO_GROUP && w->group[r] != p->only) ||
 		    w->watts[r] < p->low || !(w->watts[r] < p->high))
 			continue;
 		w->scratch[n++] = p->normalise
 					  ? w->error[r] / expected_of(w, r, p->without)
 					  : w->error[r];
+		of[w->group[r]]++;
 	}
 	return n;
 }
@@ -345,17 +363,17 @@ static double group_level(size_t rows)
  * The half-width that covers TW_INTERVAL_LEVEL of all rows of the part and, because the
  * next block of time may be like the worst, group_level() of those of each group.
  */
-static double half_of(const struct work *w, struct part p)
+static double half_of(const struct work *w, const struct part *p)
 {
-	size_t n = gather(w, &p);
-	double half = n > 0 ? tw_conformal(w->scratch, n, TW_INTERVAL_LEVEL) : 0.0;
+	size_t of[TW_CALIBRATE_GROUPS];
+	const size_t n = gather(w, p, of);
+	double *of_group = w->scratch, half = 0.0;
 
-	for (p.only = 0; p.only < w->groups; p.only++) {
-		n = gather(w, &p);
-		if (n >= GROUP_ROWS_MIN)
-			half = fmax(half, tw_conformal(w->scratch, n, group_level(n)));
-	}
-	return half;
+	for (size_t g = 0; g < w->groups; of_group += of[g++])
+		if (of[g] >= GROUP_ROWS_MIN)
+			half = fmax(half, tw_conformal(of_group, of[g],
+						       group_level(of[g])));
+	return n > 0 ? fmax(half, tw_conformal(w->scratch, n, TW_INTERVAL_LEVEL)) : half;
 }
 
 /* Edges of bins with about equal numbers of rows. */
@@ -387,19 +405,18 @@ static struct tw_answer_interval calibrate(const struct work *w, enum scheme sch
 	struct tw_answer_interval i = { .bins = 1 };
 	struct part p = { .without = without,
 			  .nor = nor,
-			  .only = NO_GROUP,
 			  .low = -INFINITY,
 			  .high = INFINITY,
 			  .normalise = scheme == NORMALISED };
 
 	if (scheme == NORMALISED)
-		return (struct tw_answer_interval){ .factor = half_of(w, p) };
+		return (struct tw_answer_interval){ .factor = half_of(w, &p) };
 	if (scheme == BINNED)
 		cut_bins(w, without, nor, &i);
 	for (size_t b = 0; b < i.bins; b++) {
 		p.low = b > 0 ? i.edge[b - 1] : -INFINITY;
 		p.high = b + 1 < i.bins ? i.edge[b] : INFINITY;
-		i.width[b] = half_of(w, p);
+		i.width[b] = half_of(w, &p);
 	}
 	return i;
 }
@@ -409,10 +426,10 @@ static struct tw_answer_interval plain_constant(const struct work *w, size_t wit
 {
 	const struct part p = { .without = without,
 				.nor = NO_GROUP,
-				.only = NO_GROUP,
 				.low = -INFINITY,
 				.high = INFINITY };
-	const size_t n = gather(w, &p);
+	size_t of[TW_CALIBRATE_GROUPS];
+	const size_t n = gather(w, &p, of);
 	struct tw_answer_interval i = { .bins = 1 };
 
 	if (n > 0)

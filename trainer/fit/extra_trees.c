@@ -44,6 +44,16 @@ struct node {
 	unsigned depth;
 };
 
+/* Thresholds tried in one pass over the rows. */
+#define ABREAST 8
+
+struct threshold {
+	size_t feature;
+	float at;
+	size_t rows; /* rows below it, and the sum of their power */
+	double sum;
+};
+
 struct choice {
 	int32_t feature; /* -1: no split */
 	float threshold;
@@ -91,27 +101,60 @@ static float draw(struct grower *g, float low, float high)
 	return (float)t > low ? fminf((float)t, high) : nextafterf(low, high);
 }
 
-static void try_threshold(const struct grower *g, const struct node *n, size_t feature,
-			  float threshold, struct choice *best)
+/*
+ * Rows and their power below each of the thresholds. Sums of power depend on each other
+ * from row to row; those of several thresholds in one pass do not wait for each other.
+ */
+static void add_lefts(const struct grower *g, const struct node *n,
+		      struct threshold t[ABREAST])
 {
-	const float *x = g->x + feature * g->rows;
-	double left = 0.0, right, gain;
-	size_t lefts = 0, rights;
+	const float *x[ABREAST];
+	double sum[ABREAST] = { 0 };
+	size_t rows[ABREAST] = { 0 };
 
+	for (size_t k = 0; k < ABREAST; k++)
+		x[k] = g->x + t[k].feature * g->rows;
 	for (size_t i = n->from; i < n->to; i++) {
 		const uint32_t r = g->row[i];
-		const bool is_left = x[r] < threshold;
+		const double y = g->y[r];
 
-		left += is_left ? g->y[r] : 0.0;
-		lefts += is_left;
+		for (size_t k = 0; k < ABREAST; k++) {
+			const bool is_left = x[k][r] < t[k].at;
+
+			sum[k] += is_left ? y : 0.0;
+			rows[k] += is_left;
+		}
 	}
-	rights = n->to - n->from - lefts;
-	if (lefts < g->leaf || rights < g->leaf)
+	for (size_t k = 0; k < ABREAST; k++) {
+		t[k].sum = sum[k];
+		t[k].rows = rows[k];
+	}
+}
+
+static void try_threshold(const struct grower *g, const struct node *n,
+			  const struct threshold *t, struct choice *best)
+{
+	const size_t rights = n->to - n->from - t->rows;
+	const double right = n->sum - t->sum;
+	double gain;
+
+	if (t->rows < g->leaf || rights < g->leaf)
 		return;
-	right = n->sum - left;
-	gain = left * left / (double)lefts + right * right / (double)rights;
+	gain = t->sum * t->sum / (double)t->rows + right * right / (double)rights;
 	if (gain > best->gain)
-		*best = (struct choice){ (int32_t)feature, threshold, gain, left };
+		*best = (struct choice){ (int32_t)t->feature, t->at, gain, t->sum };
+}
+
+/* Try the thresholds drawn; repeats of the last one fill the room. */
+static void try_thresholds(const struct grower *g, const struct node *n,
+			   struct threshold t[ABREAST], size_t count, struct choice *best)
+{
+	for (size_t k = count; k < ABREAST && count > 0; k++)
+		t[k] = t[count - 1];
+	if (count > 0)
+		add_lefts(g, n, t);
+	for (size_t k = 0; k < count; k++)
+		try_threshold(g, n, &t[k], best);
 }
 
 static struct choice choose(struct grower *g, const struct node *n)
@@ -119,6 +162,8 @@ static struct choice choose(struct grower *g, const struct node *n)
 	const double count = (double)(n->to - n->from);
 	/* The gain without a split, with a margin for rounding. */
 	struct choice best = { -1, 0.0f, n->sum * n->sum / count * (1.0 + 1e-12), 0.0 };
+	struct threshold t[ABREAST];
+	size_t drawn = 0;
 	float low, high;
 
 	if (n->to - n->from < 2 * g->leaf || n->depth == DEPTH_MAX)
@@ -126,9 +171,16 @@ static struct choice choose(struct grower *g, const struct node *n)
 	for (size_t c = 0; c < g->cols; c++) {
 		if (!range_of(g, n, g->x + c * g->rows, &low, &high))
 			continue;
-		for (size_t i = 0; i < g->draws; i++)
-			try_threshold(g, n, c, draw(g, low, high), &best);
+		for (size_t i = 0; i < g->draws; i++) {
+			t[drawn++] = (struct threshold){ .feature = c,
+							 .at = draw(g, low, high) };
+			if (drawn == ABREAST) {
+				try_thresholds(g, n, t, drawn, &best);
+				drawn = 0;
+			}
+		}
 	}
+	try_thresholds(g, n, t, drawn, &best);
 	return best;
 }
 

@@ -27,8 +27,10 @@ double tw_conformal(double *v, size_t n, double share)
 {
 	const double rank = ceil((double)(n + 1) * share);
 
-	qsort(v, n, sizeof(*v), tw_compare_doubles);
-	return v[rank < (double)n ? (size_t)rank - 1 : n - 1];
+	const size_t place = rank < (double)n ? (size_t)rank - 1 : n - 1;
+
+	tw_put_in_place(v, n, place);
+	return v[place];
 }
 
 /* ---- misses ---- */
@@ -48,8 +50,10 @@ static int compare_ranked(const void *a, const void *b)
 /* The nearest rank of 95 %. */
 static double percentile_95(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), tw_compare_doubles);
-	return v[(n * 95 + 99) / 100 - 1];
+	const size_t place = (n * 95 + 99) / 100 - 1;
+
+	tw_put_in_place(v, n, place);
+	return v[place];
 }
 
 /* By the sum of the ranks of the misses; equal values share their mean rank. */
