@@ -392,6 +392,12 @@ image-%: all
 	buildah bud --isolation chroot --layers=false --timestamp 0 --format oci \
 		-f etc/containers/$*.Containerfile -t tallywatt-$*:$(IMAGE_TAG) $(O)/images
 
+# The documentation as web pages in $(O)/site/html, with mkdocs and its theme material.
+MKDOCS ?= mkdocs
+site:
+	etc/site/stage $(O)/site
+	cd $(O)/site && $(MKDOCS) build --quiet --strict --site-dir html
+
 # Build Debian packages from the committed sources; etc/debian becomes debian/.
 deb:
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
@@ -410,5 +416,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models install uninstall images deb dist clean FORCE
+.PHONY: all models install uninstall images site deb dist clean FORCE
 .DEFAULT_GOAL := all
