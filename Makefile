@@ -241,6 +241,12 @@ $(O)/gen/%.skel.h: $(O)/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
 
+# The description of a daemon's API is a part of it: its bytes as numbers.
+$(O)/gen/%/openapi.inc: %/openapi.json
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' >$@
+
 $(O)/$(solib): $(O)/estimator/libtallywatt.o $(O)/libtw.a estimator/tallywatt.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) \
