@@ -70,7 +70,8 @@ static void add_parts(struct tw_buf *b, const struct tw_sum *sum)
 
 /* ---- sums of levels ---- */
 
-/* Few enough sums for one answer: nodes are limited by agents, namespaces are named by people. */
+/* Few enough sums for one answer: nodes are limited by agents, namespaces are named by
+ * people. */
 static const enum tw_sum_level levels[] = { TW_SUM_NODE, TW_SUM_NAMESPACE };
 
 /* Read "node,namespace" into a bit for each level. */
