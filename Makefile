@@ -413,9 +413,17 @@ deb:
 	if command -v lintian >/dev/null; then lintian --allow-root --suppress-tags initial-upload-closes-no-bugs \
 		$(O)/deb/*.changes; fi
 
+# A release of the last commit: tarball, SPDX list of its parts, checksums; SIGN_KEY=FILE signs
+# these with minisign. The same commit gives the same bytes.
+dist-name := tallywatt-$(VERSION)
 dist:
-	@mkdir -p $(O)
-	git archive --prefix=tallywatt-$(VERSION)/ -o $(O)/tallywatt-$(VERSION).tar.gz HEAD
+	rm -rf $(O)/dist && mkdir -p $(O)/dist
+	git archive --format=tar --prefix=$(dist-name)/ HEAD | gzip -9n >$(O)/dist/$(dist-name).tar.gz
+	etc/sbom $(VERSION) $(O)/dist/$(dist-name).tar.gz \
+		"$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
+		>$(O)/dist/$(dist-name).spdx.json
+	cd $(O)/dist && sha256sum $(dist-name).* >SHA256SUMS
+	$(if $(SIGN_KEY),minisign -S -s '$(SIGN_KEY)' -t 'tallywatt $(VERSION)' -m $(O)/dist/SHA256SUMS)
 
 clean:
 	rm -rf $(O)
