@@ -112,7 +112,8 @@ static void add_sum(struct tw_buf *b, const struct tw_sum *sum)
 	tw_buf_adds(b, "}");
 }
 
-static void add_sums(struct tw_buf *b, const struct tw_sums *s, unsigned wanted)
+static void add_sums(struct tw_buf *b, const struct tw_agents *a, const struct tw_sums *s,
+		     unsigned wanted)
 {
 	const char *comma = "";
 
@@ -120,7 +121,8 @@ static void add_sums(struct tw_buf *b, const struct tw_sums *s, unsigned wanted)
 	for (size_t i = 0; i < TW_COUNT(levels); i++) {
 		const struct tw_sum *sum = NULL;
 
-		if ((wanted & 1u << levels[i]) == 0)
+		if ((wanted & 1u << levels[i]) == 0 ||
+		    !tw_agents_shows(a, tw_sum_level_name(levels[i])))
 			continue;
 		while ((sum = tw_sums_next(s, levels[i], sum)) != NULL) {
 			tw_buf_adds(b, comma);
@@ -156,7 +158,7 @@ static void answer_agents(void *app, const struct tw_http_request *q,
 	tw_buf_adds(&b, "],");
 	add_parts(&b, tw_sums_all(sums));
 	if (wanted != 0)
-		add_sums(&b, sums, wanted);
+		add_sums(&b, c->agents, sums, wanted);
 	tw_buf_adds(&b, "}");
 	tw_http_reply_buf(r, &b);
 }
