@@ -124,7 +124,10 @@ class Tutorial(Metered):
         super().setUp()
         need("root", os.geteuid() == 0)
         need("curl", shutil.which("curl"))
-        own_network()
+        try:
+            own_network()
+        except PermissionError:
+            need("network namespaces", False)
         os.chmod(self.dir, 0o755)
         os.makedirs(self.path("bin"))
         self.write("bin/sudo", '#!/bin/sh\nexec "$@"\n')

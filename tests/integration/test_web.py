@@ -168,7 +168,7 @@ class Browser(Pages):
         return trainer
 
     def start_fleet(self):
-        """A collector that sums simulated nodes: a guest, a hostile name, and one that is down."""
+        """A collector that sums simulated nodes: one has a hostile name, one is down."""
         of = {f"n{i}": Node(f"rack{1 + i // 8}-node{i % 8}", watts=10 + 7 * i, seed=i) for i in range(NODES)}
         of["bad"] = "garbage"
         of["hostile"] = Node("<i>node</i>", watts=5, source="model")
