@@ -241,6 +241,12 @@ $(O)/gen/%.skel.h: $(O)/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
 
+# The description of a daemon's API is a part of it: its bytes as numbers.
+$(O)/gen/%/openapi.inc: %/openapi.json
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' >$@
+
 $(O)/$(solib): $(O)/estimator/libtallywatt.o $(O)/libtw.a estimator/tallywatt.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) \
@@ -392,6 +398,12 @@ image-%: all
 	buildah bud --isolation chroot --layers=false --timestamp 0 --format oci \
 		-f etc/containers/$*.Containerfile -t tallywatt-$*:$(IMAGE_TAG) $(O)/images
 
+# The documentation as web pages in $(O)/site/html, with mkdocs and its theme material.
+MKDOCS ?= mkdocs
+site:
+	etc/site/stage $(O)/site
+	cd $(O)/site && $(MKDOCS) build --quiet --strict --site-dir html
+
 # Build Debian packages from the committed sources; etc/debian becomes debian/.
 deb:
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
@@ -401,14 +413,22 @@ deb:
 	if command -v lintian >/dev/null; then lintian --allow-root --suppress-tags initial-upload-closes-no-bugs \
 		$(O)/deb/*.changes; fi
 
+# A release of the last commit: tarball, SPDX list of its parts, checksums; SIGN_KEY=FILE signs
+# these with minisign. The same commit gives the same bytes.
+dist-name := tallywatt-$(VERSION)
 dist:
-	@mkdir -p $(O)
-	git archive --prefix=tallywatt-$(VERSION)/ -o $(O)/tallywatt-$(VERSION).tar.gz HEAD
+	rm -rf $(O)/dist && mkdir -p $(O)/dist
+	git archive --format=tar --prefix=$(dist-name)/ HEAD | gzip -9n >$(O)/dist/$(dist-name).tar.gz
+	etc/sbom $(VERSION) $(O)/dist/$(dist-name).tar.gz \
+		"$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
+		>$(O)/dist/$(dist-name).spdx.json
+	cd $(O)/dist && sha256sum $(dist-name).* >SHA256SUMS
+	$(if $(SIGN_KEY),minisign -S -s '$(SIGN_KEY)' -t 'tallywatt $(VERSION)' -m $(O)/dist/SHA256SUMS)
 
 clean:
 	rm -rf $(O)
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models install uninstall images deb dist clean FORCE
+.PHONY: all models install uninstall images site deb dist clean FORCE
 .DEFAULT_GOAL := all

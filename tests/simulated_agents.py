@@ -23,8 +23,10 @@ class Node:
     """A simulated node: pods of two containers each, a VM, and some pods that end."""
     serial = itertools.count()
 
-    def __init__(self, name, pods=4, churn=1, vm=True, seed=0, vm_id="", source="rapl-sysfs"):
+    def __init__(self, name, pods=4, churn=1, vm=True, seed=0, vm_id="", source="rapl-sysfs",
+                 watts=7.5):
         self.name, self.source, self.churn, self.vm_id = name, source, churn, vm_id
+        self.watts = watts  # of each zone of the node
         self.rng = random.Random(seed)
         self.instance, self.began = f"{name}-{next(self.serial)}", time.monotonic()
         self.node = {zone: [0, 0] for zone in ZONES}
@@ -40,7 +42,7 @@ class Node:
     def restart(self):
         """As the process does: all counters begin at 0."""
         self.__init__(self.name, len(self.pods), self.churn, bool(self.vms), self.rng.random(),
-                      self.vm_id, self.source)
+                      self.vm_id, self.source, self.watts)
 
     def tick(self):
         for w in self.pods + self.vms:
@@ -64,7 +66,7 @@ class Node:
     def zones(self, energies, node=False):
         return ",".join(
             f'{{"zone":"{zone}","source":"{self.source}","estimated":false,' +
-            (f'"name":"{zone}-0","path":"/sys/{zone}","used":true,"watts":7.5,' if node else
+            (f'"name":"{zone}-0","path":"/sys/{zone}","used":true,"watts":{self.watts},' if node else
              '"dynamic_watts":2.5,"idle_watts":0.5,') +
             f'"dynamic_joules":{joules(sum(e[zone][0] for e in energies))},'
             f'"idle_joules":{joules(sum(e[zone][1] for e in energies))}}}' for zone in ZONES)

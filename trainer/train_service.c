@@ -390,9 +390,10 @@ static const struct tw_http_route route_metrics = {
 };
 
 const struct tw_http_route *const tw_train_service_routes[] = {
-	&route_delete_job, &route_health,   &route_job,          &route_jobs,
-	&route_metrics,    &route_pipeline, &route_report,       &route_post_job,
-	&route_train,      &tw_page_jobs,   &tw_page_jobs_files,
+	&route_delete_job, &route_health,       &route_job,
+	&route_jobs,       &route_metrics,      &route_pipeline,
+	&route_report,     &route_post_job,     &route_train,
+	&tw_page_jobs,     &tw_page_jobs_files, &tw_route_trainer_openapi,
 };
 const size_t tw_train_service_route_count = TW_COUNT(tw_train_service_routes);
 

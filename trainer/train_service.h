@@ -35,6 +35,7 @@ void tw_train_service_add_metrics(struct tw_train_service *s,
 /* Routes for struct tw_httpd_config; ->app is the service. */
 extern const struct tw_http_route *const tw_train_service_routes[];
 extern const size_t tw_train_service_route_count;
+extern const struct tw_http_route tw_route_trainer_openapi;
 
 /*
  * Stop as tw_trainings_stop() does. Call it before the HTTP server is closed, so that the

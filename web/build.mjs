@@ -4,8 +4,8 @@
 //
 //   node web/build.mjs OUT MODULES
 //
-// OUT gets live.inc, models.inc and jobs.inc: the files of a page as gzip in arrays, and a
-// table of them; and sizes.txt. MODULES is the node_modules folder. The same sources and
+// OUT gets live.inc, models.inc and jobs.inc: the files of a daemon's pages as gzip in arrays, and
+// a table of them; and sizes.txt. MODULES is the node_modules folder. The same sources and
 // tools give the same bytes.
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -15,7 +15,8 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), 'src');
-const PAGES = ['live', 'models', 'jobs'];
+/** The pages of each daemon. The first is at "/", another at "/" and its name. */
+const DAEMONS = [['live', 'fleet'], ['models'], ['jobs']];
 const LIMIT_BYTES = 60 * 1024;
 
 const [out, modules] = process.argv.slice(2).map((path) => resolve(path));
@@ -74,14 +75,13 @@ const shared = [
 const sizes = shared.map((f) => [f.name, f.gzip.length]);
 
 mkdirSync(out, { recursive: true });
-for (const page of PAGES) {
-	const html = readFileSync(join(SOURCES, `${page}.html`));
-	const own = [
-		packed('', 'text/html; charset=utf-8', html),
-		packed(`${page}.js`, 'text/javascript; charset=utf-8', await script(`${page}.js`)),
-	];
-	sizes.push(...own.map((f) => [f.name || `${page}.html`, f.gzip.length]));
-	writeFileSync(join(out, `${page}.inc`), cOf(page, [...own, ...shared]));
+for (const pages of DAEMONS) {
+	const own = [];
+	for (const page of pages)
+		own.push(packed(page === pages[0] ? '' : page, 'text/html; charset=utf-8', readFileSync(join(SOURCES, `${page}.html`))),
+			packed(`${page}.js`, 'text/javascript; charset=utf-8', await script(`${page}.js`)));
+	sizes.push(...own.map((f) => [f.name || `${pages[0]}.html`, f.gzip.length]));
+	writeFileSync(join(out, `${pages[0]}.inc`), cOf(pages[0], [...own, ...shared]));
 }
 
 const total = sizes.reduce((sum, [, n]) => sum + n, 0);

@@ -48,7 +48,8 @@ void tw_page_send(const struct tw_web_file *files, size_t count,
 		  const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const char *name = tw_http_param(q, "file");
-	const struct tw_web_file *f = find_file(files, count, name != NULL ? name : "");
+	const struct tw_web_file *f =
+		find_file(files, count, name != NULL ? name : q->path + 1);
 	struct tw_err err = { 0 };
 
 	if (f != NULL) {

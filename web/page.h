@@ -14,14 +14,14 @@
 
 #include <stddef.h>
 
-/* A file of a page. The page itself has the name "". */
+/* A file of a page. The page at "/" has the name "", the page at "/x" the name "x". */
 struct tw_web_file {
 	const char *name, *type, *etag;
 	const unsigned char *gzip;
 	size_t len, unpacked_len;
 };
 
-/* Answer a request with one of a page's files: that of "{file}", else the page itself. */
+/* Answer a request with one of the files: that of "{file}", else the page of the path. */
 void tw_page_send(const struct tw_web_file *files, size_t count,
 		  const struct tw_http_request *q, struct tw_http_reply *r);
 
@@ -43,8 +43,8 @@ void tw_page_send(const struct tw_web_file *files, size_t count,
 						    .path = "/web/{file}", \
 						    .handle = get_page }
 
-/* Live power, of tw-collector. */
-extern const struct tw_http_route tw_page_live, tw_page_live_files;
+/* Live power and the fleet, of tw-collector. They share their files. */
+extern const struct tw_http_route tw_page_live, tw_page_live_files, tw_page_fleet;
 /* Models, of tw-server. */
 extern const struct tw_http_route tw_page_models, tw_page_models_files;
 /* Jobs, of tw-trainer. */

@@ -10,3 +10,7 @@ TW_WEB_PAGE(tw_page_live, TW_COUNT(files));
 static const struct tw_web_file *const files = NULL;
 TW_WEB_PAGE(tw_page_live, 0);
 #endif
+
+const struct tw_http_route tw_page_fleet = { .method = "GET",
+					     .path = "/fleet",
+					     .handle = get_page };

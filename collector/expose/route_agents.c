@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/agents: the agents, and the sum of their nodes, as JSON. */
+/* GET /api/v1/agents: the agents, the sum over all, and sums of levels, as JSON. */
 #include "collector/agents/agents.h"
 #include "collector/agents/sums.h"
 #include "collector/collector.h"
 #include "collector/expose/routes.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -57,33 +58,108 @@ static void add_part(struct tw_buf *b, const struct tw_sum_part *p)
 	tw_buf_adds(b, "}");
 }
 
+static void add_parts(struct tw_buf *b, const struct tw_sum *sum)
+{
+	tw_buf_adds(b, "\"zones\":[");
+	for (size_t i = 0; i < sum->parts; i++) {
+		tw_buf_adds(b, i > 0 ? "," : "");
+		add_part(b, &sum->part[i]);
+	}
+	tw_buf_adds(b, "]");
+}
+
+/* ---- sums of levels ---- */
+
+/* Few enough sums for one answer: nodes are limited by agents, namespaces are named by
+ * people. */
+static const enum tw_sum_level levels[] = { TW_SUM_NODE, TW_SUM_NAMESPACE };
+
+/* Read "node,namespace" into a bit for each level. */
+static int read_levels(const struct tw_http_request *q, unsigned *out, struct tw_err *err)
+{
+	const char *text = tw_http_query(q, "level");
+
+	*out = 0;
+	for (const char *p = text; p != NULL && *p != '\0';) {
+		const size_t len = strcspn(p, ",");
+		size_t i = 0;
+
+		while (i < TW_COUNT(levels) &&
+		       (strlen(tw_sum_level_name(levels[i])) != len ||
+			strncmp(tw_sum_level_name(levels[i]), p, len) != 0))
+			i++;
+		if (i == TW_COUNT(levels))
+			return tw_fail(err, TW_INVALID,
+				       "level: want node or namespace, got '%.64s'",
+				       text);
+		*out |= 1u << levels[i];
+		p += len + (p[len] == ',');
+	}
+	return 0;
+}
+
+static void add_sum(struct tw_buf *b, const struct tw_sum *sum)
+{
+	tw_buf_adds(b, "{");
+	add_text(b, "level", tw_sum_level_name(sum->level));
+	tw_buf_adds(b, ",");
+	if (sum->level == TW_SUM_NODE)
+		add_text(b, "node_name", sum->names.node);
+	else
+		add_text(b, "namespace", sum->names.name_space);
+	tw_buf_adds(b, ",");
+	add_parts(b, sum);
+	tw_buf_adds(b, "}");
+}
+
+static void add_sums(struct tw_buf *b, const struct tw_agents *a, const struct tw_sums *s,
+		     unsigned wanted)
+{
+	const char *comma = "";
+
+	tw_buf_adds(b, ",\"sums\":[");
+	for (size_t i = 0; i < TW_COUNT(levels); i++) {
+		const struct tw_sum *sum = NULL;
+
+		if ((wanted & 1u << levels[i]) == 0 ||
+		    !tw_agents_shows(a, tw_sum_level_name(levels[i])))
+			continue;
+		while ((sum = tw_sums_next(s, levels[i], sum)) != NULL) {
+			tw_buf_adds(b, comma);
+			add_sum(b, sum);
+			comma = ",";
+		}
+	}
+	tw_buf_adds(b, "]");
+}
+
 static void answer_agents(void *app, const struct tw_http_request *q,
 			  struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
 	struct tw_err err = { 0 };
 	struct tw_agent_state s;
-	const struct tw_sum *all;
 	struct tw_buf b = { 0 };
+	struct tw_sums *sums;
+	unsigned wanted;
 
-	(void)q;
-	if (c->agents == NULL) {
+	if (c->agents == NULL)
 		tw_fail(&err, TW_NOTFOUND, "this collector has no --agents");
+	if (c->agents == NULL || read_levels(q, &wanted, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	all = tw_sums_all(tw_agents_sums(c->agents));
+	sums = tw_agents_sums(c->agents);
 	tw_buf_adds(&b, "{\"agents\":[");
 	for (size_t at = 0, i = 0; tw_agents_next(c->agents, &at, &s); at++, i++) {
 		tw_buf_adds(&b, i > 0 ? "," : "");
 		add_agent(&b, &s);
 	}
-	tw_buf_adds(&b, "],\"zones\":[");
-	for (size_t i = 0; i < all->parts; i++) {
-		tw_buf_adds(&b, i > 0 ? "," : "");
-		add_part(&b, &all->part[i]);
-	}
-	tw_buf_adds(&b, "]}");
+	tw_buf_adds(&b, "],");
+	add_parts(&b, tw_sums_all(sums));
+	if (wanted != 0)
+		add_sums(&b, c->agents, sums, wanted);
+	tw_buf_adds(&b, "}");
 	tw_http_reply_buf(r, &b);
 }
 

@@ -303,9 +303,10 @@ static void write_live(struct live *l)
 	add_groups(l);
 	tw_buf_addf(&l->b,
 		    ",\"newest\":%" PRIu64 ",\"living\":%zu,\"left_out\":%zu,"
-		    "\"task_source\":\"%s\"}",
+		    "\"task_source\":\"%s\",\"agents\":%s}",
 		    l->newest, l->living, l->left_out,
-		    tw_workloads_source(l->c->workloads));
+		    tw_workloads_source(l->c->workloads),
+		    l->c->agents != NULL ? "true" : "false");
 }
 
 static void answer_live(void *app, const struct tw_http_request *q,

@@ -13,8 +13,10 @@ static const struct tw_http_route *const routes[] = {
 	&tw_route_collector_history,
 	&tw_route_collector_live,
 	&tw_route_collector_power,
+	&tw_page_fleet,
 	&tw_route_collector_healthz,
 	&tw_route_collector_metrics,
+	&tw_route_collector_openapi,
 	&tw_page_live_files,
 };
 

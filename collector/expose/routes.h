@@ -16,6 +16,7 @@ extern const struct tw_http_route tw_route_collector_healthz;
 extern const struct tw_http_route tw_route_collector_history;
 extern const struct tw_http_route tw_route_collector_live;
 extern const struct tw_http_route tw_route_collector_metrics;
+extern const struct tw_http_route tw_route_collector_openapi;
 extern const struct tw_http_route tw_route_collector_power;
 
 /* All routes, sorted by path. */

@@ -4,7 +4,8 @@
 
     check_docs.py PROGRAM...
 
-Names of registered trainers, isolators and predictors need a section of their own. Every
+Names of registered trainers, isolators and predictors need a section of their own. Links
+between pages lead to a file, and to a heading of it. Every
 option that a program's --help prints must be in its page below docs/ and in its man page;
 of `tallywatt`, those of each command. Every route needs a mention in its program's page.
 TW_BIN is where the programs are.
@@ -27,6 +28,7 @@ ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
 ROUTE = re.compile(r'^\s*\.path = "(/[^"]*)"', re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+LINK = re.compile(r"\]\((?![a-z]+:)([^()\s#]*)#?([^()\s]*)\)")
 COMMAND = re.compile(r"^  ([a-z][a-z-]*)  +\S", re.MULTILINE)
 
 
@@ -59,6 +61,29 @@ def check_routes():
         for path, route in found_in(pattern, ROUTE):
             if not re.search(re.escape(route) + r"(?![\w/-])", text):
                 yield f"{page}: no word of the route '{route}' ({path})"
+
+
+def headings(path):
+    """The anchors of a page, as GitHub and mkdocs make them."""
+    seen = {}
+    for title in re.findall(r"^#+ (.+?)\s*$", re.sub(r"^```.*?^```", "", read(path), flags=re.M | re.S),
+                            re.MULTILINE):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()
+        slug = re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", text))
+        count = seen[slug] = seen.get(slug, -1) + 1
+        yield f"{slug}-{count}" if count else slug
+
+
+def check_links():
+    for path in sorted(["README.md", "CONTRIBUTING.md", "NEWS.md", *glob.glob("docs/*.md"),
+                        *glob.glob("*/README.md"), *glob.glob("*/*/README.md")]):
+        text = re.sub(r"^```.*?^```", "", read(path), flags=re.M | re.S)
+        for target, anchor in LINK.findall(text):
+            file = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+            if not os.path.exists(file):
+                yield f"{path}: the link '{target}' leads nowhere"
+            elif anchor and file.endswith(".md") and anchor not in headings(file):
+                yield f"{path}: '{file}' has no heading '{anchor}'"
 
 
 def run(program, *args):
@@ -108,7 +133,7 @@ def check_samples(program):
 
 
 def main(programs):
-    errors = [*check_names(), *check_routes()]
+    errors = [*check_names(), *check_routes(), *check_links()]
     for program in programs:
         errors += [*check_options(program), *check_samples(program)]
     for line in dict.fromkeys(errors):

@@ -40,6 +40,14 @@ class CheckDocs(unittest.TestCase):
         self.write("docs/trainers.md", "# Trainers\n\n## XTrainer\n")
         self.assertEqual(list(check_docs.check_names()), [])
 
+    def test_a_link_must_lead_to_a_page_and_a_heading(self):
+        self.write("docs/a.md", "# A\n\n[b](b.md#the-end), [c](c.md), [d](#x), [e](https://e/)\n"
+                                "```\n# code\n[f](f.md)\n```\n")
+        self.write("docs/b.md", "# B\n\n## The `end`\n")
+        self.assertEqual(list(check_docs.check_links()),
+                         ["docs/a.md: the link 'c.md' leads nowhere",
+                          "docs/a.md: 'docs/a.md' has no heading 'x'"])
+
     def test_an_undocumented_route_is_reported(self):
         self.write("server/routes.c", ROUTE)
         self.write("docs/tw-server.md", "POST /models\n")

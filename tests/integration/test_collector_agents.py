@@ -205,6 +205,15 @@ class Agents(Summed):
         self.assertIn("tallywatt_node_energy_joules_total", names)
         self.assertIn("tallywatt_agents_node_energy_joules_total", names)
         self.assertNotIn("tallywatt_agents_pod_energy_joules_total", names)
+        server.freeze("alone")
+        sums = call(daemon, "GET", "/api/v1/agents?level=namespace,node").json()["sums"]
+        self.assertEqual([(s["level"], s["node_name"]) for s in sums], [("node", "alone")])
+        self.assertEqual({z["zone"]: (z["source"], z["watts"]) for z in sums[0]["zones"]},
+                         {zone: ("rapl-sysfs", 7.5) for zone in ZONES})
+        self.assertNotIn("sums", call(daemon, "GET", "/api/v1/agents").json())
+        wrong = call(daemon, "GET", "/api/v1/agents?level=node,pod")
+        self.assertEqual(wrong.status, 400)
+        self.assertIn("want node or namespace", wrong.json()["detail"])
 
     def test_users_and_tokens_of_agents_come_from_a_file(self):
         access = self.write("access", "user = reader\npassword = secret\n")

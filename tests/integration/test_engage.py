@@ -18,13 +18,9 @@ import unittest
 from xml.etree import ElementTree
 
 from harness import BIN, Case, need, sanitized, wait_until
-from metered import Metered
+from metered import WORKLOADS, Metered
 
 PHASES = 13
-# Busy CPUs of the machine in files.
-WORKLOADS = {"rest": 0, "cpu-10": 0.2, "cpu-25": 0.5, "cpu-50": 1, "cpu-75": 1.5, "cpu-100": 2,
-             "cpu-one": 1, "memory": 1.2, "cache": 1.9, "disk": 0.3, "switches": 0.8, "mixed": 1.4}
-IDLE_W, CPU_W = 6, 4
 # Rows of a phase need more time under the sanitizers.
 PHASE = "3s" if sanitized("tallywatt") else "700ms"
 
@@ -56,31 +52,7 @@ class Engage(Metered):
         self.args = ["engage", "--url", f"http://{collector.address}", "--dir",
                      self.path("out"), "--phase", PHASE, "--interval", "100ms", *machine[:4],
                      "--trainers", "LinearRegressionTrainer", "--group", "BPFOnly"]
-        self.stopped = threading.Event()
-        self.clock = threading.Thread(target=self.run_machine)
-        self.clock.start()
-        self.addCleanup(self.stop_machine)
-
-    def stop_machine(self):
-        self.stopped.set()
-        self.clock.join()
-
-    def run_machine(self):
-        """CPU time and energy of the phase that the log names last."""
-        ticks, start = 100.0, time.monotonic()
-        last = start
-        while not self.stopped.wait(0.02):
-            now = time.monotonic()
-            phase = re.findall(r"\[\d+/13\] ([\w-]+):", self.log())
-            busy = WORKLOADS[phase[-1]] if phase else 0
-            ticks += 50 * busy * (now - last)
-            last = now
-            # Energy follows the CPU time that the kernel shows: two processes, ticks of 10 ms.
-            joules = 1 + IDLE_W * (now - start) + CPU_W * 2 * int(ticks) / 100
-            self.run_processes(int(ticks))
-            for zone, share in (("intel-rapl:0", 1), ("intel-rapl:0:0", 0.5)):
-                self.exchange(f"sys/class/powercap/{zone}/energy_uj",
-                              f"{int(joules * share * 1e6)}\n")
+        self.follow_phases(self.log)
 
     def runs(self):
         with open(self.path("out/workloads.csv"), encoding="utf-8", newline="") as f:

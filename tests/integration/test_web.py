@@ -14,10 +14,12 @@ import unittest
 from harness import (BIN, GENERATED, LINEAR_TRAINERS, REQUIRED, ROOT, TIMEOUT_S, Case, call, need,
                      read_json, sanitized, train_generated, wait_until)
 from scripted_vm import FIRST_PID, Machine, write
+from simulated_agents import Node, Server
 
 MODULES = os.environ.get("WEB_MODULES", os.path.join(BIN, "web/node_modules"))
 INTERVAL_MS = 500
-CHECKS = ("live", "keyboard", "many", "models", "jobs")
+CHECKS = ("live", "keyboard", "many", "models", "jobs", "fleet")
+NODES = 24
 LIMIT_BYTES = 60 * 1024
 
 
@@ -165,6 +167,16 @@ class Browser(Pages):
         self.post_training(trainer, "long", ["AutoTrainer"])
         return trainer
 
+    def start_fleet(self):
+        """A collector that sums simulated nodes: one has a hostile name, one is down."""
+        of = {f"n{i}": Node(f"rack{1 + i // 8}-node{i % 8}", watts=10 + 7 * i, seed=i) for i in range(NODES)}
+        of["bad"] = "garbage"
+        of["hostile"] = Node("<i>node</i>", watts=5, source="model")
+        server = Server(of)
+        self.addCleanup(server.close)
+        return self.start_http("tw-collector", "--local=no", "--agents", ",".join(map(server.url, of)),
+                               "--agents-interval", "500ms", *(["--filter=no"] if sanitized() else []))
+
     def use_cpu(self, machine, stop):
         while not stop.wait(INTERVAL_MS / 2000):
             machine.use([100, 50, 0, 20])
@@ -179,6 +191,7 @@ class Browser(Pages):
         train_generated(self.path("db"), trainers=LINEAR_TRAINERS[:1])
         server = self.start_http("tw-server", "--model-db", self.path("db"))
         trainer = self.start_jobs()
+        fleet = self.start_fleet()
         stop = threading.Event()
         user = threading.Thread(target=self.use_cpu, args=(machine, stop))
         user.start()
@@ -187,7 +200,8 @@ class Browser(Pages):
                 ["node", os.path.join(ROOT, "tests/web/browser.mjs"), json.dumps({
                     "modules": MODULES, "chromium": browser,
                     "live": f"http://{collector.address}/", "models": f"http://{server.address}/",
-                    "jobs": f"http://{trainer.address}/", "shots": os.environ.get("TW_SHOTS")})],
+                    "jobs": f"http://{trainer.address}/", "fleet": f"http://{fleet.address}/fleet",
+                    "nodes": NODES, "shots": os.environ.get("TW_SHOTS")})],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 timeout=TIMEOUT_S, check=False)
         finally:

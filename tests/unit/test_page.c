@@ -13,11 +13,13 @@
 
 #define PAGE "<!doctype html><title>A page</title>"
 #define SCRIPT "export const answer = 42; // and so on, and so on, and so on"
+#define OTHER "<!doctype html><title>Another page</title>"
 
-static unsigned char packed_page[256], packed_script[256];
+static unsigned char packed_page[256], packed_script[256], packed_other[256];
 static struct tw_web_file files[] = {
 	{ "", "text/html; charset=utf-8", "W/\"1\"", packed_page, 0, sizeof(PAGE) - 1 },
 	{ "a.js", "text/javascript", "W/\"2\"", packed_script, 0, sizeof(SCRIPT) - 1 },
+	{ "other", "text/html", "W/\"3\"", packed_other, 0, sizeof(OTHER) - 1 },
 };
 
 static size_t pack(const char *text, unsigned char *out, size_t room)
@@ -48,13 +50,16 @@ static void get_none(void *app, const struct tw_http_request *q, struct tw_http_
 static const struct tw_http_route page = { .method = "GET",
 					   .path = "/",
 					   .handle = get_page };
+static const struct tw_http_route other = { .method = "GET",
+					    .path = "/other",
+					    .handle = get_page };
 static const struct tw_http_route file = { .method = "GET",
 					   .path = "/web/{file}",
 					   .handle = get_page };
 static const struct tw_http_route none = { .method = "GET",
 					   .path = "/none",
 					   .handle = get_none };
-static const struct tw_http_route *const routes[] = { &page, &file, &none };
+static const struct tw_http_route *const routes[] = { &page, &other, &file, &none };
 
 static struct tw_httpd *httpd;
 
@@ -68,6 +73,7 @@ static int setup(void **state)
 	(void)state;
 	files[0].len = pack(PAGE, packed_page, sizeof(packed_page));
 	files[1].len = pack(SCRIPT, packed_script, sizeof(packed_script));
+	files[2].len = pack(OTHER, packed_other, sizeof(packed_other));
 	if (tw_httpd_open(&c, &httpd, &err) < 0)
 		fail_msg("%s", err.text);
 	return 0;
@@ -118,6 +124,12 @@ static void a_client_without_gzip_gets_plain_text(void **state)
 		"Content-Type: text/javascript");
 }
 
+static void a_further_page_is_at_its_name(void **state)
+{
+	(void)state;
+	ANSWERS("/other", "", "200 ", "\r\n\r\n" OTHER, "Content-Type: text/html");
+}
+
 static void a_client_with_gzip_gets_the_packed_bytes(void **state)
 {
 	char length[64];
@@ -162,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_client_without_gzip_gets_plain_text),
+		cmocka_unit_test(a_further_page_is_at_its_name),
 		cmocka_unit_test(a_client_with_gzip_gets_the_packed_bytes),
 		cmocka_unit_test(a_known_file_is_not_sent_again),
 		cmocka_unit_test(a_page_may_load_nothing_from_elsewhere),

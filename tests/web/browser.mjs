@@ -3,7 +3,7 @@
 // The pages in a real browser. For tests/integration/test_web.py, which starts the daemons:
 //
 //   node tests/web/browser.mjs '{"modules": DIR, "chromium": FILE, "live": URL, "models": URL,
-//                               "jobs": URL, "shots": DIR or null}'
+//                               "jobs": URL, "fleet": URL, "nodes": N, "shots": DIR or null}'
 //
 // Prints a JSON object: check -> list of what is wrong, and "figures".
 import { createRequire } from 'node:module';
@@ -261,8 +261,40 @@ async function jobs(name) {
 	await page.context().close();
 }
 
+/* ---- fleet ---- */
+
+async function fleet(name) {
+	const page = await open(name, config.fleet);
+	const cells = page.locator('.cell');
+	await page.waitForFunction((n) => document.querySelectorAll('.cell:not(.down)').length === n + 1, config.nodes);
+	expect(name, await page.locator('.cell.down').count() === 1, 'the agent that is down is not marked');
+	expect(name, (await page.textContent('.cell.down')).includes('down'), 'down is told by colour alone');
+	const depth = (text) => page.locator(`.cell:has-text("${text}")`).evaluate((c) => parseInt(c.style.getPropertyValue('--depth'), 10));
+	expect(name, await depth('rack3-node7') > await depth('rack1-node0'), 'more power is no deeper');
+	// package and dram of each node that is up: 10 W and 7 W more a node, and 5 W.
+	const total = 2 * (config.nodes * 10 + 7 * config.nodes * (config.nodes - 1) / 2 + 5);
+	expect(name, (await page.textContent('.big')).startsWith(String(total)), `the sum is ${await page.textContent('.big')}, not ${total} W`);
+	expect(name, await page.locator('.cell i').count() === 0, 'the name of a node became markup');
+	expect(name, (await page.textContent('.cell:has-text("<i>node")')).includes('estimated'), 'an estimate is not marked');
+	expect(name, await page.locator('section[aria-labelledby=namespaces] tbody tr').count() === 5, 'not five namespaces');
+	const agents = page.locator('section[aria-labelledby=agents] tbody tr');
+	expect(name, (await agents.first().textContent()).includes('down: '), 'agents that are down are not first');
+	await page.locator('section[aria-labelledby=agents] .sorter').nth(2).focus();
+	await page.keyboard.press('Enter');
+	expect(name, (await agents.first().textContent()).includes('rack3-node7'), 'agents are not sorted by power');
+	await page.fill('input[type=search]', 'rack2');
+	await page.waitForFunction(() => document.querySelectorAll('.cell').length === 8);
+	await page.fill('input[type=search]', '');
+	const asked = await page.evaluate(() => performance.getEntriesByType('resource').length);
+	await page.waitForFunction((n) => performance.getEntriesByType('resource').length > n, asked);
+	await shots(page, 'fleet');
+	await looks(name, page);
+	expect(name, await cells.count() === config.nodes + 2, 'nodes got lost');
+	await page.context().close();
+}
+
 const began = Date.now();
-await Promise.all([check('live', live), check('keyboard', keyboard), check('many', many), check('models', models), check('jobs', jobs)]);
+await Promise.all([check('live', live), check('keyboard', keyboard), check('many', many), check('models', models), check('jobs', jobs), check('fleet', fleet)]);
 await browser.close();
 figures.seconds = (Date.now() - began) / 1000;
 process.stdout.write(`${JSON.stringify({ wrong, figures })}\n`);

@@ -340,12 +340,13 @@ function Page() {
 	const kinds = chosen !== null ? [chosen] : answer?.node.sum ?? [];
 	const columns = useMemo(() => history.columns(kinds), [version, chosen]);
 	const most = zones.reduce((m, z) => Math.max(m, (z.dynamic_watts ?? 0) + (z.idle_watts ?? 0)), 0);
+	const fleet = html`<a href="fleet">Fleet</a> `;
 	if (answer === null)
-		return html`<${Header} title="Live power" /><main><${Problem} text=${error?.message} />
+		return html`<${Header} title="Live power">${error ? fleet : ''}<//><main><${Problem} text=${error?.message} />
 			${error ? '' : html`<p>Waiting for the first tick.</p>`}</main>`;
 	const watt = sum(node);
 	const what = chosen ?? (answer.node.sum.join(' + ') || 'no meter');
-	return html`<${Header} title="Live power">
+	return html`<${Header} title="Live power">${answer.agents ? fleet : ''}
 			<span class=${stale ? 'stale-mark' : ''}>${stale ? `stale: ${duration(age)} old`
 				: `every ${duration(answer.interval_ms / 1000)}`}</span>
 		<//>
