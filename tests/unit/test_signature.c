@@ -361,6 +361,7 @@ static void check_published(const char *db, const struct tw_signer *signer)
 {
 	const struct tw_fileset_limits limits = { 0 };
 	struct tw_fileset s = { 0 };
+	struct tw_manifest_id id;
 	struct tw_err err = { 0 };
 	char path[512];
 
@@ -368,6 +369,9 @@ static void check_published(const char *db, const struct tw_signer *signer)
 	assert_int_equal(tw_fileset_read_dir(&s, path, &limits, &err), 0);
 	if (tw_signature_check_pipeline(&s, "p", &signer->keys, true, &err) < 0)
 		fail_msg("%s", err.text);
+	/* A signed version is a time, so that another database cannot fall behind. */
+	assert_int_equal(tw_manifest_check(&s, &id, &err), 0);
+	assert_true(id.version > 1600000000);
 	tw_fileset_clear(&s);
 }
 

@@ -140,6 +140,27 @@ static void a_full_table_forgets_the_oldest_address(void **state)
 	tw_web_guesses_free(g);
 }
 
+static void a_full_table_keeps_newer_addresses(void **state)
+{
+	struct tw_web_guesses *g = make();
+	uint64_t wait_ms, now = UINT64_C(1) << 40;
+	const uint64_t since = now;
+	char address[32];
+
+	(void)state;
+	use_up(g, "192.0.2.9", now++);
+	for (unsigned i = 0; i < TW_GUESSES_ADDRESSES - 1; i++) {
+		snprintf(address, sizeof(address), "10.0.%u.%u", i / 256, i % 256);
+		(void)take(g, address, now++, &wait_ms);
+	}
+	/* The first address of the table asks again, so it is the newest. */
+	assert_false(take(g, "192.0.2.9", now++, &wait_ms));
+	(void)take(g, "192.0.2.2", now++, &wait_ms);
+	assert_false(take(g, "192.0.2.9", now, &wait_ms));
+	assert_int_equal(wait_ms, since + TW_GUESSES_INTERVAL_MS - now);
+	tw_web_guesses_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +170,7 @@ int main(void)
 		cmocka_unit_test(all_addresses_together_have_a_limit),
 		cmocka_unit_test(a_network_of_ipv6_is_one_address_a_mapped_one_is_ipv4),
 		cmocka_unit_test(a_full_table_forgets_the_oldest_address),
+		cmocka_unit_test(a_full_table_keeps_newer_addresses),
 	};
 
 	return cmocka_run_group_tests_name("web_guesses", tests, NULL, NULL);
