@@ -362,6 +362,27 @@ out:
 	return rc;
 }
 
+int tw_pipeline_owner(const struct tw_fileset *pipeline, char **owner, struct tw_err *err)
+{
+	const struct tw_fileset_file *f = tw_fileset_find(pipeline, "metadata.json");
+	json_t *metadata = NULL;
+	const char *name;
+	int rc = -1;
+
+	*owner = NULL;
+	if (f == NULL)
+		return tw_fail(err, TW_INVALID, "no pipeline: there is no metadata.json");
+	if (tw_json_parse(f->data, f->len, f->name, &metadata, err) < 0)
+		return -1;
+	name = json_string_value(json_object_get(metadata, "trained_by"));
+	if (name != NULL && (*owner = strdup(name)) == NULL)
+		tw_fail(err, TW_NOMEM, "owner of the pipeline");
+	else
+		rc = 0;
+	json_decref(metadata);
+	return rc;
+}
+
 static bool is_below(const char *name, const char *dir)
 {
 	const size_t len = strlen(dir);

@@ -63,6 +63,13 @@ int tw_pipeline_set_profile(struct tw_fileset *pipeline, const struct tw_profile
 int tw_pipeline_join_profile(struct tw_fileset *fresh, const struct tw_fileset *old,
 			     struct tw_err *err);
 
+/*
+ * The user whose training published the pipeline first: "trained_by" of metadata.json.
+ * *owner is yours: free(); NULL: it is not known.
+ */
+int tw_pipeline_owner(const struct tw_fileset *pipeline, char **owner,
+		      struct tw_err *err);
+
 /* A further check of each model. */
 typedef int tw_pipeline_look_fn(void *arg, const struct tw_model *m, struct tw_err *err);
 

@@ -156,11 +156,17 @@ static int join_time(json_t *to, const json_t *old, const char *key, int sign,
 
 static int join_metadata(json_t *to, const json_t *old, struct tw_err *err)
 {
+	json_t *owner = json_object_get(old, "trained_by");
 	json_t *machines = json_object_get(old, "machines"), *v;
 	json_t *mine = json_object_get(to, "machines");
 	json_t *data = json_object_get(to, "data");
 	const char *type;
 
+	/* A pipeline stays its first user's. */
+	if (owner == NULL)
+		json_object_del(to, "trained_by");
+	else if (json_object_set(to, "trained_by", owner) < 0)
+		return tw_fail(err, TW_NOMEM, "metadata.json");
 	if (join_lists(to, old, "abs_trainers", err) < 0 ||
 	    join_lists(to, old, "dyn_trainers", err) < 0)
 		return -1;

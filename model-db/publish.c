@@ -9,6 +9,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/manifest.h"
+#include "model-db/pipeline.h"
 #include "model-db/pipeline_merge.h"
 #include "model-db/signature.h"
 #include "model-db/signer.h"
@@ -463,10 +464,43 @@ out:
 	return rc;
 }
 
+int tw_pipeline_published_owner(const char *db, const char *name, bool *exists,
+				char **owner, struct tw_err *err)
+{
+	struct tw_fileset files = { 0 };
+	char *path = NULL, *data = NULL;
+	struct stat st;
+	size_t len;
+	int rc = -1;
+
+	*exists = false;
+	*owner = NULL;
+	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
+	    tw_path_join(&path, err, db, name, "metadata.json", NULL) < 0)
+		goto out;
+	if (lstat(path, &st) < 0 && errno == ENOENT) {
+		rc = 0;
+		goto out;
+	}
+	*exists = true;
+	if (tw_file_read(path, MANIFEST_MAX, &data, &len, err) < 0 ||
+	    tw_fileset_take(&files, "metadata.json", data, len, err) < 0 ||
+	    tw_pipeline_owner(&files, owner, err) < 0)
+		goto out;
+
+	rc = 0;
+out:
+	tw_fileset_clear(&files);
+	free(path);
+	return rc;
+}
+
 struct update {
 	const char *name;
 	struct tw_fileset *pipeline;
 	const struct tw_signer *signer;
+	tw_pipeline_check_fn *check; /* or NULL */
+	void *arg;
 };
 
 /* The published files must be those of their manifest, and of the signer. */
@@ -492,7 +526,9 @@ static int add_old(void *arg, const char *path, struct tw_err *err)
 	if (lstat(path, &st) < 0 && errno == ENOENT)
 		return 0;
 	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) < 0 ||
-	    check_old(u, &old, err) < 0 || tw_pipeline_merge(u->pipeline, &old, err) < 0)
+	    check_old(u, &old, err) < 0 ||
+	    (u->check != NULL && u->check(u->arg, u->name, &old, err) < 0) ||
+	    tw_pipeline_merge(u->pipeline, &old, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -501,13 +537,20 @@ out:
 	return rc;
 }
 
-int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
-		       const struct tw_signer *signer, struct tw_err *err)
+int tw_pipeline_update_with(const char *db, const char *name, struct tw_fileset *pipeline,
+			    const struct tw_signer *signer, tw_pipeline_check_fn *check,
+			    void *arg, struct tw_err *err)
 {
-	struct update u = { name, pipeline, signer };
+	struct update u = { name, pipeline, signer, check, arg };
 	const struct tw_publish_terms terms = { .meet = add_old,
 						.arg = &u,
 						.signer = signer };
 
 	return tw_pipeline_publish_with(db, name, pipeline, &terms, err);
+}
+
+int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
+		       const struct tw_signer *signer, struct tw_err *err)
+{
+	return tw_pipeline_update_with(db, name, pipeline, signer, NULL, NULL, err);
 }

@@ -57,9 +57,14 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 int tw_pipeline_update(const char *db, const char *name, struct tw_fileset *pipeline,
 		       const struct tw_signer *signer, struct tw_err *err);
 
-/* Whether these files may be published under this name again. */
+/* Whether these files may be published under this name again, or be added to. */
 typedef int tw_pipeline_check_fn(void *arg, const char *name, struct tw_fileset *files,
 				 struct tw_err *err);
+
+/* The same; check (may be NULL) is called on the published pipeline, under the lock. */
+int tw_pipeline_update_with(const char *db, const char *name, struct tw_fileset *pipeline,
+			    const struct tw_signer *signer, tw_pipeline_check_fn *check,
+			    void *arg, struct tw_err *err);
 
 /*
  * Exchange the pipeline and its previous version atomically; a second call restores the
@@ -75,5 +80,12 @@ int tw_pipeline_rollback(const char *db, const char *name, tw_pipeline_check_fn 
  */
 int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *out,
 		      struct tw_err *err);
+
+/*
+ * Read the owner of a published pipeline (tw_pipeline_owner()). *exists is false if there
+ * is no such pipeline. *owner is yours: free(); NULL: it is not known.
+ */
+int tw_pipeline_published_owner(const char *db, const char *name, bool *exists,
+				char **owner, struct tw_err *err);
 
 #endif /* TW_MODEL_DB_PUBLISH_H */

@@ -11,8 +11,8 @@ name of an integration test links the programs, too. A mutant is killed by a tes
 crashes or hangs.
 
 Mutants: a comparison flipped, a bound moved by one, a term dropped, an operator or a Boolean
-replaced, a call removed, a failure ignored. Calls that release memory, descriptors or locks stay:
-leaks are found by the sanitizers, not by these tests.
+replaced, a call removed, a failure ignored. Calls that release memory or descriptors, take locks or
+release them stay: leaks and races are found by the sanitizers, not by these tests.
 """
 import argparse
 import os
@@ -26,7 +26,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TIMEOUT_MIN_S = 10
 RELEASES = re.compile(r"^(free|close|closedir|fclose|json_decref|explicit_bzero|\w*memzero|"
-                      r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(unlock|destroy)|"
+                      r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(lock|destroy)|"
                       r"tw_log_\w+|release\w*|free_\w+|assert)$")
 # (what, pattern, replacements). Groups stay around the middle one, which is replaced.
 OPERATORS = (

@@ -16,6 +16,7 @@
 #include "trainer/extract/guest.h"
 #include "trainer/names.h"
 #include "trainer/online/online.h"
+#include "trainer/rights.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/train_service.h"
 
@@ -47,6 +48,7 @@ struct online_config {
 struct config {
 	char *listen, *model_db, *jobs, *web_config, *ready_file;
 	char *sign, *sign_password_file;
+	struct tw_strs may_train;
 	unsigned log_level, log_format, resets;
 	uint32_t threads, seed, parallel, queue;
 	uint64_t max_body;
@@ -99,6 +101,13 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, web_config),
 	  .arg = "FILE",
 	  .help = "file with TLS and users, in the format of Prometheus exporters" },
+	{ .name = "may-train",
+	  .env = "TW_TRAINER_MAY_TRAIN",
+	  .type = TW_OPT_TEXTS,
+	  .offset = offsetof(struct config, may_train),
+	  .arg = "USER=PATTERNS",
+	  .help = "only these users may train, into pipelines with such names: "
+		  "a=web-*,db" },
 	{ .name = "resets",
 	  .env = "TW_TRAINER_RESETS",
 	  .type = TW_OPT_CHOICE,
@@ -233,6 +242,14 @@ static void wait_for_stop(int signals)
 	}
 }
 
+static int check_rights(const struct config *c, struct tw_err *err)
+{
+	if (c->may_train.count > 0 && c->web_config == NULL)
+		return tw_fail(err, TW_INVALID,
+			       "--may-train without --web-config, which has the users");
+	return tw_rights_check_rules(&c->may_train, err);
+}
+
 static int check_online(struct config *c, struct tw_err *err)
 {
 	if (!c->online.on)
@@ -291,6 +308,7 @@ static int serve(const struct config *c, struct tw_err *err)
 	const struct tw_trainings_config trainings = {
 		.model_db = c->model_db,
 		.jobs_dir = c->jobs,
+		.rights = &c->may_train,
 		.signer = c->sign != NULL ? &signer : NULL,
 		.resets = (enum tw_resets)c->resets,
 		.threads = c->threads,
@@ -393,7 +411,8 @@ int main(int argc, char **argv)
 	    tw_kepler_keys_load(online_keys, &err) < 0 ||
 	    tw_kepler_model_db_default(&err) < 0 ||
 	    tw_opts_parse(&opts, argc, argv, &c, &action, &rest, &err) < 0 ||
-	    (action == TW_OPTS_RUN && check_online(&c, &err) < 0)) {
+	    (action == TW_OPTS_RUN &&
+	     (check_rights(&c, &err) < 0 || check_online(&c, &err) < 0))) {
 		fprintf(stderr, "tw-trainer: %s\n", err.text);
 		return TW_EXIT_USAGE;
 	}

@@ -64,6 +64,7 @@ struct tw_train_watch {
 
 struct tw_train_job {
 	const char *name; /* of the pipeline */
+	const char *user; /* who trains, for the metadata; NULL: not known */
 	const struct tw_train_response *responses;
 	size_t response_count;
 	/* Instead of responses; all tables are of one machine. */

@@ -175,7 +175,10 @@ static json_t *make_metadata(const struct tw_train_job *job,
 			     tw_json_texts(&job->dyn_trainers), "seed",
 			     (json_int_t)job->seed, "creator", "tallywatt " TW_VERSION,
 			     "data", describe_times(data, count, job));
-	if (metadata != NULL && add_machines(metadata, data, count) < 0) {
+	if (metadata != NULL &&
+	    ((job->user != NULL &&
+	      json_object_set_new(metadata, "trained_by", json_string(job->user)) < 0) ||
+	     add_machines(metadata, data, count) < 0)) {
 		json_decref(metadata);
 		return NULL;
 	}

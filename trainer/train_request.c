@@ -493,6 +493,7 @@ void tw_train_reader_free(struct tw_train_reader *r)
 void tw_train_request_release(struct tw_train_request *q)
 {
 	free(q->name);
+	free(q->user);
 	tw_strs_clear(&q->abs_trainers);
 	tw_strs_clear(&q->dyn_trainers);
 	tw_strs_clear(&q->target_hints);

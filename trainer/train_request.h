@@ -25,6 +25,7 @@ struct tw_prom;
 
 struct tw_train_request {
 	char *name; /* name of the pipeline, checked with tw_name_check() */
+	char *user; /* who asks; NULL: not known. The reader leaves it NULL */
 	const struct tw_energy_source *source;
 	/* Known names. At least one of both lists has entries. */
 	struct tw_strs abs_trainers, dyn_trainers;

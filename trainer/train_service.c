@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tw_train_service {
 	struct tw_trainings *trainings;
@@ -81,6 +82,12 @@ static void refuse(struct tw_train_service *s, struct tw_http_reply *r,
 		tw_http_reply_error(r, err);
 }
 
+static int set_user(struct tw_train_request *q, const char *user, struct tw_err *err)
+{
+	q->user = user != NULL ? strdup(user) : NULL;
+	return user != NULL && q->user == NULL ? tw_fail(err, TW_NOMEM, "user") : 0;
+}
+
 /* Make a job of the request. NULL: r has the reason. */
 static struct tw_training *take_request(struct tw_train_service *s,
 					const struct tw_http_request *request,
@@ -91,8 +98,11 @@ static struct tw_training *take_request(struct tw_train_service *s,
 	struct tw_err err = { 0 };
 	bool full;
 
-	if (tw_train_reader_end(request->stream, &q, &err) < 0) {
+	if (tw_train_reader_end(request->stream, &q, &err) < 0 ||
+	    set_user(&q, request->user, &err) < 0 ||
+	    tw_trainings_allow(s->trainings, &q, &err) < 0) {
 		refuse(s, r, &err);
+		tw_train_request_release(&q);
 		return NULL;
 	}
 	if (tw_training_new(s->trainings, &q, &g, &full, &err) == 0)

@@ -4,9 +4,11 @@
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "lib/zip/zip.h"
+#include "model-db/pipeline.h"
 #include "model-db/publish.h"
 #include "profiler/node_types.h"
 #include "trainer/jobs.h"
+#include "trainer/rights.h"
 #include "trainer/train.h"
 #include "trainer/train_request.h"
 #include "trainer/turns.h"
@@ -160,6 +162,7 @@ static int train(struct tw_training *g, const struct tw_node_types *known,
 	const struct tw_training_inputs *in = g->inputs != NULL ? g->inputs : &own;
 	const struct tw_train_job job = {
 		.name = q->name,
+		.user = q->user,
 		.responses = in->responses,
 		.response_count = in->response_count,
 		.origin = in->origin,
@@ -187,6 +190,53 @@ static int train(struct tw_training *g, const struct tw_node_types *known,
 	return tw_train(&job, out, err);
 }
 
+/* ---- rights ---- */
+
+static const struct tw_strs no_rules = { 0 };
+
+static int check_owner(const struct tw_trainings *t, const struct tw_train_request *q,
+		       const char *owner, struct tw_err *err)
+{
+	return tw_rights_check_owner(t->config.rights != NULL ? t->config.rights
+							      : &no_rules,
+				     q->user, q->name, owner, err);
+}
+
+int tw_trainings_allow(const struct tw_trainings *t, const struct tw_train_request *q,
+		       struct tw_err *err)
+{
+	char *owner = NULL;
+	bool exists = false;
+	int rc = -1;
+
+	if (t->config.rights != NULL &&
+	    tw_rights_check_name(t->config.rights, q->user, q->name, err) < 0)
+		return -1;
+	if (t->config.model_db == NULL ||
+	    (tw_pipeline_published_owner(t->config.model_db, q->name, &exists, &owner,
+					 err) == 0 &&
+	     (!exists || check_owner(t, q, owner, err) == 0)))
+		rc = 0;
+	free(owner);
+	return rc;
+}
+
+/* A tw_pipeline_check_fn: another training may have published it meanwhile. */
+static int check_published(void *arg, const char *name, struct tw_fileset *files,
+			   struct tw_err *err)
+{
+	const struct tw_training *g = arg;
+	char *owner;
+	int rc;
+
+	(void)name;
+	if (tw_pipeline_owner(files, &owner, err) < 0)
+		return -1;
+	rc = check_owner(g->all, &g->request, owner, err);
+	free(owner);
+	return rc;
+}
+
 static int publish(struct tw_training *g, struct tw_train_result *r, struct tw_err *err)
 {
 	const char *db = g->all->config.model_db;
@@ -197,8 +247,8 @@ static int publish(struct tw_training *g, struct tw_train_result *r, struct tw_e
 	if (db == NULL)
 		return 0;
 	tw_jobs_progress(g->all->jobs, g->job, "publish", 1.0, -1.0);
-	return tw_pipeline_update(db, g->request.name, &r->pipeline,
-				  g->all->config.signer, err);
+	return tw_pipeline_update_with(db, g->request.name, &r->pipeline,
+				       g->all->config.signer, check_published, g, err);
 }
 
 /* Train, publish and zip. e gets the zip and the number of models. */

@@ -18,6 +18,7 @@
 struct tw_err;
 struct tw_jobs;
 struct tw_signer;
+struct tw_strs;
 struct tw_train_request;
 struct tw_train_response;
 struct tw_train_result;
@@ -28,6 +29,7 @@ struct tw_trainings;
 struct tw_trainings_config {
 	const char *model_db; /* model database to publish in; NULL: do not publish */
 	const struct tw_signer *signer; /* signs what is published; NULL: nobody */
+	const struct tw_strs *rights;   /* rules of trainer/rights.h; NULL: no rules */
 	const char *jobs_dir;           /* where jobs outlive the process; or NULL */
 	enum tw_resets resets;
 	unsigned threads; /* threads of a training; 0: as many as CPUs */
@@ -50,6 +52,10 @@ unsigned tw_trainings_max(const struct tw_trainings *t);
  */
 void tw_trainings_stop(struct tw_trainings *t);
 void tw_trainings_close(struct tw_trainings *t); /* NULL is fine; call _stop() first */
+
+/* Whether the request's user may train into its pipeline now. */
+int tw_trainings_allow(const struct tw_trainings *t, const struct tw_train_request *q,
+		       struct tw_err *err);
 
 /*
  * Take the request as a job that waits; *q is then empty. Pass *out to one of the next

@@ -60,7 +60,7 @@ static void remove_process(struct tw_workloads *t, struct tw_process *p)
 	p->w.cgroup->refs--;
 	tw_owner_set(&p->w, NULL, 0);
 	tw_level_remove(t, &p->w);
-	tw_process_free(t, p);
+	tw_process_free(p);
 }
 
 /*

@@ -61,6 +61,12 @@ void tw_owner_free(struct tw_owner *o)
 	free(o);
 }
 
+void tw_group_free(struct tw_group *g)
+{
+	free((char *)(uintptr_t)g->w.path);
+	free(g);
+}
+
 static struct tw_owner *make_owner(struct tw_workloads *t, enum tw_level level,
 				   const struct tw_identity *who)
 {
@@ -220,25 +226,29 @@ static void read_shares(struct tw_workloads *t, struct tw_group *g)
 	struct tw_workload *owner = g->w.owner;
 	char path[TW_CGROUP_PATH];
 
-	g->w.cpu_shares = tw_cgroup_tree_shares(t->tree, g->path);
+	g->w.cpu_shares = tw_cgroup_tree_shares(t->tree, g->w.path);
 	if (owner == NULL || owner->level != TW_LEVEL_CONTAINER)
 		return;
-	memcpy(path, g->path, g->who.owner_len);
+	memcpy(path, g->w.path, g->who.owner_len);
 	path[g->who.owner_len] = '\0';
 	owner->cpu_shares = tw_cgroup_tree_shares(t->tree, path);
 	if (owner->path == NULL)
 		owner->path = strdup(path);
 }
 
-/* Set the path of a cgroup, and by it its identity, owner and shares. */
+/*
+ * Set the path of a cgroup, and by it its identity, owner and shares. Without memory the
+ * path stays unknown.
+ */
 static void set_path(struct tw_workloads *t, struct tw_group *g, const char *path,
 		     uint32_t tgid)
 {
 	struct tw_workload *owner;
 
-	snprintf(g->path, sizeof(g->path), "%s", path);
-	g->w.path = g->path;
-	tw_identity_of_path(g->path, strlen(g->path), &g->who);
+	g->w.path = strndup(path, TW_CGROUP_PATH - 1);
+	if (g->w.path == NULL)
+		return;
+	tw_identity_of_path(g->w.path, strlen(g->w.path), &g->who);
 	complete_vm(t, &g->who, tgid);
 	owner = owner_of(t, &g->who);
 	/* members 0: its processes are counted one by one. */
@@ -296,7 +306,7 @@ void tw_group_set_path(struct tw_workloads *t, uint64_t cgroup_id, const char *p
 
 static struct tw_process *make_rest(struct tw_workloads *t, struct tw_group *g)
 {
-	struct tw_process *p = tw_process_new(t);
+	struct tw_process *p = tw_process_new();
 
 	if (p == NULL)
 		return NULL;
@@ -304,7 +314,7 @@ static struct tw_process *make_rest(struct tw_workloads *t, struct tw_group *g)
 	p->w.cgroup = &g->w;
 	if (tw_level_add(t, &p->w))
 		return p;
-	tw_process_free(t, p);
+	tw_process_free(p);
 	return NULL;
 }
 
@@ -389,11 +399,11 @@ static void remove_group(struct tw_workloads *t, struct tw_group *g)
 		    g->rest->w.ended_at > t->scraped)
 			tw_series_give_up(t, &g->rest->w);
 		tw_level_remove(t, &g->rest->w);
-		tw_process_free(t, g->rest);
+		tw_process_free(g->rest);
 	}
 	tw_owner_set(&g->w, NULL, 0);
 	tw_level_remove(t, &g->w);
-	free(g);
+	tw_group_free(g);
 }
 
 /*
@@ -408,7 +418,7 @@ static void tick_group(struct tw_workloads *t, struct tw_group *g)
 	    t->tick < g->look_at)
 		return;
 	g->look_at = t->tick + GONE_TICKS;
-	if (g->w.path != NULL && !tw_cgroup_tree_gone(t->tree, g->path))
+	if (g->w.path != NULL && !tw_cgroup_tree_gone(t->tree, g->w.path))
 		return;
 	remove_waiting(t, &g->w);
 	remove_group(t, g);

@@ -9,7 +9,6 @@
 
 #include "collector/workloads/counts.h"
 #include "collector/workloads/workload.h"
-#include "lib/core/arena.h"
 
 /* The workloads of one level, in order of creation; processes and cgroups are hashed. */
 struct tw_level_list {
@@ -51,7 +50,6 @@ struct tw_unseen {
 struct tw_group {
 	struct tw_workload w;
 	struct tw_identity who;
-	char path[TW_CGROUP_PATH];
 	struct tw_process *rest; /* pseudo process "ended", or NULL */
 	uint64_t overflow_ns;    /* totals of exits that found no room for an event */
 	uint64_t missing_ns;     /* counted_ns of processes that are missing */
@@ -85,11 +83,10 @@ struct tw_workloads {
 	struct tw_level_list level[TW_LEVEL_COUNT];
 	struct tw_workload outside[2]; /* outside containers; 1: kernel threads */
 	struct tw_workload other[TW_LEVEL_COUNT]; /* see workload_series.c */
-	struct tw_arena arena;
-	struct tw_process *free_processes; /* linked by ended_next */
 	struct tw_process *ended_first, *ended_last;
 	size_t ended_count;
 	size_t living; /* processes */
+	size_t most;   /* processes and cgroups at a time, since memory was returned */
 
 	struct tw_slices shown, next; /* of the last tick; of the current tick */
 	uint64_t tick;                /* the last completed tick */
@@ -123,8 +120,8 @@ struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level
 			       const char *id);
 
 /* A zeroed process in no list; NULL without memory. */
-struct tw_process *tw_process_new(struct tw_workloads *t);
-void tw_process_free(struct tw_workloads *t, struct tw_process *p);
+struct tw_process *tw_process_new(void);
+void tw_process_free(struct tw_process *p);
 
 /* ---- workload_group.c ---- */
 
@@ -150,6 +147,7 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p);
 void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members);
 
 void tw_owner_free(struct tw_owner *o);
+void tw_group_free(struct tw_group *g);
 
 /* ---- workload_slices.c ---- */
 

@@ -180,26 +180,19 @@ struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level
 	return (struct tw_owner *)w;
 }
 
-struct tw_process *tw_process_new(struct tw_workloads *t)
+struct tw_process *tw_process_new(void)
 {
-	struct tw_process *p = t->free_processes;
+	struct tw_process *p = calloc(1, sizeof(*p));
 
 	if (p != NULL)
-		t->free_processes = p->ended_next;
-	else
-		p = tw_arena_get(&t->arena, sizeof(*p));
-	if (p == NULL)
-		return NULL;
-	*p = (struct tw_process){ .w = { .level = TW_LEVEL_PROCESS } };
+		p->w.level = TW_LEVEL_PROCESS;
 	return p;
 }
 
-void tw_process_free(struct tw_workloads *t, struct tw_process *p)
+void tw_process_free(struct tw_process *p)
 {
 	free((char *)(uintptr_t)p->w.path);
-	p->w.path = NULL;
-	p->ended_next = t->free_processes;
-	t->free_processes = p;
+	free(p);
 }
 
 /* ---- opening ---- */
@@ -283,9 +276,9 @@ static void free_all(struct tw_workloads *t, enum tw_level level)
 	for (struct tw_workload *w = t->level[level].first; w != NULL; w = next) {
 		next = w->next;
 		if (level == TW_LEVEL_PROCESS)
-			tw_process_free(t, (struct tw_process *)w);
+			tw_process_free((struct tw_process *)w);
 		else if (level == TW_LEVEL_CGROUP)
-			free(w);
+			tw_group_free((struct tw_group *)w);
 		else
 			tw_owner_free((struct tw_owner *)w);
 	}
@@ -303,7 +296,6 @@ void tw_workloads_close(struct tw_workloads *t)
 	tw_cgroup_tree_close(t->tree);
 	if (t->proc >= 0)
 		close(t->proc);
-	tw_arena_release(&t->arena);
 	free(t->shown.at);
 	free(t->next.at);
 	free(t->paths);

@@ -6,6 +6,7 @@
 #include "collector/workloads/counters.h"
 #include "collector/workloads/traces.h"
 #include "collector/workloads/workload_state.h"
+#include "lib/program/daemon.h"
 
 #include <string.h>
 
@@ -20,6 +21,9 @@
 
 /* Command lines that one tick reads: 10,000 processes take 50 ticks. */
 #define LOOKS 200
+
+/* Removed processes and cgroups whose memory, some 2 MiB, is worth a trim of the heap. */
+#define BURST_MIN 2000
 
 /*
  * A total may be lower than the one before: a thread that exits during the walk is in
@@ -98,7 +102,7 @@ static void enter_group(struct tw_process *p, struct tw_group *g)
 static struct tw_process *add_process(struct tw_workloads *t, const struct tw_task *task,
 				      struct tw_group *g)
 {
-	struct tw_process *p = g != NULL ? tw_process_new(t) : NULL;
+	struct tw_process *p = g != NULL ? tw_process_new() : NULL;
 
 	if (p == NULL)
 		return NULL;
@@ -112,7 +116,7 @@ static struct tw_process *add_process(struct tw_workloads *t, const struct tw_ta
 	if (task->start_ns < t->opened_ns || t->tick == 0)
 		p->counted_ns = task->cpu_ns;
 	if (!tw_level_add(t, &p->w)) {
-		tw_process_free(t, p);
+		tw_process_free(p);
 		return NULL;
 	}
 	t->living++;
@@ -365,6 +369,25 @@ static void settle(struct tw_workloads *t)
 			settle_rest(t, (struct tw_group *)w);
 }
 
+/* ---- memory ---- */
+
+/*
+ * After a burst of exits most entries are removed, and the heap keeps their memory:
+ * return it to the kernel.
+ */
+static void return_memory(struct tw_workloads *t)
+{
+	const size_t count =
+		t->level[TW_LEVEL_PROCESS].count + t->level[TW_LEVEL_CGROUP].count;
+
+	if (count > t->most)
+		t->most = count;
+	if (t->most - count < BURST_MIN || count > t->most / 2)
+		return;
+	tw_daemon_trim();
+	t->most = count;
+}
+
 /* ---- a tick ---- */
 
 int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *err)
@@ -390,6 +413,7 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 		return -1;
 	settle(t);
 	tw_workloads_unseen(t);
+	return_memory(t);
 	shown.count = 0;
 	t->shown = t->next;
 	t->next = shown;

@@ -37,8 +37,8 @@ static int compare_paths(const char *a, const char *b)
 
 static int by_path(const void *a, const void *b)
 {
-	return compare_paths((*(struct tw_group *const *)a)->path,
-			     (*(struct tw_group *const *)b)->path);
+	return compare_paths((*(struct tw_group *const *)a)->w.path,
+			     (*(struct tw_group *const *)b)->w.path);
 }
 
 static bool is_below(const char *path, const char *top)
@@ -68,7 +68,7 @@ static size_t list_groups(struct tw_workloads *t)
 	     w = w->next) {
 		struct tw_group *g = (struct tw_group *)w;
 
-		if (g->path[0] != '\0')
+		if (g->w.path != NULL)
 			t->paths[count++] = g;
 	}
 	if (count > 1)
@@ -78,7 +78,7 @@ static size_t list_groups(struct tw_workloads *t)
 
 static struct tw_group *above(struct tw_group *before, const struct tw_group *g)
 {
-	while (before != NULL && !is_below(g->path, before->path))
+	while (before != NULL && !is_below(g->w.path, before->w.path))
 		before = before->unseen.above;
 	return before;
 }
@@ -95,7 +95,7 @@ static void read_growth(const struct tw_workloads *t, struct tw_group *g)
 	const bool known = u->known || before_ns > 0;
 
 	u->grown_ns = 0;
-	u->known = tw_cgroup_tree_cpu_ns(t->tree, g->path, &u->total_ns);
+	u->known = tw_cgroup_tree_cpu_ns(t->tree, g->w.path, &u->total_ns);
 	if (!u->known)
 		return;
 	if (known) {

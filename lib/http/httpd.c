@@ -96,6 +96,12 @@ static int get_certificate(gnutls_session_t session, const gnutls_datum_t *autho
 	return tw_web_certificate(s->web, chain, count, key);
 }
 
+/* Leave a quarter of the connections to other clients. */
+static unsigned limit_per_address(const struct tw_httpd_config *c)
+{
+	return c->connections_max - c->connections_max / 4;
+}
+
 static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 {
 	const struct tw_httpd_config *c = &s->config;
@@ -126,6 +132,7 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 		(unsigned)((c->idle_timeout_ms + 999) / 1000),
 		MHD_OPTION_NOTIFY_COMPLETED, tw_exchange_completed, &s->exchange,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, limit_per_address(c),
 		MHD_OPTION_UNESCAPE_CALLBACK, unescape, s, MHD_OPTION_THREAD_POOL_SIZE,
 		pool > 1 ? pool : 0u,
 		/* MHD_OPTION_END ends the list at the first unused option. */

@@ -27,7 +27,7 @@ struct tw_httpd_config {
 	unsigned threads;            /* event threads (epoll); 0: one per CPU */
 	bool thread_per_connection;  /* for handlers that take seconds */
 	bool callers_thread;         /* no threads: the caller polls tw_httpd_fd() */
-	unsigned connections_max;    /* 0: 1024 */
+	unsigned connections_max;    /* 0: 1024; three quarters of one address */
 	uint64_t idle_timeout_ms;    /* without a byte sent or received; 0: 10 s */
 	uint64_t answer_timeout_ms;  /* to take an answer; 0: 5 min */
 	size_t body_max;             /* bytes of a request; 0: 1 MiB */

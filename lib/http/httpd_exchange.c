@@ -38,6 +38,7 @@ struct exchange {
 	struct tw_err why;
 
 	struct tw_web_client client;
+	char user[TW_WEB_USER]; /* "": there are no users */
 	enum tw_web_access access;
 	uint64_t wait_ms; /* until a client over its limit may try again */
 
@@ -202,6 +203,7 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 		.body = e->body.data != NULL ? e->body.data : "",
 		.len = e->body.len,
 		.stream = e->stream,
+		.user = e->user[0] != '\0' ? e->user : NULL,
 		.query = c,
 		.route = e->route,
 		.params = &e->params,
@@ -243,6 +245,9 @@ static void judge_access(struct exchange *e)
 {
 	switch (e->access) {
 	case TW_WEB_ALLOWED:
+		if (e->server->web != NULL &&
+		    !tw_web_user(e->server->web, e->client.authorization, e->user))
+			e->user[0] = '\0';
 		break;
 	case TW_WEB_LIMITED:
 		tw_fail(&e->why, TW_DENIED, "too many wrong passwords");

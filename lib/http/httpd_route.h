@@ -19,8 +19,9 @@ struct tw_http_request {
 	const char *path; /* decoded, without the query */
 	const char *body; /* NUL-terminated; "" if the route streams its body */
 	size_t len;
-	void *stream; /* from the route's body->begin(), or NULL */
-	void *query;  /* struct MHD_Connection, for tw_http_query() */
+	void *stream;     /* from the route's body->begin(), or NULL */
+	const char *user; /* whose password was checked; NULL: there are no users */
+	void *query;      /* struct MHD_Connection, for tw_http_query() */
 	const struct tw_http_route *route;
 	const struct tw_strs *params; /* for tw_http_param() */
 };

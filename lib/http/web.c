@@ -400,6 +400,15 @@ enum tw_web_access tw_web_check(struct tw_web *w, const struct tw_web_client *c)
 	return access;
 }
 
+bool tw_web_user(struct tw_web *w, const char *authorization, char out[TW_WEB_USER])
+{
+	struct tw_web_users *users = current_users(w);
+	const bool found = tw_web_users_name(users, authorization, out);
+
+	tw_web_users_free(users);
+	return found;
+}
+
 int tw_web_headers(struct tw_web *w,
 		   int (*fn)(void *arg, const char *name, const char *value), void *arg)
 {

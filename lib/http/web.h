@@ -59,6 +59,9 @@ enum tw_web_access tw_web_access(struct tw_web *w, struct tw_web_client *c,
 /* Check the password, which takes long: TW_WEB_ALLOWED or TW_WEB_UNKNOWN. */
 enum tw_web_access tw_web_check(struct tw_web *w, const struct tw_web_client *c);
 
+/* The name of an allowed request's user. False: there are no users. */
+bool tw_web_user(struct tw_web *w, const char *authorization, char out[TW_WEB_USER]);
+
 /* Call fn for each response header; stop and return -1 when it returns -1. */
 int tw_web_headers(struct tw_web *w,
 		   int (*fn)(void *arg, const char *name, const char *value), void *arg);

@@ -13,7 +13,7 @@
 #include <strings.h>
 
 /* Room for "name:password"; bcrypt reads 72 bytes of a password. */
-#define PAIR_MAX 512
+#define PAIR_MAX TW_WEB_USER
 #define CACHE_SIZE 64
 
 /* Checked for unknown names, so that the duration does not reveal which names exist. */
@@ -111,6 +111,15 @@ static bool read_pair(const char *authorization, char out[PAIR_MAX])
 	authorization += 6;
 	authorization += strspn(authorization, " ");
 	return decode(authorization, out) && strchr(out, ':') != NULL;
+}
+
+bool tw_web_users_name(const struct tw_web_users *u, const char *authorization,
+		       char out[TW_WEB_USER])
+{
+	if (u->pairs.count == 0 || !read_pair(authorization, out))
+		return false;
+	*strchr(out, ':') = '\0';
+	return true;
 }
 
 /* The duration does not depend on where the texts differ. */

@@ -14,6 +14,9 @@ struct tw_err;
 struct tw_strs;
 struct tw_web_users;
 
+/* Room for a user's name. */
+#define TW_WEB_USER 512
+
 enum tw_web_access {
 	TW_WEB_ALLOWED,
 	TW_WEB_UNKNOWN,   /* 401 */
@@ -38,6 +41,10 @@ void tw_web_users_free(struct tw_web_users *u); /* NULL is fine */
  * TW_WEB_UNCHECKED, call tw_web_users_check() or tw_web_users_skip().
  */
 enum tw_web_access tw_web_users_known(struct tw_web_users *u, const char *authorization);
+
+/* The name of an allowed request's user. False: there are no users. */
+bool tw_web_users_name(const struct tw_web_users *u, const char *authorization,
+		       char out[TW_WEB_USER]);
 
 /* The password will not be checked now. */
 void tw_web_users_skip(struct tw_web_users *u, const char *authorization);

@@ -32,6 +32,9 @@ from test_train_jobs import train_request
 
 EXIT_S = 5
 SAMPLE_S = 5
+# Exited processes are exported for so long, and need memory: they must be as many at the end of
+# the warm-up as later, also in a soak of 3 minutes.
+KEEP_ENDED_S = 15
 GROWN_MIB = 4
 MODEL = {"metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower", "source": "rapl-sysfs"}
 ROW = power_request(["cpu_cycles", "cpu_instructions", "cache_miss"], [[2.5e9, 1.7e9, 3.1e6]])
@@ -76,6 +79,7 @@ class Soak:
                 ("tw-estimator", "--model-db", self.db, "--socket", self.socket),
                 ("tw-collector", "--listen", "127.0.0.1:0", "--interval", "500ms", "--compat",
                  "kepler,kepler-legacy,kepler-0.5", "--top", "0", "--model-db", self.db,
+                 "--keep-ended", f"{KEEP_ENDED_S}s",
                  *(["--user", "root", "--filter=no"] if sanitized() else []))):
             os.environ.update(SMALL)
             self.daemons[program] = Daemon(os.path.join(scratch, program), program, args)

@@ -124,11 +124,13 @@ class Edges(EdgeCase):
 
 
 class Churn(EdgeCase):
-    """Cgroups that live for a millisecond, with a process in each tenth."""
+    """Cgroups that live for a millisecond, with a process in each fiftieth."""
 
     def test_cgroups_that_come_and_go(self):
         parent = self.make_parent()
-        collector = self.collect()
+        collector = self.collect("--keep-ended", "1s")
+        ticks = self.ticks(collector)
+        wait_until(lambda: self.ticks(collector) > ticks + 5, "the collector is warm")
         before = collector.resident_kib()
         made, most, stop = 0, 0, threading.Event()
 
@@ -138,7 +140,7 @@ class Churn(EdgeCase):
             while time.monotonic() < until and not stop.is_set():
                 folder = os.path.join(parent, str(made))
                 os.mkdir(folder)
-                if made % 10 == 0:
+                if made % 50 == 0:
                     subprocess.run(["/bin/sh", "-c", 'echo $$ > "$0/cgroup.procs"', folder],
                                    check=True, timeout=TIMEOUT_S)
                 self.remove(folder)
@@ -157,10 +159,14 @@ class Churn(EdgeCase):
         self.assertGreater(made, 10)
         ticks = self.ticks(collector)
         wait_until(lambda: self.ticks(collector) > ticks + 2, "the ticks go on")
-        grown = collector.resident_kib() - before
-        print(f"\n{made} cgroups in {CHURN_S:g} s, {most} exported at most, {grown} KiB more")
-        # The table keeps some 10,000 that have ended.
-        self.assertLess(grown, 64 << 10)
+        text = call(collector, "GET", "/metrics").body.decode()
+        missed, failed = (re.search(rf"^tallywatt_collector_ticks_{how}_total (\S+)$", text, re.M)
+                          .group(1) for how in ("missed", "failed"))
+        print(f"\n{made} cgroups in {CHURN_S:g} s, {most} exported at most, {missed} ticks missed")
+        self.assertEqual(failed, "0")
+        if not sanitized():
+            wait_until(lambda: collector.resident_kib() - before < 6 << 10,
+                       "the memory of the cgroups is returned")
 
     def make_parent(self):
         for top in ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"):

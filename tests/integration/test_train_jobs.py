@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-trainer: trainings as jobs, and `tallywatt train --url`."""
+import base64
 import os
 import signal
+import subprocess
 import unittest
 import zipfile
 
-from harness import GENERATED, Case, call, published, read_json, run_tallywatt, wait_until
+from harness import BIN, GENERATED, TIMEOUT_S, Case, call, published, read_json, \
+    run_tallywatt, tree, wait_until
 
 # Of "secret".
 HASH = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
@@ -166,6 +169,49 @@ class Jobs(Case):
         done = self.tallywatt(*self.remote(
             trainer, "--user", "alice", "--password-file", self.write("password", "secret\n")))
         self.assertTrue(done.startswith("web: models="))
+
+    def train_as(self, trainer, user, name):
+        """Status and detail of a training that is waited for."""
+        answer = call(trainer, "POST", "/train", train_request(self.response, name),
+                      {"Authorization": "Basic " +
+                       base64.b64encode(f"{user}:secret".encode()).decode()})
+        return answer.status, answer.json()["detail"] if answer.status != 200 else ""
+
+    def owner(self, name):
+        return read_json(os.path.join(self.db, name, "metadata.json")).get("trained_by")
+
+    def test_a_user_adds_to_its_own_pipelines_only(self):
+        call_as_nobody = self.begin()
+        answer = call(call_as_nobody, "POST", "/train", train_request(self.response, "old"),
+                      {"Authorization": "Basic YWxpY2U6c2VjcmV0"})
+        self.assertEqual(answer.status, 200)
+        self.assertIsNone(self.owner("old"), "a password that nobody has checked")
+        call_as_nobody.stop()
+        web = self.write("web.yml", "basic_auth_users:\n" +
+                         "".join(f"  {user}: {HASH}\n" for user in ("alice", "bob")))
+        trainer = self.begin("--web-config", web)
+        self.assertEqual(self.train_as(trainer, "alice", "web")[0], 200)
+        self.assertEqual(self.train_as(trainer, "alice", "web")[0], 200)
+        self.assertEqual(self.owner("web"), "alice")
+        before = tree(os.path.join(self.db, "web"))
+        for name, owner in (("web", "alice"), ("old", "somebody else")):
+            status, detail = self.train_as(trainer, "bob", name)
+            self.assertEqual(status, 403)
+            self.assertIn(f"pipeline '{name}' was published by {owner}", detail)
+        self.assertEqual(tree(os.path.join(self.db, "web")), before)
+        trainer.stop()
+        trainer = self.begin("--web-config", web, "--may-train", "bob=w*")
+        self.assertEqual(self.train_as(trainer, "bob", "web")[0], 200)
+        self.assertEqual(self.owner("web"), "alice", "it stays hers")
+        for user, name in (("bob", "db"), ("alice", "web")):
+            status, detail = self.train_as(trainer, user, name)
+            self.assertEqual(status, 403)
+            self.assertIn(f"user '{user}' may not train into pipeline '{name}'", detail)
+        trainer.stop()
+        done = subprocess.run([os.path.join(BIN, "tw-trainer"), "--may-train", "bob=w*"], check=False,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"--may-train without --web-config", done.stderr)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,12 @@
 #include "lib/http/httpd.h"
 #include "tests/unit/toy_server.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -124,6 +127,47 @@ static void connections_are_kept_and_limited(void **state)
 	toy_stop(&s);
 }
 
+/* Connect from an address of the loopback network. */
+static int dial_from(const struct toy_server *s, const char *address)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET }, to = from;
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(inet_pton(AF_INET, address, &from.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	to.sin_port = htons((uint16_t)s->port);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+/* Six of eight connections; a seventh is closed without an answer. */
+static void an_address_cannot_take_all_connections(void **state)
+{
+	struct toy_server s;
+	int fd[6], refused, other;
+	char byte;
+
+	(void)state;
+	toy_start(&s, (struct tw_httpd_config){ .connections_max = 8, .threads = 1 });
+	for (size_t i = 0; i < 6; i++) {
+		fd[i] = toy_dial(&s);
+		toy_say(fd[i], "GET /hello HTTP/1.1\r\n" HOST "\r\n");
+		toy_hear_until(fd[i], "{\"hello\":1}");
+	}
+	refused = toy_dial(&s);
+	assert_true(recv(refused, &byte, 1, 0) <= 0);
+	close(refused);
+	other = dial_from(&s, "127.0.0.2");
+	toy_say(other, "GET /hello HTTP/1.1\r\n" HOST "\r\n");
+	toy_hear_until(other, "{\"hello\":1}");
+	close(other);
+	for (size_t i = 0; i < 6; i++)
+		close(fd[i]);
+	toy_stop(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +177,7 @@ int main(void)
 			a_slow_handler_has_no_time_out_and_delays_no_other_request),
 		cmocka_unit_test(a_request_in_progress_ends_before_the_server_does),
 		cmocka_unit_test(connections_are_kept_and_limited),
+		cmocka_unit_test(an_address_cannot_take_all_connections),
 	};
 
 	return cmocka_run_group_tests_name("httpd clients", tests, NULL, NULL);

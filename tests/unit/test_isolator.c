@@ -224,6 +224,40 @@ static void idle_regression_subtracts_the_power_at_zero_usage(void **state)
 	tw_dataset_release(&d);
 }
 
+/* Power follows the sum of the processor time in all modes, not the time in one. */
+static void idle_regression_adds_processor_time_by_mode(void **state)
+{
+	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
+	char text[4096];
+	int at = sprintf(text,
+			 "timestamp,node_cpu_user_ms,node_cpu_system_ms,package_power\n");
+	json_t *told = json_object();
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	void *fitted = NULL;
+
+	(void)state;
+	for (int r = 0; r < 40; r++) {
+		const int user = 1 + (r * 7) % 40, system = 3 + (r * 11) % 40;
+
+		at += sprintf(text + at, "%d,%d,%d,%d\n", 3 * r, user, system,
+			      30 + 2 * (user + system));
+	}
+	read_csv(text, &d);
+	assert_int_equal(regression->fit(&no_args, &d,
+					 tw_energy_source_find("rapl-sysfs"), &fitted,
+					 &err),
+			 0);
+	assert_int_equal(regression->describe(fitted, told, &err), 0);
+	assert_string_equal(json_string_value(json_object_get(told, "package_idle_by")),
+			    "use");
+	assert_true(fabs(json_number_value(json_object_get(told, "package_idle")) - 30) <
+		    1e-3);
+	json_decref(told);
+	regression->free(fitted);
+	tw_dataset_release(&d);
+}
+
 /* Trainers reject power that is not finite, isolators do not. */
 static void idle_power_that_is_not_finite_is_null(void **state)
 {
@@ -482,6 +516,7 @@ int main(void)
 		cmocka_unit_test(min_idle_names_missing_columns),
 		cmocka_unit_test(power_without_idle_power_starts_from_zero),
 		cmocka_unit_test(idle_regression_subtracts_the_power_at_zero_usage),
+		cmocka_unit_test(idle_regression_adds_processor_time_by_mode),
 		cmocka_unit_test(idle_power_that_is_not_finite_is_null),
 		cmocka_unit_test(idle_regression_names_missing_columns),
 		cmocka_unit_test(the_none_isolator_changes_nothing),

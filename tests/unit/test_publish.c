@@ -272,6 +272,64 @@ static void *publish_often(void *arg)
 	return NULL;
 }
 
+/* Publish metadata.json as pipeline "p", and read its owner; NULL: none. Free it. */
+static char *owner_after(const char *db, const char *metadata)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_err err = { 0 };
+	bool exists = false;
+	char *owner = NULL;
+
+	assert_int_equal(
+		tw_fileset_add(&files, "metadata.json", metadata, strlen(metadata), &err),
+		0);
+	assert_int_equal(tw_pipeline_publish(db, "p", &files, &err), 0);
+	assert_int_equal(tw_pipeline_published_owner(db, "p", &exists, &owner, &err), 0);
+	assert_true(exists);
+	tw_fileset_clear(&files);
+	return owner;
+}
+
+static void the_owner_of_a_pipeline_is_read(void **state)
+{
+	char *db = scratch_new(), *owner = NULL;
+	struct tw_err err = { 0 };
+	bool exists = true;
+
+	(void)state;
+	assert_int_equal(tw_pipeline_published_owner(db, "p", &exists, &owner, &err), 0);
+	assert_false(exists);
+	assert_null(owner);
+	owner = owner_after(db, "{\"name\":\"p\",\"trained_by\":\"alice\"}");
+	assert_string_equal(owner, "alice");
+	free(owner);
+	assert_null(owner_after(db, "{\"name\":\"p\"}"));
+	assert_null(owner_after(db, "{\"trained_by\":[\"alice\"]}"));
+	assert_int_equal(tw_pipeline_published_owner(db, "../p", &exists, &owner, &err),
+			 -1);
+	assert_int_equal(err.code, TW_INVALID);
+	scratch_free(db);
+}
+
+static void a_pipeline_without_readable_metadata_has_no_owner_but_an_error(void **state)
+{
+	static const char broken[] = "{";
+	char *db = scratch_new(), *owner = NULL;
+	struct tw_fileset files = { 0 };
+	struct tw_err err = { 0 };
+	bool exists = false;
+
+	(void)state;
+	assert_int_equal(tw_fileset_add(&files, "metadata.json", broken, 1, &err), 0);
+	assert_int_equal(tw_pipeline_publish(db, "p", &files, &err), 0);
+	assert_int_equal(tw_pipeline_published_owner(db, "p", &exists, &owner, &err), -1);
+	assert_int_equal(err.code, TW_PARSE);
+	assert_true(exists);
+	assert_null(owner);
+	tw_fileset_clear(&files);
+	scratch_free(db);
+}
+
 static void concurrent_publishers_take_turns(void **state)
 {
 	struct publisher p[3] = { 0 };
@@ -336,6 +394,9 @@ int main(void)
 		cmocka_unit_test(an_older_version_and_another_name_are_refused),
 		cmocka_unit_test(a_rollback_checks_what_it_brings_back),
 		cmocka_unit_test(an_empty_pipeline_is_refused),
+		cmocka_unit_test(the_owner_of_a_pipeline_is_read),
+		cmocka_unit_test(
+			a_pipeline_without_readable_metadata_has_no_owner_but_an_error),
 		cmocka_unit_test(concurrent_publishers_take_turns),
 		cmocka_unit_test(every_failed_allocation_leaves_the_old_version),
 	};

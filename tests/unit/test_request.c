@@ -405,6 +405,35 @@ static void a_request_ends_where_its_json_ends(void **state)
 	}
 }
 
+static void nothing_of_a_request_is_left_for_the_next(void **state)
+{
+	static const char full[] =
+		"{\"metrics\":[\"a\"],\"values\":[[1]],\"output_type\":\"DynPower\","
+		"\"source\":\"acpi\",\"filter\":\"mae:1\",\"trainer_name\":\"T\","
+		"\"system_features\":[\"cpu_frequency\"],\"system_values\":[\"7\"]}";
+	static const char least[] = "{\"metrics\":[\"b\",\"c\"],\"values\":[[2,3]],"
+				    "\"output_type\":\"AbsPower\"}";
+	const struct tw_request *r;
+	struct outcome o;
+
+	(void)state;
+	r = take(&o, full, 9);
+	assert_string_equal(r->filter, "mae:1");
+	assert_int_equal(r->metrics.count, 2);
+	tw_request_parser_reset(o.parser);
+	assert_int_equal(tw_request_parser_feed(o.parser, least, strlen(least), &o.used,
+						&o.done, &o.err),
+			 0);
+	assert_true(o.done);
+	r = tw_request_parser_request(o.parser);
+	assert_null(r->filter);
+	assert_int_equal(r->output, TW_ABS_POWER);
+	assert_int_equal(r->metrics.count, 2);
+	assert_string_equal(r->metrics.at[0], "b");
+	assert_string_equal(r->metrics.at[1], "c");
+	tw_request_parser_free(o.parser);
+}
+
 static void refuse(const char *text, size_t len, enum tw_code code, const char *why)
 {
 	struct outcome o;
@@ -495,6 +524,13 @@ static void requests_beyond_a_limit_are_refused(void **state)
 	refuse(b.data, b.len, TW_INVALID, "metrics: more than 256");
 	tw_buf_clear(&b);
 
+	tw_buf_adds(&b, "{\"metrics\":[\"");
+	for (size_t i = 0; i <= TW_FEATURE_NAME_MAX; i++)
+		tw_buf_adds(&b, "m");
+	tw_buf_adds(&b, "\"]");
+	refuse(b.data, b.len, TW_INVALID, "metrics[0]: ");
+	tw_buf_clear(&b);
+
 	tw_buf_adds(&b, "{\"a\":[");
 	while (b.len <= TW_REQUEST_BYTES_MAX)
 		tw_buf_adds(&b,
@@ -576,6 +612,7 @@ int main(void)
 		cmocka_unit_test(version_1_ignores_series),
 		cmocka_unit_test(invalid_series_are_refused),
 		cmocka_unit_test(a_request_ends_where_its_json_ends),
+		cmocka_unit_test(nothing_of_a_request_is_left_for_the_next),
 		cmocka_unit_test(errors_of_invalid_requests_name_the_place),
 		cmocka_unit_test(requests_beyond_a_limit_are_refused),
 		cmocka_unit_test(running_out_of_memory_is_reported),

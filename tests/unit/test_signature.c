@@ -94,6 +94,7 @@ static void refused(struct tw_fileset *s, const char *name, const struct tw_strs
 static void a_signature_is_of_a_name_and_a_version(void **state)
 {
 	const struct tw_manifest_id none = { "", 0 };
+	const struct tw_strs no_keys = { 0 };
 	struct tw_signer mine = { 0 }, other = { 0 };
 	struct tw_fileset s = { 0 };
 	struct tw_err err = { 0 };
@@ -120,6 +121,14 @@ static void a_signature_is_of_a_name_and_a_version(void **state)
 	version_make(1, &s);
 	assert_int_equal(tw_signer_add(&mine, &none, &s, &err), 0);
 	refused(&s, "p", &mine.keys, "manifest.json has no pipeline and version");
+	/* A required signature is checked without keys, too. */
+	make_set(&mine, "p", 3, &s);
+	refused(&s, "p", &no_keys, "signed by an unknown key");
+	/* Neither manifest nor signature, and none is required. */
+	err = (struct tw_err){ 0 };
+	version_make(1, &s);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &mine.keys, false, &err),
+			 0);
 	/* Without --require-signature as before. */
 	assert_int_equal(tw_signer_add(&mine, &none, &s, &err), 0);
 	assert_int_equal(tw_signature_check_pipeline(&s, "p", &mine.keys, false, &err),
@@ -241,6 +250,29 @@ static void a_signature_file_has_four_lines(void **state)
 	}
 }
 
+/* The first line of a file of the largest size is long. */
+static void a_signature_file_has_a_limit(void **state)
+{
+	static const char rest[] = "\nAA==\ntrusted comment: y\nAA==\n";
+	const size_t max = TW_MINISIGN_TEXT_MAX;
+	char *text = malloc(max + 2);
+	struct tw_minisig s;
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t len = max; len <= max + 1; len++) {
+		struct tw_err err = { 0 };
+
+		memset(text, 'x', len);
+		memcpy(text, "untrusted comment: ", 19);
+		memcpy(text + len - strlen(rest), rest, strlen(rest));
+		assert_int_equal(tw_minisign_signature(text, len, &s, &err), -1);
+		/* The size was right: only the lines are not. */
+		assert_int_equal(err.code, len > max ? TW_INVALID : TW_PARSE);
+	}
+	free(text);
+}
+
 /* As `minisign -G` writes a key with a password, but with less of scrypt. */
 static void a_key_with_a_password_needs_it(void **state)
 {
@@ -329,6 +361,7 @@ static void check_published(const char *db, const struct tw_signer *signer)
 {
 	const struct tw_fileset_limits limits = { 0 };
 	struct tw_fileset s = { 0 };
+	struct tw_manifest_id id;
 	struct tw_err err = { 0 };
 	char path[512];
 
@@ -336,6 +369,9 @@ static void check_published(const char *db, const struct tw_signer *signer)
 	assert_int_equal(tw_fileset_read_dir(&s, path, &limits, &err), 0);
 	if (tw_signature_check_pipeline(&s, "p", &signer->keys, true, &err) < 0)
 		fail_msg("%s", err.text);
+	/* A signed version is a time, so that another database cannot fall behind. */
+	assert_int_equal(tw_manifest_check(&s, &id, &err), 0);
+	assert_true(id.version > 1600000000);
 	tw_fileset_clear(&s);
 }
 
@@ -376,6 +412,7 @@ int main(void)
 		cmocka_unit_test(each_part_of_a_signature_is_checked),
 		cmocka_unit_test(key_files_and_texts_are_read),
 		cmocka_unit_test(a_signature_file_has_four_lines),
+		cmocka_unit_test(a_signature_file_has_a_limit),
 		cmocka_unit_test(a_key_with_a_password_needs_it),
 		cmocka_unit_test(a_signer_signs_and_adds_only_to_its_own),
 	};

@@ -103,6 +103,7 @@ static void optional_members_have_defaults(void **state)
 {
 	static const char text[] =
 		" {\"extra\":[1,{\"name\":\"../x\",\"abs_trainers\":3}],"
+		"\"use_vm_metrics\":false,"
 		"\"trainer\":{\"more\":{\"isolator\":7},\"dyn_trainers\":"
 		"[\"LinearRegressionTrainer\"]},"
 		"\"prome_response\":" SERIES
@@ -212,6 +213,8 @@ static const struct bad bad[] = {
 	{ TRAINED("\"extractor\":\"rough\""),
 	  "trainer.extractor: expected \"default\" or \"smooth\"", TW_INVALID },
 	{ TRAINED("\"smooth_window\":0"),
+	  "trainer.smooth_window: expected a whole number from 1 to 100000", TW_INVALID },
+	{ TRAINED("\"smooth_window\":100001"),
 	  "trainer.smooth_window: expected a whole number from 1 to 100000", TW_INVALID },
 	{ TRAINED("\"smooth_window\":2.5"),
 	  "trainer.smooth_window: expected a whole number from 1 to 100000", TW_INVALID },

@@ -71,6 +71,22 @@ static void a_right_password_costs_nothing(void **state)
 	tw_web_guesses_free(g);
 }
 
+static void a_token_that_is_given_back_is_one_token(void **state)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	struct tw_web_guesses *g = make();
+	uint64_t wait_ms;
+
+	(void)state;
+	for (int i = 0; i < TW_GUESSES_BURST; i++)
+		assert_true(tw_web_guesses_take(g, (void *)&a, 1000000, &wait_ms));
+	tw_web_guesses_give_back(g, (void *)&a);
+	assert_true(tw_web_guesses_take(g, (void *)&a, 1000000, &wait_ms));
+	assert_false(tw_web_guesses_take(g, (void *)&a, 1000000, &wait_ms));
+	assert_int_equal(wait_ms, TW_GUESSES_INTERVAL_MS);
+	tw_web_guesses_free(g);
+}
+
 static void all_addresses_together_have_a_limit(void **state)
 {
 	struct tw_web_guesses *g = make();
@@ -124,14 +140,37 @@ static void a_full_table_forgets_the_oldest_address(void **state)
 	tw_web_guesses_free(g);
 }
 
+static void a_full_table_keeps_newer_addresses(void **state)
+{
+	struct tw_web_guesses *g = make();
+	uint64_t wait_ms, now = UINT64_C(1) << 40;
+	const uint64_t since = now;
+	char address[32];
+
+	(void)state;
+	use_up(g, "192.0.2.9", now++);
+	for (unsigned i = 0; i < TW_GUESSES_ADDRESSES - 1; i++) {
+		snprintf(address, sizeof(address), "10.0.%u.%u", i / 256, i % 256);
+		(void)take(g, address, now++, &wait_ms);
+	}
+	/* The first address of the table asks again, so it is the newest. */
+	assert_false(take(g, "192.0.2.9", now++, &wait_ms));
+	(void)take(g, "192.0.2.2", now++, &wait_ms);
+	assert_false(take(g, "192.0.2.9", now, &wait_ms));
+	assert_int_equal(wait_ms, since + TW_GUESSES_INTERVAL_MS - now);
+	tw_web_guesses_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_has_a_burst_and_then_a_token_an_interval),
 		cmocka_unit_test(a_right_password_costs_nothing),
+		cmocka_unit_test(a_token_that_is_given_back_is_one_token),
 		cmocka_unit_test(all_addresses_together_have_a_limit),
 		cmocka_unit_test(a_network_of_ipv6_is_one_address_a_mapped_one_is_ipv4),
 		cmocka_unit_test(a_full_table_forgets_the_oldest_address),
+		cmocka_unit_test(a_full_table_keeps_newer_addresses),
 	};
 
 	return cmocka_run_group_tests_name("web_guesses", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* Living processes are in a walk; these are in none, and have no exit event. */
 static void overflowed_exits_are_charged_once(void **state)
@@ -362,6 +363,61 @@ static void waiting_cgroups_are_limited(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_CGROUP, 100), 0);
 }
 
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define MALLOC_TRIMS 1
+#else
+#define MALLOC_TRIMS 0
+#endif
+
+/* Bytes of this process that are not shared and in memory. */
+static size_t resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	size_t all, pages, shared;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%zu %zu %zu", &all, &pages, &shared), 3);
+	fclose(file);
+	return (pages - shared) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Let 20,000 processes exit, in 20,000 cgroups. */
+static void burst(struct workload_fixture *f)
+{
+	for (uint32_t i = 0; i < 20000; i += SCRIPT_MAX / 4) {
+		for (uint32_t j = i; j < i + SCRIPT_MAX / 4; j++) {
+			say_path(100 + j, "/system.slice/a-short-lived.service");
+			say(ENDED, 1000 + j, LATER + j, 100 + j, 10);
+		}
+		workloads_tick(f);
+	}
+}
+
+static void memory_of_a_burst_of_exits_is_returned(void **state)
+{
+	struct workload_fixture *f = *state;
+	size_t before, most;
+
+	if (!MALLOC_TRIMS)
+		skip();
+	tw_workloads_close(f->t);
+	f->t = workloads_open(f->dir, 100000);
+	workloads_tick(f);
+	before = resident();
+	burst(f);
+	most = resident();
+	assert_in_range(most, before + (10 << 20), before + (60 << 20));
+	for (int i = 0; i < 3; i++) {
+		tw_workloads_scraped(f->t);
+		f->now_ns += KEEP_S * S;
+		for (int j = 0; j < 6; j++)
+			workloads_tick(f);
+	}
+	assert_in_range(tw_workloads_count(f->t, TW_LEVEL_PROCESS), 0, 10);
+	assert_in_range(tw_workloads_count(f->t, TW_LEVEL_CGROUP), 0, 10);
+	assert_in_range(resident(), 0, before + (most - before) / 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +438,7 @@ int main(void)
 		WORKLOAD_TEST(
 			ended_processes_over_the_limit_are_folded_into_their_cgroup),
 		WORKLOAD_TEST(waiting_cgroups_are_limited),
+		WORKLOAD_TEST(memory_of_a_burst_of_exits_is_returned),
 		WORKLOAD_TEST(without_memory_nothing_is_lost),
 	};
 

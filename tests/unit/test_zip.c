@@ -119,15 +119,16 @@ static void directories_are_skipped_and_names_are_case_sensitive(void **state)
 	const struct zip_member m[] = {
 		{ .name = "d/", .text = "", .mode = S_IFDIR | 0755 },
 		{ .name = "d/x", .text = "1", .mode = S_IFREG | 0600 },
-		{ .name = "d/X", .text = "2" }
+		{ .name = "d/X", .text = "2" },
+		{ .name = "d/untyped", .text = "3", .mode = 0600 },
 	};
-	struct zip_bytes b = zip_pack(m, 3);
+	struct zip_bytes b = zip_pack(m, 4);
 	struct tw_fileset out = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err), 0);
-	assert_int_equal(out.count, 2);
+	assert_int_equal(out.count, 3);
 	assert_string_equal(tw_fileset_find(&out, "d/x")->data, "1");
 	assert_string_equal(tw_fileset_find(&out, "d/X")->data, "2");
 	tw_fileset_clear(&out);
