@@ -72,9 +72,11 @@ class Running:
         for pid, cpus in zip(self.used_s, self.load):
             self.used_s[pid] += cpus * span
         self.joules += span * (IDLE_W + CPU_W * sum(self.load))
-        texts = {pid: f"{pid} (job) S 1 1 1 0 -1 0 1 2 3 4 {int(used_s * 100):09} 0 0 0 20 0 1 0 500 1"
+        texts = {pid: f"{pid} (job) S 1 1 1 0 -1 0 1 2 3 4 {int(used_s * 100):09} "
+                      "0 0 0 20 0 1 0 500 1"
                  for pid, used_s in self.used_s.items()}
-        texts["package"], texts["core"] = f"{self.joules * 1e6:<16.0f}", f"{self.joules * 5e5:<16.0f}"
+        texts["package"] = f"{self.joules * 1e6:<16.0f}"
+        texts["core"] = f"{self.joules * 5e5:<16.0f}"
         for name, text in texts.items():
             os.pwrite(self.files[name].fileno(), text.encode() + b"\n", 0)
 
