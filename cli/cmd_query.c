@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct config {
-	char *server, *start, *end, *metric, *output;
+	char *server, *start, *end, *metric, *output, *to_csv;
 	struct tw_strs match, thirdparty;
 	uint64_t last_ms, step_ms, timeout_ms, retry_ms, answer_max;
 	uint32_t points;
@@ -49,6 +49,8 @@ static const struct tw_opt options[] = {
 	     "URL of Prometheus, or of a server with its API"),
 	TW_OPT_ROW_REQUIRED(struct config, "output", output, "FILE",
 			    "file to write the response to"),
+	TEXT("to-csv", NULL, to_csv, NULL, "DIR",
+	     "also write a table of each metric into this directory: METRIC.csv"),
 	TEXT("start", NULL, start, NULL, "TIME",
 	     "first time: 2026-11-21T12:00:00Z, or seconds since the epoch"),
 	TEXT("end", NULL, end, NULL, "TIME", "last time (default: now)"),
@@ -167,6 +169,7 @@ static int query(void *config, struct tw_err *err)
 					 .more = &c->thirdparty,
 					 .points = c->points,
 					 .output = c->output,
+					 .csv_dir = c->to_csv,
 					 .progress = shown ? show_progress : NULL };
 	struct tw_prom_client_config how = { .url = c->server,
 					     .access = c->access.access,

@@ -101,9 +101,13 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 	struct tw_buf report = { 0 };
 	int rc;
 
-	tw_train_result_report(r, t, &report);
-	if (c->keep)
-		tw_until_report(&c->until, o, &report);
+	if (c->flags.json) {
+		tw_train_result_json(r, &report);
+	} else {
+		tw_train_result_report(r, t, &report);
+		if (c->keep)
+			tw_until_report(&c->until, o, &report);
+	}
 	tw_command_warn(&r->quality);
 	rc = tw_command_print(&report, "report", err);
 	tw_buf_clear(&report);

@@ -7,6 +7,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
+#include "lib/field/csv.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
@@ -59,19 +60,6 @@ static const double *measured(const struct table *t, const struct tw_model_info 
 					 : NULL;
 }
 
-/* Ids are foreign: quote them if they have a mark of CSV (RFC 4180). */
-static void add_cell(struct tw_buf *b, const char *text)
-{
-	if (strpbrk(text, ",\"\r\n") == NULL) {
-		tw_buf_adds(b, text);
-		return;
-	}
-	tw_buf_adds(b, "\"");
-	for (; *text != '\0'; text++)
-		tw_buf_adds(b, *text == '"' ? "\"\"" : (char[]){ *text, '\0' });
-	tw_buf_adds(b, "\"");
-}
-
 static void write_rows(const struct table *t, const struct tw_model_info *i,
 		       enum tw_component c, struct tw_buf *b)
 {
@@ -79,7 +67,7 @@ static void write_rows(const struct table *t, const struct tw_model_info *i,
 
 	for (size_t r = 0; r < t->d.rows; r++) {
 		tw_buf_addf(b, "%.3f,", (double)t->d.time_ms[r] / 1e3);
-		add_cell(b, t->d.id != NULL ? t->d.ids.at[t->d.id[r]] : "");
+		tw_csv_add_cell(b, t->d.id != NULL ? t->d.ids.at[t->d.id[r]] : "");
 		tw_buf_addf(b, ",%s,%s,%s,%s,", i->source->name,
 			    tw_output_name(i->output), i->name, tw_component_name(c));
 		tw_buf_addf(b, "%.6f,", t->watts[r]);

@@ -32,7 +32,7 @@ struct tw_train_flags {
 	unsigned resets, extractor;
 	uint32_t window;
 	char *workloads, *keep_until;
-	bool vm_metrics, correct_lag, replace, shuffled, unconstrained;
+	bool vm_metrics, correct_lag, replace, shuffled, unconstrained, json;
 	char *url; /* of a tw-trainer; or NULL */
 	struct tw_credentials_config web;
 };

@@ -63,6 +63,7 @@ int tw_train_remote_check(const struct tw_train_flags *f, struct tw_err *err)
 		{ "workloads", f->workloads != NULL },
 		{ "keep-until", f->keep_until != NULL },
 		{ "shuffled", f->shuffled },
+		{ "json", f->json },
 		{ "unconstrained", f->unconstrained },
 		{ "resets", f->resets != TW_RESETS_REFUSE },
 	};

@@ -20,6 +20,7 @@
 #include "estimator/models.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "profiler/discover.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -186,6 +187,18 @@ static void read_processors(const struct tw_collector_settings *s, struct tw_col
 	}
 }
 
+/* Models that are trained on the metrics get this spec. */
+static void read_spec(struct tw_collector *c, tw_passed_over *passed)
+{
+	struct tw_err why = { 0 };
+
+	if (tw_machine_spec_discover(c->roots.proc, c->roots.sys, &c->spec, &why) == 0)
+		return;
+	c->spec = (struct tw_machine_spec){ 0 };
+	tw_err_wrap(&why, "spec of this machine");
+	passed(NULL, "tallywatt_node_info", &why);
+}
+
 static int open_agents(const struct tw_collector_settings *s, struct tw_collector *c,
 		       struct tw_err *err)
 {
@@ -218,6 +231,7 @@ int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings
 	if (!s->local)
 		return open_agents(s, c, err);
 	read_processors(s, c, passed);
+	read_spec(c, passed);
 	if (tw_node_open(&c->node, &c->roots, err) < 0 ||
 	    open_counters(s, c, passed, err) < 0 || open_traces(s, c, passed, err) < 0 ||
 	    open_workloads(s, c, passed, err) < 0) {

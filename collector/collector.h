@@ -15,6 +15,7 @@
 #include "collector/system/processors.h"
 #include "collector/system/roots.h"
 #include "collector/system/virtual.h"
+#include "profiler/spec.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,7 @@ struct tw_collector {
 	struct tw_agents *agents;         /* NULL: no other collectors are summed */
 	struct tw_node node;
 	struct tw_processors processors; /* empty: unknown */
+	struct tw_machine_spec spec;     /* as far as it is known */
 	struct tw_show show;
 	struct tw_texts *texts; /* NULL: all answers are written on this thread */
 	struct tw_powercap powercap;

@@ -76,7 +76,7 @@ class Node:
                 f'[{self.zones([self.node], True)}]}}']
         for w in self.vms:
             rows.append(f'{{"level":"vm","vm_id":"{w["id"]}","vm_name":"vm","hypervisor":"kvm",'
-                        f'"zones":[{self.zones(w["energy"])}]}}')
+                        f'"pod_id":"{w.get("pod", "")}","zones":[{self.zones(w["energy"])}]}}')
         for p in self.pods:
             pod = (f'"pod_id":"{p["id"]}","pod_name":"name-of-{p["id"]}",'
                    f'"namespace":"{p["namespace"]}"')

@@ -6,6 +6,7 @@
 #include "profiler/node_types.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/prom.h"
+#include "trainer/extract/spec_series.h"
 #include "trainer/train_job.h"
 
 #include <stdlib.h>
@@ -165,6 +166,21 @@ static int add_responses(struct tw_train_machines *m, const struct tw_train_job 
 
 /* ---- specs and node types ---- */
 
+/* What the machine itself exported, in the last of its recordings that has it. */
+static int read_spec(struct tw_train_machine *m, struct tw_err *err)
+{
+	struct tw_machine_spec spec;
+
+	for (size_t i = 0; i < m->recordings; i++) {
+		if (tw_spec_of_response(m->recording[i].response, &spec, err) < 0)
+			return -1;
+		if (tw_machine_spec_known(&spec))
+			m->spec = spec;
+	}
+	return 0;
+}
+
+/* A spec of the job replaces that of the machine's series. */
 static int set_specs(struct tw_train_machines *m, const struct tw_train_job *job,
 		     struct tw_err *err)
 {
@@ -175,8 +191,12 @@ static int set_specs(struct tw_train_machines *m, const struct tw_train_job *job
 			       "the machine's spec is given, and there are %zu machines: "
 			       "want one of them",
 			       m->count);
-	for (size_t i = 0; i < m->count; i++)
-		m->at[i].spec = job->spec;
+	for (size_t i = 0; i < m->count; i++) {
+		if (tw_machine_spec_known(&job->spec))
+			m->at[i].spec = job->spec;
+		else if (!job->vm_metrics && read_spec(&m->at[i], err) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < job->spec_count; i++) {
 		one = find_machine(m, job->specs[i].machine);
 		if (one == NULL)

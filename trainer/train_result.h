@@ -52,4 +52,7 @@ struct tw_train_times {
 void tw_train_result_report(const struct tw_train_result *r,
 			    const struct tw_train_times *t, struct tw_buf *out);
 
+/* Append the rows as a JSON list. A failed allocation marks the buffer. */
+void tw_train_result_json(const struct tw_train_result *r, struct tw_buf *out);
+
 #endif /* TW_TRAINER_TRAIN_RESULT_H */

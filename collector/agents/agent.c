@@ -30,7 +30,7 @@ struct energy {
 struct tw_counter {
 	struct tw_counter *next;
 	struct tw_sum *sum;        /* of its own level; NULL: no room */
-	struct tw_sum *name_space; /* of a pod with a namespace; else NULL */
+	struct tw_sum *name_space; /* that a pod's energy belongs to; else NULL */
 	enum tw_sum_level level;
 	uint32_t round; /* of the last answer that had it */
 	uint32_t energies;
@@ -221,7 +221,7 @@ static void add_pending(struct tw_agent *a, const struct tw_sum_part *p)
 
 /* Names may become known later: then the energy from now on is in another sum. */
 static void use_sums(struct tw_counter *c, struct tw_sums *s, const struct tw_ask_row *r,
-		     const char *node, uint64_t now_ns)
+		     const char *node, struct tw_agent_part part, uint64_t now_ns)
 {
 	struct tw_sum *const sum = c->sum, *const name_space = c->name_space;
 	struct tw_sum_names n = { node, "", "", "", "", "" };
@@ -233,8 +233,10 @@ static void use_sums(struct tw_counter *c, struct tw_sums *s, const struct tw_as
 			n.node = "";
 	}
 	c->sum = tw_sums_use(s, c->level, &n);
+	if (c->sum != NULL && c->level == TW_SUM_VM)
+		c->sum->in_pod = r->in_pod != 0;
 	c->name_space = NULL;
-	if (c->level == TW_SUM_POD && r->name_space[0] != '\0') {
+	if (c->level == TW_SUM_POD && part.name_spaces && r->name_space[0] != '\0') {
 		const struct tw_sum_names only = { "", "", "", r->name_space, "", "" };
 
 		c->name_space = tw_sums_use(s, TW_SUM_NAMESPACE, &only);
@@ -262,7 +264,8 @@ static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_counter
 }
 
 static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_row *r,
-		     const char *node, enum reading how, uint64_t now_ns)
+		     const char *node, enum reading how, struct tw_agent_part part,
+		     uint64_t now_ns)
 {
 	struct tw_counter *c = find(a, r);
 	struct tw_counter before = { .energies = 0 };
@@ -273,7 +276,7 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 		return;
 	c->round = a->round;
 	find_level(r->level, &c->level);
-	use_sums(c, s, r, node, now_ns);
+	use_sums(c, s, r, node, part, now_ns);
 	before.energies = c->energies;
 	memcpy(before.energy, c->energy, sizeof(before.energy));
 	c->energies = 0;
@@ -349,7 +352,7 @@ static bool is_passed_on(const struct tw_answer_rows *rows)
 
 void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,
-		   uint64_t now_ns)
+		   struct tw_agent_part part, uint64_t now_ns)
 {
 	const enum reading how = reading_of(a, answer, now_ns);
 	const char *node = answer->node[0] != '\0' ? answer->node : a->url;
@@ -357,7 +360,7 @@ void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 	a->restarts += a->taken_ns != 0 && how != READING_ON;
 	a->round++;
 	for (size_t i = 0; i < rows->count; i++)
-		take_row(a, s, &rows->at[i], node, how, now_ns);
+		take_row(a, s, &rows->at[i], node, how, part, now_ns);
 	drop_ended(a, s, how, now_ns);
 	a->passed_on = is_passed_on(rows);
 	a->last = *answer;

@@ -44,20 +44,21 @@ int tw_agent_check(const struct tw_agent *a, const struct tw_answer_rows *rows,
 		   struct tw_err *err);
 
 /*
+ * What of an agent belongs into sums: into that over all agents its node's own energy,
+ * and energy that its host has passed on (the source "passthrough"); into those of
+ * namespaces the energy of its pods.
+ */
+struct tw_agent_part {
+	bool own, passed_on, name_spaces;
+};
+
+/*
  * Take an answer that was checked, at now_ns. Of a workload that is in it twice, the
  * first is taken.
  */
 void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,
-		   uint64_t now_ns);
-
-/*
- * What of a node belongs into the sum over all agents: its own energy, and energy that
- * its host has passed on (the source "passthrough").
- */
-struct tw_agent_part {
-	bool own, passed_on;
-};
+		   struct tw_agent_part part, uint64_t now_ns);
 
 /* Move the pending growth into the sum over all agents, or drop it. */
 void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part);

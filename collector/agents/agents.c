@@ -267,16 +267,25 @@ static void forget_gone(struct tw_agents *a, uint64_t now_ns)
  * The energy of a guest's node is in its host's already: a host of ours has a VM of its
  * id, or the host has written the energy for it (collector/powercap.h).
  */
-static bool is_guest(const struct tw_agents *a, const struct slot *s)
+static const struct tw_sum *vm_of(const struct tw_agents *a, const char *vm_id)
 {
-	return a->guests == TW_GUESTS_AUTO && s->agent.last.vm_id[0] != '\0' &&
-	       tw_sums_has_vm(a->sums, s->agent.last.vm_id);
+	return a->guests == TW_GUESTS_AUTO && vm_id[0] != '\0'
+		       ? tw_sums_vm(a->sums, vm_id)
+		       : NULL;
 }
 
-static struct tw_agent_part part_of(const struct tw_agents *a, const struct slot *s)
+static bool is_guest(const struct tw_agents *a, const struct slot *s)
 {
-	return (struct tw_agent_part){ .own = !is_guest(a, s),
-				       .passed_on = a->guests == TW_GUESTS_ADD };
+	return vm_of(a, s->agent.last.vm_id) != NULL;
+}
+
+static struct tw_agent_part part_of(const struct tw_agents *a, const char *vm_id)
+{
+	const struct tw_sum *vm = vm_of(a, vm_id);
+
+	return (struct tw_agent_part){ .own = vm == NULL,
+				       .passed_on = a->guests == TW_GUESTS_ADD,
+				       .name_spaces = vm == NULL || !vm->in_pod };
 }
 
 /* Hosts may answer after their guests: wait until all were asked. */
@@ -290,7 +299,8 @@ static void settle(struct tw_agents *a)
 		return;
 	a->whole = true;
 	for (size_t i = 0; i < a->slots; i++)
-		tw_agent_settle(&a->slot[i]->agent, a->sums, part_of(a, a->slot[i]));
+		tw_agent_settle(&a->slot[i]->agent, a->sums,
+				part_of(a, a->slot[i]->agent.last.vm_id));
 }
 
 /* ---- messages ---- */
@@ -356,7 +366,8 @@ static void take_answer(struct tw_agents *a, const struct tw_ask_message *m)
 	    tw_agent_check(&s->agent, &rows, answer, now_ns, &why) < 0) {
 		fail_slot(s, why.text, answer->took_ms);
 	} else {
-		tw_agent_take(&s->agent, a->sums, &rows, answer, now_ns);
+		tw_agent_take(&s->agent, a->sums, &rows, answer,
+			      part_of(a, answer->vm_id), now_ns);
 		s->asked = s->up = true;
 		s->answers++;
 		s->took_ms = answer->took_ms;
@@ -452,7 +463,7 @@ struct tw_sums *tw_agents_sums(struct tw_agents *a)
 	for (size_t i = 0; i < a->slots; i++)
 		if (a->slot[i]->up)
 			tw_agent_add_power(&a->slot[i]->agent, a->sums,
-					   part_of(a, a->slot[i]));
+					   part_of(a, a->slot[i]->agent.last.vm_id));
 	return a->sums;
 }
 

@@ -282,11 +282,12 @@ const char *tw_sums_source(struct tw_sums *s, const char *name)
 	return s->sources.at[s->sources.count - 1];
 }
 
-bool tw_sums_has_vm(const struct tw_sums *s, const char *id)
+const struct tw_sum *tw_sums_vm(const struct tw_sums *s, const char *id)
 {
 	const struct tw_sum key = { .level = TW_SUM_VM, .names = { .id = id } };
+	struct tw_sum *const *found = tfind(&key, &s->vms, compare_vms);
 
-	return tfind(&key, &s->vms, compare_vms) != NULL;
+	return found != NULL ? *found : NULL;
 }
 
 uint64_t tw_sums_left_out(const struct tw_sums *s)

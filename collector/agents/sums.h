@@ -57,6 +57,7 @@ struct tw_sum {
 	struct tw_sum_part *part;
 	size_t parts;
 	size_t users;      /* counters of agents that it sums; 0: ended */
+	bool in_pod;       /* a VM that a pod runs: its energy is in a namespace */
 	uint64_t ended_ns; /* when the last one ended */
 	struct tw_sum *next, **at;
 };
@@ -97,8 +98,8 @@ const struct tw_sum *tw_sums_next(const struct tw_sums *s, enum tw_sum_level lev
 /* The copy of a source's name that parts have. NULL if there are too many. */
 const char *tw_sums_source(struct tw_sums *s, const char *name);
 
-/* Whether a host has a virtual machine of that id now. */
-bool tw_sums_has_vm(const struct tw_sums *s, const char *id);
+/* The virtual machine of that id that a host has now; NULL: none. */
+const struct tw_sum *tw_sums_vm(const struct tw_sums *s, const char *id);
 
 /* Sums, parts and sources left out for want of room or memory. */
 uint64_t tw_sums_left_out(const struct tw_sums *s);

@@ -239,6 +239,7 @@ static int end_workload(struct parser *p, struct tw_err *err)
 		if (ids[i][0] == '\0')
 			return tw_fail(err, TW_INVALID, "a %s without an id", levels[i]);
 		strcpy(p->row.id, ids[i]);
+		p->row.in_pod = ids[i] == p->vm_id && p->pod_id[0] != '\0';
 		return add_row(p, err);
 	}
 	return 0;

@@ -71,6 +71,7 @@ struct tw_ask_row {
 	char name_space[TW_ASK_LABEL];
 	char container[TW_ASK_LABEL];
 	char runtime[TW_ASK_WORD];
+	uint32_t in_pod; /* a VM: not 0 if a pod runs it */
 	uint32_t energies;
 	struct tw_ask_energy energy[TW_ASK_ENERGIES];
 };

@@ -243,7 +243,10 @@ void tw_labels_add(struct tw_labels *l, const char *name, const char *value)
 
 const char *tw_owner_id(const struct tw_workload *w, enum tw_level level)
 {
-	return w->owner != NULL && w->owner->level == level ? w->owner->who->id : "";
+	const struct tw_workload *o =
+		level == TW_LEVEL_VM && w->vm != NULL ? w->vm : w->owner;
+
+	return o != NULL && o->level == level ? o->who->id : "";
 }
 
 /* Of workloads without series of their own. */
@@ -313,6 +316,8 @@ void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 		tw_labels_add(l, "vm_id", w->who->id);
 		tw_labels_add(l, "vm_name", w->who->name);
 		tw_labels_add(l, "hypervisor", w->who->runtime);
+		if (w->owner != NULL && w->owner->pod != NULL)
+			tw_labels_add(l, "pod_id", w->owner->pod->who->pod_uid);
 		break;
 	}
 }

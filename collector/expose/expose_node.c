@@ -212,6 +212,42 @@ static void expose_frequencies(const struct tw_exposure *x)
 	}
 }
 
+/* ---- the machine ---- */
+
+/* Attributes that are not known have no label. */
+static void expose_spec(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family family = {
+		"tallywatt_node_info", TW_EXPO_INFO, NULL,
+		"Machine: memory in GiB, frequency in MHz."
+	};
+	const struct tw_machine_spec *s = &x->c->spec;
+	const struct {
+		const char *name;
+		uint32_t value;
+	} figures[] = { { "cores", s->cores },
+			{ "chips", s->chips },
+			{ "memory", s->memory_gib },
+			{ "frequency", s->frequency_mhz },
+			{ "threads_per_core", s->threads_per_core } };
+	char text[TW_COUNT(figures)][12];
+	struct tw_labels l = { .count = 0 };
+
+	if (!tw_machine_spec_known(s))
+		return;
+	if (s->vendor[0] != '\0')
+		tw_labels_add(&l, "vendor", s->vendor);
+	if (s->processor[0] != '\0')
+		tw_labels_add(&l, "processor", s->processor);
+	for (size_t i = 0; i < TW_COUNT(figures); i++) {
+		snprintf(text[i], sizeof(text[i]), "%u", figures[i].value);
+		if (figures[i].value != 0)
+			tw_labels_add(&l, figures[i].name, text[i]);
+	}
+	tw_expo_family(x->e, &family);
+	tw_expo_sample(x->e, l.at, l.count, 1);
+}
+
 /* ---- attribution ---- */
 
 static void expose_attribution(const struct tw_exposure *x)
@@ -289,6 +325,7 @@ void tw_expose_node(const struct tw_exposure *x)
 		expose_info(x, z, count);
 		expose_attribution(x);
 	}
+	expose_spec(x);
 	expose_counts(x);
 	expose_frequencies(x);
 	if (x->c->pods != NULL)

@@ -10,6 +10,9 @@
  *	process -> cgroup
  *	process -> owner (a container, a VM, or NULL) -> pod (or NULL)
  *
+ * A VM in a container, as KubeVirt runs it, has the usage of its process, too: levels are
+ * never added up.
+ *
  * When a process moves to another cgroup, its earlier usage stays with the old cgroup.
  * Exited processes that had no event of their own are a pseudo process of their cgroup,
  * tgid 0, comm "ended".
@@ -83,7 +86,9 @@ struct tw_workload {
 	struct tw_charge other_charged;
 
 	struct tw_workload *cgroup; /* of a process */
-	struct tw_workload *owner;  /* of a process or cgroup; NULL: the system */
+	struct tw_workload *owner;  /* of a process, a cgroup, or a VM in a container;
+				       NULL: the system */
+	struct tw_workload *vm;     /* of a process in a container; NULL: none */
 	struct tw_workload *pod;    /* of a container; NULL: in no pod */
 
 	/*

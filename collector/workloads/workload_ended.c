@@ -28,6 +28,8 @@ static void count_living(struct tw_workloads *t, struct tw_process *p, int chang
 		if (p->w.owner->pod != NULL)
 			p->w.owner->pod->members += (unsigned)change;
 	}
+	if (p->w.vm != NULL)
+		p->w.vm->members += (unsigned)change;
 	t->living += (size_t)change;
 }
 
@@ -59,6 +61,7 @@ static void remove_process(struct tw_workloads *t, struct tw_process *p)
 {
 	p->w.cgroup->refs--;
 	tw_owner_set(&p->w, NULL, 0);
+	tw_vm_set(&p->w, NULL, 0);
 	tw_level_remove(t, &p->w);
 	tw_process_free(p);
 }

@@ -54,6 +54,21 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 	w->owner = owner;
 }
 
+void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members)
+{
+	struct tw_workload *old = process->vm;
+
+	if (vm != NULL) {
+		vm->refs++;
+		vm->members += members;
+	}
+	if (old != NULL) {
+		old->refs--;
+		old->members -= members;
+	}
+	process->vm = vm;
+}
+
 void tw_owner_free(struct tw_owner *o)
 {
 	free((char *)(uintptr_t)o->w.path);
@@ -177,6 +192,24 @@ static void name_vm(struct tw_workloads *t, struct tw_process *p,
 	tw_owner_set(&p->w, owner, 1);
 }
 
+/*
+ * A process in a container is a VM, too. It cannot take the id of a VM elsewhere: a
+ * command line is what its container says.
+ */
+static void add_vm(struct tw_workloads *t, struct tw_process *p,
+		   const struct tw_identity *found)
+{
+	struct tw_owner *vm;
+
+	if (found->id[0] == '\0')
+		return;
+	vm = get_owner(t, TW_LEVEL_VM, found, found->id);
+	if (vm == NULL || vm->w.members > 0)
+		return;
+	tw_owner_set(&vm->w, p->w.owner, 0);
+	tw_vm_set(&p->w, &vm->w, 1);
+}
+
 void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 {
 	const int dir = open_process(t, p->w.tgid, p->w.start_ns);
@@ -193,7 +226,10 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 	if (!tw_identity_of_command(text, len, &who))
 		return;
 	if (p->w.owner != NULL) {
-		name_vm(t, p, &who);
+		if (p->w.owner->level == TW_LEVEL_CONTAINER && p->w.vm == NULL)
+			add_vm(t, p, &who);
+		else
+			name_vm(t, p, &who);
 		return;
 	}
 	if (who.id[0] == '\0')
@@ -436,6 +472,7 @@ static void tick_owners(struct tw_workloads *t, enum tw_level level)
 		remove_waiting(t, w);
 		if (w->pod != NULL)
 			w->pod->refs--;
+		tw_owner_set(w, NULL, 0);
 		tw_level_remove(t, w);
 		tw_owner_free((struct tw_owner *)w);
 	}

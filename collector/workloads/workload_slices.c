@@ -65,6 +65,7 @@ static void add_everywhere(struct tw_workloads *t, struct tw_slice *s,
 	add_use(t, s->owner, use);
 	if (s->owner != NULL)
 		add_use(t, s->owner->pod, use);
+	add_use(t, s->process->vm, use);
 	add_use(t, outside_of(t, s), use);
 	/* A pseudo process does not end, but a scrape must read its last values. */
 	if (s->process->tgid == 0)
@@ -147,6 +148,7 @@ void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 	charge_one(t, s->owner, charge);
 	if (s->owner != NULL)
 		charge_one(t, s->owner->pod, charge);
+	charge_one(t, s->process->vm, charge);
 	charge_one(t, outside_of(t, s), charge);
 }
 

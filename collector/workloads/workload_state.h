@@ -146,6 +146,9 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p);
 /* Make w and its living processes (members) part of owner; NULL: of the system. */
 void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members);
 
+/* Set the VM of a process in a container, as tw_owner_set(). */
+void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members);
+
 void tw_owner_free(struct tw_owner *o);
 void tw_group_free(struct tw_group *g);
 

@@ -87,6 +87,10 @@ static void enter_group(struct tw_process *p, struct tw_group *g)
 	tw_owner_set(&p->w, owner, 1);
 	if (old == &g->w)
 		return;
+	if (p->w.vm != NULL) {
+		tw_vm_set(&p->w, NULL, 1);
+		p->looked = false;
+	}
 	if (old != NULL) {
 		old->refs--;
 		old->members--;

@@ -442,17 +442,17 @@ out:
 	return rc;
 }
 
-static void add_text(struct tw_buf *out, const char *s)
+void tw_csv_add_cell(struct tw_buf *out, const char *text)
 {
-	if (strpbrk(s, ",\"\r\n") == NULL) {
-		tw_buf_adds(out, s);
+	if (strpbrk(text, ",\"\r\n") == NULL) {
+		tw_buf_adds(out, text);
 		return;
 	}
 	tw_buf_adds(out, "\"");
-	for (; *s != '\0'; s++) {
-		if (*s == '"')
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
 			tw_buf_adds(out, "\"");
-		tw_buf_add(out, s, 1);
+		tw_buf_add(out, text, 1);
 	}
 	tw_buf_adds(out, "\"");
 }
@@ -462,7 +462,7 @@ static void add_header(const struct tw_dataset *d, struct tw_buf *out)
 	tw_buf_adds(out, d->id != NULL ? "timestamp,id" : "timestamp");
 	for (size_t i = 0; i < d->cols; i++) {
 		tw_buf_adds(out, ",");
-		add_text(out, d->col[i].name);
+		tw_csv_add_cell(out, d->col[i].name);
 	}
 	tw_buf_adds(out, "\n");
 }
@@ -476,7 +476,7 @@ void tw_csv_write_rows(const struct tw_dataset *d, size_t from, size_t to,
 		tw_buf_add_double(out, (double)d->time_ms[r] / 1e3);
 		if (d->id != NULL) {
 			tw_buf_adds(out, ",");
-			add_text(out, d->ids.at[d->id[r]]);
+			tw_csv_add_cell(out, d->ids.at[d->id[r]]);
 		}
 		for (size_t i = 0; i < d->cols; i++) {
 			tw_buf_adds(out, ",");

@@ -42,6 +42,9 @@ void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out);
 void tw_csv_write_rows(const struct tw_dataset *d, size_t from, size_t to,
 		       struct tw_buf *out);
 
+/* Append a cell, quoted if it has a mark of CSV (RFC 4180). */
+void tw_csv_add_cell(struct tw_buf *out, const char *text);
+
 /*
  * A reader of cells, for tables that are not datasets. Blank lines are skipped. To start,
  * set data and len and leave the rest zero.

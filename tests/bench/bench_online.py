@@ -11,6 +11,8 @@ collector (without BPF) and the simulated meter see the processes of this bench 
 of the machine costs CPU time and no truth. The law has no part for page faults, which the kernel
 counts for the whole machine.
 """
+import glob
+import json
 import math
 import os
 import re
@@ -23,7 +25,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 import test_closed_loop  # noqa: E402
-from harness import call, need, wait_until  # noqa: E402
+from harness import call, need, read_json, wait_until  # noqa: E402
 from sources import Prometheus, need_prometheus  # noqa: E402
 from test_closed_loop import Meter, TRAINING, mape, mean, scrape  # noqa: E402
 
@@ -153,8 +155,18 @@ scrape_configs:
         self.assertGreaterEqual(watched.published(), published, watched.trainer.log())
         return time.monotonic() - began
 
+    def check_specs(self):
+        """Each published model has the spec of its machine, by which the server chooses."""
+        here = json.loads(self.tallywatt("spec"))
+        models = glob.glob(self.path("db/*/*/*/*/*/metadata.json"))
+        self.assertTrue(models)
+        for path in models:
+            self.assertEqual(read_json(path).get("machine_spec"), here, path)
+        print(f"{len(models)} models of {here}")
+
     def judge(self, meter, title):
         """Estimate the other workloads: MAPE, and bias at rest."""
+        self.check_specs()
         server = self.start_http("tw-server", "--model-db", self.path("db"))
         guest = self.collect("--powercap", self.path("none"), "--meters", "model",
                              "--model-server", f"http://{server.address}",

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Chaos: each daemon of the loop and Prometheus is killed and started again at random, and the
-disk of the online trainer is filled, for SECONDS (600).
+"""Chaos: each daemon of the loop and Prometheus is killed and started again at random, the
+networks of the metered machine and of the model server are cut, and the disk of the online trainer
+is filled, for --minutes (10).
 
 Nothing that was read is lost or twice, no daemon ends by itself, each estimate has a true
 source, and the loop is whole again within two intervals.
 """
+import argparse
 import json
 import os
 import random
@@ -19,13 +21,47 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
-from harness import Daemon, call, wait_until  # noqa: E402
+from harness import (BIN, Daemon, ask_estimator, call, power_request,  # noqa: E402
+                     wait_until)
 from sources import Prometheus, free_port, need_prometheus  # noqa: E402
 from test_online import Online  # noqa: E402
 
 INTERVAL_S = 5
-SECONDS = float(os.environ.get("TW_CHAOS_SECONDS", "600"))
+OPTIONS = argparse.Namespace(minutes=10.0, seed=1)
 CHECKED = ("tallywatt_collector_tick_time_seconds", "tallywatt_node_energy_joules_total")
+
+
+class Network:
+    """A network namespace with a cable to this one; the cable can be cut."""
+
+    def __init__(self, case, number):
+        self.name = f"tw-{os.getpid()}-{number}"
+        self.cable = f"tw{os.getpid()}.{number}"[-15:]
+        here, self.host = f"10.213.{number}.1", f"10.213.{number}.2"
+        self.ip("netns", "add", self.name)
+        case.addCleanup(self.ip, "netns", "delete", self.name)
+        self.ip("link", "add", self.cable, "type", "veth", "peer", "name", "eth0", "netns",
+                self.name)
+        self.ip("address", "add", f"{here}/24", "dev", self.cable)
+        self.ip("link", "set", self.cable, "up")
+        for command in (f"address add {self.host}/24 dev eth0", "link set eth0 up", "link set lo up"):
+            self.ip("-netns", self.name, *command.split())
+
+    def inside(self, case, program):
+        """A program that runs another one in the namespace, as the same process."""
+        path = case.write(f"in-{self.name}", f"#!/bin/sh\nexec ip netns exec {self.name} "
+                                             f"{os.path.join(BIN, program)} \"$@\"\n")
+        os.chmod(path, 0o755)
+        return path
+
+    @staticmethod
+    def ip(*args):
+        subprocess.run(["ip", *args], check=True)
+
+    def cut(self, seconds):
+        self.ip("link", "set", self.cable, "down")
+        time.sleep(seconds)
+        self.ip("link", "set", self.cable, "up")
 
 
 class Chaos(Online):
@@ -33,13 +69,22 @@ class Chaos(Online):
 
     def setUp(self):
         super().setUp()
-        self.commands, self.daemons, self.kills, self.fills = {}, {}, 0, 0
-        self.random = random.Random(int(os.environ.get("TW_CHAOS_SEED", "1")))
+        self.commands, self.daemons = {}, {}
+        self.counts = {"kills": 0, "cut networks": 0, "full disks": 0}
+        self.networks = {name: Network(self, number)
+                         for number, name in enumerate(("collector", "server"))}
+        self.random = random.Random(OPTIONS.seed)
 
     def launch(self, name, program, *args):
-        address = f"127.0.0.1:{free_port()}"
-        self.commands[name] = (program, ("--listen", address, *args))
+        network = self.networks.get(name)
+        self.commands[name] = (network.inside(self, program) if network else program, args)
         self.restart(name)
+
+    def listen(self, name, program, *args):
+        """Start a daemon, in its network if it has one; its address."""
+        network = self.networks.get(name)
+        address = f"{network.host if network else '127.0.0.1'}:{free_port()}"
+        self.launch(name, program, "--listen", address, *args)
         return address
 
     def restart(self, name):
@@ -78,7 +123,7 @@ class Chaos(Online):
 
     def start_all(self):
         common = ("--interval", "500ms", "--user", "root", "--top", "5", "--bpf", "off")
-        target = self.launch("collector", "tw-collector", *common, "--powercap", self.meter(),
+        target = self.listen("collector", "tw-collector", *common, "--powercap", self.meter(),
                              "--meters", "rapl-sysfs")
         os.mkdir(self.path("tsdb"))
         self.prometheus = Prometheus(self, self.path("tsdb"), scrape=f"""
@@ -93,19 +138,25 @@ scrape_configs:
                        check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", self.path("state")], check=True)
         os.makedirs(self.path("db"))
-        self.launch("trainer", "tw-trainer", "--online", "--prometheus", self.prometheus.url,
+        self.listen("trainer", "tw-trainer", "--online", "--prometheus", self.prometheus.url,
                     "--model-db", self.path("db"), "--online-state", self.path("state"),
                     "--online-trainers", "LinearRegressionTrainer", "--train-after", "60",
                     "--sampling-interval", f"{INTERVAL_S}s", "--delay", "5s")
-        server = self.launch("server", "tw-server", "--model-db", self.path("db"))
-        self.launch("guest", "tw-collector", *common, "--powercap", self.path("none"),
-                    "--meters", "model", "--model-server", f"http://{server}")
+        server = self.listen("server", "tw-server", "--model-db", self.path("db"))
+        self.launch("estimator", "tw-estimator", "--socket", self.path("socket"), "--model-server",
+                    f"http://{server}", "--refresh", "10s", "--shipped-models", "")
+        self.listen("guest", "tw-collector", *common, "--powercap", self.path("none"), "--meters",
+                    "model", "--model-server", f"http://{server}", "--estimator",
+                    self.path("socket"))
 
     # ---- faults ----
 
+    def say(self, what):
+        print(f"{time.monotonic() - self.began:5.0f} s  {what}", flush=True)
+
     def kill_one(self):
         name = self.random.choice([*self.daemons, "prometheus"])
-        print(f"{time.monotonic() - self.began:5.0f} s  kill {name}")
+        self.say(f"kill {name}")
         if name == "prometheus":
             self.prometheus.kill()
         else:
@@ -117,10 +168,16 @@ scrape_configs:
             self.prometheus.start()
         else:
             self.restart(name)
-        self.kills += 1
+        self.counts["kills"] += 1
+
+    def cut_network(self):
+        name = self.random.choice([*self.networks])
+        self.say(f"cut the network of {name}")
+        self.networks[name].cut(self.random.uniform(INTERVAL_S, 3 * INTERVAL_S))
+        self.counts["cut networks"] += 1
 
     def fill_disk(self):
-        print(f"{time.monotonic() - self.began:5.0f} s  fill the disk")
+        self.say("fill the disk")
         path = self.path("state/ballast")
         with open(path, "wb", buffering=0) as f:
             try:
@@ -130,7 +187,7 @@ scrape_configs:
                 pass
         time.sleep(self.random.uniform(INTERVAL_S, 3 * INTERVAL_S))
         os.unlink(path)
-        self.fills += 1
+        self.counts["full disks"] += 1
 
     # ---- what must hold ----
 
@@ -143,9 +200,17 @@ scrape_configs:
     def ok_polls(self):
         return self.metric(self.daemons["trainer"], "polls_total", 'result="ok"')
 
+    def published(self):
+        return sum(value for (name, labels), value in self.metrics(self.daemons["trainer"]).items()
+                   if name == "verdicts_total" and 'verdict="published"' in labels)
+
+    def estimates(self):
+        """Whether the estimator predicts, by a model that the trainer has published."""
+        return ask_estimator(self.path("socket"), power_request(["bpf_cpu_time_ms"], [[500.0]]))
+
     def in_prometheus(self, metric):
         """Times of a metric's samples, of which there may be several series."""
-        query = urllib.parse.urlencode({"query": f"{metric}[{int(SECONDS) + 3600}s]"})
+        query = urllib.parse.urlencode({"query": f"{metric}[{int(OPTIONS.minutes * 60) + 3600}s]"})
         with urllib.request.urlopen(f"{self.prometheus.url}/api/v1/query?{query}") as answer:
             series = json.load(answer)["data"]["result"]
         return sorted(round(t, 3) for s in series for t, _ in s["values"])
@@ -154,19 +219,19 @@ scrape_configs:
         need_prometheus()
         self.began = time.monotonic()
         self.start_all()
-        while time.monotonic() - self.began < SECONDS:
+        while time.monotonic() - self.began < OPTIONS.minutes * 60:
             time.sleep(self.random.uniform(0, 2 * INTERVAL_S))
-            if self.random.random() < 0.15:
-                self.fill_disk()
-            else:
-                self.kill_one()
+            self.random.choices((self.kill_one, self.cut_network, self.fill_disk),
+                                (70, 15, 15))[0]()
             self.check_source()
         polls, healed = self.ok_polls(), time.monotonic()
-        wait_until(lambda: self.ok_polls() > polls, "the loop is whole", pause_s=0.1)
+        wait_until(lambda: self.ok_polls() > polls and (self.estimates() or not self.published()),
+                   "the loop is whole", pause_s=0.1)
         healed = time.monotonic() - healed
         trainer = self.daemons["trainer"]
-        print(f"{self.kills} kills, {self.fills} full disks; whole again after {healed:.1f} s; "
-              f"models published: {self.metrics(trainer)}")
+        print(", ".join(f"{count} {what}" for what, count in self.counts.items()) +
+              f"; whole again after {healed:.1f} s; {self.published():.0f} pipelines published")
+        print("\n".join(line for line in trainer.log().splitlines() if "published" in line))
         wait_until(lambda: self.metric(trainer, "behind_seconds", "") < INTERVAL_S, "all is read")
         trainer.stop()
         found, read_to_s = self.stored()
@@ -181,4 +246,8 @@ scrape_configs:
 if __name__ == "__main__":
     if os.geteuid() != 0:
         sys.exit("bench_online_chaos.py: run it as root")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    OPTIONS = parser.parse_args()
     sys.exit(not unittest.TextTestRunner().run(Chaos()).wasSuccessful())

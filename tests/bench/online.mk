@@ -4,5 +4,6 @@ bench-online: all
 	@$(bench) tests/bench/bench_online.py
 
 benches += bench-online-chaos
+# make bench-online-chaos [MINUTES=10]
 bench-online-chaos: all
-	@$(bench) tests/bench/bench_online_chaos.py
+	@$(bench) tests/bench/bench_online_chaos.py $(if $(MINUTES),--minutes $(MINUTES))

@@ -180,6 +180,34 @@ class Agents(Summed):
         self.assertEqual(call(daemon, "GET", "/api/v1/power").status, 404)
         self.assertEqual(call(daemon, "GET", "/healthz").json()["status"], "ok")
 
+    def test_pods_in_a_virtual_machine_of_a_pod_are_in_no_namespace(self):
+        """KubeVirt: the energy of the guest's pods is in the pod that runs it."""
+        host, plain = Node("host"), Node("plain")
+        host.vms[0]["pod"] = host.pods[0]["id"]
+        of = {"host": host, "inside": Node("inside", vm_id=host.vms[0]["id"]),
+              "plain": plain, "beside": Node("beside", vm_id=plain.vms[0]["id"])}
+        server = self.serve(host=host, plain=plain)
+        daemon = self.start_http(
+            "tw-collector", "--local=no", "--agents", ",".join(map(server.url, of)),
+            "--agents-interval", "200ms", "--keep-ended", "1h",
+            *(["--filter=no"] if sanitized() else []))
+        self.wait_agents(daemon, lambda a: len(a) == 4 and all(
+            a[n]["answers"] for n in ("host", "plain")), "the hosts answer first")
+        server.of.update(of)
+        self.wait_agents(daemon, lambda a: all(x["answers"] >= 2 for x in a.values()), "answers")
+        self.settle(daemon, server, *of)
+        told = self.told(daemon)
+        for space in {key[4] for key in server.ledger.last if key[2] == "pod"} - {""}:
+            self.assertEqual(
+                self.sum(told, "tallywatt_agents_namespace_energy_joules_total", zone="package",
+                         namespace=space),
+                sum(server.ledger.sum("pod", "package", (n,), namespace=space)
+                    for n in ("host", "plain", "beside")), space)
+        self.assertEqual(self.sum(told, "tallywatt_agents_pod_energy_joules_total", zone="package"),
+                         server.ledger.sum("pod", "package"))
+        self.assertEqual(self.sum(told, "tallywatt_agents_energy_joules_total", zone="package"),
+                         server.ledger.sum("node", "package", ("host", "plain")))
+
     def host(self):
         """Two pods and a virtual machine."""
         host = Machine(self.path("host"), 2, 3)
@@ -227,6 +255,16 @@ class Agents(Summed):
         self.wait_agents(daemon, lambda a: a["alone"]["up"], "it is asked")
         self.assertIn(b"authorization: basic cmVhZGVyOnNlY3JldA==".lower(),
                       server.last_head.lower())
+        daemon.stop()
+        # A token may change while the collector runs.
+        token = self.write("token", "first\n")
+        os.chmod(token, 0o600)
+        self.write("access", f"token-file = {token}\n")
+        self.aggregate(server, "alone", more=("--agents-access", access, "--user", "root"))
+        for text in ("first", "second"):
+            self.exchange("token", text + "\n")
+            wait_until(lambda t=text: f"authorization: bearer {t}".encode() in
+                       server.last_head.lower(), "the token is sent", pause_s=0.05)
 
     def test_names_are_looked_up_and_the_same_process_is_summed_once(self):
         server = self.serve(alone=Node("alone"))

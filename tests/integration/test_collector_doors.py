@@ -69,6 +69,41 @@ class Locks(CollectorCase):
                    "the new user is taken")
         self.assertEqual(call(collector, "GET", "/healthz", headers=alice).status, 401)
 
+    def sum_locked(self, agent, *lines):
+        """The state of an agent that a collector asks with these lines in its access file."""
+        access = self.write("access", "\n".join(lines) + "\n")
+        os.chmod(access, 0o600)
+        summing = self.collect("--local=no", "--agents", f"https://{agent.address}",
+                               "--agents-interval", "200ms", "--agents-access", access,
+                               "--user", "root")
+
+        def agents():
+            return call(summing, "GET", "/api/v1/agents").json()["agents"]
+        wait_until(lambda: agents() and agents()[0]["answers"] + agents()[0]["failures"],
+                   "it is asked", pause_s=0.05)
+        state = agents()[0]
+        summing.stop()
+        return state
+
+    def test_other_collectors_ask_by_tls_with_a_user_or_a_certificate(self):
+        agent = self.collect_locked(self.TLS_ONLY + self.USERS, "a")
+        authority, user = f"ca = {TLS}/a.crt", ("user = alice", "password = secret")
+        self.assertTrue(self.sum_locked(agent, authority, *user)["up"])
+        for lines, why in (((authority,), "401"), (user, "certificate"),
+                           ((authority, "user = alice", "password = wrong"), "401"),
+                           ((f"ca = {TLS}/b.crt", *user), "certificate")):
+            state = self.sum_locked(agent, *lines)
+            self.assertFalse(state["up"])
+            self.assertIn(why, state["reason"])
+        self.assertTrue(self.sum_locked(agent, "insecure = yes", *user)["up"])
+        agent.stop()
+        agent = self.collect_locked(self.TLS_ONLY + "  client_auth_type: "
+                                    f"RequireAndVerifyClientCert\n  client_ca_file: {TLS}/b.crt\n",
+                                    "a")
+        self.assertFalse(self.sum_locked(agent, authority)["up"])
+        self.assertTrue(self.sum_locked(agent, authority, f"cert = {TLS}/b.crt",
+                                        f"key = {TLS}/b.key")["up"])
+
     def test_certificates_wrong_expired_and_changed(self):
         collector = self.collect_locked(self.TLS_ONLY, "old")
         with self.assertRaisesRegex(ssl.SSLError, "expired"):

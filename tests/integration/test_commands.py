@@ -129,11 +129,18 @@ class Commands(Case):
 
     def test_a_training_without_a_place_is_kept_here(self):
         done = run_tallywatt("train", "--input", RESPONSE, "--name", "nowhere", "--trainers",
-                             "LinearRegressionTrainer", "--group", "BPFOnly")
+                             "LinearRegressionTrainer", "--group", "BPFOnly", "--json")
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"kept in ./nowhere.zip alone", done.stderr)
         with zipfile.ZipFile(os.path.join(HERE.name, "nowhere.zip")) as z:
-            self.assertIn("metadata.json", z.namelist())
+            names = z.namelist()
+            models = json.loads(done.stdout)
+            self.assertEqual(len(models), 4)
+            for m in models:
+                name = f"{m['trainer']}_{m['node_type']}"
+                path = f"{m['source']}/{m['output']}/{m['group']}/{name}/metadata.json"
+                self.assertIn(path, names)
+                self.assertAlmostEqual(json.loads(z.read(path))["mae"], m["mae_watts"], places=3)
 
     def test_lists_are_printed_as_json(self):
         db = self.path("db")

@@ -2,17 +2,17 @@
 """The closed loop of each meter: a machine with a known law of power, in files; tw-collector
 reads its meters, `tallywatt record` records that, `train` learns from it, and `estimate`
 predicts the law."""
-import json
 import os
 import subprocess
 import threading
 import time
 import unittest
 
-from harness import BIN, need, read_json, sanitized, wait_until
+from harness import BIN, need, sanitized
 from metered import Metered
 
 J = 16384  # of RAPL's counts
+OWN = "class/hwmon/hwmon1/power1_input"  # a meter of the user's own reads it
 MOST = 1.6  # CPUs in use, of 2
 RAMP_S = 8  # the load rises for so long, and falls again: lags of meters cancel out
 ASKED = (0.3, 0.9, 1.5)
@@ -109,12 +109,12 @@ class MetersTeach(Metered):
         self.run_load(lambda t: max(0, MOST * (1 - abs(t / RAMP_S - 1))), 2 * RAMP_S + 1)
         recording.join()
 
-    def check_law(self, source, machine, zones, response="out.json"):
+    def check_law(self, source, machine, zones):
         """A model of the source predicts the law at loads that were not recorded, from its
         file and as tw-estimator chooses it."""
         db = self.path(f"db-{source}")
         os.makedirs(db)
-        self.tallywatt("train", "--input", self.path(response), "--machine", machine,
+        self.tallywatt("train", "--input", self.path("out.json"), "--machine", machine,
                        "--source", source, "--group", "BPFOnly", "--name", "loop",
                        "--abs-trainers", "LinearRegressionTrainer", "--model-db", db)
         model = os.path.join(db, "loop", source, "AbsPower/BPFOnly/LinearRegressionTrainer_0")
@@ -137,21 +137,14 @@ class MetersTeach(Metered):
                 self.assertAlmostEqual(float(watts), want, delta=TOLERANCE.get(source, TOLERANCE_ELSE) * span,
                                        msg=f"{source} {zone} at load {load}")
 
-    def own_response(self, source, name):
-        """The recording of a meter with a name that its owner gave."""
-        response = read_json(self.path("out.json"))
-        for metric in response.values():
-            for series in metric:
-                if series["metric"].get("source") == source:
-                    series["metric"]["source"] = name
-        return response
-
     def test_each_meter_s_recording_teaches_its_law(self):
         args = self.machine()
         collectors = {
             "inside": self.collect(*args, "--meters", "rapl-msr,nvml"),
             "amd": self.collect(*args, "--meters", "amd_energy"),
             "psu": self.collect(*args, "--meters", "hwmon"),
+            "own": self.collect(*args, "--meter-file", self.path("sys", OWN), "--meter-unit", "uW",
+                                "--meter-interval", "100ms", "--meter-source", "rack-7.pdu"),
         }
         bmc = self.controller(args)
         if bmc is not None:
@@ -161,8 +154,7 @@ class MetersTeach(Metered):
         self.check_law("nvml", "inside", ("gpu",))
         self.check_law("amd_energy", "amd", ("package", "core"))
         self.check_law("hwmon", "psu", ("platform",))
-        self.write("own.json", json.dumps(self.own_response("hwmon", "rack-7.pdu")))
-        self.check_law("rack-7.pdu", "psu", ("platform",), "own.json")
+        self.check_law("rack-7.pdu", "own", ("platform",))
         need("IPMI that can be simulated", bmc is not None)
         self.check_law("ipmi", "bmc", ("platform",))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tallywatt query: a response from a real Prometheus."""
+import csv
 import json
 import os
 import shutil
@@ -51,6 +52,17 @@ class RealPrometheus(Case):
         self.assertEqual(found.keys(), wanted.keys())
         for key, samples in wanted.items():
             self.assertEqual(found[key], samples, key)
+
+    def assert_tables(self, folder, response):
+        """The CSV files have the samples of a response."""
+        self.assertEqual(sorted(os.listdir(folder)), [f"{metric}.csv" for metric in response])
+        for metric, series in response.items():
+            with open(os.path.join(folder, f"{metric}.csv"), encoding="utf-8", newline="") as f:
+                rows = list(csv.DictReader(f))
+            wanted = [{"timestamp": t, metric: float(v), **s["metric"]}
+                      for s in series for t, v in s["values"]]
+            self.assertEqual([{k: float(v) if k in ("timestamp", metric) else v
+                               for k, v in row.items() if v} for row in rows], wanted)
 
     def test_a_range_over_the_points_limit_is_whole(self):
         server = self.prometheus()
@@ -124,8 +136,11 @@ class RealPrometheus(Case):
             for s in self.response["kepler_node_cpu_joules_total"]
             if s["metric"]["zone"] == "package" and s["metric"]["path"].endswith(":1")]}
         self.assert_same(path, wanted)
-        path = self.query(server, *some, "--metric", "kepler_.*_watts")
-        self.assertEqual(list(read_json(path)), ["kepler_platform_watts"])
+        path = self.query(server, *some, "--metric", "kepler_(platform|node_cpu)_(watts|joules).*",
+                          "--to-csv", self.path("csv"))
+        self.assertEqual(list(read_json(path)),
+                         ["kepler_node_cpu_joules_total", "kepler_platform_watts"])
+        self.assert_tables(self.path("csv"), read_json(path))
         line = self.refused("query", "--server", server.url, *some, "--metric", "absent.*",
                             "--output", self.path("none.json"), codes=(1,))
         self.assertIn("no metric", line)

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define SECOND UINT64_C(1000000000)
-#define BOTH ((struct tw_agent_part){ .own = true, .passed_on = true })
+#define BOTH \
+	((struct tw_agent_part){ .own = true, .passed_on = true, .name_spaces = true })
 
 /* ---- parsing ---- */
 
@@ -252,7 +253,7 @@ static void take(struct fixture *f, uint64_t after_s)
 	f->now_ns += after_s * SECOND;
 	if (tw_agent_check(&f->agent, &rows, &f->answer, f->now_ns, &err) < 0)
 		fail_msg("%s", err.text);
-	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, f->now_ns);
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, BOTH, f->now_ns);
 	tw_agent_settle(&f->agent, f->sums, BOTH);
 }
 
@@ -421,17 +422,50 @@ static void a_guest_is_in_no_sum_over_all_agents(void **state)
 	node_answers(f, "i1", 1, 1000);
 	add_row(f, "node", "given", "", "passthrough", 30);
 	f->now_ns += 2 * SECOND;
-	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, f->now_ns);
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, alone, f->now_ns);
 	assert_false(f->agent.passed_on);
 	tw_agent_settle(&f->agent, f->sums, alone);
 	assert_int_equal(all_energy(f), 1000);
 	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 1030);
 	node_answers(f, "i1", 11, 2000);
 	add_row(f, "node", "given", "", "passthrough", 60);
-	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, f->now_ns + SECOND);
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, host_is_there,
+		      f->now_ns + SECOND);
 	tw_agent_settle(&f->agent, f->sums, host_is_there);
 	assert_int_equal(all_energy(f), 1000);
 	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 2060);
+}
+
+/* KubeVirt: the host's pod has the energy of the pods in the virtual machine. */
+static void pods_of_a_guest_in_a_pod_are_in_no_namespace(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_answer_rows rows = { f->row, 2 };
+	struct tw_agent_part part = BOTH;
+
+	node_answers(f, "i1", 1, 0);
+	add_row(f, "pod", "p1", "shop", "rapl", 100);
+	take(f, 2);
+	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 100);
+	node_answers(f, "i1", 11, 0);
+	add_row(f, "pod", "p1", "shop", "rapl", 250);
+	part.name_spaces = false;
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, part, f->now_ns + SECOND);
+	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 100);
+	assert_int_equal(energy_of(f, TW_SUM_POD, "p1"), 250);
+}
+
+static void a_vm_says_whether_a_pod_runs_it(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 1, 0);
+	add_row(f, "vm", "in", "", "rapl", 100);
+	f->row[1].in_pod = 1;
+	add_row(f, "vm", "out", "", "rapl", 100);
+	take(f, 2);
+	assert_true(tw_sums_vm(f->sums, "in")->in_pod);
+	assert_false(tw_sums_vm(f->sums, "out")->in_pod);
 }
 
 static void a_vm_that_moves_is_one_sum(void **state)
@@ -442,8 +476,8 @@ static void a_vm_that_moves_is_one_sum(void **state)
 	node_answers(f, "i1", 1, 0);
 	add_row(f, "vm", "abc-D", "", "rapl", 100);
 	take(f, 2);
-	assert_true(tw_sums_has_vm(f->sums, "ABC-d"));
-	assert_false(tw_sums_has_vm(f->sums, "abc"));
+	assert_non_null(tw_sums_vm(f->sums, "ABC-d"));
+	assert_null(tw_sums_vm(f->sums, "abc"));
 	/* It is on another host now, where its counter began at 0. */
 	{
 		const struct tw_answer_rows rows = { f->row, 2 };
@@ -451,14 +485,14 @@ static void a_vm_that_moves_is_one_sum(void **state)
 		strcpy(f->answer.node, "n2");
 		strcpy(f->answer.instance, "i9");
 		f->row[1].energy[0].dynamic_uj = 11;
-		tw_agent_take(&other, f->sums, &rows, &f->answer, f->now_ns);
+		tw_agent_take(&other, f->sums, &rows, &f->answer, BOTH, f->now_ns);
 	}
 	node_answers(f, "i1", 11, 0);
 	take(f, 10);
 	assert_int_equal(energy_of(f, TW_SUM_VM, "abc-D"), 111);
-	assert_true(tw_sums_has_vm(f->sums, "abc-d"));
+	assert_non_null(tw_sums_vm(f->sums, "abc-d"));
 	tw_agent_clear(&other, f->sums, f->now_ns);
-	assert_false(tw_sums_has_vm(f->sums, "abc-d"));
+	assert_null(tw_sums_vm(f->sums, "abc-d"));
 }
 
 static void watts_are_those_of_the_last_answer(void **state)
@@ -497,6 +531,8 @@ int main(void)
 		TEST(pods_that_end_stay_in_their_namespace),
 		TEST(impossible_power_is_refused),
 		TEST(a_guest_is_in_no_sum_over_all_agents),
+		TEST(pods_of_a_guest_in_a_pod_are_in_no_namespace),
+		TEST(a_vm_says_whether_a_pod_runs_it),
 		TEST(a_vm_that_moves_is_one_sum),
 		TEST(watts_are_those_of_the_last_answer),
 	};

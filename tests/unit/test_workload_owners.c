@@ -86,6 +86,80 @@ static void a_process_is_a_vm_by_its_command_line(void **state)
 	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 78)->owner);
 }
 
+#define VM "11111111-2222-3333-4444-555555555555"
+
+/* KubeVirt: the VM has the usage of its process, and so have container and pod. */
+static void a_vm_in_a_container_is_both(void **state)
+{
+	static const char command[] = "qemu-kvm\0-name\0guest=shop_db\0-uuid\0" VM;
+	struct tw_charge charge = { { 0 }, { 0 } };
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w, *container;
+	const struct tw_slice *s;
+	size_t count;
+
+	say_path(3, "/kubepods/pod8f3b1c52-7e0d-4b59-9a4e-0d1c2b3a4f5e/" HEX);
+	write_kvm(f, "77", command, sizeof(command));
+	for (uint64_t i = 1; i <= 3; i++) {
+		say(ALIVE, 7, LATER + 1, 3, 10 * i);
+		say(ALIVE, 77, 5 * S, 3, 100 * i);
+		workloads_tick(f);
+	}
+	charge.dynamic_uj[TW_ZONE_PACKAGE] = 1000;
+	s = tw_workloads_slices(f->t, &count);
+	for (size_t i = 0; i < count; i++)
+		tw_workloads_charge(f->t, &s[i], &charge);
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 1);
+	w = tw_workloads_next(f->t, TW_LEVEL_VM, NULL);
+	container = tw_workloads_next(f->t, TW_LEVEL_CONTAINER, NULL);
+	assert_string_equal(w->who->id, VM);
+	assert_int_equal(w->members, 1);
+	assert_int_equal(w->used.cpu_ns, 200);
+	assert_int_equal(w->charged.dynamic_uj[TW_ZONE_PACKAGE], 1000);
+	assert_int_equal(container->members, 2);
+	assert_int_equal(container->used.cpu_ns, 230);
+	assert_int_equal(container->charged.dynamic_uj[TW_ZONE_PACKAGE], 2000);
+	assert_ptr_equal(w->owner, container);
+	assert_int_equal(container->pod->members, 2);
+	assert_int_equal(container->pod->used.cpu_ns, 230);
+	assert_int_equal(container->pod->charged.dynamic_uj[TW_ZONE_PACKAGE], 2000);
+	/* It ends with its process. */
+	say(ENDED, 77, 5 * S, 3, 300);
+	workloads_tick(f);
+	assert_int_equal(w->members, 0);
+	for (int i = 0; i < 4; i++) {
+		f->now_ns += KEEP_S * S;
+		tw_workloads_scraped(f->t);
+		say(ALIVE, 7, LATER + 1, 3, 30);
+		workloads_tick(f);
+	}
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 0);
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_POD), 1);
+}
+
+static void a_container_cannot_take_the_id_of_a_vm(void **state)
+{
+	static const char command[] = "kvm\0-name\0web\0-uuid\0" VM;
+	struct workload_fixture *f = *state;
+
+	write_kvm(f, "77", command, sizeof(command));
+	say(ALIVE, 77, 5 * S, 1, 100);
+	workloads_tick(f);
+	say(ALIVE, 77, 5 * S, 1, 200);
+	workloads_tick(f);
+	write_proc(f, "79", "cmdline", command, sizeof(command));
+	write_proc(f, "79", "stat",
+		   "79 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1", 54);
+	say_path(3, "/docker/" HEX);
+	for (uint64_t i = 1; i <= 3; i++) {
+		say(ALIVE, 77, 5 * S, 1, 200);
+		say(ALIVE, 79, 5 * S, 3, 1000 * i);
+		workloads_tick(f);
+	}
+	assert_int_equal(workloads_sum(f->t, TW_LEVEL_VM), 100);
+	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 79)->vm);
+}
+
 /* As in /proc: an exiting process has an empty command line. */
 static void a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup(void **state)
 {
@@ -211,6 +285,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKLOAD_TEST(a_cgroups_path_gives_the_owner_of_its_processes),
 		WORKLOAD_TEST(a_process_is_a_vm_by_its_command_line),
+		WORKLOAD_TEST(a_vm_in_a_container_is_both),
+		WORKLOAD_TEST(a_container_cannot_take_the_id_of_a_vm),
 		WORKLOAD_TEST(a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup),
 		WORKLOAD_TEST(a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order),
 		WORKLOAD_TEST(energy_of_a_slice_is_added_at_each_level),

@@ -5,6 +5,7 @@
 #include "lib/core/strs.h"
 #include "trainer/extract/metric_choice.h"
 #include "trainer/extract/spool.h"
+#include "trainer/extract/spool_csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,9 @@ static int write_result(struct run *r, struct tw_prom_query_result *out,
 		return tw_fail(err, TW_NOTFOUND,
 			       "the server has no sample of %zu metrics in that time",
 			       r->names.count);
-	if (tw_spool_write(r->spool, r->q->output, err) < 0)
+	if (tw_spool_write(r->spool, r->q->output, err) < 0 ||
+	    (r->q->csv_dir != NULL &&
+	     tw_spool_write_csv(r->spool, r->q->csv_dir, err) < 0))
 		return -1;
 	*out = (struct tw_prom_query_result){ .metrics = r->names.count,
 					      .series = size.series,

@@ -25,6 +25,7 @@ struct tw_prom_query {
 	const struct tw_strs *more; /* additional names; or NULL */
 	uint32_t points; /* of a series in one answer; Prometheus' limit is 11,000 */
 	const char *output;
+	const char *csv_dir; /* directory of CSV tables (spool_csv.h); NULL: none */
 	/* Called before each part, with the fraction of the metric's range that is done.
 	 * Or NULL. */
 	void (*progress)(void *arg, const char *metric, size_t number, size_t metrics,

@@ -76,6 +76,7 @@ static const struct tw_schema_metric kepler_metrics[] = {
 	KEPLER_ZONE("uncore", "rapl-sysfs", TW_UNCORE),
 	KEPLER_ZONE("psys", "psys", TW_PLATFORM),
 	GAUGE("kepler_platform_watts", TW_METRIC_POWER, .component = TW_PLATFORM),
+	GAUGE("kepler_node_cpu_info", TW_METRIC_SPEC, ),
 };
 
 /* Kepler 0.10 does not export it. BPFOnly is extracted without it, so that models exist
@@ -87,9 +88,10 @@ static const char *const kepler_id_labels[] = { "container_id", "container_name"
 static const char *const kepler_unit_labels[] = { "path", "bmc_id", "chassis_id",
 						  "source_id", NULL };
 /* comm and exe change at exec, state at the end of a process. */
-static const char *const kepler_other_labels[] = { "comm", "exe",     "job",
-						   "pod",  "runtime", "state",
-						   "type", "zone",    NULL };
+static const char *const kepler_other_labels[] = {
+	"comm",    "exe",   "job",  "model_name", "physical_id", "pod", "processor",
+	"runtime", "state", "type", "vendor_id",  "zone",        NULL
+};
 
 static const struct tw_schema kepler = {
 	.name = "kepler",
@@ -267,6 +269,7 @@ static const struct tw_schema_metric tallywatt_metrics[] = {
 	GAUGE("tallywatt_node_cpu_frequency_hertz", TW_METRIC_LEVEL,
 	      .feature = "cpu_scaling_frequency_hertz"),
 	GAUGE("tallywatt_collector_tick_time_seconds", TW_METRIC_TICK, ),
+	GAUGE("tallywatt_node_info", TW_METRIC_SPEC, ),
 
 #define NODE_ZONE(zone, origin, part) \
 	ZONE("tallywatt_node_energy_joules_total", zone, origin, part)
@@ -287,9 +290,11 @@ static const char *const tallywatt_id_labels[] = { "container_id", "container_na
 						   "cpu",          NULL };
 static const char *const tallywatt_unit_labels[] = { "mode", "path", "package", NULL };
 /* command changes at exec, cgroup at a move, serial where a pid is used again. */
-static const char *const tallywatt_other_labels[] = { "cgroup", "comm", "command",
-						      "exe",    "job",  "pod",
-						      "serial", "zone", NULL };
+static const char *const tallywatt_other_labels[] = {
+	"cgroup",           "chips",  "comm",   "command", "cores",     "exe",
+	"frequency",        "job",    "memory", "pod",     "processor", "serial",
+	"threads_per_core", "vendor", "zone",   NULL
+};
 
 static const struct tw_schema tallywatt = {
 	.name = "tallywatt",

@@ -485,6 +485,43 @@ out:
 	return rc;
 }
 
+static int visit_block(const struct block *b, const struct tw_spool_visitor *v, void *arg,
+		       struct tw_err *err)
+{
+	for (uint32_t i = 0; i < b->count; i++)
+		if (v->sample(arg, b->time_ms[i], b->value[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int visit_samples(const struct tw_spool *s, const struct series *x,
+			 const struct tw_spool_visitor *v, void *arg, struct tw_err *err)
+{
+	struct block block;
+
+	for (uint64_t place = x->first; place != x->place; place = block.next)
+		if (read_block(s, place, &block, err) < 0 ||
+		    visit_block(&block, v, arg, err) < 0)
+			return -1;
+	return x->held != NULL ? visit_block(x->held, v, arg, err) : 0;
+}
+
+int tw_spool_visit(const struct tw_spool *s, const struct tw_spool_visitor *v, void *arg,
+		   struct tw_err *err)
+{
+	const struct series **list = NULL;
+	size_t count = 0;
+	int rc = list_series(s, &list, &count, err);
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		rc = v->series(arg, list[i]->metric, list[i]->labels, err);
+		if (rc == 0 && v->sample != NULL)
+			rc = visit_samples(s, list[i], v, arg, err);
+	}
+	free(list);
+	return rc;
+}
+
 struct tw_spool_size tw_spool_size(const struct tw_spool *s)
 {
 	struct tw_spool_size size = { 0 };

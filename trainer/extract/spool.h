@@ -52,6 +52,18 @@ int tw_spool_settle(struct tw_spool *s, struct tw_err *err);
  */
 int tw_spool_write(struct tw_spool *s, const char *path, struct tw_err *err);
 
+/* Called in order of metric and labels. The texts live as long as the spool; equal names
+ * of metrics have equal addresses. labels is a JSON object. */
+struct tw_spool_visitor {
+	int (*series)(void *arg, const char *metric, const char *labels,
+		      struct tw_err *err);
+	/* For each sample of that series; or NULL. */
+	int (*sample)(void *arg, int64_t time_ms, double value, struct tw_err *err);
+};
+
+int tw_spool_visit(const struct tw_spool *s, const struct tw_spool_visitor *v, void *arg,
+		   struct tw_err *err);
+
 /* Number of series with samples, and of samples. */
 struct tw_spool_size {
 	size_t series;
