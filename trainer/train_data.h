@@ -42,7 +42,9 @@ struct tw_train_data {
 	struct tw_err err;                    /* the reason if there are no rows */
 
 	struct tw_profile profile; /* idle power and largest features of the rows */
-	size_t rows;
+	size_t rows;               /* of all workers */
+	size_t first_row;          /* index of d's first row among them */
+	struct tw_workers *workers; /* of the job; or NULL: d has all rows */
 	int64_t first_ms, last_ms; /* of the rows */
 	struct tw_dataset d;       /* one row a time stamp; isolation frees the columns */
 	struct tw_dataset later;   /* rows after the share of the job, isolated like d */
@@ -92,8 +94,6 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t sp
 /* Node type of the machine; 0 without a machine. */
 uint32_t tw_train_data_node_type(const struct tw_train_data *t);
 
-/* Copy a column of x. out has room for d.rows numbers. */
-void tw_train_data_feature(const struct tw_train_data *t, size_t col, double *out);
 
 /* Free d, alt, input, x and y after the models are made. */
 void tw_train_data_drop(struct tw_train_data *t);

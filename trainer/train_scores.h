@@ -14,7 +14,7 @@
 struct tw_train_scores {
 	const struct tw_train_data *data;
 	/*
-	 * Held-out predictions of each component: d.rows numbers each. Those of the
+	 * Held-out predictions of each component: d.rows numbers each, of own rows. Those of the
 	 * blocks of time come first, then those of each alternative folds.
 	 */
 	double *predicted;
