@@ -18,9 +18,7 @@
 #include "trainer/train.h"
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
-#if TW_XGBOOST
 #include "trainer/workers/communicator.h"
-#endif
 
 #include <limits.h>
 #include <stdio.h>
@@ -116,7 +114,6 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 
 /* ---- workers ---- */
 
-#if TW_XGBOOST
 static int join_workers(struct config *c, struct tw_communicator *with,
 			struct tw_err *err)
 {
@@ -136,26 +133,6 @@ static int join_workers(struct config *c, struct tw_communicator *with,
 	c->job.workers = &with->workers;
 	return 0;
 }
-#else
-struct tw_communicator {
-	int unused;
-};
-
-static int join_workers(struct config *c, struct tw_communicator *with,
-			struct tw_err *err)
-{
-	(void)with;
-	if (c->flags.place.size <= 1)
-		return 0;
-	return tw_fail(err, TW_UNSUPPORTED,
-		       "--tracker: this build has no XGBoost library");
-}
-
-static void tw_communicator_close(struct tw_communicator *c)
-{
-	(void)c;
-}
-#endif
 
 /* ---- training ---- */
 

@@ -37,7 +37,7 @@ struct tw_train_flags {
 	char *tracker, *rank; /* of workers that train together; or NULL */
 	uint32_t workers, worker_wait;
 	struct tw_train_place place; /* found from these; size 0: one process */
-	char *url; /* of a tw-trainer; or NULL */
+	char *url;                   /* of a tw-trainer; or NULL */
 	struct tw_credentials_config web;
 };
 

@@ -147,7 +147,8 @@ out:
 
 /* ---- choice of the model ---- */
 
-/* Pearson's correlation; 0 if a or b is constant. rows: a's and b's, all: of all workers */
+/* Pearson's correlation; 0 if a or b is constant. rows: a's and b's, all: of all workers
+ */
 static int correlate(struct tw_workers *w, const double *a, const double *b, size_t rows,
 		     size_t all, double *out, struct tw_err *err)
 {

@@ -12,6 +12,7 @@
 #include "trainer/train_machines.h"
 #include "trainer/train_pack.h"
 #include "trainer/train_unit.h"
+#include "trainer/train_workers.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -263,8 +264,12 @@ static void isolate_one(void *arg, size_t i)
 {
 	struct training *t = arg;
 
-	if (goes_on(t))
-		tw_train_data_isolate(&t->data[t->from + i], t->job);
+	struct tw_train_data *d = &t->data[t->from + i];
+
+	if (!goes_on(t))
+		return;
+	tw_train_workers_place(d, t->job);
+	tw_train_data_isolate(d, t->job);
 }
 
 static void fit_one(void *arg, size_t i)

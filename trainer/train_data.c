@@ -8,7 +8,6 @@
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
-#include "trainer/train_workers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ uint32_t tw_train_data_node_type(const struct tw_train_data *t)
 
 /* ---- columns and power ---- */
 
-static int find_columns(struct tw_train_data *t, struct tw_err *err)
+int tw_train_data_columns(struct tw_train_data *t, struct tw_err *err)
 {
 	t->feature = calloc(t->group->count, sizeof(*t->feature));
 	if (t->feature == NULL)
@@ -358,12 +357,7 @@ static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 {
 	size_t blocks;
 
-	t->rows = t->d.rows;
-	if (t->err.code == TW_OK)
-		find_columns(t, &t->err);
-	/* A worker without rows or columns leaves the data out for all. */
-	if (tw_workers_agree(job->workers, &t->err) < 0 ||
-	    tw_train_workers_place(t, job, &t->err) < 0)
+	if (t->err.code != TW_OK)
 		return;
 	if (t->rows < TW_TRAIN_ROWS_MIN) {
 		tw_fail(&t->err, TW_INVALID,

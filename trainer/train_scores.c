@@ -78,8 +78,8 @@ static int gather_held_out(const struct tw_train_scores *s, size_t c,
 	    tw_workers_gather(d->workers, tw_train_scores_held_out(s, 0, c), d->d.rows,
 			      out->predicted, err) < 0 ||
 	    tw_samples_column(&all, main, out->load, err) < 0 ||
-	    (series != NULL && tw_workers_gather(d->workers, series, d->d.rows,
-						 out->series, err) < 0))
+	    (series != NULL &&
+	     tw_workers_gather(d->workers, series, d->d.rows, out->series, err) < 0))
 		goto out;
 
 	rc = 0;

@@ -116,10 +116,8 @@ static int join_recordings(struct tw_train_data *t, struct tw_err *err)
 	return 0;
 }
 
-int tw_train_workers_place(struct tw_train_data *t, const struct tw_train_job *job,
-			   struct tw_err *err)
+static int find_place(struct tw_train_data *t, struct tw_err *err)
 {
-	t->workers = job->workers;
 	if (t->d.rows > 0) {
 		t->first_ms = t->d.time_ms[0];
 		t->last_ms = t->d.time_ms[t->d.rows - 1];
@@ -131,6 +129,17 @@ int tw_train_workers_place(struct tw_train_data *t, const struct tw_train_job *j
 	if (match_columns(t, err) < 0 || match_times(t, err) < 0)
 		return -1;
 	return join_recordings(t, err);
+}
+
+void tw_train_workers_place(struct tw_train_data *t, const struct tw_train_job *job)
+{
+	t->workers = job->workers;
+	t->rows = t->d.rows;
+	if (t->err.code == TW_OK)
+		tw_train_data_columns(t, &t->err);
+	/* A worker without rows or columns leaves the data out for all. */
+	if (tw_workers_agree(t->workers, &t->err) == 0)
+		find_place(t, &t->err);
 }
 
 /* ---- all rows ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAIN_WORKERS_H
-#define TW_TRAIN_WORKERS_H
+#ifndef TW_TRAINER_TRAIN_WORKERS_H
+#define TW_TRAINER_TRAIN_WORKERS_H
 
 /*
  * The rows of a tw_train_data that are spread over workers (lib/workers/workers.h): each
@@ -14,12 +14,13 @@ struct tw_train_data;
 struct tw_train_job;
 
 /*
- * Find the place of t->d's rows among those of all workers: t->rows, ->first_row,
- * ->first_ms and ->last_ms. Join what the workers found in their recordings. TW_INVALID
- * unless their columns are the same and their times ascend by rank.
+ * Find the columns of t->d, and the place of its rows among those of all workers:
+ * t->rows,
+ * ->first_row, ->first_ms and ->last_ms. Join what the workers found in their recordings.
+ * A failure is kept in t->err; it is TW_INVALID unless the columns of all are the same
+ * and their times ascend by rank.
  */
-int tw_train_workers_place(struct tw_train_data *t, const struct tw_train_job *job,
-			   struct tw_err *err);
+void tw_train_workers_place(struct tw_train_data *t, const struct tw_train_job *job);
 
 /* The times of all rows, t->rows numbers, ms. */
 int tw_train_workers_times(const struct tw_train_data *t, double *out,
@@ -33,12 +34,12 @@ struct tw_train_gathered {
 };
 
 /*
- * Every step-th of all rows of a component. *out must be all zero; it is yours, on failure
- * too: tw_train_gathered_release().
+ * Every step-th of all rows of a component. *out must be all zero; it is yours, on
+ * failure too: tw_train_gathered_release().
  */
 int tw_train_gather(const struct tw_train_data *t, size_t component, size_t step,
 		    struct tw_train_gathered *out, struct tw_err *err);
 
 void tw_train_gathered_release(struct tw_train_gathered *g);
 
-#endif /* TW_TRAIN_WORKERS_H */
+#endif /* TW_TRAINER_TRAIN_WORKERS_H */

@@ -79,8 +79,7 @@ static int reduce(struct tw_workers *w, double *v, size_t count, enum tw_reduce 
 		return -1;
 	for (size_t at = 0; at < count; at += most)
 		if (w->link->doubles(w->arg, v + at,
-				     count - at < most ? count - at : most, op,
-				     &why) < 0)
+				     count - at < most ? count - at : most, op, &why) < 0)
 			return broke(w, &why, err);
 	return 0;
 }

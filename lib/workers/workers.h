@@ -3,8 +3,9 @@
 #define TW_WORKERS_H
 
 /*
- * Sums, extremes and columns over the workers of one computation. Each worker is a process
- * with a part of the rows; workers are in order of time: the rows of rank 0 come first.
+ * Sums, extremes and columns over the workers of one computation. Each worker is a
+ * process with a part of the rows; workers are in order of time: the rows of rank 0 come
+ * first.
  *
  * A NULL worker is a computation in one process: each function then leaves its argument
  * as it is, or copies it, so that callers need one code path.

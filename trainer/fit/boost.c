@@ -17,7 +17,10 @@
 #include <xgboost/c_api.h>
 
 #define ROUNDS 100
-/* Bins of a feature in histograms. With XGBoost's 256, errors are up to 1 % higher. */
+/*
+ * Bins of a feature in histograms. On 6,000 simulated rows the error is then that of
+ * exact splits to 1 %; with 256 bins, XGBoost's default, it is 7 % higher.
+ */
 #define HISTOGRAM_BINS "1024"
 
 static int check(int status, const char *what, struct tw_err *err)
@@ -269,7 +272,7 @@ static int grow(const struct tw_samples *s, const struct tw_boost *how, uint64_t
 	if (check(XGBoosterCreate(&matrix, 1, &booster), "start", err) < 0)
 		goto out;
 	if (set_parameters(booster, how, s,
-			   constant	    ? power.least
+			   constant         ? power.least
 			   : how->from_mean ? power.mean
 					    : how->start_w,
 			   seed, err) < 0)
@@ -296,7 +299,8 @@ int tw_boost(const struct tw_samples *s, const struct tw_boost *how, uint64_t se
 		return -1;
 	if (grow(s, how, seed, text, err) == 0)
 		return 0;
-	/* Other workers may wait within XGBoost: only the end of this process ends that. */
+	/* Other workers may wait within XGBoost: only the end of this process ends that.
+	 */
 	tw_workers_break(s->workers, err);
 	return -1;
 }

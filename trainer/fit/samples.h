@@ -41,8 +41,8 @@ struct tw_samples {
 	 */
 	const bool *work;
 	/*
-	 * The rows are a part of all_rows rows of several workers, from first_row on. NULL:
-	 * they are all rows; the others are not read.
+	 * The rows are a part of all_rows rows of several workers, from first_row on.
+	 * NULL: they are all rows; the others are not read.
 	 */
 	struct tw_workers *workers;
 	size_t first_row, all_rows;

@@ -4,7 +4,7 @@
 
 /*
  * The link between workers: XGBoost's communicator, which its own distributed training
- * uses, too. It belongs to the thread that opens it. Not in builds with XGBOOST=0.
+ * uses, too. It belongs to the thread that opens it. With XGBOOST=0 it does not open.
  */
 
 #include "lib/workers/workers.h"

@@ -43,7 +43,8 @@ struct tw_tracker {
 	char failure[TW_ERR_TEXT];
 };
 
-/* ---- messages: 32-bit integers in the order of this machine, texts with a length ---- */
+/* ---- messages: 32-bit integers in the order of this machine, texts with a length ----
+ */
 
 static bool get(int fd, void *v, size_t bytes)
 {
@@ -97,8 +98,8 @@ static bool in_tree(unsigned a, unsigned b)
 
 static bool are_linked(const struct tw_tracker *t, unsigned a, unsigned b)
 {
-	return a != b && (in_tree(a, b) || (a + 1) % t->workers == b ||
-			  (b + 1) % t->workers == a);
+	return a != b &&
+	       (in_tree(a, b) || (a + 1) % t->workers == b || (b + 1) % t->workers == a);
 }
 
 /* Tell a worker its place in the tree and in the ring. */

@@ -4,8 +4,8 @@
 
 /*
  * The tracker of XGBoost's communicator: it learns the address of each worker, and tells
- * each worker which others to connect to. The tracker sees no data. It runs in a thread of
- * rank 0. IPv4 only, without authentication: for a trusted network.
+ * each worker which others to connect to. The tracker sees no data. It runs in a thread
+ * of rank 0. IPv4 only, without authentication: for a trusted network.
  *
  * It speaks the protocol of the Rabit communicator of XGBoost 1.x.
  */
