@@ -23,6 +23,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct config {
 	struct tw_train_flags flags;
@@ -114,6 +115,12 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 
 /* ---- workers ---- */
 
+static void end_process(const struct tw_err *why)
+{
+	fprintf(stderr, "tallywatt train: %s\n", why->text);
+	_exit(1);
+}
+
 static int join_workers(struct config *c, struct tw_communicator *with,
 			struct tw_err *err)
 {
@@ -124,6 +131,7 @@ static int join_workers(struct config *c, struct tw_communicator *with,
 		.host = p->host,
 		.port = p->port,
 		.wait_s = c->flags.worker_wait,
+		.lost = end_process,
 	};
 
 	if (p->size <= 1)

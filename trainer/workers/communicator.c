@@ -2,14 +2,13 @@
 #include "trainer/workers/communicator.h"
 
 #include "lib/core/array.h"
-#include "lib/core/clock.h"
 #include "trainer/workers/tracker.h"
 
-#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include <xgboost/c_api.h>
 
@@ -71,41 +70,59 @@ static void drop_log(const char *text)
 	(void)text;
 }
 
-static bool answers(const struct tw_communicator_config *c)
-{
-	const struct addrinfo hints = { .ai_family = AF_INET,
-					.ai_socktype = SOCK_STREAM };
-	struct addrinfo *at = NULL;
-	char port[8];
-	bool good;
-	int fd;
+/* ---- while the library links the workers ---- */
 
-	snprintf(port, sizeof(port), "%u", c->port);
-	if (getaddrinfo(c->host, port, &hints, &at) != 0)
-		return false;
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	good = fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0;
-	if (fd >= 0)
-		close(fd);
-	freeaddrinfo(at);
-	return good;
+struct watch {
+	const struct tw_communicator_config *config;
+	struct tw_tracker *tracker;
+	int fd; /* of tw_tracker_join() */
+	pthread_t thread;
+	atomic_bool linked;
+};
+
+static void explain(struct tw_tracker *t, struct tw_err *err)
+{
+	char why[TW_ERR_TEXT];
+
+	if (t != NULL && tw_tracker_failed(t, why))
+		tw_fail(err, TW_IO, "%s", why);
+	else
+		tw_fail(err, TW_IO, "a worker has left or did not come");
 }
 
-/* Rank 0 may start later than others, and its name may not be known yet. */
-static int await_tracker(const struct tw_communicator_config *c, struct tw_err *err)
+/* Until the owner shuts the connection down, or the tracker closes it. */
+static void *watch(void *arg)
 {
-	const uint64_t until_ms = tw_now_ms() + 1000 * (uint64_t)c->wait_s;
-	const struct timespec pause = { .tv_nsec = 100000000 };
+	struct watch *w = arg;
+	struct tw_err why = { 0 };
+	char byte;
 
-	while (!answers(c)) {
-		if (tw_now_ms() >= until_ms)
-			return tw_fail(err, TW_IO,
-				       "no tracker at %s:%u within %u s: is worker 0 "
-				       "running there?",
-				       c->host, c->port, c->wait_s);
-		nanosleep(&pause, NULL);
-	}
-	return 0;
+	if (recv(w->fd, &byte, 1, 0) > 0 || atomic_load(&w->linked))
+		return NULL;
+	explain(w->tracker, &why);
+	w->config->lost(&why);
+	return NULL;
+}
+
+static int begin_watch(struct watch *w, struct tw_err *err)
+{
+	int status = pthread_create(&w->thread, NULL, watch, w);
+
+	if (status == 0)
+		return 0;
+	close(w->fd);
+	return tw_fail_errno(err, status, "thread of the workers' link");
+}
+
+/* Only a worker that says so is linked. */
+static void end_watch(struct watch *w, bool linked)
+{
+	atomic_store(&w->linked, true);
+	if (linked)
+		send(w->fd, "", 1, MSG_NOSIGNAL);
+	shutdown(w->fd, SHUT_RDWR);
+	pthread_join(w->thread, NULL);
+	close(w->fd);
 }
 
 /* Sums, extremes and a copy of known values. */
@@ -135,8 +152,7 @@ static int check_sums(const struct tw_communicator_config *c, struct tw_err *err
 static int join(const struct tw_communicator_config *c, struct tw_tracker *t,
 		struct tw_err *err)
 {
-	char config[512], why[TW_ERR_TEXT];
-	int status;
+	char config[512];
 
 	snprintf(config, sizeof(config),
 		 "{\"xgboost_communicator\":\"rabit\",\"rabit_tracker_uri\":\"%s\","
@@ -144,14 +160,10 @@ static int join(const struct tw_communicator_config *c, struct tw_tracker *t,
 		 "\"rabit_enable_tcp_no_delay\":\"true\"}",
 		 c->host, c->port, c->rank);
 	XGBRegisterLogCallback(drop_log);
-	status = XGCommunicatorInit(config);
-	if (status != 0 && t != NULL && tw_tracker_failed(t, why))
-		return tw_fail(err, TW_IO, "%s", why);
-	if (status != 0)
-		return tw_fail(err, TW_IO,
-			       "the tracker at %s:%u did not link worker %u: a worker "
-			       "did not come, or this rank came twice",
-			       c->host, c->port, c->rank);
+	if (XGCommunicatorInit(config) != 0) {
+		explain(t, err);
+		return -1;
+	}
 	if (XGCommunicatorGetRank() != (int)c->rank ||
 	    XGCommunicatorGetWorldSize() != (int)c->size)
 		return tw_fail(err, TW_INVALID,
@@ -164,6 +176,9 @@ static int join(const struct tw_communicator_config *c, struct tw_tracker *t,
 int tw_communicator_open(const struct tw_communicator_config *config,
 			 struct tw_communicator *out, struct tw_err *err)
 {
+	struct watch w = { .config = config };
+	int status;
+
 	out->workers = (struct tw_workers){ .rank = config->rank,
 					    .size = config->size,
 					    .link = &communicator };
@@ -171,9 +186,14 @@ int tw_communicator_open(const struct tw_communicator_config *config,
 	    tw_tracker_start(config->host, config->port, config->size, config->wait_s,
 			     &out->tracker, err) < 0)
 		return -1;
-	if (await_tracker(config, err) < 0)
+	w.tracker = out->tracker;
+	if (tw_tracker_join(config->host, config->port, config->rank, config->wait_s,
+			    &w.fd, err) < 0 ||
+	    begin_watch(&w, err) < 0)
 		return -1;
-	if (join(config, out->tracker, err) < 0) {
+	status = join(config, out->tracker, err);
+	end_watch(&w, status == 0);
+	if (status < 0) {
 		tw_workers_break(&out->workers, err);
 		return -1;
 	}

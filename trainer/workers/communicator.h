@@ -18,6 +18,11 @@ struct tw_communicator_config {
 	const char *host; /* of the tracker, which rank 0 holds */
 	uint16_t port;
 	unsigned wait_s; /* for all workers */
+	/*
+	 * A worker left before all were linked. Called by another thread, because the
+	 * library waits for that worker without end: it must end the process.
+	 */
+	void (*lost)(const struct tw_err *why);
 };
 
 /* All zero bytes is closed. */

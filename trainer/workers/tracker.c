@@ -17,17 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAGIC 0xff99
 #define TEXT_MAX 256
+/* The command of tw_tracker_join(). The other commands are XGBoost's. */
+#define HERE "here"
 /* Time for one message of a peer, s. */
 #define PATIENCE_S 10
 /* A worker reports the peers that it could not reach, and tries again. */
 #define TRIES 10
 
 struct peer {
-	int fd; /* -1: not here */
+	int fd;   /* while it is linked; -1: not here */
+	int here; /* of tw_tracker_join(); -1: not here, or linked */
+	bool came, linked;
 	char address[INET_ADDRSTRLEN];
 	int32_t port; /* on which it accepts other workers */
 };
@@ -37,8 +42,9 @@ struct tw_tracker {
 	pthread_t thread;
 	unsigned workers, wait_s;
 	struct peer *peer;
-	atomic_bool stop; /* the owner waits for the thread */
-	atomic_uint left; /* workers that have left */
+	struct pollfd *poll; /* of the listener and the workers */
+	atomic_bool stop;    /* the owner waits for the thread */
+	atomic_uint left;    /* workers that have left */
 	pthread_mutex_t lock;
 	char failure[TW_ERR_TEXT];
 };
@@ -171,58 +177,87 @@ static void fail(struct tw_tracker *t, unsigned count, const char *what)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Take a worker that starts. False: this rank is impossible, or is here already. */
-static bool take(struct tw_tracker *t, int fd, const char *task,
-		 const struct sockaddr_in *from)
+/* A worker is here. False: the rank is taken. */
+static bool come(struct peer *p, int fd)
 {
-	uint64_t rank;
-
-	if (!tw_parse_u64(task, strlen(task), &rank) || rank >= t->workers ||
-	    t->peer[rank].fd >= 0)
+	if (p->came || !put(fd, "", 1))
 		return false;
-	inet_ntop(AF_INET, &from->sin_addr, t->peer[rank].address,
-		  sizeof(t->peer[rank].address));
-	t->peer[rank].fd = fd;
+	p->here = fd;
+	p->came = true;
 	return true;
 }
 
-/* Serve one connection. True: the worker stays connected, for its links. */
+/* A worker that is here waits for its links. */
+static bool await_links(struct peer *p, int fd, const struct sockaddr_in *from)
+{
+	if (!p->came || p->fd >= 0)
+		return false;
+	inet_ntop(AF_INET, &from->sin_addr, p->address, sizeof(p->address));
+	p->fd = fd;
+	return true;
+}
+
+/* Serve one connection. True: it stays open. */
 static bool serve(struct tw_tracker *t, int fd, const struct sockaddr_in *from)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
 	char task[TEXT_MAX], command[TEXT_MAX];
-	int32_t magic, rank, world;
+	int32_t magic, unused, world;
+	uint64_t rank;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (!get_int(fd, &magic) || magic != MAGIC || !put_int(fd, MAGIC) ||
-	    !get_int(fd, &rank) || !get_int(fd, &world) || !get_text(fd, task) ||
-	    !get_text(fd, command))
+	    !get_int(fd, &unused) || !get_int(fd, &world) || !get_text(fd, task) ||
+	    !get_text(fd, command) || !tw_parse_u64(task, strlen(task), &rank) ||
+	    rank >= t->workers)
 		return false;
 	if (strcmp(command, "shutdown") == 0)
 		atomic_fetch_add(&t->left, 1);
-	return strcmp(command, "start") == 0 && take(t, fd, task, from);
+	if (strcmp(command, HERE) == 0)
+		return come(&t->peer[rank], fd);
+	return strcmp(command, "start") == 0 && await_links(&t->peer[rank], fd, from);
 }
 
-/* Wait for a connection until the deadline or the stop. False: there is none. */
-static bool next_connection(struct tw_tracker *t, uint64_t until_ms, unsigned *here)
+static void accept_one(struct tw_tracker *t)
 {
-	struct pollfd p = { .fd = t->listener, .events = POLLIN };
 	struct sockaddr_in from;
 	socklen_t len = sizeof(from);
-	int fd;
+	int fd = accept4(t->listener, (struct sockaddr *)&from, &len, SOCK_CLOEXEC);
 
-	while (poll(&p, 1, 100) <= 0)
-		if (atomic_load(&t->stop) || tw_now_ms() >= until_ms)
-			return false;
-	fd = accept4(t->listener, (struct sockaddr *)&from, &len, SOCK_CLOEXEC);
-	if (fd < 0)
-		return true;
-	if (serve(t, fd, &from))
-		++*here;
-	else
+	if (fd >= 0 && !serve(t, fd, &from))
 		close(fd);
-	return true;
+}
+
+/* A worker's connection is readable: it is linked, or has ended. False: ended. */
+static bool hear(struct peer *p)
+{
+	char byte;
+
+	p->linked = recv(p->here, &byte, 1, 0) == 1;
+	close(p->here);
+	p->here = -1;
+	return p->linked;
+}
+
+/* Wait a little for connections, and for news of workers. False: one has ended. */
+static bool turn(struct tw_tracker *t)
+{
+	bool good = true;
+	nfds_t count = 1;
+
+	t->poll[0] = (struct pollfd){ .fd = t->listener, .events = POLLIN };
+	for (unsigned i = 0; i < t->workers; i++)
+		t->poll[count++] =
+			(struct pollfd){ .fd = t->peer[i].here, .events = POLLIN };
+	if (poll(t->poll, count, 100) <= 0)
+		return true;
+	for (unsigned i = 0; i < t->workers; i++)
+		if (t->poll[1 + i].revents != 0 && !hear(&t->peer[i]))
+			good = false;
+	if (t->poll[0].revents != 0)
+		accept_one(t);
+	return good;
 }
 
 static void hang_up(struct tw_tracker *t)
@@ -234,6 +269,54 @@ static void hang_up(struct tw_tracker *t)
 	}
 }
 
+/* End the wait of all workers. */
+static void dismiss(struct tw_tracker *t)
+{
+	hang_up(t);
+	for (unsigned i = 0; i < t->workers; i++) {
+		if (t->peer[i].here >= 0)
+			close(t->peer[i].here);
+		t->peer[i].here = -1;
+	}
+}
+
+static unsigned count_waiting(const struct tw_tracker *t)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < t->workers; i++)
+		count += t->peer[i].fd >= 0;
+	return count;
+}
+
+static unsigned count_linked(const struct tw_tracker *t)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < t->workers; i++)
+		count += t->peer[i].linked;
+	return count;
+}
+
+static bool await_workers(struct tw_tracker *t)
+{
+	const uint64_t until_ms = tw_now_ms() + 1000 * (uint64_t)t->wait_s;
+
+	while (count_waiting(t) < t->workers) {
+		if (atomic_load(&t->stop))
+			return false;
+		if (!turn(t)) {
+			fail(t, count_waiting(t), "came before one of them left");
+			return false;
+		}
+		if (tw_now_ms() >= until_ms) {
+			fail(t, count_waiting(t), "came in time");
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool link_all(struct tw_tracker *t)
 {
 	for (unsigned i = 0; i < t->workers; i++) {
@@ -242,28 +325,24 @@ static bool link_all(struct tw_tracker *t)
 			return false;
 		}
 	}
+	hang_up(t);
+	while (count_linked(t) < t->workers && !atomic_load(&t->stop)) {
+		if (turn(t))
+			continue;
+		fail(t, count_linked(t), "were linked before one of them left");
+		return false;
+	}
 	return true;
 }
 
 static void *run(void *arg)
 {
 	struct tw_tracker *t = arg;
-	const uint64_t until_ms = tw_now_ms() + 1000 * (uint64_t)t->wait_s;
-	unsigned here = 0, unused = 0;
-	bool linked = false;
 
-	while (here < t->workers && next_connection(t, until_ms, &here))
-		;
-	if (here == t->workers)
-		linked = link_all(t);
-	else if (!atomic_load(&t->stop))
-		fail(t, here, "came in time");
-	hang_up(t);
-	while (linked && atomic_load(&t->left) < t->workers &&
-	       next_connection(t, UINT64_MAX, &unused))
-		hang_up(t);
-	close(t->listener);
-	t->listener = -1;
+	if (await_workers(t) && link_all(t))
+		while (atomic_load(&t->left) < t->workers && !atomic_load(&t->stop))
+			turn(t);
+	dismiss(t);
 	return NULL;
 }
 
@@ -313,6 +392,7 @@ static void destroy(struct tw_tracker *t)
 		close(t->listener);
 	pthread_mutex_destroy(&t->lock);
 	free(t->peer);
+	free(t->poll);
 	free(t);
 }
 
@@ -322,18 +402,20 @@ int tw_tracker_start(const char *host, uint16_t port, unsigned workers, unsigned
 	struct tw_tracker *t = calloc(1, sizeof(*t));
 	int status;
 
-	if (t != NULL)
-		t->peer = calloc(workers, sizeof(*t->peer));
-	if (t == NULL || t->peer == NULL) {
-		free(t);
+	if (t == NULL)
 		return tw_fail(err, TW_NOMEM, "tracker of %u workers", workers);
-	}
 	pthread_mutex_init(&t->lock, NULL);
 	t->listener = -1;
 	t->workers = workers;
 	t->wait_s = wait_s;
+	t->peer = calloc(workers, sizeof(*t->peer));
+	t->poll = calloc(workers + 1, sizeof(*t->poll));
+	if (t->peer == NULL || t->poll == NULL) {
+		destroy(t);
+		return tw_fail(err, TW_NOMEM, "tracker of %u workers", workers);
+	}
 	for (unsigned i = 0; i < workers; i++)
-		t->peer[i].fd = -1;
+		t->peer[i].fd = t->peer[i].here = -1;
 	if (start_to_listen(host, port, &t->listener, err) < 0) {
 		destroy(t);
 		return -1;
@@ -368,4 +450,60 @@ void tw_tracker_stop(struct tw_tracker *t, unsigned wait_ms)
 	atomic_store(&t->stop, true);
 	pthread_join(t->thread, NULL);
 	destroy(t);
+}
+
+/* ---- a worker's side ---- */
+
+/* Connect, or return -1. */
+static int call(const char *host, uint16_t port)
+{
+	const struct addrinfo hints = { .ai_family = AF_INET,
+					.ai_socktype = SOCK_STREAM };
+	struct addrinfo *at = NULL;
+	char service[8];
+	int fd;
+
+	snprintf(service, sizeof(service), "%u", port);
+	if (getaddrinfo(host, service, &hints, &at) != 0)
+		return -1;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
+		close(fd);
+		fd = -1;
+	}
+	freeaddrinfo(at);
+	return fd;
+}
+
+int tw_tracker_join(const char *host, uint16_t port, unsigned rank, unsigned wait_s,
+		    int *out, struct tw_err *err)
+{
+	const uint64_t until_ms = tw_now_ms() + 1000 * (uint64_t)wait_s;
+	const struct timespec pause = { .tv_nsec = 100000000 };
+	int32_t magic;
+	char task[16], byte;
+	int fd;
+
+	/* Rank 0 may start later than others, and its name may not be known yet. */
+	while ((fd = call(host, port)) < 0) {
+		if (tw_now_ms() >= until_ms)
+			return tw_fail(err, TW_IO,
+				       "no tracker at %s:%u within %u s: is worker 0 "
+				       "running there?",
+				       host, port, wait_s);
+		nanosleep(&pause, NULL);
+	}
+	snprintf(task, sizeof(task), "%u", rank);
+	if (put_int(fd, MAGIC) && get_int(fd, &magic) && put_int(fd, -1) &&
+	    put_int(fd, -1) && put_text(fd, task) && put_text(fd, HERE) &&
+	    get(fd, &byte, 1)) {
+		*out = fd;
+		return 0;
+	}
+	close(fd);
+	return tw_fail(
+		err, TW_INVALID,
+		"the tracker at %s:%u hung up on worker %u: worker 0 has left, "
+		       "this rank is there twice, or the number of workers differs",
+		       host, port, rank);
 }
