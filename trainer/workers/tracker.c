@@ -501,9 +501,8 @@ int tw_tracker_join(const char *host, uint16_t port, unsigned rank, unsigned wai
 		return 0;
 	}
 	close(fd);
-	return tw_fail(
-		err, TW_INVALID,
-		"the tracker at %s:%u hung up on worker %u: worker 0 has left, "
+	return tw_fail(err, TW_INVALID,
+		       "the tracker at %s:%u hung up on worker %u: worker 0 has left, "
 		       "this rank is there twice, or the number of workers differs",
 		       host, port, rank);
 }
