@@ -82,19 +82,20 @@ static int gather_use(struct tw_workers *w, const struct tw_dataset *d, struct r
 		tw_fail(err, TW_NOMEM, "idle power");
 		goto out;
 	}
-	if (add_use(d, own, err) < 0 ||
-	    tw_workers_place(w, d->rows, &first, &all->count, err) < 0)
+	if (tw_workers_place(w, d->rows, &first, &all->count, err) < 0)
 		goto out;
-	all->use = calloc(2 * all->count + 1, sizeof(*all->use));
+	if (all->count == 0) {
+		tw_fail(err, TW_INVALID, "no rows to find idle power in");
+		goto out;
+	}
+	if (add_use(d, own, err) < 0)
+		goto out;
+	all->use = calloc(2 * all->count, sizeof(*all->use));
 	if (all->use == NULL) {
 		tw_fail(err, TW_NOMEM, "idle power of %zu rows", all->count);
 		goto out;
 	}
 	all->watts = all->use + all->count;
-	if (all->count == 0) {
-		tw_fail(err, TW_INVALID, "no rows to find idle power in");
-		goto out;
-	}
 	rc = tw_workers_gather(w, own, d->rows, all->use, err);
 out:
 	free(own);
