@@ -162,7 +162,7 @@ class Workers(Case):
                 if rank != victim:
                     self.assertEqual(code, 1, lines)
                     self.assertEqual(len(lines), 1, lines)
-                    self.assertIn("has left", lines[0])
+                    self.assertRegex(lines[0], r"\bleft\b")
             self.assertFalse(os.path.exists(out))
 
     @staticmethod
