@@ -6,6 +6,7 @@
 
 #include "cli/cmd_credentials.h"
 #include "cli/cmd_isolation.h"
+#include "cli/train_place.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/thirdparty.h"
@@ -33,7 +34,10 @@ struct tw_train_flags {
 	uint32_t window;
 	char *workloads, *keep_until;
 	bool vm_metrics, correct_lag, replace, shuffled, unconstrained, json;
-	char *url; /* of a tw-trainer; or NULL */
+	char *tracker, *rank; /* of workers that train together; or NULL */
+	uint32_t workers, worker_wait;
+	struct tw_train_place place; /* found from these; size 0: one process */
+	char *url;                   /* of a tw-trainer; or NULL */
 	struct tw_credentials_config web;
 };
 

@@ -3,11 +3,13 @@
 
 #include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "lib/workers/workers.h"
 #include "trainer/fit/validate.h"
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ uint32_t tw_train_data_node_type(const struct tw_train_data *t)
 
 /* ---- columns and power ---- */
 
-static int find_columns(struct tw_train_data *t, struct tw_err *err)
+int tw_train_data_columns(struct tw_train_data *t, struct tw_err *err)
 {
 	t->feature = calloc(t->group->count, sizeof(*t->feature));
 	if (t->feature == NULL)
@@ -44,7 +46,7 @@ static int find_columns(struct tw_train_data *t, struct tw_err *err)
 
 static int fill_x(struct tw_train_data *t, struct tw_err *err)
 {
-	t->x = calloc(t->d.rows, t->cols * sizeof(*t->x));
+	t->x = calloc(t->d.rows + 1, t->cols * sizeof(*t->x));
 	if (t->x == NULL)
 		return tw_fail(err, TW_NOMEM, "features of %zu rows", t->d.rows);
 	for (size_t c = 0; c < t->cols; c++) {
@@ -136,9 +138,11 @@ static void keep_outside(const struct tw_train_data *t, size_t split, bool *keep
 	memset(keep, true, t->d.rows * sizeof(*keep));
 	if (split < t->folds) {
 		const struct tw_fold fold = tw_fold_widen(
-			tw_fold_at(t->d.rows, t->folds, split), t->overlap, t->d.rows);
+			tw_fold_at(t->rows, t->folds, split), t->overlap, t->rows);
 
-		memset(keep + fold.from, false, (fold.to - fold.from) * sizeof(*keep));
+		for (size_t r = 0; r < t->d.rows; r++)
+			keep[r] = t->first_row + r < fold.from ||
+				  t->first_row + r >= fold.to;
 	} else if (split > t->folds) {
 		uint32_t fold;
 		const size_t alt = tw_train_data_alt(t, split, &fold);
@@ -151,7 +155,7 @@ static void keep_outside(const struct tw_train_data *t, size_t split, bool *keep
 static int isolate(struct tw_train_data *t, const struct tw_isolator *isolator,
 		   struct tw_err *err)
 {
-	bool *keep = malloc(t->d.rows * sizeof(*keep));
+	bool *keep = malloc((t->d.rows + 1) * sizeof(*keep));
 	int rc = -1;
 
 	if (keep == NULL) {
@@ -252,39 +256,73 @@ static int compare_rows(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static int add_idle_power(struct tw_profile *p, const struct tw_train_data *d,
-			  struct tw_err *err)
+/* A column of d of all workers. Yours: free(). */
+static double *gather_column(const struct tw_train_data *t, const char *name,
+			     struct tw_err *err)
 {
-	const size_t rows = d->d.rows;
-	const size_t idle_rows = rows / IDLE_SHARE > 0 ? rows / IDLE_SHARE : 1;
-	const double *use = tw_dataset_find(
-		&d->d, d->feature[tw_main_feature(d->feature, d->cols, TW_PACKAGE)]);
-	struct row *row = calloc(rows, sizeof(*row));
+	double *v = malloc((t->rows + 1) * sizeof(*v));
+
+	if (v == NULL) {
+		tw_fail(err, TW_NOMEM, "column of %zu rows", t->rows);
+		return NULL;
+	}
+	if (tw_workers_gather(t->workers, tw_dataset_find(&t->d, name), t->d.rows, v,
+			      err) < 0) {
+		free(v);
+		return NULL;
+	}
+	return v;
+}
+
+/* Add the power of a component in the idle rows, which come first in `row`. */
+static int add_component(struct tw_profile *p, const struct tw_train_data *d,
+			 enum tw_component c, const struct row *row, size_t idle_rows,
+			 struct tw_err *err)
+{
+	double *watts = gather_column(d, tw_power_column(c), err);
 	double *idle = calloc(idle_rows, sizeof(*idle));
 	int rc = -1;
 
-	if (row == NULL || idle == NULL) {
+	if (idle == NULL)
+		tw_fail(err, TW_NOMEM, "%zu idle rows", idle_rows);
+	if (watts == NULL || idle == NULL)
+		goto out;
+	for (size_t i = 0; i < idle_rows; i++)
+		idle[i] = watts[row[i].at];
+	rc = tw_profile_add_power(p, d->source, c, (uint32_t)d->machine->node_type, idle,
+				  idle_rows, err);
+out:
+	free(watts);
+	free(idle);
+	return rc;
+}
+
+static int add_idle_power(struct tw_profile *p, const struct tw_train_data *d,
+			  struct tw_err *err)
+{
+	const size_t idle_rows = d->rows / IDLE_SHARE > 0 ? d->rows / IDLE_SHARE : 1;
+	double *use = gather_column(
+		d, d->feature[tw_main_feature(d->feature, d->cols, TW_PACKAGE)], err);
+	struct row *row = NULL;
+	int rc = -1;
+
+	if (use == NULL)
+		goto out;
+	row = calloc(d->rows, sizeof(*row));
+	if (row == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu idle rows", idle_rows);
 		goto out;
 	}
-	for (size_t r = 0; r < rows; r++)
+	for (size_t r = 0; r < d->rows; r++)
 		row[r] = (struct row){ use[r], r };
-	qsort(row, rows, sizeof(*row), compare_rows);
-	for (size_t c = 0; c < d->components; c++) {
-		const double *watts =
-			tw_dataset_find(&d->d, tw_power_column(d->component[c]));
-
-		for (size_t i = 0; i < idle_rows; i++)
-			idle[i] = watts[row[i].at];
-		if (tw_profile_add_power(p, d->source, d->component[c],
-					 (uint32_t)d->machine->node_type, idle, idle_rows,
-					 err) < 0)
+	qsort(row, d->rows, sizeof(*row), compare_rows);
+	for (size_t c = 0; c < d->components; c++)
+		if (add_component(p, d, d->component[c], row, idle_rows, err) < 0)
 			goto out;
-	}
 	rc = 0;
 out:
 	free(row);
-	free(idle);
+	free(use);
 	return rc;
 }
 
@@ -293,11 +331,12 @@ static int add_scalers(struct tw_profile *p, const struct tw_train_data *d,
 {
 	for (size_t c = 0; c < d->cols; c++) {
 		const double *v = tw_dataset_find(&d->d, d->feature[c]);
-		double max = v[0];
+		double max = -HUGE_VAL;
 
-		for (size_t r = 1; r < d->d.rows; r++)
+		for (size_t r = 0; r < d->d.rows; r++)
 			max = v[r] > max ? v[r] : max;
-		if (tw_profile_add_scaler(p, d->group, (uint32_t)d->machine->node_type,
+		if (tw_workers_max(d->workers, &max, 1, err) < 0 ||
+		    tw_profile_add_scaler(p, d->group, (uint32_t)d->machine->node_type,
 					  d->feature[c], max, err) < 0)
 			return -1;
 	}
@@ -316,30 +355,24 @@ static int make_profile(const struct tw_train_data *d, struct tw_profile *out,
 
 static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 {
-	const size_t rows = t->d.rows;
 	size_t blocks;
 
 	if (t->err.code != TW_OK)
 		return;
-	t->rows = rows;
-	if (rows < TW_TRAIN_ROWS_MIN) {
+	if (t->rows < TW_TRAIN_ROWS_MIN) {
 		tw_fail(&t->err, TW_INVALID,
-			"%zu rows, need at least %d to train and to validate", rows,
+			"%zu rows, need at least %d to train and to validate", t->rows,
 			TW_TRAIN_ROWS_MIN);
 		return;
 	}
-	if (find_columns(t, &t->err) < 0)
-		return;
 
-	t->first_ms = t->d.time_ms[0];
-	t->last_ms = t->d.time_ms[rows - 1];
 	t->folds = job->folds > 0 ? job->folds : FOLDS_DEFAULT;
-	t->folds = t->folds < rows ? t->folds : rows;
+	t->folds = t->folds < t->rows ? t->folds : t->rows;
 	make_alt_folds(t, job);
 	blocks = t->output == TW_DYN_POWER ? tw_train_data_splits(t) : 1;
-	t->y = calloc(rows, blocks * t->components * sizeof(*t->y));
+	t->y = calloc(t->d.rows + 1, blocks * t->components * sizeof(*t->y));
 	if (t->y == NULL) {
-		tw_fail(&t->err, TW_NOMEM, "power of %zu rows", rows);
+		tw_fail(&t->err, TW_NOMEM, "power of %zu rows", t->d.rows);
 		return;
 	}
 	t->overlap = job->smooth > 0 ? job->smooth - 1 : 0;
@@ -375,13 +408,10 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t sp
 		.overlap = t->overlap,
 		.time_ms = t->d.time_ms,
 		.unconstrained = t->unconstrained,
+		.workers = t->workers,
+		.first_row = t->first_row,
+		.all_rows = t->rows,
 	};
-}
-
-void tw_train_data_feature(const struct tw_train_data *t, size_t col, double *out)
-{
-	for (size_t r = 0; r < t->d.rows; r++)
-		out[r] = t->x[r * t->cols + col];
 }
 
 void tw_train_data_drop(struct tw_train_data *t)

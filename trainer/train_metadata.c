@@ -2,10 +2,12 @@
 #include "trainer/train_metadata.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/num.h"
 #include "lib/json/json.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_scores.h"
+#include "trainer/train_workers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,26 +139,21 @@ static json_t *origin_of(const struct tw_train_data *d, const struct tw_train_jo
 	return text;
 }
 
-static int compare_int64(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* The median step between rows, in seconds. */
-static json_t *median_step(const struct tw_dataset *d)
+static json_t *median_step(const struct tw_train_data *d)
 {
 	const size_t n = d->rows - 1;
-	int64_t *step = malloc((n + 1) * sizeof(*step));
-	json_t *v;
+	double *step = malloc(d->rows * sizeof(*step));
+	struct tw_err unused = { 0 };
+	json_t *v = NULL;
 
-	if (step == NULL)
-		return NULL;
+	if (step == NULL || tw_train_workers_times(d, step, &unused) < 0)
+		goto out;
 	for (size_t i = 0; i < n; i++)
-		step[i] = d->time_ms[i + 1] - d->time_ms[i];
-	qsort(step, n, sizeof(*step), compare_int64);
-	v = json_real((double)step[n / 2] / 1000.0);
+		step[i] = step[i + 1] - step[i];
+	qsort(step, n, sizeof(*step), tw_compare_doubles);
+	v = json_real(step[n / 2] / 1000.0);
+out:
 	free(step);
 	return v;
 }
@@ -176,16 +173,15 @@ static int describe_component(json_t *obj, const struct tw_train_scores *s, size
 json_t *tw_train_metadata(const struct tw_train_scores *s, const struct tw_train_job *job)
 {
 	const struct tw_train_data *data = s->data;
-	const struct tw_dataset *d = &data->d;
 	json_t *obj;
 	bool failed;
 
 	obj = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:s}",
 			"validation_scheme", "blocked", "validation_folds",
-			(json_int_t)data->folds, "data_rows", (json_int_t)d->rows,
-			"data_first", tw_train_data_instant(d->time_ms[0]), "data_last",
-			tw_train_data_instant(d->time_ms[d->rows - 1]), "data_step_s",
-			median_step(d), "data_origin", origin_of(data, job), "seed",
+			(json_int_t)data->folds, "data_rows", (json_int_t)data->rows,
+			"data_first", tw_train_data_instant(data->first_ms), "data_last",
+			tw_train_data_instant(data->last_ms), "data_step_s",
+			median_step(data), "data_origin", origin_of(data, job), "seed",
 			(json_int_t)job->seed, "creator", "tallywatt " TW_VERSION);
 	failed = obj == NULL;
 	for (size_t c = 0; c < data->components; c++)

@@ -196,7 +196,7 @@ static bool is_contradicted(const struct tw_dataset *d)
 	const double *cycles = tw_dataset_find(d, cpu_time_and_cycles[1]);
 
 	return cpu_ms != NULL && cycles != NULL &&
-	       tw_rest_contradicts(cycles, cpu_ms, d->rows, 1);
+	       tw_rest_contradicts(cycles, cpu_ms, d->rows);
 }
 
 static bool group_has(const struct tw_feature_group *g, const char *feature)

@@ -14,8 +14,8 @@
 struct tw_train_scores {
 	const struct tw_train_data *data;
 	/*
-	 * Held-out predictions of each component: d.rows numbers each. Those of the
-	 * blocks of time come first, then those of each alternative folds.
+	 * Held-out predictions of each component: d.rows numbers each, of own rows. Those
+	 * of the blocks of time come first, then those of each alternative folds.
 	 */
 	double *predicted;
 	/* The same of rows as a series; NULL if the predictor ignores earlier rows. */

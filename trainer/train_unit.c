@@ -5,6 +5,7 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/json/json.h"
+#include "lib/workers/workers.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
@@ -68,22 +69,32 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 	const struct tw_samples s = tw_train_data_samples(d, f, c);
 	struct tw_err *err = &u->step_err[step];
 	double *series = tw_train_scores_series(&u->scores, c);
-	struct tw_fold fold;
+	struct tw_fold fold, own;
 
 	if (f > d->folds) {
 		validate_alt(u, f, c, job, err);
 	} else if (f == d->folds) {
 		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
 	} else {
-		fold = tw_fold_at(d->d.rows, d->folds, f);
+		fold = tw_fold_at(d->rows, d->folds, f);
+		own = tw_fold_own(&s, fold);
 		if (series != NULL)
-			series += fold.from;
+			series += own.from;
 		tw_validate_fold(u->trainer, &s, fold, job->seed,
-				 tw_train_scores_held_out(&u->scores, 0, c) + fold.from,
+				 tw_train_scores_held_out(&u->scores, 0, c) + own.from,
 				 series, err);
 	}
 	if (err->code != TW_OK)
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
+}
+
+/* Whether the i-th row that validation keeps is in d; *row: its index there. */
+static bool keeps_own(const struct tw_train_data *d, size_t i, size_t *row)
+{
+	const size_t at = tw_validation_row(d->rows, i);
+
+	*row = at - d->first_row;
+	return at >= d->first_row && *row < d->d.rows;
 }
 
 static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *to,
@@ -91,29 +102,54 @@ static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *
 {
 	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
 	double *v;
+	size_t row;
 
 	if (tw_dataset_find(to, d->feature[main]) != NULL)
 		return 0;
 	if (tw_dataset_add(to, d->feature[main], &v, err) < 0)
 		return -1;
 	for (size_t i = 0; i < to->rows; i++)
-		v[i] = d->x[tw_validation_row(d->d.rows, i) * d->cols + main];
+		if (keeps_own(d, i, &row))
+			v[i] = d->x[row * d->cols + main];
 	return 0;
 }
 
 /* Set times and folds of the rows that validation keeps. Blocks are in order of time. */
 static void fill_folds(const struct tw_train_data *d, struct tw_dataset *v, double *fold)
 {
-	size_t f = 0;
+	size_t f = 0, row;
 
 	for (size_t i = 0; i < v->rows; i++) {
-		const size_t row = tw_validation_row(d->d.rows, i);
-
-		while (row >= tw_fold_at(d->d.rows, d->folds, f).to)
+		while (tw_validation_row(d->rows, i) >=
+		       tw_fold_at(d->rows, d->folds, f).to)
 			f++;
+		if (!keeps_own(d, i, &row))
+			continue;
 		v->time_ms[i] = d->d.time_ms[row];
 		fold[i] = (double)f;
 	}
+}
+
+/* Add up the tables of all workers, each 0 in the rows of the others. */
+static int sum_validation(struct tw_workers *w, struct tw_dataset *v, struct tw_err *err)
+{
+	double *time;
+
+	if (w == NULL)
+		return 0;
+	for (size_t i = 0; i < v->cols; i++)
+		if (tw_workers_sum(w, v->col[i].v, v->rows, err) < 0)
+			return -1;
+	time = calloc(v->rows, sizeof(*time));
+	if (time == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", v->rows);
+	for (size_t i = 0; i < v->rows; i++)
+		time[i] = (double)v->time_ms[i];
+	if (tw_workers_sum(w, time, v->rows, err) == 0)
+		for (size_t i = 0; i < v->rows; i++)
+			v->time_ms[i] = (int64_t)time[i];
+	free(time);
+	return tw_workers_check(w, err);
 }
 
 /* Fill the table of model-db/validation.h with the rows that it keeps. */
@@ -121,10 +157,10 @@ static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 			   struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
-	const size_t rows = d->d.rows;
 	double *fold, *measured, *predicted;
+	size_t row;
 
-	if (tw_dataset_init(v, tw_validation_rows(rows), false, err) < 0 ||
+	if (tw_dataset_init(v, tw_validation_rows(d->rows), false, err) < 0 ||
 	    tw_dataset_add(v, "fold", &fold, err) < 0)
 		return -1;
 	fill_folds(d, v, fold);
@@ -138,13 +174,13 @@ static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 				   err) < 0)
 			return -1;
 		for (size_t i = 0; i < v->rows; i++) {
-			const size_t row = tw_validation_row(rows, i);
-
+			if (!keeps_own(d, i, &row))
+				continue;
 			measured[i] = tw_train_data_samples(d, (size_t)fold[i], c).y[row];
 			predicted[i] = tw_train_scores_held_out(&u->scores, 0, c)[row];
 		}
 	}
-	return 0;
+	return sum_validation(d->workers, v, err);
 }
 
 static int add_validation(struct tw_train_unit *u, struct tw_err *err)
@@ -234,7 +270,7 @@ static int write_certificate(struct tw_train_unit *u, const struct tw_certificat
 static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
-	const size_t count = d->d.rows < CERTIFICATE_ROWS ? d->d.rows : CERTIFICATE_ROWS;
+	const size_t count = d->rows < CERTIFICATE_ROWS ? d->rows : CERTIFICATE_ROWS;
 	double *rows = calloc(count * d->cols, sizeof(*rows));
 	struct tw_rest_evidence evidence[TW_COMPONENT_COUNT];
 	struct tw_power_model *p = NULL;
@@ -246,10 +282,15 @@ static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 		tw_fail(err, TW_NOMEM, "certificate of %s", u->model.info.name);
 		goto out;
 	}
-	for (size_t i = 0; i < count; i++)
-		memcpy(rows + i * d->cols, d->x + i * d->d.rows / count * d->cols,
-		       d->cols * sizeof(*rows));
-	if (tw_power_model_borrow(&u->model, &p, err) < 0 ||
+	for (size_t i = 0; i < count; i++) {
+		const size_t at = i * d->rows / count, own = at - d->first_row;
+
+		if (at >= d->first_row && own < d->d.rows)
+			memcpy(rows + i * d->cols, d->x + own * d->cols,
+			       d->cols * sizeof(*rows));
+	}
+	if (tw_workers_sum(d->workers, rows, count * d->cols, err) < 0 ||
+	    tw_power_model_borrow(&u->model, &p, err) < 0 ||
 	    find_evidence(u, evidence, &refused, err) < 0 ||
 	    tw_certify(p, rows, count, evidence, &c, err) < 0 ||
 	    write_certificate(u, &c, refused, err) < 0)
@@ -370,15 +411,18 @@ static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
 		return tw_fail(err, TW_NOMEM, "%s of %s", tw_component_name(p->component),
 			       u->trainer->name);
 	for (size_t i = 0; i < d->cols; i++) {
-		p->feature_min[i] = p->feature_max[i] = d->x[i];
-		for (size_t r = 1; r < d->d.rows; r++) {
+		p->feature_min[i] = HUGE_VAL;
+		p->feature_max[i] = -HUGE_VAL;
+		for (size_t r = 0; r < d->d.rows; r++) {
 			p->feature_min[i] =
 				fmin(p->feature_min[i], d->x[r * d->cols + i]);
 			p->feature_max[i] =
 				fmax(p->feature_max[i], d->x[r * d->cols + i]);
 		}
 	}
-	if (tw_train_errors_set(&u->scores.errors[c], p, err) < 0)
+	if (tw_workers_min(d->workers, p->feature_min, d->cols, err) < 0 ||
+	    tw_workers_max(d->workers, p->feature_max, d->cols, err) < 0 ||
+	    tw_train_errors_set(&u->scores.errors[c], p, err) < 0)
 		return -1;
 	return add_features(&p->features, d, err);
 }

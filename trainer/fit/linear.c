@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "lib/workers/workers.h"
 #include "trainer/fit/design.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/trainer.h"
@@ -57,13 +58,22 @@ int tw_linear_text(const struct tw_samples *s, const struct tw_design *d,
 	return 0;
 }
 
+/* Solve; workers of different processors then go on with the same weights. */
+static int solve_alike(const struct tw_samples *s, tw_linear_solve_fn *solve,
+		       const struct tw_design *design, double *weight, struct tw_err *err)
+{
+	if (solve(design, weight, err) < 0)
+		return -1;
+	return tw_workers_same(s->workers, weight, s->cols * sizeof(*weight), err);
+}
+
 /* Solve with the given constant: the weights fit what power exceeds it. */
 static int solve_above(const struct tw_samples *s, tw_linear_solve_fn *solve,
 		       double constant, struct tw_design *design, double *weight,
 		       struct tw_err *err)
 {
 	struct tw_samples above = *s;
-	double *y = malloc(s->rows * sizeof(*y));
+	double *y = malloc((s->rows + 1) * sizeof(*y));
 	int rc = -1;
 
 	if (y == NULL) {
@@ -75,7 +85,8 @@ static int solve_above(const struct tw_samples *s, tw_linear_solve_fn *solve,
 	above.y = y;
 	above.from_zero = true;
 	tw_design_release(design);
-	if (tw_design_init(design, &above, err) < 0 || solve(design, weight, err) < 0)
+	if (tw_design_init(design, &above, err) < 0 ||
+	    solve_alike(s, solve, design, weight, err) < 0)
 		goto out;
 	/* Without a free constant, no other term adds to the bias. */
 	design->y_mean = constant;
@@ -99,7 +110,7 @@ static int limit_constant(const struct tw_samples *s, double bias, double *out,
 	if (tw_rest_find(s, &rest, err) < 0)
 		return -1;
 	*out = tw_rest_limit(&rest, bias);
-	return 0;
+	return tw_workers_same(s->workers, out, sizeof(*out), err);
 }
 
 int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
@@ -113,7 +124,8 @@ int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
 		tw_fail(err, TW_NOMEM, "linear fit of %zu columns", s->cols);
 		goto out;
 	}
-	if (tw_design_init(&design, s, err) < 0 || solve(&design, weight, err) < 0)
+	if (tw_design_init(&design, s, err) < 0 ||
+	    solve_alike(s, solve, &design, weight, err) < 0)
 		goto out;
 	bias = tw_design_bias(&design, weight);
 	if (non_negative) {

@@ -30,26 +30,28 @@ static double lowest(const double *v, size_t n)
 	return least;
 }
 
-bool tw_rest_contradicts(const double *cycles, const double *cpu_ms, size_t rows,
-			 size_t stride)
+bool tw_rest_contradicts(const double *cycles, const double *cpu_ms, size_t rows)
 {
 	size_t busy = 0, beyond = 0;
 	double most = 0.0;
 
 	for (size_t r = 0; r < rows; r++)
-		most = fmax(most, cycles[r * stride]);
+		most = fmax(most, cycles[r]);
 	for (size_t r = 0; r < rows; r++) {
-		if (most == 0.0 || cycles[r * stride] < BUSY * most)
+		if (most == 0.0 || cycles[r] < BUSY * most)
 			continue;
 		busy++;
-		beyond += cycles[r * stride] > TOP_HZ * cpu_ms[r * stride] / 1000.0;
+		beyond += cycles[r] > TOP_HZ * cpu_ms[r] / 1000.0;
 	}
 	return busy > 0 && (double)beyond >= CONTRADICTED_SHARE * (double)busy;
 }
 
-static bool contradicted(const struct tw_samples *s)
+static int find_contradiction(const struct tw_samples *s, bool *out, struct tw_err *err)
 {
+	const size_t rows = tw_samples_all(s);
 	size_t cycles = s->cols, cpu = s->cols;
+	double *v;
+	int rc = -1;
 
 	for (size_t c = 0; c < s->cols; c++) {
 		if (strcmp(s->features[c], "cpu_cycles") == 0)
@@ -57,19 +59,31 @@ static bool contradicted(const struct tw_samples *s)
 		if (strcmp(s->features[c], "bpf_cpu_time_ms") == 0)
 			cpu = c;
 	}
-	return cycles < s->cols && cpu < s->cols &&
-	       tw_rest_contradicts(s->x + cycles, s->x + cpu, s->rows, s->cols);
+	if (cycles == s->cols || cpu == s->cols)
+		return 0;
+	v = calloc(2 * rows, sizeof(*v));
+	if (v == NULL)
+		return tw_fail(err, TW_NOMEM, "cycles of %zu rows", rows);
+	if (tw_samples_column(s, cycles, v, err) < 0 ||
+	    tw_samples_column(s, cpu, v + rows, err) < 0)
+		goto out;
+	*out = tw_rest_contradicts(v, v + rows, rows);
+	rc = 0;
+out:
+	free(v);
+	return rc;
 }
 
 /* Mean power of the rows up to the given load. */
-static double mean_power(const struct tw_samples *s, const double *load, double most)
+static double mean_power(const double *watts, const double *load, size_t rows,
+			 double most)
 {
 	double sum = 0.0, count = 0.0;
 
-	for (size_t r = 0; r < s->rows; r++) {
+	for (size_t r = 0; r < rows; r++) {
 		if (load[r] > most)
 			continue;
-		sum += s->y[r];
+		sum += watts[r];
 		count += 1.0;
 	}
 	return sum / count;
@@ -99,7 +113,8 @@ double tw_rest_limit(const struct tw_rest *r, double watts)
 
 int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err *err)
 {
-	double *load, *sorted;
+	const size_t rows = tw_samples_all(s);
+	double *load, *sorted, *watts;
 	struct tw_rest r = { .load = tw_load_feature(s->features, s->cols) };
 	struct tw_idle_power idle;
 	int rc = -1;
@@ -108,24 +123,27 @@ int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err 
 		*out = *s->rest;
 		return 0;
 	}
-	load = calloc(2 * s->rows, sizeof(*load));
+	load = calloc(3 * rows, sizeof(*load));
 	if (load == NULL) {
-		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", s->rows);
+		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", rows);
 		goto out;
 	}
-	sorted = load + s->rows;
-	for (size_t i = 0; i < s->rows; i++)
-		load[i] = sorted[i] = s->x[i * s->cols + r.load];
-	qsort(sorted, s->rows, sizeof(*sorted), tw_compare_doubles);
-	r.low_load = sorted[s->rows / LOW_SHARE];
-	r.rested = r.low_load <= REST_LOAD * sorted[s->rows - 1];
-	r.contradicted = contradicted(s);
-	if (tw_idle_power_find(load, s->y, s->rows, &idle, err) < 0)
+	sorted = load + rows;
+	watts = sorted + rows;
+	if (tw_samples_column(s, r.load, load, err) < 0 ||
+	    tw_samples_column(s, s->cols, watts, err) < 0 ||
+	    find_contradiction(s, &r.contradicted, err) < 0)
 		goto out;
-	set_interval(&idle, s->y, s->rows, &r);
+	memcpy(sorted, load, rows * sizeof(*sorted));
+	qsort(sorted, rows, sizeof(*sorted), tw_compare_doubles);
+	r.low_load = sorted[rows / LOW_SHARE];
+	r.rested = r.low_load <= REST_LOAD * sorted[rows - 1];
+	if (tw_idle_power_find(load, watts, rows, &idle, err) < 0)
+		goto out;
+	set_interval(&idle, watts, rows, &r);
 	if (s->from_zero)
 		r.watts = r.low = r.high = 0.0;
-	r.low_watts = fmax(mean_power(s, load, r.low_load), r.watts);
+	r.low_watts = fmax(mean_power(watts, load, rows, r.low_load), r.watts);
 
 	*out = r;
 	rc = 0;

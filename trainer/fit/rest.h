@@ -49,7 +49,6 @@ double tw_rest_limit(const struct tw_rest *r, double watts);
  * Whether a twentieth or more of the busy rows has more cycles than CPU time can hold.
  * cycles: events/s; cpu_ms: ms/s.
  */
-bool tw_rest_contradicts(const double *cycles, const double *cpu_ms, size_t rows,
-			 size_t stride);
+bool tw_rest_contradicts(const double *cycles, const double *cpu_ms, size_t rows);
 
 #endif /* TW_TRAINER_REST_H */

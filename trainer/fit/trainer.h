@@ -29,6 +29,7 @@ struct tw_trainer {
 	const char *predictor; /* predictor of estimator/predict/ that reads the text */
 	size_t min_rows;       /* the fit rejects fewer rows */
 	bool slow;             /* "all" trainers excludes it; it must be named */
+	bool by_workers;       /* fits rows that are spread over workers (samples.h) */
 
 	/* Append the component's file (JSON) to text. */
 	int (*fit)(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
