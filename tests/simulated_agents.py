@@ -20,7 +20,7 @@ def joules(uj):
 
 
 class Node:
-    """A simulated node: pods of two containers each, a VM, and some pods that end."""
+    """A simulated node: pods of two containers each, a VM, two jobs, and some pods that end."""
     serial = itertools.count()
 
     def __init__(self, name, pods=4, churn=1, vm=True, seed=0, vm_id="", source="rapl-sysfs"):
@@ -30,6 +30,8 @@ class Node:
         self.node = {zone: [0, 0] for zone in ZONES}
         self.vms = [self.make("vm")] if vm else []
         self.pods = [self.make("pod") for _ in range(pods)]
+        # All nodes have parts of the same jobs.
+        self.jobs = [dict(self.make("job"), id=f"{100 + i}") for i in range(2)]
 
     def make(self, level):
         number = next(self.serial)
@@ -43,7 +45,7 @@ class Node:
                       self.vm_id, self.source)
 
     def tick(self):
-        for w in self.pods + self.vms:
+        for w in self.pods + self.vms + self.jobs:
             if w["left"] is not None:
                 w["left"] -= 1
                 continue
@@ -74,6 +76,9 @@ class Node:
                 f'[{self.zones([self.node], True)}]}}']
         for w in self.vms:
             rows.append(f'{{"level":"vm","vm_id":"{w["id"]}","vm_name":"vm","hypervisor":"kvm",'
+                        f'"zones":[{self.zones(w["energy"])}]}}')
+        for w in self.jobs:
+            rows.append(f'{{"level":"job","job_id":"{w["id"]}","user_id":"1000",'
                         f'"zones":[{self.zones(w["energy"])}]}}')
         for p in self.pods:
             pod = (f'"pod_id":"{p["id"]}","pod_name":"name-of-{p["id"]}",'

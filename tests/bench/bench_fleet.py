@@ -18,12 +18,12 @@ NODE = 'instance="node-7"'
 QUERIES = [
     "sum(covers:tallywatt_node_power_watts:sum)", "covers:tallywatt_node_power_watts:sum",
     "source:tallywatt_nodes:count", "tallywatt_node_cpu_busy:ratio_avg",
-    'count(up{job="tw-collector"} == 0) or vector(0)',
-    "topk(15, instance:tallywatt_node_power_watts:rate2m)",
+    "tallywatt_nodes_down:count", "topk(15, instance:tallywatt_node_power_watts:top15)",
     "topk(15, namespace:tallywatt_pod_power_watts:rate2m)",
     "topk(15, user_id:tallywatt_job_power_watts:rate2m)",
     "instance_zone_source:tallywatt_node_power_watts:rate2m{%s}" % NODE,
     "topk(15, instance_namespace_pod:tallywatt_pod_power_watts:rate2m{%s})" % NODE]
+RAW_MAX = 2000  # nodes for which the query without rules does not take minutes
 RAW = ('topk(15, sum by (namespace) '
        '(rate(tallywatt_pod_energy_joules_total{zone=~"package|dram"}[2m])))')
 
@@ -82,11 +82,13 @@ def main():
         times = {q: [time_of(stack, q, 300) for _ in range(10)] for q in QUERIES}
         for query, all_s in times.items():
             print(f"{1000 * p95(all_s):8.1f} ms  {query}")
-        print(f"{1000 * time_of(stack, RAW, 300):8.1f} ms  without rules: {RAW}")
         slow = max(p95(t) for t in times.values())
-        rules = stack.central.metric("prometheus_rule_group_last_duration_seconds")
+        rules = max(stack.central.values("prometheus_rule_group_last_duration_seconds"))
         lost = [stack.seconds_until_lost(i) for i in range(3)]
-        print(f"all rules: {rules:.2f} s an evaluation")
+        missed = stack.central.metric("prometheus_rule_group_iterations_missed_total")
+        print(f"the slowest group of rules: {rules:.2f} s an evaluation, {missed:.0f} missed")
+        if count <= RAW_MAX:
+            print(f"{1000 * time_of(stack, RAW, 300):8.1f} ms  without rules: {RAW}")
         goals = [("slowest p95 of ten queries", slow, 1), ("rules, of the interval", rules, interval_s),
                  ("a lost node is seen", max(lost), 2 * interval_s)]
         for what, value, most in goals:

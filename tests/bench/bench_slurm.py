@@ -211,17 +211,23 @@ def main():
             s.submit("-n1", "--uid=65534", script=f"{run} 5\n"): (5, "another user"),
             s.submit("-n1", script=f"{run} 0.4\n"): (0.4, "ends between two ticks"),
         }
+        array = s.submit("-n1", "--array=0-1", script=f"{run} 2\n")
         wait_until(lambda: s.run("squeue", "-h") == "", "all jobs have ended")
 
         def stored():
-            text = s.run("sacct", "-XnP", "-S", "now-1hour", "-o", "JobID,AdminComment") or ""
-            rows = dict(line.split("|", 1) for line in text.splitlines())
-            return all("energy_joules" in rows.get(j, "") for j in jobs) and rows
+            """{job: (id, comment)} once all jobs have one."""
+            text = s.run("sacct", "-XnP", "-S", "now-1hour", "-o", "JobIDRaw,JobID,AdminComment")
+            rows = {raw: (job, comment) for raw, job, comment in
+                    (line.split("|") for line in (text or "").splitlines())}
+            return (len(rows) == len(jobs) + 2 and
+                    all("energy_joules" in comment for _, comment in rows.values()) and rows)
         rows = wait_until(stored, "the energy is in the accounting")
+        jobs.update({raw: (2, f"task {job}") for raw, (job, _) in rows.items()
+                     if job.startswith(f"{array}_")})
         of, ok = report(s, jobs)
         print(s.run("sacct", "-XP", "-S", "now-1hour", "-o", "JobID,User,CPUTime,AdminComment"))
         for job in jobs:
-            told = float(re.search(r"energy_joules=([0-9.]+)", rows[job])[1])
+            told = float(re.search(r"energy_joules=([0-9.]+)", rows[job][1])[1])
             print(f"job {job}: accounting {told:.3f} J, collector {of[job]:.3f} J")
         sys.exit(not ok)
     finally:

@@ -77,9 +77,12 @@ class Program:
         with urllib.request.urlopen(self.url + path, timeout=120) as answer:
             return answer.read().decode()
 
+    def values(self, name):
+        return [float(m) for m in re.findall(rf"^{name}(?:\{{.*\}})? (\S+)$",
+                                             self.text("/metrics"), re.M)]
+
     def metric(self, name):
-        return sum(float(m) for m in re.findall(rf"^{name}(?:\{{.*\}})? (\S+)$",
-                                                self.text("/metrics"), re.M))
+        return sum(self.values(name))
 
     def query(self, query, window_s=None):
         """The result, of an instant or of the last seconds in 60 steps."""

@@ -46,6 +46,8 @@ class Agents(Case):
             self.assertEqual(central.query(dropped), [], dropped)
         print(f"a lost node is seen after {stack.seconds_until_lost(3):.1f} s")
         self.assertEqual(stack.up(), NODES - 1)
+        wait_until(lambda: [s["value"][1] for s in central.query("tallywatt_nodes_down:count")] ==
+                   ["1"], "the rule counts it")
 
 
 if __name__ == "__main__":
