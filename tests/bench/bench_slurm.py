@@ -212,7 +212,7 @@ def main():
             s.submit("-n1", script=f"{run} 0.4\n"): (0.4, "ends between two ticks"),
         }
         array = s.submit("-n1", "--array=0-1", script=f"{run} 2\n")
-        wait_until(lambda: s.run("squeue", "-h") == "", "all jobs have ended")
+        wait_until(lambda: s.run("squeue", "-h") == "", "all jobs have ended", 300)
 
         def stored():
             """{job: (id, comment)} once all jobs have one."""
@@ -221,7 +221,7 @@ def main():
                     (line.split("|") for line in (text or "").splitlines())}
             return (len(rows) == len(jobs) + 2 and
                     all("energy_joules" in comment for _, comment in rows.values()) and rows)
-        rows = wait_until(stored, "the energy is in the accounting")
+        rows = wait_until(stored, "the energy is in the accounting", 120)
         jobs.update({raw: (2, f"task {job}") for raw, (job, _) in rows.items()
                      if job.startswith(f"{array}_")})
         of, ok = report(s, jobs)
@@ -229,6 +229,9 @@ def main():
         for job in jobs:
             told = float(re.search(r"energy_joules=([0-9.]+)", rows[job][1])[1])
             print(f"job {job}: accounting {told:.3f} J, collector {of[job]:.3f} J")
+            if abs(told - of[job]) > 0.001 * of[job]:
+                print(f"MISSED  job {job}: the accounting has other energy than the collector")
+                ok = False
         sys.exit(not ok)
     finally:
         s.stop()
