@@ -358,6 +358,7 @@ install: all
 	$(INSTALL) -m 644 $(confs) $(wildcard etc/prometheus/*.yml) $(DESTDIR)$(examples)
 	$(INSTALL) -d $(DESTDIR)$(examples)/grafana
 	$(INSTALL) -m 644 $(wildcard etc/grafana/*.json) $(DESTDIR)$(examples)/grafana
+	$(INSTALL) -m 755 etc/slurm/tallywatt-epilog $(DESTDIR)$(examples)
 	$(placed) -i $(units:etc/systemd/%=$(DESTDIR)$(unitdir)/%) \
 		$(confs:etc/tallywatt/%=$(DESTDIR)$(examples)/%)
 	$(INSTALL) -m 644 etc/tmpfiles.d/tallywatt.conf $(DESTDIR)$(tmpfilesdir)

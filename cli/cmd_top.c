@@ -35,9 +35,9 @@ struct config {
 };
 
 /* A level and its key. */
-static const char *const level_names[] = { "process", "cgroup", "container",
-					   "pod",     "vm",     NULL };
-static const char level_keys[] = "pgcov";
+static const char *const level_names[] = { "process", "cgroup", "container", "pod",
+					   "vm",      "job",    "step",      NULL };
+static const char level_keys[] = "pgcovbt";
 
 static const struct tw_opt options[] = {
 	{ .name = "url",
@@ -53,7 +53,7 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct config, level),
 	  .fallback = "process",
 	  .arg = "LEVEL",
-	  .help = "level: process, cgroup, container, pod or vm",
+	  .help = "level: process, cgroup, container, pod, vm, job or step",
 	  .choices = level_names },
 	{ .name = "sort",
 	  .letter = 'o',

@@ -36,7 +36,8 @@ static double number_of(const json_t *w, const char *key)
 static char *key_of(const json_t *w, const char *node)
 {
 	static const char *const parts[] = { "pid",          "serial", "cgroup_id",
-					     "container_id", "pod_id", "vm_id" };
+					     "container_id", "pod_id", "vm_id",
+					     "job_id",       "step_id" };
 	struct tw_buf b = { 0 };
 
 	tw_buf_adds(&b, node != NULL ? node : "");
@@ -57,7 +58,8 @@ static char *id_of(const json_t *w)
 {
 	/* A process also has the ids of its cgroup, container and pod. */
 	static const char *const ids[] = { "pid",   "cgroup_id", "container_id",
-					   "vm_id", "pod_id",    NULL };
+					   "vm_id", "pod_id",    "job_id",
+					   NULL };
 
 	return strndup(first_of(w, ids), ID_MAX);
 }
@@ -69,6 +71,10 @@ static char *name_of(const json_t *w)
 	struct tw_buf b = { 0 };
 
 	tw_buf_adds(&b, first_of(w, names));
+	if (text_of(w, "step_id")[0] != '\0')
+		tw_buf_addf(&b, "step %s  ", text_of(w, "step_id"));
+	if (text_of(w, "job_id")[0] != '\0')
+		tw_buf_addf(&b, "user %s", text_of(w, "user_id"));
 	if (text_of(w, "pid")[0] != '\0')
 		tw_buf_addf(&b, "  %s", text_of(w, "cgroup"));
 	return tw_buf_detach(&b, NULL);

@@ -495,7 +495,7 @@ static void draw_head(const struct tw_top_view *v, const struct tw_top_rows *r,
 		 !r->estimated   ? ""
 		 : r->above_idle ? ", ESTIMATED above idle"
 				 : ", ESTIMATED with idle",
-		 v->screen ? "q quit, s sort, r reverse, p g c o v level, j k rows"
+		 v->screen ? "q quit, s sort, r reverse, p g c o v b t level, j k rows"
 			   : "+ ended");
 	add_line(b, v, v->message != NULL ? v->message : line);
 	draw_columns(v, b);

@@ -14,6 +14,7 @@
 #include "model-db/index/watch.h"
 #include "server/compat.h"
 #include "server/pull.h"
+#include "server/rollout.h"
 #include "server/service.h"
 #include "server/settings.h"
 #include "server/uploads.h"
@@ -43,6 +44,7 @@ struct server {
 	struct tw_service service;
 	struct tw_uploads *uploads;
 	struct tw_pulls *pulls;
+	struct tw_replica replica;
 	struct tw_strs prefer;
 	struct tw_watch watch;
 	int signals;
@@ -249,13 +251,16 @@ static int open_pulls(struct server *s, struct tw_err *err)
 		.from = &s->config->pull,
 		.top = s->config->pull_from,
 		.model_db = s->config->model_db,
+		.replica = &s->replica,
 		.uploads = s->uploads,
 		.refresh_ms = s->config->pull_refresh_ms,
 		.timeout_ms = s->config->pull_timeout_ms,
 		.reload_fd = s->service.reload_fd,
 	};
 
-	if (tw_pulls_open(&c, &s->pulls, err) < 0)
+	if (tw_replica_init(s->config->replica, &s->config->replica_labels, &s->replica,
+			    err) < 0 ||
+	    tw_pulls_open(&c, &s->pulls, err) < 0)
 		return -1;
 	s->service.pulls = s->pulls;
 	return 0;

@@ -107,6 +107,7 @@ static void note_good(struct pull *u, const struct tw_pull_result *r)
 {
 	u->status.state = TW_PULL_CURRENT;
 	u->status.confirmed_s = (int64_t)time(NULL);
+	u->status.next = r->next;
 	u->refused[0] = '\0';
 	u->told[0] = '\0';
 	if (r->outcome == TW_PULL_TAKEN) {
@@ -237,7 +238,7 @@ static void *run(void *arg)
 static bool all_local(const struct tw_pull_sources *s)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (!s->at[i].local)
+		if (!s->at[i].local || s->at[i].rollout)
 			return false;
 	return true;
 }
@@ -266,7 +267,8 @@ static int start(struct tw_pulls *p, struct tw_err *err)
 		u->all = p;
 		u->source = &p->sources.at[p->started];
 		u->status = (struct tw_pull_status){ .pipeline = u->source->pipeline,
-						     .from = u->source->shown };
+						     .from = u->source->shown,
+						     .rollout = u->source->rollout };
 		e = pthread_create(&u->thread, NULL, run, u);
 		if (e != 0)
 			return tw_fail_errno(err, e, "cannot start a thread");
@@ -302,6 +304,7 @@ int tw_pulls_open(const struct tw_pulls_config *c, struct tw_pulls **out,
 		goto out;
 	p->means = (struct tw_pull_means){ .model_db = p->model_db,
 					   .uploads = c->uploads,
+					   .replica = c->replica,
 					   .timeout_ms = c->timeout_ms,
 					   .turn = &p->turn };
 	if (!all_local(&p->sources) && tw_fetch_open(NULL, &p->means.fetch, err) < 0)

@@ -9,11 +9,13 @@
  * to the source.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
 struct tw_pulls;
+struct tw_replica;
 struct tw_strs;
 struct tw_uploads;
 
@@ -21,6 +23,7 @@ struct tw_pulls_config {
 	const struct tw_strs *from; /* server/pull_source.h */
 	const char *top;            /* or NULL */
 	const char *model_db;
+	const struct tw_replica *replica; /* outlives the pulls */
 	const struct tw_uploads *uploads; /* checks that a pipeline must pass */
 	uint64_t refresh_ms;              /* 0: stop after the first success */
 	uint64_t timeout_ms;              /* of one download */
@@ -44,6 +47,7 @@ const char *tw_pull_state_name(enum tw_pull_state s);
 struct tw_pull_status {
 	const char *pipeline, *from; /* without secrets; live as long as the pulls */
 	enum tw_pull_state state;
+	bool rollout, next; /* the source is a rollout; its next version is taken */
 	uint64_t attempts, failures, refusals, taken;
 	uint64_t bytes;      /* downloaded */
 	int64_t confirmed_s; /* when the source last confirmed this version; 0: never */

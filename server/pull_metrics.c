@@ -37,6 +37,13 @@ static const struct tw_expo_family bytes = {
 	.help = "Bytes of complete downloads.",
 };
 
+static const struct tw_expo_family next = {
+	.name = "tw_pull_rollout_next",
+	.type = TW_EXPO_GAUGE,
+	.help = "1 if this replica took the next version of a rollout, 0 if the stable "
+		"one.",
+};
+
 static const struct tw_expo_family confirmed = {
 	.name = "tw_pull_confirmed_timestamp_seconds",
 	.type = TW_EXPO_GAUGE,
@@ -93,6 +100,10 @@ static void write_all(const struct tw_pull_status *s, size_t count, struct tw_ex
 	tw_expo_family(e, &bytes);
 	for (size_t i = 0; i < count; i++)
 		tw_expo_count(e, labels_of(&s[i], "", "").at, 2, s[i].bytes);
+	tw_expo_family(e, &next);
+	for (size_t i = 0; i < count; i++)
+		if (s[i].rollout && s[i].confirmed_s != 0)
+			tw_expo_sample(e, labels_of(&s[i], "", "").at, 2, s[i].next);
 	tw_expo_family(e, &confirmed);
 	for (size_t i = 0; i < count; i++)
 		if (s[i].confirmed_s != 0)

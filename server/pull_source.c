@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define ZIP ".zip"
+#define ROLLOUT ".rollout.json"
 #define FILE_URL "file://"
 
 /* default_pipelines of kepler-model-server 0.7.11, util/loader.py. */
@@ -38,23 +39,40 @@ static const char *path_of(const char *url)
 	return host + strcspn(host, "/?#");
 }
 
-/* The last part of the path without ".zip". */
+/* Shorten *end, the end of a text, by the ending. False if the text has another one. */
+static bool drop_ending(const char *text, size_t *end, const char *ending)
+{
+	const size_t n = strlen(ending);
+
+	if (*end <= n || strncmp(text + *end - n, ending, n) != 0)
+		return false;
+	*end -= n;
+	return true;
+}
+
+static size_t path_end(const char *path, bool local)
+{
+	return local ? strlen(path) : strcspn(path, "?#");
+}
+
+/* The last part of the path without ".zip" or ".rollout.json". */
 static int name_of(const char *from, bool local, char **out, struct tw_err *err)
 {
 	size_t end, start;
 
 	from = local ? from : path_of(from);
-	end = local ? strlen(from) : strcspn(from, "?#");
+	end = path_end(from, local);
 	while (end > 0 && from[end - 1] == '/')
 		end--;
 	for (start = end; start > 0 && from[start - 1] != '/'; start--)
 		;
-	if (end - start > strlen(ZIP) &&
-	    strncmp(from + end - strlen(ZIP), ZIP, strlen(ZIP)) == 0)
-		end -= strlen(ZIP);
-	if (tw_name_check("pipeline name", from + start, end - start, err) < 0)
+	from += start;
+	end -= start;
+	if (!drop_ending(from, &end, ROLLOUT))
+		drop_ending(from, &end, ZIP);
+	if (tw_name_check("pipeline name", from, end, err) < 0)
 		return -1;
-	*out = strndup(from + start, end - start);
+	*out = strndup(from, end);
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");
 }
 
@@ -87,10 +105,13 @@ static int read_source(const char *entry, const char *top, struct tw_pull_source
 		       struct tw_err *err)
 {
 	const size_t name = name_length(entry);
+	size_t end;
 
 	if (locate(entry + name + (name > 0), top, &s->from, err) < 0)
 		return -1;
 	s->local = s->from[0] == '/';
+	end = path_end(s->from, s->local);
+	s->rollout = drop_ending(s->from, &end, ROLLOUT);
 	tw_url_show(s->from, s->shown);
 	if (name == 0)
 		return name_of(s->from, s->local, &s->pipeline, err);

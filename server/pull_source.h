@@ -5,7 +5,8 @@
 /*
  * Sources of pulled pipelines (docs/tw-server.md, "Pulling"): a list of [NAME=]WHERE.
  * WHERE is a URL, a path that begins with '/' (or file://), or a name; ".zip" is appended
- * to a name, which is relative to another URL or path.
+ * to a name, which is relative to another URL or path. A WHERE that ends in
+ * ".rollout.json" names the versions of a pipeline (server/rollout.h).
  */
 
 #include "lib/http/url.h"
@@ -22,6 +23,7 @@ struct tw_pull_source {
 	char *pipeline; /* name in the database */
 	char *from;     /* URL, or path of a zip or directory */
 	bool local;
+	bool rollout;             /* from names a rollout, not a pipeline */
 	char shown[TW_URL_SHOWN]; /* without secrets */
 };
 

@@ -2,6 +2,7 @@
 #include "server/pull_take.h"
 
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/http/download_file.h"
 #include "lib/http/fetch.h"
 #include "lib/zip/fileset.h"
@@ -10,6 +11,7 @@
 #include "model-db/publish.h"
 #include "server/pull_record.h"
 #include "server/pull_source.h"
+#include "server/rollout.h"
 #include "server/uploads.h"
 
 #include <stdbool.h>
@@ -22,6 +24,7 @@
 /* Limit of the zip, as for uploads; lib/zip/zip.h limits its contents. */
 #define ZIP_MAX ((size_t)256 << 20)
 #define STALL_MS 30000
+#define ROLLOUT_TIMEOUT_MS 30000
 
 struct attempt {
 	const struct tw_pull_means *m;
@@ -186,8 +189,6 @@ out:
 	free(zip);
 	tw_fileset_clear(&files);
 	pthread_mutex_unlock(a->m->turn);
-	if (rc == 0 || a->out->outcome == TW_PULL_REFUSED)
-		tw_pull_part_remove(a->m->model_db, a->s);
 	return rc;
 }
 
@@ -240,8 +241,6 @@ static int download(struct attempt *a, int fd, struct tw_err *err)
 	if (tw_fetch_save(a->m->fetch, &call, fd, &answer, err) < 0) {
 		/* It is above the limit, and will be at the next attempt. */
 		fail_take(a, err->code == TW_INVALID ? TW_PULL_REFUSED : TW_PULL_FAILED);
-		if (a->out->outcome == TW_PULL_REFUSED)
-			tw_pull_part_remove(a->m->model_db, a->s);
 		goto out;
 	}
 	(void)!fstat(fd, &after);
@@ -265,7 +264,62 @@ static int take_url(struct attempt *a, struct tw_err *err)
 		goto out;
 	rc = 0;
 out:
+	/* Keep a part that a later attempt can resume. */
+	if (rc == 0 || a->out->outcome == TW_PULL_REFUSED)
+		tw_pull_part_remove(a->m->model_db, a->s);
 	close(fd);
+	return rc;
+}
+
+/* ---- rollouts ---- */
+
+static int get_rollout(struct attempt *a, char **text, size_t *len, struct tw_err *err)
+{
+	const struct tw_http_call call = { .url = a->s->from,
+					   .timeout_ms = ROLLOUT_TIMEOUT_MS,
+					   .answer_max = TW_ROLLOUT_MAX };
+	struct tw_http_answer answer = { 0 };
+	int rc = -1;
+
+	if (a->s->local)
+		return tw_file_read(a->s->from, TW_ROLLOUT_MAX, text, len, err);
+	if (tw_fetch_call(a->m->fetch, &call, &answer, err) < 0)
+		goto out;
+	a->out->retry_after_s = answer.retry_after_s;
+	if (answer.status != 200) {
+		fail_status(a, &answer, err);
+		goto out;
+	}
+	*text = answer.body;
+	*len = answer.len;
+	answer.body = NULL;
+	rc = 0;
+out:
+	tw_http_answer_release(&answer);
+	return rc;
+}
+
+/* Make *version the source of the version that the rollout has for this replica. */
+static int choose(struct attempt *a, struct tw_pull_source *version, struct tw_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (get_rollout(a, &text, &len, err) < 0)
+		goto out;
+	if (tw_rollout_choose(text, len, a->s->from, a->m->replica, &version->from,
+			      &a->out->next, err) < 0) {
+		fail_take(a, err->code == TW_NOMEM ? TW_PULL_FAILED : TW_PULL_REFUSED);
+		goto out;
+	}
+	version->pipeline = a->s->pipeline;
+	version->local = version->from[0] == '/';
+	tw_url_show(version->from, version->shown);
+	a->s = version;
+	rc = 0;
+out:
+	free(text);
 	return rc;
 }
 
@@ -273,16 +327,22 @@ void tw_pull_take(const struct tw_pull_means *m, const struct tw_pull_source *s,
 		  const char *refused, struct tw_pull_result *out, struct tw_err *err)
 {
 	struct attempt a = { .m = m, .s = s, .refused = refused, .out = out };
+	struct tw_pull_source version = { .from = NULL };
 	bool ours;
 
 	*out = (struct tw_pull_result){ .outcome = TW_PULL_FAILED };
 	if (look(&a, &ours, err) < 0)
 		return;
 	out->there = a.there;
+	/* The record is of a version, not of the rollout: look again. */
+	if (s->rollout && (choose(&a, &version, err) < 0 || look(&a, &ours, err) < 0))
+		goto out;
 	if (!ours)
 		out->outcome = TW_PULL_LOCAL;
-	else if (s->local)
+	else if (a.s->local)
 		(void)!take_local(&a, err);
 	else
 		(void)!take_url(&a, err);
+out:
+	free(version.from);
 }

@@ -17,12 +17,14 @@
 struct tw_err;
 struct tw_fetch;
 struct tw_pull_source;
+struct tw_replica;
 struct tw_uploads;
 
 /* Shared by the attempts of all sources. */
 struct tw_pull_means {
 	const char *model_db;
 	const struct tw_uploads *uploads;
+	const struct tw_replica *replica;
 	struct tw_fetch *fetch; /* NULL if all sources are local */
 	uint64_t timeout_ms;    /* of a download */
 	pthread_mutex_t *turn;  /* held while unpacking and checking, which take memory */
@@ -39,6 +41,7 @@ enum tw_pull_outcome {
 struct tw_pull_result {
 	enum tw_pull_outcome outcome;
 	bool there;             /* the database has a pipeline of this name */
+	bool next;              /* of a rollout: its next version */
 	uint64_t from, bytes;   /* first byte and number of bytes downloaded */
 	uint64_t retry_after_s; /* Retry-After of the server; 0: absent */
 	size_t models, kept; /* TW_PULL_TAKEN: models that can be used, and foreign files

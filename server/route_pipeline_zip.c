@@ -166,7 +166,7 @@ static void send_packed(const struct packing *p, const struct tw_http_request *q
 	if (!tagged)
 		tag_of_bytes(data, len, etag);
 	wants = tw_send_wants(q, etag, len, &range);
-	tw_http_reply_header(r, "Accept-Ranges", "bytes");
+	tw_send_cacheable(r);
 	if (!tw_send_head(r, wants, etag, len, &range)) {
 		let_go(data);
 		return;

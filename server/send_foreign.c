@@ -69,7 +69,7 @@ static void send_file(int fd, const struct stat *st, const struct tw_http_reques
 			 (uint64_t)st->st_mtim.tv_nsec,
 		 (uint64_t)st->st_size);
 	wants = tw_send_wants(q, etag, (uint64_t)st->st_size, &range);
-	tw_http_reply_header(r, "Accept-Ranges", "bytes");
+	tw_send_cacheable(r);
 	if (tw_send_head(r, wants, etag, (uint64_t)st->st_size, &range))
 		tw_http_reply_file(r, fd, range.from, (size_t)range.len);
 	else

@@ -90,6 +90,12 @@ bool tw_send_head(struct tw_http_reply *r, enum tw_http_wants wants, const char 
 	return wants == TW_HTTP_WHOLE || wants == TW_HTTP_PART;
 }
 
+void tw_send_cacheable(struct tw_http_reply *r)
+{
+	tw_http_reply_header(r, "Accept-Ranges", "bytes");
+	tw_http_reply_header(r, "Cache-Control", "no-cache");
+}
+
 int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
 		const struct tw_http_request *q, struct tw_http_reply *r,
 		struct tw_err *err)
@@ -109,6 +115,6 @@ int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
 		return -1;
 	tw_send_head(r, wants, etag, e->zip_bytes, &range);
 	if (q != NULL)
-		tw_http_reply_header(r, "Accept-Ranges", "bytes");
+		tw_send_cacheable(r);
 	return 0;
 }

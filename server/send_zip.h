@@ -32,4 +32,7 @@ enum tw_http_wants tw_send_wants(const struct tw_http_request *q, const char *et
 bool tw_send_head(struct tw_http_reply *r, enum tw_http_wants wants, const char *etag,
 		  uint64_t size, const struct tw_http_range *range);
 
+/* Headers of a route: ranges may be asked for, and a cache must ask with the tag. */
+void tw_send_cacheable(struct tw_http_reply *r);
+
 #endif /* TW_SERVER_SEND_ZIP_H */

@@ -28,6 +28,8 @@ struct tw_server_settings {
 	bool serve_foreign;
 	struct tw_strs pull;
 	char *pull_from;
+	char *replica;
+	struct tw_strs replica_labels;
 	uint64_t pull_refresh_ms, pull_timeout_ms;
 	char *model_path;
 	char *best_models_path;

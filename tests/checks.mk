@@ -137,7 +137,7 @@ integration := web engage same_watts tutorial api collector_agents collector_ask
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
 	main_job completion commands train_jobs unmeasured prometheus_rules manifests estimator server_cases library old_groups \
-	calibrate workers \
+	calibrate workers slurm rollout fleet \
 	collector_doors collector_edges faults_disk faults_world
 # Those that need an idle machine.
 alone := closed_loop

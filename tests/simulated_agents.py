@@ -20,7 +20,7 @@ def joules(uj):
 
 
 class Node:
-    """A simulated node: pods of two containers each, a VM, and some pods that end."""
+    """A simulated node: pods of two containers each, a VM, two jobs, and some pods that end."""
     serial = itertools.count()
 
     def __init__(self, name, pods=4, churn=1, vm=True, seed=0, vm_id="", source="rapl-sysfs",
@@ -32,6 +32,8 @@ class Node:
         self.node = {zone: [0, 0] for zone in ZONES}
         self.vms = [self.make("vm")] if vm else []
         self.pods = [self.make("pod") for _ in range(pods)]
+        # All nodes have parts of the same jobs.
+        self.jobs = [dict(self.make("job"), id=f"{100 + i}") for i in range(2)]
 
     def make(self, level):
         number = next(self.serial)
@@ -45,7 +47,7 @@ class Node:
                       self.vm_id, self.source, self.watts)
 
     def tick(self):
-        for w in self.pods + self.vms:
+        for w in self.pods + self.vms + self.jobs:
             if w["left"] is not None:
                 w["left"] -= 1
                 continue
@@ -77,6 +79,9 @@ class Node:
         for w in self.vms:
             rows.append(f'{{"level":"vm","vm_id":"{w["id"]}","vm_name":"vm","hypervisor":"kvm",'
                         f'"pod_id":"{w.get("pod", "")}","zones":[{self.zones(w["energy"])}]}}')
+        for w in self.jobs:
+            rows.append(f'{{"level":"job","job_id":"{w["id"]}","user_id":"1000",'
+                        f'"zones":[{self.zones(w["energy"])}]}}')
         for p in self.pods:
             pod = (f'"pod_id":"{p["id"]}","pod_name":"name-of-{p["id"]}",'
                    f'"namespace":"{p["namespace"]}"')

@@ -229,7 +229,7 @@ static void use_sums(struct tw_counter *c, struct tw_sums *s, const struct tw_as
 	if (c->level != TW_SUM_NODE) {
 		n = (struct tw_sum_names){ node,          r->id,        r->name,
 					   r->name_space, r->container, r->runtime };
-		if (c->level == TW_SUM_VM)
+		if (c->level == TW_SUM_VM || c->level == TW_SUM_JOB)
 			n.node = "";
 	}
 	c->sum = tw_sums_use(s, c->level, &n);

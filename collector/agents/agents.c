@@ -65,8 +65,8 @@ struct tw_agents {
 
 /* ---- options ---- */
 
-static const char *const level_names[] = { "node", "namespace", "pod", "container",
-					   "vm" };
+static const char *const level_names[] = { "node",      "namespace", "pod",
+					   "container", "vm",        "job" };
 
 static int check_url(const char *text, struct tw_err *err)
 {
@@ -131,8 +131,9 @@ static void make_query(const struct tw_agents_options *o, char *out, size_t size
 	const bool pods =
 		tw_strs_has(&o->levels, "pod") || tw_strs_has(&o->levels, "namespace");
 
-	snprintf(out, size, "/api/v1/power?level=node,vm%s%s", pods ? ",pod" : "",
-		 tw_strs_has(&o->levels, "container") ? ",container" : "");
+	snprintf(out, size, "/api/v1/power?level=node,vm%s%s%s", pods ? ",pod" : "",
+		 tw_strs_has(&o->levels, "container") ? ",container" : "",
+		 tw_strs_has(&o->levels, "job") ? ",job" : "");
 }
 
 int tw_agents_open(const struct tw_agents_options *o, const struct tw_ask_config *ask,

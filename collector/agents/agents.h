@@ -122,9 +122,10 @@ const char *tw_agents_failure(const struct tw_agents *a);
 		  .env = "TW_AGENTS_LEVELS",                                             \
 		  .type = TW_OPT_LIST,                                                   \
 		  .offset = offsetof(config, agents.levels),                             \
-		  .fallback = "node,namespace,pod,container,vm",                         \
+		  .fallback = "node,namespace,pod,container,vm,job",                     \
 		  .arg = "LEVEL,...",                                                    \
-		  .help = "sums to export, of node, namespace, pod, container, vm" },    \
+		  .help = "sums to export, of node, namespace, pod, container, vm, "     \
+			  "job" },                                                       \
 		{ .name = "agents-guests",                                               \
 		  .env = "TW_AGENTS_GUESTS",                                             \
 		  .type = TW_OPT_CHOICE,                                                 \

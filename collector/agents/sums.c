@@ -32,14 +32,15 @@ const char *tw_sum_level_name(enum tw_sum_level level)
 		[TW_SUM_POD] = "pod",
 		[TW_SUM_CONTAINER] = "container",
 		[TW_SUM_VM] = "vm",
+		[TW_SUM_JOB] = "job",
 	};
 
 	return names[level];
 }
 
 /*
- * Order by what identifies a sum. A VM is its id alone, wherever it runs; its names are
- * those of its first user. A pod whose name becomes known later is another sum.
+ * Order by what identifies a sum. A VM or job is its id alone, wherever it runs; its
+ * names are those of its first user. A pod whose name becomes known later is another sum.
  */
 static int compare(const void *a, const void *b)
 {
@@ -51,7 +52,7 @@ static int compare(const void *a, const void *b)
 
 	if (x->level != y->level)
 		return x->level < y->level ? -1 : 1;
-	if (x->level == TW_SUM_VM)
+	if (x->level == TW_SUM_VM || x->level == TW_SUM_JOB)
 		return strcmp(x->names.id, y->names.id);
 	for (size_t i = 0; i < sizeof(of_x) / sizeof(of_x[0]); i++) {
 		const int order = strcmp(of_x[i], of_y[i]);

@@ -3,9 +3,9 @@
 #define TW_COLLECTOR_SUMS_H
 
 /*
- * Sums of energy over agents: of all agents, by node, namespace, pod, container and
- * virtual machine. A sum only grows: it takes the growth of the agents' counters, never
- * their values, so it goes on where an agent restarts, is absent, or has left.
+ * Sums of energy over agents: of all agents, by node, namespace, pod, container, virtual
+ * machine and Slurm job. A sum only grows: it takes the growth of the agents' counters,
+ * never their values, so it goes on where an agent restarts, is absent, or has left.
  *
  * Watts are those of the last answers of the agents that answer now.
  */
@@ -26,10 +26,11 @@ enum tw_sum_level {
 	TW_SUM_POD,
 	TW_SUM_CONTAINER,
 	TW_SUM_VM,
+	TW_SUM_JOB,
 	TW_SUM_LEVELS
 };
 
-/* "all", "node", "namespace", "pod", "container", "vm". */
+/* "all", "node", "namespace", "pod", "container", "vm", "job". */
 const char *tw_sum_level_name(enum tw_sum_level level);
 
 /* Sums of all levels together. */

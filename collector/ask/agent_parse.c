@@ -33,6 +33,7 @@ struct parser {
 	bool has_energy, used, any_answer;
 	/* Ids of a workload's level and of those around it. */
 	char container_id[TW_ASK_ID], pod_id[TW_ASK_ID], vm_id[TW_ASK_ID];
+	char job_id[TW_ASK_ID];
 };
 
 static void copy(char *to, size_t size, const struct tw_jsax_event *e)
@@ -141,6 +142,8 @@ static int take_workload_value(struct parser *p, const struct tw_jsax_event *e,
 		{ "container_id", p->container_id, sizeof(p->container_id), true },
 		{ "pod_id", p->pod_id, sizeof(p->pod_id), true },
 		{ "vm_id", p->vm_id, sizeof(p->vm_id), true },
+		{ "job_id", p->job_id, sizeof(p->job_id), true },
+		{ "user_id", p->row.name, sizeof(p->row.name), false },
 		{ "pod_name", p->row.name, sizeof(p->row.name), false },
 		{ "vm_name", p->row.name, sizeof(p->row.name), false },
 		{ "namespace", p->row.name_space, sizeof(p->row.name_space), true },
@@ -230,8 +233,8 @@ static int end_zone(struct parser *p, struct tw_err *err)
 
 static int end_workload(struct parser *p, struct tw_err *err)
 {
-	static const char *const levels[] = { "container", "pod", "vm" };
-	const char *const ids[] = { p->container_id, p->pod_id, p->vm_id };
+	static const char *const levels[] = { "container", "pod", "vm", "job" };
+	const char *const ids[] = { p->container_id, p->pod_id, p->vm_id, p->job_id };
 
 	for (size_t i = 0; i < TW_COUNT(levels); i++) {
 		if (strcmp(p->row.level, levels[i]) != 0)
@@ -250,6 +253,7 @@ static int begin_object(struct parser *p, const struct tw_jsax_event *e)
 	if (e->depth == IN_WORKLOAD - 1) {
 		memset(&p->row, 0, sizeof(p->row));
 		p->container_id[0] = p->pod_id[0] = p->vm_id[0] = '\0';
+		p->job_id[0] = '\0';
 	} else if (e->depth == IN_ZONE - 1) {
 		memset(&p->energy, 0, sizeof(p->energy));
 		p->path[0] = p->zone_name[0] = '\0';

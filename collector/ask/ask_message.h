@@ -67,7 +67,7 @@ struct tw_ask_energy {
 struct tw_ask_row {
 	char level[TW_ASK_WORD];
 	char id[TW_ASK_ID];
-	char name[TW_ASK_ID]; /* of the pod or the VM */
+	char name[TW_ASK_ID]; /* of the pod or the VM; of a job: its user */
 	char name_space[TW_ASK_LABEL];
 	char container[TW_ASK_LABEL];
 	char runtime[TW_ASK_WORD];

@@ -256,6 +256,8 @@ static void label_other(struct tw_labels *l, const struct tw_workload *w)
 		tw_labels_add(l, "pid", "0");
 		tw_labels_add(l, "serial", "0");
 		tw_labels_add(l, "command", "other");
+	} else if (w->level == TW_LEVEL_JOB || w->level == TW_LEVEL_STEP) {
+		tw_labels_add(l, "job_id", "other");
 	} else {
 		tw_labels_add(l, "cgroup", "other");
 	}
@@ -286,6 +288,14 @@ static void label_pod(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "namespace", w->pod_namespace);
 }
 
+static void label_job(struct tw_labels *l, const struct tw_workload *w)
+{
+	tw_labels_add(l, "job_id", w->who->job);
+	if (w->level == TW_LEVEL_STEP)
+		tw_labels_add(l, "step_id", w->who->step + strlen(w->who->job) + 1);
+	tw_labels_add(l, "user_id", w->who->user);
+}
+
 void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 {
 	l->count = 0;
@@ -311,6 +321,10 @@ void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 		break;
 	case TW_LEVEL_POD:
 		label_pod(l, w);
+		break;
+	case TW_LEVEL_JOB:
+	case TW_LEVEL_STEP:
+		label_job(l, w);
 		break;
 	default:
 		tw_labels_add(l, "vm_id", w->who->id);

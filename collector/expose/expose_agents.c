@@ -33,6 +33,7 @@ static const struct {
 	[TW_SUM_POD] = FAMILIES("pod_", "a pod"),
 	[TW_SUM_CONTAINER] = FAMILIES("container_", "a container"),
 	[TW_SUM_VM] = FAMILIES("vm_", "a virtual machine, on its hosts"),
+	[TW_SUM_JOB] = FAMILIES("job_", "a Slurm job, on its nodes"),
 };
 
 static void label_sum(struct tw_labels *l, const struct tw_sum *sum)
@@ -53,6 +54,10 @@ static void label_sum(struct tw_labels *l, const struct tw_sum *sum)
 		tw_labels_add(l, "vm_id", n->id);
 		tw_labels_add(l, "vm_name", n->name);
 		tw_labels_add(l, "hypervisor", n->runtime);
+		break;
+	case TW_SUM_JOB:
+		tw_labels_add(l, "job_id", n->id);
+		tw_labels_add(l, "user_id", n->name);
 		break;
 	case TW_SUM_CONTAINER:
 		tw_labels_add(l, "node", n->node);

@@ -45,6 +45,8 @@ static const struct {
 	[TW_LEVEL_CONTAINER] = FAMILIES("container", "a container"),
 	[TW_LEVEL_POD] = FAMILIES("pod", "the containers of a pod"),
 	[TW_LEVEL_VM] = FAMILIES("vm", "a virtual machine, on its host"),
+	[TW_LEVEL_JOB] = FAMILIES("job", "a Slurm job, on this node"),
+	[TW_LEVEL_STEP] = FAMILIES("step", "a step of a Slurm job, on this node"),
 };
 
 static void expose_cpu(const struct tw_exposure *x, const struct tw_shown *s,
@@ -107,19 +109,25 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
 	}
 }
 
+/* Nodes without jobs have no series of all that is in no job. */
+static bool has_other(const struct tw_exposure *x, enum tw_level level)
+{
+	return x->scrape && tw_workloads_other(x->c->workloads, level)->used.cpu_ns > 0 &&
+	       (level != TW_LEVEL_JOB || tw_workloads_count(x->c->workloads, level) > 0);
+}
+
 void tw_expose_workloads(const struct tw_exposure *x)
 {
 	for (int i = 0; i < TW_LEVEL_COUNT; i++) {
 		const enum tw_level level = (enum tw_level)i;
-		const struct tw_workload *other;
 		struct tw_shown s = { .count = 0 };
 
 		if (!x->c->show.level[level])
 			continue;
 		tw_shown_add_level(&s, x, level, false, tw_labels_of);
-		other = tw_workloads_other(x->c->workloads, level);
-		if (x->scrape && other->used.cpu_ns > 0)
-			tw_shown_add(&s, x, other, tw_labels_of);
+		if (has_other(x, level))
+			tw_shown_add(&s, x, tw_workloads_other(x->c->workloads, level),
+				     tw_labels_of);
 		expose_cpu(x, &s, level);
 		expose_counters(x, &s, level);
 		expose_energy(x, &s, level);

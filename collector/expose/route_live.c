@@ -271,7 +271,7 @@ static void add_groups(struct live *l)
 {
 	l->written = 0;
 	tw_buf_adds(&l->b, ",\"groups\":[");
-	for (int level = TW_LEVEL_CGROUP; level < TW_LEVEL_COUNT; level++) {
+	for (int level = TW_LEVEL_CGROUP; level <= TW_LEVEL_VM; level++) {
 		const struct tw_workload *w = NULL;
 
 		while (l->c->show.level[level] &&

@@ -339,7 +339,8 @@ static void answer_power(void *app, const struct tw_http_request *q,
 		return;
 	if (!read_levels(tw_http_query(q, "level"), &p.levels)) {
 		tw_fail(&err, TW_INVALID,
-			"level: want node, cgroup, container, pod, vm or process");
+			"level: want node, process, cgroup, container, pod, vm, job or "
+			"step");
 		tw_http_reply_error(r, &err);
 		return;
 	}

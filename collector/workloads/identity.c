@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CONTAINER_ID 64
@@ -268,6 +269,47 @@ static bool is_unit(struct text p)
 	       ends_with(p, ".socket") || ends_with(p, ".mount") || ends_with(p, ".swap");
 }
 
+/* ---- jobs of Slurm ---- */
+
+/* False, with *out unchanged, unless p is the prefix and a number. */
+static bool read_number(struct text p, const char *prefix, char out[TW_JOB_TEXT])
+{
+	const size_t n = strlen(prefix);
+
+	if (!starts_with(p, prefix))
+		return false;
+	for (size_t i = n; i < p.len; i++)
+		if (!isdigit((unsigned char)p.at[i]))
+			return false;
+	return copy(skip(p, n), out, TW_JOB_TEXT);
+}
+
+/*
+ * slurm/uid_1000/job_12/step_0/task_0 (v1),
+ * slurmstepd.scope/job_12/step_batch/user/task_0 (v2). p is an element of path[0..len)
+ * and parent the element before it.
+ */
+static void read_job(const char *path, size_t len, struct text p, struct text parent,
+		     struct tw_identity *out)
+{
+	const struct text before = { path, (size_t)(p.at - path) };
+	struct text step = { p.at + p.len, len - before.len - p.len };
+	size_t n = 0;
+
+	if (!contains(before, "slurm") || !read_number(p, "job_", out->job))
+		return;
+	read_number(parent, "uid_", out->user);
+	if (!starts_with(step, "/step_"))
+		return;
+	step = skip(step, strlen("/step_"));
+	while (n < step.len && isalnum((unsigned char)step.at[n]))
+		n++;
+	if (n > 0 && (n == step.len || step.at[n] == '/') &&
+	    n + strlen(out->job) + 2 <= TW_STEP_TEXT)
+		snprintf(out->step, sizeof(out->step), "%s.%.*s", out->job, (int)n,
+			 step.at);
+}
+
 /* ---- paths ---- */
 
 /* The element of a path that ends at end; elements begin behind a slash. */
@@ -300,6 +342,8 @@ void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 			who.owner_len = end;
 		if (who.pod_uid[0] == '\0')
 			read_pod(p, &who);
+		if (who.job[0] == '\0')
+			read_job(path, len, p, parent, &who);
 		if (who.unit[0] == '\0' && is_unit(p))
 			copy(p, who.unit, sizeof(who.unit));
 		if (slice.len == 0 && ends_with(p, ".slice"))

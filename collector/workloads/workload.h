@@ -9,6 +9,7 @@
  *
  *	process -> cgroup
  *	process -> owner (a container, a VM, or NULL) -> pod (or NULL)
+ *	cgroup -> step (or NULL) -> job of Slurm (or NULL)
  *
  * A VM in a container, as KubeVirt runs it, has the usage of its process, too: levels are
  * never added up.
@@ -48,10 +49,12 @@ enum tw_level {
 	TW_LEVEL_CONTAINER,
 	TW_LEVEL_POD,
 	TW_LEVEL_VM,
+	TW_LEVEL_JOB,
+	TW_LEVEL_STEP,
 	TW_LEVEL_COUNT
 };
 
-/* "process", "cgroup", "container", "pod", "vm". */
+/* "process", "cgroup", "container", "pod", "vm", "job", "step". */
 const char *tw_level_name(enum tw_level level);
 
 /* Which series has the usage of a workload. */
@@ -90,13 +93,15 @@ struct tw_workload {
 				       NULL: the system */
 	struct tw_workload *vm;     /* of a process in a container; NULL: none */
 	struct tw_workload *pod;    /* of a container; NULL: in no pod */
+	struct tw_workload *step;   /* of a cgroup; NULL: in no step of a job */
+	struct tw_workload *job;    /* of a cgroup or step; NULL: in no job */
 
 	/*
 	 * Cgroup, container: path of the cgroup from its root. Process: path of its
 	 * program. NULL: unknown.
 	 */
 	const char *path;
-	const struct tw_identity *who; /* cgroup, container, pod, VM */
+	const struct tw_identity *who;                         /* not of a process */
 	const char *pod_name, *pod_namespace, *container_name; /* NULL: not known */
 
 	uint64_t noted_uj; /* for collector/power/power_history.c only */
@@ -231,8 +236,8 @@ bool tw_workloads_was_last_read(const struct tw_workloads *t,
 				const struct tw_workload *w);
 
 /*
- * "other" of a level, processes or cgroups. Its values never fall. Only `level` and what
- * tw_own_*() read are set.
+ * "other" of a level, processes or cgroups; of jobs: all that is in no job. Its values
+ * never fall. Only `level` and what tw_own_*() read are set.
  */
 const struct tw_workload *tw_workloads_other(const struct tw_workloads *t,
 					     enum tw_level level);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cgroups, and the containers, pods and VMs that own them: creation, paths, names,
- * removal.
+ * removal. Jobs are in workload_job.c.
  */
 #include "collector/system/proc_stat.h"
 #include "collector/workloads/pods.h"
@@ -99,8 +99,8 @@ static struct tw_owner *make_owner(struct tw_workloads *t, enum tw_level level,
 	return o;
 }
 
-static struct tw_owner *get_owner(struct tw_workloads *t, enum tw_level level,
-				  const struct tw_identity *who, const char *id)
+struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
+			      const struct tw_identity *who, const char *id)
 {
 	struct tw_owner *o = tw_owner_find(t, level, id);
 
@@ -117,11 +117,11 @@ static struct tw_workload *owner_of(struct tw_workloads *t, const struct tw_iden
 
 	if (who->kind == TW_OWNER_NONE)
 		return NULL;
-	o = get_owner(t, who->kind == TW_OWNER_VM ? TW_LEVEL_VM : TW_LEVEL_CONTAINER, who,
-		      who->id);
+	o = tw_owner_get(t, who->kind == TW_OWNER_VM ? TW_LEVEL_VM : TW_LEVEL_CONTAINER,
+			 who, who->id);
 	if (o == NULL || o->w.pod != NULL || who->pod_uid[0] == '\0')
 		return o != NULL ? &o->w : NULL;
-	pod = get_owner(t, TW_LEVEL_POD, who, who->pod_uid);
+	pod = tw_owner_get(t, TW_LEVEL_POD, who, who->pod_uid);
 	if (pod != NULL) {
 		o->w.pod = &pod->w;
 		pod->w.refs++;
@@ -220,6 +220,7 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 	p->looked = true;
 	if (dir < 0)
 		return;
+	tw_job_look(p, dir);
 	read_program(dir, &p->w);
 	len = read_command(dir, text, sizeof(text));
 	close(dir);
@@ -289,6 +290,7 @@ static void set_path(struct tw_workloads *t, struct tw_group *g, const char *pat
 	owner = owner_of(t, &g->who);
 	/* members 0: its processes are counted one by one. */
 	tw_owner_set(&g->w, owner, 0);
+	tw_group_enter_job(t, g);
 	read_shares(t, g);
 }
 
@@ -438,6 +440,7 @@ static void remove_group(struct tw_workloads *t, struct tw_group *g)
 		tw_process_free(g->rest);
 	}
 	tw_owner_set(&g->w, NULL, 0);
+	tw_group_leave_job(g);
 	tw_level_remove(t, &g->w);
 	tw_group_free(g);
 }
@@ -473,6 +476,8 @@ static void tick_owners(struct tw_workloads *t, enum tw_level level)
 		if (w->pod != NULL)
 			w->pod->refs--;
 		tw_owner_set(w, NULL, 0);
+		if (w->job != NULL)
+			w->job->refs--;
 		tw_level_remove(t, w);
 		tw_owner_free((struct tw_owner *)w);
 	}
@@ -491,6 +496,9 @@ void tw_groups_tick(struct tw_workloads *t)
 	tick_owners(t, TW_LEVEL_CONTAINER);
 	tick_owners(t, TW_LEVEL_VM);
 	tick_owners(t, TW_LEVEL_POD);
+	tw_jobs_tick(t);
+	tick_owners(t, TW_LEVEL_STEP);
+	tick_owners(t, TW_LEVEL_JOB);
 }
 
 /* ---- names of containers and pods ---- */

@@ -55,6 +55,12 @@ static struct tw_workload *outside_of(struct tw_workloads *t, const struct tw_sl
 		       : &t->outside[s->process->kernel];
 }
 
+/* The job of s; "other" of its level if s is in no job. */
+static struct tw_workload *job_of(struct tw_workloads *t, const struct tw_slice *s)
+{
+	return s->cgroup->job != NULL ? s->cgroup->job : &t->other[TW_LEVEL_JOB];
+}
+
 /* Add to a slice and to every workload that contains it. */
 static void add_everywhere(struct tw_workloads *t, struct tw_slice *s,
 			   const struct tw_usage *use)
@@ -67,6 +73,8 @@ static void add_everywhere(struct tw_workloads *t, struct tw_slice *s,
 		add_use(t, s->owner->pod, use);
 	add_use(t, s->process->vm, use);
 	add_use(t, outside_of(t, s), use);
+	add_use(t, s->cgroup->step, use);
+	add_use(t, job_of(t, s), use);
 	/* A pseudo process does not end, but a scrape must read its last values. */
 	if (s->process->tgid == 0)
 		s->process->ended_at = t->tick + 1;
@@ -150,6 +158,8 @@ void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 		charge_one(t, s->owner->pod, charge);
 	charge_one(t, s->process->vm, charge);
 	charge_one(t, outside_of(t, s), charge);
+	charge_one(t, s->cgroup->step, charge);
+	charge_one(t, job_of(t, s), charge);
 }
 
 bool tw_workloads_ended_since(const struct tw_workload *w, uint64_t since)

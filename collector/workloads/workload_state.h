@@ -59,7 +59,7 @@ struct tw_group {
 	struct tw_unseen unseen;
 };
 
-/* A container, pod or VM. */
+/* A container, pod, VM, job or step. */
 struct tw_owner {
 	struct tw_workload w;
 	struct tw_identity who;
@@ -115,7 +115,7 @@ struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
 struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid,
 				     uint64_t tick);
 struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id);
-/* id: of a container or VM; the uid for a pod. */
+/* id: of a container, VM, job or step; the uid for a pod. */
 struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,
 			       const char *id);
 
@@ -148,9 +148,24 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 
 /* Set the VM of a process in a container, as tw_owner_set(). */
 void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members);
+/* The workload of a level with that id, created by `who` if new; NULL without memory. */
+struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
+			      const struct tw_identity *who, const char *id);
 
 void tw_owner_free(struct tw_owner *o);
 void tw_group_free(struct tw_group *g);
+
+/* ---- workload_job.c ---- */
+
+/* Make a cgroup part of the job and step that its path names. */
+void tw_group_enter_job(struct tw_workloads *t, struct tw_group *g);
+void tw_group_leave_job(struct tw_group *g);
+
+/* Once a tick: count the living processes of jobs and steps. */
+void tw_jobs_tick(struct tw_workloads *t);
+
+/* Set the user of p's job, if it is unknown. proc: the open directory /proc/PID. */
+void tw_job_look(const struct tw_process *p, int proc);
 
 /* ---- workload_slices.c ---- */
 

@@ -21,6 +21,8 @@ static const char *const level_names[TW_LEVEL_COUNT] = {
 	[TW_LEVEL_CONTAINER] = "container",
 	[TW_LEVEL_POD] = "pod",
 	[TW_LEVEL_VM] = "vm",
+	[TW_LEVEL_JOB] = "job",
+	[TW_LEVEL_STEP] = "step",
 };
 
 const char *tw_level_name(enum tw_level level)
@@ -30,7 +32,7 @@ const char *tw_level_name(enum tw_level level)
 
 /* ---- the lists of the levels ---- */
 
-/* Containers, pods and VMs are few: they are found by a linear search for their ids. */
+/* All other workloads are few: they are found by a linear search for their ids. */
 static bool has_key(enum tw_level level)
 {
 	return level == TW_LEVEL_PROCESS || level == TW_LEVEL_CGROUP;
@@ -167,7 +169,16 @@ struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id)
 
 static const char *owner_id(const struct tw_workload *w)
 {
-	return w->level == TW_LEVEL_POD ? w->who->pod_uid : w->who->id;
+	switch (w->level) {
+	case TW_LEVEL_POD:
+		return w->who->pod_uid;
+	case TW_LEVEL_JOB:
+		return w->who->job;
+	case TW_LEVEL_STEP:
+		return w->who->step;
+	default:
+		return w->who->id;
+	}
 }
 
 struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,

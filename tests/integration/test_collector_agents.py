@@ -71,7 +71,7 @@ class Summed(Metered):
                 self.assertEqual(self.sum(told, "tallywatt_agents_node_energy_joules_total",
                                           node=node, zone=zone),
                                  ledger.sum("node", zone, (agent,)), (node, zone))
-            for level in ("pod", "container", "vm"):
+            for level in ("pod", "container", "vm", "job"):
                 self.assertEqual(
                     self.sum(told, f"tallywatt_agents_{level}_energy_joules_total", zone=zone),
                     ledger.sum(level, zone), (level, zone))
@@ -80,6 +80,9 @@ class Summed(Metered):
                     self.sum(told, "tallywatt_agents_namespace_energy_joules_total", zone=zone,
                              namespace=space),
                     ledger.sum("pod", zone, namespace=space), (space, zone))
+        for job in {key[3] for key in ledger.last if key[2] == "job"}:
+            self.assertEqual(self.sum(told, "tallywatt_agents_job_energy_joules_total", job_id=job,
+                                      zone="package"), ledger.sum("job", "package", of=job))
         for name in pods:
             self.assertEqual(
                 self.sum(told, "tallywatt_agents_pod_energy_joules_total", pod_id=name,

@@ -49,10 +49,10 @@ class Completion(Case):
         os.makedirs(self.path("database"))
         self.assertEqual(self.complete("top", "--level", "c"), ["cgroup", "container"])
         self.assertEqual(self.complete("top", "-l", ""),
-                         ["cgroup", "container", "pod", "process", "vm"])
+                         ["cgroup", "container", "job", "pod", "process", "step", "vm"])
         self.assertEqual(self.complete("top", "--level", "=", "v"), ["vm"])
         self.assertEqual(self.complete("top", "--level", "="),
-                         ["cgroup", "container", "pod", "process", "vm"])
+                         ["cgroup", "container", "job", "pod", "process", "step", "vm"])
         self.assertEqual(self.complete("extract", "--input", "a"), ["a.json"])
         self.assertEqual(self.complete("train", "--model-db", ""), ["database"])
         self.assertEqual(self.complete("top", "--delay", ""), [])

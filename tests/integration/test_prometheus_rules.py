@@ -109,6 +109,10 @@ class Files(unittest.TestCase):
     def test_the_sample_configuration_is_right(self):
         self.promtool("check", "config", os.path.join(ETC, "prometheus.yml"))
 
+    def test_the_configurations_of_a_fleet_are_right(self):
+        self.promtool("check", "config", "--agent", os.path.join(ETC, "fleet-agent.yml"))
+        self.promtool("check", "config", os.path.join(ETC, "fleet-central.yml"))
+
     def test_rules_make_known_watts_and_alerts(self):
         self.promtool("test", "rules", *sorted(glob.glob(os.path.join(
             ROOT, "tests/prometheus/*_test.yml"))))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define CASES "tests/cases/identity/"
 #define FILE_MAX 65536
 
@@ -111,6 +112,40 @@ static void owner_len_ends_at_the_owners_element(void **state)
 	assert_int_equal(who.owner_len, 0);
 }
 
+static void a_path_gives_the_job_and_step_of_slurm(void **state)
+{
+	static const struct {
+		const char *path, *job, *step, *user;
+	} cases[] = {
+		{ "/slurm/uid_1000/job_12/step_0/task_3", "12", "12.0", "1000" },
+		{ "/slurm_n1/uid_0/job_7/step_batch", "7", "7.batch", "0" },
+		{ "/slurm/uid_1000/job_12", "12", "", "1000" },
+		{ "/system.slice/slurmstepd.scope/job_4294967294/step_extern/user/task_0",
+		  "4294967294", "4294967294.extern", "" },
+		{ "/system.slice/n2_slurmstepd.scope/job_5/step_interactive/slurm", "5",
+		  "5.interactive", "" },
+		{ "/slurm/uid_1/job_8/step_0/libpod-" HEX "/job_9", "9", "", "" },
+		{ "/system.slice/job_12/step_0", "", "", "" },
+		{ "/job_12/slurm", "", "", "" },
+		{ "/slurm/job_", "", "", "" },
+		{ "/slurm/job_1x/step_0", "", "", "" },
+		{ "/slurm/job_123456789012/step_0", "", "", "" },
+		{ "/slurm/uid_x/job_1/step_", "1", "", "" },
+		{ "/slurm/job_1/step_a-b", "1", "", "" },
+		{ "/slurm/job_1/step_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "1", "",
+		  "" },
+	};
+	struct tw_identity who;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		tw_identity_of_path(cases[i].path, strlen(cases[i].path), &who);
+		assert_string_equal(who.job, cases[i].job);
+		assert_string_equal(who.step, cases[i].step);
+		assert_string_equal(who.user, cases[i].user);
+	}
+}
+
 static void texts_too_long_or_not_printable_are_ignored(void **state)
 {
 	struct tw_identity who;
@@ -134,6 +169,7 @@ int main(void)
 		cmocka_unit_test(a_path_gives_the_owner),
 		cmocka_unit_test(a_command_line_gives_the_virtual_machine),
 		cmocka_unit_test(owner_len_ends_at_the_owners_element),
+		cmocka_unit_test(a_path_gives_the_job_and_step_of_slurm),
 		cmocka_unit_test(texts_too_long_or_not_printable_are_ignored),
 	};
 

@@ -8,6 +8,8 @@
 #include "tests/unit/workload_fixture.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static void a_cgroups_path_gives_the_owner_of_its_processes(void **state)
 {
@@ -239,6 +241,108 @@ static void energy_of_a_slice_is_added_at_each_level(void **state)
 	assert_int_equal(w->charged.idle_uj[TW_ZONE_DRAM], 10);
 }
 
+static const struct tw_workload *owner(const struct workload_fixture *f,
+				       enum tw_level level, const char *step)
+{
+	const struct tw_workload *w = NULL;
+
+	while ((w = tw_workloads_next(f->t, level, w)) != NULL)
+		if (strcmp(level == TW_LEVEL_JOB ? w->who->job : w->who->step, step) == 0)
+			return w;
+	fail_msg("no %s %s", tw_level_name(level), step);
+	return NULL;
+}
+
+/* A container in a step counts for both. */
+static void a_job_has_the_use_and_energy_of_its_steps(void **state)
+{
+	struct tw_charge charge = { { 0 }, { 0 } };
+	struct workload_fixture *f = *state;
+	const struct tw_workload *rest = tw_workloads_other(f->t, TW_LEVEL_JOB);
+	const struct tw_workload *job, *step;
+	const struct tw_slice *s;
+	size_t count;
+
+	say_path(3, "/slurm/uid_1000/job_12/step_0/task_0");
+	say_path(4, "/slurm/uid_1000/job_12/step_1/libpod-" HEX);
+	say_path(5, "/system.slice/ssh.service");
+	say(ALIVE, 7, LATER + 1, 3, 100);
+	say(ALIVE, 8, LATER + 1, 4, 10);
+	say(ALIVE, 9, LATER + 1, 5, 1);
+	workloads_tick(f);
+	s = tw_workloads_slices(f->t, &count);
+	assert_int_equal(count, 3);
+	for (size_t i = 0; i < count; i++) {
+		charge.dynamic_uj[TW_ZONE_PACKAGE] = s[i].used.cpu_ns;
+		tw_workloads_charge(f->t, &s[i], &charge);
+	}
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_JOB), 1);
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_STEP), 2);
+	job = owner(f, TW_LEVEL_JOB, "12");
+	step = owner(f, TW_LEVEL_STEP, "12.1");
+	assert_int_equal(job->used.cpu_ns, 110);
+	assert_int_equal(job->charged.dynamic_uj[TW_ZONE_PACKAGE], 110);
+	assert_int_equal(step->charged.dynamic_uj[TW_ZONE_PACKAGE], 10);
+	assert_ptr_equal(step->job, job);
+	assert_int_equal(tw_own_cpu_ns(rest), 1);
+	assert_int_equal(tw_own_uj(rest, TW_ZONE_PACKAGE, false), 1);
+	assert_int_equal(workload_find(f->t, TW_LEVEL_PROCESS, 8)->owner->used.cpu_ns,
+			 10);
+	workloads_tick(f);
+	assert_int_equal(job->members, 3 - 1);
+	assert_int_equal(step->members, 1);
+}
+
+static void an_ended_job_stays_until_its_last_values_were_read(void **state)
+{
+	struct workload_fixture *f = *state;
+	const struct tw_workload *job;
+
+	/* The job is created and removed between two ticks. */
+	say_path(3, "/slurm/uid_1000/job_12/step_batch/task_0");
+	say(ENDED, 7, LATER + 1, 3, 100);
+	workloads_tick(f);
+	job = owner(f, TW_LEVEL_JOB, "12");
+	assert_int_equal(job->used.cpu_ns, 100);
+	workloads_tick(f);
+	assert_true(job->ended);
+	f->now_ns += KEEP_S * S;
+	workloads_tick(f);
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_JOB), 1);
+	tw_workloads_scraped(f->t);
+	f->now_ns += KEEP_S * S;
+	for (int i = 0; i < 8; i++) {
+		workloads_tick(f);
+		tw_workloads_scraped(f->t);
+	}
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_STEP), 0);
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_JOB), 0);
+}
+
+/* v2's paths have no user. */
+static void a_process_gives_its_job_the_user(void **state)
+{
+	static const char path[] = "/system.slice/slurmstepd.scope/job_5/step_0/user/"
+				   "task_0";
+	static const char stat[] =
+		"77 (sh) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1";
+	struct workload_fixture *f = *state;
+	char dir[512], user[16];
+
+	write_proc(f, "77", "stat", stat, sizeof(stat) - 1);
+	snprintf(dir, sizeof(dir), "%s/77", f->dir);
+	if (geteuid() == 0)
+		assert_int_equal(chown(dir, 1234, 1234), 0);
+	snprintf(user, sizeof(user), "%u", geteuid() == 0 ? 1234 : geteuid());
+	say_path(3, path);
+	for (uint64_t i = 1; i <= 3; i++) {
+		say(ALIVE, 77, 5 * S, 3, 100 * i);
+		workloads_tick(f);
+	}
+	assert_string_equal(owner(f, TW_LEVEL_JOB, "5")->who->user, user);
+	assert_string_equal(owner(f, TW_LEVEL_STEP, "5.0")->who->user, user);
+}
+
 /*
  * Counts go to the living process of a tgid, or the one that exited since the last tick.
  */
@@ -290,6 +394,9 @@ int main(void)
 		WORKLOAD_TEST(a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup),
 		WORKLOAD_TEST(a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order),
 		WORKLOAD_TEST(energy_of_a_slice_is_added_at_each_level),
+		WORKLOAD_TEST(a_job_has_the_use_and_energy_of_its_steps),
+		WORKLOAD_TEST(an_ended_job_stays_until_its_last_values_were_read),
+		WORKLOAD_TEST(a_process_gives_its_job_the_user),
 		WORKLOAD_TEST(counts_go_to_the_process_of_their_tgid),
 	};
 

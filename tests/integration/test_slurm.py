@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Energy of Slurm's jobs that share a node: by cgroups of its names, in both layouts."""
+import json
+import os
+import subprocess
+import unittest
+
+from harness import Case, call, need, run_tallywatt, sanitized, wait_until
+from scripted_vm import FIRST_PID, Machine, Scrape, Watched, write
+from test_collector import bpf_works, removed
+
+INTERVAL_MS = 200
+# Two steps of job 12, job 13, and a service; CPUs that each uses.
+V1 = ("/slurm_n1/uid_1000/job_12/step_batch/task_0", "/slurm_n1/uid_1000/job_12/step_0/task_0",
+      "/slurm_n1/uid_1001/job_13/step_0/task_0", "/system.slice/ssh.service")
+V2 = ("/system.slice/slurmstepd.scope/job_12/step_batch/user/task_0",
+      "/system.slice/slurmstepd.scope/job_12/step_0/user/task_0",
+      "/system.slice/slurmstepd.scope/job_13/step_0/user/task_0", "/system.slice/ssh.service")
+PHASES = ([0.4, 0.2, 0.8, 0.2], [0, 0.5, 0.2, 0.1], [1.0, 0, 0, 0.1])
+JOBS = {"12": (0, 1), "13": (2,), "other": (3,)}
+
+
+class Shared(Machine):
+    def __init__(self, top, layout):
+        super().__init__(top, 2, len(PHASES[0]))
+        line = "0::" if layout == V2 else "4:cpuacct:"
+        if layout == V1:
+            os.remove(f"{top}/sys/fs/cgroup/cgroup.controllers")
+            write(f"{top}/sys/fs/cgroup/cpuacct/cpuacct.usage", "1\n")
+            write(f"{top}/proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+                                         "cpuacct\t4\t9\t1\n")
+        for i, path in enumerate(layout):
+            write(f"{top}/proc/{FIRST_PID + i}/cgroup", f"{line}{path}\n")
+
+
+def energy(scrape, level, **labels):
+    return scrape.sum(f"tallywatt_{level}_energy_joules_total", zone="package", **labels)
+
+
+def attributed(scrape):
+    return energy(scrape, "node") - scrape.sum("tallywatt_node_unattributed_joules",
+                                               zone="package")
+
+
+class Jobs(Case):
+    def collect(self, *args):
+        os.chmod(self.dir, 0o755)
+        return self.start_http("tw-collector", "--meters", "fake",
+                               *(["--filter=no"] if sanitized() else []), *args)
+
+    def check(self, layout):
+        machine = Shared(self.path("machine"), layout)
+        daemon = self.collect("--interval", f"{INTERVAL_MS}ms", "--bpf", "off", *machine.args)
+        watched = Watched("jobs", daemon, machine, INTERVAL_MS)
+        watched.rest()
+        for loads in PHASES:
+            for _ in range(3):
+                watched.step(loads)
+        now = watched.rest()
+        of = {job: energy(now, "job", job_id=job) for job in JOBS}
+        self.assertAlmostEqual(sum(of.values()), attributed(now), 5)
+        for job, parts in JOBS.items():
+            # The energy of a tick follows CPU time: see test_collector_power.
+            self.assertAlmostEqual(
+                now.sum("tallywatt_job_cpu_seconds_total", job_id=job),
+                sum(3 * loads[i] for loads in PHASES for i in parts) * INTERVAL_MS / 1000, 6)
+            self.assertAlmostEqual(
+                of[job], sum(energy(now, "cgroup", cgroup=layout[i]) for i in parts), 5)
+            self.assertGreater(of[job], 0)
+        steps = [energy(now, "step", job_id="12", step_id=step) for step in ("batch", "0")]
+        self.assertGreater(min(steps), 0)
+        self.assertAlmostEqual(sum(steps), of["12"], 5)
+        return daemon, of
+
+    def test_jobs_and_the_rest_add_up_to_the_node_with_cgroups_v1(self):
+        daemon, of = self.check(V1)
+        self.assertEqual({has["user_id"] for has in
+                          Scrape(daemon).labels("tallywatt_step_cpu_seconds_total")},
+                         {"1000", "1001"})
+        url = f"http://{daemon.address}"
+        done = run_tallywatt("top", "--url", url, "--level", "job", "--once", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run_tallywatt("top", "--url", url, "--level", "step", "--once")
+        self.assertIn("step batch  user 1000", done.stdout.decode())
+        answer = json.loads(call(daemon, "GET", "/api/v1/power?level=job").body)
+        [job] = [w for w in answer["workloads"] if w["job_id"] == "13"]
+        [package] = [z for z in job["zones"] if z["zone"] == "package"]
+        self.assertAlmostEqual(package["dynamic_joules"] + package["idle_joules"], of["13"], 4)
+
+    def test_jobs_and_the_rest_add_up_to_the_node_with_cgroups_v2(self):
+        self.check(V2)
+
+    def cgroup(self, path):
+        """A cgroup of v1's cpuacct; the test removes those above it."""
+        try:
+            os.makedirs(path)
+        except OSError:
+            need("cgroups", False)
+
+    def run_job(self, top, job):
+        """A job of 0.2 s, whose cgroups are removed at its end."""
+        path = f"{top}/uid_1000/job_{job}/step_batch"
+        self.cgroup(path)
+
+        def enter():
+            with open(f"{path}/cgroup.procs", "w", encoding="ascii") as f:
+                f.write("0")
+        subprocess.run(["/usr/bin/python3", "-c", "import time\n"
+                        "while time.process_time() < 0.2: pass"], check=True, preexec_fn=enter)
+        for folder in (path, os.path.dirname(path)):
+            wait_until(lambda f=folder: removed(f), "the cgroup is empty")
+
+    def test_a_job_that_ends_between_two_ticks_is_not_lost(self):
+        need("bpf", bpf_works())
+        top = f"/sys/fs/cgroup/cpuacct/slurm-test-{os.getpid()}"
+        self.cgroup(f"{top}/uid_1000")
+        for folder in (top, f"{top}/uid_1000"):
+            self.addCleanup(lambda f=folder: wait_until(lambda: removed(f), "it is empty"))
+        daemon = self.collect("--interval", "1s", "--cgroups", "v1", "--levels", "job")
+        wait_until(lambda: Scrape(daemon).ticks > 0, "the first tick")
+
+        def seconds():
+            return [Scrape(daemon).sum("tallywatt_job_cpu_seconds_total", job_id=str(job))
+                    for job in range(1, 6)]
+        # The kernel of a virtual machine may hide an exit from BPF.
+        for job in range(1, 6):
+            self.run_job(top, job)
+            before = Scrape(daemon).ticks
+            wait_until(lambda before=before: Scrape(daemon).ticks > before + 1, "two ticks")
+            if max(seconds()) >= 0.2:
+                return
+        self.fail(f"CPU time of five jobs of 0.2 s: {seconds()}")
+
+
+if __name__ == "__main__":
+    unittest.main()
