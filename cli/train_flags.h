@@ -2,10 +2,14 @@
 #ifndef TW_CLI_TRAIN_FLAGS_H
 #define TW_CLI_TRAIN_FLAGS_H
 
-/* The options of `tallywatt train`, and the training job that they describe. */
+/*
+ * The options of `tallywatt train` and `tallywatt plan`, and the training job that they
+ * describe.
+ */
 
 #include "cli/cmd_credentials.h"
 #include "cli/cmd_isolation.h"
+#include "cli/input_cache.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/thirdparty.h"
@@ -33,11 +37,21 @@ struct tw_train_flags {
 	uint32_t window;
 	char *workloads, *keep_until;
 	bool vm_metrics, correct_lag, replace, shuffled, unconstrained;
+	char *plan, *units, *parts, *cache;
+	bool json;
 	char *url; /* of a tw-trainer; or NULL */
 	struct tw_credentials_config web;
 };
 
-extern const struct tw_opts tw_train_opts;
+extern const struct tw_opts tw_train_opts, tw_plan_opts;
+/* Those that models depend on, beside the data and the machines' specs. */
+extern const struct tw_opts tw_train_job_opts;
+
+/* The options of downloads. Borrowed from the flags. */
+struct tw_input_cache tw_train_flags_cache(const struct tw_train_flags *f);
+
+/* Check the options that say which data to train on. A failure is wrong use. */
+int tw_train_flags_check_input(const struct tw_train_flags *f, struct tw_err *err);
 
 /* Whether --keep-until is given; *until gets it. A failure is wrong use. */
 int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
@@ -49,6 +63,10 @@ int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
  */
 int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		       struct tw_err *err);
+
+/* Read what the options name beside the data: the workloads and the specs. */
+int tw_train_flags_read_options(const struct tw_train_flags *f, struct tw_train_job *job,
+				struct tw_train_input *in, struct tw_err *err);
 
 /* Read the data and the specs. The caller releases the input, also after a failure. */
 int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
