@@ -2,6 +2,7 @@
 #include "cli/input_cache.h"
 
 #include "cli/cmd_credentials.h"
+#include "cli/input_query.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/sha256.h"
@@ -207,6 +208,11 @@ static int open_download(const struct wanted *w, const char *dir, char **path, i
 	return 0;
 }
 
+static bool is_remote(const char *file)
+{
+	return tw_url_is(file) || tw_input_query_is(file);
+}
+
 /*
  * Download into the locked file, copy it to its digest's name, and empty it: the next
  * process that gets the lock must not resume a complete download.
@@ -222,8 +228,13 @@ static int fill(const struct wanted *w, const struct tw_http_access *access,
 		fresh = NULL;
 		return tw_fail(err, TW_NOMEM, "'%s'", part);
 	}
-	if (download(w, access, fd, err) < 0 || copy(fd, fresh, digest, err) < 0)
+	if (tw_input_query_is(w->url)) {
+		if (tw_input_query_run(w->url, access, fresh, err) < 0 ||
+		    tw_sha256_file(fresh, digest, err) < 0)
+			goto out;
+	} else if (download(w, access, fd, err) < 0 || copy(fd, fresh, digest, err) < 0) {
 		goto out;
+	}
 	if (ftruncate(fd, 0) < 0) {
 		tw_fail_errno(err, errno, "'%s'", dir);
 		goto out;
@@ -279,7 +290,7 @@ int tw_input_cache_get(const struct tw_input_cache *c, const char *file,
 	int rc = -1;
 
 	*path = NULL;
-	if (tw_url_is(file)) {
+	if (is_remote(file)) {
 		if (parse(file, sha256, &w, err) < 0 || get(c, &w, path, err) < 0)
 			goto out;
 	} else {
@@ -312,8 +323,12 @@ out:
 
 const char *tw_input_base_name(const char *file, int *len)
 {
-	const size_t end = tw_url_is(file) ? strcspn(file, "?#") : strlen(file);
-	size_t start = end;
+	size_t end = is_remote(file) ? strcspn(file, "?#") : strlen(file);
+	size_t start;
+
+	if (end > 0 && is_remote(file) && file[end - 1] == '/')
+		end--;
+	start = end;
 
 	while (start > 0 && file[start - 1] != '/')
 		start--;

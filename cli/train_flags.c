@@ -3,6 +3,7 @@
 
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/input_query.h"
 #include "cli/train_input.h"
 #include "isolator/isolator.h"
 #include "lib/core/array.h"
@@ -125,7 +126,7 @@ static const struct tw_opt options[] = {
 	TEXT("plan", plan, "FILE",
 	     "train units of this plan (tallywatt plan), which has the other options"),
 	TEXT("units", units, "I/N|FILE",
-	     "units of the plan: the I-th of N slices, or those of a file, one a line"),
+	     "units of the plan: the I-th of N shards, or those of a file, one a line"),
 	TEXT("parts", parts, "DIR",
 	     "directory for the results of the units, for tallywatt merge"),
 	TEXT("url", url, "URL",
@@ -219,8 +220,10 @@ struct tw_input_cache tw_train_flags_cache(const struct tw_train_flags *f)
 	return (struct tw_input_cache){ .dir = f->cache, .web = &f->web };
 }
 
-int tw_train_flags_check_input(const struct tw_train_flags *f, struct tw_err *err)
+int tw_train_flags_check_input(struct tw_train_flags *f, struct tw_err *err)
 {
+	if (tw_input_query_chunk(&f->input, err) < 0)
+		return tw_err_wrap(err, "--input");
 	if ((f->input.count == 0) == (f->csv.count == 0))
 		return tw_fail(err, TW_INVALID, "want one of --input and --csv");
 	if (f->name == NULL)

@@ -50,8 +50,11 @@ extern const struct tw_opts tw_train_job_opts;
 /* The options of downloads. Borrowed from the flags. */
 struct tw_input_cache tw_train_flags_cache(const struct tw_train_flags *f);
 
-/* Check the options that say which data to train on. A failure is wrong use. */
-int tw_train_flags_check_input(const struct tw_train_flags *f, struct tw_err *err);
+/*
+ * Check the options that say which data to train on, and cut queries into chunks. A failure is
+ * wrong use.
+ */
+int tw_train_flags_check_input(struct tw_train_flags *f, struct tw_err *err);
 
 /* Whether --keep-until is given; *until gets it. A failure is wrong use. */
 int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,

@@ -13,6 +13,7 @@ import zipfile
 from harness import BIN, Case, GENERATED, tree, wait_until
 import generate_response as generator
 from served_files import Files, Served
+from sources import Prometheus, make_blocks, need_prometheus
 
 MACHINES = ("node-a", "node-b", "node-c")
 OPTIONS = ("--trainers", "LinearRegressionTrainer,SGDRegressorTrainer", "--group", "BPFOnly",
@@ -47,9 +48,9 @@ class ShardCase(Case):
                               "fleet", *(options or OPTIONS), "--output", path, "--json")
         return path, json.loads(text)
 
-    def train(self, plan, units, parts="parts", **more):
+    def train(self, plan, units, parts="parts"):
         return self.tallywatt("train", "--plan", plan, "--units", units, "--parts",
-                              self.path(parts), **more)
+                              self.path(parts), "--cache", self.path("cache"))
 
     def merge(self, plan, *parts):
         path = self.path("merged.zip")
@@ -62,14 +63,14 @@ class ShardCase(Case):
 
 
 class Shards(ShardCase):
-    def test_slices_merge_to_the_bytes_of_a_single_training(self):
+    def test_shards_merge_to_the_bytes_of_a_single_training(self):
         plan, units = self.plan()
         self.assertEqual([u["unit"] for u in units], list(range(24)))
         self.assertEqual(units[0]["address"],
                          "node-a/acpi/AbsPower/BPFOnly/LinearRegressionTrainer")
         self.assertTrue(all(u["cost_s"] > 0 and u["rows"] == 40 for u in units))
-        for i in range(1, 6):
-            self.train(plan, f"{i}/5")
+        for i in range(5):
+            self.train(plan, f"{i}+1/5")
         self.assertEqual(len(os.listdir(self.path("parts"))), len(units))
         self.same(self.merge(plan), self.whole())
 
@@ -260,6 +261,40 @@ class Http(ShardCase):
         shutil.rmtree(self.path("parts"))
         self.assertIn("SHA-256", self.refused("train", "--plan", plan, "--units", "3/3", "--parts",
                                               self.path("parts"), *far))
+
+
+class FromPrometheus(ShardCase):
+    def test_chunks_of_a_query_are_kept_by_themselves(self):
+        need_prometheus()
+        response = generator.make_response(
+            generator.Machine(samples=60, seed=4, name="node-p"), "0.10")
+        os.mkdir(self.path("blocks"))
+        server = Prometheus(self, make_blocks(self.path("blocks"), response))
+        last = generator.START_S + 3 * 59
+        query = (f"node-p=prometheus+{server.url}/?match=__name__%3D~%22kepler_.%2B%22"
+                 f"&start={generator.START_S}&end={last}&step=3s")
+        cache = ("--cache", self.path("cache"), "--source", "rapl-sysfs", "--trainers",
+                 "LinearRegressionTrainer")
+        plan, units = self.plan(*cache, inputs=(query + "&chunk=60s",))
+        with open(plan, encoding="utf-8") as f:
+            inputs = json.load(f)["inputs"]
+        self.assertEqual([i["file"].split("&start=")[1] for i in inputs],
+                         [f"{a}.000&end={min(a + 60, last)}.000"
+                          for a in range(generator.START_S, last, 60)])
+        kept = [n for n in os.listdir(self.path("cache")) if not n.endswith(".download")]
+        self.assertEqual(sorted(kept), sorted({i["sha256"] for i in inputs}))
+        self.train(plan, "1/1")
+        merged = self.merge(plan)
+        self.same(merged, self.whole(*cache, inputs=(query + "&chunk=60s",)))
+        # Adjacent chunks share a sample: as many rows as without chunks.
+        rows = [line.split()[-1] for line in self.tallywatt(
+            "train", "--name", "fleet", "--input", query, "--output", self.path("x.zip"),
+            *cache).splitlines() if line.startswith("rapl-sysfs")]
+        self.assertEqual(set(rows), {"59"})
+        self.assertIn("chunk is no multiple", self.refused(
+            "plan", "--name", "x", "--input", query + "&chunk=4s"))
+        self.assertIn("unknown key", self.refused("plan", "--name", "x", "--input",
+                                                  query + "&last=4s"))
 
 
 if __name__ == "__main__":

@@ -12,31 +12,37 @@
 #include <string.h>
 
 #define FILE_MAX ((size_t)64 << 20)
-#define SLICES_MAX 1000000
+#define SHARDS_MAX 1000000
 
-/* ---- slices ---- */
+/* ---- shards ---- */
 
-/* False if text is no "I/N" of digits, which may be a path. */
-static bool parse_slice(const char *text, uint32_t *i, uint32_t *n)
+/* False if text is no "I/N" or "I+1/N" of digits, which may be a path. */
+static bool parse_shard(const char *text, uint32_t *i, uint32_t *n)
 {
 	const char *slash = strchr(text, '/');
 	struct tw_err unused = { 0 };
+	bool from_zero;
 	char first[16];
 	size_t len;
 
 	if (slash == NULL)
 		return false;
 	len = (size_t)(slash - text);
+	from_zero = len > 2 && memcmp(slash - 2, "+1", 2) == 0;
+	len -= from_zero ? 2 : 0;
 	if (len >= sizeof(first))
 		return false;
 	memcpy(first, text, len);
 	first[len] = '\0';
-	return tw_parse_u32(first, 0, SLICES_MAX, i, &unused) == 0 &&
-	       tw_parse_u32(slash + 1, 0, SLICES_MAX, n, &unused) == 0;
+	if (tw_parse_u32(first, 0, SHARDS_MAX, i, &unused) < 0 ||
+	    tw_parse_u32(slash + 1, 0, SHARDS_MAX, n, &unused) < 0)
+		return false;
+	*i += from_zero;
+	return true;
 }
 
-/* A unit is in the slice in which the middle of its cost lies. */
-static void select_slice(const struct tw_plan *p, uint32_t slice, uint32_t slices,
+/* A unit is in the shard in which the middle of its cost lies. */
+static void select_shard(const struct tw_plan *p, uint32_t shard, uint32_t shards,
 			 bool *wanted)
 {
 	double total = 0.0, before = 0.0;
@@ -47,10 +53,10 @@ static void select_slice(const struct tw_plan *p, uint32_t slice, uint32_t slice
 		const double cost = total > 0.0 ? p->unit[i].cost_s : 1.0;
 		const double all = total > 0.0 ? total : (double)p->units;
 		const double middle = (before + cost / 2.0) / all;
-		uint32_t at = (uint32_t)(middle * slices);
+		uint32_t at = (uint32_t)(middle * shards);
 
-		at = at < slices ? at : slices - 1;
-		wanted[i] = at == slice - 1;
+		at = at < shards ? at : shards - 1;
+		wanted[i] = at == shard - 1;
 		before += cost;
 	}
 }
@@ -166,17 +172,17 @@ int tw_plan_select(const struct tw_plan *p, const char *text, bool **wanted,
 		   struct tw_err *err)
 {
 	bool *w = calloc(p->units + 1, sizeof(*w));
-	uint32_t slice, slices;
+	uint32_t shard, shards;
 	int rc = 0;
 
 	if (w == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu units", p->units);
-	if (!parse_slice(text, &slice, &slices))
+	if (!parse_shard(text, &shard, &shards))
 		rc = select_file(p, text, w, err);
-	else if (slice < 1 || slice > slices)
-		rc = tw_fail(err, TW_INVALID, "slice %s: want 1/N to N/N", text);
+	else if (shard < 1 || shard > shards)
+		rc = tw_fail(err, TW_INVALID, "shard %s: want 1/N to N/N", text);
 	else
-		select_slice(p, slice, slices, w);
+		select_shard(p, shard, shards, w);
 	if (rc < 0)
 		free(w);
 	else

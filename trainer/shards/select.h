@@ -12,8 +12,9 @@ struct tw_err;
 struct tw_plan;
 
 /*
- * "3/16": the third of sixteen slices of about equal cost, each of adjacent units, so
- * that few workers read the same input. Else the path of a file with a unit a line, by
+ * "3/16": the third of sixteen shards of about equal cost, each of adjacent units, so
+ * that few workers read the same input. "2+1/16" is the same, for an index that counts
+ * from 0. Else the path of a file with a unit a line, by
  * number or by address; blank lines and lines that start with '#' are skipped. *wanted is
  * yours (free()): an entry for each unit.
  */
