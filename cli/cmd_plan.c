@@ -135,8 +135,7 @@ static void list_units(const struct tw_plan *p, struct tw_buf *out)
 		tw_buf_adds(out, "\n");
 		total_s += u->cost_s;
 	}
-	tw_buf_addf(out,
-		    "%zu machines, %zu units, estimated at %.1f s of CPU time\n",
+	tw_buf_addf(out, "%zu machines, %zu units, estimated at %.1f s of CPU time\n",
 		    p->machines, p->units, total_s);
 }
 
@@ -154,13 +153,14 @@ static int list_json(const struct tw_plan *p, struct tw_buf *out, struct tw_err 
 		if (tw_buf_failed(&address) ||
 		    json_array_append_new(
 			    list,
-			    json_pack("{s:I, s:s, s:s?, s:I, s:s, s:s, s:s, s:s, s:I, s:f}",
-				      "unit", (json_int_t)i, "address", address.data,
-				      "machine", p->machine[d->machine].name, "node_type",
-				      (json_int_t)p->machine[d->machine].node_type,
-				      "source", d->source, "output", d->output, "group",
-				      d->group, "trainer", u->trainer, "rows",
-				      (json_int_t)d->rows, "cost_s", u->cost_s)) < 0)
+			    json_pack(
+				    "{s:I, s:s, s:s?, s:I, s:s, s:s, s:s, s:s, s:I, s:f}",
+				    "unit", (json_int_t)i, "address", address.data,
+				    "machine", p->machine[d->machine].name, "node_type",
+				    (json_int_t)p->machine[d->machine].node_type,
+				    "source", d->source, "output", d->output, "group",
+				    d->group, "trainer", u->trainer, "rows",
+				    (json_int_t)d->rows, "cost_s", u->cost_s)) < 0)
 			rc = tw_fail(err, TW_NOMEM, "list of units");
 		tw_buf_clear(&address);
 	}

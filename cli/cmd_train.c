@@ -105,7 +105,8 @@ static int train_here(struct config *c, struct tw_err *err)
 	if (make_models(c, &result, &outcome, err) < 0)
 		goto out;
 	before = tw_now_ns();
-	if (tw_train_publish(f, "tallywatt train", f->sign != NULL ? &signer : NULL, &result, err) < 0)
+	if (tw_train_publish(f, "tallywatt train", f->sign != NULL ? &signer : NULL,
+			     &result, err) < 0)
 		goto out;
 	times.publish_ns = tw_now_ns() - before;
 	times.total_ns = tw_now_ns() - start;

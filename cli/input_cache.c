@@ -141,8 +141,8 @@ static int copy(int fd, const char *path, char digest[TW_SHA256_TEXT], struct tw
 		return -1;
 	tw_sha256_start(&sum);
 	while (done < file.bytes) {
-		const ssize_t n = pread(fd, piece, sizeof(piece),
-					(off_t)(file.line_len + done));
+		const ssize_t n =
+			pread(fd, piece, sizeof(piece), (off_t)(file.line_len + done));
 
 		if (n <= 0) {
 			tw_fail_errno(err, n < 0 ? errno : EIO, "cannot read '%s'", path);
@@ -164,8 +164,9 @@ static int check_digest(const struct wanted *w, const char *digest, struct tw_er
 {
 	if (w->sha256[0] == '\0' || strcmp(w->sha256, digest) == 0)
 		return 0;
-	return tw_fail(err, TW_INVALID, "'%s': the SHA-256 digest is %.12s.., not %.12s..",
-		       w->shown, digest, w->sha256);
+	return tw_fail(err, TW_INVALID,
+		       "'%s': the SHA-256 digest is %.12s.., not %.12s..", w->shown,
+		       digest, w->sha256);
 }
 
 /* ---- the directory ---- */

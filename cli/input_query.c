@@ -234,15 +234,14 @@ int tw_input_query_run(const char *file, const struct tw_http_access *access,
 	if (tw_stop_open_by_call(&stop, err) < 0)
 		return -1;
 	if (parse(file, &q, err) < 0 ||
-	    tw_prom_client_new(
-		    &(struct tw_prom_client_config){ .url = q.url,
-						     .access = *access,
-						     .timeout_ms = TIMEOUT_MS,
-						     .retry_ms = RETRY_MS,
-						     .answer_max = ANSWER_MAX,
-						     .stop = &stop,
-						     .say = say },
-		    &client, err) < 0)
+	    tw_prom_client_new(&(struct tw_prom_client_config){ .url = q.url,
+								.access = *access,
+								.timeout_ms = TIMEOUT_MS,
+								.retry_ms = RETRY_MS,
+								.answer_max = ANSWER_MAX,
+								.stop = &stop,
+								.say = say },
+			       &client, err) < 0)
 		goto out;
 	rc = tw_prom_query_run(client,
 			       &(struct tw_prom_query){ .range = q.range,

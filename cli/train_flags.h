@@ -51,8 +51,8 @@ extern const struct tw_opts tw_train_job_opts;
 struct tw_input_cache tw_train_flags_cache(const struct tw_train_flags *f);
 
 /*
- * Check the options that say which data to train on, and cut queries into chunks. A failure is
- * wrong use.
+ * Check the options that say which data to train on, and cut queries into chunks. A
+ * failure is wrong use.
  */
 int tw_train_flags_check_input(struct tw_train_flags *f, struct tw_err *err);
 

@@ -106,7 +106,8 @@ void tw_sha256_end(struct tw_sha256 *s, char out[TW_SHA256_TEXT])
 		last[pad - 1 - i] = (unsigned char)(bits >> 8 * i);
 	tw_sha256_add(s, last, pad);
 	for (size_t i = 0; i < TW_SHA256_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", s->h[i / 4] >> (24 - 8 * (i % 4)) & 0xff);
+		snprintf(out + 2 * i, 3, "%02x",
+			 s->h[i / 4] >> (24 - 8 * (i % 4)) & 0xff);
 }
 
 void tw_sha256_text(const void *data, size_t len, char out[TW_SHA256_TEXT])

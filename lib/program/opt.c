@@ -341,7 +341,8 @@ static const struct tw_opt *find_text(const struct tw_opts *o, const char *text,
 		return NULL;
 	*value = text + len + 1;
 	for (size_t i = 0; i < o->count; i++)
-		if (strncmp(o->opt[i].name, text, len) == 0 && o->opt[i].name[len] == '\0')
+		if (strncmp(o->opt[i].name, text, len) == 0 &&
+		    o->opt[i].name[len] == '\0')
 			return &o->opt[i];
 	return NULL;
 }

@@ -55,9 +55,8 @@ static json_t *inputs_to_json(const struct tw_plan *p, size_t unit)
 	for (size_t i = 0; i < m->inputs; i++) {
 		const struct tw_plan_file *f = &p->input[m->input[i]];
 
-		if (json_array_append_new(inputs,
-					  json_pack("{s:s, s:s}", "file", f->text,
-						    "sha256", f->sha256)) < 0) {
+		if (json_array_append_new(inputs, json_pack("{s:s, s:s}", "file", f->text,
+							    "sha256", f->sha256)) < 0) {
 			json_decref(inputs);
 			return NULL;
 		}

@@ -27,15 +27,15 @@ struct tw_train_unit;
 /* All zero bytes is empty. */
 struct tw_part {
 	size_t unit;
-	char sha256[TW_SHA256_TEXT];  /* of the part's bytes */
-	struct tw_err failure;        /* why there is no model */
-	struct tw_err data_failure;   /* why the data has no rows */
+	char sha256[TW_SHA256_TEXT]; /* of the part's bytes */
+	struct tw_err failure;       /* why there is no model */
+	struct tw_err data_failure;  /* why the data has no rows */
 	size_t rows;
 	int64_t first_ms, last_ms;
-	char note[TW_ERR_TEXT];       /* why alternative validation failed, or "" */
-	char *quality;                /* text for people, or NULL */
-	struct tw_profile profile;    /* of the data */
-	struct tw_fileset files;      /* of the model in the pipeline */
+	char note[TW_ERR_TEXT];    /* why alternative validation failed, or "" */
+	char *quality;             /* text for people, or NULL */
+	struct tw_profile profile; /* of the data */
+	struct tw_fileset files;   /* of the model in the pipeline */
 };
 
 /*

@@ -15,6 +15,7 @@
 
 #define WHERE_TEXT 128
 #define ROWS_MAX ((long long)1 << 40)
+#define COST_MAX_S 1e12
 
 static int fail_nomem(struct tw_err *err)
 {
@@ -118,8 +119,8 @@ static int read_machine(struct tw_plan *p, const json_t *obj, struct tw_err *err
 /* ---- units ---- */
 
 /* Add the units of the last data from {"SVRRegressorTrainer": 0.02, ..}. */
-static int read_units(struct tw_plan *p, size_t *size, json_t *costs,
-		      const char *where, struct tw_err *err)
+static int read_units(struct tw_plan *p, size_t *size, json_t *costs, const char *where,
+		      struct tw_err *err)
 {
 	const char *trainer;
 	json_t *v;
@@ -139,7 +140,7 @@ static int read_units(struct tw_plan *p, size_t *size, json_t *costs,
 	json_object_foreach(costs, trainer, v) {
 		const double cost_s = json_is_number(v) ? json_number_value(v) : NAN;
 
-		if (!(cost_s >= 0.0))
+		if (!(cost_s >= 0.0 && cost_s <= COST_MAX_S))
 			return tw_fail(err, TW_INVALID, "%s.cost_s.%.64s: want seconds",
 				       where, trainer);
 		p->unit[p->units++] = (struct tw_plan_unit){ .data = p->datas - 1,

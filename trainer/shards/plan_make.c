@@ -38,7 +38,7 @@ struct tw_plan_maker {
 	json_t *files, *inputs;
 	struct seen *at;
 	size_t count, size;
-	bool *metric;                   /* third-party metrics that an input has */
+	bool *metric;                       /* third-party metrics that an input has */
 	const struct tw_train_table *table; /* or NULL */
 	size_t tables;
 };
@@ -216,8 +216,8 @@ static json_t *machine_to_json(const struct seen *s, const struct tw_train_machi
 	json_t *inputs = json_array();
 
 	for (size_t i = 0; i < s->inputs; i++)
-		if (json_array_append_new(inputs,
-					  json_integer((json_int_t)s->input[i])) < 0) {
+		if (json_array_append_new(inputs, json_integer((json_int_t)s->input[i])) <
+		    0) {
 			json_decref(inputs);
 			return NULL;
 		}
@@ -259,12 +259,12 @@ static int add_data(const struct tw_plan_maker *m, json_t *list, size_t machine,
 				return fail_nomem(err);
 			}
 		if (json_array_append_new(
-			    list, json_pack("{s:I, s:s, s:s, s:s, s:I, s:o}", "machine",
-					    (json_int_t)machine, "source",
-					    p->source->name, "output",
-					    tw_output_name(output[i]), "group",
-					    p->group->name, "rows", (json_int_t)rows,
-					    "cost_s", costs)) < 0)
+			    list,
+			    json_pack("{s:I, s:s, s:s, s:s, s:I, s:o}", "machine",
+				      (json_int_t)machine, "source", p->source->name,
+				      "output", tw_output_name(output[i]), "group",
+				      p->group->name, "rows", (json_int_t)rows, "cost_s",
+				      costs)) < 0)
 			return fail_nomem(err);
 	}
 	return 0;
@@ -343,8 +343,8 @@ int tw_plan_maker_finish(struct tw_plan_maker *m, const struct tw_train_job *job
 		goto out;
 	}
 	for (size_t i = 0; i < m->count; i++)
-		if (json_array_append_new(list, machine_to_json(&m->at[i],
-								&machines.at[i])) < 0)
+		if (json_array_append_new(
+			    list, machine_to_json(&m->at[i], &machines.at[i])) < 0)
 			goto nomem;
 	doc = json_pack("{s:i, s:s, s:s, s:b, s:o, s:O, s:O, s:O, s:O}", "format_version",
 			TW_PLAN_FORMAT, "creator", "tallywatt " TW_VERSION, "name",

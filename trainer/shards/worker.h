@@ -3,10 +3,10 @@
 #define TW_TRAINER_WORKER_H
 
 /*
- * Trains units of a plan and writes their parts. Machines with the same inputs are trained
- * together; inputs are loaded for these machines only and freed before the next. A unit
- * whose part is in the directory is not trained again, so a worker that was killed goes
- * on where it was.
+ * Trains units of a plan and writes their parts. Machines with the same inputs are
+ * trained together; inputs are loaded for these machines only and freed before the next.
+ * A unit whose part is in the directory is not trained again, so a worker that was killed
+ * goes on where it was.
  */
 
 #include <stdbool.h>
