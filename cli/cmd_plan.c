@@ -8,6 +8,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/json.h"
+#include "lib/program/opt_texts.h"
 #include "model-db/publish.h"
 #include "profiler/node_types.h"
 #include "trainer/shards/plan.h"

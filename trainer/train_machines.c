@@ -226,14 +226,14 @@ int tw_train_machines_settle(struct tw_train_machines *m, const struct tw_train_
 static int add_planned(struct tw_train_machines *m, const struct tw_train_job *job,
 		       struct tw_err *err)
 {
-	struct tw_train_machine *machine;
-
-	for (size_t i = 0; i < job->planned_count; i++) {
-		if (add_machine(m, job->planned[i].name, &machine, err) < 0)
-			return -1;
-		machine->spec = job->planned[i].spec;
-		machine->node_type = job->planned[i].node_type;
-	}
+	if (!tw_resize(&m->at, job->planned_count, sizeof(*m->at)))
+		return tw_fail(err, TW_NOMEM, "%zu machines", job->planned_count);
+	for (size_t i = 0; i < job->planned_count; i++)
+		m->at[m->count++] = (struct tw_train_machine){
+			.name = job->planned[i].name,
+			.spec = job->planned[i].spec,
+			.node_type = job->planned[i].node_type,
+		};
 	return 0;
 }
 

@@ -89,16 +89,6 @@ int tw_opt_set(const struct tw_opt *x, const char *text, void *config,
 	       struct tw_err *err);
 
 /*
- * Append "name=value" for each option whose value is not its default; a list gives one
- * text for each item. tw_opts_read() fills the zeroed config from such texts and the
- * defaults, without the environment and files. TW_INVALID for an unknown name.
- */
-int tw_opts_write(const struct tw_opts *o, const void *config, struct tw_strs *out,
-		  struct tw_err *err);
-int tw_opts_read(const struct tw_opts *o, const struct tw_strs *texts, void *config,
-		 struct tw_err *err);
-
-/*
  * Read a configuration file into a list of name, value, name, value. Unknown and repeated
  * names are rejected: "etc/x.conf:7: unknown option 'lisen'".
  */
