@@ -6,7 +6,6 @@
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static const void *field(const struct tw_opt *x, const void *config)
@@ -17,42 +16,6 @@ static const void *field(const struct tw_opt *x, const void *config)
 static bool is_list(const struct tw_opt *x)
 {
 	return x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
-}
-
-bool tw_opt_value(const struct tw_opt *x, const void *config, struct tw_buf *b)
-{
-	const void *at = field(x, config);
-	const struct tw_strs *list = at;
-
-	switch (x->type) {
-	case TW_OPT_BOOL:
-		tw_buf_adds(b, *(const bool *)at ? "yes" : "no");
-		return true;
-	case TW_OPT_U32:
-		tw_buf_addf(b, "%" PRIu32, *(const uint32_t *)at);
-		return true;
-	case TW_OPT_DURATION_MS:
-		tw_buf_addf(b, "%" PRIu64 "ms", *(const uint64_t *)at);
-		return true;
-	case TW_OPT_SIZE_BYTES:
-		tw_buf_addf(b, "%" PRIu64, *(const uint64_t *)at);
-		return true;
-	case TW_OPT_CHOICE:
-		tw_buf_adds(b, x->choices[*(const unsigned *)at]);
-		return true;
-	case TW_OPT_LIST:
-	case TW_OPT_TEXTS:
-		for (size_t i = 0; i < list->count; i++)
-			tw_buf_addf(b, "%s%s", i > 0 ? "," : "", list->at[i]);
-		return list->count > 0;
-	case TW_OPT_TEXT:
-	case TW_OPT_LISTEN:
-		break;
-	}
-	if (*(char *const *)at == NULL)
-		return false;
-	tw_buf_adds(b, *(char *const *)at);
-	return true;
 }
 
 static int write_text(const struct tw_opt *x, const char *value, struct tw_strs *out,

@@ -4,16 +4,9 @@
 
 /* The values of options as texts. */
 
-#include <stdbool.h>
-
-struct tw_buf;
 struct tw_err;
-struct tw_opt;
 struct tw_opts;
 struct tw_strs;
-
-/* Append the value as text, a list with commas. False if it is not given. */
-bool tw_opt_value(const struct tw_opt *x, const void *config, struct tw_buf *b);
 
 /*
  * Append "name=value" for each option whose value is not its default; a list gives one

@@ -3,4 +3,4 @@
 bench-slurm: all
 	@$(bench) tests/bench/bench_slurm.py
 bench-slurm-jobs: all
-	@$(if $(DURATION),DURATION=$(DURATION)) $(bench) tests/bench/bench_slurm_jobs.py
+	@$(bench) tests/bench/bench_slurm_jobs.py
