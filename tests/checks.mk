@@ -137,7 +137,7 @@ integration := web engage collector_agents shards collector_asked collector_own_
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
 	main_job completion commands train_jobs unmeasured prometheus_rules manifests estimator server_cases library old_groups \
-	calibrate collector_jobs \
+	calibrate \
 	collector_doors collector_edges faults_disk faults_world
 # Those that need an idle machine.
 alone := closed_loop

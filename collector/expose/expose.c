@@ -304,8 +304,6 @@ void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 		tw_labels_add(l, "container_id", w->who->id);
 		tw_labels_add(l, "runtime", w->who->runtime);
 		tw_labels_add(l, "container_name", w->container_name);
-		if (w->who->job[0] != '\0')
-			tw_labels_add(l, "slurm_job", w->who->job);
 		label_pod(l, w);
 		break;
 	case TW_LEVEL_POD:

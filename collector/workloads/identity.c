@@ -159,70 +159,6 @@ static bool read_lxc(struct text p, struct text parent, struct tw_identity *out)
 	return true;
 }
 
-/* The element of a path that ends at end; elements begin behind a slash. */
-static struct text last_element(const char *path, size_t end)
-{
-	const char *slash = memrchr(path, '/', end);
-	const size_t begin = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-
-	return (struct text){ path + begin, end - begin };
-}
-
-static size_t parent_end(const char *path, struct text p)
-{
-	return p.at > path ? (size_t)(p.at - path) - 1 : 0;
-}
-
-/* "job_123" below "/slurm_node/uid_0" (cgroup v1) or "/../slurmstepd.scope" (v2). */
-static bool read_slurm_job(const char *path, struct text p, struct tw_identity *out)
-{
-	struct text above = last_element(path, parent_end(path, p)), id;
-
-	if (!starts_with(p, "job_"))
-		return false;
-	if (starts_with(above, "uid_")) {
-		above = last_element(path, parent_end(path, above));
-		if (!starts_with(above, "slurm"))
-			return false;
-	} else if (!ends_with(above, "slurmstepd.scope")) {
-		return false;
-	}
-	id = skip(p, strlen("job_"));
-	for (size_t i = 0; i < id.len; i++)
-		if (!isdigit((unsigned char)id.at[i]))
-			return false;
-	return copy(id, out->job, sizeof(out->job));
-}
-
-/*
- * A step of a job of Slurm, with the name that sacct gives it: "123.0", "123.batch".
- * Processes of the job outside of a step have the id of the job.
- */
-static bool read_slurm(const char *path, struct text p, struct text parent,
-		       struct tw_identity *out)
-{
-	struct text step = { 0 };
-	char name[TW_ID_TEXT] = "";
-
-	if (starts_with(p, "step_")) {
-		step = skip(p, strlen("step_"));
-		if (step.len > TW_ID_TEXT - TW_JOB_TEXT - 1 ||
-		    !copy(step, name, sizeof(name)))
-			return false;
-		p = parent;
-	}
-	if (!read_slurm_job(path, p, out))
-		return false;
-	strcpy(out->id, out->job);
-	if (step.len > 0) {
-		strcat(out->id, ".");
-		strcat(out->id, name);
-	}
-	out->kind = TW_OWNER_CONTAINER;
-	out->runtime = "slurm";
-	return true;
-}
-
 /* ---- virtual machines, and machines of systemd-machined ---- */
 
 /* libvirt writes "3-name" for the third machine since its start. */
@@ -334,6 +270,20 @@ static bool is_unit(struct text p)
 
 /* ---- paths ---- */
 
+/* The element of a path that ends at end; elements begin behind a slash. */
+static struct text last_element(const char *path, size_t end)
+{
+	const char *slash = memrchr(path, '/', end);
+	const size_t begin = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+
+	return (struct text){ path + begin, end - begin };
+}
+
+static size_t parent_end(const char *path, struct text p)
+{
+	return p.at > path ? (size_t)(p.at - path) - 1 : 0;
+}
+
 void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 {
 	struct text slice = { 0 }, p;
@@ -346,12 +296,8 @@ void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 		parent = last_element(path, parent_end(path, p));
 		if (who.kind == TW_OWNER_NONE &&
 		    (read_hex_container(p, parent, &who) || read_lxc(p, parent, &who) ||
-		     read_slurm(path, p, parent, &who) || read_machine_scope(p, &who) ||
-		     read_vm(p, parent, &who)))
+		     read_machine_scope(p, &who) || read_vm(p, parent, &who)))
 			who.owner_len = end;
-		/* A container in a job is of the job, too. */
-		if (who.job[0] == '\0')
-			read_slurm_job(path, p, &who);
 		if (who.pod_uid[0] == '\0')
 			read_pod(p, &who);
 		if (who.unit[0] == '\0' && is_unit(p))

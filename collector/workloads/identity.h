@@ -19,16 +19,13 @@ enum tw_owner_kind {
 #define TW_ID_TEXT 129   /* ids of containers and VMs */
 #define TW_UID_TEXT 37   /* of pods */
 #define TW_NAME_TEXT 257 /* names of VMs and units */
-#define TW_JOB_TEXT 21   /* ids of batch jobs */
 
 /* All zero bytes: no owner. Texts are NUL-terminated printable ASCII. */
 struct tw_identity {
 	enum tw_owner_kind kind;
 	const char *runtime; /* "docker", "qemu", ...: static; NULL: unknown */
-	/* Container: 64 hex digits, LXC's name, or a step of Slurm, "123.0"; VM: uuid or
-	 * name. */
-	char id[TW_ID_TEXT];
-	char job[TW_JOB_TEXT];     /* Slurm: "123", of the step "123.batch"; "": none */
+	char id[TW_ID_TEXT]; /* container: 64 hex digits, or LXC's name; VM: uuid or name
+			      */
 	char name[TW_NAME_TEXT];   /* VM: its name; "": unknown */
 	char pod_uid[TW_UID_TEXT]; /* with '-', as Kubernetes writes it; "": in no pod */
 	char unit[TW_NAME_TEXT];   /* innermost systemd unit: "ssh.service"; "": none */

@@ -12,7 +12,7 @@ import sys
 import time
 
 import bench
-from slurm import WAIT_S, Slurm, need_slurm
+from slurm_cluster import WAIT_S, Slurm, need_slurm
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import generate_response as generator  # noqa: E402

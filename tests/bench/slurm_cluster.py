@@ -29,10 +29,9 @@ def free_ports(count):
 
 
 class Slurm:
-    """A controller and nodes of so many CPUs below the new directory top. cgroups: each step has
-    one, of v1; Slurm leaves the empty folders slurm_<node>."""
+    """A controller and nodes of one CPU below the new directory top."""
 
-    def __init__(self, top, nodes=4, cpus=1, cgroups=False):
+    def __init__(self, top, nodes):
         self.top = top
         self.count = nodes
         self.daemons = {}
@@ -44,7 +43,7 @@ class Slurm:
             f.write(os.urandom(128))
         os.chmod(f"{top}/munge.key", 0o400)
         lines = "\n".join(
-            f"NodeName=n{i + 1} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus}"
+            f"NodeName=n{i + 1} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1"
             for i, port in enumerate(ports))
         with open(f"{top}/slurm.conf", "w", encoding="ascii") as f:
             f.write(f"""ClusterName=bench
@@ -61,9 +60,8 @@ SlurmctldPidFile={top}/slurmctld.pid
 SlurmdLogFile={top}/%n.log
 SlurmctldLogFile={top}/slurmctld.log
 SlurmdParameters=config_overrides
-ProctrackType=proctrack/{"cgroup" if cgroups else "linuxproc"}
-TaskPlugin=task/{"cgroup" if cgroups else "none"}
-JobAcctGatherType=jobacct_gather/{"cgroup" if cgroups else "none"}
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
 SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=1,sched_min_interval=1,bf_interval=1,requeue_delay=1
 SelectType=select/cons_tres
@@ -76,8 +74,6 @@ MailProg=/bin/true
 {lines}
 PartitionName=all Nodes=n[1-{nodes}] Default=YES MaxTime=INFINITE State=UP
 """)
-        with open(f"{top}/cgroup.conf", "w", encoding="ascii") as f:
-            f.write("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
         self.env = dict(os.environ, SLURM_CONF=f"{top}/slurm.conf")
 
     def start(self, name, *command):
