@@ -4,14 +4,14 @@
 #include "cli/progress_line.h"
 #include "cli/train_flags.h"
 #include "cli/train_input.h"
+#include "cli/train_publish.h"
 #include "cli/train_remote.h"
+#include "cli/train_worker.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/program/opt.h"
 #include "lib/workers/workers.h"
-#include "lib/zip/zip.h"
 #include "model-db/publish.h"
 #include "model-db/signer.h"
 #include "profiler/node_types.h"
@@ -20,9 +20,7 @@
 #include "trainer/train_until.h"
 #include "trainer/workers/communicator.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 struct config {
@@ -32,46 +30,6 @@ struct config {
 	bool keep; /* --keep-until is given */
 	struct tw_until until;
 };
-
-/*
- * With --model-db the zip gets the whole published pipeline. Without any destination, it
- * is kept in the current directory.
- */
-static int publish(const struct tw_train_flags *f, const struct tw_signer *signer,
-		   struct tw_train_result *r, struct tw_err *err)
-{
-	const struct tw_publish_terms terms = { .signer = signer };
-	const char *output = f->output;
-	char here[NAME_MAX], *zip = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (f->model_db == NULL && output == NULL) {
-		snprintf(here, sizeof(here), "%.200s.zip", f->name);
-		output = here;
-		fprintf(stderr,
-			"tallywatt train: without --model-db and --output, the pipeline "
-			"is "
-			"kept in ./%s alone\n",
-			here);
-	}
-	if (f->model_db != NULL &&
-	    (f->replace ? tw_pipeline_publish_with(f->model_db, f->name, &r->pipeline,
-						   &terms, err)
-			: tw_pipeline_update(f->model_db, f->name, &r->pipeline, signer,
-					     err)) < 0)
-		goto out;
-	if (output != NULL) {
-		if (tw_zip_write(&r->pipeline, &zip, &len, err) < 0 ||
-		    tw_file_replace(output, zip, len, err) < 0)
-			goto out;
-	}
-
-	rc = 0;
-out:
-	free(zip);
-	return rc;
-}
 
 /* Print progress on stderr; results go to stdout. */
 static void tell_step(void *arg, const struct tw_until_outcome *at,
@@ -168,6 +126,7 @@ static int read_input(struct config *c, struct tw_train_input *in,
 	c->job.isolation = isolation->config;
 	if (c->job.isolation.abs_pipeline == NULL)
 		c->job.isolation.abs_pipeline = f->name;
+	in->cache = tw_train_flags_cache(f);
 	if (tw_train_flags_read(f, &c->job, in, err) < 0)
 		return -1;
 	c->job.isolation.source = c->job.source;
@@ -184,7 +143,8 @@ static int publish_once(const struct config *c, const struct tw_signer *signer,
 	if (tw_workers_agree(c->job.workers, err) < 0)
 		return -1;
 	if (is_first(c))
-		status = publish(&c->flags, signer, r, err);
+		status = tw_train_publish(&c->flags, "tallywatt train", signer, r,
+					  err);
 	if (is_first(c)) {
 		struct tw_err unused = { 0 };
 
@@ -249,6 +209,8 @@ static int train(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
+	if (c->flags.plan != NULL)
+		return tw_train_worker(&c->flags, err);
 	return c->flags.url != NULL ? tw_train_remote(&c->flags, &c->job, err)
 				    : train_here(c, err);
 }
@@ -257,7 +219,12 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (tw_train_flags_job(&c->flags, &c->job, err) < 0)
+	if (c->flags.plan != NULL)
+		return tw_train_worker_check(&c->flags, err);
+	if (c->flags.units != NULL || c->flags.parts != NULL)
+		return tw_fail(err, TW_INVALID, "--units and --parts need --plan");
+	if (tw_train_flags_check_input(&c->flags, err) < 0 ||
+	    tw_train_flags_job(&c->flags, &c->job, err) < 0)
 		return -1;
 	if (c->flags.sign != NULL && c->flags.model_db == NULL)
 		return tw_fail(err, TW_INVALID, "--sign without --model-db");

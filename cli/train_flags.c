@@ -3,8 +3,10 @@
 
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/input_query.h"
 #include "cli/train_input.h"
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -33,72 +35,100 @@
 		.arg = "N", .help = line, .max = most                                 \
 	}
 
+/* Data and machines; a plan has them in another form. */
+#define INPUT_ROWS                                                                      \
+	LIST("input", input, "FILES",                                                   \
+	     "Prometheus responses to train from: [MACHINE=]FILE, or a URL"),           \
+		LIST("csv", csv, "FILES", "or extracted tables: [GROUP=]FILE"),         \
+		LIST("spec", spec, "FILE|here",                                         \
+		     "spec of the machine (tallywatt spec), or here: this machine; of " \
+		     "several: MACHINE=FILE"),                                          \
+		TEXT("vendor", vendor, "NAME", "vendor of the machine's CPUs"),         \
+		TEXT("processor", processor, "NAME", "model of the machine's CPUs"),    \
+		NUMBER("cores", cores, "0", 65536, "logical CPUs of the machine"),      \
+		NUMBER("chips", chips, "0", 1024, "CPU packages of the machine"),       \
+		NUMBER("memory", memory, "0", 1u << 24, "memory of the machine, GiB"),  \
+		NUMBER("frequency", frequency, "0", 100000,                             \
+		       "frequency of the machine, MHz"),                                \
+		NUMBER("threads-per-core", threads_per_core, "0", 64,                   \
+		       "threads of a core"),                                            \
+		TEXT("cache", cache, "DIR",                                             \
+		     "directory for downloads of inputs (default: "                     \
+		     "$XDG_CACHE_HOME/tallywatt)"),                                     \
+		TW_CREDENTIALS_OPTS(struct tw_train_flags, NULL)
+
+/* What the models depend on beside the data: the options of a plan. */
+#define JOB_ROWS                                                                        \
+	TEXT("name", name, "NAME", "name of the pipeline"),                             \
+		TEXT("source", source, "SOURCE",                                        \
+		     "energy source (default: all of the response)"),                   \
+		TEXT("group", group, "GROUP",                                           \
+		     "feature group (default: all of the response)"),                   \
+		LIST("thirdparty-metrics", names, "NAMES",                              \
+		     "metrics to use as features, in addition to the group's, or "      \
+		     "alone"),                                                          \
+		TEXT("trainers", trainers, "NAMES",                                     \
+		     "comma-separated trainers (default: all but AutoTrainer)"),        \
+		TEXT("abs-trainers", abs_trainers, "NAMES",                             \
+		     "trainers of AbsPower models, instead of --trainers"),             \
+		TEXT("dyn-trainers", dyn_trainers, "NAMES",                             \
+		     "trainers of DynPower models, instead of --trainers"),             \
+		{ .name = "isolator",                                                   \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .fallback = TW_ISOLATOR_DEFAULT,                                      \
+		  .offset = offsetof(struct tw_train_flags, isolator),                  \
+		  .arg = "NAME",                                                        \
+		  .help = "isolator of DynPower models" },                              \
+		TW_ISOLATION_OPTS(struct tw_train_flags),                               \
+		{ .name = "model-db",                                                   \
+		  .env = "TW_MODEL_DB",                                                 \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(struct tw_train_flags, model_db),                  \
+		  .arg = "DIR",                                                         \
+		  .help = "publish to this model database" },                           \
+		{ .name = "replace",                                                    \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(struct tw_train_flags, replace),                   \
+		  .help = "replace the pipeline instead of adding to it" },             \
+		TEXT("origin", origin, "TEXT",                                          \
+		     "origin of the data (default: the file's name)"),                  \
+		TEXT("machine", machine, "NAME",                                        \
+		     "only this machine (default: all, each a node type); with --csv: " \
+		     "its machine"),                                                    \
+		NUMBER("seed", seed, "1", UINT32_MAX,                                   \
+		       "seed of random choices; same data and seed give the same "      \
+		       "models"),                                                       \
+		NUMBER("folds", folds, "0", 100,                                        \
+		       "number of blocks of time to validate on; 0: 5"),                \
+		TEXT("workloads", workloads, "FILE|inputs",                             \
+		     "validate also with workloads left out: those of a table, or "     \
+		     "each input"),                                                     \
+		{ .name = "shuffled",                                                   \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(struct tw_train_flags, shuffled),                  \
+		  .help = "also report the errors of shuffled rows, for comparison" },  \
+		{ .name = "unconstrained",                                              \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(struct tw_train_flags, unconstrained),             \
+		  .help = "fit as kepler-model-server does, for comparison" },          \
+		TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),            \
+		TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges,       \
+			       correct_lag)
+
 static const struct tw_opt options[] = {
-	LIST("input", input, "FILES",
-	     "Prometheus responses to train from: [MACHINE=]FILE"),
-	LIST("csv", csv, "FILES", "or extracted tables: [GROUP=]FILE"),
-	TEXT("name", name, "NAME", "name of the pipeline"),
-	TEXT("source", source, "SOURCE", "energy source (default: all of the response)"),
-	TEXT("group", group, "GROUP", "feature group (default: all of the response)"),
-	LIST("thirdparty-metrics", names, "NAMES",
-	     "metrics to use as features, in addition to the group's, or alone"),
-	TEXT("trainers", trainers, "NAMES",
-	     "comma-separated trainers (default: all but AutoTrainer)"),
-	TEXT("abs-trainers", abs_trainers, "NAMES",
-	     "trainers of AbsPower models, instead of --trainers"),
-	TEXT("dyn-trainers", dyn_trainers, "NAMES",
-	     "trainers of DynPower models, instead of --trainers"),
-	{ .name = "isolator",
-	  .type = TW_OPT_TEXT,
-	  .fallback = TW_ISOLATOR_DEFAULT,
-	  .offset = offsetof(struct tw_train_flags, isolator),
-	  .arg = "NAME",
-	  .help = "isolator of DynPower models" },
-	TW_ISOLATION_OPTS(struct tw_train_flags),
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct tw_train_flags, model_db),
-	  .arg = "DIR",
-	  .help = "publish to this model database" },
-	{ .name = "replace",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct tw_train_flags, replace),
-	  .help = "replace the pipeline instead of adding to it" },
+	INPUT_ROWS,
+	JOB_ROWS,
 	TEXT("output", output, "FILE", "write the pipeline as a zip"),
 	TW_OPTS_SIGN(struct tw_train_flags),
-	TEXT("origin", origin, "TEXT", "origin of the data (default: the file's name)"),
-	TEXT("machine", machine, "NAME",
-	     "only this machine (default: all, each a node type); with --csv: its "
-	     "machine"),
-	LIST("spec", spec, "FILE|here",
-	     "spec of the machine (tallywatt spec), or here: this machine; of several: "
-	     "MACHINE=FILE"),
-	TEXT("vendor", vendor, "NAME", "vendor of the machine's CPUs"),
-	TEXT("processor", processor, "NAME", "model of the machine's CPUs"),
-	NUMBER("cores", cores, "0", 65536, "logical CPUs of the machine"),
-	NUMBER("chips", chips, "0", 1024, "CPU packages of the machine"),
-	NUMBER("memory", memory, "0", 1u << 24, "memory of the machine, GiB"),
-	NUMBER("frequency", frequency, "0", 100000, "frequency of the machine, MHz"),
-	NUMBER("threads-per-core", threads_per_core, "0", 64, "threads of a core"),
 	NUMBER("threads", threads, "0", 1024, "number of threads; 0: one for each CPU"),
-	NUMBER("seed", seed, "1", UINT32_MAX,
-	       "seed of random choices; same data and seed give the same models"),
-	NUMBER("folds", folds, "0", 100, "number of blocks of time to validate on; 0: 5"),
-	TEXT("workloads", workloads, "FILE|inputs",
-	     "validate also with workloads left out: those of a table, or each input"),
 	TEXT("keep-until", keep_until, "mae:W,mape:%",
 	     "train on growing prefixes of the data until this accuracy"),
-	{ .name = "shuffled",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct tw_train_flags, shuffled),
-	  .help = "also report the errors of shuffled rows, for comparison" },
-	{ .name = "unconstrained",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct tw_train_flags, unconstrained),
-	  .help = "fit as kepler-model-server does, for comparison" },
-	TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),
-	TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges, correct_lag),
+	TEXT("plan", plan, "FILE",
+	     "train units of this plan (tallywatt plan), which has the other options"),
+	TEXT("units", units, "I/N|FILE",
+	     "units of the plan: the I-th of N shards, or those of a file, one a line"),
+	TEXT("parts", parts, "DIR",
+	     "directory for the results of the units, for tallywatt merge"),
 	{ .name = "json",
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, json),
@@ -113,14 +143,38 @@ static const struct tw_opt options[] = {
 	       "time for all workers to come, s"),
 	TEXT("url", url, "URL",
 	     "train at this tw-trainer instead, and show the progress"),
-	TW_CREDENTIALS_OPTS(struct tw_train_flags, NULL),
 };
 
 const struct tw_opts tw_train_opts = {
 	.program = "tallywatt train",
 	.summary = "Train a pipeline of power models.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
+};
+
+static const struct tw_opt plan_options[] = {
+	INPUT_ROWS,
+	JOB_ROWS,
+	TEXT("output", output, "FILE", "write the plan to this file"),
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct tw_train_flags, json),
+	  .help = "print JSON" },
+};
+
+const struct tw_opts tw_plan_opts = {
+	.program = "tallywatt plan",
+	.summary = "Divide a training into units that several workers train.",
+	.opt = plan_options,
+	.count = TW_COUNT(plan_options),
+};
+
+static const struct tw_opt job_options[] = { JOB_ROWS };
+
+const struct tw_opts tw_train_job_opts = {
+	.program = "plan",
+	.opt = job_options,
+	.count = TW_COUNT(job_options),
 };
 
 /* ---- what to do ---- */
@@ -199,9 +253,15 @@ static int place_worker(struct tw_train_flags *f, struct tw_err *err)
 	return 0;
 }
 
-int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
-		       struct tw_err *err)
+struct tw_input_cache tw_train_flags_cache(const struct tw_train_flags *f)
 {
+	return (struct tw_input_cache){ .dir = f->cache, .web = &f->web };
+}
+
+int tw_train_flags_check_input(struct tw_train_flags *f, struct tw_err *err)
+{
+	if (tw_input_query_chunk(&f->input, err) < 0)
+		return tw_err_wrap(err, "--input");
 	if ((f->input.count == 0) == (f->csv.count == 0))
 		return tw_fail(err, TW_INVALID, "want one of --input and --csv");
 	if (f->name == NULL)
@@ -213,6 +273,12 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 			err, TW_INVALID,
 			"--correct-lag needs --input; a table is corrected when it is "
 			"extracted");
+	return 0;
+}
+
+int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
+		       struct tw_err *err)
+{
 	if (tw_name_check("pipeline name", f->name, strlen(f->name), err) < 0)
 		return -1;
 	if (f->folds == 1)
@@ -275,7 +341,8 @@ static int read_tables(const struct tw_train_flags *f, const struct tw_train_job
 	struct tw_buf warnings = { 0 };
 	int rc = -1;
 
-	if (tw_train_input_csv(in, &f->csv, job->source, job->group, &warnings, err) < 0)
+	if (tw_train_input_csv(in, &f->csv, job->source, job->group, &warnings, NULL,
+			       NULL, err) < 0)
 		goto out;
 	tw_command_warn(&warnings);
 
@@ -305,9 +372,10 @@ out:
 	return rc;
 }
 
-int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
-			struct tw_train_input *in, struct tw_err *err)
+int tw_train_flags_read_options(const struct tw_train_flags *f, struct tw_train_job *job,
+				struct tw_train_input *in, struct tw_err *err)
 {
+	in->thirdparty = job->thirdparty;
 	if (f->workloads != NULL && !job->by_response) {
 		if (tw_workload_runs_load(f->workloads, &in->workloads, err) < 0)
 			return -1;
@@ -316,7 +384,16 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
 	if (tw_train_input_specs(in, &f->spec, &job->spec, err) < 0 ||
 	    set_spec(f, &job->spec, err) < 0)
 		return -1;
-	in->thirdparty = job->thirdparty;
+	job->specs = in->spec;
+	job->spec_count = in->specs;
+	return 0;
+}
+
+int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
+			struct tw_train_input *in, struct tw_err *err)
+{
+	if (tw_train_flags_read_options(f, job, in, err) < 0)
+		return -1;
 	if (f->csv.count > 0) {
 		if (read_tables(f, job, in, err) < 0)
 			return -1;
@@ -326,8 +403,6 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
 	} else if (tw_train_input_responses(in, &f->input, err) < 0) {
 		return -1;
 	}
-	job->specs = in->spec;
-	job->spec_count = in->specs;
 	job->responses = in->response;
 	job->response_count = in->responses;
 	job->tables = in->table;

@@ -2,10 +2,14 @@
 #ifndef TW_CLI_TRAIN_FLAGS_H
 #define TW_CLI_TRAIN_FLAGS_H
 
-/* The options of `tallywatt train`, and the training job that they describe. */
+/*
+ * The options of `tallywatt train` and `tallywatt plan`, and the training job that they
+ * describe.
+ */
 
 #include "cli/cmd_credentials.h"
 #include "cli/cmd_isolation.h"
+#include "cli/input_cache.h"
 #include "cli/train_place.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
@@ -34,6 +38,7 @@ struct tw_train_flags {
 	uint32_t window;
 	char *workloads, *keep_until;
 	bool vm_metrics, correct_lag, replace, shuffled, unconstrained, json;
+	char *plan, *units, *parts, *cache;
 	char *tracker, *rank; /* of workers that train together; or NULL */
 	uint32_t workers, worker_wait;
 	struct tw_train_place place; /* found from these; size 0: one process */
@@ -41,7 +46,18 @@ struct tw_train_flags {
 	struct tw_credentials_config web;
 };
 
-extern const struct tw_opts tw_train_opts;
+extern const struct tw_opts tw_train_opts, tw_plan_opts;
+/* Those that models depend on, beside the data and the machines' specs. */
+extern const struct tw_opts tw_train_job_opts;
+
+/* The options of downloads. Borrowed from the flags. */
+struct tw_input_cache tw_train_flags_cache(const struct tw_train_flags *f);
+
+/*
+ * Check the options that say which data to train on, and cut queries into chunks. A
+ * failure is wrong use.
+ */
+int tw_train_flags_check_input(struct tw_train_flags *f, struct tw_err *err);
 
 /* Whether --keep-until is given; *until gets it. A failure is wrong use. */
 int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
@@ -53,6 +69,10 @@ int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
  */
 int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		       struct tw_err *err);
+
+/* Read what the options name beside the data: the workloads and the specs. */
+int tw_train_flags_read_options(const struct tw_train_flags *f, struct tw_train_job *job,
+				struct tw_train_input *in, struct tw_err *err);
 
 /* Read the data and the specs. The caller releases the input, also after a failure. */
 int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,

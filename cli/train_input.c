@@ -4,6 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/sha256.h"
 #include "lib/field/csv.h"
 #include "lib/json/json.h"
 #include "profiler/discover.h"
@@ -15,14 +16,6 @@
 #include <string.h>
 
 #define SPEC_MAX 65536
-
-/* The file name of a path. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
 
 static int keep_name(struct tw_train_input *in, const char *name, size_t len,
 		     const char **out, struct tw_err *err)
@@ -50,38 +43,83 @@ static int split_name(struct tw_train_input *in, const char *text, const char **
 	return keep_name(in, text, (size_t)(equals - text), name, err);
 }
 
+/* Keep the file name of a path or a URL. */
+static int keep_base(struct tw_train_input *in, const char *file, const char **out,
+		     struct tw_err *err)
+{
+	int len;
+	const char *base = tw_input_base_name(file, &len);
+
+	return keep_name(in, base, (size_t)len, out, err);
+}
+
 /* ---- responses ---- */
 
-static int read_response(struct tw_train_input *in, const char *text, struct tw_err *err)
+static int name_response(struct tw_train_input *in, const char *text, struct tw_err *err)
 {
 	struct tw_train_response *r = &in->response[in->responses];
-	struct tw_prom **prom = &in->prom[in->responses];
+	const char *path;
+
+	if (split_name(in, text, &r->machine, &path, err) < 0 ||
+	    keep_base(in, path, &r->origin, err) < 0 ||
+	    keep_name(in, path, strlen(path), &in->path[in->responses], err) < 0)
+		return -1;
+	in->responses++;
+	return 0;
+}
+
+int tw_train_input_name(struct tw_train_input *in, const struct tw_strs *files,
+			struct tw_err *err)
+{
+	in->response = calloc(files->count + 1, sizeof(*in->response));
+	in->prom = calloc(files->count + 1, sizeof(*in->prom));
+	in->path = calloc(files->count + 1, sizeof(*in->path));
+	if (in->response == NULL || in->prom == NULL || in->path == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu responses", files->count);
+	for (size_t i = 0; i < files->count; i++)
+		if (name_response(in, files->at[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_train_input_load(struct tw_train_input *in, size_t response, const char *sha256,
+			char *digest, struct tw_err *err)
+{
 	const struct tw_strs *more =
 		in->thirdparty != NULL ? &in->thirdparty->names : NULL;
-	const char *path, *base;
+	struct tw_prom **prom = &in->prom[response];
+	char *path;
+	int rc;
 
-	if (split_name(in, text, &r->machine, &path, err) < 0)
+	if (tw_input_cache_get(&in->cache, in->path[response], sha256, &path, digest,
+			       err) < 0)
 		return -1;
-	base = base_name(path);
-	if (keep_name(in, base, strlen(base), &r->origin, err) < 0 ||
-	    tw_prom_read_more(path, more, prom, err) < 0)
+	rc = tw_prom_read_more(path, more, prom, err);
+	free(path);
+	if (rc < 0)
 		return -1;
 	if (in->thirdparty != NULL)
 		tw_prom_declare_gauges(*prom, &in->thirdparty->gauges);
-	r->prom = *prom;
-	in->responses++;
+	in->response[response].prom = *prom;
 	return 0;
+}
+
+void tw_train_input_unload(struct tw_train_input *in)
+{
+	for (size_t i = 0; i < in->responses; i++) {
+		tw_prom_free(in->prom[i]);
+		in->prom[i] = NULL;
+		in->response[i].prom = NULL;
+	}
 }
 
 int tw_train_input_responses(struct tw_train_input *in, const struct tw_strs *files,
 			     struct tw_err *err)
 {
-	in->response = calloc(files->count, sizeof(*in->response));
-	in->prom = calloc(files->count, sizeof(*in->prom));
-	if (in->response == NULL || in->prom == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu responses", files->count);
-	for (size_t i = 0; i < files->count; i++)
-		if (read_response(in, files->at[i], err) < 0)
+	if (tw_train_input_name(in, files, err) < 0)
+		return -1;
+	for (size_t i = 0; i < in->responses; i++)
+		if (tw_train_input_load(in, i, NULL, NULL, err) < 0)
 			return -1;
 	return 0;
 }
@@ -90,13 +128,14 @@ int tw_train_input_origins(struct tw_train_input *in, const struct tw_strs *file
 			   const char **out, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
-	const char *name, *path;
-	int rc = -1;
+	const char *name, *path, *base;
+	int len, rc = -1;
 
 	for (size_t i = 0; i < files->count; i++) {
 		if (split_name(in, files->at[i], &name, &path, err) < 0)
 			goto out;
-		tw_buf_addf(&b, "%s%s", i > 0 ? "," : "", base_name(path));
+		base = tw_input_base_name(path, &len);
+		tw_buf_addf(&b, "%s%.*s", i > 0 ? "," : "", len, base);
 	}
 	if (tw_buf_failed(&b)) {
 		tw_fail(err, TW_NOMEM, "names of %zu inputs", files->count);
@@ -157,9 +196,27 @@ static int join_group(struct tw_train_input *in, struct tw_err *err)
 	return 0;
 }
 
+static int load_table(const struct tw_train_input *in, const char *file,
+		      const char *expected, struct tw_strs *digests,
+		      struct tw_dataset *out, struct tw_err *err)
+{
+	char digest[TW_SHA256_TEXT];
+	char *path;
+	int rc;
+
+	if (tw_input_cache_get(&in->cache, file, expected, &path, digest, err) < 0)
+		return -1;
+	rc = tw_csv_load(path, out, err);
+	if (rc == 0 && digests != NULL)
+		rc = tw_strs_adds(digests, digest, err);
+	free(path);
+	return rc;
+}
+
 int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 		       const struct tw_energy_source *source,
 		       const struct tw_feature_group *group, struct tw_buf *warnings,
+		       const struct tw_strs *expected, struct tw_strs *digests,
 		       struct tw_err *err)
 {
 	in->data = calloc(files->count, sizeof(*in->data));
@@ -170,18 +227,18 @@ int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 	for (size_t i = 0; i < files->count; i++) {
 		struct tw_train_table *t = &in->table[in->tables];
 		struct tw_dataset *d = &in->data[in->tables];
-		const char *path, *base;
+		const char *path;
 
 		*t = (struct tw_train_table){ source, group, d, NULL };
 		if (find_group(in, files->at[i], &t->group, &path, err) < 0)
 			return -1;
 		t->group = tw_thirdparty_group(in->thirdparty, t->group);
-		base = base_name(path);
-		if (keep_name(in, base, strlen(base), &t->origin, err) < 0)
+		if (keep_base(in, path, &t->origin, err) < 0)
 			return -1;
 		/* Count the entry first, so that a failed read is released, too. */
 		in->tables++;
-		if (tw_csv_load(path, d, err) < 0)
+		if (load_table(in, path, expected != NULL ? expected->at[i] : NULL,
+			       digests, d, err) < 0)
 			return -1;
 		warn_of_missing(t, path, warnings);
 		if (join_group(in, err) < 0)
@@ -228,12 +285,12 @@ int tw_train_input_specs(struct tw_train_input *in, const struct tw_strs *files,
 
 void tw_train_input_release(struct tw_train_input *in)
 {
-	for (size_t i = 0; i < in->responses; i++)
-		tw_prom_free(in->prom[i]);
+	tw_train_input_unload(in);
 	for (size_t i = 0; i < in->tables; i++)
 		tw_dataset_release(&in->data[i]);
 	free(in->response);
 	free(in->prom);
+	free(in->path);
 	free(in->data);
 	free(in->table);
 	free(in->spec);

@@ -33,6 +33,7 @@ struct step {
 
 struct training {
 	const struct tw_train_job *job;
+	const struct tw_train_share *share; /* NULL: all units */
 	struct tw_train_machines machines;
 	struct tw_isolation isolation;
 	struct tw_train_data *data;
@@ -57,13 +58,14 @@ static uint64_t lap_ns(uint64_t *from)
 
 /* ---- plan ---- */
 
-static int init_isolation(struct training *t, struct tw_err *err)
+int tw_train_isolation_init(const struct tw_train_job *job,
+			    const struct tw_train_machines *m, bool recorded,
+			    struct tw_isolation *out, struct tw_err *err)
 {
-	const struct tw_train_machines *m = &t->machines;
-	const struct tw_train_job *job = t->job;
 	/* Tables have one machine, which may have no name. */
 	const size_t count = m->count > 0 ? m->count : 1;
 	struct tw_isolation_machine *machine;
+	size_t used = 0;
 	int status;
 
 	if (job->dyn_trainers.count == 0)
@@ -72,25 +74,50 @@ static int init_isolation(struct training *t, struct tw_err *err)
 	if (machine == NULL)
 		return tw_fail(err, TW_NOMEM, "names of %zu machines", count);
 	for (size_t i = 0; i < m->count; i++)
-		machine[i] =
-			(struct tw_isolation_machine){ m->at[i].name,
-						       (uint32_t)m->at[i].node_type };
-	status = tw_isolation_init(job->isolator, &job->isolation, machine, count,
-				   &t->isolation, err);
+		if (!recorded || m->at[i].recordings > 0)
+			machine[used++] = (struct tw_isolation_machine){
+				m->at[i].name, (uint32_t)m->at[i].node_type
+			};
+	status = tw_isolation_init(job->isolator, &job->isolation, machine,
+				   used > 0 ? used : 1, out, err);
 	free(machine);
 	return status;
 }
 
+const struct tw_strs *tw_train_trainers(const struct tw_train_job *job,
+					enum tw_output output)
+{
+	return output == TW_DYN_POWER ? &job->dyn_trainers : &job->abs_trainers;
+}
+
+/*
+ * The next trainer of the data from *i on that the share wants; *i is set behind it. NULL
+ * if there is none.
+ */
+static const struct tw_trainer *next_trainer(const struct training *t,
+					     const struct tw_train_data *d, size_t *i)
+{
+	const struct tw_strs *names = tw_train_trainers(t->job, d->output);
+
+	while (*i < names->count) {
+		const struct tw_trainer *trainer = tw_trainer_find(names->at[(*i)++]);
+
+		if (t->share == NULL || t->share->wants(t->share->arg, d, trainer))
+			return trainer;
+	}
+	return NULL;
+}
+
 static void add_data(struct training *t, struct tw_train_data data)
 {
-	const struct tw_strs *const wanted[] = { &t->job->abs_trainers,
-						 &t->job->dyn_trainers };
 	static const enum tw_output output[] = { TW_ABS_POWER, TW_DYN_POWER };
 
 	for (size_t i = 0; i < 2; i++) {
+		size_t from = 0;
+
 		data.output = output[i];
 		data.isolation = &t->isolation;
-		if (wanted[i]->count > 0)
+		if (next_trainer(t, &data, &from) != NULL)
 			t->data[t->datas++] = data;
 	}
 }
@@ -108,33 +135,44 @@ static const struct tw_feature_group *group_at(const struct tw_train_job *job, s
 	return tw_thirdparty_group(job->thirdparty, g);
 }
 
-static void plan_source(struct training *t, size_t machine,
-			const struct tw_energy_source *source)
-{
-	const struct tw_train_machine *m = &t->machines.at[machine];
-
-	for (size_t k = 0; k < tw_feature_group_count(); k++) {
-		const struct tw_train_data data = {
-			.source = source,
-			.group = group_at(t->job, k),
-			.machine = m,
-		};
-
-		if (tw_train_machine_wants(m, t->job, data.source, data.group))
-			add_data(t, data);
-	}
-}
-
 /*
  * A user's own source is trained only if the job names it: a response may have power of
  * any name, such as an estimate's.
  */
+static bool has_own_source(const struct tw_train_job *job)
+{
+	return job->source != NULL && tw_energy_source_is_own(job->source);
+}
+
+size_t tw_train_pairs(const struct tw_train_job *job)
+{
+	return (tw_energy_source_count() + has_own_source(job)) *
+	       tw_feature_group_count();
+}
+
+struct tw_train_pair tw_train_pair_at(const struct tw_train_job *job, size_t i)
+{
+	const size_t groups = tw_feature_group_count(), s = i / groups;
+
+	return (struct tw_train_pair){
+		.source = s < tw_energy_source_count() ? tw_energy_source_at(s)
+						       : job->source,
+		.group = group_at(job, i % groups),
+	};
+}
+
 static void plan_machine(struct training *t, size_t machine)
 {
-	for (size_t i = 0; i < tw_energy_source_count(); i++)
-		plan_source(t, machine, tw_energy_source_at(i));
-	if (t->job->source != NULL && tw_energy_source_is_own(t->job->source))
-		plan_source(t, machine, t->job->source);
+	const struct tw_train_machine *m = &t->machines.at[machine];
+
+	for (size_t i = 0; i < tw_train_pairs(t->job); i++) {
+		const struct tw_train_pair p = tw_train_pair_at(t->job, i);
+
+		if (tw_train_machine_wants(m, t->job, p.source, p.group))
+			add_data(t, (struct tw_train_data){ .source = p.source,
+							    .group = p.group,
+							    .machine = m });
+	}
 }
 
 static int fail_no_data(const struct training *t, struct tw_err *err)
@@ -158,8 +196,7 @@ static int plan(struct training *t, struct tw_err *err)
 	const struct tw_train_job *job = t->job;
 	size_t most = 2 * job->table_count;
 
-	most += 2 * t->machines.count * (tw_energy_source_count() + 1) *
-		tw_feature_group_count();
+	most += 2 * t->machines.count * tw_train_pairs(job);
 	t->data = calloc(most + 1, sizeof(*t->data));
 	if (t->data == NULL)
 		return tw_fail(err, TW_NOMEM, "plan of the training");
@@ -290,17 +327,12 @@ static void finish_one(void *arg, size_t i)
 		tw_train_unit_finish(&t->unit[t->unit_from + i], t->job);
 }
 
-static const struct tw_strs *trainers_of(const struct training *t, enum tw_output o)
-{
-	return o == TW_DYN_POWER ? &t->job->dyn_trainers : &t->job->abs_trainers;
-}
-
 static int make_units(struct training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < t->datas; i++)
-		count += trainers_of(t, t->data[i].output)->count;
+		count += tw_train_trainers(t->job, t->data[i].output)->count;
 	t->unit = calloc(count, sizeof(*t->unit));
 	if (t->unit == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu models", count);
@@ -312,11 +344,11 @@ static void begin_units(struct training *t)
 {
 	t->unit_from = t->units;
 	for (size_t i = t->from; i < t->to; i++) {
-		const struct tw_strs *names = trainers_of(t, t->data[i].output);
+		const struct tw_trainer *trainer;
+		size_t k = 0;
 
-		for (size_t k = 0; k < names->count; k++)
-			tw_train_unit_init(&t->unit[t->units++], &t->data[i],
-					   tw_trainer_find(names->at[k]));
+		while ((trainer = next_trainer(t, &t->data[i], &k)) != NULL)
+			tw_train_unit_init(&t->unit[t->units++], &t->data[i], trainer);
 	}
 }
 
@@ -439,18 +471,63 @@ static int train_batch(struct training *t, struct tw_train_result *r, struct tw_
 	return 0;
 }
 
+/* Hand the units of the batch to the share's receiver. */
+static int hand_over(struct training *t, struct tw_err *err)
+{
+	for (size_t i = t->unit_from; i < t->units; i++) {
+		struct tw_train_unit *u = &t->unit[i];
+
+		/* A model must not depend on how much memory there was. */
+		if (u->err.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s: %s", u->trainer->name,
+				       u->err.text);
+		if (t->share->take(t->share->arg, u, err) < 0)
+			return -1;
+		tw_train_unit_release(u);
+	}
+	return 0;
+}
+
 static int begin(struct training *t, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
 
 	if (tw_train_job_check(job, err) == 0 &&
 	    tw_train_machines_find(job, &t->machines, err) == 0 &&
-	    init_isolation(t, err) == 0 && plan(t, err) == 0)
+	    tw_train_isolation_init(job, &t->machines,
+				    t->share != NULL && job->table_count == 0,
+				    &t->isolation, err) == 0 && plan(t, err) == 0)
 		make_units(t, err);
 	if (tw_workers_agree(job->workers, err) < 0)
 		return -1;
 	t->isolation.args.workers = job->workers;
 	return job->workers != NULL ? match_plan(t, err) : 0;
+}
+
+/* All stages but the last. */
+static int train_batches(struct training *t, struct tw_train_result *r,
+			 struct tw_err *err)
+{
+	if (begin(t, err) < 0)
+		return -1;
+	while (t->to < t->datas) {
+		begin_batch(t);
+		if (train_batch(t, r, err) < 0 ||
+		    (t->share != NULL && hand_over(t, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+int tw_train_units(const struct tw_train_job *job, const struct tw_train_share *share,
+		   struct tw_err *err)
+{
+	struct training t = { .job = job, .share = share };
+	struct tw_train_result times = { 0 };
+	const int rc = train_batches(&t, &times, err);
+
+	release(&t);
+	return rc;
 }
 
 int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
@@ -461,13 +538,8 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	uint64_t lap;
 	int rc = -1;
 
-	if (begin(&t, err) < 0)
+	if (train_batches(&t, &r, err) < 0)
 		goto out;
-	while (t.to < t.datas) {
-		begin_batch(&t);
-		if (train_batch(&t, &r, err) < 0)
-			goto out;
-	}
 	lap = tw_now_ns();
 	tell(&t, "pack", t.steps, t.steps);
 	if (tw_train_pack(&(struct tw_train_outcome){ .job = job,

@@ -61,7 +61,8 @@ static int check_thirdparty(const struct tw_train_job *job, struct tw_err *err)
 {
 	const struct tw_strs *names;
 
-	if (job->thirdparty == NULL)
+	/* Another share may have it; tallywatt plan looked at the whole. */
+	if (job->thirdparty == NULL || job->planned != NULL)
 		return 0;
 	names = &job->thirdparty->names;
 	for (size_t i = 0; i < names->count; i++)

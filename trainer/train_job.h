@@ -35,7 +35,7 @@ struct tw_train_table {
 
 /* A Prometheus response with the series of one machine or of several. */
 struct tw_train_response {
-	const struct tw_prom *prom;
+	const struct tw_prom *prom; /* NULL: of machines that another share trains */
 	const char *machine; /* name for a response without machine labels; or NULL */
 	const char *origin;  /* file name; NULL only if there is one response */
 };
@@ -44,6 +44,13 @@ struct tw_train_response {
 struct tw_train_spec {
 	const char *machine;
 	struct tw_machine_spec spec;
+};
+
+/* A machine of a training of which this one is a share. */
+struct tw_train_planned {
+	const char *name; /* NULL: no name */
+	struct tw_machine_spec spec;
+	size_t node_type;
 };
 
 /* How far a training is. */
@@ -88,6 +95,12 @@ struct tw_train_job {
 	struct tw_machine_spec spec;       /* if there is one machine */
 	const struct tw_train_spec *specs; /* of several machines */
 	size_t spec_count;
+	/*
+	 * All machines of the training of which this one is a share, in order of name;
+	 * they have precedence over spec, specs and known. NULL: a whole training.
+	 */
+	const struct tw_train_planned *planned;
+	size_t planned_count;
 	/* Node types of the pipeline that the models are added to, or NULL. */
 	const struct tw_node_types *known;
 	const char *origin; /* of all data in the metadata; NULL: that of each input */

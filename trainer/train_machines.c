@@ -151,6 +151,8 @@ static int add_responses(struct tw_train_machines *m, const struct tw_train_job 
 	for (size_t i = 0; i < job->response_count; i++) {
 		struct tw_err why = { 0 };
 
+		if (job->responses[i].prom == NULL)
+			continue;
 		if (add_response(m, job, i, &why) == 0)
 			continue;
 		if (job->response_count > 1)
@@ -232,6 +234,29 @@ out:
 	return rc;
 }
 
+int tw_train_machines_settle(struct tw_train_machines *m, const struct tw_train_job *job,
+			     struct tw_err *err)
+{
+	if (set_specs(m, job, err) < 0)
+		return -1;
+	return set_node_types(m, job, err);
+}
+
+/* The machines of the whole training; those of other shares have no recordings. */
+static int add_planned(struct tw_train_machines *m, const struct tw_train_job *job,
+		       struct tw_err *err)
+{
+	if (!tw_resize(&m->at, job->planned_count, sizeof(*m->at)))
+		return tw_fail(err, TW_NOMEM, "%zu machines", job->planned_count);
+	for (size_t i = 0; i < job->planned_count; i++)
+		m->at[m->count++] = (struct tw_train_machine){
+			.name = job->planned[i].name,
+			.spec = job->planned[i].spec,
+			.node_type = job->planned[i].node_type,
+		};
+	return 0;
+}
+
 int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machines *out,
 			   struct tw_err *err)
 {
@@ -244,13 +269,13 @@ int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machi
 		tw_fail(err, TW_NOMEM, "%zu responses", job->response_count);
 		goto out;
 	}
-	if (add_responses(&m, job, err) < 0)
+	if (add_planned(&m, job, err) < 0 || add_responses(&m, job, err) < 0)
 		goto out;
 	if (job->table_count > 0 && add_machine(&m, job->machine, &unused, err) < 0)
 		goto out;
 	if (m.count > 1)
 		qsort(m.at, m.count, sizeof(*m.at), by_name);
-	if (set_specs(&m, job, err) < 0 || set_node_types(&m, job, err) < 0)
+	if (job->planned == NULL && tw_train_machines_settle(&m, job, err) < 0)
 		goto out;
 
 	*out = m;

@@ -59,6 +59,13 @@ int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machi
 			   struct tw_err *err);
 
 /*
+ * Set the specs and the node types of machines in order of name, by the job. TW_INVALID
+ * if the job has a spec of a machine that is not among them.
+ */
+int tw_train_machines_settle(struct tw_train_machines *m, const struct tw_train_job *job,
+			     struct tw_err *err);
+
+/*
  * Whether to train on a source and group: the job names them, or names none and a
  * recording has both.
  */

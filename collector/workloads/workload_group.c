@@ -203,7 +203,7 @@ static void add_vm(struct tw_workloads *t, struct tw_process *p,
 
 	if (found->id[0] == '\0')
 		return;
-	vm = get_owner(t, TW_LEVEL_VM, found, found->id);
+	vm = tw_owner_get(t, TW_LEVEL_VM, found, found->id);
 	if (vm == NULL || vm->w.members > 0)
 		return;
 	tw_owner_set(&vm->w, p->w.owner, 0);

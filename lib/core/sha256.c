@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/sha256.h"
 
-#include <stdint.h>
+#include "lib/core/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BLOCK 64
 
@@ -60,35 +64,78 @@ static void add_block(uint32_t h[8], const unsigned char *p)
 		h[i] += v[i];
 }
 
-static void compute(const void *data, size_t len, unsigned char out[TW_SHA256_BYTES])
+void tw_sha256_start(struct tw_sha256 *s)
 {
 	/* FIPS 180-4, 5.3.3: from the square roots of the first 8 primes. */
-	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-			  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-	const unsigned char *p = data;
-	const size_t rest = len % BLOCK, whole = len - rest;
-	const size_t end = rest + 9 <= BLOCK ? BLOCK : 2 * BLOCK;
-	unsigned char last[2 * BLOCK] = { 0 };
+	*s = (struct tw_sha256){ .h = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+					0x510e527f, 0x9b05688c, 0x1f83d9ab,
+					0x5be0cd19 } };
+}
 
-	for (size_t at = 0; at < whole; at += BLOCK)
-		add_block(h, p + at);
+void tw_sha256_add(struct tw_sha256 *s, const void *data, size_t len)
+{
+	const size_t used = s->len % BLOCK;
+	const size_t room = BLOCK - used;
+	const unsigned char *p = data;
+
+	s->len += len;
+	if (used > 0 && len >= room) {
+		memcpy(s->block + used, p, room);
+		add_block(s->h, s->block);
+		p += room;
+		len -= room;
+	} else if (used > 0) {
+		memcpy(s->block + used, p, len);
+		return;
+	}
+	for (; len >= BLOCK; p += BLOCK, len -= BLOCK)
+		add_block(s->h, p);
+	if (len > 0)
+		memcpy(s->block, p, len);
+}
+
+void tw_sha256_end(struct tw_sha256 *s, char out[TW_SHA256_TEXT])
+{
+	const uint64_t bits = s->len * 8;
+	const size_t used = s->len % BLOCK;
 	/* FIPS 180-4, 5.1.1: pad with a one bit, zeros and the length in bits. */
-	if (rest > 0)
-		memcpy(last, p + whole, rest);
-	last[rest] = 0x80;
+	const size_t pad = (used < BLOCK - 8 ? BLOCK : 2 * BLOCK) - used;
+	unsigned char last[2 * BLOCK] = { 0x80 };
+
 	for (size_t i = 0; i < 8; i++)
-		last[end - 1 - i] = (unsigned char)((uint64_t)len * 8 >> 8 * i);
-	for (size_t at = 0; at < end; at += BLOCK)
-		add_block(h, last + at);
+		last[pad - 1 - i] = (unsigned char)(bits >> 8 * i);
+	tw_sha256_add(s, last, pad);
 	for (size_t i = 0; i < TW_SHA256_BYTES; i++)
-		out[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
+		snprintf(out + 2 * i, 3, "%02x",
+			 s->h[i / 4] >> (24 - 8 * (i % 4)) & 0xff);
 }
 
 void tw_sha256_text(const void *data, size_t len, char out[TW_SHA256_TEXT])
 {
-	unsigned char digest[TW_SHA256_BYTES];
+	struct tw_sha256 s;
 
-	compute(data, len, digest);
-	for (size_t i = 0; i < TW_SHA256_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	tw_sha256_start(&s);
+	tw_sha256_add(&s, data, len);
+	tw_sha256_end(&s, out);
+}
+
+int tw_sha256_file(const char *path, char out[TW_SHA256_TEXT], struct tw_err *err)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	char piece[1 << 16];
+	struct tw_sha256 s;
+	ssize_t n;
+
+	if (fd < 0)
+		return tw_fail_errno(err, errno, "cannot open '%s'", path);
+	tw_sha256_start(&s);
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		tw_sha256_add(&s, piece, (size_t)n);
+	if (n < 0)
+		tw_fail_errno(err, errno, "cannot read '%s'", path);
+	close(fd);
+	if (n < 0)
+		return -1;
+	tw_sha256_end(&s, out);
+	return 0;
 }

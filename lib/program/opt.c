@@ -2,6 +2,7 @@
 #include "lib/program/opt.h"
 
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
@@ -232,46 +233,54 @@ static bool is_given(const struct tw_opt *x, const void *config)
 			  : *(char *const *)at != NULL;
 }
 
-static void print_list(const char *name, const struct tw_strs *l, FILE *out)
-{
-	fprintf(out, l->count > 0 ? "%s = " : "# %s =", name);
-	for (size_t i = 0; i < l->count; i++)
-		fprintf(out, "%s%s", i > 0 ? "," : "", l->at[i]);
-	fprintf(out, "\n");
-}
-
-static void print_setting(const struct tw_opt *x, const void *config, FILE *out)
+bool tw_opt_value(const struct tw_opt *x, const void *config, struct tw_buf *b)
 {
 	const void *at = const_field(x, config);
+	const struct tw_strs *list = at;
 
 	switch (x->type) {
 	case TW_OPT_BOOL:
-		fprintf(out, "%s = %s\n", x->name, *(const bool *)at ? "yes" : "no");
-		break;
+		tw_buf_adds(b, *(const bool *)at ? "yes" : "no");
+		return true;
 	case TW_OPT_U32:
-		fprintf(out, "%s = %" PRIu32 "\n", x->name, *(const uint32_t *)at);
-		break;
+		tw_buf_addf(b, "%" PRIu32, *(const uint32_t *)at);
+		return true;
 	case TW_OPT_DURATION_MS:
-		fprintf(out, "%s = %" PRIu64 "ms\n", x->name, *(const uint64_t *)at);
-		break;
+		tw_buf_addf(b, "%" PRIu64 "ms", *(const uint64_t *)at);
+		return true;
 	case TW_OPT_SIZE_BYTES:
-		fprintf(out, "%s = %" PRIu64 "\n", x->name, *(const uint64_t *)at);
-		break;
+		tw_buf_addf(b, "%" PRIu64, *(const uint64_t *)at);
+		return true;
 	case TW_OPT_CHOICE:
-		fprintf(out, "%s = %s\n", x->name, x->choices[*(const unsigned *)at]);
-		break;
+		tw_buf_adds(b, x->choices[*(const unsigned *)at]);
+		return true;
 	case TW_OPT_LIST:
 	case TW_OPT_TEXTS:
-		print_list(x->name, at, out);
-		break;
+		for (size_t i = 0; i < list->count; i++)
+			tw_buf_addf(b, "%s%s", i > 0 ? "," : "", list->at[i]);
+		return list->count > 0;
 	case TW_OPT_TEXT:
 	case TW_OPT_LISTEN:
-		if (*(char *const *)at != NULL)
-			fprintf(out, "%s = %s\n", x->name, *(char *const *)at);
-		else
-			fprintf(out, "# %s =\n", x->name);
 		break;
 	}
+	if (*(char *const *)at == NULL)
+		return false;
+	tw_buf_adds(b, *(char *const *)at);
+	return true;
+}
+
+static int print_setting(const struct tw_opt *x, const void *config, struct tw_err *err)
+{
+	struct tw_buf value = { 0 };
+	const bool given = tw_opt_value(x, config, &value);
+	const bool failed = tw_buf_failed(&value);
+
+	if (given && !failed)
+		printf("%s = %s\n", x->name, value.data);
+	else
+		printf("# %s =\n", x->name);
+	tw_buf_clear(&value);
+	return failed ? tw_fail(err, TW_NOMEM, "--%s", x->name) : 0;
 }
 
 static void release_value(const struct tw_opt *x, void *config)
@@ -577,9 +586,9 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		print_help(o);
 	else if (l.version)
 		tw_version_print(o->program);
-	else if (l.print_config)
-		for (size_t i = 0; i < o->count; i++)
-			print_setting(&o->opt[i], config, stdout);
+	for (size_t i = 0; l.print_config && !l.help && !l.version && i < o->count; i++)
+		if (print_setting(&o->opt[i], config, err) < 0)
+			goto out;
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		tw_fail(err, TW_IO, "cannot write to stdout");
 		goto out;

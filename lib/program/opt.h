@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_buf;
 struct tw_err;
 
 enum tw_opt_type {
@@ -87,6 +88,9 @@ void tw_opts_release(const struct tw_opts *o, void *config);
  */
 int tw_opt_set(const struct tw_opt *x, const char *text, void *config,
 	       struct tw_err *err);
+
+/* Append the value as text, a list with commas. False if it is not given. */
+bool tw_opt_value(const struct tw_opt *x, const void *config, struct tw_buf *b);
 
 /*
  * Read a configuration file into a list of name, value, name, value. Unknown and repeated

@@ -76,7 +76,7 @@ class Completion(Case):
                            (("xyzzy",), "no command 'xyzzy'"),
                            (("top", "--lvel", "x"), "did you mean '--level'?"),
                            (("top", "--re=x", "--r"), "--reverse"),
-                           (("train", "--m", "x"), "ambiguous option '--m': --model-db"),
+                           (("train", "--m", "x"), "ambiguous option '--m': --m"),
                            (("top", "--qqq"), "unknown option '--qqq' (see --help)"),
                            (("completion", "fish"), "want bash or zsh"), (("help", "nix"), "nix")):
             done = run_tallywatt(*args)

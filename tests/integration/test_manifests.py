@@ -33,9 +33,10 @@ class Manifests(unittest.TestCase):
     def test_every_option_is_accepted(self):
         found = list(commands())
         self.assertEqual(sorted({program for _, program, _ in found}),
-                         ["tw-collector", "tw-server", "tw-trainer"])
+                         ["tallywatt", "tw-collector", "tw-server", "tw-trainer"])
         for path, program, args in found:
-            args = [a.replace("$(NODE_NAME)", "here") for a in args]
+            args = [a.replace("$(NODE_NAME)", "here").replace("$(JOB_COMPLETION_INDEX)", "0")
+                    for a in args]
             done = subprocess.run([os.path.join(BIN, program), *args, "--check-config"],
                                   check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, timeout=TIMEOUT_S)

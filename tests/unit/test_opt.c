@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
+#include "lib/program/opt_texts.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/opt_program.h"
 #include "tests/unit/scratch.h"
@@ -60,6 +61,45 @@ static void a_flag_overrides_the_environment_which_overrides_the_file(void **sta
 	assert_int_equal(c.threads, 5);
 	tw_opts_release(&opt_program, &c);
 	free(path);
+}
+
+/* A list of texts that differ from the defaults, and the same options read back. */
+static void options_can_be_written_and_read_without_the_environment(void **state)
+{
+	struct tw_strs texts = { 0 }, again = { 0 };
+	enum tw_opts_action action;
+	struct opt_config c, read = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(opt_parse(&c, &action, &err,
+				   WORDS("--fast", "--threads=5", "--interval=3000ms",
+					 "--dir=a=b c")),
+			 0);
+	assert_int_equal(tw_opts_write(&opt_program, &c, &texts, &err), 0);
+	assert_true(tw_strs_has(&texts, "fast=yes"));
+	assert_true(tw_strs_has(&texts, "threads=5"));
+	assert_true(tw_strs_has(&texts, "dir=a=b c"));
+	setenv("TW_TEST_THREADS", "4", 1);
+	assert_int_equal(tw_opts_read(&opt_program, &texts, &read, &err), 0);
+	unsetenv("TW_TEST_THREADS");
+	assert_true(read.fast);
+	assert_int_equal(read.threads, 5);
+	assert_string_equal(read.listen, "127.0.0.1:8100");
+	assert_int_equal(tw_opts_write(&opt_program, &read, &again, &err), 0);
+	assert_int_equal(again.count, texts.count);
+	for (size_t i = 0; i < texts.count; i++)
+		assert_string_equal(again.at[i], texts.at[i]);
+	tw_opts_release(&opt_program, &read);
+
+	read = (struct opt_config){ 0 };
+	assert_int_equal(tw_strs_adds(&texts, "thread=5", &err), 0);
+	assert_int_equal(tw_opts_read(&opt_program, &texts, &read, &err), -1);
+	assert_string_equal(err.text, "unknown option 'thread=5'");
+	tw_opts_release(&opt_program, &read);
+	tw_opts_release(&opt_program, &c);
+	tw_strs_clear(&texts);
+	tw_strs_clear(&again);
 }
 
 static void a_boolean_flag_needs_no_value(void **state)
@@ -373,6 +413,9 @@ int main(void)
 						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(check_config_rejects_bad_values,
 						opt_set_up, scratch_tear_down),
+		cmocka_unit_test_setup_teardown(
+			options_can_be_written_and_read_without_the_environment,
+			opt_set_up, scratch_tear_down),
 		cmocka_unit_test(missing_required_options_are_named),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
 						opt_set_up, scratch_tear_down),

@@ -32,7 +32,7 @@ static int read_one(const char *prefix, const struct tw_feature_group *group,
 	snprintf(file, sizeof(file), "%s%s", prefix, path);
 	assert_int_equal(tw_strs_adds(&files, file, err), 0);
 	status = tw_train_input_csv(in, &files, tw_energy_source_find("rapl-sysfs"),
-				    group, warnings, err);
+				    group, warnings, NULL, NULL, err);
 	tw_strs_clear(&files);
 	free(path);
 	scratch_free(dir);
@@ -90,7 +90,7 @@ static void wrong_arguments_are_named(void **state)
 	assert_non_null(strstr(unknown.text, "no feature group 'Nope'; there are "));
 	assert_int_equal(tw_strs_adds(&files, absent_file, &absent), 0);
 	assert_int_equal(tw_train_input_csv(&in[2], &files, tw_energy_source_find("acpi"),
-					    NULL, &warnings, &absent),
+					    NULL, &warnings, NULL, NULL, &absent),
 			 -1);
 	assert_non_null(strstr(absent.text, "/nonexistent/t.csv"));
 	for (size_t i = 0; i < 3; i++)

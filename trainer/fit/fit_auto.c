@@ -398,6 +398,7 @@ const struct tw_trainer tw_trainer_auto = {
 	.summary = "the median of trees that rise with load, or a line",
 	.predictor = "ensemble",
 	.min_rows = 2,
+	.cost_ns = 1250000,
 	.slow = true,
 	.fit = fit_auto,
 	.explain = explain,

@@ -44,5 +44,6 @@ const struct tw_trainer tw_trainer_knn = {
 	.summary = "the mean of the six nearest training rows",
 	.predictor = "knn",
 	.min_rows = 2,
+	.cost_ns = 4500,
 	.fit = fit_knn,
 };

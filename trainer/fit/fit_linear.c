@@ -25,5 +25,6 @@ const struct tw_trainer tw_trainer_linear = {
 	.predictor = "linear",
 	.min_rows = 2,
 	.by_workers = true,
+	.cost_ns = 300,
 	.fit = fit_linear,
 };

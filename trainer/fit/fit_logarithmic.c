@@ -42,5 +42,6 @@ const struct tw_trainer tw_trainer_logarithmic = {
 	.summary = "a ln(b x + 1) + c of the main feature",
 	.predictor = "curvefit",
 	.min_rows = TW_CURVEFIT_ROWS_MIN,
+	.cost_ns = 3800,
 	.fit = fit_logarithmic,
 };

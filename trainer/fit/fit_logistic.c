@@ -44,5 +44,6 @@ const struct tw_trainer tw_trainer_logistic = {
 	.summary = "A / (1 + exp(-k (x - x0))) + off of the main feature",
 	.predictor = "curvefit",
 	.min_rows = TW_CURVEFIT_ROWS_MIN,
+	.cost_ns = 11000,
 	.fit = fit_logistic,
 };

@@ -158,5 +158,6 @@ const struct tw_trainer tw_trainer_polynomial = {
 	.summary = "degree 2 with interactions, shrunk by cross validation",
 	.predictor = "polynomial",
 	.min_rows = 2,
+	.cost_ns = 300,
 	.fit = fit_polynomial,
 };

@@ -182,5 +182,6 @@ const struct tw_trainer tw_trainer_svr = {
 	.summary = "support vectors with a radial kernel (libsvm)",
 	.predictor = "svr",
 	.min_rows = 2,
+	.cost_ns = 23000,
 	.fit = fit_svr,
 };

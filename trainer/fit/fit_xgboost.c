@@ -28,5 +28,6 @@ const struct tw_trainer tw_trainer_xgboost = {
 	.predictor = "xgboost",
 	.min_rows = TW_BOOST_ROWS_MIN,
 	.by_workers = true,
+	.cost_ns = 35000,
 	.fit = fit_xgboost,
 };

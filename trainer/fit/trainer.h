@@ -28,6 +28,7 @@ struct tw_trainer {
 	const char *summary; /* one line, for --list */
 	const char *predictor; /* predictor of estimator/predict/ that reads the text */
 	size_t min_rows;       /* the fit rejects fewer rows */
+	double cost_ns;        /* CPU time of a fit for each row: docs/scale.md */
 	bool slow;             /* "all" trainers excludes it; it must be named */
 	bool by_workers;       /* fits rows that are spread over workers (samples.h) */
 

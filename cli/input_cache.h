@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_CLI_INPUT_CACHE_H
+#define TW_CLI_INPUT_CACHE_H
+
+/*
+ * Inputs that are read over HTTP: "https://store/rack7.json#sha256=<digest>". A download
+ * is kept in a directory under its digest, and a download that broke off is resumed by a
+ * range request, by a later run, too. Several processes may use the directory.
+ */
+
+struct tw_err;
+struct tw_credentials_config;
+
+struct tw_input_cache {
+	const char *dir;                         /* NULL: $XDG_CACHE_HOME/tallywatt */
+	const struct tw_credentials_config *web; /* of the server */
+};
+
+/*
+ * The local path of a file or a URL; *path is yours (free()). sha256: the expected
+ * digest, or NULL: that of the URL's fragment, if there is one. digest, unless NULL, is
+ * set. TW_INVALID if the digest differs. A path is not copied.
+ */
+int tw_input_cache_get(const struct tw_input_cache *c, const char *file,
+		       const char *sha256, char **path, char *digest, struct tw_err *err);
+
+/* The file name of a path or a URL, without query and fragment; *len bytes of it. */
+const char *tw_input_base_name(const char *file, int *len);
+
+#endif /* TW_CLI_INPUT_CACHE_H */
