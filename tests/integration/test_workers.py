@@ -154,9 +154,10 @@ class Workers(Case):
             self.port = free_port()
             out = self.path(f"killed-{victim}.zip")
             # Many trees: none is done before the kill.
-            procs = [self.worker(rank, 3, "--output", out, "--folds", "10", "--abs-trainers",
-                                 BOOSTED, "--dyn-trainers", BOOSTED) for rank in range(3)]
-            wait_until(lambda: self.links(procs[victim].pid) >= 2, "the workers are linked")
+            procs = [self.worker(rank, 3, "--output", out, "--folds", "10", "--trainers",
+                                 BOOSTED, "--worker-wait", "60") for rank in range(3)]
+            wait_until(lambda: all(self.links(p.pid) >= 2 for p in procs),
+                       "the workers are linked, or about to be")
             procs[victim].kill()
             for rank, (code, _, lines) in enumerate(self.outcomes(procs)):
                 if rank != victim:
