@@ -6,6 +6,7 @@
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
+#include "model-db/index/matcher.h"
 #include "tests/unit/choosing.h"
 #include "tests/unit/fail_alloc.h"
 
@@ -230,6 +231,43 @@ static void the_best_model_of_a_group_is_found(void **state)
 	tw_filter_release(&rmse);
 }
 
+/* Counters that nobody has proven do not choose a model; other features still do. */
+static void unproven_counters_are_ignored(void **state)
+{
+	struct tw_wanted w = { .source = tw_energy_source_find("rapl-sysfs"),
+			       .node_type = -1 };
+	struct tw_choice choice = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_strs_split(&w.metrics, COUNTERS "," BPF, &err), 0);
+	assert_int_equal(tw_choose(*state, &w, &choice, &err), 0);
+	assert_string_equal(choice.entry->group->name, "CounterOnly");
+	w.counters_unproven = true;
+	choice = (struct tw_choice){ 0 };
+	assert_int_equal(tw_choose(*state, &w, &choice, &err), 0);
+	assert_string_equal(choice.entry->group->name, "BPFOnly");
+	tw_wanted_release(&w);
+}
+
+static void the_default_trainer_of_kepler_means_linear_weights(void **state)
+{
+	char trainer[] = "SGDRegressorTrainer", other[] = "SGDRegressorTrainers";
+	struct tw_wanted w = { .weight = true, .trainer = trainer };
+
+	(void)state;
+	assert_true(tw_wanted_means_linear(&w));
+	w.classes = true;
+	assert_false(tw_wanted_means_linear(&w));
+	w.classes = false;
+	w.weight = false;
+	assert_false(tw_wanted_means_linear(&w));
+	w.weight = true;
+	w.trainer = other;
+	assert_false(tw_wanted_means_linear(&w));
+	w.trainer = NULL;
+	assert_false(tw_wanted_means_linear(&w));
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	const struct choosing q = { .filter = "mae:10;features:" COUNTERS };
@@ -260,6 +298,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_request_gets_the_expected_model),
 		cmocka_unit_test(the_best_model_of_a_group_is_found),
+		cmocka_unit_test(unproven_counters_are_ignored),
+		cmocka_unit_test(the_default_trainer_of_kepler_means_linear_weights),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
