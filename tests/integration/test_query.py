@@ -114,9 +114,9 @@ class RealPrometheus(Case):
         recorded = self.write("recorded.json", generator.to_text(self.response))
         queried = self.query(server, *RANGE)
         for name, path in (("recorded", recorded), ("queried", queried)):
-            # Every series is compared above: a single meter's models show the rest.
+            # Every series is compared above; the models of one meter show the rest.
             self.tallywatt("train", "--input", path, "--name", "same", "--origin", "test",
-                           "--source", "acpi",
+                           "--source", "redfish",
                            "--trainers", "LinearRegressionTrainer,SGDRegressorTrainer",
                            "--model-db", self.path(name))
         one, two = tree(self.path("recorded", "same")), tree(self.path("queried", "same"))

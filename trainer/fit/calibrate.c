@@ -214,8 +214,7 @@ static void release(struct work *w)
 /* Whether the row, or a measurement that it shares, is of the group. */
 static bool is_of(const struct work *w, size_t row, size_t group)
 {
-	return group != NO_GROUP && row >= w->wide[group].from &&
-	       row < w->wide[group].to;
+	return group != NO_GROUP && row >= w->wide[group].from && row < w->wide[group].to;
 }
 
 /* ---- expected errors ---- */
@@ -329,7 +328,8 @@ struct part {
 	bool normalise;   /* divide by the expected error */
 };
 
-/* Gather |error| in w->scratch, group by group. of[g] is the number of rows of group g. */
+/* Gather |error| in w->scratch, group by group. of[g] is the number of rows of group g.
+ */
 static size_t gather(const struct work *w, const struct part *p,
 		     size_t of[TW_CALIBRATE_GROUPS])
 {
@@ -371,8 +371,8 @@ static double half_of(const struct work *w, const struct part *p)
 
 	for (size_t g = 0; g < w->groups; of_group += of[g++])
 		if (of[g] >= GROUP_ROWS_MIN)
-			half = fmax(half, tw_conformal(of_group, of[g],
-						       group_level(of[g])));
+			half = fmax(half,
+				    tw_conformal(of_group, of[g], group_level(of[g])));
 	return n > 0 ? fmax(half, tw_conformal(w->scratch, n, TW_INTERVAL_LEVEL)) : half;
 }
 
@@ -424,10 +424,9 @@ static struct tw_answer_interval calibrate(const struct work *w, enum scheme sch
 /* For comparison: a constant that covers TW_INTERVAL_LEVEL of all rows but a group's. */
 static struct tw_answer_interval plain_constant(const struct work *w, size_t without)
 {
-	const struct part p = { .without = without,
-				.nor = NO_GROUP,
-				.low = -INFINITY,
-				.high = INFINITY };
+	const struct part p = {
+		.without = without, .nor = NO_GROUP, .low = -INFINITY, .high = INFINITY
+	};
 	size_t of[TW_CALIBRATE_GROUPS];
 	const size_t n = gather(w, &p, of);
 	struct tw_answer_interval i = { .bins = 1 };
