@@ -281,8 +281,7 @@ class Kepler(Metered):
                                  "--filter=no", "--cgroups", "v1", "--meters", "fake",
                                  "--top=0", "--counters", "software", "--trace",
                                  "page-cache,softirqs", "--compat", "kepler-legacy")
-        wait_until(lambda: COUNTED.keys() <= self.found(daemon).keys(), "all is told",
-                   timeout=30)
+        wait_until(lambda: COUNTED.keys() <= self.found(daemon).keys(), "all is told")
         return daemon
 
     def test_only_counters_that_exist_are_exported_at_each_level(self):
