@@ -52,12 +52,13 @@ def read_back(folder, text):
     found = []
     for line in dumped.splitlines():
         name, labels, value = DUMPED.match(line).groups()
-        found.append((name, {k: json.loads(v) for k, v in LABEL.findall(labels)},
+        # Hashable: thousands of samples are compared.
+        found.append((name, frozenset((k, json.loads(v)) for k, v in LABEL.findall(labels)),
                       float(value)))
     return found
 
 
 def as_stored(samples):
     """Samples as they were told: a label that is empty is none to Prometheus."""
-    return [(name, {k: json.loads(f'"{v}"') for k, v in labels.items() if v}, value)
+    return [(name, frozenset((k, json.loads(f'"{v}"')) for k, v in labels.items() if v), value)
             for name, labels, value in samples]
