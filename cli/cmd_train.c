@@ -143,8 +143,7 @@ static int publish_once(const struct config *c, const struct tw_signer *signer,
 	if (tw_workers_agree(c->job.workers, err) < 0)
 		return -1;
 	if (is_first(c))
-		status = tw_train_publish(&c->flags, "tallywatt train", signer, r,
-					  err);
+		status = tw_train_publish(&c->flags, "tallywatt train", signer, r, err);
 	if (is_first(c)) {
 		struct tw_err unused = { 0 };
 

@@ -496,7 +496,8 @@ static int begin(struct training *t, struct tw_err *err)
 	    tw_train_machines_find(job, &t->machines, err) == 0 &&
 	    tw_train_isolation_init(job, &t->machines,
 				    t->share != NULL && job->table_count == 0,
-				    &t->isolation, err) == 0 && plan(t, err) == 0)
+				    &t->isolation, err) == 0 &&
+	    plan(t, err) == 0)
 		make_units(t, err);
 	if (tw_workers_agree(job->workers, err) < 0)
 		return -1;

@@ -55,9 +55,9 @@ bool tw_feature_is_counter(const char *name);
 
 /*
  * Whether a list of metrics comes from Kepler 0.5 to 0.7.9, 0.8 or 0.9. These list the
- * counters before they open them, and send 0 for those that the machine lacks. So the list
- * does not prove that the machine has counters. It is recognised by cpu_ref_cycles, which
- * no model uses.
+ * counters before they open them, and send 0 for those that the machine lacks. So the
+ * list does not prove that the machine has counters. It is recognised by cpu_ref_cycles,
+ * which no model uses.
  */
 bool tw_feature_list_unproven(const struct tw_strs *names);
 
