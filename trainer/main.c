@@ -414,9 +414,8 @@ int main(int argc, char **argv)
 	    (action == TW_OPTS_RUN &&
 	     (check_rights(&c, &err) < 0 || check_online(&c, &err) < 0))) {
 		fprintf(stderr, "tw-trainer: %s\n", err.text);
-		return TW_EXIT_USAGE;
-	}
-	if (action == TW_OPTS_EXIT) {
+		status = TW_EXIT_USAGE;
+	} else if (action == TW_OPTS_EXIT) {
 		status = TW_EXIT_OK;
 	} else {
 		tw_log_init("tw-trainer", (enum tw_log_level)c.log_level,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/workloads/traces.h"
@@ -71,16 +70,15 @@ static void read_traces(struct tw_traces *t, struct told *told)
 		fail_msg("%s", err.text);
 }
 
-/* A file whose two pages are in the page cache. */
-static int open_cached(const char *dir)
+/* A file whose two pages are in the page cache: not of a tmpfs, whose reads are no hits. */
+static int open_cached(void)
 {
 	const char page[4096] = "page";
-	char path[512];
-	int fd;
+	char path[] = "/var/tmp/tw-cached.XXXXXX";
+	const int fd = mkostemp(path, O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/cached", dir);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
+	assert_int_equal(unlink(path), 0);
 	assert_int_equal(pwrite(fd, page, sizeof(page), 0), sizeof(page));
 	assert_int_equal(pwrite(fd, page, sizeof(page), FAR), sizeof(page));
 	return fd;
@@ -99,8 +97,7 @@ static void pages_of_the_cache_that_are_read_are_counted(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_PAGE_CACHE);
 	struct told told = { .tgid = (uint32_t)getpid(), .whose = TW_PROCESS_LIVING };
-	char *dir = scratch_new();
-	const int fd = open_cached(dir);
+	const int fd = open_cached();
 
 	(void)state;
 	read_traces(t, &told);
@@ -115,7 +112,6 @@ static void pages_of_the_cache_that_are_read_are_counted(void **state)
 	assert_false(tw_traces_have(t, TW_COUNTER_CYCLES));
 	assert_int_equal(tw_traces_lost(t), 0);
 	close(fd);
-	scratch_free(dir);
 	tw_traces_close(t);
 }
 
@@ -127,8 +123,7 @@ static void counts_of_an_ended_process_wait_for_its_exit(void **state)
 {
 	struct tw_traces *t = open_traces(TW_TRACE_PAGE_CACHE);
 	struct told told = { .whose = TW_PROCESS_UNKNOWN };
-	char *dir = scratch_new();
-	const int fd = open_cached(dir);
+	const int fd = open_cached();
 	const pid_t pid = fork();
 	uint64_t hits;
 
@@ -152,7 +147,6 @@ static void counts_of_an_ended_process_wait_for_its_exit(void **state)
 	read_traces(t, &told);
 	assert_int_equal(told.calls, 3);
 	close(fd);
-	scratch_free(dir);
 	tw_traces_close(t);
 }
 
