@@ -14,11 +14,10 @@ struct tw_train_data;
 struct tw_train_job;
 
 /*
- * Find the columns of t->d, and the place of its rows among those of all workers:
- * t->rows,
- * ->first_row, ->first_ms and ->last_ms. Join what the workers found in their recordings.
- * A failure is kept in t->err; it is TW_INVALID unless the columns of all are the same
- * and their times ascend by rank.
+ * Find the columns of t->d, and the place of its rows among those of all workers
+ * (t->rows, ->first_row, ->first_ms and ->last_ms). Join what the workers found in their
+ * recordings. A failure is kept in t->err; it is TW_INVALID unless the columns of all are
+ * the same and their times ascend by rank.
  */
 void tw_train_workers_place(struct tw_train_data *t, const struct tw_train_job *job);
 

@@ -70,8 +70,7 @@ static void read_traces(struct tw_traces *t, struct told *told)
 		fail_msg("%s", err.text);
 }
 
-/* A file whose two pages are in the page cache: not of a tmpfs, whose reads are no hits.
- */
+/* A file whose two pages are in the page cache. Reads of a tmpfs are no hits. */
 static int open_cached(void)
 {
 	const char page[4096] = "page";
