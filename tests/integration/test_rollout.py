@@ -130,7 +130,8 @@ class Rollout(PullCase):
         wait_until(lambda: self.share(servers) == [1, 1, 0], "zone a has the next version")
         for path in ("/models/p.zip", "/api/v1/pipelines/p/zip",
                      "/models/p/acpi/AbsPower/BPFOnly/XgboostFitTrainer_0.zip"):
-            wait_until(lambda p=path: call(servers[1], "GET", p).status == 200, "it is served")
+            wait_until(lambda p=path: all(call(s, "GET", p).status == 200 for s in servers),
+                       "it is served")
             one, two = (call(s, "GET", path) for s in servers[:2])
             self.assertEqual((one.body, one.headers["ETag"]), (two.body, two.headers["ETag"]))
             self.assertEqual(one.headers["Cache-Control"], "no-cache")
