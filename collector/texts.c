@@ -405,10 +405,19 @@ out:
 	return rc;
 }
 
-static bool any_runs(const struct tw_texts *t)
+static bool any_writes(const struct tw_texts *t)
 {
 	for (size_t i = 0; i < TW_TEXTS_MAX; i++)
 		if (t->of[i].growing != NULL && t->of[i].reports >= 0)
+			return true;
+	return false;
+}
+
+/* A child exits a moment after its last report. */
+static bool any_exits(const struct tw_texts *t)
+{
+	for (size_t i = 0; i < TW_TEXTS_MAX; i++)
+		if (t->of[i].growing != NULL && t->of[i].child > 0)
 			return true;
 	return false;
 }
@@ -417,12 +426,14 @@ void tw_texts_finish(struct tw_texts *t, int wait_ms)
 {
 	const uint64_t until = tw_now_ms() + (uint64_t)wait_ms;
 
-	while (any_runs(t) && tw_now_ms() < until) {
+	while (any_writes(t) && tw_now_ms() < until) {
 		struct pollfd p = { .fd = t->epoll, .events = POLLIN };
 
 		poll(&p, 1, (int)(until - tw_now_ms()));
 		tw_texts_hear(t);
 	}
+	for (reap(t); any_exits(t) && tw_now_ms() < until; reap(t))
+		poll(NULL, 0, 1);
 	for (size_t i = 0; i < TW_TEXTS_MAX; i++)
 		if (t->of[i].growing != NULL)
 			end_child(t, &t->of[i], false);

@@ -21,7 +21,7 @@ from harness import BIN, Case, call, need, wait_until
 PID = re.compile(r'pid="(\d+)"')
 CPUS = len(os.sched_getaffinity(0))
 INTERVAL_S = 0.4
-PHASE_S = 3
+PHASE_S = 4
 REST_S = 6
 # Other programs may draw so much at rest: beside more, the shares of processes are uncertain.
 OTHERS_W = 0.6
