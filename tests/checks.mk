@@ -132,7 +132,7 @@ mutate: all build-tests
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := web engage same_watts tutorial api collector_agents shards collector_asked collector_own_meter collector_top pipeline pull offline_trainer model_server collector_power record \
+integration := web engage tutorial api collector_agents shards collector_asked collector_own_meter collector_top pipeline pull offline_trainer model_server collector_power record \
 	server_stress publish collector_models server_fuzz query_faults collector kepler_client query online \
 	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
 	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
@@ -140,8 +140,8 @@ integration := web engage same_watts tutorial api collector_agents shards collec
 	calibrate workers slurm rollout fleet \
 	collector_doors collector_edges faults_disk faults_world
 # Those that need an idle machine.
-alone := closed_loop
-unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop),\
+alone := closed_loop same_watts
+unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop same_watts),\
 	$(wildcard tests/integration/test_*.py))
 ifneq ($(unlisted),)
 $(error no target runs $(unlisted))

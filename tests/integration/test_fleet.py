@@ -36,11 +36,14 @@ class Agents(Case):
         agents = {s["metric"]["agent"] for s in central.query("up")}
         self.assertEqual(agents, {"0", "1"})
         wait_until(lambda: central.query("covers:tallywatt_node_power_watts:sum"), "rules have watts")
-        self.assertTrue(central.query("user_id:tallywatt_job_power_watts:rate2m"))
+        wait_until(lambda: central.query("user_id:tallywatt_job_power_watts:rate2m"),
+                   "rules have watts of users")
         # Each node is scraped by one agent, and exports what the budget has.
-        self.assertEqual(len(central.query("tallywatt_node_power_watts{zone='package'}")), NODES)
-        [pod] = central.query("count(tallywatt_pod_energy_joules_total{instance='node-1'})")
-        self.assertEqual(pod["value"][1], "12")
+        wait_until(lambda: len(central.query("tallywatt_node_power_watts{zone='package'}")) == NODES,
+                   "all nodes have watts")
+        wait_until(lambda: [s["value"][1] for s in central.query(
+            "count(tallywatt_pod_energy_joules_total{instance='node-1'})")] == ["12"],
+                   "a node has twelve series of pods")
         for dropped in ("tallywatt_container_energy_joules_total", "tallywatt_pod_cpu_seconds_total",
                         "tallywatt_pod_energy_joules_total{zone='core'}"):
             self.assertEqual(central.query(dropped), [], dropped)
