@@ -18,8 +18,8 @@ struct tw_input_cache {
 
 /*
  * The local path of a file or a URL; *path is yours (free()). sha256: the expected
- * digest, or NULL: that of the URL's fragment, if there is one. digest, unless NULL, is
- * set. TW_INVALID if the digest differs. A path is not copied.
+ * digest; NULL: the URL's fragment has it, or the file is not checked. The function sets
+ * digest unless it is NULL. TW_INVALID if the digest differs. A path is not copied.
  */
 int tw_input_cache_get(const struct tw_input_cache *c, const char *file,
 		       const char *sha256, char **path, char *digest, struct tw_err *err);

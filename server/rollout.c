@@ -118,7 +118,7 @@ static int match_labels(const json_t *wanted, const struct tw_replica *r, bool *
 	return 0;
 }
 
-/* The URL or path of a version, which is relative to that of the rollout. */
+/* The URL or path of a version. A path is relative to the URL of the rollout. */
 static int locate(const char *where, const char *from, char **out, struct tw_err *err)
 {
 	const size_t end = strcspn(from, "?#");

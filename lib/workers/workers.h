@@ -68,7 +68,7 @@ int tw_workers_texts(struct tw_workers *w, const char *own, size_t len,
 
 /*
  * After work that can fail on one worker alone: if *err of any worker is a failure, it
- * becomes that of all, with the rank of the worker. Returns -1 then.
+ * is returned on all workers, with the rank of its worker. Returns -1 then.
  */
 int tw_workers_agree(struct tw_workers *w, struct tw_err *err);
 

@@ -129,7 +129,7 @@ PartitionName=all Nodes=n1 Default=YES OverSubscribe=NO
                    f"--port={self.ports['sql']}", "--bind-address=127.0.0.1",
                    f"--pid-file={self.path('sql.pid')}")
         wait_until(lambda: os.path.exists(self.path("sql.socket")), "MariaDB listens")
-        # slurmdbd reads its configuration beside that of SLURM_CONF.
+        # slurmdbd reads its configuration from the folder of SLURM_CONF.
         self.start("slurmdbd", "slurmdbd", "-D")
         wait_until(lambda: self.run("sacctmgr", "-i", "add", "cluster", "tw") is not None,
                    "slurmdbd answers")

@@ -47,7 +47,7 @@ class Simulation:
 
 
 class Program:
-    """A Prometheus. Its configuration is that of etc/prometheus with other places and times."""
+    """A Prometheus. It runs a configuration of etc/prometheus, with other addresses and times."""
 
     def __init__(self, folder, name, config, interval, *args):
         self.folder, self.name = folder, name

@@ -171,7 +171,7 @@ class Daemon:
             return f.read()
 
     def wait_logged(self, pattern):
-        """A message may come after what it tells of can be seen elsewhere."""
+        """A daemon may log an event after clients can see the event."""
         wait_until(lambda: re.search(pattern, self.log()), f"{self.program} logs '{pattern}'")
 
     def resident_kib(self):

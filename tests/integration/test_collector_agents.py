@@ -150,7 +150,7 @@ class Agents(Summed):
         relays = {n: Relay(f"http://{d.address}") for n, d in real.items()}
         server = self.serve(host=relays["host"], plain=relays["plain"], **{n: n for n in REASONS})
         daemon = self.aggregate(server, *real, *REASONS)
-        # Until the host has answered, the energy of the guest counts as that of a node.
+        # Until the host has answered, the guest counts as a node of its own.
         self.wait_agents(daemon, lambda a: a["host"]["answers"], "the host answers first")
         server.of.update(relays)
         self.wait_agents(daemon, lambda a: all(a[n]["answers"] >= 2 for n in real), "answers")
