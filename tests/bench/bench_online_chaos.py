@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chaos: each daemon of the loop and Prometheus is killed and started again at random, the
 networks of the metered machine and of the model server are cut, and the disk of the online trainer
-is filled, for --minutes (10).
+is filled, for --minutes (10). stress-ng loads the machine, and half of the time later the machine's
+law of power changes.
 
 Nothing that was read is lost or twice, no daemon ends by itself, each estimate has a true
-source, and the loop is whole again within two intervals.
+source, a model is published under each law, and the loop is whole again within two intervals.
 """
 import argparse
 import json
@@ -27,6 +28,8 @@ from sources import Prometheus, free_port, need_prometheus  # noqa: E402
 from test_online import Online  # noqa: E402
 
 INTERVAL_S = 5
+# Watts of the metered machine: at rest, and more with all CPUs busy.
+LAWS = ((6.0, 8.0), (9.0, 14.0))
 OPTIONS = argparse.Namespace(minutes=10.0, seed=1)
 CHECKED = ("tallywatt_collector_tick_time_seconds", "tallywatt_node_energy_joules_total")
 
@@ -74,6 +77,7 @@ class Chaos(Online):
         self.networks = {name: Network(self, number)
                          for number, name in enumerate(("collector", "server"))}
         self.random = random.Random(OPTIONS.seed)
+        self.law = LAWS[0]
 
     def launch(self, name, program, *args):
         network = self.networks.get(name)
@@ -94,7 +98,7 @@ class Chaos(Online):
         self.addCleanup(self.stop_once, self.daemons[name])
 
     def meter(self):
-        """A package of 6 W at rest and 8 W for its CPUs, in a powercap tree."""
+        """A package by self.law, in a powercap tree."""
         zone = self.path("powercap/intel-rapl:0")
         os.makedirs(zone)
         self.write("powercap/intel-rapl:0/name", "package-0\n")
@@ -112,7 +116,8 @@ class Chaos(Online):
                 while not stopped.wait(0.05):
                     now, ticks = time.monotonic(), cpu_ticks()
                     busy = (ticks[0] - last[0]) / max(1, ticks[1] - last[1])
-                    joules, at, last = joules + (now - at) * (6 + 8 * busy), now, ticks
+                    watts = self.law[0] + self.law[1] * busy
+                    joules, at, last = joules + (now - at) * watts, now, ticks
                     os.pwrite(f.fileno(), b"%-20d\n" % int(joules * 1e6), 0)
         self.write("powercap/intel-rapl:0/energy_uj", "0\n")
         thread = threading.Thread(target=run)
@@ -120,6 +125,22 @@ class Chaos(Online):
         self.addCleanup(thread.join)
         self.addCleanup(stopped.set)
         return self.path("powercap")
+
+    def load(self):
+        """Rest and loads of the machine, in turn."""
+        stopped, chance = threading.Event(), random.Random(OPTIONS.seed)
+
+        def run():
+            while not stopped.wait(chance.uniform(2, 8)):
+                with subprocess.Popen(["stress-ng", "--quiet", "--cpu", "0", "--cpu-load",
+                                       str(chance.randrange(10, 101)), "--timeout",
+                                       f"{chance.randrange(3, 12)}s"],
+                                      stdin=subprocess.DEVNULL) as stress:
+                    stress.wait()
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(stopped.set)
 
     def start_all(self):
         common = ("--interval", "500ms", "--user", "root", "--top", "5", "--bpf", "off")
@@ -200,9 +221,17 @@ scrape_configs:
     def ok_polls(self):
         return self.metric(self.daemons["trainer"], "polls_total", 'result="ok"')
 
+    def verdicts(self):
+        """Sums of the trainer's verdicts over all machines."""
+        sums = {}
+        for (name, labels), value in self.metrics(self.daemons["trainer"]).items():
+            if name == "verdicts_total":
+                verdict = labels.split('verdict="')[1].split('"')[0]
+                sums[verdict] = sums.get(verdict, 0) + int(value)
+        return sums
+
     def published(self):
-        return sum(value for (name, labels), value in self.metrics(self.daemons["trainer"]).items()
-                   if name == "verdicts_total" and 'verdict="published"' in labels)
+        return self.verdicts().get("published", 0)
 
     def estimates(self):
         """Whether the estimator predicts, by a model that the trainer has published."""
@@ -219,7 +248,12 @@ scrape_configs:
         need_prometheus()
         self.began = time.monotonic()
         self.start_all()
+        self.load()
+        before = None
         while time.monotonic() - self.began < OPTIONS.minutes * 60:
+            if before is None and time.monotonic() - self.began > OPTIONS.minutes * 30:
+                before, self.law = self.published(), LAWS[1]
+                self.say(f"another law; verdicts until now: {self.verdicts()}")
             time.sleep(self.random.uniform(0, 2 * INTERVAL_S))
             self.random.choices((self.kill_one, self.cut_network, self.fill_disk),
                                 (70, 15, 15))[0]()
@@ -230,8 +264,8 @@ scrape_configs:
         healed = time.monotonic() - healed
         trainer = self.daemons["trainer"]
         print(", ".join(f"{count} {what}" for what, count in self.counts.items()) +
-              f"; whole again after {healed:.1f} s; {self.published():.0f} pipelines published")
-        print("\n".join(line for line in trainer.log().splitlines() if "published" in line))
+              f"; whole again after {healed:.1f} s; verdicts: {self.verdicts()}")
+        wait_until(lambda: self.published() > before > 0, "a model is published under each law")
         wait_until(lambda: self.metric(trainer, "behind_seconds", "") < INTERVAL_S, "all is read")
         trainer.stop()
         found, read_to_s = self.stored()
