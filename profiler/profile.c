@@ -5,6 +5,7 @@
 #include "lib/core/num.h"
 #include "lib/json/json.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -313,7 +314,7 @@ static int read_watts(struct tw_profile *p, const struct tw_energy_source *sourc
 	double watts[3], median = -1.0;
 	long long units = 1, rows = 0;
 	char where[WHERE_TEXT];
-	struct tw_profile_power *added;
+	const struct tw_profile_power *added;
 	uint32_t node_type;
 
 	if (read_type(key, above, &node_type, err) < 0)
@@ -338,8 +339,9 @@ static int read_watts(struct tw_profile *p, const struct tw_energy_source *sourc
 	if (tw_profile_add_power(p, source, c, node_type, watts, 3, err) < 0)
 		return -1;
 	/* watts[] are minimum, median and maximum of themselves. */
-	added = &p->power[tw_profile_find(p, source, c, node_type) - p->power];
-	added->rows = (size_t)rows;
+	added = tw_profile_find(p, source, c, node_type);
+	assert(added != NULL);
+	p->power[added - p->power].rows = (size_t)rows;
 	return 0;
 }
 

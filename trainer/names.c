@@ -33,7 +33,7 @@ static const char *group_at(size_t i)
 /* Edit distance (V. Levenshtein, 1966) of the first 64 bytes of each text. */
 static size_t distance(const char *a, const char *b)
 {
-	size_t row[65], n = strnlen(b, 64);
+	size_t row[65] = { 0 }, n = strnlen(b, 64);
 
 	for (size_t k = 0; k <= n; k++)
 		row[k] = k;

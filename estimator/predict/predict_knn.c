@@ -93,7 +93,7 @@ static void insert(struct neighbour *list, size_t count, struct neighbour n)
 
 static double mean_of_nearest(const struct knn *k, const double *z)
 {
-	struct neighbour nearest[NEIGHBOURS_MAX];
+	struct neighbour nearest[NEIGHBOURS_MAX] = { { 0 } };
 	double sum = 0.0;
 	size_t found = 0;
 

@@ -10,6 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Defined here: the functions themselves. */
+#undef tw_fail
+#undef tw_fail_errno
+#undef tw_err_wrap
+
 static const char *const names[] = {
 	[TW_OK] = "ok",
 	[TW_NOMEM] = "no-memory",

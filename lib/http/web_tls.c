@@ -7,6 +7,7 @@
 #include "lib/core/strs.h"
 #include "lib/http/web_config.h"
 
+#include <assert.h>
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
 #include <string.h>
@@ -112,6 +113,7 @@ static int add_suites(const struct tw_strs *list, struct tw_buf *out, struct tw_
 	for (size_t i = 0; i < list->count; i++) {
 		const struct suite *s = find_suite(list->at[i]);
 
+		assert(s != NULL); /* check_names() has found it */
 		tw_buf_addf(out, ":+%s:+%s", s->cipher, s->mac);
 		if (s->exchange != NULL)
 			tw_buf_addf(out, ":+%s", s->exchange);

@@ -169,7 +169,7 @@ static int find_weights(const struct tw_fileset *old, struct tw_import_found *f,
 	snprintf(name, sizeof(name), "%s/" GROUP_WEIGHTS, f->base);
 	if (parse(old, name, &f->weights, err) < 0)
 		return -1;
-	if (strncmp(model, SGD, strlen(SGD)) != 0)
+	if (model == NULL || strncmp(model, SGD, strlen(SGD)) != 0)
 		return 0;
 	snprintf(name, sizeof(name), "%s/" GROUP_WEIGHTS, f->group);
 	return parse(old, name, &f->weights, err);
@@ -351,7 +351,8 @@ static int look_up(struct table *t, json_t *metadata, struct tw_err *err)
 int tw_import_figures(const struct tw_fileset *old, const char *base, json_t *metadata,
 		      struct tw_err *err)
 {
-	char text[TW_IMPORT_PLACE], name[TW_IMPORT_PLACE + 32], *part[4], *save = NULL;
+	char text[TW_IMPORT_PLACE], name[TW_IMPORT_PLACE + 32], *part[4] = { NULL },
+								*save = NULL;
 	struct table t = { .model = "" };
 	const struct tw_fileset_file *f;
 	int rc = -1;
@@ -389,7 +390,7 @@ out:
 
 static int read_place(struct tw_model_info *i, const char *base, struct tw_err *err)
 {
-	char text[TW_IMPORT_PLACE], *part[4], *save = NULL;
+	char text[TW_IMPORT_PLACE], *part[4] = { NULL }, *save = NULL;
 	size_t len;
 
 	snprintf(text, sizeof(text), "%s", base);

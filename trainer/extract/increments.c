@@ -6,6 +6,7 @@
 #include "trainer/extract/ticks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Ended series of a counter that a later one may continue: the last so many. */
 #define ENDED_MAX 8
@@ -30,6 +31,12 @@ struct ended {
 	double value, rate;
 };
 
+static void drop_ended(struct ended *ended, size_t *count, size_t i)
+{
+	--*count;
+	memmove(&ended[i], &ended[i + 1], (*count - i) * sizeof(*ended));
+}
+
 /* Take the series that ended last before a time. Returns whether there is one. */
 static bool take_ended(struct ended *ended, size_t *count, int64_t before_ms,
 		       struct ended *out)
@@ -43,19 +50,14 @@ static bool take_ended(struct ended *ended, size_t *count, int64_t before_ms,
 	if (best == *count)
 		return false;
 	*out = ended[best];
-	--*count;
-	for (size_t i = best; i < *count; i++)
-		ended[i] = ended[i + 1];
+	drop_ended(ended, count, best);
 	return true;
 }
 
 static void keep_ended(struct ended *ended, size_t *count, struct ended last)
 {
-	if (*count == ENDED_MAX) {
-		--*count;
-		for (size_t i = 0; i < *count; i++)
-			ended[i] = ended[i + 1];
-	}
+	if (*count == ENDED_MAX)
+		drop_ended(ended, count, 0);
 	ended[(*count)++] = last;
 }
 
@@ -176,7 +178,7 @@ static int walk(const struct tw_counter_series *at, size_t count,
 				       0,
 				       0 };
 	struct segments s = { 0 };
-	struct ended ended[ENDED_MAX];
+	struct ended ended[ENDED_MAX] = { { 0 } };
 	size_t n = 0;
 	int rc = -1;
 
@@ -185,7 +187,8 @@ static int walk(const struct tw_counter_series *at, size_t count,
 	for (size_t i = 0; i < count; i++)
 		if (cut_series(&at[i], ticks, &s, err) < 0)
 			goto out;
-	qsort(s.at, s.count, sizeof(*s.at), compare_segments);
+	if (s.count > 0)
+		qsort(s.at, s.count, sizeof(*s.at), compare_segments);
 	for (size_t i = 0; i < s.count; i++)
 		if (walk_segment(&s.at[i], ended, &n, visit, arg, err) < 0)
 			goto out;

@@ -20,13 +20,14 @@ static char *complete_url(const char *url)
 {
 	const char *scheme = strstr(url, "://");
 	const char *host = scheme != NULL ? scheme + 3 : url;
+	const char *path = host + strcspn(host, "/?");
 	struct tw_buf b = { 0 };
 
 	tw_buf_adds(&b, scheme == NULL ? "http://" : "");
 	tw_buf_adds(&b, url);
-	if (host[strcspn(host, "/?")] == '\0')
+	if (*path == '\0')
 		tw_buf_adds(&b, "/metrics");
-	else if (host[strcspn(host, "/?")] == '/' && strchr(host, '/')[1] == '\0')
+	else if (strcmp(path, "/") == 0)
 		tw_buf_adds(&b, "metrics");
 	return tw_buf_detach(&b, NULL);
 }

@@ -307,7 +307,7 @@ static size_t find_outsider(const struct tw_auto_trials *t)
 			worst = i;
 		count++;
 	}
-	return count % 2 == 0 && count > 0 &&
+	return count % 2 == 0 && best != NULL &&
 			       tw_auto_better(best, &t->at[worst], CLEARLY_BETTER)
 		       ? worst
 		       : SIZE_MAX;

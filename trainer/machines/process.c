@@ -191,7 +191,7 @@ static double evaluate(const struct tw_process_data *d, const double *theta, dou
 static void search(const struct tw_process_data *d, double *a, double *inverse,
 		   double *weight, double *best)
 {
-	double theta[PARAMETERS], step[PARAMETERS], last[PARAMETERS] = { 0 };
+	double theta[PARAMETERS] = { 0 }, step[PARAMETERS], last[PARAMETERS] = { 0 };
 	double g[PARAMETERS] = { 0 }, least = INFINITY;
 
 	density(d, theta, step);

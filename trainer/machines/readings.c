@@ -115,7 +115,7 @@ static size_t fill_bins(const struct tw_power_reading *r, size_t count, struct g
 
 size_t tw_readings_reduce(struct tw_power_reading *r, size_t count)
 {
-	struct group g[BINS];
+	struct group g[BINS] = { { 0 } };
 	double distance;
 	size_t n, at;
 
