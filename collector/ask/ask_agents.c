@@ -353,6 +353,14 @@ static const char *reason_of(const struct tw_err *why)
 	return at != NULL ? at + 2 : why->text;
 }
 
+static int read_rows(const struct tw_http_answer *answer, struct tw_agent_rows *out,
+		     struct tw_err *err)
+{
+	if (answer->status != 200)
+		return tw_fail(err, TW_IO, "it answers %u", answer->status);
+	return tw_agent_parse(answer->body, answer->len, out, err);
+}
+
 static void end_call(void *arg, const struct tw_http_answer *answer,
 		     const struct tw_err *failure)
 {
@@ -369,10 +377,7 @@ static void end_call(void *arg, const struct tw_http_answer *answer,
 		send_failure(j, place,
 			     took_ms >= j->timeout_ms ? "timed out" : reason_of(failure),
 			     took_ms);
-	else if (answer->status != 200 &&
-		 tw_fail(&why, TW_IO, "it answers %u", answer->status) < 0)
-		send_failure(j, place, why.text, took_ms);
-	else if (tw_agent_parse(answer->body, answer->len, &j->rows, &why) < 0)
+	else if (read_rows(answer, &j->rows, &why) < 0)
 		send_failure(j, place, why.text, took_ms);
 	else
 		send_rows(j, place, took_ms);
