@@ -8,6 +8,7 @@
 #include "lib/field/csv.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/quality.h"
+#include "trainer/extract/sample_sums.h"
 #include "trainer/names.h"
 
 #include <stdio.h>
@@ -59,6 +60,19 @@ void tw_table_release(struct tw_table_config *c)
 	tw_thirdparty_release(&c->thirdparty);
 }
 
+static int write_raw(const struct tw_table_config *c, const struct tw_prom *p,
+		     const struct tw_extract_args *args, struct tw_err *err)
+{
+	struct tw_dataset d = { 0 };
+	int rc = 0;
+
+	if (c->raw != NULL &&
+	    (tw_sample_sums(p, args, &d, err) < 0 || tw_table_write(&d, c->raw, err) < 0))
+		rc = tw_err_wrap(err, "--raw");
+	tw_dataset_release(&d);
+	return rc;
+}
+
 int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
 		     struct tw_dataset *out, struct tw_buf *quality_text,
 		     struct tw_err *err)
@@ -78,6 +92,8 @@ int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_ar
 		tw_err_wrap(err, "'%s'", c->input);
 		goto out;
 	}
+	if (write_raw(c, p, &telling, err) < 0)
+		goto out;
 	if (quality.rows > 0)
 		tw_quality_to_text(&quality, quality_text);
 	tw_command_warn(&warnings);

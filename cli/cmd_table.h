@@ -18,7 +18,7 @@ struct tw_err;
 
 /* The options as given; resets and compat are enumerators. */
 struct tw_table_config {
-	char *input, *source, *group, *machine, *output;
+	char *input, *source, *group, *machine, *raw, *output;
 	struct tw_strs names, gauges; /* names of third-party metrics */
 	struct tw_thirdparty thirdparty;
 	unsigned resets, compat, extractor;
@@ -68,6 +68,11 @@ extern const char *const tw_compat_names[];
 		  .offset = offsetof(config, table.machine),                           \
 		  .arg = "NAME",                                                       \
 		  .help = "machine to use, if the response has several" },             \
+		{ .name = "raw",                                                       \
+		  .type = TW_OPT_TEXT,                                                 \
+		  .offset = offsetof(config, table.raw),                               \
+		  .arg = "FILE",                                                       \
+		  .help = "also write the counters behind the table to this file" },   \
 	{                                                                              \
 		.name = "output", .type = TW_OPT_TEXT,                                 \
 		.offset = offsetof(config, table.output), .arg = "FILE",               \
@@ -85,8 +90,8 @@ int tw_table_args(struct tw_table_config *c, enum tw_level level,
 int tw_table_smooth(const struct tw_table_config *c, struct tw_dataset *d,
 		    struct tw_err *err);
 
-/* Read and extract the response, and append lines on its quality, unless NULL. *out must
- * be empty; it is yours. */
+/* Read and extract the response, write --raw, and append lines on its quality, unless
+ * NULL. *out must be empty; it is yours. */
 int tw_table_extract(const struct tw_table_config *c, const struct tw_extract_args *args,
 		     struct tw_dataset *out, struct tw_buf *quality, struct tw_err *err);
 

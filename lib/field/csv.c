@@ -10,6 +10,7 @@
 #include "lib/field/dataset.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -480,7 +481,8 @@ void tw_csv_write_rows(const struct tw_dataset *d, size_t from, size_t to,
 		}
 		for (size_t i = 0; i < d->cols; i++) {
 			tw_buf_adds(out, ",");
-			tw_buf_add_double(out, d->col[i].v[r]);
+			if (!isnan(d->col[i].v[r]))
+				tw_buf_add_double(out, d->col[i].v[r]);
 		}
 		tw_buf_adds(out, "\n");
 	}

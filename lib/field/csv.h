@@ -35,7 +35,8 @@ int tw_csv_read(const char *data, size_t len, struct tw_dataset *out, struct tw_
 /* As tw_csv_read(), from a file. Errors name it. */
 int tw_csv_load(const char *path, struct tw_dataset *out, struct tw_err *err);
 
-/* Append a dataset. Numbers are the shortest texts that parse back to the same values. */
+/* Append a dataset. Numbers are the shortest texts that parse back to the same values;
+ * NaN is an empty cell. */
 void tw_csv_write(const struct tw_dataset *d, struct tw_buf *out);
 
 /* As tw_csv_write(), for rows from to to - 1. The header precedes row 0. */

@@ -7,6 +7,7 @@
 #include "tests/unit/fail_alloc.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/prom.h"
+#include "trainer/extract/sample_sums.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -264,6 +265,37 @@ static void series_of_two_exporter_pods_are_one_counter(void **state)
 	EXPECT(end_response(&r), &args, "bpf_cpu_time_ms", 10, 2, 10);
 }
 
+/* Milliseconds of CPU, and joules of the platform; -1: no sample at that time. */
+static void sample_sums_are_of_each_metric_at_each_time(void **state)
+{
+	const struct tw_extract_args args = make_args("acpi");
+	static const double cpu[] = { 5, 37, 30 }, joules[] = { -1, 30, 90 };
+	struct response r = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_prom *p;
+
+	(void)state;
+	ADD(&r, CPU_MS, "\"container_id\":\"a\"", 5, 30, 30);
+	ADD(&r, CPU_MS, "\"container_id\":\"b\"", -1, 7, -1);
+	ADD(&r, CPU_MS, "\"container_id\":\"c\",\"job\":\"vm\"", 1, 1, 1);
+	ADD(&r, HITS, "\"container_id\":\"a\"", 0, 0, 3);
+	ADD(&r, PLATFORM, ACPI, -1, 30, 90);
+	p = end_response(&r);
+	if (tw_sample_sums(p, &args, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(d.rows, 3);
+	for (size_t i = 0; i < d.rows; i++) {
+		const double j = tw_dataset_find(&d, "platform_joules")[i];
+
+		assert_int_equal(d.time_ms[i], 100000 + 3000 * i);
+		assert_true(tw_dataset_find(&d, "bpf_cpu_time_ms")[i] == cpu[i]);
+		assert_true(joules[i] < 0 ? isnan(j) : j == joules[i]);
+	}
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_extract_args args = make_args("acpi");
@@ -279,6 +311,10 @@ static void every_failed_allocation_is_reported(void **state)
 		fail_alloc_at(n);
 		rc = tw_extract(p, &args, &d, &err);
 		tw_dataset_release(&d);
+		if (rc == 0) {
+			rc = tw_sample_sums(p, &args, &d, &err);
+			tw_dataset_release(&d);
+		}
 		if (!fail_alloc_told(rc, &err)) {
 			assert_true(n > 20);
 			break;
@@ -299,6 +335,7 @@ int main(void)
 		cmocka_unit_test(compatible_power_uses_the_mean_step_and_incomplete_sums),
 		cmocka_unit_test(series_of_a_vm_are_extracted_only_on_request),
 		cmocka_unit_test(series_of_two_exporter_pods_are_one_counter),
+		cmocka_unit_test(sample_sums_are_of_each_metric_at_each_time),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

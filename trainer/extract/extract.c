@@ -419,20 +419,6 @@ static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *er
 	return tw_thirdparty_metrics_check(j->feature, j->features, &j->workloads, err);
 }
 
-/* Select the named machine. *one stays NULL if the response has a single one. */
-static int select_machine(const struct tw_machines *m, const struct tw_prom *p,
-			  const char *name, struct tw_prom **one, struct tw_err *err)
-{
-	if (name != NULL)
-		return tw_machines_select(m, p, name, one, err);
-	if (m->count > 1)
-		return tw_fail(err, TW_INVALID,
-			       "the response has several machines ('%.60s' and '%.60s'): "
-			       "name one with --machine",
-			       m->name[0], m->name[1]);
-	return 0;
-}
-
 static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
 		       struct tw_err *err)
 {
@@ -457,7 +443,6 @@ static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
 int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	       struct tw_dataset *out, struct tw_err *err)
 {
-	struct tw_machines machines = { 0 };
 	struct tw_prom *one = NULL;
 	struct job j = { .args = a };
 	int rc = -1;
@@ -465,8 +450,7 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	if (check_group(p, a, err) < 0)
 		goto out;
 	j.by_id = a->level != TW_LEVEL_NODE && !tw_extract_of_node(p, a->group);
-	if (!a->apart && (tw_machines_find(p, &machines, err) < 0 ||
-			  select_machine(&machines, p, a->machine, &one, err) < 0))
+	if (!a->apart && tw_machines_single(p, a->machine, &one, err) < 0)
 		goto out;
 	if (find_inputs(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
 		goto out;
@@ -485,6 +469,5 @@ out:
 	tw_power_series_release(&j.power);
 	tw_clock_release(&j.clock);
 	tw_prom_free(one);
-	tw_machines_release(&machines);
 	return rc;
 }

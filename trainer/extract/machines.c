@@ -488,6 +488,23 @@ static int assign_series(const struct tw_machines *m, const struct tw_prom_metri
 	return append(&to[found - m->name]->metric[place], s, err);
 }
 
+int tw_machines_single(const struct tw_prom *p, const char *name, struct tw_prom **out,
+		       struct tw_err *err)
+{
+	struct tw_machines m = { 0 };
+	int rc = tw_machines_find(p, &m, err);
+
+	if (rc == 0 && name != NULL)
+		rc = tw_machines_select(&m, p, name, out, err);
+	else if (rc == 0 && m.count > 1)
+		rc = tw_fail(err, TW_INVALID,
+			     "the response has several machines ('%.60s' and '%.60s'): "
+			     "name one with --machine",
+			     m.name[0], m.name[1]);
+	tw_machines_release(&m);
+	return rc;
+}
+
 int tw_machines_split(const struct tw_machines *m, const struct tw_prom *p,
 		      struct tw_prom **out, struct tw_err *err)
 {

@@ -55,6 +55,13 @@ int tw_machines_select(const struct tw_machines *m, const struct tw_prom *p,
 		       const char *name, struct tw_prom **out, struct tw_err *err);
 
 /*
+ * The response of the machine of that name, as tw_machines_select(). With name NULL the
+ * response must be of one machine, and *out stays NULL.
+ */
+int tw_machines_single(const struct tw_prom *p, const char *name, struct tw_prom **out,
+		       struct tw_err *err);
+
+/*
  * The response of each machine, without VMs, in one pass. out has room for m->count and
  * is all NULL. The caller frees each entry that is not NULL, after a failure as well.
  */
