@@ -136,8 +136,8 @@ class Churn(EdgeCase):
 
         def churn():
             nonlocal made
-            until = time.monotonic() + CHURN_S
-            while time.monotonic() < until and not stop.is_set():
+            began = now = time.monotonic()
+            while now < began + CHURN_S and not stop.is_set():
                 folder = os.path.join(parent, str(made))
                 os.mkdir(folder)
                 if made % 50 == 0:
@@ -145,7 +145,8 @@ class Churn(EdgeCase):
                                    check=True, timeout=TIMEOUT_S)
                 self.remove(folder)
                 made += 1
-                time.sleep(1 / CHURN_HZ / 2)
+                now = time.monotonic()
+                time.sleep(max(0, began + made / CHURN_HZ - now))
         thread = threading.Thread(target=churn)
         thread.start()
         try:
