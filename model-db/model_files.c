@@ -415,10 +415,11 @@ static int add_metadata(const struct tw_model_info *i, struct tw_fileset *files,
 	int rc = -1;
 
 	set_derived(obj, i, &failed);
+	/* Copies: models of several threads share metadata, whose counts of references
+	 * jansson reads without a lock. */
 	json_object_foreach(i->metadata, key, v)
-		if (strcmp(key, "machine_spec") != 0 &&
-		    json_object_get(obj, key) == NULL && json_object_set(obj, key, v) < 0)
-			failed = true;
+		if (strcmp(key, "machine_spec") != 0 && json_object_get(obj, key) == NULL)
+			set(obj, key, json_deep_copy(v), &failed);
 	if (failed) {
 		tw_fail(err, TW_NOMEM, "metadata of model '%s'", i->name);
 		goto out;
