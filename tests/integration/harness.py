@@ -62,9 +62,11 @@ def open_to_all(path):
 
 
 def sanitized(name="tw-collector"):
-    """Whether a program or library of the build is one with AddressSanitizer."""
+    """Whether a program or library of the build is one with AddressSanitizer, or with
+    ThreadSanitizer."""
     with open(os.path.join(BIN, name), "rb") as f:
-        return b"__asan_init" in f.read()
+        text = f.read()
+    return b"__asan_init" in text or b"__tsan_init" in text
 
 
 def shared(*names):

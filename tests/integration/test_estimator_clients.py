@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from harness import (BIN, COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, dial,
+from harness import (BIN, COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, dial, need,
                      power_request, sanitized, train_generated)
 
 ROW = [3.1e6, 2.5e9, 1.7e9]
@@ -126,6 +126,8 @@ class Clients(Case):
 
     def test_without_work_no_thread_wakes(self):
         self.start_estimator()
+        with open(os.path.join(BIN, "tw-estimator"), "rb") as f:
+            need("no thread of ThreadSanitizer", b"__tsan_init" not in f.read())
         with self.dial():
             self.still_answers()
             until = time.monotonic() + TIMEOUT_S
