@@ -80,9 +80,11 @@ void tw_engage_summary(const struct tw_engage_rows *rows,
 {
 	char rest[CELL], full[CELL];
 
-	tw_buf_addf(out, "%s of %s: %s W at rest, %s W under full load",
+	tw_buf_addf(out, "%s of %s: %s W %s, %s W under full load",
 		    tw_component_name(rows->component), rows->source->name,
 		    figure(rest, mean_of(rows, runs, "rest").watts, 1),
+		    rows->quality.rest_s > 0 ? "at rest"
+					     : "in phases of rest that never rested",
 		    figure(full, mean_of(rows, runs, "cpu-100").watts, 1));
 	if (rows->quality.lag_corrected_s != 0)
 		tw_buf_addf(out, "; power %s load by %.1f s, which is corrected",
@@ -114,12 +116,18 @@ static void add_zones(struct tw_page *p, const json_t *probe)
 	const json_t *m, *z;
 	size_t i, k, zones = 0;
 
+	json_array_foreach(json_object_get(probe, "meters"), i, m)
+		zones += json_array_size(json_object_get(m, "zones"));
+	if (zones == 0) {
+		tw_page_text(p, "The probe of this machine found no zone.");
+		return;
+	}
+	tw_page_text(p, "The probe of this machine found these zones.");
 	tw_page_table(p, head, TW_COUNT(head));
 	json_array_foreach(json_object_get(probe, "meters"), i, m)
 		json_array_foreach(json_object_get(m, "zones"), k, z) {
 			char watts[CELL];
 
-			zones++;
 			tw_page_row(p,
 				    (const char *const[]){
 					    text_of(m, "name"), text_of(z, "zone"),
@@ -128,8 +136,6 @@ static void add_zones(struct tw_page *p, const json_t *probe)
 					    text_of(z, "covers"), text_of(z, "note") });
 		}
 	tw_page_table_end(p);
-	if (zones == 0)
-		tw_page_text(p, "It found none.");
 }
 
 /* What the collector measures at the inlet, and of the parts behind it. */
@@ -180,9 +186,8 @@ static void add_interfaces(struct tw_page *p, const struct tw_engage_report *r)
 	const json_t *probe = r->probe;
 
 	tw_page_heading(p, "Power interfaces");
-	tw_page_text(p, "What tw-collector reads. The recording is of these zones.");
+	tw_page_text(p, "The recording is of the zones that tw-collector reads.");
 	tw_engage_meters_add(r->meters, p);
-	tw_page_text(p, "Zones that the probe of this machine found.");
 	add_zones(p, probe);
 	tw_page_heading(p, "Whether the parts add up to the whole");
 	add_sums(p, r);
@@ -433,7 +438,7 @@ static void add_models(struct tw_page *p, const struct tw_engage_report *r)
 	add_trained(p, r->trained);
 	tw_page_heading(p, "Chosen model");
 	if (r->chosen == NULL) {
-		snprintf(line, sizeof(line), "None: %s.", r->why_none);
+		snprintf(line, sizeof(line), "No model: %s.", r->why_none);
 		tw_page_text(p, line);
 		return;
 	}
