@@ -47,8 +47,10 @@ tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 INSTALL     ?= install
 PKG_CONFIG  ?= pkg-config
 PYTHON      ?= python3
-BPFTOOL     ?= $(firstword $(shell command -v bpftool /usr/sbin/bpftool 2>/dev/null))
 BPF_CLANG   ?= clang
+ifeq ($(origin BPFTOOL),undefined)
+BPFTOOL := $(firstword $(shell command -v bpftool /usr/sbin/bpftool 2>/dev/null))
+endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -65,7 +67,9 @@ say = @printf '  %-8s %s\n' $(1) $(2)
 endif
 
 # Objects come from ccache where it is installed. CCACHE= does without.
-CCACHE ?= $(if $(findstring ccache,$(CC)),,$(shell command -v ccache 2>/dev/null))
+ifeq ($(origin CCACHE),undefined)
+CCACHE := $(if $(findstring ccache,$(CC)),,$(shell command -v ccache 2>/dev/null))
+endif
 
 # ---- flags -----------------------------------------------------------------
 # CFLAGS, CPPFLAGS and LDFLAGS belong to the person who builds. Ours are tw-*.
@@ -223,11 +227,12 @@ $(foreach p,$(programs) $(helpers),$(eval $(call program,$(p))))
 
 # ---- BPF -------------------------------------------------------------------
 
-bpf-arch = $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/ \
-	-e s/ppc64le/powerpc/ -e s/s390x/s390/ -e s/riscv64/riscv/)
+# Computed at the first use, and only once.
+bpf-arch = $(eval bpf-arch := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/ \
+	-e s/ppc64le/powerpc/ -e s/s390x/s390/ -e s/riscv64/riscv/))$(bpf-arch)
 # clang -target bpf does not look where the C library keeps asm/
-bpf-include = $(addprefix -idirafter ,$(shell $(BPF_CLANG) -v -E -x c - \
-	</dev/null 2>&1 | sed -n '/<...> search starts here:/,/End of/{s|^ ||;/^\//p}'))
+bpf-include = $(eval bpf-include := $(addprefix -idirafter ,$(shell $(BPF_CLANG) -v -E -x c - \
+	</dev/null 2>&1 | sed -n '/<...> search starts here:/,/End of/{s|^ ||;/^\//p}')))$(bpf-include)
 
 $(O)/%.bpf.o: %.bpf.c $(O)/flags
 	$(call say,BPF,$@)
