@@ -132,13 +132,15 @@ mutate: all build-tests
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := web engage tutorial api collector_agents shards collector_asked collector_own_meter collector_top pipeline pull offline_trainer model_server collector_power record \
-	server_stress publish collector_models server_fuzz query_faults collector kepler_client query online \
-	install collector_names schemas packages collector_vm mass_balance import estimator_faults collector_kepler \
-	models server_setup container import_database estimator_clients top foreign publishing collector_meters meters_teach \
-	main_job completion commands train_jobs unmeasured prometheus_rules manifests estimator server_cases library old_groups \
-	calibrate workers slurm rollout fleet \
-	collector_doors collector_edges faults_disk faults_world
+integration := install pipeline kepler_client web collector_vm publish collector_asked mass_balance api \
+	engage query models offline_trainer collector_agents schemas pull import record calibrate \
+	collector_own_meter collector_doors meters_teach query_faults online collector \
+	collector_kepler packages collector_power shards tutorial import_database server_stress \
+	prometheus_rules fleet collector_models model_server faults_world server_fuzz completion \
+	faults_disk publishing collector_top collector_names server_setup train_jobs slurm \
+	collector_edges top workers rollout commands estimator_faults collector_meters \
+	estimator_clients main_job old_groups foreign estimator container unmeasured server_cases \
+	manifests library
 # Those that need an idle machine.
 alone := closed_loop same_watts
 unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop same_watts),\
