@@ -24,6 +24,14 @@
  */
 #define HISTOGRAM_BINS "4096"
 
+/* Skip the place of an error: "[14:05:39] ./src/learner.cc:86: ". */
+static const char *skip_place(const char *text)
+{
+	const char *end = text[0] == '[' ? strstr(text, ": ") : NULL;
+
+	return end != NULL ? end + 2 : text;
+}
+
 static int check(int status, const char *what, struct tw_err *err)
 {
 	enum tw_code code = TW_INVALID;
@@ -32,7 +40,7 @@ static int check(int status, const char *what, struct tw_err *err)
 	if (status == 0)
 		return 0;
 	/* Take the first line; a stack trace follows. */
-	text = XGBGetLastError();
+	text = skip_place(XGBGetLastError());
 	if (strstr(text, "std::bad_alloc") != NULL)
 		code = TW_NOMEM;
 	return tw_fail(err, code, "xgboost: %s: %.*s", what, (int)strcspn(text, "\n"),
