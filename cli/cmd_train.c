@@ -134,14 +134,16 @@ static int read_input(struct config *c, struct tw_train_input *in,
 }
 
 /* Worker 0 publishes; the others learn whether it could. */
-static int publish_once(const struct config *c, const struct tw_signer *signer,
-			struct tw_train_result *r, struct tw_err *err)
+static int publish_once(const struct config *c, struct tw_communicator *with,
+			const struct tw_signer *signer, struct tw_train_result *r,
+			struct tw_err *err)
 {
 	int32_t status = 0;
 
 	/* All models are complete on all workers, or nothing is published. */
 	if (tw_workers_agree(c->job.workers, err) < 0)
 		return -1;
+	tw_communicator_unwatch(with);
 	if (is_first(c))
 		status = tw_train_publish(&c->flags, "tallywatt train", signer, r, err);
 	if (is_first(c)) {
@@ -186,7 +188,7 @@ static int train_here(struct config *c, struct tw_err *err)
 	if (make_models(c, &result, &outcome, err) < 0)
 		goto out;
 	before = tw_now_ns();
-	if (publish_once(c, f->sign != NULL ? &signer : NULL, &result, err) < 0)
+	if (publish_once(c, &with, f->sign != NULL ? &signer : NULL, &result, err) < 0)
 		goto out;
 	times.publish_ns = tw_now_ns() - before;
 	times.total_ns = tw_now_ns() - start;

@@ -166,6 +166,27 @@ class Workers(Case):
                     self.assertRegex(lines[0], r"\bleft\b")
             self.assertFalse(os.path.exists(out))
 
+    def test_workers_that_wait_for_another_learn_of_the_end_of_a_third(self):
+        out, pipe = self.path("waits.zip"), self.path("pipe.json")
+        os.mkfifo(pipe)
+        inputs = [self.slices[0], pipe, *self.slices[2:]]
+        procs = [self.worker(rank, 4, "--output", out, inputs=inputs) for rank in range(4)]
+
+        def is_read():
+            """Worker 1 opens its input once all are linked. The pipe then stays open."""
+            try:
+                self.addCleanup(os.close, os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+                return True
+            except OSError:
+                return False
+
+        wait_until(is_read, "worker 1 reads its input")
+        # Worker 3 waits for worker 1, its parent, and has no sum to take from worker 2.
+        procs[2].kill()
+        for code, _, lines in self.outcomes([procs[0], procs[1], procs[3]]):
+            self.assertEqual((code, lines), (1, ["tallywatt train: a worker has left"]))
+        self.assertFalse(os.path.exists(out))
+
     @staticmethod
     def links(pid):
         """The number of sockets of a process."""

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,14 +71,19 @@ static void drop_log(const char *text)
 	(void)text;
 }
 
-/* ---- while the library links the workers ---- */
+/* ---- the connection to the tracker ---- */
 
-struct watch {
-	const struct tw_communicator_config *config;
-	struct tw_tracker *tracker;
-	int fd; /* of tw_tracker_join() */
+/*
+ * Ends the process if a worker leaves. The library cannot: while it links workers it
+ * waits without end for a missing one, and its ring (AllreduceBase::TryAllgatherRing() of
+ * 1.7) reads a closed connection again and again.
+ */
+struct tw_communicator_watch {
+	void (*lost)(const struct tw_err *why);
+	struct tw_tracker *tracker; /* or NULL */
+	int fd;                     /* of tw_tracker_join() */
 	pthread_t thread;
-	atomic_bool linked;
+	atomic_bool linked, over;
 };
 
 static void explain(struct tw_tracker *t, struct tw_err *err)
@@ -93,36 +99,70 @@ static void explain(struct tw_tracker *t, struct tw_err *err)
 /* Until the owner shuts the connection down, or the tracker closes it. */
 static void *watch(void *arg)
 {
-	struct watch *w = arg;
+	struct tw_communicator_watch *w = arg;
 	struct tw_err why = { 0 };
 	char byte;
 
-	if (recv(w->fd, &byte, 1, 0) > 0 || atomic_load(&w->linked))
+	if (recv(w->fd, &byte, 1, 0) > 0 || atomic_load(&w->over))
 		return NULL;
-	explain(w->tracker, &why);
-	w->config->lost(&why);
+	if (atomic_load(&w->linked))
+		tw_fail(&why, TW_IO, "a worker has left");
+	else
+		explain(w->tracker, &why);
+	w->lost(&why);
 	return NULL;
 }
 
-static int begin_watch(struct watch *w, struct tw_err *err)
+static int begin_watch(const struct tw_communicator_config *c,
+		       struct tw_communicator *out, struct tw_err *err)
 {
-	int status = pthread_create(&w->thread, NULL, watch, w);
+	struct tw_communicator_watch *w = calloc(1, sizeof(*w));
+	int status;
 
-	if (status == 0)
-		return 0;
-	close(w->fd);
-	return tw_fail_errno(err, status, "thread of the workers' link");
+	if (w == NULL)
+		return tw_fail(err, TW_NOMEM, "link of the workers");
+	w->lost = c->lost;
+	w->tracker = out->tracker;
+	if (tw_tracker_join(c->host, c->port, c->rank, c->wait_s, &w->fd, err) < 0) {
+		free(w);
+		return -1;
+	}
+	status = pthread_create(&w->thread, NULL, watch, w);
+	if (status != 0) {
+		close(w->fd);
+		free(w);
+		return tw_fail_errno(err, status, "thread of the workers' link");
+	}
+	out->watch = w;
+	return 0;
 }
 
-/* Only a worker that says so is linked. */
-static void end_watch(struct watch *w, bool linked)
+/* Each byte is a stage: linked, complete. */
+static void tell_tracker(const struct tw_communicator_watch *w)
 {
-	atomic_store(&w->linked, true);
-	if (linked)
-		send(w->fd, "", 1, MSG_NOSIGNAL);
+	send(w->fd, "", 1, MSG_NOSIGNAL);
+}
+
+static void end_watch(struct tw_communicator *c, bool complete)
+{
+	struct tw_communicator_watch *w = c->watch;
+
+	if (w == NULL)
+		return;
+	/* The tracker may close the connection as soon as it is told. */
+	atomic_store(&w->over, true);
+	if (complete)
+		tell_tracker(w);
 	shutdown(w->fd, SHUT_RDWR);
 	pthread_join(w->thread, NULL);
 	close(w->fd);
+	free(w);
+	c->watch = NULL;
+}
+
+void tw_communicator_unwatch(struct tw_communicator *c)
+{
+	end_watch(c, true);
 }
 
 /* Sums, extremes and a copy of known values. */
@@ -176,9 +216,6 @@ static int join(const struct tw_communicator_config *c, struct tw_tracker *t,
 int tw_communicator_open(const struct tw_communicator_config *config,
 			 struct tw_communicator *out, struct tw_err *err)
 {
-	struct watch w = { .config = config };
-	int status;
-
 	out->workers = (struct tw_workers){ .rank = config->rank,
 					    .size = config->size,
 					    .link = &communicator };
@@ -186,17 +223,15 @@ int tw_communicator_open(const struct tw_communicator_config *config,
 	    tw_tracker_start(config->host, config->port, config->size, config->wait_s,
 			     &out->tracker, err) < 0)
 		return -1;
-	w.tracker = out->tracker;
-	if (tw_tracker_join(config->host, config->port, config->rank, config->wait_s,
-			    &w.fd, err) < 0 ||
-	    begin_watch(&w, err) < 0)
+	if (begin_watch(config, out, err) < 0)
 		return -1;
-	status = join(config, out->tracker, err);
-	end_watch(&w, status == 0);
-	if (status < 0) {
+	if (join(config, out->tracker, err) < 0) {
+		end_watch(out, false);
 		tw_workers_break(&out->workers, err);
 		return -1;
 	}
+	atomic_store(&out->watch->linked, true);
+	tell_tracker(out->watch);
 	out->open = true;
 	return 0;
 }
@@ -206,6 +241,7 @@ void tw_communicator_close(struct tw_communicator *c)
 	/* After a failure, the exit of the process closes the links. */
 	const bool good = c->open && c->workers.broken.code == TW_OK;
 
+	end_watch(c, good);
 	if (good)
 		XGCommunicatorFinalize();
 	tw_tracker_stop(c->tracker, good ? LEAVE_MS : 0);

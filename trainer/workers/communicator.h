@@ -19,8 +19,9 @@ struct tw_communicator_config {
 	uint16_t port;
 	unsigned wait_s; /* for all workers */
 	/*
-	 * A worker left before all were linked. Called by another thread, because the
-	 * library waits for that worker without end: it must end the process.
+	 * A worker left before tw_communicator_unwatch(). Called by another thread,
+	 * because the library may wait for that worker without end: it must end the
+	 * process.
 	 */
 	void (*lost)(const struct tw_err *why);
 };
@@ -29,12 +30,16 @@ struct tw_communicator_config {
 struct tw_communicator {
 	struct tw_workers workers;
 	struct tw_tracker *tracker; /* of rank 0 */
+	struct tw_communicator_watch *watch;
 	bool open;
 };
 
 /* Wait for all workers, and check that sums, extremes and copies are right. */
 int tw_communicator_open(const struct tw_communicator_config *config,
 			 struct tw_communicator *out, struct tw_err *err);
+
+/* The sums are complete: no longer end the process if another worker leaves. */
+void tw_communicator_unwatch(struct tw_communicator *c);
 
 /* Leave. After a failure, all other workers fail. */
 void tw_communicator_close(struct tw_communicator *c);

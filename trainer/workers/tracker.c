@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,7 +32,7 @@
 
 struct peer {
 	int fd;   /* while it is linked; -1: not here */
-	int here; /* of tw_tracker_join(); -1: not here, or linked */
+	int here; /* of tw_tracker_join(); -1: not here, or complete */
 	bool came, linked;
 	char address[INET_ADDRSTRLEN];
 	int32_t port; /* on which it accepts other workers */
@@ -177,11 +178,23 @@ static void fail(struct tw_tracker *t, unsigned count, const char *what)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* Have a machine that vanished end the connection after two minutes. */
+static void keep_alive(int fd)
+{
+	const int on = 1, idle_s = 60, interval_s = 10, probes = 6;
+
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+}
+
 /* A worker is here. False: the rank is taken. */
 static bool come(struct peer *p, int fd)
 {
 	if (p->came || !put(fd, "", 1))
 		return false;
+	keep_alive(fd);
 	p->here = fd;
 	p->came = true;
 	return true;
@@ -229,15 +242,19 @@ static void accept_one(struct tw_tracker *t)
 		close(fd);
 }
 
-/* A worker's connection is readable: it is linked, or has ended. False: ended. */
+/* A worker is linked, complete, or has ended. False: ended. */
 static bool hear(struct peer *p)
 {
 	char byte;
+	const bool ended = recv(p->here, &byte, 1, 0) != 1;
 
-	p->linked = recv(p->here, &byte, 1, 0) == 1;
+	if (!ended && !p->linked) {
+		p->linked = true;
+		return true;
+	}
 	close(p->here);
 	p->here = -1;
-	return p->linked;
+	return !ended;
 }
 
 /* Wait a little for connections, and for news of workers. False: one has ended. */
@@ -340,8 +357,10 @@ static void *run(void *arg)
 	struct tw_tracker *t = arg;
 
 	if (await_workers(t) && link_all(t))
+		/* Others that are complete still leave by the tracker. */
 		while (atomic_load(&t->left) < t->workers && !atomic_load(&t->stop))
-			turn(t);
+			if (!turn(t))
+				dismiss(t);
 	dismiss(t);
 	return NULL;
 }
@@ -497,6 +516,7 @@ int tw_tracker_join(const char *host, uint16_t port, unsigned rank, unsigned wai
 	if (put_int(fd, MAGIC) && get_int(fd, &magic) && put_int(fd, -1) &&
 	    put_int(fd, -1) && put_text(fd, task) && put_text(fd, HERE) &&
 	    get(fd, &byte, 1)) {
+		keep_alive(fd);
 		*out = fd;
 		return 0;
 	}

@@ -30,10 +30,10 @@ int tw_tracker_start(const char *host, uint16_t port, unsigned workers, unsigned
 bool tw_tracker_failed(struct tw_tracker *t, char why[TW_ERR_TEXT]);
 
 /*
- * Tell the tracker that a worker is here; *out is the connection, which the worker keeps
- * until it is linked. Then it sends a byte. If a worker ends without that byte, or does
- * not come in time, the tracker closes the connections of all: the library itself would
- * wait for a missing worker without end. TW_INVALID: the tracker rejects the rank.
+ * Tell the tracker that a worker is here; *out is the connection, which the worker keeps.
+ * The worker sends a byte when it is linked, and another when it needs the other workers
+ * no more. If a worker ends before that, or does not come in time, the tracker closes the
+ * connections of all. TW_INVALID: the tracker rejects the rank.
  */
 int tw_tracker_join(const char *host, uint16_t port, unsigned rank, unsigned wait_s,
 		    int *out, struct tw_err *err);
