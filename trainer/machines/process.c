@@ -32,6 +32,23 @@ enum parameter {
 
 /* ---- matrices: n x n, row major ---- */
 
+/* Four sums that do not wait for each other. */
+static double dot(const double *a, const double *b, size_t n)
+{
+	double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+	size_t k = 0;
+
+	for (; k + 4 <= n; k += 4) {
+		s0 += a[k] * b[k];
+		s1 += a[k + 1] * b[k + 1];
+		s2 += a[k + 2] * b[k + 2];
+		s3 += a[k + 3] * b[k + 3];
+	}
+	for (; k < n; k++)
+		s0 += a[k] * b[k];
+	return s0 + s1 + s2 + s3;
+}
+
 /* inverse = (U' U)^-1, both triangles; u is destroyed. */
 static void invert(double *u, size_t n, double *inverse)
 {
@@ -53,19 +70,9 @@ static void invert(double *u, size_t n, double *inverse)
 	}
 	/* A^-1 = V V' */
 	for (size_t i = 0; i < n; i++)
-		for (size_t j = i; j < n; j++) {
-			const double *a = u + i * n, *b = u + j * n;
-			double s[4] = { 0 };
-			size_t k = j;
-
-			for (; k + 4 <= n; k += 4)
-				for (size_t q = 0; q < 4; q++)
-					s[q] += a[k + q] * b[k + q];
-			for (; k < n; k++)
-				s[0] += a[k] * b[k];
+		for (size_t j = i; j < n; j++)
 			inverse[i * n + j] = inverse[j * n + i] =
-				s[0] + s[1] + s[2] + s[3];
-		}
+				dot(u + i * n + j, u + j * n + j, n - j);
 }
 
 /* The upper triangle of K + noise. */
