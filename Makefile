@@ -312,7 +312,8 @@ fuzzers := $(patsubst %.c,$(O)/%,$(fuzz-src))
 fuzz-engine := $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer,$(O)/tests/fuzz/replay.o)
 $(fuzzers): $(O)/%: $(O)/%.o $(O)/libtw.a $(if $(filter fuzz,$(BUILD)),,$(O)/tests/fuzz/replay.o)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $< $(fuzz-engine) $(O)/libtw.a $(all-libs) -lm -o $@
+	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $< $(fuzz-engine) $(O)/libtw.a \
+		$(all-libs) -lm -o $@
 
 include tests/checks.mk
 include tests/bench.mk
