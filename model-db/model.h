@@ -55,7 +55,7 @@ struct tw_model_info {
 struct tw_model_part {
 	enum tw_component component;
 	struct tw_strs features; /* in the predictor's order */
-	/* The range of each feature in training: features.count each, or NULL. */
+	/* The range of each feature in training: features.count each, or both NULL. */
 	double *feature_min, *feature_max;
 	char *text; /* the component's file: JSON */
 	size_t len;

@@ -270,7 +270,7 @@ void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
 {
 	const struct tw_model_part *m = &p->model.part[part];
 
-	if (m->feature_min == NULL || m->feature_max == NULL)
+	if (m->feature_min == NULL)
 		return;
 	for (size_t f = 0; f < m->features.count; f++) {
 		const uint32_t column = in->place != NULL ? in->place[f] : (uint32_t)f;
@@ -290,7 +290,7 @@ const char *tw_power_model_range(const struct tw_power_model *p, size_t part, si
 				 double *min, double *max)
 {
 	const struct tw_model_part *m = &p->model.part[part];
-	const bool known = m->feature_min != NULL && m->feature_max != NULL;
+	const bool known = m->feature_min != NULL;
 
 	if (i >= m->features.count)
 		return NULL;

@@ -125,7 +125,7 @@ static bool can_use(const struct tw_matcher *m, const struct tw_index_entry *e)
 {
 	const struct tw_wanted *w = m->wanted;
 
-	if (m->shares_of != NULL && (e->machine != m->shares_of || !e->serves_shares))
+	if (m->shares_of != NULL && !e->serves_shares)
 		return false;
 	if (w->weight)
 		return can_use_weights(w, e, m->first_metric);
