@@ -45,6 +45,25 @@ static void shares_are_by_largest_remainder(void **state)
 	assert_int_equal(out[4], 6);
 }
 
+static void what_is_left_goes_to_the_largest_remainders(void **state)
+{
+	static const struct {
+		uint64_t total, weight[3], want[3];
+	} cases[] = {
+		{ 1, { 1, 2, 0 }, { 0, 1, 0 } },
+		{ 2, { 1, 3, 3 }, { 0, 1, 1 } },
+		{ 2, { 3, 3, 1 }, { 1, 1, 0 } },
+	};
+	struct tw_remainder room[3];
+	uint64_t out[3];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_true(tw_share_out(cases[i].total, cases[i].weight, 3, out, room));
+		assert_memory_equal(out, cases[i].want, sizeof(out));
+	}
+}
+
 static void without_weights_nothing_is_shared(void **state)
 {
 	const uint64_t weight[] = { 0, 0 };
@@ -54,6 +73,7 @@ static void without_weights_nothing_is_shared(void **state)
 	(void)state;
 	assert_false(tw_share_out(10, weight, 2, out, room));
 	assert_false(tw_share_out(10, weight, 0, out, room));
+	assert_false(tw_share_out(10, (const uint64_t[]){ UINT64_MAX, 1 }, 2, out, room));
 	assert_int_equal(out[0], 7);
 }
 
@@ -538,6 +558,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(shares_are_by_largest_remainder),
+		TEST(what_is_left_goes_to_the_largest_remainders),
 		TEST(without_weights_nothing_is_shared),
 		TEST(shares_of_any_weights_add_up),
 		TEST(dynamic_goes_by_cpu_time),

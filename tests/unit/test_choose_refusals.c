@@ -44,6 +44,9 @@ static const struct {
 	  "no models in AcceleratorOnly, BPFIRQ, BPFOnly, Basic, CounterIRQCombined, "
 	  "Full, "
 	  "WorkloadOnly" },
+	{ { .source = "acpi", .node_type = -2, .strict = true },
+	  TW_NOTFOUND,
+	  "no model of AbsPower for acpi: BPFOnly: none for node type 0; no models in" },
 	{ { .output = TW_DYN_POWER,
 	    .spec = { .processor = "sparc", .cores = 4 },
 	    .strict = true },

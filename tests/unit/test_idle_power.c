@@ -161,6 +161,37 @@ static void outliers_do_not_bias_the_estimate(void **state)
 	assert_true(fabs(after.watts - 50) < 3);
 }
 
+/* Every tenth row draws 30 W more: the line of the others counts. */
+static void rows_beside_a_line_do_not_move_it(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = (double)((r * 37) % ROWS) + 10;
+		m.watts[r] = 50 + 0.1 * m.use[r] + (r % 10 == 0 ? 30 : 0);
+	}
+	assert_true(fabs(find(&m, ROWS).watts - 50) < 1e-6);
+}
+
+/* A tenth of the rows is 1 W below the power at zero usage, which is known to 0.1 W. */
+static void the_lowest_power_is_used_if_it_is_below_the_noise(void **state)
+{
+	struct machine m;
+	struct tw_idle_power p;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = (double)((r * 37) % ROWS);
+		m.watts[r] = 50 + 0.1 * m.use[r] + (r % 3 == 0 ? 0.1 : 0);
+		if (m.use[r] >= 500 && m.use[r] < 600)
+			m.watts[r] = 49;
+	}
+	p = find(&m, ROWS);
+	assert_false(p.by_use);
+	assert_true(fabs(p.watts - 49) < 1e-9);
+}
+
 static void the_lowest_power_is_used_if_usage_is_uninformative(void **state)
 {
 	struct machine m;
@@ -188,6 +219,9 @@ static void few_rows_have_no_interval(void **state)
 	assert_true(fabs(p.watts - 9) < 1e-9 && isnan(p.low));
 	p = find(&m, 3);
 	assert_true(fabs(p.watts - 9) < 1e-9 && p.low <= 9 && p.high >= 9 - 1e-9);
+	/* The line of least distance meets the outer ones: 9 W, 12 W and 9 W at rest. */
+	m.watts[1] = 14;
+	assert_true(fabs(find(&m, 3).watts - 10) < 1e-6);
 }
 
 static void the_estimate_is_never_negative_and_accepts_extremes(void **state)
@@ -240,6 +274,8 @@ int main(void)
 		cmocka_unit_test(the_estimate_is_exact_without_noise),
 		cmocka_unit_test(a_curved_relation_does_not_bias_the_estimate),
 		cmocka_unit_test(outliers_do_not_bias_the_estimate),
+		cmocka_unit_test(rows_beside_a_line_do_not_move_it),
+		cmocka_unit_test(the_lowest_power_is_used_if_it_is_below_the_noise),
 		cmocka_unit_test(the_lowest_power_is_used_if_usage_is_uninformative),
 		cmocka_unit_test(few_rows_have_no_interval),
 		cmocka_unit_test(the_estimate_is_never_negative_and_accepts_extremes),

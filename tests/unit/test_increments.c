@@ -107,6 +107,25 @@ static void a_process_goes_back_to_its_first_command(void **state)
 	       100, 100, 200, 100);
 }
 
+/* 0.2 + 0.1 s follow sh, 0.3 s make; 0.3 s more continue sh, which ended last. */
+static void a_process_continues_the_command_that_ended_last(void **state)
+{
+	(void)state;
+	EXPECT(CPU(INIT "," SERIES("\"pid\":\"2\",\"comm\":\"make\"",
+				   "[100,\"3\"],[103,\"3."
+				   "3\"]") "," SERIES("\"pid\":\"2\",\"comm\":\"sh\"",
+						      "[100,\"1\"],[103,\"1.2\"],[106,"
+						      "\"1.5\"]") "," SERIES("\"pid\""
+									     ":\"2\","
+									     "\"comm"
+									     "\":"
+									     "\"ls\"",
+									     "[109,"
+									     "\"1."
+									     "8\"]")),
+	       500 / 3.0, 100, 100, 0);
+}
+
 static void a_reused_pid_counts_from_zero(void **state)
 {
 	(void)state;
@@ -298,6 +317,7 @@ int main(void)
 		cmocka_unit_test(a_series_that_begins_late_counts_from_zero),
 		cmocka_unit_test(a_process_continues_under_another_command),
 		cmocka_unit_test(a_process_goes_back_to_its_first_command),
+		cmocka_unit_test(a_process_continues_the_command_that_ended_last),
 		cmocka_unit_test(a_reused_pid_counts_from_zero),
 		cmocka_unit_test(a_series_with_a_pause_is_spread_over_the_pause),
 		cmocka_unit_test(

@@ -102,6 +102,34 @@ static void a_recording_is_scored_in_blocks(void **state)
 	assert_false(isnan(s.constant));
 }
 
+static void the_area_of_a_recording_is_of_its_errors(void **state)
+{
+	double measured[40], predicted[40], half_w[40], expected_w[40];
+	const struct tw_intervals i = { .measured = measured,
+					.predicted = predicted,
+					.half_w = half_w,
+					.expected_w = expected_w,
+					.constant_w = 10,
+					.rows = 40 };
+	struct tw_interval_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t r = 0; r < 40; r++) {
+		measured[r] = 100;
+		predicted[r] = 100 + (r % 2 == 0 ? 1.0 : -1.0) * (double)(r + 1);
+		half_w[r] = 3;
+		expected_w[r] = (double)(r + 1);
+	}
+	/* Misses are the rows of 39 and 40 W; the last stands behind 19 of 38 others. */
+	expected_w[39] = 19.5;
+	assert_int_equal(tw_interval_score(&i, &s, &err), 0);
+	assert_near(s.auc, (38.0 + 19.0) / (2 * 38));
+	expected_w[0] = INFINITY;
+	assert_int_equal(tw_interval_score(&i, &s, &err), 0);
+	assert_true(isnan(s.auc));
+}
+
 static void lack_of_memory_is_reported(void **state)
 {
 	static const double v[] = { 1, 2, 3 };
@@ -133,6 +161,7 @@ int main(void)
 		cmocka_unit_test(the_conformal_rank_counts_the_next_error),
 		cmocka_unit_test(the_area_is_the_share_of_ordered_pairs),
 		cmocka_unit_test(a_recording_is_scored_in_blocks),
+		cmocka_unit_test(the_area_of_a_recording_is_of_its_errors),
 		cmocka_unit_test(lack_of_memory_is_reported),
 	};
 

@@ -6,6 +6,7 @@
 #include "isolator/workload_name.h"
 #include "lib/core/err.h"
 #include "lib/field/csv.h"
+#include "lib/workers/workers.h"
 #include "profiler/profile.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
@@ -66,6 +67,24 @@ static void aggregation_sums_features_and_averages_power(void **state)
 	tw_dataset_release(&d);
 }
 
+static void shares_without_usage_are_averaged_without_weights(void **state)
+{
+	struct tw_dataset d = { 0 }, all = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,id,package_usage,packge_ratio_package\n"
+		 "1,a,1,0.2\n1,b,3,0.4\n4,a,0,0.2\n4,b,0,0.4\n7,a,-1,0.2\n7,b,-3,0.4\n",
+		 &d);
+	assert_int_equal(tw_isolate_aggregate(&d, &all, &err), 0);
+	assert_int_equal(all.rows, 3);
+	for (size_t r = 0; r < 3; r++)
+		assert_float_equal(tw_dataset_find(&all, "packge_ratio_package")[r],
+				   r == 0 ? 0.35 : 0.3, 1e-12);
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+}
+
 static void node_level_rows_are_aggregated_to_themselves(void **state)
 {
 	struct tw_dataset d = { 0 }, all = { 0 };
@@ -121,6 +140,10 @@ static void min_idle_subtracts_from_the_existing_components(void **state)
 	assert_int_equal(min->apply(fitted, &d, &err), 0);
 	assert_true(tw_dataset_find(&d, "package_power")[0] == 5);
 	assert_true(tw_dataset_find(&d, "dram_power")[1] == 2);
+	tw_dataset_release(&d);
+	read_csv(table, &d);
+	assert_int_equal(min->apply(fitted, &d, &err), -1);
+	assert_string_equal(err.text, "no column 'package_power'");
 	min->free(fitted);
 	tw_dataset_release(&d);
 }
@@ -219,6 +242,10 @@ static void idle_regression_subtracts_the_power_at_zero_usage(void **state)
 	assert_true(json_number_value(json_object_get(told, "package_idle_high")) == 30);
 	assert_string_equal(json_string_value(json_object_get(told, "package_idle_by")),
 			    "use");
+	tw_dataset_release(&d);
+	read_csv(table, &d);
+	assert_int_equal(regression->apply(fitted, &d, &err), -1);
+	assert_string_equal(err.text, "no column 'package_power'");
 	json_decref(told);
 	regression->free(fitted);
 	tw_dataset_release(&d);
@@ -477,6 +504,69 @@ static void profile_isolator_subtracts_the_mean_of_the_limits_at_rest(void **sta
 	tw_dataset_release(&d);
 }
 
+/* The link of a worker, beside another without rows; it breaks after so many calls. */
+static int calls_left;
+
+static int fail_later(struct tw_err *err)
+{
+	return calls_left-- > 0 ? 0 : tw_fail(err, TW_IO, "the link is broken");
+}
+
+static int link_doubles(void *arg, double *v, size_t count, enum tw_reduce op,
+			struct tw_err *err)
+{
+	(void)arg, (void)v, (void)count, (void)op;
+	return fail_later(err);
+}
+
+static int link_integers(void *arg, int64_t *v, size_t count, enum tw_reduce op,
+			 struct tw_err *err)
+{
+	(void)arg, (void)v, (void)count, (void)op;
+	return fail_later(err);
+}
+
+static int link_bytes(void *arg, void *v, size_t bytes, unsigned root, struct tw_err *err)
+{
+	(void)arg, (void)v, (void)bytes, (void)root;
+	return fail_later(err);
+}
+
+static void expect_a_broken_link_to_fail(const char *name)
+{
+	static const struct tw_workers_link breaking = { link_doubles, link_integers,
+							 link_bytes };
+	const struct tw_isolator *it = tw_isolator_find(name);
+	struct tw_dataset d = { 0 };
+
+	make_line(&d);
+	for (int n = 0;; n++) {
+		struct tw_workers w = { .size = 2, .link = &breaking };
+		const struct tw_isolator_args args = { .workers = &w };
+		struct tw_err err = { 0 };
+		void *fitted = NULL;
+
+		calls_left = n;
+		if (it->fit(&args, &d, tw_energy_source_find("rapl-sysfs"), &fitted,
+			    &err) == 0) {
+			assert_non_null(fitted);
+			assert_true(n > 0);
+			it->free(fitted);
+			break;
+		}
+		assert_null(fitted);
+		assert_non_null(strstr(err.text, "the link is broken"));
+	}
+	tw_dataset_release(&d);
+}
+
+static void a_broken_link_between_workers_fails_the_fit(void **state)
+{
+	(void)state;
+	expect_a_broken_link_to_fail("MinIdleIsolator");
+	expect_a_broken_link_to_fail("IdleRegressionIsolator");
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	const struct tw_isolator *it = tw_isolator_find("IdleRegressionIsolator");
@@ -510,6 +600,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_registry_is_sorted_complete_and_searchable),
 		cmocka_unit_test(aggregation_sums_features_and_averages_power),
+		cmocka_unit_test(shares_without_usage_are_averaged_without_weights),
 		cmocka_unit_test(node_level_rows_are_aggregated_to_themselves),
 		cmocka_unit_test(min_idle_subtracts_the_fitted_minimum_from_any_rows),
 		cmocka_unit_test(min_idle_subtracts_from_the_existing_components),
@@ -525,6 +616,7 @@ int main(void)
 		cmocka_unit_test(target_hints_take_precedence_over_background_hints),
 		cmocka_unit_test(
 			profile_isolator_subtracts_the_mean_of_the_limits_at_rest),
+		cmocka_unit_test(a_broken_link_between_workers_fails_the_fit),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -47,6 +47,8 @@ static void a_small_model_predicts_known_values(void **state)
 			   watts);
 	for (size_t i = 0; i < 6; i++)
 		assert_true(watts[i] == want[i]);
+	/* Two steps of half a nanosecond. */
+	assert_int_equal(xgboost()->row_ns(model), 1);
 	xgboost()->free(model);
 }
 

@@ -11,6 +11,7 @@
 #include "tests/unit/versions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -123,6 +124,25 @@ static void the_previous_version_is_kept_and_comes_back(void **state)
 
 	assert_int_equal(tw_pipeline_rollback(db, "../p", NULL, NULL, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
+	scratch_free(db);
+}
+
+/* The lock's descriptor is 0 then, and is closed like any. */
+static void without_standard_input_the_lock_is_released(void **state)
+{
+	const int in = dup(STDIN_FILENO);
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+
+	(void)state;
+	close(STDIN_FILENO);
+	version_must_publish(db, 1);
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+	version_must_publish(db, 2);
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), 0);
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+	assert_int_equal(dup2(in, STDIN_FILENO), STDIN_FILENO);
+	close(in);
 	scratch_free(db);
 }
 
@@ -390,6 +410,7 @@ int main(void)
 		cmocka_unit_test(without_an_atomic_exchange_the_old_version_stays),
 		cmocka_unit_test(a_file_in_the_pipelines_place_is_left_alone),
 		cmocka_unit_test(the_previous_version_is_kept_and_comes_back),
+		cmocka_unit_test(without_standard_input_the_lock_is_released),
 		cmocka_unit_test(versions_increase_with_the_files),
 		cmocka_unit_test(an_older_version_and_another_name_are_refused),
 		cmocka_unit_test(a_rollback_checks_what_it_brings_back),

@@ -73,6 +73,22 @@ static void increases_are_spread_over_the_rows_that_they_meet(void **state)
 	tw_dataset_release(&d);
 }
 
+static void an_increase_counts_in_a_row_that_it_meets_for_a_millisecond(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU_MS, ID("a"), "100,0 103.001,3001 106,3001" },
+		{ HITS, ID("a"), "100,0 103,3 106,9" },
+		{ PLATFORM, ACPI, "100,0 103,30 106,90" },
+	};
+	const struct tw_extract_args args = make_args();
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	extract(series, 3, &args, &d);
+	expect(&d, "bpf_cpu_time_ms", (const double[]){ 1000, 1 / 3.0 }, 2);
+	tw_dataset_release(&d);
+}
+
 /* Rows before the first and after the last sample of a feature have no rate. */
 static void rows_are_those_of_power_and_features(void **state)
 {
@@ -299,6 +315,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(increases_are_spread_over_the_rows_that_they_meet),
+		cmocka_unit_test(
+			an_increase_counts_in_a_row_that_it_meets_for_a_millisecond),
 		cmocka_unit_test(rows_are_those_of_power_and_features),
 		cmocka_unit_test(compatible_rates_are_differences_by_their_own_step),
 		cmocka_unit_test(restarts_of_the_exporter_are_counted),
