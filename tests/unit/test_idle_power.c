@@ -161,6 +161,22 @@ static void outliers_do_not_bias_the_estimate(void **state)
 	assert_true(fabs(after.watts - 50) < 3);
 }
 
+/* Power falls with usage: the middle six of the first ten rows count. */
+static void without_a_slope_the_estimate_is_an_interquartile_mean(void **state)
+{
+	static const double first[] = {
+		110, 108, 109, 105, 107, 106, 104, 102, 103, 101
+	};
+	struct machine m;
+
+	(void)state;
+	for (size_t r = 0; r < 20; r++) {
+		m.use[r] = (double)(r + 1);
+		m.watts[r] = r < 10 ? first[r] : 100;
+	}
+	assert_float_equal(find(&m, 20).watts, 105.5, 1e-9);
+}
+
 /* Every tenth row draws 30 W more: the line of the others counts. */
 static void rows_beside_a_line_do_not_move_it(void **state)
 {
@@ -274,6 +290,7 @@ int main(void)
 		cmocka_unit_test(the_estimate_is_exact_without_noise),
 		cmocka_unit_test(a_curved_relation_does_not_bias_the_estimate),
 		cmocka_unit_test(outliers_do_not_bias_the_estimate),
+		cmocka_unit_test(without_a_slope_the_estimate_is_an_interquartile_mean),
 		cmocka_unit_test(rows_beside_a_line_do_not_move_it),
 		cmocka_unit_test(the_lowest_power_is_used_if_it_is_below_the_noise),
 		cmocka_unit_test(the_lowest_power_is_used_if_usage_is_uninformative),

@@ -256,8 +256,8 @@ static void idle_regression_adds_processor_time_by_mode(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
 	char text[4096];
-	int at = sprintf(text,
-			 "timestamp,node_cpu_user_ms,node_cpu_system_ms,package_power\n");
+	int at = sprintf(text, "timestamp,node_cpu_user_ms,node_cpu_system_ms,node_"
+			       "cpufreq_ms,package_power\n");
 	json_t *told = json_object();
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -267,8 +267,8 @@ static void idle_regression_adds_processor_time_by_mode(void **state)
 	for (int r = 0; r < 40; r++) {
 		const int user = 1 + (r * 7) % 40, system = 3 + (r * 11) % 40;
 
-		at += sprintf(text + at, "%d,%d,%d,%d\n", 3 * r, user, system,
-			      30 + 2 * (user + system));
+		at += sprintf(text + at, "%d,%d,%d,%d,%d\n", 3 * r, user, system,
+			      (r * 13) % 40 * 100, 30 + 2 * (user + system));
 	}
 	read_csv(text, &d);
 	assert_int_equal(regression->fit(&no_args, &d,

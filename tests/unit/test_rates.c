@@ -164,6 +164,29 @@ static void restarts_of_the_exporter_are_counted(void **state)
 	tw_dataset_release(&d);
 }
 
+/* Two of three series fall, both times. */
+static void restarts_are_counted_by_time(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU_MS, ID("a"), "100,0 103,3000 106,100 109,3000 112,200 115,300" },
+		{ CPU_MS, ID("b"), "100,0 103,3000 106,200 109,4000 112,300 115,600" },
+		{ CPU_MS, ID("c"), "100,0 103,0 106,0 109,0 112,0 115,0" },
+		{ HITS, ID("a"), "100,0 103,30 106,30 109,30 112,40 115,50" },
+		{ PLATFORM, ACPI, "100,0 103,30 106,90 109,120 112,120 115,150" },
+	};
+	struct tw_quality q = { 0 };
+	struct tw_extract_args args = make_args();
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	args.resets = TW_RESETS_CARRY;
+	args.quality = &q;
+	extract(series, 5, &args, &d);
+	assert_int_equal(q.restarts, 2);
+	tw_quality_release(&q);
+	tw_dataset_release(&d);
+}
+
 /* Exporters may lack the page cache. */
 static void features_that_the_exporter_lacks_are_missing(void **state)
 {
@@ -320,6 +343,7 @@ int main(void)
 		cmocka_unit_test(rows_are_those_of_power_and_features),
 		cmocka_unit_test(compatible_rates_are_differences_by_their_own_step),
 		cmocka_unit_test(restarts_of_the_exporter_are_counted),
+		cmocka_unit_test(restarts_are_counted_by_time),
 		cmocka_unit_test(features_that_the_exporter_lacks_are_missing),
 		cmocka_unit_test(a_counter_of_the_node_that_falls_is_refused),
 		cmocka_unit_test(power_is_moved_to_the_load_that_caused_it),

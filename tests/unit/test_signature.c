@@ -223,9 +223,12 @@ static void a_signature_file_has_four_lines(void **state)
 	static const char zero74[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 				     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 	struct tw_minisig s;
+	struct tw_err none = { 0 };
 	char text[600];
 
 	(void)state;
+	assert_int_equal(tw_minisign_signature("", 0, &s, &none), -1);
+	assert_int_equal(none.code, TW_PARSE);
 	for (int i = 0; i < 9; i++) {
 		struct tw_err err = { 0 };
 		const char *end = i == 1 ? "\r\n" : "\n";

@@ -4,11 +4,14 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/http/web_config.h"
 #include "lib/http/web_tls.h"
 #include "lib/http/web_users.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/scratch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* "secret", at bcrypt's lowest cost. */
@@ -270,6 +273,26 @@ static void anchors_aliases_and_tags_are_refused(void **state)
 	}
 }
 
+static void relative_paths_begin_at_the_file(void **state)
+{
+	static const char text[] = "tls_server_config:\n"
+				   "  cert_file: a.crt\n  key_file: /b.key\n";
+	char *dir = scratch_new(), path[512], want[512];
+	struct tw_web_config c = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/web.yml", dir);
+	snprintf(want, sizeof(want), "%s/a.crt", dir);
+	assert_int_equal(tw_file_create(path, text, strlen(text), &err), 0);
+	if (tw_web_config_read(path, &c, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(c.cert_file, want);
+	assert_string_equal(c.key_file, "/b.key");
+	tw_web_config_release(&c);
+	scratch_free(dir);
+}
+
 /* head, count times the format of a number, tail. */
 static void assert_too_large(const char *head, const char *format, int count,
 			     const char *tail, const char *want)
@@ -391,6 +414,7 @@ int main(void)
 		cmocka_unit_test(an_error_names_the_line_and_the_key),
 		cmocka_unit_test(control_characters_are_refused_however_they_are_written),
 		cmocka_unit_test(anchors_aliases_and_tags_are_refused),
+		cmocka_unit_test(relative_paths_begin_at_the_file),
 		cmocka_unit_test(size_depth_and_counts_are_limited),
 		cmocka_unit_test(suites_and_curves_become_a_priority_string),
 		cmocka_unit_test(every_failed_allocation_is_reported),
