@@ -13,7 +13,7 @@
 #   make install         to $(DESTDIR)$(prefix); configuration to $(DESTDIR)$(sysconfdir)
 #   make format          lay out the sources with clang-format 14
 #   make t/NAME          build and run one unit or integration test: make t/num
-#   make mutate M=PATH   list changes of a module that its tests do not notice
+#   make mutate M=PATH   list changes of a module that its tests do not notice;  make mutate-all
 #   make V=1             show commands;  make XGBOOST=0  without XGBoost;
 #   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
 #   make BPF=0           the collector without its BPF programs;  make FREEIPMI=0  without IPMI

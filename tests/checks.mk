@@ -124,10 +124,14 @@ check-tools:
 
 # Change a module one line at a time and list the changes that no test notices:
 # make mutate M=model-db/publish.c [T="tests"] [N=mutants, 0 for all] [SEED=1]
+# make mutate-all [COUNT=mutants] [SEED=1]: the modules of tests/mutants.modules, one total
+mutate-run = $(PYTHON) tests/mutate.py --out '$(O)' --programs '$(programs) $(helpers)' \
+	$(if $(SEED),--seed $(SEED))
 mutate: all build-tests
 	@test -n "$(M)" || { echo "mutate: want M=path, as in M=model-db/publish.c" >&2; exit 2; }
-	@$(PYTHON) tests/mutate.py --out '$(O)' --tests '$(T)' --programs '$(programs) $(helpers)' \
-		$(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) '$(M)'
+	@$(mutate-run) --tests '$(T)' --count $(or $(N),30) '$(M)'
+mutate-all: all build-tests
+	@$(mutate-run) --all --count $(or $(COUNT),300)
 
 # ---- tests with running programs -------------------------------------------
 
@@ -162,7 +166,7 @@ test-collector: $(call integration-of,collector% top)
 
 .PHONY: deps test test-run demo demo-run check check-build check-sources build-tests \
 	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format \
-	check-data check-tools check-bpf format mutate test-pipeline test-server test-estimator \
+	check-data check-tools check-bpf format mutate mutate-all test-pipeline test-server test-estimator \
 	test-trainer test-collector
 
 # The picture of docs/architecture.md, with graphviz.

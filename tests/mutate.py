@@ -3,8 +3,10 @@
 """Change a module one line at a time, and list the changes that its tests do not notice.
 
     mutate.py [--count N] [--seed S] [--tests "NAME ..."] [--least PERCENT] MODULE.c
+    mutate.py [--count N] [--seed S] [--least PERCENT] --all
 
-`make mutate M=MODULE.c` runs it on a built tree. No file of the tree is changed: each mutant is
+`make mutate M=MODULE.c` and `make mutate-all` run it on a built tree. --all takes the modules of
+tests/mutants.modules, and as many mutants of each. No file of the tree is changed: each mutant is
 compiled beside the build, and linked in front of the library into copies of the tests. The
 tests are those of tests/unit that include the module's header, or those that --tests names; the
 name of an integration test links the programs, too. A mutant is killed by a test that fails,
@@ -13,8 +15,12 @@ crashes or hangs.
 Mutants: a comparison flipped, a bound moved by one, a term dropped, an operator or a Boolean
 replaced, a call removed, a failure ignored. Calls that release memory or descriptors, take locks or
 release them stay: leaks and races are found by the sanitizers, not by these tests.
+
+tests/mutants.equivalent lists mutants that no test can notice, with the reason. They are drawn as
+the others, counted apart and not built.
 """
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -24,6 +30,8 @@ import sys
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MODULES = os.path.join(TOP, "tests/mutants.modules")
+EQUIVALENT = os.path.join(TOP, "tests/mutants.equivalent")
 TIMEOUT_MIN_S = 10
 RELEASES = re.compile(r"^(free|close|closedir|fclose|json_decref|explicit_bzero|\w*memzero|"
                       r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(lock|destroy)|"
@@ -89,6 +97,61 @@ def mutants_of(text):
     return found
 
 
+def function_at(lines, i):
+    """The name of the function that has the line."""
+    for line in reversed(lines[:i + 1]):
+        m = re.match(r"\w[^=;]*?(\w+)\(", line)
+        if m:
+            return m.group(1)
+    return ""
+
+
+def key(lines, i, new):
+    """What names a mutant, wherever its line moves: function, line, line of the mutant."""
+    return function_at(lines, i), lines[i].strip(), new.strip()
+
+
+def read_source(module):
+    with open(os.path.join(TOP, module), encoding="utf-8") as f:
+        return f.read()
+
+
+def read_equivalent(text):
+    """{module: {(function, line, line of the mutant): reason}} of a list as in EQUIVALENT."""
+    text = re.sub(r"^#.*\n", "", text, flags=re.M)
+    entries = {}
+    for block in re.split(r"\n\s*\n", text.strip()):
+        m = re.fullmatch(r"(\S+) (\w+)\n\t- (.*)\n\t\+ (.*)\n((?:\t.+\n?)+)", block)
+        if m is None:
+            raise ValueError(f"no entry: {block!r}")
+        module, function, old, new, reason = m.groups()
+        entries.setdefault(module, {})[(function, old, new)] = " ".join(reason.split())
+    return entries
+
+
+def unmatched(entries, source):
+    """Those entries that no mutant of the source has, or more than one."""
+    lines = source.split("\n")
+    there = [key(lines, i, new) for i, new in {(i, new) for i, _, new in mutants_of(source)}]
+    return [e for e in entries if there.count(e) != 1]
+
+
+def equivalent_of(module, source):
+    with open(EQUIVALENT, encoding="utf-8") as f:
+        entries = read_equivalent(f.read()).get(module, {})
+    for function, old, new in unmatched(entries, source):
+        sys.exit(f"mutants.equivalent: {module} {function} does not have once: {old} -> {new}")
+    return entries
+
+
+def read_modules():
+    """[(module, tests)] of MODULES."""
+    with open(MODULES, encoding="utf-8") as f:
+        lines = [line.strip().partition(":") for line in f if not line.startswith("#")]
+    return [(module, list(dict.fromkeys(find_tests(module) + tests.split())))
+            for module, _, tests in lines]
+
+
 def run(command, **more):
     return subprocess.run(command, cwd=TOP, check=False, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
@@ -111,10 +174,10 @@ def find_tests(module):
 class Build:
     """How make compiles the module and links the tests, repeated for a mutant."""
 
-    def __init__(self, args, folder):
+    def __init__(self, args, module, tests, folder):
         self.out, self.folder = args.out, folder
-        self.unit = [t for t in args.tests if os.path.exists(f"{TOP}/tests/unit/test_{t}.c")]
-        self.integration = [t for t in args.tests if t not in self.unit]
+        self.unit = [t for t in tests if os.path.exists(f"{TOP}/tests/unit/test_{t}.c")]
+        self.integration = [t for t in tests if t not in self.unit]
         self.programs = args.programs.split() if self.integration else []
         targets = [f"{self.out}/tests/unit/test_{t}" for t in self.unit] + \
             [f"{self.out}/{p}" for p in self.programs]
@@ -122,18 +185,18 @@ class Build:
         if made.returncode != 0:
             sys.exit(made.stdout.decode(errors="replace"))
         said = run(["make", "--no-print-directory", f"O={self.out}", "-n", "V=1", "CCACHE=",
-                    "-W", args.module, *targets]).stdout.decode()
+                    "-W", module, *targets]).stdout.decode()
         commands = [" ".join(c.split()) for c in said.replace("\\\n", " ").split("\n")]
-        self.compile = next((c for c in commands if f" -c {args.module} " in c), None)
+        self.compile = next((c for c in commands if f" -c {module} " in c), None)
         if self.compile is None:
-            sys.exit(f"mutate: no test of {args.tests} is built from {args.module}")
+            sys.exit(f"mutate: no test of {tests} is built from {module}")
         self.object = re.search(r" -o (\S+)$", self.compile).group(1)
         self.links = {t: c for c in commands for t in targets if c.endswith(f" -o {t}")}
 
     def make(self, source):
         """Compile; the reason if it does not compile."""
         command = self.compile.replace(self.object, f"{self.folder}/mutant.o")
-        command = re.sub(r" -MMD -MP -c \S+", " -w -c " + shlex.quote(source), command)
+        command = re.sub(r" -MMD -MP -c \S+", " -w -O0 -g0 -c " + shlex.quote(source), command)
         done = run(["sh", "-c", command])
         return done.stdout.decode(errors="replace") if done.returncode != 0 else None
 
@@ -172,7 +235,10 @@ class Build:
 class Judge:
     def __init__(self, build):
         self.build, self.seconds = build, {}
-        self.env = dict(os.environ, TW_BIN=os.path.abspath(f"{build.folder}/bin"))
+        # Where glibc has the checks, a write beyond a block and a read of no value show.
+        self.env = dict(os.environ, TW_BIN=os.path.abspath(f"{build.folder}/bin"),
+                        LD_PRELOAD="libc_malloc_debug.so.0", MALLOC_PERTURB_="165",
+                        GLIBC_TUNABLES="glibc.malloc.check=3:glibc.malloc.perturb=165")
 
     def failing(self):
         """The name of the first test that notices; None."""
@@ -190,28 +256,18 @@ class Judge:
         return None
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("module")
-    p.add_argument("--count", type=int, default=30, help="mutants, chosen by the seed; 0: all")
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--tests", default="")
-    p.add_argument("--programs", default="", help="linked for integration tests")
-    p.add_argument("--out", default="build/release")
-    p.add_argument("--least", type=int, default=0, help="fail if fewer %% are killed")
-    args = p.parse_args()
-    args.module = os.path.relpath(os.path.abspath(args.module), TOP)
-    args.tests = args.tests.split() or find_tests(args.module)
-    if not args.tests:
-        sys.exit(f"mutate: no unit test includes {args.module[:-2]}.h; name tests with T=")
-    folder = f"{args.out}/mutate/{args.module[:-2].replace('/', '-')}"
+def mutate(args, module, tests, count):
+    """(mutants, killed, equivalent) of the module."""
+    if not tests:
+        sys.exit(f"mutate: no unit test includes {module[:-2]}.h; name tests with T=")
+    folder = f"{args.out}/mutate/{module[:-2].replace('/', '-')}"
     os.makedirs(f"{TOP}/{folder}/bin", exist_ok=True)
     source = f"{folder}/mutant.c"
-    build = Build(args, folder)
+    text = read_source(module)
+    lines, equivalents = text.split("\n"), equivalent_of(module, text)
+    build = Build(args, module, tests, folder)
     build.link_rest()
     judge = Judge(build)
-    with open(os.path.join(TOP, args.module), encoding="utf-8") as f:
-        text = f.read()
 
     def attempt(new):
         with open(os.path.join(TOP, source), "w", encoding="utf-8") as f:
@@ -226,26 +282,57 @@ def main():
 
     all_mutants = mutants_of(text)
     random.Random(args.seed).shuffle(all_mutants)
-    lines = text.split("\n")
-    killed = survived = broken = 0
-    print(f"{args.module}: {len(all_mutants)} mutants, tests: {' '.join(args.tests)}", flush=True)
+    killed = survived = broken = equivalent = 0
     for i, what, new in all_mutants:
-        if args.count and killed + survived == args.count:
+        if count and killed + survived + equivalent == count:
             break
-        if attempt("\n".join([*lines[:i], new, *lines[i + 1:]])) is not None:
+        if key(lines, i, new) in equivalents:
+            equivalent += 1
+        elif attempt("\n".join([*lines[:i], new, *lines[i + 1:]])) is not None:
             broken += 1
-            continue
-        if judge.failing() is not None:
+        elif judge.failing() is not None:
             killed += 1
-            continue
-        survived += 1
-        print(f"{args.module}:{i + 1}: {what}\n\t- {lines[i].strip()}\n\t+ {new.strip()}",
-              flush=True)
-    tried = killed + survived
-    percent = 100 * killed // tried if tried else 100
-    print(f"{args.module}: {killed} of {tried} mutants killed ({percent} %), {survived} survive, "
-          f"{broken} more do not build", flush=True)
-    sys.exit(percent < args.least)
+        else:
+            survived += 1
+            print(f"{module}:{i + 1} {function_at(lines, i)}: {what}\n\t- {lines[i].strip()}\n"
+                  f"\t+ {new.strip()}", flush=True)
+    report(f"{module}, {len(all_mutants)} in all, {broken} do not build, tests {' '.join(tests)}",
+           killed + survived + equivalent, killed, equivalent)
+    return killed + survived + equivalent, killed, equivalent
+
+
+def report(name, mutants, killed, equivalent):
+    """The rates: of those that a test can kill, and of all."""
+    rates = [f"{100 * killed / n:.1f} %" if n else "-" for n in (mutants - equivalent, mutants)]
+    print(f"{name}: {mutants} mutants, {killed} killed, {equivalent} equivalent, "
+          f"{mutants - killed - equivalent} survive: {rates[0]} killed ({rates[1]} with equivalent "
+          f"ones)", flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("module", nargs="?")
+    p.add_argument("--all", action="store_true", help="the modules of tests/mutants.modules")
+    p.add_argument("--count", type=int, default=0, help="mutants, chosen by the seed; 0: all")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--tests", default="")
+    p.add_argument("--jobs", type=int, default=1, help="modules at a time")
+    p.add_argument("--programs", default="", help="linked for integration tests")
+    p.add_argument("--out", default="build/release")
+    p.add_argument("--least", type=int, default=0, help="fail if fewer %% are killed")
+    args = p.parse_args()
+    if args.all:
+        modules = read_modules()
+    else:
+        module = os.path.relpath(os.path.abspath(args.module), TOP)
+        modules = [(module, args.tests.split() or find_tests(module))]
+    each = -(-args.count // len(modules))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        done = [pool.submit(mutate, args, *m, each) for m in modules]
+        total, killed, equivalent = (sum(n) for n in zip(*(d.result() for d in done)))
+    if args.all:
+        report("all", total, killed, equivalent)
+    sys.exit(100 * killed < args.least * (total - equivalent))
 
 
 if __name__ == "__main__":
