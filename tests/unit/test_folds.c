@@ -145,15 +145,19 @@ static void overlap_of_neighbours_takes_no_rows_from_a_fold(void **state)
 static void one_workload_alone_cannot_be_left_out(void **state)
 {
 	static const uint32_t recording[] = { 0, 0, 0 };
+	static const uint32_t nowhere[] = { TW_FOLD_NONE, TW_FOLD_NONE };
 	static const char *const names[] = { "a.json", "b.json" };
 	struct tw_folds f = { 0 };
-	struct tw_err err = { 0 };
+	struct tw_err err = { 0 }, none = { 0 };
 
 	(void)state;
 	assert_int_equal(tw_folds_by_recording(recording, names, 2, 3, &f, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(
 		err.text, "1 workloads have rows, need 2, or 1 and rows of no workload");
+	assert_int_equal(tw_folds_by_recording(nowhere, names, 2, 2, &f, &none), -1);
+	assert_string_equal(none.text, "0 workloads have rows, need 2, or 1 and rows of "
+				       "no workload");
 	assert_null(f.of);
 }
 

@@ -90,6 +90,7 @@ static void a_recording_is_scored_in_blocks(void **state)
 		half_w[r] = expected_w[r] = 0.5;
 	assert_int_equal(tw_interval_score(&i, &s, &err), 0);
 	assert_near(s.coverage, 0.9);
+	assert_near(s.block_coverage[0], 1);
 	assert_near(s.block_coverage[3], 1);
 	assert_near(s.block_coverage[4], 0.5);
 	assert_near(s.score, (10 * 1 + 40 * 9.5) / 10);
