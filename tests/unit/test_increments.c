@@ -111,53 +111,50 @@ static void a_process_goes_back_to_its_first_command(void **state)
 static void a_process_continues_the_command_that_ended_last(void **state)
 {
 	(void)state;
-	EXPECT(CPU(INIT "," SERIES("\"pid\":\"2\",\"comm\":\"sh\"", "[100,\"1\"],[103,"
-								    "\"1.2\"],[106,\"1."
-								    "5\"]") "," SERIES(
-		       "\"pid\":\"2\",\"comm\":\"make\"",
-		       "[100,\"3\"],[103,\"3.3\"]") "," SERIES("\"pid\":\"2\",\"comm\":"
-							       "\"ls\"",
-							       "[109,\"1.8\"],[112,\"1."
-							       "9\"]") "," SERIES("\"pid"
+	EXPECT(CPU(INIT "," SERIES(
+		       "\"pid\":\"2\",\"comm\":\"sh\"",
+		       "[100,\"1\"],[103,"
+		       "\"1.2\"],[106,\"1."
+		       "5\"]") "," SERIES("\"pid\":\"2\",\"comm\":\"make\"",
+					  "[100,\"3\"],[103,\"3.3\"]") "," SERIES("\"pid"
 										  "\":"
 										  "\"2\","
 										  "\"comm"
 										  "\":"
-										  "\"cat"
+										  "\"ls"
 										  "\"",
-										  "[112,"
-										  "\"3."
-										  "6\""
-										  "]")),
+										  "[109,"
+										  "\"1."
+										  "8\"],["
+										  "112,"
+										  "\"1."
+										  "9\"]") "," SERIES("\"pid"
+												     "\":"
+												     "\"2\","
+												     "\"comm"
+												     "\":"
+												     "\"cat"
+												     "\"",
+												     "[112,"
+												     "\"3."
+												     "6\""
+												     "]")),
 	       500 / 3.0, 400 / 3.0, 400 / 3.0, 200 / 3.0);
 }
+
+#define IDLE(cpu) \
+	SERIES("\"cpu\":\"" cpu "\",\"mode\":\"idle\"", "[100,\"0\"],[109,\"9\"]")
+#define BUSY SERIES("\"pid\":\"2\"", "[106,\"4.5\"],[109,\"5.1\"]")
 
 /* 4.5 s of CPU time within 3 s on 2 CPUs. */
 static void a_process_may_use_all_processors(void **state)
 {
+	static const char text[] =
+		"{" METRIC("kepler_process_cpu_seconds_total", INIT "," BUSY) "," METRIC(
+			"node_cpu_seconds_total", IDLE("0") "," IDLE("1")) "," JOULES "}";
+
 	(void)state;
-	EXPECT("{" METRIC(
-		       "kepler_process_cpu_seconds_total",
-		       INIT "," SERIES(
-			       "\"pid\":\"2\"",
-			       "[106,\"4.5\"],[109,\"5.1\"]")) "," METRIC("node_cpu_"
-									  "seconds_total",
-									  SERIES(
-										  "\"cpu"
-										  "\":"
-										  "\"0\","
-										  "\"mode"
-										  "\":"
-										  "\"idle"
-										  "\"",
-										  "[100,"
-										  "\"0\"]"
-										  ",[109,"
-										  "\"9\""
-										  "]") "," SERIES("\"cpu\":\"1\",\"mode\":\"idle\"",
-												  "[100,\"0\"],[109,\"9\"]")) "," JOULES
-															      "}",
-	       0, 1500, 200, 0);
+	EXPECT(text, 0, 1500, 200, 0);
 }
 
 static void a_reused_pid_counts_from_zero(void **state)
