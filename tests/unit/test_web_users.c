@@ -68,6 +68,7 @@ static void a_password_is_checked_once(void **state)
 	answers(u, "alice:wrong", TW_WEB_UNKNOWN, TW_WEB_UNKNOWN);
 	answers(u, "alice:secret", TW_WEB_ALLOWED, TW_WEB_ALLOWED);
 	answers(u, "alic:secret", TW_WEB_UNCHECKED, TW_WEB_UNKNOWN);
+	answers(u, "blice:secret", TW_WEB_UNCHECKED, TW_WEB_UNKNOWN);
 	answers(u, "alice2:secret", TW_WEB_UNCHECKED, TW_WEB_UNKNOWN);
 	answers(u, ":secret", TW_WEB_UNCHECKED, TW_WEB_UNKNOWN);
 	tw_web_users_free(u);
