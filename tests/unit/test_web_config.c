@@ -15,7 +15,8 @@
 #include <string.h>
 
 /* "secret", at bcrypt's lowest cost. */
-#define HASH "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+#define HASH_END "abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+#define HASH "$2b$04$" HASH_END
 
 static const char whole[] = "---\n"
 			    "# a comment\n"
@@ -179,6 +180,17 @@ static void an_error_names_the_line_and_the_key(void **state)
 		{ "tls_server_config:\n  max_version: TLS11\n",
 		  "min_version is above max_version" },
 		{ "basic_auth_users:\n  a: plain\n", "line 2: a: not a bcrypt hash" },
+		{ "basic_auth_users:\n  a: " HASH "x\n", "a: not a bcrypt hash" },
+		{ "basic_auth_users:\n  a: $2b$4$" HASH_END "\n",
+		  "a: not a bcrypt hash" },
+		{ "basic_auth_users:\n  a: $3b$04$" HASH_END "\n",
+		  "a: not a bcrypt hash" },
+		{ "basic_auth_users:\n  a: $2c$04$" HASH_END "\n",
+		  "a: not a bcrypt hash" },
+		{ "basic_auth_users:\n  a: $2b_04$" HASH_END "\n",
+		  "a: not a bcrypt hash" },
+		{ "basic_auth_users:\n  a: $2b$04_" HASH_END "\n",
+		  "a: not a bcrypt hash" },
 		{ "basic_auth_users:\n  a: " HASH "\n  a: " HASH "\n",
 		  "line 3: a: the key is there twice" },
 		{ "basic_auth_users: x\n",
