@@ -84,6 +84,12 @@ class Rollout(PullCase):
         wait_until(lambda: all(t in call(s, "POST", "/model", json.loads(REQUEST)).body
                                for s, t in zip(servers, trainers)), "they serve it")
 
+    def wait_for_answers(self, clients):
+        """Each client has the answer to a request that it sent after this call."""
+        counts = [c.count for c in clients]
+        wait_until(lambda: all(c.failed or c.count >= n + 2 for c, n in zip(clients, counts)),
+                   "each client is answered")
+
     def test_a_version_is_rolled_out_and_back_under_load(self):
         self.offer_versions()
         self.roll(0)
@@ -99,6 +105,7 @@ class Rollout(PullCase):
                 at = time.monotonic()
                 self.roll(percent)
                 self.wait_for(servers, percent)
+                self.wait_for_answers(sum(clients, []))
                 print(f"{percent} %: {time.monotonic() - at:.2f} s")
                 pause.wait(SECONDS)
             last = {call(s, "POST", "/model", json.loads(REQUEST)).body for s in servers}
@@ -153,6 +160,7 @@ class Rollout(PullCase):
         self.roll(100)
         server = self.replica(0)
         wait_until(lambda: self.share([server]) == [1], "it has the next version")
+        self.served(server, "p")
         for bad in (b'{"stable":"p-0.zip","percents":1}', b"{", b'{"stable":"/etc"}'):
             before = self.count(server, "failures_total", ("p", "refused"))
             self.files.at["/p.rollout.json"] = Served(bad, etag=None)
