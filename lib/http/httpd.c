@@ -10,6 +10,7 @@
 #include "lib/http/httpd_work.h"
 #include "lib/http/web.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
 #include <sched.h>
@@ -17,6 +18,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,6 +38,10 @@ struct tw_httpd {
 	struct tw_httpd_work *hash; /* NULL: no queue of passwords to check */
 	struct tw_web *web;         /* NULL: no web configuration */
 	struct tw_exchange_server exchange;
+
+	/* With callers_thread, else -1: wake tells that a password was checked. */
+	int wake;
+	int epoll; /* of wake and of the library */
 };
 
 static void on_connection(void *cls, struct MHD_Connection *c, void **context,
@@ -162,6 +169,32 @@ static bool needs_work(const struct tw_httpd_config *c)
 	return slow && !c->thread_per_connection && !c->callers_thread;
 }
 
+static int library_fd(const struct tw_httpd *s)
+{
+	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+static int watch(const struct tw_httpd *s, int fd, struct tw_err *err)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) < 0
+		       ? tw_fail_errno(err, errno, "epoll")
+		       : 0;
+}
+
+/* The descriptors of tw_httpd_fd(), for a server without threads. */
+static int open_epoll(struct tw_httpd *s, struct tw_err *err)
+{
+	if (!s->config.callers_thread)
+		return 0;
+	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->wake < 0 || s->epoll < 0)
+		return tw_fail_errno(err, errno, "epoll of the HTTP server");
+	return watch(s, s->wake, err);
+}
+
 static void share_with_requests(struct tw_httpd *s)
 {
 	struct tw_exchange_server *e = &s->exchange;
@@ -191,15 +224,19 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		return tw_fail(err, TW_NOMEM, "HTTP server");
 	s->config = *c;
 	set_defaults(&s->config);
+	s->wake = s->epoll = -1;
 
+	if (open_epoll(s, err) < 0)
+		goto fail;
 	if (c->web_config != NULL &&
 	    tw_web_open(c->web_config, c->web_changed, c->app, &s->web, err) < 0)
 		goto fail;
-	if (needs_work(c) && tw_httpd_work_open(TW_HTTPD_WORK_MAX, &s->work, err) < 0)
+	if (needs_work(c) &&
+	    tw_httpd_work_open(TW_HTTPD_WORK_MAX, s->wake, &s->work, err) < 0)
 		goto fail;
 	/* A thread of its own may wait for a check. */
 	if (s->web != NULL && !c->thread_per_connection &&
-	    tw_httpd_work_open(s->config.connections_max, &s->hash, err) < 0)
+	    tw_httpd_work_open(s->config.connections_max, s->wake, &s->hash, err) < 0)
 		goto fail;
 	if (tw_guard_open(!c->callers_thread, c->answer_timeout_ms, &s->guard, err) < 0 ||
 	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
@@ -212,6 +249,8 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		tw_fail(err, TW_IO, "cannot start an HTTP server on '%s'", s->address);
 		goto fail;
 	}
+	if (s->epoll >= 0 && watch(s, library_fd(s), err) < 0)
+		goto fail;
 	*out = s;
 	return 0;
 fail:
@@ -226,7 +265,7 @@ const char *tw_httpd_address(const struct tw_httpd *s)
 
 int tw_httpd_fd(const struct tw_httpd *s)
 {
-	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	return s->epoll;
 }
 
 int tw_httpd_timeout_ms(const struct tw_httpd *s)
@@ -248,6 +287,10 @@ void tw_httpd_end_late(struct tw_httpd *s)
 
 void tw_httpd_run(struct tw_httpd *s)
 {
+	uint64_t count;
+
+	/* Before the run, which takes up the connections of all jobs that wrote to it. */
+	(void)!read(s->wake, &count, sizeof(count));
 	tw_guard_end_late(s->guard);
 	MHD_run(s->daemon);
 }
@@ -293,5 +336,9 @@ void tw_httpd_close(struct tw_httpd *s)
 	tw_httpd_work_close(s->hash);
 	tw_guard_close(s->guard);
 	tw_web_close(s->web);
+	if (s->wake >= 0)
+		close(s->wake);
+	if (s->epoll >= 0)
+		close(s->epoll);
 	free(s);
 }

@@ -49,8 +49,7 @@ const char *tw_httpd_address(const struct tw_httpd *s);
 
 /*
  * With callers_thread: call tw_httpd_run() when the descriptor is readable or the
- * time-out
- * (-1: none) has passed. Handlers run on that thread, one after the other.
+ * time-out (-1: none) has passed. Handlers run on that thread, one after the other.
  */
 int tw_httpd_fd(const struct tw_httpd *s);
 int tw_httpd_timeout_ms(const struct tw_httpd *s);

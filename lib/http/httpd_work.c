@@ -6,10 +6,13 @@
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct tw_httpd_work {
 	size_t max; /* jobs */
+	int wake;   /* -1: none */
 	pthread_t thread;
 	bool joined;
 
@@ -22,6 +25,7 @@ struct tw_httpd_work {
 
 static void run_job(struct tw_httpd_work *w, struct tw_httpd_job *job, bool stopping)
 {
+	const uint64_t one = 1;
 	struct MHD_Connection *connection = job->connection;
 
 	job->run(job->arg, stopping);
@@ -30,6 +34,8 @@ static void run_job(struct tw_httpd_work *w, struct tw_httpd_job *job, bool stop
 	pthread_mutex_unlock(&w->lock);
 	/* From here on the job belongs to the connection's thread. */
 	MHD_resume_connection(connection);
+	if (w->wake >= 0)
+		(void)!write(w->wake, &one, sizeof(one));
 }
 
 /* Wait for a job. NULL: the thread stops and the queue is empty. */
@@ -61,7 +67,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int tw_httpd_work_open(size_t max, struct tw_httpd_work **out, struct tw_err *err)
+int tw_httpd_work_open(size_t max, int wake, struct tw_httpd_work **out,
+		       struct tw_err *err)
 {
 	struct tw_httpd_work *w = calloc(1, sizeof(*w));
 	int e;
@@ -69,6 +76,7 @@ int tw_httpd_work_open(size_t max, struct tw_httpd_work **out, struct tw_err *er
 	if (w == NULL)
 		return tw_fail(err, TW_NOMEM, "queue of slow work");
 	w->max = max;
+	w->wake = wake;
 	w->end = &w->first;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->more, NULL);

@@ -25,8 +25,13 @@ struct tw_httpd_job {
 	struct tw_httpd_job *next; /* for httpd_work.c */
 };
 
-/* Starts the thread. max is the limit of jobs. *out is yours: tw_httpd_work_close(). */
-int tw_httpd_work_open(size_t max, struct tw_httpd_work **out, struct tw_err *err);
+/*
+ * Starts the thread. max is the limit of jobs. wake: -1, or an eventfd to write to after
+ * each job, for a server without threads: libmicrohttpd does not wake its caller itself.
+ * *out is yours: tw_httpd_work_close().
+ */
+int tw_httpd_work_open(size_t max, int wake, struct tw_httpd_work **out,
+		       struct tw_err *err);
 
 /*
  * Wait for the job in progress. The jobs in the queue run with `stopping`, and later ones

@@ -34,12 +34,12 @@ class CollectorCase(WebCase):
 class Locks(CollectorCase):
     """TLS and users."""
 
-    def collect_locked(self, text, certificate=None):
+    def collect_locked(self, text, certificate=None, args=()):
         self.web(text, certificate)
         for name in ("server.crt", "server.key"):
             if os.path.exists(self.path(name)):
                 os.chmod(self.path(name), 0o644)
-        return self.collect("--web-config", self.path("web.yml"))
+        return self.collect("--web-config", self.path("web.yml"), *args)
 
     def test_users_and_files_that_change_for_the_worse(self):
         collector = self.collect_locked(self.USERS)
@@ -68,6 +68,13 @@ class Locks(CollectorCase):
                                 headers=basic("bob", "secret")).status == 200,
                    "the new user is taken")
         self.assertEqual(call(collector, "GET", "/healthz", headers=alice).status, 401)
+
+    def test_the_answer_to_a_password_waits_for_no_tick(self):
+        """A client has 30 s to take its answer, which is less than until the next tick."""
+        collector = self.collect_locked(self.USERS, args=("--interval", "60s"))
+        for password, status in (("wrong", 401), ("secret", 200)):
+            self.assertEqual(call(collector, "GET", "/metrics",
+                                  headers=basic("alice", password)).status, status)
 
     def sum_locked(self, agent, *lines):
         """The state of an agent that a collector asks with these lines in its access file."""
