@@ -363,15 +363,19 @@ static bool handle(struct tw_estimator *e, struct watch *w, uint32_t events)
 static int timeout_ms(const struct tw_estimator *e)
 {
 	const uint64_t now_ms = tw_now_ms();
+	uint64_t next_ms = UINT64_MAX;
 
 	if (!TAILQ_EMPTY(&e->busy))
 		return 0;
-	if (e->clients == 0 || e->deadline_ms == UINT64_MAX)
+	if (e->clients > 0)
+		next_ms = e->deadline_ms;
+	if (e->scrapes != NULL && tw_scrapes_due_ms(e->scrapes) < next_ms)
+		next_ms = tw_scrapes_due_ms(e->scrapes);
+	if (next_ms == UINT64_MAX)
 		return -1;
-	if (e->deadline_ms <= now_ms)
+	if (next_ms <= now_ms)
 		return 0;
-	return e->deadline_ms - now_ms < INT32_MAX ? (int)(e->deadline_ms - now_ms)
-						   : INT32_MAX;
+	return next_ms - now_ms < INT32_MAX ? (int)(next_ms - now_ms) : INT32_MAX;
 }
 
 int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
@@ -392,6 +396,8 @@ int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
 		run_busy(e);
 		if (e->deadline_ms <= tw_now_ms())
 			run_due(e, false);
+		if (e->scrapes != NULL && tw_scrapes_due_ms(e->scrapes) <= tw_now_ms())
+			tw_scrapes_run(e->scrapes);
 		send_answers(e);
 		free_closed(e);
 	}
@@ -408,11 +414,13 @@ static void write_metrics(void *arg, struct tw_expo *x)
 		       e->shared.models, x);
 }
 
-static int open_scrapes(struct tw_estimator *e, const char *address, struct tw_err *err)
+static int open_scrapes(struct tw_estimator *e, const struct tw_estimator_config *c,
+			struct tw_err *err)
 {
-	if (address == NULL)
+	if (c->metrics == NULL)
 		return 0;
-	if (tw_scrapes_open(address, write_metrics, e, &e->scrapes, err) < 0)
+	if (tw_scrapes_open(c->metrics, c->web_config, write_metrics, e, &e->scrapes,
+			    err) < 0)
 		return -1;
 	e->scraping =
 		(struct watch){ .type = WATCH_SCRAPES, .fd = tw_scrapes_fd(e->scrapes) };
@@ -464,7 +472,7 @@ static int open_all(struct tw_estimator *e, const struct tw_estimator_config *c,
 		return tw_fail(err, TW_NOMEM, "%zu connections", e->clients_max);
 	if (tw_history_new(c->series_bytes, &e->shared.history, err) < 0 ||
 	    tw_node_series_new(&e->shared.nodes, err) < 0 ||
-	    open_listeners(e, c, err) < 0 || open_scrapes(e, c->metrics, err) < 0 ||
+	    open_listeners(e, c, err) < 0 || open_scrapes(e, c, err) < 0 ||
 	    tw_models_open(&c->models, &e->shared.models, err) < 0)
 		return -1;
 	e->changes = (struct watch){ .type = WATCH_MODELS,

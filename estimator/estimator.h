@@ -24,7 +24,8 @@ struct tw_estimator_config {
 	/* Sockets passed by systemd, used instead of paths: first descriptor, count. */
 	int passed_first;
 	unsigned passed;
-	const char *metrics; /* "ADDR:PORT" of GET /metrics, or NULL */
+	const char *metrics;    /* "ADDR:PORT" of GET /metrics, or NULL */
+	const char *web_config; /* file with TLS and users of GET /metrics, or NULL */
 	/* Users who may send requests. NULL: everybody who may write to the socket. */
 	const struct tw_users *users;
 	size_t connections;     /* limit; a new one closes the one idle longest */
@@ -37,7 +38,7 @@ struct tw_estimator_config {
 
 /*
  * Bind the sockets and start the threads of the models. Clients are accepted by
- * tw_estimator_run(). What c points to must outlive *out, except sockets and metrics.
+ * tw_estimator_run(). What c points to must outlive *out, except sockets.
  */
 int tw_estimator_open(const struct tw_estimator_config *c, struct tw_estimator **out,
 		      struct tw_err *err);

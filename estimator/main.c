@@ -82,6 +82,7 @@ static int serve(const struct tw_settings *s, const struct tw_settings_parsed *p
 	struct tw_estimator_config config = {
 		.users = parsed->users.count > 0 ? &parsed->users : NULL,
 		.metrics = given(s->metrics),
+		.web_config = given(s->web_config),
 		.connections = limit_connections(s->connections),
 		.idle_ms = s->idle_ms,
 		.request_ms = s->request_ms,

@@ -3,43 +3,40 @@
 #define TW_ESTIMATOR_SCRAPES_H
 
 /*
- * An HTTP/1.1 server for GET /metrics only. An HTTP library would need more memory than
- * the rest of the daemon. A connection is for one answer. One connection too many closes
- * the oldest, so that idle connections cannot block a scraper.
+ * GET /metrics of the estimator: an HTTP server without threads of its own, which the
+ * loop of estimator.c runs.
  */
 
 #include "lib/http/expo.h"
 
-#include <stddef.h>
+#include <stdint.h>
 
-struct tw_buf;
 struct tw_err;
 struct tw_scrapes;
-
-#define TW_SCRAPES_MAX 16
-/* Bytes of the head of a request. */
-#define TW_SCRAPE_HEAD_MAX 4096
 
 /* Write all metrics to e. */
 typedef void tw_scrapes_write_fn(void *arg, struct tw_expo *e);
 
-/* Listen on address, such as "127.0.0.1:9103". Free *out with tw_scrapes_close(). */
-int tw_scrapes_open(const char *address, tw_scrapes_write_fn *write, void *arg,
-		    struct tw_scrapes **out, struct tw_err *err);
+/*
+ * Listen on address, such as "127.0.0.1:9103". web_config: file with TLS and users
+ * (lib/http/web_config.h), or NULL. Free *out with tw_scrapes_close().
+ */
+int tw_scrapes_open(const char *address, const char *web_config,
+		    tw_scrapes_write_fn *write, void *arg, struct tw_scrapes **out,
+		    struct tw_err *err);
 
-/* An epoll descriptor, readable when tw_scrapes_run() has work. */
+/*
+ * Call tw_scrapes_run() when this descriptor is readable, and at the time of
+ * tw_scrapes_due_ms() (tw_now_ms(); UINT64_MAX: never), which each run changes.
+ */
 int tw_scrapes_fd(const struct tw_scrapes *s);
-
-/* Accept, read and write what is possible without blocking. */
+uint64_t tw_scrapes_due_ms(const struct tw_scrapes *s);
 void tw_scrapes_run(struct tw_scrapes *s);
 
 /* The bound address. Lives as long as s. */
 const char *tw_scrapes_address(const struct tw_scrapes *s);
 
+/* Finish answers in progress, and close. */
 void tw_scrapes_close(struct tw_scrapes *s); /* NULL is fine */
-
-/* Write the answer to the head of a request, which ends in an empty line. Pure. */
-void tw_scrape_answer(const char *head, size_t len, tw_scrapes_write_fn *write, void *arg,
-		      struct tw_buf *out);
 
 #endif /* TW_ESTIMATOR_SCRAPES_H */

@@ -86,6 +86,13 @@ static const struct tw_opt options[] = {
 	  .offset = offsetof(struct tw_settings, metrics),
 	  .arg = "ADDR:PORT",
 	  .help = "address of GET /metrics (default: off)" },
+	{ .name = "web-config",
+	  .env = "TW_ESTIMATOR_WEB_CONFIG",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct tw_settings, web_config),
+	  .arg = "FILE",
+	  .help = "file with TLS and users of GET /metrics, as Prometheus' exporters "
+		  "take" },
 	{ .name = "connections",
 	  .env = "TW_ESTIMATOR_CONNECTIONS",
 	  .type = TW_OPT_U32,
@@ -165,6 +172,9 @@ int tw_settings_parse(const struct tw_settings *s, struct tw_settings_parsed *ou
 		return tw_fail(err, TW_INVALID, "--socket: expected at least one path");
 	if (tw_users_read(&s->users, &out->users, err) < 0)
 		return tw_err_wrap(err, "--allow-users");
+	if (s->web_config != NULL && s->web_config[0] != '\0' &&
+	    (s->metrics == NULL || s->metrics[0] == '\0'))
+		return tw_fail(err, TW_INVALID, "--web-config: needs --metrics-listen");
 	if (s->idle_ms == 0 || s->request_ms == 0)
 		return tw_fail(err, TW_INVALID, "--%s-timeout 0: expected more than 0",
 			       s->idle_ms == 0 ? "idle" : "request");

@@ -23,7 +23,7 @@ struct tw_settings {
 	char *keep;
 	uint64_t refresh_ms;
 	char *proc, *sys;
-	char *metrics;
+	char *metrics, *web_config;
 	uint32_t connections;
 	uint64_t idle_ms, request_ms;
 	uint64_t series_bytes;

@@ -4,4 +4,4 @@ left-out += estimator/libtallywatt.c
 
 programs += tw-estimator
 tw-estimator-src := estimator/main.c
-tw-estimator-libs := $(JANSSON_LIBS) $(ZLIB_LIBS)
+tw-estimator-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(YAML_LIBS)

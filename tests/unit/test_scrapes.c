@@ -2,7 +2,6 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/scrapes.h"
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 
 #include <arpa/inet.h>
@@ -17,52 +16,8 @@ static const struct tw_expo_family family = { "x_total", TW_EXPO_COUNTER, NULL, 
 
 static void write_one(void *arg, struct tw_expo *e)
 {
-	(void)arg;
 	tw_expo_family(e, &family);
-	tw_expo_count(e, NULL, 0, 7);
-}
-
-/* The first line of the answer to a head. */
-static void answers(const char *head, const char *status)
-{
-	struct tw_buf b = { 0 };
-
-	tw_scrape_answer(head, strlen(head), write_one, NULL, &b);
-	assert_false(tw_buf_failed(&b));
-	if (strncmp(b.data, status, strlen(status)) != 0)
-		fail_msg("%s: %s", head, b.data);
-	tw_buf_clear(&b);
-}
-
-static void only_get_metrics_is_answered(void **state)
-{
-	(void)state;
-	answers("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n");
-	answers("GET /metrics?a=b HTTP/1.0\n\n", "HTTP/1.1 200 OK\r\n");
-	answers("GET /metricsx HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ");
-	answers("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ");
-	answers("POST /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 405 ");
-	answers("GE /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 405 ");
-	answers("GET /metrics", "HTTP/1.1 400 ");
-	answers("GET /metrics HTTP/2.01\r\n\r\n", "HTTP/1.1 400 ");
-	answers("", "HTTP/1.1 400 ");
-	answers("\r\n\r\n", "HTTP/1.1 400 ");
-	answers("  HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ");
-}
-
-static void the_accept_header_selects_the_format(void **state)
-{
-	static const char head[] =
-		"GET /metrics HTTP/1.1\r\naccept:  application/openmetrics-text; "
-		"version=1.0.0\r\n\r\n";
-	struct tw_buf b = { 0 };
-
-	(void)state;
-	tw_scrape_answer(head, sizeof(head) - 1, write_one, NULL, &b);
-	assert_non_null(strstr(b.data, "Content-Type: application/openmetrics-text"));
-	assert_non_null(strstr(b.data, "\r\n\r\n# HELP x X.\n"));
-	assert_non_null(strstr(b.data, "x_total 7\n# EOF\n"));
-	tw_buf_clear(&b);
+	tw_expo_count(e, NULL, 0, *(const uint64_t *)arg);
 }
 
 static int dial(const struct tw_scrapes *s)
@@ -77,56 +32,91 @@ static int dial(const struct tw_scrapes *s)
 	return fd;
 }
 
-/* Run it until the client has something to read. */
-static void run_until_readable(struct tw_scrapes *s, int client)
+/* Send a request of one connection, and run the server until it has closed it. */
+static void exchange(struct tw_scrapes *s, const char *request, char *text, size_t size)
 {
-	for (;;) {
+	const int client = dial(s);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	assert_int_equal(send(client, request, strlen(request), 0), strlen(request));
+	while (n > 0) {
 		struct pollfd p[] = { { .fd = client, .events = POLLIN },
 				      { .fd = tw_scrapes_fd(s), .events = POLLIN } };
 
 		assert_true(poll(p, 2, 10000) > 0);
-		if (p[0].revents != 0)
-			return;
-		tw_scrapes_run(s);
+		if (p[1].revents != 0)
+			tw_scrapes_run(s);
+		if (p[0].revents == 0)
+			continue;
+		n = recv(client, text + len, size - 1 - len, 0);
+		assert_true(n >= 0);
+		len += (size_t)n;
 	}
+	text[len] = '\0';
+	close(client);
 }
 
-/* Clients that say nothing: as many as there is room for, and one more. */
-static void silent_connections_do_not_block_a_scraper(void **state)
+static void the_callers_loop_answers(void **state)
 {
-	int silent[TW_SCRAPES_MAX + 1], client;
 	struct tw_scrapes *s = NULL;
 	struct tw_err err = { 0 };
-	char text[1024];
-	ssize_t n;
+	uint64_t count = 7;
+	char text[4096];
+	int silent;
 
 	(void)state;
-	assert_int_equal(tw_scrapes_open("127.0.0.1:0", write_one, NULL, &s, &err), 0);
-	for (size_t i = 0; i <= TW_SCRAPES_MAX; i++) {
-		silent[i] = dial(s);
-		assert_int_equal(send(silent[i], "GET", 3, 0), 3);
-	}
-	client = dial(s);
-	assert_int_equal(send(client, "GET /metrics HTTP/1.1\r\n\r\n", 25, 0), 25);
-	run_until_readable(s, client);
-	n = recv(client, text, sizeof(text) - 1, 0);
-	assert_true(n > 0);
-	text[n] = '\0';
-	assert_non_null(strstr(text, "x_total 7\n"));
-	/* The oldest made room. */
-	assert_true(recv(silent[0], text, sizeof(text), 0) <= 0);
-	close(client);
-	for (size_t i = 0; i <= TW_SCRAPES_MAX; i++)
-		close(silent[i]);
+	assert_int_equal(
+		tw_scrapes_open("127.0.0.1:0", NULL, write_one, &count, &s, &err), 0);
+	assert_true(tw_scrapes_due_ms(s) == UINT64_MAX);
+	silent = dial(s);
+	exchange(s, "GET /metrics?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+		 text, sizeof(text));
+	assert_non_null(strstr(text, "HTTP/1.1 200 OK\r\n"));
+	assert_non_null(strstr(text, "\r\n\r\n# HELP x_total X.\n"));
+	assert_non_null(strstr(text, "\nx_total 7\n"));
+	/* The silent connection has a deadline. */
+	assert_true(tw_scrapes_due_ms(s) != UINT64_MAX);
+	count = 8;
+	exchange(s,
+		 "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+		 "Accept: application/openmetrics-text; version=1.0.0\r\n\r\n",
+		 text, sizeof(text));
+	assert_non_null(strstr(text, "Content-Type: application/openmetrics-text"));
+	assert_non_null(strstr(text, "x_total 8\n# EOF\n"));
+	exchange(s, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", text,
+		 sizeof(text));
+	assert_non_null(strstr(text, "HTTP/1.1 404 "));
+	exchange(s, "POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+		 text, sizeof(text));
+	assert_non_null(strstr(text, "HTTP/1.1 405 "));
+	close(silent);
 	tw_scrapes_close(s);
+}
+
+static void an_address_or_a_web_configuration_that_fails_is_named(void **state)
+{
+	struct tw_scrapes *s = NULL;
+	struct tw_err err = { 0 };
+	uint64_t count = 0;
+
+	(void)state;
+	assert_int_equal(tw_scrapes_open("127.0.0.1:0", "/nowhere/web.yml", write_one,
+					 &count, &s, &err),
+			 -1);
+	assert_non_null(strstr(err.text, "/nowhere/web.yml"));
+	tw_err_clear(&err);
+	assert_int_equal(
+		tw_scrapes_open("192.0.2.1:1", NULL, write_one, &count, &s, &err), -1);
+	assert_non_null(strstr(err.text, "192.0.2.1:1"));
+	assert_null(s);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_get_metrics_is_answered),
-		cmocka_unit_test(the_accept_header_selects_the_format),
-		cmocka_unit_test(silent_connections_do_not_block_a_scraper),
+		cmocka_unit_test(the_callers_loop_answers),
+		cmocka_unit_test(an_address_or_a_web_configuration_that_fails_is_named),
 	};
 
 	return cmocka_run_group_tests_name("scrapes", tests, NULL, NULL);
