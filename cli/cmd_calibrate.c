@@ -260,7 +260,8 @@ static int estimate(const struct tw_prior *p, const struct tw_machine_spec *spec
 	*prior = (struct tw_prior_estimate){ .share = tw_prior_share(v, spec, &m) };
 	*posterior =
 		(struct tw_prior_estimate){ .share = prior->share, .readings = l->count };
-	tw_prior_answer(p, v, &m, &prior->curve);
+	if (tw_prior_answer(p, v, &m, &prior->curve, err) < 0)
+		return -1;
 	for (size_t i = 0; i < l->count; i++) {
 		warn_outside(&prior->curve, &l->at[i], prior->share);
 		of_unit[i] = l->at[i];

@@ -174,15 +174,26 @@ const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 	return NULL;
 }
 
+void tw_prior_roots_clear(struct tw_prior_roots *r)
+{
+	for (size_t m = 0; m < TW_PRIOR_MEMBERS_MAX; m++)
+		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++) {
+			free(r->of[m][t]);
+			r->of[m][t] = NULL;
+		}
+	atomic_store(&r->ready, false);
+}
+
 void tw_prior_release(struct tw_prior *p)
 {
 	for (size_t i = 0; i < p->views; i++) {
+		if (p->view[i].roots != NULL)
+			tw_prior_roots_clear(p->view[i].roots);
+		free(p->view[i].roots);
 		free(p->view[i].anchor);
 		for (size_t k = 0; k < p->view[i].members; k++)
-			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++) {
+			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
 				free(p->view[i].member[k].target[t].weight);
-				free(p->view[i].member[k].target[t].root);
-			}
 	}
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
 		tw_strs_clear(&p->names[c]);

@@ -35,6 +35,7 @@
 #include "model-db/prior/prior_machine.h"
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -87,7 +88,6 @@ struct tw_prior_target {
 	double mean;
 	struct tw_prior_kernel kernel;
 	double *weight; /* of each row; 0: the row is not used */
-	double *root;   /* model-db/prior/prior_variance.h */
 };
 
 struct tw_prior_member {
@@ -112,6 +112,13 @@ struct tw_prior_misses {
 	double error[TW_PRIOR_LOADS]; /* mean absolute error, a share of W */
 };
 
+/* Cholesky factors of the anchors' covariances, once they are needed (prior_variance.h).
+ */
+struct tw_prior_roots {
+	atomic_bool ready;
+	double *of[TW_PRIOR_MEMBERS_MAX][TW_PRIOR_TARGETS];
+};
+
 struct tw_prior_view {
 	char name[32];
 	unsigned needs;      /* numbers that must be known, a bit each */
@@ -122,6 +129,7 @@ struct tw_prior_view {
 	size_t members;
 	struct tw_prior_anchor *anchor;
 	size_t anchors;
+	struct tw_prior_roots *roots;
 	double factor[TW_PRIOR_LOADS]; /* by which answers are multiplied */
 	struct tw_prior_misses known;  /* of generations that the table has */
 	struct tw_prior_misses later;  /* of other generations */
@@ -184,6 +192,7 @@ void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r);
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 					      const struct tw_prior_machine *m);
 
+void tw_prior_roots_clear(struct tw_prior_roots *r);
 void tw_prior_release(struct tw_prior *p);
 
 #endif /* TW_MODEL_DB_PRIOR_H */

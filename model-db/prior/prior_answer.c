@@ -16,8 +16,9 @@ static bool has_generation(const struct tw_prior *p, const struct tw_prior_view 
 	return false;
 }
 
-void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
-		     const struct tw_prior_machine *m, struct tw_prior_curve *out)
+int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
+		    const struct tw_prior_machine *m, struct tw_prior_curve *out,
+		    struct tw_err *err)
 {
 	double log_w[TW_PRIOR_LOADS], variance[TW_PRIOR_LOADS];
 	const struct tw_prior_misses *misses;
@@ -26,7 +27,8 @@ void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 	tw_prior_locate(p, m, &r);
 	tw_prior_part(v, &r);
 	tw_prior_view_log_w(p, v, &r, log_w);
-	tw_prior_variance(p, v, &r, TW_PRIOR_ALL_ANCHORS, variance);
+	if (tw_prior_variance(p, v, &r, TW_PRIOR_ALL_ANCHORS, variance, err) < 0)
+		return -1;
 	out->view = v;
 	out->later = !has_generation(p, v, &r);
 	misses = out->later ? &v->later : &v->known;
@@ -40,4 +42,5 @@ void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		out->high[j] = out->w[j] * exp(sd * misses->width[j]);
 		out->error[j] = out->w[j] * sd * misses->error[j];
 	}
+	return 0;
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+struct tw_err;
+
 struct tw_prior_curve {
 	double w[TW_PRIOR_LOADS];                         /* rising */
 	double low[TW_PRIOR_LOADS], high[TW_PRIOR_LOADS]; /* 90 % interval */
@@ -18,9 +20,10 @@ struct tw_prior_curve {
 
 /*
  * The power of a machine by a view (of view->unit). Curves do not fall and
- * are above 0.
+ * are above 0. Errors: those of tw_prior_variance().
  */
-void tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
-		     const struct tw_prior_machine *m, struct tw_prior_curve *out);
+int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
+		    const struct tw_prior_machine *m, struct tw_prior_curve *out,
+		    struct tw_err *err);
 
 #endif /* TW_MODEL_DB_PRIOR_ANSWER_H */

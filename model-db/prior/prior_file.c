@@ -432,7 +432,7 @@ static int read_document(const json_t *doc, struct tw_prior *p, struct tw_err *e
 		if (read_view(json_array_get(views, v), v, &p->view[v], p->rows, err) < 0)
 			return -1;
 	}
-	return tw_prior_prepare(p, err);
+	return tw_prior_find_anchors(p, err);
 }
 
 int tw_prior_read(const char *text, size_t len, struct tw_prior *out, struct tw_err *err)

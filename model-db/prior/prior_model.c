@@ -106,7 +106,8 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		return tw_fail(
 			err, TW_NOTFOUND,
 			"the prior needs a known processor and the number of CPUs");
-	tw_prior_answer(p, v, &m, &e.curve);
+	if (tw_prior_answer(p, v, &m, &e.curve, err) < 0)
+		return -1;
 	e.share = tw_prior_share(v, s, &m);
 	return tw_prior_take_share(&e, out, err);
 }

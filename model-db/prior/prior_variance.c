@@ -5,6 +5,9 @@
 #include "model-db/prior/cholesky.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,55 +53,88 @@ size_t tw_prior_anchor_of(const struct tw_prior *p, const struct tw_prior_view *
 	return TW_PRIOR_ALL_ANCHORS;
 }
 
+int tw_prior_find_anchors(struct tw_prior *p, struct tw_err *err)
+{
+	for (size_t i = 0; i < p->views; i++) {
+		struct tw_prior_view *v = &p->view[i];
+
+		if (v->roots == NULL)
+			v->roots = calloc(1, sizeof(*v->roots));
+		if (v->roots == NULL)
+			return tw_fail(err, TW_NOMEM, "view '%s'", v->name);
+		tw_prior_roots_clear(v->roots);
+		if (find_anchors(p, v, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- roots ---- */
+
+/* Held while the factors of any view are computed. */
+static pthread_mutex_t factoring = PTHREAD_MUTEX_INITIALIZER;
+
 static int factor_target(const struct tw_prior *p, const struct tw_prior_view *v,
-			 const struct tw_prior_member *m, struct tw_prior_target *t,
-			 double (*z)[TW_PRIOR_NUMBERS], struct tw_err *err)
+			 const struct tw_prior_target *t,
+			 const double (*z)[TW_PRIOR_NUMBERS], double **out,
+			 struct tw_err *err)
 {
 	const size_t n = v->anchors;
+	double *root = calloc(n * n + 1, sizeof(*root));
 
-	free(t->root);
-	t->root = calloc(n * n + 1, sizeof(*t->root));
-	if (t->root == NULL)
+	*out = root;
+	if (root == NULL)
 		return tw_fail(err, TW_NOMEM, "variances of %zu machines", n);
-	for (size_t i = 0; i < n; i++)
-		tw_prior_standardise(v, m, &p->row[v->anchor[i].row], z[i]);
 	for (size_t i = 0; i < n; i++) {
 		for (size_t j = i; j < n; j++)
-			t->root[i * n + j] =
+			root[i * n + j] =
 				TW_PRIOR_SHARED +
 				tw_prior_covariance(&t->kernel, v->categories,
 						    &p->row[v->anchor[i].row], z[i],
 						    &p->row[v->anchor[j].row], z[j]);
-		t->root[i * n + i] += t->kernel.noise / v->anchor[i].machines;
+		root[i * n + i] += t->kernel.noise / v->anchor[i].machines;
 	}
-	if (!tw_cholesky(t->root, n))
+	if (!tw_cholesky(root, n))
 		return tw_fail(err, TW_INVALID,
 			       "view '%s': the covariance of the machines is singular",
 			       v->name);
 	return 0;
 }
 
-int tw_prior_prepare(struct tw_prior *p, struct tw_err *err)
+static int factor_members(const struct tw_prior *p, const struct tw_prior_view *v,
+			  struct tw_err *err)
 {
-	double(*z)[TW_PRIOR_NUMBERS] = calloc(TW_PRIOR_ANCHORS_MAX, sizeof(*z));
-	int rc = -1;
+	double z[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS];
 
-	if (z == NULL)
-		return tw_fail(err, TW_NOMEM, "variances of %zu machines", p->rows);
-	for (size_t i = 0; i < p->views; i++) {
-		struct tw_prior_view *v = &p->view[i];
-
-		if (find_anchors(p, v, err) < 0)
-			goto out;
-		for (size_t m = 0; m < v->members; m++)
-			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
-				if (factor_target(p, v, &v->member[m],
-						  &v->member[m].target[t], z, err) < 0)
-					goto out;
+	for (size_t m = 0; m < v->members; m++) {
+		for (size_t i = 0; i < v->anchors; i++)
+			tw_prior_standardise(v, &v->member[m], &p->row[v->anchor[i].row],
+					     z[i]);
+		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+			if (factor_target(p, v, &v->member[m].target[t],
+					  (const double(*)[TW_PRIOR_NUMBERS])z,
+					  &v->roots->of[m][t], err) < 0)
+				return -1;
 	}
-	rc = 0;
-out:
-	free(z);
+	return 0;
+}
+
+static int need_roots(const struct tw_prior *p, const struct tw_prior_view *v,
+		      struct tw_err *err)
+{
+	int rc = 0;
+
+	if (atomic_load(&v->roots->ready))
+		return 0;
+	pthread_mutex_lock(&factoring);
+	if (!atomic_load(&v->roots->ready)) {
+		rc = factor_members(p, v, err);
+		if (rc == 0)
+			atomic_store(&v->roots->ready, true);
+		else
+			tw_prior_roots_clear(v->roots);
+	}
+	pthread_mutex_unlock(&factoring);
 	return rc;
 }
 
@@ -132,7 +168,7 @@ static double variance_before(const struct tw_prior_kernel *k, unsigned categori
  * is the variance that the anchors explain.
  */
 static double target_variance(const struct tw_prior *p, const struct tw_prior_view *v,
-			      const struct tw_prior_target *t,
+			      const struct tw_prior_target *t, const double *root,
 			      const struct tw_prior_row *r, const double *z,
 			      const double (*za)[TW_PRIOR_NUMBERS], size_t without)
 {
@@ -148,10 +184,10 @@ static double target_variance(const struct tw_prior *p, const struct tw_prior_vi
 					 tw_prior_covariance(&t->kernel, v->categories, r,
 							     z, &p->row[v->anchor[i].row],
 							     za[i]);
-	tw_cholesky_half(t->root, n, a, a);
+	tw_cholesky_half(root, n, a, a);
 	if (without < n) {
 		e[without] = 1;
-		tw_cholesky_half(t->root, n, e, e);
+		tw_cholesky_half(root, n, e, e);
 	}
 	for (size_t i = 0; i < n; i++) {
 		known += a[i] * a[i];
@@ -185,12 +221,15 @@ static void add_log_w(const struct tw_prior_member *m, const double *log_w,
 	}
 }
 
-void tw_prior_variance(const struct tw_prior *p, const struct tw_prior_view *v,
-		       const struct tw_prior_row *r, size_t without, double *variance)
+int tw_prior_variance(const struct tw_prior *p, const struct tw_prior_view *v,
+		      const struct tw_prior_row *r, size_t without, double *variance,
+		      struct tw_err *err)
 {
 	double za[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS], z[TW_PRIOR_NUMBERS];
 	double log_w[TW_PRIOR_LOADS], of_target[TW_PRIOR_TARGETS];
 
+	if (need_roots(p, v, err) < 0)
+		return -1;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
 		variance[l] = 0;
 	tw_prior_view_log_w(p, v, r, log_w);
@@ -202,8 +241,9 @@ void tw_prior_variance(const struct tw_prior *p, const struct tw_prior_view *v,
 			tw_prior_standardise(v, m, &p->row[v->anchor[k].row], za[k]);
 		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
 			of_target[t] = target_variance(
-				p, v, &m->target[t], r, z,
+				p, v, &m->target[t], v->roots->of[i][t], r, z,
 				(const double(*)[TW_PRIOR_NUMBERS])za, without);
 		add_log_w(m, log_w, of_target, 1 / (double)v->members, variance);
 	}
+	return 0;
 }

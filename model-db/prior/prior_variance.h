@@ -19,17 +19,21 @@
 
 struct tw_err;
 
-/* Compute the anchors and factors of all views, in place of older ones. */
-int tw_prior_prepare(struct tw_prior *p, struct tw_err *err);
+/* Find the anchors of all views, in place of older ones. */
+int tw_prior_find_anchors(struct tw_prior *p, struct tw_err *err);
 
 #define TW_PRIOR_ALL_ANCHORS ((size_t)-1)
 
 /*
  * Set the variance of log W at each load, with the noise of a single machine. Without
- * the anchor of that number, unless it is TW_PRIOR_ALL_ANCHORS. Needs tw_prior_prepare().
+ * the anchor of that number, unless it is TW_PRIOR_ALL_ANCHORS. Needs
+ * tw_prior_find_anchors(). The first call factors the covariances of the view, which
+ * takes 10 ms and 1 MiB, so a view that is never asked costs neither. Thread-safe.
+ * TW_INVALID: a covariance is singular.
  */
-void tw_prior_variance(const struct tw_prior *p, const struct tw_prior_view *v,
-		       const struct tw_prior_row *r, size_t without, double *variance);
+int tw_prior_variance(const struct tw_prior *p, const struct tw_prior_view *v,
+		      const struct tw_prior_row *r, size_t without, double *variance,
+		      struct tw_err *err);
 
 /* The anchor with the processor of the row, or TW_PRIOR_ALL_ANCHORS. */
 size_t tw_prior_anchor_of(const struct tw_prior *p, const struct tw_prior_view *v,

@@ -104,13 +104,15 @@ static void predict(const struct tw_prior *p, size_t i)
 	const struct tw_measured_machine *m = &table.machine[i];
 
 	for (size_t v = 0; v < p->views; v++) {
+		struct tw_err err = { 0 };
 		struct tw_prior_curve c;
 		const double times = units(&p->view[v], &m->machine);
 
 		figures[v].name = p->view[v].name;
 		if (!has_needs(&p->view[v], &m->machine))
 			continue;
-		tw_prior_answer(p, &p->view[v], &m->machine, &c);
+		if (tw_prior_answer(p, &p->view[v], &m->machine, &c, &err) < 0)
+			die(&err);
 		take(&figures[v], i, &c, times);
 	}
 }

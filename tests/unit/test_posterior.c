@@ -103,7 +103,7 @@ static void answer(const struct tw_prior *p, struct tw_power_reading *r, size_t 
 
 	measured_other(&m, 10, 102, 2);
 	v = tw_prior_view_for(p, &m);
-	tw_prior_answer(p, v, &m, prior);
+	assert_int_equal(tw_prior_answer(p, v, &m, prior, &err), 0);
 	assert_int_equal(tw_readings_check(r, count, &err), 0);
 	if (tw_posterior_learn(p, v, r, count, 1, &q, &err) < 0)
 		fail_msg("%s", err.text);

@@ -38,6 +38,15 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void answer(const struct tw_prior *p, const struct tw_prior_view *v,
+		   const struct tw_prior_machine *m, struct tw_prior_curve *out)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_prior_answer(p, v, m, out, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
 static void an_unseen_processor_is_near_its_law(void **state)
 {
 	const struct tw_prior *p = *state;
@@ -45,7 +54,7 @@ static void an_unseen_processor_is_near_its_law(void **state)
 	struct tw_prior_curve c;
 
 	measured_other(&m, 10, 102, 2);
-	tw_prior_answer(p, tw_prior_view_for(p, &m), &m, &c);
+	answer(p, tw_prior_view_for(p, &m), &m, &c);
 	assert_string_equal(c.view->name, "host");
 	/* Within the noise. */
 	assert_true(fabs(c.w[LAST] / measured_full(102, 2) - 1) < 0.1);
@@ -63,7 +72,7 @@ static void power_never_falls_and_intervals_hold_it(void **state)
 
 		/* Far outside of the table, too. */
 		measured_other(&m, v % 2 == 0 ? 2 : 512, v % 2 == 0 ? 10 : 2000, 8);
-		tw_prior_answer(p, &p->view[v], &m, &c);
+		answer(p, &p->view[v], &m, &c);
 		assert_true(c.w[0] > 0);
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 			assert_true(l == 0 || c.w[l] >= c.w[l - 1]);
@@ -80,11 +89,11 @@ static void an_interval_is_wider_far_from_the_table(void **state)
 	struct tw_prior_curve near, far;
 
 	measured_other(&m, 10, 102, 2);
-	tw_prior_answer(p, tw_prior_view_for(p, &m), &m, &near);
+	answer(p, tw_prior_view_for(p, &m), &m, &near);
 	snprintf(m.category[TW_PRIOR_GENERATION], TW_PRIOR_TEXT, "of the future");
 	snprintf(m.category[TW_PRIOR_ARCHITECTURE], TW_PRIOR_TEXT, "of the future");
 	m.number[TW_PRIOR_CORES] = 100;
-	tw_prior_answer(p, tw_prior_view_for(p, &m), &m, &far);
+	answer(p, tw_prior_view_for(p, &m), &m, &far);
 	assert_false(near.later);
 	assert_true(far.later);
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
@@ -127,8 +136,8 @@ static void a_file_gives_the_same_answers(void **state)
 	measured_other(&m, 8, 90, 1);
 	assert_int_equal(again.views, p->views);
 	for (size_t v = 0; v < p->views; v++) {
-		tw_prior_answer(p, &p->view[v], &m, &a);
-		tw_prior_answer(&again, &again.view[v], &m, &b);
+		answer(p, &p->view[v], &m, &a);
+		answer(&again, &again.view[v], &m, &b);
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) /* six digits */
 			if (!(fabs(a.w[l] / b.w[l] - 1) < 0.001))
 				fail_msg("%s at load %zu: %g W, from the file %g W",
@@ -173,6 +182,29 @@ static void broken_files_are_refused(void **state)
 			fail_msg("%s: %s", bad[i].text, err.text);
 		assert_null(p.row);
 	}
+}
+
+/* Noise that no file may have makes the covariance singular. */
+static void a_singular_view_is_refused_when_it_is_asked(void **state)
+{
+	struct tw_prior_machine m;
+	struct tw_prior_curve c;
+	struct tw_buf text = { 0 };
+	struct tw_prior p = { 0 };
+	struct tw_err err = { 0 };
+
+	tw_prior_write(*state, &text);
+	assert_int_equal(tw_prior_read(text.data, text.len, &p, &err), 0);
+	measured_other(&m, 10, 102, 2);
+	for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+		p.view[0].member[0].target[t].kernel.noise = -1e6;
+	assert_int_equal(tw_prior_answer(&p, &p.view[0], &m, &c, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_non_null(strstr(err.text, "view 'host': the covariance"));
+	/* The others answer. */
+	answer(&p, &p.view[1], &m, &c);
+	tw_prior_release(&p);
+	tw_buf_clear(&text);
 }
 
 static void broken_tables_are_refused(void **state)
@@ -336,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_view_needs_no_more_than_is_known),
 		cmocka_unit_test(a_file_gives_the_same_answers),
 		cmocka_unit_test(broken_files_are_refused),
+		cmocka_unit_test(a_singular_view_is_refused_when_it_is_asked),
 		cmocka_unit_test(broken_tables_are_refused),
 		cmocka_unit_test(shares_add_up_to_a_chip),
 		cmocka_unit_test(weights_are_not_negative_and_name_the_prior),

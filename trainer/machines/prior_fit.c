@@ -317,9 +317,10 @@ static int hold_out(const struct job *j, const struct tw_prior_view *v,
 				log_w[l] += one[l] / (double)v->members;
 		}
 		out->group[i] = s.group[i];
-		tw_prior_variance(j->p, v, s.row[i],
-				  tw_prior_anchor_of(j->p, v, s.row[i]),
-				  out->variance[i]);
+		if (tw_prior_variance(j->p, v, s.row[i],
+				      tw_prior_anchor_of(j->p, v, s.row[i]),
+				      out->variance[i], err) < 0)
+			goto out;
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
 			out->log_ratio[i][l] =
 				log(s.machine[i]->w[l]) - log_w[l] + out->variance[i][l];
@@ -380,7 +381,7 @@ static int run(struct tw_prior *p, const struct tw_machine_table *t, const bool 
 			tw_fail(err, task[i].err.code, "%s", task[i].err.text);
 			goto out;
 		}
-	if (tw_prior_prepare(p, err) < 0)
+	if (tw_prior_find_anchors(p, err) < 0)
 		goto out;
 	for (size_t v = 0; learn && v < p->views; v++) {
 		if (find_errors(&j, &p->view[v], &task[at], err) < 0)

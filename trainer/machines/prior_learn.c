@@ -74,7 +74,7 @@ static bool knew_generation(const struct later *s, size_t i)
 	return false;
 }
 
-static void judge(struct later *s, size_t v, size_t i, int year)
+static int judge(struct later *s, size_t v, size_t i, int year, struct tw_err *err)
 {
 	const struct tw_prior_view *view = &s->then.view[v];
 	struct tw_prior_held_out *h = &s->judged[v];
@@ -83,19 +83,22 @@ static void judge(struct later *s, size_t v, size_t i, int year)
 	double parts = 1;
 
 	if (h->rows == s->size || !tw_pupils_has_needs(view, &r))
-		return;
+		return 0;
 	if (view->unit != TW_PRIOR_OF_MACHINE)
 		parts *= r.number[TW_PRIOR_CHIPS];
 	if (view->unit == TW_PRIOR_OF_CORE)
 		parts *= r.number[TW_PRIOR_CORES];
 	tw_prior_part(view, &r);
 	tw_prior_view_log_w(&s->then, view, &r, log_w);
-	tw_prior_variance(&s->then, view, &r, TW_PRIOR_ALL_ANCHORS, h->variance[h->rows]);
+	if (tw_prior_variance(&s->then, view, &r, TW_PRIOR_ALL_ANCHORS,
+			      h->variance[h->rows], err) < 0)
+		return -1;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
 		h->log_ratio[h->rows][l] = log(s->t->machine[i].w[l] / parts) - log_w[l] +
 					   h->variance[h->rows][l];
 	h->group[h->rows++] =
 		(size_t)year * s->t->processors + s->t->machine[i].processor;
+	return 0;
 }
 
 static int try_year(struct later *s, int year, unsigned threads, struct tw_err *err)
@@ -107,7 +110,8 @@ static int try_year(struct later *s, int year, unsigned threads, struct tw_err *
 	for (size_t i = 0; i < s->t->count; i++)
 		if (is_ahead(s, i, year) && !knew_generation(s, i))
 			for (size_t v = 0; v < s->then.views; v++)
-				judge(s, v, i, year);
+				if (judge(s, v, i, year, err) < 0)
+					return -1;
 	return 0;
 }
 
