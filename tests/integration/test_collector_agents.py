@@ -178,8 +178,9 @@ class Agents(Summed):
         self.assertEqual(guests, {"host": 0, "guest": 1, "plain": 0})
         # Each bad one is named with its reason, and delays no other.
         for name, why in REASONS.items():
-            self.wait_agents(daemon, lambda a, n=name: a[n]["failures"] > 0, f"{name} fails")
-            self.assertIn(why, self.agents(daemon)[name]["reason"], name)
+            # On a busy machine a large answer may time out first.
+            self.wait_agents(daemon, lambda a, n=name, w=why: w in (a[n].get("reason") or ""),
+                             f"{name} fails: {why}")
             self.assertEqual(self.agents(daemon)[name]["answers"], 0)
         first = self.agents(daemon)
         self.wait_agents(daemon, lambda a: a["hang"]["failures"] > first["hang"]["failures"] + 1,

@@ -20,7 +20,9 @@ class EstimatorWeb(WebCase):
         daemon = self.start("tw-estimator", "--socket", self.socket, "--shipped-models", MODELS,
                             "--metrics-listen", "127.0.0.1:0",
                             "--web-config", self.path("web.yml"))
-        daemon.address = re.search(r"http://([^/]*)/metrics", daemon.log()).group(1)
+        pattern = re.compile(r"http://([^/]*)/metrics")
+        wait_until(lambda: pattern.search(daemon.log()), "its log has the address")
+        daemon.address = pattern.search(daemon.log()).group(1)
         return daemon
 
     def watts(self):

@@ -184,7 +184,9 @@ class Workers(Case):
         # Worker 3 waits for worker 1, its parent, and has no sum to take from worker 2.
         procs[2].kill()
         for code, _, lines in self.outcomes([procs[0], procs[1], procs[3]]):
-            self.assertEqual((code, lines), (1, ["tallywatt train: a worker has left"]))
+            # By the tracker, or by a connection between workers.
+            self.assertEqual((code, len(lines)), (1, 1), lines)
+            self.assertIn(": a worker has left", lines[0])
         self.assertFalse(os.path.exists(out))
 
     @staticmethod

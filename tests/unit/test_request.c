@@ -539,6 +539,24 @@ static void requests_beyond_a_limit_are_refused(void **state)
 	tw_buf_clear(&b);
 }
 
+static void a_request_as_long_as_the_limit_is_taken(void **state)
+{
+	struct tw_buf b = { 0 };
+	struct outcome o;
+
+	(void)state;
+	tw_buf_adds(&b,
+		    "{\"metrics\":[\"a\"],\"values\":[[1]],\"output_type\":\"AbsPower\"");
+	while (b.len < TW_REQUEST_BYTES_MAX - 1)
+		tw_buf_add(&b, " ", 1);
+	tw_buf_adds(&b, "}");
+	feed(&o, b.data, b.len, 65536);
+	assert_int_equal(o.rc, 0);
+	assert_true(o.done);
+	tw_request_parser_free(o.parser);
+	tw_buf_clear(&b);
+}
+
 static void running_out_of_memory_is_reported(void **state)
 {
 	(void)state;
@@ -615,6 +633,7 @@ int main(void)
 		cmocka_unit_test(nothing_of_a_request_is_left_for_the_next),
 		cmocka_unit_test(errors_of_invalid_requests_name_the_place),
 		cmocka_unit_test(requests_beyond_a_limit_are_refused),
+		cmocka_unit_test(a_request_as_long_as_the_limit_is_taken),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 
