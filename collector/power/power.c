@@ -33,8 +33,16 @@ struct tw_power {
 	struct tw_uses uses;
 	bool has_other;
 	size_t other; /* index of that zone */
-	int64_t deficit_dynamic_uj, deficit_idle_uj;
+	/* Of "other": energy not yet told, or below 0, and the time of it. */
+	int64_t kept_dynamic_uj, kept_idle_uj;
+	uint64_t kept_ns;
+	bool lost; /* this tick a zone has lost its energy of a time before */
 };
+
+/* "other" is computed from zones of these kinds. */
+#define OTHER_OF                                                               \
+	(1U << TW_ZONE_PLATFORM | 1U << TW_ZONE_PACKAGE | 1U << TW_ZONE_DRAM | \
+	 1U << TW_ZONE_GPU)
 
 /* Make room for more zones behind those of m; moves the zones of later meters. */
 static int make_room(struct tw_power *p, const struct open_meter *m, size_t more,
@@ -250,7 +258,7 @@ static void add_uses(struct tw_power *p, const struct open_meter *o, size_t zone
 
 /*
  * Split the energy of zone i into idle and dynamic. Learn the idle power only from a
- * known load (not below 0).
+ * known load (not below 0), which is that of one tick.
  */
 static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 		       const struct tw_reading *r, const struct tw_span *s, double load)
@@ -259,7 +267,7 @@ static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 	const enum tw_zone_kind kind = z->zone->kind;
 	uint64_t idle_uj;
 
-	if (load >= 0 && !r->has_idle)
+	if (load >= 0 && !r->has_idle && !s->gap)
 		tw_idle_learn(&z->idle, s->energy_uj, s->over_ns, load);
 	z->idle_w = r->has_idle ? r->idle_w : z->idle.idle_w;
 	if (s->of_ns == 0)
@@ -293,20 +301,22 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 		add_energy(p, o, i, r, &s, r->own_load ? r->load : load);
 	if (p->meter_of[z->zone->kind] != z->meter)
 		return;
+	p->lost = p->lost || (s.lost && (OTHER_OF >> z->zone->kind & 1U) != 0);
 	if (s.told)
 		p->some_read[z->zone->kind] = true;
 	else
 		p->complete[z->zone->kind] = false;
 }
 
-/* Platform minus its parts; keeps a negative result for later ticks. */
-static uint64_t rest_of(const uint64_t *uj, int64_t *deficit_uj)
+/* Platform minus its parts; keeps a result that is negative or not complete. */
+static uint64_t rest_of(const uint64_t *uj, bool complete, int64_t *kept_uj)
 {
 	const uint64_t parts = uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU];
-	const int64_t rest = *deficit_uj + (int64_t)uj[TW_ZONE_PLATFORM] - (int64_t)parts;
+	const int64_t rest = *kept_uj + (int64_t)uj[TW_ZONE_PLATFORM] - (int64_t)parts;
+	const bool told = complete && rest > 0;
 
-	*deficit_uj = rest < 0 ? rest : 0;
-	return rest > 0 ? (uint64_t)rest : 0;
+	*kept_uj = told ? 0 : rest;
+	return told ? (uint64_t)rest : 0;
 }
 
 /* True if platform and all its parts were read: a missing part would count as "other". */
@@ -317,27 +327,41 @@ static bool has_all_parts(const struct tw_power *p)
 	       (p->meter_of[TW_ZONE_GPU] == NULL || p->complete[TW_ZONE_GPU]);
 }
 
+static void forget_kept(struct tw_power *p)
+{
+	p->kept_dynamic_uj = p->kept_idle_uj = 0;
+	p->kept_ns = 0;
+}
+
 static void tick_other(struct tw_power *p, uint64_t tick_ns)
 {
+	const bool complete = has_all_parts(p) && tick_ns > 0;
 	struct tw_power_zone *z;
 	uint64_t dynamic_uj, idle_uj;
 
 	if (!p->has_other)
 		return;
 	z = &p->zone[p->other];
-	z->told = p->complete[TW_ZONE_OTHER] = has_all_parts(p) && tick_ns > 0;
+	z->told = p->complete[TW_ZONE_OTHER] = complete;
 	snprintf(z->why, sizeof(z->why), "%s",
-		 z->told ? "" : "platform or one of its parts was not read");
-	if (!z->told)
+		 complete ? "" : "platform or one of its parts was not read");
+	if (p->lost)
+		forget_kept(p);
+	dynamic_uj = rest_of(p->ticked.dynamic_uj, complete, &p->kept_dynamic_uj);
+	idle_uj = rest_of(p->ticked.idle_uj, complete, &p->kept_idle_uj);
+	p->kept_ns += tick_ns;
+	if (!complete) {
+		if (p->lost)
+			forget_kept(p);
 		return;
-	dynamic_uj = rest_of(p->ticked.dynamic_uj, &p->deficit_dynamic_uj);
-	idle_uj = rest_of(p->ticked.idle_uj, &p->deficit_idle_uj);
+	}
 	p->ticked.dynamic_uj[TW_ZONE_OTHER] = dynamic_uj;
 	p->ticked.idle_uj[TW_ZONE_OTHER] = idle_uj;
 	z->dynamic_uj += dynamic_uj;
 	z->idle_uj += idle_uj;
-	z->power_w = (double)(dynamic_uj + idle_uj) * 1e3 / (double)tick_ns;
-	z->idle_w = (double)idle_uj * 1e3 / (double)tick_ns;
+	z->power_w = (double)(dynamic_uj + idle_uj) * 1e3 / (double)p->kept_ns;
+	z->idle_w = (double)idle_uj * 1e3 / (double)p->kept_ns;
+	p->kept_ns = 0;
 }
 
 /* True if all zones of the meter have room. Allocates if it has found more. */
@@ -459,6 +483,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	search(p, now_ns);
 	memset(&p->ticked, 0, sizeof(p->ticked));
 	p->uses.count = 0;
+	p->lost = false;
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
 		p->complete[i] = p->meter_of[i] != NULL;
 		p->some_read[i] = false;

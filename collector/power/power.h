@@ -9,6 +9,7 @@
  * If platform and package are both measured, the zone "other" is calculated: platform
  * minus package, dram and gpu, as far as these exist. Such a difference may be negative
  * in a tick; the deficit is subtracted from later ticks, so that the counter never falls.
+ * While one of them is unreadable, the difference waits for its energy of that time.
  *
  * An unreadable zone is read again at each tick. Until then its energy is unknown, which
  * is not 0 J, and has a reason.

@@ -3,7 +3,10 @@
 
 #define S UINT64_C(1000000000)
 
-/* After such a gap a counter may have wrapped around more than once. */
+/*
+ * After such a gap a counter may have wrapped around more than once, and the power in the
+ * gap may have been any.
+ */
 #define GAP_MAX_NS (60 * S)
 #define GAP_MAX_TICKS 10
 
@@ -32,6 +35,11 @@ static const double limits_w[TW_ZONE_KIND_COUNT] = {
 static struct tw_span no_span(const char *why)
 {
 	return (struct tw_span){ .why = why };
+}
+
+static struct tw_span lost_span(const char *why)
+{
+	return (struct tw_span){ .lost = true, .why = why };
 }
 
 static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t now_ns)
@@ -111,20 +119,20 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 	}
 	if (!t->based) {
 		begin(t, now_uj, now_ns);
-		return no_span("read once only");
+		return lost_span("read once only");
 	}
 	if (!z->keeps_counting && over_ns > GAP_MAX_NS &&
 	    over_ns > GAP_MAX_TICKS * tick_ns) {
 		begin(t, now_uj, now_ns);
 		t->resets++;
-		return no_span("its readings were gone for too long");
+		return lost_span("its readings were gone for too long");
 	}
 	if (now_uj == t->before_uj)
 		return stands_still(t, z, now_ns, over_ns);
 	if (!grown(t, z, now_uj, of_ns, &energy_uj, &wrapped)) {
 		begin(t, now_uj, now_ns);
 		t->resets++;
-		return no_span("its counter was set to another value");
+		return lost_span("its counter was set to another value");
 	}
 	begin(t, now_uj, now_ns);
 	t->wraps += wrapped;
@@ -155,12 +163,31 @@ static bool is_doubtful(struct tw_track *t, const struct tw_reading *r)
 	return true;
 }
 
+/* The energy of a tick and of the gap before it. */
+static struct tw_span integrate(struct tw_track *t, double power_w, uint64_t tick_ns)
+{
+	const bool lost = !t->based ||
+			  (t->gap_ns > GAP_MAX_NS && t->gap_ns > GAP_MAX_TICKS * tick_ns);
+	const uint64_t gap_ns = lost ? 0 : t->gap_ns;
+	const double gap_w = (t->power_w + power_w) / 2.0;
+	const double nj = power_w * (double)tick_ns + gap_w * (double)gap_ns;
+	const double uj = nj / 1e3 + t->carry_uj;
+	const uint64_t energy_uj = (uint64_t)uj;
+
+	t->carry_uj = uj - (double)energy_uj;
+	t->based = true;
+	t->power_w = power_w;
+	return (struct tw_span){ .told = true,
+				 .lost = lost,
+				 .energy_uj = energy_uj,
+				 .over_ns = tick_ns + gap_ns,
+				 .of_ns = tick_ns + gap_ns };
+}
+
 static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
 				 const struct tw_reading *r, uint64_t tick_ns)
 {
 	const double power_w = r->power_w;
-	uint64_t energy_uj;
-	double uj;
 
 	if (!(power_w > 0) && !(z->estimated && power_w == 0)) {
 		t->refused++;
@@ -173,24 +200,24 @@ static struct tw_span take_power(struct tw_track *t, const struct tw_zone *z,
 	if (!z->estimated && is_doubtful(t, r))
 		return no_span("its power jumped: waiting for another reading");
 	t->doubted = false;
-	t->power_w = power_w;
-	if (tick_ns == 0)
-		return no_span("read once only");
-	uj = power_w * (double)tick_ns / 1e3 + t->carry_uj;
-	energy_uj = (uint64_t)uj;
-	t->carry_uj = uj - (double)energy_uj;
-	return (struct tw_span){
-		.told = true, .energy_uj = energy_uj, .over_ns = tick_ns, .of_ns = tick_ns
-	};
+	if (tick_ns == 0) {
+		t->based = true;
+		t->power_w = power_w;
+		return lost_span("read once only");
+	}
+	return integrate(t, power_w, tick_ns);
 }
 
 struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 			     const struct tw_reading *r, uint64_t now_ns,
 			     uint64_t tick_ns)
 {
-	if (!r->there)
-		return no_span(r->why);
-	if (z->tells_power)
-		return take_power(t, z, r, tick_ns);
-	return take_energy(t, z, r->energy_uj, now_ns, tick_ns);
+	struct tw_span s = no_span(r->why);
+
+	if (r->there)
+		s = z->tells_power ? take_power(t, z, r, tick_ns)
+				   : take_energy(t, z, r->energy_uj, now_ns, tick_ns);
+	s.gap = s.told && !s.lost && t->gap_ns > 0;
+	t->gap_ns = s.told ? 0 : t->gap_ns + tick_ns;
+	return s;
 }

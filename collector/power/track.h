@@ -5,6 +5,10 @@
 /*
  * Energy of a zone between two readings. Differences of energy counters are computed here
  * only, and impossible readings are rejected here.
+ *
+ * No energy is lost in a gap, because readers of the exported counter take its growth for
+ * the energy of the time between two scrapes. A counter has grown in the gap. Power in
+ * the gap is the mean of the powers before and after it.
  */
 
 #include "collector/meters/meter.h"
@@ -14,13 +18,14 @@
 
 /* State of one zone. All zero bytes: nothing was read yet. */
 struct tw_track {
-	bool based;   /* before_uj and read_ns are valid */
-	bool moved;   /* the counter has changed, at moved_ns */
+	bool based; /* there was a reading: before_uj and read_ns, or power_w, is valid */
+	bool moved; /* the counter has changed, at moved_ns */
 	bool doubted; /* the last power was rejected; it was of doubted_sample */
 	uint64_t doubted_sample;
 	uint64_t before_uj, read_ns, moved_ns;
 	uint64_t since_ns; /* time of the first reading of before_uj */
-	double power_w;    /* the last accepted power; 0: none */
+	double power_w;    /* the last accepted power */
+	uint64_t gap_ns;   /* time awake since the last span that was told */
 	double carry_uj;   /* fraction of an uJ left over from power */
 	/* Since the start: */
 	uint64_t wraps;   /* wrap-arounds at the range */
@@ -30,7 +35,9 @@ struct tw_track {
 
 /* Energy between two readings. */
 struct tw_span {
-	bool told; /* false: `why` is set, the rest is 0 */
+	bool told; /* false: `why` is set, and of the rest only `lost` may be */
+	bool lost; /* the energy before this span will never be told */
+	bool gap;  /* the span begins before the last tick */
 	uint64_t energy_uj;
 	uint64_t over_ns; /* time since the last reading */
 	/*

@@ -237,6 +237,24 @@ class Redfish(Asked):
         self.wait_watts(daemon, {"1U": 344.5})
         self.assertGreater(self.node_joules(daemon, "platform"), 0)
 
+    def test_energy_of_a_gap_is_known_once_the_controller_is_back(self):
+        """Readers of the counter divide its growth by all of the time between two scrapes."""
+        bmc = self.controller()
+        daemon = self.ask(bmc)
+        self.wait_watts(daemon, {"1U": 344.5})
+        asked = time.monotonic()
+        before = self.node_joules(daemon, "platform")
+        began = time.monotonic()
+        bmc.trouble = 503
+        self.wait_gone(daemon, "answers 503")
+        threading.Event().wait(3)
+        bmc.trouble = None
+        self.wait_watts(daemon, {"1U": 344.5})
+        ended = time.monotonic()
+        joules = self.node_joules(daemon, "platform") - before
+        self.assertLess(joules, 344.5 * (time.monotonic() - asked + 1))
+        self.assertGreater(joules, 344.5 * (ended - began - 1))
+
     def test_ticks_do_not_wait_for_one_that_is_slow(self):
         bmc = self.controller()
         daemon = self.ask(bmc)

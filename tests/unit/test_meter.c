@@ -38,8 +38,9 @@ static void platform_power_beyond_the_other_zones_is_other(void **state)
 		/* 60 W more than the inlet tells: owed, and taken off what comes then. */
 		{ "90000000", 180001000, 10001000, 0 },
 		{ "90000000", 190001000, 20001000, 10000000 },
+		/* The inlet's 90 J, and 20 J of the others, wait for the next tick. */
 		{ "0", 200001000, 30001000, -1 },
-		{ "90000000", 240001000, 40001000, 40000000 },
+		{ "90000000", 240001000, 40001000, 110000000 },
 	};
 	struct meter_fixture *f = *state;
 
@@ -60,8 +61,39 @@ static void platform_power_beyond_the_other_zones_is_other(void **state)
 		assert_int_equal(meters_ticked(f, TW_ZONE_OTHER),
 				 ticks[i].other_uj > 0 ? ticks[i].other_uj : 0);
 	}
-	assert_int_equal(zone_energy(meters_zone(f, "other", -2)), 100000000);
+	assert_int_equal(zone_energy(meters_zone(f, "other", -2)), 170000000);
+	assert_float_equal(meters_zone(f, "other", -2)->power_w, 55, 1e-6);
 	assert_string_equal(tw_power_meter(f->power, TW_ZONE_OTHER)->name, "acpi");
+}
+
+/* The package's energy before its reset is unknown: "other" begins anew. */
+static void energy_lost_of_a_part_is_not_other(void **state)
+{
+	struct meter_fixture *f = *state;
+	static const struct {
+		unsigned long long package_uj;
+		long long other_uj; /* -1: not told */
+	} ticks[] = {
+		{ WATTS(1), -1 },
+		{ WATTS(31), 60000000 },
+		{ WATTS(11), -1 }, /* reset: what it used is unknown */
+		{ WATTS(41), 60000000 },
+	};
+
+	tree_write(f->dir, "class/hwmon/hwmon2/name", "power_meter\n");
+	tree_write(f->dir, "class/hwmon/hwmon2/power1_average", "90000000");
+	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", ticks[i].package_uj,
+			  WATTS(1000000));
+		if (i == 0)
+			meters_open(f);
+		meters_tick(f);
+		assert_int_equal(meters_zone(f, "other", -2)->told,
+				 ticks[i].other_uj >= 0);
+		assert_int_equal(meters_ticked(f, TW_ZONE_OTHER),
+				 ticks[i].other_uj > 0 ? ticks[i].other_uj : 0);
+	}
+	assert_int_equal(meters_zone(f, "package-0", -2)->track.resets, 1);
 }
 
 static void the_fake_follows_its_law_and_is_asked_for_only(void **state)
@@ -131,6 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		METER_TEST(of_two_meters_of_a_kind_one_is_believed),
 		METER_TEST(platform_power_beyond_the_other_zones_is_other),
+		METER_TEST(energy_lost_of_a_part_is_not_other),
 		METER_TEST(the_fake_follows_its_law_and_is_asked_for_only),
 		METER_TEST(the_registry_has_no_name_twice),
 		METER_TEST(opening_without_memory_fails),

@@ -61,7 +61,8 @@ static void an_acpi_power_meter_is_the_platform(void **state)
 	assert_untold(f, "power1", "0 W");
 	tree_write(f->dir, "class/hwmon/hwmon2/power1_average", "260000000\n");
 	meters_tick(f);
-	assert_int_equal(zone_energy(meters_zone(f, "power1", -2)), WATTS(510));
+	/* Of the three ticks between: 255 W each. */
+	assert_int_equal(zone_energy(meters_zone(f, "power1", -2)), WATTS(510 + 3 * 255));
 }
 
 static void a_driver_without_data_is_a_meter_that_will_tell(void **state)
@@ -93,7 +94,8 @@ static void a_jump_of_power_is_believed_at_the_second_reading(void **state)
 	meters_tick(f);
 	assert_untold(f, "power1", "jumped");
 	meters_tick(f);
-	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(900));
+	/* Of the tick in doubt: the mean of 20 and 900 W. */
+	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(900 + 460));
 }
 
 static void older_drivers_have_their_files_in_the_device(void **state)
@@ -242,7 +244,8 @@ static void an_impossible_value_is_absent(void **state)
 	assert_untold(f, "ina226:power1", "cannot open");
 	write_sensor(f, 0, "ina226", "power1_input", "6000000");
 	meters_tick(f);
-	assert_int_equal(zone_energy(meters_zone(f, "ina226:power1", -2)), WATTS(11));
+	/* Of the five ticks between: 5.5 W each. */
+	assert_int_equal(zone_energy(meters_zone(f, "ina226:power1", -2)), WATTS(77) / 2);
 }
 
 static bool is_passed_over_for_want_of_rights(struct meter_fixture *f)
