@@ -153,18 +153,16 @@ class Served(Pages):
 
 
 class Browser(Pages):
-    def post_training(self, trainer, name, trainers):
-        call(trainer, "POST", "/api/v1/train", {
-            "name": name, "energy_source": "rapl-sysfs",
-            "trainer": {"abs_trainers": list(trainers), "dyn_trainers": []},
-            "prom_response": read_json(GENERATED["0.7"])})
+    @staticmethod
+    def training(name, trainers):
+        return {"name": name, "energy_source": "rapl-sysfs",
+                "trainer": {"abs_trainers": list(trainers), "dyn_trainers": []},
+                "prom_response": read_json(GENERATED["0.7"])}
 
     def start_jobs(self):
         trainer = self.start_http("tw-trainer", "--threads", "1", "--parallel", "3")
-        self.post_training(trainer, "first", LINEAR_TRAINERS[:1])
-        self.post_training(trainer, "second", LINEAR_TRAINERS)
-        # Long enough to be cancelled.
-        self.post_training(trainer, "long", ["AutoTrainer"])
+        call(trainer, "POST", "/api/v1/train", self.training("first", LINEAR_TRAINERS[:1]))
+        call(trainer, "POST", "/api/v1/train", self.training("second", LINEAR_TRAINERS))
         return trainer
 
     def start_fleet(self):
@@ -201,6 +199,7 @@ class Browser(Pages):
                     "modules": MODULES, "chromium": browser,
                     "live": f"http://{collector.address}/", "models": f"http://{server.address}/",
                     "jobs": f"http://{trainer.address}/", "fleet": f"http://{fleet.address}/fleet",
+                    "long": self.write("long.json", json.dumps(self.training("long", ["AutoTrainer"]))),
                     "nodes": NODES, "shots": os.environ.get("TW_SHOTS")})],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 timeout=TIMEOUT_S, check=False)

@@ -3,8 +3,10 @@
 // The pages in a real browser. For tests/integration/test_web.py, which starts the daemons:
 //
 //   node tests/web/browser.mjs '{"modules": DIR, "chromium": FILE, "live": URL, "models": URL,
-//                               "jobs": URL, "fleet": URL, "nodes": N, "shots": DIR or null}'
+//                               "jobs": URL, "long": FILE, "fleet": URL, "nodes": N,
+//                               "shots": DIR or null}'
 //
+// The trainer has two trainings. FILE is the request of a long one.
 // Prints a JSON object: check -> list of what is wrong, and "figures".
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
@@ -241,7 +243,6 @@ async function models(name) {
 
 async function jobs(name) {
 	const page = await open(name, config.jobs);
-	await page.locator('button[aria-label^="Cancel the training"]').first().waitFor();
 	await page.locator('input[type=checkbox]').nth(1).waitFor();
 	await page.locator('input[type=checkbox]').nth(0).check();
 	await page.locator('input[type=checkbox]').nth(1).check();
@@ -250,6 +251,12 @@ async function jobs(name) {
 	await page.locator('button:has-text("Report")').first().click();
 	await page.locator('#report').waitFor();
 	await page.locator('summary').first().waitFor();
+	// Now, so that it is not complete before it is cancelled.
+	const posted = await page.request.post(new URL('/api/v1/train', config.jobs).href, {
+		headers: { 'Content-Type': 'application/json' }, data: readFileSync(config.long),
+	});
+	expect(name, posted.status() === 202, `the training was not taken: ${posted.status()}`);
+	await page.locator('button[aria-label^="Cancel the training"]').first().waitFor();
 	await shots(page, 'jobs');
 	await page.setViewportSize({ width: 1280, height: 800 });
 	await page.locator('button[aria-label^="Cancel the training"]').first().focus();
