@@ -212,10 +212,11 @@ class Case(unittest.TestCase):
     def start_http(self, program, *args):
         return self.start(program, "--listen", "127.0.0.1:0", *args)
 
-    def tallywatt(self, *args, timeout=TIMEOUT_S):
-        """Run a command that must succeed; its stdout."""
+    def tallywatt(self, *args, timeout=TIMEOUT_S, daemon=None):
+        """Run a command that must succeed; its stdout. `daemon`: its log explains a failure."""
         done = run_tallywatt(*args, timeout=timeout)
-        self.assertEqual(done.returncode, 0, f"{args}: {done.stderr.decode()}")
+        if done.returncode != 0:
+            self.fail(f"{args}: {done.stderr.decode()}{daemon.log() if daemon else ''}")
         return done.stdout.decode()
 
     def refused(self, *args, codes=(1, 2)):
