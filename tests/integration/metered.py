@@ -104,12 +104,12 @@ class Metered(Case):
 
     def registers(self, counts):
         """RAPL's of an Intel processor, each count J / 2^14; as module msr shows them."""
-        os.makedirs(self.path("dev/cpu/0"), exist_ok=True)
-        os.makedirs(self.path("sys/devices/system/cpu/cpu0/topology"), exist_ok=True)
-        for file in ("physical_package_id", "die_id", "core_id"):
-            self.write(f"sys/devices/system/cpu/cpu0/topology/{file}", "0\n")
-        with open(self.path("dev/cpu/0/msr"), "ab"):
-            pass
+        if not os.path.exists(self.path("dev/cpu/0/msr")):
+            os.makedirs(self.path("dev/cpu/0"), exist_ok=True)
+            os.makedirs(self.path("sys/devices/system/cpu/cpu0/topology"), exist_ok=True)
+            for file in ("physical_package_id", "die_id", "core_id"):
+                self.write(f"sys/devices/system/cpu/cpu0/topology/{file}", "0\n")
+            self.write("dev/cpu/0/msr", "")
         with open(self.path("dev/cpu/0/msr"), "r+b", buffering=0) as f:
             for at, value in {0x606: 0xa0e03, **counts}.items():
                 os.pwrite(f.fileno(), value.to_bytes(8, "little"), at)
