@@ -35,6 +35,7 @@ EQUIVALENT = os.path.join(TOP, "tests/mutants.equivalent")
 TIMEOUT_MIN_S = 10
 RELEASES = re.compile(r"^(free|close|closedir|fclose|json_decref|explicit_bzero|\w*memzero|"
                       r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(lock|destroy)|"
+                      r"zip_\w+_(free|fini)|zip_discard|"
                       r"tw_log_\w+|release\w*|free_\w+|assert)$")
 # (what, pattern, replacements). Groups stay around the middle one, which is replaced.
 OPERATORS = (
@@ -235,10 +236,12 @@ class Build:
 class Judge:
     def __init__(self, build):
         self.build, self.seconds = build, {}
-        # Where glibc has the checks, a write beyond a block and a read of no value show.
-        self.env = dict(os.environ, TW_BIN=os.path.abspath(f"{build.folder}/bin"),
-                        LD_PRELOAD="libc_malloc_debug.so.0", MALLOC_PERTURB_="165",
-                        GLIBC_TUNABLES="glibc.malloc.check=3:glibc.malloc.perturb=165")
+        self.env = dict(os.environ, TW_BIN=os.path.abspath(f"{build.folder}/bin"))
+        # Sanitizers have a malloc() of their own. Else, where glibc has the checks, a write
+        # beyond a block and a read of no value show.
+        if "-fsanitize=" not in build.compile:
+            self.env.update(LD_PRELOAD="libc_malloc_debug.so.0", MALLOC_PERTURB_="165",
+                            GLIBC_TUNABLES="glibc.malloc.check=3:glibc.malloc.perturb=165")
 
     def failing(self):
         """The name of the first test that notices; None."""

@@ -9,6 +9,9 @@
 #include "model-db/index/matcher.h"
 #include "tests/unit/choosing.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/loaded_index.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -277,6 +280,29 @@ static void the_default_trainer_of_kepler_means_linear_weights(void **state)
 	assert_false(tw_wanted_means_linear(&w));
 }
 
+/* Kepler names a trainer; a database without its models has weights for it, too. */
+static void linear_weights_of_a_trainer_that_kepler_does_not_name_serve_it(void **state)
+{
+	static const struct sample only = { .trainer = "LinearRegressionTrainer" };
+	const struct choosing q = { .trainer = "SGDRegressorTrainer",
+				    .weight = true,
+				    .no_classes = true };
+	const struct tw_index_entry *e = NULL;
+	char *db = scratch_new();
+	struct tw_index *x;
+	struct refused r;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	sample_publish(db, "p", &only, 1);
+	x = load_index(db, &r);
+	if (choosing_ask(x, &q, &e, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(e->name, "LinearRegressionTrainer_0");
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	const struct choosing q = { .filter = "mae:10;features:" COUNTERS };
@@ -309,6 +335,8 @@ int main(void)
 		cmocka_unit_test(the_best_model_of_a_group_is_found),
 		cmocka_unit_test(unproven_counters_are_ignored),
 		cmocka_unit_test(the_default_trainer_of_kepler_means_linear_weights),
+		cmocka_unit_test(
+			linear_weights_of_a_trainer_that_kepler_does_not_name_serve_it),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

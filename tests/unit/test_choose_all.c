@@ -97,6 +97,24 @@ static void write_zip(const char *db, const char *pipeline, const struct sample 
 	tw_model_release(&m);
 }
 
+/* Of similar machines, that of more members is better. */
+static void write_members(const char *db, const char *pipeline, unsigned *seed)
+{
+	struct tw_buf b = { 0 };
+	struct tw_err err = { 0 };
+	char path[512];
+
+	for (unsigned type = 0; type < 4; type++)
+		tw_buf_addf(&b, "%s\"%u\":{\"attrs\":{},\"members\":[%s]}",
+			    type == 0 ? "{" : ",", type,
+			    draw(seed, 2) == 0 ? "\"a\"" : "\"a\",\"b\"");
+	tw_buf_adds(&b, "}");
+	snprintf(path, sizeof(path), "%s/%s/node_type_index.json", db, pipeline);
+	if (tw_file_create(path, b.data, b.len, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&b);
+}
+
 static void write_models(const char *db, unsigned *seed)
 {
 	for (size_t p = 0; p < TW_COUNT(pipelines); p++) {
@@ -129,6 +147,7 @@ static void write_models(const char *db, unsigned *seed)
 				write_zip(db, pipelines[p], &s);
 			}
 		}
+		write_members(db, pipelines[p], seed);
 	}
 }
 

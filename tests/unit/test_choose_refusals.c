@@ -6,6 +6,9 @@
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
 #include "tests/unit/choosing.h"
+#include "tests/unit/loaded_index.h"
+#include "tests/unit/sample_model.h"
+#include "tests/unit/scratch.h"
 
 #include <string.h>
 
@@ -154,6 +157,30 @@ static void an_error_names_the_reason_for_each_group(void **state)
 	}
 }
 
+static void each_group_with_models_has_a_reason(void **state)
+{
+	static const struct sample groups[] = {
+		{ .group = "AcceleratorOnly" },
+		{ .group = "WorkloadOnly" },
+	};
+	const struct choosing q = { .trainer = "T", .metrics = "accelerator_intel_qat" };
+	const struct tw_index_entry *e;
+	char *db = scratch_new();
+	struct tw_index *x;
+	struct refused r;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	sample_publish(db, "p", groups, TW_COUNT(groups));
+	x = load_index(db, &r);
+	assert_int_equal(choosing_ask(x, &q, &e, &err), -1);
+	if (strstr(err.text, ": AcceleratorOnly: none of trainer 'T'; WorkloadOnly: ") ==
+	    NULL)
+		fail_msg("%s", err.text);
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
 static void an_error_of_minus_one_passes_no_filter(void **state)
 {
 	const struct choosing q = { .filter = "package_mape:100" };
@@ -186,6 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_error_names_the_reason_for_each_group),
+		cmocka_unit_test(each_group_with_models_has_a_reason),
 		cmocka_unit_test(an_error_of_minus_one_passes_no_filter),
 		cmocka_unit_test(a_filter_has_a_limit),
 	};

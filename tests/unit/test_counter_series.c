@@ -149,6 +149,84 @@ static void two_series_with_equal_labels_must_not_overlap(void **state)
 	tw_arena_release(&p.arena);
 }
 
+/* A counter with labels equal to those of another, then the same counter again. */
+static void only_series_of_one_counter_must_not_overlap(void **state)
+{
+	static const double time_ms[] = { 1000 }, one[] = { 1 };
+	struct tw_arena arena = { 0 };
+	const struct tw_series s[] = { make_series(&arena, &first, time_ms, one, 1),
+				       make_series(&arena, &first, time_ms, one, 1),
+				       make_series(&arena, &first, time_ms, one, 1) };
+	const struct tw_counter_series at[] = { { key_a, 0, &s[0] },
+						{ key_b, 0, &s[1] },
+						{ key_b, 0, &s[2] } };
+	struct tw_merged_series t = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_merged_series_join(&t, at, 2, &err), 0);
+	assert_sample(&t, 0, 1000, 2, 2, 2);
+	assert_int_equal(tw_merged_series_join(&t, at, 3, &err), -1);
+	assert_string_equal(err.text, "two series of 'b' have a sample at 1000 ms");
+	tw_merged_series_release(&t);
+	tw_arena_release(&arena);
+}
+
+static void two_series_without_labels_must_not_overlap(void **state)
+{
+	static const double time_ms[] = { 1000, 2000 };
+	struct tw_merged_series t = { 0 };
+	struct tw_err err = { 0 };
+	struct pair p;
+
+	(void)state;
+	make_pair(&p, time_ms, time_ms);
+	for (size_t i = 0; i < 2; i++) {
+		p.s[i].label = NULL;
+		p.s[i].labels = 0;
+	}
+	assert_int_equal(tw_merged_series_join(&t, p.at, 2, &err), -1);
+	assert_string_equal(err.text, "two series of 'a' have a sample at 1000 ms");
+	tw_merged_series_release(&t);
+	tw_arena_release(&p.arena);
+}
+
+/* By key, column and first time; then as they were added. */
+static void series_of_a_counter_are_in_order_of_their_begin(void **state)
+{
+	static const char *const labels[] = { "command", NULL };
+	static const double v[] = { 1 };
+	static const struct {
+		const struct tw_label *label;
+		size_t column;
+		double time_ms;
+		size_t want;
+	} cases[] = {
+		{ &second, 0, 1000, 5 }, { &first, 1, 1000, 4 }, { &first, 0, 3000, 3 },
+		{ &first, 0, 1000, 0 },  { &first, 0, 2000, 1 }, { &first, 0, 2000, 2 },
+	};
+	enum { COUNT = sizeof(cases) / sizeof(cases[0]) };
+	struct tw_series s[COUNT];
+	struct tw_arena arena = { 0 };
+	struct tw_counter_set c = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		s[i] = make_series(&arena, cases[i].label, &cases[i].time_ms, v, 1);
+		assert_int_equal(
+			tw_counter_set_add(&c, labels, cases[i].column, &s[i], &err), 0);
+	}
+	tw_counter_set_sort(&c);
+	for (size_t i = 0; i < COUNT; i++)
+		assert_ptr_equal(c.at[cases[i].want].series, &s[i]);
+	assert_int_equal(tw_counter_set_next(&c, 0), 4);
+	assert_int_equal(tw_counter_set_next(&c, 4), 5);
+	assert_int_equal(tw_counter_set_next(&c, 5), 6);
+	tw_counter_set_release(&c);
+	tw_arena_release(&arena);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	static const double time_ms[] = { 1000, 2000 }, later[] = { 3000, 4000 };
@@ -181,8 +259,11 @@ int main(void)
 		cmocka_unit_test(many_series_are_merged_in_order_of_time),
 		cmocka_unit_test(small_terms_of_a_large_sum_are_kept),
 		cmocka_unit_test(two_series_with_equal_labels_must_not_overlap),
+		cmocka_unit_test(only_series_of_one_counter_must_not_overlap),
+		cmocka_unit_test(two_series_without_labels_must_not_overlap),
+		cmocka_unit_test(series_of_a_counter_are_in_order_of_their_begin),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
-	return cmocka_run_group_tests_name("track", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("counter_series", tests, NULL, NULL);
 }

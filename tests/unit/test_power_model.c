@@ -63,6 +63,34 @@ static void a_part_predicts_from_its_bound_columns(void **state)
 	tw_power_model_free(p);
 }
 
+#define FORM(columns, feature)                                                     \
+	"{\"bias\":1,\"columns\":[" columns "],\"members\":[{\"weight\":1,"        \
+	"\"columns\":[0],\"predictor\":\"linear\",\"model\":{\"All_Weights\":{"    \
+	"\"Bias_Weight\":0,\"Numerical_Variables\":{\"" feature "\":{\"scale\":1," \
+	"\"weight\":1}}}}}]}"
+#define ALONE "\"alone\":" FORM("[0,0,0]", "bpf_cpu_time_ms")
+#define SERIES "\"series\":" FORM("[0,2,2]", "bpf_cpu_time_ms@2")
+
+static void a_series_model_has_a_step_and_looks_back(void **state)
+{
+	const struct sample series = { .group = "BPFOnly",
+				       .trainer = "AutoTrainer",
+				       .predictor = "ensemble",
+				       .text = "{\"ensemble\":{\"floor\":0,\"ceiling\":9,"
+					       "\"step_ms\":500," ALONE "," SERIES "}}" };
+	const struct sample line = { .trainer = "SGDRegressorTrainer" };
+	struct tw_power_model *p = make(&series);
+
+	(void)state;
+	assert_int_equal(tw_power_model_back(p), 2);
+	assert_true(tw_power_model_step_ms(p) == 500);
+	tw_power_model_free(p);
+	p = make(&line);
+	assert_int_equal(tw_power_model_back(p), 0);
+	assert_true(tw_power_model_step_ms(p) == 0);
+	tw_power_model_free(p);
+}
+
 static void a_missing_feature_is_named(void **state)
 {
 	struct tw_power_model *p = make(&(struct sample){ .trainer = "T" });
@@ -191,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_predicts_from_its_bound_columns),
+		cmocka_unit_test(a_series_model_has_a_step_and_looks_back),
 		cmocka_unit_test(a_missing_feature_is_named),
 		cmocka_unit_test(negative_predictions_are_zero),
 		cmocka_unit_test(a_model_that_its_predictor_rejects_is_refused),

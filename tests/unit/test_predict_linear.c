@@ -3,6 +3,7 @@
 
 #include "estimator/predict/categories.h"
 #include "estimator/predict/predictor.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "tests/unit/predictor_load.h"
@@ -60,6 +61,32 @@ static void the_test_vector_of_the_wire_contract_is_met(void **state)
 	assert_int_equal(load(TEXT("10", A "," B), &model, &err), 0);
 	assert_true(fabs(watts_of(model, x, NULL) - 30.0) < 1e-12);
 	tw_predictor_find("linear")->free(model);
+}
+
+static void many_features_have_each_its_weight(void **state)
+{
+	enum { COUNT = 200 };
+	struct tw_buf names = { 0 }, numeric = { 0 }, text = { 0 };
+	double x[COUNT], want = 10;
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		tw_buf_addf(&names, "%sf%d", i > 0 ? "," : "", i);
+		tw_buf_addf(&numeric, "%s\"f%d\":{\"scale\":2,\"weight\":%d}",
+			    i > 0 ? "," : "", i, 2 * i);
+		x[i] = i % 7;
+		want += i * x[i];
+	}
+	tw_buf_addf(&text, TEXT("10", "%s"), numeric.data);
+	assert_int_equal(predictor_load("linear", names.data, text.data, &model, &err),
+			 0);
+	assert_true(fabs(watts_of(model, x, NULL) - want) < 1e-9);
+	tw_predictor_find("linear")->free(model);
+	tw_buf_clear(&text);
+	tw_buf_clear(&numeric);
+	tw_buf_clear(&names);
 }
 
 #define CATEGORIES                                                                  \
@@ -188,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_registry_is_complete_sorted_and_searchable),
 		cmocka_unit_test(the_test_vector_of_the_wire_contract_is_met),
+		cmocka_unit_test(many_features_have_each_its_weight),
 		cmocka_unit_test(categories_add_the_weight_of_their_value),
 		cmocka_unit_test(absent_and_nan_features_count_as_zero),
 		cmocka_unit_test(a_scale_of_zero_and_a_bias_of_null_count_as_zero),

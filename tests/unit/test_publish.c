@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What renameat2() answers instead of doing it; 0: it does it (tests/sources.mk). */
@@ -373,19 +374,36 @@ static void concurrent_publishers_take_turns(void **state)
 	scratch_free(db);
 }
 
+static void the_lock_is_readable_but_not_writable_by_others(void **state)
+{
+	const mode_t before = umask(0);
+	char *db = scratch_new(), path[512];
+	struct stat st;
+
+	(void)state;
+	version_must_publish(db, 1);
+	umask(before);
+	snprintf(path, sizeof(path), "%s/.lock", db);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	scratch_free(db);
+}
+
 static void every_failed_allocation_leaves_the_old_version(void **state)
 {
 	struct tw_fileset files = { 0 };
-	char *db = scratch_new();
+	char *db = scratch_new(), left_over[512];
 	int failures = 0;
 
 	(void)state;
+	snprintf(left_over, sizeof(left_over), "%s/.new-q", db);
 	version_must_publish(db, 1);
 	version_make(2, &files);
 	for (int n = 1;; n++, failures++) {
 		struct tw_err err = { 0 };
 		int rc;
 
+		assert_true(mkdir(left_over, 0755) == 0 || errno == EEXIST);
 		fail_alloc_at(n);
 		rc = tw_pipeline_publish(db, "p", &files, &err);
 		if (!fail_alloc_hit()) {
@@ -399,6 +417,7 @@ static void every_failed_allocation_leaves_the_old_version(void **state)
 	}
 	assert_true(failures > 3);
 	assert_int_equal(version_seen(db), 2);
+	assert_int_equal(access(left_over, F_OK), -1);
 	tw_fileset_clear(&files);
 	scratch_free(db);
 }
@@ -419,6 +438,7 @@ int main(void)
 		cmocka_unit_test(
 			a_pipeline_without_readable_metadata_has_no_owner_but_an_error),
 		cmocka_unit_test(concurrent_publishers_take_turns),
+		cmocka_unit_test(the_lock_is_readable_but_not_writable_by_others),
 		cmocka_unit_test(every_failed_allocation_leaves_the_old_version),
 	};
 

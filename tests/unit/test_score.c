@@ -73,6 +73,19 @@ static void percentiles_go_by_nearest_rank(void **state)
 	assert_near(s.idle_bias, (97 + 93) / 2.0);
 }
 
+static void among_equal_loads_the_first_rows_are_at_rest(void **state)
+{
+	double y[40] = { 0 }, p[40];
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		p[i] = i;
+	assert_int_equal(tw_score(y, p, NULL, 40, &s, &err), 0);
+	assert_near(s.idle_bias, 0.5);
+}
+
 static void undefined_values_are_null_in_json(void **state)
 {
 	static const double y[] = { 0, 0 }, p[] = { 0.25, -0.25 };
@@ -156,6 +169,7 @@ int main(void)
 		cmocka_unit_test(the_figures_are_those_of_pencil_and_paper),
 		cmocka_unit_test(a_wide_range_raises_the_floor),
 		cmocka_unit_test(percentiles_go_by_nearest_rank),
+		cmocka_unit_test(among_equal_loads_the_first_rows_are_at_rest),
 		cmocka_unit_test(undefined_values_are_null_in_json),
 		cmocka_unit_test(json_figures_have_four_decimals),
 		cmocka_unit_test(constant_power_has_no_r2),

@@ -95,6 +95,7 @@ static void a_signature_is_of_a_name_and_a_version(void **state)
 {
 	const struct tw_manifest_id none = { "", 0 };
 	const struct tw_strs no_keys = { 0 };
+	struct tw_strs bad_keys = { 0 };
 	struct tw_signer mine = { 0 }, other = { 0 };
 	struct tw_fileset s = { 0 };
 	struct tw_err err = { 0 };
@@ -124,6 +125,12 @@ static void a_signature_is_of_a_name_and_a_version(void **state)
 	/* A required signature is checked without keys, too. */
 	make_set(&mine, "p", 3, &s);
 	refused(&s, "p", &no_keys, "signed by an unknown key");
+	assert_int_equal(tw_strs_adds(&bad_keys, "RWQ=", &err), 0);
+	make_set(&mine, "p", 3, &s);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &bad_keys, true, &err), -1);
+	assert_non_null(strstr(err.text, "public key"));
+	tw_strs_clear(&bad_keys);
+	tw_fileset_clear(&s);
 	/* Neither manifest nor signature, and none is required. */
 	err = (struct tw_err){ 0 };
 	version_make(1, &s);
@@ -360,7 +367,8 @@ static int publish(const char *db, int version, const struct tw_signer *signer,
 	return rc;
 }
 
-static void check_published(const char *db, const struct tw_signer *signer)
+/* The version that is published, which the signer has signed. */
+static long long check_published(const char *db, const struct tw_signer *signer)
 {
 	const struct tw_fileset_limits limits = { 0 };
 	struct tw_fileset s = { 0 };
@@ -376,6 +384,7 @@ static void check_published(const char *db, const struct tw_signer *signer)
 	assert_int_equal(tw_manifest_check(&s, &id, &err), 0);
 	assert_true(id.version > 1600000000);
 	tw_fileset_clear(&s);
+	return id.version;
 }
 
 static void a_signer_signs_and_adds_only_to_its_own(void **state)
@@ -383,16 +392,17 @@ static void a_signer_signs_and_adds_only_to_its_own(void **state)
 	struct tw_signer mine = { 0 }, other = { 0 };
 	char *db = scratch_new();
 	struct tw_err err = { 0 };
+	long long version;
 
 	(void)state;
 	need_sodium();
 	make_signer(1, &mine);
 	make_signer(2, &other);
 	assert_int_equal(publish(db, 1, &mine, &err), 0);
-	check_published(db, &mine);
-	/* The same files again: a later version. */
+	version = check_published(db, &mine);
+	/* The same files again. */
 	assert_int_equal(publish(db, 1, &mine, &err), 0);
-	check_published(db, &mine);
+	assert_true(check_published(db, &mine) > version);
 	assert_int_equal(update(db, 2, &other, &err), -1);
 	assert_int_equal(err.code, TW_DENIED);
 	assert_non_null(strstr(err.text,

@@ -332,6 +332,8 @@ static void size_depth_and_counts_are_limited(void **state)
 	assert_too_large("", "# a comment\n", 30000, "", "the file is over 262144 bytes");
 	assert_too_large("tls_server_config:\n  cert_file: ", "a", 1024, "\n",
 			 "line 2: cert_file: a text of more than 1023 bytes");
+	assert_too_large("tls_server_config:\n  ", "a", 1023, ": b\n",
+			 "aaaaaaaa: unknown key");
 	assert_too_large("tls_server_config:\n  ", "a", 1024, ": b\n",
 			 "line 2: key of a mapping: a text of more than 1023 bytes");
 	assert_too_large("tls_server_config:\n  cipher_suites:\n", "  - s#\n", 1001, "",
