@@ -296,6 +296,50 @@ static void sample_sums_are_of_each_metric_at_each_time(void **state)
 	tw_prom_free(p);
 }
 
+/* Samples of 40 ticks: `per_tick` more at each, none from 5 to before `back`. */
+static void add_absent(struct response *r, const char *metric, const char *labels,
+		       int per_tick, int back, bool loses)
+{
+	int value[40];
+
+	for (int i = 0; i < 40; i++)
+		value[i] = i >= 5 && i < back ? -1 : per_tick * i;
+	for (int i = back; loses && i < 40; i++)
+		value[i] -= per_tick * (back - 5);
+	add_series(r, metric, labels, value, 40);
+}
+
+/* The growth of a meter that lost the energy of its absence is not its power. */
+static void a_meter_that_was_absent_for_long_has_no_row_of_it(void **state)
+{
+	static const struct {
+		int power_back, features_back;
+		bool loses;
+		size_t rows;
+	} cases[] = {
+		{ 30, 5, true, 4 + 9 },
+		{ 23, 5, false, 4 + 1 + 16 },
+		/* The exporter was not read. */
+		{ 30, 30, false, 4 + 1 + 9 },
+	};
+	const struct tw_extract_args args = make_args("acpi");
+	double watts[40];
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		watts[i] = 10;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const int back = cases[i].features_back;
+		struct response r = { 0 };
+
+		add_absent(&r, CPU_MS, "\"container_id\":\"a\"", 3000, back, false);
+		add_absent(&r, HITS, "\"container_id\":\"a\"", 3, back, false);
+		add_absent(&r, PLATFORM, ACPI, 30, cases[i].power_back, cases[i].loses);
+		expect_column(end_response(&r), &args, "platform_power", watts,
+			      cases[i].rows);
+	}
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_extract_args args = make_args("acpi");
@@ -336,6 +380,7 @@ int main(void)
 		cmocka_unit_test(series_of_a_vm_are_extracted_only_on_request),
 		cmocka_unit_test(series_of_two_exporter_pods_are_one_counter),
 		cmocka_unit_test(sample_sums_are_of_each_metric_at_each_time),
+		cmocka_unit_test(a_meter_that_was_absent_for_long_has_no_row_of_it),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -236,11 +236,18 @@ static int read_node(struct job *j, struct tw_err *err)
 	return 0;
 }
 
-/* Join the rows of late scrapes, of an exporter whose clock is not known. */
+/* Drop the rows of a meter that was absent. Join those of late scrapes, of an exporter
+ * whose clock is not known. */
 static int repair_rows(struct job *j, struct tw_err *err)
 {
+	const size_t times = j->power.times;
+
 	if (j->args->compat != TW_COMPAT_NONE)
 		return 0;
+	if (tw_power_series_drop_absences(&j->power, &j->rates.ticks, err) < 0)
+		return -1;
+	if (j->power.times < times && tw_rates_retime(&j->rates, &j->power, err) < 0)
+		return -1;
 	if (read_node(j, err) < 0)
 		return -1;
 	if (j->clock.count > 0)

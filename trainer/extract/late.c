@@ -166,16 +166,6 @@ static void join_row(struct repair *r, size_t to, size_t from, double *length)
 	*length += more;
 }
 
-static void move_row(struct repair *r, size_t to, size_t from)
-{
-	struct tw_power_series *p = r->power;
-
-	for (size_t c = 0; c < p->columns; c++)
-		p->column[c].watts[to] = p->column[c].watts[from];
-	p->from_ms[to] = p->from_ms[from];
-	p->time_ms[to] = p->time_ms[from];
-}
-
 static void apply(struct repair *r)
 {
 	const size_t times = r->power->times;
@@ -192,7 +182,7 @@ static void apply(struct repair *r)
 			continue;
 		}
 		length = length_of(r, k);
-		move_row(r, n++, k);
+		tw_power_series_move(r->power, n++, k);
 	}
 	r->power->times = n;
 }

@@ -6,14 +6,20 @@
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/extract/package_shares.h"
+#include "trainer/extract/ticks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A meter that has not moved for so long, and for three times its usual interval, has
  * stopped: tw-collector rejects such a meter, too. */
 #define STOPPED_MS 30000
+
+/* tw-collector loses the energy of a time without readings if it is longer. */
+#define ABSENT_MS 60000
+#define ABSENT_STEPS 10
 
 /* Power of one component and its packages over time. The columns hold joules until
  * derive(). */
@@ -463,6 +469,59 @@ out:
 		release_curve(&curve[k]);
 	tw_power_series_release(&power);
 	return rc;
+}
+
+static int64_t step_of(const struct tw_power_series *p, size_t k)
+{
+	return p->time_ms[k] - p->from_ms[k];
+}
+
+/* The median step; 0 without rows. */
+static int find_usual_step(const struct tw_power_series *p, int64_t *out,
+			   struct tw_err *err)
+{
+	int64_t *step = calloc(p->times + 1, sizeof(*step));
+
+	if (step == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu steps", p->times);
+	for (size_t k = 0; k < p->times; k++)
+		step[k] = step_of(p, k);
+	qsort(step, p->times, sizeof(*step), compare_times);
+	*out = step[p->times / 2];
+	free(step);
+	return 0;
+}
+
+int tw_power_series_drop_absences(struct tw_power_series *p, const struct tw_ticks *ticks,
+				  struct tw_err *err)
+{
+	const struct tw_power_column *first = p->column;
+	size_t n = 0, place = 0;
+	int64_t usual;
+
+	if (find_usual_step(p, &usual, err) < 0)
+		return -1;
+	for (size_t k = 0; k < p->times; k++) {
+		const int64_t step = step_of(p, k);
+
+		if (step > ABSENT_MS && step > ABSENT_STEPS * usual &&
+		    tw_ticks_before(ticks, p->time_ms[k], &place) > p->from_ms[k]) {
+			p->grown_j -=
+				fmin(p->grown_j, first->watts[k] * (double)step / 1e3);
+			continue;
+		}
+		tw_power_series_move(p, n++, k);
+	}
+	p->times = n;
+	return 0;
+}
+
+void tw_power_series_move(struct tw_power_series *p, size_t to, size_t from)
+{
+	for (size_t c = 0; c < p->columns; c++)
+		p->column[c].watts[to] = p->column[c].watts[from];
+	p->from_ms[to] = p->from_ms[from];
+	p->time_ms[to] = p->time_ms[from];
 }
 
 void tw_power_series_release(struct tw_power_series *p)

@@ -18,6 +18,7 @@ struct tw_extract_args;
 struct tw_packages;
 struct tw_prom;
 struct tw_schema;
+struct tw_ticks;
 
 struct tw_power_column {
 	enum tw_component component;
@@ -52,6 +53,18 @@ int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *sch
 			    const struct tw_packages *packages,
 			    const struct tw_clock *clock, struct tw_power_series *out,
 			    struct tw_err *err);
+
+/*
+ * Drop the rows across which the meter was absent for more than a minute, and ten usual
+ * steps, while the exporter was read at `ticks`: tw-collector does not know the energy of
+ * such a time (docs/tw-collector.md, "Gaps").
+ */
+int tw_power_series_drop_absences(struct tw_power_series *p, const struct tw_ticks *ticks,
+				  struct tw_err *err);
+
+/* Put the row at `from` in the place of the one at `to`. */
+void tw_power_series_move(struct tw_power_series *p, size_t to, size_t from);
+
 void tw_power_series_release(struct tw_power_series *p);
 
 #endif /* TW_TRAINER_POWER_SERIES_H */
