@@ -7,33 +7,59 @@
 #include "trainer/extract/prom.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-struct tw_prom *sampled_response(const struct sampled *series, size_t count)
+static void add_labels(struct tw_buf *text, const char *labels)
+{
+	for (; *labels != '\0'; labels++)
+		tw_buf_add(text, *labels == '\'' ? "\"" : labels, 1);
+}
+
+static void add_samples(struct tw_buf *text, const char *samples)
+{
+	const char *at = samples;
+	double time_s, value;
+	int used;
+
+	for (; sscanf(at, "%lf,%lf%n", &time_s, &value, &used) == 2; at += used)
+		tw_buf_addf(text, "%s[%.15g,\"%.15g\"]", at == samples ? "" : ",", time_s,
+			    value);
+	assert_int_equal(at[strspn(at, " ")], '\0');
+}
+
+char *sampled_text(const struct sampled *series, size_t count)
 {
 	struct tw_buf text = { 0 };
-	struct tw_prom *p = NULL;
-	struct tw_err err = { 0 };
+	char *data;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sampled *s = &series[i];
-		const char *at = s->samples;
-		double time_s, value;
-		int used;
 
 		if (i == 0 || strcmp(s->metric, s[-1].metric) != 0)
 			tw_buf_addf(&text, "%s\"%s\":[", i == 0 ? "{" : "],", s->metric);
 		else
 			tw_buf_adds(&text, ",");
-		tw_buf_addf(&text, "{\"metric\":{%s},\"values\":[", s->labels);
-		for (; sscanf(at, "%lf,%lf%n", &time_s, &value, &used) == 2; at += used)
-			tw_buf_addf(&text, "%s[%.15g,\"%.15g\"]",
-				    at == s->samples ? "" : ",", time_s, value);
+		tw_buf_adds(&text, "{\"metric\":{");
+		add_labels(&text, s->labels);
+		tw_buf_adds(&text, "},\"values\":[");
+		add_samples(&text, s->samples);
 		tw_buf_adds(&text, "]}");
 	}
 	tw_buf_adds(&text, "]}");
-	if (tw_prom_parse(text.data, text.len, &p, &err) < 0)
+	data = tw_buf_detach(&text, NULL);
+	assert_non_null(data);
+	return data;
+}
+
+struct tw_prom *sampled_response(const struct sampled *series, size_t count)
+{
+	char *text = sampled_text(series, count);
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	if (tw_prom_parse(text, strlen(text), &p, &err) < 0)
 		fail_msg("%s", err.text);
-	tw_buf_clear(&text);
+	free(text);
 	return p;
 }

@@ -6,12 +6,18 @@
 
 struct tw_prom;
 
-/* A series: samples "100,0 103,30" have the value 0 at 100 s and 30 at 103 s. */
+/*
+ * A series. Labels are in single quotes, "'pid':'1','comm':'sh'". Samples "100,0 103,30"
+ * have the value 0 at 100 s and 30 at 103 s.
+ */
 struct sampled {
 	const char *metric, *labels, *samples;
 };
 
-/* A response of the series; those of a metric follow each other. */
+/* The JSON text of a response; series of a metric follow each other. free() it. */
+char *sampled_text(const struct sampled *series, size_t count);
+
+/* The same, parsed. */
 struct tw_prom *sampled_response(const struct sampled *series, size_t count);
 
 #endif /* TW_TEST_SAMPLED_H */

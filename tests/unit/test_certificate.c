@@ -3,7 +3,10 @@
 
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/field/feature.h"
 #include "model-db/fitness.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
@@ -12,17 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* Features of the samples: bpf_cpu_time_ms up to 1e6, bpf_page_cache_hit up to 1000000.1.
- */
+/* The samples have bpf_cpu_time_ms up to 1e6, bpf_page_cache_hit up to 1000000.1. */
 #define CORNER 1e6
 
 #define LINEAR(bias, weights)                     \
 	"{\"All_Weights\":{\"Bias_Weight\":" bias \
 	",\"Categorical_Variables\":{},\"Numerical_Variables\":{" weights "}}}"
 #define WEIGHT(feature, w) "\"" feature "\":{\"scale\":1e6,\"weight\":" w "}"
-#define CPU_TIME(w) WEIGHT("bpf_cpu_time_ms", w) "," WEIGHT("bpf_page_cache_hit", "0")
+#define WEIGHTS(cpu_time, cache_hit) \
+	WEIGHT("bpf_cpu_time_ms", cpu_time) "," WEIGHT("bpf_page_cache_hit", cache_hit)
+#define CPU_TIME(w) WEIGHTS(w, "0")
 #define CURVE(weights)                                                           \
 	"{\"curve\":\"logarithmic\",\"All_Weights\":{\"Categorical_Variables\":" \
 	"{},\"Numerical_Variables\":{\"bpf_cpu_time_ms\":{\"scale\":1e6}},"      \
@@ -183,7 +185,7 @@ static const struct {
 static void models_are_asked_whether_they_rise_and_add_up(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(models); i++) {
+	for (size_t i = 0; i < TW_COUNT(models); i++) {
 		const struct tw_certificate c = certify(&models[i].asked, NULL, 0);
 		const double want = models[i].share_deviation;
 
@@ -200,40 +202,48 @@ static void models_are_asked_whether_they_rise_and_add_up(void **state)
 
 /* ---- rays ---- */
 
-#define NODE(frequency, user)                                                                                       \
-	WEIGHT("cpu_scaling_frequency_hertz", frequency)                                                            \
-	"," WEIGHT("node_cpu_user_ms", user) "," WEIGHT("node_context_switches", "0") "," WEIGHT(                   \
-		"node_cpu_irq_ms",                                                                                  \
-		"0") "," WEIGHT("node_cpu_nice_ms",                                                                 \
-				"0") "," WEIGHT("node_cpu_softirq_ms",                                              \
-						"0") "," WEIGHT("node_cpu_system_ms",                               \
-								"0") "," WEIGHT("node_"                             \
-										"interr"                            \
-										"upts",                             \
-										"0") "," WEIGHT("node_page_faults", \
-												"0")
 /* The features of NodeCPUFreq in order: 0 is the frequency, 6 node_cpu_user_ms. */
 #define ZEROS_9 "0,0,0,0,0,0,0,0,0"
 #define SCALES_9 "1e6,1e6,1e6,1e6,1e6,1e6,1e6,1e6,1e6"
 
+/* Certify a line of the features of NodeCPUFreq; all but these two have weight 0. */
+static struct tw_certificate certify_node_line(int bias_w, int frequency_w,
+					       int user_time_w)
+{
+	const struct tw_feature_group *g = tw_feature_group_find("NodeCPUFreq");
+	struct asked line = { .sample = { .group = g->name } };
+	struct tw_buf weights = { 0 }, text = { 0 };
+	struct tw_certificate c;
+
+	for (size_t i = 0; i < g->count; i++) {
+		const char *f = g->features[i];
+		int w = 0;
+
+		if (strcmp(f, "cpu_scaling_frequency_hertz") == 0)
+			w = frequency_w;
+		if (strcmp(f, "node_cpu_user_ms") == 0)
+			w = user_time_w;
+		tw_buf_addf(&weights, "%s" WEIGHT("%s", "%d"), i > 0 ? "," : "", f, w);
+	}
+	tw_buf_addf(&text, LINEAR("%d", "%s"), bias_w, weights.data);
+	line.sample.text = text.data;
+	c = certify(&line, NULL, 0);
+	tw_buf_clear(&weights);
+	tw_buf_clear(&text);
+	return c;
+}
+
 static void a_clock_frequency_stays_on_a_ray(void **state)
 {
-	const struct asked user_less_frequency = {
-		.sample = { .group = "NodeCPUFreq",
-			    .text = LINEAR("50", NODE("-20", "10")) }
-	};
-	const struct asked frequency = {
-		.sample = { .group = "NodeCPUFreq", .text = LINEAR("0", NODE("20", "0")) }
-	};
 	struct tw_certificate c;
 
 	(void)state;
 	/* It would fall from 50 to 40 W if the clock were 0 at rest. */
-	c = certify(&user_less_frequency, NULL, 0);
+	c = certify_node_line(50, -20, 10);
 	assert_true(c.rises);
 	assert_true(c.share_deviation < 1e-9);
 	/* It would rise from 0 to 20 W. */
-	c = certify(&frequency, NULL, 0);
+	c = certify_node_line(0, 20, 0);
 	assert_false(c.rises);
 	assert_false(c.additive);
 }
@@ -259,10 +269,11 @@ static void a_clock_frequency_is_not_added_up(void **state)
 static void a_model_without_ranges_is_asked_of_a_busy_machine(void **state)
 {
 	/* The step is at five busy cores. */
-	struct asked step = { .sample = { .predictor = "xgboost",
-					  .text = TREE("5000", "5000", "10", "20",
-						       "20") },
-			      .no_ranges = true };
+	struct asked step = {
+		.sample = { .predictor = "xgboost",
+			    .text = TREE("5000", "5000", "10", "20", "20") },
+		.no_ranges = true,
+	};
 
 	(void)state;
 	step.sample.spec.cores = 4;
@@ -281,13 +292,15 @@ static void a_model_without_ranges_is_asked_of_a_busy_machine(void **state)
 static void given_rows_extend_what_is_checked(void **state)
 {
 	/* On the ray to the corner bpf_page_cache_hit makes up for it. */
-	static const struct asked mixed = { .sample = { .predictor = "polynomial",
-							.text = POLYNOMIAL(
-								"20", "[-10,40]") } };
+	static const struct asked mixed = {
+		.sample = { .predictor = "polynomial",
+			    .text = POLYNOMIAL("20", "[-10,40]") },
+	};
 	/* Behind the corner it falls. */
-	static const struct asked late = { .sample = { .predictor = "xgboost",
-						       .text = TREE("100", "2e6", "10",
-								    "50", "20") } };
+	static const struct asked late = {
+		.sample = { .predictor = "xgboost",
+			    .text = TREE("100", "2e6", "10", "50", "20") },
+	};
 	static const double good[] = { CORNER, CORNER, CORNER / 3, CORNER / 2 };
 	static const double axis[] = { CORNER, CORNER, CORNER, 0 };
 	static const double beyond[] = { 4 * CORNER, 0 };
@@ -303,8 +316,9 @@ static void given_rows_extend_what_is_checked(void **state)
 
 static void a_given_row_at_rest_is_no_fault(void **state)
 {
-	static const struct asked line = { .sample = { .text = LINEAR("0",
-								      CPU_TIME("20")) } };
+	static const struct asked line = {
+		.sample = { .text = LINEAR("0", CPU_TIME("20")) },
+	};
 	static const double rest[] = { 0, 0, 0, CORNER };
 	const struct tw_certificate c = certify(&line, rest, 2);
 
@@ -327,16 +341,11 @@ static void negative_power_in_the_box_is_found(void **state)
 		  { .sample = { .text = LINEAR("10", CPU_TIME("20")) } },
 		  true },
 		{ "a feature that lowers power, alone",
-		  { .sample = { .text = LINEAR("10",
-					       WEIGHT("bpf_cpu_time_ms", "20") "," WEIGHT(
-						       "bpf_page_cache_hit", "-11")) } },
+		  { .sample = { .text = LINEAR("10", WEIGHTS("20", "-11")) } },
 		  false },
-		/* Within the training range it is 10 - 6 W, at twice the range below 0.
-		 */
+		/* 10 - 6 W within the training range, below 0 at twice the range. */
 		{ "a feature that lowers power beyond the range",
-		  { .sample = { .text = LINEAR("10",
-					       WEIGHT("bpf_cpu_time_ms", "20") "," WEIGHT(
-						       "bpf_page_cache_hit", "-6")) } },
+		  { .sample = { .text = LINEAR("10", WEIGHTS("20", "-6")) } },
 		  false },
 		{ "a constant below 0",
 		  { .sample = { .text = LINEAR("-5", CPU_TIME("20")) } },
@@ -347,7 +356,7 @@ static void negative_power_in_the_box_is_found(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		if (certify(&cases[i].asked, NULL, 0).non_negative !=
 		    cases[i].non_negative)
 			fail_msg("%s", cases[i].why);
@@ -370,8 +379,9 @@ static struct tw_certificate certify_recorded(const struct asked *a, double low,
 
 static void power_at_rest_is_compared_with_the_recording(void **state)
 {
-	static const struct asked line = { .sample = { .text = LINEAR("10",
-								      CPU_TIME("20")) } };
+	static const struct asked line = {
+		.sample = { .text = LINEAR("10", CPU_TIME("20")) },
+	};
 
 	(void)state;
 	assert_true(certify_recorded(&line, 9, 11, 1e4).rest);
@@ -386,11 +396,13 @@ static void power_at_rest_is_compared_with_the_recording(void **state)
 static void a_step_within_the_lowest_loads_is_found(void **state)
 {
 	/* 10 W of 20 W of range at 100 of 1e6. */
-	static const struct asked step = { .sample = { .predictor = "xgboost",
-						       .text = TREE("100", "5e5", "10",
-								    "20", "30") } };
-	static const struct asked line = { .sample = { .text = LINEAR("10",
-								      CPU_TIME("20")) } };
+	static const struct asked step = {
+		.sample = { .predictor = "xgboost",
+			    .text = TREE("100", "5e5", "10", "20", "30") },
+	};
+	static const struct asked line = {
+		.sample = { .text = LINEAR("10", CPU_TIME("20")) },
+	};
 
 	(void)state;
 	assert_false(certify_recorded(&step, 10, 10, 1000).no_jump);
@@ -424,7 +436,7 @@ static const struct {
 static void unfit_models_are_listed_with_the_reason(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(defaults); i++) {
+	for (size_t i = 0; i < TW_COUNT(defaults); i++) {
 		struct tw_power_model *p = make(&defaults[i].asked);
 		struct tw_model m = { 0 };
 		struct tw_err err = { 0 }, again = { 0 };
@@ -495,8 +507,9 @@ static void a_certificate_is_keys_of_the_metadata(void **state)
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	static const struct asked line = { .sample = { .text = LINEAR("10",
-								      CPU_TIME("20")) } };
+	static const struct asked line = {
+		.sample = { .text = LINEAR("10", CPU_TIME("20")) },
+	};
 	static const struct tw_certificate c = { .share_deviation = 0.5 };
 	int failures = 0;
 

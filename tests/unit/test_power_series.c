@@ -17,8 +17,8 @@
 #define DRAM "kepler_node_dram_joules_total"
 #define GAUGE "kepler_platform_watts"
 
-#define RAPL(package) "\"source\":\"rapl-sysfs\",\"package\":\"" package "\""
-#define ACPI "\"source\":\"acpi\""
+#define RAPL(package) "'source':'rapl-sysfs','package':'" package "'"
+#define ACPI "'source':'acpi'"
 
 static struct tw_power_series extract(const struct sampled *meter, size_t count,
 				      const enum tw_component *component,

@@ -17,8 +17,8 @@
 #define CPU_MS "kepler_container_bpf_cpu_time_ms_total"
 #define HITS "kepler_container_bpf_page_cache_hit_total"
 #define PLATFORM "kepler_node_platform_joules_total"
-#define ID(id) "\"container_id\":\"" id "\""
-#define ACPI "\"source\":\"acpi\",\"mode\":\"dynamic\""
+#define ID(id) "'container_id':'" id "'"
+#define ACPI "'source':'acpi','mode':'dynamic'"
 
 static struct tw_extract_args make_args(void)
 {
@@ -223,15 +223,15 @@ static void a_counter_of_the_node_that_falls_is_refused(void **state)
 {
 	static const struct sampled series[] = {
 		{ "node_context_switches_total", "", "100,10 103,2 106,4" },
-		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"idle\"", RISE },
-		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"irq\"", RISE },
-		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"nice\"", RISE },
-		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"softirq\"", RISE },
-		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"system\"", RISE },
-		{ "node_cpu_seconds_total", "\"cpu\":\"0\",\"mode\":\"user\"", RISE },
+		{ "node_cpu_seconds_total", "'cpu':'0','mode':'idle'", RISE },
+		{ "node_cpu_seconds_total", "'cpu':'0','mode':'irq'", RISE },
+		{ "node_cpu_seconds_total", "'cpu':'0','mode':'nice'", RISE },
+		{ "node_cpu_seconds_total", "'cpu':'0','mode':'softirq'", RISE },
+		{ "node_cpu_seconds_total", "'cpu':'0','mode':'system'", RISE },
+		{ "node_cpu_seconds_total", "'cpu':'0','mode':'user'", RISE },
 		{ "node_intr_total", "", RISE },
 		{ "node_vmstat_pgfault", "", RISE },
-		{ "node_rapl_package_joules_total", "\"index\":\"0\"", RISE },
+		{ "node_rapl_package_joules_total", "'index':'0'", RISE },
 	};
 	struct tw_prom *p = sampled_response(series, sizeof(series) / sizeof(series[0]));
 	struct tw_extract_args args = make_args();

@@ -3,11 +3,12 @@
 
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/sampled.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/thirdparty.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names and groups ---- */
@@ -137,42 +138,61 @@ static void names_without_memory_are_an_error(void **state)
 
 /* ---- extraction ---- */
 
-#define SERIES(labels, values) "{\"metric\":{" labels "},\"values\":[" values "]}"
-#define ID(c) "\"container_id\":\"" c "\""
-#define LOAD(values_a, values_b)                                                       \
-	"\"kepler_container_bpf_cpu_time_ms_total\":[" SERIES(                         \
-		ID("a"), values_a) "," SERIES(ID("b"),                                 \
-					      values_b) "],"                           \
-							"\"kepler_container_bpf_page_" \
-							"cache_hit_total\":[" SERIES(  \
-								ID("a"), values_a) "],"
-#define POWER                                               \
-	"\"kepler_node_platform_joules_total\":[" SERIES(   \
-		"\"source\":\"acpi\",\"mode\":\"dynamic\"", \
-		"[100,\"0\"],[103,\"30\"],[106,\"90\"],[109,\"120\"]") "]"
-#define RISE "[100,\"0\"],[103,\"30\"],[106,\"90\"],[109,\"120\"]"
-#define RESPONSE(metric, list) "{" LOAD(RISE, RISE) "\"" metric "\":[" list "]," POWER "}"
+#define CPU_MS "kepler_container_bpf_cpu_time_ms_total"
+#define HITS "kepler_container_bpf_page_cache_hit_total"
+#define PLATFORM "kepler_node_platform_joules_total"
+#define ID(c) "'container_id':'" c "'"
+#define RISE "100,0 103,30 106,90 109,120"
 
+/* A third-party metric in a response of Kepler. */
 struct wanted {
-	const char *text, *name, *group;
+	struct sampled series[2]; /* of the metric; the second may be empty */
+	const char *name;         /* to ask for; NULL: the metric's */
+	const char *group;        /* NULL: BPFOnly */
 	enum tw_level level;
+	const char *load; /* samples of the containers' counters; NULL: RISE */
 };
+
+static const char *name_of(const struct wanted *w)
+{
+	return w->name != NULL ? w->name : w->series[0].metric;
+}
+
+static struct tw_prom *parse(const struct wanted *w, const struct tw_strs *names)
+{
+	const char *load = w->load != NULL ? w->load : RISE;
+	const struct sampled series[] = {
+		{ CPU_MS, ID("a"), load },
+		{ CPU_MS, ID("b"), load },
+		{ HITS, ID("a"), load },
+		{ PLATFORM, "'source':'acpi','mode':'dynamic'", RISE },
+		w->series[0],
+		w->series[1],
+	};
+	char *text = sampled_text(series, w->series[1].metric != NULL ? 6 : 5);
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	if (tw_prom_parse_more(text, strlen(text), names, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	free(text);
+	return p;
+}
 
 /* gauge: the metric is declared one. */
 static int extract(const struct wanted *w, bool gauge, struct tw_dataset *out,
 		   struct tw_err *err)
 {
-	struct tw_thirdparty t = must_make(w->name);
+	const char *group = w->group != NULL ? w->group : "BPFOnly";
+	struct tw_thirdparty t = must_make(name_of(w));
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find("acpi"),
-		.group = tw_thirdparty_group(&t, tw_feature_group_find(w->group)),
+		.group = tw_thirdparty_group(&t, tw_feature_group_find(group)),
 		.level = w->level,
 	};
-	struct tw_prom *p = NULL;
+	struct tw_prom *p = parse(w, &t.names);
 	int status;
 
-	if (tw_prom_parse_more(w->text, strlen(w->text), &t.names, &p, err) < 0)
-		fail_msg("%s", err->text);
 	if (gauge)
 		tw_prom_declare_gauges(p, &t.names);
 	status = tw_extract(p, &args, out, err);
@@ -189,7 +209,7 @@ static void expect(const struct wanted *w, bool gauge, const double *want, size_
 
 	if (extract(w, gauge, &d, &err) < 0)
 		fail_msg("%s", err.text);
-	v = tw_dataset_find(&d, w->name);
+	v = tw_dataset_find(&d, name_of(w));
 	assert_non_null(v);
 	assert_int_equal(d.rows, count);
 	for (size_t i = 0; i < count; i++)
@@ -216,11 +236,10 @@ static void expect_error(const struct wanted *w, enum tw_code code, const char *
 static void a_counter_of_the_node_is_the_sum_of_its_series_rates(void **state)
 {
 	const struct wanted w = {
-		RESPONSE("io_total",
-			 SERIES("\"device\":\"sda\"", RISE) "," SERIES(
-				 "\"device\":\"sdb\"",
-				 "[103,\"5000\"],[106,\"5030\"],[109,\"5060\"]")),
-		"io_total", "BPFOnly", TW_LEVEL_NODE
+		.series = {
+			{ "io_total", "'device':'sda'", RISE },
+			{ "io_total", "'device':'sdb'", "103,5000 106,5030 109,5060" },
+		},
 	};
 
 	(void)state;
@@ -230,11 +249,8 @@ static void a_counter_of_the_node_is_the_sum_of_its_series_rates(void **state)
 
 static void a_counter_has_no_rate_at_a_single_sample(void **state)
 {
-	const struct wanted one = { RESPONSE("io_total", SERIES("", "[106,\"40\"]")),
-				    "io_total", "BPFOnly", TW_LEVEL_NODE };
-	const struct wanted two = { RESPONSE("io_total",
-					     SERIES("", "[103,\"40\"],[106,\"70\"]")),
-				    "io_total", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted one = { .series = { { "io_total", "", "106,40" } } };
+	const struct wanted two = { .series = { { "io_total", "", "103,40 106,70" } } };
 
 	(void)state;
 	expect_error(&one, TW_INVALID,
@@ -245,13 +261,12 @@ static void a_counter_has_no_rate_at_a_single_sample(void **state)
 
 static void a_gauge_of_the_node_is_the_mean_of_its_series(void **state)
 {
-	static const char text[] =
-		RESPONSE("celsius",
-			 SERIES("\"sensor\":\"a\"",
-				"[103,\"40\"],[106,\"50\"],"
-				"[109,\"44\"]") "," SERIES("\"sensor\":\"b\"",
-							   "[103,\"60\"],[106,\"50\"]"));
-	const struct wanted w = { text, "celsius", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted w = {
+		.series = {
+			{ "celsius", "'sensor':'a'", "103,40 106,50 109,44" },
+			{ "celsius", "'sensor':'b'", "103,60 106,50" },
+		},
+	};
 
 	(void)state;
 	EXPECT(&w, 50, 50, 44);
@@ -260,12 +275,10 @@ static void a_gauge_of_the_node_is_the_mean_of_its_series(void **state)
 /* Of straight lines between samples, at times of their own. */
 static void a_declared_gauge_is_averaged_over_each_step(void **state)
 {
-	const struct wanted w = { RESPONSE("queue_total",
-					   SERIES("", "[100,\"10\"],[103,\"40\"],"
-						      "[104,\"70\"],[110,\"10\"]")),
-				  "queue_total", "BPFOnly", TW_LEVEL_NODE };
-	const struct wanted counter = { RESPONSE("queue_total", SERIES("", RISE)),
-					"queue_total", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted w = {
+		.series = { { "queue_total", "", "100,10 103,40 104,70 110,10" } },
+	};
+	const struct wanted counter = { .series = { { "queue_total", "", RISE } } };
 
 	(void)state;
 	/* 103 to 104: 55 in the mean; 104 to 106: 60; 106 to 109: 35. */
@@ -276,10 +289,10 @@ static void a_declared_gauge_is_averaged_over_each_step(void **state)
 static void a_declared_gauge_of_containers_is_summed_over_them(void **state)
 {
 	const struct wanted w = {
-		RESPONSE("memory_total",
-			 SERIES(ID("a"), "[100,\"40\"],[109,\"40\"]") "," SERIES(
-				 ID("b"), "[105,\"7\"],[109,\"7\"]")),
-		"memory_total", "BPFOnly", TW_LEVEL_NODE
+		.series = {
+			{ "memory_total", ID("a"), "100,40 109,40" },
+			{ "memory_total", ID("b"), "105,7 109,7" },
+		},
 	};
 
 	(void)state;
@@ -290,8 +303,7 @@ static void a_declared_gauge_of_containers_is_summed_over_them(void **state)
 static void a_declared_gauge_has_no_value_in_a_long_gap(void **state)
 {
 	const struct wanted w = {
-		RESPONSE("celsius", SERIES("", "[100,\"40\"],[103,\"50\"],[500,\"90\"]")),
-		"celsius", "BPFOnly", TW_LEVEL_NODE
+		.series = { { "celsius", "", "100,40 103,50 500,90" } },
 	};
 
 	(void)state;
@@ -318,9 +330,7 @@ static void only_third_party_metrics_are_declared_gauges(void **state)
 
 static void times_without_a_named_metric_are_left_out(void **state)
 {
-	const struct wanted w = { RESPONSE("celsius",
-					   SERIES("", "[104,\"40\"],[106,\"50\"]")),
-				  "celsius", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted w = { .series = { { "celsius", "", "104,40 106,50" } } };
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
 
@@ -336,14 +346,11 @@ static void times_without_a_named_metric_are_left_out(void **state)
 
 static void a_metric_of_other_times_leaves_no_row(void **state)
 {
-	const struct wanted w = { RESPONSE("celsius",
-					   SERIES("", "[104,\"40\"],[107,\"50\"]")),
-				  "celsius", "BPFOnly", TW_LEVEL_NODE };
-
+	const struct wanted w = { .series = { { "celsius", "", "104,40 107,50" } } };
 	/* Before the features of the group, in order of names. */
-	const struct wanted first = { RESPONSE("a_celsius",
-					       SERIES("", "[104,\"40\"],[107,\"50\"]")),
-				      "a_celsius", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted first = {
+		.series = { { "a_celsius", "", "104,40 107,50" } },
+	};
 
 	(void)state;
 	expect_error(&w, TW_INVALID,
@@ -357,61 +364,54 @@ static void a_metric_of_other_times_leaves_no_row(void **state)
 /* The metric's exporter runs while Kepler is down. */
 static void a_metric_of_the_node_makes_no_rows(void **state)
 {
-	const struct wanted w = {
-		"{" LOAD("[100,\"0\"],[103,\"3\"]",
-			 "[100,\"0\"],[103,\"3\"]") "\"celsius\":[" SERIES("",
-									   "[103,"
-									   "\"40\"]"
-									   ",[106,"
-									   "\"50\"]"
-									   ",[109,"
-									   "\"60\""
-									   "]") "]"
-										"," POWER
-										"}",
-		"celsius", "BPFOnly", TW_LEVEL_NODE
+	struct wanted w = {
+		.series = { { "celsius", "", "103,40 106,50 109,60" } },
+		.load = "100,0 103,3",
 	};
-	const struct wanted alone = { w.text, "celsius", "ThirdParty", TW_LEVEL_NODE };
 
 	(void)state;
 	EXPECT(&w, 40);
-	EXPECT(&alone, 40, 50, 60);
+	w.group = "ThirdParty";
+	EXPECT(&w, 40, 50, 60);
 }
 
 static void metrics_of_containers_are_summed_at_node_level_only(void **state)
 {
-	static const char text[] = RESPONSE(
-		"memory_bytes", SERIES(ID("a"), "[103,\"40\"],[106,\"50\"]") "," SERIES(
-					ID("b"), "[106,\"7\"]"));
-	const struct wanted node = { text, "memory_bytes", "BPFOnly", TW_LEVEL_NODE };
-	const struct wanted each = { text, "memory_bytes", "BPFOnly",
-				     TW_LEVEL_CONTAINER };
-	const struct wanted finest = { text, "memory_bytes", "BPFOnly", TW_LEVEL_FINEST };
+	struct wanted w = {
+		.series = {
+			{ "memory_bytes", ID("a"), "103,40 106,50" },
+			{ "memory_bytes", ID("b"), "106,7" },
+		},
+	};
 
 	(void)state;
-	EXPECT(&node, 40, 57);
-	EXPECT(&each, 40, 0, 50, 7);
-	EXPECT(&finest, 40, 0, 50, 7);
+	w.level = TW_LEVEL_NODE;
+	EXPECT(&w, 40, 57);
+	w.level = TW_LEVEL_CONTAINER;
+	EXPECT(&w, 40, 0, 50, 7);
+	w.level = TW_LEVEL_FINEST;
+	EXPECT(&w, 40, 0, 50, 7);
 }
 
 static void metrics_of_the_node_have_no_containers(void **state)
 {
-	static const char text[] = RESPONSE("io_total", SERIES("", RISE));
-	const struct wanted each = { text, "io_total", "BPFOnly", TW_LEVEL_CONTAINER };
-	const struct wanted finest = { text, "io_total", "BPFOnly", TW_LEVEL_FINEST };
+	struct wanted w = { .series = { { "io_total", "", RISE } } };
 
 	(void)state;
-	expect_error(&each, TW_INVALID,
+	w.level = TW_LEVEL_CONTAINER;
+	expect_error(&w, TW_INVALID,
 		     "BPFOnly with these metrics has no features of containers: "
 		     "extract it at node level");
-	EXPECT(&finest, 10, 20, 10);
+	w.level = TW_LEVEL_FINEST;
+	EXPECT(&w, 10, 20, 10);
 }
 
 static void containers_without_a_schema_metric_are_rejected(void **state)
 {
-	const struct wanted w = { RESPONSE("memory_bytes",
-					   SERIES(ID("other"), "[103,\"40\"]")),
-				  "memory_bytes", "BPFOnly", TW_LEVEL_CONTAINER };
+	const struct wanted w = {
+		.series = { { "memory_bytes", ID("other"), "103,40" } },
+		.level = TW_LEVEL_CONTAINER,
+	};
 
 	(void)state;
 	expect_error(&w, TW_INVALID,
@@ -422,8 +422,7 @@ static void containers_without_a_schema_metric_are_rejected(void **state)
 static void a_named_metric_may_be_in_a_schema(void **state)
 {
 	const struct wanted w = {
-		RESPONSE("node_context_switches_total", SERIES("", RISE)),
-		"node_context_switches_total", "BPFOnly", TW_LEVEL_NODE
+		.series = { { "node_context_switches_total", "", RISE } },
 	};
 
 	(void)state;
@@ -432,9 +431,15 @@ static void a_named_metric_may_be_in_a_schema(void **state)
 
 static void a_missing_metric_is_named(void **state)
 {
-	const struct wanted w = { RESPONSE("io_total", SERIES("", RISE)), "oi_total",
-				  "BPFOnly", TW_LEVEL_NODE };
-	const struct wanted none = { w.text, "", "ThirdParty", TW_LEVEL_NODE };
+	const struct wanted w = {
+		.series = { { "io_total", "", RISE } },
+		.name = "oi_total",
+	};
+	const struct wanted none = {
+		.series = { { "io_total", "", RISE } },
+		.name = "",
+		.group = "ThirdParty",
+	};
 
 	(void)state;
 	expect_error(&w, TW_NOTFOUND, "response has no series of oi_total");
@@ -445,9 +450,7 @@ static void a_missing_metric_is_named(void **state)
 
 static void a_counter_reset_is_rejected(void **state)
 {
-	const struct wanted w = { RESPONSE("io_total",
-					   SERIES("", "[103,\"9\"],[106,\"2\"]")),
-				  "io_total", "BPFOnly", TW_LEVEL_NODE };
+	const struct wanted w = { .series = { { "io_total", "", "103,9 106,2" } } };
 
 	(void)state;
 	expect_error(&w, TW_INVALID,
@@ -457,23 +460,20 @@ static void a_counter_reset_is_rejected(void **state)
 
 static void extraction_without_memory_is_an_error(void **state)
 {
-	static const char text[] = RESPONSE("io_total", SERIES("\"device\":\"a\"", RISE));
+	const struct wanted w = { .series = { { "io_total", "'device':'a'", RISE } } };
 	struct tw_thirdparty t = must_make("io_total");
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find("acpi"),
 		.group = tw_thirdparty_group(&t, tw_feature_group_find("BPFOnly")),
 	};
-	struct tw_prom *p = NULL;
-	struct tw_err err = { 0 };
+	struct tw_prom *p = parse(&w, &t.names);
 
 	(void)state;
-	if (tw_prom_parse_more(text, sizeof(text) - 1, &t.names, &p, &err) < 0)
-		fail_msg("%s", err.text);
 	for (int n = 1;; n++) {
 		struct tw_dataset d = { 0 };
+		struct tw_err err = { 0 };
 		int status;
 
-		err = (struct tw_err){ 0 };
 		fail_alloc_at(n);
 		status = tw_extract(p, &args, &d, &err);
 		if (!fail_alloc_told(status, &err)) {
