@@ -7,6 +7,8 @@
 #	make nightly-analyzer	gcc -fanalyzer, F=... as well
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
+#	make nightly-fuzz	each fuzz target for MINUTES=60, two at a time; F=fuzz_prom for
+#				this one
 #
 # Reports that are not ours, or not right, are suppressed in tests/tsan.supp, .clang-tidy and
 # below, each with its reason.
@@ -15,7 +17,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan tidy analyzer soak churn; do \
+	@fail=0; for t in tsan tidy analyzer soak churn fuzz; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
 nightly-tsan:
@@ -44,4 +46,11 @@ nightly-soak:
 nightly-churn:
 	@TW_CHURN_SECONDS=60 $(MAKE) --no-print-directory t/collector_edges
 
-.PHONY: nightly nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn
+nightly-fuzz:
+	@$(MAKE) --no-print-directory BUILD=fuzz CC=clang fuzz
+fuzz: $(if $(F),$(F:%=$(O)/tests/fuzz/%),$(fuzzers))
+	@printf '%s\n' $^ | xargs -P 2 -I FUZZER tests/fuzz/run FUZZER \
+		"$$(($(or $(MINUTES),60) * 60))"
+
+.PHONY: nightly nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn \
+	nightly-fuzz fuzz
