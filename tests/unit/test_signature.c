@@ -241,8 +241,10 @@ static void a_signature_file_has_four_lines(void **state)
 		const char *end = i == 1 ? "\r\n" : "\n";
 
 		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s",
-			 i == 2 ? "comment" : "untrusted comment: x", end,
-			 i == 3 ? zero64 : zero74, end,
+			 i == 2   ? "comment"
+			 : i == 7 ? "untrusted comment: "
+				  : "untrusted comment: x",
+			 end, i == 3 ? zero64 : zero74, end,
 			 i == 4   ? "comment: y"
 			 : i == 5 ? "trusted comment:"
 				  : "trusted comment: y",
