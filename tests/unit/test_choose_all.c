@@ -217,6 +217,17 @@ static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
 	return a->rank < b->rank;
 }
 
+static enum tw_match match_of(const struct tw_wanted *w, const struct tw_index_entry *e)
+{
+	const double like = similarity(w, e);
+
+	if (w->node_type >= 0 && e->node_type == w->node_type)
+		return TW_MATCH_NODE_TYPE;
+	if (like >= 1)
+		return TW_MATCH_SPEC;
+	return like > 0 ? TW_MATCH_SIMILAR : TW_MATCH_ANY;
+}
+
 /* Of trees, of models that serve shares of one machine, or of all. */
 struct among {
 	bool trees;
@@ -358,6 +369,8 @@ static void the_choice_is_that_of_a_comparison_of_all_models(void **state)
 					 want != NULL ? want->name : "nothing");
 			if (want == NULL)
 				assert_int_equal(why.code, TW_NOTFOUND);
+			else
+				assert_int_equal(got.match, match_of(&w, want));
 			found += want != NULL;
 			if (i % 10 == 0)
 				explains(x, &w, want);

@@ -155,10 +155,20 @@ static void change_line(struct tw_fileset_file *f, int line, size_t at)
 	p[at] = p[at] == 'A' ? 'B' : 'A';
 }
 
+/* The signature begins with "ED", of a hash, which is "RU" in base64. */
+static void set_kind(struct tw_fileset_file *f, char second)
+{
+	char *p = strchr(f->data, '\n') + 1;
+
+	assert_memory_equal(p, "RU", 2);
+	p[1] = second;
+}
+
 static void each_part_of_a_signature_is_checked(void **state)
 {
 	struct tw_signer mine = { 0 };
 	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
 
 	(void)state;
 	need_sodium();
@@ -175,6 +185,16 @@ static void each_part_of_a_signature_is_checked(void **state)
 	change_line(file_of(&s, TW_MANIFEST_SIGNATURE), 3, 40);
 	refused(&s, "p", &mine.keys,
 		"the trusted comment is not the one that was signed");
+	/* As "Ed" it would be of the manifest itself. */
+	make_set(&mine, "p", 3, &s);
+	set_kind(file_of(&s, TW_MANIFEST_SIGNATURE), 'W');
+	refused(&s, "p", &mine.keys, "the signature does not match this file");
+	make_set(&mine, "p", 3, &s);
+	set_kind(file_of(&s, TW_MANIFEST_SIGNATURE), 'A');
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &mine.keys, true, &err),
+			 -1);
+	assert_non_null(strstr(err.text, "not an Ed25519 signature"));
+	tw_fileset_clear(&s);
 	/* The last bytes of the manifest count, too. */
 	make_set(&mine, "p", 3, &s);
 	file_of(&s, TW_MANIFEST_NAME)->data[file_of(&s, TW_MANIFEST_NAME)->len - 1] = ' ';
