@@ -23,6 +23,7 @@ static const char metadata_name[] = "metadata.json";
 struct reader {
 	tw_model_file_fn *file;
 	void *arg;
+	bool no_errors; /* leave the components' error texts out */
 };
 
 /* Read a file whose name is untrusted: it must be a plain name. */
@@ -217,7 +218,7 @@ static int read_part(const struct reader *r, const json_t *obj, const char *wher
 	if (get_file(r, file_where, file, TW_MODEL_PART_BYTES_MAX, &p->text, &p->len,
 		     err) < 0)
 		return -1;
-	if (errors == NULL)
+	if (errors == NULL || r->no_errors)
 		return 0;
 	snprintf(file_where, sizeof(file_where), "%s.error_file", where);
 	return get_file(r, file_where, errors, TW_MODEL_PART_BYTES_MAX, &p->error_text,
@@ -283,7 +284,7 @@ static int read_metadata(const struct reader *r, struct tw_model_info *i,
 int tw_model_glance(tw_model_file_fn *file, void *arg, tw_model_wants_parts_fn *wants,
 		    struct tw_model *out, struct tw_err *err)
 {
-	const struct reader r = { .file = file, .arg = arg };
+	const struct reader r = { .file = file, .arg = arg, .no_errors = true };
 	struct tw_model m = { 0 };
 	int rc = -1;
 

@@ -34,9 +34,9 @@ typedef int tw_model_file_fn(void *arg, const char *name, size_t max, char **dat
 typedef bool tw_model_wants_parts_fn(const struct tw_model_info *i);
 
 /*
- * Read the metadata, and the components only where wants is true: an index reads
- * thousands of models. info is checked, the components' texts are not. *out must be all
- * zero; it is yours.
+ * Read the metadata, and the components only where wants is true, without their error
+ * texts: an index reads thousands of models. info is checked, the components' texts are
+ * not. *out must be all zero; it is yours.
  */
 int tw_model_glance(tw_model_file_fn *file, void *arg, tw_model_wants_parts_fn *wants,
 		    struct tw_model *out, struct tw_err *err);
