@@ -117,7 +117,8 @@ class Power(Metered):
         os.kill(vm, signal.SIGSTOP)
 
         def at_host():
-            return self.joules(host, "tallywatt_vm_energy_joules_total", zone="package")
+            return self.joules(host, "tallywatt_vm_energy_joules_total", zone="package",
+                               vm_id=VM)
 
         before = self.settled(at_host, host)
         guest = self.collect("--powercap", powercap)
