@@ -33,10 +33,10 @@ struct tw_power {
 	struct tw_uses uses;
 	bool has_other;
 	size_t other; /* index of that zone */
-	/* Of "other": energy not yet told, or below 0, and the time of it. */
+	/* Energy of "other" that later ticks add, or subtract if below 0; its time. */
 	int64_t kept_dynamic_uj, kept_idle_uj;
 	uint64_t kept_ns;
-	bool lost; /* this tick a zone has lost its energy of a time before */
+	bool lost; /* in this tick: the energy of a zone before it will never be told */
 };
 
 /* "other" is computed from zones of these kinds. */
@@ -258,7 +258,7 @@ static void add_uses(struct tw_power *p, const struct open_meter *o, size_t zone
 
 /*
  * Split the energy of zone i into idle and dynamic. Learn the idle power only from a
- * known load (not below 0), which is that of one tick.
+ * known load (not below 0), and not across a gap: the load is that of the last tick.
  */
 static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 		       const struct tw_reading *r, const struct tw_span *s, double load)
@@ -347,14 +347,13 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 		 complete ? "" : "platform or one of its parts was not read");
 	if (p->lost)
 		forget_kept(p);
+	if (p->lost && !complete)
+		return;
 	dynamic_uj = rest_of(p->ticked.dynamic_uj, complete, &p->kept_dynamic_uj);
 	idle_uj = rest_of(p->ticked.idle_uj, complete, &p->kept_idle_uj);
 	p->kept_ns += tick_ns;
-	if (!complete) {
-		if (p->lost)
-			forget_kept(p);
+	if (!complete)
 		return;
-	}
 	p->ticked.dynamic_uj[TW_ZONE_OTHER] = dynamic_uj;
 	p->ticked.idle_uj[TW_ZONE_OTHER] = idle_uj;
 	z->dynamic_uj += dynamic_uj;

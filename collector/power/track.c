@@ -4,8 +4,8 @@
 #define S UINT64_C(1000000000)
 
 /*
- * After such a gap a counter may have wrapped around more than once, and the power in the
- * gap may have been any.
+ * After such a gap a counter may have wrapped around more than once, and the mean of the
+ * powers before and after it says nothing about the gap.
  */
 #define GAP_MAX_NS (60 * S)
 #define GAP_MAX_TICKS 10
@@ -40,6 +40,11 @@ static struct tw_span no_span(const char *why)
 static struct tw_span lost_span(const char *why)
 {
 	return (struct tw_span){ .lost = true, .why = why };
+}
+
+static bool is_long_gap(uint64_t gap_ns, uint64_t tick_ns)
+{
+	return gap_ns > GAP_MAX_NS && gap_ns > GAP_MAX_TICKS * tick_ns;
 }
 
 static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t now_ns)
@@ -121,8 +126,7 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 		begin(t, now_uj, now_ns);
 		return lost_span("read once only");
 	}
-	if (!z->keeps_counting && over_ns > GAP_MAX_NS &&
-	    over_ns > GAP_MAX_TICKS * tick_ns) {
+	if (!z->keeps_counting && is_long_gap(over_ns, tick_ns)) {
 		begin(t, now_uj, now_ns);
 		t->resets++;
 		return lost_span("its readings were gone for too long");
@@ -166,8 +170,7 @@ static bool is_doubtful(struct tw_track *t, const struct tw_reading *r)
 /* The energy of a tick and of the gap before it. */
 static struct tw_span integrate(struct tw_track *t, double power_w, uint64_t tick_ns)
 {
-	const bool lost = !t->based ||
-			  (t->gap_ns > GAP_MAX_NS && t->gap_ns > GAP_MAX_TICKS * tick_ns);
+	const bool lost = !t->based || is_long_gap(t->gap_ns, tick_ns);
 	const uint64_t gap_ns = lost ? 0 : t->gap_ns;
 	const double gap_w = (t->power_w + power_w) / 2.0;
 	const double nj = power_w * (double)tick_ns + gap_w * (double)gap_ns;
