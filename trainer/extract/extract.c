@@ -236,8 +236,8 @@ static int read_node(struct job *j, struct tw_err *err)
 	return 0;
 }
 
-/* Drop the rows of a meter that was absent. Join those of late scrapes, of an exporter
- * whose clock is not known. */
+/* Drop the rows in which the meter was absent. Join the rows of late scrapes, of an
+ * exporter whose clock is not known. */
 static int repair_rows(struct job *j, struct tw_err *err)
 {
 	const size_t times = j->power.times;

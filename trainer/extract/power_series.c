@@ -310,6 +310,13 @@ static int compare_times(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* The upper median; sorts the times. */
+static int64_t median(int64_t *ms, size_t count)
+{
+	qsort(ms, count, sizeof(*ms), compare_times);
+	return ms[count / 2];
+}
+
 /* The time after which a meter without movement has stopped. */
 static int find_patience(const struct curve *c, size_t count, int64_t *out,
 			 struct tw_err *err)
@@ -325,8 +332,9 @@ static int find_patience(const struct curve *c, size_t count, int64_t *out,
 		step[n++] = c->time_ms[i] - c->time_ms[last];
 		last = i;
 	}
-	qsort(step, n, sizeof(*step), compare_times);
-	*out = n > 0 && 3 * step[n / 2] > STOPPED_MS ? 3 * step[n / 2] : STOPPED_MS;
+	*out = 3 * median(step, n);
+	if (*out < STOPPED_MS)
+		*out = STOPPED_MS;
 	free(step);
 	return 0;
 }
@@ -486,8 +494,7 @@ static int find_usual_step(const struct tw_power_series *p, int64_t *out,
 		return tw_fail(err, TW_NOMEM, "%zu steps", p->times);
 	for (size_t k = 0; k < p->times; k++)
 		step[k] = step_of(p, k);
-	qsort(step, p->times, sizeof(*step), compare_times);
-	*out = step[p->times / 2];
+	*out = median(step, p->times);
 	free(step);
 	return 0;
 }
