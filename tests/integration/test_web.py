@@ -190,6 +190,7 @@ class Browser(Pages):
         server = self.start_http("tw-server", "--model-db", self.path("db"))
         trainer = self.start_jobs()
         fleet = self.start_fleet()
+        long = json.dumps(self.training("long", ["AutoTrainer"]))
         stop = threading.Event()
         user = threading.Thread(target=self.use_cpu, args=(machine, stop))
         user.start()
@@ -199,7 +200,7 @@ class Browser(Pages):
                     "modules": MODULES, "chromium": browser,
                     "live": f"http://{collector.address}/", "models": f"http://{server.address}/",
                     "jobs": f"http://{trainer.address}/", "fleet": f"http://{fleet.address}/fleet",
-                    "long": self.write("long.json", json.dumps(self.training("long", ["AutoTrainer"]))),
+                    "long": self.write("long.json", long),
                     "nodes": NODES, "shots": os.environ.get("TW_SHOTS")})],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 timeout=TIMEOUT_S, check=False)

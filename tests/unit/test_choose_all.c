@@ -97,7 +97,7 @@ static void write_zip(const char *db, const char *pipeline, const struct sample 
 	tw_model_release(&m);
 }
 
-/* Of similar machines, that of more members is better. */
+/* Give node types one member or two: the choice prefers the similar machine with more. */
 static void write_members(const char *db, const char *pipeline, unsigned *seed)
 {
 	struct tw_buf b = { 0 };

@@ -174,9 +174,8 @@ static void each_group_with_models_has_a_reason(void **state)
 	sample_publish(db, "p", groups, TW_COUNT(groups));
 	x = load_index(db, &r);
 	assert_int_equal(choosing_ask(x, &q, &e, &err), -1);
-	if (strstr(err.text, ": AcceleratorOnly: none of trainer 'T'; WorkloadOnly: ") ==
-	    NULL)
-		fail_msg("%s", err.text);
+	assert_non_null(
+		strstr(err.text, "AcceleratorOnly: none of trainer 'T'; WorkloadOnly: "));
 	tw_index_unref(x);
 	scratch_free(db);
 }
