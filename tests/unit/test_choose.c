@@ -284,9 +284,9 @@ static void the_default_trainer_of_kepler_means_linear_weights(void **state)
 static void linear_weights_of_a_trainer_that_kepler_does_not_name_serve_it(void **state)
 {
 	static const struct sample only = { .trainer = "LinearRegressionTrainer" };
-	const struct choosing q = { .trainer = "SGDRegressorTrainer",
-				    .weight = true,
-				    .no_classes = true };
+	struct choosing q = { .trainer = "SGDRegressorTrainer",
+			      .weight = true,
+			      .no_classes = true };
 	const struct tw_index_entry *e = NULL;
 	char *db = scratch_new();
 	struct tw_index *x;
@@ -299,6 +299,10 @@ static void linear_weights_of_a_trainer_that_kepler_does_not_name_serve_it(void 
 	if (choosing_ask(x, &q, &e, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(e->name, "LinearRegressionTrainer_0");
+	/* The reason of a refusal is that of the trainer that was named. */
+	q.filter = "mae:1";
+	assert_int_equal(choosing_ask(x, &q, &e, &err), -1);
+	assert_non_null(strstr(err.text, "none of trainer 'SGDRegressorTrainer'"));
 	tw_index_unref(x);
 	scratch_free(db);
 }

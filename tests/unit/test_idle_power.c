@@ -177,6 +177,23 @@ static void without_a_slope_the_estimate_is_an_interquartile_mean(void **state)
 	assert_float_equal(find(&m, 20).watts, 105.5, 1e-9);
 }
 
+/* Of the first 50 rows a quarter draws more and a quarter less, in any order. */
+static void the_outer_quarters_do_not_count(void **state)
+{
+	(void)state;
+	for (size_t stride = 1; stride < 50; stride += 10) {
+		struct machine m;
+
+		for (size_t r = 0; r < ROWS; r++) {
+			m.use[r] = (double)(r + 1);
+			m.watts[r] = 105;
+		}
+		for (size_t i = 0; i < 24; i++)
+			m.watts[i * stride % 50] = i % 2 == 0 ? 120 : 90;
+		assert_true(find(&m, ROWS).watts == 105);
+	}
+}
+
 /* Every tenth row draws 30 W more: the line of the others counts. */
 static void rows_beside_a_line_do_not_move_it(void **state)
 {
@@ -291,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_curved_relation_does_not_bias_the_estimate),
 		cmocka_unit_test(outliers_do_not_bias_the_estimate),
 		cmocka_unit_test(without_a_slope_the_estimate_is_an_interquartile_mean),
+		cmocka_unit_test(the_outer_quarters_do_not_count),
 		cmocka_unit_test(rows_beside_a_line_do_not_move_it),
 		cmocka_unit_test(the_lowest_power_is_used_if_it_is_below_the_noise),
 		cmocka_unit_test(the_lowest_power_is_used_if_usage_is_uninformative),

@@ -268,6 +268,23 @@ static void a_restart_is_reported_of_a_series_that_falls_within_itself(void **st
 			  "falls from 5.6 to 0.2 at time 106; --resets carry accepts it");
 }
 
+/* The series has no sample at 106, and falls after it. */
+static void a_series_that_falls_after_a_pause_is_reported(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1'", "100,9 103,9.3 109,0.1 112,0.7" },
+		{ CPU, "'pid':'2'", "100,1 103,1 106,1 109,1 112,1" },
+		{ JOULES },
+	};
+	const struct tw_extract_args args = make_args("BPFOnly");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(extract(series, TW_COUNT(series), &args, &d, &err), -1);
+	assert_non_null(strstr(err.text, "counter falls from 9.3 to 0.1 at time 109"));
+}
+
 /* The collector's tick of 106 was late: counters and energy of two ticks came at 109. */
 static void rates_are_divided_by_the_published_time_of_the_ticks(void **state)
 {
@@ -368,6 +385,7 @@ int main(void)
 		cmocka_unit_test(a_restart_continues_the_rate_of_another_command),
 		cmocka_unit_test(
 			a_restart_is_reported_of_a_series_that_falls_within_itself),
+		cmocka_unit_test(a_series_that_falls_after_a_pause_is_reported),
 		cmocka_unit_test(rates_are_divided_by_the_published_time_of_the_ticks),
 		cmocka_unit_test(a_counter_that_the_exporter_omits_is_zero),
 		cmocka_unit_test(every_failed_allocation_is_reported),

@@ -551,6 +551,7 @@ static void expect_a_broken_link_to_fail(const char *name)
 			    &err) == 0) {
 			assert_non_null(fitted);
 			assert_true(n > 0);
+			assert_int_equal(w.broken.code, TW_OK);
 			it->free(fitted);
 			break;
 		}
@@ -577,6 +578,7 @@ static void every_failed_allocation_is_reported(void **state)
 	for (int n = 1;; n++) {
 		struct tw_dataset all = { 0 };
 		struct tw_err err = { 0 };
+		json_t *told = json_object();
 		void *fitted = NULL;
 		int rc;
 
@@ -585,7 +587,10 @@ static void every_failed_allocation_is_reported(void **state)
 		if (rc == 0)
 			rc = it->fit(&no_args, &all, tw_energy_source_find("acpi"),
 				     &fitted, &err);
+		if (rc == 0)
+			rc = it->describe(fitted, told, &err);
 		it->free(fitted);
+		json_decref(told);
 		tw_dataset_release(&all);
 		if (!fail_alloc_told(rc, &err)) {
 			assert_true(n > 5);

@@ -5,6 +5,8 @@
 #include "estimator/models.h"
 #include "estimator/node_series.h"
 #include "estimator/predict/predictor.h"
+#include "estimator/request.h"
+#include "estimator/request_rows.h"
 #include "estimator/session.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -123,6 +125,35 @@ static void memory_is_limited(void **state)
 	tw_node_series_add(t, &too_large, &out);
 	assert_int_equal(out.rows, 0);
 	assert_int_equal(tw_node_series_count(t), TW_NODE_SERIES_MAX);
+	tw_node_series_free(t);
+}
+
+/* A model that does not look back needs no rows of a node. */
+static void rows_for_a_model_that_does_not_look_back_are_not_kept(void **state)
+{
+	static const char text[] = "{\"metrics\":[\"a\"],\"values\":[[1]],"
+				   "\"output_type\":\"AbsPower\"}";
+	struct tw_node_series *t = new_series();
+	const struct tw_series_scope scope = { .nodes = t, .now_ms = 100000 };
+	struct tw_request_parser *p = NULL;
+	struct tw_request_rows rows = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_rows out;
+	size_t used;
+	bool done;
+
+	(void)state;
+	assert_int_equal(tw_request_parser_new(&p, &err), 0);
+	assert_int_equal(
+		tw_request_parser_feed(p, text, strlen(text), &used, &done, &err), 0);
+	assert_int_equal(tw_request_rows_begin(&rows, tw_request_parser_request(p), NULL,
+					       &scope, &err),
+			 0);
+	assert_int_equal(tw_request_rows_get(&rows, 0, 1, &out, &err), 0);
+	assert_int_equal(out.rows, 1);
+	assert_int_equal(tw_node_series_count(t), 0);
+	tw_request_rows_release(&rows);
+	tw_request_parser_free(p);
 	tw_node_series_free(t);
 }
 
@@ -265,6 +296,7 @@ int main(void)
 		cmocka_unit_test(
 			a_process_that_asked_too_often_is_trusted_again_after_a_silence),
 		cmocka_unit_test(memory_is_limited),
+		cmocka_unit_test(rows_for_a_model_that_does_not_look_back_are_not_kept),
 		cmocka_unit_test(without_memory_each_row_is_by_itself),
 		cmocka_unit_test(kepler_gets_a_model_that_looks_back),
 	};

@@ -69,7 +69,8 @@ static void a_part_predicts_from_its_bound_columns(void **state)
 	"\"Bias_Weight\":0,\"Numerical_Variables\":{\"" feature "\":{\"scale\":1," \
 	"\"weight\":1}}}}}]}"
 #define ALONE "\"alone\":" FORM("[0,0,0]", "bpf_cpu_time_ms")
-#define SERIES "\"series\":" FORM("[0,2,2]", "bpf_cpu_time_ms@2")
+#define FORM_OF_SERIES(columns, feature) "\"series\":" FORM(columns, feature)
+#define SERIES FORM_OF_SERIES("[0,2,2]", "bpf_cpu_time_ms@2")
 
 static void a_series_model_has_a_step_and_looks_back(void **state)
 {
@@ -88,6 +89,32 @@ static void a_series_model_has_a_step_and_looks_back(void **state)
 	p = make(&line);
 	assert_int_equal(tw_power_model_back(p), 0);
 	assert_true(tw_power_model_step_ms(p) == 0);
+	tw_power_model_free(p);
+}
+
+/* The expected errors look back, and further than the power. */
+static void the_rows_that_are_kept_serve_the_expected_errors_too(void **state)
+{
+	static char errors[] =
+		"{\"ensemble\":{\"floor\":0,\"ceiling\":9,\"step_ms\":500," ALONE
+		"," FORM_OF_SERIES("[0,5,5]", "bpf_cpu_time_ms@5") "}}";
+	const struct sample series = { .group = "BPFOnly",
+				       .trainer = "AutoTrainer",
+				       .predictor = "ensemble",
+				       .text = "{\"ensemble\":{\"floor\":0,\"ceiling\":9,"
+					       "\"step_ms\":500," ALONE "," SERIES "}}" };
+	struct tw_power_model *p = NULL;
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	sample_model(&series, &m);
+	m.part[0].error_text = strdup(errors);
+	m.part[0].error_len = strlen(errors);
+	assert_non_null(m.part[0].error_text);
+	if (tw_power_model_new(&m, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(tw_power_model_back(p), 5);
 	tw_power_model_free(p);
 }
 
@@ -147,6 +174,10 @@ static void a_model_that_its_predictor_rejects_is_refused(void **state)
 		assert_non_null(strstr(err.text, "model 'SGDRegressorTrainer_0': "));
 		assert_null(p);
 		assert_int_equal(m.parts, 0);
+		sample_model(&bad[i].sample, &m);
+		assert_int_equal(tw_power_model_borrow(&m, &p, &err), -1);
+		assert_null(p);
+		tw_model_release(&m);
 	}
 }
 
@@ -186,6 +217,8 @@ static void a_model_is_loaded_from_a_directory_and_from_a_zip(void **state)
 		assert_int_equal(tw_power_model_load(paths[2], &p, &why), -1);
 		assert_int_equal(why.code, i == 0 ? TW_NOTFOUND : TW_PARSE);
 		assert_non_null(strstr(why.text, "absent"));
+		if (i == 0)
+			assert_non_null(strstr(why.text, "cannot open"));
 	}
 	for (size_t i = 0; i < 3; i++)
 		free(paths[i]);
@@ -220,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_predicts_from_its_bound_columns),
 		cmocka_unit_test(a_series_model_has_a_step_and_looks_back),
+		cmocka_unit_test(the_rows_that_are_kept_serve_the_expected_errors_too),
 		cmocka_unit_test(a_missing_feature_is_named),
 		cmocka_unit_test(negative_predictions_are_zero),
 		cmocka_unit_test(a_model_that_its_predictor_rejects_is_refused),

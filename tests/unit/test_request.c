@@ -392,6 +392,11 @@ static void a_request_ends_where_its_json_ends(void **state)
 		assert_string_equal(take(&o, text, piece)->filter, "}}");
 		assert_int_equal(o.used, second - text);
 		assert_false(tw_request_parser_started(o.parser));
+		assert_int_equal(tw_request_parser_feed(o.parser, second, strlen(second),
+							&o.used, &o.done, &o.err),
+				 0);
+		assert_true(o.done);
+		assert_int_equal(o.used, 0);
 
 		/* And the next one is begun. */
 		tw_request_parser_reset(o.parser);

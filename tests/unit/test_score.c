@@ -51,6 +51,20 @@ static void a_wide_range_raises_the_floor(void **state)
 	assert_near(s.mape, 100 * (0.1 + 1.0) / 2);
 }
 
+/* The row of the most power and of the largest error. */
+static void the_first_row_counts(void **state)
+{
+	static const double y[] = { 1000, 500 }, p[] = { 900, 500 };
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_score(y, p, NULL, 2, &s, &err), 0);
+	assert_near(s.mape_floor, 5);
+	assert_near(s.p95, 100);
+	assert_near(s.idle_bias, 0);
+}
+
 static void percentiles_go_by_nearest_rank(void **state)
 {
 	double y[100] = { 0 }, p[100], load[100];
@@ -168,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_figures_are_those_of_pencil_and_paper),
 		cmocka_unit_test(a_wide_range_raises_the_floor),
+		cmocka_unit_test(the_first_row_counts),
 		cmocka_unit_test(percentiles_go_by_nearest_rank),
 		cmocka_unit_test(among_equal_loads_the_first_rows_are_at_rest),
 		cmocka_unit_test(undefined_values_are_null_in_json),

@@ -215,6 +215,7 @@ static void an_error_names_the_line_and_the_key(void **state)
 		{ ":\n", "line 1: did not find expected key" },
 		{ "{~: b}\n", "line 1: key of a mapping: no value" },
 		{ "--- {}\n--- {}\n", "line 2: a second document" },
+		{ "basic_auth_users:\n--- {}\n", "line 2: a second document" },
 		{ "{}\nx: y\n", "line 2: did not find expected <document start>" },
 		{ "\xff\n", "line 1: invalid leading UTF-8 octet" },
 		{ "\n\n#\x01\n", "line 3: control characters are not allowed" },

@@ -200,6 +200,40 @@ static void an_archive_in_an_archive_is_read(void **state)
 	tw_fileset_clear(&out);
 }
 
+/*
+ * As `zip - m | cat` writes it: the local header has no sizes, and they follow the data
+ * in a descriptor (APPNOTE 4.3.9).
+ */
+static void an_archive_that_was_written_to_a_pipe_is_read(void **state)
+{
+	enum { HEAD = 30 + 1 + 4, DESCRIPTOR = 16 };
+	const struct zip_member m = { .name = "m",
+				      .text = "text",
+				      .method = ZIP_CM_STORE };
+	struct zip_bytes b = zip_pack(&m, 1);
+	char *s = malloc(b.len + DESCRIPTOR), *rest = s + HEAD + DESCRIPTOR;
+	struct tw_fileset out = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_non_null(s);
+	memcpy(s, b.data, HEAD);
+	memcpy(s + HEAD, "PK\7\10", 4);
+	memcpy(s + HEAD + 4, b.data + 14, 12); /* CRC and both sizes */
+	memcpy(rest, b.data + HEAD, b.len - HEAD);
+	assert_memory_equal(rest, "PK\1\2", 4);
+	memset(s + 14, 0, 12);
+	s[6] |= 8;
+	rest[8] |= 8;
+	s[b.len + DESCRIPTOR - 22 + 16] += DESCRIPTOR; /* offset of the directory */
+	if (tw_zip_read(s, b.len + DESCRIPTOR, &tw_zip_model_limits, &out, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(tw_fileset_find(&out, "m")->data, "text");
+	tw_fileset_clear(&out);
+	free(s);
+	free(b.data);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_fileset in = { 0 }, out = { 0 };
@@ -240,6 +274,7 @@ int main(void)
 		cmocka_unit_test(links_and_devices_are_rejected),
 		cmocka_unit_test(encrypted_members_and_other_methods_are_rejected),
 		cmocka_unit_test(an_archive_in_an_archive_is_read),
+		cmocka_unit_test(an_archive_that_was_written_to_a_pipe_is_read),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -184,6 +184,23 @@ static void a_changed_byte_fails_the_crc(void **state)
 	free(b.data);
 }
 
+/* The packed bytes follow a local header of 30 bytes and the name. */
+static void packed_bytes_that_are_no_deflate_stream_are_rejected(void **state)
+{
+	const size_t at = 30 + strlen("zeros0");
+	struct zip_bytes b = pack_zeros(1, 300);
+	const char first = b.data[at];
+
+	(void)state;
+	b.data[at] = 7; /* the last block, of type 3, which deflate does not have */
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'zeros0': invalid block type");
+	b.data[at] = (char)(first & ~1); /* not the last block, but no other follows */
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'zeros0': the packed bytes are cut short");
+	free(b.data);
+}
+
 static void every_truncation_is_rejected(void **state)
 {
 	const struct zip_member m[] = { { .name = "a", .text = "some text" },
@@ -231,6 +248,9 @@ static void a_directory_that_differs_from_the_headers_is_rejected(void **state)
 	end[10] = 0; /* number of members */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive: more members than the end record says");
+	end[10] = 2;
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive: the end record gives a wrong place for the directory");
 	end[10] = 1;
 	end[16]++; /* offset of the directory */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
@@ -270,6 +290,7 @@ int main(void)
 		cmocka_unit_test(each_size_has_its_limit),
 		cmocka_unit_test(a_wrong_declared_size_is_rejected),
 		cmocka_unit_test(a_changed_byte_fails_the_crc),
+		cmocka_unit_test(packed_bytes_that_are_no_deflate_stream_are_rejected),
 		cmocka_unit_test(every_truncation_is_rejected),
 		cmocka_unit_test(a_directory_that_differs_from_the_headers_is_rejected),
 		cmocka_unit_test(two_end_records_and_zip64_are_rejected),
