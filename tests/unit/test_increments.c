@@ -268,11 +268,12 @@ static void a_restart_is_reported_of_a_series_that_falls_within_itself(void **st
 			  "falls from 5.6 to 0.2 at time 106; --resets carry accepts it");
 }
 
-/* The series has no sample at 106, and falls after it. */
+/* sh has no sample at 106, and falls after it; ls ended before. */
 static void a_series_that_falls_after_a_pause_is_reported(void **state)
 {
 	static const struct sampled series[] = {
-		{ CPU, "'pid':'1'", "100,9 103,9.3 109,0.1 112,0.7" },
+		{ CPU, "'pid':'1','comm':'ls'", "100,1" },
+		{ CPU, "'pid':'1','comm':'sh'", "100,9 103,9.3 109,0.1 112,0.7" },
 		{ CPU, "'pid':'2'", "100,1 103,1 106,1 109,1 112,1" },
 		{ JOULES },
 	};
