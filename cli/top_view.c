@@ -3,6 +3,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/utf8.h"
 #include "lib/json/json.h"
 
 #include <math.h>
@@ -24,20 +25,11 @@
 /* Decode the code point at p; 0 bytes: not UTF-8. */
 static uint32_t decode(const unsigned char *p, size_t *bytes)
 {
-	const size_t n = p[0] < 0x80   ? 1
-			 : p[0] < 0xc2 ? 0
-			 : p[0] < 0xe0 ? 2
-			 : p[0] < 0xf0 ? 3
-			 : p[0] < 0xf5 ? 4
-				       : 0;
+	const size_t n = tw_utf8_length((const char *)p, 4);
 	uint32_t c = n < 2 ? p[0] : p[0] & (0x7fu >> n);
 
-	*bytes = 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
+	for (size_t i = 1; i < n; i++)
 		c = c << 6 | (p[i] & 0x3f);
-	}
 	*bytes = n;
 	return c;
 }

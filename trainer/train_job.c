@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/utf8.h"
 #include "lib/json/json.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/smooth.h"
@@ -15,30 +16,22 @@
 #include <assert.h>
 #include <string.h>
 
-static bool is_utf8(const char *text)
-{
-	json_t *v = json_string(text);
-
-	json_decref(v);
-	return v != NULL;
-}
-
 /* Names become part of metadata, which is JSON. */
 static int check_inputs(const struct tw_train_job *job, struct tw_err *err)
 {
 	for (size_t i = 0; i < job->response_count; i++) {
 		const struct tw_train_response *r = &job->responses[i];
 
-		if ((r->origin != NULL && !is_utf8(r->origin)) ||
-		    (r->machine != NULL && !is_utf8(r->machine)))
+		if ((r->origin != NULL && !tw_is_utf8(r->origin)) ||
+		    (r->machine != NULL && !tw_is_utf8(r->machine)))
 			return tw_fail(err, TW_INVALID,
 				       "the name of response %zu is not UTF-8", i + 1);
 	}
 	for (size_t i = 0; i < job->table_count; i++)
-		if (job->tables[i].origin != NULL && !is_utf8(job->tables[i].origin))
+		if (job->tables[i].origin != NULL && !tw_is_utf8(job->tables[i].origin))
 			return tw_fail(err, TW_INVALID,
 				       "the name of table %zu is not UTF-8", i + 1);
-	if (job->machine != NULL && !is_utf8(job->machine))
+	if (job->machine != NULL && !tw_is_utf8(job->machine))
 		return tw_fail(err, TW_INVALID, "the machine's name is not UTF-8");
 	return 0;
 }
@@ -104,11 +97,11 @@ int tw_train_job_check(const struct tw_train_job *job, struct tw_err *err)
 	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
 		return tw_fail(err, TW_INVALID,
 			       "no trainers, for AbsPower or for DynPower");
-	if (job->origin != NULL && !is_utf8(job->origin))
+	if (job->origin != NULL && !tw_is_utf8(job->origin))
 		return tw_fail(err, TW_INVALID, "the data's origin is not UTF-8");
 	if (check_inputs(job, err) < 0 || check_thirdparty(job, err) < 0)
 		return -1;
-	if (!is_utf8(job->spec.vendor) || !is_utf8(job->spec.processor))
+	if (!tw_is_utf8(job->spec.vendor) || !tw_is_utf8(job->spec.processor))
 		return tw_fail(err, TW_INVALID,
 			       "the machine's vendor or processor is not UTF-8");
 	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0 ||

@@ -3,6 +3,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/num.h"
+#include "lib/core/utf8.h"
 #include "lib/http/accept.h"
 
 #include <math.h>
@@ -51,29 +52,6 @@ const char *tw_expo_content_type(enum tw_expo_format format)
 	return content_types[format];
 }
 
-/*
- * Length of the UTF-8 character at s; 0: malformed, and the byte becomes U+FFFD. A
- * scraper rejects the whole exposition for one malformed byte.
- */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t len = s[0] < 0x80   ? 1
-		     : s[0] < 0xc2 ? 0
-		     : s[0] < 0xe0 ? 2
-		     : s[0] < 0xf0 ? 3
-		     : s[0] < 0xf5 ? 4
-				   : 0;
-
-	for (size_t i = 1; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* Overlong forms, surrogates, and code points above U+10FFFF. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
-		return 0;
-	return len;
-}
-
 /* The control character of UTF-8 at s, which has len bytes; 0: it is none. */
 static unsigned control_at(const char *s, size_t len)
 {
@@ -95,6 +73,8 @@ static size_t plain_length(const char *text)
 }
 
 /*
+ * A malformed byte becomes U+FFFD: a scraper rejects the whole exposition for one.
+ *
  * quotes: escape them; HELP of the text format does not. The value of a control character
  * becomes the text "\x1b": a process can have any name, and people read metrics on
  * terminals.
@@ -105,7 +85,7 @@ static void add_escaped(struct tw_buf *b, const char *text, bool quotes)
 		size_t len = plain_length(p);
 
 		if (len == 0)
-			len = utf8_length((const unsigned char *)p);
+			len = tw_utf8_length(p, 4);
 		if (len == 0)
 			tw_buf_adds(b, "\xef\xbf\xbd");
 		else if (*p == '\n')

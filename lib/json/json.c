@@ -7,6 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
+#include "lib/core/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -245,42 +246,13 @@ out:
 	return rc;
 }
 
-/* Length of the UTF-8 sequence at s, or 0 if it is invalid (RFC 3629). */
-static size_t utf8_length(const unsigned char *s, size_t len)
-{
-	static const struct {
-		unsigned char first, last; /* range of the first byte */
-		unsigned char low, high;   /* range of the second byte */
-		unsigned char bytes;       /* of the whole sequence */
-	} forms[] = {
-		{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
-		{ 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
-		{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	if (s[0] < 0x80)
-		return 1;
-	for (size_t i = 0; i < TW_COUNT(forms); i++) {
-		if (s[0] < forms[i].first || s[0] > forms[i].last)
-			continue;
-		if (len < forms[i].bytes || s[1] < forms[i].low || s[1] > forms[i].high)
-			return 0;
-		for (size_t k = 2; k < forms[i].bytes; k++)
-			if ((s[k] & 0xc0) != 0x80)
-				return 0;
-		return forms[i].bytes;
-	}
-	return 0;
-}
-
 void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)s;
 
 	tw_buf_adds(b, "\"");
 	for (size_t i = 0; i < len;) {
-		size_t n = utf8_length(p + i, len - i);
+		size_t n = tw_utf8_length(s + i, len - i);
 
 		if (n == 0) {
 			tw_buf_adds(b, "\xef\xbf\xbd");

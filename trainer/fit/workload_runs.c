@@ -5,9 +5,9 @@
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/utf8.h"
 #include "lib/field/csv.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +40,7 @@ static int take_cell(const struct tw_csv_cells *c, struct row *row, int column,
 /* Names become part of metadata, which is JSON. */
 static int check_name(const char *name, struct tw_err *err)
 {
-	json_t *text = json_string(name);
-
-	json_decref(text);
-	if (text == NULL || name[0] == '\0')
+	if (name[0] == '\0' || !tw_is_utf8(name))
 		return tw_fail(err, TW_INVALID,
 			       "the workload has no name, or a name that is not UTF-8");
 	return 0;

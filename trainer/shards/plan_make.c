@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/utf8.h"
 #include "lib/json/json.h"
 #include "trainer/extract/prom_store.h"
 #include "trainer/extract/thirdparty.h"
@@ -87,10 +88,12 @@ void tw_plan_maker_free(struct tw_plan_maker *m)
 static int add_file(json_t *list, const char *text, const char *sha256,
 		    struct tw_err *err)
 {
+	if (!tw_is_utf8(text))
+		return tw_fail(err, TW_INVALID, "the name of an input is not UTF-8");
 	if (json_array_append_new(
 		    list, json_pack("{s:s, s:s}", "file", text, "sha256", sha256)) == 0)
 		return 0;
-	return tw_fail(err, TW_INVALID, "the name of an input is not UTF-8");
+	return fail_nomem(err);
 }
 
 int tw_plan_maker_add_file(struct tw_plan_maker *m, const char *path, const char *sha256,
