@@ -504,8 +504,9 @@ static void profile_isolator_subtracts_the_mean_of_the_limits_at_rest(void **sta
 	tw_dataset_release(&d);
 }
 
-/* The link of a worker, beside another without rows; it breaks after so many calls. */
+/* The link of a worker to another, of these maxima; it breaks after so many calls. */
 static int calls_left;
+static double others_max = -INFINITY;
 
 static int fail_later(struct tw_err *err)
 {
@@ -515,7 +516,9 @@ static int fail_later(struct tw_err *err)
 static int link_doubles(void *arg, double *v, size_t count, enum tw_reduce op,
 			struct tw_err *err)
 {
-	(void)arg, (void)v, (void)count, (void)op;
+	(void)arg;
+	for (size_t i = 0; i < count && op == TW_REDUCE_MAX; i++)
+		v[i] = fmax(v[i], others_max);
 	return fail_later(err);
 }
 
@@ -532,10 +535,11 @@ static int link_bytes(void *arg, void *v, size_t bytes, unsigned root, struct tw
 	return fail_later(err);
 }
 
+static const struct tw_workers_link breaking = { link_doubles, link_integers,
+						 link_bytes };
+
 static void expect_a_broken_link_to_fail(const char *name)
 {
-	static const struct tw_workers_link breaking = { link_doubles, link_integers,
-							 link_bytes };
 	const struct tw_isolator *it = tw_isolator_find(name);
 	struct tw_dataset d = { 0 };
 
@@ -566,6 +570,29 @@ static void a_broken_link_between_workers_fails_the_fit(void **state)
 	(void)state;
 	expect_a_broken_link_to_fail("MinIdleIsolator");
 	expect_a_broken_link_to_fail("IdleRegressionIsolator");
+}
+
+static void the_minimum_is_of_the_rows_of_all_workers(void **state)
+{
+	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
+	struct tw_workers w = { .size = 2, .link = &breaking };
+	const struct tw_isolator_args args = { .workers = &w };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	void *fitted = NULL;
+
+	(void)state;
+	read_csv(table, &d);
+	calls_left = 99;
+	others_max =
+		-15; /* the other's least power is 15 W: the minimum of its negative */
+	assert_int_equal(
+		min->fit(&args, &d, tw_energy_source_find("acpi"), &fitted, &err), 0);
+	others_max = -INFINITY;
+	assert_int_equal(min->apply(fitted, &d, &err), 0);
+	assert_true(tw_dataset_find(&d, "platform_power")[0] == 50 - 15);
+	min->free(fitted);
+	tw_dataset_release(&d);
 }
 
 static void every_failed_allocation_is_reported(void **state)
@@ -622,6 +649,7 @@ int main(void)
 		cmocka_unit_test(
 			profile_isolator_subtracts_the_mean_of_the_limits_at_rest),
 		cmocka_unit_test(a_broken_link_between_workers_fails_the_fit),
+		cmocka_unit_test(the_minimum_is_of_the_rows_of_all_workers),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -268,7 +268,7 @@ static void a_signature_file_has_four_lines(void **state)
 
 		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s",
 			 i == 2   ? "comment"
-			 : i == 7 ? "untrusted comment: "
+			 : i == 7 ? "untrusted comment:"
 				  : "untrusted comment: x",
 			 end, i == 3 ? zero64 : zero74, end,
 			 i == 4   ? "comment: y"
