@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/pool.h"
+#include "lib/json/json.h"
 #include "lib/workers/workers.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/thirdparty.h"
@@ -215,10 +217,11 @@ static int plan(struct training *t, struct tw_err *err)
 static int match_plan(const struct training *t, struct tw_err *err)
 {
 	json_t *arguments = tw_train_job_arguments(t->job);
-	char *text = json_dumps(arguments, 0);
-	struct tw_buf b = { 0 };
-	int status;
+	struct tw_buf options = { 0 }, b = { 0 };
+	int status = -1;
 
+	if (arguments != NULL)
+		tw_buf_add_json(&options, arguments);
 	json_decref(arguments);
 	for (size_t i = 0; i < t->datas; i++) {
 		const struct tw_train_data *d = &t->data[i];
@@ -227,15 +230,20 @@ static int match_plan(const struct training *t, struct tw_err *err)
 			    d->machine->name != NULL ? d->machine->name : "",
 			    d->source->name, d->group->name, (int)d->output);
 	}
-	status = tw_workers_match(t->job->workers, "their options", text,
-				  text != NULL ? strlen(text) : 0, err);
-	if (status == 0)
-		status = tw_workers_match(
-			t->job->workers,
-			"the machines, sources and feature groups of their inputs",
-			b.data, b.len, err);
+	if (options.len == 0 || tw_buf_failed(&options) || tw_buf_failed(&b)) {
+		tw_fail(err, TW_NOMEM, "options");
+		goto out;
+	}
+	if (tw_workers_match(t->job->workers, "their options", options.data, options.len,
+			     err) < 0)
+		goto out;
+	status = tw_workers_match(
+		t->job->workers,
+		"the machines, sources and feature groups of their inputs", b.data, b.len,
+		err);
+out:
+	tw_buf_clear(&options);
 	tw_buf_clear(&b);
-	free(text);
 	return status;
 }
 

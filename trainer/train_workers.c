@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_workers.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "lib/workers/workers.h"
@@ -60,41 +61,43 @@ out:
 
 /* ---- recordings ---- */
 
+static int add_quality(json_t *all, const char *line, size_t len, struct tw_err *err)
+{
+	json_t *list = NULL;
+	int rc;
+
+	if (tw_json_parse(line, len, "quality of the recordings", &list, err) < 0)
+		return -1;
+	rc = json_array_extend(all, list);
+	json_decref(list);
+	return rc < 0 ? tw_fail(err, TW_NOMEM, "quality of the recordings") : 0;
+}
+
 /* Join the lists of all workers: each sends a line of JSON. */
 static int join_quality(struct tw_train_data *t, struct tw_err *err)
 {
-	char *own = json_dumps(t->quality, JSON_COMPACT | JSON_REAL_PRECISION(17));
-	struct tw_buf lines = { 0 };
+	struct tw_buf own = { 0 }, lines = { 0 };
 	json_t *all = json_array();
-	size_t at = 0;
 	int rc = -1;
 
-	if (own == NULL || all == NULL) {
+	tw_buf_add_json(&own, t->quality);
+	tw_buf_adds(&own, "\n");
+	if (tw_buf_failed(&own) || all == NULL) {
 		tw_fail(err, TW_NOMEM, "quality of the recordings");
 		goto out;
 	}
-	if (tw_workers_texts(t->workers, own, strlen(own), &lines, err) < 0)
+	if (tw_workers_texts(t->workers, own.data, own.len, &lines, err) < 0)
 		goto out;
-	/* A list follows the other without a gap. */
-	while (at < lines.len) {
-		json_error_t why;
-		json_t *list = json_loadb(lines.data + at, lines.len - at,
-					  JSON_DISABLE_EOF_CHECK, &why);
-
-		if (list == NULL || json_array_extend(all, list) < 0) {
-			json_decref(list);
-			tw_fail(err, TW_PARSE, "quality of the recordings");
+	for (char *line = lines.data, *end; (end = strchr(line, '\n')) != NULL;
+	     line = end + 1)
+		if (add_quality(all, line, (size_t)(end - line), err) < 0)
 			goto out;
-		}
-		json_decref(list);
-		at += (size_t)why.position;
-	}
 	json_decref(t->quality);
 	t->quality = all;
 	all = NULL;
 	rc = 0;
 out:
-	free(own);
+	tw_buf_clear(&own);
 	json_decref(all);
 	tw_buf_clear(&lines);
 	return rc;

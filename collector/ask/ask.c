@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/ask.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "lib/program/helper.h"
 
 #include <errno.h>
@@ -34,10 +36,13 @@ struct tw_ask {
 static int send_settings(const struct tw_ask *a, const json_t *settings,
 			 struct tw_err *err)
 {
-	char *text = json_dumps(settings, JSON_COMPACT);
-	const size_t len = text != NULL ? strlen(text) : 0;
+	struct tw_buf b = { 0 };
+	char *text;
+	size_t len;
 	int rc = -1;
 
+	tw_buf_add_json(&b, settings);
+	text = tw_buf_detach(&b, &len);
 	if (text == NULL) {
 		tw_fail(err, TW_NOMEM, "settings");
 		goto out;

@@ -8,64 +8,165 @@
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/core/utf8.h"
+#include "lib/json/jsax.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit the nesting before jansson parses the text: its parser recurses. */
-static int check_depth(const char *data, size_t len, const char *where,
-		       struct tw_err *err)
+/* ---- parsing ---- */
+
+/* Builds jansson's values from the events of a text. */
+struct builder {
+	const char *data; /* the whole text */
+	size_t len;
+	json_t *top;
+	json_t *open[TW_JSON_DEPTH_MAX]; /* the containers around the next value */
+	struct tw_buf key; /* of the next value, if an object is around it */
+};
+
+/* Strings of json_t end at a NUL for most of its callers. */
+static int check_text(const struct tw_jsax_event *e, struct tw_err *err)
 {
-	bool in_string = false;
-	size_t depth = 0;
+	if (memchr(e->text, '\0', e->len) == NULL)
+		return 0;
+	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": \\u0000 is not allowed",
+		       e->offset);
+}
 
-	for (size_t i = 0; i < len; i++) {
-		char c = data[i];
-
-		if (in_string) {
-			if (c == '\\')
-				i++;
-			else if (c == '"')
-				in_string = false;
-		} else if (c == '"') {
-			in_string = true;
-		} else if (c == '{' || c == '[') {
-			if (++depth > TW_JSON_DEPTH_MAX)
-				return tw_fail(err, TW_PARSE,
-					       "%s: nested more than %d deep at byte %zu",
-					       where, TW_JSON_DEPTH_MAX, i);
-		} else if ((c == '}' || c == ']') && depth > 0) {
-			depth--;
-		}
-	}
+static int take_key(struct builder *b, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	if (check_text(e, err) < 0)
+		return -1;
+	b->key.len = 0;
+	tw_buf_add(&b->key, e->text, e->len);
+	if (tw_buf_failed(&b->key))
+		return tw_fail(err, TW_NOMEM, "key of %zu bytes", e->len);
+	if (json_object_get(b->open[e->depth - 1], b->key.data) != NULL)
+		return tw_fail(err, TW_PARSE,
+			       "byte %" PRIu64 ": the key '%.60s' is there twice",
+			       e->offset, b->key.data);
 	return 0;
+}
+
+/* jansson tells integers from other numbers: the event has a double only. */
+static int make_number(const struct builder *b, const struct tw_jsax_event *e,
+		       json_t **out, struct tw_err *err)
+{
+	const char *text = b->data + e->offset;
+	const size_t left = b->len - (size_t)e->offset, minus = *text == '-';
+	size_t n = minus;
+	uint64_t v;
+
+	while (n < left && text[n] >= '0' && text[n] <= '9')
+		n++;
+	if (n < left && (text[n] == '.' || text[n] == 'e' || text[n] == 'E')) {
+		*out = json_real(e->number);
+		return 0;
+	}
+	if (!tw_parse_u64(text + minus, n - minus, &v) || v > INT64_MAX)
+		return tw_fail(err, TW_PARSE,
+			       "byte %" PRIu64 ": an integer of more than 64 bits",
+			       e->offset);
+	*out = json_integer(minus ? -(json_int_t)v : (json_int_t)v);
+	return 0;
+}
+
+static int make_value(const struct builder *b, const struct tw_jsax_event *e,
+		      json_t **out, struct tw_err *err)
+{
+	switch (e->type) {
+	case TW_JSAX_OBJECT:
+		*out = json_object();
+		return 0;
+	case TW_JSAX_ARRAY:
+		*out = json_array();
+		return 0;
+	case TW_JSAX_TEXT:
+		*out = json_stringn_nocheck(e->text, e->len);
+		return check_text(e, err);
+	case TW_JSAX_NUMBER:
+		return make_number(b, e, out, err);
+	case TW_JSAX_NULL:
+		*out = json_null();
+		return 0;
+	default:
+		*out = json_boolean(e->type == TW_JSAX_TRUE);
+		return 0;
+	}
+}
+
+/* Put a value, which it takes over, where it belongs. */
+static int place(struct builder *b, unsigned depth, json_t *v)
+{
+	if (depth == 0) {
+		b->top = v;
+		return 0;
+	}
+	if (json_is_array(b->open[depth - 1]))
+		return json_array_append_new(b->open[depth - 1], v);
+	return json_object_set_new_nocheck(b->open[depth - 1], b->key.data, v);
+}
+
+static int build(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	struct builder *b = arg;
+	json_t *v = NULL;
+
+	if (e->type == TW_JSAX_OBJECT_END || e->type == TW_JSAX_ARRAY_END)
+		return 0;
+	if (e->type == TW_JSAX_KEY)
+		return take_key(b, e, err);
+	if (make_value(b, e, &v, err) < 0) {
+		json_decref(v);
+		return -1;
+	}
+	if (v == NULL || place(b, e->depth, v) < 0)
+		return tw_fail(err, TW_NOMEM, "JSON of %zu bytes", b->len);
+	if (e->type == TW_JSAX_OBJECT || e->type == TW_JSAX_ARRAY)
+		b->open[e->depth] = v;
+	return 0;
+}
+
+/* The parser names the byte of a wrong text: people look for a line. */
+static int tell_line(const char *data, size_t len, const char *where, struct tw_err *err)
+{
+	const struct tw_err why = *err;
+	unsigned long long byte;
+	size_t line = 1, column = 1;
+	int used = 0;
+
+	if (sscanf(why.text, "byte %llu: %n", &byte, &used) != 1 || used == 0)
+		return tw_err_wrap(err, "%s", where);
+	for (size_t i = 0; i < len && i < byte; i++) {
+		column = data[i] == '\n' ? 1 : column + 1;
+		line += data[i] == '\n';
+	}
+	tw_err_clear(err);
+	return tw_fail(err, why.code, "%s: line %zu, column %zu: %s", where, line, column,
+		       why.text + used);
 }
 
 int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
 		  struct tw_err *err)
 {
-	json_error_t e;
-	json_t *v;
+	const struct tw_jsax_limits limits = { TW_JSON_DEPTH_MAX, len };
+	struct builder b = { .data = data, .len = len };
+	const int rc = tw_jsax_parse(&limits, build, &b, data, len, err);
 
-	if (check_depth(data, len, where, err) < 0)
-		return -1;
-	v = json_loadb(data, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-	if (v == NULL && json_error_code(&e) == json_error_out_of_memory)
-		return tw_fail(err, TW_NOMEM, "%s: %zu bytes of JSON", where, len);
-	if (v == NULL) {
-		/* jansson's text quotes the input: replace control bytes. */
-		for (char *p = e.text; *p != '\0'; p++)
-			if ((unsigned char)*p < 0x20 || *p == 0x7f)
-				*p = '?';
-		return tw_fail(err, TW_PARSE, "%s: line %d, column %d: %s", where, e.line,
-			       e.column, e.text);
+	tw_buf_clear(&b.key);
+	if (rc < 0) {
+		json_decref(b.top);
+		return tell_line(data, len, where, err);
 	}
-	*out = v;
+	*out = b.top;
 	return 0;
 }
+
+/* ---- members ---- */
 
 const char *tw_json_type_name(const json_t *v)
 {

@@ -7,6 +7,9 @@
  * ("metadata.json: package.features[2]: expected a string, got a number"), and written
  * with the shortest numbers. Large documents go through lib/json/jsax.h.
  *
+ * Texts are parsed by lib/json/jsax.h, too, and not by json_loadb(): where memory is
+ * short, jansson 2.14 loses characters of a string, aborts, or blames the text.
+ *
  * `where` is the path to the value, for errors only; getters append ".key" or "[i]". A
  * getter writes *out on success only. With `optional`, an absent or null member is not a
  * failure and leaves *out unchanged. Values are borrowed from obj.

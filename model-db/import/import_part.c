@@ -123,11 +123,12 @@ static int take_document(struct tw_model *m, const char *name, json_t *doc,
 			 struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
-	char *text = NULL;
+	char *text;
 	size_t len;
 
-	if (doc != NULL)
-		tw_buf_add_json(&b, doc);
+	if (doc == NULL)
+		return tw_fail(err, TW_NOMEM, "component");
+	tw_buf_add_json(&b, doc);
 	json_decref(doc);
 	text = tw_buf_detach(&b, &len);
 	if (text == NULL)

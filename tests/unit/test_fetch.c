@@ -171,7 +171,7 @@ static void a_child_that_dies_or_writes_rubbish_is_a_failure(void **state)
 	fails_with("#!/bin/sh\nexec cat >/dev/null\n", TW_PARSE,
 		   "outcome: no line of JSON in 0 bytes");
 	fails_with("#!/bin/sh\ncat >/dev/null; echo what; kill -9 $$\n", TW_PARSE,
-		   "outcome: line 1, column 4: invalid token near 'what'");
+		   "outcome: line 1, column 1: expected a value");
 	fails_with("#!/bin/sh\ncat >/dev/null; head -c 100000 /dev/zero\n", TW_INVALID,
 		   "the answer is over 66536 bytes");
 }

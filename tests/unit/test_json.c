@@ -25,15 +25,21 @@ static void bad_json_is_rejected_with_its_place(void **state)
 		const char *text;
 		const char *want;
 	} cases[] = {
-		{ "", "t: line 1, column 0: '[' or '{' expected" },
-		{ "{\"a\":\n1,}", "t: line 2, column 3:" },
-		{ "{\"a\":1,\"a\":2}", "duplicate object key" },
-		{ "[1] 2", "end of file expected" },
-		{ "[\"\x1b\"]", "control character 0x1b" },
-		{ "[\x1b]", "near '?'" },
-		{ "[\"\xff\"]", "unable to decode byte 0xff" },
-		{ "[1e400]", "real number overflow" },
-		{ "[NaN]", "invalid token" },
+		{ "", "t: line 1, column 1: cut short before a value" },
+		{ "{\"a\":\n1,}", "t: line 2, column 3: expected a key" },
+		{ "{\"a\":1,\"a\":2}", "column 8: the key 'a' is there twice" },
+		{ "{\"\":1,\"\":2}", "column 7: the key '' is there twice" },
+		{ "{\"a\\u0000\":1}", "column 2: \\u0000 is not allowed" },
+		{ "{\"\x1b\":1,\"\x1b\":2}", "control character" },
+		{ "{\"\\u001b\":1,\"\\u001b\":2}", "the key '?' is there twice" },
+		{ "[1] 2", "column 5: text after the end" },
+		{ "[\"\x1b\"]", "control character" },
+		{ "[\x1b]", "column 2: expected a value or ']'" },
+		{ "[\"\xff\"]", "column 3: not UTF-8" },
+		{ "[1e400]", "column 2: not a number, or too large" },
+		{ "[9223372036854775808]", "column 2: an integer of more than 64 bits" },
+		{ "[-99999999999999999999]", "an integer of more than 64 bits" },
+		{ "[NaN]", "column 2: expected a value" },
 		{ "[\"\\u0000\"]", "\\u0000 is not allowed" },
 	};
 	json_t *v = NULL;
@@ -46,8 +52,7 @@ static void bad_json_is_rejected_with_its_place(void **state)
 					       &v, &err),
 				 -1);
 		assert_int_equal(err.code, TW_PARSE);
-		/* Case 0 has jansson's own text. */
-		if (i > 0 && strstr(err.text, cases[i].want) == NULL)
+		if (strstr(err.text, cases[i].want) == NULL)
 			fail_msg("'%s' lacks '%s'", err.text, cases[i].want);
 		for (const char *p = err.text; *p != '\0'; p++)
 			assert_true((unsigned char)*p >= 0x20);
@@ -66,7 +71,7 @@ static void depth_is_limited_and_brackets_in_strings_do_not_count(void **state)
 	memset(text + 65, ']', 65);
 	assert_int_equal(tw_json_parse(text, 130, "t", &v, &err), -1);
 	assert_int_equal(err.code, TW_PARSE);
-	assert_string_equal(err.text, "t: nested more than 64 deep at byte 64");
+	assert_string_equal(err.text, "t: line 1, column 65: nested deeper than 64");
 	assert_int_equal(tw_json_parse(text + 1, 128, "t", &v, &(struct tw_err){ 0 }), 0);
 	json_decref(v);
 

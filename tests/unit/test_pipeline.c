@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
@@ -52,10 +53,11 @@ static void release_models(struct tw_model models[TW_COUNT(samples)])
 static int make_pipeline(const struct tw_model *models, struct tw_fileset *out,
 			 struct tw_err *err)
 {
-	json_t *metadata = json_loads(metadata_text, 0, NULL);
+	json_t *metadata = NULL;
 	int rc = -1;
 
-	assert_non_null(metadata);
+	if (tw_json_parse(metadata_text, strlen(metadata_text), "", &metadata, err) < 0)
+		goto out;
 	for (size_t i = 0; i < TW_COUNT(samples); i++)
 		if (tw_pipeline_add_model(out, &models[i], err) < 0)
 			goto out;

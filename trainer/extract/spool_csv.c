@@ -7,6 +7,7 @@
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/field/csv.h"
+#include "lib/json/json.h"
 #include "trainer/extract/spool.h"
 
 #include <inttypes.h>
@@ -77,12 +78,13 @@ static int find_labels(void *arg, const char *metric, const char *labels,
 {
 	const struct finder *f = arg;
 	const char *name;
-	json_t *object, *value;
+	json_t *object = NULL, *value;
 	int rc = 0;
 
 	if (metric != f->metric)
 		return 0;
-	object = json_loads(labels, 0, NULL);
+	if (tw_json_parse(labels, strlen(labels), metric, &object, err) < 0)
+		return -1;
 	json_object_foreach(object, name, value) {
 		if (rc == 0 && !tw_strs_has(f->labels, name))
 			rc = tw_strs_adds(f->labels, name, err);
@@ -133,14 +135,13 @@ static int add_series(void *arg, const char *metric, const char *labels,
 		      struct tw_err *err)
 {
 	struct writer *w = arg;
-	json_t *object;
+	json_t *object = NULL;
 
 	if (metric != w->t.metric &&
 	    (end_table(&w->t, err) < 0 || begin_table(&w->t, w->spool, metric, err) < 0))
 		return -1;
-	object = json_loads(labels, 0, NULL);
-	if (object == NULL)
-		return tw_fail(err, TW_NOMEM, "labels of %s", metric);
+	if (tw_json_parse(labels, strlen(labels), metric, &object, err) < 0)
+		return -1;
 	w->t.cells.len = 0;
 	for (size_t i = 0; i < w->t.labels.count; i++) {
 		const char *text =
