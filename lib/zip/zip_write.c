@@ -26,12 +26,15 @@
 /* Z_MEM_ERROR of zlib.h. */
 #define ZLIB_MEM_ERROR (-4)
 
-/* Fail with "what: libzip's text". */
+/*
+ * Fail with "what: libzip's text". libzip tells no error where it has no memory for the
+ * object that would have it.
+ */
 static int fail_zip(struct tw_err *err, zip_error_t *e, const char *what)
 {
 	const int code = zip_error_code_zip(e);
 	const bool no_memory =
-		code == ZIP_ER_MEMORY ||
+		code == ZIP_ER_OK || code == ZIP_ER_MEMORY ||
 		(code == ZIP_ER_ZLIB && zip_error_code_system(e) == ZLIB_MEM_ERROR);
 
 	return tw_fail(err, no_memory ? TW_NOMEM : TW_IO, "%s: %s", what,
