@@ -94,6 +94,8 @@ static void a_recording_is_scored_in_blocks(void **state)
 	assert_near(s.block_coverage[3], 1);
 	assert_near(s.block_coverage[4], 0.5);
 	assert_near(s.score, (10 * 1 + 40 * 9.5) / 10);
+	/* Of +-10 W; those of the first eight begin at 0 W. */
+	assert_near(s.constant, (8 * 10 + 36 + 2 * 20) / 10.0);
 	/* Errors of 0 and 10 W: the nearest rank of 95 % is the largest, no row is above.
 	 */
 	assert_true(isnan(s.auc));

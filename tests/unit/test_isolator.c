@@ -285,6 +285,36 @@ static void idle_regression_adds_processor_time_by_mode(void **state)
 	tw_dataset_release(&d);
 }
 
+/* Beside a feature that measures use better, the processor time counts in no mode. */
+static void idle_regression_adds_no_time_to_another_feature(void **state)
+{
+	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
+	char text[4096];
+	int at = sprintf(text, "timestamp,bpf_cpu_time_ms,node_cpu_user_ms,"
+			       "package_power\n");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	void *fitted = NULL;
+
+	(void)state;
+	for (int r = 0; r < 40; r++) {
+		const int use = 1 + (r * 7) % 40;
+
+		at += sprintf(text + at, "%d,%d,%d,%d\n", 3 * r, use, 100 * (40 - use),
+			      30 + 2 * use);
+	}
+	read_csv(text, &d);
+	assert_int_equal(regression->fit(&no_args, &d,
+					 tw_energy_source_find("rapl-sysfs"), &fitted,
+					 &err),
+			 0);
+	assert_int_equal(regression->apply(fitted, &d, &err), 0);
+	/* Row 0: a use of 1. */
+	assert_true(fabs(tw_dataset_find(&d, "package_power")[0] - 2) < 1e-3);
+	regression->free(fitted);
+	tw_dataset_release(&d);
+}
+
 /* Trainers reject power that is not finite, isolators do not. */
 static void idle_power_that_is_not_finite_is_null(void **state)
 {
@@ -640,6 +670,7 @@ int main(void)
 		cmocka_unit_test(power_without_idle_power_starts_from_zero),
 		cmocka_unit_test(idle_regression_subtracts_the_power_at_zero_usage),
 		cmocka_unit_test(idle_regression_adds_processor_time_by_mode),
+		cmocka_unit_test(idle_regression_adds_no_time_to_another_feature),
 		cmocka_unit_test(idle_power_that_is_not_finite_is_null),
 		cmocka_unit_test(idle_regression_names_missing_columns),
 		cmocka_unit_test(the_none_isolator_changes_nothing),

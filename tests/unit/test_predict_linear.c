@@ -188,6 +188,8 @@ static void errors_of_invalid_models_name_the_place(void **state)
 	       "All_Weights.Numerical_Variables: 3 features, the model has 2");
 	refuse(TEXT("1", A ",\"b\":{\"scale\":\"1\",\"weight\":1}"), TW_PARSE,
 	       "Numerical_Variables.b.scale");
+	refuse(TEXT("1", A ",\"b\":{\"scale\":1}"), TW_PARSE,
+	       "Numerical_Variables.b.weight: missing");
 	refuse(TEXT("1", A ",\"b\":{\"scale\":-2,\"weight\":1}"), TW_INVALID,
 	       "Numerical_Variables.b.scale: -2 is below 0");
 	refuse(TEXT("1", A ",\"b\":{\"scale\":1e-300,\"weight\":1e300}"), TW_INVALID,

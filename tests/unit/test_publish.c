@@ -224,6 +224,7 @@ static void an_older_version_and_another_name_are_refused(void **state)
 		   "cannot publish 'p': its version 5 is not newer than the published 5 "
 		   "(--allow-downgrade)");
 	refused_as(db, "q", 6, 2, "cannot publish 'p': manifest.json is of pipeline 'q'");
+	refused_as(db, "q", 1, 2, "cannot publish 'p': manifest.json is of pipeline 'q'");
 	assert_int_equal(version_seen(db), 1);
 	assert_int_equal(publish_as(db, "p", 6, 2, false, &err), 0);
 	assert_int_equal(version_seen(db), 2);

@@ -336,7 +336,7 @@ static void a_key_with_a_password_needs_it(void **state)
 			 0);
 	for (size_t i = 0; i < sizeof(stream); i++)
 		file[54 + i] ^= stream[i];
-	for (int round = 0; round < 2; round++) {
+	for (int round = 0; round < 3; round++) {
 		tw_buf_adds(&b, UNTRUSTED "\n");
 		tw_buf_add_base64(&b, file, sizeof(file));
 		if (round == 0) {
@@ -360,7 +360,8 @@ static void a_key_with_a_password_needs_it(void **state)
 			assert_non_null(strstr(err.text, "exceed our limits"));
 		}
 		tw_buf_clear(&b);
-		file[38 + 4] = 1; /* 2^32 more operations */
+		file[38 + 4] = round == 0; /* 2^32 more operations */
+		file[46 + 5] = round == 1; /* 2^40 more bytes */
 	}
 	assert_int_equal(keys.count, 1);
 	tw_strs_clear(&keys);

@@ -88,10 +88,13 @@ static void a_check_that_has_begun_is_not_begun_again(void **state)
 	/* A known result stays. */
 	tw_web_users_skip(u, header("alice:secret"));
 	assert_int_equal(tw_web_users_known(u, header("alice:secret")), TW_WEB_ALLOWED);
+	tw_web_users_skip(u, header("alice:unknown"));
 	/* Of a check that did not take place nothing stays. */
 	assert_int_equal(tw_web_users_known(u, header(":x")), TW_WEB_UNCHECKED);
 	tw_web_users_skip(u, header(":x"));
 	assert_int_equal(tw_web_users_known(u, header(":")), TW_WEB_UNCHECKED);
+	/* The shortest pair is remembered, too. */
+	assert_int_equal(tw_web_users_known(u, header(":")), TW_WEB_CHECKING);
 	tw_web_users_free(u);
 }
 
