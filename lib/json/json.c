@@ -67,11 +67,11 @@ static int make_number(const struct builder *b, const struct tw_jsax_event *e,
 		*out = json_real(e->number);
 		return 0;
 	}
-	if (!tw_parse_u64(text + minus, n - minus, &v) || v > INT64_MAX)
+	if (!tw_parse_u64(text + minus, n - minus, &v) || v > (uint64_t)INT64_MAX + minus)
 		return tw_fail(err, TW_PARSE,
 			       "byte %" PRIu64 ": an integer of more than 64 bits",
 			       e->offset);
-	*out = json_integer(minus ? -(json_int_t)v : (json_int_t)v);
+	*out = json_integer((json_int_t)(minus ? 0 - v : v));
 	return 0;
 }
 

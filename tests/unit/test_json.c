@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "tests/unit/fail_alloc.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ static void bad_json_is_rejected_with_its_place(void **state)
 		{ "[\"\xff\"]", "column 3: not UTF-8" },
 		{ "[1e400]", "column 2: not a number, or too large" },
 		{ "[9223372036854775808]", "column 2: an integer of more than 64 bits" },
+		{ "[-9223372036854775809]", "column 2: an integer of more than 64 bits" },
 		{ "[-99999999999999999999]", "an integer of more than 64 bits" },
 		{ "[NaN]", "column 2: expected a value" },
 		{ "[\"\\u0000\"]", "\\u0000 is not allowed" },
@@ -58,6 +60,24 @@ static void bad_json_is_rejected_with_its_place(void **state)
 			assert_true((unsigned char)*p >= 0x20);
 	}
 	assert_null(v);
+}
+
+static void integers_of_64_bits_are_exact(void **state)
+{
+	static const char text[] = "[9223372036854775807,-9223372036854775808,-0,12]";
+	json_t *v = parse(text), *real = parse("-1.5e3"), *top = parse("-7");
+	json_int_t want[] = { INT64_MAX, INT64_MIN, 0, 12 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_true(json_is_integer(json_array_get(v, i)));
+		assert_true(json_integer_value(json_array_get(v, i)) == want[i]);
+	}
+	assert_true(json_is_real(real) && json_real_value(real) == -1500);
+	assert_true(json_is_integer(top) && json_integer_value(top) == -7);
+	json_decref(v);
+	json_decref(real);
+	json_decref(top);
 }
 
 static void depth_is_limited_and_brackets_in_strings_do_not_count(void **state)
@@ -299,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_json_is_rejected_with_its_place),
+		cmocka_unit_test(integers_of_64_bits_are_exact),
 		cmocka_unit_test(depth_is_limited_and_brackets_in_strings_do_not_count),
 		cmocka_unit_test(a_million_brackets_do_no_harm),
 		cmocka_unit_test(getters_find_values_of_their_type),
