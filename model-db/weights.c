@@ -111,7 +111,7 @@ static int get_object(const json_t *all, const char *where, const char *key, jso
 static int read_weights(const json_t *all, const struct tw_model_part *p,
 			const char *file, json_t *out, struct tw_err *err)
 {
-	json_t *numerical, *categorical, *features = NULL;
+	json_t *numerical, *categorical, *features;
 	char where[128];
 	double bias = 0;
 
@@ -120,10 +120,11 @@ static int read_weights(const json_t *all, const struct tw_model_part *p,
 	    get_object(all, where, "Categorical_Variables", &categorical, err) < 0 ||
 	    get_object(all, where, "Numerical_Variables", &numerical, err) < 0)
 		return -1;
-	features = json_object();
 	if (json_object_set_new(out, "Bias_Weight", json_real(bias)) < 0 ||
-	    json_object_set_new(out, "Categorical_Variables", json_object()) < 0 ||
-	    json_object_set_new(out, "Numerical_Variables", features) < 0)
+	    json_object_set_new(out, "Categorical_Variables", json_object()) < 0)
+		return out_of_memory(err);
+	features = json_object();
+	if (json_object_set_new(out, "Numerical_Variables", features) < 0)
 		return out_of_memory(err);
 	snprintf(where, sizeof(where), "%s.All_Weights.Numerical_Variables", file);
 	if (read_features(numerical, p, where, features, err) < 0)
