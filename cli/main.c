@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
+#include "lib/program/std_files.h"
 
 #include <gsl/gsl_errno.h>
 #include <malloc.h>
@@ -32,6 +33,8 @@ int main(int argc, char **argv)
 	const struct tw_command *command = NULL;
 	struct tw_err err = { 0 };
 
+	if (!tw_std_files_open())
+		return TW_EXIT_FAILED;
 	/* GSL's default error handler aborts. */
 	gsl_set_error_handler_off();
 	/* Return freed large tables to the kernel. */

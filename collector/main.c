@@ -16,6 +16,7 @@
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
+#include "lib/program/std_files.h"
 
 #include <linux/capability.h>
 #include <stdarg.h>
@@ -200,6 +201,8 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_OK;
 
+	if (!tw_std_files_open())
+		return TW_EXIT_FAILED;
 	if (tw_collector_settings_kepler(&err) < 0 ||
 	    tw_opts_parse(&tw_collector_opts, argc, argv, &config, &action, &rest, &err) <
 		    0 ||

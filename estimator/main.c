@@ -7,6 +7,7 @@
 #include "lib/program/daemon.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
+#include "lib/program/std_files.h"
 #include "lib/program/systemd.h"
 
 #ifdef __GLIBC__
@@ -153,6 +154,8 @@ int main(int argc, char **argv)
 	enum tw_opts_action action;
 	int rest, status = TW_EXIT_USAGE;
 
+	if (!tw_std_files_open())
+		return TW_EXIT_FAILED;
 	if (tw_kepler_keys_load(tw_models_server_keys, &err) < 0 ||
 	    tw_kepler_keys_load(tw_init_urls_keys, &err) < 0 ||
 	    tw_models_server_default(&err) < 0)

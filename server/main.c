@@ -8,6 +8,7 @@
 #include "lib/http/web_log.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
+#include "lib/program/std_files.h"
 #include "lib/program/systemd.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
@@ -352,6 +353,8 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_OK;
 
+	if (!tw_std_files_open())
+		return TW_EXIT_FAILED;
 	if (tw_compat_load(&err) < 0 ||
 	    tw_opts_parse(&tw_server_opts, argc, argv, &config, &action, &rest, &err) <
 		    0) {

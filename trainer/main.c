@@ -12,6 +12,7 @@
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
 #include "isolator/isolator.h"
+#include "lib/program/std_files.h"
 #include "model-db/signer.h"
 #include "trainer/extract/guest.h"
 #include "trainer/names.h"
@@ -401,6 +402,8 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_FAILED;
 
+	if (!tw_std_files_open())
+		return TW_EXIT_FAILED;
 	/* GSL's default handler aborts the process. */
 	gsl_set_error_handler_off();
 	/* Allocate large tables by mmap, so that free() returns them to the kernel. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks that jump, paths that somebody else has taken, hostile archives, model servers that
-hang, drip or talk rubbish."""
+"""Clocks that jump, paths that somebody else has taken, closed standard files, hostile archives,
+model servers that hang, drip or talk rubbish."""
 import io
 import os
 import shutil
@@ -93,6 +93,44 @@ class Clocks(FaultCase):
         text = call(collector, "GET", "/metrics").body.decode()
         return next(float(line.split()[1]) for line in text.splitlines()
                     if line.startswith("tallywatt_collector_ticks_total "))
+
+
+class ClosedFiles(FaultCase):
+    """Programs that are started without standard input, output and error."""
+
+    def start_closed(self, program, *args):
+        script = self.write(f"start-{program}", (
+            f"#!/bin/sh\nexec '{os.path.join(BIN, program)}' \"$@\" <&- >&- 2>&-\n"))
+        os.chmod(script, 0o755)
+        return self.start(script, *args)
+
+    def test_no_socket_is_taken_for_the_log(self):
+        db, listen = self.path("db"), ("--listen", "127.0.0.1:0")
+        train_generated(db)
+        for program, *args in (("tw-server", *listen, "--model-db", db),
+                               ("tw-trainer", *listen, "--model-db", db),
+                               ("tw-estimator", "--socket", self.path("s"), "--model-db", db),
+                               ("tw-collector", *listen, "--user", "root", "--filter=no",
+                                "--bpf", "off", "--meters", "fake")):
+            with self.subTest(program):
+                daemon = self.start_closed(program, *args)
+                for fd in range(3):
+                    self.assertEqual(os.readlink(f"/proc/{daemon.proc.pid}/fd/{fd}"),
+                                     "/dev/null")
+                daemon.stop()
+
+    def test_a_command_that_cannot_write_fails(self):
+        db = self.path("db")
+        train_generated(db)
+        command = f"'{os.path.join(BIN, 'tallywatt')}' models --model-db '{db}'"
+        done = subprocess.run(["sh", "-c", f"{command} <&- >&-"], stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"tallywatt models: cannot write to stdout\n")
+        done = subprocess.run(["sh", "-c", f"{command} <&- 2>&-"], stdout=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"CounterOnly", done.stdout)
 
 
 class Squatters(FaultCase):
