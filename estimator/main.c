@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/http/fetch.h"
 #include "lib/program/daemon.h"
+#include "lib/program/file_limit.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 #include "lib/program/std_files.h"
@@ -16,7 +17,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Descriptors besides connections: sockets, epoll, inotify, files. */
@@ -33,19 +33,11 @@ static const char *given(const char *text)
 /* Raise RLIMIT_NOFILE for the wanted connections, and return how many it allows. */
 static size_t limit_connections(size_t wanted)
 {
-	struct rlimit l;
+	const uint64_t limit = tw_file_limit_raise(wanted + OTHER_FDS);
 
-	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+	if (limit >= wanted + OTHER_FDS)
 		return wanted;
-	if (l.rlim_cur < wanted + OTHER_FDS && l.rlim_cur < l.rlim_max) {
-		l.rlim_cur =
-			l.rlim_max < wanted + OTHER_FDS ? l.rlim_max : wanted + OTHER_FDS;
-		if (setrlimit(RLIMIT_NOFILE, &l) < 0 && getrlimit(RLIMIT_NOFILE, &l) < 0)
-			return wanted;
-	}
-	if (l.rlim_cur >= wanted + OTHER_FDS)
-		return wanted;
-	return l.rlim_cur > 2 * OTHER_FDS ? (size_t)l.rlim_cur - OTHER_FDS : OTHER_FDS;
+	return limit > 2 * OTHER_FDS ? (size_t)limit - OTHER_FDS : OTHER_FDS;
 }
 
 /* Start the HTTP helper if a server or a URL is configured. */

@@ -26,7 +26,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,7 +36,7 @@
 /* Interval of looking for a database directory that does not exist. */
 #define MISSING_MS 1000
 
-/* File descriptors beside connections and the files sent to them. */
+/* File descriptors besides connections and the zips that are sent to them. */
 #define FILES_MORE 64
 
 struct server {
@@ -199,20 +198,6 @@ static int watch_and_wait(struct server *s, struct tw_err *err)
 	}
 }
 
-/* Each connection needs a descriptor, and another for the zip that it is sent. */
-static void raise_file_limit(uint32_t connections)
-{
-	const rlim_t want = 2 * (rlim_t)connections + FILES_MORE;
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= want)
-		return;
-	l.rlim_cur = l.rlim_max < want ? l.rlim_max : want;
-	if (setrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur < want)
-		tw_log_warn("fewer files than connections may need limit=%llu",
-			    (unsigned long long)l.rlim_cur);
-}
-
 /* Use the socket that systemd passed, if any, instead of --listen. */
 static int take_socket(struct tw_httpd_config *c, struct tw_err *err)
 {
@@ -311,6 +296,7 @@ static int serve(struct server *s, struct tw_err *err)
 				     .app = &s->service,
 				     .threads = s->config->threads,
 				     .connections_max = s->config->connections,
+				     .files_more = s->config->connections + FILES_MORE,
 				     .web_config = s->config->web_config,
 				     .web_changed = tw_web_log_changed };
 	struct tw_compat_routes routes = { 0 };
@@ -362,7 +348,6 @@ int main(int argc, char **argv)
 		status = TW_EXIT_USAGE;
 	} else if (action == TW_OPTS_RUN) {
 		tw_log_init("tw-server", config.log_level, config.log_format);
-		raise_file_limit(config.connections);
 		if (serve(&s, &err) < 0) {
 			tw_log_error("%s", err.text);
 			status = TW_EXIT_FAILED;

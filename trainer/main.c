@@ -33,6 +33,9 @@
 /* Each connection may hold a whole response in memory. */
 #define CONNECTIONS_MAX 64
 
+/* File descriptors besides connections: trainings, their workers and results. */
+#define FILES_MORE 192
+
 /* Limit of an answer of Prometheus. */
 #define ANSWER_MAX ((size_t)512 << 20)
 
@@ -323,6 +326,7 @@ static int serve(const struct config *c, struct tw_err *err)
 		.route_count = tw_train_service_route_count,
 		.thread_per_connection = true,
 		.connections_max = CONNECTIONS_MAX,
+		.files_more = FILES_MORE,
 		.body_max = c->max_body,
 		.web_config = c->web_config,
 		.web_changed = tw_web_log_changed,

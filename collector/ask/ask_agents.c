@@ -15,12 +15,12 @@
 #include "lib/http/http_many.h"
 #include "lib/http/url.h"
 #include "lib/json/json.h"
+#include "lib/program/file_limit.h"
 #include "lib/program/opt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define ANSWER_MAX ((size_t)8 << 20)
 #define TOKEN_MAX 16384
@@ -420,19 +420,6 @@ static void close_job(void *state)
 	free(j);
 }
 
-/* Each agent takes a connection. */
-static void raise_files_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < TARGETS_MAX + FILES_MORE) {
-		r.rlim_cur = r.rlim_max < TARGETS_MAX + FILES_MORE
-				     ? r.rlim_max
-				     : TARGETS_MAX + FILES_MORE;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
 static int open_job(const json_t *settings, void **state, struct tw_err *err)
 {
 	struct job *j = calloc(1, sizeof(*j));
@@ -443,7 +430,8 @@ static int open_job(const json_t *settings, void **state, struct tw_err *err)
 		close_job(j);
 		return -1;
 	}
-	raise_files_limit();
+	/* Each agent takes a connection. */
+	tw_file_limit_raise(TARGETS_MAX + FILES_MORE);
 	read_token(j, tw_now_ms());
 	*state = j;
 	return 0;

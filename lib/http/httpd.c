@@ -9,8 +9,11 @@
 #include "lib/http/httpd_stats.h"
 #include "lib/http/httpd_work.h"
 #include "lib/http/web.h"
+#include "lib/program/file_limit.h"
+#include "lib/program/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <microhttpd.h>
 #include <sched.h>
@@ -27,6 +30,10 @@
 #define IDLE_TIMEOUT_MS 10000
 #define BODY_MAX ((size_t)1 << 20)
 #define CLOSE_WAIT_S 5
+
+/* Descriptors of the server itself, and those of an event thread. */
+#define OWN_FILES 16
+#define THREAD_FILES 2
 
 struct tw_httpd {
 	struct tw_httpd_config config;
@@ -83,6 +90,31 @@ static unsigned cpu_count(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
+/* 0: connections have threads of their own, or that of the caller. */
+static unsigned event_threads(const struct tw_httpd_config *c)
+{
+	const unsigned threads = c->threads != 0 ? c->threads : cpu_count();
+
+	if (c->callers_thread || c->thread_per_connection)
+		return 0;
+	return threads < c->connections_max ? threads : c->connections_max;
+}
+
+/* Without a descriptor, accept() would fail at once, again and again. */
+static void fit_file_limit(struct tw_httpd_config *c)
+{
+	const uint64_t want = (uint64_t)c->connections_max + c->files_more + OWN_FILES +
+			      (uint64_t)THREAD_FILES * event_threads(c);
+	const uint64_t limit = tw_file_limit_raise(want);
+	const uint64_t fit = c->connections_max * limit / want;
+
+	if (limit >= want)
+		return;
+	c->connections_max = fit > 1 ? (unsigned)fit : 1;
+	tw_log_warn("the limit of %" PRIu64 " open files allows connections=%u", limit,
+		    c->connections_max);
+}
+
 /* The session's pointer is the connection, by which the server is found. */
 static int get_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
 			   int authority_count, const gnutls_pk_algorithm_t *algorithms,
@@ -116,18 +148,12 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 		c->callers_thread ? 0u : MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
 	const bool tls = s->web != NULL && tw_web_tls(s->web);
 	const char *ca = tls ? tw_web_client_ca(s->web) : NULL;
-	unsigned pool = c->threads != 0 ? c->threads : cpu_count();
+	const unsigned pool = event_threads(c);
 
-	if (c->callers_thread)
-		pool = 0;
-	if (pool > c->connections_max)
-		pool = c->connections_max;
-	if (c->thread_per_connection) {
+	if (c->thread_per_connection)
 		flags |= MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
-		pool = 0;
-	} else {
+	else
 		flags |= MHD_USE_EPOLL;
-	}
 	if (tls)
 		flags |= MHD_USE_TLS;
 	if (s->work != NULL || s->hash != NULL || c->callers_thread)
@@ -157,6 +183,7 @@ static void set_defaults(struct tw_httpd_config *c)
 		c->idle_timeout_ms = IDLE_TIMEOUT_MS;
 	if (c->body_max == 0)
 		c->body_max = BODY_MAX;
+	fit_file_limit(c);
 }
 
 /* Only event threads, which serve several connections, need a queue of slow requests. */

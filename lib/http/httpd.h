@@ -28,6 +28,7 @@ struct tw_httpd_config {
 	bool thread_per_connection;  /* for handlers that take seconds */
 	bool callers_thread;         /* no threads: the caller polls tw_httpd_fd() */
 	unsigned connections_max;    /* 0: 1024; three quarters of one address */
+	unsigned files_more;         /* descriptors of the program besides */
 	uint64_t idle_timeout_ms;    /* without a byte sent or received; 0: 10 s */
 	uint64_t answer_timeout_ms;  /* to take an answer; 0: 5 min */
 	size_t body_max;             /* bytes of a request; 0: 1 MiB */
@@ -40,7 +41,11 @@ struct tw_httpd_config {
 	void (*web_changed)(void *app, const struct tw_err *why);
 };
 
-/* Bind and serve. *out is yours: tw_httpd_close(). */
+/*
+ * Bind and serve. Raises the soft limit of open files for connections_max and files_more;
+ * if the hard limit is too low, allows fewer connections, and logs that. *out is yours:
+ * tw_httpd_close().
+ */
 int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		  struct tw_err *err);
 

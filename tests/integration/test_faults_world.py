@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clocks that jump, paths that somebody else has taken, closed standard files, hostile archives,
 model servers that hang, drip or talk rubbish."""
+import contextlib
 import io
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -131,6 +133,46 @@ class ClosedFiles(FaultCase):
                               timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"CounterOnly", done.stdout)
+
+
+class FewFiles(FaultCase):
+    """Programs whose limit of open files is low."""
+
+    def start_limited(self, limit, program, *args):
+        """`limit`: arguments of ulimit."""
+        script = self.write(f"start-{program}", (
+            f"#!/bin/sh\nulimit {limit} && exec '{os.path.join(BIN, program)}' \"$@\"\n"))
+        os.chmod(script, 0o755)
+        return self.start_http(script, *args)
+
+    def test_connections_leave_files_for_the_rest(self):
+        """accept() without a descriptor fails at once, again and again."""
+        db = self.path("db")
+        train_generated(db)
+        for program in ("tw-server", "tw-trainer"):
+            with self.subTest(program), contextlib.ExitStack() as clients:
+                daemon = self.start_limited("-n 48", program, "--model-db", db)
+                self.assertIn("the limit of 48 open files allows connections=", daemon.log())
+                host, port = daemon.address.rsplit(":", 1)
+                first, *_ = [clients.enter_context(socket.create_connection(
+                    (host, int(port)), TIMEOUT_S)) for _ in range(60)]
+                first.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+                self.assertIn(b"HTTP/1.1 200 OK", first.recv(4096))
+                self.assertLess(len(os.listdir(f"/proc/{daemon.proc.pid}/fd")), 48)
+                daemon.stop()
+
+    def test_a_soft_limit_is_raised(self):
+        db = self.path("db")
+        train_generated(db)
+        for program, *args in (("tw-server", "--model-db", db), ("tw-trainer",),
+                               ("tw-collector", "--user", "root", "--filter=no", "--bpf", "off",
+                                "--meters", "fake")):
+            with self.subTest(program):
+                daemon = self.start_limited("-Sn 48", program, *args)
+                soft, _ = resource.prlimit(daemon.proc.pid, resource.RLIMIT_NOFILE)
+                self.assertGreater(soft, 48)
+                self.assertNotIn("open files", daemon.log())
+                daemon.stop()
 
 
 class Squatters(FaultCase):
