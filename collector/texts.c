@@ -128,23 +128,32 @@ void tw_text_drain(struct tw_text_out *o)
 		pour(o, false);
 }
 
-/*
- * Close the copies of sockets and pipes: a connection ends when the parent closes it, a
- * restarted collector can listen on the same address, and other children notice that
- * nobody reads.
- */
-static void close_copies(int reports)
+/* Linux before 5.9 has no close_range(). */
+static void close_between(unsigned from, unsigned to)
 {
 	struct rlimit limit;
-	struct stat st;
-	int max = 1024;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < (rlim_t)max)
-		max = (int)limit.rlim_cur;
-	for (int fd = 3; fd < max; fd++)
-		if (fd != reports && fstat(fd, &st) == 0 &&
-		    (S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode)))
-			close(fd);
+	if (from > to || close_range(from, to, 0) == 0)
+		return;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= to)
+		to = (unsigned)limit.rlim_cur;
+	for (unsigned fd = from; fd <= to; fd++)
+		close((int)fd);
+}
+
+/*
+ * Close the copies of all other files: a connection ends when the parent closes it, a
+ * restarted collector can listen on the same address, other children notice that nobody
+ * reads, and counters end with the collector.
+ */
+static void close_copies(int file, int reports)
+{
+	const unsigned low = (unsigned)(file < reports ? file : reports);
+	const unsigned high = (unsigned)(file < reports ? reports : file);
+
+	close_between(3, low - 1);
+	close_between(low + 1, high - 1);
+	close_between(high + 1, ~0u);
 }
 
 __attribute__((noreturn)) static void run_child(const struct tw_text_wanted *wanted,
@@ -154,7 +163,7 @@ __attribute__((noreturn)) static void run_child(const struct tw_text_wanted *wan
 	struct tw_text_out o = { .sink = s };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_copies(reports);
+	close_copies(file, reports);
 	if (s == NULL)
 		give_up();
 	s->file = file;

@@ -98,6 +98,7 @@ static const int always[] = {
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
 	SCMP_SYS(close),
+	SCMP_SYS(close_range),
 	SCMP_SYS(lseek),
 	SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat),

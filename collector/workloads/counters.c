@@ -5,6 +5,7 @@
 #include "collector/workloads/bpf_fail.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/program/file_limit.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -48,6 +49,9 @@ static const struct {
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
+/* Files of this process besides the events. */
+#define FILES_MORE 1024
+
 /* Events whose enabled time stands still for so long are lost. */
 #define STILL_NS UINT64_C(1000000000)
 
@@ -67,9 +71,38 @@ static int open_event(size_t kind, bool software, int cpu)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
+/* The CPU may count, but not this process. */
+static bool is_shortage(int errnum)
+{
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
 /*
- * A kind of event is available if one CPU has it. The descriptors of a CPU are adjacent.
+ * Open a kind of event of each CPU. It is available if one CPU has it. The descriptors of
+ * a CPU are adjacent. Returns the last errno, or 0.
  */
+static int open_kind(struct tw_counters *c, size_t kind, bool software)
+{
+	bool there = false;
+	int errnum = 0;
+
+	for (int cpu = 0; cpu < c->cpus; cpu++) {
+		const int fd = open_event(kind, software, cpu);
+
+		if (fd < 0) {
+			errnum = errno;
+			if (is_shortage(errnum))
+				return errnum;
+			c->state[cpu].was_offline |= errnum == ENODEV;
+		}
+		there = there || fd >= 0;
+		c->event[cpu * (int)KINDS + (int)c->kinds.count] = fd;
+	}
+	if (there)
+		c->kinds.kind[c->kinds.count++] = kinds[kind].counter;
+	return errnum;
+}
+
 static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
 {
 	int errnum = 0;
@@ -78,22 +111,11 @@ static int open_events(struct tw_counters *c, bool software, struct tw_err *err)
 		for (uint32_t i = 0; i < KINDS; i++)
 			c->event[cpu * (int)KINDS + (int)i] = -1;
 	for (size_t kind = 0; kind < KINDS; kind++) {
-		bool there = false;
-
 		if (software && !kinds[kind].has_software)
 			continue;
-		for (int cpu = 0; cpu < c->cpus; cpu++) {
-			const int fd = open_event(kind, software, cpu);
-
-			if (fd < 0) {
-				errnum = errno;
-				c->state[cpu].was_offline |= errno == ENODEV;
-			}
-			there = there || fd >= 0;
-			c->event[cpu * (int)KINDS + (int)c->kinds.count] = fd;
-		}
-		if (there)
-			c->kinds.kind[c->kinds.count++] = kinds[kind].counter;
+		errnum = open_kind(c, kind, software);
+		if (is_shortage(errnum))
+			return tw_fail_errno(err, errnum, "counters of %d CPUs", c->cpus);
 	}
 	if (c->kinds.count == 0)
 		return tw_fail_errno(err, errnum,
@@ -149,6 +171,7 @@ static int open_all(struct tw_counters *c, bool software, struct tw_err *err)
 	c->state = calloc((size_t)c->cpus, sizeof(*c->state));
 	if (c->event == NULL || c->cpu == NULL || c->state == NULL)
 		return tw_fail(err, TW_NOMEM, "counters of %d CPUs", c->cpus);
+	tw_file_limit_raise((uint64_t)c->cpus * KINDS + FILES_MORE);
 	if (open_events(c, software, err) < 0)
 		return -1;
 	return attach(c, err);

@@ -6,6 +6,7 @@
 #include "tests/unit/kernel_pids.h"
 #include "tests/unit/bpf_lock.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,12 +164,57 @@ static void many_processes_are_counted_separately(void **state)
 	tw_counters_close(c);
 }
 
+/* Whether all counters are there, if this process may have so many open files. */
+static bool counts_with_files(rlim_t soft, rlim_t hard, struct tw_err *err)
+{
+	const struct rlimit l = { .rlim_cur = soft, .rlim_max = hard };
+	struct tw_counters *c;
+	bool all;
+
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+		return tw_fail_errno(err, errno, "setrlimit") == 0;
+	if (tw_counters_open(true, &c, err) < 0)
+		return false;
+	all = tw_counters_have(c, TW_COUNTER_CYCLES) &&
+	      tw_counters_have(c, TW_COUNTER_CACHE_MISSES);
+	tw_counters_close(c);
+	return all;
+}
+
+/* An event of each kind and CPU is a file: a machine may have more than the limit. */
+static void counters_raise_the_limit_of_files(void **state)
+{
+	const rlim_t few = (rlim_t)dup(STDERR_FILENO) + 2;
+	struct tw_err err = { 0 };
+	struct rlimit before;
+	pid_t pid;
+	int status;
+
+	(void)state;
+	tw_counters_close(open_counters());
+	close((int)few - 2);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	/* In a child: a hard limit does not rise again. */
+	pid = fork();
+	if (pid == 0) {
+		if (!counts_with_files(few, before.rlim_max, &err))
+			_exit(1);
+		/* Counters of some CPUs only would lose the work on others. */
+		if (counts_with_files(few, few, &err))
+			_exit(2);
+		_exit(strstr(err.text, " CPUs: Too many open files") == NULL ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_running_process_is_counted_up_to_now),
 		cmocka_unit_test(an_ended_process_is_reported_once),
 		cmocka_unit_test(many_processes_are_counted_separately),
+		cmocka_unit_test(counters_raise_the_limit_of_files),
 	};
 
 	return cmocka_run_group_tests(tests, bpf_lock, NULL);

@@ -6,11 +6,17 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/httpd_growing.h"
+#include "lib/program/file_limit.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+/* More than the soft limit of systemd's services: 1,024. */
+#define FILES 1500
 
 struct fixture {
 	struct tw_texts *texts;
@@ -56,11 +62,9 @@ static void write_and_die(void *arg, struct tw_text_out *o)
 
 static void write_when_told(void *arg, struct tw_text_out *o)
 {
-	const int *fd = arg;
-	uint64_t count;
-
 	(void)o;
-	(void)!read(*fd, &count, sizeof(count));
+	while (sem_wait(arg) < 0)
+		;
 }
 
 static struct tw_growing *make(struct fixture *f, uint64_t tick, unsigned kind,
@@ -72,6 +76,16 @@ static struct tw_growing *make(struct fixture *f, uint64_t tick, unsigned kind,
 	struct tw_growing *g;
 
 	return tw_texts_make(f->texts, &w, &g, &f->err) == 0 ? g : NULL;
+}
+
+/* Memory of this process and its children. */
+static void *shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
 }
 
 static void a_text_is_shared_by_its_tick_and_kind(void **state)
@@ -120,17 +134,49 @@ static void the_descriptor_rests_once_a_child_has_ended(void **state)
 static void children_that_run_are_limited(void **state)
 {
 	struct fixture *f = *state;
-	/* A file, because a child closes its copies of sockets and pipes. */
-	int never = eventfd(0, EFD_SEMAPHORE), count = 0;
+	/* Not a file: a child closes its copies of the collector's. */
+	sem_t *told = shared(sizeof(*told));
+	int count = 0;
 
-	assert_true(never >= 0);
-	while (make(f, 1, (unsigned)count, write_when_told, &never) != NULL)
+	assert_int_equal(sem_init(told, 1, 0), 0);
+	while (make(f, 1, (unsigned)count, write_when_told, told) != NULL)
 		count++;
 	assert_int_equal(count, TW_TEXTS_RUNNING);
 	assert_int_equal(f->err.code, TW_NOMEM);
-	assert_int_equal(eventfd_write(never, TW_TEXTS_RUNNING), 0);
+	while (count-- > 0)
+		assert_int_equal(sem_post(told), 0);
 	tw_texts_finish(f->texts, 300000);
-	close(never);
+	munmap(told, sizeof(*told));
+}
+
+static void count_files(void *arg, struct tw_text_out *o)
+{
+	int *count = arg;
+
+	(void)o;
+	for (int fd = STDERR_FILENO + 1; fd < FILES; fd++)
+		*count += fcntl(fd, F_GETFD) >= 0;
+}
+
+/* A copy would keep a connection, an address or a counter of the collector. */
+static void a_child_has_the_text_and_its_reports_only(void **state)
+{
+	static const int wanted[] = { 40, 50, FILES - 1 };
+	struct fixture *f = *state;
+	int *count = shared(sizeof(*count));
+	int copy[TW_COUNT(wanted)];
+
+	assert_true(tw_file_limit_raise(FILES) >= FILES);
+	for (size_t i = 0; i < TW_COUNT(wanted); i++) {
+		copy[i] = fcntl(STDERR_FILENO, F_DUPFD, wanted[i]);
+		assert_true(copy[i] >= 0);
+	}
+	assert_non_null(make(f, 1, 0, count_files, count));
+	tw_texts_finish(f->texts, 300000);
+	assert_int_equal(*count, 2);
+	for (size_t i = 0; i < TW_COUNT(wanted); i++)
+		close(copy[i]);
+	munmap(count, sizeof(*count));
 }
 
 static void texts_that_nobody_reads_make_room(void **state)
@@ -170,6 +216,8 @@ int main(void)
 			the_descriptor_rests_once_a_child_has_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(children_that_run_are_limited, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_child_has_the_text_and_its_reports_only,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(texts_that_nobody_reads_make_room, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
