@@ -228,7 +228,7 @@ static void doubles_have_the_shortest_text(void **state)
 /* The expected text by the C library: the fewest digits, from 15, that parse back. */
 static void assert_like_the_library(double v)
 {
-	char text[TW_DOUBLE_TEXT], want[TW_DOUBLE_TEXT];
+	char text[TW_DOUBLE_TEXT], want[64];
 	int digits = fabs(v) < DBL_MIN ? 1 : 15;
 
 	do
