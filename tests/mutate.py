@@ -21,6 +21,7 @@ the others, counted apart and not built.
 """
 import argparse
 import concurrent.futures
+import math
 import os
 import random
 import re
@@ -33,6 +34,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODULES = os.path.join(TOP, "tests/mutants.modules")
 EQUIVALENT = os.path.join(TOP, "tests/mutants.equivalent")
 TIMEOUT_MIN_S = 10
+# A test that spins ends sooner: this many CPU seconds, or ten times its usual ones.
+CPU_MIN_S = 2
 RELEASES = re.compile(r"^(free|close|closedir|fclose|json_decref|explicit_bzero|\w*memzero|"
                       r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(lock|destroy)|"
                       r"zip_\w+_(free|fini)|zip_discard|"
@@ -246,12 +249,15 @@ class Judge:
     def failing(self):
         """The name of the first test that notices; None."""
         for name in [*self.build.unit, *self.build.integration]:
-            limit = max(TIMEOUT_MIN_S, 10 * self.seconds.get(name, 60))
+            usual_s = self.seconds.get(name, 60)
+            limit = max(TIMEOUT_MIN_S, 10 * usual_s)
+            cpu_s = math.ceil(max(CPU_MIN_S, 10 * usual_s))
             if not self.build.link(name):
                 return name
             start = time.monotonic()
             try:
-                if run(self.build.command(name), env=self.env, timeout=limit).returncode != 0:
+                if run(["prlimit", f"--cpu={cpu_s}", *self.build.command(name)], env=self.env,
+                       timeout=limit).returncode != 0:
                     return name
             except subprocess.TimeoutExpired:
                 return name
