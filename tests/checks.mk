@@ -120,7 +120,7 @@ check-bpf: $(if $(filter 1,$(BPF)),$(bpf-objects))
 # The counting of results, the installing of packages, and what benches judge by.
 check-tools:
 	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py tests/checks/test_dist.py \
-		tests/checks/test_bench.py tests/checks/test_mutate.py
+		tests/checks/test_bench.py tests/checks/test_mutate.py tests/checks/test_nightly.py
 
 # Change a module one line at a time and list the changes that no test notices:
 # make mutate M=model-db/publish.c [T="tests"] [N=mutants, 0 for all] [SEED=1]

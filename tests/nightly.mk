@@ -7,8 +7,11 @@
 #	make nightly-analyzer	gcc -fanalyzer, F=... as well
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
-#	make nightly-fuzz	each fuzz target for MINUTES=60, two at a time: 21 hours, so it
-#				is not part of make nightly; F=fuzz_prom runs this one
+#	make nightly-fuzz	each fuzz target until its code has had MINUTES=60 of CPU time: 42
+#				hours in all, so it is not part of make nightly. LIMIT=150 stops
+#				after so many minutes; the next run goes on (tests/fuzz/nightly.py).
+#				F="fuzz_prom fuzz_zip" runs these
+#	make fuzz-corpus	add the inputs that reach new code to tests/corpus
 #
 # Reports that are not ours, or not right, are suppressed in tests/tsan.supp, .clang-tidy and
 # below, each with its reason.
@@ -46,11 +49,18 @@ nightly-soak:
 nightly-churn:
 	@TW_CHURN_SECONDS=60 $(MAKE) --no-print-directory t/collector_edges
 
-nightly-fuzz:
-	@$(MAKE) --no-print-directory BUILD=fuzz CC=clang nightly-fuzz-run
-nightly-fuzz-run: $(if $(F),$(F:%=$(O)/tests/fuzz/%),$(fuzzers))
-	@printf '%s\n' $^ | xargs -P 2 -I FUZZER tests/fuzz/run FUZZER \
-		"$$(($(or $(MINUTES),60) * 60))"
+nightly-fuzz fuzz-corpus:
+	@$(MAKE) --no-print-directory BUILD=fuzz CC=clang $@-run
+fuzz-targets := $(if $(F),$(F:%=$(O)/tests/fuzz/%),$(fuzzers))
+nightly-fuzz-run: $(fuzz-targets)
+	@$(PYTHON) tests/fuzz/nightly.py --minutes $(or $(MINUTES),60) $(LIMIT:%=--limit %) $^
+
+# As few inputs as cover the code; how often each line runs does not count.
+fuzz-corpus-run: $(fuzz-targets)
+	@set -e; for f in $^; do seeds=tests/corpus/$${f##*/}; mkdir -p $$seeds $$f.inputs; \
+		$$f -set_cover_merge=1 -use_counters=0 -use_cmp=0 $$seeds $$f.inputs >$$f.merge.log 2>&1; \
+		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
+			$$f.merge.log)"; done
 
 .PHONY: nightly nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn \
-	nightly-fuzz nightly-fuzz-run
+	nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run
