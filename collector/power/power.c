@@ -191,24 +191,55 @@ static const char *source_of(const struct tw_power *p, const struct tw_meter *me
 	return meter->name;
 }
 
+static void note_taken_over(struct tw_power_zone *z, const char *by)
+{
+	z->superseded = true;
+	z->told = false;
+	snprintf(z->why, sizeof(z->why), "%s has taken over", by);
+}
+
+/*
+ * Add a zone "other". One of another source stops, and the new one begins at 0 J, as of
+ * any meter that takes over.
+ */
+static int begin_other(struct tw_power *p, const char *source, struct tw_err *err)
+{
+	struct tw_power_zone *zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
+	struct tw_power_zone *to, *before = NULL;
+
+	if (zone == NULL)
+		return tw_fail(err, TW_NOMEM, "zones");
+	p->zone = zone;
+	to = &zone[p->zones];
+	*to = (struct tw_power_zone){ .zone = &other_zone };
+	if (p->has_other) {
+		before = &zone[p->other];
+		to->told = before->told;
+		to->power_w = before->power_w;
+		to->idle_w = before->idle_w;
+		memcpy(to->why, before->why, sizeof(to->why));
+		note_taken_over(before, source);
+	}
+	p->other = p->zones++;
+	p->has_other = true;
+	return 0;
+}
+
 /* Add the zone "other" once platform and package exist: some meters find zones later. */
 static int add_other(struct tw_power *p, struct tw_err *err)
 {
-	struct tw_power_zone *zone;
+	const struct tw_meter *meter;
+	const char *source;
 
 	if (p->meter_of[TW_ZONE_PLATFORM] == NULL || p->meter_of[TW_ZONE_PACKAGE] == NULL)
 		return 0;
-	if (!p->has_other) {
-		zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
-		if (zone == NULL)
-			return tw_fail(err, TW_NOMEM, "zones");
-		p->zone = zone;
-		p->other = p->zones++;
-		p->has_other = true;
-		zone[p->other] = (struct tw_power_zone){ .zone = &other_zone };
-	}
-	p->meter_of[TW_ZONE_OTHER] = p->zone[p->other].meter = least_trusted(p);
-	p->zone[p->other].source = source_of(p, p->meter_of[TW_ZONE_OTHER]);
+	meter = least_trusted(p);
+	source = source_of(p, meter);
+	if ((!p->has_other || strcmp(p->zone[p->other].source, source) != 0) &&
+	    begin_other(p, source, err) < 0)
+		return -1;
+	p->meter_of[TW_ZONE_OTHER] = p->zone[p->other].meter = meter;
+	p->zone[p->other].source = source;
 	return 0;
 }
 
@@ -448,9 +479,7 @@ static void supersede(struct tw_power *p, enum tw_zone_kind kind,
 			z->dynamic_uj = z->idle_uj = 0;
 		if (z->meter != p->meter_of[kind])
 			continue;
-		z->superseded = true;
-		z->told = false;
-		snprintf(z->why, sizeof(z->why), "%s has taken over", next->name);
+		note_taken_over(z, next->name);
 	}
 	p->meter_of[kind] = next;
 }

@@ -110,9 +110,55 @@ static void a_meter_that_cannot_be_read_takes_nothing_over(void **state)
 	assert_string_equal(tw_power_meter(f->power, TW_ZONE_PACKAGE)->name, "hwmon");
 }
 
+/* Energy of the zone "other" of that source, in uJ. */
+static uint64_t other_of(const struct meter_fixture *f, const char *source)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(f->power, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (z[i].zone->kind == TW_ZONE_OTHER && strcmp(z[i].source, source) == 0)
+			return zone_energy(&z[i]);
+	return 0;
+}
+
+/*
+ * The source of "other" is that of the least trusted meter: first of the package's, then
+ * of the platform's. Nobody may take the energy of the first source for the second's.
+ */
+static void other_of_another_source_begins_at_0(void **state)
+{
+	struct meter_fixture *f = *state;
+	unsigned long long rapl_uj = WATTS(1000);
+	uint64_t before_uj = 0, after_uj = 0;
+
+	write_hwmon(f);
+	tree_write(f->dir, "class/hwmon/hwmon1/name", "power_meter\n");
+	tree_write(f->dir, "class/hwmon/hwmon1/power1_average", "80000000\n");
+	meters_open(f);
+	for (int i = 0; i < SEARCH_S + 20; i++) {
+		rapl_uj += WATTS(50);
+		write_socket(f, 0, rapl_uj);
+		meters_tick(f);
+		if (strcmp(tw_power_source(f->power, TW_ZONE_OTHER), "hwmon") == 0) {
+			assert_int_equal(after_uj, 0);
+			before_uj += meters_ticked(f, TW_ZONE_OTHER);
+		} else if (before_uj > 0 && after_uj == 0 && other_of(f, "acpi") == 0) {
+			/* The tick of the takeover is still of the meters before it. */
+			before_uj += meters_ticked(f, TW_ZONE_OTHER);
+		} else {
+			after_uj += meters_ticked(f, TW_ZONE_OTHER);
+		}
+		assert_int_equal(other_of(f, "hwmon"), before_uj);
+		assert_int_equal(other_of(f, "acpi"), after_uj);
+	}
+	assert_true(before_uj > 0 && after_uj > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		METER_TEST(other_of_another_source_begins_at_0),
 		METER_TEST(a_more_trusted_meter_takes_over_between_two_ticks),
 		METER_TEST(a_kind_without_a_meter_gets_the_first_that_appears),
 		METER_TEST(a_meter_that_cannot_be_read_takes_nothing_over),
