@@ -25,6 +25,7 @@ struct energy {
 	const char *source;
 	uint64_t dynamic_uj, idle_uj;
 	double watts;
+	bool told; /* in the last answer; else its values are those before */
 };
 
 struct tw_counter {
@@ -32,6 +33,7 @@ struct tw_counter {
 	struct tw_sum *sum;        /* of its own level; NULL: no room */
 	struct tw_sum *name_space; /* that a pod's energy belongs to; else NULL */
 	enum tw_sum_level level;
+	bool based;     /* it is as old as the base: kinds without a value, too */
 	uint32_t round; /* of the last answer that had it */
 	uint32_t energies;
 	struct energy energy[TW_ASK_ENERGIES];
@@ -145,6 +147,17 @@ static uint64_t grown(enum reading how, uint64_t before, uint64_t now)
 	return how == READING_ON && now >= before ? now - before : now;
 }
 
+/*
+ * How to read a kind of a counter. A kind that the base lacked, for want of a reading,
+ * has counted unseen, too.
+ */
+static enum reading reading_of_kind(enum reading how, const struct tw_counter *c,
+				    const struct energy *before)
+{
+	return how == READING_ON && before == NULL && c != NULL && c->based ? READING_BASE
+									    : how;
+}
+
 /* Growth by a row's energy since the last answer, in uJ. */
 static void growth(enum reading how, const struct energy *before,
 		   const struct tw_ask_energy *e, uint64_t *dynamic_uj, uint64_t *idle_uj)
@@ -177,11 +190,13 @@ static int check_row(const struct tw_agent *a, const struct tw_ask_row *r,
 		const struct tw_ask_energy *e = &r->energy[i];
 		uint64_t dynamic_uj, idle_uj;
 		enum tw_zone_kind kind;
+		const struct energy *before;
 		double watts;
 
 		if (!find_kind(e->zone, &kind))
 			return tw_fail(err, TW_INVALID, "unknown zone '%s'", e->zone);
-		growth(how, energy_of(c, kind), e, &dynamic_uj, &idle_uj);
+		before = energy_of(c, kind);
+		growth(reading_of_kind(how, c, before), before, e, &dynamic_uj, &idle_uj);
 		watts = ((double)dynamic_uj + (double)idle_uj) / 1e3 / (double)ms;
 		if (watts < e->watts)
 			watts = e->watts;
@@ -253,10 +268,11 @@ static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_counter
 
 	find_kind(e->zone, &p.kind);
 	p.source = tw_sums_source(s, e->source);
-	*out = (struct energy){ p.kind, p.source, e->dynamic_uj, e->idle_uj, e->watts };
+	*out = (struct energy){ p.kind,     p.source, e->dynamic_uj,
+				e->idle_uj, e->watts, true };
 	if (p.source == NULL)
 		return;
-	growth(how, before, e, &p.dynamic_uj, &p.idle_uj);
+	growth(reading_of_kind(how, c, before), before, e, &p.dynamic_uj, &p.idle_uj);
 	tw_sum_add(s, c->sum, p.kind, p.source, p.dynamic_uj, p.idle_uj);
 	tw_sum_add(s, c->name_space, p.kind, p.source, p.dynamic_uj, p.idle_uj);
 	if (c->level == TW_SUM_NODE)
@@ -275,6 +291,8 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 	if (c == NULL || c->round == a->round)
 		return;
 	c->round = a->round;
+	if (how != READING_ON)
+		c->based = how == READING_BASE;
 	find_level(r->level, &c->level);
 	use_sums(c, s, r, node, part, now_ns);
 	before.energies = c->energies;
@@ -291,7 +309,7 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 	for (uint32_t i = 0; i < before.energies && c->energies < TW_ASK_ENERGIES; i++)
 		if (energy_of(c, before.energy[i].kind) == NULL && how == READING_ON) {
 			c->energy[c->energies] = before.energy[i];
-			c->energy[c->energies++].watts = 0;
+			c->energy[c->energies++].told = false;
 		}
 }
 
@@ -325,7 +343,7 @@ static void drop_ended(struct tw_agent *a, struct tw_sums *s, enum reading how,
 			at = &c->next;
 		} else if (stays(c, how)) {
 			for (uint32_t i = 0; i < c->energies; i++)
-				c->energy[i].watts = 0;
+				c->energy[i].told = false;
 			at = &c->next;
 		} else {
 			*at = c->next;
@@ -393,7 +411,7 @@ void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 		for (uint32_t i = 0; i < c->energies; i++) {
 			const struct energy *e = &c->energy[i];
 
-			if (e->source == NULL || c->round != a->round)
+			if (e->source == NULL || !e->told)
 				continue;
 			tw_sum_power(s, c->sum, e->kind, e->source, e->watts);
 			tw_sum_power(s, c->name_space, e->kind, e->source, e->watts);

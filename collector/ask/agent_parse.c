@@ -208,19 +208,25 @@ static int add_row(struct parser *p, struct tw_err *err)
 	return 0;
 }
 
-/* Each zone of the node is a row: it may be missing for a while, alone. */
+/*
+ * Each zone of the node is a row: it may be missing for a while, alone. Then the row has
+ * no energy.
+ */
 static int end_zone(struct parser *p, struct tw_err *err)
 {
-	if (!p->has_energy || !p->used || p->energy.zone[0] == '\0')
+	const bool node = strcmp(p->row.level, "node") == 0,
+		   missing = node && !p->has_energy;
+
+	if ((!missing && !(p->has_energy && p->used)) || p->energy.zone[0] == '\0')
 		return 0;
-	if (strcmp(p->row.level, "node") != 0) {
+	if (!node) {
 		if (p->row.energies == TW_ASK_ENERGIES)
 			return tw_fail(err, TW_INVALID, "over %d zones of a workload",
 				       TW_ASK_ENERGIES);
 		p->row.energy[p->row.energies++] = p->energy;
 		return 0;
 	}
-	p->row.energies = 1;
+	p->row.energies = p->has_energy ? 1 : 0;
 	p->row.energy[0] = p->energy;
 	if (strlen(p->energy.source) + strlen(p->path) + strlen(p->zone_name) + 3 >
 	    sizeof(p->row.id))

@@ -83,20 +83,22 @@ static void each_zone_of_the_node_is_a_row(void **state)
 						  "\"1\",\"zones\":"
 						  "[]}"),
 	      &r);
-	assert_int_equal(r.count, 3);
+	assert_int_equal(r.count, 4);
 	assert_string_equal(r.at[0].level, "node");
 	assert_string_equal(r.at[0].energy[0].zone, "package");
 	assert_string_equal(r.at[0].energy[0].source, "rapl-sysfs");
 	assert_int_equal(r.at[0].energy[0].idle_uj, 1);
 	assert_true(r.at[0].energy[0].watts > 7.4 && r.at[0].energy[0].watts < 7.6);
 	assert_string_equal(r.at[1].energy[0].zone, "dram");
-	assert_string_equal(r.at[2].id, "v-1");
-	assert_string_equal(r.at[2].name, "b??se?");
+	assert_string_equal(r.at[2].id, "nvml  ");
+	assert_int_equal(r.at[2].energies, 0);
+	assert_string_equal(r.at[3].id, "v-1");
+	assert_string_equal(r.at[3].name, "b??se?");
 	assert_string_equal(r.answer.node, "n1");
 	assert_string_equal(r.answer.instance, "abc");
 	assert_int_equal(r.answer.uptime_ms, 60000);
 	assert_int_equal(r.answer.elapsed_ms, 3000);
-	assert_int_equal(r.answer.rows, 3);
+	assert_int_equal(r.answer.rows, 4);
 	tw_agent_rows_release(&r);
 }
 
@@ -355,6 +357,38 @@ static void a_zone_that_was_missing_goes_on(void **state)
 	assert_int_equal(all_energy(f), 3070);
 }
 
+/*
+ * An agent has run for long when the sums begin, and its second zone has no reading just
+ * then. Its counter, and those of the workloads, have counted before.
+ */
+static void a_zone_that_was_missing_at_first_is_no_jump(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 5000, 1000);
+	add_row(f, "node", "zone2", "", "rapl", 0);
+	f->row[1].energies = 0;
+	add_row(f, "container", "c1", "", "rapl", 0);
+	f->row[2].energies = 0;
+	take(f, 10);
+	node_answers(f, "i1", 5010, 2000);
+	add_row(f, "node", "zone2", "", "rapl", 800000000);
+	add_row(f, "container", "c1", "", "rapl", 700000000);
+	/* A container that began since counts from 0, and a zone that nobody has seen. */
+	add_row(f, "container", "c2", "", "rapl", 50);
+	add_row(f, "node", "zone3", "", "rapl", 60);
+	take(f, 10);
+	assert_int_equal(energy_of(f, TW_SUM_CONTAINER, "c1"), 0);
+	assert_int_equal(energy_of(f, TW_SUM_CONTAINER, "c2"), 50);
+	assert_int_equal(all_energy(f), 1060);
+	node_answers(f, "i1", 5020, 3000);
+	add_row(f, "node", "zone2", "", "rapl", 800000070);
+	add_row(f, "container", "c1", "", "rapl", 700000009);
+	take(f, 10);
+	assert_int_equal(energy_of(f, TW_SUM_CONTAINER, "c1"), 9);
+	assert_int_equal(all_energy(f), 2130);
+}
+
 static void pods_that_end_stay_in_their_namespace(void **state)
 {
 	struct fixture *f = *state;
@@ -511,6 +545,15 @@ static void watts_are_those_of_the_last_answer(void **state)
 	/* An agent that is down has none. */
 	tw_sums_power_begin(f->sums);
 	assert_false(all->part[0].powered);
+	/* Nor has a zone without a reading: it is unknown, not 0 W. */
+	node_answers(f, "i1", 11, 0);
+	f->row[0].energies = 0;
+	add_row(f, "pod", "u1", "shop", "rapl", 0);
+	f->row[1].energies = 0;
+	take(f, 10);
+	tw_agent_add_power(&f->agent, f->sums, BOTH);
+	assert_false(all->part[0].powered);
+	assert_false(find(f, TW_SUM_POD, "u1")->part[0].powered);
 	assert_int_equal(all->part[0].dynamic_uj, 1000);
 }
 
@@ -528,6 +571,7 @@ int main(void)
 		TEST(a_restart_loses_and_repeats_nothing),
 		TEST(an_absence_is_made_up_for),
 		TEST(a_zone_that_was_missing_goes_on),
+		TEST(a_zone_that_was_missing_at_first_is_no_jump),
 		TEST(pods_that_end_stay_in_their_namespace),
 		TEST(impossible_power_is_refused),
 		TEST(a_guest_is_in_no_sum_over_all_agents),
