@@ -47,11 +47,21 @@ static bool is_long_gap(uint64_t gap_ns, uint64_t tick_ns)
 	return gap_ns > GAP_MAX_NS && gap_ns > GAP_MAX_TICKS * tick_ns;
 }
 
-static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t now_ns)
+/*
+ * The clock that power is computed by. A counter of the machine's own counts while the
+ * machine is awake; one that counts on, such as a plug's, counts while it is suspended.
+ */
+static uint64_t clock_of(const struct tw_track *t, const struct tw_zone *z,
+			 uint64_t now_ns)
+{
+	return z->keeps_counting ? now_ns : t->awake_ns;
+}
+
+static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t at_ns)
 {
 	t->based = true;
 	t->before_uj = energy_uj;
-	t->read_ns = t->since_ns = now_ns;
+	t->read_ns = t->since_ns = at_ns;
 }
 
 static uint64_t still_max_ns(const struct tw_zone *z)
@@ -88,22 +98,22 @@ static bool grown(const struct tw_track *t, const struct tw_zone *z, uint64_t no
  * work.
  */
 static uint64_t growth_time(const struct tw_track *t, const struct tw_zone *z,
-			    uint64_t now_ns)
+			    uint64_t at_ns)
 {
-	const uint64_t since_ns = now_ns - t->since_ns;
+	const uint64_t since_ns = at_ns - t->since_ns;
 
 	return z->kind == TW_ZONE_UNCORE || since_ns > still_max_ns(z)
-		       ? now_ns - t->read_ns
+		       ? at_ns - t->read_ns
 		       : since_ns;
 }
 
 static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
-				   uint64_t now_ns, uint64_t over_ns)
+				   uint64_t at_ns, uint64_t over_ns)
 {
-	t->read_ns = now_ns;
+	t->read_ns = at_ns;
 	if (!t->moved)
 		return no_span("its counter has not moved yet");
-	if (now_ns - t->moved_ns > still_max_ns(z) && z->kind != TW_ZONE_UNCORE)
+	if (at_ns - t->moved_ns > still_max_ns(z) && z->kind != TW_ZONE_UNCORE)
 		return no_span("its counter stands still");
 	return (struct tw_span){ .told = true,
 				 .over_ns = over_ns,
@@ -113,8 +123,10 @@ static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
 static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 				  uint64_t now_uj, uint64_t now_ns, uint64_t tick_ns)
 {
-	const uint64_t over_ns = t->based ? now_ns - t->read_ns : 0;
-	const uint64_t of_ns = growth_time(t, z, now_ns);
+	const uint64_t at_ns = clock_of(t, z, now_ns);
+	const uint64_t gap_ns = t->based ? now_ns - t->booted_ns : 0;
+	const uint64_t over_ns = t->based ? at_ns - t->read_ns : 0;
+	const uint64_t of_ns = growth_time(t, z, at_ns);
 	uint64_t energy_uj;
 	bool wrapped;
 
@@ -122,26 +134,27 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 		t->refused++;
 		return no_span("its counter is above its range");
 	}
+	t->booted_ns = now_ns;
 	if (!t->based) {
-		begin(t, now_uj, now_ns);
+		begin(t, now_uj, at_ns);
 		return lost_span("read once only");
 	}
-	if (!z->keeps_counting && is_long_gap(over_ns, tick_ns)) {
-		begin(t, now_uj, now_ns);
+	if (!z->keeps_counting && is_long_gap(gap_ns, tick_ns)) {
+		begin(t, now_uj, at_ns);
 		t->resets++;
 		return lost_span("its readings were gone for too long");
 	}
 	if (now_uj == t->before_uj)
-		return stands_still(t, z, now_ns, over_ns);
+		return stands_still(t, z, at_ns, over_ns);
 	if (!grown(t, z, now_uj, of_ns, &energy_uj, &wrapped)) {
-		begin(t, now_uj, now_ns);
+		begin(t, now_uj, at_ns);
 		t->resets++;
 		return lost_span("its counter was set to another value");
 	}
-	begin(t, now_uj, now_ns);
+	begin(t, now_uj, at_ns);
 	t->wraps += wrapped;
 	t->moved = true;
-	t->moved_ns = now_ns;
+	t->moved_ns = at_ns;
 	return (struct tw_span){
 		.told = true, .energy_uj = energy_uj, .over_ns = over_ns, .of_ns = of_ns
 	};
@@ -217,6 +230,7 @@ struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 {
 	struct tw_span s = no_span(r->why);
 
+	t->awake_ns += tick_ns;
 	if (r->there)
 		s = z->tells_power ? take_power(t, z, r, tick_ns)
 				   : take_energy(t, z, r->energy_uj, now_ns, tick_ns);

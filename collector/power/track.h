@@ -18,11 +18,16 @@
 
 /* State of one zone. All zero bytes: nothing was read yet. */
 struct tw_track {
-	bool based; /* there was a reading: before_uj and read_ns, or power_w, is valid */
+	bool based; /* there was a reading: before_uj and its times, or power_w, is valid
+		     */
 	bool moved; /* the counter has changed, at moved_ns */
 	bool doubted; /* the last power was rejected; it was of doubted_sample */
 	uint64_t doubted_sample;
-	uint64_t before_uj, read_ns, moved_ns;
+	uint64_t before_uj;
+	uint64_t booted_ns; /* time of the last reading, suspend included */
+	/* The times below are of the zone's clock: clock_of(). */
+	uint64_t awake_ns; /* time awake since the first reading */
+	uint64_t read_ns, moved_ns;
 	uint64_t since_ns; /* time of the first reading of before_uj */
 	double power_w;    /* the last accepted power */
 	uint64_t gap_ns;   /* time awake since the last span that was told */
@@ -49,7 +54,8 @@ struct tw_span {
 };
 
 /*
- * Take a reading of z made at now_ns, tick_ns after the last tick (0: the first tick).
+ * Take a reading of z made at now_ns, suspend included, tick_ns awake after the last tick
+ * (0: the first tick).
  * The span's `why` may be r's.
  */
 struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,

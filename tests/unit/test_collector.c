@@ -143,6 +143,29 @@ static void a_counter_that_began_again_while_the_machine_slept_did_not_wrap(void
 	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->power_w, 1, 1e-9);
 }
 
+/*
+ * A counter goes on after a nap. Its energy is that of the time awake: 20 W, as before,
+ * and its idle part does not grow by the nap.
+ */
+static void a_power_of_a_counter_is_not_of_a_nap_either(void **state)
+{
+	struct machine *m = *state;
+	unsigned long long uj = RANGE / 2;
+
+	for (int i = 0; i < 20; i++) {
+		uj += 60000000;
+		write_package(m, uj);
+		tick(m);
+	}
+	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->power_w, 20, 1e-9);
+	slept_ns += 40 * S;
+	uj += 60000000;
+	write_package(m, uj);
+	tick(m);
+	assert_int_equal(energy_of(m, TW_ZONE_PACKAGE), 21 * 60000000);
+	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->power_w, 20, 1e-9);
+}
+
 /* It may have come late: that was not asleep, and nobody knows better. */
 static void a_tick_that_is_late_is_of_the_time_that_it_took(void **state)
 {
@@ -163,6 +186,7 @@ int main(void)
 		TICK_TEST(a_power_is_not_of_the_time_that_the_machine_slept),
 		TICK_TEST(
 			a_counter_that_began_again_while_the_machine_slept_did_not_wrap),
+		TICK_TEST(a_power_of_a_counter_is_not_of_a_nap_either),
 		TICK_TEST(a_tick_that_is_late_is_of_the_time_that_it_took),
 	};
 
