@@ -339,14 +339,17 @@ static void tick_gpus(struct tw_collector *c)
 				     use[i].idle_uj);
 }
 
-/* Read the meters even after a failure: their counters continue. */
-static int tick_energy(struct tw_collector *c, struct tw_err *err)
+/*
+ * Read the meters even after a failure: their counters continue. What ran is then not
+ * known, which is no rest.
+ */
+static int tick_energy(struct tw_collector *c, bool known, struct tw_err *err)
 {
 	const struct tw_usage used = used_by_all(c->workloads);
 	struct tw_err missing = { 0 };
 
 	/* If /proc/stat is unreadable, node.there is false. */
-	tw_node_tick(&c->node, c->elapsed_ns, &used, &missing);
+	tw_node_tick(&c->node, c->elapsed_ns, known ? &used : NULL, &missing);
 	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node));
 	tick_gpus(c);
 	if (tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), err) <
@@ -378,14 +381,14 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		struct tw_err ignored = { 0 };
 
 		c->stats.failed++;
-		tick_energy(c, &ignored);
+		tick_energy(c, false, &ignored);
 		tw_power_history_tick(c->history, now_ns, c->elapsed_ns, c->power, NULL);
 		goto out;
 	}
 	c->stats.ticks++;
 	if (c->pods != NULL)
 		tw_workloads_name(c->workloads, c->pods);
-	if (tick_energy(c, err) < 0)
+	if (tick_energy(c, true, err) < 0)
 		goto out;
 	tw_power_history_tick(c->history, now_ns, c->elapsed_ns, c->power, c->workloads);
 

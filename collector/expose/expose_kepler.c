@@ -187,8 +187,10 @@ static void expose_usage(const struct tw_exposure *x)
 	struct tw_labels l = { .count = 0 };
 	char shown[TW_URL_SHOWN];
 
-	tw_expo_family(x->e, &ratio);
-	sample(x, &l, tw_node_load(&x->c->node));
+	if (tw_node_load(&x->c->node) >= 0) {
+		tw_expo_family(x->e, &ratio);
+		sample(x, &l, tw_node_load(&x->c->node));
+	}
 	tw_expo_family(x->e, &platform);
 	for (size_t i = 0; i < count; i++) {
 		if (!z[i].told || z[i].zone->kind != TW_ZONE_PLATFORM)

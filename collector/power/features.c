@@ -158,7 +158,7 @@ void tw_features_release(struct tw_features *f)
 bool tw_features_read(const struct tw_features *f, const struct tw_node *node,
 		      double *rows)
 {
-	const double seconds = (double)node->elapsed_ns / 1e9;
+	const double seconds = (double)node->used_ns / 1e9;
 	const size_t count = f->names.count;
 	bool known = seconds > 0;
 

@@ -75,13 +75,13 @@ static double noise(struct fake *f)
 static void read_fake(void *state, struct tw_reading *out)
 {
 	struct fake *f = state;
-	const double load = tw_node_load(f->node);
+	const double load = fmax(tw_node_load(f->node), 0);
 
 	for (size_t i = 0; i < TW_COUNT(laws); i++) {
 		const struct law *l = &laws[i];
 		const double power_w = (l->idle_w + l->busy_w * pow(load, l->power)) *
 				       f->node->cpus * noise(f);
-		const double uj = power_w * (double)f->node->elapsed_ns / 1e3;
+		const double uj = power_w * (double)f->node->used_ns / 1e3;
 
 		f->energy_uj[i] = (f->energy_uj[i] + (uint64_t)uj) % (RANGE_UJ + 1);
 		out[i] = (struct tw_reading){ .there = true,

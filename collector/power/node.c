@@ -274,6 +274,20 @@ static struct tw_node_counts difference(const struct tw_node_counts *now,
 	return d;
 }
 
+/* The first usage is a base: the time before it is not known. */
+static void take_used(struct tw_node *n, const struct tw_usage *used)
+{
+	n->unused_ns += n->elapsed_ns;
+	n->used_ns = 0;
+	n->used = (struct tw_usage){ 0 };
+	if (used == NULL)
+		return;
+	n->used = *used;
+	n->used_ns = n->was_used ? n->unused_ns : 0;
+	n->was_used = true;
+	n->unused_ns = 0;
+}
+
 int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *used,
 		 struct tw_err *err)
 {
@@ -283,7 +297,7 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 	size_t len;
 
 	n->elapsed_ns = elapsed_ns;
-	n->used = *used;
+	take_used(n, used);
 	n->there = false;
 	n->unread_ns += elapsed_ns;
 	read_frequencies(n);
@@ -307,9 +321,9 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 
 double tw_node_load(const struct tw_node *n)
 {
-	const double whole = (double)n->elapsed_ns * n->cpus;
+	const double whole = (double)n->used_ns * n->cpus;
 
-	return whole > 0 && (double)n->used.cpu_ns < whole
-		       ? (double)n->used.cpu_ns / whole
-		       : whole > 0;
+	if (n->used_ns == 0)
+		return -1;
+	return (double)n->used.cpu_ns < whole ? (double)n->used.cpu_ns / whole : 1;
 }

@@ -60,7 +60,9 @@ struct tw_node {
 			     there is no reading before */
 	unsigned cpus;
 	uint64_t elapsed_ns;  /* length of the last tick; 0: it was the first */
-	struct tw_usage used; /* usage of all workloads in the last tick */
+	struct tw_usage used; /* usage of all workloads since it was known before */
+	uint64_t used_ns;     /* time that `used` is of: several ticks after a failure; 0:
+				 it is not known */
 	uint64_t *hz;         /* frequency of each CPU; 0: unknown */
 	size_t frequencies;
 	const struct tw_roots *roots;
@@ -69,6 +71,8 @@ struct tw_node {
 	/* For node.c only. */
 	bool was_read;      /* total is of an earlier tick */
 	uint64_t unread_ns; /* since that tick */
+	bool was_used;      /* the usage was known in an earlier tick */
+	uint64_t unused_ns; /* since that tick */
 };
 
 /*
@@ -88,13 +92,14 @@ int tw_node_open(struct tw_node *n, const struct tw_roots *roots, struct tw_err 
 void tw_node_release(struct tw_node *n);
 
 /*
- * Read the counters, elapsed_ns after the last tick, in which the workloads used `used`.
- * After a failure n->there is false. Allocates nothing.
+ * Read the counters, elapsed_ns after the last tick. The workloads have used `used` since
+ * it was known before; NULL: it is not known in this tick. After a failure n->there is
+ * false. Allocates nothing.
  */
 int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *used,
 		 struct tw_err *err);
 
-/* The load: the used part of the CPUs' time, 0 to 1. */
+/* The load: the used part of the CPUs' time, 0 to 1; below 0: unknown. */
 double tw_node_load(const struct tw_node *n);
 
 #endif /* TW_COLLECTOR_NODE_H */

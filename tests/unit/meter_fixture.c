@@ -20,7 +20,7 @@ int meters_setup(void **state)
 	assert_non_null(f);
 	f->dir = scratch_new();
 	f->roots = (struct tw_roots){ .proc = f->dir, .sys = f->dir, .dev = f->dir };
-	f->node = (struct tw_node){ .cpus = 4, .elapsed_ns = S };
+	f->node = (struct tw_node){ .cpus = 4, .elapsed_ns = S, .used_ns = S };
 	f->nvml = "/nonexistent/libnvidia-ml.so.1";
 	f->now_ns = 1000 * S;
 	*state = f;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/scripted_tasks.h"
 
+#include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
-
-#include <stdbool.h>
 
 struct told script[SCRIPT_MAX];
 size_t script_len;
+bool script_fails;
 struct tw_task_stats script_stats;
 
 static int open_script(const struct tw_task_config *c, void **state, struct tw_err *err)
@@ -45,7 +45,8 @@ static void tell(const struct tw_task_sink *sink, bool living)
 static int read_script(void *state, const struct tw_task_sink *sink, struct tw_err *err)
 {
 	(void)state;
-	(void)err;
+	if (script_fails)
+		return tw_fail(err, TW_IO, "no tasks");
 	tell(sink, true);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "collector/workloads/tasks.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct told {
 /* Reported at the next read, then cleared. */
 extern struct told script[SCRIPT_MAX];
 extern size_t script_len;
+extern bool script_fails; /* a read fails, and the script waits */
 extern struct tw_task_stats script_stats;
 
 /* Append to the script. ALIVE is reported by a read only, not by a drain. */

@@ -61,6 +61,7 @@ static int setup(void **state)
 
 	assert_non_null(m);
 	script_len = 0;
+	script_fails = false;
 	awake_ns = 1000 * S;
 	slept_ns = 0;
 	m->dir = scratch_new();
@@ -178,6 +179,42 @@ static void a_tick_that_is_late_is_of_the_time_that_it_took(void **state)
 	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->power_w, 2, 1e-9);
 }
 
+/* All CPUs work half of the time. The task source fails, as for want of descriptors. */
+static void work(struct machine *m, uint64_t *cpu_ns, unsigned long long *uj, bool fails)
+{
+	struct tw_err err = { 0 };
+
+	*cpu_ns += 3 * S * m->c.node.cpus / 2;
+	*uj += 180000000;
+	write_package(m, *uj);
+	script_fails = fails;
+	script_len = 0;
+	say(ALIVE, 7, LATER, 1, *cpu_ns);
+	awake_ns += 3 * S;
+	assert_int_equal(tw_collector_tick(&m->c, 0, 0, &err), fails ? -1 : 0);
+}
+
+/* Nobody knows what ran: that is no rest, and no idle power is learned from it. */
+static void ticks_without_tasks_are_not_idle(void **state)
+{
+	struct machine *m = *state;
+	unsigned long long uj = RANGE / 2;
+	uint64_t cpu_ns = 0;
+
+	for (int i = 0; i < 3; i++)
+		work(m, &cpu_ns, &uj, false);
+	assert_float_equal(tw_node_load(&m->c.node), 0.5, 1e-9);
+	for (int i = 0; i < 10; i++) {
+		work(m, &cpu_ns, &uj, true);
+		assert_true(tw_node_load(&m->c.node) < 0);
+	}
+	/* The work of eleven ticks is no load of 1 either. */
+	work(m, &cpu_ns, &uj, false);
+	assert_float_equal(tw_node_load(&m->c.node), 0.5, 1e-9);
+	assert_int_equal(energy_of(m, TW_ZONE_PACKAGE), 14 * 180000000ull);
+	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->idle_w, 0, 1e-9);
+}
+
 #define TICK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -187,6 +224,7 @@ int main(void)
 		TICK_TEST(
 			a_counter_that_began_again_while_the_machine_slept_did_not_wrap),
 		TICK_TEST(a_power_of_a_counter_is_not_of_a_nap_either),
+		TICK_TEST(ticks_without_tasks_are_not_idle),
 		TICK_TEST(a_tick_that_is_late_is_of_the_time_that_it_took),
 	};
 

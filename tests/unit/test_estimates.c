@@ -79,9 +79,11 @@ static int setup(void **state)
 	assert_int_equal(tw_strs_adds(&f->paths, f->model, &err), 0);
 	write_model(f, &four_cores);
 	/* A tick of half a second with 1000 context switches. */
-	f->node = (struct tw_node){
-		.there = true, .elapsed_ns = 500000000, .last_ns = 500000000, .cpus = 2
-	};
+	f->node = (struct tw_node){ .there = true,
+				    .elapsed_ns = 500000000,
+				    .last_ns = 500000000,
+				    .used_ns = 500000000,
+				    .cpus = 2 };
 	f->node.last.context_switches = 1000;
 	*state = f;
 	return 0;
