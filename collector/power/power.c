@@ -33,8 +33,11 @@ struct tw_power {
 	struct tw_uses uses;
 	bool has_other;
 	size_t other; /* index of that zone */
-	/* Energy of "other" that later ticks add, or subtract if below 0; its time. */
-	int64_t kept_dynamic_uj, kept_idle_uj;
+	/*
+	 * Energy of "other" that later ticks add, or subtract if below 0; what of it is
+	 * idle; its time.
+	 */
+	int64_t kept_uj, kept_idle_uj;
 	uint64_t kept_ns;
 	bool lost; /* in this tick: the energy of a zone before it will never be told */
 };
@@ -360,15 +363,20 @@ static bool has_all_parts(const struct tw_power *p)
 
 static void forget_kept(struct tw_power *p)
 {
-	p->kept_dynamic_uj = p->kept_idle_uj = 0;
+	p->kept_uj = p->kept_idle_uj = 0;
 	p->kept_ns = 0;
 }
 
+/*
+ * The modes are not divided one by one: idle power may be known of the platform and not
+ * of a part. So the whole is computed, and of that the idle energy.
+ */
 static void tick_other(struct tw_power *p, uint64_t tick_ns)
 {
+	uint64_t all_uj[TW_ZONE_KIND_COUNT];
 	const bool complete = has_all_parts(p) && tick_ns > 0;
 	struct tw_power_zone *z;
-	uint64_t dynamic_uj, idle_uj;
+	uint64_t rest_uj, idle_uj;
 
 	if (!p->has_other)
 		return;
@@ -380,16 +388,20 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 		forget_kept(p);
 	if (p->lost && !complete)
 		return;
-	dynamic_uj = rest_of(p->ticked.dynamic_uj, complete, &p->kept_dynamic_uj);
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		all_uj[i] = p->ticked.dynamic_uj[i] + p->ticked.idle_uj[i];
+	rest_uj = rest_of(all_uj, complete, &p->kept_uj);
 	idle_uj = rest_of(p->ticked.idle_uj, complete, &p->kept_idle_uj);
+	if (idle_uj > rest_uj)
+		idle_uj = rest_uj;
 	p->kept_ns += tick_ns;
 	if (!complete)
 		return;
-	p->ticked.dynamic_uj[TW_ZONE_OTHER] = dynamic_uj;
+	p->ticked.dynamic_uj[TW_ZONE_OTHER] = rest_uj - idle_uj;
 	p->ticked.idle_uj[TW_ZONE_OTHER] = idle_uj;
-	z->dynamic_uj += dynamic_uj;
+	z->dynamic_uj += rest_uj - idle_uj;
 	z->idle_uj += idle_uj;
-	z->power_w = (double)(dynamic_uj + idle_uj) * 1e3 / (double)p->kept_ns;
+	z->power_w = (double)rest_uj * 1e3 / (double)p->kept_ns;
 	z->idle_w = (double)idle_uj * 1e3 / (double)p->kept_ns;
 	p->kept_ns = 0;
 }

@@ -181,6 +181,43 @@ static void a_divided_gpu_is_by_memory(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(100));
 }
 
+/*
+ * A machine of 50 W, a package with its dram, and a GPU that draws 300 W, of which no
+ * idle power is known: all of it is dynamic. The platform's idle power has it. Whatever
+ * is idle and what not, all zones together are the platform.
+ */
+static void a_gpu_without_idle_power_is_counted_once(void **state)
+{
+	struct meter_fixture *f = *state;
+	unsigned long long rapl_uj = WATTS(1000), mj = 1000;
+	uint64_t other_uj = 0;
+
+	tree_write(f->dir, "class/hwmon/hwmon0/name", "power_meter\n");
+	for (int i = 0; i < 60; i++) {
+		const unsigned package_w = i % 2 == 0 ? 20 : 60;
+		char text[64];
+
+		rapl_uj += WATTS(package_w);
+		mj += 300000;
+		write_socket(f, 0, rapl_uj);
+		snprintf(text, sizeof(text), "%u\n",
+			 (350 + package_w * 11 / 10) * 1000000);
+		tree_write(f->dir, "class/hwmon/hwmon0/power1_average", text);
+		snprintf(text, sizeof(text), "gpu GPU-a x\nenergy %llu\nmig\n", mj);
+		tell(f, text);
+		if (i == 0)
+			meters_open(f);
+		f->now_ns += S;
+		tw_power_tick(f->power, f->now_ns, S, i % 2 == 0 ? 0 : 0.5);
+		other_uj += meters_ticked(f, TW_ZONE_OTHER);
+	}
+	assert_true(meters_zone(f, "power1", -2)->idle_w > 300);
+	assert_float_equal(meters_zone(f, "gpu-0", -1)->idle_w, 0, 0);
+	assert_int_equal(other_uj, 59 * WATTS(50));
+	assert_int_equal(zone_energy(meters_zone(f, "other", -2)), 59 * WATTS(50));
+	assert_float_equal(meters_zone(f, "other", -2)->power_w, 50, 1e-6);
+}
+
 /* Idle power is learned by the GPU's own load, whatever the processors do. */
 static void idle_power_is_by_its_own_load(void **state)
 {
@@ -356,6 +393,7 @@ int main(void)
 		TEST(more_samples_than_there_was_room_for_are_taken),
 		TEST(a_divided_gpu_is_by_memory),
 		TEST(idle_power_is_by_its_own_load),
+		TEST(a_gpu_without_idle_power_is_counted_once),
 		TEST(a_lost_gpu_is_reported_and_comes_back),
 		TEST(after_the_driver_was_loaded_again_the_library_begins_anew),
 		TEST(an_impossible_reading_is_no_energy),
