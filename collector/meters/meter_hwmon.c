@@ -11,7 +11,10 @@
 #include "collector/system/roots.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/hash.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,19 +237,81 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 	return tw_zone_list_open(l, err);
 }
 
+/* The state of a meter. The list is first, so that its operations take the whole. */
+struct sensors {
+	struct tw_zone_list list;
+	uint64_t *device; /* of each zone: device_of() */
+};
+
+/*
+ * Identifies the device behind the directory hwmonN of a sensor, which is a link to it. A
+ * driver that is loaded again may get the number of another one. 0: no link.
+ */
+static uint64_t device_of(const struct tw_zone *z)
+{
+	static const char class[] = "/class/hwmon/";
+	const char *at = strstr(z->path, class), *end;
+	char dir[TW_ZONE_PATH], target[PATH_MAX];
+	ssize_t len;
+
+	if (at == NULL)
+		return 0;
+	end = strchr(at + sizeof(class) - 1, '/');
+	if (end == NULL)
+		return 0;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(end - z->path), z->path);
+	len = readlinkat(AT_FDCWD, dir, target, sizeof(target));
+	return len > 0 ? tw_hash(target, (size_t)len) | 1 : 0;
+}
+
+static void close_sensors(void *state)
+{
+	struct sensors *s = state;
+
+	if (s == NULL)
+		return;
+	free(s->device);
+	tw_zone_list_close(&s->list);
+}
+
 static int open_chip(const struct tw_meter_config *c, const char *meter, void **state,
 		     struct tw_err *err)
 {
-	struct tw_zone_list *l = calloc(1, sizeof(*l));
+	struct sensors *s = calloc(1, sizeof(*s));
+	int rc = -1;
 
-	if (l == NULL)
+	if (s == NULL)
 		return tw_fail(err, TW_NOMEM, "zones");
-	if (add_devices(l, c, meter, err) < 0) {
-		tw_zone_list_close(l);
-		return -1;
+	if (add_devices(&s->list, c, meter, err) < 0)
+		goto out;
+	s->device = calloc(s->list.count, sizeof(*s->device));
+	if (s->device == NULL) {
+		tw_fail(err, TW_NOMEM, "zones");
+		goto out;
 	}
-	*state = l;
-	return 0;
+	for (size_t i = 0; i < s->list.count; i++)
+		s->device[i] = device_of(&s->list.at[i]);
+
+	*state = s;
+	s = NULL;
+	rc = 0;
+out:
+	close_sensors(s);
+	return rc;
+}
+
+/* Look at the device after its value: one that came in between is seen. */
+static void read_sensors(void *state, struct tw_reading *out)
+{
+	const struct sensors *s = state;
+
+	tw_zone_list_read(state, out);
+	for (size_t i = 0; i < s->list.count; i++) {
+		if (!out[i].there || device_of(&s->list.at[i]) == s->device[i])
+			continue;
+		out[i] = (struct tw_reading){ .there = false };
+		snprintf(out[i].why, sizeof(out[i].why), "another device has its place");
+	}
 }
 
 #define HWMON_METER(id, text, about)                                        \
@@ -261,8 +326,8 @@ static int open_chip(const struct tw_meter_config *c, const char *meter, void **
 		.late = true,                                               \
 		.open = open_##id,                                          \
 		.zones = tw_zone_list_zones,                                \
-		.read = tw_zone_list_read,                                  \
-		.close = tw_zone_list_close,                                \
+		.read = read_sensors,                                       \
+		.close = close_sensors,                                     \
 	}
 
 HWMON_METER(acpi, "acpi", "ACPI power meter: the machine's power, by its firmware");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A file has a text at any time; a driver may have none. */
 static bool no_data;
@@ -266,9 +267,62 @@ static void an_unreadable_meter_is_skipped_with_the_reason(void **state)
 	assert_true(holds_for_nobody(f, is_passed_over_for_want_of_rights));
 }
 
+static void link_device(const struct meter_fixture *f, const char *device, int n)
+{
+	char target[128], at[1024];
+
+	snprintf(target, sizeof(target), "../../%s", device);
+	snprintf(at, sizeof(at), "%s/class/hwmon/hwmon%d", f->dir, n);
+	unlink(at);
+	assert_int_equal(symlink(target, at), 0);
+}
+
+/*
+ * Two GPUs whose driver was loaded again, the second one first: hwmon0 is the other one.
+ * A third one is gone, and what has its place now measures no GPU.
+ */
+static void a_device_in_the_place_of_another_is_not_that_one(void **state)
+{
+	struct meter_fixture *f = *state;
+	static const char *const files[][2] = {
+		{ "devices/a/name", "amdgpu\n" },
+		{ "devices/a/power1_average", "50000000\n" },
+		{ "devices/b/name", "amdgpu\n" },
+		{ "devices/b/power1_average", "300000000\n" },
+		{ "devices/c/name", "power_meter\n" },
+		{ "devices/c/power1_average", "900000000\n" },
+		{ "class/hwmon/hwmon9/name", "coretemp\n" },
+	};
+	uint64_t before_uj;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		tree_write(f->dir, files[i][0], files[i][1]);
+	link_device(f, "devices/a", 0);
+	link_device(f, "devices/b", 1);
+	meters_open(f);
+	assert_int_equal(meters_zones(f), 2);
+	for (int i = 0; i < 3; i++)
+		meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(350));
+	before_uj = zone_energy(meters_zone(f, "power1", -2));
+	link_device(f, "devices/b", 0);
+	link_device(f, "devices/c", 1);
+	for (int i = 0; i < 3; i++)
+		meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), 0);
+	assert_int_equal(zone_energy(meters_zone(f, "power1", -2)), before_uj);
+	assert_untold(f, "power1", "another device has its place");
+	/* It is back in its place. */
+	link_device(f, "devices/a", 0);
+	link_device(f, "devices/b", 1);
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(350 * 4));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		METER_TEST(a_device_in_the_place_of_another_is_not_that_one),
 		METER_TEST(an_acpi_power_meter_is_the_platform),
 		METER_TEST(a_driver_without_data_is_a_meter_that_will_tell),
 		METER_TEST(a_jump_of_power_is_believed_at_the_second_reading),
