@@ -319,6 +319,14 @@ static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 	add_uses(p, o, i, s->energy_uj - idle_uj, idle_uj);
 }
 
+/* The load that a reading is of. That of the CPUs says nothing of a GPU. */
+static double load_of(const struct tw_zone *z, const struct tw_reading *r, double cpus)
+{
+	if (r->own_load)
+		return r->load;
+	return z->kind == TW_ZONE_GPU ? -1 : cpus;
+}
+
 static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 		      uint64_t now_ns, uint64_t tick_ns, double load)
 {
@@ -332,7 +340,7 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	z->told = s.told;
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
-		add_energy(p, o, i, r, &s, r->own_load ? r->load : load);
+		add_energy(p, o, i, r, &s, load_of(z->zone, r, load));
 	if (p->meter_of[z->zone->kind] != z->meter)
 		return;
 	p->lost = p->lost || (s.lost && (OTHER_OF >> z->zone->kind & 1U) != 0);

@@ -267,6 +267,21 @@ static void an_unreadable_meter_is_skipped_with_the_reason(void **state)
 	assert_true(holds_for_nobody(f, is_passed_over_for_want_of_rights));
 }
 
+/* A GPU that works while the processors rest is not at rest. */
+static void the_load_of_the_processors_is_not_a_gpu_s(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "amdgpu", "power1_average", "200000000");
+	meters_open(f);
+	for (int i = 0; i < 20; i++) {
+		f->now_ns += S;
+		tw_power_tick(f->power, f->now_ns, S, 0.01);
+	}
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(200));
+	assert_float_equal(meters_zone(f, "power1", -2)->idle_w, 0, 0);
+}
+
 static void link_device(const struct meter_fixture *f, const char *device, int n)
 {
 	char target[128], at[1024];
@@ -322,6 +337,7 @@ static void a_device_in_the_place_of_another_is_not_that_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		METER_TEST(the_load_of_the_processors_is_not_a_gpu_s),
 		METER_TEST(a_device_in_the_place_of_another_is_not_that_one),
 		METER_TEST(an_acpi_power_meter_is_the_platform),
 		METER_TEST(a_driver_without_data_is_a_meter_that_will_tell),
