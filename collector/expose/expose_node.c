@@ -64,7 +64,8 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_power_zon
 		struct tw_labels l;
 
 		/* The sum of a zone's meters goes on where another meter takes over. */
-		if (!tw_exposure_believes(x, &z[i]) && !z[i].superseded)
+		if (!tw_exposure_believes(x, &z[i]) &&
+		    (!z[i].superseded || z[i].dynamic_uj + z[i].idle_uj == 0))
 			continue;
 		label_zone(&l, &z[i]);
 		tw_labels_add(&l, "mode", tw_mode_name(false));

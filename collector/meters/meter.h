@@ -130,6 +130,11 @@ struct tw_meter {
 	 */
 	void (*read)(void *state, struct tw_reading *out);
 	/*
+	 * True if the meter ends, now that other meters have read these kinds (bits 1 <<
+	 * kind): it is not read again. NULL: it never does.
+	 */
+	bool (*retires)(void *state, unsigned measured);
+	/*
 	 * The users of a zone at the last reading; NULL: the meter does not know them.
 	 * Valid until the next reading.
 	 */

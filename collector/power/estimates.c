@@ -38,6 +38,7 @@ struct tw_estimates {
 	char series[2][64]; /* names of the two series at the estimator */
 	uint32_t cores;     /* 0: unknown */
 	bool hide_idle;
+	bool retired;
 	struct tw_source_model model[TW_ESTIMATES_MAX];
 	size_t models;
 	size_t finder_model[TW_FINDER_SOURCES_MAX]; /* index in model[] of each of the
@@ -243,6 +244,11 @@ bool tw_estimates_wanted(const struct tw_estimates *e, unsigned measured)
 	return !e->c.last_resort || (measured & cpus) == 0;
 }
 
+void tw_estimates_retire(struct tw_estimates *e)
+{
+	e->retired = true;
+}
+
 void tw_estimates_close(struct tw_estimates *e)
 {
 	if (e == NULL)
@@ -266,13 +272,13 @@ int tw_estimates_fd(const struct tw_estimates *e)
 
 const struct tw_zone *tw_estimates_zones(const struct tw_estimates *e, size_t *count)
 {
-	*count = e->zones;
+	*count = e->retired ? 0 : e->zones;
 	return e->zone;
 }
 
 size_t tw_estimates_count(const struct tw_estimates *e)
 {
-	return e->models;
+	return e->retired ? 0 : e->models;
 }
 
 struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i)
@@ -382,7 +388,7 @@ static void take_news(struct tw_estimates *e, const struct tw_model_news *news,
 					    ? &e->model[e->finder_model[news->source]]
 					    : NULL;
 
-	if (s == NULL || s->file.path != NULL) {
+	if (s == NULL || s->file.path != NULL || e->retired) {
 		tw_power_model_free(model);
 		return;
 	}

@@ -99,6 +99,9 @@ int tw_estimates_open(const struct tw_estimates_config *c, const struct tw_node 
  */
 bool tw_estimates_wanted(const struct tw_estimates *e, unsigned measured);
 
+/* They end: from now on there are no models, and no zones. What was returned stays. */
+void tw_estimates_retire(struct tw_estimates *e);
+
 void tw_estimates_close(struct tw_estimates *e); /* NULL is fine */
 
 /* Readable when the finder has a message: tw_estimates_hear(). -1: no finder. */

@@ -26,6 +26,14 @@ static void read_model(void *state, struct tw_reading *out)
 	tw_estimates_read(state, out);
 }
 
+static bool retires_model(void *state, unsigned measured)
+{
+	if (tw_estimates_wanted(state, measured))
+		return false;
+	tw_estimates_retire(state);
+	return true;
+}
+
 /* The owner of the estimates closes them. */
 static void close_model(void *state)
 {
@@ -38,5 +46,6 @@ const struct tw_meter tw_meter_model = {
 	.open = open_model,
 	.zones = zones_of_model,
 	.read = read_model,
+	.retires = retires_model,
 	.close = close_model,
 };

@@ -17,6 +17,7 @@ struct open_meter {
 	void *state;
 	size_t first, count;
 	bool growing; /* it has found more zones than there is room for */
+	bool retired; /* it is not read any more */
 };
 
 struct tw_power {
@@ -526,6 +527,54 @@ static void take_over(struct tw_power *p)
 		(void)add_other(p, &ignored);
 }
 
+/* Bits of the kinds of which another meter has read all zones in this tick. */
+static unsigned read_by_others(const struct tw_power *p, const struct tw_meter *meter)
+{
+	unsigned kinds = 0;
+
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		if (p->meter_of[i] != meter && p->complete[i])
+			kinds |= 1u << i;
+	return kinds;
+}
+
+/* "other" ends with the platform or the package. */
+static void end_other(struct tw_power *p, const char *by)
+{
+	if (!p->has_other || (p->meter_of[TW_ZONE_PLATFORM] != NULL &&
+			      p->meter_of[TW_ZONE_PACKAGE] != NULL))
+		return;
+	note_taken_over(&p->zone[p->other], by);
+	p->has_other = false;
+	p->meter_of[TW_ZONE_OTHER] = NULL;
+	forget_kept(p);
+}
+
+/* The zones of a meter that ends stop; nothing else has their kinds. */
+static void retire(struct tw_power *p, struct open_meter *o)
+{
+	static const char by[] = "a meter of this machine";
+
+	o->retired = true;
+	for (size_t i = o->first; i < o->first + o->count; i++)
+		note_taken_over(&p->zone[i], by);
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		if (p->meter_of[i] == o->meter && i != TW_ZONE_OTHER)
+			p->meter_of[i] = NULL;
+	end_other(p, by);
+}
+
+static void retire_some(struct tw_power *p)
+{
+	for (size_t m = 0; m < p->meters; m++) {
+		struct open_meter *o = &p->meter[m];
+
+		if (!o->retired && o->meter->retires != NULL &&
+		    o->meter->retires(o->state, read_by_others(p, o->meter)))
+			retire(p, o);
+	}
+}
+
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
 {
 	search(p, now_ns);
@@ -539,13 +588,14 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	for (size_t m = 0; m < p->meters; m++) {
 		struct open_meter *o = &p->meter[m];
 
-		if (!has_room(p, o))
+		if (o->retired || !has_room(p, o))
 			continue;
 		o->meter->read(o->state, p->reading);
 		for (size_t i = 0; i < o->count; i++)
 			tick_zone(p, o, i, now_ns, tick_ns, load);
 	}
 	tick_other(p, tick_ns);
+	retire_some(p);
 	take_over(p);
 }
 

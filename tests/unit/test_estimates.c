@@ -4,6 +4,8 @@
 #include "collector/power/estimates.h"
 #include "collector/power/model_file.h"
 #include "collector/power/node.h"
+#include "collector/power/power.h"
+#include "collector/system/roots.h"
 #include "collector/system/virtual.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/err.h"
@@ -12,6 +14,7 @@
 #include "lib/zip/fileset.h"
 #include "model-db/model_files.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/meter_tree.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 
@@ -330,6 +333,69 @@ static void every_failed_allocation_is_reported(void **state)
 	}
 }
 
+static const struct tw_power_zone *zone_of(const struct tw_power *p, const char *source,
+					   enum tw_zone_kind kind)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(p, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (z[i].zone->kind == kind && strcmp(z[i].source, source) == 0)
+			return &z[i];
+	return NULL;
+}
+
+/*
+ * RAPL of the package appears after the start, and measures the machine: no model of
+ * another machine tells its dram any more, as if RAPL had been there from the start.
+ */
+static void a_last_resort_ends_when_a_meter_appears(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_roots roots = { .proc = f->top, .sys = f->top, .dev = f->top };
+	const struct tw_estimates_config ec = { .paths = &f->paths,
+						.finder_fd = -1,
+						.last_resort = true,
+						.proc = f->top,
+						.sys = f->sys };
+	struct tw_power_config c = {
+		.meter = { .roots = &roots, .node = &f->node, .nvml = "/nonexistent" }
+	};
+	struct tw_power *p = NULL;
+	struct tw_err err = { 0 };
+	uint64_t now_ns = 1000000000, uj = 1000000, dram_uj;
+
+	assert_int_equal(tw_estimates_open(&ec, &f->node, NULL, &f->estimates, &err), 0);
+	c.meter.estimates = f->estimates;
+	assert_int_equal(tw_power_open(&c, &p, &err), 0);
+	for (int i = 0; i < 40; i++) {
+		if (i >= 5)
+			tree_rapl(f->top, "class/powercap/intel-rapl:0", "package-0",
+				  uj += 30000000, 262143328850);
+		now_ns += 1000000000;
+		tw_power_tick(p, now_ns, 1000000000, 0.5);
+		if (i == 20) {
+			assert_true(tw_power_complete(p, TW_ZONE_DRAM));
+			assert_true(zone_of(p, "model", TW_ZONE_DRAM)->told);
+			assert_int_equal(tw_estimates_count(f->estimates), 1);
+		}
+	}
+	assert_string_equal(tw_power_source(p, TW_ZONE_PACKAGE), "rapl-sysfs");
+	assert_null(tw_power_meter(p, TW_ZONE_DRAM));
+	assert_false(tw_power_complete(p, TW_ZONE_DRAM));
+	assert_int_equal(tw_estimates_count(f->estimates), 0);
+	/* What was told stays, as of any zone that another meter has taken over. */
+	dram_uj = zone_of(p, "model", TW_ZONE_DRAM)->dynamic_uj +
+		  zone_of(p, "model", TW_ZONE_DRAM)->idle_uj;
+	assert_true(zone_of(p, "model", TW_ZONE_DRAM)->superseded);
+	assert_true(dram_uj > 0);
+	tw_power_tick(p, now_ns + 1000000000, 1000000000, 0.5);
+	assert_int_equal(zone_of(p, "model", TW_ZONE_DRAM)->dynamic_uj +
+				 zone_of(p, "model", TW_ZONE_DRAM)->idle_uj,
+			 dram_uj);
+	tw_power_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +412,8 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_is_read_again_once_it_stays, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_last_resort_ends_when_a_meter_appears,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
 						setup, teardown),
 	};
