@@ -23,6 +23,7 @@ struct tw_guarded {
 	void *owner;
 	uint64_t answer_ms;
 	atomic_ullong until_ms; /* deadline, or NEVER_MS */
+	size_t uncounted;       /* bytes of the body that are less than a KiB */
 	struct tw_guarded *before, *after;
 };
 
@@ -192,15 +193,26 @@ void tw_guard_waiting(struct tw_guarded *c)
 void tw_guard_receiving(struct tw_guarded *c)
 {
 	tw_guard_waiting(c);
+	if (c != NULL)
+		c->uncounted = 0;
 }
 
-/* A client that sends 16 KiB/s or more never reaches the deadline. */
+/*
+ * A client that sends 16 KiB/s or more never reaches the deadline, however small the
+ * pieces are in which its bytes arrive.
+ */
 void tw_guard_received(struct tw_guarded *c, size_t bytes)
 {
-	if (c != NULL)
-		atomic_fetch_add_explicit(&c->until_ms,
-					  bytes / 1024 * TW_GUARD_MS_PER_KIB,
-					  memory_order_relaxed);
+	size_t kib;
+
+	if (c == NULL)
+		return;
+	kib = bytes / 1024;
+	c->uncounted += bytes % 1024;
+	kib += c->uncounted / 1024;
+	c->uncounted %= 1024;
+	atomic_fetch_add_explicit(&c->until_ms, kib * TW_GUARD_MS_PER_KIB,
+				  memory_order_relaxed);
 }
 
 void tw_guard_working(struct tw_guarded *c)

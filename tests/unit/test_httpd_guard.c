@@ -100,6 +100,31 @@ static void received_bytes_and_an_answer_extend_the_deadline(void **state)
 	tear_down(&f, c);
 }
 
+/* As of a chunked body, or of a link whose packets arrive one by one. */
+static void small_pieces_extend_the_deadline_as_much_as_a_large_one(void **state)
+{
+	struct tw_guarded *c;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	c = tw_guard_add(f.guard, f.end[0], NULL);
+	assert_non_null(c);
+	tw_guard_receiving(c);
+	for (int i = 0; i < 1024; i++)
+		tw_guard_received(c, 10);
+	tw_guard_received(c, 1448);
+	tw_guard_received(c, 600);
+	assert_int_equal(tw_guard_wait_ms(f.guard),
+			 TW_GUARD_HEAD_MS + 12 * TW_GUARD_MS_PER_KIB + 1);
+	/* The rest of a KiB is not of the next body. */
+	tw_guard_received(c, 1023);
+	tw_guard_receiving(c);
+	tw_guard_received(c, 1);
+	assert_int_equal(tw_guard_wait_ms(f.guard), TW_GUARD_HEAD_MS + 1);
+	tear_down(&f, c);
+}
+
 static void while_the_server_works_there_is_no_deadline(void **state)
 {
 	struct tw_guarded *c, *other;
@@ -148,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_thread_the_caller_gets_the_next_deadline),
 		cmocka_unit_test(received_bytes_and_an_answer_extend_the_deadline),
+		cmocka_unit_test(small_pieces_extend_the_deadline_as_much_as_a_large_one),
 		cmocka_unit_test(while_the_server_works_there_is_no_deadline),
 		cmocka_unit_test(the_earliest_deadline_counts),
 	};
