@@ -277,6 +277,25 @@ out:
 	return rc;
 }
 
+int tw_pipeline_check_version(const char *db, const char *name,
+			      const struct tw_fileset *pipeline, bool allow_downgrade,
+			      struct tw_err *err)
+{
+	const struct tw_fileset_file *own = tw_fileset_find(pipeline, TW_MANIFEST_NAME);
+	char *path = NULL;
+	int rc = -1;
+
+	if (own == NULL)
+		return 0;
+	if (tw_path_join(&path, err, db, name, NULL) < 0 ||
+	    check_version(own, name, path, allow_downgrade, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	free(path);
+	return rc;
+}
+
 static int create(const char *dir, const char *name, const struct tw_buf *b,
 		  struct tw_err *err)
 {

@@ -49,6 +49,15 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 			     const struct tw_publish_terms *terms, struct tw_err *err);
 
 /*
+ * Whether the set may replace the published version: TW_DENIED if its manifest is of
+ * another pipeline or of an older version. tw_pipeline_publish_with() checks that again,
+ * under the lock. A set without a manifest may.
+ */
+int tw_pipeline_check_version(const char *db, const char *name,
+			      const struct tw_fileset *pipeline, bool allow_downgrade,
+			      struct tw_err *err);
+
+/*
  * Merge the published pipeline of that name into the set (model-db/pipeline_merge.h) and
  * publish the result, under one lock. With a signer (may be NULL) the result is signed,
  * and the published pipeline must have its signature. After a failure the set is of no

@@ -131,6 +131,8 @@ static void note_refused(struct pull *u, const struct tw_pull_result *r,
 
 static void note(struct pull *u, const struct tw_pull_result *r, const struct tw_err *why)
 {
+	const bool removed = u->there && !r->there;
+
 	u->status.bytes += r->bytes;
 	u->failures = r->outcome == TW_PULL_FAILED || r->outcome == TW_PULL_REFUSED
 			      ? u->failures + 1
@@ -157,6 +159,9 @@ static void note(struct pull *u, const struct tw_pull_result *r, const struct tw
 		note_refused(u, r, why);
 		break;
 	}
+	/* An older version than the published one may be taken now. */
+	if (removed)
+		u->refused[0] = '\0';
 }
 
 /* ---- when ---- */

@@ -84,9 +84,11 @@ static int check(struct attempt *a, struct tw_fileset *files, struct tw_err *err
 	if (tw_uploads_check_any(a->m->uploads, a->s->pipeline, files, &a->out->models,
 				 &a->out->kept, err) < 0)
 		return -1;
-	if (tw_fileset_find(files, TW_MANIFEST_NAME) == NULL)
-		return tw_manifest_add(files, &none, err);
-	return 0;
+	if (tw_fileset_find(files, TW_MANIFEST_NAME) == NULL &&
+	    tw_manifest_add(files, &none, err) < 0)
+		return -1;
+	return tw_pipeline_check_version(a->m->model_db, a->s->pipeline, files,
+					 tw_uploads_allow_downgrade(a->m->uploads), err);
 }
 
 static int publish(struct attempt *a, const struct tw_fileset *files,

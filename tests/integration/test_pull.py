@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipelines that tw-server pulls from elsewhere, and every trouble on the way."""
+import hashlib
 import json
 import os
 import re
@@ -20,6 +21,15 @@ REQUEST = {"metrics": ["cpu_cycles", "cpu_instructions", "cache_miss"],
 
 def without(files, part):
     return {n: d for n, d in files.items() if part not in n}
+
+
+def versioned(files, version):
+    """The files of pipeline p with a manifest of this version."""
+    listed = {n: {"size": len(d), "sha256": hashlib.sha256(d).hexdigest()}
+              for n, d in files.items()}
+    return dict(files, **{"manifest.json": json.dumps({
+        "format_version": 1, "creator": "t", "pipeline": "p", "version": version,
+        "files": listed}).encode()})
 
 
 class PullCase(Case):
@@ -314,6 +324,26 @@ class Pulling(PullCase):
                          number + 1)
         self.offer(etag='"good again"')
         self.wait_state(server, "current")
+
+    def test_an_older_version_is_rejected_once_until_the_newer_one_is_removed(self):
+        old = without(self.good, "acpi")
+        older = zip_of(versioned(old, 1))
+        server = self.pull(self.offer(data=zip_of(versioned(self.good, 2))),
+                           args=("--pull-refresh", "50ms"))
+        self.served(server, "p")
+        self.wait_state(server, "current")
+        before = self.files.sent["/p.zip"]
+        self.offer(data=older, etag='"older"')
+        self.line(server, "refused a pipeline, serving the last good copy",
+                  "its version 1 is not newer than the published 2")
+        seen = len(self.files.seen)
+        wait_until(lambda: len(self.files.seen) > seen + 2, "asked again")
+        self.assertEqual(self.files.sent["/p.zip"] - before, len(older))
+        self.assertEqual(self.state(server), ["refused"])
+        self.assertEqual(content(self.path("db/p")), self.good)
+        shutil.rmtree(self.path("db/p"))
+        self.wait_state(server, "current")
+        self.assertEqual(content(self.path("db/p")), old)
 
     def test_oversized_and_endless_answers_are_given_up(self):
         self.offer(data=bytes((256 << 20) + 1))
