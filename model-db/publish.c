@@ -334,6 +334,39 @@ out:
 
 /* ---- publishing ---- */
 
+/* Whether the new version has the manifest of the published one. */
+static int is_same(const struct places *at, bool *same, struct tw_err *err)
+{
+	struct tw_manifest_id published, fresh;
+	char *text = NULL, *fresh_text = NULL;
+	size_t len, fresh_len;
+	int rc = -1;
+
+	if (read_manifest(at->path, &text, &len, &published, err) < 0 ||
+	    read_manifest(at->fresh, &fresh_text, &fresh_len, &fresh, err) < 0)
+		goto out;
+	*same = text != NULL && fresh_text != NULL && len == fresh_len &&
+		memcmp(text, fresh_text, len) == 0;
+	rc = 0;
+out:
+	free(text);
+	free(fresh_text);
+	return rc;
+}
+
+/*
+ * Replace the published version, and keep it as the previous one. The same version again,
+ * as by a client that had no answer, leaves the previous version as it is.
+ */
+static int replace(const struct places *at, struct tw_err *err)
+{
+	bool same;
+
+	if (is_same(at, &same, err) < 0 || put_in_place(at->fresh, at->path, err) < 0)
+		return -1;
+	return same ? 0 : keep_previous(at->fresh, at->old, err);
+}
+
 static int write_files(const struct places *at, const struct tw_fileset *pipeline,
 		       const struct tw_publish_terms *terms, struct tw_err *err)
 {
@@ -381,15 +414,14 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 		goto out;
 	if (terms->meet != NULL && terms->meet(terms->arg, at.path, err) < 0)
 		goto out;
-	if (write_files(&at, pipeline, terms, err) < 0 ||
-	    put_in_place(at.fresh, at.path, err) < 0 ||
-	    keep_previous(at.fresh, at.old, err) < 0 || tw_dir_sync(db, err) < 0)
+	if (write_files(&at, pipeline, terms, err) < 0 || replace(&at, err) < 0 ||
+	    tw_dir_sync(db, err) < 0)
 		goto out;
 
 	rc = 0;
 out:
-	/* Remove the version that failed or the one before the previous. The next
-	 * publisher retries. */
+	/* Remove the version that failed, the one before the previous or a copy of the
+	 * published one. The next publisher retries. */
 	if (lock >= 0) {
 		tw_tree_remove(at.fresh, &ignored);
 		close(lock);

@@ -298,7 +298,14 @@ class OverHttp(Case):
         self.assertIn("models=50", self.tallywatt("publish", PIPELINE, *to))
         wait_until(lambda: self.names(server) == ["haswell-kind"], "the pipeline is served")
         self.tallywatt("publish", PIPELINE, *to)
+        self.assertIn("there is no previous version",
+                      self.refused("rollback", "haswell-kind", *to))
+        less = shutil.copytree(PIPELINE, self.path("less/haswell-kind"),
+                               ignore=shutil.ignore_patterns("acpi"))
+        self.tallywatt("publish", less, *to)
+        self.tallywatt("publish", less, *to)
         self.tallywatt("rollback", "haswell-kind", *to)
+        self.assertTrue(os.path.isdir(self.path("db/haswell-kind/acpi")))
         self.assertIn("answers 404", self.refused("rollback", "other", *to))
         self.assertIn("answers 401", self.refused("publish", PIPELINE, "--to", url))
 

@@ -128,6 +128,31 @@ static void the_previous_version_is_kept_and_comes_back(void **state)
 	scratch_free(db);
 }
 
+/* As by a client that sends it again because it had no answer. */
+static void the_same_version_again_keeps_the_previous_one(void **state)
+{
+	char *db = scratch_new(), path[512];
+	struct tw_err err = { 0 };
+
+	(void)state;
+	version_must_publish(db, 1);
+	version_must_publish(db, 1);
+	snprintf(path, sizeof(path), "%s/.old-p", db);
+	assert_int_equal(access(path, F_OK), -1);
+	version_must_publish(db, 2);
+	/* It replaces damaged files of the published version. */
+	snprintf(path, sizeof(path), "%s/p/manifest.json.minisig", db);
+	assert_int_equal(tw_file_create(path, "x", 1, &err), 0);
+	version_must_publish(db, 2);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(version_seen(db), 2);
+	assert_int_equal(version_seen_as(db, ".old-p"), 1);
+	assert_int_equal(version_count_others(db), 0);
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), 0);
+	assert_int_equal(version_seen(db), 1);
+	scratch_free(db);
+}
+
 /* The lock's descriptor is 0 then, and is closed like any. */
 static void without_standard_input_the_lock_is_released(void **state)
 {
@@ -430,6 +455,7 @@ int main(void)
 		cmocka_unit_test(without_an_atomic_exchange_the_old_version_stays),
 		cmocka_unit_test(a_file_in_the_pipelines_place_is_left_alone),
 		cmocka_unit_test(the_previous_version_is_kept_and_comes_back),
+		cmocka_unit_test(the_same_version_again_keeps_the_previous_one),
 		cmocka_unit_test(without_standard_input_the_lock_is_released),
 		cmocka_unit_test(versions_increase_with_the_files),
 		cmocka_unit_test(an_older_version_and_another_name_are_refused),
