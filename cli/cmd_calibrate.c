@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
+#include "model-db/pipeline.h"
 #include "model-db/prior/prior_file.h"
 #include "model-db/prior/prior_model.h"
 #include "model-db/publish.h"
@@ -141,7 +142,7 @@ static int check_use(void *config, struct tw_err *err)
 	struct config *c = config;
 	int rc;
 
-	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0 ||
+	if (tw_pipeline_name_check(c->name, strlen(c->name), err) < 0 ||
 	    parse_number("--meter-error", c->meter_error, 0, 50, &c->error, err) < 0)
 		return -1;
 	c->error /= 100;

@@ -21,6 +21,7 @@
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
+#include "model-db/pipeline.h"
 #include "model-db/publish.h"
 #include "model-db/validation.h"
 #include "profiler/cpus.h"
@@ -187,7 +188,7 @@ static int check_use(void *config, struct tw_err *err)
 			       PHASE_MIN_INTERVALS);
 	if (c->load == LOAD_STRESS && !tw_load_has_stress())
 		return tw_fail(err, TW_INVALID, "--load: stress-ng is not in PATH");
-	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0 ||
+	if (tw_pipeline_name_check(c->name, strlen(c->name), err) < 0 ||
 	    check_trainers(c->trainers, err) < 0)
 		return -1;
 	if (c->source != NULL && tw_names_source(c->source, &c->from, err) < 0)

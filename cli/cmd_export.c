@@ -10,6 +10,7 @@
 #include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/pipeline.h"
 #include "model-db/publish.h"
 
 #include <math.h>
@@ -92,7 +93,7 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (tw_name_check("pipeline name", c->name, strlen(c->name), err) < 0)
+	if (tw_pipeline_name_check(c->name, strlen(c->name), err) < 0)
 		return -1;
 	c->args.name = c->name;
 	c->args.publisher = c->publisher;

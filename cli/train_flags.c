@@ -9,7 +9,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
+#include "model-db/pipeline.h"
 #include "profiler/name.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/fit/trainer.h"
@@ -279,7 +279,7 @@ int tw_train_flags_check_input(struct tw_train_flags *f, struct tw_err *err)
 int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		       struct tw_err *err)
 {
-	if (tw_name_check("pipeline name", f->name, strlen(f->name), err) < 0)
+	if (tw_pipeline_name_check(f->name, strlen(f->name), err) < 0)
 		return -1;
 	if (f->folds == 1)
 		return tw_fail(err, TW_INVALID,

@@ -3,11 +3,13 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
+#include "model-db/prior/prior_file.h"
 #include "model-db/summary.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
@@ -18,6 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err)
+{
+	if (tw_name_check("pipeline name", name, len, err) < 0)
+		return -1;
+	if (len == strlen(TW_PRIOR_DIRECTORY) &&
+	    memcmp(name, TW_PRIOR_DIRECTORY, len) == 0)
+		return tw_fail(err, TW_INVALID,
+			       "pipeline name '" TW_PRIOR_DIRECTORY
+			       "': a database has its prior there; take another name");
+	return 0;
+}
 
 /* ---- models and summary ---- */
 

@@ -30,6 +30,12 @@ struct tw_profile;
 #define TW_PIPELINE_FOREIGN "foreign"
 
 /*
+ * Check the name of a pipeline that is to be published: tw_name_check(), and not that of
+ * the directory of the prior of machines (model-db/prior/prior_file.h).
+ */
+int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err);
+
+/*
  * Add a model: <source>/<output>/<group>/<name>.zip, its weights as <name>.json, and its
  * files in <name>/.
  */

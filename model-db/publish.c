@@ -399,7 +399,7 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 	char fresh_name[160], old_name[160];
 	int lock = -1, rc = -1;
 
-	if (tw_name_check("pipeline name", name, strlen(name), err) < 0)
+	if (tw_pipeline_name_check(name, strlen(name), err) < 0)
 		return -1;
 	if (pipeline->count == 0)
 		return tw_fail(err, TW_INVALID, "cannot publish '%s': it has no files",

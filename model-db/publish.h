@@ -20,11 +20,11 @@ struct tw_signer;
 
 /*
  * Publish the pipeline as <db>/<name>, replacing an older version. The name is checked
- * (tw_name_check()). A set without a manifest (model-db/manifest.h) gets one with a
- * version above those of the published and of the previous one. A manifest of another
- * pipeline or with an older version is rejected (docs/model-db.md, "Manifest"). Removes
- * the left-overs of a publisher that was killed. If a publisher is killed after its last
- * rename, .old-<name> may be the version before the previous one.
+ * (tw_pipeline_name_check()). A set without a manifest (model-db/manifest.h) gets one
+ * with a version above those of the published and of the previous one. A manifest of
+ * another pipeline or with an older version is rejected (docs/model-db.md, "Manifest").
+ * Removes the left-overs of a publisher that was killed. If a publisher is killed after
+ * its last rename, .old-<name> may be the version before the previous one.
  */
 int tw_pipeline_publish(const char *db, const char *name,
 			const struct tw_fileset *pipeline, struct tw_err *err);

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
+#include "model-db/pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static int name_of(const char *from, bool local, char **out, struct tw_err *err)
 	end -= start;
 	if (!drop_ending(from, &end, ROLLOUT))
 		drop_ending(from, &end, ZIP);
-	if (tw_name_check("pipeline name", from, end, err) < 0)
+	if (tw_pipeline_name_check(from, end, err) < 0)
 		return -1;
 	*out = strndup(from, end);
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");

@@ -213,7 +213,7 @@ static int take_files(const struct tw_uploads *u, const char *name,
 	const struct tw_publish_terms terms = { .allow_downgrade = u->allow_downgrade };
 	size_t models;
 
-	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
+	if (tw_pipeline_name_check(name, strlen(name), err) < 0 ||
 	    check_signed(u, name, pipeline, err) < 0 ||
 	    tw_pipeline_check(pipeline, look, NULL, &models, err) < 0 ||
 	    tw_pipeline_publish_with(u->model_db, name, pipeline, &terms, err) < 0)

@@ -4,7 +4,6 @@
 #include "estimator/predict/predictor.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/http/http.h"
 #include "lib/http/http_api.h"
 #include "lib/http/url.h"
@@ -31,7 +30,7 @@ int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *
 		;
 	if (end - start > 4 && strncmp(from + end - 4, ".zip", 4) == 0)
 		end -= 4;
-	if (tw_name_check("pipeline name", from + start, end - start, err) < 0)
+	if (tw_pipeline_name_check(from + start, end - start, err) < 0)
 		return -1;
 	snprintf(out, size, "%.*s", (int)(end - start), from + start);
 	return 0;

@@ -4,9 +4,9 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/core/utf8.h"
 #include "lib/json/json.h"
+#include "model-db/pipeline.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/extract/thirdparty.h"
@@ -92,7 +92,7 @@ static int check_workers(const struct tw_train_job *job, struct tw_err *err)
 int tw_train_job_check(const struct tw_train_job *job, struct tw_err *err)
 {
 	assert(job->isolator != NULL);
-	if (tw_name_check("pipeline name", job->name, strlen(job->name), err) < 0)
+	if (tw_pipeline_name_check(job->name, strlen(job->name), err) < 0)
 		return -1;
 	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
 		return tw_fail(err, TW_INVALID,

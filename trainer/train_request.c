@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/jsax.h"
+#include "model-db/pipeline.h"
 #include "trainer/extract/hints.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/extract/prom.h"
@@ -146,7 +147,7 @@ static int take_name(struct tw_train_reader *r, const struct tw_jsax_event *e,
 {
 	if (e->type != TW_JSAX_TEXT)
 		return fail_member(MEMBER_NAME, "a string", err);
-	if (tw_name_check("pipeline name", e->text, e->len, err) < 0)
+	if (tw_pipeline_name_check(e->text, e->len, err) < 0)
 		return -1;
 	return dup_text(e, MEMBER_NAME, &r->q.name, err);
 }

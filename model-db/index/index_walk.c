@@ -5,6 +5,7 @@
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "model-db/pipeline.h"
+#include "model-db/prior/prior_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -127,6 +128,16 @@ static bool is_source(const char *path, const char *name)
 	return has;
 }
 
+/* The directory of the prior is no pipeline: it needs no manifest and no signature. */
+static bool is_prior(const char *path, const char *name)
+{
+	char file[PATH_MAX];
+	const int len = snprintf(file, sizeof(file), "%s/" TW_PRIOR_FILE, path);
+
+	return strcmp(name, TW_PRIOR_DIRECTORY) == 0 && (size_t)len < sizeof(file) &&
+	       access(file, F_OK) == 0;
+}
+
 static int walk_dir(struct walk *w, enum level level, const char *dir,
 		    struct tw_err *err);
 
@@ -137,7 +148,8 @@ static int walk_name(struct walk *w, enum level level, const char *path, const c
 
 	if (!wanted(w, level, path, name))
 		return 0;
-	if (level == SOURCE && strcmp(name, TW_PIPELINE_FOREIGN) == 0)
+	if ((level == SOURCE && strcmp(name, TW_PIPELINE_FOREIGN) == 0) ||
+	    (level == PIPELINE && is_prior(path, name)))
 		return 0;
 	if (level == SOURCE && !is_source(path, name))
 		tw_fail(&why, TW_INVALID, "no such energy source");

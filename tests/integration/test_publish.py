@@ -309,6 +309,18 @@ class OverHttp(Case):
         self.assertIn("answers 404", self.refused("rollback", "other", *to))
         self.assertIn("answers 401", self.refused("publish", PIPELINE, "--to", url))
 
+    def test_no_pipeline_replaces_the_prior(self):
+        shutil.copytree(os.path.join(MODELS, "machines"), self.path("db/machines"))
+        prior = tree(self.path("db/machines"))
+        server = self.serve()
+        answer = self.put(server, zip_of(pipeline_files()), "machines")
+        self.assertEqual(answer.status, 400)
+        self.assertEqual(answer.json()["detail"], "pipeline name 'machines': a database has its "
+                         "prior there; take another name")
+        self.assertIn("'machines': a database has its prior there", self.refused(
+            "publish", PIPELINE, "--name", "machines", "--to", self.path("db")))
+        self.assertEqual(tree(self.path("db/machines")), prior)
+
     def refusals(self):
         good = pipeline_files()
         model = next(n for n in good if n.endswith(".zip"))

@@ -229,6 +229,33 @@ static void files_that_no_manifest_lists_are_refused(void **state)
 	scratch_free(db);
 }
 
+static int admit_none(void *arg, const char *path, const char *name, struct tw_err *why)
+{
+	(void)arg;
+	(void)path;
+	return tw_fail(why, TW_DENIED, "%s is not signed", name);
+}
+
+/* What is wrong with prior.json is told by its reader, once. */
+static void the_directory_of_the_prior_is_no_pipeline(void **state)
+{
+	const struct tw_index_preference nobody = { .admit = admit_none };
+	char *db = scratch_new();
+	struct tw_index *x = NULL;
+	struct tw_err err = { 0 };
+	struct refused r = { 0 };
+
+	(void)state;
+	put(db, "machines/prior.json", "{}");
+	put(db, "machines/x/prior.json", "{}");
+	assert_int_equal(
+		tw_index_load_preferring(db, &nobody, note_refused, &r, &x, &err), 0);
+	assert_int_equal(r.count, 1);
+	assert_null(strstr(r.text, "signed"));
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
 static int admit_b(void *arg, const char *path, const char *name, struct tw_err *why)
 {
 	(void)arg;
@@ -369,6 +396,7 @@ int main(void)
 		cmocka_unit_test(broken_models_are_refused_and_the_others_served),
 		cmocka_unit_test(metadata_and_node_types_of_a_pipeline_are_read),
 		cmocka_unit_test(files_that_no_manifest_lists_are_refused),
+		cmocka_unit_test(the_directory_of_the_prior_is_no_pipeline),
 		cmocka_unit_test(a_pipeline_that_is_not_admitted_is_not_served),
 		cmocka_unit_test(an_unreadable_database_fails),
 		cmocka_unit_test(unconverted_models_of_kepler_model_server_are_refused),

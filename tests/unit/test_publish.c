@@ -42,7 +42,8 @@ int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to,
 static void a_name_that_is_a_path_is_refused_and_nothing_made(void **state)
 {
 	static const char *const names[] = {
-		"", ".", "..", "../x", "/x", "a/b", ".hidden", ".new-p", "a\nb", "a\x01",
+		"",    "machines", ".",      "..",   "../x",  "/x",
+		"a/b", ".hidden",  ".new-p", "a\nb", "a\x01",
 	};
 	char long_name[301], *top = scratch_new(), db[512];
 

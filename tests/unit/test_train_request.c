@@ -166,6 +166,7 @@ static const struct bad bad[] = {
 	{ NAMED("\"\""), "pipeline name '': ", TW_INVALID },
 	{ NAMED("\".\""), "pipeline name '.': ", TW_INVALID },
 	{ NAMED("\"..\""), "pipeline name '..': ", TW_INVALID },
+	{ NAMED("\"machines\""), "pipeline name 'machines': a database has", TW_INVALID },
 	{ NAMED("\"a\\u0000b\""), "pipeline name ", TW_INVALID },
 	{ NAMED("\"a\\nb\""), "pipeline name ", TW_INVALID },
 	{ NAMED("\"a\\u001b[2Jb\""), "pipeline name ", TW_INVALID },

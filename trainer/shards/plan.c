@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/json.h"
+#include "model-db/pipeline.h"
 #include "profiler/node_types.h"
 #include "trainer/train_job.h"
 
@@ -188,7 +189,7 @@ static int read_doc(struct tw_plan *p, struct tw_err *err)
 	if (tw_json_int(p->doc, "plan", "format_version", false, 1, TW_PLAN_FORMAT,
 			&format, err) < 0 ||
 	    tw_json_text(p->doc, "plan", "name", false, &p->name, err) < 0 ||
-	    tw_name_check("pipeline name", p->name, strlen(p->name), err) < 0 ||
+	    tw_pipeline_name_check(p->name, strlen(p->name), err) < 0 ||
 	    tw_json_bool(p->doc, "plan", "tables", false, &p->tables, err) < 0 ||
 	    tw_json_strs(p->doc, "plan", "options", false, &p->options, err) < 0 ||
 	    read_files(p->doc, "files", &p->file, &p->files, err) < 0 ||
