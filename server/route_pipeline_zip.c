@@ -88,15 +88,52 @@ static bool has_foreign(const struct tw_fileset *s)
 	return false;
 }
 
-static int pack(const struct packing *p, char **data, size_t *len, struct tw_err *err)
+static void format_tag(const struct packing *p, const char *manifest, size_t len,
+		       char etag[TW_ETAG_TEXT])
+{
+	char digest[TW_SHA256_TEXT];
+
+	tw_sha256_text(manifest, len, digest);
+	snprintf(etag, TW_ETAG_TEXT, "\"%.32s-%d\"", digest, (int)p->foreign);
+}
+
+/*
+ * The tag follows from the manifest, so that it is known before packing. False: the
+ * pipeline has no manifest.
+ */
+static bool tag_of(const struct packing *p, char etag[TW_ETAG_TEXT])
+{
+	char *path = NULL, *text = NULL;
+	struct tw_err ignored = { 0 };
+	size_t len;
+	const bool found = tw_path_join(&path, &ignored, p->model_db, p->pipeline,
+					TW_MANIFEST_NAME, NULL) == 0 &&
+			   tw_file_read(path, MANIFEST_MAX, &text, &len, &ignored) == 0;
+
+	if (found)
+		format_tag(p, text, len, etag);
+	free(text);
+	free(path);
+	return found;
+}
+
+/* Another version than that of an earlier tag_of() may be published meanwhile. */
+static int pack(const struct packing *p, char **data, size_t *len,
+		char etag[TW_ETAG_TEXT], struct tw_err *err)
 {
 	struct tw_fileset all = { 0 }, some = { 0 };
+	const struct tw_fileset_file *manifest;
 	char *dir = NULL;
 	int rc = -1;
 
 	if (tw_path_join(&dir, err, p->model_db, p->pipeline, NULL) < 0 ||
 	    tw_fileset_read_dir(&all, dir, &tw_zip_pipeline_limits, err) < 0)
 		goto out;
+	manifest = tw_fileset_find(&all, TW_MANIFEST_NAME);
+	if (manifest != NULL)
+		format_tag(p, manifest->data, manifest->len, etag);
+	else
+		etag[0] = '\0';
 	if (p->foreign == FOREIGN_AS_KEPT || !has_foreign(&all)) {
 		if (tw_zip_write(&all, data, len, err) < 0)
 			goto out;
@@ -110,28 +147,6 @@ out:
 	tw_fileset_clear(&all);
 	free(dir);
 	return rc;
-}
-
-/*
- * The tag follows from the manifest, so that it is known before packing. False: the
- * pipeline has no manifest.
- */
-static bool tag_of(const struct packing *p, char etag[TW_ETAG_TEXT])
-{
-	char digest[TW_SHA256_TEXT], *path = NULL, *text = NULL;
-	struct tw_err ignored = { 0 };
-	size_t len;
-	const bool found = tw_path_join(&path, &ignored, p->model_db, p->pipeline,
-					TW_MANIFEST_NAME, NULL) == 0 &&
-			   tw_file_read(path, MANIFEST_MAX, &text, &len, &ignored) == 0;
-
-	if (found) {
-		tw_sha256_text(text, len, digest);
-		snprintf(etag, TW_ETAG_TEXT, "\"%.32s-%d\"", digest, (int)p->foreign);
-	}
-	free(text);
-	free(path);
-	return found;
 }
 
 static void tag_of_bytes(const char *data, size_t len, char etag[TW_ETAG_TEXT])
@@ -150,8 +165,9 @@ static void let_go(void *data)
 }
 
 static void send_packed(const struct packing *p, const struct tw_http_request *q,
-			struct tw_http_reply *r, char etag[TW_ETAG_TEXT], bool tagged)
+			struct tw_http_reply *r)
 {
+	char etag[TW_ETAG_TEXT];
 	struct tw_err err = { 0 };
 	struct tw_http_range range;
 	struct tw_buf name = { 0 };
@@ -159,11 +175,11 @@ static void send_packed(const struct packing *p, const struct tw_http_request *q
 	char *data = NULL;
 	size_t len;
 
-	if (pack(p, &data, &len, &err) < 0) {
+	if (pack(p, &data, &len, etag, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	if (!tagged)
+	if (etag[0] == '\0')
 		tag_of_bytes(data, len, etag);
 	wants = tw_send_wants(q, etag, len, &range);
 	tw_send_cacheable(r);
@@ -184,9 +200,8 @@ static void send_pipeline(struct tw_service *s, const struct packing *p,
 {
 	const char *known = tw_http_header(q, "If-None-Match");
 	char etag[TW_ETAG_TEXT];
-	const bool tagged = tag_of(p, etag);
 
-	if (tagged && known != NULL && tw_http_etag_listed(known, etag)) {
+	if (known != NULL && tag_of(p, etag) && tw_http_etag_listed(known, etag)) {
 		r->status = 304;
 		tw_http_reply_header(r, "ETag", etag);
 	} else if (atomic_flag_test_and_set(&s->packing)) {
@@ -194,7 +209,7 @@ static void send_pipeline(struct tw_service *s, const struct packing *p,
 				      "a pipeline is being packed for somebody else");
 		tw_http_reply_header(r, "Retry-After", "1");
 	} else {
-		send_packed(p, q, r, etag, tagged);
+		send_packed(p, q, r);
 		atomic_flag_clear(&s->packing);
 	}
 }

@@ -121,16 +121,15 @@ out:
 	return rc;
 }
 
-int tw_file_read(const char *path, size_t max, char **data, size_t *len,
-		 struct tw_err *err)
+/* Read the whole open file, and close it. fd < 0: it could not be opened (errno). */
+static int read_whole(int fd, const char *path, size_t max, char **data, size_t *len,
+		      struct tw_err *err)
 {
 	char *buf = NULL;
 	struct stat st;
 	size_t have;
-	int fd, rc = -1;
+	int rc = -1;
 
-	/* O_NONBLOCK: opening a FIFO without a writer must not block. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		tw_fail_errno(err, errno, "cannot open '%s'", path);
 		goto out;
@@ -169,6 +168,22 @@ out:
 	if (fd >= 0)
 		close(fd);
 	return rc;
+}
+
+/* O_NONBLOCK: opening a FIFO without a writer must not block. */
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+
+int tw_file_read(const char *path, size_t max, char **data, size_t *len,
+		 struct tw_err *err)
+{
+	return read_whole(open(path, READ_FLAGS), path, max, data, len, err);
+}
+
+int tw_file_read_in(int dir, const char *name, const char *path, size_t max, char **data,
+		    size_t *len, struct tw_err *err)
+{
+	return read_whole(openat(dir, name, READ_FLAGS | O_NOFOLLOW), path, max, data,
+			  len, err);
 }
 
 int tw_file_create(const char *path, const void *data, size_t len, struct tw_err *err)

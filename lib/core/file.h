@@ -19,6 +19,13 @@ int tw_file_read(const char *path, size_t max, char **data, size_t *len,
 		 struct tw_err *err);
 
 /*
+ * The same, of the file name in the open directory dir; links are rejected. path is for
+ * errors.
+ */
+int tw_file_read_in(int dir, const char *name, const char *path, size_t max, char **data,
+		    size_t *len, struct tw_err *err);
+
+/*
  * Read a small file of /proc or /sys into buf and add a NUL. A file of size bytes or more
  * is rejected. path is relative to the open directory dir (or AT_FDCWD). Allocates
  * nothing.

@@ -7,11 +7,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Check each component of the path. */
 static int check_name(const char *name, struct tw_err *err)
@@ -141,6 +144,8 @@ void tw_fileset_clear(struct tw_fileset *s)
 }
 
 #define DEPTH_MAX 16
+#define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define READS_MAX 10
 #define PATH_TEXT 4096
 
 struct reading {
@@ -166,65 +171,89 @@ static size_t bytes_left(const struct reading *r)
 	return max;
 }
 
-static int read_file(struct reading *r, const char *path, const char *name,
-		     struct tw_err *err)
+/* A directory that is read: its descriptor, its path for errors, its name in the set. */
+struct level {
+	int fd;
+	const char *path, *prefix;
+	int depth;
+};
+
+static int read_file(struct reading *r, int dir, const char *entry, const char *path,
+		     const char *name, struct tw_err *err)
 {
 	char *data;
 	size_t len;
 
 	if (r->limits->files != 0 && r->set->count >= r->limits->files)
 		return tw_fail(err, TW_INVALID, "more than %zu files", r->limits->files);
-	if (tw_file_read(path, bytes_left(r), &data, &len, err) < 0)
+	if (tw_file_read_in(dir, entry, path, bytes_left(r), &data, &len, err) < 0)
 		return -1;
 	r->total_bytes += len;
 	return tw_fileset_take(r->set, name, data, len, err);
 }
 
-static int read_level(struct reading *r, const char *dir, const char *prefix, int depth,
-		      struct tw_err *err);
+static int read_level(struct reading *r, const struct level *l, struct tw_err *err);
 
-static int read_entry(struct reading *r, const char *dir, const char *prefix,
-		      const char *entry, int depth, struct tw_err *err)
+static int read_directory(struct reading *r, const struct level *above, const char *entry,
+			  const char *path, const char *prefix, struct tw_err *err)
+{
+	const struct level l = { openat(above->fd, entry, DIRECTORY_FLAGS | O_NOFOLLOW),
+				 path, prefix, above->depth + 1 };
+
+	if (l.fd < 0)
+		return tw_fail_errno(err, errno, "cannot open '%s'", path);
+	return read_level(r, &l, err);
+}
+
+static int read_entry(struct reading *r, const struct level *l, const char *entry,
+		      struct tw_err *err)
 {
 	char path[PATH_TEXT], name[PATH_TEXT];
 	struct stat st;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry) >= sizeof(path) ||
-	    (size_t)snprintf(name, sizeof(name), "%s%s", prefix, entry) >= sizeof(name))
-		return tw_fail(err, TW_INVALID, "path below '%.64s' is too long", dir);
-	if (lstat(path, &st) < 0)
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", l->path, entry) >=
+		    sizeof(path) ||
+	    (size_t)snprintf(name, sizeof(name), "%s%s", l->prefix, entry) >=
+		    sizeof(name))
+		return tw_fail(err, TW_INVALID, "path below '%.64s' is too long",
+			       l->path);
+	if (fstatat(l->fd, entry, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return tw_fail_errno(err, errno, "cannot read '%s'", path);
 	if (S_ISREG(st.st_mode))
-		return read_file(r, path, name, err);
+		return read_file(r, l->fd, entry, path, name, err);
 	if (!S_ISDIR(st.st_mode))
 		return tw_fail(err, TW_INVALID, "'%s' is a link or special file", path);
-	if (depth >= DEPTH_MAX)
+	if (l->depth >= DEPTH_MAX)
 		return tw_fail(err, TW_INVALID, "'%s' is more than %d deep", path,
 			       DEPTH_MAX);
 	if (strlen(name) + 1 >= sizeof(name))
-		return tw_fail(err, TW_INVALID, "path below '%.64s' is too long", dir);
+		return tw_fail(err, TW_INVALID, "path below '%.64s' is too long",
+			       l->path);
 	strcat(name, "/");
-	return read_level(r, path, name, depth + 1, err);
+	return read_directory(r, l, entry, path, name, err);
 }
 
-static int read_level(struct reading *r, const char *dir, const char *prefix, int depth,
-		      struct tw_err *err)
+/* Closes l->fd. */
+static int read_level(struct reading *r, const struct level *l, struct tw_err *err)
 {
 	struct dirent *e;
 	int rc = -1;
 	DIR *d;
 
-	d = opendir(dir);
-	if (d == NULL)
-		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
+	d = fdopendir(l->fd);
+	if (d == NULL) {
+		tw_fail_errno(err, errno, "cannot open '%s'", l->path);
+		close(l->fd);
+		return -1;
+	}
 	while ((errno = 0, e = readdir(d)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
-		if (read_entry(r, dir, prefix, e->d_name, depth, err) < 0)
+		if (read_entry(r, l, e->d_name, err) < 0)
 			goto out;
 	}
 	if (errno != 0) {
-		tw_fail_errno(err, errno, "cannot read '%s'", dir);
+		tw_fail_errno(err, errno, "cannot read '%s'", l->path);
 		goto out;
 	}
 	rc = 0;
@@ -233,19 +262,63 @@ out:
 	return rc;
 }
 
+/* Whether another directory, or nothing, is now at the path of the open directory. */
+static bool was_replaced(int fd, const char *path)
+{
+	struct stat ours, now;
+
+	if (fstat(fd, &ours) < 0)
+		return false;
+	return stat(path, &now) < 0 || now.st_ino != ours.st_ino ||
+	       now.st_dev != ours.st_dev;
+}
+
+static int read_tree(struct tw_fileset *s, const char *dir,
+		     const struct tw_fileset_limits *limits, bool *replaced,
+		     struct tw_err *err)
+{
+	struct reading r = { .set = s, .limits = limits };
+	struct level top = { .path = dir, .prefix = "" };
+	const int fd = open(dir, DIRECTORY_FLAGS);
+	int rc = -1;
+
+	*replaced = false;
+	if (fd < 0)
+		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
+	top.fd = openat(fd, ".", DIRECTORY_FLAGS);
+	if (top.fd < 0)
+		tw_fail_errno(err, errno, "cannot open '%s'", dir);
+	else
+		rc = read_level(&r, &top, err);
+	*replaced = was_replaced(fd, dir);
+	close(fd);
+	return rc;
+}
+
+/*
+ * A publisher may exchange the directory for another version. All files are read by the
+ * descriptor of the first, so that versions are not mixed. A version that was replaced
+ * may be removed while it is read, so it is read again.
+ */
 int tw_fileset_read_dir(struct tw_fileset *s, const char *dir,
 			const struct tw_fileset_limits *limits, struct tw_err *err)
 {
-	struct tw_fileset set = { 0 };
-	struct reading r = { .set = &set, .limits = limits };
+	for (int i = 0; i < READS_MAX; i++) {
+		struct tw_fileset set = { 0 };
+		struct tw_err why = { 0 };
+		bool replaced;
+		const int rc = read_tree(&set, dir, limits, &replaced, &why);
 
-	if (read_level(&r, dir, "", 0, err) < 0) {
+		if (rc == 0 && !replaced) {
+			tw_fileset_sort(&set);
+			*s = set;
+			return 0;
+		}
 		tw_fileset_clear(&set);
-		return -1;
+		if (!replaced)
+			return tw_fail(err, why.code, "%s", why.text);
 	}
-	tw_fileset_sort(&set);
-	*s = set;
-	return 0;
+	return tw_fail(err, TW_IO, "'%s' was replaced while it was read", dir);
 }
 
 /*

@@ -58,7 +58,8 @@ void tw_fileset_sort(struct tw_fileset *s);
 
 /*
  * Read a directory and its subdirectories into an empty set, sorted. Links and special
- * files are rejected.
+ * files are rejected. If the directory is exchanged for another meanwhile, the set has
+ * the files of one of the two.
  */
 int tw_fileset_read_dir(struct tw_fileset *s, const char *dir,
 			const struct tw_fileset_limits *limits, struct tw_err *err);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipelines that are published: by the command, over HTTP, and what is refused."""
 import base64
+import ctypes
 import fcntl
 import hashlib
 import io
@@ -36,6 +37,14 @@ def zip_of(files):
 
 def pipeline_files():
     return tree(PIPELINE)
+
+
+def exchange_until(stop, a, b):
+    """Exchange two directories again and again, as a publisher does."""
+    libc = ctypes.CDLL(None)
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    while not stop.wait(0.005):
+        libc.renameat2(here, a.encode(), here, b.encode(), exchange)
 
 
 class Signatures(Case):
@@ -308,6 +317,30 @@ class OverHttp(Case):
         self.assertTrue(os.path.isdir(self.path("db/haswell-kind/acpi")))
         self.assertIn("answers 404", self.refused("rollback", "other", *to))
         self.assertIn("answers 401", self.refused("publish", PIPELINE, "--to", url))
+
+    def test_a_zip_and_its_tag_are_of_one_version_while_versions_change(self):
+        server = self.serve()
+        first = pipeline_files()
+        second = {n: d + b" " if n.endswith(".json") else d for n, d in first.items()}
+        for files in (first, second):
+            self.assertEqual(self.put(server, zip_of(files)).status, 200)
+        stop = threading.Event()
+        changing = threading.Thread(target=exchange_until, args=(
+            stop, self.path("db/p"), self.path("db/.old-p")))
+        changing.start()
+        try:
+            for _ in range(40):
+                answer = call(server, "GET", "/api/v1/pipelines/p/zip")
+                self.assertEqual(answer.status, 200, answer.body[:200])
+                with zipfile.ZipFile(io.BytesIO(answer.body)) as z:
+                    files = {n: z.read(n) for n in z.namelist()}
+                manifest = files.pop("manifest.json")
+                self.assertIn(files, (first, second))
+                self.assertEqual(answer.headers["ETag"][1:33],
+                                 hashlib.sha256(manifest).hexdigest()[:32])
+        finally:
+            stop.set()
+            changing.join()
 
     def test_no_pipeline_replaces_the_prior(self):
         shutil.copytree(os.path.join(MODELS, "machines"), self.path("db/machines"))

@@ -8,6 +8,9 @@
 #include "tests/unit/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +78,69 @@ static void a_written_set_is_read_back_sorted(void **state)
 	tw_fileset_clear(&back);
 	tw_fileset_clear(&s);
 	assert_null(tw_fileset_find(&s, "a"));
+}
+
+struct exchanging {
+	char a[512], b[512];
+	atomic_bool stop;
+};
+
+static void *exchange(void *arg)
+{
+	struct exchanging *x = arg;
+
+	while (!atomic_load(&x->stop)) {
+		renameat2(AT_FDCWD, x->a, AT_FDCWD, x->b, RENAME_EXCHANGE);
+		usleep(200);
+	}
+	return NULL;
+}
+
+/* Versions of the same names: each file has the same letter. */
+static void write_version(const char *dir, const char *letter)
+{
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+	char name[32];
+
+	for (int i = 0; i < 24; i++) {
+		snprintf(name, sizeof(name), "%c/%d", 'a' + i % 4, i);
+		assert_int_equal(tw_fileset_add(&s, name, letter, 1, &err), 0);
+	}
+	assert_int_equal(tw_fileset_write_dir(&s, dir, &err), 0);
+	tw_fileset_clear(&s);
+}
+
+static void a_directory_that_is_exchanged_is_not_mixed(void **state)
+{
+	const struct tw_fileset_limits none = { 0 };
+	struct exchanging x = { .a = "" };
+	pthread_t thread;
+	int whole = 0;
+
+	snprintf(x.a, sizeof(x.a), "%s/a", (char *)*state);
+	snprintf(x.b, sizeof(x.b), "%s/b", (char *)*state);
+	atomic_init(&x.stop, false);
+	write_version(x.a, "1");
+	write_version(x.b, "2");
+	assert_int_equal(pthread_create(&thread, NULL, exchange, &x), 0);
+	for (int n = 0; n < 1000; n++) {
+		struct tw_fileset s = { 0 };
+		struct tw_err err = { 0 };
+
+		if (tw_fileset_read_dir(&s, x.a, &none, &err) < 0) {
+			assert_non_null(strstr(err.text, "was replaced while it was"));
+			continue;
+		}
+		whole++;
+		assert_int_equal(s.count, 24);
+		for (size_t i = 1; i < s.count; i++)
+			assert_string_equal(s.at[i].data, s.at[0].data);
+		tw_fileset_clear(&s);
+	}
+	atomic_store(&x.stop, true);
+	pthread_join(thread, NULL);
+	assert_true(whole > 0);
 }
 
 static void a_failed_sync_anywhere_is_reported(void **state)
@@ -190,6 +256,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_written_set_is_read_back_sorted, setup,
 						scratch_tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_directory_that_is_exchanged_is_not_mixed, setup,
+			scratch_tear_down),
 		cmocka_unit_test_setup_teardown(a_failed_sync_anywhere_is_reported, setup,
 						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(bad_and_repeated_names_are_rejected,
