@@ -243,25 +243,51 @@ struct sensors {
 	uint64_t *device; /* of each zone: device_of() */
 };
 
+/* The directory hwmonN of a sensor. False: it is elsewhere. */
+static bool directory_of(const struct tw_zone *z, char dir[TW_ZONE_PATH])
+{
+	static const char class[] = "/class/hwmon/";
+	const char *at = strstr(z->path, class), *end;
+
+	end = at != NULL ? strchr(at + sizeof(class) - 1, '/') : NULL;
+	if (end == NULL)
+		return false;
+	snprintf(dir, TW_ZONE_PATH, "%.*s", (int)(end - z->path), z->path);
+	return true;
+}
+
 /*
  * Identifies the device behind the directory hwmonN of a sensor, which is a link to it. A
  * driver that is loaded again may get the number of another one. 0: no link.
  */
 static uint64_t device_of(const struct tw_zone *z)
 {
-	static const char class[] = "/class/hwmon/";
-	const char *at = strstr(z->path, class), *end;
 	char dir[TW_ZONE_PATH], target[PATH_MAX];
 	ssize_t len;
 
-	if (at == NULL)
+	if (!directory_of(z, dir))
 		return 0;
-	end = strchr(at + sizeof(class) - 1, '/');
-	if (end == NULL)
-		return 0;
-	snprintf(dir, sizeof(dir), "%.*s", (int)(end - z->path), z->path);
 	len = readlinkat(AT_FDCWD, dir, target, sizeof(target));
 	return len > 0 ? tw_hash(target, (size_t)len) | 1 : 0;
+}
+
+/*
+ * Add the load of a GPU, which only amdgpu has: Documentation/gpu/amdgpu,
+ * "gpu_busy_percent", since Linux 4.19.
+ */
+static void read_load(const struct tw_zone *z, struct tw_reading *out)
+{
+	char dir[TW_ZONE_PATH], path[TW_ZONE_PATH + LONGEST];
+	struct tw_err ignored = { 0 };
+	uint64_t percent;
+
+	if (z->kind != TW_ZONE_GPU || !directory_of(z, dir))
+		return;
+	snprintf(path, sizeof(path), "%s/device/gpu_busy_percent", dir);
+	if (tw_meter_number(path, &percent, &ignored) < 0)
+		return;
+	out->own_load = true;
+	out->load = percent < 100 ? (double)percent / 100 : 1;
 }
 
 static void close_sensors(void *state)
@@ -300,14 +326,17 @@ out:
 	return rc;
 }
 
-/* Look at the device after its value: one that came in between is seen. */
+/* Look at the device after its values: one that came in between is seen. */
 static void read_sensors(void *state, struct tw_reading *out)
 {
 	const struct sensors *s = state;
 
 	tw_zone_list_read(state, out);
 	for (size_t i = 0; i < s->list.count; i++) {
-		if (!out[i].there || device_of(&s->list.at[i]) == s->device[i])
+		if (!out[i].there)
+			continue;
+		read_load(&s->list.at[i], &out[i]);
+		if (device_of(&s->list.at[i]) == s->device[i])
 			continue;
 		out[i] = (struct tw_reading){ .there = false };
 		snprintf(out[i].why, sizeof(out[i].why), "another device has its place");

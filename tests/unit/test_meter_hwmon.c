@@ -282,6 +282,35 @@ static void the_load_of_the_processors_is_not_a_gpu_s(void **state)
 	assert_float_equal(meters_zone(f, "power1", -2)->idle_w, 0, 0);
 }
 
+/* Tick a GPU of that power and load, beside processors that are half busy. */
+static void tick_gpu(struct meter_fixture *f, const char *power_uw, const char *percent)
+{
+	tree_write(f->dir, "class/hwmon/hwmon0/power1_average", power_uw);
+	tree_write(f->dir, "class/hwmon/hwmon0/device/gpu_busy_percent", percent);
+	f->now_ns += S;
+	tw_power_tick(f->power, f->now_ns, S, 0.5);
+}
+
+/* Power is 20 W and 1.8 W for each percent of the GPU's own load. */
+static void idle_power_of_a_gpu_follows_its_own_load(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "amdgpu", "power1_average", "20000000");
+	meters_open(f);
+	for (int i = 0; i < 40; i++) {
+		tick_gpu(f, "20000000", "0");
+		tick_gpu(f, "110000000", "50");
+		tick_gpu(f, "200000000", "100");
+	}
+	assert_float_equal(meters_zone(f, "power1", -2)->idle_w, 20, 0.1);
+	/* Firmware may count above 100, and a load that cannot be read is unknown. */
+	tick_gpu(f, "200000000", "101\n");
+	tick_gpu(f, "200000000", "busy");
+	assert_float_equal(meters_zone(f, "power1", -2)->idle_w, 20, 0.1);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(200));
+}
+
 static void link_device(const struct meter_fixture *f, const char *device, int n)
 {
 	char target[128], at[1024];
@@ -338,6 +367,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		METER_TEST(the_load_of_the_processors_is_not_a_gpu_s),
+		METER_TEST(idle_power_of_a_gpu_follows_its_own_load),
 		METER_TEST(a_device_in_the_place_of_another_is_not_that_one),
 		METER_TEST(an_acpi_power_meter_is_the_platform),
 		METER_TEST(a_driver_without_data_is_a_meter_that_will_tell),
