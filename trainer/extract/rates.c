@@ -276,9 +276,7 @@ int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,
 		if (power->from_ms[k] < r->first_ms)
 			r->first = k + 1;
 	}
-	r->end = r->last_ms == INT64_MAX
-			 ? power->times
-			 : tw_times_find(power->time_ms, power->times, 0, r->last_ms + 1);
+	r->end = tw_times_find(power->time_ms, power->times, 0, r->last_ms + 1);
 	return 0;
 }
 
@@ -391,8 +389,6 @@ static void add_span(struct tw_rates *r, struct target *to, const struct tw_incr
 	const double from = tw_clock_at(r->clock, s->from_ms, place);
 	const double end = tw_clock_at(r->clock, s->to_ms, place);
 
-	if (!(end > from))
-		return;
 	to->k = find_row(r, from, to->k);
 	for (size_t k = to->k; k < r->end && r->from[k] < end; k++) {
 		const double shared = fmin(end, r->to[k]) - fmax(from, r->from[k]);
@@ -439,7 +435,7 @@ static void add_counter(struct tw_rates *r, struct target *to, double factor)
 
 	if (r->samples.count < 2)
 		return;
-	for (size_t i = 0; i < r->samples.count && to->k < r->times; i++, s++) {
+	for (size_t i = 0; i < r->samples.count; i++, s++) {
 		if (i > 0 && s->value >= s[-1].value)
 			last = (s->value - s[-1].value) * factor * 1e3 /
 			       (double)(s->time_ms - s[-1].time_ms);
@@ -452,7 +448,7 @@ static void add_level(struct tw_rates *r, struct target *to, double factor)
 {
 	const struct tw_merged_sample *s = r->samples.at;
 
-	for (size_t i = 0; i < r->samples.count && to->k < r->times; i++, s++)
+	for (size_t i = 0; i < r->samples.count; i++, s++)
 		add_rate(r, to, s->time_ms, s->value * factor / (double)s->series);
 }
 
@@ -533,15 +529,16 @@ int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
 		if ((!whole || next - *i > 1) &&
 		    tw_merged_series_join(&r->samples, &c->at[*i], next - *i, err) < 0)
 			return -1;
-		if (whole &&
-		    add_increments(r, &to, &c->at[*i], next - *i, metric, err) < 0)
-			return -1;
-		if (metric->averaged) {
+		if (whole) {
+			if (add_increments(r, &to, &c->at[*i], next - *i, metric, err) <
+			    0)
+				return -1;
+		} else if (metric->averaged) {
 			if (add_means(r, &to, metric->factor, err) < 0)
 				return -1;
-		} else if (!whole && metric->kind == TW_METRIC_LEVEL)
+		} else if (metric->kind == TW_METRIC_LEVEL)
 			add_level(r, &to, metric->factor);
-		else if (!whole)
+		else
 			add_counter(r, &to, metric->factor);
 		*i = next;
 	}
