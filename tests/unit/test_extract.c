@@ -207,6 +207,28 @@ static void series_of_a_vm_are_extracted_only_on_request(void **state)
 	EXPECT(series, &args, "bpf_cpu_time_ms", 100, 200);
 }
 
+static void counters_of_two_vms_are_refused(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU_MS, ID("a") ",'job':'vm','instance':'vm1'", "100,0 103,300" },
+		{ CPU_MS, ID("b") ",'job':'vm','instance':'vm2'", "100,0 103,300" },
+		{ HITS, ID("a") ",'job':'vm','instance':'vm1'", "100,0 103,30" },
+		{ PLATFORM, ACPI ",'instance':'host'", "100,0 103,30" },
+	};
+	struct tw_extract_args args = make_args("acpi");
+	struct tw_prom *p = sampled_response(series, TW_COUNT(series));
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	args.vm_metrics = true;
+	assert_int_equal(tw_extract(p, &args, &d, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "the response has several machines (instance 'vm1' "
+				      "and 'vm2'): name one with --machine");
+	tw_prom_free(p);
+}
+
 /* The series of the old pod overlap those of the new pod for a while, unchanged. */
 static void series_of_two_exporter_pods_are_one_counter(void **state)
 {
@@ -341,6 +363,7 @@ int main(void)
 		cmocka_unit_test(each_power_difference_has_its_own_step),
 		cmocka_unit_test(compatible_power_uses_the_mean_step_and_incomplete_sums),
 		cmocka_unit_test(series_of_a_vm_are_extracted_only_on_request),
+		cmocka_unit_test(counters_of_two_vms_are_refused),
 		cmocka_unit_test(series_of_two_exporter_pods_are_one_counter),
 		cmocka_unit_test(sample_sums_are_of_each_metric_at_each_time),
 		cmocka_unit_test(a_meter_that_was_absent_for_long_has_no_row_of_it),

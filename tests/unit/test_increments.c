@@ -80,6 +80,47 @@ static void refuse(const struct sampled *series, size_t count, const char *text)
 		fail_msg("'%s' is not in: %s", text, err.text);
 }
 
+/* ls begins from 0 while sh goes on. */
+static void series_of_a_process_that_overlap_both_count(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'sh'", "100,3 103,3.3 106,3.6 109,3.9 112,4.2" },
+		{ CPU, "'pid':'2','comm':'ls'", "103,0.3 106,1.2" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 100 + 100, 100 + 300, 100, 100);
+}
+
+/* The collector's answer of 106 has the meter alone: process 2 began after it. */
+static void a_process_begins_after_the_last_tick_of_the_meter(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1'", "100,9 103,9 109,9 112,9" },
+		{ CPU, "'pid':'2'", "109,0.6 112,1.2" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 0, 200, 200);
+}
+
+/* The meter stops for 33 s, so that no row ends at 145. Process 2 began after that. */
+static void a_process_begins_after_a_tick_that_ends_no_row(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1'", "100,9 103,9 106,9 109,9 112,9 151,9" },
+		{ CPU, "'pid':'2'", "151,0.6" },
+		{ "kepler_node_cpu_joules_total", "'zone':'package'",
+		  "100,0 103,30 106,60 109,90 112,120 145,120 151,180" },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 0, 0, 0, 100);
+}
+
 static void a_process_of_one_sample_counts_whole(void **state)
 {
 	static const struct sampled series[] = {
@@ -223,6 +264,50 @@ static void a_series_that_appears_with_an_impossible_value_does_not_count(void *
 	EXPECT(series, 0, 0, 200, 0);
 }
 
+/* Within 3 s a CPU gives 3.3 s at most: 10 % for the times at which samples are read. */
+static void a_process_may_begin_with_the_time_of_its_processors(void **state)
+{
+#define CPUS_1                                                     \
+	{                                                          \
+		NODE_CPU, "'cpu':'0','mode':'idle'", "100,0 109,9" \
+	}
+#define CPUS_2                                                     \
+	CPUS_1,                                                    \
+	{                                                          \
+		NODE_CPU, "'cpu':'1','mode':'idle'", "100,0 109,9" \
+	}
+	static const struct sampled possible_1[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,3.27" },
+		CPUS_1,
+		{ JOULES },
+	};
+	static const struct sampled impossible_1[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,3.33" },
+		CPUS_1,
+		{ JOULES },
+	};
+	static const struct sampled possible_2[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,6.57" },
+		CPUS_2,
+		{ JOULES },
+	};
+	static const struct sampled impossible_2[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,6.63" },
+		CPUS_2,
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(possible_1, 0, 1090, 0, 0);
+	EXPECT(impossible_1, 0, 0, 0, 0);
+	EXPECT(possible_2, 0, 2190, 0, 0);
+	EXPECT(impossible_2, 0, 0, 0, 0);
+}
+
 static const struct sampled restart[] = {
 	{ CPU, "'pid':'1'", "100,9 103,9.3 106,0.1 109,0.7 112,0.7" },
 	{ CPU, "'pid':'2'", "100,5 103,5.6 106,0.2 109,0.2 112,0.2" },
@@ -297,11 +382,21 @@ static void rates_are_divided_by_the_published_time_of_the_ticks(void **state)
 		  "'zone':'package','source':'rapl-sysfs'",
 		  "100,0 103,30 106,30 109,90 112,120" },
 	};
+	/* The meter has no sample at 103 and 106: its clock stops within a row. */
+	static const struct sampled stopped[] = {
+		{ "tallywatt_collector_tick_time_seconds", "",
+		  "100,50 103,53 106,53 109,59 112,62" },
+		{ "tallywatt_process_cpu_seconds_total", "'pid':'1'",
+		  "100,0 103,3 106,3 109,9 112,12" },
+		{ "tallywatt_node_energy_joules_total",
+		  "'zone':'package','source':'rapl-sysfs'", "100,0 109,90 112,120" },
+	};
 	const struct tw_extract_args args = make_args("BPFOnly");
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
+	EXPECT(stopped, 1000, 1000);
 	EXPECT(series, 1000, 1000, 1000);
 	assert_int_equal(extract(series, TW_COUNT(series), &args, &d, &err), 0);
 	for (size_t i = 0; i < d.rows; i++)
@@ -371,12 +466,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_of_one_sample_counts_whole),
+		cmocka_unit_test(series_of_a_process_that_overlap_both_count),
+		cmocka_unit_test(a_process_begins_after_the_last_tick_of_the_meter),
+		cmocka_unit_test(a_process_begins_after_a_tick_that_ends_no_row),
 		cmocka_unit_test(a_series_that_begins_late_counts_from_zero),
 		cmocka_unit_test(a_process_continues_under_another_command),
 		cmocka_unit_test(a_process_goes_back_to_its_first_command),
 		cmocka_unit_test(a_process_continues_the_command_that_ended_last),
 		cmocka_unit_test(a_process_continues_one_of_the_last_eight_commands),
 		cmocka_unit_test(a_process_may_use_all_processors),
+		cmocka_unit_test(a_process_may_begin_with_the_time_of_its_processors),
 		cmocka_unit_test(a_reused_pid_counts_from_zero),
 		cmocka_unit_test(a_series_with_a_pause_is_spread_over_the_pause),
 		cmocka_unit_test(

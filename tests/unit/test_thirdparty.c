@@ -150,7 +150,8 @@ struct wanted {
 	const char *name;         /* to ask for; NULL: the metric's */
 	const char *group;        /* NULL: BPFOnly */
 	enum tw_level level;
-	const char *load; /* samples of the containers' counters; NULL: RISE */
+	const char *load;  /* samples of the containers' counters; NULL: RISE */
+	const char *power; /* samples of energy; NULL: RISE */
 };
 
 static const char *name_of(const struct wanted *w)
@@ -165,7 +166,8 @@ static struct tw_prom *parse(const struct wanted *w, const struct tw_strs *names
 		{ CPU_MS, ID("a"), load },
 		{ CPU_MS, ID("b"), load },
 		{ HITS, ID("a"), load },
-		{ PLATFORM, "'source':'acpi','mode':'dynamic'", RISE },
+		{ PLATFORM, "'source':'acpi','mode':'dynamic'",
+		  w->power != NULL ? w->power : RISE },
 		w->series[0],
 		w->series[1],
 	};
@@ -286,6 +288,20 @@ static void a_declared_gauge_is_averaged_over_each_step(void **state)
 	EXPECT(&counter, 10, 20, 10);
 }
 
+static void a_declared_gauge_of_the_node_is_the_mean_of_its_series(void **state)
+{
+	const struct wanted w = {
+		.series = {
+			{ "queue_total", "'disk':'a'", "100,40 103,40 106,40 109,80" },
+			{ "queue_total", "'disk':'b'", "100,60 103,60 106,60" },
+		},
+	};
+
+	(void)state;
+	/* 109 has the first disk alone: from 50 to 80. */
+	EXPECT_GAUGE(&w, 50, 50, 65);
+}
+
 static void a_declared_gauge_of_containers_is_summed_over_them(void **state)
 {
 	const struct wanted w = {
@@ -297,6 +313,40 @@ static void a_declared_gauge_of_containers_is_summed_over_them(void **state)
 
 	(void)state;
 	EXPECT_GAUGE(&w, 40, 47, 47);
+}
+
+/* The gauge meets the row of 103 to 106 for a millisecond. */
+static void a_declared_gauge_has_the_mean_of_the_time_that_it_covers(void **state)
+{
+	const struct wanted w = {
+		.series = { { "queue_total", "", "100,40 103.001,40" } },
+	};
+	const struct wanted ends = { .series = {
+					     { "queue_total", "", "100,40 103,50" } } };
+
+	(void)state;
+	EXPECT_GAUGE(&w, 40, 40);
+	EXPECT_GAUGE(&ends, 45);
+}
+
+/* Lines are joined by the time between samples, whatever the time of day. */
+static void a_declared_gauge_is_joined_at_any_time(void **state)
+{
+	const struct wanted w = {
+		.series = { { "queue_total", "", "1000,40 1299,60 1600,80" } },
+		.load = "1000,0 1299,1 1600,2",
+		.power = "1000,0 1299,30 1600,60",
+	};
+	const struct wanted limit = {
+		.series = { { "queue_total", "", "1000,40 1300,60" } },
+		.load = "1000,0 1300,1",
+		.power = "1000,0 1300,30",
+	};
+
+	(void)state;
+	/* From 1299 to 1600 are 301 s, and 300 s are the limit. */
+	EXPECT_GAUGE(&w, 50);
+	EXPECT_GAUGE(&limit, 50);
 }
 
 /* After more than 5 minutes without a sample, a straight line is a guess. */
@@ -458,7 +508,7 @@ static void a_counter_reset_is_rejected(void **state)
 		     "accepts it");
 }
 
-static void extraction_without_memory_is_an_error(void **state)
+static void expect_no_memory_to_be_told(bool gauge)
 {
 	const struct wanted w = { .series = { { "io_total", "'device':'a'", RISE } } };
 	struct tw_thirdparty t = must_make("io_total");
@@ -468,7 +518,8 @@ static void extraction_without_memory_is_an_error(void **state)
 	};
 	struct tw_prom *p = parse(&w, &t.names);
 
-	(void)state;
+	if (gauge)
+		tw_prom_declare_gauges(p, &t.names);
 	for (int n = 1;; n++) {
 		struct tw_dataset d = { 0 };
 		struct tw_err err = { 0 };
@@ -485,6 +536,13 @@ static void extraction_without_memory_is_an_error(void **state)
 	tw_thirdparty_release(&t);
 }
 
+static void extraction_without_memory_is_an_error(void **state)
+{
+	(void)state;
+	expect_no_memory_to_be_told(false);
+	expect_no_memory_to_be_told(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,7 +555,11 @@ int main(void)
 		cmocka_unit_test(a_counter_has_no_rate_at_a_single_sample),
 		cmocka_unit_test(a_gauge_of_the_node_is_the_mean_of_its_series),
 		cmocka_unit_test(a_declared_gauge_is_averaged_over_each_step),
+		cmocka_unit_test(a_declared_gauge_of_the_node_is_the_mean_of_its_series),
 		cmocka_unit_test(a_declared_gauge_of_containers_is_summed_over_them),
+		cmocka_unit_test(
+			a_declared_gauge_has_the_mean_of_the_time_that_it_covers),
+		cmocka_unit_test(a_declared_gauge_is_joined_at_any_time),
 		cmocka_unit_test(a_declared_gauge_has_no_value_in_a_long_gap),
 		cmocka_unit_test(only_third_party_metrics_are_declared_gauges),
 		cmocka_unit_test(times_without_a_named_metric_are_left_out),
