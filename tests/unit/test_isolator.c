@@ -10,6 +10,7 @@
 #include "profiler/profile.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
+#include "tests/unit/team.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -256,8 +257,10 @@ static void idle_regression_adds_processor_time_by_mode(void **state)
 {
 	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
 	char text[4096];
+	/* The first two count; the others are no time by mode. */
 	int at = sprintf(text, "timestamp,node_cpu_user_ms,node_cpu_system_ms,node_"
-			       "cpufreq_ms,package_power\n");
+			       "cpufreq_ms,node_cpu_user_us,my_node_cpu_user_ms,"
+			       "package_power\n");
 	json_t *told = json_object();
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -266,9 +269,10 @@ static void idle_regression_adds_processor_time_by_mode(void **state)
 	(void)state;
 	for (int r = 0; r < 40; r++) {
 		const int user = 1 + (r * 7) % 40, system = 3 + (r * 11) % 40;
+		const int other = (r * 13) % 40 * 100;
 
-		at += sprintf(text + at, "%d,%d,%d,%d,%d\n", 3 * r, user, system,
-			      (r * 13) % 40 * 100, 30 + 2 * (user + system));
+		at += sprintf(text + at, "%d,%d,%d,%d,%d,%d,%d\n", 3 * r, user, system,
+			      other, other, other, 30 + 2 * (user + system));
 	}
 	read_csv(text, &d);
 	assert_int_equal(regression->fit(&no_args, &d,
@@ -283,6 +287,152 @@ static void idle_regression_adds_processor_time_by_mode(void **state)
 	json_decref(told);
 	regression->free(fitted);
 	tw_dataset_release(&d);
+}
+
+/* Fit the IdleRegressionIsolator, subtract from d, and tell what it found. */
+static json_t *subtract_idle(struct tw_dataset *d)
+{
+	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
+	const struct tw_energy_source *rapl = tw_energy_source_find("rapl-sysfs");
+	json_t *told = json_object();
+	struct tw_err err = { 0 };
+	void *fitted = NULL;
+
+	if (regression->fit(&no_args, d, rapl, &fitted, &err) < 0 ||
+	    regression->apply(fitted, d, &err) < 0 ||
+	    regression->describe(fitted, told, &err) < 0)
+		fail_msg("%s", err.text);
+	regression->free(fitted);
+	return told;
+}
+
+static void expect_told(const json_t *told, const char *component, double watts,
+			double low, double high, bool rested, const char *by)
+{
+	const struct {
+		const char *what;
+		double want;
+	} cases[] = { { "", watts }, { "_low", low }, { "_high", high } };
+	char key[64];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(key, sizeof(key), "%s_idle%s", component, cases[i].what);
+		if (json_number_value(json_object_get(told, key)) != cases[i].want)
+			fail_msg("%s is %g", key,
+				 json_number_value(json_object_get(told, key)));
+	}
+	snprintf(key, sizeof(key), "%s_idle_rested", component);
+	assert_ptr_equal(json_object_get(told, key), json_boolean(rested));
+	snprintf(key, sizeof(key), "%s_idle_by", component);
+	assert_string_equal(json_string_value(json_object_get(told, key)), by);
+}
+
+/* Usage 20..59 of lines without a residual. The machine never rests: the interval is from
+ * 0 to the lowest power. The machine has no uncore. */
+static void idle_regression_tells_the_idle_power_of_each_component(void **state)
+{
+	char text[4096];
+	int at = sprintf(text, "timestamp,cpu_instructions,package_power,core_power,"
+			       "dram_power\n");
+	struct tw_dataset d = { 0 };
+	json_t *told;
+
+	(void)state;
+	for (int r = 0; r < 40; r++) {
+		const int use = 20 + (r * 7) % 40;
+
+		at += sprintf(text + at, "%d,%d,%d,%d,5.12344\n", 3 * r, use,
+			      30 + 2 * use, 10 + use);
+	}
+	read_csv(text, &d);
+	told = subtract_idle(&d);
+	assert_int_equal(json_object_size(told), 15);
+	expect_told(told, "package", 30, 0, 70, false, "use");
+	expect_told(told, "core", 10, 0, 30, false, "use");
+	expect_told(told, "dram", 5.1234, 0, 5.1234, false, "use");
+	for (size_t r = 0; r < d.rows; r++) {
+		const double use = tw_dataset_find(&d, "cpu_instructions")[r];
+
+		assert_float_equal(tw_dataset_find(&d, "package_power")[r], 2 * use,
+				   1e-9);
+		assert_float_equal(tw_dataset_find(&d, "core_power")[r], use, 1e-9);
+		assert_float_equal(tw_dataset_find(&d, "dram_power")[r], 0, 1e-9);
+	}
+	json_decref(told);
+	tw_dataset_release(&d);
+}
+
+/* A quarter of the rows draws 50 W at the highest usage, the others 100 W. */
+static void idle_regression_tells_when_usage_shows_no_rest(void **state)
+{
+	char text[4096];
+	int at = sprintf(text, "timestamp,cpu_instructions,package_power\n");
+	struct tw_dataset d = { 0 };
+	json_t *told;
+
+	(void)state;
+	for (int r = 0; r < 40; r++)
+		at += sprintf(text + at, "%d,%d,%d\n", 3 * r, 1 + r, r < 30 ? 100 : 50);
+	read_csv(text, &d);
+	told = subtract_idle(&d);
+	assert_true(json_number_value(json_object_get(told, "package_idle")) == 50);
+	assert_true(json_is_true(json_object_get(told, "package_idle_rested")));
+	assert_string_equal(json_string_value(json_object_get(told, "package_idle_by")),
+			    "least power");
+	json_decref(told);
+	tw_dataset_release(&d);
+}
+
+/* The mean of two rows without a slope; the interval takes three rows. */
+static void idle_power_of_two_rows_has_no_interval(void **state)
+{
+	struct tw_dataset d = { 0 };
+	json_t *told;
+
+	(void)state;
+	read_csv("timestamp,cpu_instructions,package_power\n1,0,20\n4,0,20\n", &d);
+	told = subtract_idle(&d);
+	assert_true(json_number_value(json_object_get(told, "package_idle")) == 20);
+	assert_true(json_is_null(json_object_get(told, "package_idle_low")));
+	assert_true(json_is_null(json_object_get(told, "package_idle_high")));
+	json_decref(told);
+	tw_dataset_release(&d);
+}
+
+/* A line of 30 W + 2 W a unit of usage, half of whose rows each of two workers has: the
+ * first those of low usage. */
+static void fit_half(struct tw_workers *w, void *arg)
+{
+	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
+	const struct tw_isolator_args args = { .workers = w };
+	char text[4096];
+	int at = sprintf(text, "timestamp,cpu_instructions,package_power\n");
+	const int from = w->rank == 0 ? 1 : 101;
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	void *fitted = NULL;
+
+	for (int use = from; use < from + 40; use++)
+		at += sprintf(text + at, "%d,%d,%d\n", use, use,
+			      use <= 100 ? 30 + 2 * use : 70 + 2 * use);
+	read_csv(text, &d);
+	if (regression->fit(&args, &d, tw_energy_source_find("rapl-sysfs"), &fitted,
+			    &err) == 0 &&
+	    regression->apply(fitted, &d, &err) == 0)
+		((double *)arg)[w->rank] = tw_dataset_find(&d, "package_power")[0];
+	regression->free(fitted);
+	tw_dataset_release(&d);
+}
+
+/* At usages from 101 on power is 40 W higher, which is no idle power. */
+static void idle_regression_reads_the_rows_of_all_workers(void **state)
+{
+	double watts[2] = { 0 };
+
+	(void)state;
+	team_run(2, fit_half, watts);
+	assert_float_equal(watts[0], 2, 1e-6);
+	assert_float_equal(watts[1], 70 + 202 - 30, 1e-6);
 }
 
 /* Beside a feature that measures use better, the processor time counts in no mode. */
@@ -670,6 +820,10 @@ int main(void)
 		cmocka_unit_test(power_without_idle_power_starts_from_zero),
 		cmocka_unit_test(idle_regression_subtracts_the_power_at_zero_usage),
 		cmocka_unit_test(idle_regression_adds_processor_time_by_mode),
+		cmocka_unit_test(idle_regression_tells_the_idle_power_of_each_component),
+		cmocka_unit_test(idle_regression_tells_when_usage_shows_no_rest),
+		cmocka_unit_test(idle_power_of_two_rows_has_no_interval),
+		cmocka_unit_test(idle_regression_reads_the_rows_of_all_workers),
 		cmocka_unit_test(idle_regression_adds_no_time_to_another_feature),
 		cmocka_unit_test(idle_power_that_is_not_finite_is_null),
 		cmocka_unit_test(idle_regression_names_missing_columns),
